@@ -1,0 +1,106 @@
+package catalog
+
+import "maps"
+
+// Catalog lists the kinds of things.
+type Catalog struct {
+	Kinds map[string]*Kind
+}
+
+// Kind describes one kind of thing.
+type Kind struct {
+	Name  string
+	Title string
+	Links map[string]Link
+	Facts map[string]*Fact // knobs included
+}
+
+// Link is a relation to things of another kind.
+type Link struct {
+	To  string // kind
+	Doc string
+}
+
+// Fact describes one fact; Knob is nil when it can only be observed.
+type Fact struct {
+	Kind  string
+	Name  string
+	Shown string // as people write it, when that differs from Name
+	Type  Type
+	Doc   string
+	From  string // the file, command or query it is read from
+	Knob  *Knob
+	File  string // where it is declared
+	Line  int
+}
+
+// Type is the type of a fact and the unit of its number.
+type Type string
+
+// The types. Bytes to Seconds are whole numbers; Percent, Ratio and Rate are floats.
+const (
+	Bool    Type = "bool"
+	Int     Type = "int"
+	Float   Type = "float"
+	Text    Type = "text"
+	List    Type = "list"
+	Bytes   Type = "bytes"
+	Millis  Type = "ms"
+	Micros  Type = "us"
+	Seconds Type = "s"
+	Percent Type = "percent" // 0 to 100
+	Ratio   Type = "ratio"   // 0 to 1
+	Rate    Type = "rate"    // per second
+)
+
+// Knob is what is known of a setting beyond its type.
+type Knob struct {
+	Versions   map[string]string // flavour ("" for all) to version range; nil: everywhere
+	Default    map[string]string // flavour ("" for all) to value as text
+	Values     []string          // allowed texts, when it is an enumeration
+	Min, Max   *float64          // in the fact's unit
+	Effect     Effect
+	Durability map[string]string // value as text to class; a value not listed is Safe
+	Removed    string            // what came instead, for settings that went away
+	Sources    []string
+}
+
+// Effect says when a changed setting takes effect.
+type Effect string
+
+// The effects, from easiest to hardest.
+const (
+	Now       Effect = "now"
+	Reload    Effect = "reload"
+	NewWrites Effect = "new-writes" // only what is written from now on
+	Remount   Effect = "remount"
+	Restart   Effect = "restart"
+	Recreate  Effect = "recreate" // fixed when the thing was made
+)
+
+// Durability classes. Conditional is a prefix: the condition follows.
+const (
+	Safe        = "safe"
+	MayLose     = "may lose the last transactions"
+	MayCorrupt  = "may corrupt"
+	Conditional = "conditional: "
+)
+
+// Fact finds the fact of a kind; nil when there is none of that name.
+func (c *Catalog) Fact(kind, name string) *Fact {
+	k := c.Kinds[kind]
+	if k == nil {
+		return nil
+	}
+	return k.Facts[name]
+}
+
+// Knobs gives the knobs of a kind by name.
+func (c *Catalog) Knobs(kind string) map[string]*Fact {
+	out := map[string]*Fact{}
+	if k := c.Kinds[kind]; k != nil {
+		maps.Copy(out, k.Facts)
+		maps.DeleteFunc(out, func(_ string, f *Fact) bool { return f.Knob == nil })
+	}
+	return out
+}

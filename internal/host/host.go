@@ -1,0 +1,153 @@
+// Package host is the one door to the machine. Everything Plumb reads goes
+// through a [Reader]: files, directory patterns, commands and database
+// queries, each with a deadline and a size limit, so that every answer can be
+// recorded on a tape and a whole check replayed from it.
+//
+// A package that is only given a Reader cannot change anything: commands and
+// queries are checked against a list of ones that only read. What changes a
+// machine needs a [Doer], which only change, protect and lab are given.
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+)
+
+// Reader reads one machine: the live one, or one on a tape.
+//
+// Errors keep their meaning on a tape: errors.Is works with fs.ErrNotExist,
+// fs.ErrPermission, context.DeadlineExceeded and the errors of this package.
+// Secrets (passwords, tokens) in what is read are replaced by "***" before
+// any caller sees them.
+type Reader interface {
+	// About says what this reader reads and with which rights.
+	About() About
+	// ReadFile reads a whole file without stat, which is right for /proc and
+	// /sys. A file over the limit gives its head and ErrTooLarge.
+	ReadFile(ctx context.Context, name string) ([]byte, error)
+	// Glob lists the paths that match a filepath.Match pattern, sorted.
+	Glob(ctx context.Context, pattern string) ([]string, error)
+	// Stat follows symbolic links.
+	Stat(ctx context.Context, name string) (Stat, error)
+	// Readlink reads one symbolic link, as it is written.
+	Readlink(ctx context.Context, name string) (string, error)
+	// Statfs tells the space of the filesystem that holds name.
+	Statfs(ctx context.Context, name string) (Statfs, error)
+	// Output runs a command that only reads and gives its standard output.
+	// Commands that are not on the list of reading ones are refused.
+	Output(ctx context.Context, argv ...string) ([]byte, error)
+	// Query runs one reading statement in a read-only session. Sessions are
+	// opened on first use and kept until the reader is closed.
+	Query(ctx context.Context, t Target, query string) (Rows, error)
+}
+
+// Doer can change the machine. Reading commands are never given one.
+type Doer interface {
+	Reader
+	// Replace writes a file atomically and durably.
+	Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error
+	// Run runs any command.
+	Run(ctx context.Context, argv ...string) ([]byte, error)
+}
+
+// About describes a reader.
+type About struct {
+	Taken time.Time `json:"taken"` // when the machine was read
+	Root  bool      `json:"root"`  // with root's rights
+	User  string    `json:"user"`  // as whom
+	Plumb string    `json:"plumb"` // version of the Plumb that read it
+	Note  string    `json:"note,omitempty"`
+}
+
+// Stat is what stat(2) and statx(2) tell of a file.
+type Stat struct {
+	DevMajor  uint32      `json:"dev_major"`          // device that holds the file
+	DevMinor  uint32      `json:"dev_minor"`          //
+	RdevMajor uint32      `json:"rdev_major"`         // for device nodes: the device it is
+	RdevMinor uint32      `json:"rdev_minor"`         //
+	MountID   uint64      `json:"mount_id,omitempty"` // first field of mountinfo; 0 before Linux 5.8
+	Inode     uint64      `json:"inode"`              //
+	Size      int64       `json:"size"`               // bytes
+	Blocks    int64       `json:"blocks"`             // of 512 bytes
+	BlockSize int64       `json:"block_size"`         // preferred I/O size: the record size on ZFS
+	Mode      fs.FileMode `json:"mode"`               //
+	UID       uint32      `json:"uid"`                //
+	GID       uint32      `json:"gid"`                //
+	Modified  time.Time   `json:"modified"`           //
+	Resolved  string      `json:"resolved,omitempty"` // path after all symbolic links
+}
+
+// Statfs is what statfs(2) tells of a filesystem.
+type Statfs struct {
+	Type        int64  `json:"type"`         // magic number
+	BlockSize   int64  `json:"block_size"`   // bytes
+	TotalBytes  uint64 `json:"total_bytes"`  //
+	FreeBytes   uint64 `json:"free_bytes"`   // including what is reserved for root
+	AvailBytes  uint64 `json:"avail_bytes"`  // for an ordinary user
+	TotalInodes uint64 `json:"total_inodes"` // 0 on filesystems that make them as needed
+	FreeInodes  uint64 `json:"free_inodes"`  //
+}
+
+// Target says how to reach a database. It holds no password: the session's
+// dialer takes that from the places named in Logins, so a probe never sees
+// one and a tape never holds one.
+type Target struct {
+	Engine  string // "mysql", "postgres", "mongo", "proxysql": which dialer
+	Name    string // the key on a tape: "mysql:/run/mysqld/mysqld.sock"
+	Network string // "unix" or "tcp"
+	Address string // socket path or host:port
+	Logins  []Login
+}
+
+// Login is one way to log in, tried in order.
+type Login struct {
+	User     string // "" for the name in File, or of the operating-system user
+	Database string
+	File     string // option file or password file that holds the password; "" for none
+	Group    string // group of the option file, such as "client"
+	PeerUID  int    // connect to the socket as this operating-system user; 0 for ourselves
+	DSN      bool   // use the data source name given on the command line
+}
+
+// Rows is the answer to a query, as text. A nil value is NULL.
+type Rows struct {
+	Columns []string    `json:"columns"`
+	Values  [][]*string `json:"values"`
+	Cut     bool        `json:"cut,omitempty"` // more rows than the limit; the rest was not read
+}
+
+// Errors a reader gives besides those of io/fs and context.
+var (
+	ErrTooLarge  = errors.New("larger than the limit; only the beginning was read")
+	ErrNoCommand = errors.New("command not found")
+	ErrRefused   = errors.New("not a reading command: refused")
+	ErrDown      = errors.New("cannot connect")
+	ErrLogin     = errors.New("login refused")
+	ErrDenied    = errors.New("not allowed for this user")
+	ErrNotOnTape = errors.New("not on the tape")
+)
+
+// Dialer opens sessions to one engine. The engine packages provide them; only
+// this package calls them.
+type Dialer interface {
+	// Dial logs in with the first login that works. secret reads a file with
+	// its secrets in place.
+	Dial(ctx context.Context, t Target, secret func(name string) ([]byte, error)) (Session, error)
+	// Reads reports whether a statement only reads.
+	Reads(query string) bool
+}
+
+// Session is one open read-only session. Query is never called concurrently.
+type Session interface {
+	Query(ctx context.Context, query string, limits QueryLimits) (Rows, error)
+	Close() error
+}
+
+// QueryLimits bound one answer.
+type QueryLimits struct {
+	Rows  int           // at most so many rows
+	Bytes int           // at most so many bytes of values
+	Time  time.Duration // the statement's own time limit
+}
