@@ -1,0 +1,108 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// layers lists every package below internal, lowest first. A package imports
+// only packages of lower layers; see ARCHITECTURE.md for the reasons.
+var layers = [][]string{
+	{"stack", "tape"},
+	{"host", "catalog"},
+	{"host/hosttest", "observe", "rule", "budget"},
+	{"advise"},
+	{}, // lab and watch will live here
+	{"engine/mysql", "engine/postgres", "engine/mongo",
+		"storage/block", "storage/filesystem", "storage/zfs",
+		"system/kernel", "system/process"},
+	{"view"},
+	{"cli"},
+}
+
+// only names imports that one package alone may have, and why.
+var only = map[string]struct {
+	who []string
+	why string
+}{
+	"os/exec":                        {[]string{"host"}, "every command must be recordable, bounded and known to only read"},
+	"syscall":                        {[]string{"host"}, "only host touches the machine"},
+	"golang.org/x/sys/unix":          {[]string{"host"}, "only host touches the machine"},
+	"github.com/go-sql-driver/mysql": {[]string{"engine/mysql"}, "each driver stays in its engine"},
+	"github.com/jackc/pgx/v5":        {[]string{"engine/postgres"}, "each driver stays in its engine"},
+	"go.mongodb.org/mongo-driver/v2": {[]string{"engine/mongo"}, "each driver stays in its engine"},
+	"github.com/spf13/cobra":         {[]string{"cli"}, "only cli knows flags"},
+	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
+	"charm.land/lipgloss/v2":         {[]string{"view"}, "only view formats"},
+	"net":                            {[]string{"host", "engine/mysql", "engine/postgres", "engine/mongo"}, "connections are made by dialers, which host calls"},
+	"os":                             {[]string{"host", "cli"}, "only host opens files of the machine; cli opens what the command line names"},
+}
+
+type goPackage struct{ path, imports string }
+
+func TestLayers(t *testing.T) {
+	level := map[string]int{}
+	for i, names := range layers {
+		for _, name := range names {
+			level[name] = i
+		}
+	}
+	for _, p := range packages(t) {
+		name, ours := strings.CutPrefix(p.path, "plumb/internal/")
+		if !ours {
+			continue
+		}
+		mine, listed := level[name]
+		if !listed {
+			t.Errorf("%s is in no layer: add it to the list in arch_test.go", name)
+			continue
+		}
+		for _, imp := range strings.Fields(p.imports) {
+			checkLayer(t, level, name, mine, imp)
+			checkOnly(t, name, imp)
+		}
+	}
+}
+
+func checkLayer(t *testing.T, level map[string]int, name string, mine int, imp string) {
+	t.Helper()
+	other, ours := strings.CutPrefix(imp, "plumb/internal/")
+	if ours && level[other] >= mine {
+		t.Errorf("%s imports %s, which is not below it", name, other)
+	}
+}
+
+func checkOnly(t *testing.T, name, imp string) {
+	t.Helper()
+	for banned, rule := range only {
+		if imp != banned && !strings.HasPrefix(imp, banned+"/") || banned == "net" && imp != "net" || banned == "os" && imp != "os" {
+			continue
+		}
+		allowed := false
+		for _, who := range rule.who {
+			allowed = allowed || who == name
+		}
+		if !allowed {
+			t.Errorf("%s imports %s, which only %s may: %s", name, imp, strings.Join(rule.who, ", "), rule.why)
+		}
+	}
+}
+
+// packages asks the go command, because it knows build tags and modules.
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}	{{join .Imports " "}}`, "./internal/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []goPackage
+	for line := range strings.Lines(string(out)) {
+		path, imports, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		all = append(all, goPackage{path, imports})
+	}
+	if len(all) < 10 {
+		t.Fatalf("go list found only %d packages", len(all))
+	}
+	return all
+}

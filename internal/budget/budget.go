@@ -1,0 +1,107 @@
+// Package budget adds up where a host's memory goes: one sum for the machine
+// and one for every control group with a limit of its own, so that advice
+// about caches, connections and the ARC can never add up to more than there
+// is.
+//
+// It is pure: it reads a stack and gives values. It never guesses a setting:
+// when a part is not known the total is not known either, and only the sum of
+// the known parts is given, as a lower bound.
+package budget
+
+import "plumb/internal/stack"
+
+// Domain is one place memory is taken from: the host, or a control group
+// with a limit.
+type Domain struct {
+	Ref      stack.Ref // memory:host, memory:/system.slice/mariadb.service
+	Limit    int64     // bytes
+	Measured int64     // bytes taken now by the servers, the ARC and the rest; 0 when Unmeasured
+	Servers  []stack.Ref
+	Parts    []Part
+	// Unknown names what is missing, as thing and fact; totals are lower
+	// bounds when it is not empty.
+	Unknown []stack.Knob
+	// Unmeasured says why Measured is not known, and is empty when it is.
+	Unmeasured string
+}
+
+// Part is one use of memory, as ranges in bytes: what it takes at the load
+// seen so far, and at the most the settings allow.
+type Part struct {
+	Of       stack.Ref // who takes it
+	Name     string    // "buffer pool"
+	Why      string    // how the number was made
+	Expected Range
+	Worst    Range
+}
+
+// Range is an interval in bytes.
+type Range struct{ Low, High int64 }
+
+func (r Range) plus(o Range) Range { return Range{r.Low + o.Low, r.High + o.High} }
+
+// Mid is the middle of the range.
+func (r Range) Mid() int64 { return r.Low + (r.High-r.Low)/2 }
+
+func exactly(n int64) Range { return Range{n, n} }
+
+func upTo(n int64) Range { return Range{0, n} }
+
+// Totals adds up the parts.
+func (d Domain) Totals() (expected, worst Range) {
+	for _, p := range d.Parts {
+		expected = expected.plus(p.Expected)
+		worst = worst.plus(p.Worst)
+	}
+	return expected, worst
+}
+
+const source = "memory budget"
+
+// Apply computes the budgets and adds them to the stack as things of kind
+// memory, linked from the servers that draw on them.
+func Apply(s *stack.Stack) {
+	var sight stack.Sight
+	for _, d := range Compute(s) {
+		t := sight.New(d.Ref.Kind, d.Ref.Name)
+		setFacts(t, d)
+		for _, u := range d.Unknown {
+			sight.Gap(d.Ref, "needs "+u.String()+", which is not known", "", "expected*", "worst*", "spare*")
+		}
+		if d.Unmeasured != "" {
+			sight.Gap(d.Ref, d.Unmeasured, "", "measured")
+		}
+		for _, ref := range d.Servers {
+			linkOnce(s, ref, d.Ref)
+		}
+	}
+	s.Add("budget", sight)
+}
+
+// linkOnce links a server to the tightest domain: control groups come before
+// the host in Compute's order.
+func linkOnce(s *stack.Stack, server, domain stack.Ref) {
+	if t := s.Find(server); t != nil && len(t.Links["memory"]) == 0 {
+		t.Link("memory", domain)
+	}
+}
+
+func setFacts(t *stack.Thing, d Domain) {
+	expected, worst := d.Totals()
+	set := func(name string, n int64) { t.Set(name, stack.Int(n), source) }
+	set("limit", d.Limit)
+	set("known", expected.Low)
+	if d.Unmeasured == "" {
+		set("measured", d.Measured)
+	}
+	if len(d.Unknown) > 0 {
+		return
+	}
+	set("expected", expected.Mid())
+	set("expected_low", expected.Low)
+	set("expected_high", expected.High)
+	set("worst", worst.Mid())
+	set("worst_low", worst.Low)
+	set("worst_high", worst.High)
+	set("spare", d.Limit-expected.High)
+}

@@ -1,0 +1,148 @@
+package budget
+
+import (
+	"testing"
+
+	"plumb/internal/stack"
+)
+
+const src = "test"
+
+func ints(t *stack.Thing, facts map[string]int64) *stack.Thing {
+	for name, n := range facts {
+		t.Set(name, stack.Int(n), src)
+	}
+	return t
+}
+
+// mariadb is a server whose settings are all known.
+func mariadb() *stack.Thing {
+	t := ints(stack.NewThing("mysql", "mysql:3306"), map[string]int64{
+		"innodb_buffer_pool_size": 4 * gib, "innodb_log_buffer_size": 16 * mib, "key_buffer_size": 128 * mib,
+		"table_open_cache": 2000, "net_buffer_length": 16 * kib, "thread_stack": 292 * kib, "sort_buffer_size": 2 * mib,
+		"join_buffer_size": 256 * kib, "read_buffer_size": 128 * kib, "read_rnd_buffer_size": 256 * kib,
+		"binlog_cache_size": 32 * kib, "max_used_connections": 10, "max_connections": 151,
+	})
+	t.Set("performance_schema", stack.Bool(false), src)
+	t.Link("process", stack.Ref{Kind: "process", Name: "7"})
+	return t
+}
+
+func hostWith(things ...*stack.Thing) *stack.Stack {
+	host := ints(stack.NewThing("host", "db1"), map[string]int64{"memory_total": 16 * gib, "memory_available": 10 * gib})
+	process := ints(stack.NewThing("process", "7"), map[string]int64{"rss": 5 * gib})
+	var s stack.Stack
+	s.Add("test", stack.Sight{Things: append(things, host, process)})
+	return &s
+}
+
+func memoryOf(t *testing.T, s *stack.Stack, name string) *stack.Thing {
+	t.Helper()
+	m := s.Find(stack.Ref{Kind: "memory", Name: name})
+	if m == nil {
+		t.Fatalf("no memory:%s", name)
+	}
+	return m
+}
+
+func TestHostBudget(t *testing.T) {
+	s := hostWith(mariadb())
+	Apply(s)
+	m := memoryOf(t, s, "host")
+	low, _ := m.Int("expected_low")
+	high, _ := m.Int("expected_high")
+	// pool 4.12–4.4 GiB, rest of the machine 16-10-5 = 1 GiB, small parts.
+	if low < 5*gib || high > 6*gib || low >= high {
+		t.Errorf("expected %d to %d, want within 5 to 6 GiB", low, high)
+	}
+	worst, _ := m.Int("worst_high")
+	if worst-high < 141*2*mib {
+		t.Errorf("worst %d is not above expected %d by the session buffers of 141 more connections", worst, high)
+	}
+	if got := s.Find(stack.Ref{Kind: "mysql", Name: "mysql:3306"}).Links["memory"]; len(got) != 1 || got[0].Name != "host" {
+		t.Errorf("memory link is %v, want memory:host", got)
+	}
+}
+
+func TestUnknownSettingLeavesOnlyALowerBound(t *testing.T) {
+	db := mariadb()
+	delete(db.Facts, "max_used_connections")
+	s := hostWith(db)
+	Apply(s)
+	m := memoryOf(t, s, "host")
+	if _, ok := m.Int("expected"); ok {
+		t.Error("expected is set although max_used_connections is unknown")
+	}
+	if known, _ := m.Int("known"); known < 5*gib {
+		t.Errorf("known = %d, want the sum of the known parts", known)
+	}
+	if g, ok := s.GapFor(m.Ref, "expected"); !ok || g.Why != "needs mysql:mysql:3306#max_used_connections, which is not known" {
+		t.Errorf("gap = %+v", g)
+	}
+}
+
+func TestLimitedControlGroup(t *testing.T) {
+	group := ints(stack.NewThing("cgroup", "/db"), map[string]int64{"memory_limit": 2 * gib, "memory_anon": gib})
+	s := hostWith(mariadb(), group)
+	s.Find(stack.Ref{Kind: "process", Name: "7"}).Link("cgroup", group.Ref)
+	Apply(s)
+	m := memoryOf(t, s, "/db")
+	if spare, _ := m.Int("spare"); spare >= 0 {
+		t.Errorf("spare = %d: a 4 GiB pool fits into 2 GiB?", spare)
+	}
+	if got := s.Find(stack.Ref{Kind: "mysql", Name: "mysql:3306"}).Links["memory"]; len(got) != 1 || got[0].Name != "/db" {
+		t.Errorf("memory link is %v, want the group's domain", got)
+	}
+	if worst, _ := m.Int("worst_low"); worst == 0 {
+		t.Error("the group's worst case is missing")
+	}
+}
+
+func TestUnlimitedGroupIsNoDomain(t *testing.T) {
+	group := stack.NewThing("cgroup", "/")
+	group.SetAbsent("memory_limit", src)
+	s := hostWith(mariadb(), group)
+	s.Find(stack.Ref{Kind: "process", Name: "7"}).Link("cgroup", group.Ref)
+	Apply(s)
+	if s.Find(stack.Ref{Kind: "memory", Name: "/"}) != nil {
+		t.Error("a group without a limit became a memory domain")
+	}
+}
+
+func TestARC(t *testing.T) {
+	for name, tc := range map[string]struct {
+		arcMax, wantExpected int64
+	}{
+		"set":        {arcMax: 3 * gib, wantExpected: 3 * gib},
+		"left_alone": {arcMax: 0, wantExpected: gib},
+	} {
+		t.Run(name, func(t *testing.T) {
+			zfs := ints(stack.NewThing("zfs", "module"), map[string]int64{"arc_size": gib, "arc_limit": 3 * gib, "zfs_arc_max": tc.arcMax})
+			s := hostWith(mariadb(), zfs, stack.NewThing("pool", "tank"))
+			for _, d := range Compute(s) {
+				for _, p := range d.Parts {
+					if p.Name == "ARC" && (p.Expected != exactly(tc.wantExpected) || p.Worst != exactly(3*gib)) {
+						t.Errorf("ARC expected %v worst %v", p.Expected, p.Worst)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestRemoteServerDrawsOnNothingHere(t *testing.T) {
+	db := mariadb()
+	db.Set("remote", stack.Bool(true), src)
+	s := hostWith(db)
+	for _, d := range Compute(s) {
+		if len(d.Servers) > 0 {
+			t.Errorf("%v counts a remote server", d.Ref)
+		}
+	}
+}
+
+func TestNothingKnownOfTheHost(t *testing.T) {
+	if got := Compute(&stack.Stack{}); got != nil {
+		t.Errorf("got %v", got)
+	}
+}
