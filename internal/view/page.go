@@ -1,0 +1,188 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Screen says how text is to be laid out.
+type Screen struct {
+	Width  int  // columns; 0 means 80
+	Colour bool // ANSI colours
+}
+
+// Narrow and wide ends of a page. Below the narrow end lines run over rather
+// than turn into ladders; above the wide end a line is hard to read.
+const (
+	minWidth = 60
+	maxWidth = 100
+)
+
+// page collects lines of text. Everything it is given is cleaned of control
+// characters first: names and values come from the host, or from a stranger's
+// tape, and must not be able to drive the terminal.
+type page struct {
+	width  int
+	colour bool
+	out    strings.Builder
+}
+
+func newPage(s Screen) *page {
+	w := s.Width
+	if w == 0 {
+		w = 80
+	}
+	return &page{width: min(max(w, minWidth), maxWidth), colour: s.Colour}
+}
+
+// ink is how a piece of text stands out.
+type ink string
+
+const (
+	plain  ink = ""
+	bold   ink = "1"
+	dim    ink = "2"
+	red    ink = "1;31"
+	yellow ink = "33"
+	cyan   ink = "36"
+)
+
+func (p *page) paint(i ink, s string) string {
+	if !p.colour || i == plain || s == "" {
+		return s
+	}
+	return "\x1b[" + string(i) + "m" + s + "\x1b[0m"
+}
+
+func (p *page) blank() { p.out.WriteByte('\n') }
+
+// line writes one line as it is.
+func (p *page) line(i ink, s string) {
+	s = strings.TrimRight(clean(s), " ")
+	p.out.WriteString(p.paint(i, s))
+	p.out.WriteByte('\n')
+}
+
+// para writes s wrapped, each line indented.
+func (p *page) para(i ink, indent int, s string) { p.hang(i, strings.Repeat(" ", indent), s) }
+
+// hang writes s wrapped; the first line starts with head, the others are
+// indented as far.
+func (p *page) hang(i ink, head, s string) { p.labelled(plain, head, i, s) }
+
+func (p *page) labelled(headInk ink, head string, i ink, s string) {
+	pad := strings.Repeat(" ", width(head))
+	for n, l := range wrap(clean(s), p.width-width(head)) {
+		h := pad
+		if n == 0 {
+			h = p.paint(headInk, head)
+		}
+		p.out.WriteString(strings.TrimRight(h+p.paint(i, l), " "))
+		p.out.WriteByte('\n')
+	}
+}
+
+// sides writes left at the margin and right at the other one; when both do
+// not fit, right goes below, indented to where left's text starts.
+func (p *page) sides(head string, leftInk ink, left string, rightInk ink, right string) {
+	left, right = clean(left), clean(right)
+	room := p.width - width(head)
+	lines := wrap(left, room)
+	last := lines[len(lines)-1]
+	for n, l := range lines {
+		h := head
+		if n > 0 {
+			h = strings.Repeat(" ", width(head))
+		}
+		p.out.WriteString(h + p.paint(leftInk, l))
+		if n < len(lines)-1 {
+			p.out.WriteByte('\n')
+		}
+	}
+	gap := room - width(last) - width(right)
+	if gap < 2 {
+		p.out.WriteByte('\n')
+		p.out.WriteString(strings.Repeat(" ", width(head)))
+		gap = 0
+	}
+	p.out.WriteString(strings.Repeat(" ", gap) + p.paint(rightInk, right) + "\n")
+}
+
+func (p *page) String() string { return p.out.String() }
+
+func width(s string) int { return utf8.RuneCountInString(s) }
+
+// wrap breaks s at spaces into lines of at most w columns. A word longer than
+// a line stands alone and runs over: paths are to be copied whole. Newlines
+// in s are kept.
+func wrap(s string, w int) []string {
+	var lines []string
+	for para := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
+		line := ""
+		for _, word := range words(para) {
+			switch {
+			case line == "":
+				line = word
+			case width(line)+1+width(word) <= w:
+				line += " " + word
+			default:
+				lines = append(lines, line)
+				line = word
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// words splits at spaces, but keeps "·" with the word before it so that no
+// line begins with a separator.
+func words(s string) []string {
+	var out []string
+	for _, f := range strings.Fields(s) {
+		if f == "·" && len(out) > 0 {
+			out[len(out)-1] += " ·"
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// clean replaces what could drive a terminal or reorder text.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == utf8.RuneError:
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// columns pads s on the right to n columns, and always leaves one space.
+func columns(s string, n int) string {
+	return s + strings.Repeat(" ", max(1, n-width(s)))
+}
+
+// count writes "1 finding", "2 findings".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// join strings a list as a sentence's words: "a, b and c".
+func join(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}

@@ -1,0 +1,172 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/stack"
+)
+
+// engines are the kinds of things that are database servers, in the order in
+// which they are shown.
+var engines = [...]string{"mysql", "postgres", "mongo", "proxysql"}
+
+// servers gives the database servers of a stack, in order.
+func servers(s *stack.Stack) []*stack.Thing {
+	var out []*stack.Thing
+	for _, kind := range engines {
+		out = append(out, s.OfKind(kind)...)
+	}
+	return out
+}
+
+// hostLine is the one line that says which machine this is.
+func hostLine(s *stack.Stack) string {
+	h := s.Host()
+	if h == nil {
+		return "host not seen"
+	}
+	parts := []string{cmpText(h.Text("hostname"), h.Ref.Name)}
+	os := h.Text("os")
+	if k := h.Text("kernel"); k != "" {
+		os = strings.TrimPrefix(os+", Linux "+shortKernel(k), ", ")
+	}
+	parts = append(parts, os)
+	var size []string
+	if n, ok := h.Int("cpus"); ok {
+		size = append(size, count(int(n), "CPU"))
+	}
+	if n, ok := h.Int("memory_total"); ok {
+		size = append(size, bytesText(n)+" memory")
+	}
+	parts = append(parts, strings.Join(size, ", "))
+	where := []string{h.Text("cloud")}
+	if where[0] == "none" || where[0] == "" {
+		where[0] = h.Text("virtualization")
+	}
+	if where[0] == "none" || where[0] == "" {
+		where = nil
+	}
+	if in, ok := h.Bool("in_container"); ok && in {
+		where = append(where, "in a container")
+	}
+	parts = append(parts, strings.Join(where, ", "))
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+// shortKernel keeps the numbers of a kernel release: 6.12.48 of
+// 6.12.48+deb13-cloud-amd64.
+func shortKernel(release string) string {
+	i := strings.IndexFunc(release, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if i > 0 {
+		return strings.TrimRight(release[:i], ".")
+	}
+	return release
+}
+
+func cmpText(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// product names a server as its maker does.
+func product(db *stack.Thing) string {
+	name := map[string]string{
+		"mysql": "MySQL", "mariadb": "MariaDB", "percona": "Percona Server", "postgres": "PostgreSQL",
+		"mongodb": "MongoDB", "ferretdb": "FerretDB", "mongo": "MongoDB", "proxysql": "ProxySQL",
+	}
+	n, ok := name[cmpText(db.Text("flavor"), db.Ref.Kind)]
+	if !ok {
+		n = db.Text("flavor")
+	}
+	return strings.TrimSpace(n + " " + db.Text("version"))
+}
+
+// serverLine says what a server is and how long it has run.
+func serverLine(s *stack.Stack, db *stack.Thing) string {
+	parts := []string{product(db)}
+	if up, ok := db.Int("uptime"); ok {
+		parts = append(parts, "up "+age(time.Duration(up)*time.Second))
+	}
+	if far, ok := db.Bool("remote"); ok && far {
+		parts = append(parts, "remote: this host says nothing about it")
+	}
+	if in, ok := db.Bool("logged_in"); ok && !in {
+		parts = append(parts, "not logged in")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// rolesByFilesystem groups the roles of a server by where they lie: data
+// first, then in the order of their names. Roles that could not be placed
+// come last, each alone.
+func rolesByFilesystem(s *stack.Stack, db stack.Ref) [][]stack.Role {
+	var out [][]stack.Role
+	index := map[stack.Ref]int{}
+	for _, r := range roleOrder(s, db) {
+		if i, ok := index[r.Filesystem]; ok && !r.Filesystem.IsZero() {
+			out[i] = append(out[i], r)
+			continue
+		}
+		index[r.Filesystem] = len(out)
+		out = append(out, []stack.Role{r})
+	}
+	return out
+}
+
+func roleOrder(s *stack.Stack, db stack.Ref) []stack.Role {
+	var mine []stack.Role
+	for _, r := range s.Roles {
+		if r.DB == db && r.Name != "pid" {
+			mine = append(mine, r)
+		}
+	}
+	slices.SortStableFunc(mine, func(a, b stack.Role) int { return rank(a) - rank(b) })
+	return mine
+}
+
+func rank(r stack.Role) int {
+	order := []string{"data", "redo", "wal", "journal", "undo", "doublewrite", "tablespace", "binlog", "relaylog", "temporary", "log"}
+	i := slices.Index(order, r.Name)
+	if i < 0 {
+		i = len(order)
+	}
+	if r.Filesystem.IsZero() {
+		i += 100
+	}
+	return i
+}
+
+// pathGroup is one path and the roles kept there.
+type pathGroup struct {
+	names string
+	path  string
+}
+
+// samePath joins roles kept at one path: "data, undo  /var/lib/mysql".
+func samePath(roles []stack.Role) []pathGroup {
+	var out []pathGroup
+	for _, r := range roles {
+		path := r.Path
+		if r.Resolved != "" && r.Resolved != r.Path {
+			path += " -> " + r.Resolved
+		}
+		i := slices.IndexFunc(out, func(g pathGroup) bool { return g.path == path })
+		if i < 0 {
+			out = append(out, pathGroup{r.Name, path})
+			continue
+		}
+		if !slices.Contains(strings.Split(out[i].names, ", "), r.Name) {
+			out[i].names += ", " + r.Name
+		}
+	}
+	return out
+}
+
+// filesystemName is what a person calls a filesystem: what is mounted.
+func filesystemName(fs *stack.Thing) string {
+	return cmpText(fs.Text("source"), fs.Ref.Name)
+}

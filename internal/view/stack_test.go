@@ -1,0 +1,9 @@
+package view
+
+import "testing"
+
+func TestStackPicture(t *testing.T) {
+	golden(t, "stack-zfs.txt", Stack(zfsHost(), units(), nil, Screen{Width: 100}))
+	golden(t, "stack-zfs-narrow.txt", Stack(zfsHost(), units(), nil, Screen{Width: 64}))
+	golden(t, "stack-lvm.txt", Stack(lvmHost(), units(), nil, Screen{Width: 80}))
+}
