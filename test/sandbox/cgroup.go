@@ -1,0 +1,31 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Cgroup makes a control group with a memory limit in bytes and gives the
+// command that starts a server inside it. It uses version 1 or 2, whichever
+// has the memory controller.
+func (b *Box) Cgroup(limit int64) ([]string, error) {
+	if err := needRoot("a control group"); err != nil {
+		return nil, err
+	}
+	name := filepath.Base(b.Dir)
+	dir, file := filepath.Join("/sys/fs/cgroup/memory", name), "memory.limit_in_bytes"
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		dir, file = filepath.Join("/sys/fs/cgroup", name), "memory.max"
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, Missing{"cannot make a control group: " + err.Error(), "run where /sys/fs/cgroup can be written"}
+	}
+	b.onClose(func() error { return os.Remove(dir) })
+	if err := os.WriteFile(filepath.Join(dir, file), []byte(strconv.FormatInt(limit, 10)), 0); err != nil {
+		return nil, Missing{"cannot limit memory: " + err.Error(), "run where the memory controller is on"}
+	}
+	script := fmt.Sprintf(`echo $$ > %s/cgroup.procs && exec setpriv --reuid=%d --regid=%d --clear-groups "$@"`, dir, b.uid, b.gid)
+	return []string{"sh", "-c", script, "sh"}, nil
+}

@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // the driver for admin sessions
+)
+
+// Server is a running private server.
+type Server struct {
+	Engine string // mysql or postgres
+	Dir    string // its data directory
+	Socket string // mysql: the socket; postgres: the directory of the socket
+	Port   int
+	PID    int
+	User   string // of the admin session
+}
+
+// MySQLOptions say how a MariaDB or MySQL server is set up.
+type MySQLOptions struct {
+	Name     string   // of the instance; "" for mysql
+	Basedir  string   // unpacked server; "" for the installed MariaDB
+	Datadir  string   // "" for a directory of the box
+	Settings string   // lines for the [mysqld] group
+	Port     int      // 0 for no TCP
+	Wrap     []string // command that starts the server, such as Cgroup gives
+	Native   bool     // MySQL itself: initialised by mysqld --initialize-insecure
+	Loader   []string // a loader the programs of Basedir need before them
+}
+
+// MySQL starts a private server with an option file of its own.
+func (b *Box) MySQL(o MySQLOptions) (*Server, error) {
+	if o.Name == "" {
+		o.Name = "mysql"
+	}
+	if o.Datadir == "" {
+		o.Datadir = o.Name
+	}
+	data, err := b.Mkdir(o.Datadir)
+	if err != nil {
+		return nil, err
+	}
+	run, err := b.Mkdir(o.Name + "-run")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Engine: "mysql", Dir: data, Socket: filepath.Join(run, "mysqld.sock"), Port: o.Port, User: "root"}
+	conf, err := b.Write(o.Name+"-run/my.cnf", mysqlOptionFile(s, run, o))
+	if err != nil {
+		return nil, err
+	}
+	program, err := b.initialiseMySQL(o, conf, data)
+	if err != nil {
+		return nil, err
+	}
+	argv := append(append([]string{}, o.Loader...), program, "--defaults-file="+conf)
+	p, err := b.start(o.Wrap, syscall.SIGTERM, nil, argv...)
+	if err != nil {
+		return nil, err
+	}
+	s.PID = p.Pid
+	return s, s.ready()
+}
+
+func mysqlOptionFile(s *Server, run string, o MySQLOptions) string {
+	net := "skip-networking"
+	if o.Port != 0 {
+		net = fmt.Sprintf("port = %d\nbind-address = 127.0.0.1", o.Port)
+	}
+	base := ""
+	if o.Basedir != "" {
+		base = "basedir = " + o.Basedir
+	}
+	if o.Native { // Debian's build looks for its messages and files under /usr and /var
+		base = "basedir = " + o.Basedir + "/usr\nsecure_file_priv = NULL\nmysqlx = OFF"
+	}
+	return fmt.Sprintf("[mysqld]\ndatadir = %s\nsocket = %s\npid-file = %s/mysqld.pid\nlog-error = %s/error.log\n%s\n%s\n%s\n",
+		s.Dir, s.Socket, run, run, net, base, o.Settings)
+}
+
+// initialiseMySQL makes the system tables and gives the server's program.
+func (b *Box) initialiseMySQL(o MySQLOptions, conf, data string) (string, error) {
+	const hint = "apt-get install mariadb-server-core"
+	server, install := []string{"mariadbd", "mysqld"}, []string{"mariadb-install-db"}
+	if o.Basedir != "" {
+		server = []string{o.Basedir + "/bin/mariadbd", o.Basedir + "/usr/sbin/mysqld", o.Basedir + "/sbin/mysqld"}
+		install = []string{o.Basedir + "/scripts/mariadb-install-db", o.Basedir + "/bin/mariadb-install-db"}
+	}
+	program, err := find("no MariaDB or MySQL server", hint, server...)
+	if err != nil {
+		return "", err
+	}
+	if o.Native {
+		argv := append(append([]string{}, o.Loader...), program, "--defaults-file="+conf, "--initialize-insecure")
+		_, err = output(b.asServer(exec.Command(argv[0], argv[1:]...)))
+		return program, err
+	}
+	installer, err := find("no mariadb-install-db", hint, install...)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"--defaults-file=" + conf, "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db"}
+	if o.Basedir != "" {
+		args = append(args, "--basedir="+o.Basedir)
+	}
+	_, err = output(b.asServer(exec.Command(installer, args...)))
+	return program, err
+}
+
+func (s *Server) ready() error {
+	err := until(60*time.Second, func(ctx context.Context) error {
+		db, err := s.Open()
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		return db.PingContext(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("%s in %s did not come up: %w%s", s.Engine, s.Dir, err, tail(filepath.Dir(s.Socket)+"/error.log"))
+	}
+	return nil
+}
+
+// tail gives the end of a log for an error message.
+func tail(name string) string {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return "\n" + string(text[max(0, len(text)-2000):])
+}
+
+// Open opens an admin session pool. The caller closes it.
+func (s *Server) Open() (*sql.DB, error) {
+	if s.Engine == "postgres" {
+		return sql.Open("pgx", fmt.Sprintf("host=%s port=%d user=%s dbname=postgres", s.Socket, s.Port, s.User))
+	}
+	return sql.Open("mysql", s.User+"@unix("+s.Socket+")/?multiStatements=true")
+}
+
+// Exec runs statements as the administrator.
+func (s *Server) Exec(statements ...string) error {
+	db, err := s.Open()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, q := range statements {
+		if _, err := db.Exec(q); err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver for admin sessions
+)
+
+// PostgresOptions say how a PostgreSQL server is set up.
+type PostgresOptions struct {
+	Name     string   // of the instance; "" for postgres
+	Bindir   string   // directory with initdb and postgres; "" for the newest installed
+	Datadir  string   // "" for a directory of the box
+	WALdir   string   // initdb --waldir; "" for inside the data directory
+	Settings string   // lines for postgresql.conf
+	Port     int      // names the socket; TCP listens on 127.0.0.1 when TCP is set
+	TCP      bool     //
+	Wrap     []string // command that starts the server, such as Cgroup gives
+	Initdb   []string // more arguments for initdb
+	Auth     string   // authentication of local connections; "" for trust
+}
+
+// Postgres starts a private server.
+func (b *Box) Postgres(o PostgresOptions) (*Server, error) {
+	if o.Name == "" {
+		o.Name = "postgres"
+	}
+	if o.Port == 0 {
+		o.Port = 5432
+	}
+	bin, err := postgresBin(o.Bindir)
+	if err != nil {
+		return nil, err
+	}
+	if o.Datadir == "" {
+		o.Datadir = o.Name
+	}
+	data, err := b.Mkdir(o.Datadir)
+	if err != nil {
+		return nil, err
+	}
+	run, err := b.Mkdir(o.Name + "-run")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Engine: "postgres", Dir: data, Socket: run, Port: o.Port, User: "postgres"}
+	if err := b.initdb(bin, data, run, o); err != nil {
+		return nil, err
+	}
+	p, err := b.start(o.Wrap, syscall.SIGINT, libraryPath(bin), filepath.Join(bin, "postgres"), "-D", data)
+	if err != nil {
+		return nil, err
+	}
+	s.PID = p.Pid
+	return s, s.ready()
+}
+
+// postgresBin finds the server's programs.
+func postgresBin(dir string) (string, error) {
+	if dir != "" {
+		return dir, nil
+	}
+	initdb, err := find("no PostgreSQL server", "apt-get install postgresql", "/usr/lib/postgresql/*/bin/initdb", "initdb")
+	if err != nil {
+		return "", err
+	}
+	initdb, err = filepath.EvalSymlinks(initdb)
+	return filepath.Dir(initdb), err
+}
+
+// libraryPath lets an unpacked tree find the libraries it brings along.
+func libraryPath(bin string) []string {
+	lib := filepath.Join(filepath.Dir(bin), "lib")
+	if _, err := os.Stat(filepath.Join(lib, "libpq.so.5")); err != nil {
+		return nil
+	}
+	return []string{"LD_LIBRARY_PATH=" + lib}
+}
+
+func (b *Box) initdb(bin, data, run string, o PostgresOptions) error {
+	auth := o.Auth
+	if auth == "" {
+		auth = "trust"
+	}
+	args := []string{"-D", data, "-U", "postgres", "-A", auth, "-E", "UTF8", "--no-locale"}
+	if o.WALdir != "" {
+		args = append(args, "--waldir="+o.WALdir)
+	}
+	cmd := b.asServer(exec.Command(filepath.Join(bin, "initdb"), append(args, o.Initdb...)...))
+	cmd.Env = append(os.Environ(), libraryPath(bin)...)
+	if _, err := output(cmd); err != nil {
+		return err
+	}
+	listen := ""
+	if o.TCP {
+		listen = "127.0.0.1"
+	}
+	conf, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer conf.Close()
+	_, err = fmt.Fprintf(conf, "\nlisten_addresses = '%s'\nport = %d\nunix_socket_directories = '%s'\n%s\n", listen, o.Port, run, o.Settings)
+	return err
+}

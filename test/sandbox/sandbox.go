@@ -1,0 +1,204 @@
+// Package sandbox sets up real servers, filesystems, pools and control groups
+// for the tests and the demo, in a directory of its own, and takes everything
+// away again. Servers run unprivileged on their own sockets and ports and
+// never touch an installed one.
+//
+// What this machine does not offer gives an error of type [Missing], which
+// tests turn into a skip with its reason.
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Missing says what this machine does not offer, and how it could.
+type Missing struct{ What, Hint string }
+
+func (m Missing) Error() string { return m.What + " (" + m.Hint + ")" }
+
+// Box is a directory with everything that was set up in it.
+type Box struct {
+	Dir     string
+	cleanup []func() error
+	uid     int // servers run as this user; our own when not root
+	gid     int
+}
+
+// New makes a box in a new directory below parent ("" for the system's
+// temporary directory). Servers refuse to run as root, so with root's rights
+// they run as the first of the users mysql, postgres, nobody that exists.
+func New(parent string) (*Box, error) {
+	dir, err := os.MkdirTemp(parent, "plumb-")
+	if err != nil {
+		return nil, err
+	}
+	b := &Box{Dir: dir, uid: os.Getuid(), gid: os.Getgid()}
+	if b.uid == 0 {
+		if err := b.unprivileged(); err != nil {
+			return nil, err
+		}
+	}
+	b.onClose(func() error { return os.RemoveAll(dir) })
+	return b, errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, b.uid, b.gid))
+}
+
+func (b *Box) unprivileged() error {
+	for _, name := range []string{"mysql", "postgres", "nobody"} {
+		if u, err := user.Lookup(name); err == nil {
+			b.uid, _ = strconv.Atoi(u.Uid)
+			b.gid, _ = strconv.Atoi(u.Gid)
+			return nil
+		}
+	}
+	return errors.New("none of the users mysql, postgres and nobody exists to run servers as")
+}
+
+// onClose registers something to take away, last in, first out.
+func (b *Box) onClose(f func() error) { b.cleanup = append(b.cleanup, f) }
+
+// Close stops and removes everything that was set up.
+func (b *Box) Close() error {
+	var errs []error
+	for _, f := range slices.Backward(b.cleanup) {
+		errs = append(errs, f())
+	}
+	b.cleanup = nil
+	return errors.Join(errs...)
+}
+
+// Mkdir makes a directory that the servers can write. A relative name is
+// taken below the box.
+func (b *Box) Mkdir(name string) (string, error) {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(b.Dir, name)
+	}
+	if err := os.MkdirAll(name, 0o750); err != nil {
+		return "", err
+	}
+	return name, os.Chown(name, b.uid, b.gid)
+}
+
+// Write writes a file that the servers can read, below the box.
+func (b *Box) Write(name, content string) (string, error) {
+	path := filepath.Join(b.Dir, name)
+	if _, err := b.Mkdir(filepath.Dir(path)); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(path, []byte(content), 0o640); err != nil {
+		return "", err
+	}
+	return path, os.Chown(path, b.uid, b.gid)
+}
+
+// asServer makes a command run as the servers' user in a group of its own.
+func (b *Box) asServer(cmd *exec.Cmd) *exec.Cmd {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(b.uid), Gid: uint32(b.gid)}
+	}
+	cmd.Dir = b.Dir
+	return cmd
+}
+
+// output runs a command to its end; the error carries what it printed.
+func output(cmd *exec.Cmd) (string, error) {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, bytes.TrimSpace(out))
+	}
+	return string(out), nil
+}
+
+// start starts a server that is stopped with sig when the box is closed.
+// wrap is a command that starts it, such as a control group's shell; nil for
+// none.
+func (b *Box) start(wrap []string, sig syscall.Signal, env []string, argv ...string) (*os.Process, error) {
+	argv = append(slices.Clone(wrap), argv...)
+	log, err := os.Create(filepath.Join(b.Dir, filepath.Base(argv[len(wrap)])+"-"+strconv.Itoa(len(b.cleanup))+".out"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := b.asServer(exec.Command(argv[0], argv[1:]...))
+	if len(wrap) > 0 { // joining a group needs root; the wrapper steps down itself
+		cmd.SysProcAttr.Credential = nil
+	}
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	b.onClose(func() error { return stop(cmd.Process, sig, done) })
+	return cmd.Process, nil
+}
+
+func stop(p *os.Process, sig syscall.Signal, done <-chan struct{}) error {
+	p.Signal(sig)
+	select {
+	case <-done:
+		return nil
+	case <-time.After(30 * time.Second):
+		p.Kill()
+		<-done
+		return fmt.Errorf("process %d had to be killed", p.Pid)
+	}
+}
+
+// until tries f until it succeeds or the time is up.
+func until(limit time.Duration, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	for {
+		err := f(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// find gives the first program that exists, by path or by name.
+func find(what, hint string, names ...string) (string, error) {
+	for _, n := range names {
+		if matches, _ := filepath.Glob(n); len(matches) > 0 {
+			return matches[len(matches)-1], nil
+		}
+		for _, dir := range []string{"/usr/sbin", "/sbin", "/usr/local/sbin"} {
+			if p := filepath.Join(dir, n); !filepath.IsAbs(n) && executable(p) {
+				return p, nil
+			}
+		}
+		if p, err := exec.LookPath(n); err == nil {
+			return p, nil
+		}
+	}
+	return "", Missing{what, hint}
+}
+
+func executable(p string) bool { st, err := os.Stat(p); return err == nil && st.Mode()&0o111 != 0 }
+
+// needRoot gives a Missing error without root's rights.
+func needRoot(what string) error {
+	if os.Getuid() != 0 {
+		return Missing{what + " needs root", "run the tests as root"}
+	}
+	return nil
+}

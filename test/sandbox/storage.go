@@ -1,0 +1,158 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Filesystem makes a filesystem in a file, attaches it to a loop device and
+// mounts it. fstype is ext4, xfs or btrfs; options are mount options.
+func (b *Box) Filesystem(name, fstype string, megabytes int, mkfs []string, options string) (string, error) {
+	if err := needRoot("a " + fstype + " filesystem on a loop device"); err != nil {
+		return "", err
+	}
+	maker, err := find("no mkfs."+fstype, "apt-get install e2fsprogs xfsprogs btrfs-progs", "mkfs."+fstype)
+	if err != nil {
+		return "", err
+	}
+	image := filepath.Join(b.Dir, name+".img")
+	if err := truncate(image, int64(megabytes)<<20); err != nil {
+		return "", err
+	}
+	loop, err := output(exec.Command("losetup", "--find", "--show", "--direct-io=on", image))
+	if err != nil {
+		return "", Missing{"no loop device: " + err.Error(), "run where loop devices may be made"}
+	}
+	loop = strings.TrimSpace(loop)
+	b.onClose(func() error { _, err := output(exec.Command("losetup", "--detach", loop)); return err })
+	if _, err := output(exec.Command(maker, append(mkfs, loop)...)); err != nil {
+		return "", err
+	}
+	return b.mount(name, fstype, loop, options)
+}
+
+func (b *Box) mount(name, fstype, source, options string) (string, error) {
+	dir, err := b.Mkdir(name)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"-t", fstype, source, dir}
+	if options != "" {
+		args = append([]string{"-o", options}, args...)
+	}
+	if _, err := output(exec.Command("mount", args...)); err != nil {
+		return "", Missing{"cannot mount " + fstype + ": " + err.Error(), "run where the kernel has it"}
+	}
+	b.onClose(func() error { return insist("umount", dir) })
+	return dir, os.Chown(dir, b.uid, b.gid)
+}
+
+// insist repeats a command while a filesystem is still busy for a moment
+// after its server went away.
+func insist(argv ...string) error {
+	return until(15*time.Second, func(context.Context) error {
+		_, err := output(exec.Command(argv[0], argv[1:]...))
+		return err
+	})
+}
+
+func truncate(name string, size int64) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Truncate(size)
+}
+
+// Pool is a ZFS pool on files of the box.
+type Pool struct {
+	Name string
+	Dir  string // mount point of its root dataset
+	box  *Box
+}
+
+// ZFSFuse starts the zfs-fuse daemon when none runs and makes a pool on one
+// file of the box, with more vdevs given as zpool arguments in which FILE1,
+// FILE2 … stand for further files.
+func (b *Box) ZFSFuse(megabytes int, vdevs ...string) (*Pool, error) {
+	if err := needRoot("a ZFS pool"); err != nil {
+		return nil, err
+	}
+	daemon, err := find("no zfs-fuse", "apt-get install zfs-fuse", "zfs-fuse")
+	if err != nil {
+		return nil, err
+	}
+	if err := b.zfsDaemon(daemon); err != nil {
+		return nil, err
+	}
+	name := strings.ReplaceAll(filepath.Base(b.Dir), "-", "")
+	p := &Pool{Name: name, Dir: filepath.Join(b.Dir, "pool"), box: b}
+	args := []string{"create", "-f", "-m", p.Dir, name}
+	for i, v := range append([]string{"FILE0"}, vdevs...) {
+		if strings.HasPrefix(v, "FILE") {
+			v = filepath.Join(b.Dir, fmt.Sprintf("vdev%d", i))
+			if err := truncate(v, int64(megabytes)<<20); err != nil {
+				return nil, err
+			}
+		}
+		args = append(args, v)
+	}
+	if _, err := output(exec.Command("zpool", args...)); err != nil {
+		return nil, err
+	}
+	b.onClose(func() error { return insist("zpool", "destroy", "-f", name) })
+	return p, nil
+}
+
+func (b *Box) zfsDaemon(daemon string) error {
+	if _, err := output(exec.Command("zpool", "list")); err == nil {
+		return nil
+	}
+	cmd := exec.Command(daemon, "-n")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	b.onClose(func() error { return stop(cmd.Process, syscall.SIGTERM, done) })
+	err := until(10*time.Second, func(context.Context) error {
+		_, err := output(exec.Command("zpool", "list"))
+		return err
+	})
+	if err != nil {
+		return Missing{"zfs-fuse does not start: " + err.Error(), "run where FUSE works"}
+	}
+	return nil
+}
+
+// Dataset makes a dataset with properties such as "recordsize=16K" and gives
+// its mount point.
+func (p *Pool) Dataset(name string, properties ...string) (string, error) {
+	args := []string{"create"}
+	for _, prop := range properties {
+		args = append(args, "-o", prop)
+	}
+	if _, err := output(exec.Command("zfs", append(args, p.Name+"/"+name)...)); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(p.Dir, name)
+	return dir, os.Chown(dir, p.box.uid, p.box.gid)
+}
+
+// Set sets a property of a dataset; "" is the root dataset.
+func (p *Pool) Set(dataset, property string) error {
+	full := p.Name
+	if dataset != "" {
+		full += "/" + dataset
+	}
+	_, err := output(exec.Command("zfs", "set", property, full))
+	return err
+}
