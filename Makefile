@@ -1,0 +1,48 @@
+# make            builds ./plumb, a static binary
+# make demo       sets up a MariaDB and a PostgreSQL privately and checks them
+# make test       all tests that fit in a quarter of an hour; lists what it skipped
+# make test-real  every test, also the long ones with many server versions
+# make lint       format, vet, and the style and layer tests
+# make golden     rewrites the expected outputs; read the diff before you commit
+# make bench      measures speed against the tools in use
+
+SHELL   := bash
+GO      ?= go
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
+
+.PHONY: all demo test test-real lint golden bench dist clean
+
+all:
+	$(BUILD) -o plumb .
+
+demo: all
+	@test/setup.sh demo
+	@$(GO) run ./test/demo -plumb ./plumb
+
+test: all lint
+	@test/setup.sh test
+	@set -o pipefail; $(GO) test -json -timeout 40m ./... | $(GO) run ./test/report
+
+test-real: all lint
+	@test/setup.sh test
+	@set -o pipefail; PLUMB_REAL=1 $(GO) test -json -timeout 80m -count 1 ./... | $(GO) run ./test/report
+
+lint:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@$(GO) vet ./...
+	@$(GO) test . ./test
+
+golden:
+	$(GO) test ./internal/... ./test/... -update
+
+bench: all
+	@test/setup.sh bench
+	@$(GO) run ./test/bench -plumb ./plumb
+
+dist:
+	GOOS=linux GOARCH=amd64 $(BUILD) -o dist/plumb-linux-amd64 .
+	GOOS=linux GOARCH=arm64 $(BUILD) -o dist/plumb-linux-arm64 .
+
+clean:
+	rm -rf plumb dist

@@ -1,0 +1,99 @@
+// Command demo sets up a MariaDB and a PostgreSQL in a temporary directory,
+// configured as an old article would have them, gives them a little work,
+// runs plumb check on this machine and takes everything away again.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"plumb/test/sandbox"
+)
+
+// What many articles of 2012 to 2016 recommended, and what PostgreSQL users
+// are told to try when commits are slow.
+const (
+	mariadbSettings = `log_bin
+innodb_doublewrite = 0
+innodb_buffer_pool_size = 64M
+innodb_log_file_size = 16M
+`
+	postgresSettings = `full_page_writes = off
+shared_buffers = 64MB
+`
+)
+
+func main() {
+	plumb := flag.String("plumb", "./plumb", "the plumb binary")
+	flag.Parse()
+	if err := run(*plumb); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+func run(plumb string) (err error) {
+	b, err := sandbox.New("")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	started := 0
+	for _, s := range []struct {
+		name string
+		set  func(*sandbox.Box) error
+	}{{"MariaDB", mariadb}, {"PostgreSQL", postgres}} {
+		switch err := s.set(b); {
+		case errors.As(err, new(sandbox.Missing)):
+			fmt.Printf("demo: without %s: %v\n", s.name, err)
+		case err != nil:
+			return err
+		default:
+			started++
+		}
+	}
+	if started == 0 {
+		fmt.Println("demo: no server can be set up here, so this is a recorded host")
+		return show(plumb, "check", "--tape", "fixtures/mariadb-zfs-128k.tape")
+	}
+	return show(plumb, "check")
+}
+
+func show(plumb string, args ...string) error {
+	fmt.Printf("\n$ plumb")
+	for _, a := range args {
+		fmt.Print(" ", a)
+	}
+	fmt.Print("\n")
+	cmd := exec.Command(plumb, args...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
+}
+
+func mariadb(b *sandbox.Box) error {
+	s, err := b.MySQL(sandbox.MySQLOptions{Name: "mariadb", Port: 33306, Settings: mariadbSettings})
+	if err != nil {
+		return err
+	}
+	return s.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, item VARCHAR(200))",
+		"INSERT INTO shop.orders (item) SELECT REPEAT('plumb', 20) FROM seq_1_to_100000")
+}
+
+// postgres prefers an installed server and otherwise fetches one.
+func postgres(b *sandbox.Box) error {
+	o := sandbox.PostgresOptions{Port: 54432, Settings: postgresSettings}
+	s, err := b.Postgres(o)
+	if errors.As(err, new(sandbox.Missing)) {
+		if o.Bindir, err = sandbox.PostgresTree("18"); err != nil {
+			return err
+		}
+		s, err = b.Postgres(o)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Exec("CREATE TABLE orders AS SELECT i AS id, repeat('plumb', 20) AS item FROM generate_series(1, 100000) i")
+}

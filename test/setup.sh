@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Installs from the system's packages what the demo, the tests or the bench
+# need and this machine does not have yet. Without root or sudo it installs
+# nothing and says what will be skipped. It removes nothing, starts no
+# service and is quick when everything is there.
+set -uo pipefail
+
+purpose=${1:-test}
+declare -A package=( # program -> package that has it
+  [mariadbd]=mariadb-server-core
+  [initdb]=postgresql
+  [setpriv]=util-linux
+  [xz]=xz-utils
+)
+if [ "$purpose" != demo ]; then
+  package+=([mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [strace]=strace [zfs-fuse]=zfs-fuse)
+fi
+if [ "$purpose" = bench ]; then
+  package+=([mysqltuner]=mysqltuner [pt-summary]=percona-toolkit)
+fi
+
+have() {
+  command -v "$1" >/dev/null 2>&1 && return
+  local p
+  for p in /usr/sbin/"$1" /sbin/"$1" /usr/lib/postgresql/*/bin/"$1"; do [ -x "$p" ] && return; done
+  return 1
+}
+
+# zfs-fuse and OpenZFS exclude one another; a machine that has OpenZFS keeps it.
+if [ -d /sys/module/zfs ] || { ! have zfs-fuse && have zpool; }; then unset 'package[zfs-fuse]'; fi
+
+want=()
+for program in "${!package[@]}"; do
+  have "$program" || want+=("${package[$program]}")
+done
+[ ${#want[@]} -eq 0 ] && exit 0
+
+say() { echo "setup: $*" >&2; }
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if sudo -n true 2>/dev/null; then as_root=(sudo -n); else
+    say "no root and no sudo without a password: what needs ${want[*]} will be skipped"
+    exit 0
+  fi
+fi
+if ! command -v apt-get >/dev/null 2>&1; then
+  say "no apt-get here: what needs ${want[*]} will be skipped"
+  exit 0
+fi
+
+say "installing ${want[*]}"
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >/dev/null 2>&1; }
+apt update
+if [[ " ${want[*]} " == *" postgresql "* ]] && apt install -y --no-install-recommends --no-remove postgresql-common; then
+  # The tests make their own servers: do not create and start one for the machine.
+  "${as_root[@]}" sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
+fi
+for p in "${want[@]}"; do
+  apt install -y --no-install-recommends --no-remove "$p" || say "cannot install $p: what needs it will be skipped"
+done
+exit 0
