@@ -133,13 +133,17 @@ var (
 // this package calls them.
 type Dialer interface {
 	// Dial logs in with the first login that works. secret reads a file with
-	// its secrets in place.
+	// its secrets in place; secret(SecretDSN) gives the data source name of
+	// the command line. ErrDown and ErrLogin say what went wrong.
 	Dial(ctx context.Context, t Target, secret func(name string) ([]byte, error)) (Session, error)
 	// Reads reports whether a statement only reads.
 	Reads(query string) bool
 }
 
 // Session is one open read-only session. Query is never called concurrently.
+//
+// A session that is lost says ErrDown (or the context's error): the next
+// query then gets a new one.
 type Session interface {
 	Query(ctx context.Context, query string, limits QueryLimits) (Rows, error)
 	Close() error

@@ -1,0 +1,239 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plumb/internal/host/redact"
+)
+
+// Output implements Reader. A command that ends with an error gives what it
+// printed together with an error that holds the first line of its standard
+// error; if that line says that rights are missing, it is ErrDenied.
+//
+// argv[0] is a name, looked up in PATH and the sbin directories, or an
+// absolute path, which is only run if nobody but root and ourselves could
+// have put it there: a check run by root must not run what a user left.
+func (l *Live) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	if len(argv) == 0 {
+		return nil, kindError{"run: no command given", ErrRefused}
+	}
+	line := strings.Join(argv, " ")
+	name := filepath.Base(argv[0])
+	allowed := slices.ContainsFunc(l.commands, func(p commandPattern) bool { return p.match(name, argv[1:]) })
+	if !allowed {
+		return nil, answered(fmt.Errorf("run %s: %w", line, ErrRefused))
+	}
+	out, err := l.output(ctx, argv)
+	if out != nil {
+		out = redact.Output(argv, out)
+	}
+	if err != nil {
+		return out, answered(fmt.Errorf("run %s: %w", line, err))
+	}
+	return out, nil
+}
+
+func (l *Live) output(ctx context.Context, argv []string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.options.CommandTime)
+	defer cancel()
+	program, err := within(ctx, &l.stuck, l.options.FileTime, func(context.Context) (string, error) {
+		return findProgram(argv[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := newChild(program, argv, l.options.OutputBytes)
+	type head struct {
+		out []byte
+		err error
+	}
+	// The child is started and waited for in a goroutine of its own: one that
+	// hangs in the kernel cannot even be killed.
+	h, err := within(ctx, &l.stuck, l.options.CommandTime, func(context.Context) (head, error) {
+		out, err := c.run()
+		return head{out, err}, nil
+	})
+	if err != nil {
+		c.kill()
+		return nil, err
+	}
+	return h.out, h.err
+}
+
+// searchPath is PATH and the places system commands are in, which an ordinary
+// user's PATH may lack.
+func searchPath() []string {
+	dirs := filepath.SplitList(os.Getenv("PATH"))
+	return append(dirs, "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin")
+}
+
+func findProgram(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			return "", fmt.Errorf("%w: not an absolute path", ErrRefused)
+		}
+		return trusted(name)
+	}
+	for _, dir := range searchPath() {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		program := filepath.Join(dir, name)
+		if st, err := os.Stat(program); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return program, nil
+		}
+	}
+	return "", ErrNoCommand
+}
+
+// trusted resolves the path of a program and refuses it if somebody other than
+// root and ourselves can change the file or a directory above it.
+func trusted(name string) (string, error) {
+	program, err := filepath.EvalSymlinks(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", ErrNoCommand
+	}
+	if err != nil {
+		return "", underlying(err)
+	}
+	for at := program; ; at = filepath.Dir(at) {
+		var st unix.Stat_t
+		if err := unix.Lstat(at, &st); err != nil {
+			return "", err
+		}
+		owned := st.Uid == 0 || int(st.Uid) == os.Geteuid()
+		// In a sticky directory such as /tmp only an entry's owner can replace it.
+		open := st.Mode&0o022 != 0 && (st.Mode&unix.S_ISVTX == 0 || at == program)
+		if !owned || open {
+			return "", fmt.Errorf("%w: other users can change %s", ErrRefused, at)
+		}
+		if at == "/" {
+			return program, nil
+		}
+	}
+}
+
+// child is one running command.
+type child struct {
+	cmd    *exec.Cmd
+	stdout headWriter
+	stderr headWriter
+
+	mu     sync.Mutex
+	killed bool // no start any more
+	alive  bool // started and not yet waited for
+}
+
+func newChild(program string, argv []string, limit int) *child {
+	c := &child{cmd: exec.Command(program, argv[1:]...)}
+	c.cmd.Args[0] = argv[0]
+	c.cmd.Dir = "/"
+	c.cmd.Env = []string{"PATH=" + strings.Join(searchPath(), ":"), "LC_ALL=C", "HOME=/", "TERM=dumb", "SYSTEMD_PAGER="}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.cmd.WaitDelay = time.Second // a daemon the command left may hold its output open
+	c.stdout = headWriter{limit: limit, full: c.kill}
+	c.stderr = headWriter{limit: 64 << 10, full: func() {}}
+	c.cmd.Stdout, c.cmd.Stderr = &c.stdout, &c.stderr
+	return c
+}
+
+func (c *child) run() ([]byte, error) {
+	c.mu.Lock()
+	if c.killed {
+		c.mu.Unlock()
+		return nil, context.DeadlineExceeded
+	}
+	err := c.cmd.Start()
+	c.alive = err == nil
+	c.mu.Unlock()
+	if err != nil {
+		return nil, underlying(err)
+	}
+	err = c.cmd.Wait()
+	c.mu.Lock()
+	c.alive = false
+	c.mu.Unlock()
+	if c.stdout.cut {
+		return c.stdout.buf.Bytes(), ErrTooLarge
+	}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
+	if err != nil {
+		err = exitError(err, c.stderr.buf.Bytes())
+	}
+	return slices.Clone(c.stdout.buf.Bytes()), err
+}
+
+// kill ends the command and what it started. It does not wait.
+func (c *child) kill() {
+	if !c.mu.TryLock() { // it is just being started, which can hang as well
+		go c.lockedKill()
+		return
+	}
+	c.mu.Unlock()
+	c.lockedKill()
+}
+
+func (c *child) lockedKill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.killed = true
+	if c.alive {
+		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // it may have ended by itself
+	}
+}
+
+// exitError adds what the command said on standard error.
+func exitError(err error, stderr []byte) error {
+	said := strings.TrimSpace(string(stderr))
+	first, _, _ := strings.Cut(said, "\n")
+	if len(first) > 300 {
+		first = first[:300] + "…"
+	}
+	if first != "" {
+		err = fmt.Errorf("%w: %s", err, strings.ToValidUTF8(first, "?"))
+	}
+	for _, sign := range []string{"permission denied", "operation not permitted", "must be root", "must be run as root",
+		"must be superuser", "requires root", "only root", "are you root", "not enough privilege", "access denied"} {
+		if strings.Contains(strings.ToLower(said), sign) {
+			return fmt.Errorf("%w: %w", ErrDenied, err)
+		}
+	}
+	return err
+}
+
+// headWriter keeps the beginning of what is written to it.
+type headWriter struct {
+	buf   bytes.Buffer
+	limit int
+	cut   bool
+	full  func()
+}
+
+func (w *headWriter) Write(p []byte) (int, error) {
+	room := w.limit - w.buf.Len()
+	if len(p) <= room {
+		return w.buf.Write(p)
+	}
+	w.buf.Write(p[:max(room, 0)])
+	if !w.cut {
+		w.cut = true
+		w.full()
+	}
+	return len(p), nil
+}

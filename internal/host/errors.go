@@ -1,0 +1,91 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"plumb/internal/host/redact"
+)
+
+// kindError is an error as it goes on a tape: its text, and the one error it
+// can be asked for with errors.Is. kind is nil for any other error.
+type kindError struct {
+	text string
+	kind error
+}
+
+func (e kindError) Error() string { return e.text }
+func (e kindError) Unwrap() error { return e.kind }
+
+// errorKinds names the errors that keep their meaning on a tape. The order
+// matters where one error is of two kinds.
+func errorKinds() []struct {
+	name string
+	kind error
+} {
+	return []struct {
+		name string
+		kind error
+	}{
+		{"too_large", ErrTooLarge},
+		{"no_command", ErrNoCommand},
+		{"refused", ErrRefused},
+		{"login", ErrLogin},
+		{"denied", ErrDenied},
+		{"not_on_tape", ErrNotOnTape},
+		{"not_exist", fs.ErrNotExist},
+		{"permission", fs.ErrPermission},
+		{"deadline", context.DeadlineExceeded},
+		{"canceled", context.Canceled},
+		{"down", ErrDown},
+	}
+}
+
+// kindOf gives the name of an error's kind, or "other".
+func kindOf(err error) string {
+	for _, k := range errorKinds() {
+		if errors.Is(err, k.kind) {
+			return k.name
+		}
+	}
+	return "other"
+}
+
+// errorOf makes the error of a kind's name; an unknown name gives an error
+// without a kind.
+func errorOf(name, text string) error {
+	for _, k := range errorKinds() {
+		if k.name == name {
+			return kindError{text, k.kind}
+		}
+	}
+	return kindError{text: text}
+}
+
+// answered reduces an error to what a tape keeps, so that a live answer and a
+// replayed one cannot differ, and takes secrets out of its text.
+func answered(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(kindError); ok {
+		return kindError{redact.Text(e.text), e.kind}
+	}
+	return errorOf(kindOf(err), redact.Text(err.Error()))
+}
+
+// fileError says what was being done to which path. A process that has ended
+// (ESRCH) and a path that goes through a file (ENOTDIR) mean that there is no
+// such file.
+func fileError(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.ENOTDIR) {
+		return kindError{fmt.Sprintf("%s %s: %v", op, name, err), fs.ErrNotExist}
+	}
+	return answered(fmt.Errorf("%s %s: %w", op, name, err))
+}

@@ -1,0 +1,174 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"plumb/internal/host/redact"
+)
+
+// ReadFile implements Reader. Only regular files are read: opening a device
+// can change it, and a pipe would wait for ever.
+func (l *Live) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	data, err := l.readRaw(ctx, name)
+	if data != nil {
+		data = redact.File(name, data)
+	}
+	return data, err
+}
+
+// readRaw reads a file with its secrets in place.
+func (l *Live) readRaw(ctx context.Context, name string) ([]byte, error) {
+	type head struct {
+		data []byte
+		err  error
+	}
+	h, err := within(ctx, &l.stuck, l.options.FileTime, func(context.Context) (head, error) {
+		data, err := readHead(name, l.options.FileBytes)
+		return head{data, err}, nil
+	})
+	if err != nil {
+		return nil, fileError("read", name, err)
+	}
+	return h.data, fileError("read", name, h.err)
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// readHead reads at most limit bytes of a regular file.
+func readHead(name string, limit int) ([]byte, error) {
+	at, err := inItsRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := openRetry(at, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		return nil, syscall.EISDIR
+	default:
+		return nil, errNotRegular
+	}
+	return readAll(fd, limit, st.Size)
+}
+
+func openRetry(name string, flags int) (int, error) {
+	for {
+		fd, err := unix.Open(name, flags, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// readAll reads to the end or to the limit. hint is the size stat tells,
+// which is 0 for files of /proc.
+func readAll(fd, limit int, hint int64) ([]byte, error) {
+	buf := make([]byte, 0, min(int64(limit)+1, max(hint+1, 4096)))
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		buf = buf[:len(buf)+n]
+		if len(buf) > limit {
+			return buf[:limit], ErrTooLarge
+		}
+		if n == 0 {
+			return buf, nil
+		}
+	}
+}
+
+// Readlink implements Reader.
+func (l *Live) Readlink(ctx context.Context, name string) (string, error) {
+	to, err := within(ctx, &l.stuck, l.options.FileTime, func(context.Context) (string, error) {
+		at, err := parentInItsRoot(name)
+		if err != nil {
+			return "", err
+		}
+		to, err := os.Readlink(at)
+		if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return to, err
+	})
+	return to, fileError("read link", name, err)
+}
+
+// Statfs implements Reader.
+func (l *Live) Statfs(ctx context.Context, name string) (Statfs, error) {
+	s, err := within(ctx, &l.stuck, l.options.FileTime, func(context.Context) (Statfs, error) {
+		at, err := inItsRoot(name)
+		if err != nil {
+			return Statfs{}, err
+		}
+		var st unix.Statfs_t
+		for err = unix.EINTR; err == unix.EINTR; {
+			err = unix.Statfs(at, &st)
+		}
+		return statfsOf(st), err
+	})
+	return s, fileError("statfs", name, err)
+}
+
+// statfsOf counts in bytes. Blocks are counted in fragments, which are 0 on
+// kernels that do not tell them apart.
+func statfsOf(st unix.Statfs_t) Statfs {
+	fragment := uint64(st.Frsize)
+	if fragment == 0 {
+		fragment = uint64(st.Bsize)
+	}
+	return Statfs{
+		Type:        int64(st.Type),
+		BlockSize:   int64(st.Bsize),
+		TotalBytes:  st.Blocks * fragment,
+		FreeBytes:   st.Bfree * fragment,
+		AvailBytes:  st.Bavail * fragment,
+		TotalInodes: st.Files,
+		FreeInodes:  st.Ffree,
+	}
+}
+
+// readNames lists a directory, at most limit names.
+func readNames(dir string, limit int) ([]string, error) {
+	fd, err := openRetry(dir, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), dir)
+	defer f.Close()
+	var names []string
+	for {
+		some, err := f.Readdirnames(4096)
+		names = append(names, some...)
+		if len(names) > limit {
+			return names[:limit], ErrTooLarge
+		}
+		if err == io.EOF || (err == nil && len(some) == 0) {
+			return names, nil
+		}
+		if err != nil {
+			return names, err
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Glob implements Reader. Directories that cannot be read are passed over, as
+// a shell does; if nothing was found and one was not readable for us, the
+// error says so. Below /proc/PID/root links are followed as that process
+// would.
+func (l *Live) Glob(ctx context.Context, pattern string) ([]string, error) {
+	type head struct {
+		found []string
+		err   error
+	}
+	h, err := within(ctx, &l.stuck, l.options.FileTime, func(ctx context.Context) (head, error) {
+		found, err := glob(ctx, pattern, l.options.GlobPaths)
+		return head{found, err}, nil
+	})
+	if err == nil {
+		err = h.err
+	}
+	return h.found, fileError("glob", pattern, err)
+}
+
+// glob is filepath.Glob with a limit on the paths and the names it reads.
+func glob(ctx context.Context, pattern string, limit int) ([]string, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, err
+	}
+	found := []string{""}
+	var cut, denied error
+	for i, part := range strings.Split(pattern, "/") {
+		if i == 0 && part == "" {
+			found = []string{"/"}
+			continue
+		}
+		if part == "" {
+			continue
+		}
+		var next []string
+		for _, dir := range found {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			names, err := matching(dir, part, limit-len(next))
+			next = append(next, names...)
+			if errors.Is(err, fs.ErrPermission) {
+				denied = err
+			}
+			if errors.Is(err, ErrTooLarge) {
+				cut = ErrTooLarge
+				break
+			}
+		}
+		found = next
+	}
+	slices.Sort(found)
+	if cut != nil {
+		return found, cut
+	}
+	if len(found) == 0 {
+		return nil, denied
+	}
+	return found, nil
+}
+
+// matching lists the paths in dir whose last element matches part.
+func matching(dir, part string, limit int) ([]string, error) {
+	prefix := dir
+	if dir != "" && !strings.HasSuffix(dir, "/") {
+		prefix += "/"
+	}
+	if !strings.ContainsAny(part, `*?[\`) {
+		if at, err := parentInItsRoot(prefix + part); err != nil {
+			return nil, err
+		} else if _, err := os.Lstat(at); err != nil {
+			return nil, err
+		}
+		if limit < 1 {
+			return nil, ErrTooLarge
+		}
+		return []string{prefix + part}, nil
+	}
+	if dir == "" {
+		dir = "."
+	}
+	at, err := inItsRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	// Ten names are read for each that may be kept, so that a directory of
+	// millions cannot fill the memory.
+	names, failed := readNames(at, 10*max(limit, 1))
+	var kept []string
+	for _, name := range names {
+		if ok, _ := path.Match(part, name); ok {
+			if len(kept) >= limit {
+				return kept, ErrTooLarge
+			}
+			kept = append(kept, prefix+name)
+		}
+	}
+	return kept, failed
+}

@@ -1,0 +1,131 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// maxLinks is how many symbolic links one path may go through, as in Linux.
+const maxLinks = 40
+
+// A path /proc/PID/root/etc/my.cnf is the process's own /etc/my.cnf. The
+// kernel would follow an absolute link in there from our root, not from the
+// process's: in a container that is another file. So paths below a process's
+// root are resolved here, link by link.
+
+// splitRoot divides a path below a process's root or working directory into
+// the directory the walk starts from, the root that absolute links start
+// from, and the rest. root is "" for all other paths.
+func splitRoot(name string) (start, root, rest string) {
+	if !strings.HasPrefix(name, "/proc/") {
+		return "", "", name
+	}
+	parts := strings.SplitN(name, "/", 5) // "", proc, PID, root, rest
+	if len(parts) < 4 || !isPID(parts[2]) || (parts[3] != "root" && parts[3] != "cwd") {
+		return "", "", name
+	}
+	process := "/proc/" + parts[2]
+	if len(parts) == 5 {
+		rest = parts[4]
+	}
+	return process + "/" + parts[3], process + "/root", rest
+}
+
+func isPID(s string) bool {
+	if s == "self" || s == "thread-self" {
+		return true
+	}
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// inItsRoot gives the path to open for a name: the name itself, or for one
+// below a process's root the path with all links resolved inside that root.
+func inItsRoot(name string) (string, error) {
+	start, root, rest := splitRoot(name)
+	if root == "" || strings.Trim(rest, "/") == "" {
+		return name, nil
+	}
+	return walk(start, root, rest, true)
+}
+
+// parentInItsRoot is inItsRoot for a name whose last element is not followed.
+func parentInItsRoot(name string) (string, error) {
+	start, root, rest := splitRoot(name)
+	if root == "" || strings.Trim(rest, "/") == "" {
+		return name, nil
+	}
+	return walk(start, root, rest, false)
+}
+
+// walk resolves rest from start, with absolute links and ".." held inside
+// root. The last element is followed only if last is set.
+func walk(start, root, rest string, last bool) (string, error) {
+	at, floor := start, start
+	todo := strings.Split(rest, "/")
+	for links := 0; len(todo) > 0; {
+		part := todo[0]
+		todo = todo[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if at != floor {
+				at = path.Dir(at)
+			}
+			continue
+		}
+		next := at + "/" + part
+		if isMagic(next) || (!last && len(todo) == 0) {
+			at = next
+			continue
+		}
+		to, err := os.Readlink(next)
+		if errors.Is(err, syscall.EINVAL) { // not a link
+			at = next
+			continue
+		}
+		if err != nil {
+			return "", underlying(err)
+		}
+		if links++; links > maxLinks {
+			return "", syscall.ELOOP
+		}
+		if strings.HasPrefix(to, "/") {
+			at, floor = root, root
+		}
+		todo = append(strings.Split(to, "/"), todo...)
+	}
+	if at == "" {
+		at = "/"
+	}
+	return at, nil
+}
+
+// isMagic reports whether a path is one of the links of /proc that lead to an
+// open file or another namespace: what they read as is not a path from here.
+func isMagic(name string) bool {
+	parts := strings.Split(name, "/") // "", proc, PID, kind, …
+	if len(parts) > 5 && parts[1] == "proc" && parts[3] == "task" {
+		parts = append(parts[:3:3], parts[5:]...)
+	}
+	if len(parts) < 4 || parts[1] != "proc" || !isPID(parts[2]) {
+		return false
+	}
+	switch parts[3] {
+	case "root", "cwd", "exe":
+		return len(parts) == 4
+	case "fd", "ns", "map_files":
+		return len(parts) == 5
+	}
+	return false
+}
+
+func underlying(err error) error {
+	if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}

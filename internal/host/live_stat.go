@@ -1,0 +1,143 @@
+package host
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stat implements Reader. Below /proc/PID/root links are followed as that
+// process would, and Resolved keeps the prefix. Resolved is empty where the
+// path goes through a link of /proc that has no path, such as one to a socket.
+func (l *Live) Stat(ctx context.Context, name string) (Stat, error) {
+	s, err := within(ctx, &l.stuck, l.options.FileTime, func(context.Context) (Stat, error) {
+		return statOf(name)
+	})
+	return s, fileError("stat", name, err)
+}
+
+func statOf(name string) (Stat, error) {
+	at, err := inItsRoot(name)
+	if err != nil {
+		return Stat{}, err
+	}
+	st, err := statx(at)
+	if err != nil {
+		return Stat{}, err
+	}
+	st.Resolved = resolved(name, at)
+	return st, nil
+}
+
+// resolved gives the path after all links, or "" if it has none.
+func resolved(name, at string) string {
+	if _, root, _ := splitRoot(name); root != "" {
+		return at
+	}
+	if isMagic(name) {
+		to, err := os.Readlink(name)
+		if err != nil || !strings.HasPrefix(to, "/") {
+			return ""
+		}
+		return to
+	}
+	if !strings.HasPrefix(name, "/") {
+		return ""
+	}
+	to, err := walk("", "", name, true)
+	if err != nil {
+		return ""
+	}
+	return to
+}
+
+func statx(name string) (Stat, error) {
+	var st unix.Statx_t
+	// Looking at an automount point must not mount it.
+	err := unix.EINTR
+	var failed error = err
+	for failed == unix.EINTR {
+		failed = unix.Statx(unix.AT_FDCWD, name, unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS|unix.STATX_MNT_ID, &st)
+	}
+	if failed == unix.ENOSYS { // before Linux 4.11
+		return oldStat(name)
+	}
+	if failed != nil {
+		return Stat{}, failed
+	}
+	s := Stat{
+		DevMajor: st.Dev_major, DevMinor: st.Dev_minor,
+		RdevMajor: st.Rdev_major, RdevMinor: st.Rdev_minor,
+		Inode:     st.Ino,
+		Size:      int64(st.Size),
+		Blocks:    int64(st.Blocks),
+		BlockSize: int64(st.Blksize),
+		Mode:      fileMode(uint32(st.Mode)),
+		UID:       st.Uid, GID: st.Gid,
+		Modified: modified(st.Mtime.Sec, int64(st.Mtime.Nsec)),
+	}
+	if st.Mask&unix.STATX_MNT_ID != 0 {
+		s.MountID = st.Mnt_id
+	}
+	return s, nil
+}
+
+func oldStat(name string) (Stat, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil {
+		return Stat{}, err
+	}
+	return Stat{
+		DevMajor: unix.Major(st.Dev), DevMinor: unix.Minor(st.Dev),
+		RdevMajor: unix.Major(st.Rdev), RdevMinor: unix.Minor(st.Rdev),
+		Inode:     st.Ino,
+		Size:      st.Size,
+		Blocks:    st.Blocks,
+		BlockSize: int64(st.Blksize),
+		Mode:      fileMode(st.Mode),
+		UID:       st.Uid, GID: st.Gid,
+		Modified: modified(int64(st.Mtim.Sec), int64(st.Mtim.Nsec)),
+	}, nil
+}
+
+// modified gives the zero time for years JSON cannot write.
+func modified(sec, nsec int64) time.Time {
+	t := time.Unix(sec, nsec).UTC()
+	if t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
+}
+
+// fileMode turns the kernel's mode bits into Go's.
+func fileMode(mode uint32) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	switch mode & unix.S_IFMT {
+	case unix.S_IFBLK:
+		m |= fs.ModeDevice
+	case unix.S_IFCHR:
+		m |= fs.ModeDevice | fs.ModeCharDevice
+	case unix.S_IFDIR:
+		m |= fs.ModeDir
+	case unix.S_IFIFO:
+		m |= fs.ModeNamedPipe
+	case unix.S_IFLNK:
+		m |= fs.ModeSymlink
+	case unix.S_IFSOCK:
+		m |= fs.ModeSocket
+	}
+	if mode&unix.S_ISGID != 0 {
+		m |= fs.ModeSetgid
+	}
+	if mode&unix.S_ISUID != 0 {
+		m |= fs.ModeSetuid
+	}
+	if mode&unix.S_ISVTX != 0 {
+		m |= fs.ModeSticky
+	}
+	return m
+}

@@ -1,0 +1,192 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"plumb/internal/host/redact"
+)
+
+// maxDials is how often a session that broke is opened again.
+const maxDials = 3
+
+// openSession is the session to one target. slot serialises its queries; it
+// is a channel so that waiting for it ends at the deadline.
+type openSession struct {
+	slot    chan struct{}
+	session Session
+	failed  error // why it cannot be opened: said to every later query
+	dials   int
+	queries atomic.Int64
+}
+
+// Query implements Reader. Rows over the limit are cut, and the error is
+// ErrTooLarge. A login that failed is not tried again.
+func (l *Live) Query(ctx context.Context, t Target, query string) (Rows, error) {
+	rows, err := l.query(ctx, t, query)
+	rows = RedactRows(query, rows)
+	if err != nil {
+		return rows, answered(fmt.Errorf("query %s: %w", t.Name, err))
+	}
+	return rows, nil
+}
+
+func (l *Live) query(ctx context.Context, t Target, query string) (Rows, error) {
+	dialer, ok := l.options.Dialers[t.Engine]
+	if !ok {
+		return Rows{}, fmt.Errorf("%w: no driver for %q", ErrDown, t.Engine)
+	}
+	if !dialer.Reads(query) {
+		return Rows{}, fmt.Errorf("%w: %s", ErrRefused, query)
+	}
+	s, err := l.sessionFor(t)
+	if err != nil {
+		return Rows{}, err
+	}
+	select {
+	case s.slot <- struct{}{}:
+	case <-ctx.Done():
+		return Rows{}, ctx.Err()
+	}
+	defer func() { <-s.slot }()
+	if err := l.dial(ctx, dialer, t, s); err != nil {
+		return Rows{}, err
+	}
+	return l.ask(ctx, s, query)
+}
+
+func (l *Live) sessionFor(t Target) (*openSession, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, fmt.Errorf("%w: this reader is closed", ErrDown)
+	}
+	s, ok := l.sessions[t.Name]
+	if !ok {
+		if len(l.sessions) >= l.options.Sessions {
+			return nil, fmt.Errorf("%w: already connected to %d databases", ErrDown, len(l.sessions))
+		}
+		s = &openSession{slot: make(chan struct{}, 1)}
+		l.sessions[t.Name] = s
+	}
+	return s, nil
+}
+
+// dial opens the session if it is not open. The caller holds the slot.
+func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession) error {
+	if s.failed != nil || s.session != nil {
+		return s.failed
+	}
+	secret := func(name string) ([]byte, error) {
+		if name == SecretDSN {
+			return []byte(l.options.DSN), nil
+		}
+		return l.readRaw(ctx, name)
+	}
+	s.dials++
+	session, err := within(ctx, &l.stuck, l.options.DialTime, func(ctx context.Context) (Session, error) {
+		session, err := dialer.Dial(ctx, t, secret)
+		if err == nil && ctx.Err() != nil { // nobody waits for it any more
+			session.Close()
+			return nil, ctx.Err()
+		}
+		return session, err
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			s.failed = err
+		}
+		return err
+	}
+	s.session = session
+	return nil
+}
+
+// ask runs a query in the open session. A session that is late or lost is
+// dropped, so that the next query opens another, but not without end.
+func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, error) {
+	s.queries.Add(1)
+	limits, session := l.options.Query, s.session
+	rows, err := within(ctx, &l.stuck, limits.Time+time.Second, func(ctx context.Context) (answer, error) {
+		ctx, cancel := context.WithTimeout(ctx, limits.Time)
+		defer cancel()
+		rows, err := session.Query(ctx, query, limits)
+		return answer{rows, err}, nil
+	})
+	if err == nil {
+		err = rows.err
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, ErrDown) {
+		s.session = nil
+		go session.Close()
+		if s.dials >= maxDials {
+			s.failed = fmt.Errorf("%w: the session broke %d times, the last time: %w", ErrDown, s.dials, err)
+		}
+	}
+	return bounded(rows.rows, limits, err)
+}
+
+type answer struct {
+	rows Rows
+	err  error
+}
+
+// bounded holds a driver to the limits it was given.
+func bounded(rows Rows, limits QueryLimits, err error) (Rows, error) {
+	size := 0
+	for i, row := range rows.Values {
+		for _, cell := range row {
+			if cell != nil {
+				size += len(*cell)
+			}
+		}
+		if i >= limits.Rows || size > limits.Bytes {
+			rows.Values, rows.Cut = rows.Values[:i], true
+			break
+		}
+	}
+	if err == nil && rows.Cut {
+		err = ErrTooLarge
+	}
+	return rows, err
+}
+
+// QueryCounts tells how many queries each target has been asked, by name.
+func (l *Live) QueryCounts() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts := make(map[string]int, len(l.sessions))
+	for name, s := range l.sessions {
+		counts[name] = int(s.queries.Load())
+	}
+	return counts
+}
+
+func (s *openSession) close(ctx context.Context) error {
+	select {
+	case s.slot <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.slot }()
+	if s.session == nil {
+		return nil
+	}
+	session := s.session
+	s.session = nil
+	var stuck stuckCount
+	_, err := within(ctx, &stuck, time.Second, func(context.Context) (struct{}, error) {
+		return struct{}{}, session.Close()
+	})
+	return err
+}
+
+// RedactRows replaces the secrets in the answer to a query, in place of the
+// cells that hold them; all other cells are left as they are.
+func RedactRows(query string, rows Rows) Rows {
+	rows.Values = redact.Rows(query, rows.Columns, rows.Values)
+	return rows
+}
