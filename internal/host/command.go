@@ -27,6 +27,7 @@ zpool upgrade
 uname ?
 uname -a|-r|-s|-m|-v|-n|-p|-o
 getconf ?
+head -c ? ?
 ldd --version
 nvme list|list-subsys ...
 nvme smart-log|id-ctrl|id-ns|error-log ...
