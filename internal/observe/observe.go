@@ -33,6 +33,7 @@ func Host(ctx context.Context, h host.Reader, phases ...[]Probe) *stack.Stack {
 			s.Add(probes[i].Name(), sight)
 		}
 	}
+	Place(ctx, h, s)
 	return s
 }
 

@@ -1,0 +1,80 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"plumb/internal/stack"
+)
+
+// firstFile names a file that every data directory of an engine has since it
+// was made. Its attributes are those of the server's files; the directory's
+// only say what new files will have.
+var firstFile = map[string]string{
+	"mysql":    "ibdata1",
+	"postgres": "global/pg_control",
+	"mongo":    "WiredTiger",
+}
+
+// directories learns what only the data directory itself can tell: whether its
+// files carry the No_COW attribute of btrfs.
+func (p *placer) directories(ctx context.Context) {
+	for _, r := range p.s.Roles {
+		db := p.s.Find(r.DB)
+		if r.Name != "data" || db == nil || r.Filesystem.IsZero() {
+			continue
+		}
+		if p.fstype(r.Filesystem) != "btrfs" {
+			db.SetAbsent("data_nocow", "mountinfo")
+			continue
+		}
+		dir := path.Join("/", p.view(ctx, r.PID).prefix, r.Resolved)
+		nocow, from, err := p.noCOW(ctx, dir, firstFile[r.DB.Kind])
+		if err != nil {
+			p.sight.Gap(r.DB, err.Error(), "run as root, with e2fsprogs installed for lsattr", "data_nocow")
+			continue
+		}
+		db.Set("data_nocow", stack.Bool(nocow), from)
+	}
+}
+
+func (p *placer) fstype(ref stack.Ref) string {
+	for _, t := range p.sight.Things {
+		if t.Ref == ref {
+			return t.Text("fstype")
+		}
+	}
+	if t := p.s.Find(ref); t != nil {
+		return t.Text("fstype")
+	}
+	return ""
+}
+
+// noCOW asks for the attribute of the first file, or of the directory where
+// that file is not to be found.
+func (p *placer) noCOW(ctx context.Context, dir, file string) (nocow bool, from string, err error) {
+	for _, name := range []string{path.Join(dir, file), dir} {
+		var out []byte
+		if out, err = p.h.Output(ctx, "lsattr", "-d", name); err != nil {
+			continue
+		}
+		if flags, ok := ParseAttributes(out); ok {
+			return strings.Contains(flags, "C"), "lsattr -d " + name, nil
+		}
+		err = fmt.Errorf("lsattr -d %s: no attributes in the answer", name)
+	}
+	return false, "", err
+}
+
+// ParseAttributes gives the flags of the first line of lsattr(1), such as
+// "---------------C------".
+func ParseAttributes(out []byte) (flags string, ok bool) {
+	line, _, _ := strings.Cut(string(out), "\n")
+	flags, _, ok = strings.Cut(line, " ")
+	if !ok || flags == "" || strings.Trim(flags, "-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return "", false
+	}
+	return flags, strings.Contains(flags, "-")
+}

@@ -1,0 +1,139 @@
+package block
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// deviceLimit is the most devices that are read. Hosts with thousands of
+// zvols or iSCSI volumes exist.
+const deviceLimit = 4096
+
+// readers is how many devices are read at a time; sysfs is quick, but a tape
+// over a slow line is not.
+const readers = 8
+
+// Probe reads the block devices.
+type Probe struct{}
+
+// Name implements observe.Probe.
+func (Probe) Name() string { return "block" }
+
+// Look implements observe.Probe.
+func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sight, error) {
+	var sight stack.Sight
+	dirs, err := h.Glob(ctx, "/sys/class/block/*")
+	if err != nil {
+		sight.Gap(stack.Ref{}, fmt.Sprintf("list block devices: %v", err), "", "block")
+		return sight, nil
+	}
+	names := interesting(dirs)
+	if len(names) > deviceLimit {
+		sight.Gap(stack.Ref{}, fmt.Sprintf("%d block devices; only the first %d were read, up to %s",
+			len(names), deviceLimit, names[deviceLimit-1]), "")
+		names = names[:deviceLimit]
+	}
+	stats := readStats(ctx, h, &sight)
+	zvols := readZvols(ctx, h, names)
+	for _, one := range lookAll(ctx, h, names, stats, zvols) {
+		sight.Things = append(sight.Things, one.Things...)
+		sight.Gaps = append(sight.Gaps, one.Gaps...)
+	}
+	return sight, nil
+}
+
+// interesting drops devices that no database lies on: RAM disks, floppies and
+// optical drives.
+func interesting(dirs []string) []string {
+	var names []string
+	for _, d := range dirs {
+		name := path.Base(d)
+		if isNumbered(name, "ram") || isNumbered(name, "fd") || isNumbered(name, "sr") {
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func isNumbered(name, prefix string) bool {
+	rest, ok := strings.CutPrefix(name, prefix)
+	return ok && rest != "" && strings.Trim(rest, "0123456789") == ""
+}
+
+func lookAll(ctx context.Context, h host.Reader, names []string, stats map[string]Counters, zvols map[string]string) []stack.Sight {
+	sights := make([]stack.Sight, len(names))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, readers)
+	for i, name := range names {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			d := device{h: h, name: name, dir: "/sys/class/block/" + name}
+			d.look(ctx, stats, zvols)
+			sights[i] = d.sight
+		})
+	}
+	wg.Wait()
+	return sights
+}
+
+// device is one block device while it is read.
+type device struct {
+	h     host.Reader
+	name  string
+	dir   string // in sysfs
+	real  string // where dir leads: ../../devices/…, "" when not readable
+	thing *stack.Thing
+	sight stack.Sight
+}
+
+func (d *device) look(ctx context.Context, stats map[string]Counters, zvols map[string]string) {
+	dev, ok := d.text(ctx, "dev")
+	if !ok || dev == "" { // a hidden path of an NVMe multipath device
+		return
+	}
+	d.real, _ = d.h.Readlink(ctx, d.dir)
+	layer := d.layer(ctx)
+	if layer == "loop" && !d.attached(ctx) {
+		return
+	}
+	d.thing = d.sight.New("block", d.name)
+	d.thing.Set("dev", stack.Text(dev), d.dir+"/dev")
+	d.thing.Set("layer", stack.Text(layer), d.dir)
+	d.geometry(ctx, layer)
+	d.chain(ctx, layer, zvols)
+	d.queue(ctx, layer)
+	d.kind(ctx, layer)
+	if c, ok := stats[d.name]; ok {
+		c.set(d.thing)
+	}
+	if c, known := d.thing.Bool("virtual_disk"); layer == "disk" && known && !c {
+		d.health(ctx)
+	}
+}
+
+// text reads one attribute. What is missing is not there in this kernel or for
+// this device; what is there but not readable leaves a gap.
+func (d *device) text(ctx context.Context, attribute string) (string, bool) {
+	return d.textAt(ctx, d.dir+"/"+attribute, attribute)
+}
+
+func (d *device) textAt(ctx context.Context, name, fact string) (string, bool) {
+	data, err := d.h.ReadFile(ctx, name)
+	if err == nil {
+		return strings.TrimSpace(string(data)), true
+	}
+	if d.thing != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.sight.Gap(d.thing.Ref, fmt.Sprintf("read %s: %v", name, err), "", path.Base(fact))
+	}
+	return "", false
+}

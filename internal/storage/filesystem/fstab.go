@@ -1,0 +1,82 @@
+package filesystem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+const fstab = "/etc/fstab"
+
+// Entry is one line of /etc/fstab (fstab(5)).
+type Entry struct {
+	Source  string // device, UUID=…, dataset, server:/path
+	Point   string // "none" for swap
+	Type    string // auto, or several separated by commas
+	Options []string
+	Line    int // 1-based
+}
+
+func readFstab(ctx context.Context, h host.Reader, sight *stack.Sight) []Entry {
+	data, err := h.ReadFile(ctx, fstab)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			sight.Gap(stack.Ref{}, fmt.Sprintf("read %s: %v", fstab, err), "")
+		}
+		return nil
+	}
+	return ParseFstab(data)
+}
+
+// fstabLimit is the most lines that are believed.
+const fstabLimit = 10_000
+
+// ParseFstab reads /etc/fstab. Lines without a mount point are left out.
+func ParseFstab(data []byte) []Entry {
+	var entries []Entry
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		f := strings.Fields(line)
+		if len(f) < 2 || strings.HasPrefix(f[0], "#") || len(entries) == fstabLimit {
+			continue
+		}
+		e := Entry{Source: unescape(f[0]), Point: unescape(f[1]), Type: "auto", Line: n, Options: []string{"defaults"}}
+		if len(f) > 2 {
+			e.Type = f[2]
+		}
+		if len(f) > 3 {
+			e.Options = slices.DeleteFunc(strings.Split(f[3], ","), func(o string) bool { return o == "" })
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// unescape undoes the octal escapes \040, \011, \012 and \134.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+// nextMount records the options of the filesystem's line in fstab, which the
+// next boot will use. Of several lines for one mount point the last mount wins.
+func (v *volume) nextMount() {
+	for _, e := range slices.Backward(v.fstab) {
+		if path.Clean(e.Point) != v.mount.Point {
+			continue
+		}
+		from := fmt.Sprintf("%s:%d", fstab, e.Line)
+		v.thing.Set("fstab_options", stack.List(e.Options), from)
+		v.thing.Set("fstab_source", stack.Text(e.Source), from)
+		return
+	}
+	v.thing.SetAbsent("fstab_options", fstab)
+	v.thing.SetAbsent("fstab_source", fstab)
+}

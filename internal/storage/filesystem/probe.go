@@ -1,0 +1,149 @@
+package filesystem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/stack"
+)
+
+// mountLimit is the most filesystems that are reported. One that a server uses
+// is reported in any case, by observe.Place.
+const mountLimit = 2048
+
+// readers is how many filesystems are asked at a time, so that a few that do
+// not answer do not hold up the rest.
+const readers = 8
+
+// spaceTime bounds the time all filesystems together may take to tell their
+// space: hundreds of dead NFS mounts must not end the check.
+const spaceTime = 6 * time.Second
+
+// Probe reads the mounted filesystems.
+type Probe struct{}
+
+// Name implements observe.Probe.
+func (Probe) Name() string { return "filesystem" }
+
+// Look implements observe.Probe.
+func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sight, error) {
+	var sight stack.Sight
+	mounts, err := observe.MountTable(ctx, h, "self")
+	if err != nil {
+		sight.Gap(stack.Ref{}, err.Error(), "")
+	}
+	mounts = interesting(mounts)
+	if len(mounts) > mountLimit {
+		sight.Gap(stack.Ref{}, fmt.Sprintf("%d mounted filesystems; only the first %d and those a server uses were read", len(mounts), mountLimit), "")
+		mounts = mounts[:mountLimit]
+	}
+	t := table{h: h, mounts: mounts, fstab: readFstab(ctx, h, &sight)}
+	for _, one := range t.lookAll(ctx) {
+		sight.Things = append(sight.Things, one.Things...)
+		sight.Gaps = append(sight.Gaps, one.Gaps...)
+	}
+	return sight, nil
+}
+
+// stored are types that keep data though no block device number shows.
+var stored = []string{"zfs", "btrfs", "bcachefs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "lustre", "gpfs", "ocfs2", "gfs2", "beegfs"}
+
+// images are read-only types that no database lies on; snapd mounts dozens.
+var images = []string{"squashfs", "iso9660", "udf", "erofs", "cramfs"}
+
+// interesting keeps the filesystems that hold data, and of several at one
+// mount point the one that is visible.
+func interesting(mounts []observe.Mount) []observe.Mount {
+	last := map[string]int{}
+	for i, m := range mounts {
+		last[m.Point] = i
+	}
+	var keep []observe.Mount
+	for i, m := range mounts {
+		if last[m.Point] == i && holdsData(m) {
+			keep = append(keep, m)
+		}
+	}
+	return keep
+}
+
+func holdsData(m observe.Mount) bool {
+	if slices.Contains(images, m.Type) {
+		return false
+	}
+	// Programs show all sorts of things with FUSE; one with a subtype or a
+	// block device keeps files.
+	fuse := strings.HasPrefix(m.Type, "fuse.") && m.Type != "fuse.lxcfs" && m.Type != "fuse.portal" && m.Type != "fuse.gvfsd-fuse"
+	return m.OnBlock() || fuse || slices.Contains(stored, m.Type)
+}
+
+// table is what the readings of single filesystems share.
+type table struct {
+	h      host.Reader
+	mounts []observe.Mount
+	fstab  []Entry
+}
+
+func (t table) lookAll(ctx context.Context) []stack.Sight {
+	spaceCtx, cancel := context.WithTimeout(ctx, spaceTime)
+	defer cancel()
+	sights := make([]stack.Sight, len(t.mounts))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, readers)
+	for i, m := range t.mounts {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			v := volume{h: t.h, mount: m, thing: m.Thing(m.Point), fstab: t.fstab}
+			v.look(ctx, spaceCtx)
+			sights[i] = v.sight
+		})
+	}
+	wg.Wait()
+	return sights
+}
+
+// volume is one filesystem while it is read.
+type volume struct {
+	h     host.Reader
+	mount observe.Mount
+	thing *stack.Thing
+	fstab []Entry
+	sight stack.Sight
+}
+
+func (v *volume) look(ctx, spaceCtx context.Context) {
+	v.sight.Things = []*stack.Thing{v.thing}
+	if err := observe.Space(spaceCtx, v.h, v.thing, v.mount.Point); err != nil {
+		v.gap(err, "size", "free", "used_percent", "inodes*", "block_size")
+	}
+	v.nextMount()
+	switch v.mount.Type {
+	case "ext2", "ext3", "ext4":
+		v.ext4(ctx)
+	case "xfs":
+		v.xfs(ctx)
+	case "btrfs":
+		v.btrfs(ctx)
+	}
+}
+
+// gap says why facts are not known, and what a person can do about it.
+func (v *volume) gap(err error, facts ...string) {
+	hint := ""
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		hint = "run as root"
+	case errors.Is(err, context.DeadlineExceeded):
+		hint = "the filesystem does not answer: look for a dead NFS server or a failed disk"
+	}
+	v.sight.Gap(v.thing.Ref, err.Error(), hint, facts...)
+}

@@ -1,0 +1,80 @@
+package filesystem
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"plumb/internal/stack"
+)
+
+// xfs reads what was fixed when the filesystem was made.
+func (v *volume) xfs(ctx context.Context) {
+	facts := []string{"features", "made_block_size", "xfs_crc", "xfs_reflink"}
+	out, err := v.h.Output(ctx, "xfs_info", v.mount.Point)
+	if err != nil {
+		v.gap(err, facts...)
+		return
+	}
+	const from = "xfs_info"
+	g, err := ParseXFSInfo(out)
+	if err != nil {
+		v.gap(err, facts...)
+		return
+	}
+	v.thing.Set("features", stack.List(g.Features), from)
+	v.thing.Set("made_block_size", stack.Int(g.BlockSize), from)
+	if g.CRC != nil {
+		v.thing.Set("xfs_crc", stack.Bool(*g.CRC), from)
+	}
+	if g.Reflink != nil {
+		v.thing.Set("xfs_reflink", stack.Bool(*g.Reflink), from)
+	}
+}
+
+// Geometry is what xfs_info tells; nil where an old xfs_info does not say.
+type Geometry struct {
+	BlockSize    int64 // of the data section, bytes
+	CRC, Reflink *bool
+	Features     []string // names with =1
+}
+
+// ParseXFSInfo reads the output of xfs_info(8).
+func ParseXFSInfo(out []byte) (Geometry, error) {
+	var g Geometry
+	section := ""
+	for line := range strings.Lines(string(out)) {
+		if name, _, ok := strings.Cut(line, "="); ok && strings.TrimSpace(name) != "" {
+			section = strings.Fields(name)[0]
+		}
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' }) {
+			key, value, ok := strings.Cut(word, "=")
+			if !ok || key == "" {
+				continue
+			}
+			g.word(section, key, value)
+		}
+	}
+	if g.BlockSize <= 0 {
+		return g, errors.New("xfs_info: no block size in the answer")
+	}
+	return g, nil
+}
+
+func (g *Geometry) word(section, key, value string) {
+	on := value == "1"
+	switch {
+	case section == "data" && key == "bsize":
+		g.BlockSize, _ = strconv.ParseInt(value, 10, 64)
+	case section != "meta-data" || value != "0" && value != "1":
+		return
+	case key == "crc":
+		g.CRC = &on
+	case key == "reflink":
+		g.Reflink = &on
+	}
+	if section == "meta-data" && on {
+		g.Features = append(g.Features, key)
+	}
+}
