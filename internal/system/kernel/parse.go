@@ -1,0 +1,158 @@
+package kernel
+
+import (
+	"strconv"
+	"strings"
+)
+
+// maxListed bounds numbers in lists of processors and nodes.
+const maxListed = 1 << 16
+
+// parseChosen finds the word in brackets.
+func parseChosen(data []byte) (string, bool) {
+	_, rest, ok := strings.Cut(string(data), "[")
+	word, _, closed := strings.Cut(rest, "]")
+	return strings.TrimSpace(word), ok && closed && strings.TrimSpace(word) != ""
+}
+
+// parseList reads the kernel's lists of numbers, "0-3,8": processors, nodes.
+func parseList(data []byte) ([]int, bool) {
+	var out []int
+	for part := range strings.SplitSeq(strings.TrimSpace(string(data)), ",") {
+		if part == "" {
+			continue
+		}
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		if err != nil || from < 0 {
+			return nil, false
+		}
+		to := from
+		if isRange {
+			if to, err = strconv.Atoi(last); err != nil {
+				return nil, false
+			}
+		}
+		if to < from || to >= maxListed || len(out)+to-from >= maxListed {
+			return nil, false
+		}
+		for n := from; n <= to; n++ {
+			out = append(out, n)
+		}
+	}
+	return out, true
+}
+
+// parseMeminfo reads "Name:   123 kB" lines; sizes become bytes, counts
+// without a unit (HugePages_Total) stay counts.
+func parseMeminfo(data []byte) map[string]int64 {
+	out := map[string]int64{}
+	for line := range strings.Lines(string(data)) {
+		name, rest, ok := strings.Cut(line, ":")
+		f := strings.Fields(rest)
+		if !ok || len(f) == 0 || len(f) > 2 {
+			continue
+		}
+		n, err := strconv.ParseInt(f[0], 10, 64)
+		if err != nil || n < 0 || n > 1<<52 {
+			continue
+		}
+		if len(f) == 2 && f[1] == "kB" {
+			n <<= 10
+		}
+		out[strings.TrimSpace(name)] = n
+	}
+	return out
+}
+
+// parseNodeMeminfo reads a node's meminfo, whose lines begin "Node 0 ".
+func parseNodeMeminfo(data []byte) map[string]int64 {
+	var b strings.Builder
+	for line := range strings.Lines(string(data)) {
+		if f := strings.SplitN(line, " ", 3); len(f) == 3 && f[0] == "Node" {
+			b.WriteString(f[2])
+		}
+	}
+	return parseMeminfo([]byte(b.String()))
+}
+
+// parseCounters reads "name number" lines: /proc/vmstat.
+func parseCounters(data []byte) map[string]int64 {
+	out := map[string]int64{}
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(line)
+		if len(f) != 2 {
+			continue
+		}
+		if n, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+			out[f[0]] = n
+		}
+	}
+	return out
+}
+
+// parseAssignments reads shell-like NAME="value" lines: /etc/os-release.
+func parseAssignments(data []byte) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if !ok || strings.HasPrefix(name, "#") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
+			value = value[1 : len(value)-1]
+		}
+		out[name] = value
+	}
+	return out
+}
+
+// parseCPUInfo gives the fields of the first processor in /proc/cpuinfo.
+func parseCPUInfo(data []byte) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			if len(out) > 0 && strings.TrimSpace(line) == "" {
+				break
+			}
+			continue
+		}
+		if name = strings.TrimSpace(name); out[name] == "" {
+			out[name] = strings.TrimSpace(value)
+		}
+	}
+	return out
+}
+
+// parseRated reads the rated clock from a model name such as "Intel(R)
+// Xeon(R) Processor @ 2.50GHz", in MHz.
+func parseRated(model string) (float64, bool) {
+	_, speed, ok := strings.Cut(model, "@")
+	speed, isGHz := strings.CutSuffix(strings.TrimSpace(speed), "GHz")
+	if !ok || !isGHz {
+		return 0, false
+	}
+	ghz, err := strconv.ParseFloat(strings.TrimSpace(speed), 64)
+	return ghz * 1000, err == nil && ghz > 0 && ghz < 20
+}
+
+// parsePressure reads one line of /proc/pressure: share of the time, percent.
+func parsePressure(data []byte, line string) map[string]float64 {
+	for l := range strings.Lines(string(data)) {
+		f := strings.Fields(l)
+		if len(f) == 0 || f[0] != line {
+			continue
+		}
+		out := map[string]float64{}
+		for _, kv := range f[1:] {
+			name, value, _ := strings.Cut(kv, "=")
+			if n, err := strconv.ParseFloat(value, 64); err == nil && n >= 0 && n <= 100 && strings.HasPrefix(name, "avg") {
+				out[name] = n
+			}
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+const (
+	asRoot      = "run as root: sudo plumb check"
+	unsupported = "not supported by this kernel"
+)
+
+// Probe reads the machine and its kernel.
+type Probe struct{}
+
+// New makes the probe.
+func New() Probe { return Probe{} }
+
+// Name names the probe in gaps.
+func (Probe) Name() string { return "kernel" }
+
+// Look reads everything of the host that is no device, filesystem or server.
+func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sight, error) {
+	l := &look{ctx: ctx, h: h}
+	name := "localhost"
+	if data, err := h.ReadFile(ctx, "/proc/sys/kernel/hostname"); err == nil && len(strings.TrimSpace(string(data))) > 0 {
+		name = strings.TrimSpace(string(data))
+	}
+	l.t = l.sight.New("host", name)
+	l.t.Set("hostname", stack.Text(name), "/proc/sys/kernel/hostname")
+	for _, part := range []func(){
+		l.release, l.cpu, l.memory, l.counters, l.swap, l.hugePages, l.numa,
+		l.container, l.sysctls, l.pressure, l.clock, l.security, l.platform,
+	} {
+		if err := ctx.Err(); err != nil {
+			return l.sight, fmt.Errorf("read the kernel: %w", err)
+		}
+		part()
+	}
+	return l.sight, nil
+}
+
+// look is one run of the probe.
+type look struct {
+	ctx   context.Context
+	h     host.Reader
+	sight stack.Sight
+	t     *stack.Thing // the host
+}
+
+// read reads a file about facts of the host. A file that does not exist makes
+// them absent; one that cannot be read leaves a gap.
+func (l *look) read(name string, facts ...string) ([]byte, bool) {
+	data, err := l.h.ReadFile(l.ctx, name)
+	switch {
+	case err == nil:
+		return data, true
+	case errors.Is(err, fs.ErrNotExist):
+		for _, f := range facts {
+			l.t.SetAbsent(f, name+": "+unsupported)
+		}
+	default:
+		l.gap(err, facts...)
+	}
+	return nil, false
+}
+
+// word reads a file of one line, without its end; "" when it is not readable.
+// It leaves neither facts nor gaps: for files that are one of several signs.
+func (l *look) word(name string) string {
+	data, err := l.h.ReadFile(l.ctx, name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// exists tells whether a file is there.
+func (l *look) exists(name string) bool {
+	_, err := l.h.Stat(l.ctx, name)
+	return err == nil
+}
+
+func (l *look) gap(err error, facts ...string) {
+	hint := ""
+	if errors.Is(err, fs.ErrPermission) {
+		hint = asRoot
+	}
+	l.sight.Gap(l.t.Ref, err.Error(), hint, facts...)
+}
+
+// integer sets a fact from a file that holds one number.
+func (l *look) integer(fact, name string) {
+	data, ok := l.read(name, fact)
+	if !ok {
+		return
+	}
+	if n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil {
+		l.t.Set(fact, stack.Int(n), name)
+	} else {
+		l.sight.Gap(l.t.Ref, name+" is not a number", "", fact)
+	}
+}
+
+// chosen sets a fact from a file that lists choices with the one in force in
+// brackets: "always [madvise] never".
+func (l *look) chosen(fact, name string) {
+	data, ok := l.read(name, fact)
+	if !ok {
+		return
+	}
+	if c, ok := parseChosen(data); ok {
+		l.t.Set(fact, stack.Text(c), name)
+	} else {
+		l.sight.Gap(l.t.Ref, name+" shows no choice in brackets", "", fact)
+	}
+}

@@ -1,0 +1,111 @@
+package process
+
+import (
+	"strconv"
+	"strings"
+
+	"plumb/internal/stack"
+)
+
+// identity reads what the process is: program, arguments, user, namespace.
+func (l *look) identity(t *stack.Thing, s server) {
+	if data, ok := l.read(t, file(s.pid, "cmdline"), "command", "args"); ok {
+		args := parseCmdline(data)
+		t.Set("args", stack.List(args), file(s.pid, "cmdline"))
+		t.Set("command", stack.Text(strings.Join(args, " ")), file(s.pid, "cmdline"))
+	}
+	if exe, err := l.h.Readlink(l.ctx, file(s.pid, "exe")); err == nil {
+		t.Set("exe", stack.Text(strings.TrimSuffix(exe, " (deleted)")), file(s.pid, "exe"))
+		t.Set("exe_deleted", stack.Bool(strings.HasSuffix(exe, " (deleted)")), file(s.pid, "exe"))
+	} else {
+		l.gap(t, err, "exe", "exe_deleted")
+	}
+	t.Set("processes", stack.Int(int64(1+len(s.children))), "/proc/PID/stat")
+	l.namespace(t, s)
+	l.owner(t, s)
+}
+
+// namespace tells whether the server sees other mounts and another network
+// than we do.
+func (l *look) namespace(t *stack.Thing, s server) {
+	for fact, ns := range map[string]string{"own_mounts": "mnt", "own_network": "net"} {
+		ours, err := l.h.Readlink(l.ctx, "/proc/self/ns/"+ns)
+		if err != nil {
+			l.gap(t, err, fact)
+			continue
+		}
+		theirs, err := l.h.Readlink(l.ctx, file(s.pid, "ns/"+ns))
+		if err != nil {
+			l.gap(t, err, fact)
+			continue
+		}
+		t.Set(fact, stack.Bool(ours != theirs), file(s.pid, "ns/"+ns))
+	}
+}
+
+// owner reads the user the server runs as. Inside a container the name is
+// that of the container's own /etc/passwd.
+func (l *look) owner(t *stack.Thing, s server) {
+	data, ok := l.read(t, file(s.pid, "status"), "uid", "user")
+	if !ok {
+		return
+	}
+	ids := strings.Fields(parseColons(data)["Uid"])
+	if len(ids) < 2 {
+		return
+	}
+	uid, err := strconv.ParseInt(ids[1], 10, 64)
+	if err != nil {
+		return
+	}
+	t.Set("uid", stack.Int(uid), file(s.pid, "status"))
+	passwd := "/etc/passwd"
+	own, known := t.Bool("own_mounts")
+	if !known {
+		l.sight.Gap(t.Ref, "not known whether the server has its own /etc/passwd", asRoot, "user")
+		return
+	}
+	if own {
+		passwd = file(s.pid, "root/etc/passwd")
+	}
+	data, ok = l.read(t, passwd, "user")
+	if !ok {
+		return
+	}
+	if name, found := userName(data, uid); found {
+		t.Set("user", stack.Text(name), passwd)
+	} else {
+		t.SetAbsent("user", passwd)
+	}
+}
+
+// limits reads the resource limits and the OOM killer's adjustment.
+func (l *look) limits(t *stack.Thing, s server) {
+	src := file(s.pid, "limits")
+	if data, ok := l.read(t, src, "nofile_soft", "nofile_hard", "nproc_soft", "memlock_soft"); ok {
+		if v, ok := parseLimits(data, "Max open files"); ok {
+			setLimit(t, "nofile_soft", v.soft, v.softNone, src)
+			setLimit(t, "nofile_hard", v.hard, v.hardNone, src)
+		}
+		if v, ok := parseLimits(data, "Max processes"); ok {
+			setLimit(t, "nproc_soft", v.soft, v.softNone, src)
+		}
+		if v, ok := parseLimits(data, "Max locked memory"); ok {
+			setLimit(t, "memlock_soft", v.soft, v.softNone, src)
+		}
+	}
+	src = file(s.pid, "oom_score_adj")
+	if data, ok := l.read(t, src, "oom_score_adj"); ok {
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil {
+			t.Set("oom_score_adj", stack.Int(n), src)
+		}
+	}
+}
+
+func setLimit(t *stack.Thing, name string, n int64, none bool, src string) {
+	if none {
+		t.SetAbsent(name, src)
+		return
+	}
+	t.Set(name, stack.Int(n), src)
+}

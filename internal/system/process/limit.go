@@ -1,0 +1,257 @@
+package process
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/stack"
+)
+
+// noLimitV1 is what version 1 shows for no limit: the largest multiple of the
+// page size in a signed 64-bit number. With larger pages it is a bit smaller.
+const noLimitV1 = 1<<63 - 1<<16
+
+// group reads the facts of one control group.
+func (l *look) group(t *stack.Thing, m membership) {
+	t.Set("hierarchy", stack.Int(int64(m.version)), "/proc/PID/cgroup")
+	if m.version == 2 {
+		l.memoryV2(t, m.memory)
+	} else {
+		l.memoryV1(t, m.memory)
+	}
+	if m.cpuV1 {
+		l.cpuV1(t, m.cpu)
+	} else {
+		l.cpuV2(t, m.cpu)
+	}
+}
+
+func (l *look) memoryV2(t *stack.Thing, group string) {
+	dirs, err := l.mounts.v2.levels(group)
+	if err != nil {
+		l.gap(t, err, "memory_*", "swap_limit", "oom_kills", "swappiness")
+		return
+	}
+	top := l.isRootV2(dirs[len(dirs)-1])
+	l.smallest(t, "memory_limit", dirs, "memory.max", top, parseMaxBytes)
+	l.smallest(t, "memory_high", dirs, "memory.high", top, parseMaxBytes)
+	l.smallest(t, "swap_limit", dirs, "memory.swap.max", top, parseMaxBytes)
+	t.SetAbsent("swappiness", "control groups of version 2 have none of their own")
+	leaf := dirs[0]
+	l.number(t, "memory_current", path.Join(leaf, "memory.current"))
+	l.keyed(t, path.Join(leaf, "memory.stat"), map[string]string{"memory_anon": "anon", "memory_file": "file"})
+	l.keyed(t, path.Join(leaf, "memory.events"), map[string]string{"oom_kills": "oom_kill"})
+}
+
+func (l *look) memoryV1(t *stack.Thing, group string) {
+	dirs, err := l.mounts.memory.levels(group)
+	if err != nil {
+		l.gap(t, err, "memory_*", "swap_limit", "oom_kills", "swappiness")
+		return
+	}
+	top := l.isRootV1(dirs[len(dirs)-1])
+	l.smallest(t, "memory_limit", dirs, "memory.limit_in_bytes", top, parseV1Bytes)
+	t.SetAbsent("memory_high", "version 1 has no such threshold")
+	l.swapV1(t, dirs, top)
+	leaf := dirs[0]
+	l.number(t, "memory_current", path.Join(leaf, "memory.usage_in_bytes"))
+	l.number(t, "swappiness", path.Join(leaf, "memory.swappiness"))
+	l.keyed(t, path.Join(leaf, "memory.stat"), map[string]string{"memory_anon": "total_rss", "memory_file": "total_cache"})
+	l.keyed(t, path.Join(leaf, "memory.oom_control"), map[string]string{"oom_kills": "oom_kill"})
+}
+
+// swapV1 reads the limit of memory and swap together. It tells the swap limit
+// only at its two ends: none, or no swap at all.
+func (l *look) swapV1(t *stack.Thing, dirs []string, top bool) {
+	const name = "swap_limit"
+	probe := stack.NewThing("", "")
+	l.smallest(probe, "both", dirs, "memory.memsw.limit_in_bytes", top, parseV1Bytes)
+	both, known := probe.Facts["both"]
+	memory, limited := t.Int("memory_limit")
+	n, ok := both.Value.Int()
+	switch {
+	case known && both.Value.IsAbsent():
+		t.SetAbsent(name, both.Source)
+	case ok && limited && n <= memory:
+		t.Set(name, stack.Int(0), both.Source)
+	default:
+		l.sight.Gap(t.Ref, "version 1 limits memory and swap only together", "", name)
+	}
+}
+
+func (l *look) cpuV2(t *stack.Thing, group string) {
+	dirs, err := l.mounts.v2.levels(group)
+	if err != nil {
+		l.gap(t, err, "cpu_*")
+		return
+	}
+	l.smallest(t, "cpu_limit", dirs, "cpu.max", l.isRootV2(dirs[len(dirs)-1]), parseCPUMax)
+	l.keyed(t, path.Join(dirs[0], "cpu.stat"), map[string]string{"cpu_throttled": "nr_throttled", "cpu_periods": "nr_periods"})
+}
+
+func (l *look) cpuV1(t *stack.Thing, group string) {
+	dirs, err := l.mounts.cpu.levels(group)
+	if err != nil {
+		l.gap(t, err, "cpu_*")
+		return
+	}
+	top := l.isRootV1(dirs[len(dirs)-1])
+	l.smallest(t, "cpu_limit", dirs, "cpu.cfs_quota_us", top, l.quota)
+	l.keyed(t, path.Join(dirs[0], "cpu.stat"), map[string]string{"cpu_throttled": "nr_throttled", "cpu_periods": "nr_periods"})
+}
+
+// quota reads a version 1 quota, whose period is in a second file.
+func (l *look) quota(dir string, data []byte) (stack.Value, bool) {
+	quota, ok := parseNumber(data)
+	if !ok || quota <= 0 {
+		return stack.Value{}, ok
+	}
+	period, err := l.h.ReadFile(l.ctx, path.Join(dir, "cpu.cfs_period_us"))
+	if err != nil {
+		return stack.Value{}, false
+	}
+	n, ok := parseNumber(period)
+	if !ok || n <= 0 {
+		return stack.Value{}, false
+	}
+	return stack.Float(float64(quota) / float64(n)), true
+}
+
+// isRootV2 tells whether dir is the root of the tree: only other groups have
+// cgroup.events. A container with its own cgroup namespace sees its group as
+// the top, but not what limits that group from above.
+func (l *look) isRootV2(dir string) bool {
+	_, err := l.h.Stat(l.ctx, path.Join(dir, "cgroup.events"))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// isRootV1 tells the same for version 1, where only the root has a release
+// agent.
+func (l *look) isRootV1(dir string) bool {
+	_, err := l.h.Stat(l.ctx, path.Join(dir, "release_agent"))
+	return err == nil
+}
+
+// smallest sets the smallest limit that any of the directories states. Where
+// none does, the fact is absent when the last one is the root of the tree.
+func (l *look) smallest(t *stack.Thing, fact string, dirs []string, name string, top bool, parse func(dir string, data []byte) (stack.Value, bool)) {
+	var least stack.Value
+	src := path.Join(dirs[0], name)
+	for _, dir := range dirs {
+		at := path.Join(dir, name)
+		data, err := l.h.ReadFile(l.ctx, at)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the controller is not enabled at this level, or it is the root
+		}
+		if err != nil {
+			l.gap(t, err, fact)
+			return
+		}
+		v, ok := parse(dir, data)
+		if !ok {
+			l.sight.Gap(t.Ref, at+" is not understood", "", fact)
+			return
+		}
+		n, limited := v.Number()
+		have, any := least.Number()
+		if limited && (!any || n < have) {
+			least, src = v, at
+		}
+	}
+	switch {
+	case !least.IsAbsent():
+		t.Set(fact, least, src)
+	case top:
+		t.SetAbsent(fact, src)
+	default:
+		l.sight.Gap(t.Ref, "groups above the visible ones may limit it", "run Plumb on the host, not in a container", fact)
+	}
+}
+
+// number sets a fact from a file that holds one number. A file that does not
+// exist leaves it unknown: at the root of the tree there is none to read.
+func (l *look) number(t *stack.Thing, fact, name string) {
+	data, ok := l.read(t, name, fact)
+	if !ok {
+		return
+	}
+	if n, ok := parseNumber(data); ok {
+		t.Set(fact, stack.Int(n), name)
+	}
+}
+
+func (l *look) readNumber(name string) (int64, bool) {
+	data, err := l.h.ReadFile(l.ctx, name)
+	if err != nil {
+		return 0, false
+	}
+	return parseNumber(data)
+}
+
+// keyed sets facts from a file of "key number" lines.
+func (l *look) keyed(t *stack.Thing, name string, facts map[string]string) {
+	data, ok := l.read(t, name, slices.Sorted(maps.Keys(facts))...)
+	if !ok {
+		return
+	}
+	for fact, key := range facts {
+		if n, ok := parseKeyed(data, key); ok {
+			t.Set(fact, stack.Int(n), name)
+		}
+	}
+}
+
+func parseNumber(data []byte) (int64, bool) {
+	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+	return n, err == nil
+}
+
+// parseKeyed finds "key number" among lines.
+func parseKeyed(data []byte, key string) (int64, bool) {
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, key+" "); ok {
+			return parseNumber([]byte(rest))
+		}
+	}
+	return 0, false
+}
+
+// parseMaxBytes reads a version 2 limit: bytes, or "max" for none.
+func parseMaxBytes(_ string, data []byte) (stack.Value, bool) {
+	if strings.TrimSpace(string(data)) == "max" {
+		return stack.Value{}, true
+	}
+	n, ok := parseNumber(data)
+	return stack.Int(n), ok && n >= 0
+}
+
+// parseV1Bytes reads a version 1 limit, with its large number for none.
+func parseV1Bytes(_ string, data []byte) (stack.Value, bool) {
+	n, ok := parseNumber(data)
+	if ok && n >= noLimitV1 {
+		return stack.Value{}, true
+	}
+	return stack.Int(n), ok && n >= 0
+}
+
+// parseCPUMax reads "quota period" in microseconds, as CPUs.
+func parseCPUMax(_ string, data []byte) (stack.Value, bool) {
+	f := strings.Fields(string(data))
+	if len(f) != 2 {
+		return stack.Value{}, false
+	}
+	if f[0] == "max" {
+		return stack.Value{}, true
+	}
+	quota, err1 := strconv.ParseInt(f[0], 10, 64)
+	period, err2 := strconv.ParseInt(f[1], 10, 64)
+	if err1 != nil || err2 != nil || quota <= 0 || period <= 0 {
+		return stack.Value{}, false
+	}
+	return stack.Float(float64(quota) / float64(period)), true
+}

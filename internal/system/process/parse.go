@@ -1,0 +1,144 @@
+package process
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// parseStat reads /proc/PID/stat. The name is in parentheses and can hold
+// blanks and parentheses itself, so its end is the last one.
+func parseStat(data []byte) (stat, bool) {
+	open := bytes.IndexByte(data, '(')
+	end := bytes.LastIndexByte(data, ')')
+	if open < 0 || end < open {
+		return stat{}, false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data[:open])))
+	rest := strings.Fields(string(data[end+1:]))
+	if err != nil || pid <= 0 || len(rest) < 20 {
+		return stat{}, false
+	}
+	ppid, err := strconv.Atoi(rest[1])
+	if err != nil {
+		return stat{}, false
+	}
+	start, err := strconv.ParseInt(rest[19], 10, 64)
+	if err != nil || start < 0 {
+		return stat{}, false
+	}
+	return stat{pid: pid, ppid: ppid, comm: string(data[open+1 : end]), start: start}, true
+}
+
+// parseCmdline splits the arguments of a process. A process that wrote its
+// own title pads it with NULs; those are dropped.
+func parseCmdline(data []byte) []string {
+	data = bytes.TrimRight(data, "\x00")
+	if len(data) == 0 {
+		return nil
+	}
+	return strings.Split(string(data), "\x00")
+}
+
+// parseUptime reads the first number of /proc/uptime, seconds; 0 when it is
+// not there.
+func parseUptime(data []byte) float64 {
+	f := strings.Fields(string(data))
+	if len(f) == 0 {
+		return 0
+	}
+	up, err := strconv.ParseFloat(f[0], 64)
+	if err != nil || up < 0 || up > 1e11 {
+		return 0
+	}
+	return up
+}
+
+// parseColons reads "Name: value" lines: /proc/PID/status, smaps_rollup.
+func parseColons(data []byte) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		name, value, ok := strings.Cut(line, ":")
+		if ok {
+			out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		}
+	}
+	return out
+}
+
+// kilobytes reads "123 kB" as bytes.
+func kilobytes(s string) (int64, bool) {
+	digits, ok := strings.CutSuffix(s, " kB")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+	if err != nil || n < 0 || n > 1<<52 {
+		return 0, false
+	}
+	return n << 10, true
+}
+
+// limit is one resource limit; none means unlimited.
+type limit struct {
+	soft, hard         int64
+	softNone, hardNone bool
+}
+
+// parseLimits reads /proc/PID/limits by the limit's name, such as "Max open
+// files".
+func parseLimits(data []byte, name string) (limit, bool) {
+	for line := range strings.Lines(string(data)) {
+		rest, ok := strings.CutPrefix(line, name)
+		if !ok {
+			continue
+		}
+		f := strings.Fields(rest)
+		if len(f) < 2 {
+			return limit{}, false
+		}
+		var l limit
+		var okSoft, okHard bool
+		l.soft, l.softNone, okSoft = limitValue(f[0])
+		l.hard, l.hardNone, okHard = limitValue(f[1])
+		return l, okSoft && okHard
+	}
+	return limit{}, false
+}
+
+func limitValue(s string) (n int64, none, ok bool) {
+	if s == "unlimited" {
+		return 0, true, true
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, false, err == nil && n >= 0
+}
+
+// hidesProcesses tells from mountinfo whether /proc hides other users'
+// processes.
+func hidesProcesses(mountinfo []byte) bool {
+	for line := range strings.Lines(string(mountinfo)) {
+		f := strings.Fields(line)
+		if len(f) < 6 || f[4] != "/proc" {
+			continue
+		}
+		for _, o := range strings.FieldsFunc(f[len(f)-1]+","+f[5], func(r rune) bool { return r == ',' }) {
+			if v, ok := strings.CutPrefix(o, "hidepid="); ok && v != "0" && v != "off" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// userName finds the name of a user id in /etc/passwd.
+func userName(passwd []byte, uid int64) (string, bool) {
+	want := strconv.FormatInt(uid, 10)
+	for line := range strings.Lines(string(passwd)) {
+		f := strings.Split(line, ":")
+		if len(f) > 2 && f[2] == want {
+			return f[0], true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,230 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+const (
+	asRoot = "run as root: sudo plumb check"
+
+	// maxProcesses bounds how many /proc/PID/stat files are read. It is far
+	// above what a database host runs, backends of PostgreSQL included.
+	maxProcesses = 32768
+	// maxServers bounds how many servers are read in detail.
+	maxServers = 256
+)
+
+// Probe finds server processes. Its zero value finds none: use [New].
+type Probe struct {
+	engines map[string]string
+}
+
+// New makes a probe that looks for processes by the name the kernel has for
+// them (/proc/PID/comm, at most 15 bytes), each leading to the engine it
+// serves: "mariadbd" to "mysql".
+func New(engines map[string]string) *Probe { return &Probe{engines: engines} }
+
+// Name names the probe in gaps.
+func (*Probe) Name() string { return "process" }
+
+// Look reads every server process and its control group.
+func (p *Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sight, error) {
+	l := &look{ctx: ctx, h: h, self: h.About().User}
+	all, err := l.processes()
+	if err != nil {
+		return l.sight, err
+	}
+	l.hidden()
+	servers := p.servers(l, all)
+	if len(servers) > maxServers {
+		l.sight.Gap(stack.Ref{}, fmt.Sprintf("%d server processes run; the first %d were read", len(servers), maxServers), "")
+		servers = servers[:maxServers]
+	}
+	l.prepare()
+	for _, s := range servers {
+		l.server(s)
+	}
+	return l.sight, nil
+}
+
+// look is one run of the probe: what is read once for all servers.
+type look struct {
+	ctx    context.Context
+	h      host.Reader
+	self   string
+	sight  stack.Sight
+	uptime float64 // seconds; 0 when not known
+	mounts cgroupMounts
+	nodes  bool              // the host has more than one NUMA node
+	seen   map[string]string // control groups read, each with its path in the CPU tree
+}
+
+// stat is one line of the process table.
+type stat struct {
+	pid, ppid int
+	comm      string
+	start     int64 // since boot, in USER_HZ, which is 1/100 s everywhere Linux runs databases
+}
+
+// server is one server process with those it started.
+type server struct {
+	stat
+	engine   string
+	children []int
+}
+
+// processes reads the process table. A process that ends meanwhile is left out.
+func (l *look) processes() ([]stat, error) {
+	names, err := l.h.Glob(l.ctx, "/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, fmt.Errorf("list the processes: %w", err)
+	}
+	if len(names) > maxProcesses {
+		l.sight.Gap(stack.Ref{}, fmt.Sprintf("%d processes run; the first %d were looked at", len(names), maxProcesses), "")
+		names = names[:maxProcesses]
+	}
+	var all []stat
+	for _, name := range names {
+		data, err := l.h.ReadFile(l.ctx, name)
+		if err != nil {
+			if l.ctx.Err() != nil {
+				return nil, fmt.Errorf("read the process table: %w", err)
+			}
+			continue
+		}
+		if s, ok := parseStat(data); ok {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b stat) int { return cmp.Compare(a.pid, b.pid) })
+	return all, nil
+}
+
+// servers picks the processes that serve, and leaves out the ones another
+// process of the same engine started: backends of PostgreSQL.
+func (p *Probe) servers(l *look, all []stat) []server {
+	engineOf := map[int]string{}
+	for _, s := range all {
+		if e := p.engineOf(l, s); e != "" {
+			engineOf[s.pid] = e
+		}
+	}
+	children := map[int][]int{}
+	var out []server
+	for _, s := range all {
+		e := engineOf[s.pid]
+		if e == "" {
+			continue
+		}
+		if engineOf[s.ppid] == e {
+			children[s.ppid] = append(children[s.ppid], s.pid)
+			continue
+		}
+		out = append(out, server{stat: s, engine: e})
+	}
+	for i := range out {
+		out[i].children = children[out[i].pid]
+	}
+	return out
+}
+
+// engineOf tells what a process serves, or "". A server started through the
+// dynamic loader has the loader's name; its arguments tell which it is.
+func (p *Probe) engineOf(l *look, s stat) string {
+	if e := p.engines[s.comm]; e != "" {
+		return e
+	}
+	if !strings.HasPrefix(s.comm, "ld-") && !strings.HasPrefix(s.comm, "ld.so") {
+		return ""
+	}
+	data, err := l.h.ReadFile(l.ctx, file(s.pid, "cmdline"))
+	if err != nil {
+		return ""
+	}
+	for _, arg := range parseCmdline(data) {
+		if e := p.engines[path.Base(arg)]; e != "" && !strings.HasPrefix(arg, "-") {
+			return e
+		}
+	}
+	return ""
+}
+
+// hidden leaves a gap when /proc is mounted so that an ordinary user sees
+// only processes of their own.
+func (l *look) hidden() {
+	if l.h.About().Root {
+		return
+	}
+	data, err := l.h.ReadFile(l.ctx, "/proc/self/mountinfo")
+	if err != nil {
+		return
+	}
+	if hidesProcesses(data) {
+		l.sight.Gap(stack.Ref{}, "/proc is mounted with hidepid: servers of other users cannot be seen", asRoot)
+	}
+}
+
+// prepare reads what all servers need once.
+func (l *look) prepare() {
+	l.seen = map[string]string{}
+	if data, err := l.h.ReadFile(l.ctx, "/proc/uptime"); err == nil {
+		l.uptime = parseUptime(data)
+	}
+	if data, err := l.h.ReadFile(l.ctx, "/proc/self/mountinfo"); err == nil {
+		l.mounts = parseCgroupMounts(data)
+	}
+	if _, err := l.h.Stat(l.ctx, "/sys/devices/system/node/node1"); err == nil {
+		l.nodes = true
+	}
+}
+
+// server reads one server process.
+func (l *look) server(s server) {
+	t := l.sight.New("process", strconv.Itoa(s.pid))
+	t.Set("engine", stack.Text(s.engine), file(s.pid, "stat"))
+	if l.uptime > 0 {
+		started := int64(l.uptime) - s.start/100
+		t.Set("started", stack.Int(max(started, 0)), file(s.pid, "stat"))
+	}
+	l.identity(t, s)
+	l.limits(t, s)
+	l.memory(t, s)
+	l.sockets(t, s)
+	l.cgroup(t, s)
+}
+
+func file(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
+
+// read reads a file about facts of t and leaves a gap when it cannot. ok is
+// false then, and also when the file does not exist, which leaves no gap: the
+// caller knows what that means.
+func (l *look) read(t *stack.Thing, name string, facts ...string) (data []byte, ok bool) {
+	data, err := l.h.ReadFile(l.ctx, name)
+	if err == nil {
+		return data, true
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		l.gap(t, err, facts...)
+	}
+	return data, false
+}
+
+// gap records why facts of t could not be read.
+func (l *look) gap(t *stack.Thing, err error, facts ...string) {
+	hint := ""
+	if errors.Is(err, fs.ErrPermission) {
+		hint = asRoot
+	}
+	l.sight.Gap(t.Ref, err.Error(), hint, facts...)
+}

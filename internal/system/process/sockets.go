@@ -1,0 +1,160 @@
+package process
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// maxDescriptors bounds how many descriptors are looked at for listening
+// sockets. Servers open those at start, before most of their files.
+const maxDescriptors = 1000
+
+// sockets reads what the server listens on: its descriptors name sockets by
+// inode, the tables of its network namespace tell what those are.
+func (l *look) sockets(t *stack.Thing, s server) {
+	src := file(s.pid, "fd")
+	if _, err := l.h.Readlink(l.ctx, src+"/0"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.gap(t, err, "listen", "open_files")
+		return
+	}
+	names, more, err := l.descriptors(src)
+	if err != nil {
+		l.gap(t, err, "listen", "open_files")
+		return
+	}
+	l.openFiles(t, src, len(names), more)
+	at, ok := l.listening(t, s.pid)
+	if !ok {
+		return
+	}
+	var found []string
+	for _, name := range names {
+		link, err := l.h.Readlink(l.ctx, name)
+		if err != nil {
+			continue // closed meanwhile
+		}
+		if where, ok := at[link]; ok && !slices.Contains(found, where) {
+			found = append(found, where)
+		}
+	}
+	slices.Sort(found)
+	if len(found) == 0 && more {
+		l.sight.Gap(t.Ref, fmt.Sprintf("no listening socket among the first %d descriptors", maxDescriptors), "", "listen")
+		return
+	}
+	t.Set("listen", stack.List(found), src+" and net/{unix,tcp,tcp6}")
+}
+
+// descriptors lists the descriptors below maxDescriptors and tells whether
+// there may be more.
+func (l *look) descriptors(dir string) (names []string, more bool, err error) {
+	for _, digits := range []string{"[0-9]", "[0-9][0-9]", "[0-9][0-9][0-9]"} {
+		got, err := l.h.Glob(l.ctx, path.Join(dir, digits))
+		if err != nil {
+			return nil, false, err
+		}
+		names = append(names, got...)
+	}
+	beyond, err := l.h.Stat(l.ctx, path.Join(dir, strconv.Itoa(maxDescriptors)))
+	_ = beyond
+	return names, err == nil || len(names) == maxDescriptors, nil
+}
+
+// openFiles counts open files. Since Linux 6.2 the size of the directory is
+// the number; before it is exact only while all descriptors were listed.
+func (l *look) openFiles(t *stack.Thing, dir string, listed int, more bool) {
+	if st, err := l.h.Stat(l.ctx, dir); err == nil && st.Size > 0 {
+		t.Set("open_files", stack.Int(st.Size), dir)
+		return
+	}
+	if more {
+		l.sight.Gap(t.Ref, fmt.Sprintf("more than %d descriptors: not counted before Linux 6.2", maxDescriptors), "", "open_files")
+		return
+	}
+	t.Set("open_files", stack.Int(int64(listed)), dir)
+}
+
+// listening reads the listening sockets of a process's network namespace,
+// keyed by what a descriptor's link says.
+func (l *look) listening(t *stack.Thing, pid int) (map[string]string, bool) {
+	at := map[string]string{}
+	for name, parse := range map[string]func([]byte, map[string]string){
+		"unix": parseUnix, "tcp": parseTCP, "tcp6": parseTCP,
+	} {
+		// The kernel lists listening sockets before connections, so the head
+		// of a long table is enough for tcp.
+		data, err := l.h.ReadFile(l.ctx, file(pid, "net/"+name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // no IPv6
+		case errors.Is(err, host.ErrTooLarge) && name != "unix":
+		case err != nil:
+			l.gap(t, err, "listen")
+			return nil, false
+		}
+		parse(data, at)
+	}
+	return at, true
+}
+
+// parseUnix reads the listening sockets of /proc/net/unix. Flag 0x10000 is
+// __SO_ACCEPTCON.
+func parseUnix(data []byte, at map[string]string) {
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(line)
+		if len(f) < 8 || f[3] != "00010000" {
+			continue
+		}
+		// The name may hold blanks; it is everything after the inode.
+		i := strings.Index(line, " "+f[6]+" ")
+		if i < 0 {
+			continue
+		}
+		at["socket:["+f[6]+"]"] = "unix:" + strings.TrimRight(line[i+len(f[6])+2:], "\n")
+	}
+}
+
+// parseTCP reads the listening sockets of /proc/net/tcp and tcp6. State 0A is
+// TCP_LISTEN.
+func parseTCP(data []byte, at map[string]string) {
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(line)
+		if len(f) < 10 || f[3] != "0A" {
+			continue
+		}
+		if addr, ok := parseTCPAddress(f[1]); ok {
+			at["socket:["+f[9]+"]"] = "tcp:" + addr
+		}
+	}
+}
+
+// parseTCPAddress reads "0100007F:0CEA". Each 32-bit word of the address is
+// printed as a number of the machine; we run on little-endian ones only.
+func parseTCPAddress(s string) (string, bool) {
+	addr, portHex, ok := strings.Cut(s, ":")
+	if !ok || len(addr) != 8 && len(addr) != 32 {
+		return "", false
+	}
+	raw, err := hex.DecodeString(addr)
+	if err != nil {
+		return "", false
+	}
+	port, err := strconv.ParseUint(portHex, 16, 16)
+	if err != nil {
+		return "", false
+	}
+	for i := 0; i < len(raw); i += 4 {
+		slices.Reverse(raw[i : i+4])
+	}
+	ip, ok := netip.AddrFromSlice(raw)
+	return netip.AddrPortFrom(ip, uint16(port)).String(), ok
+}
