@@ -11,6 +11,7 @@ type Catalog struct {
 type Kind struct {
 	Name  string
 	Title string
+	Open  bool // things of it may carry raw settings that are not listed
 	Links map[string]Link
 	Facts map[string]*Fact // knobs included
 }

@@ -1,0 +1,199 @@
+package catalog
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plumb/internal/sheet"
+)
+
+// Load reads facts/*.yaml and knobs/*.yaml. It returns the catalogue as far
+// as it could be read, together with every mistake found, joined into one
+// error whose parts are of type [sheet.Error].
+func Load(fsys fs.FS) (*Catalog, error) {
+	l := loader{cat: &Catalog{Kinds: map[string]*Kind{}}}
+	l.each(fsys, "facts", l.factsFile)
+	l.each(fsys, "knobs", l.knobsFile)
+	l.checkLinks()
+	return l.cat, sheet.Join(l.errors)
+}
+
+type loader struct {
+	cat    *Catalog
+	errors []sheet.Error
+	links  []pending
+}
+
+// pending is a link whose target kind may be in a file not read yet.
+type pending struct {
+	link Link
+	at   sheet.Error
+}
+
+func (l *loader) each(fsys fs.FS, dir string, read func(*sheet.Sheet, *sheet.Node)) {
+	files, err := fs.Glob(fsys, path.Join(dir, "*.yaml"))
+	if err != nil {
+		l.fail(dir, err)
+	}
+	for _, name := range files {
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			l.fail(name, err)
+			continue
+		}
+		s, root := sheet.Parse(name, data)
+		if root != nil {
+			read(s, root)
+		}
+		l.errors = append(l.errors, s.Errors()...)
+	}
+}
+
+func (l *loader) fail(file string, err error) {
+	l.errors = append(l.errors, sheet.Error{File: file, Line: 1, Col: 1, Msg: fmt.Sprintf("read: %v", err)})
+}
+
+// factsFile reads one file of facts/.
+func (l *loader) factsFile(s *sheet.Sheet, root *sheet.Node) {
+	k := l.kindOf(s, root)
+	if k == nil {
+		return
+	}
+	s.Object(root, "a file of facts", sheet.Fields{
+		"kind":  func(*sheet.Node) {},
+		"title": func(n *sheet.Node) { k.Title = s.Text(n, "title") },
+		"open":  func(n *sheet.Node) { k.Open = s.Switch(n, "open") },
+		"links": func(n *sheet.Node) {
+			s.Entries(n, "links", func(key, value *sheet.Node) { l.link(s, k, key, value) })
+		},
+		"facts": func(n *sheet.Node) {
+			s.Entries(n, "facts", func(key, value *sheet.Node) { l.fact(s, k, key, value, false) })
+		},
+	}, "kind")
+}
+
+// knobsFile reads one file of knobs/.
+func (l *loader) knobsFile(s *sheet.Sheet, root *sheet.Node) {
+	k := l.kindOf(s, root)
+	if k == nil {
+		return
+	}
+	s.Object(root, "a file of knobs", sheet.Fields{
+		"kind": func(*sheet.Node) {},
+		"knobs": func(n *sheet.Node) {
+			s.Entries(n, "knobs", func(key, value *sheet.Node) { l.fact(s, k, key, value, true) })
+		},
+	}, "kind", "knobs")
+	if k.Title == "" {
+		s.Errorf(root, "kind %s is not described in facts/%s", k.Name, sheet.Meant(k.Name, l.kinds()))
+		delete(l.cat.Kinds, k.Name)
+	}
+}
+
+// kindOf finds the kind a file is about, and makes it when it is new.
+func (l *loader) kindOf(s *sheet.Sheet, root *sheet.Node) *Kind {
+	name := ""
+	if sheet.IsMap(root) {
+		for i := 0; i+1 < len(root.Content); i += 2 {
+			if root.Content[i].Value == "kind" {
+				name = s.Text(root.Content[i+1], "kind")
+			}
+		}
+	}
+	if name == "" {
+		s.Errorf(root, "the file needs the key \"kind\"")
+		return nil
+	}
+	if !goodName(name) {
+		s.Errorf(root, "kind %q: a name is in lower case letters, digits and underscores", name)
+		return nil
+	}
+	if l.cat.Kinds[name] == nil {
+		l.cat.Kinds[name] = &Kind{Name: name, Links: map[string]Link{}, Facts: map[string]*Fact{}}
+	}
+	return l.cat.Kinds[name]
+}
+
+func (l *loader) kinds() []string { return slices.Sorted(maps.Keys(l.cat.Kinds)) }
+
+func (l *loader) link(s *sheet.Sheet, k *Kind, key, value *sheet.Node) {
+	var link Link
+	s.Object(value, "a link", sheet.Fields{
+		"to":  func(n *sheet.Node) { link.To = s.Text(n, "to") },
+		"doc": func(n *sheet.Node) { link.Doc = s.Text(n, "doc") },
+	}, "to", "doc")
+	if _, twice := k.Links[key.Value]; twice {
+		s.Errorf(key, "%s has the link %s already", k.Name, key.Value)
+	}
+	if !goodName(key.Value) {
+		s.Errorf(key, "%q: a name is in lower case letters, digits and underscores", key.Value)
+	}
+	k.Links[key.Value] = link
+	l.links = append(l.links, pending{link, sheet.Error{File: s.File, Line: value.Line, Col: value.Column}})
+}
+
+func (l *loader) checkLinks() {
+	for _, p := range l.links {
+		if l.cat.Kinds[p.link.To] == nil && p.link.To != "" {
+			p.at.Msg = fmt.Sprintf("there is no kind %q%s", p.link.To, sheet.Meant(p.link.To, l.kinds()))
+			l.errors = append(l.errors, p.at)
+		}
+	}
+}
+
+// namePattern is what a rule can write after a dot.
+var namePattern = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// goodName reports whether a rule could name it: CEL keeps a few words for
+// itself, and upper case would make two names of one.
+func goodName(name string) bool {
+	return namePattern.MatchString(name) && !slices.Contains([]string{"true", "false", "null", "in"}, name)
+}
+
+func (l *loader) fact(s *sheet.Sheet, k *Kind, key, value *sheet.Node, knob bool) {
+	f := &Fact{Kind: k.Name, Name: key.Value, File: s.File, Line: key.Line}
+	if !goodName(f.Name) {
+		s.Errorf(key, "%q: a name is in lower case letters, digits and underscores; write it as %s and add shown: %q",
+			f.Name, plainName(f.Name), f.Name)
+	}
+	if have := k.Facts[f.Name]; have != nil {
+		s.Errorf(key, "%s has %s already, in %s:%d", k.Name, f.Name, have.File, have.Line)
+		return
+	}
+	fields := sheet.Fields{
+		"type":  func(n *sheet.Node) { f.Type = Type(s.OneOf(n, "type", typeNames()...)) },
+		"doc":   func(n *sheet.Node) { f.Doc = s.Text(n, "doc") },
+		"from":  func(n *sheet.Node) { f.From = s.Text(n, "from") },
+		"shown": func(n *sheet.Node) { f.Shown = s.Text(n, "shown") },
+	}
+	what := "a fact"
+	if knob {
+		what, f.Knob = "a knob", &Knob{}
+		l.knobFields(s, f, fields)
+	}
+	s.Object(value, what, fields, "type", "doc")
+	if f.Type == "" {
+		f.Type = Text
+	}
+	k.Facts[f.Name] = f
+	if knob {
+		l.checkKnob(s, f, value)
+	}
+}
+
+func plainName(name string) string {
+	return strings.Trim(regexp.MustCompile(`[^a-z0-9_]+`).ReplaceAllString(strings.ToLower(name), "_"), "_")
+}
+
+func typeNames() []string {
+	var out []string
+	for _, t := range []Type{Bool, Int, Float, Text, List, Bytes, Millis, Micros, Seconds, Percent, Ratio, Rate} {
+		out = append(out, string(t))
+	}
+	return out
+}

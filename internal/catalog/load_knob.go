@@ -1,0 +1,89 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"plumb/internal/sheet"
+)
+
+// knobFields adds the keys that only knobs have.
+func (l *loader) knobFields(s *sheet.Sheet, f *Fact, fields sheet.Fields) {
+	k := f.Knob
+	fields["versions"] = func(n *sheet.Node) { k.Versions = perFlavour(s, n, "versions") }
+	fields["default"] = func(n *sheet.Node) { k.Default = perFlavour(s, n, "default") }
+	fields["values"] = func(n *sheet.Node) { k.Values = s.Texts(n, "values") }
+	fields["min"] = func(n *sheet.Node) { v := s.Number(n, "min"); k.Min = &v }
+	fields["max"] = func(n *sheet.Node) { v := s.Number(n, "max"); k.Max = &v }
+	fields["effect"] = func(n *sheet.Node) {
+		k.Effect = Effect(s.OneOf(n, "effect", string(Now), string(Reload), string(NewWrites), string(Remount), string(Restart), string(Recreate)))
+	}
+	fields["durability"] = func(n *sheet.Node) {
+		k.Durability = map[string]string{}
+		s.Entries(n, "durability", func(key, value *sheet.Node) {
+			class := s.Text(value, "a durability class")
+			if class != Safe && class != MayLose && class != MayCorrupt && !strings.HasPrefix(class, Conditional) {
+				s.Errorf(value, "a durability class is %s, %s, %s or \"%s…\", not %q", Safe, MayLose, MayCorrupt, Conditional, class)
+			}
+			k.Durability[key.Value] = class
+		})
+	}
+	fields["removed"] = func(n *sheet.Node) { k.Removed = s.Text(n, "removed") }
+	fields["sources"] = func(n *sheet.Node) { k.Sources = s.Texts(n, "sources") }
+}
+
+// perFlavour reads a text, or one text for each flavour.
+func perFlavour(s *sheet.Sheet, n *sheet.Node, what string) map[string]string {
+	out := map[string]string{}
+	if !sheet.IsMap(n) {
+		out[""] = s.Text(n, what)
+		return out
+	}
+	s.Entries(n, what, func(key, value *sheet.Node) {
+		if value.Value == "" && !sheet.IsNull(value) {
+			out[key.Value] = "" // an empty default is a value
+			return
+		}
+		out[key.Value] = s.Text(value, what+" of "+key.Value)
+	})
+	return out
+}
+
+// checkKnob looks at what only the whole knob tells: that its texts are
+// values of its type and its ranges can be read.
+func (l *loader) checkKnob(s *sheet.Sheet, f *Fact, at *sheet.Node) {
+	k := f.Knob
+	if k.Effect == "" && k.Removed == "" {
+		s.Errorf(at, "knob %s needs the key \"effect\"", f.Name)
+	}
+	for flavour, text := range k.Versions {
+		if _, err := ParseRange(text); err != nil {
+			s.Errorf(at, "versions of %s for %q: %v", f.Name, flavour, err)
+		}
+	}
+	l.checkTexts(s, f, at)
+	if k.Min != nil && k.Max != nil && *k.Min > *k.Max {
+		s.Errorf(at, "min %g of %s is above its max %g", *k.Min, f.Name, *k.Max)
+	}
+}
+
+func (l *loader) checkTexts(s *sheet.Sheet, f *Fact, at *sheet.Node) {
+	k := f.Knob
+	check := func(key, text string) {
+		if _, err := ParseValue(f, text); err != nil {
+			s.Errorf(at, "%s of %s: %v", key, f.Name, err)
+		}
+		if len(k.Values) > 0 && f.Type == Text && !slices.ContainsFunc(k.Values, func(v string) bool { return strings.EqualFold(v, text) }) {
+			s.Errorf(at, "%s of %s: %q is not among its values%s", key, f.Name, text, sheet.Meant(text, k.Values))
+		}
+	}
+	for _, text := range k.Default {
+		check("default", text)
+	}
+	for text := range k.Durability {
+		check("durability", text)
+	}
+	for _, text := range k.Values {
+		check("values", text)
+	}
+}
