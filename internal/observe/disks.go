@@ -43,7 +43,10 @@ func (j *joiner) linkDisks(ctx context.Context, t *stack.Thing) {
 
 // gap adds a gap unless a probe already said why the link is not known.
 func (j *joiner) gap(of stack.Ref, err error, facts ...string) {
-	if _, said := j.s.GapFor(of, facts[0]); !said {
+	if _, said := j.s.GapFor(of, facts[0]); said {
+		return
+	}
+	if _, said := (&stack.Stack{Gaps: j.sight.Gaps}).GapFor(of, facts[0]); !said {
 		j.sight.Gap(of, err.Error(), hintFor(err), facts...)
 	}
 }

@@ -156,7 +156,7 @@ func Space(ctx context.Context, h host.Reader, t *stack.Thing, name string) erro
 	if able := used + s.AvailBytes; able > 0 { // as df counts: what root keeps back is not there to be used
 		t.Set("used_percent", stack.Float(100*float64(used)/float64(able)), from)
 	}
-	if s.TotalInodes == 0 || t.Text("fstype") == "btrfs" {
+	if s.TotalInodes == 0 || slices.Contains([]string{"btrfs", "zfs", "fuse.zfs"}, t.Text("fstype")) {
 		t.SetAbsent("inodes", from)
 		t.SetAbsent("inodes_free", from)
 		return nil

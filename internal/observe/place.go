@@ -78,11 +78,20 @@ func hintFor(err error) string {
 }
 
 func (p *placer) place(ctx context.Context, pid int, name string) place {
+	if !path.IsAbs(name) {
+		return place{err: errors.New("the path is not absolute")}
+	}
 	v := p.view(ctx, pid)
 	if len(v.mounts) == 0 {
 		return place{err: v.why}
 	}
 	m, resolved, err := p.locate(ctx, v, name)
+	var hidden errHidden
+	if errors.As(err, &hidden) {
+		if ref, ok := p.known(string(hidden)); ok {
+			return place{Placement: stack.Placement{Resolved: resolved, Filesystem: ref}}
+		}
+	}
 	if err != nil {
 		return place{err: err}
 	}
@@ -146,7 +155,7 @@ func (p *placer) resolve(ctx context.Context, v *view, name string) (string, hos
 	ctx, cancel := context.WithTimeout(ctx, statTime)
 	defer cancel()
 	resolved := path.Clean(name)
-	st, err := p.h.Stat(ctx, path.Join("/", v.prefix, name))
+	st, err := p.h.Stat(ctx, v.prefix+name) // not cleaned: a/../b is not b when a is a link
 	if err == nil && st.Resolved != "" {
 		resolved = path.Join("/", strings.TrimPrefix(st.Resolved, v.prefix))
 	}
@@ -172,9 +181,29 @@ func mountFor(mounts []Mount, st host.Stat, resolved string) (Mount, error) {
 		}
 	}
 	if !found {
-		return Mount{}, fmt.Errorf("no mount has device %s", dev)
+		return Mount{}, errHidden(dev)
 	}
 	return best, nil
+}
+
+// errHidden says that no mount the process can see has this device number,
+// which is what a chroot looks like from inside.
+type errHidden string
+
+func (dev errHidden) Error() string { return "no mount has device " + string(dev) }
+
+// known finds a filesystem by its device number alone, which names it exactly.
+func (p *placer) known(dev string) (stack.Ref, bool) {
+	var best *stack.Thing
+	for _, t := range p.s.OfKind("filesystem") {
+		if t.Text("dev") == dev && betterView(t, best) {
+			best = t
+		}
+	}
+	if best == nil {
+		return stack.Ref{}, false
+	}
+	return best.Ref, true
 }
 
 // within reports whether name is dir or lies below it.
