@@ -24,6 +24,7 @@ zpool list|get ...
 zpool version|--version
 zpool status|iostat ... not -c
 zpool upgrade
+zdb -C
 uname ?
 uname -a|-r|-s|-m|-v|-n|-p|-o
 getconf ?

@@ -1,0 +1,177 @@
+package zfs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// form says how the text of a property becomes a value.
+type form int
+
+const (
+	text  form = iota
+	count      // bytes or another whole number; "none" is 0, as zfs get -p prints it
+	ratio      // "1.53" or "1.53x"
+	since      // a Unix time, recorded as seconds ago
+)
+
+// datasetFacts are the properties only to be observed, by ZFS's names.
+var datasetFacts = map[string]struct {
+	fact string
+	form form
+}{
+	"type": {"dataset_type", text}, "used": {"used", count}, "available": {"available", count},
+	"referenced": {"referenced", count}, "logicalused": {"logicalused", count},
+	"logicalreferenced": {"logicalreferenced", count}, "compressratio": {"compressratio", ratio},
+	"refcompressratio": {"refcompressratio", ratio}, "usedbysnapshots": {"usedbysnapshots", count},
+	"usedbydataset": {"usedbydataset", count}, "usedbychildren": {"usedbychildren", count},
+	"creation": {"age", since}, "mounted": {"mounted", text}, "origin": {"clone_of", text},
+	"encryptionroot": {"encryptionroot", text}, "keystatus": {"keystatus", text},
+}
+
+// datasetKnobs are the properties that can be set (knobs/dataset.yaml); a
+// test keeps the two lists alike.
+var datasetKnobs = map[string]form{
+	"recordsize": count, "volblocksize": count, "volsize": count, "compression": text, "checksum": text,
+	"sync": text, "logbias": text, "primarycache": text, "secondarycache": text, "prefetch": text, "direct": text,
+	"atime": text, "relatime": text, "xattr": text, "acltype": text, "dnodesize": text, "redundant_metadata": text,
+	"special_small_blocks": count, "dedup": text, "copies": count, "encryption": text, "mountpoint": text,
+	"canmount": text, "readonly": text, "exec": text, "snapdir": text, "quota": count, "refquota": count,
+	"reservation": count, "refreservation": count, "snapshot_limit": text, "overlay": text,
+}
+
+// readDatasets reads the properties of every filesystem and volume. The
+// tab-separated form is used with every version: it is exact, and one that is
+// cut at the size limit still tells what came before.
+func (l *look) readDatasets(ctx context.Context) {
+	argv := []string{"zfs", "get", "-Hp", "-o", "name,property,value,source", "-t", "filesystem,volume", "all"}
+	if l.fuse { // knows no -t: snapshots come too
+		argv = []string{"zfs", "get", "-Hp", "-o", "name,property,value,source", "all"}
+	}
+	out, err := l.output(ctx, argv...)
+	cut := errors.Is(err, host.ErrTooLarge)
+	if err != nil && !cut {
+		why, hint := because(err)
+		l.sight.Gap(stack.Ref{}, "the ZFS datasets could not be read: "+why, hint)
+		return
+	}
+	l.datasets = map[string]*stack.Thing{}
+	var order []string
+	for _, p := range parseProperties(out) {
+		if strings.ContainsAny(p.of, "@#") {
+			continue
+		}
+		t := l.datasets[p.of]
+		if t == nil {
+			t = l.sight.New("dataset", p.of)
+			l.datasets[p.of] = t
+			order = append(order, p.of)
+			pool, _, _ := strings.Cut(p.of, "/")
+			t.Link("pool", stack.Ref{Kind: "pool", Name: pool})
+		}
+		l.setProperty(t, p, "zfs get")
+	}
+	if cut && len(order) > 0 { // the last one may lack properties: do not call those absent
+		last := order[len(order)-1]
+		l.gap(l.datasets[last].Ref, err, "*")
+		l.sight.Gap(stack.Ref{}, "there are more ZFS datasets than could be read: what comes after "+last+" is missing", "")
+		order = order[:len(order)-1]
+	}
+	for _, name := range order {
+		markAbsent(l.datasets[name], "zfs get")
+	}
+	for name, p := range l.pools {
+		if t := l.datasets[name]; t != nil {
+			if age, ok := t.Int("age"); ok {
+				p.Set("age", stack.Int(age), "zfs get creation "+name)
+			}
+		}
+	}
+}
+
+func (l *look) setProperty(t *stack.Thing, p property, source string) {
+	if f, ok := datasetFacts[p.name]; ok {
+		if v, ok := l.value(p.value, f.form); ok {
+			t.Set(f.fact, v, source)
+		}
+		return
+	}
+	f, ok := datasetKnobs[p.name]
+	if !ok {
+		return
+	}
+	if v, ok := l.value(p.value, f); ok {
+		t.Setting(p.name, v, source, origin(p.source))
+	}
+}
+
+// value reads a property's text; "-" means that the property says nothing.
+func (l *look) value(s string, f form) (stack.Value, bool) {
+	if s == "-" {
+		return stack.Value{}, false
+	}
+	switch f {
+	case count:
+		if s == "none" {
+			return stack.Int(0), true
+		}
+		n, ok := parseSize(s)
+		return stack.Int(n), ok
+	case ratio:
+		x, err := strconv.ParseFloat(strings.TrimSuffix(s, "x"), 64)
+		return stack.Float(x), err == nil
+	case since:
+		n, ok := parseCount(s)
+		return stack.Int(max(0, l.h.About().Taken.Unix()-n)), ok
+	}
+	return stack.Text(s), true
+}
+
+// markAbsent records which properties this type of dataset, or this version,
+// does not have: `zfs get all` prints every one there is.
+func markAbsent(t *stack.Thing, source string) {
+	for _, f := range datasetFacts {
+		if _, have := t.Facts[f.fact]; !have {
+			t.SetAbsent(f.fact, source)
+		}
+	}
+	for name := range datasetKnobs {
+		if _, have := t.Facts[name]; !have {
+			t.SetAbsent(name, source)
+		}
+	}
+}
+
+// origin reads the source column of zfs get and zpool get.
+func origin(s string) stack.Origin {
+	if of, ok := strings.CutPrefix(s, "inherited from "); ok {
+		return stack.Origin{From: stack.FromInherited, Of: of}
+	}
+	switch s {
+	case "local":
+		return stack.Origin{From: stack.FromLocal}
+	case "received":
+		return stack.Origin{From: stack.FromReceived}
+	case "temporary": // a mount option
+		return stack.Origin{From: stack.FromRuntime}
+	case "-": // fixed when the dataset was made, or computed
+		return stack.Origin{From: stack.FromComputed}
+	}
+	return stack.Origin{From: stack.FromDefault}
+}
+
+// sortedNames lists the datasets that were seen.
+func (l *look) sortedNames() []string {
+	names := make([]string, 0, len(l.datasets))
+	for n := range l.datasets {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}

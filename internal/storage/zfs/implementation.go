@@ -1,0 +1,97 @@
+package zfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+)
+
+// daemon is a running zfs-fuse; pid is 0 when OpenZFS runs instead.
+type daemon struct {
+	pid  int
+	args []string
+}
+
+// implementation tells OpenZFS and zfs-fuse apart: the one is a module in the
+// kernel, the other a process. found is false when neither runs.
+func implementation(ctx context.Context, h host.Reader) (d daemon, found bool, err error) {
+	if _, err := h.Stat(ctx, moduleDir); err == nil {
+		return daemon{}, true, nil
+	}
+	installed, err := fuseInstalled(ctx, h)
+	if err != nil || !installed {
+		return daemon{}, false, err
+	}
+	d, err = findDaemon(ctx, h)
+	return d, d.pid != 0, err
+}
+
+// fuseInstalled saves the walk through all processes on hosts without it.
+func fuseInstalled(ctx context.Context, h host.Reader) (bool, error) {
+	for _, pattern := range []string{fuseKstat, "/usr/sbin/zfs-fuse", "/sbin/zfs-fuse", "/usr/bin/zfs-fuse", "/usr/local/sbin/zfs-fuse"} {
+		found, err := h.Glob(ctx, pattern)
+		if err != nil {
+			return false, fmt.Errorf("look for zfs-fuse: %w", err)
+		}
+		if len(found) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func findDaemon(ctx context.Context, h host.Reader) (daemon, error) {
+	comms, err := h.Glob(ctx, "/proc/[0-9]*/comm")
+	if err != nil {
+		return daemon{}, fmt.Errorf("look for the zfs-fuse daemon: %w", err)
+	}
+	for _, name := range comms {
+		comm, err := h.ReadFile(ctx, name)
+		if err != nil || string(bytes.TrimSpace(comm)) != zfsFuse {
+			continue // a process that is gone, or not ours
+		}
+		pid, err := strconv.Atoi(path.Base(path.Dir(name)))
+		if err != nil {
+			continue
+		}
+		d := daemon{pid: pid}
+		args, err := h.ReadFile(ctx, path.Join(path.Dir(name), "cmdline"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return d, fmt.Errorf("read the command line of zfs-fuse: %w", err)
+		}
+		d.args = strings.Split(strings.TrimRight(string(args), "\x00"), "\x00")
+		return d, nil
+	}
+	return daemon{}, nil
+}
+
+// maxARC finds the ARC limit on the daemon's command line, in bytes.
+// (-m MB, --max-arc-size MB, --max-arc-size=MB)
+func maxARC(args []string) (bytes int64, ok bool) {
+	for i, arg := range args {
+		value, inline := strings.CutPrefix(arg, "--max-arc-size=")
+		if !inline {
+			short, attached := strings.CutPrefix(arg, "-m")
+			switch {
+			case (arg == "-m" || arg == "--max-arc-size") && i+1 < len(args):
+				value = args[i+1]
+			case attached && short != "":
+				value = short
+			default:
+				continue
+			}
+		}
+		mb, err := strconv.ParseInt(value, 10, 32)
+		if err == nil && mb > 0 {
+			return mb << 20, true
+		}
+	}
+	return 0, false
+}

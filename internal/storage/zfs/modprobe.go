@@ -1,0 +1,110 @@
+package zfs
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/stack"
+)
+
+// option is one parameter set by a modprobe.d file.
+type option struct {
+	name, value string
+	line        int
+}
+
+// parseModprobe reads the `options zfs name=value …` lines of one modprobe.d
+// file. A backslash at the end continues a line; of a continued line the
+// first number is kept.
+func parseModprobe(text []byte) []option {
+	var found []option
+	var pending string
+	begin := 0
+	for i, line := range strings.Split(string(text), "\n") {
+		if pending == "" {
+			begin = i + 1
+		}
+		line = pending + strings.TrimRight(line, " \t\r")
+		if head, more := strings.CutSuffix(line, "\\"); more && len(head) < 64<<10 {
+			pending = head + " "
+			continue
+		}
+		pending = ""
+		fields := strings.Fields(line)
+		if len(fields) < 3 || fields[0] != "options" || fields[1] != "zfs" {
+			continue
+		}
+		for _, f := range fields[2:] {
+			if strings.HasPrefix(f, "#") {
+				break
+			}
+			if name, value, ok := strings.Cut(f, "="); ok {
+				found = append(found, option{name, strings.Trim(value, `"`), begin})
+			}
+		}
+	}
+	return found
+}
+
+// parseBootOptions reads the zfs.name=value words of the kernel command line.
+func parseBootOptions(cmdline []byte) map[string]string {
+	set := map[string]string{}
+	for _, word := range strings.Fields(string(cmdline)) {
+		if rest, ok := strings.CutPrefix(word, "zfs."); ok {
+			if name, value, ok := strings.Cut(rest, "="); ok {
+				set[name] = value
+			}
+		}
+	}
+	return set
+}
+
+// bootSetting is what the next load of the module will set a parameter to.
+type bootSetting struct {
+	value  string
+	origin stack.Origin
+}
+
+// bootSettings collects what modprobe and the kernel command line will set.
+// Of two modprobe.d files of the same name the one in /etc counts, then /run;
+// of two lines the later one. The command line of the kernel is given to a
+// built-in module, and modprobe passes it on to a loaded one.
+func (l *look) bootSettings(ctx context.Context) map[string]bootSetting {
+	set := map[string]bootSetting{}
+	files := map[string]string{}
+	for _, dir := range []string{"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"} {
+		names, err := l.h.Glob(ctx, dir+"/modprobe.d/*.conf")
+		if err != nil {
+			l.gap(l.module.Ref, err, "modprobe_unknown")
+			continue
+		}
+		for _, name := range names {
+			if _, have := files[path.Base(name)]; !have {
+				files[path.Base(name)] = name
+			}
+		}
+	}
+	bases := make([]string, 0, len(files))
+	for b := range files {
+		bases = append(bases, b)
+	}
+	slices.Sort(bases)
+	for _, b := range bases {
+		text, err := l.h.ReadFile(ctx, files[b])
+		if err != nil {
+			l.gap(l.module.Ref, err, "modprobe_unknown")
+			continue
+		}
+		for _, o := range parseModprobe(text) {
+			set[o.name] = bootSetting{o.value, stack.Origin{From: stack.FromFile, File: files[b], Line: o.line}}
+		}
+	}
+	if text, err := l.h.ReadFile(ctx, "/proc/cmdline"); err == nil {
+		for name, value := range parseBootOptions(text) {
+			set[name] = bootSetting{value, stack.Origin{From: stack.FromCommand, Of: "kernel command line"}}
+		}
+	}
+	return set
+}

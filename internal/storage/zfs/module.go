@@ -1,0 +1,132 @@
+package zfs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"plumb/internal/stack"
+)
+
+const (
+	moduleDir = "/sys/module/zfs"
+	kstatDir  = "/proc/spl/kstat/zfs"
+	fuseKstat = "/zfs-kstat/zfs"
+)
+
+// kernelModule reads OpenZFS itself: versions, parameters, caches.
+func (l *look) kernelModule(ctx context.Context) {
+	m := l.sight.New("zfs", "module")
+	l.module = m
+	m.Set("implementation", stack.Text(openZFS), moduleDir)
+	l.kernelVersion(ctx)
+	l.userland(ctx)
+	l.parameters(ctx)
+	l.arc(ctx)
+	l.counters(ctx)
+}
+
+func (l *look) kernelVersion(ctx context.Context) {
+	name := path.Join(moduleDir, "version")
+	text, err := l.h.ReadFile(ctx, name)
+	if err != nil {
+		l.gap(l.module.Ref, err, "version", "release")
+		return
+	}
+	release := strings.TrimSpace(string(text))
+	l.module.Set("release", stack.Text(release), name)
+	if v := versionNumber(release); v != "" {
+		l.module.Set("version", stack.Text(v), name)
+	} else {
+		l.sight.Gap(l.module.Ref, name+" holds no version number: "+release, "", "version")
+	}
+}
+
+func (l *look) userland(ctx context.Context) {
+	text, err := l.output(ctx, "zfs", "version")
+	if err != nil { // before 0.8 there is no such command
+		l.gap(l.module.Ref, err, "userland")
+		return
+	}
+	v := parseVersion(text)
+	if v == "" {
+		l.sight.Gap(l.module.Ref, "`zfs version` printed no version", "", "userland")
+		return
+	}
+	l.module.Set("userland", stack.Text(v), "zfs version")
+	l.json = atLeast(v, 2, 3)
+}
+
+// arc reads the figures of the ARC and the L2ARC.
+func (l *look) arc(ctx context.Context) {
+	name := path.Join(kstatDir, "arcstats")
+	text, err := l.h.ReadFile(ctx, name)
+	if err != nil {
+		l.gap(l.module.Ref, err, "arc_*", "l2_*")
+		return
+	}
+	setFigures(l.module, parseKstat(text), arcFigures, name)
+}
+
+// counters reads what the intent log and the write throttle have counted.
+func (l *look) counters(ctx context.Context) {
+	for file, figures := range map[string][]figure{"zil": zilFigures, "dmu_tx": txFigures} {
+		name := path.Join(kstatDir, file)
+		text, err := l.h.ReadFile(ctx, name)
+		if err != nil {
+			l.gap(l.module.Ref, err, factNames(figures)...)
+			continue
+		}
+		setFigures(l.module, parseKstat(text), figures, name)
+	}
+}
+
+// fuseModule reads the zfs-fuse daemon, which has neither parameters nor a
+// version it would tell.
+func (l *look) fuseModule(ctx context.Context, d daemon) {
+	m := l.sight.New("zfs", "module")
+	l.module = m
+	source := "/proc/PID/comm of the daemon"
+	m.Set("implementation", stack.Text(zfsFuse), source)
+	for _, name := range []string{"version", "release", "userland", "modprobe_unknown"} {
+		m.SetAbsent(name, source)
+	}
+	for _, name := range parameterNames {
+		m.SetAbsent(name, source)
+	}
+	for _, figures := range [][]figure{zilFigures, txFigures} {
+		for _, f := range figures {
+			m.SetAbsent(f.fact, source)
+		}
+	}
+	l.fuseARC(ctx, d)
+}
+
+// fuseARC reads the figures zfs-fuse shows as one file each.
+func (l *look) fuseARC(ctx context.Context, d daemon) {
+	dir := path.Join(fuseKstat, "arcstats")
+	stats := map[string]int64{}
+	for _, f := range arcFigures {
+		text, err := l.h.ReadFile(ctx, path.Join(dir, f.name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			l.gap(l.module.Ref, err, f.fact)
+			return
+		}
+		if n, ok := parseCount(strings.TrimSpace(string(text))); ok {
+			stats[f.name] = n
+		}
+	}
+	if len(stats) > 0 {
+		setFigures(l.module, stats, arcFigures, dir)
+		return
+	}
+	if limit, ok := maxARC(d.args); ok {
+		l.module.Set("arc_limit", stack.Int(limit), "command line of zfs-fuse")
+	}
+	l.sight.Gap(l.module.Ref, "zfs-fuse runs without "+fuseKstat, "it was started with --no-kstat-mount", "arc_*", "l2_*")
+}

@@ -1,0 +1,315 @@
+package zfs
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// readPools reads every imported pool: space and health, layout, properties.
+func (l *look) readPools(ctx context.Context) {
+	argv := []string{"zpool", "list", "-Hp", "-o", "name,size,allocated,free,capacity,fragmentation,dedupratio,health"}
+	if l.fuse { // knows neither -p nor fragmentation
+		argv = []string{"zpool", "list", "-H", "-o", "name,size,allocated,free,capacity,version,dedupratio,health"}
+	}
+	text, err := l.output(ctx, argv...)
+	if err != nil {
+		why, hint := because(err)
+		l.sight.Gap(stack.Ref{}, "the ZFS pools could not be listed: "+why, hint)
+		return
+	}
+	source := strings.Join(argv[:2], " ")
+	for _, row := range parseRows(text, 8) {
+		p := l.sight.New("pool", row[0])
+		l.pools[row[0]] = p
+		l.listed(p, row, source)
+	}
+	if len(l.pools) == 0 {
+		return
+	}
+	l.readStatus(ctx)
+	l.poolProperties(ctx)
+	l.ashift(ctx)
+	l.kstats(ctx)
+}
+
+// listed records one row of zpool list.
+func (l *look) listed(p *stack.Thing, row []string, source string) {
+	for i, name := range map[int]string{1: "size", 2: "allocated", 3: "free"} {
+		if n, ok := parseSize(row[i]); ok {
+			p.Set(name, stack.Int(n), source)
+		}
+	}
+	setPercent(p, "capacity", row[4], source)
+	if l.fuse {
+		p.SetAbsent("fragmentation", source)
+		if n, ok := parseCount(row[5]); ok {
+			p.Set("pool_version", stack.Int(n), source)
+		}
+	} else {
+		setPercent(p, "fragmentation", row[5], source)
+	}
+	if f, err := strconv.ParseFloat(strings.TrimSuffix(row[6], "x"), 64); err == nil {
+		p.Set("dedupratio", stack.Float(f), source)
+	}
+	p.Set("health", stack.Text(row[7]), source)
+}
+
+// setPercent records a percentage; "-" means the pool cannot tell.
+func setPercent(t *stack.Thing, fact, text, source string) {
+	if f, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64); err == nil {
+		t.Set(fact, stack.Float(f), source)
+	}
+}
+
+var statusFacts = []string{
+	"layout", "redundant", "has_log", "log_mirrored", "has_cache", "has_special", "special_redundant",
+	"vdev_paths", "log_paths", "cache_paths", "special_paths", "vdevs", "unhealthy_devices",
+	"read_errors", "write_errors", "checksum_errors", "data_errors", "scan", "scan_errors", "scrub_age",
+}
+
+func (l *look) readStatus(ctx context.Context) {
+	all, source, err := l.status(ctx)
+	if err != nil {
+		for _, p := range l.pools {
+			l.gap(p.Ref, err, statusFacts...)
+		}
+		return
+	}
+	for _, st := range all {
+		if p := l.pools[st.Pool]; p != nil {
+			st.layoutFacts(p, source)
+			l.scanFacts(p, st, source)
+		}
+	}
+}
+
+// status asks in the form the commands know. The JSON form is exact about
+// times; should it be cut or unreadable, the text tells the same.
+func (l *look) status(ctx context.Context) ([]status, string, error) {
+	if l.json {
+		text, err := l.output(ctx, "zpool", "status", "-P", "-j", "--json-int")
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil, "", err
+		}
+		if err == nil {
+			if all, err := parseStatusJSON(text); err == nil {
+				return all, "zpool status -j", nil
+			}
+		}
+	}
+	argv := []string{"zpool", "status", "-P"}
+	if l.fuse {
+		argv = argv[:2]
+	}
+	text, err := l.output(ctx, argv...)
+	if err != nil {
+		return nil, "", err
+	}
+	return parseStatus(text), "zpool status", nil
+}
+
+// layoutFacts records what the pool is made of.
+func (st status) layoutFacts(p *stack.Thing, source string) {
+	data := st.Classes[classData]
+	if kind := layout(data); kind != "" {
+		p.Set("layout", stack.Text(kind), source)
+		p.Set("redundant", stack.Bool(allRedundant(data)), source)
+		p.Set("vdevs", stack.Int(int64(len(data))), source)
+	}
+	for class, names := range map[string][2]string{
+		classLogs: {"has_log", "log_mirrored"}, classCache: {"has_cache", ""}, classSpecial: {"has_special", "special_redundant"},
+	} {
+		tops := st.Classes[class]
+		p.Set(names[0], stack.Bool(len(tops) > 0), source)
+		switch {
+		case names[1] == "":
+		case len(tops) == 0:
+			p.SetAbsent(names[1], source)
+		default:
+			p.Set(names[1], stack.Bool(allRedundant(tops)), source)
+		}
+	}
+	for class, fact := range map[string]string{
+		classData: "vdev_paths", classLogs: "log_paths", classCache: "cache_paths", classSpecial: "special_paths",
+	} {
+		p.Set(fact, stack.List(paths(st.Classes[class])), source)
+	}
+	var r, w, c int64
+	var unhealthy []string
+	for _, class := range []string{classData, classLogs, classCache, classSpecial, classDedup} {
+		for _, v := range leaves(st.Classes[class]) {
+			r, w, c = r+v.Read, w+v.Write, c+v.Checksum
+			if v.State != "ONLINE" {
+				unhealthy = append(unhealthy, v.Name+" "+v.State)
+			}
+		}
+	}
+	p.Set("read_errors", stack.Int(r), source)
+	p.Set("write_errors", stack.Int(w), source)
+	p.Set("checksum_errors", stack.Int(c), source)
+	slices.Sort(unhealthy)
+	p.Set("unhealthy_devices", stack.List(unhealthy), source)
+}
+
+// scanFacts records the last scrub or resilver. Only the last one is shown,
+// so after a resilver the age of the last scrub is not known.
+func (l *look) scanFacts(p *stack.Thing, st status, source string) {
+	if st.DataErrors >= 0 {
+		p.Set("data_errors", stack.Int(st.DataErrors), source)
+	}
+	if st.Scan == "" {
+		l.sight.Gap(p.Ref, "the line about the last scan was not understood", "", "scan", "scan_errors", "scrub_age")
+		return
+	}
+	p.Set("scan", stack.Text(st.Scan), source)
+	if st.ScanErrors >= 0 {
+		p.Set("scan_errors", stack.Int(st.ScanErrors), source)
+	} else {
+		p.SetAbsent("scan_errors", source)
+	}
+	switch {
+	case st.Scan == "scrubbed" && st.ScanEnd > 0:
+		age := max(0, l.h.About().Taken.Unix()-st.ScanEnd)
+		p.Set("scrub_age", stack.Int(age), source)
+	case st.Scan == "none":
+		p.SetAbsent("scrub_age", source)
+	default:
+		l.sight.Gap(p.Ref, "zpool status shows only the last scan, which is: "+st.Scan, "see `zpool history POOL`", "scrub_age")
+	}
+}
+
+// poolKnobs are the pool properties the catalogue knows (knobs/pool.yaml);
+// true marks numbers.
+var poolKnobs = map[string]bool{
+	"autoexpand": false, "autoreplace": false, "autotrim": false, "bootfs": false, "cachefile": false,
+	"comment": false, "compatibility": false, "delegation": false, "failmode": false, "listsnapshots": false,
+	"multihost": false, "dedup_table_quota": false,
+}
+
+func (l *look) poolProperties(ctx context.Context) {
+	for name, p := range l.pools {
+		argv := []string{"zpool", "get", "-Hp", "all", name}
+		parse := parseProperties
+		if l.fuse {
+			argv, parse = []string{"zpool", "get", "all", name}, parseAligned
+		}
+		text, err := l.output(ctx, argv...)
+		if err != nil {
+			names := []string{"ashift", "pool_version"}
+			for k := range poolKnobs {
+				names = append(names, k)
+			}
+			slices.Sort(names)
+			l.gap(p.Ref, err, names...)
+			continue
+		}
+		setPoolProperties(p, parse(text), "zpool get")
+	}
+}
+
+func setPoolProperties(p *stack.Thing, all []property, source string) {
+	seen := map[string]bool{}
+	for _, prop := range all {
+		name, is := prop.name, prop.of == p.Ref.Name
+		if _, known := poolKnobs[name]; known && is {
+			seen[name] = true
+			value := prop.value
+			if value == "-" { // zpool's way to write nothing
+				value = ""
+			}
+			p.Setting(name, stack.Text(value), source, origin(prop.source))
+		}
+		switch {
+		case !is:
+		case name == "ashift":
+			if n, ok := parseCount(prop.value); ok && n > 0 { // 0 says only that it was found out at creation
+				p.Setting(name, stack.Int(n), source, origin(prop.source))
+			}
+		case name == "version":
+			if n, ok := parseCount(prop.value); ok {
+				p.Set("pool_version", stack.Int(n), source)
+			} else { // "-": the pool has features in place of a version
+				p.SetAbsent("pool_version", source)
+			}
+		}
+	}
+	for name := range poolKnobs {
+		if !seen[name] && len(seen) > 0 {
+			p.SetAbsent(name, source)
+		}
+	}
+}
+
+// ashift takes the sector size in use from the cached configuration, which is
+// per vdev and right also where the property was left at 0.
+func (l *look) ashift(ctx context.Context) {
+	text, err := l.output(ctx, "zdb", "-C")
+	least := parseAshift(text)
+	for name, p := range l.pools {
+		if n, ok := least[name]; ok && err == nil {
+			p.Setting("ashift", stack.Int(n), "zdb -C", stack.Origin{From: stack.FromLocal})
+			continue
+		}
+		if _, ok := p.Int("ashift"); ok {
+			continue
+		}
+		if err != nil {
+			l.gap(p.Ref, err, "ashift")
+			continue
+		}
+		l.sight.Gap(p.Ref, "ashift is 0 (found out when the pool was made) and `zdb -C` does not list the pool",
+			"a pool without a cache file: try `zdb -e -C "+name+"`", "ashift")
+	}
+}
+
+// kstats reads a pool's own figures; only OpenZFS has them.
+func (l *look) kstats(ctx context.Context) {
+	for name, p := range l.pools {
+		if l.fuse {
+			for _, f := range []string{"txg_count", "txg_sync_max", "txg_slow", "direct_reads", "direct_writes"} {
+				p.SetAbsent(f, fuseKstat)
+			}
+			continue
+		}
+		file := path.Join(kstatDir, name, "txgs")
+		text, err := l.h.ReadFile(ctx, file)
+		if err != nil && !errors.Is(err, host.ErrTooLarge) {
+			l.gap(p.Ref, err, "txg_count", "txg_sync_max", "txg_slow")
+		} else {
+			setSyncTimes(p, syncTimes(text), file)
+		}
+		file = path.Join(kstatDir, name, "iostats")
+		text, err = l.h.ReadFile(ctx, file)
+		if err != nil {
+			l.gap(p.Ref, err, "direct_reads", "direct_writes")
+			continue
+		}
+		setFigures(p, parseKstat(text), []figure{{"direct_read_count", "direct_reads"}, {"direct_write_count", "direct_writes"}}, file)
+	}
+}
+
+// slowSync is the default of zfs_txg_timeout: a group that takes longer to
+// write than the next one takes to fill is the sign of a saturated pool.
+const slowSync = 5_000_000 // µs
+
+func setSyncTimes(p *stack.Thing, times []int64, source string) {
+	p.Set("txg_count", stack.Int(int64(len(times))), source)
+	if len(times) == 0 {
+		return
+	}
+	slow := int64(0)
+	for _, t := range times {
+		if t > slowSync {
+			slow++
+		}
+	}
+	p.Set("txg_slow", stack.Int(slow), source)
+	p.Set("txg_sync_max", stack.Int(slices.Max(times)), source)
+}

@@ -1,0 +1,85 @@
+package zfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// Probe reads everything about ZFS on one host.
+type Probe struct{}
+
+// Name implements observe.Probe.
+func (Probe) Name() string { return "zfs" }
+
+// patience is how long one zpool or zfs command may take. They wait in the
+// kernel while a pool is suspended, and the rest of the check must not.
+const patience = 15 * time.Second
+
+// Implementations, as the fact zfs:module#implementation has them.
+const (
+	openZFS = "openzfs"
+	zfsFuse = "zfs-fuse"
+)
+
+// Look implements observe.Probe. A host without ZFS gives an empty sight.
+func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sight, error) {
+	var sight stack.Sight
+	daemon, found, err := implementation(ctx, h)
+	if err != nil || !found {
+		return sight, err
+	}
+	l := &look{h: h, sight: &sight, fuse: daemon.pid != 0, pools: map[string]*stack.Thing{}}
+	if l.fuse {
+		l.fuseModule(ctx, daemon)
+	} else {
+		l.kernelModule(ctx)
+	}
+	l.readPools(ctx)
+	l.readDatasets(ctx)
+	l.readSnapshots(ctx)
+	return sight, nil
+}
+
+// look is one pass over one host.
+type look struct {
+	h        host.Reader
+	sight    *stack.Sight
+	fuse     bool
+	json     bool // the commands know -j (OpenZFS 2.3)
+	module   *stack.Thing
+	pools    map[string]*stack.Thing
+	datasets map[string]*stack.Thing
+}
+
+// output runs a reading command with the package's patience.
+func (l *look) output(ctx context.Context, argv ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return l.h.Output(ctx, argv...)
+}
+
+// because turns an error into a gap's reason and what a person can do.
+func because(err error) (why, hint string) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("%v: no answer within %v", err, patience),
+			"a suspended pool or a failing device makes zpool and zfs wait: see `zpool status` and the kernel log"
+	case errors.Is(err, fs.ErrPermission):
+		return err.Error(), "run as root"
+	case errors.Is(err, host.ErrNoCommand):
+		return err.Error(), "install the ZFS commands (zfsutils-linux) or add their directory to PATH"
+	}
+	return err.Error(), ""
+}
+
+// gap records that facts of a thing could not be had because of err.
+func (l *look) gap(of stack.Ref, err error, facts ...string) {
+	why, hint := because(err)
+	l.sight.Gap(of, why, hint, facts...)
+}
