@@ -1,0 +1,208 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// The most files and the deepest nesting read for one server.
+const (
+	maxOptionFiles = 200
+	maxIncludes    = 10 // as the server itself
+)
+
+// optionFile is one option file as it was found.
+type optionFile struct {
+	path     string
+	modified time.Time
+	lines    []line
+}
+
+// optionFiles are all option files of one server, in the order it reads them.
+type optionFiles struct {
+	files  []optionFile
+	errors []string // "file:line: reason"
+	gaps   []string // files that are there and could not be read
+}
+
+// fileReader reads option files as one server sees them.
+type fileReader struct {
+	h    host.Reader
+	root string // of the server's mount namespace: "" or /proc/PID/root; the reader follows links within it
+	out  optionFiles
+}
+
+// startPaths lists where a server looks for option files, from its command
+// line and environment.
+func startPaths(args []string, env map[string]string) []string {
+	var only, extra string
+	for _, a := range args {
+		if a == "--no-defaults" {
+			return nil
+		}
+		if v, ok := strings.CutPrefix(a, "--defaults-file="); ok {
+			only = v
+		}
+		if v, ok := strings.CutPrefix(a, "--defaults-extra-file="); ok {
+			extra = v
+		}
+	}
+	if only != "" {
+		return []string{only}
+	}
+	paths := []string{"/etc/my.cnf", "/etc/mysql/my.cnf"}
+	for _, name := range []string{"MARIADB_HOME", "MYSQL_HOME"} {
+		if dir := env[name]; path.IsAbs(dir) {
+			paths = append(paths, dir+"/my.cnf")
+			break
+		}
+	}
+	if extra != "" {
+		paths = append(paths, extra)
+	}
+	if home := env["HOME"]; path.IsAbs(home) {
+		paths = append(paths, home+"/.my.cnf")
+	}
+	return paths
+}
+
+// readOptionFiles reads the files and all they include.
+func readOptionFiles(ctx context.Context, h host.Reader, root string, paths []string) optionFiles {
+	r := &fileReader{h: h, root: root}
+	for _, p := range paths {
+		r.read(ctx, p, nil)
+	}
+	return r.out
+}
+
+func (r *fileReader) read(ctx context.Context, name string, within []string) {
+	if slices.Contains(within, name) || len(within) >= maxIncludes || len(r.out.files) >= maxOptionFiles {
+		return
+	}
+	text, err := r.h.ReadFile(ctx, r.root+name)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			r.out.gaps = append(r.out.gaps, fmt.Sprintf("read %s: %v", name, reason(err)))
+		}
+		return
+	}
+	lines, bad, why := parseOptions(text)
+	if bad > 0 {
+		r.out.errors = append(r.out.errors, fmt.Sprintf("%s:%d: %s", name, bad, why))
+	}
+	file := optionFile{path: name}
+	if st, err := r.h.Stat(ctx, r.root+name); err == nil {
+		file.modified = st.Modified
+	}
+	// What stands before an include is read before it, so a file is cut there.
+	start := 0
+	for i, l := range lines {
+		if l.include == "" {
+			continue
+		}
+		r.keep(file, lines[start:i])
+		start = i + 1
+		r.include(ctx, l, append(slices.Clone(within), name))
+	}
+	r.keep(file, lines[start:])
+}
+
+func (r *fileReader) keep(f optionFile, lines []line) {
+	f.lines = lines
+	r.out.files = append(r.out.files, f)
+}
+
+func (r *fileReader) include(ctx context.Context, l line, within []string) {
+	if !path.IsAbs(l.include) {
+		return // relative to the server's working directory, which is not known to be ours
+	}
+	if !l.dir {
+		r.read(ctx, path.Clean(l.include), within)
+		return
+	}
+	dir := path.Clean(l.include)
+	found, err := r.h.Glob(ctx, r.root+dir+"/*.cnf")
+	if err != nil {
+		r.out.gaps = append(r.out.gaps, fmt.Sprintf("list %s: %v", dir, reason(err)))
+		return
+	}
+	for _, f := range found {
+		r.read(ctx, dir+"/"+path.Base(f), within)
+	}
+}
+
+// reason gives an error without the path that the message already names.
+func reason(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+// groups lists the option groups a server reads. version may be empty.
+func groups(flavor, version, suffix string) []string {
+	names := []string{"mysqld", "server"}
+	if flavor == flavorMariaDB {
+		names = append(names, "mariadb", "mariadbd", "client-server", "galera")
+	}
+	if version != "" {
+		s := series(version)
+		names = append(names, "mysqld-"+s)
+		if flavor == flavorMariaDB {
+			names = append(names, "mariadb-"+s, "mariadbd-"+s)
+		}
+	}
+	if suffix != "" {
+		for _, n := range slices.Clone(names) {
+			names = append(names, n+suffix)
+		}
+	}
+	return names
+}
+
+// settings gives the assignments in the groups, in the order read. since maps
+// each file to its time of change.
+func (o optionFiles) settings(groups []string, known func(string) bool) []assigned {
+	var out []assigned
+	for _, f := range o.files {
+		for _, l := range f.lines {
+			if !slices.Contains(groups, l.group) {
+				continue
+			}
+			a := canonical(l.name, l.value, l.bare, known)
+			a.origin = stack.Origin{From: stack.FromFile, File: f.path, Line: l.number}
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// changed gives the time a file was last changed; zero when not known.
+func (o optionFiles) changed(name string) time.Time {
+	for _, f := range o.files {
+		if f.path == name {
+			return f.modified
+		}
+	}
+	return time.Time{}
+}
+
+// paths lists the files once each.
+func (o optionFiles) paths() []string {
+	var out []string
+	for _, f := range o.files {
+		if !slices.Contains(out, f.path) {
+			out = append(out, f.path)
+		}
+	}
+	return out
+}

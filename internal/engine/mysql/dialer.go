@@ -1,0 +1,276 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"plumb/internal/host"
+)
+
+// Dialer opens read-only sessions. It is the only user of the driver.
+//
+// A data source name of the command line has the driver's form
+// user:password@tcp(host:port)/.
+type Dialer struct{}
+
+// Given makes the target of a data source name. The target holds no secret.
+func Given(dsn string) (host.Target, error) {
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return host.Target{}, errors.New("read the data source name: want user:password@tcp(host:port)/")
+	}
+	return host.Target{Engine: "mysql", Name: "mysql:" + cfg.Addr, Network: cfg.Net, Address: cfg.Addr,
+		Logins: []host.Login{{DSN: true}}}, nil
+}
+
+// The time limits of a session, in force whatever the caller asks.
+const (
+	dialTime      = 3 * time.Second
+	statementTime = 2 * time.Second
+)
+
+// Dial implements host.Dialer.
+func (Dialer) Dial(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.Session, error) {
+	if len(t.Logins) == 0 {
+		return nil, fmt.Errorf("log in to %s: %w: no way to log in is known", t.Address, host.ErrLogin)
+	}
+	var refused []error
+	for _, login := range t.Logins {
+		cfg, err := config(t, login, secret)
+		if err != nil {
+			refused = append(refused, err)
+			continue
+		}
+		s, err := open(ctx, cfg)
+		if err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, host.ErrLogin) {
+			return nil, err // it is down, or full: another name will not help
+		}
+		refused = append(refused, err)
+	}
+	return nil, fmt.Errorf("log in to %s: %w", t.Address, firstLogin(refused))
+}
+
+// firstLogin gives the server's first refusal, and otherwise says that no
+// login could be made up.
+func firstLogin(refused []error) error {
+	for _, err := range refused {
+		if errors.Is(err, host.ErrLogin) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", host.ErrLogin, refused[0])
+}
+
+// config makes the driver's configuration for one login.
+func config(t host.Target, l host.Login, secret func(string) ([]byte, error)) (*mysql.Config, error) {
+	cfg := mysql.NewConfig()
+	if l.DSN {
+		dsn, err := secret(host.SecretDSN)
+		if err != nil {
+			return nil, fmt.Errorf("read the data source name: %w", err)
+		}
+		given, err := mysql.ParseDSN(string(dsn))
+		if err != nil {
+			return nil, errors.New("read the data source name: want user:password@tcp(host:port)/")
+		}
+		cfg = given
+	} else {
+		cfg.Net, cfg.Addr, cfg.User = t.Network, t.Address, l.User
+		if t.Network == "tcp" {
+			cfg.TLSConfig = "preferred"
+		}
+		if l.File != "" {
+			if err := fromFile(cfg, t, l, secret); err != nil {
+				return nil, err
+			}
+		}
+	}
+	cfg.DBName = ""
+	cfg.Params = nil
+	cfg.MultiStatements = false
+	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTime, 2*statementTime, dialTime
+	cfg.ConnectionAttributes = "program_name:plumb"
+	cfg.Logger = log.New(io.Discard, "", 0)
+	return cfg, nil
+}
+
+// fromFile takes user and password from an option file. A file that is meant
+// for another host is not used.
+func fromFile(cfg *mysql.Config, t host.Target, l host.Login, secret func(string) ([]byte, error)) error {
+	text, err := secret(l.File)
+	if err != nil {
+		return fmt.Errorf("read login from %s: %w", l.File, err)
+	}
+	lines, _, _ := parseOptions(text)
+	found := false
+	for _, o := range lines {
+		if o.group != l.Group {
+			continue
+		}
+		switch strings.ReplaceAll(strings.ToLower(o.name), "-", "_") {
+		case "user":
+			cfg.User, found = o.value, true
+		case "password":
+			cfg.Passwd, found = o.value, true
+		case "host":
+			if t.Network == "unix" && o.value != "localhost" && o.value != "127.0.0.1" && o.value != "::1" {
+				return fmt.Errorf("read login from %s: it is for host %s", l.File, o.value)
+			}
+		}
+	}
+	if !found {
+		return fmt.Errorf("read login from %s: no user or password in [%s]", l.File, l.Group)
+	}
+	return nil
+}
+
+func open(ctx context.Context, cfg *mysql.Config) (host.Session, error) {
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("log in as %s: %w", cfg.User, err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(meaning(cfg.User, err), db.Close())
+	}
+	s := &session{db: db, conn: conn}
+	if err := s.bound(ctx); err != nil {
+		return nil, errors.Join(meaning(cfg.User, err), s.Close())
+	}
+	return s, nil
+}
+
+// session is one connection, read-only and bounded.
+type session struct {
+	db   *sql.DB
+	conn *sql.Conn
+}
+
+// bound makes the session read-only and short of patience. MySQL bounds
+// SELECT by max_execution_time, MariaDB any statement by max_statement_time;
+// a server that knows neither is bounded by our own deadline.
+func (s *session) bound(ctx context.Context) error {
+	for _, statement := range []string{
+		"SET SESSION TRANSACTION READ ONLY",
+		"SET SESSION lock_wait_timeout = 1",
+	} {
+		if _, err := s.conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	_, err := s.conn.ExecContext(ctx, fmt.Sprintf("SET SESSION max_statement_time = %d", int(statementTime.Seconds())))
+	if code(err) == unknownVariable {
+		_, err = s.conn.ExecContext(ctx, fmt.Sprintf("SET SESSION max_execution_time = %d", statementTime.Milliseconds()))
+	}
+	if code(err) == unknownVariable {
+		return nil
+	}
+	return err
+}
+
+// Query implements host.Session.
+func (s *session) Query(ctx context.Context, query string, limits host.QueryLimits) (host.Rows, error) {
+	if limits.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limits.Time)
+		defer cancel()
+	}
+	rows, err := s.conn.QueryContext(ctx, query)
+	if err != nil {
+		return host.Rows{}, meaning("", err)
+	}
+	defer rows.Close()
+	out, err := take(rows, limits)
+	if err != nil {
+		return out, meaning("", err)
+	}
+	return out, nil
+}
+
+func take(rows *sql.Rows, limits host.QueryLimits) (host.Rows, error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return host.Rows{}, err
+	}
+	out := host.Rows{Columns: columns}
+	size := 0
+	raw := make([]sql.NullString, len(columns))
+	into := make([]any, len(columns))
+	for i := range raw {
+		into[i] = &raw[i]
+	}
+	for rows.Next() {
+		if limits.Rows > 0 && len(out.Values) >= limits.Rows || limits.Bytes > 0 && size >= limits.Bytes {
+			out.Cut = true
+			break
+		}
+		if err := rows.Scan(into...); err != nil {
+			return out, err
+		}
+		row := make([]*string, len(columns))
+		for i, v := range raw {
+			if v.Valid {
+				row[i] = &v.String
+				size += len(v.String)
+			}
+		}
+		out.Values = append(out.Values, row)
+	}
+	return out, rows.Err()
+}
+
+// Close implements host.Session.
+func (s *session) Close() error { return errors.Join(s.conn.Close(), s.db.Close()) }
+
+// unknownVariable is ER_UNKNOWN_SYSTEM_VARIABLE.
+const unknownVariable = 1193
+
+func code(err error) uint16 {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number
+	}
+	return 0
+}
+
+// meaning puts a server's error into the words callers branch on.
+func meaning(user string, err error) error {
+	kind := error(nil)
+	switch code(err) {
+	case 1044, 1045, 1130, 1251, 1524, 1698, 1820, 1862, 3118, 3955:
+		kind = host.ErrLogin
+	case 1142, 1143, 1227, 1370, 1345, 3169:
+		kind = host.ErrDenied
+	case 1969, 3024:
+		kind = context.DeadlineExceeded
+	case 1040, 1203, 1226:
+		kind = host.ErrDown
+	case 0:
+		if _, ok := errors.AsType[net.Error](err); ok && !errors.Is(err, context.DeadlineExceeded) {
+			kind = host.ErrDown
+		}
+		if errors.Is(err, mysql.ErrInvalidConn) {
+			kind = host.ErrDown
+		}
+	}
+	if user != "" {
+		err = fmt.Errorf("as %s: %w", user, err)
+	}
+	if kind == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}

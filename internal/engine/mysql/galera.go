@@ -1,0 +1,53 @@
+package mysql
+
+import (
+	"strings"
+
+	"plumb/internal/stack"
+)
+
+// galera sets the state of a Galera member. A server with the library built
+// in but not loaded is none.
+func (l *look) galera() {
+	provider := l.variables["wsrep_provider"]
+	on, _ := truth(l.variables["wsrep_on"])
+	member := on && provider != "" && !strings.EqualFold(provider, "none")
+	l.t.Set("galera", stack.Bool(member), "@@wsrep_on, @@wsrep_provider")
+	facts := map[string]string{"galera_cluster_status": "wsrep_cluster_status", "galera_state": "wsrep_local_state_comment"}
+	counts := map[string]string{"galera_cluster_size": "wsrep_cluster_size", "galera_flow_control_sent": "wsrep_flow_control_sent",
+		"galera_cert_failures": "wsrep_local_cert_failures"}
+	if !member {
+		for _, f := range append(append(names(facts), names(counts)...), "galera_ready", "galera_flow_control_paused", "galera_gcache_size", "galera_written_per_hour") {
+			l.t.SetAbsent(f, "@@wsrep_on, @@wsrep_provider")
+		}
+		return
+	}
+	for fact, name := range facts {
+		if s, ok := l.status[name]; ok {
+			l.t.Set(fact, stack.Text(s), statusQuery)
+		}
+	}
+	for fact, name := range counts {
+		if n, ok := l.stat(name); ok {
+			l.t.Set(fact, stack.Int(n), statusQuery)
+		}
+	}
+	if b, ok := truth(l.status["wsrep_ready"]); ok && l.status["wsrep_ready"] != "" {
+		l.t.Set("galera_ready", stack.Bool(b), statusQuery)
+	}
+	if v, ok := typed(l.catalog.Fact("mysql", "galera_flow_control_paused"), l.status["wsrep_flow_control_paused"]); ok {
+		l.t.Set("galera_flow_control_paused", v, statusQuery)
+	}
+	for option := range strings.SplitSeq(l.variables["wsrep_provider_options"], ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(option), "=")
+		if n, ok := whole(strings.TrimSpace(value)); ok && strings.TrimSpace(name) == "gcache.size" {
+			l.t.Set("galera_gcache_size", stack.Int(n), "@@wsrep_provider_options")
+		}
+	}
+	uptime, ok := l.stat("uptime")
+	sent, ok2 := l.stat("wsrep_replicated_bytes")
+	got, ok3 := l.stat("wsrep_received_bytes")
+	if ok && ok2 && ok3 && uptime >= 60 {
+		l.t.Set("galera_written_per_hour", stack.Int(int64(float64(sent+got)*3600/float64(uptime))), statusQuery)
+	}
+}

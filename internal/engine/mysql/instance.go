@@ -1,0 +1,261 @@
+package mysql
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// instance is one server that Plumb found or was told of.
+type instance struct {
+	process *stack.Thing // nil for a remote server
+	pid     int
+	root    string // of its mount namespace: "" or /proc/PID/root
+	args    []string
+	exe     string
+	groups  []string
+	suffix  string
+	flavor  string // as far as program names and versions show; may be ""
+	version string // number; may be ""
+	options optionFiles
+	port    int // 0: no TCP
+	socket  string
+	name    string // of the thing
+	target  host.Target
+}
+
+// instances finds the servers among the processes earlier phases saw.
+func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
+	var out []*instance
+	for _, proc := range seen.OfKind("process") {
+		if proc.Text("engine") != "mysql" {
+			continue
+		}
+		pid, err := strconv.Atoi(proc.Ref.Name)
+		if err != nil {
+			continue
+		}
+		in := &instance{process: proc, pid: pid, args: list(proc, "args"), exe: proc.Text("exe")}
+		if own, ok := proc.Bool("own_mounts"); ok && own {
+			in.root = fmt.Sprintf("/proc/%d/root", pid)
+		}
+		in.look(ctx, h)
+		out = append(out, in)
+	}
+	nameAll(out, seen)
+	return out
+}
+
+// look reads what files and the process tell without a login.
+func (in *instance) look(ctx context.Context, h host.Reader) {
+	env := environment(ctx, h, in.pid)
+	in.version, in.flavor = programVersion(ctx, h, in)
+	in.options = readOptionFiles(ctx, h, in.root, startPaths(in.args, env))
+	in.suffix = env["MYSQL_GROUP_SUFFIX"]
+	for _, a := range in.args {
+		if v, ok := strings.CutPrefix(a, "--defaults-group-suffix="); ok {
+			in.suffix = v
+		}
+	}
+	in.groups = groups(in.flavor, in.version, in.suffix)
+	in.address()
+}
+
+// environment reads the few variables that say where option files are.
+func environment(ctx context.Context, h host.Reader, pid int) map[string]string {
+	env := map[string]string{}
+	text, err := h.ReadFile(ctx, fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return env
+	}
+	for _, pair := range bytes.Split(text, []byte{0}) {
+		name, value, _ := strings.Cut(string(pair), "=")
+		switch name {
+		case "HOME", "MYSQL_HOME", "MARIADB_HOME", "MYSQL_GROUP_SUFFIX":
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// programVersion asks the program file; inside a container only its name is
+// believed, since running it outside would run another one.
+func programVersion(ctx context.Context, h host.Reader, in *instance) (version, product string) {
+	if strings.Contains(path.Base(in.exe), "mariadb") {
+		product = flavorMariaDB
+	}
+	if in.root != "" || in.exe == "" || strings.HasSuffix(in.exe, " (deleted)") {
+		return "", product
+	}
+	text, err := h.Output(ctx, in.exe, "--version")
+	if err != nil {
+		return "", product
+	}
+	return parseProgramVersion(text)
+}
+
+// parseProgramVersion reads "mysqld  Ver 8.0.36-28 for Linux on x86_64
+// (Percona Server (GPL), Release 28, Revision 47601f19)".
+func parseProgramVersion(text []byte) (version, product string) {
+	_, rest, ok := strings.Cut(string(text), "Ver ")
+	if !ok {
+		return "", ""
+	}
+	word, comment, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	return number(word), flavor(word, comment)
+}
+
+// winners gives the settings the last start took from files and command line.
+func (in *instance) winners(known func(string) bool) map[string]assigned {
+	all := in.options.settings(in.groups, known)
+	return last(append(all, arguments(in.args, known)...))
+}
+
+// address finds port and socket: what is set, if the process listens there,
+// and otherwise what it listens on.
+func (in *instance) address() {
+	set := in.winners(knownBeforeLogin)
+	in.port = 3306
+	if n, ok := whole(set["port"].value); ok {
+		in.port = int(n)
+	}
+	in.socket = set["socket"].value
+	if in.socket != "" && !path.IsAbs(in.socket) {
+		in.socket = path.Join(set["datadir"].value, in.socket)
+	}
+	off, _ := truth(set["skip_networking"].value)
+	listens := list(in.process, "listen")
+	if _, known := in.process.Get("listen"); !known {
+		if off {
+			in.port = 0
+		}
+		return
+	}
+	var ports []int
+	var sockets []string
+	for _, l := range listens {
+		if s, ok := strings.CutPrefix(l, "unix:"); ok && !strings.Contains(path.Base(s), "mysqlx") {
+			sockets = append(sockets, s)
+		}
+		if s, ok := strings.CutPrefix(l, "tcp:"); ok {
+			if n, err := strconv.Atoi(s[strings.LastIndexByte(s, ':')+1:]); err == nil {
+				ports = append(ports, n)
+			}
+		}
+	}
+	if !slices.Contains(sockets, in.socket) && len(sockets) > 0 {
+		in.socket = sockets[0]
+	}
+	if !slices.Contains(ports, in.port) {
+		in.port = 0
+		if len(ports) > 0 {
+			in.port = slices.Min(ports)
+		}
+	}
+}
+
+// nameAll gives each instance the name people use, its port or else its
+// socket. Where containers share a port number, the later ones (by process
+// id) carry their control group, which stays while the container lives.
+func nameAll(all []*instance, seen *stack.Stack) {
+	taken := map[string]bool{}
+	for _, in := range all {
+		name := strconv.Itoa(in.port)
+		if in.port == 0 {
+			name = in.socket
+		}
+		if name == "" {
+			name = "pid-" + strconv.Itoa(in.pid)
+		}
+		if taken[name] {
+			name += "@" + in.where(seen)
+		}
+		if taken[name] {
+			name += "-" + strconv.Itoa(in.pid)
+		}
+		taken[name] = true
+		in.name = name
+	}
+}
+
+// where tells instances apart that have the same port: the end of the control
+// group's name, which for a container is its id.
+func (in *instance) where(seen *stack.Stack) string {
+	groups, _ := seen.Follow(in.process, "cgroup")
+	if len(groups) > 0 && groups[0].Ref.Name != "/" {
+		id := strings.TrimSuffix(path.Base(groups[0].Ref.Name), ".scope")
+		id = strings.TrimPrefix(strings.TrimPrefix(id, "docker-"), "libpod-")
+		return id[:min(12, len(id))]
+	}
+	return strconv.Itoa(in.pid)
+}
+
+// reach says how to log in: over the socket if there is one.
+func (in *instance) reach(ctx context.Context, h host.Reader, given *host.Target) {
+	t := host.Target{Engine: "mysql"}
+	if in.socket != "" {
+		t.Network, t.Address = "unix", in.root+in.socket
+	} else {
+		t.Network, t.Address = "tcp", "127.0.0.1:"+strconv.Itoa(in.port)
+	}
+	t.Name = "mysql:" + t.Address
+	if given != nil {
+		t.Logins = append(t.Logins, host.Login{DSN: true})
+	}
+	about := h.About()
+	user := about.User
+	if about.Root {
+		user = "root"
+	}
+	t.Logins = append(t.Logins, host.Login{User: user})
+	if home := homeOf(ctx, h, user); home != "" {
+		t.Logins = append(t.Logins, host.Login{User: user, File: home + "/.my.cnf", Group: "client"})
+	}
+	if user != "root" {
+		t.Logins = append(t.Logins, host.Login{User: user, File: "/root/.my.cnf", Group: "client"})
+	}
+	t.Logins = append(t.Logins, host.Login{File: "/etc/mysql/debian.cnf", Group: "client"})
+	in.target = t
+}
+
+// homeOf gives a user's home directory, "" when it is not known.
+func homeOf(ctx context.Context, h host.Reader, user string) string {
+	if user == "root" {
+		return "/root"
+	}
+	text, err := h.ReadFile(ctx, "/etc/passwd")
+	if err != nil {
+		return ""
+	}
+	for l := range bytes.Lines(text) {
+		f := strings.Split(strings.TrimSpace(string(l)), ":")
+		if len(f) >= 6 && f[0] == user {
+			return f[5]
+		}
+	}
+	return ""
+}
+
+// knownBeforeLogin lists the variables that begin like a prefix and matter
+// before the server can be asked.
+func knownBeforeLogin(name string) bool {
+	return slices.Contains([]string{"skip_networking", "skip_name_resolve", "skip_show_database",
+		"skip_external_locking", "skip_replica_start", "skip_slave_start", "skip_parallel_replication", "skip_replication"}, name)
+}
+
+func list(t *stack.Thing, name string) []string {
+	v, _ := t.Get(name)
+	l, _ := v.List()
+	return l
+}
+
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

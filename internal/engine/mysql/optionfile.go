@@ -1,0 +1,121 @@
+package mysql
+
+import (
+	"bytes"
+	"strings"
+)
+
+// line is one meaningful line of an option file: an option in a group, or
+// something to include.
+type line struct {
+	group   string // as written, without brackets
+	name    string // as written, without leading dashes
+	value   string
+	bare    bool // there was no "=": the option alone
+	include string
+	dir     bool // include names a directory
+	number  int  // 1-based
+}
+
+// maxOptionLine bounds one line as the server does (it reads 4096 bytes).
+const maxOptionLine = 4096
+
+// parseOptions reads an option file as the server reads it. bad is the line at
+// which the server gives the file up, with the reason; 0 when there is none.
+// What stands before that line counts.
+//
+// A byte order mark is one such reason: the server does not know it, so the
+// first group header is text without a group.
+func parseOptions(text []byte) (lines []line, bad int, why string) {
+	group := ""
+	number := 0
+	for raw := range bytes.Lines(text) {
+		number++
+		s := string(bytes.TrimSpace(raw[:min(len(raw), maxOptionLine)]))
+		if s == "" || s[0] == '#' || s[0] == ';' {
+			continue
+		}
+		if include, dir, ok := directive(s); ok {
+			lines = append(lines, line{include: include, dir: dir, number: number})
+			continue
+		}
+		if s[0] == '[' {
+			end := strings.IndexByte(s, ']')
+			if end < 0 {
+				return lines, number, "group header without a closing bracket"
+			}
+			group = strings.TrimSpace(s[1:end])
+			continue
+		}
+		if group == "" {
+			if strings.HasPrefix(s, "\xef\xbb\xbf") {
+				return lines, number, "byte order mark: the server ignores the file from here"
+			}
+			return lines, number, "option before the first group: the server ignores the file from here"
+		}
+		lines = append(lines, option(s, group, number))
+	}
+	return lines, 0, ""
+}
+
+func directive(s string) (path string, dir, ok bool) {
+	if s[0] != '!' {
+		return "", false, false
+	}
+	word, rest, _ := strings.Cut(s[1:], " ")
+	if i := strings.IndexByte(word, '\t'); i >= 0 {
+		word, rest = word[:i], word[i+1:]+" "+rest
+	}
+	rest = strings.TrimSpace(rest)
+	switch word {
+	case "include":
+		return rest, false, true
+	case "includedir":
+		return rest, true, true
+	}
+	return "", false, true // an unknown directive is passed over
+}
+
+func option(s, group string, number int) line {
+	s = uncomment(s)
+	name, value, valued := strings.Cut(s, "=")
+	l := line{group: group, name: strings.TrimLeft(strings.TrimSpace(name), "-"), number: number, bare: !valued}
+	if valued {
+		l.value = unquote(strings.TrimSpace(value))
+	}
+	return l
+}
+
+// uncomment drops a comment that begins inside the line. The server takes
+// only '#' for that, and not inside quotes or after a backslash.
+func uncomment(s string) string {
+	var quote byte
+	escaped := false
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote == 0 && c == '#':
+			return strings.TrimSpace(s[:i])
+		}
+	}
+	return s
+}
+
+func unquote(s string) string {
+	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
+		s = s[1 : n-1]
+	}
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\b`, "\b", `\s`, " ",
+		`\"`, `"`, `\'`, `'`).Replace(s)
+}

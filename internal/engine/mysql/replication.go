@@ -1,0 +1,178 @@
+package mysql
+
+import (
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// replication sets role, state and lag.
+func (l *look) replication() {
+	l.channels()
+	l.replicas()
+	l.semiSync()
+	l.groupMembers()
+}
+
+// replicaQuery gives the statement this server knows.
+func (l *look) replicaQuery() string {
+	switch {
+	case l.isMariaDB():
+		return "SHOW ALL SLAVES STATUS"
+	case atLeast(l.in.version, "8.0.22"):
+		return "SHOW REPLICA STATUS"
+	}
+	return "SHOW SLAVE STATUS"
+}
+
+func (l *look) channels() {
+	q := l.replicaQuery()
+	rows, ok := l.query(q, "is_replica", "replication_channels", "replica_*")
+	if !ok {
+		return
+	}
+	c := parseReplicaStatus(rows)
+	l.t.Set("is_replica", stack.Bool(c.count > 0), q)
+	l.t.Set("replication_channels", stack.Int(int64(c.count)), q)
+	if c.count == 0 {
+		for _, f := range []string{"replica_io_running", "replica_sql_running", "replica_lag", "replica_error", "replica_gtid"} {
+			l.t.SetAbsent(f, q)
+		}
+		return
+	}
+	l.t.Set("replica_io_running", stack.Bool(c.receiving), q)
+	l.t.Set("replica_sql_running", stack.Bool(c.applying), q)
+	l.t.Set("replica_gtid", stack.Bool(c.gtid), q)
+	if c.lagKnown {
+		l.t.Set("replica_lag", stack.Int(c.lag), q)
+	} else {
+		l.gap("the server does not know the lag while replication does not run", "", "replica_lag")
+	}
+	if c.problem == "" {
+		l.t.SetAbsent("replica_error", q)
+	} else {
+		l.t.Set("replica_error", stack.Text(c.problem), q)
+	}
+}
+
+// replicaStatus joins all channels: the worst of each.
+type replicaStatus struct {
+	count               int
+	receiving, applying bool
+	gtid                bool
+	lag                 int64
+	lagKnown            bool
+	problem             string
+}
+
+// parseReplicaStatus reads the answer of any of the three statements.
+func parseReplicaStatus(rows host.Rows) replicaStatus {
+	s := replicaStatus{count: len(rows.Values), receiving: true, applying: true, gtid: true, lagKnown: true}
+	for _, row := range rows.Values {
+		get := func(names ...string) string {
+			for i, c := range rows.Columns {
+				for _, n := range names {
+					if strings.EqualFold(c, n) && i < len(row) {
+						return text(row[i])
+					}
+				}
+			}
+			return ""
+		}
+		s.receiving = s.receiving && get("Slave_IO_Running", "Replica_IO_Running") == "Yes"
+		s.applying = s.applying && get("Slave_SQL_Running", "Replica_SQL_Running") == "Yes"
+		using := get("Using_Gtid")
+		s.gtid = s.gtid && (get("Auto_Position") == "1" || using != "" && using != "No")
+		lag, ok := whole(get("Seconds_Behind_Master", "Seconds_Behind_Source"))
+		s.lagKnown = s.lagKnown && ok
+		s.lag = max(s.lag, lag)
+		for _, e := range []string{get("Last_IO_Error"), get("Last_SQL_Error")} {
+			if e != "" && s.problem == "" {
+				s.problem = e[:min(len(e), 500)]
+			}
+		}
+	}
+	return s
+}
+
+// replicas counts the connections that read the binary log.
+func (l *look) replicas() {
+	q := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"
+	if !l.isMariaDB() && atLeast(l.in.version, "8.0") {
+		// information_schema.PROCESSLIST takes a global lock and is deprecated.
+		q = "SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_COMMAND LIKE 'Binlog Dump%'"
+		if on, _ := truth(l.variables["performance_schema"]); !on {
+			l.gap("performance_schema is off", "", "replicas")
+			return
+		}
+	}
+	if !l.isMariaDB() && !atLeast(l.in.version, "8.0") || l.isMariaDB() {
+		if n, ok := l.stat("slaves_connected"); ok { // MariaDB
+			l.t.Set("replicas", stack.Int(n), statusQuery)
+			return
+		}
+	}
+	rows, ok := l.query(q, "replicas")
+	if !ok || len(rows.Values) == 0 {
+		return
+	}
+	if n, ok := whole(text(rows.Values[0][0])); ok {
+		l.t.Set("replicas", stack.Int(n), "process list")
+	}
+}
+
+// semiSync sets the state of semi-synchronous replication under its old and
+// its new names.
+func (l *look) semiSync() {
+	for _, side := range []string{"source", "master"} {
+		on, have := l.variables["rpl_semi_sync_"+side+"_enabled"]
+		if !have {
+			continue
+		}
+		b, _ := truth(on)
+		l.t.Set("semi_sync_source", stack.Bool(b), "@@rpl_semi_sync_"+side+"_enabled")
+		if n, ok := whole(l.variables["rpl_semi_sync_"+side+"_timeout"]); ok {
+			l.t.Set("semi_sync_timeout", stack.Int(n), "@@rpl_semi_sync_"+side+"_timeout")
+		}
+		if s, ok := l.status["rpl_semi_sync_"+side+"_status"]; ok {
+			b, _ := truth(s)
+			l.t.Set("semi_sync_active", stack.Bool(b), statusQuery)
+		}
+		for fact, name := range map[string]string{"semi_sync_replicas": "_clients", "semi_sync_missed": "_no_tx"} {
+			if n, ok := l.stat("rpl_semi_sync_" + side + name); ok {
+				l.t.Set(fact, stack.Int(n), statusQuery)
+			}
+		}
+		return
+	}
+	for _, f := range []string{"semi_sync_source", "semi_sync_timeout", "semi_sync_active", "semi_sync_replicas", "semi_sync_missed"} {
+		l.t.SetAbsent(f, "SHOW GLOBAL VARIABLES")
+	}
+}
+
+// groupMembers counts the members of a Group Replication group.
+func (l *look) groupMembers() {
+	if !l.has("group_replication_group_name") || l.variables["group_replication_group_name"] == "" {
+		l.t.SetAbsent("group_members", "SHOW GLOBAL VARIABLES")
+		l.t.SetAbsent("group_members_online", "SHOW GLOBAL VARIABLES")
+		return
+	}
+	rows, ok := l.query("SELECT MEMBER_STATE, COUNT(*) FROM performance_schema.replication_group_members GROUP BY MEMBER_STATE",
+		"group_members", "group_members_online")
+	if !ok {
+		return
+	}
+	total, online := int64(0), int64(0)
+	for state, n := range pairs(rows) {
+		count, _ := whole(n)
+		if state != "" && state != "offline" {
+			total += count
+		}
+		if state == "online" {
+			online += count
+		}
+	}
+	l.t.Set("group_members", stack.Int(total), "performance_schema.replication_group_members")
+	l.t.Set("group_members_online", stack.Int(online), "performance_schema.replication_group_members")
+}

@@ -1,0 +1,144 @@
+package mysql
+
+import (
+	"math"
+	"strconv"
+
+	"plumb/internal/stack"
+)
+
+const statusQuery = "SHOW GLOBAL STATUS"
+
+// serverStatus reads the status counters and what is derived from them.
+func (l *look) serverStatus() {
+	rows, ok := l.query(statusQuery, "uptime", "max_used_connections", "threads_*", "buffer_pool_*", "checkpoint_*",
+		"redo_written_per_hour", "history_list_length", "log_waits*", "wait_free*", "tmp_*", "galera_*", "*_per_second")
+	if !ok {
+		return
+	}
+	l.status = pairs(rows)
+	l.counters()
+	l.rates()
+	l.bufferPool()
+	l.redo()
+	l.history()
+	l.galera()
+}
+
+// stat gives a status counter; ok is false when this server has none.
+func (l *look) stat(name string) (int64, bool) {
+	text, ok := l.status[name]
+	if !ok {
+		return 0, false
+	}
+	return whole(text)
+}
+
+// counters sets the facts that are one status counter each. One that this
+// version does not have is absent.
+func (l *look) counters() {
+	for fact, name := range map[string]string{
+		"uptime": "uptime", "max_used_connections": "max_used_connections", "threads_connected": "threads_connected",
+		"threads_running": "threads_running", "connections_refused": "connection_errors_max_connections",
+		"buffer_pool_reads": "innodb_buffer_pool_reads", "wait_free": "innodb_buffer_pool_wait_free",
+		"log_waits": "innodb_log_waits", "tmp_tables": "created_tmp_tables", "tmp_disk_tables": "created_tmp_disk_tables",
+		"open_tables": "open_tables", "binlog_cache_disk_use": "binlog_cache_disk_use", "binlog_cache_use": "binlog_cache_use",
+		"query_cache_lowmem_prunes": "qcache_lowmem_prunes", "query_cache_hits": "qcache_hits",
+		"query_cache_inserts": "qcache_inserts", "slow_queries": "slow_queries", "aborted_connects": "aborted_connects",
+	} {
+		if n, ok := l.stat(name); ok {
+			l.t.Set(fact, stack.Int(n), statusQuery)
+		} else {
+			l.t.SetAbsent(fact, statusQuery)
+		}
+	}
+}
+
+// rates sets counters per second, or per hour, of uptime.
+func (l *look) rates() {
+	uptime, ok := l.stat("uptime")
+	if !ok || uptime < 1 {
+		return
+	}
+	for fact, name := range map[string]string{
+		"queries_per_second": "questions", "commits_per_second": "com_commit",
+		"buffer_pool_reads_per_second": "innodb_buffer_pool_reads", "pages_written_per_second": "innodb_pages_written",
+		"data_fsyncs_per_second": "innodb_data_fsyncs", "row_lock_waits_per_second": "innodb_row_lock_waits",
+		"tmp_disk_tables_per_second": "created_tmp_disk_tables", "opened_tables_per_second": "opened_tables",
+		"table_cache_overflows_per_second": "table_open_cache_overflows",
+	} {
+		if n, ok := l.stat(name); ok {
+			l.t.Set(fact, stack.Float(rounded(float64(n)/float64(uptime))), statusQuery)
+		} else {
+			l.t.SetAbsent(fact, statusQuery)
+		}
+	}
+	for fact, name := range map[string]string{"wait_free_per_hour": "innodb_buffer_pool_wait_free", "log_waits_per_hour": "innodb_log_waits"} {
+		if n, ok := l.stat(name); ok {
+			l.t.Set(fact, stack.Float(rounded(float64(n)*3600/float64(uptime))), statusQuery)
+		}
+	}
+	l.ratio("tmp_disk_ratio", "created_tmp_disk_tables", "created_tmp_tables")
+	if n, ok := l.stat("innodb_pages_written"); ok {
+		if size, ok := whole(l.variables["innodb_page_size"]); ok {
+			l.t.Set("page_bytes_written", stack.Int(n*size), statusQuery)
+		}
+	}
+}
+
+// ratio sets part/whole, if there is a whole.
+func (l *look) ratio(fact, part, of string) {
+	a, ok := l.stat(part)
+	b, ok2 := l.stat(of)
+	if ok && ok2 && b > 0 {
+		l.t.Set(fact, stack.Float(rounded(float64(a)/float64(b))), statusQuery)
+	}
+}
+
+// rounded keeps six significant digits: more is noise in a report.
+func rounded(f float64) float64 {
+	if f == 0 {
+		return 0
+	}
+	r, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 6, 64), 64)
+	if err != nil || math.IsInf(r, 0) {
+		return f
+	}
+	return r
+}
+
+func (l *look) bufferPool() {
+	requests, ok := l.stat("innodb_buffer_pool_read_requests")
+	reads, ok2 := l.stat("innodb_buffer_pool_reads")
+	if ok && ok2 && requests > 0 {
+		l.t.Set("buffer_pool_hit_rate", stack.Float(rounded(1-float64(reads)/float64(requests))), statusQuery)
+	}
+	size, ok := whole(l.variables["innodb_page_size"])
+	if !ok {
+		return
+	}
+	for fact, name := range map[string]string{"buffer_pool_free": "innodb_buffer_pool_pages_free", "buffer_pool_dirty": "innodb_buffer_pool_pages_dirty"} {
+		if n, ok := l.stat(name); ok {
+			l.t.Set(fact, stack.Int(n*size), statusQuery)
+		}
+	}
+	l.ratio("buffer_pool_dirty_ratio", "innodb_buffer_pool_pages_dirty", "innodb_buffer_pool_pages_total")
+}
+
+// history sets the purge backlog. MySQL tells it only in the metrics.
+func (l *look) history() {
+	if n, ok := l.stat("innodb_history_list_length"); ok {
+		l.t.Set("history_list_length", stack.Int(n), statusQuery)
+		return
+	}
+	const q = "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len' AND STATUS = 'enabled'"
+	rows, ok := l.query(q, "history_list_length")
+	if !ok {
+		return
+	}
+	if n, ok := whole(pairs(rows)["trx_rseg_history_len"]); ok {
+		l.t.Set("history_list_length", stack.Int(n), "information_schema.INNODB_METRICS")
+		return
+	}
+	l.fromInnoDBStatus()
+}
