@@ -97,7 +97,10 @@ func (c *chain) join(o chain) {
 	c.err = errors.Join(c.err, o.err)
 }
 
-var errCircle = errors.New("the chain of devices leads back to itself")
+var (
+	errCircle  = errors.New("the chain of devices leads back to itself")
+	errNoDisks = errors.New("its disks are not known")
+)
 
 // below follows the chain from a thing down to whole disks. A loop device on a
 // filesystem on itself cannot be made, but a foreign tape can say so.

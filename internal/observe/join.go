@@ -31,6 +31,10 @@ func join(ctx context.Context, p *placer) {
 			j.linkDisks(ctx, t)
 		}
 	}
+	for _, f := range p.s.OfKind("filesystem") {
+		j.tellCloud(f)
+	}
+	j.tellUses()
 	p.s.Add("join", j.sight)
 }
 

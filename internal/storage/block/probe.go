@@ -107,6 +107,7 @@ func (d *device) look(ctx context.Context, stats map[string]Counters, zvols map[
 		return
 	}
 	d.thing = d.sight.New("block", d.name)
+	d.thing.Set("name", stack.Text(d.name), d.dir)
 	d.thing.Set("dev", stack.Text(dev), d.dir+"/dev")
 	d.thing.Set("layer", stack.Text(layer), d.dir)
 	d.geometry(ctx, layer)
