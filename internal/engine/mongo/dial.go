@@ -1,0 +1,197 @@
+package mongo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"plumb/internal/host"
+)
+
+// Dialer opens sessions that run reading commands on the admin database. It
+// is the only user of the driver.
+type Dialer struct{ uri string }
+
+// NewDialer makes a dialer. uri is what the person gave on the command line,
+// mongodb://user:password@host:port/; it may be empty.
+func NewDialer(uri string) *Dialer { return &Dialer{uri: uri} }
+
+// reading lists the commands a session may run. All are documented to only
+// report.
+var reading = []string{"buildInfo", "connectionStatus", "getCmdLineOpts", "getLog", "getParameter", "hello", "hostInfo",
+	"replSetGetStatus", "serverStatus"}
+
+// Reads reports whether a command, given as a JSON document, is one of the
+// reading ones. The command is the document's first key.
+func (d *Dialer) Reads(query string) bool {
+	name, err := commandName(query)
+	if err != nil {
+		return false
+	}
+	for _, r := range reading {
+		if name == r {
+			return true
+		}
+	}
+	return false
+}
+
+func commandName(query string) (string, error) {
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON([]byte(query), false, &doc); err != nil {
+		return "", err
+	}
+	if len(doc) == 0 {
+		return "", errors.New("empty command")
+	}
+	return doc[0].Key, nil
+}
+
+const dialTime = 3 * time.Second
+
+// Dial implements host.Dialer. MongoDB lets a client connect and refuses its
+// commands, so a session without a login opens and its queries are denied.
+func (d *Dialer) Dial(ctx context.Context, t host.Target, _ func(string) ([]byte, error)) (host.Session, error) {
+	o := options.Client()
+	if d.uri != "" && len(t.Logins) > 0 && t.Logins[0].DSN {
+		o.ApplyURI(d.uri)
+	} else {
+		o.SetHosts([]string{t.Address})
+	}
+	o.SetDirect(true).SetAppName("plumb").SetMaxPoolSize(1).SetConnectTimeout(dialTime).SetServerSelectionTimeout(dialTime).
+		SetReadPreference(readpref.Nearest()).SetRetryReads(false).SetRetryWrites(false)
+	client, err := mongo.Connect(o)
+	if err != nil {
+		return nil, fmt.Errorf("read the connection string: want mongodb://user:password@host:port/: %w", host.ErrLogin)
+	}
+	if err := client.Ping(ctx, nil); err != nil {
+		client.Disconnect(context.WithoutCancel(ctx))
+		return nil, fmt.Errorf("connect to %s: %w", t.Address, meaning(err))
+	}
+	return &session{client}, nil
+}
+
+type session struct{ client *mongo.Client }
+
+func (s *session) Query(ctx context.Context, query string, limits host.QueryLimits) (host.Rows, error) {
+	ctx, cancel := context.WithTimeout(ctx, limits.Time)
+	defer cancel()
+	var command bson.D
+	if err := bson.UnmarshalExtJSON([]byte(query), false, &command); err != nil {
+		return host.Rows{}, err
+	}
+	raw, err := s.client.Database("admin").RunCommand(ctx, command).Raw()
+	if err != nil {
+		return host.Rows{}, meaning(err)
+	}
+	text, err := bson.MarshalExtJSON(raw, false, false)
+	if err != nil {
+		return host.Rows{}, err
+	}
+	if len(text) > limits.Bytes {
+		return host.Rows{}, host.ErrTooLarge
+	}
+	doc := string(text)
+	return host.Rows{Columns: []string{"document"}, Values: [][]*string{{&doc}}}, nil
+}
+
+func (s *session) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
+	defer cancel()
+	return s.client.Disconnect(ctx)
+}
+
+// Server error codes, from MongoDB's list of error codes.
+const (
+	unauthorized         = 13
+	authenticationFailed = 18
+)
+
+// meaning gives the driver's error one of the door's meanings.
+func meaning(err error) error {
+	var command mongo.CommandError
+	switch {
+	case errors.As(err, &command) && command.Code == unauthorized:
+		return fmt.Errorf("%w: %s", host.ErrDenied, command.Message)
+	case errors.As(err, &command) && command.Code == authenticationFailed, strings.Contains(err.Error(), "auth error"):
+		return fmt.Errorf("%w: %s", host.ErrLogin, "authentication failed")
+	case errors.As(err, &command):
+		return fmt.Errorf("command failed: %s (%s)", command.Message, command.Name)
+	case mongo.IsTimeout(err), mongo.IsNetworkError(err):
+		return fmt.Errorf("%w: %w", host.ErrDown, errors.New("no answer in time"))
+	}
+	return err
+}
+
+// document is a server's answer.
+type document map[string]any
+
+// parseDocument reads the JSON of one answer; whole numbers stay whole.
+func parseDocument(text []byte) (document, error) {
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber()
+	var doc document
+	if err := d.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("read the server's answer: %w", err)
+	}
+	return doc, nil
+}
+
+// at follows keys into nested documents; keys may contain spaces and dots.
+func (d document) at(keys ...string) (any, bool) {
+	var here any = map[string]any(d)
+	for _, k := range keys {
+		m, ok := here.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if here, ok = m[k]; !ok {
+			return nil, false
+		}
+	}
+	return here, true
+}
+
+func (d document) text(keys ...string) (string, bool) {
+	v, _ := d.at(keys...)
+	s, ok := v.(string)
+	return s, ok
+}
+
+// whole gives a whole number; fractions are cut.
+func (d document) whole(keys ...string) (int64, bool) {
+	v, _ := d.at(keys...)
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	if i, err := n.Int64(); err == nil {
+		return i, true
+	}
+	f, err := n.Float64()
+	return int64(f), err == nil && f > -9e18 && f < 9e18
+}
+
+func (d document) number(keys ...string) (float64, bool) {
+	v, _ := d.at(keys...)
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	return f, err == nil
+}
+
+func (d document) truth(keys ...string) (value, ok bool) {
+	v, _ := d.at(keys...)
+	value, ok = v.(bool)
+	return value, ok
+}

@@ -1,0 +1,213 @@
+package mongo
+
+import (
+	"strconv"
+	"strings"
+
+	"plumb/internal/stack"
+)
+
+// setOptions records what the file and the command line say.
+func setOptions(t *stack.Thing, options map[string]option, file string) {
+	source := "command line"
+	if file != "" {
+		source = file
+	}
+	for _, o := range optionFacts {
+		given, ok := options[o.name]
+		if !ok {
+			continue
+		}
+		if v, ok := o.value(given.value); ok {
+			t.Setting(o.fact, v, source, given.from)
+		}
+	}
+	if _, ok := options["storage.dbPath"]; !ok && file == "" {
+		t.Setting("data_path", stack.Text("/data/db"), "documentation", stack.Origin{From: stack.FromDefault})
+	}
+}
+
+// optionFacts maps options to facts.
+var optionFacts = []struct {
+	name, fact string
+	value      func(string) (stack.Value, bool)
+}{
+	{"storage.dbPath", "data_path", asText},
+	{"systemLog.path", "system_log_path", asText},
+	{"net.bindIp", "net_bind_ip", asText},
+	{"storage.engine", "storage_engine", asText},
+	{"storage.directoryPerDB", "storage_directory_per_db", asBool},
+	{"storage.journal.enabled", "storage_journal_enabled", asBool},
+	{"storage.journal.commitIntervalMs", "storage_journal_commit_interval", asInt},
+	{"storage.wiredTiger.engineConfig.cacheSizeGB", "storage_cache_size_gb", asFloat},
+	{"storage.wiredTiger.engineConfig.directoryForIndexes", "storage_directory_for_indexes", asBool},
+	{"storage.wiredTiger.collectionConfig.blockCompressor", "storage_block_compressor", asText},
+	{"security.authorization", "security_authorization", asText},
+	{"replication.replSetName", "replica_set", asText},
+}
+
+func asText(s string) (stack.Value, bool) { return stack.Text(s), true }
+
+func asBool(s string) (stack.Value, bool) {
+	b, err := strconv.ParseBool(s)
+	return stack.Bool(b), err == nil
+}
+
+func asInt(s string) (stack.Value, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return stack.Int(n), err == nil
+}
+
+func asFloat(s string) (stack.Value, bool) {
+	f, err := strconv.ParseFloat(s, 64)
+	return stack.Float(f), err == nil
+}
+
+func readBuild(t *stack.Thing, d document) {
+	const source = "buildInfo"
+	if v, ok := d.text("version"); ok {
+		number, _, _ := strings.Cut(v, "-")
+		t.Set("version", stack.Text(number), source)
+	}
+	flavor := "mongodb"
+	if _, ok := d.text("psmdbVersion"); ok {
+		flavor = "percona"
+	}
+	if _, ok := d.at("ferretdb"); ok {
+		flavor = "ferretdb"
+	}
+	if _, ok := d.at("ferretdbVersion"); ok {
+		flavor = "ferretdb"
+	}
+	t.Set("flavor", stack.Text(flavor), source)
+}
+
+func readHello(t *stack.Thing, d document) {
+	const source = "hello"
+	if set, ok := d.text("setName"); ok {
+		t.Set("replica_set", stack.Text(set), source)
+		primary, _ := d.truth("isWritablePrimary")
+		t.Set("primary", stack.Bool(primary), source)
+		return
+	}
+	t.SetAbsent("replica_set", source)
+}
+
+// statusFacts are the whole numbers of serverStatus, with the factor that
+// brings them to the fact's unit.
+var statusFacts = []struct {
+	fact string
+	path []string
+}{
+	{"uptime", []string{"uptime"}},
+	{"connections_current", []string{"connections", "current"}},
+	{"connections_available", []string{"connections", "available"}},
+	{"page_faults", []string{"extra_info", "page_faults"}},
+	{"queued_readers", []string{"globalLock", "currentQueue", "readers"}},
+	{"queued_writers", []string{"globalLock", "currentQueue", "writers"}},
+	{"cache_size", []string{"wiredTiger", "cache", "maximum bytes configured"}},
+	{"cache_used", []string{"wiredTiger", "cache", "bytes currently in the cache"}},
+	{"cache_dirty", []string{"wiredTiger", "cache", "tracked dirty bytes in the cache"}},
+	{"cache_app_evictions", []string{"wiredTiger", "cache", "pages evicted by application threads"}},
+	{"cache_reads", []string{"wiredTiger", "cache", "pages read into cache"}},
+	{"cache_requests", []string{"wiredTiger", "cache", "pages requested from the cache"}},
+	{"flow_control_lagged", []string{"flowControl", "isLaggedCount"}},
+}
+
+func readStatus(t *stack.Thing, d document) {
+	const source = "serverStatus"
+	for _, f := range statusFacts {
+		if n, ok := d.whole(f.path...); ok {
+			t.Set(f.fact, stack.Int(n), source)
+		}
+	}
+	if mb, ok := d.whole("mem", "resident"); ok {
+		t.Set("memory_resident", stack.Int(mb<<20), source)
+	}
+	if name, ok := d.text("storageEngine", "name"); ok {
+		t.Set("storage_engine", stack.Text(name), source)
+	}
+	if on, ok := d.truth("tcmalloc", "usingPerCPUCaches"); ok {
+		t.Set("per_cpu_caches", stack.Bool(on), source)
+	}
+	setShare(t, "cache_used", "cache_used_percent")
+	setShare(t, "cache_dirty", "cache_dirty_percent")
+}
+
+// setShare gives a fact's share of the cache.
+func setShare(t *stack.Thing, of, name string) {
+	part, ok1 := t.Int(of)
+	size, ok2 := t.Int("cache_size")
+	if ok1 && ok2 && size > 0 {
+		t.Set(name, stack.Float(100*float64(part)/float64(size)), "serverStatus")
+	}
+}
+
+func readHost(t *stack.Thing, d document) {
+	if mb, ok := d.whole("system", "memLimitMB"); ok {
+		t.Set("memory_seen", stack.Int(mb<<20), "hostInfo")
+	}
+}
+
+func readParameters(t *stack.Thing, d document) {
+	const source = "getParameter *"
+	if b, ok := d.truth("ttlMonitorEnabled"); ok {
+		t.Setting("ttl_monitor_enabled", stack.Bool(b), source, stack.Origin{From: stack.FromRuntime})
+	}
+	if b, ok := d.truth("enableFlowControl"); ok {
+		t.Setting("enable_flow_control", stack.Bool(b), source, stack.Origin{From: stack.FromRuntime})
+	}
+	if n, ok := d.whole("journalCommitInterval"); ok {
+		t.Setting("storage_journal_commit_interval", stack.Int(n), source, stack.Origin{From: stack.FromRuntime})
+	}
+}
+
+// readWarnings keeps the texts of the startup warnings. Since 4.4 each entry
+// is a JSON log line; before it was plain text.
+func readWarnings(t *stack.Thing, d document) {
+	entries, _ := d.at("log")
+	lines, ok := entries.([]any)
+	if !ok {
+		return
+	}
+	texts := []string{}
+	for _, l := range lines[:min(len(lines), 100)] {
+		line, _ := l.(string)
+		if entry, err := parseDocument([]byte(line)); err == nil {
+			line, _ = entry.text("msg")
+		}
+		if line != "" {
+			texts = append(texts, line)
+		}
+	}
+	t.Set("startup_warnings", stack.List(texts), "getLog startupWarnings")
+}
+
+func readReplicaSet(t *stack.Thing, d document) {
+	const source = "replSetGetStatus"
+	members, _ := d.at("members")
+	list, ok := members.([]any)
+	if !ok {
+		return
+	}
+	healthy := int64(0)
+	for _, m := range list {
+		member, _ := m.(map[string]any)
+		doc := document(member)
+		if h, ok := doc.number("health"); ok && h == 1 {
+			healthy++
+		}
+		if self, _ := doc.truth("self"); self {
+			state, _ := doc.text("stateStr")
+			t.Set("replica_set_state", stack.Text(state), source)
+		}
+	}
+	t.Set("replica_set_members", stack.Int(int64(len(list))), source)
+	t.Set("replica_set_healthy", stack.Int(healthy), source)
+	if n, ok := d.whole("votingMembersCount"); ok {
+		t.Set("replica_set_voting", stack.Int(n), source)
+	}
+	if b, ok := d.truth("writeConcernMajorityJournalDefault"); ok {
+		t.Set("majority_journal_default", stack.Bool(b), source)
+	}
+}

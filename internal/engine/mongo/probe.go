@@ -1,0 +1,165 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// Probe reads every mongod the process probe found, and a remote one.
+type Probe struct {
+	Remote string // host:port of a server given by --dsn; "" for none
+}
+
+// Name implements observe.Probe.
+func (Probe) Name() string { return "mongo" }
+
+// Look implements observe.Probe.
+func (p Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
+	var sight stack.Sight
+	for _, process := range seen.OfKind("process") {
+		if process.Text("engine") == "mongo" {
+			local(ctx, h, &sight, process)
+		}
+	}
+	if p.Remote != "" {
+		remote(ctx, h, &sight, p.Remote)
+	}
+	return sight, nil
+}
+
+// local reads a mongod of this host.
+func local(ctx context.Context, h host.Reader, sight *stack.Sight, process *stack.Thing) {
+	args, _ := process.Facts["args"].Value.List()
+	options, file := parseArguments(args)
+	root := ""
+	if own, _ := process.Bool("own_mounts"); own {
+		root = "/proc/" + process.Ref.Name + "/root"
+	}
+	number := port(options)
+	var fileErr error
+	if file != "" {
+		number, fileErr = readConfig(ctx, h, root, file, options)
+	}
+	t := sight.New("mongo", strconv.Itoa(number))
+	t.Set("remote", stack.Bool(false), "process "+process.Ref.Name)
+	t.Link("process", process.Ref)
+	if fileErr != nil {
+		sight.Gap(t.Ref, fileErr.Error(), "run as root", "data_path", "storage_*", "net_*", "security_*")
+	}
+	setOptions(t, options, file)
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(number))
+	ask(ctx, h, sight, t, host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address,
+		Logins: []host.Login{{}, {DSN: true}}})
+	addRoles(sight, t, process)
+}
+
+// readConfig merges the file below the arguments, which win.
+func readConfig(ctx context.Context, h host.Reader, root, file string, options map[string]option) (int, error) {
+	text, err := h.ReadFile(ctx, root+file)
+	if err != nil {
+		return port(options), fmt.Errorf("read %s: %w", file, err)
+	}
+	parsed, err := parseConfig(file, text)
+	for name, o := range parsed {
+		if _, given := options[name]; !given {
+			options[name] = o
+		}
+	}
+	return port(options), err
+}
+
+func remote(ctx context.Context, h host.Reader, sight *stack.Sight, address string) {
+	t := sight.New("mongo", address)
+	t.Set("remote", stack.Bool(true), "--dsn")
+	t.Link("process")
+	sight.Gap(t.Ref, "the server is remote, and this host says nothing about it", "run plumb on that host",
+		"data", "journal", "log", "storage", "memory")
+	ask(ctx, h, sight, t, host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address,
+		Logins: []host.Login{{DSN: true}}})
+}
+
+// questions are the commands, in order, and what reads their answer.
+var questions = []struct {
+	command string
+	read    func(*stack.Thing, document)
+}{
+	{`{"buildInfo": 1}`, readBuild},
+	{`{"hello": 1}`, readHello},
+	{`{"serverStatus": 1}`, readStatus},
+	{`{"hostInfo": 1}`, readHost},
+	{`{"getParameter": "*"}`, readParameters},
+	{`{"getLog": "startupWarnings"}`, readWarnings},
+	{`{"replSetGetStatus": 1}`, readReplicaSet},
+}
+
+// ask runs the commands; each that fails leaves a gap and hides nothing.
+func ask(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing, target host.Target) {
+	loggedIn := false
+	for _, q := range questions {
+		rows, err := h.Query(ctx, target, q.command)
+		if errors.Is(err, host.ErrDown) || errors.Is(err, host.ErrLogin) {
+			t.Set("logged_in", stack.Bool(false), target.Name)
+			sight.Gap(t.Ref, err.Error(), "give a login with --dsn mongodb://user:password@host:port/; `plumb check --grants` prints the rights it needs", "*")
+			return
+		}
+		if err != nil {
+			gapFor(sight, t, q.command, err)
+			continue
+		}
+		doc, err := firstDocument(rows)
+		if err != nil {
+			gapFor(sight, t, q.command, err)
+			continue
+		}
+		q.read(t, doc)
+		loggedIn = loggedIn || q.command == `{"serverStatus": 1}`
+	}
+	t.Set("logged_in", stack.Bool(loggedIn), target.Name)
+	if !loggedIn {
+		sight.Gap(t.Ref, "serverStatus was refused", "give a login with --dsn; `plumb check --grants` prints the rights it needs", "*")
+	}
+}
+
+// gapFor notes a refused command. A server that is in no replica set refuses
+// replSetGetStatus, which is an answer.
+func gapFor(sight *stack.Sight, t *stack.Thing, command string, err error) {
+	if command == `{"replSetGetStatus": 1}` && !errors.Is(err, host.ErrDenied) {
+		t.SetAbsent("replica_set_state", command)
+		return
+	}
+	sight.Gap(t.Ref, fmt.Sprintf("%s: %v", command, err), "`plumb check --grants` prints the rights it needs")
+}
+
+func firstDocument(rows host.Rows) (document, error) {
+	if len(rows.Values) == 0 || len(rows.Values[0]) == 0 || rows.Values[0][0] == nil {
+		return nil, errors.New("empty answer")
+	}
+	return parseDocument([]byte(*rows.Values[0][0]))
+}
+
+// addRoles says where the server keeps its files.
+func addRoles(sight *stack.Sight, t *stack.Thing, process *stack.Thing) {
+	pid, _ := strconv.Atoi(process.Ref.Name)
+	data := t.Text("data_path")
+	if data == "" {
+		sight.Gap(t.Ref, "storage.dbPath is not known", "", "data", "journal", "storage")
+		return
+	}
+	roles := map[string]string{"data": data, "journal": data + "/journal"}
+	if log, ok := absolute(t.Text("system_log_path")); ok {
+		roles["log"] = log
+	}
+	for _, name := range slices.Sorted(maps.Keys(roles)) {
+		sight.Roles = append(sight.Roles, stack.Role{DB: t.Ref, Name: name, Path: roles[name], PID: pid})
+	}
+	t.Link("temporary")
+	t.Link("tablespace")
+}

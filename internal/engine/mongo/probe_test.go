@@ -1,0 +1,189 @@
+package mongo
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/stack"
+)
+
+// The documents here are typed from MongoDB's reference documentation of
+// these commands, because no mongod can be had from the registries the tests
+// use. They have the documented keys; they were not captured.
+const serverStatus = `{"host": "db1", "version": "7.0.14", "process": "mongod", "pid": 811, "uptime": 86400.0,
+"connections": {"current": 42, "available": 51158, "totalCreated": 900, "active": 3},
+"extra_info": {"page_faults": 12},
+"globalLock": {"currentQueue": {"total": 1, "readers": 1, "writers": 0}},
+"mem": {"bits": 64, "resident": 9500, "virtual": 12000},
+"storageEngine": {"name": "wiredTiger", "supportsCommittedReads": true},
+"flowControl": {"enabled": true, "isLaggedCount": 7},
+"wiredTiger": {"cache": {"maximum bytes configured": 8589934592, "bytes currently in the cache": 6871947674,
+ "tracked dirty bytes in the cache": 429496730, "pages evicted by application threads": 0,
+ "pages read into cache": 1000, "pages requested from the cache": 900000}},
+"ok": 1.0}`
+
+const replSetStatus = `{"set": "rs0", "myState": 1, "votingMembersCount": 3, "writeConcernMajorityJournalDefault": true,
+"members": [{"_id": 0, "name": "db1:27017", "health": 1.0, "state": 1, "stateStr": "PRIMARY", "self": true},
+ {"_id": 1, "name": "db2:27017", "health": 1.0, "state": 2, "stateStr": "SECONDARY"},
+ {"_id": 2, "name": "db3:27017", "health": 0.0, "state": 8, "stateStr": "(not reachable/healthy)"}], "ok": 1.0}`
+
+const config = "# mongod.conf\r\nstorage:\r\n  dbPath: /srv/mongo\r\n  wiredTiger:\r\n    engineConfig:\r\n      cacheSizeGB: 8 # half\r\nsystemLog:\r\n  destination: file\r\n  path: /var/log/mongod.log\r\nnet:\r\n  port: 27018\r\n  bindIp: 127.0.0.1\r\nsecurity: {authorization: enabled}\r\n"
+
+func answer(doc string) host.Rows {
+	return host.Rows{Columns: []string{"document"}, Values: [][]*string{{&doc}}}
+}
+
+func machine(queries map[string]host.Rows) (hosttest.Map, *stack.Stack) {
+	process := stack.NewThing("process", "811")
+	process.Set("engine", stack.Text("mongo"), "test")
+	process.Set("args", stack.List([]string{"/usr/bin/mongod", "--config", "/etc/mongod.conf"}), "test")
+	process.Set("own_mounts", stack.Bool(false), "test")
+	var seen stack.Stack
+	seen.Add("process", stack.Sight{Things: []*stack.Thing{process}})
+	return hosttest.Map{Files: map[string]string{"/etc/mongod.conf": config}, Queries: queries}, &seen
+}
+
+func TestLocalServer(t *testing.T) {
+	m, seen := machine(map[string]host.Rows{
+		`{"buildInfo": 1}`:              answer(`{"version": "7.0.14-8", "psmdbVersion": "7.0.14-8"}`),
+		`{"hello": 1}`:                  answer(`{"setName": "rs0", "isWritablePrimary": true}`),
+		`{"serverStatus": 1}`:           answer(serverStatus),
+		`{"hostInfo": 1}`:               answer(`{"system": {"memSizeMB": 65536, "memLimitMB": 16384}}`),
+		`{"getParameter": "*"}`:         answer(`{"enableFlowControl": true, "ttlMonitorEnabled": true}`),
+		`{"getLog": "startupWarnings"}`: answer(`{"log": ["{\"s\":\"W\",\"msg\":\"Using the XFS filesystem is strongly recommended\"}"]}`),
+		`{"replSetGetStatus": 1}`:       answer(replSetStatus),
+	})
+	sight, err := Probe{}.Look(t.Context(), m, seen)
+	if err != nil || len(sight.Things) != 1 || len(sight.Gaps) != 0 {
+		t.Fatalf("err %v, things %v, gaps %v", err, sight.Things, sight.Gaps)
+	}
+	db := sight.Things[0]
+	for fact, want := range map[string]stack.Value{
+		"version": stack.Text("7.0.14"), "flavor": stack.Text("percona"), "uptime": stack.Int(86400),
+		"cache_size": stack.Int(8 << 30), "cache_used_percent": stack.Float(100 * 6871947674.0 / 8589934592.0),
+		"data_path": stack.Text("/srv/mongo"), "storage_cache_size_gb": stack.Float(8), "memory_seen": stack.Int(16 << 30),
+		"replica_set_healthy": stack.Int(2), "replica_set_members": stack.Int(3), "replica_set_state": stack.Text("PRIMARY"),
+		"security_authorization": stack.Text("enabled"), "memory_resident": stack.Int(9500 << 20), "logged_in": stack.Bool(true),
+		"startup_warnings": stack.List([]string{"Using the XFS filesystem is strongly recommended"}),
+	} {
+		if got := db.Facts[fact].Value; !got.Equal(want) {
+			t.Errorf("%s = %v, want %v", fact, got, want)
+		}
+	}
+	if o := db.Facts["storage_cache_size_gb"].Origin; o.File != "/etc/mongod.conf" || o.Line != 6 {
+		t.Errorf("origin of the cache size is %+v, want /etc/mongod.conf line 6", o)
+	}
+	var roles []string
+	for _, r := range sight.Roles {
+		roles = append(roles, fmt.Sprint(r.Name, "=", r.Path, " by ", r.PID))
+	}
+	if got := strings.Join(roles, "; "); got != "data=/srv/mongo by 811; journal=/srv/mongo/journal by 811; log=/var/log/mongod.log by 811" {
+		t.Errorf("roles: %s", got)
+	}
+	if db.Ref.Name != "27018" {
+		t.Errorf("named %s, want its port", db.Ref)
+	}
+}
+
+func TestServerThatAnswersLittle(t *testing.T) {
+	m, seen := machine(map[string]host.Rows{
+		`{"buildInfo": 1}`:    answer(`{"version": "7.0.42", "ferretdb": {"version": "v2"}}`),
+		`{"serverStatus": 1}`: answer(`{"uptime": 5, "ok": 1}`),
+	})
+	sight, _ := Probe{}.Look(t.Context(), m, seen)
+	db := sight.Things[0]
+	if _, known := db.Facts["cache_size"]; known {
+		t.Error("a cache size was made up")
+	}
+	if db.Text("flavor") != "ferretdb" {
+		t.Errorf("flavor %q", db.Text("flavor"))
+	}
+}
+
+func TestServerDown(t *testing.T) {
+	m, seen := machine(nil)
+	m.Errors = map[string]error{}
+	for _, q := range questions {
+		m.Errors["query mongo:127.0.0.1:27018 "+q.command] = fmt.Errorf("connect: %w", host.ErrDown)
+	}
+	sight, err := Probe{}.Look(t.Context(), m, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sight.Things[0]
+	if in, ok := db.Bool("logged_in"); in || !ok {
+		t.Error("want logged_in = false")
+	}
+	if db.Text("data_path") != "/srv/mongo" {
+		t.Error("the file's settings are lost when the server is down")
+	}
+	if len(sight.Gaps) != 1 || sight.Gaps[0].Hint == "" {
+		t.Errorf("gaps %+v, want one with a hint", sight.Gaps)
+	}
+}
+
+func TestNoRights(t *testing.T) {
+	m, seen := machine(map[string]host.Rows{`{"buildInfo": 1}`: answer(`{"version": "8.0.4"}`)})
+	m.Errors = map[string]error{}
+	for _, q := range questions[2:] {
+		m.Errors["query mongo:127.0.0.1:27018 "+q.command] = fmt.Errorf("not authorized: %w", host.ErrDenied)
+	}
+	sight, _ := Probe{}.Look(t.Context(), m, seen)
+	if in, _ := sight.Things[0].Bool("logged_in"); in {
+		t.Error("logged_in although serverStatus was refused")
+	}
+}
+
+func TestArguments(t *testing.T) {
+	options, file := parseArguments(strings.Fields("mongod --dbpath=/d --port 27019 --auth -f /etc/m.conf --nojournal --unknown x"))
+	if file != "/etc/m.conf" || port(options) != 27019 || options["storage.dbPath"].value != "/d" ||
+		options["security.authorization"].value != "enabled" || options["storage.journal.enabled"].value != "false" {
+		t.Errorf("%v %s", options, file)
+	}
+}
+
+func TestOnlyReadingCommands(t *testing.T) {
+	d := NewDialer("")
+	for query, want := range map[string]bool{
+		`{"serverStatus": 1}`: true, `{"getParameter": "*"}`: true,
+		`{"setParameter": 1, "serverStatus": 1}`: false, `{"shutdown": 1}`: false, `{"eval": "1"}`: false, `{}`: false, `nonsense`: false,
+		`{"getParameter": 1, "shutdown": 1}`: true, // the server runs the first key only
+	} {
+		if got := d.Reads(query); got != want {
+			t.Errorf("Reads(%s) = %v", query, got)
+		}
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte(config))
+	f.Add([]byte("storage: {dbPath: [1, 2]}\n&a a: *a\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		options, _ := parseConfig("/etc/mongod.conf", text)
+		port(options)
+		setOptions(stack.NewThing("mongo", "x"), options, "f")
+	})
+}
+
+func FuzzArguments(f *testing.F) {
+	f.Add("mongod --dbpath /d --port=1 -f")
+	f.Fuzz(func(_ *testing.T, line string) { parseArguments(strings.Fields(line)) })
+}
+
+func FuzzDocuments(f *testing.F) {
+	f.Add(serverStatus)
+	f.Add(replSetStatus)
+	f.Add(`{"log": [1, null, "x"], "members": [null, 3, {}], "uptime": 1e300}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, err := parseDocument([]byte(text))
+		if err != nil {
+			return
+		}
+		for _, q := range questions {
+			q.read(stack.NewThing("mongo", "x"), doc)
+		}
+	})
+}
