@@ -11,8 +11,8 @@ import (
 type snapshots struct {
 	n       int64
 	newest  string // after the @
-	created int64  // Unix time; 0 when not known
-	txg     int64  // transaction group of the newest; 0 when not known
+	created int64  // Unix time
+	txg     int64  // transaction group of the newest
 }
 
 // readSnapshots counts snapshots and finds each dataset's newest. Snapshots
@@ -47,12 +47,13 @@ func (l *look) readSnapshots(ctx context.Context) {
 			continue
 		}
 		t.Set("snapshot_newest", stack.Text(s.newest), "zfs list -t snapshot")
-		if s.created > 0 {
-			t.Set("snapshot_newest_age", stack.Int(max(0, now-s.created)), "zfs list -t snapshot")
+		if l.fuse {
+			t.SetAbsent("snapshot_newest_txg", "zfs list -t snapshot")
+			l.sight.Gap(t.Ref, "zfs-fuse prints the time of a snapshot for people only", "", "snapshot_newest_age")
+			continue
 		}
-		if s.txg > 0 {
-			t.Set("snapshot_newest_txg", stack.Int(s.txg), "zfs list -t snapshot")
-		}
+		t.Set("snapshot_newest_age", stack.Int(max(0, now-s.created)), "zfs list -t snapshot")
+		t.Set("snapshot_newest_txg", stack.Int(s.txg), "zfs list -t snapshot")
 	}
 }
 
