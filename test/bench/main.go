@@ -189,7 +189,7 @@ func countQueries(tape string) error {
 		return err
 	}
 	for _, engine := range []string{"mysql", "postgres"} {
-		n := bytes.Count(text, []byte(`{"op":"query","args":["`+engine))
+		n := bytes.Count(text, []byte(`{"op":"query","of":["`+engine))
 		fmt.Printf("queries to %-10s %d; to reach: at most 40\n", engine, n)
 	}
 	return nil

@@ -44,6 +44,22 @@ func New(parent string) (*Box, error) {
 	if err != nil {
 		return nil, err
 	}
+	return at(dir)
+}
+
+// At makes a box in a directory that must not exist yet, for output in which
+// the name shows.
+func At(dir string) (*Box, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return at(dir)
+}
+
+func at(dir string) (*Box, error) {
 	b := &Box{Dir: dir, uid: os.Getuid(), gid: os.Getgid()}
 	if b.uid == 0 {
 		if err := b.unprivileged(); err != nil {
