@@ -1,0 +1,55 @@
+package rule
+
+import (
+	"slices"
+
+	"plumb/internal/stack"
+)
+
+// Base is a set of rules, ready to judge. It is safe for concurrent use.
+type Base struct {
+	rules []*Rule
+	byID  map[string]*Rule
+}
+
+// Rules gives all rules, sorted by id.
+func (b *Base) Rules() []*Rule { return slices.Clone(b.rules) }
+
+// Rule finds a rule by id; nil when there is none.
+func (b *Base) Rule(id string) *Rule { return b.byID[id] }
+
+// Judge asks every rule about every combination of things it binds. Verdicts
+// come sorted by rule, then by things. A rule that concerns nothing on this
+// host gives no verdict.
+func (b *Base) Judge(s *stack.Stack) []Verdict {
+	var out []Verdict
+	for _, r := range b.rules {
+		for _, c := range r.combinations(s) {
+			v := r.judge(c)
+			for i, m := range v.Missing {
+				if g, ok := s.GapFor(m.Of, m.Name); ok {
+					v.Missing[i].Why, v.Missing[i].Hint = g.Why, g.Hint
+				}
+			}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// judge asks the rule about one combination.
+func (r *Rule) judge(c combination) Verdict {
+	v := Verdict{Rule: r, Things: r.refs(c.things)}
+	v.Outcome, v.Missing, v.Err = r.when.holds(c.things)
+	if len(c.missing) > 0 && v.Outcome != Quiet {
+		v.Outcome, v.Missing, v.Err = Unknown, slices.Clone(c.missing), nil
+	}
+	if v.Outcome != Fires {
+		return v
+	}
+	v.Title = r.title.render(c.things)
+	v.Say = r.say.render(c.things)
+	v.Evidence = r.when.evidence(c.things)
+	v.Remedies = r.remediesFor(c.things)
+	return v
+}

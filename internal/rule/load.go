@@ -1,0 +1,103 @@
+package rule
+
+import (
+	"cmp"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/sheet"
+)
+
+// Load reads rules/**/*.yaml. It returns the rules that are sound, together
+// with every mistake in the others, joined into one error whose parts are of
+// type [sheet.Error].
+func Load(fsys fs.FS, cat *catalog.Catalog) (*Base, error) {
+	sub, err := fs.Sub(fsys, "rules")
+	if err != nil {
+		return nil, err
+	}
+	b, tests, err := load(sub, "rules", cat)
+	if err != nil {
+		return nil, err
+	}
+	var mistakes []sheet.Error
+	for _, t := range tests {
+		mistakes = append(mistakes, t.Mistakes...)
+	}
+	return b, sheet.Join(mistakes)
+}
+
+// Tested is what came of checking one rule file.
+type Tested struct {
+	ID       string // "" when the file gives none
+	File     string
+	Examples []TestedExample
+	Mistakes []sheet.Error // examples that are judged otherwise than wanted included; none: the rule is sound
+}
+
+// TestedExample is what a rule said of one of its examples.
+type TestedExample struct {
+	Name string
+	Want Outcome
+	Got  Outcome
+	Line int // 1-based, in the rule's file
+}
+
+// Test checks every rule file of a directory and below: fsys is the directory,
+// and a rule's id is its path there without .yaml. The error says that the
+// directory could not be read.
+func Test(fsys fs.FS, cat *catalog.Catalog) ([]Tested, error) {
+	_, tests, err := load(fsys, "", cat)
+	return tests, err
+}
+
+// load reads all rule files of fsys. In messages their names get the prefix.
+func load(fsys fs.FS, prefix string, cat *catalog.Catalog) (*Base, []Tested, error) {
+	c, err := newCompiler(cat)
+	if err != nil {
+		return nil, nil, err
+	}
+	base := &Base{byID: map[string]*Rule{}}
+	var tests []Tested
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) != ".yaml" {
+			return err
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		r, tested := c.file(path.Join(prefix, name), strings.TrimSuffix(name, ".yaml"), data)
+		if r != nil {
+			base.byID[r.ID] = r
+		}
+		tests = append(tests, tested)
+		return nil
+	})
+	base.rules = slices.SortedFunc(maps.Values(base.byID), func(a, b *Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return base, tests, err
+}
+
+// file reads one rule; it is nil when there is any mistake in it.
+func (c *compiler) file(file, id string, data []byte) (*Rule, Tested) {
+	tested := Tested{File: file}
+	s, root := sheet.Parse(file, data)
+	if root == nil {
+		tested.Mistakes = s.Errors()
+		return nil, tested
+	}
+	d := &reader{sheet: s, compiler: c, rule: &Rule{File: file, cat: c.cat}}
+	d.read(root, id)
+	tested.ID = d.rule.ID
+	if len(s.Errors()) == 0 {
+		tested.Examples = d.tryExamples()
+	}
+	if tested.Mistakes = s.Errors(); len(tested.Mistakes) > 0 {
+		return nil, tested
+	}
+	return d.rule, tested
+}

@@ -1,0 +1,174 @@
+package rule
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plumb/internal/sheet"
+)
+
+// reader reads one rule file.
+type reader struct {
+	sheet    *sheet.Sheet
+	compiler *compiler
+	rule     *Rule
+	vars     map[string]string // variable to kind
+	scope    *scope
+
+	// nodes that are compiled once the variables are known
+	when, title, say *sheet.Node
+	remedies         []*sheet.Node
+	examples         []*sheet.Node
+}
+
+// read reads the whole rule; mistakes go to the sheet.
+func (d *reader) read(root *sheet.Node, id string) {
+	s, r := d.sheet, d.rule
+	d.vars = map[string]string{hostVar: "host"}
+	text := func(into *string, what string) func(*sheet.Node) {
+		return func(n *sheet.Node) { *into = strings.TrimSpace(s.Text(n, what)) }
+	}
+	sources := root
+	s.Object(root, "a rule", sheet.Fields{
+		"id": func(n *sheet.Node) {
+			if r.ID = s.Text(n, "id"); r.ID != id {
+				s.Errorf(n, "the id is the path of the file: %s", id)
+			}
+		},
+		"title": func(n *sheet.Node) { d.title, r.Title = n, s.Text(n, "title") },
+		"harm": func(n *sheet.Node) {
+			r.Harm = Harm(s.OneOf(n, "harm", string(Danger), string(Outage), string(Slow), string(Note)))
+		},
+		"gain":     func(n *sheet.Node) { r.Gain = Gain(s.OneOf(n, "gain", string(High), string(Medium), string(Low))) },
+		"for":      func(n *sheet.Node) { s.Items(n, "for", d.binding) },
+		"distinct": func(n *sheet.Node) { r.Distinct = s.Texts(n, "distinct"); d.distinct(n) },
+		"when":     func(n *sheet.Node) { d.when, r.When = n, s.Text(n, "when") },
+		"say":      func(n *sheet.Node) { d.say, r.Say = n, s.Text(n, "say") },
+		"explain":  text(&r.Explain, "explain"),
+		"remedy":   func(n *sheet.Node) { s.Items(n, "remedy", func(c *sheet.Node) { d.remedies = append(d.remedies, c) }) },
+		"basis": func(n *sheet.Node) {
+			r.Basis = Basis(s.OneOf(n, "basis", string(Measured), string(Documented), string(Folklore)))
+		},
+		"versions": text(&r.Versions, "versions"),
+		"seeds":    func(n *sheet.Node) { r.Seeds = s.Texts(n, "seeds") },
+		"sources":  func(n *sheet.Node) { sources, r.Sources = n, s.Texts(n, "sources") },
+		"examples": func(n *sheet.Node) {
+			s.Items(n, "examples", func(c *sheet.Node) { d.examples = append(d.examples, c) })
+		},
+	}, "id", "title", "harm", "gain", "when", "say", "explain", "basis", "versions", "examples")
+	if r.Basis == Folklore && r.Harm != Note && r.Harm != "" {
+		s.Errorf(root, "folklore is harm: note, never %s", r.Harm)
+	}
+	if r.Basis != Folklore && len(r.Sources) == 0 {
+		s.Errorf(sources, "a rule that is %s needs sources", r.Basis)
+	}
+	d.compile(root)
+	for _, n := range d.examples {
+		d.example(n)
+	}
+	d.outcomes(root)
+}
+
+// compile compiles all expressions once the variables are known.
+func (d *reader) compile(root *sheet.Node) {
+	var err error
+	if d.scope, err = d.compiler.scope(d.vars); err != nil {
+		d.sheet.Errorf(root, "%v", err)
+		return
+	}
+	r := d.rule
+	if d.when != nil {
+		r.when = d.condition(d.when, "when")
+	}
+	if d.title != nil {
+		r.title = d.template(d.title)
+	}
+	if d.say != nil {
+		r.say = d.template(d.say)
+	}
+	for _, n := range d.remedies {
+		if m := d.remedy(n); m != nil {
+			r.remedies = append(r.remedies, m)
+		}
+	}
+}
+
+func bindingPattern() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-z][a-z0-9_]*) in ([a-z_][a-z0-9_]*)((?:\.[a-z_][a-z0-9_]*)*)$`)
+}
+
+// binding reads "db in mysql" or "ds in db.data.dataset".
+func (d *reader) binding(n *sheet.Node) {
+	s := d.sheet
+	text := strings.TrimSpace(s.Text(n, "a binding"))
+	if text == "" {
+		return
+	}
+	m := bindingPattern().FindStringSubmatch(text)
+	if m == nil {
+		s.Errorf(n, "%q is no binding: write \"db in mysql\" or \"ds in db.data.dataset\"", text)
+		return
+	}
+	b := Binding{Var: m[1]}
+	if _, twice := d.vars[b.Var]; twice {
+		s.Errorf(n, "%s is bound already", b.Var)
+		return
+	}
+	if reserved(b.Var) {
+		s.Errorf(n, "%s cannot name a variable: CEL keeps the word for itself", b.Var)
+		return
+	}
+	kinds := d.compiler.cat.Kinds
+	known := slices.Sorted(maps.Keys(kinds))
+	if m[3] == "" {
+		if b.Kind = m[2]; kinds[b.Kind] == nil {
+			s.Errorf(n, "there is no kind %s%s", b.Kind, sheet.Meant(b.Kind, known))
+			return
+		}
+	} else if !d.path(n, &b, m[2], m[3]) {
+		return
+	}
+	d.vars[b.Var] = b.Kind
+	d.rule.For = append(d.rule.For, b)
+}
+
+// path follows the links of a binding through the catalogue.
+func (d *reader) path(n *sheet.Node, b *Binding, from, links string) bool {
+	b.From, b.Kind = from, d.vars[from]
+	if b.Kind == "" {
+		d.sheet.Errorf(n, "%s is not bound above%s", from, sheet.Meant(from, slices.Sorted(maps.Keys(d.vars))))
+		return false
+	}
+	b.Links = strings.Split(links[1:], ".")
+	for _, link := range b.Links {
+		k := d.compiler.cat.Kinds[b.Kind]
+		to, ok := k.Links[link]
+		if !ok {
+			d.sheet.Errorf(n, "%s has no link %s%s", k.Name, link, sheet.Meant(link, slices.Sorted(maps.Keys(k.Links))))
+			return false
+		}
+		b.Kind = to.To
+	}
+	return d.compiler.cat.Kinds[b.Kind] != nil
+}
+
+func (d *reader) distinct(n *sheet.Node) {
+	kinds := map[string]bool{}
+	for _, name := range d.rule.Distinct {
+		kind := d.vars[name]
+		if kind == "" || name == hostVar {
+			d.sheet.Errorf(n, "%s is not bound above: distinct comes after for", name)
+		}
+		kinds[kind] = true
+	}
+	if len(d.rule.Distinct) < 2 || len(kinds) > 1 {
+		d.sheet.Errorf(n, "distinct names two or more variables of one kind")
+	}
+}
+
+// reserved reports whether CEL does not allow a word as a name.
+func reserved(word string) bool {
+	return slices.Contains(strings.Fields("true false null in as break const continue else for function if import let loop package namespace return var void while"), word)
+}

@@ -1,0 +1,117 @@
+package rule
+
+import (
+	"slices"
+
+	"plumb/internal/catalog"
+)
+
+// Harm is what can come of what a rule finds.
+type Harm string
+
+// The harms, worst first.
+const (
+	Danger Harm = "danger" // data can be lost or damaged
+	Outage Harm = "outage" // the server can stop, or not start
+	Slow   Harm = "slow"
+	Note   Harm = "note"
+)
+
+// Gain is how much a finding matters among its like: high, medium or low.
+type Gain string
+
+// The gains.
+const (
+	High   Gain = "high"
+	Medium Gain = "medium"
+	Low    Gain = "low"
+)
+
+// Basis is what a rule's claim rests on.
+type Basis string
+
+// The bases. A rule that rests on folklore is never more than a note.
+const (
+	Measured   Basis = "measured"
+	Documented Basis = "documented"
+	Folklore   Basis = "folklore"
+)
+
+// Rule is one rule, ready to judge. It is not changed after loading.
+type Rule struct {
+	ID       string // its path under rules/, without .yaml
+	File     string
+	Title    string // as written, with {expressions}
+	Harm     Harm
+	Gain     Gain
+	For      []Binding
+	Distinct []string
+	When     string // CEL
+	Say      string // as written, with {expressions}
+	Explain  string
+	Basis    Basis
+	Versions string
+	Seeds    []string
+	Sources  []string
+	Examples []Example
+
+	cat      *catalog.Catalog
+	when     *expression
+	title    *template
+	say      *template
+	remedies []*remedy
+}
+
+// Binding binds a variable to things: to all of a kind, or to those a bound
+// thing's links lead to.
+type Binding struct {
+	Var   string
+	Kind  string   // kind of the things
+	From  string   // variable the path starts at; "" for every thing of the kind
+	Links []string // links to follow from there
+}
+
+// Example is a case the rule must judge as wanted.
+type Example struct {
+	Name string
+	Want Outcome
+	line int // in the rule's file
+	col  int
+	things
+}
+
+// Kinds lists the kinds of things the rule speaks of, the host too when it
+// uses it.
+func (r *Rule) Kinds() []string {
+	var out []string
+	for _, b := range r.For {
+		out = append(out, b.Kind)
+	}
+	if len(r.For) == 0 || r.when != nil && r.when.usesVar("host") {
+		out = append(out, "host")
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Layers lists the layers of a host that the rule spans.
+func (r *Rule) Layers() []string {
+	var out []string
+	for _, kind := range r.Kinds() {
+		out = append(out, layerOf(kind))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func layerOf(kind string) string {
+	switch kind {
+	case "filesystem", "dataset", "pool", "zfs":
+		return "filesystem"
+	case "block":
+		return "block"
+	case "host", "process", "cgroup", "memory":
+		return "kernel"
+	}
+	return "database"
+}
