@@ -105,7 +105,7 @@ func (v facts) word(t *stack.Thing, m matter) string {
 type facts struct{ cat *catalog.Catalog }
 
 func (v facts) show(kind, name string, val stack.Value) string {
-	return amount(v.typeOf(kind, name), val)
+	return catalog.ShowAs(v.typeOf(kind, name), val)
 }
 
 func (v facts) typeOf(kind, name string) catalog.Type {

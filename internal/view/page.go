@@ -85,7 +85,7 @@ func (p *page) labelled(headInk ink, head string, i ink, s string) {
 }
 
 // sides writes left at the margin and right at the other one; when both do
-// not fit, right goes below, indented to where left's text starts.
+// not fit, right goes on a line of its own.
 func (p *page) sides(head string, leftInk ink, left string, rightInk ink, right string) {
 	left, right = clean(left), clean(right)
 	room := p.width - width(head)
@@ -102,10 +102,9 @@ func (p *page) sides(head string, leftInk ink, left string, rightInk ink, right 
 		}
 	}
 	gap := room - width(last) - width(right)
-	if gap < 2 {
+	if gap < 2 { // no room for two columns between them
 		p.out.WriteByte('\n')
-		p.out.WriteString(strings.Repeat(" ", width(head)))
-		gap = 0
+		gap = max(0, p.width-width(right))
 	}
 	p.out.WriteString(strings.Repeat(" ", gap) + p.paint(rightInk, right) + "\n")
 }

@@ -1,0 +1,77 @@
+package advise
+
+import (
+	"plumb/internal/catalog"
+	"plumb/internal/rule"
+	"plumb/internal/stack"
+)
+
+// Advice is what follows from the verdicts on one host.
+type Advice struct {
+	Findings  []Finding  // worst first
+	Conflicts []Conflict // where rules wanted different values for one knob
+	Unknown   []Unknown  // what could not be judged, grouped by reason
+	Plan      Plan
+}
+
+// Finding is one rule that fired, on one thing or on many.
+type Finding struct {
+	Number int // 1 is the worst
+	Rule   *rule.Rule
+	Cases  []Case // at least one, sorted
+}
+
+// Case is one place where a rule fired.
+type Case struct {
+	Things   []stack.Ref     // what the rule bound, in the rule's order; the host left out
+	Title    string          // one line
+	Say      string          // a few sentences
+	Evidence []rule.Evidence // the facts that decided
+	Remedies []Remedy
+}
+
+// Remedy is one thing to do about a case: a step on a knob, or a text.
+type Remedy struct {
+	Step     Step   // zero when it is a text
+	Do       string // text, for what is not a knob
+	Withheld string // why the step is not in the plan; "" when it is
+}
+
+// IsStep reports whether the remedy sets a knob.
+func (r Remedy) IsStep() bool { return r.Step.Knob != stack.Knob{} }
+
+// Conflict is a knob for which rules wanted different values, and what was
+// decided.
+type Conflict struct {
+	Knob    stack.Knob
+	Kept    stack.Value
+	For     []string // rules that want the kept value
+	Lost    stack.Value
+	Against []string // rules that wanted the lost value
+	Reason  string
+}
+
+// Unknown is one reason for which rules could not be judged.
+type Unknown struct {
+	Why   string
+	Hint  string   // what a person can do; "" when nothing is known to help
+	Needs []string // what is missing, such as mysql:3306#sync_binlog; sorted
+	Rules []string // rules that wait for it; sorted
+}
+
+// Options are what a person may ask for.
+type Options struct {
+	AllowUnsafe bool // propose less durable values too
+}
+
+// From makes the advice.
+func From(verdicts []rule.Verdict, s *stack.Stack, cat *catalog.Catalog, o Options) Advice {
+	a := Advice{Findings: group(verdicts, s, cat), Unknown: unknowns(verdicts)}
+	rankAll(a.Findings)
+	if !o.AllowUnsafe {
+		withholdUnsafe(a.Findings)
+	}
+	a.Conflicts = settle(a.Findings)
+	a.Plan = plan(a.Findings, s)
+	return a
+}

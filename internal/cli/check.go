@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/advise"
+	"plumb/internal/rule"
+	"plumb/internal/view"
+)
+
+// checkFlags are the flags of check.
+type checkFlags struct {
+	source
+	choice
+	failOn      string
+	json        bool
+	emit        string
+	plan        string
+	all         bool
+	grants      bool
+	allowUnsafe bool
+}
+
+func (a *app) check() *cobra.Command {
+	var f checkFlags
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "say what is out of line on this host, with the evidence",
+		Long: `Check reads this host from the kernel to the database, judges it by the rules,
+and says what is out of line, worst first: what can lose data (danger), what can
+stop a server (outage), what makes it slow (slow), and what is worth knowing
+(note). Each finding shows the facts that decided, where each value was set, and
+what to do. What could not be seen is listed, never guessed.
+
+It changes nothing. It needs no configuration: servers are found among the
+running processes, and logins in the usual option and password files. It sees
+most as root; as another user it says what it could not see. Each server gets a
+few dozen short read-only queries.
+
+` + exitTable,
+		Example: `  plumb check                              this host
+  plumb check --only mysql,zfs             only rules that look at these
+  plumb check --fail-on danger             for a pipeline: exit 1 on danger
+  plumb check --tape db1.tape              a host that was captured
+  plumb check --tape tapes/                all captured hosts, one summary
+  plumb check --emit sysctl                what to write into sysctl.conf`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runCheck(c.Context(), f) },
+	}
+	f.source.flags(c)
+	f.choice.flags(c)
+	fl := c.Flags()
+	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is as bad as `HARM` or worse: danger, outage, slow or note")
+	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(view.EmitTargets(), ", "))
+	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`")
+	fl.BoolVar(&f.all, "all", false, "show everything: notes in full, every place, every reason")
+	fl.BoolVar(&f.grants, "grants", false, "print the least privileges that a check needs on each server, and stop")
+	fl.BoolVar(&f.allowUnsafe, "allow-unsafe", false, "also propose values that are less durable than those in force")
+	return c
+}
+
+func (a *app) runCheck(ctx context.Context, f checkFlags) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	if f.grants {
+		_, err := fmt.Fprint(a.out, grants())
+		return err
+	}
+	know, err := a.loadKnowledge(f.choice)
+	if err != nil {
+		return err
+	}
+	if f.isDirectory() {
+		return a.checkMany(ctx, know, f)
+	}
+	s, err := a.read(ctx, know.catalog, f.source)
+	if err != nil {
+		return err
+	}
+	r := know.judge(s, f.allowUnsafe)
+	r.From = f.tape
+	if err := a.show(r, f); err != nil {
+		return err
+	}
+	return f.verdict(r.Advice.Findings)
+}
+
+// show prints a report in the form that was asked for.
+func (a *app) show(r view.Report, f checkFlags) error {
+	if f.plan != "" {
+		b, err := view.JSON(r.Advice.Plan)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(f.plan, b, 0o644); err != nil {
+			return fmt.Errorf("write the plan: %w", err)
+		}
+	}
+	text := ""
+	switch {
+	case f.json:
+		b, err := view.JSON(view.CheckDocument(r))
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	case f.emit != "":
+		out, err := view.Emit(f.emit, r.Advice.Plan, r.Catalog)
+		if err != nil {
+			return err
+		}
+		text = out
+	default:
+		text = view.Check(r, view.CheckOptions{All: f.all}, screen(a.out))
+	}
+	_, err := fmt.Fprint(a.out, text)
+	return err
+}
+
+// validate finds what is wrong with the flags before anything is read.
+func (f checkFlags) validate() error {
+	harms := []string{}
+	for _, h := range advise.Harms() {
+		harms = append(harms, string(h))
+	}
+	if f.failOn != "" && !slices.Contains(harms, f.failOn) {
+		return &usageError{fmt.Sprintf("--fail-on %s is no harm", f.failOn), "want one of " + strings.Join(harms, ", ")}
+	}
+	if f.emit != "" && !slices.Contains(view.EmitTargets(), f.emit) {
+		return &usageError{fmt.Sprintf("--emit %s is no form", f.emit), "want one of " + strings.Join(view.EmitTargets(), ", ")}
+	}
+	if f.json && f.emit != "" {
+		return &usageError{"--json and --emit are two forms of one answer", "give one of them"}
+	}
+	if f.plan != "" && f.isDirectory() {
+		return &usageError{"--plan wants one host, and --tape names a directory", "give one tape"}
+	}
+	return f.source.validate()
+}
+
+// verdict turns findings into the exit code that --fail-on asks for.
+func (f checkFlags) verdict(fs []advise.Finding) error {
+	for _, found := range fs {
+		if f.failOn != "" && advise.AtLeast(found.Rule.Harm, rule.Harm(f.failOn)) {
+			return errFound
+		}
+	}
+	return nil
+}
+
+// defaultTimeout ends a check that hangs: a healthy one takes about a second.
+const defaultTimeout = 30 * time.Second

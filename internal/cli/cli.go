@@ -1,0 +1,109 @@
+// Package cli is the command line: each command parses its flags, calls, and
+// hands the result to view. wire.go is the one list of adapters.
+//
+// The rules of this user interface: what was asked for goes to standard
+// output, everything else to standard error. An error is one line that says
+// what was attempted on what, and, when there is something a person can do, a
+// line "hint: ...". Colour only on a terminal.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes: the table that every help page shows.
+const (
+	exitOK     = 0
+	exitFound  = 1
+	exitUsage  = 2
+	exitUnread = 3
+)
+
+const exitTable = `Exit codes:
+  0  done; without --fail-on also when something was found
+  1  something was found that is as bad as --fail-on says, or worse
+  2  the command line is wrong
+  3  what was to be read could not be read`
+
+// app is what commands need of the process.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// Main runs one command and gives the exit code.
+func Main(args []string, in io.Reader, out, err io.Writer) int {
+	a := &app{in: in, out: out, err: err}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(err)
+	return a.exit(root.ExecuteContext(ctx))
+}
+
+// root makes the command tree.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "plumb",
+		Short: "find what is out of line between a database and the machine under it",
+		Long: `Plumb reads a database host from the kernel to the database: sysctls, disks,
+volumes, filesystems and ZFS pools, MySQL, MariaDB, PostgreSQL and MongoDB.
+It places every file of every server on its filesystem and disks, says what is
+out of line across the layers, shows the evidence, and explains it.
+
+No command changes anything. They read files, run commands that only read,
+and query the servers in read-only sessions.`,
+		Example: `  plumb check                     what is out of line here?
+  plumb explain mysql/sync-binlog says who? mechanism, versions, sources
+  plumb stack                     where does everything lie?
+  plumb capture -o db1.tape       record this host, to be judged elsewhere`,
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+		SilenceUsage:               true,
+		DisableAutoGenTag:          true,
+		Args:                       a.noSuchCommand,
+		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
+	root.AddCommand(a.check(), a.stack(), a.version(), a.completion(), a.man())
+	return root
+}
+
+func (a *app) noSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := "plumb --help lists the commands"
+	if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+		hint = "did you mean plumb " + like[0] + "?"
+	}
+	return &usageError{fmt.Sprintf("there is no command %q", args[0]), hint}
+}
+
+// exit prints an error and gives its exit code.
+func (a *app) exit(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if errors.Is(err, errFound) {
+		return exitFound
+	}
+	text, hint, code := describe(err)
+	fmt.Fprintf(a.err, "plumb: %s\n", text)
+	if hint != "" {
+		fmt.Fprintf(a.err, "hint: %s\n", hint)
+	}
+	return code
+}

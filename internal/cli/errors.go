@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// errFound ends a check that found what --fail-on asked about. It is not
+// printed: the findings have been.
+var errFound = errors.New("findings at or above --fail-on")
+
+// usageError is a mistake on the command line.
+type usageError struct{ text, hint string }
+
+func (e *usageError) Error() string { return e.text }
+
+// hinted is an error with what a person can do about it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e *hinted) Unwrap() error { return e.error }
+
+func withHint(err error, hint string) error { return &hinted{err, hint} }
+
+// describe gives the line, the hint and the exit code of an error.
+func describe(err error) (text, hint string, code int) {
+	if u, ok := errors.AsType[*usageError](err); ok {
+		return u.text, u.hint, exitUsage
+	}
+	text = strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
+	if h, ok := errors.AsType[*hinted](err); ok {
+		hint = h.hint
+	}
+	return text, hint, exitUnread
+}
+
+// flagError words what pflag says, and suggests the flag that was meant.
+func flagError(c *cobra.Command, err error) error {
+	hint := c.CommandPath() + " --help lists the flags"
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if unknown {
+		if like := closest(name, flagNames(c)); like != "" {
+			hint = "did you mean --" + like + "?"
+		}
+		return &usageError{fmt.Sprintf("%s has no flag --%s", c.CommandPath(), name), hint}
+	}
+	return &usageError{err.Error(), hint}
+}
+
+func flagNames(c *cobra.Command) []string {
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// closest finds the word at most three edits away, or "".
+func closest(word string, among []string) string {
+	best, at := "", min(4, len(word))
+	for _, w := range slices.Sorted(slices.Values(among)) {
+		if d := edits(word, w); d < at {
+			best, at = w, d
+		}
+	}
+	return best
+}
+
+// edits is the Levenshtein distance.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// noArgs refuses arguments in our words.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{fmt.Sprintf("%s takes no argument, got %q", c.CommandPath(), args[0]), c.CommandPath() + " --help shows how it is used"}
+	}
+	return nil
+}
+
+// oneArg wants exactly one argument.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return &usageError{fmt.Sprintf("%s wants one %s, got %d", c.CommandPath(), what, len(args)), c.CommandPath() + " --help shows how it is used"}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plumb/internal/advise"
+	"plumb/internal/catalog"
+	"plumb/internal/rule"
+	"plumb/internal/stack"
+	"plumb/internal/view"
+	"plumb/knowledge"
+)
+
+// know is what a check judges with.
+type know struct {
+	catalog *catalog.Catalog
+	rules   *rule.Base
+	choice  choice
+	asked   int // rules the choice leaves
+}
+
+// loadKnowledge reads the built-in catalogue and rules. A mistake in one
+// rule (a test would have found it) is said, and costs that rule alone.
+func (a *app) loadKnowledge(c choice) (know, error) {
+	cat, err := a.loadCatalog()
+	if err != nil {
+		return know{}, err
+	}
+	rules, err := rule.Load(knowledge.FS, cat)
+	if rules == nil {
+		return know{}, fmt.Errorf("read the built-in rules: %w", err)
+	}
+	a.warn("a built-in rule was left out", err)
+	k := know{catalog: cat, rules: rules, choice: c}
+	var ids, kinds []string
+	for _, r := range rules.Rules() {
+		ids = append(ids, r.ID)
+		if c.asks(r.ID) {
+			k.asked++
+		}
+	}
+	for kind := range cat.Kinds {
+		kinds = append(kinds, kind)
+	}
+	if err := c.known(ids); err != nil {
+		return know{}, err
+	}
+	return k, c.knownAreas(areas(ids, kinds))
+}
+
+func (a *app) loadCatalog() (*catalog.Catalog, error) {
+	cat, err := catalog.Load(knowledge.FS)
+	if cat == nil {
+		return nil, fmt.Errorf("read the built-in catalogue: %w", err)
+	}
+	a.warn("the built-in catalogue has a mistake", err)
+	return cat, nil
+}
+
+// warn says on standard error what went wrong without ending the command.
+func (a *app) warn(what string, err error) {
+	if err != nil {
+		fmt.Fprintf(a.err, "plumb: %s: %s\n", what, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+}
+
+// judge asks the rules about a stack and makes a report of the answers.
+func (k know) judge(s *stack.Stack, allowUnsafe bool) view.Report {
+	verdicts := slices.DeleteFunc(k.rules.Judge(s), func(v rule.Verdict) bool { return !k.choice.keeps(v) })
+	return view.Report{
+		Stack: s, Catalog: k.catalog, Plumb: programVersion(), Judged: k.asked,
+		Advice: advise.From(verdicts, s, k.catalog, advise.Options{AllowUnsafe: allowUnsafe}),
+	}
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// man writes one man page for each command into a directory. It is hidden:
+// packagers need it, others have them installed.
+func (a *app) man() *cobra.Command {
+	return &cobra.Command{
+		Use:    "man DIR",
+		Short:  "write the man pages into a directory",
+		Args:   oneArg("directory"),
+		Hidden: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return fmt.Errorf("write man pages: %w", err)
+			}
+			date := time.Unix(0, 0)
+			head := &doc.GenManHeader{Title: "PLUMB", Section: "1", Source: "plumb " + programVersion(), Manual: "Plumb", Date: &date}
+			if err := doc.GenManTree(c.Root(), head, args[0]); err != nil {
+				return fmt.Errorf("write man pages to %s: %w", args[0], err)
+			}
+			return nil
+		},
+	}
+}
+
+// completion prints a completion script.
+func (a *app) completion() *cobra.Command {
+	return &cobra.Command{
+		Use:       "completion bash|zsh|fish",
+		Short:     "print the completion script for a shell",
+		Example:   "  plumb completion bash > /etc/bash_completion.d/plumb",
+		Args:      oneArg("shell"),
+		ValidArgs: []string{"bash", "zsh", "fish"},
+		RunE: func(c *cobra.Command, args []string) error {
+			switch args[0] {
+			case "bash":
+				return c.Root().GenBashCompletionV2(a.out, true)
+			case "zsh":
+				return c.Root().GenZshCompletion(a.out)
+			case "fish":
+				return c.Root().GenFishCompletion(a.out, true)
+			}
+			return &usageError{fmt.Sprintf("no completion for %q", args[0]), "want bash, zsh or fish"}
+		},
+	}
+}

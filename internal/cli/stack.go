@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/view"
+)
+
+func (a *app) stack() *cobra.Command {
+	var src source
+	var only []string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "stack",
+		Short: "draw what stands on what, from each database down to the disks",
+		Long: `Stack draws where every server keeps its files: from its data, logs and
+temporary files down through filesystems, datasets and pools or volumes to the
+disks, with the values that matter at each level. It changes nothing.
+
+` + exitTable,
+		Example: `  plumb stack
+  plumb stack --only mysql:3306
+  plumb stack --tape db1.tape
+  plumb stack --json               every fact, with where it was read`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := src.validate(); err != nil {
+				return err
+			}
+			cat, err := a.loadCatalog()
+			if err != nil {
+				return err
+			}
+			s, err := a.read(c.Context(), cat, src)
+			if err != nil {
+				return err
+			}
+			text := ""
+			if asJSON {
+				b, err := view.JSON(view.StackDocument(s, programVersion()))
+				if err != nil {
+					return err
+				}
+				text = string(b)
+			} else {
+				text = view.Stack(s, cat, only, screen(a.out))
+			}
+			_, err = fmt.Fprint(a.out, text)
+			return err
+		},
+	}
+	src.flags(c)
+	c.Flags().StringSliceVar(&only, "only", nil, "only these `SERVERS`: mysql, or mysql:3306")
+	c.Flags().BoolVar(&asJSON, "json", false, "print every fact as JSON v1")
+	return c
+}

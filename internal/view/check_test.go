@@ -1,0 +1,59 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"plumb/internal/advise"
+)
+
+func TestCheckText(t *testing.T) {
+	r := testReport(zfsHost())
+	golden(t, "check.txt", Check(r, CheckOptions{}, Screen{Width: 100}))
+	golden(t, "check-80.txt", Check(r, CheckOptions{}, Screen{Width: 80}))
+	golden(t, "check-all.txt", Check(r, CheckOptions{All: true}, Screen{Width: 80}))
+	golden(t, "check-colour.txt", Check(r, CheckOptions{}, Screen{Width: 80, Colour: true}))
+}
+
+func TestHealthyHostIsThreeLines(t *testing.T) {
+	s := lvmHost()
+	got := Check(Report{Stack: s, Catalog: units(), Judged: 143}, CheckOptions{}, Screen{Width: 100})
+	golden(t, "check-healthy.txt", got)
+	if n := strings.Count(got, "\n"); n != 3 {
+		t.Errorf("%d lines, want 3", n)
+	}
+}
+
+func TestEmit(t *testing.T) {
+	var all strings.Builder
+	r := testReport(zfsHost())
+	for _, target := range EmitTargets() {
+		text, err := Emit(target, r.Advice.Plan, r.Catalog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.WriteString("== " + target + "\n" + text)
+	}
+	golden(t, "emit.txt", all.String())
+}
+
+func TestExplainRule(t *testing.T) {
+	golden(t, "explain.txt", Rule(testRules()["cross/zfs-recordsize-innodb"], Screen{Width: 80}))
+}
+
+func TestSummary(t *testing.T) {
+	var s Summary
+	s.Add("db1.tape", testReport(zfsHost()))
+	s.Add("pg1.tape", Report{Stack: lvmHost(), Judged: 143, Advice: advise.Advice{}})
+	golden(t, "summary.txt", s.Text(false, Screen{Width: 80}))
+}
+
+func TestNothingFromTheHostDrivesTheTerminal(t *testing.T) {
+	s := zfsHost()
+	set(s.Host(), "hostname", "db1\x1b[2J\u202e")
+	for _, text := range []string{Check(testReport(s), CheckOptions{}, Screen{}), Stack(s, units(), nil, Screen{})} {
+		if strings.ContainsAny(text, "\x1b\u202e") {
+			t.Errorf("a control character came through: %q", text)
+		}
+	}
+}

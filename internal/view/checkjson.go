@@ -1,0 +1,95 @@
+package view
+
+import (
+	"plumb/internal/advise"
+	"plumb/internal/stack"
+)
+
+// CheckDocument gives the report of one host as JSON v1.
+func CheckDocument(r Report) CheckJSON {
+	d := CheckJSON{
+		Plumb: JSONVersion, Kind: "check", Version: r.Plumb, TakenAt: r.Stack.TakenAt, Root: r.Stack.Root,
+		Tape: r.From, Host: hostJSON(r.Stack), Servers: []ServerJSON{}, Summary: summaryJSON(r),
+		Findings: []FindingJSON{}, Conflicts: []ConflictJSON{}, Unknown: []UnknownJSON{},
+		Gaps: notNil(r.Stack.Gaps), Plan: r.Advice.Plan,
+	}
+	for _, db := range servers(r.Stack) {
+		d.Servers = append(d.Servers, serverJSON(r.Stack, db))
+	}
+	v := facts{r.Catalog}
+	for _, f := range r.Advice.Findings {
+		d.Findings = append(d.Findings, v.findingJSON(f))
+	}
+	for _, c := range r.Advice.Conflicts {
+		d.Conflicts = append(d.Conflicts, ConflictJSON(c))
+	}
+	for _, u := range r.Advice.Unknown {
+		d.Unknown = append(d.Unknown, UnknownJSON(u))
+	}
+	return d
+}
+
+func hostJSON(s *stack.Stack) HostJSON {
+	h := s.Host()
+	if h == nil {
+		return HostJSON{}
+	}
+	j := HostJSON{Name: cmpText(h.Text("hostname"), h.Ref.Name), OS: h.Text("os"), Kernel: h.Text("kernel")}
+	j.CPUs, _ = h.Int("cpus")
+	j.MemoryBytes, _ = h.Int("memory_total")
+	return j
+}
+
+func serverJSON(s *stack.Stack, db *stack.Thing) ServerJSON {
+	return ServerJSON{Ref: db.Ref, Product: cmpText(db.Text("flavor"), db.Ref.Kind), Version: db.Text("version"),
+		Roles: notNil(roleOrder(s, db.Ref))}
+}
+
+func summaryJSON(r Report) SummaryJSON {
+	sum := SummaryJSON{Findings: len(r.Advice.Findings), ByHarm: countHarms(r.Advice.Findings), RulesJudged: r.Judged, Gaps: len(r.Stack.Gaps)}
+	unknown := map[string]bool{}
+	for _, u := range r.Advice.Unknown {
+		for _, id := range u.Rules {
+			unknown[id] = true
+		}
+	}
+	sum.RulesUnknown = len(unknown)
+	for _, t := range r.Stack.Things {
+		sum.Facts += len(t.Facts)
+	}
+	return sum
+}
+
+func (v facts) findingJSON(f advise.Finding) FindingJSON {
+	j := FindingJSON{Number: f.Number, Rule: f.Rule.ID, Harm: f.Rule.Harm, Gain: string(f.Rule.Gain),
+		Basis: string(f.Rule.Basis), Title: f.Cases[0].Title, Sources: f.Rule.Sources}
+	for _, c := range f.Cases {
+		k := CaseJSON{Things: notNil(c.Things), Title: c.Title, Say: c.Say, Evidence: []EvidenceJSON{}, Remedies: []RemedyJSON{}}
+		for _, e := range c.Evidence {
+			k.Evidence = append(k.Evidence, EvidenceJSON{Of: e.Of, Fact: e.Name, Value: e.Fact.Value,
+				Shown: v.show(e.Of.Kind, e.Name, e.Fact.Value), Source: e.Fact.Source, Origin: e.Fact.Origin, Next: e.Fact.Next})
+		}
+		for _, r := range c.Remedies {
+			m := RemedyJSON{Do: r.Do, Withheld: r.Withheld}
+			if r.IsStep() {
+				m.Step = &r.Step
+			}
+			k.Remedies = append(k.Remedies, m)
+		}
+		j.Cases = append(j.Cases, k)
+	}
+	return j
+}
+
+// notNil makes an empty list be written as [] and not as null.
+func notNil[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}
+
+// StackDocument gives a stack as JSON v1.
+func StackDocument(s *stack.Stack, version string) StackJSON {
+	return StackJSON{Plumb: JSONVersion, Kind: "stack", Version: version, Stack: s}
+}

@@ -1,0 +1,225 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/advise"
+	"plumb/internal/catalog"
+	"plumb/internal/stack"
+)
+
+// EmitTargets lists the forms in which a plan can be printed.
+func EmitTargets() []string {
+	return []string{"my.cnf", "postgresql.conf", "mongod.conf", "sysctl", "udev", "zfs"}
+}
+
+// Emit prints the steps of a plan that belong to one target, in that target's
+// own syntax, with the reason and the rules above each. It applies nothing.
+func Emit(target string, plan advise.Plan, cat *catalog.Catalog) (string, error) {
+	if !slices.Contains(EmitTargets(), target) {
+		return "", fmt.Errorf("%q is not a form to print: want one of %s", target, strings.Join(EmitTargets(), ", "))
+	}
+	e := emitter{page: newPage(Screen{Width: 80}), facts: facts{cat}}
+	host := cmpText(plan.Host, "this host")
+	e.comment(fmt.Sprintf("for %s, from plumb check --emit %s. Nothing was changed.", host, target))
+	n := 0
+	for _, kind := range targetKinds(target) {
+		n += e.kind(target, kind, plan.Steps)
+	}
+	if n == 0 {
+		e.comment("nothing to set")
+	}
+	return e.String(), nil
+}
+
+func targetKinds(target string) []string {
+	switch target {
+	case "my.cnf":
+		return []string{"mysql"}
+	case "postgresql.conf":
+		return []string{"postgres"}
+	case "mongod.conf":
+		return []string{"mongo"}
+	case "sysctl":
+		return []string{"host"}
+	case "udev":
+		return []string{"block"}
+	}
+	return []string{"dataset", "pool", "zfs"}
+}
+
+type emitter struct {
+	*page
+	facts
+}
+
+// comment writes wrapped lines that all start with #.
+func (e emitter) comment(s string) {
+	for _, l := range wrap(clean(s), e.width-2) {
+		e.line(plain, "# "+l)
+	}
+}
+
+// kind prints the steps for things of one kind, thing by thing, and counts them.
+func (e emitter) kind(target, kind string, steps []advise.Step) int {
+	var of []stack.Ref
+	for _, s := range steps {
+		if s.Knob.Of.Kind == kind && !slices.Contains(of, s.Knob.Of) {
+			of = append(of, s.Knob.Of)
+		}
+	}
+	for _, thing := range of {
+		var mine []advise.Step
+		for _, s := range steps {
+			if s.Knob.Of == thing {
+				mine = append(mine, s)
+			}
+		}
+		e.blank()
+		if kind != "host" && kind != "zfs" {
+			e.comment(thing.String())
+		}
+		if target == "mongod.conf" {
+			e.mongo(mine)
+			continue
+		}
+		if target == "my.cnf" {
+			e.line(plain, "[mysqld]")
+		}
+		for _, s := range mine {
+			e.reason(s)
+			e.text(s)
+		}
+	}
+	return len(of)
+}
+
+// reason writes the comment above a setting.
+func (e emitter) reason(s advise.Step) {
+	text := s.Because + " (" + strings.Join(s.Why, ", ") + ")"
+	if !s.From.IsAbsent() {
+		text += "; now " + e.show(s.Knob.Of.Kind, s.Knob.Name, s.From)
+	}
+	if t := effectText(s.Effect); t != "" {
+		text += "; " + t
+	}
+	if s.Note != "" {
+		text += "; " + s.Note
+	}
+	e.comment(strings.ReplaceAll(text, "\n", " "))
+}
+
+// text writes the setting itself. What cannot be written in this form is
+// said in a comment, never left out in silence.
+func (e emitter) text(s advise.Step) {
+	name, of := e.name(s.Knob.Of.Kind, s.Knob.Name), s.Knob.Of
+	t := e.typeOf(of.Kind, s.Knob.Name)
+	line := ""
+	switch of.Kind {
+	case "mysql":
+		line = name + " = " + mysqlValue(t, s.To)
+	case "postgres":
+		line = name + " = " + postgresValue(t, s.To)
+	case "host":
+		if strings.Contains(name, ".") && !strings.Contains(name, "/") {
+			line = name + " = " + s.To.String()
+		}
+	case "block":
+		line = udevLine(of.Name, s.Knob.Name, s.To)
+	case "dataset":
+		line = fmt.Sprintf("zfs set %s=%s %s", name, shell(zfsValue(t, s.To)), shell(of.Name))
+	case "pool":
+		line = fmt.Sprintf("zpool set %s=%s %s", name, shell(zfsValue(t, s.To)), shell(of.Name))
+	case "zfs":
+		e.comment(fmt.Sprintf("to keep it over a restart, put into /etc/modprobe.d/zfs.conf: options zfs %s=%s", name, s.To))
+		line = fmt.Sprintf("echo %s > /sys/module/zfs/parameters/%s", shell(s.To.String()), shell(name))
+	}
+	if line == "" {
+		e.comment(fmt.Sprintf("not written here: %s = %s is set in another way", name, e.show(of.Kind, s.Knob.Name, s.To)))
+		return
+	}
+	e.line(plain, strings.ReplaceAll(line, "\n", " "))
+}
+
+func zfsValue(t catalog.Type, v stack.Value) string {
+	if n, ok := v.Int(); ok && t == catalog.Bytes {
+		return exactBytes(n, []string{"", "K", "M", "G"})
+	}
+	return v.String()
+}
+
+func mysqlValue(t catalog.Type, v stack.Value) string {
+	if n, ok := v.Int(); ok && t == catalog.Bytes {
+		return exactBytes(n, []string{"", "K", "M", "G"})
+	}
+	if b, ok := v.Bool(); ok {
+		return map[bool]string{true: "ON", false: "OFF"}[b]
+	}
+	s := v.String()
+	if strings.ContainsAny(s, " #;'\"") {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+func postgresValue(t catalog.Type, v stack.Value) string {
+	n, isInt := v.Int()
+	if _, ok := v.Bool(); ok {
+		return v.String()
+	}
+	if _, ok := v.Number(); !ok {
+		return "'" + strings.ReplaceAll(v.String(), "'", "''") + "'"
+	}
+	switch {
+	case t == catalog.Bytes && isInt && n > 0:
+		return exactBytes(n, []string{"B", "kB", "MB", "GB"})
+	case t == catalog.Millis && isInt && n > 0:
+		return fmt.Sprintf("%dms", n)
+	case t == catalog.Micros && isInt && n > 0:
+		return fmt.Sprintf("%dus", n)
+	case t == catalog.Seconds && isInt && n > 0:
+		return fmt.Sprintf("%ds", n)
+	}
+	return v.String()
+}
+
+// exactBytes writes bytes with the largest unit that loses nothing.
+func exactBytes(n int64, units []string) string {
+	u := 0
+	for n != 0 && n%1024 == 0 && u < len(units)-1 {
+		n /= 1024
+		u++
+	}
+	return strconv.FormatInt(n, 10) + units[u]
+}
+
+// udevLine writes the rule for one attribute of a disk; "" for what udev does
+// not set.
+func udevLine(disk, knob string, v stack.Value) string {
+	attr, value := map[string]string{
+		"scheduler": "queue/scheduler", "read_ahead": "queue/read_ahead_kb", "nr_requests": "queue/nr_requests",
+		"rotational": "queue/rotational", "rq_affinity": "queue/rq_affinity", "nomerges": "queue/nomerges",
+		"write_cache": "queue/write_cache", "wbt_lat": "queue/wbt_lat_usec", "max_sectors": "queue/max_sectors_kb",
+	}[knob], v.String()
+	if attr == "" {
+		return ""
+	}
+	if n, ok := v.Int(); ok && strings.HasSuffix(attr, "_kb") {
+		value = strconv.FormatInt(n/1024, 10)
+	}
+	return fmt.Sprintf(`ACTION=="add|change", SUBSYSTEM=="block", KERNEL==%q, ATTR{%s}=%q`, disk, attr, value)
+}
+
+// shell quotes a word for sh when it needs it.
+func shell(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@=+,", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !safe(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

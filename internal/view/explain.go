@@ -1,0 +1,223 @@
+package view
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/rule"
+)
+
+// Rule writes all there is to say of one rule: when it fires, the mechanism,
+// what it rests on.
+func Rule(r *rule.Rule, screen Screen) string {
+	p := newPage(screen)
+	p.sides("", bold, r.ID, dim, strings.Join([]string{string(r.Harm), string(r.Gain) + " gain", string(r.Basis)}, " · "))
+	p.para(plain, 0, blanks(r.Title))
+	p.section("WHY")
+	p.prose(cmp.Or(r.Explain, r.Say))
+	p.section("FIRES WHEN")
+	for _, b := range r.For {
+		p.hang(plain, "    ", bindingText(b))
+	}
+	p.hang(cyan, "    ", r.When)
+	p.section("RESTS ON")
+	p.hang(plain, "    basis     ", string(r.Basis)+": "+basisText(r.Basis))
+	if r.Versions != "" {
+		p.hang(plain, "    versions  ", r.Versions)
+	}
+	for i, s := range r.Sources {
+		head := "    sources   "
+		if i > 0 {
+			head = "              "
+		}
+		p.hang(plain, head, s)
+	}
+	if len(r.Seeds) > 0 {
+		p.hang(plain, "    judges    ", "claims "+strings.Join(r.Seeds, ", ")+" of the documents Plumb was started from")
+	}
+	return p.String()
+}
+
+func (p *page) section(name string) {
+	p.blank()
+	p.line(bold, name)
+}
+
+// prose writes paragraphs. Lines that are indented or start a list keep their
+// own line: they are commands, tables or points.
+func (p *page) prose(text string) {
+	var para []string
+	flush := func() {
+		if len(para) > 0 {
+			p.para(plain, 4, strings.Join(para, " "))
+			para = nil
+		}
+	}
+	for l := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		switch trimmed := strings.TrimSpace(l); {
+		case trimmed == "":
+			flush()
+			p.blank()
+		case strings.HasPrefix(l, "  "):
+			flush()
+			p.line(plain, "    "+l)
+		case strings.HasPrefix(trimmed, "- "), strings.HasPrefix(trimmed, "* "):
+			flush()
+			para = append(para, trimmed)
+		default:
+			para = append(para, trimmed)
+		}
+	}
+	flush()
+}
+
+// blanks writes the {expressions} of a text as blanks to be filled:
+// {show(db.innodb_page_size)} becomes <db.innodb_page_size>.
+func blanks(text string) string {
+	var out strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "{")
+		out.WriteString(before)
+		if !ok {
+			return out.String()
+		}
+		expr, after, _ := strings.Cut(rest, "}")
+		if inner, is := strings.CutPrefix(expr, "show("); is && strings.Count(expr, "(") == 1 {
+			expr = strings.TrimSuffix(inner, ")")
+		}
+		out.WriteString("<" + expr + ">")
+		text = after
+	}
+}
+
+func bindingText(b rule.Binding) string {
+	if b.From == "" {
+		return "for every " + b.Kind + " " + b.Var
+	}
+	return "and every " + b.Kind + " " + b.Var + " that is " + strings.Join(append([]string{b.From}, b.Links...), ".")
+}
+
+func basisText(b rule.Basis) string {
+	switch b {
+	case rule.Measured:
+		return "an experiment of Plumb's own shows it"
+	case rule.Documented:
+		return "the sources below say it for these versions"
+	}
+	return "widely said, proved by nobody: never more than a note"
+}
+
+// Fact writes all there is to say of one fact or setting. users are the rules
+// that use it.
+func Fact(f *catalog.Fact, kind *catalog.Kind, users []string, screen Screen) string {
+	p := newPage(screen)
+	what := "fact"
+	if f.Knob != nil {
+		what = "setting"
+	}
+	p.sides("", bold, cmp.Or(f.Shown, f.Name), dim, what+" · "+cmp.Or(kind.Title, kind.Name))
+	if f.Doc != "" {
+		p.para(plain, 0, f.Doc)
+	}
+	p.blank()
+	p.hang(plain, "    name        ", f.Kind+"#"+f.Name)
+	p.hang(plain, "    type        ", typeText(f.Type))
+	if f.From != "" {
+		p.hang(plain, "    read from   ", f.From)
+	}
+	if f.Knob != nil {
+		p.knob(f)
+	}
+	if len(users) > 0 {
+		p.hang(plain, "    used by     ", strings.Join(users, " "))
+	}
+	return p.String()
+}
+
+func (p *page) knob(f *catalog.Fact) {
+	k := f.Knob
+	show := func(text string) string {
+		if v, err := catalog.ParseValue(f, text); err == nil {
+			return catalog.Show(f, v)
+		}
+		return text
+	}
+	if k.Removed != "" {
+		p.hang(plain, "    removed     ", k.Removed)
+	}
+	p.hang(plain, "    default     ", perFlavour(k.Default, "not listed", show))
+	p.hang(plain, "    versions    ", perFlavour(k.Versions, "all", func(s string) string { return s }))
+	if len(k.Values) > 0 {
+		p.hang(plain, "    values      ", strings.Join(k.Values, ", "))
+	}
+	if k.Min != nil || k.Max != nil {
+		p.hang(plain, "    range       ", bound(k.Min, show)+" to "+bound(k.Max, show))
+	}
+	p.hang(plain, "    a change    ", cmp.Or(effectText(k.Effect), "not known when it takes effect"))
+	head := "    durability  "
+	for _, value := range slices.Sorted(maps.Keys(k.Durability)) {
+		p.hang(plain, head, value+": "+k.Durability[value])
+		head = "                "
+	}
+	head = "    sources     "
+	for _, s := range k.Sources {
+		p.hang(plain, head, s)
+		head = "                "
+	}
+}
+
+func bound(f *float64, show func(string) string) string {
+	if f == nil {
+		return "any"
+	}
+	return show(strconv.FormatFloat(*f, 'f', -1, 64))
+}
+
+// perFlavour writes what differs by flavour: "mysql 1, mariadb 0".
+func perFlavour(m map[string]string, none string, show func(string) string) string {
+	if len(m) == 0 {
+		return none
+	}
+	var parts []string
+	for _, flavour := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, strings.TrimSpace(flavour+" "+show(m[flavour])))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func typeText(t catalog.Type) string {
+	switch t {
+	case catalog.Bytes:
+		return "bytes"
+	case catalog.Millis:
+		return "milliseconds"
+	case catalog.Micros:
+		return "microseconds"
+	case catalog.Seconds:
+		return "seconds"
+	case catalog.Percent:
+		return "percent, 0 to 100"
+	case catalog.Ratio:
+		return "share, 0 to 1"
+	case catalog.Rate:
+		return "per second"
+	}
+	return string(t)
+}
+
+// Rules lists rules, one a line, by area.
+func Rules(rules []*rule.Rule, screen Screen) string {
+	p := newPage(screen)
+	ids := 0
+	for _, r := range rules {
+		ids = max(ids, min(width(r.ID), 44))
+	}
+	for _, r := range rules {
+		p.hang(plain, columns(r.ID, ids+2)+columns(string(r.Harm), 8), blanks(r.Title))
+	}
+	return p.String()
+}
