@@ -1,0 +1,250 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Fault is one thing that goes wrong on purpose, in a test.
+type Fault struct {
+	Op    string        // the call as on a tape ("file", "glob", "stat", "link", "statfs", "run", "query", also "replace" and "do"); "" for any
+	Name  string        // its arguments, joined by spaces; "*" stands for any text; "" for any
+	Nth   int           // the call that fails, from 1; 0 for every one
+	Delay time.Duration // first wait so long, or for the end of the context
+	Err   error         // fail with this error
+	Cut   int           // or give only so many bytes (rows, paths) and ErrTooLarge; 0 for no cut
+}
+
+// String describes the fault for a test's log.
+func (f Fault) String() string {
+	text := fmt.Sprintf("%s %s", or(f.Op, "any call"), or(f.Name, "*"))
+	if f.Nth > 0 {
+		text += fmt.Sprintf(" (call %d)", f.Nth)
+	}
+	if f.Delay > 0 {
+		text += fmt.Sprintf(" waits %v", f.Delay)
+	}
+	if f.Cut > 0 {
+		text += fmt.Sprintf(" is cut to %d", f.Cut)
+	}
+	if f.Err != nil {
+		text += fmt.Sprintf(" fails: %v", f.Err)
+	}
+	return text
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// Faulty passes calls on to another reader or doer, except where its plan
+// says otherwise. It is for tests and safe for concurrent use.
+type Faulty struct {
+	r Reader
+
+	mu     sync.Mutex
+	faults []Fault
+	seen   []int  // calls that matched, by fault
+	fired  []bool // by fault
+}
+
+var _ Doer = (*Faulty)(nil)
+
+// NewFaulty makes faults in front of r, which may be a Doer. Of several
+// faults that match a call the first counts.
+func NewFaulty(r Reader, faults ...Fault) *Faulty {
+	return &Faulty{r: r, faults: faults, seen: make([]int, len(faults)), fired: make([]bool, len(faults))}
+}
+
+// Plan lists the faults, one a line.
+func (f *Faulty) Plan() string {
+	var b strings.Builder
+	for _, fault := range f.faults {
+		fmt.Fprintln(&b, fault)
+	}
+	return b.String()
+}
+
+// AllFired is nil once every fault has happened; else it names those that
+// have not, because a test that never met its fault has tested nothing.
+func (f *Faulty) AllFired() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var missing []string
+	for i, fired := range f.fired {
+		if !fired {
+			missing = append(missing, f.faults[i].String())
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("did not happen: %s", strings.Join(missing, "; "))
+	}
+	return nil
+}
+
+// fault gives the fault of a call, after its delay.
+func (f *Faulty) fault(ctx context.Context, op string, of ...string) (Fault, error) {
+	fault := f.next(op, strings.Join(of, " "))
+	if fault.Delay > 0 {
+		timer := time.NewTimer(fault.Delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return fault, fmt.Errorf("%s %s: %w", op, strings.Join(of, " "), ctx.Err())
+		}
+	}
+	if fault.Err != nil {
+		return fault, fmt.Errorf("%s %s: %w", op, strings.Join(of, " "), fault.Err)
+	}
+	return fault, nil
+}
+
+func (f *Faulty) next(op, name string) Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var hit Fault
+	for i, fault := range f.faults {
+		if (fault.Op != "" && fault.Op != op) || (fault.Name != "" && !wild(fault.Name, name)) {
+			continue
+		}
+		f.seen[i]++
+		if hit == (Fault{}) && (fault.Nth == 0 || fault.Nth == f.seen[i]) {
+			f.fired[i] = true
+			hit = fault
+		}
+	}
+	return hit
+}
+
+// wild matches a pattern in which "*" stands for any text, slashes too.
+func wild(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	rest, ok := strings.CutPrefix(name, parts[0])
+	if !ok {
+		return false
+	}
+	last := len(parts) - 1
+	for _, part := range parts[1:last] {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(part):]
+	}
+	return strings.HasSuffix(rest, parts[last])
+}
+
+// cut shortens an answer.
+func cut[T any](fault Fault, all []T, err error) ([]T, error) {
+	if fault.Cut == 0 || err != nil || len(all) <= fault.Cut {
+		return all, err
+	}
+	return all[:fault.Cut], ErrTooLarge
+}
+
+// About implements Reader.
+func (f *Faulty) About() About { return f.r.About() }
+
+// ReadFile implements Reader.
+func (f *Faulty) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	fault, err := f.fault(ctx, opFile, name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := f.r.ReadFile(ctx, name)
+	return cut(fault, data, err)
+}
+
+// Glob implements Reader.
+func (f *Faulty) Glob(ctx context.Context, pattern string) ([]string, error) {
+	fault, err := f.fault(ctx, opGlob, pattern)
+	if err != nil {
+		return nil, err
+	}
+	found, err := f.r.Glob(ctx, pattern)
+	return cut(fault, found, err)
+}
+
+// Stat implements Reader.
+func (f *Faulty) Stat(ctx context.Context, name string) (Stat, error) {
+	if _, err := f.fault(ctx, opStat, name); err != nil {
+		return Stat{}, err
+	}
+	return f.r.Stat(ctx, name)
+}
+
+// Readlink implements Reader.
+func (f *Faulty) Readlink(ctx context.Context, name string) (string, error) {
+	if _, err := f.fault(ctx, opLink, name); err != nil {
+		return "", err
+	}
+	return f.r.Readlink(ctx, name)
+}
+
+// Statfs implements Reader.
+func (f *Faulty) Statfs(ctx context.Context, name string) (Statfs, error) {
+	if _, err := f.fault(ctx, opStatfs, name); err != nil {
+		return Statfs{}, err
+	}
+	return f.r.Statfs(ctx, name)
+}
+
+// Output implements Reader.
+func (f *Faulty) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	fault, err := f.fault(ctx, opRun, argv...)
+	if err != nil {
+		return nil, err
+	}
+	out, err := f.r.Output(ctx, argv...)
+	return cut(fault, out, err)
+}
+
+// Query implements Reader.
+func (f *Faulty) Query(ctx context.Context, t Target, query string) (Rows, error) {
+	fault, err := f.fault(ctx, opQuery, t.Name, query)
+	if err != nil {
+		return Rows{}, err
+	}
+	rows, err := f.r.Query(ctx, t, query)
+	all := len(rows.Values)
+	rows.Values, err = cut(fault, rows.Values, err)
+	rows.Cut = rows.Cut || len(rows.Values) < all
+	return rows, err
+}
+
+// Replace implements Doer.
+func (f *Faulty) Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	if _, err := f.fault(ctx, "replace", name); err != nil {
+		return err
+	}
+	doer, ok := f.r.(Doer)
+	if !ok {
+		return fmt.Errorf("replace %s: %w", name, ErrRefused)
+	}
+	return doer.Replace(ctx, name, data, perm)
+}
+
+// Run implements Doer.
+func (f *Faulty) Run(ctx context.Context, argv ...string) ([]byte, error) {
+	fault, err := f.fault(ctx, "do", argv...)
+	if err != nil {
+		return nil, err
+	}
+	doer, ok := f.r.(Doer)
+	if !ok {
+		return nil, fmt.Errorf("do %s: %w", strings.Join(argv, " "), ErrRefused)
+	}
+	out, err := doer.Run(ctx, argv...)
+	return cut(fault, out, err)
+}

@@ -1,0 +1,118 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+)
+
+// Once asks another reader each question once and remembers the answer, so
+// that all probes of one check see the same machine, a file that two of them
+// need is read once, and a recording does not depend on which came first. A
+// probe that samples passes a context from Fresh. It is safe for concurrent
+// use; what it gives must not be changed, except for bytes.
+type Once struct {
+	r Reader
+
+	mu    sync.Mutex
+	asked map[string]*question
+}
+
+type question struct {
+	done   chan struct{} // closed when the answer is there
+	answer any
+	err    error
+	void   bool // the one who asked gave up: no answer
+}
+
+var _ Reader = (*Once)(nil)
+
+// NewOnce remembers what r answers.
+func NewOnce(r Reader) *Once { return &Once{r: r, asked: map[string]*question{}} }
+
+type freshKey struct{}
+
+// Fresh marks calls whose answer is wanted as it is now: samples.
+func Fresh(ctx context.Context) context.Context {
+	return context.WithValue(ctx, freshKey{}, true)
+}
+
+// ask gives the remembered answer, waits for one on its way, or asks.
+func ask[T any](o *Once, ctx context.Context, key string, call func() (T, error)) (T, error) {
+	if ctx.Value(freshKey{}) != nil {
+		return call()
+	}
+	o.mu.Lock()
+	q := o.asked[key]
+	mine := q == nil
+	if mine {
+		q = &question{done: make(chan struct{})}
+		o.asked[key] = q
+	}
+	o.mu.Unlock()
+	if !mine {
+		select {
+		case <-q.done:
+		case <-ctx.Done():
+			var none T
+			return none, ctx.Err()
+		}
+		if q.void {
+			return call()
+		}
+		return q.answer.(T), q.err
+	}
+	q.void = true
+	defer close(q.done)
+	answer, err := call()
+	if ctx.Err() != nil { // our own end says nothing about the machine
+		o.mu.Lock()
+		delete(o.asked, key)
+		o.mu.Unlock()
+		return answer, err
+	}
+	q.answer, q.err, q.void = answer, err, false
+	return answer, err
+}
+
+// About implements Reader.
+func (o *Once) About() About { return o.r.About() }
+
+// ReadFile implements Reader.
+func (o *Once) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	data, err := ask(o, ctx, callKey(opFile, name), func() ([]byte, error) { return o.r.ReadFile(ctx, name) })
+	return bytes.Clone(data), err
+}
+
+// Glob implements Reader.
+func (o *Once) Glob(ctx context.Context, pattern string) ([]string, error) {
+	found, err := ask(o, ctx, callKey(opGlob, pattern), func() ([]string, error) { return o.r.Glob(ctx, pattern) })
+	return slices.Clone(found), err
+}
+
+// Stat implements Reader.
+func (o *Once) Stat(ctx context.Context, name string) (Stat, error) {
+	return ask(o, ctx, callKey(opStat, name), func() (Stat, error) { return o.r.Stat(ctx, name) })
+}
+
+// Readlink implements Reader.
+func (o *Once) Readlink(ctx context.Context, name string) (string, error) {
+	return ask(o, ctx, callKey(opLink, name), func() (string, error) { return o.r.Readlink(ctx, name) })
+}
+
+// Statfs implements Reader.
+func (o *Once) Statfs(ctx context.Context, name string) (Statfs, error) {
+	return ask(o, ctx, callKey(opStatfs, name), func() (Statfs, error) { return o.r.Statfs(ctx, name) })
+}
+
+// Output implements Reader.
+func (o *Once) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	out, err := ask(o, ctx, callKey(opRun, argv...), func() ([]byte, error) { return o.r.Output(ctx, argv...) })
+	return bytes.Clone(out), err
+}
+
+// Query implements Reader.
+func (o *Once) Query(ctx context.Context, t Target, query string) (Rows, error) {
+	return ask(o, ctx, callKey(opQuery, t.Name, query), func() (Rows, error) { return o.r.Query(ctx, t, query) })
+}

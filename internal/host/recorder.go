@@ -1,0 +1,166 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+
+	"plumb/internal/host/redact"
+	"plumb/internal/tape"
+)
+
+// maxRecorded bounds what a recorder keeps, well below the limit of a tape.
+const maxRecorded = tape.MaxBytes / 4
+
+// Recorder passes calls on to another reader and keeps every answer for a
+// tape. Secrets are taken out of what it records and of what it gives, which
+// costs nothing where its reader did so already. It is safe for concurrent
+// use.
+type Recorder struct {
+	r Reader
+
+	mu      sync.Mutex
+	calls   map[string][]tape.Entry
+	bytes   int
+	failure error // the first answer that could not be recorded
+}
+
+var _ Reader = (*Recorder)(nil)
+
+// NewRecorder records what r answers.
+func NewRecorder(r Reader) *Recorder {
+	return &Recorder{r: r, calls: map[string][]tape.Entry{}}
+}
+
+// Tape gives what was recorded so far.
+func (rec *Recorder) Tape() (*tape.Tape, error) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if rec.failure != nil {
+		return nil, rec.failure
+	}
+	about, err := json.Marshal(rec.r.About())
+	if err != nil {
+		return nil, fmt.Errorf("record who was read: %w", err)
+	}
+	t := &tape.Tape{About: about}
+	for _, answers := range rec.calls {
+		t.Entries = append(t.Entries, withoutRepeats(answers)...)
+	}
+	slices.SortStableFunc(t.Entries, tape.Entry.Compare)
+	return t, nil
+}
+
+// withoutRepeats drops answers at the end that equal the one before, because
+// a tape repeats its last answer for ever.
+func withoutRepeats(answers []tape.Entry) []tape.Entry {
+	for len(answers) > 1 && reflect.DeepEqual(answers[len(answers)-1], answers[len(answers)-2]) {
+		answers = answers[:len(answers)-1]
+	}
+	return answers
+}
+
+// keep records one answer.
+func (rec *Recorder) keep(op string, of []string, answer any, err error) {
+	e, failed := newEntry(op, of, answer, err)
+	key := callKey(op, of...)
+	size := len(key) + len(e.Value) + len(e.Says)
+	if e.Text != nil {
+		size += len(*e.Text)
+	}
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if failed != nil && rec.failure == nil {
+		rec.failure = failed
+	}
+	if rec.bytes += size; rec.bytes > maxRecorded {
+		e.Text, e.Value = nil, nil
+		e.Error, e.Says = kindOf(ErrTooLarge), "not recorded: the recording is over its limit"
+	}
+	rec.calls[key] = append(rec.calls[key], e)
+}
+
+// About implements Reader.
+func (rec *Recorder) About() About { return rec.r.About() }
+
+// ReadFile implements Reader.
+func (rec *Recorder) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	data, err := rec.r.ReadFile(ctx, name)
+	if data != nil {
+		data = redact.File(name, data)
+	}
+	err = answered(err)
+	rec.keep(opFile, []string{name}, textOf(data), err)
+	return data, err
+}
+
+// Glob implements Reader.
+func (rec *Recorder) Glob(ctx context.Context, pattern string) ([]string, error) {
+	found, err := rec.r.Glob(ctx, pattern)
+	err = answered(err)
+	rec.keep(opGlob, []string{pattern}, tape.Texts(found...), err)
+	return found, err
+}
+
+// Stat implements Reader.
+func (rec *Recorder) Stat(ctx context.Context, name string) (Stat, error) {
+	s, err := rec.r.Stat(ctx, name)
+	err = answered(err)
+	var answer any
+	if err == nil {
+		answer = wireOfStat(s)
+	}
+	rec.keep(opStat, []string{name}, answer, err)
+	return s, err
+}
+
+// Readlink implements Reader.
+func (rec *Recorder) Readlink(ctx context.Context, name string) (string, error) {
+	to, err := rec.r.Readlink(ctx, name)
+	err = answered(err)
+	var answer any
+	if err == nil {
+		answer = textOf([]byte(to))
+	}
+	rec.keep(opLink, []string{name}, answer, err)
+	return to, err
+}
+
+// Statfs implements Reader.
+func (rec *Recorder) Statfs(ctx context.Context, name string) (Statfs, error) {
+	s, err := rec.r.Statfs(ctx, name)
+	err = answered(err)
+	var answer any
+	if err == nil {
+		answer = s
+	}
+	rec.keep(opStatfs, []string{name}, answer, err)
+	return s, err
+}
+
+// Output implements Reader.
+func (rec *Recorder) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	out, err := rec.r.Output(ctx, argv...)
+	if out != nil {
+		out = redact.Output(argv, out)
+	}
+	err = answered(err)
+	rec.keep(opRun, argv, textOf(out), err)
+	return out, err
+}
+
+// Query implements Reader.
+func (rec *Recorder) Query(ctx context.Context, t Target, query string) (Rows, error) {
+	rows, err := rec.r.Query(ctx, t, query)
+	rows = RedactRows(query, rows)
+	err = answered(err)
+	var answer any
+	if err == nil || rows.Columns != nil {
+		answer = wireOfRows(rows)
+	}
+	rec.keep(opQuery, []string{t.Name, query}, answer, err)
+	return rows, err
+}
