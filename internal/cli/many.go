@@ -2,9 +2,130 @@ package cli
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"plumb/internal/view"
 )
 
+// taped is what came of one tape of a directory.
+type taped struct {
+	name   string
+	report view.Report
+	err    error
+}
+
+// checkMany judges every tape of a directory and prints one summary, or one
+// JSON document a line. Tapes are judged in parallel and forgotten as soon as
+// they are counted, so that thousands fit.
 func (a *app) checkMany(ctx context.Context, k know, f checkFlags) error {
-	return errors.New("directories of tapes are not readable yet")
+	if f.emit != "" {
+		return &usageError{"--emit wants one host, and --tape names a directory", "give one tape"}
+	}
+	names, err := tapesIn(f.tape)
+	if err != nil {
+		return err
+	}
+	var sum view.Summary
+	var worst error
+	lines := json.NewEncoder(a.out)
+	done := 0
+	for result := range a.judgeAll(ctx, k, f, names) {
+		t := <-result
+		if done++; isTerminal(a.err) {
+			fmt.Fprintf(a.err, "\r%d of %d tapes", done, len(names))
+		}
+		if t.err != nil {
+			sum.Fail(t.name, t.err)
+			continue
+		}
+		if err := f.verdict(t.report.Advice.Findings); err != nil {
+			worst = err
+		}
+		if !f.json {
+			sum.Add(t.name, t.report)
+			continue
+		}
+		if err := lines.Encode(view.CheckDocument(t.report)); err != nil {
+			return err
+		}
+	}
+	if isTerminal(a.err) {
+		fmt.Fprint(a.err, "\r\x1b[K")
+	}
+	if !f.json {
+		fmt.Fprint(a.out, sum.Text(f.all, screen(a.out)))
+	}
+	return outcome(ctx, &sum, worst, f)
+}
+
+func outcome(ctx context.Context, sum *view.Summary, worst error, f checkFlags) error {
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("read tapes in %s: interrupted", f.tape)
+	case worst != nil:
+		return worst
+	case sum.Failed() > 0:
+		return fmt.Errorf("read tapes in %s: %d could not be read", f.tape, sum.Failed())
+	}
+	return nil
+}
+
+// tapesIn lists the tapes of a directory and below, sorted.
+func tapesIn(dir string) ([]string, error) {
+	var names []string
+	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".tape") {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read tapes in %s: %w", dir, err)
+	}
+	if len(names) == 0 {
+		return nil, withHint(fmt.Errorf("read tapes in %s: there are none", dir), "a tape's name ends in .tape or .tape.gz; plumb capture makes them")
+	}
+	return names, nil
+}
+
+// judgeAll judges tapes in parallel. The results come in the order of the
+// names; at most two tapes for each CPU are held at a time.
+func (a *app) judgeAll(ctx context.Context, k know, f checkFlags, names []string) <-chan chan taped {
+	results := make(chan chan taped, 2*runtime.NumCPU())
+	slots := make(chan struct{}, runtime.NumCPU())
+	go func() {
+		defer close(results)
+		for _, name := range names {
+			if ctx.Err() != nil {
+				return
+			}
+			one := make(chan taped, 1)
+			results <- one
+			slots <- struct{}{}
+			go func() {
+				defer func() { <-slots }()
+				one <- a.judgeTape(ctx, k, f, name)
+			}()
+		}
+	}()
+	return results
+}
+
+func (a *app) judgeTape(ctx context.Context, k know, f checkFlags, name string) taped {
+	t := taped{name: strings.TrimPrefix(strings.TrimPrefix(name, filepath.Clean(f.tape)), "/")}
+	src := f.source
+	src.tape = name
+	s, err := a.read(ctx, k.catalog, src)
+	if err != nil {
+		t.err = err
+		return t
+	}
+	t.report = k.judge(s, f.allowUnsafe)
+	t.report.From = name
+	return t
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"plumb/internal/catalog"
 	"plumb/internal/host"
@@ -17,22 +18,36 @@ func (a *app) read(ctx context.Context, cat *catalog.Catalog, src source) (*stac
 		if err != nil {
 			return nil, err
 		}
-		return look(ctx, h, cat, nil), nil
+		return lookInTime(ctx, h, cat, nil, src.timeout)
 	}
+	live, given, err := openLive(src)
+	if err != nil {
+		return nil, err
+	}
+	defer live.Close()
+	return lookInTime(ctx, host.NewOnce(live), cat, given, src.timeout)
+}
+
+// openLive makes the reader of this machine, and the server that --dsn names.
+func openLive(src source) (*host.Live, map[string]*host.Target, error) {
 	given, dsn, err := target(src.dsn)
 	if err != nil {
-		return nil, &usageError{"read --dsn: " + err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/"}
+		return nil, nil, &usageError{"read --dsn: " + err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/"}
 	}
-	live := host.NewLive(host.LiveOptions{Dialers: dialers(), DSN: dsn, Plumb: programVersion()})
-	defer live.Close()
-	ctx, cancel := context.WithTimeout(ctx, src.timeout)
+	return host.NewLive(host.LiveOptions{Dialers: dialers(), DSN: dsn, Plumb: programVersion()}), given, nil
+}
+
+// lookInTime reads a machine until the deadline. What was seen until then is
+// worth showing, so the deadline becomes a gap; an interrupt ends it all.
+func lookInTime(ctx context.Context, h host.Reader, cat *catalog.Catalog, given map[string]*host.Target, limit time.Duration) (*stack.Stack, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	s := look(ctx, live, cat, given)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		s.Gaps = append(s.Gaps, stack.Gap{Probe: "check", Why: fmt.Sprintf("the check ended at its deadline of %s", src.timeout),
+	s := look(ctx, h, cat, given)
+	switch err := ctx.Err(); {
+	case errors.Is(err, context.DeadlineExceeded):
+		s.Gaps = append(s.Gaps, stack.Gap{Probe: "check", Why: fmt.Sprintf("the check ended at its deadline of %s", limit),
 			Hint: "--timeout 2m gives it longer"})
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
+	case err != nil:
 		return nil, errors.New("read this host: interrupted")
 	}
 	return s, nil

@@ -17,6 +17,11 @@ type source struct {
 
 func (s *source) flags(c *cobra.Command) {
 	c.Flags().StringVar(&s.tape, "tape", "", "read a captured host from `FILE` instead of this one; - for standard input, a directory for many")
+	s.liveFlags(c)
+}
+
+// liveFlags are the flags that concern this machine.
+func (s *source) liveFlags(c *cobra.Command) {
 	c.Flags().StringVar(&s.dsn, "dsn", "", "log in to the server at `URL` too, such as postgres://user@host/db or mysql://user@host:3306/")
 	c.Flags().DurationVar(&s.timeout, "timeout", defaultTimeout, "end after this time and say what was not seen")
 }

@@ -1,11 +1,128 @@
 package cli
 
 import (
+	"compress/gzip"
+	"context"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"plumb/internal/host"
+	"plumb/internal/tape"
 )
 
+// openTape reads a tape file, or standard input for "-".
 func (a *app) openTape(name string) (host.Reader, error) {
-	return nil, errors.New("tapes are not readable yet")
+	in, shown := a.in, "standard input"
+	if name != "-" {
+		f, err := os.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, withHint(fmt.Errorf("read tape %s: no such file", name), "plumb capture -o FILE records a host")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read tape: %w", err)
+		}
+		defer f.Close()
+		in, shown = f, name
+	}
+	t, err := tape.Read(in, shown)
+	if err != nil {
+		wrapped := fmt.Errorf("read tape: %w", err)
+		if e, ok := errors.AsType[*tape.Error](err); ok && e.Hint != "" {
+			return nil, withHint(wrapped, e.Hint)
+		}
+		return nil, wrapped
+	}
+	taped, err := host.NewTaped(t)
+	if err != nil {
+		return nil, fmt.Errorf("read tape %s: %w", shown, err)
+	}
+	return host.NewOnce(taped), nil
+}
+
+func (a *app) capture() *cobra.Command {
+	src := source{}
+	output := ""
+	c := &cobra.Command{
+		Use:   "capture",
+		Short: "record this host on a tape, to be judged elsewhere",
+		Long: `Capture reads this host as check does and writes every answer to a tape: files,
+the output of commands, the answers of queries. plumb check --tape judges it on
+any machine, with the same result. Passwords and tokens are taken out before
+anything is written; the tape is text, so look through it before you send it.
+
+The tape is the only thing that is written. It goes to standard output unless
+-o names a file; a name that ends in .gz is compressed.
+
+` + exitTable,
+		Example: `  plumb capture -o db1.tape
+  plumb capture | ssh elsewhere plumb check --tape -`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := src.validate(); err != nil {
+				return err
+			}
+			return a.runCapture(c.Context(), src, output)
+		},
+	}
+	src.liveFlags(c)
+	c.Flags().StringVarP(&output, "output", "o", "", "write the tape to `FILE`")
+	return c
+}
+
+func (a *app) runCapture(ctx context.Context, src source, output string) error {
+	if output == "" && isTerminal(a.out) {
+		return &usageError{"a tape is not for a terminal", "plumb capture -o FILE, or plumb capture | ..."}
+	}
+	cat, err := a.loadCatalog()
+	if err != nil {
+		return err
+	}
+	live, given, err := openLive(src)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	recorder := host.NewRecorder(live)
+	if _, err := lookInTime(ctx, host.NewOnce(recorder), cat, given, src.timeout); err != nil {
+		return err
+	}
+	t, err := recorder.Tape()
+	if err != nil {
+		return fmt.Errorf("record this host: %w", err)
+	}
+	if output == "" {
+		return tape.Write(a.out, t)
+	}
+	if err := writeTape(output, t); err != nil {
+		return fmt.Errorf("write the tape: %w", err)
+	}
+	fmt.Fprintf(a.err, "%s: %d answers. Look through it before you send it: zless %s\n", output, len(t.Entries), output)
+	return nil
+}
+
+// writeTape makes a file that only its owner can read. A file that could not
+// be written whole is removed: half a tape is of no use.
+func writeTape(name string, t *tape.Tape) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	var w io.WriteCloser = f
+	if strings.HasSuffix(name, ".gz") {
+		w = gzip.NewWriter(f)
+	}
+	err = tape.Write(w, t)
+	if w != io.WriteCloser(f) {
+		err = errors.Join(err, w.Close())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(name)
+	}
+	return err
 }
