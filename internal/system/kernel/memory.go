@@ -69,6 +69,20 @@ func (l *look) counters() {
 		l.t.Set("allocation_stalls", stack.Int(stalls), src)
 	}
 	l.dirtyLimits(c)
+	l.network()
+}
+
+// network reads how often a connection was dropped because the queue of its
+// listening socket was full.
+func (l *look) network() {
+	const src = "/proc/net/netstat"
+	data, ok := l.read(src, "listen_overflows")
+	if !ok {
+		return
+	}
+	if n, ok := parseNetstat(data, "TcpExt:", "ListenOverflows"); ok {
+		l.t.Set("listen_overflows", stack.Int(n), src+" ListenOverflows")
+	}
 }
 
 // dirtyLimits turns the thresholds, which are counted in pages, into bytes.

@@ -156,3 +156,27 @@ func parsePressure(data []byte, line string) map[string]float64 {
 	}
 	return nil
 }
+
+// parseNetstat reads one counter of /proc/net/netstat, where a line of names
+// stands above a line of numbers.
+func parseNetstat(data []byte, group, name string) (int64, bool) {
+	var names []string
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(line)
+		if len(f) == 0 || f[0] != group {
+			continue
+		}
+		if names == nil {
+			names = f
+			continue
+		}
+		for i, n := range names {
+			if n == name && i < len(f) {
+				v, err := strconv.ParseInt(f[i], 10, 64)
+				return v, err == nil && v >= 0
+			}
+		}
+		return 0, false
+	}
+	return 0, false
+}

@@ -20,7 +20,7 @@ func sysctls() []string {
 		"kernel.numa_balancing", "vm.max_map_count", "vm.nr_hugepages", "vm.nr_overcommit_hugepages",
 		"vm.hugetlb_shm_group", "vm.vfs_cache_pressure", "vm.page-cluster", "vm.oom_kill_allocating_task",
 		"vm.panic_on_oom", "fs.aio-max-nr", "fs.file-max", "fs.nr_open", "kernel.io_uring_disabled",
-		"kernel.io_uring_group", "kernel.pid_max", "kernel.threads-max",
+		"kernel.io_uring_group",
 		"kernel.sched_autogroup_enabled",
 		"net.core.somaxconn", "net.core.netdev_max_backlog", "net.ipv4.tcp_max_syn_backlog",
 		"net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes",

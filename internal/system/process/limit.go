@@ -18,6 +18,7 @@ const noLimitV1 = 1<<63 - 1<<16
 
 // group reads the facts of one control group.
 func (l *look) group(t *stack.Thing, m membership) {
+	t.Set("path", stack.Text(m.memory), "/proc/PID/cgroup")
 	t.Set("hierarchy", stack.Int(int64(m.version)), "/proc/PID/cgroup")
 	if m.version == 2 {
 		l.memoryV2(t, m.memory)
