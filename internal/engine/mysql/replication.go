@@ -36,13 +36,14 @@ func (l *look) channels() {
 	l.t.Set("is_replica", stack.Bool(c.count > 0), q)
 	l.t.Set("replication_channels", stack.Int(int64(c.count)), q)
 	if c.count == 0 {
-		for _, f := range []string{"replica_io_running", "replica_sql_running", "replica_lag", "replica_error", "replica_gtid"} {
+		for _, f := range []string{"replica_io_running", "replica_sql_running", "replica_lag", "replica_error", "replica_gtid", "replica_delay"} {
 			l.t.SetAbsent(f, q)
 		}
 		return
 	}
 	l.t.Set("replica_io_running", stack.Bool(c.receiving), q)
 	l.t.Set("replica_sql_running", stack.Bool(c.applying), q)
+	l.t.Set("replica_delay", stack.Int(c.delay), q)
 	l.t.Set("replica_gtid", stack.Bool(c.gtid), q)
 	if c.lagKnown {
 		l.t.Set("replica_lag", stack.Int(c.lag), q)
@@ -63,6 +64,7 @@ type replicaStatus struct {
 	gtid                bool
 	lag                 int64
 	lagKnown            bool
+	delay               int64
 	problem             string
 }
 
@@ -87,6 +89,8 @@ func parseReplicaStatus(rows host.Rows) replicaStatus {
 		lag, ok := whole(get("Seconds_Behind_Master", "Seconds_Behind_Source"))
 		s.lagKnown = s.lagKnown && ok
 		s.lag = max(s.lag, lag)
+		delay, _ := whole(get("SQL_Delay"))
+		s.delay = max(s.delay, delay)
 		for _, e := range []string{get("Last_IO_Error"), get("Last_SQL_Error")} {
 			if e != "" && s.problem == "" {
 				s.problem = e[:min(len(e), 500)]
