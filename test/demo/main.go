@@ -79,7 +79,7 @@ func mariadb(b *sandbox.Box) error {
 		return err
 	}
 	return s.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, item VARCHAR(200))",
-		"INSERT INTO shop.orders (item) SELECT REPEAT('plumb', 20) FROM seq_1_to_100000")
+		"INSERT INTO shop.orders (item) SELECT REPEAT('plumb', 20) FROM mysql.seq_1_to_100000")
 }
 
 // postgres prefers an installed server and otherwise fetches one.
