@@ -14,13 +14,12 @@ type Version []int
 // ParseVersion reads the numbers at the start of a version; what follows
 // (-MariaDB, ~deb12u1, rc1, -1-amd64) is left out.
 func ParseVersion(text string) (Version, error) {
-	text = strings.TrimPrefix(strings.TrimSpace(text), "v")
-	end := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end >= 0 {
-		text = text[:end]
+	numbers := strings.TrimPrefix(strings.TrimSpace(text), "v")
+	if end := strings.IndexFunc(numbers, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
+		numbers = numbers[:end]
 	}
 	var v Version
-	for _, part := range strings.Split(strings.TrimRight(text, "."), ".") {
+	for part := range strings.SplitSeq(strings.TrimRight(numbers, "."), ".") {
 		n, err := strconv.Atoi(part)
 		if err != nil || n > 99999999 {
 			return nil, fmt.Errorf("%q is not a version: want numbers with dots, such as 8.0.36", text)

@@ -37,13 +37,14 @@ type use struct {
 type problem struct {
 	offset int
 	msg    string
+	syntax bool // it is no expression at all
 }
 
 // compile reads and checks an expression; track keeps what conditions need to
 // explain themselves.
 func (s *scope) compile(source string, track bool) (*expression, []problem) {
 	if strings.TrimSpace(source) == "" {
-		return nil, []problem{{0, "an expression is missing"}}
+		return nil, []problem{{msg: "an expression is missing"}}
 	}
 	parsed, issues := s.env.Parse(source)
 	if issues.Err() != nil {
@@ -63,7 +64,7 @@ func (s *scope) compile(source string, track bool) (*expression, []problem) {
 		e.tracked, err = s.env.Program(checked, cel.EvalOptions(cel.OptPartialEval, cel.OptTrackState), cel.CostLimit(maxCost))
 	}
 	if err != nil {
-		return nil, []problem{{0, err.Error()}}
+		return nil, []problem{{msg: err.Error()}}
 	}
 	return e, nil
 }
@@ -86,7 +87,7 @@ func (e *expression) findUses(s *scope, parsed *cel.Ast) []problem {
 			operands[sel.Operand().ID()] = true
 			f := s.fact(x)
 			if f == nil {
-				wrong = append(wrong, problem{fieldOffset(e.source, int(at.Start)), noFact(name, s.kinds[name], sel.FieldName())})
+				wrong = append(wrong, problem{offset: fieldOffset(e.source, int(at.Start)), msg: noFact(name, s.kinds[name], sel.FieldName())})
 				return
 			}
 			e.uses = append(e.uses, use{x.ID(), at.Start, name, f, sel.IsTestOnly()})
@@ -124,7 +125,8 @@ func noFact(name string, k *catalog.Kind, fact string) string {
 func (s *scope) problems(source string, issues *cel.Issues) []problem {
 	var out []problem
 	for _, e := range issues.Errors() {
-		out = append(out, problem{runeOffset(source, e.Location.Line(), e.Location.Column()), s.reword(e.Message)})
+		msg, syntax := strings.CutPrefix(e.Message, "Syntax error: ")
+		out = append(out, problem{runeOffset(source, e.Location.Line(), e.Location.Column()), s.reword(msg), syntax})
 	}
 	return out
 }
@@ -154,7 +156,7 @@ func (s *scope) reword(msg string) string {
 		call, args, _ := strings.Cut(rest, "' applied to '")
 		return fmt.Sprintf("%s does not take %s%s", strings.Trim(call, "_"), strings.TrimSuffix(args, "'"), typeHint(args))
 	}
-	return strings.TrimPrefix(msg, "Syntax error: ")
+	return msg
 }
 
 func typeHint(args string) string {

@@ -15,6 +15,7 @@ type reader struct {
 	compiler *compiler
 	rule     *Rule
 	vars     map[string]string // variable to kind
+	unbound  bool              // a binding could not be read
 	scope    *scope
 
 	// nodes that are compiled once the variables are known
@@ -42,7 +43,7 @@ func (d *reader) read(root *sheet.Node, id string) {
 			r.Harm = Harm(s.OneOf(n, "harm", string(Danger), string(Outage), string(Slow), string(Note)))
 		},
 		"gain":     func(n *sheet.Node) { r.Gain = Gain(s.OneOf(n, "gain", string(High), string(Medium), string(Low))) },
-		"for":      func(n *sheet.Node) { s.Items(n, "for", d.binding) },
+		"for":      func(n *sheet.Node) { d.bindings(n) },
 		"distinct": func(n *sheet.Node) { r.Distinct = s.Texts(n, "distinct"); d.distinct(n) },
 		"when":     func(n *sheet.Node) { d.when, r.When = n, s.Text(n, "when") },
 		"say":      func(n *sheet.Node) { d.say, r.Say = n, s.Text(n, "say") },
@@ -63,6 +64,9 @@ func (d *reader) read(root *sheet.Node, id string) {
 	}
 	if r.Basis != Folklore && len(r.Sources) == 0 {
 		s.Errorf(sources, "a rule that is %s needs sources", r.Basis)
+	}
+	if d.unbound { // what follows would only be said again of every use
+		return
 	}
 	d.compile(root)
 	for _, n := range d.examples {
@@ -97,6 +101,12 @@ func (d *reader) compile(root *sheet.Node) {
 
 func bindingPattern() *regexp.Regexp {
 	return regexp.MustCompile(`^([a-z][a-z0-9_]*) in ([a-z_][a-z0-9_]*)((?:\.[a-z_][a-z0-9_]*)*)$`)
+}
+
+func (d *reader) bindings(n *sheet.Node) {
+	before := len(d.sheet.Errors())
+	d.sheet.Items(n, "for", d.binding)
+	d.unbound = len(d.sheet.Errors()) > before
 }
 
 // binding reads "db in mysql" or "ds in db.data.dataset".

@@ -34,7 +34,7 @@ func (s *scope) template(text string) (*template, []problem) {
 			continue
 		}
 		if r == '}' {
-			wrong = append(wrong, problem{i, "} without a {: write }} for a brace"})
+			wrong = append(wrong, problem{offset: i, msg: "} without a {: write }} for a brace"})
 			continue
 		}
 		if r != '{' {
@@ -43,15 +43,18 @@ func (s *scope) template(text string) (*template, []problem) {
 		}
 		end := closing(runes, i+1)
 		if end < 0 {
-			return nil, append(wrong, problem{i, "{ without a }: write {{ for a brace"})
+			return nil, append(wrong, problem{offset: i, msg: "{ without a }: write {{ for a brace"})
 		}
 		e, bad := s.compile(string(runes[i+1:end]), false)
 		for _, p := range bad {
-			wrong = append(wrong, problem{i + 1 + p.offset, p.msg})
+			if p.syntax {
+				p.msg += " (what is in braces is an expression; a plain brace is written {{ or }})"
+			}
+			wrong = append(wrong, problem{offset: i + 1 + p.offset, msg: p.msg})
 		}
 		if e != nil {
 			if p, ok := showable(e); !ok {
-				wrong = append(wrong, problem{i + 1, p})
+				wrong = append(wrong, problem{offset: i + 1, msg: p})
 			}
 			t.parts = append(t.parts, part{text: plain.String()}, part{expr: e})
 			plain.Reset()

@@ -5,6 +5,9 @@ import "strings"
 // Meant gives "; did you mean X?" when a known word is close to what was
 // written, and "" otherwise.
 func Meant(word string, known []string) string {
+	if len(word) < 2 {
+		return ""
+	}
 	best, distance := "", len(word)/3+1
 	for _, k := range known {
 		if d := edits(strings.ToLower(word), strings.ToLower(k), distance); d < distance || d == distance && best == "" {
