@@ -119,7 +119,26 @@ func (m Mount) Thing(name string) *stack.Thing {
 	if cow, known := m.copyOnWrite(); known {
 		t.Set("cow", stack.Bool(cow), from)
 	}
+	for _, own := range ownFacts {
+		if slices.Contains(own.types, m.Type) {
+			continue
+		}
+		for _, fact := range own.facts {
+			t.SetAbsent(fact, from)
+		}
+	}
 	return t
+}
+
+// ownFacts are facts that only some types of filesystem have: on the others
+// they are known not to exist.
+var ownFacts = []struct{ types, facts []string }{
+	{[]string{"ext2", "ext3", "ext4"}, []string{"data_mode", "journal", "barrier", "delalloc", "cluster_size"}},
+	{[]string{"xfs"}, []string{"xfs_crc", "xfs_reflink"}},
+	{[]string{"btrfs"}, []string{"data_checksums", "compression", "data_profile"}},
+	{[]string{"ext2", "ext3", "ext4", "xfs"}, []string{"made_block_size"}},
+	{[]string{"ext2", "ext3", "ext4", "xfs", "btrfs"}, []string{"features"}},
+	{[]string{"ext2", "ext3", "ext4", "btrfs"}, []string{"errors_seen"}},
 }
 
 // copyOnWrite tells whether changed data goes to a new place. XFS does so only

@@ -27,9 +27,17 @@ type Health struct {
 	TemperatureKelvin *int64
 }
 
-// health asks a real NVMe drive how it is.
+// healthFacts are the facts of a health log.
+var healthFacts = []string{"nvme_critical_warning", "nvme_spare", "nvme_spare_threshold", "nvme_used", "nvme_media_errors",
+	"nvme_unsafe_shutdowns", "nvme_written", "nvme_read", "nvme_temperature"}
+
+// health asks a real NVMe drive how it is. The log of a virtual one holds
+// what its hypervisor thought of, so that counts as having none.
 func (d *device) health(ctx context.Context) {
-	if d.thing.Text("transport") != "nvme" {
+	if virtual, _ := d.thing.Bool("virtual_disk"); virtual || d.thing.Text("transport") != "nvme" {
+		for _, fact := range healthFacts {
+			d.thing.SetAbsent(fact, "model and transport")
+		}
 		return
 	}
 	if !d.h.About().Root {

@@ -117,7 +117,7 @@ func (d *device) look(ctx context.Context, stats map[string]Counters, zvols map[
 	if c, ok := stats[d.name]; ok {
 		c.set(d.thing)
 	}
-	if c, known := d.thing.Bool("virtual_disk"); layer == "disk" && known && !c {
+	if layer == "disk" {
 		d.health(ctx)
 	}
 }
