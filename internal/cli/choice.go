@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -42,11 +43,7 @@ func matches(patterns []string, id string) bool {
 func (f choice) known(ids []string) error {
 	for _, p := range slices.Concat(f.rule, f.skip) {
 		if !slices.ContainsFunc(ids, func(id string) bool { return matches([]string{p}, id) }) {
-			hint := "plumb rules lists them"
-			if like := closest(p, ids); like != "" {
-				hint = "did you mean " + like + "?"
-			}
-			return &usageError{fmt.Sprintf("no rule matches %q", p), hint}
+			return &usageError{fmt.Sprintf("no rule matches %q", p), cmp.Or(meant(p, ids), "plumb rules lists them")}
 		}
 	}
 	return nil
@@ -83,4 +80,12 @@ func (f choice) keeps(v rule.Verdict) bool {
 	return len(f.only) == 0 || slices.Contains(f.only, area) || slices.ContainsFunc(v.Things, func(r stack.Ref) bool {
 		return slices.Contains(f.only, r.Kind) || slices.Contains(f.only, r.String())
 	})
+}
+
+// lists reports whether a list of rules should have this one: like keeps,
+// before anything is bound.
+func (f choice) lists(r *rule.Rule) bool {
+	area, _, _ := strings.Cut(r.ID, "/")
+	return f.asks(r.ID) && (len(f.only) == 0 || slices.Contains(f.only, area) ||
+		slices.ContainsFunc(r.Kinds(), func(k string) bool { return slices.Contains(f.only, k) }))
 }

@@ -77,7 +77,7 @@ and query the servers in read-only sessions.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
-	root.AddCommand(a.check(), a.stack(), a.capture(), a.version(), a.completion(), a.man())
+	root.AddCommand(a.check(), a.explain(), a.stack(), a.rules(), a.capture(), a.schema(), a.version(), a.completion(), a.man())
 	return root
 }
 

@@ -1,13 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"plumb/internal/sheet"
 )
 
 // errFound ends a check that found what --fail-on asked about. It is not
@@ -46,9 +48,7 @@ func flagError(c *cobra.Command, err error) error {
 	hint := c.CommandPath() + " --help lists the flags"
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if unknown {
-		if like := closest(name, flagNames(c)); like != "" {
-			hint = "did you mean --" + like + "?"
-		}
+		hint = cmp.Or(meant("--"+name, flagNames(c)), hint)
 		return &usageError{fmt.Sprintf("%s has no flag --%s", c.CommandPath(), name), hint}
 	}
 	return &usageError{err.Error(), hint}
@@ -56,39 +56,13 @@ func flagError(c *cobra.Command, err error) error {
 
 func flagNames(c *cobra.Command) []string {
 	var names []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	return names
 }
 
-// closest finds the word at most three edits away, or "".
-func closest(word string, among []string) string {
-	best, at := "", min(4, len(word))
-	for _, w := range slices.Sorted(slices.Values(among)) {
-		if d := edits(word, w); d < at {
-			best, at = w, d
-		}
-	}
-	return best
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+// meant gives "did you mean X?" when a known word is close, otherwise "".
+func meant(word string, among []string) string {
+	return strings.TrimPrefix(sheet.Meant(word, among), "; ")
 }
 
 // noArgs refuses arguments in our words.

@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"plumb/internal/view"
 )
 
 // version is the version of this program: what the build recorded, never a
@@ -39,6 +41,19 @@ func (a *app) version() *cobra.Command {
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(a.out, "plumb "+programVersion())
+			return err
+		},
+	}
+}
+
+// schema prints the JSON Schema of check --json.
+func (a *app) schema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "print the JSON Schema of check --json",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := a.out.Write(view.CheckSchema())
 			return err
 		},
 	}

@@ -24,6 +24,7 @@ func Rule(r *rule.Rule, screen Screen) string {
 		p.hang(plain, "    ", bindingText(b))
 	}
 	p.hang(cyan, "    ", r.When)
+	p.written(r.Written())
 	p.section("RESTS ON")
 	p.hang(plain, "    basis     ", string(r.Basis)+": "+basisText(r.Basis))
 	if r.Versions != "" {
@@ -73,6 +74,27 @@ func (p *page) prose(text string) {
 		}
 	}
 	flush()
+}
+
+// written lists the remedies as the rule's file has them.
+func (p *page) written(list []rule.WrittenRemedy) {
+	if len(list) == 0 {
+		return
+	}
+	p.section("REMEDY")
+	for _, w := range list {
+		if w.If != "" {
+			p.hang(dim, "    ", "if "+w.If)
+		}
+		text := blanks(w.Do)
+		if w.Knob != "" {
+			text = w.Knob + " = " + w.To
+		}
+		if w.Note != "" {
+			text += " · " + blanks(w.Note)
+		}
+		p.hang(plain, "    ", text)
+	}
 }
 
 // blanks writes the {expressions} of a text as blanks to be filled:
@@ -207,17 +229,4 @@ func typeText(t catalog.Type) string {
 		return "per second"
 	}
 	return string(t)
-}
-
-// Rules lists rules, one a line, by area.
-func Rules(rules []*rule.Rule, screen Screen) string {
-	p := newPage(screen)
-	ids := 0
-	for _, r := range rules {
-		ids = max(ids, min(width(r.ID), 44))
-	}
-	for _, r := range rules {
-		p.hang(plain, columns(r.ID, ids+2)+columns(string(r.Harm), 8), blanks(r.Title))
-	}
-	return p.String()
 }

@@ -126,6 +126,29 @@ type StackJSON struct {
 	Stack   *stack.Stack `json:"stack"`
 }
 
+// RulesJSON is the document of plumb rules --json.
+type RulesJSON struct {
+	Plumb   int        `json:"plumb"` // JSONVersion
+	Kind    string     `json:"kind"`  // "rules"
+	Version string     `json:"version"`
+	Rules   []RuleJSON `json:"rules"` // sorted by id
+}
+
+// RuleJSON is one rule, as written.
+type RuleJSON struct {
+	ID       string    `json:"id"`
+	Harm     rule.Harm `json:"harm"`
+	Gain     string    `json:"gain"`
+	Basis    string    `json:"basis"`
+	Title    string    `json:"title"` // with {expressions}
+	When     string    `json:"when"`  // CEL
+	Explain  string    `json:"explain"`
+	Versions string    `json:"versions"`
+	Layers   []string  `json:"layers"`
+	Seeds    []string  `json:"seeds"`
+	Sources  []string  `json:"sources"`
+}
+
 // JSON writes a document with two spaces of indentation and a final newline.
 func JSON(doc any) ([]byte, error) {
 	b, err := json.MarshalIndent(doc, "", "  ")

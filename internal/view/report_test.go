@@ -58,3 +58,8 @@ func testReport(s *stack.Stack) Report {
 	cat := units()
 	return Report{Stack: s, Catalog: cat, Plumb: "test", Judged: 143, Advice: advise.From(verdicts, s, cat, advise.Options{})}
 }
+
+// quietReport is the report of a host with nothing out of line.
+func quietReport(s *stack.Stack) Report {
+	return Report{Stack: s, Catalog: units(), Judged: 143, Advice: advise.From(nil, s, units(), advise.Options{})}
+}

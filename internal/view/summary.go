@@ -140,7 +140,7 @@ func (s *Summary) frequent(p *page) {
 		return
 	}
 	p.blank()
-	p.line(bold, "MOST FREQUENT")
+	p.line(bold, "BY RULE")
 	for i, r := range list {
 		if i == maxFrequent {
 			p.para(dim, 4, "and "+count(len(list)-maxFrequent, "other rule"))

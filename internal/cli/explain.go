@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/catalog"
+	"plumb/internal/rule"
+	"plumb/internal/view"
+	"plumb/knowledge"
+)
+
+func (a *app) explain() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain RULE|SETTING",
+		Short: "explain a rule or a setting: mechanism, versions, sources",
+		Long: `Explain shows all there is to say of a rule: the mechanism, when it fires, what to
+do, since which version, what the old advice was and why it is right or wrong now,
+and the sources. Of a setting or a fact it shows what it is, its default, when a
+change takes effect, how durable its values are, and the rules that use it.
+
+A name may be short where it is clear: explain sync-binlog, explain sync_binlog,
+explain vm.swappiness, explain mysql#sync_binlog.
+
+` + exitTable,
+		Example: `  plumb explain cross/zfs-recordsize-innodb
+  plumb explain innodb_doublewrite`,
+		Args: oneArg("rule or setting"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.runExplain(args[0]) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return ruleIDs(), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+func (a *app) runExplain(name string) error {
+	cat, err := a.loadCatalog()
+	if err != nil {
+		return err
+	}
+	ids := ruleIDs()
+	var pages []string
+	for _, id := range ids {
+		if id == name || path.Base(id) == name {
+			r, err := rule.LoadOne(knowledge.FS, cat, id)
+			if err != nil {
+				return fmt.Errorf("explain: %w", err)
+			}
+			pages = append(pages, view.Rule(r, screen(a.out)))
+		}
+	}
+	for _, f := range factsNamed(cat, name) {
+		pages = append(pages, view.Fact(f, cat.Kinds[f.Kind], usersOf(f, ids), screen(a.out)))
+	}
+	if len(pages) == 0 {
+		return notKnown(cat, ids, name)
+	}
+	_, err = fmt.Fprint(a.out, strings.Join(pages, "\n"))
+	return err
+}
+
+// notKnown says that nothing has this name, and what comes close.
+func notKnown(cat *catalog.Catalog, ids []string, name string) error {
+	known := slices.Clone(ids)
+	for _, id := range ids {
+		known = append(known, path.Base(id))
+	}
+	for _, k := range cat.Kinds {
+		for _, f := range k.Facts {
+			known = append(known, cmp.Or(f.Shown, f.Name))
+		}
+	}
+	slices.Sort(known)
+	return &usageError{fmt.Sprintf("no rule, setting or fact is called %q", name), cmp.Or(meant(name, known), "plumb rules lists the rules")}
+}
+
+// ruleIDs lists the built-in rules by their file names, without reading them.
+func ruleIDs() []string {
+	var ids []string
+	err := fs.WalkDir(knowledge.FS, "rules", func(name string, d fs.DirEntry, err error) error {
+		if id, ok := strings.CutSuffix(name, ".yaml"); ok {
+			ids = append(ids, strings.TrimPrefix(id, "rules/"))
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		panic(err) // the files are in the program itself
+	}
+	return ids
+}
+
+// factsNamed finds facts by name, as written or as shown, with or without
+// the kind or thing before a #.
+func factsNamed(cat *catalog.Catalog, name string) []*catalog.Fact {
+	of, name, qualified := strings.Cut(name, "#")
+	if !qualified {
+		of, name = "", of
+	}
+	kind, _, _ := strings.Cut(of, ":")
+	var out []*catalog.Fact
+	for _, k := range cat.Kinds {
+		for _, f := range k.Facts {
+			if (kind == "" || kind == k.Name) && (f.Name == name || f.Shown == name) {
+				out = append(out, f)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *catalog.Fact) int { return cmp.Compare(a.Kind, b.Kind) })
+	return out
+}
+
+// usersOf finds the rules whose text names a fact of this kind. It reads the
+// files as text, because compiling all rules takes longer than a person waits
+// for a page: a rule that names the fact of another kind is kept out by
+// looking for a variable of this kind.
+func usersOf(f *catalog.Fact, ids []string) []string {
+	uses := regexp.MustCompile(`[.#]` + regexp.QuoteMeta(f.Name) + `\b`)
+	var out []string
+	for _, id := range ids {
+		text, err := fs.ReadFile(knowledge.FS, "rules/"+id+".yaml")
+		if err == nil && uses.Match(text) {
+			out = append(out, id)
+		}
+	}
+	return out
+}

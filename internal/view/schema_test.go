@@ -1,0 +1,206 @@
+package view
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"plumb/internal/stack"
+)
+
+// TestSchemaIsUpToDate makes the schema from the types and compares it with
+// the published file.
+func TestSchemaIsUpToDate(t *testing.T) {
+	g := generator{docs: fieldComments(t), defs: map[string]any{}}
+	schema := g.object(reflect.TypeFor[CheckJSON]())
+	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	schema["title"] = "plumb check --json, version 1"
+	schema["$defs"] = g.defs
+	got, err := json.MarshalIndent(schema, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	const file = "check.v1.schema.json"
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(CheckSchema()), string(got)); diff != "" {
+		t.Errorf("%s is stale; go test ./internal/view -update\n%s", file, diff)
+	}
+}
+
+func TestCheckDocumentFitsItsSchema(t *testing.T) {
+	schema := compileSchema(t)
+	for name, r := range map[string]Report{
+		"findings": testReport(zfsHost()),
+		"healthy":  quietReport(lvmHost()),
+		"nothing":  quietReport(&stack.Stack{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := JSON(CheckDocument(r))
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Validate(doc); err != nil {
+				t.Errorf("%v\n%s", err, b)
+			}
+			if name == "findings" {
+				golden(t, "check.json", string(b))
+			}
+		})
+	}
+}
+
+func compileSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(CheckSchema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("check.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("check.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// generator turns Go types into JSON Schema.
+type generator struct {
+	docs map[string]string // "CheckJSON.findings" to its comment
+	defs map[string]any
+}
+
+func (g generator) schema(t reflect.Type) map[string]any {
+	switch {
+	case t == reflect.TypeFor[stack.Value]():
+		return map[string]any{"description": "boolean, number, text, list of texts, or null for what does not exist"}
+	case t == reflect.TypeFor[time.Time]():
+		return map[string]any{"type": "string", "format": "date-time"}
+	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return map[string]any{"type": "string", "description": "kind:name"}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return g.schema(t.Elem())
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Int, reflect.Int64:
+		return map[string]any{"type": "integer"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.Slice:
+		return map[string]any{"type": "array", "items": g.schema(t.Elem())}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": g.schema(t.Elem())}
+	case reflect.Struct:
+		if _, have := g.defs[t.Name()]; !have {
+			g.defs[t.Name()] = nil // a type that holds itself ends here
+			g.defs[t.Name()] = g.object(t)
+		}
+		return map[string]any{"$ref": "#/$defs/" + t.Name()}
+	}
+	return map[string]any{"type": "string"}
+}
+
+func (g generator) object(t reflect.Type) map[string]any {
+	props, required := map[string]any{}, []string{}
+	for f := range fields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		s := g.schema(f.Type)
+		if doc := g.docs[t.Name()+"."+f.Name]; doc != "" {
+			s["description"] = doc
+		}
+		props[name] = s
+		if !strings.Contains(options, "omit") {
+			required = append(required, name)
+		}
+	}
+	out := map[string]any{"type": "object", "properties": props, "required": required}
+	if doc := g.docs[t.Name()]; doc != "" {
+		out["description"] = doc
+	}
+	return out
+}
+
+// fields gives the fields that JSON writes, those of embedded types too.
+func fields(t reflect.Type) func(func(reflect.StructField) bool) {
+	return func(yield func(reflect.StructField) bool) {
+		for _, f := range reflect.VisibleFields(t) {
+			if !f.Anonymous && f.IsExported() && f.Tag.Get("json") != "-" && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// fieldComments reads the comments of the types that JSON is made of.
+func fieldComments(t *testing.T) map[string]string {
+	t.Helper()
+	docs := map[string]string{}
+	for _, dir := range []string{".", "../advise", "../stack"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range slices.Sorted(slices.Values(files)) {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			maps.Copy(docs, typeComments(f))
+		}
+	}
+	return docs
+}
+
+func typeComments(f *ast.File) map[string]string {
+	docs := map[string]string{}
+	for _, d := range f.Decls {
+		decl, ok := d.(*ast.GenDecl)
+		if !ok || decl.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range decl.Specs {
+			ts := spec.(*ast.TypeSpec)
+			docs[ts.Name.Name] = oneLine(decl.Doc)
+			st, ok := ts.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			for _, field := range st.Fields.List {
+				for _, name := range field.Names {
+					docs[ts.Name.Name+"."+name.Name] = oneLine(field.Comment)
+				}
+			}
+		}
+	}
+	return docs
+}
+
+func oneLine(c *ast.CommentGroup) string { return strings.Join(strings.Fields(c.Text()), " ") }
