@@ -29,3 +29,13 @@ func (b *Box) Cgroup(limit int64) ([]string, error) {
 	script := fmt.Sprintf(`echo $$ > %s/cgroup.procs && exec setpriv --reuid=%d --regid=%d --clear-groups "$@"`, dir, b.uid, b.gid)
 	return []string{"sh", "-c", script, "sh"}, nil
 }
+
+// Limit gives the command that starts a server with another resource limit,
+// in the words of the shell's ulimit, such as "-n 1024".
+func (b *Box) Limit(ulimit string) []string {
+	step := ""
+	if os.Getuid() == 0 { // as root the wrapper has to step down itself
+		step = fmt.Sprintf("setpriv --reuid=%d --regid=%d --clear-groups ", b.uid, b.gid)
+	}
+	return []string{"sh", "-c", "ulimit " + ulimit + " && exec " + step + `"$@"`, "sh"}
+}

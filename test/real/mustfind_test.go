@@ -1,0 +1,74 @@
+package real
+
+import (
+	"testing"
+
+	"plumb/internal/rule"
+	"plumb/test/sandbox"
+)
+
+// pair is one thing plumb must find on a live server: the rule fires on the
+// sick one and is quiet, not unknown, on its healthy twin.
+type pair struct {
+	name  string
+	rule  string
+	long  string // why it needs make test-real; "" when it does not
+	start func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server
+	// healthy is what the rule says of the twin; "" for quiet.
+	healthy rule.Outcome
+}
+
+func TestMustFind(t *testing.T) {
+	for _, p := range pairs() {
+		t.Run(p.name, func(t *testing.T) {
+			if p.long != "" {
+				long(t, p.long)
+			}
+			t.Run("sick", func(t *testing.T) { p.run(t, true, rule.Fires) })
+			t.Run("healthy", func(t *testing.T) { p.run(t, false, rule.Quiet) })
+		})
+	}
+}
+
+func (p pair) run(t *testing.T, sick bool, outcome rule.Outcome) {
+	b := box(t)
+	srv := p.start(t, b, sick)
+	s := look(t)
+	want(t, s, p.rule, refOf(t, s, srv), outcome)
+}
+
+func pairs() []pair {
+	return append(append(onZFS(), onOtherFilesystems()...), inTheServer()...)
+}
+
+// choose gives one of two settings.
+func choose(sick bool, ill, well string) string {
+	if sick {
+		return ill
+	}
+	return well
+}
+
+// mysqlOn starts MariaDB in a directory with settings.
+func mysqlOn(t *testing.T, b *sandbox.Box, dir, settings string) *sandbox.Server {
+	t.Helper()
+	s, err := b.MySQL(sandbox.MySQLOptions{Datadir: dir, Port: freePort(t), Settings: "innodb_log_file_size=16M\n" + settings})
+	check(t, err)
+	return s
+}
+
+// postgresOn starts PostgreSQL in a directory with settings.
+func postgresOn(t *testing.T, b *sandbox.Box, dir, settings string) *sandbox.Server {
+	t.Helper()
+	s, err := b.Postgres(sandbox.PostgresOptions{Datadir: dir, Port: freePort(t), Settings: settings})
+	check(t, err)
+	return s
+}
+
+// volume makes a filesystem and gives a data directory on it.
+func volume(t *testing.T, b *sandbox.Box, fstype string) string {
+	t.Helper()
+	dir, err := b.Filesystem("vol", fstype, 500, nil, "")
+	check(t, err)
+	return dir + "/data"
+}

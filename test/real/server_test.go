@@ -1,0 +1,70 @@
+package real
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"plumb/test/sandbox"
+)
+
+func inTheServer() []pair {
+	return []pair{
+		{name: "mariadb_sync_binlog_0", rule: "mysql/sync-binlog-off",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				return mysqlOn(t, b, "", "log_bin\n"+choose(sick, "", "sync_binlog=1\n")) // 0 is MariaDB's default
+			}},
+		{name: "small_buffer_pool_under_load", rule: "mysql/buffer-pool-default", start: smallPool},
+		{name: "redo_too_small_for_the_writes", rule: "mysql/redo-too-small", start: smallRedo},
+		{name: "next_start_changes_mariadb", rule: "mysql/next-start-changes",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				s := mysqlOn(t, b, "", "max_connections=200\n")
+				if sick {
+					check(t, s.Exec("SET GLOBAL max_connections = 300"))
+				}
+				return s
+			}},
+		{name: "next_start_changes_postgres", rule: "postgres/next-start-changes",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				s := postgresOn(t, b, "", "")
+				if sick {
+					check(t, s.Exec("ALTER SYSTEM SET max_connections = 321", "SELECT pg_reload_conf()"))
+				}
+				return s
+			}},
+		{name: "postgres_fsync_off", rule: "postgres/fsync-off",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				return postgresOn(t, b, "", "fsync = "+choose(sick, "off", "on"))
+			}},
+		{name: "work_mem_times_connections_over_memory", rule: "cross/postgres-memory-worst-case",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				return postgresOn(t, b, "", "shared_buffers = 256MB\n"+choose(sick, "work_mem = 1GB\nmax_connections = 500", "work_mem = 4MB\nmax_connections = 20"))
+			}},
+	}
+}
+
+// smallPool reads a table of about 400 MB at random, with the default pool of
+// 128 MB or one that holds it.
+func smallPool(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+	s := mysqlOn(t, b, "", "innodb_flush_log_at_trx_commit=0\ninnodb_log_file_size=256M\n"+choose(sick, "", "innodb_buffer_pool_size=1G\n"))
+	check(t, s.Exec("CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY, pad CHAR(255) CHARACTER SET latin1) ENGINE=InnoDB",
+		"INSERT INTO x.t SELECT seq, REPEAT('a', 255) FROM mysql.seq_1_to_1200000"))
+	lookup := "SELECT SUM(LENGTH(t.pad)) FROM mysql.seq_1_to_40000 s JOIN x.t ON t.id = 1 + (s.seq * 7919 + %d) %% 1200000"
+	for i := range 6 {
+		check(t, s.Exec(fmt.Sprintf(lookup, i*104729)))
+	}
+	return s
+}
+
+// smallRedo writes for some time with the smallest redo log there is, or with
+// one that holds an hour of it.
+func smallRedo(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+	s, err := b.MySQL(sandbox.MySQLOptions{Port: freePort(t), Settings: "innodb_flush_log_at_trx_commit=2\ninnodb_log_file_size=" + choose(sick, "4M", "64G") + "\n"})
+	check(t, err)
+	check(t, s.Exec("CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY, n INT, pad CHAR(200)) ENGINE=InnoDB",
+		"INSERT INTO x.t SELECT seq, 0, 'a' FROM mysql.seq_1_to_100000"))
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		check(t, s.Exec("UPDATE x.t SET n = n + 1, pad = REPEAT(CHAR(97 + n % 26), 200)"))
+	}
+	return s
+}
