@@ -1,0 +1,100 @@
+package redact
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// commandLine redacts /proc/PID/cmdline: arguments with a NUL byte after each.
+func commandLine(s string) string {
+	args := strings.Split(s, "\x00")
+	if len(args) <= 2 && strings.Contains(s, " ") { // a title a server gave itself
+		return text(s, plain)
+	}
+	var attached, next bool
+	for _, arg := range args { // sudo, env and timeout stand before the program
+		for word := range strings.FieldsSeq(arg) {
+			a, n := takesP(word)
+			attached, next = attached || a, next || n
+		}
+	}
+	secretNext := false
+	for i, arg := range args {
+		redact := secretNext && arg != "" && !strings.HasPrefix(arg, "-")
+		secretNext = false
+		key, value, assigned := strings.Cut(arg, "=")
+		if inShell(args, i) {
+			args[i] = text(arg, plain)
+			continue
+		}
+		switch {
+		case redact:
+			args[i] = Mark
+		case attached && shortBundle.MatchString(arg):
+			args[i] = shortBundle.FindStringSubmatch(arg)[1] + Mark
+		case assigned && value != "" && secretKey(key) && !strings.ContainsAny(key, " \t\n"):
+			args[i] = key + "=" + Mark
+		case strings.HasPrefix(arg, "-") && !assigned && (secretKey(arg) || (next && arg == "-p")) && !strings.ContainsAny(arg, " \t\n"):
+			secretNext = true
+		case i > 0 && slices.Contains([]string{"-u", "--user", "--proxy-user"}, args[i-1]) && strings.Contains(arg, ":"):
+			user, _, _ := strings.Cut(arg, ":")
+			args[i] = user + ":" + Mark
+		default:
+			args[i] = toolDSN.ReplaceAllString(text(arg, plain), "${1}p="+Mark)
+		}
+	}
+	return strings.Join(args, "\x00")
+}
+
+// toolDSN is how Percona's tools name a server: h=host,u=user,p=password.
+var toolDSN = regexp.MustCompile(`((?:^|,)[A-Za-z]=[^,]*,(?:[A-Za-z]=[^,]*,)*)p=[^,]+`)
+
+// inShell reports whether an argument is a command for a shell: sh -c "…".
+func inShell(args []string, i int) bool {
+	if i < 2 || !strings.HasPrefix(args[i-1], "-") || !strings.HasSuffix(args[i-1], "c") {
+		return false
+	}
+	return slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, path.Base(args[i-2]))
+}
+
+// environment redacts /proc/PID/environ: of all variables but those that
+// matter here only the name is kept.
+func environment(s string) string {
+	vars := strings.Split(s, "\x00")
+	for i, v := range vars {
+		name, value, ok := strings.Cut(v, "=")
+		switch {
+		case v == "":
+		case !ok: // cut at the limit, or not a variable at all
+			vars[i] = Mark
+		case value == "" || value == Mark:
+		case !knownVariable(name):
+			vars[i] = name + "=" + Mark
+		default:
+			vars[i] = name + "=" + text(value, plain)
+		}
+	}
+	return strings.Join(vars, "\x00")
+}
+
+// knownVariable lists the variables whose value is kept: those that change how
+// a database server behaves, and none that is made to hold a secret.
+func knownVariable(name string) bool {
+	if slices.Contains([]string{
+		"LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES", "MALLOC_CONF", "_RJEM_MALLOC_CONF", "JE_MALLOC_CONF",
+		"MYSQLD_OPTS", "MYSQLD_PARENT_PID", "MYSQLD_RESTART_EXIT", "MYSQL_HOME", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_GROUP_SUFFIX",
+		"_WSREP_START_POSITION", "_WSREP_NEW_CLUSTER", "PGDATA", "PGPORT", "PGHOST", "PGUSER", "PGDATABASE", "PGSYSCONFDIR", "PGLOCALEDIR",
+		"PG_OOM_ADJUST_FILE", "PG_OOM_ADJUST_VALUE", "PG_GRANDPARENT_PID", "LANG", "LANGUAGE", "TZ", "HOME", "USER", "LOGNAME", "PATH",
+		"PWD", "SHELL", "TERM", "container", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID", "GOMAXPROCS", "GOMEMLIMIT",
+	}, name) {
+		return true
+	}
+	for _, prefix := range []string{"LC_", "MALLOC_", "TCMALLOC_", "NUMA_", "OMP_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
