@@ -22,7 +22,7 @@ func (d *reader) outcomes(root *sheet.Node) {
 func (d *reader) tryExamples() []TestedExample {
 	var out []TestedExample
 	for _, x := range d.rule.Examples {
-		v := d.rule.judge(combination{things: x.things})
+		v := d.rule.Try(x)
 		out = append(out, TestedExample{x.Name, x.Want, v.Outcome, x.line})
 		switch {
 		case v.Err != nil:

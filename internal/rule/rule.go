@@ -1,9 +1,12 @@
 package rule
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"plumb/internal/catalog"
+	"plumb/internal/stack"
 )
 
 // Harm is what can come of what a rule finds.
@@ -115,3 +118,11 @@ func layerOf(kind string) string {
 	}
 	return "database"
 }
+
+// Things lists what an example is about, sorted.
+func (x Example) Things() []*stack.Thing {
+	return slices.SortedFunc(maps.Values(x.things), func(a, b *stack.Thing) int { return cmp.Compare(a.Ref.Name, b.Ref.Name) })
+}
+
+// Try judges an example of the rule.
+func (r *Rule) Try(x Example) Verdict { return r.judge(combination{things: x.things}) }
