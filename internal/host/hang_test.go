@@ -1,0 +1,159 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// hungMount mounts a filesystem nobody answers for, as a dead NFS server or a
+// suspended pool looks from here.
+func hungMount(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to mount")
+	}
+	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skipf("needs FUSE: %v", err)
+	}
+	dir := t.TempDir()
+	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)
+	if err := unix.Mount("plumb-test", dir, "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		unix.Close(fd)
+		t.Skipf("needs a mount: %v", err)
+	}
+	t.Cleanup(func() {
+		unix.Close(fd) // ends whatever waits
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func TestNothingHangsWithADeadFilesystem(t *testing.T) {
+	dir := hungMount(t)
+	l := newTestLive(t, LiveOptions{FileTime: 100 * time.Millisecond, CommandTime: 300 * time.Millisecond})
+	l.commands = append(l.commands, parseCommands("stat ?\n"+"x ?")...)
+	ctx := context.Background()
+	started := time.Now()
+	for call, failed := range map[string]func() error{
+		"read":   func() error { _, err := l.ReadFile(ctx, dir+"/a"); return err },
+		"stat":   func() error { _, err := l.Stat(ctx, dir+"/a"); return err },
+		"statfs": func() error { _, err := l.Statfs(ctx, dir); return err },
+		"glob":   func() error { _, err := l.Glob(ctx, dir+"/*"); return err },
+		"link":   func() error { _, err := l.Readlink(ctx, dir+"/a"); return err },
+		"run":    func() error { _, err := l.Output(ctx, "stat", dir+"/a"); return err },
+		"start":  func() error { _, err := l.Output(ctx, dir+"/x", "y"); return err },
+	} {
+		if err := failed(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	if took := time.Since(started); took > 3*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if n := l.stuck.n.Load(); n == 0 {
+		t.Error("nothing was left behind: the mount does not hang")
+	}
+}
+
+func TestWithinRefusesWhenTooMuchHangs(t *testing.T) {
+	var stuck stuckCount
+	release := make(chan struct{})
+	ctx := context.Background()
+	hang := func(context.Context) (int, error) { <-release; return 1, nil }
+	for range maxStuck {
+		if _, err := within(ctx, &stuck, time.Microsecond, hang); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := within(ctx, &stuck, time.Hour, hang); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "too many") {
+		t.Errorf("one more: %v", err)
+	}
+	close(release)
+	for deadline := time.Now().Add(5 * time.Second); stuck.n.Load() != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d still count as stuck", stuck.n.Load())
+		}
+	}
+}
+
+func TestPathsBelowAProcessRootStayInside(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/etc/real.cnf", "inside")
+	write(t, dir+"/etc/conf.d/a.cnf", "a")
+	for link, to := range map[string]string{"abs": "/etc/real.cnf", "up": "../../../../etc/real.cnf", "chain": "/etc/abs", "dir": "/etc/conf.d", "loop": "/etc/loop"} {
+		if err := os.Symlink(to, dir+"/etc/"+link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"etc/real.cnf", "/etc/abs", "etc/up", "etc/chain", "etc/../etc/./abs", "../../etc/abs"} {
+		if got, err := walk(dir, dir, name, true); err != nil || got != dir+"/etc/real.cnf" {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+	if _, err := walk(dir, dir, "etc/loop", true); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("loop: %v", err)
+	}
+
+	pid := processInRoot(t, dir)
+	l := newTestLive(t, LiveOptions{})
+	ctx := context.Background()
+	root := fmt.Sprintf("/proc/%d/root", pid)
+	if data, err := l.ReadFile(ctx, root+"/etc/chain"); err != nil || string(data) != "inside" {
+		t.Errorf("read through absolute links: %q, %v", data, err)
+	}
+	if st, err := l.Stat(ctx, root+"/etc/chain"); err != nil || st.Resolved != root+"/etc/real.cnf" || st.Size != 6 {
+		t.Errorf("stat: %+v, %v", st, err)
+	}
+	if found, err := l.Glob(ctx, root+"/etc/dir/*.cnf"); err != nil || len(found) != 1 || found[0] != root+"/etc/dir/a.cnf" {
+		t.Errorf("glob: %v, %v", found, err)
+	}
+	if to, err := l.Readlink(ctx, root+"/etc/abs"); err != nil || to != "/etc/real.cnf" {
+		t.Errorf("link: %v, %v", to, err)
+	}
+	if _, err := l.Statfs(ctx, root+"/etc/dir"); err != nil {
+		t.Errorf("statfs: %v", err)
+	}
+}
+
+// processInRoot starts a process whose root is dir, as in a container.
+func processInRoot(t *testing.T, dir string) int {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to change a process's root")
+	}
+	if err := os.MkdirAll(dir+"/usr", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range []string{"lib", "lib64", "bin"} {
+		if err := os.Symlink("usr/"+link, dir+"/"+link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("unshare", "-m", "sh", "-c", `mount --bind /usr "$0/usr" && exec chroot "$0" /usr/bin/sleep 60`, dir)
+	if err := cmd.Start(); err != nil {
+		t.Skipf("needs unshare: %v", err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	for range 200 {
+		if to, _ := os.Readlink(fmt.Sprintf("/proc/%d/root", cmd.Process.Pid)); to != "/" && to != "" {
+			return cmd.Process.Pid
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Skip("needs unshare, mount and chroot")
+	return 0
+}
