@@ -54,7 +54,7 @@ func (l *look) sysctls() {
 		}
 		now := sysctlValue(string(data))
 		f := stack.Fact{Value: now, Source: src}
-		if set, ok := boot.find(name); ok {
+		if set, ok := boot.find(name); ok && boot.complete {
 			next := sysctlValue(set.value)
 			f.Origin, f.Next = originOf(now, next, set)
 			if f.Next != nil {

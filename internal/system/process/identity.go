@@ -28,7 +28,8 @@ func (l *look) identity(t *stack.Thing, s server) {
 // namespace tells whether the server sees other mounts and another network
 // than we do.
 func (l *look) namespace(t *stack.Thing, s server) {
-	for fact, ns := range map[string]string{"own_mounts": "mnt", "own_network": "net"} {
+	for _, f := range [][2]string{{"own_mounts", "mnt"}, {"own_network", "net"}} {
+		fact, ns := f[0], f[1]
 		ours, err := l.h.Readlink(l.ctx, "/proc/self/ns/"+ns)
 		if err != nil {
 			l.gap(t, err, fact)

@@ -32,7 +32,7 @@ func (l *look) sockets(t *stack.Thing, s server) {
 		l.gap(t, err, "listen", "open_files")
 		return
 	}
-	l.openFiles(t, src, len(names), more)
+	more = l.openFiles(t, src, len(names), more)
 	at, ok := l.listening(t, s.pid)
 	if !ok {
 		return
@@ -65,32 +65,32 @@ func (l *look) descriptors(dir string) (names []string, more bool, err error) {
 		}
 		names = append(names, got...)
 	}
-	beyond, err := l.h.Stat(l.ctx, path.Join(dir, strconv.Itoa(maxDescriptors)))
-	_ = beyond
-	return names, err == nil || len(names) == maxDescriptors, nil
+	return names, len(names) == maxDescriptors, nil
 }
 
-// openFiles counts open files. Since Linux 6.2 the size of the directory is
-// the number; before it is exact only while all descriptors were listed.
-func (l *look) openFiles(t *stack.Thing, dir string, listed int, more bool) {
+// openFiles counts open files and tells whether there are more than were
+// listed. Since Linux 6.2 the size of the directory is the number; before, it
+// is known only while no descriptor lies beyond the bound.
+func (l *look) openFiles(t *stack.Thing, dir string, listed int, more bool) bool {
 	if st, err := l.h.Stat(l.ctx, dir); err == nil && st.Size > 0 {
 		t.Set("open_files", stack.Int(st.Size), dir)
-		return
+		return st.Size > int64(listed)
 	}
+	beyond, err := l.h.Glob(l.ctx, path.Join(dir, "[0-9][0-9][0-9][0-9]*"))
+	more = more || err != nil || len(beyond) > 0
 	if more {
 		l.sight.Gap(t.Ref, fmt.Sprintf("more than %d descriptors: not counted before Linux 6.2", maxDescriptors), "", "open_files")
-		return
+		return true
 	}
 	t.Set("open_files", stack.Int(int64(listed)), dir)
+	return false
 }
 
 // listening reads the listening sockets of a process's network namespace,
 // keyed by what a descriptor's link says.
 func (l *look) listening(t *stack.Thing, pid int) (map[string]string, bool) {
 	at := map[string]string{}
-	for name, parse := range map[string]func([]byte, map[string]string){
-		"unix": parseUnix, "tcp": parseTCP, "tcp6": parseTCP,
-	} {
+	for _, name := range []string{"unix", "tcp", "tcp6"} {
 		// The kernel lists listening sockets before connections, so the head
 		// of a long table is enough for tcp.
 		data, err := l.h.ReadFile(l.ctx, file(pid, "net/"+name))
@@ -101,7 +101,11 @@ func (l *look) listening(t *stack.Thing, pid int) (map[string]string, bool) {
 			l.gap(t, err, "listen")
 			return nil, false
 		}
-		parse(data, at)
+		if name == "unix" {
+			parseUnix(data, at)
+		} else {
+			parseTCP(data, at)
+		}
 	}
 	return at, true
 }
