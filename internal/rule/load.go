@@ -3,10 +3,12 @@ package rule
 import (
 	"cmp"
 	"io/fs"
-	"maps"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"plumb/internal/catalog"
 	"plumb/internal/sheet"
@@ -61,25 +63,48 @@ func load(fsys fs.FS, prefix string, cat *catalog.Catalog) (*Base, []Tested, err
 	if err != nil {
 		return nil, nil, err
 	}
+	names, err := ruleFiles(fsys)
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, tests := make([]*Rule, len(names)), make([]Tested, len(names))
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
+				file := path.Join(prefix, names[i])
+				data, err := fs.ReadFile(fsys, names[i])
+				if err != nil {
+					tests[i] = Tested{File: file, Mistakes: []sheet.Error{{File: file, Line: 1, Col: 1, Msg: err.Error()}}}
+					continue
+				}
+				rules[i], tests[i] = c.file(file, strings.TrimSuffix(names[i], ".yaml"), data)
+			}
+		})
+	}
+	all.Wait()
 	base := &Base{byID: map[string]*Rule{}}
-	var tests []Tested
-	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path.Ext(name) != ".yaml" {
-			return err
-		}
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return err
-		}
-		r, tested := c.file(path.Join(prefix, name), strings.TrimSuffix(name, ".yaml"), data)
+	for _, r := range rules {
 		if r != nil {
+			base.rules = append(base.rules, r)
 			base.byID[r.ID] = r
 		}
-		tests = append(tests, tested)
-		return nil
+	}
+	slices.SortFunc(base.rules, func(a, b *Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return base, tests, nil
+}
+
+// ruleFiles lists the rule files of a directory and below, sorted.
+func ruleFiles(fsys fs.FS) ([]string, error) {
+	var names []string
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && path.Ext(name) == ".yaml" {
+			names = append(names, name)
+		}
+		return err
 	})
-	base.rules = slices.SortedFunc(maps.Values(base.byID), func(a, b *Rule) int { return cmp.Compare(a.ID, b.ID) })
-	return base, tests, err
+	return names, err
 }
 
 // file reads one rule; it is nil when there is any mistake in it.

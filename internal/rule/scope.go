@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -25,10 +26,12 @@ type scope struct {
 	kinds map[string]*catalog.Kind // by variable
 }
 
-// compiler makes scopes.
+// compiler makes scopes; several files may be read at once.
 type compiler struct {
-	cat    *catalog.Catalog
-	base   *cel.Env
+	cat  *catalog.Catalog
+	base *cel.Env
+
+	mu     sync.Mutex // guards scopes
 	scopes map[string]*scope
 }
 
@@ -52,6 +55,8 @@ func (c *compiler) scope(vars map[string]string) (*scope, error) {
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		fmt.Fprintf(&key, "%s:%s ", name, vars[name])
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if s := c.scopes[key.String()]; s != nil {
 		return s, nil
 	}
