@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -126,4 +127,30 @@ func FuzzFile(f *testing.F) {
 			t.Errorf("lines were added: %q to %q", before, once)
 		}
 	})
+}
+
+func TestRandomSecretsDoNotSurvive(t *testing.T) {
+	const seed = 7
+	random := rand.New(rand.NewPCG(seed, seed))
+	signs := []rune("abcXYZ019 '\"\\`$#;:,=@/{}[]()&?|<>-_*%!~^+.ä\t")
+	for range 3000 {
+		secret := make([]rune, 8+random.IntN(12))
+		for i := range secret {
+			secret[i] = signs[random.IntN(len(signs))]
+		}
+		for kind, carrier := range carriers() {
+			name, in := carrier(string(secret))
+			if name == "" {
+				continue
+			}
+			_, without := carrier("Zq9")
+			out := string(File(name, []byte(in)))
+			if part := survivor(string(secret), out, without); part != "" {
+				t.Fatalf("seed %d: %s: %q of %q survives:\n%q\n%q", seed, kind, part, string(secret), in, out)
+			}
+			if again := string(File(name, []byte(out))); again != out {
+				t.Fatalf("seed %d: %s: redacted twice: %q, once: %q", seed, kind, again, out)
+			}
+		}
+	}
 }
