@@ -90,8 +90,8 @@ func (l *loader) knobsFile(s *sheet.Sheet, root *sheet.Node) {
 		},
 	}, "kind", "knobs")
 	if k.Title == "" {
-		s.Errorf(root, "kind %s is not described in facts/%s", k.Name, sheet.Meant(k.Name, l.kinds()))
 		delete(l.cat.Kinds, k.Name)
+		s.Errorf(root, "kind %s is not described in facts/%s", k.Name, sheet.Meant(k.Name, l.kinds()))
 	}
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ func (l *loader) knobFields(s *sheet.Sheet, f *Fact, fields sheet.Fields) {
 	fields["max"] = func(n *sheet.Node) { v := s.Number(n, "max"); k.Max = &v }
 	fields["effect"] = func(n *sheet.Node) {
 		k.Effect = Effect(s.OneOf(n, "effect", string(Now), string(Reload), string(NewWrites), string(Remount), string(Restart), string(Recreate)))
+		k.Effect = cmp.Or(k.Effect, Now) // a mistake is reported once
 	}
 	fields["durability"] = func(n *sheet.Node) {
 		k.Durability = map[string]string{}
