@@ -3,12 +3,14 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/catalog"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 )
@@ -38,33 +40,23 @@ func matches(patterns []string, id string) bool {
 	})
 }
 
-// known checks that every pattern matches a rule: a misspelt one would
-// otherwise pass in silence.
-func (f choice) known(ids []string) error {
+// validate checks that every pattern matches a rule, and that --only names
+// something there is: a misspelt one would otherwise pass in silence.
+func (f choice) validate(ids []string, cat *catalog.Catalog) error {
 	for _, p := range slices.Concat(f.rule, f.skip) {
 		if !slices.ContainsFunc(ids, func(id string) bool { return matches([]string{p}, id) }) {
 			return &usageError{fmt.Sprintf("no rule matches %q", p), cmp.Or(meant(p, ids), "plumb rules lists them")}
 		}
 	}
-	return nil
-}
-
-// areas gives what --only may name: the folders of the rules and the kinds.
-func areas(ids []string, kinds []string) []string {
-	out := slices.Clone(kinds)
+	areas := slices.Collect(maps.Keys(cat.Kinds))
 	for _, id := range ids {
-		area, _, _ := strings.Cut(id, "/")
-		out = append(out, area)
+		areas = append(areas, areaOf(id))
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-func (f choice) knownAreas(all []string) error {
+	slices.Sort(areas)
+	areas = slices.Compact(areas)
 	for _, o := range f.only {
-		kind, _, thing := strings.Cut(o, ":")
-		if !slices.Contains(all, kind) || thing && kind == "" {
-			return &usageError{fmt.Sprintf("--only %s is neither an area nor a thing", o), "want one of " + strings.Join(all, ", ")}
+		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(areas, kind) {
+			return &usageError{fmt.Sprintf("--only %s is neither an area nor a thing", o), "want one of " + strings.Join(areas, ", ")}
 		}
 	}
 	return nil
@@ -76,16 +68,28 @@ func (f choice) keeps(v rule.Verdict) bool {
 	if !f.asks(v.Rule.ID) {
 		return false
 	}
-	area, _, _ := strings.Cut(v.Rule.ID, "/")
-	return len(f.only) == 0 || slices.Contains(f.only, area) || slices.ContainsFunc(v.Things, func(r stack.Ref) bool {
-		return slices.Contains(f.only, r.Kind) || slices.Contains(f.only, r.String())
+	return len(f.only) == 0 || f.names(areaOf(v.Rule.ID)) || slices.ContainsFunc(v.Things, func(r stack.Ref) bool {
+		return f.names(r.Kind) || slices.Contains(f.only, r.String())
 	})
 }
 
 // lists reports whether a list of rules should have this one: like keeps,
 // before anything is bound.
 func (f choice) lists(r *rule.Rule) bool {
-	area, _, _ := strings.Cut(r.ID, "/")
-	return f.asks(r.ID) && (len(f.only) == 0 || slices.Contains(f.only, area) ||
-		slices.ContainsFunc(r.Kinds(), func(k string) bool { return slices.Contains(f.only, k) }))
+	return f.asks(r.ID) && (len(f.only) == 0 || f.names(areaOf(r.ID)) || slices.ContainsFunc(r.Kinds(), f.names) ||
+		slices.ContainsFunc(f.only, func(o string) bool {
+			kind, _, thing := strings.Cut(o, ":")
+			return thing && slices.Contains(r.Kinds(), kind)
+		}))
+}
+
+// names reports whether --only names an area or a kind of things. zfs stands
+// for its pools and datasets too, as it does in people's mouths.
+func (f choice) names(kind string) bool {
+	return slices.Contains(f.only, kind) || slices.Contains(f.only, "zfs") && (kind == "pool" || kind == "dataset")
+}
+
+func areaOf(id string) string {
+	area, _, _ := strings.Cut(id, "/")
+	return area
 }

@@ -85,9 +85,9 @@ func (a *app) noSuchCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := "plumb --help lists the commands"
+	hint := c.CommandPath() + " --help lists the commands"
 	if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-		hint = "did you mean plumb " + like[0] + "?"
+		hint = "did you mean " + c.CommandPath() + " " + like[0] + "?"
 	}
 	return &usageError{fmt.Sprintf("there is no command %q", args[0]), hint}
 }

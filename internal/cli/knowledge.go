@@ -28,26 +28,21 @@ func (a *app) loadKnowledge(c choice) (know, error) {
 	if err != nil {
 		return know{}, err
 	}
+	if err := c.validate(ruleIDs(), cat); err != nil {
+		return know{}, err
+	}
 	rules, err := rule.Load(knowledge.FS, cat)
 	if rules == nil {
 		return know{}, fmt.Errorf("read the built-in rules: %w", err)
 	}
 	a.warn("a built-in rule was left out", err)
 	k := know{catalog: cat, rules: rules, choice: c}
-	var ids, kinds []string
 	for _, r := range rules.Rules() {
-		ids = append(ids, r.ID)
-		if c.asks(r.ID) {
+		if c.lists(r) {
 			k.asked++
 		}
 	}
-	for kind := range cat.Kinds {
-		kinds = append(kinds, kind)
-	}
-	if err := c.known(ids); err != nil {
-		return know{}, err
-	}
-	return k, c.knownAreas(areas(ids, kinds))
+	return k, nil
 }
 
 func (a *app) loadCatalog() (*catalog.Catalog, error) {
@@ -62,7 +57,11 @@ func (a *app) loadCatalog() (*catalog.Catalog, error) {
 // warn says on standard error what went wrong without ending the command.
 func (a *app) warn(what string, err error) {
 	if err != nil {
-		fmt.Fprintf(a.err, "plumb: %s: %s\n", what, strings.ReplaceAll(err.Error(), "\n", "; "))
+		first, more, _ := strings.Cut(err.Error(), "\n")
+		if n := strings.Count(more, "\n"); more != "" {
+			first += fmt.Sprintf(" (and %d more)", n+1)
+		}
+		fmt.Fprintf(a.err, "plumb: %s: %s\n", what, first)
 	}
 }
 

@@ -15,8 +15,9 @@ func (a *app) rules() *cobra.Command {
 	var f choice
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "rules",
-		Short: "list the rules, or test rules of your own",
+		Use:                        "rules",
+		SuggestionsMinimumDistance: 2,
+		Short:                      "list the rules, or test rules of your own",
 		Long: `Rules lists the rules that check asks, with the harm each one is about.
 
 ` + exitTable,

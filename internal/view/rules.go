@@ -6,15 +6,12 @@ import (
 	"plumb/internal/rule"
 )
 
-// Rules lists rules, one a line.
+// Rules lists rules with their harm and title.
 func Rules(rules []*rule.Rule, screen Screen) string {
 	p := newPage(screen)
-	ids := 0
 	for _, r := range rules {
-		ids = max(ids, min(width(r.ID), 44))
-	}
-	for _, r := range rules {
-		p.labelled(plain, columns(r.ID, ids+2), plain, columns(string(r.Harm), 8)+blanks(r.Title))
+		p.sides("", bold, r.ID, dim, string(r.Harm))
+		p.para(plain, 4, blanks(r.Title))
 	}
 	p.hang(dim, "", count(len(rules), "rule"))
 	return p.String()

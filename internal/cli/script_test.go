@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// TestMain lets the scripts run plumb in this process's own program.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"plumb": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs test/script/*.txtar: each page shows what a person types
+// and what comes of it, exit codes and hints included.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "../../test/script",
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "fits": fits,
+		},
+	})
+}
+
+// exits runs plumb and compares its exit code: exits 2 check --nonsense.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 1 {
+		ts.Fatalf("usage: exits CODE ARGUMENTS...")
+	}
+	err := ts.Exec("plumb", args[1:]...)
+	code := "0"
+	if err != nil {
+		code = map[string]string{"exit status 1": "1", "exit status 2": "2", "exit status 3": "3"}[err.Error()]
+	}
+	if code != args[0] {
+		ts.Fatalf("plumb ended with %v, want exit code %s", err, args[0])
+	}
+}
+
+// fits checks a JSON file against a JSON Schema: fits doc.json schema.json.
+func fits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: fits DOCUMENT SCHEMA")
+	}
+	read := func(name string) any {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(ts.ReadFile(name))))
+		ts.Check(err)
+		return doc
+	}
+	c := jsonschema.NewCompiler()
+	ts.Check(c.AddResource("schema.json", read(args[1])))
+	schema, err := c.Compile("schema.json")
+	ts.Check(err)
+	ts.Check(schema.Validate(read(args[0])))
+}
