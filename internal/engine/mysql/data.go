@@ -47,11 +47,18 @@ func (l *look) tablespaces() {
 	}
 }
 
+// compressionColumn counts page compression where the dictionary answers it
+// without opening tables: MySQL 8.0 and later.
+func (l *look) compressionColumn() string {
+	if l.isMariaDB() || !atLeast(l.in.version, "8.0") {
+		return ""
+	}
+	return ", SUM(CREATE_OPTIONS LIKE '%COMPRESSION=%' AND CREATE_OPTIONS NOT LIKE '%COMPRESSION=\"NONE\"%')"
+}
+
 // pageCompressed is true of a tablespace with page compression. MariaDB keeps
 // it in the flags: bits 5 to 7 of the full_crc32 format (bit 4 marks it), bit
-// 16 of the older. MySQL shows the compression by the punched holes only: its
-// column is kept in the table's options, so the count there means files that
-// take less space than their size.
+// 16 of the older. MySQL keeps it in the table's options: see engines.
 func pageCompressed(mariadb bool) string {
 	if mariadb {
 		return "CASE WHEN FLAG & 16 THEN (FLAG >> 5) & 7 > 0 ELSE (FLAG >> 16) & 1 END"
@@ -85,16 +92,21 @@ func (l *look) engines() {
 		l.gap(fmt.Sprintf("%d tables are too many to list", n), "", facts...)
 		return
 	}
-	const q = "SELECT ENGINE, COUNT(*) FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN " +
+	q := "SELECT ENGINE, COUNT(*)" + l.compressionColumn() + " FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN " +
 		"('mysql', 'sys', 'performance_schema', 'information_schema', 'mysql_innodb_cluster_metadata', 'percona') GROUP BY ENGINE"
 	rows, ok = l.query(q, facts...)
 	if !ok {
 		return
 	}
-	total, unsafe, others := int64(0), int64(0), []string{}
+	total, unsafe, compressed, others := int64(0), int64(0), int64(0), []string{}
 	for _, row := range rows.Values {
 		if len(row) < 2 || row[0] == nil {
 			continue // a table that cannot be opened has no engine
+		}
+		if len(row) > 2 {
+			c, _ := whole(text(row[2]))
+			compressed += c
+			l.t.Set("page_compressed_tables", stack.Int(compressed), "information_schema.TABLES")
 		}
 		n, _ := whole(text(row[1]))
 		total += n

@@ -62,6 +62,10 @@ func (l *look) removed(all []assigned) {
 	}
 	fatal, ignored := []string{}, []string{}
 	for _, a := range all {
+		if a.name == "innodb_log_file_size" && l.has("innodb_redo_log_capacity") && setsCapacity(all) {
+			ignored = append(ignored, fmt.Sprintf("%s (%s): innodb_redo_log_capacity is set too and rules", a.name, originText(a.origin)))
+			continue
+		}
 		f := l.catalog.Fact("mysql", a.name)
 		if f == nil || f.Knob == nil || l.has(a.name) || f.Knob.Has(l.in.flavor, l.in.version) {
 			continue
@@ -80,6 +84,10 @@ func (l *look) removed(all []assigned) {
 		l.t.Set("removed_options", stack.List(fatal), "option files")
 		l.t.Set("ignored_options", stack.List(ignored), "option files")
 	}
+}
+
+func setsCapacity(all []assigned) bool {
+	return slices.ContainsFunc(all, func(a assigned) bool { return a.name == "innodb_redo_log_capacity" })
 }
 
 // persisted reads mysqld-auto.cnf of MySQL and Percona Server 8.0 and later.

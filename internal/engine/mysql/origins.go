@@ -1,11 +1,15 @@
 package mysql
 
 import (
+	"slices"
 	"strings"
 
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
+
+// ourOwn are the variables our session sets: see session.bound.
+var ourOwn = []string{"lock_wait_timeout", "max_execution_time", "transaction_read_only"}
 
 // readOrigins asks the server where each value comes from. MySQL 5.7 does not
 // tell and gives an empty map.
@@ -61,6 +65,9 @@ func mysqlOrigins(rows host.Rows) map[string]origin {
 	for _, r := range rows.Values {
 		if len(r) < 3 || r[0] == nil {
 			continue
+		}
+		if slices.Contains(ourOwn, strings.ToLower(*r[0])) {
+			continue // it tells of this session, which we have bounded
 		}
 		if o := (origin{from: from[text(r[1])], file: text(r[2])}); o.from != "" {
 			out[strings.ToLower(*r[0])] = o

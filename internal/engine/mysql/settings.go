@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/stack"
 )
 
@@ -131,8 +132,7 @@ func (l *look) next(name string, now stack.Value, win assigned) (stack.Next, boo
 
 // unlike lists variables that show something else than what is set.
 func unlike(name string) bool {
-	return slices.Contains([]string{"log_bin", "open_files_limit", "performance_schema", "event_scheduler",
-		"innodb_flush_method", "gtid_mode", "read_only", "super_read_only", "general_log"}, name) && name != "read_only" && name != "super_read_only" ||
+	return slices.Contains([]string{"log_bin", "open_files_limit", "performance_schema", "event_scheduler", "gtid_mode"}, name) ||
 		strings.HasPrefix(name, "wsrep_")
 }
 
@@ -204,7 +204,9 @@ func (l *look) nextChanges() {
 		if f.Next == nil {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s: %s now, %s then (%s)", name, f.Value, f.Next.Value, originText(f.Next.Origin)))
+		kind := l.catalog.Fact("mysql", name)
+		out = append(out, fmt.Sprintf("%s: %s now, %s then (%s)", name,
+			catalog.Show(kind, f.Value), catalog.Show(kind, f.Next.Value), originText(f.Next.Origin)))
 	}
 	l.t.Set("next_changes", stack.List(out), "option files against the values in force")
 }
