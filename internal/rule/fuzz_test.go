@@ -6,7 +6,6 @@ import (
 	"testing/fstest"
 
 	"plumb/internal/rule"
-	"plumb/internal/sheet"
 	"plumb/internal/stack"
 )
 
@@ -51,23 +50,6 @@ func FuzzText(f *testing.F) {
 		base, err := rule.Load(fstest.MapFS{"rules/x/r.yaml": {Data: []byte(file)}}, cat)
 		if err == nil && len(base.Judge(s)) != 1 {
 			t.Error("want one verdict")
-		}
-	})
-}
-
-// FuzzPlace checks that a mistake is placed inside the file.
-func FuzzPlace(f *testing.F) {
-	f.Add("a: >\n  x\n  y", 3)
-	f.Add(`a: "x\ny"`, 1)
-	f.Fuzz(func(t *testing.T, text string, offset int) {
-		s, root := sheet.Parse("f", []byte(text))
-		if root == nil {
-			return
-		}
-		for _, n := range append(root.Content, root) {
-			if line, col := s.Place(n, offset%1000); line < 1 || col < 1 {
-				t.Errorf("%d:%d", line, col)
-			}
 		}
 	})
 }

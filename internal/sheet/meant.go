@@ -5,7 +5,7 @@ import "strings"
 // Meant gives "; did you mean X?" when a known word is close to what was
 // written, and "" otherwise.
 func Meant(word string, known []string) string {
-	if len(word) < 2 {
+	if len(word) < 2 || len(word) > 80 {
 		return ""
 	}
 	best, distance := "", len(word)/3+1

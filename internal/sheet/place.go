@@ -37,17 +37,3 @@ func (s *Sheet) Place(n *Node, offset int) (line, col int) {
 	}
 	return atLine, atCol
 }
-
-// PlaceLine is Place for a line (from 1) and column (from 0) of the value.
-func (s *Sheet) PlaceLine(n *Node, valueLine, valueCol int) (line, col int) {
-	offset := 0
-	for _, r := range n.Value {
-		if valueLine <= 1 {
-			break
-		}
-		if offset++; r == '\n' {
-			valueLine--
-		}
-	}
-	return s.Place(n, offset+valueCol)
-}
