@@ -147,7 +147,7 @@ func TestParseDiskstats(t *testing.T) {
 	}
 	few := stack.NewThing("block", "sda1")
 	Counters{Reads: 10, ReadMillis: 40}.set(few)
-	if _, known := few.Facts["read_ms_lifetime"]; known {
+	if _, known := few.Number("read_ms_lifetime"); known {
 		t.Error("an average of ten reads was given")
 	}
 }

@@ -74,7 +74,7 @@ const enough = 1000
 const wraps = math.MaxUint32 / 2
 
 // set records the counters and lifetime averages. An average of few requests,
-// or of a time that may have wrapped, is left out.
+// or of a time that may have wrapped, is none.
 func (c Counters) set(t *stack.Thing) {
 	t.Set("reads", whole(c.Reads), diskstats)
 	t.Set("writes", whole(c.Writes), diskstats)
@@ -94,6 +94,7 @@ func whole(n uint64) stack.Value { return stack.Int(int64(min(n, math.MaxInt64))
 
 func average(t *stack.Thing, fact string, millis, requests uint64) {
 	if requests < enough || millis > wraps {
+		t.SetAbsent(fact, diskstats)
 		return
 	}
 	t.Set(fact, stack.Float(float64(millis)/float64(requests)), diskstats)

@@ -44,7 +44,7 @@ func (v *volume) kernelName(ctx context.Context) string {
 // ext4Options reads every option in force. mountinfo shows only those that
 // differ from the defaults of this filesystem.
 func (v *volume) ext4Options(ctx context.Context, dev string) {
-	name := "/proc/fs/" + v.mount.Type + "/" + dev + "/options"
+	name := "/proc/fs/ext4/" + dev + "/options" // whichever of the three types it is mounted as
 	data, err := v.h.ReadFile(ctx, name)
 	if err != nil {
 		v.gap(fmt.Errorf("read %s: %w", name, err), "data_mode", "barrier", "delalloc", "journal")
