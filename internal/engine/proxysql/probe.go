@@ -1,0 +1,141 @@
+package proxysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// GreetingQuery is the one question a session to ProxySQL answers.
+const GreetingQuery = "SHOW SERVER VERSION"
+
+// adminPort is the port of the admin interface, which announces a version of
+// its own.
+const adminPort = 6032
+
+// Probe looks at every ProxySQL among the host's processes.
+type Probe struct{}
+
+// Name implements observe.Probe.
+func (Probe) Name() string { return "proxysql" }
+
+// Look implements observe.Probe. It needs what the process probe saw.
+func (Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
+	var sight stack.Sight
+	var names []string
+	for _, proc := range seen.OfKind("process") {
+		if proc.Text("engine") != "proxysql" {
+			continue
+		}
+		lookAt(ctx, h, proc, &sight, &names)
+	}
+	return sight, nil
+}
+
+func lookAt(ctx context.Context, h host.Reader, proc *stack.Thing, sight *stack.Sight, names *[]string) {
+	root := ""
+	if own, _ := proc.Bool("own_mounts"); own {
+		root = "/proc/" + proc.Ref.Name + "/root"
+	}
+	file := configFile(list(proc, "args"))
+	text, err := h.ReadFile(ctx, root+file)
+	if err != nil && !errors.Is(err, host.ErrTooLarge) {
+		text = nil
+	}
+	port := clientPort(parseConfig(text)["mysql_variables.interfaces"], list(proc, "listen"))
+	name := strconv.Itoa(port)
+	if port == 0 || slices.Contains(*names, name) {
+		name = "pid-" + proc.Ref.Name
+	}
+	*names = append(*names, name)
+	t := sight.New("proxysql", name)
+	t.Link("process", proc.Ref)
+	programVersion(ctx, h, root, proc, t, sight)
+	if port == 0 || root != "" {
+		sight.Gap(t.Ref, "the port for clients is not known or is in a container", "", "server_version")
+		return
+	}
+	target := host.Target{Engine: "proxysql", Network: "tcp", Address: "127.0.0.1:" + strconv.Itoa(port), Logins: []host.Login{{}}}
+	target.Name = "proxysql:" + target.Address
+	rows, err := h.Query(ctx, target, GreetingQuery)
+	if err != nil || len(rows.Values) == 0 || len(rows.Values[0]) == 0 || rows.Values[0][0] == nil {
+		sight.Gap(t.Ref, fmt.Sprintf("read the greeting of %s: %v", target.Address, err), "", "server_version")
+		return
+	}
+	t.Set("server_version", stack.Text(*rows.Values[0][0]), "greeting of "+target.Address)
+}
+
+func programVersion(ctx context.Context, h host.Reader, root string, proc, t *stack.Thing, sight *stack.Sight) {
+	exe := proc.Text("exe")
+	if root != "" || exe == "" {
+		sight.Gap(t.Ref, "the program is in a container", "", "version")
+		return
+	}
+	out, err := h.Output(ctx, exe, "--version")
+	if err != nil {
+		sight.Gap(t.Ref, err.Error(), "", "version")
+		return
+	}
+	if v := parseProgramVersion(out); v != "" {
+		t.Set("version", stack.Text(v), exe+" --version")
+	}
+}
+
+// parseProgramVersion reads "ProxySQL version 2.5.5-10-g195bd70, codename Truls".
+func parseProgramVersion(text []byte) string {
+	_, rest, ok := strings.Cut(string(text), "version ")
+	if !ok {
+		return ""
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.Trim(rest, ".")
+}
+
+// configFile gives the configuration file of a command line.
+func configFile(args []string) string {
+	for i, a := range args {
+		if v, ok := strings.CutPrefix(a, "--config="); ok {
+			return v
+		}
+		if (a == "-c" || a == "--config") && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return "/etc/proxysql.cnf"
+}
+
+// clientPort finds the port for clients: the configured one if the process
+// listens there, then the usual 6033. Other ports may be the admin's.
+func clientPort(interfaces string, listens []string) int {
+	var ports []int
+	for _, l := range listens {
+		if n, err := strconv.Atoi(l[strings.LastIndexByte(l, ':')+1:]); err == nil && strings.HasPrefix(l, "tcp:") && n != adminPort {
+			ports = append(ports, n)
+		}
+	}
+	for one := range strings.SplitSeq(interfaces, ";") {
+		n, err := strconv.Atoi(one[strings.LastIndexByte(one, ':')+1:])
+		if err == nil && slices.Contains(ports, n) {
+			return n
+		}
+	}
+	if slices.Contains(ports, 6033) {
+		return 6033
+	}
+	return 0
+}
+
+func list(t *stack.Thing, name string) []string {
+	v, _ := t.Get(name)
+	l, _ := v.List()
+	return l
+}
