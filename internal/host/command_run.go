@@ -21,8 +21,8 @@ import (
 )
 
 // Output implements Reader. A command that ends with an error gives what it
-// printed together with an error that holds the first line of its standard
-// error; if that line says that rights are missing, it is ErrDenied.
+// printed together with an error that holds the beginning of its standard
+// error; if that says that rights are missing, it is ErrDenied.
 //
 // argv[0] is a name, looked up in PATH and the sbin directories, or an
 // absolute path, which is only run if nobody but root and ourselves could
@@ -200,17 +200,16 @@ func (c *child) lockedKill() {
 
 // exitError adds what the command said on standard error.
 func exitError(err error, stderr []byte) error {
-	said := strings.TrimSpace(string(stderr))
-	first, _, _ := strings.Cut(said, "\n")
-	if len(first) > 300 {
-		first = first[:300] + "…"
+	said := strings.Join(strings.FieldsFunc(string(stderr), func(c rune) bool { return c == '\n' || c == '\r' }), "; ")
+	if len(said) > 300 {
+		said = said[:300] + "…"
 	}
-	if first != "" {
-		err = fmt.Errorf("%w: %s", err, strings.ToValidUTF8(first, "?"))
+	if said != "" {
+		err = fmt.Errorf("%w: %s", err, strings.ToValidUTF8(said, "?"))
 	}
 	for _, sign := range []string{"permission denied", "operation not permitted", "must be root", "must be run as root",
 		"must be superuser", "requires root", "only root", "are you root", "not enough privilege", "access denied"} {
-		if strings.Contains(strings.ToLower(said), sign) {
+		if strings.Contains(strings.ToLower(string(stderr)), sign) {
 			return fmt.Errorf("%w: %w", ErrDenied, err)
 		}
 	}

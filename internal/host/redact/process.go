@@ -59,24 +59,21 @@ func inShell(args []string, i int) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, path.Base(args[i-2]))
 }
 
-// environment redacts /proc/PID/environ: of all variables but those that
-// matter here only the name is kept.
+// environment redacts /proc/PID/environ: only the variables that matter here
+// are kept. Even the names of the others are nobody's business.
 func environment(s string) string {
-	vars := strings.Split(s, "\x00")
-	for i, v := range vars {
-		name, value, ok := strings.Cut(v, "=")
-		switch {
-		case v == "":
-		case !ok: // cut at the limit, or not a variable at all
-			vars[i] = Mark
-		case value == "" || value == Mark:
-		case !knownVariable(name):
-			vars[i] = name + "=" + Mark
-		default:
-			vars[i] = name + "=" + text(value, plain)
+	var b strings.Builder
+	for v := range strings.SplitAfterSeq(s, "\x00") {
+		name, value, ok := strings.Cut(strings.TrimSuffix(v, "\x00"), "=")
+		if !ok || !knownVariable(name) {
+			continue
+		}
+		b.WriteString(name + "=" + text(value, plain))
+		if strings.HasSuffix(v, "\x00") {
+			b.WriteByte(0)
 		}
 	}
-	return strings.Join(vars, "\x00")
+	return b.String()
 }
 
 // knownVariable lists the variables whose value is kept: those that change how
@@ -84,10 +81,9 @@ func environment(s string) string {
 func knownVariable(name string) bool {
 	if slices.Contains([]string{
 		"LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES", "MALLOC_CONF", "_RJEM_MALLOC_CONF", "JE_MALLOC_CONF",
-		"MYSQLD_OPTS", "MYSQLD_PARENT_PID", "MYSQLD_RESTART_EXIT", "MYSQL_HOME", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_GROUP_SUFFIX",
+		"MYSQLD_OPTS", "MYSQLD_PARENT_PID", "MYSQL_HOME", "MARIADB_HOME", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_GROUP_SUFFIX",
 		"_WSREP_START_POSITION", "_WSREP_NEW_CLUSTER", "PGDATA", "PGPORT", "PGHOST", "PGUSER", "PGDATABASE", "PGSYSCONFDIR", "PGLOCALEDIR",
-		"PG_OOM_ADJUST_FILE", "PG_OOM_ADJUST_VALUE", "PG_GRANDPARENT_PID", "LANG", "LANGUAGE", "TZ", "HOME", "USER", "LOGNAME", "PATH",
-		"PWD", "SHELL", "TERM", "container", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID", "GOMAXPROCS", "GOMEMLIMIT",
+		"PG_OOM_ADJUST_FILE", "PG_OOM_ADJUST_VALUE", "PG_GRANDPARENT_PID", "LANG", "TZ", "HOME", "USER", "GOMAXPROCS", "GOMEMLIMIT",
 	}, name) {
 		return true
 	}
