@@ -120,7 +120,7 @@ func (a *app) show(r view.Report, f checkFlags) error {
 		}
 		text = out
 	default:
-		text = view.Check(r, view.CheckOptions{All: f.all}, screen(a.out))
+		text = view.Check(r, view.CheckOptions{All: f.all, Only: f.only}, screen(a.out))
 	}
 	_, err := fmt.Fprint(a.out, text)
 	return err

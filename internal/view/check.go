@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"plumb/internal/advise"
@@ -22,7 +23,8 @@ type Report struct {
 
 // CheckOptions say how much of a report to show.
 type CheckOptions struct {
-	All bool // notes in full, every case, every reason
+	All  bool     // notes in full, every case, every reason
+	Only []string // kinds or servers; when any server is among them, the others are not drawn
 }
 
 // Check writes the report of one host as text.
@@ -33,7 +35,7 @@ func Check(r Report, o CheckOptions, screen Screen) string {
 		c.quiet()
 		return c.String()
 	}
-	for _, db := range servers(r.Stack) {
+	for _, db := range chosen(r.Stack, o.Only) {
 		c.server(db)
 	}
 	if len(servers(r.Stack)) == 0 {
@@ -94,8 +96,13 @@ func (c checkPage) server(db *stack.Thing) {
 	c.blank()
 	c.labelled(bold, db.Ref.String()+"  ", plain, serverLine(c.r.Stack, db))
 	var rows [][3]string
+	var lost []string
 	for _, roles := range rolesByFilesystem(c.r.Stack, db.Ref) {
 		where := c.where(roles[0])
+		if where == "" {
+			lost = append(lost, roles[0].Name)
+			continue
+		}
 		for i, g := range samePath(roles) {
 			if i > 0 {
 				where = "the same"
@@ -103,24 +110,41 @@ func (c checkPage) server(db *stack.Thing) {
 			rows = append(rows, [3]string{g.names, g.path, where})
 		}
 	}
+	if lost = slices.Compact(lost); len(lost) > 0 {
+		rows = append(rows, [3]string{"not placed", strings.Join(lost, ", "), ""})
+	}
+	c.places(rows)
+}
+
+// places writes rows of role, path and place in columns. Many roles stand on
+// a line of their own, and a place that does not fit beside a long path goes
+// below it.
+func (c checkPage) places(rows [][3]string) {
 	names, paths := 0, 0
 	for _, r := range rows {
-		names, paths = max(names, width(r[0])), max(paths, min(width(r[1]), 34))
+		names, paths = max(names, min(width(clean(r[0])), 22)), max(paths, min(width(clean(r[1])), 30))
 	}
 	for _, r := range rows {
-		c.hang(plain, "  "+columns(clean(r[0]), names+2)+columns(clean(r[1]), paths+2), r[2])
+		if width(clean(r[0])) > names {
+			c.line(plain, "  "+r[0])
+			r[0] = ""
+		}
+		head := "  " + columns(clean(r[0]), names+2) + columns(clean(r[1]), paths+2)
+		if room := c.width - width(head); room >= min(width(r[2]), 26) {
+			c.hang(plain, head, r[2])
+			continue
+		}
+		c.line(plain, head)
+		c.para(plain, 4+names, r[2])
 	}
 }
 
 // where says in a few words where a role lies: filesystem, what matters of
-// it, and the disks at the bottom.
+// it, and the disks at the bottom; "" when it is not known.
 func (c checkPage) where(r stack.Role) string {
 	fs := c.r.Stack.Find(r.Filesystem)
 	if fs == nil {
-		if g, ok := c.r.Stack.GapFor(r.DB, r.Name); ok {
-			return "not placed: " + g.Why
-		}
-		return "not placed"
+		return ""
 	}
 	parts := []string{filesystemName(fs) + " " + fs.Text("fstype")}
 	datasets, _ := c.r.Stack.Follow(fs, "dataset")

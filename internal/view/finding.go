@@ -45,9 +45,12 @@ func (c checkPage) because(ev []rule.Evidence) {
 	for _, of := range thingsOf(ev) {
 		var facts []string
 		for _, e := range ev {
-			if e.Of == of {
+			if e.Of == of && !e.Fact.Value.IsAbsent() {
 				facts = append(facts, c.fact(e))
 			}
+		}
+		if len(facts) == 0 {
+			continue // only what is known not to be there
 		}
 		c.labelled(dim, head, plain, c.thing(of)+strings.Join(facts, ", "))
 		head = strings.Repeat(" ", width(head))
@@ -68,7 +71,7 @@ func thingsOf(ev []rule.Evidence) []stack.Ref {
 // bare name where the name alone is clear.
 func (c checkPage) thing(r stack.Ref) string {
 	switch r.Kind {
-	case "host", "zfs", "memory":
+	case "host", "zfs":
 		return ""
 	case "dataset", "pool", "block":
 		return r.Name + ": "
@@ -127,6 +130,9 @@ func (c checkPage) remedy(head string, r advise.Remedy) {
 		return
 	}
 	parts := []string{text, effectText(r.Step.Effect)}
+	if strings.HasPrefix(r.Step.Note, parts[1]) {
+		parts[1] = "" // the rule says it itself
+	}
 	if r.Step.DurabilityFrom != r.Step.DurabilityTo && r.Step.DurabilityTo == catalog.Safe {
 		parts = append(parts, "safer")
 	}
@@ -177,13 +183,7 @@ func (c checkPage) others(cases []advise.Case) {
 	}
 	var places []string
 	for _, k := range cases[1:] {
-		var names []string
-		for _, r := range k.Things {
-			if !slices.Contains(cases[0].Things, r) {
-				names = append(names, strings.TrimSuffix(c.thing(r), ": "))
-			}
-		}
-		place := strings.Join(names, " ")
+		place := c.placeOf(k, cases[0])
 		if k.Title != cases[0].Title {
 			place = strings.TrimPrefix(place+" ("+k.Title+")", " ")
 		}
@@ -194,6 +194,22 @@ func (c checkPage) others(cases []advise.Case) {
 		n = len(places)
 	}
 	c.labelled(dim, "    also on  ", plain, few(places, n))
+}
+
+// placeOf names what tells one case from the first: its server, or else
+// whatever things differ.
+func (c checkPage) placeOf(k, first advise.Case) string {
+	var names []string
+	for _, r := range k.Things {
+		if slices.Contains(first.Things, r) {
+			continue
+		}
+		if slices.Contains(engines[:], r.Kind) {
+			return r.String()
+		}
+		names = append(names, strings.TrimSuffix(c.thing(r), ": "))
+	}
+	return strings.Join(names, " ")
 }
 
 // conflicts says which values were set aside, and why.
@@ -208,43 +224,5 @@ func (c checkPage) conflicts() {
 		c.para(plain, 4, fmt.Sprintf("%s%s: %s is kept (%s), %s is not (%s): %s.", c.thing(k.Knob.Of),
 			c.name(k.Knob.Of.Kind, k.Knob.Name), show(k.Kept), strings.Join(k.For, ", "),
 			show(k.Lost), strings.Join(k.Against, ", "), k.Reason))
-	}
-}
-
-// maxReasons is how many reasons for not judging are listed.
-const maxReasons = 6
-
-// unknown lists what could not be judged, and what would help.
-func (c checkPage) unknown() {
-	list := c.r.Advice.Unknown
-	if len(list) == 0 {
-		return
-	}
-	c.blank()
-	c.line(bold, "NOT VISIBLE: these rules could not be judged")
-	n := maxReasons
-	if c.all {
-		n = len(list)
-	}
-	for i, u := range list {
-		if i == n {
-			c.para(dim, 4, "and "+count(len(list)-n, "other reason")+": --all lists them")
-			return
-		}
-		needs := few(u.Needs, 3)
-		if c.all {
-			needs = strings.Join(u.Needs, ", ")
-		}
-		verb := "need"
-		if len(u.Rules) == 1 {
-			verb = "needs"
-		}
-		c.para(plain, 4, fmt.Sprintf("%s %s %s: %s", count(len(u.Rules), "rule"), verb, needs, u.Why))
-		if u.Hint != "" {
-			c.hang(plain, "      hint: ", u.Hint)
-		}
-		if c.all {
-			c.para(dim, 6, strings.Join(u.Rules, ", "))
-		}
 	}
 }

@@ -13,8 +13,8 @@ const maxGaps = 12
 
 // gaps lists what could not be seen, why, and what would help. Gaps with the
 // same reason are one line.
-func (p *page) gaps(s *stack.Stack) {
-	if len(s.Gaps) == 0 {
+func (p *page) gaps(gaps []stack.Gap) {
+	if len(gaps) == 0 {
 		return
 	}
 	p.blank()
@@ -24,7 +24,7 @@ func (p *page) gaps(s *stack.Stack) {
 		of        []string
 	}
 	var groups []group
-	for _, g := range s.Gaps {
+	for _, g := range gaps {
 		i := slices.IndexFunc(groups, func(o group) bool { return o.why == g.Why && o.hint == g.Hint })
 		if i < 0 {
 			i = len(groups)
@@ -70,4 +70,9 @@ func few(list []string, n int) string {
 		return strings.Join(list, ", ")
 	}
 	return strings.Join(list[:n], ", ") + " and " + count(len(list)-n, "other")
+}
+
+// about keeps the gaps that concern one of these things.
+func about(gaps []stack.Gap, things map[stack.Ref]bool) []stack.Gap {
+	return slices.DeleteFunc(slices.Clone(gaps), func(g stack.Gap) bool { return !things[g.Of] })
 }

@@ -25,7 +25,7 @@ func matters(kind string) []matter {
 		return []matter{
 			{"innodb_buffer_pool_size", "buffer pool %s"}, {"innodb_page_size", "%s pages"},
 			{"innodb_redo_log_capacity", "redo %s"}, {"innodb_log_file_size", "redo files of %s"},
-			{"innodb_flush_log_at_trx_commit", "flush at commit %s"}, {"sync_binlog", "sync_binlog %s"},
+			{"innodb_flush_log_at_trx_commit", "flush_log_at_trx_commit %s"}, {"sync_binlog", "sync_binlog %s"},
 			{"innodb_doublewrite", "doublewrite %s"}, {"innodb_flush_method", "%s"},
 			{"innodb_use_native_aio", "native AIO|no native AIO"},
 		}
@@ -61,8 +61,8 @@ func matters(kind string) []matter {
 		}
 	case "host":
 		return []matter{
-			{"vm_swappiness", "swappiness %s"}, {"thp_enabled", "THP %s"}, {"vm_dirty_ratio", "dirty %s"},
-			{"numa_nodes", "%s NUMA nodes"},
+			{"vm_swappiness", "swappiness %s"}, {"thp_enabled", "THP %s"}, {"vm_dirty_ratio", "dirty_ratio %s"},
+			{"vm_overcommit_memory", "overcommit %s"},
 		}
 	}
 	return nil

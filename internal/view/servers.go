@@ -21,6 +21,19 @@ func servers(s *stack.Stack) []*stack.Thing {
 	return out
 }
 
+// chosen gives the servers that only names, by kind or by name; all when it
+// names none.
+func chosen(s *stack.Stack, only []string) []*stack.Thing {
+	all := servers(s)
+	some := slices.DeleteFunc(slices.Clone(all), func(db *stack.Thing) bool {
+		return !slices.Contains(only, db.Ref.Kind) && !slices.Contains(only, db.Ref.String())
+	})
+	if len(some) == 0 {
+		return all
+	}
+	return some
+}
+
 // hostLine is the one line that says which machine this is.
 func hostLine(s *stack.Stack) string {
 	h := s.Host()
@@ -45,8 +58,11 @@ func hostLine(s *stack.Stack) string {
 	if where[0] == "none" || where[0] == "" {
 		where[0] = h.Text("virtualization")
 	}
-	if where[0] == "none" || where[0] == "" {
+	switch where[0] {
+	case "none", "":
 		where = nil
+	case "other":
+		where[0] = "virtual machine"
 	}
 	if in, ok := h.Bool("in_container"); ok && in {
 		where = append(where, "in a container")

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"slices"
 	"strings"
 
 	"plumb/internal/catalog"
@@ -21,12 +20,9 @@ func Stack(s *stack.Stack, cat *catalog.Catalog, only []string, screen Screen) s
 		}
 	}
 	drawn := map[stack.Ref]bool{}
-	for _, db := range servers(s) {
-		if len(only) > 0 && !slices.ContainsFunc(only, func(o string) bool { return o == db.Ref.Kind || o == db.Ref.String() }) {
-			continue
-		}
+	for _, db := range chosen(s, only) {
 		p.blank()
-		t := &trace{s: s, v: v, drawn: map[stack.Ref]bool{}}
+		t := &trace{s: s, v: v, drawn: map[stack.Ref]bool{db.Ref: true}}
 		p.tree(t.server(db))
 		for r := range t.drawn {
 			drawn[r] = true
@@ -36,10 +32,13 @@ func Stack(s *stack.Stack, cat *catalog.Catalog, only []string, screen Screen) s
 		p.blank()
 		p.para(plain, 0, noServers)
 	}
+	gaps := s.Gaps
 	if len(only) == 0 {
 		p.unused(s, v, drawn)
+	} else {
+		gaps = about(gaps, drawn)
 	}
-	p.gaps(s)
+	p.gaps(gaps)
 	return p.String()
 }
 
