@@ -99,9 +99,8 @@ func (d *reader) compile(root *sheet.Node) {
 	}
 }
 
-func bindingPattern() *regexp.Regexp {
-	return regexp.MustCompile(`^([a-z][a-z0-9_]*) in ([a-z_][a-z0-9_]*)((?:\.[a-z_][a-z0-9_]*)*)$`)
-}
+// bindingPattern is "variable in kind" or "variable in variable.link.link".
+var bindingPattern = regexp.MustCompile(`^([a-z][a-z0-9_]*) in ([a-z_][a-z0-9_]*)((?:\.[a-z_][a-z0-9_]*)*)$`)
 
 func (d *reader) bindings(n *sheet.Node) {
 	before := len(d.sheet.Errors())
@@ -116,7 +115,7 @@ func (d *reader) binding(n *sheet.Node) {
 	if text == "" {
 		return
 	}
-	m := bindingPattern().FindStringSubmatch(text)
+	m := bindingPattern.FindStringSubmatch(text)
 	if m == nil {
 		s.Errorf(n, "%q is no binding: write \"db in mysql\" or \"ds in db.data.dataset\"", text)
 		return
