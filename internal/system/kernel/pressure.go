@@ -12,7 +12,11 @@ import (
 // "some": at least one task waited; "full": all that could run did. CPU has
 // no full for a whole machine.
 func (l *look) pressure() {
-	for resource, lines := range map[string][]string{"cpu": {"some"}, "memory": {"some", "full"}, "io": {"some", "full"}} {
+	for _, resource := range []string{"cpu", "memory", "io"} {
+		lines := []string{"some", "full"}
+		if resource == "cpu" {
+			lines = lines[:1]
+		}
 		src := "/proc/pressure/" + resource
 		facts := "psi_" + resource + "_*"
 		data, err := l.h.ReadFile(l.ctx, src)
