@@ -9,7 +9,7 @@ import (
 // layers lists every package below internal, lowest first. A package imports
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
-	{"stack", "tape", "sheet"},
+	{"stack", "tape", "sheet", "host/redact"},
 	{"host", "catalog"},
 	{"host/hosttest", "observe", "rule", "budget"},
 	{"advise"},
