@@ -29,6 +29,7 @@ type instance struct {
 	options optionFiles
 	port    int // 0: no TCP
 	socket  string
+	sure    bool   // port and socket were seen or set, not assumed
 	name    string // of the thing
 	target  host.Target
 }
@@ -51,8 +52,22 @@ func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack)
 		in.look(ctx, h)
 		out = append(out, in)
 	}
+	if len(out) > 1 {
+		forgetAssumed(out)
+	}
 	nameAll(out, seen)
 	return out
+}
+
+// forgetAssumed takes back addresses that are only the usual ones: with
+// several servers they may be another's, and its facts would be taken for
+// this one's.
+func forgetAssumed(all []*instance) {
+	for _, in := range all {
+		if !in.sure {
+			in.port, in.socket = 0, ""
+		}
+	}
 }
 
 // look reads what files and the process tell without a login.
@@ -90,7 +105,11 @@ func environment(ctx context.Context, h host.Reader, pid int) map[string]string 
 // programVersion asks the program file; inside a container only its name is
 // believed, since running it outside would run another one.
 func programVersion(ctx context.Context, h host.Reader, in *instance) (version, product string) {
-	if strings.Contains(path.Base(in.exe), "mariadb") {
+	program := in.exe
+	if program == "" && len(in.args) > 0 {
+		program = in.args[0]
+	}
+	if strings.Contains(path.Base(program), "mariadb") {
 		product = flavorMariaDB
 	}
 	if in.root != "" || in.exe == "" || strings.HasSuffix(in.exe, " (deleted)") {
@@ -126,12 +145,13 @@ func (in *instance) address() {
 	set := in.winners(knownBeforeLogin)
 	in.port = 3306
 	if n, ok := whole(set["port"].value); ok {
-		in.port = int(n)
+		in.port, in.sure = int(n), true
 	}
 	in.socket = set["socket"].value
 	if in.socket != "" && !path.IsAbs(in.socket) {
 		in.socket = path.Join(set["datadir"].value, in.socket)
 	}
+	in.sure = in.sure || in.socket != ""
 	off, _ := truth(set["skip_networking"].value)
 	listens := list(in.process, "listen")
 	if _, known := in.process.Get("listen"); !known {
@@ -140,6 +160,7 @@ func (in *instance) address() {
 		}
 		return
 	}
+	in.sure = true
 	var ports []int
 	var sockets []string
 	for _, l := range listens {
@@ -202,9 +223,12 @@ func (in *instance) where(seen *stack.Stack) string {
 // reach says how to log in: over the socket if there is one.
 func (in *instance) reach(ctx context.Context, h host.Reader, given *host.Target) {
 	t := host.Target{Engine: "mysql"}
-	if in.socket != "" {
+	switch {
+	case in.socket != "":
 		t.Network, t.Address = "unix", in.root+in.socket
-	} else {
+	case in.port == 0:
+		return
+	default:
 		t.Network, t.Address = "tcp", "127.0.0.1:"+strconv.Itoa(in.port)
 	}
 	t.Name = "mysql:" + t.Address

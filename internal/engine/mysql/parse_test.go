@@ -74,7 +74,7 @@ func TestArguments(t *testing.T) {
 }
 
 // Written by MySQL 9.7.4.
-const persistedText = `{"Version": 2, "mysql_static_variables": {"innodb_log_buffer_size": {"Value": "33554432", "Metadata": {"Host": "localhost", "User": "root", "Timestamp": 1795229230138000}}}, "mysql_dynamic_variables": {"innodb_io_capacity": {"Value": "3000", "Metadata": {"Host": "localhost", "User": "root", "Timestamp": 1795229230119744}}}}`
+const persistedText = `{"Version": 2, "mysql_dynamic_variables": {"innodb_io_capacity": {"Value": "3000", "Metadata": {"Host": "localhost", "User": "root", "Timestamp": 1795229033201649}}, "innodb_log_buffer_size": {"Value": "33554432", "Metadata": {"Host": "localhost", "User": "root", "Timestamp": 1795229033297243}}}}`
 
 func TestParsePersisted(t *testing.T) {
 	got, err := parsePersisted([]byte(persistedText), "mysqld-auto.cnf")

@@ -108,6 +108,11 @@ func (p *Probe) lookAt(ctx context.Context, h host.Reader, in *instance, sight *
 
 // logIn asks for all variables, the first query of the session.
 func (l *look) logIn() bool {
+	if l.in.target.Address == "" {
+		l.t.Set("logged_in", stack.Bool(false), "process")
+		l.gap("where it listens is not visible", "run as root", "*")
+		return false
+	}
 	rows, err := l.h.Query(l.ctx, l.in.target, "SHOW GLOBAL VARIABLES")
 	if err == nil {
 		l.variables = pairs(rows)
