@@ -42,7 +42,7 @@ func MountTable(ctx context.Context, h host.Reader, pid string) ([]Mount, error)
 	name := "/proc/" + pid + "/mountinfo"
 	data, err := h.ReadFile(ctx, name)
 	if err != nil && !errors.Is(err, host.ErrTooLarge) {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, err // which names the file
 	}
 	if err != nil {
 		data = data[:bytes.LastIndexByte(data, '\n')+1]
@@ -162,7 +162,7 @@ func Space(ctx context.Context, h host.Reader, t *stack.Thing, name string) erro
 	defer cancel()
 	s, err := h.Statfs(ctx, name)
 	if err != nil {
-		return fmt.Errorf("statfs %s: %w", name, err)
+		return err
 	}
 	const from = "statfs"
 	t.Set("block_size", stack.Int(s.BlockSize), from)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ const diskstats = "/proc/diskstats"
 func readStats(ctx context.Context, h host.Reader, sight *stack.Sight) map[string]Counters {
 	data, err := h.ReadFile(ctx, diskstats)
 	if err != nil {
-		sight.Gap(stack.Ref{}, fmt.Sprintf("read %s: %v", diskstats, err), "")
+		sight.Gap(stack.Ref{}, err.Error(), "")
 		return nil
 	}
 	return ParseDiskstats(data)

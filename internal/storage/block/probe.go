@@ -134,7 +134,7 @@ func (d *device) textAt(ctx context.Context, name, fact string) (string, bool) {
 		return strings.TrimSpace(string(data)), true
 	}
 	if d.thing != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.sight.Gap(d.thing.Ref, fmt.Sprintf("read %s: %v", name, err), "", path.Base(fact))
+		d.sight.Gap(d.thing.Ref, err.Error(), "", path.Base(fact))
 	}
 	return "", false
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -47,7 +46,7 @@ func (v *volume) ext4Options(ctx context.Context, dev string) {
 	name := "/proc/fs/ext4/" + dev + "/options" // whichever of the three types it is mounted as
 	data, err := v.h.ReadFile(ctx, name)
 	if err != nil {
-		v.gap(fmt.Errorf("read %s: %w", name, err), "data_mode", "barrier", "delalloc", "journal")
+		v.gap(err, "data_mode", "barrier", "delalloc", "journal")
 		return
 	}
 	o := ParseExt4Options(data)

@@ -28,7 +28,7 @@ func readFstab(ctx context.Context, h host.Reader, sight *stack.Sight) []Entry {
 	data, err := h.ReadFile(ctx, fstab)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			sight.Gap(stack.Ref{}, fmt.Sprintf("read %s: %v", fstab, err), "")
+			sight.Gap(stack.Ref{}, err.Error(), "")
 		}
 		return nil
 	}
