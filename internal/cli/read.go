@@ -18,31 +18,31 @@ func (a *app) read(ctx context.Context, cat *catalog.Catalog, src source) (*stac
 		if err != nil {
 			return nil, err
 		}
-		return lookInTime(ctx, h, cat, nil, src.timeout)
+		return lookInTime(ctx, h, cat, given{}, src.timeout)
 	}
-	live, given, err := openLive(src)
+	live, g, err := openLive(src)
 	if err != nil {
 		return nil, err
 	}
 	defer live.Close()
-	return lookInTime(ctx, host.NewOnce(live), cat, given, src.timeout)
+	return lookInTime(ctx, host.NewOnce(live), cat, g, src.timeout)
 }
 
 // openLive makes the reader of this machine, and the server that --dsn names.
-func openLive(src source) (*host.Live, map[string]*host.Target, error) {
-	given, dsn, err := target(src.dsn)
+func openLive(src source) (*host.Live, given, error) {
+	g, err := readDSN(src.dsn)
 	if err != nil {
-		return nil, nil, &usageError{"read --dsn: " + err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/"}
+		return nil, given{}, &usageError{"read --dsn: " + err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/"}
 	}
-	return host.NewLive(host.LiveOptions{Dialers: dialers(), DSN: dsn, Plumb: programVersion()}), given, nil
+	return host.NewLive(host.LiveOptions{Dialers: dialers(g), DSN: g.dsn, Plumb: programVersion()}), g, nil
 }
 
 // lookInTime reads a machine until the deadline. What was seen until then is
 // worth showing, so the deadline becomes a gap; an interrupt ends it all.
-func lookInTime(ctx context.Context, h host.Reader, cat *catalog.Catalog, given map[string]*host.Target, limit time.Duration) (*stack.Stack, error) {
+func lookInTime(ctx context.Context, h host.Reader, cat *catalog.Catalog, g given, limit time.Duration) (*stack.Stack, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	s := look(ctx, h, cat, given)
+	s := look(ctx, h, cat, g)
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.DeadlineExceeded):
 		s.Gaps = append(s.Gaps, stack.Gap{Probe: "check", Why: fmt.Sprintf("the check ended at its deadline of %s", limit),

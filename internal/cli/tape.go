@@ -83,13 +83,13 @@ func (a *app) runCapture(ctx context.Context, src source, output string) error {
 	if err != nil {
 		return err
 	}
-	live, given, err := openLive(src)
+	live, g, err := openLive(src)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
 	recorder := host.NewRecorder(live)
-	if _, err := lookInTime(ctx, host.NewOnce(recorder), cat, given, src.timeout); err != nil {
+	if _, err := lookInTime(ctx, host.NewOnce(recorder), cat, g, src.timeout); err != nil {
 		return err
 	}
 	t, err := recorder.Tape()

@@ -2,13 +2,17 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"plumb/internal/budget"
 	"plumb/internal/catalog"
+	"plumb/internal/engine/mongo"
 	"plumb/internal/engine/mysql"
+	"plumb/internal/engine/proxysql"
+	"plumb/internal/engine/proxysql"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
@@ -33,36 +37,83 @@ func programs() map[string]string {
 
 // phases lists the probes. Those of one phase run at the same time and see
 // what the earlier phases saw.
-func phases(cat *catalog.Catalog, given map[string]*host.Target) [][]observe.Probe {
+func phases(cat *catalog.Catalog, g given) [][]observe.Probe {
 	return [][]observe.Probe{
 		{kernel.New(), process.New(programs()), block.Probe{}, filesystem.Probe{}, zfs.Probe{}},
-		{mysql.NewProbe(cat, given["mysql"])},
+		{mysql.NewProbe(cat, g.target("mysql")), mongo.Probe{Remote: g.address("mongo")}, proxysql.Probe{}},
 	}
 }
 
 // dialers lists who opens sessions to which engine.
-func dialers() map[string]host.Dialer {
-	return map[string]host.Dialer{"mysql": mysql.Dialer{}, "proxysql": mysql.Dialer{}}
+func dialers(g given) map[string]host.Dialer {
+	return map[string]host.Dialer{
+		"mysql":    mysql.Dialer{},
+		"mongo":    mongo.NewDialer(g.nameFor("mongo")),
+		"proxysql": proxysql.Dialer{},
+	}
 }
 
-// target reads --dsn: the engine is told by the scheme. It gives the server
-// for its probe, and the name in the form the engine's driver reads.
-func target(dsn string) (given map[string]*host.Target, forDriver string, err error) {
+// given is the server that --dsn names; the zero value when it names none.
+type given struct {
+	engine string
+	dsn    string // in the form the engine's driver reads; it may hold a password
+	at     host.Target
+}
+
+// target gives the server to the probe of its engine, and nil to the others.
+func (g given) target(engine string) *host.Target {
+	if g.engine != engine {
+		return nil
+	}
+	return &g.at
+}
+
+func (g given) address(engine string) string {
+	if g.engine != engine {
+		return ""
+	}
+	return g.at.Address
+}
+
+func (g given) nameFor(engine string) string {
+	if g.engine != engine {
+		return ""
+	}
+	return g.dsn
+}
+
+// readDSN tells the engine by the scheme; what the engine makes of the name is
+// its own affair.
+func readDSN(dsn string) (g given, err error) {
 	if dsn == "" {
-		return nil, "", nil
+		return g, nil
 	}
-	engine, forDriver, err := engineOf(dsn)
-	if err != nil {
-		return nil, "", err
+	if g.engine, g.dsn, err = engineOf(dsn); err != nil {
+		return given{}, err
 	}
-	var t host.Target
-	switch engine {
+	switch g.engine {
 	case "mysql":
-		t, err = mysql.Given(forDriver)
+		g.at, err = mysql.Given(g.dsn)
+	case "mongo":
+		g.at.Address, err = mongoAddress(g.dsn)
 	default:
-		return nil, "", fmt.Errorf("no way to log in to %s yet", engine)
+		err = fmt.Errorf("no way to log in to %s yet", g.engine)
 	}
-	return map[string]*host.Target{engine: &t}, forDriver, err
+	return g, err
+}
+
+// mongoAddress gives the first host of a MongoDB URL. The driver reads the
+// rest.
+func mongoAddress(dsn string) (string, error) {
+	u, err := url.Parse(dsn)
+	if err != nil || u.Hostname() == "" {
+		return "", errors.New("want mongodb://user:password@host:port/") // url's error can hold the password
+	}
+	first, _, _ := strings.Cut(u.Host, ",")
+	if u.Port() == "" && !strings.Contains(first, ":") {
+		first += ":27017"
+	}
+	return first, nil
 }
 
 // engineOf tells the engine of a data source name, and turns the URL form of
@@ -96,8 +147,8 @@ func engineOf(dsn string) (engine, forDriver string, err error) {
 }
 
 // look reads a whole machine through a reader.
-func look(ctx context.Context, h host.Reader, cat *catalog.Catalog, given map[string]*host.Target) *stack.Stack {
-	s := observe.Host(ctx, h, phases(cat, given)...)
+func look(ctx context.Context, h host.Reader, cat *catalog.Catalog, g given) *stack.Stack {
+	s := observe.Host(ctx, h, phases(cat, g)...)
 	budget.Apply(s)
 	return s
 }

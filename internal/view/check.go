@@ -222,6 +222,9 @@ func (c checkPage) foot() {
 		parts[0] = "Nothing is out of line in what could be seen"
 	}
 	c.hang(plain, "", strings.Join(parts, " · "))
+	if !c.r.Stack.Root && len(c.r.Stack.Gaps) > 0 {
+		c.hang(plain, "", "Read without root's rights: sudo plumb check sees more.")
+	}
 	if len(fs) > 0 {
 		c.hang(dim, "", "plumb explain "+fs[0].Rule.ID)
 	}
