@@ -12,7 +12,6 @@ import (
 	"plumb/internal/engine/mongo"
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/proxysql"
-	"plumb/internal/engine/proxysql"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
