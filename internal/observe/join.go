@@ -55,7 +55,7 @@ func (j *joiner) base(f *stack.Thing) {
 		if j.s.Find(ds) != nil {
 			f.Link("dataset", ds)
 		} else {
-			j.sight.Gap(f.Ref, "no probe saw the dataset "+ds.Name, "is the zfs command installed, and may this user run it?", "dataset", "disks")
+			j.sight.Gap(f.Ref, "no probe saw the dataset "+ds.Name, "zfs list must work for this user, and answer", "dataset", "disks")
 		}
 		f.Link("block")
 		return

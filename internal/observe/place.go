@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/stack"
@@ -21,11 +22,8 @@ import (
 // container). What cannot be placed exactly is not placed, with a gap.
 func Place(ctx context.Context, h host.Reader, s *stack.Stack) {
 	p := &placer{h: h, s: s, views: map[int]*view{}, places: map[string]place{}}
-	for i := range s.Roles {
-		p.role(ctx, &s.Roles[i])
-	}
+	p.roles(ctx)
 	p.linkRoles()
-	p.directories(ctx)
 	s.Add("place", p.sight)
 	join(ctx, p)
 }
@@ -49,6 +47,19 @@ type view struct {
 type place struct {
 	stack.Placement
 	err error
+}
+
+// placeTime bounds the time all roles together may take: a server can keep a
+// dozen on one filesystem that does not answer.
+const placeTime = 8 * time.Second
+
+func (p *placer) roles(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, placeTime)
+	defer cancel()
+	for i := range p.s.Roles {
+		p.role(ctx, &p.s.Roles[i])
+	}
+	p.directories(ctx)
 }
 
 func (p *placer) role(ctx context.Context, r *stack.Role) {
