@@ -1,0 +1,200 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"plumb/internal/host"
+)
+
+// Dialer opens read-only sessions. It is the only user of the driver.
+type Dialer struct{}
+
+// The time limits of a session, in force whatever the caller asks.
+const (
+	dialTime      = 3 * time.Second
+	statementTime = 2 * time.Second
+)
+
+// Reads implements host.Dialer.
+func (Dialer) Reads(query string) bool { return host.ReadsSQL(query) }
+
+// Dial implements host.Dialer.
+func (Dialer) Dial(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.Session, error) {
+	var refused []error
+	for _, login := range t.Logins {
+		credentials, err := credentialsFor(t, login, secret)
+		if err != nil {
+			refused = append(refused, err)
+			continue
+		}
+		s, err := open(ctx, t, login, credentials)
+		if err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, host.ErrLogin) {
+			return nil, err // it is down, or full: another name will not help
+		}
+		refused = append(refused, err)
+	}
+	for _, err := range refused {
+		if errors.Is(err, host.ErrLogin) {
+			return nil, fmt.Errorf("log in to %s: %w", t.Address, err)
+		}
+	}
+	return nil, fmt.Errorf("log in to %s: %w: %w", t.Address, host.ErrLogin,
+		errors.Join(append(refused, errors.New("no other way to log in is known"))...))
+}
+
+func open(ctx context.Context, t host.Target, login host.Login, c credentials) (host.Session, error) {
+	cfg, err := config(t, login, c)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	conn, err := pgconn.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("as %s: %w", c.user, meaning(err))
+	}
+	s := &session{conn}
+	if err := s.bound(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("make the session read-only: %w", meaning(err)), s.Close())
+	}
+	return s, nil
+}
+
+// config makes the driver's configuration. The driver takes what is not given
+// from PG* variables and files in the home directory: every key that could is
+// given here, so that a check does not depend on the shell it is started from.
+func config(t host.Target, login host.Login, c credentials) (*pgconn.Config, error) {
+	name, port, network := "localhost", "5432", t.Network
+	if network != "unix" {
+		var err error
+		if name, port, err = net.SplitHostPort(t.Address); err != nil {
+			return nil, fmt.Errorf("read the address %s: %w", t.Address, err)
+		}
+	}
+	mode := c.sslmode
+	if network == "unix" {
+		mode = "disable"
+	}
+	if mode == "" {
+		mode = "prefer"
+	}
+	var text strings.Builder
+	for _, kv := range [][2]string{{"host", name}, {"port", port}, {"user", c.user}, {"password", c.password},
+		{"database", c.database}, {"passfile", "/dev/null"}, {"sslmode", mode}, {"sslcert", c.sslcert}, {"sslkey", c.sslkey},
+		{"sslrootcert", c.sslrootcert}, {"sslpassword", ""}, {"sslcertmode", "allow"}, {"sslnegotiation", "postgres"}, {"sslsni", "1"},
+		{"target_session_attrs", "any"}, {"min_protocol_version", "3.0"}, {"max_protocol_version", "3.0"},
+		{"channel_binding", "prefer"}, {"require_auth", ""}, {"connect_timeout", strconv.Itoa(int(dialTime.Seconds()))}} {
+		fmt.Fprintf(&text, "%s='%s' ", kv[0], strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(kv[1]))
+	}
+	cfg, err := pgconn.ParseConfig(text.String())
+	if err != nil { // the driver's error can hold the password
+		return nil, errors.New("make up the connection: is PGSERVICE set, or a certificate file missing?")
+	}
+	cfg.RuntimeParams = map[string]string{"application_name": "plumb", "client_encoding": "UTF8"}
+	if network == "unix" {
+		cfg.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return host.DialUnixAs(ctx, login.PeerUID, t.Address)
+		}
+	}
+	return cfg, nil
+}
+
+// session is one connection, read-only and bounded.
+type session struct{ conn *pgconn.PgConn }
+
+// bound makes the session read-only and short of patience. It uses SET and not
+// start-up parameters, so that pg_settings still tells what the server would
+// give any other session (reset_val).
+func (s *session) bound(ctx context.Context) error {
+	_, err := s.conn.Exec(ctx, fmt.Sprintf("SET default_transaction_read_only = on; SET statement_timeout = %d; "+
+		"SET lock_timeout = 500; SET idle_in_transaction_session_timeout = 10000; SET search_path = pg_catalog; "+
+		"SET DateStyle = 'ISO'; SET TimeZone = 'UTC'", statementTime.Milliseconds())).ReadAll()
+	return err
+}
+
+// Query implements host.Session. It uses the simple protocol, which gives all
+// values as text.
+func (s *session) Query(ctx context.Context, query string, limits host.QueryLimits) (host.Rows, error) {
+	if limits.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limits.Time)
+		defer cancel()
+	}
+	var out host.Rows
+	results := s.conn.Exec(ctx, query)
+	for results.NextResult() {
+		read(results.ResultReader(), limits, &out)
+	}
+	if err := results.Close(); err != nil {
+		return out, meaning(err)
+	}
+	return out, nil
+}
+
+func read(r *pgconn.ResultReader, limits host.QueryLimits, out *host.Rows) {
+	for _, f := range r.FieldDescriptions() {
+		out.Columns = append(out.Columns, f.Name)
+	}
+	size := 0
+	for r.NextRow() { // past the limit the rest is read and dropped: the statement's time bounds it
+		if limits.Rows > 0 && len(out.Values) >= limits.Rows || limits.Bytes > 0 && size >= limits.Bytes {
+			out.Cut = true
+			continue
+		}
+		row := make([]*string, len(r.Values()))
+		for i, v := range r.Values() {
+			if v != nil {
+				text := string(v)
+				row[i] = &text
+				size += len(text)
+			}
+		}
+		out.Values = append(out.Values, row)
+	}
+}
+
+// Close implements host.Session.
+func (s *session) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return s.conn.Close(ctx)
+}
+
+// meaning puts a server's error into the words callers branch on.
+func meaning(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		told := fmt.Errorf("%s (SQLSTATE %s)", e.Message, e.Code)
+		switch {
+		case strings.HasPrefix(e.Code, "28"), e.Code == "3D000":
+			return fmt.Errorf("%w: %w", host.ErrLogin, told)
+		case e.Code == "42501":
+			return fmt.Errorf("%w: %w", host.ErrDenied, told)
+		case e.Code == "57014", e.Code == "55P03":
+			return fmt.Errorf("%w: %w", context.DeadlineExceeded, told)
+		case strings.HasPrefix(e.Code, "57P"), strings.HasPrefix(e.Code, "53"), strings.HasPrefix(e.Code, "08"):
+			return fmt.Errorf("%w: %w", host.ErrDown, told)
+		}
+		return told
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return fmt.Errorf("%w: %w", host.ErrDown, err)
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return fmt.Errorf("%w: %w", host.ErrDown, err)
+	}
+	return err
+}

@@ -1,0 +1,194 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// instance is one server that Plumb found or was told of.
+type instance struct {
+	process *stack.Thing // nil for a remote server
+	pid     int
+	root    string // of its mount namespace: "" or /proc/PID/root
+	data    string // data directory; "" when it is not known
+	args    []assigned
+	port    string
+	socket  string // path of its socket; "" when it has none
+	tcp     string // host:port it listens on; "" when it does not
+	name    string // of the thing
+	target  host.Target
+}
+
+// instances finds the servers among the processes earlier phases saw.
+func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
+	var out []*instance
+	for _, proc := range seen.OfKind("process") {
+		if proc.Text("engine") != "postgres" {
+			continue
+		}
+		pid, err := strconv.Atoi(proc.Ref.Name)
+		if err != nil {
+			continue
+		}
+		in := &instance{process: proc, pid: pid}
+		if own, ok := proc.Bool("own_mounts"); ok && own {
+			in.root = fmt.Sprintf("/proc/%d/root", pid)
+		}
+		in.look(ctx, h)
+		out = append(out, in)
+	}
+	nameAll(out)
+	return out
+}
+
+// look reads what the process and postmaster.pid tell.
+func (in *instance) look(ctx context.Context, h host.Reader) {
+	var given string
+	given, in.args = parseArguments(list(in.process, "args"))
+	in.data = in.findData(ctx, h, given)
+	settings := last(in.args)
+	in.port = settings["port"].value
+	in.listening(list(in.process, "listen"))
+	if in.data != "" {
+		text, err := h.ReadFile(ctx, in.root+in.data+"/postmaster.pid")
+		if f := parsePidFile(text); err == nil && f.port != "" {
+			in.port = f.port
+			if in.socket == "" && f.socketDir != "" {
+				in.socket = socketPath(under(in.data, f.socketDir), f.port)
+			}
+		}
+	}
+	if in.port == "" {
+		in.port = "5432"
+	}
+	if dirs := splitNames(settings["unix_socket_directories"].value); in.socket == "" && len(dirs) > 0 {
+		in.socket = socketPath(dirs[0], in.port)
+	}
+}
+
+// listening takes port and socket from what the process listens on.
+func (in *instance) listening(listen []string) {
+	for _, l := range listen {
+		if file, ok := strings.CutPrefix(l, "unix:"); ok {
+			if port, ok := strings.CutPrefix(path.Base(file), ".s.PGSQL."); ok && in.socket == "" {
+				in.socket = file
+				in.port = port
+			}
+			continue
+		}
+		if address, ok := strings.CutPrefix(l, "tcp:"); ok && in.tcp == "" {
+			colon := strings.LastIndexByte(address, ':')
+			if colon < 0 {
+				continue
+			}
+			name, port := strings.Trim(address[:colon], "[]"), address[colon+1:]
+			if name == "0.0.0.0" || name == "::" || name == "*" {
+				name = "127.0.0.1"
+			}
+			if strings.Contains(name, ":") {
+				name = "[" + name + "]"
+			}
+			in.tcp = name + ":" + port
+			if in.port == "" {
+				in.port = port
+			}
+		}
+	}
+}
+
+// findData gives the data directory: the server's working directory is it,
+// whatever way it was told.
+func (in *instance) findData(ctx context.Context, h host.Reader, given string) string {
+	cwd, err := h.Readlink(ctx, fmt.Sprintf("/proc/%d/cwd", in.pid))
+	if err == nil && path.IsAbs(cwd) {
+		return strings.TrimSuffix(cwd, " (deleted)")
+	}
+	if path.IsAbs(given) {
+		return path.Clean(given)
+	}
+	text, err := h.ReadFile(ctx, fmt.Sprintf("/proc/%d/environ", in.pid))
+	if err != nil {
+		return ""
+	}
+	for _, pair := range bytes.Split(text, []byte{0}) {
+		if v, ok := strings.CutPrefix(string(pair), "PGDATA="); ok && path.IsAbs(v) {
+			return path.Clean(v)
+		}
+	}
+	return ""
+}
+
+// nameAll names servers by port; two on one port, in containers or on
+// different addresses, get their process id as well.
+func nameAll(all []*instance) {
+	count := map[string]int{}
+	for _, in := range all {
+		count[in.port]++
+	}
+	for _, in := range all {
+		in.name = in.port
+		if count[in.port] > 1 {
+			in.name = fmt.Sprintf("%s-%d", in.port, in.pid)
+		}
+	}
+}
+
+// reach makes the way to log in: the person's own data source name, then the
+// socket as the server's user, as ourselves, and with a password file.
+func (in *instance) reach(about host.About, given *host.Target) {
+	t := host.Target{Engine: "postgres"}
+	switch {
+	case in.socket != "":
+		t.Network, t.Address = "unix", in.root+in.socket
+	case in.tcp != "" && in.root == "":
+		t.Network, t.Address = "tcp", in.tcp
+	}
+	if given != nil {
+		t.Network, t.Address = given.Network, given.Address
+		t.Logins = append(t.Logins, host.Login{DSN: true})
+	}
+	t.Name = "postgres:" + t.Address
+	user, uid := in.process.Text("user"), int64(0)
+	if n, ok := in.process.Int("uid"); ok {
+		uid = n
+	}
+	if t.Network == "unix" && about.Root && uid > 0 {
+		if user != "" && in.root == "" {
+			t.Logins = append(t.Logins, host.Login{User: user, Database: "postgres", PeerUID: int(uid)})
+		}
+		if user != "postgres" || in.root != "" {
+			t.Logins = append(t.Logins, host.Login{User: "postgres", Database: "postgres", PeerUID: int(uid)})
+		}
+	}
+	if about.User != "" && t.Network == "unix" {
+		t.Logins = append(t.Logins, host.Login{User: about.User, Database: "postgres"})
+	}
+	if about.User == "root" {
+		t.Logins = append(t.Logins, host.Login{File: "/root/.pgpass"})
+	} else if about.User != "" {
+		t.Logins = append(t.Logins, host.Login{File: "/home/" + about.User + "/.pgpass"})
+	}
+	in.target = t
+}
+
+// isReachedBy reports whether a data source name leads to this server.
+func (in *instance) isReachedBy(t *host.Target) bool {
+	if t.Network == "unix" {
+		return in.root == "" && t.Address == in.socket
+	}
+	colon := strings.LastIndexByte(t.Address, ':')
+	return in.root == "" && isLocal(strings.Trim(t.Address[:colon], "[]")) && t.Address[colon+1:] == in.port
+}
+
+func list(t *stack.Thing, fact string) []string {
+	v, _ := t.Get(fact)
+	l, _ := v.List()
+	return l
+}

@@ -1,0 +1,139 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+const grantsHint = "see `plumb check --grants` for a role that may read this"
+
+// Probe looks at every PostgreSQL server among the host's processes, and at
+// the one of a data source name.
+type Probe struct {
+	catalog *catalog.Catalog
+	given   *host.Target
+}
+
+// NewProbe makes a probe. given is the server of a data source name (see
+// [Given]) or nil: when it is one of the servers on this host it only adds a
+// way to log in.
+func NewProbe(c *catalog.Catalog, given *host.Target) *Probe {
+	return &Probe{catalog: c, given: given}
+}
+
+// Name implements observe.Probe.
+func (p *Probe) Name() string { return "postgres" }
+
+// Look implements observe.Probe. It needs what the process probe saw.
+func (p *Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
+	var sight stack.Sight
+	met := false
+	for _, in := range p.instances(ctx, h, seen) {
+		var given *host.Target
+		if p.given != nil && in.isReachedBy(p.given) {
+			given, met = p.given, true
+		}
+		in.reach(h.About(), given)
+		p.lookAt(ctx, h, in, &sight)
+	}
+	if p.given != nil && !met {
+		p.lookAt(ctx, h, &instance{name: p.given.Address, target: *p.given}, &sight)
+	}
+	return sight, nil
+}
+
+// look is the look at one server.
+type look struct {
+	*Probe
+	ctx      context.Context
+	h        host.Reader
+	in       *instance
+	t        *stack.Thing
+	sight    *stack.Sight
+	major    int                // 0 when it is not known
+	settings map[string]setting // pg_settings; nil without login
+}
+
+func (p *Probe) lookAt(ctx context.Context, h host.Reader, in *instance, sight *stack.Sight) {
+	l := &look{Probe: p, ctx: ctx, h: h, in: in, sight: sight, t: sight.New("postgres", in.name)}
+	l.t.Set("flavor", stack.Text("postgres"), "the program")
+	l.t.Set("remote", stack.Bool(in.process == nil), "processes of this host")
+	if in.process == nil {
+		l.t.Link("process")
+		l.gap("the server is remote: its machine cannot be seen from here", "run Plumb on the server's host",
+			"memory", "storage", "data", "wal", "temporary", "tablespace", "log")
+	} else {
+		l.t.Link("process", in.process.Ref)
+	}
+	if l.logIn() {
+		l.identity()
+		l.allSettings()
+		l.statistics()
+	} else {
+		l.withoutLogin()
+	}
+	l.roles()
+}
+
+func (l *look) gap(why, hint string, facts ...string) { l.sight.Gap(l.t.Ref, why, hint, facts...) }
+
+// query asks one thing; when it is refused the facts it would have given
+// become a gap.
+func (l *look) query(about, q string, facts ...string) (host.Rows, bool) {
+	rows, err := l.h.Query(l.ctx, l.in.target, q)
+	if err != nil && !errors.Is(err, host.ErrTooLarge) {
+		hint := ""
+		if errors.Is(err, host.ErrDenied) {
+			hint = grantsHint
+		}
+		l.gap(fmt.Sprintf("read %s: %v", about, err), hint, facts...)
+		return rows, false
+	}
+	return rows, true
+}
+
+// logIn reads all settings, the first query of the session.
+func (l *look) logIn() bool {
+	const what = "log in"
+	if l.in.target.Address == "" {
+		l.t.Set("logged_in", stack.Bool(false), what)
+		l.gap("the server's socket is not known", "run as root, or give a login with --dsn", "*")
+		return false
+	}
+	rows, err := l.h.Query(l.ctx, l.in.target, settingsQuery)
+	if err == nil {
+		l.settings = readSettings(rows)
+		l.t.Set("logged_in", stack.Bool(true), what)
+		return true
+	}
+	l.t.Set("logged_in", stack.Bool(false), what)
+	hint := "run as root, or give a login with --dsn; " + grantsHint
+	if errors.Is(err, host.ErrDown) {
+		hint = "is the server accepting connections?"
+	}
+	l.gap(err.Error(), hint, "*")
+	return false
+}
+
+// identity sets what the server says it is.
+func (l *look) identity() {
+	version, _, _ := strings.Cut(l.settings["server_version"].value, " ")
+	l.t.Set("version", stack.Text(version), "server_version")
+	if n, err := strconv.Atoi(l.settings["server_version_num"].value); err == nil {
+		l.t.Set("version_num", stack.Int(int64(n)), "server_version_num")
+		l.major = n / 10000
+	}
+	if l.in.data == "" {
+		l.in.data = l.settings["data_directory"].value
+	}
+	if l.in.data != "" {
+		l.t.Set("data_path", stack.Text(l.in.data), "data_directory")
+	}
+}

@@ -1,0 +1,231 @@
+package postgres
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// settingsQuery reads reset_val as well: it is what a new session gets, while
+// setting can be what this session was given to be harmless.
+const settingsQuery = `SELECT lower(name) AS name, CASE WHEN source IN ('session', 'client') THEN reset_val ELSE setting END AS value, coalesce(unit, '') AS unit, source, sourcefile, sourceline, boot_val, pending_restart, vartype FROM pg_settings`
+
+// setting is one row of pg_settings.
+type setting struct {
+	value, unit, source, file, boot, vartype string
+	line                                     int
+	pending                                  bool
+}
+
+func readSettings(rows host.Rows) map[string]setting {
+	out := make(map[string]setting, len(rows.Values))
+	for _, row := range rows.Values {
+		if len(row) < 9 {
+			continue
+		}
+		line, _ := strconv.Atoi(text(row[5]))
+		out[text(row[0])] = setting{value: text(row[1]), unit: text(row[2]), source: text(row[3]), file: text(row[4]),
+			line: line, boot: text(row[6]), pending: text(row[7]) == "t", vartype: text(row[8])}
+	}
+	return out
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// allSettings sets every setting with its origin and its next value.
+func (l *look) allSettings() {
+	lines, complete := l.fileLines()
+	winners := last(lines)
+	for _, a := range l.in.args {
+		winners[a.name] = a
+	}
+	var pending, changes []string
+	for _, name := range slices.Sorted(maps.Keys(l.settings)) {
+		s := l.settings[name]
+		if s.pending {
+			pending = append(pending, name)
+		}
+		f := l.catalog.Fact("postgres", name)
+		if f != nil && f.Knob == nil {
+			continue // a fact of ours with the same name
+		}
+		fact, ok := l.fact(name, f, s, winners)
+		if !ok {
+			continue
+		}
+		if n, differs := nextOf(f, s, winners, name, fact.Value, complete); differs {
+			fact.Next = &n
+			changes = append(changes, fmt.Sprintf("%s: now %s, then %s%s", name, fact.Value, n.Value, at(n.Origin)))
+		}
+		l.t.Facts[name] = fact
+	}
+	l.t.Set("pending_restart", stack.List(pending), "pg_settings")
+	if complete {
+		l.t.Set("next_changes", stack.List(changes), "pg_file_settings")
+	}
+	l.absent()
+}
+
+func at(o stack.Origin) string {
+	if o.File == "" {
+		return " (" + o.From + ")"
+	}
+	return fmt.Sprintf(" (%s:%d)", o.File, o.Line)
+}
+
+func (l *look) fact(name string, f *catalog.Fact, s setting, winners map[string]assigned) (stack.Fact, bool) {
+	v := stack.Text(s.value)
+	if f != nil {
+		var ok bool
+		if v, ok = typed(f, s.unit, s.value); !ok {
+			l.gap(fmt.Sprintf("%s = %q is not of type %s", name, s.value, f.Type), "", name)
+			return stack.Fact{}, false
+		}
+	}
+	fact := stack.Fact{Value: v, Source: "pg_settings"}
+	if o, ok := originOf(s, winners[name]); ok {
+		fact.Origin = &o
+	}
+	return fact, true
+}
+
+// originOf tells who set a value. The server shows file and line to roles
+// with pg_read_all_settings only; the line we found stands in for it.
+func originOf(s setting, win assigned) (stack.Origin, bool) {
+	switch s.source {
+	case "default":
+		return stack.Origin{From: stack.FromDefault}, true
+	case "override", "environment variable":
+		if s.source == "override" {
+			return stack.Origin{From: stack.FromComputed}, true
+		}
+		return stack.Origin{From: stack.FromCommand, Of: s.source}, true
+	case "command line":
+		return stack.Origin{From: stack.FromCommand}, true
+	case "configuration file":
+		o := stack.Origin{From: stack.FromFile, File: s.file, Line: s.line}
+		if o.File == "" {
+			o.File, o.Line = win.origin.File, win.origin.Line
+		}
+		if strings.HasSuffix(o.File, "/postgresql.auto.conf") {
+			o.From = stack.FromPersisted
+		}
+		return o, true
+	case "session", "client": // our own session has hidden who set it
+		if win.name != "" {
+			return win.origin, true
+		}
+		if s.value == s.boot {
+			return stack.Origin{From: stack.FromDefault}, true
+		}
+		return stack.Origin{}, false
+	case "database", "user", "database user", "global":
+		return stack.Origin{From: stack.FromRuntime, Of: "ALTER ROLE or DATABASE … SET, for the role Plumb logs in as"}, true
+	}
+	return stack.Origin{}, false
+}
+
+// nextOf tells what the next start would bring, when that differs. A value
+// that only counts for our own role or that the server computes has none.
+func nextOf(f *catalog.Fact, s setting, winners map[string]assigned, name string, now stack.Value, complete bool) (stack.Next, bool) {
+	win, given := winners[name]
+	raw, o := win.value, win.origin
+	switch {
+	case s.source == "default" && given, s.source == "configuration file" && given, s.source == "command line" && given:
+	case s.source == "configuration file" && complete:
+		raw, o = s.boot, stack.Origin{From: stack.FromDefault}
+		if strings.HasPrefix(name, "lc_") || name == "timezone" || name == "log_timezone" {
+			return stack.Next{}, false // their default is the environment's
+		}
+	default:
+		return stack.Next{}, false
+	}
+	if s.vartype == "bool" {
+		a, okA := parseBool(raw)
+		b, okB := parseBool(s.value)
+		if okA && okB && a == b {
+			return stack.Next{}, false
+		}
+	}
+	if f == nil || f.Type == catalog.Text {
+		if samePlain(s, raw) {
+			return stack.Next{}, false
+		}
+		return stack.Next{Value: stack.Text(raw), Origin: o}, raw != "" || now.String() != ""
+	}
+	v, ok := typed(f, s.unit, raw)
+	if !ok || v.Equal(now) {
+		return stack.Next{}, false
+	}
+	if n, isInt := v.Int(); isInt && n == -1 {
+		return stack.Next{}, false // the server has put what it computed in its place
+	}
+	return stack.Next{Value: v, Origin: o}, true
+}
+
+// samePlain compares texts and unlisted settings; an enumeration does not
+// care about case.
+func samePlain(s setting, raw string) bool {
+	if s.vartype == "enum" || s.vartype == "bool" {
+		return strings.EqualFold(raw, s.value)
+	}
+	a, unitA, okA := number(raw)
+	b, _, okB := number(s.value)
+	if okA && okB && s.vartype != "string" {
+		if unitA == "" {
+			return a == b
+		}
+		return a*scale(unitA) == b*max(scale(s.unit), 1)
+	}
+	return raw == s.value
+}
+
+// absent marks knobs of other releases.
+func (l *look) absent() {
+	for name, f := range l.catalog.Knobs("postgres") {
+		if _, have := l.settings[name]; !have && f.Knob != nil {
+			l.t.SetAbsent(name, "pg_settings")
+		}
+	}
+}
+
+// fileLines gives what the next start would read: from the server, or from
+// the files themselves when the role may not ask. complete is false when
+// neither could be read.
+func (l *look) fileLines() (lines []assigned, complete bool) {
+	rows, err := l.h.Query(l.ctx, l.in.target,
+		"SELECT sourcefile, sourceline, lower(name), setting, applied, error FROM pg_file_settings ORDER BY seqno")
+	if err != nil {
+		return l.ownLines(grantsHint)
+	}
+	var bad []string
+	for _, row := range rows.Values {
+		line, _ := strconv.Atoi(text(row[1]))
+		problem := text(row[5])
+		if problem != "" && problem != "setting could not be applied" {
+			bad = append(bad, fmt.Sprintf("%s:%d: %s", text(row[0]), line, strings.TrimSpace(text(row[2])+" "+problem)))
+			continue
+		}
+		if row[2] == nil {
+			continue
+		}
+		o := stack.Origin{From: stack.FromFile, File: text(row[0]), Line: line}
+		if strings.HasSuffix(o.File, "/postgresql.auto.conf") {
+			o.From = stack.FromPersisted
+		}
+		lines = append(lines, assigned{text(row[2]), text(row[3]), o})
+	}
+	l.t.Set("config_errors", stack.List(bad), "pg_file_settings")
+	return lines, true
+}

@@ -1,0 +1,61 @@
+package postgres
+
+import (
+	"strings"
+
+	"plumb/internal/catalog"
+)
+
+// question is a query of one row whose columns are named after the facts they
+// become. From and before bound the major versions it is for. Rates are since
+// the counters were reset, which a *_window fact tells.
+type question struct {
+	about        string
+	from, before int // 0: no bound
+	sql          string
+	facts        []string
+	absent       bool // NULL means that there is no such thing, not that it is unknown
+}
+
+func (q question) suits(major int) bool {
+	return (q.from == 0 || major >= q.from) && (q.before == 0 || major < q.before)
+}
+
+// statistics asks everything that suits the version; what is refused or too
+// slow leaves a gap and hides nothing.
+func (l *look) statistics() {
+	for _, q := range questions() {
+		if !q.suits(l.major) {
+			continue
+		}
+		rows, ok := l.query(q.about, strings.Join(strings.Fields(q.sql), " "), q.facts...)
+		if !ok || len(rows.Values) == 0 {
+			continue
+		}
+		for i, name := range rows.Columns {
+			l.measured(q, name, rows.Values[0][i])
+		}
+	}
+	if l.major < 14 {
+		l.gap("this release does not count the WAL it writes: pg_stat_wal is there since 14", "", "wal_bytes_per_hour", "wal_fpi_share", "wal_window", "wal_buffers_full")
+	}
+}
+
+func (l *look) measured(q question, name string, value *string) {
+	f := l.catalog.Fact("postgres", name)
+	switch {
+	case f == nil:
+		l.gap("the fact "+name+" is not declared", "this is a bug in Plumb", name)
+	case value == nil && q.absent:
+		l.t.SetAbsent(name, q.about)
+	case value == nil:
+		l.gap(q.about+" does not tell it to this role", grantsHint, name)
+	default:
+		v, err := catalog.ParseValue(f, *value)
+		if err != nil {
+			l.gap(q.about+": "+err.Error(), "", name)
+			return
+		}
+		l.t.Set(name, v, q.about)
+	}
+}
