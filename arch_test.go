@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"host/hosttest", "observe", "rule", "budget"},
 	{"advise"},
 	{}, // lab and watch will live here
-	{"engine/mysql", "engine/postgres", "engine/mongo",
+	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},
 	{"view"},
