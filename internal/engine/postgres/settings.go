@@ -205,7 +205,7 @@ func (l *look) absent() {
 // neither could be read.
 func (l *look) fileLines() (lines []assigned, complete bool) {
 	rows, err := l.h.Query(l.ctx, l.in.target,
-		"SELECT sourcefile, sourceline, lower(name), setting, applied, error FROM pg_file_settings ORDER BY seqno")
+		"SELECT sourcefile, sourceline, lower(name) AS name, setting, applied, error FROM pg_file_settings ORDER BY seqno")
 	if err != nil {
 		return l.ownLines(grantsHint)
 	}
