@@ -3,6 +3,7 @@ package rule
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -62,11 +63,20 @@ func (e *expression) run(p cel.Program, b things) (ref.Val, *cel.EvalDetails, er
 	v, details, err := p.Eval(vars)
 	switch {
 	case err != nil:
-		return nil, details, fmt.Errorf("compute %q: %w", e.source, err)
+		return nil, details, fmt.Errorf("compute %s: %w", e.short(), err)
 	case types.IsUnknown(v):
 		return v, details, errUnknown
 	}
 	return v, details, nil
+}
+
+// short names the expression in an error.
+func (e *expression) short() string {
+	text := []rune(strings.Join(strings.Fields(e.source), " "))
+	if len(text) > 60 {
+		return string(text[:59]) + "…"
+	}
+	return string(text)
 }
 
 // value computes the expression as a value of ours.

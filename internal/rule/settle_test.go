@@ -4,7 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"plumb/internal/catalog"
 	"plumb/internal/rule"
+	"plumb/knowledge"
 )
 
 // settlesLater has the rules whose next answer depends on facts that an
@@ -50,4 +52,25 @@ func setAll(x rule.Example, remedies []rule.Remedy) bool {
 		}
 	}
 	return applied
+}
+
+// TestEmbeddedRemediesAreNotLessDurable: Plumb proposes nothing that can lose
+// more than what is in force.
+func TestEmbeddedRemediesAreNotLessDurable(t *testing.T) {
+	cat, _ := catalog.Load(knowledge.FS)
+	for _, r := range embedded(t).Rules() {
+		for _, x := range r.Examples {
+			for _, m := range r.Try(x).Remedies {
+				for _, thing := range x.Things() {
+					if m.Do != "" || thing.Ref != m.Knob.Of {
+						continue
+					}
+					from, _ := thing.Get(m.Knob.Name)
+					if f := cat.Fact(m.Knob.Of.Kind, m.Knob.Name); f.LessDurable(from, m.To) {
+						t.Errorf("%s (%s): %s = %s is less durable than %s", r.ID, x.Name, m.Knob, m.To, from)
+					}
+				}
+			}
+		}
+	}
 }

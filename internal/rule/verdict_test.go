@@ -82,7 +82,7 @@ func TestRemedies(t *testing.T) {
 		{"value_unknown", `{knob: v#record, to: db.page, note: see}`, "do change record; the value depends on page, which is not known here (see)"},
 		{"value_absent", `{knob: db#method, to: db.method}`, ""},
 		{"value_not_taken", `{knob: db#pool, to: db.connections}`, "do change pool; no value can be proposed: pool takes 1K at least, not 5 bytes ()"},
-		{"value_not_computable", `{knob: db#pool, to: 5 / (db.connections - 5)}`, `do change pool; no value can be proposed: compute "5 / (db.connections - 5)": division by zero ()`},
+		{"value_not_computable", `{knob: db#pool, to: 5 / (db.connections - 5)}`, `do change pool; no value can be proposed: compute 5 / (db.connections - 5): division by zero ()`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := judge(t, ruleText("db in server, v in db.data", "db.pool > 1", "remedy: ["+c.remedy+"]"), s)
