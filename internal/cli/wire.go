@@ -11,6 +11,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/engine/mongo"
 	"plumb/internal/engine/mysql"
+	"plumb/internal/engine/postgres"
 	"plumb/internal/engine/proxysql"
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -39,7 +40,8 @@ func programs() map[string]string {
 func phases(cat *catalog.Catalog, g given) [][]observe.Probe {
 	return [][]observe.Probe{
 		{kernel.New(), process.New(programs()), block.Probe{}, filesystem.Probe{}, zfs.Probe{}},
-		{mysql.NewProbe(cat, g.target("mysql")), mongo.Probe{Remote: g.address("mongo")}, proxysql.Probe{}},
+		{mysql.NewProbe(cat, g.target("mysql")), postgres.NewProbe(cat, g.target("postgres")),
+			mongo.Probe{Remote: g.address("mongo")}, proxysql.Probe{}},
 	}
 }
 
@@ -47,6 +49,7 @@ func phases(cat *catalog.Catalog, g given) [][]observe.Probe {
 func dialers(g given) map[string]host.Dialer {
 	return map[string]host.Dialer{
 		"mysql":    mysql.Dialer{},
+		"postgres": postgres.Dialer{},
 		"mongo":    mongo.NewDialer(g.nameFor("mongo")),
 		"proxysql": proxysql.Dialer{},
 	}
@@ -95,8 +98,8 @@ func readDSN(dsn string) (g given, err error) {
 		g.at, err = mysql.Given(g.dsn)
 	case "mongo":
 		g.at.Address, err = mongoAddress(g.dsn)
-	default:
-		err = fmt.Errorf("no way to log in to %s yet", g.engine)
+	case "postgres":
+		g.at, err = postgres.Given(g.dsn)
 	}
 	return g, err
 }
