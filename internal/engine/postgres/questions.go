@@ -64,7 +64,7 @@ func workQuestions() []question {
 func activityQuestions() []question {
 	return []question{
 		{about: "pg_stat_activity", facts: []string{"connections_used", "autovacuum_workers_busy"}, sql: `
-			SELECT count(*) FILTER (WHERE backend_type = 'client backend') AS connections_used,
+			SELECT count(*) FILTER (WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()) AS connections_used,
 			count(*) FILTER (WHERE backend_type = 'autovacuum worker') AS autovacuum_workers_busy FROM pg_stat_activity`},
 		{about: "pg_stat_activity", facts: []string{"connections_active", "connections_idle_in_transaction", "oldest_idle_in_transaction", "oldest_transaction"}, sql: `
 			SELECT CASE WHEN sees THEN active END AS connections_active, CASE WHEN sees THEN idle END AS connections_idle_in_transaction,

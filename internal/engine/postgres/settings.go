@@ -43,6 +43,9 @@ func text(s *string) string {
 	return *s
 }
 
+// ofSession are settings that say something about our own session only.
+var ofSession = []string{"application_name", "client_encoding", "transaction_read_only", "transaction_isolation", "transaction_deferrable"}
+
 // allSettings sets every setting with its origin and its next value.
 func (l *look) allSettings() {
 	lines, complete := l.fileLines()
@@ -57,8 +60,8 @@ func (l *look) allSettings() {
 			pending = append(pending, name)
 		}
 		f := l.catalog.Fact("postgres", name)
-		if f != nil && f.Knob == nil {
-			continue // a fact of ours with the same name
+		if f != nil && f.Knob == nil || slices.Contains(ofSession, name) {
+			continue // a fact of ours with the same name, or one that is only our session's
 		}
 		fact, ok := l.fact(name, f, s, winners)
 		if !ok {
@@ -194,7 +197,7 @@ func samePlain(s setting, raw string) bool {
 // absent marks knobs of other releases.
 func (l *look) absent() {
 	for name, f := range l.catalog.Knobs("postgres") {
-		if _, have := l.settings[name]; !have && f.Knob != nil {
+		if _, have := l.settings[name]; !have && f.Knob != nil && !slices.Contains(ofSession, name) {
 			l.t.SetAbsent(name, "pg_settings")
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/stack"
 )
 
 // question is a query of one row whose columns are named after the facts they
@@ -50,6 +51,11 @@ func (l *look) measured(q question, name string, value *string) {
 		l.t.SetAbsent(name, q.about)
 	case value == nil:
 		l.gap(q.about+" does not tell it to this role", grantsHint, name)
+	case f.Type == catalog.Bool:
+		b, ok := parseBool(*value)
+		if ok {
+			l.t.Set(name, stack.Bool(b), q.about)
+		}
 	default:
 		v, err := catalog.ParseValue(f, *value)
 		if err != nil {
