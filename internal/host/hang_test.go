@@ -61,6 +61,17 @@ func TestNothingHangsWithADeadFilesystem(t *testing.T) {
 	if took := time.Since(started); took > 3*time.Second {
 		t.Errorf("took %v", took)
 	}
+	// What lies below a path that hung is not waited for again.
+	l.Stat(ctx, dir+"/a")
+	started = time.Now()
+	for i := range 50 {
+		if _, err := l.ReadFile(ctx, fmt.Sprintf("%s/a/%d", dir, i)); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "does not answer") {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(started); took > time.Second {
+		t.Errorf("50 more took %v", took)
+	}
 	if n := l.stuck.n.Load(); n == 0 {
 		t.Error("nothing was left behind: the mount does not hang")
 	}
@@ -83,6 +94,20 @@ func TestWithinRefusesWhenTooMuchHangs(t *testing.T) {
 	for deadline := time.Now().Add(5 * time.Second); stuck.n.Load() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d still count as stuck", stuck.n.Load())
+		}
+	}
+}
+
+func TestOnlyWhatLiesBelowAHungPathIsGivenUp(t *testing.T) {
+	var h hungPaths
+	for _, name := range []string{"/srv/nfs", "/proc/1/stat", "/", "", "/proc/7/root/data/"} {
+		h.add(name)
+	}
+	for name, want := range map[string]string{
+		"/srv/nfs": "/srv/nfs", "/srv/nfs/a/b": "/srv/nfs", "/srv/nfs2": "", "/srv": "", "/proc/1/stat": "", "/proc/7/root/data/x": "/proc/7/root/data", "/": "",
+	} {
+		if got := h.above(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 }

@@ -62,6 +62,7 @@ type Live struct {
 	about    About
 	commands []commandPattern
 	stuck    stuckCount
+	hung     hungPaths
 
 	mu       sync.Mutex
 	sessions map[string]*openSession

@@ -28,7 +28,7 @@ func (l *Live) readRaw(ctx context.Context, name string) ([]byte, error) {
 		data []byte
 		err  error
 	}
-	h, err := within(ctx, &l.stuck, l.options.FileTime, func(context.Context) (head, error) {
+	h, err := onFile(ctx, l, name, true, func(context.Context) (head, error) {
 		data, err := readHead(name, l.options.FileBytes)
 		return head{data, err}, nil
 	})
@@ -101,7 +101,7 @@ func readAll(fd, limit int, hint int64) ([]byte, error) {
 
 // Readlink implements Reader.
 func (l *Live) Readlink(ctx context.Context, name string) (string, error) {
-	to, err := within(ctx, &l.stuck, l.options.FileTime, func(context.Context) (string, error) {
+	to, err := onFile(ctx, l, name, true, func(context.Context) (string, error) {
 		at, err := parentInItsRoot(name)
 		if err != nil {
 			return "", err
@@ -117,7 +117,7 @@ func (l *Live) Readlink(ctx context.Context, name string) (string, error) {
 
 // Statfs implements Reader.
 func (l *Live) Statfs(ctx context.Context, name string) (Statfs, error) {
-	s, err := within(ctx, &l.stuck, l.options.FileTime, func(context.Context) (Statfs, error) {
+	s, err := onFile(ctx, l, name, true, func(context.Context) (Statfs, error) {
 		at, err := inItsRoot(name)
 		if err != nil {
 			return Statfs{}, err

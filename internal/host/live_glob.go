@@ -19,7 +19,7 @@ func (l *Live) Glob(ctx context.Context, pattern string) ([]string, error) {
 		found []string
 		err   error
 	}
-	h, err := within(ctx, &l.stuck, l.options.FileTime, func(ctx context.Context) (head, error) {
+	h, err := onFile(ctx, l, literal(pattern), literal(pattern) == pattern, func(ctx context.Context) (head, error) {
 		found, err := glob(ctx, pattern, l.options.GlobPaths)
 		return head{found, err}, nil
 	})
@@ -108,4 +108,13 @@ func matching(dir, part string, limit int) ([]string, error) {
 		}
 	}
 	return kept, failed
+}
+
+// literal is the directory a pattern's first wildcard stands in.
+func literal(pattern string) string {
+	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
+		pattern = pattern[:i]
+		return pattern[:strings.LastIndexByte(pattern, '/')+1]
+	}
+	return pattern
 }

@@ -14,7 +14,7 @@ import (
 // process would, and Resolved keeps the prefix. Resolved is empty where the
 // path goes through a link of /proc that has no path, such as one to a socket.
 func (l *Live) Stat(ctx context.Context, name string) (Stat, error) {
-	s, err := within(ctx, &l.stuck, l.options.FileTime, func(context.Context) (Stat, error) {
+	s, err := onFile(ctx, l, name, true, func(context.Context) (Stat, error) {
 		return statOf(name)
 	})
 	return s, fileError("stat", name, err)

@@ -9,27 +9,24 @@ import (
 // values of settings that do, and passwords inside other text. The given rows
 // are not changed; cells without a secret are shared.
 func Rows(query string, columns []string, values [][]*string) [][]*string {
-	secret := make([]bool, len(columns))
-	names, settings := -1, make([]bool, len(columns))
+	secret, settings, listing := make([]bool, len(columns)), make([]bool, len(columns)), false
 	for i, column := range columns {
 		secret[i] = secretKey(strings.TrimLeft(column, "@"))
-		if names < 0 && isNameColumn(column) {
-			names = i
-		}
 		settings[i] = isValueColumn(column)
+		listing = listing || isListingColumn(column)
 	}
-	if len(columns) == 2 && names >= 0 {
-		settings[1-names] = true
+	if len(columns) == 2 && !listing && !settings[0] {
+		settings[1] = true
 	}
 	out := values
 	for r, row := range values {
-		hides := names >= 0 && names < len(row) && row[names] != nil && secretKey(*row[names])
+		name, known := secretName(row, settings)
 		for c, cell := range row {
 			if cell == nil || *cell == "" {
 				continue
 			}
 			redacted := Mark
-			hidden := c < len(columns) && (secret[c] || (hides && settings[c]))
+			hidden := c < len(columns) && (secret[c] || (name >= 0 && settings[c]) || (known && c != name && !isOriginColumn(columns[c])))
 			if !hidden {
 				redacted = text(*cell, plain)
 			}
@@ -48,11 +45,42 @@ func Rows(query string, columns []string, values [][]*string) [][]*string {
 	return out
 }
 
-// isNameColumn: SHOW VARIABLES, pg_settings, performance_schema.
-func isNameColumn(column string) bool {
+// secretName finds the cell of a row that names a setting with a secret, and
+// whether it is one of those that are surely settings and no table's name.
+// The column is not asked: lower(name) and an alias are called anything.
+func secretName(row []*string, settings []bool) (cell int, known bool) {
+	for i, c := range row {
+		if c == nil || (i < len(settings) && settings[i]) || !secretKey(*c) || strings.ContainsAny(*c, " \t\n=:/") {
+			continue
+		}
+		return i, slices.Contains([]string{"ssl_passphrase_command", "report_password", "wsrep_sst_auth", "master_password", "s3_secret_key", "s3_access_key",
+			"hashicorp_key_management_token", "file_key_management_filekey", "authentication_ldap_simple_bind_root_pwd",
+			"authentication_ldap_sasl_bind_root_pwd", "admin-admin_credentials", "admin-stats_credentials", "admin-cluster_password",
+			"mysql-monitor_password", "pgsql-monitor_password", "admin_credentials", "monitor_password"}, strings.ToLower(*c))
+	}
+	return -1, false
+}
+
+// isListingColumn: rows about tables, users and the like are not settings.
+func isListingColumn(column string) bool {
 	lower := strings.ToLower(column)
-	return slices.Contains([]string{"name", "key", "option", "parameter", "variable", "setting_name", "guc"}, lower) ||
-		strings.Contains(lower, "variable_name")
+	for _, part := range []string{"table", "schema", "relname", "datname", "nspname", "database", "index", "usename", "user", "host"} {
+		if strings.Contains(lower, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOriginColumn: where a setting comes from is kept.
+func isOriginColumn(column string) bool {
+	lower := strings.ToLower(column)
+	for _, part := range []string{"source", "origin", "path", "line", "unit", "context", "type", "applied", "error", "pending", "category", "desc", "seqno"} {
+		if strings.Contains(lower, part) {
+			return true
+		}
+	}
+	return false
 }
 
 func isValueColumn(column string) bool {
