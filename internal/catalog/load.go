@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"plumb/internal/sheet"
 )
@@ -40,18 +41,41 @@ func (l *loader) each(fsys fs.FS, dir string, read func(*sheet.Sheet, *sheet.Nod
 	if err != nil {
 		l.fail(dir, err)
 	}
-	for _, name := range files {
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			l.fail(name, err)
+	for i, p := range parseAll(fsys, files) {
+		if p.err != nil {
+			l.fail(files[i], p.err)
 			continue
 		}
-		s, root := sheet.Parse(name, data)
-		if root != nil {
-			read(s, root)
+		if p.root != nil {
+			read(p.sheet, p.root)
 		}
-		l.errors = append(l.errors, s.Errors()...)
+		l.errors = append(l.errors, p.sheet.Errors()...)
 	}
+}
+
+type parsed struct {
+	sheet *sheet.Sheet
+	root  *sheet.Node
+	err   error
+}
+
+// parseAll parses files side by side, because YAML is most of the time it
+// takes to start. What they say is read in order.
+func parseAll(fsys fs.FS, files []string) []parsed {
+	out := make([]parsed, len(files))
+	var wg sync.WaitGroup
+	for i, name := range files {
+		wg.Go(func() {
+			data, err := fs.ReadFile(fsys, name)
+			if err != nil {
+				out[i].err = err
+				return
+			}
+			out[i].sheet, out[i].root = sheet.Parse(name, data)
+		})
+	}
+	wg.Wait()
+	return out
 }
 
 func (l *loader) fail(file string, err error) {
