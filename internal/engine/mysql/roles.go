@@ -18,8 +18,9 @@ func (l *look) roles() {
 		return
 	}
 	datadir := l.dir("datadir", "")
-	if datadir == "" {
-		l.gap("the data directory is not known without a login", "run as root, or give a login: "+grantsHint,
+	unread := l.variables == nil && len(l.in.options.gaps) > 0 // what is not set may be set there
+	if datadir == "" || unread {
+		l.gap("where it keeps its data is not known without a login", "run as root, or give a login: "+grantsHint,
 			"storage", "data", "redo", "undo", "doublewrite", "temporary", "tablespace", "binlog", "relaylog")
 		return
 	}
