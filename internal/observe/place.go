@@ -93,7 +93,7 @@ func (p *placer) place(ctx context.Context, pid int, name string) place {
 		return place{err: errors.New("the path is not absolute")}
 	}
 	v := p.view(ctx, pid)
-	if len(v.mounts) == 0 {
+	if len(v.mounts) == 0 && v.why != nil {
 		return place{err: v.why}
 	}
 	m, resolved, err := p.locate(ctx, v, name)
@@ -143,7 +143,7 @@ func (p *placer) sameView(ctx context.Context, dir string) bool {
 // locate finds the mount that holds a path.
 func (p *placer) locate(ctx context.Context, v *view, name string) (Mount, string, error) {
 	resolved, st, err := p.resolve(ctx, v, name)
-	if errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, context.DeadlineExceeded) {
 		// A path that is itself a mount point holds no symbolic link, so it
 		// can be told from the table alone.
 		if m, ok := lastAt(v.mounts, path.Clean(name)); ok {

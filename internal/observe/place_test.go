@@ -155,10 +155,16 @@ func TestPlaceChroot(t *testing.T) {
 	h.Files["/proc/9/mountinfo"] = "200 199 0:5 / /proc rw - proc proc rw\n"
 	h.Links["/proc/9/ns/mnt"], h.Links["/proc/9/root"] = "mnt:[1]", "/jail"
 	h.Stats["/proc/9/root/data"] = host.Stat{DevMajor: 7, DevMinor: 1, Resolved: "/proc/9/root/data"}
-	s := seen(role("data", "/data", 9))
-	Place(context.Background(), h, s)
-	if got := s.Roles[0].Filesystem.Name; got != "/srv/db" {
-		t.Errorf("placed on %q; gaps %v", got, s.Gaps)
+	for _, visible := range []string{h.Files["/proc/9/mountinfo"], ""} { // a chroot may show no mount at all
+		h.Files["/proc/9/mountinfo"] = visible
+		s := seen(role("data", "/data", 9), role("log", "/nowhere", 9))
+		Place(context.Background(), h, s)
+		if got := s.Roles[0].Filesystem.Name; got != "/srv/db" {
+			t.Errorf("placed on %q; gaps %v", got, s.Gaps)
+		}
+		if _, ok := s.GapFor(db, "log"); !ok {
+			t.Error("not placed, and no gap says why")
+		}
 	}
 }
 
