@@ -159,7 +159,7 @@ func (rec *Recorder) Query(ctx context.Context, t Target, query string) (Rows, e
 	err = answered(err)
 	var answer any
 	if err == nil || rows.Columns != nil {
-		answer = wireOfRows(rows)
+		answer = tableOf(rows)
 	}
 	rec.keep(opQuery, []string{t.Name, query}, answer, err)
 	return rows, err

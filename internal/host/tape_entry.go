@@ -25,16 +25,10 @@ func callKey(op string, of ...string) string {
 	return op + "\x00" + strings.Join(of, "\x00")
 }
 
-// The wire forms keep bytes that are not UTF-8 in paths and cells.
+// wireStat keeps a path whose bytes are not UTF-8.
 type wireStat struct {
 	Stat
 	Resolved tape.Text `json:"resolved,omitempty"` // hides Stat's
-}
-
-type wireRows struct {
-	Columns []tape.Text    `json:"columns"`
-	Values  [][]*tape.Text `json:"values"`
-	Cut     bool           `json:"cut,omitempty"`
 }
 
 func wireOfStat(s Stat) wireStat {
@@ -49,8 +43,8 @@ func (w wireStat) stat() Stat {
 	return s
 }
 
-func wireOfRows(rows Rows) wireRows {
-	w := wireRows{Columns: tape.Texts(rows.Columns...), Values: make([][]*tape.Text, len(rows.Values)), Cut: rows.Cut}
+func tableOf(rows Rows) tape.Table {
+	w := tape.Table{Columns: tape.Texts(rows.Columns...), Values: make([][]*tape.Text, len(rows.Values)), Cut: rows.Cut}
 	for i, row := range rows.Values {
 		w.Values[i] = make([]*tape.Text, len(row))
 		for j, cell := range row {
@@ -60,7 +54,7 @@ func wireOfRows(rows Rows) wireRows {
 	return w
 }
 
-func (w wireRows) rows() Rows {
+func rowsOf(w tape.Table) Rows {
 	rows := Rows{Columns: fromTexts(w.Columns), Cut: w.Cut}
 	for _, row := range w.Values {
 		cells := make([]*string, len(row))

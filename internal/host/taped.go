@@ -72,9 +72,13 @@ func value(e tape.Entry, v any, err error) error {
 		return err
 	}
 	if broken := json.Unmarshal(e.Value, v); broken != nil {
-		return kindError{text: fmt.Sprintf("%s %s: the tape holds another kind of answer: %v", e.Op, tape.String(e.Of), broken)}
+		return wrongAnswer(e, broken)
 	}
 	return err
+}
+
+func wrongAnswer(e tape.Entry, broken error) error {
+	return kindError{text: fmt.Sprintf("%s %s: the tape holds another kind of answer: %v", e.Op, tape.String(e.Of), broken)}
 }
 
 // ReadFile implements Reader.
@@ -122,9 +126,14 @@ func (p *Taped) Output(ctx context.Context, argv ...string) ([]byte, error) {
 // Query implements Reader. Only the target's name counts.
 func (p *Taped) Query(ctx context.Context, t Target, query string) (Rows, error) {
 	e, err := p.answer(ctx, opQuery, t.Name, query)
-	var rows wireRows
-	err = value(e, &rows, err)
-	return rows.rows(), err
+	if e.Value == nil {
+		return Rows{}, err
+	}
+	table, broken := tape.DecodeTable(e.Value)
+	if broken != nil {
+		return Rows{}, wrongAnswer(e, broken)
+	}
+	return rowsOf(table), err
 }
 
 func bytesOf(e tape.Entry) []byte {
