@@ -65,6 +65,9 @@ func (l *look) originOf(name string, now stack.Value, win assigned) (stack.Origi
 	if !ok {
 		return l.guessOrigin(name, now, win)
 	}
+	if name == "log_bin" && told.from == stack.FromDefault && win.name != "" {
+		return win.origin, true // the option takes a name, the variable says ON or OFF: servers lose its origin
+	}
 	o := stack.Origin{From: told.from, File: told.file}
 	if (told.from == stack.FromFile || told.from == stack.FromPersisted) && win.name != "" && win.origin.From != stack.FromCommand {
 		if o.File == "" || sameFile(o.File, win.origin.File) {
