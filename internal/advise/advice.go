@@ -28,6 +28,7 @@ type Case struct {
 	Say      string          // a few sentences
 	Evidence []rule.Evidence // the facts that decided
 	Remedies []Remedy
+	Also     []Also // other rules that ask for the same change here
 }
 
 // Remedy is one thing to do about a case: a step on a knob, or a text.
@@ -67,7 +68,9 @@ type Options struct {
 // From makes the advice.
 func From(verdicts []rule.Verdict, s *stack.Stack, cat *catalog.Catalog, o Options) Advice {
 	a := Advice{Findings: group(verdicts, s, cat), Unknown: unknowns(verdicts)}
-	rankAll(a.Findings)
+	rank(a.Findings)
+	a.Findings = absorb(a.Findings)
+	number(a.Findings)
 	if !o.AllowUnsafe {
 		withholdUnsafe(a.Findings)
 	}

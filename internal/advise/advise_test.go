@@ -110,6 +110,17 @@ func TestOneRuleOnManyThingsIsOneFinding(t *testing.T) {
 	}
 }
 
+func TestRulesThatAskForTheSameAreOneFinding(t *testing.T) {
+	a := from(fires("b", rule.Slow, []stack.Ref{db}, want(db, "buffer", 9<<30)), fires("a", rule.Outage, []stack.Ref{db}, want(db, "buffer", 9<<30)),
+		fires("c", rule.Slow, []stack.Ref{db}, rule.Remedy{Do: "think"}))
+	if len(a.Findings) != 2 || a.Findings[0].Rule.ID != "a" || a.Findings[0].Cases[0].Also[0].Rule != "b" {
+		t.Fatalf("findings %+v; want a with b in it, and c", a.Findings)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, a.Plan.Steps[0].Why); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestUnknownsAreGroupedByReason(t *testing.T) {
 	miss := func(id, name, why string) rule.Verdict {
 		return rule.Verdict{Rule: &rule.Rule{ID: id}, Outcome: rule.Unknown, Missing: []rule.Missing{{Of: db, Name: name, Why: why, Hint: "log in"}}}

@@ -58,9 +58,12 @@ func plan(fs []Finding, s *stack.Stack) Plan {
 	if h := s.Host(); h != nil {
 		p.Host = h.Text("hostname")
 	}
-	eachStep(fs, func(f *Finding, _ *Case, r *Remedy) {
+	eachStep(fs, func(f *Finding, c *Case, r *Remedy) {
 		i := slices.IndexFunc(p.Steps, r.Step.Equal)
 		if i < 0 {
+			for _, also := range c.Also {
+				r.Step.Why = append(slices.Clone(r.Step.Why), also.Rule)
+			}
 			p.Steps = append(p.Steps, r.Step)
 			return
 		}

@@ -8,8 +8,8 @@ import (
 	"plumb/internal/rule"
 )
 
-// rankAll sorts findings by harm, then gain, then ease, and numbers them.
-func rankAll(fs []Finding) {
+// rank sorts findings by harm, then gain, then ease.
+func rank(fs []Finding) {
 	slices.SortFunc(fs, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(harmRank(a.Rule.Harm), harmRank(b.Rule.Harm)),
@@ -17,6 +17,9 @@ func rankAll(fs []Finding) {
 			cmp.Compare(effort(a), effort(b)),
 			cmp.Compare(a.Rule.ID, b.Rule.ID))
 	})
+}
+
+func number(fs []Finding) {
 	for i := range fs {
 		fs[i].Number = i + 1
 	}

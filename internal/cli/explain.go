@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -42,6 +43,7 @@ explain vm.swappiness, explain mysql#sync_binlog.
 }
 
 func (a *app) runExplain(name string) error {
+	debug.SetGCPercent(-1) // a page takes a few megabytes and is there before a collection would pay
 	cat, err := a.loadCatalog()
 	if err != nil {
 		return err

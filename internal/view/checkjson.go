@@ -69,6 +69,9 @@ func (v facts) findingJSON(f advise.Finding) FindingJSON {
 			k.Evidence = append(k.Evidence, EvidenceJSON{Of: e.Of, Fact: e.Name, Value: e.Fact.Value,
 				Shown: v.show(e.Of.Kind, e.Name, e.Fact.Value), Source: e.Fact.Source, Origin: e.Fact.Origin, Next: e.Fact.Next})
 		}
+		for _, a := range c.Also {
+			k.Also = append(k.Also, AlsoJSON(a))
+		}
 		for _, r := range c.Remedies {
 			m := RemedyJSON{Do: r.Do, Withheld: r.Withheld}
 			if r.IsStep() {

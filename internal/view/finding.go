@@ -37,6 +37,9 @@ func (c checkPage) finding(f advise.Finding) {
 		c.remedy(head, r)
 	}
 	c.others(f.Cases)
+	for _, a := range first.Also {
+		c.labelled(dim, "    see too  ", plain, a.Rule)
+	}
 }
 
 // because writes the facts that decided, one thing a line.

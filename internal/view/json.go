@@ -78,6 +78,13 @@ type CaseJSON struct {
 	Say      string         `json:"say"`
 	Evidence []EvidenceJSON `json:"evidence"`
 	Remedies []RemedyJSON   `json:"remedies"`
+	Also     []AlsoJSON     `json:"also,omitempty"` // other rules that ask for the same change here
+}
+
+// AlsoJSON is a further rule that asks for the same change.
+type AlsoJSON struct {
+	Rule  string `json:"rule"`
+	Title string `json:"title"`
 }
 
 // EvidenceJSON is a fact that decided. Value is null when the fact is known
