@@ -50,10 +50,8 @@ func (p *Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (sta
 }
 
 // remote makes the instance of a data source name that is no process here.
-func remote(t host.Target) *instance {
-	name := strings.TrimPrefix(t.Address, "127.0.0.1:")
-	return &instance{name: name, target: t}
-}
+// Its name is the whole address, so that it is no local server's.
+func remote(t host.Target) *instance { return &instance{name: t.Address, target: t} }
 
 // reachedBy reports whether a data source name leads to this instance.
 func (in *instance) reachedBy(t *host.Target) bool {
