@@ -103,7 +103,7 @@ func (e emitter) reason(s advise.Step) {
 	if !s.From.IsAbsent() {
 		text += "; now " + e.show(s.Knob.Of.Kind, s.Knob.Name, s.From)
 	}
-	if t := effectText(s.Effect); t != "" {
+	if t := whenText(s); t != "" {
 		text += "; " + t
 	}
 	if s.Note != "" {

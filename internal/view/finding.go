@@ -132,10 +132,7 @@ func (c checkPage) remedy(head string, r advise.Remedy) {
 		c.labelled(dim, head, plain, "not proposed: "+text+" · "+r.Withheld)
 		return
 	}
-	parts := []string{text, effectText(r.Step.Effect)}
-	if strings.HasPrefix(r.Step.Note, parts[1]) {
-		parts[1] = "" // the rule says it itself
-	}
+	parts := []string{text, whenText(r.Step)}
 	if r.Step.DurabilityFrom != r.Step.DurabilityTo && r.Step.DurabilityTo == catalog.Safe {
 		parts = append(parts, "safer")
 	}
@@ -159,6 +156,15 @@ func (c checkPage) setting(s advise.Step) string {
 		return name + " = " + to
 	}
 	return c.thing(of) + name + " = " + to
+}
+
+// whenText says when a step takes effect, unless its note begins with that.
+func whenText(s advise.Step) string {
+	text := effectText(s.Effect)
+	if strings.HasPrefix(s.Note, text) || strings.HasPrefix(s.Note, string(s.Effect)) {
+		return ""
+	}
+	return text
 }
 
 func effectText(e catalog.Effect) string {
