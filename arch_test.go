@@ -35,7 +35,7 @@ var only = map[string]struct {
 	"github.com/spf13/cobra":         {[]string{"cli"}, "only cli knows flags"},
 	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":         {[]string{"view"}, "only view formats"},
-	"net":                            {[]string{"host", "engine/mysql", "engine/postgres", "engine/mongo"}, "connections are made by dialers, which host calls"},
+	"net":                            {[]string{"host", "engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql"}, "connections are made by dialers, which host calls"},
 	"os":                             {[]string{"host", "cli"}, "only host opens files of the machine; cli opens what the command line names"},
 }
 
