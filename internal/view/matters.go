@@ -31,7 +31,7 @@ func matters(kind string) []matter {
 		}
 	case "postgres":
 		return []matter{
-			{"shared_buffers", "shared buffers %s"}, {"block_size", "%s pages"}, {"max_wal_size", "max WAL %s"},
+			{"shared_buffers", "shared buffers %s"}, {"block_size", "blocks of %s"}, {"max_wal_size", "max WAL %s"},
 			{"synchronous_commit", "synchronous_commit %s"}, {"fsync", "|fsync OFF"},
 			{"full_page_writes", "full page writes|full_page_writes OFF"}, {"data_checksums", "checksums|no checksums"},
 			{"wal_recycle", "WAL recycled|WAL not recycled"},
