@@ -119,10 +119,9 @@ func factsNamed(cat *catalog.Catalog, name string) []*catalog.Fact {
 	return out
 }
 
-// usersOf finds the rules whose text names a fact of this kind. It reads the
-// files as text, because compiling all rules takes longer than a person waits
-// for a page: a rule that names the fact of another kind is kept out by
-// looking for a variable of this kind.
+// usersOf finds the rules whose text names a fact. It reads the files as
+// text, because compiling all rules takes longer than a person waits for a
+// page; a fact of the same name on another kind is found too.
 func usersOf(f *catalog.Fact, ids []string) []string {
 	uses := regexp.MustCompile(`[.#]` + regexp.QuoteMeta(f.Name) + `\b`)
 	var out []string
