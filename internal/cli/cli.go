@@ -64,7 +64,7 @@ out of line across the layers, shows the evidence, and explains it.
 No command changes anything. They read files, run commands that only read,
 and query the servers in read-only sessions.`,
 		Example: `  plumb check                     what is out of line here?
-  plumb explain mysql/sync-binlog says who? mechanism, versions, sources
+  plumb explain sync-binlog-off   says who? mechanism, versions, sources
   plumb stack                     where does everything lie?
   plumb capture -o db1.tape       record this host, to be judged elsewhere`,
 		SilenceErrors:              true,

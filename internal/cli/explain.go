@@ -28,7 +28,7 @@ do, since which version, what the old advice was and why it is right or wrong no
 and the sources. Of a setting or a fact it shows what it is, its default, when a
 change takes effect, how durable its values are, and the rules that use it.
 
-A name may be short where it is clear: explain sync-binlog, explain sync_binlog,
+A name may be short where it is clear: explain sync-binlog-off, explain sync_binlog,
 explain vm.swappiness, explain mysql#sync_binlog.
 
 ` + exitTable,
