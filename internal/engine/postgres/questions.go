@@ -50,7 +50,7 @@ func workQuestions() []question {
 			sum(temp_bytes) AS temp, sum(deadlocks) AS deadlocks,
 			greatest(extract(epoch FROM now() - coalesce(min(stats_reset), (SELECT stats_reset FROM pg_stat_bgwriter))), 1)::numeric AS seconds
 			FROM pg_stat_database) AS d`},
-		{about: "pg_stat_database", from: 12, absent: true, facts: []string{"checksum_failures"}, sql: `
+		{about: "pg_stat_database", from: 12, newOnly: true, absent: true, facts: []string{"checksum_failures"}, sql: `
 			SELECT sum(checksum_failures)::bigint AS checksum_failures FROM pg_stat_database`},
 		{about: "pg_database_size()", facts: []string{"data_size"}, sql: `
 			SELECT sum(pg_database_size(oid))::bigint AS data_size FROM pg_database`},
@@ -78,7 +78,7 @@ func activityQuestions() []question {
 			FROM pg_stat_activity WHERE backend_type = 'client backend') AS a`},
 		{about: "pg_database", facts: []string{"xid_age", "multixact_age", "databases"}, sql: `
 			SELECT max(age(datfrozenxid)) AS xid_age, max(mxid_age(datminmxid)) AS multixact_age, count(*) AS databases FROM pg_database`},
-		{about: "pg_database", from: 15, facts: []string{"collation_mismatches"}, sql: `
+		{about: "pg_database", from: 15, newOnly: true, facts: []string{"collation_mismatches"}, sql: `
 			SELECT coalesce(string_agg(datname, ',' ORDER BY datname), '') AS collation_mismatches FROM pg_database
 			WHERE datcollversion <> pg_database_collation_actual_version(oid)`},
 		{about: "pg_prepared_xacts", facts: []string{"prepared_transactions", "oldest_prepared_transaction"}, sql: `
@@ -96,7 +96,7 @@ func replicationQuestions() []question {
 		coalesce(string_agg(slot_name, ',' ORDER BY slot_name) FILTER (WHERE NOT active), '') AS slots_inactive_names`
 	facts := []string{"slots", "slots_*"}
 	return []question{
-		{about: "pg_replication_slots", before: 13, facts: facts, sql: `SELECT ` + slots + ` FROM pg_replication_slots, ` + here},
+		{about: "pg_replication_slots", before: 13, absent: true, facts: facts, sql: `SELECT ` + slots + `, NULL AS slots_lost FROM pg_replication_slots, ` + here},
 		{about: "pg_replication_slots", from: 13, facts: facts, sql: `SELECT ` + slots + `,
 			count(*) FILTER (WHERE wal_status IN ('unreserved', 'lost')) AS slots_lost FROM pg_replication_slots, ` + here},
 		{about: "pg_stat_replication", facts: []string{"replicas", "replicas_synchronous"}, sql: `

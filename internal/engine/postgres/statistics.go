@@ -16,6 +16,7 @@ type question struct {
 	sql          string
 	facts        []string
 	absent       bool // NULL means that there is no such thing, not that it is unknown
+	newOnly      bool // releases before from have nothing of the kind
 }
 
 func (q question) suits(major int) bool {
@@ -27,6 +28,11 @@ func (q question) suits(major int) bool {
 func (l *look) statistics() {
 	for _, q := range questions() {
 		if !q.suits(l.major) {
+			if q.newOnly && l.major < q.from {
+				for _, name := range q.facts {
+					l.t.SetAbsent(name, "this release")
+				}
+			}
 			continue
 		}
 		rows, ok := l.query(q.about, strings.Join(strings.Fields(q.sql), " "), q.facts...)
