@@ -43,8 +43,10 @@ func text(s *string) string {
 	return *s
 }
 
-// ofSession are settings that say something about our own session only.
-var ofSession = []string{"application_name", "client_encoding", "transaction_read_only", "transaction_isolation", "transaction_deferrable"}
+// ofSession tells settings that say something about our own session only.
+func ofSession(name string) bool {
+	return name == "application_name" || name == "client_encoding" || strings.HasPrefix(name, "transaction_") && name != "transaction_timeout" && name != "transaction_buffers"
+}
 
 // allSettings sets every setting with its origin and its next value.
 func (l *look) allSettings() {
@@ -60,7 +62,7 @@ func (l *look) allSettings() {
 			pending = append(pending, name)
 		}
 		f := l.catalog.Fact("postgres", name)
-		if f != nil && f.Knob == nil || slices.Contains(ofSession, name) {
+		if f != nil && f.Knob == nil || ofSession(name) {
 			continue // a fact of ours with the same name, or one that is only our session's
 		}
 		fact, ok := l.fact(name, f, s, winners)
@@ -197,7 +199,7 @@ func samePlain(s setting, raw string) bool {
 // absent marks knobs of other releases.
 func (l *look) absent() {
 	for name, f := range l.catalog.Knobs("postgres") {
-		if _, have := l.settings[name]; !have && f.Knob != nil && !slices.Contains(ofSession, name) {
+		if _, have := l.settings[name]; !have && f.Knob != nil && !ofSession(name) {
 			l.t.SetAbsent(name, "pg_settings")
 		}
 	}
