@@ -113,8 +113,8 @@ func (l *look) fuseARC(ctx context.Context, d daemon) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			l.gap(l.module.Ref, err, f.fact)
+		if err != nil { // a daemon that does not answer for one will not for the next
+			l.gap(l.module.Ref, err, "arc_*", "l2_*")
 			return
 		}
 		if n, ok := parseCount(strings.TrimSpace(string(text))); ok {

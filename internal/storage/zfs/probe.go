@@ -68,7 +68,7 @@ func (l *look) output(ctx context.Context, argv ...string) ([]byte, error) {
 func because(err error) (why, hint string) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("%v: no answer within %v", err, patience),
+		return fmt.Sprintf("%v: it did not answer in time", err),
 			"a suspended pool or a failing device makes zpool and zfs wait: see `zpool status` and the kernel log"
 	case errors.Is(err, fs.ErrPermission):
 		return err.Error(), "run as root"

@@ -150,6 +150,23 @@ func TestLookGoesOnWhenAPoolHangs(t *testing.T) {
 	}
 }
 
+// Seen on a zfs-fuse that had stopped answering: its figures and the datasets
+// hang while zpool list still answers.
+func TestLookGoesOnWhenZFSFuseHangs(t *testing.T) {
+	s := lookAt(t, hosttest.Map{
+		Files:   map[string]string{"/proc/8865/comm": "zfs-fuse\n", "/proc/8865/cmdline": "zfs-fuse\x00-n\x00"},
+		Outputs: map[string]string{fuseListCommand: string(testdata(t, "fuse/list.txt"))},
+		Errors: map[string]error{
+			"glob /zfs-kstat/zfs": context.DeadlineExceeded, "file /zfs-kstat/zfs/arcstats/size": context.DeadlineExceeded,
+			"run zpool status": context.DeadlineExceeded, "run " + fuseGetCommand: context.DeadlineExceeded,
+		},
+	})
+	check(t, s, "zfs:module", map[string]stack.Value{"implementation": stack.Text("zfs-fuse")})
+	check(t, s, "pool:plumbzfs", map[string]stack.Value{"health": stack.Text("ONLINE")})
+	unknown(t, s, "zfs", "module", "arc_limit")
+	unknown(t, s, "pool", "plumbzfs", "layout")
+}
+
 func TestLookOnAHostWithoutZFSIsEmpty(t *testing.T) {
 	s := lookAt(t, hosttest.Map{Files: map[string]string{"/proc/1/comm": "init\n"}})
 	if len(s.Things)+len(s.Gaps) != 0 {
