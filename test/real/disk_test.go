@@ -39,7 +39,7 @@ func onOtherFilesystems() []pair {
 		{name: "open_files_1024", rule: "cross/kernel-nofile-mysql",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 				s, err := b.MySQL(sandbox.MySQLOptions{Port: freePort(t), Settings: "table_open_cache=4000\n",
-					Wrap: b.Limit("-n " + choose(sick, "1024", "65536"))})
+					Wrap: b.Limit("-n " + choose(sick, "1024", "$(ulimit -Hn)"))})
 				check(t, err)
 				return s
 			}},

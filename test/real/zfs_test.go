@@ -51,7 +51,7 @@ func onZFS() []pair {
 			}},
 		{name: "primarycache_metadata_with_cache_device", rule: "cross/zfs-primarycache-l2arc-mysql",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
-				return mysqlOn(t, b, dataset(t, b, []string{"cache", "FILE1"}, "recordsize=16K", "primarycache="+choose(sick, "metadata", "all")), bufferedOnZFS)
+				return mysqlOn(t, b, dataset(t, b, []string{"cache", "LOOP"}, "recordsize=16K", "primarycache="+choose(sick, "metadata", "all")), bufferedOnZFS)
 			}},
 		{name: "native_aio_on_zfs", rule: "cross/zfs-native-aio", long: "MySQL is fetched from Debian sid",
 			start: mysqlWithAIO},
@@ -84,8 +84,7 @@ func twoPools(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 	data, err := pool.Dataset("data", "recordsize=16K")
 	check(t, err)
 	if sick {
-		other := box(t)
-		pool, err = other.ZFSFuse(300)
+		pool, err = b.ZFSFuse(300)
 		check(t, err)
 	}
 	log, err := pool.Dataset("log")

@@ -26,6 +26,7 @@ import (
 // Missing says what this machine does not offer, and how it could.
 type Missing struct{ What, Hint string }
 
+// Error implements error.
 func (m Missing) Error() string { return m.What + " (" + m.Hint + ")" }
 
 // Box is a directory with everything that was set up in it.
@@ -34,6 +35,7 @@ type Box struct {
 	cleanup []func() error
 	uid     int // servers run as this user; our own when not root
 	gid     int
+	pools   int // ZFS pools made so far
 }
 
 // New makes a box in a new directory below parent ("" for the system's

@@ -21,6 +21,18 @@ func (b *Box) Filesystem(name, fstype string, megabytes int, mkfs []string, opti
 	if err != nil {
 		return "", err
 	}
+	loop, err := b.loop(name, megabytes)
+	if err != nil {
+		return "", err
+	}
+	if _, err := output(exec.Command(maker, append(mkfs, loop)...)); err != nil {
+		return "", err
+	}
+	return b.mount(name, fstype, loop, options)
+}
+
+// loop attaches a new file of the box to a loop device.
+func (b *Box) loop(name string, megabytes int) (string, error) {
 	image := filepath.Join(b.Dir, name+".img")
 	if err := truncate(image, int64(megabytes)<<20); err != nil {
 		return "", err
@@ -30,11 +42,8 @@ func (b *Box) Filesystem(name, fstype string, megabytes int, mkfs []string, opti
 		return "", Missing{"no loop device: " + err.Error(), "run where loop devices may be made"}
 	}
 	loop = strings.TrimSpace(loop)
-	b.onClose(func() error { _, err := output(exec.Command("losetup", "--detach", loop)); return err })
-	if _, err := output(exec.Command(maker, append(mkfs, loop)...)); err != nil {
-		return "", err
-	}
-	return b.mount(name, fstype, loop, options)
+	b.onClose(func() error { return insist("losetup", "--detach", loop) })
+	return loop, nil
 }
 
 func (b *Box) mount(name, fstype, source, options string) (string, error) {
@@ -79,8 +88,9 @@ type Pool struct {
 }
 
 // ZFSFuse starts the zfs-fuse daemon when none runs and makes a pool on one
-// file of the box, with more vdevs given as zpool arguments in which FILE1,
-// FILE2 … stand for further files.
+// file of the box, with more vdevs given as zpool arguments in which FILE
+// stands for a further file and LOOP for a further loop device, which is what
+// a cache device has to be.
 func (b *Box) ZFSFuse(megabytes int, vdevs ...string) (*Pool, error) {
 	if err := needRoot("a ZFS pool"); err != nil {
 		return nil, err
@@ -92,15 +102,14 @@ func (b *Box) ZFSFuse(megabytes int, vdevs ...string) (*Pool, error) {
 	if err := b.zfsDaemon(daemon); err != nil {
 		return nil, err
 	}
-	name := strings.ReplaceAll(filepath.Base(b.Dir), "-", "")
-	p := &Pool{Name: name, Dir: filepath.Join(b.Dir, "pool"), box: b}
+	b.pools++
+	name := fmt.Sprintf("%s%d", strings.ReplaceAll(filepath.Base(b.Dir), "-", ""), b.pools)
+	p := &Pool{Name: name, Dir: filepath.Join(b.Dir, fmt.Sprintf("pool%d", b.pools)), box: b}
 	args := []string{"create", "-f", "-m", p.Dir, name}
-	for i, v := range append([]string{"FILE0"}, vdevs...) {
-		if strings.HasPrefix(v, "FILE") {
-			v = filepath.Join(b.Dir, fmt.Sprintf("vdev%d", i))
-			if err := truncate(v, int64(megabytes)<<20); err != nil {
-				return nil, err
-			}
+	for i, v := range append([]string{"FILE"}, vdevs...) {
+		v, err := b.vdev(v, fmt.Sprintf("vdev%d-%d", b.pools, i), megabytes)
+		if err != nil {
+			return nil, err
 		}
 		args = append(args, v)
 	}
@@ -111,7 +120,28 @@ func (b *Box) ZFSFuse(megabytes int, vdevs ...string) (*Pool, error) {
 	return p, nil
 }
 
+// vdev replaces the words FILE and LOOP.
+func (b *Box) vdev(word, name string, megabytes int) (string, error) {
+	switch word {
+	case "FILE":
+		path := filepath.Join(b.Dir, name)
+		return path, truncate(path, int64(megabytes)<<20)
+	case "LOOP":
+		return b.loop(name, megabytes)
+	}
+	return word, nil
+}
+
+// zfsDaemon starts zfs-fuse for this box. A machine can run only one daemon,
+// so boxes of other processes wait for their turn, and one that somebody else
+// started is used as it is.
 func (b *Box) zfsDaemon(daemon string) error {
+	if b.pools > 0 {
+		return nil
+	}
+	if err := b.lock("zfs-fuse"); err != nil {
+		return err
+	}
 	if _, err := output(exec.Command("zpool", "list")); err == nil {
 		return nil
 	}
@@ -131,6 +161,16 @@ func (b *Box) zfsDaemon(daemon string) error {
 		return Missing{"zfs-fuse does not start: " + err.Error(), "run where FUSE works"}
 	}
 	return nil
+}
+
+// lock waits until no other process holds what the machine has only once.
+func (b *Box) lock(what string) error {
+	f, err := os.OpenFile(filepath.Join(os.TempDir(), "plumb-test-"+what+".lock"), os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return err
+	}
+	b.onClose(f.Close)
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 }
 
 // Dataset makes a dataset with properties such as "recordsize=16K" and gives
