@@ -55,7 +55,7 @@ func onZFS() []pair {
 			}},
 		{name: "native_aio_on_zfs", rule: "cross/zfs-native-aio", long: "MySQL is fetched from Debian sid",
 			start: mysqlWithAIO},
-		{name: "redo_and_data_in_different_pools", rule: "cross/zfs-different-pools",
+		{name: "redo_and_data_in_different_pools", rule: "cross/zfs-pools-apart-mysql",
 			start: twoPools},
 		{name: "wal_recycle_on_zfs", rule: "cross/postgres-wal-recycle-cow",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
@@ -77,19 +77,40 @@ func mysqlWithAIO(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 	return s
 }
 
-// twoPools puts the redo log into a pool of its own, or beside the data.
+// twoPools has data and redo in two pools, with or without snapshots.
 func twoPools(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+	first, err := b.ZFSFuse(600)
+	check(t, err)
+	data, err := first.Dataset("data", "recordsize=16K")
+	check(t, err)
+	second, err := b.ZFSFuse(300)
+	check(t, err)
+	log, err := second.Dataset("log")
+	check(t, err)
+	srv := mysqlOn(t, b, data+"/mysql", bufferedOnZFS+"innodb_log_group_home_dir="+log+"\n")
+	if sick {
+		check(t, first.Snapshot("daily", "data"))
+		check(t, second.Snapshot("daily", "log"))
+	}
+	return srv
+}
+
+// TestSnapshotSet has data and redo in two datasets of one pool with
+// snapshots taken by two commands. OpenZFS tells their transaction groups,
+// and storage/zfs tests that on its documented text; zfs-fuse does not, so
+// here the answer has to be unknown, whichever way they were taken.
+func TestSnapshotSet(t *testing.T) {
+	b := box(t)
 	pool, err := b.ZFSFuse(600)
 	check(t, err)
 	data, err := pool.Dataset("data", "recordsize=16K")
 	check(t, err)
-	if sick {
-		pool, err = b.ZFSFuse(300)
-		check(t, err)
-	}
 	log, err := pool.Dataset("log")
 	check(t, err)
-	return mysqlOn(t, b, data+"/mysql", bufferedOnZFS+"innodb_log_group_home_dir="+log+"\n")
+	srv := mysqlOn(t, b, data+"/mysql", bufferedOnZFS+"innodb_log_group_home_dir="+log+"\n")
+	check(t, pool.Snapshot("daily", "data", "log"))
+	s := look(t)
+	want(t, s, "cross/zfs-snapshots-apart-mysql", refOf(t, s, srv), rule.Unknown)
 }
 
 // TestRecordOfPageSizeIsOnlyUnproven: with record = page the danger rule is

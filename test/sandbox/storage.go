@@ -196,3 +196,13 @@ func (p *Pool) Set(dataset, property string) error {
 	_, err := output(exec.Command("zfs", "set", property, full))
 	return err
 }
+
+// Snapshot takes a snapshot of each dataset, one command each.
+func (p *Pool) Snapshot(name string, datasets ...string) error {
+	for _, d := range datasets {
+		if _, err := output(exec.Command("zfs", "snapshot", p.Name+"/"+d+"@"+name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -48,8 +48,7 @@ func (l *look) readSnapshots(ctx context.Context) {
 		}
 		t.Set("snapshot_newest", stack.Text(s.newest), "zfs list -t snapshot")
 		if l.fuse {
-			t.SetAbsent("snapshot_newest_txg", "zfs list -t snapshot")
-			l.sight.Gap(t.Ref, "zfs-fuse prints the time of a snapshot for people only", "", "snapshot_newest_age")
+			l.sight.Gap(t.Ref, "zfs-fuse does not tell the moment of a snapshot", "", "snapshot_newest_age", "snapshot_newest_txg")
 			continue
 		}
 		t.Set("snapshot_newest_age", stack.Int(max(0, now-s.created)), "zfs list -t snapshot")
