@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -60,7 +60,7 @@ few dozen short read-only queries.
 	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is as bad as `HARM` or worse: danger, outage, slow or note")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(view.EmitTargets(), ", "))
-	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`")
+	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`, replacing what it holds")
 	fl.BoolVar(&f.all, "all", false, "show everything: notes in full, every place, every reason")
 	fl.BoolVar(&f.grants, "grants", false, "print the least privileges that a check needs on each server, and stop")
 	fl.BoolVar(&f.allowUnsafe, "allow-unsafe", false, "also propose values that are less durable than those in force")
@@ -86,6 +86,9 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := onlyThere(f.only, s); err != nil {
+		return err
+	}
 	r := know.judge(s, f.allowUnsafe)
 	r.From = f.tape
 	if err := a.show(r, f); err != nil {
@@ -101,8 +104,9 @@ func (a *app) show(r view.Report, f checkFlags) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(f.plan, b, 0o644); err != nil {
-			return fmt.Errorf("write the plan: %w", err)
+		err = writeFile(f.plan, true, func(w io.Writer) error { _, err := w.Write(b); return err })
+		if err != nil {
+			return fmt.Errorf("write the plan to %s: %w", f.plan, cause(err))
 		}
 	}
 	text := ""

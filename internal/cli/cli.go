@@ -43,6 +43,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 	a := &app{in: in, out: out, err: err}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once, whatever hangs
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)

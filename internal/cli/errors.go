@@ -51,6 +51,9 @@ func flagError(c *cobra.Command, err error) error {
 		hint = cmp.Or(meant("--"+name, flagNames(c)), hint)
 		return &usageError{fmt.Sprintf("%s has no flag --%s", c.CommandPath(), name), hint}
 	}
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Value.Type() == "duration" {
+		return &usageError{fmt.Sprintf("--%s %s is no time", wrong.GetFlag().Name, wrong.GetValue()), "give something like --" + wrong.GetFlag().Name + " 30s"}
+	}
 	return &usageError{err.Error(), hint}
 }
 

@@ -26,11 +26,11 @@ func (a *app) checkMany(ctx context.Context, k know, f checkFlags) error {
 	if f.emit != "" {
 		return &usageError{"--emit wants one host, and --tape names a directory", "give one tape"}
 	}
-	names, err := tapesIn(f.tape)
+	var sum view.Summary
+	names, err := tapesIn(f.tape, &sum)
 	if err != nil {
 		return err
 	}
-	var sum view.Summary
 	var worst error
 	lines := json.NewEncoder(a.out)
 	done := 0
@@ -41,6 +41,9 @@ func (a *app) checkMany(ctx context.Context, k know, f checkFlags) error {
 		}
 		if t.err != nil {
 			sum.Fail(t.name, t.err)
+			if f.json { // the summary, which lists them, is not shown
+				fmt.Fprintf(a.err, "plumb: %v\n", t.err)
+			}
 			continue
 		}
 		if err := f.verdict(t.report.Advice.Findings); err != nil {
@@ -75,22 +78,36 @@ func outcome(ctx context.Context, sum *view.Summary, worst error, f checkFlags) 
 	return nil
 }
 
-// tapesIn lists the tapes of a directory and below, sorted.
-func tapesIn(dir string) ([]string, error) {
+// tapesIn lists the tapes of a directory and below, sorted. A directory below
+// that cannot be read goes into the summary and hides nothing else.
+func tapesIn(dir string, sum *view.Summary) ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".tape") {
+		switch {
+		case err != nil && name == dir:
+			return err
+		case err != nil:
+			sum.Fail(relative(dir, name), cause(err))
+		case isTape(name) && (d.Type().IsRegular() || d.Type()&os.ModeSymlink != 0):
 			names = append(names, name)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read tapes in %s: %w", dir, err)
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && sum.Failed() == 0 {
 		return nil, withHint(fmt.Errorf("read tapes in %s: there are none", dir), "a tape's name ends in .tape or .tape.gz; plumb capture makes them")
 	}
 	return names, nil
+}
+
+// isTape tells a tape by its name.
+func isTape(name string) bool { return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".tape") }
+
+// relative gives the name of a tape below the directory that was asked for.
+func relative(dir, name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, filepath.Clean(dir)), "/")
 }
 
 // judgeAll judges tapes in parallel. The results come in the order of the
@@ -117,7 +134,7 @@ func (a *app) judgeAll(ctx context.Context, k know, f checkFlags, names []string
 }
 
 func (a *app) judgeTape(ctx context.Context, k know, f checkFlags, name string) taped {
-	t := taped{name: strings.TrimPrefix(strings.TrimPrefix(name, filepath.Clean(f.tape)), "/")}
+	t := taped{name: relative(f.tape, name)}
 	src := f.source
 	src.tape = name
 	s, err := a.read(ctx, k.catalog, src)

@@ -18,7 +18,7 @@ func (a *app) read(ctx context.Context, cat *catalog.Catalog, src source) (*stac
 		if err != nil {
 			return nil, err
 		}
-		return lookInTime(ctx, h, cat, given{}, src.timeout)
+		return lookInTime(ctx, h, cat, givenOnTape(h.About().Given), src.timeout)
 	}
 	live, g, err := openLive(src)
 	if err != nil {
@@ -34,7 +34,7 @@ func openLive(src source) (*host.Live, given, error) {
 	if err != nil {
 		return nil, given{}, &usageError{"read --dsn: " + err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/"}
 	}
-	return host.NewLive(host.LiveOptions{Dialers: dialers(g), DSN: g.dsn, Plumb: programVersion()}), g, nil
+	return host.NewLive(host.LiveOptions{Dialers: dialers(g), DSN: g.dsn, Given: g.named(), Plumb: programVersion()}), g, nil
 }
 
 // lookInTime reads a machine until the deadline. What was seen until then is

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -68,8 +70,14 @@ column.
 }
 
 func (a *app) runRulesTest(dir string) error {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return withHint(fmt.Errorf("test rules in %s: no such directory", dir), "a rule is a file such as DIR/mysql/my-rule.yaml")
+	const hint = "a rule is a file such as DIR/mysql/my-rule.yaml"
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return withHint(fmt.Errorf("test rules in %s: no such directory", dir), hint)
+	case err != nil:
+		return fmt.Errorf("test rules in %s: %w", dir, cause(err))
+	case !info.IsDir():
+		return withHint(fmt.Errorf("test rules in %s: not a directory", dir), hint)
 	}
 	cat, err := a.loadCatalog()
 	if err != nil {
@@ -78,6 +86,9 @@ func (a *app) runRulesTest(dir string) error {
 	tests, err := rule.Test(os.DirFS(dir), cat)
 	if err != nil {
 		return fmt.Errorf("test rules in %s: %w", dir, err)
+	}
+	if len(tests) == 0 {
+		return withHint(fmt.Errorf("test rules in %s: there are none", dir), hint)
 	}
 	text, wrong := view.RuleTests(tests, screen(a.out))
 	if _, err := fmt.Fprint(a.out, text); err != nil {

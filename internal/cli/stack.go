@@ -2,6 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,12 +32,21 @@ disks, with the values that matter at each level. It changes nothing.
 			if err := src.validate(); err != nil {
 				return err
 			}
+			if src.isDirectory() {
+				return &usageError{"a stack is of one host, and --tape names a directory", "give one tape"}
+			}
+			if err := onlyServers(only); err != nil {
+				return err
+			}
 			cat, err := a.loadCatalog()
 			if err != nil {
 				return err
 			}
 			s, err := a.read(c.Context(), cat, src)
 			if err != nil {
+				return err
+			}
+			if err := onlyThere(only, s); err != nil {
 				return err
 			}
 			text := ""
@@ -55,4 +67,17 @@ disks, with the values that matter at each level. It changes nothing.
 	c.Flags().StringSliceVar(&only, "only", nil, "only these `SERVERS`: mysql, or mysql:3306")
 	c.Flags().BoolVar(&asJSON, "json", false, "print every fact as JSON v1")
 	return c
+}
+
+// onlyServers checks that --only of stack names servers: it draws nothing
+// else on its own.
+func onlyServers(only []string) error {
+	engines := slices.Sorted(maps.Values(programs()))
+	engines = slices.Compact(engines)
+	for _, o := range only {
+		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(engines, kind) {
+			return &usageError{fmt.Sprintf("--only %s is no server", o), "want " + strings.Join(engines, ", ") + ", or one of them such as mysql:3306"}
+		}
+	}
+	return nil
 }

@@ -32,7 +32,7 @@ func (a *app) openTape(name string) (host.Reader, error) {
 	}
 	t, err := tape.Read(in, shown)
 	if err != nil {
-		wrapped := fmt.Errorf("read tape: %w", err)
+		wrapped := fmt.Errorf("read %w", err) // "tape NAME: …"
 		if e, ok := errors.AsType[*tape.Error](err); ok && e.Hint != "" {
 			return nil, withHint(wrapped, e.Hint)
 		}
@@ -47,7 +47,7 @@ func (a *app) openTape(name string) (host.Reader, error) {
 
 func (a *app) capture() *cobra.Command {
 	src := source{}
-	output := ""
+	output, force := "", false
 	c := &cobra.Command{
 		Use:   "capture",
 		Short: "record this host on a tape, to be judged elsewhere",
@@ -57,7 +57,8 @@ any machine, with the same result. Passwords and tokens are taken out before
 anything is written; the tape is text, so look through it before you send it.
 
 The tape is the only thing that is written. It goes to standard output unless
--o names a file; a name that ends in .gz is compressed.
+-o names a file; a name that ends in .gz is compressed. A file that is there
+already is kept, unless --force is given.
 
 ` + exitTable,
 		Example: `  plumb capture -o db1.tape
@@ -67,21 +68,25 @@ The tape is the only thing that is written. It goes to standard output unless
 			if err := src.validate(); err != nil {
 				return err
 			}
-			return a.runCapture(c.Context(), src, output)
+			return a.runCapture(c.Context(), src, output, force)
 		},
 	}
 	src.liveFlags(c)
-	c.Flags().StringVarP(&output, "output", "o", "", "write the tape to `FILE`")
+	c.Flags().StringVarP(&output, "output", "o", "", "write the tape to `FILE`, whole or not at all")
+	c.Flags().BoolVar(&force, "force", false, "replace FILE when it is there already")
 	return c
 }
 
-func (a *app) runCapture(ctx context.Context, src source, output string) error {
+func (a *app) runCapture(ctx context.Context, src source, output string, force bool) error {
 	if output == "" && isTerminal(a.out) {
 		return &usageError{"a tape is not for a terminal", "plumb capture -o FILE, or plumb capture | ..."}
 	}
 	cat, err := a.loadCatalog()
 	if err != nil {
 		return err
+	}
+	if info, err := os.Stat(output); err == nil && info.Mode().IsRegular() && !force { // said before the work, not after it
+		return writeTape(output, force, nil)
 	}
 	live, g, err := openLive(src)
 	if err != nil {
@@ -97,32 +102,32 @@ func (a *app) runCapture(ctx context.Context, src source, output string) error {
 		return fmt.Errorf("record this host: %w", err)
 	}
 	if output == "" {
-		return tape.Write(a.out, t)
+		if err := tape.Write(a.out, t); err != nil {
+			return fmt.Errorf("write the tape to standard output: %w", cause(err))
+		}
+		return nil
 	}
-	if err := writeTape(output, t); err != nil {
-		return fmt.Errorf("write the tape: %w", err)
+	if err := writeTape(output, force, t); err != nil {
+		return err
 	}
 	fmt.Fprintf(a.err, "%s: %d answers. Look through it before you send it: zless %s\n", output, len(t.Entries), output)
 	return nil
 }
 
-// writeTape makes a file that only its owner can read. A file that could not
-// be written whole is removed: half a tape is of no use.
-func writeTape(name string, t *tape.Tape) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+// writeTape writes a tape to a file.
+func writeTape(name string, force bool, t *tape.Tape) error {
+	err := writeFile(name, force, func(w io.Writer) error {
+		if !strings.HasSuffix(name, ".gz") {
+			return tape.Write(w, t)
+		}
+		z := gzip.NewWriter(w)
+		return errors.Join(tape.Write(z, t), z.Close())
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return withHint(fmt.Errorf("write the tape: %s is there already", name), "give another name, or --force to replace it")
+	}
 	if err != nil {
-		return err
+		return withHint(fmt.Errorf("write the tape to %s: %w", name, cause(err)), "plumb capture -o FILE wants a place with room that you may write to")
 	}
-	var w io.WriteCloser = f
-	if strings.HasSuffix(name, ".gz") {
-		w = gzip.NewWriter(f)
-	}
-	err = tape.Write(w, t)
-	if w != io.WriteCloser(f) {
-		err = errors.Join(err, w.Close())
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(name)
-	}
-	return err
+	return nil
 }

@@ -70,6 +70,17 @@ func (g given) target(engine string) *host.Target {
 	return &g.at
 }
 
+// named is what a recording keeps of the server: everything but the login.
+func (g given) named() host.Given {
+	return host.Given{Engine: g.engine, Name: g.at.Name, Network: g.at.Network, Address: g.at.Address}
+}
+
+// givenOnTape is the server that --dsn named when a tape was recorded.
+func givenOnTape(n host.Given) given {
+	return given{engine: n.Engine, at: host.Target{Engine: n.Engine, Name: n.Name, Network: n.Network, Address: n.Address,
+		Logins: []host.Login{{DSN: true}}}}
+}
+
 func (g given) address(engine string) string {
 	if g.engine != engine {
 		return ""

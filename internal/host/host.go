@@ -59,6 +59,17 @@ type About struct {
 	User  string    `json:"user"`  // as whom
 	Plumb string    `json:"plumb"` // version of the Plumb that read it
 	Note  string    `json:"note,omitempty"`
+	Given Given     `json:"given,omitzero"` // the server the command line named
+}
+
+// Given is a server that a person named on the command line. It is kept with
+// a recording, because no process of the machine leads to it: without it a
+// replay would not ask for what was recorded. It holds no login.
+type Given struct {
+	Engine  string `json:"engine"`
+	Name    string `json:"name"` // as in Target
+	Network string `json:"network"`
+	Address string `json:"address"`
 }
 
 // Stat is what stat(2) and statx(2) tell of a file.

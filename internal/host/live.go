@@ -17,6 +17,7 @@ type LiveOptions struct {
 	DSN     string            // data source name of the command line: what secret(SecretDSN) gives
 	Plumb   string            // version of Plumb, for About
 	Note    string            // free text for About
+	Given   Given             // the server that DSN names, for About
 
 	FileTime    time.Duration // for one file, stat or glob; 5 s
 	CommandTime time.Duration // for one command; 10 s
@@ -79,6 +80,7 @@ func NewLive(o LiveOptions) *Live {
 		User:  strconv.Itoa(os.Geteuid()),
 		Plumb: o.Plumb,
 		Note:  o.Note,
+		Given: o.Given,
 	}
 	if u, err := user.Current(); err == nil {
 		about.User = u.Username
