@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// writeFile makes a file that only its owner can read, whole or not at all:
+// it is written beside its place and put there when it is complete. A file
+// that is there already is replaced only if replace says so. A device or a
+// pipe is written to as it is, and never removed.
+func writeFile(name string, replace bool, write func(io.Writer) error) error {
+	switch st, err := os.Stat(name); {
+	case err == nil && st.IsDir():
+		return &fs.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
+	case err == nil && !st.Mode().IsRegular():
+		return writeStream(name, write)
+	case err == nil && !replace:
+		return fs.ErrExist
+	case err == nil:
+		if name, err = filepath.EvalSymlinks(name); err != nil {
+			return err
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return fmt.Errorf("make a file in %s: %w", filepath.Dir(name), cause(err))
+	}
+	err = errors.Join(write(f), f.Sync())
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name()) // ours, and half a file is of no use
+	}
+	return err
+}
+
+func writeStream(name string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// cause gives an error without the path that the message names already.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
