@@ -30,7 +30,7 @@ type CheckOptions struct {
 // Check writes the report of one host as text.
 func Check(r Report, o CheckOptions, screen Screen) string {
 	c := checkPage{page: newPage(screen), facts: facts{r.Catalog}, r: r, all: o.All}
-	c.hang(plain, "", hostLine(r.Stack)+" · "+factCount(r.Stack))
+	c.hang(plain, "", strings.TrimPrefix(hostLine(r.Stack)+" · "+factCount(r.Stack)+c.taken(), " · "))
 	if r.quiet() {
 		c.quiet()
 		return c.String()
@@ -40,12 +40,13 @@ func Check(r Report, o CheckOptions, screen Screen) string {
 	}
 	if len(servers(r.Stack)) == 0 {
 		c.blank()
-		c.para(plain, 0, noServers)
+		c.para(plain, 0, noServers(r.Stack))
 	}
 	for _, h := range advise.Harms() {
 		c.harm(h)
 	}
 	c.conflicts()
+	c.gaps(ofHost(r.Stack.Gaps))
 	c.unknown()
 	c.foot()
 	return c.String()
@@ -54,7 +55,7 @@ func Check(r Report, o CheckOptions, screen Screen) string {
 // quiet reports whether there is nothing to say: no finding, and no rule that
 // waits for a fact.
 func (r Report) quiet() bool {
-	return len(r.Advice.Findings) == 0 && len(r.Advice.Unknown) == 0 && len(servers(r.Stack)) > 0
+	return len(r.Advice.Findings) == 0 && len(r.Advice.Unknown) == 0 && len(ofHost(r.Stack.Gaps)) == 0 && len(servers(r.Stack)) > 0
 }
 
 type checkPage struct {
@@ -76,14 +77,22 @@ func factCount(s *stack.Stack) string {
 	return text
 }
 
+// taken says when a tape was made: what it holds may be old.
+func (c checkPage) taken() string {
+	if c.r.From == "" || c.r.Stack.TakenAt.IsZero() {
+		return ""
+	}
+	return " · taken " + c.r.Stack.TakenAt.UTC().Format("2006-01-02 15:04") + " UTC"
+}
+
 // quiet writes the rest of a healthy host: a line for each server, and one
 // that says that nothing is out of line.
 func (c checkPage) quiet() {
 	for _, db := range servers(c.r.Stack) {
 		text := db.Ref.String() + " · " + serverLine(c.r.Stack, db)
 		if groups := rolesByFilesystem(c.r.Stack, db.Ref); len(groups) > 0 {
-			if where := c.where(groups[0][0]); where != "" {
-				text += " · " + groups[0][0].Name + " on " + where
+			if fs := c.r.Stack.Find(groups[0][0].Filesystem); fs != nil {
+				text += " · " + groups[0][0].Name + " on " + c.where(c.r.Stack, fs, map[stack.Ref]bool{})
 			}
 		}
 		c.hang(plain, "", text)
@@ -95,77 +104,54 @@ func (c checkPage) quiet() {
 func (c checkPage) server(db *stack.Thing) {
 	c.blank()
 	c.labelled(bold, db.Ref.String()+"  ", plain, serverLine(c.r.Stack, db))
-	var rows [][3]string
+	var places []place
 	var lost []string
 	for _, roles := range rolesByFilesystem(c.r.Stack, db.Ref) {
-		where := c.where(roles[0])
-		if where == "" {
+		fs := c.r.Stack.Find(roles[0].Filesystem)
+		if fs == nil {
 			lost = append(lost, roles[0].Name)
 			continue
 		}
-		for i, g := range samePath(roles) {
-			if i > 0 {
-				where = "the same"
-			}
-			rows = append(rows, [3]string{g.names, g.path, where})
-		}
+		places = append(places, place{samePath(roles), fs})
 	}
+	c.places(places)
 	if lost = slices.Compact(lost); len(lost) > 0 {
-		rows = append(rows, [3]string{"not placed", strings.Join(lost, ", "), ""})
-	}
-	c.places(rows)
-}
-
-// places writes rows of role, path and place in columns. Many roles stand on
-// a line of their own, and a place that does not fit beside a long path goes
-// below it.
-func (c checkPage) places(rows [][3]string) {
-	names, paths := 0, 0
-	for _, r := range rows {
-		names, paths = max(names, min(width(clean(r[0])), 22)), max(paths, min(width(clean(r[1])), 30))
-	}
-	for _, r := range rows {
-		if width(clean(r[0])) > names {
-			c.line(plain, "  "+r[0])
-			r[0] = ""
-		}
-		head := "  " + columns(clean(r[0]), names+2) + columns(clean(r[1]), paths+2)
-		if room := c.width - width(head); room >= min(width(r[2]), 26) {
-			c.hang(plain, head, r[2])
-			continue
-		}
-		c.line(plain, head)
-		c.para(plain, 4+names, r[2])
+		c.hang(plain, "  not placed: ", strings.Join(lost, ", "))
 	}
 }
 
-// where says in a few words where a role lies: filesystem, what matters of
-// it, and the disks at the bottom; "" when it is not known.
-func (c checkPage) where(r stack.Role) string {
-	fs := c.r.Stack.Find(r.Filesystem)
-	if fs == nil {
-		return ""
-	}
-	parts := []string{filesystemName(fs) + " " + fs.Text("fstype")}
-	datasets, _ := c.r.Stack.Follow(fs, "dataset")
-	for _, ds := range datasets {
-		if n, ok := ds.Int("recordsize"); ok {
-			parts[0] += ", " + bytesText(n) + " records"
-		}
-		pools, _ := c.r.Stack.Follow(ds, "pool")
-		for _, pool := range pools {
-			parts = append(parts, strings.TrimSpace("pool "+pool.Ref.Name+" "+pool.Text("layout")))
+// places writes the paths of a server, filesystem by filesystem. What a
+// filesystem is stands to the right of its first path where all of them fit,
+// and otherwise on a line below its paths.
+func (c checkPage) places(list []place) {
+	names, paths, wheres := 0, 0, 0
+	seen := map[stack.Ref]bool{}
+	var text []string
+	for _, pl := range list {
+		text = append(text, clean(c.where(c.r.Stack, pl.fs, seen)))
+		wheres = max(wheres, width(text[len(text)-1]))
+		for _, g := range pl.paths {
+			names, paths = max(names, min(width(g.names), 36)), max(paths, width(clean(g.path)))
 		}
 	}
-	disks, _ := c.r.Stack.Follow(fs, "disks")
-	var names []string
-	for _, d := range disks {
-		names = append(names, d.Ref.Name)
+	beside := 2+names+2+paths+2+wheres <= c.width
+	for i, pl := range list {
+		for j, g := range pl.paths {
+			head := "  " + columns(g.names, names+2)
+			switch {
+			case beside && j == 0:
+				c.line(plain, head+columns(clean(g.path), paths+2)+text[i])
+			case width(head)+width(clean(g.path)) <= c.width:
+				c.line(plain, head+g.path)
+			default:
+				c.hang(plain, "  ", g.names)
+				c.within(c.width, plain, "      ", plain, g.path)
+			}
+		}
+		if !beside {
+			c.within(c.width, dim, "    on ", plain, text[i])
+		}
 	}
-	if len(names) > 0 {
-		parts = append(parts, "on "+few(names, 4))
-	}
-	return strings.Join(parts, " · ")
 }
 
 // harm writes all findings of one harm under its heading.
@@ -178,8 +164,10 @@ func (c checkPage) harm(h rule.Harm) {
 		if !started {
 			c.blank()
 			c.line(harmInk(h), harmHeading(h))
-			started = true
+		} else if h != rule.Note || c.all {
+			c.blank()
 		}
+		started = true
 		c.finding(f)
 	}
 }
@@ -206,34 +194,3 @@ func harmInk(h rule.Harm) ink {
 	return bold
 }
 
-// foot counts, and says what to type next.
-func (c checkPage) foot() {
-	c.blank()
-	fs := c.r.Advice.Findings
-	parts := []string{count(len(fs), "finding")}
-	by := countHarms(fs)
-	for _, h := range advise.Harms() {
-		if by[h] > 0 {
-			parts[0] += fmt.Sprintf(", %d %s", by[h], h)
-		}
-	}
-	parts = append(parts, count(c.r.Judged, "rule")+" judged, nothing was changed")
-	if len(fs) == 0 {
-		parts[0] = "Nothing is out of line in what could be seen"
-	}
-	c.hang(plain, "", strings.Join(parts, " · "))
-	if !c.r.Stack.Root && len(c.r.Stack.Gaps) > 0 {
-		c.hang(plain, "", "Read without root's rights: sudo plumb check sees more.")
-	}
-	if len(fs) > 0 {
-		c.hang(dim, "", "plumb explain "+fs[0].Rule.ID)
-	}
-}
-
-func countHarms(fs []advise.Finding) map[rule.Harm]int {
-	by := map[rule.Harm]int{}
-	for _, f := range fs {
-		by[f.Rule.Harm]++
-	}
-	return by
-}

@@ -30,7 +30,7 @@ func Stack(s *stack.Stack, cat *catalog.Catalog, only []string, screen Screen) s
 	}
 	if len(servers(s)) == 0 {
 		p.blank()
-		p.para(plain, 0, noServers)
+		p.para(plain, 0, noServers(s))
 	}
 	gaps := s.Gaps
 	if len(only) == 0 {
@@ -38,11 +38,9 @@ func Stack(s *stack.Stack, cat *catalog.Catalog, only []string, screen Screen) s
 	} else {
 		gaps = about(gaps, drawn)
 	}
-	p.gaps(gaps)
+	p.gaps(s, v, gaps)
 	return p.String()
 }
-
-const noServers = "No database server was found among the processes of this host."
 
 // trace walks down from one server. drawn are the things already in the
 // picture of this server: what they stand on is not drawn again.
