@@ -14,6 +14,9 @@ func Show(f *Fact, v stack.Value) string {
 	if f == nil {
 		return ShowAs("", v)
 	}
+	if n, ok := v.Int(); ok && f.Type == Seconds && f.Knob == nil {
+		return showAge(n)
+	}
 	return ShowAs(f.Type, v)
 }
 
@@ -78,6 +81,21 @@ func showBytes(n int64) string {
 	return strings.TrimSuffix(text, ".0") + letters[unit:unit+1]
 }
 
+// showAge writes measured seconds as people say them: 67 min, 18 h, 3 days.
+// Settings stay exact (see showTime).
+func showAge(s int64) string {
+	rounded := func(unit int64) string { return strconv.FormatInt((s+unit/2)/unit, 10) }
+	switch {
+	case s < 0 || s < 120:
+		return strconv.FormatInt(s, 10) + " s"
+	case s < 120*60:
+		return rounded(60) + " min"
+	case s < 48*3600:
+		return rounded(3600) + " h"
+	}
+	return rounded(86400) + " days"
+}
+
 // showTime writes microseconds in the largest unit that keeps a whole number
 // short.
 func showTime(us float64) string {
@@ -85,7 +103,7 @@ func showTime(us float64) string {
 	for _, u := range []struct {
 		size float64
 		name string
-	}{{86400e6, "d"}, {3600e6, "h"}, {60e6, "min"}} {
+	}{{86400e6, "days"}, {3600e6, "h"}, {60e6, "min"}} {
 		if abs >= 2*u.size && (math.Mod(abs, u.size) == 0 || abs >= 1000*60e6) {
 			return showFloat(us/u.size) + " " + u.name
 		}

@@ -20,20 +20,25 @@ func TestParseValueAndShow(t *testing.T) {
 		{Bytes, "8 kB", stack.Int(8192), "8K"}, {Bytes, "1T", stack.Int(1 << 40), "1T"}, {Bytes, "1048577", stack.Int(1048577), "1M"},
 		{Bool, "ON", stack.Bool(true), "on"}, {Bool, "0", stack.Bool(false), "off"}, {Bool, "Yes", stack.Bool(true), "on"}, {Bool, "false", stack.Bool(false), "off"},
 		{Millis, "5s", stack.Int(5000), "5 s"}, {Millis, "200ms", stack.Int(200), "200 ms"}, {Millis, "5min", stack.Int(300000), "5 min"}, {Millis, "1000", stack.Int(1000), "1 s"},
-		{Seconds, "1h", stack.Int(3600), "60 min"}, {Seconds, "28800", stack.Int(28800), "8 h"}, {Seconds, "5", stack.Int(5), "5 s"}, {Seconds, "90", stack.Int(90), "90 s"},
-		{Seconds, "3542400", stack.Int(3542400), "41 d"}, {Micros, "5ms", stack.Int(5000), "5 ms"}, {Micros, "0", stack.Int(0), "0 s"},
+		{Seconds, "1h", stack.Int(3600), "60 min"}, {Seconds, "28800", stack.Int(28800), "8 h"}, {Seconds, "5", stack.Int(5), "5 s"}, {Seconds, "4031", stack.Int(4031), "4031 s"}, {Seconds, "90", stack.Int(90), "90 s"},
+		{Seconds, "3542400", stack.Int(3542400), "41 days"}, {Micros, "5ms", stack.Int(5000), "5 ms"}, {Micros, "0", stack.Int(0), "0 s"},
 		{Percent, "93", stack.Float(93), "93 %"}, {Percent, "93.5%", stack.Float(93.5), "93.5 %"}, {Ratio, "0.931", stack.Float(0.931), "93.1 %"}, {Ratio, "50%", stack.Float(0.5), "50 %"},
 		{Rate, "3000/s", stack.Float(3000), "3000/s"}, {Rate, "0.25", stack.Float(0.25), "0.25/s"}, {Float, "2.3", stack.Float(2.3), "2.3"}, {Float, "0.00012", stack.Float(0.00012), "0.00012"},
 		{Int, "151", stack.Int(151), "151"}, {Int, "0644", stack.Int(644), "644"}, {Text, "", stack.Text(""), `""`}, {Text, "O_DIRECT", stack.Text("O_DIRECT"), "O_DIRECT"},
 		{List, "a, b", stack.List([]string{"a", "b"}), "a, b"},
 	} {
-		f := &Fact{Name: "f", Type: c.typ}
+		f := &Fact{Name: "f", Type: c.typ, Knob: &Knob{}} // settings are shown exactly
 		got, err := ParseValue(f, c.text)
 		if err != nil || !got.Equal(c.want) || !c.typ.Fits(got) {
 			t.Errorf("%s %q: got %#v, %v, want %v", c.typ, c.text, got, err, c.want)
 		}
 		if show := Show(f, got); show != c.show {
 			t.Errorf("%s %q is shown as %q, want %q", c.typ, c.text, show, c.show)
+		}
+	}
+	for seconds, want := range map[int64]string{0: "0 s", 119: "119 s", 4031: "67 min", 65000: "18 h", 172800: "2 days", 864000: "10 days"} {
+		if got := Show(&Fact{Type: Seconds}, stack.Int(seconds)); got != want {
+			t.Errorf("%d measured seconds are shown as %q, want %q", seconds, got, want)
 		}
 	}
 	if got := Show(nil, stack.Value{}); got != "not there" {
