@@ -46,3 +46,11 @@ dist:
 
 clean:
 	rm -rf plumb dist
+
+# Records fixtures/ anew from real servers. Needs root and a machine on which
+# no other database server runs.
+.PHONY: fixtures
+fixtures: all
+	@test/setup.sh test
+	$(GO) build -o .cache/record ./test/fixtures
+	unshare --mount .cache/record
