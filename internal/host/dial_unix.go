@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -63,13 +64,26 @@ func connectAs(uid int, address string, deadline time.Time) (int, error) {
 	left := unix.NsecToTimeval(max(time.Until(deadline), time.Millisecond).Nanoseconds())
 	err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &left)
 	if err == nil {
-		err = asUser(uid, func() error { return unix.Connect(fd, &unix.SockaddrUnix{Name: address}) })
+		err = connectFrom(fd, uid, address)
 	}
 	if err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
 	return fd, nil
+}
+
+// connectFrom walks to the socket's directory as ourselves and connects from
+// there as the user: the way into a container is /proc/PID/root, which no
+// ordinary user may pass, not even the server's own.
+func connectFrom(fd, uid int, address string) error {
+	dir, err := unix.Open(filepath.Dir(address), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	near := fmt.Sprintf("/proc/self/fd/%d/%s", dir, filepath.Base(address))
+	return asUser(uid, func() error { return unix.Connect(fd, &unix.SockaddrUnix{Name: near}) })
 }
 
 // asUser runs f on a thread whose effective user is uid, for this thread only.

@@ -26,16 +26,29 @@ func (b *Box) Cgroup(limit int64) ([]string, error) {
 	if err := os.WriteFile(filepath.Join(dir, file), []byte(strconv.FormatInt(limit, 10)), 0); err != nil {
 		return nil, Missing{"cannot limit memory: " + err.Error(), "run where the memory controller is on"}
 	}
-	script := fmt.Sprintf(`echo $$ > %s/cgroup.procs && exec setpriv --reuid=%d --regid=%d --clear-groups "$@"`, dir, b.uid, b.gid)
+	script := fmt.Sprintf(`echo $$ > %s/cgroup.procs && exec %s"$@"`, dir, b.stepDown())
 	return []string{"sh", "-c", script, "sh"}, nil
 }
 
 // Limit gives the command that starts a server with another resource limit,
 // in the words of the shell's ulimit, such as "-n 1024".
 func (b *Box) Limit(ulimit string) []string {
-	step := ""
-	if os.Getuid() == 0 { // as root the wrapper has to step down itself
-		step = fmt.Sprintf("setpriv --reuid=%d --regid=%d --clear-groups ", b.uid, b.gid)
+	return []string{"sh", "-c", "ulimit " + ulimit + " && exec " + b.stepDown() + `"$@"`, "sh"}
+}
+
+// Namespace gives the command that starts a server in a mount namespace of
+// its own, as a container has.
+func (b *Box) Namespace() ([]string, error) {
+	if err := needRoot("a mount namespace"); err != nil {
+		return nil, err
 	}
-	return []string{"sh", "-c", "ulimit " + ulimit + " && exec " + step + `"$@"`, "sh"}
+	return []string{"unshare", "--mount", "sh", "-c", "exec " + b.stepDown() + `"$@"`, "sh"}, nil
+}
+
+// stepDown is what a wrapper that runs as root needs to become the servers' user.
+func (b *Box) stepDown() string {
+	if os.Getuid() != 0 {
+		return ""
+	}
+	return fmt.Sprintf("setpriv --reuid=%d --regid=%d --clear-groups ", b.uid, b.gid)
 }
