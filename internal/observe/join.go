@@ -33,6 +33,7 @@ func join(ctx context.Context, p *placer) {
 	}
 	for _, f := range p.s.OfKind("filesystem") {
 		j.tellCloud(f)
+		j.tellMedium(f)
 	}
 	j.tellUses()
 	p.s.Add("join", j.sight)

@@ -56,7 +56,7 @@ func (j *joiner) mark(found map[stack.Ref]uses, ref stack.Ref, r stack.Role, see
 func (j *joiner) tellCloud(f *stack.Thing) {
 	refs, known := f.Links["disks"]
 	if !known {
-		j.gap(f.Ref, errNoDisks, "cloud_volume")
+		j.gap(f.Ref, errNoDisks, "cloud_volume", "solid_state")
 		return
 	}
 	kind := ""
@@ -81,4 +81,31 @@ func (j *joiner) tellCloud(f *stack.Thing) {
 		return
 	}
 	f.Set("cloud_volume", stack.Text(kind), "models of its disks")
+}
+
+// tellMedium records whether a filesystem lies on flash alone: true when all
+// its disks are known to be, false as soon as one is known to turn.
+func (j *joiner) tellMedium(f *stack.Thing) {
+	refs, known := f.Links["disks"]
+	if !known {
+		return // tellCloud has said so
+	}
+	solid, all := true, len(refs) > 0
+	for _, ref := range refs {
+		d := j.s.Find(ref)
+		if d == nil {
+			all = false
+			continue
+		}
+		this, known := d.Bool("solid_state")
+		all, solid = all && known, solid && (this || !known)
+	}
+	switch {
+	case len(refs) == 0:
+		f.SetAbsent("solid_state", "its disks")
+	case all || !solid:
+		f.Set("solid_state", stack.Bool(solid), "its disks")
+	default:
+		j.gap(f.Ref, errNoMedium, "solid_state")
+	}
 }
