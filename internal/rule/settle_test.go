@@ -14,7 +14,7 @@ import (
 var settlesLater = map[string]string{
 	"cross/mysql-pool-can-grow": "memory.spare shrinks as the pool grows",
 	"cross/zfs-quota-near":      "the room left grows with the quota",
-	"mysql/log-buffer-waits":    "waits are counted since the server started",
+	"mysql/buffer-pool-default": "memory.spare shrinks as the pool grows",
 }
 
 // TestEmbeddedRemediesSettle applies the remedies of each example that fires,

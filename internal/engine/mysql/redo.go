@@ -78,12 +78,15 @@ func (l *look) checkpoint(capacity int64) (age, limit int64, ok bool) {
 	return current - done, int64(syncFlushShare * float64(capacity)), true
 }
 
-// redoRate sets the redo written per hour. MariaDB before 10.8 and MySQL count
+// redoRate sets the redo written since the start, and per hour. MariaDB before 10.8 and MySQL count
 // bytes; the sequence number alone has no start to measure from.
 func (l *look) redoRate() {
 	uptime, ok := l.stat("uptime")
 	written, ok2 := l.stat("innodb_os_log_written")
-	if ok && ok2 && uptime >= 60 {
+	if ok2 {
+		l.t.Set("redo_written", stack.Int(written), statusQuery)
+	}
+	if ok && ok2 && uptime >= 10 {
 		l.t.Set("redo_written_per_hour", stack.Int(int64(float64(written)*3600/float64(uptime))), statusQuery)
 	}
 }

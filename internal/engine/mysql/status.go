@@ -12,7 +12,7 @@ const statusQuery = "SHOW GLOBAL STATUS"
 // serverStatus reads the status counters and what is derived from them.
 func (l *look) serverStatus() {
 	rows, ok := l.query(statusQuery, "uptime", "max_used_connections", "threads_*", "buffer_pool_*", "checkpoint_*",
-		"redo_written_per_hour", "history_list_length", "log_waits*", "wait_free*", "tmp_*", "galera_*", "*_per_second")
+		"redo_written*", "history_list_length", "log_waits*", "wait_free*", "tmp_*", "galera_*", "*_per_second")
 	if !ok {
 		return
 	}
