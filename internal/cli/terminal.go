@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -13,7 +15,7 @@ import (
 // screen finds out how wide the output is and whether it takes colour. A pipe
 // gets 80 columns, so that a report can be put into a ticket or a mail.
 func screen(out io.Writer) view.Screen {
-	s := view.Screen{Width: 80}
+	s := view.Screen{Width: 80, ASCII: !utf8Locale()}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		s.Width = n
 	}
@@ -27,6 +29,15 @@ func screen(out io.Writer) view.Screen {
 	_, no := os.LookupEnv("NO_COLOR")
 	s.Colour = !no && os.Getenv("TERM") != "dumb"
 	return s
+}
+
+// utf8Locale reports whether characters beyond ASCII may be printed: always,
+// unless a locale is set that says otherwise. Containers often have none, and
+// terminals that know no UTF-8 are set up on purpose.
+func utf8Locale() bool {
+	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
+	name := strings.ReplaceAll(strings.ToLower(locale), "-", "")
+	return locale == "" || strings.Contains(name, "utf8")
 }
 
 // isTerminal reports whether a person watches this stream.

@@ -46,7 +46,6 @@ func Check(r Report, o CheckOptions, screen Screen) string {
 		c.harm(h)
 	}
 	c.conflicts()
-	c.gaps(ofHost(r.Stack.Gaps))
 	c.unknown()
 	c.foot()
 	return c.String()
@@ -92,12 +91,12 @@ func (c checkPage) quiet() {
 		text := db.Ref.String() + " · " + serverLine(c.r.Stack, db)
 		if groups := rolesByFilesystem(c.r.Stack, db.Ref); len(groups) > 0 {
 			if fs := c.r.Stack.Find(groups[0][0].Filesystem); fs != nil {
-				text += " · " + groups[0][0].Name + " on " + c.where(c.r.Stack, fs, map[stack.Ref]bool{})
+				text += " · " + groups[0][0].Name + " on " + inShort(c.r.Stack, fs)
 			}
 		}
 		c.hang(plain, "", text)
 	}
-	c.line(plain, fmt.Sprintf("Nothing is out of line: %s judged, nothing was changed.", count(c.r.Judged, "rule")))
+	c.para(plain, 0, fmt.Sprintf("Nothing is out of line: %s judged, nothing was changed.", count(c.r.Judged, "rule")))
 }
 
 // server writes a server and where its files lie.
@@ -131,7 +130,7 @@ func (c checkPage) places(list []place) {
 		text = append(text, clean(c.where(c.r.Stack, pl.fs, seen)))
 		wheres = max(wheres, width(text[len(text)-1]))
 		for _, g := range pl.paths {
-			names, paths = max(names, min(width(g.names), 36)), max(paths, width(clean(g.path)))
+			names, paths = max(names, min(width(g.names), 44)), max(paths, width(clean(g.path)))
 		}
 	}
 	beside := 2+names+2+paths+2+wheres <= c.width
@@ -149,7 +148,7 @@ func (c checkPage) places(list []place) {
 			}
 		}
 		if !beside {
-			c.within(c.width, dim, "    on ", plain, text[i])
+			c.within(c.width, plain, "    ", plain, text[i])
 		}
 	}
 }
@@ -193,4 +192,3 @@ func harmInk(h rule.Harm) ink {
 	}
 	return bold
 }
-

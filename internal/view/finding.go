@@ -70,25 +70,25 @@ func thingsOf(ev []rule.Evidence) []stack.Ref {
 	return out
 }
 
-// thing names what a line of evidence is about: nothing for the host, the
-// bare name where the name alone is clear.
+// thing names what a line of evidence is about: nothing for what there is
+// only one of.
 func (c checkPage) thing(r stack.Ref) string {
 	switch r.Kind {
-	case "host", "zfs":
+	case "host", "zfs", "memory":
 		return ""
-	case "dataset", "pool", "block":
-		return r.Name + ": "
-	case "filesystem":
-		if fs := c.r.Stack.Find(r); fs != nil {
-			return cmpText(fs.Text("mountpoint"), r.Name) + ": "
-		}
 	}
-	return r.String() + ": "
+	if slices.Contains(engines[:], r.Kind) && len(servers(c.r.Stack)) == 1 {
+		return ""
+	}
+	return keep(thingName(c.r.Stack, r)) + ": "
 }
 
 // fact writes one fact with its value, and who set it.
 func (c checkPage) fact(e rule.Evidence) string {
 	text := c.name(e.Of.Kind, e.Name) + " = " + c.show(e.Of.Kind, e.Name, e.Fact.Value)
+	if width(text) <= maxItem*3/2 {
+		text = keep(text)
+	}
 	if e.Fact.Origin != nil {
 		text += " (" + originText(*e.Fact.Origin) + ")"
 	}
@@ -140,6 +140,7 @@ func (c checkPage) remedy(head string, r advise.Remedy) {
 		parts = append(parts, r.Step.Note)
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	parts[0] = keep(parts[0])
 	c.labelled(dim, head, cyan, strings.Join(parts, " · "))
 }
 

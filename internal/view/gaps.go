@@ -9,70 +9,96 @@ import (
 
 // maxGaps bounds the list of what could not be seen: after that the count is
 // enough, and --json has them all.
-const maxGaps = 12
+const maxGaps = 8
+
+// gapGroup is gaps with one reason.
+type gapGroup struct {
+	why, hint string
+	things    []stack.Ref
+	facts     map[stack.Ref][]string
+}
 
 // gaps lists what could not be seen, why, and what would help. Gaps with the
-// same reason are one line.
-func (p *page) gaps(gaps []stack.Gap) {
+// same reason are one line, and reasons with the same hint stand above it.
+func (p *page) gaps(s *stack.Stack, v facts, gaps []stack.Gap) {
 	if len(gaps) == 0 {
 		return
 	}
 	p.blank()
 	p.line(bold, "NOT VISIBLE")
-	type group struct {
-		why, hint string
-		of        []string
+	p.gapList(s, v, v.gapGroups(s, gaps), 2)
+}
+
+// gapList writes groups of gaps at an indentation.
+func (p *page) gapList(s *stack.Stack, v facts, groups []gapGroup, in int) {
+	indent := strings.Repeat(" ", in)
+	left := len(groups) - min(len(groups), maxGaps)
+	for groups = groups[:len(groups)-left]; len(groups) > 0; {
+		hint := groups[0].hint
+		for _, g := range groups {
+			if g.hint != hint {
+				continue
+			}
+			p.hang(plain, indent, v.gapText(s, g))
+		}
+		if hint != "" {
+			p.hang(plain, indent+"  hint: ", hint)
+		}
+		groups = slices.DeleteFunc(slices.Clone(groups), func(g gapGroup) bool { return g.hint == hint })
 	}
-	var groups []group
+	if left > 0 {
+		p.para(dim, in, "and "+count(left, "other reason")+": --json lists all")
+	}
+}
+
+func (v facts) gapGroups(s *stack.Stack, gaps []stack.Gap) []gapGroup {
+	var groups []gapGroup
 	for _, g := range gaps {
-		i := slices.IndexFunc(groups, func(o group) bool { return o.why == g.Why && o.hint == g.Hint })
+		why := shortWhy(g.Why)
+		i := slices.IndexFunc(groups, func(o gapGroup) bool { return o.why == why && o.hint == g.Hint })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, group{why: g.Why, hint: g.Hint})
+			groups = append(groups, gapGroup{why: why, hint: g.Hint, facts: map[stack.Ref][]string{}})
 		}
-		if w := gapWhat(g); w != "" && !slices.Contains(groups[i].of, w) {
-			groups[i].of = append(groups[i].of, w)
+		if !slices.Contains(groups[i].things, g.Of) {
+			groups[i].things = append(groups[i].things, g.Of)
 		}
+		groups[i].facts[g.Of] = append(groups[i].facts[g.Of], g.Facts...)
 	}
-	for i, g := range groups {
-		if i == maxGaps {
-			p.para(dim, 4, "and "+count(len(groups)-maxGaps, "other reason")+": plumb check --json lists all")
-			return
-		}
-		text := g.why
-		if len(g.of) > 0 {
-			text = few(g.of, 3) + ": " + g.why
-		}
-		p.para(plain, 4, text)
-		if g.hint != "" {
-			p.hang(plain, "      hint: ", g.hint)
-		}
-	}
+	return groups
 }
 
-func gapWhat(g stack.Gap) string {
-	facts := few(g.Facts, 3)
-	if facts == "*" {
-		facts = "everything"
+// gapText names what is missing, and why: "cloud of this host: there are no
+// DMI tables".
+func (v facts) gapText(s *stack.Stack, g gapGroup) string {
+	var of []string
+	for _, ref := range g.things {
+		var names []string
+		for _, f := range g.facts[ref] {
+			names = append(names, strings.Replace(v.name(ref.Kind, f), "*", "everything", 1))
+		}
+		what := few(names, 2)
+		switch {
+		case ref.IsZero():
+		case what == "":
+			what = thingName(s, ref)
+		default:
+			what += " of " + thingName(s, ref)
+		}
+		if what != "" {
+			of = append(of, what)
+		}
 	}
-	switch {
-	case g.Of.IsZero():
-		return facts
-	case facts == "":
-		return g.Of.String()
+	if len(of) == 0 {
+		return g.why
 	}
-	return g.Of.String() + " " + facts
-}
-
-// few joins the first n of a list and counts the rest.
-func few(list []string, n int) string {
-	if len(list) <= n+1 {
-		return strings.Join(list, ", ")
-	}
-	return strings.Join(list[:n], ", ") + " and " + count(len(list)-n, "other")
+	return few(of, 2) + ": " + g.why
 }
 
 // about keeps the gaps that concern one of these things.
-func about(gaps []stack.Gap, things map[stack.Ref]bool) []stack.Gap {
-	return slices.DeleteFunc(slices.Clone(gaps), func(g stack.Gap) bool { return !things[g.Of] })
+func about(gaps []stack.Gap, things map[stack.Ref]stack.Ref) []stack.Gap {
+	return slices.DeleteFunc(slices.Clone(gaps), func(g stack.Gap) bool {
+		_, have := things[g.Of]
+		return !have
+	})
 }

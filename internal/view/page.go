@@ -11,21 +11,26 @@ import (
 type Screen struct {
 	Width  int  // columns; 0 means 80
 	Colour bool // ANSI colours
+	ASCII  bool // no character beyond ASCII
 }
 
 // Narrow and wide ends of a page. Below the narrow end lines run over rather
-// than turn into ladders; above the wide end a line is hard to read.
+// than turn into ladders. Tables and trees use a page up to the wide end;
+// sentences stop at maxText, above which a line is hard to read.
 const (
 	minWidth = 60
-	maxWidth = 100
+	maxWidth = 120
+	maxText  = 100
 )
 
 // page collects lines of text. Everything it is given is cleaned of control
 // characters first: names and values come from the host, or from a stranger's
 // tape, and must not be able to drive the terminal.
 type page struct {
-	width  int
+	width  int // of tables and trees
+	text   int // of sentences
 	colour bool
+	ascii  bool
 	out    strings.Builder
 }
 
@@ -34,7 +39,8 @@ func newPage(s Screen) *page {
 	if w == 0 {
 		w = 80
 	}
-	return &page{width: min(max(w, minWidth), maxWidth), colour: s.Colour}
+	w = min(max(w, minWidth), maxWidth)
+	return &page{width: w, text: min(w, maxText), colour: s.Colour, ascii: s.ASCII}
 }
 
 // ink is how a piece of text stands out.
@@ -73,8 +79,14 @@ func (p *page) para(i ink, indent int, s string) { p.hang(i, strings.Repeat(" ",
 func (p *page) hang(i ink, head, s string) { p.labelled(plain, head, i, s) }
 
 func (p *page) labelled(headInk ink, head string, i ink, s string) {
+	p.within(p.text, headInk, head, i, s)
+}
+
+// within is labelled for a line of at most w columns.
+func (p *page) within(w int, headInk ink, head string, i ink, s string) {
+	head = clean(head)
 	pad := strings.Repeat(" ", width(head))
-	for n, l := range wrap(clean(s), p.width-width(head)) {
+	for n, l := range wrap(clean(s), w-width(head)) {
 		h := pad
 		if n == 0 {
 			h = p.paint(headInk, head)
@@ -85,10 +97,10 @@ func (p *page) labelled(headInk ink, head string, i ink, s string) {
 }
 
 // sides writes left at the margin and right at the other one; when both do
-// not fit, right goes on a line of its own.
+// not fit, right goes on a line of its own below left.
 func (p *page) sides(head string, leftInk ink, left string, rightInk ink, right string) {
 	left, right = clean(left), clean(right)
-	room := p.width - width(head)
+	room := p.text - width(head)
 	lines := wrap(left, room)
 	last := lines[len(lines)-1]
 	for n, l := range lines {
@@ -104,57 +116,43 @@ func (p *page) sides(head string, leftInk ink, left string, rightInk ink, right 
 	gap := room - width(last) - width(right)
 	if gap < 2 { // no room for two columns between them
 		p.out.WriteByte('\n')
-		gap = max(0, p.width-width(right))
+		p.para(rightInk, width(head), right)
+		return
 	}
 	p.out.WriteString(strings.Repeat(" ", gap) + p.paint(rightInk, right) + "\n")
 }
 
-func (p *page) String() string { return p.out.String() }
+// String gives the page. For a terminal without UTF-8 the signs that Plumb
+// draws with become their nearest ASCII ones, of the same width.
+func (p *page) String() string {
+	if !p.ascii {
+		return p.out.String()
+	}
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '·', '─', '–', '—':
+			return '-'
+		case '│', '├':
+			return '|'
+		case '└':
+			return '`'
+		case '…':
+			return '~'
+		}
+		if r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, p.out.String())
+}
 
 func width(s string) int { return utf8.RuneCountInString(s) }
-
-// wrap breaks s at spaces into lines of at most w columns. A word longer than
-// a line stands alone and runs over: paths are to be copied whole. Newlines
-// in s are kept.
-func wrap(s string, w int) []string {
-	var lines []string
-	for para := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
-		line := ""
-		for _, word := range words(para) {
-			switch {
-			case line == "":
-				line = word
-			case width(line)+1+width(word) <= w:
-				line += " " + word
-			default:
-				lines = append(lines, line)
-				line = word
-			}
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// words splits at spaces, but keeps "·" with the word before it so that no
-// line begins with a separator.
-func words(s string) []string {
-	var out []string
-	for _, f := range strings.Fields(s) {
-		if f == "·" && len(out) > 0 {
-			out[len(out)-1] += " ·"
-			continue
-		}
-		out = append(out, f)
-	}
-	return out
-}
 
 // clean replaces what could drive a terminal or reorder text.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n':
+		case r == '\n', r == noBreak:
 			return r
 		case r == '\t':
 			return ' '
@@ -184,4 +182,12 @@ func join(list []string) string {
 		return strings.Join(list, "")
 	}
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// few joins the first n of a list and counts the rest.
+func few(list []string, n int) string {
+	if len(list) <= n+1 {
+		return strings.Join(list, ", ")
+	}
+	return strings.Join(list[:n], ", ") + " and " + count(len(list)-n, "other")
 }

@@ -41,7 +41,7 @@ func hostLine(s *stack.Stack) string {
 		return "host not seen"
 	}
 	parts := []string{cmpText(h.Text("hostname"), h.Ref.Name)}
-	os := h.Text("os")
+	os := shortOS(h.Text("os"))
 	if k := h.Text("kernel"); k != "" {
 		os = strings.TrimPrefix(os+", Linux "+shortKernel(k), ", ")
 	}
@@ -69,6 +69,13 @@ func hostLine(s *stack.Stack) string {
 	}
 	parts = append(parts, strings.Join(where, ", "))
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+// shortOS leaves out what does not tell systems apart: Debian 12 for Debian
+// GNU/Linux 12 (bookworm).
+func shortOS(name string) string {
+	name, _, _ = strings.Cut(name, " (")
+	return strings.ReplaceAll(name, " GNU/Linux", "")
 }
 
 // shortKernel keeps the numbers of a kernel release: 6.12.48 of
@@ -160,6 +167,13 @@ func rank(r stack.Role) int {
 type pathGroup struct {
 	names string
 	path  string
+}
+
+// place is a filesystem, or what is known of it, and the paths of one server
+// on it.
+type place struct {
+	paths []pathGroup
+	fs    *stack.Thing
 }
 
 // samePath joins roles kept at one path: "data, undo  /var/lib/mysql".

@@ -19,14 +19,15 @@ func Stack(s *stack.Stack, cat *catalog.Catalog, only []string, screen Screen) s
 			p.hang(dim, "", said)
 		}
 	}
-	drawn := map[stack.Ref]bool{}
+	if m := s.Find(stack.Ref{Kind: "memory", Name: "host"}); m != nil {
+		p.hang(dim, "", v.memory(m))
+	}
+	t := &trace{s: s, v: v, drawn: map[stack.Ref]stack.Ref{}}
 	for _, db := range chosen(s, only) {
 		p.blank()
-		t := &trace{s: s, v: v, drawn: map[stack.Ref]bool{db.Ref: true}}
+		t.db = db.Ref
+		t.drawn[db.Ref] = db.Ref
 		p.tree(t.server(db))
-		for r := range t.drawn {
-			drawn[r] = true
-		}
 	}
 	if len(servers(s)) == 0 {
 		p.blank()
@@ -34,26 +35,34 @@ func Stack(s *stack.Stack, cat *catalog.Catalog, only []string, screen Screen) s
 	}
 	gaps := s.Gaps
 	if len(only) == 0 {
-		p.unused(s, v, drawn)
+		p.unused(s, v, t.drawn)
 	} else {
-		gaps = about(gaps, drawn)
+		gaps = about(gaps, t.drawn)
 	}
 	p.gaps(s, v, gaps)
 	return p.String()
 }
 
-// trace walks down from one server. drawn are the things already in the
-// picture of this server: what they stand on is not drawn again.
+// trace walks down from the servers, one after another. drawn are the things
+// already in the picture, with the server under which they are: what they
+// stand on is not drawn again.
 type trace struct {
 	s     *stack.Stack
 	v     facts
-	drawn map[stack.Ref]bool
+	db    stack.Ref // the server from which it walks
+	drawn map[stack.Ref]stack.Ref
 }
 
 func (t *trace) server(db *stack.Thing) node {
 	n := node{rows: []row{{name: db.Ref.String(), detail: serverLine(t.s, db), ink: bold}}}
 	if said := t.v.said(db); said != "" {
 		n.rows = append(n.rows, row{detail: said})
+	}
+	limits, _ := t.s.Follow(db, "memory")
+	for _, m := range limits {
+		if m.Ref.Name != "host" {
+			n.rows = append(n.rows, row{detail: "control group " + m.Ref.Name + " · " + t.v.memory(m)})
+		}
 	}
 	for _, roles := range rolesByFilesystem(t.s, db.Ref) {
 		n.kids = append(n.kids, t.place(roles))
@@ -88,7 +97,7 @@ func (t *trace) filesystem(fs *stack.Thing) node {
 	if len(datasets) == 1 {
 		return t.dataset(fs, datasets[0])
 	}
-	n := t.node(fs, filesystemName(fs), t.v.said(fs))
+	n := t.node(filesystemName(fs), t.v.words(fs))
 	if t.again(fs, &n) {
 		return n
 	}
@@ -99,15 +108,15 @@ func (t *trace) filesystem(fs *stack.Thing) node {
 // dataset draws a mounted dataset as one place: the two are one thing to a
 // person.
 func (t *trace) dataset(fs, ds *stack.Thing) node {
-	said := "zfs"
+	said := strings.ReplaceAll(fs.Text("fstype"), "fuse.zfs", "zfs-fuse")
 	if m := fs.Text("mountpoint"); m != "" {
-		said += " · at " + m
+		said += " at " + m
 	}
-	n := t.node(ds, ds.Ref.Name, said+" · "+t.v.said(ds))
+	n := t.node(ds.Ref.Name, said+" · "+t.v.words(ds))
 	if t.again(ds, &n) {
 		return n
 	}
-	t.drawn[fs.Ref] = true
+	t.drawn[fs.Ref] = t.db
 	pools, _ := t.s.Follow(ds, "pool")
 	for _, pool := range pools {
 		n.kids = append(n.kids, t.pool(pool))
@@ -116,21 +125,23 @@ func (t *trace) dataset(fs, ds *stack.Thing) node {
 }
 
 func (t *trace) pool(pool *stack.Thing) node {
-	n := t.node(pool, pool.Ref.Name, "pool · "+t.v.said(pool))
+	n := t.node(pool.Ref.Name, t.v.words(pool))
 	if t.again(pool, &n) {
 		return n
 	}
-	n.kids = t.blocks(pool, "disks")
+	backing, _ := t.s.Follow(pool, "backing")
+	if len(backing) == 0 {
+		n.kids = t.blocks(pool, "disks")
+	}
 	for _, part := range []string{"log", "cache", "special"} {
 		for _, k := range t.blocks(pool, part+"_disks") {
 			k.rows[0].detail = part + " device · " + k.rows[0].detail
 			n.kids = append(n.kids, k)
 		}
 	}
-	backing, _ := t.s.Follow(pool, "backing")
 	for _, fs := range backing {
 		k := t.filesystem(fs)
-		k.rows[0].detail = "vdev files on " + k.rows[0].detail
+		k.rows[0].detail = "holds the vdev files · " + k.rows[0].detail
 		n.kids = append(n.kids, k)
 	}
 	return n
@@ -146,7 +157,7 @@ func (t *trace) blocks(of *stack.Thing, link string) []node {
 }
 
 func (t *trace) block(b *stack.Thing) node {
-	n := t.node(b, b.Ref.Name, t.v.said(b))
+	n := t.node(blockName(b), t.v.words(b))
 	if t.again(b, &n) {
 		return n
 	}
@@ -164,30 +175,33 @@ func (t *trace) block(b *stack.Thing) node {
 	return n
 }
 
-func (t *trace) node(of *stack.Thing, name, detail string) node {
+func (t *trace) node(name, detail string) node {
 	return node{rows: []row{{name: name, detail: strings.Trim(detail, " ·")}}}
 }
 
 // again marks a thing as drawn, and shortens it when it was drawn before.
 func (t *trace) again(of *stack.Thing, n *node) bool {
-	if t.drawn[of.Ref] {
-		n.rows[0].detail = "the same, above"
+	if under, have := t.drawn[of.Ref]; have {
+		n.rows[0].detail = "drawn above"
+		if under != t.db {
+			n.rows[0].detail += ", under " + under.String()
+		}
 		return true
 	}
-	t.drawn[of.Ref] = true
+	t.drawn[of.Ref] = t.db
 	return false
 }
 
 // unused names the pools, filesystems and disks that no drawn server uses,
 // in a line each: they share the machine's memory and time.
-func (p *page) unused(s *stack.Stack, v facts, drawn map[stack.Ref]bool) {
+func (p *page) unused(s *stack.Stack, v facts, drawn map[stack.Ref]stack.Ref) {
 	var out []node
 	for _, kind := range []string{"pool", "block"} {
 		for _, t := range s.OfKind(kind) {
 			layer := t.Text("layer")
 			small := kind == "block" && (layer != "disk" || t.Text("transport") == "none")
-			if !drawn[t.Ref] && !small {
-				out = append(out, node{rows: []row{{name: t.Ref.Name, detail: strings.Trim(kindWord(kind)+v.said(t), " ·")}}})
+			if _, have := drawn[t.Ref]; !have && !small {
+				out = append(out, node{rows: []row{{name: t.Ref.Name, detail: v.words(t)}}})
 			}
 		}
 	}
@@ -197,11 +211,4 @@ func (p *page) unused(s *stack.Stack, v facts, drawn map[stack.Ref]bool) {
 	p.blank()
 	p.line(bold, "not used by a database seen here")
 	p.kids(node{kids: out}, "")
-}
-
-func kindWord(kind string) string {
-	if kind == "pool" {
-		return "pool · "
-	}
-	return ""
 }

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -74,6 +73,9 @@ func (s *Summary) Failed() int { return len(s.failed) }
 // maxFrequent is how many rules the list of the most frequent has.
 const maxFrequent = 12
 
+// maxHosts is how many hosts are listed, worst first.
+const maxHosts = 40
+
 // Text writes the summary. Hosts with nothing but notes are counted, and
 // listed when all is set.
 func (s *Summary) Text(all bool, screen Screen) string {
@@ -84,7 +86,7 @@ func (s *Summary) Text(all bool, screen Screen) string {
 	}
 	p.hang(plain, "", head)
 	s.table(p, all)
-	s.frequent(p)
+	s.frequent(p, all)
 	if len(s.failed) > 0 {
 		p.blank()
 		p.line(bold, "NOT READ")
@@ -105,22 +107,40 @@ func (s *Summary) table(p *page, all bool) {
 	})
 	names := len("host")
 	for _, h := range s.hosts {
-		names = max(names, min(width(clean(h.name)), 32))
+		names = max(names, min(width(clean(h.name)), 32, p.width-45))
 	}
 	p.blank()
 	p.line(bold, columns("host", names+2)+"danger  outage  slow  note  unknown  worst")
-	quiet := 0
-	for _, h := range s.hosts {
-		if h.worst == "" && !all {
+	quiet, more := 0, 0
+	for i, h := range s.hosts {
+		switch {
+		case all:
+		case h.worst == "":
 			quiet++
 			continue
+		case i >= maxHosts:
+			more++
+			continue
 		}
-		p.hang(plain, fmt.Sprintf("%s%6s  %6s  %4s  %4s  %7s  ", columns(clean(h.name), names+2), digits(h.by[rule.Danger]),
-			digits(h.by[rule.Outage]), digits(h.by[rule.Slow]), digits(h.by[rule.Note]), digits(h.unknown)), h.worst)
+		line := fmt.Sprintf("%s%6s  %6s  %4s  %4s  %7s  ", columns(cut(clean(h.name), names), names+2), digits(h.by[rule.Danger]),
+			digits(h.by[rule.Outage]), digits(h.by[rule.Slow]), digits(h.by[rule.Note]), digits(h.unknown))
+		p.line(plain, line+cut(clean(h.worst), p.width-width(line)))
+	}
+	if more > 0 {
+		p.para(dim, 0, "and "+count(more, "host")+" less bad than these (--all lists them)")
 	}
 	if quiet > 0 {
 		p.para(dim, 0, count(quiet, "host")+" with nothing worse than a note (--all lists them)")
 	}
+}
+
+// cut shortens s to n columns: the end of a path or of a title is what tells
+// least, and --all or the host's own report have it whole.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:max(0, n-1)]) + "…"
+	}
+	return s
 }
 
 // digits writes a count; nothing is a dot, so that numbers stand out.
@@ -131,21 +151,29 @@ func digits(n int) string {
 	return fmt.Sprint(n)
 }
 
-func (s *Summary) frequent(p *page) {
-	list := slices.SortedFunc(maps.Values(s.rules), func(a, b *ruleCount) int {
-		return cmp.Or(cmp.Compare(slices.Index(advise.Harms(), a.harm), slices.Index(advise.Harms(), b.harm)),
-			cmp.Compare(b.hosts, a.hosts), strings.Compare(a.id, b.id))
+// frequent lists the rules that fired on most hosts, and behind them how many
+// more there are. Notes are left out unless all is asked for.
+func (s *Summary) frequent(p *page, all bool) {
+	var list []*ruleCount
+	for _, r := range s.rules {
+		if all || r.harm != rule.Note {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *ruleCount) int {
+		return cmp.Or(cmp.Compare(b.hosts, a.hosts),
+			cmp.Compare(slices.Index(advise.Harms(), a.harm), slices.Index(advise.Harms(), b.harm)), strings.Compare(a.id, b.id))
 	})
 	if len(list) == 0 {
 		return
 	}
 	p.blank()
-	p.line(bold, "BY RULE")
+	p.line(bold, "MOST FREQUENT")
 	for i, r := range list {
-		if i == maxFrequent {
-			p.para(dim, 4, "and "+count(len(list)-maxFrequent, "other rule"))
+		if i == maxFrequent && !all {
+			p.para(dim, 0, "and "+count(len(list)-maxFrequent, "other rule")+" (--all lists them)")
 			return
 		}
-		p.hang(plain, fmt.Sprintf("    %-8s", r.harm), r.id+" on "+count(r.hosts, "host"))
+		p.hang(plain, fmt.Sprintf("%9s  %-8s", count(r.hosts, "host"), r.harm), r.id)
 	}
 }

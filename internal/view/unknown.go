@@ -6,20 +6,23 @@ import (
 	"strings"
 
 	"plumb/internal/advise"
+	"plumb/internal/stack"
 )
 
 // maxReasons is how many reasons for not judging are listed.
 const maxReasons = 6
 
-// unknown lists what could not be judged, and what would help: reasons with
-// the same hint stand together above it.
+// unknown lists what could not be judged: how many rules wait, for what, why,
+// and what would help. Reasons with the same hint stand together above it.
 func (c checkPage) unknown() {
-	list := c.r.Advice.Unknown
-	if len(list) == 0 {
+	list := c.alike(c.r.Advice.Unknown)
+	whole := c.gapGroups(c.r.Stack, ofHost(c.r.Stack.Gaps))
+	if len(list) == 0 && len(whole) == 0 {
 		return
 	}
 	c.blank()
-	c.line(bold, "NOT VISIBLE: these rules could not be judged")
+	c.line(bold, "NOT VISIBLE: these could not be judged")
+	c.gapList(c.r.Stack, c.facts, whole, 4)
 	left := len(list)
 	if !c.all {
 		list = list[:min(maxReasons, len(list))]
@@ -33,34 +36,57 @@ func (c checkPage) unknown() {
 			}
 		}
 		if hint != "" {
-			c.hang(plain, "      hint: ", hint)
+			c.hang(plain, strings.Repeat(" ", reasonIndent)+"hint: ", hint)
 		}
 		list = slices.DeleteFunc(slices.Clone(list), func(u advise.Unknown) bool { return u.Hint == hint })
 	}
 	if left > 0 {
-		c.para(dim, 4, "and "+count(left, "other reason")+": --all lists them")
+		c.para(dim, reasonIndent, "and "+count(left, "other reason")+": --all lists them")
 	}
 }
 
-func (c checkPage) reason(u advise.Unknown) {
-	verb := "need"
-	if len(u.Rules) == 1 {
-		verb = "needs"
-	}
-	text := count(len(u.Rules), "rule")
-	if len(u.Needs) > 0 {
-		text += " " + verb + " " + needs(u.Needs)
-	}
-	c.para(plain, 4, text+": "+u.Why)
+const reasonIndent = 15
+
+// alike joins reasons that read the same once they are short, unless all is
+// asked for.
+func (c checkPage) alike(list []advise.Unknown) []advise.Unknown {
 	if c.all {
-		c.para(dim, 6, "facts: "+strings.Join(u.Needs, ", "))
-		c.para(dim, 6, "rules: "+strings.Join(u.Rules, ", "))
+		return list
+	}
+	var out []advise.Unknown
+	for _, u := range list {
+		u.Why = shortWhy(u.Why)
+		i := slices.IndexFunc(out, func(o advise.Unknown) bool { return o.Why == u.Why && o.Hint == u.Hint })
+		if i < 0 {
+			out = append(out, u)
+			continue
+		}
+		o := &out[i]
+		o.Needs = slices.Compact(slices.Sorted(slices.Values(slices.Concat(o.Needs, u.Needs))))
+		o.Rules = slices.Compact(slices.Sorted(slices.Values(slices.Concat(o.Rules, u.Rules))))
+	}
+	return out
+}
+
+func (c checkPage) reason(u advise.Unknown) {
+	text := u.Why
+	if len(u.Needs) > 0 {
+		text = c.needs(u.Needs) + ": " + u.Why
+	}
+	rules := fmt.Sprintf("    %3d rules  ", len(u.Rules))
+	if len(u.Rules) == 1 {
+		rules = "      1 rule   "
+	}
+	c.hang(plain, rules, text)
+	if c.all {
+		c.para(dim, reasonIndent, "facts: "+strings.Join(u.Needs, ", "))
+		c.para(dim, reasonIndent, "rules: "+strings.Join(u.Rules, ", "))
 	}
 }
 
 // needs sums up missing facts by the thing they belong to: "recordsize of
-// dataset:tank/db", "48 facts of mysql:3306".
-func needs(list []string) string {
+// tank/db", "48 facts of mysql:3306".
+func (c checkPage) needs(list []string) string {
 	var things []string
 	facts := map[string][]string{}
 	for _, n := range list {
@@ -72,11 +98,38 @@ func needs(list []string) string {
 	}
 	var out []string
 	for _, t := range things {
-		what := strings.Join(facts[t], ", ")
-		if len(facts[t]) > 2 {
-			what = fmt.Sprintf("%d facts", len(facts[t]))
+		what := fmt.Sprintf("%d facts", len(facts[t]))
+		name := t
+		if ref, err := stack.ParseRef(t); err == nil {
+			name = thingName(c.r.Stack, ref)
+			if len(facts[t]) == 1 {
+				what = c.name(ref.Kind, facts[t][0])
+			}
 		}
-		out = append(out, what+" of "+t)
+		out = append(out, keep(what+" of "+name))
 	}
-	return few(out, 3)
+	return few(out, 2)
+}
+
+// maxWhy is the width above which a reason is cut at the end of a part.
+const maxWhy = 100
+
+// shortWhy cuts what a program said at length down to its beginning, and what
+// only differs in file names to the cause. --all and --json have it whole.
+func shortWhy(why string) string {
+	for _, cause := range []string{"permission denied", "operation not permitted"} {
+		if strings.HasSuffix(strings.ToLower(why), cause) {
+			return cause
+		}
+	}
+	for _, end := range []string{"; ", ". ", ": "} {
+		for width(why) > maxWhy {
+			i := strings.LastIndex(why[:len(why)-1], end)
+			if i < 20 {
+				break
+			}
+			why = why[:i]
+		}
+	}
+	return why
 }

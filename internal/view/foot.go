@@ -1,0 +1,81 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plumb/internal/advise"
+	"plumb/internal/rule"
+)
+
+// foot counts, and says what can be typed next.
+func (c checkPage) foot() {
+	c.blank()
+	fs := c.r.Advice.Findings
+	head := "Nothing is out of line in what could be seen"
+	if len(fs) > 0 {
+		by := countHarms(fs)
+		var parts []string
+		for _, h := range advise.Harms() {
+			if by[h] > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", by[h], h))
+			}
+		}
+		head = count(len(fs), "finding") + ": " + strings.Join(parts, ", ")
+	}
+	c.hang(plain, "", keep(head)+" · "+count(c.r.Judged, "rule")+" judged · nothing was changed")
+	if !c.r.Stack.Root && len(c.r.Stack.Gaps) > 0 && c.r.From == "" {
+		c.hang(plain, "", "Read without root's rights: sudo plumb check sees more.")
+	}
+	c.next(fs)
+}
+
+// next lists commands that lead on from this report, ready to be copied.
+func (c checkPage) next(fs []advise.Finding) {
+	var rows [][2]string
+	if len(fs) > 0 {
+		rows = append(rows, [2]string{"plumb explain " + fs[0].Rule.ID, "why, which versions, who says so"})
+	}
+	tape := ""
+	if c.r.From != "" {
+		tape = " --tape " + shell(c.r.From)
+	}
+	if target := firstTarget(c.r.Advice.Plan); target != "" {
+		rows = append(rows, [2]string{"plumb check --emit " + target + tape, "what to set, as lines of " + target})
+	}
+	if !c.all && slices.ContainsFunc(fs, func(f advise.Finding) bool { return f.Rule.Harm == rule.Note }) {
+		rows = append(rows, [2]string{"plumb check --all" + tape, "the notes in full"})
+	}
+	w := 0
+	for _, r := range rows {
+		w = max(w, width(r[0]))
+	}
+	for _, r := range rows {
+		if 2+w+2+width(r[1]) > c.text {
+			c.within(c.text, dim, "  ", dim, r[0])
+			continue
+		}
+		c.line(dim, "  "+columns(r[0], w+2)+r[1])
+	}
+}
+
+// firstTarget is the form that takes the first step of a plan that any takes.
+func firstTarget(plan advise.Plan) string {
+	for _, s := range plan.Steps {
+		for _, target := range EmitTargets() {
+			if slices.Contains(targetKinds(target), s.Knob.Of.Kind) {
+				return target
+			}
+		}
+	}
+	return ""
+}
+
+func countHarms(fs []advise.Finding) map[rule.Harm]int {
+	by := map[rule.Harm]int{}
+	for _, f := range fs {
+		by[f.Rule.Harm]++
+	}
+	return by
+}

@@ -1,0 +1,30 @@
+package view
+
+import "plumb/internal/stack"
+
+// thingName is what people call a thing: vda, pool tank, this host. Servers
+// keep the form that flags take, mysql:3306.
+func thingName(s *stack.Stack, r stack.Ref) string {
+	switch r.Kind {
+	case "host":
+		return "this host"
+	case "zfs":
+		return "ZFS"
+	case "dataset", "block":
+		return r.Name
+	case "memory":
+		if r.Name == "host" {
+			return "the memory budget"
+		}
+		return "the memory budget of " + r.Name
+	case "filesystem":
+		if fs := s.Find(r); fs != nil {
+			return "filesystem " + cmpText(fs.Text("mountpoint"), r.Name)
+		}
+	case "cgroup":
+		return "control group " + r.Name
+	case "mysql", "postgres", "mongo", "proxysql":
+		return r.String()
+	}
+	return r.Kind + " " + r.Name
+}

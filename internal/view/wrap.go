@@ -1,0 +1,79 @@
+package view
+
+import "strings"
+
+// noBreak stands for a space at which a line is not broken. It is a plain
+// space again once the line is made.
+const noBreak = '\u00a0'
+
+// keep makes s stay on one line where that is possible.
+func keep(s string) string { return strings.ReplaceAll(s, " ", string(noBreak)) }
+
+// maxItem is the width up to which an item between two middle dots is kept
+// whole.
+const maxItem = 32
+
+// wrap breaks s at spaces into lines of at most w columns, and keeps the items
+// of a list with middle dots whole. Newlines in s are kept.
+func wrap(s string, w int) []string {
+	w = max(w, 16)
+	var lines []string
+	for para := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
+		line := ""
+		for _, word := range words(para, w) {
+			switch {
+			case line == "":
+				line = word
+			case width(line)+1+width(word) <= w:
+				line += " " + word
+			default:
+				lines = append(lines, line)
+				line = word
+			}
+		}
+		lines = append(lines, line)
+	}
+	for i, l := range lines {
+		lines[i] = strings.ReplaceAll(l, string(noBreak), " ")
+	}
+	return lines
+}
+
+// words splits at spaces into words of at most w columns. A middle dot stays
+// with the word before it, so that no line begins with a separator.
+func words(s string, w int) []string {
+	var out []string
+	items := strings.Split(s, " · ")
+	for i, item := range items {
+		if len(items) > 1 && width(item) <= maxItem {
+			item = keep(strings.TrimSpace(item))
+		}
+		fields := strings.FieldsFunc(item, func(r rune) bool { return r == ' ' })
+		if i < len(items)-1 && len(fields) > 0 {
+			fields[len(fields)-1] += string(noBreak) + "·"
+		}
+		for _, f := range fields {
+			out = append(out, pieces(f, w)...)
+		}
+	}
+	return out
+}
+
+// pieces cuts a word that is longer than a line, after a sign at which it can
+// be read on: nothing of it is lost, because paths are to be copied whole.
+func pieces(word string, w int) []string {
+	var out []string
+	r := []rune(word)
+	for len(r) > w {
+		cut := w
+		for i := w; i > w/3; i-- {
+			if strings.ContainsRune(string(noBreak)+"/,=:-_.", r[i-1]) {
+				cut = i
+				break
+			}
+		}
+		out = append(out, strings.Trim(string(r[:cut]), string(noBreak)))
+		r = r[cut:]
+	}
+	return append(out, string(r))
+}
