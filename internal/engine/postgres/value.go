@@ -30,6 +30,9 @@ func typed(f *catalog.Fact, unit, text string) (v stack.Value, ok bool) {
 	if suffix == "" {
 		suffix = unit
 	}
+	if suffix == "" && f.Type == catalog.Bytes {
+		suffix = "B" // block_size counts bytes and has no unit in pg_settings
+	}
 	switch f.Type {
 	case catalog.Int:
 		return stack.Int(int64(n)), suffix == ""
