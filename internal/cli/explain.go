@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -44,7 +44,11 @@ explain vm.swappiness, explain mysql#sync_binlog.
 
 func (a *app) runExplain(name string) error {
 	debug.SetGCPercent(-1) // a page takes a few megabytes and is there before a collection would pay
-	cat, err := a.loadCatalog()
+	_, fact, qualified := strings.Cut(name, "#")
+	if !qualified {
+		fact = name
+	}
+	cat, err := a.partOfCatalog(func(text []byte) bool { return bytes.Contains(text, []byte(fact)) })
 	if err != nil {
 		return err
 	}
@@ -52,7 +56,7 @@ func (a *app) runExplain(name string) error {
 	var pages []string
 	for _, id := range ids {
 		if id == name || path.Base(id) == name {
-			r, err := rule.LoadOne(knowledge.FS, cat, id)
+			r, err := rule.Read(knowledge.FS, cat, id)
 			if err != nil {
 				return fmt.Errorf("explain: %w", err)
 			}
@@ -63,14 +67,18 @@ func (a *app) runExplain(name string) error {
 		pages = append(pages, view.Fact(f, cat.Kinds[f.Kind], usersOf(f, ids), screen(a.out)))
 	}
 	if len(pages) == 0 {
-		return notKnown(cat, ids, name)
+		return a.notKnown(ids, name)
 	}
 	_, err = fmt.Fprint(a.out, strings.Join(pages, "\n"))
 	return err
 }
 
 // notKnown says that nothing has this name, and what comes close.
-func notKnown(cat *catalog.Catalog, ids []string, name string) error {
+func (a *app) notKnown(ids []string, name string) error {
+	cat, err := a.loadCatalog()
+	if err != nil {
+		return err
+	}
 	known := slices.Clone(ids)
 	for _, id := range ids {
 		known = append(known, path.Base(id))
@@ -123,13 +131,31 @@ func factsNamed(cat *catalog.Catalog, name string) []*catalog.Fact {
 // text, because compiling all rules takes longer than a person waits for a
 // page; a fact of the same name on another kind is found too.
 func usersOf(f *catalog.Fact, ids []string) []string {
-	uses := regexp.MustCompile(`[.#]` + regexp.QuoteMeta(f.Name) + `\b`)
 	var out []string
 	for _, id := range ids {
 		text, err := fs.ReadFile(knowledge.FS, "rules/"+id+".yaml")
-		if err == nil && uses.Match(text) {
+		if err == nil && uses(text, f.Name) {
 			out = append(out, id)
 		}
 	}
 	return out
+}
+
+// uses reports whether a rule's text names a fact: .name or #name.
+func uses(text []byte, name string) bool {
+	for {
+		i := bytes.Index(text, []byte(name))
+		if i < 0 {
+			return false
+		}
+		after := text[i+len(name):]
+		if i > 0 && (text[i-1] == '.' || text[i-1] == '#') && (len(after) == 0 || !inName(after[0])) {
+			return true
+		}
+		text = after
+	}
+}
+
+func inName(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }

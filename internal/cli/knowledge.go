@@ -31,7 +31,7 @@ func (a *app) loadKnowledge(c choice) (know, error) {
 	if err := c.validate(ruleIDs(), cat); err != nil {
 		return know{}, err
 	}
-	rules, err := rule.Load(knowledge.FS, cat)
+	rules, err := rule.Open(knowledge.FS, cat)
 	if rules == nil {
 		return know{}, fmt.Errorf("read the built-in rules: %w", err)
 	}
@@ -46,7 +46,12 @@ func (a *app) loadKnowledge(c choice) (know, error) {
 }
 
 func (a *app) loadCatalog() (*catalog.Catalog, error) {
-	cat, err := catalog.Load(knowledge.FS)
+	return a.partOfCatalog(func([]byte) bool { return true })
+}
+
+// partOfCatalog reads all facts and those files of knobs that are wanted.
+func (a *app) partOfCatalog(wanted func(text []byte) bool) (*catalog.Catalog, error) {
+	cat, err := catalog.LoadPart(knowledge.FS, wanted)
 	if cat == nil {
 		return nil, fmt.Errorf("read the built-in catalogue: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/rule"
 	"plumb/internal/view"
+	"plumb/knowledge"
 )
 
 func (a *app) rules() *cobra.Command {
@@ -37,11 +38,18 @@ func (a *app) rules() *cobra.Command {
 }
 
 func (a *app) runRules(f choice, asJSON bool) error {
-	k, err := a.loadKnowledge(f)
+	cat, err := a.loadCatalog()
 	if err != nil {
 		return err
 	}
-	list := slices.DeleteFunc(k.rules.Rules(), func(r *rule.Rule) bool { return !f.lists(r) })
+	if err := f.validate(ruleIDs(), cat); err != nil {
+		return err
+	}
+	base, err := rule.Load(knowledge.FS, cat)
+	if base == nil {
+		return fmt.Errorf("read the built-in rules: %w", err)
+	}
+	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !f.lists(r) })
 	if !asJSON {
 		_, err = fmt.Fprint(a.out, view.Rules(list, screen(a.out)))
 		return err

@@ -22,29 +22,41 @@ func (b *Base) Rule(id string) *Rule { return b.byID[id] }
 // come sorted by rule, then by things. A rule that concerns nothing on this
 // host gives no verdict.
 func (b *Base) Judge(s *stack.Stack) []Verdict {
+	of := make([][]Verdict, len(b.rules))
+	each(len(b.rules), func(i int) { of[i] = b.rules[i].verdicts(s) })
+	return slices.Concat(of...)
+}
+
+// verdicts judges every combination of things the rule binds.
+func (r *Rule) verdicts(s *stack.Stack) []Verdict {
 	var out []Verdict
-	for _, r := range b.rules {
-		for _, c := range r.combinations(s) {
-			v := r.judge(c)
-			for i, m := range v.Missing {
-				if g, ok := s.GapFor(m.Of, m.Name); ok {
-					v.Missing[i].Why, v.Missing[i].Hint = g.Why, g.Hint
-				}
+	for _, c := range r.combinations(s) {
+		v := r.judge(c)
+		for i, m := range v.Missing {
+			if g, ok := s.GapFor(m.Of, m.Name); ok {
+				v.Missing[i].Why, v.Missing[i].Hint = g.Why, g.Hint
 			}
-			out = append(out, v)
 		}
+		out = append(out, v)
 	}
 	return out
 }
 
 // judge asks the rule about one combination.
 func (r *Rule) judge(c combination) Verdict {
-	v := Verdict{Rule: r, Things: r.refs(c.things)}
+	v := Verdict{Rule: r, Things: r.refs(c.things), Outcome: Unknown}
+	if v.Err = prepared(r.ready); v.Err != nil {
+		return v
+	}
 	v.Outcome, v.Missing, v.Err = r.when.holds(c.things)
 	if len(c.missing) > 0 && v.Outcome != Quiet {
 		v.Outcome, v.Missing, v.Err = Unknown, slices.Clone(c.missing), nil
 	}
 	if v.Outcome != Fires {
+		return v
+	}
+	if err := prepared(r.speak); err != nil {
+		v.Outcome, v.Err = Unknown, err
 		return v
 	}
 	v.Title = r.title.render(c.things)

@@ -68,22 +68,33 @@ func load(fsys fs.FS, prefix string, cat *catalog.Catalog) (*Base, []Tested, err
 		return nil, nil, err
 	}
 	rules, tests := make([]*Rule, len(names)), make([]Tested, len(names))
+	each(len(names), func(i int) {
+		file := path.Join(prefix, names[i])
+		data, err := fs.ReadFile(fsys, names[i])
+		if err != nil {
+			tests[i] = Tested{File: file, Mistakes: []sheet.Error{{File: file, Line: 1, Col: 1, Msg: err.Error()}}}
+			return
+		}
+		rules[i], tests[i] = c.file(file, strings.TrimSuffix(names[i], ".yaml"), data)
+	})
+	return newBase(rules), tests, nil
+}
+
+// each calls f with 0 to n-1, on all CPUs.
+func each(n int, f func(int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
-				file := path.Join(prefix, names[i])
-				data, err := fs.ReadFile(fsys, names[i])
-				if err != nil {
-					tests[i] = Tested{File: file, Mistakes: []sheet.Error{{File: file, Line: 1, Col: 1, Msg: err.Error()}}}
-					continue
-				}
-				rules[i], tests[i] = c.file(file, strings.TrimSuffix(names[i], ".yaml"), data)
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				f(int(i))
 			}
 		})
 	}
 	all.Wait()
+}
+
+func newBase(rules []*Rule) *Base {
 	base := &Base{byID: map[string]*Rule{}}
 	for _, r := range rules {
 		if r != nil {
@@ -92,7 +103,7 @@ func load(fsys fs.FS, prefix string, cat *catalog.Catalog) (*Base, []Tested, err
 		}
 	}
 	slices.SortFunc(base.rules, func(a, b *Rule) int { return cmp.Compare(a.ID, b.ID) })
-	return base, tests, nil
+	return base
 }
 
 // ruleFiles lists the rule files of a directory and below, sorted.

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"plumb/internal/catalog"
 	"plumb/internal/sheet"
 )
 
-// LoadOne reads one rule by its id without compiling the others: explain
-// starts in a few milliseconds. The error is fs.ErrNotExist when there is no
-// such rule.
-func LoadOne(fsys fs.FS, cat *catalog.Catalog, id string) (*Rule, error) {
+// Read reads one rule as it is written, for explaining: it compiles nothing,
+// and the rule cannot judge. Of the catalogue it needs the links of kinds. The
+// error is fs.ErrNotExist when there is no such rule.
+func Read(fsys fs.FS, cat *catalog.Catalog, id string) (*Rule, error) {
 	name := path.Join("rules", id) + ".yaml"
 	if !fs.ValidPath(name) {
 		return nil, fmt.Errorf("read rule %s: %w", id, fs.ErrNotExist)
@@ -22,12 +23,12 @@ func LoadOne(fsys fs.FS, cat *catalog.Catalog, id string) (*Rule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read rule %s: %w", id, err)
 	}
-	c, err := newCompiler(cat)
+	c := &compiler{cat: cat}
+	d, err := c.written(name, id, data, requiredKeys)
 	if err != nil {
 		return nil, err
 	}
-	r, tested := c.file(name, id, data)
-	return r, sheet.Join(tested.Mistakes)
+	return d.rule, nil
 }
 
 // WrittenRemedy is a remedy as it stands in the rule's file.
@@ -40,31 +41,16 @@ type WrittenRemedy struct {
 }
 
 // Written gives the remedies as they are written, for explaining.
-func (r *Rule) Written() []WrittenRemedy {
-	var out []WrittenRemedy
-	for _, m := range r.remedies {
-		w := WrittenRemedy{Do: m.do.written(), Note: m.note.written()}
-		if m.cond != nil {
-			w.If = m.cond.source
-		}
-		if m.knob != nil {
-			w.Knob, w.To = m.name+"#"+m.knob.Name, m.to.source
-		}
-		out = append(out, w)
-	}
-	return out
-}
+func (r *Rule) Written() []WrittenRemedy { return slices.Clone(r.written) }
 
-func (t *template) written() string {
-	if t == nil {
-		return ""
-	}
-	var out strings.Builder
-	for _, p := range t.parts {
-		out.WriteString(p.text)
-		if p.expr != nil {
-			out.WriteString("{" + p.expr.source + "}")
+// writtenRemedy takes the texts of a remedy; what is wrong with them is said
+// when they are compiled.
+func writtenRemedy(n *sheet.Node) (w WrittenRemedy) {
+	into := map[string]*string{"if": &w.If, "knob": &w.Knob, "to": &w.To, "do": &w.Do, "note": &w.Note}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if text := into[n.Content[i].Value]; text != nil {
+			*text = strings.TrimRight(n.Content[i+1].Value, "\n ")
 		}
 	}
-	return out.String()
+	return w
 }

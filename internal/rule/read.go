@@ -14,6 +14,7 @@ type reader struct {
 	sheet    *sheet.Sheet
 	compiler *compiler
 	rule     *Rule
+	root     *sheet.Node
 	vars     map[string]string // variable to kind
 	unbound  bool              // a binding could not be read
 	scope    *scope
@@ -24,10 +25,28 @@ type reader struct {
 	examples         []*sheet.Node
 }
 
-// read reads the whole rule; mistakes go to the sheet.
+// requiredKeys are those every rule has. The last two are for people and for
+// tests: judging needs neither.
+var requiredKeys = []string{"id", "title", "harm", "gain", "when", "say", "basis", "versions", "explain", "examples"}
+
+// read reads the whole rule and checks it; mistakes go to the sheet.
 func (d *reader) read(root *sheet.Node, id string) {
+	d.fields(root, id, requiredKeys)
+	if d.unbound { // what follows would only be said again of every use
+		return
+	}
+	d.condition()
+	d.texts()
+	for _, n := range d.examples {
+		d.example(n)
+	}
+	d.outcomes(root)
+}
+
+// fields reads what is written and compiles nothing.
+func (d *reader) fields(root *sheet.Node, id string, required []string) {
 	s, r := d.sheet, d.rule
-	d.vars = map[string]string{hostVar: "host"}
+	d.root, d.vars = root, map[string]string{hostVar: "host"}
 	text := func(into *string, what string) func(*sheet.Node) {
 		return func(n *sheet.Node) { *into = strings.TrimSpace(s.Text(n, what)) }
 	}
@@ -48,7 +67,11 @@ func (d *reader) read(root *sheet.Node, id string) {
 		"when":     func(n *sheet.Node) { d.when, r.When = n, s.Text(n, "when") },
 		"say":      func(n *sheet.Node) { d.say, r.Say = n, s.Text(n, "say") },
 		"explain":  text(&r.Explain, "explain"),
-		"remedy":   func(n *sheet.Node) { s.Items(n, "remedy", func(c *sheet.Node) { d.remedies = append(d.remedies, c) }) },
+		"remedy": func(n *sheet.Node) {
+			s.Items(n, "remedy", func(c *sheet.Node) {
+				d.remedies, r.written = append(d.remedies, c), append(r.written, writtenRemedy(c))
+			})
+		},
 		"basis": func(n *sheet.Node) {
 			r.Basis = Basis(s.OneOf(n, "basis", string(Measured), string(Documented), string(Folklore)))
 		},
@@ -58,34 +81,33 @@ func (d *reader) read(root *sheet.Node, id string) {
 		"examples": func(n *sheet.Node) {
 			s.Items(n, "examples", func(c *sheet.Node) { d.examples = append(d.examples, c) })
 		},
-	}, "id", "title", "harm", "gain", "when", "say", "explain", "basis", "versions", "examples")
+	}, required...)
 	if r.Basis == Folklore && r.Harm != Note && r.Harm != "" {
 		s.Errorf(root, "folklore is harm: note, never %s", r.Harm)
 	}
 	if r.Basis != Folklore && len(r.Sources) == 0 {
 		s.Errorf(sources, "a rule that is %s needs sources", r.Basis)
 	}
-	if d.unbound { // what follows would only be said again of every use
-		return
-	}
-	d.compile(root)
-	for _, n := range d.examples {
-		d.example(n)
-	}
-	d.outcomes(root)
 }
 
-// compile compiles all expressions once the variables are known.
-func (d *reader) compile(root *sheet.Node) {
+// condition compiles the condition; the variables are known.
+func (d *reader) condition() {
 	var err error
 	if d.scope, err = d.compiler.scope(d.vars); err != nil {
-		d.sheet.Errorf(root, "%v", err)
+		d.sheet.Errorf(d.root, "%v", err)
+		return
+	}
+	if d.when != nil {
+		d.rule.when = d.truth(d.when, "when")
+	}
+}
+
+// texts compiles what is said when the condition holds.
+func (d *reader) texts() {
+	if d.scope == nil {
 		return
 	}
 	r := d.rule
-	if d.when != nil {
-		r.when = d.condition(d.when, "when")
-	}
 	if d.title != nil {
 		r.title = d.template(d.title)
 	}

@@ -27,8 +27,8 @@ func (d *reader) expression(n *sheet.Node, what string, track bool) *expression 
 	return e
 }
 
-// condition compiles an expression that yields true or false.
-func (d *reader) condition(n *sheet.Node, what string) *expression {
+// truth compiles an expression that yields true or false.
+func (d *reader) truth(n *sheet.Node, what string) *expression {
 	e := d.expression(n, what, true)
 	if e != nil && !e.ast.OutputType().IsExactType(cel.BoolType) {
 		d.sheet.Errorf(n, "%s yields %s: want true or false", what, e.ast.OutputType())
@@ -50,7 +50,7 @@ func (d *reader) remedy(n *sheet.Node) *remedy {
 	s.Object(n, "a remedy", sheet.Fields{
 		"knob": func(n *sheet.Node) { d.knob(n, m) },
 		"to":   func(n *sheet.Node) { to = n },
-		"if":   func(n *sheet.Node) { m.cond = d.condition(n, "if") },
+		"if":   func(n *sheet.Node) { m.cond = d.truth(n, "if") },
 		"do":   func(n *sheet.Node) { m.do = d.template(n) },
 		"note": func(n *sheet.Node) { m.note = d.template(n) },
 	})

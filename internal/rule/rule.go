@@ -40,7 +40,7 @@ const (
 	Folklore   Basis = "folklore"
 )
 
-// Rule is one rule, ready to judge. It is not changed after loading.
+// Rule is one rule, ready to judge. What is exported is not changed after loading.
 type Rule struct {
 	ID       string // its path under rules/, without .yaml
 	File     string
@@ -58,11 +58,25 @@ type Rule struct {
 	Sources  []string
 	Examples []Example
 
-	cat      *catalog.Catalog
+	cat     *catalog.Catalog
+	written []WrittenRemedy
+
+	// ready and speak compile what follows them when it is first needed; nil
+	// when that is done already.
+	ready    func() error
 	when     *expression
+	speak    func() error
 	title    *template
 	say      *template
 	remedies []*remedy
+}
+
+// prepared runs one of a rule's two preparations.
+func prepared(prepare func() error) error {
+	if prepare == nil {
+		return nil
+	}
+	return prepare()
 }
 
 // Binding binds a variable to things: to all of a kind, or to those a bound
@@ -90,7 +104,7 @@ func (r *Rule) Kinds() []string {
 	for _, b := range r.For {
 		out = append(out, b.Kind)
 	}
-	if len(r.For) == 0 || r.when != nil && r.when.usesVar("host") {
+	if len(r.For) == 0 || prepared(r.ready) == nil && r.when != nil && r.when.usesVar("host") {
 		out = append(out, "host")
 	}
 	slices.Sort(out)

@@ -1,6 +1,8 @@
 package sheet
 
 import (
+	"bytes"
+	"strings"
 	"unicode"
 
 	"go.yaml.in/yaml/v4"
@@ -11,6 +13,7 @@ import (
 // and the value side by side: what is between two characters of the value can
 // only be white space, a quote or an escape.
 func (s *Sheet) Place(n *Node, offset int) (line, col int) {
+	s.split()
 	line, col = n.Line-1, n.Column-1
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		line, col = line+1, 0
@@ -36,4 +39,13 @@ func (s *Sheet) Place(n *Node, offset int) (line, col int) {
 		atCol++
 	}
 	return atLine, atCol
+}
+
+func (s *Sheet) split() {
+	if s.lines != nil {
+		return
+	}
+	for line := range bytes.Lines(s.text) {
+		s.lines = append(s.lines, []rune(strings.TrimRight(string(line), "\r\n")))
+	}
 }

@@ -1,7 +1,6 @@
 package sheet
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -30,7 +29,8 @@ func (e Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Lin
 // Sheet is one file while it is read; it gathers the mistakes.
 type Sheet struct {
 	File   string
-	lines  [][]rune
+	text   []byte
+	lines  [][]rune // made when a place in a text is asked for
 	errors []Error
 }
 
@@ -42,9 +42,7 @@ func Parse(file string, data []byte) (*Sheet, *Node) {
 		s.At(1, 1, "larger than %d bytes", maxBytes)
 		return s, nil
 	}
-	for line := range bytes.Lines(data) {
-		s.lines = append(s.lines, []rune(strings.TrimRight(string(line), "\r\n")))
-	}
+	s.text = data
 	var doc Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		s.syntax(err)

@@ -106,3 +106,10 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestWithout(t *testing.T) {
+	in := "a: 1\nexplain: |\n  b: 2\n\n  c\nwhen: x\nexamples:\n- {a: b}\n"
+	if got, want := string(Without([]byte(in), "explain", "examples")), "a: 1\n\n\n\n\nwhen: x\n\n\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
