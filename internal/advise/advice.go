@@ -75,6 +75,7 @@ func From(verdicts []rule.Verdict, s *stack.Stack, cat *catalog.Catalog, o Optio
 		withholdUnsafe(a.Findings)
 	}
 	a.Conflicts = settle(a.Findings)
+	dropInForce(a.Findings)
 	a.Plan = plan(a.Findings, s)
 	return a
 }

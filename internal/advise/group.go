@@ -43,11 +43,7 @@ func caseOf(v rule.Verdict, s *stack.Stack, cat *catalog.Catalog) Case {
 			c.Remedies = append(c.Remedies, Remedy{Do: r.Do})
 			continue
 		}
-		st := step(v, r, s, cat)
-		if !st.From.IsAbsent() && st.From.Equal(st.To) {
-			continue // in force already: nothing to do
-		}
-		c.Remedies = append(c.Remedies, Remedy{Step: st})
+		c.Remedies = append(c.Remedies, Remedy{Step: step(v, r, s, cat)})
 	}
 	return c
 }

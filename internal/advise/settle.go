@@ -97,3 +97,17 @@ func distance(from, to stack.Value) float64 {
 	}
 	return math.Abs(math.Log((math.Abs(a) + 1) / (math.Abs(b) + 1)))
 }
+
+// dropInForce takes away the steps to values that are in force already. They
+// are kept until here because a rule that needs the value to stay as it is
+// has a say in what another rule wants to change.
+func dropInForce(fs []Finding) {
+	for i := range fs {
+		for j := range fs[i].Cases {
+			c := &fs[i].Cases[j]
+			c.Remedies = slices.DeleteFunc(c.Remedies, func(r Remedy) bool {
+				return r.IsStep() && !r.Step.From.IsAbsent() && r.Step.From.Equal(r.Step.To)
+			})
+		}
+	}
+}

@@ -145,7 +145,7 @@ func TestServerDoesNotAnswer(t *testing.T) {
 			t.Errorf("%s: it says that it logged in", ref)
 		}
 		t.Log(gapsOf(seen, ref))
-		contains(t, gapsOf(seen, ref), "|")
+		contains(t, gapsOf(seen, ref), "cannot connect", "did not answer in time", "is the server accepting connections?")
 	}
 }
 
@@ -248,6 +248,7 @@ func section(t *testing.T, all, title string) []string {
 		t.Fatalf("no %s in %s", title, all)
 	}
 	text, _, _ = strings.Cut(text, "\n\n")
+	_, text, _ = strings.Cut(text, "\n") // the rest of the title
 	var out []string
 	for _, s := range strings.SplitAfter(text, ";\n") {
 		var lines []string
@@ -278,7 +279,7 @@ func TestGrantsAreEnough(t *testing.T) {
 			before := plumb(t, "stack", "--json", "--dsn", dsn).seen(t)
 			ref := refOf(t, before, s)
 			denied := gapsOf(before, ref)
-			contains(t, denied, "not allowed for this user", "see `plumb check --grants`")
+			contains(t, denied, "see `plumb check --grants`")
 			if in, _ := before.Find(ref).Bool("logged_in"); !in || len(before.Find(ref).Facts) < 50 {
 				t.Errorf("little was read without privileges: %d facts", len(before.Find(ref).Facts))
 			}
