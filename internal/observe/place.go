@@ -83,7 +83,7 @@ func hintFor(err error) string {
 	case errors.Is(err, fs.ErrPermission):
 		return "run as root"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "the filesystem does not answer: look for a dead NFS server or a failed disk"
+		return "look for a dead NFS server or a failed disk, or give the check longer with --timeout 2m"
 	}
 	return ""
 }

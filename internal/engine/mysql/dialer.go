@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -262,8 +263,8 @@ func meaning(user string, err error) error {
 		if _, ok := errors.AsType[net.Error](err); ok && !errors.Is(err, context.DeadlineExceeded) {
 			kind = host.ErrDown
 		}
-		if errors.Is(err, mysql.ErrInvalidConn) {
-			kind = host.ErrDown
+		if errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
+			kind, err = host.ErrDown, errors.New("the server closed the connection or did not answer in time")
 		}
 	}
 	if user != "" {

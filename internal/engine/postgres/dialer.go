@@ -58,9 +58,13 @@ func open(ctx context.Context, t host.Target, login host.Login, c credentials) (
 	if err != nil {
 		return nil, err
 	}
+	all := ctx
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
+	if errors.Is(err, context.DeadlineExceeded) && all.Err() == nil {
+		return nil, fmt.Errorf("as %s: %w: no answer within %v", c.user, host.ErrDown, dialTime)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("as %s: %w", c.user, meaning(err))
 	}
@@ -190,11 +194,23 @@ func meaning(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return fmt.Errorf("%w: %w", host.ErrDown, err)
+	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return fmt.Errorf("%w: %s", host.ErrDown, reason(e))
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return fmt.Errorf("%w: %w", host.ErrDown, err)
 	}
 	return err
+}
+
+// reason gives what went wrong without the driver's account of where: for a
+// socket it names 127.0.0.1:5432, where nobody was asked.
+func reason(e *pgconn.ConnectError) string {
+	first, _, _ := strings.Cut(e.Unwrap().Error(), "\n")
+	for _, before := range []string{"dial error: ", "): "} {
+		if _, said, ok := strings.Cut(first, before); ok {
+			return said
+		}
+	}
+	return first
 }

@@ -175,8 +175,8 @@ func TestLook(t *testing.T) {
 		t.Errorf("fstab options %v", o)
 	}
 	for _, want := range []struct{ name, fact, hint string }{
-		{"/mnt/dead", "used_percent", "does not answer"},
-		{"/mnt/dead", "inodes_free", "does not answer"},
+		{"/mnt/dead", "used_percent", "dead NFS server"},
+		{"/mnt/dead", "inodes_free", "dead NFS server"},
 		{"/srv/my data", "xfs_crc", "root"},
 	} {
 		g, ok := s.GapFor(get(want.name).Ref, want.fact)

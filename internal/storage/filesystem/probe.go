@@ -143,7 +143,7 @@ func (v *volume) gap(err error, facts ...string) {
 	case errors.Is(err, fs.ErrPermission):
 		hint = "run as root"
 	case errors.Is(err, context.DeadlineExceeded):
-		hint = "the filesystem does not answer: look for a dead NFS server or a failed disk"
+		hint = "look for a dead NFS server or a failed disk, or give the check longer with --timeout 2m"
 	}
 	v.sight.Gap(v.thing.Ref, err.Error(), hint, facts...)
 }

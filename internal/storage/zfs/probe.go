@@ -69,7 +69,7 @@ func because(err error) (why, hint string) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("%v: it did not answer in time", err),
-			"a suspended pool or a failing device makes zpool and zfs wait: see `zpool status` and the kernel log"
+			"a suspended pool or a failing device makes zpool and zfs wait: see the kernel log; or give the check longer with --timeout 2m"
 	case errors.Is(err, fs.ErrPermission):
 		return err.Error(), "run as root"
 	case errors.Is(err, host.ErrNoCommand):

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/host"
+	"plumb/internal/view"
+	"plumb/knowledge"
+	"plumb/test/sandbox"
+)
+
+// servers starts a MariaDB and a PostgreSQL for a test, where they are
+// installed; without them the test goes on with this host as it is.
+func servers(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		return
+	}
+	b, err := sandbox.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	_, mine := b.MySQL(sandbox.MySQLOptions{Settings: "log_bin\n"})
+	_, theirs := b.Postgres(sandbox.PostgresOptions{Port: 45432})
+	for _, err := range []error{mine, theirs} {
+		if missing := (sandbox.Missing{}); errors.As(err, &missing) {
+			t.Logf("goes on without: %v", err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func loadCatalog(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	cat, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cat
+}
+
+// Check, stack and capture are one look, with or without a recorder. Probes
+// get a reader that could change the machine, and fails and remembers when it
+// is asked to. Explain and rules get no reader at all.
+func TestReadingAsksForNoChange(t *testing.T) {
+	servers(t)
+	cat := loadCatalog(t)
+	live := host.NewLive(host.LiveOptions{Dialers: dialers(given{})})
+	defer live.Close()
+	for name, wrap := range map[string]func(host.Reader) host.Reader{
+		"check and stack": func(r host.Reader) host.Reader { return r },
+		"capture":         func(r host.Reader) host.Reader { return host.NewRecorder(r) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			refusing := host.NewRefusing(live)
+			s, err := lookInTime(context.Background(), wrap(refusing), cat, given{}, defaultTimeout)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if asked := refusing.Attempts(); len(asked) > 0 {
+				t.Errorf("it asked to %v", asked)
+			}
+			if len(s.Things) < 3 {
+				t.Errorf("it saw only %d things: this proves nothing", len(s.Things))
+			}
+		})
+	}
+	if err := live.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// No reader a command makes can change anything, so that a probe which asks
+// for a Doer gets none.
+func TestReadersCannotChange(t *testing.T) {
+	live := host.NewLive(host.LiveOptions{})
+	defer live.Close()
+	for name, r := range map[string]host.Reader{"live": live, "once": host.NewOnce(live), "recorder": host.NewRecorder(live), "taped": &host.Taped{}} {
+		if _, can := r.(host.Doer); can {
+			t.Errorf("the %s reader can change the machine", name)
+		}
+	}
+}
+
+// The same answers give the same findings, live and from the tape.
+func TestReplayEqualsLive(t *testing.T) {
+	servers(t)
+	k, err := (&app{err: new(bytes.Buffer)}).loadKnowledge(choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := host.NewLive(host.LiveOptions{Dialers: dialers(given{}), Plumb: "test"})
+	defer live.Close()
+	recorder := host.NewRecorder(live)
+	document := func(r host.Reader) string {
+		s, err := lookInTime(context.Background(), host.NewOnce(r), k.catalog, givenOnTape(r.About().Given), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := view.JSON(view.CheckDocument(k.judge(s, false)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, err := view.JSON(view.StackDocument(s, "test"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text) + string(seen)
+	}
+	want := document(recorder)
+	tape, err := recorder.Tape()
+	if err != nil {
+		t.Fatal(err)
+	}
+	taped, err := host.NewTaped(tape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := document(taped); got != want {
+		t.Errorf("the replay differs from the check it was recorded from:\n%s", firstDifference(want, got))
+	}
+}
+
+func firstDifference(a, b string) string {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	from := max(0, i-300)
+	return "live: …" + a[from:min(len(a), i+300)] + "…\ntape: …" + b[from:min(len(b), i+300)] + "…"
+}
