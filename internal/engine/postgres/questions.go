@@ -93,7 +93,8 @@ func replicationQuestions() []question {
 	slots := `count(*) AS slots, count(*) FILTER (WHERE NOT active) AS slots_inactive,
 		count(*) FILTER (WHERE slot_type = 'logical') AS slots_logical,
 		coalesce(max(pg_wal_lsn_diff(here.lsn, restart_lsn)) FILTER (WHERE NOT active), 0)::bigint AS slots_inactive_retained,
-		coalesce(string_agg(slot_name, ',' ORDER BY slot_name) FILTER (WHERE NOT active), '') AS slots_inactive_names`
+		coalesce(string_agg(slot_name, ',' ORDER BY slot_name) FILTER (WHERE NOT active), '') AS slots_inactive_names,
+		greatest(coalesce(max(age(xmin)), 0), coalesce(max(age(catalog_xmin)), 0)) AS slots_xmin_age`
 	facts := []string{"slots", "slots_*"}
 	return []question{
 		{about: "pg_replication_slots", before: 13, absent: true, facts: facts, sql: `SELECT ` + slots + `, NULL AS slots_lost FROM pg_replication_slots, ` + here},
