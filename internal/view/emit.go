@@ -71,6 +71,9 @@ func (e emitter) kind(target, kind string, steps []advise.Step) int {
 			of = append(of, s.Knob.Of)
 		}
 	}
+	if len(of) > 1 && slices.Contains(engines[:], kind) {
+		e.comment(fmt.Sprintf("These are %d servers: each part belongs into the file of its own server.", len(of)))
+	}
 	for _, thing := range of {
 		var mine []advise.Step
 		for _, s := range steps {
@@ -78,8 +81,8 @@ func (e emitter) kind(target, kind string, steps []advise.Step) int {
 				mine = append(mine, s)
 			}
 		}
-		e.blank()
 		if kind != "host" && kind != "zfs" {
+			e.blank()
 			e.comment(thing.String())
 		}
 		if target == "mongod.conf" {
@@ -89,7 +92,10 @@ func (e emitter) kind(target, kind string, steps []advise.Step) int {
 		if target == "my.cnf" {
 			e.line(plain, "[mysqld]")
 		}
-		for _, s := range mine {
+		for i, s := range mine {
+			if i > 0 || kind == "host" || kind == "zfs" {
+				e.blank()
+			}
 			e.reason(s)
 			e.text(s)
 		}
@@ -97,19 +103,20 @@ func (e emitter) kind(target, kind string, steps []advise.Step) int {
 	return len(of)
 }
 
-// reason writes the comment above a setting.
+// reason writes the comment above a setting: what is out of line, by which
+// rule, what is in force, and when the change takes effect.
 func (e emitter) reason(s advise.Step) {
-	text := s.Because + " (" + strings.Join(s.Why, ", ") + ")"
+	e.comment(strings.ReplaceAll(s.Because, "\n", " "))
+	parts := []string{"rule " + strings.Join(s.Why, ", ")}
 	if !s.From.IsAbsent() {
-		text += "; now " + e.show(s.Knob.Of.Kind, s.Knob.Name, s.From)
+		parts = append(parts, "in force: "+e.show(s.Knob.Of.Kind, s.Knob.Name, s.From))
 	}
-	if t := whenText(s); t != "" {
-		text += "; " + t
+	for _, t := range []string{whenText(s), s.Note} {
+		if t != "" {
+			parts = append(parts, t)
+		}
 	}
-	if s.Note != "" {
-		text += "; " + s.Note
-	}
-	e.comment(strings.ReplaceAll(text, "\n", " "))
+	e.comment(strings.ReplaceAll(strings.Join(parts, "; "), "\n", " "))
 }
 
 // text writes the setting itself. What cannot be written in this form is
@@ -124,7 +131,12 @@ func (e emitter) text(s advise.Step) {
 	case "postgres":
 		line = name + " = " + postgresValue(t, s.To)
 	case "host":
-		if strings.Contains(name, ".") && !strings.Contains(name, "/") {
+		if strings.HasPrefix(name, "/sys/") {
+			e.comment("no sysctl; in a file of /etc/tmpfiles.d:")
+			e.line(plain, "# w "+name+" - - - - "+s.To.String())
+			return
+		}
+		if strings.Contains(name, ".") {
 			line = name + " = " + s.To.String()
 		}
 	case "block":
@@ -137,11 +149,14 @@ func (e emitter) text(s advise.Step) {
 		e.comment(fmt.Sprintf("to keep it over a restart, put into /etc/modprobe.d/zfs.conf: options zfs %s=%s", name, s.To))
 		line = fmt.Sprintf("echo %s > /sys/module/zfs/parameters/%s", shell(s.To.String()), shell(name))
 	}
-	if line == "" {
+	switch {
+	case s.Effect == catalog.Recreate:
+		e.comment(fmt.Sprintf("not written here: %s is fixed when the thing is made; %s needs it made anew", name, e.show(of.Kind, s.Knob.Name, s.To)))
+	case line == "":
 		e.comment(fmt.Sprintf("not written here: %s = %s is set in another way", name, e.show(of.Kind, s.Knob.Name, s.To)))
-		return
+	default:
+		e.line(plain, strings.ReplaceAll(line, "\n", " "))
 	}
-	e.line(plain, strings.ReplaceAll(line, "\n", " "))
 }
 
 func zfsValue(t catalog.Type, v stack.Value) string {
@@ -199,18 +214,12 @@ func exactBytes(n int64, units []string) string {
 // udevLine writes the rule for one attribute of a disk; "" for what udev does
 // not set.
 func udevLine(disk, knob string, v stack.Value) string {
-	attr, value := map[string]string{
-		"scheduler": "queue/scheduler", "read_ahead": "queue/read_ahead_kb", "nr_requests": "queue/nr_requests",
-		"rotational": "queue/rotational", "rq_affinity": "queue/rq_affinity", "nomerges": "queue/nomerges",
-		"write_cache": "queue/write_cache", "wbt_lat": "queue/wbt_lat_usec", "max_sectors": "queue/max_sectors_kb",
-	}[knob], v.String()
-	if attr == "" {
+	attributes := []string{"scheduler", "read_ahead_kb", "nr_requests", "rq_affinity", "nomerges", "wbt_lat_usec", "write_cache",
+		"iostats", "io_timeout", "max_sectors_kb"}
+	if !slices.Contains(attributes, knob) {
 		return ""
 	}
-	if n, ok := v.Int(); ok && strings.HasSuffix(attr, "_kb") {
-		value = strconv.FormatInt(n/1024, 10)
-	}
-	return fmt.Sprintf(`ACTION=="add|change", SUBSYSTEM=="block", KERNEL==%q, ATTR{%s}=%q`, disk, attr, value)
+	return fmt.Sprintf(`ACTION=="add|change", SUBSYSTEM=="block", KERNEL==%q, ATTR{queue/%s}=%q`, disk, knob, v.String())
 }
 
 // shell quotes a word for sh when it needs it.

@@ -37,15 +37,15 @@ func (c checkPage) next(fs []advise.Finding) {
 	if len(fs) > 0 {
 		rows = append(rows, [2]string{"plumb explain " + fs[0].Rule.ID, "why, which versions, who says so"})
 	}
-	tape := ""
+	check := "plumb check"
 	if c.r.From != "" {
-		tape = " --tape " + shell(c.r.From)
+		check += " ..." // the same tape again
 	}
 	if target := firstTarget(c.r.Advice.Plan); target != "" {
-		rows = append(rows, [2]string{"plumb check --emit " + target + tape, "what to set, as lines of " + target})
+		rows = append(rows, [2]string{check + " --emit " + target, "what to set, as lines of " + target})
 	}
 	if !c.all && slices.ContainsFunc(fs, func(f advise.Finding) bool { return f.Rule.Harm == rule.Note }) {
-		rows = append(rows, [2]string{"plumb check --all" + tape, "the notes in full"})
+		rows = append(rows, [2]string{check + " --all", "the notes in full"})
 	}
 	w := 0
 	for _, r := range rows {
