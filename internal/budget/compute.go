@@ -73,7 +73,8 @@ func groups(s *stack.Stack, servers []server, total int64) []Domain {
 			}
 		}
 		if anon, ok := group.Int("memory_anon"); ok {
-			d.Measured = anon
+			shared, _ := group.Int("memory_shmem") // shared_buffers; page cache to the kernel, but not to be dropped
+			d.Measured = anon + shared
 		} else {
 			d.Unmeasured = ref.String() + " memory_anon is not known"
 		}

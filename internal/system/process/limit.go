@@ -45,7 +45,7 @@ func (l *look) memoryV2(t *stack.Thing, group string) {
 	t.SetAbsent("swappiness", "control groups of version 2 have none of their own")
 	leaf := dirs[0]
 	l.number(t, "memory_current", path.Join(leaf, "memory.current"))
-	l.keyed(t, path.Join(leaf, "memory.stat"), map[string]string{"memory_anon": "anon", "memory_file": "file"})
+	l.keyed(t, path.Join(leaf, "memory.stat"), map[string]string{"memory_anon": "anon", "memory_file": "file", "memory_shmem": "shmem"})
 	l.keyed(t, path.Join(leaf, "memory.events"), map[string]string{"oom_kills": "oom_kill"})
 }
 
@@ -62,7 +62,7 @@ func (l *look) memoryV1(t *stack.Thing, group string) {
 	leaf := dirs[0]
 	l.number(t, "memory_current", path.Join(leaf, "memory.usage_in_bytes"))
 	l.number(t, "swappiness", path.Join(leaf, "memory.swappiness"))
-	l.keyed(t, path.Join(leaf, "memory.stat"), map[string]string{"memory_anon": "total_rss", "memory_file": "total_cache"})
+	l.keyed(t, path.Join(leaf, "memory.stat"), map[string]string{"memory_anon": "total_rss", "memory_file": "total_cache", "memory_shmem": "total_shmem"})
 	l.keyed(t, path.Join(leaf, "memory.oom_control"), map[string]string{"oom_kills": "oom_kill"})
 }
 
@@ -92,7 +92,7 @@ func (l *look) cpuV2(t *stack.Thing, group string) {
 		return
 	}
 	l.smallest(t, "cpu_limit", dirs, "cpu.max", l.isRootV2(dirs[len(dirs)-1]), parseCPUMax)
-	l.keyed(t, path.Join(dirs[0], "cpu.stat"), map[string]string{"cpu_throttled": "nr_throttled", "cpu_periods": "nr_periods"})
+	l.throttled(t, dirs)
 }
 
 func (l *look) cpuV1(t *stack.Thing, group string) {
@@ -103,7 +103,42 @@ func (l *look) cpuV1(t *stack.Thing, group string) {
 	}
 	top := l.isRootV1(dirs[len(dirs)-1])
 	l.smallest(t, "cpu_limit", dirs, "cpu.cfs_quota_us", top, l.quota)
-	l.keyed(t, path.Join(dirs[0], "cpu.stat"), map[string]string{"cpu_throttled": "nr_throttled", "cpu_periods": "nr_periods"})
+	l.throttled(t, dirs)
+}
+
+// throttled takes the counts of the level that was stopped most often: each
+// level counts for its own quota only, and the one above can be the tighter
+// one. Where no level counts, the CPU controller is not in use there.
+func (l *look) throttled(t *stack.Thing, dirs []string) {
+	most, seen, src := int64(-1), false, path.Join(dirs[0], "cpu.stat")
+	var periods int64
+	for _, dir := range dirs {
+		at := path.Join(dir, "cpu.stat")
+		data, err := l.h.ReadFile(l.ctx, at)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			l.gap(t, err, "cpu_throttled", "cpu_periods")
+			return
+		}
+		seen = true
+		n, ok := parseKeyed(data, "nr_throttled")
+		p, okP := parseKeyed(data, "nr_periods")
+		if ok && okP && n > most {
+			most, periods, src = n, p, at
+		}
+	}
+	switch {
+	case most >= 0:
+		t.Set("cpu_throttled", stack.Int(most), src)
+		t.Set("cpu_periods", stack.Int(periods), src)
+	case seen:
+		t.SetAbsent("cpu_throttled", src)
+		t.SetAbsent("cpu_periods", src)
+	default:
+		l.sight.Gap(t.Ref, src+" does not exist", "", "cpu_throttled", "cpu_periods")
+	}
 }
 
 // quota reads a version 1 quota, whose period is in a second file.
@@ -203,6 +238,8 @@ func (l *look) keyed(t *stack.Thing, name string, facts map[string]string) {
 	for fact, key := range facts {
 		if n, ok := parseKeyed(data, key); ok {
 			t.Set(fact, stack.Int(n), name)
+		} else if fact == "memory_shmem" {
+			t.SetAbsent(fact, name) // kernels before 4.20 do not count it in version 1
 		}
 	}
 }

@@ -184,6 +184,9 @@ func TestUnifiedLimits(t *testing.T) {
 			"/sys/fs/cgroup/system.slice/mysql.service/memory.max":    "8589934592\n",
 			"/sys/fs/cgroup/system.slice/mysql.service/cpu.max":       "max 100000\n",
 			"/sys/fs/cgroup/system.slice/cpu.max":                     "200000 100000\n",
+			"/sys/fs/cgroup/system.slice/mysql.service/cpu.stat":      "usage_usec 9\nnr_periods 0\nnr_throttled 0\n",
+			"/sys/fs/cgroup/system.slice/cpu.stat":                    "usage_usec 99\nnr_periods 200\nnr_throttled 40\n",
+			"/sys/fs/cgroup/system.slice/mysql.service/memory.stat":   "anon 8192\nfile 12288\nkernel 0\nshmem 4096\n",
 			"/sys/fs/cgroup/system.slice/mysql.service/memory.events": "low 0\noom 1\noom_kill 2\n",
 		}
 	}
@@ -197,6 +200,12 @@ func TestUnifiedLimits(t *testing.T) {
 	}
 	if n, _ := g.Int("oom_kills"); n != 2 {
 		t.Errorf("oom_kills = %d", n)
+	}
+	if n, _ := g.Int("cpu_throttled"); n != 40 {
+		t.Errorf("cpu_throttled = %d, want the count of the level above, whose quota is in force", n)
+	}
+	if n, _ := g.Int("memory_shmem"); n != 4096 {
+		t.Errorf("memory_shmem = %d", n)
 	}
 	if f, known := g.Facts["memory_high"]; !known || !f.Value.IsAbsent() {
 		t.Errorf("memory_high = %v, %v; want absent below a real root", f, known)
