@@ -8,7 +8,9 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/stack"
@@ -24,12 +26,17 @@ type Probe interface {
 }
 
 // Host reads everything the probes see. Probes of one phase run in parallel
-// and see what the earlier phases saw.
+// and see what the earlier phases saw. A phase may take half of the time that
+// is left, so that one that hangs leaves time to those after it.
 func Host(ctx context.Context, h host.Reader, phases ...[]Probe) *stack.Stack {
 	about := h.About()
 	s := &stack.Stack{TakenAt: about.Taken, Root: about.Root}
 	for _, probes := range phases {
-		for i, sight := range lookAll(ctx, h, s, probes) {
+		sights, late := lookAll(ctx, h, s, probes)
+		if late { // a probe that was left behind may still read what it was shown
+			s = s.Clone()
+		}
+		for i, sight := range sights {
 			s.Add(probes[i].Name(), sight)
 		}
 	}
@@ -37,14 +44,45 @@ func Host(ctx context.Context, h host.Reader, phases ...[]Probe) *stack.Stack {
 	return s
 }
 
-func lookAll(ctx context.Context, h host.Reader, seen *stack.Stack, probes []Probe) []stack.Sight {
-	sights := make([]stack.Sight, len(probes))
+func lookAll(ctx context.Context, h host.Reader, seen *stack.Stack, probes []Probe) (sights []stack.Sight, late bool) {
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	sights = make([]stack.Sight, len(probes))
+	lates := make([]bool, len(probes))
 	var wg sync.WaitGroup
 	for i, p := range probes {
-		wg.Go(func() { sights[i] = look(ctx, h, seen, p) })
+		wg.Go(func() { sights[i], lates[i] = lookInTime(ctx, h, seen, p) })
 	}
 	wg.Wait()
-	return sights
+	return sights, slices.Contains(lates, true)
+}
+
+// grace is what a probe gets after its time to come to an end with what it
+// has seen.
+const grace = 500 * time.Millisecond
+
+// lookInTime runs one probe. One that does not end is left behind, and what it
+// finds later is dropped.
+func lookInTime(ctx context.Context, h host.Reader, seen *stack.Stack, p Probe) (sight stack.Sight, late bool) {
+	began := time.Now()
+	done := make(chan stack.Sight, 1)
+	go func() { done <- look(ctx, h, seen, p) }()
+	select {
+	case sight := <-done:
+		return sight, false
+	case <-ctx.Done():
+	}
+	select {
+	case sight := <-done:
+		return sight, false
+	case <-time.After(grace):
+	}
+	sight.Gap(stack.Ref{}, fmt.Sprintf("the probe %s did not end in %s; nothing it saw is shown", p.Name(), time.Since(began).Round(100*time.Millisecond)),
+		"something it asked for hangs; --timeout 2m gives it longer")
+	return sight, true
 }
 
 // look runs one probe. A panic in a probe is our bug, but it must not cost a

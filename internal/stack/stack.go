@@ -85,6 +85,17 @@ func (s *Stack) Add(probe string, sight Sight) {
 	}
 }
 
+// Clone copies a stack so that adding to the one leaves the other as it is.
+func (s *Stack) Clone() *Stack {
+	c := *s
+	c.Things = make([]*Thing, len(s.Things))
+	for i, t := range s.Things {
+		c.Things[i] = t.clone()
+	}
+	c.Roles, c.Gaps = slices.Clone(s.Roles), slices.Clone(s.Gaps)
+	return &c
+}
+
 func byRef(t *Thing, r Ref) int { return t.Ref.Compare(r) }
 
 // Find gives the thing with that name, or nil.

@@ -112,3 +112,11 @@ func (t *Thing) merge(o *Thing) {
 		t.Link(name, o.Links[name]...)
 	}
 }
+
+func (t *Thing) clone() *Thing {
+	c := &Thing{Ref: t.Ref, Facts: maps.Clone(t.Facts), Links: make(map[string][]Ref, len(t.Links))}
+	for name, refs := range t.Links {
+		c.Links[name] = append([]Ref{}, refs...)
+	}
+	return c
+}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -23,12 +24,11 @@ func (Probe) Name() string { return "mongo" }
 
 // Look implements observe.Probe.
 func (p Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
-	var sight stack.Sight
-	for _, process := range seen.OfKind("process") {
-		if process.Text("engine") == "mongo" {
-			local(ctx, h, &sight, process)
-		}
-	}
+	servers := slices.DeleteFunc(seen.OfKind("process"), func(t *stack.Thing) bool { return t.Text("engine") != "mongo" })
+	sight := observe.Each(servers, func(process *stack.Thing) (sight stack.Sight) {
+		local(ctx, h, &sight, process)
+		return sight
+	})
 	if p.Remote != "" {
 		remote(ctx, h, &sight, p.Remote)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -33,20 +34,23 @@ func (p *Probe) Name() string { return "mysql" }
 
 // Look implements observe.Probe. It needs what the process probe saw.
 func (p *Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
-	var sight stack.Sight
-	met := false
-	for _, in := range p.instances(ctx, h, seen) {
-		var given *host.Target
+	all := p.instances(ctx, h, seen)
+	given, met := map[*instance]*host.Target{}, false
+	for _, in := range all {
 		if p.given != nil && in.reachedBy(p.given) {
-			given, met = p.given, true
+			given[in], met = p.given, true
 		}
-		in.reach(ctx, h, given)
-		p.lookAt(ctx, h, in, &sight)
 	}
 	if p.given != nil && !met {
-		p.lookAt(ctx, h, remote(*p.given), &sight)
+		all = append(all, remote(*p.given))
 	}
-	return sight, nil
+	return observe.Each(all, func(in *instance) (sight stack.Sight) {
+		if in.process != nil {
+			in.reach(ctx, h, given[in])
+		}
+		p.lookAt(ctx, h, in, &sight)
+		return sight
+	}), nil
 }
 
 // remote makes the instance of a data source name that is no process here.

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -33,20 +34,23 @@ func (p *Probe) Name() string { return "postgres" }
 
 // Look implements observe.Probe. It needs what the process probe saw.
 func (p *Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
-	var sight stack.Sight
-	met := false
-	for _, in := range p.instances(ctx, h, seen) {
-		var given *host.Target
+	all := p.instances(ctx, h, seen)
+	given, met := map[*instance]*host.Target{}, false
+	for _, in := range all {
 		if p.given != nil && in.isReachedBy(p.given) {
-			given, met = p.given, true
+			given[in], met = p.given, true
 		}
-		in.reach(h.About(), given)
-		p.lookAt(ctx, h, in, &sight)
 	}
 	if p.given != nil && !met {
-		p.lookAt(ctx, h, &instance{name: p.given.Address, target: *p.given}, &sight)
+		all = append(all, &instance{name: p.given.Address, target: *p.given})
 	}
-	return sight, nil
+	return observe.Each(all, func(in *instance) (sight stack.Sight) {
+		if in.process != nil {
+			in.reach(h.About(), given[in])
+		}
+		p.lookAt(ctx, h, in, &sight)
+		return sight
+	}), nil
 }
 
 // look is the look at one server.
