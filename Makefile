@@ -4,6 +4,7 @@
 # make test-real  every test, also the long ones with many server versions
 # make lint       format, vet, and the style and layer tests
 # make golden     rewrites the expected outputs; read the diff before you commit
+# make man        writes the man pages into dist/man
 # make bench      measures speed against the tools in use
 
 SHELL   := bash
@@ -11,7 +12,7 @@ GO      ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: all demo test test-real lint golden bench dist clean
+.PHONY: all demo test test-real lint golden bench man dist clean
 
 all:
 	$(BUILD) -o plumb .
@@ -39,6 +40,9 @@ golden:
 bench: all
 	@test/setup.sh bench
 	@$(GO) run ./test/bench -plumb ./plumb
+
+man: all
+	./plumb man dist/man
 
 dist:
 	GOOS=linux GOARCH=amd64 $(BUILD) -o dist/plumb-linux-amd64 .

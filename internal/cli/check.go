@@ -58,12 +58,13 @@ few dozen short read-only queries.
 	f.choice.flags(c)
 	fl := c.Flags()
 	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is as bad as `HARM` or worse: danger, outage, slow or note")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); for a directory of tapes one document a line")
 	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(view.EmitTargets(), ", "))
 	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`, replacing what it holds")
 	fl.BoolVar(&f.all, "all", false, "show everything: notes in full, every place, every reason")
 	fl.BoolVar(&f.grants, "grants", false, "print the least privileges that a check needs on each server, and stop")
 	fl.BoolVar(&f.allowUnsafe, "allow-unsafe", false, "also propose values that are less durable than those in force")
+	offer(c, map[string]words{"fail-on": harmWords, "emit": view.EmitTargets})
 	return c
 }
 
@@ -132,10 +133,7 @@ func (a *app) show(r view.Report, f checkFlags) error {
 
 // validate finds what is wrong with the flags before anything is read.
 func (f checkFlags) validate() error {
-	harms := []string{}
-	for _, h := range advise.Harms() {
-		harms = append(harms, string(h))
-	}
+	harms := harmWords()
 	if f.failOn != "" && !slices.Contains(harms, f.failOn) {
 		return &usageError{fmt.Sprintf("--fail-on %s is no harm", f.failOn), "want one of " + strings.Join(harms, ", ")}
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -26,6 +25,7 @@ func (f *choice) flags(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.only, "only", nil, "only findings about these `AREAS` (mysql, postgres, zfs, block, kernel …) or things (mysql:3306)")
 	c.Flags().StringSliceVar(&f.rule, "rule", nil, "only these `RULES`; * matches, as in zfs/*")
 	c.Flags().StringSliceVar(&f.skip, "skip", nil, "not these `RULES`; * matches")
+	offer(c, map[string]words{"only": areaWords, "rule": ruleIDs, "skip": ruleIDs})
 }
 
 // asks reports whether a rule is among the chosen.
@@ -48,12 +48,7 @@ func (f choice) validate(ids []string, cat *catalog.Catalog) error {
 			return &usageError{fmt.Sprintf("no rule matches %q", p), cmp.Or(meant(p, ids), "plumb rules lists them")}
 		}
 	}
-	areas := slices.Collect(maps.Keys(cat.Kinds))
-	for _, id := range ids {
-		areas = append(areas, areaOf(id))
-	}
-	slices.Sort(areas)
-	areas = slices.Compact(areas)
+	areas := areas(ids, cat)
 	for _, o := range f.only {
 		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(areas, kind) {
 			return &usageError{fmt.Sprintf("--only %s is neither an area nor a thing", o), "want one of " + strings.Join(areas, ", ")}

@@ -34,11 +34,9 @@ explain vm.swappiness, explain mysql#sync_binlog.
 ` + exitTable,
 		Example: `  plumb explain cross/zfs-recordsize-innodb
   plumb explain innodb_doublewrite`,
-		Args: oneArg("rule or setting"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.runExplain(args[0]) },
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return ruleIDs(), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              oneArg("rule or setting"),
+		RunE:              func(_ *cobra.Command, args []string) error { return a.runExplain(args[0]) },
+		ValidArgsFunction: words(explainable).complete,
 	}
 }
 

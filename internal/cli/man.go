@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ func (a *app) man() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("write man pages: %w", err)
 			}
-			date := time.Unix(0, 0)
+			date := builtAt()
 			head := &doc.GenManHeader{Title: "PLUMB", Section: "1", Source: "plumb " + programVersion(), Manual: "Plumb", Date: &date}
 			if err := doc.GenManTree(c.Root(), head, args[0]); err != nil {
 				return fmt.Errorf("write man pages to %s: %w", args[0], err)
@@ -29,6 +30,20 @@ func (a *app) man() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// builtAt is the time of the commit that was built, so that the same commit
+// gives the same pages; now, when the build did not record it.
+func builtAt() time.Time {
+	info, _ := debug.ReadBuildInfo()
+	if info != nil {
+		for _, s := range info.Settings {
+			if t, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {
+				return t
+			}
+		}
+	}
+	return time.Now()
 }
 
 // completion prints a completion script.

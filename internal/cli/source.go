@@ -17,6 +17,9 @@ type source struct {
 
 func (s *source) flags(c *cobra.Command) {
 	c.Flags().StringVar(&s.tape, "tape", "", "read a captured host from `FILE` instead of this one; - for standard input, a directory for many")
+	if err := c.MarkFlagFilename("tape", "tape", "tape.gz", "gz"); err != nil {
+		panic(err)
+	}
 	s.liveFlags(c)
 }
 

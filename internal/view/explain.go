@@ -37,9 +37,6 @@ func Rule(r *rule.Rule, screen Screen) string {
 		}
 		p.hang(plain, head, s)
 	}
-	if len(r.Seeds) > 0 {
-		p.hang(plain, "    judges    ", "claims "+strings.Join(r.Seeds, ", ")+" of the documents Plumb was started from")
-	}
 	return p.String()
 }
 
@@ -65,7 +62,7 @@ func (p *page) prose(text string) {
 			p.blank()
 		case strings.HasPrefix(l, "  "):
 			flush()
-			p.line(plain, "    "+l)
+			p.hang(plain, "    "+l[:len(l)-len(strings.TrimLeft(l, " "))], keepSpaces(trimmed, p.text-8))
 		case strings.HasPrefix(trimmed, "- "), strings.HasPrefix(trimmed, "* "):
 			flush()
 			para = append(para, trimmed)
@@ -74,6 +71,15 @@ func (p *page) prose(text string) {
 		}
 	}
 	flush()
+}
+
+// keepSpaces keeps the spacing of a line of a table or a command where it
+// fits.
+func keepSpaces(s string, w int) string {
+	if width(s) > w {
+		return s
+	}
+	return keep(s)
 }
 
 // written lists the remedies as the rule's file has them.
@@ -110,6 +116,9 @@ func blanks(text string) string {
 		expr, after, _ := strings.Cut(rest, "}")
 		if inner, is := strings.CutPrefix(expr, "show("); is && strings.Count(expr, "(") == 1 {
 			expr = strings.TrimSuffix(inner, ")")
+		}
+		if strings.ContainsAny(expr, "(*/+?") {
+			expr = "..." // a computation tells nothing without its value
 		}
 		out.WriteString("<" + expr + ">")
 		text = after
@@ -154,8 +163,10 @@ func Fact(f *catalog.Fact, kind *catalog.Kind, users []string, screen Screen) st
 	if f.Knob != nil {
 		p.knob(f)
 	}
-	if len(users) > 0 {
-		p.hang(plain, "    used by     ", strings.Join(users, " "))
+	head := "    used by     "
+	for _, u := range users {
+		p.hang(plain, head, u)
+		head = "                "
 	}
 	return p.String()
 }

@@ -1,20 +1,52 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"plumb/internal/rule"
 )
 
-// Rules lists rules with their harm and title.
+// Rules lists rules with their harm and title, in columns where the screen is
+// wide enough, and counts them by area.
 func Rules(rules []*rule.Rule, screen Screen) string {
 	p := newPage(screen)
+	ids := 0
 	for _, r := range rules {
-		p.sides("", bold, r.ID, dim, string(r.Harm))
-		p.para(plain, 4, blanks(r.Title))
+		ids = max(ids, width(r.ID))
 	}
-	p.hang(dim, "", count(len(rules), "rule"))
+	for _, r := range rules {
+		head := columns(r.ID, ids+2) + columns(string(r.Harm), 8)
+		if p.width-width(head) < 40 {
+			p.sides("", bold, r.ID, dim, string(r.Harm))
+			p.para(plain, 4, blanks(r.Title))
+			continue
+		}
+		p.within(p.width, plain, head, plain, blanks(r.Title))
+	}
+	if len(rules) > 1 {
+		p.blank()
+		p.hang(plain, "by area  ", counts(rules, func(r *rule.Rule) string { a, _, _ := strings.Cut(r.ID, "/"); return a }))
+		p.hang(plain, "by harm  ", counts(rules, func(r *rule.Rule) string { return string(r.Harm) }))
+	}
+	p.hang(dim, "", count(len(rules), "rule")+" · plumb explain RULE says all there is to say of one")
 	return p.String()
+}
+
+// counts says how many rules there are of each kind, the most first.
+func counts(rules []*rule.Rule, kind func(*rule.Rule) string) string {
+	n := map[string]int{}
+	for _, r := range rules {
+		n[kind(r)]++
+	}
+	kinds := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b)) })
+	for i, k := range kinds {
+		kinds[i] = fmt.Sprintf("%s %d", k, n[k])
+	}
+	return strings.Join(kinds, " · ")
 }
 
 // RulesDocument lists rules as JSON v1.

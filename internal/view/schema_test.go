@@ -22,29 +22,47 @@ import (
 	"plumb/internal/stack"
 )
 
-// TestSchemaIsUpToDate makes the schema from the types and compares it with
-// the published file.
+// TestSchemaIsUpToDate makes the schemas from the types and compares them with
+// the published files: the one in the program, and those in docs/schema.
 func TestSchemaIsUpToDate(t *testing.T) {
+	check := schemaOf(t, reflect.TypeFor[CheckJSON](), "plumb check --json, version 1")
+	for file, want := range map[string][]byte{
+		"check.v1.schema.json":            check,
+		"../../docs/schema/check.v1.json": check,
+		"../../docs/schema/stack.v1.json": schemaOf(t, reflect.TypeFor[StackJSON](), "plumb stack --json, version 1"),
+		"../../docs/schema/rules.v1.json": schemaOf(t, reflect.TypeFor[RulesJSON](), "plumb rules --json, version 1"),
+	} {
+		if *update {
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(got), string(want)); diff != "" {
+			t.Errorf("%s is stale; go test ./internal/view -update\n%s", file, diff)
+		}
+	}
+}
+
+func schemaOf(t *testing.T, doc reflect.Type, title string) []byte {
+	t.Helper()
 	g := generator{docs: fieldComments(t), defs: map[string]any{}}
-	schema := g.object(reflect.TypeFor[CheckJSON]())
+	schema := g.object(doc)
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	schema["title"] = "plumb check --json, version 1"
+	schema["title"] = title
 	schema["$defs"] = g.defs
 	got, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got = append(got, '\n')
-	const file = "check.v1.schema.json"
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(CheckSchema()), string(got)); diff != "" {
-		t.Errorf("%s is stale; go test ./internal/view -update\n%s", file, diff)
-	}
+	return append(got, '\n')
 }
 
 func TestCheckDocumentFitsItsSchema(t *testing.T) {
