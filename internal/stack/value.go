@@ -94,8 +94,15 @@ func (v Value) String() string {
 	return fmt.Sprint(v.v)
 }
 
-// MarshalJSON writes the dynamic value; absent is null.
-func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.v) }
+// MarshalJSON writes the dynamic value; absent is null. A float that is whole
+// keeps its point, 10.0, so that it is read back as a float.
+func (v Value) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(v.v)
+	if _, isFloat := v.v.(float64); isFloat && err == nil && !bytes.ContainsAny(b, ".eE") {
+		b = append(b, ".0"...)
+	}
+	return b, err
+}
 
 // UnmarshalJSON reads what MarshalJSON wrote; whole numbers stay whole.
 func (v *Value) UnmarshalJSON(b []byte) error {
