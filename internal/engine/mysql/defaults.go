@@ -39,6 +39,8 @@ type fileReader struct {
 	h    host.Reader
 	root string // of the server's mount namespace: "" or /proc/PID/root; the reader follows links within it
 	out  optionFiles
+
+	stopped bool // maxOptionFiles was reached, and it was said
 }
 
 // startPaths lists where a server looks for option files, from its command
@@ -85,7 +87,8 @@ func readOptionFiles(ctx context.Context, h host.Reader, root string, paths []st
 }
 
 func (r *fileReader) read(ctx context.Context, name string, within []string) {
-	if slices.Contains(within, name) || len(within) >= maxIncludes || len(r.out.files) >= maxOptionFiles {
+	if len(r.out.files) >= maxOptionFiles {
+		r.stop(name, "not read: it comes after too many others")
 		return
 	}
 	text, err := r.h.ReadFile(ctx, r.root+name)
@@ -111,7 +114,7 @@ func (r *fileReader) read(ctx context.Context, name string, within []string) {
 		}
 		r.keep(file, lines[start:i])
 		start = i + 1
-		r.include(ctx, l, append(slices.Clone(within), name))
+		r.include(ctx, file, l, append(slices.Clone(within), name))
 	}
 	r.keep(file, lines[start:])
 }
@@ -121,12 +124,14 @@ func (r *fileReader) keep(f optionFile, lines []line) {
 	r.out.files = append(r.out.files, f)
 }
 
-func (r *fileReader) include(ctx context.Context, l line, within []string) {
+// include reads what a line includes. The server stops at the tenth level,
+// which is where includes in a circle end; once round is enough for us.
+func (r *fileReader) include(ctx context.Context, from optionFile, l line, within []string) {
 	if !path.IsAbs(l.include) {
 		return // relative to the server's working directory, which is not known to be ours
 	}
 	if !l.dir {
-		r.read(ctx, path.Clean(l.include), within)
+		r.included(ctx, from, l, path.Clean(l.include), within)
 		return
 	}
 	dir := path.Clean(l.include)
@@ -136,7 +141,23 @@ func (r *fileReader) include(ctx context.Context, l line, within []string) {
 		return
 	}
 	for _, f := range found {
-		r.read(ctx, dir+"/"+path.Base(f), within)
+		r.included(ctx, from, l, dir+"/"+path.Base(f), within)
+	}
+}
+
+func (r *fileReader) included(ctx context.Context, from optionFile, l line, name string, within []string) {
+	if slices.Contains(within, name) || len(within) >= maxIncludes {
+		r.out.errors = append(r.out.errors, fmt.Sprintf("%s:%d: %s includes itself or lies too deep: it was not read again", from.path, l.number, name))
+		return
+	}
+	r.read(ctx, name, within)
+}
+
+// stop says once that a file was left out for our own limit.
+func (r *fileReader) stop(name, why string) {
+	if !r.stopped {
+		r.stopped = true
+		r.out.gaps = append(r.out.gaps, fmt.Sprintf("%s: %s", name, why))
 	}
 }
 

@@ -1,0 +1,253 @@
+package real
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"plumb/test/sandbox"
+)
+
+// changes are the system calls that change files, mounts or other processes,
+// whatever their arguments. Opening for writing is looked at apart.
+var changes = []string{"unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink",
+	"symlinkat", "mknod", "mknodat", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "truncate", "ftruncate",
+	"fallocate", "utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr",
+	"fremovexattr", "mount", "umount", "umount2", "pivot_root", "move_mount", "swapon", "swapoff", "reboot", "sethostname", "setdomainname",
+	"settimeofday", "clock_settime", "adjtimex", "init_module", "finit_module", "delete_module", "ptrace", "process_vm_writev", "bpf",
+	"syncfs", "sync", "quotactl", "setpriority", "sched_setaffinity", "ioprio_set", "creat"}
+
+// looked are the calls that are traced to be looked at.
+var looked = []string{"open", "openat", "openat2", "kill", "tkill", "tgkill", "ioctl", "execve"}
+
+var (
+	call = regexp.MustCompile(`^\d+ +(\w+)\((.*)`)
+	path = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
+)
+
+// strace runs plumb under strace and gives the calls, one a line.
+func strace(t *testing.T, args ...string) []string {
+	t.Helper()
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("no strace (apt-get install strace)")
+	}
+	trace := filepath.Join(t.TempDir(), "trace")
+	argv := append([]string{"-f", "-qq", "-s", "300", "-o", trace, "-e", "signal=none",
+		"-e", "trace=" + known(t, slices.Concat(changes, looked)), shared.plumb}, args...)
+	cmd := exec.Command("strace", argv...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		if _, started := os.Stat(trace); started != nil || strings.Contains(string(out), "PTRACE") {
+			t.Skipf("strace does not work here: %s", out)
+		}
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(trace)
+	check(t, err)
+	return strings.Split(string(text), "\n")
+}
+
+// known lists the calls as strace takes them; "?" passes over those an
+// architecture lacks.
+func known(t *testing.T, names []string) string {
+	t.Helper()
+	return "?" + strings.Join(names, ",?")
+}
+
+// offence says what is wrong with a call, "" when it only reads. A call that
+// failed counts as well: it was tried. may are the paths it may write.
+func offence(line string, may func(string) bool) string {
+	m := call.FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	name, rest := m[1], m[2]
+	file := ""
+	if p := path.FindStringSubmatch(rest); p != nil {
+		file = p[1]
+	}
+	switch name {
+	case "open", "openat", "openat2":
+		if !regexp.MustCompile(`O_(WRONLY|RDWR|CREAT|TRUNC|APPEND|TMPFILE)`).MatchString(rest) || may(file) {
+			return ""
+		}
+		return "opens for writing"
+	case "kill":
+		if pid := regexp.MustCompile(`^-?\d+`).FindString(rest); strings.Contains(rest, ", 0)") || strings.HasPrefix(pid, "-") {
+			return "" // its own child's group, at a deadline
+		}
+		return "sends a signal"
+	case "ioctl":
+		if regexp.MustCompile(`BLKROSET|BLKRASET|BLKDISCARD\b|BLKZEROOUT|BLKSECDISCARD|FS_IOC_SETFLAGS|FIFREEZE|FITHAW|FITRIM|LOOP_SET|LOOP_CLR|LOOP_CONFIGURE|FS_IOC_FSSETXATTR|BTRFS_IOC_SNAP|BTRFS_IOC_SUBVOL_SETFLAGS`).MatchString(rest) {
+			return "changes a device"
+		}
+		return ""
+	case "tgkill", "tkill", "execve":
+		return "" // the Go runtime wakes its own threads; what is executed is traced itself
+	}
+	if (strings.HasPrefix(name, "rename") || strings.HasPrefix(name, "unlink")) && may(file) {
+		return ""
+	}
+	return "changes the machine"
+}
+
+// Reading commands open nothing for writing and call nothing that changes:
+// they and every command they run are traced.
+func TestReadingWritesNothing(t *testing.T) {
+	b := box(t)
+	_, err := b.MySQL(sandbox.MySQLOptions{Port: freePort(t), Settings: "log_bin\n"})
+	check(t, err)
+	_, err = b.Postgres(sandbox.PostgresOptions{Port: freePort(t), TCP: true})
+	check(t, err)
+	if pool, err := b.Filesystem("vol", "ext4", 64, nil, ""); err != nil {
+		t.Logf("without a filesystem of its own (%s): %v", pool, err)
+	}
+	tape := filepath.Join(t.TempDir(), "host.tape")
+	for _, c := range []struct {
+		args []string
+		may  func(string) bool
+	}{
+		{[]string{"check"}, streams},
+		{[]string{"check", "--all", "--json"}, streams},
+		{[]string{"stack"}, streams},
+		{[]string{"explain", "mysql/sync-binlog-off"}, streams},
+		{[]string{"capture", "-o", tape}, func(name string) bool {
+			return streams(name) || filepath.Dir(name) == filepath.Dir(tape) && strings.Contains(filepath.Base(name), "host.tape")
+		}},
+		{[]string{"check", "--tape", tape}, streams},
+	} {
+		t.Run(strings.Join(c.args[:min(2, len(c.args))], "_"), func(t *testing.T) {
+			lines := strace(t, c.args...)
+			if len(lines) < 5 {
+				t.Fatalf("only %d calls were traced: this proves nothing", len(lines))
+			}
+			for _, line := range lines {
+				if what := offence(line, c.may); what != "" {
+					t.Errorf("plumb %s %s: %s", c.args[0], what, line)
+				}
+			}
+		})
+	}
+	if names, err := filepath.Glob(filepath.Join(filepath.Dir(tape), "*")); err != nil || len(names) != 1 {
+		t.Errorf("capture left %v", names)
+	}
+}
+
+// streams are what any program may write to, and the control device of ZFS,
+// which is how its commands read as well.
+func streams(name string) bool {
+	return slices.Contains([]string{"/dev/null", "/dev/tty", "/dev/zfs", "/dev/fuse"}, name) || strings.HasPrefix(name, "/dev/pts/")
+}
+
+// The test above finds what it looks for.
+func TestOffence(t *testing.T) {
+	no := func(string) bool { return false }
+	for line, bad := range map[string]bool{
+		`12 openat(AT_FDCWD, "/etc/my.cnf", O_RDONLY|O_CLOEXEC) = 3`:        false,
+		`12 openat(AT_FDCWD, "/etc/my.cnf", O_RDWR|O_CLOEXEC) = 3`:          true,
+		`12 openat(AT_FDCWD, "/x", O_WRONLY|O_CREAT, 0600) = -1 EACCES (x)`: true,
+		`12 unlink("/x") = 0`:                            true,
+		`12 unlinkat(AT_FDCWD, "/x", 0 <unfinished ...>`: true,
+		`12 kill(99, SIGTERM) = 0`:                       true,
+		`12 kill(99, 0) = 0`:                             false,
+		`12 ioctl(3, BLKRASET, 128) = 0`:                 true,
+		`12 ioctl(3, BLKRAGET, [256]) = 0`:               false,
+		`12 ioctl(3, BLKDISCARDZEROES, [0]) = 0`:         false,
+		`12 mount("a", "/b", "ext4", 0, NULL) = 0`:       true,
+		`12 ftruncate(3, 0) = 0`:                         true,
+		`12 tgkill(1, 2, SIGURG) = 0`:                    false,
+	} {
+		if got := offence(line, no); (got != "") != bad {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
+
+// maxQueries is how many statements one check may send to one server.
+const maxQueries = 40
+
+// What the servers themselves logged: only statements that read, or that
+// bound their own session, and not many.
+func TestServersAreOnlyAsked(t *testing.T) {
+	b := box(t)
+	my, err := b.MySQL(sandbox.MySQLOptions{Port: freePort(t), Settings: "log_bin\n"})
+	check(t, err)
+	check(t, my.Exec("SET GLOBAL general_log_file = '"+my.Dir+"/general.log'", "SET GLOBAL general_log = 1"))
+	pg, err := b.Postgres(sandbox.PostgresOptions{Port: freePort(t),
+		Settings: "logging_collector = on\nlog_directory = 'log'\nlog_filename = 'all.log'\nlog_statement = all\nlog_line_prefix = '%a|'\n"})
+	check(t, err)
+	for _, args := range [][]string{{"check"}, {"stack"}, {"capture"}} {
+		check(t, os.WriteFile(my.Dir+"/general.log", nil, 0o660))
+		check(t, os.Truncate(pg.Dir+"/log/all.log", 0))
+		if r := plumb(t, args...); r.code != 0 {
+			t.Fatal(r.err)
+		}
+		asked(t, "MariaDB", generalLog(t, my.Dir+"/general.log"),
+			`^(SELECT|SHOW|SET SESSION (TRANSACTION READ ONLY|lock_wait_timeout = \d+|max_statement_time = \d+|max_execution_time = \d+))\b`)
+		asked(t, "PostgreSQL", statementLog(t, pg.Dir+"/log/all.log"), `^(SELECT|SHOW|WITH|SET [a-zA-Z_]+ = [^;]*(; SET [a-zA-Z_]+ = [^;]*)*$)`)
+	}
+}
+
+func asked(t *testing.T, server string, statements []string, allowed string) {
+	t.Helper()
+	if len(statements) < 3 {
+		t.Errorf("%s logged only %d statements: this proves nothing", server, len(statements))
+	}
+	if len(statements) > maxQueries {
+		t.Errorf("%s was asked %d times, at most %d are allowed:\n%s", server, len(statements), maxQueries, strings.Join(statements, "\n"))
+	}
+	t.Logf("%s: %d statements", server, len(statements))
+	pattern := regexp.MustCompile(`(?is)` + allowed)
+	never := regexp.MustCompile(`(?i)\b(INTO\s+(OUTFILE|DUMPFILE)|FOR\s+(UPDATE|SHARE)|GET_LOCK|SLEEP\s*\(|pg_sleep|pg_terminate|pg_cancel|nextval|setval|pg_switch|pg_reload|LOCK\s+TABLES?|FLUSH)\b`)
+	for _, s := range statements {
+		if !pattern.MatchString(s) || never.MatchString(s) {
+			t.Errorf("%s was told: %s", server, s)
+		}
+	}
+}
+
+// generalLog gives the statements in MariaDB's general log. Lines of more
+// than one row go on without a number.
+func generalLog(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	check(t, err)
+	begin := regexp.MustCompile(`^(?:\d{6} +\d+:\d\d:\d\d)?\s+(\d+) (Query|Execute|Prepare|Connect|Quit|Init DB|Statistics|Ping|Field List|Reset stmt|Close stmt)\t(.*)`)
+	var out []string
+	inQuery := false
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\n")
+		if m := begin.FindStringSubmatch(line); m != nil {
+			if inQuery = m[2] == "Query" || m[2] == "Execute" || m[2] == "Prepare"; inQuery {
+				out = append(out, m[3])
+			}
+		} else if inQuery {
+			out[len(out)-1] += "\n" + line
+		}
+	}
+	return out
+}
+
+// statementLog gives the statements plumb's session sent to PostgreSQL.
+func statementLog(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	check(t, err)
+	var out []string
+	mine := false
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "\t") && mine {
+			out[len(out)-1] += line
+			continue
+		}
+		_, said, ok := strings.Cut(line, "plumb|LOG:  ")
+		_, statement, isOne := strings.Cut(said, ": ")
+		if mine = ok && isOne && (strings.HasPrefix(said, "statement") || strings.HasPrefix(said, "execute")); mine {
+			out = append(out, strings.TrimSpace(statement))
+		}
+	}
+	return out
+}
