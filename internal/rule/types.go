@@ -87,9 +87,6 @@ func get(target any, f *catalog.Fact) (any, error) {
 	if v.IsAbsent() {
 		return nil, fmt.Errorf("%s of %s: %w", f.Name, t.Ref, errAbsent)
 	}
-	if n, whole := v.Int(); whole && f.Type.Fits(stack.Float(0)) {
-		return float64(n), nil // JSON writes 10.0 as 10
-	}
 	if !f.Type.Fits(v) {
 		return nil, fmt.Errorf("%s of %s is %T, declared as %s", f.Name, t.Ref, v.Any(), f.Type)
 	}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"plumb/internal/stack"
+)
+
+// TestTapes replays every captured host: each fact that is set must be
+// declared and of its type, a saved stack must read back as it was, and no rule
+// may break.
+func TestTapes(t *testing.T) {
+	tapes, err := filepath.Glob("../../fixtures/*.tape.gz")
+	if err != nil || len(tapes) == 0 {
+		t.Skipf("no tapes in fixtures: %v", err)
+	}
+	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	know, err := a.loadKnowledge(choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range tapes {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".tape.gz"), func(t *testing.T) {
+			s, err := a.read(t.Context(), know.catalog, source{tape: name, timeout: defaultTimeout})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := know.catalog.Validate(s); err != nil {
+				t.Error(err)
+			}
+			readsBack(t, s)
+			for _, v := range know.rules.Judge(s) {
+				if v.Err != nil {
+					t.Errorf("%s on %v: %v", v.Rule.ID, v.Things, v.Err)
+				}
+			}
+		})
+	}
+}
+
+// TestLiveFits reads this machine, whatever it is.
+func TestLiveFits(t *testing.T) {
+	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	cat, err := a.loadCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := a.read(t.Context(), cat, source{timeout: defaultTimeout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cat.Validate(s); err != nil {
+		t.Error(err)
+	}
+	readsBack(t, s)
+}
+
+func readsBack(t *testing.T, s *stack.Stack) {
+	var back stack.Stack
+	b, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(b, &back)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, thing := range s.Things {
+		if !reflect.DeepEqual(thing.Facts, back.Things[i].Facts) || len(thing.Links) != len(back.Things[i].Links) {
+			t.Errorf("%s is not read back as it was", thing.Ref)
+		}
+	}
+}
