@@ -12,6 +12,7 @@ declare -A package=( # program -> package that has it
   [setpriv]=util-linux
   [xz]=xz-utils
 )
+[ "$(id -u)" -eq 0 ] && package+=([zfs-fuse]=zfs-fuse)
 if [ "$purpose" != demo ]; then
   package+=([mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [strace]=strace [zfs-fuse]=zfs-fuse)
 fi

@@ -130,10 +130,13 @@ func (c checkPage) places(list []place) {
 		text = append(text, clean(c.where(c.r.Stack, pl.fs, seen)))
 		wheres = max(wheres, width(text[len(text)-1]))
 		for _, g := range pl.paths {
-			names, paths = max(names, min(width(g.names), 44)), max(paths, width(clean(g.path)))
+			names, paths = max(names, width(g.names)), max(paths, width(clean(g.path)))
 		}
 	}
 	beside := 2+names+2+paths+2+wheres <= c.width
+	if !beside {
+		names = min(names, c.width*5/8)
+	}
 	for i, pl := range list {
 		for j, g := range pl.paths {
 			head := "  " + columns(g.names, names+2)

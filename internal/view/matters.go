@@ -209,7 +209,10 @@ func (v facts) word(t *stack.Thing, m matter) string {
 type facts struct{ cat *catalog.Catalog }
 
 func (v facts) show(kind, name string, val stack.Value) string {
-	return catalog.ShowAs(v.typeOf(kind, name), val)
+	if v.cat == nil {
+		return catalog.Show(nil, val)
+	}
+	return catalog.Show(v.cat.Fact(kind, name), val)
 }
 
 func (v facts) typeOf(kind, name string) catalog.Type {

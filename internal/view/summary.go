@@ -37,7 +37,7 @@ type ruleCount struct {
 // Add takes one report into the summary; name is that of its tape.
 func (s *Summary) Add(name string, r Report) {
 	s.judged = max(s.judged, r.Judged)
-	row := hostRow{name: name, by: countHarms(r.Advice.Findings)}
+	row := hostRow{name: strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".tape"), by: countHarms(r.Advice.Findings)}
 	waiting := map[string]bool{}
 	for _, u := range r.Advice.Unknown {
 		for _, id := range u.Rules {
@@ -110,7 +110,7 @@ func (s *Summary) table(p *page, all bool) {
 		names = max(names, min(width(clean(h.name)), 32, p.width-45))
 	}
 	p.blank()
-	p.line(bold, columns("host", names+2)+"danger  outage  slow  note  unknown  worst")
+	p.line(bold, columns("host", names+2)+"danger outage slow note unknown  worst")
 	quiet, more := 0, 0
 	for i, h := range s.hosts {
 		switch {
@@ -122,7 +122,7 @@ func (s *Summary) table(p *page, all bool) {
 			more++
 			continue
 		}
-		line := fmt.Sprintf("%s%6s  %6s  %4s  %4s  %7s  ", columns(cut(clean(h.name), names), names+2), digits(h.by[rule.Danger]),
+		line := fmt.Sprintf("%s%6s %6s %4s %4s %7s  ", columns(cut(clean(h.name), names), names+2), digits(h.by[rule.Danger]),
 			digits(h.by[rule.Outage]), digits(h.by[rule.Slow]), digits(h.by[rule.Note]), digits(h.unknown))
 		p.line(plain, line+cut(clean(h.worst), p.width-width(line)))
 	}

@@ -1,6 +1,8 @@
 // Command demo sets up a MariaDB and a PostgreSQL in a temporary directory,
 // configured as an old article would have them, gives them a little work,
-// runs plumb check on this machine and takes everything away again.
+// runs plumb check and plumb stack on this machine and takes everything away
+// again. With root's rights and zfs-fuse the MariaDB lies on a ZFS pool in a
+// file, so that findings across the layers show.
 package main
 
 import (
@@ -9,17 +11,20 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"plumb/test/sandbox"
 )
 
-// What many articles of 2012 to 2016 recommended, and what PostgreSQL users
+// What many articles of 2012 to 2018 recommended, and what PostgreSQL users
 // are told to try when commits are slow.
 const (
 	mariadbSettings = `log_bin
 innodb_doublewrite = 0
 innodb_buffer_pool_size = 64M
-innodb_log_file_size = 16M
+`
+	zfsSettings = `innodb_flush_method = fsync
+innodb_use_native_aio = 0
 `
 	postgresSettings = `full_page_writes = off
 shared_buffers = 64MB
@@ -36,11 +41,12 @@ func main() {
 }
 
 func run(plumb string) (err error) {
-	b, err := sandbox.New("")
+	b, err := box()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
+	fmt.Println("demo: setting up servers in " + b.Dir + ", which goes away at the end")
 	started := 0
 	for _, s := range []struct {
 		name string
@@ -57,9 +63,21 @@ func run(plumb string) (err error) {
 	}
 	if started == 0 {
 		fmt.Println("demo: no server can be set up here, so this is a recorded host")
-		return show(plumb, "check", "--tape", "fixtures/mariadb-zfs-128k.tape")
+		return show(plumb, "check", "--tape", "fixtures/mariadb-zfs-128K.tape.gz")
 	}
-	return show(plumb, "check")
+	if err := show(plumb, "check"); err != nil {
+		return err
+	}
+	return show(plumb, "stack")
+}
+
+// box has a short name when it is free: names show in the output.
+func box() (*sandbox.Box, error) {
+	b, err := sandbox.At(filepath.Join(os.TempDir(), "plumb-demo"))
+	if errors.Is(err, os.ErrExist) {
+		return sandbox.New("")
+	}
+	return b, err
 }
 
 func show(plumb string, args ...string) error {
@@ -74,12 +92,32 @@ func show(plumb string, args ...string) error {
 }
 
 func mariadb(b *sandbox.Box) error {
-	s, err := b.MySQL(sandbox.MySQLOptions{Name: "mariadb", Port: 33306, Settings: mariadbSettings})
+	o := sandbox.MySQLOptions{Name: "mariadb", Port: 33306, Settings: mariadbSettings}
+	switch dir, err := dataset(b); {
+	case errors.As(err, new(sandbox.Missing)):
+		fmt.Printf("demo: without ZFS: %v\n", err)
+	case err != nil:
+		return err
+	default:
+		o.Datadir = filepath.Join(dir, "mariadb")
+		o.Settings += zfsSettings
+	}
+	s, err := b.MySQL(o)
 	if err != nil {
 		return err
 	}
 	return s.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, item VARCHAR(200))",
 		"INSERT INTO shop.orders (item) SELECT REPEAT('plumb', 20) FROM mysql.seq_1_to_100000")
+}
+
+// dataset makes a ZFS dataset with the record size it has when nobody sets
+// one.
+func dataset(b *sandbox.Box) (string, error) {
+	pool, err := b.ZFSFuse(600)
+	if err != nil {
+		return "", err
+	}
+	return pool.Dataset("db", "logbias=throughput", "atime=off", "compression=gzip")
 }
 
 // postgres prefers an installed server and otherwise fetches one.
