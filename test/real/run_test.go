@@ -5,9 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -40,11 +41,13 @@ func plumbIn(t *testing.T, change func(*exec.Cmd), args ...string) ran {
 		change(cmd)
 	}
 	started := time.Now()
-	err := cmd.Run()
-	r := ran{out: out.String(), err: errs.String(), code: cmd.ProcessState.ExitCode(), took: time.Since(started)}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		r.memory = usage.Maxrss << 10
-	}
+	check(t, cmd.Start())
+	ended := make(chan struct{})
+	most := make(chan int64)
+	go func() { most <- peak(cmd.Process.Pid, ended) }()
+	err := cmd.Wait()
+	close(ended)
+	r := ran{out: out.String(), err: errs.String(), code: cmd.ProcessState.ExitCode(), took: time.Since(started), memory: <-most}
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("plumb %s: %v", strings.Join(args, " "), err)
 	}
@@ -92,6 +95,25 @@ func hidden(t *testing.T, secret string, texts ...string) {
 	for _, text := range texts {
 		if i := strings.Index(text, secret); i >= 0 {
 			t.Errorf("the password is in the output: …%s…", text[max(0, i-100):min(len(text), i+100)])
+		}
+	}
+}
+
+// peak watches the most memory a process had resident until it ended. (What
+// wait tells of a child includes this test's own, from before exec.)
+func peak(pid int, ended <-chan struct{}) int64 {
+	var most int64
+	for {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		var kb int64
+		if _, rest, ok := strings.Cut(string(text), "VmHWM:"); ok && strings.HasPrefix(string(text), "Name:\tplumb\n") {
+			fmt.Sscan(rest, &kb)
+		}
+		most = max(most, kb<<10)
+		select {
+		case <-ended:
+			return most
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
