@@ -57,3 +57,16 @@ func TestNothingFromTheHostDrivesTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestLongReasonsKeepTheirCause(t *testing.T) {
+	for why, want := range map[string]string{
+		"read /proc/1/exe: permission denied": "permission denied",
+		"no time service answered; run timedatectl show: exit status 1: System has not been booted with systemd as init system":               "no time service answered",
+		"query mysql:/tmp/a-very-long-directory/of-a-server/run/mysqld.sock: log in: Error 1698: Access denied for user 'nobody'@'localhost'": "log in: Error 1698: Access denied for user 'nobody'@'localhost'",
+		"short": "short",
+	} {
+		if got := shortWhy(why); got != want {
+			t.Errorf("%q became %q, want %q", why, got, want)
+		}
+	}
+}

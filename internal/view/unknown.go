@@ -122,14 +122,17 @@ func shortWhy(why string) string {
 			return cause
 		}
 	}
-	for _, end := range []string{"; ", ". ", ": "} {
-		for width(why) > maxWhy {
-			i := strings.LastIndex(why[:len(why)-1], end)
-			if i < 20 {
-				break
-			}
+	for _, end := range []string{"; ", ". "} { // what follows is detail
+		if i := strings.Index(why, end); i >= 20 && width(why) > maxWhy {
 			why = why[:i]
 		}
+	}
+	for width(why) > maxWhy { // what comes first is the way there, the cause is last
+		_, cause, ok := strings.Cut(why, ": ")
+		if !ok {
+			break
+		}
+		why = cause
 	}
 	return why
 }

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"bytes"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"plumb/internal/catalog"
+	"plumb/internal/rule"
+	"plumb/internal/view"
+	"plumb/knowledge"
+)
+
+// TestRealOutputFitsTheScreen draws every captured host.
+func TestRealOutputFitsTheScreen(t *testing.T) {
+	tapes, err := filepath.Glob("../../fixtures/*.tape.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range []int{80, 120, 60, 100} {
+		t.Setenv("COLUMNS", strconv.Itoa(w))
+		runsWithin(t, w, "rules")
+		for j, tape := range tapes {
+			if j%4 != i { // each host at one width: names differ more than widths do
+				continue
+			}
+			runsWithin(t, w, "check", "--all", "--tape", tape)
+			runsWithin(t, w, "check", "--tape", tape)
+			runsWithin(t, w, "stack", "--tape", tape)
+		}
+	}
+}
+
+func TestEveryPageOfExplainFitsTheScreen(t *testing.T) {
+	cat, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := rule.Load(knowledge.FS, cat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []int{60, 80} {
+		for _, r := range rules.Rules() {
+			within(t, w, r.ID, view.Rule(r, view.Screen{Width: w}))
+		}
+		for _, k := range cat.Kinds {
+			for _, f := range k.Facts {
+				within(t, w, f.Name, view.Fact(f, k, nil, view.Screen{Width: w}))
+			}
+		}
+	}
+}
+
+func runsWithin(t *testing.T, w int, args ...string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := Main(args, strings.NewReader(""), &out, &errs); code != exitOK {
+		t.Errorf("plumb %s: exit %d: %s", strings.Join(args, " "), code, errs.String())
+	}
+	within(t, w, strings.Join(args, " "), out.String())
+}
+
+func within(t *testing.T, w int, what, text string) {
+	t.Helper()
+	for l := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(strings.TrimRight(l, "\n")); n > w {
+			t.Errorf("%s at %d columns has a line of %d: %s", what, w, n, l)
+		}
+	}
+}
