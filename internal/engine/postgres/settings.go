@@ -71,7 +71,7 @@ func (l *look) allSettings() {
 		}
 		if n, differs := nextOf(f, s, winners, name, fact.Value, complete); differs {
 			fact.Next = &n
-			changes = append(changes, fmt.Sprintf("%s: now %s, then %s%s", name, fact.Value, n.Value, at(n.Origin)))
+			changes = append(changes, fmt.Sprintf("%s: now %s, then %s%s", name, catalog.Show(f, fact.Value), catalog.Show(f, n.Value), at(n.Origin)))
 		}
 		l.t.Facts[name] = fact
 	}
