@@ -19,7 +19,7 @@ func Each[T any](servers []T, look func(T) stack.Sight) stack.Sight {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			sights[i] = look(s)
+			Guard("looking at a server", &sights[i], func() { sights[i] = look(s) })
 		})
 	}
 	wg.Wait()

@@ -85,18 +85,26 @@ func lookInTime(ctx context.Context, h host.Reader, seen *stack.Stack, p Probe) 
 	return sight, true
 }
 
-// look runs one probe. A panic in a probe is our bug, but it must not cost a
-// person the rest of the check, so it becomes a gap that says so.
+// look runs one probe.
 func look(ctx context.Context, h host.Reader, seen *stack.Stack, p Probe) (sight stack.Sight) {
+	Guard("the probe "+p.Name(), &sight, func() {
+		var err error
+		if sight, err = p.Look(ctx, h, seen); err != nil {
+			sight.Gap(stack.Ref{}, err.Error(), "")
+		}
+	})
+	return sight
+}
+
+// Guard runs a part of a probe. A panic is our bug, but it must not cost a
+// person the rest of the check, so it becomes a gap that says so. Every
+// goroutine of a probe needs a guard of its own: a panic ends the program
+// unless the goroutine it is in recovers.
+func Guard(what string, sight *stack.Sight, look func()) {
 	defer func() {
 		if r := recover(); r != nil {
-			sight.Gap(stack.Ref{}, fmt.Sprintf("the probe %s broke: %v", p.Name(), r),
-				"this is a bug in Plumb: please report it with `plumb capture`")
+			sight.Gap(stack.Ref{}, fmt.Sprintf("%s broke: %v", what, r), "this is a bug in Plumb: please report it with `plumb capture`")
 		}
 	}()
-	sight, err := p.Look(ctx, h, seen)
-	if err != nil {
-		sight.Gap(stack.Ref{}, err.Error(), "")
-	}
-	return sight
+	look()
 }

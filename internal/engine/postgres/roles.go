@@ -43,14 +43,14 @@ func (l *look) tablespaces() {
 	temporary := splitNames(l.settings["temp_tablespaces"].value)
 	found := false
 	for _, row := range rows.Values {
-		location := text(row[1])
+		location := text(cell(row, 1))
 		if location == "" {
 			continue
 		}
 		location = under(l.in.data, location)
 		l.role("tablespace", location)
 		for _, name := range temporary {
-			if name == text(row[0]) {
+			if name == text(cell(row, 0)) {
 				l.role("temporary", location)
 				found = true
 			}

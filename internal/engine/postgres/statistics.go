@@ -40,7 +40,7 @@ func (l *look) statistics() {
 			continue
 		}
 		for i, name := range rows.Columns {
-			l.measured(q, name, rows.Values[0][i])
+			l.measured(q, name, cell(rows.Values[0], i))
 		}
 	}
 	if l.major < 14 {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -78,7 +79,7 @@ func lookAll(ctx context.Context, h host.Reader, names []string, stats map[strin
 		wg.Go(func() {
 			defer func() { <-slots }()
 			d := device{h: h, name: name, dir: "/sys/class/block/" + name}
-			d.look(ctx, stats, zvols)
+			observe.Guard("reading the device "+name, &d.sight, func() { d.look(ctx, stats, zvols) })
 			sights[i] = d.sight
 		})
 	}

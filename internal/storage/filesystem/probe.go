@@ -103,7 +103,7 @@ func (t table) lookAll(ctx context.Context) []stack.Sight {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			v := volume{h: t.h, mount: m, thing: m.Thing(m.Point), fstab: t.fstab}
-			v.look(ctx, spaceCtx)
+			observe.Guard("reading the filesystem "+m.Point, &v.sight, func() { v.look(ctx, spaceCtx) })
 			sights[i] = v.sight
 		})
 	}
