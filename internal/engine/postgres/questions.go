@@ -38,6 +38,8 @@ func workQuestions() []question {
 			(wal_bytes * 3600 / greatest(extract(epoch FROM now() - stats_reset), 1)::numeric)::bigint AS wal_bytes_per_hour,
 			round(least(wal_fpi::numeric * current_setting('block_size')::int / greatest(wal_bytes, 1), 1), 4) AS wal_fpi_share,
 			wal_buffers_full FROM pg_stat_wal`},
+		// A database that was never reset has no stats_reset since 15: it counts since
+		// the cluster was made. The longest window keeps rates from being too high.
 		{about: "pg_stat_database", facts: []string{"database_window", "cache_hit_share", "blocks_read_per_second", "transactions_per_second",
 			"temp_bytes_per_hour", "deadlocks_per_hour"}, sql: `
 			SELECT seconds::bigint AS database_window,
@@ -48,7 +50,7 @@ func workQuestions() []question {
 			round(deadlocks * 3600 / seconds, 2) AS deadlocks_per_hour
 			FROM (SELECT sum(blks_hit) AS hit, sum(blks_read) AS read, sum(xact_commit + xact_rollback) AS transactions,
 			sum(temp_bytes) AS temp, sum(deadlocks) AS deadlocks,
-			greatest(extract(epoch FROM now() - coalesce(min(stats_reset), (SELECT stats_reset FROM pg_stat_bgwriter))), 1)::numeric AS seconds
+			greatest(extract(epoch FROM now() - min(coalesce(stats_reset, least((SELECT stats_reset FROM pg_stat_bgwriter), (SELECT stats_reset FROM pg_stat_archiver))))), 1)::numeric AS seconds
 			FROM pg_stat_database) AS d`},
 		{about: "pg_stat_database", from: 12, newOnly: true, absent: true, facts: []string{"checksum_failures"}, sql: `
 			SELECT sum(checksum_failures)::bigint AS checksum_failures FROM pg_stat_database`},
