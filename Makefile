@@ -5,6 +5,7 @@
 # make lint       format, vet, and the style and layer tests
 # make golden     rewrites the expected outputs; read the diff before you commit
 # make man        writes the man pages into dist/man
+# make fuzz       runs every fuzz target for FUZZTIME (10s) each
 # make bench      measures speed against the tools in use
 
 SHELL   := bash
@@ -12,7 +13,7 @@ GO      ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: all demo test test-real lint golden bench man dist clean
+.PHONY: all fuzz demo test test-real lint golden bench man dist clean
 
 all:
 	$(BUILD) -o plumb .
@@ -36,6 +37,9 @@ lint:
 
 golden:
 	$(GO) test ./internal/... ./test/... -update
+
+fuzz:
+	@test/fuzz.sh
 
 bench: all
 	@test/setup.sh bench

@@ -76,3 +76,8 @@ func FuzzParseGreeting(f *testing.F) {
 	f.Add([]byte("\n8.0.30\x00\x01"))
 	f.Fuzz(func(t *testing.T, packet []byte) { _, _ = parseGreeting(packet) })
 }
+
+func FuzzParseProgramVersion(f *testing.F) {
+	f.Add([]byte("ProxySQL version 2.5.5-10-g195bd70, codename Truls\n"))
+	f.Fuzz(func(t *testing.T, text []byte) { parseProgramVersion(text) })
+}
