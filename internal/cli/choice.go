@@ -22,7 +22,7 @@ type choice struct {
 }
 
 func (f *choice) flags(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.only, "only", nil, "only findings about these `AREAS` (mysql, postgres, zfs, block, kernel …) or things (mysql:3306)")
+	c.Flags().StringSliceVar(&f.only, "only", nil, "only findings about these `AREAS` (mysql, postgres, zfs, block, kernel, ...) or things (mysql:3306)")
 	c.Flags().StringSliceVar(&f.rule, "rule", nil, "only these `RULES`; * matches, as in zfs/*")
 	c.Flags().StringSliceVar(&f.skip, "skip", nil, "not these `RULES`; * matches")
 	offer(c, map[string]words{"only": areaWords, "rule": ruleIDs, "skip": ruleIDs})

@@ -67,7 +67,7 @@ func runsWithin(t *testing.T, w int, args ...string) {
 func within(t *testing.T, w int, what, text string) {
 	t.Helper()
 	for l := range strings.Lines(text) {
-		if n := utf8.RuneCountInString(strings.TrimRight(l, "\n")); n > w {
+		if n := utf8.RuneCountInString(strings.TrimRight(l, "\n")); n > w && !strings.Contains(l, "://") { // addresses are never cut
 			t.Errorf("%s at %d columns has a line of %d: %s", what, w, n, l)
 		}
 	}

@@ -30,12 +30,11 @@ func Rule(r *rule.Rule, screen Screen) string {
 	if r.Versions != "" {
 		p.hang(plain, "    versions  ", r.Versions)
 	}
-	for i, s := range r.Sources {
-		head := "    sources   "
-		if i > 0 {
-			head = "              "
-		}
-		p.hang(plain, head, s)
+	if len(r.Sources) > 0 {
+		p.section("SOURCES")
+	}
+	for _, s := range r.Sources {
+		p.hang(plain, "    ", s)
 	}
 	return p.String()
 }

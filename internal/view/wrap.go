@@ -60,8 +60,12 @@ func words(s string, w int) []string {
 }
 
 // pieces cuts a word that is longer than a line, after a sign at which it can
-// be read on: nothing of it is lost, because paths are to be copied whole.
+// be read on: nothing of it is lost, because paths are to be copied whole. An
+// address of a page is never cut: half of one cannot be opened.
 func pieces(word string, w int) []string {
+	if strings.HasPrefix(word, "https://") || strings.HasPrefix(word, "http://") {
+		return []string{word}
+	}
 	var out []string
 	r := []rune(word)
 	for len(r) > w {
