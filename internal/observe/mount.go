@@ -30,7 +30,7 @@ type Mount struct {
 
 // MountLimit is the most mounts that are read of one namespace. Container
 // hosts have thousands; a million is an accident that must not end a check.
-const MountLimit = 100_000
+const MountLimit = 20_000
 
 // statTime is how long one stat or statfs may take. A dead NFS server makes
 // them wait for ever.

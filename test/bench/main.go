@@ -9,14 +9,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"plumb/internal/tape"
 	"plumb/test/sandbox"
 )
 
@@ -44,6 +47,9 @@ func run(plumb string) (err error) {
 	my, err := servers(b)
 	if err != nil {
 		return err
+	}
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		fmt.Printf("%d CPUs, load %s", runtime.NumCPU(), load)
 	}
 	peers, missing := peerTools(my.Socket)
 	for _, m := range missing {
@@ -99,15 +105,23 @@ func peerTools(socket string) (found [][]string, missing []string) {
 	return found, missing
 }
 
-// measure runs a command and gives its wall time and peak memory.
+// measure runs a command and gives its wall time and its own peak memory.
 func measure(argv []string) (time.Duration, int64, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Stdin = strings.NewReader("\n\n\n") // mysqltuner may ask for a password
 	start := time.Now()
-	err := cmd.Run()
+	err := cmd.Start()
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", argv[0], err)
+	}
+	ended := make(chan struct{})
+	peak := make(chan int64, 1)
+	go func() { peak <- peakOf(cmd.Process.Pid, ended) }()
+	err = cmd.Wait()
 	wall := time.Since(start)
+	close(ended)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return 0, 0, fmt.Errorf("%s: %w", argv[0], err)
@@ -115,7 +129,29 @@ func measure(argv []string) (time.Duration, int64, error) {
 	if exit != nil && exit.ExitCode() > 1 {
 		return 0, 0, fmt.Errorf("%s: %w: %s", argv[0], err, tail(out.String()))
 	}
-	return wall, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * 1024, nil
+	return wall, <-peak, nil
+}
+
+// peakOf watches the most memory a process has had, in bytes. What wait(2)
+// tells would be the largest of the process and of the commands it ran.
+func peakOf(pid int, ended <-chan struct{}) (peak int64) {
+	for {
+		select {
+		case <-ended:
+			return peak
+		case <-time.After(5 * time.Millisecond):
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(status)) {
+			if f := strings.Fields(line); len(f) == 3 && f[0] == "VmHWM:" {
+				kib, _ := strconv.ParseInt(f[1], 10, 64)
+				peak = max(peak, kib<<10)
+			}
+		}
+	}
 }
 
 func tail(s string) string { return s[max(0, len(s)-500):] }
@@ -183,14 +219,24 @@ func startUp(plumb string) error {
 }
 
 // countQueries counts what one check asked each server, from its tape.
-func countQueries(tape string) error {
-	text, err := os.ReadFile(tape)
+func countQueries(name string) error {
+	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	for _, engine := range []string{"mysql", "postgres"} {
-		n := bytes.Count(text, []byte(`{"op":"query","of":["`+engine))
-		fmt.Printf("queries to %-10s %d; to reach: at most 40\n", engine, n)
+	defer f.Close()
+	t, err := tape.Read(f, name)
+	if err != nil {
+		return err
+	}
+	asked := map[string]int{}
+	for _, e := range t.Entries {
+		if e.Op == "query" {
+			asked[string(e.Of[0])]++
+		}
+	}
+	for _, server := range slices.Sorted(maps.Keys(asked)) {
+		fmt.Printf("queries %3d             to %s; to reach: at most 40\n", asked[server], server)
 	}
 	return nil
 }
