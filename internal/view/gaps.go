@@ -102,3 +102,12 @@ func about(gaps []stack.Gap, things map[stack.Ref]stack.Ref) []stack.Gap {
 		return !have
 	})
 }
+
+// inPicture leaves out the gaps of filesystems and datasets on which no server
+// keeps anything: they are not in the picture.
+func inPicture(gaps []stack.Gap, drawn map[stack.Ref]stack.Ref) []stack.Gap {
+	return slices.DeleteFunc(slices.Clone(gaps), func(g stack.Gap) bool {
+		_, have := drawn[g.Of]
+		return !have && (g.Of.Kind == "filesystem" || g.Of.Kind == "dataset")
+	})
+}

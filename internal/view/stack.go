@@ -33,11 +33,10 @@ func Stack(s *stack.Stack, cat *catalog.Catalog, only []string, screen Screen) s
 		p.blank()
 		p.para(plain, 0, noServers(s))
 	}
-	gaps := s.Gaps
+	gaps := about(s.Gaps, t.drawn)
 	if len(only) == 0 {
 		p.unused(s, v, t.drawn)
-	} else {
-		gaps = about(gaps, t.drawn)
+		gaps = inPicture(s.Gaps, t.drawn)
 	}
 	p.gaps(s, v, gaps)
 	return p.String()
