@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -16,7 +17,7 @@ import (
 
 // Probe reads every mongod the process probe found, and a remote one.
 type Probe struct {
-	Remote string // host:port of a server given by --dsn; "" for none
+	Remote string // host:port of a server given by --dsn, here or elsewhere; "" for none
 }
 
 // Name implements observe.Probe.
@@ -25,18 +26,28 @@ func (Probe) Name() string { return "mongo" }
 // Look implements observe.Probe.
 func (p Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
 	servers := slices.DeleteFunc(seen.OfKind("process"), func(t *stack.Thing) bool { return t.Text("engine") != "mongo" })
+	var met atomic.Bool
 	sight := observe.Each(servers, func(process *stack.Thing) (sight stack.Sight) {
-		local(ctx, h, &sight, process)
+		if p.local(ctx, h, &sight, process) {
+			met.Store(true)
+		}
 		return sight
 	})
-	if p.Remote != "" {
+	if p.Remote != "" && !met.Load() {
 		remote(ctx, h, &sight, p.Remote)
 	}
 	return sight, nil
 }
 
-// local reads a mongod of this host.
-func local(ctx context.Context, h host.Reader, sight *stack.Sight, process *stack.Thing) {
+// leadsTo reports whether the server given by --dsn is the one of this host
+// that listens on a port. The login of another server is never tried on it.
+func (p Probe) leadsTo(number int, root string) bool {
+	name, given, err := net.SplitHostPort(p.Remote)
+	return err == nil && root == "" && given == strconv.Itoa(number) && slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, name)
+}
+
+// local reads a mongod of this host, and tells whether --dsn leads to it.
+func (p Probe) local(ctx context.Context, h host.Reader, sight *stack.Sight, process *stack.Thing) (given bool) {
 	args, _ := process.Facts["args"].Value.List()
 	options, file := parseArguments(args)
 	root := ""
@@ -56,9 +67,11 @@ func local(ctx context.Context, h host.Reader, sight *stack.Sight, process *stac
 	}
 	setOptions(t, options, file)
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(number))
+	given = p.leadsTo(number, root)
 	ask(ctx, h, sight, t, host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address,
-		Logins: []host.Login{{}, {DSN: true}}})
+		Logins: []host.Login{{DSN: given}}})
 	addRoles(sight, t, process)
+	return given
 }
 
 // readConfig merges the file below the arguments, which win.
