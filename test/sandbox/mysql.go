@@ -53,6 +53,10 @@ func (b *Box) MySQL(o MySQLOptions) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Engine: "mysql", Dir: data, Socket: filepath.Join(run, "mysqld.sock"), Port: o.Port, User: "root"}
+	// In a shared one servers remove each other's temporary tables when they start.
+	if _, err := b.Mkdir(o.Name + "-run/tmp"); err != nil {
+		return nil, err
+	}
 	conf, err := b.Write(o.Name+"-run/my.cnf", mysqlOptionFile(s, run, o))
 	if err != nil {
 		return nil, err
@@ -82,8 +86,8 @@ func mysqlOptionFile(s *Server, run string, o MySQLOptions) string {
 	if o.Native { // Debian's build looks for its messages and files under /usr and /var
 		base = "basedir = " + o.Basedir + "/usr\nsecure_file_priv = NULL\nmysqlx = OFF"
 	}
-	return fmt.Sprintf("[mysqld]\ndatadir = %s\nsocket = %s\npid-file = %s/mysqld.pid\nlog-error = %s/error.log\n%s\n%s\n%s\n",
-		s.Dir, s.Socket, run, run, net, base, o.Settings)
+	return fmt.Sprintf("[mysqld]\ndatadir = %s\nsocket = %s\npid-file = %s/mysqld.pid\nlog-error = %s/error.log\ntmpdir = %s/tmp\n%s\n%s\n%s\n",
+		s.Dir, s.Socket, run, run, run, net, base, o.Settings)
 }
 
 // initialiseMySQL makes the system tables and gives the server's program.

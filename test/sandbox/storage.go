@@ -116,8 +116,20 @@ func (b *Box) ZFSFuse(megabytes int, vdevs ...string) (*Pool, error) {
 	if _, err := output(exec.Command("zpool", args...)); err != nil {
 		return nil, err
 	}
-	b.onClose(func() error { return insist("zpool", "destroy", "-f", name) })
+	b.onClose(p.destroy)
 	return p, nil
+}
+
+// destroy takes the pool away. zfs-fuse calls a pool busy for a while after
+// its last server has gone, so its mounts are let go first.
+func (p *Pool) destroy() error {
+	return until(30*time.Second, func(context.Context) error {
+		_, err := output(exec.Command("zpool", "destroy", "-f", p.Name))
+		if err != nil {
+			_, _ = output(exec.Command("sh", "-c", `awk -v d="$1" 'index($2, d) == 1 {print $2}' /proc/mounts | sort -r | xargs -r umount -l`, "sh", p.Dir))
+		}
+		return err
+	})
 }
 
 // vdev replaces the words FILE and LOOP.
