@@ -28,8 +28,9 @@ type Mount struct {
 	Options []string // of the mount, then of the superblock, each once
 }
 
-// MountLimit is the most mounts that are read of one namespace. Container
-// hosts have thousands; a million is an accident that must not end a check.
+// MountLimit is the most mounts that are read of one namespace, which take
+// 7 MB. Container hosts have thousands; a million is an accident that must not
+// end a check.
 const MountLimit = 20_000
 
 // statTime is how long one stat or statfs may take. A dead NFS server makes
