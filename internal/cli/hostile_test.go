@@ -131,7 +131,10 @@ func TestHostileMachine(t *testing.T) {
 			if took := time.Since(started); took > limit+20*time.Second {
 				t.Errorf("took %v with a deadline of %v", took, limit)
 			}
-			if most := stop(); most > 1<<30 {
+			// Every file here is 8 MiB, and probes that were left behind at the
+			// deadline still hold theirs: this catches growth without bound. What
+			// a check may take on a real machine is asserted in test/real.
+			if most := stop(); most > 3<<30 {
 				t.Errorf("held %d MB", most>>20)
 			}
 			unbroken(t, s)

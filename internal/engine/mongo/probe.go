@@ -25,10 +25,9 @@ func (Probe) Name() string { return "mongo" }
 
 // Look implements observe.Probe.
 func (p Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
-	servers := slices.DeleteFunc(seen.OfKind("process"), func(t *stack.Thing) bool { return t.Text("engine") != "mongo" })
 	var met atomic.Bool
-	sight := observe.Each(servers, func(process *stack.Thing) (sight stack.Sight) {
-		if p.local(ctx, h, &sight, process) {
+	sight := observe.Each(observe.Locals(seen, "mongo"), func(l observe.Local) (sight stack.Sight) {
+		if p.local(ctx, h, &sight, l) {
 			met.Store(true)
 		}
 		return sight
@@ -47,13 +46,10 @@ func (p Probe) leadsTo(number int, root string) bool {
 }
 
 // local reads a mongod of this host, and tells whether --dsn leads to it.
-func (p Probe) local(ctx context.Context, h host.Reader, sight *stack.Sight, process *stack.Thing) (given bool) {
+func (p Probe) local(ctx context.Context, h host.Reader, sight *stack.Sight, l observe.Local) (given bool) {
+	process, root := l.Process, l.Root
 	args, _ := process.Facts["args"].Value.List()
 	options, file := parseArguments(args)
-	root := ""
-	if own, _ := process.Bool("own_mounts"); own {
-		root = "/proc/" + process.Ref.Name + "/root"
-	}
 	number := port(options)
 	var fileErr error
 	if file != "" {

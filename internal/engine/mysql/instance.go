@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -37,18 +38,8 @@ type instance struct {
 // instances finds the servers among the processes earlier phases saw.
 func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
 	var out []*instance
-	for _, proc := range seen.OfKind("process") {
-		if proc.Text("engine") != "mysql" {
-			continue
-		}
-		pid, err := strconv.Atoi(proc.Ref.Name)
-		if err != nil {
-			continue
-		}
-		in := &instance{process: proc, pid: pid, args: list(proc, "args"), exe: proc.Text("exe")}
-		if own, ok := proc.Bool("own_mounts"); ok && own {
-			in.root = fmt.Sprintf("/proc/%d/root", pid)
-		}
+	for _, l := range observe.Locals(seen, "mysql") {
+		in := &instance{process: l.Process, pid: l.PID, root: l.Root, args: list(l.Process, "args"), exe: l.Process.Text("exe")}
 		in.look(ctx, h)
 		out = append(out, in)
 	}

@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strconv"
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -29,18 +29,8 @@ type instance struct {
 // instances finds the servers among the processes earlier phases saw.
 func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
 	var out []*instance
-	for _, proc := range seen.OfKind("process") {
-		if proc.Text("engine") != "postgres" {
-			continue
-		}
-		pid, err := strconv.Atoi(proc.Ref.Name)
-		if err != nil {
-			continue
-		}
-		in := &instance{process: proc, pid: pid}
-		if own, ok := proc.Bool("own_mounts"); ok && own {
-			in.root = fmt.Sprintf("/proc/%d/root", pid)
-		}
+	for _, l := range observe.Locals(seen, "postgres") {
+		in := &instance{process: l.Process, pid: l.PID, root: l.Root}
 		in.look(ctx, h)
 		out = append(out, in)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -29,20 +30,14 @@ func (Probe) Name() string { return "proxysql" }
 func (Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
 	var sight stack.Sight
 	var names []string
-	for _, proc := range seen.OfKind("process") {
-		if proc.Text("engine") != "proxysql" {
-			continue
-		}
-		lookAt(ctx, h, proc, &sight, &names)
+	for _, l := range observe.Locals(seen, "proxysql") {
+		lookAt(ctx, h, l, &sight, &names)
 	}
 	return sight, nil
 }
 
-func lookAt(ctx context.Context, h host.Reader, proc *stack.Thing, sight *stack.Sight, names *[]string) {
-	root := ""
-	if own, _ := proc.Bool("own_mounts"); own {
-		root = "/proc/" + proc.Ref.Name + "/root"
-	}
+func lookAt(ctx context.Context, h host.Reader, l observe.Local, sight *stack.Sight, names *[]string) {
+	proc, root := l.Process, l.Root
 	file := configFile(list(proc, "args"))
 	text, err := h.ReadFile(ctx, root+file)
 	if err != nil && !errors.Is(err, host.ErrTooLarge) {
