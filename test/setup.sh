@@ -8,6 +8,7 @@ set -uo pipefail
 purpose=${1:-test}
 declare -A package=( # program -> package that has it
   [mariadbd]=mariadb-server-core
+  [my_print_defaults]=mariadb-client-core
   [initdb]=postgresql
   [setpriv]=util-linux
   [xz]=xz-utils

@@ -137,7 +137,8 @@ func TestSpoiltPostgresConf(t *testing.T) {
 		{"directory_of_itself", "\ninclude_dir = '.'\n", ".conf:"},
 		{"crlf", "\r\nwork_mem = '5MB'\r\n", ""},
 		{"non_ascii", "\n# \xfc\xff\ncluster_name = 'K\xc3\xb6ln'\n", ""},
-		{"large", strings.Repeat("\n# filler filler filler filler filler filler filler", 2<<20), "limit"},
+		// The server reads its files itself and tells: nothing is cut, and nothing is to be said.
+		{"large", strings.Repeat("\n# filler filler filler filler filler filler filler", 2<<20), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			check(t, os.WriteFile(file, append(good[:len(good):len(good)], c.more...), 0o600))

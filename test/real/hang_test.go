@@ -92,11 +92,11 @@ func TestZpoolHangs(t *testing.T) {
 	}
 }
 
-// The text of a check that ended at its deadline says so.
+// The text of a check that a command held up says which, and what to do.
 func TestCheckSaysWhatItCouldNotSee(t *testing.T) {
 	dir := fakeZFS(t, "exec sleep 3017.2")
 	r := plumbIn(t, withPath(dir), "check", "--timeout", "200ms")
-	contains(t, r.out, "the check ended at its deadline of 200ms", "--timeout 2m gives it longer")
+	contains(t, r.out, "zpool", "no answer in time", "--timeout 2m")
 	if r.code != 0 || r.took > 5*time.Second {
 		t.Errorf("exit %d after %v", r.code, r.took)
 	}
