@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 )
@@ -41,6 +42,9 @@ func (b *Box) Limit(ulimit string) []string {
 func (b *Box) Namespace() ([]string, error) {
 	if err := needRoot("a mount namespace"); err != nil {
 		return nil, err
+	}
+	if _, err := output(exec.Command("unshare", "--mount", "true")); err != nil { // in a chroot, for example
+		return nil, Missing{"cannot make a mount namespace: " + err.Error(), "run where unshare --mount works"}
 	}
 	return []string{"unshare", "--mount", "sh", "-c", "exec " + b.stepDown() + `"$@"`, "sh"}, nil
 }
