@@ -129,6 +129,15 @@ type Rows struct {
 	Cut     bool        `json:"cut,omitempty"` // more rows than the limit; the rest was not read
 }
 
+// Cell gives one cell of a row, and NULL where the answer has fewer: a tape
+// can hold any answer.
+func Cell(row []*string, i int) *string {
+	if i >= len(row) {
+		return nil
+	}
+	return row[i]
+}
+
 // Errors a reader gives besides those of io/fs and context.
 var (
 	ErrTooLarge  = errors.New("larger than the limit; only the beginning was read")

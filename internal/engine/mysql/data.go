@@ -36,7 +36,7 @@ func (l *look) tablespaces() {
 	}
 	for i, fact := range []string{"innodb_tablespaces", "innodb_data_size", "innodb_allocated_size", "page_compressed_tables", "row_compressed_tables"} {
 		if i >= len(rows.Values[0]) || rows.Values[0][i] == nil {
-			if i > 0 && text(cell(rows.Values[0], 0)) == "0" {
+			if i > 0 && text(host.Cell(rows.Values[0], 0)) == "0" {
 				l.t.Set(fact, stack.Int(0), "information_schema."+table)
 			}
 			continue
@@ -104,13 +104,13 @@ func (l *look) engines() {
 			continue // a table that cannot be opened has no engine
 		}
 		if len(row) > 2 {
-			c, _ := whole(text(cell(row, 2)))
+			c, _ := whole(text(host.Cell(row, 2)))
 			compressed += c
 			l.t.Set("page_compressed_tables", stack.Int(compressed), "information_schema.TABLES")
 		}
-		n, _ := whole(text(cell(row, 1)))
+		n, _ := whole(text(host.Cell(row, 1)))
 		total += n
-		switch engine := text(cell(row, 0)); engine {
+		switch engine := text(host.Cell(row, 0)); engine {
 		case "InnoDB", "ROCKSDB":
 		case "MyISAM":
 			unsafe += n
@@ -131,7 +131,7 @@ func seesTables(grants host.Rows) bool {
 		if len(row) == 0 {
 			continue
 		}
-		g := text(cell(row, 0))
+		g := text(host.Cell(row, 0))
 		privileges, rest, ok := strings.Cut(strings.TrimPrefix(g, "GRANT "), " ON *.* TO ")
 		if !ok || rest == "" {
 			continue
@@ -203,7 +203,7 @@ func (l *look) memory() {
 		return
 	}
 	for i, fact := range []string{"instrumented_memory", "performance_schema_memory"} {
-		if n, ok := whole(text(cell(rows.Values[0], i))); ok && n > 0 {
+		if n, ok := whole(text(host.Cell(rows.Values[0], i))); ok && n > 0 {
 			l.t.Set(fact, stack.Int(n), "performance_schema.memory_summary_global_by_event_name")
 		}
 	}
@@ -219,7 +219,7 @@ func (l *look) accounts() {
 	if !ok || len(rows.Values) == 0 || len(rows.Values[0]) == 0 {
 		return
 	}
-	if n, ok := whole(text(cell(rows.Values[0], 0))); ok {
+	if n, ok := whole(text(host.Cell(rows.Values[0], 0))); ok {
 		l.t.Set("native_password_accounts", stack.Int(n), "mysql.user")
 	}
 }

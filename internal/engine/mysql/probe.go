@@ -172,15 +172,6 @@ func pairs(rows host.Rows) map[string]string {
 	return out
 }
 
-// cell gives one cell of a row, and NULL where the answer has fewer: a tape
-// can hold any answer.
-func cell(row []*string, i int) *string {
-	if i >= len(row) {
-		return nil
-	}
-	return row[i]
-}
-
 func text(s *string) string {
 	if s == nil {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/stack"
 )
 
@@ -97,7 +98,7 @@ func (l *look) fromInnoDBStatus() bool {
 	if !ok || len(rows.Values) == 0 || len(rows.Values[0]) < 3 {
 		return false
 	}
-	m := parseInnoDBStatus([]byte(text(cell(rows.Values[0], 2))))
+	m := parseInnoDBStatus([]byte(text(host.Cell(rows.Values[0], 2))))
 	if m.history >= 0 {
 		l.t.Set("history_list_length", stack.Int(m.history), innodbStatusQuery)
 	}

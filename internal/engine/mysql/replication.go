@@ -121,7 +121,7 @@ func (l *look) replicas() {
 	if !ok || len(rows.Values) == 0 {
 		return
 	}
-	if n, ok := whole(text(cell(rows.Values[0], 0))); ok {
+	if n, ok := whole(text(host.Cell(rows.Values[0], 0))); ok {
 		l.t.Set("replicas", stack.Int(n), "process list")
 	}
 }

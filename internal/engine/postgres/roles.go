@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/stack"
 )
 
@@ -43,14 +44,14 @@ func (l *look) tablespaces() {
 	temporary := splitNames(l.settings["temp_tablespaces"].value)
 	found := false
 	for _, row := range rows.Values {
-		location := text(cell(row, 1))
+		location := text(host.Cell(row, 1))
 		if location == "" {
 			continue
 		}
 		location = under(l.in.data, location)
 		l.role("tablespace", location)
 		for _, name := range temporary {
-			if name == text(cell(row, 0)) {
+			if name == text(host.Cell(row, 0)) {
 				l.role("temporary", location)
 				found = true
 			}

@@ -29,20 +29,11 @@ func readSettings(rows host.Rows) map[string]setting {
 		if len(row) < 9 {
 			continue
 		}
-		line, _ := strconv.Atoi(text(cell(row, 5)))
-		out[text(cell(row, 0))] = setting{value: text(cell(row, 1)), unit: text(cell(row, 2)), source: text(cell(row, 3)), file: text(cell(row, 4)),
-			line: line, boot: text(cell(row, 6)), pending: text(cell(row, 7)) == "t", vartype: text(cell(row, 8))}
+		line, _ := strconv.Atoi(text(host.Cell(row, 5)))
+		out[text(host.Cell(row, 0))] = setting{value: text(host.Cell(row, 1)), unit: text(host.Cell(row, 2)), source: text(host.Cell(row, 3)), file: text(host.Cell(row, 4)),
+			line: line, boot: text(host.Cell(row, 6)), pending: text(host.Cell(row, 7)) == "t", vartype: text(host.Cell(row, 8))}
 	}
 	return out
-}
-
-// cell gives one cell of a row, and NULL where the answer has fewer: a tape
-// can hold any answer.
-func cell(row []*string, i int) *string {
-	if i >= len(row) {
-		return nil
-	}
-	return row[i]
 }
 
 func text(s *string) string {
@@ -225,20 +216,20 @@ func (l *look) fileLines() (lines []assigned, complete bool) {
 	}
 	var bad []string
 	for _, row := range rows.Values {
-		line, _ := strconv.Atoi(text(cell(row, 1)))
-		problem := text(cell(row, 5))
+		line, _ := strconv.Atoi(text(host.Cell(row, 1)))
+		problem := text(host.Cell(row, 5))
 		if problem != "" && problem != "setting could not be applied" {
-			bad = append(bad, fmt.Sprintf("%s:%d: %s", text(cell(row, 0)), line, strings.TrimSpace(text(cell(row, 2))+" "+problem)))
+			bad = append(bad, fmt.Sprintf("%s:%d: %s", text(host.Cell(row, 0)), line, strings.TrimSpace(text(host.Cell(row, 2))+" "+problem)))
 			continue
 		}
-		if cell(row, 2) == nil {
+		if host.Cell(row, 2) == nil {
 			continue
 		}
-		o := stack.Origin{From: stack.FromFile, File: text(cell(row, 0)), Line: line}
+		o := stack.Origin{From: stack.FromFile, File: text(host.Cell(row, 0)), Line: line}
 		if strings.HasSuffix(o.File, "/postgresql.auto.conf") {
 			o.From = stack.FromPersisted
 		}
-		lines = append(lines, assigned{text(cell(row, 2)), text(cell(row, 3)), o})
+		lines = append(lines, assigned{text(host.Cell(row, 2)), text(host.Cell(row, 3)), o})
 	}
 	l.t.Set("config_errors", stack.List(bad), "pg_file_settings")
 	return lines, true

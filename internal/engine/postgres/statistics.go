@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host"
 	"plumb/internal/stack"
 )
 
@@ -40,7 +41,7 @@ func (l *look) statistics() {
 			continue
 		}
 		for i, name := range rows.Columns {
-			l.measured(q, name, cell(rows.Values[0], i))
+			l.measured(q, name, host.Cell(rows.Values[0], i))
 		}
 	}
 	if l.major < 14 {
