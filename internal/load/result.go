@@ -99,6 +99,8 @@ type Steadiness struct {
 type Client struct {
 	CPU      time.Duration // user and system
 	Cores    int           // it could use
+	Share    float64       // part of those cores' time that it used
+	Machine  *float64      // part of the machine's processor time that was used, by whomever; nil when unknown
 	PerOp    time.Duration // CPU for each operation
 	Bound    bool          // it was likely the generator that was measured
 	BoundWhy string
@@ -128,5 +130,6 @@ const (
 	MarkLost        = "server-lost"
 	MarkErrors      = "errors"
 	MarkClock       = "clock-jumped"
+	MarkCrowded     = "crowded" // generator and server fought for the processors
 	MarkStuck       = "left-hanging"
 )

@@ -1,0 +1,193 @@
+package load
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/stats"
+)
+
+// Bounds beyond which a result is marked.
+const (
+	boundShare   = 0.70 // of the generator's own cores
+	boundLag     = 0.10 // pacer's p99 against the median response
+	crowdedBusy  = 0.95 // of the machine's processors, by whomever
+	crowdedShare = 0.25 // of them by the generator
+	leastSeconds = 10   // a shorter run shows a phase of the server, not its rate
+)
+
+// usual is the rule a result is judged by afterwards: SNIA's, over thirty
+// seconds or a third of the run.
+var usual = SteadyRule{Window: 30 * time.Second, Range: 0.20, Slope: 0.10}
+
+// result puts together what was measured and judges it.
+func (r *run) result(o outcome) *Result {
+	res := &Result{
+		Workload: r.w.Name(), Began: r.clocks.wall.Add(o.warmup), Warmup: o.warmup, Measured: o.stopped - o.warmup,
+		Threads: r.o.Threads, Seed: r.o.Seed, Pace: "closed loop",
+		Series: r.series.lines, Errors: r.series.errors(), Ended: r.ended,
+	}
+	res.Ops, res.Total = r.series.results(r.w.Ops())
+	res.Notes = r.notes()
+	rates := measuredRates(res.Series)
+	res.Rate = rate(rates, res.Series, res.Measured)
+	res.Steady = steadiness(rates, o.warmup)
+	if r.gate != nil {
+		res.Pace = r.o.Pace.String()
+		res.Open = r.openLoop(o, res.Rate.Value)
+	}
+	res.Client = client(o, res)
+	res.Marks = r.marks(o, res)
+	return res
+}
+
+func (r *run) notes() []Note {
+	noted, ok := r.w.(Noted)
+	if !ok {
+		return nil
+	}
+	var all []Note
+	for i, name := range noted.Notes() {
+		all = append(all, Note{name, r.series.notes[i]})
+	}
+	return all
+}
+
+// measuredRates gives the operations a second of each whole measured second.
+func measuredRates(lines []Second) []float64 {
+	var rates []float64
+	for _, s := range lines {
+		if !s.Warmup && s.Length > time.Second/2 {
+			rates = append(rates, float64(s.Done)/s.Length.Seconds())
+		}
+	}
+	return rates
+}
+
+// rate is all that ended while measuring by the time it took; the seconds
+// give the interval.
+func rate(rates []float64, lines []Second, measured time.Duration) stats.Estimate {
+	var ended int64
+	for _, s := range lines {
+		if !s.Warmup {
+			ended += s.Done
+		}
+	}
+	e := stats.Mean(rates)
+	value := float64(ended) / measured.Seconds()
+	if e.N > 0 {
+		e.Low, e.High = e.Low+value-e.Value, e.High+value-e.Value
+	}
+	e.Value = value
+	return e
+}
+
+func (r *run) openLoop(o outcome, served float64) *OpenLoop {
+	l := &OpenLoop{Offered: float64(r.gate.offered.Load()) / (o.stopped - o.warmup).Seconds(), Served: served, Waiting: o.waiting, Lag: r.gate.lag}
+	short := l.Served < 0.95*l.Offered || float64(l.Waiting) > 2*l.Offered // two seconds of work; a stall at the end is no saturation
+	l.Saturated = short && l.Waiting > 2*int64(r.o.Threads)
+	return l
+}
+
+func client(o outcome, res *Result) Client {
+	cores := min(runtime.GOMAXPROCS(0), runtime.NumCPU())
+	c := Client{CPU: o.cpu, Cores: cores, Machine: o.busy}
+	c.Share = o.cpu.Seconds() / (res.Measured.Seconds() * float64(cores))
+	if ended := res.Total.Done + res.Total.RolledBack + res.Total.Skipped; ended > 0 {
+		c.PerOp = o.cpu / time.Duration(ended)
+	}
+	if c.Share > boundShare {
+		c.Bound, c.BoundWhy = true, fmt.Sprintf("the generator used %.0f %% of its %d processors", 100*c.Share, cores)
+	}
+	if res.Open != nil {
+		lag, p50 := res.Open.Lag.Summary().P99, res.Total.Response.Summary().P50
+		if float64(lag) > boundLag*float64(p50) && p50 > 0 {
+			c.Bound, c.BoundWhy = true, fmt.Sprintf("the pacer itself was late by %s (p99), and the median response is %s", lag.Round(time.Microsecond), p50.Round(time.Microsecond))
+		}
+	}
+	return c
+}
+
+// marks lists every reason not to take the result at face value.
+func (r *run) marks(o outcome, res *Result) (all []Mark) {
+	add := func(kind, format string, args ...any) { all = append(all, Mark{kind, fmt.Sprintf(format, args...)}) }
+	if o.interrupted {
+		add(MarkInterrupted, "interrupted after %s", res.Measured.Round(time.Millisecond))
+	}
+	if r.ended != nil {
+		kind := MarkErrors
+		if classOf(r.ended) == Lost {
+			kind = MarkLost
+		}
+		add(kind, "ended after %s: %s", res.Measured.Round(time.Millisecond), r.ended)
+	}
+	if o.stuck > 0 {
+		add(MarkStuck, "%d operations had not ended %s after the time was up, and were cut off", o.stuck, r.o.Grace)
+	}
+	if n := lost(res.Errors); n > 0 && r.ended == nil {
+		add(MarkLost, "%d sessions were lost and opened again", n)
+	}
+	if res.Total.Failed > 0 {
+		add(MarkErrors, "%d operations failed and are not in the rate", res.Total.Failed)
+	}
+	if l := res.Open; l != nil && l.Saturated {
+		add(MarkSaturated, "saturated: %.0f/s were due, %.0f/s were served; %d were still waiting at the end, whose response times are not in the figures", l.Offered, l.Served, l.Waiting)
+	}
+	if res.Client.Bound {
+		add(MarkClientBound, "client-bound: %s, so this shows the generator rather than the server", res.Client.BoundWhy)
+	} else if m := res.Client.Machine; m != nil && *m > crowdedBusy && res.Client.Share > crowdedShare {
+		add(MarkCrowded, "this machine's processors were %.0f %% busy, and the generator took %.0f %% of them from the server", 100**m, 100*res.Client.Share)
+	}
+	if r.clocks.jumped != 0 {
+		add(MarkClock, "the wall clock jumped by %s: the machine may have been suspended or moved (times are measured by the monotonic clock)", r.clocks.jumped.Round(time.Millisecond))
+	}
+	return append(all, steadyMarks(r.o, res)...)
+}
+
+func steadyMarks(o Options, res *Result) (all []Mark) {
+	if res.Measured < leastSeconds*time.Second {
+		return []Mark{{MarkTooShort, fmt.Sprintf("measured for %.1f s only: servers have periods of 5 s to 15 min (checkpoints, flushing, vacuum)", res.Measured.Seconds())}}
+	}
+	if !res.Steady.Reached && res.Steady.Why != "" {
+		all = append(all, Mark{MarkNotSteady, "throughput was never steady: " + res.Steady.Why})
+	}
+	if o.Until.Window > 0 && !o.Until.met(warmup(res.Series)) {
+		all = append(all, Mark{MarkNotSteady, fmt.Sprintf("throughput was not steady when the warm-up reached its limit of %s", o.Until.Limit)})
+	}
+	return all
+}
+
+func warmup(lines []Second) []Second {
+	n := slices.IndexFunc(lines, func(s Second) bool { return !s.Warmup })
+	if n < 0 {
+		return lines
+	}
+	return lines[:n]
+}
+
+func lost(errors []ErrorCount) (n int64) {
+	for _, e := range errors {
+		if e.Class == Lost.String() {
+			n += e.N
+		}
+	}
+	return n
+}
+
+// sorted lists error counts, the most frequent first.
+func sorted(byKey map[string]*ErrorCount) []ErrorCount {
+	var all []ErrorCount
+	for _, e := range byKey {
+		all = append(all, *e)
+	}
+	slices.SortFunc(all, func(a, b ErrorCount) int {
+		if a.N != b.N {
+			return int(b.N - a.N)
+		}
+		return strings.Compare(a.Class+a.Code, b.Class+b.Code)
+	})
+	return all
+}

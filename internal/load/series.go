@@ -1,0 +1,95 @@
+package load
+
+import "time"
+
+// series turns what the shards collect into one line each second, and sums
+// the measured part up.
+type series struct {
+	shards  []*shard
+	second  []*counts // of the current second; emptied into total
+	total   []*counts
+	notes   [len(Tally{}.Notes)]int64
+	lines   []Second
+	all     Latency // scratch
+	lastCut time.Duration
+}
+
+func newSeries(ops, shards int, open bool) *series {
+	s := &series{all: NewLatency()}
+	table := func() []*counts {
+		all := make([]*counts, ops)
+		for i := range all {
+			all[i] = newCounts(open)
+		}
+		return all
+	}
+	s.second, s.total = table(), table()
+	for range shards {
+		s.shards = append(s.shards, &shard{ops: table(), errors: map[string]*ErrorCount{}})
+	}
+	return s
+}
+
+// cut ends a line of the series now; what begins from here on belongs to the
+// next phase. Warm-up gets its lines and is then forgotten, so every count
+// and every latency in the totals is of the measured part.
+func (s *series) cut(now time.Duration, this, next phase, waiting int64) Second {
+	line := Second{At: now, Length: now - s.lastCut, Warmup: this == warming, Waiting: waiting}
+	s.lastCut = now
+	for _, sh := range s.shards {
+		line.Lost += sh.take(s.second, &s.notes, next)
+	}
+	s.all.Reset()
+	for i, c := range s.second {
+		line.Done += c.ended
+		line.Failed += c.failed
+		line.Retried += c.retried
+		line.Reads += c.measured.Reads
+		line.Writes += c.measured.Writes
+		line.Other += c.measured.Other
+		line.Ops = append(line.Ops, OpSecond{Done: c.ended, ReadBytes: c.measured.ReadBytes,
+			WriteBytes: c.measured.WriteBytes, Response: c.response.Summary()})
+		s.all.Merge(c.response.Histogram)
+		if this == warming {
+			c.forget()
+		} else {
+			c.moveTo(s.total[i])
+		}
+	}
+	line.Response = s.all.Summary()
+	s.lines = append(s.lines, line)
+	return line
+}
+
+// results gives the kinds of operation and all of them together.
+func (s *series) results(names []string) (ops []OpResult, total OpResult) {
+	total = OpResult{Name: "all", Response: NewLatency(), Service: NewLatency()}
+	for i, c := range s.total {
+		r := c.measured
+		r.Name, r.Response, r.Service = names[i], c.response, c.service
+		if !c.bothKinds {
+			r.Service = c.response
+		}
+		total.add(r)
+		total.Response.Merge(r.Response.Histogram)
+		total.Service.Merge(r.Service.Histogram)
+		ops = append(ops, r)
+	}
+	return ops, total
+}
+
+// errors gives the counts of all shards by code.
+func (s *series) errors() []ErrorCount {
+	byKey := map[string]*ErrorCount{}
+	for _, sh := range s.shards {
+		sh.mu.Lock()
+		for key, e := range sh.errors {
+			if byKey[key] == nil {
+				byKey[key] = &ErrorCount{Class: e.Class, Code: e.Code, Message: e.Message}
+			}
+			byKey[key].N += e.N
+		}
+		sh.mu.Unlock()
+	}
+	return sorted(byKey)
+}
