@@ -20,6 +20,7 @@ type fake struct {
 	done   map[int64]int
 	opened atomic.Int64
 	closed chan struct{}
+	start  time.Time
 	cancel func() // interrupts the run
 }
 
@@ -65,6 +66,7 @@ func inFakeTime(t *testing.T, f *fake, o Options, check func(*Result, error)) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		f.cancel = cancel
+		f.start = time.Now()
 		f.closed = make(chan struct{}, 1000)
 		var w Workload = f
 		if f.keying > 0 {

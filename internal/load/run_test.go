@@ -58,10 +58,8 @@ func TestSameOperationsForAnyNumberOfWorkers(t *testing.T) {
 
 // A server that stands still for one second in every ten.
 func stalls(f *fake) {
-	var start time.Time
-	f.open = func(int) error { start = time.Now(); return nil }
 	f.do = func(int64, *Tally) error {
-		if at := time.Since(start) % (10 * time.Second); at >= 9*time.Second {
+		if at := time.Since(f.start) % (10 * time.Second); at >= 9*time.Second {
 			time.Sleep(10*time.Second - at)
 		}
 		time.Sleep(time.Millisecond)
@@ -108,16 +106,15 @@ func TestSaturationIsAResult(t *testing.T) {
 }
 
 func TestWarmUpIsLeftOut(t *testing.T) {
-	var start time.Time
-	f := newFake(func(_ int64, tally *Tally) error {
+	var f *fake
+	f = newFake(func(_ int64, tally *Tally) error {
 		tally.Reads++
-		if time.Since(start) < 5*time.Second {
+		if time.Since(f.start) < 5*time.Second {
 			time.Sleep(90 * time.Millisecond)
 		}
 		time.Sleep(10 * time.Millisecond)
 		return nil
 	})
-	f.open = func(int) error { start = time.Now(); return nil }
 	inFakeTime(t, f, Options{Threads: 1, Time: 15 * time.Second, Warmup: 5 * time.Second}, func(res *Result, err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -132,15 +129,14 @@ func TestWarmUpIsLeftOut(t *testing.T) {
 }
 
 func TestBacklogOfWarmUpDoesNotCount(t *testing.T) {
-	var start time.Time
-	f := newFake(func(int64, *Tally) error {
-		if time.Since(start) < 5*time.Second {
+	var f *fake
+	f = newFake(func(int64, *Tally) error {
+		if time.Since(f.start) < 5*time.Second {
 			time.Sleep(20 * time.Millisecond)
 		}
 		time.Sleep(time.Millisecond)
 		return nil
 	})
-	f.open = func(int) error { start = time.Now(); return nil }
 	inFakeTime(t, f, Options{Threads: 1, Time: 15 * time.Second, Warmup: 10 * time.Second, Pace: Fixed(100)}, func(res *Result, err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -151,23 +147,21 @@ func TestBacklogOfWarmUpDoesNotCount(t *testing.T) {
 }
 
 func TestWarmUpUntilSteady(t *testing.T) {
-	var start time.Time
-	slow := newFake(func(int64, *Tally) error {
-		time.Sleep(max(10*time.Millisecond, 100*time.Millisecond-time.Since(start)/200))
+	var slow, never *fake
+	slow = newFake(func(int64, *Tally) error {
+		time.Sleep(max(10*time.Millisecond, 100*time.Millisecond-time.Since(slow.start)/200))
 		return nil
 	})
-	slow.open = func(int) error { start = time.Now(); return nil }
 	rule := SteadyRule{Window: 5 * time.Second, Range: 0.2, Slope: 0.1, Limit: time.Minute}
 	inFakeTime(t, slow, Options{Threads: 1, Time: 20 * time.Second, Until: rule}, func(res *Result, err error) {
 		if err != nil || res.Warmup < 18*time.Second || res.Warmup > 30*time.Second {
 			t.Errorf("steady after %s (%v), want 18 s to 30 s", res.Warmup, err)
 		}
 	})
-	never := newFake(func(n int64, _ *Tally) error {
-		time.Sleep(time.Duration(1+(time.Since(start)/time.Second)%3) * 10 * time.Millisecond)
+	never = newFake(func(n int64, _ *Tally) error {
+		time.Sleep(time.Duration(1+(time.Since(never.start)/time.Second)%3) * 10 * time.Millisecond)
 		return nil
 	})
-	never.open = slow.open
 	inFakeTime(t, never, Options{Threads: 1, Time: 20 * time.Second, Until: rule}, func(res *Result, err error) {
 		if err != nil || res.Warmup != time.Minute || !marked(res, MarkNotSteady) || res.Steady.Reached {
 			t.Errorf("warm-up %s, steady %+v, marks %v, %v", res.Warmup, res.Steady, res.Marks, err)
@@ -186,7 +180,8 @@ func marked(res *Result, kind string) bool {
 
 func TestRetriesAndFailuresAreCountedApart(t *testing.T) {
 	var tries atomic.Int64
-	f := newFake(func(n int64, tally *Tally) error {
+	var f *fake
+	f = newFake(func(n int64, tally *Tally) error {
 		time.Sleep(10 * time.Millisecond)
 		switch {
 		case n%10 == 1 && tries.Add(1)%2 == 1: // fails once
@@ -277,11 +272,9 @@ func TestServerThatWentEndsTheRunWithWhatWasMeasured(t *testing.T) {
 
 func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	f := newFake(takes(10 * time.Millisecond))
-	var start time.Time
-	f.open = func(int) error { start = time.Now(); return nil }
 	f.do = func(n int64, _ *Tally) error {
 		time.Sleep(10 * time.Millisecond)
-		if time.Since(start) > 12*time.Second {
+		if time.Since(f.start) > 12*time.Second {
 			f.cancel()
 		}
 		return nil
