@@ -6,7 +6,8 @@
 # make golden     rewrites the expected outputs; read the diff before you commit
 # make man        writes the man pages into dist/man
 # make fuzz       runs every fuzz target for FUZZTIME (10s) each
-# make bench      measures speed against the tools in use
+# make bench      measures plumb check against the tools in use
+# make bench-load measures plumb load against sysbench, pgbench, sysbench-tpcc and fio
 
 SHELL   := bash
 GO      ?= go
@@ -44,6 +45,12 @@ fuzz:
 bench: all
 	@test/setup.sh bench
 	@$(GO) run ./test/bench -plumb ./plumb
+
+# BENCHLOAD takes flags, such as BENCHLOAD="-only fileio -pairs 3".
+.PHONY: bench-load
+bench-load: all
+	@test/setup.sh bench-load
+	@$(GO) run ./test/benchload -plumb ./plumb $(BENCHLOAD)
 
 man: all
 	./plumb man dist/man

@@ -20,6 +20,9 @@ fi
 if [ "$purpose" = bench ]; then
   package+=([mysqltuner]=mysqltuner [pt-summary]=percona-toolkit)
 fi
+if [ "$purpose" = bench-load ]; then
+  package+=([sysbench]=sysbench [pgbench]=postgresql-contrib [fio]=fio [git]=git)
+fi
 
 have() {
   command -v "$1" >/dev/null 2>&1 && return
