@@ -1,0 +1,64 @@
+package self
+
+import (
+	"testing"
+	"time"
+)
+
+func TestCPUTimeGrowsWithWork(t *testing.T) {
+	before := CPU()
+	for start := time.Now(); time.Since(start) < 30*time.Millisecond; {
+	}
+	if used := CPU() - before; used < 5*time.Millisecond {
+		t.Errorf("30 ms of work used %s", used)
+	}
+}
+
+func TestSleeperIsExact(t *testing.T) {
+	s := NewSleeper()
+	defer s.Close()
+	best := time.Hour
+	for range 50 {
+		start := time.Now()
+		s.Sleep(200 * time.Microsecond)
+		if d := time.Since(start); d < 200*time.Microsecond {
+			t.Fatalf("slept %s, asked for 200µs", d)
+		} else {
+			best = min(best, d)
+		}
+	}
+	if best > 900*time.Microsecond {
+		t.Errorf("the best of 50 sleeps of 200µs took %s", best)
+	}
+}
+
+func TestMachineTicks(t *testing.T) {
+	a := parseTicks([]byte("cpu  100 0 50 800 50 0 0 0 7 0"))
+	b := parseTicks([]byte("cpu  150 0 100 850 50 0 0 0 7 0"))
+	if part := b.Since(a); part == nil || *part != 100.0/150 {
+		t.Errorf("busy part = %v, want 2/3", part)
+	}
+	for _, bad := range []string{"", "cpu0 1 2 3 4 5 6 7 8", "cpu 1 2 3", "cpu a b c d e f g h"} {
+		if part := parseTicks([]byte(bad)).Since(a); part != nil {
+			t.Errorf("%q gives %v, want unknown", bad, *part)
+		}
+	}
+	if Machine() == (Ticks{}) {
+		t.Error("/proc/stat could not be read")
+	}
+}
+
+func FuzzTicks(f *testing.F) {
+	f.Add([]byte("cpu  100 0 50 800 50 0 0 0 7 0"))
+	f.Fuzz(func(t *testing.T, line []byte) { parseTicks(line).Since(Ticks{1, 2}) })
+}
+
+func TestFilesIsNeverLowered(t *testing.T) {
+	now, err := Files(1)
+	if err != nil || now < 1 {
+		t.Fatalf("Files(1) = %d, %v", now, err)
+	}
+	if again, err := Files(now); err != nil || again < now {
+		t.Errorf("Files(%d) = %d, %v", now, again, err)
+	}
+}
