@@ -1,0 +1,80 @@
+package client
+
+import (
+	"context"
+	"net"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/load"
+)
+
+// settings decide durability and memory, and what else moves a result.
+const settings = "synchronous_commit fsync full_page_writes wal_sync_method wal_level wal_compression shared_buffers " +
+	"max_wal_size checkpoint_timeout checkpoint_completion_target wal_buffers work_mem effective_cache_size huge_pages " +
+	"max_connections autovacuum jit synchronous_standby_names data_checksums io_method"
+
+// About implements load.Server.
+func (s *Server) About(ctx context.Context) (load.About, error) {
+	a, err := s.Admin(ctx)
+	if err != nil {
+		return load.About{}, err
+	}
+	defer a.Close()
+	names := strings.Fields(settings)
+	rows, err := a.Query(ctx, "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('server_version', "+
+		"'default_transaction_isolation', '"+strings.Join(names, "', '")+"')")
+	if err != nil {
+		return load.About{}, err
+	}
+	value := map[string]string{}
+	for _, row := range rows.Values {
+		value[cell(row, 0)] = cell(row, 1)
+	}
+	about := load.About{Product: "PostgreSQL", Version: value["server_version"], Address: s.c.Address, Database: s.c.Database,
+		Isolation: strings.ToUpper(value["default_transaction_isolation"]), Local: s.local()}
+	for _, name := range names {
+		if v, ok := value[name]; ok {
+			about.Settings = append(about.Settings, load.Setting{Name: name, Value: v})
+		}
+	}
+	return about, nil
+}
+
+func cell(row []*string, i int) string {
+	if v := host.Cell(row, i); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// local reports whether the address is one of this machine.
+func (s *Server) local() bool {
+	if s.c.Network == "unix" {
+		return true
+	}
+	name, _, err := net.SplitHostPort(s.c.Address)
+	if err != nil {
+		return false
+	}
+	if name == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(name)
+	if ip == nil {
+		return false
+	}
+	if ip.IsLoopback() {
+		return true
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, a := range own {
+		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip) {
+			return true
+		}
+	}
+	return false
+}

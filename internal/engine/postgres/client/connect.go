@@ -1,0 +1,143 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"plumb/internal/host"
+	"plumb/internal/load"
+)
+
+// connect logs in and sets the session up.
+func (s *Server) connect(ctx context.Context) (*pgconn.PgConn, error) {
+	cfg, err := s.config()
+	if err != nil {
+		return nil, s.unreached(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.c.Timeout)
+	defer cancel()
+	conn, err := pgconn.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, s.unreached(err)
+	}
+	if err := s.settle(ctx, conn); err != nil {
+		_ = conn.Close(ctx)
+		return nil, s.unreached(err)
+	}
+	return conn, nil
+}
+
+// config makes the driver's configuration. The driver takes what is not given
+// from PG* variables and files in the home directory, and a load must not
+// depend on the shell it is started from: so every key is given here.
+func (s *Server) config() (*pgconn.Config, error) {
+	name, port := "localhost", "5432"
+	if s.c.Network != "unix" {
+		var err error
+		if name, port, err = net.SplitHostPort(s.c.Address); err != nil {
+			return nil, fmt.Errorf("read the address: %w", err)
+		}
+	}
+	var text strings.Builder
+	for _, kv := range [][2]string{{"host", name}, {"port", port}, {"user", s.c.User}, {"password", s.c.Password},
+		{"database", s.c.Database}, {"passfile", "/dev/null"}, {"sslmode", "disable"}, {"sslcert", ""}, {"sslkey", ""},
+		{"sslrootcert", ""}, {"sslpassword", ""}, {"sslnegotiation", "postgres"}, {"target_session_attrs", "any"},
+		{"min_protocol_version", "3.0"}, {"max_protocol_version", "3.0"}, {"channel_binding", "prefer"},
+		{"require_auth", ""}, {"connect_timeout", "0"}} {
+		fmt.Fprintf(&text, "%s='%s' ", kv[0], strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(kv[1]))
+	}
+	cfg, err := pgconn.ParseConfig(text.String())
+	if err != nil { // the driver's error can hold the password
+		return nil, errors.New("make up the connection: is PGSERVICE set?")
+	}
+	cfg.Fallbacks = nil
+	cfg.RuntimeParams = map[string]string{"application_name": "plumb", "client_encoding": "UTF8"}
+	if s.c.Network == "unix" {
+		cfg.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return host.DialUnixAs(ctx, s.c.PeerUID, s.c.Address)
+		}
+	} else if s.c.TLS != nil {
+		cfg.TLSConfig = s.c.TLS.Clone()
+		if cfg.TLSConfig.ServerName == "" {
+			cfg.TLSConfig.ServerName = name
+		}
+	}
+	return cfg, nil
+}
+
+// settle gives a new session what all sessions of a load have. It uses SET and
+// not start-up parameters, which poolers refuse.
+func (s *Server) settle(ctx context.Context, conn *pgconn.PgConn) error {
+	var set []string
+	if conn.ParameterStatus("standard_conforming_strings") == "off" {
+		set = append(set, "SET standard_conforming_strings = on") // the placeholders are found by its rules
+	}
+	if s.c.Isolation != "" {
+		set = append(set, "SET default_transaction_isolation = "+quoted(s.c.Isolation))
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	_, err := conn.Exec(ctx, strings.Join(set, "; ")).ReadAll()
+	return err
+}
+
+// unreached words an error of connecting.
+func (s *Server) unreached(err error) error {
+	doing := "connect to " + s.c.Address
+	f := &load.Failure{Class: load.Lost, Doing: doing, Err: err}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		f.Class, f.Code, f.Message, f.Err = load.Fatal, e.Code, e.Message, nil
+		if goneCode(e.Code) || e.Code == "53300" {
+			f.Class = load.Lost
+		}
+		return withHint(f, s.loginHint(e.Code))
+	}
+	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		f.Err = reason(e)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		f.Err = fmt.Errorf("no answer within %v: %w", s.c.Timeout, context.DeadlineExceeded)
+	}
+	return withHint(f, "is the server running, and is "+s.c.Address+" where it listens?")
+}
+
+// loginHint says what to do about a login that the server refused.
+func (s *Server) loginHint(code string) string {
+	switch {
+	case code == "3D000":
+		return "make it with: createdb " + s.c.Database
+	case code == "28P01":
+		return "check the password of " + s.c.User
+	case strings.HasPrefix(code, "28"):
+		return "pg_hba.conf on the server decides who may log in, from where and how"
+	case code == "53300":
+		return "raise max_connections and restart the server, or use fewer threads"
+	case code == "57P03":
+		return "the server is starting or stopping: try again when it is up"
+	}
+	return ""
+}
+
+// reason gives what went wrong without the driver's account of where: for a
+// socket it names an address where nobody was asked.
+func reason(e *pgconn.ConnectError) error {
+	if op, ok := errors.AsType[*net.OpError](e); ok {
+		return op.Err
+	}
+	first, _, _ := strings.Cut(e.Unwrap().Error(), "\n")
+	for _, before := range []string{"dial error: ", "): "} {
+		if _, said, ok := strings.Cut(first, before); ok {
+			return errors.New(said)
+		}
+	}
+	return errors.New(first)
+}
+
+// quoted writes a text as a literal, with standard_conforming_strings.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
