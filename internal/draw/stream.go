@@ -49,8 +49,18 @@ func (s *Stream) Below(n int64) int64 {
 	return int64(hi)
 }
 
-// Between gives a number of [a, b].
-func (s *Stream) Between(a, b int64) int64 { return a + s.Below(b-a+1) }
+// Between gives a number of [a, b]. It gives a for b < a.
+func (s *Stream) Between(a, b int64) int64 {
+	if b < a {
+		return a
+	}
+	n := uint64(b) - uint64(a) + 1
+	if n == 0 {
+		return int64(s.Uint64()) // all there are
+	}
+	hi, _ := bits.Mul64(s.Uint64(), n)
+	return int64(uint64(a) + hi)
+}
 
 // Float gives a number of [0, 1).
 func (s *Stream) Float() float64 { return float64(s.Uint64()>>11) / (1 << 53) }
