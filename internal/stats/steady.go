@@ -4,24 +4,22 @@ package stats
 type Steadiness struct {
 	Reached bool
 	From    int     // index of the first value of the first window from which all windows are steady
-	Range   float64 // of the last window: largest less smallest, as a part of its mean
+	Range   float64 // of the last window: largest round less smallest, as a part of its mean
 	Slope   float64 // of the last window: rise of the fitted line over it, as a part of its mean
 }
 
+// rounds is the number of parts that SNIA's Solid State Storage Performance
+// Test Specification compares within a window.
+const rounds = 5
+
 // Steady looks for the part of a series from which on every window of the
 // given length stays within a range and a slope, both as parts of its mean.
+// As in SNIA's rule a window is five rounds, and it is their means that are
+// compared: single seconds of a slow server are noise.
 func Steady(values []float64, window int, rangeLimit, slopeLimit float64) Steadiness {
 	var s Steadiness
 	for at := len(values) - window; at >= 0 && window > 1; at-- {
-		w := values[at : at+window]
-		low, high, sum, moment := w[0], w[0], 0.0, 0.0
-		for i, v := range w {
-			low, high, sum = min(low, v), max(high, v), sum+v
-			moment += v * (float64(i) - float64(window-1)/2)
-		}
-		mean, n := sum/float64(window), float64(window)
-		spread := (high - low) / mean
-		slope := moment / (n * (n*n - 1) / 12) * (n - 1) / mean
+		spread, slope := excursion(values[at : at+window])
 		if at == len(values)-window {
 			s.Range, s.Slope = spread, slope
 		}
@@ -31,4 +29,24 @@ func Steady(values []float64, window int, rangeLimit, slopeLimit float64) Steadi
 		s.Reached, s.From = true, at
 	}
 	return s
+}
+
+// excursion gives how far the rounds of a window range, and how far the line
+// fitted to them rises from one end of the window to the other, both as parts
+// of the mean. Values of which the mean is 0 are not steady, but unknown.
+func excursion(window []float64) (spread, slope float64) {
+	n := min(rounds, len(window))
+	var means [rounds]float64
+	var sum, moment float64
+	for i := range n {
+		means[i], _ = moments(window[i*len(window)/n : (i+1)*len(window)/n])
+		sum += means[i]
+		moment += means[i] * (float64(i) - float64(n-1)/2)
+	}
+	low, high := means[0], means[0]
+	for _, m := range means[:n] {
+		low, high = min(low, m), max(high, m)
+	}
+	mean, k := sum/float64(n), float64(n)
+	return (high - low) / mean, moment / (k * (k*k - 1) / 12) * (k - 1) / mean
 }
