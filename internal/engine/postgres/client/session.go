@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"plumb/internal/host"
 	"plumb/internal/load"
 )
 
@@ -20,6 +21,7 @@ import (
 type session struct {
 	server     *Server
 	conn       net.Conn
+	asker      *host.Asker // for plain sockets; otherwise nil
 	statements []*statement
 	out        []byte // what is sent
 	in         []byte // what was read: in[:have]
@@ -43,7 +45,11 @@ func (s *Server) session(conn *pgconn.PgConn) (*session, error) {
 	if err != nil {
 		return nil, s.unreached(err)
 	}
-	return &session{server: s, conn: taken.Conn, in: make([]byte, 16<<10)}, nil
+	out := &session{server: s, conn: taken.Conn, in: make([]byte, 16<<10)}
+	if asker, plain := host.NewAsker(taken.Conn); plain {
+		out.asker = asker
+	}
+	return out, nil
 }
 
 // Prepare implements load.Session.
@@ -129,7 +135,7 @@ func (s *session) exchange(st *statement, query []byte) error {
 		}
 	}
 	s.answer = answer{}
-	_, err := s.conn.Write(s.out)
+	err := s.ask()
 	if err == nil {
 		err = s.read()
 	} else {
@@ -152,6 +158,31 @@ func (s *session) exchange(st *statement, query []byte) error {
 	return nil
 }
 
+// ask sends the request, and reads the beginning of the answer where that
+// saves a system call.
+func (s *session) ask() error {
+	if s.asker == nil {
+		_, err := s.conn.Write(s.out)
+		return err
+	}
+	n, err := s.asker.Ask(s.out, s.in[s.have:])
+	s.have += n
+	return err
+}
+
+// more reads more of the answer.
+func (s *session) more() error {
+	var n int
+	var err error
+	if s.asker == nil {
+		n, err = s.conn.Read(s.in[s.have:])
+	} else {
+		n, err = s.asker.Read(s.in[s.have:])
+	}
+	s.have += n
+	return err
+}
+
 // read reads until the answer is complete.
 func (s *session) read() error {
 	copies := 0
@@ -171,12 +202,7 @@ func (s *session) read() error {
 			}
 			s.in = append(s.in, make([]byte, len(s.in))...)
 		}
-		n, err := s.conn.Read(s.in[s.have:])
-		s.have += n
-		if n == 0 && err == nil {
-			err = io.ErrNoProgress
-		}
-		if err != nil {
+		if err := s.more(); err != nil {
 			return errors.Join(s.answer.parse(s.in[:s.have]), err)
 		}
 	}
