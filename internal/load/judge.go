@@ -39,6 +39,9 @@ func (r *run) result(o outcome) *Result {
 		res.Pace = r.o.Pace.String()
 		res.Open = r.openLoop(o, res.Rate.Value)
 	}
+	for _, w := range r.workers {
+		res.Fair = append(res.Fair, ThreadShare{w.ended.Load(), time.Duration(w.spent.Load())})
+	}
 	res.Client = client(o, res)
 	res.Marks = r.marks(o, res)
 	return res

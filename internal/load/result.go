@@ -26,6 +26,7 @@ type Result struct {
 	Client Client
 	Errors []ErrorCount
 	Marks  []Mark // reasons not to take this result at face value
+	Fair   []ThreadShare // what each thread did, in order
 	Ended  error  // why the run stopped before its time; nil when it did not
 }
 
@@ -44,6 +45,12 @@ type OpResult struct {
 	WriteBytes int64
 	Response   Latency // from when it was due (open loop) or begun (closed loop) to its end, retries included
 	Service    Latency // from when a worker began it to its end; in a closed loop the same as Response
+}
+
+// ThreadShare is what one thread did while measuring.
+type ThreadShare struct {
+	Ended int64         // operations that succeeded, rollbacks and empty ones included
+	Busy  time.Duration // within operations that succeeded
 }
 
 // Note is a count of the workload's own.
@@ -67,6 +74,7 @@ type Second struct {
 	Waiting  int64 // operations due and not begun (open loop)
 	Response Summary
 	Ops      []OpSecond
+	All      Latency // behind Response; only while OnSecond runs, for lines of several seconds
 }
 
 // OpSecond is one kind of operation in one second.

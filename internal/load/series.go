@@ -58,6 +58,7 @@ func (s *series) cut(now time.Duration, this, next phase, waiting int64) Second 
 	}
 	line.Response = s.all.Summary()
 	s.lines = append(s.lines, line)
+	line.All = s.all
 	return line
 }
 

@@ -16,6 +16,8 @@ type worker struct {
 	tally Tally
 	own   int64 // operations done as a terminal
 	busy  atomic.Bool
+	ended atomic.Int64 // operations of the measured part that succeeded
+	spent atomic.Int64 // in them, nanoseconds
 
 	mu     sync.Mutex // guards what close touches from outside
 	doing  Work
@@ -81,6 +83,10 @@ func (w *worker) work() {
 		m.done = w.run.now()
 		w.busy.Store(false)
 		w.shard.record(m, &w.tally)
+		if m.err == nil && m.phase == measuring {
+			w.ended.Add(1)
+			w.spent.Add(int64(m.done - m.began))
+		}
 		if m.err != nil {
 			if doing = w.recover(doing, m.err); doing == nil {
 				return
