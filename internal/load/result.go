@@ -25,9 +25,9 @@ type Result struct {
 	Open   *OpenLoop // nil in a closed loop
 	Client Client
 	Errors []ErrorCount
-	Marks  []Mark // reasons not to take this result at face value
+	Marks  []Mark        // reasons not to take this result at face value
 	Fair   []ThreadShare // what each thread did, in order
-	Ended  error  // why the run stopped before its time; nil when it did not
+	Ended  error         // why the run stopped before its time; nil when it did not
 }
 
 // OpResult is one kind of operation.
