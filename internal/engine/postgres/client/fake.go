@@ -25,6 +25,7 @@ type FakeOptions struct {
 // INSERT, UPDATE and DELETE change one.
 type FakeServer struct {
 	o          FakeOptions
+	canned     *answers
 	listener   net.Listener
 	start      time.Time
 	statements atomic.Int64
@@ -47,8 +48,7 @@ func Fake(o FakeOptions) (*FakeServer, error) {
 	if o.Row == nil {
 		o.Row = []string{"1"}
 	}
-	o.Rows = max(o.Rows, 1)
-	f := &FakeServer{o: o, listener: l, start: time.Now(), conns: map[net.Conn]bool{}}
+	f := &FakeServer{o: o, canned: newAnswers(o.Row, max(o.Rows, 1)), listener: l, start: time.Now(), conns: map[net.Conn]bool{}}
 	f.wg.Go(f.accept)
 	return f, nil
 }

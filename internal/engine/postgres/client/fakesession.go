@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"strings"
 )
 
 // fakeSession is one connection to a fake server.
@@ -16,16 +15,13 @@ type fakeSession struct {
 	status     byte
 	answered   int64
 	statements map[string]*fakeStatement
-	bound      *fakeStatement
+	bound      *canned
 }
 
-// fakeStatement is what a query is answered with.
+// fakeStatement is a prepared query.
 type fakeStatement struct {
-	params  int
-	columns int
-	rows    []byte // DataRows
-	done    []byte // CommandComplete
-	status  byte   // of the transaction afterwards; 0 for as before
+	*canned
+	params int
 }
 
 // Requests that come instead of a start-up message.
@@ -117,17 +113,15 @@ func (s *fakeSession) request(kind byte, body []byte) bool {
 	first, rest, _ := bytes.Cut(body, []byte{0})
 	switch kind {
 	case 'Q':
-		s.bound = s.fakeStatement(string(first))
-		if s.bound.columns > 0 {
-			s.out = s.bound.appendColumns(s.out)
-		}
+		s.bound = s.f.canned.of(first)
+		s.out = append(s.out, s.bound.columns...)
 		if !s.execute() {
 			return false
 		}
 		s.ready()
 	case 'P':
 		query, _, _ := bytes.Cut(rest, []byte{0})
-		s.statements[string(first)] = s.fakeStatement(string(query))
+		s.statements[string(first)] = &fakeStatement{s.f.canned.of(query), fakeParams(query)}
 		s.out = appendMessage(s.out, '1', "")
 	case 'D':
 		if len(first) > 0 {
@@ -135,7 +129,10 @@ func (s *fakeSession) request(kind byte, body []byte) bool {
 		}
 	case 'B':
 		name, _, _ := bytes.Cut(rest, []byte{0})
-		s.bound = s.statements[string(name)]
+		s.bound = nil
+		if st := s.statements[string(name)]; st != nil {
+			s.bound = st.canned
+		}
 		s.out = append(s.out, '2', 0, 0, 0, 4)
 	case 'E':
 		return s.execute()
@@ -173,72 +170,19 @@ func (s *fakeSession) describe(st *fakeStatement) {
 		body = binary.BigEndian.AppendUint32(body, typeInt4)
 	}
 	s.out = appendMessage(s.out, 't', string(body))
-	if st.columns == 0 {
+	if len(st.columns) == 0 {
 		s.out = appendMessage(s.out, 'n', "")
-		return
 	}
-	s.out = st.appendColumns(s.out)
-}
-
-func (st *fakeStatement) appendColumns(out []byte) []byte {
-	body := binary.BigEndian.AppendUint16(nil, uint16(st.columns))
-	for range st.columns { // name, table, column, type text, its length and modifier, format
-		body = append(body, "c\x00"+"\x00\x00\x00\x00"+"\x00\x00"+"\x00\x00\x00\x19"+"\xff\xff"+"\xff\xff\xff\xff"+"\x00\x00"...)
-	}
-	return appendMessage(out, 'T', string(body))
-}
-
-// fakeStatement decides by the first word what a query is answered with.
-func (s *fakeSession) fakeStatement(query string) *fakeStatement {
-	st := &fakeStatement{params: fakeParams(query)}
-	row, rows := s.f.o.Row, s.f.o.Rows
-	word, _, _ := strings.Cut(strings.TrimSpace(query), " ")
-	tag := strings.ToUpper(strings.TrimSuffix(word, ";"))
-	switch tag {
-	case "SELECT":
-		if strings.Contains(query, "'max_connections'") && !strings.Contains(query, "FROM pg_settings") {
-			row, rows = []string{"10000", "0", "0"}, 1
-		} else if strings.Contains(query, "FROM pg_settings") {
-			row, rows = []string{"server_version", "18.0 (fake)"}, 1
-		}
-		st.columns = len(row)
-		for range rows {
-			st.rows = appendRow(st.rows, row)
-		}
-		tag = "SELECT 1"
-	case "INSERT":
-		tag = "INSERT 0 1"
-	case "UPDATE", "DELETE":
-		tag += " 1"
-	case "BEGIN", "START":
-		st.status = 'T'
-	case "COMMIT", "END", "ROLLBACK", "ABORT":
-		st.status = 'I'
-	}
-	st.done = appendMessage(nil, 'C', tag+"\x00")
-	return st
+	s.out = append(s.out, st.columns...)
 }
 
 // fakeParams finds the highest $n, without minding quotes.
-func fakeParams(query string) int {
+func fakeParams(query []byte) int {
 	highest := int64(0)
 	for i := range len(query) {
 		if query[i] == '$' {
-			highest = max(highest, parseInt([]byte(query[i+1:])))
+			highest = max(highest, parseInt(query[i+1:]))
 		}
 	}
 	return int(min(highest, 1<<15))
-}
-
-func appendRow(out []byte, row []string) []byte {
-	body := binary.BigEndian.AppendUint16(nil, uint16(len(row)))
-	for _, v := range row {
-		body = append(binary.BigEndian.AppendUint32(body, uint32(len(v))), v...)
-	}
-	return appendMessage(out, 'D', string(body))
-}
-
-func appendMessage(out []byte, kind byte, body string) []byte {
-	out = binary.BigEndian.AppendUint32(append(out, kind), uint32(len(body)+4))
-	return append(out, body...)
 }
