@@ -29,3 +29,13 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s differs (-want +got); look at it, then go test ./internal/view -update\n%s", name, diff)
 	}
 }
+
+// readTestdata reads a file of testdata.
+func readTestdata(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -10,3 +10,11 @@ var checkSchema []byte
 
 // CheckSchema gives the JSON Schema of plumb check --json.
 func CheckSchema() []byte { return checkSchema }
+
+// loadSchema is the JSON Schema of LoadJSON, generated likewise.
+//
+//go:embed load.v1.schema.json
+var loadSchema []byte
+
+// LoadSchema gives the JSON Schema of plumb load --json.
+func LoadSchema() []byte { return loadSchema }

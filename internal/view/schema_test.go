@@ -26,7 +26,10 @@ import (
 // the published files: the one in the program, and those in docs/schema.
 func TestSchemaIsUpToDate(t *testing.T) {
 	check := schemaOf(t, reflect.TypeFor[CheckJSON](), "plumb check --json, version 1")
+	run := schemaOf(t, reflect.TypeFor[LoadJSON](), "plumb load --json, version 1: one run")
 	for file, want := range map[string][]byte{
+		"load.v1.schema.json":             run,
+		"../../docs/schema/load.v1.json":  run,
 		"check.v1.schema.json":            check,
 		"../../docs/schema/check.v1.json": check,
 		"../../docs/schema/stack.v1.json": schemaOf(t, reflect.TypeFor[StackJSON](), "plumb stack --json, version 1"),
@@ -66,7 +69,7 @@ func schemaOf(t *testing.T, doc reflect.Type, title string) []byte {
 }
 
 func TestCheckDocumentFitsItsSchema(t *testing.T) {
-	schema := compileSchema(t)
+	schema := compileSchema(t, CheckSchema())
 	for name, r := range map[string]Report{
 		"findings": testReport(zfsHost()),
 		"healthy":  quietReport(lvmHost()),
@@ -77,13 +80,7 @@ func TestCheckDocumentFitsItsSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := schema.Validate(doc); err != nil {
-				t.Errorf("%v\n%s", err, b)
-			}
+			validate(t, schema, b)
 			if name == "findings" {
 				golden(t, "check.json", string(b))
 			}
@@ -91,9 +88,30 @@ func TestCheckDocumentFitsItsSchema(t *testing.T) {
 	}
 }
 
-func compileSchema(t *testing.T) *jsonschema.Schema {
+func validate(t *testing.T, schema *jsonschema.Schema, b []byte) {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(CheckSchema()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		t.Errorf("%v\n%s", err, b)
+	}
+}
+
+// fitsSchema checks a document against its published schema.
+func fitsSchema(t *testing.T, schema []byte, doc any) {
+	t.Helper()
+	b, err := JSON(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	validate(t, compileSchema(t, schema), b)
+}
+
+func compileSchema(t *testing.T, text []byte) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,90 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// latency writes a duration with three digits and its unit: 850ns, 12.3µs,
+// 4.56ms, 1.02s, 95.0s, 12m5s. It is at most six columns wide below an hour.
+func latency(d time.Duration) string {
+	unit, per := "s", float64(time.Second)
+	switch {
+	case d >= 100*time.Second:
+		return d.Round(time.Second).String()
+	case d < time.Microsecond:
+		return strconv.FormatInt(int64(d), 10) + "ns"
+	case d < 999500*time.Nanosecond:
+		unit, per = "µs", float64(time.Microsecond)
+	case d < 999500*time.Microsecond:
+		unit, per = "ms", float64(time.Millisecond)
+	}
+	return digits3(float64(d)/per) + unit
+}
+
+// latencyOf is latency, and a dash where nothing was measured.
+func latencyOf(d time.Duration, n int64) string {
+	if n == 0 {
+		return "–"
+	}
+	return latency(d)
+}
+
+// digits3 writes a number with three digits: 1.23, 12.3, 123. Larger ones
+// stay whole.
+func digits3(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 99.95 || a == 0:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 9.995:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 0.1:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+// perSecond writes a rate: whole with commas from 1000 on.
+func perSecond(v float64) string {
+	if v >= 999.5 {
+		return grouped(int64(math.Round(v)))
+	}
+	return digits3(v)
+}
+
+// grouped writes a whole number with commas: 1,234,567.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	first := 0
+	if n < 0 {
+		first = 1
+	}
+	for i := len(s) - 3; i > first; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// percent writes a part of one: 0.5 %, 12 %.
+func percent(part float64) string {
+	if p := 100 * part; math.Abs(p) < 9.95 && p != 0 {
+		return strconv.FormatFloat(p, 'f', 1, 64) + "\u00a0%"
+	}
+	return fmt.Sprintf("%.0f\u00a0%%", 100*part)
+}
+
+// span writes how long something took or lasts: 0.35 s, 12.3 s, 2m30s.
+func span(d time.Duration) string {
+	switch {
+	case d >= 2*time.Minute:
+		return d.Round(time.Second).String()
+	case d%time.Second == 0 && d > 0:
+		return fmt.Sprintf("%d\u00a0s", d/time.Second)
+	}
+	return digits3(d.Seconds()) + "\u00a0s"
+}
+
+// right pads s on the left to n columns.
+func right(s string, n int) string { return fmt.Sprintf("%*s", n, s) }
