@@ -1,0 +1,197 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// Dips are falls that come back at regular times: checkpoints, flushes, a
+// drive's housekeeping.
+type Dips struct {
+	Period Estimate // from dip to dip, steps
+	Depth  Estimate // fall, as a part of the level around
+	Share  Estimate // part of the time spent in dips
+	Count  int
+	First  int     // step at which the first began
+	P      float64 // chance that dips at random times look as regular
+}
+
+const (
+	around      = 33   // blocks whose median is the level that a dip is a dip from
+	deep        = 3.0  // deviations of the noise below the level, for a dip to begin
+	leastDepth  = 0.05 // of the level
+	leastPeriod = 5    // blocks; nearer dips are not told from noise
+	leastDips   = 5
+	alike       = 0.25 // intervals that near to their median are alike
+	byChance    = 0.25 // that part of exponential intervals is alike at most (0.19), and some more for having chosen the median
+	sureDips    = 0.01
+)
+
+// findDips looks for dips on several scales of time, so that dips of a second
+// and of minutes are found alike, and gives the series without them too.
+//
+// On each scale a dip is a run of blocks far below the median around. Whether
+// they are regular is judged by how many of the intervals between them are
+// alike, against the same of dips at random times (exponential intervals): so
+// one that is missing or too many spoils nothing, and the period need not be
+// exact, as that of a log filling up is not. Noise gives dips too, at random
+// times, which are not regular; what counts is thus the chance P alone.
+func findDips(x []float64) (*Dips, []float64) {
+	var best *Dips
+	var runs []dip
+	scales := 0.0
+	for block := 1; len(x)/block >= around; block *= 4 {
+		scales++
+		found := dipsAt(x, block)
+		if d := regular(found); d != nil && (best == nil || d.P < best.P) {
+			best, runs = d, found
+		}
+	}
+	if best == nil {
+		return nil, x
+	}
+	best.P = min(1, best.P*scales)
+	if best.P > sureDips {
+		return nil, x
+	}
+	level := slices.Clone(x)
+	for _, d := range runs {
+		for i := d.from; i < d.to; i++ {
+			level[i] = d.level
+		}
+	}
+	return best, level
+}
+
+// dip is one fall: from is in it, to is not.
+type dip struct {
+	from, to     int
+	level, depth float64 // depth as a part of the level
+}
+
+// dipsAt finds falls on one scale of time.
+func dipsAt(x []float64, block int) (found []dip) {
+	y := batches(x, block)
+	rest := len(x) % block
+	levels := medians(y, around)
+	noise := noiseAbove(y, levels)
+	inside := false
+	for i, v := range y {
+		fall := levels[i] - v
+		enough := max(deep*noise, leastDepth*levels[i])
+		if !inside && !(fall > enough && levels[i] > 0) || inside && fall < enough/2 {
+			inside = false
+			continue
+		}
+		at := rest + i*block
+		if !inside {
+			found = append(found, dip{from: at, level: levels[i]})
+		}
+		inside = true
+		found[len(found)-1].to = at + block
+	}
+	for i := range found {
+		found[i].refine(x, block)
+	}
+	return slices.DeleteFunc(found, func(d dip) bool { return d.to <= d.from })
+}
+
+// refine measures a dip at a finer scale than it was found on: its ends are
+// where the fall is half of the deepest.
+func (d *dip) refine(x []float64, block int) {
+	fine := max(1, block/4)
+	from, to := max(0, d.from-block), min(len(x), d.to+block)
+	lowest := math.Inf(1)
+	for i := from; i+fine <= to; i += fine {
+		m, _ := moments(x[i : i+fine])
+		lowest = min(lowest, m)
+	}
+	half := (d.level + lowest) / 2
+	var sum float64
+	var n int
+	d.from, d.to = to, from
+	for i := from; i+fine <= to; i += fine {
+		if m, _ := moments(x[i : i+fine]); m < half {
+			sum, n = sum+m, n+1
+			d.from, d.to = min(d.from, i), max(d.to, i+fine)
+		}
+	}
+	d.depth = 1 - sum/float64(n)/d.level
+}
+
+// regular gives the dips as regular ones, whatever the chance of it is; nil
+// when there are too few.
+func regular(found []dip) *Dips {
+	if len(found) < leastDips {
+		return nil
+	}
+	between := make([]float64, len(found)-1) // from the end of one to the start of the next
+	for i := range between {
+		between[i] = float64(found[i+1].from - found[i].from)
+	}
+	sorted := slices.Sorted(slices.Values(between))
+	usual := quantile(sorted, 0.5)
+	var periods, depths, shares []float64
+	for i, b := range between {
+		if math.Abs(b-usual) <= alike*usual {
+			periods = append(periods, b)
+			shares = append(shares, float64(found[i].to-found[i].from)/b)
+		}
+	}
+	width := float64(found[0].to - found[0].from)
+	if usual < leastPeriod*max(1, width/8) || len(periods) < leastDips-1 {
+		return nil
+	}
+	for _, d := range found {
+		depths = append(depths, d.depth)
+	}
+	return &Dips{
+		Period: sample(periods), Depth: sample(depths), Share: sample(shares),
+		Count: len(found), First: found[0].from, P: atLeast(len(periods), len(between), byChance),
+	}
+}
+
+// sample estimates the mean of independent values.
+func sample(x []float64) Estimate {
+	mean, variance := moments(x)
+	half := student(float64(len(x)-1)) * math.Sqrt(variance/float64(len(x)))
+	return Estimate{Value: mean, Low: mean - half, High: mean + half, N: len(x)}
+}
+
+// atLeast is the chance of k or more successes of n, each with chance p.
+func atLeast(k, n int, p float64) (sum float64) {
+	lgamma := func(v int) float64 { l, _ := math.Lgamma(float64(v + 1)); return l }
+	for i := k; i <= n; i++ {
+		sum += math.Exp(lgamma(n) - lgamma(i) - lgamma(n-i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(1, sum)
+}
+
+// medians gives the median of the values around each, fewer at the ends.
+func medians(y []float64, width int) []float64 {
+	all := make([]float64, len(y))
+	window := make([]float64, 0, width)
+	for i := range y {
+		from := max(0, min(i-width/2, len(y)-width)) // the whole width at the ends too
+		window = append(window[:0], y[from:min(len(y), from+width)]...)
+		slices.Sort(window)
+		all[i] = quantile(window, 0.5)
+	}
+	return all
+}
+
+// noiseAbove is the deviation of the values above their level: dips are below
+// and do not count.
+func noiseAbove(y, levels []float64) float64 {
+	var above []float64
+	for i, v := range y {
+		if v > levels[i] {
+			above = append(above, v-levels[i])
+		}
+	}
+	if len(above) == 0 {
+		return 0
+	}
+	slices.Sort(above)
+	return 1.4826 * quantile(above, 0.5)
+}
