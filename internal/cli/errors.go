@@ -29,6 +29,9 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
+// Hint is what a person can do. Errors of other packages have it too.
+func (e *hinted) Hint() string { return e.hint }
+
 func withHint(err error, hint string) error { return &hinted{err, hint} }
 
 // describe gives the line, the hint and the exit code of an error.
@@ -37,8 +40,11 @@ func describe(err error) (text, hint string, code int) {
 		return u.text, u.hint, exitUsage
 	}
 	text = strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
-	if h, ok := errors.AsType[*hinted](err); ok {
-		hint = h.hint
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		hint = h.Hint()
 	}
 	return text, hint, exitUnread
 }

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const loadExitTable = `Exit codes:
+  0  done, also with a marked result
+  1  --strict, and the result is marked; or check or verify found something wrong
+  2  the command line is wrong
+  3  it could not be done, or did not go to its end`
+
+func (a *app) load() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "load",
+		Short: "put a server or a disk under load, and measure it",
+		Long: `Load makes tables or files, puts them under load, and says what it measured: how
+much, how long each operation took, how sure that is, and what speaks against
+taking it at face value. It changes what it is pointed at: prepare makes tables
+or files, run writes to them, cleanup removes what prepare made and nothing else.
+
+oltp knows sysbench's scripts, tables and options; fileio its modes. tpcc is like
+TPC-C, and is no TPC-C. Three things differ from the tools you know:
+  --rate N        an open loop: operations are due at their times, and a slow
+                  server does not slow the generator down. Response times count
+                  from when an operation was due.
+  --warmup 30s    is left out of the result; --warmup steady waits for steadiness.
+  marks           a result that shows the generator, a stall or half a run says so.`,
+		Example: `  plumb load oltp read_write prepare --mysql-socket=/run/mysqld/mysqld.sock --tables=4 --table-size=1000000
+  plumb load oltp read_write run --threads=16 --time=300 --interval=1
+  plumb load oltp point_select run --dsn postgres://bench@db1/sbtest --rate 5000
+  plumb load tpcc prepare --scale 100 --threads 8 --dsn mysql://bench@db1/tpcc
+  plumb load fileio run --file-test-mode=rndrd --threads 1,4,16,64,256
+  plumb load fsync /var/lib/mysql`,
+		Args: a.noSuchLoad,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.loadCalibrate())
+	return c
+}
+
+// oltpScripts are sysbench's.
+func oltpScripts() []string {
+	return []string{"oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_update_index", "oltp_update_non_index",
+		"oltp_insert", "oltp_delete", "select_random_points", "select_random_ranges", "bulk_insert"}
+}
+
+// scriptName gives the full name of a script: with its oltp_, without .lua or
+// a path, and without the minus signs of people who type them.
+func scriptName(word string) string {
+	word = strings.ReplaceAll(strings.TrimSuffix(path.Base(word), ".lua"), "-", "_")
+	for _, s := range oltpScripts() {
+		if s == word || s == "oltp_"+word {
+			return s
+		}
+	}
+	return word
+}
+
+// noSuchLoad refuses what is no workload, and knows those who left "oltp" out.
+func (a *app) noSuchLoad(c *cobra.Command, args []string) error {
+	if len(args) > 0 && slices.Contains(oltpScripts(), scriptName(args[0])) {
+		return &usageError{fmt.Sprintf("there is no command %q", args[0]), "did you mean plumb load oltp " + strings.Join(args, " ") + "?"}
+	}
+	return a.noSuchCommand(c, args)
+}
+
+// action is one of the words that say what to do with a workload.
+func action(c *cobra.Command, word string, known ...string) error {
+	if slices.Contains(known, word) {
+		return nil
+	}
+	hint := meant(word, known)
+	if hint == "" {
+		hint = "want " + orList(known)
+	}
+	return &usageError{fmt.Sprintf("%s cannot %q", c.CommandPath(), word), hint}
+}
+
+// oneAction wants the one word that says what to do.
+func oneAction(known ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return &usageError{fmt.Sprintf("%s wants to be told what to do, got %d words", c.CommandPath(), len(args)), "want " + orList(known)}
+		}
+		return action(c, args[0], known...)
+	}
+}
+
+func orList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// errMarked ends a run whose result is marked, with --strict.
+var errMarked = errors.New("the result is marked")

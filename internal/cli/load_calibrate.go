@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/load"
+	"plumb/internal/view"
+)
+
+func (a *app) loadCalibrate() *cobra.Command {
+	var l login
+	var threads numbers
+	var each seconds
+	var asJSON bool
+	var notes []string
+	c := &cobra.Command{
+		Use:   "calibrate",
+		Short: "say how much the generator itself can do on this machine",
+		Long: join2(`Calibrate measures the generator against targets that cost nothing: no target at
+all, and servers of its own that answer at once with what they have ready. With a
+server named it also asks that one SELECT 1. A result close to these rates says
+more about the generator than about a server.`, loginHelp, loadExitTable),
+		Example: `  plumb load calibrate
+  plumb load calibrate --dsn postgres://bench@db1/postgres --threads 1,16,64`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			a.note(notes)
+			return a.runCalibrate(c, l, threads, time.Duration(each), asJSON)
+		},
+	}
+	l.flags(c)
+	threads, each = numbers{1, 8}, seconds(2*time.Second)
+	c.Flags().Var(&threads, "threads", "`N` sessions, or several numbers with commas")
+	c.Flags().Var(&each, "time", "measure each for this `TIME`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema load-calibrate describes it)")
+	sysbenchNames(c, &notes)
+	return c
+}
+
+// target is something to calibrate against.
+type target struct {
+	name string
+	open func() (load.Workload, io.Closer, error)
+}
+
+func (a *app) runCalibrate(c *cobra.Command, l login, threads numbers, each time.Duration, asJSON bool) error {
+	if err := (&drive{threads: threads, percentile: 95}).validate(load.Options{Time: each}); err != nil {
+		return err
+	}
+	targets := fakeTargets()
+	if l.named(c.Flags().Changed) {
+		s, err := l.server(c.Flags().Changed)
+		if err != nil {
+			return err
+		}
+		about, err := s.About(c.Context())
+		if err != nil {
+			return err
+		}
+		targets = append(targets, target{about.Product + ", SELECT 1", func() (load.Workload, io.Closer, error) { return load.Ask(s, "SELECT 1"), nil, nil }})
+	}
+	var all []view.Ceiling
+	for _, t := range targets {
+		for _, n := range threads {
+			if isTerminal(a.err) {
+				fmt.Fprintf(a.err, "\r%s, %d threads\x1b[K", t.name, n)
+			}
+			all = append(all, ceiling(c.Context(), t, n, each))
+			if c.Context().Err() != nil {
+				return errors.New("calibrate: interrupted")
+			}
+		}
+	}
+	if isTerminal(a.err) {
+		fmt.Fprint(a.err, "\r\x1b[K")
+	}
+	cores := min(runtime.GOMAXPROCS(0), runtime.NumCPU())
+	text := view.Calibrate(all, cores, screen(a.out))
+	if asJSON {
+		b, err := view.JSON(view.CalibrateDocument(all, cores, programVersion()))
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	}
+	_, err := fmt.Fprint(a.out, text)
+	return err
+}
+
+// ceiling measures one target. What fails is said in the table, and the
+// others are measured all the same.
+func ceiling(ctx context.Context, t target, threads int, each time.Duration) view.Ceiling {
+	out := view.Ceiling{Target: t.name, Threads: threads}
+	w, closer, err := t.open()
+	if err == nil {
+		out.Result, err = load.Run(ctx, w, load.Options{Threads: threads, Time: each, Warmup: each / 4, Seed: 1})
+	}
+	if closer != nil {
+		err = errors.Join(err, closer.Close())
+	}
+	if err == nil && out.Result.Ended != nil {
+		err = out.Result.Ended
+	}
+	if err != nil {
+		out.Result, out.Err = nil, err.Error()
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// login says which server is put under load, with sysbench's options or one
+// data source name.
+type login struct {
+	dsn     string
+	driver  string
+	my      place
+	pg      place
+	text    string // db-ps-mode
+	ignore  []string
+	isolate string
+	timeout time.Duration
+}
+
+// place is one server in sysbench's options.
+type place struct {
+	host, socket, user, password, database, tls string
+	port                                        int
+}
+
+func (l *login) flags(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVar(&l.dsn, "dsn", "", "the server, as a `URL`: mysql://user@host:3306/db or postgres://user@host/db")
+	fl.StringVar(&l.driver, "db-driver", "", "mysql or pgsql, where no other option tells")
+	fl.StringVar(&l.my.host, "mysql-host", "", "`NAME` of the host")
+	fl.IntVar(&l.my.port, "mysql-port", 3306, "its `PORT`")
+	fl.StringVar(&l.my.socket, "mysql-socket", "", "`PATH` of the socket")
+	fl.StringVar(&l.my.user, "mysql-user", "", "log in as `NAME`")
+	fl.StringVar(&l.my.password, "mysql-password", "", "its `PASSWORD`; MYSQL_PWD and ~/.my.cnf do not show in ps")
+	fl.StringVar(&l.my.database, "mysql-db", "sbtest", "the `DATABASE`")
+	fl.StringVar(&l.my.tls, "mysql-ssl", "disabled", "disabled, preferred, required or verify")
+	fl.StringVar(&l.pg.host, "pgsql-host", "", "`NAME` of the host, or directory of the socket")
+	fl.IntVar(&l.pg.port, "pgsql-port", 5432, "its `PORT`")
+	fl.StringVar(&l.pg.user, "pgsql-user", "", "log in as `NAME`")
+	fl.StringVar(&l.pg.password, "pgsql-password", "", "its `PASSWORD`; PGPASSWORD and ~/.pgpass do not show in ps")
+	fl.StringVar(&l.pg.database, "pgsql-db", "sbtest", "the `DATABASE`")
+	fl.StringVar(&l.pg.tls, "pgsql-sslmode", "disable", "disable, prefer, require or verify-full")
+	fl.StringVar(&l.text, "db-ps-mode", "auto", "auto for prepared statements, disable for the text protocol")
+	fl.StringSliceVar(&l.ignore, "mysql-ignore-errors", nil, "`CODES` after which a transaction is tried again")
+	fl.StringVar(&l.isolate, "isolation", "", "`LEVEL` of the sessions: RC, RR, SER; the server's default otherwise")
+	fl.DurationVar(&l.timeout, "timeout", 10*time.Second, "for connecting")
+	hide(c, "db-driver", "mysql-host", "mysql-port", "mysql-socket", "mysql-user", "mysql-password", "mysql-db", "mysql-ssl",
+		"pgsql-host", "pgsql-port", "pgsql-user", "pgsql-password", "pgsql-db", "pgsql-sslmode", "db-ps-mode", "mysql-ignore-errors", "timeout")
+	offer(c, map[string]words{
+		"db-driver":  func() []string { return []string{"mysql", "pgsql"} },
+		"db-ps-mode": func() []string { return []string{"auto", "disable"} },
+		"isolation":  func() []string { return []string{"RC", "RR", "SER"} },
+	})
+}
+
+// loginHelp is the part of a help page that stands for the hidden flags.
+const loginHelp = `The server: --dsn, or sysbench's options: --mysql-socket, --mysql-host, -port,
+-user, -password, -db, -ssl, or --pgsql-host, ...; --db-driver=pgsql.
+A password is also taken from MYSQL_PWD, PGPASSWORD, ~/.my.cnf or ~/.pgpass.`
+
+// address is where to log in as whom, whatever way it was given.
+type address struct {
+	engine, network, address      string
+	user, password, database, tls string
+	hostname                      string // as the user wrote it
+}
+
+// resolve reads the options of one command.
+func (l *login) resolve(changed func(string) bool) (address, error) {
+	if l.dsn == "" {
+		l.dsn = os.Getenv("PLUMB_DSN")
+	}
+	var at address
+	var err error
+	switch {
+	case l.dsn != "":
+		at, err = addressOf(l.dsn)
+	case l.isPostgres(changed):
+		at, err = l.postgres()
+	case l.driver != "" && l.driver != "mysql":
+		err = &usageError{fmt.Sprintf("--db-driver %s is not known", l.driver), "want mysql or pgsql"}
+	default:
+		at, err = l.mysql(changed)
+	}
+	if err != nil {
+		return at, err
+	}
+	if l.text != "auto" && l.text != "disable" {
+		return at, &usageError{fmt.Sprintf("--db-ps-mode %s is not known", l.text), "want auto or disable"}
+	}
+	at.fillIn()
+	if at.user == "" && l.dsn != "" {
+		at.user = systemUser()
+	}
+	at.user = cmp.Or(at.user, "sbtest") // as sysbench
+	return at, nil
+}
+
+func (l *login) isPostgres(changed func(string) bool) bool {
+	if l.driver != "" {
+		return l.driver == "pgsql" || l.driver == "postgres" || l.driver == "postgresql"
+	}
+	return changed("pgsql-host") || changed("pgsql-port") || changed("pgsql-user") || changed("pgsql-db")
+}
+
+func (l *login) postgres() (address, error) {
+	p := l.pg
+	at := address{engine: "postgres", hostname: cmp.Or(p.host, "localhost"), user: cmp.Or(p.user, os.Getenv("PGUSER")),
+		password: p.password, database: p.database, tls: p.tls}
+	port := strconv.Itoa(p.port)
+	if strings.HasPrefix(p.host, "/") {
+		at.network, at.address, at.hostname = "unix", strings.TrimSuffix(p.host, "/")+"/.s.PGSQL."+port, "localhost"
+		return at, nil
+	}
+	at.network, at.address = "tcp", net.JoinHostPort(at.hostname, port)
+	return at, nil
+}
+
+// mysql does what sysbench's client library does: localhost means the socket,
+// unless a port is asked for.
+func (l *login) mysql(changed func(string) bool) (address, error) {
+	p := l.my
+	at := address{engine: "mysql", hostname: cmp.Or(p.host, "localhost"), user: p.user, password: p.password, database: p.database, tls: p.tls}
+	if strings.Contains(at.hostname, ",") {
+		return at, &usageError{"--mysql-host names several servers", "name one: a result of several servers is the result of none"}
+	}
+	if p.socket != "" || at.hostname == "localhost" && !changed("mysql-port") {
+		at.network, at.address = "unix", cmp.Or(p.socket, mysqlSocket())
+		return at, nil
+	}
+	at.network, at.address = "tcp", net.JoinHostPort(at.hostname, strconv.Itoa(p.port))
+	return at, nil
+}
+
+// mysqlSocket is where client programs look for a local server.
+func mysqlSocket() string {
+	for _, path := range []string{"/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"} {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return "/run/mysqld/mysqld.sock"
+}
+
+func systemUser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "root"
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plumb/internal/load"
+	"plumb/internal/view"
+)
+
+// measure runs a workload, shows the result, and gives the error that ends
+// the program when it was not all it should be. make completes the report
+// with what only the workload knows.
+func (a *app) measure(ctx context.Context, w load.Workload, o load.Options, d *drive, r view.LoadReport, complete func(*view.LoadReport)) error {
+	var y *view.Sysbench
+	if d.report == "sysbench" {
+		y = &view.Sysbench{Version: programVersion(), Percentile: d.percentile, Files: r.Server == nil}
+		fmt.Fprint(a.out, y.Head(o.Threads, time.Duration(d.interval)))
+	}
+	watcher := a.watch(&o, d, y)
+	res, err := load.Run(ctx, w, o)
+	watcher.done()
+	if err != nil {
+		return startError(ctx, err)
+	}
+	r.Version, r.Result = programVersion(), res
+	if complete != nil {
+		complete(&r)
+	}
+	if err := a.showRun(r, d, y); err != nil {
+		return err
+	}
+	return runVerdict(ctx, r, d.strict)
+}
+
+// startError words what kept a run from beginning.
+func startError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("interrupted before anything was measured")
+	}
+	return err
+}
+
+func (a *app) showRun(r view.LoadReport, d *drive, y *view.Sysbench) error {
+	text := ""
+	switch {
+	case d.json:
+		doc, err := view.LoadDocument(r)
+		if err != nil {
+			return err
+		}
+		b, err := view.JSON(doc)
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	case y != nil:
+		text = y.Report(r.Result)
+		for _, m := range r.Result.Marks { // sysbench's report has no place for them
+			fmt.Fprintln(a.err, "warning: "+m.Text)
+		}
+	default:
+		text = view.Load(r, screen(a.out))
+	}
+	_, err := fmt.Fprint(a.out, text)
+	return err
+}
+
+// runVerdict turns a result into the exit code.
+func runVerdict(ctx context.Context, r view.LoadReport, strict bool) error {
+	res := r.Result
+	switch {
+	case res.Ended != nil:
+		return fmt.Errorf("%s ended after %s: %w", res.Workload, res.Measured.Round(time.Millisecond), res.Ended)
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s was interrupted after %s; what is above was measured until then", res.Workload, res.Measured.Round(time.Millisecond))
+	case strict && len(res.Marks) > 0:
+		return errMarked
+	}
+	return nil
+}

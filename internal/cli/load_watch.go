@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"plumb/internal/load"
+	"plumb/internal/view"
+)
+
+// watcher shows a run while it lasts: a line each interval where that was
+// asked for, otherwise one line that rewrites itself where a person watches.
+type watcher struct {
+	out      io.Writer // for the lines that were asked for
+	screen   io.Writer // for what rewrites itself; nil for nobody watching
+	interval time.Duration
+	limit    time.Duration // of the whole run; 0 for unknown
+	line     func(load.Second) string
+	merged   load.Second
+	wrote    bool
+}
+
+// watch makes the watcher of a run, and hooks it in.
+func (a *app) watch(o *load.Options, d *drive, y *view.Sysbench) *watcher {
+	w := &watcher{out: a.out, interval: time.Duration(d.interval), limit: o.Time}
+	if d.json {
+		w.out = a.err
+	}
+	threads := o.Threads
+	w.line = view.LoadLine(d.percentile)
+	if y != nil {
+		w.line = func(s load.Second) string { return y.Interval(s, threads) }
+	} else if w.interval == 0 && isTerminal(a.err) {
+		w.screen = a.err
+	}
+	if o.Time > 0 {
+		w.limit += o.Warmup
+	}
+	o.OnSecond = w.second
+	return w
+}
+
+// second is called by the engine once a second.
+func (w *watcher) second(s load.Second) {
+	if w.screen != nil {
+		fmt.Fprintf(w.screen, "\r%s\x1b[K", view.LoadProgress(s, w.limit))
+		w.wrote = true
+		return
+	}
+	if w.interval == 0 {
+		return
+	}
+	if w.merged.Length > 0 && w.merged.Warmup != s.Warmup {
+		w.flush()
+	}
+	w.add(s)
+	if w.merged.Length >= w.interval-time.Second/2 {
+		w.flush()
+	}
+}
+
+// add puts a second to those before it. Percentiles come from the merged
+// histogram, never from averaging.
+func (w *watcher) add(s load.Second) {
+	m := &w.merged
+	if m.All.Histogram == nil {
+		m.All = load.NewLatency()
+	}
+	all := m.All
+	all.Merge(s.All.Histogram)
+	if m.Length == 0 {
+		*m = s
+		m.Ops = append([]load.OpSecond(nil), s.Ops...)
+	} else {
+		m.At, m.Waiting = s.At, s.Waiting
+		m.Length += s.Length
+		m.Done += s.Done
+		m.Failed += s.Failed
+		m.Retried += s.Retried
+		m.Reads += s.Reads
+		m.Writes += s.Writes
+		m.Other += s.Other
+		m.Lost += s.Lost
+		for i, o := range s.Ops {
+			m.Ops[i].Done += o.Done
+			m.Ops[i].ReadBytes += o.ReadBytes
+			m.Ops[i].WriteBytes += o.WriteBytes
+		}
+	}
+	m.All, m.Response = all, all.Summary()
+}
+
+func (w *watcher) flush() {
+	if w.merged.Length > 0 {
+		fmt.Fprint(w.out, w.line(w.merged))
+	}
+	all := w.merged.All
+	if all.Histogram != nil {
+		all.Reset()
+	}
+	w.merged = load.Second{All: all}
+}
+
+// done wipes the line that rewrites itself.
+func (w *watcher) done() {
+	if w.wrote {
+		fmt.Fprint(w.screen, "\r\x1b[K")
+	}
+}

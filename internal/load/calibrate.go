@@ -1,0 +1,52 @@
+package load
+
+import "context"
+
+// Nothing is a workload that does nothing: what is left is the generator
+// itself, the ceiling of all others.
+func Nothing() Workload { return nothing{} }
+
+type nothing struct{}
+
+func (nothing) Name() string                            { return "nothing" }
+func (nothing) Ops() []string                           { return []string{"nothing"} }
+func (nothing) Open(context.Context, int) (Work, error) { return nothing{}, nil }
+func (nothing) Do(int64, *Tally) error                  { return nil }
+func (nothing) Close() error                            { return nil }
+
+// Ask is a workload of one prepared statement without parameters, over and
+// over: what a round trip to a server costs.
+func Ask(s Server, query string) Workload { return ask{s, query} }
+
+type ask struct {
+	server Server
+	query  string
+}
+
+func (a ask) Name() string  { return a.query }
+func (a ask) Ops() []string { return []string{"query"} }
+
+func (a ask) Open(ctx context.Context, _ int) (Work, error) {
+	s, err := a.server.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	statement, err := s.Prepare(a.query)
+	if err != nil {
+		_ = s.Close() // the error of Prepare says more
+		return nil, err
+	}
+	return &asking{s, statement}, nil
+}
+
+type asking struct {
+	session   Session
+	statement int
+}
+
+func (a *asking) Do(_ int64, t *Tally) error {
+	t.Reads = 1
+	return a.session.Run(a.statement, nil)
+}
+
+func (a *asking) Close() error { return a.session.Close() }

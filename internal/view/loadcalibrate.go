@@ -1,0 +1,84 @@
+package view
+
+import (
+	"strconv"
+	"time"
+
+	"plumb/internal/load"
+)
+
+// Ceiling is what the generator reaches against one target.
+type Ceiling struct {
+	Target  string
+	Threads int
+	Result  *load.Result // nil when it could not be measured
+	Err     string       // then why
+}
+
+// CalibrateJSON is the document of plumb load calibrate --json.
+type CalibrateJSON struct {
+	Plumb    int           `json:"plumb"` // JSONVersion
+	Kind     string        `json:"kind"`  // "load-calibrate"
+	Version  string        `json:"version"`
+	Cores    int           `json:"cores"` // the generator could use
+	Ceilings []CeilingJSON `json:"ceilings"`
+}
+
+// CeilingJSON is what the generator reaches against one target.
+type CeilingJSON struct {
+	Target      string        `json:"target"`
+	Threads     int           `json:"threads"`
+	Error       string        `json:"error,omitempty"` // why there is no measurement; all numbers are then 0
+	Rate        EstimateJSON  `json:"rate"`            // operations a second
+	PerOpMicros float64       `json:"cpu_us_per_op"`   // of this process; for the fake servers theirs too, because they are in it
+	Response    LoadTimesJSON `json:"response"`
+}
+
+// Calibrate shows the ceilings of the generator on this machine.
+func Calibrate(all []Ceiling, cores int, screen Screen) string {
+	p := newPage(screen)
+	p.para(bold, 0, "What the generator reaches on this machine, with "+count(cores, "processor"))
+	p.blank()
+	head := 6
+	for _, c := range all {
+		head = max(head, min(width(c.Target), 38)+1)
+	}
+	p.line(dim, columns("target", head)+right("threads", 7)+right("per second", 14)+right("CPU each", 10)+right("p50", latWidth)+right("p99", latWidth))
+	for _, c := range all {
+		if c.Result == nil {
+			p.hang(plain, columns(c.Target, head), c.Err)
+			continue
+		}
+		s := c.Result.Total.Response.Summary()
+		p.line(plain, columns(c.Target, head)+right(strconv.Itoa(c.Threads), 7)+right(estimateText(c.Result.Rate), 14)+
+			right(latency(perOp(c.Result)), 10)+right(latencyOf(s.P50, s.N), latWidth)+right(latencyOf(s.P99, s.N), latWidth))
+	}
+	p.blank()
+	p.para(dim, 0, "The fake servers run in this very process and share its processors: their CPU is counted too, so a server on another machine leaves room for more. "+
+		"A result near these rates shows the generator, not the server.")
+	return p.String()
+}
+
+// perOp is the CPU time of one operation; of very short ones it is less than
+// a nanosecond can tell.
+func perOp(r *load.Result) time.Duration {
+	if n := r.Total.Done; n > 0 {
+		return r.Client.CPU / time.Duration(n)
+	}
+	return 0
+}
+
+// CalibrateDocument is the same as JSON v1.
+func CalibrateDocument(all []Ceiling, cores int, version string) CalibrateJSON {
+	d := CalibrateJSON{Plumb: JSONVersion, Kind: "load-calibrate", Version: version, Cores: cores, Ceilings: []CeilingJSON{}}
+	for _, c := range all {
+		j := CeilingJSON{Target: c.Target, Threads: c.Threads, Error: c.Err}
+		if c.Result != nil {
+			j.Rate = estimateJSON(c.Result.Rate)
+			j.PerOpMicros = float64(perOp(c.Result)) / float64(time.Microsecond)
+			j.Response = timesJSON(c.Result.Total.Response.Summary())
+		}
+		d.Ceilings = append(d.Ceilings, j)
+	}
+	return d
+}
