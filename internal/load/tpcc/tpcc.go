@@ -1,0 +1,48 @@
+// Package tpcc is a workload in the likeness of TPC-C: an order-entry company
+// with warehouses, for MySQL, MariaDB and PostgreSQL. It is no implementation
+// of the TPC-C benchmark: results are new orders a minute and are not
+// comparable with published ones.
+//
+// There are two modes, which make different tables and never mix: one follows
+// the specification's population and transactions; the other does what
+// Percona's sysbench-tpcc does, with its peculiarities by name, so that its
+// numbers can be compared with ours.
+package tpcc
+
+import (
+	"plumb/internal/load"
+	"plumb/internal/load/ledger"
+)
+
+// Config says which workload.
+type Config struct {
+	Server      load.Server
+	Warehouses  int64 // sysbench-tpcc: scale
+	Seed        uint64
+	Compat      bool // as sysbench-tpcc does
+	Sets        int  // compat: tables, complete copies of the schema; 0: 1
+	ForeignKeys bool // declare them after the load; compat declares them by default
+	Purge       bool // compat: enable_purge
+	Keying      bool // people at terminals: keying and thinking times
+	Ledger      *ledger.Book
+
+	size size // cardinalities; tests make them small
+}
+
+// size holds the cardinalities of the specification, clause 1.2.
+type size struct {
+	items, customers, orders, undelivered int64 // items and stock rows a warehouse; the rest a district
+}
+
+// full is the size that every result has.
+var full = size{items: 100_000, customers: 3000, orders: 3000, undelivered: 900}
+
+func (c Config) sizes() size {
+	if c.size == (size{}) {
+		return full
+	}
+	return c.size
+}
+
+// districts of each warehouse.
+const districts = 10
