@@ -1,0 +1,190 @@
+package ledger
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"plumb/internal/host/scratch"
+)
+
+// interval is how often what was noted is brought to the disk.
+const interval = 5 * time.Millisecond
+
+// mostWaiting is how much may wait for a slow disk; then who acknowledges
+// waits too.
+const mostWaiting = 1 << 20
+
+// Book notes what was acknowledged. Its methods may be called by any number
+// of goroutines.
+type Book struct {
+	Header Header
+	path   string
+	file   *os.File
+
+	mu      sync.Mutex
+	room    *sync.Cond // when the disk has caught up, or will no more
+	waiting []byte
+	written []byte // the other buffer
+	place   uint32
+	err     error // the first; nothing is noted after it
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// NewRun draws the number of a run.
+func NewRun() int64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails, by its documentation
+	return int64(binary.LittleEndian.Uint64(b[:])>>1) | 1
+}
+
+// Create begins a book. The file must not exist: a book is never written
+// over. A Header.Run of 0 is drawn, an empty Began is now.
+func Create(path string, h Header) (*Book, error) {
+	if h.Run == 0 {
+		h.Run = NewRun()
+	}
+	if h.Began == "" {
+		h.Began = time.Now().UTC().Format(time.RFC3339)
+	}
+	data, err := h.encode()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("begin the ledger: %w", err)
+	}
+	if _, err := f.Write(data); err != nil {
+		return nil, errors.Join(fmt.Errorf("begin the ledger: %w", err), f.Close(), os.Remove(path))
+	}
+	if err := errors.Join(f.Sync(), syncDir(filepath.Dir(path))); err != nil {
+		return nil, errors.Join(fmt.Errorf("begin the ledger: %w", err), f.Close(), os.Remove(path))
+	}
+	return begin(f, path, h, 0), nil
+}
+
+// Append goes on with the book of a run that stopped. It refuses the book of
+// another run, and cuts off a torn tail.
+func Append(path string, h Header) (*Book, error) {
+	r, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if r.Header.Run != h.Run || r.Header.Target != h.Target || r.Header.Workload != h.Workload || r.Header.Seed != h.Seed {
+		return nil, fmt.Errorf("append to %s: it belongs to another run (%s with seed %d on %s, begun %s)",
+			path, r.Header.Workload, r.Header.Seed, r.Header.Target, r.Header.Began)
+	}
+	if r.Damaged > 0 {
+		return nil, fmt.Errorf("append to %s: %d records in the midst of it are damaged", path, r.Damaged)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("append to the ledger: %w", err)
+	}
+	end := headerSize + r.Records*recordSize
+	err = f.Truncate(end)
+	if err == nil {
+		_, err = f.Seek(end, 0)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("append to the ledger: %w", err), f.Close())
+	}
+	return begin(f, path, r.Header, uint32(r.Records)), nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func begin(f *os.File, path string, h Header, place uint32) *Book {
+	b := &Book{Header: h, path: path, file: f, place: place, stop: make(chan struct{}), done: make(chan struct{})}
+	b.room = sync.NewCond(&b.mu)
+	go b.keep()
+	return b
+}
+
+// Path is where the book is.
+func (b *Book) Path() string { return b.path }
+
+// Acknowledge notes that operation n was committed and the server said so. It
+// costs some tens of nanoseconds and does not wait for the disk, unless that
+// falls behind by 64k records. Errors come from Err and Close.
+func (b *Book) Acknowledge(n int64) {
+	b.mu.Lock()
+	for len(b.waiting) >= mostWaiting && b.err == nil {
+		b.room.Wait()
+	}
+	if b.err == nil {
+		b.waiting = appendRecord(b.waiting, b.Header.Run, n, b.place)
+		b.place++
+	}
+	b.mu.Unlock()
+}
+
+// Err is the first error of writing the book. What was acknowledged after it
+// is not noted, so the comparison is weaker, and no less true.
+func (b *Book) Err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// keep brings records to the disk until the book is closed.
+func (b *Book) keep() {
+	defer close(b.done)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			b.flush()
+		case <-b.stop:
+			b.flush()
+			return
+		}
+	}
+}
+
+func (b *Book) flush() {
+	b.mu.Lock()
+	todo := b.waiting
+	b.waiting, b.written = b.written[:0], todo
+	bad := b.err
+	b.room.Broadcast()
+	b.mu.Unlock()
+	if len(todo) == 0 || bad != nil {
+		return
+	}
+	_, err := b.file.Write(todo)
+	if err == nil {
+		err = b.file.Sync()
+	}
+	if err != nil {
+		b.mu.Lock()
+		b.err = fmt.Errorf("write the ledger: %w", err)
+		b.room.Broadcast()
+		b.mu.Unlock()
+	}
+}
+
+// Close brings everything to the disk. Nothing may be acknowledged after it.
+func (b *Book) Close() error {
+	close(b.stop)
+	<-b.done
+	return errors.Join(b.Err(), b.file.Close())
+}
+
+// SameDevice says whether the book is on the device of a directory, such as
+// the server's data: then one failure may take both. Unknown is an error.
+func (b *Book) SameDevice(dir string) (bool, error) { return scratch.SameDevice(b.path, dir) }

@@ -1,0 +1,103 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"plumb/internal/host"
+	"plumb/internal/load"
+)
+
+// Table is the name of the table that transactions note their number in.
+const Table = "plumb_ledger"
+
+// pageRows is how many rows Verify asks for at a time.
+const pageRows = 50000
+
+// Insert is the statement of every transaction, with
+// [Book.Fill].
+const Insert = "INSERT INTO " + Table + " (run, n) VALUES (?, ?)"
+
+// CreateTable gives the statement that makes the table, if it is not there.
+// The engine is that of load.Server.
+func CreateTable(engine string) string {
+	s := "CREATE TABLE IF NOT EXISTS " + Table + " (run BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (run, n))"
+	if engine == "mysql" {
+		s += " ENGINE=InnoDB"
+	}
+	return s
+}
+
+// DropTable gives the statement that removes the table and all runs in it.
+func DropTable() string { return "DROP TABLE IF EXISTS " + Table }
+
+// Fill sets the two parameters of Insert for operation n. It allocates nothing.
+func (b *Book) Fill(args []load.Arg, n int64) {
+	args[0], args[1] = load.Int(b.Header.Run), load.Int(n)
+}
+
+// Verdict is what comparing a book with its table found.
+type Verdict struct {
+	Header       Header
+	Acknowledged int64   // different operations in the book
+	Found        int64   // of those, in the table
+	Lost         int64   // acknowledged and not in the table: each a broken promise
+	FirstLost    []int64 // the lowest ten
+	Extra        int64   // in the table and not in the book: under way when something died, and committed
+	Torn         int64   // bytes at the end of the book that are no whole record
+	Damaged      int64   // records of the book that cannot be read, with good ones after them
+}
+
+// Verify compares a book with the table of a server. It asks for one page of
+// rows at a time.
+func Verify(ctx context.Context, db load.Admin, path string) (*Verdict, error) {
+	n, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return n.verify(ctx, db)
+}
+
+func (n *Noted) verify(ctx context.Context, db load.Admin) (*Verdict, error) {
+	v := &Verdict{Header: n.Header, Acknowledged: n.acks.count, Torn: n.Torn, Damaged: n.Damaged}
+	for after := int64(-1); ; {
+		rows, err := db.Query(ctx, fmt.Sprintf("SELECT n FROM %s WHERE run = %d AND n > %d ORDER BY n LIMIT %d", Table, n.Header.Run, after, pageRows))
+		if err != nil {
+			return nil, fmt.Errorf("read the table %s: %w", Table, err)
+		}
+		for _, row := range rows.Values {
+			number, ok := number(host.Cell(row, 0))
+			if !ok || number <= after {
+				return nil, fmt.Errorf("read the table %s: %w", Table, errRow)
+			}
+			after = number
+			if !n.acks.take(number) {
+				v.Extra++
+			}
+		}
+		if len(rows.Values) == 0 || len(rows.Values) < pageRows && !rows.Cut {
+			break
+		}
+	}
+	v.Lost = n.acks.count
+	v.Found = v.Acknowledged - v.Lost
+	v.FirstLost = n.acks.first(10)
+	return v, nil
+}
+
+// number is what a cell holds; NULL is none.
+func number(cell *string) (int64, bool) {
+	if cell == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(*cell, 10, 64)
+	return n, err == nil && n >= 0
+}
+
+var errRow = errors.New("an answer that makes no sense")
+
+func sortedKeys(m map[int64]*page) []int64 { return slices.Sorted(maps.Keys(m)) }
