@@ -41,7 +41,7 @@ TPC-C, and is no TPC-C. Three things differ from the tools you know:
 		Args: a.noSuchLoad,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.loadCalibrate())
+	c.AddCommand(a.loadVerify(), a.loadCalibrate())
 	return c
 }
 

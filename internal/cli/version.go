@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,14 +48,27 @@ func (a *app) version() *cobra.Command {
 	}
 }
 
-// schema prints the JSON Schema of check --json.
+// schema prints the JSON Schema of a document.
 func (a *app) schema() *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema",
-		Short: "print the JSON Schema of check --json",
-		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := a.out.Write(view.CheckSchema())
+		Use:   "schema [DOCUMENT]",
+		Short: "print the JSON Schema of check --json, or of another document",
+		Long: "Schema prints the JSON Schema of a document that a command prints with --json.\nWithout a name it is that of check. There are " +
+			orList(view.Documents()) + ".",
+		ValidArgs: view.Documents(),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return oneArg("document")(c, args)
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := strings.Join(append(args, "check")[:1], "")
+			text := view.Schema(name)
+			if text == nil {
+				return &usageError{fmt.Sprintf("there is no document %q", name), cmp.Or(meant(name, view.Documents()), "want "+orList(view.Documents()))}
+			}
+			_, err := a.out.Write(text)
 			return err
 		},
 	}

@@ -219,7 +219,7 @@ func TestLoadDocument(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fitsSchema(t, LoadSchema(), doc)
+		fitsSchema(t, Schema("load"), doc)
 		h, err := hdrhistogram.Decode([]byte(doc.Total.Response.HDR))
 		if err != nil || h.TotalCount() != r.Result.Total.Response.TotalCount() {
 			t.Errorf("%s: the histogram does not decode: %v", name, err)

@@ -222,8 +222,12 @@ func (p *page) bands(bands []Band) {
 	}
 }
 
-func (b Band) allowed() string  { return strings.TrimRight(fmt.Sprintf("%g to %g %s", b.Low, b.High, b.Unit), " ") }
-func (b Band) measured() string { return strings.TrimRight(fmt.Sprintf("%.2f %s", b.Value, b.Unit), " ") }
+func (b Band) allowed() string {
+	return strings.TrimRight(fmt.Sprintf("%g to %g %s", b.Low, b.High, b.Unit), " ")
+}
+func (b Band) measured() string {
+	return strings.TrimRight(fmt.Sprintf("%.2f %s", b.Value, b.Unit), " ")
+}
 
 func (b Band) ink() ink {
 	if b.Verdict == "fail" {

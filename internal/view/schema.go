@@ -1,20 +1,36 @@
 package view
 
-import _ "embed"
+import (
+	"embed"
+	"slices"
+	"strings"
+)
 
-// checkSchema is the JSON Schema of CheckJSON. It is generated from the types
-// of json.go and their comments: go test ./internal/view -update.
+// schemas are the JSON Schemas of the documents. They are generated from the
+// types of the documents and their comments: go test ./internal/view -update.
 //
-//go:embed check.v1.schema.json
-var checkSchema []byte
+//go:embed *.v1.schema.json
+var schemas embed.FS
 
-// CheckSchema gives the JSON Schema of plumb check --json.
-func CheckSchema() []byte { return checkSchema }
+const schemaEnding = ".v1.schema.json"
 
-// loadSchema is the JSON Schema of LoadJSON, generated likewise.
-//
-//go:embed load.v1.schema.json
-var loadSchema []byte
+// Schema gives the JSON Schema of a document; nil when there is none of that
+// name.
+func Schema(document string) []byte {
+	b, err := schemas.ReadFile(document + schemaEnding)
+	if err != nil {
+		return nil
+	}
+	return b
+}
 
-// LoadSchema gives the JSON Schema of plumb load --json.
-func LoadSchema() []byte { return loadSchema }
+// Documents lists the documents that have a schema.
+func Documents() []string {
+	var names []string
+	entries, _ := schemas.ReadDir(".") // it is in the program
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), schemaEnding))
+	}
+	slices.Sort(names)
+	return names
+}

@@ -25,32 +25,48 @@ import (
 // TestSchemaIsUpToDate makes the schemas from the types and compares them with
 // the published files: the one in the program, and those in docs/schema.
 func TestSchemaIsUpToDate(t *testing.T) {
-	check := schemaOf(t, reflect.TypeFor[CheckJSON](), "plumb check --json, version 1")
-	run := schemaOf(t, reflect.TypeFor[LoadJSON](), "plumb load --json, version 1: one run")
-	for file, want := range map[string][]byte{
-		"load.v1.schema.json":             run,
-		"../../docs/schema/load.v1.json":  run,
-		"check.v1.schema.json":            check,
-		"../../docs/schema/check.v1.json": check,
-		"../../docs/schema/stack.v1.json": schemaOf(t, reflect.TypeFor[StackJSON](), "plumb stack --json, version 1"),
-		"../../docs/schema/rules.v1.json": schemaOf(t, reflect.TypeFor[RulesJSON](), "plumb rules --json, version 1"),
-	} {
-		if *update {
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		got, err := os.ReadFile(file)
-		if err != nil {
+	for name, doc := range documents() {
+		want := schemaOf(t, doc.of, doc.title+", version 1")
+		upToDate(t, name+schemaEnding, want)
+		upToDate(t, "../../docs/schema/"+name+".v1.json", want)
+	}
+}
+
+// document is a type with the title of its schema.
+type document struct {
+	of    reflect.Type
+	title string
+}
+
+func documents() map[string]document {
+	return map[string]document{
+		"check":          {reflect.TypeFor[CheckJSON](), "plumb check --json"},
+		"stack":          {reflect.TypeFor[StackJSON](), "plumb stack --json"},
+		"rules":          {reflect.TypeFor[RulesJSON](), "plumb rules --json"},
+		"load":           {reflect.TypeFor[LoadJSON](), "plumb load ... run --json"},
+		"load-calibrate": {reflect.TypeFor[CalibrateJSON](), "plumb load calibrate --json"},
+		"load-verify":    {reflect.TypeFor[VerifyJSON](), "plumb load verify --json"},
+	}
+}
+
+// upToDate compares a published schema with what it must be.
+func upToDate(t *testing.T, file string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(got), string(want)); diff != "" {
-			t.Errorf("%s is stale; go test ./internal/view -update\n%s", file, diff)
+		if err := os.WriteFile(file, want, 0o644); err != nil {
+			t.Fatal(err)
 		}
+		return
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(got), string(want)); diff != "" {
+		t.Errorf("%s is stale; go test ./internal/view -update\n%s", file, diff)
 	}
 }
 
@@ -69,7 +85,7 @@ func schemaOf(t *testing.T, doc reflect.Type, title string) []byte {
 }
 
 func TestCheckDocumentFitsItsSchema(t *testing.T) {
-	schema := compileSchema(t, CheckSchema())
+	schema := compileSchema(t, Schema("check"))
 	for name, r := range map[string]Report{
 		"findings": testReport(zfsHost()),
 		"healthy":  quietReport(lvmHost()),

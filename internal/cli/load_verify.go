@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/load"
+	"plumb/internal/load/ledger"
+	"plumb/internal/view"
+)
+
+func (a *app) loadVerify() *cobra.Command {
+	var l login
+	var book string
+	var asJSON bool
+	var notes []string
+	c := &cobra.Command{
+		Use:   "verify --ledger FILE",
+		Short: "after a crash: find commits that were acknowledged and lost",
+		Long: join2(`A run with --ledger FILE notes every commit that the server acknowledged, and each
+transaction leaves its number in the table plumb_ledger. After a crash, verify
+compares the two. A commit that the ledger has and the table has not was promised
+and lost. Commits that only the table has were under way, and are no loss.
+
+Keep the ledger on another machine, or at least on another disk, than the server.
+Exits with 1 when a commit is lost.`, loginHelp, loadExitTable),
+		Example: `  plumb load oltp write_only run --ledger /mnt/usb/run1.ledger --time 600 --dsn mysql://bench@db1/sbtest
+  (pull the plug of db1, start it again)
+  plumb load verify --ledger /mnt/usb/run1.ledger --dsn mysql://bench@db1/sbtest`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			a.note(notes)
+			return a.runVerify(c, l, book, asJSON)
+		},
+	}
+	l.flags(c)
+	c.Flags().StringVar(&book, "ledger", "", "the `FILE` that a run wrote")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema load-verify describes it)")
+	hide(c, "isolation")
+	sysbenchNames(c, &notes)
+	return c
+}
+
+func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) error {
+	if book == "" {
+		return &usageError{"verify wants the ledger of a run", "give --ledger FILE, the same as for the run"}
+	}
+	if _, err := ledger.Read(book); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return withHint(fmt.Errorf("read the ledger %s: no such file", book), "plumb load oltp ... run --ledger FILE writes one")
+		}
+		return err
+	}
+	s, err := l.server(c.Flags().Changed)
+	if err != nil {
+		return err
+	}
+	admin, err := s.Admin(c.Context())
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	v, err := ledger.Verify(c.Context(), admin, book)
+	if err != nil {
+		return verifyError(err)
+	}
+	text := view.Verify(v, screen(a.out))
+	if asJSON {
+		b, err := view.JSON(view.VerifyDocument(v, programVersion()))
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	}
+	if _, err := fmt.Fprint(a.out, text); err != nil {
+		return err
+	}
+	if v.Lost > 0 {
+		return errFound
+	}
+	return nil
+}
+
+// verifyError says what a missing table means: the wrong database, or a table
+// that did not survive, and then everything is lost.
+func verifyError(err error) error {
+	if f, ok := errors.AsType[*load.Failure](err); ok && (f.Code == "1146" || f.Code == "42P01") {
+		return withHint(err, "is this the database that the run used? If it is, the crash took the whole table")
+	}
+	return err
+}
