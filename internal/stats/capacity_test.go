@@ -111,7 +111,7 @@ func TestCapacityCovers(t *testing.T) {
 		m := models()[i]
 		truth := curve{model: m, params: params}
 		held, base := 0, 0
-		const tries = 60
+		const tries = 40
 		for seed := range uint64(tries) {
 			points := made(seed, m, params, 0.02, doubling...)
 			fitted := m.fit(points, nil)

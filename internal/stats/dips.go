@@ -17,14 +17,15 @@ type Dips struct {
 }
 
 const (
-	around      = 33   // blocks whose median is the level that a dip is a dip from
-	deep        = 3.0  // deviations of the noise below the level, for a dip to begin
-	leastDepth  = 0.05 // of the level
-	leastPeriod = 5    // blocks; nearer dips are not told from noise
-	leastDips   = 5
-	alike       = 0.25 // intervals that near to their median are alike
-	byChance    = 0.25 // that part of exponential intervals is alike at most (0.19), and some more for having chosen the median
-	sureDips    = 0.01
+	around       = 33   // blocks whose median is the level that a dip is a dip from
+	deep         = 3.0  // deviations of the noise below the level, for a dip to begin
+	leastDepth   = 0.05 // of the level
+	most         = 1000 // steps on either side that it is compared with
+	leastBetween = 4    // steps from one dip to the next; what is nearer is not told from noise
+	leastDips    = 5
+	alike        = 0.25 // intervals that near to their median are alike
+	byChance     = 0.25 // that part of exponential intervals is alike at most (0.19), and some more for having chosen the median
+	sureDips     = 0.01
 )
 
 // findDips looks for dips on several scales of time, so that dips of a second
@@ -91,32 +92,78 @@ func dipsAt(x []float64, block int) (found []dip) {
 		found[len(found)-1].to = at + block
 	}
 	for i := range found {
-		found[i].refine(x, block)
+		from, to := max(0, found[i].from-block), min(len(x), found[i].to+block)
+		if i > 0 {
+			from = max(from, found[i-1].to)
+		}
+		if i+1 < len(found) {
+			to = min(to, found[i+1].from)
+		}
+		found[i].refine(x, from, to, max(1, block/4))
 	}
-	return slices.DeleteFunc(found, func(d dip) bool { return d.to <= d.from })
+	found = deepest(slices.DeleteFunc(found, func(d dip) bool { return d.to <= d.from }))
+	for i := range found {
+		found[i].compare(x, found, i)
+	}
+	return found
 }
 
-// refine measures a dip at a finer scale than it was found on: its ends are
-// where the fall is half of the deepest.
-func (d *dip) refine(x []float64, block int) {
-	fine := max(1, block/4)
-	from, to := max(0, d.from-block), min(len(x), d.to+block)
+// compare takes the depth of a dip anew from the median of what lies between
+// it and its neighbours: the median of everything around is a little low.
+func (d *dip) compare(x []float64, all []dip, i int) {
+	from, to := max(0, d.from-most), min(len(x), d.to+most)
+	if i > 0 {
+		from = max(from, all[i-1].to)
+	}
+	if i+1 < len(all) {
+		to = min(to, all[i+1].from)
+	}
+	between := slices.Concat(x[from:d.from], x[d.to:to])
+	if len(between) == 0 {
+		return
+	}
+	slices.Sort(between)
+	level := quantile(between, 0.5)
+	d.depth, d.level = 1-(1-d.depth)*d.level/level, level
+}
+
+// deepest drops dips that are far less deep than most: noise, where there are
+// real ones.
+func deepest(found []dip) []dip {
+	var depths []float64
+	for _, d := range found {
+		depths = append(depths, d.depth)
+	}
+	if len(depths) == 0 {
+		return nil
+	}
+	slices.Sort(depths)
+	least := quantile(depths, 0.75) / 2
+	return slices.DeleteFunc(found, func(d dip) bool { return d.depth < least })
+}
+
+// refine measures a dip between two places at a finer scale than it was found
+// on: its ends are where the fall is half of the deepest.
+func (d *dip) refine(x []float64, from, to, fine int) {
 	lowest := math.Inf(1)
 	for i := from; i+fine <= to; i += fine {
 		m, _ := moments(x[i : i+fine])
 		lowest = min(lowest, m)
 	}
 	half := (d.level + lowest) / 2
-	var sum float64
-	var n int
+	var within []float64
 	d.from, d.to = to, from
 	for i := from; i+fine <= to; i += fine {
 		if m, _ := moments(x[i : i+fine]); m < half {
-			sum, n = sum+m, n+1
+			within = append(within, m)
 			d.from, d.to = min(d.from, i), max(d.to, i+fine)
 		}
 	}
-	d.depth = 1 - sum/float64(n)/d.level
+	if len(within) == 0 {
+		return // from > to: it is dropped
+	}
+	slices.Sort(within)
+	d.depth = 1 - quantile(within, 0.5)/d.level // the ends are partly outside
 }
 
 // regular gives the dips as regular ones, whatever the chance of it is; nil
@@ -125,21 +172,20 @@ func regular(found []dip) *Dips {
 	if len(found) < leastDips {
 		return nil
 	}
-	between := make([]float64, len(found)-1) // from the end of one to the start of the next
+	between := make([]float64, len(found)-1)
 	for i := range between {
-		between[i] = float64(found[i+1].from - found[i].from)
+		between[i] = float64(found[i+1].from - found[i].to)
 	}
-	sorted := slices.Sorted(slices.Values(between))
-	usual := quantile(sorted, 0.5)
+	usual := quantile(slices.Sorted(slices.Values(between)), 0.5)
 	var periods, depths, shares []float64
 	for i, b := range between {
 		if math.Abs(b-usual) <= alike*usual {
-			periods = append(periods, b)
-			shares = append(shares, float64(found[i].to-found[i].from)/b)
+			period := float64(found[i+1].from - found[i].from)
+			periods = append(periods, period)
+			shares = append(shares, float64(found[i].to-found[i].from)/period)
 		}
 	}
-	width := float64(found[0].to - found[0].from)
-	if usual < leastPeriod*max(1, width/8) || len(periods) < leastDips-1 {
+	if usual < leastBetween || len(periods) < leastDips-1 {
 		return nil
 	}
 	for _, d := range found {

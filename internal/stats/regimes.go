@@ -14,8 +14,12 @@ type Regime struct {
 const (
 	sureChange  = 0.005 // chance of taking noise for a change of level, each time one is looked for
 	leastRegime = 10    // steps
-	leastWorth  = 5     // independent values that a regime must be worth
+	plentyWorth = 20    // independent values that a regime must be worth
+	leastWorth  = 4     // the same where the change is abrupt
+	nearby      = 5     // steps on either side that show how abrupt it is
+	steep       = 4.0   // deviations of what they usually differ by
 	leastChange = 0.03  // of the level: less is of no interest
+	leastSure   = 3.5   // deviations of the noise
 )
 
 // findRegimes cuts a series where its level changes for good. The test is
@@ -28,6 +32,7 @@ func findRegimes(x, level []float64) []Regime {
 	cuts := split(level, 0, nil)
 	slices.Sort(cuts)
 	cuts = merge(level, cuts)
+	place(level, cuts)
 	from := 0
 	var all []Regime
 	for _, to := range append(cuts, len(x)) {
@@ -82,10 +87,32 @@ func changes(x []float64) []int {
 		return nil
 	}
 	long, worth := noiseWithin(x, at)
-	if worth < leastWorth*float64(len(at)+1) || kuiper((high-low)/math.Sqrt(long*float64(len(x)))) > sureChange {
+	if kuiper((high-low)/math.Sqrt(long*float64(len(x)))) > sureChange {
 		return nil
 	}
-	return at
+	regimes := float64(len(at) + 1)
+	if worth >= plentyWorth*regimes || worth >= leastWorth*regimes && abrupt(x, at) {
+		return at
+	}
+	return nil
+}
+
+// abrupt reports whether x falls or rises at some cut by more than it does
+// elsewhere from a few values to the next. Slow noise does not: in a short
+// series it passes for two levels, but gets from one to the other gradually.
+func abrupt(x []float64, cuts []int) bool {
+	jump := func(i int) float64 {
+		before, _ := moments(x[i-nearby : i])
+		after, _ := moments(x[i : i+nearby])
+		return math.Abs(after - before)
+	}
+	var usual []float64
+	for i := nearby; i+nearby <= len(x); i++ {
+		usual = append(usual, jump(i))
+	}
+	slices.Sort(usual)
+	least := steep * 1.4826 * quantile(usual, 0.5)
+	return slices.ContainsFunc(cuts, func(at int) bool { return jump(at) > least })
 }
 
 // noiseWithin gives the long-run variance of x around the levels between
@@ -133,8 +160,8 @@ func kuiper(v float64) (p float64) {
 	return min(1, p)
 }
 
-// merge drops cuts between levels that differ too little to matter, the
-// smallest difference first.
+// merge drops cuts between levels that differ too little to matter or to be
+// sure of, the least sure first.
 func merge(x []float64, cuts []int) []int {
 	for len(cuts) > 0 {
 		least, which := math.Inf(1), 0
@@ -146,13 +173,11 @@ func merge(x []float64, cuts []int) []int {
 			if i+1 < len(cuts) {
 				to = cuts[i+1]
 			}
-			before, _ := moments(x[from:at])
-			after, _ := moments(x[at:to])
-			if change := math.Abs(after-before) / max(math.Abs(before), math.Abs(after)); change < least {
-				least, which = change, i
+			if sure := sureness(x[from:to], at-from); sure < least {
+				least, which = sure, i
 			}
 		}
-		if least >= leastChange {
+		if least >= leastSure {
 			break
 		}
 		cuts = slices.Delete(cuts, which, which+1)
@@ -160,50 +185,39 @@ func merge(x []float64, cuts []int) []int {
 	return cuts
 }
 
-// Exhaustion is one lasting step down after a high plateau: a burst of
-// credits, or a drive's cache of fast flash, that was used up.
-type Exhaustion struct {
-	At     Estimate // steps after the start
-	Before Estimate
-	After  Estimate
-	Spent  Estimate // (Before - After) * At, in units of the values times steps
-}
-
-const (
-	leastFall  = 0.15 // of the plateau
-	leastAfter = 0.10 // of the series
-	ofAllFalls = 0.70 // the step must make up that much of the range of levels: a slow decline does not
-)
-
-// findExhaustion looks for a step after which the level never comes back.
-func findExhaustion(x []float64, regimes []Regime) *Exhaustion {
-	for i := 1; i < len(regimes); i++ {
-		before, after := regimes[:i], regimes[i:]
-		byLevel := func(a, b Regime) int { return int(math.Copysign(1, a.Level.Value-b.Level.Value)) }
-		low, high := slices.MinFunc(before, byLevel).Level.Value, slices.MaxFunc(after, byLevel).Level.Value
-		top, bottom := slices.MaxFunc(before, byLevel).Level.Value, slices.MinFunc(after, byLevel).Level.Value
-		at := regimes[i].From
-		if !(low-high > leastFall*low) || low-high < ofAllFalls*(top-bottom) || float64(len(x)-at) < leastAfter*float64(len(x)) {
-			continue
+// place moves each cut to where the two levels at its sides fit best; the
+// test above draws it towards the middle.
+func place(x []float64, cuts []int) {
+	for i := range cuts {
+		from, to := 0, len(x)
+		if i > 0 {
+			from = cuts[i-1]
 		}
-		return exhausted(x, at)
+		if i+1 < len(cuts) {
+			to = cuts[i+1]
+		}
+		part := x[from:to]
+		mean, _ := moments(part)
+		var sum, best float64
+		for j, v := range part {
+			sum += v - mean
+			before, after := float64(j+1), float64(len(part)-j-1)
+			if score := sum * sum / before / after; min(before, after) >= leastRegime && score > best {
+				best, cuts[i] = score, from+j+1
+			}
+		}
 	}
-	return nil
 }
 
-// exhausted measures the step at a place. The interval of the place is that
-// of J. Bai ("Estimation of a change point in multiple regression models",
-// 1997): 11 times the long-run variance by the square of the step.
-func exhausted(x []float64, at int) *Exhaustion {
-	e := &Exhaustion{Before: Mean(x[:at]), After: Mean(x[at:])}
-	fall := e.Before.Value - e.After.Value
-	long, _ := noiseWithin(x, []int{at})
-	off := min(11*long/(fall*fall)+1, float64(len(x)))
-	e.At = Estimate{Value: float64(at), Low: max(0, float64(at)-off), High: min(float64(len(x)), float64(at)+off), N: e.Before.N + e.After.N}
-	half := func(v Estimate) float64 { return (v.High - v.Low) / 2 / v.Value }
-	part := math.Sqrt(math.Pow((half(e.Before)*e.Before.Value), 2)+math.Pow(half(e.After)*e.After.Value, 2)) / fall
-	part = math.Hypot(part, off/float64(at))
-	spent := fall * float64(at)
-	e.Spent = Estimate{Value: spent, Low: spent * (1 - part), High: spent * (1 + part), N: e.At.N}
-	return e
+// sureness is by how many deviations the level changes at a cut; 0 when by so
+// little of it that nobody cares.
+func sureness(x []float64, cut int) float64 {
+	before, _ := moments(x[:cut])
+	after, _ := moments(x[cut:])
+	change := math.Abs(after - before)
+	if !(change >= leastChange*max(math.Abs(before), math.Abs(after))) {
+		return 0
+	}
+	long, _ := noiseWithin(x, []int{cut})
+	return change / math.Sqrt(long*(1/float64(cut)+1/float64(len(x)-cut)))
 }
