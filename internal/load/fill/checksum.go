@@ -1,0 +1,70 @@
+package fill
+
+import (
+	"bytes"
+	"crypto/md5" //nolint:gosec // a checksum that PostgreSQL has too
+	"encoding/binary"
+	"hash/crc32"
+	"math/big"
+)
+
+// hasherOf gives the hash of a row that the server can compute as well.
+func hasherOf(engine string, v Level) func([]byte) uint64 {
+	switch {
+	case v != Content:
+		return nil
+	case engine == "mysql":
+		return func(row []byte) uint64 { return uint64(crc32.ChecksumIEEE(row)) }
+	}
+	return func(row []byte) uint64 {
+		sum := md5.Sum(row)
+		return uint64(binary.BigEndian.Uint32(sum[:]))
+	}
+}
+
+// hashLines sums the hashes of rows, so that their order does not matter.
+func hashLines(lines []byte, hash func([]byte) uint64) (sum uint64) {
+	var plain []byte
+	for len(lines) > 0 {
+		line, rest, _ := bytes.Cut(lines, []byte{'\n'})
+		if bytes.IndexByte(line, '\\') >= 0 {
+			plain = unescape(plain[:0], line)
+			line = plain
+		}
+		sum += hash(line)
+		lines = rest
+	}
+	return sum
+}
+
+// unescape appends a line as the fields are, joined by tabs; \N stays.
+func unescape(dst, line []byte) []byte {
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		if c != '\\' || i+1 == len(line) {
+			dst = append(dst, c)
+			continue
+		}
+		i++
+		switch line[i] {
+		case 'N':
+			dst = append(dst, '\\', 'N')
+		case 't':
+			dst = append(dst, '\t')
+		case 'n':
+			dst = append(dst, '\n')
+		default:
+			dst = append(dst, line[i])
+		}
+	}
+	return dst
+}
+
+// modulo gives a sum of the server, which may be longer, modulo 2^64.
+func modulo(sum string) uint64 {
+	n, ok := new(big.Int).SetString(sum, 10)
+	if !ok {
+		return 0
+	}
+	return n.And(n, new(big.Int).SetUint64(1<<64-1)).Uint64()
+}

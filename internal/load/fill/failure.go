@@ -1,0 +1,72 @@
+package fill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"plumb/internal/load"
+)
+
+// Hinted is an error with what a person can do about it.
+type Hinted struct {
+	error
+	hint string
+}
+
+// Hint says what to do.
+func (e *Hinted) Hint() string { return e.hint }
+
+// Unwrap gives the error itself.
+func (e *Hinted) Unwrap() error { return e.error }
+
+func hinted(hint, format string, args ...any) error {
+	return &Hinted{fmt.Errorf(format, args...), hint}
+}
+
+const again = "what is in stays: prepare again goes on from there, cleanup takes it away"
+
+// codes of errors that have a meaning here, of both engines.
+var (
+	fullCodes    = []string{"53100", "1114", "1021", "28"}
+	madeCodes    = []string{"1061", "1826", "1022", "1005"} // MySQL: an index or a foreign key of this name exists
+	missingCodes = []string{"42P01", "1146"}
+)
+
+func hasCode(err error, codes []string) bool {
+	f, ok := errors.AsType[*load.Failure](err)
+	if !ok {
+		return false
+	}
+	for _, c := range codes {
+		if f.Code == c {
+			return true
+		}
+	}
+	return false
+}
+
+func hasClass(err error, c load.Class) bool {
+	f, ok := errors.AsType[*load.Failure](err)
+	return ok && f.Class == c
+}
+
+// stopped words why a load ended before its end, and how to go on.
+func stopped(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return err
+	}
+	hint := again
+	switch {
+	case ctx.Err() != nil:
+		return &Hinted{fmt.Errorf("loading was interrupted: %w", context.Cause(ctx)), hint}
+	case hasCode(err, fullCodes):
+		hint = "make room where the server keeps its data; " + again
+	case hasClass(err, load.Lost):
+		hint = "see the server's log for why it closed the connection; " + again
+	}
+	return &Hinted{fmt.Errorf("loading ended: %w", err), hint}
+}

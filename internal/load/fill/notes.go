@@ -1,0 +1,148 @@
+package fill
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/load"
+)
+
+// noteTable holds what has been loaded, beside the tables themselves.
+const noteTable = "plumb_load"
+
+// Kinds of notes.
+const (
+	kindSetting = "setting" // name, detail: its value
+	kindTable   = "table"   // name: made by us, or about to be
+	kindRange   = "range"   // name, lo, hi: these units are in
+	kindStep    = "step"    // name, lo: statement number lo of After was done; of Links where name is links
+	kindDone    = "done"    // everything is
+)
+
+const links = "(links)"
+
+// note is one row of the table of notes.
+type note struct {
+	kind, name string
+	lo, hi     int64
+	detail     string
+}
+
+func createNotes(engine string) string {
+	query := "CREATE TABLE IF NOT EXISTS " + noteTable + ` (workload VARCHAR(32) NOT NULL, kind VARCHAR(16) NOT NULL, name VARCHAR(100) NOT NULL,
+ lo BIGINT NOT NULL, hi BIGINT NOT NULL, detail VARCHAR(1000) NOT NULL,
+ PRIMARY KEY (workload, kind, name, lo))`
+	if engine == "mysql" {
+		query += " ENGINE=InnoDB" // a note must go or stay with its rows
+	}
+	return query
+}
+
+// insert gives the statement that adds a note.
+func (n note) insert(workload string) string {
+	return fmt.Sprintf("INSERT INTO %s (workload, kind, name, lo, hi, detail) VALUES (%s, %s, %s, %d, %d, %s)",
+		noteTable, quoted(workload), quoted(n.kind), quoted(n.name), n.lo, n.hi, quoted(n.detail))
+}
+
+// quoted writes a text as a literal. Backslashes mean different things to
+// different servers, and nothing of ours has one: see Plan.check.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// tablesThere lists the tables of the database.
+func tablesThere(ctx context.Context, engine string, a load.Admin) (map[string]bool, error) {
+	schema := "current_schema()"
+	if engine == "mysql" {
+		schema = "DATABASE()"
+	}
+	rows, err := a.Query(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = "+schema)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, row := range rows.Values {
+		there[text(row, 0)] = true
+	}
+	return there, nil
+}
+
+// readNotes gives the notes of a workload, none when nothing was ever loaded.
+func readNotes(ctx context.Context, a load.Admin, workload string) ([]note, error) {
+	rows, err := a.Query(ctx, "SELECT kind, name, lo, hi, detail FROM "+noteTable+
+		" WHERE workload = "+quoted(workload)+" ORDER BY kind, name, lo")
+	if hasCode(err, missingCodes) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseNotes(rows)
+}
+
+// parseNotes reads the rows of the table of notes.
+func parseNotes(rows host.Rows) ([]note, error) {
+	var all []note
+	for _, row := range rows.Values {
+		n := note{kind: text(row, 0), name: text(row, 1), detail: text(row, 4)}
+		for i, v := range []*int64{&n.lo, &n.hi} {
+			var err error
+			if *v, err = strconv.ParseInt(text(row, 2+i), 10, 64); err != nil {
+				return nil, fmt.Errorf("read the notes in %s: %s %s: %w", noteTable, n.kind, n.name, err)
+			}
+		}
+		if n.lo < 0 || n.hi < n.lo {
+			return nil, fmt.Errorf("read the notes in %s: %s %s has units %d to %d", noteTable, n.kind, n.name, n.lo, n.hi)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+func text(row []*string, i int) string {
+	if v := host.Cell(row, i); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// Loaded reads the notes of a workload.
+func Loaded(ctx context.Context, a load.Admin, workload string) (State, error) {
+	notes, err := readNotes(ctx, a, workload)
+	if err != nil {
+		return State{}, err
+	}
+	return stateOf(notes), nil
+}
+
+func stateOf(notes []note) State {
+	var s State
+	for _, n := range notes {
+		switch n.kind {
+		case kindSetting:
+			s.Settings = append(s.Settings, load.Setting{Name: n.name, Value: n.detail})
+		case kindTable:
+			s.Tables = append(s.Tables, n.name)
+		case kindDone:
+			s.Complete = true
+		}
+	}
+	return s
+}
+
+// Matches tells whether the tables are those of these settings; the error
+// says what differs, and its hint what to do.
+func (s State) Matches(want []load.Setting) error {
+	for _, w := range want {
+		at := slices.IndexFunc(s.Settings, func(h load.Setting) bool { return h.Name == w.Name })
+		switch {
+		case at < 0:
+			return hinted("cleanup takes the tables away", "the tables were loaded without %s, you asked for %s", w.Name, w.Value)
+		case s.Settings[at].Value != w.Value:
+			return hinted("ask for the same, or cleanup first", "the tables hold %s %s, you asked for %s", w.Name, s.Settings[at].Value, w.Value)
+		}
+	}
+	return nil
+}

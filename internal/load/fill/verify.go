@@ -1,0 +1,135 @@
+package fill
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+const differ = "cleanup and prepare again; the server's log may say why"
+
+// verify asks the server for what it holds of a table and compares.
+func (l *loader) verify(ctx context.Context, s *session, t *table) error {
+	if l.o.Verify == Nothing {
+		return nil
+	}
+	l.meter.at("verifying", t.Name)
+	want, err := l.expected(ctx, t)
+	if err != nil {
+		return err
+	}
+	query := "SELECT COUNT(*)"
+	for _, name := range t.sumNames {
+		query += ", COALESCE(SUM(" + name + "), 0)"
+	}
+	if l.o.Verify == Content {
+		query += ", " + checksumExpression(l.s.Engine(), t.Columns)
+	}
+	rows, err := s.Query(ctx, query+" FROM "+t.Name)
+	if err != nil {
+		return err
+	}
+	if len(rows.Values) != 1 {
+		return fmt.Errorf("verify %s: %d rows answered, not one", t.Name, len(rows.Values))
+	}
+	got := rows.Values[0]
+	if n := text(got, 0); n != fmt.Sprint(want.rows) {
+		return hinted(differ, "verify %s: it holds %s rows, %d were sent", t.Name, n, want.rows)
+	}
+	for i, name := range t.sumNames {
+		if sum := text(got, 1+i); sum != fmt.Sprint(want.sums[i]) {
+			return hinted(differ, "verify %s: the sum of %s is %s, of what was sent it is %d", t.Name, name, sum, want.sums[i])
+		}
+	}
+	if l.o.Verify == Content {
+		sum := modulo(text(got, 1+len(t.sumNames)))
+		if sum != want.hash {
+			return hinted(differ, "verify %s: the checksum over all rows is %016x, of what was sent it is %016x", t.Name, sum, want.hash)
+		}
+		t.checksum = fmt.Sprintf("%016x", sum)
+	}
+	return nil
+}
+
+// expected gives what a full table comes to. What this attempt sent is known;
+// the rest is made again, without a server.
+func (l *loader) expected(ctx context.Context, t *table) (tally, error) {
+	again := t.earlier
+	sum := t.newTally()
+	if l.o.Verify == Content {
+		again = []span{{0, t.Units}}
+	} else {
+		sum.add(t.sent)
+	}
+	if len(again) > 0 {
+		more, err := t.tally(ctx, again, hasherOf(l.s.Engine(), l.o.Verify))
+		if err != nil {
+			return tally{}, err
+		}
+		sum.add(more)
+	}
+	t.sent = sum
+	return sum, nil
+}
+
+// tally measures units without sending them, on all processors.
+func (t *table) tally(ctx context.Context, spans []span, hash func([]byte) uint64) (tally, error) {
+	ranges := split(spans, max(1, int64(4<<20/max(1, t.perUnit))))
+	total := t.newTally()
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, r := range ranges {
+		if ctx.Err() != nil {
+			break
+		}
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			from := &reader{ctx: ctx, t: t, next: r.lo, to: r.hi, sum: t.newTally()}
+			for from.next < from.to && ctx.Err() == nil {
+				from.fill()
+				if hash != nil {
+					from.sum.hash += hashLines(from.buf, hash)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total.add(from.sum)
+		})
+	}
+	group.Wait()
+	return total, context.Cause(ctx)
+}
+
+// Checksum gives the checksum over all rows that a table shall have, made
+// without a server, and their number.
+func Checksum(engine string, t Table) (sum string, rows int64, err error) {
+	known, err := prepared(t)
+	if err != nil {
+		return "", 0, err
+	}
+	all, err := known.tally(context.Background(), []span{{0, t.Units}}, hasherOf(engine, Content))
+	return fmt.Sprintf("%016x", all.hash), all.rows, err
+}
+
+// checksumExpression sums a hash of each row's text, with fields joined by
+// tabs and \N for NULL, as Row writes them.
+func checksumExpression(engine string, columns []string) string {
+	var fields []string
+	for _, c := range columns {
+		if engine == "mysql" {
+			fields = append(fields, "IFNULL("+c+", x'5C4E')") // \N, however the server reads backslashes
+		} else {
+			fields = append(fields, "COALESCE("+c+`::text, E'\\N')`)
+		}
+	}
+	list := strings.Join(fields, ", ")
+	if engine == "mysql" {
+		return "COALESCE(SUM(CRC32(CONCAT_WS(x'09', " + list + "))), 0)"
+	}
+	// PostgreSQL has no CRC before 18: the first 32 bits of MD5.
+	return `COALESCE(SUM(('x' || substr(md5(concat_ws(E'\t', ` + list + `)), 1, 8))::bit(32)::bigint), 0)`
+}
