@@ -2,6 +2,7 @@ package tpcc
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"plumb/internal/load"
@@ -27,6 +28,42 @@ func Prepare(ctx context.Context, c Config, o fill.Options) (fill.Report, error)
 // Cleanup drops the tables that Prepare made, and gives their names.
 func Cleanup(ctx context.Context, c Config) ([]string, error) {
 	return fill.Cleanup(ctx, c.Server, workload)
+}
+
+// plan is all the tables of a configuration.
+func plan(c Config) (fill.Plan, error) {
+	if err := c.valid(); err != nil {
+		return fill.Plan{}, err
+	}
+	p := fill.Plan{Workload: workload, Settings: settings(c)}
+	engine := c.Server.Engine()
+	for set := 1; set <= c.sets(); set++ {
+		rows := newData(c, engine, set)
+		for _, d := range definitions {
+			name := c.table(d.name, set)
+			statement, columns := create(engine, c.Compat, d, name)
+			p.Tables = append(p.Tables, fill.Table{
+				Name: name, Create: statement, Columns: columns,
+				Units: rows.units(d.name), Row: rows.row(d.name), Sums: sums[d.name],
+				After: c.indexes(engine, d.name, set),
+			})
+		}
+		p.Links = append(p.Links, c.links(set)...)
+	}
+	return p, nil
+}
+
+// mostWarehouses is what the type of w_id holds.
+const mostWarehouses = 32767
+
+func (c Config) valid() error {
+	if c.Warehouses < 1 || c.Warehouses > mostWarehouses {
+		return fmt.Errorf("scale %d: not within 1 to %d warehouses", c.Warehouses, mostWarehouses)
+	}
+	if e := c.Server.Engine(); e != "mysql" && e != "postgres" {
+		return fmt.Errorf("tpcc knows no tables for %s", e)
+	}
+	return nil
 }
 
 // settings are what the rows depend on.
