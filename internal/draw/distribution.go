@@ -144,7 +144,9 @@ func (p special) Draw(s *Stream, a, b int64) int64 {
 	if u*t*100/(100-p.res) < t {
 		return at(a, s.mean(p.iter)*t, width)
 	}
-	return at(a, u*(t*p.pct/100+1)+t/2-t*p.pct/200, width)
+	// The conversions keep processors from joining multiplication and sum,
+	// which would round otherwise on some.
+	return at(a, float64(u*(float64(t*p.pct/100)+1))+t/2-float64(t*p.pct/200), width)
 }
 
 func (p special) String() string {

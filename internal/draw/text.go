@@ -15,11 +15,16 @@ func (s *Stream) Digits(dst []byte, groups int) []byte {
 	from := len(dst)
 	dst = slices.Grow(dst, 12*groups)[:from+12*groups]
 	for at := dst[from:]; len(at) >= 12; at = at[12:] {
-		v, _ := bits.Mul64(s.Uint64(), 1e11) // one draw, eleven digits
-		head := v / 1e8
-		tail := eight(v - head*1e8)
-		at[0], at[1], at[2] = byte('0'+head/100), byte('0'+head/10%10), byte('0'+head%10)
-		binary.LittleEndian.PutUint64(at[3:], tail)
+		// One draw, eleven digits: it is a fraction, of which the first three
+		// digits and the next eight are taken.
+		head, rest := bits.Mul64(s.Uint64(), 1000)
+		tail, _ := bits.Mul64(rest, 1e8)
+		hundreds := head * 41 >> 12
+		head -= hundreds * 100
+		tens := head * 103 >> 10
+		text := hundreds | tens<<8 | (head-tens*10)<<16
+		binary.LittleEndian.PutUint32(at, uint32(text|0x2d303030))
+		binary.LittleEndian.PutUint64(at[3:11:12], eight(tail))
 		at[11] = '-'
 	}
 	return dst[:len(dst)-1]
@@ -37,27 +42,36 @@ func eight(v uint64) uint64 {
 	return v | 0x3030303030303030
 }
 
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
 // Letters appends min to max letters and digits: an a-string of TPC-C
 // (4.3.2.2).
 func (s *Stream) Letters(dst []byte, min, max int) []byte {
 	from := len(dst)
 	dst = extend(dst, int(s.Between(int64(min), int64(max))))
-	for at := dst[from:]; len(at) > 0; {
-		// Eight characters of one draw, four of each half; 2^32 is so much
-		// more than 62^4 that each is as likely as another within 0.4 %.
-		u := s.Uint64()
-		low, high := u&0xffffffff, u>>32
-		var eight [8]byte
-		for i := 0; i < 8; i += 2 {
-			low, high = low*62, high*62
-			eight[i], eight[i+1] = alphabet[low>>32], alphabet[high>>32]
-			low, high = low&0xffffffff, high&0xffffffff
-		}
-		at = at[copy(at, eight[:]):]
+	at := dst[from:]
+	for ; len(at) >= 8; at = at[8:] {
+		binary.LittleEndian.PutUint64(at, letters(s.Uint64(), s.Uint64()))
+	}
+	if len(at) > 0 {
+		var text [8]byte
+		binary.LittleEndian.PutUint64(text[:], letters(s.Uint64(), s.Uint64()))
+		copy(at, text[:])
 	}
 	return dst
+}
+
+// letters makes eight characters of the 62 from two draws, 16 bits for each:
+// so each is as likely as another within 0.1 %. It works on all at once.
+func letters(a, b uint64) uint64 {
+	n := below62(a) | below62(a>>16)<<8 | below62(b)<<16 | below62(b>>16)<<24
+	const each = 0x0101010101010101
+	upper := (n + (128-10)*each) >> 7 & each // from 10 on
+	lower := (n + (128-36)*each) >> 7 & each // from 36 on
+	return n + '0'*each + upper*('A'-'9'-1) + lower*('a'-'Z'-1)
+}
+
+// below62 makes a number of [0, 62) of the low 16 bits of each half.
+func below62(u uint64) uint64 {
+	return u & 0x0000ffff0000ffff * 62 >> 16 & 0x0000003f0000003f
 }
 
 // Numerals appends min to max digits: an n-string of TPC-C.
