@@ -62,7 +62,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 		return m, fmt.Errorf("sizes make no sense: %w", ErrForeign)
 	}
 	for _, e := range m.Files {
-		if !plainName(e.Name) || e.Name == ManifestName || e.Inode == 0 {
+		if !plainName(e.Name) || e.Name == Load || e.Name == Fsync || e.Inode == 0 {
 			return m, fmt.Errorf("%q is not the name of a test file: %w", e.Name, ErrForeign)
 		}
 	}

@@ -10,8 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ManifestName is the file that lists what Plumb made in a directory.
-const ManifestName = "plumb-load.json"
+// Names of the files that list what Plumb made in a directory, by purpose.
+const (
+	Load  = "plumb-load.json"
+	Fsync = "plumb-fsync.json"
+)
 
 // ErrForeign says that something in the way was not made by Plumb. It is left
 // as it is.
@@ -20,18 +23,19 @@ var ErrForeign = errors.New("not made by plumb load, so it is left alone")
 // ErrNoSet says that a directory holds no test files of Plumb's.
 var ErrNoSet = errors.New("no test files of plumb load here")
 
-// Set is the test files of one directory.
+// Set is the test files of one directory and purpose.
 type Set struct {
 	Dir      string
+	List     string // the name of the list
 	Manifest Manifest
 }
 
 // Make makes empty files of the given names and the list of them. None of
 // the names may exist.
-func Make(dir string, m Manifest, names []string) (*Set, error) {
-	s := &Set{dir, m}
+func Make(dir, list string, m Manifest, names []string) (*Set, error) {
+	s := &Set{dir, list, m}
 	s.Manifest.Files = nil
-	if err := s.absent(append(slices.Clone(names), ManifestName)); err != nil {
+	if err := s.absent(append(slices.Clone(names), list)); err != nil {
 		return nil, err
 	}
 	for _, name := range names {
@@ -88,9 +92,9 @@ func (s *Set) undo() {
 
 // Open finds the files that Plumb made in a directory. The error is
 // [ErrNoSet] when there are none.
-func Open(dir string) (*Set, error) {
-	path := filepath.Join(dir, ManifestName)
-	data, err := readManifest(path)
+func Open(dir, list string) (*Set, error) {
+	path := filepath.Join(dir, list)
+	data, err := listAt(path)
 	if err != nil {
 		return nil, err
 	}
@@ -98,11 +102,11 @@ func Open(dir string) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	return &Set{dir, m}, nil
+	return &Set{dir, list, m}, nil
 }
 
-// readManifest reads a small plain file, not through a link.
-func readManifest(path string) ([]byte, error) {
+// listAt reads a small plain file, not through a link.
+func listAt(path string) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err == unix.ENOENT {
 		return nil, fmt.Errorf("read %s: %w", path, ErrNoSet)
@@ -125,7 +129,7 @@ func readManifest(path string) ([]byte, error) {
 
 // Save writes the list down, in one step.
 func (s *Set) Save() error {
-	path := filepath.Join(s.Dir, ManifestName)
+	path := filepath.Join(s.Dir, s.List)
 	fd, err := unix.Open(path+".new", unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return fmt.Errorf("write %s.new: %w", path, err)
@@ -191,7 +195,7 @@ func (s *Set) Remove() error {
 	if len(refused) > 0 {
 		return errors.Join(refused...)
 	}
-	path := filepath.Join(s.Dir, ManifestName)
+	path := filepath.Join(s.Dir, s.List)
 	if err := unix.Unlink(path); err != nil && err != unix.ENOENT {
 		return fmt.Errorf("remove %s: %w", path, err)
 	}

@@ -1,8 +1,6 @@
 package files
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -86,13 +84,8 @@ func FsyncPlan() []FsyncRow {
 		{Name: "append, fsync", By: ByFsync, Append: true, Threads: 1, Shared: true, WriteBytes: 4096},
 		{Name: "append, fdatasync", By: ByFdatasync, Append: true, Threads: 1, Shared: true, WriteBytes: 4096},
 		over(ByFdatasync, 4, true), over(ByFdatasync, 16, true), over(ByFdatasync, 64, true), over(ByFdatasync, 16, false),
+		{Name: "overwrite 1 MiB, fdatasync", By: ByFdatasync, Threads: 1, Shared: true, WriteBytes: 1 << 20},
 		{Name: "log of 4 KiB, fdatasync, beside 4 page writers", By: ByFdatasync, Append: true, Threads: 1, Shared: true, WriteBytes: 4096, PageWriters: 4},
 		{Name: "log of 16 KiB, fdatasync, beside 16 page writers", By: ByFdatasync, Append: true, Threads: 1, Shared: true, WriteBytes: 16384, PageWriters: 16},
 	}
-}
-
-// Fsync measures the rows one after the other, in files that it makes and
-// removes. The function done, which may be nil, is called after each row.
-func Fsync(ctx context.Context, c FsyncConfig, done func(FsyncMeasured)) (*FsyncResult, error) {
-	return nil, errors.ErrUnsupported
 }

@@ -32,7 +32,7 @@ func Prepare(ctx context.Context, c IOConfig, threads int, progress func(done, t
 		return Prepared{}, err
 	}
 	out := Prepared{Files: c.Files, Bytes: c.Bytes()}
-	old, err := scratch.Open(c.Dir)
+	old, err := scratch.Open(c.Dir, scratch.Load)
 	switch {
 	case err == nil && c.Mode != SeqWrite && matches(old.Manifest, c) == nil:
 		out.Old = true
@@ -67,12 +67,12 @@ func makeSet(c IOConfig) (*scratch.Set, error) {
 		names[i] = fmt.Sprintf("%s%d", filePrefix, i)
 	}
 	m := scratch.Manifest{Purpose: "fileio", Seed: c.Seed, Block: c.BlockSize, Size: c.FileSize(), Compressible: c.Compressible}
-	return scratch.Make(c.Dir, m, names)
+	return scratch.Make(c.Dir, scratch.Load, m, names)
 }
 
 // openFor finds the files for a run.
 func openFor(c IOConfig) (*scratch.Set, error) {
-	set, err := scratch.Open(c.Dir)
+	set, err := scratch.Open(c.Dir, scratch.Load)
 	if errors.Is(err, scratch.ErrNoSet) && c.Mode == SeqWrite {
 		return makeSet(c)
 	}
@@ -158,7 +158,7 @@ func fillOne(ctx context.Context, set *scratch.Set, c IOConfig, i int, wrote fun
 // Cleanup removes the test files that Plumb made in a directory, and nothing
 // else. It gives how many there were.
 func Cleanup(dir string) (int, error) {
-	set, err := scratch.Open(dir)
+	set, err := scratch.Open(dir, scratch.Load)
 	if err != nil {
 		return 0, err
 	}

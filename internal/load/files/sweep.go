@@ -14,7 +14,7 @@ import (
 type Sweep struct {
 	Config IOConfig
 	Levels []Level
-	Fits   []Fit // one for each kind of operation that was done
+	Fit    Fit
 }
 
 // Level is one number of threads.
@@ -36,9 +36,9 @@ type LevelOp struct {
 	Parallel float64 // operations that effectively progress at once: threads by Slower
 }
 
-// Fit is the capacity curve of one kind of operation.
+// Fit is the capacity curve of the operations.
 type Fit struct {
-	Op       string
+	Op       string // the kind, when there is only one; "all" otherwise
 	Capacity *stats.Capacity
 	Err      error // why there is none
 }
@@ -118,24 +118,25 @@ func (s *Sweep) lowest(op string) (LevelOp, bool) {
 	return LevelOp{}, false
 }
 
-// fit fits a capacity curve to each kind of operation. In a mixed load all
-// kinds share the threads, so their curves are those of the mixture.
+// fit fits a capacity curve to the requests. In a mixed load all kinds share
+// the threads, so there is one curve, of all together.
 func (s *Sweep) fit() {
-	points, names := map[string][]stats.Point{}, []string{}
+	if len(s.Levels) == 0 {
+		return
+	}
+	name := "all"
+	if ops := s.Levels[0].Ops; len(ops) == 1 {
+		name = ops[0].Name
+	}
+	var points []stats.Point
 	for _, l := range s.Levels {
-		for _, o := range l.Ops {
-			if len(points[o.Name]) == 0 {
-				names = append(names, o.Name)
-			}
-			p := stats.Point{Threads: l.Threads, Rate: o.Rate, Response: o.Summary.Mean.Seconds()}
-			if r := l.Result.Rate; r.Value > 0 && r.N > 1 {
-				p.Error = (r.High - r.Low) / 2 / r.Value
-			}
-			points[o.Name] = append(points[o.Name], p)
+		r := l.Result.Rate
+		p := stats.Point{Threads: l.Threads, Rate: r.Value, Response: l.Result.Total.Response.Summary().Mean.Seconds()}
+		if r.Value > 0 && r.N > 1 {
+			p.Error = (r.High - r.Low) / 2 / r.Value
 		}
+		points = append(points, p)
 	}
-	for _, name := range names {
-		c, err := stats.FitCapacity(points[name])
-		s.Fits = append(s.Fits, Fit{name, c, err})
-	}
+	c, err := stats.FitCapacity(points)
+	s.Fit = Fit{name, c, err}
 }
