@@ -154,11 +154,14 @@ func (c *Capacity) estimate() {
 func (c *Capacity) doubt(points []Point, levels []int) {
 	add := func(format string, args ...any) { c.Doubts = append(c.Doubts, fmt.Sprintf(format, args...)) }
 	most := slices.MaxFunc(points, func(a, b Point) int { return cmp.Compare(a.Rate, b.Rate) })
-	if reached := most.Rate / c.Max.Value; reached < 0.6 {
+	switch reached := most.Rate / c.Max.Value; {
+	case reached < 0.2:
+		add("requests hardly waited for one another, so the maximum is not known: measure at more threads")
+	case reached < 0.6:
 		add("at most %.0f %% of the maximum was reached, so the maximum is a forecast", 100*reached)
 	}
 	if c.Max.High > 1.5*c.Max.Low {
-		add("the maximum is known only roughly: measure at more threads")
+		add("the maximum is known only roughly")
 	}
 	if c.Fit > 0.05 {
 		add("no curve fits: the best is off by %.0f %%", 100*c.Fit)

@@ -244,11 +244,12 @@ func (k curve) best(measured int) Best {
 	b := Best{Low: min(low, high), High: max(low, high)}
 	b.Gain = k.rate(2*float64(b.High))/k.rate(float64(b.High)) - 1
 	b.Open = b.High == measured
+	b.Why = fmt.Sprintf("from %d threads on the response time is over twice that of one, and twice the threads would gain %.0f %%", b.High+1, 100*b.Gain)
 	switch {
 	case b.Open:
 		b.Why = fmt.Sprintf("at %d threads, the most measured, the response time is %.1f times that of one", measured, k.ratio(float64(measured)))
-	default:
-		b.Why = fmt.Sprintf("up to %d threads more load gains more rate than it costs response time; from %d on the response time is over twice that of one thread, and twice the threads would gain %.0f %%", b.Low, b.High+1, 100*b.Gain)
+	case b.Low > 1:
+		b.Why = fmt.Sprintf("up to %d threads more load gains more rate than it costs response time; ", b.Low) + b.Why
 	}
 	return b
 }
