@@ -8,20 +8,8 @@ import (
 	"plumb/internal/load"
 )
 
-// Hinted is an error with what a person can do about it.
-type Hinted struct {
-	error
-	hint string
-}
-
-// Hint says what to do.
-func (e *Hinted) Hint() string { return e.hint }
-
-// Unwrap gives the error itself.
-func (e *Hinted) Unwrap() error { return e.error }
-
 func hinted(hint, format string, args ...any) error {
-	return &Hinted{fmt.Errorf(format, args...), hint}
+	return load.WithHint(fmt.Errorf(format, args...), hint)
 }
 
 const again = "what is in stays: prepare again goes on from there, cleanup takes it away"
@@ -53,20 +41,17 @@ func hasClass(err error, c load.Class) bool {
 
 // stopped words why a load ended before its end, and how to go on.
 func stopped(ctx context.Context, err error) error {
-	if _, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok {
+	if _, ok := errors.AsType[*load.Hinted](err); ok && ctx.Err() == nil {
 		return err
 	}
 	hint := again
 	switch {
 	case ctx.Err() != nil:
-		return &Hinted{fmt.Errorf("loading was interrupted: %w", context.Cause(ctx)), hint}
+		return hinted(hint, "loading was interrupted: %w", context.Cause(ctx))
 	case hasCode(err, fullCodes):
 		hint = "make room where the server keeps its data; " + again
 	case hasClass(err, load.Lost):
 		hint = "see the server's log for why it closed the connection; " + again
 	}
-	return &Hinted{fmt.Errorf("loading ended: %w", err), hint}
+	return hinted(hint, "loading ended: %w", err)
 }
