@@ -45,8 +45,12 @@ func (s *Server) session(conn *pgconn.PgConn) (*session, error) {
 	if err != nil {
 		return nil, s.unreached(err)
 	}
-	out := &session{server: s, conn: taken.Conn, in: make([]byte, 16<<10)}
-	if asker, plain := host.NewAsker(taken.Conn); plain {
+	quiet, err := host.Quiet(taken.Conn)
+	if err != nil {
+		return nil, s.unreached(err)
+	}
+	out := &session{server: s, conn: quiet, in: make([]byte, 16<<10)}
+	if asker, plain := host.NewAsker(quiet); plain {
 		out.asker = asker
 	}
 	return out, nil
