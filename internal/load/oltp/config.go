@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/draw"
+	"plumb/internal/load/ledger"
 )
 
 // Config has sysbench's options, each under the name in its comment. Start
@@ -41,6 +42,10 @@ type Config struct {
 
 	Sessions int  // how many workers will open: what the server is asked to have room for; 0 asks nothing
 	Text     bool // db-ps-mode=disable: the server was made with sessions of the text protocol
+
+	// Ledger, when set, notes each acknowledged commit of the scripts that
+	// write; single statements become transactions then.
+	Ledger *ledger.Book
 }
 
 // Defaults are those of sysbench 1.0.20, but rand-type, which is the caller's
@@ -54,8 +59,10 @@ func Defaults() Config {
 // Scripts names the workloads.
 func Scripts() []string {
 	return []string{"oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_update_index",
-		"oltp_update_non_index", "oltp_insert", "oltp_delete", "select_random_points", "select_random_ranges", "bulk_insert"}
+		"oltp_update_non_index", "oltp_insert", "oltp_delete", "select_random_points", "select_random_ranges", bulkInsert}
 }
+
+const bulkInsert = "bulk_insert"
 
 // Most of anything in one event, tables and rows: a mistyped option must not
 // fill the memory.

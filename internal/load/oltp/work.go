@@ -1,0 +1,201 @@
+package oltp
+
+import (
+	"errors"
+	"sync"
+
+	"plumb/internal/draw"
+	"plumb/internal/load"
+)
+
+// segments is into how many parts select_random_points and _ranges divide a
+// table, one for each event in turn. sysbench has one for each thread.
+const segments = 16
+
+var (
+	textBegin    = []byte("BEGIN")
+	textCommit   = []byte("COMMIT")
+	textRollback = []byte("ROLLBACK")
+)
+
+// work is one session's half of the workload.
+type work struct {
+	s          load.Session
+	c          Config
+	dist       draw.Distribution
+	script     script
+	mysql      bool
+	base       int64 // ids above it are free
+	own        int   // the table of this worker, for bulk_insert
+	statements [kinds][]int
+	ledger     int
+	args       []load.Arg
+	buf        []byte // texts of an event
+
+	mu   sync.Mutex // guards bulk against Close
+	bulk []byte     // bulk_insert's statement so far
+}
+
+// Do implements load.Work. What event n does is drawn from (seed, n) alone:
+// for each group of statements the table, for each statement its keys.
+func (w *work) Do(n int64, t *load.Tally) error {
+	if w.c.Script == bulkInsert {
+		return w.gather(n, t)
+	}
+	err := w.event(n, t)
+	if err != nil && w.script.transaction {
+		return w.undo(err, t)
+	}
+	if err == nil && w.script.writes && w.c.Ledger != nil {
+		w.c.Ledger.Acknowledge(n)
+	}
+	return err
+}
+
+func (w *work) event(n int64, t *load.Tally) error {
+	s := draw.Keyed(w.c.Seed, 0, n)
+	if w.script.transaction {
+		if err := w.send(textBegin, t); err != nil {
+			return err
+		}
+	}
+	for _, g := range w.script.groups {
+		if g.n == 0 {
+			continue
+		}
+		if err := w.group(g, n, &s, t); err != nil {
+			return err
+		}
+	}
+	if !w.script.prepared {
+		if err := w.insertText(n, &s, t); err != nil {
+			return err
+		}
+	}
+	if !w.script.transaction {
+		return nil
+	}
+	if w.c.Ledger != nil && w.script.writes {
+		w.args = append(w.args[:0], load.Arg{}, load.Arg{})
+		w.c.Ledger.Fill(w.args, n)
+		if err := w.run(w.ledger, t); err != nil {
+			return err
+		}
+	}
+	return w.send(textCommit, t)
+}
+
+// undo ends the transaction of a failed event, so that it can be begun again.
+func (w *work) undo(err error, t *load.Tally) error {
+	if f, ok := errors.AsType[*load.Failure](err); ok && f.Class == load.Lost {
+		return err
+	}
+	if e := w.send(textRollback, t); e != nil {
+		return e // the session is of no more use
+	}
+	return err
+}
+
+// group does the statements of one kind on one table.
+func (w *work) group(g group, n int64, s *draw.Stream, t *load.Tally) error {
+	table := 0
+	if g.kind != points && g.kind != ranges {
+		table = int(s.Below(int64(w.c.Tables)))
+	}
+	for range g.n {
+		w.draw(g.kind, n, s)
+		if err := w.run(w.statements[g.kind][table], t); err != nil {
+			return err
+		}
+		if g.kind != remove || len(w.statements[insert]) == 0 {
+			continue
+		}
+		w.args = append(w.args, load.Int(w.key(s)))
+		w.drawTexts(s)
+		if err := w.run(w.statements[insert][table], t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// key draws an id, or a k.
+func (w *work) key(s *draw.Stream) int64 { return w.dist.Draw(s, 1, w.c.TableSize) }
+
+// draw sets the parameters of one statement.
+func (w *work) draw(k kind, n int64, s *draw.Stream) {
+	w.args = w.args[:0]
+	switch k {
+	case simple, sum, order, distinct:
+		id := w.key(s)
+		w.args = append(w.args, load.Int(id), load.Int(id+w.c.RangeSize-1))
+	case nonIndex:
+		id := w.key(s)
+		w.buf = s.Digits(w.buf[:0], 10)
+		w.args = append(w.args, load.Str(w.buf), load.Int(id))
+	case points:
+		for range w.c.RandomPoints {
+			w.args = append(w.args, load.Int(w.inSegment(n, s)))
+		}
+	case ranges:
+		for range w.c.Ranges {
+			from := w.inSegment(n, s)
+			w.args = append(w.args, load.Int(from), load.Int(from+w.c.Delta))
+		}
+	default:
+		w.args = append(w.args, load.Int(w.key(s)))
+	}
+}
+
+// inSegment draws a k of the event's segment of the table.
+func (w *work) inSegment(n int64, s *draw.Stream) int64 {
+	length := max(1, w.c.TableSize/segments)
+	from := length * (n % segments)
+	return w.dist.Draw(s, from, from+length)
+}
+
+// drawTexts adds c and pad to the parameters.
+func (w *work) drawTexts(s *draw.Stream) {
+	w.buf = s.Digits(w.buf[:0], 10)
+	end := len(w.buf)
+	w.buf = s.Digits(w.buf, 5)
+	w.args = append(w.args, load.Str(w.buf[:end]), load.Str(w.buf[end:]))
+}
+
+func (w *work) run(statement int, t *load.Tally) error {
+	if err := w.s.Run(statement, w.args); err != nil {
+		return err
+	}
+	w.count(t)
+	return nil
+}
+
+func (w *work) send(query []byte, t *load.Tally) error {
+	if err := w.s.Text(query); err != nil {
+		return err
+	}
+	w.count(t)
+	return nil
+}
+
+// count counts a statement as sysbench does: an UPDATE of no row is neither a
+// read nor a write.
+func (w *work) count(t *load.Tally) {
+	switch {
+	case w.s.HadRows():
+		t.Reads++
+	case w.s.Affected() > 0:
+		t.Writes++
+	default:
+		t.Other++
+	}
+}
+
+// Close implements load.Work.
+func (w *work) Close() error {
+	if w.mu.TryLock() { // otherwise Do runs, and shall end
+		_ = w.flush(nil) // nobody asks any more
+		w.mu.Unlock()
+	}
+	return w.s.Close()
+}
