@@ -68,6 +68,7 @@ func findDips(x []float64) (*Dips, []float64) {
 type dip struct {
 	from, to     int
 	level, depth float64 // depth as a part of the level
+	clear        float64 // depth by the deviation of the noise
 }
 
 // dipsAt finds falls on one scale of time.
@@ -104,8 +105,23 @@ func dipsAt(x []float64, block int) (found []dip) {
 	found = deepest(slices.DeleteFunc(found, func(d dip) bool { return d.to <= d.from }))
 	for i := range found {
 		found[i].compare(x, found, i)
+		found[i].clear = found[i].depth * found[i].level / max(noise, 1e-300)
 	}
 	return found
+}
+
+// irregular gives falls so clear and sudden that they are no noise, at
+// whatever times they came. A change of level is none.
+func irregular(x []float64, regimes []Regime) []dip {
+	return slices.DeleteFunc(dipsAt(x, 1), func(d dip) bool {
+		atCut := func(r Regime) bool { return r.From > 0 && d.from < r.From+around && r.From-around < d.to }
+		at := max(d.from, 1)
+		drop := x[at-1] - x[at]
+		if at >= 2 && at+1 < len(x) {
+			drop = max(drop, x[at-2]-x[at], x[at-1]-x[at+1]) // when it began within a step
+		}
+		return d.depth < 0.2 || d.clear < 8 || drop < 0.75*d.depth*d.level || slices.ContainsFunc(regimes, atCut)
+	})
 }
 
 // compare takes the depth of a dip anew from the median of what lies between

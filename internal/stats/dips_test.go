@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -77,8 +78,11 @@ func TestDipsAtRandomTimes(t *testing.T) {
 					x[at] *= 0.5
 				}
 			}
-			if Analyse(x).Dips != nil {
+			a := Analyse(x)
+			if a.Dips != nil {
 				wrong++
+			} else if len(a.Doubts) != 1 {
+				t.Errorf("nothing is said of %v", a)
 			}
 		}
 		if wrong > 2 { // of 60, at a chance below 1 % each
@@ -91,7 +95,7 @@ func TestDipsAtRandomTimes(t *testing.T) {
 func TestNoiseShowsNothing(t *testing.T) {
 	for _, n := range []int{60, 120, 300, 1800} {
 		for _, rho := range []float64{0, 0.5, 0.8, 0.95} {
-			dips, regimes, bursts := 0, 0, 0
+			dips, regimes, bursts, falls := 0, 0, 0, 0
 			tries := min(200, 100000/n)
 			for seed := range tries {
 				a := Analyse(autoregressive(random(uint64(seed+n)), n, 100, 15, rho))
@@ -104,11 +108,29 @@ func TestNoiseShowsNothing(t *testing.T) {
 				if a.Burst != nil {
 					bursts++
 				}
+				if len(a.Doubts) > 0 {
+					falls++
+				}
 			}
-			if dips > tries/50 || regimes > tries/20 || bursts > tries/50 {
-				t.Errorf("%d values, correlation %g: of %d, %d with dips, %d with regimes, %d with bursts", n, rho, tries, dips, regimes, bursts)
+			if falls > tries/50 || dips > tries/50 || regimes > tries/20 || bursts > tries/50 {
+				t.Errorf("%d values, correlation %g: of %d, %d with dips, %d with regimes, %d with bursts, %d with falls", n, rho, tries, dips, regimes, bursts, falls)
 			}
 		}
+	}
+}
+
+func TestFewFalls(t *testing.T) {
+	x := autoregressive(random(1), 120, 1000, 40, 0.5)
+	for _, at := range []int{20, 60, 100} {
+		x[at] = 0
+	}
+	a := Analyse(x)
+	if a.Dips != nil || len(a.Doubts) != 1 || !strings.HasPrefix(a.Doubts[0], "3 falls, the deepest by 100 % at step") {
+		t.Errorf("%+v", a)
+	}
+	step := stepping{300, 150, 0.5, 3, 0.5}.series(1)
+	if a := Analyse(step); len(a.Doubts) > 0 {
+		t.Errorf("a step: %v", a.Doubts)
 	}
 }
 

@@ -1,6 +1,10 @@
 package stats
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Analysis is what a series of values, one for each second or other step,
 // shows. Times are in steps.
@@ -9,7 +13,7 @@ type Analysis struct {
 	Dips    *Dips       // nil: no regular dips beyond what chance would show
 	Regimes []Regime    // one: no lasting change of level
 	Burst   *Exhaustion // nil: no burst ended
-	Doubts  []string    // why something could not be looked for
+	Doubts  []string    // why something could not be looked for, or is not sure
 }
 
 // leastSeries is the length below which a series is only averaged.
@@ -32,7 +36,23 @@ func Analyse(values []float64) Analysis {
 	a.Dips, level = findDips(x)
 	a.Regimes = findRegimes(x, level)
 	a.Burst = findExhaustion(x, a.Regimes)
+	if a.Dips == nil {
+		a.Doubts = append(a.Doubts, doubtFalls(irregular(x, a.Regimes))...)
+	}
 	return a
+}
+
+// doubtFalls tells of falls that are not reported as dips.
+func doubtFalls(falls []dip) []string {
+	if len(falls) == 0 {
+		return nil
+	}
+	deepest := slices.MaxFunc(falls, func(a, b dip) int { return cmp.Compare(a.depth, b.depth) })
+	why := "at no regular times"
+	if len(falls) < leastDips {
+		why = fmt.Sprintf("too few to tell whether they come back regularly, which needs %d", leastDips)
+	}
+	return []string{fmt.Sprintf("%s, the deepest by %.0f %% at step %d: %s", count(len(falls), "fall"), 100*deepest.depth, deepest.from, why)}
 }
 
 // filled puts the value before in place of one that is no number.
