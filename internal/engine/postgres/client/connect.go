@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -17,7 +18,7 @@ import (
 func (s *Server) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	cfg, err := s.config()
 	if err != nil {
-		return nil, s.unreached(err)
+		return nil, withHint(&load.Failure{Doing: "connect to " + s.c.Address, Err: err}, "an address is a host and a port, such as localhost:5432")
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.c.Timeout)
 	defer cancel()
@@ -98,13 +99,21 @@ func (s *Server) unreached(err error) error {
 		}
 		return withHint(f, s.loginHint(e.Code))
 	}
-	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		f.Err = reason(e)
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	hint := "is the server running, and is " + s.c.Address + " where it listens?"
+	e, failed := errors.AsType[*pgconn.ConnectError](err)
+	wrong, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		f.Err = fmt.Errorf("no answer within %v: %w", s.c.Timeout, context.DeadlineExceeded)
+	case distrusted:
+		f.Class, f.Err, hint = load.Fatal, wrong, "give the certificate that signed the server's"
+	case failed:
+		f.Err = reason(e)
+		if s.c.TLS != nil && strings.Contains(f.Err.Error(), "refused TLS") { // the driver has no other sign
+			f.Class, hint = load.Fatal, "the server has ssl = off"
+		}
 	}
-	return withHint(f, "is the server running, and is "+s.c.Address+" where it listens?")
+	return withHint(f, hint)
 }
 
 // loginHint says what to do about a login that the server refused.
@@ -118,6 +127,8 @@ func (s *Server) loginHint(code string) string {
 		return "pg_hba.conf on the server decides who may log in, from where and how"
 	case code == "53300":
 		return "raise max_connections and restart the server, or use fewer threads"
+	case code == "22023" && s.c.Isolation != "":
+		return "levels are: read committed, repeatable read, serializable"
 	case code == "57P03":
 		return "the server is starting or stopping: try again when it is up"
 	}

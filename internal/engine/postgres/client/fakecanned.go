@@ -24,7 +24,7 @@ type answers struct {
 func newAnswers(row []string, rows int) *answers {
 	a := &answers{
 		settings: canSelect([]string{"server_version", "18.0 (fake)"}, 1),
-		room:     canSelect([]string{"10000", "0", "0"}, 1),
+		room:     canSelect([]string{"10000", "0", "0", "-1", "0", "-1", "0", "on"}, 1),
 		rest:     canned{done: appendMessage(nil, 'C', "SET\x00")},
 	}
 	a.byWord = append(a.byWord, canSelect(row, rows))
@@ -61,14 +61,13 @@ func (a *answers) of(query []byte) *canned {
 	for n < len(query) && isWord(query[n]) {
 		n++
 	}
+	if string(query) == roomQuery {
+		return &a.room
+	}
 	for i := range a.byWord {
 		if c := &a.byWord[i]; n == len(c.word) && bytes.EqualFold(query[:n], []byte(c.word)) {
-			switch {
-			case i > 0:
-			case bytes.Contains(query, []byte("FROM pg_settings")):
+			if i == 0 && bytes.Contains(query, []byte("FROM pg_settings")) {
 				return &a.settings
-			case bytes.Contains(query, []byte("'max_connections'")):
-				return &a.room
 			}
 			return c
 		}

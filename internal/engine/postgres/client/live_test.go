@@ -365,13 +365,35 @@ func roomCounts(t *testing.T, c client.Config) {
 	open(t, c)
 	open(t, c)
 	ok(t, s.Room(t.Context(), 20, 10))
-	err := s.Room(t.Context(), 28, 10)
-	fails(t, err, load.Fatal, "53300")
-	var hinted interface{ Hint() string }
-	if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "max_connections") {
-		t.Errorf("no hint: %v", err)
+	full(t, s.Room(t.Context(), 28, 10), "max_connections")
+	a := administer(t, c, "CREATE ROLE limited LOGIN CONNECTION LIMIT 3", "CREATE DATABASE limited CONNECTION LIMIT 2")
+	c.User = "limited"
+	ok(t, client.New(c).Room(t.Context(), 3, 10))
+	full(t, client.New(c).Room(t.Context(), 4, 10), "role limited")
+	c.Database = "limited"
+	full(t, client.New(c).Room(t.Context(), 3, 10), "database limited")
+	c.User = "postgres"
+	ok(t, client.New(c).Room(t.Context(), 3, 10))
+	ok(t, a.Exec(t.Context(), "DROP DATABASE limited", "DROP ROLE limited"))
+}
+
+func full(t *testing.T, err error, what string) {
+	t.Helper()
+	f := fails(t, err, load.Fatal, "53300")
+	if hint := hintOf(err); !strings.Contains(f.Message, what) || hint == "" {
+		t.Errorf("got %v; %s", err, hint)
 	}
-	t.Logf("%v; %s", err, hinted.Hint())
+	t.Logf("%v; %s", err, hintOf(err))
+}
+
+func hintOf(err error) string {
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return h.Hint()
+	}
+	return ""
 }
 
 func loginsFail(t *testing.T, c client.Config) {
@@ -385,17 +407,16 @@ func loginsFail(t *testing.T, c client.Config) {
 		{func(c *client.Config) { c.Isolation = "perfect" }, load.Fatal, "22023"},
 		{func(c *client.Config) { c.Address += "0" }, load.Lost, ""},
 		{func(c *client.Config) { c.Network, c.Address = "tcp", "127.0.0.1:1" }, load.Lost, ""},
-		{func(c *client.Config) { c.Network, c.Address = "tcp", "no port" }, load.Lost, ""},
+		{func(c *client.Config) { c.Network, c.Address = "tcp", "no port" }, load.Fatal, ""},
 	} {
 		c := c
 		bad.change(&c)
 		_, err := client.New(c).Open(t.Context())
 		fails(t, err, bad.class, bad.code)
-		var hinted interface{ Hint() string }
-		if !errors.As(err, &hinted) && bad.code != "22023" {
+		if hintOf(err) == "" {
 			t.Errorf("no hint: %v", err)
 		}
-		t.Logf("%v; %v", err, hinted)
+		t.Logf("%v; %v", err, hintOf(err))
 	}
 	var all []load.Session
 	defer func() {

@@ -1,0 +1,96 @@
+package client_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"plumb/internal/engine/postgres/client"
+	"plumb/internal/load"
+	"plumb/test/sandbox"
+)
+
+// TestPasswordAndTLS logs in over TCP with SCRAM, with and without TLS.
+func TestPasswordAndTLS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real server: run without -short")
+	}
+	b, err := sandbox.New("")
+	skipMissing(t, err)
+	t.Cleanup(func() { ok(t, b.Close()) })
+	cert, key, trusted := certificate(t, b)
+	password, err := b.Write("password", "se'c\\ret\n")
+	ok(t, err)
+	port := freePort(t)
+	server, err := b.Postgres(sandbox.PostgresOptions{TCP: true, Port: port, Initdb: []string{"--auth-host=scram-sha-256", "--pwfile=" + password},
+		Settings: fmt.Sprintf("ssl = on\nssl_cert_file = '%s'\nssl_key_file = '%s'\nshared_buffers = 16MB", cert, key)})
+	skipMissing(t, err)
+	c := client.Config{Network: "tcp", Address: fmt.Sprintf("127.0.0.1:%d", port), User: "postgres", Password: `se'c\ret`, Database: "postgres"}
+	for want, config := range map[string]*tls.Config{"f": nil, "t": {RootCAs: trusted}} {
+		c.TLS = config
+		s := open(t, c)
+		n := prepare(t, s, "SELECT ssl, repeat('x', ?::int) FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+		for _, length := range []int{0, 10, 100000} {
+			ok(t, s.Run(n, []load.Arg{load.Int(int64(length))}))
+			if !s.Next() || string(s.Bytes(0)) != want || len(s.Bytes(1)) != length {
+				t.Errorf("TLS is %s, want %s; %d bytes of %d", s.Bytes(0), want, len(s.Bytes(1)), length)
+			}
+		}
+		time.AfterFunc(20*time.Millisecond, func() { s.Close() })
+		fails(t, s.Text([]byte("SELECT pg_sleep(30)")), load.Lost, "")
+	}
+	c.TLS = &tls.Config{} // which does not know the certificate
+	_, err = client.New(c).Open(t.Context())
+	fails(t, err, load.Fatal, "")
+	t.Logf("%v; %s", err, hintOf(err))
+	ok(t, server.Exec("ALTER SYSTEM SET ssl = off", "SELECT pg_reload_conf()"))
+	time.Sleep(200 * time.Millisecond)
+	c.TLS.InsecureSkipVerify = true
+	_, err = client.New(c).Open(t.Context())
+	fails(t, err, load.Fatal, "")
+	t.Logf("%v; %s", err, hintOf(err))
+	c.TLS, c.Password = nil, "wrong"
+	_, err = client.New(c).Open(t.Context())
+	fails(t, err, load.Fatal, "28P01")
+	t.Logf("%v; %s", err, hintOf(err))
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ok(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// certificate makes one for 127.0.0.1.
+func certificate(t *testing.T, b *sandbox.Box) (cert, key string, trusted *x509.CertPool) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ok(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "127.0.0.1"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	ok(t, err)
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	cert, err = b.Write("server.crt", string(text))
+	ok(t, err)
+	der, err = x509.MarshalPKCS8PrivateKey(private)
+	ok(t, err)
+	key, err = b.Write("server.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	ok(t, err)
+	ok(t, os.Chmod(key, 0o600))
+	trusted = x509.NewCertPool()
+	trusted.AppendCertsFromPEM(text)
+	return cert, key, trusted
+}
