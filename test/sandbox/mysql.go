@@ -102,6 +102,9 @@ func (b *Box) initialiseMySQL(o MySQLOptions, conf, data string) (string, error)
 	if err != nil {
 		return "", err
 	}
+	if _, err := os.Stat(filepath.Join(data, "mysql")); err == nil {
+		return program, nil // started again on its old data
+	}
 	if o.Native {
 		argv := append(append([]string{}, o.Loader...), program, "--defaults-file="+conf, "--initialize-insecure")
 		_, err = output(b.asServer(exec.Command(argv[0], argv[1:]...)))

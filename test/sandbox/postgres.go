@@ -90,6 +90,9 @@ func (b *Box) initdb(bin, data, run string, o PostgresOptions) error {
 	if o.WALdir != "" {
 		args = append(args, "--waldir="+o.WALdir)
 	}
+	if _, err := os.Stat(filepath.Join(data, "PG_VERSION")); err == nil {
+		return nil // started again on its old data, with its old settings
+	}
 	cmd := b.asServer(exec.Command(filepath.Join(bin, "initdb"), append(args, o.Initdb...)...))
 	cmd.Env = append(os.Environ(), libraryPath(bin)...)
 	if _, err := output(cmd); err != nil {

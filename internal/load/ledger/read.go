@@ -37,7 +37,7 @@ func Read(path string) (*Noted, error) {
 
 // ReadFrom reads a book from a stream.
 func ReadFrom(in io.Reader) (*Noted, error) {
-	r := bufio.NewReaderSize(in, 1<<20)
+	r := bufio.NewReaderSize(in, 64<<10)
 	head := make([]byte, headerSize)
 	if _, err := io.ReadFull(r, head); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
