@@ -60,7 +60,24 @@ func flagError(c *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Value.Type() == "duration" {
 		return &usageError{fmt.Sprintf("--%s %s is no time", wrong.GetFlag().Name, wrong.GetValue()), "give something like --" + wrong.GetFlag().Name + " 30s"}
 	}
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return &usageError{fmt.Sprintf("--%s %s is not understood", wrong.GetFlag().Name, wrong.GetValue()), cmp.Or(wanted(wrong), hint)}
+	}
 	return &usageError{err.Error(), hint}
+}
+
+// wanted is what a flag would take.
+func wanted(wrong *pflag.InvalidValueError) string {
+	switch wrong.GetFlag().Value.Type() {
+	case "int", "int64", "uint64":
+		return "want a whole number"
+	case "float64":
+		return "want a number"
+	}
+	if err := wrong.Unwrap(); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func flagNames(c *cobra.Command) []string {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"plumb/internal/load/oltp"
 )
 
 const loadExitTable = `Exit codes:
@@ -41,21 +43,24 @@ TPC-C, and is no TPC-C. Three things differ from the tools you know:
 		Args: a.noSuchLoad,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.loadVerify(), a.loadCalibrate())
+	c.AddCommand(a.loadOLTP(), a.loadTPCC(), a.loadFileIO(), a.loadFsync(), a.loadVerify(), a.loadCalibrate())
 	return c
 }
 
-// oltpScripts are sysbench's.
-func oltpScripts() []string {
-	return []string{"oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_update_index", "oltp_update_non_index",
-		"oltp_insert", "oltp_delete", "select_random_points", "select_random_ranges", "bulk_insert"}
+// shortScripts are sysbench's scripts as people type them.
+func shortScripts() []string {
+	var list []string
+	for _, s := range oltp.Scripts() {
+		list = append(list, strings.TrimPrefix(s, "oltp_"))
+	}
+	return list
 }
 
 // scriptName gives the full name of a script: with its oltp_, without .lua or
 // a path, and without the minus signs of people who type them.
 func scriptName(word string) string {
 	word = strings.ReplaceAll(strings.TrimSuffix(path.Base(word), ".lua"), "-", "_")
-	for _, s := range oltpScripts() {
+	for _, s := range oltp.Scripts() {
 		if s == word || s == "oltp_"+word {
 			return s
 		}
@@ -65,7 +70,7 @@ func scriptName(word string) string {
 
 // noSuchLoad refuses what is no workload, and knows those who left "oltp" out.
 func (a *app) noSuchLoad(c *cobra.Command, args []string) error {
-	if len(args) > 0 && slices.Contains(oltpScripts(), scriptName(args[0])) {
+	if len(args) > 0 && slices.Contains(oltp.Scripts(), scriptName(args[0])) {
 		return &usageError{fmt.Sprintf("there is no command %q", args[0]), "did you mean plumb load oltp " + strings.Join(args, " ") + "?"}
 	}
 	return a.noSuchCommand(c, args)

@@ -15,21 +15,22 @@ import (
 // drive says how a workload is driven and how the result is shown: the flags
 // that all runs share.
 type drive struct {
-	threads    numbers
-	events     int64
-	time       seconds
-	rate       rate
-	pace       string
-	seed       uint64
-	warmup     string
-	retries    int
-	reconnect  seconds
-	interval   seconds
-	percentile int
-	report     string
-	json       bool
-	strict     bool
-	notes      []string // on how the command line was understood
+	threads      numbers
+	events       int64
+	time         seconds
+	rate         rate
+	pace         string
+	seed         uint64
+	warmup       string
+	retries      int
+	reconnect    seconds
+	interval     seconds
+	percentile   int
+	report       string
+	json         bool
+	strict       bool
+	threadsGiven bool
+	notes        []string // on how the command line was understood
 }
 
 func (d *drive) flags(c *cobra.Command) {
@@ -67,6 +68,7 @@ func (d *drive) options(c *cobra.Command) (load.Options, error) {
 	if o.Seed == 0 {
 		o.Seed = uint64(time.Now().UnixNano()) % 1e9 // short, because people type it again
 	}
+	d.threadsGiven = c.Flags().Changed("threads")
 	if d.events > 0 && !c.Flags().Changed("time") {
 		o.Time = 0
 	}

@@ -37,6 +37,9 @@ func pointless() []string {
 func sysbenchNames(c *cobra.Command, notes *[]string) {
 	fl := c.Flags()
 	for _, name := range pointless() {
+		if fl.Lookup(name) != nil {
+			continue // this command gives it a meaning
+		}
 		fl.Var(&ignored{name, notes}, name, "")
 		fl.Lookup(name).NoOptDefVal = "on"
 		fl.Lookup(name).Hidden = true

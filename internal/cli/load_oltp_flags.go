@@ -19,7 +19,6 @@ type oltpFlags struct {
 	engine, tableOptions                                               string
 	dataSeed                                                           uint64
 	dist                                                               distribution
-	keepLog                                                            onOff
 }
 
 // distribution says which rows are hit.
@@ -66,7 +65,7 @@ func (f *oltpFlags) flags(c *cobra.Command) {
 
 func (d *distribution) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&d.name, "rand-type", "special", "which rows are hit: `NAME` uniform, gaussian, special, pareto or zipfian")
+	fl.StringVar(&d.name, "rand-type", "uniform", "which rows are hit: `NAME` uniform, gaussian, special, pareto or zipfian")
 	fl.IntVar(&d.shape.Iter, "rand-spec-iter", 12, "as in sysbench")
 	fl.IntVar(&d.shape.Pct, "rand-spec-pct", 1, "as in sysbench")
 	fl.IntVar(&d.shape.Res, "rand-spec-res", 75, "as in sysbench")

@@ -14,13 +14,20 @@ import (
 // the program when it was not all it should be. make completes the report
 // with what only the workload knows.
 func (a *app) measure(ctx context.Context, w load.Workload, o load.Options, d *drive, r view.LoadReport, complete func(*view.LoadReport)) error {
+	run := func(o load.Options) (*load.Result, error) { return load.Run(ctx, w, o) }
+	return a.measureWith(ctx, run, o, d, r, complete)
+}
+
+// measureWith is measure for what has its own way to run.
+func (a *app) measureWith(ctx context.Context, run func(load.Options) (*load.Result, error), o load.Options, d *drive, r view.LoadReport,
+	complete func(*view.LoadReport)) error {
 	var y *view.Sysbench
 	if d.report == "sysbench" {
 		y = &view.Sysbench{Version: programVersion(), Percentile: d.percentile, Files: r.Server == nil}
 		fmt.Fprint(a.out, y.Head(o.Threads, time.Duration(d.interval)))
 	}
 	watcher := a.watch(&o, d, y)
-	res, err := load.Run(ctx, w, o)
+	res, err := run(o)
 	watcher.done()
 	if err != nil {
 		return startError(ctx, err)

@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
-	"plumb/internal/engine/postgres/client"
+	mysql "plumb/internal/engine/mysql/client"
+	postgres "plumb/internal/engine/postgres/client"
 	"plumb/internal/load"
 )
 
@@ -16,12 +16,19 @@ import (
 func fakeTargets() []target {
 	return []target{
 		{"nothing", func() (load.Workload, io.Closer, error) { return load.Nothing(), nil, nil }},
-		{"fake PostgreSQL, SELECT 1", func() (load.Workload, io.Closer, error) {
-			f, err := client.Fake(client.FakeOptions{})
+		{"fake MySQL, SELECT 1", func() (load.Workload, io.Closer, error) {
+			f, err := mysql.Fake(mysql.FakeOptions{})
 			if err != nil {
 				return nil, nil, err
 			}
-			return load.Ask(client.New(f.Config()), "SELECT 1"), f, nil
+			return load.Ask(mysql.New(f.Config()), "SELECT 1"), f, nil
+		}},
+		{"fake PostgreSQL, SELECT 1", func() (load.Workload, io.Closer, error) {
+			f, err := postgres.Fake(postgres.FakeOptions{})
+			if err != nil {
+				return nil, nil, err
+			}
+			return load.Ask(postgres.New(f.Config()), "SELECT 1"), f, nil
 		}},
 	}
 }
@@ -54,10 +61,11 @@ func (l *login) server(changed func(string) bool) (load.Server, error) {
 		return nil, err
 	}
 	if at.engine == "postgres" {
-		return client.New(client.Config{Network: at.network, Address: at.address, User: at.user, Password: at.password, Database: at.database,
+		return postgres.New(postgres.Config{Network: at.network, Address: at.address, User: at.user, Password: at.password, Database: at.database,
 			TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level}), nil
 	}
-	return nil, fmt.Errorf("no client for %s", at.engine)
+	return mysql.New(mysql.Config{Network: at.network, Address: at.address, User: at.user, Password: at.password, Database: at.database,
+		TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level}), nil
 }
 
 // isolation gives a level's full name.

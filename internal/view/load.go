@@ -16,9 +16,13 @@ type LoadReport struct {
 	Options  []Option    // what decides the work, as it was in force
 	Warnings []string    // what the options mean that is easily overlooked
 	Result   *load.Result
-	Audit    []Band // of a specification; empty where there is none
-	Headline string // the workload's own figure, such as new orders a minute; "" for none
+	Audit    []Band   // of a specification; empty where there is none
+	Remarks  []Remark // on the result, below the figures
+	Headline string   // the workload's own figure, such as new orders a minute; "" for none
 }
+
+// Remark is a sentence with a short label before it.
+type Remark struct{ Label, Text string }
 
 // Option is one option as it was in force, under the name of its flag.
 type Option struct{ Name, Value string }
@@ -50,6 +54,9 @@ func Load(r LoadReport, screen Screen) string {
 	p.bands(r.Audit)
 	p.blank()
 	p.loadFoot(res)
+	for _, m := range r.Remarks {
+		p.hang(plain, columns(m.Label, 10), m.Text)
+	}
 	return p.String()
 }
 

@@ -45,6 +45,9 @@ func documents() map[string]document {
 		"rules":          {reflect.TypeFor[RulesJSON](), "plumb rules --json"},
 		"load":           {reflect.TypeFor[LoadJSON](), "plumb load ... run --json"},
 		"load-calibrate": {reflect.TypeFor[CalibrateJSON](), "plumb load calibrate --json"},
+		"load-sweep":     {reflect.TypeFor[SweepJSON](), "plumb load fileio run --json at several numbers of threads"},
+		"load-fsync":     {reflect.TypeFor[FsyncJSON](), "plumb load fsync --json"},
+		"load-check":     {reflect.TypeFor[TPCCCheckJSON](), "plumb load tpcc check --json"},
 		"load-verify":    {reflect.TypeFor[VerifyJSON](), "plumb load verify --json"},
 	}
 }

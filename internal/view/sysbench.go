@@ -89,7 +89,7 @@ func (y Sysbench) queries(b *strings.Builder, r *load.Result) {
 
 func (y Sysbench) files(b *strings.Builder, r *load.Result) {
 	t, secs := r.Total, max(r.Measured.Seconds(), 1e-9)
-	b.WriteString("File operations:\n")
+	b.WriteString("\nFile operations:\n")
 	for _, l := range []struct {
 		name string
 		v    float64

@@ -1,0 +1,343 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/host/scratch"
+	"plumb/internal/load"
+	"plumb/internal/load/files"
+	"plumb/internal/view"
+)
+
+// fileFlags are the options of sysbench's fileio, under its names.
+type fileFlags struct {
+	drive
+	c                            files.IOConfig
+	block, total                 size
+	extra                        []string
+	fsyncAll, fsyncEnd, validate onOff
+	series                       bool
+}
+
+func (a *app) loadFileIO() *cobra.Command {
+	var f fileFlags
+	c := &cobra.Command{
+		Use:   "fileio prepare|run|cleanup",
+		Short: "files under load: sysbench's modes, and a saturation table",
+		Long: join2(`Reads and writes test files in sysbench's modes, under its options. What is written
+is always new and does not compress, unless --compressible says how much, so that
+a filesystem that compresses is measured and not flattered. Reads, writes and
+fsyncs have figures of their own.
+
+run --threads 1,4,16,64,256 runs each number of threads for --time, prints how much
+slower each operation gets, fits a capacity curve, and names the best number.
+run --series looks for dips that come back, lasting changes of level, and bursts
+that are used up; give it minutes.`,
+			`Also sysbench's --file-io-mode --file-fsync-freq --file-fsync-all --file-fsync-end
+--file-fsync-mode --file-merged-requests --file-rw-ratio --validate.`, driveHelp, loadExitTable),
+		Example: `  plumb load fileio prepare --dir /var/lib/mysql/test --file-num 4 --file-total-size 64G
+  plumb load fileio run --dir /var/lib/mysql/test --file-num 4 --file-total-size 64G --file-test-mode rndrw --file-extra-flags direct --time 300
+  plumb load fileio run ... --file-test-mode rndrd --threads 1,4,16,64,256 --time 30
+  plumb load fileio cleanup --dir /var/lib/mysql/test`,
+		Args:      oneAction("prepare", "run", "cleanup"),
+		ValidArgs: []string{"prepare", "run", "cleanup"},
+		RunE:      func(c *cobra.Command, args []string) error { return a.runFileIO(c, args[0], &f) },
+	}
+	f.drive.flags(c)
+	f.flags(c)
+	sysbenchNames(c, &f.drive.notes)
+	return c
+}
+
+func (f *fileFlags) flags(c *cobra.Command) {
+	fl, d := c.Flags(), files.DefaultIO()
+	f.c, f.block, f.total, f.fsyncEnd, f.fsyncAll = d, size(d.BlockSize), size(d.TotalSize), onOff(d.FsyncEnd), onOff(d.FsyncAll)
+	fl.StringVar(&f.c.Dir, "dir", ".", "the `DIRECTORY` of the test files")
+	fl.IntVar(&f.c.Files, "file-num", d.Files, "`N` files")
+	fl.Var(&f.block, "file-block-size", "`SIZE` of each request")
+	fl.Var(&f.total, "file-total-size", "`SIZE` of all files together")
+	fl.StringVar(&f.c.Mode, "file-test-mode", "", "`MODE`: "+strings.Join(files.Modes(), ", "))
+	fl.StringVar(&f.c.IOMode, "file-io-mode", d.IOMode, "sync")
+	fl.StringSliceVar(&f.extra, "file-extra-flags", nil, "`FLAGS` to open with: direct, sync, dsync")
+	fl.IntVar(&f.c.FsyncFreq, "file-fsync-freq", d.FsyncFreq, "after every `N` requests sync every file; 0 for never")
+	fl.Var(&f.fsyncAll, "file-fsync-all", "sync within each write")
+	fl.Var(&f.fsyncEnd, "file-fsync-end", "sync all files at the end")
+	fl.StringVar(&f.c.FsyncMode, "file-fsync-mode", d.FsyncMode, "fsync or fdatasync")
+	fl.IntVar(&f.c.Merged, "file-merged-requests", d.Merged, "as in sysbench")
+	fl.Float64Var(&f.c.RWRatio, "file-rw-ratio", d.RWRatio, "reads for each write in rndrw")
+	fl.Var(&f.validate, "validate", "check what is read")
+	fl.Float64Var(&f.c.Compressible, "compressible", 0, "`PART` of what is written that compresses away: 0 to 1")
+	fl.BoolVar(&f.series, "series", false, "say what the seconds show: dips, levels, bursts")
+	for _, name := range []string{"file-fsync-all", "file-fsync-end", "validate"} {
+		fl.Lookup(name).NoOptDefVal = "on"
+	}
+	hide(c, "file-io-mode", "file-fsync-freq", "file-fsync-all", "file-fsync-end", "file-fsync-mode", "file-merged-requests", "file-rw-ratio", "validate")
+	offer(c, map[string]words{
+		"file-test-mode":   files.Modes,
+		"file-extra-flags": func() []string { return []string{"direct", "sync", "dsync"} },
+		"file-fsync-mode":  func() []string { return []string{"fsync", "fdatasync"} },
+	})
+	if err := c.MarkFlagDirname("dir"); err != nil {
+		panic(err)
+	}
+}
+
+// config completes the workload's options.
+func (f *fileFlags) config(seed uint64) (files.IOConfig, error) {
+	c := f.c
+	c.BlockSize, c.TotalSize, c.FsyncAll, c.FsyncEnd, c.Validate, c.Seed = int64(f.block), int64(f.total), bool(f.fsyncAll), bool(f.fsyncEnd), bool(f.validate), seed
+	for _, flag := range f.extra {
+		switch flag {
+		case "direct":
+			c.Direct = true
+		case "sync":
+			c.Sync = true
+		case "dsync":
+			c.Dsync = true
+		default:
+			return c, &usageError{"--file-extra-flags " + flag + " is not known", "want direct, sync or dsync"}
+		}
+	}
+	return c, nil
+}
+
+func (a *app) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
+	a.note(f.drive.notes)
+	o, err := f.drive.options(c)
+	if err != nil {
+		return err
+	}
+	cfg, err := f.config(o.Seed)
+	if err != nil {
+		return err
+	}
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
+		return err
+	}
+	if st, err := os.Stat(cfg.Dir); err != nil || !st.IsDir() {
+		return withHint(fmt.Errorf("put test files into %s: no such directory", cfg.Dir), "make it first, on the filesystem that is to be measured")
+	}
+	switch what {
+	case "prepare":
+		if cfg.Mode == "" {
+			cfg.Mode = files.RandBoth // what is prepared does not depend on it, except for seqwr
+		}
+		return a.prepareFiles(c.Context(), cfg, f)
+	case "cleanup":
+		n, err := files.Cleanup(cfg.Dir)
+		if err != nil {
+			return fileError(err, cfg.Dir)
+		}
+		_, err = fmt.Fprintf(a.out, "removed %d test files from %s\n", n, cfg.Dir)
+		return err
+	}
+	if cfg.Mode == "" {
+		return &usageError{"run wants to know the access pattern", "give --file-test-mode " + orList(files.Modes())}
+	}
+	if !slices.Contains(files.Modes(), cfg.Mode) {
+		return &usageError{"--file-test-mode " + cfg.Mode + " is not known", cmp.Or(meant(cfg.Mode, files.Modes()), "want "+orList(files.Modes()))}
+	}
+	if len(f.threads) > 1 {
+		return a.sweepFiles(c.Context(), cfg, o, f)
+	}
+	return a.driveFiles(c.Context(), cfg, o, f)
+}
+
+func (a *app) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags) error {
+	threads := 2
+	if f.threadsGiven {
+		threads = f.threads[0]
+	}
+	last := time.Now()
+	began := last
+	watched := isTerminal(a.err)
+	said := make(chan struct{}, 1)
+	r, err := files.Prepare(ctx, cfg, threads, func(done, total int64) {
+		select {
+		case said <- struct{}{}: // several goroutines call it; one speaks
+			if watched && time.Since(last) > 200*time.Millisecond {
+				last = time.Now()
+				fmt.Fprintf(a.err, "\r%s\x1b[K", view.FileProgress(done, total, time.Since(began)))
+			}
+			<-said
+		default:
+		}
+	})
+	a.wipe()
+	if err != nil {
+		if ctx.Err() != nil {
+			return errors.New("prepare fileio: interrupted; plumb load fileio cleanup removes what is there")
+		}
+		return fileError(err, cfg.Dir)
+	}
+	_, err = fmt.Fprintln(a.out, view.FilesPrepared(r, cfg.Dir, time.Since(began)))
+	return err
+}
+
+// fileError adds what a person can do.
+func fileError(err error, dir string) error {
+	switch {
+	case errors.Is(err, scratch.ErrNoSet):
+		return withHint(err, "plumb load fileio prepare --dir "+dir+" makes them")
+	case errors.Is(err, scratch.ErrForeign):
+		return withHint(err, "give another --dir, or remove it yourself")
+	case errors.Is(err, scratch.ErrFull):
+		return withHint(err, "give a smaller --file-total-size, or another --dir")
+	}
+	return err
+}
+
+func (a *app) driveFiles(ctx context.Context, cfg files.IOConfig, o load.Options, f *fileFlags) error {
+	w, err := files.NewIO(cfg)
+	if err != nil {
+		return fileError(err, cfg.Dir)
+	}
+	var about *files.IOResult
+	run := func(o load.Options) (*load.Result, error) {
+		res, err := files.Run(ctx, w, o)
+		if err != nil {
+			return nil, err
+		}
+		about = res
+		return res.Result, nil
+	}
+	err = a.measureWith(ctx, run, o, &f.drive, f.report(cfg), func(r *view.LoadReport) {
+		r.Remarks = view.FileRemarks(about, f.series)
+		r.Place += " · " + view.PlaceText(about.Place)
+	})
+	return errors.Join(err, w.Close())
+}
+
+func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options, f *fileFlags) error {
+	watched := isTerminal(a.err)
+	if watched {
+		fmt.Fprintf(a.err, "%d threads …", f.threads[0])
+	}
+	s, err := files.RunSweep(ctx, cfg, f.threads, o, func(l files.Level) {
+		if watched {
+			fmt.Fprintf(a.err, "\r%s\x1b[K", view.LevelDone(l))
+		}
+	})
+	a.wipe()
+	if s == nil || len(s.Levels) == 0 {
+		return fileError(err, cfg.Dir)
+	}
+	r := f.report(cfg)
+	r.Version, r.Result = programVersion(), s.Levels[0].Result.Result
+	r.Place += " · " + view.PlaceText(s.Levels[0].Result.Place)
+	text := view.LoadSweep(r, s, screen(a.out))
+	if f.json {
+		doc, err := view.SweepDocument(r, s)
+		if err != nil {
+			return err
+		}
+		b, err := view.JSON(doc)
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	}
+	if _, err := fmt.Fprint(a.out, text); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("fileio was interrupted; what is above was measured until then")
+	}
+	return err
+}
+
+// report has what a reader must know of a run of files.
+func (f *fileFlags) report(c files.IOConfig) view.LoadReport {
+	r := view.LoadReport{Place: c.Dir}
+	add := func(name, value string) { r.Options = append(r.Options, view.Option{Name: name, Value: value}) }
+	add("file-test-mode", c.Mode)
+	add("file-num", strconv.Itoa(c.Files))
+	add("file-total-size", f.total.String())
+	add("file-block-size", f.block.String())
+	if len(f.extra) > 0 {
+		add("file-extra-flags", strings.Join(f.extra, ","))
+	}
+	if c.Mode == files.RandBoth {
+		add("file-rw-ratio", fmt.Sprintf("%g", c.RWRatio))
+	}
+	if c.Writes() {
+		switch {
+		case c.FsyncAll:
+			add("file-fsync-all", c.FsyncMode)
+		case c.FsyncFreq > 0:
+			add("file-fsync-freq", strconv.Itoa(c.FsyncFreq))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("after every %d requests all %d files are synced one by one, as sysbench does; fsyncs are operations of their own", c.FsyncFreq, c.Files))
+		}
+		add("compressible", fmt.Sprintf("%g", c.Compressible))
+	}
+	return r
+}
+
+func (a *app) loadFsync() *cobra.Command {
+	var each seconds
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "fsync [DIR]",
+		Short: "what a durable write costs in a directory, and whether to believe it",
+		Long: join2(`Writes small pieces and makes each durable, in the ways a database may: fsync,
+fdatasync, O_DSYNC; over written blocks and at the end of a file; by one writer and
+by many, into one file and into several; beside writers of pages. It makes its
+files in DIR (the current directory by default) and removes them.
+
+Then it lists what speaks for or against believing the figures: how fast a sync can
+be without a battery, whether the disk was asked to flush at all, and so on.`, loadExitTable),
+		Example: `  plumb load fsync /var/lib/mysql
+  plumb load fsync /var/lib/postgresql --time 5 --json`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return oneArg("directory")(c, args)
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runFsync(c.Context(), append(args, ".")[0], time.Duration(each), asJSON)
+		},
+	}
+	each = seconds(1500 * time.Millisecond)
+	c.Flags().Var(&each, "time", "measure each line for this `TIME`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema load-fsync describes it)")
+	return c
+}
+
+func (a *app) runFsync(ctx context.Context, dir string, each time.Duration, asJSON bool) error {
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return withHint(fmt.Errorf("write into %s: no such directory", dir), "name a directory on the filesystem that is to be measured")
+	}
+	r, err := files.Fsync(ctx, files.FsyncConfig{Dir: dir, Time: each, Seed: uint64(time.Now().UnixNano())}, func(m files.FsyncMeasured) {
+		if isTerminal(a.err) {
+			fmt.Fprintf(a.err, "\r%s\x1b[K", m.Row.Name)
+		}
+	})
+	a.wipe()
+	if r == nil || len(r.Rows) == 0 {
+		return fileError(err, dir)
+	}
+	text := view.Fsync(r, screen(a.out))
+	if asJSON {
+		b, err := view.JSON(view.FsyncDocument(r, programVersion()))
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	}
+	if _, err := fmt.Fprint(a.out, text); err != nil {
+		return err
+	}
+	return err
+}

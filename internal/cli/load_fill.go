@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"plumb/internal/load"
+	"plumb/internal/load/fill"
+	"plumb/internal/load/ledger"
+	"plumb/internal/view"
+)
+
+// fillOptions are those of a prepare; its progress goes to standard error.
+func (d *drive) fillOptions(a *app, verify string) (fill.Options, error) {
+	levels := map[string]fill.Level{"counts": fill.Counts, "content": fill.Content, "nothing": fill.Nothing}
+	level, ok := levels[verify]
+	if !ok {
+		return fill.Options{}, &usageError{"--verify " + verify + " is not known", "want counts, content or nothing"}
+	}
+	o := fill.Options{Workers: d.threads[0], Verify: level, Progress: a.progress()}
+	if !d.threadsGiven {
+		o.Workers = 0
+	}
+	return o, nil
+}
+
+// progress shows how far a load is: one line that rewrites itself where a
+// person watches, otherwise a line now and then.
+func (a *app) progress() func(fill.Progress) {
+	if isTerminal(a.err) {
+		return func(p fill.Progress) { fmt.Fprintf(a.err, "\r%s\x1b[K", view.FillProgress(p)) }
+	}
+	said, doing := time.Duration(0), ""
+	return func(p fill.Progress) {
+		if p.Elapsed-said >= 10*time.Second || p.Doing != doing && p.Elapsed > 2*time.Second {
+			said, doing = p.Elapsed, p.Doing
+			fmt.Fprintln(a.err, view.FillProgress(p))
+		}
+	}
+}
+
+// prepared shows what a prepare did.
+func (a *app) prepared(what string, r fill.Report, err error) error {
+	a.wipe()
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return withHint(fmt.Errorf("prepare %s: interrupted", what), "the same command goes on where it stopped")
+		}
+		return err
+	}
+	_, err = fmt.Fprint(a.out, view.Prepared(what, r))
+	return err
+}
+
+// wipe clears a line that rewrites itself.
+func (a *app) wipe() {
+	if isTerminal(a.err) {
+		fmt.Fprint(a.err, "\r\x1b[K")
+	}
+}
+
+// cleaned says what a cleanup removed.
+func (a *app) cleaned(names []string, err error) error {
+	if err != nil {
+		return err
+	}
+	text := "nothing to remove: no tables of plumb load are here"
+	if len(names) > 0 {
+		text = "removed " + strings.Join(names, ", ")
+	}
+	_, err = fmt.Fprintln(a.out, text)
+	return err
+}
+
+// openBook begins the ledger of a run and makes its table; nil without one.
+func openBook(ctx context.Context, s load.Server, path string, h ledger.Header) (*ledger.Book, error) {
+	if path == "" {
+		return nil, nil
+	}
+	admin, err := s.Admin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer admin.Close()
+	if err := admin.Exec(ctx, ledger.CreateTable(s.Engine())); err != nil {
+		return nil, err
+	}
+	book, err := ledger.Create(path, h)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, withHint(fmt.Errorf("begin the ledger %s: it exists", path), "a ledger is never written over: give another name, or remove it")
+	}
+	return book, err
+}
+
+// closeBook ends the ledger of a run.
+func closeBook(book *ledger.Book, err error) error {
+	if book == nil {
+		return err
+	}
+	return errors.Join(err, book.Close())
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/load/tpcc"
+	"plumb/internal/view"
+)
+
+// tpccCommand is what one call of plumb load tpcc was told.
+type tpccCommand struct {
+	login
+	drive
+	scale       int64
+	compat      string
+	sets        int
+	foreignKeys onOff
+	purge       onOff
+	keying      bool
+	dataSeed    uint64
+	book        string
+	verify      string
+	fresh       bool
+}
+
+func (a *app) loadTPCC() *cobra.Command {
+	var f tpccCommand
+	c := &cobra.Command{
+		Use:   "tpcc prepare|run|check|cleanup",
+		Short: "an order-entry company with warehouses, in the likeness of TPC-C",
+		Long: join2(`Orders, payments and deliveries of a company with warehouses, as the TPC-C
+specification describes them: skewed customers and items, remote warehouses,
+intended rollbacks. It is no TPC-C, and its results are no tpmC: they are new
+orders a minute.
+
+prepare makes and fills the tables, or goes on where it was killed; run measures
+and audits the mix; check looks at the specification's consistency conditions;
+cleanup drops what prepare made. --keying makes people of the threads, ten at a
+warehouse, who type and think. --compat sysbench-tpcc does what Percona's script
+does, with its peculiarities; the two never share a table.`,
+			loginHelp,
+			`Also: --data-seed for the rows, --verify, and sysbench-tpcc's --tables --use-fk
+--enable-purge --trx-level.`, driveHelp, loadExitTable),
+		Example: `  plumb load tpcc prepare --scale 100 --threads 8 --dsn postgres://bench@db1/tpcc
+  plumb load tpcc run --scale 100 --threads 64 --time 30m --warmup steady --dsn postgres://bench@db1/tpcc
+  plumb load tpcc check --scale 100 --dsn postgres://bench@db1/tpcc`,
+		Args:      oneAction("prepare", "run", "check", "cleanup"),
+		ValidArgs: []string{"prepare", "run", "check", "cleanup"},
+		RunE:      func(c *cobra.Command, args []string) error { return a.runTPCC(c, args[0], &f) },
+	}
+	f.login.flags(c)
+	f.drive.flags(c)
+	f.flags(c)
+	sysbenchNames(c, &f.drive.notes)
+	return c
+}
+
+func (f *tpccCommand) flags(c *cobra.Command) {
+	fl := c.Flags()
+	f.foreignKeys = true
+	fl.Int64Var(&f.scale, "scale", 1, "`N` warehouses of about 70 MB each; also --warehouses")
+	fl.StringVar(&f.compat, "compat", "", "do as `NAME` does: sysbench-tpcc")
+	fl.BoolVar(&f.keying, "keying", false, "people at terminals: key and think between transactions")
+	fl.StringVar(&f.book, "ledger", "", "note every acknowledged commit in `FILE`, for plumb load verify after a crash")
+	fl.BoolVar(&f.fresh, "fresh", false, "check: nothing has run since prepare, so condition 11 must hold too")
+	fl.IntVar(&f.sets, "tables", 1, "copies of the tables, with --compat")
+	fl.Var(&f.foreignKeys, "use-fk", "declare foreign keys; without --compat off by default")
+	fl.Var(&f.purge, "enable-purge", "as in sysbench-tpcc, with --compat")
+	fl.Uint64Var(&f.dataSeed, "data-seed", 1, "the same `SEED`, the same rows")
+	fl.StringVar(&f.verify, "verify", "counts", "after prepare check `WHAT`: counts, content or nothing")
+	for _, name := range []string{"use-fk", "enable-purge"} {
+		fl.Lookup(name).NoOptDefVal = "on"
+	}
+	hide(c, "tables", "use-fk", "enable-purge", "data-seed", "verify")
+	offer(c, map[string]words{"compat": func() []string { return []string{"sysbench-tpcc"} }})
+}
+
+func (f *tpccCommand) validate(c *cobra.Command) error {
+	changed := c.Flags().Changed
+	switch {
+	case f.compat != "" && f.compat != "sysbench-tpcc":
+		return &usageError{"--compat " + f.compat + " is not known", "want sysbench-tpcc"}
+	case f.scale < 1:
+		return &usageError{fmt.Sprintf("--scale %d makes no warehouse", f.scale), "give 1 or more"}
+	case f.compat == "" && (changed("tables") && f.sets != 1 || bool(f.purge)):
+		return &usageError{"--tables and --enable-purge belong to sysbench-tpcc", "give --compat sysbench-tpcc too"}
+	case f.keying && f.compat != "":
+		return &usageError{"--keying is not a thing of sysbench-tpcc", "leave one of them out"}
+	}
+	if f.compat == "" && !changed("use-fk") {
+		f.foreignKeys = false
+	}
+	return f.oneThreads()
+}
+
+func (a *app) runTPCC(c *cobra.Command, what string, f *tpccCommand) error {
+	a.note(f.drive.notes)
+	if err := f.validate(c); err != nil {
+		return err
+	}
+	o, err := f.drive.options(c)
+	if err != nil {
+		return err
+	}
+	s, err := f.login.server(c.Flags().Changed)
+	if err != nil {
+		return err
+	}
+	cfg := tpcc.Config{Server: s, Warehouses: f.scale, Seed: f.dataSeed, Compat: f.compat != "", Sets: f.sets,
+		ForeignKeys: bool(f.foreignKeys), Purge: bool(f.purge), Keying: f.keying}
+	switch what {
+	case "prepare":
+		o, err := f.drive.fillOptions(a, f.verify)
+		if err != nil {
+			return err
+		}
+		r, err := tpcc.Prepare(c.Context(), cfg, o)
+		return a.prepared("tpcc", r, err)
+	case "check":
+		return a.checkTPCC(c.Context(), cfg, f)
+	case "cleanup":
+		return a.cleaned(tpcc.Cleanup(c.Context(), cfg))
+	}
+	_ = o
+	return errors.New("run tpcc: this build cannot yet")
+}
+
+func (a *app) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) error {
+	r, err := tpcc.Check(ctx, cfg, tpcc.CheckOptions{Fresh: f.fresh})
+	if err != nil {
+		return err
+	}
+	text := view.TPCCCheck(r, screen(a.out))
+	if f.json {
+		b, err := view.JSON(view.TPCCCheckDocument(r, programVersion()))
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	}
+	if _, err := fmt.Fprint(a.out, text); err != nil {
+		return err
+	}
+	if len(r.Broken()) > 0 {
+		return errFound
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"plumb/internal/load/fill"
+)
+
+// FillProgress says how far a load of tables is.
+func FillProgress(p fill.Progress) string {
+	if p.Doing != "rows" {
+		return clean(fmt.Sprintf("%s · %s · %s", p.Doing, p.Table, p.Elapsed.Round(time.Second)))
+	}
+	text := fmt.Sprintf("%s rows · %s of %s", grouped(p.Rows), bytesAbout(p.Bytes), bytesAbout(p.Of))
+	if p.Rate > 0 {
+		text += fmt.Sprintf(" · %s rows/s", perSecond(p.Rate))
+	}
+	if p.Left > 0 {
+		text += fmt.Sprintf(" · %s left", p.Left.Round(time.Second))
+	}
+	return clean(text)
+}
+
+// bytesAbout writes a size with three digits.
+func bytesAbout(n int64) string {
+	v, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for len(units) > 1 && v >= 1000 {
+		v, units = v/1024, units[1:]
+	}
+	return digits3(v) + " " + units[0]
+}
+
+// Prepared says what a load of tables did.
+func Prepared(what string, r fill.Report) string {
+	p := newPage(Screen{})
+	text := fmt.Sprintf("%s is ready: %s, %s rows, in %s", what, count(len(r.Tables), "table"), grouped(r.Rows), span(r.Elapsed))
+	if r.Filled > 0 && !r.Resumed {
+		text += fmt.Sprintf(" (rows in %s: %s/s, %s/s)", span(r.Filled), perSecond(float64(r.Rows)/r.Filled.Seconds()),
+			bytesAbout(int64(float64(r.Bytes)/r.Filled.Seconds())))
+	}
+	p.para(plain, 0, text)
+	if r.Resumed {
+		p.para(plain, 2, fmt.Sprintf("an earlier attempt was taken up; %s were sent now", bytesAbout(r.Bytes)))
+	}
+	switch r.Verified {
+	case fill.Counts:
+		p.para(plain, 2, "verified: number of rows and sums of every table")
+	case fill.Content:
+		p.para(plain, 2, "verified: every field of every row")
+		for _, t := range r.Tables {
+			p.para(dim, 4, fmt.Sprintf("%s %s rows %s", t.Name, grouped(t.Rows), t.Checksum))
+		}
+	case fill.Nothing:
+		p.para(plain, 2, "not verified, as was asked")
+	}
+	return p.String()
+}
+
+// Warmed says what a warm-up read.
+func Warmed(script string, tables int) string {
+	return clean(fmt.Sprintf("%s: read %s once", script, count(tables, "table")))
+}

@@ -1,0 +1,135 @@
+package view
+
+import (
+	"fmt"
+
+	"plumb/internal/host/scratch"
+	"plumb/internal/load/files"
+)
+
+// Fsync shows what durable writes cost in a directory, and what speaks for or
+// against believing it.
+func Fsync(r *files.FsyncResult, screen Screen) string {
+	p := newPage(screen)
+	p.para(bold, 0, "durable writes in "+r.Dir+" · "+PlaceText(r.Place))
+	p.blank()
+	head := p.width - 11 - 4*latWidth - 9
+	p.line(dim, columns("", head)+right("per second", 11)+right("p50", latWidth)+right("p95", latWidth)+right("p99", latWidth)+right("max", latWidth)+right("flushes", 9))
+	for _, row := range r.Rows {
+		if row.Err != nil {
+			p.hang(plain, columns(row.Row.Name, head), row.Err.Error())
+			continue
+		}
+		s := row.Summary
+		flushes := "–"
+		if row.Flushes != nil {
+			flushes = digits3(*row.Flushes)
+		}
+		name := row.Row.Name
+		if width(name) >= head {
+			p.para(plain, 0, name)
+			name = ""
+		}
+		p.line(plain, columns(name, head)+right(perSecond(row.Rate), 11)+right(latencyOf(s.P50, s.N), latWidth)+right(latencyOf(s.P95, s.N), latWidth)+
+			right(latencyOf(s.P99, s.N), latWidth)+right(latencyOf(s.Max, s.N), latWidth)+right(flushes, 9))
+		if row.Row.PageWriters > 0 {
+			p.para(dim, 2, fmt.Sprintf("the page writers meanwhile: %s writes of 16 KiB a second, p99 %s", perSecond(row.Pages), latencyOf(row.Page.P99, row.Page.N)))
+		}
+	}
+	p.para(dim, 0, "Times are of a write and its sync together. Flushes: of the disk's cache, for each durable write.")
+	p.hints(r.Hints)
+	return p.String()
+}
+
+func (p *page) hints(hints []files.Hint) {
+	if len(hints) == 0 {
+		return
+	}
+	p.blank()
+	p.line(bold, "Can it be believed? Evidence, not proof: that takes a power cut")
+	for _, h := range hints {
+		i := plain
+		if h.Doubt {
+			i = yellow
+		}
+		p.labelled(i, "  · ", plain, h.Text)
+	}
+}
+
+// PlaceText says on what a directory lies.
+func PlaceText(w scratch.Place) string {
+	text := w.Type
+	for i, d := range w.Disks {
+		if i == 0 {
+			text += " on "
+		} else {
+			text += ", "
+		}
+		text += d.Name
+		if d.Model != "" {
+			text += " (" + d.Model + ")"
+		} else if d.Virtual {
+			text += " (virtual disk)"
+		}
+	}
+	return text
+}
+
+// FsyncJSON is the document of plumb load fsync --json.
+type FsyncJSON struct {
+	Plumb      int             `json:"plumb"` // JSONVersion
+	Kind       string          `json:"kind"`  // "load-fsync"
+	Version    string          `json:"version"`
+	Directory  string          `json:"directory"`
+	Filesystem string          `json:"filesystem"`
+	Disks      []string        `json:"disks"`
+	Rows       []FsyncRowJSON  `json:"rows"`
+	Hints      []FsyncHintJSON `json:"hints"`
+}
+
+// FsyncRowJSON is one way to write durably.
+type FsyncRowJSON struct {
+	Name        string        `json:"name"`
+	By          string        `json:"by"`
+	Append      bool          `json:"append"`
+	Threads     int           `json:"threads"`
+	SharedFile  bool          `json:"shared_file"`
+	WriteBytes  int64         `json:"write_bytes"`
+	PageWriters int           `json:"page_writers"`
+	Error       string        `json:"error,omitempty"` // why it could not be measured
+	Rate        float64       `json:"rate"`            // durable writes a second
+	Response    LoadTimesJSON `json:"response"`        // of a write and its sync together
+	PageRate    float64       `json:"page_rate"`       // 16 KiB writes a second of the page writers
+	Page        LoadTimesJSON `json:"page"`
+	Flushes     *float64      `json:"flushes,omitempty"` // of the disks for each durable write
+	Written     *float64      `json:"written,omitempty"` // bytes that the disks wrote for each byte asked
+}
+
+// FsyncHintJSON is evidence for or against believing an fsync.
+type FsyncHintJSON struct {
+	Kind  string `json:"kind"`
+	Text  string `json:"text"`
+	Doubt bool   `json:"doubt"` // it speaks against
+}
+
+// FsyncDocument is the same as JSON v1.
+func FsyncDocument(r *files.FsyncResult, version string) FsyncJSON {
+	d := FsyncJSON{Plumb: JSONVersion, Kind: "load-fsync", Version: version, Directory: r.Dir, Filesystem: r.Place.Type,
+		Disks: []string{}, Rows: []FsyncRowJSON{}, Hints: []FsyncHintJSON{}}
+	for _, disk := range r.Place.Disks {
+		d.Disks = append(d.Disks, disk.Name)
+	}
+	for _, m := range r.Rows {
+		j := FsyncRowJSON{Name: m.Row.Name, By: m.Row.By, Append: m.Row.Append, Threads: m.Row.Threads, SharedFile: m.Row.Shared,
+			WriteBytes: m.Row.WriteBytes, PageWriters: m.Row.PageWriters, Rate: m.Rate, Response: timesJSON(m.Summary),
+			PageRate: m.Pages, Page: timesJSON(m.Page), Flushes: m.Flushes, Written: m.Written}
+		if m.Err != nil {
+			j.Error = m.Err.Error()
+		}
+		d.Rows = append(d.Rows, j)
+	}
+	for _, h := range r.Hints {
+		d.Hints = append(d.Hints, FsyncHintJSON(h))
+	}
+	return d
+}
