@@ -97,7 +97,7 @@ func deviceOf(dir string) (major, minor uint32, err error) {
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return 0, 0, err
 	}
-	mounts, err := readSmall("/proc/self/mountinfo")
+	mounts, err := small("/proc/self/mountinfo")
 	if err != nil {
 		return 0, 0, err
 	}

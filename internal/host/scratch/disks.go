@@ -16,7 +16,7 @@ const (
 	smallEnd = 4 << 20 // of files of /proc and /sys
 )
 
-func readSmall(path string) ([]byte, error) {
+func small(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func lower(node string, through []string, depth int) (disks []Disk) {
 }
 
 func attribute(node, name string) string {
-	data, err := readSmall(filepath.Join(node, name))
+	data, err := small(filepath.Join(node, name))
 	if err != nil {
 		return ""
 	}
@@ -118,7 +118,7 @@ func virtual(name, model string) bool {
 
 // Count reads what a disk did since boot.
 func (d Disk) Count() (Counters, error) {
-	data, err := readSmall("/proc/diskstats")
+	data, err := small("/proc/diskstats")
 	if err != nil {
 		return Counters{}, fmt.Errorf("count the requests of %s: %w", d.Name, err)
 	}

@@ -8,7 +8,7 @@ import (
 // Fetched is how many bytes storage had to give for this process since it
 // began, of /proc/self/io: what the page cache answered is not in it.
 func Fetched() (int64, bool) {
-	data, err := readSmall("/proc/self/io")
+	data, err := small("/proc/self/io")
 	if err != nil {
 		return 0, false
 	}
