@@ -133,10 +133,8 @@ func (s *session) exchange(st *statement, query []byte) error {
 	if s.over != nil {
 		return s.over
 	}
-	if s.have = copy(s.in, s.in[s.answer.parsed:s.have]); s.have > 0 { // notices after the last answer
-		if s.have == len(s.in) {
-			return s.lose(errLength, st, query)
-		}
+	if s.have = copy(s.in, s.in[s.answer.parsed:s.have]); s.have == len(s.in) { // full of news that came after the last answer
+		s.in = append(s.in, make([]byte, len(s.in))...)
 	}
 	s.answer = answer{}
 	err := s.ask()
