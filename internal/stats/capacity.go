@@ -69,6 +69,17 @@ func FitCapacity(points []Point) (*Capacity, error) {
 	if err != nil {
 		return nil, err
 	}
+	c := choose(points, levels)
+	c.others = c.curve.resample(points, replicates)
+	c.estimate()
+	c.Best = c.curve.best(levels[len(levels)-1])
+	c.doubt(points, levels)
+	return c, nil
+}
+
+// choose fits every model there are points enough for, and takes the one that
+// predicts best.
+func choose(points []Point, levels []int) *Capacity {
 	c := &Capacity{Cross: math.Inf(1)}
 	for _, m := range models() {
 		if len(levels) < len(m.params)+2 {
@@ -87,11 +98,7 @@ func FitCapacity(points []Point) (*Capacity, error) {
 	}
 	slices.SortStableFunc(c.Rivals, func(a, b Rival) int { return cmp.Compare(a.Cross, b.Cross) })
 	c.Formula = c.curve.model.formula
-	c.others = c.curve.resample(points)
-	c.estimate()
-	c.Best = c.curve.best(levels[len(levels)-1])
-	c.doubt(points, levels)
-	return c, nil
+	return c
 }
 
 // checkPoints gives the different concurrencies, rising.

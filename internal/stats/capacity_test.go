@@ -91,11 +91,7 @@ func TestCapacityChoosesModel(t *testing.T) {
 	for i, m := range models() {
 		right := 0
 		for seed := range uint64(15) {
-			c, err := FitCapacity(made(seed, m, truth[i], 0.01, doubling...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.Model == m.name {
+			if c := choose(made(seed, m, truth[i], 0.01, doubling...), doubling); c.Model == m.name {
 				right++
 			}
 		}
@@ -115,7 +111,7 @@ func TestCapacityCovers(t *testing.T) {
 		for seed := range uint64(tries) {
 			points := made(seed, m, params, 0.02, doubling...)
 			fitted := m.fit(points, nil)
-			c := Capacity{curve: fitted, others: fitted.resample(points)}
+			c := Capacity{curve: fitted, others: fitted.resample(points, 150)}
 			if e := c.spread(curve.max); e.Low <= truth.max() && truth.max() <= e.High {
 				held++
 			}

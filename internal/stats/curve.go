@@ -189,21 +189,21 @@ func (m *model) cross(points []Point, levels []int) float64 {
 	return math.Sqrt(sum / float64(n))
 }
 
-// resample fits again to rates as they might have been measured. The seed is
-// fixed, so the same points give the same intervals.
-func (k curve) resample(points []Point) []curve {
+// resample fits again, n times, to rates as they might have been measured. The
+// seed is fixed, so the same points give the same intervals.
+func (k curve) resample(points []Point, n int) []curve {
 	var sum float64
 	for _, r := range k.misfits(points) {
 		sum += r * r
 	}
 	// With few points the misfit itself is little known: hence Student's t.
 	misfit := math.Sqrt(sum/float64(max(1, k.free))) * student(float64(k.free)) / student(math.Inf(1))
-	random := rand.New(rand.NewPCG(uint64(len(points)), replicates))
+	random := rand.New(rand.NewPCG(uint64(len(points)), 1))
 	start := make([]float64, len(k.params)-1)
 	for i := range start {
 		start[i] = math.Log(k.params[i+1])
 	}
-	all := make([]curve, replicates)
+	all := make([]curve, n)
 	moved := make([]Point, len(points))
 	for i := range all {
 		for j, p := range points {
