@@ -35,6 +35,7 @@ type FakeServer struct {
 	mu         sync.Mutex
 	conns      map[net.Conn]bool
 	closed     bool
+	over       chan struct{} // closed with the server: ends those who wait
 	wg         sync.WaitGroup
 }
 
@@ -51,7 +52,7 @@ func Fake(o FakeOptions) (*FakeServer, error) {
 	if o.Row == nil {
 		o.Row = []string{"1"}
 	}
-	f := &FakeServer{o: o, listener: l, start: time.Now(), conns: map[net.Conn]bool{}}
+	f := &FakeServer{o: o, listener: l, start: time.Now(), conns: map[net.Conn]bool{}, over: make(chan struct{})}
 	f.can(max(o.Rows, 1))
 	f.wg.Go(f.accept)
 	return f, nil
@@ -105,6 +106,9 @@ func (f *FakeServer) Statements() int64 { return f.statements.Load() }
 func (f *FakeServer) Close() error {
 	err := f.listener.Close()
 	f.mu.Lock()
+	if !f.closed {
+		close(f.over)
+	}
 	f.closed = true
 	for c := range f.conns {
 		err = errors.Join(err, c.Close())
@@ -140,13 +144,24 @@ func (f *FakeServer) accept() {
 
 // wait is how a slow or stalling server passes its time.
 func (f *FakeServer) wait() {
-	if f.o.Delay > 0 {
-		time.Sleep(f.o.Delay)
-	}
+	f.pause(f.o.Delay)
 	if f.o.StallEvery > 0 {
 		within := time.Since(f.start) % f.o.StallEvery
 		if within >= f.o.StallEvery-f.o.Stall {
-			time.Sleep(f.o.StallEvery - within)
+			f.pause(f.o.StallEvery - within)
 		}
+	}
+}
+
+// pause waits, at most as long as the server runs.
+func (f *FakeServer) pause(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-f.over:
 	}
 }

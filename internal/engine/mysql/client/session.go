@@ -251,4 +251,3 @@ func ignoreClosed(err error) error {
 	}
 	return err
 }
-
