@@ -3,6 +3,7 @@ package scratch
 import (
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,7 +48,7 @@ func Where(dir string) (Place, error) {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return Place{}, fmt.Errorf("look at the filesystem of %s: %w", dir, err)
 	}
-	p := Place{Type: types[int64(st.Type)], Free: int64(st.Bavail) * st.Bsize, Total: int64(st.Blocks) * st.Bsize}
+	p := Place{Type: types[int64(st.Type)], Free: free(&st), Total: int64(st.Blocks) * st.Bsize}
 	if p.Type == "" {
 		p.Type = fmt.Sprintf("%#x", st.Type)
 	}
@@ -55,17 +56,23 @@ func Where(dir string) (Place, error) {
 	return p, nil
 }
 
-// Fits is an error when a filesystem has not so many bytes left.
+// Fits is an error when a filesystem has not so many bytes left. Some give
+// the room of removed files back only after a while, so it asks for a second.
 func Fits(dir string, bytes int64) error {
-	p, err := Where(dir)
-	if err != nil {
-		return err
+	var st unix.Statfs_t
+	for range 11 {
+		if err := unix.Statfs(dir, &st); err != nil {
+			return fmt.Errorf("look at the filesystem of %s: %w", dir, err)
+		}
+		if free(&st) >= bytes {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
-	if p.Free < bytes {
-		return fmt.Errorf("%s has %d MiB left, and %d MiB are wanted: %w", dir, p.Free>>20, bytes>>20, ErrFull)
-	}
-	return nil
+	return fmt.Errorf("%s has %d MiB left, and %d MiB are wanted: %w", dir, free(&st)>>20, bytes>>20, ErrFull)
 }
+
+func free(st *unix.Statfs_t) int64 { return int64(st.Bavail) * st.Bsize }
 
 // SameDevice says whether two files or directories are on one filesystem's
 // device. Two filesystems may still share a disk.

@@ -24,7 +24,7 @@ type Prepared struct {
 }
 
 // Prepare makes the test files, several at a time, with new content, and
-// syncs them. Files that are there as asked for are left as they are; others
+// syncs them. When that does not succeed they are removed again. Files that are there as asked for are left as they are; others
 // that Plumb made are made anew; what Plumb did not make stops it. The
 // progress, which may be nil, is called by several goroutines.
 func Prepare(ctx context.Context, c IOConfig, threads int, progress func(done, total int64)) (Prepared, error) {
@@ -38,13 +38,10 @@ func Prepare(ctx context.Context, c IOConfig, threads int, progress func(done, t
 		out.Old = true
 		return out, nil
 	case err == nil:
-		if err := old.Remove(); err != nil {
+		if err := replaceable(old, c); err != nil {
 			return Prepared{}, err
 		}
 	case !errors.Is(err, scratch.ErrNoSet):
-		return Prepared{}, err
-	}
-	if err := scratch.Fits(c.Dir, c.Bytes()+c.Bytes()/50); err != nil { // 2 % for what describes them
 		return Prepared{}, err
 	}
 	set, err := makeSet(c)
@@ -55,13 +52,29 @@ func Prepare(ctx context.Context, c IOConfig, threads int, progress func(done, t
 		progress = func(int64, int64) {}
 	}
 	if err := fillAll(ctx, set, c, max(1, threads), progress); err != nil {
-		return Prepared{}, err
+		return Prepared{}, errors.Join(err, set.Remove())
 	}
 	set.Manifest.Filled = true
 	return out, set.Save()
 }
 
+// replaceable removes old files when there is room for new ones then.
+func replaceable(old *scratch.Set, c IOConfig) error {
+	if err := fits(c, old.Manifest.Size*int64(len(old.Manifest.Files))); err != nil {
+		return err
+	}
+	return old.Remove()
+}
+
+// fits is an error when the files have no room, with what is there already.
+func fits(c IOConfig, there int64) error {
+	return scratch.Fits(c.Dir, c.Bytes()+c.Bytes()/50-there) // 2 % for what describes them
+}
+
 func makeSet(c IOConfig) (*scratch.Set, error) {
+	if err := fits(c, 0); err != nil {
+		return nil, err
+	}
 	names := make([]string, c.Files)
 	for i := range names {
 		names[i] = fmt.Sprintf("%s%d", filePrefix, i)
@@ -79,7 +92,7 @@ func openFor(c IOConfig) (*scratch.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Mode == SeqWrite && len(set.Manifest.Files) == c.Files {
+	if c.Mode == SeqWrite && len(set.Manifest.Files) == c.Files && set.Manifest.Purpose == "fileio" {
 		set.Manifest.Filled, set.Manifest.Block, set.Manifest.Size = false, c.BlockSize, c.FileSize()
 		return set, nil
 	}

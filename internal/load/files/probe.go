@@ -14,7 +14,7 @@ import (
 const (
 	pageBytes     = 16384
 	pageFileBytes = 64 << 20
-	longestAppend = 1 << 30 // then it begins anew
+	longestAppend = 1 << 30 // then it begins anew, and after a quarter of what is free
 	usualTime     = 1500 * time.Millisecond
 	usualSize     = 32 << 20
 	leastRowTime  = 50 * time.Millisecond
@@ -85,7 +85,7 @@ func newProber(c FsyncConfig) (*prober, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := scratch.Fits(c.Dir, int64(files)*c.Size+pageFileBytes+longestAppend/4); err != nil {
+	if err := scratch.Fits(c.Dir, int64(files)*c.Size+2*pageFileBytes); err != nil {
 		return nil, err
 	}
 	names := make([]string, files+1)
@@ -228,7 +228,7 @@ func (m *FsyncMeasured) compare(before, after *scratch.Counters) {
 func (p *prober) open(row FsyncRow) (*durable, error) {
 	w := &durable{row: row, pool: p.pool, key: p.c.Seed + p.row<<32, blocks: p.c.Size / row.WriteBytes}
 	if row.Append {
-		w.blocks = longestAppend / row.WriteBytes
+		w.blocks = max(1, min(longestAppend, p.place.Free/4)/row.WriteBytes)
 	}
 	flags := scratch.Flags{Direct: row.By == ByDirectDsync, Dsync: row.By == ByDsync || row.By == ByDirectDsync}
 	count := row.Threads
