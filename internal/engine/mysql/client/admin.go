@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"io"
 	"time"
@@ -49,8 +50,6 @@ func (a *admin) Exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// failed gives the reason of a cancelled context, which the driver turns into
-// a broken connection.
 func (a *admin) failed(err error, query string) error {
 	return a.s.failed(err, query)
 }
@@ -73,7 +72,11 @@ func readAll(rows *sql.Rows) (out host.Rows, err error) {
 	if out.Columns, err = rows.Columns(); err != nil {
 		return out, err
 	}
-	cells := make([]sql.NullString, len(out.Columns))
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return out, err
+	}
+	cells := make([]any, len(out.Columns))
 	into := make([]any, len(cells))
 	for i := range cells {
 		into[i] = &cells[i]
@@ -84,13 +87,32 @@ func readAll(rows *sql.Rows) (out host.Rows, err error) {
 		}
 		row := make([]*string, len(cells))
 		for i, c := range cells {
-			if c.Valid {
-				row[i] = &c.String
-			}
+			row[i] = adminText(c, types[i])
 		}
 		out.Values = append(out.Values, row)
 	}
 	return out, rows.Err()
+}
+
+// adminText gives a value as the server wrote it. The driver has made numbers
+// of some texts.
+func adminText(v driver.Value, t *sql.ColumnType) *string {
+	decimals := floating
+	if _, scale, ok := t.DecimalSize(); ok && scale < floating {
+		decimals = int(scale)
+	}
+	var text string
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case float64:
+		text = string(appendReal(nil, v, false, decimals))
+	case float32:
+		text = string(appendReal(nil, float64(v), true, decimals))
+	default:
+		text = string(textOf(v))
+	}
+	return &text
 }
 
 // Close implements load.Admin.

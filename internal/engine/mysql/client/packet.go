@@ -109,6 +109,7 @@ func parseError(body []byte) (code uint16, message []byte) {
 type column struct {
 	kind     byte
 	unsigned bool
+	decimals byte // of a time: digits of the second's fraction; of a float: 31 for as many as it has
 }
 
 // parseColumn reads the definition of a column. Its type is in the part of
@@ -118,5 +119,5 @@ func parseColumn(body []byte) (c column, err error) {
 		return c, errForeign
 	}
 	fixed := body[len(body)-12:]
-	return column{kind: fixed[6], unsigned: fixed[7]&0x20 != 0}, nil
+	return column{kind: fixed[6], unsigned: fixed[7]&0x20 != 0, decimals: fixed[9]}, nil
 }

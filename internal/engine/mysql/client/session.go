@@ -222,6 +222,9 @@ func (s *session) lose(err error) error {
 	if s.over == nil {
 		s.over = &load.Failure{Class: load.Lost, Doing: load.Short(string(s.query)), Err: err}
 	}
+	if errors.Is(err, errShort) || errors.Is(err, errForeign) || errors.Is(err, errLong) {
+		s.over.Class = load.Fatal // a new session would end the same way
+	}
 	_ = s.conn.Close()
 	return s.over
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"strconv"
@@ -167,21 +168,25 @@ func (s *session) text(value []byte, c column) []byte {
 			return s.scratch[from:]
 		}
 	case colFloat:
-		s.scratch = strconv.AppendFloat(s.scratch, float64(math.Float32frombits(binary.LittleEndian.Uint32(value))), 'g', -1, 32)
+		s.scratch = appendReal(s.scratch, float64(math.Float32frombits(binary.LittleEndian.Uint32(value))), true, int(c.decimals))
 		return s.scratch[from:]
 	case colDouble:
-		s.scratch = strconv.AppendFloat(s.scratch, math.Float64frombits(binary.LittleEndian.Uint64(value)), 'g', -1, 64)
+		s.scratch = appendReal(s.scratch, math.Float64frombits(binary.LittleEndian.Uint64(value)), false, int(c.decimals))
 		return s.scratch[from:]
 	case colDate, colDatetime, colTimestamp:
-		s.scratch = appendDate(s.scratch, value, c.kind == colDate)
+		s.scratch = appendDate(s.scratch, value, c.kind == colDate, c.decimals)
 		return s.scratch[from:]
 	case colTime:
-		s.scratch = appendTime(s.scratch, value)
+		s.scratch = appendTime(s.scratch, value, c.decimals)
 		return s.scratch[from:]
 	}
 	n, whole := number(value, c, true)
-	if !whole {
+	switch {
+	case !whole:
 		return value
+	case c.kind == colYear:
+		s.scratch = appendDigits(s.scratch, int(n), 4)
+		return s.scratch[from:]
 	}
 	s.scratch = strconv.AppendInt(s.scratch, n, 10)
 	return s.scratch[from:]
@@ -189,7 +194,7 @@ func (s *session) text(value []byte, c column) []byte {
 
 // appendDate writes year, month, day and, when they are there, hour, minute,
 // second and microseconds.
-func appendDate(out, v []byte, dateOnly bool) []byte {
+func appendDate(out, v []byte, dateOnly bool, decimals byte) []byte {
 	var f [11]byte
 	copy(f[:], v)
 	out = appendDigits(out, int(binary.LittleEndian.Uint16(f[:])), 4)
@@ -199,27 +204,30 @@ func appendDate(out, v []byte, dateOnly bool) []byte {
 		return out
 	}
 	out = appendDigits(append(out, ' '), int(f[4]), 2)
-	return appendRest(out, f[5], f[6], f[7:11], len(v) > 7)
+	return appendRest(out, f[5], f[6], f[7:11], decimals)
 }
 
 // appendTime writes a time of MySQL, which is a span of days too.
-func appendTime(out, v []byte) []byte {
+func appendTime(out, v []byte, decimals byte) []byte {
 	var f [12]byte
 	copy(f[:], v)
 	if f[0] == 1 {
 		out = append(out, '-')
 	}
 	out = appendDigits(out, int(binary.LittleEndian.Uint32(f[1:]))*24+int(f[5]), 2)
-	return appendRest(out, f[6], f[7], f[8:12], len(v) > 8)
+	return appendRest(out, f[6], f[7], f[8:12], decimals)
 }
 
-func appendRest(out []byte, minute, second byte, micro []byte, fraction bool) []byte {
+// appendRest writes what a date and a time have in common. The server leaves
+// the fraction of the second out where it is 0; its text has it all the same.
+func appendRest(out []byte, minute, second byte, micro []byte, decimals byte) []byte {
 	out = appendDigits(append(out, ':'), int(minute), 2)
 	out = appendDigits(append(out, ':'), int(second), 2)
-	if fraction {
-		out = appendDigits(append(out, '.'), int(binary.LittleEndian.Uint32(micro)), 6)
+	if decimals == 0 || decimals > 6 {
+		return out
 	}
-	return out
+	out = appendDigits(append(out, '.'), int(binary.LittleEndian.Uint32(micro)), 6)
+	return out[:len(out)-6+int(decimals)]
 }
 
 func appendDigits(out []byte, n, digits int) []byte {
@@ -239,6 +247,10 @@ func parseInt(b []byte) (n int64) {
 	negative := len(b) > 0 && b[0] == '-'
 	if negative {
 		b = b[1:]
+	}
+	if bytes.IndexByte(b, 'e') >= 0 { // a large or small float
+		v, _ := strconv.ParseFloat(string(b), 64) // 0 for what is no number
+		n, b = int64(v), nil
 	}
 	for _, c := range b {
 		if c < '0' || c > '9' {

@@ -1,0 +1,288 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plumb/internal/engine/mysql/client"
+	"plumb/internal/load"
+	"plumb/test/sandbox"
+)
+
+// live starts a private server once for all tests that need one.
+func live(t *testing.T) client.Config {
+	t.Helper()
+	b, err := sandbox.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	o := sandbox.MySQLOptions{Port: 33671, Settings: "innodb_buffer_pool_size=64M\nlocal_infile=1"}
+	if os.Getenv("PLUMB_MYSQL") == "9" {
+		o.Native = true
+		if o.Basedir, o.Loader, err = sandbox.MySQLTree(); err != nil {
+			t.Skip(err)
+		}
+	}
+	s, err := b.MySQL(o)
+	if errors.As(err, new(sandbox.Missing)) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Exec("CREATE DATABASE d"); err != nil {
+		t.Fatal(err)
+	}
+	return client.Config{Network: "unix", Address: s.Socket, User: s.User, Database: "d"}
+}
+
+func open(t *testing.T, c client.Config) load.Session {
+	t.Helper()
+	s, err := client.New(c).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func admin(t *testing.T, c client.Config) load.Admin {
+	t.Helper()
+	a, err := client.New(c).Admin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	return a
+}
+
+func TestLive(t *testing.T) {
+	c := live(t)
+	for _, sub := range []struct {
+		name string
+		run  func(*testing.T, client.Config)
+	}{
+		{"types", typesInBothProtocols}, {"fill", fillBothWays}, {"fill refuses", fillRefuses}, {"failures", failures},
+		{"killed", killed}, {"room", room}, {"about", about}, {"large answers", largeAnswers}, {"login", refusedLogins},
+	} {
+		t.Run(sub.name, func(t *testing.T) { sub.run(t, c) })
+	}
+}
+
+// typesInBothProtocols reads every type by both protocols and by the driver:
+// the texts must be the same.
+func typesInBothProtocols(t *testing.T, c client.Config) {
+	a := admin(t, c)
+	if err := a.Exec(t.Context(), `CREATE TABLE types (id INT PRIMARY KEY, a TINYINT, b TINYINT UNSIGNED, c SMALLINT, d SMALLINT UNSIGNED,
+		e MEDIUMINT, f INT UNSIGNED, g BIGINT, h BIGINT UNSIGNED, i DECIMAL(12,2), j CHAR(10), k VARCHAR(20), l TEXT, m BLOB, n DATE,
+		o DATETIME, p DATETIME(6), q TIME, r TIME(3), s YEAR, u ENUM('x','y'), v BIT(8), w DOUBLE)`,
+		`INSERT INTO types VALUES (1, -128, 255, -32768, 65535, -8388608, 4294967295, -9223372036854775808, 18446744073709551615, -12.30,
+		'it''s', 'a\\b', 'text', x'00ff27', '2026-11-21', '2026-11-21 05:06:07', '2026-11-21 05:06:07.000089', '-100:01:02', '03:04:05.006', 2026, 'y', b'1', 0.25)`,
+		`INSERT INTO types (id, o, q) VALUES (2, '2026-01-02 00:00:00', '00:00:00')`); err != nil {
+		t.Fatal(err)
+	}
+	want, err := a.Query(t.Context(), "SELECT * FROM types ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []bool{false, true} {
+		c.Text = text
+		s := open(t, c)
+		st, err := s.Prepare("SELECT * FROM types WHERE id >= ? AND 'a?' <> ? /* ? */ ORDER BY id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time without the columns, where the server can
+			if err := s.Run(st, []load.Arg{load.Int(1), load.Str([]byte(`b\'?`))}); err != nil {
+				t.Fatal(err)
+			}
+			for r := 0; s.Next(); r++ {
+				for i, cell := range want.Values[r] {
+					got := s.Bytes(i)
+					if (cell == nil) != (got == nil) || cell != nil && *cell != string(got) {
+						t.Errorf("text %v, row %d, %s: got %q, the driver says %v", text, r, want.Columns[i], got, show(cell))
+					}
+				}
+			}
+		}
+		if err := s.Run(st, []load.Arg{load.Int(1), {}}); err != nil || s.Next() {
+			t.Errorf("a comparison with NULL gives rows, %v", err)
+		}
+		if err := s.Run(st, []load.Arg{load.Int(1), load.Str(nil)}); err != nil || !s.Next() || s.Int(7) != -9223372036854775808 || s.Int(9) != -12 {
+			t.Errorf("text %v: numbers %d %d, %v", text, s.Int(7), s.Int(9), err)
+		}
+	}
+}
+
+func show(s *string) string {
+	if s == nil {
+		return "NULL"
+	}
+	return strconv.Quote(*s)
+}
+
+func fillBothWays(t *testing.T, c client.Config) {
+	a := admin(t, c)
+	var sums []string
+	for _, allowed := range []string{"1", "0"} {
+		if err := a.Exec(t.Context(), "SET GLOBAL local_infile = "+allowed, "DROP TABLE IF EXISTS filled, note",
+			"CREATE TABLE filled (id INT PRIMARY KEY, t VARCHAR(50), n DECIMAL(6,2), d DATETIME)", "CREATE TABLE note (x INT)"); err != nil {
+			t.Fatal(err)
+		}
+		lines := "1\tplain\t1.50\t2026-01-01 00:00:00\n" + `2	a\tb\nc\\d'e"f` + "\t-3.00\t\\N\n" + "3\t\\N\t\\N\t\\N\n"
+		n, err := a.Fill(t.Context(), "filled", []string{"id", "t", "n", "d"}, strings.NewReader(lines), "INSERT INTO note VALUES (7)")
+		if err != nil || n != 3 {
+			t.Fatalf("local_infile %s: %d rows, %v", allowed, n, err)
+		}
+		rows, err := a.Query(t.Context(), "SELECT id, HEX(t), n, d, (SELECT x FROM note) FROM filled ORDER BY id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text []string
+		for _, row := range rows.Values {
+			for _, cell := range row {
+				text = append(text, show(cell))
+			}
+		}
+		sums = append(sums, strings.Join(text, " "))
+	}
+	if sums[0] != sums[1] {
+		t.Errorf("LOAD DATA and INSERT differ:\n%s\n%s", sums[0], sums[1])
+	}
+	if !strings.Contains(sums[0], `"6109620A635C64276522`) {
+		t.Errorf("escapes are wrong: %s", sums[0])
+	}
+	if err := a.Exec(t.Context(), "SET GLOBAL local_infile = 1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fillRefuses(t *testing.T, c client.Config) {
+	a := admin(t, c)
+	if err := a.Exec(t.Context(), "CREATE TABLE strict (id INT PRIMARY KEY, t VARCHAR(3))"); err != nil {
+		t.Fatal(err)
+	}
+	for name, lines := range map[string]string{"too long": "1\tabcd\n", "twice": "1\ta\n1\tb\n", "no number": "x\ta\n", "too few": "1\n"} {
+		if _, err := a.Fill(t.Context(), "strict", nil, strings.NewReader(lines)); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	broken := errors.New("the generator broke")
+	if _, err := a.Fill(t.Context(), "strict", nil, failing{broken}); !errors.Is(err, broken) {
+		t.Errorf("got %v, want the reader's error", err)
+	}
+	rows, err := a.Query(t.Context(), "SELECT COUNT(*) FROM strict")
+	if err != nil || *rows.Values[0][0] != "0" {
+		t.Errorf("%v rows stayed, %v", rows.Values, err)
+	}
+}
+
+type failing struct{ error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.error }
+
+func failures(t *testing.T, c client.Config) {
+	s := open(t, c)
+	for query, want := range map[string]load.Failure{
+		"SELECT * FROM nowhere": {Class: load.Fatal, Code: "1146"},
+		"SELEC":                 {Class: load.Fatal, Code: "1064"},
+	} {
+		f, ok := errors.AsType[*load.Failure](s.Text([]byte(query)))
+		if !ok || f.Class != want.Class || f.Code != want.Code || f.Doing != query {
+			t.Errorf("%s: %+v", query, f)
+		}
+		if err := s.Text([]byte("SELECT 1")); err != nil || !s.Next() || s.Int(0) != 1 {
+			t.Errorf("after %s the session is not usable: %v", query, err)
+		}
+	}
+	a := admin(t, c)
+	if err := a.Exec(t.Context(), "CREATE TABLE locked (id INT PRIMARY KEY)", "INSERT INTO locked VALUES (1)", "BEGIN", "SELECT * FROM locked FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Text([]byte("SET innodb_lock_wait_timeout = 1")); err != nil {
+		t.Fatal(err)
+	}
+	f, _ := errors.AsType[*load.Failure](s.Text([]byte("DELETE FROM locked")))
+	if f == nil || f.Class != load.Retry || f.Code != "1205" {
+		t.Errorf("a lock wait gives %+v", f)
+	}
+}
+
+func killed(t *testing.T, c client.Config) {
+	s, a := open(t, c), admin(t, c)
+	if err := s.Text([]byte("SELECT CONNECTION_ID()")); err != nil || !s.Next() {
+		t.Fatal(err)
+	}
+	if err := a.Exec(t.Context(), fmt.Sprintf("KILL %d", s.Int(0))); err != nil {
+		t.Fatal(err)
+	}
+	if f, ok := errors.AsType[*load.Failure](s.Text([]byte("SELECT 1"))); !ok || f.Class != load.Lost {
+		t.Errorf("got %v", f)
+	}
+}
+
+func room(t *testing.T, c client.Config) {
+	s := client.New(c)
+	if err := s.Room(t.Context(), 10, 20); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []struct {
+		sessions, statements int
+		text                 string
+	}{{100_000, 1, "max_connections"}, {64, 900, "max_prepared_stmt_count is 16382"}} {
+		err := s.Room(t.Context(), want.sessions, want.statements)
+		var hint interface{ Hint() string }
+		if err == nil || !strings.Contains(err.Error(), want.text) || !errors.As(err, &hint) || !strings.Contains(hint.Hint(), "SET GLOBAL") {
+			t.Errorf("%v: %v", want, err)
+		}
+	}
+}
+
+func about(t *testing.T, c client.Config) {
+	c.Isolation = "read committed"
+	got, err := client.New(c).About(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Isolation != "READ COMMITTED" || got.Version == "" || !got.Local || len(got.Settings) < 8 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func largeAnswers(t *testing.T, c client.Config) {
+	s := open(t, c)
+	if err := s.Text([]byte("SELECT REPEAT('a', 300000), 5 UNION ALL SELECT REPEAT('b', 70000), 6")); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{300000, 70000} {
+		if !s.Next() || len(s.Bytes(0)) != want {
+			t.Errorf("%d bytes, want %d", len(s.Bytes(0)), want)
+		}
+	}
+}
+
+func refusedLogins(t *testing.T, c client.Config) {
+	for name, change := range map[string]func(*client.Config){
+		"1049": func(c *client.Config) { c.Database = "missing" },
+		"1698": func(c *client.Config) { c.User = "nobodyatall" },
+		"":     func(c *client.Config) { c.Address += ".missing" },
+	} {
+		bad := c
+		change(&bad)
+		_, err := client.New(bad).Open(context.Background())
+		f, ok := errors.AsType[*load.Failure](err)
+		if !ok || name == "1049" && f.Code != name {
+			t.Errorf("%s: %v", name, err)
+		}
+		var hint interface{ Hint() string }
+		if name != "1698" && !errors.As(err, &hint) {
+			t.Errorf("%v has no hint", err)
+		}
+	}
+}
