@@ -40,7 +40,8 @@ func NewAsker(c net.Conn) (*Asker, bool) {
 	return a, true
 }
 
-// Ask sends a request and reads the beginning of its answer into p.
+// Ask sends a request and reads the beginning of its answer into p. Without
+// room in p it only sends.
 //
 // The request is sent from within the reading half, after the runtime has
 // forgotten earlier readiness: otherwise the answer could come between, and
@@ -51,7 +52,7 @@ func (a *Asker) Ask(request, p []byte) (n int, err error) {
 	if len(a.ask) > 0 && err == nil { // the socket took only a part
 		rest := a.ask
 		a.ask = nil
-		if _, err := a.conn.Write(rest); err != nil {
+		if _, err := a.conn.Write(rest); err != nil || len(p) == 0 {
 			return 0, err
 		}
 		return a.Read(p)
@@ -80,7 +81,7 @@ func (a *Asker) Read(p []byte) (int, error) {
 func (a *Asker) step(fd uintptr) bool {
 	if a.sent {
 		a.sent = false
-		return !a.send(fd)
+		return !a.send(fd) || len(a.p) == 0
 	}
 	n, err := transfer(unix.SYS_READ, fd, a.p)
 	if err == syscall.EAGAIN {

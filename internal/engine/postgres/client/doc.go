@@ -29,6 +29,6 @@
 // GOMAXPROCS=1 the client takes up to a fifth less processor time, and can
 // use no more than one processor, so it is left as it is.
 //
-// Against [Fake], client and server in one process took 7 µs for a statement
+// Against [Fake], client and server in one process took 6 to 7 µs for a statement
 // together.
 package client

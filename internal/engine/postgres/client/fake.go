@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"plumb/internal/host"
 )
 
 // FakeOptions say how a fake server behaves.
@@ -81,6 +83,9 @@ func (f *FakeServer) accept() {
 		if err != nil {
 			return // closed
 		}
+		if c, err = host.Quiet(c); err != nil {
+			continue // the client sees that the connection is closed
+		}
 		f.mu.Lock()
 		if f.closed {
 			f.mu.Unlock()
@@ -90,7 +95,8 @@ func (f *FakeServer) accept() {
 		f.conns[c] = true
 		f.mu.Unlock()
 		f.wg.Go(func() {
-			(&fakeSession{f: f, conn: c, status: 'I', statements: map[string]*fakeStatement{}}).serve()
+			asker, _ := host.NewAsker(c)
+			(&fakeSession{f: f, conn: c, asker: asker, status: 'I', statements: map[string]*fakeStatement{}}).serve()
 			f.mu.Lock()
 			delete(f.conns, c)
 			f.mu.Unlock()

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,6 +44,21 @@ func TestFakeAnswers(t *testing.T) {
 		about, err := client.New(c).About(t.Context())
 		if ok(t, err); about.Version != "18.0 (fake)" {
 			t.Errorf("got %+v", about)
+		}
+	}
+}
+
+func TestFakeGivesLargeAnswers(t *testing.T) {
+	_, c := fake(t, client.FakeOptions{Row: []string{strings.Repeat("x", 1000)}, Rows: 5000})
+	s := open(t, c)
+	for range 3 {
+		text(t, s, "SELECT x")
+		rows := 0
+		for s.Next() {
+			rows += len(s.Bytes(0)) / 1000
+		}
+		if rows != 5000 {
+			t.Errorf("%d rows", rows)
 		}
 	}
 }

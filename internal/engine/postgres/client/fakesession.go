@@ -5,12 +5,15 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+
+	"plumb/internal/host"
 )
 
 // fakeSession is one connection to a fake server.
 type fakeSession struct {
 	f          *FakeServer
 	conn       net.Conn
+	asker      *host.Asker // of conn, which is a plain socket
 	in, out    []byte
 	status     byte
 	answered   int64
@@ -40,14 +43,14 @@ func (s *fakeSession) serve() {
 		if len(s.in) == cap(s.in) {
 			s.in = append(s.in, make([]byte, len(s.in))...)[:len(s.in)]
 		}
-		n, err := s.conn.Read(s.in[len(s.in):cap(s.in)])
+		n, err := s.asker.Read(s.in[len(s.in):cap(s.in)])
 		if err != nil {
 			return
 		}
 		s.in = s.in[:len(s.in)+n]
 		used, ok := s.requests(s.in)
 		if len(s.out) > 0 {
-			if _, err := s.conn.Write(s.out); err != nil {
+			if _, err := s.asker.Ask(s.out, nil); err != nil {
 				return
 			}
 			s.out = s.out[:0]
