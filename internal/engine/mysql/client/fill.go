@@ -103,7 +103,7 @@ func (a *admin) insertRows(ctx context.Context, table string, columns []string, 
 	}
 	lines := bufio.NewReaderSize(rows, 1<<20)
 	for number := 1; ; number++ {
-		line, err := lines.ReadSlice('\n')
+		line, err := readLine(lines)
 		if errors.Is(err, io.EOF) && len(line) == 0 {
 			return total, flush()
 		}
@@ -117,6 +117,26 @@ func (a *admin) insertRows(ctx context.Context, table string, columns []string, 
 			}
 		}
 	}
+}
+
+// readLine reads to the next newline that no backslash escapes.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil || !escapedEnd(line) {
+		return line, err
+	}
+	long := append([]byte{}, line...)
+	for err == nil && escapedEnd(long) && len(long) < insertBytes {
+		line, err = r.ReadSlice('\n')
+		long = append(long, line...)
+	}
+	return long, err
+}
+
+// escapedEnd reports whether the newline that ends a line is escaped.
+func escapedEnd(line []byte) bool {
+	text := bytes.TrimSuffix(line, []byte("\n"))
+	return (len(text)-len(bytes.TrimRight(text, "\\")))%2 == 1
 }
 
 // appendValues writes a line of tab-separated fields as a list of literals.

@@ -68,7 +68,7 @@ func TestLive(t *testing.T) {
 		name string
 		run  func(*testing.T, client.Config)
 	}{
-		{"types", typesInBothProtocols}, {"fill", fillBothWays}, {"fill refuses", fillRefuses}, {"failures", failures},
+		{"types", typesInBothProtocols}, {"reals", realsInBothProtocols}, {"fill", fillBothWays}, {"fill lax", fillOfLaxServers}, {"fill refuses", fillRefuses}, {"failures", failures},
 		{"killed", killed}, {"room", room}, {"about", about}, {"large answers", largeAnswers}, {"login", refusedLogins},
 	} {
 		t.Run(sub.name, func(t *testing.T) { sub.run(t, c) })
@@ -117,6 +117,71 @@ func typesInBothProtocols(t *testing.T, c client.Config) {
 		if err := s.Run(st, []load.Arg{load.Int(1), load.Str(nil)}); err != nil || !s.Next() || s.Int(7) != -9223372036854775808 || s.Int(9) != -12 {
 			t.Errorf("text %v: numbers %d %d, %v", text, s.Int(7), s.Int(9), err)
 		}
+	}
+}
+
+// realsInBothProtocols compares our own text of floats and times with the
+// server's.
+func realsInBothProtocols(t *testing.T, c client.Config) {
+	a := admin(t, c)
+	if err := a.Exec(t.Context(), "CREATE TABLE reals (d DOUBLE, e DOUBLE(10,2), f FLOAT, g FLOAT(7,3), h DATETIME(6), i TIME(2), j TIMESTAMP(3) NULL, k YEAR)",
+		`INSERT INTO reals VALUES (1e15, 1.5, 16777217, 0.1, '2026-01-01', '-00:00:01.5', '2026-01-01 00:00:00', 0), (1e14, -2, 0.1, 100, '2026-01-01 00:00:00.1', '838:00:00', NULL, 1999),
+		(1e-15, 0, 1e10, 0, NULL, '00:00:00', NULL, NULL), (1.25e-16, 12345678.91, 123456789, 1, NULL, NULL, NULL, NULL), (-1.2345678901234567e17, NULL, 1e-7, NULL, NULL, NULL, NULL, NULL),
+		(1e6, NULL, 3e38, NULL, NULL, NULL, NULL, NULL), (0.1, NULL, 2.5, NULL, NULL, NULL, NULL, NULL)`); err != nil {
+		t.Fatal(err)
+	}
+	wire := open(t, c)
+	c.Text = true
+	text := open(t, c)
+	for _, query := range []string{"SELECT * FROM reals", "SELECT SUM(d), SUM(e), SUM(f), AVG(e), AVG(g), MAX(h), MIN(i) FROM reals"} {
+		for _, s := range []load.Session{wire, text} {
+			st, err := s.Prepare(query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Run(st, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for text.Next() && wire.Next() {
+			for i := range 8 {
+				if string(text.Bytes(i)) != string(wire.Bytes(i)) || text.Int(i) != wire.Int(i) {
+					t.Errorf("%s: the server's text is %s (%d), ours %s (%d)", query, text.Bytes(i), text.Int(i), wire.Bytes(i), wire.Int(i))
+				}
+			}
+		}
+	}
+}
+
+// fillOfLaxServers loads where the server truncates and knows no backslashes.
+func fillOfLaxServers(t *testing.T, c client.Config) {
+	a := admin(t, c)
+	if err := a.Exec(t.Context(), "CREATE TABLE lax (id INT PRIMARY KEY, t VARCHAR(4))", "SET sql_mode = 'NO_BACKSLASH_ESCAPES', max_error_count = 0"); err != nil {
+		t.Fatal(err)
+	}
+	for id, allowed := range []string{"1", "0"} {
+		if err := a.Exec(t.Context(), "SET GLOBAL local_infile = "+allowed); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Fill(t.Context(), "lax", nil, strings.NewReader(fmt.Sprintf("%d\ttoo long\n", id))); err == nil {
+			t.Errorf("local_infile %s: a text that is too long is cut", allowed)
+		}
+		lines := fmt.Sprintf("%d\ta\\tb\\\\\n%d\t\\N\n%d\ta\\\nb\n", 10*id, 10*id+1, 10*id+2)
+		if n, err := a.Fill(t.Context(), "lax", nil, strings.NewReader(lines)); err != nil || n != 3 {
+			t.Errorf("local_infile %s: %d rows, %v", allowed, n, err)
+		}
+	}
+	rows, err := a.Query(t.Context(), "SELECT HEX(t), @@sql_mode FROM lax ORDER BY id")
+	if err != nil || len(rows.Values) != 6 {
+		t.Fatalf("%d rows, %v", len(rows.Values), err)
+	}
+	for i, want := range []string{`"6109625C"`, "NULL", `"610A62"`, `"6109625C"`, "NULL", `"610A62"`} {
+		if show(rows.Values[i][0]) != want || *rows.Values[i][1] != "NO_BACKSLASH_ESCAPES" {
+			t.Errorf("row %d: %s, mode %s", i, show(rows.Values[i][0]), *rows.Values[i][1])
+		}
+	}
+	if err := a.Exec(t.Context(), "SET GLOBAL local_infile = 1"); err != nil {
+		t.Fatal(err)
 	}
 }
 
