@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -82,6 +83,7 @@ type durableWork struct {
 	buffer []byte
 	size   int64
 	page   bool
+	turns  int
 	own    int64 // operations of this writer
 	busy   atomic.Bool
 	closed atomic.Bool
@@ -93,6 +95,9 @@ func (k *durableWork) Do(n int64, t *load.Tally) error {
 	defer k.busy.Store(false)
 	if k.closed.Load() {
 		return &load.Failure{Class: load.Lost, Doing: k.Name(), Err: errClosed}
+	}
+	if k.turns++; k.turns%turn == 0 {
+		runtime.Gosched()
 	}
 	fresh(k.buffer, k.pool, k.key, n, 0)
 	t.Writes, t.WriteBytes = 1, k.size

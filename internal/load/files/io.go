@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -32,7 +33,14 @@ type IO struct {
 	workers []*ioWork
 }
 
-const lockStripes = 1024
+const (
+	lockStripes = 1024
+	// turn is how many operations a thread does before it lets the scheduler
+	// have a look. One that never does is taken for stuck after 10 ms; its
+	// processor is taken away within the next system call, and the scheduler's
+	// watch then wakes every 20 µs: 2 to 4 µs of processor for each request.
+	turn = 16
+)
 
 var errClosed = errors.New("closed")
 
@@ -149,6 +157,7 @@ func (w *IO) Close() error {
 type ioWork struct {
 	io     *IO
 	buffer []byte
+	turns  int
 	busy   atomic.Bool
 	closed atomic.Bool
 }
@@ -159,6 +168,9 @@ func (k *ioWork) Do(n int64, t *load.Tally) error {
 	defer k.busy.Store(false)
 	if k.closed.Load() {
 		return &load.Failure{Class: load.Lost, Doing: "use a test file", Err: errClosed}
+	}
+	if k.turns++; k.turns%turn == 0 {
+		runtime.Gosched()
 	}
 	r := k.io.plan.at(n)
 	t.Op = r.op

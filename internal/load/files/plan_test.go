@@ -179,7 +179,7 @@ func TestFreshContent(t *testing.T) {
 	sectors := map[string]bool{}
 	for _, part := range []float64{0, 0.5} {
 		var all []byte
-		for n := range int64(256) {
+		for n := range int64(64) {
 			b := make([]byte, 16384)
 			fresh(b, pool, 9, n, part)
 			name(b, n, uint64(n), false)
@@ -197,8 +197,8 @@ func TestFreshContent(t *testing.T) {
 			t.Errorf("compressible %g: %.3f left after compression", part, left)
 		}
 	}
-	if len(sectors) != 2*256*32 {
-		t.Errorf("%d different sectors of %d", len(sectors), 2*256*32)
+	if len(sectors) != 2*64*32 {
+		t.Errorf("%d different sectors of %d", len(sectors), 2*64*32)
 	}
 	again, other := make([]byte, 4096), make([]byte, 4096)
 	fresh(again, pool, 10, 5, 0)

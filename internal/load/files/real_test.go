@@ -161,7 +161,7 @@ func TestFilesystems(t *testing.T) {
 	})
 	for _, kind := range []string{"ext4", "xfs", "btrfs"} {
 		t.Run(kind, func(t *testing.T) {
-			dir, err := b.Filesystem("load-"+kind, kind, 400, nil, "")
+			dir, err := b.Filesystem("load-"+kind, kind, 320, nil, "")
 			skipMissing(t, err)
 			c := config(dir, files.RandBoth)
 			c.Direct, c.Validate = true, true
