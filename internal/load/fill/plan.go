@@ -63,12 +63,12 @@ type Options struct {
 
 // Progress is how far a load is.
 type Progress struct {
-	Doing   string // "rows", "indexes", "foreign keys", "statistics", "verifying"
-	Table   string // the last one worked on
-	Rows    int64  // in so far, with those of an earlier attempt
-	Bytes   int64  // of text, likewise
-	Of      int64  // bytes of text in all, estimated
-	Rate    float64
+	Doing   string  // "rows", "indexes", "foreign keys", "statistics", "verifying"
+	Table   string  // the last one worked on
+	Rows    int64   // in so far, with those of an earlier attempt
+	Bytes   int64   // of text, likewise
+	Of      int64   // bytes of text in all, estimated
+	Rate    float64 // rows a second, of this attempt
 	Elapsed time.Duration
 	Left    time.Duration // for the rows, at this rate; 0 when unknown
 }

@@ -12,11 +12,13 @@ type meter struct {
 	of      int64 // bytes in all, estimated
 	earlier int64 // bytes that were in when it began
 	rows    atomic.Int64
-	bytes   atomic.Int64
-	mu      sync.Mutex
-	doing   string
-	table   string
-	filled  time.Duration // when the last range was in
+
+	rowsEarlier int64 // rows that were in when it began, estimated
+	bytes       atomic.Int64
+	mu          sync.Mutex
+	doing       string
+	table       string
+	filled      time.Duration // when the last range was in
 }
 
 func (m *meter) at(doing, table string) {
@@ -41,8 +43,8 @@ func (m *meter) now() Progress {
 	p.Of = max(m.of, p.Bytes)
 	p.Elapsed = time.Since(m.began)
 	if sent := p.Bytes - m.earlier; sent > 0 && p.Elapsed > time.Second/2 {
-		p.Rate = float64(sent) / p.Elapsed.Seconds()
-		p.Left = time.Duration(float64(p.Of-p.Bytes) / p.Rate * float64(time.Second))
+		p.Rate = float64(p.Rows-m.rowsEarlier) / p.Elapsed.Seconds()
+		p.Left = time.Duration(float64(p.Of-p.Bytes) / float64(sent) * float64(p.Elapsed))
 	}
 	return p
 }

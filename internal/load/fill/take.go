@@ -105,10 +105,11 @@ func (l *loader) recall(notes []note, there map[string]bool) error {
 		}
 		for _, s := range t.earlier {
 			l.meter.earlier += int64(t.perUnit * float64(s.hi-s.lo))
-			l.meter.rows.Add(int64(t.rowsEach * float64(s.hi-s.lo)))
+			l.meter.rowsEarlier += int64(t.rowsEach * float64(s.hi-s.lo))
 		}
 	}
 	l.meter.bytes.Store(l.meter.earlier)
+	l.meter.rows.Store(l.meter.rowsEarlier)
 	return nil
 }
 
