@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -69,7 +70,7 @@ func TestLive(t *testing.T) {
 		run  func(*testing.T, client.Config)
 	}{
 		{"types", typesInBothProtocols}, {"reals", realsInBothProtocols}, {"fill", fillBothWays}, {"fill lax", fillOfLaxServers}, {"fill refuses", fillRefuses}, {"failures", failures},
-		{"killed", killed}, {"room", room}, {"about", about}, {"large answers", largeAnswers}, {"login", refusedLogins},
+		{"killed", killed}, {"room", room}, {"about", about}, {"large answers", largeAnswers}, {"login", refusedLogins}, {"ways in", waysIn},
 	} {
 		t.Run(sub.name, func(t *testing.T) { sub.run(t, c) })
 	}
@@ -349,5 +350,43 @@ func refusedLogins(t *testing.T, c client.Config) {
 		if name != "1698" && !errors.As(err, &hint) {
 			t.Errorf("%v has no hint", err)
 		}
+	}
+}
+
+// waysIn logs in with a password over a socket, TCP, and TCP with TLS where
+// the server has it.
+func waysIn(t *testing.T, c client.Config) {
+	a := admin(t, c)
+	if err := a.Exec(t.Context(), "CREATE USER w@'%' IDENTIFIED BY 'se''cret'", "GRANT ALL ON d.* TO w@'%'"); err != nil {
+		t.Fatal(err)
+	}
+	c.User, c.Password = "w", "se'cret"
+	tcp, encrypted := c, c
+	tcp.Network, tcp.Address = "tcp", "127.0.0.1:33671"
+	encrypted.Network, encrypted.Address, encrypted.TLS = tcp.Network, tcp.Address, &tls.Config{InsecureSkipVerify: true}
+	ways := []client.Config{c, tcp}
+	if about, err := client.New(c).About(t.Context()); err != nil || about.Product != "MariaDB" {
+		ways = append(ways, encrypted)
+	}
+	for _, way := range ways {
+		for _, text := range []bool{false, true} {
+			way.Text = text
+			s := open(t, way)
+			st, err := s.Prepare("SELECT ?, ? + 1, NULL")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Run(st, []load.Arg{load.Str([]byte(`it's \n`)), load.Int(41)}); err != nil {
+				t.Fatal(err)
+			}
+			if !s.Next() || string(s.Bytes(0)) != `it's \n` || s.Int(1) != 42 || s.Bytes(2) != nil || s.Next() {
+				t.Errorf("%s, path %s: %q %d", way.Network, client.New(way).Path(), s.Bytes(0), s.Int(1))
+			}
+		}
+	}
+	c.Password = "wrong"
+	_, err := client.New(c).Open(t.Context())
+	if f, ok := errors.AsType[*load.Failure](err); !ok || f.Code != "1045" || f.Class != load.Fatal {
+		t.Errorf("a wrong password gives %v", err)
 	}
 }

@@ -23,6 +23,9 @@ const (
 	comExecute = 0x17
 )
 
+// askPlainSlash asks whether a backslash in a literal is nothing special.
+const askPlainSlash = "SELECT @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%'"
+
 // session is one connection of the hot path.
 type session struct {
 	server     *Server
@@ -77,7 +80,7 @@ func (s *session) settle() error {
 	if !s.server.c.Text {
 		return nil
 	}
-	if err := s.Text([]byte("SELECT @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%'")); err != nil {
+	if err := s.Text([]byte(askPlainSlash)); err != nil {
 		return err
 	}
 	s.plainSlash = s.Next() && s.Int(0) == 1

@@ -23,6 +23,7 @@ type slow struct {
 	conn       driver.Conn
 	statements []slowStatement
 	out        []byte
+	plainSlash bool // a backslash in a literal is nothing special
 	affected   int64
 	hasRows    bool
 	rows       [][][]byte
@@ -45,6 +46,12 @@ func (s *Server) openSlow(ctx context.Context) (load.Session, error) {
 		if err := out.Text([]byte(set)); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
+	}
+	if s.c.Text {
+		if err := out.Text([]byte(askPlainSlash)); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		out.plainSlash = out.Next() && out.Int(0) == 1
 	}
 	return out, nil
 }
@@ -72,7 +79,7 @@ func (s *slow) Run(number int, args []load.Arg) error {
 		return &load.Failure{Doing: load.Short(st.query), Message: fmt.Sprintf("takes %d parameters, got %d", st.params(), len(args))}
 	}
 	if st.ready == nil {
-		s.out = st.appendText(s.out[:0], args, false)
+		s.out = st.appendText(s.out[:0], args, s.plainSlash)
 		return s.Text(s.out)
 	}
 	values := make([]driver.NamedValue, len(args))
