@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -39,6 +40,10 @@ func Calibrate(all []Ceiling, cores int, screen Screen) string {
 	p := newPage(screen)
 	p.para(bold, 0, "What the generator reaches on this machine, with "+count(cores, "processor"))
 	p.blank()
+	if p.width < 70 {
+		p.narrowCeilings(all)
+		return p.String()
+	}
 	head := 6
 	for _, c := range all {
 		head = max(head, min(width(c.Target), 38)+1)
@@ -57,6 +62,18 @@ func Calibrate(all []Ceiling, cores int, screen Screen) string {
 	p.para(dim, 0, "The fake servers run in this very process and share its processors: their CPU is counted too, so a server on another machine leaves room for more. "+
 		"A result near these rates shows the generator, not the server.")
 	return p.String()
+}
+
+// narrowCeilings is the table for a page that does not hold it.
+func (p *page) narrowCeilings(all []Ceiling) {
+	for _, c := range all {
+		text := c.Err
+		if c.Result != nil {
+			s := c.Result.Total.Response.Summary()
+			text = fmt.Sprintf("%s/s, CPU each %s, p50 %s, p99 %s", estimateText(c.Result.Rate), latency(perOp(c.Result)), latencyOf(s.P50, s.N), latencyOf(s.P99, s.N))
+		}
+		p.hang(plain, "  ", c.Target+", "+count(c.Threads, "thread")+": "+text)
+	}
 }
 
 // perOp is the CPU time of one operation; of very short ones it is less than

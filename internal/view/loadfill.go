@@ -12,9 +12,9 @@ func FillProgress(p fill.Progress) string {
 	if p.Doing != "rows" {
 		return clean(fmt.Sprintf("%s · %s · %s", p.Doing, p.Table, p.Elapsed.Round(time.Second)))
 	}
-	text := fmt.Sprintf("%s rows · %s of %s", grouped(p.Rows), bytesAbout(p.Bytes), bytesAbout(p.Of))
-	if p.Rate > 0 {
-		text += fmt.Sprintf(" · %s rows/s", perSecond(p.Rate))
+	text := fmt.Sprintf("%s of %s", bytesAbout(p.Bytes), bytesAbout(p.Of))
+	if secs := p.Elapsed.Seconds(); secs > 0.5 {
+		text += fmt.Sprintf(" · %s rows · %s/s", grouped(p.Rows), bytesAbout(int64(p.Rate)))
 	}
 	if p.Left > 0 {
 		text += fmt.Sprintf(" · %s left", p.Left.Round(time.Second))

@@ -46,7 +46,7 @@ func (p *page) hints(hints []files.Hint) {
 		return
 	}
 	p.blank()
-	p.line(bold, "Can it be believed? Evidence, not proof: that takes a power cut")
+	p.para(bold, 0, "Can it be believed? Evidence, not proof: that takes a power cut")
 	for _, h := range hints {
 		i := plain
 		if h.Doubt {

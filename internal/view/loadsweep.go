@@ -83,6 +83,12 @@ func (p *page) sweepTable(s *files.Sweep, name string) {
 		fit = nil
 	}
 	cols := latColumns(p.width - sweepFixed - 9)
+	wide := func(text string) string { // what a narrow page leaves out
+		if p.width < sweepFixed+9+2*latWidth {
+			return ""
+		}
+		return text
+	}
 	text := columns(name, 11) + right("per second", 12)
 	if fit != nil {
 		text += right("fitted", 9)
@@ -91,7 +97,7 @@ func (p *page) sweepTable(s *files.Sweep, name string) {
 		text += right(c.name, latWidth)
 	}
 	if name != allOps {
-		text += right("slower", 8) + right("p99", 8) + right("at once", 8)
+		text += right("slower", 8) + wide(right("p99", 8)+right("at once", 8))
 	}
 	p.line(dim, text)
 	for _, l := range s.Levels {
@@ -105,7 +111,7 @@ func (p *page) sweepTable(s *files.Sweep, name string) {
 		}
 		text += latCells(cols, o.Summary)
 		if name != allOps {
-			text += right(digits3(o.Slower), 8) + right(digits3(o.Slower99), 8) + right(digits3(o.Parallel), 8)
+			text += right(digits3(o.Slower), 8) + wide(right(digits3(o.Slower99), 8)+right(digits3(o.Parallel), 8))
 		}
 		p.line(plain, text)
 	}
