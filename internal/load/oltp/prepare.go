@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"plumb/internal/draw"
 	"plumb/internal/load"
@@ -95,10 +96,13 @@ func (c Config) table(engine string, n int, dist draw.Distribution) fill.Table {
 	name := tableName(n)
 	t := fill.Table{Name: name, Columns: []string{"id", "k", "c", "pad"}, Units: c.TableSize, Sums: []string{"id", "k"}}
 	seed, size := c.Seed, c.TableSize
+	streams := sync.Pool{New: func() any { return new(draw.Stream) }} // a distribution makes them escape
 	t.Row = func(dst []byte, unit int64) []byte {
-		s := draw.Keyed(seed, rowStreams+uint64(n), unit)
+		s := streams.Get().(*draw.Stream)
+		defer streams.Put(s)
+		*s = draw.Keyed(seed, rowStreams+uint64(n), unit)
 		dst = strconv.AppendInt(dst, unit+1, 10)
-		dst = strconv.AppendInt(append(dst, '\t'), dist.Draw(&s, 1, size), 10)
+		dst = strconv.AppendInt(append(dst, '\t'), dist.Draw(s, 1, size), 10)
 		dst = s.Digits(append(dst, '\t'), 10)
 		dst = s.Digits(append(dst, '\t'), 5)
 		return append(dst, '\n')

@@ -31,6 +31,7 @@ type work struct {
 	ledger     int
 	args       []load.Arg
 	buf        []byte // texts of an event
+	stream     draw.Stream
 
 	mu   sync.Mutex // guards bulk against Close
 	bulk []byte     // bulk_insert's statement so far
@@ -53,7 +54,8 @@ func (w *work) Do(n int64, t *load.Tally) error {
 }
 
 func (w *work) event(n int64, t *load.Tally) error {
-	s := draw.Keyed(w.c.Seed, 0, n)
+	w.stream = draw.Keyed(w.c.Seed, 0, n)
+	s := &w.stream
 	if w.script.transaction {
 		if err := w.send(textBegin, t); err != nil {
 			return err
@@ -63,12 +65,12 @@ func (w *work) event(n int64, t *load.Tally) error {
 		if g.n == 0 {
 			continue
 		}
-		if err := w.group(g, n, &s, t); err != nil {
+		if err := w.group(g, n, s, t); err != nil {
 			return err
 		}
 	}
 	if !w.script.prepared {
-		if err := w.insertText(n, &s, t); err != nil {
+		if err := w.insertText(n, s, t); err != nil {
 			return err
 		}
 	}
