@@ -18,8 +18,8 @@ const (
 	checked   = 0x1b6e0c7f5a3d9e41 // the checksum counts
 	unchecked = 0x1b6e0c7f5a3d9e42 // there is none: written without --validate
 	sector    = 512
-	poolBytes = 1 << 20
-	piece     = 64 << 10 // that one pair of places in the pool fills
+	poolBytes = 256 << 10 // stays in a core's second cache
+	piece     = 64 << 10  // that one pair of places in the pool fills
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
