@@ -161,9 +161,12 @@ func (d *data) filler(dst []byte, s *draw.Stream, least, most int) []byte {
 }
 
 // label appends a name and a tab. In compat mode names begin with what they
-// are.
-func (d *data) label(dst []byte, s *draw.Stream, prefix string, least, most int) []byte {
+// are, and have so many characters; 0: least to most as well.
+func (d *data) label(dst []byte, s *draw.Stream, prefix string, least, most, compat int) []byte {
 	if d.compat {
+		if compat > 0 {
+			least, most = compat, compat
+		}
 		dst = append(dst, prefix...)
 		least, most = max(1, least-len(prefix)), most-len(prefix)
 	}
@@ -172,9 +175,9 @@ func (d *data) label(dst []byte, s *draw.Stream, prefix string, least, most int)
 
 // address appends street to zip code (TPC-C 4.3.2.7).
 func (d *data) address(dst []byte, s *draw.Stream) []byte {
-	dst = d.label(dst, s, "street1-", 10, 20)
-	dst = d.label(dst, s, "street2-", 10, 20)
-	dst = d.label(dst, s, "city-", 10, 20)
+	dst = d.label(dst, s, "street1-", 10, 20, 18)
+	dst = d.label(dst, s, "street2-", 10, 20, 18)
+	dst = d.label(dst, s, "city-", 10, 20, 14)
 	dst = d.filler(dst, s, 2, 2)
 	if d.compat {
 		return append(s.Numerals(append(dst, "zip-"...), 5, 5), '\t')

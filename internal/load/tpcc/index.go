@@ -57,8 +57,12 @@ func (c Config) links(set int) []string {
 	}
 	var all []string
 	for _, l := range linksOf {
+		name := l.name
+		if c.Compat {
+			name = c.table(name+"_", set)
+		}
 		all = append(all, fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)",
-			c.table(l.from, set), c.table(l.name, set), l.columns, c.table(l.to, set), l.references))
+			c.table(l.from, set), name, l.columns, c.table(l.to, set), l.references))
 	}
 	return all
 }

@@ -5,7 +5,7 @@ import "plumb/internal/draw"
 func (d *data) warehouse(dst []byte, n int64) []byte {
 	s := draw.Keyed(d.seed, fromWarehouse, n)
 	dst = number(dst, n+1)
-	dst = d.label(dst, &s, "name-", 6, 10)
+	dst = d.label(dst, &s, "name-", 6, 10, 10)
 	dst = d.address(dst, &s)
 	dst = d.rate(dst, &s, 20)
 	return end(cents(dst, districts*d.customers*paid))
@@ -17,9 +17,9 @@ const paid = 1000
 
 func (d *data) district(dst []byte, n int64) []byte {
 	s := draw.Keyed(d.seed, fromDistrict, n)
-	dst = number(dst, n/districts+1)
 	dst = number(dst, n%districts+1)
-	dst = d.label(dst, &s, "name-", 6, 10)
+	dst = number(dst, n/districts+1)
+	dst = d.label(dst, &s, "name-", 6, 10, 10)
 	dst = d.address(dst, &s)
 	dst = d.rate(dst, &s, 20)
 	dst = cents(dst, d.customers*paid)
@@ -29,8 +29,8 @@ func (d *data) district(dst []byte, n int64) []byte {
 func (d *data) customer(dst []byte, n int64) []byte {
 	s := draw.Keyed(d.seed, fromCustomer, n)
 	w, dis, c := place(n, d.customers)
-	dst = number(number(number(dst, w), dis), c+1)
-	dst = d.label(dst, &s, "first-", 8, 16)
+	dst = number(number(number(dst, c+1), dis), w)
+	dst = d.label(dst, &s, "first-", 8, 16, 0)
 	dst = append(dst, "OE\t"...)
 	name := c
 	if c >= 1000 {
@@ -83,7 +83,7 @@ func (d *data) ordered(n int64) (s draw.Stream, lines int64) {
 func (d *data) order(dst []byte, n int64) []byte {
 	s, lines := d.ordered(n)
 	w, dis, o := place(n, d.orders)
-	dst = number(number(number(dst, w), dis), o+1)
+	dst = number(number(number(dst, o+1), dis), w)
 	which := n / d.orders
 	if d.compat {
 		which = 0 // the same customers in all districts
@@ -101,7 +101,7 @@ func (d *data) order(dst []byte, n int64) []byte {
 
 func (d *data) newOrder(dst []byte, n int64) []byte {
 	w, dis, o := place(n, d.undelivered)
-	return end(number(number(number(dst, w), dis), d.orders-d.undelivered+o+1))
+	return end(number(number(number(dst, d.orders-d.undelivered+o+1), dis), w))
 }
 
 // lines appends all lines of an order.
@@ -111,7 +111,7 @@ func (d *data) lines(dst []byte, n int64) []byte {
 	w, dis, o := place(n, d.orders)
 	delivered := d.delivered(o)
 	for line := range lines {
-		dst = number(number(number(dst, w), dis), o+1)
+		dst = number(number(number(dst, o+1), dis), w)
 		dst = number(dst, line+1)
 		dst = number(dst, s.Between(1, d.items))
 		dst = number(dst, w)
@@ -128,7 +128,7 @@ func (d *data) lines(dst []byte, n int64) []byte {
 
 func (d *data) stock(dst []byte, n int64) []byte {
 	s := draw.Keyed(d.seed, fromStock, n)
-	dst = number(number(dst, n/d.items+1), n%d.items+1)
+	dst = number(number(dst, n%d.items+1), n/d.items+1)
 	dst = number(dst, s.Between(10, 100))
 	for range districts {
 		dst = d.filler(dst, &s, 24, 24)
@@ -141,7 +141,10 @@ func (d *data) item(dst []byte, n int64) []byte {
 	s := draw.Keyed(d.seed, fromItem, n)
 	dst = number(dst, n+1)
 	dst = number(dst, s.Between(1, 10000))
-	dst = d.label(dst, &s, "item-", 14, 24)
+	dst = d.label(dst, &s, "item-", 14, 24, 24)
 	dst = cents(dst, s.Between(100, 10000))
+	if d.compat {
+		return end(d.label(dst, &s, "data-item-", 26, 50, 36))
+	}
 	return end(d.remark(dst, &s))
 }
