@@ -36,6 +36,7 @@ func TestCrash(t *testing.T) {
 		{"PostgreSQLUnsafe", "postgres", "synchronous_commit = off\nwal_writer_delay = 10s", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			v := crash(t, c.engine, c.settings)
 			for range 2 { // what is lost is what was not written by chance
 				if c.loses && v.Lost == 0 {
