@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/tls"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -51,8 +50,16 @@ func addressOf(dsn string) (address, error) {
 	if at.hostname == "" {
 		return address{}, wrong("it names neither a host nor a socket")
 	}
-	at.network, at.address = "tcp", net.JoinHostPort(at.hostname, cmp.Or(u.Port(), "3306"))
+	at.network, at.address = "tcp", hostPort(at.hostname, cmp.Or(u.Port(), "3306"))
 	return at, nil
+}
+
+// hostPort joins a host and a port; an address of IPv6 gets its brackets.
+func hostPort(name, port string) string {
+	if strings.Contains(name, ":") {
+		name = "[" + name + "]"
+	}
+	return name + ":" + port
 }
 
 // mysqlTLS gives sysbench's word for the driver's.
@@ -85,7 +92,7 @@ func (at *address) fillIn() {
 		return
 	}
 	text, _ := os.ReadFile(cmp.Or(os.Getenv("PGPASSFILE"), filepath.Join(home, ".pgpass")))
-	_, port, _ := net.SplitHostPort(at.address)
+	port := at.address[strings.LastIndexByte(at.address, ':')+1:]
 	if at.network == "unix" {
 		port = at.address[strings.LastIndexByte(at.address, '.')+1:]
 	}

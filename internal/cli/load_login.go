@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"os"
 	"os/user"
 	"strconv"
@@ -121,7 +120,7 @@ func (l *login) postgres() (address, error) {
 		at.network, at.address, at.hostname = "unix", strings.TrimSuffix(p.host, "/")+"/.s.PGSQL."+port, "localhost"
 		return at, nil
 	}
-	at.network, at.address = "tcp", net.JoinHostPort(at.hostname, port)
+	at.network, at.address = "tcp", hostPort(at.hostname, port)
 	return at, nil
 }
 
@@ -137,7 +136,7 @@ func (l *login) mysql(changed func(string) bool) (address, error) {
 		at.network, at.address = "unix", cmp.Or(p.socket, mysqlSocket())
 		return at, nil
 	}
-	at.network, at.address = "tcp", net.JoinHostPort(at.hostname, strconv.Itoa(p.port))
+	at.network, at.address = "tcp", hostPort(at.hostname, strconv.Itoa(p.port))
 	return at, nil
 }
 

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"testing"
+	"time"
+)
+
+func TestSysbenchValues(t *testing.T) {
+	for text, want := range map[string]time.Duration{"10": 10 * time.Second, "0.5": 500 * time.Millisecond, "2m": 2 * time.Minute, "0": 0} {
+		if got, err := parseSeconds(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{"16384": "16K", "2G": "2G", "1.5K": "1536", "0": "0", "3t": "3T"} {
+		var s size
+		if err := s.Set(text); err != nil || s.String() != want {
+			t.Errorf("%s: %s, %v", text, s.String(), err)
+		}
+	}
+	for text, want := range map[string]rate{"500": {500, 500}, "100..2000": {100, 2000}, "5/s": {5, 5}} {
+		var r rate
+		if err := r.Set(text); err != nil || r != want {
+			t.Errorf("%s: %+v, %v", text, r, err)
+		}
+	}
+}
+
+// FuzzLoadValues checks that no text of a flag panics or gives a value beyond
+// its bounds.
+func FuzzLoadValues(f *testing.F) {
+	for _, text := range []string{"10", "2m", "16K", "100..2000", "1,4,16", "on", "NaN", "-1", "1e99"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if d, err := parseSeconds(text); err == nil && d < 0 {
+			t.Errorf("%q is %v", text, d)
+		}
+		var s size
+		if err := s.Set(text); err == nil && s < 0 {
+			t.Errorf("%q is %d bytes", text, int64(s))
+		}
+		var r rate
+		if err := r.Set(text); err == nil && !(r.from >= 0 && r.to >= 0) {
+			t.Errorf("%q is %+v", text, r)
+		}
+		_ = new(numbers).Set(text)
+		_ = new(onOff).Set(text)
+		_, _ = addressOf(text)
+	})
+}
