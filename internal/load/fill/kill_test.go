@@ -20,7 +20,7 @@ const killEnv = "PLUMB_TEST_FILL"
 func TestMain(m *testing.M) {
 	if a := strings.Split(os.Getenv(killEnv), " "); len(a) == 4 {
 		o := fill.Options{Workers: 3, Range: 40 << 10, Verify: fill.Content}
-		r, err := fill.Fill(context.Background(), address{a[0], a[1], a[2], a[3]}.server(), somePlan(100), o)
+		r, err := fill.Fill(context.Background(), address{a[0], a[1], a[2], a[3]}.server(), somePlan(60), o)
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // gets to the end.
 func TestFillKilled(t *testing.T) {
 	eachServer(t, func(t *testing.T, a address) {
-		want, rows, err := fill.Checksum(a.engine, somePlan(100).Tables[1])
+		want, rows, err := fill.Checksum(a.engine, somePlan(60).Tables[1])
 		ok(t, err)
 		kills := 0
 		for limit := 100 * time.Millisecond; ; limit += limit / 4 {
