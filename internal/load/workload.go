@@ -41,7 +41,7 @@ type Tally struct {
 	Other      int64 // statements that did neither: BEGIN, COMMIT, an update of no row; fsyncs
 	ReadBytes  int64
 	WriteBytes int64
-	Notes      [4]int64 // counts with a meaning of the workload's own, named by Noted
+	Notes      [8]int64 // counts with a meaning of the workload's own, named by Noted
 }
 
 // Noted is a workload that counts things of its own in Tally.Notes.

@@ -18,7 +18,9 @@ import (
 type Config struct {
 	Server      load.Server
 	Warehouses  int64 // sysbench-tpcc: scale
-	Seed        uint64
+	Seed        uint64 // of the rows
+	Run         uint64 // the seed of a run: the same seed, the same operations
+	Sessions    int    // how many workers will open: what the server is asked to have room for; 0 asks nothing
 	Compat      bool // as sysbench-tpcc does
 	Sets        int  // compat: tables, complete copies of the schema; 0: 1
 	ForeignKeys bool // declare them after the load; compat declares them by default
