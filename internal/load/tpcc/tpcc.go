@@ -17,15 +17,15 @@ import (
 // Config says which workload.
 type Config struct {
 	Server      load.Server
-	Warehouses  int64 // sysbench-tpcc: scale
+	Warehouses  int64  // sysbench-tpcc: scale
 	Seed        uint64 // of the rows
 	Run         uint64 // the seed of a run: the same seed, the same operations
 	Sessions    int    // how many workers will open: what the server is asked to have room for; 0 asks nothing
-	Compat      bool // as sysbench-tpcc does
-	Sets        int  // compat: tables, complete copies of the schema; 0: 1
-	ForeignKeys bool // declare them after the load; compat declares them by default
-	Purge       bool // compat: enable_purge
-	Keying      bool // people at terminals: keying and thinking times
+	Compat      bool   // as sysbench-tpcc does
+	Sets        int    // compat: tables, complete copies of the schema; 0: 1
+	ForeignKeys bool   // declare them after the load; compat declares them by default
+	Purge       bool   // compat: enable_purge
+	Keying      bool   // people at terminals: keying and thinking times
 	Ledger      *ledger.Book
 
 	size size // cardinalities; tests make them small
