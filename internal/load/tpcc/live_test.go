@@ -30,6 +30,7 @@ func TestLive(t *testing.T) {
 			t.Run("Missing", func(t *testing.T) { missingTablesAreTold(t, s) })
 			t.Run("Specification", func(t *testing.T) { specification(t, s) })
 			t.Run("Compat", func(t *testing.T) { compat(t, s) })
+			t.Run("Run", func(t *testing.T) { runs(t, s) })
 		})
 	}
 }

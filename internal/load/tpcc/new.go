@@ -3,8 +3,12 @@ package tpcc
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 
+	"plumb/internal/host"
 	"plumb/internal/load"
+	"plumb/internal/load/fill"
 )
 
 // Ops of every run, in the order of load.Tally.Op; purge only where it was
@@ -21,6 +25,29 @@ const (
 
 var opNames = [kinds]string{"new_order", "payment", "order_status", "delivery", "stock_level", "purge"}
 
+// Notes of a run, in the order of load.Tally.Notes. They count only what
+// succeeded, rolled back on purpose included.
+const (
+	noteLines = iota
+	noteRemoteLines
+	noteRemotePayments
+	notePaymentsByName
+	noteStatusByName
+	noteSkipped
+	notes
+)
+
+var noteNames = [notes]string{"lines", "remote lines", "remote payments", "payments by name", "order status by name", "skipped districts"}
+
+// orderEntry is the workload; it is unchanging.
+type orderEntry struct {
+	c    Config
+	draw *drawer
+}
+
+// keyed is the workload with people at terminals.
+type keyed struct{ *orderEntry }
+
 // Terminals is how many people there are at terminals, ten at a warehouse: a
 // run with keying wants as many workers.
 func (c Config) Terminals() int { return int(c.Warehouses) * districts }
@@ -29,5 +56,105 @@ func (c Config) Terminals() int { return int(c.Warehouses) * districts }
 // configuration means and are completely loaded, and whether the server has
 // room for the sessions.
 func New(ctx context.Context, c Config) (load.Workload, error) {
-	return nil, errors.New("run tpcc: this build cannot yet")
+	if err := c.runnable(); err != nil {
+		return nil, err
+	}
+	rows, err := c.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &orderEntry{c: c, draw: newDrawer(c, rows)}
+	if c.Keying {
+		return keyed{w}, nil
+	}
+	return w, nil
 }
+
+// runnable tells whether the settings fit together.
+func (c Config) runnable() error {
+	if err := c.valid(); err != nil {
+		return err
+	}
+	switch {
+	case c.Keying && c.Compat:
+		return errors.New("sysbench-tpcc knows no keying")
+	case c.Purge && !c.Compat:
+		return errors.New("only sysbench-tpcc knows purge")
+	case c.Keying && c.Sessions > 0 && c.Sessions != c.Terminals():
+		return load.WithHint(fmt.Errorf("%d warehouses have %d terminals, you asked for %d threads", c.Warehouses, c.Terminals(), c.Sessions),
+			fmt.Sprintf("give --threads %d", c.Terminals()))
+	}
+	return nil
+}
+
+// look checks what would go wrong later, and gives the seed of the rows.
+func (c Config) look(ctx context.Context) (rows uint64, err error) {
+	if c.Sessions > 0 {
+		if err := c.Server.Room(ctx, c.Sessions, c.statements()); err != nil {
+			return 0, err
+		}
+	}
+	a, err := c.Server.Admin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer a.Close()
+	if err := c.ours(ctx, a); err != nil {
+		return 0, err
+	}
+	state, err := fill.Loaded(ctx, a, workload)
+	if err != nil {
+		return 0, err
+	}
+	if state.Settings == nil {
+		return c.Seed, c.foreign(ctx, a)
+	}
+	return c.seedOf(state), nil
+}
+
+// seedOf is the seed that the rows were made with: C of NURand depends on it.
+func (c Config) seedOf(state fill.State) uint64 {
+	for _, s := range state.Settings {
+		if n, err := strconv.ParseUint(s.Value, 10, 64); s.Name == "seed" && err == nil {
+			return n
+		}
+	}
+	return c.Seed
+}
+
+// foreign looks at tables that sysbench-tpcc itself made.
+func (c Config) foreign(ctx context.Context, a load.Admin) error {
+	for set := 1; set <= c.sets(); set++ {
+		name := c.table(warehouse, set)
+		rows, err := a.Query(ctx, "SELECT COUNT(*) FROM "+name)
+		if err != nil {
+			return load.WithHint(fmt.Errorf("look for the tables of sysbench-tpcc: %w", err), prepareHint)
+		}
+		if len(rows.Values) != 1 || host.Cell(rows.Values[0], 0) == nil {
+			continue
+		}
+		if n := *host.Cell(rows.Values[0], 0); n != strconv.FormatInt(c.Warehouses, 10) {
+			return load.WithHint(fmt.Errorf("%s holds %s warehouses, you asked for %d", name, n, c.Warehouses), "ask for the same")
+		}
+	}
+	return nil
+}
+
+// Name implements load.Workload.
+func (w *orderEntry) Name() string {
+	if w.c.Compat {
+		return "sysbench-tpcc"
+	}
+	return "tpcc"
+}
+
+// Ops implements load.Workload.
+func (w *orderEntry) Ops() []string {
+	if w.c.Purge {
+		return opNames[:]
+	}
+	return opNames[:opPurge]
+}
+
+// Notes implements load.Noted.
+func (w *orderEntry) Notes() []string { return noteNames[:] }
