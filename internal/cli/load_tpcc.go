@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -106,6 +105,9 @@ func (a *app) runTPCC(c *cobra.Command, what string, f *tpccCommand) error {
 	if err != nil {
 		return err
 	}
+	if f.compat != "" && f.isolate == "" {
+		f.isolate = "RR" // as there
+	}
 	s, err := f.login.server(c.Flags().Changed)
 	if err != nil {
 		return err
@@ -125,8 +127,7 @@ func (a *app) runTPCC(c *cobra.Command, what string, f *tpccCommand) error {
 	case "cleanup":
 		return a.cleaned(tpcc.Cleanup(c.Context(), cfg))
 	}
-	_ = o
-	return errors.New("run tpcc: this build cannot yet")
+	return a.driveTPCC(c.Context(), cfg, o, f)
 }
 
 func (a *app) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) error {

@@ -5,3 +5,9 @@ func Small(c Config) Config {
 	c.size = size{items: 20, customers: 12, orders: 12, undelivered: 4}
 	return c
 }
+
+// Roomy makes them small, but with so many items that orders seldom meet.
+func Roomy(c Config) Config {
+	c.size = size{items: 4000, customers: 30, orders: 30, undelivered: 10}
+	return c
+}

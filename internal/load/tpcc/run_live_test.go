@@ -14,7 +14,7 @@ func runs(t *testing.T, s load.Server) {
 	for _, compat := range []bool{false, true} {
 		name := map[bool]string{false: "Specification", true: "Compat"}[compat]
 		t.Run(name, func(t *testing.T) {
-			c := tpcc.Small(tpcc.Config{Server: s, Warehouses: 2, Seed: 3, Run: 4, Sessions: 8, Compat: compat})
+			c := tpcc.Roomy(tpcc.Config{Server: s, Warehouses: 2, Seed: 3, Run: 4, Sessions: 8, Compat: compat})
 			_, err := tpcc.Prepare(t.Context(), c, fill.Options{})
 			ok(t, err)
 			w, err := tpcc.New(t.Context(), c)
