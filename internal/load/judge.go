@@ -142,7 +142,7 @@ func (r *run) marks(o outcome, res *Result) (all []Mark) {
 	if res.Client.Bound {
 		add(MarkClientBound, "client-bound: %s, so this shows the generator rather than the server", res.Client.BoundWhy)
 	} else if m := res.Client.Machine; m != nil && *m > crowdedBusy && res.Client.Share > crowdedShare {
-		add(MarkCrowded, "this machine's processors were %.0f %% busy, and the generator took %.0f %% of them from the server", 100**m, 100*res.Client.Share)
+		add(MarkCrowded, "this machine's processors were %.0f %% busy, and the generator took %.0f %% of them", 100**m, 100*res.Client.Share)
 	}
 	if r.clocks.jumped != 0 {
 		add(MarkClock, "the wall clock jumped by %s: the machine may have been suspended or moved (times are measured by the monotonic clock)", r.clocks.jumped.Round(time.Millisecond))

@@ -17,9 +17,9 @@ type Options struct {
 	OnSecond  func(Second)  // called once a second while running, also during warm-up
 }
 
-// SteadyRule is the rule of SNIA's Performance Test Specification: over a
-// window, all values lie within Range of their mean, and the fitted line
-// rises or falls by less than Slope of it.
+// SteadyRule is the rule of SNIA's Performance Test Specification: a window is
+// five rounds; their means lie within Range of one another, as a part of the
+// mean of all, and the line fitted to them rises or falls by less than Slope.
 type SteadyRule struct {
 	Window time.Duration // 0: do not wait for steadiness
 	Range  float64       // 0.20

@@ -108,6 +108,7 @@ func (s *shard) fault(err error) {
 	s.errors[key].N++
 }
 
+// String gives the word that results use.
 func (c Class) String() string {
 	switch c {
 	case Retry:

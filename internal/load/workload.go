@@ -73,6 +73,7 @@ type Failure struct {
 	Err     error  // the cause, where there is one
 }
 
+// Error implements error.
 func (f *Failure) Error() string {
 	text := f.Doing
 	if f.Code != "" {
@@ -87,6 +88,7 @@ func (f *Failure) Error() string {
 	return text
 }
 
+// Unwrap gives the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
 // classOf is Fatal for errors that are no [*Failure].

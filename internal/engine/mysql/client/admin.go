@@ -121,15 +121,12 @@ func (a *admin) Close() error { return errors.Join(a.conn.Close(), a.db.Close())
 // What a fill sets for itself, whatever the server's own setting is: nothing
 // is cut to fit, backslashes escape, warnings can be read.
 const (
-	beforeFill = "SET @plumb_mode=@@sql_mode, @plumb_errors=@@max_error_count, sql_mode='STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO', max_error_count=64, unique_checks=0, foreign_key_checks=0"
-	afterFill  = "SET sql_mode=@plumb_mode, max_error_count=@plumb_errors, unique_checks=1, foreign_key_checks=1"
+	beforeFill = "SET @plumb_mode=@@sql_mode, @plumb_errors=@@max_error_count, sql_mode='STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO', max_error_count=64"
+	afterFill  = "SET sql_mode=@plumb_mode, max_error_count=@plumb_errors"
 )
 
 // Fill implements load.Admin: LOAD DATA LOCAL where the server allows it,
 // otherwise INSERTs of many rows. Texts are stored as the bytes they are.
-//
-// Without unique and foreign key checks MariaDB builds an empty table page by
-// page, which costs half; rows that are there already are an error anyway.
 func (a *admin) Fill(ctx context.Context, table string, columns []string, rows io.Reader, after ...string) (int64, error) {
 	if err := a.Exec(ctx, beforeFill, "BEGIN"); err != nil {
 		return 0, err

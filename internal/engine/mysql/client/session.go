@@ -18,6 +18,7 @@ import (
 
 // Commands of the protocol.
 const (
+	comQuit    = 0x01
 	comQuery   = 0x03
 	comPrepare = 0x16
 	comExecute = 0x17
@@ -55,11 +56,16 @@ func (s *Server) openWire(ctx context.Context) (load.Session, error) {
 		return nil, err
 	}
 	caps, extended := line.agreed()
-	out := &session{server: s, login: login, conn: line.Conn, in: make([]byte, 16<<10),
+	quiet, err := host.Quiet(line.Conn)
+	if err != nil {
+		_ = login.Close() // err says more
+		return nil, s.unreached(err)
+	}
+	out := &session{server: s, login: login, conn: quiet, in: make([]byte, 16<<10),
 		eof: caps&deprecateEOF == 0, cached: extended&cacheMetadata != 0}
-	asker, plain := host.NewAsker(line.Conn)
+	asker, plain := host.NewAsker(quiet)
 	if !plain {
-		_ = login.Close()
+		_ = out.Close()
 		return nil, s.unreached(errors.New("not a plain socket"))
 	}
 	out.asker = asker
@@ -247,8 +253,10 @@ func (s *session) HadRows() bool { return s.hasRows }
 // Close implements load.Session. It tells the server, so that its log has no
 // connection that just went away, but does not wait for it.
 func (s *session) Close() error {
-	_ = s.conn.SetDeadline(time.Now().Add(100 * time.Millisecond))
-	return errors.Join(s.login.Close(), ignoreClosed(s.conn.Close()))
+	_ = s.conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	_, _ = s.conn.Write([]byte{1, 0, 0, 0, comQuit})
+	_ = s.login.Close() // ends what the driver keeps running; its half of the connection may be gone
+	return ignoreClosed(s.conn.Close())
 }
 
 func ignoreClosed(err error) error {
