@@ -20,11 +20,13 @@ const (
 	quirkCounters = "s_ytd, s_order_cnt, s_remote_cnt and c_payment_cnt stay as they are; amounts are whole numbers, of lines with tax and discount"
 	// Nor are there keying and thinking.
 	quirkNoTerminals = "the warehouse is drawn for each transaction: there are no terminals"
+	// PostgreSQL checks them.
+	quirkUnchecked = "on MySQL and MariaDB its sessions do not check foreign keys"
 )
 
 // Peculiarities says what a reader of a result of compat mode must know.
 func Peculiarities() []string {
-	return []string{quirkRedrawn, quirkNeverRemote, quirkDistrictAsOrder, quirkMiddleRow, quirkRollbackEarly, quirkCounters, quirkNoTerminals}
+	return []string{quirkRedrawn, quirkNeverRemote, quirkDistrictAsOrder, quirkMiddleRow, quirkRollbackEarly, quirkCounters, quirkNoTerminals, quirkUnchecked}
 }
 
 // drawCompat fills in the parameters as sysbench-tpcc draws them.

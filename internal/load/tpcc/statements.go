@@ -148,6 +148,9 @@ func (w *work) prepare() error {
 		w.ready.ledger = ready(ledger.Insert)
 	}
 	if w.c.Compat {
+		if err == nil && w.mysql {
+			err = w.s.Text([]byte("SET FOREIGN_KEY_CHECKS = 0")) // quirkUnchecked
+		}
 		return err
 	}
 	for i, text := range texts {
