@@ -21,7 +21,7 @@ type session struct {
 // more; so keys stay checked.
 func (l *loader) settings() []string {
 	if l.s.Engine() != "mysql" {
-		return []string{"SET datestyle = 'ISO, YMD'"}
+		return []string{"SET datestyle = 'ISO, YMD'", "SELECT pg_advisory_lock_shared(" + l.shared() + ")"}
 	}
 	all := []string{"SET SESSION foreign_key_checks = 0", "SET SESSION unique_checks = 1"}
 	if l.o.NoLog {

@@ -20,7 +20,7 @@ func (l *loader) take(ctx context.Context, lead *session) (done bool, err error)
 	if err := l.lock(ctx, lead); err != nil {
 		return false, err
 	}
-	notes, err := readNotes(ctx, lead, l.p.Workload)
+	notes, err := l.lastNotes(ctx, lead)
 	if err != nil {
 		return false, err
 	}
@@ -48,7 +48,10 @@ func (l *loader) take(ctx context.Context, lead *session) (done bool, err error)
 // lock makes sure that nobody else loads the same; it is let go with the
 // session.
 func (l *loader) lock(ctx context.Context, lead *session) error {
-	query := "SELECT CASE WHEN pg_try_advisory_lock(hashtext(" + quoted(noteTable+"."+l.p.Workload) + ")) THEN 1 ELSE 0 END"
+	// Every session of a load shares the second lock until the server has done
+	// its last statement, so a COMMIT of a killed load is waited for.
+	query := "SELECT CASE WHEN pg_try_advisory_lock(hashtext(" + quoted(noteTable+"."+l.p.Workload) + ")) AND pg_try_advisory_lock(" +
+		l.shared() + ") THEN 1 ELSE 0 END"
 	if l.s.Engine() == "mysql" {
 		query = "SELECT GET_LOCK(CONCAT('" + noteTable + ".', MD5(CONCAT(DATABASE(), '.', " + quoted(l.p.Workload) + "))), 0)"
 	}
@@ -58,7 +61,7 @@ func (l *loader) lock(ctx context.Context, lead *session) error {
 			return err
 		}
 		if len(rows.Values) == 1 && text(rows.Values[0], 0) == "1" {
-			return nil
+			return l.letIn(ctx, lead)
 		}
 		if time.Now().After(until) {
 			return hinted("wait for it; if it was killed, the server may still be busy with its last statement",
@@ -70,6 +73,33 @@ func (l *loader) lock(ctx context.Context, lead *session) error {
 		case <-time.After(patience / 50):
 		}
 	}
+}
+
+// shared is PostgreSQL's number of the lock that all sessions of a load share.
+func (l *loader) shared() string {
+	return "hashtext(" + quoted(noteTable+"."+l.p.Workload+".sessions") + ")"
+}
+
+// letIn lets the other sessions of this load have the shared lock.
+func (l *loader) letIn(ctx context.Context, lead *session) error {
+	if l.s.Engine() == "mysql" {
+		return nil
+	}
+	_, err := lead.Query(ctx, "SELECT pg_advisory_unlock("+l.shared()+")")
+	return err
+}
+
+// lastNotes reads the notes when nothing of an earlier load is under way any
+// more. MySQL has no shared lock of that kind; there the notes are read with
+// locks, which waits for a COMMIT of a killed load that is still to be done.
+func (l *loader) lastNotes(ctx context.Context, lead *session) ([]note, error) {
+	if l.s.Engine() == "mysql" {
+		_, err := lead.Query(ctx, "SELECT COUNT(*) FROM "+noteTable+" WHERE workload = "+quoted(l.p.Workload)+" LOCK IN SHARE MODE")
+		if err != nil && !hasCode(err, missingCodes) {
+			return nil, err
+		}
+	}
+	return readNotes(ctx, lead, l.p.Workload)
 }
 
 // recall fits the notes of an earlier attempt to the plan.
