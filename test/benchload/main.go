@@ -22,6 +22,7 @@ type bench struct {
 	plumb   string
 	seconds int    // of each run
 	pairs   int    // of each comparison
+	loads   int    // pairs of loading
 	tpcc    string // directory of sysbench-tpcc's scripts
 	box     *sandbox.Box
 	missed  []string
@@ -32,6 +33,7 @@ func main() {
 	flag.StringVar(&b.plumb, "plumb", "./plumb", "the plumb binary")
 	flag.IntVar(&b.seconds, "seconds", 8, "length of each run")
 	flag.IntVar(&b.pairs, "pairs", 5, "pairs of each comparison")
+	flag.IntVar(&b.loads, "loads", 3, "pairs of each comparison of loading")
 	flag.StringVar(&b.tpcc, "sysbench-tpcc", "", "directory with sysbench-tpcc's scripts (GPL, not part of Plumb); fetched with git when not given")
 	only := flag.String("only", "mysql,postgres,tpcc,fileio", "which parts to run")
 	flag.Parse()

@@ -14,7 +14,6 @@ import (
 const (
 	warehouses = 10
 	loaders    = 4
-	loadPairs  = 3
 
 	tpccSource = "https://github.com/Percona-Lab/sysbench-tpcc"
 	tpccCommit = "585e2b8"
@@ -60,7 +59,7 @@ func (b *bench) tpccScripts() error {
 }
 
 func (b *bench) loadTimes(product string, s *sandbox.Server, driver string, options []string) error {
-	fmt.Printf("\nsysbench-tpcc prepare on %s with default settings, %d warehouses, %d threads, %d pairs\n", product, warehouses, loaders, loadPairs)
+	fmt.Printf("\nsysbench-tpcc prepare on %s with default settings, %d warehouses, %d threads, %d pairs\n", product, warehouses, loaders, b.loads)
 	scale := []string{"--threads=" + strconv.Itoa(loaders), "--tables=1", "--scale=" + strconv.Itoa(warehouses), "--db-driver=" + driver}
 	theirs := func() (sample, error) {
 		return loadOnce(s, b.tpcc, append(append([]string{"sysbench", filepath.Join(b.tpcc, "tpcc.lua"), "prepare"}, scale...), options...))
@@ -75,7 +74,7 @@ func (b *bench) loadTimes(product string, s *sandbox.Server, driver string, opti
 		}
 	}
 	all := b.pairs
-	b.pairs = loadPairs
+	b.pairs = b.loads
 	defer func() { b.pairs = all }()
 	if err := b.compare("same tables, indexes, foreign keys", goal{rate: 5}, ours("--compat=sysbench-tpcc"), theirs); err != nil {
 		return err

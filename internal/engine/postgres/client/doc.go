@@ -10,24 +10,12 @@
 //
 // # What costs time
 //
-// Measured with pgbench's select on PostgreSQL 15 by a Unix socket, on a
-// virtual machine with two processors that others used too: processor time of
-// the client for each statement, the least of five to eight short runs, which
-// alternated with runs of pgbench -M prepared -S of the same number of
-// connections (and with up to 2 threads).
-//
-//	                                      1         8        64 connections
-//	net.Conn                              14–15 µs  8–13 µs  9–13 µs
-//	one write, wait before the first read 13–14 µs  8–10 µs  9–11 µs
-//	the same, the runtime not told        9.5 µs    7.3 µs   8.7 µs
-//	the same, hearing of reading only     8.0 µs    7.2 µs   8.9 µs
-//	pgbench 15                            8.1 µs    8.8 µs   9–15 µs
-//
-// So that is what host.Asker and host.Quiet do. Statements a second followed:
-// level with pgbench, within what a shared machine lets one tell. Reading with
-// a blocking socket and a thread for each connection cost 12 µs or more. With
-// GOMAXPROCS=1 the client takes up to a fifth less processor time, and can
-// use no more than one processor, so it is left as it is.
+// With net.Conn a statement cost 14 µs of the client's processor time with one
+// connection, on a virtual machine with two processors. Sending and then
+// waiting without a first read in vain, without telling the runtime, and
+// hearing of reading only (host.Asker, host.Quiet) brought it to 8 µs, about
+// what pgbench takes. Reading with a blocking socket and a thread for each
+// connection cost 12 µs or more. test/benchload measures against pgbench.
 //
 // Against [Fake], client and server in one process took 6 to 7 µs for a statement
 // together.
