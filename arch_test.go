@@ -9,10 +9,10 @@ import (
 // layers lists every package below internal, lowest first. A package imports
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
-	{"stack", "tape", "sheet", "host/redact", "draw", "stats"},
+	{"stack", "tape", "sheet", "host/redact", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "host/scratch", "host/self"},
-	{"host/hosttest", "observe", "rule", "budget", "load"},
-	{"advise", "load/fill", "load/ledger"},
+	{"host/hosttest", "observe", "rule", "budget", "load", "change"},
+	{"advise", "load/fill", "load/ledger", "change/changetest"},
 	{"load/oltp", "load/tpcc", "load/files"}, // lab and watch will live here
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",

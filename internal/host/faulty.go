@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"strings"
 	"sync"
 	"time"
@@ -11,7 +10,7 @@ import (
 
 // Fault is one thing that goes wrong on purpose, in a test.
 type Fault struct {
-	Op    string        // the call as on a tape ("file", "glob", "stat", "link", "statfs", "run", "query", also "replace" and "do"); "" for any
+	Op    string        // the call as on a tape ("file", "glob", "stat", "link", "statfs", "run", "query", also "replace", "remove", "append", "write", "do", "exec", "writable", "lock"); "" for any
 	Name  string        // its arguments, joined by spaces; "*" stands for any text; "" for any
 	Nth   int           // the call that fails, from 1; 0 for every one
 	Delay time.Duration // first wait so long, or for the end of the context
@@ -221,30 +220,4 @@ func (f *Faulty) Query(ctx context.Context, t Target, query string) (Rows, error
 	rows.Values, err = cut(fault, rows.Values, err)
 	rows.Cut = rows.Cut || len(rows.Values) < all
 	return rows, err
-}
-
-// Replace implements Doer.
-func (f *Faulty) Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	if _, err := f.fault(ctx, "replace", name); err != nil {
-		return err
-	}
-	doer, ok := f.r.(Doer)
-	if !ok {
-		return fmt.Errorf("replace %s: %w", name, ErrRefused)
-	}
-	return doer.Replace(ctx, name, data, perm)
-}
-
-// Run implements Doer.
-func (f *Faulty) Run(ctx context.Context, argv ...string) ([]byte, error) {
-	fault, err := f.fault(ctx, "do", argv...)
-	if err != nil {
-		return nil, err
-	}
-	doer, ok := f.r.(Doer)
-	if !ok {
-		return nil, fmt.Errorf("do %s: %w", strings.Join(argv, " "), ErrRefused)
-	}
-	out, err := doer.Run(ctx, argv...)
-	return cut(fault, out, err)
 }

@@ -43,13 +43,35 @@ type Reader interface {
 	Query(ctx context.Context, t Target, query string) (Rows, error)
 }
 
-// Doer can change the machine. Reading commands are never given one.
+// Doer can change the machine. Reading commands are never given one. All that
+// it does is durable when it returns.
 type Doer interface {
 	Reader
-	// Replace writes a file atomically and durably.
+	// Raw reads a file with its secrets in place, because what is edited must
+	// be written back whole. What it gives must not be shown.
+	Raw(ctx context.Context, name string) ([]byte, error)
+	// Replace writes a file atomically and durably. A file that exists keeps
+	// its owner, mode and labels; a symbolic link keeps pointing to the file that is
+	// replaced. A missing directory is made.
 	Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error
+	// Remove removes a file durably. One that is not there is no error.
+	Remove(ctx context.Context, name string) error
+	// Append adds to the end of a file, which is made with its directory when
+	// missing, readable by its owner alone.
+	Append(ctx context.Context, name string, data []byte) error
+	// Write writes to an existing file in place, in one call: for those of
+	// the kernel.
+	Write(ctx context.Context, name string, data []byte) error
 	// Run runs any command.
 	Run(ctx context.Context, argv ...string) ([]byte, error)
+	// Exec runs one statement that changes a server.
+	Exec(ctx context.Context, t Target, statement string) error
+	// Writable tells whether a file could be replaced or written, without
+	// changing anything: nil, or why not.
+	Writable(ctx context.Context, name string) error
+	// Lock takes a file as the lock of one writer, and ErrLocked when another
+	// process has it. It is given back when its holder ends, however that is.
+	Lock(ctx context.Context, name string) (unlock func(), err error)
 }
 
 // About describes a reader.
@@ -147,6 +169,7 @@ var (
 	ErrLogin     = errors.New("login refused")
 	ErrDenied    = errors.New("not allowed for this user")
 	ErrNotOnTape = errors.New("not on the tape")
+	ErrLocked    = errors.New("another process holds the lock")
 )
 
 // Dialer opens sessions to one engine. The engine packages provide them; only
@@ -158,6 +181,19 @@ type Dialer interface {
 	Dial(ctx context.Context, t Target, secret func(name string) ([]byte, error)) (Session, error)
 	// Reads reports whether a statement only reads.
 	Reads(query string) bool
+}
+
+// Changer is a dialer that can also open sessions that change a server.
+type Changer interface {
+	// DialToChange logs in like Dial. Statements have no time limit of their
+	// own beyond the context's.
+	DialToChange(ctx context.Context, t Target, secret func(name string) ([]byte, error)) (ChangeSession, error)
+}
+
+// ChangeSession is one open session that may change the server.
+type ChangeSession interface {
+	Exec(ctx context.Context, statement string) error
+	Close() error
 }
 
 // Session is one open read-only session. Query is never called concurrently.

@@ -34,6 +34,40 @@ func (n *Refusing) Run(_ context.Context, argv ...string) ([]byte, error) {
 	return nil, n.refuse("run " + strings.Join(argv, " "))
 }
 
+// Raw implements Doer: it fails with ErrRefused, because who only reads does
+// not need secrets.
+func (n *Refusing) Raw(_ context.Context, name string) ([]byte, error) {
+	return nil, n.refuse("read with its secrets " + name)
+}
+
+// Remove implements Doer: it fails with ErrRefused.
+func (n *Refusing) Remove(_ context.Context, name string) error { return n.refuse("remove " + name) }
+
+// Append implements Doer: it fails with ErrRefused.
+func (n *Refusing) Append(_ context.Context, name string, _ []byte) error {
+	return n.refuse("append to " + name)
+}
+
+// Write implements Doer: it fails with ErrRefused.
+func (n *Refusing) Write(_ context.Context, name string, _ []byte) error {
+	return n.refuse("write " + name)
+}
+
+// Exec implements Doer: it fails with ErrRefused.
+func (n *Refusing) Exec(_ context.Context, t Target, statement string) error {
+	return n.refuse("execute on " + t.Name + " " + statement)
+}
+
+// Writable implements Doer: it fails with ErrRefused.
+func (n *Refusing) Writable(_ context.Context, name string) error {
+	return n.refuse("ask to write " + name)
+}
+
+// Lock implements Doer: it fails with ErrRefused.
+func (n *Refusing) Lock(_ context.Context, name string) (func(), error) {
+	return nil, n.refuse("lock " + name)
+}
+
 func (n *Refusing) refuse(what string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

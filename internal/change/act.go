@@ -1,0 +1,122 @@
+package change
+
+import (
+	"cmp"
+	"io/fs"
+	"strings"
+
+	"plumb/internal/edit"
+	"plumb/internal/host"
+)
+
+// Act is one reversible operation on one place: an edit of a file, or a
+// switch of something that runs. Exactly one of the two is set.
+type Act struct {
+	Edit   *Edit   `json:"edit,omitempty"`
+	Switch *Switch `json:"switch,omitempty"`
+}
+
+// Edit sets one key in a configuration file, and so lasts. What of the file's
+// bytes it changes is found when it is done, and kept in the journal.
+type Edit struct {
+	File  string      `json:"file"`
+	Form  edit.Form   `json:"form"`
+	Key   string      `json:"key"`
+	Value string      `json:"value"`
+	Note  string      `json:"note,omitempty"`  // a comment for a new file of ours: what reads it
+	Ours  bool        `json:"ours,omitempty"`  // Plumb's own file: it goes when nothing is left in it
+	Perm  fs.FileMode `json:"perm,omitempty"`  // of a new file; 0644 when 0
+	Apply *Op         `json:"apply,omitempty"` // what makes those who read the file read it again, such as udevadm control --reload; done after the edit and after its undo
+}
+
+// Switch brings something that runs, or keeps its own state, from one state
+// to another. States are compared as text, after trimming blanks.
+type Switch struct {
+	On     string `json:"on"`               // what, for people: "mysql:3306 @@GLOBAL.sync_binlog"
+	Look   Look   `json:"look"`             // how the state is read
+	Before string `json:"before,omitempty"` // the state found: set by this package when the act is done
+	After  string `json:"after"`            // the state wanted, as Look will read it
+	Do     []Op   `json:"do"`               // idempotent
+	// Undo brings Before back; idempotent. In its texts {before} stands for
+	// the state found, {before:sql} for the same as a quoted SQL string.
+	Undo []Op `json:"undo"`
+	// UndoNone, if given, is used in place of Undo when the state found was
+	// "none" (NULL, no row, no file): ALTER SYSTEM RESET, zfs inherit.
+	UndoNone []Op `json:"undo_none,omitempty"`
+	// Patience is how long the state may take to show, in milliseconds.
+	Patience int64 `json:"patience_ms,omitempty"`
+	// Guard must hold before and after: growing a buffer pool stops when
+	// memory gets short.
+	Guard *Guard `json:"guard,omitempty"`
+}
+
+// None is the state of what is not there: NULL, no row, no such file.
+const None = "(none)"
+
+// Look reads one state. Exactly one of File, Argv and Query is set.
+type Look struct {
+	File   string       `json:"file,omitempty"`
+	Choice bool         `json:"choice,omitempty"` // of "always [madvise] never" the word in brackets counts
+	Argv   []string     `json:"argv,omitempty"`   // a reading command; its output
+	Target *host.Target `json:"target,omitempty"`
+	Query  string       `json:"query,omitempty"` // its cells, joined by tabs and newlines
+}
+
+// Op is one operation. Exactly one of Write, Argv and Statement is set.
+type Op struct {
+	Write     *Write       `json:"write,omitempty"`
+	Argv      []string     `json:"argv,omitempty"`
+	Target    *host.Target `json:"target,omitempty"`
+	Statement string       `json:"statement,omitempty"`
+}
+
+// Write writes to a file of the kernel (/proc/sys, /sys), which cannot be
+// replaced.
+type Write struct {
+	File string `json:"file"`
+	Text string `json:"text"`
+}
+
+// Guard is what must be left of the machine's memory while a switch is done.
+type Guard struct {
+	MemAvailable int64 `json:"mem_available"` // bytes of MemAvailable that must be left
+	SwapIn       bool  `json:"swap_in"`       // no page may be swapped in or out meanwhile
+}
+
+// Place names what an act changes, for people and to find two acts on one
+// place.
+func (a Act) Place() string {
+	if a.Edit != nil {
+		return a.Edit.File + " " + a.Edit.Key
+	}
+	return a.Switch.On
+}
+
+// String shows an operation as a person would type it.
+func (o Op) String() string {
+	switch {
+	case o.Write != nil:
+		return "echo " + quote(o.Write.Text) + " > " + o.Write.File
+	case o.Statement != "":
+		return o.Statement + ";"
+	}
+	words := make([]string, len(o.Argv))
+	for i, w := range o.Argv {
+		words[i] = quote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// quote quotes a word for a shell where it must be.
+func quote(w string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
+	}
+	if w != "" && strings.TrimFunc(w, plain) == "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// perm gives the mode of a new file.
+func (e *Edit) perm() fs.FileMode { return cmp.Or(e.Perm, 0o644) }

@@ -1,0 +1,103 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+)
+
+// doer gives the doer behind, after the fault of the call.
+func (f *Faulty) doer(ctx context.Context, op string, of ...string) (Doer, Fault, error) {
+	fault, err := f.fault(ctx, op, of...)
+	if err != nil {
+		return nil, fault, err
+	}
+	d, ok := f.r.(Doer)
+	if !ok {
+		return nil, fault, fmt.Errorf("%s %v: %w", op, of, ErrRefused)
+	}
+	return d, fault, nil
+}
+
+// Raw implements Doer.
+func (f *Faulty) Raw(ctx context.Context, name string) ([]byte, error) {
+	d, fault, err := f.doer(ctx, opFile, name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := d.Raw(ctx, name)
+	return cut(fault, data, err)
+}
+
+// Replace implements Doer.
+func (f *Faulty) Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	d, _, err := f.doer(ctx, "replace", name)
+	if err != nil {
+		return err
+	}
+	return d.Replace(ctx, name, data, perm)
+}
+
+// Remove implements Doer.
+func (f *Faulty) Remove(ctx context.Context, name string) error {
+	d, _, err := f.doer(ctx, "remove", name)
+	if err != nil {
+		return err
+	}
+	return d.Remove(ctx, name)
+}
+
+// Append implements Doer.
+func (f *Faulty) Append(ctx context.Context, name string, data []byte) error {
+	d, _, err := f.doer(ctx, "append", name)
+	if err != nil {
+		return err
+	}
+	return d.Append(ctx, name, data)
+}
+
+// Write implements Doer.
+func (f *Faulty) Write(ctx context.Context, name string, data []byte) error {
+	d, _, err := f.doer(ctx, "write", name)
+	if err != nil {
+		return err
+	}
+	return d.Write(ctx, name, data)
+}
+
+// Run implements Doer.
+func (f *Faulty) Run(ctx context.Context, argv ...string) ([]byte, error) {
+	d, fault, err := f.doer(ctx, "do", argv...)
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.Run(ctx, argv...)
+	return cut(fault, out, err)
+}
+
+// Exec implements Doer.
+func (f *Faulty) Exec(ctx context.Context, t Target, statement string) error {
+	d, _, err := f.doer(ctx, "exec", t.Name, statement)
+	if err != nil {
+		return err
+	}
+	return d.Exec(ctx, t, statement)
+}
+
+// Writable implements Doer.
+func (f *Faulty) Writable(ctx context.Context, name string) error {
+	d, _, err := f.doer(ctx, "writable", name)
+	if err != nil {
+		return err
+	}
+	return d.Writable(ctx, name)
+}
+
+// Lock implements Doer.
+func (f *Faulty) Lock(ctx context.Context, name string) (func(), error) {
+	d, _, err := f.doer(ctx, "lock", name)
+	if err != nil {
+		return nil, err
+	}
+	return d.Lock(ctx, name)
+}
