@@ -1,0 +1,317 @@
+package changetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"slices"
+	"testing"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// Case is one knob of a real thing (a server, a scratch directory, a loop
+// device) that a setter shall set and undo shall take back.
+type Case struct {
+	Doer    host.Doer
+	Setter  change.Setter
+	Catalog *catalog.Catalog
+	// Observe reads the things anew, as check would.
+	Observe func() *stack.Stack
+	Knob    stack.Knob
+	To      stack.Value
+	// Unsafe allows a value that is less durable.
+	Unsafe bool
+	// State gives everything that the setter may touch, as one text: the bytes of
+	// the files, the server's own answers. Undo must bring back the same.
+	State func() string
+	// Meddle changes the knob as somebody else would after Plumb did; nil
+	// leaves that part out.
+	Meddle func()
+	// Dir is where the journal is kept: a directory of the test's own.
+	Dir string
+	// Few tries only every n-th pair of deaths, for things that are slow; 0: all.
+	Few int
+}
+
+// Run runs the whole suite on one case.
+func Run(t *testing.T, c Case) {
+	t.Helper()
+	for _, part := range []struct {
+		name string
+		run  func(context.Context, Case) error
+	}{
+		{"recipes only read", onlyReads},
+		{"set, set again, undo, undo again", thereAndBack},
+		{"a value changed since is not overwritten", drifts},
+		{"a death at every operation", Deaths},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			if err := part.run(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// keeper makes a keeper as a newly started Plumb has it.
+func (c Case) keeper(d host.Doer) *change.Keeper {
+	return &change.Keeper{Doer: d, Dir: c.Dir, Plumb: "test", Now: time.Now}
+}
+
+// draft prepares the one step of the case.
+func (c Case) draft(ctx context.Context) (change.Draft, error) {
+	o := change.Options{Dir: c.Dir}
+	if c.Unsafe {
+		o.AllowUnsafe = []string{c.Knob.Name}
+	}
+	s := c.Observe()
+	draft, err := change.Prepare(ctx, c.Doer, s, c.Catalog, []change.Setter{c.Setter}, []change.Step{{Knob: c.Knob, To: c.To}}, o)
+	switch {
+	case err != nil:
+		return draft, err
+	case len(draft.Steps) != 1:
+		return draft, fmt.Errorf("it cannot be set: refused %+v, already %v, missing %v", draft.Refused, draft.Already, draft.Missing)
+	}
+	return draft, nil
+}
+
+// onlyReads prepares with a doer that refuses all that is no reading, but for
+// what Prepare itself asks.
+func onlyReads(ctx context.Context, c Case) error {
+	draft, err := c.draft(ctx)
+	if err != nil {
+		return err
+	}
+	r := host.NewRefusing(c.Doer)
+	if _, err := c.Setter.Recipe(ctx, r, c.Observe(), draft.Steps[0].Want); err != nil {
+		return err
+	}
+	if tried := r.Attempts(); len(tried) > 0 {
+		return fmt.Errorf("its recipe wanted to change something: %v", tried)
+	}
+	return nil
+}
+
+func thereAndBack(ctx context.Context, c Case) error {
+	was := c.State()
+	draft, err := c.draft(ctx)
+	if err != nil {
+		return err
+	}
+	out, err := c.keeper(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
+	if err != nil {
+		return errors.Join(err, c.clear(ctx))
+	}
+	if len(out.Steps[0].Got) > 0 {
+		return errors.Join(fmt.Errorf("another value came of it: %v", out.Steps[0].Got), c.clear(ctx))
+	}
+	if c.State() == was {
+		return fmt.Errorf("nothing has changed: %s", was)
+	}
+	again, err := c.keeper(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
+	if err != nil {
+		return errors.Join(fmt.Errorf("set again: %w", err), c.clear(ctx))
+	}
+	if n, err := c.acts(ctx, again.Number); err != nil || n > 0 {
+		return errors.Join(fmt.Errorf("setting it again did %d acts", n), err, c.clear(ctx))
+	}
+	for range 2 {
+		if err := c.keeper(c.Doer).Undo(ctx, []int{out.Number}, change.UndoOptions{}); err != nil {
+			return err
+		}
+		if now := c.State(); now != was {
+			return fmt.Errorf("undo left\n%s\nin place of\n%s", now, was)
+		}
+	}
+	return nil
+}
+
+// acts counts what a change did.
+func (c Case) acts(ctx context.Context, number int) (int, error) {
+	all, err := c.keeper(c.Doer).Changes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, one := range all {
+		if one.Number == number {
+			return len(one.Acts), nil
+		}
+	}
+	return 0, fmt.Errorf("change %d is not in the journal", number)
+}
+
+func drifts(ctx context.Context, c Case) error {
+	if c.Meddle == nil {
+		return nil
+	}
+	was := c.State()
+	draft, err := c.draft(ctx)
+	if err != nil {
+		return err
+	}
+	out, err := c.keeper(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
+	if err != nil {
+		return errors.Join(err, c.clear(ctx))
+	}
+	c.Meddle()
+	meddled := c.State()
+	err = c.keeper(c.Doer).Undo(ctx, []int{out.Number}, change.UndoOptions{})
+	if d, ok := errors.AsType[*change.Drifted](err); !ok || len(d.Drifts) == 0 {
+		return errors.Join(fmt.Errorf("a value that somebody changed since was overwritten, or: %w", err), c.clear(ctx))
+	}
+	if now := c.State(); now != meddled {
+		return errors.Join(fmt.Errorf("an undo that was refused changed something: %s", now), c.clear(ctx))
+	}
+	if err := c.keeper(c.Doer).Undo(ctx, []int{out.Number}, change.UndoOptions{Force: true}); err != nil {
+		return err
+	}
+	if now := c.State(); now != was {
+		return fmt.Errorf("a forced undo left\n%s\nin place of\n%s", now, was)
+	}
+	return nil
+}
+
+// clear undoes whatever is left, by force, so that the next part starts anew.
+func (c Case) clear(ctx context.Context) error {
+	all, err := c.keeper(c.Doer).Changes(ctx)
+	if err != nil {
+		return err
+	}
+	var numbers []int
+	for _, one := range slices.Backward(all) {
+		if one.Open() {
+			numbers = append(numbers, one.Number)
+		}
+	}
+	return c.keeper(c.Doer).Undo(ctx, numbers, change.UndoOptions{Force: true})
+}
+
+// Deaths lets the machine die before, after and amid every operation of
+// apply, and then of the undo that follows; an undo after that must restore
+// the state from which it began.
+func Deaths(ctx context.Context, c Case) error {
+	return deaths(ctx, c, func(d host.Doer) host.Doer { return d })
+}
+
+// CatchesLateJournal is the proof of the proof: with a keeper that writes its
+// journal after the effect, Deaths must fail.
+func CatchesLateJournal(ctx context.Context, c Case) error {
+	err := deaths(ctx, c, func(d host.Doer) host.Doer { return &late{Doer: d} })
+	if clearErr := c.clear(ctx); clearErr != nil {
+		return clearErr
+	}
+	if !errors.Is(err, errNotRestored) {
+		return fmt.Errorf("a journal that is written after the change was not caught: %w", err)
+	}
+	return nil
+}
+
+var errNotRestored = errors.New("the starting state was not restored")
+
+func deaths(ctx context.Context, c Case, bend func(host.Doer) host.Doer) error {
+	was := c.State()
+	tried := 0
+	for first := range moments() {
+		for second := range moments() {
+			if tried++; c.Few > 1 && tried%c.Few != 0 && second.at > 0 {
+				second = death{} // only the first death
+			}
+			ended, undone, err := c.dieTwice(ctx, bend, first, second)
+			if now := c.State(); err == nil && now != was {
+				err = fmt.Errorf("%w: undo left\n%s\nin place of\n%s", errNotRestored, now, was)
+			}
+			if err != nil {
+				return fmt.Errorf("apply dies %s, undo dies %s: %w", first, second, err)
+			}
+			if err := c.forget(ctx); err != nil {
+				return err
+			}
+			if ended && first.when == torn {
+				return nil // apply has fewer operations than that
+			}
+			if ended || undone && second.when == torn || second.at == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// forget removes the journals of changes that are undone, so that reading
+// them does not take ever longer.
+func (c Case) forget(ctx context.Context) error {
+	files, err := c.Doer.Glob(ctx, path.Join(c.Dir, "change-*.journal"))
+	for _, f := range files {
+		err = errors.Join(err, c.Doer.Remove(ctx, f))
+	}
+	return err
+}
+
+// moments gives all moments at which a machine can die: before, after and
+// amid the first operation, the second, and so on without end.
+func moments() iter.Seq[death] {
+	return func(yield func(death) bool) {
+		for at := 1; ; at++ {
+			for _, w := range []when{before, after, torn} {
+				if !yield(death{at, w}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// dieTwice lets apply die at one moment and the undo after it at another. A
+// last undo, by a Plumb that knows only the journal, ends it. ended tells
+// that apply, and undone that undo, had no such moment any more.
+func (c Case) dieTwice(ctx context.Context, bend func(host.Doer) host.Doer, first, second death) (ended, undone bool, err error) {
+	d := &dying{Doer: c.Doer, death: first}
+	number, err := c.applyUntilDeath(ctx, bend(d))
+	if err != nil {
+		return false, false, err
+	}
+	all, err := c.keeper(c.Doer).Changes(ctx)
+	if err != nil || number == 0 || len(all) == 0 || all[len(all)-1].Number != number {
+		return !d.dead, true, err // it died before anything was written down
+	}
+	u := &dying{Doer: c.Doer, death: second}
+	if err := c.keeper(u).Undo(ctx, []int{number}, change.UndoOptions{}); err != nil && !u.dead {
+		return false, false, fmt.Errorf("undo: %w", err)
+	}
+	if err := c.keeper(c.Doer).Undo(ctx, []int{number}, change.UndoOptions{}); err != nil {
+		return false, false, fmt.Errorf("undo after the second death: %w", err)
+	}
+	return !d.dead, !u.dead, nil
+}
+
+// applyUntilDeath gives the number of the change, 0 when none was begun.
+func (c Case) applyUntilDeath(ctx context.Context, d host.Doer) (int, error) {
+	draft, err := c.draft(ctx)
+	if err != nil {
+		return 0, err
+	}
+	out, err := c.keeper(d).Apply(ctx, draft, change.ApplyOptions{})
+	if err != nil && !errors.Is(err, errDead) {
+		return 0, err
+	}
+	return out.Number, nil
+}
+
+// String says when a machine died.
+func (d death) String() string {
+	if d.at == 0 {
+		return "never"
+	}
+	word := map[when]string{before: "before", after: "after", torn: "amid"}[d.when]
+	return fmt.Sprintf("%s operation %d", word, d.at)
+}
+
+// Journal gives the path of the journal's directory below a test's own.
+func Journal(dir string) string { return path.Join(dir, "plumb") }

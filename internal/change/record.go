@@ -1,0 +1,178 @@
+package change
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"plumb/internal/edit"
+	"plumb/internal/journal"
+)
+
+// The kinds of records of a change. The words are part of the file's form.
+const (
+	kindBegin     = "begin"     // Begin
+	kindIntent    = "intent"    // intent: the act is about to be done
+	kindDone      = "done"      // result
+	kindFailed    = "failed"    // result: it was not done, or is taken back next
+	kindUndoing   = "undoing"   // result: it is about to be undone
+	kindUndone    = "undone"    // result
+	kindLeft      = "left"      // result: its place was changed by others and was left as it is
+	kindRestarted = "restarted" // result
+	kindEnd       = "end"       // result: all steps were tried
+	kindConfirmed = "confirmed" // nothing
+)
+
+// Begin opens the journal of a change.
+type Begin struct {
+	Version int       `json:"version"` // journal.Version
+	Plumb   string    `json:"plumb"`   // version of the Plumb that made it
+	Host    string    `json:"host"`
+	User    string    `json:"user"`
+	Try     time.Time `json:"try,omitzero"` // undone at this time unless confirmed
+	Steps   []Step    `json:"steps"`
+}
+
+// intent is an act with all that undoing it needs.
+type intent struct {
+	Step int `json:"step"` // from 0
+	Act  Act `json:"act"`
+	Made `json:"made"`
+}
+
+// Made is what was found when an act was about to be done.
+type Made struct {
+	Before string       `json:"before,omitempty"` // of a switch: its state
+	New    bool         `json:"new,omitempty"`    // of an edit: the file was not there
+	Splice *edit.Splice `json:"splice,omitempty"` // of an edit: what changes in the file
+}
+
+// result says what became of an intent; N is its record's number.
+type result struct {
+	N    int    `json:"intent,omitempty"`
+	Got  string `json:"got,omitempty"` // the state read afterwards, when it is not the one wanted
+	Why  string `json:"why,omitempty"`
+	What string `json:"what,omitempty"`
+}
+
+// State is what is known of a journaled act.
+type State string
+
+// The states of an act.
+const (
+	Begun   State = "begun"   // its intent is written; whether it was done is not known
+	Done    State = "done"    //
+	Failed  State = "failed"  // it was not done; what it left is taken back by an undo
+	Undoing State = "undoing" // an undo of it began and did not end
+	Undone  State = "undone"  //
+	Left    State = "left"    // changed by others since, and left so
+)
+
+// Past is an act of a change as the journal tells it.
+type Past struct {
+	N     int // of its intent
+	Step  int
+	Act   Act
+	Made  Made
+	State State
+	Got   string // the state that was reached, when it is not the one wanted
+	Why   string // why it failed or was left
+}
+
+// open tells whether there may be something to undo.
+func (p Past) open() bool { return p.State != Undone && p.State != Left }
+
+// Change is one run of fix as its journal tells it.
+type Change struct {
+	Number int
+	Begin
+	At        time.Time
+	Acts      []Past
+	Ended     bool // all steps were tried, or taken back
+	Confirmed bool
+	Last      time.Time // of its last record
+
+	log  journal.Log
+	file string
+}
+
+// Open tells whether anything of it may still be in force.
+func (c *Change) Open() bool {
+	for _, a := range c.Acts {
+		if a.open() {
+			return true
+		}
+	}
+	return false
+}
+
+// Overdue tells whether it was to be undone by now, and was not.
+func (c *Change) Overdue(now time.Time) bool {
+	return !c.Try.IsZero() && !c.Confirmed && c.Open() && now.After(c.Try)
+}
+
+// replay makes a change of its journal.
+func replay(number int, file string, text []byte) (*Change, error) {
+	log, err := journal.Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	c := &Change{Number: number, log: log, file: file}
+	for _, r := range log.Records {
+		if err := c.take(r); err != nil {
+			return nil, fmt.Errorf("read %s: record %d: %w", file, r.N, err)
+		}
+	}
+	return c, nil
+}
+
+// take adds a record to the picture.
+func (c *Change) take(r journal.Record) error {
+	c.Last = r.At
+	switch r.Kind {
+	case kindBegin:
+		c.At = r.At
+		if err := json.Unmarshal(r.Body, &c.Begin); err != nil {
+			return err
+		}
+		if c.Version > journal.Version {
+			return fmt.Errorf("it was written by Plumb %s, in form %d: this one knows form %d", c.Plumb, c.Version, journal.Version)
+		}
+		return nil
+	case kindConfirmed:
+		c.Confirmed = true
+		return nil
+	case kindIntent:
+		var i intent
+		err := json.Unmarshal(r.Body, &i)
+		c.Acts = append(c.Acts, Past{N: r.N, Step: i.Step, Act: i.Act, Made: i.Made, State: Begun})
+		return err
+	}
+	var res result
+	if err := json.Unmarshal(r.Body, &res); err != nil {
+		return err
+	}
+	return c.result(r.Kind, res)
+}
+
+func (c *Change) result(kind string, res result) error {
+	states := map[string]State{kindDone: Done, kindFailed: Failed, kindUndoing: Undoing, kindUndone: Undone, kindLeft: Left}
+	state, ofAct := states[kind]
+	switch {
+	case kind == kindEnd:
+		c.Ended = true
+		return nil
+	case !ofAct:
+		return nil // of a newer Plumb, or only for people
+	}
+	for i := range c.Acts {
+		if c.Acts[i].N == res.N {
+			c.Acts[i].State, c.Acts[i].Why = state, res.Why
+			if state == Done {
+				c.Acts[i].Got = res.Got
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("%s of record %d, which is no intent", kind, res.N)
+}

@@ -1,0 +1,179 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+)
+
+// look reads the state that a Look names.
+func look(ctx context.Context, h host.Reader, l Look) (string, error) {
+	switch {
+	case l.File != "":
+		text, err := h.ReadFile(ctx, l.File)
+		if errors.Is(err, fs.ErrNotExist) {
+			return None, nil
+		}
+		return normal(string(text), l.Choice), err
+	case l.Argv != nil:
+		text, err := h.Output(ctx, l.Argv...)
+		if err == nil && strings.TrimSpace(string(text)) == "" {
+			return None, nil
+		}
+		return normal(string(text), l.Choice), err
+	case l.Target != nil:
+		rows, err := h.Query(ctx, *l.Target, l.Query)
+		if err != nil {
+			return "", err
+		}
+		return cells(rows), nil
+	}
+	return "", fmt.Errorf("read a state: the act does not say how: %w", errDamaged)
+}
+
+var errDamaged = errors.New("an act of a newer Plumb, or a damaged one")
+
+// normal trims blanks and gives the word in brackets of a choice.
+func normal(text string, choice bool) string {
+	text = strings.TrimSpace(text)
+	if choice {
+		if _, after, ok := strings.Cut(text, "["); ok {
+			text, _, _ = strings.Cut(after, "]")
+		}
+	}
+	return text
+}
+
+// cells joins an answer; NULL and no row at all are None.
+func cells(rows host.Rows) string {
+	if len(rows.Values) == 0 {
+		return None
+	}
+	var lines []string
+	for _, row := range rows.Values {
+		var words []string
+		for _, c := range row {
+			if c == nil {
+				words = append(words, None)
+				continue
+			}
+			words = append(words, *c)
+		}
+		lines = append(lines, strings.Join(words, "\t"))
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// reach reads a state until it is the wanted one or patience ends. It gives
+// the last state read.
+func reach(ctx context.Context, h host.Reader, s *Switch, want string) (string, error) {
+	end := time.Now().Add(time.Duration(s.Patience) * time.Millisecond)
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		got, err := look(ctx, h, s.Look)
+		if err == nil && got == want || !time.Now().Before(end) {
+			return got, err
+		}
+		select {
+		case <-ctx.Done():
+			return got, ctx.Err()
+		case <-time.After(min(wait, time.Until(end))):
+		}
+	}
+}
+
+// operate does operations, with the state before filled in.
+func operate(ctx context.Context, d host.Doer, ops []Op, before string) error {
+	for _, op := range ops {
+		if err := op.filled(before).do(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o Op) do(ctx context.Context, d host.Doer) error {
+	switch {
+	case o.Write != nil:
+		return d.Write(ctx, o.Write.File, []byte(o.Write.Text+"\n"))
+	case o.Statement != "" && o.Target != nil:
+		return d.Exec(ctx, *o.Target, o.Statement)
+	case len(o.Argv) > 0:
+		_, err := d.Run(ctx, o.Argv...)
+		return err
+	}
+	return fmt.Errorf("do %q: %w", o, errDamaged)
+}
+
+// filled puts the state found where {before} stands.
+func (o Op) filled(before string) Op {
+	r := strings.NewReplacer("{before}", before, "{before:sql}", o.quoted(before))
+	if o.Write != nil {
+		o.Write = &Write{File: o.Write.File, Text: r.Replace(o.Write.Text)}
+	}
+	argv := make([]string, len(o.Argv))
+	for i, w := range o.Argv {
+		argv[i] = r.Replace(w)
+	}
+	o.Argv, o.Statement = argv, r.Replace(o.Statement)
+	return o
+}
+
+// quoted makes an SQL string. A backslash is one only for MySQL's kin.
+func (o Op) quoted(text string) string {
+	text = strings.ReplaceAll(text, "'", "''")
+	if o.Target != nil && o.Target.Engine == "mysql" {
+		text = strings.ReplaceAll(text, `\`, `\\`)
+	}
+	return "'" + text + "'"
+}
+
+// memory reads what a guard watches: MemAvailable in bytes, and the pages
+// swapped in and out since boot.
+func memory(ctx context.Context, h host.Reader) (available, swapped int64, err error) {
+	info, err := h.ReadFile(ctx, "/proc/meminfo")
+	if err != nil {
+		return 0, 0, err
+	}
+	stat, err := h.ReadFile(ctx, "/proc/vmstat")
+	if err != nil {
+		return 0, 0, err
+	}
+	available, ok := field(info, "MemAvailable:")
+	if !ok {
+		return 0, 0, errors.New("MemAvailable is not in /proc/meminfo")
+	}
+	in, _ := field(stat, "pswpin")
+	out, _ := field(stat, "pswpout")
+	return available << 10, in + out, nil
+}
+
+func field(text []byte, name string) (int64, bool) {
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == name {
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// holds says why a guard does not hold, or "". swapped is the count when the
+// switch began.
+func (g *Guard) holds(ctx context.Context, h host.Reader, swapped int64) (string, error) {
+	available, now, err := memory(ctx, h)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("watch the memory: %w", err)
+	case available < g.MemAvailable:
+		return fmt.Sprintf("only %d MiB of memory are available, and %d MiB must be left", available>>20, g.MemAvailable>>20), nil
+	case g.SwapIn && now > swapped:
+		return fmt.Sprintf("%d pages were swapped meanwhile", now-swapped), nil
+	}
+	return "", nil
+}
