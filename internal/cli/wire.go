@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/budget"
 	"plumb/internal/catalog"
+	"plumb/internal/change"
 	"plumb/internal/engine/mongo"
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/postgres"
@@ -53,6 +54,11 @@ func dialers(g given) map[string]host.Dialer {
 		"mongo":    mongo.NewDialer(g.nameFor("mongo")),
 		"proxysql": proxysql.Dialer{},
 	}
+}
+
+// setters lists who sets the knobs of which kinds.
+func setters(cat *catalog.Catalog, g given) []change.Setter {
+	return nil
 }
 
 // given is the server that --dsn names; the zero value when it names none.

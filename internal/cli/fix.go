@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/advise"
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+	"plumb/internal/view"
+)
+
+// fixFlags are the flags of fix.
+type fixFlags struct {
+	keeping
+	choice
+	file        string // the plan; "" for the one that a check makes now
+	set         []string
+	yes         bool
+	dryRun      bool
+	restart     bool
+	allowUnsafe []string
+	try         time.Duration
+	root        string
+	emit        string
+	json        bool
+}
+
+func (a *app) fix() *cobra.Command {
+	var f fixFlags
+	c := &cobra.Command{
+		Use:   "fix [PLAN]",
+		Short: "apply the advice so that it can be taken back",
+		Long: `Fix shows the plan of a check, asks, and applies it: each value now, where that
+is possible, and lastingly. PLAN is a file that plumb check --plan wrote; without
+one, fix checks this host first.
+
+Each change is written to a journal in ` + change.Directory + ` before it is made, so
+that plumb undo can take it back after a crash at any moment. Files are edited
+byte for byte: nothing but the value changes. Values that are less durable than
+those in force need --allow-unsafe with the knob's name. A restart is never done
+without --restart; what waits for one is listed. A plan for which a right is
+missing is refused whole, before anything is touched.
+
+With --try, everything is undone after the time given, unless plumb confirm is
+typed before: also when the terminal, the network or this program is gone.
+
+` + fixExits,
+		Example: `  plumb fix --dry-run                      what would be done, and how it is undone
+  plumb fix --only mysql                   only what concerns MySQL
+  plumb fix plan.json --try 10m            undone after ten minutes unless confirmed
+  plumb fix --set mysql:3306#sync_binlog=1 one knob, whatever the rules say
+  plumb fix plan.json --root /mnt/image    the lasting half, into an unpacked image
+  plumb fix --emit ansible > fix.yml       the same as a playbook, with its reverse`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return &usageError{fmt.Sprintf("plumb fix takes one plan, got %d", len(args)), "plumb check --plan FILE writes one"}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				f.file = args[0]
+			}
+			return a.runFix(c.Context(), f)
+		},
+	}
+	f.keeping.flags(c)
+	f.choice.flags(c)
+	fl := c.Flags()
+	fl.StringArrayVar(&f.set, "set", nil, "set this `KNOB=VALUE` in place of the advice, such as dataset:tank/db#recordsize=16K; can be given several times")
+	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan and change nothing")
+	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values wait for it")
+	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `KNOBS` a value that is less durable")
+	fl.DurationVar(&f.try, "try", 0, "undo everything after this time unless plumb confirm is typed before")
+	fl.StringVar(&f.root, "root", "", "change the files of the unpacked image in `DIR`, and nothing that runs")
+	fl.StringVar(&f.emit, "emit", "", "print the plan as a script with its reverse, in the `FORM` "+strings.Join(view.PlaybookForms(), " or "))
+	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	offer(c, map[string]words{"emit": view.PlaybookForms})
+	return c
+}
+
+const fixExits = `Exit codes:
+  0  done, or nothing to do
+  1  done, but for steps that are listed with the reason
+  2  the command line is wrong
+  3  not done: refused before the first change, or failed and taken back`
+
+// validate finds what is wrong with the flags before anything is read.
+func (f fixFlags) validate() error {
+	switch {
+	case f.emit != "" && !slices.Contains(view.PlaybookForms(), f.emit):
+		return &usageError{fmt.Sprintf("--emit %s is no form", f.emit), "want " + strings.Join(view.PlaybookForms(), " or ")}
+	case f.try < 0 || f.try > 0 && f.try < 5*time.Second:
+		return &usageError{fmt.Sprintf("--try %s leaves no time to type plumb confirm", f.try), "give something like --try 10m"}
+	case f.try > 0 && f.root != "":
+		return &usageError{"--try watches a machine that runs, and --root names an image", "give one of them"}
+	case f.root != "" && f.file == "" && len(f.set) == 0:
+		return &usageError{"--root wants a plan: nothing runs in an image that could be checked", "plumb check --plan FILE writes one on a machine like it"}
+	case f.file != "" && len(f.set) > 0:
+		return &usageError{"a plan and --set are two lists of changes", "give one of them"}
+	case f.root != "" && f.restart:
+		return &usageError{"--restart concerns what runs, and --root names an image", "give one of them"}
+	}
+	return f.keeping.validate()
+}
+
+// fixing is one run of fix.
+type fixing struct {
+	*app
+	fixFlags
+	know   know
+	live   *host.Live
+	hands  *host.Hands
+	doer   host.Doer
+	given  given
+	stack  *stack.Stack
+	plan   advise.Plan
+	draft  change.Draft
+	keeper *change.Keeper
+}
+
+func (a *app) runFix(ctx context.Context, f fixFlags) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	x := &fixing{app: a, fixFlags: f}
+	var err error
+	if x.know, err = a.loadKnowledge(f.choice); err != nil {
+		return err
+	}
+	if x.live, x.given, err = openLive(f.source); err != nil {
+		return err
+	}
+	x.hands = host.NewHands(x.live)
+	defer x.hands.Close()
+	if err := x.observe(ctx); err != nil {
+		return err
+	}
+	if err := x.prepare(ctx); err != nil {
+		return err
+	}
+	if f.emit != "" {
+		text, err := view.Playbook(f.emit, x.draft, x.plan, x.know.catalog)
+		if err == nil {
+			_, err = fmt.Fprint(a.out, text)
+		}
+		return err
+	}
+	return x.apply(ctx)
+}
+
+// observe reads the host, and makes the doer for it or for an image.
+func (x *fixing) observe(ctx context.Context) (err error) {
+	x.doer, x.stack = x.hands, &stack.Stack{}
+	if x.root != "" {
+		if info, err := os.Stat(x.root); err != nil || !info.IsDir() {
+			return &usageError{fmt.Sprintf("--root %s is no directory", x.root), "unpack the image there first"}
+		}
+		x.doer = host.NewUnder(x.hands, x.root)
+	} else {
+		x.stack, err = lookInTime(ctx, host.NewOnce(x.live), x.know.catalog, x.given, x.timeout)
+	}
+	x.keeper = x.keeping.keeper(x.doer)
+	return err
+}
+
+// prepare makes the draft of the plan that was given, or of the advice.
+func (x *fixing) prepare(ctx context.Context) (err error) {
+	if x.plan, err = x.choosePlan(); err != nil {
+		return err
+	}
+	steps := make([]change.Step, len(x.plan.Steps))
+	for i, s := range x.plan.Steps {
+		steps[i] = change.Step{Knob: s.Knob, From: s.From, To: s.To, Because: s.Because, Why: s.Why}
+	}
+	x.draft, err = change.Prepare(ctx, x.doer, x.stack, x.know.catalog, setters(x.know.catalog, x.given), steps,
+		change.Options{AllowUnsafe: x.allowUnsafe, Image: x.root != "", Dir: x.keeper.Dir})
+	return err
+}
+
+// apply shows the draft, asks, and does it.
+func (x *fixing) apply(ctx context.Context) error {
+	if !x.json || x.dryRun {
+		if err := x.showDraft(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case x.draft.Stops():
+		return withHint(fmt.Errorf("the plan is refused as a whole, and nothing was changed"), x.whole())
+	case x.dryRun:
+		return x.leftOut()
+	case len(x.draft.Steps) == 0:
+		return x.leftOut()
+	}
+	if err := x.ask(fmt.Sprintf("Apply %s?", countText(len(x.draft.Steps), "step")), x.yes); err != nil {
+		return err
+	}
+	return x.do(ctx)
+}
+
+// whole is the hint for a plan that is refused as a whole.
+func (x *fixing) whole() string {
+	if len(x.draft.Missing) > 0 {
+		return "run it with the rights that are missing, or leave steps out with --skip"
+	}
+	return "leave the refused steps out with --skip, or make a new plan"
+}
+
+func (x *fixing) showDraft() error {
+	if x.json {
+		text, err := view.JSON(view.FixDocument(x.draft, change.Outcome{}, nil, x.know.catalog))
+		if err == nil {
+			_, err = x.out.Write(text)
+		}
+		return err
+	}
+	_, err := fmt.Fprint(x.out, view.FixPlan(x.draft, x.know.catalog, screen(x.out)))
+	return err
+}
+
+// leftOut says by the exit code that some steps were not done.
+func (x *fixing) leftOut() error {
+	if len(x.draft.Refused) > 0 {
+		return errMarked
+	}
+	return nil
+}
+
+func countText(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/change"
+	"plumb/internal/view"
+)
+
+func (a *app) history() *cobra.Command {
+	var k keeping
+	var which int
+	var json bool
+	c := &cobra.Command{
+		Use:   "history [NUMBER]",
+		Short: "list what fix changed on this host",
+		Long: `History lists the changes that plumb fix made here, with their state; with a
+NUMBER it shows every act of that change, with the value before and after. It
+changes nothing.
+
+` + exitTable,
+		Example: "  plumb history\n  plumb history 3",
+		Args: func(_ *cobra.Command, args []string) (err error) {
+			if len(args) > 1 {
+				return &usageError{fmt.Sprintf("plumb history takes one number, got %d", len(args)), "plumb history lists them"}
+			}
+			if len(args) == 1 {
+				which, err = number(args[0])
+			}
+			return err
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return a.runHistory(c.Context(), k, which, json) },
+	}
+	c.Flags().StringVar(&k.state, "state", "", "the journal is kept in `DIR` in place of "+change.Directory)
+	c.Flags().BoolVar(&json, "json", false, "print JSON v1 (plumb schema describes it)")
+	return c
+}
+
+func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) error {
+	hands, keeper, err := k.open()
+	if err != nil {
+		return err
+	}
+	defer hands.Close()
+	all, err := keeper.Changes(ctx)
+	if err != nil {
+		return withHint(fmt.Errorf("read the journal in %s: %w", keeper.Dir, err), "the journal can be read by who made it: try sudo plumb history")
+	}
+	if which > 0 {
+		all = slices.DeleteFunc(all, func(c *change.Change) bool { return c.Number != which })
+		if len(all) == 0 {
+			return withHint(fmt.Errorf("there is no change %d", which), "plumb history lists them")
+		}
+	}
+	if json {
+		text, err := view.JSON(view.HistoryDocument(all, time.Now()))
+		if err == nil {
+			_, err = a.out.Write(text)
+		}
+		return err
+	}
+	text := view.History(all, time.Now(), screen(a.out))
+	if which > 0 {
+		text = view.HistoryOf(all[0], time.Now(), screen(a.out))
+	}
+	_, err = fmt.Fprint(a.out, text)
+	return err
+}
+
+func (a *app) confirm() *cobra.Command {
+	var k keeping
+	var which int
+	c := &cobra.Command{
+		Use:   "confirm [NUMBER]",
+		Short: "keep what fix --try changed",
+		Long: `Confirm keeps the change that plumb fix --try made: it is not undone when its time
+is over. Without a NUMBER the last one that waits for it is meant.
+
+` + exitTable,
+		Example: "  plumb confirm",
+		Args: func(_ *cobra.Command, args []string) (err error) {
+			if len(args) > 1 {
+				return &usageError{fmt.Sprintf("plumb confirm takes one number, got %d", len(args)), "plumb history lists them"}
+			}
+			if len(args) == 1 {
+				which, err = number(args[0])
+			}
+			return err
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			hands, keeper, err := k.open()
+			if err != nil {
+				return err
+			}
+			defer hands.Close()
+			done, err := keeper.Confirm(c.Context(), which)
+			if err == nil {
+				_, err = fmt.Fprintf(a.out, "Change %d stays. plumb undo %d still takes it back.\n", done.Number, done.Number)
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&k.state, "state", "", "the journal is kept in `DIR` in place of "+change.Directory)
+	return c
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+)
+
+// keeping are the flags of the commands that change this machine.
+type keeping struct {
+	source
+	state string
+}
+
+func (k *keeping) flags(c *cobra.Command) {
+	k.liveFlags(c)
+	c.Flags().StringVar(&k.state, "state", "", "keep the journal in `DIR` in place of "+change.Directory)
+}
+
+// liveOnly makes a command refuse tapes: a recording cannot be changed.
+func (k keeping) validate() error { return k.source.validate() }
+
+func (k keeping) keeper(d host.Doer) *change.Keeper {
+	keeper := change.NewKeeper(d, programVersion())
+	keeper.Dir = cmp.Or(k.state, change.Directory)
+	return keeper
+}
+
+// fromEnvironment is the data source name that a detached undo is given:
+// on a command line everybody could read its password.
+const fromEnvironment = "PLUMB_DSN"
+
+// open makes the hands of a command that has no plan: undo, confirm, history.
+func (k keeping) open() (*host.Hands, *change.Keeper, error) {
+	k.dsn = cmp.Or(k.dsn, os.Getenv(fromEnvironment))
+	live, _, err := openLive(k.source)
+	if err != nil {
+		return nil, nil, err
+	}
+	hands := host.NewHands(live)
+	return hands, k.keeper(hands), nil
+}
+
+// ask asks a person; without one, only --yes will do.
+func (a *app) ask(question string, yes bool) error {
+	if yes {
+		return nil
+	}
+	in, ok := a.in.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return &usageError{"nobody can be asked: standard input is no terminal", "--yes does it without asking, --dry-run only shows it"}
+	}
+	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
+		return nil
+	}
+	return errors.New("nothing was changed")
+}
+
+// undoTime is how long an undo by the dead man's switch goes on trying.
+const undoTime = 10 * time.Minute
