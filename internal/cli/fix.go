@@ -28,7 +28,7 @@ type fixFlags struct {
 	restart     bool
 	allowUnsafe []string
 	try         time.Duration
-	root        string
+	image       string
 	emit        string
 	json        bool
 }
@@ -81,7 +81,7 @@ typed before: also when the terminal, the network or this program is gone.
 	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values wait for it")
 	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `KNOBS` a value that is less durable")
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time unless plumb confirm is typed before")
-	fl.StringVar(&f.root, "root", "", "change the files of the unpacked image in `DIR`, and nothing that runs")
+	fl.StringVar(&f.image, "root", "", "change the files of the unpacked image in `DIR`, and nothing that runs")
 	fl.StringVar(&f.emit, "emit", "", "print the plan as a script with its reverse, in the `FORM` "+strings.Join(view.PlaybookForms(), " or "))
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	offer(c, map[string]words{"emit": view.PlaybookForms})
@@ -101,13 +101,13 @@ func (f fixFlags) validate() error {
 		return &usageError{fmt.Sprintf("--emit %s is no form", f.emit), "want " + strings.Join(view.PlaybookForms(), " or ")}
 	case f.try < 0 || f.try > 0 && f.try < 5*time.Second:
 		return &usageError{fmt.Sprintf("--try %s leaves no time to type plumb confirm", f.try), "give something like --try 10m"}
-	case f.try > 0 && f.root != "":
+	case f.try > 0 && f.image != "":
 		return &usageError{"--try watches a machine that runs, and --root names an image", "give one of them"}
-	case f.root != "" && f.file == "" && len(f.set) == 0:
+	case f.image != "" && f.file == "" && len(f.set) == 0:
 		return &usageError{"--root wants a plan: nothing runs in an image that could be checked", "plumb check --plan FILE writes one on a machine like it"}
 	case f.file != "" && len(f.set) > 0:
 		return &usageError{"a plan and --set are two lists of changes", "give one of them"}
-	case f.root != "" && f.restart:
+	case f.image != "" && f.restart:
 		return &usageError{"--restart concerns what runs, and --root names an image", "give one of them"}
 	}
 	return f.keeping.validate()
@@ -161,11 +161,11 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 // observe reads the host, and makes the doer for it or for an image.
 func (x *fixing) observe(ctx context.Context) (err error) {
 	x.doer, x.stack = x.hands, &stack.Stack{}
-	if x.root != "" {
-		if info, err := os.Stat(x.root); err != nil || !info.IsDir() {
-			return &usageError{fmt.Sprintf("--root %s is no directory", x.root), "unpack the image there first"}
+	if x.image != "" {
+		if info, err := os.Stat(x.image); err != nil || !info.IsDir() {
+			return &usageError{fmt.Sprintf("--root %s is no directory", x.image), "unpack the image there first"}
 		}
-		x.doer = host.NewUnder(x.hands, x.root)
+		x.doer = host.NewUnder(x.hands, x.image)
 	} else {
 		x.stack, err = lookInTime(ctx, host.NewOnce(x.live), x.know.catalog, x.given, x.timeout)
 	}
@@ -183,7 +183,7 @@ func (x *fixing) prepare(ctx context.Context) (err error) {
 		steps[i] = change.Step{Knob: s.Knob, From: s.From, To: s.To, Because: s.Because, Why: s.Why}
 	}
 	x.draft, err = change.Prepare(ctx, x.doer, x.stack, x.know.catalog, setters(x.know.catalog, x.given), steps,
-		change.Options{AllowUnsafe: x.allowUnsafe, Image: x.root != "", Dir: x.keeper.Dir})
+		change.Options{AllowUnsafe: x.allowUnsafe, Image: x.image != "", Dir: x.keeper.Dir})
 	return err
 }
 

@@ -90,7 +90,7 @@ func (x *fixing) arm(c *change.Change) error {
 // lookAgain reads the host anew and says, for each step that was done,
 // whether it took.
 func (x *fixing) lookAgain(ctx context.Context, out change.Outcome) []view.After {
-	if x.root != "" {
+	if x.image != "" {
 		return nil
 	}
 	live, g, err := openLive(x.source) // sessions of before a restart are broken

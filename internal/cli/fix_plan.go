@@ -53,7 +53,7 @@ func (x *fixing) planOfFile() (advise.Plan, error) {
 	if err != nil {
 		return p, withHint(fmt.Errorf("%s: %w", x.file, err), "plumb check --plan FILE writes one")
 	}
-	if x.root != "" { // an image has no name of its own yet
+	if x.image != "" { // an image has no name of its own yet
 		return p, nil
 	}
 	if here := x.hostname(); p.Host != "" && here != "" && p.Host != here {
