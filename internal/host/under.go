@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -26,15 +27,24 @@ func (u *Under) at(name string) (string, error) {
 	if !strings.HasPrefix(name, "/") {
 		return "", fmt.Errorf("%s: %w: not an absolute path", name, ErrRefused)
 	}
-	real, err := walk(u.dir, u.dir, existing(u.dir, name), true)
+	there := existing(u.dir, name)
+	real, err := walk(u.dir, u.dir, there, true)
 	if err != nil {
 		return "", fmt.Errorf("look up %s below %s: %w", name, u.dir, err)
 	}
-	return filepath.Join(real, missing(u.dir, name)), nil
+	missing, err := filepath.Rel(there, filepath.Clean(name))
+	if err != nil || missing == "." {
+		return real, err
+	}
+	first, _, _ := strings.Cut(missing, "/")
+	if _, err := os.Lstat(filepath.Join(real, first)); err == nil {
+		return "", fmt.Errorf("look up %s below %s: %w: a link there leads nowhere inside", name, u.dir, ErrRefused)
+	}
+	return filepath.Join(real, missing), nil
 }
 
-// existing gives the part of a path that is there, missing the rest: what is
-// to be made cannot be resolved.
+// existing gives the part of a path that is there: what is to be made cannot
+// be resolved.
 func existing(dir, name string) string {
 	for at := filepath.Clean(name); at != "/"; at = filepath.Dir(at) {
 		if real, err := walk(dir, dir, at, true); err == nil && real != "" {
@@ -42,14 +52,6 @@ func existing(dir, name string) string {
 		}
 	}
 	return "/"
-}
-
-func missing(dir, name string) string {
-	rest, err := filepath.Rel(existing(dir, name), filepath.Clean(name))
-	if err != nil || rest == "." {
-		return ""
-	}
-	return rest
 }
 
 // About implements Reader.
