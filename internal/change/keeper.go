@@ -96,6 +96,7 @@ func (k *Keeper) note(ctx context.Context, c *Change, kind string, body any) err
 		return err
 	}
 	if err := k.Doer.Append(ctx, c.file, text); err != nil {
+		c.log.Drop()
 		return fmt.Errorf("keep the journal: %w", err)
 	}
 	return c.take(c.log.Records[len(c.log.Records)-1])

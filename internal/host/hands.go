@@ -224,7 +224,7 @@ func appendTo(name string, data []byte) error {
 
 // Write implements Doer.
 func (h *Hands) Write(_ context.Context, name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
 	if err == nil {
 		_, err = f.Write(data)
 		err = errors.Join(err, f.Close())

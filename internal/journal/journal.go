@@ -47,6 +47,10 @@ func Read(text []byte) (Log, error) {
 		if err != nil { // torn, unless a later record shows that one is missing
 			continue
 		}
+		if r.N > 0 && r.N == len(log.Records) { // the disk said that it had not kept the one before
+			log.Records[r.N-1] = r
+			continue
+		}
 		if r.N != len(log.Records)+1 {
 			return log, fmt.Errorf("line %d: record %d follows record %d: the file is damaged", number, r.N, len(log.Records))
 		}
@@ -88,5 +92,9 @@ func (l *Log) Append(at time.Time, kind string, body any) ([]byte, error) {
 	l.Records, l.Torn = append(l.Records, r), false
 	return out.Bytes(), nil
 }
+
+// Drop takes back the last record, whose bytes could not be written, or not
+// all of them: a disk can be full in the middle of a line.
+func (l *Log) Drop() { l.Records, l.Torn = l.Records[:len(l.Records)-1], true }
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }

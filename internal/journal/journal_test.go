@@ -64,6 +64,25 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// A record whose writing failed may be on the disk all the same, whole or in
+// part: the next one takes its place.
+func TestDrop(t *testing.T) {
+	for _, kept := range []float64{0, 0.5, 1} {
+		var log Log
+		first, err := log.Append(at(), "begin", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost, _ := log.Append(at(), "lost", nil)
+		log.Drop()
+		next, _ := log.Append(at(), "next", nil)
+		text := string(first) + string(lost[:int(kept*float64(len(lost)))]) + string(next)
+		if got := mustRead(t, text); len(got.Records) != 2 || got.Records[1].Kind != "next" {
+			t.Errorf("with %g of it on the disk: %+v", kept, got.Records)
+		}
+	}
+}
+
 func mustRead(t *testing.T, text string) Log {
 	t.Helper()
 	log, err := Read([]byte(text))

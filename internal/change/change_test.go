@@ -1,0 +1,371 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/edit"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// toy sets knobs of files below /run: a, b and c each are one file, and a
+// line in /etc/toy.conf.
+type toy struct{ needs []string }
+
+func (toy) Kinds() []string { return []string{"toy"} }
+
+func (s toy) Recipe(_ context.Context, _ host.Reader, _ *stack.Stack, w Want) (Recipe, error) {
+	file, text := "/run/"+w.Knob.Name, w.To.String()
+	took := text
+	if text == "1000" { // more than it takes
+		took = "999"
+	}
+	guard := (*Guard)(nil)
+	if w.Knob.Name == "c" {
+		guard = &Guard{MemAvailable: 1 << 30}
+	}
+	return Recipe{Effect: catalog.Now, Needs: s.needs, Acts: []Act{
+		{Switch: &Switch{On: file, Look: Look{File: file}, After: text, Guard: guard,
+			Do: []Op{{Write: &Write{file, took}}}, Undo: []Op{{Write: &Write{file, "{before}"}}}}},
+		{Edit: &Edit{File: "/etc/toy.conf", Form: edit.Sysctl, Key: w.Knob.Name, Value: text}},
+	}}, nil
+}
+
+// machine is a scratch directory with what the tests need.
+type machine struct {
+	t      *testing.T
+	dir    string
+	doer   host.Doer
+	stack  *stack.Stack
+	cat    *catalog.Catalog
+	setter toy
+}
+
+func newMachine(t *testing.T) *machine {
+	m := &machine{t: t, dir: t.TempDir(), stack: &stack.Stack{}}
+	for name, text := range map[string]string{"/run/a": "1\n", "/run/b": "2\n", "/run/c": "3\n", "/etc/toy.conf": "a = 1\n",
+		"/proc/meminfo": "MemTotal: 4000000 kB\nMemAvailable: 2000000 kB\n", "/proc/vmstat": "pswpin 0\npswpout 0\n"} {
+		m.write(name, text)
+	}
+	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { hands.Close() })
+	m.doer = host.NewUnder(hands, m.dir)
+	var sight stack.Sight
+	thing := sight.New("toy", "t")
+	least, most := 0.0, 1000.0
+	kind := &catalog.Kind{Name: "toy", Facts: map[string]*catalog.Fact{}}
+	for i, name := range []string{"a", "b", "c"} {
+		thing.Set(name, stack.Int(int64(i+1)), "test")
+		kind.Facts[name] = &catalog.Fact{Kind: "toy", Name: name, Type: catalog.Int, Knob: &catalog.Knob{Effect: catalog.Now,
+			Min: &least, Max: &most, Durability: map[string]string{"0": catalog.MayLose}}}
+	}
+	kind.Facts["born"] = &catalog.Fact{Kind: "toy", Name: "born", Type: catalog.Int, Knob: &catalog.Knob{Effect: catalog.Recreate}}
+	m.stack.Add("test", sight)
+	m.cat = &catalog.Catalog{Kinds: map[string]*catalog.Kind{"toy": kind}}
+	return m
+}
+
+func (m *machine) write(name, text string) {
+	m.t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(m.dir+name), 0o755), os.WriteFile(m.dir+name, []byte(text), 0o644)); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) read(name string) string {
+	m.t.Helper()
+	text, err := os.ReadFile(m.dir + name)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// state is everything that steps may change.
+func (m *machine) state() string {
+	return m.read("/run/a") + m.read("/run/b") + m.read("/run/c") + m.read("/etc/toy.conf")
+}
+
+func knob(name string) stack.Knob {
+	return stack.Knob{Of: stack.Ref{Kind: "toy", Name: "t"}, Name: name}
+}
+
+func to(name string, value int64) Step { return Step{Knob: knob(name), To: stack.Int(value)} }
+
+func (m *machine) prepare(o Options, steps ...Step) Draft {
+	m.t.Helper()
+	o.Dir = "/var/lib/plumb"
+	d, err := Prepare(m.t.Context(), m.doer, m.stack, m.cat, []Setter{m.setter}, steps, o)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return d
+}
+
+func (m *machine) keeper(d host.Doer) *Keeper {
+	return &Keeper{Doer: d, Dir: "/var/lib/plumb", Plumb: "test", Now: time.Now}
+}
+
+// What cannot be done is found before the first change.
+func TestPrepareRefuses(t *testing.T) {
+	m := newMachine(t)
+	stale := to("a", 5)
+	stale.From = stack.Int(4)
+	elsewhere := Step{Knob: stack.Knob{Of: stack.Ref{Kind: "toy", Name: "other"}, Name: "a"}, To: stack.Int(5)}
+	for _, c := range []struct {
+		name  string
+		step  Step
+		want  string
+		whole bool
+	}{
+		{"unknown knob", to("z", 1), "no knob that Plumb knows", true},
+		{"another thing", elsewhere, "not on this host", true},
+		{"stale", stale, "the plan is stale: it was made when the value was 4, and now it is 1", true},
+		{"too large", to("a", 1001), "above the greatest value", true},
+		{"too small", to("a", -1), "below the least value", true},
+		{"less durable", to("a", 0), "less durable than now: may lose the last transactions", true},
+		{"fixed", to("born", 1), "fixed when the thing is made", false},
+		{"no value", Step{Knob: knob("a")}, "gives no value", true},
+	} {
+		d := m.prepare(Options{}, c.step)
+		if len(d.Refused) != 1 || !strings.Contains(d.Refused[0].Reason, c.want) || d.Stops() != c.whole {
+			t.Errorf("%s: %+v", c.name, d)
+		}
+	}
+	if d := m.prepare(Options{AllowUnsafe: []string{"toy:t#a"}}, to("a", 0)); len(d.Steps) != 1 || d.Steps[0].DurabilityTo != catalog.MayLose {
+		t.Errorf("allowed by name: %+v", d)
+	}
+	if d := m.prepare(Options{}, to("a", 1)); len(d.Already) != 1 || len(d.Steps) != 0 {
+		t.Errorf("in force already: %+v", d)
+	}
+	was := m.state()
+	for _, fault := range []host.Fault{{Op: "writable", Name: "/etc/toy.conf", Err: syscall.EROFS}, {Op: "writable", Name: "*/lock", Err: syscall.EACCES}} {
+		m.doer = host.NewFaulty(m.doer, fault)
+		d := m.prepare(Options{}, to("a", 5), to("b", 6))
+		if !d.Stops() || len(d.Missing) != 1 {
+			t.Errorf("%v: %+v", fault, d)
+		}
+		if _, err := m.keeper(m.doer).Apply(t.Context(), d, ApplyOptions{}); err == nil {
+			t.Error("a plan without the rights for it was applied")
+		}
+		m = &machine{t: t, dir: m.dir, doer: newMachine(t).doer, stack: m.stack, cat: m.cat}
+	}
+	if m.state() != was {
+		t.Error("refusing changed something")
+	}
+}
+
+// A step of which an act fails is taken back; the steps before it stay, those
+// after it are not begun.
+func TestAFailingStepIsTakenBack(t *testing.T) {
+	for _, fault := range []host.Fault{
+		{Op: "replace", Name: "/etc/toy.conf", Nth: 2, Err: syscall.ENOSPC},
+		{Op: "write", Name: "/run/b", Nth: 1, Err: syscall.EINVAL},
+	} {
+		m := newMachine(t)
+		d := m.prepare(Options{}, to("a", 5), to("b", 6), to("c", 7))
+		faulty := host.NewFaulty(m.doer, fault)
+		out, err := m.keeper(faulty).Apply(t.Context(), d, ApplyOptions{})
+		if err == nil || !out.Steps[0].Done || out.Steps[1].Done || out.Steps[2].Done || out.Steps[1].Back != "taken back" {
+			t.Fatalf("%v: %+v, %v", fault, out, err)
+		}
+		if m.read("/run/a") != "5\n" || strings.TrimSpace(m.read("/run/b")) != "2" || m.read("/run/c") != "3\n" || strings.Contains(m.read("/etc/toy.conf"), "b") {
+			t.Errorf("%v left %q", fault, m.state())
+		}
+		if err := m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if want := newMachine(t).state(); m.state() != want {
+			t.Errorf("%v: undo left %q in place of %q", fault, m.state(), want)
+		}
+	}
+}
+
+// A disk that is full when the journal is to be written: nothing happens
+// that is not written down.
+func TestFullDiskWhileJournalling(t *testing.T) {
+	for n := 1; n <= 8; n++ {
+		m := newMachine(t)
+		was := m.state()
+		d := m.prepare(Options{}, to("a", 5), to("b", 6))
+		faulty := host.NewFaulty(m.doer, host.Fault{Op: "append", Nth: n, Err: syscall.ENOSPC})
+		out, err := m.keeper(faulty).Apply(t.Context(), d, ApplyOptions{})
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("record %d: %v", n, err)
+		}
+		if n == 1 && m.state() != was {
+			t.Errorf("a change without a journal: %q", m.state())
+		}
+		if out.Number > 0 {
+			if err := m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m.state() != was {
+			t.Errorf("record %d: %q in place of %q", n, m.state(), was)
+		}
+	}
+}
+
+// A value that the machine rounds is said, and undone all the same.
+func TestClampedValue(t *testing.T) {
+	m := newMachine(t)
+	was := m.state()
+	out, err := m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 1000)), ApplyOptions{})
+	if err != nil || len(out.Steps[0].Got) != 1 || !strings.Contains(out.Steps[0].Got[0], "took 999 in place of 1000") {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if err := m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil || m.state() != was {
+		t.Errorf("undo left %q, %v", m.state(), err)
+	}
+}
+
+// Growing stops when memory gets short, and the step is taken back.
+func TestGuard(t *testing.T) {
+	m := newMachine(t)
+	was := m.state()
+	d := m.prepare(Options{}, to("c", 9))
+	m.write("/proc/meminfo", "MemAvailable: 1000 kB\n")
+	out, err := m.keeper(m.doer).Apply(t.Context(), d, ApplyOptions{})
+	if err == nil || !strings.Contains(err.Error(), "MiB must be left") || out.Steps[0].Done || m.state() != was {
+		t.Errorf("%+v, %v, %q", out, err, m.state())
+	}
+}
+
+func TestTwoPlumbs(t *testing.T) {
+	m := newMachine(t)
+	unlock, err := m.doer.Lock(t.Context(), "/var/lib/plumb/lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	_, err = m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{})
+	if r, ok := errors.AsType[*Refusal](err); !ok || !strings.Contains(r.Why, "another Plumb") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Two changes of one knob: the older cannot be undone under the newer one,
+// and both together can.
+func TestUndoUnderALaterChange(t *testing.T) {
+	m := newMachine(t)
+	was := m.state()
+	apply := func(value int64) int {
+		out, err := m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", value)), ApplyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Number
+	}
+	first, second := apply(5), apply(6)
+	err := m.keeper(m.doer).Undo(t.Context(), []int{first}, UndoOptions{})
+	d, ok := errors.AsType[*Drifted](err)
+	if !ok || !strings.Contains(d.Hint(), "undo change 2 first") || m.read("/run/a") != "6\n" {
+		t.Fatalf("%v, %q", err, m.state())
+	}
+	if err := m.keeper(m.doer).Undo(t.Context(), []int{second, first}, UndoOptions{}); err != nil || m.state() != was {
+		t.Errorf("%v, %q in place of %q", err, m.state(), was)
+	}
+}
+
+// What others changed since is left with Keep, and the rest goes back.
+func TestKeepWhatOthersChanged(t *testing.T) {
+	m := newMachine(t)
+	out, err := m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5), to("b", 6)), ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.write("/run/a", "77\n")
+	m.write("/etc/toy.conf", "# a comment of somebody\n"+m.read("/etc/toy.conf"))
+	if err := m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{Keep: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.state(); got != "77\n2\n3\n# a comment of somebody\na = 1\n" {
+		t.Errorf("%q", got)
+	}
+	all, err := m.keeper(m.doer).Changes(t.Context())
+	if err != nil || all[0].Open() {
+		t.Errorf("%+v, %v", all[0], err)
+	}
+}
+
+// A journal of a later form, or a damaged one, is refused and nothing touched.
+func TestJournalNobodyUnderstands(t *testing.T) {
+	m := newMachine(t)
+	if _, err := m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	file := "/var/lib/plumb/change-000001.journal"
+	text := m.read(file)
+	m.write(file, strings.Replace(text, `"kind":"intent"`, `"kind":"intend"`, 1))
+	was := m.state()
+	if err := m.keeper(m.doer).Undo(t.Context(), []int{1}, UndoOptions{}); err == nil || m.state() != was {
+		t.Errorf("a damaged journal: %v", err)
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	m := newMachine(t)
+	k := m.keeper(m.doer)
+	if _, err := k.Confirm(t.Context(), 0); err == nil {
+		t.Error("nothing was confirmed")
+	}
+	out, err := k.Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{Begin: Begin{Try: time.Now().Add(time.Minute)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := k.Confirm(t.Context(), 0)
+	if err != nil || c.Number != out.Number || !c.Confirmed {
+		t.Errorf("%+v, %v", c, err)
+	}
+	all, err := k.Changes(t.Context())
+	if err != nil || !all[0].Confirmed || all[0].Overdue(time.Now().Add(time.Hour)) {
+		t.Errorf("%+v, %v", all[0], err)
+	}
+}
+
+// A file of ours goes with the last of its values, in whatever order they go.
+func TestOwnFileGoes(t *testing.T) {
+	for _, order := range [][]int{{1, 2}, {2, 1}} {
+		m := newMachine(t)
+		for _, name := range []string{"a", "b"} {
+			s := ours{m.setter}
+			d, err := Prepare(t.Context(), m.doer, m.stack, m.cat, []Setter{s}, []Step{to(name, 9)}, Options{Dir: "/var/lib/plumb"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.keeper(m.doer).Apply(t.Context(), d, ApplyOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, n := range order {
+			if err := m.keeper(m.doer).Undo(t.Context(), []int{n}, UndoOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			_, err := os.Stat(m.dir + "/etc/plumb.conf")
+			if gone := errors.Is(err, os.ErrNotExist); gone != (i == 1) {
+				t.Errorf("order %v, after %d: the file is gone: %v", order, n, gone)
+			}
+			if i == 0 && !strings.Contains(m.read("/etc/plumb.conf"), "[server]\n") {
+				t.Errorf("the group went with one of its values: %q", m.read("/etc/plumb.conf"))
+			}
+		}
+	}
+}
+
+// ours is toy with a file of Plumb's own.
+type ours struct{ toy }
+
+func (o ours) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w Want) (Recipe, error) {
+	r, err := o.toy.Recipe(ctx, h, s, w)
+	r.Acts[1].Edit = &Edit{File: "/etc/plumb.conf", Form: edit.OptionFile, Key: "server/" + w.Knob.Name, Value: w.To.String(), Ours: true, Note: "Read by toy."}
+	return r, err
+}
