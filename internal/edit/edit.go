@@ -7,6 +7,13 @@
 // here parse for positions and splice bytes.
 package edit
 
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Form is a kind of configuration file. The comment gives what a key is.
 type Form string
 
@@ -21,5 +28,178 @@ const (
 	Tmpfiles   Form = "tmpfiles"   // tmpfiles.d(5): the path a w line writes to
 	Limits     Form = "limits"     // limits.conf(5): mysql/-/nofile (domain/type/item)
 	Unit       Form = "unit"       // a drop-in of a systemd unit: Service/LimitNOFILE (section/name)
-	Udev       Form = "udev"       // udev(7): the match, one blank, and the attribute: KERNEL=="sda" ATTR{queue/scheduler}
+	Udev       Form = "udev"       // udev(7): the matches, one blank, and the attribute: KERNEL=="sda" ATTR{queue/scheduler}
 )
+
+// maxText bounds a file, in bytes: a larger one is no configuration.
+const maxText = 8 << 20
+
+// assignment is one place of a file where a key gets a value.
+type assignment struct {
+	key      string
+	value    string // as the program understands it
+	from, to int    // the bytes that stand for the value
+	write    func(raw string) string
+	line     int // 1-based
+}
+
+// grammar is what a form must know.
+type grammar struct {
+	scan   func(text []byte) ([]assignment, error)
+	same   func(key string) string                            // the form in which keys are compared; nil: as they are
+	raw    func(value string) (string, error)                 // the value as it stands in the file
+	insert func(text []byte, key, raw string) ([]byte, error) // for a key that has no assignment yet
+}
+
+func (f Form) grammar() (grammar, error) {
+	switch f {
+	case Sysctl:
+		return sysctl(), nil
+	case OptionFile:
+		return optionFile(), nil
+	case Postgresql:
+		return postgresql(), nil
+	case Mongod:
+		return mongod(), nil
+	case Fstab:
+		return fstab(), nil
+	case Modprobe:
+		return modprobe(), nil
+	case Tmpfiles:
+		return tmpfiles(), nil
+	case Limits:
+		return limits(), nil
+	case Unit:
+		return unit(), nil
+	case Udev:
+		return udev(), nil
+	}
+	return grammar{}, fmt.Errorf("%q is no form of a configuration file", string(f))
+}
+
+func (g grammar) key(key string) string {
+	if g.same == nil {
+		return key
+	}
+	return g.same(key)
+}
+
+// read scans a text that is sane.
+func (g grammar) read(text []byte) ([]assignment, error) {
+	if len(text) > maxText {
+		return nil, fmt.Errorf("larger than %d MiB", maxText>>20)
+	}
+	if i := bytes.IndexByte(text, 0); i >= 0 {
+		return nil, fmt.Errorf("line %d: a zero byte: this is no text", 1+bytes.Count(text[:i], []byte("\n")))
+	}
+	return g.scan(text)
+}
+
+// find gives the assignment in force: the last one.
+func (g grammar) find(all []assignment, key string) (assignment, bool) {
+	key = g.key(key)
+	for _, a := range slices.Backward(all) {
+		if a.key == key {
+			return a, true
+		}
+	}
+	return assignment{}, false
+}
+
+// Get gives the value of a key that is in force in a text: of several
+// assignments the last one.
+func Get(f Form, text []byte, key string) (value string, ok bool, err error) {
+	g, err := f.grammar()
+	if err != nil {
+		return "", false, err
+	}
+	all, err := g.read(text)
+	if err != nil {
+		return "", false, err
+	}
+	a, ok := g.find(all, key)
+	return a.value, ok, nil
+}
+
+// Set gives the text with a key set to a value: replaced where it stands,
+// otherwise added at the place where the program will read it. It fails rather
+// than write what would be understood otherwise.
+func Set(f Form, text []byte, key, value string) ([]byte, error) {
+	g, err := f.grammar()
+	if err != nil {
+		return nil, err
+	}
+	before, err := g.read(text)
+	if err != nil {
+		return nil, err
+	}
+	a, have := g.find(before, key)
+	if have && a.value == value {
+		return text, nil
+	}
+	raw, err := g.raw(value)
+	if err != nil {
+		return nil, fmt.Errorf("set %s: %w", key, err)
+	}
+	var out []byte
+	if have {
+		if a.from < 0 {
+			return nil, fmt.Errorf("set %s: line %d: its value is not plainly written, so it is not edited", key, a.line)
+		}
+		if a.write != nil {
+			raw = a.write(raw)
+		}
+		out = slices.Concat(text[:a.from], []byte(raw), text[a.to:])
+	} else if out, err = g.insert(text, key, raw); err != nil {
+		return nil, fmt.Errorf("set %s: %w", key, err)
+	}
+	return out, g.proved(out, before, key, value)
+}
+
+// proved reads a text again: the key has its value, and nothing else has changed.
+func (g grammar) proved(out []byte, before []assignment, key, value string) error {
+	after, err := g.read(out)
+	if err != nil {
+		return fmt.Errorf("set %s: the file could not be read again: %w", key, err)
+	}
+	if a, ok := g.find(after, key); !ok || a.value != value {
+		return fmt.Errorf("set %s: %q would be read as %q: this value cannot be written in such a file", key, value, a.value)
+	}
+	if others(after, g.key(key)) != others(before, g.key(key)) {
+		return fmt.Errorf("set %s: other settings of the file would change with it", key)
+	}
+	return nil
+}
+
+// others lists what a text assigns beside one place of a key: the last, or
+// the one that is new.
+func others(all []assignment, key string) string {
+	skip := -1
+	for i, a := range all {
+		if a.key == key {
+			skip = i
+		}
+	}
+	var b strings.Builder
+	for i, a := range all {
+		if i != skip {
+			fmt.Fprintf(&b, "%q %q\n", a.key, a.value)
+		}
+	}
+	return b.String()
+}
+
+// Keys lists what a text assigns, each as "key value" in the order of the
+// file: two texts with the same list mean the same.
+func Keys(f Form, text []byte) ([]string, error) {
+	g, err := f.grammar()
+	if err != nil {
+		return nil, err
+	}
+	all, err := g.read(text)
+	var out []string
+	for _, a := range all {
+		out = append(out, a.key+" "+a.value)
+	}
+	return out, err
+}

@@ -1,0 +1,155 @@
+package edit
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxOptionLine is how much of a line the server reads, in bytes.
+const maxOptionLine = 4096
+
+// optionFile is the form of MySQL's and MariaDB's option files. A key is
+// group/option; dashes and underscores are the same in an option's name.
+func optionFile() grammar {
+	return grammar{
+		scan: scanOptions,
+		same: func(key string) string {
+			group, name, ok := strings.Cut(key, "/")
+			if !ok {
+				return key
+			}
+			return group + "/" + optionName(name)
+		},
+		raw:    optionRaw,
+		insert: insertOption,
+	}
+}
+
+func optionName(name string) string { return strings.ReplaceAll(name, "-", "_") }
+
+func scanOptions(text []byte) ([]assignment, error) {
+	var all []assignment
+	group, inGroup := "", false
+	for l := range lines(text) {
+		s, at := l.trimmed()
+		switch {
+		case s == "" || s[0] == '#' || s[0] == ';' || s[0] == '!':
+			continue
+		case len(l.text) >= maxOptionLine:
+			return nil, fmt.Errorf("line %d: longer than the %d bytes that the server reads", l.number, maxOptionLine)
+		case s[0] == '[':
+			name, _, ok := strings.Cut(s[1:], "]")
+			if !ok {
+				return nil, fmt.Errorf("line %d: a group header without a closing bracket", l.number)
+			}
+			group, inGroup = strings.TrimSpace(name), true
+			continue
+		case !inGroup:
+			return nil, fmt.Errorf("line %d: an option before the first group: the server ignores the file from here", l.number)
+		}
+		all = append(all, optionLine(s, at, group, l.number))
+	}
+	return all, nil
+}
+
+// optionLine reads one option. One that stands alone, or negated by its
+// prefix, is written anew as name=value when it is set.
+func optionLine(s string, at int, group string, number int) assignment {
+	s = uncomment(s)
+	name, value, valued := strings.Cut(s, "=")
+	name = strings.TrimSpace(name)
+	plain := optionName(strings.TrimLeft(name, "-"))
+	plain = strings.TrimPrefix(plain, "loose_")
+	a := assignment{key: group + "/" + plain, value: unquote(strings.TrimSpace(value)), line: number}
+	if valued {
+		a.from = at + len(s) - len(strings.TrimLeft(value, " \t\r\v\f"))
+		a.to = at + len(s)
+		return a
+	}
+	a.from, a.to = at, at+len(s)
+	for prefix, means := range map[string]string{"skip_": "0", "disable_": "0", "enable_": "1"} {
+		// skip_name_resolve and its like are variables of that very name: what is
+		// known of the others is that setting them by name later wins.
+		if rest, ok := strings.CutPrefix(plain, prefix); ok && prefix != "skip_" {
+			plain, a.key, a.value = rest, group+"/"+rest, means
+			break
+		}
+	}
+	a.write = func(raw string) string { return plain + " = " + raw }
+	return a
+}
+
+// uncomment drops a comment inside a line: from a # that is neither quoted
+// nor escaped.
+func uncomment(s string) string {
+	var quote byte
+	escaped := false
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote == 0 && c == '#':
+			return strings.TrimSpace(s[:i])
+		}
+	}
+	return s
+}
+
+func unquote(s string) string {
+	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
+		s = s[1 : n-1]
+	}
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\b`, "\b", `\s`, " ", `\"`, `"`, `\'`, `'`).Replace(s)
+}
+
+// optionRaw quotes a value that the server would otherwise read differently.
+func optionRaw(value string) (string, error) {
+	if value != "" && !strings.ContainsAny(value, "#\"'\\\n\r\t\b") && strings.TrimSpace(value) == value {
+		return value, nil
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "\b", `\b`).Replace(value) + `"`, nil
+}
+
+// insertOption adds an option after the last one of the last such group, or
+// with a new group at the end.
+func insertOption(text []byte, key, raw string) ([]byte, error) {
+	group, name, ok := strings.Cut(key, "/")
+	if !ok || group == "" || name == "" || strings.ContainsAny(key, "\r\n]=#\"'\\ \t\v\f") {
+		return nil, fmt.Errorf("want group/option")
+	}
+	return insertIntoSection(text, group, name+" = "+raw), nil
+}
+
+// insertIntoSection adds a line after the last meaningful one of the last
+// section of a name. Where there is none it makes one at the end.
+func insertIntoSection(text []byte, section, add string) []byte {
+	place, in := -1, false
+	for l := range lines(text) {
+		s, _ := l.trimmed()
+		if strings.HasPrefix(s, "[") {
+			name, _, _ := strings.Cut(s[1:], "]")
+			in = strings.TrimSpace(name) == section
+		}
+		if in && s != "" && s[0] != '#' && s[0] != ';' && s[0] != '!' {
+			place = afterLine(text, l)
+		}
+	}
+	if place >= 0 {
+		return insertedAt(text, place, add)
+	}
+	head := "[" + section + "]\n"
+	if len(text) > 0 && !strings.HasSuffix(string(text), "\n\n") && !strings.HasSuffix(string(text), "\n\r\n") {
+		head = "\n" + head
+	}
+	return appended(text, head+add)
+}

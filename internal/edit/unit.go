@@ -1,0 +1,56 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// unit is the form of systemd's unit files (systemd.syntax(7)). A key is
+// section/name.
+func unit() grammar {
+	return grammar{
+		scan: scanUnit,
+		raw: func(value string) (string, error) {
+			if strings.HasSuffix(value, `\`) {
+				return "", errBlank
+			}
+			return oneLine(value)
+		},
+		insert: func(text []byte, key, raw string) ([]byte, error) {
+			section, name, ok := strings.Cut(key, "/")
+			if !ok || section == "" || name == "" || strings.ContainsAny(key, " \t\r\n\v\f[]=#;\\") {
+				return nil, errors.New("want section/name")
+			}
+			return insertIntoSection(text, section, name+"="+raw), nil
+		},
+	}
+}
+
+func scanUnit(text []byte) ([]assignment, error) {
+	var all []assignment
+	section := ""
+	for l := range lines(text) {
+		s, at := l.trimmed()
+		switch {
+		case s == "" || s[0] == '#' || s[0] == ';':
+			continue
+		case strings.HasSuffix(s, `\`):
+			return nil, fmt.Errorf("line %d: it goes on in the next line, which is not understood here", l.number)
+		case s[0] == '[':
+			name, _, ok := strings.Cut(s[1:], "]")
+			if !ok {
+				return nil, fmt.Errorf("line %d: a section header without a closing bracket", l.number)
+			}
+			section = strings.TrimSpace(name)
+			continue
+		}
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || section == "" {
+			continue // systemd passes it over with a warning
+		}
+		from := at + len(s) - len(strings.TrimLeft(value, " \t\r\v\f"))
+		all = append(all, assignment{key: section + "/" + strings.TrimSpace(name), value: strings.TrimSpace(value), from: from, to: at + len(s), line: l.number})
+	}
+	return all, nil
+}
