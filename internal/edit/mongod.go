@@ -78,6 +78,9 @@ func (s *yamlScan) mapping(m *yaml.Node, prefix string, depth int) error {
 				return err
 			}
 		case yaml.ScalarNode:
+			if value.Tag == "!!null" && value.Value == "" {
+				continue // a key that waits for its settings
+			}
 			s.all = append(s.all, s.scalar(name, value))
 		}
 	}
@@ -181,6 +184,9 @@ func insertYAML(text []byte, key, raw string) ([]byte, error) {
 		if v.Kind != yaml.MappingNode {
 			break
 		}
+	}
+	if k, _ := child(parent, rest[0]); k != nil {
+		return nil, fmt.Errorf("line %d: %s is there, and not as a plain value", k.Line, rest[0])
 	}
 	return placeYAML(text, root, parent, below, rest, raw)
 }
