@@ -14,7 +14,8 @@ import (
 	"plumb/internal/host"
 )
 
-// Dialer opens read-only sessions. It is the only user of the driver.
+// Dialer opens sessions: read-only ones, and for package change ones that may
+// change the server. It is the only user of the driver.
 type Dialer struct{}
 
 // The time limits of a session, in force whatever the caller asks.
@@ -28,6 +29,16 @@ func (Dialer) Reads(query string) bool { return host.ReadsSQL(query) }
 
 // Dial implements host.Dialer.
 func (Dialer) Dial(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.Session, error) {
+	s, err := logIn(ctx, t, secret, (*session).bound)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// logIn opens a session with the first login that works; prepare makes it
+// ready for its use.
+func logIn(ctx context.Context, t host.Target, secret func(string) ([]byte, error), prepare func(*session, context.Context) error) (*session, error) {
 	var refused []error
 	for _, login := range t.Logins {
 		credentials, err := credentialsFor(t, login, secret)
@@ -35,7 +46,7 @@ func (Dialer) Dial(ctx context.Context, t host.Target, secret func(string) ([]by
 			refused = append(refused, err)
 			continue
 		}
-		s, err := open(ctx, t, login, credentials)
+		s, err := open(ctx, t, login, credentials, prepare)
 		if err == nil {
 			return s, nil
 		}
@@ -53,7 +64,7 @@ func (Dialer) Dial(ctx context.Context, t host.Target, secret func(string) ([]by
 		errors.Join(append(refused, errors.New("no other way to log in is known"))...))
 }
 
-func open(ctx context.Context, t host.Target, login host.Login, c credentials) (host.Session, error) {
+func open(ctx context.Context, t host.Target, login host.Login, c credentials, prepare func(*session, context.Context) error) (*session, error) {
 	cfg, err := config(t, login, c)
 	if err != nil {
 		return nil, err
@@ -69,8 +80,8 @@ func open(ctx context.Context, t host.Target, login host.Login, c credentials) (
 		return nil, fmt.Errorf("as %s: %w", c.user, meaning(err))
 	}
 	s := &session{conn}
-	if err := s.bound(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("make the session read-only: %w", meaning(err)), s.Close())
+	if err := prepare(s, ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("make the session ready: %w", meaning(err)), s.Close())
 	}
 	return s, nil
 }
