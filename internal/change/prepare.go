@@ -156,8 +156,11 @@ func (p *drafter) already(step Step, now stack.Value) bool {
 	if p.o.Image || !step.To.Equal(now) {
 		return false
 	}
-	next := p.s.Find(step.Knob.Of).Facts[step.Knob.Name].Next
-	return next == nil || next.Value.Equal(step.To)
+	f := p.s.Find(step.Knob.Of).Facts[step.Knob.Name]
+	if f.Origin != nil && f.Origin.From == stack.FromRuntime {
+		return false // the next start forgets it
+	}
+	return f.Next == nil || f.Next.Value.Equal(step.To)
 }
 
 // wanted leaves only edits for an image.

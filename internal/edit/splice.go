@@ -62,7 +62,7 @@ func Diff(before, after []byte) Splice {
 	for end < len(before)-at && end < len(after)-at && before[len(before)-1-end] == after[len(after)-1-end] {
 		end++
 	}
-	for end > 0 && before[len(before)-1-end] != '\n' && len(before)-end > at || end > 0 && len(after)-end > at && after[len(after)-1-end] != '\n' {
+	for end > 0 && !(lineStart(before, len(before)-end) && lineStart(after, len(after)-end)) {
 		end--
 	}
 	above := before[:at]
@@ -70,6 +70,8 @@ func Diff(before, after []byte) Splice {
 	return Splice{At: at, Old: slices.Clone(before[at : len(before)-end]), New: slices.Clone(after[at : len(after)-end]),
 		Above: slices.Clone(above), Before: sum(before), After: sum(after)}
 }
+
+func lineStart(text []byte, at int) bool { return at == 0 || text[at-1] == '\n' }
 
 func sum(text []byte) string {
 	h := sha256.Sum256(text)
