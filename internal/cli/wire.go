@@ -58,7 +58,7 @@ func dialers(g given) map[string]host.Dialer {
 
 // setters lists who sets the knobs of which kinds.
 func setters(cat *catalog.Catalog, g given) []change.Setter {
-	return nil
+	return []change.Setter{kernel.Setter{}}
 }
 
 // given is the server that --dsn names; the zero value when it names none.
