@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +27,6 @@ type fixFlags struct {
 	restart     bool
 	allowUnsafe []string
 	try         time.Duration
-	image       string
 	emit        string
 	json        bool
 }
@@ -81,7 +79,6 @@ typed before: also when the terminal, the network or this program is gone.
 	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values wait for it")
 	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `KNOBS` a value that is less durable")
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time unless plumb confirm is typed before")
-	fl.StringVar(&f.image, "root", "", "change the files of the unpacked image in `DIR`, and nothing that runs")
 	fl.StringVar(&f.emit, "emit", "", "print the plan as a script with its reverse, in the `FORM` "+strings.Join(view.PlaybookForms(), " or "))
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	offer(c, map[string]words{"emit": view.PlaybookForms})
@@ -160,13 +157,8 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 
 // observe reads the host, and makes the doer for it or for an image.
 func (x *fixing) observe(ctx context.Context) (err error) {
-	x.doer, x.stack = x.hands, &stack.Stack{}
-	if x.image != "" {
-		if info, err := os.Stat(x.image); err != nil || !info.IsDir() {
-			return &usageError{fmt.Sprintf("--root %s is no directory", x.image), "unpack the image there first"}
-		}
-		x.doer = host.NewUnder(x.hands, x.image)
-	} else {
+	x.doer, x.stack = x.keeping.doer(x.hands), &stack.Stack{}
+	if x.image == "" {
 		x.stack, err = lookInTime(ctx, host.NewOnce(x.live), x.know.catalog, x.given, x.timeout)
 	}
 	x.keeper = x.keeping.keeper(x.doer)

@@ -36,12 +36,16 @@ changes nothing.
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return a.runHistory(c.Context(), k, which, json) },
 	}
-	c.Flags().StringVar(&k.state, "state", "", "the journal is kept in `DIR` in place of "+change.Directory)
+	k.placeFlags(c)
 	c.Flags().BoolVar(&json, "json", false, "print JSON v1 (plumb schema describes it)")
 	return c
 }
 
 func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) error {
+	k.timeout = defaultTimeout
+	if err := k.validate(); err != nil {
+		return err
+	}
 	hands, keeper, err := k.open()
 	if err != nil {
 		return err
@@ -93,6 +97,10 @@ is over. Without a NUMBER the last one that waits for it is meant.
 			return err
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
+			k.timeout = defaultTimeout
+			if err := k.validate(); err != nil {
+				return err
+			}
 			hands, keeper, err := k.open()
 			if err != nil {
 				return err
@@ -105,6 +113,6 @@ is over. Without a NUMBER the last one that waits for it is meant.
 			return err
 		},
 	}
-	c.Flags().StringVar(&k.state, "state", "", "the journal is kept in `DIR` in place of "+change.Directory)
+	k.placeFlags(c)
 	return c
 }

@@ -16,19 +16,39 @@ import (
 	"plumb/internal/host"
 )
 
-// keeping are the flags of the commands that change this machine.
+// keeping are the flags of the commands that change this machine, or look up
+// what was changed.
 type keeping struct {
 	source
 	state string
+	image string // the directory of an unpacked image; "" for this machine
 }
 
 func (k *keeping) flags(c *cobra.Command) {
 	k.liveFlags(c)
-	c.Flags().StringVar(&k.state, "state", "", "keep the journal in `DIR` in place of "+change.Directory)
+	k.placeFlags(c)
 }
 
-// liveOnly makes a command refuse tapes: a recording cannot be changed.
-func (k keeping) validate() error { return k.source.validate() }
+// placeFlags say where the journal is.
+func (k *keeping) placeFlags(c *cobra.Command) {
+	c.Flags().StringVar(&k.state, "state", "", "the journal is kept in `DIR` in place of "+change.Directory)
+	c.Flags().StringVar(&k.image, "root", "", "work on the files of the unpacked image in `DIR`, and on nothing that runs")
+}
+
+func (k keeping) validate() error {
+	if info, err := os.Stat(k.image); k.image != "" && (err != nil || !info.IsDir()) {
+		return &usageError{fmt.Sprintf("--root %s is no directory", k.image), "unpack the image there first"}
+	}
+	return k.source.validate()
+}
+
+// doer gives what the command works on.
+func (k keeping) doer(hands *host.Hands) host.Doer {
+	if k.image != "" {
+		return host.NewUnder(hands, k.image)
+	}
+	return hands
+}
 
 func (k keeping) keeper(d host.Doer) *change.Keeper {
 	keeper := change.NewKeeper(d, programVersion())
@@ -48,7 +68,7 @@ func (k keeping) open() (*host.Hands, *change.Keeper, error) {
 		return nil, nil, err
 	}
 	hands := host.NewHands(live)
-	return hands, k.keeper(hands), nil
+	return hands, k.keeper(k.doer(hands)), nil
 }
 
 // ask asks a person; without one, only --yes will do.

@@ -1,0 +1,200 @@
+// Package fix_test runs plumb fix, undo, confirm and history as a user does:
+// the built program on private servers and directories.
+package fix_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"plumb/test/sandbox"
+)
+
+// shared is what the tests have in common: the program, and servers that are
+// started when the first test asks for them.
+type shared struct {
+	plumb string
+	box   *sandbox.Box
+	mu    sync.Mutex
+	up    map[string]*sandbox.Server
+	why   map[string]error
+}
+
+var common = shared{up: map[string]*sandbox.Server{}, why: map[string]error{}}
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) (code int) {
+	dir, err := os.MkdirTemp("", "plumb-fix-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	common.plumb = filepath.Join(dir, "plumb")
+	build := exec.Command("go", "build", "-o", common.plumb, "plumb")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build plumb: %v: %s", err, out)
+		return 1
+	}
+	defer func() {
+		if common.box != nil {
+			if err := common.box.Close(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = 1
+			}
+		}
+	}()
+	return m.Run()
+}
+
+// server gives the private server of an engine.
+func server(t *testing.T, engine string) *sandbox.Server {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real servers: run without -short")
+	}
+	common.mu.Lock()
+	defer common.mu.Unlock()
+	if common.up[engine] == nil && common.why[engine] == nil {
+		common.up[engine], common.why[engine] = common.start(engine)
+	}
+	must(t, common.why[engine])
+	return common.up[engine]
+}
+
+func (c *shared) start(engine string) (s *sandbox.Server, err error) {
+	if c.box == nil {
+		if c.box, err = sandbox.New(""); err != nil {
+			return nil, err
+		}
+	}
+	if engine == "mysql" {
+		return c.box.MySQL(sandbox.MySQLOptions{Name: "my", Port: 54963, Settings: "sync_binlog=0 # for speed\nlog_bin\nserver_id=1\ninnodb_io_capacity = 200"})
+	}
+	return c.box.Postgres(sandbox.PostgresOptions{Name: "pg", Port: 54964})
+}
+
+// must skips for what the machine does not offer and fails for the rest.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if missing, ok := errors.AsType[sandbox.Missing](err); ok {
+		t.Skip(missing)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// plumb runs plumb and wants an exit code.
+func plumb(t *testing.T, code int, args ...string) (out, errs string) {
+	t.Helper()
+	cmd := exec.Command(common.plumb, args...)
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	timer := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+	err := cmd.Run()
+	timer.Stop()
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Fatalf("plumb %s: exit %d (%v), want %d\n%s%s", strings.Join(args, " "), got, err, code, o.String(), e.String())
+	}
+	return o.String(), e.String()
+}
+
+// reads wants text to match all of some expressions.
+func reads(t *testing.T, text string, expressions ...string) {
+	t.Helper()
+	for _, e := range expressions {
+		if !regexp.MustCompile("(?m)" + e).MatchString(text) {
+			t.Errorf("%s is not in:\n%s", e, text)
+		}
+	}
+}
+
+// document reads JSON and checks it against the schema that plumb publishes.
+func document(t *testing.T, name, text string, into any) {
+	t.Helper()
+	schema, err := exec.Command(common.plumb, "schema", name).Output()
+	must(t, err)
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	must(t, err)
+	c := jsonschema.NewCompiler()
+	must(t, c.AddResource("schema.json", parsed))
+	compiled, err := c.Compile("schema.json")
+	must(t, err)
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = compiled.Validate(doc)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	must(t, json.Unmarshal([]byte(text), into))
+}
+
+// content gives a file's text, and "(none)" for no file.
+func content(name string) string {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return "(none)"
+	}
+	return string(text)
+}
+
+// image makes a directory that looks like an unpacked image.
+func image(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"/etc/sysctl.conf":       "# by hand\r\nvm.swappiness = 30\r\n",
+		"/etc/tmpfiles.d/x.conf": "w /sys/kernel/mm/transparent_hugepage/enabled - - - - always\n",
+	} {
+		must(t, os.MkdirAll(filepath.Dir(dir+name), 0o755))
+		must(t, os.WriteFile(dir+name, []byte(text), 0o644))
+	}
+	return dir
+}
+
+// tree gives all files below a directory, but for journals.
+func tree(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	must(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !strings.Contains(name, "/var/lib/plumb/") {
+			fmt.Fprintf(&b, "%s: %q\n", strings.TrimPrefix(name, dir), content(name))
+		}
+		return err
+	}))
+	return b.String()
+}
+
+// The lasting half goes into an image, edits what stands there, and undo
+// gives the same bytes.
+func TestImage(t *testing.T) {
+	dir := image(t)
+	was := tree(t, dir)
+	sets := []string{"--set", "host:x#vm_swappiness=10", "--set", "host:x#thp_enabled=never", "--set", "host:x#vm_max_map_count=262144"}
+	out, _ := plumb(t, 0, append([]string{"fix", "--root", dir, "--yes"}, sets...)...)
+	reads(t, out, `^Change 1: 3 steps done`)
+	after := tree(t, dir)
+	reads(t, after, `/etc/sysctl.conf: "# by hand\\r\\nvm.swappiness = 10\\r\\n"$`, `/x.conf: "w .* - - - - never\\n"$`, `99-zz-plumb.conf: .*vm.max_map_count = 262144`)
+	out, _ = plumb(t, 0, append([]string{"fix", "--root", dir, "--yes"}, sets...)...)
+	plumb(t, 0, "undo", "--root", dir, "--all", "--yes")
+	if now := tree(t, dir); now != was {
+		t.Errorf("undo left\n%s\nin place of\n%s", now, was)
+	}
+	out, _ = plumb(t, 0, "undo", "--root", dir, "--yes")
+	reads(t, out, `^Nothing to undo`)
+}
