@@ -251,6 +251,9 @@ func (k *Keeper) turnBack(ctx context.Context, p Past) error {
 // unwrite takes an edit back.
 func (k *Keeper) unwrite(ctx context.Context, p Past, force bool) error {
 	e := p.Act.Edit
+	if err := k.Doer.Tidy(ctx, e.File); err != nil {
+		return err
+	}
 	text, err := rawOrNone(ctx, k.Doer, e.File)
 	if err != nil {
 		return err

@@ -38,6 +38,15 @@ func (f *Faulty) Replace(ctx context.Context, name string, data []byte, perm fs.
 	return d.Replace(ctx, name, data, perm)
 }
 
+// Tidy implements Doer.
+func (f *Faulty) Tidy(ctx context.Context, name string) error {
+	d, _, err := f.doer(ctx, "tidy", name)
+	if err != nil {
+		return err
+	}
+	return d.Tidy(ctx, name)
+}
+
 // Remove implements Doer.
 func (f *Faulty) Remove(ctx context.Context, name string) error {
 	d, _, err := f.doer(ctx, "remove", name)

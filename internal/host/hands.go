@@ -87,12 +87,15 @@ func through(name string) (string, error) {
 }
 
 func replace(name string, data []byte, perm fs.FileMode) error {
-	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".plumb-*")
+	beside := leftover(name)
+	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // is gone when all went well
+	defer os.Remove(beside) // is gone when all went well
 	_, err = f.Write(data)
 	if err == nil {
 		err = likeOld(f, name, perm)
@@ -103,10 +106,29 @@ func replace(name string, data []byte, perm fs.FileMode) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), name); err != nil {
+	if err := os.Rename(beside, name); err != nil {
 		return err
 	}
-	return syncDirectory(dir)
+	return syncDirectory(filepath.Dir(name))
+}
+
+// leftover is the name under which a new file is written. It is always the
+// same, so that one which a killed Plumb left can be found. None of the
+// programs that read whole directories takes a name like this.
+func leftover(name string) string {
+	return filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".plumb-new")
+}
+
+// Tidy implements Doer.
+func (h *Hands) Tidy(_ context.Context, name string) error {
+	target, err := through(name)
+	if err == nil {
+		err = os.Remove(leftover(target))
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	return changeError("remove what was left beside", name, err)
 }
 
 // likeOld gives a new file the mode, owner and extended attributes (labels,

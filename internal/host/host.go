@@ -54,6 +54,8 @@ type Doer interface {
 	// its owner, mode and labels; a symbolic link keeps pointing to the file that is
 	// replaced. A missing directory is made.
 	Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error
+	// Tidy removes what a Replace of this file left beside it when it was killed.
+	Tidy(ctx context.Context, name string) error
 	// Remove removes a file durably. One that is not there is no error.
 	Remove(ctx context.Context, name string) error
 	// Append adds to the end of a file, which is made with its directory when

@@ -40,6 +40,9 @@ func (n *Refusing) Raw(_ context.Context, name string) ([]byte, error) {
 	return nil, n.refuse("read with its secrets " + name)
 }
 
+// Tidy implements Doer: it fails with ErrRefused.
+func (n *Refusing) Tidy(_ context.Context, name string) error { return n.refuse("tidy " + name) }
+
 // Remove implements Doer: it fails with ErrRefused.
 func (n *Refusing) Remove(_ context.Context, name string) error { return n.refuse("remove " + name) }
 

@@ -132,6 +132,15 @@ func (u *Under) Replace(ctx context.Context, name string, data []byte, perm fs.F
 	return u.d.Replace(ctx, at, data, perm)
 }
 
+// Tidy implements Doer.
+func (u *Under) Tidy(ctx context.Context, name string) error {
+	at, err := u.at(name)
+	if err != nil {
+		return err
+	}
+	return u.d.Tidy(ctx, at)
+}
+
 // Remove implements Doer.
 func (u *Under) Remove(ctx context.Context, name string) error {
 	at, err := u.at(name)

@@ -1,0 +1,118 @@
+package fix_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// kills is how often each thing is killed at a random moment: a few times in
+// an ordinary run, a hundred times in make test-real.
+func kills() int {
+	if os.Getenv("PLUMB_REAL") != "" {
+		return 100
+	}
+	return 6
+}
+
+// killed kills plumb fix with SIGKILL at random moments after it has begun to
+// write its journal, sometimes also the undo after it, and wants the starting
+// state back each time.
+func killed(t *testing.T, journal string, state func() string, args ...string) {
+	t.Helper()
+	was := state()
+	full := duration(t, journal, state, args)
+	midway := 0
+	for n := range kills() {
+		wait := time.Duration(rand.Float64() * 1.2 * float64(full))
+		killAfter(t, journal, n+2, wait, append([]string{"fix", "--yes"}, args...)...)
+		if state() != was {
+			midway++
+		}
+		if n%3 == 0 {
+			killAfter(t, "", 0, time.Duration(rand.Float64()*0.3*float64(time.Second)), append([]string{"undo", "--all", "--yes"}, where(args)...)...)
+		}
+		plumb(t, 0, append([]string{"undo", "--all", "--yes"}, where(args)...)...)
+		if now := state(); now != was {
+			t.Fatalf("killed after %v: undo left\n%s\nin place of\n%s", wait, now, was)
+		}
+	}
+	t.Logf("%d kills within %v, %d of them left something to undo", kills(), full, midway)
+}
+
+// where leaves the flags that undo has too.
+func where(args []string) []string {
+	var out []string
+	for i := 0; i+1 < len(args); i += 2 {
+		if args[i] != "--set" {
+			out = append(out, args[i], args[i+1])
+		}
+	}
+	return out
+}
+
+// duration does the change once whole, and tells how long its acts take.
+func duration(t *testing.T, journal string, state func() string, args []string) time.Duration {
+	t.Helper()
+	was := state()
+	began := make(chan time.Time, 1)
+	go func() { began <- appears(filepath.Join(journal, "change-000001.journal"), time.Minute) }()
+	plumb(t, 0, append([]string{"fix", "--yes"}, args...)...)
+	took := time.Since(<-began)
+	if state() == was {
+		t.Fatalf("nothing changed: %s", was)
+	}
+	plumb(t, 0, append([]string{"undo", "--all", "--yes"}, where(args)...)...)
+	return max(min(took, 2*time.Second), 5*time.Millisecond)
+}
+
+// appears waits for a file.
+func appears(name string, limit time.Duration) time.Time {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
+		if _, err := os.Stat(name); err == nil {
+			break
+		}
+	}
+	return time.Now()
+}
+
+// killAfter kills a command some time after its journal has appeared, or
+// after its start.
+func killAfter(t *testing.T, journal string, number int, wait time.Duration, args ...string) {
+	t.Helper()
+	cmd := exec.Command(common.plumb, args...)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	must(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }()
+	if journal != "" {
+		for file := filepath.Join(journal, fmt.Sprintf("change-%06d.journal", number)); ; time.Sleep(200 * time.Microsecond) {
+			if _, err := os.Stat(file); err == nil {
+				break
+			}
+			select {
+			case <-ended:
+				t.Fatalf("plumb %s ended before it began: %s", strings.Join(args, " "), said.String())
+			default:
+			}
+		}
+	}
+	select {
+	case <-time.After(wait):
+	case <-ended:
+	}
+	cmd.Process.Kill()
+	<-ended
+}
+
+func TestKilledInAnImage(t *testing.T) {
+	dir := image(t)
+	killed(t, filepath.Join(dir, "var/lib/plumb"), func() string { return tree(t, dir) },
+		"--root", dir, "--set", "host:x#vm_swappiness=10", "--set", "host:x#thp_enabled=never", "--set", "host:x#vm_max_map_count=262144", "--set", "host:x#vm_dirty_bytes=268435456")
+}
