@@ -1,17 +1,21 @@
 // Command demo sets up a MariaDB and a PostgreSQL in a temporary directory,
 // configured as an old article would have them, gives them a little work,
-// runs plumb check and plumb stack on this machine and takes everything away
-// again. With root's rights and zfs-fuse the MariaDB lies on a ZFS pool in a
+// runs plumb check on this machine, lets plumb fix apply the advice to those
+// servers, checks again, takes it back with plumb undo, and takes everything
+// away again. With root's rights and zfs-fuse the MariaDB lies on a ZFS pool in a
 // file, so that findings across the layers show.
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"plumb/test/sandbox"
 )
@@ -40,8 +44,15 @@ func main() {
 	}
 }
 
+// demoBox is a sandbox and the things on it that fix may change.
+type demoBox struct {
+	*sandbox.Box
+	things []string
+}
+
 func run(plumb string) (err error) {
-	b, err := box()
+	inner, err := box()
+	b := &demoBox{Box: inner}
 	if err != nil {
 		return err
 	}
@@ -50,7 +61,7 @@ func run(plumb string) (err error) {
 	started := 0
 	for _, s := range []struct {
 		name string
-		set  func(*sandbox.Box) error
+		set  func(*demoBox) error
 	}{{"MariaDB", mariadb}, {"PostgreSQL", postgres}} {
 		switch err := s.set(b); {
 		case errors.As(err, new(sandbox.Missing)):
@@ -65,10 +76,60 @@ func run(plumb string) (err error) {
 		fmt.Println("demo: no server can be set up here, so this is a recorded host")
 		return show(plumb, "check", "--tape", "fixtures/mariadb-zfs-128K.tape.gz")
 	}
-	if err := show(plumb, "check"); err != nil {
+	return tour(plumb, b)
+}
+
+// tour checks, fixes what concerns the demo's own servers and nothing else of
+// this machine, checks again, and takes it back.
+func tour(plumb string, b *demoBox) error {
+	only := []string{"--only", strings.Join(b.things, ",")}
+	state := []string{"--state", filepath.Join(b.Dir, "journal")}
+	first, err := findings(plumb, only)
+	if err != nil {
 		return err
 	}
-	return show(plumb, "stack")
+	for _, args := range [][]string{
+		{"check"}, {"stack"},
+		slices.Concat([]string{"fix", "--yes"}, only, state),
+		slices.Concat([]string{"check"}, only),
+		slices.Concat([]string{"history", "1"}, state),
+		slices.Concat([]string{"undo", "--yes"}, state),
+	} {
+		if err := show(plumb, args...); err != nil {
+			return err
+		}
+	}
+	last, err := findings(plumb, only)
+	if err != nil {
+		return err
+	}
+	if first != last {
+		return fmt.Errorf("after the undo a check finds other things than before: %s, before %s", last, first)
+	}
+	fmt.Printf("\ndemo: after the undo a check finds the same as at the start: %s\n", first)
+	return nil
+}
+
+// findings lists the rules that fire on the demo's servers.
+func findings(plumb string, only []string) (string, error) {
+	out, err := exec.Command(plumb, append([]string{"check", "--json"}, only...)...).Output()
+	if err != nil {
+		return "", fmt.Errorf("check: %w", err)
+	}
+	var doc struct {
+		Findings []struct {
+			Rule string `json:"rule"`
+		} `json:"findings"`
+	}
+	if err := json.Unmarshal(out, &doc); err != nil {
+		return "", fmt.Errorf("read the check's JSON: %w", err)
+	}
+	var rules []string
+	for _, f := range doc.Findings {
+		rules = append(rules, f.Rule)
+	}
+	slices.Sort(rules)
+	return strings.Join(rules, " "), nil
 }
 
 // box has a short name when it is free: names show in the output.
@@ -91,7 +152,7 @@ func show(plumb string, args ...string) error {
 	return cmd.Run()
 }
 
-func mariadb(b *sandbox.Box) error {
+func mariadb(b *demoBox) error {
 	o := sandbox.MySQLOptions{Name: "mariadb", Port: 33306, Settings: mariadbSettings}
 	if dir, err := dataset(b); err != nil { // the demo is worth showing without it
 		fmt.Printf("demo: without ZFS: %v\n", err)
@@ -103,22 +164,24 @@ func mariadb(b *sandbox.Box) error {
 	if err != nil {
 		return err
 	}
+	b.things = append(b.things, "mysql:33306")
 	return s.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, item VARCHAR(200))",
 		"INSERT INTO shop.orders (item) SELECT REPEAT('plumb', 20) FROM mysql.seq_1_to_100000")
 }
 
 // dataset makes a ZFS dataset with the record size it has when nobody sets
 // one.
-func dataset(b *sandbox.Box) (string, error) {
+func dataset(b *demoBox) (string, error) {
 	pool, err := b.ZFSFuse(600)
 	if err != nil {
 		return "", err
 	}
+	b.things = append(b.things, "dataset:"+pool.Name+"/db")
 	return pool.Dataset("db", "logbias=throughput", "atime=off", "compression=gzip")
 }
 
 // postgres prefers an installed server and otherwise fetches one.
-func postgres(b *sandbox.Box) error {
+func postgres(b *demoBox) error {
 	o := sandbox.PostgresOptions{Port: 54432, Settings: postgresSettings}
 	s, err := b.Postgres(o)
 	if errors.As(err, new(sandbox.Missing)) {
@@ -130,5 +193,6 @@ func postgres(b *sandbox.Box) error {
 	if err != nil {
 		return err
 	}
+	b.things = append(b.things, "postgres:54432")
 	return s.Exec("CREATE TABLE orders AS SELECT i AS id, repeat('plumb', 20) AS item FROM generate_series(1, 100000) i")
 }
