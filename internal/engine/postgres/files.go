@@ -22,7 +22,7 @@ func (l *look) ownLines(hint string) (lines []assigned, complete bool) {
 		l.gap(err.Error(), "run as root", "next_changes", "config_errors")
 		return nil, false
 	}
-	auto := l.in.data + "/postgresql.auto.conf"
+	auto := l.in.data + autoFile
 	before := len(f.lines)
 	if err := f.readConfig(l.ctx, l.h, l.in.root, auto, nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.gap(err.Error(), "run as root", "next_changes", "config_errors")

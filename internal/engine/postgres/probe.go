@@ -34,23 +34,27 @@ func (p *Probe) Name() string { return "postgres" }
 
 // Look implements observe.Probe. It needs what the process probe saw.
 func (p *Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
-	all := p.instances(ctx, h, seen)
-	given, met := map[*instance]*host.Target{}, false
+	return observe.Each(p.servers(ctx, h, seen), func(in *instance) (sight stack.Sight) {
+		p.lookAt(ctx, h, in, &sight)
+		return sight
+	}), nil
+}
+
+// servers gives those of this host and the one of the data source name, each
+// with the ways to log in.
+func (p *Probe) servers(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
+	all, met := p.instances(ctx, h, seen), false
 	for _, in := range all {
+		var given *host.Target
 		if p.given != nil && in.isReachedBy(p.given) {
-			given[in], met = p.given, true
+			given, met = p.given, true
 		}
+		in.reach(h.About(), given)
 	}
 	if p.given != nil && !met {
 		all = append(all, &instance{name: p.given.Address, target: *p.given})
 	}
-	return observe.Each(all, func(in *instance) (sight stack.Sight) {
-		if in.process != nil {
-			in.reach(h.About(), given[in])
-		}
-		p.lookAt(ctx, h, in, &sight)
-		return sight
-	}), nil
+	return all
 }
 
 // look is the look at one server.

@@ -16,6 +16,9 @@ import (
 // setting can be what this session was given to be harmless.
 const settingsQuery = `SELECT lower(name) AS name, CASE WHEN source IN ('session', 'client') THEN reset_val ELSE setting END AS value, coalesce(unit, '') AS unit, source, sourcefile, sourceline, boot_val, pending_restart, vartype FROM pg_settings`
 
+// autoFile is what ALTER SYSTEM writes, in the data directory. It is read last.
+const autoFile = "/postgresql.auto.conf"
+
 // setting is one row of pg_settings.
 type setting struct {
 	value, unit, source, file, boot, vartype string
@@ -123,7 +126,7 @@ func originOf(s setting, win assigned) (stack.Origin, bool) {
 		if o.File == "" {
 			o.File, o.Line = win.origin.File, win.origin.Line
 		}
-		if strings.HasSuffix(o.File, "/postgresql.auto.conf") {
+		if strings.HasSuffix(o.File, autoFile) {
 			o.From = stack.FromPersisted
 		}
 		return o, true
@@ -205,16 +208,25 @@ func (l *look) absent() {
 	}
 }
 
+// fileQuery asks the server what its next start would read.
+const fileQuery = "SELECT sourcefile, sourceline, lower(name) AS name, setting, applied, error FROM pg_file_settings ORDER BY seqno"
+
 // fileLines gives what the next start would read: from the server, or from
 // the files themselves when the role may not ask. complete is false when
 // neither could be read.
 func (l *look) fileLines() (lines []assigned, complete bool) {
-	rows, err := l.h.Query(l.ctx, l.in.target,
-		"SELECT sourcefile, sourceline, lower(name) AS name, setting, applied, error FROM pg_file_settings ORDER BY seqno")
+	rows, err := l.h.Query(l.ctx, l.in.target, fileQuery)
 	if err != nil {
 		return l.ownLines(grantsHint)
 	}
-	var bad []string
+	lines, bad := readFileRows(rows)
+	l.t.Set("config_errors", stack.List(bad), "pg_file_settings")
+	return lines, true
+}
+
+// readFileRows reads the rows of pg_file_settings. bad names the lines for
+// which the server would not start, nor take anything of a reload.
+func readFileRows(rows host.Rows) (lines []assigned, bad []string) {
 	for _, row := range rows.Values {
 		line, _ := strconv.Atoi(text(host.Cell(row, 1)))
 		problem := text(host.Cell(row, 5))
@@ -226,11 +238,10 @@ func (l *look) fileLines() (lines []assigned, complete bool) {
 			continue
 		}
 		o := stack.Origin{From: stack.FromFile, File: text(host.Cell(row, 0)), Line: line}
-		if strings.HasSuffix(o.File, "/postgresql.auto.conf") {
+		if strings.HasSuffix(o.File, autoFile) {
 			o.From = stack.FromPersisted
 		}
 		lines = append(lines, assigned{text(host.Cell(row, 2)), text(host.Cell(row, 3)), o})
 	}
-	l.t.Set("config_errors", stack.List(bad), "pg_file_settings")
-	return lines, true
+	return lines, bad
 }

@@ -1,0 +1,163 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change/changetest"
+	"plumb/internal/engine/postgres"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+	"plumb/knowledge"
+	"plumb/test/sandbox"
+)
+
+// live is a private server with the hands that change it.
+type live struct {
+	t      *testing.T
+	box    *sandbox.Box
+	server *sandbox.Server
+	db     *sql.DB
+	doer   host.Doer
+	cat    *catalog.Catalog
+}
+
+func newLive(t *testing.T, o sandbox.PostgresOptions) *live {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real server: run without -short")
+	}
+	box, err := sandbox.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	server, err := box.Postgres(o)
+	if missing, ok := errors.AsType[sandbox.Missing](err); ok {
+		t.Skip(missing)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := server.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	cat, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hands := host.NewHands(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"postgres": postgres.Dialer{}}}))
+	t.Cleanup(func() { hands.Close() })
+	return &live{t, box, server, db, hands, cat}
+}
+
+// observe is what a check would see of the server.
+func (l *live) observe() *stack.Stack {
+	l.t.Helper()
+	var seen stack.Stack
+	var sight stack.Sight
+	p := sight.New("process", "1")
+	for name, v := range map[string]stack.Value{"engine": stack.Text("postgres"), "own_mounts": stack.Bool(false), "uid": stack.Int(int64(os.Getuid())),
+		"args": stack.List([]string{"postgres", "-D", l.server.Dir}), "listen": stack.List([]string{"unix:" + l.socket()})} {
+		p.Set(name, v, "test")
+	}
+	seen.Add("process", sight)
+	given := l.given()
+	seenPostgres, err := postgres.NewProbe(l.cat, &given).Look(l.t.Context(), l.doer, &seen)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	seen.Add("postgres", seenPostgres)
+	return &seen
+}
+
+func (l *live) socket() string { return l.server.Socket + "/.s.PGSQL.5432" }
+
+func (l *live) given() host.Target {
+	t, err := postgres.Given("postgres://" + l.server.User + "@/postgres?host=" + l.server.Socket)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return t
+}
+
+// state is all that setting a knob may touch. ALTER SYSTEM puts the line it
+// writes last: the order of lines says nothing.
+func (l *live) state(name string) string {
+	l.t.Helper()
+	var out []string
+	for _, file := range []string{"postgresql.auto.conf", "postgresql.conf"} {
+		text, err := os.ReadFile(filepath.Join(l.server.Dir, file))
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		lines := strings.Split(string(text), "\n")
+		if file == "postgresql.auto.conf" {
+			slices.Sort(lines)
+		}
+		out = append(out, lines...)
+	}
+	var value string
+	if err := l.db.QueryRow("SELECT setting || ' ' || pending_restart::text FROM pg_settings WHERE name = $1", name).Scan(&value); err != nil {
+		l.t.Fatal(err)
+	}
+	return strings.Join(append(out, value), "\n")
+}
+
+func (l *live) exec(statements ...string) {
+	l.t.Helper()
+	if err := l.server.Exec(statements...); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// suite is the conformance suite for one knob.
+func (l *live) suite(t *testing.T, name string, to stack.Value, meddle ...string) {
+	given := l.given()
+	c := changetest.Case{
+		Doer: l.doer, Setter: postgres.NewSetter(l.cat, &given), Catalog: l.cat, Observe: l.observe,
+		Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: name}, To: to, Unsafe: true,
+		State: func() string { return l.state(name) }, Dir: changetest.Journal(t.TempDir()), Few: 3,
+	}
+	if meddle != nil {
+		c.Meddle = func() { l.exec(meddle...) }
+	}
+	changetest.Run(t, c)
+}
+
+// Every kind of setting, on a real server: there and back, changed by others
+// in between, and with a machine that dies at every operation.
+func TestSuite(t *testing.T) {
+	l := newLive(t, sandbox.PostgresOptions{})
+	l.exec("ALTER SYSTEM SET maintenance_work_mem = '96MB'", "ALTER SYSTEM SET random_page_cost = '1.1'", "ALTER SYSTEM SET session_preload_libraries = 'auto_explain', 'pg_stat_statements'",
+		"SELECT pg_reload_conf()")
+	for _, c := range []struct {
+		name   string
+		to     stack.Value
+		meddle []string
+	}{
+		{"work_mem", stack.Int(64 << 20), []string{"ALTER SYSTEM SET work_mem = '7MB'", "SELECT pg_reload_conf()"}},
+		{"maintenance_work_mem", stack.Int(1 << 30), []string{"ALTER SYSTEM RESET maintenance_work_mem", "SELECT pg_reload_conf()"}},
+		{"random_page_cost", stack.Float(1.25), nil},
+		{"checkpoint_timeout", stack.Int(900), nil},
+		{"synchronous_commit", stack.Text("off"), nil},
+		{"log_checkpoints", stack.Bool(false), nil},
+		{"shared_buffers", stack.Int(256 << 20), nil},
+		{"session_preload_libraries", stack.Text("auto_explain"), nil},
+		{"log_line_prefix", stack.Text(`%m 'it\s' [%p] `), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) { l.suite(t, c.name, c.to, c.meddle...) })
+	}
+}
