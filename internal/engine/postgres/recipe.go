@@ -22,12 +22,15 @@ func (a *alteration) alterRecipe() (change.Recipe, error) {
 	op := func(statement string) change.Op {
 		return change.Op{Target: &a.in.target, Statement: statement}
 	}
-	set, back := literal(a.to.text), "{before:sql}"
-	if isQuotedList(a.name, a.server.major) {
+	set, back, after := literal(a.to.text), "{before:sql}", a.to.text
+	switch {
+	case isQuotedList(a.name, a.server.major):
 		// The text before is a list of quoted names, which no placeholder can
 		// turn into literals. Were it changed in between, the undo's last look would tell.
 		before, _ := a.persisted()
 		set, back = elements(a.to.text), elements(before.value)
+	case a.quoted():
+		back, after = "{before}", a.to.literal
 	}
 	alter := "ALTER SYSTEM SET " + identifier(a.name) + " = "
 	again := op(reload)
@@ -36,7 +39,7 @@ func (a *alteration) alterRecipe() (change.Recipe, error) {
 	r.Acts = []change.Act{{Switch: &change.Switch{
 		On:       fmt.Sprintf("%s postgresql.auto.conf %s", a.want.Knob.Of, a.name),
 		Look:     change.Look{Target: &a.in.target, Query: a.lookQuery()},
-		After:    a.to.text,
+		After:    after,
 		Do:       []change.Op{op(alter + set), again},
 		Undo:     []change.Op{op(alter + back), again},
 		UndoNone: []change.Op{op("ALTER SYSTEM RESET " + identifier(a.name)), again},
@@ -76,12 +79,22 @@ var ofRoles = []string{"database", "user", "database user", "global"}
 // overridden tells whether our own role has a value of its own.
 func (a *alteration) overridden() bool { return slices.Contains(ofRoles, a.row.source) }
 
+// quoted tells whether the state is read as a quoted string: a text may begin
+// or end with blanks, which log_line_prefix usually does.
+func (a *alteration) quoted() bool {
+	return a.row.vartype == "string" && !isQuotedList(a.name, a.server.major)
+}
+
 // lookQuery asks what postgresql.auto.conf holds. Where the server's own
 // spelling of the value is known, it tells as well when a file that holds the
 // wanted value was not read yet.
 func (a *alteration) lookQuery() string {
 	name := literal(a.name)
-	file := "SELECT setting FROM pg_file_settings WHERE lower(name) = " + name + " AND sourcefile LIKE '%" + autoFile + "' ORDER BY seqno DESC LIMIT 1"
+	column := "setting"
+	if a.quoted() {
+		column = "quote_literal(setting) AS setting"
+	}
+	file := "SELECT " + column + " FROM pg_file_settings WHERE lower(name) = " + name + " AND sourcefile LIKE '%" + autoFile + "' ORDER BY seqno DESC LIMIT 1"
 	differs := ""
 	switch {
 	case a.waits() || a.overridden():

@@ -119,8 +119,7 @@ func (a *alteration) possible() error {
 	return a.managed()
 }
 
-// readValue brings the value to the server's form, and looks at what a
-// standby needs.
+// readValue brings the value to the server's form.
 func (a *alteration) readValue() (err error) {
 	if a.to, err = wantedOf(a.want.Fact, a.row, a.want.To); err != nil {
 		return err
@@ -128,11 +127,14 @@ func (a *alteration) readValue() (err error) {
 	if a.to.note != "" {
 		a.notes = append(a.notes, a.to.note)
 	}
-	if isQuotedList(a.name, a.server.major) {
-		if err := a.readList(); err != nil {
-			return err
-		}
+	if err := a.readSpelling(); err != nil {
+		return err
 	}
+	return a.standby()
+}
+
+// standby looks at the settings of which a standby needs as much as its primary.
+func (a *alteration) standby() error {
 	if !slices.Contains([]string{"max_connections", "max_worker_processes", "max_wal_senders", "max_prepared_transactions", "max_locks_per_transaction"}, a.name) {
 		return nil
 	}
@@ -150,18 +152,39 @@ func (a *alteration) readValue() (err error) {
 	return nil
 }
 
-// readList lets the server spell a list of names as it will write it.
-func (a *alteration) readList() error {
+// readSpelling lets the server spell a text, or a list of names, as it will
+// show it.
+func (a *alteration) readSpelling() error {
+	if a.quoted() {
+		rows, err := a.ask("SELECT " + onServer("quote_literal", a.to.text) + " AS words")
+		if err == nil && len(rows) == 1 {
+			a.to.literal = text(host.Cell(rows[0], 0))
+		}
+		return err
+	}
+	if !isQuotedList(a.name, a.server.major) {
+		return nil
+	}
 	names := splitNames(a.to.text)
 	if len(names) == 0 {
 		return &change.Refusal{Why: "an empty " + a.name + " is written wrongly by ALTER SYSTEM", What: "ALTER SYSTEM RESET " + a.name + ", or take it out of the file that sets it"}
 	}
 	for i, n := range names {
-		names[i] = "quote_ident(" + literal(n) + ")"
+		names[i] = onServer("quote_ident", n)
 	}
-	rows, err := a.ask("SELECT " + strings.Join(names, " || ', ' || ") + " AS names")
+	rows, err := a.ask("SELECT " + strings.Join(names, " || ', ' || ") + " AS words")
 	if err == nil && len(rows) == 1 {
 		a.to.text = text(host.Cell(rows[0], 0))
 	}
 	return err
+}
+
+// onServer calls a function with a text. Reading sessions take no backslash
+// in a string, which servers understand differently: it goes as chr(92).
+func onServer(function, text string) string {
+	parts := strings.Split(text, `\`)
+	for i, p := range parts {
+		parts[i] = literal(p)
+	}
+	return function + "(" + strings.Join(parts, " || chr(92) || ") + ")"
 }

@@ -29,7 +29,9 @@ type wanted struct {
 	text   string   // as it is written: 4GB, on, 'a b'
 	number *float64 // as pg_settings shows it, in the setting's own unit; nil for what is no number
 	shown  string   // as pg_settings shows a word; "" for numbers, and for texts, which a server may spell anew
-	note   string   // what was rounded
+	// literal is a text as the server quotes it; it is asked for it.
+	literal string
+	note    string // what was rounded
 }
 
 // wantedOf brings a value to the server's form. An error is a *change.Refusal.
