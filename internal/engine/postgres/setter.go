@@ -81,10 +81,14 @@ func (a *alteration) ask(query string) ([][]*string, error) {
 	return nil, &change.Refusal{Why: err.Error(), What: "run as root, or give a login with --dsn"}
 }
 
+func rowQuery(name string) string {
+	return `SELECT lower(name) AS name, reset_val AS value, coalesce(unit, '') AS unit, context, vartype, source, min_val, max_val, ` +
+		`array_to_string(enumvals, '|') AS enumvals FROM pg_settings WHERE lower(name) = ` + literal(name)
+}
+
 // readRow reads what the server says of the setting.
 func (a *alteration) readRow() error {
-	rows, err := a.ask(`SELECT lower(name) AS name, reset_val AS value, coalesce(unit, '') AS unit, context, vartype, source, min_val, max_val, ` +
-		`array_to_string(enumvals, '|') AS enumvals FROM pg_settings WHERE lower(name) = ` + literal(a.name))
+	rows, err := a.ask(rowQuery(a.name))
 	if err != nil {
 		return err
 	}

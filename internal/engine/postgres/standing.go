@@ -102,6 +102,10 @@ func (a *alteration) readFiles() error {
 	return a.readRoles()
 }
 
+func privilegeQuery(name string) string {
+	return "SELECT has_parameter_privilege(" + literal(name) + ", 'ALTER SYSTEM') AS may"
+}
+
 // rights notes what our role may not do. Superusers may all of it; others
 // have been able to be given ALTER SYSTEM on one setting since 15.
 func (a *alteration) rights() error {
@@ -110,7 +114,7 @@ func (a *alteration) rights() error {
 	}
 	may := false
 	if a.server.major >= 15 {
-		rows, err := a.ask("SELECT has_parameter_privilege(" + literal(a.name) + ", 'ALTER SYSTEM') AS may")
+		rows, err := a.ask(privilegeQuery(a.name))
 		if err != nil {
 			return err
 		}
@@ -129,11 +133,15 @@ func (a *alteration) rights() error {
 	return nil
 }
 
+func rolesQuery(name string) string {
+	return `SELECT coalesce('database ' || d.datname, 'every database') AS indb, coalesce('role ' || r.rolname, 'every role') AS forrole, c.config ` +
+		`FROM pg_db_role_setting s LEFT JOIN pg_database d ON d.oid = s.setdatabase LEFT JOIN pg_roles r ON r.oid = s.setrole, ` +
+		`unnest(s.setconfig) AS c(config) WHERE lower(split_part(c.config, '=', 1)) = ` + literal(name) + ` ORDER BY 1, 2 LIMIT 5`
+}
+
 // readRoles notes for whom another value counts.
 func (a *alteration) readRoles() error {
-	rows, err := a.ask(`SELECT coalesce('database ' || d.datname, 'every database') AS indb, coalesce('role ' || r.rolname, 'every role') AS forrole, c.config ` +
-		`FROM pg_db_role_setting s LEFT JOIN pg_database d ON d.oid = s.setdatabase LEFT JOIN pg_roles r ON r.oid = s.setrole, ` +
-		`unnest(s.setconfig) AS c(config) WHERE lower(split_part(c.config, '=', 1)) = ` + literal(a.name) + ` ORDER BY 1, 2 LIMIT 5`)
+	rows, err := a.ask(rolesQuery(a.name))
 	if err != nil {
 		return err
 	}
