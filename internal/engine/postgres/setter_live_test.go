@@ -161,3 +161,43 @@ func TestSuite(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { l.suite(t, c.name, c.to, c.meddle...) })
 	}
 }
+
+// The oldest and the newest servers; in the newest ALTER SYSTEM can be
+// switched off.
+func TestSuiteOfVersions(t *testing.T) {
+	if os.Getenv("PLUMB_REAL") == "" {
+		t.Skip("fetches servers: PLUMB_REAL=1 runs it")
+	}
+	for _, version := range []string{"10", "11", "12", "13", "14", "16", "17", "18"} {
+		t.Run(version, func(t *testing.T) {
+			tree, err := sandbox.PostgresTree(version)
+			if missing, ok := errors.AsType[sandbox.Missing](err); ok {
+				t.Skip(missing)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := newLive(t, sandbox.PostgresOptions{Bindir: tree})
+			l.exec("ALTER SYSTEM SET session_preload_libraries = 'auto_explain', 'pg_stat_statements'", "SELECT pg_reload_conf()")
+			l.suite(t, "work_mem", stack.Int(64<<20), "ALTER SYSTEM SET work_mem = '7MB'", "SELECT pg_reload_conf()")
+			l.suite(t, "vacuum_cost_delay", stack.Int(3000))
+			l.suite(t, "max_connections", stack.Int(150))
+			l.suite(t, "log_line_prefix", stack.Text("%m [%p] "))
+			l.suite(t, "session_preload_libraries", stack.Text("auto_explain"))
+			if version < "17" {
+				return
+			}
+			conf, err := os.OpenFile(filepath.Join(l.server.Dir, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = conf.WriteString("allow_alter_system = off\n")
+			if err := errors.Join(err, conf.Close()); err != nil {
+				t.Fatal(err)
+			}
+			l.exec("SELECT pg_reload_conf()")
+			l.suite(t, "work_mem", stack.Int(64<<20))
+			l.suite(t, "max_wal_size", stack.Int(4<<30))
+		})
+	}
+}
