@@ -32,6 +32,7 @@ type optionFiles struct {
 	files  []optionFile
 	errors []string // "file:line: reason"
 	gaps   []string // files that are there and could not be read
+	dirs   []includedDir
 }
 
 // fileReader reads option files as one server sees them.
@@ -140,9 +141,13 @@ func (r *fileReader) include(ctx context.Context, from optionFile, l line, withi
 		r.out.gaps = append(r.out.gaps, fmt.Sprintf("list %s: %v", dir, reason(err)))
 		return
 	}
+	d := includedDir{path: dir}
 	for _, f := range found {
-		r.included(ctx, from, l, dir+"/"+path.Base(f), within)
+		d.last = dir + "/" + path.Base(f)
+		r.included(ctx, from, l, d.last, within)
 	}
+	d.end = len(r.out.files)
+	r.out.dirs = append(r.out.dirs, d)
 }
 
 func (r *fileReader) included(ctx context.Context, from optionFile, l line, name string, within []string) {

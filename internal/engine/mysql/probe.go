@@ -34,23 +34,28 @@ func (p *Probe) Name() string { return "mysql" }
 
 // Look implements observe.Probe. It needs what the process probe saw.
 func (p *Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
+	return observe.Each(p.servers(ctx, h, seen), func(in *instance) (sight stack.Sight) {
+		p.lookAt(ctx, h, in, &sight)
+		return sight
+	}), nil
+}
+
+// servers finds the servers of this host and the one of the data source name,
+// each with the way to log in.
+func (p *Probe) servers(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
 	all := p.instances(ctx, h, seen)
-	given, met := map[*instance]*host.Target{}, false
+	met := false
 	for _, in := range all {
+		var given *host.Target
 		if p.given != nil && in.reachedBy(p.given) {
-			given[in], met = p.given, true
+			given, met = p.given, true
 		}
+		in.reach(ctx, h, given)
 	}
 	if p.given != nil && !met {
 		all = append(all, remote(*p.given))
 	}
-	return observe.Each(all, func(in *instance) (sight stack.Sight) {
-		if in.process != nil {
-			in.reach(ctx, h, given[in])
-		}
-		p.lookAt(ctx, h, in, &sight)
-		return sight
-	}), nil
+	return all
 }
 
 // remote makes the instance of a data source name that is no process here.

@@ -1,0 +1,71 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"plumb/internal/host"
+)
+
+// changeTime ends a statement that changes the server: one that waits longer
+// for a lock waits for somebody who must be asked first.
+const changeTime = 90 * time.Second
+
+// DialToChange implements host.Changer: it tries the same logins as Dial, and
+// the session may change the server.
+func (Dialer) DialToChange(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.ChangeSession, error) {
+	var refused []error
+	for _, login := range t.Logins {
+		cfg, err := config(t, login, secret)
+		if err != nil {
+			refused = append(refused, err)
+			continue
+		}
+		cfg.ReadTimeout = changeTime
+		s, err := openToChange(ctx, cfg)
+		if err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, host.ErrLogin) {
+			return nil, err
+		}
+		refused = append(refused, err)
+	}
+	if len(refused) == 0 {
+		return nil, fmt.Errorf("log in to %s: %w: no way to log in is known", t.Address, host.ErrLogin)
+	}
+	return nil, fmt.Errorf("log in to %s: %w", t.Address, firstLogin(refused))
+}
+
+func openToChange(ctx context.Context, cfg *mysql.Config) (host.ChangeSession, error) {
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("log in as %s: %w", cfg.User, err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(ctx)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = 10")
+	}
+	if err != nil {
+		return nil, errors.Join(meaning(cfg.User, err), db.Close())
+	}
+	return changeSession{&session{db: db, conn: conn}}, nil
+}
+
+// changeSession is one connection that may change the server.
+type changeSession struct{ *session }
+
+// Exec implements host.ChangeSession.
+func (s changeSession) Exec(ctx context.Context, statement string) error {
+	if _, err := s.conn.ExecContext(ctx, statement); err != nil {
+		return meaning("", err)
+	}
+	return nil
+}

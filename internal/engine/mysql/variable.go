@@ -1,0 +1,167 @@
+package mysql
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/host"
+)
+
+// variable is what the server says of one of its variables.
+type variable struct {
+	value     string
+	kind      string // MariaDB: BOOLEAN, ENUM, BIGINT UNSIGNED, DOUBLE, VARCHAR ...; "" elsewhere
+	least     string // "" for no bound
+	most      string
+	block     string
+	words     []string // of an enumeration
+	static    bool     // can only be set at start
+	catalogue catalog.Type
+}
+
+// number tells whether a value is written without quotes.
+func (v variable) number() bool {
+	switch {
+	case strings.Contains(v.kind, "INT"), v.kind == "DOUBLE":
+		return true
+	case v.kind != "":
+		return false
+	}
+	switch v.catalogue {
+	case catalog.Text, catalog.List, catalog.Bool:
+		return false
+	}
+	return true
+}
+
+// question asks for the value in force, in the form in which it is compared.
+func (a *alteration) question() string {
+	if a.in.flavor == flavorMariaDB {
+		return "SELECT GLOBAL_VALUE FROM information_schema.SYSTEM_VARIABLES WHERE VARIABLE_NAME = '" + strings.ToUpper(a.name) + "'"
+	}
+	return "SELECT VARIABLE_VALUE FROM performance_schema.global_variables WHERE VARIABLE_NAME = '" + a.name + "'"
+}
+
+// readVariable asks what the variable is.
+func (a *alteration) readVariable() error {
+	if strings.Trim(a.name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return &change.Refusal{Why: a.name + " is no name of a variable"}
+	}
+	a.v = variable{catalogue: a.want.Fact.Type, static: a.want.Fact.Knob.Effect == catalog.Restart}
+	if a.in.flavor == flavorMariaDB {
+		return a.readMariaDB()
+	}
+	row, err := a.row(a.question())
+	if err != nil {
+		return err
+	}
+	a.v.value = text(host.Cell(row, 0))
+	row, err = a.row("SELECT MIN_VALUE, MAX_VALUE FROM performance_schema.variables_info WHERE VARIABLE_NAME = '" + a.name + "'")
+	if err == nil { // 5.7 has no such table
+		a.v.least, a.v.most = text(host.Cell(row, 0)), text(host.Cell(row, 1))
+		if a.v.least == "0" && a.v.most == "0" { // no bounds
+			a.v.least, a.v.most = "", ""
+		}
+	}
+	return nil
+}
+
+// readMariaDB reads information_schema.SYSTEM_VARIABLES, which tells all.
+func (a *alteration) readMariaDB() error {
+	row, err := a.row("SELECT GLOBAL_VALUE, VARIABLE_TYPE, NUMERIC_MIN_VALUE, NUMERIC_MAX_VALUE, NUMERIC_BLOCK_SIZE, ENUM_VALUE_LIST, READ_ONLY, VARIABLE_SCOPE " +
+		"FROM information_schema.SYSTEM_VARIABLES WHERE VARIABLE_NAME = '" + strings.ToUpper(a.name) + "'")
+	if err != nil {
+		return err
+	}
+	at := func(i int) string { return text(host.Cell(row, i)) }
+	a.v.value, a.v.kind, a.v.least, a.v.most, a.v.block = at(0), at(1), at(2), at(3), at(4)
+	if at(5) != "" {
+		a.v.words = strings.Split(at(5), ",")
+	}
+	a.v.static = at(6) == "YES"
+	if strings.HasPrefix(at(7), "SESSION ONLY") {
+		return &change.Refusal{Why: a.name + " exists for single sessions only"}
+	}
+	return nil
+}
+
+// row asks for one row; a refusal says that there is none.
+func (a *alteration) row(query string) ([]*string, error) {
+	rows, err := a.h.Query(a.ctx, a.in.target, query)
+	switch {
+	case a.ctx.Err() != nil:
+		return nil, a.ctx.Err()
+	case err != nil:
+		return nil, &change.Refusal{Why: err.Error(), What: "run as root, or give a login with --dsn"}
+	case len(rows.Values) == 0:
+		why := fmt.Sprintf("this server (%s %s) has no variable %s", a.in.flavor, a.in.version, a.name)
+		if removed := a.want.Fact.Knob.Removed; removed != "" {
+			why += ": " + removed
+		}
+		return nil, &change.Refusal{Why: why}
+	}
+	return rows.Values[0], nil
+}
+
+// readValue brings the value into the form in which the server shows it, and
+// refuses what the server would bend.
+func (a *alteration) readValue() error {
+	a.to = a.want.To.String()
+	if b, ok := a.want.To.Bool(); ok {
+		a.to = map[bool]string{true: "ON", false: "OFF"}[b]
+	}
+	switch {
+	case strings.ContainsFunc(a.to, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return &change.Refusal{Why: fmt.Sprintf("%q holds a character that no setting has", a.to)}
+	case len(a.v.words) > 0 && (a.v.kind == "ENUM" || a.v.kind == "BOOLEAN"):
+		i := slices.IndexFunc(a.v.words, func(w string) bool { return strings.EqualFold(w, a.to) })
+		if i < 0 {
+			return &change.Refusal{Why: fmt.Sprintf("%s is none of the values of %s: %s", a.to, a.name, strings.Join(a.v.words, ", "))}
+		}
+		a.to = a.v.words[i]
+		return nil
+	case !a.v.number():
+		if len(a.want.Fact.Knob.Values) > 0 && strings.EqualFold(a.to, a.v.value) {
+			a.to = a.v.value
+		}
+		return nil
+	}
+	return a.readNumber()
+}
+
+// readNumber checks a number against the server's bounds and steps.
+func (a *alteration) readNumber() error {
+	n, ok := new(big.Rat).SetString(a.to)
+	if !ok {
+		return &change.Refusal{Why: fmt.Sprintf("%s is no number", a.to)}
+	}
+	least, hasLeast := new(big.Rat).SetString(a.v.least)
+	most, hasMost := new(big.Rat).SetString(a.v.most)
+	if hasLeast && n.Cmp(least) < 0 || hasMost && n.Cmp(most) > 0 {
+		return &change.Refusal{Why: fmt.Sprintf("%s is outside of what the server takes for %s: %s to %s", a.to, a.name, a.v.least, a.v.most)}
+	}
+	if block, err := strconv.ParseInt(a.v.block, 10, 64); err == nil && block > 1 && n.IsInt() && a.name != "innodb_buffer_pool_size" {
+		if whole := n.Num().Int64() / block * block; whole != n.Num().Int64() {
+			a.notes = append(a.notes, fmt.Sprintf("the server takes whole steps of %d, so it becomes %d", block, whole))
+			a.to = strconv.FormatInt(whole, 10)
+		}
+	}
+	if a.v.kind == "DOUBLE" || strings.Contains(a.v.value, ".") {
+		f, _ := n.Float64()
+		a.to = strconv.FormatFloat(f, 'f', 6, 64)
+	}
+	return nil
+}
+
+// literal writes a value for a statement.
+func (a *alteration) literal(value string) string {
+	if a.v.number() {
+		return value
+	}
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(value) + "'"
+}
