@@ -1,0 +1,225 @@
+# What the steps use. The values found are kept in $STATE before the first of
+# them is changed; undo needs nothing else.
+STATE=${PLUMB_STATE:-/var/lib/plumb-playbook/@ID@}
+FORCE=${FORCE:-}
+FAILED=0
+
+say() { printf '%s\n' "$*"; }
+
+die() {
+	printf 'error: %s\n' "$*" >&2
+	printf 'hint: sh %s undo takes back what was done\n' "$0" >&2
+	exit 3
+}
+
+# problem notes what could not be undone, and goes on.
+problem() {
+	printf 'not undone: %s\n' "$*" >&2
+	FAILED=1
+}
+
+# begin makes this process the only one that works on $STATE.
+begin() {
+	umask 077
+	mkdir -p "$STATE/files"
+	if command -v flock >/dev/null; then
+		exec 9>"$STATE/lock"
+		flock -n 9 || { printf 'error: another one of this script runs\n' >&2; exit 3; }
+	fi
+}
+
+# on_disk makes a file durable.
+on_disk() { sync "$@" 2>/dev/null || sync; }
+
+# words trims blanks at both ends.
+words() {
+	printf '%s\n' "$1" | awk '{ t = t (NR > 1 ? "\n" : "") $0 } END { gsub(/^[ \t\r\n]+|[ \t\r\n]+$/, "", t); print t }'
+}
+
+# or_none gives a text, or (none) for no text.
+or_none() {
+	if [ -n "$(words "$1")" ]; then printf '%s\n' "$1"; else printf '(none)\n'; fi
+}
+
+# content gives what a file of the kernel holds.
+content() {
+	if [ -e "$1" ]; then cat "$1"; else printf '(none)\n'; fi
+}
+
+# chosen gives the word in brackets.
+chosen() { sed 's/^[^[]*\[\([^]]*\)\].*/\1/'; }
+
+# cells gives the answer of a client, in which NULL is (none).
+cells() {
+	or_none "$(printf '%s\n' "$1" | awk -F '\t' -v OFS='\t' '{ for (i = 1; i <= NF; i++) if ($i == "NULL") $i = "(none)"; print }')"
+}
+
+# sql quotes a text for SQL; sql_mysql for MySQL and MariaDB.
+sql() { printf "'%s'" "$(printf '%s' "$1" | sed "s/'/''/g")"; }
+sql_mysql() { printf "'%s'" "$(printf '%s' "$1" | sed -e "s/'/''/g" -e 's/\\/\\\\/g')"; }
+
+# owned runs a client as the owner of a server's socket, when root calls it.
+owned() {
+	socket=$1
+	shift
+	owner=$(stat -L -c %U "$socket" 2>/dev/null || printf root)
+	if [ "$(id -u)" = 0 ] && [ "$owner" != root ]; then
+		(cd / && runuser -u "$owner" -- "$@")
+	else
+		"$@"
+	fi
+}
+
+# state reads the state of a switch.
+state() {
+	read_now=$("look_$1") || return 1
+	words "$read_now"
+}
+
+# reach waits for a state, at most so many seconds; the last one is in $now.
+reach() {
+	waited=0
+	while now=$(state "$1") || return 1; [ "$now" != "$2" ] && [ "$waited" -lt "$3" ]; do
+		sleep 1
+		waited=$((waited + 1))
+	done
+}
+
+# keep writes a text down, once.
+keep() {
+	if [ ! -e "$STATE/$1" ]; then
+		printf '%s\n' "$2" >"$STATE/$1.new"
+		on_disk "$STATE/$1.new"
+		mv "$STATE/$1.new" "$STATE/$1"
+	fi
+}
+
+# turn brings a switch to a state: number, state, seconds that it may take.
+turn() {
+	found=$(state "$1") || die "step $1: its state cannot be read"
+	if [ "$found" = "$2" ]; then
+		say "    is $2 already"
+		return 0
+	fi
+	keep "$1.before" "$found"
+	"do_$1" || die "step $1: it could not be set"
+	reach "$1" "$2" "$3" || die "step $1: it cannot be read back"
+	if [ "$now" = "$found" ]; then
+		die "step $1: it did not take $2: it is still $found"
+	fi
+	rm -f "$STATE/$1.after"
+	keep "$1.after" "$now"
+	say "    $found -> $now"
+}
+
+# turn_back brings a switch back to the state found.
+turn_back() {
+	if [ ! -e "$STATE/$1.before" ]; then return 0; fi
+	found=$(cat "$STATE/$1.before")
+	now=$(state "$1") || { problem "step $1: its state cannot be read"; return 0; }
+	if [ "$now" != "$found" ]; then
+		if [ -z "$FORCE" ] && [ -e "$STATE/$1.after" ] && [ "$now" != "$(cat "$STATE/$1.after")" ]; then
+			problem "step $1 was left as $(cat "$STATE/$1.after") and is $now: somebody changed it since. FORCE=1 takes it back too"
+			return 0
+		fi
+		"undo_$1" "$found" || { problem "step $1: it could not be set back to $found"; return 0; }
+		reach "$1" "$found" "$3" || { problem "step $1: it cannot be read back"; return 0; }
+		if [ "$now" != "$found" ]; then
+			problem "step $1 did not take $found back: it is $now"
+			return 0
+		fi
+		say "step $1 is $found again"
+	fi
+	rm -f "$STATE/$1.before" "$STATE/$1.after"
+}
+
+# enough_memory stops when fewer bytes than this are available.
+enough_memory() {
+	available=$(awk '$1 == "MemAvailable:" { printf "%.0f", $2 * 1024 }' /proc/meminfo)
+	if [ "$(printf '%s %s\n' "$available" "$1" | awk '{ print ($1 < $2) }')" = 1 ]; then
+		die "only $available bytes of memory are available, and $1 must be left"
+	fi
+}
+
+# swapped counts the pages swapped in and out since boot.
+swapped() { awk '$1 == "pswpin" || $1 == "pswpout" { n += $2 } END { printf "%.0f", n }' /proc/vmstat; }
+
+# really gives the file that a link leads to.
+really() {
+	if [ -L "$1" ]; then readlink -f "$1"; else printf '%s\n' "$1"; fi
+}
+
+# place gives where a file is kept.
+place() { printf '%s/files/%s\n' "$STATE" "$(printf '%s' "$1" | sed -e 's/_/__/g' -e 's,/,_,g')"; }
+
+sum() { sha256sum <"$1" | cut -d ' ' -f 1; }
+
+# change edits a file: file, mode of a new one, its first lines, and what makes
+# the new text of the old one.
+change() {
+	file=$(really "$1") mode=$2 head=$3
+	shift 3
+	kept=$(place "$file")
+	if [ ! -e "$kept.before" ] && [ ! -e "$kept.none" ]; then
+		if [ -e "$file" ]; then
+			cp -p "$file" "$kept.new"
+			on_disk "$kept.new"
+			mv "$kept.new" "$kept.before"
+		else
+			: >"$kept.none"
+			on_disk "$kept.none"
+		fi
+	fi
+	next=$file.plumb-new
+	if [ -e "$file" ]; then
+		cp -p "$file" "$next"
+		"$@" <"$file" >"$next" || unedited "$file"
+	else
+		(umask 022 && mkdir -p "$(dirname "$file")")
+		printf '%s' "$head" | "$@" >"$next" || unedited "$file"
+		chmod "$mode" "$next"
+	fi
+	if [ -e "$file" ] && cmp -s "$file" "$next"; then
+		rm -f "$next"
+		say "    $file holds it already"
+		return 0
+	fi
+	sum "$next" >>"$kept.sums"
+	on_disk "$kept.sums" "$next"
+	mv "$next" "$file"
+	if command -v restorecon >/dev/null; then restorecon "$file" || :; fi
+	say "    $file is edited"
+}
+
+unedited() {
+	rm -f "$1.plumb-new"
+	die "$1 is not written so that this script could edit it: set the value there by hand"
+}
+
+# change_back restores a file, unless somebody changed it since.
+change_back() {
+	file=$(really "$1")
+	kept=$(place "$file")
+	if [ ! -e "$kept.before" ] && [ ! -e "$kept.none" ]; then return 0; fi
+	if [ -e "$kept.none" ] && [ -e "$file" ] || [ -e "$kept.before" ] && ! cmp -s "$file" "$kept.before"; then
+		if [ -z "$FORCE" ] && ! { [ -e "$file" ] && grep -q -s -x "$(sum "$file")" "$kept.sums"; }; then
+			problem "$file was changed since by somebody. As it was before: $(ls "$kept.before" 2>/dev/null || printf 'not there'). FORCE=1 restores that"
+			return 0
+		fi
+		if [ -e "$kept.none" ]; then
+			rm -f "$file" || { problem "$file cannot be removed"; return 0; }
+		else
+			restore "$kept.before" "$file" || { problem "$file cannot be written"; return 0; }
+			if command -v restorecon >/dev/null; then restorecon "$file" || :; fi
+		fi
+		say "$file is as it was"
+	fi
+	rm -f "$kept.before" "$kept.none" "$kept.sums"
+}
+
+# restore copies a file over another, at once or not at all.
+restore() { cp -p "$1" "$2.plumb-new" && on_disk "$2.plumb-new" && mv "$2.plumb-new" "$2"; }
+
+# line and yaml write the standard input out with one value set.
+line() { SECTION=$1 BEFORE=$2 VALUE=$3 RAW=$4 LINE=$5 awk "$LINE_AWK"; }
+yaml() { KEY=$1 RAW=$2 awk "$YAML_AWK"; }

@@ -1,0 +1,3 @@
+package view
+
+func (b *playbook) ansible() (string, error) { return "", nil }

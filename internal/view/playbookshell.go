@@ -1,0 +1,342 @@
+package view
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"net"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/edit"
+	"plumb/internal/host"
+)
+
+// What every script holds: the functions that its steps use, and the programs
+// that edit files.
+var (
+	//go:embed playbook/library.sh
+	shellLibrary string
+	//go:embed playbook/line.awk
+	lineAwk string
+	//go:embed playbook/yaml.awk
+	yamlAwk string
+)
+
+// script is a shell script that is being written.
+type script struct {
+	*playbook
+	out strings.Builder
+	err error // the first thing that cannot be written
+}
+
+// shell writes the plan as a POSIX script.
+func (b *playbook) shell() (string, error) {
+	s := &script{playbook: b}
+	body := &script{playbook: b}
+	for i, step := range b.draft.Steps {
+		body.step(i+1, step)
+	}
+	if body.err != nil {
+		return "", body.err
+	}
+	s.write("#!/bin/sh")
+	for _, l := range b.head("shell") {
+		s.comment(l)
+	}
+	s.comment("")
+	s.comment("sh FILE apply            does it; a second time it does what is left")
+	s.comment("sh FILE apply --restart  also restarts what values wait for")
+	s.comment("sh FILE undo             takes it back; leaves what others changed since")
+	s.write("set -eu", "")
+	s.library()
+	for i := range b.targets {
+		s.client(i + 1)
+	}
+	s.out.WriteString(body.out.String())
+	s.main()
+	return s.out.String(), nil
+}
+
+func (s *script) write(lines ...string) {
+	for _, l := range lines {
+		s.out.WriteString(l + "\n")
+	}
+}
+
+func (s *script) comment(text string) {
+	for _, l := range wrap(clean(text), 78) {
+		s.write(strings.TrimRight("# "+l, " "))
+	}
+}
+
+// library writes what the steps use.
+func (s *script) library() {
+	s.write("LINE_AWK=$(cat <<'END_OF_AWK'", lineAwk+"END_OF_AWK", ")", "YAML_AWK=$(cat <<'END_OF_AWK'", yamlAwk+"END_OF_AWK", ")", "")
+	s.write(strings.ReplaceAll(shellLibrary, "@ID@", s.id))
+}
+
+// client writes the function that gives a server a statement.
+func (s *script) client(n int) {
+	t := s.targets[n-1]
+	address, port := t.Address, ""
+	if t.Network != "unix" {
+		if h, p, err := net.SplitHostPort(t.Address); err == nil {
+			address, port = h, p
+		}
+	}
+	s.comment(cmp.Or(t.Name, t.Engine+" at "+t.Address) + ". The login is that of the client's own option or password file.")
+	switch t.Engine {
+	case "mysql":
+		reach := "--socket=" + shell(address)
+		if t.Network != "unix" {
+			reach = "--protocol=tcp --host=" + shell(address) + " --port=" + shell(port)
+		}
+		s.write("# shellcheck disable=SC2086 # MYSQL may hold options",
+			fmt.Sprintf("on_%d() { ${MYSQL:-mysql} --batch --skip-column-names --raw %s -e \"$1\"; }", n, reach), "")
+	case "postgres":
+		run := "owned " + shell(address) + " "
+		reach := "-h " + shell(path.Dir(address)) + " -p " + shell(strings.TrimPrefix(path.Ext(address), "."))
+		if t.Network != "unix" {
+			run, reach = "", "-h "+shell(address)+" -p "+shell(port)
+		}
+		s.write("# shellcheck disable=SC2086 # PSQL may hold options",
+			fmt.Sprintf("on_%d() { %s${PSQL:-psql} -X -A -t -q -F \"$(printf '\\t')\" -P null=NULL -v ON_ERROR_STOP=1 %s -d \"${PGDATABASE:-postgres}\" -c \"$1\"; }", n, run, reach), "")
+	case "mongo":
+		s.write("# shellcheck disable=SC2086 # MONGOSH may hold options",
+			fmt.Sprintf("on_%d() { ${MONGOSH:-mongosh} --quiet %s --eval \"EJSON.stringify(db.adminCommand($1))\"; }", n, shell("mongodb://"+mongoAddress(t))), "")
+	default:
+		s.err = cmp.Or(s.err, fmt.Errorf("a script cannot ask a server of kind %s", t.Engine))
+	}
+}
+
+func mongoAddress(t host.Target) string {
+	if t.Network == "unix" {
+		return strings.ReplaceAll(t.Address, "/", "%2F")
+	}
+	return t.Address
+}
+
+// step writes the functions of one step.
+func (s *script) step(n int, p change.Prepared) {
+	s.comment(fmt.Sprintf("Step %d: %s", n, s.title(p)))
+	for _, l := range s.remarks(p) {
+		s.comment("  " + l)
+	}
+	var apply, undo []string
+	for i, a := range p.Recipe.Acts {
+		id := fmt.Sprintf("%d_%d", n, i+1)
+		if a.Edit != nil {
+			do, back := s.edit(id, a.Edit)
+			apply, undo = append(apply, do...), append(undo, back)
+			continue
+		}
+		s.turn(id, a.Switch)
+		apply = append(apply, s.guarded(a.Switch, fmt.Sprintf("turn %s %s %d", id, shell(a.Switch.After), seconds(a.Switch)))...)
+		undo = append(undo, fmt.Sprintf("turn_back %s %s %d", id, shell(a.Switch.After), seconds(a.Switch)))
+	}
+	slices.Reverse(undo)
+	s.write(fmt.Sprintf("step_%d() {", n), "\tsay "+shell(fmt.Sprintf("%2d  %s", n, oneLineOf(s.title(p)))))
+	s.body(apply)
+	s.write("}", fmt.Sprintf("back_%d() {", n))
+	s.body(undo)
+	s.write("}", "")
+}
+
+func (s *script) body(lines []string) {
+	if len(lines) == 0 {
+		lines = []string{":"}
+	}
+	for _, l := range lines {
+		s.write("\t" + l)
+	}
+}
+
+// guarded puts the watch over the memory around a command.
+func (s *script) guarded(w *change.Switch, command string) []string {
+	if w.Guard == nil {
+		return []string{command}
+	}
+	enough := fmt.Sprintf("enough_memory %d", w.Guard.MemAvailable)
+	if !w.Guard.SwapIn {
+		return []string{enough, command, enough}
+	}
+	return []string{enough, "pages=$(swapped)", command, enough, `if [ "$(swapped)" != "$pages" ]; then die "pages were swapped meanwhile"; fi`}
+}
+
+// edit gives the commands that edit a file, and that restore it.
+func (s *script) edit(id string, e *change.Edit) (apply []string, undo string) {
+	head := fileHead(e, "a script of plumb fix; its undo takes it back.")
+	how := ""
+	if e.Form == edit.Mongod {
+		raw, err := yamlRaw(e)
+		s.err = cmp.Or(s.err, err)
+		how = "yaml " + shell(e.Key) + " " + shell(raw)
+	} else {
+		l, err := lineEditOf(e)
+		s.err = cmp.Or(s.err, err)
+		how = strings.Join([]string{"line", shell(l.section), shell(l.before), shell(l.value), shell(l.raw), shell(l.line)}, " ")
+	}
+	apply = []string{fmt.Sprintf("# %s: %s = %s", oneLineOf(e.File), oneLineOf(e.Key), oneLineOf(e.Value)),
+		fmt.Sprintf("change %s %04o %s \\", shell(e.File), cmp.Or(e.Perm, 0o644).Perm(), shell(head)), "\t" + how}
+	undo = "change_back " + shell(e.File)
+	if e.Apply != nil {
+		s.function("reread_"+id, []change.Op{*e.Apply}, nil)
+		apply = append(apply, "reread_"+id+" || die "+shell("the change of "+e.File+" could not be made known"))
+		undo += " && { reread_" + id + " || problem " + shell("the change of "+e.File+" could not be made known") + "; }"
+	}
+	return apply, undo
+}
+
+// turn writes the functions that read, set and set back a switch.
+func (s *script) turn(id string, w *change.Switch) {
+	s.comment(id + " is " + w.On)
+	s.write("look_" + id + "() {")
+	s.body(s.look(w.Look))
+	s.write("}")
+	s.function("do_"+id, w.Do, nil)
+	s.function("undo_"+id, w.Undo, w.UndoNone)
+}
+
+// look gives the commands that read a state.
+func (s *script) look(l change.Look) []string {
+	end := ""
+	if l.Choice {
+		end = " | chosen"
+	}
+	switch {
+	case l.File != "":
+		return []string{"content " + shell(l.File) + end}
+	case l.Argv != nil:
+		return []string{"answer=$(" + command(l.Argv) + ") || return 1", `or_none "$answer"` + end}
+	case l.Target != nil:
+		return []string{fmt.Sprintf("answer=$(on_%d %s) || return 1", s.target(l.Target), shell(l.Query)), `cells "$answer"` + end}
+	}
+	s.err = cmp.Or(s.err, fmt.Errorf("an act does not say how its state is read"))
+	return nil
+}
+
+func command(argv []string) string {
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = filled(w, "")
+	}
+	return strings.Join(words, " ")
+}
+
+// function writes operations as a function of the state before; none are
+// those for a state that is (none).
+func (s *script) function(name string, ops, none []change.Op) {
+	s.write(name + "() {")
+	if none != nil {
+		s.write("\tif [ \"$1\" = '(none)' ]; then")
+		s.ops("\t\t", none)
+		s.write("\t\treturn", "\tfi")
+	}
+	s.ops("\t", ops)
+	s.write("}")
+}
+
+// ops writes operations so that the first that fails ends the rest.
+func (s *script) ops(indent string, ops []change.Op) {
+	if len(ops) == 0 {
+		s.write(indent + ":")
+	}
+	for i, o := range ops {
+		end := ""
+		if i < len(ops)-1 {
+			end = " &&"
+		}
+		s.write(indent + s.op(o) + end)
+	}
+}
+
+func (s *script) op(o change.Op) string {
+	switch {
+	case o.Write != nil:
+		return "printf '%s\\n' " + filled(o.Write.Text, "") + " >" + shell(o.Write.File)
+	case o.Statement != "" && o.Target != nil:
+		return fmt.Sprintf("on_%d %s >/dev/null", s.target(o.Target), filled(o.Statement, o.Target.Engine))
+	}
+	return command(o.Argv)
+}
+
+// filled quotes a text for the shell, with the state before as $1.
+func filled(text, engine string) string {
+	quote := `"$(sql "$1")"`
+	if engine == "mysql" {
+		quote = `"$(sql_mysql "$1")"`
+	}
+	var b strings.Builder
+	for text != "" {
+		i := strings.Index(text, "{before")
+		switch {
+		case i > 0:
+			b.WriteString(shell(text[:i]))
+			text = text[i:]
+		case strings.HasPrefix(text, "{before}"):
+			b.WriteString(`"$1"`)
+			text = text[len("{before}"):]
+		case strings.HasPrefix(text, "{before:sql}"):
+			b.WriteString(quote)
+			text = text[len("{before:sql}"):]
+		default:
+			b.WriteString(shell(text))
+			text = ""
+		}
+	}
+	return cmp.Or(b.String(), "''")
+}
+
+// main writes what runs the steps.
+func (s *script) main() {
+	steps := s.draft.Steps
+	s.write("case ${1:-} in", "apply)", "\tbegin")
+	for i := range steps {
+		s.write(fmt.Sprintf("\tstep_%d", i+1))
+	}
+	s.restarts()
+	s.write("\tsay \"Done. sh $0 undo takes it back.\"", "\t;;", "undo)", "\tbegin")
+	for i := range slices.Backward(steps) {
+		s.write(fmt.Sprintf("\tback_%d", i+1))
+	}
+	s.write("\tif [ $FAILED = 1 ]; then exit 1; fi", "\tsay 'Everything is as it was found.'")
+	for _, w := range s.waits() {
+		s.write("\tsay " + shell("What is in force only after "+w+" needs that again."))
+	}
+	s.write("\t;;", "*)", "\tsay \"usage: sh $0 apply [--restart] | undo\" >&2", "\texit 2", "\t;;", "esac")
+}
+
+// waits lists what steps wait for, each once.
+func (s *script) waits() []string {
+	var all []string
+	for _, p := range s.draft.Steps {
+		if w := oneLineOf(p.Recipe.Waits); w != "" && !slices.Contains(all, w) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// restarts writes the restarts that values wait for, each once.
+func (s *script) restarts() {
+	var seen []string
+	for _, p := range s.draft.Steps {
+		w := oneLineOf(p.Recipe.Waits)
+		if w == "" || slices.Contains(seen, w) {
+			continue
+		}
+		seen = append(seen, w)
+		if p.Recipe.Restart == nil {
+			s.write("\tsay " + shell("In force only after "+w+"."))
+			continue
+		}
+		s.write("\tif [ \"${2:-}\" = --restart ]; then")
+		for _, o := range p.Recipe.Restart {
+			s.write("\t\t" + s.op(o) + " || die " + shell(w+" failed"))
+		}
+		s.write("\telse", "\t\tsay "+shell("In force only after "+w+"."), "\tfi")
+	}
+}
