@@ -36,7 +36,10 @@ type Switch struct {
 	Look   Look   `json:"look"`             // how the state is read
 	Before string `json:"before,omitempty"` // the state found: set by this package when the act is done
 	After  string `json:"after"`            // the state wanted, as Look will read it
-	Do     []Op   `json:"do"`               // idempotent
+	// Beyond lists states that are past After on the same way, in which there
+	// is nothing left to do: the later steps of a buffer pool that grows.
+	Beyond []string `json:"beyond,omitempty"`
+	Do     []Op     `json:"do"` // idempotent
 	// Undo brings Before back; idempotent. In its texts {before} stands for
 	// the state found, {before:sql} for the same as a quoted SQL string.
 	Undo []Op `json:"undo"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"plumb/internal/edit"
 )
@@ -156,7 +157,7 @@ func (k *Keeper) found(ctx context.Context, a Act) (made Made, after []byte, nee
 		if err != nil {
 			return made, nil, false, fmt.Errorf("read %s: %w", a.Switch.On, err)
 		}
-		return made, nil, made.Before != a.Switch.After, nil
+		return made, nil, made.Before != a.Switch.After && !slices.Contains(a.Switch.Beyond, made.Before), nil
 	}
 	text, err := rawOrNone(ctx, k.Doer, a.Edit.File)
 	if err != nil {

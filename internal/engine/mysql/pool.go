@@ -31,17 +31,21 @@ func (a *alteration) poolSteps(r *change.Recipe) error {
 		return err
 	}
 	a.to = strconv.FormatInt(p.to, 10)
+	guard, err := a.guard(p)
+	if err != nil {
+		return err
+	}
 	if p.most > 0 && p.to > p.most {
 		a.notes = append(a.notes, fmt.Sprintf("innodb_buffer_pool_size_max is %s: beyond it the pool grows only at the next start", mib(p.most)))
 		r.Waits, r.Restart = a.restart()
 		return nil
 	}
-	guard, err := a.guard(p)
-	if err != nil {
-		return err
-	}
-	for _, size := range p.sizes() {
+	sizes := p.sizes()
+	for i, size := range sizes {
 		s := a.global(strconv.FormatInt(size, 10))
+		for _, later := range sizes[i+1:] {
+			s.Beyond = append(s.Beyond, strconv.FormatInt(later, 10))
+		}
 		s.Look.Query, s.Patience, s.Guard = a.poolQuestion(), poolPatience, guard
 		r.Acts = append(r.Acts, change.Act{Switch: s})
 	}

@@ -1,0 +1,231 @@
+package mysql_test
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/change/changetest"
+	"plumb/internal/engine/mysql"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+	"plumb/knowledge"
+	"plumb/test/sandbox"
+)
+
+// live is a private server with the hands that change it.
+type live struct {
+	t      *testing.T
+	server *sandbox.Server
+	db     *sql.DB
+	doer   *host.Hands
+	cat    *catalog.Catalog
+	conf   string
+}
+
+func newLive(t *testing.T, o sandbox.MySQLOptions) *live {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real server: run without -short")
+	}
+	box, err := sandbox.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	server, err := box.MySQL(o)
+	if missing, ok := errors.AsType[sandbox.Missing](err); ok {
+		t.Skip(missing)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := server.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	cat, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hands := host.NewHands(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: "root@unix(" + server.Socket + ")/"}))
+	t.Cleanup(func() { hands.Close() })
+	return &live{t, server, db, hands, cat, filepath.Join(filepath.Dir(server.Socket), "my.cnf")}
+}
+
+// given names the server as --dsn does.
+func (l *live) given() *host.Target {
+	t, err := mysql.Given("root@unix(" + l.server.Socket + ")/")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return &t
+}
+
+// observe is what a check would see of the server.
+func (l *live) observe() *stack.Stack {
+	l.t.Helper()
+	var seen stack.Stack
+	var sight stack.Sight
+	p := sight.New("process", strconv.Itoa(l.server.PID))
+	for name, v := range map[string]stack.Value{"engine": stack.Text("mysql"), "own_mounts": stack.Bool(false),
+		"args": stack.List([]string{"mariadbd", "--defaults-file=" + l.conf}), "listen": stack.List([]string{"unix:" + l.server.Socket})} {
+		p.Set(name, v, "test")
+	}
+	seen.Add("process", sight)
+	sight, err := mysql.NewProbe(l.cat, l.given()).Look(l.t.Context(), l.doer, &seen)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	seen.Add("mysql", sight)
+	return &seen
+}
+
+func (l *live) knob(name string) stack.Knob {
+	return stack.Knob{Of: stack.Ref{Kind: "mysql", Name: l.server.Socket}, Name: name}
+}
+
+// state is all that setting a knob may touch.
+func (l *live) state(name string) string {
+	l.t.Helper()
+	var value string
+	if err := l.db.QueryRow("SELECT @@GLOBAL." + name).Scan(&value); err != nil {
+		l.t.Fatal(err)
+	}
+	out := []string{name + " = " + value}
+	files, err := filepath.Glob(filepath.Dir(l.conf) + "/*.cnf")
+	more, err2 := filepath.Glob(filepath.Dir(l.conf) + "/*/*.cnf")
+	if err := errors.Join(err, err2); err != nil {
+		l.t.Fatal(err)
+	}
+	for _, f := range append(files, more...) {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		out = append(out, f+":", string(text))
+	}
+	return strings.Join(out, "\n")
+}
+
+func (l *live) exec(statements ...string) {
+	l.t.Helper()
+	if err := l.server.Exec(statements...); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// suite is the conformance suite for one knob.
+func (l *live) suite(t *testing.T, name string, to stack.Value, few int, meddle ...string) {
+	c := changetest.Case{
+		Doer: l.doer, Setter: mysql.NewSetter(l.cat, l.given()), Catalog: l.cat, Observe: l.observe, Knob: l.knob(name), To: to, Unsafe: true,
+		State: func() string { return l.state(name) }, Dir: changetest.Journal(t.TempDir()), Few: few,
+	}
+	if meddle != nil {
+		c.Meddle = func() { l.exec(meddle...) }
+	}
+	changetest.Run(t, c)
+}
+
+// A number, a switch, a word and a fraction, in the server's own option file.
+func TestSuiteOnMariaDB(t *testing.T) {
+	l := newLive(t, sandbox.MySQLOptions{Settings: "sync-binlog = 0   # as in an article\nlog_bin\nserver_id=1\nloose-innodb_io_capacity=300"})
+	for _, c := range []struct {
+		name   string
+		to     stack.Value
+		meddle []string
+	}{
+		{"sync_binlog", stack.Int(1), []string{"SET GLOBAL sync_binlog = 7"}},
+		{"innodb_io_capacity", stack.Int(900), nil},
+		{"innodb_flush_neighbors", stack.Int(0), nil},
+		{"general_log", stack.Bool(true), nil},
+		{"binlog_format", stack.Text("ROW"), nil},
+		{"innodb_max_dirty_pages_pct", stack.Float(70), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) { l.suite(t, c.name, c.to, 9, c.meddle...) })
+	}
+}
+
+// With an included directory the value goes into a file of ours there, which
+// is read last. One that is read at start only waits for a restart.
+func TestDropInAndRestart(t *testing.T) {
+	l := newLive(t, sandbox.MySQLOptions{Settings: "sync_binlog = 0"})
+	dir := filepath.Join(filepath.Dir(l.conf), "conf.d")
+	text, err := os.ReadFile(l.conf)
+	if err := errors.Join(err, os.Mkdir(dir, 0o755), os.WriteFile(dir+"/50-own.cnf", []byte("[mysqld]\ninnodb_log_buffer_size=8M\n"), 0o644),
+		os.WriteFile(l.conf, append(text, []byte("!includedir "+dir+"\n")...), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]stack.Value{"sync_binlog": stack.Int(1), "innodb_log_buffer_size": stack.Int(32 << 20), "innodb_doublewrite": stack.Bool(false)} {
+		t.Run(name, func(t *testing.T) {
+			fact := l.cat.Fact("mysql", name)
+			if fact.Type == catalog.Text {
+				to = stack.Text("OFF")
+			}
+			r, err := mysql.NewSetter(l.cat, l.given()).Recipe(t.Context(), l.doer, l.observe(), change.Want{Knob: l.knob(name), To: to, Fact: fact})
+			if err != nil || r.Lasts != dir+"/zz-plumb.cnf" || (r.Waits != "") != (name != "sync_binlog") {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			l.suite(t, name, to, 9)
+		})
+	}
+}
+
+// The buffer pool grows and shrinks in steps.
+func TestBufferPool(t *testing.T) {
+	l := newLive(t, sandbox.MySQLOptions{Settings: "innodb_buffer_pool_size = 128M\ninnodb_buffer_pool_chunk_size = 1M"})
+	r, err := mysql.NewSetter(l.cat, l.given()).Recipe(t.Context(), l.doer, l.observe(),
+		change.Want{Knob: l.knob("innodb_buffer_pool_size"), To: stack.Int(512 << 20), Fact: l.cat.Fact("mysql", "innodb_buffer_pool_size")})
+	if err != nil || len(r.Acts) != 4 || r.Acts[0].Switch.Guard == nil {
+		t.Fatalf("%d acts, %v", len(r.Acts), err)
+	}
+	l.suite(t, "innodb_buffer_pool_size", stack.Int(384<<20), 40)
+	l.suite(t, "innodb_buffer_pool_size", stack.Int(64<<20), 40)
+}
+
+// What cannot be set, or not so that it lasts, is refused before anything is
+// touched, with the reason.
+func TestRefusals(t *testing.T) {
+	l := newLive(t, sandbox.MySQLOptions{Settings: "sync_binlog = 0"})
+	for _, c := range []struct {
+		name, knob string
+		to         stack.Value
+		args       []string
+		want       string
+	}{
+		{"out of range", "innodb_io_capacity", stack.Int(5), nil, "outside of what the server takes for innodb_io_capacity: 100 to"},
+		{"no such word", "binlog_format", stack.Text("FAST"), nil, "none of the values of binlog_format: MIXED"},
+		{"not in this server", "innodb_redo_log_capacity", stack.Int(1 << 30), nil, "has no variable innodb_redo_log_capacity"},
+		{"on the command line", "sync_binlog", stack.Int(1), []string{"mariadbd", "--defaults-file=" + l.conf, "--sync-binlog=0"}, "started with --sync-binlog on its command line"},
+		{"no option files", "sync_binlog", stack.Int(1), []string{"mariadbd", "--no-defaults"}, "started with --no-defaults"},
+		{"more than there is", "innodb_buffer_pool_size", stack.Int(1 << 50), nil, "must be left"},
+	} {
+		s := l.observe()
+		if c.args != nil {
+			p := s.OfKind("process")[0]
+			p.Set("args", stack.List(c.args), "test")
+		}
+		_, err := mysql.NewSetter(l.cat, l.given()).Recipe(t.Context(), l.doer, s, change.Want{Knob: l.knob(c.knob), To: c.to, Fact: l.cat.Fact("mysql", c.knob)})
+		if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if err := os.Chmod(l.conf, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := mysql.NewSetter(l.cat, l.given()).Recipe(t.Context(), l.doer, l.observe(), change.Want{Knob: l.knob("sync_binlog"), To: stack.Int(1), Fact: l.cat.Fact("mysql", "sync_binlog")})
+	if err == nil || !strings.Contains(err.Error(), "the server ignores it") {
+		t.Errorf("an option file that everybody can write: %v", err)
+	}
+}
