@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plumb/test/sandbox"
 )
 
 // kills is how often each thing is killed at a random moment: a few times in
@@ -115,4 +117,49 @@ func TestKilledInAnImage(t *testing.T) {
 	dir := image(t)
 	killed(t, filepath.Join(dir, "var/lib/plumb"), func() string { return tree(t, dir) },
 		"--root", dir, "--set", "host:x#vm_swappiness=10", "--set", "host:x#thp_enabled=never", "--set", "host:x#vm_max_map_count=262144", "--set", "host:x#vm_dirty_bytes=268435456")
+}
+
+func TestKilledOnMariaDB(t *testing.T) {
+	s := server(t, "mysql")
+	conf := filepath.Join(filepath.Dir(s.Socket), "my.cnf")
+	journal := filepath.Join(t.TempDir(), "plumb")
+	killed(t, journal, func() string {
+		return content(conf) + ask(t, s, "SELECT @@GLOBAL.sync_binlog, @@GLOBAL.innodb_io_capacity, @@GLOBAL.innodb_flush_neighbors, @@GLOBAL.innodb_buffer_pool_size")
+	}, "--state", journal, "--set", "mysql:54963#sync_binlog=1", "--set", "mysql:54963#innodb_io_capacity=900",
+		"--set", "mysql:54963#innodb_flush_neighbors=0", "--set", "mysql:54963#innodb_buffer_pool_size=384M")
+}
+
+func TestKilledOnPostgreSQL(t *testing.T) {
+	s := server(t, "postgres")
+	journal := filepath.Join(t.TempDir(), "plumb")
+	killed(t, journal, func() string {
+		return ask(t, s, "SELECT name || ' ' || reset_val FROM pg_settings WHERE name IN ('work_mem', 'random_page_cost', 'shared_buffers') ORDER BY name") +
+			ask(t, s, "SELECT name || ' ' || setting FROM pg_file_settings WHERE sourcefile LIKE '%auto.conf' ORDER BY name")
+	}, "--state", journal, "--set", "postgres:54964#work_mem=8MB", "--set", "postgres:54964#random_page_cost=1.3", "--set", "postgres:54964#shared_buffers=200MB")
+}
+
+// ask gives the cells of a query, one a line.
+func ask(t *testing.T, s *sandbox.Server, query string) string {
+	t.Helper()
+	db, err := s.Open()
+	must(t, err)
+	defer db.Close()
+	rows, err := db.Query(query)
+	must(t, err)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	must(t, err)
+	var out strings.Builder
+	for rows.Next() {
+		cells := make([]any, len(columns))
+		for i := range cells {
+			cells[i] = new(string)
+		}
+		must(t, rows.Scan(cells...))
+		for _, c := range cells {
+			out.WriteString(*c.(*string) + "\n")
+		}
+	}
+	must(t, rows.Err())
+	return out.String()
 }
