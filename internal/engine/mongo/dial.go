@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -16,8 +17,8 @@ import (
 	"plumb/internal/host"
 )
 
-// Dialer opens sessions that run reading commands on the admin database. It
-// is the only user of the driver.
+// Dialer opens sessions that run commands on the admin database: reading ones,
+// and for package change setParameter. It is the only user of the driver.
 type Dialer struct{ uri string }
 
 // NewDialer makes a dialer. uri is what the person gave on the command line,
@@ -60,6 +61,14 @@ const dialTime = 3 * time.Second
 // Dial implements host.Dialer. MongoDB lets a client connect and refuses its
 // commands, so a session without a login opens and its queries are denied.
 func (d *Dialer) Dial(ctx context.Context, t host.Target, _ func(string) ([]byte, error)) (host.Session, error) {
+	client, err := d.connect(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return &session{client}, nil
+}
+
+func (d *Dialer) connect(ctx context.Context, t host.Target) (*mongo.Client, error) {
 	o := options.Client()
 	if d.uri != "" && len(t.Logins) > 0 && t.Logins[0].DSN {
 		o.ApplyURI(d.uri)
@@ -76,7 +85,7 @@ func (d *Dialer) Dial(ctx context.Context, t host.Target, _ func(string) ([]byte
 		client.Disconnect(context.WithoutCancel(ctx))
 		return nil, fmt.Errorf("connect to %s: %w", t.Address, meaning(err))
 	}
-	return &session{client}, nil
+	return client, nil
 }
 
 type session struct{ client *mongo.Client }
@@ -84,8 +93,8 @@ type session struct{ client *mongo.Client }
 func (s *session) Query(ctx context.Context, query string, limits host.QueryLimits) (host.Rows, error) {
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
 	defer cancel()
-	var command bson.D
-	if err := bson.UnmarshalExtJSON([]byte(query), false, &command); err != nil {
+	command, path, err := parseCommand(query)
+	if err != nil {
 		return host.Rows{}, err
 	}
 	raw, err := s.client.Database("admin").RunCommand(ctx, command).Raw()
@@ -93,6 +102,9 @@ func (s *session) Query(ctx context.Context, query string, limits host.QueryLimi
 		return host.Rows{}, meaning(err)
 	}
 	text, err := bson.MarshalExtJSON(raw, false, false)
+	if err == nil && path != nil {
+		text, err = part(text, path)
+	}
 	if err != nil {
 		return host.Rows{}, err
 	}
@@ -100,7 +112,62 @@ func (s *session) Query(ctx context.Context, query string, limits host.QueryLimi
 		return host.Rows{}, host.ErrTooLarge
 	}
 	doc := string(text)
-	return host.Rows{Columns: []string{"document"}, Values: [][]*string{{&doc}}}, nil
+	rows := host.Rows{Columns: []string{"document"}, Values: [][]*string{{&doc}}}
+	if path != nil && doc == "null" {
+		rows.Values[0][0] = nil
+	}
+	return rows, nil
+}
+
+// onlyKey is a key of ours in a command: the path, as a list of names, of the
+// one part of the answer that is wanted. The rest holds clocks, which differ
+// from one answer to the next.
+const onlyKey = "$only"
+
+// parseCommand reads a command and takes our own key out of it.
+func parseCommand(query string) (command bson.D, path []string, err error) {
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON([]byte(query), false, &doc); err != nil {
+		return nil, nil, fmt.Errorf("read the command: %w", err)
+	}
+	for _, e := range doc {
+		if e.Key != onlyKey {
+			command = append(command, e)
+			continue
+		}
+		names, ok := e.Value.(bson.A)
+		if !ok || len(names) == 0 {
+			return nil, nil, fmt.Errorf("read the command: %s wants a list of names", onlyKey)
+		}
+		for _, n := range names {
+			name, ok := n.(string)
+			if !ok {
+				return nil, nil, fmt.Errorf("read the command: %s wants a list of names", onlyKey)
+			}
+			path = append(path, name)
+		}
+	}
+	return command, path, nil
+}
+
+// part gives one part of an answer as JSON: null for one that is not there,
+// and a whole number without a fraction, which a double may have.
+func part(text []byte, path []string) ([]byte, error) {
+	doc, err := parseDocument(text)
+	if err != nil {
+		return nil, err
+	}
+	v, _ := doc.at(path...)
+	if n, ok := v.(json.Number); ok {
+		if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			v = int64(f)
+		}
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("read the server's answer: %w", err)
+	}
+	return out, nil
 }
 
 func (s *session) Close() error {

@@ -45,28 +45,47 @@ func (p Probe) leadsTo(number int, root string) bool {
 	return err == nil && root == "" && given == strconv.Itoa(number) && slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, name)
 }
 
+// instance is a mongod of this host: what its command line and its file say,
+// and how it is reached.
+type instance struct {
+	observe.Local
+	given   map[string]option // on the command line
+	options map[string]option // the same, and the file's
+	file    string            // --config, as the server sees it; "" for none
+	fileErr error
+	name    string // of the thing
+	target  host.Target
+}
+
+// instanceOf reads what a process says. met tells that --dsn leads to it.
+func (p Probe) instanceOf(ctx context.Context, h host.Reader, l observe.Local) (in instance, met bool) {
+	args, _ := l.Process.Facts["args"].Value.List()
+	in = instance{Local: l}
+	in.given, in.file = parseArguments(args)
+	in.options = maps.Clone(in.given)
+	number := port(in.options)
+	if in.file != "" {
+		number, in.fileErr = readConfig(ctx, h, l.Root, in.file, in.options)
+	}
+	in.name = strconv.Itoa(number)
+	met = p.leadsTo(number, l.Root)
+	address := net.JoinHostPort("127.0.0.1", in.name)
+	in.target = host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address, Logins: []host.Login{{DSN: met}}}
+	return in, met
+}
+
 // local reads a mongod of this host, and tells whether --dsn leads to it.
 func (p Probe) local(ctx context.Context, h host.Reader, sight *stack.Sight, l observe.Local) (given bool) {
-	process, root := l.Process, l.Root
-	args, _ := process.Facts["args"].Value.List()
-	options, file := parseArguments(args)
-	number := port(options)
-	var fileErr error
-	if file != "" {
-		number, fileErr = readConfig(ctx, h, root, file, options)
+	in, given := p.instanceOf(ctx, h, l)
+	t := sight.New("mongo", in.name)
+	t.Set("remote", stack.Bool(false), "process "+l.Process.Ref.Name)
+	t.Link("process", l.Process.Ref)
+	if in.fileErr != nil {
+		sight.Gap(t.Ref, in.fileErr.Error(), "run as root", "data_path", "storage_*", "net_*", "security_*")
 	}
-	t := sight.New("mongo", strconv.Itoa(number))
-	t.Set("remote", stack.Bool(false), "process "+process.Ref.Name)
-	t.Link("process", process.Ref)
-	if fileErr != nil {
-		sight.Gap(t.Ref, fileErr.Error(), "run as root", "data_path", "storage_*", "net_*", "security_*")
-	}
-	setOptions(t, options, file)
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(number))
-	given = p.leadsTo(number, root)
-	ask(ctx, h, sight, t, host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address,
-		Logins: []host.Login{{DSN: given}}})
-	addRoles(sight, t, process)
+	setOptions(t, in.options, in.file)
+	ask(ctx, h, sight, t, in.target)
+	addRoles(sight, t, l.Process)
 	return given
 }
 
