@@ -58,7 +58,8 @@ func dialers(g given) map[string]host.Dialer {
 
 // setters lists who sets the knobs of which kinds.
 func setters(cat *catalog.Catalog, g given) []change.Setter {
-	return []change.Setter{kernel.Setter{}, mysql.NewSetter(cat, g.target("mysql")), postgres.NewSetter(cat, g.target("postgres"))}
+	return []change.Setter{kernel.Setter{}, block.Setter{}, zfs.Setter{},
+		mysql.NewSetter(cat, g.target("mysql")), postgres.NewSetter(cat, g.target("postgres"))}
 }
 
 // given is the server that --dsn names; the zero value when it names none.

@@ -1,0 +1,248 @@
+package zfs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/edit"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// Setter sets properties of datasets and pools, and parameters of the module.
+type Setter struct{}
+
+// Kinds implements change.Setter.
+func (Setter) Kinds() []string { return []string{"dataset", "pool", "zfs"} }
+
+// Recipe implements change.Setter.
+func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w change.Want) (change.Recipe, error) {
+	a := alteration{ctx: ctx, h: h, seen: s, want: w, thing: s.Find(w.Knob.Of), name: w.Knob.Name, of: w.Knob.Of.Name}
+	switch {
+	case w.Image && w.Knob.Of.Kind != "zfs":
+		return change.Recipe{}, &change.Refusal{Why: "a pool is no file of an image", What: "run plumb fix on the host that has it"}
+	case w.Knob.Of.Kind == "zfs":
+		return a.parameter()
+	}
+	if f, known := a.thing.Facts[a.name]; !known || f.Value.IsAbsent() && absentHere(f) {
+		return change.Recipe{}, &change.Refusal{Why: fmt.Sprintf("the ZFS of this host has no property %s here", a.name), What: "zfs get all " + a.of + " lists what it has"}
+	}
+	if !h.About().Root {
+		a.needs = []string{fmt.Sprintf("root, to set %s of %s", a.name, a.of)}
+	}
+	if w.Knob.Of.Kind == "pool" {
+		return a.pool()
+	}
+	return a.dataset()
+}
+
+// absentHere tells whether a property is known not to exist.
+func absentHere(f stack.Fact) bool { return f.Origin == nil }
+
+// alteration is one knob on its way to another value.
+type alteration struct {
+	ctx   context.Context
+	h     host.Reader
+	seen  *stack.Stack
+	want  change.Want
+	thing *stack.Thing
+	name  string
+	of    string // the dataset or pool
+	needs []string
+	notes []string
+}
+
+// own are properties that are not inherited: without one of its own a dataset
+// has none.
+var own = []string{"quota", "refquota", "reservation", "refreservation", "snapshot_limit"}
+
+// dataset sets a property of a dataset. Whether it is set here at all is part
+// of the state: undoing one that was inherited makes it inherit again.
+func (a *alteration) dataset() (change.Recipe, error) {
+	if err := a.harmless(); err != nil {
+		return change.Recipe{}, err
+	}
+	s := a.property()
+	if slices.Contains(own, a.name) {
+		s = a.limit()
+	}
+	effect := a.want.Fact.Knob.Effect
+	if effect == catalog.NewWrites {
+		a.notes = append(a.notes, "what is written already stays as it is: copy it to finish (for InnoDB tables OPTIMIZE TABLE, or dump and load)")
+	}
+	if children, known := a.heirs(); known && len(children) > 0 {
+		a.notes = append(a.notes, fmt.Sprintf("%d datasets below inherit it: %s", len(children), few(children)))
+	}
+	return change.Recipe{Effect: effect, Lasts: "the pool", Acts: []change.Act{{Switch: s}}, Notes: a.notes, Needs: a.needs}, nil
+}
+
+// property sets what is inherited unless it is set here.
+func (a *alteration) property() *change.Switch {
+	none := []string{"zfs", "inherit", a.name, a.of}
+	if o := a.thing.Facts[a.name].Origin; o != nil && o.From == stack.FromReceived {
+		none = []string{"zfs", "inherit", "-S", a.name, a.of}
+	}
+	return &change.Switch{
+		On:       "dataset " + a.of + " " + a.name,
+		Look:     change.Look{Argv: []string{"zfs", "get", "-Hp", "-o", "value", "-s", "local", a.name, a.of}},
+		After:    a.want.To.String(),
+		Do:       []change.Op{{Argv: []string{"zfs", "set", a.name + "=" + a.want.To.String(), a.of}}},
+		Undo:     []change.Op{{Argv: []string{"zfs", "set", a.name + "={before}", a.of}}},
+		UndoNone: []change.Op{{Argv: none}},
+	}
+}
+
+// limit sets what is never inherited: 0 is shown for none, and must be written
+// as none.
+func (a *alteration) limit() *change.Switch {
+	text := func(v string) string {
+		if v == "0" {
+			return "none"
+		}
+		return v
+	}
+	back := "{before}"
+	if n, known := a.thing.Int(a.name); known && n == 0 {
+		back = "none"
+	}
+	return &change.Switch{
+		On:    "dataset " + a.of + " " + a.name,
+		Look:  change.Look{Argv: []string{"zfs", "get", "-Hp", "-o", "value", a.name, a.of}},
+		After: a.want.To.String(),
+		Do:    []change.Op{{Argv: []string{"zfs", "set", a.name + "=" + text(a.want.To.String()), a.of}}},
+		Undo:  []change.Op{{Argv: []string{"zfs", "set", a.name + "=" + back, a.of}}},
+	}
+}
+
+// harmless refuses what takes data away from those who use it.
+func (a *alteration) harmless() error {
+	to, _ := a.want.To.Int()
+	used := func(fact string) int64 { n, _ := a.thing.Int(fact); return n }
+	switch {
+	case a.name == "volsize" && to < used("volsize"):
+		return &change.Refusal{Why: "a smaller volume loses what lies at its end", What: "make a new one and copy"}
+	case a.name == "quota" && to > 0 && to < used("used"), a.name == "refquota" && to > 0 && to < used("referenced"):
+		return &change.Refusal{Why: fmt.Sprintf("%s holds more than that already, and no write would succeed", a.of), What: "choose a larger one"}
+	case slices.Contains([]string{"mountpoint", "canmount", "overlay"}, a.name):
+		return &change.Refusal{Why: "it moves the files away under those who have them open", What: "stop the servers there, and use zfs set"}
+	case a.name == "readonly" && a.want.To.String() == "on":
+		return &change.Refusal{Why: "the servers there could not write any more", What: "stop them, and use zfs set"}
+	}
+	return nil
+}
+
+// heirs are the datasets that get the property from this one.
+func (a *alteration) heirs() (names []string, known bool) {
+	for _, t := range a.seen.OfKind("dataset") {
+		f, have := t.Facts[a.name]
+		if have && f.Origin != nil && f.Origin.From == stack.FromInherited && f.Origin.Of == a.of ||
+			have && strings.HasPrefix(t.Ref.Name, a.of+"/") && f.Origin != nil && f.Origin.From == stack.FromDefault {
+			names = append(names, t.Ref.Name)
+		}
+	}
+	return names, true
+}
+
+func few(names []string) string {
+	if len(names) > 3 {
+		return strings.Join(names[:3], ", ") + " ..."
+	}
+	return strings.Join(names, ", ")
+}
+
+// pool sets a property of a pool.
+func (a *alteration) pool() (change.Recipe, error) {
+	if m := a.seen.Find(stack.Ref{Kind: "zfs", Name: "module"}); m != nil && m.Text("implementation") == zfsFuse {
+		return change.Recipe{}, &change.Refusal{Why: "zfs-fuse does not tell the properties of a pool in a form that can be compared", What: "use zpool set"}
+	}
+	if !slices.Contains([]string{"autotrim", "autoexpand", "autoreplace", "failmode", "delegation", "listsnapshots", "multihost"}, a.name) {
+		return change.Recipe{}, &change.Refusal{Why: fmt.Sprintf("%s is not set by Plumb", a.name), What: "use zpool set"}
+	}
+	s := &change.Switch{
+		On:    "pool " + a.of + " " + a.name,
+		Look:  change.Look{Argv: []string{"zpool", "get", "-Hp", "-o", "value", a.name, a.of}},
+		After: a.want.To.String(),
+		Do:    []change.Op{{Argv: []string{"zpool", "set", a.name + "=" + a.want.To.String(), a.of}}},
+		Undo:  []change.Op{{Argv: []string{"zpool", "set", a.name + "={before}", a.of}}},
+	}
+	return change.Recipe{Effect: catalog.Now, Lasts: "the pool", Acts: []change.Act{{Switch: s}}, Notes: a.notes, Needs: a.needs}, nil
+}
+
+// Where parameters of the module are.
+const (
+	parametersDir = "/sys/module/zfs/parameters/"
+	modprobeOurs  = "/etc/modprobe.d/zz-plumb-zfs.conf"
+	arcstats      = "/proc/spl/kstat/zfs/arcstats"
+)
+
+// parameter sets a parameter of the module: now, and for its next load.
+func (a *alteration) parameter() (change.Recipe, error) {
+	file, to := parametersDir+a.name, a.want.To.String()
+	r := change.Recipe{Effect: catalog.Now}
+	if cmdline, err := a.h.ReadFile(a.ctx, "/proc/cmdline"); err == nil && !a.want.Image {
+		if v, set := parseBootOptions(cmdline)[a.name]; set && v != to {
+			return r, &change.Refusal{Why: fmt.Sprintf("zfs.%s=%s on the kernel's command line sets it at each boot", a.name, v), What: "change it in the boot loader"}
+		}
+	}
+	if !a.want.Image {
+		now, err := a.h.ReadFile(a.ctx, file)
+		if err != nil {
+			return r, &change.Refusal{Why: fmt.Sprintf("the ZFS of this host has no parameter %s: %v", a.name, err)}
+		}
+		if a.want.Fact.Knob.Effect == catalog.Restart {
+			r.Effect, r.Waits = catalog.Restart, "the next load of the zfs module, which is a reboot on most hosts"
+		} else {
+			r.Acts = append(r.Acts, change.Act{Switch: &change.Switch{On: file, Look: change.Look{File: file}, After: to,
+				Do:   []change.Op{{Write: &change.Write{File: file, Text: to}}},
+				Undo: a.undoParameter(file, strings.TrimSpace(string(now)))}})
+		}
+		r.Notes = []string{"where zfs is loaded from the initramfs, update-initramfs -u (or dracut -f) must follow, or the next boot does not see the file"}
+	}
+	r.Lasts = a.modprobeFile()
+	r.Acts = append(r.Acts, change.Act{Edit: &change.Edit{File: r.Lasts, Form: edit.Modprobe, Key: "zfs/" + a.name, Value: to,
+		Ours: r.Lasts == modprobeOurs, Note: "Read when the zfs module is loaded."}})
+	return r, nil
+}
+
+// undoParameter brings a parameter back. zfs_arc_max of 0 stands for a size
+// that is computed when the module is loaded: writing the 0 alone would leave
+// the limit where it is, so the old limit is written first.
+func (a *alteration) undoParameter(file, now string) []change.Op {
+	back := change.Op{Write: &change.Write{File: file, Text: "{before}"}}
+	if a.name != "zfs_arc_max" || now != "0" {
+		return []change.Op{back}
+	}
+	text, err := a.h.ReadFile(a.ctx, arcstats)
+	if err != nil {
+		return []change.Op{back}
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "c_max" {
+			return []change.Op{{Write: &change.Write{File: file, Text: f[2]}}, back}
+		}
+	}
+	return []change.Op{back}
+}
+
+// modprobeFile is the file in which a line decides: ours, unless one that is
+// read later sets the parameter.
+func (a *alteration) modprobeFile() string {
+	files, err := a.h.Glob(a.ctx, "/etc/modprobe.d/*.conf")
+	if err != nil {
+		return modprobeOurs
+	}
+	for _, f := range slices.Backward(files) {
+		text, err := a.h.ReadFile(a.ctx, f)
+		if err != nil || f <= modprobeOurs {
+			continue
+		}
+		if _, set, err := edit.Get(edit.Modprobe, text, "zfs/"+a.name); err == nil && set {
+			return f
+		}
+	}
+	return modprobeOurs
+}

@@ -1,0 +1,135 @@
+package zfs
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/change/changetest"
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/stack"
+	"plumb/knowledge"
+	"plumb/test/sandbox"
+)
+
+// The conformance suite on a dataset of zfs-fuse: a property that is
+// inherited, one that is its own, and one that is not inherited at all.
+func TestSuiteOnADataset(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a pool: run without -short")
+	}
+	box, err := sandbox.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	pool, err := box.ZFSFuse(100)
+	if missing, ok := errors.AsType[sandbox.Missing](err); ok {
+		t.Skip(missing)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Dataset("db", "logbias=throughput"); err != nil {
+		t.Fatal(err)
+	}
+	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
+	defer hands.Close()
+	cat, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := pool.Name + "/db"
+	for knob, to := range map[string]stack.Value{"recordsize": stack.Int(16384), "logbias": stack.Text("latency"), "quota": stack.Int(50 << 20)} {
+		t.Run(knob, func(t *testing.T) {
+			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 60,
+				Knob: stack.Knob{Of: stack.Ref{Kind: "dataset", Name: of}, Name: knob}, To: to,
+				Observe: func() *stack.Stack {
+					s := &stack.Stack{}
+					sight, err := Probe{}.Look(context.Background(), hands, s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.Add("zfs", sight)
+					return s
+				},
+				State: func() string {
+					columns := "value,source"
+					if knob == "quota" { // 0 is none, whoever said so
+						columns = "value"
+					}
+					out, err := exec.Command("zfs", "get", "-Hp", "-o", columns, knob, of).CombinedOutput()
+					if err != nil {
+						t.Fatal(err, string(out))
+					}
+					return string(out)
+				},
+				Meddle: map[string]func(){"logbias": nil, "recordsize": func() { must(t, pool.Set("db", "recordsize=32768")) }}[knob]})
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSetterOfParameters(t *testing.T) {
+	cat, err := catalog.Load(knowledge.FS)
+	must(t, err)
+	h := hosttest.Map{Files: map[string]string{
+		parametersDir + "zfs_arc_max": "0\n", parametersDir + "zfs_txg_timeout": "5\n", "/proc/cmdline": "ro zfs.zfs_txg_timeout=5\n",
+		arcstats: "name type data\nc_max 4 8589934592\n", "/etc/modprobe.d/zzz.conf": "options zfs zfs_arc_max=1\n",
+	}}
+	recipe := func(name string) (change.Recipe, error) {
+		return Setter{}.Recipe(t.Context(), h, &stack.Stack{}, change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "zfs", Name: "module"}, Name: name}, To: stack.Int(4 << 30), Fact: cat.Fact("zfs", name)})
+	}
+	r, err := recipe("zfs_arc_max")
+	if err != nil || r.Lasts != "/etc/modprobe.d/zzz.conf" || len(r.Acts) != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if undo := r.Acts[0].Switch.Undo; len(undo) != 2 || undo[0].Write.Text != "8589934592" || undo[1].Write.Text != "{before}" {
+		t.Errorf("an ARC limit of 0 is undone by %+v", undo)
+	}
+	for name, want := range map[string]string{"zfs_txg_timeout": "kernel's command line", "zfs_dirty_data_max": "has no parameter"} {
+		if _, err := recipe(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSetterOfDatasetsRefuses(t *testing.T) {
+	var sight stack.Sight
+	ds := sight.New("dataset", "tank/v")
+	for name, v := range map[string]stack.Value{"volsize": stack.Int(100), "quota": stack.Int(0), "used": stack.Int(50), "readonly": stack.Text("off"), "mountpoint": stack.Text("/v")} {
+		ds.Setting(name, v, "test", stack.Origin{From: stack.FromLocal})
+	}
+	ds.SetAbsent("direct", "test")
+	var s stack.Stack
+	s.Add("zfs", sight)
+	cat, err := catalog.Load(knowledge.FS)
+	must(t, err)
+	for name, c := range map[string]struct {
+		to   stack.Value
+		want string
+	}{
+		"volsize": {stack.Int(50), "loses what lies at its end"}, "quota": {stack.Int(10), "holds more than that"}, "readonly": {stack.Text("on"), "could not write"},
+		"mountpoint": {stack.Text("/w"), "moves the files away"}, "direct": {stack.Text("standard"), "has no property direct"},
+	} {
+		_, err := Setter{}.Recipe(t.Context(), hosttest.Map{}, &s, change.Want{Knob: stack.Knob{Of: ds.Ref, Name: name}, To: c.to, Fact: cat.Fact("dataset", name)})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
