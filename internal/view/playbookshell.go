@@ -81,42 +81,59 @@ func (s *script) library() {
 // client writes the function that gives a server a statement.
 func (s *script) client(n int) {
 	t := s.targets[n-1]
+	text, err := reach(t, clients{mysql: "${MYSQL:-mysql}", psql: "${PSQL:-psql}", mongosh: "${MONGOSH:-mongosh}", owned: "owned %s"})
+	s.err = cmp.Or(s.err, err)
+	s.comment(cmp.Or(t.Name, t.Engine+" at "+t.Address) + ". The login is that of the client's own option or password file.")
+	s.write("# shellcheck disable=SC2086 # the client may be given with options",
+		fmt.Sprintf("on_%d() { %s %s; }", n, text, wrapped(t.Engine, `"$1"`)), "")
+}
+
+// clients are the words that call the clients of servers.
+type clients struct {
+	mysql, psql, mongosh string
+	owned                string // runs a command as the owner of a socket
+}
+
+// reach gives the command that asks a server; what it is asked follows.
+func reach(t host.Target, c clients) (string, error) {
 	address, port := t.Address, ""
 	if t.Network != "unix" {
 		if h, p, err := net.SplitHostPort(t.Address); err == nil {
 			address, port = h, p
 		}
 	}
-	s.comment(cmp.Or(t.Name, t.Engine+" at "+t.Address) + ". The login is that of the client's own option or password file.")
-	switch t.Engine {
-	case "mysql":
-		reach := "--socket=" + shell(address)
+	at := shell(address)
+	switch {
+	case t.Engine == "mysql" && t.Network == "unix":
+		return c.mysql + " --batch --skip-column-names --raw --socket=" + at + " -e", nil
+	case t.Engine == "mysql":
+		return c.mysql + " --batch --skip-column-names --raw --protocol=tcp --host=" + at + " --port=" + shell(port) + " -e", nil
+	case t.Engine == "postgres":
+		run, where := fmt.Sprintf(c.owned, at)+" ", " -h "+shell(path.Dir(address))+" -p "+shell(strings.TrimPrefix(path.Ext(address), "."))
 		if t.Network != "unix" {
-			reach = "--protocol=tcp --host=" + shell(address) + " --port=" + shell(port)
+			run, where = "", " -h "+at+" -p "+shell(port)
 		}
-		s.write("# shellcheck disable=SC2086 # MYSQL may hold options",
-			fmt.Sprintf("on_%d() { ${MYSQL:-mysql} --batch --skip-column-names --raw %s -e \"$1\"; }", n, reach), "")
-	case "postgres":
-		run := "owned " + shell(address) + " "
-		reach := "-h " + shell(path.Dir(address)) + " -p " + shell(strings.TrimPrefix(path.Ext(address), "."))
-		if t.Network != "unix" {
-			run, reach = "", "-h "+shell(address)+" -p "+shell(port)
+		return run + c.psql + ` -X -A -t -q -F "$(printf '\t')" -P null=NULL -v ON_ERROR_STOP=1` + where + ` -d "${PGDATABASE:-postgres}" -c`, nil
+	case t.Engine == "mongo":
+		to := address
+		if t.Network == "unix" {
+			to = strings.ReplaceAll(address, "/", "%2F")
+		} else if port != "" {
+			to = net.JoinHostPort(address, port)
 		}
-		s.write("# shellcheck disable=SC2086 # PSQL may hold options",
-			fmt.Sprintf("on_%d() { %s${PSQL:-psql} -X -A -t -q -F \"$(printf '\\t')\" -P null=NULL -v ON_ERROR_STOP=1 %s -d \"${PGDATABASE:-postgres}\" -c \"$1\"; }", n, run, reach), "")
-	case "mongo":
-		s.write("# shellcheck disable=SC2086 # MONGOSH may hold options",
-			fmt.Sprintf("on_%d() { ${MONGOSH:-mongosh} --quiet %s --eval \"EJSON.stringify(db.adminCommand($1))\"; }", n, shell("mongodb://"+mongoAddress(t))), "")
-	default:
-		s.err = cmp.Or(s.err, fmt.Errorf("a script cannot ask a server of kind %s", t.Engine))
+		return c.mongosh + " --quiet " + shell("mongodb://"+to+"/") + " --eval", nil
 	}
+	return "", fmt.Errorf("a script cannot ask a server of kind %s", t.Engine)
 }
 
-func mongoAddress(t host.Target) string {
-	if t.Network == "unix" {
-		return strings.ReplaceAll(t.Address, "/", "%2F")
+// wrapped makes a quoted statement one that its client understands: of a
+// command to MongoDB, $only names the part of the answer that is wanted.
+func wrapped(engine, quoted string) string {
+	if engine != "mongo" {
+		return quoted
 	}
-	return t.Address
+	return `'var c = '` + quoted + `'; var only = c["$only"] || []; delete c["$only"]; ` +
+		`print(EJSON.stringify(only.reduce(function (d, k) { return d === null || d[k] === undefined ? null : d[k]; }, db.getSiblingDB("admin").runCommand(c))))'`
 }
 
 // step writes the functions of one step.

@@ -1,0 +1,129 @@
+package view
+
+import (
+	"net"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/edit"
+	"plumb/internal/host"
+)
+
+// module is an Ansible module with what it is given.
+type module struct {
+	name string
+	args mapping
+	as   string // the user it runs as; "" for root
+}
+
+// moduleOf finds the module that does what a switch does; false when only a
+// command does.
+func moduleOf(w *change.Switch) (module, bool) {
+	if len(w.Do) == 0 {
+		return module{}, false
+	}
+	first := w.Do[0]
+	switch {
+	case len(w.Do) == 1 && first.Statement != "" && first.Target.Engine == "mysql":
+		return mysqlModule(first)
+	case first.Statement != "" && first.Target.Engine == "postgres":
+		return postgresModule(w.Do)
+	case len(w.Do) == 1 && len(first.Argv) == 4 && first.Argv[0] == "zfs" && first.Argv[1] == "set":
+		name, value, ok := strings.Cut(first.Argv[2], "=")
+		return module{name: "community.general.zfs", args: mapping{{"name", first.Argv[3]}, {"state", "present"},
+			{"extra_zfs_properties", mapping{{name, value}}}}}, ok
+	}
+	return module{}, false
+}
+
+var setVariable = regexp.MustCompile(`^SET (GLOBAL|PERSIST|PERSIST_ONLY) ([A-Za-z0-9_.]+) = ([^\\]+)$`)
+
+func mysqlModule(o change.Op) (module, bool) {
+	m := setVariable.FindStringSubmatch(o.Statement)
+	if m == nil {
+		return module{}, false
+	}
+	value, ok := unquotedSQL(m[3])
+	args := mapping{{"variable", m[2]}, {"value", value}, {"mode", strings.ToLower(m[1])}}
+	return module{name: "community.mysql.mysql_variables", args: append(args, loginOf(o.Target)...)}, ok
+}
+
+var alterSystem = regexp.MustCompile(`^ALTER SYSTEM SET ([a-z0-9_.]+) = ('[^\\]*')$`)
+
+// postgresModule is for ALTER SYSTEM followed by a reload: the module does both.
+func postgresModule(ops []change.Op) (module, bool) {
+	m := alterSystem.FindStringSubmatch(ops[0].Statement)
+	if m == nil || len(ops) != 2 || !strings.Contains(ops[1].Statement, "pg_reload_conf") {
+		return module{}, false
+	}
+	value, ok := unquotedSQL(m[2])
+	args := mapping{{"name", m[1]}, {"value", value}, {"login_db", "postgres"}}
+	return module{name: "community.postgresql.postgresql_set", args: append(args, loginOf(ops[0].Target)...), as: "postgres"}, ok
+}
+
+// unquotedSQL gives the text of one SQL string, or a bare word.
+func unquotedSQL(s string) (string, bool) {
+	inner, quoted := strings.CutPrefix(s, "'")
+	if !quoted {
+		return s, !strings.ContainsAny(s, "' ,;()")
+	}
+	inner, ok := strings.CutSuffix(inner, "'")
+	if strings.Contains(strings.ReplaceAll(inner, "''", ""), "'") {
+		return "", false // several
+	}
+	return strings.ReplaceAll(inner, "''", "'"), ok
+}
+
+// loginOf says where a module finds a server.
+func loginOf(t *host.Target) mapping {
+	if t.Network == "unix" {
+		if t.Engine == "mysql" {
+			return mapping{{"login_unix_socket", t.Address}}
+		}
+		port, _ := strconv.Atoi(strings.TrimPrefix(path.Ext(t.Address), "."))
+		return mapping{{"login_unix_socket", path.Dir(t.Address)}, {"login_port", port}}
+	}
+	name, port, err := net.SplitHostPort(t.Address)
+	number, _ := strconv.Atoi(port)
+	if err != nil || number == 0 {
+		return mapping{{"login_host", t.Address}}
+	}
+	return mapping{{"login_host", name}, {"login_port", number}}
+}
+
+// editModule finds the module that makes an edit. live is set when the kernel
+// is to take a sysctl at once. Where no module keeps the rest of the file as it
+// is, there is none.
+func editModule(e *change.Edit, live bool) (module, bool) {
+	if e.Form == edit.Mongod {
+		return module{}, false
+	}
+	l, err := lineEditOf(e)
+	if err != nil {
+		return module{}, false
+	}
+	mode := mapping{}
+	if e.Ours {
+		mode = mapping{{"mode", "0644"}}
+	}
+	switch e.Form {
+	case edit.Sysctl:
+		return module{name: "ansible.posix.sysctl", args: mapping{{"name", e.Key}, {"value", e.Value}, {"sysctl_file", e.File},
+			{"sysctl_set", live}, {"reload", false}, {"state", "present"}}}, !strings.Contains(e.Key, "/")
+	case edit.OptionFile, edit.Unit:
+		return module{name: "community.general.ini_file", args: append(mapping{{"path", e.File}, {"section", l.section}, {"option", l.option},
+			{"value", l.raw}, {"allow_no_value", true}, {"no_extra_spaces", e.Form == edit.Unit}}, mode...)}, !strings.ContainsAny(l.raw, "\"'")
+	case edit.Postgresql, edit.Tmpfiles, edit.Limits:
+		return module{name: "ansible.builtin.lineinfile", args: append(mapping{{"path", e.File}, {"regexp", l.before}, {"line", l.line}, {"create", true}}, mode...)}, true
+	case edit.Fstab:
+		return module{name: "ansible.builtin.lineinfile", args: mapping{{"path", e.File}, {"regexp", "(" + l.before + ")" + l.value + "(.*)$"},
+			{"line", `\g<1>` + l.raw + `\g<2>`}, {"backrefs", true}}}, true
+	}
+	if !e.Ours { // other settings may stand in the same line
+		return module{}, false
+	}
+	return module{name: "ansible.builtin.lineinfile", args: append(mapping{{"path", e.File}, {"regexp", l.before}, {"line", l.line}, {"create", true}}, mode...)}, true
+}
