@@ -55,9 +55,6 @@ func imageRow(f *catalog.Fact, name string) knobRow {
 	if r.unit == "ms" && f.Type == catalog.Micros {
 		r.vartype = "real"
 	}
-	if strings.HasSuffix(name, "_mode") || strings.HasSuffix(name, "_permissions") {
-		r.value = "0600" // as the server shows permissions
-	}
 	return r
 }
 

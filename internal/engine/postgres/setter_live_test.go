@@ -155,6 +155,7 @@ func TestSuite(t *testing.T) {
 		{"synchronous_commit", stack.Text("off"), nil},
 		{"log_checkpoints", stack.Bool(false), nil},
 		{"shared_buffers", stack.Int(256 << 20), nil},
+		{"log_file_mode", stack.Int(0o640), nil},
 		{"session_preload_libraries", stack.Text("auto_explain"), nil},
 		{"log_line_prefix", stack.Text(`%m 'it\s' [%p] `), nil},
 	} {

@@ -134,6 +134,20 @@ func TestRecipeNeeds(t *testing.T) {
 	}
 }
 
+// The server counts it as an error when a line is gone whose setting waits
+// for a restart, as after an undo. It takes a reload nevertheless.
+func TestFileRowsAfterUndo(t *testing.T) {
+	lines, bad := readFileRows(hosttest.Table("sourcefile\tsourceline\tname\tsetting\tapplied\terror",
+		"/srv/pg/postgresql.conf\t65\tmax_connections\t100\tf\tsetting could not be applied",
+		"\\N\t0\t\\N\t\\N\tf\tparameter \"unix_socket_permissions\" cannot be changed without restarting the server"))
+	if len(lines) != 1 || len(bad) != 0 {
+		t.Errorf("%v, %q", lines, bad)
+	}
+	if _, bad := readFileRows(hosttest.Table("sourcefile", "\\N\t0\t\\N\t\\N\tf\tcould not open configuration file \"/srv/pg/postgresql.conf\": Permission denied")); len(bad) != 1 {
+		t.Errorf("%q", bad)
+	}
+}
+
 func TestRecipe(t *testing.T) {
 	r, err := standing{row: workMem, files: []string{"/srv/pg/postgresql.conf\t12\twork_mem\t8MB\tt\t\\N"},
 		more: map[string][]string{rolesQuery("work_mem"): {"indb\tforrole\tconfig", "database shop\tevery role\twork_mem=2MB"}}}.recipe(t, "work_mem", stack.Int(64<<20))

@@ -230,6 +230,9 @@ func readFileRows(rows host.Rows) (lines []assigned, bad []string) {
 	for _, row := range rows.Values {
 		line, _ := strconv.Atoi(text(host.Cell(row, 1)))
 		problem := text(host.Cell(row, 5))
+		if host.Cell(row, 0) == nil && !strings.HasPrefix(problem, "could not open") {
+			continue // a line is gone whose setting waits for a restart: of no file, and no mistake
+		}
 		if problem != "" && problem != "setting could not be applied" {
 			bad = append(bad, fmt.Sprintf("%s:%d: %s", text(host.Cell(row, 0)), line, strings.TrimSpace(text(host.Cell(row, 2))+" "+problem)))
 			continue

@@ -116,10 +116,8 @@ func wantedNumber(f *catalog.Fact, r knobRow, v stack.Value) (wanted, error) {
 		return wanted{}, &change.Refusal{Why: why}
 	}
 	w.number, w.text = &own, unitText(r.unit, own)
-	if r.vartype == "integer" && len(r.value) > 1 && r.value[0] == '0' { // permissions
-		w.text = fmt.Sprintf("%#o", int64(own))
-		w.number = nil
-		w.shown = fmt.Sprintf("%04o", int64(own))
+	if strings.HasSuffix(f.Name, "_permissions") || strings.HasSuffix(f.Name, "_file_mode") {
+		w.text = fmt.Sprintf("%04o", int64(own))
 	}
 	return w, nil
 }
