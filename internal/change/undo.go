@@ -287,7 +287,7 @@ func (p Past) back(text []byte) ([]byte, error) {
 		}
 		return nil, edit.ErrDrifted
 	}
-	after, err := p.Made.Splice.Revert(text)
+	after, err := edit.Revert(e.Form, *p.Made.Splice, text, e.Key)
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,7 @@ type grammar struct {
 	same   func(key string) string                            // the form in which keys are compared; nil: as they are
 	raw    func(value string) (string, error)                 // the value as it stands in the file
 	insert func(text []byte, key, raw string) ([]byte, error) // for a key that has no assignment yet
+	hollow func(text []byte) []span                           // the lines of keys that wait for settings; nil: there is no such thing
 }
 
 func (f Form) grammar() (grammar, error) {
@@ -129,6 +130,10 @@ func Set(f Form, text []byte, key, value string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return g.set(text, key, value)
+}
+
+func (g grammar) set(text []byte, key, value string) ([]byte, error) {
 	before, err := g.read(text)
 	if err != nil {
 		return nil, err
@@ -153,7 +158,10 @@ func Set(f Form, text []byte, key, value string) ([]byte, error) {
 	} else if out, err = g.insert(text, key, raw); err != nil {
 		return nil, fmt.Errorf("set %s: %w", key, err)
 	}
-	return out, g.proved(out, before, key, value)
+	if err := g.proved(out, before, key, value); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // proved reads a text again: the key has its value, and nothing else has changed.

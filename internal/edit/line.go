@@ -31,10 +31,17 @@ func lines(text []byte) iter.Seq[line] {
 	}
 }
 
+// blanks are what separates words. A no-break space does not: the programs
+// that read these files take it for a letter.
+const blanks = " \t\r\v\f"
+
+// trim takes the blanks off the ends.
+func trim(s string) string { return strings.Trim(s, blanks) }
+
 // trimmed gives the line without blanks at its ends, and where it begins.
 func (l line) trimmed() (text string, at int) {
-	left := strings.TrimLeft(l.text, " \t\r\v\f")
-	return strings.TrimSpace(left), l.at + len(l.text) - len(left)
+	left := strings.TrimLeft(l.text, blanks)
+	return trim(left), l.at + len(l.text) - len(left)
 }
 
 // word is a piece of a line between blanks.
@@ -48,7 +55,7 @@ func (l line) fields() []word {
 	var out []word
 	begin := -1
 	for i := 0; i <= len(l.text); i++ {
-		blank := i == len(l.text) || strings.IndexByte(" \t\r\v\f", l.text[i]) >= 0
+		blank := i == len(l.text) || strings.IndexByte(blanks, l.text[i]) >= 0
 		switch {
 		case blank && begin >= 0:
 			out = append(out, word{l.text[begin:i], l.at + begin})

@@ -15,7 +15,7 @@ import (
 // mongod is the form of mongod.conf: YAML, with keys nested or written with
 // dots. The library gives positions; what is written is spliced.
 func mongod() grammar {
-	return grammar{scan: scanYAML, raw: yamlRaw, insert: insertYAML}
+	return grammar{scan: scanYAML, raw: yamlRaw, insert: insertYAML, hollow: hollowYAML}
 }
 
 // maxDepth bounds how deep mappings are nested.
@@ -64,13 +64,17 @@ type yamlScan struct {
 	all  []assignment
 }
 
-// mapping adds the scalars of a mapping.
+// mapping adds the scalars of a mapping. What is anchored stands in several
+// places at once, so to change it in one changes it in others.
 func (s *yamlScan) mapping(m *yaml.Node, prefix string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("line %d: nested too deeply", m.Line)
 	}
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		key, value := m.Content[i], m.Content[i+1]
+		if key.Kind != yaml.ScalarNode || key.Anchor != "" || value.Anchor != "" || value.Kind == yaml.AliasNode {
+			return fmt.Errorf("line %d: an anchor, an alias or a key that is no word, which is not edited", key.Line)
+		}
 		name := prefix + key.Value
 		switch value.Kind {
 		case yaml.MappingNode:
@@ -78,13 +82,41 @@ func (s *yamlScan) mapping(m *yaml.Node, prefix string, depth int) error {
 				return err
 			}
 		case yaml.ScalarNode:
-			if value.Tag == "!!null" && value.Value == "" {
-				continue // a key that waits for its settings
+			if waits(value) {
+				continue
 			}
 			s.all = append(s.all, s.scalar(name, value))
 		}
 	}
 	return nil
+}
+
+// waits tells whether a key has no settings yet.
+func waits(value *yaml.Node) bool {
+	return value.Kind == yaml.ScalarNode && value.Tag == "!!null" && value.Value == ""
+}
+
+// hollowYAML gives the lines of the keys that wait for their settings, as far
+// as the key has its line for itself.
+func hollowYAML(text []byte) []span {
+	root, err := document(text)
+	if err != nil || root == nil {
+		return nil
+	}
+	var all []span
+	var walk func(m *yaml.Node, depth int)
+	walk = func(m *yaml.Node, depth int) {
+		for i := 0; i+1 < len(m.Content) && m.Kind == yaml.MappingNode && depth <= maxDepth; i += 2 {
+			key, value := m.Content[i], m.Content[i+1]
+			at, ok := offset(text, key.Line, 1)
+			if to := afterLine(text, line{at: at}); ok && waits(value) && strings.TrimSpace(string(text[at:to])) == key.Value+":" {
+				all = append(all, span{at, to})
+			}
+			walk(value, depth+1)
+		}
+	}
+	walk(root, 0)
+	return all
 }
 
 // scalar finds the bytes of a value. One that is not plainly there (a block,
@@ -144,7 +176,7 @@ var plainScalar = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./+-]*$`)
 
 // yamlRaw leaves plain words and numbers bare and quotes the rest.
 func yamlRaw(value string) (string, error) {
-	if plainScalar.MatchString(value) {
+	if plainScalar.MatchString(value) && !strings.EqualFold(value, "null") {
 		return value, nil
 	}
 	if !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool {

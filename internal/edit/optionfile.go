@@ -42,7 +42,7 @@ func scanOptions(text []byte) ([]assignment, error) {
 			if !ok {
 				return nil, fmt.Errorf("line %d: a group header without a closing bracket", l.number)
 			}
-			group, inGroup = strings.TrimSpace(name), true
+			group, inGroup = trim(name), true
 			continue
 		case !inGroup:
 			return nil, fmt.Errorf("line %d: an option before the first group: the server ignores the file from here", l.number)
@@ -57,12 +57,12 @@ func scanOptions(text []byte) ([]assignment, error) {
 func optionLine(s string, at int, group string, number int) assignment {
 	s = uncomment(s)
 	name, value, valued := strings.Cut(s, "=")
-	name = strings.TrimSpace(name)
+	name = trim(name)
 	plain := optionName(strings.TrimLeft(name, "-"))
 	plain = strings.TrimPrefix(plain, "loose_")
-	a := assignment{key: group + "/" + plain, value: unquote(strings.TrimSpace(value)), line: number}
+	a := assignment{key: group + "/" + plain, value: unquote(trim(value)), line: number}
 	if valued {
-		a.from = at + len(s) - len(strings.TrimLeft(value, " \t\r\v\f"))
+		a.from = at + len(s) - len(strings.TrimLeft(value, blanks))
 		a.to = at + len(s)
 		return a
 	}
@@ -96,7 +96,7 @@ func uncomment(s string) string {
 		case quote == 0 && (c == '\'' || c == '"'):
 			quote = c
 		case quote == 0 && c == '#':
-			return strings.TrimSpace(s[:i])
+			return trim(s[:i])
 		}
 	}
 	return s
@@ -114,7 +114,7 @@ func unquote(s string) string {
 
 // optionRaw quotes a value that the server would otherwise read differently.
 func optionRaw(value string) (string, error) {
-	if value != "" && !strings.ContainsAny(value, "#\"'\\\n\r\t\b") && strings.TrimSpace(value) == value {
+	if value != "" && !strings.ContainsAny(value, "#\"'\\\n\r\t\b") && trim(value) == value {
 		return value, nil
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "\b", `\b`).Replace(value) + `"`, nil
@@ -138,7 +138,7 @@ func insertIntoSection(text []byte, section, add string) []byte {
 		s, _ := l.trimmed()
 		if strings.HasPrefix(s, "[") {
 			name, _, _ := strings.Cut(s[1:], "]")
-			in = strings.TrimSpace(name) == section
+			in = trim(name) == section
 		}
 		if in && s != "" && s[0] != '#' && s[0] != ';' && s[0] != '!' {
 			place = afterLine(text, l)

@@ -39,9 +39,9 @@ func postgresLine(s string, at int) (assignment, bool) {
 	for end < len(s) && (s[end] == '_' || s[end] == '.' || s[end] == '$' || s[end] >= 0x80 || alnum(s[end])) {
 		end++
 	}
-	rest := strings.TrimSpace(s[end:])
+	rest := trim(s[end:])
 	if r, ok := strings.CutPrefix(rest, "="); ok {
-		rest = strings.TrimSpace(r)
+		rest = trim(r)
 	}
 	value, length, ok := postgresValue(rest)
 	from := at + len(s) - len(rest)
@@ -59,7 +59,7 @@ func postgresValue(s string) (value string, length int, ok bool) {
 		if i := strings.IndexAny(s, "# \t"); i >= 0 {
 			length = i
 		}
-		after := strings.TrimSpace(s[length:])
+		after := trim(s[length:])
 		return s[:length], length, length > 0 && (after == "" || after[0] == '#')
 	}
 	var out strings.Builder
@@ -72,7 +72,7 @@ func postgresValue(s string) (value string, length int, ok bool) {
 			i++
 			out.WriteByte('\'')
 		case s[i] == '\'':
-			rest := strings.TrimSpace(s[i+1:])
+			rest := trim(s[i+1:])
 			return out.String(), i + 1, rest == "" || rest[0] == '#'
 		default:
 			out.WriteByte(s[i])

@@ -29,12 +29,12 @@ func sysctlLine(l line) (assignment, bool) {
 		return assignment{}, false
 	}
 	name, value, ok := strings.Cut(text, "=")
-	trimmed := strings.TrimSpace(value)
-	name = dots(strings.TrimSpace(strings.TrimPrefix(name, "-")))
+	trimmed := trim(value)
+	name = dots(trim(strings.TrimPrefix(name, "-")))
 	if !ok || trimmed == "" || name == "" || strings.ContainsAny(name, "*?[") {
 		return assignment{}, false
 	}
-	from := at + len(text) - len(strings.TrimLeft(value, " \t\r\v\f"))
+	from := at + len(text) - len(strings.TrimLeft(value, blanks))
 	return assignment{key: name, value: trimmed, from: from, to: from + len(trimmed), line: l.number}, true
 }
 

@@ -42,15 +42,15 @@ func scanUnit(text []byte) ([]assignment, error) {
 			if !ok {
 				return nil, fmt.Errorf("line %d: a section header without a closing bracket", l.number)
 			}
-			section = strings.TrimSpace(name)
+			section = trim(name)
 			continue
 		}
 		name, value, ok := strings.Cut(s, "=")
 		if !ok || section == "" {
 			continue // systemd passes it over with a warning
 		}
-		from := at + len(s) - len(strings.TrimLeft(value, " \t\r\v\f"))
-		all = append(all, assignment{key: section + "/" + strings.TrimSpace(name), value: strings.TrimSpace(value), from: from, to: at + len(s), line: l.number})
+		from := at + len(s) - len(strings.TrimLeft(value, blanks))
+		all = append(all, assignment{key: section + "/" + trim(name), value: trim(value), from: from, to: at + len(s), line: l.number})
 	}
 	return all, nil
 }
