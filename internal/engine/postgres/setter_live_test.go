@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/catalog"
+	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
@@ -25,6 +27,7 @@ type live struct {
 	server *sandbox.Server
 	db     *sql.DB
 	doer   host.Doer
+	user   string // whom the setter logs in as
 	cat    *catalog.Catalog
 }
 
@@ -58,9 +61,17 @@ func newLive(t *testing.T, o sandbox.PostgresOptions) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"postgres": postgres.Dialer{}}}))
-	t.Cleanup(func() { hands.Close() })
-	return &live{t, box, server, db, hands, cat}
+	l := &live{t: t, box: box, server: server, db: db, cat: cat}
+	l.logIn(server.User)
+	return l
+}
+
+// logIn makes hands that log in as a role.
+func (l *live) logIn(user string) {
+	hands := host.NewHands(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"postgres": postgres.Dialer{}},
+		DSN: "postgres://" + user + "@/postgres?host=" + l.server.Socket}))
+	l.t.Cleanup(func() { hands.Close() })
+	l.doer, l.user = hands, user
 }
 
 // observe is what a check would see of the server.
@@ -86,7 +97,7 @@ func (l *live) observe() *stack.Stack {
 func (l *live) socket() string { return l.server.Socket + "/.s.PGSQL.5432" }
 
 func (l *live) given() host.Target {
-	t, err := postgres.Given("postgres://" + l.server.User + "@/postgres?host=" + l.server.Socket)
+	t, err := postgres.Given("postgres://" + l.user + "@/postgres?host=" + l.server.Socket)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -161,6 +172,97 @@ func TestSuite(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { l.suite(t, c.name, c.to, c.meddle...) })
 	}
+}
+
+// A role without any right but those that Needs would ask for.
+func TestSuiteOfAnOrdinaryRole(t *testing.T) {
+	l := newLive(t, sandbox.PostgresOptions{})
+	var version int
+	if err := l.db.QueryRow("SELECT current_setting('server_version_num')::int").Scan(&version); err != nil || version < 150000 {
+		t.Skipf("only a superuser can ALTER SYSTEM before 15 (%d, %v)", version, err)
+	}
+	l.exec("CREATE ROLE dba LOGIN")
+	l.logIn("dba")
+	given := l.given()
+	prepare := func() change.Draft {
+		d, err := change.Prepare(t.Context(), l.doer, l.observe(), l.cat, []change.Setter{postgres.NewSetter(l.cat, &given)},
+			[]change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "work_mem"}, To: stack.Int(64 << 20)}}, change.Options{Dir: changetest.Journal(t.TempDir())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if d := prepare(); len(d.Missing) != 3 || !d.Stops() {
+		t.Fatalf("%+v", d)
+	}
+	l.exec("GRANT ALTER SYSTEM ON PARAMETER work_mem TO dba", "GRANT EXECUTE ON FUNCTION pg_reload_conf() TO dba",
+		"GRANT SELECT ON pg_file_settings TO dba", "GRANT EXECUTE ON FUNCTION pg_show_all_file_settings() TO dba")
+	if d := prepare(); len(d.Missing) != 0 || d.Stops() {
+		t.Fatalf("%+v", d)
+	}
+	l.suite(t, "work_mem", stack.Int(64<<20))
+}
+
+// What waited for a restart, and has had it, is taken back for the next one,
+// and can be set again.
+func TestUndoAfterARestart(t *testing.T) {
+	l := newLive(t, sandbox.PostgresOptions{})
+	given, dir := l.given(), changetest.Journal(t.TempDir())
+	keeper := func() *change.Keeper { return &change.Keeper{Doer: l.doer, Dir: dir, Plumb: "test", Now: time.Now} }
+	apply := func() change.Outcome {
+		d, err := change.Prepare(t.Context(), l.doer, l.observe(), l.cat, []change.Setter{postgres.NewSetter(l.cat, &given)},
+			[]change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(150)}}, change.Options{Dir: dir})
+		if err != nil || len(d.Steps) != 1 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		out, err := keeper().Apply(t.Context(), d, change.ApplyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	was := l.state("max_connections")
+	out := apply()
+	l.restart()
+	if now := l.state("max_connections"); !strings.HasSuffix(now, "\n150 false") {
+		t.Fatalf("after a restart: %s", now)
+	}
+	if err := keeper().Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if now := l.state("max_connections"); !strings.HasSuffix(now, "\n150 true") {
+		t.Fatalf("after the undo: %s", now)
+	}
+	out = apply()
+	if err := keeper().Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	l.restart()
+	if now := l.state("max_connections"); now != was {
+		t.Errorf("left\n%s\nin place of\n%s", now, was)
+	}
+}
+
+// restart stops the server, and starts it on the same data.
+func (l *live) restart() {
+	l.t.Helper()
+	l.db.SetMaxIdleConns(-1) // what is open ends with the server
+	p, err := os.FindProcess(l.server.PID)
+	if err == nil {
+		err = p.Signal(os.Interrupt)
+	}
+	for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if _, gone := os.Stat(filepath.Join(l.server.Dir, "postmaster.pid")); gone != nil {
+			break
+		}
+	}
+	if err == nil {
+		l.server, err = l.box.Postgres(sandbox.PostgresOptions{})
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.logIn(l.user)
 }
 
 // The oldest and the newest servers; in the newest ALTER SYSTEM can be
