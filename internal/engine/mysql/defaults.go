@@ -141,7 +141,7 @@ func (r *fileReader) include(ctx context.Context, from optionFile, l line, withi
 		r.out.gaps = append(r.out.gaps, fmt.Sprintf("list %s: %v", dir, reason(err)))
 		return
 	}
-	d := includedDir{path: dir}
+	d := includedDir{path: dir, begin: len(r.out.files)}
 	for _, f := range found {
 		d.last = dir + "/" + path.Base(f)
 		r.included(ctx, from, l, d.last, within)

@@ -37,14 +37,16 @@ func (a *alteration) edit() (*change.Edit, error) {
 	}
 	last := a.lastPlace()
 	for _, d := range slices.Backward(o.dirs) {
-		if d.sorted(a.in.flavor) && (last == nil || last.at < d.end) && path.Join(d.path, dropIn) > d.last && a.exists(d.path) {
-			return a.dropIn(d.path), nil
+		if d.wins(last, a.in.flavor) && a.readable(d.path) {
+			e := a.dropIn(d.path)
+			return e, a.heeded(e.File)
 		}
 	}
 	e := &change.Edit{Form: edit.OptionFile, Value: a.to}
 	switch {
 	case last != nil:
 		e.File, e.Key = last.file, last.group+"/"+last.name
+		e.Ours = path.Base(last.file) == dropIn
 	case len(o.files) > 0:
 		e.File, e.Key = o.files[len(o.files)-1].path, "mysqld/"+a.name
 		if own := a.lastWithServerGroup(); own != "" {
@@ -55,6 +57,9 @@ func (a *alteration) edit() (*change.Edit, error) {
 	default:
 		e.File, e.Key = startPaths(a.in.args, nil)[0], "mysqld/"+a.name
 		e.Note = "Read by the server when it starts."
+	}
+	if !path.IsAbs(e.File) {
+		return nil, &change.Refusal{Why: fmt.Sprintf("the server was started with the option file %s, relative to a directory that is not known", e.File), What: "give its command line the whole path"}
 	}
 	return e, a.heeded(e.File)
 }
@@ -118,9 +123,10 @@ func (a *alteration) lastWithServerGroup() string {
 	return ""
 }
 
-func (a *alteration) exists(name string) bool {
-	_, err := a.h.Stat(a.ctx, name)
-	return err == nil
+// readable tells whether a directory is there and the server's user can list it.
+func (a *alteration) readable(dir string) bool {
+	st, err := a.h.Stat(a.ctx, dir)
+	return err == nil && st.Mode.IsDir() && st.Mode.Perm()&0o005 == 0o005
 }
 
 // heeded refuses files that the server passes over.
@@ -134,14 +140,21 @@ func (a *alteration) heeded(file string) error {
 
 // includedDir is a directory of which a server reads all option files.
 type includedDir struct {
-	path string
-	last string // the last file read there; "" for none
-	end  int    // how many files were read when it was done
+	path  string
+	last  string // the last file read there; "" for none
+	begin int    // how many files were read before it
+	end   int    // and when it was done
 }
 
-// sorted tells whether the server reads the directory in the order of names.
-// MySQL takes it as the directory lists it.
-func (d includedDir) sorted(flavor string) bool { return flavor == flavorMariaDB || d.last == "" }
+// wins tells whether a file of ours in the directory is read after the line
+// that decides now. MariaDB reads a directory in the order of names; MySQL
+// promises no order, so there no other file of the directory may set it.
+func (d includedDir) wins(decides *place, flavor string) bool {
+	if decides == nil || decides.at < d.begin {
+		return true
+	}
+	return decides.at < d.end && flavor == flavorMariaDB && path.Join(d.path, dropIn) >= d.last
+}
 
 // imageRecipe sets a variable in the option files of an unpacked image.
 func imageRecipe(ctx context.Context, h host.Reader, w change.Want) (change.Recipe, error) {

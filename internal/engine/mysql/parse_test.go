@@ -140,6 +140,7 @@ func TestReads(t *testing.T) {
 		"SHOW GLOBAL STATUS": true, "select 1": true, "SET GLOBAL x = 1": false, "SELECT SLEEP(9)": false,
 		"SELECT 1 INTO OUTFILE '/x'": false, "SELECT 1; DROP TABLE t": false, "select * from t for update": false,
 		"SELECT /*! 1 */ 2": false, "SHOW ENGINE INNODB STATUS": true, "": false,
+		"SELECT v FROM t WHERE n = 'lock_wait_timeout'": true, "SELECT 'a', sleep(1), 'b'": false, `SELECT "a'", sleep(1), "'b"`: false, "SELECT 'sleep' (1), 'wait_x(1)'": false,
 	} {
 		if got := (Dialer{}).Reads(q); got != want {
 			t.Errorf("%q: got %v", q, got)

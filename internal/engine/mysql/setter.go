@@ -97,11 +97,20 @@ func (a *alteration) global(to string) *change.Switch {
 	if a.v.number() {
 		before = "{before}"
 	}
+	value := a.literal(to)
+	if a.name == "innodb_tmpdir" { // '' is how its NULL is shown, and refused
+		if to == "" {
+			value = "NULL"
+		}
+		if a.v.value == "" {
+			before = "NULL"
+		}
+	}
 	return &change.Switch{
 		On:    fmt.Sprintf("%s @@GLOBAL.%s", a.want.Knob.Of, a.name),
 		Look:  change.Look{Target: &t, Query: a.question()},
 		After: to,
-		Do:    []change.Op{{Target: &t, Statement: "SET GLOBAL " + a.name + " = " + a.literal(to)}},
+		Do:    []change.Op{{Target: &t, Statement: "SET GLOBAL " + a.name + " = " + value}},
 		Undo:  []change.Op{{Target: &t, Statement: "SET GLOBAL " + a.name + " = " + before}},
 	}
 }
@@ -127,13 +136,11 @@ func (a *alteration) persisted() change.Act {
 // lasting finds what makes the value last. Without acts it does not, and a
 // note says why.
 func (a *alteration) lasting() (lasts string, acts []change.Act, err error) {
-	persists := a.in.flavor != flavorMariaDB && atLeast(a.in.version, "8.0")
-	if load, known := a.thing.Get("persisted_globals_load"); persists && known {
-		on, _ := truth(load.String())
-		persists = on
-	}
 	switch {
-	case persists:
+	case a.v.noOption:
+		a.notes = append(a.notes, "the next start forgets it: no option sets "+a.name)
+		return "", nil, nil
+	case a.persists():
 		return "mysqld-auto.cnf, which the server reads last", []change.Act{a.persisted()}, nil
 	case a.in.process == nil:
 		a.notes = append(a.notes, "the next start forgets it: the option files are on another machine; run Plumb there")
@@ -149,18 +156,37 @@ func (a *alteration) lasting() (lasts string, acts []change.Act, err error) {
 	return e.File, []change.Act{{Edit: e}}, nil
 }
 
+// persists tells whether SET PERSIST_ONLY can keep the value.
+func (a *alteration) persists() bool {
+	if a.in.flavor == flavorMariaDB || !atLeast(a.in.version, "8.0") || !persistible(a.name) {
+		return false
+	}
+	load, known := a.thing.Get("persisted_globals_load")
+	on, _ := truth(load.String())
+	return on || !known
+}
+
 // restart says what a variable that is read at start waits for.
 func (a *alteration) restart() (waits string, ops []change.Op) {
-	if a.in.process != nil {
-		groups, _ := a.seen.Follow(a.in.process, "cgroup")
-		for _, g := range groups {
-			unit := path.Base(g.Text("path"))
-			if _, err := a.h.Stat(a.ctx, "/run/systemd/system"); err == nil && strings.HasSuffix(unit, ".service") {
-				return "a restart of " + unit, []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
-			}
+	if a.in.process == nil || a.in.root != "" {
+		return "a restart of the server", nil
+	}
+	groups, _ := a.seen.Follow(a.in.process, "cgroup")
+	for _, g := range groups {
+		unit := path.Base(g.Text("path"))
+		if _, err := a.h.Stat(a.ctx, "/run/systemd/system"); err == nil && isServers(unit) {
+			return "a restart of " + unit, []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
 		}
 	}
 	return "a restart of the server", nil
+}
+
+// isServers tells whether a unit of systemd is the server's own: one that was
+// started by hand lies in its shell's, and the one that begins a cluster must
+// not be started anew.
+func isServers(unit string) bool {
+	known := func(word string) bool { return strings.Contains(unit, word) }
+	return strings.HasSuffix(unit, ".service") && (known("mysql") || known("maria") || known("percona")) && !known("bootstrap")
 }
 
 // rights notes what the login lacks to set variables.
@@ -173,7 +199,7 @@ func (a *alteration) rights() error {
 	for _, row := range rows.Values {
 		all = append(all, text(host.Cell(row, 0)))
 	}
-	if missing := missingRight(all, a.in.flavor, a.v.static); missing != "" {
+	if missing := missingRight(all, a.in.flavor, a.persists()); missing != "" {
 		a.needs = append(a.needs, fmt.Sprintf("%s, to set %s on %s", missing, a.name, a.want.Knob.Of))
 	}
 	return nil
@@ -181,7 +207,7 @@ func (a *alteration) rights() error {
 
 // missingRight says which right a user lacks, by what SHOW GRANTS lists. With
 // roles or administrative rights of MariaDB's it is left to the server to say.
-func missingRight(grants []string, flavor string, static bool) string {
+func missingRight(grants []string, flavor string, persists bool) string {
 	all := strings.ToUpper(strings.Join(grants, "\n"))
 	has := func(right string) bool { return strings.Contains(all, right) }
 	unclear := slices.ContainsFunc(grants, func(g string) bool { return !strings.Contains(strings.ToUpper(g), " ON ") })
@@ -195,7 +221,7 @@ func missingRight(grants []string, flavor string, static bool) string {
 		return "SUPER"
 	case !has("SYSTEM_VARIABLES_ADMIN"):
 		return "SYSTEM_VARIABLES_ADMIN"
-	case static && !has("PERSIST_RO_VARIABLES_ADMIN"):
+	case persists && !has("PERSIST_RO_VARIABLES_ADMIN"):
 		return "PERSIST_RO_VARIABLES_ADMIN"
 	}
 	return ""

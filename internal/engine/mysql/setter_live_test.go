@@ -103,7 +103,7 @@ func (l *live) state(name string) string {
 	if err := l.db.QueryRow("SELECT @@GLOBAL." + name).Scan(&value); err != nil {
 		l.t.Fatal(err)
 	}
-	out := []string{name + " = " + value}
+	out := []string{name + " = " + value, "persisted = " + l.persisted(name)}
 	files, err := filepath.Glob(filepath.Dir(l.conf) + "/*.cnf")
 	more, err2 := filepath.Glob(filepath.Dir(l.conf) + "/*/*.cnf")
 	if err := errors.Join(err, err2); err != nil {
@@ -117,6 +117,16 @@ func (l *live) state(name string) string {
 		out = append(out, f+":", string(text))
 	}
 	return strings.Join(out, "\n")
+}
+
+// persisted gives what SET PERSIST_ONLY keeps, on servers that have it.
+func (l *live) persisted(name string) string {
+	var value string
+	err := l.db.QueryRow("SELECT VARIABLE_VALUE FROM performance_schema.persisted_variables WHERE VARIABLE_NAME = '" + name + "'").Scan(&value)
+	if err != nil {
+		return err.Error()
+	}
+	return value
 }
 
 func (l *live) exec(statements ...string) {
@@ -154,6 +164,36 @@ func TestSuiteOnMariaDB(t *testing.T) {
 		{"innodb_max_dirty_pages_pct", stack.Float(70), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) { l.suite(t, c.name, c.to, 9, c.meddle...) })
+	}
+}
+
+// MySQL keeps values by itself; what it refuses to keep goes into a file.
+func TestSuiteOnMySQL(t *testing.T) {
+	o, err := mysqlOfSid()
+	if missing, ok := errors.AsType[sandbox.Missing](err); ok {
+		t.Skip(missing)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Settings = "sync_binlog = 0"
+	l := newLive(t, o)
+	l.exec("SET PERSIST_ONLY innodb_io_capacity = 300", "SET PERSIST_ONLY innodb_read_io_threads = 3")
+	for _, c := range []struct {
+		name   string
+		to     stack.Value
+		meddle []string
+	}{
+		{"sync_binlog", stack.Int(1), []string{"SET GLOBAL sync_binlog = 7"}},
+		{"innodb_io_capacity", stack.Int(900), []string{"SET PERSIST_ONLY innodb_io_capacity = 700"}},
+		{"innodb_read_io_threads", stack.Int(8), nil},
+		{"general_log", stack.Bool(true), nil},
+		{"innodb_max_dirty_pages_pct", stack.Float(70), nil},
+		{"innodb_redo_log_capacity", stack.Int(200 << 20), nil},
+		{"innodb_doublewrite", stack.Text("OFF"), nil},
+		{"innodb_buffer_pool_size", stack.Int(512 << 20), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) { l.suite(t, c.name, c.to, 20, c.meddle...) })
 	}
 }
 

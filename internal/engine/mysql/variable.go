@@ -21,6 +21,7 @@ type variable struct {
 	block     string
 	words     []string // of an enumeration
 	static    bool     // can only be set at start
+	noOption  bool     // cannot be set at start
 	catalogue catalog.Type
 }
 
@@ -53,14 +54,24 @@ func (a *alteration) readVariable() error {
 		return &change.Refusal{Why: a.name + " is no name of a variable"}
 	}
 	a.v = variable{catalogue: a.want.Fact.Type, static: a.want.Fact.Knob.Effect == catalog.Restart}
+	switch {
+	case a.want.Fact.Knob.Effect == catalog.Recreate:
+		return &change.Refusal{Why: a.name + " is fixed when the server is initialised", What: "make a new data directory and move the data"}
+	case a.name == "wsrep_provider_options":
+		return &change.Refusal{Why: "wsrep_provider_options holds many options of Galera's in one text, of which each is set alone", What: "set it by hand"}
+	}
 	if a.in.flavor == flavorMariaDB {
 		return a.readMariaDB()
+	}
+	if slices.Contains(mysqlTells(), a.name) {
+		return &change.Refusal{Why: a.name + " only tells what the server found or was set by other means: it cannot be set"}
 	}
 	row, err := a.row(a.question())
 	if err != nil {
 		return err
 	}
 	a.v.value = text(host.Cell(row, 0))
+	a.v.static = a.atStart()
 	row, err = a.row("SELECT MIN_VALUE, MAX_VALUE FROM performance_schema.variables_info WHERE VARIABLE_NAME = '" + a.name + "'")
 	if err == nil { // 5.7 has no such table
 		a.v.least, a.v.most = text(host.Cell(row, 0)), text(host.Cell(row, 1))
@@ -73,7 +84,7 @@ func (a *alteration) readVariable() error {
 
 // readMariaDB reads information_schema.SYSTEM_VARIABLES, which tells all.
 func (a *alteration) readMariaDB() error {
-	row, err := a.row("SELECT GLOBAL_VALUE, VARIABLE_TYPE, NUMERIC_MIN_VALUE, NUMERIC_MAX_VALUE, NUMERIC_BLOCK_SIZE, ENUM_VALUE_LIST, READ_ONLY, VARIABLE_SCOPE " +
+	row, err := a.row("SELECT GLOBAL_VALUE, VARIABLE_TYPE, NUMERIC_MIN_VALUE, NUMERIC_MAX_VALUE, NUMERIC_BLOCK_SIZE, ENUM_VALUE_LIST, READ_ONLY, VARIABLE_SCOPE, COMMAND_LINE_ARGUMENT " +
 		"FROM information_schema.SYSTEM_VARIABLES WHERE VARIABLE_NAME = '" + strings.ToUpper(a.name) + "'")
 	if err != nil {
 		return err
@@ -83,9 +94,12 @@ func (a *alteration) readMariaDB() error {
 	if at(5) != "" {
 		a.v.words = strings.Split(at(5), ",")
 	}
-	a.v.static = at(6) == "YES"
+	a.v.static = at(6) == "YES" || a.atStart()
 	if strings.HasPrefix(at(7), "SESSION ONLY") {
 		return &change.Refusal{Why: a.name + " exists for single sessions only"}
+	}
+	if a.v.noOption = host.Cell(row, 8) == nil; a.v.noOption && a.v.static {
+		return &change.Refusal{Why: a.name + " only tells what the server found or was set by other means: it cannot be set"}
 	}
 	return nil
 }
