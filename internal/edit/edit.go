@@ -46,6 +46,7 @@ type assignment struct {
 // grammar is what a form must know.
 type grammar struct {
 	scan   func(text []byte) ([]assignment, error)
+	first  bool                                               // of several assignments the first one counts, not the last
 	same   func(key string) string                            // the form in which keys are compared; nil: as they are
 	raw    func(value string) (string, error)                 // the value as it stands in the file
 	insert func(text []byte, key, raw string) ([]byte, error) // for a key that has no assignment yet
@@ -96,19 +97,28 @@ func (g grammar) read(text []byte) ([]assignment, error) {
 	return g.scan(text)
 }
 
-// find gives the assignment in force: the last one.
-func (g grammar) find(all []assignment, key string) (assignment, bool) {
-	key = g.key(key)
-	for _, a := range slices.Backward(all) {
-		if a.key == key {
-			return a, true
+// inForce gives the place in a list of the assignment that counts, -1 for none.
+func (g grammar) inForce(all []assignment, key string) int {
+	at := -1
+	for i, a := range all {
+		if a.key == g.key(key) && (at < 0 || !g.first) {
+			at = i
 		}
 	}
-	return assignment{}, false
+	return at
+}
+
+func (g grammar) find(all []assignment, key string) (assignment, bool) {
+	i := g.inForce(all, key)
+	if i < 0 {
+		return assignment{}, false
+	}
+	return all[i], true
 }
 
 // Get gives the value of a key that is in force in a text: of several
-// assignments the last one.
+// assignments the one that the program heeds, which is the last one in all
+// forms but Tmpfiles.
 func Get(f Form, text []byte, key string) (value string, ok bool, err error) {
 	g, err := f.grammar()
 	if err != nil {
@@ -173,21 +183,16 @@ func (g grammar) proved(out []byte, before []assignment, key, value string) erro
 	if a, ok := g.find(after, key); !ok || a.value != value {
 		return fmt.Errorf("set %s: %q would be read as %q: this value cannot be written in such a file", key, value, a.value)
 	}
-	if others(after, g.key(key)) != others(before, g.key(key)) {
+	if g.others(after, key) != g.others(before, key) {
 		return fmt.Errorf("set %s: other settings of the file would change with it", key)
 	}
 	return nil
 }
 
-// others lists what a text assigns beside one place of a key: the last, or
-// the one that is new.
-func others(all []assignment, key string) string {
-	skip := -1
-	for i, a := range all {
-		if a.key == key {
-			skip = i
-		}
-	}
+// others lists what a text assigns beside the one assignment of a key that
+// counts.
+func (g grammar) others(all []assignment, key string) string {
+	skip := g.inForce(all, key)
 	var b strings.Builder
 	for i, a := range all {
 		if i != skip {

@@ -2,42 +2,54 @@ package edit
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
 // modprobe is the form of modprobe.d(5): options MODULE name=value ... A key
-// is module/parameter. A backslash at the end continues a line.
+// is module/parameter, with - and _ the same. A backslash at the end continues
+// a line.
 func modprobe() grammar {
 	return grammar{
-		scan: func(text []byte) ([]assignment, error) {
-			var all []assignment
-			var words []word
-			for l := range lines(text) {
-				more := strings.HasSuffix(strings.TrimRight(l.text, " \t\r"), `\`)
-				for _, w := range l.fields() {
-					if more && w.at+len(w.text) == l.at+len(strings.TrimRight(l.text, " \t\r")) {
-						w.text = strings.TrimSuffix(w.text, `\`)
-					}
-					if w.text != "" {
-						words = append(words, w)
-					}
-				}
-				if !more {
-					all = append(all, moduleOptions(words, l.number)...)
-					words = nil
-				}
-			}
-			return append(all, moduleOptions(words, 0)...), nil
-		},
-		raw: bare,
+		scan: scanModprobe,
+		same: optionName,
+		raw:  bare,
 		insert: func(text []byte, key, raw string) ([]byte, error) {
 			module, name, ok := strings.Cut(key, "/")
 			if !ok || module == "" || name == "" || strings.ContainsAny(key, " \t\r\n\v\f#=\\\"") {
 				return nil, errors.New("want module/parameter")
 			}
+			if last, _ := (line{text: string(lastLine(text))}).trimmed(); strings.HasSuffix(trim(strings.TrimSuffix(last, "\n")), `\`) {
+				return nil, errors.New("the last line goes on, and nothing follows")
+			}
 			return appended(text, "options "+module+" "+name+"="+raw), nil
 		},
 	}
+}
+
+func scanModprobe(text []byte) ([]assignment, error) {
+	var all []assignment
+	var words []word
+	begin, glued := 0, false
+	for l := range lines(text) {
+		if begin == 0 {
+			begin = l.number
+		}
+		if glued && l.text != "" && strings.IndexByte(blanks, l.text[0]) < 0 {
+			return nil, fmt.Errorf("line %d: it goes on in the midst of a word", l.number-1)
+		}
+		body, more := strings.CutSuffix(strings.TrimRight(l.text, " \t\r"), `\`)
+		if more {
+			l.text = body
+		}
+		words = append(words, l.fields()...)
+		glued = more && body != "" && strings.IndexByte(blanks, body[len(body)-1]) < 0
+		if !more {
+			all = append(all, moduleOptions(words, begin)...)
+			words, begin = nil, 0
+		}
+	}
+	return append(all, moduleOptions(words, begin)...), nil
 }
 
 func moduleOptions(words []word, number int) []assignment {
@@ -51,7 +63,7 @@ func moduleOptions(words []word, number int) []assignment {
 		}
 		name, value, ok := strings.Cut(w.text, "=")
 		if ok {
-			all = append(all, assignment{key: words[1].text + "/" + name, value: strings.Trim(value, `"`),
+			all = append(all, assignment{key: optionName(words[1].text + "/" + name), value: strings.Trim(value, `"`),
 				from: w.at + len(name) + 1, to: w.at + len(w.text), line: number})
 		}
 	}

@@ -33,10 +33,10 @@ func scanOptions(text []byte) ([]assignment, error) {
 	for l := range lines(text) {
 		s, at := l.trimmed()
 		switch {
+		case len(l.text) >= maxOptionLine: // of a comment too, the server takes the rest for a line of its own
+			return nil, fmt.Errorf("line %d: longer than the %d bytes that the server reads", l.number, maxOptionLine)
 		case s == "" || s[0] == '#' || s[0] == ';' || s[0] == '!':
 			continue
-		case len(l.text) >= maxOptionLine:
-			return nil, fmt.Errorf("line %d: longer than the %d bytes that the server reads", l.number, maxOptionLine)
 		case s[0] == '[':
 			name, _, ok := strings.Cut(s[1:], "]")
 			if !ok {
@@ -58,8 +58,8 @@ func optionLine(s string, at int, group string, number int) assignment {
 	s = uncomment(s)
 	name, value, valued := strings.Cut(s, "=")
 	name = trim(name)
-	plain := optionName(strings.TrimLeft(name, "-"))
-	plain = strings.TrimPrefix(plain, "loose_")
+	full := optionName(strings.TrimLeft(name, "-"))
+	plain, loose := strings.CutPrefix(full, "loose_")
 	a := assignment{key: group + "/" + plain, value: unquote(trim(value)), line: number}
 	if valued {
 		a.from = at + len(s) - len(strings.TrimLeft(value, blanks))
@@ -74,6 +74,9 @@ func optionLine(s string, at int, group string, number int) assignment {
 			plain, a.key, a.value = rest, group+"/"+rest, means
 			break
 		}
+	}
+	if loose { // so that a server that does not know the option still starts
+		plain = "loose_" + plain
 	}
 	a.write = func(raw string) string { return plain + " = " + raw }
 	return a

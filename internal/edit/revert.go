@@ -39,13 +39,12 @@ func Revert(f Form, s Splice, now []byte, key string) ([]byte, error) {
 // key than the one.
 func (g grammar) spares(out []byte, all []assignment, key string) bool {
 	left, err := g.read(out)
-	key = g.key(key)
-	return err == nil && besides(left, key) == besides(all, key)
+	return err == nil && g.besides(left, key) == g.besides(all, key)
 }
 
 // besides lists what is assigned to all keys but one.
-func besides(all []assignment, key string) string {
-	return others(slices.DeleteFunc(slices.Clone(all), func(a assignment) bool { return a.key == key }), key)
+func (g grammar) besides(all []assignment, key string) string {
+	return g.others(slices.DeleteFunc(slices.Clone(all), func(a assignment) bool { return a.key == g.key(key) }), key)
 }
 
 // only gives the one assignment of a key.

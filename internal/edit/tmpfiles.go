@@ -6,9 +6,11 @@ import (
 )
 
 // tmpfiles is the form of tmpfiles.d(5). Only lines that write to a file (w)
-// count; a key is the path.
+// count; a key is the path. Of several lines for one path systemd heeds the
+// first and logs the others as errors, but a w+ line is done beside them.
 func tmpfiles() grammar {
 	return grammar{
+		first: true,
 		scan: func(text []byte) ([]assignment, error) {
 			var all []assignment
 			for l := range lines(text) {
@@ -18,7 +20,11 @@ func tmpfiles() grammar {
 				}
 				s, at := l.trimmed()
 				from := f[6].at
-				all = append(all, assignment{key: f[1].text, value: s[from-at:], from: from, to: at + len(s), line: l.number})
+				a := assignment{key: f[1].text, value: s[from-at:], from: from, to: at + len(s), line: l.number}
+				if strings.Contains(f[0].text, "+") {
+					a.from = -1
+				}
+				all = append(all, a)
 			}
 			return all, nil
 		},
