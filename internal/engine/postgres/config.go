@@ -96,6 +96,10 @@ func unescape(c byte) byte {
 		return '\t'
 	case 'r':
 		return '\r'
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
 	}
 	return c
 }
