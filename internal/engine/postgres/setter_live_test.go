@@ -203,6 +203,43 @@ func TestSuiteOfAnOrdinaryRole(t *testing.T) {
 	l.suite(t, "work_mem", stack.Int(64<<20))
 }
 
+// The values that rules propose, set and undone as one plan.
+func TestRemedies(t *testing.T) {
+	l := newLive(t, sandbox.PostgresOptions{Settings: "autovacuum = off\ncheckpoint_completion_target = 0.5\ncommit_delay = 10\ndata_sync_retry = on\nfsync = off\nfull_page_writes = off\n" +
+		"huge_pages = off\nignore_checksum_failure = on\nlog_checkpoints = off\nsynchronous_commit = off\ntrack_counts = off\nwal_buffers = 64kB\nzero_damaged_pages = on"})
+	given, dir := l.given(), changetest.Journal(t.TempDir())
+	var steps []change.Step
+	for name, to := range map[string]stack.Value{"autovacuum": stack.Bool(true), "bgwriter_lru_maxpages": stack.Int(400), "checkpoint_completion_target": stack.Float(0.9), "checkpoint_timeout": stack.Int(900),
+		"commit_delay": stack.Int(0), "data_sync_retry": stack.Bool(false), "effective_cache_size": stack.Int(9 << 30), "effective_io_concurrency": stack.Int(200), "fsync": stack.Bool(true),
+		"full_page_writes": stack.Bool(true), "huge_pages": stack.Text("try"), "ignore_checksum_failure": stack.Bool(false), "log_checkpoints": stack.Bool(true), "max_wal_size": stack.Int(5 << 30),
+		"random_page_cost": stack.Float(1.1), "shared_buffers": stack.Int(384 << 20), "synchronous_commit": stack.Text("on"), "track_counts": stack.Bool(true), "track_io_timing": stack.Bool(true),
+		"wal_buffers": stack.Int(16 << 20), "wal_compression": stack.Text("on"), "wal_init_zero": stack.Bool(false), "wal_log_hints": stack.Bool(true), "wal_recycle": stack.Bool(false), "zero_damaged_pages": stack.Bool(false)} {
+		steps = append(steps, change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: name}, To: to})
+	}
+	was := l.state("autovacuum")
+	d, err := change.Prepare(t.Context(), l.doer, l.observe(), l.cat, []change.Setter{postgres.NewSetter(l.cat, &given)}, steps, change.Options{Dir: dir})
+	if err != nil || len(d.Steps) != len(steps) {
+		t.Fatalf("refused %+v, already %+v, missing %v, %v", d.Refused, d.Already, d.Missing, err)
+	}
+	keeper := &change.Keeper{Doer: l.doer, Dir: dir, Plumb: "test", Now: time.Now}
+	out, err := keeper.Apply(t.Context(), d, change.ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range out.Steps {
+		now := l.observe().Find(s.Knob.Of).Facts[s.Knob.Name]
+		if s.Knob.Name == "wal_compression" {
+			s.To = stack.Text("pglz")
+		}
+		if waits := s.Recipe.Waits != ""; len(s.Got) > 0 || !waits && !now.Value.Equal(s.To) || waits && (now.Next == nil || !now.Next.Value.Equal(s.To)) {
+			t.Errorf("%s: %+v, got %v", s.Knob, now, s.Got)
+		}
+	}
+	if err := keeper.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil || l.state("autovacuum") != was {
+		t.Errorf("%v, %s", err, l.state("autovacuum"))
+	}
+}
+
 // What waited for a restart, and has had it, is taken back for the next one,
 // and can be set again.
 func TestUndoAfterARestart(t *testing.T) {

@@ -54,7 +54,11 @@ func wantedOf(f *catalog.Fact, r knobRow, v stack.Value) (wanted, error) {
 		word, ok := spelled(v)
 		for _, e := range r.enum {
 			if ok && strings.EqualFold(e, word) {
-				return wanted{text: e, shown: e}, nil
+				shown := e
+				if f.Name == "wal_compression" && e == "on" {
+					shown = "pglz" // since 15 another name of it
+				}
+				return wanted{text: e, shown: shown}, nil
 			}
 		}
 		return wanted{}, &change.Refusal{Why: fmt.Sprintf("%s is none of its values: %s", v, strings.Join(r.enum, ", "))}
