@@ -31,6 +31,7 @@ type drafter struct {
 	setters map[string]Setter
 	o       Options
 	files   map[string][]byte // as the edits of earlier steps will leave them; nil: not there
+	values  map[string]string // by place
 	missing map[string]bool
 	draft   Draft
 }
@@ -38,7 +39,7 @@ type drafter struct {
 // Prepare makes a plan ready: it finds the acts of every step and everything
 // that would stop one of them, and changes nothing.
 func Prepare(ctx context.Context, d host.Doer, s *stack.Stack, cat *catalog.Catalog, setters []Setter, steps []Step, o Options) (Draft, error) {
-	p := drafter{d: d, s: s, cat: cat, setters: byKind(setters), o: o, files: map[string][]byte{}, missing: map[string]bool{}}
+	p := drafter{d: d, s: s, cat: cat, setters: byKind(setters), o: o, files: map[string][]byte{}, values: map[string]string{}, missing: map[string]bool{}}
 	for _, step := range steps {
 		if err := p.step(ctx, step); err != nil {
 			return p.draft, err
@@ -177,6 +178,11 @@ func (p *drafter) rehearse(ctx context.Context, r Recipe) error {
 		if a.Edit == nil {
 			continue
 		}
+		place := a.Place()
+		if value, taken := p.values[place]; taken && value != a.Edit.Value {
+			return &Refusal{Why: "an earlier step of this plan sets " + place + " too, to something else", What: "apply this step in a run of its own"}
+		}
+		p.values[place] = a.Edit.Value
 		text, known := p.files[a.Edit.File]
 		if !known {
 			var err error

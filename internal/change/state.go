@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,19 +15,22 @@ import (
 
 // look reads the state that a Look names.
 func look(ctx context.Context, h host.Reader, l Look) (string, error) {
+	if _, err := regexp.Compile(l.Match); err != nil {
+		return "", fmt.Errorf("read a state: %w: %w", errDamaged, err)
+	}
 	switch {
 	case l.File != "":
 		text, err := h.ReadFile(ctx, l.File)
 		if errors.Is(err, fs.ErrNotExist) {
 			return None, nil
 		}
-		return normal(string(text), l.Choice), err
+		return l.state(string(text)), err
 	case l.Argv != nil:
 		text, err := h.Output(ctx, l.Argv...)
 		if err == nil && strings.TrimSpace(string(text)) == "" {
 			return None, nil
 		}
-		return normal(string(text), l.Choice), err
+		return l.state(string(text)), err
 	case l.Target != nil:
 		rows, err := h.Query(ctx, *l.Target, l.Query)
 		if err != nil {
@@ -39,10 +43,17 @@ func look(ctx context.Context, h host.Reader, l Look) (string, error) {
 
 var errDamaged = errors.New("an act of a newer Plumb, or a damaged one")
 
-// normal trims blanks and gives the word in brackets of a choice.
-func normal(text string, choice bool) string {
+// state trims blanks and gives the part of a text that counts.
+func (l Look) state(text string) string {
+	if l.Match != "" {
+		found := regexp.MustCompile(l.Match).FindAllStringSubmatch(text, -1)
+		if len(found) == 0 || len(found[0]) < 2 {
+			return None
+		}
+		return found[len(found)-1][1]
+	}
 	text = strings.TrimSpace(text)
-	if choice {
+	if l.Choice {
 		if _, after, ok := strings.Cut(text, "["); ok {
 			text, _, _ = strings.Cut(after, "]")
 		}

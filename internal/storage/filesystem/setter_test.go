@@ -1,0 +1,134 @@
+package filesystem
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/change/changetest"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+	"plumb/knowledge"
+	"plumb/test/sandbox"
+)
+
+// The conformance suite on ext4 and XFS on loop devices. They are not in
+// fstab, so this is the half that works at once.
+func TestSuiteOnLoopDevices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("mounts filesystems: run without -short")
+	}
+	box, err := sandbox.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	cat, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
+	defer hands.Close()
+	for _, c := range []struct {
+		fstype, knob, options string
+		to                    stack.Value
+	}{
+		{"ext4", "atime", "nosuid,nodev", stack.Text("noatime")}, {"ext4", "barrier", "nobarrier,strictatime", stack.Bool(true)}, {"ext4", "discard", "noatime", stack.Bool(true)},
+		{"xfs", "atime", "noexec,strictatime", stack.Text("relatime")},
+	} {
+		t.Run(c.fstype+" "+c.knob, func(t *testing.T) {
+			mkfs := []string{"-q"}
+			point, err := box.Filesystem(c.fstype+"-"+c.knob, c.fstype, 320, mkfs, c.options)
+			if missing, ok := errors.AsType[sandbox.Missing](err); ok {
+				t.Skip(missing)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			mounted := func() string {
+				text, err := os.ReadFile("/proc/self/mountinfo")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for line := range strings.Lines(string(text)) {
+					if strings.Contains(line, " "+point+" ") {
+						return line
+					}
+				}
+				t.Fatal("not mounted any more")
+				return ""
+			}
+			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 15, Unsafe: true,
+				Knob: stack.Knob{Of: stack.Ref{Kind: "filesystem", Name: point}, Name: c.knob}, To: c.to,
+				Observe: func() *stack.Stack {
+					s := &stack.Stack{}
+					sight, err := Probe{}.Look(context.Background(), hands, s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.Add("filesystem", sight)
+					return s
+				},
+				State: mounted})
+		})
+	}
+}
+
+// The lasting half: the options of the line in fstab, and nothing else of it.
+func TestFstabOfAnImage(t *testing.T) {
+	dir := t.TempDir()
+	text := "# made by hand\nUUID=1\t/srv/my\\040db  ext4\tdefaults,noatime,nobarrier 0 2 # x\nUUID=2 / xfs defaults 0 1\n"
+	if err := errors.Join(os.Mkdir(dir+"/etc", 0o755), os.WriteFile(dir+"/etc/fstab", []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
+	defer hands.Close()
+	under := host.NewUnder(hands, dir)
+	cat, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &change.Keeper{Doer: under, Dir: "/var/lib/plumb", Plumb: "test", Now: time.Now}
+	for _, c := range []struct {
+		point, knob string
+		to          stack.Value
+		want        string
+	}{
+		{"/srv/my db", "barrier", stack.Bool(true), strings.Replace(text, ",nobarrier", "", 1)},
+		{"/srv/my db", "atime", stack.Text("relatime"), strings.Replace(text, ",noatime,nobarrier", ",nobarrier", 1)},
+		{"/", "discard", stack.Bool(true), strings.Replace(text, "xfs defaults", "xfs defaults,discard", 1)},
+	} {
+		step := change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "filesystem", Name: c.point}, Name: c.knob}, To: c.to}
+		d, err := change.Prepare(t.Context(), under, &stack.Stack{}, cat, []change.Setter{Setter{}}, []change.Step{step}, change.Options{Image: true, Dir: k.Dir})
+		if err != nil || len(d.Steps) != 1 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		out, err := k.Apply(t.Context(), d, change.ApplyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "etc/fstab")); err != nil || string(got) != c.want {
+			t.Errorf("%s: %q, %v", c.knob, got, err)
+		}
+		if err := k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "etc/fstab")); err != nil || string(got) != text {
+			t.Errorf("undone: %q, %v", got, err)
+		}
+	}
+	missing := change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "filesystem", Name: "/nowhere"}, Name: "atime"}, To: stack.Text("noatime"), Image: true}
+	if _, err := (Setter{}).Recipe(t.Context(), under, &stack.Stack{}, missing); err == nil {
+		t.Error("a mount point that is in no fstab was taken")
+	}
+}
