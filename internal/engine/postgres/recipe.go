@@ -144,7 +144,7 @@ func (a *alteration) comeAlong() {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(a.thing.Facts)) {
 		fact := a.thing.Facts[name]
-		if fact.Next != nil && name != a.want.Knob.Name && !slices.Contains(list(a.thing, "pending_restart"), name) {
+		if fact.Next != nil && name != a.want.Knob.Name && !a.onlyAtStart(name) {
 			names = append(names, fmt.Sprintf("%s = %s", name, fact.Next.Value))
 		}
 	}
@@ -155,6 +155,12 @@ func (a *alteration) comeAlong() {
 		}
 		a.notes = append(a.notes, "the server reads its files again, which hold what others wrote since: "+strings.Join(names, ", ")+more)
 	}
+}
+
+// onlyAtStart tells whether a reload leaves a setting as it is.
+func (a *alteration) onlyAtStart(name string) bool {
+	f := a.catalog.Fact("postgres", name)
+	return slices.Contains(list(a.thing, "pending_restart"), name) || f != nil && f.Knob != nil && f.Knob.Effect != catalog.Reload && f.Knob.Effect != catalog.Now
 }
 
 // identifier writes a setting's name. Those of extensions have a dot.

@@ -32,7 +32,7 @@ func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w
 	if w.Image {
 		return imageRecipe(ctx, h, w)
 	}
-	a := &alteration{ctx: ctx, h: h, seen: seen, want: w, name: strings.ToLower(w.Knob.Name), thing: seen.Find(w.Knob.Of)}
+	a := &alteration{ctx: ctx, h: h, catalog: s.probe.catalog, seen: seen, want: w, name: strings.ToLower(w.Knob.Name), thing: seen.Find(w.Knob.Of)}
 	for _, in := range s.probe.servers(ctx, h, seen) {
 		if in.name == w.Knob.Of.Name {
 			a.in = in
@@ -54,19 +54,20 @@ func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w
 
 // alteration is one setting of one server on its way to another value.
 type alteration struct {
-	ctx    context.Context
-	h      host.Reader
-	seen   *stack.Stack
-	want   change.Want
-	name   string // in lower case
-	thing  *stack.Thing
-	in     *instance
-	server serverRow
-	row    knobRow
-	to     wanted
-	lines  []assigned // what files assign to the setting, in their order
-	needs  []string
-	notes  []string
+	ctx     context.Context
+	h       host.Reader
+	catalog *catalog.Catalog
+	seen    *stack.Stack
+	want    change.Want
+	name    string // in lower case
+	thing   *stack.Thing
+	in      *instance
+	server  serverRow
+	row     knobRow
+	to      wanted
+	lines   []assigned // what files assign to the setting, in their order
+	needs   []string
+	notes   []string
 }
 
 // ask reads from the server; what it refuses is a refusal.

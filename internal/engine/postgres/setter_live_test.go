@@ -280,6 +280,43 @@ func TestUndoAfterARestart(t *testing.T) {
 	}
 }
 
+// Of a server that only a data source name leads to, no process is seen.
+func TestSuiteOfADistantServer(t *testing.T) {
+	l := newLive(t, sandbox.PostgresOptions{})
+	given := l.given()
+	changetest.Run(t, changetest.Case{
+		Doer: l.doer, Setter: postgres.NewSetter(l.cat, &given), Catalog: l.cat,
+		Observe: func() *stack.Stack {
+			var seen stack.Stack
+			sight, err := postgres.NewProbe(l.cat, &given).Look(t.Context(), l.doer, &seen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen.Add("postgres", sight)
+			return &seen
+		},
+		Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: given.Address}, Name: "work_mem"}, To: stack.Int(64 << 20),
+		State: func() string { return l.state("work_mem") }, Dir: changetest.Journal(t.TempDir()), Few: 3,
+	})
+}
+
+// A standby takes ALTER SYSTEM, but not less than its primary has.
+func TestSuiteOfAStandby(t *testing.T) {
+	l := newLive(t, sandbox.PostgresOptions{})
+	if err := os.WriteFile(filepath.Join(l.server.Dir, "standby.signal"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l.restart()
+	l.suite(t, "work_mem", stack.Int(64<<20))
+	l.suite(t, "max_connections", stack.Int(150))
+	given := l.given()
+	d, err := change.Prepare(t.Context(), l.doer, l.observe(), l.cat, []change.Setter{postgres.NewSetter(l.cat, &given)},
+		[]change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(50)}}, change.Options{Dir: changetest.Journal(t.TempDir())})
+	if err != nil || len(d.Refused) != 1 || !strings.Contains(d.Refused[0].Reason, "this is a standby") {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
 // restart stops the server, and starts it on the same data.
 func (l *live) restart() {
 	l.t.Helper()

@@ -23,6 +23,7 @@ type standing struct {
 	disk   map[string]string
 	group  string // the control group's path
 	facts  map[string]stack.Value
+	next   map[string]stack.Value // what others wrote into files
 }
 
 const (
@@ -63,6 +64,9 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 	thing := stack.NewThing("postgres", "5433")
 	for name, v := range s.facts {
 		thing.Set(name, v, "test")
+	}
+	for name, v := range s.next {
+		thing.Facts[name] = stack.Fact{Next: &stack.Next{Value: v}}
 	}
 	seen.Add("postgres", stack.Sight{Things: []*stack.Thing{thing}})
 	cat, err := catalog.Load(knowledge.FS)
@@ -149,7 +153,8 @@ func TestFileRowsAfterUndo(t *testing.T) {
 }
 
 func TestRecipe(t *testing.T) {
-	r, err := standing{row: workMem, files: []string{"/srv/pg/postgresql.conf\t12\twork_mem\t8MB\tt\t\\N"},
+	next := map[string]stack.Value{"wal_level": stack.Text("logical"), "deadlock_timeout": stack.Int(500), "work_mem": stack.Int(8 << 20)}
+	r, err := standing{row: workMem, next: next, files: []string{"/srv/pg/postgresql.conf\t12\twork_mem\t8MB\tt\t\\N"},
 		more: map[string][]string{rolesQuery("work_mem"): {"indb\tforrole\tconfig", "database shop\tevery role\twork_mem=2MB"}}}.recipe(t, "work_mem", stack.Int(64<<20))
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +167,8 @@ func TestRecipe(t *testing.T) {
 	if !host.ReadsSQL(s.Look.Query) {
 		t.Errorf("a look that is refused: %s", s.Look.Query)
 	}
-	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "postgresql.conf:12, which sets 8MB, counts no more") || !strings.Contains(notes, "every role in database shop keeps its own value, 2MB") {
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "postgresql.conf:12, which sets 8MB, counts no more") || !strings.Contains(notes, "every role in database shop keeps its own value, 2MB") ||
+		!strings.HasSuffix(notes, "what others wrote since: deadlock_timeout = 500") {
 		t.Errorf("%q", r.Notes)
 	}
 }
