@@ -12,7 +12,6 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/host"
-	"plumb/internal/stack"
 )
 
 // PlaybookForms lists the forms in which fix can write a plan for other tools.
@@ -138,6 +137,19 @@ func (b *playbook) target(t *host.Target) int {
 // seconds gives the time that a switch may take, rounded up.
 func seconds(s *change.Switch) int64 { return (s.Patience + 999) / 1000 }
 
+// doneIn gives the states in which nothing is left to do for a switch: its own,
+// and those of later ones in the same place, as when a pool grows in steps.
+func doneIn(s change.Prepared, act int) []string {
+	place := s.Recipe.Acts[act].Switch.On
+	var all []string
+	for _, later := range s.Recipe.Acts[act:] {
+		if later.Switch != nil && later.Switch.On == place {
+			all = append(all, later.Switch.After)
+		}
+	}
+	return all
+}
+
 // fileHead is what a new file begins with.
 func fileHead(e *change.Edit, by string) string {
 	text := "# Written by " + by + "\n"
@@ -148,6 +160,3 @@ func fileHead(e *change.Edit, by string) string {
 }
 
 func oneLineOf(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
-
-// valueText writes a value without a unit for a comment.
-func valueText(v stack.Value) string { return oneLineOf(v.String()) }

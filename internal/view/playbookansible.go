@@ -83,13 +83,7 @@ func (t *tasks) survey() {
 				}
 				continue
 			}
-			w := turning{step: i + 1, Switch: a.Switch, merged: mergedInto(s, j) >= 0}
-			for _, later := range s.Recipe.Acts[j:] {
-				if later.Switch != nil && later.Switch.On == a.Switch.On {
-					w.done = append(w.done, later.Switch.After)
-				}
-			}
-			t.switches = append(t.switches, w)
+			t.switches = append(t.switches, turning{step: i + 1, Switch: a.Switch, done: doneIn(s, j), merged: mergedInto(s, j) >= 0})
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 // what awk, Python and Go have in common.
 type lineEdit struct {
 	section string // the [section] that counts; "" for files without
-	option  string // of a section: its name as it is added
 	before  string // what stands before the value in its line, from its beginning
 	value   string // the value
 	raw     string // the value wanted, as it stands in the file
@@ -94,8 +93,6 @@ func (l *lineEdit) written(e *change.Edit) error {
 		return fmt.Errorf("%q is not understood again", l.line)
 	}
 	l.raw = l.line[at[1]:]
-	l.option, _, _ = strings.Cut(l.line, "=")
-	l.option = strings.TrimSpace(l.option)
 	return nil
 }
 

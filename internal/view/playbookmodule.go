@@ -98,7 +98,8 @@ func loginOf(t *host.Target) mapping {
 // is to take a sysctl at once. Where no module keeps the rest of the file as it
 // is, there is none.
 func editModule(e *change.Edit, live bool) (module, bool) {
-	if e.Form == edit.Mongod {
+	switch e.Form {
+	case edit.Mongod, edit.OptionFile, edit.Unit: // no module knows their sections and spellings as awk does
 		return module{}, false
 	}
 	l, err := lineEditOf(e)
@@ -113,9 +114,6 @@ func editModule(e *change.Edit, live bool) (module, bool) {
 	case edit.Sysctl:
 		return module{name: "ansible.posix.sysctl", args: mapping{{"name", e.Key}, {"value", e.Value}, {"sysctl_file", e.File},
 			{"sysctl_set", live}, {"reload", false}, {"state", "present"}}}, !strings.Contains(e.Key, "/")
-	case edit.OptionFile, edit.Unit:
-		return module{name: "community.general.ini_file", args: append(mapping{{"path", e.File}, {"section", l.section}, {"option", l.option},
-			{"value", l.raw}, {"allow_no_value", true}, {"no_extra_spaces", e.Form == edit.Unit}}, mode...)}, !strings.ContainsAny(l.raw, "\"'")
 	case edit.Postgresql, edit.Tmpfiles, edit.Limits:
 		return module{name: "ansible.builtin.lineinfile", args: append(mapping{{"path", e.File}, {"regexp", l.before}, {"line", l.line}, {"create", true}}, mode...)}, true
 	case edit.Fstab:

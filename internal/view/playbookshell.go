@@ -151,8 +151,12 @@ func (s *script) step(n int, p change.Prepared) {
 			continue
 		}
 		s.turn(id, a.Switch)
-		apply = append(apply, s.guarded(a.Switch, fmt.Sprintf("turn %s %s %d", id, shell(a.Switch.After), seconds(a.Switch)))...)
-		undo = append(undo, fmt.Sprintf("turn_back %s %s %d", id, shell(a.Switch.After), seconds(a.Switch)))
+		turn := fmt.Sprintf("turn %s %d", id, seconds(a.Switch))
+		for _, later := range doneIn(p, i) {
+			turn += " " + shell(later)
+		}
+		apply = append(apply, guarded(a.Switch.Guard, turn))
+		undo = append(undo, fmt.Sprintf("turn_back %s %d", id, seconds(a.Switch)))
 	}
 	slices.Reverse(undo)
 	s.write(fmt.Sprintf("step_%d() {", n), "\tsay "+shell(fmt.Sprintf("%2d  %s", n, oneLineOf(s.title(p)))))
@@ -172,15 +176,14 @@ func (s *script) body(lines []string) {
 }
 
 // guarded puts the watch over the memory around a command.
-func (s *script) guarded(w *change.Switch, command string) []string {
-	if w.Guard == nil {
-		return []string{command}
+func guarded(g *change.Guard, command string) string {
+	switch {
+	case g == nil:
+		return command
+	case g.SwapIn:
+		return fmt.Sprintf("watched %d 1 %s", g.MemAvailable, command)
 	}
-	enough := fmt.Sprintf("enough_memory %d", w.Guard.MemAvailable)
-	if !w.Guard.SwapIn {
-		return []string{enough, command, enough}
-	}
-	return []string{enough, "pages=$(swapped)", command, enough, `if [ "$(swapped)" != "$pages" ]; then die "pages were swapped meanwhile"; fi`}
+	return fmt.Sprintf("watched %d 0 %s", g.MemAvailable, command)
 }
 
 // edit gives the commands that edit a file, and that restore it.

@@ -3,6 +3,8 @@
 STATE=${PLUMB_STATE:-/var/lib/plumb-playbook/@ID@}
 FORCE=${FORCE:-}
 FAILED=0
+MEMORY=
+SWAP=
 
 say() { printf '%s\n' "$*"; }
 
@@ -94,25 +96,43 @@ keep() {
 	fi
 }
 
-# turn brings a switch to a state: number, state, seconds that it may take.
+# turn brings a switch to a state: number, seconds that it may take, the state,
+# and those that come after it in the same place.
 turn() {
-	found=$(state "$1") || die "step $1: its state cannot be read"
-	if [ "$found" = "$2" ]; then
-		say "    is $2 already"
-		return 0
-	fi
-	keep "$1.before" "$found"
-	"do_$1" || die "step $1: it could not be set"
-	reach "$1" "$2" "$3" || die "step $1: it cannot be read back"
+	id=$1 patience=$2 wanted=$3
+	shift 2
+	found=$(state "$id") || die "step $id: its state cannot be read"
+	for later in "$@"; do
+		if [ "$found" = "$later" ]; then
+			say "    is $found already"
+			return 0
+		fi
+	done
+	keep "$id.before" "$found"
+	if [ -n "$MEMORY" ]; then enough_memory; fi
+	pages=$(swapped)
+	"do_$id" || die "step $id: it could not be set"
+	reach "$id" "$wanted" "$patience" || die "step $id: it cannot be read back"
 	if [ "$now" = "$found" ]; then
-		die "step $1: it did not take $2: it is still $found"
+		die "step $id: it did not take $wanted: it is still $found"
 	fi
-	rm -f "$STATE/$1.after"
-	keep "$1.after" "$now"
+	rm -f "$STATE/$id.after"
+	keep "$id.after" "$now"
 	say "    $found -> $now"
+	if [ -n "$MEMORY" ]; then enough_memory; fi
+	if [ "$SWAP" = 1 ] && [ "$(swapped)" != "$pages" ]; then die "step $id: pages were swapped meanwhile"; fi
 }
 
-# turn_back brings a switch back to the state found.
+# watched is a turn during which so many bytes of memory must stay available,
+# and with a 1 no page may be swapped.
+watched() {
+	MEMORY=$1 SWAP=$2
+	shift 2
+	"$@"
+	MEMORY='' SWAP=''
+}
+
+# turn_back brings a switch back to the state found: number, seconds.
 turn_back() {
 	if [ ! -e "$STATE/$1.before" ]; then return 0; fi
 	found=$(cat "$STATE/$1.before")
@@ -123,7 +143,7 @@ turn_back() {
 			return 0
 		fi
 		"undo_$1" "$found" || { problem "step $1: it could not be set back to $found"; return 0; }
-		reach "$1" "$found" "$3" || { problem "step $1: it cannot be read back"; return 0; }
+		reach "$1" "$found" "$2" || { problem "step $1: it cannot be read back"; return 0; }
 		if [ "$now" != "$found" ]; then
 			problem "step $1 did not take $found back: it is $now"
 			return 0
@@ -133,11 +153,10 @@ turn_back() {
 	rm -f "$STATE/$1.before" "$STATE/$1.after"
 }
 
-# enough_memory stops when fewer bytes than this are available.
+# enough_memory stops when fewer bytes than $MEMORY are available.
 enough_memory() {
-	available=$(awk '$1 == "MemAvailable:" { printf "%.0f", $2 * 1024 }' /proc/meminfo)
-	if [ "$(printf '%s %s\n' "$available" "$1" | awk '{ print ($1 < $2) }')" = 1 ]; then
-		die "only $available bytes of memory are available, and $1 must be left"
+	if ! awk -v least="$MEMORY" '$1 == "MemAvailable:" && $2 * 1024 < least { exit 1 }' /proc/meminfo; then
+		die "less than $MEMORY bytes of memory are available"
 	fi
 }
 
@@ -154,6 +173,16 @@ place() { printf '%s/files/%s\n' "$STATE" "$(printf '%s' "$1" | sed -e 's/_/__/g
 
 sum() { sha256sum <"$1" | cut -d ' ' -f 1; }
 
+# as_found tells whether a file is as it was kept.
+as_found() {
+	if [ -e "$kept.none" ]; then [ ! -e "$1" ]; else cmp -s "$1" "$kept.before"; fi
+}
+
+# found_or_left tells whether a file is as it was found, or as it was left here.
+found_or_left() {
+	as_found "$1" || { [ -e "$1" ] && grep -q -s -x "$(sum "$1")" "$kept.sums"; }
+}
+
 # change edits a file: file, mode of a new one, its first lines, and what makes
 # the new text of the old one.
 change() {
@@ -169,6 +198,9 @@ change() {
 			: >"$kept.none"
 			on_disk "$kept.none"
 		fi
+	fi
+	if [ -z "$FORCE" ] && ! found_or_left "$file"; then
+		die "$file was changed since this script edited it. Undo first; or FORCE=1"
 	fi
 	next=$file.plumb-new
 	if [ -e "$file" ]; then
@@ -201,9 +233,9 @@ change_back() {
 	file=$(really "$1")
 	kept=$(place "$file")
 	if [ ! -e "$kept.before" ] && [ ! -e "$kept.none" ]; then return 0; fi
-	if [ -e "$kept.none" ] && [ -e "$file" ] || [ -e "$kept.before" ] && ! cmp -s "$file" "$kept.before"; then
-		if [ -z "$FORCE" ] && ! { [ -e "$file" ] && grep -q -s -x "$(sum "$file")" "$kept.sums"; }; then
-			problem "$file was changed since by somebody. As it was before: $(ls "$kept.before" 2>/dev/null || printf 'not there'). FORCE=1 restores that"
+	if ! as_found "$file"; then
+		if [ -z "$FORCE" ] && ! found_or_left "$file"; then
+			problem "$file was changed since by somebody. As it was before: $(ls "$kept.before" "$kept.none" 2>/dev/null). FORCE=1 restores that"
 			return 0
 		fi
 		if [ -e "$kept.none" ]; then
