@@ -1,0 +1,97 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/change/changetest"
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/stack"
+	"plumb/knowledge"
+)
+
+// running is a server as the probe shows it.
+func running(group string, facts map[string]stack.Value) *stack.Stack {
+	var sight stack.Sight
+	p := sight.New("process", "7")
+	p.Set("nofile_soft", stack.Int(1024), "test")
+	p.Set("memlock_soft", stack.Int(65536), "test")
+	p.Set("own_mounts", stack.Bool(false), "test")
+	for name, v := range facts {
+		p.Set(name, v, "test")
+	}
+	p.Link("cgroup")
+	if group != "" {
+		sight.New("cgroup", group).Set("path", stack.Text(group), "test")
+		p.Link("cgroup", stack.Ref{Kind: "cgroup", Name: group})
+	}
+	var s stack.Stack
+	s.Add("test", sight)
+	return &s
+}
+
+func knobs(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	cat, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cat
+}
+
+// The suite in a scratch root: a drop-in of a unit, and limits.d for a server
+// that no unit started.
+func TestSetterInAScratchRoot(t *testing.T) {
+	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
+	defer hands.Close()
+	for name, c := range map[string]struct {
+		group, file string
+	}{
+		"unit":   {"/system.slice/mariadb.service", "/etc/systemd/system/mariadb.service.d/zz-plumb.conf"},
+		"limits": {"", limitsOurs},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			changetest.Run(t, changetest.Case{Doer: host.NewUnder(hands, dir), Setter: Setter{}, Catalog: knobs(t), Dir: "/var/lib/plumb", Few: 3,
+				Observe: func() *stack.Stack { return running(c.group, map[string]stack.Value{"user": stack.Text("mysql")}) },
+				Knob:    stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: "nofile_soft"}, To: stack.Int(65536),
+				State: func() string {
+					text, err := os.ReadFile(dir + c.file)
+					if err != nil {
+						return "none"
+					}
+					return string(text)
+				}})
+		})
+	}
+}
+
+func TestRecipes(t *testing.T) {
+	cat := knobs(t)
+	recipe := func(s *stack.Stack, h host.Reader, knob string, to stack.Value) (change.Recipe, error) {
+		return Setter{}.Recipe(t.Context(), h, s, change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: knob}, To: to, Fact: cat.Fact("process", knob)})
+	}
+	systemd := hosttest.Map{Stats: map[string]host.Stat{"/run/systemd/system": {}}}
+	r, err := recipe(running("/system.slice/mariadb.service", nil), systemd, "nofile_soft", stack.Int(65536))
+	if err != nil || r.Acts[0].Edit.Key != "Service/LimitNOFILE" || r.Acts[0].Edit.Apply == nil || len(r.Restart) != 1 || r.Waits != "a restart of mariadb.service" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r, err = recipe(running("", map[string]stack.Value{"user": stack.Text("pg")}), hosttest.Map{}, "memlock_soft", stack.Int(1<<20))
+	if err != nil || r.Acts[0].Edit.Key != "pg/-/memlock" || r.Acts[0].Edit.Value != "1024" || r.Restart != nil || len(r.Notes) != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for want, s := range map[string]*stack.Stack{
+		"container's runtime":           running("/docker/x", map[string]stack.Value{"own_mounts": stack.Bool(true)}),
+		"neither its unit nor its user": running("", nil),
+	} {
+		_, err := recipe(s, hosttest.Map{}, "nofile_soft", stack.Int(65536))
+		if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
