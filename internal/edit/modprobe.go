@@ -19,9 +19,6 @@ func modprobe() grammar {
 			if !ok || module == "" || name == "" || strings.ContainsAny(key, " \t\r\n\v\f#=\\\"") {
 				return nil, errors.New("want module/parameter")
 			}
-			if last, _ := (line{text: string(lastLine(text))}).trimmed(); strings.HasSuffix(trim(strings.TrimSuffix(last, "\n")), `\`) {
-				return nil, errors.New("the last line goes on, and nothing follows")
-			}
 			return appended(text, "options "+module+" "+name+"="+raw), nil
 		},
 	}
@@ -49,7 +46,10 @@ func scanModprobe(text []byte) ([]assignment, error) {
 			words, begin = nil, 0
 		}
 	}
-	return append(all, moduleOptions(words, begin)...), nil
+	if begin > 0 {
+		return nil, fmt.Errorf("line %d: it goes on, and nothing follows", begin)
+	}
+	return all, nil
 }
 
 func moduleOptions(words []word, number int) []assignment {
