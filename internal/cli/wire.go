@@ -58,7 +58,7 @@ func dialers(g given) map[string]host.Dialer {
 
 // setters lists who sets the knobs of which kinds.
 func setters(cat *catalog.Catalog, g given) []change.Setter {
-	return []change.Setter{kernel.Setter{}, process.Setter{}, block.Setter{}, filesystem.Setter{}, zfs.Setter{},
+	return []change.Setter{kernel.Setter{}, process.Setter{}, block.Setter{}, filesystem.Setter{}, zfs.Setter{}, mongo.NewSetter(mongo.Probe{Remote: g.address("mongo")}),
 		mysql.NewSetter(cat, g.target("mysql")), postgres.NewSetter(cat, g.target("postgres"))}
 }
 
