@@ -60,7 +60,7 @@ const None = "(none)"
 type Look struct {
 	File   string       `json:"file,omitempty"`
 	Choice bool         `json:"choice,omitempty"` // of "always [madvise] never" the word in brackets counts
-	Match  string       `json:"match,omitempty"`  // of a larger text, what the group of this expression finds last; None when nothing
+	Match  string       `json:"match,omitempty"`  // an extended regular expression (POSIX) for whole lines: what its first group finds in the last such line; None when nothing
 	Argv   []string     `json:"argv,omitempty"`   // a reading command; its output
 	Target *host.Target `json:"target,omitempty"`
 	Query  string       `json:"query,omitempty"` // its cells, joined by tabs and newlines

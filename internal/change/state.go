@@ -15,7 +15,7 @@ import (
 
 // look reads the state that a Look names.
 func look(ctx context.Context, h host.Reader, l Look) (string, error) {
-	if _, err := regexp.Compile(l.Match); err != nil {
+	if _, err := regexp.Compile("(?m)" + l.Match); err != nil {
 		return "", fmt.Errorf("read a state: %w: %w", errDamaged, err)
 	}
 	switch {
@@ -46,7 +46,7 @@ var errDamaged = errors.New("an act of a newer Plumb, or a damaged one")
 // state trims blanks and gives the part of a text that counts.
 func (l Look) state(text string) string {
 	if l.Match != "" {
-		found := regexp.MustCompile(l.Match).FindAllStringSubmatch(text, -1)
+		found := regexp.MustCompile("(?m)"+l.Match).FindAllStringSubmatch(text, -1)
 		if len(found) == 0 || len(found[0]) < 2 {
 			return None
 		}

@@ -155,6 +155,8 @@ func (t *tasks) looks() any {
 // look gives the command that reads a state.
 func (t *tasks) look(l change.Look) string {
 	switch {
+	case l.File != "" && l.Match != "":
+		return "sed -nE " + shell(matchScript(l.Match)) + " " + shell(l.File) + " | tail -n 1 | grep . || echo '(none)'"
 	case l.File != "" && l.Choice:
 		return "sed 's/^[^[]*\\[\\([^]]*\\)\\].*/\\1/' " + shell(l.File)
 	case l.File != "":

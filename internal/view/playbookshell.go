@@ -223,7 +223,10 @@ func (s *script) turn(id string, w *change.Switch) {
 // look gives the commands that read a state.
 func (s *script) look(l change.Look) []string {
 	end := ""
-	if l.Choice {
+	switch {
+	case l.Match != "":
+		end = " | matched " + shell(matchScript(l.Match))
+	case l.Choice:
 		end = " | chosen"
 	}
 	switch {
@@ -236,6 +239,12 @@ func (s *script) look(l change.Look) []string {
 	}
 	s.err = cmp.Or(s.err, fmt.Errorf("an act does not say how its state is read"))
 	return nil
+}
+
+// matchScript gives the script of sed that finds what the first group of an
+// expression finds.
+func matchScript(match string) string {
+	return "s/" + strings.ReplaceAll(match, "/", `\/`) + `/\1/p`
 }
 
 func command(argv []string) string {

@@ -96,6 +96,10 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 	return r, nil
 }
 
+// flags are the options of a mount, not of its filesystem: what mount(2) takes
+// as bits, all of them at every remount.
+var flags = []string{"ro", "nosuid", "nodev", "noexec", "nodiratime", "noatime", "relatime", "nosymfollow", "sync", "dirsync", "mand", "lazytime"}
+
 // remount changes the one option and repeats the other flags of the mount:
 // with the device given, mount(8) takes nothing from fstab, and a flag that is
 // not repeated would be taken away.
@@ -118,7 +122,7 @@ func remount(ctx context.Context, h host.Reader, o option, point string) (change
 		return change.Act{}, &change.Refusal{Why: point + " is a bind mount, which cannot be remounted with other options of its filesystem", What: "set it where the filesystem itself is mounted"}
 	}
 	keep := []string{"remount"}
-	for _, flag := range []string{"ro", "nosuid", "nodev", "noexec", "nodiratime", "noatime", "relatime", "sync", "dirsync"} {
+	for _, flag := range flags {
 		if slices.Contains(m.Options, flag) && !slices.Contains(o.words, flag) {
 			keep = append(keep, flag)
 		}
@@ -135,13 +139,14 @@ func remount(ctx context.Context, h host.Reader, o option, point string) (change
 }
 
 // match finds in mountinfo which of its words is in force at a mount point.
+// None is ever the first: that is rw or ro.
 func (o option) match(point string) string {
 	var words []string
 	for _, w := range o.words {
 		words = append(words, regexp.QuoteMeta(w))
 	}
 	escaped := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(point)
-	return `(?m)^\d+ \d+ \S+ \S+ ` + regexp.QuoteMeta(escaped) + ` (?:[^\n]*[ ,])?(` + strings.Join(words, "|") + `)(?:[ ,][^\n]*)?$`
+	return "^[0-9]+ [0-9]+ [^ ]+ [^ ]+ " + regexp.QuoteMeta(escaped) + " .*[ ,](" + strings.Join(words, "|") + ")([ ,].*)?$"
 }
 
 // fstabLine gives the line that the next mount uses; nil when there is none.

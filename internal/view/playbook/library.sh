@@ -51,6 +51,9 @@ content() {
 # chosen gives the word in brackets.
 chosen() { sed 's/^[^[]*\[\([^]]*\)\].*/\1/'; }
 
+# matched gives what the sed script of an expression finds last.
+matched() { or_none "$(sed -nE "$1" | tail -n 1)"; }
+
 # cells gives the answer of a client, in which NULL is (none).
 cells() {
 	or_none "$(printf '%s\n' "$1" | awk -F '\t' -v OFS='\t' '{ for (i = 1; i <= NF; i++) if ($i == "NULL") $i = "(none)"; print }')"
