@@ -52,7 +52,7 @@ func scanOptions(text []byte) ([]assignment, error) {
 	return all, nil
 }
 
-// optionLine reads one option. One that stands alone, or negated by its
+// optionLine reads one option. One that stands alone, perhaps negated by its
 // prefix, is written anew as name=value when it is set.
 func optionLine(s string, at int, group string, number int) assignment {
 	s = uncomment(s)
@@ -66,11 +66,11 @@ func optionLine(s string, at int, group string, number int) assignment {
 		a.to = at + len(s)
 		return a
 	}
-	a.from, a.to = at, at+len(s)
-	for prefix, means := range map[string]string{"skip_": "0", "disable_": "0", "enable_": "1"} {
-		// skip_name_resolve and its like are variables of that very name: what is
-		// known of the others is that setting them by name later wins.
-		if rest, ok := strings.CutPrefix(plain, prefix); ok && prefix != "skip_" {
+	a.from, a.to, a.value = at, at+len(s), "ON"
+	// skip_name_resolve and its like are variables of that very name; of the
+	// others with skip_ it is enough that setting them by name later wins.
+	for prefix, means := range map[string]string{"disable_": "OFF", "enable_": "ON"} {
+		if rest, ok := strings.CutPrefix(plain, prefix); ok {
 			plain, a.key, a.value = rest, group+"/"+rest, means
 			break
 		}

@@ -27,16 +27,26 @@ func unit() grammar {
 	}
 }
 
+// scanUnit reads a unit. A value that goes on over several lines, with
+// comments between them, is not edited.
 func scanUnit(text []byte) ([]assignment, error) {
 	var all []assignment
-	section := ""
+	section, goesOn := "", false
 	for l := range lines(text) {
 		s, at := l.trimmed()
-		switch {
-		case s == "" || s[0] == '#' || s[0] == ';':
+		if s != "" && (s[0] == '#' || s[0] == ';') {
 			continue
-		case strings.HasSuffix(s, `\`):
-			return nil, fmt.Errorf("line %d: it goes on in the next line, which is not understood here", l.number)
+		}
+		inside := goesOn
+		goesOn = strings.HasSuffix(s, `\`)
+		switch {
+		case inside:
+			if i := len(all) - 1; i >= 0 {
+				all[i].value, all[i].from = strings.TrimSuffix(all[i].value, `\`)+" "+s, -1
+			}
+			continue
+		case s == "":
+			continue
 		case s[0] == '[':
 			name, _, ok := strings.Cut(s[1:], "]")
 			if !ok {
@@ -47,6 +57,9 @@ func scanUnit(text []byte) ([]assignment, error) {
 		}
 		name, value, ok := strings.Cut(s, "=")
 		if !ok || section == "" {
+			if goesOn {
+				return nil, fmt.Errorf("line %d: it goes on in the next line, and sets nothing", l.number)
+			}
 			continue // systemd passes it over with a warning
 		}
 		from := at + len(s) - len(strings.TrimLeft(value, blanks))

@@ -48,9 +48,10 @@ func editKey(l line) string {
 	if l.bare {
 		for _, prefix := range []string{"disable_", "enable_"} {
 			if rest, ok := strings.CutPrefix(name, prefix); ok {
-				return l.group + "/" + rest + map[string]string{"disable_": " 0", "enable_": " 1"}[prefix]
+				return l.group + "/" + rest + map[string]string{"disable_": " OFF", "enable_": " ON"}[prefix]
 			}
 		}
+		name += " ON"
 	}
 	return l.group + "/" + name
 }
