@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -66,8 +67,41 @@ type changeSession struct{ *session }
 
 // Exec implements host.ChangeSession.
 func (s changeSession) Exec(ctx context.Context, statement string) error {
+	if strings.HasPrefix(statement, "SET GLOBAL innodb_buffer_pool_size ") {
+		if err := s.settle(ctx); err != nil {
+			return err
+		}
+	}
 	if _, err := s.conn.ExecContext(ctx, statement); err != nil {
 		return meaning("", err)
+	}
+	return nil
+}
+
+// settle waits for a resizing of the buffer pool that is under way. MySQL
+// refuses another one meanwhile, and forgets one that is asked for just as the
+// one before ends: its thread says that it is done and only then clears the
+// request, so a little more is waited.
+func (s changeSession) settle(ctx context.Context) error {
+	end := time.Now().Add(changeTime)
+	for calm := 0; calm < 2 && time.Now().Before(end); {
+		var name, status string
+		err := s.conn.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'").Scan(&name, &status)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return meaning("", err)
+		}
+		calm++
+		if status != "" && !strings.Contains(status, "ompleted") && !strings.Contains(status, "did not change") {
+			calm = 0
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(150 * time.Millisecond):
+		}
 	}
 	return nil
 }

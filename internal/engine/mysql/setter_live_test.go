@@ -191,7 +191,7 @@ func TestSuiteOnMySQL(t *testing.T) {
 		{"innodb_max_dirty_pages_pct", stack.Float(70), nil},
 		{"innodb_redo_log_capacity", stack.Int(200 << 20), nil},
 		{"innodb_doublewrite", stack.Text("OFF"), nil},
-		{"innodb_buffer_pool_size", stack.Int(512 << 20), nil},
+		{"innodb_buffer_pool_size", stack.Int(256 << 20), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) { l.suite(t, c.name, c.to, 20, c.meddle...) })
 	}
