@@ -28,16 +28,17 @@ func newFixPage(cat *catalog.Catalog, s Screen) fixPage {
 	return fixPage{checkPage{page: newPage(s), facts: facts{cat}}}
 }
 
-// FixPlan shows what fix would do: each step with its values, reason, time of
-// effect, and what makes it last.
+// FixPlan shows what fix would do, thing by thing: each step with its values,
+// its reason, when it is in force, what makes it last and how it is undone.
 func FixPlan(d change.Draft, cat *catalog.Catalog, s Screen) string {
 	p := newFixPage(cat, s)
 	for i, step := range d.Steps {
+		if i == 0 || d.Steps[i-1].Knob.Of != step.Knob.Of {
+			p.line(bold, step.Knob.Of.String())
+		}
 		p.step(i+1, step)
 	}
-	if len(d.Steps) > 0 {
-		p.para(dim, 4, "Each is written to the journal before it is done; plumb undo takes it back.")
-	}
+	p.waiting(d)
 	p.refused(d)
 	p.already(d)
 	if len(d.Missing) > 0 {
@@ -47,51 +48,124 @@ func FixPlan(d change.Draft, cat *catalog.Catalog, s Screen) string {
 			p.hang(plain, "    ", m)
 		}
 	}
-	p.blank()
-	p.line(plain, p.total(d))
+	if len(d.Steps)+len(d.Refused)+len(d.Already) > 0 {
+		p.blank()
+	}
+	p.para(plain, 0, p.total(d))
+	if len(d.Steps) > 0 && !d.Stops() {
+		p.para(dim, 0, "Each is written to the journal before it is done; plumb undo takes it back.")
+	}
 	return p.String()
 }
 
 // step shows one step.
 func (p fixPage) step(number int, s change.Prepared) {
-	p.blank()
 	name := p.name(s.Knob.Of.Kind, s.Knob.Name)
-	head := fmt.Sprintf("%2d  ", number)
 	from := "not known"
 	if !s.Now.IsAbsent() {
 		from = p.show(s.Knob.Of.Kind, s.Knob.Name, s.Now)
 	}
-	p.labelled(bold, head, bold, fmt.Sprintf("%s %s: %s -> %s", s.Knob.Of, name, from, p.show(s.Knob.Of.Kind, s.Knob.Name, s.To)))
-	because := s.Because
+	p.sides(fmt.Sprintf("%2d  ", number), bold, fmt.Sprintf("%s: %s -> %s", name, from, p.show(s.Knob.Of.Kind, s.Knob.Name, s.To)), dim, effectWord(s))
+	because := strings.ReplaceAll(s.Because, "\n", " ")
 	if len(s.Why) > 0 {
-		because += " (" + strings.Join(s.Why, ", ") + ")"
+		because = strings.TrimSpace(because + " (" + strings.Join(s.Why, ", ") + ")")
 	}
-	p.labelled(dim, "    why       ", plain, strings.ReplaceAll(because, "\n", " "))
-	p.labelled(dim, "    effect    ", plain, p.effect(s))
-	if s.Recipe.Lasts != "" {
-		p.labelled(dim, "    lasts in  ", plain, s.Recipe.Lasts)
+	if because != "" {
+		p.para(plain, 4, because)
 	}
-	if s.DurabilityFrom != s.DurabilityTo {
-		p.labelled(dim, "    durable   ", plain, s.DurabilityFrom+" -> "+s.DurabilityTo)
+	p.para(dim, 4, strings.Join(keeping(s), " · "))
+	if s.DurabilityFrom != s.DurabilityTo || s.DurabilityTo != catalog.Safe {
+		colour := plain
+		if catalog.Danger(s.DurabilityTo) > catalog.Danger(s.DurabilityFrom) {
+			colour = red
+		}
+		p.labelled(dim, "    durability  ", colour, s.DurabilityFrom+" -> "+s.DurabilityTo)
 	}
 	for _, n := range s.Recipe.Notes {
-		p.labelled(dim, "    note      ", plain, n)
+		p.labelled(dim, "    note        ", plain, n)
 	}
 }
 
-func (p fixPage) effect(s change.Prepared) string {
-	if s.Recipe.Waits != "" {
-		text := "waits for " + s.Recipe.Waits
-		if s.Recipe.Restart != nil {
-			return text + " (--restart does it)"
-		}
-		return text + ", which is yours to do"
+// effectWord says when a value is in force.
+func effectWord(s change.Prepared) string {
+	switch {
+	case s.Recipe.Effect == catalog.Remount && s.Recipe.Waits != "":
+		return "after a remount"
+	case s.Recipe.Waits != "":
+		return "after a restart"
 	}
 	switch s.Recipe.Effect {
-	case catalog.Now, catalog.Reload, catalog.Remount, "":
-		return "now"
+	case catalog.NewWrites:
+		return "new writes only"
+	case catalog.Reload:
+		return "now, by a reload"
+	case catalog.Remount:
+		return "now, by a remount"
 	}
-	return effectText(s.Recipe.Effect)
+	return "now"
+}
+
+// keeping says what makes a value last, and how it is undone.
+func keeping(s change.Prepared) []string {
+	lasts := "lasts in " + s.Recipe.Lasts
+	if s.Recipe.Lasts == "" {
+		lasts = "does not last"
+	}
+	return []string{keep(lasts), keep("undo: " + undoing(s))}
+}
+
+// undoing says in a few words how a step is taken back.
+func undoing(s change.Prepared) string {
+	var ways []string
+	add := func(way string) {
+		if !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	for _, a := range s.Recipe.Acts {
+		switch {
+		case a.Switch != nil:
+			add("set back")
+		case a.Edit.Ours:
+			add("line removed")
+		default:
+			add("file as it was")
+		}
+	}
+	return strings.Join(ways, ", ")
+}
+
+// waiting lists what values wait for, with their steps.
+func (p fixPage) waiting(d change.Draft) {
+	var waits []string
+	steps, doable := map[string][]string{}, map[string]bool{}
+	for i, s := range d.Steps {
+		w := s.Recipe.Waits
+		if w == "" {
+			continue
+		}
+		if steps[w] == nil {
+			waits = append(waits, w)
+		}
+		steps[w] = append(steps[w], fmt.Sprint(i+1))
+		doable[w] = s.Recipe.Restart != nil
+	}
+	if waits == nil {
+		return
+	}
+	p.blank()
+	p.line(yellow, "IN FORCE LATER")
+	for _, w := range waits {
+		how := "which is yours to do"
+		if doable[w] {
+			how = "which --restart does"
+		}
+		noun := "steps "
+		if len(steps[w]) == 1 {
+			noun = "step "
+		}
+		p.hang(plain, "    ", noun+join(steps[w])+" after "+w+", "+how)
+	}
 }
 
 // refused lists the steps that will not be done, with the reason.
@@ -133,7 +207,7 @@ func (p fixPage) total(d change.Draft) string {
 		parts = []string{"Nothing to do"}
 	}
 	if waits > 0 {
-		parts = append(parts, fmt.Sprintf("%d of them in force only after a restart", waits))
+		parts = append(parts, fmt.Sprintf("%d of them in force later", waits))
 	}
 	if len(d.Refused) > 0 {
 		parts = append(parts, fmt.Sprintf("%d not done by Plumb", len(d.Refused)))
@@ -162,7 +236,7 @@ func FixOutcome(out change.Outcome, after []After, try time.Duration, cat *catal
 	case try > 0:
 		p.para(bold, 0, fmt.Sprintf("Change %d is undone in %s unless you type: plumb confirm", out.Number, short(try)))
 	default:
-		p.para(plain, 0, fmt.Sprintf("Change %d: %s done. plumb undo takes it back; plumb history %d shows each act.", out.Number, count(done, "step"), out.Number))
+		p.para(plain, 0, fmt.Sprintf("Change %d: %s done. plumb undo takes it back.", out.Number, count(done, "step")))
 	}
 	return p.String()
 }
@@ -190,21 +264,21 @@ func find(after []After, k stack.Knob) *After {
 func (p fixPage) became(s change.StepOutcome, a *After) string {
 	switch {
 	case s.Failure != "":
-		return "failed: " + s.Failure + "; " + s.Back
+		return s.Back + ": " + s.Failure
 	case !s.Done:
 		return "not begun"
 	case s.Recipe.Waits != "" && !s.Restarted:
-		return "set; waits for " + s.Recipe.Waits
+		return "done, waits for " + s.Recipe.Waits
 	case a == nil:
 		return "done"
 	case !a.Known:
-		return "done; it could not be read back by a check"
+		return "done; a check could not read it back"
 	case !a.Fact.Value.Equal(s.To):
-		return "done, but in force is " + p.show(s.Knob.Of.Kind, s.Knob.Name, a.Fact.Value) + whoSet(a.Fact)
+		return "done, but overridden: in force is " + p.show(s.Knob.Of.Kind, s.Knob.Name, a.Fact.Value) + whoSet(a.Fact)
 	case a.Fact.Next != nil && !a.Fact.Next.Value.Equal(s.To):
-		return fmt.Sprintf("done, but the next start brings %s (%s)", p.show(s.Knob.Of.Kind, s.Knob.Name, a.Fact.Next.Value), originText(a.Fact.Next.Origin))
+		return fmt.Sprintf("done, but overridden: the next start brings %s (%s)", p.show(s.Knob.Of.Kind, s.Knob.Name, a.Fact.Next.Value), originText(a.Fact.Next.Origin))
 	case len(a.Fires) > 0:
-		return "done, and " + strings.Join(a.Fires, ", ") + " still fires: it asks for more than this value"
+		return "done, and " + strings.Join(a.Fires, ", ") + " still fires: it asks for more than this"
 	case len(s.Why) == 0:
 		return "done"
 	}

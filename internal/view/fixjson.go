@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"time"
 
 	"plumb/internal/catalog"
@@ -11,30 +12,33 @@ import (
 // FixJSON is version 1 of what fix --json prints.
 type FixJSON struct {
 	Plumb   int              `json:"plumb"`
-	Kind    string           `json:"kind"` // "fix"
-	Change  int              `json:"change,omitempty"`
-	Applied bool             `json:"applied"` // whether anything was tried
+	Kind    string           `json:"kind"`             // "fix"
+	Change  int              `json:"change,omitempty"` // its number in the journal
+	Applied bool             `json:"applied"`          // whether anything was tried
 	Steps   []FixStepJSON    `json:"steps"`
 	Refused []FixRefusedJSON `json:"refused"`
-	Already []string         `json:"already"`
-	Missing []string         `json:"missing_rights"`
+	Already []string         `json:"already"`        // knobs whose value is in force and lasts
+	Missing []string         `json:"missing_rights"` // with any, the plan is refused as a whole
 }
 
 // FixStepJSON is one step and what became of it.
 type FixStepJSON struct {
 	Knob           string      `json:"knob"`
-	From           stack.Value `json:"from"`
+	From           stack.Value `json:"from"` // in force when it was prepared; null when that is not known
 	To             stack.Value `json:"to"`
 	Because        string      `json:"because"`
-	Rules          []string    `json:"rules"`
-	Effect         string      `json:"effect"`
-	Waits          string      `json:"waits_for,omitempty"`
-	Lasts          string      `json:"lasts_in,omitempty"`
+	Rules          []string    `json:"rules"`               // that ask for it
+	Effect         string      `json:"effect"`              // now, reload, new-writes, remount or restart
+	Waits          string      `json:"waits_for,omitempty"` // what must happen before it is in force
+	Lasts          string      `json:"lasts_in,omitempty"`  // what makes it last
+	Undo           string      `json:"undo"`                // how it is taken back, in words
+	Places         []string    `json:"places"`              // that are changed, in their order
 	DurabilityFrom string      `json:"durability_from"`
 	DurabilityTo   string      `json:"durability_to"`
 	Notes          []string    `json:"notes,omitempty"`
-	State          string      `json:"state"` // planned, done, waiting, failed, not begun
-	Result         string      `json:"result,omitempty"`
+	State          string      `json:"state"`            // planned, done, waiting, failed or not begun
+	Result         string      `json:"result,omitempty"` // what came of it, in words
+	Fires          []string    `json:"still_fires"`      // rules that asked for it and still fire
 }
 
 // FixRefusedJSON is a step that is not done.
@@ -43,7 +47,7 @@ type FixRefusedJSON struct {
 	To     stack.Value `json:"to"`
 	Reason string      `json:"reason"`
 	Hint   string      `json:"hint,omitempty"`
-	Whole  bool        `json:"refuses_the_plan"`
+	Whole  bool        `json:"refuses_the_plan"` // whether nothing of the plan is done because of it
 }
 
 // FixDocument makes the document of a draft and, when it was applied, of what
@@ -53,9 +57,16 @@ func FixDocument(d change.Draft, out change.Outcome, after []After, cat *catalog
 	p := newFixPage(cat, Screen{})
 	for i, s := range d.Steps {
 		j := FixStepJSON{Knob: s.Knob.String(), From: s.Now, To: s.To, Because: s.Because, Rules: orEmpty(s.Why), Effect: string(s.Recipe.Effect),
-			Waits: s.Recipe.Waits, Lasts: s.Recipe.Lasts, DurabilityFrom: s.DurabilityFrom, DurabilityTo: s.DurabilityTo, Notes: s.Recipe.Notes, State: "planned"}
+			Waits: s.Recipe.Waits, Lasts: s.Recipe.Lasts, DurabilityFrom: s.DurabilityFrom, DurabilityTo: s.DurabilityTo, Notes: s.Recipe.Notes, State: "planned",
+			Undo: undoing(s), Places: []string{}, Fires: []string{}}
+		for _, a := range s.Recipe.Acts {
+			j.Places = append(j.Places, a.Place())
+		}
 		if i < len(out.Steps) && out.Number > 0 {
 			j.State, j.Result = stateWord(out.Steps[i]), p.became(out.Steps[i], find(after, s.Knob))
+			if a := find(after, s.Knob); a != nil {
+				j.Fires = orEmpty(a.Fires)
+			}
 		}
 		doc.Steps = append(doc.Steps, j)
 	}
@@ -101,9 +112,9 @@ type ChangeJSON struct {
 	User      string     `json:"user"`
 	Host      string     `json:"host"`
 	Version   string     `json:"plumb_version"`
-	State     string     `json:"state"`
-	Open      bool       `json:"in_force"` // whether there is something to undo
-	Try       *time.Time `json:"undone_at,omitempty"`
+	State     string     `json:"state"`               // applied, undone, partly undone, try, overdue, interrupted or nothing done
+	Open      bool       `json:"in_force"`            // whether there is something to undo
+	Try       *time.Time `json:"undone_at,omitempty"` // unless it is confirmed before
 	Confirmed bool       `json:"confirmed,omitempty"`
 	Acts      []ActJSON  `json:"acts"`
 }
@@ -112,16 +123,18 @@ type ChangeJSON struct {
 type ActJSON struct {
 	Knob   string `json:"knob"`
 	Place  string `json:"place"`
-	Values string `json:"values"`
-	State  string `json:"state"`
-	Why    string `json:"why,omitempty"`
+	Before string `json:"before"` // the state found, or the lines of a file
+	After  string `json:"after"`  // the state reached, or the lines written
+	New    bool   `json:"new_file,omitempty"`
+	State  string `json:"state"`         // begun, done, failed, undoing, undone or left
+	Why    string `json:"why,omitempty"` // why it failed, or was left as others set it
 }
 
 // HistoryDocument makes the document of changes.
 func HistoryDocument(all []*change.Change, now time.Time) HistoryJSON {
 	doc := HistoryJSON{Plumb: 1, Kind: "history", Changes: []ChangeJSON{}}
 	for _, c := range all {
-		j := ChangeJSON{Number: c.Number, At: c.At, User: c.User, Host: c.Host, Version: c.Plumb, State: changeState(c, now), Open: c.Open(), Confirmed: c.Confirmed, Acts: []ActJSON{}}
+		j := ChangeJSON{Number: c.Number, At: c.At, User: c.User, Host: c.Host, Version: c.Plumb, State: changeWord(c, now), Open: c.Open(), Confirmed: c.Confirmed, Acts: []ActJSON{}}
 		if !c.Try.IsZero() {
 			j.Try = &c.Try
 		}
@@ -134,11 +147,23 @@ func HistoryDocument(all []*change.Change, now time.Time) HistoryJSON {
 }
 
 func actJSON(c *change.Change, a change.Past) ActJSON {
-	j := ActJSON{Place: a.Act.Place(), Values: pastValues(a), State: string(a.State), Why: a.Why}
+	j := ActJSON{Place: a.Act.Place(), State: string(a.State), Why: a.Why, New: a.Made.New}
+	j.Before, j.After = beforeAfter(a)
 	if a.Step < len(c.Steps) {
 		j.Knob = c.Steps[a.Step].Knob.String()
 	}
 	return j
+}
+
+// beforeAfter gives the values of an act as they were found and left.
+func beforeAfter(a change.Past) (before, after string) {
+	switch {
+	case a.Act.Edit == nil:
+		return a.Made.Before, cmp.Or(a.Got, a.Act.Switch.After)
+	case a.Made.Splice == nil:
+		return "", a.Act.Edit.Value
+	}
+	return string(a.Made.Splice.Old), string(a.Made.Splice.New)
 }
 
 // UndoJSON is version 1 of what undo --json prints.

@@ -22,46 +22,75 @@ func History(all []*change.Change, now time.Time, s Screen) string {
 		p.line(plain, "Plumb has changed nothing on this host.")
 		return p.String()
 	}
-	p.line(dim, fmt.Sprintf("%4s  %-17s %-10s %5s  %s", "no", "when (UTC)", "by", "steps", "state"))
+	by, on := len("by"), len("host")
 	for _, c := range all {
-		p.line(plain, fmt.Sprintf("%4d  %-17s %-10s %5d  %s", c.Number, c.At.UTC().Format("2006-01-02 15:04"), c.User, len(c.Steps), changeState(c, now)))
+		by, on = max(by, width(c.User)), max(on, width(c.Host))
+	}
+	row := func(no, when, who, host, steps string) string {
+		return fmt.Sprintf("%4s  %-16s  ", no, when) + columns(who, by+1) + " " + columns(host, on+1) + fmt.Sprintf(" %5s  ", steps)
+	}
+	p.line(dim, row("no", "when (UTC)", "by", "host", "steps")+"state")
+	for _, c := range all {
+		p.within(p.width, plain, row(fmt.Sprint(c.Number), c.At.UTC().Format("2006-01-02 15:04"), c.User, c.Host, fmt.Sprint(len(c.Steps))), plain, changeState(c, now))
 	}
 	return p.String()
 }
 
-// changeState says in a few words what is in force of a change.
-func changeState(c *change.Change, now time.Time) string {
-	open, failed := 0, 0
+// changeWord is the state of a change as documents name it.
+func changeWord(c *change.Change, now time.Time) string {
+	open, torn := stillOpen(c)
+	switch {
+	case len(c.Acts) == 0:
+		return "nothing done"
+	case open == 0:
+		return "undone"
+	case c.Overdue(now):
+		return "overdue"
+	case !c.Try.IsZero() && !c.Confirmed:
+		return "try"
+	case torn || !c.Ended:
+		return "interrupted"
+	case open < len(c.Acts):
+		return "partly undone"
+	}
+	return "applied"
+}
+
+// stillOpen counts the acts that may be in force, and tells whether one of
+// them was broken off.
+func stillOpen(c *change.Change) (open int, torn bool) {
 	for _, a := range c.Acts {
 		switch a.State {
 		case change.Begun, change.Undoing, change.Failed:
-			failed++
+			torn = true
 			open++
 		case change.Done:
 			open++
 		}
 	}
-	switch {
-	case len(c.Acts) == 0:
-		return "nothing was done"
-	case open == 0:
-		return "undone"
-	case c.Overdue(now):
-		return "not confirmed in time, and still in force: plumb undo takes it back"
-	case !c.Try.IsZero() && !c.Confirmed:
-		return fmt.Sprintf("undone at %s unless confirmed", c.Try.Format("15:04:05 UTC"))
-	case failed > 0 || !c.Ended:
-		return "interrupted: plumb undo takes back what was begun"
-	case open < len(c.Acts):
-		return fmt.Sprintf("partly undone: %d of %d acts are in force", open, len(c.Acts))
+	return open, torn
+}
+
+// changeState says in a few words what is in force of a change.
+func changeState(c *change.Change, now time.Time) string {
+	word := changeWord(c, now)
+	switch word {
+	case "overdue":
+		return "not confirmed in time, in force"
+	case "try":
+		return "try until " + c.Try.UTC().Format("15:04:05")
+	case "partly undone":
+		open, _ := stillOpen(c)
+		return fmt.Sprintf("partly undone (%d of %s in force)", open, count(len(c.Acts), "act"))
 	}
-	return "applied"
+	return word
 }
 
 // HistoryOf shows every act of one change.
 func HistoryOf(c *change.Change, now time.Time, s Screen) string {
 	p := newPage(s)
-	p.para(bold, 0, fmt.Sprintf("Change %d · %s · by %s · plumb %s · %s", c.Number, c.At.UTC().Format("2006-01-02 15:04:05 UTC"), c.User, c.Plumb, changeState(c, now)))
+	p.para(bold, 0, fmt.Sprintf("Change %d · %s", c.Number, changeState(c, now)))
+	p.para(dim, 0, fmt.Sprintf("%s · by %s on %s · plumb %s", c.At.UTC().Format("2006-01-02 15:04:05 UTC"), c.User, c.Host, c.Plumb))
 	for i, step := range c.Steps {
 		p.blank()
 		p.labelled(bold, fmt.Sprintf("%2d  ", i+1), plain, fmt.Sprintf("%s = %s", step.Knob, step.To))
@@ -79,7 +108,20 @@ func HistoryOf(c *change.Change, now time.Time, s Screen) string {
 			p.para(dim, 4, "nothing was done for it")
 		}
 	}
+	if c.Open() {
+		p.blank()
+		p.para(dim, 0, nextOf(c))
+	}
 	return p.String()
+}
+
+// nextOf says what can be done with a change that is in force.
+func nextOf(c *change.Change) string {
+	text := fmt.Sprintf("plumb undo %d takes it back.", c.Number)
+	if !c.Try.IsZero() && !c.Confirmed {
+		text = fmt.Sprintf("plumb confirm %d keeps it; ", c.Number) + text
+	}
+	return text
 }
 
 // past shows one act: its place, the values, and its state.
@@ -121,6 +163,9 @@ func lines(text string) string {
 func UndoPlan(todo []*change.Change, s Screen) string {
 	p := newPage(s)
 	for _, c := range todo {
+		if !c.Open() {
+			continue
+		}
 		p.para(bold, 0, fmt.Sprintf("Change %d of %s:", c.Number, c.At.UTC().Format("2006-01-02 15:04 UTC")))
 		for i := len(c.Acts) - 1; i >= 0; i-- {
 			a := c.Acts[i]
@@ -138,7 +183,7 @@ func UndoPlan(todo []*change.Change, s Screen) string {
 func backValues(a change.Past) string {
 	if e := a.Act.Edit; e != nil {
 		if a.Made.New {
-			return "remove it"
+			return "remove the file, unless others wrote into it"
 		}
 		if a.Made.Splice == nil || strings.TrimSpace(string(a.Made.Splice.Old)) == "" {
 			return "remove the line"
@@ -171,6 +216,6 @@ func UndoOutcome(trail []Undone, s Screen) string {
 	if failed > 0 {
 		text += fmt.Sprintf(" · %d could not be undone: plumb undo tries them again", failed)
 	}
-	p.line(plain, text)
+	p.para(plain, 0, text)
 	return p.String()
 }

@@ -48,6 +48,9 @@ func documents() map[string]document {
 		"load-sweep":     {reflect.TypeFor[SweepJSON](), "plumb load fileio run --json at several numbers of threads"},
 		"load-fsync":     {reflect.TypeFor[FsyncJSON](), "plumb load fsync --json"},
 		"load-check":     {reflect.TypeFor[TPCCCheckJSON](), "plumb load tpcc check --json"},
+		"fix":            {reflect.TypeFor[FixJSON](), "plumb fix --json"},
+		"undo":           {reflect.TypeFor[UndoJSON](), "plumb undo --json"},
+		"history":        {reflect.TypeFor[HistoryJSON](), "plumb history --json"},
 		"load-verify":    {reflect.TypeFor[VerifyJSON](), "plumb load verify --json"},
 	}
 }
