@@ -84,6 +84,10 @@ func (p *drafter) step(ctx context.Context, step Step) error {
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", step.Knob, err)
 	}
+	if step.To.Equal(now) && p.idle(ctx, recipe) {
+		p.draft.Already = append(p.draft.Already, step)
+		return nil
+	}
 	p.rights(ctx, recipe)
 	p.draft.Steps = append(p.draft.Steps, Prepared{Step: step, Want: want, Now: now, Recipe: recipe,
 		DurabilityFrom: want.Fact.Durability(now), DurabilityTo: want.Fact.Durability(step.To)})
@@ -162,6 +166,18 @@ func (p *drafter) already(step Step, now stack.Value) bool {
 		return false // the next start forgets it
 	}
 	return f.Next == nil || f.Next.Value.Equal(step.To)
+}
+
+// idle tells whether none of the acts has anything left to do. What cannot be
+// read is left to be done.
+func (p *drafter) idle(ctx context.Context, r Recipe) bool {
+	k := Keeper{Doer: p.d}
+	for _, a := range r.Acts {
+		if _, _, need, err := k.found(ctx, a); err != nil || need {
+			return false
+		}
+	}
+	return true
 }
 
 // wanted leaves only edits for an image.
