@@ -72,7 +72,7 @@ func (a *alteration) readVariable() error {
 	}
 	a.v.value = text(host.Cell(row, 0))
 	a.v.static = a.atStart()
-	row, err = a.row("SELECT MIN_VALUE, MAX_VALUE FROM performance_schema.variables_info WHERE VARIABLE_NAME = '" + a.name + "'")
+	row, err = a.row(boundsQuery(a.name))
 	if err == nil { // 5.7 has no such table
 		a.v.least, a.v.most = text(host.Cell(row, 0)), text(host.Cell(row, 1))
 		if a.v.least == "0" && a.v.most == "0" { // no bounds
@@ -82,10 +82,20 @@ func (a *alteration) readVariable() error {
 	return nil
 }
 
+// tellsQuery asks MariaDB for all that it tells of a variable.
+func tellsQuery(name string) string {
+	return "SELECT GLOBAL_VALUE, VARIABLE_TYPE, NUMERIC_MIN_VALUE, NUMERIC_MAX_VALUE, NUMERIC_BLOCK_SIZE, ENUM_VALUE_LIST, READ_ONLY, VARIABLE_SCOPE, COMMAND_LINE_ARGUMENT " +
+		"FROM information_schema.SYSTEM_VARIABLES WHERE VARIABLE_NAME = '" + strings.ToUpper(name) + "'"
+}
+
+// boundsQuery asks MySQL 8.0 and later between which numbers a variable may lie.
+func boundsQuery(name string) string {
+	return "SELECT MIN_VALUE, MAX_VALUE FROM performance_schema.variables_info WHERE VARIABLE_NAME = '" + name + "'"
+}
+
 // readMariaDB reads information_schema.SYSTEM_VARIABLES, which tells all.
 func (a *alteration) readMariaDB() error {
-	row, err := a.row("SELECT GLOBAL_VALUE, VARIABLE_TYPE, NUMERIC_MIN_VALUE, NUMERIC_MAX_VALUE, NUMERIC_BLOCK_SIZE, ENUM_VALUE_LIST, READ_ONLY, VARIABLE_SCOPE, COMMAND_LINE_ARGUMENT " +
-		"FROM information_schema.SYSTEM_VARIABLES WHERE VARIABLE_NAME = '" + strings.ToUpper(a.name) + "'")
+	row, err := a.row(tellsQuery(a.name))
 	if err != nil {
 		return err
 	}
@@ -139,6 +149,8 @@ func (a *alteration) readValue() error {
 		}
 		a.to = a.v.words[i]
 		return nil
+	case len(a.v.words) > 0 && a.v.kind == "SET":
+		return a.readSet()
 	case !a.v.number():
 		if len(a.want.Fact.Knob.Values) > 0 && strings.EqualFold(a.to, a.v.value) {
 			a.to = a.v.value
@@ -146,6 +158,22 @@ func (a *alteration) readValue() error {
 		return nil
 	}
 	return a.readNumber()
+}
+
+// readSet puts the words of a set into the server's order.
+func (a *alteration) readSet() error {
+	given := strings.Split(strings.ToUpper(strings.ReplaceAll(a.to, " ", "")), ",")
+	var out []string
+	for _, w := range a.v.words {
+		if slices.Contains(given, strings.ToUpper(w)) {
+			out = append(out, w)
+		}
+	}
+	if a.to != "" && len(out) != len(given) {
+		return &change.Refusal{Why: fmt.Sprintf("%s holds a word that is none of %s's: %s", a.to, a.name, strings.Join(a.v.words, ", "))}
+	}
+	a.to = strings.Join(out, ",")
+	return nil
 }
 
 // readNumber checks a number against the server's bounds and steps.
