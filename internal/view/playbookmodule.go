@@ -1,7 +1,6 @@
 package view
 
 import (
-	"net"
 	"path"
 	"regexp"
 	"strconv"
@@ -86,12 +85,21 @@ func loginOf(t *host.Target) mapping {
 		port, _ := strconv.Atoi(strings.TrimPrefix(path.Ext(t.Address), "."))
 		return mapping{{"login_unix_socket", path.Dir(t.Address)}, {"login_port", port}}
 	}
-	name, port, err := net.SplitHostPort(t.Address)
-	number, _ := strconv.Atoi(port)
+	name, port := hostPort(t.Address)
+	number, err := strconv.Atoi(port)
 	if err != nil || number == 0 {
 		return mapping{{"login_host", t.Address}}
 	}
 	return mapping{{"login_host", name}, {"login_port", number}}
+}
+
+// hostPort splits host:port and [host]:port; without a port it is "".
+func hostPort(address string) (name, port string) {
+	i := strings.LastIndexByte(address, ':')
+	if i < 0 || strings.HasSuffix(address, "]") {
+		return strings.Trim(address, "[]"), ""
+	}
+	return strings.Trim(address[:i], "[]"), address[i+1:]
 }
 
 // editModule finds the module that makes an edit. live is set when the kernel

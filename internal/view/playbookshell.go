@@ -4,7 +4,6 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"net"
 	"path"
 	"slices"
 	"strings"
@@ -98,9 +97,7 @@ type clients struct {
 func reach(t host.Target, c clients) (string, error) {
 	address, port := t.Address, ""
 	if t.Network != "unix" {
-		if h, p, err := net.SplitHostPort(t.Address); err == nil {
-			address, port = h, p
-		}
+		address, port = hostPort(t.Address)
 	}
 	at := shell(address)
 	switch {
@@ -119,7 +116,7 @@ func reach(t host.Target, c clients) (string, error) {
 		if t.Network == "unix" {
 			to = strings.ReplaceAll(address, "/", "%2F")
 		} else if port != "" {
-			to = net.JoinHostPort(address, port)
+			to = t.Address
 		}
 		return c.mongosh + " --quiet " + shell("mongodb://"+to+"/") + " --eval", nil
 	}

@@ -50,7 +50,7 @@ func TestCircle(t *testing.T) {
 	}
 	plumb(t, 0, "check", "--plan", plan, "--only", only)
 	out, _ := plumb(t, 0, "fix", plan, "--dry-run", "--state", journal)
-	reads(t, out, `mysql:54963 sync_binlog: 0 -> 1`, `postgres:54964 full_page_writes: off -> on`, `may lose the last transactions -> safe`)
+	reads(t, out, `mysql:54963`, `sync_binlog: 0 -> 1`, `postgres:54964`, `full_page_writes: off -> on`, `may lose the last transactions -> safe`)
 	if _, err := os.Stat(journal); err == nil {
 		t.Error("a dry run began a journal")
 	}
