@@ -55,10 +55,10 @@ func (v *volume) ext4Options(ctx context.Context, dev string) {
 		v.thing.SetAbsent("data_mode", name)
 	} else {
 		v.thing.Set("journal", stack.Bool(true), name)
-		v.thing.Set("data_mode", stack.Text(o.DataMode), name)
+		v.setOption("data_mode", stack.Text(o.DataMode), name)
 	}
 	if o.Barrier != nil {
-		v.thing.Set("barrier", stack.Bool(*o.Barrier), name)
+		v.setOption("barrier", stack.Bool(*o.Barrier), name)
 	}
 	if o.Delalloc != nil {
 		v.thing.Set("delalloc", stack.Bool(*o.Delalloc), name)

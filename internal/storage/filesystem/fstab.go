@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -66,17 +65,15 @@ func unescape(s string) string {
 }
 
 // nextMount records the options of the filesystem's line in fstab, which the
-// next boot will use. Of several lines for one mount point the last mount wins.
+// next boot will use.
 func (v *volume) nextMount() {
-	for _, e := range slices.Backward(v.fstab) {
-		if path.Clean(e.Point) != v.mount.Point {
-			continue
-		}
-		from := fmt.Sprintf("%s:%d", fstab, e.Line)
-		v.thing.Set("fstab_options", stack.List(e.Options), from)
-		v.thing.Set("fstab_source", stack.Text(e.Source), from)
+	e := v.line()
+	if e == nil {
+		v.thing.SetAbsent("fstab_options", fstab)
+		v.thing.SetAbsent("fstab_source", fstab)
 		return
 	}
-	v.thing.SetAbsent("fstab_options", fstab)
-	v.thing.SetAbsent("fstab_source", fstab)
+	from := fmt.Sprintf("%s:%d", fstab, e.Line)
+	v.thing.Setting("fstab_options", stack.List(e.Options), from, stack.Origin{From: stack.FromFile, File: fstab, Line: e.Line})
+	v.thing.Set("fstab_source", stack.Text(e.Source), from)
 }

@@ -137,28 +137,6 @@ func (v *volume) look(ctx, spaceCtx context.Context) {
 	}
 }
 
-// remountable sets the knobs that mount options are.
-func (v *volume) remountable() {
-	has := func(o string) bool { return slices.Contains(v.mount.Options, o) }
-	if !slices.Contains([]string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"}, v.mount.Type) {
-		v.thing.SetAbsent("atime", "mountinfo")
-		v.thing.SetAbsent("discard", "mountinfo")
-		return
-	}
-	atime := "strictatime"
-	for _, word := range []string{"relatime", "noatime"} {
-		if has(word) {
-			atime = word
-		}
-	}
-	v.thing.Set("atime", stack.Text(atime), "mountinfo")
-	if v.mount.Type == "ext4" || v.mount.Type == "xfs" {
-		v.thing.Set("discard", stack.Bool(has("discard")), "mountinfo")
-	} else {
-		v.thing.SetAbsent("discard", "mountinfo")
-	}
-}
-
 // gap says why facts are not known, and what a person can do about it.
 func (v *volume) gap(err error, facts ...string) {
 	hint := ""

@@ -3,7 +3,6 @@ package filesystem
 import (
 	"context"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,78 +21,124 @@ type Setter struct{}
 // Kinds implements change.Setter.
 func (Setter) Kinds() []string { return []string{"filesystem"} }
 
-// option is how a knob is written as mount options.
-type option struct {
-	words []string // all options that say something of it
-	want  string   // the option to be given
-	show  string   // as mountinfo shows it then; change.None for nothing
-	none  string   // the option for when mountinfo shows nothing
-	file  string   // as it stands in fstab; "" for nothing
-}
-
-func optionOf(w change.Want) option {
-	on, _ := w.To.Bool()
-	switch w.Knob.Name {
-	case "atime":
-		o := option{words: []string{"relatime", "noatime", "strictatime", "norelatime", "atime"}, want: w.To.String(), show: w.To.String(), none: "strictatime", file: w.To.String()}
-		if o.want == "strictatime" {
-			o.show = change.None
-		}
-		if o.want == "relatime" {
-			o.file = "" // what the kernel does unasked
-		}
-		return o
-	case "discard":
-		if on {
-			return option{words: []string{"discard", "nodiscard"}, want: "discard", show: "discard", none: "nodiscard", file: "discard"}
-		}
-		return option{words: []string{"discard", "nodiscard"}, want: "nodiscard", show: change.None, none: "nodiscard"}
-	}
-	words := []string{"nobarrier", "barrier=0", "barrier", "barrier=1"}
-	if on {
-		return option{words: words, want: "barrier=1", show: change.None, none: "barrier=1"}
-	}
-	return option{words: words, want: "nobarrier", show: "nobarrier", none: "barrier=1", file: "nobarrier"}
-}
-
 // Recipe implements change.Setter.
 func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w change.Want) (change.Recipe, error) {
-	o, point := optionOf(w), w.Knob.Of.Name
+	point := w.Knob.Of.Name
+	line, err := fstabLine(ctx, h, point)
+	if err != nil {
+		return change.Recipe{}, err
+	}
+	if w.Image {
+		if line == nil {
+			return change.Recipe{}, &change.Refusal{Why: "/etc/fstab of the image has no line for " + point}
+		}
+		return lasting(ctx, h, w, line)
+	}
+	t := s.Find(w.Knob.Of)
+	if err := settable(s, t, w); err != nil {
+		return change.Recipe{}, err
+	}
 	r := change.Recipe{Effect: catalog.Now}
-	if !w.Image {
-		if _, known := s.Find(w.Knob.Of).Get(w.Knob.Name); !known {
-			return r, &change.Refusal{Why: fmt.Sprintf("%s on %s has no such option", s.Find(w.Knob.Of).Text("fstype"), point)}
-		}
-		if !h.About().Root {
-			r.Needs = []string{"root, to remount " + point}
-		}
-		if s.Find(w.Knob.Of).Text("fstype") == "xfs" && w.Knob.Name == "discard" { // a remount takes it and changes nothing
-			r.Effect, r.Waits = catalog.Restart, "an unmount and a new mount of "+point
-		} else {
-			live, err := remount(ctx, h, o, point)
-			if err != nil {
-				return r, err
-			}
-			r.Acts = append(r.Acts, live)
+	if line != nil {
+		if r, err = lasting(ctx, h, w, line); err != nil {
+			return r, err
 		}
 	}
-	line, err := fstabLine(ctx, h, point)
+	if newMount(t, w.Knob.Name) {
+		if line == nil {
+			return r, &change.Refusal{Why: "only a new mount changes it, and /etc/fstab has no line for " + point,
+				What: "change it where the mount is made: systemctl status " + point + " names a mount unit of systemd"}
+		}
+		r.Effect, r.Waits = catalog.Remount, "an unmount and a new mount of "+point
+		return r, nil
+	}
+	if !h.About().Root {
+		r.Needs = []string{"root, to remount " + point}
+	}
+	live, err := remount(ctx, h, optionOf(w.Knob.Name, w.To), point)
 	if err != nil {
 		return r, err
 	}
-	if line == nil && len(r.Acts) == 0 && !w.Image {
-		return r, &change.Refusal{Why: "XFS changes discard only when it is mounted anew, and /etc/fstab has no line for " + point, What: "change it where the mount is made"}
-	}
-	if line == nil && w.Image {
-		return r, &change.Refusal{Why: "/etc/fstab of the image has no line for " + point}
-	}
+	r.Effect, r.Acts = catalog.Now, append([]change.Act{live}, r.Acts...)
 	if line == nil {
-		r.Notes = append(r.Notes, "the next mount forgets it: "+point+" has no line in /etc/fstab; look for a mount unit of systemd, or what else mounts it")
-		return r, nil
+		r.Notes = append(r.Notes, "the next mount forgets it: /etc/fstab has no line for "+point+"; systemctl status "+point+" names a mount unit of systemd")
 	}
-	r.Lasts = fstab
-	r.Acts = append(r.Acts, change.Act{Edit: &change.Edit{File: fstab, Form: edit.Fstab, Key: point, Value: o.in(line.Options)}})
 	return r, nil
+}
+
+// newMount tells whether a knob changes only when the filesystem is mounted
+// anew: XFS takes discard at a remount and changes nothing, ext4 refuses
+// another data=, and NFS keeps what its connection was made with.
+func newMount(t *stack.Thing, knob string) bool {
+	return knob == "data_mode" || knob == "nfs_timeout" || knob == "fstab_options" || knob == "discard" && t.Text("fstype") == "xfs"
+}
+
+// settable refuses what cannot be set on this filesystem.
+func settable(s *stack.Stack, t *stack.Thing, w change.Want) error {
+	point := w.Knob.Of.Name
+	if inside, known := hostIn(s, "in_container"); known && inside {
+		return &change.Refusal{Why: "the mount belongs to the host, and Plumb runs in a container", What: "run plumb fix on the host"}
+	}
+	if _, known := t.Get(w.Knob.Name); !known {
+		return &change.Refusal{Why: fmt.Sprintf("%s on %s has no such option", t.Text("fstype"), point)}
+	}
+	if w.Knob.Name == "data_mode" && point == "/" {
+		return &change.Refusal{Why: "the root filesystem is mounted before /etc/fstab is read", What: "rootflags=data=" + w.To.String() + " on the kernel's command line sets it, or tune2fs -o"}
+	}
+	if root := t.Text("mount_root"); root != "" && root != "/" && t.Text("fstype") != "btrfs" {
+		return &change.Refusal{Why: point + " is a bind mount, which cannot be remounted with other options of its filesystem", What: "set it where the filesystem itself is mounted"}
+	}
+	return nil
+}
+
+func hostIn(s *stack.Stack, fact string) (value, known bool) {
+	if t := s.Host(); t != nil {
+		return t.Bool(fact)
+	}
+	return false, false
+}
+
+// lasting changes the options of the line in fstab.
+func lasting(ctx context.Context, h host.Reader, w change.Want, line *Entry) (change.Recipe, error) {
+	r := change.Recipe{Effect: catalog.Remount, Lasts: fstab}
+	value := optionOf(w.Knob.Name, w.To).in(line.Options)
+	if w.Knob.Name == "fstab_options" {
+		options, err := without(line, w.To)
+		if err != nil {
+			return r, err
+		}
+		value = options
+	}
+	e := &change.Edit{File: fstab, Form: edit.Fstab, Key: w.Knob.Of.Name, Value: value}
+	if _, err := h.Stat(ctx, "/run/systemd/system"); err == nil && !w.Image {
+		e.Apply = &change.Op{Argv: []string{"systemctl", "daemon-reload"}} // its mount units are made of fstab
+	}
+	r.Acts = []change.Act{{Edit: e}}
+	return r, nil
+}
+
+// dead are options that XFS takes no more, or will not: all that Plumb drops
+// from a line by name. What else a line holds is set by knobs of its own, whose
+// durability is known.
+var dead = []string{"barrier", "nobarrier", "delaylog", "nodelaylog", "attr2", "noattr2", "ikeep", "noikeep"}
+
+// without drops dead options from a line of XFS, and changes nothing else.
+func without(line *Entry, to stack.Value) (string, error) {
+	left, _ := to.List()
+	if line.Type != "xfs" {
+		return "", &change.Refusal{Why: "only options that XFS dropped are removed as such", What: "set the option by its own name, or edit /etc/fstab"}
+	}
+	if len(left) == 0 {
+		left = []string{"defaults"}
+	}
+	keep := slices.DeleteFunc(slices.Clone(line.Options), func(o string) bool { return slices.Contains(dead, o) && !slices.Contains(left, o) })
+	if len(keep) == 0 {
+		keep = []string{"defaults"}
+	}
+	if !slices.Equal(keep, left) {
+		return "", &change.Refusal{Why: "more would change than options that XFS dropped: " + strings.Join(line.Options, ",") + " to " + strings.Join(left, ","), What: "edit /etc/fstab"}
+	}
+	return strings.Join(keep, ","), nil
 }
 
 // flags are the options of a mount, not of its filesystem: what mount(2) takes
@@ -118,9 +163,6 @@ func remount(ctx context.Context, h host.Reader, o option, point string) (change
 		return change.Act{}, &change.Refusal{Why: point + " is not mounted any more"}
 	}
 	m := mounts[i]
-	if m.Root != "/" && m.Type != "btrfs" {
-		return change.Act{}, &change.Refusal{Why: point + " is a bind mount, which cannot be remounted with other options of its filesystem", What: "set it where the filesystem itself is mounted"}
-	}
 	keep := []string{"remount"}
 	for _, flag := range flags {
 		if slices.Contains(m.Options, flag) && !slices.Contains(o.words, flag) {
@@ -156,22 +198,5 @@ func fstabLine(ctx context.Context, h host.Reader, point string) (*Entry, error)
 	if len(sight.Gaps) > 0 {
 		return nil, &change.Refusal{Why: sight.Gaps[0].Why, What: "run as root"}
 	}
-	for _, e := range slices.Backward(entries) {
-		if path.Clean(e.Point) == point {
-			return &e, nil
-		}
-	}
-	return nil, nil
-}
-
-// in gives a list of options as fstab shall have it.
-func (o option) in(options []string) string {
-	out := slices.DeleteFunc(slices.Clone(options), func(w string) bool { return slices.Contains(o.words, w) })
-	if o.file != "" {
-		out = append(out, o.file)
-	}
-	if len(out) == 0 {
-		return "defaults"
-	}
-	return strings.Join(out, ",")
+	return lineFor(entries, point), nil
 }

@@ -43,8 +43,9 @@ func TestSuiteOnLoopDevices(t *testing.T) {
 		fstype, knob, options string
 		to                    stack.Value
 	}{
-		{"ext4", "atime", "nosuid,nodev", stack.Text("noatime")}, {"ext4", "barrier", "nobarrier,strictatime", stack.Bool(true)}, {"ext4", "discard", "noatime", stack.Bool(true)},
-		{"xfs", "atime", "noexec,strictatime", stack.Text("relatime")},
+		{"ext4", "atime", "nosuid,nodev,lazytime,nosymfollow", stack.Text("noatime")}, {"ext4", "barrier", "nobarrier,strictatime", stack.Bool(true)},
+		{"ext4", "discard", "noatime", stack.Bool(true)}, {"ext4", "lazytime", "nodev,noatime,commit=30", stack.Bool(true)},
+		{"xfs", "atime", "noexec,strictatime", stack.Text("relatime")}, {"btrfs", "atime", "noexec,commit=9", stack.Text("noatime")},
 	} {
 		t.Run(c.fstype+" "+c.knob, func(t *testing.T) {
 			mkfs := []string{"-q"}
@@ -68,7 +69,7 @@ func TestSuiteOnLoopDevices(t *testing.T) {
 				t.Fatal("not mounted any more")
 				return ""
 			}
-			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 15, Unsafe: true,
+			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 60, Unsafe: true,
 				Knob: stack.Knob{Of: stack.Ref{Kind: "filesystem", Name: point}, Name: c.knob}, To: c.to,
 				Observe: func() *stack.Stack {
 					s := &stack.Stack{}
