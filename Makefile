@@ -1,7 +1,8 @@
 # make            builds ./plumb, a static binary
 # make demo       sets up a MariaDB and a PostgreSQL privately and checks them
 # make test       all tests that fit in a quarter of an hour; lists what it skipped
-# make test-real  every test, also the long ones with many server versions
+# make test-real  every test, also the long ones with many server versions, and ten
+#                 minutes of fuzzing what edits configuration files
 # make lint       format, vet, and the style and layer tests
 # make golden     rewrites the expected outputs; read the diff before you commit
 # make man        writes the man pages into dist/man
@@ -30,6 +31,7 @@ test: all lint
 test-real: all lint
 	@test/setup.sh test
 	@set -o pipefail; PLUMB_REAL=1 $(GO) test -json -timeout 80m -count 1 ./... | $(GO) run ./test/report
+	@FUZZTIME=60s test/fuzz.sh ./internal/edit
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

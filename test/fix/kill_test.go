@@ -163,3 +163,42 @@ func ask(t *testing.T, s *sandbox.Server, query string) string {
 	must(t, rows.Err())
 	return out.String()
 }
+
+func TestKilledOnALoopDevice(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("a loop device needs root")
+	}
+	file := filepath.Join(t.TempDir(), "disk")
+	must(t, os.WriteFile(file, nil, 0o600))
+	must(t, os.Truncate(file, 16<<20))
+	out, err := exec.Command("losetup", "--find", "--show", file).Output()
+	if err != nil {
+		t.Skipf("no loop device to be had: %v", err)
+	}
+	device := strings.TrimSpace(string(out))
+	defer exec.Command("losetup", "-d", device).Run()
+	name, journal := filepath.Base(device), filepath.Join(t.TempDir(), "plumb")
+	queue := "/sys/block/" + name + "/queue/"
+	killed(t, journal, func() string {
+		return content(queue+"read_ahead_kb") + content(queue+"nomerges") + content(queue+"rq_affinity") + content("/etc/udev/rules.d/99-plumb-block.rules")
+	}, "--state", journal, "--set", "block:"+name+"#read_ahead_kb=64", "--set", "block:"+name+"#nomerges=2", "--set", "block:"+name+"#rq_affinity=2")
+}
+
+func TestKilledOnADataset(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a pool: run without -short")
+	}
+	box, err := sandbox.New("")
+	must(t, err)
+	defer func() { must(t, box.Close()) }()
+	pool, err := box.ZFSFuse(100)
+	must(t, err)
+	_, err = pool.Dataset("db", "logbias=throughput")
+	must(t, err)
+	of, journal := pool.Name+"/db", filepath.Join(t.TempDir(), "plumb")
+	killed(t, journal, func() string {
+		out, err := exec.Command("zfs", "get", "-Hp", "-o", "property,value,source", "recordsize,logbias,atime", of).CombinedOutput()
+		must(t, err)
+		return string(out)
+	}, "--state", journal, "--set", "dataset:"+of+"#recordsize=16K", "--set", "dataset:"+of+"#logbias=latency", "--set", "dataset:"+of+"#atime=off")
+}
