@@ -24,10 +24,10 @@ func Revert(f Form, s Splice, now []byte, key string) ([]byte, error) {
 		return out, err // it cannot be told what the lines mean, and others' words stay as they are
 	}
 	if err == nil && g.spares(out, all, key) {
-		return g.pruned(now, out), nil
+		return g.pruned(s, now, out), nil
 	}
 	if out, ok := g.without(s, now, all, key); ok {
-		return g.pruned(now, out), nil
+		return g.pruned(s, now, out), nil
 	}
 	if out, ok := g.valueBack(s, now, all, key); ok {
 		return out, nil
@@ -79,20 +79,32 @@ func (g grammar) without(s Splice, now []byte, all []assignment, key string) ([]
 }
 
 // pruned takes away the keys that the last of their settings has left. A text
-// that had the like before keeps them.
-func (g grammar) pruned(now, out []byte) []byte {
+// that had the like before, or a key that had nothing before the edit, keeps
+// them.
+func (g grammar) pruned(s Splice, now, out []byte) []byte {
 	if g.hollow == nil || len(g.hollow(now)) > 0 {
 		return out
 	}
-	for range maxDepth {
+	for i := range maxDepth {
 		left := g.hollow(out)
-		if len(left) == 0 {
+		if len(left) != 1 || i == 0 && !s.emptied(chomp(out[left[0].from:left[0].to])) {
 			break
 		}
 		out = slices.Concat(out[:left[0].from], out[left[0].to:])
 	}
 	return out
 }
+
+// emptied tells whether a key came with the splice, or had other settings
+// below the new one then.
+func (s Splice) emptied(key string) bool {
+	has := func(text []byte) bool {
+		return slices.ContainsFunc(slices.Collect(lines(text)), func(l line) bool { return l.text == key })
+	}
+	return has(s.New) && !has(s.Old) || chomp(s.Above) == key && indent(string(s.Below)) > indent(key)
+}
+
+func indent(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }
 
 // valueBack sets a key to the value it had in the old lines, where it still
 // has the one that the new lines gave it.
