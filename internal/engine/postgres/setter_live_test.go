@@ -135,13 +135,21 @@ func (l *live) exec(statements ...string) {
 	}
 }
 
+// few spares most of the second deaths where time counts.
+func few() int {
+	if os.Getenv("PLUMB_REAL") == "" {
+		return 40
+	}
+	return 3
+}
+
 // suite is the conformance suite for one knob.
 func (l *live) suite(t *testing.T, name string, to stack.Value, meddle ...string) {
 	given := l.given()
 	c := changetest.Case{
 		Doer: l.doer, Setter: postgres.NewSetter(l.cat, &given), Catalog: l.cat, Observe: l.observe,
 		Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: name}, To: to, Unsafe: true,
-		State: func() string { return l.state(name) }, Dir: changetest.Journal(t.TempDir()), Few: 9,
+		State: func() string { return l.state(name) }, Dir: changetest.Journal(t.TempDir()), Few: few(),
 	}
 	if meddle != nil {
 		c.Meddle = func() { l.exec(meddle...) }
@@ -300,7 +308,7 @@ func TestSuiteOfADistantServer(t *testing.T) {
 			return &seen
 		},
 		Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: given.Address}, Name: "work_mem"}, To: stack.Int(64 << 20),
-		State: func() string { return l.state("work_mem") }, Dir: changetest.Journal(t.TempDir()), Few: 9,
+		State: func() string { return l.state("work_mem") }, Dir: changetest.Journal(t.TempDir()), Few: few(),
 	})
 }
 
