@@ -181,7 +181,11 @@ func TestLastingRefuses(t *testing.T) {
 			t.Errorf("%q: %v", c.want, err)
 		}
 	}
-	_, err := standing{version: mariadb, row: readOnly, inside: true}.recipe(t, "innodb_read_io_threads", stack.Int(8))
+	_, err := standing{version: oracle, row: []string{"0"}, args: []string{"--no-defaults"}}.recipe(t, "sync_binlog", stack.Int(1))
+	if err == nil || !strings.Contains(err.Error(), "--no-defaults") {
+		t.Errorf("MySQL without its option files: %v", err)
+	}
+	_, err = standing{version: mariadb, row: readOnly, inside: true}.recipe(t, "innodb_read_io_threads", stack.Int(8))
 	if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, "read at start only") || !strings.Contains(r.What, "container") {
 		t.Errorf("in a container: %v", err)
 	}

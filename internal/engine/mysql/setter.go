@@ -158,7 +158,8 @@ func (a *alteration) lasting() (lasts string, acts []change.Act, err error) {
 
 // persists tells whether SET PERSIST_ONLY can keep the value.
 func (a *alteration) persists() bool {
-	if a.in.flavor == flavorMariaDB || !atLeast(a.in.version, "8.0") || !persistible(a.name) {
+	if a.in.flavor == flavorMariaDB || !atLeast(a.in.version, "8.0") || !persistible(a.name) ||
+		slices.Contains(a.in.args, "--no-defaults") { // which has it pass over mysqld-auto.cnf too
 		return false
 	}
 	load, known := a.thing.Get("persisted_globals_load")
@@ -207,22 +208,30 @@ func (a *alteration) rights() error {
 
 // missingRight says which right a user lacks, by what SHOW GRANTS lists. With
 // roles or administrative rights of MariaDB's it is left to the server to say.
+// To persist, MySQL wants two rights and is not content with SUPER.
 func missingRight(grants []string, flavor string, persists bool) string {
 	all := strings.ToUpper(strings.Join(grants, "\n"))
 	has := func(right string) bool { return strings.Contains(all, right) }
 	unclear := slices.ContainsFunc(grants, func(g string) bool { return !strings.Contains(strings.ToUpper(g), " ON ") })
 	switch {
-	case has("ALL PRIVILEGES ON *.*"), has("SUPER"), unclear:
+	case unclear, has("ALL PRIVILEGES ON *.*"):
 		return ""
 	case flavor == flavorMariaDB:
-		if has(" ADMIN") {
+		if has("SUPER") || has(" ADMIN") {
 			return ""
 		}
 		return "SUPER"
-	case !has("SYSTEM_VARIABLES_ADMIN"):
-		return "SYSTEM_VARIABLES_ADMIN"
-	case persists && !has("PERSIST_RO_VARIABLES_ADMIN"):
-		return "PERSIST_RO_VARIABLES_ADMIN"
+	case !persists:
+		if has("SUPER") || has("SYSTEM_VARIABLES_ADMIN") {
+			return ""
+		}
+		return "SYSTEM_VARIABLES_ADMIN, or SUPER before 8.0"
 	}
-	return ""
+	var missing []string
+	for _, right := range []string{"SYSTEM_VARIABLES_ADMIN", "PERSIST_RO_VARIABLES_ADMIN"} {
+		if !has(right) {
+			missing = append(missing, right)
+		}
+	}
+	return strings.Join(missing, " and ")
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -217,8 +218,27 @@ func TestDropInAndRestart(t *testing.T) {
 			if err != nil || r.Lasts != dir+"/zz-plumb.cnf" || (r.Waits != "") != (name != "sync_binlog") {
 				t.Fatalf("%+v, %v", r, err)
 			}
+			readsLast(t, l, r.Acts[len(r.Acts)-1].Edit)
 			l.suite(t, name, to, 9)
 		})
+	}
+}
+
+// readsLast asks MariaDB's own reader of option files what a start would take.
+func readsLast(t *testing.T, l *live, e *change.Edit) {
+	program, err := exec.LookPath("my_print_defaults")
+	if err != nil {
+		t.Log("not asked what a start would take:", err)
+		return
+	}
+	if err := os.WriteFile(e.File, []byte("[mysqld]\n"+strings.TrimPrefix(e.Key, "mysqld/")+" = "+e.Value+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(e.File)
+	out, err := exec.Command(program, "--defaults-file="+l.conf, "mysqld", "mariadb").Output()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if want := "--" + strings.TrimPrefix(e.Key, "mysqld/") + "=" + e.Value; err != nil || lines[len(lines)-1] != want {
+		t.Errorf("the last option of a start is %s, not %s: %v", lines[len(lines)-1], want, err)
 	}
 }
 
