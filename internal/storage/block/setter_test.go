@@ -52,13 +52,13 @@ func TestSuiteOnALoopDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for knob, to := range map[string]stack.Value{"read_ahead_kb": stack.Int(64), "scheduler": stack.Text("mq-deadline"), "nomerges": stack.Int(2)} {
+	for knob, to := range map[string]stack.Value{"read_ahead_kb": stack.Int(67), "max_sectors_kb": stack.Int(64), "rq_affinity": stack.Int(2), "scheduler": stack.Text("mq-deadline"), "nomerges": stack.Int(2)} {
 		t.Run(knob, func(t *testing.T) {
 			file := "/sys/block/" + name + "/queue/" + knob
 			if text, err := os.ReadFile(file); err != nil || knob == "scheduler" && !strings.Contains(string(text), "mq-deadline") {
 				t.Skipf("this kernel offers %q", text)
 			}
-			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 9,
+			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 30,
 				Knob: stack.Knob{Of: stack.Ref{Kind: "block", Name: name}, Name: knob}, To: to,
 				Observe: func() *stack.Stack {
 					s := &stack.Stack{}
@@ -78,24 +78,68 @@ func TestSuiteOnALoopDevice(t *testing.T) {
 	}
 }
 
-func TestSetterRefusesAndMatches(t *testing.T) {
+// disks is a host with three disks, of which one has a partition.
+func disks() (hosttest.Map, *stack.Stack) {
 	h := hosttest.Map{Files: map[string]string{
-		"/sys/block/vda/queue/scheduler": "[none] mq-deadline\n", "/sys/block/vda/serial": "vol-1\n",
-		"/sys/block/sda/queue/scheduler": "[none]\n", "/sys/block/sda/device/wwid": "naa.5000\n", "/etc/udev/rules.d/x.rules": "",
+		"/sys/block/vda/queue/scheduler": "[none] mq-deadline\n", "/sys/block/vda/serial": "vol-1\n", "/sys/block/vda/queue/read_ahead_kb": "128\n",
+		"/sys/block/sda/queue/scheduler": "[none]\n", "/sys/block/sda/device/wwid": "naa.5000\n", "/sys/block/sda/queue/wbt_lat_usec": "2000\n",
+		"/sys/block/sdb/queue/max_sectors_kb": "1280\n", "/sys/block/sdb/queue/max_hw_sectors_kb": "4096\n", "/sys/block/sdb/device/wwid": "t10.ATA a#b\n",
+		"/etc/udev/rules.d/99-zzz.rules":   `KERNEL=="sd*", ATTR{queue/scheduler}=="bfq", ATTR{queue/read_ahead_kb}="4096"` + "\n",
+		"/usr/lib/udev/rules.d/60-x.rules": `ATTR{queue/scheduler}="bfq"` + "\n",
 	}, Stats: map[string]host.Stat{"/etc/udev/rules.d": {}}}
-	want := func(disk, knob, to string) change.Want {
-		return change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "block", Name: disk}, Name: knob}, To: stack.Text(to)}
-	}
-	for disk, key := range map[string]string{"vda": `ATTR{serial}=="vol-1" ATTR{queue/scheduler}`, "sda": `ATTRS{wwid}=="naa.5000" ATTR{queue/scheduler}`} {
-		r, err := Setter{}.Recipe(t.Context(), h, &stack.Stack{}, want(disk, "scheduler", "none"))
-		if err != nil || len(r.Acts) != 2 || !strings.HasSuffix(r.Acts[1].Edit.Key, key) {
-			t.Errorf("%s: %+v, %v", disk, r, err)
+	var sight stack.Sight
+	part := sight.New("block", "vda1")
+	part.Set("layer", stack.Text("partition"), "test")
+	part.Link("on", stack.Ref{Kind: "block", Name: "vda"})
+	var s stack.Stack
+	s.Add("test", sight)
+	return h, &s
+}
+
+func wantOf(disk, knob string, to stack.Value) change.Want {
+	return change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "block", Name: disk}, Name: knob}, To: to}
+}
+
+func TestSetterMatches(t *testing.T) {
+	h, s := disks()
+	for _, c := range []struct {
+		disk, knob string
+		to         stack.Value
+		on, key    string
+		notes      string
+	}{
+		{"vda", "scheduler", stack.Text("none"), "vda", `ATTR{serial}=="vol-1" ATTR{queue/scheduler}`, "new scheduler's defaults"},
+		{"sda", "scheduler", stack.Text("none"), "sda", `ATTRS{wwid}=="naa.5000" ATTR{queue/scheduler}`, "new scheduler's defaults"},
+		{"vda1", "read_ahead_kb", stack.Int(18), "vda", `ATTR{serial}=="vol-1" ATTR{queue/read_ahead_kb}`, "vda1 has no queue of its own: it is set for all of vda; /etc/udev/rules.d/99-zzz.rules sets read_ahead_kb too"},
+		{"sdb", "max_sectors_kb", stack.Int(4096), "sdb", `KERNEL=="sdb" ATTR{queue/max_sectors_kb}`, "no serial number"},
+	} {
+		r, err := Setter{}.Recipe(t.Context(), h, s, wantOf(c.disk, c.knob, c.to))
+		if err != nil || len(r.Acts) != 2 || r.Acts[0].Switch.On != "/sys/block/"+c.on+"/queue/"+c.knob || !strings.HasSuffix(r.Acts[1].Edit.Key, c.key) {
+			t.Errorf("%s: %+v, %v", c.disk, r, err)
+			continue
+		}
+		if notes := strings.Join(r.Notes, "; "); !strings.Contains(notes, c.notes) {
+			t.Errorf("%s %s: notes %q", c.disk, c.knob, notes)
+		}
+		if c.knob == "read_ahead_kb" && r.Acts[0].Switch.After != "16" {
+			t.Errorf("18 KiB are read back as %s", r.Acts[0].Switch.After)
 		}
 	}
-	for _, c := range [][3]string{{"sda1", "scheduler", "none"}, {"vda", "scheduler", "bfq"}} {
-		_, err := Setter{}.Recipe(t.Context(), h, &stack.Stack{}, want(c[0], c[1], c[2]))
-		if _, ok := errors.AsType[*change.Refusal](err); !ok {
-			t.Errorf("%v: %v", c, err)
+}
+
+func TestSetterRefuses(t *testing.T) {
+	h, s := disks()
+	for _, c := range []struct {
+		disk, knob string
+		to         stack.Value
+		want       string
+	}{
+		{"vda1", "scheduler2", stack.Text("none"), "no such attribute"}, {"sdz", "scheduler", stack.Text("none"), "no such attribute"}, {"vda", "scheduler", stack.Text("bfq"), "offers no bfq"},
+		{"sda", "wbt_lat_usec", stack.Int(-1), "reads as another number"}, {"sdb", "max_sectors_kb", stack.Int(5000), "at most 4096 KiB"},
+	} {
+		_, err := Setter{}.Recipe(t.Context(), h, s, wantOf(c.disk, c.knob, c.to))
+		if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, c.want) {
+			t.Errorf("%s %s: %v", c.disk, c.knob, err)
 		}
 	}
 }
