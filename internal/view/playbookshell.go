@@ -110,7 +110,7 @@ func reach(t host.Target, c clients) (string, error) {
 		if t.Network != "unix" {
 			run, where = "", " -h "+at+" -p "+shell(port)
 		}
-		return run + c.psql + ` -X -A -t -q -F "$(printf '\t')" -P null=NULL -v ON_ERROR_STOP=1` + where + ` -d "${PGDATABASE:-postgres}" -c`, nil
+		return run + c.psql + ` -X -A -t -q -F "$(printf '\t')" -P null=NULL -v ON_ERROR_STOP=1` + where + ` -U "${PGUSER:-postgres}" -d "${PGDATABASE:-postgres}" -c`, nil
 	case t.Engine == "mongo":
 		to := address
 		if t.Network == "unix" {
