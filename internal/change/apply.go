@@ -51,6 +51,7 @@ func (k *Keeper) Apply(ctx context.Context, draft Draft, o ApplyOptions) (Outcom
 	o.Begin.Steps = nil
 	out := Outcome{}
 	for _, s := range draft.Steps {
+		s.Waits = s.Recipe.Waits
 		o.Begin.Steps = append(o.Begin.Steps, s.Step)
 		out.Steps = append(out.Steps, StepOutcome{Prepared: s})
 	}

@@ -11,6 +11,7 @@ type Step struct {
 	To      stack.Value `json:"to"`                //
 	Because string      `json:"because,omitempty"` // title of the finding that asks for it
 	Why     []string    `json:"why,omitempty"`     // rules that ask for it
+	Waits   string      `json:"waits,omitempty"`   // in a journal: what the value waited for, such as a restart
 }
 
 // Prepared is a step whose acts are known and could be done.

@@ -164,7 +164,7 @@ func (a *app) undone(f undoFlags, todo []*change.Change, trail []view.Undone) er
 		_, err := fmt.Fprintln(a.out, "Nothing to undo: nothing that Plumb changed is in force.")
 		return err
 	}
-	_, err := fmt.Fprint(a.out, view.UndoOutcome(trail, screen(a.out)))
+	_, err := fmt.Fprint(a.out, view.UndoOutcome(trail, screen(a.out))+view.UndoWaits(todo, screen(a.out)))
 	return err
 }
 
