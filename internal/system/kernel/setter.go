@@ -14,10 +14,11 @@ import (
 	"plumb/internal/stack"
 )
 
-// Files of ours. The name makes the first the last one that is read.
+// Files of ours. The name makes the first the last one that is read, and the
+// second the first: of sysctl.d the last line counts, of tmpfiles.d the first.
 const (
 	sysctlOurs   = "/etc/sysctl.d/99-zz-plumb.conf"
-	tmpfilesOurs = "/etc/tmpfiles.d/plumb.conf"
+	tmpfilesOurs = "/etc/tmpfiles.d/00-plumb.conf"
 )
 
 // Setter sets sysctls and what the kernel shows in /sys.
