@@ -8,7 +8,6 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
-	"plumb/internal/edit"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -125,6 +124,8 @@ func (a *alteration) harmless() error {
 	switch {
 	case a.name == "volsize" && to < used("volsize"):
 		return &change.Refusal{Why: "a smaller volume loses what lies at its end", What: "make a new one and copy"}
+	case a.name == "volsize":
+		return &change.Refusal{Why: "undoing it would cut off what was written at the new end, so Plumb does not do it", What: "zfs set volsize=" + a.want.To.String() + " " + a.of}
 	case a.name == "quota" && to > 0 && to < used("used"), a.name == "refquota" && to > 0 && to < used("referenced"):
 		return &change.Refusal{Why: fmt.Sprintf("%s holds more than that already, and no write would succeed", a.of), What: "choose a larger one"}
 	case slices.Contains([]string{"mountpoint", "canmount", "overlay"}, a.name):
@@ -170,79 +171,4 @@ func (a *alteration) pool() (change.Recipe, error) {
 		Undo:  []change.Op{{Argv: []string{"zpool", "set", a.name + "={before}", a.of}}},
 	}
 	return change.Recipe{Effect: catalog.Now, Lasts: "the pool", Acts: []change.Act{{Switch: s}}, Notes: a.notes, Needs: a.needs}, nil
-}
-
-// Where parameters of the module are.
-const (
-	parametersDir = "/sys/module/zfs/parameters/"
-	modprobeOurs  = "/etc/modprobe.d/zz-plumb-zfs.conf"
-	arcstats      = "/proc/spl/kstat/zfs/arcstats"
-)
-
-// parameter sets a parameter of the module: now, and for its next load.
-func (a *alteration) parameter() (change.Recipe, error) {
-	file, to := parametersDir+a.name, a.want.To.String()
-	r := change.Recipe{Effect: catalog.Now}
-	if cmdline, err := a.h.ReadFile(a.ctx, "/proc/cmdline"); err == nil && !a.want.Image {
-		if v, set := parseBootOptions(cmdline)[a.name]; set && v != to {
-			return r, &change.Refusal{Why: fmt.Sprintf("zfs.%s=%s on the kernel's command line sets it at each boot", a.name, v), What: "change it in the boot loader"}
-		}
-	}
-	if !a.want.Image {
-		now, err := a.h.ReadFile(a.ctx, file)
-		if err != nil {
-			return r, &change.Refusal{Why: fmt.Sprintf("the ZFS of this host has no parameter %s: %v", a.name, err)}
-		}
-		if a.want.Fact.Knob.Effect == catalog.Restart {
-			r.Effect, r.Waits = catalog.Restart, "the next load of the zfs module, which is a reboot on most hosts"
-		} else {
-			r.Acts = append(r.Acts, change.Act{Switch: &change.Switch{On: file, Look: change.Look{File: file}, After: to,
-				Do:   []change.Op{{Write: &change.Write{File: file, Text: to}}},
-				Undo: a.undoParameter(file, strings.TrimSpace(string(now)))}})
-		}
-		r.Notes = []string{"where zfs is loaded from the initramfs, update-initramfs -u (or dracut -f) must follow, or the next boot does not see the file"}
-	}
-	r.Lasts = a.modprobeFile()
-	r.Acts = append(r.Acts, change.Act{Edit: &change.Edit{File: r.Lasts, Form: edit.Modprobe, Key: "zfs/" + a.name, Value: to,
-		Ours: r.Lasts == modprobeOurs, Note: "Read when the zfs module is loaded."}})
-	return r, nil
-}
-
-// undoParameter brings a parameter back. zfs_arc_max of 0 stands for a size
-// that is computed when the module is loaded: writing the 0 alone would leave
-// the limit where it is, so the old limit is written first.
-func (a *alteration) undoParameter(file, now string) []change.Op {
-	back := change.Op{Write: &change.Write{File: file, Text: "{before}"}}
-	if a.name != "zfs_arc_max" || now != "0" {
-		return []change.Op{back}
-	}
-	text, err := a.h.ReadFile(a.ctx, arcstats)
-	if err != nil {
-		return []change.Op{back}
-	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "c_max" {
-			return []change.Op{{Write: &change.Write{File: file, Text: f[2]}}, back}
-		}
-	}
-	return []change.Op{back}
-}
-
-// modprobeFile is the file in which a line decides: ours, unless one that is
-// read later sets the parameter.
-func (a *alteration) modprobeFile() string {
-	files, err := a.h.Glob(a.ctx, "/etc/modprobe.d/*.conf")
-	if err != nil {
-		return modprobeOurs
-	}
-	for _, f := range slices.Backward(files) {
-		text, err := a.h.ReadFile(a.ctx, f)
-		if err != nil || f <= modprobeOurs {
-			continue
-		}
-		if _, set, err := edit.Get(edit.Modprobe, text, "zfs/"+a.name); err == nil && set {
-			return f
-		}
-	}
-	return modprobeOurs
 }

@@ -3,7 +3,9 @@ package zfs
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -88,31 +90,81 @@ func must(t *testing.T, err error) {
 func TestSetterOfParameters(t *testing.T) {
 	cat, err := catalog.Load(knowledge.FS)
 	must(t, err)
-	h := hosttest.Map{Files: map[string]string{
-		parametersDir + "zfs_arc_max": "0\n", parametersDir + "zfs_txg_timeout": "5\n", "/proc/cmdline": "ro zfs.zfs_txg_timeout=5\n",
-		arcstats: "name type data\nc_max 4 8589934592\n", "/etc/modprobe.d/zzz.conf": "options zfs zfs_arc_max=1\n",
-	}}
-	recipe := func(name string) (change.Recipe, error) {
-		return Setter{}.Recipe(t.Context(), h, &stack.Stack{}, change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "zfs", Name: "module"}, Name: name}, To: stack.Int(4 << 30), Fact: cat.Fact("zfs", name)})
+	files := map[string]string{
+		parametersDir + "zfs_arc_max": "0\n", parametersDir + "zfs_arc_min": "134217728\n", parametersDir + "zfs_txg_timeout": "5\n", parametersDir + "zfs_dirty_data_max_max": "4294967296\n",
+		parametersDir + "zfs_prefetch_disable": "0\n", parametersDir + "zfs_commit_timeout_pct": "10\n",
+		"/proc/cmdline": "ro zfs.zfs_txg_timeout=5\n", "/proc/meminfo": "MemTotal: 16777216 kB\n",
+		arcstats:                   "name type data\nc_min 4 536870912\nc_max 4 8589934592\n",
+		"/etc/modprobe.d/zzz.conf": "options zfs zfs_arc_max=1 zfs_commit_timeout_pct=7\n", "/run/modprobe.d/zzzz.conf": "options zfs zfs_prefetch_disable=1\n",
+		"/lib/modprobe.d/zzz.conf": "options zfs zfs_arc_min=7\n", // hidden
 	}
-	r, err := recipe("zfs_arc_max")
-	if err != nil || r.Lasts != "/etc/modprobe.d/zzz.conf" || len(r.Acts) != 2 {
+	recipe := func(name string, to int64) (change.Recipe, error) {
+		return Setter{}.Recipe(t.Context(), hosttest.Map{Files: files}, &stack.Stack{}, change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "zfs", Name: "module"}, Name: name}, To: stack.Int(to), Fact: cat.Fact("zfs", name)})
+	}
+	r, err := recipe("zfs_arc_max", 4<<30)
+	if err != nil || r.Lasts != "/etc/modprobe.d/zzz.conf" || len(r.Acts) != 2 || r.Acts[1].Edit.Ours {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if undo := r.Acts[0].Switch.Undo; len(undo) != 2 || undo[0].Write.Text != "8589934592" || undo[1].Write.Text != "{before}" {
-		t.Errorf("an ARC limit of 0 is undone by %+v", undo)
+	if undo := r.Acts[0].Switch.Undo; len(undo) != 2 || undo[0].Write.Text != "8589934592" || undo[1].Write.Text != "{before}" || !strings.Contains(r.Notes[0], "8589934592") {
+		t.Errorf("an ARC limit of 0 is undone by %+v, with %q", undo, r.Notes)
 	}
-	for name, want := range map[string]string{"zfs_txg_timeout": "kernel's command line", "zfs_dirty_data_max": "has no parameter"} {
-		if _, err := recipe(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", name, err)
+	for _, c := range []struct {
+		name string
+		to   int64
+		acts int
+	}{{"zfs_arc_min", 1 << 30, 2}, {"zfs_arc_min", 0, 1}, {"zfs_dirty_data_max_max", 1 << 30, 1}, {"zfs_commit_timeout_pct", 5, 2}} {
+		r, err := recipe(c.name, c.to)
+		if err != nil || len(r.Acts) != c.acts || (r.Waits == "") != (c.acts == 2) {
+			t.Errorf("%s = %d: %+v, %v", c.name, c.to, r, err)
 		}
 	}
+	for _, c := range []struct {
+		name string
+		to   int64
+		want string
+	}{
+		{"zfs_txg_timeout", 7, "kernel's command line"}, {"zfs_dirty_data_max", 1 << 30, "has no parameter"}, {"zfs_prefetch_disable", 1, "/run/modprobe.d/zzzz.conf sets it too"},
+		{"zfs_arc_max", 512 << 20, "pass over it"}, {"zfs_arc_max", 16 << 30, "pass over it"}, {"zfs_arc_min", 9 << 30, "pass over it"}, {"zfs_arc_min", 1 << 20, "pass over it"},
+	} {
+		if _, err := recipe(c.name, c.to); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s = %d: %v", c.name, c.to, err)
+		}
+	}
+}
+
+// What a running module does with parameters, as far as it matters here: a
+// limit of 0 leaves the size in force.
+func TestParameterInAScratchRoot(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{parametersDir + "zfs_arc_max": "0\n", arcstats: "c_max 4 8589934592\n", "/etc/modprobe.d/zfs.conf": "options zfs zfs_txg_timeout=5\n", "/proc/meminfo": "MemTotal: 16777216 kB\n"} {
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(dir+name), 0o755), os.WriteFile(dir+name, []byte(text), 0o644)))
+	}
+	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
+	defer hands.Close()
+	cat, err := catalog.Load(knowledge.FS)
+	must(t, err)
+	changetest.Run(t, changetest.Case{Doer: host.NewUnder(hands, dir), Setter: Setter{}, Catalog: cat, Dir: "/var/lib/plumb", Few: 7,
+		Knob: stack.Knob{Of: stack.Ref{Kind: "zfs", Name: "module"}, Name: "zfs_arc_max"}, To: stack.Int(4 << 30),
+		Observe: func() *stack.Stack {
+			var sight stack.Sight
+			sight.New("zfs", "module").Set("zfs_arc_max", stack.Int(0), "test")
+			s := &stack.Stack{}
+			s.Add("zfs", sight)
+			return s
+		},
+		State: func() string {
+			now, err := os.ReadFile(dir + parametersDir + "zfs_arc_max")
+			must(t, err)
+			ours, _ := os.ReadFile(dir + modprobeOurs) // none is a state too
+			return string(now) + string(ours)
+		},
+		Meddle: func() { must(t, os.WriteFile(dir+parametersDir+"zfs_arc_max", []byte("77\n"), 0o644)) }})
 }
 
 func TestSetterOfDatasetsRefuses(t *testing.T) {
 	var sight stack.Sight
 	ds := sight.New("dataset", "tank/v")
-	for name, v := range map[string]stack.Value{"volsize": stack.Int(100), "quota": stack.Int(0), "used": stack.Int(50), "readonly": stack.Text("off"), "mountpoint": stack.Text("/v")} {
+	for name, v := range map[string]stack.Value{"volsize": stack.Int(100), "quota": stack.Int(0), "used": stack.Int(50), "refquota": stack.Int(0), "referenced": stack.Int(40), "readonly": stack.Text("off"), "mountpoint": stack.Text("/v")} {
 		ds.Setting(name, v, "test", stack.Origin{From: stack.FromLocal})
 	}
 	ds.SetAbsent("direct", "test")
@@ -124,7 +176,7 @@ func TestSetterOfDatasetsRefuses(t *testing.T) {
 		to   stack.Value
 		want string
 	}{
-		"volsize": {stack.Int(50), "loses what lies at its end"}, "quota": {stack.Int(10), "holds more than that"}, "readonly": {stack.Text("on"), "could not write"},
+		"volsize": {stack.Int(50), "loses what lies at its end"}, "refquota": {stack.Int(10), "holds more"}, "quota": {stack.Int(10), "holds more than that"}, "readonly": {stack.Text("on"), "could not write"},
 		"mountpoint": {stack.Text("/w"), "moves the files away"}, "direct": {stack.Text("standard"), "has no property direct"},
 	} {
 		_, err := Setter{}.Recipe(t.Context(), hosttest.Map{}, &s, change.Want{Knob: stack.Knob{Of: ds.Ref, Name: name}, To: c.to, Fact: cat.Fact("dataset", name)})
