@@ -59,7 +59,7 @@ func (b *playbook) ansible() (string, error) {
 	}
 	t.comment(0, "\nansible-playbook FILE                   applies it\nansible-playbook FILE -e restart=true   also restarts what values wait for\n"+
 		"ansible-playbook FILE --tags undo       takes it back; leaves what others changed since, unless -e force=true\n"+
-		"-e target=GROUP names the hosts. Collections: ansible.posix, community.general, community.mysql, community.postgresql.")
+		"-e target=GROUP names the hosts. Collections: ansible.posix, community.general and community.mysql.")
 	t.item(0, mapping{{"name", "What plumb fix does on " + cmp.Or(b.host, "this host")},
 		{"hosts", template("{{ target | default('" + strings.ReplaceAll(cmp.Or(b.host, "all"), "'", "") + "') }}")},
 		{"become", true}, {"gather_facts", false}, {"vars", t.vars()}})

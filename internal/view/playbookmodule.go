@@ -1,7 +1,6 @@
 package view
 
 import (
-	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,11 +14,11 @@ import (
 type module struct {
 	name string
 	args mapping
-	as   string // the user it runs as; "" for root
 }
 
 // moduleOf finds the module that does what a switch does; false when only a
-// command does.
+// command does. That of ALTER SYSTEM has had two names, and wants a driver and
+// another user: psql does without.
 func moduleOf(w *change.Switch) (module, bool) {
 	if len(w.Do) == 0 {
 		return module{}, false
@@ -28,8 +27,6 @@ func moduleOf(w *change.Switch) (module, bool) {
 	switch {
 	case len(w.Do) == 1 && first.Statement != "" && first.Target.Engine == "mysql":
 		return mysqlModule(first)
-	case first.Statement != "" && first.Target.Engine == "postgres":
-		return postgresModule(w.Do)
 	case len(w.Do) == 1 && len(first.Argv) == 4 && first.Argv[0] == "zfs" && first.Argv[1] == "set":
 		name, value, ok := strings.Cut(first.Argv[2], "=")
 		return module{name: "community.general.zfs", args: mapping{{"name", first.Argv[3]}, {"state", "present"},
@@ -50,19 +47,6 @@ func mysqlModule(o change.Op) (module, bool) {
 	return module{name: "community.mysql.mysql_variables", args: append(args, loginOf(o.Target)...)}, ok
 }
 
-var alterSystem = regexp.MustCompile(`^ALTER SYSTEM SET ([a-z0-9_.]+) = ('[^\\]*')$`)
-
-// postgresModule is for ALTER SYSTEM followed by a reload: the module does both.
-func postgresModule(ops []change.Op) (module, bool) {
-	m := alterSystem.FindStringSubmatch(ops[0].Statement)
-	if m == nil || len(ops) != 2 || !strings.Contains(ops[1].Statement, "pg_reload_conf") {
-		return module{}, false
-	}
-	value, ok := unquotedSQL(m[2])
-	args := mapping{{"name", m[1]}, {"value", value}, {"login_db", "postgres"}}
-	return module{name: "community.postgresql.postgresql_set", args: append(args, loginOf(ops[0].Target)...), as: "postgres"}, ok
-}
-
 // unquotedSQL gives the text of one SQL string, or a bare word.
 func unquotedSQL(s string) (string, bool) {
 	inner, quoted := strings.CutPrefix(s, "'")
@@ -76,14 +60,10 @@ func unquotedSQL(s string) (string, bool) {
 	return strings.ReplaceAll(inner, "''", "'"), ok
 }
 
-// loginOf says where a module finds a server.
+// loginOf says where the modules of MySQL find a server.
 func loginOf(t *host.Target) mapping {
 	if t.Network == "unix" {
-		if t.Engine == "mysql" {
-			return mapping{{"login_unix_socket", t.Address}}
-		}
-		port, _ := strconv.Atoi(strings.TrimPrefix(path.Ext(t.Address), "."))
-		return mapping{{"login_unix_socket", path.Dir(t.Address)}, {"login_port", port}}
+		return mapping{{"login_unix_socket", t.Address}}
 	}
 	name, port := hostPort(t.Address)
 	number, err := strconv.Atoi(port)

@@ -88,11 +88,7 @@ func (t *tasks) turn(name string, w turning) {
 			fmt.Sprintf(`awk '$1 == "MemAvailable:" && $2 * 1024 < %d { exit 1 }' /proc/meminfo`, w.Guard.MemAvailable)}}}, pair{"changed_when", false}, when)
 	}
 	if m, ok := moduleOf(w.Switch); ok {
-		entries := []pair{{m.name, m.args}, when}
-		if m.as != "" {
-			entries = append(entries, pair{"become_user", m.as})
-		}
-		t.task(apply, name, entries...)
+		t.task(apply, name, pair{m.name, m.args}, when)
 	} else {
 		for _, o := range w.Do {
 			t.task(apply, name, append(t.op(o, ""), when)...)
