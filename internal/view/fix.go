@@ -218,6 +218,7 @@ func (p fixPage) total(d change.Draft) string {
 // FixOutcome shows what became of each step, after the host was read again.
 func FixOutcome(out change.Outcome, after []After, try time.Duration, cat *catalog.Catalog, s Screen) string {
 	p := newFixPage(cat, s)
+	p.blank() // the plan stands above
 	done := 0
 	for i, step := range out.Steps {
 		name := fmt.Sprintf("%s %s = %s", step.Knob.Of, p.name(step.Knob.Of.Kind, step.Knob.Name), p.show(step.Knob.Of.Kind, step.Knob.Name, step.To))

@@ -147,7 +147,16 @@ func pastValues(a change.Past) string {
 	if a.Got != "" {
 		to = a.Got
 	}
-	return a.Made.Before + " -> " + to
+	return stateText(a.Made.Before) + " -> " + stateText(to)
+}
+
+// stateText shows a state: what is not there is not set, so that what lies
+// above or the default counts.
+func stateText(s string) string {
+	if s == change.None {
+		return "not set"
+	}
+	return s
 }
 
 // lines shows the lines of a file in one.
@@ -190,7 +199,7 @@ func backValues(a change.Past) string {
 		}
 		return "back to " + lines(string(a.Made.Splice.Old))
 	}
-	return "back to " + a.Made.Before
+	return "back to " + stateText(a.Made.Before)
 }
 
 // UndoOutcome shows what was taken back.
