@@ -50,10 +50,21 @@ func TestSuiteOnADataset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := pool.Name + "/db"
-	for knob, to := range map[string]stack.Value{"recordsize": stack.Int(16384), "logbias": stack.Text("latency"), "quota": stack.Int(50 << 20)} {
-		t.Run(knob, func(t *testing.T) {
-			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 60,
+	// What was received and not set here must be received again after an undo.
+	receive := exec.Command("sh", "-c", "zfs snapshot $1/db@s && zfs send -p $1/db@s | zfs receive $1/copy", "sh", pool.Name)
+	if out, err := receive.CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	for _, c := range []struct {
+		name, knob string
+		to         stack.Value
+	}{
+		{"db", "recordsize", stack.Int(16384)}, {"db", "logbias", stack.Text("latency")}, {"db", "quota", stack.Int(50 << 20)},
+		{"db", "reservation", stack.Int(1 << 20)}, {"copy", "logbias", stack.Text("latency")},
+	} {
+		of, knob, to := pool.Name+"/"+c.name, c.knob, c.to
+		t.Run(c.name+" "+knob, func(t *testing.T) {
+			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 120,
 				Knob: stack.Knob{Of: stack.Ref{Kind: "dataset", Name: of}, Name: knob}, To: to,
 				Observe: func() *stack.Stack {
 					s := &stack.Stack{}
@@ -66,7 +77,7 @@ func TestSuiteOnADataset(t *testing.T) {
 				},
 				State: func() string {
 					columns := "value,source"
-					if knob == "quota" { // 0 is none, whoever said so
+					if knob == "quota" || knob == "reservation" { // 0 is none, whoever said so
 						columns = "value"
 					}
 					out, err := exec.Command("zfs", "get", "-Hp", "-o", columns, knob, of).CombinedOutput()
@@ -76,8 +87,18 @@ func TestSuiteOnADataset(t *testing.T) {
 					return string(out)
 				},
 				Meddle: map[string]func(){"logbias": nil, "recordsize": func() { must(t, pool.Set("db", "recordsize=32768")) }}[knob]})
+			if c.name == "copy" && !strings.Contains(source(t, knob, of), "received") {
+				t.Errorf("%s of %s is from %s", knob, of, source(t, knob, of))
+			}
 		})
 	}
+}
+
+func source(t *testing.T, knob, of string) string {
+	t.Helper()
+	out, err := exec.Command("zfs", "get", "-Hp", "-o", "source", knob, of).CombinedOutput()
+	must(t, err)
+	return string(out)
 }
 
 func must(t *testing.T, err error) {
