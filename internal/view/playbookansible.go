@@ -61,11 +61,22 @@ func (b *playbook) ansible() (string, error) {
 		"ansible-playbook FILE --tags undo       takes it back; leaves what others changed since, unless -e force=true\n"+
 		"-e target=GROUP names the hosts. Collections: ansible.posix, community.general and community.mysql.")
 	t.item(0, mapping{{"name", "What plumb fix does on " + cmp.Or(b.host, "this host")},
-		{"hosts", template("{{ target | default('" + strings.ReplaceAll(cmp.Or(b.host, "all"), "'", "") + "') }}")},
+		{"hosts", template("{{ target | default('" + hostWord(b.host) + "') }}")},
 		{"become", true}, {"gather_facts", false}, {"vars", t.vars()}})
 	t.line(2, "tasks:")
 	t.WriteString(body.String())
 	return t.String(), nil
+}
+
+// hostWord gives the name of a host without what no name holds: it may come
+// from a stranger's plan. Without a name all hosts are meant.
+func hostWord(name string) string {
+	return cmp.Or(strings.Map(func(r rune) rune {
+		if r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, name), "all")
 }
 
 func (t *tasks) write(s string) { t.line(0, s) }

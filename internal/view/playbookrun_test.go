@@ -202,3 +202,37 @@ func TestScriptIsClean(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaybooksHoldNothingOfStrangers writes a plan of which every text would
+// like to be a command or a template.
+func TestPlaybooksHoldNothingOfStrangers(t *testing.T) {
+	dir := t.TempDir()
+	d := scratchDraft(t, dir)
+	evil := "x'; touch " + dir + "/owned #$(touch " + dir + "/owned)`touch " + dir + "/owned`\ntouch " + dir + "/owned\n{{ lookup('pipe', 'touch " + dir + "/owned') }}"
+	plan := scratchPlan()
+	plan.Host = evil
+	for i := range d.Steps {
+		d.Steps[i].Because, d.Steps[i].Why, d.Steps[i].Recipe.Waits, d.Steps[i].Recipe.Notes = evil, []string{evil}, evil, []string{evil}
+	}
+	d.Refused = []change.Refused{{Step: d.Steps[0].Step, Reason: evil}}
+	text, err := Playbook("shell", d, plan, units())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-s", "apply")
+	cmd.Stdin, cmd.Env = strings.NewReader(text), append(os.Environ(), "PLUMB_STATE="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "owned")); err == nil {
+		t.Error("a text of the plan was run")
+	}
+	if text, err = Playbook("ansible", d, plan, units()); err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(text) {
+		if strings.Contains(l, "lookup(") && !strings.Contains(l, "!unsafe") && !strings.HasPrefix(strings.TrimSpace(l), "#") {
+			t.Errorf("a template of a stranger: %s", l)
+		}
+	}
+}
