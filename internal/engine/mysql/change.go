@@ -100,7 +100,7 @@ func (s changeSession) settle(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(150 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@
 //
 // MariaDB is treated as an engine of its own. What a version can do is asked
 // of the server (does the variable exist?) before its number is looked at.
+// It also sets their variables: now, and where the next start reads them last.
 // Without a login the package still tells what option files and the process
 // show.
 package mysql

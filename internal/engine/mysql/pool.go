@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/catalog"
 	"plumb/internal/change"
 )
 
@@ -37,6 +38,7 @@ func (a *alteration) poolSteps(r *change.Recipe) error {
 	}
 	if p.most > 0 && p.to > p.most {
 		a.notes = append(a.notes, fmt.Sprintf("innodb_buffer_pool_size_max is %s: beyond it the pool grows only at the next start", mib(p.most)))
+		r.Effect = catalog.Restart
 		r.Waits, r.Restart = a.restart()
 		return nil
 	}
