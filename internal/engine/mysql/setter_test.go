@@ -135,3 +135,44 @@ func TestImage(t *testing.T) {
 		}
 	}
 }
+
+// The pool grows in steps of whole units, as far as it may while it runs and
+// memory is left.
+func TestPoolSteps(t *testing.T) {
+	const mib = 1 << 20
+	row := []string{"134217728", "BIGINT UNSIGNED", "2097152", "9223372036854775807", "1048576", "", "NO", "GLOBAL", "REQUIRED"}
+	disk := tree(map[string]string{"/proc/meminfo": "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB\n"})
+	for _, c := range []struct {
+		name    string
+		version string
+		facts   map[string]stack.Value
+		to      int64
+		steps   int
+		last    string
+		waits   bool
+		why     string
+	}{
+		{"by chunks and instances", oracle, map[string]stack.Value{"innodb_buffer_pool_chunk_size": stack.Int(128 * mib), "innodb_buffer_pool_instances": stack.Int(2)}, 1000 * mib, 4, "1073741824", false, ""},
+		{"up to the largest", mariadb, map[string]stack.Value{"innodb_buffer_pool_size_max": stack.Int(2048 * mib)}, 1152 * mib, 8, "1207959552", false, ""},
+		{"beyond the largest", mariadb, map[string]stack.Value{"innodb_buffer_pool_size_max": stack.Int(128 * mib)}, 1152 * mib, 0, "", true, ""},
+		{"smaller", mariadb, map[string]stack.Value{"innodb_buffer_pool_size_max": stack.Int(2048 * mib)}, 64 * mib, 1, "67108864", false, ""},
+		{"more than there is", mariadb, map[string]stack.Value{"innodb_buffer_pool_size_max": stack.Int(1 << 43)}, 8192 * mib, 0, "", false, "must be left"},
+	} {
+		c.facts["innodb_buffer_pool_size"] = stack.Int(128 * mib)
+		r, err := standing{version: c.version, row: row, disk: disk, facts: c.facts}.recipe(t, "innodb_buffer_pool_size", stack.Int(c.to))
+		if c.why != "" {
+			if err == nil || !strings.Contains(err.Error(), c.why) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if err != nil || len(r.Acts) != c.steps+1 || (r.Waits != "") != c.waits || c.steps > 0 && r.Acts[c.steps-1].Switch.After != c.last {
+			t.Errorf("%s: %s, %q, %v", c.name, acts(r), r.Waits, err)
+		}
+		for _, a := range r.Acts[:c.steps] {
+			if growing := c.to > 128*mib; (a.Switch.Guard != nil) != growing {
+				t.Errorf("%s: guard %v", c.name, a.Switch.Guard)
+			}
+		}
+	}
+}
