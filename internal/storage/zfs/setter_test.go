@@ -66,15 +66,7 @@ func TestSuiteOnADataset(t *testing.T) {
 		t.Run(c.name+" "+knob, func(t *testing.T) {
 			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 120,
 				Knob: stack.Knob{Of: stack.Ref{Kind: "dataset", Name: of}, Name: knob}, To: to,
-				Observe: func() *stack.Stack {
-					s := &stack.Stack{}
-					sight, err := Probe{}.Look(context.Background(), hands, s)
-					if err != nil {
-						t.Fatal(err)
-					}
-					s.Add("zfs", sight)
-					return s
-				},
+				Observe: func() *stack.Stack { return observed(t, hands) },
 				State: func() string {
 					columns := "value,source"
 					if knob == "quota" || knob == "reservation" { // 0 is none, whoever said so
@@ -92,6 +84,15 @@ func TestSuiteOnADataset(t *testing.T) {
 			}
 		})
 	}
+}
+
+func observed(t *testing.T, h host.Reader) *stack.Stack {
+	t.Helper()
+	s := &stack.Stack{}
+	sight, err := Probe{}.Look(context.Background(), h, s)
+	must(t, err)
+	s.Add("zfs", sight)
+	return s
 }
 
 func source(t *testing.T, knob, of string) string {
