@@ -48,7 +48,8 @@ without --restart; what waits for one is listed. A plan for which a right is
 missing is refused whole, before anything is touched.
 
 With --try, everything is undone after the time given, unless plumb confirm is
-typed before: also when the terminal, the network or this program is gone.
+typed before: also when the terminal, the network or this program is gone. After
+a reboot nobody undoes it; plumb history then says so.
 
 ` + fixExits,
 		Example: `  plumb fix --dry-run                      what would be done, and how it is undone

@@ -41,7 +41,9 @@ func (c checkPage) next(fs []advise.Finding) {
 	if c.r.From != "" {
 		check += " ..." // the same tape again
 	}
-	if target := firstTarget(c.r.Advice.Plan); target != "" {
+	if c.r.From == "" && len(c.r.Advice.Plan.Steps) > 0 {
+		rows = append(rows, [2]string{"plumb fix --dry-run", "what fix would do about it"})
+	} else if target := firstTarget(c.r.Advice.Plan); target != "" {
 		rows = append(rows, [2]string{check + " --emit " + target, "what to set, as lines of " + target})
 	}
 	if !c.all && slices.ContainsFunc(fs, func(f advise.Finding) bool { return f.Rule.Harm == rule.Note }) {
