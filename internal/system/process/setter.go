@@ -32,40 +32,122 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 	if contained, known := p.Bool("own_mounts"); !known || contained {
 		return change.Recipe{}, &change.Refusal{Why: "who started it decides about its limits, and that is a container's runtime, or not visible from here", What: "docker run --ulimit, or the like"}
 	}
-	r := change.Recipe{Effect: catalog.Restart, Waits: "a restart of the server"}
-	e := &change.Edit{Value: w.To.String(), Ours: true}
-	if unit := unitOf(s, p); unit != "" {
-		e.File, e.Form, e.Key = "/etc/systemd/system/"+unit+".d/zz-plumb.conf", edit.Unit, "Service/"+w.Fact.Shown
-		e.Note = "Read by systemd after the unit itself and its other drop-ins."
-		r.Waits = "a restart of " + unit
-		if _, err := h.Stat(ctx, "/run/systemd/system"); err == nil {
-			e.Apply = &change.Op{Argv: []string{"systemctl", "daemon-reload"}}
-			r.Restart = []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
-		}
-	} else {
-		user := p.Text("user")
-		if user == "" {
-			return r, &change.Refusal{Why: "neither its unit nor its user is known", What: "set the limit where the server is started"}
-		}
-		item := strings.ToLower(strings.TrimPrefix(w.Fact.Shown, "Limit"))
-		if n, ok := w.To.Int(); ok && item == "memlock" {
-			e.Value = fmt.Sprint(n >> 10) // limits.conf counts in KiB
-		}
-		e.File, e.Form, e.Key = limitsOurs, edit.Limits, user+"/-/"+item
-		e.Note = "Read by pam_limits when a session begins."
-		r.Notes = []string{"no unit of systemd started it: only what is started from a session (su, ssh, cron) reads " + limitsOurs}
+	most := hardLimit(ctx, h, p.Ref.Name, w)
+	unit, err := unitOf(s, p)
+	if err != nil {
+		return change.Recipe{}, err
 	}
-	r.Lasts, r.Acts = e.File, []change.Act{{Edit: e}}
+	if unit != "" {
+		return ofUnit(ctx, h, unit, w, most)
+	}
+	return ofSessions(ctx, h, p.Text("user"), w, most)
+}
+
+// hardLimit reads the hard limit in force. Setting a soft one alone must not
+// lower it: servers raise their own soft limit up to it.
+func hardLimit(ctx context.Context, h host.Reader, pid string, w change.Want) hard {
+	names := map[string]string{"nofile_soft": "Max open files", "nproc_soft": "Max processes", "memlock_soft": "Max locked memory"}
+	text, err := h.ReadFile(ctx, "/proc/"+pid+"/limits")
+	if err != nil {
+		return hard{}
+	}
+	v, ok := parseLimits(text, names[w.Knob.Name])
+	return hard{v, ok}
+}
+
+// hard is the hard limit of a process.
+type hard struct {
+	limit
+	known bool
+}
+
+// above tells whether it is higher than what is wanted.
+func (l hard) above(to int64) bool { return l.known && (l.hardNone || l.limit.hard > to) }
+
+// ofUnit sets a limit in a drop-in of the unit.
+func ofUnit(ctx context.Context, h host.Reader, unit string, w change.Want, most hard) (change.Recipe, error) {
+	e := &change.Edit{Form: edit.Unit, Key: "Service/" + w.Fact.Shown, Value: w.To.String(), Ours: true,
+		File: "/etc/systemd/system/" + unit + ".d/zz-plumb.conf", Note: "Read by systemd after the unit itself and its other drop-ins."}
+	if to, ok := w.To.Int(); ok && most.above(to) { // soft:hard
+		e.Value += ":infinity"
+		if !most.hardNone {
+			e.Value = fmt.Sprintf("%d:%d", to, most.hard)
+		}
+	}
+	var dropIns []string
+	for _, dir := range []string{"/etc", "/run", "/usr/lib", "/lib"} {
+		more, err := h.Glob(ctx, dir+"/systemd/system/"+unit+".d/*.conf")
+		if err != nil {
+			return change.Recipe{}, fmt.Errorf("list the drop-ins of %s: %w", unit, err)
+		}
+		dropIns = append(dropIns, more...)
+	}
+	if err := beaten(ctx, h, e, dropIns); err != nil {
+		return change.Recipe{}, err
+	}
+	r := change.Recipe{Effect: catalog.Restart, Waits: "a restart of " + unit, Lasts: e.File, Acts: []change.Act{{Edit: e}}}
+	if _, err := h.Stat(ctx, "/run/systemd/system"); err == nil {
+		e.Apply = &change.Op{Argv: []string{"systemctl", "daemon-reload"}}
+		r.Restart = []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
+	}
 	return r, nil
 }
 
-// unitOf is the unit of systemd that a process belongs to, "" for none.
-func unitOf(s *stack.Stack, p *stack.Thing) string {
-	groups, _ := s.Follow(p, "cgroup")
-	for _, g := range groups {
-		if unit := path.Base(g.Text("path")); strings.HasSuffix(unit, ".service") && !strings.HasPrefix(unit, "user@") {
-			return unit
+// ofSessions sets a limit for the sessions of a user.
+func ofSessions(ctx context.Context, h host.Reader, user string, w change.Want, most hard) (change.Recipe, error) {
+	if user == "" {
+		return change.Recipe{}, &change.Refusal{Why: "neither its unit nor its user is known", What: "set the limit where the server is started"}
+	}
+	item, value, kind := strings.ToLower(strings.TrimPrefix(w.Fact.Shown, "Limit")), w.To.String(), "-"
+	if to, ok := w.To.Int(); ok {
+		if most.above(to) {
+			kind = "soft"
+		}
+		if item == "memlock" {
+			value = fmt.Sprint(to >> 10) // limits.conf counts in KiB
 		}
 	}
-	return ""
+	e := &change.Edit{File: limitsOurs, Form: edit.Limits, Key: user + "/" + kind + "/" + item, Value: value, Ours: true, Note: "Read by pam_limits when a session begins."}
+	files, err := h.Glob(ctx, "/etc/security/limits.d/*.conf")
+	if err != nil {
+		return change.Recipe{}, fmt.Errorf("list limits.d: %w", err)
+	}
+	if err := beaten(ctx, h, e, files); err != nil {
+		return change.Recipe{}, err
+	}
+	return change.Recipe{Effect: catalog.Restart, Waits: "a restart of the server", Lasts: e.File, Acts: []change.Act{{Edit: e}},
+		Notes: []string{"no unit of systemd started it: only what is started from a session (su, ssh, cron) reads " + limitsOurs}}, nil
+}
+
+// beaten refuses when a file that is read after ours sets the same.
+func beaten(ctx context.Context, h host.Reader, e *change.Edit, files []string) error {
+	for _, f := range files {
+		if path.Base(f) <= path.Base(e.File) {
+			continue
+		}
+		text, err := h.ReadFile(ctx, f)
+		if err != nil {
+			continue
+		}
+		if v, set, err := edit.Get(e.Form, text, e.Key); err == nil && set && v != e.Value {
+			return &change.Refusal{Why: fmt.Sprintf("%s, which is read after every file of ours, sets it to %s", f, v), What: "set it there by hand"}
+		}
+	}
+	return nil
+}
+
+// unitOf is the unit of systemd that a process belongs to, "" for none.
+func unitOf(s *stack.Stack, p *stack.Thing) (string, error) {
+	groups, _ := s.Follow(p, "cgroup")
+	for _, g := range groups {
+		for part := range strings.SplitSeq(g.Text("path"), "/") {
+			switch {
+			case strings.HasPrefix(part, "user@"):
+				return "", &change.Refusal{Why: "a user's own systemd started it, which reads no files of ours", What: "systemctl --user edit its unit"}
+			case strings.HasSuffix(part, ".service"):
+				return part, nil
+			}
+		}
+	}
+	return "", nil
 }

@@ -85,7 +85,28 @@ func TestRecipes(t *testing.T) {
 	if err != nil || r.Acts[0].Edit.Key != "pg/-/memlock" || r.Acts[0].Edit.Value != "1024" || r.Restart != nil || len(r.Notes) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
+	limits := "Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 524288               files     \nMax locked memory         65536                unlimited            bytes     \n"
+	high := hosttest.Map{Files: map[string]string{"/proc/7/limits": limits, "/etc/systemd/system/x.service.d/zzz.conf": "[Service]\nLimitNOFILE=5\n"}}
+	for _, c := range []struct {
+		group, knob string
+		to          int64
+		key, value  string
+	}{
+		{"/system.slice/mariadb.service", "nofile_soft", 65536, "Service/LimitNOFILE", "65536:524288"}, // the hard limit stays
+		{"/system.slice/mariadb.service/sub", "nofile_soft", 1048576, "Service/LimitNOFILE", "1048576"},
+		{"/system.slice/mariadb.service", "memlock_soft", 1 << 20, "Service/LimitMEMLOCK", "1048576:infinity"},
+		{"", "nofile_soft", 65536, "pg/soft/nofile", "65536"},
+	} {
+		r, err := recipe(running(c.group, map[string]stack.Value{"user": stack.Text("pg")}), high, c.knob, stack.Int(c.to))
+		if err != nil || r.Acts[0].Edit.Key != c.key || r.Acts[0].Edit.Value != c.value {
+			t.Errorf("%+v: %+v, %v", c, r, err)
+		}
+	}
+	if _, err := recipe(running("/system.slice/x.service", nil), high, "nofile_soft", stack.Int(65536)); err == nil || !strings.Contains(err.Error(), "zzz.conf, which is read after") {
+		t.Errorf("a drop-in that beats ours: %v", err)
+	}
 	for want, s := range map[string]*stack.Stack{
+		"a user's own systemd":          running("/user.slice/user-1.slice/user@1.service/app.slice/x.service", nil),
 		"container's runtime":           running("/docker/x", map[string]stack.Value{"own_mounts": stack.Bool(true)}),
 		"neither its unit nor its user": running("", nil),
 	} {
