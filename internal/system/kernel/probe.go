@@ -53,6 +53,7 @@ type look struct {
 	h     host.Reader
 	sight stack.Sight
 	t     *stack.Thing // the host
+	image bool         // h shows an unpacked image, in which nothing runs
 }
 
 // read reads a file about facts of the host. A file that does not exist makes

@@ -29,7 +29,7 @@ func (Setter) Kinds() []string { return []string{"host"} }
 
 // Recipe implements change.Setter.
 func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w change.Want) (change.Recipe, error) {
-	l := &look{ctx: ctx, h: h, t: stack.NewThing("host", "")}
+	l := &look{ctx: ctx, h: h, t: stack.NewThing("host", ""), image: w.Image}
 	l.t.Set("in_container", stack.Bool(false), "")
 	if t := s.Find(w.Knob.Of); t != nil {
 		if inside, known := t.Bool("in_container"); known && inside && !w.Image {
@@ -63,7 +63,13 @@ func (l *look) sysctl(w change.Want) (change.Recipe, error) {
 	if name == "vm.nr_hugepages" {
 		r.Notes = append(r.Notes, "the kernel reserves fewer where memory is fragmented; a reservation at boot gets them all")
 	}
-	r.Lasts = l.lastingFile(name)
+	var err error
+	if r.Lasts, err = l.lastingFile(name); err != nil {
+		return r, err
+	}
+	if b := l.word("/etc/tuned/active_profile"); b != "" {
+		r.Notes = append(r.Notes, "TuneD's profile "+b+" is active: with reapply_sysctl=0 it sets its own sysctls over these files")
+	}
 	r.Acts = append(r.Acts, change.Act{Edit: &change.Edit{File: r.Lasts, Form: edit.Sysctl, Key: name, Value: strings.ReplaceAll(after, "\t", " "),
 		Ours: r.Lasts == sysctlOurs, Note: "Read at boot, after the other files of sysctl.d(5)."}})
 	return r, nil
@@ -102,28 +108,25 @@ func (l *look) undoOf(name, now, after string) ([]change.Op, error) {
 
 // lastingFile gives the file in which a line decides: ours, unless a file that
 // is read later sets the sysctl or its twin.
-func (l *look) lastingFile(name string) string {
+func (l *look) lastingFile(name string) (string, error) {
 	b := l.bootSettings()
-	ours := slices.IndexFunc(b.lines, func(s setting) bool {
-		return s.file == sysctlConf || path.Base(s.file) > path.Base(sysctlOurs)
-	})
-	if ours < 0 {
-		return sysctlOurs
+	sets := func(s setting) bool {
+		return !s.exclude && !s.pattern && (s.name == name || s.name == twinOf(name) && s.value != "0")
+	}
+	if b.confLast && slices.ContainsFunc(b.conf, sets) {
+		return sysctlConf, nil
 	}
 	for _, s := range slices.Backward(b.lines) {
-		later := s.file == sysctlConf && !l.linkedEarlier(b) || path.Base(s.file) > path.Base(sysctlOurs) && s.file != sysctlConf
-		if later && !s.exclude && !s.pattern && (s.name == name || s.name == twinOf(name) && s.value != "0") && strings.HasPrefix(s.file, "/etc/") {
-			return s.file
+		if !sets(s) || s.file == sysctlConf || path.Base(s.file) <= path.Base(sysctlOurs) {
+			continue
 		}
+		if !strings.HasPrefix(s.file, "/etc/") {
+			return "", &change.Refusal{Why: fmt.Sprintf("%s sets %s to %s at boot, after every file of ours", s.where(), s.name, s.value),
+				What: "mask it: ln -s /dev/null /etc/sysctl.d/" + path.Base(s.file)}
+		}
+		return s.file, nil
 	}
-	return sysctlOurs
-}
-
-// linkedEarlier tells whether /etc/sysctl.conf is read through a link in
-// sysctl.d, before our file.
-func (l *look) linkedEarlier(b bootSettings) bool {
-	_, linked := l.sysctlFiles(&b)
-	return linked
+	return sysctlOurs, nil
 }
 
 // sysfs sets what is below /sys: now by writing, for the next boot by

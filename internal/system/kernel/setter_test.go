@@ -150,3 +150,27 @@ func TestSetterRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Which file decides depends on who reads them at boot.
+func TestLastingFile(t *testing.T) {
+	fact := load(t).Fact("host", "vm_swappiness")
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		image bool
+		want  string // file, or a part of the refusal
+	}{
+		{"systemd reads no sysctl.conf", map[string]string{"/run/systemd/system": "", "/etc/sysctl.conf": "vm.swappiness=60\n"}, false, sysctlOurs},
+		{"an image with systemd", map[string]string{"/usr/lib/systemd/systemd": "", "/etc/sysctl.conf": "vm.swappiness=60\n"}, true, sysctlOurs},
+		{"procps reads it last", map[string]string{"/etc/sysctl.conf": "vm.swappiness=60\n"}, false, sysctlConf},
+		{"a later file", map[string]string{"/run/systemd/system": "", "/etc/sysctl.d/99-zzz.conf": "vm.swappiness=60\n"}, false, "/etc/sysctl.d/99-zzz.conf"},
+		{"a later file of a package", map[string]string{"/run/systemd/system": "", "/usr/lib/sysctl.d/99-zzz.conf": "vm.swappiness=60\n"}, false, "after every file of ours"},
+	} {
+		c.files["/proc/sys/vm/swappiness"] = "60\n"
+		r, err := Setter{}.Recipe(t.Context(), hosttest.Map{Files: c.files}, &stack.Stack{},
+			change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "x"}, Name: "vm_swappiness"}, To: stack.Int(1), Fact: fact, Image: c.image})
+		if got := r.Lasts; err == nil && got != c.want || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %s, %v", c.name, got, err)
+		}
+	}
+}

@@ -46,6 +46,7 @@ type bootSettings struct {
 	lines       []setting
 	conf        []setting // lines of /etc/sysctl.conf
 	ignoresConf bool      // nothing reads /etc/sysctl.conf
+	confLast    bool      // /etc/sysctl.conf is read after everything else
 	complete    bool      // every file that counts could be read
 	tuned       bool      // a TuneD profile may set what no administrator's file sets
 }
@@ -71,16 +72,25 @@ func (l *look) bootSettings() bootSettings {
 		b.conf = l.sysctlLines(sysctlConf, &b)
 	}
 	switch {
-	case linked:
-	case l.exists("/run/systemd/system"):
-		b.ignoresConf = true
-	default:
+	case l.systemd():
+		b.ignoresConf = !linked
+	default: // sysctl --system reads it once more at its end, linked or not
+		b.confLast = true
 		b.lines = append(b.lines, b.conf...)
 	}
 	if !b.complete {
 		l.sight.Gap(l.t.Ref, "not every file of sysctl.d could be read", asRoot, "sysctl_next_boot", "sysctl_conf_ignored")
 	}
 	return b
+}
+
+// systemd tells whether systemd-sysctl sets them at boot. In an image nothing
+// runs, so there it is asked whether systemd is installed.
+func (l *look) systemd() bool {
+	if l.image {
+		return l.exists("/usr/lib/systemd/systemd") || l.exists("/lib/systemd/systemd")
+	}
+	return l.exists("/run/systemd/system")
 }
 
 // sysctlFiles lists the files of the directories in the order they count, and
