@@ -21,6 +21,7 @@ type fixFlags struct {
 	keeping
 	choice
 	file        string // the plan; "" for the one that a check makes now
+	skipKnobs   []string
 	set         []string
 	yes         bool
 	dryRun      bool
@@ -73,8 +74,9 @@ a reboot nobody undoes it; plumb history then says so.
 	}
 	f.keeping.flags(c)
 	f.choice.flags(c)
+	c.Flags().Lookup("skip").Usage = "not these `RULES`, * matches, and not these knobs (mysql:3306#sync_binlog)"
 	fl := c.Flags()
-	fl.StringArrayVar(&f.set, "set", nil, "set this `KNOB=VALUE` in place of the advice, such as dataset:tank/db#recordsize=16K; can be given several times")
+	fl.StringArrayVar(&f.set, "set", nil, "set this `KNOB=VALUE` in place of the advice, such as dataset:tank/db#recordsize=16K or vm.swappiness=10; can be given several times")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan and change nothing")
 	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values wait for it")
@@ -111,6 +113,18 @@ func (f fixFlags) validate() error {
 	return f.keeping.validate()
 }
 
+// knobsApart parts the knobs that --skip names from its rules.
+func knobsApart(skip []string) (rules, knobs []string) {
+	for _, s := range skip {
+		if strings.Contains(s, "#") {
+			knobs = append(knobs, s)
+			continue
+		}
+		rules = append(rules, s)
+	}
+	return rules, knobs
+}
+
 // fixing is one run of fix.
 type fixing struct {
 	*app
@@ -130,6 +144,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
+	f.skip, f.skipKnobs = knobsApart(f.skip)
 	x := &fixing{app: a, fixFlags: f}
 	var err error
 	if x.know, err = a.loadKnowledge(f.choice); err != nil {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -13,8 +15,21 @@ import (
 	"plumb/internal/stack"
 )
 
-// choosePlan gives the steps that were asked for.
+// choosePlan gives the steps that were asked for, without those whose knobs
+// --skip names.
 func (x *fixing) choosePlan() (advise.Plan, error) {
+	p, err := x.wholePlan()
+	for _, k := range x.skipKnobs {
+		left := slices.DeleteFunc(slices.Clone(p.Steps), func(s advise.Step) bool { return s.Knob.String() == k })
+		if err == nil && len(left) == len(p.Steps) {
+			return p, &usageError{"--skip " + k + ": the plan has no such step", "plumb fix --dry-run shows it"}
+		}
+		p.Steps = left
+	}
+	return p, err
+}
+
+func (x *fixing) wholePlan() (advise.Plan, error) {
 	switch {
 	case len(x.set) > 0:
 		return x.planOfSets()
@@ -33,10 +48,9 @@ func (x *fixing) choosePlan() (advise.Plan, error) {
 }
 
 // takes reports whether a step of a plan was asked for: --skip and --rule
-// name rules, --only areas or things; --skip may also name the knob.
+// name rules, --only areas or things.
 func (f choice) takes(s advise.Step) bool {
-	asked := func(rule string) bool { return f.asks(rule) }
-	if len(s.Why) > 0 && !slices.ContainsFunc(s.Why, asked) || slices.Contains(f.skip, s.Knob.String()) {
+	if len(s.Why) > 0 && !slices.ContainsFunc(s.Why, f.asks) {
 		return false
 	}
 	return len(f.only) == 0 || f.names(s.Knob.Of.Kind) || slices.Contains(f.only, s.Knob.Of.String()) ||
@@ -89,39 +103,56 @@ func (x *fixing) planOfSets() (advise.Plan, error) {
 	return p, nil
 }
 
-// readSet reads kind:name#knob=value. The host need not be named.
+// readSet reads kind:name#knob=value, and name=value for a setting of the host
+// itself. Knobs are named as Plumb does or as people write them.
 func readSet(text string, cat *catalog.Catalog, s *stack.Stack) (advise.Step, error) {
-	wrong := func(why string, args ...any) (advise.Step, error) {
-		return advise.Step{}, &usageError{fmt.Sprintf("--set %s: ", text) + fmt.Sprintf(why, args...), "want THING#KNOB=VALUE, such as mysql:3306#sync_binlog=1 or dataset:tank/db#recordsize=16K"}
+	wrong := func(hint, why string, args ...any) (advise.Step, error) {
+		return advise.Step{}, &usageError{fmt.Sprintf("--set %s: ", text) + fmt.Sprintf(why, args...),
+			cmp.Or(hint, "want THING#KNOB=VALUE, such as mysql:3306#sync_binlog=1 or dataset:tank/db#recordsize=16K, or vm.swappiness=10")}
 	}
 	where, value, ok := strings.Cut(text, "=")
-	thing, name, named := strings.Cut(where, "#")
-	if !ok || !named {
-		return wrong("not understood")
+	if !ok {
+		return wrong("", "not understood")
 	}
-	of, err := stack.ParseRef(thing)
-	if err != nil {
-		return wrong("%v", err)
-	}
-	fact := cat.Fact(of.Kind, name)
-	if fact == nil || fact.Knob == nil {
-		var like []string
-		for k := range cat.Knobs(of.Kind) {
-			like = append(like, k)
+	of, written := ofHost(s), where
+	if thing, name, named := strings.Cut(where, "#"); named {
+		var err error
+		if of, err = stack.ParseRef(thing); err != nil {
+			return wrong("", "%v", err)
 		}
-		slices.Sort(like)
-		if hint := meant(name, like); hint != "" {
-			return advise.Step{}, &usageError{fmt.Sprintf("--set %s: there is no knob %s of kind %s", text, name, of.Kind), hint}
-		}
-		return wrong("there is no knob %s of kind %s", name, of.Kind)
+		written = name
 	}
+	fact := knobCalled(cat, of.Kind, written)
+	if fact == nil {
+		return wrong(meant(written, slices.Sorted(maps.Keys(cat.Knobs(of.Kind)))), "there is no knob %s of kind %s", written, of.Kind)
+	}
+	name := fact.Name
 	to, err := catalog.ParseValue(fact, value)
 	if err != nil {
-		return wrong("%v", err)
+		return wrong("", "%v", err)
 	}
 	step := advise.Step{Knob: stack.Knob{Of: of, Name: name}, To: to, Because: "asked for on the command line", Effect: fact.Knob.Effect}
 	if t := s.Find(of); t != nil {
 		step.From, _ = t.Get(name)
 	}
 	return step, nil
+}
+
+// ofHost names the host itself; an image has no name yet.
+func ofHost(s *stack.Stack) stack.Ref {
+	if h := s.Host(); h != nil {
+		return h.Ref
+	}
+	return stack.Ref{Kind: "host", Name: "localhost"}
+}
+
+// knobCalled finds a knob by Plumb's name or by the one people write; nil when
+// there is none.
+func knobCalled(cat *catalog.Catalog, kind, written string) *catalog.Fact {
+	for name, f := range cat.Knobs(kind) {
+		if written == name || written == f.Shown {
+			return f
+		}
+	}
+	return nil
 }
