@@ -138,6 +138,8 @@ func estimateText(e stats.Estimate) string {
 	}
 	part := 100 * half / e.Value
 	switch {
+	case part > 100: // wider than the value itself: it says that nothing is known
+		return perSecond(e.Value) + " ±?"
 	case part >= 9.95:
 		return fmt.Sprintf("%s ±%.0f%%", perSecond(e.Value), part)
 	case part < 0.05:
