@@ -13,6 +13,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/journal"
 	"plumb/internal/stack"
 )
 
@@ -368,4 +369,42 @@ func (o ours) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w Want)
 	r, err := o.toy.Recipe(ctx, h, s, w)
 	r.Acts[1].Edit = &Edit{File: "/etc/plumb.conf", Form: edit.OptionFile, Key: "server/" + w.Knob.Name, Value: w.To.String(), Ours: true, Note: "Read by toy."}
 	return r, err
+}
+
+// A journal that an earlier Plumb wrote is undone by this one. The file is as
+// version 1 wrote it, and never written anew: machines hold such files.
+func TestJournalOfVersion1(t *testing.T) {
+	m := newMachine(t)
+	was := m.state()
+	text, err := os.ReadFile("testdata/v1.journal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.write("/var/lib/plumb/change-000007.journal", string(text))
+	m.write("/run/a", "5\n")
+	m.write("/etc/toy.conf", "a = 5\nb = 6\n")
+	m.write("/run/b", "6\n")
+	all, err := m.keeper(m.doer).Changes(t.Context())
+	if err != nil || len(all) != 1 || all[0].Number != 7 || !all[0].Ended || len(all[0].Acts) != 4 || all[0].Steps[0].To.String() != "5" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if err := m.keeper(m.doer).Undo(t.Context(), []int{7}, UndoOptions{}); err != nil || m.state() != was {
+		t.Errorf("%v, %q in place of %q", err, m.state(), was)
+	}
+}
+
+// One of a later form is refused, and nothing touched.
+func TestJournalOfTheFuture(t *testing.T) {
+	m := newMachine(t)
+	var log journal.Log
+	text, err := log.Append(time.Now(), kindBegin, Begin{Version: journal.Version + 1, Plumb: "9.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.write("/var/lib/plumb/change-000001.journal", string(text))
+	was := m.state()
+	err = m.keeper(m.doer).Undo(t.Context(), []int{1}, UndoOptions{})
+	if err == nil || !strings.Contains(err.Error(), "written by Plumb 9.0, in form 2: this one knows form 1") || m.state() != was {
+		t.Errorf("%v", err)
+	}
 }
