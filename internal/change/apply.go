@@ -173,6 +173,13 @@ func (k *Keeper) found(ctx context.Context, a Act) (made Made, after []byte, nee
 	}
 	splice := edit.Diff(text, after)
 	made.Splice = &splice
+	value, had, err := edit.Get(a.Edit.Form, text, a.Edit.Key)
+	if err != nil {
+		return made, nil, false, err
+	}
+	if made.Unset = !had; had {
+		made.Value = &value
+	}
 	return made, after, made.New || string(text) != string(after), nil
 }
 

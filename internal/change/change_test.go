@@ -298,6 +298,28 @@ func TestKeepWhatOthersChanged(t *testing.T) {
 	}
 }
 
+// With force also lines of files go back that others changed since, whether
+// the file said something of them before or not.
+func TestForceOnFiles(t *testing.T) {
+	m := newMachine(t)
+	was := m.state()
+	out, err := m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5), to("b", 6)), ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.write("/etc/toy.conf", "# by hand\na = 55\nb = 66 \n")
+	err = m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{})
+	if d, ok := errors.AsType[*Drifted](err); !ok || len(d.Drifts) != 2 {
+		t.Fatalf("%v", err)
+	}
+	if err := m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := m.state(), strings.Replace(was, "a = 1", "# by hand\na = 1", 1); got != want {
+		t.Errorf("%q in place of %q", got, want)
+	}
+}
+
 // A journal of a later form, or a damaged one, is refused and nothing touched.
 func TestJournalNobodyUnderstands(t *testing.T) {
 	m := newMachine(t)

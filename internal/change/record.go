@@ -45,6 +45,8 @@ type Made struct {
 	Before string       `json:"before,omitempty"` // of a switch: its state
 	New    bool         `json:"new,omitempty"`    // of an edit: the file was not there
 	Splice *edit.Splice `json:"splice,omitempty"` // of an edit: what changes in the file
+	Value  *string      `json:"value,omitempty"`  // of an edit: what the key was set to in the file
+	Unset  bool         `json:"unset,omitempty"`  // of an edit: the file did not set the key
 }
 
 // result says what became of an intent; N is its record's number.

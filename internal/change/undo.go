@@ -260,7 +260,7 @@ func (k *Keeper) unwrite(ctx context.Context, p Past, force bool) error {
 	}
 	after, err := p.back(text)
 	if force && errors.Is(err, edit.ErrDrifted) {
-		after, err = e.forced(text, p.Made.Splice)
+		after, err = p.forced(text)
 	}
 	switch {
 	case err != nil:
@@ -297,11 +297,21 @@ func (p Past) back(text []byte) ([]byte, error) {
 	return after, nil
 }
 
-// forced gives a file with the value before set anew, wherever it stands now.
-func (e *Edit) forced(text []byte, s *edit.Splice) ([]byte, error) {
-	value, had, err := edit.Get(e.Form, []byte(s.Old), e.Key)
-	if err != nil || !had {
-		return nil, fmt.Errorf("%s was changed, and the value before stood elsewhere: %w", e.File, edit.ErrDrifted)
+// forced gives a file with the value before, wherever the key stands now: set
+// anew, or taken out when the file did not set it. nil stands for no file.
+func (p Past) forced(text []byte) (after []byte, err error) {
+	e := p.Act.Edit
+	switch {
+	case p.Made.Value != nil:
+		return edit.Set(e.Form, text, e.Key, *p.Made.Value)
+	case !p.Made.Unset:
+		return nil, fmt.Errorf("%s was changed, and what it said before is not known: %w", e.File, edit.ErrDrifted)
 	}
-	return edit.Set(e.Form, text, e.Key, value)
+	if after, err = edit.Unset(e.Form, text, e.Key); err != nil {
+		return nil, err
+	}
+	if (e.Ours || p.Made.New) && string(after) == e.blank() {
+		return nil, nil
+	}
+	return after, nil
 }

@@ -139,3 +139,23 @@ func TestBytesInJSON(t *testing.T) {
 		}
 	}
 }
+
+func TestUnset(t *testing.T) {
+	for _, c := range []struct {
+		form            Form
+		text, key, want string
+	}{
+		{Sysctl, "a.b=1\nc.d=2\n", "c.d", "a.b=1\n"},
+		{Sysctl, "a.b=1\n", "x.y", "a.b=1\n"},
+		{Sysctl, "a.b=1\na.b=2", "a.b", "a.b=1\n"},
+		{OptionFile, "[mysqld]\n# x\nsync-binlog=1\n[client]\nuser=x\n", "mysqld/sync_binlog", "[mysqld]\n# x\n[client]\nuser=x\n"},
+		{Modprobe, "options zfs a=1 b=2\n", "zfs/a", ""},
+		{Mongod, "net:\n  port: 1\n  bindIp: x\n", "net.port", "net:\n  bindIp: x\n"},
+		{Mongod, "net: {port: 1, bindIp: x}\n", "net.port", ""},
+	} {
+		out, err := Unset(c.form, []byte(c.text), c.key)
+		if c.want == "" && err == nil || c.want != "" && (err != nil || string(out) != c.want) {
+			t.Errorf("%q without %s: %q, %v", c.text, c.key, out, err)
+		}
+	}
+}
