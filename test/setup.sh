@@ -15,7 +15,7 @@ declare -A package=( # program -> package that has it
 )
 [ "$(id -u)" -eq 0 ] && package+=([zfs-fuse]=zfs-fuse)
 if [ "$purpose" != demo ]; then
-  package+=([mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [strace]=strace [zfs-fuse]=zfs-fuse)
+  package+=([mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [strace]=strace [zfs-fuse]=zfs-fuse [shellcheck]=shellcheck)
 fi
 if [ "$purpose" = bench ]; then
   package+=([mysqltuner]=mysqltuner [pt-summary]=percona-toolkit)
