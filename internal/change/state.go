@@ -15,7 +15,8 @@ import (
 
 // look reads the state that a Look names.
 func look(ctx context.Context, h host.Reader, l Look) (string, error) {
-	if _, err := regexp.Compile("(?m)" + l.Match); err != nil {
+	part, err := regexp.Compile("(?m)" + l.Match)
+	if err != nil {
 		return "", fmt.Errorf("read a state: %w: %w", errDamaged, err)
 	}
 	switch {
@@ -24,13 +25,13 @@ func look(ctx context.Context, h host.Reader, l Look) (string, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return None, nil
 		}
-		return l.state(string(text)), err
+		return l.state(string(text), part), err
 	case l.Argv != nil:
 		text, err := h.Output(ctx, l.Argv...)
 		if err == nil && strings.TrimSpace(string(text)) == "" {
 			return None, nil
 		}
-		return l.state(string(text)), err
+		return l.state(string(text), part), err
 	case l.Target != nil:
 		rows, err := h.Query(ctx, *l.Target, l.Query)
 		if err != nil {
@@ -44,9 +45,9 @@ func look(ctx context.Context, h host.Reader, l Look) (string, error) {
 var errDamaged = errors.New("an act of a newer Plumb, or a damaged one")
 
 // state trims blanks and gives the part of a text that counts.
-func (l Look) state(text string) string {
+func (l Look) state(text string, part *regexp.Regexp) string {
 	if l.Match != "" {
-		found := regexp.MustCompile("(?m)"+l.Match).FindAllStringSubmatch(text, -1)
+		found := part.FindAllStringSubmatch(text, -1)
 		if len(found) == 0 || len(found[0]) < 2 {
 			return None
 		}
@@ -144,10 +145,21 @@ func (o Op) quoted(text string) string {
 	return "'" + text + "'"
 }
 
+// Available reads MemAvailable, in bytes. A kernel that does not tell it is
+// not known to have any.
+func Available(ctx context.Context, h host.Reader) (n int64, known bool, err error) {
+	info, err := h.ReadFile(ctx, "/proc/meminfo")
+	if err != nil {
+		return 0, false, err
+	}
+	n, known = field(info, "MemAvailable:")
+	return n << 10, known, nil
+}
+
 // memory reads what a guard watches: MemAvailable in bytes, and the pages
 // swapped in and out since boot.
 func memory(ctx context.Context, h host.Reader) (available, swapped int64, err error) {
-	info, err := h.ReadFile(ctx, "/proc/meminfo")
+	available, known, err := Available(ctx, h)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -155,13 +167,12 @@ func memory(ctx context.Context, h host.Reader) (available, swapped int64, err e
 	if err != nil {
 		return 0, 0, err
 	}
-	available, ok := field(info, "MemAvailable:")
-	if !ok {
+	if !known {
 		return 0, 0, errors.New("MemAvailable is not in /proc/meminfo")
 	}
 	in, _ := field(stat, "pswpin")
 	out, _ := field(stat, "pswpout")
-	return available << 10, in + out, nil
+	return available, in + out, nil
 }
 
 func field(text []byte, name string) (int64, bool) {

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,7 @@ func (k *Keeper) drift(ctx context.Context, p Past) (*Drift, error) {
 		}
 		if _, err := p.back(text); errors.Is(err, edit.ErrDrifted) {
 			found, _, _ := edit.Get(e.Form, text, e.Key)
-			return &Drift{Place: p.Act.Place(), Want: e.Value, Found: or(found, "not set there as Plumb wrote it")}, nil
+			return &Drift{Place: p.Act.Place(), Want: e.Value, Found: cmp.Or(found, "not set there as Plumb wrote it")}, nil
 		} else if err != nil {
 			return nil, err
 		}
@@ -156,19 +157,12 @@ func (k *Keeper) drift(ctx context.Context, p Past) (*Drift, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", s.On, err)
 	}
-	want := or(p.Got, s.After)
+	want := cmp.Or(p.Got, s.After)
 	// Of an act that began and did not end, what lies between is its own doing.
 	if now == want || now == p.Made.Before || p.State != Done {
 		return nil, nil
 	}
 	return &Drift{Place: p.Act.Place(), Want: want, Found: now}, nil
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // takeBack undoes one step of a change that failed.
@@ -291,10 +285,7 @@ func (p Past) back(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if (e.Ours || p.Made.New) && string(after) == e.blank() {
-		return nil, nil
-	}
-	return after, nil
+	return p.kept(after), nil
 }
 
 // forced gives a file with the value before, wherever the key stands now: set
@@ -310,8 +301,14 @@ func (p Past) forced(text []byte) (after []byte, err error) {
 	if after, err = edit.Unset(e.Form, text, e.Key); err != nil {
 		return nil, err
 	}
-	if (e.Ours || p.Made.New) && string(after) == e.blank() {
-		return nil, nil
+	return p.kept(after), nil
+}
+
+// kept gives what stays of a file: nil when it is ours and nothing but its
+// header is left.
+func (p Past) kept(text []byte) []byte {
+	if (p.Act.Edit.Ours || p.Made.New) && string(text) == p.Act.Edit.blank() {
+		return nil
 	}
-	return after, nil
+	return text
 }

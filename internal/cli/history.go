@@ -25,20 +25,25 @@ changes nothing.
 
 ` + exitTable,
 		Example: "  plumb history\n  plumb history 3",
-		Args: func(_ *cobra.Command, args []string) (err error) {
-			if len(args) > 1 {
-				return &usageError{fmt.Sprintf("plumb history takes one number, got %d", len(args)), "plumb history lists them"}
-			}
-			if len(args) == 1 {
-				which, err = number(args[0])
-			}
-			return err
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return a.runHistory(c.Context(), k, which, json) },
+		Args:    numberInto(&which),
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runHistory(c.Context(), k, which, json) },
 	}
 	k.placeFlags(c)
 	c.Flags().BoolVar(&json, "json", false, "print JSON v1 (plumb schema describes it)")
 	return c
+}
+
+// numberInto takes at most one number of a change.
+func numberInto(n *int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) (err error) {
+		if len(args) > 1 {
+			return &usageError{fmt.Sprintf("%s takes one number, got %d", c.CommandPath(), len(args)), "plumb history lists them"}
+		}
+		if len(args) == 1 {
+			*n, err = number(args[0])
+		}
+		return err
+	}
 }
 
 func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) error {
@@ -87,15 +92,7 @@ is over. Without a NUMBER the last one that waits for it is meant.
 
 ` + exitTable,
 		Example: "  plumb confirm",
-		Args: func(_ *cobra.Command, args []string) (err error) {
-			if len(args) > 1 {
-				return &usageError{fmt.Sprintf("plumb confirm takes one number, got %d", len(args)), "plumb history lists them"}
-			}
-			if len(args) == 1 {
-				which, err = number(args[0])
-			}
-			return err
-		},
+		Args:    numberInto(&which),
 		RunE: func(c *cobra.Command, _ []string) error {
 			k.timeout = defaultTimeout
 			if err := k.validate(); err != nil {

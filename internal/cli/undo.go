@@ -45,15 +45,7 @@ before the first change. --keep leaves those as they are and undoes the rest;
   plumb undo                the last change
   plumb undo 3              change 3
   plumb undo --all --yes    everything that Plumb ever changed here`,
-		Args: func(_ *cobra.Command, args []string) (err error) {
-			if len(args) > 1 {
-				return &usageError{fmt.Sprintf("plumb undo takes one number, got %d", len(args)), "plumb history lists them"}
-			}
-			if len(args) == 1 {
-				f.number, err = number(args[0])
-			}
-			return err
-		},
+		Args: numberInto(&f.number),
 		RunE: func(c *cobra.Command, _ []string) error { return a.runUndo(c.Context(), f) },
 	}
 	f.keeping.flags(c)

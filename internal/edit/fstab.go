@@ -37,9 +37,9 @@ func fstabLine(l line) (assignment, bool) {
 	if len(f) < 2 || strings.HasPrefix(f[0].text, "#") {
 		return assignment{}, false
 	}
-	a := assignment{key: path.Clean(unoctal(f[1].text)), line: l.number}
+	a := assignment{key: path.Clean(Unoctal(f[1].text)), line: l.number}
 	if len(f) > 3 {
-		a.value, a.from, a.to = unoctal(f[3].text), f[3].at, f[3].at+len(f[3].text)
+		a.value, a.from, a.to = Unoctal(f[3].text), f[3].at, f[3].at+len(f[3].text)
 		return a, true
 	}
 	last := f[len(f)-1]
@@ -52,7 +52,7 @@ func fstabLine(l line) (assignment, bool) {
 	return a, true
 }
 
-// unoctal undoes the escapes of fstab(5).
-func unoctal(s string) string {
+// Unoctal undoes the escapes of fstab(5).
+func Unoctal(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }

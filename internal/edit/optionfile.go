@@ -55,12 +55,12 @@ func scanOptions(text []byte) ([]assignment, error) {
 // optionLine reads one option. One that stands alone, perhaps negated by its
 // prefix, is written anew as name=value when it is set.
 func optionLine(s string, at int, group string, number int) assignment {
-	s = uncomment(s)
+	s = Uncomment(s)
 	name, value, valued := strings.Cut(s, "=")
 	name = trim(name)
 	full := optionName(strings.TrimLeft(name, "-"))
 	plain, loose := strings.CutPrefix(full, "loose_")
-	a := assignment{key: group + "/" + plain, value: unquote(trim(value)), line: number}
+	a := assignment{key: group + "/" + plain, value: Unquote(trim(value)), line: number}
 	if valued {
 		a.from = at + len(s) - len(strings.TrimLeft(value, blanks))
 		a.to = at + len(s)
@@ -82,9 +82,9 @@ func optionLine(s string, at int, group string, number int) assignment {
 	return a
 }
 
-// uncomment drops a comment inside a line: from a # that is neither quoted
-// nor escaped.
-func uncomment(s string) string {
+// Uncomment drops a comment that begins inside a line of an option file. The
+// server takes only # for that, and not inside quotes or after a backslash.
+func Uncomment(s string) string {
 	var quote byte
 	escaped := false
 	for i := 0; i < len(s); i++ {
@@ -105,7 +105,8 @@ func uncomment(s string) string {
 	return s
 }
 
-func unquote(s string) string {
+// Unquote undoes the quotes and escapes of an option's value.
+func Unquote(s string) string {
 	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
 		s = s[1 : n-1]
 	}

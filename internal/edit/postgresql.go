@@ -43,7 +43,9 @@ func postgresLine(s string, at int) (assignment, bool) {
 	if r, ok := strings.CutPrefix(rest, "="); ok {
 		rest = trim(r)
 	}
-	value, length, ok := postgresValue(rest)
+	value, length, ok := PostgresqlValue(rest)
+	after := trim(rest[length:])
+	ok = ok && (after == "" || after[0] == '#')
 	from := at + len(s) - len(rest)
 	return assignment{key: strings.ToLower(s[:end]), value: value, from: from, to: from + length}, ok && end > 0
 }
@@ -52,15 +54,16 @@ func alnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// postgresValue reads a value up to a comment, and how many bytes it takes.
-func postgresValue(s string) (value string, length int, ok bool) {
+// PostgresqlValue reads the value at the beginning of a text, bare or in single
+// quotes, and tells how many bytes it takes. What follows it must be a comment
+// or nothing: that is for the caller to see.
+func PostgresqlValue(s string) (value string, length int, ok bool) {
 	if !strings.HasPrefix(s, "'") {
 		length = len(s)
 		if i := strings.IndexAny(s, "# \t"); i >= 0 {
 			length = i
 		}
-		after := trim(s[length:])
-		return s[:length], length, length > 0 && (after == "" || after[0] == '#')
+		return s[:length], length, length > 0
 	}
 	var out strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -72,8 +75,7 @@ func postgresValue(s string) (value string, length int, ok bool) {
 			i++
 			out.WriteByte('\'')
 		case s[i] == '\'':
-			rest := trim(s[i+1:])
-			return out.String(), i + 1, rest == "" || rest[0] == '#'
+			return out.String(), i + 1, true
 		default:
 			out.WriteByte(s[i])
 		}

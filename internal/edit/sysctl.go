@@ -15,7 +15,7 @@ func sysctl() grammar {
 			}
 			return all, nil
 		},
-		same: dots,
+		same: SysctlName,
 		raw:  oneLine,
 		insert: func(text []byte, key, raw string) ([]byte, error) {
 			return appended(text, key+" = "+raw), nil
@@ -30,7 +30,7 @@ func sysctlLine(l line) (assignment, bool) {
 	}
 	name, value, ok := strings.Cut(text, "=")
 	trimmed := trim(value)
-	name = dots(trim(strings.TrimPrefix(name, "-")))
+	name = SysctlName(trim(strings.TrimPrefix(name, "-")))
 	if !ok || trimmed == "" || name == "" || strings.ContainsAny(name, "*?[") {
 		return assignment{}, false
 	}
@@ -38,9 +38,9 @@ func sysctlLine(l line) (assignment, bool) {
 	return assignment{key: name, value: trimmed, from: from, to: from + len(trimmed), line: l.number}, true
 }
 
-// dots writes a name with dots. The first separator tells how it is written;
+// SysctlName writes a name with dots. The first separator tells how it is written;
 // in a name with slashes a dot stands for itself and becomes a slash.
-func dots(name string) string {
+func SysctlName(name string) string {
 	i := strings.IndexAny(name, "./")
 	if i < 0 || name[i] == '.' {
 		return name

@@ -365,7 +365,12 @@ func (h *Hands) Lock(_ context.Context, name string) (func(), error) {
 		}
 		return nil, changeError("lock", name, err)
 	}
-	return func() { f.Close() }, nil
+	return func() {
+		// Closing alone is not enough: a child that is just being started still
+		// holds the same open file.
+		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // the close below gives it back too
+		f.Close()
+	}, nil
 }
 
 func changeError(op, name string, err error) error {

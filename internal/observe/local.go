@@ -2,6 +2,7 @@ package observe
 
 import (
 	"strconv"
+	"strings"
 
 	"plumb/internal/stack"
 )
@@ -28,4 +29,21 @@ func Locals(seen *stack.Stack, engine string) []Local {
 		out = append(out, l)
 	}
 	return out
+}
+
+// Unit gives the unit of systemd that started a process, "" for none; ofUser
+// tells that a user's own systemd did, which the host's knows nothing of.
+func Unit(s *stack.Stack, process *stack.Thing) (name string, ofUser bool) {
+	groups, _ := s.Follow(process, "cgroup")
+	for _, g := range groups {
+		for part := range strings.SplitSeq(g.Text("path"), "/") {
+			switch {
+			case strings.HasPrefix(part, "user@"):
+				return "", true
+			case strings.HasSuffix(part, ".service"):
+				return part, false
+			}
+		}
+	}
+	return "", false
 }

@@ -53,10 +53,10 @@ type FixRefusedJSON struct {
 // FixDocument makes the document of a draft and, when it was applied, of what
 // became of it.
 func FixDocument(d change.Draft, out change.Outcome, after []After, cat *catalog.Catalog) FixJSON {
-	doc := FixJSON{Plumb: 1, Kind: "fix", Change: out.Number, Applied: out.Number > 0, Steps: []FixStepJSON{}, Refused: []FixRefusedJSON{}, Already: []string{}, Missing: orEmpty(d.Missing)}
+	doc := FixJSON{Plumb: 1, Kind: "fix", Change: out.Number, Applied: out.Number > 0, Steps: []FixStepJSON{}, Refused: []FixRefusedJSON{}, Already: []string{}, Missing: notNil(d.Missing)}
 	p := newFixPage(cat, Screen{})
 	for i, s := range d.Steps {
-		j := FixStepJSON{Knob: s.Knob.String(), From: s.Now, To: s.To, Because: s.Because, Rules: orEmpty(s.Why), Effect: string(s.Recipe.Effect),
+		j := FixStepJSON{Knob: s.Knob.String(), From: s.Now, To: s.To, Because: s.Because, Rules: notNil(s.Why), Effect: string(s.Recipe.Effect),
 			Waits: s.Recipe.Waits, Lasts: s.Recipe.Lasts, DurabilityFrom: s.DurabilityFrom, DurabilityTo: s.DurabilityTo, Notes: s.Recipe.Notes, State: "planned",
 			Undo: undoing(s), Places: []string{}, Fires: []string{}}
 		for _, a := range s.Recipe.Acts {
@@ -65,7 +65,7 @@ func FixDocument(d change.Draft, out change.Outcome, after []After, cat *catalog
 		if i < len(out.Steps) && out.Number > 0 {
 			j.State, j.Result = stateWord(out.Steps[i]), p.became(out.Steps[i], find(after, s.Knob))
 			if a := find(after, s.Knob); a != nil {
-				j.Fires = orEmpty(a.Fires)
+				j.Fires = notNil(a.Fires)
 			}
 		}
 		doc.Steps = append(doc.Steps, j)
@@ -89,13 +89,6 @@ func stateWord(s change.StepOutcome) string {
 		return "waiting"
 	}
 	return "done"
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // HistoryJSON is version 1 of what history --json prints.

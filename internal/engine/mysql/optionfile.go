@@ -3,6 +3,8 @@ package mysql
 import (
 	"bytes"
 	"strings"
+
+	"plumb/internal/edit"
 )
 
 // line is one meaningful line of an option file: an option in a group, or
@@ -77,45 +79,11 @@ func directive(s string) (path string, dir, ok bool) {
 }
 
 func option(s, group string, number int) line {
-	s = uncomment(s)
+	s = edit.Uncomment(s)
 	name, value, valued := strings.Cut(s, "=")
 	l := line{group: group, name: strings.TrimLeft(strings.TrimSpace(name), "-"), number: number, bare: !valued}
 	if valued {
-		l.value = unquote(strings.TrimSpace(value))
+		l.value = edit.Unquote(strings.TrimSpace(value))
 	}
 	return l
-}
-
-// uncomment drops a comment that begins inside the line. The server takes
-// only '#' for that, and not inside quotes or after a backslash.
-func uncomment(s string) string {
-	var quote byte
-	escaped := false
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case escaped:
-			escaped = false
-		case c == '\\':
-			escaped = true
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote = c
-		case quote == 0 && c == '#':
-			return strings.TrimSpace(s[:i])
-		}
-	}
-	return s
-}
-
-func unquote(s string) string {
-	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
-		s = s[1 : n-1]
-	}
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\b`, "\b", `\s`, " ",
-		`\"`, `"`, `\'`, `'`).Replace(s)
 }

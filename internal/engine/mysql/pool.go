@@ -3,7 +3,6 @@ package mysql
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
@@ -95,19 +94,11 @@ func (a *alteration) guard(p pool) (*change.Guard, error) {
 	if p.to < p.now || a.in.process == nil {
 		return nil, nil
 	}
-	text, err := a.h.ReadFile(a.ctx, "/proc/meminfo")
+	available, known, err := change.Available(a.ctx, a.h)
 	if err != nil {
 		return nil, fmt.Errorf("read how much memory is free: %w", err)
 	}
-	available := int64(-1)
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == "MemAvailable:" {
-			if kib, err := strconv.ParseInt(f[1], 10, 64); err == nil {
-				available = kib << 10
-			}
-		}
-	}
-	if grows := p.to - p.now; available >= 0 && available < grows+leastLeft {
+	if grows := p.to - p.now; known && available < grows+leastLeft {
 		return nil, &change.Refusal{Why: fmt.Sprintf("it would grow by %s, and only %s of memory are available, of which %s must be left", mib(grows), mib(available), mib(leastLeft)),
 			What: "choose a smaller size, or give other caches less first"}
 	}

@@ -3,13 +3,13 @@ package mysql
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -93,10 +93,7 @@ func (a *alteration) recipe() (change.Recipe, error) {
 // global sets a variable while the server runs.
 func (a *alteration) global(to string) *change.Switch {
 	t := a.in.target
-	before := "{before:sql}"
-	if a.v.number() {
-		before = "{before}"
-	}
+	before := a.v.before()
 	value := a.literal(to)
 	if a.name == "innodb_tmpdir" { // '' is how its NULL is shown, and refused
 		if to == "" {
@@ -119,10 +116,7 @@ func (a *alteration) global(to string) *change.Switch {
 // everything else.
 func (a *alteration) persisted() change.Act {
 	t := a.in.target
-	before := "{before:sql}"
-	if a.v.number() {
-		before = "{before}"
-	}
+	before := a.v.before()
 	return change.Act{Switch: &change.Switch{
 		On:       fmt.Sprintf("%s persisted %s", a.want.Knob.Of, a.name),
 		Look:     change.Look{Target: &t, Query: "SELECT VARIABLE_VALUE FROM performance_schema.persisted_variables WHERE VARIABLE_NAME = '" + a.name + "'"},
@@ -172,12 +166,9 @@ func (a *alteration) restart() (waits string, ops []change.Op) {
 	if a.in.process == nil || a.in.root != "" {
 		return "a restart of the server", nil
 	}
-	groups, _ := a.seen.Follow(a.in.process, "cgroup")
-	for _, g := range groups {
-		unit := path.Base(g.Text("path"))
-		if _, err := a.h.Stat(a.ctx, "/run/systemd/system"); err == nil && isServers(unit) {
-			return "a restart of " + unit, []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
-		}
+	unit, _ := observe.Unit(a.seen, a.in.process)
+	if _, err := a.h.Stat(a.ctx, "/run/systemd/system"); err == nil && isServers(unit) {
+		return "a restart of " + unit, []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
 	}
 	return "a restart of the server", nil
 }

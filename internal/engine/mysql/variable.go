@@ -40,6 +40,14 @@ func (v variable) number() bool {
 	return true
 }
 
+// before stands in a statement for the value found: numbers are not quoted.
+func (v variable) before() string {
+	if v.number() {
+		return "{before}"
+	}
+	return "{before:sql}"
+}
+
 // question asks for the value in force, in the form in which it is compared.
 func (a *alteration) question() string {
 	if a.in.flavor == flavorMariaDB {

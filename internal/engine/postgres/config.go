@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/edit"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -42,8 +43,9 @@ func parseConfig(file string, text []byte) (lines []assigned, bad []string) {
 		if r, ok := strings.CutPrefix(rest, "="); ok {
 			rest = strings.TrimSpace(r)
 		}
-		value, ok := confValue(rest)
-		if name == "" || !ok {
+		value, length, ok := edit.PostgresqlValue(rest)
+		after := strings.TrimSpace(rest[length:])
+		if name == "" || !ok || after != "" && after[0] != '#' {
 			bad = append(bad, fmt.Sprintf("%s:%d: not a setting", file, n))
 			continue
 		}
@@ -54,54 +56,6 @@ func parseConfig(file string, text []byte) (lines []assigned, bad []string) {
 
 func isAlnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-
-// confValue reads a value up to a comment: 'quoted' with ” or \' inside, or a
-// bare word.
-func confValue(s string) (string, bool) {
-	if !strings.HasPrefix(s, "'") {
-		word := s
-		if i := strings.IndexAny(s, "# \t"); i >= 0 {
-			word = s[:i]
-			if after := strings.TrimSpace(s[i:]); after != "" && after[0] != '#' {
-				return "", false
-			}
-		}
-		return word, word != ""
-	}
-	var out strings.Builder
-	for i := 1; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && i+1 < len(s):
-			i++
-			out.WriteByte(unescape(s[i]))
-		case s[i] == '\'' && i+1 < len(s) && s[i+1] == '\'':
-			i++
-			out.WriteByte('\'')
-		case s[i] == '\'':
-			rest := strings.TrimSpace(s[i+1:])
-			return out.String(), rest == "" || rest[0] == '#'
-		default:
-			out.WriteByte(s[i])
-		}
-	}
-	return "", false
-}
-
-func unescape(c byte) byte {
-	switch c {
-	case 'n':
-		return '\n'
-	case 't':
-		return '\t'
-	case 'r':
-		return '\r'
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	}
-	return c
 }
 
 // files are all lines the server would read at its next start, in order.

@@ -2,13 +2,13 @@ package postgres
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -169,12 +169,9 @@ func (a *alteration) restart() (waits string, ops []change.Op) {
 	if a.in.process == nil || a.in.root != "" {
 		return "a restart of " + name, nil
 	}
-	groups, _ := a.seen.Follow(a.in.process, "cgroup")
-	for _, g := range groups {
-		unit := path.Base(g.Text("path"))
-		if _, err := a.h.Stat(a.ctx, "/run/systemd/system"); err == nil && strings.HasSuffix(unit, ".service") {
-			return "a restart of " + unit, []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
-		}
+	unit, _ := observe.Unit(a.seen, a.in.process)
+	if _, err := a.h.Stat(a.ctx, "/run/systemd/system"); err == nil && unit != "" {
+		return "a restart of " + unit, []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
 	}
 	const tool = "/usr/bin/pg_ctlcluster" // Debian's
 	parts := strings.Split(strings.TrimPrefix(a.server.configFile, "/etc/postgresql/"), "/")

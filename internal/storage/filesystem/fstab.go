@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/edit"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -47,7 +48,7 @@ func ParseFstab(data []byte) []Entry {
 		if len(f) < 2 || strings.HasPrefix(f[0], "#") || len(entries) == fstabLimit {
 			continue
 		}
-		e := Entry{Source: unescape(f[0]), Point: unescape(f[1]), Type: "auto", Line: n, Options: []string{"defaults"}}
+		e := Entry{Source: edit.Unoctal(f[0]), Point: edit.Unoctal(f[1]), Type: "auto", Line: n, Options: []string{"defaults"}}
 		if len(f) > 2 {
 			e.Type = f[2]
 		}
@@ -57,11 +58,6 @@ func ParseFstab(data []byte) []Entry {
 		entries = append(entries, e)
 	}
 	return entries
-}
-
-// unescape undoes the octal escapes \040, \011, \012 and \134.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
 // nextMount records the options of the filesystem's line in fstab, which the

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/edit"
 	"plumb/internal/stack"
 )
 
@@ -232,23 +233,13 @@ func parseSysctlFile(data []byte, file string) []setting {
 		if !assigned && !dash {
 			continue
 		}
-		s := setting{name: dots(strings.TrimSpace(name)), value: strings.TrimSpace(value), exclude: !assigned, file: file, line: n}
+		s := setting{name: edit.SysctlName(strings.TrimSpace(name)), value: strings.TrimSpace(value), exclude: !assigned, file: file, line: n}
 		s.pattern = strings.ContainsAny(s.name, "*?[")
 		if s.name != "" && (s.exclude || s.value != "") {
 			out = append(out, s)
 		}
 	}
 	return out
-}
-
-// dots writes a name with dots. A name can also be written with slashes; the
-// first separator tells which.
-func dots(name string) string {
-	i := strings.IndexAny(name, "./")
-	if i < 0 || name[i] == '.' {
-		return name
-	}
-	return strings.NewReplacer("/", ".", ".", "/").Replace(name)
 }
 
 // bootArguments reads sysctl.NAME=VALUE of the kernel's command line (Linux
@@ -262,7 +253,7 @@ func bootArguments(cmdline string) []setting {
 		rest, ok := strings.CutPrefix(word, "sysctl.")
 		name, value, assigned := strings.Cut(rest, "=")
 		if ok && assigned && name != "" {
-			out = append(out, setting{name: dots(name), value: value})
+			out = append(out, setting{name: edit.SysctlName(name), value: value})
 		}
 	}
 	return out

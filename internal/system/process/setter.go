@@ -10,6 +10,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -33,11 +34,11 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 		return change.Recipe{}, &change.Refusal{Why: "who started it decides about its limits, and that is a container's runtime, or not visible from here", What: "docker run --ulimit, or the like"}
 	}
 	most := hardLimit(ctx, h, p.Ref.Name, w)
-	unit, err := unitOf(s, p)
-	if err != nil {
-		return change.Recipe{}, err
-	}
-	if unit != "" {
+	unit, ofUser := observe.Unit(s, p)
+	switch {
+	case ofUser:
+		return change.Recipe{}, &change.Refusal{Why: "a user's own systemd started it, which reads no files of ours", What: "systemctl --user edit its unit"}
+	case unit != "":
 		return ofUnit(ctx, h, unit, w, most)
 	}
 	return ofSessions(ctx, h, p.Text("user"), w, most)
@@ -134,20 +135,4 @@ func beaten(ctx context.Context, h host.Reader, e *change.Edit, files []string) 
 		}
 	}
 	return nil
-}
-
-// unitOf is the unit of systemd that a process belongs to, "" for none.
-func unitOf(s *stack.Stack, p *stack.Thing) (string, error) {
-	groups, _ := s.Follow(p, "cgroup")
-	for _, g := range groups {
-		for part := range strings.SplitSeq(g.Text("path"), "/") {
-			switch {
-			case strings.HasPrefix(part, "user@"):
-				return "", &change.Refusal{Why: "a user's own systemd started it, which reads no files of ours", What: "systemctl --user edit its unit"}
-			case strings.HasSuffix(part, ".service"):
-				return part, nil
-			}
-		}
-	}
-	return "", nil
 }
