@@ -78,7 +78,7 @@ func TestInterruptShowsWhatWasMeasured(t *testing.T) {
 	at := args(server(t, "mysql"), []string{"--tables=1", "--table-size=500"})
 	plumb(t, 0, args([]string{"oltp", "read_only", "prepare"}, at)...)
 	defer plumb(t, 0, args([]string{"oltp", "read_only", "cleanup"}, at)...)
-	cmd := exec.Command(common.plumb, args([]string{"load", "oltp", "read_only", "run", "--time=100", "--threads=2"}, at)...)
+	cmd := exec.Command(common.program.Path, args([]string{"load", "oltp", "read_only", "run", "--time=100", "--threads=2"}, at)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	must(t, cmd.Start())

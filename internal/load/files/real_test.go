@@ -153,7 +153,7 @@ func TestFilesystems(t *testing.T) {
 		t.Skip("makes filesystems: run without -short")
 	}
 	b, err := sandbox.New("")
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -162,7 +162,7 @@ func TestFilesystems(t *testing.T) {
 	for _, kind := range []string{"ext4", "xfs", "btrfs"} {
 		t.Run(kind, func(t *testing.T) {
 			dir, err := b.Filesystem("load-"+kind, kind, 320, nil, "")
-			skipMissing(t, err)
+			sandbox.Need(t, err)
 			c := config(dir, files.RandBoth)
 			c.Direct, c.Validate = true, true
 			_, err = files.Prepare(t.Context(), c, 2, nil)
@@ -211,12 +211,4 @@ func fillUp(f *scratch.File) error {
 		}
 	}
 	return nil
-}
-
-func skipMissing(t *testing.T, err error) {
-	t.Helper()
-	if _, missing := errors.AsType[sandbox.Missing](err); missing {
-		t.Skip(err)
-	}
-	ok(t, err)
 }

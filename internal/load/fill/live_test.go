@@ -35,13 +35,13 @@ func eachServer(t *testing.T, test func(t *testing.T, a address)) {
 	}
 	t.Run("mysql", func(t *testing.T) {
 		s, err := box(t).MySQL(sandbox.MySQLOptions{Settings: "local_infile = 1"})
-		skipMissing(t, err)
+		sandbox.Need(t, err)
 		ok(t, s.Exec("CREATE DATABASE filled"))
 		test(t, address{"mysql", s.Socket, "root", "filled"})
 	})
 	t.Run("postgres", func(t *testing.T) {
 		s, err := box(t).Postgres(sandbox.PostgresOptions{})
-		skipMissing(t, err)
+		sandbox.Need(t, err)
 		test(t, address{"postgres", filepath.Join(s.Socket, ".s.PGSQL."+strconv.Itoa(s.Port)), "postgres", "postgres"})
 	})
 }
@@ -49,21 +49,13 @@ func eachServer(t *testing.T, test func(t *testing.T, a address)) {
 func box(t *testing.T) *sandbox.Box {
 	t.Helper()
 	b, err := sandbox.New("")
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return b
-}
-
-func skipMissing(t *testing.T, err error) {
-	t.Helper()
-	if _, missing := errors.AsType[sandbox.Missing](err); missing {
-		t.Skip(err)
-	}
-	ok(t, err)
 }
 
 func ok(t *testing.T, err error) {

@@ -34,15 +34,15 @@ func onSmallDisk(t *testing.T, engine string) (address, *sandbox.Server) {
 	t.Helper()
 	b := box(t)
 	dir, err := b.Filesystem("small", "ext4", 220, nil, "")
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	if engine == "mysql" {
 		s, err := b.MySQL(sandbox.MySQLOptions{Settings: "local_infile = 1\ninnodb_log_file_size = 16M", Datadir: filepath.Join(dir, "data")})
-		skipMissing(t, err)
+		sandbox.Need(t, err)
 		ok(t, s.Exec("CREATE DATABASE filled"))
 		return address{"mysql", s.Socket, "root", "filled"}, s
 	}
 	s, err := b.Postgres(sandbox.PostgresOptions{Datadir: filepath.Join(dir, "data"), Settings: "max_wal_size = 64MB"})
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	return address{"postgres", filepath.Join(s.Socket, ".s.PGSQL."+strconv.Itoa(s.Port)), "postgres", "postgres"}, s
 }
 

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,7 +61,7 @@ const writers = 4
 // crash puts a server under load, kills it, starts it again and verifies.
 func crash(t *testing.T, engine, settings string) *ledger.Verdict {
 	b, err := sandbox.New("")
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -121,7 +120,7 @@ func start(t *testing.T, b *sandbox.Box, engine, settings string) (load.Server, 
 	t.Helper()
 	if engine == "mysql" {
 		s, err := b.MySQL(sandbox.MySQLOptions{Settings: settings})
-		skipMissing(t, err)
+		sandbox.Need(t, err)
 		c := mysql.Config{Network: "unix", Address: s.Socket, User: s.User}
 		admin, err := mysql.New(c).Admin(t.Context())
 		ok(t, err)
@@ -131,7 +130,7 @@ func start(t *testing.T, b *sandbox.Box, engine, settings string) (load.Server, 
 		return mysql.New(c), s.PID
 	}
 	s, err := b.Postgres(sandbox.PostgresOptions{Settings: settings})
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	return postgres.New(postgres.Config{Network: "unix", Address: filepath.Join(s.Socket, ".s.PGSQL."+strconv.Itoa(s.Port)), User: "postgres", Database: "postgres"}), s.PID
 }
 
@@ -159,14 +158,6 @@ func killAll(t *testing.T, pid int) {
 			}
 		}
 	}
-}
-
-func skipMissing(t *testing.T, err error) {
-	t.Helper()
-	if _, missing := errors.AsType[sandbox.Missing](err); missing {
-		t.Skip(err)
-	}
-	ok(t, err)
 }
 
 func ok(t *testing.T, err error) {

@@ -27,13 +27,13 @@ func eachServer(t *testing.T, test func(t *testing.T, s load.Server)) {
 	}
 	t.Run("mysql", func(t *testing.T) {
 		s, err := box(t).MySQL(sandbox.MySQLOptions{Settings: "local_infile = 1\nmax_prepared_stmt_count = 500"})
-		skipMissing(t, err)
+		sandbox.Need(t, err)
 		ok(t, s.Exec("CREATE DATABASE sbtest"))
 		test(t, mysql.New(mysql.Config{Network: "unix", Address: s.Socket, User: "root", Database: "sbtest"}))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		s, err := box(t).Postgres(sandbox.PostgresOptions{})
-		skipMissing(t, err)
+		sandbox.Need(t, err)
 		test(t, postgres.New(postgres.Config{Network: "unix", Address: filepath.Join(s.Socket, ".s.PGSQL."+strconv.Itoa(s.Port)), User: "postgres", Database: "postgres"}))
 	})
 }
@@ -41,21 +41,13 @@ func eachServer(t *testing.T, test func(t *testing.T, s load.Server)) {
 func box(t *testing.T) *sandbox.Box {
 	t.Helper()
 	b, err := sandbox.New("")
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return b
-}
-
-func skipMissing(t *testing.T, err error) {
-	t.Helper()
-	if _, missing := errors.AsType[sandbox.Missing](err); missing {
-		t.Skip(err)
-	}
-	ok(t, err)
 }
 
 func ok(t *testing.T, err error) {

@@ -18,7 +18,7 @@ func TestFullSize(t *testing.T) {
 	for name, start := range map[string]func(*testing.T, *sandbox.Box) load.Server{"mariadb": mariadb, "postgres": postgres} {
 		t.Run(name, func(t *testing.T) {
 			b, err := sandbox.New("")
-			skipMissing(t, err)
+			sandbox.Need(t, err)
 			t.Cleanup(func() { ok(t, b.Close()) })
 			s := start(t, b)
 			for _, compat := range []bool{false, true} {

@@ -24,7 +24,7 @@ func TestLive(t *testing.T) {
 	for name, start := range map[string]func(*testing.T, *sandbox.Box) load.Server{"mariadb": mariadb, "postgres": postgres} {
 		t.Run(name, func(t *testing.T) {
 			b, err := sandbox.New("")
-			skipMissing(t, err)
+			sandbox.Need(t, err)
 			t.Cleanup(func() { ok(t, b.Close()) })
 			s := start(t, b)
 			t.Run("Missing", func(t *testing.T) { missingTablesAreTold(t, s) })
@@ -37,23 +37,15 @@ func TestLive(t *testing.T) {
 
 func mariadb(t *testing.T, b *sandbox.Box) load.Server {
 	s, err := b.MySQL(sandbox.MySQLOptions{Settings: "local_infile = 1\ninnodb_flush_log_at_trx_commit = 0"})
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	ok(t, s.Exec("CREATE DATABASE tpcc"))
 	return my.New(my.Config{Network: "unix", Address: s.Socket, User: "root", Database: "tpcc"})
 }
 
 func postgres(t *testing.T, b *sandbox.Box) load.Server {
 	s, err := b.Postgres(sandbox.PostgresOptions{Settings: "fsync = off"})
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	return pg.New(pg.Config{Network: "unix", Address: filepath.Join(s.Socket, ".s.PGSQL."+strconv.Itoa(s.Port)), User: "postgres", Database: "postgres"})
-}
-
-func skipMissing(t *testing.T, err error) {
-	t.Helper()
-	if _, missing := errors.AsType[sandbox.Missing](err); missing {
-		t.Skip(err)
-	}
-	ok(t, err)
 }
 
 func ok(t *testing.T, err error) {

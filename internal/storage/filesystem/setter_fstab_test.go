@@ -95,12 +95,7 @@ func TestSuiteWithFstab(t *testing.T) {
 	} {
 		t.Run(c.fstype+" "+c.knob, func(t *testing.T) {
 			point, err := box.Filesystem("f-"+c.fstype+"-"+c.knob, c.fstype, 320, []string{"-q"}, c.options)
-			if missing, ok := errors.AsType[sandbox.Missing](err); ok {
-				t.Skip(missing)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			sandbox.Need(t, err)
 			o := ownFstab{hands, filepath.Join(t.TempDir(), "fstab")}
 			text := "# mine\nUUID=1 / ext4 defaults 0 1\r\nUUID=2\t" + point + " " + c.fstype + "  " + c.line + " 0 2"
 			if err := os.WriteFile(o.file, []byte(text), 0o644); err != nil {

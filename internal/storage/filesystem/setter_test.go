@@ -50,12 +50,7 @@ func TestSuiteOnLoopDevices(t *testing.T) {
 		t.Run(c.fstype+" "+c.knob, func(t *testing.T) {
 			mkfs := []string{"-q"}
 			point, err := box.Filesystem(c.fstype+"-"+c.knob, c.fstype, 320, mkfs, c.options)
-			if missing, ok := errors.AsType[sandbox.Missing](err); ok {
-				t.Skip(missing)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			sandbox.Need(t, err)
 			mounted := func() string {
 				text, err := os.ReadFile("/proc/self/mountinfo")
 				if err != nil {

@@ -35,12 +35,7 @@ func TestSuiteOnADataset(t *testing.T) {
 		}
 	}()
 	pool, err := box.ZFSFuse(100)
-	if missing, ok := errors.AsType[sandbox.Missing](err); ok {
-		t.Skip(missing)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	sandbox.Need(t, err)
 	if _, err := pool.Dataset("db", "logbias=throughput"); err != nil {
 		t.Fatal(err)
 	}

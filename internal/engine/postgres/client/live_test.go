@@ -34,7 +34,7 @@ func TestLive(t *testing.T) {
 			bin := ""
 			if version != "installed" {
 				tree, err := sandbox.PostgresTree(version)
-				skipMissing(t, err)
+				sandbox.Need(t, err)
 				bin = tree
 			}
 			c := start(t, bin)
@@ -57,23 +57,15 @@ func TestLive(t *testing.T) {
 func start(t *testing.T, bin string) client.Config {
 	t.Helper()
 	b, err := sandbox.New("")
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	s, err := b.Postgres(sandbox.PostgresOptions{Bindir: bin, Settings: "max_connections = 30\nshared_buffers = 16MB"})
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	return client.Config{Network: "unix", Address: filepath.Join(s.Socket, ".s.PGSQL."+strconv.Itoa(s.Port)), User: "postgres", Database: "postgres"}
-}
-
-func skipMissing(t *testing.T, err error) {
-	t.Helper()
-	if _, missing := errors.AsType[sandbox.Missing](err); missing {
-		t.Skip(err)
-	}
-	ok(t, err)
 }
 
 func ok(t *testing.T, err error) {

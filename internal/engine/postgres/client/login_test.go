@@ -26,7 +26,7 @@ func TestPasswordAndTLS(t *testing.T) {
 		t.Skip("starts a real server: run without -short")
 	}
 	b, err := sandbox.New("")
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	t.Cleanup(func() { ok(t, b.Close()) })
 	cert, key, trusted := certificate(t, b)
 	password, err := b.Write("password", "se'c\\ret\n")
@@ -34,7 +34,7 @@ func TestPasswordAndTLS(t *testing.T) {
 	port := freePort(t)
 	server, err := b.Postgres(sandbox.PostgresOptions{TCP: true, Port: port, Initdb: []string{"--auth-host=scram-sha-256", "--pwfile=" + password},
 		Settings: fmt.Sprintf("ssl = on\nssl_cert_file = '%s'\nssl_key_file = '%s'\nshared_buffers = 16MB", cert, key)})
-	skipMissing(t, err)
+	sandbox.Need(t, err)
 	c := client.Config{Network: "tcp", Address: fmt.Sprintf("127.0.0.1:%d", port), User: "postgres", Password: `se'c\ret`, Database: "postgres"}
 	for want, config := range map[string]*tls.Config{"f": nil, "t": {RootCAs: trusted}} {
 		c.TLS = config

@@ -1,0 +1,95 @@
+// Package program runs the built plumb in tests, as a user does.
+package program
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// runTime ends a command that hangs.
+const runTime = 2 * time.Minute
+
+// Program is the built plumb.
+type Program struct{ Path string }
+
+// Build builds plumb into a directory.
+func Build(dir string) (Program, error) {
+	p := Program{filepath.Join(dir, "plumb")}
+	build := exec.Command("go", "build", "-o", p.Path, "plumb")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return p, fmt.Errorf("build plumb: %w: %s", err, out)
+	}
+	return p, nil
+}
+
+// Run runs plumb and wants an exit code.
+func (p Program) Run(t *testing.T, code int, args ...string) (out, errs string) {
+	t.Helper()
+	cmd := exec.Command(p.Path, args...)
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	timer := time.AfterFunc(runTime, func() { cmd.Process.Kill() })
+	err := cmd.Run()
+	timer.Stop()
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Fatalf("plumb %s: exit %d (%v), want %d\n%s%s", strings.Join(args, " "), got, err, code, o.String(), e.String())
+	}
+	return o.String(), e.String()
+}
+
+// Document reads JSON and checks it against the schema that plumb publishes.
+func (p Program) Document(t *testing.T, name, text string, into any) {
+	t.Helper()
+	schema, err := exec.Command(p.Path, "schema", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fits(schema, text); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fits checks a document against a schema.
+func fits(schema []byte, text string) error {
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", parsed); err != nil {
+		return err
+	}
+	compiled, err := c.Compile("schema.json")
+	if err != nil {
+		return err
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(doc)
+}
+
+// Reads wants text to match all of some expressions.
+func Reads(t *testing.T, text string, expressions ...string) {
+	t.Helper()
+	for _, e := range expressions {
+		if !regexp.MustCompile("(?m)" + e).MatchString(text) {
+			t.Errorf("%s is not in:\n%s", e, text)
+		}
+	}
+}
