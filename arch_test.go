@@ -12,12 +12,14 @@ var layers = [][]string{
 	{"stack", "tape", "sheet", "host/redact", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "host/scratch", "host/self"},
 	{"host/hosttest", "observe", "rule", "budget", "load", "change"},
-	{"advise", "load/fill", "load/ledger", "change/changetest"},
-	{"load/oltp", "load/tpcc", "load/files"}, // lab and watch will live here
+	{"advise", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group"},
+	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger"},
+	{"lab"}, // watch will live here
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},
-	{"engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
+	{"storage/volume", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
+	{"engine/mysql/private", "engine/postgres/private"}, // servers of the lab's own
 	{"view"},
 	{"cli"},
 }

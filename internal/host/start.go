@@ -1,0 +1,35 @@
+package host
+
+import (
+	"context"
+	"syscall"
+)
+
+// Launcher is a doer that also starts programs which keep running: the lab's
+// private servers.
+type Launcher interface {
+	Doer
+	// Start starts a program. It does not end with the context, nor with us.
+	Start(ctx context.Context, p Process) (Running, error)
+}
+
+// Process says how a program is started.
+type Process struct {
+	Argv     []string
+	Env      []string // besides our own
+	Dir      string   // working directory; "" for the root
+	UID, GID int      // to run as; 0 for ourselves
+	Groups   []string // directories of control groups it is put into before it begins
+	Log      string   // file its output is appended to; "" for none
+}
+
+// Running is a program that was started.
+type Running interface {
+	PID() int
+	// Signal sends a signal to the program and all it started.
+	Signal(s syscall.Signal) error
+	// Done is closed when it has ended.
+	Done() <-chan struct{}
+	// Err tells how it ended, after Done.
+	Err() error
+}

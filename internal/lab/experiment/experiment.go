@@ -1,0 +1,75 @@
+package experiment
+
+import "time"
+
+// Designs: how trials of the arms are spread over time.
+const (
+	Blocks = "blocks" // each block holds every arm once, in random order, each with fresh data
+	ABBA   = "abba"   // one server is switched there and back between two arms that differ in dynamic settings alone
+)
+
+// Experiment is one file, checked, with its arms spelt out.
+type Experiment struct {
+	Name      string
+	Question  string
+	Source    string // of the published numbers
+	Published []Published
+	Notes     string // what a reader must know, such as why ours differ
+	Axes      []Axis // empty when arms are named
+	Arms      []Arm
+	Pairs     []Pair // comparisons that the verdicts are about, in order
+	Design    string
+	Least     int           // blocks before it may stop
+	Most      int           // blocks
+	Warmup    time.Duration // driven and left out
+	Measure   time.Duration // of each trial; in ABBA of each period
+	Until     float64       // stop when every comparison's interval is within ±this part; 0: do all blocks
+	Budget    time.Duration // begin no block that would end later; 0 for no limit
+	Metric    string        // rate, or mean, p50, p95, p99 of the response time
+	Margin    float64       // differences within ±this part count as none
+	Checks    []string      // invariants tested after each trial: consistency, rows, no-errors
+	Seed      uint64        // of the order, and of each block's load
+	Text      []byte        // the file as it was read
+	Hash      string        // of what decides the trials: the same hash, the same experiment
+}
+
+// Published is a number of the source, to stand beside ours.
+type Published struct {
+	Arm   string  `yaml:"arm" json:"arm"`
+	Value float64 `yaml:"value" json:"value"`
+	Unit  string  `yaml:"unit" json:"unit"`
+	Note  string  `yaml:"note" json:"note,omitempty"`
+}
+
+// Axis is one thing that is varied.
+type Axis struct {
+	Name   string  `json:"name"`
+	Levels []Level `json:"levels"`
+}
+
+// Level is one value of an axis.
+type Level struct {
+	Name string            `json:"name"`
+	Set  map[string]string `json:"set"` // path in Setup to value
+}
+
+// Arm is one set-up that is compared with others.
+type Arm struct {
+	Name   string            `json:"name"`
+	Levels map[string]string `json:"levels,omitempty"` // by axis
+	Setup  Setup             `json:"setup"`
+}
+
+// Pair is one comparison.
+type Pair struct {
+	Arm      string `json:"arm"`
+	Baseline string `json:"baseline"`
+}
+
+// Trial is one arm in one block.
+type Trial struct {
+	Block    int    `json:"block"`    // from 1
+	Position int    `json:"position"` // in its block, from 1
+	Arm      string `json:"arm"`
+	Seed     uint64 `json:"seed"` // of the load: one for all arms of a block, so that they get the same operations
+}

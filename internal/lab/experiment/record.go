@@ -1,0 +1,98 @@
+package experiment
+
+import (
+	"time"
+
+	"plumb/internal/stats"
+)
+
+// Record is what one trial leaves in the ledger. What could not be read is
+// nil or missing, never zero.
+type Record struct {
+	Trial
+	Experiment string            `json:"experiment"` // Hash
+	ID         string            `json:"id"`         // unique
+	Attempt    int               `json:"attempt"`    // from 1: a trial that was cut off is done again
+	Began      time.Time         `json:"began"`
+	Ended      time.Time         `json:"ended"`
+	Setup      Setup             `json:"setup"`
+	Program    string            `json:"program,omitempty"`   // product and version of the server
+	Plumb      string            `json:"plumb"`               // version
+	Effective  map[string]string `json:"effective,omitempty"` // settings as the running server gave them
+	Volume     VolumeFacts       `json:"volume"`
+	Rate       stats.Estimate    `json:"rate"`   // operations a second
+	Metric     float64           `json:"metric"` // the value that is compared
+	Ops        []Op              `json:"ops"`
+	Series     []Second          `json:"series"`
+	Costs      []Cost            `json:"costs"`
+	Marks      []Mark            `json:"marks"` // why it must not be averaged; empty for a valid trial
+	Files      map[string]string `json:"files"` // name to SHA-256: stack.tape, settings, server.log
+}
+
+// Valid tells whether the trial counts.
+func (r Record) Valid() bool { return len(r.Marks) == 0 }
+
+// Marks a lab sets, besides those of package load.
+const (
+	MarkFailed     = "failed"       // it could not be carried out: the server refused its configuration, the load broke
+	MarkNotAsAsked = "not-as-asked" // the running server has other settings than the arm's
+	MarkThrottle   = "throttle"     // the volume's limit is not what was asked, or the machine lent less time
+	MarkInvariant  = "invariant"    // a check failed afterwards
+	MarkCut        = "cut-off"      // the lab was killed
+	MarkDisturbed  = "disturbed"    // others used the processors or the disk
+)
+
+// Mark is one reason.
+type Mark struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"` // for people
+}
+
+// Op is one kind of operation.
+type Op struct {
+	Name      string `json:"name"`
+	Done      int64  `json:"done"`
+	Failed    int64  `json:"failed"`
+	Retried   int64  `json:"retried"`
+	Histogram []byte `json:"histogram"` // of the response time in ns, HdrHistogram V2, compressed
+}
+
+// Second is one line of the series of the measured part and its warm-up.
+type Second struct {
+	At     float64 `json:"at"` // end, seconds after the start
+	Length float64 `json:"length"`
+	Warmup bool    `json:"warmup,omitempty"`
+	Done   int64   `json:"done"`
+	Failed int64   `json:"failed,omitempty"`
+	P50    float64 `json:"p50_ms"`
+	P99    float64 `json:"p99_ms"`
+	Max    float64 `json:"max_ms"`
+	Arm    string  `json:"arm,omitempty"` // ABBA: which arm was in force
+}
+
+// Cost is what an operation took of one layer.
+type Cost struct {
+	Layer string  `json:"layer"` // client, server, filesystem, device, space
+	Name  string  `json:"name"`  // "CPU", "fsyncs", "written", "read", "compression"
+	Unit  string  `json:"unit"`  // "us/op", "1/op", "B/op", "B", "ratio"
+	Value float64 `json:"value"`
+	From  string  `json:"from"` // where it was read
+}
+
+// VolumeFacts are what the volume turned out to be.
+type VolumeFacts struct {
+	Path       string            `json:"path"`
+	Filesystem string            `json:"filesystem,omitempty"`
+	Options    string            `json:"options,omitempty"` // of the mount, as the kernel has them
+	Device     string            `json:"device,omitempty"`  // name in /proc/diskstats
+	Properties map[string]string `json:"properties,omitempty"`
+	Cloned     string            `json:"cloned,omitempty"` // how: copy, reflink, snapshot
+	Limits     []LimitFact       `json:"limits,omitempty"`
+}
+
+// LimitFact is one limit, asked and measured.
+type LimitFact struct {
+	What     string  `json:"what"` // "read IOPS", "write MB/s"
+	Asked    float64 `json:"asked"`
+	Measured float64 `json:"measured"`
+}
