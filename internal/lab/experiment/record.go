@@ -25,8 +25,9 @@ type Record struct {
 	Ops        []Op              `json:"ops"`
 	Series     []Second          `json:"series"`
 	Costs      []Cost            `json:"costs"`
-	Marks      []Mark            `json:"marks"` // why it must not be averaged; empty for a valid trial
-	Files      map[string]string `json:"files"` // name to SHA-256: stack.tape, settings, server.log
+	Marks      []Mark            `json:"marks"`   // why it must not be averaged; empty for a valid trial
+	Remarks    []Mark            `json:"remarks"` // what a reader should know, though the trial counts
+	Files      map[string]string `json:"files"`   // name to SHA-256: stack.tape, settings, server.log
 }
 
 // Valid tells whether the trial counts.
