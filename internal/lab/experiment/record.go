@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"plumb/internal/stats"
@@ -96,4 +98,19 @@ type LimitFact struct {
 	What     string  `json:"what"` // "read IOPS", "write MB/s"
 	Asked    float64 `json:"asked"`
 	Measured float64 `json:"measured"`
+}
+
+// Mark marks the trial as one that does not count.
+func (r *Record) Mark(kind, format string, args ...any) {
+	r.Marks = append(r.Marks, Mark{kind, fmt.Sprintf(format, args...)})
+}
+
+// Remark notes what a reader should know, though the trial counts.
+func (r *Record) Remark(kind, format string, args ...any) {
+	r.Remarks = append(r.Remarks, Mark{kind, fmt.Sprintf(format, args...)})
+}
+
+// Has tells whether the trial has a mark of a kind.
+func (r Record) Has(kind string) bool {
+	return slices.ContainsFunc(r.Marks, func(m Mark) bool { return m.Kind == kind })
 }
