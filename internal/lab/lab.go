@@ -6,6 +6,7 @@ package lab
 
 import (
 	"context"
+	"syscall"
 
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
@@ -40,7 +41,7 @@ type Medium interface {
 
 // Volume is a volume that was made.
 type Volume interface {
-	// Golden is the directory the data is put in once; the caller fills it as
+	// Golden makes the directory the data is put in once; the caller fills it as
 	// the user with these ids, to whom it belongs.
 	Golden(ctx context.Context, uid, gid int) (dir string, err error)
 	// Clone gives a trial a copy of the golden directory, with nothing of it in
@@ -85,14 +86,17 @@ type Engine interface {
 	Find(ctx context.Context, d host.Doer, s experiment.Server, fetch bool) (Program, error)
 	// Files gives the configuration of a server with its data in data and its
 	// sockets and logs in run, by path.
-	Files(p Program, s experiment.Server, data, run string) map[string][]byte
+	// Settings that would lead out of the box are an error.
+	Files(p Program, s experiment.Server, data, run string) (map[string][]byte, error)
 	// Install gives the command that makes an empty data directory.
 	Install(p Program, s experiment.Server, data, run string) Start
 	// Serve gives the command that runs the server, the signal that stops it in
 	// an orderly way, and the file of its log.
-	Serve(p Program, s experiment.Server, data, run string) (start Start, stop string, log string)
+	Serve(p Program, s experiment.Server, data, run string) (start Start, stop syscall.Signal, log string)
 	// Dial gives the load's way into the server. database is made when missing.
 	Dial(run string) load.Server
+	// Ready tells whether the server answers.
+	Ready(ctx context.Context, run string) error
 	// Prepare makes the database that loads use.
 	Prepare(ctx context.Context, run string) error
 	// Effective reads all settings from the running server.

@@ -63,6 +63,9 @@ func (b *Book) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Th
 	panic("to be written")
 }
 
+// Proven completes a process: its name and when it started.
+func Proven(ctx context.Context, h host.Reader, t *Thing, pid int) error { panic("to be written") }
+
 // Remove takes a thing away and notes it. One that has gone already is fine.
 func (b *Book) Remove(ctx context.Context, t Thing) error { panic("to be written") }
 
