@@ -23,11 +23,21 @@ type Process struct {
 	Log      string   // file its output is appended to; "" for none
 }
 
+// Signal is a signal to a program. Other packages need not import syscall.
+type Signal = syscall.Signal
+
+// Signals that end programs.
+const (
+	Terminate Signal = syscall.SIGTERM
+	Interrupt Signal = syscall.SIGINT
+	Kill      Signal = syscall.SIGKILL
+)
+
 // Running is a program that was started.
 type Running interface {
 	PID() int
 	// Signal sends a signal to the program and all it started.
-	Signal(s syscall.Signal) error
+	Signal(s Signal) error
 	// Done is closed when it has ended.
 	Done() <-chan struct{}
 	// Err tells how it ended, after Done.

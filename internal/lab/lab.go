@@ -6,7 +6,6 @@ package lab
 
 import (
 	"context"
-	"syscall"
 
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
@@ -92,7 +91,7 @@ type Engine interface {
 	Install(p Program, s experiment.Server, data, run string) Start
 	// Serve gives the command that runs the server, the signal that stops it in
 	// an orderly way, and the file of its log.
-	Serve(p Program, s experiment.Server, data, run string) (start Start, stop syscall.Signal, log string)
+	Serve(p Program, s experiment.Server, data, run string) (start Start, stop host.Signal, log string)
 	// Dial gives the load's way into the server. database is made when missing.
 	Dial(run string) load.Server
 	// Ready tells whether the server answers.
