@@ -100,6 +100,9 @@ type Engine interface {
 	Prepare(ctx context.Context, run string) error
 	// Effective reads all settings from the running server.
 	Effective(ctx context.Context, a load.Admin) (map[string]string, error)
+	// Lookup finds a setting among the effective ones, under any of the spellings
+	// its configuration file allows.
+	Lookup(effective map[string]string, setting string) (value string, known bool)
 	// Same tells whether a value that was asked is the one that is in force:
 	// "1G" is "1073741824", "on" is "1".
 	Same(setting, asked, effective string) bool

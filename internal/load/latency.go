@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -43,4 +44,19 @@ func (l Latency) Summary() Summary {
 		N: l.TotalCount(), Mean: time.Duration(l.Mean()), Min: time.Duration(l.Min()), Max: time.Duration(l.Max()),
 		P50: at(50), P90: at(90), P95: at(95), P99: at(99), P999: at(99.9),
 	}
+}
+
+// Packed is the whole distribution in the compressed form of HdrHistogram V2,
+// which other tools read too.
+func (l Latency) Packed() ([]byte, error) {
+	return l.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+}
+
+// Unpack reads what Packed gave.
+func Unpack(packed []byte) (Latency, error) {
+	h, err := hdrhistogram.Decode(packed)
+	if err != nil {
+		return Latency{}, fmt.Errorf("read a latency histogram: %w", err)
+	}
+	return Latency{h}, nil
 }

@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"plumb/internal/load"
 	"plumb/internal/stats"
 )
@@ -178,7 +176,7 @@ func encoded(l load.Latency) (string, error) {
 	if l.Histogram == nil || l.TotalCount() == 0 {
 		return "", nil
 	}
-	b, err := l.Histogram.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	b, err := l.Packed()
 	return string(b), err
 }
 
