@@ -8,7 +8,7 @@ import (
 
 // Ticks are the processor times of the whole machine since it was booted, in
 // the kernel's ticks. The zero value is unknown.
-type Ticks struct{ busy, all uint64 }
+type Ticks struct{ busy, stolen, all uint64 }
 
 // Machine reads the processor times of the whole machine.
 func Machine() Ticks {
@@ -37,6 +37,9 @@ func parseTicks(line []byte) (t Ticks) {
 		if i != 3 && i != 4 {
 			t.busy += n
 		}
+		if i == 7 {
+			t.stolen = n
+		}
 	}
 	return t
 }
@@ -48,5 +51,15 @@ func (t Ticks) Since(before Ticks) *float64 {
 		return nil
 	}
 	part := float64(t.busy-before.busy) / float64(t.all-before.all)
+	return &part
+}
+
+// StolenSince gives which part of all processor time the hypervisor gave to
+// others between two readings; nil when that is not known.
+func (t Ticks) StolenSince(before Ticks) *float64 {
+	if t.all <= before.all || before.all == 0 || t.stolen < before.stolen {
+		return nil
+	}
+	part := float64(t.stolen-before.stolen) / float64(t.all-before.all)
 	return &part
 }

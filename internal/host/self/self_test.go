@@ -50,7 +50,7 @@ func TestMachineTicks(t *testing.T) {
 
 func FuzzTicks(f *testing.F) {
 	f.Add([]byte("cpu  100 0 50 800 50 0 0 0 7 0"))
-	f.Fuzz(func(t *testing.T, line []byte) { parseTicks(line).Since(Ticks{1, 2}) })
+	f.Fuzz(func(t *testing.T, line []byte) { parseTicks(line).Since(Ticks{busy: 1, all: 2}) })
 }
 
 func TestFilesIsNeverLowered(t *testing.T) {
