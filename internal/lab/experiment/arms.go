@@ -1,0 +1,267 @@
+package experiment
+
+import (
+	"slices"
+	"strings"
+
+	"plumb/internal/sheet"
+)
+
+// change is a path of a set-up and what it is set to.
+type change struct {
+	path      string
+	at, value *sheet.Node // where the path and the value are written
+}
+
+// variant is a named list of changes: an arm, or a level of an axis.
+type variant struct {
+	name    string
+	at      *sheet.Node
+	changes []change
+	levels  map[string]string
+}
+
+func (v variant) set() map[string]string {
+	out := map[string]string{}
+	for _, c := range v.changes {
+		out[c.path] = written(c.value)
+	}
+	return out
+}
+
+// written gives a value as people read it.
+func written(n *sheet.Node) string {
+	if !sheet.IsList(n) {
+		return n.Value
+	}
+	var parts []string
+	for _, c := range n.Content {
+		parts = append(parts, c.Value)
+	}
+	return strings.Join(parts, " ")
+}
+
+// spell makes the arms: those that are named, or all combinations of the axes,
+// or the base alone. It is false when they could not be read.
+func (r *reader) spell(root *sheet.Node) bool {
+	before := len(r.sheet.Errors())
+	if r.base == nil {
+		r.base = nodeAt(root, root.Kind, "")
+	}
+	var all []variant
+	switch {
+	case r.arms != nil && r.axes != nil:
+		r.sheet.Errorf(r.arms, "an experiment has axes or arms, not both")
+		return false
+	case r.arms != nil:
+		all = r.variants(r.arms, "arms", "an arm", nil)
+	case r.axes != nil:
+		all = r.product(r.readAxes())
+	default:
+		all = []variant{{name: "base", at: r.base}}
+	}
+	if r.except != nil && r.axes == nil {
+		r.sheet.Errorf(r.except, "except leaves out combinations of axes, and there are no axes")
+	}
+	if len(r.sheet.Errors()) > before {
+		return false
+	}
+	if len(all) == 0 || len(all) > mostArms {
+		r.sheet.Errorf(root, "there are %d arms: 1 to %d are possible", len(all), mostArms)
+		return false
+	}
+	r.trees = map[string]*sheet.Node{}
+	for _, v := range all {
+		tree := copyTree(r.base)
+		for _, c := range v.changes {
+			if !put(tree, c.path, c.at, c.value) {
+				r.sheet.Errorf(c.at, "%s leads nowhere: what it goes through is no key: value", c.path)
+			}
+		}
+		r.trees[v.name] = tree
+		r.x.Arms = append(r.x.Arms, Arm{Name: v.name, Levels: v.levels})
+	}
+	return len(r.sheet.Errors()) == before
+}
+
+// variants reads a list of arms or of levels. Levels of an axis with a path
+// may be bare values.
+func (r *reader) variants(n *sheet.Node, list, what string, path *sheet.Node) []variant {
+	var all []variant
+	seen := map[string]bool{}
+	r.sheet.Items(n, list, func(c *sheet.Node) {
+		v := variant{at: c}
+		switch {
+		case sheet.IsMap(c):
+			r.variant(c, what, &v)
+		case path == nil:
+			r.sheet.Errorf(c, "%s is written {name: …, set: {path: value}}%s", what, withoutPath(what))
+			return
+		case sheet.IsList(c):
+			v.name = strings.Join(r.sheet.Texts(c, what), " ")
+			v.changes = []change{{path.Value, path, c}}
+		default:
+			v.name = r.label(c, what)
+			v.changes = []change{{path.Value, path, c}}
+		}
+		if seen[v.name] && v.name != "" {
+			r.sheet.Errorf(c, "%s named %q is there already", what, v.name)
+		}
+		seen[v.name] = true
+		all = append(all, v)
+	})
+	return all
+}
+
+func withoutPath(what string) string {
+	if what == "a level" {
+		return "; a bare value needs the axis to have a path"
+	}
+	return ""
+}
+
+func (r *reader) variant(n *sheet.Node, what string, v *variant) {
+	r.sheet.Object(n, what, sheet.Fields{
+		"name": func(n *sheet.Node) { v.name = r.label(n, "the name of "+what) },
+		"set": func(n *sheet.Node) {
+			r.sheet.Entries(n, "set", func(key, value *sheet.Node) {
+				if sheet.IsMap(value) {
+					r.sheet.Errorf(value, "set has whole paths with one value each: %s.… : value", key.Value)
+					return
+				}
+				v.changes = append(v.changes, change{key.Value, key, value})
+			})
+		},
+	}, "name", "set")
+}
+
+// axis is one axis as it is written.
+type axis struct {
+	name   string
+	at     *sheet.Node
+	levels []variant
+}
+
+func (r *reader) readAxes() []axis {
+	var all []axis
+	r.sheet.Items(r.axes, "axes", func(n *sheet.Node) {
+		a := axis{at: n}
+		var levels, path *sheet.Node
+		r.sheet.Object(n, "an axis", sheet.Fields{
+			"name":   func(n *sheet.Node) { a.name = r.label(n, "the name of an axis") },
+			"path":   func(n *sheet.Node) { path = n; r.needed(n, "path") },
+			"levels": func(n *sheet.Node) { levels = n },
+		}, "name", "levels")
+		if levels == nil {
+			return
+		}
+		if a.levels = r.variants(levels, "levels", "a level", path); len(a.levels) == 0 {
+			r.sheet.Errorf(levels, "an axis needs levels")
+		}
+		if slices.ContainsFunc(all, func(b axis) bool { return b.name == a.name }) {
+			r.sheet.Errorf(n, "an axis named %q is there already", a.name)
+		}
+		all = append(all, a)
+	})
+	r.overlaps(all)
+	for _, a := range all {
+		shown := Axis{Name: a.name}
+		for _, l := range a.levels {
+			shown.Levels = append(shown.Levels, Level{Name: l.name, Set: l.set()})
+		}
+		r.x.Axes = append(r.x.Axes, shown)
+	}
+	return all
+}
+
+// overlaps finds paths that two axes set: the later would hide the earlier.
+func (r *reader) overlaps(all []axis) {
+	owner := map[string]int{}
+	for i, a := range all {
+		for _, l := range a.levels {
+			for _, c := range l.changes {
+				if first, taken := owner[c.path]; taken && first != i {
+					r.sheet.Errorf(c.at, "%s is set by the axis %q already", c.path, all[first].name)
+					continue
+				}
+				owner[c.path] = i
+			}
+		}
+	}
+}
+
+// product gives every combination of levels, the last axis fastest, without
+// those that are left out.
+func (r *reader) product(axes []axis) []variant {
+	out := r.exceptions(axes)
+	all := []variant{{}}
+	for _, a := range axes {
+		var next []variant
+		for _, v := range all {
+			for _, l := range a.levels {
+				next = append(next, combine(v, a, l))
+			}
+		}
+		if all = next; len(all) > 100*mostArms {
+			return all // far too many: said where they are counted
+		}
+	}
+	if len(axes) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(all, func(v variant) bool {
+		return slices.ContainsFunc(out, func(e map[string]string) bool { return within(v.levels, e) })
+	})
+}
+
+func combine(v variant, a axis, l variant) variant {
+	out := variant{name: l.name, at: l.at, levels: map[string]string{a.name: l.name}}
+	if v.name != "" {
+		out.name = v.name + ", " + l.name
+	}
+	for name, level := range v.levels {
+		out.levels[name] = level
+	}
+	out.changes = append(slices.Clone(v.changes), l.changes...)
+	return out
+}
+
+// within tells whether a combination has all the levels of an exception.
+func within(levels, exception map[string]string) bool {
+	for axis, level := range exception {
+		if levels[axis] != level {
+			return false
+		}
+	}
+	return true
+}
+
+// exceptions reads the combinations that are left out.
+func (r *reader) exceptions(axes []axis) (out []map[string]string) {
+	if r.except == nil {
+		return nil
+	}
+	names := make([]string, len(axes))
+	for i, a := range axes {
+		names[i] = a.name
+	}
+	r.sheet.Items(r.except, "except", func(n *sheet.Node) {
+		e := map[string]string{}
+		r.sheet.Entries(n, "an item of except", func(key, value *sheet.Node) {
+			i := slices.Index(names, key.Value)
+			if i < 0 {
+				r.sheet.Errorf(key, "there is no axis %q%s", key.Value, sheet.Meant(key.Value, names))
+				return
+			}
+			var levels []string
+			for _, l := range axes[i].levels {
+				levels = append(levels, l.name)
+			}
+			e[key.Value] = r.sheet.OneOf(value, "a level of "+key.Value, levels...)
+		})
+		if len(e) > 0 {
+			out = append(out, e)
+		}
+	})
+	return out
+}

@@ -1,0 +1,257 @@
+package experiment
+
+import (
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"plumb/internal/sheet"
+)
+
+// pairs reads which arms are compared with which.
+func (r *reader) pairs() {
+	switch {
+	case r.compare != nil && sheet.IsList(r.compare):
+		if r.baseline != nil {
+			r.sheet.Errorf(r.baseline, "baseline has no meaning where compare spells the pairs out")
+		}
+		r.sheet.Items(r.compare, "compare", r.pair)
+	case r.compare != nil:
+		r.compareAxis()
+	default:
+		r.compareAll()
+	}
+}
+
+// pair reads [arm, baseline].
+func (r *reader) pair(n *sheet.Node) {
+	names := r.sheet.Texts(n, "a comparison")
+	if !sheet.IsList(n) {
+		return
+	}
+	if len(names) != 2 {
+		r.sheet.Errorf(n, "a comparison is [arm, baseline], two names")
+		return
+	}
+	before := len(r.sheet.Errors())
+	for i, name := range names {
+		r.known(n.Content[i], name)
+	}
+	p := Pair{Arm: names[0], Baseline: names[1]}
+	switch {
+	case len(r.sheet.Errors()) > before:
+	case p.Arm == p.Baseline:
+		r.sheet.Errorf(n, "an arm is not compared with itself; two equal arms under two names can be")
+	case slices.Contains(r.x.Pairs, p):
+		r.sheet.Errorf(n, "this comparison is there already")
+	default:
+		r.x.Pairs = append(r.x.Pairs, p)
+	}
+}
+
+// known says when there is no arm of a name.
+func (r *reader) known(n *sheet.Node, name string) bool {
+	var names []string
+	for _, a := range r.x.Arms {
+		names = append(names, a.Name)
+	}
+	if slices.Contains(names, name) {
+		return true
+	}
+	r.sheet.Errorf(n, "there is no arm %q%s", name, sheet.Meant(name, names))
+	return false
+}
+
+// compareAll compares every arm with the first, or with the baseline.
+func (r *reader) compareAll() {
+	baseline := r.x.Arms[0].Name
+	if r.baseline != nil {
+		if baseline = r.sheet.Text(r.baseline, "baseline"); !r.known(r.baseline, baseline) {
+			return
+		}
+	}
+	for _, a := range r.x.Arms {
+		if a.Name != baseline {
+			r.x.Pairs = append(r.x.Pairs, Pair{a.Name, baseline})
+		}
+	}
+}
+
+// compareAxis compares, within each combination of the other axes, every level
+// of one axis with its first, or with the level that baseline names.
+func (r *reader) compareAxis() {
+	name := r.sheet.Text(r.compare, "compare")
+	var axes, levels []string
+	for _, a := range r.x.Axes {
+		if axes = append(axes, a.Name); a.Name == name {
+			for _, l := range a.Levels {
+				levels = append(levels, l.Name)
+			}
+		}
+	}
+	switch {
+	case r.compare.Kind != yaml.ScalarNode:
+		return // said
+	case len(axes) == 0:
+		r.sheet.Errorf(r.compare, "compare names an axis, and there are none: write [[arm, baseline], …]")
+		return
+	case levels == nil:
+		r.sheet.Errorf(r.compare, "there is no axis %q%s", name, sheet.Meant(name, axes))
+		return
+	}
+	baseline := levels[0]
+	if r.baseline != nil {
+		if baseline = r.sheet.OneOf(r.baseline, "baseline", levels...); baseline == "" {
+			return
+		}
+	}
+	r.compareLevels(name, baseline)
+}
+
+func (r *reader) compareLevels(axis, baseline string) {
+	others := func(a Arm) string {
+		var parts []string
+		for name := range sorted(a.Levels) {
+			if name != axis {
+				parts = append(parts, a.Levels[name])
+			}
+		}
+		return strings.Join(parts, ", ")
+	}
+	base := map[string]string{}
+	for _, a := range r.x.Arms {
+		if a.Levels[axis] == baseline {
+			base[others(a)] = a.Name
+		}
+	}
+	for _, a := range r.x.Arms {
+		with, have := base[others(a)]
+		switch {
+		case a.Levels[axis] == baseline:
+		case !have:
+			r.sheet.Errorf(r.compare, "%q has no counterpart: the arm with %s %s is left out; name another baseline, or write [[arm, baseline], …]",
+				a.Name, axis, baseline)
+		default:
+			r.x.Pairs = append(r.x.Pairs, Pair{a.Name, with})
+		}
+	}
+}
+
+// readPublished reads the numbers of the source.
+func (r *reader) readPublished() {
+	if r.published == nil {
+		return
+	}
+	s := r.sheet
+	s.Items(r.published, "published", func(n *sheet.Node) {
+		var p Published
+		s.Object(n, "a published number", sheet.Fields{
+			"arm": func(n *sheet.Node) {
+				if p.Arm = s.Text(n, "arm"); r.known(n, p.Arm) && slices.ContainsFunc(r.x.Published, func(q Published) bool { return q.Arm == p.Arm }) {
+					s.Errorf(n, "the arm %q has a published number already", p.Arm)
+				}
+			},
+			"value": func(n *sheet.Node) { p.Value = r.real(n, "value", 0, 1e15) },
+			"unit":  func(n *sheet.Node) { p.Unit = r.needed(n, "unit") },
+			"note":  func(n *sheet.Node) { p.Note = s.Text(n, "note") },
+		}, "arm", "value", "unit")
+		r.x.Published = append(r.x.Published, p)
+	})
+}
+
+// Invariants that can be tested after a trial.
+const (
+	CheckNoErrors    = "no-errors"   // no operation failed
+	CheckRows        = "rows"        // the tables have as many rows as they were loaded with
+	CheckConsistency = "consistency" // TPC-C's conditions; of oltp the rows
+)
+
+// readChecks reads the invariants and refuses those a load cannot keep.
+func (r *reader) readChecks() {
+	if r.checks == nil {
+		return
+	}
+	s := r.sheet
+	s.Items(r.checks, "checks", func(n *sheet.Node) {
+		name := s.OneOf(n, "a check", CheckNoErrors, CheckRows, CheckConsistency)
+		if name == "" {
+			return
+		}
+		if slices.Contains(r.x.Checks, name) {
+			s.Errorf(n, "%s is there twice", name)
+			return
+		}
+		r.x.Checks = append(r.x.Checks, name)
+		for _, a := range r.x.Arms {
+			if why := unfit(name, a.Setup.Load); why != "" {
+				s.Errorf(n, "%s cannot be checked in the arm %q: %s", name, a.Name, why)
+				return
+			}
+		}
+	})
+}
+
+// unfit tells why a load cannot be checked so; "" when it can.
+func unfit(check string, l Load) string {
+	switch {
+	case check == CheckNoErrors || l.Kind == "":
+	case l.Kind == FileIO || l.Kind == Fsync:
+		return "there is no server"
+	case l.Kind == TPCC && check == CheckRows:
+		return "orders are added; consistency tests TPC-C's conditions"
+	case l.Script == "oltp_insert" || l.Script == "oltp_delete":
+		return l.Script + " changes how many rows there are"
+	}
+	return ""
+}
+
+// abba checks what switching a running server there and back asks for.
+func (r *reader) abba() {
+	if r.x.Design != ABBA || len(r.sheet.Errors()) > 0 {
+		return
+	}
+	at := r.base
+	if len(r.x.Arms) != 2 {
+		r.sheet.Errorf(at, "design abba compares exactly two arms, and there are %d", len(r.x.Arms))
+		return
+	}
+	a, b := r.x.Arms[0].Setup, r.x.Arms[1].Setup
+	if a.Server == nil || b.Server == nil {
+		r.sheet.Errorf(at, "design abba switches settings of a server, and there is none")
+		return
+	}
+	one, two := a.Server.Settings, b.Server.Settings
+	if !reflect.DeepEqual(unset(a), unset(b)) {
+		r.sheet.Errorf(at, "design abba is for arms that differ in server.settings alone, because one server is switched there and back; use blocks")
+	}
+	for name := range sorted(both(one, two)) {
+		_, first := one[name]
+		if _, second := two[name]; first != second {
+			r.sheet.Errorf(at, "design abba: only one arm sets %s; give both a value, so that it can be switched back", name)
+		}
+	}
+}
+
+// unset gives a set-up without the settings of its server.
+func unset(u Setup) Setup {
+	s := *u.Server
+	s.Settings = nil
+	u.Server = &s
+	return u
+}
+
+func both(a, b map[string]string) map[string]string {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, b)
+	return out
+}
+
+// sorted gives the keys of a map in order.
+func sorted(m map[string]string) iter.Seq[string] { return slices.Values(slices.Sorted(maps.Keys(m))) }

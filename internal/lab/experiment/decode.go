@@ -1,0 +1,149 @@
+package experiment
+
+import (
+	"slices"
+	"time"
+
+	"plumb/internal/draw"
+	"plumb/internal/sheet"
+)
+
+// Bounds of what a set-up says.
+const (
+	leastVolume = 64 << 20 // the least that ZFS takes as a device
+	leastMemory = 64 << 20
+	mostThreads = 10_000
+	mostTables  = 10_000
+	mostRows    = 1<<31 - 1 // id is an INTEGER
+	mostHouses  = 100_000   // warehouses
+	mostFiles   = 1 << 16
+	mostVdevs   = 16
+	mostRequest = 64 << 20 // bytes at once
+)
+
+// setups reads the set-up of each arm from the base and what the arm changes.
+func (r *reader) setups() {
+	for i, a := range r.x.Arms {
+		tree := r.trees[a.Name]
+		before := len(r.sheet.Errors())
+		r.x.Arms[i].Setup = r.setup(tree)
+		if len(r.sheet.Errors()) == before {
+			c := &checker{r: r, arm: a.Name, tree: tree, setup: r.x.Arms[i].Setup}
+			c.check()
+		}
+	}
+}
+
+func (r *reader) setup(n *sheet.Node) (u Setup) {
+	r.sheet.Object(n, "a set-up", sheet.Fields{
+		"volume": func(n *sheet.Node) { r.volume(n, &u.Volume) },
+		"server": func(n *sheet.Node) { u.Server = &Server{}; r.server(n, u.Server) },
+		"load":   func(n *sheet.Node) { r.load(n, &u.Load) },
+		"beside": func(n *sheet.Node) { u.Beside = &Beside{}; r.beside(n, u.Beside) },
+		"host":   func(n *sheet.Node) { u.Host = r.settings(n, "host") },
+	}, "volume", "load")
+	return u
+}
+
+func (r *reader) volume(n *sheet.Node, v *Volume) {
+	s := r.sheet
+	s.Object(n, "a volume", sheet.Fields{
+		"kind":       func(n *sheet.Node) { v.Kind = s.OneOf(n, "volume.kind", Directory, Loop, Zpool) },
+		"size":       func(n *sheet.Node) { v.Size = r.size(n, "volume.size", leastVolume) },
+		"filesystem": func(n *sheet.Node) { v.Filesystem = s.OneOf(n, "volume.filesystem", Filesystems()...) },
+		"mkfs":       func(n *sheet.Node) { v.Mkfs = r.arguments(n, "volume.mkfs") },
+		"mount":      func(n *sheet.Node) { v.Mount = r.line(n, "volume.mount") },
+		"layout":     func(n *sheet.Node) { v.Layout = s.OneOf(n, "volume.layout", "mirror", "raidz", "stripe") },
+		"vdevs":      func(n *sheet.Node) { v.Vdevs = int(r.count(n, "volume.vdevs", 0, mostVdevs)) },
+		"log":        func(n *sheet.Node) { v.Log = r.size(n, "volume.log", leastVolume) },
+		"cache":      func(n *sheet.Node) { v.Cache = r.size(n, "volume.cache", leastVolume) },
+		"pool":       func(n *sheet.Node) { v.Pool = r.settings(n, "volume.pool") },
+		"properties": func(n *sheet.Node) { v.Properties = r.settings(n, "volume.properties") },
+		"arc":        func(n *sheet.Node) { v.ARC = r.size(n, "volume.arc", leastMemory) },
+		"profile":    func(n *sheet.Node) { v.Profile = r.line(n, "volume.profile") },
+		"clone":      func(n *sheet.Node) { v.Clone = s.OneOf(n, "volume.clone", "auto", "copy", "reflink", "snapshot") },
+	}, "kind")
+}
+
+// Filesystems are those that a loop device may have.
+func Filesystems() []string { return []string{"ext4", "xfs", "btrfs"} }
+
+func (r *reader) arguments(n *sheet.Node, what string) (out []string) {
+	r.sheet.Items(n, what, func(n *sheet.Node) { out = append(out, r.line(n, "an item of "+what)) })
+	return out
+}
+
+func (r *reader) server(n *sheet.Node, v *Server) {
+	s := r.sheet
+	s.Object(n, "a server", sheet.Fields{
+		"engine":   func(n *sheet.Node) { v.Engine = s.OneOf(n, "server.engine", "mariadb", "mysql", "percona", "postgres") },
+		"version":  func(n *sheet.Node) { v.Version = r.version(n) },
+		"basedir":  func(n *sheet.Node) { v.Basedir = r.line(n, "server.basedir") },
+		"memory":   func(n *sheet.Node) { v.Memory = r.size(n, "server.memory", leastMemory) },
+		"create":   func(n *sheet.Node) { v.Create = r.settings(n, "server.create") },
+		"settings": func(n *sheet.Node) { v.Settings = r.settings(n, "server.settings") },
+	}, "engine")
+}
+
+func (r *reader) version(n *sheet.Node) string {
+	text := r.line(n, "server.version")
+	if text != "" && !versionText.MatchString(text) {
+		r.sheet.Errorf(n, "server.version is a number such as 17, 10.11 or 8.0.36, not %q", text)
+		return ""
+	}
+	return text
+}
+
+func (r *reader) load(n *sheet.Node, v *Load) {
+	s := r.sheet
+	whole := func(into *int, what string, most int64) func(*sheet.Node) {
+		return func(n *sheet.Node) { *into = int(r.count(n, what, 1, most)) }
+	}
+	s.Object(n, "a load", sheet.Fields{
+		"kind":         func(n *sheet.Node) { v.Kind = s.OneOf(n, "load.kind", OLTP, TPCC, FileIO, Fsync) },
+		"script":       func(n *sheet.Node) { v.Script = s.OneOf(n, "load.script", scripts()...) },
+		"tables":       whole(&v.Tables, "load.tables", mostTables),
+		"rows":         func(n *sheet.Node) { v.Rows = r.count(n, "load.rows", 1, mostRows) },
+		"random":       func(n *sheet.Node) { v.Random = s.OneOf(n, "load.random", draw.Names()...) },
+		"warehouses":   whole(&v.Warehouses, "load.warehouses", mostHouses),
+		"mode":         func(n *sheet.Node) { v.Mode = s.OneOf(n, "load.mode", slices.Concat(modes(FileIO), modes(Fsync))...) },
+		"files":        whole(&v.Files, "load.files", mostFiles),
+		"total":        func(n *sheet.Node) { v.Total = r.size(n, "load.total", 1<<20) },
+		"block":        func(n *sheet.Node) { v.Block = r.size(n, "load.block", 512) },
+		"direct":       func(n *sheet.Node) { v.Direct = s.Switch(n, "load.direct") },
+		"sync":         func(n *sheet.Node) { v.Sync = s.OneOf(n, "load.sync", "fsync", "fdatasync", "dsync") },
+		"compressible": func(n *sheet.Node) { v.Compress = r.real(n, "load.compressible", 0, 1) },
+		"threads":      whole(&v.Threads, "load.threads", mostThreads),
+		"rate":         func(n *sheet.Node) { v.Rate = r.real(n, "load.rate", 0, 1e7) },
+	}, "kind")
+}
+
+// scripts are those of sysbench that package load/oltp knows. Bulk insert is
+// left out: its tables are empty at first, so no two seconds are alike.
+func scripts() []string {
+	return []string{"oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_update_index",
+		"oltp_update_non_index", "oltp_insert", "oltp_delete", "select_random_points", "select_random_ranges"}
+}
+
+// modes are the access patterns of a kind of load.
+func modes(kind string) []string {
+	switch kind {
+	case FileIO:
+		return []string{"rndrd", "rndwr", "rndrw", "seqrd", "seqrewr", "seqwr"}
+	case Fsync:
+		return []string{"append", "overwrite"}
+	}
+	return nil
+}
+
+func (r *reader) beside(n *sheet.Node, v *Beside) {
+	r.sheet.Object(n, "beside", sheet.Fields{
+		"kind": func(n *sheet.Node) { v.Kind = r.sheet.OneOf(n, "beside.kind", "copy") },
+		"size": func(n *sheet.Node) { v.Size = r.size(n, "beside.size", 1<<20) },
+		"every": func(n *sheet.Node) {
+			if v.Every = r.line(n, "beside.every"); v.Every != "" {
+				r.duration(n, "beside.every", time.Second, longestRun)
+			}
+		},
+	}, "kind", "size")
+}

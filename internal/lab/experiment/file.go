@@ -1,0 +1,167 @@
+package experiment
+
+import (
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"plumb/internal/sheet"
+)
+
+// Bounds of one experiment: more is a slip of the pen.
+const (
+	mostErrors = 20
+	mostArms   = 100
+	mostBlocks = 1000
+	longestRun = 24 * time.Hour
+	longest    = 100     // of a name, characters
+	mostSeed   = 1 << 53 // every ledger and every program reads such numbers exactly
+)
+
+// Parse reads an experiment file and checks it, without looking at the
+// machine. The file's name is for messages. The error joins its mistakes, the
+// first twenty, each a [sheet.Error].
+func Parse(name string, text []byte) (Experiment, error) {
+	s, root := sheet.Parse(name, text)
+	r := &reader{sheet: s, said: map[sheet.Error]bool{}}
+	if root != nil {
+		r.file(root)
+	}
+	if err := r.mistakes(); err != nil {
+		return Experiment{}, err
+	}
+	r.x.Text = slices.Clone(text)
+	r.x.Hash = hash(r.x)
+	return r.x, nil
+}
+
+// reader reads one file.
+type reader struct {
+	sheet *sheet.Sheet
+	x     Experiment
+	said  map[sheet.Error]bool
+
+	base, axes, arms, except, compare, baseline, checks, published *sheet.Node
+
+	trees map[string]*sheet.Node // set-up of each arm, for the places of mistakes
+}
+
+// mistakes joins what was found, each once: arms share what their base says.
+func (r *reader) mistakes() error {
+	var list []sheet.Error
+	seen := map[sheet.Error]bool{}
+	for _, e := range r.sheet.Errors() {
+		if !seen[e] {
+			seen[e] = true
+			list = append(list, e)
+		}
+	}
+	if more := len(list) - mostErrors; more > 0 {
+		last := list[mostErrors-1]
+		last.Msg += fmt.Sprintf(" (and %d more mistakes)", more)
+		list = append(list[:mostErrors-1], last)
+	}
+	return sheet.Join(list)
+}
+
+// file reads the whole file. What needs the arms comes after them.
+func (r *reader) file(root *sheet.Node) {
+	seeded := false
+	r.x = Experiment{Design: Blocks, Least: 3, Most: 8, Warmup: 5 * time.Second, Measure: 20 * time.Second, Metric: "rate", Margin: 0.05}
+	fields := r.words()
+	fields["seed"] = func(n *sheet.Node) { seeded, r.x.Seed = true, uint64(r.count(n, "seed", 0, mostSeed-1)) }
+	before := len(r.sheet.Errors())
+	r.sheet.Object(root, "an experiment", fields, "experiment", "question", "base")
+	if !seeded {
+		r.x.Seed = seedOf(r.x.Name)
+	}
+	if !r.spell(root) || len(r.sheet.Errors()) > before && len(r.x.Arms) == 0 {
+		return
+	}
+	r.setups()
+	r.pairs()
+	r.readPublished()
+	r.readChecks()
+	r.abba()
+}
+
+// words says how each key of a file is read. Those that concern arms are only
+// kept here and read when the arms are known.
+func (r *reader) words() sheet.Fields {
+	s, x := r.sheet, &r.x
+	later := func(into **sheet.Node) func(*sheet.Node) { return func(n *sheet.Node) { *into = n } }
+	return sheet.Fields{
+		"experiment": func(n *sheet.Node) { x.Name = r.name(n) },
+		"question":   func(n *sheet.Node) { x.Question = r.needed(n, "question") },
+		"source":     func(n *sheet.Node) { x.Source = s.Text(n, "source") },
+		"notes":      func(n *sheet.Node) { x.Notes = s.Text(n, "notes") },
+		"published":  later(&r.published),
+		"base":       later(&r.base),
+		"axes":       later(&r.axes),
+		"arms":       later(&r.arms),
+		"except":     later(&r.except),
+		"compare":    later(&r.compare),
+		"baseline":   later(&r.baseline),
+		"checks":     later(&r.checks),
+		"design":     func(n *sheet.Node) { x.Design = s.OneOf(n, "design", Blocks, ABBA) },
+		"blocks":     r.blocks,
+		"measure":    r.measure,
+		"until":      func(n *sheet.Node) { x.Until = r.percent(n, "until") },
+		"budget":     func(n *sheet.Node) { x.Budget = r.duration(n, "budget", time.Second, 30*longestRun) },
+		"metric":     func(n *sheet.Node) { x.Metric = s.OneOf(n, "metric", Metrics()...) },
+		"margin":     func(n *sheet.Node) { x.Margin = r.percent(n, "margin") },
+	}
+}
+
+// Metrics are what arms can be compared by: operations a second, or the mean
+// or a percentile of the response time.
+func Metrics() []string { return []string{"rate", "mean", "p50", "p95", "p99"} }
+
+var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+func (r *reader) name(n *sheet.Node) string {
+	name := r.sheet.Text(n, "experiment")
+	if n.Kind == yaml.ScalarNode && !plainName.MatchString(name) {
+		r.sheet.Errorf(n, "the name %q is not made of a-z, 0-9 and -, at most 63 of them", name)
+		return ""
+	}
+	return name
+}
+
+func (r *reader) blocks(n *sheet.Node) {
+	x, most := &r.x, false
+	r.sheet.Object(n, "blocks", sheet.Fields{
+		"least": func(n *sheet.Node) { x.Least = int(r.count(n, "blocks.least", 1, mostBlocks)) },
+		"most":  func(n *sheet.Node) { most, x.Most = true, int(r.count(n, "blocks.most", 1, mostBlocks)) },
+	})
+	switch {
+	case x.Least <= x.Most:
+	case !most:
+		x.Most = x.Least
+	case len(n.Content) == 2: // only most is written
+		x.Least = x.Most
+	default:
+		r.sheet.Errorf(n, "blocks.least is %d, more than blocks.most, %d", x.Least, x.Most)
+	}
+}
+
+func (r *reader) measure(n *sheet.Node) {
+	x := &r.x
+	r.sheet.Object(n, "measure", sheet.Fields{
+		"warmup":   func(n *sheet.Node) { x.Warmup = r.duration(n, "measure.warmup", 0, longestRun) },
+		"time":     func(n *sheet.Node) { x.Measure = r.duration(n, "measure.time", time.Second, longestRun) },
+		"unsteady": func(n *sheet.Node) { x.Unsteady = r.sheet.Switch(n, "measure.unsteady") },
+	})
+}
+
+// seedOf makes a seed of a name: the same file gives the same order wherever
+// it is run.
+func seedOf(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name)) // never an error
+	return h.Sum64() % mostSeed
+}
