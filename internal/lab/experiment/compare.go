@@ -165,9 +165,9 @@ func (r *reader) readPublished() {
 
 // Invariants that can be tested after a trial.
 const (
-	CheckNoErrors    = "no-errors"   // no operation failed
-	CheckRows        = "rows"        // the tables have as many rows as they were loaded with
-	CheckConsistency = "consistency" // TPC-C's conditions; of oltp the rows
+	NoErrors    = "no-errors"   // no operation failed
+	Rows        = "rows"        // the tables have as many rows as they were loaded with
+	Consistency = "consistency" // TPC-C's conditions; of oltp the rows
 )
 
 // readChecks reads the invariants and refuses those a load cannot keep.
@@ -177,7 +177,7 @@ func (r *reader) readChecks() {
 	}
 	s := r.sheet
 	s.Items(r.checks, "checks", func(n *sheet.Node) {
-		name := s.OneOf(n, "a check", CheckNoErrors, CheckRows, CheckConsistency)
+		name := s.OneOf(n, "a check", NoErrors, Rows, Consistency)
 		if name == "" {
 			return
 		}
@@ -198,10 +198,10 @@ func (r *reader) readChecks() {
 // unfit tells why a load cannot be checked so; "" when it can.
 func unfit(check string, l Load) string {
 	switch {
-	case check == CheckNoErrors || l.Kind == "":
+	case check == NoErrors || l.Kind == "":
 	case l.Kind == FileIO || l.Kind == Fsync:
 		return "there is no server"
-	case l.Kind == TPCC && check == CheckRows:
+	case l.Kind == TPCC && check == Rows:
 		return "orders are added; consistency tests TPC-C's conditions"
 	case l.Script == "oltp_insert" || l.Script == "oltp_delete":
 		return l.Script + " changes how many rows there are"
