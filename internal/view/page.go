@@ -130,14 +130,16 @@ func (p *page) String() string {
 	}
 	return strings.Map(func(r rune) rune {
 		switch r {
-		case '·', '─', '–', '—':
+		case '·', '─', '–', '—', '−':
 			return '-'
 		case '│', '├':
 			return '|'
 		case '└':
 			return '`'
-		case '…':
+		case '…', '±':
 			return '~'
+		case '×':
+			return 'x'
 		}
 		if r > unicode.MaxASCII {
 			return '?'

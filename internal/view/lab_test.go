@@ -1,0 +1,102 @@
+package view
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/made"
+	"plumb/internal/stats"
+)
+
+func TestLabPages(t *testing.T) {
+	next := "plumb lab report sync-binlog --html report.html makes a page of it"
+	golden(t, "lab.txt", LabText(sampleReport(8), Screen{Width: 100}, next))
+	golden(t, "lab-80.txt", LabText(sampleReport(8), Screen{Width: 80}))
+	golden(t, "lab-unfinished.txt", LabText(unfinishedReport(), Screen{Width: 80}, "plumb lab run sync-binlog.yaml --resume goes on"))
+}
+
+func TestLabPagesFitTheScreen(t *testing.T) {
+	for _, w := range []int{80, 100, 120} {
+		s := Screen{Width: w}
+		for name, text := range map[string]string{"done": LabText(sampleReport(8), s), "unfinished": LabText(unfinishedReport(), s), "plan": LabPlan(samplePlan(), s)} {
+			for l := range strings.Lines(text) {
+				if l = strings.TrimRight(l, "\n"); width(l) > w {
+					t.Errorf("%s at %d columns has a line of %d: %s", name, w, width(l), l)
+				}
+			}
+		}
+	}
+}
+
+func TestLabTextIsASCIIWhenAsked(t *testing.T) {
+	text := LabText(sampleReport(8), Screen{Width: 100, ASCII: true})
+	if i := strings.IndexFunc(text, func(r rune) bool { return r > 127 }); i >= 0 {
+		t.Errorf("not ASCII: %q", text[i:i+8])
+	}
+}
+
+func samplePlan() LabPlanInput {
+	x := sampleExperiment()
+	in := LabPlanInput{Experiment: x, Layouts: 2, Least: 9 * time.Minute, Most: 24*time.Minute + 40*time.Second,
+		Needs: []string{"disk: 9G below /var/tmp/lab: 2 × a volume of 4G", "memory: 1G for the server of a trial"}}
+	for b := 1; b <= 3; b++ {
+		for i := range x.Arms {
+			in.Trials = append(in.Trials, experiment.Trial{Block: b, Position: i + 1, Arm: x.Arms[(i*2+b)%len(x.Arms)].Name, Seed: uint64(b)})
+		}
+	}
+	return in
+}
+
+func TestLabPlan(t *testing.T) { golden(t, "lab-plan.txt", LabPlan(samplePlan(), Screen{Width: 100})) }
+
+func TestLabProgress(t *testing.T) {
+	r := sampleReport(2)
+	r.Verdicts[0].Effect = stats.Estimate{Value: -0.31, Low: -0.40, High: -0.22, N: 2}
+	trial := experiment.Trial{Block: 2, Position: 1, Arm: "ext4, 1"}
+	for want, s := range map[string]LabStep{
+		"block 2 of 8, trial 7 of 24 (ext4, 1): measuring 12 of 20 s · 4m left · so far −31 % (−40 to −22 %)": {Trial: trial, Number: 7, Total: 24, Doing: "measuring", Elapsed: 12 * time.Second, Of: 20 * time.Second, Left: 4 * time.Minute, Report: r},
+		"block 2, trial 7 of 24 (ext4, 1): copying the data":                                                  {Trial: trial, Number: 7, Total: 24, Doing: "copying the data"},
+		"ext4, 1: making the data, 31 s":                                                                      {Trial: experiment.Trial{Arm: "ext4, 1"}, Doing: "making the data", Elapsed: 31 * time.Second},
+	} {
+		if got := LabProgress(s); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestEffectsReadWell(t *testing.T) {
+	for want, e := range map[string]stats.Estimate{
+		"–":                          {},
+		"+5.2 %":                     {Value: 0.052, N: 1},
+		"−31 % (−40 to −22 %)":       {Value: -0.31, Low: -0.40, High: -0.22, N: 8},
+		"+0.20 % (−0.31 to +0.71 %)": {Value: 0.002, Low: -0.0031, High: 0.0071, N: 8},
+		"×12.3 (×11.0 to ×14.0)":     {Value: 11.3, Low: 10, High: 13, N: 8},
+	} {
+		if got := differs(e); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestLabLeft(t *testing.T) {
+	things := []made.Thing{
+		{Kind: made.Process, Name: "4711", Proof: map[string]string{"start": "991", "argv": "/usr/sbin/mariadbd --defaults-file=/var/tmp/lab/run/my.cnf"}},
+		{Kind: made.Mount, Name: "/var/tmp/lab/v1", Proof: map[string]string{"source": "/dev/loop3"}},
+		{Kind: made.Loop, Name: "/dev/loop3", Proof: map[string]string{"file": "/var/tmp/lab/v1.img"}},
+		{Kind: made.Sysctl, Name: "vm.dirty_ratio", Proof: map[string]string{"before": "20", "value": "5"}},
+	}
+	left := []made.Left{{Run: "20261121-a1", Book: "/var/lib/plumb/lab/20261121-a1", Things: things}, {Run: "20261121-b2", Live: true, Things: things[:1]}}
+	swept := []made.Swept{{Thing: things[0]}, {Thing: things[1]}, {Thing: things[2], Err: made.ErrForeign}, {Thing: things[3], Err: errors.New("write /proc/sys/vm/dirty_ratio: permission denied")}}
+	s := Screen{Width: 80}
+	golden(t, "lab-left.txt", LabLeft(left, nil, s)+"---\n"+LabLeft(left, swept, s)+"---\n"+LabLeft(nil, nil, s)+"---\n"+LabLeft(nil, []made.Swept{}, s))
+}
+
+func TestLabExperiments(t *testing.T) {
+	at := time.Date(2026, 11, 21, 9, 31, 0, 0, time.UTC)
+	all := []LabEntry{{Name: "sync-binlog", Hash: "4f1d2c90aa7730e1", Arms: 5, Blocks: 8, Trials: 40, Valid: 39, Last: at, Complete: true, Answer: "sync_binlog = 1 costs 54 % on ext4 and 43 % on XFS."},
+		{Name: "aa", Hash: "77", Arms: 2}}
+	golden(t, "lab-experiments.txt", LabExperiments(all, Screen{Width: 80})+"---\n"+LabExperiments(nil, Screen{}))
+}

@@ -1,0 +1,226 @@
+package view
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/lab/report"
+	"plumb/internal/stats"
+)
+
+// metricUnit says what the metric of an experiment is called in a table, and
+// the unit of its values.
+func metricUnit(metric string) (name, unit string) {
+	switch metric {
+	case "mean", "p50", "p95", "p99":
+		return metric + " response", "ms"
+	}
+	return "operations", "/s"
+}
+
+// higherIsBetter tells which way the metric points.
+func higherIsBetter(metric string) bool {
+	_, unit := metricUnit(metric)
+	return unit == "/s"
+}
+
+func isReal(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// measuredAtAll tells whether there is a value to show.
+func measuredAtAll(e stats.Estimate) bool { return e.N > 0 && isReal(e.Value) }
+
+// ranged tells whether the interval is known: one value alone has none.
+func ranged(e stats.Estimate) bool {
+	return measuredAtAll(e) && isReal(e.Low) && isReal(e.High) && (e.Low < e.High || e.N > 2)
+}
+
+// valueRange writes a value with its interval, 5,263 (5,180 to 5,346), or
+// what is known of it.
+func valueRange(e stats.Estimate, show func(float64) string) string {
+	switch {
+	case !measuredAtAll(e):
+		return "–"
+	case !ranged(e):
+		return show(e.Value)
+	}
+	return show(e.Value) + " " + interval(e, show)
+}
+
+func interval(e stats.Estimate, show func(float64) string) string {
+	if !ranged(e) {
+		return ""
+	}
+	return "(" + show(e.Low) + " to " + show(e.High) + ")"
+}
+
+// showMetric writes values of the experiment's metric, without a unit.
+func showMetric(metric string) func(float64) string {
+	if higherIsBetter(metric) {
+		return perSecond
+	}
+	return digits3
+}
+
+// signed writes a relative difference: +5.2 %, −31 %, ×12. From eleven times
+// on a factor is easier to read than a percentage.
+func signed(part float64) string {
+	switch {
+	case part >= 10:
+		return "×" + digits3(1+part)
+	case math.Abs(part) < 0.0005:
+		return "0 %"
+	}
+	return sign(part) + percentDigits(part) + " %"
+}
+
+func sign(v float64) string {
+	if v < 0 {
+		return "−"
+	}
+	return "+"
+}
+
+// percentDigits writes the size of a part in per cent: 0.52, 5.2, 31.
+func percentDigits(part float64) string {
+	p := math.Abs(100 * part)
+	switch {
+	case p < 0.995:
+		return strconv.FormatFloat(p, 'f', 2, 64)
+	case p < 9.95:
+		return strconv.FormatFloat(p, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(p, 'f', 0, 64)
+}
+
+// roundPercent writes a part that was chosen, not measured: 5 %, 2.5 %.
+func roundPercent(part float64) string {
+	return strconv.FormatFloat(math.Round(1e4*part)/100, 'f', -1, 64) + " %"
+}
+
+// withUnit puts the unit of a metric behind a value: 5,263/s, 12.3 ms.
+func withUnit(value, unit string) string {
+	if strings.HasPrefix(unit, "/") {
+		return value + unit
+	}
+	return value + " " + unit
+}
+
+// differs writes the difference of two arms with its interval:
+// −31 % (−40 to −22 %).
+func differs(e stats.Estimate) string {
+	switch {
+	case !measuredAtAll(e):
+		return "–"
+	case !ranged(e):
+		return signed(e.Value)
+	}
+	return signed(e.Value) + " " + differsRange(e)
+}
+
+func differsRange(e stats.Estimate) string {
+	if !ranged(e) {
+		return ""
+	}
+	low, high := signed(e.Low), signed(e.High)
+	if strings.HasSuffix(high, " %") { // the unit once is enough
+		low = strings.TrimSuffix(low, " %")
+	}
+	return "(" + low + " to " + high + ")"
+}
+
+// verdictWords say a verdict in a few words.
+func verdictWords(v report.Verdict) string {
+	switch v.Word {
+	case report.Equivalent:
+		return "equal within ±" + roundPercent(v.Margin)
+	case report.Undecided:
+		if v.More > 0 {
+			return "undecided: about " + count(v.More, "more block")
+		}
+	}
+	return v.Word
+}
+
+// verdictOf finds the comparison a table shows beside an arm: the first of
+// which it is not the baseline.
+func verdictOf(r report.Report, arm string) *report.Verdict {
+	for i := range r.Verdicts {
+		if r.Verdicts[i].Arm == arm {
+			return &r.Verdicts[i]
+		}
+	}
+	return nil
+}
+
+func isBaseline(r report.Report, arm string) bool {
+	for _, v := range r.Verdicts {
+		if v.Baseline == arm {
+			return true
+		}
+	}
+	return false
+}
+
+// milliseconds writes a time given in ms with its unit.
+func milliseconds(ms float64) string {
+	if !isReal(ms) || ms < 0 || ms > 1e11 {
+		return "–"
+	}
+	return latency(time.Duration(ms * float64(time.Millisecond)))
+}
+
+// costNumber writes what an operation cost: 286 us, 12.3 KiB, 0.98.
+func costNumber(unit string) func(float64) string {
+	switch unit {
+	case "us/op":
+		return func(v float64) string { return milliseconds(v / 1000) }
+	case "B/op", "B":
+		return func(v float64) string {
+			if !isReal(v) || math.Abs(v) > 1<<60 {
+				return "–"
+			}
+			return bytesAbout(int64(math.Round(v)))
+		}
+	}
+	return digits3
+}
+
+// costTitle is the heading of a cost's column and what it is counted by.
+func costTitle(c report.CostResult) (name, per string) {
+	switch {
+	case strings.HasSuffix(c.Unit, "/op"):
+		return c.Name, "per operation"
+	case c.Unit == "B":
+		return c.Name, "in all"
+	}
+	return c.Name, "ratio"
+}
+
+// perThousand writes the stalled seconds in a thousand.
+func perThousand(v float64) string {
+	if !isReal(v) {
+		return "–"
+	}
+	if v == 0 {
+		return "none"
+	}
+	return digits3(v) + " ‰"
+}
+
+// atMost cuts s to n columns.
+func atMost(s string, n int) string {
+	if width(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:max(0, n-1)]) + "…"
+}
+
+// msOf writes an estimated response time without its interval.
+func msOf(e stats.Estimate) string {
+	if !measuredAtAll(e) {
+		return "–"
+	}
+	return milliseconds(e.Value)
+}
