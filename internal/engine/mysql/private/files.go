@@ -1,0 +1,138 @@
+package private
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/lab"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+)
+
+// socketMost is the longest path a socket can have: sun_path holds 108 bytes
+// with the one that ends it.
+const socketMost = 107
+
+func optionFile(run string) string { return filepath.Join(run, "my.cnf") }
+func errorLog(run string) string   { return filepath.Join(run, "error.log") }
+
+// Files implements lab.Engine: one option file, the only one the server reads.
+func (Engine) Files(p lab.Program, s experiment.Server, data, run string) (map[string][]byte, error) {
+	if err := Validate(s); err != nil {
+		return nil, err
+	}
+	if path := socketOf(run); len(path) > socketMost {
+		return nil, load.WithHint(fmt.Errorf("the path of the socket has %d bytes, and %d is the most: %s", len(path), socketMost, path),
+			"run the lab in a directory with a shorter path")
+	}
+	b := &bytes.Buffer{}
+	fmt.Fprintln(b, "[mysqld]")
+	for _, o := range boxed(p, data, run) {
+		writeOption(b, o[0], o[1])
+	}
+	if s.Engine == mariadb { // absent is OFF, and MariaDB has no such plugin
+		fmt.Fprintln(b, "skip_networking")
+	} else {
+		fmt.Fprintln(b, "skip_networking\nloose_mysqlx = OFF") // it listens on a port and a socket of its own
+	}
+	all := merged(s)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		writeSetting(b, name, all[name])
+	}
+	if _, given := all["server_id"]; !given && binlog(all["log_bin"]) {
+		fmt.Fprintln(b, "server_id = 1") // without one MySQL 5.7 refuses to keep a binary log
+	}
+	return map[string][]byte{optionFile(run): b.Bytes()}, nil
+}
+
+// boxed are the options that keep a server in its box.
+func boxed(p lab.Program, data, run string) [][2]string {
+	all := [][2]string{{"datadir", data}, {"socket", socketOf(run)}, {"pid_file", filepath.Join(run, "mysqld.pid")},
+		{"log_error", errorLog(run)}, {"tmpdir", run}} // in a shared tmpdir servers remove each other's temporary tables when they start
+	if b := p.Paths[base]; b != "" {
+		all = append(all, [2]string{"basedir", b})
+	}
+	if len(p.Before) > 0 {
+		all = append(all, [2]string{"secure_file_priv", "NULL"}) // Debian's build looks for a directory below /var/lib
+	}
+	return all
+}
+
+// merged gives all settings by the server's own spelling of their names.
+func merged(s experiment.Server) map[string]string {
+	all := map[string]string{}
+	for _, from := range []map[string]string{s.Create, s.Settings} {
+		for name, value := range from {
+			all[canonical(name)] = strings.TrimSpace(value)
+		}
+	}
+	return all
+}
+
+// canonical gives a setting's name as SHOW VARIABLES has it.
+func canonical(name string) string {
+	name = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "-", "_")
+	return strings.TrimPrefix(name, "loose_")
+}
+
+// binlog tells whether a value of log_bin asks for a binary log.
+func binlog(value string) bool {
+	b, word := truth(value)
+	return value != "" && (b || !word)
+}
+
+func writeSetting(b *bytes.Buffer, name, value string) {
+	if name != "log_bin" {
+		writeOption(b, name, value)
+		return
+	}
+	// Its value is the name of the files: ON would call them that, and OFF too.
+	switch on, word := truth(value); {
+	case word && !on:
+		fmt.Fprintln(b, "skip_log_bin")
+	case word:
+		writeOption(b, name, "binlog")
+	default:
+		writeOption(b, name, value)
+	}
+}
+
+// writeOption writes one line, quoted where the server would read the value
+// differently otherwise. [Validate] has refused what cannot be written.
+func writeOption(b *bytes.Buffer, name, value string) {
+	if value == "" || strings.ContainsAny(value, "#'\\\"") {
+		value = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
+	}
+	fmt.Fprintf(b, "%s = %s\n", name, value)
+}
+
+// Install implements lab.Engine. It reads no option file: none is there yet.
+func (Engine) Install(p lab.Program, s experiment.Server, data, run string) lab.Start {
+	argv := slices.Clone(p.Before)
+	if script, ok := p.Paths[install]; ok {
+		argv = append(argv, script, "--no-defaults", "--datadir="+data, "--tmpdir="+run, "--auth-root-authentication-method=normal", "--skip-test-db")
+	} else {
+		argv = append(argv, p.Paths[server], "--no-defaults", "--initialize-insecure", "--datadir="+data, "--tmpdir="+run)
+		if len(p.Before) > 0 {
+			argv = append(argv, "--secure-file-priv=NULL")
+		}
+	}
+	if b := p.Paths[base]; b != "" {
+		argv = append(argv, "--basedir="+b)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Create)) {
+		argv = append(argv, "--"+strings.ReplaceAll(canonical(name), "_", "-")+"="+strings.TrimSpace(s.Create[name]))
+	}
+	return lab.Start{Argv: argv, Env: p.Env, Dir: run}
+}
+
+// Serve implements lab.Engine. SIGTERM is an orderly stop.
+func (Engine) Serve(p lab.Program, s experiment.Server, data, run string) (start lab.Start, stop host.Signal, log string) {
+	argv := append(slices.Clone(p.Before), p.Paths[server], "--defaults-file="+optionFile(run))
+	return lab.Start{Argv: argv, Env: p.Env, Dir: run}, host.Terminate, errorLog(run)
+}

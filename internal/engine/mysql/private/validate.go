@@ -1,0 +1,83 @@
+package private
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+)
+
+// Validate refuses settings that would lead a server out of its box, or that
+// its option file cannot say.
+func Validate(s experiment.Server) error {
+	for _, from := range []map[string]string{s.Create, s.Settings} {
+		for _, name := range slices.Sorted(maps.Keys(from)) {
+			if err := validSetting(name, from[name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var validName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*$`)
+
+func validSetting(name, value string) error {
+	key := canonical(name)
+	switch {
+	case !validName.MatchString(name):
+		return fmt.Errorf("the setting %q has a name no option can have", name)
+	case strings.ContainsAny(value, "\n\r\x00\b\t"):
+		return fmt.Errorf("the setting %s has control characters in its value", name)
+	case ours(key):
+		return load.WithHint(fmt.Errorf("the setting %s is the lab's own: paths, sockets and the network keep the server in its box", name), "leave it out")
+	case leaves(key):
+		return load.WithHint(fmt.Errorf("the setting %s would have the server load code, or reach other servers", name), "leave it out")
+	case pathLike(value):
+		return load.WithHint(fmt.Errorf("the setting %s names a path, %s, which could lie outside the lab's directory", name, value), "leave it out; files lie in the data directory")
+	}
+	if rest, ok := strings.CutPrefix(key, "skip_"); ok && !skips(key) {
+		return load.WithHint(fmt.Errorf("the setting %s cannot be read back from the server under this name", name), "write "+rest+": \"OFF\"")
+	}
+	return nil
+}
+
+// ours are options that the lab sets, and others like them.
+func ours(key string) bool {
+	return slices.Contains([]string{
+		"datadir", "data", "socket", "port", "bind_address", "admin_address", "admin_port", "extra_port", "user", "basedir", "pid_file", "log_error",
+		"tmpdir", "innodb_tmpdir", "slave_load_tmpdir", "replica_load_tmpdir", "secure_file_priv", "chroot", "skip_networking", "skip_grant_tables",
+		"plugin_dir", "character_sets_dir", "lc_messages_dir", "language", "innodb_data_home_dir", "innodb_log_group_home_dir",
+		"innodb_undo_directory", "innodb_directories", "innodb_doublewrite_dir", "innodb_temp_tablespaces_dir", "aria_log_dir_path",
+		"mysqlx", "mysqlx_port", "mysqlx_socket", "mysqlx_bind_address", "syslog", "log_syslog", "console", "daemonize", "bootstrap", "initialize",
+		"initialize_insecure", "help", "verbose", "version", "install", "remove", "standalone", "defaults_file", "defaults_extra_file", "no_defaults",
+	}, key)
+}
+
+// leaves are options that run code from files or statements, or connect to
+// other servers.
+func leaves(key string) bool {
+	if strings.HasPrefix(key, "wsrep_") || strings.HasPrefix(key, "group_replication_") {
+		return true
+	}
+	return slices.Contains([]string{
+		"init_file", "plugin_load", "plugin_load_add", "early_plugin_load", "loose_plugin_load", "log_error_services", "report_host", "master_host",
+		"des_key_file", "gdb", "debug", "debug_gdb", "old_mode_file", "temp_pool_dir",
+	}, key)
+}
+
+// skips are variables whose names begin with skip_.
+func skips(key string) bool {
+	return slices.Contains([]string{"skip_name_resolve", "skip_external_locking", "skip_show_database", "skip_parallel_replication", "skip_replication",
+		"skip_replica_start", "skip_slave_start"}, key)
+}
+
+// pathLike tells whether a value names a file in another directory.
+func pathLike(value string) bool {
+	v := strings.TrimSpace(value)
+	return strings.HasPrefix(v, "/") || strings.HasPrefix(v, "~") || strings.HasPrefix(v, "./") || strings.Contains(v, "../") || strings.Contains(v, ";/") || strings.Contains(v, ":/")
+}

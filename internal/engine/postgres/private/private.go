@@ -1,0 +1,79 @@
+// Package private sets up PostgreSQL as a private server of the lab: which
+// program, which files, which commands. It only decides; the lab runs what it
+// says.
+//
+// What an experiment does not name stays as initdb leaves it, so that an arm
+// called "default" is one. The exceptions are the sockets and the network,
+// which is off.
+package private
+
+import (
+	"context"
+	"path/filepath"
+
+	"plumb/internal/engine/postgres/client"
+	"plumb/internal/host"
+	"plumb/internal/lab"
+	"plumb/internal/load"
+)
+
+// postgres is the engine's name in experiment files, and the superuser's.
+const postgres = "postgres"
+
+// database is the one that loads use.
+const database = "plumb"
+
+// Engine implements [lab.Engine].
+type Engine struct{}
+
+var _ lab.Engine = Engine{}
+
+// New makes the engine.
+func New() lab.Engine { return Engine{} }
+
+// Names implements lab.Engine.
+func (Engine) Names() []string { return []string{postgres} }
+
+// socketOf is the path of the server's socket: the port is part of its name
+// even where nothing listens on it.
+func socketOf(run string) string { return filepath.Join(run, ".s.PGSQL.5432") }
+
+// Dial implements lab.Engine. Local logins need no password, and the socket
+// lets in only the server's user and root.
+func (Engine) Dial(run string) load.Server { return dial(run, database) }
+
+func dial(run, database string) load.Server {
+	return client.New(client.Config{Network: "unix", Address: socketOf(run), User: postgres, Database: database})
+}
+
+// Ready implements lab.Engine.
+func (Engine) Ready(ctx context.Context, run string) error {
+	a, err := dial(run, postgres).Admin(ctx)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	_, err = a.Query(ctx, "SELECT 1")
+	return err
+}
+
+// Prepare implements lab.Engine.
+func (Engine) Prepare(ctx context.Context, run string) error {
+	a, err := dial(run, postgres).Admin(ctx)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	rows, err := a.Query(ctx, "SELECT 1 FROM pg_database WHERE datname = '"+database+"'")
+	if err != nil || len(rows.Values) > 0 {
+		return err
+	}
+	return a.Exec(ctx, "CREATE DATABASE "+database)
+}
+
+func cell(row []*string, i int) string {
+	if v := host.Cell(row, i); v != nil {
+		return *v
+	}
+	return ""
+}
