@@ -54,7 +54,7 @@ func (r *reader) spell(root *sheet.Node) bool {
 		r.sheet.Errorf(r.arms, "an experiment has axes or arms, not both")
 		return false
 	case r.arms != nil:
-		all = r.variants(r.arms, "arms", "an arm", nil)
+		all = r.readVariants(r.arms, "arms", "an arm", nil)
 	case r.axes != nil:
 		all = r.product(r.readAxes())
 	default:
@@ -70,26 +70,19 @@ func (r *reader) spell(root *sheet.Node) bool {
 		r.sheet.Errorf(root, "there are %d arms: 1 to %d are possible", len(all), mostArms)
 		return false
 	}
-	r.trees = map[string]*sheet.Node{}
 	for _, v := range all {
-		tree := copyTree(r.base)
-		for _, c := range v.changes {
-			if !put(tree, c.path, c.at, c.value) {
-				r.sheet.Errorf(c.at, "%s leads nowhere: what it goes through is no key: value", c.path)
-			}
-		}
-		r.trees[v.name] = tree
 		r.x.Arms = append(r.x.Arms, Arm{Name: v.name, Levels: v.levels})
 	}
-	return len(r.sheet.Errors()) == before
+	r.variants = all
+	return true
 }
 
-// variants reads a list of arms or of levels. Levels of an axis with a path
+// readVariants reads a list of arms or of levels. Levels of an axis with a path
 // may be bare values.
-func (r *reader) variants(n *sheet.Node, list, what string, path *sheet.Node) []variant {
+func (r *reader) readVariants(n *sheet.Node, list, what string, path *sheet.Node) []variant {
 	var all []variant
 	seen := map[string]bool{}
-	r.sheet.Items(n, list, func(c *sheet.Node) {
+	r.items(n, list, mostArms, func(c *sheet.Node) {
 		v := variant{at: c}
 		switch {
 		case sheet.IsMap(c):
@@ -144,7 +137,7 @@ type axis struct {
 
 func (r *reader) readAxes() []axis {
 	var all []axis
-	r.sheet.Items(r.axes, "axes", func(n *sheet.Node) {
+	r.items(r.axes, "axes", mostAxes, func(n *sheet.Node) {
 		a := axis{at: n}
 		var levels, path *sheet.Node
 		r.sheet.Object(n, "an axis", sheet.Fields{
@@ -155,7 +148,7 @@ func (r *reader) readAxes() []axis {
 		if levels == nil {
 			return
 		}
-		if a.levels = r.variants(levels, "levels", "a level", path); len(a.levels) == 0 {
+		if a.levels = r.readVariants(levels, "levels", "a level", path); len(a.levels) == 0 {
 			r.sheet.Errorf(levels, "an axis needs levels")
 		}
 		if slices.ContainsFunc(all, func(b axis) bool { return b.name == a.name }) {
@@ -203,7 +196,7 @@ func (r *reader) product(axes []axis) []variant {
 			}
 		}
 		if all = next; len(all) > 100*mostArms {
-			return all // far too many: said where they are counted
+			return all // too many, whatever is left out: said where they are counted
 		}
 	}
 	if len(axes) == 0 {
@@ -245,7 +238,7 @@ func (r *reader) exceptions(axes []axis) (out []map[string]string) {
 	for i, a := range axes {
 		names[i] = a.name
 	}
-	r.sheet.Items(r.except, "except", func(n *sheet.Node) {
+	r.items(r.except, "except", mostArms, func(n *sheet.Node) {
 		e := map[string]string{}
 		r.sheet.Entries(n, "an item of except", func(key, value *sheet.Node) {
 			i := slices.Index(names, key.Value)

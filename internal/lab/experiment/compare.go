@@ -19,7 +19,7 @@ func (r *reader) pairs() {
 		if r.baseline != nil {
 			r.sheet.Errorf(r.baseline, "baseline has no meaning where compare spells the pairs out")
 		}
-		r.sheet.Items(r.compare, "compare", r.pair)
+		r.items(r.compare, "compare", mostPairs, r.pair)
 	case r.compare != nil:
 		r.compareAxis()
 	default:
@@ -29,21 +29,15 @@ func (r *reader) pairs() {
 
 // pair reads [arm, baseline].
 func (r *reader) pair(n *sheet.Node) {
-	names := r.sheet.Texts(n, "a comparison")
-	if !sheet.IsList(n) {
-		return
-	}
-	if len(names) != 2 {
+	if !sheet.IsList(n) || len(n.Content) != 2 {
 		r.sheet.Errorf(n, "a comparison is [arm, baseline], two names")
 		return
 	}
-	before := len(r.sheet.Errors())
-	for i, name := range names {
-		r.known(n.Content[i], name)
-	}
+	names := r.sheet.Texts(n, "a comparison")
+	one, two := r.known(n.Content[0], names[0]), r.known(n.Content[1], names[1])
 	p := Pair{Arm: names[0], Baseline: names[1]}
 	switch {
-	case len(r.sheet.Errors()) > before:
+	case !one || !two:
 	case p.Arm == p.Baseline:
 		r.sheet.Errorf(n, "an arm is not compared with itself; two equal arms under two names can be")
 	case slices.Contains(r.x.Pairs, p):
@@ -147,7 +141,7 @@ func (r *reader) readPublished() {
 		return
 	}
 	s := r.sheet
-	s.Items(r.published, "published", func(n *sheet.Node) {
+	r.items(r.published, "published", mostArms, func(n *sheet.Node) {
 		var p Published
 		s.Object(n, "a published number", sheet.Fields{
 			"arm": func(n *sheet.Node) {
@@ -176,7 +170,7 @@ func (r *reader) readChecks() {
 		return
 	}
 	s := r.sheet
-	s.Items(r.checks, "checks", func(n *sheet.Node) {
+	r.items(r.checks, "checks", 3, func(n *sheet.Node) {
 		name := s.OneOf(n, "a check", NoErrors, Rows, Consistency)
 		if name == "" {
 			return

@@ -22,14 +22,27 @@ const (
 )
 
 // setups reads the set-up of each arm from the base and what the arm changes.
+// Each has its own list of mistakes, because only what could be read can be
+// checked further; what arms share is told once in the end.
 func (r *reader) setups() {
-	for i, a := range r.x.Arms {
-		tree := r.trees[a.Name]
-		before := len(r.sheet.Errors())
-		r.x.Arms[i].Setup = r.setup(tree)
-		if len(r.sheet.Errors()) == before {
-			c := &checker{r: r, arm: a.Name, tree: tree, setup: r.x.Arms[i].Setup}
+	all := r.sheet
+	defer func() { r.sheet = all }()
+	for i, v := range r.variants {
+		r.sheet = &sheet.Sheet{File: all.File}
+		tree := copyTree(r.base)
+		for _, c := range v.changes {
+			if !put(tree, c.path, c.at, c.value) {
+				r.sheet.Errorf(c.at, "%s leads nowhere: what it goes through is no key: value", c.path)
+			}
+		}
+		u := r.setup(tree)
+		r.x.Arms[i].Setup = u
+		if len(r.sheet.Errors()) == 0 {
+			c := &checker{r: r, arm: v.name, tree: tree, setup: u}
 			c.check()
+		}
+		for _, e := range r.sheet.Errors() {
+			all.At(e.Line, e.Col, "%s", e.Msg)
 		}
 	}
 }

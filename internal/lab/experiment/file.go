@@ -14,8 +14,11 @@ import (
 
 // Bounds of one experiment: more is a slip of the pen.
 const (
+	mostText   = 64 << 10 // bytes of a file
 	mostErrors = 20
 	mostArms   = 100
+	mostAxes   = 20
+	mostPairs  = 1000
 	mostBlocks = 1000
 	longestRun = 24 * time.Hour
 	longest    = 100     // of a name, characters
@@ -26,6 +29,9 @@ const (
 // machine. The file's name is for messages. The error joins its mistakes, the
 // first twenty, each a [sheet.Error].
 func Parse(name string, text []byte) (Experiment, error) {
+	if len(text) > mostText {
+		return Experiment{}, sheet.Error{File: name, Line: 1, Col: 1, Msg: fmt.Sprintf("larger than an experiment is: at most %d bytes", mostText)}
+	}
 	s, root := sheet.Parse(name, text)
 	r := &reader{sheet: s, said: map[sheet.Error]bool{}}
 	if root != nil {
@@ -47,7 +53,7 @@ type reader struct {
 
 	base, axes, arms, except, compare, baseline, checks, published *sheet.Node
 
-	trees map[string]*sheet.Node // set-up of each arm, for the places of mistakes
+	variants []variant // the arms, as they are written
 }
 
 // mistakes joins what was found, each once: arms share what their base says.
@@ -74,12 +80,11 @@ func (r *reader) file(root *sheet.Node) {
 	r.x = Experiment{Design: Blocks, Least: 3, Most: 8, Warmup: 5 * time.Second, Measure: 20 * time.Second, Metric: "rate", Margin: 0.05}
 	fields := r.words()
 	fields["seed"] = func(n *sheet.Node) { seeded, r.x.Seed = true, uint64(r.count(n, "seed", 0, mostSeed-1)) }
-	before := len(r.sheet.Errors())
 	r.sheet.Object(root, "an experiment", fields, "experiment", "question", "base")
 	if !seeded {
 		r.x.Seed = seedOf(r.x.Name)
 	}
-	if !r.spell(root) || len(r.sheet.Errors()) > before && len(r.x.Arms) == 0 {
+	if !r.spell(root) {
 		return
 	}
 	r.setups()

@@ -7,14 +7,24 @@ import (
 	"time"
 	"unicode"
 
+	"go.yaml.in/yaml/v4"
+
 	"plumb/internal/sheet"
 )
 
+// items reads a list of bounded length.
+func (r *reader) items(n *sheet.Node, what string, most int, each func(*sheet.Node)) {
+	if sheet.IsList(n) && len(n.Content) > most {
+		r.sheet.Errorf(n, "%s has %d items: at most %d are possible", what, len(n.Content), most)
+		return
+	}
+	r.sheet.Items(n, what, each)
+}
+
 // needed reads a text that is not empty.
 func (r *reader) needed(n *sheet.Node, what string) string {
-	before := len(r.sheet.Errors())
 	text := strings.TrimSpace(r.sheet.Text(n, what))
-	if text == "" && len(r.sheet.Errors()) == before {
+	if text == "" && n.Kind == yaml.ScalarNode && !sheet.IsNull(n) {
 		r.sheet.Errorf(n, "%s is empty", what)
 	}
 	return text
