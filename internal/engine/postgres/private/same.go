@@ -24,7 +24,7 @@ func (Engine) Lookup(effective map[string]string, setting string) (value string,
 // the unit that a bare number has.
 func (Engine) Same(setting, asked, effective string) bool {
 	asked, effective = strings.TrimSpace(asked), strings.TrimSpace(effective)
-	if strings.EqualFold(asked, effective) {
+	if strings.EqualFold(asked, effective) || automatic(canonical(setting), asked) {
 		return true
 	}
 	number, unit, _ := strings.Cut(effective, " ")
@@ -41,7 +41,30 @@ func (Engine) Same(setting, asked, effective string) bool {
 	}
 	if a, word := parseBool(asked); word {
 		b, word := parseBool(effective)
-		return word && a == b
+		return word && a == b || means(canonical(setting), a) == strings.ToLower(effective)
+	}
+	return false
+}
+
+// means gives the word that an enumeration shows for on and off.
+func means(key string, on bool) string {
+	switch {
+	case key == "wal_compression" && on: // since 15
+		return "pglz"
+	case key == "password_encryption" && on: // up to 13
+		return "md5"
+	}
+	return "\x00"
+}
+
+// automatic are parameters that show what the server chose where they were
+// left to it.
+func automatic(key, asked string) bool {
+	switch key {
+	case "wal_buffers":
+		return asked == "-1"
+	case "commit_timestamp_buffers", "subtransaction_buffers", "transaction_buffers":
+		return asked == "0"
 	}
 	return false
 }
