@@ -6,10 +6,12 @@ import (
 )
 
 const (
-	power     = 0.8  // how often what is looked for must be found
-	forecasts = 600  // futures that are drawn
-	mostMore  = 1000 // blocks: beyond, a promise would be idle
+	power     = 0.8 // how often what is looked for must be found
+	forecasts = 600 // futures that are drawn
 )
+
+// MostMore is the largest number of blocks that is promised to decide.
+const MostMore = 1000
 
 // Smallest is the smallest difference, as a part, that as many blocks of the
 // same noise find with a chance of 80 %, at a level of 5 % on two sides; NaN
@@ -28,7 +30,7 @@ func Detectable(deviation float64, blocks int) float64 {
 
 // More is the number of further blocks after which the comparison will be
 // decided, one way or the other, with a chance of 80 %; 0 when it is decided
-// by now, at most 1000. level is the chance that P must be below: 0.05, or less
+// by now, at most [MostMore]. level is the chance that P must be below: 0.05, or less
 // where it is one of several comparisons.
 //
 // The chance is that of the futures that the blocks so far leave open: neither
@@ -42,8 +44,8 @@ func (c Comparison) More(margin, level float64) int {
 		return 0
 	}
 	low, high := 0, 1
-	for high < mostMore && c.forecast(high, margin, level) < power {
-		low, high = high, min(2*high, mostMore)
+	for high < MostMore && c.forecast(high, margin, level) < power {
+		low, high = high, min(2*high, MostMore)
 	}
 	for high-low > 1 {
 		if middle := (low + high) / 2; c.forecast(middle, margin, level) < power {

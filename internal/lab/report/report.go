@@ -1,5 +1,9 @@
 // Package report judges the records of an experiment: what is shown to
-// people and programs. It is pure: the same records give the same report.
+// people and programs. It is pure: the same records give the same report, in
+// whatever order they come.
+//
+// What is not known is never zero: an estimate of nothing has N 0, an interval
+// that is not known has infinite limits, and other numbers are NaN.
 package report
 
 import (
@@ -86,6 +90,3 @@ type Invalid struct {
 	Attempt int
 	Marks   []experiment.Mark
 }
-
-// Make judges records.
-func Make(x experiment.Experiment, records []experiment.Record) Report { panic("to be written") }

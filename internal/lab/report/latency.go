@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+	"plumb/internal/stats"
+)
+
+// spectrum is the distributions of several trials over the same durations.
+type spectrum struct {
+	upper  []float64   // of each bar of the histograms, ms, rising
+	middle []float64   // ms
+	counts [][]float64 // by bar, by trial
+	n      int64
+}
+
+// latency merges the histograms of trials. Percentiles are those of the whole,
+// with intervals by drawing whole trials again.
+func latency(trials []*experiment.Record) Latency {
+	s, broken := spectrumOf(trials)
+	l := Latency{N: s.n}
+	if s.n == 0 {
+		return l
+	}
+	all := stats.Bootstrap(len(s.counts[0]), 1, s.summary)
+	if broken > 0 {
+		for i := range all {
+			all[i].Warnings = append(all[i].Warnings, fmt.Sprintf("the histograms of %d trials could not be read", broken))
+		}
+	}
+	l.Mean, l.P50, l.P95, l.P99 = all[0], all[1], all[2], all[3]
+	l.Max = stats.Estimate{Value: s.upper[len(s.upper)-1], Low: math.Inf(-1), High: math.Inf(1), N: l.Mean.N,
+		Warnings: []string{"a longest time has no interval: a longer run has a longer one"}}
+	return l
+}
+
+// spectrumOf reads the histograms; those that cannot be read are counted.
+func spectrumOf(trials []*experiment.Record) (s spectrum, broken int) {
+	type bar struct{ upper, middle int64 }
+	var read []map[bar]int64
+	bars := map[bar]bool{}
+	for _, r := range trials {
+		one, ok := map[bar]int64{}, true
+		for _, op := range r.Ops {
+			if len(op.Histogram) == 0 {
+				continue
+			}
+			h, err := load.Unpack(op.Histogram)
+			if err != nil {
+				ok = false
+				break
+			}
+			for _, b := range h.Distribution() {
+				if b.Count > 0 {
+					one[bar{b.To, b.From + (b.To-b.From+1)/2}] += b.Count
+				}
+			}
+		}
+		switch {
+		case !ok:
+			broken++
+		case len(one) > 0:
+			read = append(read, one)
+			for b := range one {
+				bars[b] = true
+			}
+		}
+	}
+	var order []bar
+	for b := range bars {
+		order = append(order, b)
+	}
+	slices.SortFunc(order, func(a, b bar) int { return int(a.upper - b.upper) })
+	const perMS = 1e6
+	for _, b := range order {
+		s.upper, s.middle = append(s.upper, float64(b.upper)/perMS), append(s.middle, float64(b.middle)/perMS)
+		row := make([]float64, len(read))
+		for i, one := range read {
+			row[i] = float64(one[b])
+			s.n += one[b]
+		}
+		s.counts = append(s.counts, row)
+	}
+	return s, broken
+}
+
+// summary gives mean, p50, p95 and p99 of the trials together, each taken as
+// many times as is said. Ranks are those of HdrHistogram.
+func (s spectrum) summary(times []int) []float64 {
+	weights := make([]float64, len(s.counts))
+	var total, sum float64
+	for i, row := range s.counts {
+		for j, n := range row {
+			weights[i] += n * float64(times[j])
+		}
+		total, sum = total+weights[i], sum+weights[i]*s.middle[i]
+	}
+	out := []float64{sum / total}
+	var passed float64
+	i := 0
+	for _, q := range []float64{0.5, 0.95, 0.99} {
+		rank := min(max(1, math.Floor(q*total+0.5)), total)
+		for i+1 < len(weights) && passed+weights[i] < rank {
+			passed += weights[i]
+			i++
+		}
+		out = append(out, s.upper[i])
+	}
+	return out
+}

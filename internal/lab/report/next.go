@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/stats"
+)
+
+// Reasons why an experiment ends, besides that its stop rule was met.
+const (
+	AllDone       = "all blocks done"
+	BudgetUsed    = "time budget used up"
+	NothingRuns   = "no arm could run"
+	NothingPairs  = "of every comparison an arm could not run"
+	NothingCounts = "no trial counted"
+)
+
+// hopeless is the number of blocks without a trial that counts after which
+// more of the same are not worth their time.
+const hopeless = 3
+
+// Next tells whether another block is wanted, or the rest of one that was
+// begun, and otherwise why not.
+func Next(x experiment.Experiment, records []experiment.Record) (more bool, why string) {
+	return tabulate(x, records).next()
+}
+
+func (t *table) next() (more bool, why string) {
+	block, begun := t.open()
+	switch {
+	case !t.anyRuns(block):
+		return false, NothingRuns
+	case block > t.x.Most:
+		return false, AllDone
+	case begun || block == 1:
+		return true, ""
+	case !t.anyPairs(block):
+		return false, NothingPairs
+	case block > max(t.x.Least, hopeless) && t.nothingCounts():
+		return false, NothingCounts
+	case t.precise(block):
+		return false, fmt.Sprintf("±%s reached", chosen(t.x.Until))
+	case t.x.Budget > 0 && t.took()+t.took()/time.Duration(block-1) > t.x.Budget:
+		return false, BudgetUsed
+	}
+	return true, ""
+}
+
+// open gives the first block that lacks trials, and whether it has some. A
+// trial that was carried out to its end is not done again, valid or not.
+func (t *table) open() (block int, begun bool) {
+	type cell struct {
+		arm   string
+		block int
+	}
+	settled := map[cell]bool{}
+	for _, r := range t.records {
+		if !r.Has(experiment.MarkCut) {
+			settled[cell{r.Arm, r.Block}] = true
+		}
+	}
+	for block = 1; ; block++ {
+		lacks, has := false, false
+		for _, a := range t.x.Arms {
+			if settled[cell{a.Name, block}] {
+				has = true
+			} else if t.runs(a.Name, block) {
+				lacks = true
+			}
+		}
+		if lacks || !has {
+			return block, has
+		}
+	}
+}
+
+func (t *table) anyRuns(block int) bool {
+	return slices.ContainsFunc(t.x.Arms, func(a experiment.Arm) bool { return t.runs(a.Name, block) })
+}
+
+// anyPairs tells whether a comparison can gain by a block.
+func (t *table) anyPairs(block int) bool {
+	return len(t.x.Pairs) == 0 || slices.ContainsFunc(t.x.Pairs, func(p experiment.Pair) bool { return t.runs(p.Arm, block) && t.runs(p.Baseline, block) })
+}
+
+func (t *table) nothingCounts() bool {
+	for _, blocks := range t.valid {
+		if len(blocks) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// precise tells whether the interval of every comparison that can still gain
+// is as narrow as was asked, or of every arm when nothing is compared.
+func (t *table) precise(block int) bool {
+	if t.x.Until <= 0 || block <= t.x.Least {
+		return false
+	}
+	least := max(2, t.x.Least)
+	for _, p := range t.x.Pairs {
+		if !t.runs(p.Arm, block) || !t.runs(p.Baseline, block) {
+			continue
+		}
+		if c := t.compare(p); c.Effect.N < least || c.Reach() > t.x.Until {
+			return false
+		}
+	}
+	for _, a := range t.x.Arms {
+		if len(t.x.Pairs) > 0 || !t.runs(a.Name, block) {
+			continue
+		}
+		if e := t.metric(a.Name); e.N < least || !(half(e) <= t.x.Until) {
+			return false
+		}
+	}
+	return true
+}
+
+// half is half the width of an interval, as a part of the value; infinite when
+// it is not known.
+func half(e stats.Estimate) float64 {
+	if e.N == 0 || !(e.Value > 0) {
+		return math.Inf(1)
+	}
+	return (e.High - e.Low) / 2 / e.Value
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"math"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/stats"
+)
+
+// higherIsBetter tells which way a metric points: a rate up, a time down.
+func higherIsBetter(metric string) bool { return metric == "rate" || metric == "" }
+
+// verdicts judges the comparisons. Their chances are corrected for their
+// number; their intervals hold each for itself.
+func (t *table) verdicts(compared []stats.Comparison) []Verdict {
+	chances := make([]float64, len(compared))
+	for i, c := range compared {
+		chances[i] = c.P
+	}
+	corrected := stats.Holm(chances)
+	all := make([]Verdict, len(compared))
+	for i, c := range compared {
+		v := Verdict{Pair: t.x.Pairs[i], Effect: c.Effect, P: corrected[i], Margin: t.x.Margin, Smallest: c.Smallest()}
+		if len(compared) > 1 && v.Effect.N > 1 {
+			v.Effect.Warnings = append(v.Effect.Warnings, "the interval holds for this comparison alone; P is corrected for their number")
+		}
+		v.Word = word(c.Judge(v.P, v.Margin), t.x.Metric)
+		if v.Word == Undecided && t.canTell(v.Pair) {
+			v.More = c.More(v.Margin, level(c.P, v.P))
+		}
+		v.Sentence = t.sentence(v, c)
+		all[i] = v
+	}
+	return all
+}
+
+// canTell tells whether more blocks would bring more of a comparison.
+func (t *table) canTell(p experiment.Pair) bool {
+	next := t.last() + 1
+	return t.runs(p.Arm, next) && t.runs(p.Baseline, next)
+}
+
+// level is what an uncorrected chance must be below where the corrected one
+// must be below the usual level.
+func level(p, corrected float64) float64 {
+	if !(corrected > 0) || math.IsNaN(p) {
+		return stats.Level
+	}
+	return stats.Level * max(p/corrected, 0.001)
+}
+
+// word says what a comparison shows of values that should be high, or low.
+func word(shown, metric string) string {
+	switch shown {
+	case stats.Equivalent:
+		return Equivalent
+	case stats.Higher, stats.Lower:
+		if (shown == stats.Higher) == higherIsBetter(metric) {
+			return Better
+		}
+		return Worse
+	}
+	return Undecided
+}
