@@ -86,6 +86,9 @@ func (c *checker) checkVolume() {
 		c.errorf("volume.size", "a volume of kind %s needs volume.size", v.Kind)
 	}
 	c.checkClone()
+	if _, err := ParseProfile(v.Profile); v.Profile != "" && err != nil {
+		c.errorf("volume.profile", "%v", err)
+	}
 }
 
 func (c *checker) checkVdevs() {

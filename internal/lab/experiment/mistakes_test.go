@@ -48,6 +48,7 @@ var mistakes = []struct{ name, from, to, want string }{
 	{"zpool", "kind: loop, ", "kind: zpool, ", `x.yaml:11:64: volume.filesystem has no meaning for a zpool (in the arm "xfs, 0")`},
 	{"directory", "kind: loop, ", "kind: directory, ", `x.yaml:7:35: volume.size has no meaning for a directory (in the arm "ext4, 0")`},
 	{"snapshot", "kind: loop, ", "kind: loop, clone: snapshot, ", "ext4 has no snapshots: copy, or auto"},
+	{"profile", "kind: loop, ", "kind: loop, profile: gp9, ", `profile "gp9": no volume is called "gp9"`},
 	{"layout", "kind: loop, size: 4G, filesystem: ext4", "kind: zpool, size: 4G, vdevs: 2", "2 vdevs need a volume.layout: stripe, mirror or raidz"},
 	{"engine", "engine: mariadb", "engine: maria", `server.engine is one of mariadb, mysql, percona, postgres, not "maria"`},
 	{"version", "engine: mariadb", "engine: mariadb, version: new", `server.version is a number such as 17, 10.11 or 8.0.36, not "new"`},
