@@ -15,8 +15,8 @@ type Launcher interface {
 
 // Process says how a program is started.
 type Process struct {
-	Argv     []string
-	Env      []string // besides our own
+	Argv     []string // the program by name or absolute path, and its arguments
+	Env      []string // besides PATH, HOME=/ and LC_ALL=C: nothing of our own environment changes a trial
 	Dir      string   // working directory; "" for the root
 	UID, GID int      // to run as; 0 for ourselves
 	Groups   []string // directories of control groups it is put into before it begins
@@ -36,9 +36,11 @@ const (
 // Running is a program that was started.
 type Running interface {
 	PID() int
-	// Signal sends a signal to the program and all it started.
+	// Signal sends a signal to the program and all it started. To one that has
+	// ended it is no error.
 	Signal(s Signal) error
-	// Done is closed when it has ended.
+	// Done is closed when it has ended. What it started in its process group
+	// has then been killed.
 	Done() <-chan struct{}
 	// Err tells how it ended, after Done.
 	Err() error

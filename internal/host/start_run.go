@@ -1,0 +1,153 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+var _ Launcher = (*Hands)(nil)
+
+// Start implements Launcher. The program leads a session and a process group
+// of its own, so no terminal's signal reaches it, and its output goes straight
+// into its log, so it goes on when we are killed. The kernel gives it to init
+// then; we leave no zombie.
+func (h *Hands) Start(ctx context.Context, p Process) (Running, error) {
+	line := strings.Join(p.Argv, " ")
+	if len(p.Argv) == 0 {
+		return nil, kindError{"start: no command given", ErrRefused}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, answered(fmt.Errorf("start %s: %w", line, err))
+	}
+	program, err := findProgram(p.Argv[0])
+	if err != nil {
+		return nil, answered(fmt.Errorf("start %s: %w", line, err))
+	}
+	r, err := start(program, p)
+	if err != nil {
+		return nil, answered(fmt.Errorf("start %s: %w", line, err))
+	}
+	return r, nil
+}
+
+func start(program string, p Process) (*running, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	out := null
+	if p.Log != "" {
+		if out, err = openLog(p); err != nil {
+			return nil, fmt.Errorf("open its log: %w", err)
+		}
+		defer out.Close()
+	}
+	cmd := exec.Command(program, p.Argv[1:]...)
+	cmd.Args[0] = p.Argv[0]
+	cmd.Dir = "/"
+	if p.Dir != "" {
+		cmd.Dir = p.Dir
+	}
+	cmd.Env = append([]string{"PATH=" + strings.Join(searchPath(), ":"), "LC_ALL=C", "HOME=/"}, p.Env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = null, out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if p.UID != 0 || p.GID != 0 { // with no supplementary groups
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(p.UID), Gid: uint32(p.GID)}
+	}
+	if err := startInGroups(cmd, p.Groups); err != nil {
+		return nil, underlying(err)
+	}
+	r := &running{cmd: cmd, pid: cmd.Process.Pid, done: make(chan struct{})}
+	go r.wait()
+	return r, nil
+}
+
+// openLog opens the file for a program's output, which belongs to the user it
+// runs as. Its directory may be that user's as well: a link, a pipe, or a
+// second name of somebody's file put there must not lead us out.
+func openLog(p Process) (*os.File, error) {
+	f, err := os.OpenFile(p.Log, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(int(f.Fd()), &st) // Fd also ends the non-blocking mode, which the program must not inherit
+	switch {
+	case err != nil:
+	case st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1:
+		err = fmt.Errorf("%s: %w", p.Log, errNotRegular)
+	case p.UID != 0 && int(st.Uid) != p.UID, p.GID != 0 && int(st.Gid) != p.GID:
+		err = f.Chown(p.UID, p.GID)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// running is a program that Start started.
+type running struct {
+	cmd  *exec.Cmd
+	pid  int
+	done chan struct{}
+	err  error // after done
+
+	mu     sync.Mutex
+	reaped bool // its number may be somebody else's now
+}
+
+// PID implements Running.
+func (r *running) PID() int { return r.pid }
+
+// Done implements Running.
+func (r *running) Done() <-chan struct{} { return r.done }
+
+// Err implements Running.
+func (r *running) Err() error {
+	select {
+	case <-r.done:
+		return r.err
+	default:
+		return nil
+	}
+}
+
+// Signal implements Running.
+func (r *running) Signal(s Signal) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reaped {
+		return nil
+	}
+	if err := syscall.Kill(-r.pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return answered(fmt.Errorf("send %s to process %d: %w", s, r.pid, err))
+	}
+	return nil
+}
+
+// wait waits for the end. As long as the program is not waited for, its number
+// cannot be given to another, so what is left of its group can be killed.
+func (r *running) wait() {
+	for {
+		err := unix.Waitid(unix.P_PID, r.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	r.mu.Lock()
+	_ = syscall.Kill(-r.pid, syscall.SIGKILL) // mostly there is nobody left
+	r.err = r.cmd.Wait()
+	r.reaped = true
+	r.mu.Unlock()
+	close(r.done)
+}
