@@ -1,0 +1,132 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+
+	"plumb/internal/host/self"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+)
+
+// stolen is the part of the processors' time that another guest of the same
+// machine may take before a trial no longer counts.
+const stolen = 0.05
+
+// counting reads what each layer has done before and after a load.
+type counting struct {
+	bench   *bench
+	before  map[string]float64
+	machine self.Ticks
+	begun   bool
+}
+
+func (b *bench) counting() *counting { return &counting{bench: b} }
+
+// begin takes the first reading; a second call does nothing.
+func (c *counting) begin(ctx context.Context) {
+	if !c.begun {
+		c.begun, c.before, c.machine = true, c.bench.counters(ctx), self.Machine()
+	}
+}
+
+// counters merges what the server, its control group and the volume say.
+// What is not known is missing.
+func (b *bench) counters(ctx context.Context) map[string]float64 {
+	all := b.layout.volume.Counters(ctx)
+	if all == nil {
+		all = map[string]float64{}
+	}
+	if cpu, known := b.group.cpu(ctx); known {
+		all["server CPU"] = cpu.Seconds()
+	}
+	if b.server == nil {
+		return all
+	}
+	a, err := b.server.load.Admin(ctx)
+	if err != nil {
+		return all
+	}
+	defer a.Close()
+	counters, err := b.layout.engine.Counters(ctx, a)
+	if err != nil {
+		return all
+	}
+	for name, n := range counters {
+		all[name] = n
+	}
+	return all
+}
+
+// perOp says how counters become costs.
+var perOp = []struct{ counter, layer, name, unit, from string }{
+	{"server CPU", "server", "CPU", "us/op", "its control group"},
+	{"server written", "server", "written", "B/op", "the server's own counters"},
+	{"server redo written", "server", "redo written", "B/op", "the server's own counters"},
+	{"server read", "server", "read", "B/op", "the server's own counters"},
+	{"server fsyncs", "server", "fsyncs", "1/op", "the server's own counters"},
+	{"device written", "device", "written", "B/op", "/proc/diskstats"},
+	{"device read", "device", "read", "B/op", "/proc/diskstats"},
+	{"device flushes", "device", "flushes", "1/op", "/proc/diskstats"},
+}
+
+// levels are states of the volume after the trial.
+var levels = []struct{ counter, name, unit, from string }{
+	{"space used", "used", "B", "the filesystem"},
+	{"compression ratio", "compression", "ratio", "the filesystem"},
+}
+
+// end takes the second reading and gives the costs of each operation.
+func (c *counting) end(ctx context.Context, res *load.Result) (all []experiment.Cost) {
+	after := c.bench.counters(ctx)
+	ops := float64(res.Total.Done)
+	if res.Client.PerOp > 0 {
+		all = append(all, experiment.Cost{Layer: "client", Name: "CPU", Unit: "us/op", Value: res.Client.PerOp.Seconds() * 1e6, From: "getrusage of the generator"})
+	}
+	for _, k := range perOp {
+		was, had := c.before[k.counter]
+		is, has := after[k.counter]
+		if !had || !has || is < was || ops == 0 {
+			continue
+		}
+		value := (is - was) / ops
+		if k.unit == "us/op" {
+			value *= 1e6
+		}
+		all = append(all, experiment.Cost{Layer: k.layer, Name: k.name, Unit: k.unit, Value: value, From: k.from})
+	}
+	if x, ok := amplification(c.before, after); ok {
+		all = append(all, x)
+	}
+	for _, k := range levels {
+		if v, ok := after[k.counter]; ok {
+			all = append(all, experiment.Cost{Layer: "space", Name: k.name, Unit: k.unit, Value: v, From: k.from})
+		}
+	}
+	return all
+}
+
+// amplification is what the device wrote for each byte the server says it
+// wrote.
+func amplification(before, after map[string]float64) (experiment.Cost, bool) {
+	grown := func(name string) float64 {
+		was, had := before[name]
+		is, has := after[name]
+		if !had || !has {
+			return 0
+		}
+		return is - was
+	}
+	server, device := grown("server written"), grown("device written")
+	if server <= 0 || device <= 0 {
+		return experiment.Cost{}, false
+	}
+	return experiment.Cost{Layer: "device", Name: "write amplification", Unit: "ratio", Value: device / server, From: "device written by server written"}, true
+}
+
+// disturbed marks a trial during which the machine lent less time.
+func (c *counting) disturbed(r *experiment.Record) {
+	if part := self.Machine().StolenSince(c.machine); part != nil && *part > stolen {
+		r.Mark(experiment.MarkDisturbed, "%s", fmt.Sprintf("other guests of the same machine took %.0f %% of the processors", 100**part))
+	}
+}

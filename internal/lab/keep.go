@@ -1,0 +1,75 @@
+package lab
+
+import (
+	"math"
+	"slices"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+)
+
+// keep puts what was measured into a record.
+func keep(x experiment.Experiment, r *experiment.Record, m measured) {
+	res := m.result
+	r.Rate, r.Costs = res.Rate, m.costs
+	r.Metric = metric(x.Metric, res)
+	if math.IsNaN(r.Metric) || r.Metric <= 0 {
+		r.Mark(experiment.MarkFailed, "nothing was done that could be compared")
+		r.Metric = 0
+	}
+	for _, op := range res.Ops {
+		if op.Done+op.Failed > 0 {
+			r.Ops = append(r.Ops, experiment.Op{Name: op.Name, Done: op.Done, Failed: op.Failed, Retried: op.Retried, Histogram: packed(op.Response)})
+		}
+	}
+	for _, s := range res.Series {
+		r.Series = append(r.Series, second(s))
+	}
+	for _, mark := range res.Marks {
+		sortMark(x, r, experiment.Mark{Kind: mark.Kind, Text: mark.Text})
+	}
+}
+
+// metric gives the value that is compared: operations a second, or
+// milliseconds.
+func metric(name string, res *load.Result) float64 {
+	s := res.Total.Response.Summary()
+	ms := func(d interface{ Seconds() float64 }) float64 { return 1000 * d.Seconds() }
+	switch name {
+	case "mean":
+		return ms(s.Mean)
+	case "p50":
+		return ms(s.P50)
+	case "p95":
+		return ms(s.P95)
+	case "p99":
+		return ms(s.P99)
+	}
+	return res.Rate.Value
+}
+
+// remarks are kinds of marks that a lab does not discard a trial for: how long
+// a trial is was decided in the file, and a generator beside the server takes
+// the same part in all arms.
+var remarks = []string{load.MarkTooShort, load.MarkCrowded}
+
+func sortMark(x experiment.Experiment, r *experiment.Record, m experiment.Mark) {
+	if slices.Contains(remarks, m.Kind) || m.Kind == load.MarkNotSteady && x.Unsteady {
+		r.Remarks = append(r.Remarks, m)
+		return
+	}
+	r.Marks = append(r.Marks, m)
+}
+
+func packed(l load.Latency) []byte {
+	text, err := l.Packed()
+	if err != nil {
+		return nil // of an empty one
+	}
+	return text
+}
+
+func second(s load.Second) experiment.Second {
+	return experiment.Second{At: s.At.Seconds(), Length: s.Length.Seconds(), Warmup: s.Warmup, Done: s.Done, Failed: s.Failed,
+		P50: 1000 * s.Response.P50.Seconds(), P99: 1000 * s.Response.P99.Seconds(), Max: 1000 * s.Response.Max.Seconds()}
+}

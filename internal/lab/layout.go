@@ -1,0 +1,101 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+)
+
+// layout is a volume with the data that all trials of its arms begin from.
+type layout struct {
+	volume Volume
+	engine Engine  // nil: files alone
+	server Program // of engine
+}
+
+// dataSeed is that of the rows and files: the same data in all experiments,
+// so that it is the load's seed alone that differs between blocks.
+const dataSeed = 1
+
+// layoutOf gives the layout of a setup, and makes it the first time. A failure
+// is not kept: the next trial tries again, because disks fill up and come free.
+func (l *Lab) layoutOf(ctx context.Context, t experiment.Trial, s experiment.Setup) (*layout, error) {
+	key := experiment.LayoutKey(s)
+	if have := l.layouts[key]; have != nil {
+		return have, nil
+	}
+	made := &layout{}
+	if s.Server != nil {
+		var err error
+		if made.engine, made.server, err = l.find(ctx, *s.Server); err != nil {
+			return nil, err
+		}
+	}
+	l.say(Progress{Trial: t, Doing: "making the volume"})
+	v, err := l.Medium.Make(ctx, l.Box, "v"+strconv.Itoa(len(l.layouts)+1), s.Volume)
+	if err != nil {
+		return nil, fmt.Errorf("make the volume: %w", err)
+	}
+	made.volume = v
+	l.say(Progress{Trial: t, Doing: "making the data"})
+	if err := l.fill(ctx, made, s); err != nil {
+		return nil, errors.Join(fmt.Errorf("make the data: %w", err), v.Close(context.WithoutCancel(ctx)))
+	}
+	l.layouts[key] = made
+	return made, nil
+}
+
+func (l *Lab) find(ctx context.Context, s experiment.Server) (Engine, Program, error) {
+	e, err := l.engineOf(s.Engine)
+	if err != nil {
+		return nil, Program{}, err
+	}
+	p, err := e.Find(ctx, l.Box.Do, s, l.Fetch)
+	return e, p, err
+}
+
+func (l *Lab) engineOf(name string) (Engine, error) {
+	for _, e := range l.Engines {
+		for _, n := range e.Names() {
+			if n == name {
+				return e, nil
+			}
+		}
+	}
+	return nil, load.WithHint(fmt.Errorf("no private server of engine %q can be made", name), "mariadb, mysql, percona and postgres can")
+}
+
+// fill makes the data that trials are given copies of.
+func (l *Lab) fill(ctx context.Context, made *layout, s experiment.Setup) error {
+	dir, err := made.volume.Golden(ctx, l.UID, l.GID)
+	if err != nil {
+		return err
+	}
+	if s.Server == nil {
+		return prepareFiles(ctx, s.Load, dir)
+	}
+	plain := *s.Server // what is loaded must not depend on the arm that happened to be first
+	plain.Settings = nil
+	if err := l.install(ctx, made, plain, dir); err != nil {
+		return err
+	}
+	server, err := l.start(ctx, made, plain, dir, group{})
+	if err != nil {
+		return err
+	}
+	err = prepareTables(ctx, s.Load, server.load)
+	return errors.Join(err, server.stop(context.WithoutCancel(ctx)))
+}
+
+func (l *Lab) closeLayouts(ctx context.Context) error {
+	var all []error
+	for _, made := range l.layouts {
+		all = append(all, made.volume.Close(ctx))
+	}
+	l.layouts = nil
+	return errors.Join(all...)
+}

@@ -1,0 +1,80 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+)
+
+// Need tells what an experiment takes of this machine and whether it is there,
+// without making anything. One sentence for each thing.
+func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string, err error) {
+	if asksHost(x) && !l.Host {
+		return nil, errHost()
+	}
+	var disk int64
+	var why []string
+	var all []error
+	seen := map[string]bool{}
+	for _, a := range x.Arms {
+		key := experiment.LayoutKey(a.Setup)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		n, err := l.Medium.Check(ctx, l.Box.Do, a.Setup.Volume)
+		if err != nil {
+			all = append(all, fmt.Errorf("arm %s: %w", a.Name, err))
+			continue
+		}
+		disk, why = disk+n.Disk, append(why, n.Why)
+		if a.Setup.Server != nil {
+			if _, _, err := l.find(ctx, *a.Setup.Server); err != nil {
+				all = append(all, fmt.Errorf("arm %s: %w", a.Name, err))
+			}
+		}
+	}
+	if len(all) > 0 {
+		return nil, errors.Join(all...)
+	}
+	says = append(says, fmt.Sprintf("disk: %s below %s: %s", experiment.Bytes(disk), l.Box.Dir, strings.Join(tally(why), ", ")))
+	if free, err := l.Box.Do.Statfs(ctx, l.Box.Dir); err == nil && int64(free.AvailBytes) < disk {
+		return says, load.WithHint(fmt.Errorf("%s has %s free, and the experiment takes %s: %s", l.Box.Dir, experiment.Bytes(free.AvailBytes>>20<<20), experiment.Bytes(disk), strings.Join(tally(why), ", ")),
+			"--dir names another directory; smaller volumes and less data also help")
+	}
+	if memory := mostMemory(x); memory > 0 {
+		says = append(says, fmt.Sprintf("memory: %s for the server of a trial", experiment.Bytes(memory)))
+	}
+	return says, nil
+}
+
+// tally writes "2 × a volume of 4G" for what is repeated.
+func tally(words []string) (out []string) {
+	n := map[string]int{}
+	for _, w := range words {
+		n[w]++
+	}
+	for _, w := range words {
+		switch {
+		case n[w] == 1:
+			out = append(out, w)
+		case n[w] > 1:
+			out = append(out, fmt.Sprintf("%d × %s", n[w], w))
+		}
+		n[w] = 0
+	}
+	return out
+}
+
+func mostMemory(x experiment.Experiment) (most experiment.Bytes) {
+	for _, a := range x.Arms {
+		if a.Setup.Server != nil {
+			most = max(most, a.Setup.Server.Memory)
+		}
+	}
+	return most
+}

@@ -1,0 +1,185 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+)
+
+// Ledger keeps what trials leave.
+type Ledger interface {
+	Define(ctx context.Context, x experiment.Experiment, plumb string) error
+	Begin(ctx context.Context, r experiment.Record) error
+	Finish(ctx context.Context, r experiment.Record) error
+	Records(ctx context.Context, hash string) ([]experiment.Record, error)
+	Put(ctx context.Context, data []byte) (sha string, err error)
+	Lock(ctx context.Context, hash string) (unlock func() error, err error)
+}
+
+// Lab carries out experiments. All fields but those said to be optional must
+// be set.
+type Lab struct {
+	Box     Box
+	Medium  Medium
+	Engines []Engine
+	Ledger  Ledger
+	UID     int // the servers run as, and the data belongs to
+	GID     int
+	Plumb   string                                    // version, for the records
+	Fetch   bool                                      // server versions may be fetched
+	Host    bool                                      // settings of the whole machine may be changed, and put back
+	Capture func(ctx context.Context) ([]byte, error) // the full stack as a tape, taken while the server runs; optional
+	Watch   func(Progress)                            // told what goes on; optional
+
+	layouts map[string]*layout
+	report  report.Report
+	file    experiment.Experiment
+	before  int           // trials in the ledger when this run began
+	spent   time.Duration // on trials of this run
+}
+
+// Progress is what goes on.
+type Progress struct {
+	Trial   experiment.Trial // Block 0: the data is being made
+	Number  int              // of the trial among all that are still expected
+	Total   int
+	Doing   string        // "copying the data", "warming up", "measuring"
+	Elapsed time.Duration // of Doing
+	Of      time.Duration // how long Doing takes; 0 when unknown
+	Left    time.Duration // until all is done; 0 when unknown
+	Report  report.Report // so far
+}
+
+// Run carries out an experiment, or goes on with it where the ledger ends.
+// An arm that cannot be set up is marked and the others go on. An error means
+// that the experiment could not go on at all; what is in the ledger stays.
+func (l *Lab) Run(ctx context.Context, x experiment.Experiment) (r report.Report, err error) {
+	unlock, err := l.Ledger.Lock(ctx, x.Hash)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if err := l.Ledger.Define(ctx, x, l.Plumb); err != nil {
+		return r, err
+	}
+	records, err := l.Ledger.Records(ctx, x.Hash)
+	if err != nil {
+		return r, err
+	}
+	l.layouts, l.file, l.before = map[string]*layout{}, x, len(records)
+	defer func() { err = errors.Join(err, l.closeLayouts(context.WithoutCancel(ctx))) }()
+	for {
+		more, _ := report.Next(x, records)
+		l.report = report.Make(x, records)
+		if !more {
+			return l.report, nil
+		}
+		for _, trials := range groups(x, records) {
+			began := time.Now()
+			done, err := l.record(ctx, x, trials, records)
+			l.spent += time.Since(began)
+			records = append(records, done...)
+			if err != nil {
+				return report.Make(x, records), err
+			}
+			l.report = report.Make(x, records)
+		}
+	}
+}
+
+// groups gives the trials that the block at hand lacks, as they are carried
+// out: one by one, or both arms of a switched block together.
+func groups(x experiment.Experiment, records []experiment.Record) (open [][]experiment.Trial) {
+	lacking := report.Missing(x, records)
+	if x.Design == experiment.ABBA && len(lacking) > 0 {
+		return [][]experiment.Trial{experiment.Order(x, lacking[0].Block)}
+	}
+	for _, t := range lacking {
+		open = append(open, []experiment.Trial{t})
+	}
+	return open
+}
+
+func attempts(records []experiment.Record, t experiment.Trial) (n int) {
+	for _, r := range records {
+		if r.Arm == t.Arm && r.Block == t.Block {
+			n++
+		}
+	}
+	return n
+}
+
+// record carries one trial out, or two that are switched between, and keeps
+// what came of it. Its error is one that ends the experiment.
+func (l *Lab) record(ctx context.Context, x experiment.Experiment, trials []experiment.Trial, before []experiment.Record) (done []experiment.Record, err error) {
+	rows := make([]*experiment.Record, len(trials))
+	for i, t := range trials {
+		if rows[i], err = l.row(x, t, attempts(before, t)+1); err != nil {
+			return nil, err
+		}
+		if err := l.Ledger.Begin(ctx, *rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	var failure error
+	if len(rows) == 1 {
+		failure = l.trial(ctx, x, rows[0])
+	} else {
+		failure = l.switched(ctx, x, rows)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // the rows stay begun: cut off, and done again
+	}
+	for _, r := range rows {
+		if failure != nil {
+			r.Mark(experiment.MarkFailed, "%v", failure)
+		}
+		r.Ended = time.Now().UTC()
+		if err := l.Ledger.Finish(ctx, *r); err != nil {
+			return done, err
+		}
+		done = append(done, *r)
+	}
+	return done, nil
+}
+
+// row begins the record of a trial.
+func (l *Lab) row(x experiment.Experiment, t experiment.Trial, attempt int) (*experiment.Record, error) {
+	arm, err := armOf(x, t.Arm)
+	if err != nil {
+		return nil, err
+	}
+	return &experiment.Record{Trial: t, Experiment: x.Hash, Attempt: attempt, Began: time.Now().UTC(), Setup: arm.Setup, Plumb: l.Plumb,
+		ID: fmt.Sprintf("%.12s-%03d-%03d-%d", x.Hash, t.Block, t.Position, attempt), Files: map[string]string{}}, nil
+}
+
+func armOf(x experiment.Experiment, name string) (experiment.Arm, error) {
+	for _, a := range x.Arms {
+		if a.Name == name {
+			return a, nil
+		}
+	}
+	return experiment.Arm{}, fmt.Errorf("the experiment %s has no arm %q", x.Name, name)
+}
+
+// say tells what goes on, with how long all will take at most, at the pace
+// so far.
+func (l *Lab) say(p Progress) {
+	if l.Watch == nil {
+		return
+	}
+	p.Report = l.report
+	p.Total = l.file.Most * len(l.file.Arms)
+	p.Number = min(len(l.report.Records)+1, p.Total)
+	if done := len(l.report.Records) - l.before; done > 0 {
+		p.Left = l.spent / time.Duration(done) * time.Duration(p.Total-p.Number+1)
+		if l.file.Budget > 0 {
+			p.Left = min(p.Left, max(0, l.file.Budget-l.report.Took))
+		}
+	}
+	l.Watch(p)
+}

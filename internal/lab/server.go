@@ -1,0 +1,170 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/made"
+	"plumb/internal/load"
+)
+
+const (
+	upTime   = 90 * time.Second // a server has to answer within
+	downTime = 2 * time.Minute  // and to end in an orderly way within
+	logTail  = 1500             // bytes of its log in an error
+)
+
+// server is a private server that runs.
+type server struct {
+	lab     *Lab
+	engine  Engine
+	running host.Running
+	thing   made.Thing
+	stopBy  host.Signal
+	log     string
+	run     string
+	load    load.Server
+}
+
+// runDir is where a server's socket, configuration and log are. It is the
+// same for all: one server runs at a time.
+func (l *Lab) runDir() string { return filepath.Join(l.Box.Dir, "run") }
+
+// freshRunDir empties it.
+func (l *Lab) freshRunDir(ctx context.Context) error {
+	dir := l.runDir()
+	for _, argv := range [][]string{{"rm", "-rf", dir}, {"mkdir", dir}} {
+		if _, err := l.Box.Do.Run(ctx, argv...); err != nil {
+			return err
+		}
+	}
+	return l.own(ctx, dir)
+}
+
+// configure writes the configuration files of a server.
+func (l *Lab) configure(ctx context.Context, made *layout, s experiment.Server, data string) error {
+	texts, err := made.engine.Files(made.server, s, data, l.runDir())
+	if err != nil {
+		return err
+	}
+	for name, text := range texts {
+		if err := l.Box.Do.Replace(ctx, name, text, 0o644); err != nil {
+			return err
+		}
+		if err := l.own(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// install makes an empty data directory.
+func (l *Lab) install(ctx context.Context, made *layout, s experiment.Server, data string) error {
+	if err := l.freshRunDir(ctx); err != nil {
+		return err
+	}
+	p := made.engine.Install(made.server, s, data, l.runDir())
+	p.UID, p.GID, p.Log = l.UID, l.GID, filepath.Join(l.runDir(), "install.log")
+	running, err := l.Box.Do.Start(ctx, p)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-running.Done():
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), running.Signal(host.Kill))
+	}
+	if err := running.Err(); err != nil {
+		return fmt.Errorf("install %s: %w%s", made.server.Product, err, l.tail(ctx, p.Log))
+	}
+	return nil
+}
+
+// start starts a server on a data directory and waits until it answers.
+func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, data string, g group) (*server, error) {
+	if err := l.freshRunDir(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.configure(ctx, layout, s, data); err != nil {
+		return nil, err
+	}
+	p, signal, log := layout.engine.Serve(layout.server, s, data, l.runDir())
+	p.UID, p.GID, p.Groups, p.Log = l.UID, l.GID, g.dirs(), filepath.Join(l.runDir(), "output.log")
+	run := &server{lab: l, engine: layout.engine, stopBy: signal, log: log, run: l.runDir(), load: layout.engine.Dial(l.runDir())}
+	var err error
+	run.thing, err = l.Box.Book.Make(ctx, made.Thing{Kind: made.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}, func(t *made.Thing) error {
+		if run.running, err = l.Box.Do.Start(ctx, p); err != nil {
+			return err
+		}
+		return made.Proven(ctx, l.Box.Do, t, run.running.PID())
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := run.ready(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s did not come up: %w%s", layout.server.Product, err, l.tail(ctx, log, p.Log)), run.stop(context.WithoutCancel(ctx)))
+	}
+	return run, layout.engine.Prepare(ctx, l.runDir())
+}
+
+// ready waits until the server answers.
+func (s *server) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, upTime)
+	defer cancel()
+	for {
+		select {
+		case <-s.running.Done():
+			if err := s.running.Err(); err != nil {
+				return err
+			}
+			return errors.New("it ended at once")
+		case <-ctx.Done():
+			return fmt.Errorf("no answer within %s", upTime)
+		case <-time.After(50 * time.Millisecond):
+		}
+		if s.engine.Ready(ctx, s.run) == nil {
+			return nil
+		}
+	}
+}
+
+// stop ends the server in an orderly way, or else by force.
+func (s *server) stop(ctx context.Context) error {
+	select {
+	case <-s.running.Done():
+		return errors.Join(fmt.Errorf("the server had ended by itself: %w%s", cmpErr(s.running.Err()), s.lab.tail(ctx, s.log)), s.lab.Box.Book.Remove(ctx, s.thing))
+	default:
+	}
+	err := s.running.Signal(s.stopBy)
+	select {
+	case <-s.running.Done():
+	case <-time.After(downTime):
+		err = fmt.Errorf("the server had not ended %s after it was asked to", downTime)
+	}
+	return errors.Join(err, s.lab.Box.Book.Remove(ctx, s.thing))
+}
+
+func cmpErr(err error) error {
+	if err == nil {
+		return errors.New("exit code 0")
+	}
+	return err
+}
+
+// tail gives the end of the first log that says something, for an error.
+func (l *Lab) tail(ctx context.Context, names ...string) string {
+	for _, name := range slices.Compact(names) {
+		text, err := l.Box.Do.ReadFile(ctx, name)
+		if err == nil && len(strings.TrimSpace(string(text))) > 0 {
+			return "\n" + string(text[max(0, len(text)-logTail):])
+		}
+	}
+	return ""
+}

@@ -1,0 +1,209 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+)
+
+// bench is a trial that is set up: a copy of the data, its limits, and a
+// server when there is one.
+type bench struct {
+	lab    *Lab
+	layout *layout
+	setup  experiment.Setup
+	data   string
+	group  group
+	server *server // nil: files alone
+	undo   []func(context.Context) error
+}
+
+// trial carries one trial out and fills its record in.
+func (l *Lab) trial(ctx context.Context, x experiment.Experiment, r *experiment.Record) (err error) {
+	b, err := l.setUp(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close(context.WithoutCancel(ctx))) }()
+	m, err := b.measure(ctx, x, r.Trial, r.Seed, x.Warmup)
+	if err != nil {
+		return err
+	}
+	keep(x, r, m)
+	b.finish(ctx, x, r)
+	return nil
+}
+
+// setUp makes all that a trial needs, in the order in which it must stand.
+func (l *Lab) setUp(ctx context.Context, r *experiment.Record) (*bench, error) {
+	made, err := l.layoutOf(ctx, r.Trial, r.Setup)
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{lab: l, layout: made, setup: r.Setup}
+	if err := b.build(ctx, r); err != nil {
+		return nil, errors.Join(err, b.close(context.WithoutCancel(ctx)))
+	}
+	return b, nil
+}
+
+func (b *bench) build(ctx context.Context, r *experiment.Record) (err error) {
+	l, v := b.lab, b.layout.volume
+	l.say(Progress{Trial: r.Trial, Doing: "copying the data"})
+	b.later(v.Drop)
+	var how string
+	if b.data, how, err = v.Clone(ctx); err != nil {
+		return fmt.Errorf("copy the data: %w", err)
+	}
+	if err := b.hostSettings(ctx); err != nil {
+		return err
+	}
+	if err := b.limitMemory(ctx); err != nil {
+		return err
+	}
+	b.later(v.Unlimit)
+	l.say(Progress{Trial: r.Trial, Doing: "measuring the volume's limit"})
+	limits, err := v.Limit(ctx)
+	if err != nil {
+		r.Mark(experiment.MarkThrottle, "%v", err)
+	}
+	if r.Volume, err = v.Facts(ctx); err != nil {
+		return err
+	}
+	r.Volume.Limits, r.Volume.Cloned = limits, how
+	if b.setup.Server == nil {
+		return nil
+	}
+	return b.serve(ctx, r)
+}
+
+// serve starts the server and reads back what it made of its settings.
+func (b *bench) serve(ctx context.Context, r *experiment.Record) (err error) {
+	l := b.lab
+	r.Program = b.layout.server.Product
+	l.say(Progress{Trial: r.Trial, Doing: "starting the server"})
+	if b.server, err = l.start(ctx, b.layout, *b.setup.Server, b.data, b.group); err != nil {
+		return err
+	}
+	b.later(b.server.stop)
+	effective, err := b.effective(ctx)
+	if err != nil {
+		return fmt.Errorf("read the settings back: %w", err)
+	}
+	b.compare(r, effective)
+	if l.Capture == nil {
+		return nil
+	}
+	l.say(Progress{Trial: r.Trial, Doing: "recording the stack"})
+	tape, err := l.Capture(ctx)
+	if err == nil {
+		r.Files["stack.tape"], err = l.Ledger.Put(ctx, tape)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.Remark("no-capture", "the stack could not be recorded: %v", err)
+	}
+	return nil
+}
+
+func (b *bench) effective(ctx context.Context) (map[string]string, error) {
+	a, err := b.server.load.Admin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	return b.layout.engine.Effective(ctx, a)
+}
+
+// compare keeps the settings in force, and marks a trial whose server has
+// others than the arm says.
+func (b *bench) compare(r *experiment.Record, effective map[string]string) {
+	r.Effective = effective
+	asked := maps.Clone(b.setup.Server.Create)
+	if asked == nil {
+		asked = map[string]string{}
+	}
+	maps.Copy(asked, b.setup.Server.Settings)
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		if have, known := b.layout.engine.Lookup(effective, name); !known {
+			r.Remark(experiment.MarkNotAsAsked, "the server does not show %s, so it is not known whether %q is in force", name, asked[name])
+		} else if !b.layout.engine.Same(name, asked[name], have) {
+			r.Mark(experiment.MarkNotAsAsked, "%s is %s on the running server, and %s was asked for", name, have, asked[name])
+		}
+	}
+}
+
+// measured is what one run of the load gave.
+type measured struct {
+	result *load.Result
+	costs  []experiment.Cost
+}
+
+// measure drives the load and counts what it costs each layer.
+func (b *bench) measure(ctx context.Context, x experiment.Experiment, t experiment.Trial, seed uint64, warmup time.Duration) (m measured, err error) {
+	var s load.Server
+	if b.server != nil {
+		s = b.server.load
+	}
+	stop, err := b.beside(ctx)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	counting := b.counting()
+	if warmup == 0 || b.setup.Load.Kind == experiment.Fsync {
+		counting.begin(ctx)
+	}
+	began := time.Now()
+	m.result, err = drive(ctx, b.setup.Load, s, b.data, seed, load.Options{Time: x.Measure, Warmup: warmup, OnSecond: func(line load.Second) {
+		if line.Warmup && line.At > warmup-time.Second/2 {
+			counting.begin(ctx)
+		}
+		b.lab.say(b.lab.driving(x, t, time.Since(began), warmup))
+	}})
+	if err != nil {
+		return m, err
+	}
+	m.costs = counting.end(ctx, m.result)
+	return m, nil
+}
+
+func (l *Lab) driving(x experiment.Experiment, t experiment.Trial, since, warmup time.Duration) Progress {
+	if since < warmup {
+		return Progress{Trial: t, Doing: "warming up", Elapsed: since, Of: warmup}
+	}
+	return Progress{Trial: t, Doing: "measuring", Elapsed: since - warmup, Of: x.Measure}
+}
+
+// finish tests the invariants and keeps the server's log.
+func (b *bench) finish(ctx context.Context, x experiment.Experiment, r *experiment.Record) {
+	if b.server == nil {
+		return
+	}
+	b.check(ctx, x, r)
+	if log, err := b.lab.Box.Do.ReadFile(ctx, b.server.log); err == nil || errors.Is(err, host.ErrTooLarge) {
+		if sha, err := b.lab.Ledger.Put(ctx, log); err == nil {
+			r.Files["server.log"] = sha
+		}
+	}
+	if kills, known := b.group.kills(ctx); known && kills > 0 {
+		r.Mark(experiment.MarkFailed, "the kernel killed the server for want of memory: %d times", kills)
+	}
+}
+
+func (b *bench) later(f func(context.Context) error) { b.undo = append(b.undo, f) }
+
+func (b *bench) close(ctx context.Context) error {
+	var all []error
+	for _, f := range slices.Backward(b.undo) {
+		all = append(all, f(ctx))
+	}
+	b.undo = nil
+	return errors.Join(all...)
+}
