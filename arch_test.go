@@ -19,7 +19,7 @@ var layers = [][]string{
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},
 	{"storage/volume", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
-	{"engine/mysql/private", "engine/postgres/private"}, // servers of the lab's own
+	{"engine/mysql/private", "engine/postgres/private"},                 // servers of the lab's own
 	{"view"},
 	{"cli"},
 }
@@ -33,13 +33,14 @@ var only = map[string]struct {
 	"syscall":                        {[]string{"host"}, "only host touches the machine"},
 	"golang.org/x/sys/unix":          {[]string{"host", "host/scratch", "host/self"}, "only host touches the machine"},
 	"github.com/go-sql-driver/mysql": {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
-	"github.com/jackc/pgx/v5":        {[]string{"engine/postgres", "engine/postgres/client"}, "each driver stays in its engine"},
+	"github.com/jackc/pgx/v5":        {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
+	"modernc.org/sqlite":             {[]string{"lab/ledger"}, "only the lab's ledger keeps a database"},
 	"go.mongodb.org/mongo-driver/v2": {[]string{"engine/mongo"}, "each driver stays in its engine"},
 	"github.com/spf13/cobra":         {[]string{"cli"}, "only cli knows flags"},
 	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":         {[]string{"view"}, "only view formats"},
 	"net":                            {[]string{"host", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql"}, "connections are made by dialers, which host calls"},
-	"os":                             {[]string{"host", "host/scratch", "host/self", "cli", "load/ledger"}, "only host opens files of the machine; cli and the ledger open what the command line names"},
+	"os":                             {[]string{"host", "host/scratch", "host/self", "cli", "load/ledger", "lab/ledger"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports string }
