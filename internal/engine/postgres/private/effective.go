@@ -1,0 +1,37 @@
+package private
+
+import (
+	"context"
+	"strings"
+
+	"plumb/internal/load"
+)
+
+// Effective implements lab.Engine: all parameters, a number with the unit it
+// counts in: "16384 8kB".
+func (Engine) Effective(ctx context.Context, a load.Admin) (map[string]string, error) {
+	rows, err := a.Query(ctx, "SELECT name, setting, unit FROM pg_settings")
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]string, len(rows.Values))
+	for _, row := range rows.Values {
+		all[strings.ToLower(cell(row, 0))] = strings.TrimSpace(cell(row, 1) + " " + cell(row, 2))
+	}
+	return all, nil
+}
+
+// Set implements lab.Engine. The server takes a parameter that counts at start
+// only without a word, and goes on as before: read it back. Sessions see the
+// value with their next statement.
+func (Engine) Set(setting, value string) (statement, after string, err error) {
+	if err := validSetting(setting, value); err != nil {
+		return "", "", err
+	}
+	value = strings.TrimSpace(value)
+	text := "'" + strings.ReplaceAll(value, "'", "''") + "'"
+	if strings.EqualFold(value, "default") {
+		text = "DEFAULT"
+	}
+	return "ALTER SYSTEM SET " + canonical(setting) + " = " + text, "SELECT pg_reload_conf()", nil
+}
