@@ -3,10 +3,13 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 const (
 	power     = 0.8 // how often what is looked for must be found
+	promise   = 0.7 // of the futures that a number of further blocks must decide
 	forecasts = 600 // futures that are drawn
 )
 
@@ -19,23 +22,50 @@ const MostMore = 1000
 func (c Comparison) Smallest() float64 { return Detectable(c.deviation, c.n) }
 
 // Detectable is Smallest for a standard deviation between blocks of the
-// logarithm of a ratio (H. S. Bloom, "Minimum detectable effects", 1995).
+// logarithm of a ratio.
 func Detectable(deviation float64, blocks int) float64 {
 	if blocks < 2 || math.IsNaN(deviation) {
 		return math.NaN()
 	}
-	d := float64(blocks - 1)
-	return math.Expm1((studentAt(1-Level/2, d) + studentAt(power, d)) * deviation / math.Sqrt(float64(blocks)))
+	return math.Expm1(shift(blocks-1) * deviation / math.Sqrt(float64(blocks)))
 }
 
-// More is the number of further blocks after which the comparison will be
-// decided, one way or the other, with a chance of 80 %; 0 when it is decided
-// by now, at most [MostMore]. level is the chance that P must be below: 0.05, or less
-// where it is one of several comparisons.
+// shift is how many standard errors a true difference must be away from none,
+// for the test to find it with a chance of 80 %: that of a noncentral t, which
+// is a normal value by the root of a chi-squared one. The other side of the
+// test is left out: it finds a difference of the wrong sign.
+func shift(degrees int) float64 {
+	const points, widest = 400, 100
+	d := float64(degrees)
+	chi := distuv.ChiSquared{K: d}
+	needed := make([]float64, points)
+	for i := range needed {
+		needed[i] = studentAt(1-Level/2, d) * math.Sqrt(chi.Quantile((float64(i)+0.5)/points)/d)
+	}
+	low, high := 0.0, float64(widest)
+	for high-low > 1e-6 {
+		middle, found := (low+high)/2, 0.0
+		for _, t := range needed {
+			found += distuv.UnitNormal.CDF(middle-t) / points
+		}
+		if found < power {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// More is the number of further blocks after which the comparison will
+// probably be decided, one way or the other: seven times in ten; 0 when it is
+// decided by now, at most [MostMore]. level is the chance that P must be below:
+// 0.05, or less where it is one of several comparisons.
 //
 // The chance is that of the futures that the blocks so far leave open: neither
 // the difference nor the noise is taken for known. Planning with both as they
-// happened to be seen promises too little.
+// happened to be seen promises too much. A difference that is well away from
+// the margin is decided more often than that.
 func (c Comparison) More(margin, level float64) int {
 	if c.n < 2 {
 		return max(1, 3-c.n)
@@ -44,11 +74,11 @@ func (c Comparison) More(margin, level float64) int {
 		return 0
 	}
 	low, high := 0, 1
-	for high < MostMore && c.forecast(high, margin, level) < power {
+	for high < MostMore && c.forecast(high, margin, level) < promise {
 		low, high = high, min(2*high, MostMore)
 	}
 	for high-low > 1 {
-		if middle := (low + high) / 2; c.forecast(middle, margin, level) < power {
+		if middle := (low + high) / 2; c.forecast(middle, margin, level) < promise {
 			low = middle
 		} else {
 			high = middle

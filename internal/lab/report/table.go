@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"plumb/internal/lab/experiment"
@@ -42,10 +43,8 @@ func (t *table) at(arm string, block int) *experiment.Record { return t.valid[ar
 
 // trials gives the trials of an arm that count, by block.
 func (t *table) trials(arm string) (all []*experiment.Record) {
-	for block := 1; len(all) < len(t.valid[arm]); block++ {
-		if r := t.at(arm, block); r != nil {
-			all = append(all, r)
-		}
+	for _, block := range slices.Sorted(maps.Keys(t.valid[arm])) {
+		all = append(all, t.valid[arm][block])
 	}
 	return all
 }
@@ -82,7 +81,7 @@ func (t *table) broken(arm string) (why string) {
 
 // done counts the blocks in which every arm that can run has a valid trial.
 func (t *table) done() (n int) {
-	for block := 1; block <= t.last(); block++ {
+	for _, block := range t.blocks() {
 		some, all := false, true
 		for _, a := range t.x.Arms {
 			some = some || t.at(a.Name, block) != nil
@@ -95,10 +94,11 @@ func (t *table) done() (n int) {
 	return n
 }
 
-// last is the last block of which there is a record.
-func (t *table) last() (block int) {
+// blocks gives the numbers of the blocks of which there are records, rising.
+func (t *table) blocks() []int {
+	all := map[int]bool{}
 	for _, r := range t.records {
-		block = max(block, r.Block)
+		all[r.Block] = true
 	}
-	return block
+	return slices.Sorted(maps.Keys(all))
 }
