@@ -1,0 +1,145 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+
+	"plumb/internal/host"
+	"plumb/internal/load"
+)
+
+// openDirectory opens the ledger of a directory.
+func openDirectory(where string, create bool) (*Ledger, error) {
+	dir, err := filepath.Abs(where)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "ledger.sqlite")
+	_, err = os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !create {
+			return nil, errNoLedger()
+		}
+		err = makeDatabase(dir, path)
+	}
+	if err != nil {
+		return nil, explainFile(err)
+	}
+	connector, err := sqlite.NewConnector(sqliteName(path))
+	if err != nil {
+		return nil, err
+	}
+	files := directory(filepath.Join(dir, "files"))
+	files.tidy()
+	return &Ledger{where: where, db: sql.OpenDB(connector), dialect: sqliteDialect(), files: files, locks: lockFiles(filepath.Join(dir, "locks"))}, nil
+}
+
+// makeDatabase makes the directory and an empty database in it. SQLite would
+// make the file too, and say less well why it cannot. A file that is there is
+// never opened here: closing it would free the locks that SQLite has on it.
+func makeDatabase(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), syncDir(dir))
+}
+
+// sqliteName asks for a write-ahead log that is synced at each commit, and for
+// transactions that wait for their turn when they begin rather than fail later.
+func sqliteName(path string) string {
+	q := url.Values{
+		"_busy_timeout": {"60000"}, "_journal_mode": {"WAL"}, "_synchronous": {"FULL"},
+		"_foreign_keys": {"1"}, "_txlock": {"immediate"}, "_error_rc": {"1"},
+	}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
+}
+
+func sqliteDialect() dialect {
+	return dialect{
+		place:   "INTEGER PRIMARY KEY AUTOINCREMENT",
+		moment:  "TEXT",
+		json:    "TEXT",
+		exists:  `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'ledger'`,
+		explain: explainSQLite,
+		passing: func(error) bool { return false }, // SQLite has waited already
+	}
+}
+
+// Primary result codes, https://www.sqlite.org/rescode.html.
+const (
+	sqliteBusy     = 5
+	sqliteReadOnly = 8
+	sqliteIO       = 10
+	sqliteCorrupt  = 11
+	sqliteFull     = 13
+	sqliteCantOpen = 14
+	sqliteNotADB   = 26
+)
+
+func explainSQLite(err error) error {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return explainFile(err)
+	}
+	hint := ""
+	switch e.Code() & 0xff {
+	case sqliteBusy:
+		hint = "another process writes into it for a minute now; is it stopped?"
+	case sqliteReadOnly, sqliteCantOpen:
+		hint = "it needs the right to write the directory and what is in it, also to read: run it as the user who made it"
+	case sqliteIO:
+		hint = "look into the kernel's log for errors of the disk; a full disk may do it too"
+	case sqliteCorrupt, sqliteNotADB:
+		hint = "the file ledger.sqlite is damaged or no ledger: keep a copy, and see what sqlite3's .recover gets out of it"
+	case sqliteFull:
+		hint = "the disk is full: make room"
+	}
+	return load.WithHint(err, hint)
+}
+
+func explainFile(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return load.WithHint(err, "name another directory with --ledger, or run it as the user to whom this one belongs")
+	}
+	return err
+}
+
+// lockFiles locks with flock, which ends with its holder.
+type lockFiles string
+
+func (dir lockFiles) lock(ctx context.Context, hash string) (func() error, error) {
+	sum := sha256.Sum256([]byte(hash)) // whatever the hash looks like, this is the name of a file
+	unlock, err := (&host.Hands{}).Lock(ctx, filepath.Join(string(dir), hex.EncodeToString(sum[:16])))
+	if errors.Is(err, host.ErrLocked) {
+		return nil, errHeld
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make its lock: %w", explainFile(err))
+	}
+	return func() error { unlock(); return nil }, nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

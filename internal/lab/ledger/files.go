@@ -1,0 +1,135 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"plumb/internal/load"
+)
+
+// Most is how many bytes a file of the ledger may have: PostgreSQL takes up to
+// 1 GB in a row, and what trials leave is far smaller.
+const Most = 256 << 20
+
+// ErrDamaged says that a file is not what was put into the ledger.
+var ErrDamaged = errors.New("its contents do not fit its SHA-256")
+
+// shaForm guards the names of files made of it.
+var shaForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// Put keeps a file under its SHA-256, which it gives in hexadecimal. It is on
+// the disk when Put returns. The same contents are kept once.
+func (l *Ledger) Put(ctx context.Context, data []byte) (string, error) {
+	sum := sha256.Sum256(data)
+	sha := hex.EncodeToString(sum[:])
+	if len(data) > Most {
+		return "", l.fail("keep a file", fmt.Errorf("it has %d bytes, more than %d", len(data), Most))
+	}
+	err := l.insist(ctx, func(ctx context.Context) error { return l.files.put(ctx, sha, data) })
+	if err != nil {
+		return "", l.fail("keep a file", err)
+	}
+	return sha, nil
+}
+
+// Get gives a file by its SHA-256, and verifies it: the error of one that was
+// damaged is ErrDamaged.
+func (l *Ledger) Get(ctx context.Context, sha string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	doing := "read the file " + sha
+	if !shaForm.MatchString(sha) {
+		return nil, l.fail("read a file", fmt.Errorf("%.80q is not a SHA-256 in hexadecimal", sha))
+	}
+	data, err := l.files.get(ctx, sha)
+	if err != nil {
+		return nil, l.fail(doing, err)
+	}
+	if !fits(sha, data) {
+		err := fmt.Errorf("%s: %w", l.files.name(sha), ErrDamaged)
+		return nil, l.fail(doing, load.WithHint(err, "restore it from a backup; the records themselves are not affected"))
+	}
+	return data, nil
+}
+
+func fits(sha string, data []byte) bool {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]) == sha
+}
+
+// directory keeps files below itself, in two levels by the first digits.
+type directory string
+
+func (d directory) name(sha string) string {
+	return filepath.Join(string(d), sha[:2], sha[2:4], sha)
+}
+
+// put writes a file beside and renames it, so that a name never leads to a part
+// of its contents. One that is there and whole is left alone.
+func (d directory) put(ctx context.Context, sha string, data []byte) error {
+	if there, err := d.get(ctx, sha); err == nil && fits(sha, there) {
+		return nil
+	}
+	path := d.name(sha)
+	fresh, target := filepath.Join(string(d), "new"), filepath.Dir(path)
+	for _, dir := range []string{fresh, target} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	f, err := os.CreateTemp(fresh, sha[:16]+"-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	// The name, and those of the directories that may be new, must be there after
+	// a power failure too.
+	return errors.Join(syncDir(target), syncDir(filepath.Dir(target)), syncDir(string(d)), syncDir(filepath.Dir(string(d))))
+}
+
+func (d directory) get(_ context.Context, sha string) ([]byte, error) {
+	f, err := os.Open(d.name(sha))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoFile
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, Most+1)) // one byte more cannot fit the sum
+	return data, err
+}
+
+// tidy removes what writers that were killed have left. A file that is being
+// written is not as old as that.
+func (d directory) tidy() {
+	const old = 24 * time.Hour
+	fresh := filepath.Join(string(d), "new")
+	entries, err := os.ReadDir(fresh)
+	if err != nil {
+		return // there is nothing to tidy, or no right to: neither keeps anybody from working
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > old {
+			_ = os.Remove(filepath.Join(fresh, e.Name())) // the next one tries again
+		}
+	}
+}
