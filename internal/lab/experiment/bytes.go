@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,6 +35,19 @@ func last(s string) byte {
 func (b *Bytes) UnmarshalText(text []byte) (err error) {
 	*b, err = ParseBytes(string(text))
 	return err
+}
+
+// UnmarshalJSON implements json.Unmarshaler: JSON has the number of bytes, and a
+// text is read as in a file.
+func (b *Bytes) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '"' {
+		return json.Unmarshal(data, (*int64)(b))
+	}
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	return b.UnmarshalText([]byte(text))
 }
 
 // String prints the size in the largest unit that divides it.
