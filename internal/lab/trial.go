@@ -62,6 +62,9 @@ func (b *bench) build(ctx context.Context, r *experiment.Record) (err error) {
 	if b.data, how, err = v.Clone(ctx); err != nil {
 		return fmt.Errorf("copy the data: %w", err)
 	}
+	if err := adopt(b.setup.Load, b.data); err != nil {
+		return err
+	}
 	if err := b.hostSettings(ctx); err != nil {
 		return err
 	}
@@ -157,21 +160,44 @@ func (b *bench) measure(ctx context.Context, x experiment.Experiment, t experime
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	counting := b.counting()
-	if warmup == 0 || b.setup.Load.Kind == experiment.Fsync {
-		counting.begin(ctx)
+	if b.setup.Load.Kind == experiment.Fsync {
+		warmup = 0
 	}
-	began := time.Now()
-	m.result, err = drive(ctx, b.setup.Load, s, b.data, seed, load.Options{Time: x.Measure, Warmup: warmup, OnSecond: func(line load.Second) {
-		if line.Warmup && line.At > warmup-time.Second/2 {
-			counting.begin(ctx)
-		}
-		b.lab.say(b.lab.driving(x, t, time.Since(began), warmup))
-	}})
+	watched := b.watch(ctx, x, t, warmup, counting)
+	m.result, err = drive(ctx, b.setup.Load, s, b.data, seed, load.Options{Time: x.Measure, Warmup: warmup})
+	watched()
 	if err != nil {
 		return m, err
 	}
 	m.costs = counting.end(ctx, m.result)
 	return m, nil
+}
+
+// watch takes the first reading when the warm-up is over, and tells how far
+// the load is. What it gives ends it.
+func (b *bench) watch(ctx context.Context, x experiment.Experiment, t experiment.Trial, warmup time.Duration, c *counting) (stop func()) {
+	if warmup == 0 {
+		c.begin(ctx)
+	}
+	over, ended := make(chan struct{}), make(chan struct{})
+	began := time.Now()
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		warm := time.After(warmup)
+		for {
+			select {
+			case <-over:
+				return
+			case <-warm:
+				c.begin(ctx)
+			case <-tick.C:
+				b.lab.say(b.lab.driving(x, t, time.Since(began), warmup))
+			}
+		}
+	}()
+	return func() { close(over); <-ended }
 }
 
 func (l *Lab) driving(x experiment.Experiment, t experiment.Trial, since, warmup time.Duration) Progress {

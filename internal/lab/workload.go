@@ -65,6 +65,14 @@ func prepareFiles(ctx context.Context, w experiment.Load, dir string) (err error
 	return err
 }
 
+// adopt makes a copy of the data fit to be driven.
+func adopt(w experiment.Load, dir string) error {
+	if w.Kind != experiment.FileIO {
+		return nil
+	}
+	return files.Adopt(dir)
+}
+
 // drive puts a server or a directory under load and measures it.
 func drive(ctx context.Context, w experiment.Load, s load.Server, dir string, seed uint64, o load.Options) (*load.Result, error) {
 	o.Threads, o.Seed, o.Retries = max(1, w.Threads), seed, 100
@@ -73,7 +81,7 @@ func drive(ctx context.Context, w experiment.Load, s load.Server, dir string, se
 	}
 	switch w.Kind {
 	case experiment.FileIO:
-		return driveFiles(ctx, filesConfig(w, dir, dataSeed), o)
+		return driveFiles(ctx, filesConfig(w, dir, seed), o)
 	case experiment.Fsync:
 		return driveFsync(ctx, w, dir, o)
 	case experiment.TPCC:

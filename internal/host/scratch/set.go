@@ -182,6 +182,28 @@ func (e Entry) owns(st *unix.Stat_t) error {
 	return nil
 }
 
+// Adopt makes a set of the files in a directory that was copied as a whole:
+// the copies have other inodes than the list says. Only who made the copy may
+// say so.
+func (s *Set) Adopt() error {
+	for i, e := range s.Manifest.Files {
+		path := filepath.Join(s.Dir, e.Name)
+		var st unix.Stat_t
+		if err := unix.Lstat(path, &st); err != nil {
+			return fmt.Errorf("adopt %s: %w", path, err)
+		}
+		e.Inode = st.Ino
+		if err := e.owns(&st); err != nil {
+			return fmt.Errorf("adopt %s: %w", path, err)
+		}
+		if s.Manifest.Filled && st.Size != s.Manifest.Size {
+			return fmt.Errorf("adopt %s: it has %d bytes and should have %d", path, st.Size, s.Manifest.Size)
+		}
+		s.Manifest.Files[i] = e
+	}
+	return s.Save()
+}
+
 // Remove removes the files of the set and then the list, and nothing else. A
 // file that is gone already is none to remove. When one is refused, it and
 // the list stay.

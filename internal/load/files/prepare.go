@@ -177,3 +177,13 @@ func Cleanup(dir string) (int, error) {
 	}
 	return len(set.Manifest.Files), set.Remove()
 }
+
+// Adopt takes the test files of a directory that was copied as a whole for
+// ones that Prepare made there.
+func Adopt(dir string) error {
+	set, err := scratch.Open(dir, scratch.Load)
+	if err != nil {
+		return err
+	}
+	return set.Adopt()
+}
