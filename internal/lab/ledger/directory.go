@@ -15,6 +15,7 @@ import (
 	"modernc.org/sqlite"
 
 	"plumb/internal/host"
+	"plumb/internal/host/scratch"
 	"plumb/internal/load"
 )
 
@@ -115,6 +116,9 @@ func explainSQLite(err error) error {
 }
 
 func explainFile(err error) error {
+	if scratch.Full(err) {
+		return load.WithHint(err, "the disk is full: make room")
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		return load.WithHint(err, "name another directory with --ledger, or run it as the user to whom this one belongs")
 	}

@@ -89,7 +89,9 @@ func (t table) put(ctx context.Context, sha string, data []byte) error {
 	if data == nil {
 		data = []byte{} // nil would be NULL
 	}
-	_, err := t.db.ExecContext(ctx, `INSERT INTO file (sha256, bytes) VALUES ($1, $2) ON CONFLICT (sha256) DO NOTHING`, sha, data)
+	// What is there and whole is left alone.
+	_, err := t.db.ExecContext(ctx, `INSERT INTO file (sha256, bytes) VALUES ($1, $2)
+		ON CONFLICT (sha256) DO UPDATE SET bytes = excluded.bytes WHERE file.bytes <> excluded.bytes`, sha, data)
 	return err
 }
 
