@@ -2,7 +2,10 @@ package private_test
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/engine/mysql/private"
 	"plumb/internal/lab"
@@ -93,5 +96,68 @@ func TestPrivateServers(t *testing.T) {
 			asAsked(t, e, a, s)
 			t.Log(write(t, e, a))
 		})
+	}
+}
+
+// TestWhatTheServerRounds asks for odd values: what is a documented rounding is
+// as asked, what is another value is not.
+func TestWhatTheServerRounds(t *testing.T) {
+	rounded := map[string]string{"innodb_buffer_pool_size": "200M", "join_buffer_size": "1000001", "key_buffer_size": "10000001", "read_buffer_size": "200001",
+		"max_allowed_packet": "20000001", "net_buffer_length": "20001", "thread_stack": "500001", "query_cache_size": "2000001", "max_binlog_size": "10000001",
+		"binlog_cache_size": "50001", "innodb_log_buffer_size": "20000001", "innodb_log_file_size": "50000001", "query_prealloc_size": "50001",
+		"transaction_prealloc_size": "5001", "tmp_table_size": "20000001", "max_heap_table_size": "20000001", "innodb_sort_buffer_size": "2000001",
+		"sql_mode": "TRADITIONAL", "optimizer_switch": "mrr=on", "character_set_server": "utf8"}
+	cut := map[string]string{"innodb_io_capacity": "1", "max_connections": "1000000", "innodb_flush_log_at_timeout": "999999"}
+	s := experiment.Server{Engine: "mariadb", Settings: maps.Clone(rounded)}
+	maps.Copy(s.Settings, cut)
+	_, e, a := begun(t, s)
+	effective, err := e.Effective(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, asked := range s.Settings {
+		have, known := e.Lookup(effective, name)
+		if _, isCut := cut[name]; !known || e.Same(name, asked, have) == isCut {
+			t.Errorf("%s is %q (known: %t), asked %q", name, have, known, asked)
+		}
+	}
+}
+
+// TestSwitching changes dynamic settings as ABBA does.
+func TestSwitching(t *testing.T) {
+	_, e, a := begun(t, experiment.Server{Engine: "mariadb"})
+	want := map[string]string{"innodb_flush_log_at_trx_commit": "2", "innodb_buffer_pool_size": "256M", "innodb_flush_neighbors": "0",
+		"innodb_max_dirty_pages_pct": "50.5", "sql_mode": "STRICT_ALL_TABLES", "max_allowed_packet": "1M"}
+	for name, value := range want {
+		statement, after, err := e.Set(name, value)
+		if err != nil || after != "" {
+			t.Fatal(after, err)
+		}
+		if err := a.Exec(t.Context(), statement); err != nil {
+			t.Error(err)
+		}
+	}
+	time.Sleep(time.Second) // the buffer pool grows beside us
+	asAsked(t, e, a, experiment.Server{Settings: want})
+	statement, _, err := e.Set("innodb_page_size", "4K")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Exec(t.Context(), statement); err == nil {
+		t.Error("a setting of the start was changed")
+	}
+}
+
+// TestRefusedConfiguration: the server's own words say why.
+func TestRefusedConfiguration(t *testing.T) {
+	b, err := sandbox.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	_, err = labbox.Start(t.Context(), b, "server", private.New(), experiment.Server{Engine: "mariadb", Settings: map[string]string{"no_such_setting": "1"}}, false)
+	if err == nil || !strings.Contains(err.Error(), "unknown variable 'no_such_setting=1'") {
+		sandbox.Need(t, err)
+		t.Error(err)
 	}
 }

@@ -29,9 +29,25 @@ func (Engine) Set(setting, value string) (statement, after string, err error) {
 		return "", "", err
 	}
 	value = strings.TrimSpace(value)
-	text := "'" + strings.ReplaceAll(value, "'", "''") + "'"
-	if strings.EqualFold(value, "default") {
+	text := literal(value)
+	switch key := canonical(setting); {
+	case strings.EqualFold(value, "default"):
 		text = "DEFAULT"
+	case quotedList(key) && value != "": // one text would be one name
+		var all []string
+		for name := range strings.SplitSeq(value, ",") {
+			all = append(all, literal(strings.Trim(strings.TrimSpace(name), `"`)))
+		}
+		text = strings.Join(all, ", ")
 	}
 	return "ALTER SYSTEM SET " + canonical(setting) + " = " + text, "SELECT pg_reload_conf()", nil
+}
+
+// literal makes an SQL string; a backslash is a plain byte in it.
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// quotedList tells the parameters whose elements the server writes as quoted
+// names.
+func quotedList(key string) bool {
+	return libraries(key) || key == "search_path" || key == "temp_tablespaces"
 }

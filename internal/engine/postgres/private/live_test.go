@@ -2,7 +2,9 @@ package private_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/engine/postgres/private"
 	"plumb/internal/lab"
@@ -93,5 +95,51 @@ func TestPrivateServers(t *testing.T) {
 			asAsked(t, e, a, s)
 			t.Log(write(t, e, a))
 		})
+	}
+}
+
+// TestSwitching changes dynamic settings as ABBA does.
+func TestSwitching(t *testing.T) {
+	_, e, a := begun(t, experiment.Server{Engine: "postgres"})
+	want := map[string]string{"work_mem": "100001kB", "synchronous_commit": "off", "checkpoint_timeout": "7min", "search_path": "pg_catalog, public",
+		"checkpoint_completion_target": ".5", "backend_flush_after": "100kB"}
+	switched(t, e, a, want)
+	time.Sleep(200 * time.Millisecond)
+	asAsked(t, e, a, experiment.Server{Settings: want})
+	static := map[string]string{"shared_buffers": "64MB"}
+	switched(t, e, a, static)
+	effective, err := e.Effective(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have, _ := e.Lookup(effective, "shared_buffers"); e.Same("shared_buffers", "64MB", have) {
+		t.Error("a setting of the start was changed, or seems to be")
+	}
+}
+
+func switched(t *testing.T, e lab.Engine, a load.Admin, want map[string]string) {
+	t.Helper()
+	for name, value := range want {
+		statement, after, err := e.Set(name, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Exec(t.Context(), statement, after); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRefusedConfiguration: the server's own words say why.
+func TestRefusedConfiguration(t *testing.T) {
+	b, err := sandbox.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	_, err = labbox.Start(t.Context(), b, "server", private.New(), experiment.Server{Engine: "postgres", Settings: map[string]string{"no_such_setting": "1"}}, false)
+	if err == nil || !strings.Contains(err.Error(), `unrecognized configuration parameter "no_such_setting"`) {
+		sandbox.Need(t, err)
+		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package private
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,10 +22,12 @@ func (Engine) Lookup(effective map[string]string, setting string) (value string,
 
 // Same implements lab.Engine: it compares as the server reads its
 // configuration file. effective is a value as [Engine.Effective] gives it, with
-// the unit that a bare number has.
+// the unit that a bare number has. A value that the server rounds to its unit
+// is the same.
 func (Engine) Same(setting, asked, effective string) bool {
+	key := canonical(setting)
 	asked, effective = strings.TrimSpace(asked), strings.TrimSpace(effective)
-	if strings.EqualFold(asked, effective) || automatic(canonical(setting), asked) {
+	if strings.EqualFold(asked, effective) || automatic(key, asked) {
 		return true
 	}
 	number, unit, _ := strings.Cut(effective, " ")
@@ -34,31 +37,36 @@ func (Engine) Same(setting, asked, effective string) bool {
 	want, isNumber := quantity(asked, unit)
 	have, isToo := quantity(number, unit)
 	if isNumber && isToo {
-		if step := scale(unit); step > 0 && !strings.ContainsAny(number, ".e") {
-			want = math.RoundToEven(want/step) * step // as the server does
+		if step := scale(unit); step > 0 && want > 0 && !strings.ContainsAny(number, ".e") {
+			want = math.RoundToEven(want/step) * step
 		}
-		return math.Abs(want-have) <= 1e-6*math.Abs(have)
+		return math.Abs(want-have) <= 1e-6*math.Abs(have) // a real number is shown with six digits
 	}
 	if a, word := parseBool(asked); word {
-		b, word := parseBool(effective)
-		return word && a == b || means(canonical(setting), a) == strings.ToLower(effective)
+		if b, word := parseBool(effective); word {
+			return a == b
+		}
+		return a && slices.Contains(meansOn(key), strings.ToLower(effective))
 	}
-	return false
+	if key == "encoding" || key == "locale" { // UTF-8 is UTF8
+		return letters(asked) == letters(effective)
+	}
+	return slices.Equal(names(asked), names(effective))
 }
 
-// means gives the word that an enumeration shows for on and off.
-func means(key string, on bool) string {
-	switch {
-	case key == "wal_compression" && on: // since 15
-		return "pglz"
-	case key == "password_encryption" && on: // up to 13
-		return "md5"
+// meansOn gives what an enumeration shows for on.
+func meansOn(key string) []string {
+	switch key {
+	case "wal_compression": // since 15
+		return []string{"pglz"}
+	case "password_encryption": // up to 13
+		return []string{"md5"}
 	}
-	return "\x00"
+	return nil
 }
 
-// automatic are parameters that show what the server chose where they were
-// left to it.
+// automatic tells whether a value leaves the choice to the server, which shows
+// what it chose.
 func automatic(key, asked string) bool {
 	switch key {
 	case "wal_buffers":
@@ -67,6 +75,20 @@ func automatic(key, asked string) bool {
 		return asked == "0"
 	}
 	return false
+}
+
+// names splits a list. A value that is none is a list of one.
+func names(list string) []string {
+	var out []string
+	for name := range strings.SplitSeq(strings.ToLower(list), ",") {
+		out = append(out, strings.Trim(strings.TrimSpace(name), `"`))
+	}
+	return out
+}
+
+// letters leaves what is left of a name without punctuation.
+func letters(name string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 }
 
 // quantity reads a number with a unit, in bytes or microseconds; unit is the
