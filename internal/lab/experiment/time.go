@@ -14,22 +14,27 @@ type Times struct {
 	Short   bool          // the budget ends before the fewest blocks are done
 }
 
-// What things take on two cores and a middling disk. They are on the slow
-// side: a plan that is kept too early is no harm.
+// What things take on two cores and a middling disk, as measured with MariaDB
+// and rounded up: a plan that is kept too early is no harm.
 const (
 	copying      = 150 << 20        // bytes a second when a trial is given its data
-	filling      = 20_000           // rows a second that are loaded
-	perWarehouse = 500_000          // rows of a warehouse, with its indexes
-	rowBytes     = 250              // of a row of oltp with its indexes
-	houseBytes   = 100 << 20        // of a warehouse
-	emptyServer  = 200 << 20        // of a server without data: system tables and logs
+	filling      = 50_000           // rows of oltp a second that are loaded
+	perWarehouse = 5 * time.Second  // a warehouse is loaded
+	conditions   = 3 * time.Second  // the conditions of TPC-C are tested, for each warehouse
+	counting     = 1 * time.Second  // rows of oltp are counted
 	fresh        = 2 * time.Second  // a clone is made and dropped, the page cache emptied
-	serving      = 8 * time.Second  // a server starts, tells its settings and stops
+	serving      = 5 * time.Second  // a server starts, tells its settings and stops
 	limiting     = 8 * time.Second  // a limit is put in force and measured
-	checking     = 3 * time.Second  // an invariant is tested
 	making       = 3 * time.Second  // a volume is made
-	installing   = 15 * time.Second // an empty data directory is made
+	installing   = 10 * time.Second // an empty data directory is made, and a server started and stopped
 	switching    = 2 * time.Second  // a running server takes other settings
+)
+
+// Room that data take.
+const (
+	rowBytes    = 300       // of a row of oltp with its indexes
+	houseBytes  = 130 << 20 // of a warehouse
+	emptyServer = 150 << 20 // of a server without data: system tables and logs
 )
 
 // Estimate tells how long an experiment takes.
@@ -77,7 +82,7 @@ func trialTime(x Experiment, u Setup) time.Duration {
 		t -= x.Warmup
 	}
 	if u.Server != nil {
-		t += serving + time.Duration(len(x.Checks))*checking
+		t += serving + checkTime(x.Checks, u.Load)
 	}
 	if u.Volume.Profile != "" {
 		t += limiting
@@ -85,19 +90,30 @@ func trialTime(x Experiment, u Setup) time.Duration {
 	return t
 }
 
+func checkTime(checks []string, l Load) (t time.Duration) {
+	for _, name := range checks {
+		switch {
+		case name == NoErrors:
+		case l.Kind == TPCC:
+			t += time.Duration(cmp.Or(l.Warehouses, 1)) * conditions
+		default:
+			t += counting
+		}
+	}
+	return t
+}
+
 func loadingTime(u Setup) time.Duration {
-	t, rows := making, int64(0)
 	switch l := u.Load; l.Kind {
 	case OLTP:
-		rows = int64(cmp.Or(l.Tables, 1)) * cmp.Or(l.Rows, 10000)
+		rows := float64(cmp.Or(l.Tables, 1)) * float64(cmp.Or(l.Rows, 10000))
+		return making + installing + time.Duration(rows/filling*float64(time.Second))
 	case TPCC:
-		rows = int64(cmp.Or(l.Warehouses, 1)) * perWarehouse
+		return making + installing + time.Duration(cmp.Or(l.Warehouses, 1))*perWarehouse
 	case FileIO:
-		return t + bytesTime(DataBytes(u))
-	case Fsync:
-		return t
+		return making + bytesTime(DataBytes(u))
 	}
-	return t + installing + time.Duration(float64(rows)/filling*float64(time.Second))
+	return making // fsync makes its files itself
 }
 
 func bytesTime(n int64) time.Duration {
