@@ -1,0 +1,199 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/host/scratch"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/made"
+	"plumb/test/sandbox"
+)
+
+// plainBook writes nothing down.
+type plainBook struct{ do host.Doer }
+
+func (b plainBook) Make(_ context.Context, t made.Thing, make func(*made.Thing) error) (made.Thing, error) {
+	return t, make(&t)
+}
+
+func (b plainBook) Remove(ctx context.Context, t made.Thing) error {
+	return b.do.Write(ctx, t.Name, []byte(t.Proof["undo"]))
+}
+
+// liveVolume makes a filesystem on a loop device and its limiter.
+func liveVolume(t *testing.T, fstype, profile string) (*limiter, string) {
+	t.Helper()
+	box, err := sandbox.New(t.TempDir())
+	sandbox.Need(t, err)
+	t.Cleanup(func() { box.Close() })
+	dir, err := box.Filesystem("v", fstype, 600, nil, "")
+	sandbox.Need(t, err)
+	do := host.NewHands(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { do.Close() })
+	if canLimit(t.Context(), do) != nil {
+		t.Skip(errNoGroups)
+	}
+	st, err := do.Stat(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := experiment.ParseProfile(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &limiter{do: do, book: plainBook{do}, profile: p, devices: []string{fmt.Sprintf("%d:%d", st.DevMajor, st.DevMinor)}, dir: dir}
+	t.Cleanup(func() {
+		if err := l.Unlimit(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return l, dir
+}
+
+// drive does direct requests from many threads and counts what the threads
+// saw done, each tenth of a second: not what the kernel counted.
+func drive(t *testing.T, dir string, size int64, threads int, reading func(thread, n int) bool, length time.Duration) (tenths []int64) {
+	t.Helper()
+	const bytes = 64 << 20
+	name := filepath.Join(dir, "drive")
+	if _, err := os.Stat(name); err != nil {
+		if err := os.WriteFile(name, make([]byte, bytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|syscall.O_DIRECT, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var done atomic.Int64
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	for i := range threads {
+		all.Go(func() {
+			b, err := scratch.Buffer(int(size))
+			for n := 0; !stop.Load() && err == nil; n++ {
+				at := rand.Int64N(bytes/size) * size
+				if reading(i, n) {
+					_, err = f.ReadAt(b, at)
+				} else {
+					_, err = f.WriteAt(b, at)
+				}
+				done.Add(1)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	before := int64(0)
+	tick := time.NewTicker(100 * time.Millisecond)
+	for range length / (100 * time.Millisecond) {
+		<-tick.C
+		now := done.Load()
+		tenths = append(tenths, now-before)
+		before = now
+	}
+	stop.Store(true)
+	all.Wait()
+	return tenths
+}
+
+func sum(tenths []int64) (n int64) {
+	for _, v := range tenths {
+		n += v
+	}
+	return n
+}
+
+func onlyReads(int, int) bool { return true }
+
+func TestLiveLimitHolds(t *testing.T) {
+	cases := []struct{ fstype, profile string }{{"ext4", "iops=1000,mbps=20"}}
+	if os.Getenv("PLUMB_REAL") != "" {
+		cases = nil
+		for _, fs := range []string{"ext4", "xfs"} {
+			for _, p := range []string{"iops=1000,mbps=20", "iops=3000,mbps=125", "gp3", "riops=500,wiops=200", "hdd", "p15,credits=1%"} {
+				cases = append(cases, struct{ fstype, profile string }{fs, p})
+			}
+		}
+	}
+	for _, c := range cases {
+		t.Run(c.fstype+" "+c.profile, func(t *testing.T) {
+			l, _ := liveVolume(t, c.fstype, c.profile)
+			began := time.Now()
+			facts, err := l.Limit(t.Context())
+			t.Logf("measured for %v: %s", time.Since(began).Round(time.Millisecond), l.profile.Words())
+			for _, f := range facts {
+				t.Logf("%-40s %9.4g asked %9.4g measured %+.1f %%", f.What, f.Asked, f.Measured, (f.Measured/f.Asked-1)*100)
+			}
+			if err != nil || len(facts) < 3 {
+				t.Errorf("%d facts, %v", len(facts), err)
+			}
+		})
+	}
+}
+
+func TestLiveReadsAndWritesShareALimit(t *testing.T) {
+	if os.Getenv("PLUMB_REAL") == "" {
+		t.Skip("takes half a minute: PLUMB_REAL=1")
+	}
+	l, dir := liveVolume(t, "ext4", "iops=2000")
+	if facts, err := l.Limit(t.Context()); err != nil {
+		t.Fatal(facts, err)
+	}
+	drive(t, dir, 4096, 16, onlyReads, 300*time.Millisecond) // makes the file
+	for name, reading := range map[string]func(int, int) bool{
+		"reads":                   onlyReads,
+		"writes":                  func(int, int) bool { return false },
+		"60 % reads, each thread": func(_, n int) bool { return n%5 < 3 },
+		"90 % reads, each thread": func(_, n int) bool { return n%10 < 9 },
+		"threads of both kinds":   func(i, _ int) bool { return i%2 == 0 },
+		"one thread that writes":  func(i, _ int) bool { return i != 0 },
+		"turns of half a second":  func(_, _ int) bool { return time.Now().UnixMilli()%1000 < 500 },
+	} {
+		tenths := drive(t, dir, 4096, 16, reading, 5*time.Second)
+		got := float64(sum(tenths)) / 5
+		t.Logf("%-26s %.0f IOPS of 2000, %+.1f %%: %v", name, got, (got/2000-1)*100, tenths[:10])
+		if got > 2000*1.05 || got < 2000*0.9 {
+			t.Errorf("%s: %.0f IOPS", name, got)
+		}
+	}
+}
+
+func TestLiveCreditsEnd(t *testing.T) {
+	if os.Getenv("PLUMB_REAL") == "" {
+		t.Skip("takes half a minute: PLUMB_REAL=1")
+	}
+	l, dir := liveVolume(t, "ext4", "gp2,size=10G,credits=0.3%") // 16200 requests: 5.6 s at 3000 with an income of 100
+	drive(t, dir, 4096, 16, onlyReads, 300*time.Millisecond)
+	facts, err := l.Limit(t.Context())
+	if err != nil {
+		t.Error(facts, err)
+	}
+	tenths := drive(t, dir, 4096, 16, onlyReads, 12*time.Second)
+	end := 0
+	for i, n := range tenths {
+		if n > 150 {
+			end = i + 1
+		}
+	}
+	want := l.profile.Lasts().Seconds()
+	t.Logf("the burst ended after %.1f s, %.1f were foreseen; %d requests in its first 5 s, %d in the last 4 s", float64(end)/10, want, sum(tenths[:50]), sum(tenths[80:]))
+	if d := float64(end)/10 - want; d < -0.6 || d > 0.6 {
+		t.Errorf("the burst ended after %.1f s, not %.1f: %v", float64(end)/10, want, tenths)
+	}
+	if n := float64(sum(tenths[80:])) / 4; n < 95 || n > 105 {
+		t.Errorf("%.0f IOPS without credits: %v", n, tenths)
+	}
+}

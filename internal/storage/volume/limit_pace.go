@@ -1,0 +1,133 @@
+package volume
+
+import "plumb/internal/lab/experiment"
+
+// paces are what a device may do in a second, or did: requests and bytes of
+// both directions. 0 as a limit is none.
+type paces struct {
+	readIOPS, writeIOPS, readBytes, writeBytes float64
+}
+
+// share divides what reads and writes may do together. The kernel limits each
+// direction alone, so the part of each follows what it uses.
+type share struct {
+	read, write float64 // a second
+	debt        float64 // done beyond what was allowed; below 0: not done
+}
+
+const (
+	wanting  = 0.93 // of its part: a direction that uses more would use more still
+	headroom = 1.15 // left to a direction that does not want more
+	leastWay = 0.03 // of all: so that a direction that begins is seen
+	repay    = 0.5  // s, in which what was too much is held back
+	mostDebt = 0.5  // s of what is allowed
+	mostLeft = 0.05 // s of what is allowed that may be done later
+)
+
+// step divides total anew after dt seconds in which reads and writes did so
+// much a second. When both want more than they get they end at halves, which
+// is a choice: a volume serves whoever has more requests waiting, and how many
+// wait before the limit cannot be seen.
+func (s *share) step(total, read, write, dt float64) {
+	s.debt = min(max(s.debt+(read+write-total)*dt, -mostLeft*total), mostDebt*total)
+	room := min(max(total-s.debt/repay, total/2), total*(1+mostLeft))
+	wantRead, wantWrite := read >= wanting*s.read, write >= wanting*s.write
+	least := leastWay * total
+	switch {
+	case wantRead && wantWrite:
+		s.read += (room/2 - s.read) / 2
+		s.write = room - s.read
+	case wantRead:
+		s.read, s.write = room-write, headroom*write
+	case wantWrite:
+		s.read, s.write = headroom*read, room-read
+	default:
+		slack := max(room-read-write, 0)
+		s.read, s.write = read+slack/2, write+slack/2
+	}
+	s.read, s.write = max(s.read, least), max(s.write, least)
+}
+
+// bucket keeps credits.
+type bucket struct {
+	level, most, income float64 // income: a second
+}
+
+func (b *bucket) step(used, dt float64) {
+	b.level = min(max(b.level+(b.income-used)*dt, 0), b.most)
+}
+
+// allows is what may be done a second for the next dt seconds.
+func (b *bucket) allows(burst, dt float64) float64 {
+	return min(burst, b.income+b.level/dt)
+}
+
+// regulator decides what one device may do, from what it did.
+type regulator struct {
+	p        experiment.Profile
+	io, by   share
+	credits  *bucket // nil: none are kept
+	byCredit *bucket
+}
+
+func newRegulator(p experiment.Profile) *regulator {
+	r := &regulator{p: p}
+	if b := p.Burst; b != nil {
+		r.credits = &bucket{b.Credits * b.Full, b.Credits, p.IOPS.Both}
+		if b.Bytes > 0 {
+			r.byCredit = &bucket{b.ByteCredits * b.Full, b.ByteCredits, p.Bytes.Both}
+		}
+	}
+	io, by := r.total(period.Seconds())
+	r.io, r.by = share{read: io / 2, write: io / 2}, share{read: by / 2, write: by / 2}
+	return r
+}
+
+// moves tells whether the limits change with what is done.
+func (r *regulator) moves() bool { return r.p.IOPS.Both > 0 || r.p.Bytes.Both > 0 }
+
+// total is what reads and writes may do together now. Requests that count as
+// several, because they are large, make no more bytes than requests that
+// count as one.
+func (r *regulator) total(dt float64) (io, by float64) {
+	io, by = r.p.IOPS.Both, r.p.Bytes.Both
+	if r.credits != nil {
+		io = r.credits.allows(r.p.Burst.IOPS, dt)
+	}
+	if r.byCredit != nil {
+		by = r.byCredit.allows(r.p.Burst.Bytes, dt)
+	}
+	if most := io * float64(r.p.Unit); most > 0 && by > 0 {
+		by = min(by, most)
+	}
+	return io, by
+}
+
+// step takes in what was done for dt seconds.
+func (r *regulator) step(did paces, dt float64) {
+	requests, bytes := did.readIOPS+did.writeIOPS, did.readBytes+did.writeBytes
+	if r.p.Unit > 0 {
+		requests = max(requests, bytes/float64(r.p.Unit))
+	}
+	if r.credits != nil {
+		r.credits.step(requests, dt)
+	}
+	if r.byCredit != nil {
+		r.byCredit.step(bytes, dt)
+	}
+	io, by := r.total(dt)
+	r.io.step(io, did.readIOPS, did.writeIOPS, dt)
+	r.by.step(by, did.readBytes, did.writeBytes, dt)
+}
+
+// limits are what is to be in force.
+func (r *regulator) limits() paces {
+	l := paces{r.p.IOPS.Read, r.p.IOPS.Write, r.p.Bytes.Read, r.p.Bytes.Write}
+	if r.p.IOPS.Both > 0 {
+		l.readIOPS, l.writeIOPS = r.io.read, r.io.write
+	}
+	if r.p.Bytes.Both > 0 {
+		l.readBytes, l.writeBytes = r.by.read, r.by.write
+	}
+	return l
+}
