@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/made"
 	"plumb/internal/stats"
 )
@@ -91,12 +92,12 @@ func TestLabLeft(t *testing.T) {
 	left := []made.Left{{Run: "20261121-a1", Book: "/var/lib/plumb/lab/20261121-a1", Things: things}, {Run: "20261121-b2", Live: true, Things: things[:1]}}
 	swept := []made.Swept{{Thing: things[0]}, {Thing: things[1]}, {Thing: things[2], Err: made.ErrForeign}, {Thing: things[3], Err: errors.New("write /proc/sys/vm/dirty_ratio: permission denied")}}
 	s := Screen{Width: 80}
-	golden(t, "lab-left.txt", LabLeft(left, nil, s)+"---\n"+LabLeft(left, swept, s)+"---\n"+LabLeft(nil, nil, s)+"---\n"+LabLeft(nil, []made.Swept{}, s))
+	golden(t, "lab-left.txt", LabLeft(left, s)+"---\n"+LabSwept(swept, s)+"---\n"+LabLeft(nil, s))
 }
 
 func TestLabExperiments(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 31, 0, 0, time.UTC)
-	all := []LabEntry{{Name: "sync-binlog", Hash: "4f1d2c90aa7730e1", Arms: 5, Blocks: 8, Trials: 40, Valid: 39, Last: at, Complete: true, Answer: "sync_binlog = 1 costs 54 % on ext4 and 43 % on XFS."},
-		{Name: "aa", Hash: "77", Arms: 2}}
+	all := []ledger.Summary{{Name: "sync-binlog", Hash: "4f1d2c90aa7730e1", Trials: 40, Valid: 39, Last: at, Question: "How much does sync_binlog = 1 cost on ext4 and on XFS?"},
+		{Name: "aa", Hash: "77"}}
 	golden(t, "lab-experiments.txt", LabExperiments(all, Screen{Width: 80})+"---\n"+LabExperiments(nil, Screen{}))
 }

@@ -5,37 +5,26 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
+	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/made"
 )
 
-// LabLeft lists what labs have left behind on this machine and, once it was
-// swept, what became of each thing. swept is nil when nothing was taken away.
-func LabLeft(left []made.Left, swept []made.Swept, screen Screen) string {
+// LabLeft lists what labs have left behind on this machine.
+func LabLeft(left []made.Left, screen Screen) string {
 	p := newPage(screen)
-	live, dead := 0, 0
+	things := 0
 	for _, l := range left {
 		if l.Live {
-			live++
-			p.hang(plain, "", fmt.Sprintf("%s is still running and was left alone: %s.", l.Run, count(len(l.Things), "thing")))
+			p.para(plain, 0, fmt.Sprintf("%s is still running: left alone, with %s.", l.Run, count(len(l.Things), "thing")))
 			continue
 		}
-		dead++
-		if swept == nil {
-			p.leftOf(l)
-		}
+		things += len(l.Things)
+		p.leftOf(l)
 	}
-	if swept != nil {
-		p.swept(swept)
-		return p.String()
-	}
-	if dead == 0 {
+	if things == 0 {
 		p.line(plain, "No lab has left anything on this machine.")
-		return p.String()
 	}
-	p.blank()
-	p.para(plain, 0, "plumb lab sweep takes these away, and nothing else.")
 	return p.String()
 }
 
@@ -74,7 +63,9 @@ func thingLeft(t made.Thing) string {
 	return t.Name
 }
 
-func (p *page) swept(all []made.Swept) {
+// LabSwept says what became of each thing that a sweep was to take away.
+func LabSwept(all []made.Swept, screen Screen) string {
+	p := newPage(screen)
 	gone, foreign, failed := 0, 0, 0
 	for _, s := range all {
 		what := "taken away"
@@ -90,11 +81,9 @@ func (p *page) swept(all []made.Swept) {
 		}
 		p.within(p.width, plain, columns(s.Thing.Kind, 9), plain, thingLeft(s.Thing)+" · "+keep(what))
 	}
-	if len(all) == 0 {
-		p.line(plain, "No lab has left anything on this machine.")
-		return
+	if len(all) > 0 {
+		p.blank()
 	}
-	p.blank()
 	text := count(gone, "thing") + " taken away"
 	if foreign > 0 {
 		text += fmt.Sprintf(", %d left alone", foreign)
@@ -102,21 +91,12 @@ func (p *page) swept(all []made.Swept) {
 	if failed > 0 {
 		text += fmt.Sprintf(", %d still there: once what holds them has ended, sweep again", failed)
 	}
-	p.para(plain, 0, text)
-}
-
-// LabEntry is one experiment of a ledger.
-type LabEntry struct {
-	Name, Hash, Question string
-	Arms, Blocks         int // of the experiment; blocks that are done
-	Trials, Valid        int
-	Last                 time.Time // when the last trial ended
-	Complete             bool
-	Answer               string
+	p.para(plain, 0, text+".")
+	return p.String()
 }
 
 // LabExperiments lists the experiments of a ledger.
-func LabExperiments(all []LabEntry, screen Screen) string {
+func LabExperiments(all []ledger.Summary, screen Screen) string {
 	p := newPage(screen)
 	if len(all) == 0 {
 		p.line(plain, "The ledger holds no experiment.")
@@ -127,24 +107,18 @@ func LabExperiments(all []LabEntry, screen Screen) string {
 		first = max(first, width(e.Name))
 	}
 	first = min(first, 30) + 2
-	row := func(name, hash, last, arms, blocks, trials, state string) string {
-		return columns(atMost(name, first-2), first) + columns(atMost(hash, 8), 10) + columns(last, 18) + right(arms, 4) + right(blocks, 8) + right(trials, 8) + "  " + state
+	row := func(name, hash, last, trials, valid string) string {
+		return columns(atMost(name, first-2), first) + columns(hash, 10) + columns(last, 18) + right(trials, 6) + right(valid, 9)
 	}
-	p.line(dim, row("experiment", "hash", "last trial (UTC)", "arms", "blocks", "trials", ""))
+	p.line(dim, row("experiment", "hash", "last trial (UTC)", "trials", "counting"))
 	for _, e := range all {
-		last, state := "–", "open"
+		last := "–"
 		if !e.Last.IsZero() {
 			last = e.Last.UTC().Format("2006-01-02 15:04")
 		}
-		if e.Complete {
-			state = "complete"
-		}
-		if bad := e.Trials - e.Valid; bad > 0 {
-			state += fmt.Sprintf(", %d not counted", bad)
-		}
-		p.line(plain, row(e.Name, shortHash(e.Hash), last, fmt.Sprint(e.Arms), fmt.Sprint(e.Blocks), fmt.Sprint(e.Trials), state))
-		if e.Answer != "" {
-			p.para(dim, 2, e.Answer)
+		p.line(plain, row(e.Name, shortHash(e.Hash), last, fmt.Sprint(e.Trials), fmt.Sprint(e.Valid)))
+		if e.Question != "" {
+			p.para(dim, 2, e.Question)
 		}
 	}
 	return p.String()

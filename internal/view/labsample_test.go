@@ -137,7 +137,7 @@ func sampleReport(blocks int) report.Report {
 	x, records := sampleExperiment(), sampleRecords(blocks)
 	r := report.Report{Experiment: x, Records: records, Done: blocks, Complete: true, Stopped: "±5 % reached", Smallest: 0.031,
 		Noise: stats.Estimate{Value: 0.021, Low: 0.015, High: 0.034, N: blocks}, Began: records[0].Began, Took: records[len(records)-1].Ended.Sub(records[0].Began),
-Answer: "sync_binlog = 1 costs 58 % of the throughput on ext4 (49 to 65 %) and 44 % on XFS (42 to 45 %). sync_binlog = 1000 makes no difference on ext4."}
+		Answer: "sync_binlog = 1 costs 58 % of the throughput on ext4 (49 to 65 %) and 44 % on XFS (42 to 45 %). sync_binlog = 1000 makes no difference on ext4."}
 	for _, a := range x.Arms {
 		r.Arms = append(r.Arms, sampleArmResult(x, a, records))
 	}

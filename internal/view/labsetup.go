@@ -88,3 +88,5 @@ func flatten(at string, v any, flat map[string]string) {
 		flat[at] = fmt.Sprint(v)
 	}
 }
+
+func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

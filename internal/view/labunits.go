@@ -224,3 +224,8 @@ func msOf(e stats.Estimate) string {
 	}
 	return milliseconds(e.Value)
 }
+
+// digitsShort writes a round number without noughts after the point.
+func digitsShort(v float64) string {
+	return strconv.FormatFloat(math.Round(1e6*v)/1e6, 'f', -1, 64)
+}

@@ -1,0 +1,186 @@
+package view
+
+import (
+	"fmt"
+	"math"
+
+	"plumb/internal/lab/report"
+	"plumb/internal/stats"
+)
+
+// forest is the picture of all comparisons, one below the other on one axis
+// of ratios: half and twice are equally far from the middle.
+type forest struct {
+	Rows    []forestRow
+	X       []tick
+	Label   string
+	Margin  string
+	Against string // the baseline, when it is the same in all rows
+	Bands   []band
+	Rules   []line
+}
+
+type forestRow struct {
+	Arm, Against, Class string
+	Line, Dot           string
+	Open                []line // ends of an interval that lie beyond the picture
+	Value, Range, Word  string
+}
+
+func forestOf(r report.Report) *forest {
+	if len(r.Verdicts) == 0 {
+		return nil
+	}
+	s := ratioScale(r.Verdicts)
+	f := &forest{Label: forestLabel(r.Experiment.Metric)}
+	same := true
+	for _, v := range r.Verdicts {
+		same = same && v.Baseline == r.Verdicts[0].Baseline
+		f.Rows = append(f.Rows, forestLine(v, s))
+	}
+	if same {
+		f.Against = r.Verdicts[0].Baseline
+	}
+	if m := r.Verdicts[0].Margin; m > 0 && m < 1 {
+		f.Margin = roundPercent(m)
+		f.Bands = []band{between(s.part(-m), s.part(m), "margin")}
+	}
+	f.X = s.ticks()
+	for _, t := range f.X {
+		f.Rules = append(f.Rules, line{Path: upright(t.At / 100), Class: "grid"})
+	}
+	f.Rules = append(f.Rules, line{Path: upright(s.part(0)), Class: "zero"})
+	return f
+}
+
+func forestLabel(metric string) string {
+	name, _ := metricUnit(metric)
+	if higherIsBetter(metric) {
+		return name + " a second, against the baseline (more is better)"
+	}
+	return name + " time, against the baseline (less is better)"
+}
+
+// ratios is an axis of the logarithms of ratios.
+type ratios struct{ low, high float64 }
+
+// ratioScale takes in all intervals, as far as they are known, the margin and
+// a little air. An interval more than three times as wide as the effects
+// themselves runs out of the picture rather than flatten everything else.
+func ratioScale(all []report.Verdict) ratios {
+	s := ratios{-0.02, 0.02}
+	take := func(part float64) {
+		if isReal(part) && part > -1 {
+			s.low, s.high = math.Min(s.low, math.Log1p(part)), math.Max(s.high, math.Log1p(part))
+		}
+	}
+	for _, v := range all {
+		take(1.4 * v.Margin)
+		take(-1.4 * v.Margin)
+		if measuredAtAll(v.Effect) {
+			take(v.Effect.Value)
+		}
+	}
+	reach := 3 * (s.high - s.low)
+	bounds := ratios{s.low - reach, s.high + reach}
+	for _, v := range all {
+		if ranged(v.Effect) {
+			for _, end := range []float64{v.Effect.Low, v.Effect.High} {
+				if end > -1 {
+					take(math.Expm1(math.Max(bounds.low, math.Min(bounds.high, math.Log1p(end)))))
+				}
+			}
+		}
+	}
+	air := 0.06 * (s.high - s.low)
+	return ratios{s.low - air, s.high + air}
+}
+
+func (s ratios) part(effect float64) float64 {
+	if effect <= -1 {
+		return 0
+	}
+	return math.Max(0, math.Min(1, (math.Log1p(effect)-s.low)/(s.high-s.low)))
+}
+
+// ticks takes the finest of several steps whose labels have room.
+func (s ratios) ticks() []tick {
+	const room = 0.1
+	for _, step := range []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2} {
+		if t, ok := s.ticksAt(stepped(step, math.Expm1(s.low), math.Expm1(s.high)), room); ok {
+			return t
+		}
+	}
+	if t, ok := s.ticksAt([]float64{-0.95, -0.9, -0.75, -0.5, -0.25, 0, 0.5, 1, 2, 4, 9}, room); ok {
+		return t
+	}
+	t, _ := s.ticksAt([]float64{-0.999, -0.99, -0.9, 0, 9, 99, 999}, 0)
+	return t
+}
+
+func stepped(step, low, high float64) (all []float64) {
+	if (high-low)/step > 40 {
+		return nil
+	}
+	for i := math.Ceil(low / step); i*step <= high; i++ {
+		all = append(all, math.Round(i*step*1e6)/1e6)
+	}
+	return all
+}
+
+func (s ratios) ticksAt(effects []float64, room float64) (ticks []tick, ok bool) {
+	last := math.Inf(-1)
+	for _, e := range effects {
+		if l := math.Log1p(e); e <= -1 || l < s.low || l > s.high {
+			continue
+		}
+		at := s.part(e)
+		if at-last < room {
+			return nil, false
+		}
+		last = at
+		ticks = append(ticks, tick{At: percentAt(at), Text: signedRound(e)})
+	}
+	return ticks, len(ticks) > 1
+}
+
+// signedRound writes a tick: −20 %, 0, +2.5 %, ×10.
+func signedRound(effect float64) string {
+	switch {
+	case effect == 0:
+		return "0"
+	case effect >= 4:
+		return "×" + digitsShort(1+effect)
+	}
+	return sign(effect) + roundPercent(math.Abs(effect))
+}
+
+func forestLine(v report.Verdict, s ratios) forestRow {
+	row := forestRow{Arm: v.Arm, Against: v.Baseline, Class: v.Word, Word: verdictWords(v), Value: "–"}
+	e := v.Effect
+	if !measuredAtAll(e) {
+		row.Word = "not yet known"
+		return row
+	}
+	row.Value, row.Range = signed(e.Value), differsRange(e)
+	row.Dot = dot(s.part(e.Value), 0.5)
+	if !ranged(e) {
+		row.Open = beyond(stats.Estimate{Low: math.Inf(-1), High: math.Inf(1)}, e.Value, s)
+		return row
+	}
+	row.Line = fmt.Sprintf("M%g %dH%g", spot(s.part(e.Low)), canvas/2, spot(s.part(e.High)))
+	row.Open = beyond(e, e.Value, s)
+	return row
+}
+
+// beyond draws dotted what of an interval lies outside the picture, or is
+// not known.
+func beyond(e stats.Estimate, value float64, s ratios) (out []line) {
+	if e.Low <= -1 || math.Log1p(e.Low) < s.low {
+		out = append(out, line{Path: fmt.Sprintf("M0 %dH%g", canvas/2, spot(s.part(value))), Class: "open"})
+	}
+	if math.Log1p(e.High) > s.high {
+		out = append(out, line{Path: fmt.Sprintf("M%g %dH%d", spot(s.part(value)), canvas/2, canvas), Class: "open"})
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package view
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+	"plumb/internal/stats"
+)
+
+func sampleAbout() LabAbout {
+	return LabAbout{Version: "devel", Machine: []string{"2 processors", "24 GiB of memory", "Linux 6.12"}, Command: "plumb lab run experiments/sync-binlog.yaml"}
+}
+
+func samplePage(t *testing.T, r report.Report) []byte {
+	t.Helper()
+	b, err := LabHTML(r, sampleAbout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestLabHTML looks at what must hold of every page. With PLUMB_LAB_SAMPLE it
+// leaves the page of the sample there, to be looked at.
+func TestLabHTML(t *testing.T) {
+	for name, r := range map[string]report.Report{"done": sampleReport(8), "unfinished": unfinishedReport(), "empty": {Experiment: sampleExperiment()}, "nothing": {},
+		"curves": curvesReport(t), "many": manyArms(), "hostile": hostileReport()} {
+		t.Run(name, func(t *testing.T) {
+			page := samplePage(t, r)
+			if dir := os.Getenv("PLUMB_LAB_SAMPLE"); dir != "" {
+				if err := os.WriteFile(dir+"/lab-"+name+".html", page, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			aloneAndWhole(t, page)
+		})
+	}
+}
+
+// aloneAndWhole checks that a page refers to nothing outside, that its tags
+// nest, and that no number in it is none.
+func aloneAndWhole(t *testing.T, page []byte) {
+	t.Helper()
+	for _, bad := range []string{"<script", "http://", "https://", "@import", "url(", "<link", "<img", "<iframe", "NaN", "Inf", "ZgotmplZ", "%!"} {
+		if i := bytes.Index(page, []byte(bad)); i >= 0 {
+			t.Errorf("the page has %q: %.120s", bad, page[max(0, i-60):])
+		}
+	}
+	body := regexp.MustCompile(`(?s)<body>.*</body>`).Find(page)
+	d := xml.NewDecoder(bytes.NewReader(bytes.ReplaceAll(body, []byte("<br>"), []byte("<br/>"))))
+	d.Entity = xml.HTMLEntity
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("the page is not well-formed: %v", err)
+		}
+	}
+}
+
+const hostileText = `</style><script>alert(1)</script><img src=x onerror=alert(1)>"' onload="x`
+
+// hostileReport comes from a file and a server that want to get at the reader.
+func hostileReport() report.Report {
+	r := sampleReport(2)
+	x := &r.Experiment
+	x.Name, x.Question, x.Source, x.Notes, x.Hash = hostileText, hostileText, hostileText, hostileText, hostileText
+	x.Text = []byte(hostileText)
+	r.Answer, r.Stopped, r.Verdicts[0].Sentence, r.Arms[0].Failed = hostileText, hostileText, hostileText, hostileText
+	r.Arms[1].Name, r.Verdicts[0].Arm = hostileText, hostileText
+	for i := range r.Records {
+		r.Records[i].Program, r.Records[i].Volume.Options = hostileText, hostileText
+		if i == 0 {
+			r.Records[i].Mark(hostileText, hostileText)
+		}
+	}
+	r.Invalid = append(r.Invalid, report.Invalid{Marks: []experiment.Mark{{Kind: hostileText, Text: hostileText}}})
+	return r
+}
+
+func TestLabHTMLEscapesWhatItShows(t *testing.T) {
+	page := string(samplePage(t, hostileReport()))
+	for _, bad := range []string{"<script", "<img", `" onload`} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	if n := strings.Count(page, "alert(1)"); n < 10 {
+		t.Errorf("the texts are shown %d times only", n)
+	}
+}
+
+// curvesReport has throughput by threads, too.
+func curvesReport(t *testing.T) report.Report {
+	r := sampleReport(3)
+	for _, name := range []string{"ext4", "xfs"} {
+		c := report.Curve{Name: name}
+		for _, n := range []int{1, 2, 4, 8, 16, 32} {
+			c.Points = append(c.Points, stats.Point{Threads: n, Rate: 900 * float64(n) / (1 + 0.06*float64(n-1)), Error: 0.03})
+		}
+		fit, err := stats.FitCapacity(c.Points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Capacity = fit
+		r.Curves = append(r.Curves, c)
+	}
+	r.Curves = append(r.Curves, report.Curve{Name: "btrfs", Doubt: "too few concurrencies measured"})
+	return r
+}
+
+// manyArms has more arms than there are colours, and long names.
+func manyArms() report.Report {
+	r := sampleReport(4)
+	for _, name := range []string{"recordsize=16K, compression=lz4, doublewrite off", "b", "c", "d", "e", "f"} {
+		a, arm := r.Arms[1], r.Experiment.Arms[1]
+		a.Name, arm.Name = name, name
+		for i := range r.Records[:20] {
+			if rec := r.Records[i]; rec.Arm == "ext4, 1" {
+				rec.Arm = name
+				r.Records = append(r.Records, rec)
+			}
+		}
+		r.Arms, r.Experiment.Arms = append(r.Arms, a), append(r.Experiment.Arms, arm)
+		v := r.Verdicts[0]
+		v.Arm, v.Effect = name, stats.Estimate{Value: 2.4, Low: 1.1, High: 14, N: 4}
+		v.Word, v.Sentence = report.Better, ""
+		r.Verdicts = append(r.Verdicts, v)
+	}
+	return r
+}
+
+func TestRatioAxisHasLabelsWithRoom(t *testing.T) {
+	for _, e := range []stats.Estimate{
+		{Value: 0.001, Low: -0.002, High: 0.004, N: 8}, {Value: -0.31, Low: -0.4, High: -0.22, N: 8}, {Value: 0.8, Low: 0.2, High: 3, N: 8},
+		{Value: 20, Low: 10, High: 44, N: 8}, {Value: -0.99, Low: -0.999, High: -0.9, N: 8}, {Value: 900, Low: 800, High: 1000, N: 9},
+	} {
+		s := ratioScale([]report.Verdict{{Effect: e, Margin: 0.05}})
+		ticks := s.ticks()
+		if len(ticks) < 2 || len(ticks) > 12 {
+			t.Errorf("%v: %d labels", e, len(ticks))
+		}
+		for i, tick := range ticks {
+			if tick.At < 0 || tick.At > 100 || i > 0 && tick.At-ticks[i-1].At < 6 {
+				t.Errorf("%v: label %s at %g", e, tick.Text, tick.At)
+			}
+		}
+	}
+}
+
+func TestThinKeepsStalls(t *testing.T) {
+	var all []point
+	for i := range 5000 {
+		all = append(all, point{float64(i), 100})
+	}
+	all[2345].y = 0
+	got := thin(all, 200)
+	low := 100.0
+	for _, p := range got {
+		low = min(low, p.y)
+	}
+	if len(got) > 400 || low != 0 {
+		t.Errorf("%d points, the lowest %g", len(got), low)
+	}
+}
+
+func TestLabCSV(t *testing.T) {
+	golden(t, "lab.csv", LabCSV(sampleReport(2)))
+	if got := inert("=1+1"); got != "'=1+1" {
+		t.Errorf("a formula stays one: %s", got)
+	}
+	if got := inert("-1.5"); got != "-1.5" {
+		t.Errorf("a number became %s", got)
+	}
+}

@@ -1,0 +1,210 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+)
+
+// trialLine is one trial over its seconds.
+type trialLine struct {
+	trial  experiment.Trial
+	counts bool
+	warm   float64 // end of the warm-up, s
+	points []point // s, operations a second
+	stalls []float64
+}
+
+// tracesOf gives the trials of an arm. Of servers that are switched between
+// arms within a trial, only the seconds in which the arm was in force.
+func tracesOf(r report.Report, arm string) (all []trialLine) {
+	for _, rec := range r.Records {
+		t := trialLine{trial: rec.Trial, counts: rec.Valid()}
+		sum, n := 0.0, 0.0
+		for _, s := range rec.Series {
+			if s.Length > 0 && cmpText(s.Arm, rec.Arm) == arm {
+				if k := len(t.points); k > 0 && s.At-s.Length-t.points[k-1].x > 1.5 {
+					t.points = append(t.points, point{math.NaN(), math.NaN()})
+				}
+				rate := float64(s.Done) / s.Length
+				t.points = append(t.points, point{s.At, rate})
+				if s.Warmup {
+					t.warm = math.Max(t.warm, s.At)
+					continue
+				}
+				sum, n = sum+rate, n+1
+			}
+		}
+		for _, p := range t.points {
+			if p.x > t.warm && p.y < sum/n/10 {
+				t.stalls = append(t.stalls, p.x)
+			}
+		}
+		if len(t.points) > 0 {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// The largest mean by the smallest from which on arms get scales of their own.
+const ownScale = 6
+
+// seriesCharts shows every arm's throughput over its trials.
+func seriesCharts(r report.Report) (charts []chart, caption string) {
+	all := make([][]trialLine, len(r.Arms))
+	tops := make([]float64, len(r.Arms))
+	end, top, least := 0.0, 0.0, math.Inf(1)
+	for i, a := range r.Arms {
+		all[i] = tracesOf(r, a.Name)
+		for _, t := range all[i] {
+			for _, p := range t.points {
+				if isReal(p.x) {
+					end, tops[i] = math.Max(end, p.x), math.Max(tops[i], p.y)
+				}
+			}
+		}
+		if tops[i] > 0 {
+			top, least = math.Max(top, tops[i]), math.Min(least, tops[i])
+		}
+	}
+	if end == 0 {
+		return nil, ""
+	}
+	caption = "Operations in each second. Every line is a trial; the shaded part is warm-up and is not measured."
+	if top > ownScale*least {
+		caption += " Each arm has a scale of its own."
+	} else {
+		for i := range tops {
+			tops[i] = top
+		}
+	}
+	stalled, odd := false, false
+	for i, a := range r.Arms {
+		if len(all[i]) == 0 {
+			continue
+		}
+		charts = append(charts, seriesChart(a, i, all[i], end, tops[i]))
+		stalled = stalled || slices.ContainsFunc(all[i], func(t trialLine) bool { return t.counts && len(t.stalls) > 0 })
+		odd = odd || slices.ContainsFunc(all[i], func(t trialLine) bool { return !t.counts })
+	}
+	if stalled {
+		caption += " A mark at the foot is a second in which less than a tenth of the trial's mean was done."
+	}
+	if odd {
+		caption += " Grey lines are trials that do not count."
+	}
+	return charts, caption
+}
+
+func seriesChart(a report.ArmResult, i int, traces []trialLine, end, top float64) chart {
+	y, ticks := linear(top, perSecond)
+	x := scale{high: end}
+	c := chart{Title: a.Name, Sub: count(a.Trials, "trial"), XLabel: "s", Y: ticks, X: secondTicks(x), Low: true,
+		Alt: fmt.Sprintf("operations a second over %.0f seconds in %s of %s", end, count(len(traces), "trial"), a.Name)}
+	if a.Trials == 0 {
+		c.Sub = "no trial counts"
+	}
+	c.grid()
+	room := max(80, 12000/len(traces))
+	warm := 0.0
+	var marks []line
+	for _, t := range traces {
+		class := "trial " + armClass(i)
+		if t.counts {
+			warm = math.Max(warm, t.warm)
+		} else {
+			class = "trial out"
+		}
+		var points []point
+		for _, p := range thin(t.points, room) {
+			points = append(points, point{x.at(p.x), y.at(p.y)})
+		}
+		c.Lines = append(c.Lines, line{Path: pathOf(points), Class: class, Title: fmt.Sprintf("block %d", t.trial.Block)})
+		for _, s := range t.stalls {
+			if t.counts {
+				marks = append(marks, line{Path: fmt.Sprintf("M%g %dv-60", spot(x.at(s)), canvas), Class: "stall"})
+			}
+		}
+	}
+	c.Lines = append(c.Lines, marks...)
+	if warm > 0 {
+		c.Bands = append(c.Bands, between(0, x.at(warm), "warm"))
+	}
+	return c
+}
+
+// secondTicks puts round seconds below an axis.
+func secondTicks(s scale) (ticks []tick) {
+	step := roundStep(s.high / 5)
+	for v := 0.0; v <= s.high*1.0001; v += step {
+		ticks = append(ticks, tick{At: percentAt(s.at(v)), Text: digitsShort(v)})
+	}
+	return ticks
+}
+
+// grid draws the rules that belong to the ticks.
+func (c *chart) grid() {
+	for _, t := range c.Y {
+		c.Lines = append(c.Lines, line{Path: across(t.At / 100), Class: "grid"})
+	}
+}
+
+// orderChart shows the metric of every trial in the order in which they ran:
+// what drifts over time is seen here.
+func orderChart(r report.Report) *chart {
+	top, n := 0.0, 0
+	for _, rec := range r.Records {
+		if rec.Metric > 0 && isReal(rec.Metric) {
+			top, n = math.Max(top, rec.Metric), n+1
+		}
+	}
+	if n < 2 {
+		return nil
+	}
+	name, unit := metricUnit(r.Experiment.Metric)
+	y, ticks := linear(top, showMetric(r.Experiment.Metric))
+	c := &chart{Title: "Every trial in the order in which they ran", Sub: name + ", " + unit + "; a hollow dot does not count", XLabel: "block", Y: ticks,
+		Alt: fmt.Sprintf("%s of %s in order", name, count(n, "trial"))}
+	c.grid()
+	x := scale{low: -0.5, high: float64(len(r.Records)) - 0.5}
+	block, from := 0, 0
+	label := func(to int) {
+		if block > 0 {
+			c.X = append(c.X, tick{At: percentAt(x.at(float64(from+to-1) / 2)), Text: fmt.Sprint(block), Minor: block%2 == 0})
+		}
+	}
+	index := armIndex(r)
+	var dots []line
+	for i, rec := range r.Records {
+		if rec.Block != block {
+			label(i)
+			if i > 0 {
+				c.Lines = append(c.Lines, line{Path: upright(x.at(float64(i) - 0.5)), Class: "grid"})
+			}
+			block, from = rec.Block, i
+		}
+		if !(rec.Metric > 0) || !isReal(rec.Metric) {
+			continue
+		}
+		at := dot(x.at(float64(i)), y.at(rec.Metric))
+		dots = append(dots, line{Path: at, Class: "dot " + armClass(index[rec.Arm]), Title: rec.Arm})
+		if !rec.Valid() {
+			dots = append(dots, line{Path: at, Class: "hole"})
+		}
+	}
+	label(len(r.Records))
+	c.Lines = append(c.Lines, dots...)
+	return c
+}
+
+func armIndex(r report.Report) map[string]int {
+	index := map[string]int{}
+	for i, a := range r.Arms {
+		index[a.Name] = i
+	}
+	return index
+}
