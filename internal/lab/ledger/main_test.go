@@ -65,7 +65,7 @@ func admin(t *testing.T, where string, statements ...string) {
 	ok(t, err)
 	defer db.Close()
 	for _, s := range statements {
-		if _, err := db.ExecContext(t.Context(), s); err != nil {
+		if _, err := db.Exec(s); err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
 	}
