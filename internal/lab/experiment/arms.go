@@ -67,6 +67,11 @@ func (r *reader) spell(root *sheet.Node) bool {
 		return false
 	}
 	if len(all) == 0 || len(all) > mostArms {
+		for _, n := range []*sheet.Node{r.arms, r.axes} {
+			if n != nil {
+				root = n
+			}
+		}
 		r.sheet.Errorf(root, "there are %d arms: 1 to %d are possible", len(all), mostArms)
 		return false
 	}

@@ -1,8 +1,11 @@
 package experiment
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"regexp"
 	"slices"
 	"time"
@@ -34,7 +37,7 @@ func Parse(name string, text []byte) (Experiment, error) {
 	}
 	s, root := sheet.Parse(name, text)
 	r := &reader{sheet: s, said: map[sheet.Error]bool{}}
-	if root != nil {
+	if root != nil && r.alone(text) {
 		r.file(root)
 	}
 	if err := r.mistakes(); err != nil {
@@ -43,6 +46,17 @@ func Parse(name string, text []byte) (Experiment, error) {
 	r.x.Text = slices.Clone(text)
 	r.x.Hash = hash(r.x)
 	return r.x, nil
+}
+
+// alone says when a file holds a second document, which would not be read.
+func (r *reader) alone(text []byte) bool {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var first, second sheet.Node
+	if d.Decode(&first) != nil || errors.Is(d.Decode(&second), io.EOF) {
+		return true
+	}
+	r.sheet.At(max(second.Line, 1), max(second.Column, 1), "a second document begins here: one file is one experiment")
+	return false
 }
 
 // reader reads one file.
@@ -84,7 +98,7 @@ func (r *reader) file(root *sheet.Node) {
 	if !seeded {
 		r.x.Seed = seedOf(r.x.Name)
 	}
-	if !r.spell(root) {
+	if !sheet.IsMap(root) || !r.spell(root) {
 		return
 	}
 	r.setups()

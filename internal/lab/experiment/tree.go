@@ -43,6 +43,9 @@ func put(root *sheet.Node, path string, at, value *sheet.Node) bool {
 			root.Content[k], root.Content[k+1] = nodeAt(at, yaml.ScalarNode, step), value
 			return true
 		}
+		if sheet.IsNull(root.Content[k+1]) { // "server:" with nothing behind it
+			root.Content[k+1] = nodeAt(at, yaml.MappingNode, "")
+		}
 		root = root.Content[k+1]
 	}
 	return false
