@@ -37,7 +37,7 @@ func (b *bench) counters(ctx context.Context) map[string]float64 {
 	if all == nil {
 		all = map[string]float64{}
 	}
-	if cpu, known := b.group.cpu(ctx); known {
+	if cpu, known := b.control.cpu(ctx); known {
 		all["server CPU"] = cpu.Seconds()
 	}
 	if b.server == nil {

@@ -83,7 +83,7 @@ func (l *Lab) fill(ctx context.Context, made *layout, s experiment.Setup) error 
 	if err := l.install(ctx, made, plain, dir); err != nil {
 		return err
 	}
-	server, err := l.start(ctx, made, plain, dir, group{})
+	server, err := l.start(ctx, made, plain, dir, control{})
 	if err != nil {
 		return err
 	}

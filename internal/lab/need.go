@@ -31,6 +31,13 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 			all = append(all, fmt.Errorf("arm %s: %w", a.Name, err))
 			continue
 		}
+		data := experiment.DataBytes(a.Setup)
+		if err := holds(a.Setup.Volume, data); err != nil {
+			all = append(all, fmt.Errorf("arm %s: %w", a.Name, err))
+		}
+		if a.Setup.Volume.Kind == experiment.Directory {
+			n.Disk, n.Why = 3*data, fmt.Sprintf("data of %s, its copy and as much to grow", experiment.Bytes(data>>20<<20))
+		}
 		disk, why = disk+n.Disk, append(why, n.Why)
 		if a.Setup.Server != nil {
 			if _, _, err := l.find(ctx, *a.Setup.Server); err != nil {
@@ -50,6 +57,16 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 		says = append(says, fmt.Sprintf("memory: %s for the server of a trial", experiment.Bytes(memory)))
 	}
 	return says, nil
+}
+
+// holds tells whether a volume has room for the data, a copy of it, and what a
+// trial adds.
+func holds(v experiment.Volume, data int64) error {
+	if v.Size == 0 || int64(v.Size) >= 5*data/2 {
+		return nil
+	}
+	return load.WithHint(fmt.Errorf("a volume of %s is too small: the data take about %s, their copy as much, and a trial adds to it", v.Size, experiment.Bytes(data>>20<<20)),
+		fmt.Sprintf("volume.size: %s, or less data", experiment.Bytes((5*data/2+1<<20)>>20<<20)))
 }
 
 // tally writes "2 × a volume of 4G" for what is repeated.

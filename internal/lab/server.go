@@ -88,7 +88,7 @@ func (l *Lab) install(ctx context.Context, made *layout, s experiment.Server, da
 }
 
 // start starts a server on a data directory and waits until it answers.
-func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, data string, g group) (*server, error) {
+func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, data string, g control) (*server, error) {
 	if err := l.freshRunDir(ctx); err != nil {
 		return nil, err
 	}

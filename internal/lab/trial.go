@@ -16,13 +16,13 @@ import (
 // bench is a trial that is set up: a copy of the data, its limits, and a
 // server when there is one.
 type bench struct {
-	lab    *Lab
-	layout *layout
-	setup  experiment.Setup
-	data   string
-	group  group
-	server *server // nil: files alone
-	undo   []func(context.Context) error
+	lab     *Lab
+	layout  *layout
+	setup   experiment.Setup
+	data    string
+	control control
+	server  *server // nil: files alone
+	undo    []func(context.Context) error
 }
 
 // trial carries one trial out and fills its record in.
@@ -68,7 +68,7 @@ func (b *bench) build(ctx context.Context, r *experiment.Record) (err error) {
 	if err := b.hostSettings(ctx); err != nil {
 		return err
 	}
-	if err := b.limitMemory(ctx); err != nil {
+	if err := b.limitMemory(ctx, r); err != nil {
 		return err
 	}
 	b.later(v.Unlimit)
@@ -92,7 +92,7 @@ func (b *bench) serve(ctx context.Context, r *experiment.Record) (err error) {
 	l := b.lab
 	r.Program = b.layout.server.Product
 	l.say(Progress{Trial: r.Trial, Doing: "starting the server"})
-	if b.server, err = l.start(ctx, b.layout, *b.setup.Server, b.data, b.group); err != nil {
+	if b.server, err = l.start(ctx, b.layout, *b.setup.Server, b.data, b.control); err != nil {
 		return err
 	}
 	b.later(b.server.stop)
@@ -218,7 +218,7 @@ func (b *bench) finish(ctx context.Context, x experiment.Experiment, r *experime
 			r.Files["server.log"] = sha
 		}
 	}
-	if kills, known := b.group.kills(ctx); known && kills > 0 {
+	if kills, known := b.control.kills(ctx); known && kills > 0 {
 		r.Mark(experiment.MarkFailed, "the kernel killed the server for want of memory: %d times", kills)
 	}
 }
