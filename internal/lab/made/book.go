@@ -1,0 +1,233 @@
+package made
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/journal"
+)
+
+// Book is the open book of one running lab. It may be used by several
+// goroutines.
+type Book struct {
+	d      host.Doer
+	file   string
+	unlock func()
+
+	mu     sync.Mutex
+	pages  *pages
+	closed bool
+}
+
+const ending = ".book"
+
+// Open makes the book of a new run, locked for as long as the process lives.
+func Open(ctx context.Context, d host.Doer, directory, run string) (*Book, error) {
+	if run == "" || strings.ContainsAny(run, "/*?[\\\x00\n") || strings.HasPrefix(run, ".") {
+		return nil, fmt.Errorf("open a book for the run %q: that is no name for a file", run)
+	}
+	b := &Book{d: d, file: path.Join(directory, run+ending), pages: &pages{}}
+	// A sweep removes empty books: it must not see ours before it says whose it is.
+	release, err := doorway(ctx, d, directory)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if b.unlock, err = d.Lock(ctx, b.file); err != nil {
+		if errors.Is(err, host.ErrLocked) {
+			err = fmt.Errorf("the run %s: %w", run, ErrLive)
+		}
+		return nil, err
+	}
+	text, err := d.Raw(ctx, b.file)
+	if err == nil && len(text) > 0 {
+		err = fmt.Errorf("open %s: a run of that name left it", b.file)
+	}
+	if err == nil {
+		err = b.note(ctx, kindBegin, begin{Version: journal.Version, Run: run, Boot: boot(ctx, d)})
+	}
+	if err != nil {
+		b.unlock()
+		return nil, err
+	}
+	return b, nil
+}
+
+// doorTime is how long another may be opening or looking for books.
+const doorTime = 10 * time.Second
+
+// doorway makes this process the only one that opens, locks or removes books.
+func doorway(ctx context.Context, d host.Doer, directory string) (release func(), err error) {
+	err = until(ctx, doorTime, func() (bool, error) {
+		release, err = d.Lock(ctx, path.Join(directory, "lock"))
+		if errors.Is(err, host.ErrLocked) {
+			return false, err
+		}
+		return true, err
+	})
+	return release, err
+}
+
+func (b *Book) note(ctx context.Context, kind string, body any) error {
+	return b.pages.note(ctx, b.d, b.file, kind, body)
+}
+
+// Make writes down that a thing is going to be made, makes it, and writes
+// down what was made: make may complete name and proof (the number of a loop
+// device is known only then). When make fails, the thing is taken away as far as it
+// came about. A name that is taken already is refused: what is there is not ours.
+func (b *Book) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Thing, error) {
+	t.Proof = maps.Clone(t.Proof)
+	n, err := b.intend(ctx, t)
+	if err != nil {
+		return t, err
+	}
+	t.Proof = maps.Clone(t.Proof)
+	if t.Proof == nil {
+		t.Proof = map[string]string{}
+	}
+	err = make(&t)
+	after := context.WithoutCancel(ctx) // what came about must go, and be known, all the same
+	if err == nil {
+		err = prove(after, b.d, &t)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		if err = b.note(after, kindMade, result{N: n, Thing: &t}); err == nil {
+			return t, nil
+		}
+	}
+	e := entry{n: n, at: time.Now(), thing: t}
+	for _, had := range b.pages.entries {
+		if had.n == n {
+			e.at = had.at
+		}
+	}
+	if undo := b.away(after, e); undo != nil && !errors.Is(undo, ErrForeign) {
+		err = errors.Join(err, undo)
+	}
+	return t, err
+}
+
+// intend writes the intent down.
+func (b *Book) intend(ctx context.Context, t Thing) (n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return 0, fmt.Errorf("make %s %s: the book is closed", t.Kind, t.Name)
+	}
+	r, ok := removers()[t.Kind]
+	if !ok {
+		return 0, fmt.Errorf("make %s %s: the book knows no such kind", t.Kind, t.Name)
+	}
+	if r.free != nil {
+		if err := r.free(ctx, b.d, t); err != nil {
+			return 0, fmt.Errorf("make %s %s: %w", t.Kind, t.Name, err)
+		}
+	}
+	err = b.note(ctx, kindIntent, t)
+	return len(b.pages.log.Records), err
+}
+
+// Remove takes a thing away and notes it. One that has gone already is fine;
+// one that is not ours any more is ErrForeign.
+func (b *Book) Remove(ctx context.Context, t Thing) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e, ok := b.pages.find(t)
+	if !ok {
+		return fmt.Errorf("take %s %s away: it is not in the book", t.Kind, t.Name)
+	}
+	if e.gone {
+		return nil
+	}
+	return b.away(ctx, e)
+}
+
+// away takes one thing away and notes it.
+func (b *Book) away(ctx context.Context, e entry) error {
+	return settle(ctx, holder{d: b.d, pages: b.pages, live: !b.closed}, e, b.note)
+}
+
+// settle takes a thing away and notes what came of it. One that could not be
+// taken away stays in the book.
+func settle(ctx context.Context, h holder, e entry, note func(context.Context, string, any) error) error {
+	err := h.takeAway(ctx, e)
+	switch {
+	case err == nil:
+		return note(ctx, kindGone, result{N: e.n})
+	case errors.Is(err, ErrForeign):
+		return errors.Join(err, note(ctx, kindLeft, result{N: e.n, Why: err.Error()}))
+	}
+	return err
+}
+
+// Close takes away all that is left, limits and processes first, then newest
+// first, and removes the book. When something could not be taken away, the book
+// stays for a sweep.
+func (b *Book) Close(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	var all []error
+	b.pages.clear(func(e entry) error { return b.away(ctx, e) }, func(_ entry, err error) { all = append(all, err) })
+	if len(b.pages.open()) == 0 {
+		all = append(all, b.d.Remove(ctx, b.file))
+	}
+	b.closed = true
+	b.unlock()
+	return errors.Join(all...)
+}
+
+// boot names this life of the kernel, "" when unknown.
+func boot(ctx context.Context, h host.Reader) string {
+	text, err := h.ReadFile(ctx, "/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// step is the pause between two looks.
+const step = 50 * time.Millisecond
+
+// until tries f until it says that it is done, which can be an error, or the
+// time is up, which gives the last error.
+func until(ctx context.Context, limit time.Duration, f func() (done bool, err error)) error {
+	late := time.Now().Add(limit)
+	for {
+		done, err := f()
+		if done {
+			return err
+		}
+		if time.Now().After(late) {
+			if err == nil {
+				err = context.DeadlineExceeded
+			}
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(step):
+		}
+	}
+}
+
+// missing tells whether there is nothing under a name, not even a link that
+// leads nowhere.
+func missing(ctx context.Context, h host.Reader, name string) bool {
+	_, err := h.Readlink(ctx, name)
+	return errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,187 @@
+package made
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plumb/internal/host"
+)
+
+func machine(t *testing.T) *host.Hands {
+	t.Helper()
+	h := host.NewHands(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, h *host.Hands, dir, run string) *Book {
+	t.Helper()
+	b, err := Open(t.Context(), h, dir, run)
+	must(t, err)
+	return b
+}
+
+// tree makes a directory of a lab in the book.
+func tree(t *testing.T, b *Book, h *host.Hands, name, run string) Thing {
+	t.Helper()
+	made, err := b.Make(t.Context(), Thing{Kind: Tree, Name: name}, func(*Thing) error {
+		_, err := h.Run(t.Context(), "mkdir", name)
+		return errors.Join(err, h.Append(t.Context(), filepath.Join(name, Marker), []byte(run+"\n")))
+	})
+	must(t, err)
+	return made
+}
+
+func exists(name string) bool { _, err := os.Lstat(name); return err == nil }
+
+func TestBookTakesAwayWhatItMade(t *testing.T) {
+	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	b := open(t, h, books, "run1")
+	dir, file := filepath.Join(at, "lab"), filepath.Join(at, "image")
+	tree(t, b, h, dir, "run1")
+	made, err := b.Make(t.Context(), Thing{Kind: File, Name: file}, func(*Thing) error { return os.WriteFile(file, nil, 0o600) })
+	must(t, err)
+	if _, err := Open(t.Context(), h, books, "run1"); !errors.Is(err, ErrLive) {
+		t.Errorf("opened twice: %v", err)
+	}
+	left, err := List(t.Context(), h, books)
+	if err != nil || len(left) != 1 || !left[0].Live || left[0].Run != "run1" || len(left[0].Things) != 2 || left[0].Things[0].Name != file {
+		t.Errorf("listed %+v, %v", left, err)
+	}
+	if swept, err := Sweep(t.Context(), h, books); err != nil || len(swept) != 0 || !exists(file) {
+		t.Errorf("a live lab was swept: %v, %v", swept, err)
+	}
+	must(t, b.Remove(t.Context(), made))
+	must(t, b.Remove(t.Context(), made))
+	if exists(file) || !exists(dir) {
+		t.Error("the file is there, or the directory is not")
+	}
+	if err := b.Remove(t.Context(), Thing{Kind: File, Name: "/etc/passwd"}); err == nil {
+		t.Error("what is not in the book was taken away")
+	}
+	must(t, b.Close(t.Context()))
+	if exists(dir) || exists(filepath.Join(books, "run1.book")) {
+		t.Error("something is left")
+	}
+}
+
+// What was there before us is refused, and stays.
+func TestBookMakesNothingWhereSomethingIs(t *testing.T) {
+	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	b := open(t, h, books, "run1")
+	defer b.Close(t.Context())
+	for _, kind := range []string{Tree, File, Group} {
+		_, err := b.Make(t.Context(), Thing{Kind: kind, Name: at}, func(*Thing) error { t.Error(kind, "was made"); return nil })
+		if err == nil {
+			t.Error(kind, "was not refused")
+		}
+	}
+	if _, err := b.Make(t.Context(), Thing{Kind: Mount, Name: "/proc"}, func(*Thing) error { return nil }); err == nil {
+		t.Error("a mount was made on another")
+	}
+	if _, err := b.Make(t.Context(), Thing{Kind: "planet"}, func(*Thing) error { return nil }); err == nil {
+		t.Error("an unknown kind was made")
+	}
+}
+
+// When making fails, what came about goes, and what is not ours stays.
+func TestBookFailedMake(t *testing.T) {
+	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	b := open(t, h, books, "run1")
+	boom := errors.New("boom")
+	half, full := filepath.Join(at, "half"), filepath.Join(at, "full")
+	_, err := b.Make(t.Context(), Thing{Kind: Tree, Name: half}, func(*Thing) error { return errors.Join(os.Mkdir(half, 0o755), boom) })
+	if !errors.Is(err, boom) || exists(half) {
+		t.Errorf("%v; the directory is left: %v", err, exists(half))
+	}
+	_, err = b.Make(t.Context(), Thing{Kind: Tree, Name: full}, func(*Thing) error {
+		return errors.Join(os.Mkdir(full, 0o755), os.WriteFile(filepath.Join(full, "somebody's"), nil, 0o600))
+	})
+	if err == nil || !exists(full) {
+		t.Errorf("a directory without a marker was taken away: %v", err)
+	}
+	must(t, b.Close(t.Context()))
+}
+
+// Each way in which a tree can have become another's.
+func TestTreeThatIsNotOurs(t *testing.T) {
+	for name, change := range map[string]func(dir string) error{
+		"no marker":        func(d string) error { return os.Remove(filepath.Join(d, Marker)) },
+		"marker of others": func(d string) error { return os.WriteFile(filepath.Join(d, Marker), []byte("run9"), 0o600) },
+		"a link": func(d string) error {
+			return errors.Join(os.Rename(d, d+"2"), os.Symlink(d+"2", d))
+		},
+		"another directory": func(d string) error {
+			return errors.Join(os.Rename(d, d+"2"), os.Mkdir(d, 0o755), os.WriteFile(filepath.Join(d, Marker), nil, 0o600))
+		},
+	} {
+		h, books, at := machine(t), t.TempDir(), t.TempDir()
+		b := open(t, h, books, "run1")
+		dir := filepath.Join(at, "lab")
+		tree(t, b, h, dir, "run1")
+		must(t, change(dir))
+		if err := b.Close(t.Context()); !errors.Is(err, ErrForeign) || !exists(dir) {
+			t.Errorf("%s: %v, there: %v", name, err, exists(dir))
+		}
+	}
+}
+
+// A link inside a tree is removed, what it leads to is not.
+func TestTreeFollowsNoLinks(t *testing.T) {
+	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	b := open(t, h, books, "run1")
+	dir, precious := filepath.Join(at, "lab"), filepath.Join(at, "precious")
+	tree(t, b, h, dir, "run1")
+	must(t, errors.Join(os.Mkdir(precious, 0o755), os.WriteFile(filepath.Join(precious, "data"), nil, 0o600), os.Symlink(precious, filepath.Join(dir, "link"))))
+	must(t, b.Close(t.Context()))
+	if exists(dir) || !exists(filepath.Join(precious, "data")) {
+		t.Error("the tree is left, or more than the tree is gone")
+	}
+}
+
+// A damaged book and one of a later form are named; the others are swept.
+func TestSweepGoesOn(t *testing.T) {
+	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	text := func(run string) []byte {
+		b := open(t, h, books, run)
+		tree(t, b, h, filepath.Join(at, run), run)
+		b.unlock() // its lab has died
+		text, err := os.ReadFile(b.file)
+		must(t, err)
+		return text
+	}
+	damaged, later := text("damaged"), text("later")
+	_ = text("whole")
+	must(t, os.WriteFile(filepath.Join(books, "damaged.book"), []byte(strings.Replace(string(damaged), "intent", "intend", 1)), 0o600))
+	p, err := replay(later)
+	must(t, err)
+	p.log.Records = nil
+	first, err := p.log.Append(p.entries[0].at, kindBegin, begin{Version: 99, Run: "later"})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(books, "later.book"), first, 0o600))
+	must(t, os.WriteFile(filepath.Join(books, "empty.book"), nil, 0o600))
+	left, err := List(t.Context(), h, books)
+	if err == nil || !strings.Contains(err.Error(), "damaged.book") || !strings.Contains(err.Error(), "later.book") || len(left) != 2 {
+		t.Errorf("listed %+v, %v", left, err)
+	}
+	swept, err := Sweep(t.Context(), h, books)
+	if err == nil || !strings.Contains(err.Error(), "damaged.book") || !strings.Contains(err.Error(), "later.book") || len(swept) != 1 || swept[0].Err != nil {
+		t.Errorf("swept %+v, %v", swept, err)
+	}
+	if exists(filepath.Join(at, "whole")) || !exists(filepath.Join(at, "damaged")) || !exists(filepath.Join(at, "later")) {
+		t.Error("the wrong ones were swept")
+	}
+	if exists(filepath.Join(books, "whole.book")) || exists(filepath.Join(books, "empty.book")) || !exists(filepath.Join(books, "damaged.book")) {
+		t.Error("the wrong books are left")
+	}
+}

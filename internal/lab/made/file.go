@@ -1,0 +1,126 @@
+package made
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"plumb/internal/host"
+)
+
+// ordinary tells whether a path may be that of something a lab made: written
+// in full, without detours, and not the root or directly below it.
+func ordinary(name string) bool {
+	return strings.HasPrefix(name, "/") && path.Clean(name) == name && strings.Count(name, "/") >= 2
+}
+
+// freeName refuses a name under which something is already: what was there
+// before us is not ours to take away.
+func freeName(ctx context.Context, d host.Doer, t Thing) error {
+	if !ordinary(t.Name) {
+		return fmt.Errorf("a lab makes nothing there")
+	}
+	if !missing(ctx, d, t.Name) {
+		return fs.ErrExist
+	}
+	return nil
+}
+
+// inode names a file or directory so that another of the same path has
+// another name.
+func inode(ctx context.Context, h host.Reader, name string) (string, error) {
+	st, err := h.Stat(ctx, name)
+	return fmt.Sprintf("%d:%d %d", st.DevMajor, st.DevMinor, st.Inode), err
+}
+
+func proveInode(ctx context.Context, d host.Doer, t *Thing) (err error) {
+	t.Proof["inode"], err = inode(ctx, d, t.Name)
+	return err
+}
+
+func proveTree(ctx context.Context, d host.Doer, t *Thing) error {
+	if missing(ctx, d, path.Join(t.Name, Marker)) {
+		return fmt.Errorf("it lacks the marker %s", Marker)
+	}
+	return proveInode(ctx, d, t)
+}
+
+// file removes a file.
+func (h holder) file(ctx context.Context, e entry) error {
+	name := e.thing.Name
+	if missing(ctx, h.d, name) {
+		return nil
+	}
+	if !h.belowTree(name) && !h.live {
+		now, err := inode(ctx, h.d, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if now != e.thing.Proof["inode"] {
+			return foreign("it is another file now, or not known to be ours")
+		}
+	}
+	return h.d.Remove(ctx, name)
+}
+
+// tree removes a directory with all that is in it. rm follows no links, and
+// with nothing mounted below it stays on the lab's own filesystem.
+func (h holder) tree(ctx context.Context, e entry) error {
+	name := e.thing.Name
+	if missing(ctx, h.d, name) {
+		return nil
+	}
+	if err := h.ownTree(ctx, e); err != nil {
+		return err
+	}
+	return until(ctx, patience, func() (bool, error) {
+		mounted, err := mountsBelow(ctx, h.d, name)
+		if err == nil && len(mounted) > 0 {
+			err = fmt.Errorf("%s is still mounted", strings.Join(mounted, ", "))
+		}
+		if err != nil {
+			return true, err
+		}
+		_, err = h.d.Run(ctx, "rm", "-rf", "--one-file-system", "--", name)
+		return err == nil, err // a process that is just ending may write once more
+	})
+}
+
+// ownTree tells whether a directory is ours: nil, or why not. One whose lab
+// died before it could mark it is empty.
+func (h holder) ownTree(ctx context.Context, e entry) error {
+	name := e.thing.Name
+	if !ordinary(name) {
+		return foreign("it is no directory of a lab")
+	}
+	st, err := h.d.Stat(ctx, name)
+	if err != nil {
+		return err
+	}
+	if _, err := h.d.Readlink(ctx, name); err == nil || !st.Mode.IsDir() {
+		return foreign("it is no directory")
+	}
+	text, err := h.d.ReadFile(ctx, path.Join(name, Marker))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !e.whole && h.d.Remove(ctx, name) == nil:
+		return nil // an empty one: nothing was lost
+	case errors.Is(err, fs.ErrNotExist):
+		return foreign("it holds no %s", Marker)
+	case err != nil:
+		return err
+	}
+	if run := strings.TrimSpace(string(text)); run != "" && run != h.pages.begin.Run {
+		return foreign("it is marked as of the run %s", run)
+	}
+	now, err := inode(ctx, h.d, name)
+	if err == nil && e.whole && now != e.thing.Proof["inode"] {
+		return foreign("it is another directory now")
+	}
+	return err
+}

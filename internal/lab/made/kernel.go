@@ -1,0 +1,101 @@
+package made
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// limit takes a limit on a device back. Its lab may have changed it since
+// without the book, as burst credits run out, so a limit on a loop device of
+// ours is ours whatever it says.
+func (h holder) limit(ctx context.Context, e entry) error {
+	line, undo := e.thing.Proof["line"], e.thing.Proof["undo"]
+	if undo == "" || h.rebooted(ctx) {
+		return nil
+	}
+	text, err := h.d.ReadFile(ctx, e.thing.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // with its group
+	}
+	if err != nil {
+		return err
+	}
+	device, _, _ := strings.Cut(line, " ")
+	now, inForce := limitOf(string(text), device)
+	switch {
+	case !inForce || holds(now, undo):
+		return nil
+	case holds(now, line), h.live, h.ownDevice(ctx, device):
+		return h.d.Write(ctx, e.thing.Name, []byte(undo))
+	}
+	return foreign("it is %q now", now)
+}
+
+// limitOf finds the line of a device: "7:0 3000", or in version 2
+// "7:0 rbps=max wbps=max riops=3000 wiops=max".
+func limitOf(text, device string) (line string, ok bool) {
+	for l := range strings.Lines(text) {
+		if f := strings.Fields(l); len(f) > 0 && f[0] == device {
+			return strings.Join(f, " "), true
+		}
+	}
+	return "", false
+}
+
+// holds tells whether a line says all that was written: version 2 lists
+// limits that were not named as well.
+func holds(now, written string) bool {
+	have := strings.Fields(now)
+	for _, f := range strings.Fields(written) {
+		if !slices.Contains(have, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// ownDevice tells whether a device number is that of a loop device of ours.
+func (h holder) ownDevice(ctx context.Context, device string) bool {
+	for _, e := range h.pages.entries {
+		if e.thing.Kind != Loop || e.gone {
+			continue
+		}
+		for _, name := range h.ownLoops(ctx, e) {
+			text, err := h.d.ReadFile(ctx, path.Join("/sys/block", name, "dev"))
+			if err == nil && strings.TrimSpace(string(text)) == device {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sysctl puts a setting of the kernel back while it still has our value.
+func (h holder) sysctl(ctx context.Context, e entry) error {
+	before, value := e.thing.Proof["before"], e.thing.Proof["value"]
+	if h.rebooted(ctx) {
+		return nil
+	}
+	file := path.Join("/proc/sys", strings.ReplaceAll(e.thing.Name, ".", "/"))
+	if !strings.HasPrefix(file, "/proc/sys/") {
+		return foreign("it is no setting of the kernel")
+	}
+	text, err := h.d.ReadFile(ctx, file)
+	if err != nil {
+		return err
+	}
+	now := words(string(text))
+	switch now {
+	case words(before):
+		return nil
+	case words(value):
+		return h.d.Write(ctx, file, []byte(before+"\n"))
+	}
+	return foreign("it is %q now", now)
+}
+
+func words(s string) string { return strings.Join(strings.Fields(s), " ") }

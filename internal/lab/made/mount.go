@@ -1,0 +1,102 @@
+package made
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/observe"
+)
+
+// at gives what is mounted on a directory, the uppermost last.
+func at(ctx context.Context, h host.Reader, point string) ([]observe.Mount, error) {
+	all, err := observe.MountTable(ctx, h, "self")
+	if err != nil {
+		return nil, err
+	}
+	var here []observe.Mount
+	for _, m := range all {
+		if m.Point == path.Clean(point) {
+			here = append(here, m)
+		}
+	}
+	return here, nil
+}
+
+func freeMount(ctx context.Context, d host.Doer, t Thing) error {
+	here, err := at(ctx, d, t.Name)
+	if err == nil && len(here) > 0 {
+		err = fmt.Errorf("%s is mounted there already", here[len(here)-1].Source)
+	}
+	return err
+}
+
+// mount unmounts what is on top of a directory, as long as it is ours.
+func (h holder) mount(ctx context.Context, e entry) error {
+	if !ordinary(e.thing.Name) {
+		return foreign("it is no directory of a lab")
+	}
+	for _, argv := range [][]string{{"umount", e.thing.Name}, {"umount", "-l", e.thing.Name}} {
+		err := until(ctx, patience, func() (bool, error) {
+			mine, err := h.ownMount(ctx, e)
+			if err != nil || !mine {
+				return true, err
+			}
+			_, err = h.d.Run(ctx, argv...)
+			return false, err // look again: there may have been two
+		})
+		if mine, look := h.ownMount(ctx, e); look == nil && !mine {
+			return nil
+		}
+		if err != nil && (ctx.Err() != nil || argv[1] == "-l") {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownMount tells whether our filesystem is on top of a directory. Another one
+// there is ErrForeign, and one on top of ours an error.
+func (h holder) ownMount(ctx context.Context, e entry) (bool, error) {
+	here, err := at(ctx, h.d, e.thing.Name)
+	if err != nil || len(here) == 0 {
+		return false, err
+	}
+	source := e.thing.Proof["source"]
+	for i, m := range here {
+		switch {
+		case source == "" || m.Source != source:
+		case i == len(here)-1:
+			return true, nil
+		default:
+			return false, fmt.Errorf("%s is mounted on top of it", here[len(here)-1].Source)
+		}
+	}
+	return false, foreign("what is mounted there is %s", here[len(here)-1].Source)
+}
+
+// mountsBelow gives the mount points in and below a directory.
+func mountsBelow(ctx context.Context, h host.Reader, dir string) ([]string, error) {
+	all, err := observe.MountTable(ctx, h, "self")
+	var below []string
+	for _, m := range all {
+		if m.Point == dir || strings.HasPrefix(m.Point, dir+"/") {
+			below = append(below, m.Point)
+		}
+	}
+	return below, err
+}
+
+// mountsOf gives where a source is mounted.
+func mountsOf(ctx context.Context, h host.Reader, source string) ([]string, error) {
+	all, err := observe.MountTable(ctx, h, "self")
+	var points []string
+	for _, m := range all {
+		if m.Source == source {
+			points = append(points, m.Point)
+		}
+	}
+	return points, err
+}

@@ -1,0 +1,134 @@
+package made
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plumb/internal/host"
+)
+
+// zpool status says no path of the pool's own name and of its groups.
+var vdevGroup = regexp.MustCompile(`^(mirror|raidz[123]?|draid[123]?.*|spare|replacing|logs|cache|spares|special|dedup)(-[0-9]+)?$`)
+
+// vdevs gives the devices of a pool from the text of zpool status.
+func vdevs(text []byte, pool string) []string {
+	_, config, _ := bytes.Cut(text, []byte("config:"))
+	config, _, _ = bytes.Cut(config, []byte("\nerrors:"))
+	var all []string
+	for line := range bytes.Lines(config) {
+		f := strings.Fields(string(line))
+		if len(f) < 2 && (len(f) == 0 || !strings.HasPrefix(f[0], "/")) || f[0] == "NAME" || f[0] == pool || vdevGroup.MatchString(f[0]) {
+			continue
+		}
+		all = append(all, f[0])
+	}
+	return all
+}
+
+// pool destroys a pool that lies on files of ours and nothing else.
+func (h holder) pool(ctx context.Context, e entry) error {
+	name := e.thing.Name
+	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "/@ ") {
+		return foreign("it is no name of a pool")
+	}
+	there, err := h.poolThere(ctx, name)
+	if errors.Is(err, host.ErrNoCommand) || err != nil && h.vdevsGone(ctx, e) {
+		return nil
+	}
+	if err != nil || !there {
+		return err
+	}
+	if err := h.ownPool(ctx, e); err != nil {
+		return err
+	}
+	return until(ctx, 3*patience, func() (bool, error) {
+		if _, err := h.d.Run(ctx, "zpool", "destroy", "-f", name); err == nil {
+			return true, nil
+		}
+		there, err := h.poolThere(ctx, name)
+		if err != nil || !there {
+			return true, err
+		}
+		// zfs-fuse calls a pool busy for a while after its last user has gone.
+		return false, errors.Join(fmt.Errorf("it is busy"), h.unmountPool(ctx, name))
+	})
+}
+
+func (h holder) poolThere(ctx context.Context, name string) (bool, error) {
+	out, err := h.d.Run(ctx, "zpool", "list", "-H", "-o", "name")
+	if err != nil {
+		return false, fmt.Errorf("it is not known whether it is there: %w", err)
+	}
+	return slices.Contains(strings.Fields(string(out)), name), nil
+}
+
+// vdevsGone tells whether all files of a pool have been removed: without ZFS
+// running, there is no such pool any more.
+func (h holder) vdevsGone(ctx context.Context, e entry) bool {
+	named := namedVdevs(e)
+	return len(named) > 0 && !slices.ContainsFunc(named, func(v string) bool { return !missing(ctx, h.d, v) })
+}
+
+// namedVdevs gives what a pool was to be made on.
+func namedVdevs(e entry) []string {
+	return strings.FieldsFunc(e.thing.Proof["vdevs"], func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
+}
+
+// ownPool checks where a pool lies. zfs-fuse knows no -P and always shows
+// files by their paths.
+func (h holder) ownPool(ctx context.Context, e entry) error {
+	name := e.thing.Name
+	out, err := h.d.Run(ctx, "zpool", "status", "-P", name)
+	if err != nil {
+		out, err = h.d.Run(ctx, "zpool", "status", name)
+	}
+	if err != nil {
+		return err
+	}
+	on := vdevs(out, name)
+	if len(on) == 0 {
+		return foreign("it is not known on what it lies")
+	}
+	for _, v := range on {
+		if !h.ownVdev(ctx, e, v) {
+			return foreign("it lies on %s", v)
+		}
+	}
+	return nil
+}
+
+func (h holder) ownVdev(ctx context.Context, e entry, vdev string) bool {
+	if len(h.trees()) > 0 && strings.HasPrefix(vdev, "/") && !strings.HasPrefix(vdev, "/dev/") {
+		return h.belowTree(vdev)
+	}
+	for _, l := range h.pages.entries {
+		if l.thing.Kind == Loop && !l.gone && slices.Contains(h.ownLoops(ctx, l), path.Base(vdev)) {
+			return true
+		}
+	}
+	return len(h.trees()) == 0 && strings.HasPrefix(vdev, "/") && slices.Contains(namedVdevs(e), vdev)
+}
+
+// unmountPool lets go of what is mounted of a pool, the deepest first.
+func (h holder) unmountPool(ctx context.Context, name string) error {
+	out, err := h.d.Run(ctx, "zfs", "list", "-H", "-r", "-o", "name", name)
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, dataset := range slices.Backward(strings.Fields(string(out))) {
+		points, err := mountsOf(ctx, h.d, dataset)
+		all = append(all, err)
+		for _, p := range slices.Backward(points) {
+			_, err := h.d.Run(ctx, "umount", "-l", p)
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,217 @@
+package made
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+)
+
+// endedAtOnce stands for the start of a process that had ended before it
+// could be read.
+const endedAtOnce = "ended"
+
+// Proven completes a process: its name and when it started.
+func Proven(ctx context.Context, h host.Reader, t *Thing, pid int) error {
+	t.Name = strconv.Itoa(pid)
+	if t.Proof == nil {
+		t.Proof = map[string]string{}
+	}
+	t.Proof["boot"] = boot(ctx, h)
+	st, err := readStat(ctx, h, pid)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Proof["start"] = endedAtOnce
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	t.Proof["start"] = st.start
+	if argv := readArgv(ctx, h, pid); argv != "" {
+		t.Proof["argv"] = argv
+	}
+	return nil
+}
+
+// stat is what /proc/PID/stat tells (proc_pid_stat(5)).
+type stat struct {
+	state   string // R, S, D, Z, ...
+	group   int    // process group
+	session int
+	start   string // ticks after boot
+}
+
+// ended tells whether it runs no more: a zombie waits for its parent only.
+func (s stat) ended() bool { return s.state == "Z" || s.state == "X" }
+
+func readStat(ctx context.Context, h host.Reader, pid int) (stat, error) {
+	name := fmt.Sprintf("/proc/%d/stat", pid)
+	text, err := h.ReadFile(ctx, name)
+	if err != nil {
+		return stat{}, err
+	}
+	s, err := parseStat(text)
+	if err != nil {
+		return s, fmt.Errorf("read %s: %w", name, err)
+	}
+	return s, nil
+}
+
+// parseStat reads the text of /proc/PID/stat. The program's name, in
+// parentheses, may hold anything.
+func parseStat(text []byte) (stat, error) {
+	const start = 19 // of the fields after the name: field 22 of all
+	end := bytes.LastIndexByte(text, ')')
+	f := strings.Fields(string(text[end+1:]))
+	if end < 0 || len(f) <= start {
+		return stat{}, errors.New("too few fields")
+	}
+	group, err := strconv.Atoi(f[2])
+	session, err2 := strconv.Atoi(f[3])
+	_, err3 := strconv.ParseUint(f[start], 10, 64)
+	return stat{state: f[0], group: group, session: session, start: f[start]}, errors.Join(err, err2, err3)
+}
+
+// readArgv gives a command line, joined by blanks; "" when it has none.
+func readArgv(ctx context.Context, h host.Reader, pid int) string {
+	text, err := h.ReadFile(ctx, fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return ""
+	}
+	return joinArgv(text)
+}
+
+func joinArgv(text []byte) string {
+	return string(bytes.ReplaceAll(bytes.TrimRight(text, "\x00"), []byte{0}, []byte{' '}))
+}
+
+// process ends a process and what it started.
+func (h holder) process(ctx context.Context, e entry) error {
+	if h.rebooted(ctx) || e.thing.Proof["start"] == endedAtOnce {
+		return nil
+	}
+	if e.thing.Name == "" {
+		return h.unnamedProcess(ctx, e)
+	}
+	pid, err := strconv.Atoi(e.thing.Name)
+	if err != nil || pid <= 1 {
+		return foreign("%q is no number of a process of ours", e.thing.Name)
+	}
+	st, err := readStat(ctx, h.d, pid)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	proof := e.thing.Proof
+	switch {
+	case proof["start"] == "" || proof["start"] != st.start:
+		return foreign("the number is another's now")
+	case proof["boot"] == "" && !st.ended() && proof["argv"] != readArgv(ctx, h.d, pid):
+		// The start is counted from boot: without the boot's name it is no proof.
+		return foreign("it runs another program now")
+	}
+	return h.end(ctx, pid, st)
+}
+
+// unnamedProcess finds the process of a lab that died before it could write
+// the number down: by its command line, which names something in a directory of
+// the lab, so that nobody else's can be the same.
+func (h holder) unnamedProcess(ctx context.Context, e entry) error {
+	want := e.thing.Proof["argv"]
+	if !h.mentionsTree(want) {
+		return nil // nothing tells it from others: it has a control group, or is not known
+	}
+	files, err := h.d.Glob(ctx, "/proc/[0-9]*/cmdline")
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, file := range files {
+		text, err := h.d.Raw(ctx, file)
+		argv := joinArgv(text)
+		if err != nil || argv != want && !strings.HasSuffix(argv, " "+want) { // of a script, after its interpreter
+			continue
+		}
+		pid, err := strconv.Atoi(path.Base(path.Dir(file)))
+		if err != nil {
+			continue
+		}
+		if st, err := readStat(ctx, h.d, pid); err == nil {
+			all = append(all, h.end(ctx, pid, st))
+		}
+	}
+	return errors.Join(all...)
+}
+
+func (h holder) mentionsTree(argv string) bool {
+	for _, tree := range h.trees() {
+		if strings.Contains(argv+" ", tree+"/") || strings.Contains(argv+" ", tree+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// end asks a process and its group to end, and then makes them.
+func (h holder) end(ctx context.Context, pid int, was stat) error {
+	for _, signal := range []string{"TERM", "KILL"} {
+		to := strconv.Itoa(pid)
+		if was.group == pid {
+			to = "-" + to
+		}
+		if err := h.kill(ctx, signal, to); err != nil && h.runs(ctx, pid, was) {
+			return err
+		}
+		err := until(ctx, patience, func() (bool, error) { return !h.runs(ctx, pid, was), nil })
+		if err == nil {
+			return h.endRest(ctx, pid, was)
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("it does not end, not even killed: it waits in the kernel")
+}
+
+// endRest kills what is left of a session whose leader has just ended. Its
+// number cannot be another's while any of them lives.
+func (h holder) endRest(ctx context.Context, pid int, was stat) error {
+	if was.session != pid {
+		return nil
+	}
+	files, err := h.d.Glob(ctx, "/proc/[0-9]*/stat")
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, file := range files {
+		text, err := h.d.ReadFile(ctx, file)
+		if err != nil {
+			continue // has ended
+		}
+		if st, err := parseStat(text); err == nil && st.session == pid && !st.ended() {
+			all = append(all, h.kill(ctx, "KILL", path.Base(path.Dir(file))))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// runs tells whether a process is still the one it was and runs.
+func (h holder) runs(ctx context.Context, pid int, was stat) bool {
+	st, err := readStat(ctx, h.d, pid)
+	return err == nil && st.start == was.start && !st.ended()
+}
+
+// kill sends a signal. The shell has the command; small systems have no other.
+func (h holder) kill(ctx context.Context, signal, to string) error {
+	_, err := h.d.Run(ctx, "sh", "-c", `kill -s "$1" -- "$2"`, "sh", signal, to)
+	return err
+}

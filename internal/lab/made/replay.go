@@ -1,0 +1,183 @@
+package made
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/journal"
+)
+
+// The kinds of records of a book. The words are part of the file's form.
+const (
+	kindBegin  = "begin"  // begin
+	kindIntent = "intent" // Thing: it is about to be made
+	kindMade   = "made"   // result: it was made
+	kindGone   = "gone"   // result: it is taken away
+	kindLeft   = "left"   // result: it was not ours any more
+)
+
+// begin opens a book.
+type begin struct {
+	Version int    `json:"version"` // journal.Version
+	Run     string `json:"run"`
+	Boot    string `json:"boot,omitempty"` // of which life of the kernel; "" when unknown
+}
+
+// result says what became of an intent.
+type result struct {
+	N     int    `json:"intent"`          // its record's number
+	Thing *Thing `json:"thing,omitempty"` // of made: as it came out
+	Why   string `json:"why,omitempty"`   // of left
+}
+
+// entry is a thing as the book tells it.
+type entry struct {
+	n     int       // record of its intent
+	at    time.Time // when it was about to be made
+	thing Thing
+	whole bool // it was made: name and proof are complete
+	gone  bool // it was taken away, or is not ours any more
+}
+
+// pages are what a book holds.
+type pages struct {
+	begin   begin
+	begun   bool
+	entries []entry
+	log     journal.Log
+}
+
+// replay reads a book.
+func replay(text []byte) (*pages, error) {
+	log, err := journal.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	p := &pages{log: log}
+	for _, r := range log.Records {
+		if err := p.take(r); err != nil {
+			return nil, fmt.Errorf("record %d: %w", r.N, err)
+		}
+	}
+	return p, nil
+}
+
+// take adds a record to the picture.
+func (p *pages) take(r journal.Record) error {
+	switch r.Kind {
+	case kindBegin:
+		if err := json.Unmarshal(r.Body, &p.begin); err != nil {
+			return err
+		}
+		if p.begin.Version > journal.Version {
+			return fmt.Errorf("it is of form %d, of a later Plumb: this one knows form %d", p.begin.Version, journal.Version)
+		}
+		p.begun = true
+		return nil
+	case kindIntent:
+		e := entry{n: r.N, at: r.At}
+		err := json.Unmarshal(r.Body, &e.thing)
+		p.entries = append(p.entries, e)
+		return err
+	}
+	var res result
+	if err := json.Unmarshal(r.Body, &res); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(p.entries, func(e entry) bool { return e.n == res.N })
+	if i < 0 {
+		return fmt.Errorf("there is no intent %d", res.N)
+	}
+	switch r.Kind {
+	case kindMade:
+		if res.Thing != nil {
+			p.entries[i].thing = *res.Thing
+		}
+		p.entries[i].whole = true
+	case kindGone, kindLeft:
+		p.entries[i].gone = true
+	default:
+		return fmt.Errorf("it says %q, which is no word of a book", r.Kind)
+	}
+	return nil
+}
+
+// note writes a record down; when it returns, the record is on disk.
+func (p *pages) note(ctx context.Context, d host.Doer, file, kind string, body any) error {
+	text, err := p.log.Append(time.Now(), kind, body)
+	if err != nil {
+		return err
+	}
+	if err := d.Append(ctx, file, text); err != nil {
+		p.log.Drop()
+		return fmt.Errorf("keep the book of what is made: %w", err)
+	}
+	return p.take(p.log.Records[len(p.log.Records)-1])
+}
+
+// find gives the entry of a thing: the newest that is not gone, or else the
+// newest. Two limits on devices have one file, so the proof counts too.
+func (p *pages) find(t Thing) (entry, bool) {
+	best, found := entry{}, false
+	for _, e := range slices.Backward(p.entries) {
+		if e.thing.Kind != t.Kind || e.thing.Name != t.Name || !maps.Equal(e.thing.Proof, t.Proof) {
+			continue
+		}
+		if !e.gone {
+			return e, true
+		}
+		if !found {
+			best, found = e, true
+		}
+	}
+	return best, found
+}
+
+// open gives what is not gone, in the order in which it is taken away.
+func (p *pages) open() []entry {
+	var all []entry
+	for _, e := range slices.Backward(p.entries) {
+		if !e.gone {
+			all = append(all, e)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return rank(a.thing.Kind) - rank(b.thing.Kind) })
+	return all
+}
+
+// errInUse is why what others lie on is kept when they could not be taken away.
+var errInUse = errors.New("kept until what uses it is gone")
+
+// clear takes all away. A directory whose pool or mount is still there, or a
+// process that cannot be ended, is kept: the next sweep tries again.
+func (p *pages) clear(away func(entry) error, tell func(entry, error)) {
+	used := false
+	for _, e := range p.open() {
+		kind := e.thing.Kind
+		if used && (kind == Loop || kind == File || kind == Tree) {
+			tell(e, fmt.Errorf("take %s %s away: %w", kind, e.thing.Name, errInUse))
+			continue
+		}
+		err := away(e)
+		if err != nil && !errors.Is(err, ErrForeign) && (kind == Process || kind == Mount || kind == Pool || kind == Loop) {
+			used = true
+		}
+		tell(e, err)
+	}
+}
+
+func rank(kind string) int {
+	switch kind {
+	case Limit:
+		return 0
+	case Process:
+		return 1
+	}
+	return 2
+}
