@@ -40,6 +40,7 @@ type Lab struct {
 	file    experiment.Experiment
 	before  int           // trials in the ledger when this run began
 	spent   time.Duration // on trials of this run
+	machine []string
 }
 
 // Progress is what goes on.
@@ -70,7 +71,7 @@ func (l *Lab) Run(ctx context.Context, x experiment.Experiment) (r report.Report
 	if err != nil {
 		return r, err
 	}
-	l.layouts, l.file, l.before = map[string]*layout{}, x, len(records)
+	l.layouts, l.file, l.before, l.machine = map[string]*layout{}, x, len(records), machine(ctx, l.Box.Do)
 	defer func() { err = errors.Join(err, l.closeLayouts(context.WithoutCancel(ctx))) }()
 	for {
 		more, _ := report.Next(x, records)
@@ -153,7 +154,7 @@ func (l *Lab) row(x experiment.Experiment, t experiment.Trial, attempt int) (*ex
 	if err != nil {
 		return nil, err
 	}
-	return &experiment.Record{Trial: t, Experiment: x.Hash, Attempt: attempt, Began: time.Now().UTC(), Setup: arm.Setup, Plumb: l.Plumb,
+	return &experiment.Record{Trial: t, Experiment: x.Hash, Attempt: attempt, Began: time.Now().UTC(), Setup: arm.Setup, Plumb: l.Plumb, Machine: l.machine,
 		ID: fmt.Sprintf("%.12s-%03d-%03d-%d", x.Hash, t.Block, t.Position, attempt), Files: map[string]string{}}, nil
 }
 

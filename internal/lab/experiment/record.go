@@ -20,6 +20,7 @@ type Record struct {
 	Setup      Setup             `json:"setup"`
 	Program    string            `json:"program,omitempty"`   // product and version of the server
 	Plumb      string            `json:"plumb"`               // version
+	Machine    []string          `json:"machine,omitempty"`   // on which it ran, one fact each
 	Effective  map[string]string `json:"effective,omitempty"` // settings as the running server gave them
 	Volume     VolumeFacts       `json:"volume"`
 	Rate       stats.Estimate    `json:"rate"`   // operations a second
