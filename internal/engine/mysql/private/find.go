@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/host"
+	"plumb/internal/host/fetch"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
@@ -32,7 +33,7 @@ type found struct {
 }
 
 // Find implements lab.Engine.
-func (Engine) Find(ctx context.Context, d host.Doer, s experiment.Server, fetch bool) (lab.Program, error) {
+func (e Engine) Find(ctx context.Context, d host.Doer, s experiment.Server, mayFetch bool) (lab.Program, error) {
 	if s.Basedir != "" {
 		return unpacked(ctx, d, s)
 	}
@@ -43,11 +44,41 @@ func (Engine) Find(ctx context.Context, d host.Doer, s experiment.Server, fetch 
 	if p, ok := choose(all, s); ok {
 		return p.Program, nil
 	}
-	return lab.Program{}, missing(all, s)
+	release, exists := fetch.MariaDB(s.Version)
+	exists = exists && s.Engine == mariadb
+	if !exists || !mayFetch {
+		return lab.Program{}, missing(all, s, exists)
+	}
+	return e.fetched(ctx, d, release)
+}
+
+// fetched finds the server of a release of the repository.
+func (e Engine) fetched(ctx context.Context, d host.Doer, release fetch.Release) (lab.Program, error) {
+	dir, err := e.cache()
+	if err != nil {
+		return lab.Program{}, err
+	}
+	tree, err := fetch.Store{Dir: dir}.Tree(ctx, d, release)
+	if err != nil {
+		return lab.Program{}, err
+	}
+	bases, err := d.Glob(ctx, path.Join(tree, release.Base))
+	if err != nil {
+		return lab.Program{}, err
+	}
+	for _, b := range bases {
+		if p, err := unpacked(ctx, d, experiment.Server{Engine: mariadb, Basedir: b}); err == nil {
+			return p, nil
+		}
+	}
+	return lab.Program{}, load.WithHint(fmt.Errorf("the fetched server in %s does not run here", tree), "install MariaDB, or name an unpacked one with basedir")
 }
 
 // unpacked finds the server of a base directory.
 func unpacked(ctx context.Context, d host.Doer, s experiment.Server) (lab.Program, error) {
+	if !path.IsAbs(s.Basedir) {
+		return lab.Program{}, load.WithHint(fmt.Errorf("basedir is %q", s.Basedir), "give it as a path from the root")
+	}
 	all, err := programs(ctx, d, s.Basedir, []string{s.Basedir + "/bin", s.Basedir + "/sbin", s.Basedir + "/libexec", s.Basedir + "/usr/sbin", s.Basedir + "/usr/bin"})
 	if err != nil {
 		return lab.Program{}, err
@@ -58,7 +89,7 @@ func unpacked(ctx context.Context, d host.Doer, s experiment.Server) (lab.Progra
 	if p, ok := choose(all, s); ok {
 		return p.Program, nil
 	}
-	return lab.Program{}, missing(all, s)
+	return lab.Program{}, missing(all, s, false)
 }
 
 // installed lists the servers in the places where packages and archives put
@@ -198,7 +229,7 @@ func isVersion(have, want string) bool {
 }
 
 // missing says what was asked for and what there is.
-func missing(all []found, s experiment.Server) error {
+func missing(all []found, s experiment.Server, canFetch bool) error {
 	want := map[string]string{mariadb: "MariaDB", mysql: "MySQL", percona: "Percona Server"}[s.Engine]
 	if want == "" {
 		return fmt.Errorf("%q is no engine of this family", s.Engine)
@@ -211,6 +242,9 @@ func missing(all []found, s experiment.Server) error {
 		mysql:   "install mysql-server, or name an unpacked one with basedir; MariaDB is engine: mariadb",
 		percona: "install percona-server-server, or name an unpacked one with basedir",
 	}[s.Engine]
+	if canFetch {
+		hint = "--fetch gets it from Maven Central; or install it, or name an unpacked one with basedir"
+	}
 	if len(all) == 0 {
 		return load.WithHint(errors.New("no "+want+" is installed"), hint)
 	}

@@ -27,6 +27,7 @@ func begun(t *testing.T, s experiment.Server) (*labbox.Server, lab.Engine, load.
 			t.Error(err)
 		}
 	})
+	t.Setenv("PLUMB_CACHE", sandbox.Cache())
 	e := private.New()
 	p, err := labbox.Start(t.Context(), b, "server", e, s, true)
 	sandbox.Need(t, err)
@@ -82,19 +83,43 @@ func write(t *testing.T, e lab.Engine, a load.Admin) map[string]float64 {
 	return grown
 }
 
+// treeOfMySQL gives the directory of an unpacked MySQL; "" where there is
+// none to be had.
+func treeOfMySQL(t *testing.T) string {
+	base, _, err := sandbox.MySQLTree()
+	if err != nil {
+		t.Log(err)
+		return ""
+	}
+	return base
+}
+
 func TestPrivateServers(t *testing.T) {
 	settings := map[string]string{"innodb_buffer_pool_size": "256M", "log_bin": "ON", "sync_binlog": "1", "innodb-flush-log-at-trx-commit": "1",
 		"innodb_io_capacity": "2000", "innodb_max_dirty_pages_pct": "75", "transaction_isolation": "READ-COMMITTED", "skip_name_resolve": "on",
 		"max_allowed_packet": "32M", "innodb_flush_method": "O_DIRECT", "character_set_server": "utf8mb4", "long_query_time": "0.5"}
+	native := treeOfMySQL(t)
 	for _, s := range []experiment.Server{
 		{Engine: "mariadb", Settings: settings, Create: map[string]string{"innodb_page_size": "8K"}},
 		{Engine: "mariadb", Settings: map[string]string{"log_bin": "OFF", "innodb_doublewrite": "0", "sql_mode": ""}},
+		{Engine: "mariadb", Version: "11.4", Settings: settings, Create: map[string]string{"innodb_page_size": "32K"}},
+		{Engine: "mysql", Basedir: native, Settings: settings, Create: map[string]string{"innodb_page_size": "8K"}},
+		{Engine: "mysql", Basedir: native, Settings: map[string]string{"log_bin": "OFF", "innodb_redo_log_capacity": "200M", "innodb_doublewrite": "OFF"}},
 	} {
 		t.Run(fmt.Sprintf("%s %s", s.Engine, s.Version), func(t *testing.T) {
+			if s.Engine == "mysql" && native == "" {
+				t.Skip("no MySQL")
+			}
 			p, e, a := begun(t, s)
 			t.Log(p.Program.Product, p.Program.Paths)
 			asAsked(t, e, a, s)
-			t.Log(write(t, e, a))
+			grown := write(t, e, a)
+			for name, least := range map[string]float64{"server redo written": 200 * 1000, "server written": 200 * 1000, "server fsyncs": 200} {
+				if grown[name] < least {
+					t.Errorf("%s: %v", name, grown)
+				}
+			}
+			t.Log(grown)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"plumb/internal/engine/mysql/client"
+	"plumb/internal/host/fetch"
 	"plumb/internal/lab"
 	"plumb/internal/load"
 )
@@ -27,12 +28,14 @@ const (
 const database = "plumb"
 
 // Engine implements [lab.Engine].
-type Engine struct{}
+type Engine struct {
+	cache func() (string, error) // where fetched servers are kept
+}
 
 var _ lab.Engine = Engine{}
 
 // New makes the engine.
-func New() lab.Engine { return Engine{} }
+func New() lab.Engine { return Engine{fetch.Directory} }
 
 // Names implements lab.Engine.
 func (Engine) Names() []string { return []string{mariadb, mysql, percona} }

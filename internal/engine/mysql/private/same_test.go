@@ -133,7 +133,7 @@ func TestChoosingSaysWhatThereIs(t *testing.T) {
 	if _, ok := choose(all, experiment.Server{Engine: mariadb, Version: "10.1"}); ok {
 		t.Error("10.11 is no 10.1")
 	}
-	if err := missing(all[:1], experiment.Server{Engine: mysql}); err.Error() != "no MySQL is installed; there is MariaDB 10.11.19" {
+	if err := missing(all[:1], experiment.Server{Engine: mysql}, false); err.Error() != "no MySQL is installed; there is MariaDB 10.11.19" {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/host"
+	"plumb/internal/host/fetch"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
@@ -36,12 +37,15 @@ func places() []string {
 }
 
 // Find implements lab.Engine.
-func (Engine) Find(ctx context.Context, d host.Doer, s experiment.Server, fetch bool) (lab.Program, error) {
+func (e Engine) Find(ctx context.Context, d host.Doer, s experiment.Server, mayFetch bool) (lab.Program, error) {
 	if s.Engine != postgres {
 		return lab.Program{}, fmt.Errorf("%q is no engine of this family", s.Engine)
 	}
 	patterns := places()
 	if s.Basedir != "" {
+		if !path.IsAbs(s.Basedir) {
+			return lab.Program{}, load.WithHint(fmt.Errorf("basedir is %q", s.Basedir), "give it as a path from the root")
+		}
 		patterns = []string{path.Join(s.Basedir, "bin")}
 	}
 	all, err := programs(ctx, d, patterns)
@@ -51,7 +55,31 @@ func (Engine) Find(ctx context.Context, d host.Doer, s experiment.Server, fetch 
 	if p, ok := choose(all, s.Version); ok {
 		return p.Program, nil
 	}
-	return lab.Program{}, missing(all, s)
+	release, exists := fetch.PostgreSQL(s.Version)
+	if s.Basedir != "" || !exists || !mayFetch {
+		return lab.Program{}, missing(all, s, exists && s.Basedir == "")
+	}
+	return e.fetched(ctx, d, release)
+}
+
+// fetched finds the server of a release of the repository.
+func (e Engine) fetched(ctx context.Context, d host.Doer, release fetch.Release) (lab.Program, error) {
+	dir, err := e.cache()
+	if err != nil {
+		return lab.Program{}, err
+	}
+	tree, err := fetch.Store{Dir: dir}.Tree(ctx, d, release)
+	if err != nil {
+		return lab.Program{}, err
+	}
+	all, err := programs(ctx, d, []string{path.Join(tree, "bin")})
+	if err != nil {
+		return lab.Program{}, err
+	}
+	if p, ok := choose(all, ""); ok {
+		return p.Program, nil
+	}
+	return lab.Program{}, load.WithHint(fmt.Errorf("the fetched server in %s does not run here", tree), "install PostgreSQL, or name an unpacked one with basedir")
 }
 
 // programs asks every postgres in some directories what it is. One that does
@@ -132,12 +160,15 @@ func isVersion(have, want string) bool {
 }
 
 // missing says what was asked for and what there is.
-func missing(all []found, s experiment.Server) error {
+func missing(all []found, s experiment.Server, canFetch bool) error {
 	want := strings.TrimSpace("PostgreSQL " + s.Version)
 	if s.Basedir != "" && len(all) == 0 {
 		return load.WithHint(fmt.Errorf("no postgres and initdb in %s/bin", s.Basedir), "basedir is the directory that holds bin/postgres")
 	}
 	hint := "install postgresql, or name an unpacked one with basedir"
+	if canFetch {
+		hint = "--fetch gets it from Maven Central; or install it, or name an unpacked one with basedir"
+	}
 	if len(all) == 0 {
 		return load.WithHint(errors.New("no "+want+" is installed"), hint)
 	}

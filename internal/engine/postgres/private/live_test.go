@@ -26,6 +26,7 @@ func begun(t *testing.T, s experiment.Server) (*labbox.Server, lab.Engine, load.
 			t.Error(err)
 		}
 	})
+	t.Setenv("PLUMB_CACHE", sandbox.Cache())
 	e := private.New()
 	p, err := labbox.Start(t.Context(), b, "server", e, s, true)
 	sandbox.Need(t, err)
@@ -70,6 +71,13 @@ func write(t *testing.T, e lab.Engine, a load.Admin) map[string]float64 {
 			t.Fatal(err)
 		}
 	}
+	if err := a.Exec(ctx, "CHECKPOINT"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1200 * time.Millisecond) // processes report once a second
+	if err := a.Exec(ctx, "SELECT 1"); err != nil {
+		t.Fatal(err)
+	}
 	after, err := e.Counters(ctx, a)
 	if err != nil {
 		t.Fatal(err)
@@ -88,12 +96,23 @@ func TestPrivateServers(t *testing.T) {
 	for _, s := range []experiment.Server{
 		{Engine: "postgres", Settings: settings, Create: map[string]string{"wal_segment_size": "64MB", "data_checksums": "on"}},
 		{Engine: "postgres"},
+		{Engine: "postgres", Version: "17", Settings: settings, Create: map[string]string{"data_checksums": "on"}},
+		{Engine: "postgres", Version: "18", Settings: map[string]string{"wal_buffers": "-1", "transaction_buffers": "0"}, Create: map[string]string{"data_checksums": "off"}},
 	} {
 		t.Run(fmt.Sprintf("%s %s", s.Engine, s.Version), func(t *testing.T) {
 			p, e, a := begun(t, s)
 			t.Log(p.Program.Product, p.Program.Paths)
 			asAsked(t, e, a, s)
-			t.Log(write(t, e, a))
+			grown := write(t, e, a)
+			for _, name := range []string{"server redo written", "server written"} {
+				if grown[name] < 200*1000 {
+					t.Errorf("%s: %v", name, grown)
+				}
+			}
+			if _, known := grown["server fsyncs"]; known != (s.Version != "") || known && s.Settings["fsync"] != "off" && grown["server fsyncs"] < 200 {
+				t.Errorf("server fsyncs: %v", grown)
+			}
+			t.Log(grown)
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"plumb/internal/engine/postgres/client"
 	"plumb/internal/host"
+	"plumb/internal/host/fetch"
 	"plumb/internal/lab"
 	"plumb/internal/load"
 )
@@ -24,12 +25,14 @@ const postgres = "postgres"
 const database = "plumb"
 
 // Engine implements [lab.Engine].
-type Engine struct{}
+type Engine struct {
+	cache func() (string, error) // where fetched servers are kept
+}
 
 var _ lab.Engine = Engine{}
 
 // New makes the engine.
-func New() lab.Engine { return Engine{} }
+func New() lab.Engine { return Engine{fetch.Directory} }
 
 // Names implements lab.Engine.
 func (Engine) Names() []string { return []string{postgres} }

@@ -113,7 +113,7 @@ func TestVersions(t *testing.T) {
 	if _, ok := choose(all, "1"); ok {
 		t.Error("15 is no 1")
 	}
-	if err := missing(all[1:], experiment.Server{Version: "17"}); err.Error() != "no PostgreSQL 17 is installed; there is PostgreSQL 15.18" {
+	if err := missing(all[1:], experiment.Server{Version: "17"}, true); err.Error() != "no PostgreSQL 17 is installed; there is PostgreSQL 15.18" {
 		t.Error(err)
 	}
 }

