@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -333,40 +332,5 @@ func TestLookMakesNothing(t *testing.T) {
 		l, err := Look(t.Context(), where)
 		ok(t, err)
 		ok(t, l.Close())
-	})
-}
-
-func TestEncodingOfEveryField(t *testing.T) {
-	r := record("t", 1)
-	data, err := encode(r)
-	ok(t, err)
-	got, err := decode(data)
-	ok(t, err)
-	if !reflect.DeepEqual(r, got) {
-		t.Error(cmp.Diff(r, got))
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	r := record("t", 1)
-	for _, v := range []float64{1, math.NaN(), math.Inf(-1)} {
-		r.Series[0].P50 = v
-		data, err := encode(r)
-		ok(f, err)
-		f.Add(data)
-	}
-	f.Add([]byte(`{"not_numbers":{"metric":"1"}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := decode(data)
-		if err != nil {
-			return
-		}
-		again, err := encode(r)
-		if err != nil {
-			t.Skip(err) // a time beyond what JSON holds
-		}
-		if _, err := decode(again); err != nil {
-			t.Fatalf("%s became %s: %v", data, again, err)
-		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/ledger/body"
 )
 
 // Begin notes a trial before it starts. The experiment must be defined. To begin
@@ -18,23 +19,23 @@ func (l *Ledger) Begin(ctx context.Context, r experiment.Record) error {
 	if r.ID == "" {
 		return l.fail(doing, errors.New("it has no id"))
 	}
-	body, err := encode(r)
+	text, err := body.Encode(r)
 	if err != nil {
 		return l.fail(doing, err)
 	}
-	return l.fail(doing, l.insist(ctx, func(ctx context.Context) error { return l.begin(ctx, r, string(body)) }))
+	return l.fail(doing, l.insist(ctx, func(ctx context.Context) error { return l.begin(ctx, r, string(text)) }))
 }
 
-func (l *Ledger) begin(ctx context.Context, r experiment.Record, body string) error {
+func (l *Ledger) begin(ctx context.Context, r experiment.Record, text string) error {
 	_, err := l.db.ExecContext(ctx, l.dialect.args(`INSERT INTO trial
 		(id, experiment, block, position, arm, attempt, state, began, marks, remarks, program, plumb, record)
 		VALUES (?, ?, ?, ?, ?, ?, 'begun', ?, '', '', ?, ?, ?)`),
-		r.ID, r.Experiment, r.Block, r.Position, plain(r.Arm), r.Attempt, stamp(r.Began), known(r.Program), plain(r.Plumb), body)
+		r.ID, r.Experiment, r.Block, r.Position, plain(r.Arm), r.Attempt, stamp(r.Began), known(r.Program), plain(r.Plumb), text)
 	if err == nil {
 		return nil
 	}
 	state, kept, asked := l.trial(ctx, r.ID)
-	if asked == nil && state == "begun" && kept == body {
+	if asked == nil && state == "begun" && kept == text {
 		return nil
 	}
 	if asked == nil {
@@ -47,9 +48,9 @@ func (l *Ledger) begin(ctx context.Context, r experiment.Record, body string) er
 }
 
 // trial gives the state and the record of a trial; sql.ErrNoRows when it is not there.
-func (l *Ledger) trial(ctx context.Context, id string) (state, body string, err error) {
-	err = l.db.QueryRowContext(ctx, l.dialect.args(`SELECT state, record FROM trial WHERE id = ?`), id).Scan(&state, &body)
-	return state, body, err
+func (l *Ledger) trial(ctx context.Context, id string) (state, text string, err error) {
+	err = l.db.QueryRowContext(ctx, l.dialect.args(`SELECT state, record FROM trial WHERE id = ?`), id).Scan(&state, &text)
+	return state, text, err
 }
 
 // Finish notes what a trial that was begun has left. A finished trial is never
@@ -61,14 +62,14 @@ func (l *Ledger) Finish(ctx context.Context, r experiment.Record) error {
 		r.Marks = nil // not the caller's
 		r.Mark(experiment.MarkFailed, "the metric is not a number: %v", r.Metric)
 	}
-	body, err := encode(r)
+	text, err := body.Encode(r)
 	if err != nil {
 		return l.fail(doing, err)
 	}
-	return l.fail(doing, l.insist(ctx, func(ctx context.Context) error { return l.finish(ctx, r, string(body)) }))
+	return l.fail(doing, l.insist(ctx, func(ctx context.Context) error { return l.finish(ctx, r, string(text)) }))
 }
 
-func (l *Ledger) finish(ctx context.Context, r experiment.Record, body string) error {
+func (l *Ledger) finish(ctx context.Context, r experiment.Record, text string) error {
 	metric, rate, low, high := number(r.Metric), number(r.Rate.Value), number(r.Rate.Low), number(r.Rate.High)
 	if r.Rate.N == 0 { // nothing was measured
 		metric, rate, low, high = nil, nil, nil, nil
@@ -77,7 +78,7 @@ func (l *Ledger) finish(ctx context.Context, r experiment.Record, body string) e
 		began = ?, ended = ?, valid = ?, marks = ?, remarks = ?, metric = ?, rate = ?, rate_low = ?, rate_high = ?, program = ?, plumb = ?, record = ?
 		WHERE id = ? AND experiment = ? AND state = 'begun'`),
 		r.Block, r.Position, plain(r.Arm), r.Attempt, stamp(r.Began), stamp(r.Ended), r.Valid(), kinds(r.Marks), kinds(r.Remarks),
-		metric, rate, low, high, known(r.Program), plain(r.Plumb), body, r.ID, r.Experiment)
+		metric, rate, low, high, known(r.Program), plain(r.Plumb), text, r.ID, r.Experiment)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (l *Ledger) finish(ctx context.Context, r experiment.Record, body string) e
 		return err
 	case state == "begun":
 		return fmt.Errorf("it was begun for another experiment than %s", r.Experiment)
-	case kept == body: // a commit whose acknowledgement was lost
+	case kept == text: // a commit whose acknowledgement was lost
 		return nil
 	}
 	return errors.New("it is finished already, and finished trials are not changed")
@@ -116,11 +117,11 @@ func (l *Ledger) records(ctx context.Context, hash string) (all []experiment.Rec
 	defer rows.Close()
 	for rows.Next() {
 		var id, state string
-		var body []byte
-		if err := rows.Scan(&id, &state, &body); err != nil {
+		var text []byte
+		if err := rows.Scan(&id, &state, &text); err != nil {
 			return nil, err
 		}
-		r, err := decode(body)
+		r, err := body.Decode(text)
 		if err != nil {
 			return nil, fmt.Errorf("trial %s: %w", id, err)
 		}

@@ -1,10 +1,13 @@
-package ledger
+// Package body writes a record of the lab as JSON and reads it back, exactly as
+// it was, also with numbers that JSON does not have.
+package body
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -12,18 +15,19 @@ import (
 	"plumb/internal/lab/experiment"
 )
 
-// stored is a record as it is kept. JSON has no NaN and no infinities; they are
-// null there, and NotNumbers tells by path ("series/3/p99_ms") which they were.
+// stored is a record as it is kept. NotNumbers is by path: "series/3/p99_ms".
 type stored struct {
 	experiment.Record
 	NotNumbers map[string]string `json:"not_numbers,omitempty"`
 }
 
-// encode gives the JSON of a record.
-func encode(r experiment.Record) ([]byte, error) {
+// Encode gives the JSON of a record. JSON has no NaN and no infinities: they are
+// null, and "not_numbers" tells by path which they were. The record itself and
+// what it leads to are not changed. A time beyond the year 9999 is an error.
+func Encode(r experiment.Record) ([]byte, error) {
 	s := stored{Record: r, NotNumbers: map[string]string{}}
 	numbers(reflect.ValueOf(&s.Record).Elem(), "", func(path string, v reflect.Value) {
-		if f := v.Float(); !finite(f) {
+		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
 			s.NotNumbers[path] = strconv.FormatFloat(f, 'g', -1, 64)
 			v.SetFloat(0)
 		}
@@ -78,9 +82,9 @@ func below(at any, step string) any {
 	return nil
 }
 
-// decode reads the JSON of a record. Fields it does not know, which a newer
+// Decode reads the JSON of a record. Fields it does not know, which a newer
 // plumb has written, are left out.
-func decode(data []byte) (experiment.Record, error) {
+func Decode(data []byte) (experiment.Record, error) {
 	var s stored
 	if err := json.Unmarshal(data, &s); err != nil {
 		return experiment.Record{}, fmt.Errorf("read its record: %w", err)
@@ -92,7 +96,7 @@ func decode(data []byte) (experiment.Record, error) {
 			return
 		}
 		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || finite(f) {
+		if err != nil || !math.IsNaN(f) && !math.IsInf(f, 0) {
 			bad = errors.Join(bad, fmt.Errorf("read its record: not_numbers has %q for %s", text, path))
 			return
 		}
