@@ -123,13 +123,32 @@ func (s Store) fetch(ctx context.Context, d host.Doer, r Release, dir string) er
 	if !s.whole(beside, r) {
 		return fmt.Errorf("no %s in %s", r.Program, r.Path)
 	}
-	if err := os.Chmod(beside, 0o755); err != nil {
+	if err := open(beside); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(dir); err != nil { // not whole
 		return err
 	}
 	return os.Rename(beside, dir)
+}
+
+// open lets everybody read a tree and run its programs, whatever the umask was
+// and the archive said.
+func open(tree string) error {
+	return filepath.WalkDir(tree, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Type()&fs.ModeSymlink != 0 {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		mode := info.Mode().Perm() | 0o444
+		if mode&0o100 != 0 {
+			mode |= 0o111
+		}
+		return os.Chmod(path, mode&^0o022)
+	})
 }
 
 // public makes a directory that others can read, whatever the umask is. One

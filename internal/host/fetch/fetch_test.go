@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"plumb/internal/host"
@@ -126,7 +127,7 @@ func TestAnArchiveInTheJarIsUnpacked(t *testing.T) {
 	if err := os.WriteFile(dir+"/bin/thing", []byte("#!"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("tar", "-C", dir, "-cJf", dir+"/a.txz", "bin").CombinedOutput(); err != nil {
+	if out, err := exec.Command("tar", "-C", dir, "-cJf", dir+"/a.txz", "bin/thing").CombinedOutput(); err != nil {
 		t.Fatal(string(out))
 	}
 	text, err := os.ReadFile(dir + "/a.txz")
@@ -134,8 +135,15 @@ func TestAnArchiveInTheJarIsUnpacked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, s, release := serving(t, map[string]string{"a.txz": string(text)})
-	if _, err := s.Tree(t.Context(), hands(t), release); err != nil {
+	defer syscall.Umask(syscall.Umask(0o077))
+	dir, err = s.Tree(t.Context(), hands(t), release)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, name := range []string{"", "bin", "bin/thing"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o755 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
 	}
 }
 
