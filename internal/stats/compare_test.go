@@ -178,7 +178,7 @@ func TestPromisedBlocksDecide(t *testing.T) {
 
 // A difference of 10 % is not called equal within 5 %, and none is found so.
 func TestEquivalence(t *testing.T) {
-	const tries = 4000
+	const tries = 2000
 	for _, blocks := range []int{3, 6} {
 		for _, deviation := range []float64{0.01, 0.03, 0.06} {
 			r := random(uint64(blocks))

@@ -35,12 +35,12 @@ func Detectable(deviation float64, blocks int) float64 {
 // is a normal value by the root of a chi-squared one. The other side of the
 // test is left out: it finds a difference of the wrong sign.
 func shift(degrees int) float64 {
-	const points, widest = 400, 100
+	const points, widest = 200, 100
 	d := float64(degrees)
-	chi := distuv.ChiSquared{K: d}
+	chi, test := distuv.ChiSquared{K: d}, studentAt(1-Level/2, d)
 	needed := make([]float64, points)
 	for i := range needed {
-		needed[i] = studentAt(1-Level/2, d) * math.Sqrt(chi.Quantile((float64(i)+0.5)/points)/d)
+		needed[i] = test * math.Sqrt(chi.Quantile((float64(i)+0.5)/points)/d)
 	}
 	low, high := 0.0, float64(widest)
 	for high-low > 1e-6 {

@@ -8,12 +8,14 @@ import (
 	"plumb/internal/stats"
 )
 
-// metric is an arm's value, the mean over blocks. What is measured cannot be
+// metric is an arm's value, the mean over its first n blocks. What is measured cannot be
 // below zero, so neither can its interval.
-func (t *table) metric(arm string) stats.Estimate {
+func (t *table) metric(arm string, n int) stats.Estimate {
 	var values []float64
 	for _, r := range t.trials(arm) {
-		values = append(values, r.Metric)
+		if r.Block <= n {
+			values = append(values, r.Metric)
+		}
 	}
 	return above(stats.Independent(values))
 }
@@ -27,7 +29,7 @@ func above(e stats.Estimate) stats.Estimate {
 
 func (t *table) arm(a experiment.Arm) ArmResult {
 	trials := t.trials(a.Name)
-	out := ArmResult{Name: a.Name, Trials: len(trials), Metric: t.metric(a.Name), Failed: t.broken(a.Name)}
+	out := ArmResult{Name: a.Name, Trials: len(trials), Metric: t.metric(a.Name, math.MaxInt), Failed: t.broken(a.Name)}
 	if i := slices.IndexFunc(t.x.Published, func(p experiment.Published) bool { return p.Arm == a.Name }); i >= 0 {
 		published := t.x.Published[i]
 		out.Published = &published

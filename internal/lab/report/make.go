@@ -37,19 +37,19 @@ func Make(x experiment.Experiment, records []experiment.Record) Report {
 func (t *table) comparisons() []stats.Comparison {
 	all := make([]stats.Comparison, len(t.x.Pairs))
 	for i, p := range t.x.Pairs {
-		all[i] = t.compare(p)
+		all[i] = stats.Compare(t.paired(p, math.MaxInt))
 	}
 	return all
 }
 
-func (t *table) compare(p experiment.Pair) stats.Comparison {
-	var pairs []stats.Paired
+// paired gives what the first n blocks measured of a pair.
+func (t *table) paired(p experiment.Pair, n int) (pairs []stats.Paired) {
 	for block, a := range t.valid[p.Arm] {
-		if b := t.valid[p.Baseline][block]; b != nil {
+		if b := t.valid[p.Baseline][block]; b != nil && block <= n {
 			pairs = append(pairs, stats.Paired{Block: block, A: a.Metric, B: b.Metric})
 		}
 	}
-	return stats.Compare(pairs)
+	return pairs
 }
 
 // invalid lists what does not count, in the order in which it ran.
