@@ -54,7 +54,7 @@ func (h holder) file(ctx context.Context, e entry) error {
 	if missing(ctx, h.d, name) {
 		return nil
 	}
-	if !h.belowTree(name) && !h.live {
+	if !h.belowTree(ctx, name) && !h.live {
 		now, err := inode(ctx, h.d, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -76,7 +76,11 @@ func (h holder) tree(ctx context.Context, e entry) error {
 	if missing(ctx, h.d, name) {
 		return nil
 	}
-	if err := h.ownTree(ctx, e); err != nil {
+	err := h.ownTree(ctx, e)
+	if errors.Is(err, errUnmarked) && !e.whole && h.d.Remove(ctx, name) == nil {
+		return nil // its lab died before it could mark it, and it was empty
+	}
+	if err != nil {
 		return err
 	}
 	return until(ctx, patience, func() (bool, error) {
@@ -92,8 +96,9 @@ func (h holder) tree(ctx context.Context, e entry) error {
 	})
 }
 
-// ownTree tells whether a directory is ours: nil, or why not. One whose lab
-// died before it could mark it is empty.
+var errUnmarked = foreign("it holds no %s", Marker)
+
+// ownTree tells whether a directory is ours: nil, or why not.
 func (h holder) ownTree(ctx context.Context, e entry) error {
 	name := e.thing.Name
 	if !ordinary(name) {
@@ -107,12 +112,10 @@ func (h holder) ownTree(ctx context.Context, e entry) error {
 		return foreign("it is no directory")
 	}
 	text, err := h.d.ReadFile(ctx, path.Join(name, Marker))
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && !e.whole && h.d.Remove(ctx, name) == nil:
-		return nil // an empty one: nothing was lost
-	case errors.Is(err, fs.ErrNotExist):
-		return foreign("it holds no %s", Marker)
-	case err != nil:
+	if errors.Is(err, fs.ErrNotExist) {
+		return errUnmarked
+	}
+	if err != nil {
 		return err
 	}
 	if run := strings.TrimSpace(string(text)); run != "" && run != h.pages.begin.Run {

@@ -104,15 +104,15 @@ func (h holder) ownPool(ctx context.Context, e entry) error {
 }
 
 func (h holder) ownVdev(ctx context.Context, e entry, vdev string) bool {
-	if len(h.trees()) > 0 && strings.HasPrefix(vdev, "/") && !strings.HasPrefix(vdev, "/dev/") {
-		return h.belowTree(vdev)
+	if len(h.trees(ctx)) > 0 && strings.HasPrefix(vdev, "/") && !strings.HasPrefix(vdev, "/dev/") {
+		return h.belowTree(ctx, vdev)
 	}
 	for _, l := range h.pages.entries {
 		if l.thing.Kind == Loop && !l.gone && slices.Contains(h.ownLoops(ctx, l), path.Base(vdev)) {
 			return true
 		}
 	}
-	return len(h.trees()) == 0 && strings.HasPrefix(vdev, "/") && slices.Contains(namedVdevs(e), vdev)
+	return len(h.trees(ctx)) == 0 && strings.HasPrefix(vdev, "/") && slices.Contains(namedVdevs(e), vdev)
 }
 
 // unmountPool lets go of what is mounted of a pool, the deepest first.

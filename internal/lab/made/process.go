@@ -126,7 +126,7 @@ func (h holder) process(ctx context.Context, e entry) error {
 // the lab, so that nobody else's can be the same.
 func (h holder) unnamedProcess(ctx context.Context, e entry) error {
 	want := e.thing.Proof["argv"]
-	if !h.mentionsTree(want) {
+	if !h.mentionsTree(ctx, want) {
 		return nil // nothing tells it from others: it has a control group, or is not known
 	}
 	files, err := h.d.Glob(ctx, "/proc/[0-9]*/cmdline")
@@ -151,8 +151,8 @@ func (h holder) unnamedProcess(ctx context.Context, e entry) error {
 	return errors.Join(all...)
 }
 
-func (h holder) mentionsTree(argv string) bool {
-	for _, tree := range h.trees() {
+func (h holder) mentionsTree(ctx context.Context, argv string) bool {
+	for _, tree := range h.trees(ctx) {
 		if strings.Contains(argv+" ", tree+"/") || strings.Contains(argv+" ", tree+" ") {
 			return true
 		}

@@ -3,6 +3,7 @@ package made
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,11 +70,11 @@ func (h holder) rebooted(ctx context.Context) bool {
 	return now != "" && h.pages.begin.Boot != "" && now != h.pages.begin.Boot
 }
 
-// trees are the directories of ours that are not gone.
-func (h holder) trees() []string {
+// trees are the directories of ours that are there and proved.
+func (h holder) trees(ctx context.Context) []string {
 	var all []string
 	for _, e := range h.pages.entries {
-		if e.thing.Kind == Tree && !e.gone && ordinary(e.thing.Name) {
+		if e.thing.Kind == Tree && !e.gone && h.ownTree(ctx, e) == nil {
 			all = append(all, e.thing.Name)
 		}
 	}
@@ -81,13 +82,8 @@ func (h holder) trees() []string {
 }
 
 // belowTree tells whether a path is in a directory of ours.
-func (h holder) belowTree(name string) bool {
-	for _, tree := range h.trees() {
-		if strings.HasPrefix(name, tree+"/") && !strings.Contains(name, "/../") && !strings.HasSuffix(name, "/..") {
-			return true
-		}
-	}
-	return false
+func (h holder) belowTree(ctx context.Context, name string) bool {
+	return ordinary(name) && slices.ContainsFunc(h.trees(ctx), func(tree string) bool { return strings.HasPrefix(name, tree+"/") })
 }
 
 // foreign says why a thing is left alone.

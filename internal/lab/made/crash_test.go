@@ -1,0 +1,446 @@
+package made
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plumb/internal/host"
+)
+
+// These tests make one of each kind on the real machine in a process that is
+// killed before, after and amid every operation, and look at the machine afterwards. Pools
+// are tested where volumes are made: a machine has one zfs-fuse.
+
+const (
+	envWhat = "PLUMB_MADE_TEST" // "make" or "sweep"
+	envAt   = "PLUMB_MADE_AT"   // operation at which it dies; 0: never
+	envHow  = "PLUMB_MADE_HOW"  // before, amid or after it
+	envDir  = "PLUMB_MADE_DIR"  //
+
+	run        = "crash1"
+	limitValue = "987654" // of our own devices, to be found again
+	setting    = "fs.lease-break-time"
+)
+
+func TestMain(m *testing.M) {
+	if what := os.Getenv(envWhat); what != "" {
+		if err := mortalLife(what); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// mortal is a doer that dies at one operation.
+type mortal struct {
+	*host.Hands
+	at, n int
+	how   string
+}
+
+func (m *mortal) die(how string) {
+	if m.n == m.at && m.how == how {
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+func (m *mortal) around(do func() error) error {
+	m.n++
+	m.die("before")
+	err := do()
+	m.die("after")
+	return err
+}
+
+func (m *mortal) Append(ctx context.Context, name string, data []byte) error {
+	return m.around(func() error {
+		if m.n == m.at && m.how == "amid" {
+			_ = m.Hands.Append(ctx, name, data[:len(data)/2])
+			m.die("amid")
+		}
+		return m.Hands.Append(ctx, name, data)
+	})
+}
+
+func (m *mortal) Run(ctx context.Context, argv ...string) (out []byte, err error) {
+	err = m.around(func() error { out, err = m.Hands.Run(ctx, argv...); return err })
+	return out, err
+}
+
+func (m *mortal) Write(ctx context.Context, name string, data []byte) error {
+	return m.around(func() error { return m.Hands.Write(ctx, name, data) })
+}
+
+func (m *mortal) Remove(ctx context.Context, name string) error {
+	return m.around(func() error { return m.Hands.Remove(ctx, name) })
+}
+
+func (m *mortal) Start(ctx context.Context, p host.Process) (r host.Running, err error) {
+	err = m.around(func() error { r, err = m.Hands.Start(ctx, p); return err })
+	return r, err
+}
+
+func mortalLife(what string) error {
+	at, err := strconv.Atoi(os.Getenv(envAt))
+	if err != nil {
+		return err
+	}
+	m := &mortal{Hands: host.NewHands(host.NewLive(host.LiveOptions{})), at: at, how: os.Getenv(envHow)}
+	ctx, dir := context.Background(), os.Getenv(envDir)
+	if what == "sweep" {
+		swept, err := Sweep(ctx, m, filepath.Join(dir, "books"))
+		for _, s := range swept {
+			err = errors.Join(err, s.Err)
+		}
+		fmt.Println(m.n)
+		return err
+	}
+	b, err := Open(ctx, m, filepath.Join(dir, "books"), run)
+	if err != nil {
+		return err
+	}
+	if err := makeAll(ctx, m, b, filepath.Join(dir, "lab"), "plumb-"+filepath.Base(dir)); err != nil {
+		return err
+	}
+	if what == "leave" {
+		return nil
+	}
+	err = b.Close(ctx)
+	fmt.Println(m.n)
+	return err
+}
+
+// makeAll makes one of each kind, as a lab does. lab is its directory, name
+// that of its control group.
+func makeAll(ctx context.Context, d host.Launcher, b *Book, lab, name string) error {
+	group := filepath.Join("/sys/fs/cgroup/memory", name)
+	image, mnt, device := filepath.Join(lab, "image"), filepath.Join(lab, "mnt"), ""
+	command := func(argv ...string) func(*Thing) error {
+		return func(*Thing) error { _, err := d.Run(ctx, argv...); return err }
+	}
+	steps := []struct {
+		thing Thing
+		make  func(*Thing) error
+	}{
+		{Thing{Kind: Tree, Name: lab}, func(*Thing) error {
+			_, err := d.Run(ctx, "mkdir", lab)
+			return errors.Join(err, d.Append(ctx, filepath.Join(lab, Marker), []byte(run+"\n")))
+		}},
+		{Thing{Kind: File, Name: image}, command("truncate", "-s", "16M", image)},
+		{Thing{Kind: Loop, Proof: map[string]string{"file": image}}, func(t *Thing) error {
+			out, err := d.Run(ctx, "losetup", "--find", "--show", image)
+			t.Name = strings.TrimSpace(string(out))
+			device = t.Name
+			return err
+		}},
+		{Thing{Kind: Mount, Name: mnt}, func(t *Thing) error {
+			_, err := d.Run(ctx, "sh", "-c", `mkfs.ext4 -q "$1" && mkdir "$2" && mount "$1" "$2"`, "sh", device, mnt)
+			return err
+		}},
+		{Thing{Kind: Group, Name: group}, command("mkdir", group)},
+		{Thing{Kind: Process, Proof: map[string]string{"argv": "sleep 1000 " + lab}}, func(t *Thing) error {
+			r, err := d.Start(ctx, host.Process{Argv: []string{"sh", "-c", "sleep 1000 & cd \"$1\"; exec sh -c 'sleep 1000; :' \"$1/x\"", "sh", mnt}, Groups: []string{group}})
+			if err != nil {
+				return err
+			}
+			return Proven(ctx, d, t, r.PID())
+		}},
+		{Thing{Kind: Limit, Name: throttle}, func(t *Thing) error { return d.Write(ctx, throttle, []byte(t.Proof["line"])) }},
+		{Thing{Kind: Sysctl, Name: setting}, func(t *Thing) error {
+			return d.Write(ctx, "/proc/sys/fs/lease-break-time", []byte(t.Proof["value"]))
+		}},
+	}
+	for _, s := range steps {
+		switch s.thing.Kind {
+		case Mount:
+			s.thing.Proof = map[string]string{"source": device}
+		case Process:
+			s.thing.Proof = map[string]string{"argv": "sh -c sleep 1000; : " + mnt + "/x"}
+		case Limit:
+			number := deviceNumber(device)
+			s.thing.Proof = map[string]string{"line": number + " " + limitValue, "undo": number + " 0"}
+		case Sysctl:
+			s.thing.Proof = map[string]string{"before": "45", "value": "46"}
+		}
+		if _, err := b.Make(ctx, s.thing, s.make); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const throttle = "/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device"
+
+func deviceNumber(device string) string {
+	text, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(device), "dev"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// child runs one life, to its death when at is not 0, and gives how many
+// operations there were.
+func child(t *testing.T, dir, what string, at int, how string) int {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), envWhat+"="+what, envAt+"="+strconv.Itoa(at), envHow+"="+how, envDir+"="+dir)
+	var said, wrong bytes.Buffer
+	c.Stdout, c.Stderr = &said, &wrong
+	err := c.Run()
+	killed := false
+	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
+		killed = ended.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+	}
+	if killed && at == 0 || !killed && err != nil {
+		t.Fatalf("%s, to die %s operation %d: %v: %s", what, how, at, err, wrong.Bytes())
+	}
+	n, _ := strconv.Atoi(strings.TrimSpace(said.String()))
+	return n
+}
+
+// remains lists what is on the machine of the things in a directory.
+func remains(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	grep := func(what, file, word string) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return // has ended
+		}
+		for line := range strings.Lines(strings.ReplaceAll(string(text), "\x00", " ")) {
+			if strings.Contains(line, word) {
+				all = append(all, what+": "+strings.TrimSpace(line))
+			}
+		}
+	}
+	grep("mount", "/proc/self/mountinfo", dir)
+	grep("limit", throttle, " "+limitValue)
+	grep("setting", "/proc/sys/fs/lease-break-time", "46")
+	for what, pattern := range map[string]string{"loop": "/sys/block/loop*/loop/backing_file", "process": "/proc/[0-9]*/cmdline"} {
+		files, err := filepath.Glob(pattern)
+		must(t, err)
+		for _, f := range files {
+			grep(what, f, dir)
+		}
+	}
+	for _, pattern := range []string{"/sys/fs/cgroup/memory/plumb-" + filepath.Base(dir), filepath.Join(dir, "lab"), filepath.Join(dir, "books/*.book")} {
+		files, err := filepath.Glob(pattern)
+		must(t, err)
+		all = append(all, files...)
+	}
+	return all
+}
+
+// needAll skips where not all kinds can be made.
+func needAll(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("mounts, loop devices and control groups need root")
+	}
+	for _, f := range []string{throttle, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/proc/sys/fs/lease-break-time"} {
+		if _, err := os.Stat(f); err != nil {
+			t.Skipf("this machine has no %s", f)
+		}
+	}
+	for _, p := range []string{"losetup", "mkfs.ext4"} {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skip(err)
+		}
+	}
+	if text, err := os.ReadFile("/proc/sys/fs/lease-break-time"); err != nil || strings.TrimSpace(string(text)) != "45" {
+		t.Skipf("%s is not 45", setting)
+	}
+	if out, err := exec.Command("losetup", "--find").CombinedOutput(); err != nil {
+		t.Skipf("no loop device: %s", out)
+	}
+}
+
+// fresh makes the directory of one life.
+func fresh(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "made-crash-")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// ways are the deaths that are tried: with -short some of them.
+func ways(t *testing.T, n int, try func(at int, how string)) {
+	t.Helper()
+	if n < 15 {
+		t.Fatalf("only %d operations", n)
+	}
+	for at := 1; at <= n && !t.Failed(); at++ {
+		for i, how := range []string{"before", "amid", "after"} {
+			if !testing.Short() || (at*3+i)%11 == 0 {
+				try(at, how)
+			}
+		}
+	}
+}
+
+func sweepAll(t *testing.T, dir string) {
+	t.Helper()
+	swept, err := Sweep(t.Context(), machine(t), filepath.Join(dir, "books"))
+	must(t, err)
+	for _, s := range swept {
+		if s.Err != nil {
+			t.Errorf("%+v: %v", s.Thing, s.Err)
+		}
+	}
+}
+
+func TestCrashAtEveryStep(t *testing.T) {
+	needAll(t)
+	dir := fresh(t)
+	n := child(t, dir, "make", 0, "")
+	if left := remains(t, dir); len(left) > 0 {
+		t.Fatalf("without a crash these are left: %q", left)
+	}
+	decoy := decoys(t)
+	most := 0
+	ways(t, n, func(at int, how string) {
+		child(t, dir, "make", at, how)
+		most = max(most, len(remains(t, dir)))
+		sweepAll(t, dir)
+		if left := remains(t, dir); len(left) > 0 {
+			t.Errorf("killed %s operation %d of %d: left are %q", how, at, n, left)
+		}
+	})
+	if most < 8 {
+		t.Errorf("a crash left %d things at most: the test does not see them", most)
+	}
+	decoy.check(t)
+}
+
+// A sweep that is killed is gone on with by the next.
+func TestCrashOfASweep(t *testing.T) {
+	needAll(t)
+	dir := fresh(t)
+	child(t, dir, "leave", 0, "")
+	n := child(t, dir, "sweep", 0, "")
+	decoy := decoys(t)
+	ways(t, n, func(at int, how string) {
+		child(t, dir, "leave", 0, "")
+		child(t, dir, "sweep", at, how)
+		sweepAll(t, dir)
+		if left := remains(t, dir); len(left) > 0 {
+			t.Errorf("sweep killed %s operation %d of %d: left are %q", how, at, n, left)
+		}
+	})
+	decoy.check(t)
+}
+
+// decoy is what somebody else has made: one of each kind.
+type decoy struct {
+	dir, mnt, loop, group string
+	process               *exec.Cmd
+}
+
+func decoys(t *testing.T) decoy {
+	t.Helper()
+	dir := fresh(t)
+	d := decoy{dir: dir, mnt: filepath.Join(dir, "mnt"), group: "/sys/fs/cgroup/memory/decoy-" + filepath.Base(dir)}
+	sh := func(script string) string {
+		out, err := exec.Command("sh", "-ec", script, "sh", dir, d.loop).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", script, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	d.loop = sh(`truncate -s 16M "$1/image"; echo crash9 > "$1/` + Marker + `"; losetup --find --show "$1/image"`)
+	t.Cleanup(func() { sh(`losetup -d "$2"`) })
+	sh(`mkfs.ext4 -q "$2"; mkdir "$1/mnt"; mount "$2" "$1/mnt"`)
+	t.Cleanup(func() { sh(`umount "$1/mnt"`) })
+	must(t, os.Mkdir(d.group, 0o755))
+	t.Cleanup(func() { os.Remove(d.group) })
+	must(t, os.WriteFile(throttle, []byte(deviceNumber(d.loop)+" 123456"), 0))
+	t.Cleanup(func() { os.WriteFile(throttle, []byte(deviceNumber(d.loop)+" 0"), 0) })
+	d.process = exec.Command("sleep", "1000")
+	must(t, d.process.Start())
+	t.Cleanup(func() { d.process.Process.Kill(); d.process.Wait() })
+	return d
+}
+
+func (d decoy) check(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(throttle)
+	must(t, err)
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	must(t, err)
+	backing, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(d.loop), "loop/backing_file"))
+	must(t, err)
+	for what, ok := range map[string]bool{
+		"limit":   strings.Contains(string(text), deviceNumber(d.loop)+" 123456"),
+		"mount":   strings.Contains(string(mounts), d.mnt),
+		"loop":    strings.HasPrefix(string(backing), d.dir),
+		"group":   exists(d.group),
+		"tree":    exists(filepath.Join(d.dir, "image")),
+		"process": d.process.Process.Signal(syscall.Signal(0)) == nil,
+	} {
+		if !ok {
+			t.Errorf("the %s of somebody else is gone", what)
+		}
+	}
+}
+
+// A book that names what since belongs to others takes none of it away.
+func TestSweepTouchesNothingOfOthers(t *testing.T) {
+	needAll(t)
+	d, h, books := decoys(t), machine(t), t.TempDir()
+	b := open(t, h, books, run)
+	number := deviceNumber(d.loop)
+	things := []Thing{
+		{Kind: Tree, Name: d.dir, Proof: map[string]string{"inode": "1"}},
+		{Kind: File, Name: filepath.Join(d.dir, "image"), Proof: map[string]string{"inode": "1"}},
+		{Kind: Loop, Name: d.loop, Proof: map[string]string{"file": "/gone/image"}},
+		{Kind: Mount, Name: d.mnt, Proof: map[string]string{"source": "/dev/loop999"}},
+		{Kind: Process, Name: strconv.Itoa(d.process.Process.Pid), Proof: map[string]string{"start": "1", "boot": boot(t.Context(), h), "argv": "sleep 1000"}},
+		{Kind: Limit, Name: throttle, Proof: map[string]string{"line": number + " 5", "undo": number + " 0"}},
+		{Kind: Sysctl, Name: setting, Proof: map[string]string{"before": "7", "value": "8"}},
+		{Kind: Group, Name: "/etc"},
+	}
+	for _, thing := range things {
+		must(t, b.note(t.Context(), kindIntent, thing))
+		must(t, b.note(t.Context(), kindMade, result{N: len(b.pages.log.Records), Thing: &thing}))
+	}
+	for _, thing := range []Thing{ // whose making may not have begun
+		{Kind: Loop, Proof: map[string]string{"file": "/gone/image"}},
+		{Kind: Process, Proof: map[string]string{"argv": "sleep 1000"}},
+	} {
+		must(t, b.note(t.Context(), kindIntent, thing))
+	}
+	b.unlock() // its lab has died
+	swept, err := Sweep(t.Context(), h, books)
+	must(t, err)
+	foreign := 0
+	for _, s := range swept {
+		if errors.Is(s.Err, ErrForeign) {
+			foreign++
+		} else if s.Err != nil {
+			t.Errorf("%+v: %v", s.Thing, s.Err)
+		}
+	}
+	if foreign != len(things) {
+		t.Errorf("%d of %d things were not ours: %v", foreign, len(things), swept)
+	}
+	if _, err := os.Stat(b.file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the book is kept for things that are not ours: %v", err)
+	}
+	time.Sleep(10 * time.Millisecond)
+	d.check(t)
+}
