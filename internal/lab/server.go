@@ -40,7 +40,7 @@ func (l *Lab) runDir() string { return filepath.Join(l.Box.Dir, "run") }
 // freshRunDir empties it.
 func (l *Lab) freshRunDir(ctx context.Context) error {
 	dir := l.runDir()
-	for _, argv := range [][]string{{"rm", "-rf", dir}, {"mkdir", dir}} {
+	for _, argv := range [][]string{{"rm", "-rf", dir}, {"mkdir", "-m", "700", dir}} { // logins over its socket need no password
 		if _, err := l.Box.Do.Run(ctx, argv...); err != nil {
 			return err
 		}
