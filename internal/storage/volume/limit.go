@@ -33,9 +33,11 @@ type limiter struct {
 	do      host.Doer
 	book    book
 	profile experiment.Profile
+	run     string   // name of the lab run, which is in the name of the server's control group
 	devices []string // "7:0"
 	dir     string   // on the volume, to measure in
 
+	gate   gate
 	mu     sync.Mutex
 	things []made.Thing
 	stop   context.CancelFunc
@@ -53,7 +55,7 @@ type book interface {
 // newLimiter makes the limiter of a volume. dir is a directory on it in which
 // nothing else is disturbed by a file of 32 MiB for some seconds.
 func newLimiter(b lab.Box, p experiment.Profile, devices []string, dir string) *limiter {
-	return &limiter{do: b.Do, book: b.Book, profile: p, devices: devices, dir: dir}
+	return &limiter{do: b.Do, book: b.Book, run: b.Run, profile: p, devices: devices, dir: dir}
 }
 
 // Limit puts the limit in force and measures it. What it measured is given
@@ -69,7 +71,7 @@ func (l *limiter) Limit(ctx context.Context) (facts []experiment.LimitFact, err 
 	if len(l.devices) == 0 {
 		return nil, fmt.Errorf("limit the volume to %s: it has no device of its own", l.profile)
 	}
-	if err := canLimit(ctx, l.do); err != nil {
+	if l.gate, err = findGate(ctx, l.do, l.run); err != nil {
 		return nil, fmt.Errorf("limit the volume to %s: %w", l.profile, err)
 	}
 	probe, err := newProbe(l.dir, l.do, l.devices)
@@ -121,7 +123,7 @@ func (l *limiter) begin(ctx context.Context, p experiment.Profile) error {
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // until halt: the trial's own steps may have shorter lives
 	l.stop, l.ended = stop, make(chan struct{})
-	go l.run(ctx, all, l.ended)
+	go l.follow(ctx, all, l.ended)
 	return nil
 }
 
@@ -139,7 +141,7 @@ func (l *limiter) halt() {
 // What is lowered is written first.
 func (l *limiter) write(ctx context.Context, r *regulated) error {
 	now := r.limits()
-	lines := limitLines(r.device, now)
+	lines := l.gate.lines(r.device, now)
 	if now.readIOPS*max(r.was.writeIOPS, 1) > r.was.readIOPS*max(now.writeIOPS, 1) { // reads gain
 		slices.Reverse(lines)
 	}
@@ -200,8 +202,8 @@ type regulated struct {
 	was    paces // limits that were written last
 }
 
-// run lets the limits follow what is done, until it is stopped.
-func (l *limiter) run(ctx context.Context, all []*regulated, ended chan struct{}) {
+// follow lets the limits follow what is done, until it is stopped.
+func (l *limiter) follow(ctx context.Context, all []*regulated, ended chan struct{}) {
 	defer close(ended)
 	before := make([]paces, len(all))
 	for i, r := range all {

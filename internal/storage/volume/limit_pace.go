@@ -1,6 +1,10 @@
 package volume
 
-import "plumb/internal/lab/experiment"
+import (
+	"math"
+
+	"plumb/internal/lab/experiment"
+)
 
 // paces are what a device may do in a second, or did: requests and bytes of
 // both directions. 0 as a limit is none.
@@ -12,16 +16,17 @@ type paces struct {
 // direction alone, so the part of each follows what it uses.
 type share struct {
 	read, write float64 // a second
-	debt        float64 // done beyond what was allowed; below 0: not done
+	debt        float64 // done beyond what was allowed
 }
 
 const (
 	wanting  = 0.93 // of its part: a direction that uses more would use more still
 	headroom = 1.15 // left to a direction that does not want more
-	leastWay = 0.03 // of all: so that a direction that begins is seen
+	leastWay = 0.2  // of all: so that a direction that begins is seen soon; what that is too much goes into the debt
 	repay    = 0.5  // s, in which what was too much is held back
 	mostDebt = 0.5  // s of what is allowed
-	mostLeft = 0.05 // s of what is allowed that may be done later
+	noDebt   = 0.05 // s of what is allowed: no more than how coarsely it is counted
+	noChange = 0.02 // of all: a limit that is written anew disturbs what waits
 )
 
 // step divides total anew after dt seconds in which reads and writes did so
@@ -29,8 +34,9 @@ const (
 // is a choice: a volume serves whoever has more requests waiting, and how many
 // wait before the limit cannot be seen.
 func (s *share) step(total, read, write, dt float64) {
-	s.debt = min(max(s.debt+(read+write-total)*dt, -mostLeft*total), mostDebt*total)
-	room := min(max(total-s.debt/repay, total/2), total*(1+mostLeft))
+	s.debt = min(max(s.debt+(read+write-total)*dt, 0), mostDebt*total)
+	room := max(total-max(s.debt-noDebt*total, 0)/repay, total/2)
+	was := *s
 	wantRead, wantWrite := read >= wanting*s.read, write >= wanting*s.write
 	least := leastWay * total
 	switch {
@@ -46,6 +52,9 @@ func (s *share) step(total, read, write, dt float64) {
 		s.read, s.write = read+slack/2, write+slack/2
 	}
 	s.read, s.write = max(s.read, least), max(s.write, least)
+	if near := noChange * total; math.Abs(s.read-was.read) < near && math.Abs(s.write-was.write) < near {
+		s.read, s.write = was.read, was.write
+	}
 }
 
 // bucket keeps credits.
