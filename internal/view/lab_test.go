@@ -2,6 +2,7 @@ package view
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/made"
+	"plumb/internal/lab/report"
 	"plumb/internal/stats"
 )
 
@@ -100,4 +102,25 @@ func TestLabExperiments(t *testing.T) {
 	all := []ledger.Summary{{Name: "sync-binlog", Hash: "4f1d2c90aa7730e1", Trials: 40, Valid: 39, Last: at, Question: "How much does sync_binlog = 1 cost on ext4 and on XFS?"},
 		{Name: "aa", Hash: "77"}}
 	golden(t, "lab-experiments.txt", LabExperiments(all, Screen{Width: 80})+"---\n"+LabExperiments(nil, Screen{}))
+}
+
+func TestLabDocumentFitsItsSchema(t *testing.T) {
+	schema := compileSchema(t, Schema("lab"))
+	for name, r := range map[string]report.Report{"done": sampleReport(3), "unfinished": unfinishedReport(), "curves": curvesReport(t), "nothing": {}} {
+		b, err := JSON(LabDocument(r, "devel"))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		validate(t, schema, b)
+		if name == "unfinished" {
+			golden(t, "lab.json", briefJSON(t, b))
+		}
+	}
+}
+
+// briefJSON leaves out of a document what is long: histograms and seconds.
+func briefJSON(t *testing.T, b []byte) string {
+	t.Helper()
+	b = regexp.MustCompile(`"hdr_v2": "[^"]+"`).ReplaceAll(b, []byte(`"hdr_v2": "..."`))
+	return string(regexp.MustCompile(`(?s)"series": \[\n.*?\n +\]`).ReplaceAll(b, []byte(`"series": []`)))
 }

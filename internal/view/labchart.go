@@ -56,15 +56,16 @@ func (s scale) at(v float64) float64 {
 	return (v - s.low) / (s.high - s.low)
 }
 
-// linear makes a scale from 0 to a little over high, with round ticks.
+// linear makes a scale from 0 to the round tick at or above high.
 func linear(high float64, show func(float64) string) (scale, []tick) {
 	if !(high > 0) || !isReal(high) {
 		high = 1
 	}
 	step := roundStep(high / 4)
-	s := scale{high: math.Max(high*1.04, step)}
+	n := int(math.Ceil(high / step * 0.999))
+	s := scale{high: float64(n) * step}
 	var ticks []tick
-	for i := 0; float64(i)*step <= s.high*1.0001; i++ {
+	for i := range n + 1 {
 		v := float64(i) * step
 		ticks = append(ticks, tick{At: percentAt(s.at(v)), Text: show(v)})
 	}

@@ -111,8 +111,10 @@ func (s ratios) ticks() []tick {
 			return t
 		}
 	}
-	if t, ok := s.ticksAt([]float64{-0.95, -0.9, -0.75, -0.5, -0.25, 0, 0.5, 1, 2, 4, 9}, room); ok {
-		return t
+	for _, set := range [][]float64{{-0.9, -0.75, -0.5, -0.25, 0, 0.5, 1, 2, 4, 9}, {-0.99, -0.98, -0.95, -0.9, -0.8, -0.5, 0, 1, 4, 9, 19, 49, 99}, {-0.99, -0.9, -0.7, 0, 2, 9, 29, 99}} {
+		if t, ok := s.ticksAt(set, room); ok {
+			return t
+		}
 	}
 	t, _ := s.ticksAt([]float64{-0.999, -0.99, -0.9, 0, 9, 99, 999}, 0)
 	return t

@@ -34,6 +34,7 @@ type labPage struct {
 	Rows                 []armRow
 	HasPublished         bool
 	HasLatency           bool
+	OtherMetric          bool // than the rate
 	Series               []chart
 	SeriesCaption        string
 	Order                *chart
@@ -65,7 +66,8 @@ type armSetup struct {
 // LabHTML makes one page that needs nothing else: no network, no script. It is
 // read on a screen or a telephone, light or dark, and printed.
 func LabHTML(r report.Report, about LabAbout) ([]byte, error) {
-	t, err := htmltemplate.New("report.html").Funcs(htmltemplate.FuncMap{"path": func(s setting) string { return s.path }, "value": func(s setting) string { return s.value }}).
+	t, err := htmltemplate.New("report.html").Funcs(htmltemplate.FuncMap{"path": func(s setting) string { return s.path }, "value": func(s setting) string { return s.value }, "tie": tie,
+		"long": func(name string) bool { return width(name) > 24 }}).
 		ParseFS(labPages, "lab/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("read the page's template: %w", err)
@@ -85,7 +87,7 @@ func LabHTML(r report.Report, about LabAbout) ([]byte, error) {
 
 func labPageOf(r report.Report, about LabAbout) *labPage {
 	x := r.Experiment
-	d := &labPage{Report: r, About: about, Head: cmpText(x.Question, x.Name), Meta: labMeta(r), Forest: forestOf(r), Rows: armRows(r), HasLatency: hasLatency(r),
+	d := &labPage{Report: r, About: about, Head: cmpText(x.Question, x.Name), Meta: labMeta(r), Forest: forestOf(r), Rows: armRows(r), HasLatency: hasLatency(r), OtherMetric: !higherIsBetter(x.Metric),
 		Order: orderChart(r), Costs: costsOf(r), How: howDone(r), Volumes: volumeRows(r), Settings: settingRows(r), Trials: trialRows(r),
 		File: strings.TrimRight(string(x.Text), "\n"), Notes: strings.TrimSpace(x.Notes), Programs: programsOf(r), CSVName: x.Name + ".csv"}
 	d.Metric, d.Unit = metricUnit(x.Metric)
@@ -115,6 +117,9 @@ func labPageOf(r report.Report, about LabAbout) *labPage {
 	d.CSV = htmltemplate.URL("data:text/csv;base64," + base64.StdEncoding.EncodeToString([]byte(LabCSV(r))))
 	return d
 }
+
+// tie keeps a number and its unit on one line.
+func tie(s string) string { return strings.ReplaceAll(s, " %", "\u00a0%") }
 
 // labMeta is the line of facts below the answer.
 func labMeta(r report.Report) (facts []string) {

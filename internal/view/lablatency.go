@@ -89,7 +89,7 @@ func percentileChart(r report.Report, all []load.Latency, most int64) *chart {
 			}
 		}
 	}
-	y, ticks := logarithmic(low*0.9, high*1.1, milliseconds)
+	y, ticks := logarithmic(low*0.9, high*1.1, roundMS)
 	c := &chart{Title: "Response time by percentile", Sub: "all trials that count, merged; both axes are logarithmic", XLabel: "part of the operations that were no slower", Y: ticks,
 		Alt: fmt.Sprintf("response time by percentile of %s", count(len(r.Arms), "arm"))}
 	c.grid()
@@ -113,12 +113,15 @@ func percentileChart(r report.Report, all []load.Latency, most int64) *chart {
 	return c
 }
 
-const histogramBars = 72
+const (
+	histogramBars = 72
+	headroom      = 1.25 // above the highest bar, for what is written there
+)
 
 // histogramChart shows how the operations of an arm spread, in bars of equal
 // width on a logarithmic axis that all arms share.
 func histogramChart(a report.ArmResult, i int, l load.Latency, low, high float64) chart {
-	x, ticks := logarithmic(low*0.9, high*1.1, milliseconds)
+	x, ticks := logarithmic(low*0.9, high*1.1, roundMS)
 	bars, top := [histogramBars]float64{}, 0.0
 	for _, b := range l.Distribution() {
 		if b.Count > 0 {
@@ -129,11 +132,11 @@ func histogramChart(a report.ArmResult, i int, l load.Latency, low, high float64
 		}
 	}
 	c := chart{Title: a.Name, Sub: grouped(l.TotalCount()) + " operations", XLabel: "response time", X: ticks, Low: true,
-		Y: []tick{{At: 0, Text: "0"}, {At: percentAt(1 / 1.15), Text: percent(top)}}, Alt: "distribution of the response times of " + a.Name}
+		Y: []tick{{At: 0, Text: "0"}, {At: percentAt(1 / headroom), Text: percent(top)}}, Alt: "distribution of the response times of " + a.Name}
 	c.grid()
 	for k, v := range bars {
 		if v > 0 {
-			h := v / top / 1.15
+			h := v / top / headroom
 			c.Bands = append(c.Bands, band{X: spot(float64(k) / histogramBars), W: spot(1.0 / histogramBars), Y: spot(1 - h), H: spot(h), Class: "bar " + armClass(i)})
 		}
 	}
@@ -144,7 +147,7 @@ func histogramChart(a report.ArmResult, i int, l load.Latency, low, high float64
 		if measuredAtAll(q.e) && q.e.Value > 0 {
 			at := x.at(q.e.Value)
 			c.Lines = append(c.Lines, line{Path: upright(at), Class: "rule"})
-			c.Notes = append(c.Notes, note{X: percentAt(at), Text: q.name + " " + milliseconds(q.e.Value), Class: q.name})
+			c.Notes = append(c.Notes, note{X: percentAt(at), Text: q.name + " " + spacedMS(q.e.Value), Class: q.name})
 		}
 	}
 	return c
@@ -164,12 +167,7 @@ func curveChart(c report.Curve) *chart {
 	out := &chart{Title: c.Name, Sub: curveText(c), XLabel: "threads", YLabel: "operations, /s", Y: ticks, Alt: "operations a second by number of threads: " + c.Name}
 	out.grid()
 	if c.Capacity != nil {
-		var points []point
-		for k := range 101 {
-			n := math.Exp(math.Log(float64(most)) * float64(k) / 100)
-			points = append(points, point{x.at(n), y.at(c.Capacity.Predict(max(1, int(math.Round(n)))).Value)})
-		}
-		out.Lines = append(out.Lines, line{Path: pathOf(points), Class: "curve fitted", Title: c.Capacity.Model})
+		out.Lines = append(out.Lines, fittedLines(c.Capacity, most, x, y)...)
 	}
 	for _, p := range c.Points {
 		at := x.at(float64(p.Threads))
@@ -180,4 +178,17 @@ func curveChart(c report.Curve) *chart {
 		out.Lines = append(out.Lines, line{Path: dot(at, y.at(p.Rate)), Class: "dot a0", Title: perSecond(p.Rate)})
 	}
 	return out
+}
+
+// fittedLines draws a capacity curve and, dotted, how it might have come out.
+func fittedLines(k *stats.Capacity, most int, x, y scale) []line {
+	var curve, low, high []point
+	for n := 1; n <= most; n += 1 + n/24 {
+		e, at := k.Predict(n), x.at(float64(n))
+		curve = append(curve, point{at, y.at(e.Value)})
+		if ranged(e) {
+			low, high = append(low, point{at, y.at(e.Low)}), append(high, point{at, math.Min(1, y.at(e.High))})
+		}
+	}
+	return []line{{Path: pathOf(low), Class: "open"}, {Path: pathOf(high), Class: "open"}, {Path: pathOf(curve), Class: "curve fitted", Title: k.Model}}
 }

@@ -103,7 +103,7 @@ func seriesCharts(r report.Report) (charts []chart, caption string) {
 func seriesChart(a report.ArmResult, i int, traces []trialLine, end, top float64) chart {
 	y, ticks := linear(top, perSecond)
 	x := scale{high: end}
-	c := chart{Title: a.Name, Sub: count(a.Trials, "trial"), XLabel: "s", Y: ticks, X: secondTicks(x), Low: true,
+	c := chart{Title: a.Name, Sub: count(a.Trials, "trial"), XLabel: "seconds", Y: ticks, X: secondTicks(x), Low: true,
 		Alt: fmt.Sprintf("operations a second over %.0f seconds in %s of %s", end, count(len(traces), "trial"), a.Name)}
 	if a.Trials == 0 {
 		c.Sub = "no trial counts"

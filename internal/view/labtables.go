@@ -17,7 +17,19 @@ func cellOf(e stats.Estimate, show func(float64) string) cell {
 	if !measuredAtAll(e) {
 		return cell{Value: "–"}
 	}
-	return cell{show(e.Value), strings.Trim(interval(e, show), "()")}
+	if !ranged(e) {
+		return cell{Value: show(e.Value)}
+	}
+	return cell{show(e.Value), lowToHigh(show(e.Low), show(e.High))}
+}
+
+// lowToHigh writes a unit that both ends have once.
+func lowToHigh(low, high string) string {
+	isSpace := func(r rune) bool { return r == ' ' || r == noBreak }
+	if i, j := strings.LastIndexFunc(low, isSpace), strings.LastIndexFunc(high, isSpace); i > 0 && j > 0 && low[i:] == high[j:] {
+		low = low[:i]
+	}
+	return low + " to " + high
 }
 
 // armRow is a line of the table of results.
@@ -42,7 +54,7 @@ type armRow struct {
 func armRows(r report.Report) (rows []armRow) {
 	for i, a := range r.Arms {
 		row := armRow{Name: a.Name, Key: armClass(i), Trials: a.Trials, Failed: a.Failed, Metric: cellOf(a.Metric, showMetric(r.Experiment.Metric)), Baseline: isBaseline(r, a.Name),
-			P50: cellOf(a.Latency.P50, milliseconds), P95: cellOf(a.Latency.P95, milliseconds), P99: cellOf(a.Latency.P99, milliseconds), Variation: "–", Stalls: "–"}
+			P50: cellOf(a.Latency.P50, spacedMS), P95: cellOf(a.Latency.P95, spacedMS), P99: cellOf(a.Latency.P99, spacedMS), Variation: "–", Stalls: "–"}
 		if a.Trials > 0 {
 			row.Variation, row.Stalls = percentOf(a.Variation), perThousand(a.Stalls)
 		}
@@ -151,7 +163,7 @@ func trialRows(r report.Report) (rows []trialRow) {
 			row.Metric = showMetric(r.Experiment.Metric)(rec.Metric)
 		}
 		if l := trialLatency(rec).Summary(); l.N > 0 {
-			row.P99 = latency(l.P99)
+			row.P99 = spacedMS(ms(l.P99))
 		}
 		if !rec.Valid() {
 			row.Why = marksText(rec.Marks)
@@ -164,59 +176,75 @@ func trialRows(r report.Report) (rows []trialRow) {
 	return rows
 }
 
-// volumeRow is what an arm's volume turned out to be.
+// volumeRow is what the volumes of some arms turned out to be.
 type volumeRow struct {
-	Name, Key, Program string
-	Facts              []setting
-	Limits             []limitRow
+	Names  []string
+	Facts  []setting
+	Limits []limitRow
 }
 
 type limitRow struct{ What, Asked, Measured string }
 
+// volumeRows puts arms whose volumes are alike together.
 func volumeRows(r report.Report) (rows []volumeRow) {
-	for i, a := range r.Arms {
+	for _, a := range r.Arms {
 		k := slices.IndexFunc(r.Records, func(rec experiment.Record) bool { return rec.Arm == a.Name && rec.Volume.Path != "" })
 		if k < 0 {
 			continue
 		}
-		v := r.Records[k].Volume
-		row := volumeRow{Name: a.Name, Key: armClass(i), Program: r.Records[k].Program}
-		for _, f := range []setting{{"filesystem", v.Filesystem}, {"mount options", v.Options}, {"device", v.Device}, {"each trial gets its data by", v.Cloned}} {
-			if f.value != "" {
-				row.Facts = append(row.Facts, f)
-			}
+		facts := volumeFacts(r.Records[k])
+		if i := slices.IndexFunc(rows, func(row volumeRow) bool { return slices.Equal(row.Facts, facts) }); i >= 0 {
+			rows[i].Names = append(rows[i].Names, a.Name)
+			continue
 		}
-		for _, name := range sortedNames(v.Properties) {
-			row.Facts = append(row.Facts, setting{name, v.Properties[name]})
-		}
-		row.Limits = limitsOf(r, a.Name)
-		rows = append(rows, row)
+		rows = append(rows, volumeRow{Names: []string{a.Name}, Facts: facts})
+	}
+	for i := range rows {
+		rows[i].Limits = limitsOf(r, rows[i].Names)
 	}
 	return rows
 }
 
-// limitsOf gives what was measured of each limit over all trials of an arm.
-func limitsOf(r report.Report, arm string) (rows []limitRow) {
-	var order []experiment.LimitFact
-	low, high := map[string]float64{}, map[string]float64{}
+func volumeFacts(rec experiment.Record) (facts []setting) {
+	v, asked := rec.Volume, rec.Setup.Volume
+	for _, f := range []setting{{"kind", asked.Kind}, {"filesystem", v.Filesystem}, {"mount options", v.Options}, {"profile", asked.Profile}, {"data of a trial", v.Cloned}, {"server", rec.Program}} {
+		if f.value != "" {
+			facts = append(facts, f)
+		}
+	}
+	for _, name := range sortedNames(v.Properties) {
+		facts = append(facts, setting{name, v.Properties[name]})
+	}
+	return facts
+}
+
+// limitsOf gives what was measured of each limit over all trials of arms.
+func limitsOf(r report.Report, names []string) (rows []limitRow) {
+	type key struct {
+		what  string
+		asked float64
+	}
+	var order []key
+	low, high := map[key]float64{}, map[key]float64{}
 	for _, rec := range r.Records {
-		if rec.Arm != arm || !rec.Valid() {
+		if !slices.Contains(names, rec.Arm) || !rec.Valid() {
 			continue
 		}
 		for _, l := range rec.Volume.Limits {
-			if _, seen := low[l.What]; !seen {
-				order = append(order, l)
-				low[l.What], high[l.What] = l.Measured, l.Measured
+			k := key{l.What, l.Asked}
+			if _, seen := low[k]; !seen {
+				order = append(order, k)
+				low[k], high[k] = l.Measured, l.Measured
 			}
-			low[l.What], high[l.What] = min(low[l.What], l.Measured), max(high[l.What], l.Measured)
+			low[k], high[k] = min(low[k], l.Measured), max(high[k], l.Measured)
 		}
 	}
-	for _, l := range order {
-		measured := perSecond(low[l.What])
-		if to := perSecond(high[l.What]); to != measured {
+	for _, k := range order {
+		measured := perSecond(low[k])
+		if to := perSecond(high[k]); to != measured {
 			measured += " to " + to
 		}
-		rows = append(rows, limitRow{l.What, perSecond(l.Asked), measured})
+		rows = append(rows, limitRow{k.what, perSecond(k.asked), measured})
 	}
 	return rows
 }

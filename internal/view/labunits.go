@@ -175,7 +175,7 @@ func milliseconds(ms float64) string {
 func costNumber(unit string) func(float64) string {
 	switch unit {
 	case "us/op":
-		return func(v float64) string { return milliseconds(v / 1000) }
+		return func(v float64) string { return spacedMS(v / 1000) }
 	case "B/op", "B":
 		return func(v float64) string {
 			if !isReal(v) || math.Abs(v) > 1<<60 {
@@ -228,4 +228,28 @@ func msOf(e stats.Estimate) string {
 // digitsShort writes a round number without noughts after the point.
 func digitsShort(v float64) string {
 	return strconv.FormatFloat(math.Round(1e6*v)/1e6, 'f', -1, 64)
+}
+
+// spacedMS is milliseconds with a space before the unit, as it is set on
+// paper: 1.23 ms. Beyond 100 s it stays 12m5s.
+func spacedMS(ms float64) string {
+	text := milliseconds(ms)
+	number := strings.TrimRight(text, "nµms")
+	if _, err := strconv.ParseFloat(number, 64); err != nil || ms >= 100_000 {
+		return text
+	}
+	return number + "\u00a0" + text[len(number):]
+}
+
+// roundMS writes a time that is a tick of an axis: 1 ms, 500 µs, 10 s.
+func roundMS(ms float64) string {
+	for _, u := range []struct {
+		name string
+		per  float64
+	}{{"s", 1000}, {"ms", 1}, {"µs", 0.001}} {
+		if ms >= u.per*0.999 {
+			return digitsShort(ms/u.per) + "\u00a0" + u.name
+		}
+	}
+	return digitsShort(ms*1e6) + "\u00a0ns"
 }

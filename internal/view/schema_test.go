@@ -51,6 +51,7 @@ func documents() map[string]document {
 		"fix":            {reflect.TypeFor[FixJSON](), "plumb fix --json"},
 		"undo":           {reflect.TypeFor[UndoJSON](), "plumb undo --json"},
 		"history":        {reflect.TypeFor[HistoryJSON](), "plumb history --json"},
+		"lab":            {reflect.TypeFor[LabJSON](), "plumb lab report --json"},
 		"load-verify":    {reflect.TypeFor[VerifyJSON](), "plumb load verify --json"},
 	}
 }
