@@ -23,10 +23,8 @@ type Paired struct {
 // within themselves shows in how the ratios vary from block to block, so that
 // seconds which depend on one another need no correction.
 type Comparison struct {
-	Effect    Estimate // A/B - 1: 0.05 is 5 % more; infinite limits: the interval is not known
-	Narrow    Estimate // the same with its 90 % interval, by which equivalence is judged
-	P         float64  // that blocks of equal arms would differ so much; NaN: not known
-	Deviation Estimate // standard deviation between blocks of the logarithm of the ratio, which is nearly a part of it; NaN: not known
+	Effect Estimate // A/B - 1: 0.05 is 5 % more; infinite limits: the interval is not known
+	P      float64  // that blocks of equal arms would differ so much; NaN: not known
 
 	mean, deviation float64 // of the logarithms
 	n               int
@@ -53,12 +51,10 @@ func Compare(pairs []Paired) Comparison {
 	if out := leftOut(pairs); out > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %s left out: without values above zero there is no ratio", out, count(len(pairs), "pair")))
 	}
-	c.Deviation = Estimate{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), N: c.n}
 	if c.n == 0 {
 		c.mean = math.NaN()
 		c.Effect = unknown()
 		c.Effect.Warnings = append(warnings, "no block has both arms")
-		c.Narrow = c.Effect
 		return c
 	}
 	mean, variance := moments(logs)
@@ -67,16 +63,22 @@ func Compare(pairs []Paired) Comparison {
 		warnings = append(warnings, "one block: how much chance there is in it is not known")
 	} else {
 		c.deviation = math.Sqrt(variance)
-		c.Deviation = deviationOf(c.deviation, float64(c.n-1), c.n)
 		c.P = c.chance()
 		if variance == 0 {
 			warnings = append(warnings, "all blocks show exactly the same ratio: these may be no measurements")
 		}
 	}
-	c.Effect, c.Narrow = c.ratio(Level), c.ratio(2*Level)
-	c.Effect.Warnings, c.Narrow.Warnings = warnings, warnings
+	c.Effect = c.ratio(Level)
+	c.Effect.Warnings = warnings
 	return c
 }
+
+// Narrow is the effect with its 90 % interval, by which equivalence is judged.
+func (c Comparison) Narrow() Estimate { return c.ratio(2 * Level) }
+
+// Deviation is the standard deviation between blocks of the logarithm of the
+// ratio, which is nearly a part of the ratio; NaN: not known.
+func (c Comparison) Deviation() Estimate { return deviationOf(c.deviation, float64(c.n-1), c.n) }
 
 // blockRatios gives the logarithm of each block's ratio, by block.
 func blockRatios(pairs []Paired) []float64 {
@@ -140,7 +142,12 @@ func (c Comparison) half(level float64) float64 {
 
 // Reach is how far the 95 % interval reaches to either side, as a part:
 // 0.05 is ±5 %. It is infinite when the interval is not known.
-func (c Comparison) Reach() float64 { return math.Expm1(c.half(Level)) }
+func (c Comparison) Reach() float64 {
+	if c.n < 2 {
+		return math.Inf(1)
+	}
+	return (1+c.Effect.High)/(1+c.Effect.Value) - 1
+}
 
 func (c Comparison) chance() float64 {
 	if c.deviation == 0 {

@@ -56,15 +56,15 @@ func plainly(r Report) (all []string) {
 		if a.Metric.N == 0 || len(all) == most {
 			continue
 		}
-		value, unit := amount(a.Metric.Value), " operations a second"
+		interval := ""
 		if known(a.Metric) {
-			value += " (" + amount(a.Metric.Low) + " to " + amount(a.Metric.High) + ")"
+			interval = " (" + amount(a.Metric.Low) + " to " + amount(a.Metric.High) + ")"
 		}
 		if higherIsBetter(r.Experiment.Metric) {
-			all = append(all, a.Name+" does "+value+unit+".")
+			all = append(all, a.Name+" does "+amount(a.Metric.Value)+" operations a second"+interval+".")
 			continue
 		}
-		all = append(all, "the "+metricName(r.Experiment.Metric)+" of "+a.Name+" is "+value+" ms.")
+		all = append(all, "the "+metricName(r.Experiment.Metric)+" of "+a.Name+" is "+amount(a.Metric.Value)+" ms"+interval+".")
 	}
 	return all
 }

@@ -123,7 +123,7 @@ func (t *table) narrow(n, block int) bool {
 		if !t.runs(p.Arm, block) || !t.runs(p.Baseline, block) {
 			continue
 		}
-		if c := stats.Compare(t.paired(p, n)); c.Effect.N < least || c.Reach() > t.x.Until {
+		if c := stats.Compare(t.paired(p, n)); c.Effect.N < least || !(c.Reach() <= t.x.Until) {
 			return false
 		}
 	}

@@ -16,11 +16,11 @@ func (t *table) sentence(v Verdict, c stats.Comparison) string {
 	against := n.arm + " against " + n.baseline + n.where + of + ": "
 	switch v.Word {
 	case Better, Worse:
-		return t.different(v, n) + ": " + v.Word + "."
+		return capital(t.different(v, n)) + ": " + v.Word + "."
 	case Equivalent:
 		interval := span(v.Effect)
 		if beyond(v.Effect, v.Margin) { // two one-sided tests of 5 % are the interval of 90 %
-			interval = span(c.Narrow) + ", 90 % interval"
+			interval = span(c.Narrow()) + ", 90 % interval"
 		}
 		return fmt.Sprintf("%sno difference larger than %s (%s).", against, chosen(v.Margin), interval)
 	}

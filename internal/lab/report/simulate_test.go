@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,18 +93,15 @@ func TestEqualArmsAreSeldomDifferent(t *testing.T) {
 		x     experiment.Experiment
 		noise float64
 		tries int
-	}{{twoArms(), 0.005, 400}, {twoArms(), 0.02, 1500}, {twoArms(), 0.04, 1500}, {long, 0.05, 600}, {manyArms(5), 0.02, 400}} {
+	}{{twoArms(), 0.005, 1000}, {twoArms(), 0.02, 2500}, {twoArms(), 0.04, 4000}, {long, 0.05, 1500}, {manyArms(5), 0.02, 1000}} {
 		c.x.Margin = 0.001
 		w := world{r: rand.New(rand.NewPCG(uint64(c.tries), 1)), noise: c.noise, drift: 0.02}
 		wrong, blocks := 0, 0
 		for range c.tries {
-			r := Make(c.x, w.carryOut(c.x))
-			blocks += r.Done
-			for _, v := range r.Verdicts {
-				if v.Word == Better || v.Word == Worse {
-					wrong++
-					break
-				}
+			all := tabulate(c.x, w.carryOut(c.x))
+			blocks += len(all.blocks())
+			if _, words := all.judged(all.comparisons()); slices.Contains(words, Better) || slices.Contains(words, Worse) {
+				wrong++
 			}
 		}
 		share := 100 * float64(wrong) / float64(c.tries)

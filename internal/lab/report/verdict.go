@@ -10,21 +10,30 @@ import (
 // higherIsBetter tells which way a metric points: a rate up, a time down.
 func higherIsBetter(metric string) bool { return metric == "rate" || metric == "" }
 
-// verdicts judges the comparisons. Their chances are corrected for their
-// number; their intervals hold each for itself.
-func (t *table) verdicts(compared []stats.Comparison) []Verdict {
+// judged gives the chances of the comparisons, corrected for their number, and
+// what each shows.
+func (t *table) judged(compared []stats.Comparison) (corrected []float64, words []string) {
 	chances := make([]float64, len(compared))
 	for i, c := range compared {
 		chances[i] = c.P
 	}
-	corrected := stats.Holm(chances)
+	corrected = stats.Holm(chances)
+	for i, c := range compared {
+		words = append(words, word(c.Judge(corrected[i], t.x.Margin), t.x.Metric))
+	}
+	return corrected, words
+}
+
+// verdicts judges the comparisons. Their chances are corrected for their
+// number; their intervals hold each for itself.
+func (t *table) verdicts(compared []stats.Comparison) []Verdict {
+	corrected, words := t.judged(compared)
 	all := make([]Verdict, len(compared))
 	for i, c := range compared {
-		v := Verdict{Pair: t.x.Pairs[i], Effect: c.Effect, P: corrected[i], Margin: t.x.Margin, Smallest: c.Smallest()}
+		v := Verdict{Pair: t.x.Pairs[i], Word: words[i], Effect: c.Effect, P: corrected[i], Margin: t.x.Margin, Smallest: c.Smallest()}
 		if len(compared) > 1 && v.Effect.N > 1 {
 			v.Effect.Warnings = append(v.Effect.Warnings, "the interval holds for this comparison alone; P is corrected for their number")
 		}
-		v.Word = word(c.Judge(v.P, v.Margin), t.x.Metric)
 		if v.Word == Undecided && t.canTell(v.Pair) {
 			v.More = c.More(v.Margin, level(c.P, v.P))
 		}
