@@ -83,6 +83,12 @@ func (b *Box) unprivileged() error {
 	return errors.New("none of the users mysql, postgres and nobody exists to run servers as")
 }
 
+// User is the user as whom servers run.
+func (b *Box) User() (uid, gid int) { return b.uid, b.gid }
+
+// OnClose registers something to take away before what is there already.
+func (b *Box) OnClose(f func() error) { b.onClose(f) }
+
 // onClose registers something to take away, last in, first out.
 func (b *Box) onClose(f func() error) { b.cleanup = append(b.cleanup, f) }
 
@@ -139,36 +145,12 @@ func output(cmd *exec.Cmd) (string, error) {
 	return string(out), nil
 }
 
-// Do runs a command to its end as the servers' user.
-func (b *Box) Do(env []string, argv ...string) error {
-	cmd := b.asServer(exec.Command(argv[0], argv[1:]...))
-	cmd.Env = append(os.Environ(), env...)
-	_, err := output(cmd)
-	return err
-}
-
-// Start starts a program as the servers' user; it is stopped with sig when the
-// box is closed. out is the file of its output.
-func (b *Box) Start(sig syscall.Signal, env []string, argv ...string) (pid int, out string, err error) {
-	out = b.outputOf(argv[0])
-	p, err := b.start(nil, sig, env, argv...)
-	if err != nil {
-		return 0, "", err
-	}
-	return p.Pid, out, nil
-}
-
-// outputOf names the file for the output of the next program.
-func (b *Box) outputOf(program string) string {
-	return filepath.Join(b.Dir, filepath.Base(program)+"-"+strconv.Itoa(len(b.cleanup))+".out")
-}
-
 // start starts a server that is stopped with sig when the box is closed.
 // wrap is a command that starts it, such as a control group's shell; nil for
 // none.
 func (b *Box) start(wrap []string, sig syscall.Signal, env []string, argv ...string) (*os.Process, error) {
 	argv = append(slices.Clone(wrap), argv...)
-	log, err := os.Create(b.outputOf(argv[len(wrap)]))
+	log, err := os.Create(filepath.Join(b.Dir, filepath.Base(argv[len(wrap)])+"-"+strconv.Itoa(len(b.cleanup))+".out"))
 	if err != nil {
 		return nil, err
 	}

@@ -24,18 +24,21 @@ type Server struct {
 	Run     string
 	Data    string
 	PID     int
+
+	hands   *host.Hands
+	running host.Running
+	stop    host.Signal
 }
 
 // Start finds, installs and starts a server below a directory of the box, and
-// waits until it can be loaded.
+// waits until it can be loaded. It is stopped when the box is closed.
 func Start(ctx context.Context, b *sandbox.Box, name string, e lab.Engine, s experiment.Server, fetch bool) (*Server, error) {
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
-	program, err := e.Find(ctx, hands, s, fetch)
-	if err != nil {
+	p := &Server{hands: host.NewHands(host.NewLive(host.LiveOptions{}))}
+	b.OnClose(p.hands.Close)
+	var err error
+	if p.Program, err = e.Find(ctx, p.hands, s, fetch); err != nil {
 		return nil, err
 	}
-	p := &Server{Program: program}
 	for dir, path := range map[string]*string{name: &p.Data, name + "-run": &p.Run} {
 		if *path, err = b.Mkdir(dir); err != nil {
 			return nil, err
@@ -44,46 +47,90 @@ func Start(ctx context.Context, b *sandbox.Box, name string, e lab.Engine, s exp
 			return nil, err
 		}
 	}
-	start := e.Install(program, s, p.Data, p.Run)
-	if err := b.Do(start.Env, start.Argv...); err != nil {
+	if err := p.install(ctx, b, e.Install(p.Program, s, p.Data, p.Run)); err != nil {
 		return nil, err
 	}
-	files, err := e.Files(program, s, p.Data, p.Run)
+	return p, p.Again(ctx, b, e, s)
+}
+
+// Again starts a server that was stopped, with other settings on the same data.
+func (p *Server) Again(ctx context.Context, b *sandbox.Box, e lab.Engine, s experiment.Server) error {
+	files, err := e.Files(p.Program, s, p.Data, p.Run)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for path, text := range files {
 		relative, err := filepath.Rel(b.Dir, path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if _, err := b.Write(relative, string(text)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return p, p.serve(ctx, b, e, s)
+	return p.serve(ctx, b, e, s)
 }
 
-func (p *Server) serve(ctx context.Context, b *sandbox.Box, e lab.Engine, s experiment.Server) error {
-	start, signal, log := e.Serve(p.Program, s, p.Data, p.Run)
-	var out string
-	var err error
-	if p.PID, out, err = b.Start(signal, start.Env, start.Argv...); err != nil {
+func (p *Server) install(ctx context.Context, b *sandbox.Box, start lab.Start) error {
+	start.UID, start.GID = b.User()
+	start.Log = filepath.Join(p.Run, "install.log")
+	running, err := p.hands.Start(ctx, start)
+	if err != nil {
 		return err
 	}
-	p.Server = e.Dial(p.Run)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for err = e.Ready(ctx, p.Run); err != nil && ctx.Err() == nil; err = e.Ready(ctx, p.Run) {
-		if _, gone := os.Stat(fmt.Sprintf("/proc/%d/cmdline", p.PID)); errors.Is(gone, os.ErrNotExist) {
-			break
+	<-running.Done()
+	if err := running.Err(); err != nil {
+		return fmt.Errorf("install %s: %w%s", p.Program.Product, err, text(start.Log))
+	}
+	return nil
+}
+
+func (p *Server) serve(ctx context.Context, b *sandbox.Box, e lab.Engine, s experiment.Server) (err error) {
+	start, stop, log := e.Serve(p.Program, s, p.Data, p.Run)
+	start.UID, start.GID = b.User()
+	start.Log = filepath.Join(p.Run, "output.log")
+	if p.running, err = p.hands.Start(ctx, start); err != nil {
+		return err
+	}
+	p.PID, p.Server, p.stop = p.running.PID(), e.Dial(p.Run), stop
+	b.OnClose(p.Stop)
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(50 * time.Millisecond) {
+		if err = e.Ready(ctx, p.Run); err == nil {
+			return e.Prepare(ctx, p.Run)
 		}
-		time.Sleep(50 * time.Millisecond)
+		select {
+		case <-p.running.Done():
+			err = p.running.Err()
+			p.running = nil
+			return fmt.Errorf("%s did not come up: %w%s%s", p.Program.Product, err, text(log), text(start.Log))
+		default:
+		}
 	}
-	if err == nil {
-		return e.Prepare(ctx, p.Run)
+	return fmt.Errorf("%s did not come up: %w%s%s", p.Program.Product, err, text(log), text(start.Log))
+}
+
+// Stop ends the server in an orderly way; a second call does nothing.
+func (p *Server) Stop() error {
+	if p.running == nil {
+		return nil
 	}
-	text, _ := os.ReadFile(log) // one of the two says why
-	more, _ := os.ReadFile(out)
-	return fmt.Errorf("%s did not come up: %w\n%s%s", p.Program.Product, err, text, more)
+	running := p.running
+	p.running = nil
+	if err := running.Signal(p.stop); err != nil {
+		return err
+	}
+	select {
+	case <-running.Done():
+		return running.Err()
+	case <-time.After(time.Minute):
+		return errors.Join(fmt.Errorf("process %d had to be killed", p.PID), running.Signal(host.Kill))
+	}
+}
+
+func text(name string) string {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return "\n" + string(text)
 }

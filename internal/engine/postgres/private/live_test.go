@@ -2,6 +2,7 @@ package private_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -160,5 +161,52 @@ func TestRefusedConfiguration(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `unrecognized configuration parameter "no_such_setting"`) {
 		sandbox.Need(t, err)
 		t.Error(err)
+	}
+}
+
+// TestStopAndStartAgain: data that was made with one configuration serves
+// another, as clones of the lab's golden directory do.
+func TestStopAndStartAgain(t *testing.T) {
+	b, err := sandbox.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	e, s := private.New(), experiment.Server{Engine: "postgres"}
+	p, err := labbox.Start(t.Context(), b, "server", e, s, false)
+	sandbox.Need(t, err)
+	execute(t, p, "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	_, _, log := e.Serve(p.Program, s, p.Data, p.Run)
+	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), "database system is shut down") {
+		t.Errorf("%v: %s", err, text)
+	}
+	s.Settings = map[string]string{"shared_buffers": "64MB", "fsync": "off"}
+	if err := p.Again(t.Context(), b, e, s); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, p, "INSERT INTO t VALUES (2)")
+	a, err := p.Admin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	asAsked(t, e, a, s)
+	if rows, err := a.Query(t.Context(), "SELECT id FROM t"); err != nil || len(rows.Values) != 2 {
+		t.Error(rows, err)
+	}
+}
+
+func execute(t *testing.T, p *labbox.Server, statements ...string) {
+	t.Helper()
+	a, err := p.Admin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.Exec(t.Context(), statements...); err != nil {
+		t.Fatal(err)
 	}
 }
