@@ -59,7 +59,7 @@ func makeDatabase(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), syncDir(dir))
+	return errors.Join(f.Close(), syncDir(dir), syncDir(filepath.Dir(dir)))
 }
 
 // sqliteName asks for a write-ahead log that is synced at each commit, and for

@@ -57,9 +57,9 @@
 //
 //	file         sha256, bytes   (PostgreSQL)
 //
-// For example, the trials of sync-binlog that count:
+// For example, the trials of sync-binlog that count, in SQLite:
 //
-//	SELECT block, arm, metric, t.program, json_extract(record, '$.volume.filesystem')
+//	SELECT block, arm, metric, json_extract(record, '$.setup.volume.filesystem')
 //	FROM trial t JOIN experiment e ON e.hash = t.experiment
 //	WHERE e.name = 'sync-binlog' AND valid ORDER BY t.place;
 //

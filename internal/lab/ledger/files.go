@@ -73,15 +73,24 @@ func (d directory) name(sha string) string {
 	return filepath.Join(string(d), sha[:2], sha[2:4], sha)
 }
 
-// put writes a file beside and renames it, so that a name never leads to a part
-// of its contents. One that is there and whole is left alone.
+// put writes a file unless it is there and whole. Names must be there after a
+// power failure too, those of directories as well, also when another process
+// made them a moment ago.
 func (d directory) put(ctx context.Context, sha string, data []byte) error {
-	if there, err := d.get(ctx, sha); err == nil && fits(sha, there) {
-		return nil
+	if there, err := d.get(ctx, sha); err != nil || !fits(sha, there) {
+		if err := d.write(sha, data); err != nil {
+			return err
+		}
 	}
-	path := d.name(sha)
-	fresh, target := filepath.Join(string(d), "new"), filepath.Dir(path)
-	for _, dir := range []string{fresh, target} {
+	at := filepath.Dir(d.name(sha))
+	return errors.Join(syncDir(at), syncDir(filepath.Dir(at)), syncDir(string(d)), syncDir(filepath.Dir(string(d))))
+}
+
+// write writes a file beside and renames it, so that a name never leads to a
+// part of its contents.
+func (d directory) write(sha string, data []byte) error {
+	path, fresh := d.name(sha), filepath.Join(string(d), "new")
+	for _, dir := range []string{fresh, filepath.Dir(path)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
@@ -100,9 +109,7 @@ func (d directory) put(ctx context.Context, sha string, data []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	// The name, and those of the directories that may be new, must be there after
-	// a power failure too.
-	return errors.Join(syncDir(target), syncDir(filepath.Dir(target)), syncDir(string(d)), syncDir(filepath.Dir(string(d))))
+	return nil
 }
 
 func (d directory) get(_ context.Context, sha string) ([]byte, error) {

@@ -269,3 +269,47 @@ func sound(t *testing.T, l *Ledger, where string) {
 		t.Error(says)
 	}
 }
+
+func TestManyWriteInOneProcess(t *testing.T) {
+	each(t, func(t *testing.T, where string) {
+		l, ctx := opened(t, where), t.Context()
+		ok(t, l.Define(ctx, sample(), "v0.5"))
+		done := make(chan error)
+		for n := range 12 { // more than there are sessions
+			go func() { done <- many(ctx, l, n) }()
+		}
+		for range 12 {
+			ok(t, <-done)
+		}
+		if records := recordsOf(t, l); len(records) != 12*10 {
+			t.Errorf("%d records", len(records))
+		}
+		sound(t, l, where)
+	})
+}
+
+// many writes trials and files, some of which others write at the same moment,
+// and is told to stop in the midst of some writes.
+func many(ctx context.Context, l *Ledger, n int) error {
+	for i := range 10 {
+		r := record(fmt.Sprintf("%d-%d", n, i), i)
+		if err := l.Begin(ctx, r); err != nil {
+			return err
+		}
+		brief, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(3000))*time.Microsecond)
+		_, _ = l.Put(brief, fmt.Append(nil, "cut off", n, i)) // whether it was in time does not matter
+		_ = l.Finish(brief, r)
+		cancel()
+		sha, err := l.Put(ctx, fmt.Append(nil, "all write file ", i))
+		if err != nil {
+			return err
+		}
+		if _, err := l.Get(ctx, sha); err != nil {
+			return err
+		}
+		if err := l.Finish(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

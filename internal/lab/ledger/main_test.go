@@ -54,7 +54,7 @@ func database(t *testing.T, more ...string) string {
 
 func (p *shared) start() {
 	if p.box, p.err = sandbox.New(""); p.err == nil {
-		p.server, p.err = p.box.Postgres(sandbox.PostgresOptions{Settings: "fsync = off", TCP: true, Port: 5497})
+		p.server, p.err = p.box.Postgres(sandbox.PostgresOptions{Settings: "fsync = off", Port: 5497})
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"plumb/internal/lab/experiment"
 	"plumb/test/sandbox"
 )
@@ -150,5 +152,42 @@ func stopServer(t *testing.T, s *sandbox.Server) {
 		if time.Now().After(end) {
 			t.Fatal("the server does not end")
 		}
+	}
+}
+
+// What is used of PostgreSQL is there in the oldest version we know and in the newest.
+func TestPostgresVersions(t *testing.T) {
+	if os.Getenv("PLUMB_REAL") == "" {
+		t.Skip("set PLUMB_REAL=1 to start servers of several versions")
+	}
+	for _, version := range []string{"10", "13", "18"} {
+		t.Run(version, func(t *testing.T) {
+			tree, err := sandbox.PostgresTree(version)
+			sandbox.Need(t, err)
+			b, err := sandbox.New("")
+			sandbox.Need(t, err)
+			t.Cleanup(func() { ok(t, b.Close()) })
+			s, err := b.Postgres(sandbox.PostgresOptions{Bindir: tree, Port: 5495})
+			sandbox.Need(t, err)
+			l, ctx := opened(t, address(s, "postgres")), t.Context()
+			ok(t, l.Define(ctx, sample(), "v0.5"))
+			unlock, err := l.Lock(ctx, sample().Hash)
+			ok(t, err)
+			ok(t, l.Begin(ctx, record("t", 1)))
+			sha, err := l.Put(ctx, []byte("log"))
+			ok(t, err)
+			_, err = l.Get(ctx, sha)
+			ok(t, err)
+			ok(t, l.Finish(ctx, record("t", 1)))
+			if diff := cmp.Diff([]experiment.Record{record("t", 1)}, recordsOf(t, l)); diff != "" {
+				t.Error(diff)
+			}
+			all, err := l.Experiments(ctx)
+			ok(t, err)
+			if len(all) != 1 || all[0].Valid != 1 {
+				t.Errorf("%+v", all)
+			}
+			ok(t, unlock())
+		})
 	}
 }
