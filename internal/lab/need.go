@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"plumb/internal/lab/experiment"
@@ -21,6 +22,10 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 	var all []error
 	seen := map[string]bool{}
 	for _, a := range x.Arms {
+		if err := l.refuses(a.Setup.Server); err != nil {
+			all = append(all, fmt.Errorf("arm %s: %w", a.Name, err))
+			continue
+		}
 		key := experiment.LayoutKey(a.Setup)
 		if seen[key] {
 			continue
@@ -57,6 +62,19 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 		says = append(says, fmt.Sprintf("memory: %s for the server of a trial", experiment.Bytes(memory)))
 	}
 	return says, nil
+}
+
+// refuses says why an engine would not configure a server so.
+func (l *Lab) refuses(s *experiment.Server) error {
+	if s == nil {
+		return nil
+	}
+	e, err := l.engineOf(s.Engine)
+	if err != nil {
+		return err
+	}
+	_, err = e.Files(Program{}, *s, filepath.Join(l.Box.Dir, "data"), l.runDir())
+	return err
 }
 
 // holds tells whether a volume has room for the data, a copy of it, and what a
