@@ -32,7 +32,8 @@ func samplePage(t *testing.T, r report.Report) []byte {
 // leaves the page of the sample there, to be looked at.
 func TestLabHTML(t *testing.T) {
 	for name, r := range map[string]report.Report{"done": sampleReport(8), "unfinished": unfinishedReport(), "empty": {Experiment: sampleExperiment()}, "nothing": {},
-		"curves": curvesReport(t), "many": manyArms(), "hostile": hostileReport()} {
+		"curves": curvesReport(t), "many": manyArms(), "hostile": hostileReport(),
+		"judged": report.Make(sampleExperiment(), sampleRecords(5)), "switched": switchedReport()} {
 		t.Run(name, func(t *testing.T) {
 			page := samplePage(t, r)
 			if dir := os.Getenv("PLUMB_LAB_SAMPLE"); dir != "" {
@@ -180,4 +181,27 @@ func TestLabCSV(t *testing.T) {
 	if got := inert("-1.5"); got != "-1.5" {
 		t.Errorf("a number became %s", got)
 	}
+}
+
+// switchedReport is of one server that was switched between two arms, whose
+// seconds stand in the records of both.
+func switchedReport() report.Report {
+	x := sampleExperiment()
+	x.Design, x.Arms, x.Pairs, x.Axes, x.Published = experiment.ABBA, x.Arms[:2], x.Pairs[:1], nil, nil
+	var records []experiment.Record
+	for _, r := range sampleRecords(4) {
+		if r.Arm != x.Arms[0].Name && r.Arm != x.Arms[1].Name {
+			continue
+		}
+		second := r.Series
+		for _, s := range second {
+			s.At += 100
+			r.Series = append(r.Series, s)
+		}
+		for i := range r.Series {
+			r.Series[i].Arm = r.Arm
+		}
+		records = append(records, r)
+	}
+	return report.Make(x, records)
 }

@@ -13,33 +13,33 @@ import (
 type trialLine struct {
 	trial  experiment.Trial
 	counts bool
-	warm   float64 // end of the warm-up, s
+	warm   []stretch
 	points []point // s, operations a second
 	stalls []float64
 }
+
+// stretch is a part of the seconds.
+type stretch struct{ from, to float64 }
 
 // tracesOf gives the trials of an arm. Of servers that are switched between
 // arms within a trial, only the seconds in which the arm was in force.
 func tracesOf(r report.Report, arm string) (all []trialLine) {
 	for _, rec := range r.Records {
 		t := trialLine{trial: rec.Trial, counts: rec.Valid()}
-		sum, n := 0.0, 0.0
+		var measured []point
+		sum := 0.0
 		for _, s := range rec.Series {
-			if s.Length > 0 && cmpText(s.Arm, rec.Arm) == arm {
-				if k := len(t.points); k > 0 && s.At-s.Length-t.points[k-1].x > 1.5 {
-					t.points = append(t.points, point{math.NaN(), math.NaN()})
-				}
-				rate := float64(s.Done) / s.Length
-				t.points = append(t.points, point{s.At, rate})
-				if s.Warmup {
-					t.warm = math.Max(t.warm, s.At)
-					continue
-				}
-				sum, n = sum+rate, n+1
+			if s.Length <= 0 || cmpText(s.Arm, rec.Arm) != arm {
+				continue
+			}
+			p := point{s.At, float64(s.Done) / s.Length}
+			t.add(p, s)
+			if !s.Warmup {
+				measured, sum = append(measured, p), sum+p.y
 			}
 		}
-		for _, p := range t.points {
-			if p.x > t.warm && p.y < sum/n/10 {
+		for _, p := range measured {
+			if p.y < sum/float64(len(measured))/10 {
 				t.stalls = append(t.stalls, p.x)
 			}
 		}
@@ -48,6 +48,23 @@ func tracesOf(r report.Report, arm string) (all []trialLine) {
 		}
 	}
 	return all
+}
+
+// add appends a second; the line is interrupted where seconds are missing.
+func (t *trialLine) add(p point, s experiment.Second) {
+	from := s.At - s.Length
+	if k := len(t.points); k > 0 && from-t.points[k-1].x > 1.5 {
+		t.points = append(t.points, point{math.NaN(), math.NaN()})
+	}
+	t.points = append(t.points, p)
+	if !s.Warmup {
+		return
+	}
+	if k := len(t.warm); k > 0 && from-t.warm[k-1].to < 0.5 {
+		t.warm[k-1].to = s.At
+		return
+	}
+	t.warm = append(t.warm, stretch{from, s.At})
 }
 
 // The largest mean by the smallest from which on arms get scales of their own.
@@ -110,14 +127,14 @@ func seriesChart(a report.ArmResult, i int, traces []trialLine, end, top float64
 	}
 	c.grid()
 	room := max(80, 12000/len(traces))
-	warm := 0.0
+	var warm []stretch // of the first that counts: all are driven alike
 	var marks []line
 	for _, t := range traces {
 		class := "trial " + armClass(i)
-		if t.counts {
-			warm = math.Max(warm, t.warm)
-		} else {
+		if !t.counts {
 			class = "trial out"
+		} else if warm == nil {
+			warm = t.warm
 		}
 		var points []point
 		for _, p := range thin(t.points, room) {
@@ -131,8 +148,8 @@ func seriesChart(a report.ArmResult, i int, traces []trialLine, end, top float64
 		}
 	}
 	c.Lines = append(c.Lines, marks...)
-	if warm > 0 {
-		c.Bands = append(c.Bands, between(0, x.at(warm), "warm"))
+	for _, w := range warm {
+		c.Bands = append(c.Bands, between(max(0, x.at(w.from)), x.at(w.to), "warm"))
 	}
 	return c
 }
