@@ -15,18 +15,21 @@ type paces struct {
 // share divides what reads and writes may do together. The kernel limits each
 // direction alone, so the part of each follows what it uses.
 type share struct {
-	read, write float64 // a second
-	debt        float64 // done beyond what was allowed
+	read, write float64    // a second
+	debt        float64    // done beyond what was allowed
+	seen        [2]float64 // what reads and writes did a second, smoothed
 }
 
 const (
 	wanting  = 0.93 // of its part: a direction that uses more would use more still
 	headroom = 1.15 // left to a direction that does not want more
 	leastWay = 0.2  // of all: so that a direction that begins is seen soon; what that is too much goes into the debt
-	repay    = 0.5  // s, in which what was too much is held back
+	repay    = 0.3  // s, in which what was too much is held back
 	mostDebt = 0.5  // s of what is allowed
 	noDebt   = 0.05 // s of what is allowed: no more than how coarsely it is counted
 	noChange = 0.02 // of all: a limit that is written anew disturbs what waits
+	steady   = 100  // requests: where fewer are done in a period, chance would be followed
+	smooth   = 0.3  // weight of the newest period then
 )
 
 // step divides total anew after dt seconds in which reads and writes did so
@@ -35,6 +38,13 @@ const (
 // wait before the limit cannot be seen.
 func (s *share) step(total, read, write, dt float64) {
 	s.debt = min(max(s.debt+(read+write-total)*dt, 0), mostDebt*total)
+	weight := 1.0
+	if total*dt < steady {
+		weight = smooth
+	}
+	s.seen[0] += (read - s.seen[0]) * weight
+	s.seen[1] += (write - s.seen[1]) * weight
+	read, write = s.seen[0], s.seen[1]
 	room := max(total-max(s.debt-noDebt*total, 0)/repay, total/2)
 	was := *s
 	wantRead, wantWrite := read >= wanting*s.read, write >= wanting*s.write
@@ -57,18 +67,20 @@ func (s *share) step(total, read, write, dt float64) {
 	}
 }
 
-// bucket keeps credits.
+// bucket keeps credits. It may go a little below 0: what the kernel let
+// through too much is paid back.
 type bucket struct {
 	level, most, income float64 // income: a second
 }
 
 func (b *bucket) step(used, dt float64) {
-	b.level = min(max(b.level+(b.income-used)*dt, 0), b.most)
+	b.level = min(max(b.level+(b.income-used)*dt, -mostDebt*b.income), b.most)
 }
 
-// allows is what may be done a second for the next dt seconds.
-func (b *bucket) allows(burst, dt float64) float64 {
-	return min(burst, b.income+b.level/dt)
+// allows is what may be done a second. The last credits are spent over some
+// tenths of a second.
+func (b *bucket) allows(burst float64) float64 {
+	return min(burst, max(b.income+b.level/repay, b.income/2))
 }
 
 // regulator decides what one device may do, from what it did.
@@ -87,7 +99,7 @@ func newRegulator(p experiment.Profile) *regulator {
 			r.byCredit = &bucket{b.ByteCredits * b.Full, b.ByteCredits, p.Bytes.Both}
 		}
 	}
-	io, by := r.total(period.Seconds())
+	io, by := r.total()
 	r.io, r.by = share{read: io / 2, write: io / 2}, share{read: by / 2, write: by / 2}
 	return r
 }
@@ -98,13 +110,13 @@ func (r *regulator) moves() bool { return r.p.IOPS.Both > 0 || r.p.Bytes.Both > 
 // total is what reads and writes may do together now. Requests that count as
 // several, because they are large, make no more bytes than requests that
 // count as one.
-func (r *regulator) total(dt float64) (io, by float64) {
+func (r *regulator) total() (io, by float64) {
 	io, by = r.p.IOPS.Both, r.p.Bytes.Both
 	if r.credits != nil {
-		io = r.credits.allows(r.p.Burst.IOPS, dt)
+		io = r.credits.allows(r.p.Burst.IOPS)
 	}
 	if r.byCredit != nil {
-		by = r.byCredit.allows(r.p.Burst.Bytes, dt)
+		by = r.byCredit.allows(r.p.Burst.Bytes)
 	}
 	if most := io * float64(r.p.Unit); most > 0 && by > 0 {
 		by = min(by, most)
@@ -124,9 +136,15 @@ func (r *regulator) step(did paces, dt float64) {
 	if r.byCredit != nil {
 		r.byCredit.step(bytes, dt)
 	}
-	io, by := r.total(dt)
+	io, by := r.total()
 	r.io.step(io, did.readIOPS, did.writeIOPS, dt)
 	r.by.step(by, did.readBytes, did.writeBytes, dt)
+	if r.credits != nil {
+		r.io.debt = 0 // the bucket has it
+	}
+	if r.byCredit != nil {
+		r.by.debt = 0
+	}
 }
 
 // limits are what is to be in force.

@@ -110,7 +110,7 @@ func TestLargeRequestsCostSeveralCredits(t *testing.T) {
 		t.Errorf("%g credits used", used)
 	}
 	r.credits.level = 0
-	if _, by := r.total(0.1); by != 300*(256<<10) {
+	if _, by := r.total(); by != 300*(256<<10) {
 		t.Errorf("%g bytes a second without credits", by)
 	}
 }
