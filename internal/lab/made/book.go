@@ -24,6 +24,9 @@ type Book struct {
 
 	mu     sync.Mutex
 	pages  *pages
+	making int // things that are just being made
+	volume int // files before this one
+	most   int // records in one file
 	closed bool
 }
 
@@ -34,7 +37,7 @@ func Open(ctx context.Context, d host.Doer, directory, run string) (*Book, error
 	if run == "" || strings.ContainsAny(run, "/*?[\\\x00\n") || strings.HasPrefix(run, ".") {
 		return nil, fmt.Errorf("open a book for the run %q: that is no name for a file", run)
 	}
-	b := &Book{d: d, file: path.Join(directory, run+ending), pages: &pages{}}
+	b := &Book{d: d, file: path.Join(directory, run+ending), pages: &pages{}, most: volumeRecords}
 	// A sweep removes empty books: it must not see ours before it says whose it is.
 	release, err := doorway(ctx, d, directory)
 	if err != nil {
@@ -101,6 +104,7 @@ func (b *Book) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Th
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.making--
 	if err == nil {
 		if err = b.note(after, kindMade, result{N: n, Thing: &t}); err == nil {
 			return t, nil
@@ -134,8 +138,16 @@ func (b *Book) intend(ctx context.Context, t Thing) (n int, err error) {
 			return 0, fmt.Errorf("make %s %s: %w", t.Kind, t.Name, err)
 		}
 	}
-	err = b.note(ctx, kindIntent, t)
-	return len(b.pages.log.Records), err
+	if len(b.pages.log.Records) >= b.most && b.making == 0 { // their intents have numbers of this file
+		if err := b.turn(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if err := b.note(ctx, kindIntent, t); err != nil {
+		return 0, err
+	}
+	b.making++
+	return len(b.pages.log.Records), nil
 }
 
 // Remove takes a thing away and notes it. One that has gone already is fine;

@@ -21,7 +21,7 @@ func ordinary(name string) bool {
 // before us is not ours to take away.
 func freeName(ctx context.Context, d host.Doer, t Thing) error {
 	if !ordinary(t.Name) {
-		return fmt.Errorf("a lab makes nothing there")
+		return fmt.Errorf("what a lab makes is named in full, without detours, and not directly below the root")
 	}
 	if !missing(ctx, d, t.Name) {
 		return fs.ErrExist

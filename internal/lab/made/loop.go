@@ -23,10 +23,7 @@ func (h holder) ownLoops(ctx context.Context, e entry) []string {
 	if file == "" {
 		return nil
 	}
-	ours := []string{file}
-	if st, err := h.d.Stat(ctx, file); err == nil && st.Resolved != "" {
-		ours = append(ours, st.Resolved)
-	}
+	ours := []string{file, resolved(ctx, h.d, file)}
 	names := []string{path.Base(e.thing.Name)}
 	if !e.whole {
 		found, err := h.d.Glob(ctx, "/sys/block/loop*")

@@ -16,13 +16,22 @@ func at(ctx context.Context, h host.Reader, point string) ([]observe.Mount, erro
 	if err != nil {
 		return nil, err
 	}
+	point = resolved(ctx, h, point)
 	var here []observe.Mount
 	for _, m := range all {
-		if m.Point == path.Clean(point) {
+		if m.Point == point {
 			here = append(here, m)
 		}
 	}
 	return here, nil
+}
+
+// resolved follows links: the kernel lists mount points without them.
+func resolved(ctx context.Context, h host.Reader, name string) string {
+	if st, err := h.Stat(ctx, name); err == nil && st.Resolved != "" {
+		return st.Resolved
+	}
+	return path.Clean(name)
 }
 
 func freeMount(ctx context.Context, d host.Doer, t Thing) error {
@@ -80,6 +89,7 @@ func (h holder) ownMount(ctx context.Context, e entry) (bool, error) {
 // mountsBelow gives the mount points in and below a directory.
 func mountsBelow(ctx context.Context, h host.Reader, dir string) ([]string, error) {
 	all, err := observe.MountTable(ctx, h, "self")
+	dir = resolved(ctx, h, dir)
 	var below []string
 	for _, m := range all {
 		if m.Point == dir || strings.HasPrefix(m.Point, dir+"/") {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"plumb/internal/host"
 )
@@ -31,12 +32,18 @@ func vdevs(text []byte, pool string) []string {
 	return all
 }
 
+// poolTime is how long taking a pool away may take: commands about one whose
+// files are gone wait for ever.
+const poolTime = 2 * time.Minute
+
 // pool destroys a pool that lies on files of ours and nothing else.
 func (h holder) pool(ctx context.Context, e entry) error {
 	name := e.thing.Name
 	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "/@ ") {
 		return foreign("it is no name of a pool")
 	}
+	ctx, cancel := context.WithTimeout(ctx, poolTime)
+	defer cancel()
 	there, err := h.poolThere(ctx, name)
 	if errors.Is(err, host.ErrNoCommand) || err != nil && h.vdevsGone(ctx, e) {
 		return nil

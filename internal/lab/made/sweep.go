@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 
 	"plumb/internal/host"
 )
@@ -42,7 +41,7 @@ func List(ctx context.Context, d host.Doer, directory string) ([]Left, error) {
 }
 
 func list(ctx context.Context, d host.Doer, directory, file string) (Left, error) {
-	l := Left{Run: strings.TrimSuffix(path.Base(file), ending), Book: file}
+	l := Left{Book: file}
 	unlock, err := take(ctx, d, directory, file)
 	switch {
 	case errors.Is(err, host.ErrLocked):
@@ -56,6 +55,7 @@ func list(ctx context.Context, d host.Doer, directory, file string) (Left, error
 	if err != nil {
 		return l, err
 	}
+	l.Run = p.runOf(file)
 	for _, e := range p.open() {
 		l.Things = append(l.Things, e.thing)
 	}

@@ -1,0 +1,233 @@
+package made
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+)
+
+// fake is a machine of maps that notes what is done to it.
+type fake struct {
+	host.Doer // nil: whatever else is called is a mistake of the test
+	hosttest.Map
+	does map[string]func(m hosttest.Map) // what a command changes
+	done *[]string
+}
+
+func newFake(m hosttest.Map) fake { return fake{Map: m, done: new([]string)} }
+
+func (f fake) About() host.About { return f.Map.About() }
+func (f fake) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	return f.Map.ReadFile(ctx, name)
+}
+func (f fake) Raw(ctx context.Context, name string) ([]byte, error) { return f.Map.ReadFile(ctx, name) }
+func (f fake) Glob(ctx context.Context, pattern string) ([]string, error) {
+	return f.Map.Glob(ctx, pattern)
+}
+func (f fake) Stat(ctx context.Context, name string) (host.Stat, error) { return f.Map.Stat(ctx, name) }
+func (f fake) Readlink(ctx context.Context, name string) (string, error) {
+	if _, ok := f.Map.Files[name]; ok {
+		return "", errors.New("no link")
+	}
+	return f.Map.Readlink(ctx, name)
+}
+func (f fake) Statfs(ctx context.Context, name string) (host.Statfs, error) {
+	return f.Map.Statfs(ctx, name)
+}
+func (f fake) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	return f.Map.Output(ctx, argv...)
+}
+func (f fake) Query(ctx context.Context, t host.Target, q string) (host.Rows, error) {
+	return f.Map.Query(ctx, t, q)
+}
+func (f fake) Write(_ context.Context, name string, data []byte) error {
+	*f.done = append(*f.done, "write "+name+" "+strings.TrimSpace(string(data)))
+	return nil
+}
+func (f fake) Run(ctx context.Context, argv ...string) ([]byte, error) {
+	line := strings.Join(argv, " ")
+	if do := f.does[line]; do != nil {
+		*f.done = append(*f.done, line)
+		do(f.Map)
+		return nil, nil
+	}
+	return f.Map.Output(ctx, argv...)
+}
+
+const bootFile = "/proc/sys/kernel/random/boot_id"
+
+// takenAway gives what was done to take a thing away.
+func takenAway(t *testing.T, f fake, live bool, all ...Thing) (string, error) {
+	t.Helper()
+	p := &pages{begin: begin{Run: "run1", Boot: "now"}}
+	for i, thing := range all {
+		p.entries = append(p.entries, entry{n: i + 1, thing: thing, whole: true})
+	}
+	err := holder{d: f, pages: p, live: live}.takeAway(t.Context(), p.entries[0])
+	return strings.Join(*f.done, "; "), err
+}
+
+func TestSysctlAndLimits(t *testing.T) {
+	const blkio, io = "/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device", "/sys/fs/cgroup/g/io.max"
+	one := map[string]string{"line": "7:0 1000", "undo": "7:0 0"}
+	two := map[string]string{"line": "7:0 riops=3000 wiops=1000", "undo": "7:0 rbps=max wbps=max riops=max wiops=max"}
+	ratio := map[string]string{"before": "20", "value": "40"}
+	loop := Thing{Kind: Loop, Name: "/dev/loop0", Proof: map[string]string{"file": "/lab/image"}}
+	onLoop := map[string]string{"/sys/block/loop0/loop/backing_file": "/lab/image\n", "/sys/block/loop0/dev": "7:0\n"}
+	for name, c := range map[string]struct {
+		thing   Thing
+		text    string
+		boot    string
+		live    bool
+		more    map[string]string
+		done    string
+		foreign bool
+	}{
+		"ours":              {thing: Thing{Limit, blkio, one}, text: "7:1 5\n7:0 1000\n", done: "write " + blkio + " 7:0 0"},
+		"gone":              {thing: Thing{Limit, blkio, one}, text: "7:1 5\n"},
+		"another's":         {thing: Thing{Limit, blkio, one}, text: "7:0 5\n", foreign: true},
+		"changed by us":     {thing: Thing{Limit, blkio, one}, text: "7:0 5\n", live: true, done: "write " + blkio + " 7:0 0"},
+		"on our device":     {thing: Thing{Limit, blkio, one}, text: "7:0 5\n", more: onLoop, done: "write " + blkio + " 7:0 0"},
+		"of another life":   {thing: Thing{Limit, blkio, one}, text: "7:0 1000\n", boot: "later"},
+		"version 2":         {thing: Thing{Limit, io, two}, text: "7:0 rbps=max wbps=max riops=3000 wiops=1000\n", done: "write " + io + " " + two["undo"]},
+		"version 2, gone":   {thing: Thing{Limit, io, two}, text: ""},
+		"version 2, theirs": {thing: Thing{Limit, io, two}, text: "7:0 rbps=max wbps=max riops=3000 wiops=5\n", foreign: true},
+		"setting":           {thing: Thing{Sysctl, "vm.dirty_ratio", ratio}, text: "40\n", done: "write /proc/sys/vm/dirty_ratio 20"},
+		"setting put back":  {thing: Thing{Sysctl, "vm.dirty_ratio", ratio}, text: "20\n"},
+		"setting of others": {thing: Thing{Sysctl, "vm.dirty_ratio", ratio}, text: "30\n", foreign: true},
+		"setting, rebooted": {thing: Thing{Sysctl, "vm.dirty_ratio", ratio}, text: "40\n", boot: "later"},
+		"no such setting":   {thing: Thing{Sysctl, "vm.no_such_thing", ratio}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{bootFile: "now\n", c.thing.Name: c.text, "/proc/sys/vm/dirty_ratio": c.text}
+			for k, v := range c.more {
+				files[k] = v
+			}
+			if c.boot != "" {
+				files[bootFile] = c.boot
+			}
+			done, err := takenAway(t, newFake(hosttest.Map{Files: files}), c.live, c.thing, loop)
+			if done != c.done || errors.Is(err, ErrForeign) != c.foreign || err != nil && !c.foreign {
+				t.Errorf("did %q, %v", done, err)
+			}
+		})
+	}
+}
+
+// poolStatus is what zfs-fuse says, of a pool on one file more.
+const poolStatus = "  pool: db1\n state: ONLINE\n scrub: none requested\nconfig:\n\n\tNAME               STATE     READ WRITE CKSUM\n\tdb1                ONLINE       0     0     0\n" +
+	"\t  /srv/db/vdev1-0  ONLINE       0     0     0\n\tlogs\n\t  %s  ONLINE       0     0     0\n\nerrors: No known data errors\n"
+
+func TestPool(t *testing.T) {
+	tree := Thing{Tree, "/srv/db", map[string]string{"inode": "0:0 7"}}
+	loop := Thing{Loop, "/dev/loop0", map[string]string{"file": "/srv/db/image"}}
+	for name, c := range map[string]struct {
+		log     string // device of the log
+		marker  string
+		foreign bool
+	}{
+		"on our files":        {log: "/srv/db/vdev1-1", marker: "run1"},
+		"on our loop device":  {log: "loop0", marker: "run1"},
+		"also on another's":   {log: "/srv/other/vdev", marker: "run1", foreign: true},
+		"also on a disk":      {log: "sda", marker: "run1", foreign: true},
+		"on a detour":         {log: "/srv/db/../other", marker: "run1", foreign: true},
+		"in another's folder": {log: "/srv/db/vdev1-1", marker: "run2", foreign: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(hosttest.Map{
+				Files:   map[string]string{bootFile: "now\n", "/srv/db/" + Marker: c.marker, "/sys/block/loop0/loop/backing_file": "/srv/db/image\n"},
+				Stats:   map[string]host.Stat{"/srv/db": {Inode: 7, Mode: 1 << 31}},
+				Outputs: map[string]string{"zpool list -H -o name": "other\ndb1\n", "zpool status db1": fmt.Sprintf(poolStatus, c.log)},
+				Errors:  map[string]error{"link /srv/db": errors.New("no link")},
+			})
+			f.does = map[string]func(hosttest.Map){"zpool destroy -f db1": func(m hosttest.Map) { m.Outputs["zpool list -H -o name"] = "other\n" }}
+			done, err := takenAway(t, f, false, Thing{Kind: Pool, Name: "db1"}, tree, loop)
+			if (done == "zpool destroy -f db1") == c.foreign || errors.Is(err, ErrForeign) != c.foreign || err != nil && !c.foreign {
+				t.Errorf("did %q, %v", done, err)
+			}
+		})
+	}
+	// Without ZFS there is no pool; one that nobody can be asked about is not known to be gone.
+	none := newFake(hosttest.Map{Errors: map[string]error{"run zpool list -H -o name": host.ErrNoCommand}})
+	if _, err := takenAway(t, none, false, Thing{Kind: Pool, Name: "db1"}); err != nil {
+		t.Errorf("without zpool: %v", err)
+	}
+	down := newFake(hosttest.Map{Errors: map[string]error{"run zpool list -H -o name": errors.New("connect: refused")}, Files: map[string]string{"/srv/db/vdev": ""}})
+	if _, err := takenAway(t, down, false, Thing{Pool, "db1", map[string]string{"vdevs": "/srv/db/vdev"}}); err == nil {
+		t.Error("a pool that cannot be asked about is said to be gone")
+	}
+}
+
+func TestVdevs(t *testing.T) {
+	for text, want := range map[string]string{
+		fmt.Sprintf(poolStatus, "loop3"): "[/srv/db/vdev1-0 loop3]",
+		"config:\n\n\tNAME STATE READ WRITE CKSUM\n\tdb1 ONLINE 0 0 0\n\t  raidz1-0 ONLINE 0 0 0\n\t    /a ONLINE 0 0 0\n\tcache\n\t  sdb ONLINE 0 0 0\n\tspares\n\t  /s AVAIL\n\nerrors: none\n": "[/a sdb /s]",
+		"": "[]",
+	} {
+		if got := fmt.Sprint(vdevs([]byte(text), "db1")); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	const real = "1834 (a) b (c)) S 1 1834 1834 0 -1 4194560 1081 0 0 0 2 1 0 0 20 0 1 0 7712345 2777088 372 18446744073709551615 1 1 0 0 0 0 0 4096 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+	if s, err := parseStat([]byte(real)); err != nil || s != (stat{"S", 1834, 1834, "7712345"}) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := parseStat([]byte(real[:60])); err == nil {
+		t.Error("a cut text was read")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("1 (init) S 0 1 1 0 -1 4194560 1081 0 0 0 2 1 0 0 20 0 1 0 77"))
+	f.Add([]byte(fmt.Sprintf(poolStatus, "loop0")))
+	f.Add([]byte("7:0 rbps=max wbps=max riops=3000 wiops=1000\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		_, _ = parseStat(text)
+		for _, v := range vdevs(text, "db1") {
+			if v == "" {
+				t.Error("a device without a name")
+			}
+		}
+		if line, ok := limitOf(string(text), "7:0"); ok && !holds(line, "7:0") {
+			t.Errorf("the line %q is not of its device", line)
+		}
+		for _, pid := range members(string(text)) {
+			if pid == "1" || strings.HasPrefix(pid, "-") {
+				t.Errorf("process %s is no member", pid)
+			}
+		}
+	})
+}
+
+func FuzzReplay(f *testing.F) {
+	var log pages
+	for _, r := range []struct {
+		kind string
+		body any
+	}{{kindBegin, begin{Version: 1, Run: "run1"}}, {kindIntent, Thing{Kind: Tree, Name: "/srv/lab"}}, {kindMade, result{N: 2}}, {kindGone, result{N: 2}}} {
+		text, err := log.log.Append(time.Time{}, r.kind, r.body)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := replay(text)
+		if err != nil {
+			return
+		}
+		open := p.open()
+		if _, _, err := p.abridged(); err != nil && len(open) > 0 {
+			t.Errorf("it cannot go on in a new file: %v", err)
+		}
+	})
+}
