@@ -1,0 +1,81 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/host/scratch"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/observe"
+)
+
+// Names of counters.
+const (
+	deviceRead    = "device read"
+	deviceWritten = "device written"
+	deviceFlushes = "device flushes"
+	spaceUsed     = "space used"
+	compression   = "compression ratio"
+)
+
+// mountFacts tells what a directory is on, as the kernel says: the mount with
+// the longest point above it, the last one mounted where several are stacked.
+func mountFacts(ctx context.Context, h host.Reader, dir string) (f experiment.VolumeFacts, point string, err error) {
+	all, err := observe.MountTable(ctx, h, "self")
+	if err != nil {
+		return f, "", fmt.Errorf("look what %s is on: %w", dir, err)
+	}
+	if st, err := h.Stat(ctx, dir); err == nil && st.Resolved != "" {
+		dir = st.Resolved
+	}
+	for _, m := range all {
+		if m.Point != "/" && dir != m.Point && !strings.HasPrefix(dir, m.Point+"/") || len(m.Point) < len(point) {
+			continue
+		}
+		point = m.Point
+		f = experiment.VolumeFacts{Filesystem: m.Type, Options: strings.Join(m.Options, ","), Device: ""}
+		if strings.HasPrefix(m.Source, "/dev/") {
+			f.Device = path.Base(m.Source)
+		}
+	}
+	if point == "" {
+		return f, "", fmt.Errorf("look what %s is on: no mount is above it", dir)
+	}
+	return f, point, nil
+}
+
+// countDevices adds up what devices did; names are those of /proc/diskstats.
+// When one of them is not there, nothing is told.
+func countDevices(ctx context.Context, h host.Reader, names []string) map[string]float64 {
+	text, err := h.ReadFile(ctx, "/proc/diskstats")
+	if err != nil || len(names) == 0 {
+		return map[string]float64{}
+	}
+	out := map[string]float64{deviceRead: 0, deviceWritten: 0, deviceFlushes: 0}
+	for _, name := range names {
+		c, ok := scratch.ParseDiskstats(text, name)
+		if !ok {
+			return map[string]float64{}
+		}
+		for key, n := range map[string]int64{deviceRead: c.ReadBytes, deviceWritten: c.WrittenBytes, deviceFlushes: c.Flushes} {
+			if sum, known := out[key]; known && n >= 0 {
+				out[key] = sum + float64(n)
+			} else {
+				delete(out, key) // before Linux 5.5 flushes are not counted
+			}
+		}
+	}
+	return out
+}
+
+// used gives the bytes that are taken of the filesystem of dir.
+func used(ctx context.Context, h host.Reader, dir string) (int64, error) {
+	st, err := h.Statfs(ctx, dir)
+	if err != nil {
+		return 0, fmt.Errorf("look how full %s is: %w", dir, err)
+	}
+	return int64(st.TotalBytes) - int64(st.FreeBytes), nil
+}

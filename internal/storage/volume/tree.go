@@ -1,0 +1,134 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/lab"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+)
+
+// tree is what all kinds of volumes have: a directory with the golden data and
+// their clone in it.
+type tree struct {
+	do     host.Launcher
+	dir    string // of the volume
+	v      experiment.Volume
+	cloned string // how, once it was
+}
+
+func newTree(b lab.Box, name string, v experiment.Volume) tree {
+	return tree{do: b.Do, dir: filepath.Join(b.Dir, name), v: v}
+}
+
+// golden is the directory with the data that trials get copies of. Nobody but
+// the trial's server sees another name than that of the clone.
+func (t *tree) golden() string { return filepath.Join(t.dir, "golden") }
+func (t *tree) clone() string  { return filepath.Join(t.dir, "data") }
+
+// mkdir makes a directory that others may pass through.
+func mkdir(ctx context.Context, d host.Doer, dir string) error {
+	if _, err := d.Run(ctx, "mkdir", "-m", "755", "--", dir); err != nil {
+		return fmt.Errorf("make %s: %w", dir, err)
+	}
+	return nil
+}
+
+// own gives a directory to the user that fills it; others are shut out.
+func own(ctx context.Context, d host.Doer, dir string, uid, gid int) error {
+	_, err := d.Run(ctx, "chmod", "700", "--", dir)
+	if err == nil && (uid != 0 || gid != 0) {
+		_, err = d.Run(ctx, "chown", strconv.Itoa(uid)+":"+strconv.Itoa(gid), "--", dir)
+	}
+	if err != nil {
+		return fmt.Errorf("make %s: %w", dir, err)
+	}
+	return nil
+}
+
+func (t *tree) makeGolden(ctx context.Context, uid, gid int) error {
+	if err := mkdir(ctx, t.do, t.golden()); err != nil {
+		return err
+	}
+	return own(ctx, t.do, t.golden(), uid, gid)
+}
+
+// there tells whether something has a name.
+func there(ctx context.Context, h host.Reader, name string) bool {
+	_, err := h.Readlink(ctx, name)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// ready is an error unless there are golden data and no clone.
+func (t *tree) ready(ctx context.Context) error {
+	switch {
+	case !there(ctx, t.do, t.golden()):
+		return fmt.Errorf("clone %s: there are no golden data yet", t.golden())
+	case there(ctx, t.do, t.clone()):
+		return fmt.Errorf("clone %s: the clone of the last trial is still there", t.golden())
+	}
+	return nil
+}
+
+// copyTree copies the golden data with owners, modes, times, extended
+// attributes, holes and hard links. cp of today shares blocks (reflink) by
+// itself where it can, so it is told what to do.
+func (t *tree) copyTree(ctx context.Context, how string) error {
+	reflink := "--reflink=never"
+	if how == byReflink {
+		reflink = "--reflink=always"
+	}
+	if _, err := t.do.Run(ctx, "cp", "-a", reflink, "--sparse=auto", "--", t.golden(), t.clone()); err != nil {
+		return load.WithHint(fmt.Errorf("clone %s (%s): %w", t.golden(), how, err), cloneHint(how))
+	}
+	return nil
+}
+
+func cloneHint(how string) string {
+	if how == byReflink {
+		return "volume.clone: copy works everywhere; reflinks need btrfs, or XFS made with reflink=1"
+	}
+	return "a volume must have room for the data twice, and for what a trial adds: volume.size"
+}
+
+// removeTree removes a directory of ours. It follows no links and stays on
+// its filesystem.
+func removeTree(ctx context.Context, d host.Doer, dir string) error {
+	if _, err := d.Run(ctx, "rm", "-rf", "--one-file-system", "--", dir); err != nil {
+		return fmt.Errorf("remove %s: %w", dir, err)
+	}
+	return nil
+}
+
+// run runs a command whose output does not matter.
+func (t *tree) run(ctx context.Context, argv ...string) error {
+	_, err := t.do.Run(ctx, argv...)
+	return err
+}
+
+// patience is how long it is waited for somebody who still uses a volume.
+const patience = 15 * time.Second
+
+// insist repeats a command while something is busy: a server that has just
+// ended holds its files for a moment.
+func (t *tree) insist(ctx context.Context, argv ...string) error {
+	late := time.Now().Add(patience)
+	for {
+		err := t.run(ctx, argv...)
+		if err == nil || time.Now().After(late) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,73 @@
+// Package volume makes the volumes that experiments put their data on: a
+// directory, a filesystem of its own on a loop device, and a ZFS pool of its
+// own. It also limits them to what a volume of a cloud allows.
+//
+// Every trial is given a copy of the same data, under the same path, and with
+// nothing of it in the page cache. The host's caches are never dropped as a
+// whole: that would disturb everybody else. Instead
+//
+//   - a loop device's filesystem is unmounted and mounted again, which drops
+//     all of its pages, its metadata too. Loop devices use direct I/O, so that
+//     the file below them is not cached a second time;
+//   - a pool is exported and imported again, which drops its share of the ARC;
+//   - the files of a directory are written out and dropped one by one. Names,
+//     inodes and the filesystem's own metadata stay cached.
+//
+// What the disk itself caches stays in all three.
+//
+// Between trials, loop devices are trimmed: the blocks of the last trial are
+// given back to the filesystem below, so that all trials begin on the same
+// holes. On an SSD this is kinder than a full disk is.
+package volume
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"plumb/internal/host"
+	"plumb/internal/lab"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+)
+
+// New gives the medium that makes all kinds of volumes.
+func New() lab.Medium { return &medium{} }
+
+type medium struct {
+	mu   sync.Mutex
+	fuse *daemon // zfs-fuse, when we started it; one serves all pools
+}
+
+// Check implements lab.Medium.
+func (m *medium) Check(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Need, error) {
+	switch v.Kind {
+	case experiment.Directory:
+		return checkDirectory(v)
+	case experiment.Loop:
+		return checkLoop(ctx, h, v)
+	case experiment.Zpool:
+		return checkPool(ctx, h, v)
+	}
+	return lab.Need{}, errKind(v.Kind)
+}
+
+// Make implements lab.Medium.
+func (m *medium) Make(ctx context.Context, b lab.Box, name string, v experiment.Volume) (lab.Volume, error) {
+	if _, err := m.Check(ctx, b.Do, v); err != nil {
+		return nil, err
+	}
+	switch v.Kind {
+	case experiment.Directory:
+		return makeDirectory(ctx, b, name, v)
+	case experiment.Loop:
+		return makeLoop(ctx, b, name, v)
+	case experiment.Zpool:
+		return m.makePool(ctx, b, name, v)
+	}
+	return nil, errKind(v.Kind)
+}
+
+func errKind(kind string) error {
+	return load.WithHint(fmt.Errorf("volume.kind %q: there is no such kind", kind), "directory, loop and zpool are known")
+}
