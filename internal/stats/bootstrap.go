@@ -47,7 +47,7 @@ func Bootstrap(n int, seed uint64, of func(times []int) []float64) []Estimate {
 			drawn[i] = append(drawn[i], v)
 		}
 	}
-	wider := math.Sqrt(float64(n)/float64(n-1)) * studentAt(1-Level/2, float64(n-1)) / studentAt(1-Level/2, 1e6)
+	wider := math.Sqrt(float64(n)/float64(n-1)) * student(float64(n-1)) / student(math.Inf(1))
 	for i, v := range whole {
 		all[i] = widened(v, drawn[i], wider)
 		all[i].N = n

@@ -208,16 +208,9 @@ func regular(found []dip) *Dips {
 		depths = append(depths, d.depth)
 	}
 	return &Dips{
-		Period: sample(periods), Depth: sample(depths), Share: sample(shares),
+		Period: Independent(periods), Depth: Independent(depths), Share: Independent(shares),
 		Count: len(found), First: found[0].from, P: atLeast(len(periods), len(between), byChance),
 	}
-}
-
-// sample estimates the mean of independent values.
-func sample(x []float64) Estimate {
-	mean, variance := moments(x)
-	half := student(float64(len(x)-1)) * math.Sqrt(variance/float64(len(x)))
-	return Estimate{Value: mean, Low: mean - half, High: mean + half, N: len(x)}
 }
 
 // atLeast is the chance of k or more successes of n, each with chance p.

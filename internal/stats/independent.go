@@ -23,7 +23,7 @@ func Independent(values []float64) Estimate {
 		e.Warnings = append(e.Warnings, "one value: how much chance there is in it is not known")
 		return e
 	}
-	half := studentAt(1-Level/2, float64(len(x)-1)) * math.Sqrt(variance/float64(len(x)))
+	half := student(float64(len(x)-1)) * math.Sqrt(variance/float64(len(x)))
 	e.Low, e.High = mean-half, mean+half
 	return e
 }

@@ -99,7 +99,7 @@ func TestMeanHoldsTogether(t *testing.T) {
 
 func TestStudent(t *testing.T) {
 	for degrees, want := range map[float64]float64{1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 9: 2.262, 30: 2.042, 1e6: 1.960} {
-		if got := student(degrees); math.Abs(got-want) > 0.005*want {
+		if got := student(degrees); math.Abs(got-want) > 0.0005*want {
 			t.Errorf("%g degrees: %.4f, want %.4f", degrees, got, want)
 		}
 	}
