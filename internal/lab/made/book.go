@@ -214,6 +214,8 @@ func boot(ctx context.Context, h host.Reader) string {
 // step is the pause between two looks.
 const step = 50 * time.Millisecond
 
+var errStill = errors.New("it is still there")
+
 // until tries f until it says that it is done, which can be an error, or the
 // time is up, which gives the last error.
 func until(ctx context.Context, limit time.Duration, f func() (done bool, err error)) error {
@@ -225,7 +227,7 @@ func until(ctx context.Context, limit time.Duration, f func() (done bool, err er
 		}
 		if time.Now().After(late) {
 			if err == nil {
-				err = context.DeadlineExceeded
+				err = errStill
 			}
 			return err
 		}

@@ -444,3 +444,34 @@ func TestSweepTouchesNothingOfOthers(t *testing.T) {
 	time.Sleep(10 * time.Millisecond)
 	d.check(t)
 }
+
+// What somebody keeps busy is let go of lazily, stays in the book until it is
+// free, and so does all it lies on.
+func TestBusyMount(t *testing.T) {
+	if needAll(t); testing.Short() {
+		t.Skip("it waits for half a minute")
+	}
+	dir := fresh(t)
+	child(t, dir, "leave", 0, "")
+	busy := exec.Command("sleep", "1000")
+	busy.Dir = filepath.Join(dir, "lab/mnt")
+	must(t, busy.Start())
+	defer func() { busy.Process.Kill(); busy.Wait() }()
+	swept, err := Sweep(t.Context(), machine(t), filepath.Join(dir, "books"))
+	must(t, err)
+	for _, s := range swept {
+		kept := s.Thing.Kind == Loop || s.Thing.Kind == File || s.Thing.Kind == Tree
+		if kept != (s.Err != nil) || errors.Is(s.Err, ErrForeign) {
+			t.Errorf("%+v: %v", s.Thing, s.Err)
+		}
+	}
+	if !exists(filepath.Join(dir, "lab/image")) || busy.Process.Signal(syscall.Signal(0)) != nil {
+		t.Error("the file below what is busy was removed, or somebody's process ended")
+	}
+	must(t, busy.Process.Kill())
+	busy.Wait()
+	sweepAll(t, dir)
+	if left := remains(t, dir); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}

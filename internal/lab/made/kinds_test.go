@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/journal"
 )
 
 // fake is a machine of maps that notes what is done to it.
@@ -209,16 +210,18 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzReplay(f *testing.F) {
-	var log pages
+	var log journal.Log
+	var all []byte
 	for _, r := range []struct {
 		kind string
 		body any
 	}{{kindBegin, begin{Version: 1, Run: "run1"}}, {kindIntent, Thing{Kind: Tree, Name: "/srv/lab"}}, {kindMade, result{N: 2}}, {kindGone, result{N: 2}}} {
-		text, err := log.log.Append(time.Time{}, r.kind, r.body)
+		text, err := log.Append(time.Time{}, r.kind, r.body)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(text)
+		all = append(all, text...)
+		f.Add(all)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := replay(text)

@@ -112,6 +112,7 @@ func (h holder) process(ctx context.Context, e entry) error {
 	}
 	proof := e.thing.Proof
 	switch {
+	case proof["start"] == "" && h.live: // we started it, and could not read when
 	case proof["start"] == "" || proof["start"] != st.start:
 		return foreign("the number is another's now")
 	case proof["boot"] == "" && !st.ended() && proof["argv"] != readArgv(ctx, h.d, pid):
