@@ -90,7 +90,7 @@ func percentileChart(r report.Report, all []load.Latency, most int64) *chart {
 		}
 	}
 	y, ticks := logarithmic(low*0.9, high*1.1, roundMS)
-	c := &chart{Title: "Response time by percentile", Sub: "all trials that count, merged; both axes are logarithmic", XLabel: "part of the operations that were no slower", Y: ticks,
+	c := &chart{Title: "Response time by percentile", Sub: "all trials that count, merged; both axes are logarithmic", XLabel: "part of the operations that were no slower", YLabel: "response time", Y: ticks,
 		Alt: fmt.Sprintf("response time by percentile of %s", count(len(r.Arms), "arm"))}
 	c.grid()
 	for _, q := range []struct {
@@ -131,7 +131,7 @@ func histogramChart(a report.ArmResult, i int, l load.Latency, low, high float64
 			top = math.Max(top, bars[k])
 		}
 	}
-	c := chart{Title: a.Name, Sub: grouped(l.TotalCount()) + " operations", XLabel: "response time", X: ticks, Low: true,
+	c := chart{Title: a.Name, Sub: grouped(l.TotalCount()) + " operations", XLabel: "response time", YLabel: "share of the operations", X: ticks, Low: true,
 		Y: []tick{{At: 0, Text: "0"}, {At: percentAt(1 / headroom), Text: percent(top)}}, Alt: "distribution of the response times of " + a.Name}
 	c.grid()
 	for k, v := range bars {

@@ -120,7 +120,7 @@ func seriesCharts(r report.Report) (charts []chart, caption string) {
 func seriesChart(a report.ArmResult, i int, traces []trialLine, end, top float64) chart {
 	y, ticks := linear(top, perSecond)
 	x := scale{high: end}
-	c := chart{Title: a.Name, Sub: count(a.Trials, "trial"), XLabel: "seconds", Y: ticks, X: secondTicks(x), Low: true,
+	c := chart{Title: a.Name, Sub: count(a.Trials, "trial"), XLabel: "seconds", YLabel: "operations, /s", Y: ticks, X: secondTicks(x), Low: true,
 		Alt: fmt.Sprintf("operations a second over %.0f seconds in %s of %s", end, count(len(traces), "trial"), a.Name)}
 	if a.Trials == 0 {
 		c.Sub = "no trial counts"
@@ -184,7 +184,7 @@ func orderChart(r report.Report) *chart {
 	}
 	name, unit := metricUnit(r.Experiment.Metric)
 	y, ticks := linear(top, showMetric(r.Experiment.Metric))
-	c := &chart{Title: "Every trial in the order in which they ran", Sub: name + ", " + unit + "; a hollow dot does not count", XLabel: "block", Y: ticks,
+	c := &chart{Title: "Every trial in the order in which they ran", Sub: "a hollow dot does not count", XLabel: "block", YLabel: name + ", " + unit, Y: ticks,
 		Alt: fmt.Sprintf("%s of %s in order", name, count(n, "trial"))}
 	c.grid()
 	x := scale{low: -0.5, high: float64(len(r.Records)) - 0.5}
