@@ -14,8 +14,9 @@ import (
 type spectrum struct {
 	upper  []float64   // of each bar of the histograms, ms, rising
 	middle []float64   // ms
-	counts [][]float64 // by bar, by trial
+	counts [][]float64 // by trial, by bar
 	n      int64
+	sums   []float64 // by bar; used again by each summary
 }
 
 // latency merges the histograms of trials. Percentiles are those of the whole,
@@ -26,7 +27,7 @@ func latency(trials []*experiment.Record) Latency {
 	if s.n == 0 {
 		return l
 	}
-	all := stats.Bootstrap(len(s.counts[0]), 1, s.summary)
+	all := stats.Bootstrap(len(s.counts), 1, s.summary)
 	if broken > 0 {
 		for i := range all {
 			all[i].Warnings = append(all[i].Warnings, fmt.Sprintf("the histograms of %d trials could not be read", broken))
@@ -78,37 +79,44 @@ func spectrumOf(trials []*experiment.Record) (s spectrum, broken int) {
 	const perMS = 1e6
 	for _, b := range order {
 		s.upper, s.middle = append(s.upper, float64(b.upper)/perMS), append(s.middle, float64(b.middle)/perMS)
-		row := make([]float64, len(read))
-		for i, one := range read {
-			row[i] = float64(one[b])
+	}
+	for _, one := range read {
+		trial := make([]float64, len(order))
+		for i, b := range order {
+			trial[i] = float64(one[b])
 			s.n += one[b]
 		}
-		s.counts = append(s.counts, row)
+		s.counts = append(s.counts, trial)
 	}
+	s.sums = make([]float64, len(order))
 	return s, broken
 }
 
 // summary gives mean, p50, p95 and p99 of the trials together, each taken as
 // many times as is said. Ranks are those of HdrHistogram.
 func (s spectrum) summary(times []int) []float64 {
-	weights := make([]float64, len(s.counts))
-	var total, sum float64
-	for i, row := range s.counts {
-		for j, n := range row {
-			weights[i] += n * float64(times[j])
+	clear(s.sums)
+	for i, trial := range s.counts {
+		if k := float64(times[i]); k > 0 {
+			for j, n := range trial {
+				s.sums[j] += n * k
+			}
 		}
-		total, sum = total+weights[i], sum+weights[i]*s.middle[i]
+	}
+	var total, sum float64
+	for j, n := range s.sums {
+		total, sum = total+n, sum+n*s.middle[j]
 	}
 	out := []float64{sum / total}
 	var passed float64
-	i := 0
+	j := 0
 	for _, q := range []float64{0.5, 0.95, 0.99} {
 		rank := min(max(1, math.Floor(q*total+0.5)), total)
-		for i+1 < len(weights) && passed+weights[i] < rank {
-			passed += weights[i]
-			i++
+		for j+1 < len(s.sums) && passed+s.sums[j] < rank {
+			passed += s.sums[j]
+			j++
 		}
-		out = append(out, s.upper[i])
+		out = append(out, s.upper[j])
 	}
 	return out
 }

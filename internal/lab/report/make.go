@@ -12,7 +12,7 @@ import (
 // Make judges records.
 func Make(x experiment.Experiment, records []experiment.Record) Report {
 	t := tabulate(x, records)
-	r := Report{Experiment: x, Records: t.records, Done: t.done(), Took: t.took(), Smallest: math.NaN()}
+	r := Report{Experiment: x, Records: t.records, Done: t.done(), Took: t.took()}
 	if len(t.records) > 0 {
 		r.Began = t.records[0].Began
 	}
@@ -23,9 +23,8 @@ func Make(x experiment.Experiment, records []experiment.Record) Report {
 	r.Verdicts = t.verdicts(compared)
 	r.Curves = t.curves(r.Arms)
 	r.Invalid = t.invalid()
-	if r.Noise = stats.Pooled(compared); r.Noise.N > 1 {
-		r.Smallest = stats.Detectable(r.Noise.Value, r.Noise.N)
-	}
+	r.Noise = stats.Pooled(compared)
+	r.Smallest = stats.Detectable(r.Noise.Value, r.Done)
 	more, why := t.next()
 	r.Complete = !more
 	r.Stopped = why
