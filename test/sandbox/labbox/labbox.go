@@ -72,7 +72,7 @@ func (p *Server) Again(ctx context.Context, b *sandbox.Box, e lab.Engine, s expe
 }
 
 func (p *Server) install(ctx context.Context, b *sandbox.Box, start lab.Start) error {
-	start.UID, start.GID = b.User()
+	start.UID, start.GID = user(b)
 	start.Log = filepath.Join(p.Run, "install.log")
 	running, err := p.hands.Start(ctx, start)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *Server) install(ctx context.Context, b *sandbox.Box, start lab.Start) e
 
 func (p *Server) serve(ctx context.Context, b *sandbox.Box, e lab.Engine, s experiment.Server) (err error) {
 	start, stop, log := e.Serve(p.Program, s, p.Data, p.Run)
-	start.UID, start.GID = b.User()
+	start.UID, start.GID = user(b)
 	start.Log = filepath.Join(p.Run, "output.log")
 	if p.running, err = p.hands.Start(ctx, start); err != nil {
 		return err
@@ -125,6 +125,14 @@ func (p *Server) Stop() error {
 	case <-time.After(time.Minute):
 		return errors.Join(fmt.Errorf("process %d had to be killed", p.PID), running.Signal(host.Kill))
 	}
+}
+
+// user is the one servers run as: with no rights to change it, ourselves.
+func user(b *sandbox.Box) (uid, gid int) {
+	if os.Geteuid() != 0 {
+		return 0, 0
+	}
+	return b.User()
 }
 
 func text(name string) string {
