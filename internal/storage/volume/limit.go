@@ -80,7 +80,7 @@ func (l *limiter) Limit(ctx context.Context) (facts []experiment.LimitFact, err 
 	}
 	defer func() { err = errors.Join(err, probe.close()) }()
 	if facts, err = l.verify(ctx, probe); err != nil && !errors.Is(err, errLoose) && !errors.Is(err, errSlow) {
-		return facts, errors.Join(err, l.Unlimit(ctx))
+		return facts, errors.Join(err, l.Unlimit(context.WithoutCancel(ctx)))
 	}
 	return facts, err
 }
