@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/tape"
 )
@@ -88,18 +89,9 @@ func (a *app) runCapture(ctx context.Context, src source, output string, force b
 	if info, err := os.Stat(output); err == nil && info.Mode().IsRegular() && !force { // said before the work, not after it
 		return writeTape(output, force, nil)
 	}
-	live, g, err := openLive(src)
+	t, err := record(ctx, cat, src)
 	if err != nil {
 		return err
-	}
-	defer live.Close()
-	recorder := host.NewRecorder(live)
-	if _, err := lookInTime(ctx, host.NewOnce(recorder), cat, g, src.timeout); err != nil {
-		return err
-	}
-	t, err := recorder.Tape()
-	if err != nil {
-		return fmt.Errorf("record this host: %w", err)
 	}
 	if output == "" {
 		if err := tape.Write(a.out, t); err != nil {
@@ -114,14 +106,31 @@ func (a *app) runCapture(ctx context.Context, src source, output string, force b
 	return nil
 }
 
+// record reads this machine as check does, and keeps every answer.
+func record(ctx context.Context, cat *catalog.Catalog, src source) (*tape.Tape, error) {
+	live, g, err := openLive(src)
+	if err != nil {
+		return nil, err
+	}
+	defer live.Close()
+	recorder := host.NewRecorder(live)
+	if _, err := lookInTime(ctx, host.NewOnce(recorder), cat, g, src.timeout); err != nil {
+		return nil, err
+	}
+	t, err := recorder.Tape()
+	if err != nil {
+		return nil, fmt.Errorf("record this host: %w", err)
+	}
+	return t, nil
+}
+
 // writeTape writes a tape to a file.
 func writeTape(name string, force bool, t *tape.Tape) error {
 	err := writeFile(name, force, func(w io.Writer) error {
 		if !strings.HasSuffix(name, ".gz") {
 			return tape.Write(w, t)
 		}
-		z := gzip.NewWriter(w)
-		return errors.Join(tape.Write(z, t), z.Close())
+		return writePacked(w, t)
 	})
 	if errors.Is(err, fs.ErrExist) {
 		return withHint(fmt.Errorf("write the tape: %s is there already", name), "give another name, or --force to replace it")
@@ -130,4 +139,9 @@ func writeTape(name string, force bool, t *tape.Tape) error {
 		return withHint(fmt.Errorf("write the tape to %s: %w", name, cause(err)), "plumb capture -o FILE wants a place with room that you may write to")
 	}
 	return nil
+}
+
+func writePacked(w io.Writer, t *tape.Tape) error {
+	z := gzip.NewWriter(w)
+	return errors.Join(tape.Write(z, t), z.Close())
 }

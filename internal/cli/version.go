@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/lab/experiment"
 	"plumb/internal/view"
 )
 
@@ -48,14 +50,24 @@ func (a *app) version() *cobra.Command {
 	}
 }
 
+// experimentDocument is the one document that people write.
+const experimentDocument = "experiment"
+
+// documents lists what has a schema.
+func documents() []string {
+	all := append(view.Documents(), experimentDocument)
+	slices.Sort(all)
+	return all
+}
+
 // schema prints the JSON Schema of a document.
 func (a *app) schema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [DOCUMENT]",
 		Short: "print the JSON Schema of check --json, or of another document",
-		Long: "Schema prints the JSON Schema of a document that a command prints with --json.\nWithout a name it is that of check. There are " +
-			orList(view.Documents()) + ".",
-		ValidArgs: view.Documents(),
+		Long: "Schema prints the JSON Schema of a document that a command prints with --json, or\nof the experiment files that plumb lab run reads. Without a name it is that of\ncheck. There are " +
+			orList(documents()) + ".",
+		ValidArgs: documents(),
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return oneArg("document")(c, args)
@@ -65,8 +77,11 @@ func (a *app) schema() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := strings.Join(append(args, "check")[:1], "")
 			text := view.Schema(name)
+			if name == experimentDocument {
+				text = experiment.Schema()
+			}
 			if text == nil {
-				return &usageError{fmt.Sprintf("there is no document %q", name), cmp.Or(meant(name, view.Documents()), "want "+orList(view.Documents()))}
+				return &usageError{fmt.Sprintf("there is no document %q", name), cmp.Or(meant(name, documents()), "want "+orList(documents()))}
 			}
 			_, err := a.out.Write(text)
 			return err

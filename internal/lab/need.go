@@ -53,9 +53,10 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 	if len(all) > 0 {
 		return nil, errors.Join(all...)
 	}
-	says = append(says, fmt.Sprintf("disk: %s below %s: %s", experiment.Bytes(disk), l.Box.Dir, strings.Join(tally(why), ", ")))
-	if free, err := l.Box.Do.Statfs(ctx, l.Box.Dir); err == nil && int64(free.AvailBytes) < disk {
-		return says, load.WithHint(fmt.Errorf("%s has %s free, and the experiment takes %s: %s", l.Box.Dir, experiment.Bytes(free.AvailBytes>>20<<20), experiment.Bytes(disk), strings.Join(tally(why), ", ")),
+	disk, dir := disk>>20<<20, filepath.Dir(l.Box.Dir)
+	says = append(says, fmt.Sprintf("disk: %s below %s: %s", experiment.Bytes(disk), dir, strings.Join(tally(why), ", ")))
+	if free, err := l.Box.Do.Statfs(ctx, dir); err == nil && int64(free.AvailBytes) < disk {
+		return says, load.WithHint(fmt.Errorf("%s has %s free, and the experiment takes %s: %s", dir, experiment.Bytes(free.AvailBytes>>20<<20), experiment.Bytes(disk), strings.Join(tally(why), ", ")),
 			"--dir names another directory; smaller volumes and less data also help")
 	}
 	if memory := mostMemory(x); memory > 0 {

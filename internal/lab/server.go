@@ -109,7 +109,8 @@ func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, da
 		return nil, err
 	}
 	if err := run.ready(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s did not come up: %w%s", layout.server.Product, err, l.tail(ctx, log, p.Log)), run.stop(context.WithoutCancel(ctx)))
+		err = fmt.Errorf("%s did not come up: %w%s", layout.server.Product, err, l.tail(ctx, log, p.Log))
+		return nil, errors.Join(err, l.Box.Book.Remove(context.WithoutCancel(ctx), run.thing))
 	}
 	return run, layout.engine.Prepare(ctx, l.runDir())
 }

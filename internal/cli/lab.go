@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/lab/made"
+)
+
+const labExitTable = `Exit codes:
+  0  done
+  1  --strict, and the answer is undecided or a trial does not count
+  2  the command line or the experiment file is wrong
+  3  it could not be done, or did not go to its end`
+
+func (a *app) lab() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "lab",
+		Short: "run experiments: volumes, private servers, loads, and honest statistics",
+		Long: `An experiment is a file: what is varied, what is measured, how often. The lab makes
+the volumes (a directory, a loop device with ext4, XFS or btrfs, a ZFS pool) with
+the limits of a cloud volume, sets private servers up on them, loads them, runs the
+trials in random order block by block until the answer is sure enough, and writes
+each trial into a ledger. A trial that does not count is kept and says why.
+
+Everything it makes is written down before it is made and taken away at the end.
+After a crash, lab run --resume goes on, and lab sweep takes away what was left.
+It touches no server, volume or pool that it did not make. Experiments that change
+settings of the whole machine run only with --allow-host; each is put back.
+
+Volumes other than directories need root.`,
+		Example: `  plumb lab run experiments/aa.yaml --dry-run     what would be done, and how long
+  plumb lab run experiments/sync-binlog.yaml
+  plumb lab run experiments/sync-binlog.yaml --resume
+  plumb lab report sync-binlog --html report.html
+  plumb lab list
+  plumb lab sweep                                 what a killed lab left`,
+		Args: a.noSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.labRun(), a.labReport(), a.labList(), a.labSweep())
+	return c
+}
+
+// labPlace are the flags that say where a lab keeps things.
+type labPlace struct {
+	ledger string
+	state  string
+}
+
+func (p *labPlace) ledgerFlag(c *cobra.Command) {
+	c.Flags().StringVar(&p.ledger, "ledger", "plumb-lab", "the `PLACE` of the records: a directory, or postgres://user@host/db for a team")
+}
+
+func (p *labPlace) stateFlag(c *cobra.Command) {
+	c.Flags().StringVar(&p.state, "state", "", "keep the book of what was made in `DIR` in place of the usual one")
+}
+
+// books is the directory of the books of what labs made.
+func (p *labPlace) books() (string, error) {
+	if p.state != "" {
+		return filepath.Abs(p.state)
+	}
+	if os.Getuid() == 0 {
+		return made.Directory, nil
+	}
+	home := os.Getenv("HOME")
+	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state"))
+	if home == "" && !filepath.IsAbs(base) {
+		return "", withHint(errors.New("find a directory for the book of what is made: neither $XDG_STATE_HOME nor $HOME is set"), "--state DIR names one")
+	}
+	return filepath.Join(base, "plumb/lab"), nil
+}

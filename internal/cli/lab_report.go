@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/ledger"
+	"plumb/internal/lab/report"
+	"plumb/internal/view"
+)
+
+// labReporting are the flags of lab report.
+type labReporting struct {
+	labPlace
+	html  string
+	csv   bool
+	json  bool
+	force bool
+}
+
+func (a *app) labReport() *cobra.Command {
+	var f labReporting
+	c := &cobra.Command{
+		Use:   "report [EXPERIMENT]",
+		Short: "show what an experiment has shown",
+		Long: `Report judges the trials of an experiment in the ledger: the one with this name, or
+whose hash begins so; without one, the last that ran. It can be asked while the lab
+still runs.
+
+--html writes one file that needs nothing else: question, answer, intervals, charts,
+what does not count and why, the whole set-up, and the command that repeats it.
+
+` + labExitTable,
+		Example: `  plumb lab report
+  plumb lab report sync-binlog --html sync-binlog.html
+  plumb lab report sync-binlog --csv > trials.csv`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return a.runLabReport(c.Context(), name, f)
+		},
+	}
+	f.ledgerFlag(c)
+	fl := c.Flags()
+	fl.StringVar(&f.html, "html", "", "write one self-contained page to `FILE`")
+	fl.BoolVar(&f.csv, "csv", false, "print one line for each trial")
+	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema lab describes it)")
+	fl.BoolVar(&f.force, "force", false, "replace FILE when it is there already")
+	return c
+}
+
+func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (err error) {
+	if f.csv && f.json {
+		return &usageError{"--csv and --json are two forms of one answer", "give one of them"}
+	}
+	store, err := ledger.Look(ctx, f.ledger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	r, err := judged(ctx, store, name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.html != "":
+		return a.writeReport(r, f)
+	case f.csv:
+		_, err := fmt.Fprint(a.out, view.LabCSV(r))
+		return err
+	}
+	return a.showReport(r, f.json)
+}
+
+// judged reads an experiment and its records from a ledger. Its blocks and
+// stop rule are those it was last run with.
+func judged(ctx context.Context, store *ledger.Ledger, name string) (report.Report, error) {
+	hash, err := store.Find(ctx, name)
+	if err != nil {
+		return report.Report{}, err
+	}
+	text, err := store.Text(ctx, hash)
+	if err != nil {
+		return report.Report{}, err
+	}
+	x, err := experiment.Parse("the ledger's copy", text)
+	if err != nil {
+		return report.Report{}, withHint(fmt.Errorf("read the experiment from the ledger: %w", err), "a newer Plumb may have written it")
+	}
+	records, err := store.Records(ctx, hash)
+	return report.Make(x, records), err
+}
+
+func (a *app) showReport(r report.Report, asJSON bool) error {
+	if !asJSON {
+		_, err := fmt.Fprint(a.out, view.LabText(r, screen(a.out)))
+		return err
+	}
+	b, err := view.JSON(view.LabDocument(r, programVersion()))
+	if err == nil {
+		_, err = fmt.Fprintf(a.out, "%s", b)
+	}
+	return err
+}
+
+func (a *app) writeReport(r report.Report, f labReporting) error {
+	about := view.LabAbout{Version: programVersion()}
+	if n := len(r.Records); n > 0 {
+		about.Machine = r.Records[n-1].Machine
+	}
+	page, err := view.LabHTML(r, about)
+	if err != nil {
+		return err
+	}
+	if err := writeFile(f.html, f.force, func(w io.Writer) error { _, err := w.Write(page); return err }); err != nil {
+		return withHint(fmt.Errorf("write the report to %s: %w", f.html, cause(err)), "--force replaces a file that is there")
+	}
+	fmt.Fprintf(a.err, "%s: %d trials\n", f.html, len(r.Records))
+	return nil
+}
+
+func (a *app) labList() *cobra.Command {
+	var p labPlace
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "list the experiments of a ledger",
+		Long:    "List shows the experiments that a ledger has trials of.\n\n" + labExitTable,
+		Example: "  plumb lab list --ledger postgres://lab@db1/lab",
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			store, err := ledger.Look(c.Context(), p.ledger)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, store.Close()) }()
+			all, err := store.Experiments(c.Context())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(a.out, view.LabExperiments(all, screen(a.out)))
+			return err
+		},
+	}
+	p.ledgerFlag(c)
+	return c
+}

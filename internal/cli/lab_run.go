@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/host"
+	"plumb/internal/lab"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/ledger"
+	"plumb/internal/lab/made"
+	"plumb/internal/lab/report"
+	"plumb/internal/view"
+)
+
+// labRunning are the flags of lab run.
+type labRunning struct {
+	labPlace
+	dir       string
+	resume    bool
+	dryRun    bool
+	fetch     bool
+	allowHost bool
+	noCapture bool
+	strict    bool
+	json      bool
+}
+
+func (a *app) labRun() *cobra.Command {
+	var f labRunning
+	c := &cobra.Command{
+		Use:   "run FILE",
+		Short: "run an experiment, or go on with it",
+		Long: `Run checks the experiment file, looks whether this machine has what it takes, and
+carries it out: each trial gets a fresh copy of the data, the volume's limits are
+measured before, the server's settings are read back from it, and what happened
+goes into the ledger. It stops when the intervals are as narrow as the file asks,
+all blocks are done, or the time budget is used up.
+
+Interrupted or killed at any moment, --resume goes on where it was: trials that
+ended are kept, the one that was cut off is done again.
+
+` + labExitTable,
+		Example: `  plumb lab run experiments/aa.yaml --dry-run
+  plumb lab run experiments/doublewrite.yaml --dir /mnt/fast
+  plumb lab run experiments/doublewrite.yaml --resume`,
+		Args: oneArg("experiment file"),
+		RunE: func(c *cobra.Command, args []string) error { return a.runLab(c.Context(), args[0], f) },
+	}
+	f.ledgerFlag(c)
+	f.stateFlag(c)
+	fl := c.Flags()
+	fl.StringVar(&f.dir, "dir", "/var/tmp", "make volumes and data below `DIR`")
+	fl.BoolVar(&f.resume, "resume", false, "go on with an experiment that the ledger has trials of")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show the trials, how long they take and what they need, and do nothing")
+	fl.BoolVar(&f.fetch, "fetch", false, "fetch server versions that are not installed from Maven Central")
+	fl.BoolVar(&f.allowHost, "allow-host", false, "let the experiment change settings of the whole machine, and put them back after each trial")
+	fl.BoolVar(&f.noCapture, "no-capture", false, "do not record the full stack with each trial")
+	fl.BoolVar(&f.strict, "strict", false, "exit 1 when the answer is undecided or a trial does not count")
+	fl.BoolVar(&f.json, "json", false, "print the report as JSON v1 (plumb schema lab describes it)")
+	return c
+}
+
+func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error) {
+	x, err := readExperiment(file)
+	if err != nil {
+		return err
+	}
+	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
+	hands := host.NewHands(live)
+	defer func() { err = errors.Join(err, hands.Close()) }()
+	l, err := a.newLab(ctx, hands, f)
+	if err != nil {
+		return err
+	}
+	needs, err := l.Need(ctx, x)
+	if err != nil {
+		return fmt.Errorf("experiment %s: %w", x.Name, err)
+	}
+	if f.dryRun {
+		times := experiment.Estimate(x)
+		_, err := fmt.Fprint(a.out, view.LabPlan(view.LabPlanInput{Experiment: x, Trials: experiment.All(x), Layouts: len(experiment.Layouts(x)),
+			Least: times.Least, Most: times.Most, Needs: needs}, screen(a.out)))
+		return err
+	}
+	r, err := a.carryOut(ctx, x, l, f)
+	if len(r.Records) > 0 {
+		err = errors.Join(err, a.showReport(r, f.json))
+	}
+	if err == nil && f.strict && doubtful(r) {
+		return errMarked
+	}
+	return err
+}
+
+// doubtful tells whether a report does not answer its question.
+func doubtful(r report.Report) bool {
+	return len(r.Invalid) > 0 || slices.ContainsFunc(r.Verdicts, func(v report.Verdict) bool { return v.Word == report.Undecided })
+}
+
+func readExperiment(file string) (experiment.Experiment, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return experiment.Experiment{}, &usageError{fmt.Sprintf("read the experiment: %v", cause(err)), "the project's experiments/ has examples; plumb schema experiment describes the form"}
+	}
+	x, err := experiment.Parse(file, text)
+	if err != nil {
+		return x, &usageError{err.Error(), "plumb schema experiment describes the form"}
+	}
+	return x, nil
+}
+
+// newLab makes a lab that has made nothing yet.
+func (a *app) newLab(ctx context.Context, hands *host.Hands, f labRunning) (*lab.Lab, error) {
+	dir, err := filepath.Abs(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil, &usageError{fmt.Sprintf("--dir %s is no directory", dir), "make it first, on the disk that is to be measured"}
+	}
+	run := fmt.Sprintf("%x", time.Now().UnixNano()/1e6%(1<<32))
+	l := &lab.Lab{Box: lab.Box{Dir: filepath.Join(dir, "plumb-lab-"+run), Run: run, Do: hands},
+		Medium: medium(), Engines: engines(), Plumb: programVersion(), Fetch: f.fetch, Host: f.allowHost}
+	if l.UID, l.GID, err = lab.User(ctx, hands); err != nil {
+		return nil, err
+	}
+	if !f.noCapture {
+		l.Capture, err = a.captureStack()
+	}
+	return l, err
+}
+
+// carryOut opens what a run needs, runs, and takes all away again.
+func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab, f labRunning) (r report.Report, err error) {
+	books, err := f.books()
+	if err != nil {
+		return r, err
+	}
+	store, err := ledger.Open(ctx, f.ledger)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := f.mayBegin(ctx, x, store); err != nil {
+		return r, err
+	}
+	if f.resume {
+		if _, err := made.Sweep(ctx, l.Box.Do, books); err != nil {
+			return r, err
+		}
+	}
+	if l.Box.Book, err = made.Open(ctx, l.Box.Do, books, l.Box.Run); err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, l.Box.Book.Close(context.WithoutCancel(ctx))) }()
+	w := a.labWatch()
+	defer w.done()
+	l.Ledger, l.Watch = store, w.say
+	if err := l.Open(ctx); err != nil {
+		return r, err
+	}
+	return l.Run(ctx, x)
+}
+
+// mayBegin refuses to mix a new run with an old one unasked.
+func (f labRunning) mayBegin(ctx context.Context, x experiment.Experiment, store *ledger.Ledger) error {
+	records, err := store.Records(ctx, x.Hash)
+	if err != nil || len(records) == 0 || f.resume {
+		return err
+	}
+	return withHint(fmt.Errorf("the ledger %s has %d trials of this experiment already", f.ledger, len(records)),
+		"--resume goes on with them; another --ledger begins anew")
+}

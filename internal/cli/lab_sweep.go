@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/host"
+	"plumb/internal/lab/made"
+	"plumb/internal/view"
+)
+
+func (a *app) labSweep() *cobra.Command {
+	var p labPlace
+	var yes, dryRun bool
+	c := &cobra.Command{
+		Use:   "sweep",
+		Short: "take away what a killed lab left",
+		Long: `Sweep lists what labs that are no longer running have left: processes, limits,
+settings, mounts, pools, loop devices, control groups, directories. After asking it
+takes them away, newest first. Each is proved to be the lab's own immediately
+before; what is not is left alone and said. Labs that still run are not touched.
+
+` + labExitTable,
+		Example: `  plumb lab sweep --dry-run
+  plumb lab sweep --yes`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runLabSweep(c.Context(), p, yes, dryRun) },
+	}
+	p.stateFlag(c)
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what is left, and do nothing")
+	return c
+}
+
+func (a *app) runLabSweep(ctx context.Context, p labPlace, yes, dryRun bool) (err error) {
+	books, err := p.books()
+	if err != nil {
+		return err
+	}
+	hands := host.NewHands(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
+	defer func() { err = errors.Join(err, hands.Close()) }()
+	left, listErr := made.List(ctx, hands, books)
+	fmt.Fprint(a.out, view.LabLeft(left, screen(a.out)))
+	n := 0
+	for _, one := range left {
+		if !one.Live {
+			n += len(one.Things)
+		}
+	}
+	if dryRun || n == 0 {
+		return listErr
+	}
+	if err := a.ask(fmt.Sprintf("take %d things away?", n), yes); err != nil {
+		return errors.Join(err, listErr)
+	}
+	swept, err := made.Sweep(ctx, hands, books)
+	fmt.Fprint(a.out, view.LabSwept(swept, screen(a.out)))
+	return errors.Join(err, listErr)
+}

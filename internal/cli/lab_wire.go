@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	mysql "plumb/internal/engine/mysql/private"
+	postgres "plumb/internal/engine/postgres/private"
+	"plumb/internal/lab"
+	"plumb/internal/storage/volume"
+)
+
+// engines are the private servers that the lab can set up.
+func engines() []lab.Engine { return []lab.Engine{mysql.New(), postgres.New()} }
+
+// medium makes the lab's volumes.
+func medium() lab.Medium { return volume.New() }
+
+// captureTime bounds the recording of a stack: a trial waits for it.
+const captureTime = 20 * time.Second
+
+// captureStack gives what records this machine, with the lab's server on it,
+// as plumb capture does.
+func (a *app) captureStack() (func(context.Context) ([]byte, error), error) {
+	cat, err := a.loadCatalog()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) ([]byte, error) {
+		t, err := record(ctx, cat, source{timeout: captureTime})
+		if err != nil {
+			return nil, err
+		}
+		var packed bytes.Buffer
+		err = writePacked(&packed, t)
+		return packed.Bytes(), err
+	}, nil
+}

@@ -1,0 +1,79 @@
+package lab
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// kills is how often the lab is killed.
+func kills() int {
+	if os.Getenv("PLUMB_REAL") != "" {
+		return 10
+	}
+	return 2
+}
+
+// The lab is killed at random moments and resumed: in the end the ledger has
+// the trials of an uninterrupted run, and nothing is left on the machine.
+func TestKilled(t *testing.T) {
+	needRoot(t)
+	needServer(t, mariadb, "/sbin/mkfs.xfs")
+	l := newLab(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for i := range kills() {
+		args := l.args("testdata/crash.yaml")
+		if i > 0 {
+			args = append(args, "--resume")
+		}
+		after := time.Duration(200+r.IntN(12000)) * time.Millisecond
+		if l.killed(after, args) {
+			t.Logf("kill %d after %s", i+1, after)
+		} else {
+			t.Logf("kill %d: it had ended within %s", i+1, after)
+		}
+	}
+	l.run("testdata/crash.yaml", "--resume")
+	x, records := l.records("testdata/crash.yaml")
+	if got := trials(records); !slices.Equal(got, wanted(x)) {
+		t.Errorf("valid trials: %v, want %v", got, wanted(x))
+	}
+	l.nothingLeft()
+}
+
+// What a killed lab left is listed and taken away, and nothing else.
+func TestSweep(t *testing.T) {
+	needRoot(t)
+	needServer(t, mariadb, "/sbin/mkfs.xfs")
+	l := newLab(t)
+	if !l.killed(8*time.Second, l.args("testdata/crash.yaml")) {
+		t.Fatal("it had ended before it could be killed")
+	}
+	out, _ := plumb.Run(t, 0, "lab", "sweep", "--state", l.state, "--dry-run")
+	t.Log(out)
+	plumb.Run(t, 0, "lab", "sweep", "--state", l.state, "--yes")
+	l.nothingLeft()
+}
+
+// killed runs plumb and kills it after a time; false when it had ended.
+func (l lab) killed(after time.Duration, args []string) bool {
+	l.t.Helper()
+	cmd := exec.Command(plumb.Path, args...)
+	must(l.t, cmd.Start())
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	select {
+	case <-done:
+		return false
+	case <-time.After(after):
+		must(l.t, cmd.Process.Signal(syscall.SIGKILL))
+		<-done
+		return true
+	}
+}

@@ -1,0 +1,197 @@
+// Package lab runs the built plumb lab on real volumes and servers.
+package lab
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/ledger"
+	"plumb/internal/lab/report"
+	"plumb/test/program"
+	"plumb/test/sandbox"
+)
+
+var plumb program.Program
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "plumb-test-lab-")
+	if err == nil {
+		err = os.Chmod(dir, 0o755) // the servers' user must reach it
+	}
+	if err == nil {
+		plumb, err = program.Build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// lab is a lab in a directory of its own.
+type lab struct {
+	t                  *testing.T
+	dir, ledger, state string
+}
+
+func newLab(t *testing.T) lab {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-")
+	must(t, err)
+	must(t, os.Chmod(dir, 0o755))
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return lab{t, dir, filepath.Join(dir, "ledger"), filepath.Join(dir, "state")}
+}
+
+func must(t *testing.T, err error) { t.Helper(); sandbox.Need(t, err) }
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("volumes of their own need root")
+	}
+}
+
+func needServer(t *testing.T, names ...string) {
+	t.Helper()
+	for _, n := range names {
+		if found, _ := filepath.Glob(n); len(found) == 0 {
+			t.Skipf("%s is not installed", n)
+		}
+	}
+}
+
+const (
+	mariadb  = "/usr/sbin/mariadbd"
+	postgres = "/usr/lib/postgresql/*/bin/postgres"
+)
+
+func (l lab) args(file string, more ...string) []string {
+	return append([]string{"lab", "run", file, "--dir", l.dir, "--ledger", l.ledger, "--state", l.state, "--no-capture"}, more...)
+}
+
+// run runs an experiment to its end.
+func (l lab) run(file string, more ...string) string {
+	l.t.Helper()
+	out, _ := plumb.Run(l.t, 0, l.args(file, more...)...)
+	return out
+}
+
+// records reads what the ledger has of an experiment.
+func (l lab) records(file string) (experiment.Experiment, []experiment.Record) {
+	l.t.Helper()
+	text, err := os.ReadFile(file)
+	must(l.t, err)
+	x, err := experiment.Parse(file, text)
+	must(l.t, err)
+	store, err := ledger.Open(l.t.Context(), l.ledger)
+	must(l.t, err)
+	defer store.Close()
+	records, err := store.Records(l.t.Context(), x.Hash)
+	must(l.t, err)
+	return x, records
+}
+
+// nothingLeft wants that nothing below the lab's directory is in use any more.
+func (l lab) nothingLeft() {
+	l.t.Helper()
+	for what, argv := range map[string][]string{
+		"mount": {"cat", "/proc/mounts"}, "loop device": {"losetup", "-a"}, "process": {"ps", "-eo", "args"},
+	} {
+		out, err := exec.Command(argv[0], argv[1:]...).Output()
+		must(l.t, err)
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, l.dir+"/plumb-lab") {
+				l.t.Errorf("a %s is left: %s", what, line)
+			}
+		}
+	}
+	groups, _ := filepath.Glob("/sys/fs/cgroup/*/plumb-lab-*")
+	more, _ := filepath.Glob("/sys/fs/cgroup/plumb-lab-*")
+	dirs, _ := filepath.Glob(l.dir + "/plumb-lab-*")
+	books, _ := filepath.Glob(l.state + "/*")
+	for _, name := range slices.Concat(groups, more, dirs, books) {
+		l.t.Errorf("left: %s", name)
+	}
+}
+
+// trials lists which arm of which block counts, in the order of the blocks.
+func trials(records []experiment.Record) (all []string) {
+	set := map[string]bool{}
+	for _, r := range records {
+		if r.Valid() {
+			set[fmt.Sprintf("%03d %s", r.Block, r.Arm)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+func wanted(x experiment.Experiment) (all []string) {
+	for _, t := range experiment.All(x) {
+		all = append(all, fmt.Sprintf("%03d %s", t.Block, t.Arm))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestDirectory(t *testing.T) {
+	needServer(t, postgres)
+	l := newLab(t)
+	out := l.run("testdata/tiny.yaml")
+	program.Reads(t, out, "Does it matter whether a commit waits", "does not wait")
+	x, records := l.records("testdata/tiny.yaml")
+	if got := trials(records); !slices.Equal(got, wanted(x)) {
+		t.Errorf("valid trials: %v\nwant %v\n%s", got, wanted(x), out)
+	}
+	for _, r := range records {
+		want := map[string]string{"waits": "on", "does not wait": "off"}[r.Arm]
+		if r.Effective["synchronous_commit"] != want || r.Effective["shared_buffers"] == "" {
+			t.Errorf("%s: synchronous_commit read back as %q", r.Arm, r.Effective["synchronous_commit"])
+		}
+		if r.Rate.Value <= 0 || len(r.Ops) == 0 || len(r.Series) < 2 || len(r.Costs) == 0 {
+			t.Errorf("a record without figures: %+v", r)
+		}
+	}
+	l.nothingLeft()
+	again, errs := plumb.Run(t, 3, l.args("testdata/tiny.yaml")...)
+	program.Reads(t, errs, "6 trials of this experiment already", "--resume")
+	if again != "" {
+		t.Errorf("printed %q", again)
+	}
+}
+
+func TestSwitched(t *testing.T) {
+	needServer(t, mariadb)
+	l := newLab(t)
+	l.run("testdata/switched.yaml")
+	x, records := l.records("testdata/switched.yaml")
+	if got := trials(records); !slices.Equal(got, wanted(x)) {
+		t.Errorf("valid trials: %v, want %v", got, wanted(x))
+	}
+	r := report.Make(x, records)
+	if len(r.Verdicts) != 1 || r.Verdicts[0].Effect.Value < 0.05 {
+		t.Errorf("a commit that does not wait is no faster: %+v", r.Verdicts)
+	}
+	l.nothingLeft()
+}
+
+func TestRefusedConfiguration(t *testing.T) {
+	needServer(t, postgres)
+	l := newLab(t)
+	out := l.run("testdata/refused.yaml")
+	program.Reads(t, out, "no_such_setting")
+	_, records := l.records("testdata/refused.yaml")
+	if got := trials(records); !slices.Equal(got, []string{"001 fine", "002 fine"}) {
+		t.Errorf("valid trials: %v", got)
+	}
+	l.nothingLeft()
+}
