@@ -43,6 +43,7 @@ type labPage struct {
 	Costs                *costTable
 	CurveCharts          []*chart
 	Reasons              []reasonRow
+	Sentences            []string // of the verdicts
 	How                  []string
 	Common               []setting
 	Differ               []string
@@ -87,7 +88,7 @@ func LabHTML(r report.Report, about LabAbout) ([]byte, error) {
 
 func labPageOf(r report.Report, about LabAbout) *labPage {
 	x := r.Experiment
-	d := &labPage{Report: r, About: about, Head: cmpText(x.Question, x.Name), Meta: labMeta(r), Forest: forestOf(r), Rows: armRows(r), HasLatency: hasLatency(r), OtherMetric: !higherIsBetter(x.Metric),
+	d := &labPage{Report: r, About: about, Head: cmpText(x.Question, x.Name), Meta: labMeta(r), Forest: forestOf(r), Sentences: verdictSentences(r), Rows: armRows(r), HasLatency: hasLatency(r), OtherMetric: !higherIsBetter(x.Metric),
 		Order: orderChart(r), Costs: costsOf(r), How: howDone(r), Volumes: volumeRows(r), Settings: settingRows(r), Trials: trialRows(r),
 		File: strings.TrimRight(string(x.Text), "\n"), Notes: strings.TrimSpace(x.Notes), Programs: programsOf(r), CSVName: x.Name + ".csv"}
 	d.Metric, d.Unit = metricUnit(x.Metric)

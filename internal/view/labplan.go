@@ -45,9 +45,13 @@ func LabPlan(in LabPlanInput, screen Screen) string {
 
 // designText says how trials are spread over time and when that ends.
 func designText(x experiment.Experiment) string {
-	text := fmt.Sprintf("randomised blocks: each of %d to %d holds every arm once, in random order, on fresh data", x.Least, x.Most)
+	n := fmt.Sprintf("%d to %d blocks", x.Least, x.Most)
+	if x.Least == x.Most {
+		n = count(x.Most, "block")
+	}
+	text := "randomised blocks: each of " + n + " holds every arm once, in random order, on fresh data"
 	if x.Design == experiment.ABBA {
-		text = fmt.Sprintf("switched: in each of %d to %d blocks one running server goes there and back between the two arms (A B B A)", x.Least, x.Most)
+		text = "switched: in each of " + n + " one running server goes there and back between the two arms (A B B A)"
 	}
 	if x.Until > 0 {
 		text += fmt.Sprintf("; ends once every comparison is known to ±%s", roundPercent(x.Until))

@@ -146,13 +146,24 @@ func percentOf(part float64) string {
 }
 
 func (p *page) labVerdicts(r report.Report) {
-	if len(r.Verdicts) == 0 {
-		return
+	all := verdictSentences(r)
+	if len(all) > 0 {
+		p.blank()
 	}
-	p.blank()
+	for _, s := range all {
+		p.hang(plain, "· ", s)
+	}
+}
+
+// verdictSentences are those that the answer has not said already.
+func verdictSentences(r report.Report) (all []string) {
 	for _, v := range r.Verdicts {
-		p.hang(plain, "· ", cmpText(v.Sentence, v.Arm+" against "+v.Baseline+": "+verdictWords(v)))
+		s := cmpText(v.Sentence, v.Arm+" against "+v.Baseline+": "+verdictWords(v))
+		if len(r.Verdicts) > 1 || !strings.Contains(r.Answer, s[1:]) { // but for a capital
+			all = append(all, s)
+		}
 	}
+	return all
 }
 
 func (p *page) labCurves(r report.Report) {
@@ -261,7 +272,11 @@ func marksText(marks []experiment.Mark) string {
 // labNotes are what a reader must know to trust or doubt the verdicts.
 func labNotes(r report.Report) (notes []string) {
 	if isReal(r.Smallest) && r.Smallest > 0 {
-		notes = append(notes, fmt.Sprintf("With %s a difference of %s %% would be found four times in five.", count(r.Done, "block"), percentDigits(r.Smallest)))
+		smallest := percentDigits(r.Smallest) + " %"
+		if r.Smallest >= 1 {
+			smallest = "a factor of " + digits3(1+r.Smallest)
+		}
+		notes = append(notes, fmt.Sprintf("With %s a difference of %s would be found four times in five.", count(r.Done, "block"), smallest))
 	}
 	return append(notes, remarksOf(r)...)
 }
