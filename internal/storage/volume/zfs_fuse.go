@@ -1,0 +1,134 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/lab"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/made"
+	"plumb/internal/load"
+)
+
+// daemon is a zfs-fuse of ours. There can be one on a machine, and it has one
+// ARC. Pools that want another size of it have to be exported while it is
+// started anew.
+type daemon struct {
+	box   lab.Box
+	arc   experiment.Bytes // 0 for its own default
+	thing made.Thing       // the process; without a name when it does not run
+	pools []*pool          // that lie on it, imported or not
+}
+
+// startTime is how long zfs-fuse may take until it answers.
+const startTime = 15 * time.Second
+
+// serve makes zfs-fuse run with the ARC of a pool. The caller has m.mu.
+func (m *medium) serve(ctx context.Context, p *pool) error {
+	if p.open {
+		return nil
+	}
+	if m.fuse == nil {
+		if _, err := p.do.Run(ctx, "zpool", "list"); err == nil {
+			return load.WithHint(fmt.Errorf("a zfs-fuse runs on this machine already, and it may have pools of others"), "stop it, if nobody needs it")
+		}
+		m.fuse = &daemon{box: p.box}
+	}
+	d := m.fuse
+	if !slices.Contains(d.pools, p) {
+		d.pools = append(d.pools, p)
+	}
+	if d.thing.Name != "" && d.arc == p.v.ARC {
+		return nil
+	}
+	if err := d.stop(ctx); err != nil {
+		return err
+	}
+	return d.start(ctx, p.v.ARC)
+}
+
+func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
+	argv := []string{fuseProgram, "--no-daemon", "--no-kstat-mount", "--pidfile", filepath.Join(d.box.Dir, "zfs-fuse.pid")}
+	if arc > 0 {
+		argv = append(argv, "--max-arc-size", strconv.FormatInt(int64(arc>>20), 10))
+	}
+	t := made.Thing{Kind: made.Process, Proof: map[string]string{"argv": strings.Join(argv, " ")}}
+	var process host.Running
+	t, err := d.box.Book.Make(ctx, t, func(t *made.Thing) (err error) {
+		process, err = d.box.Do.Start(ctx, host.Process{Argv: argv, Log: filepath.Join(d.box.Dir, "zfs-fuse.log")})
+		if err != nil {
+			return err
+		}
+		return made.Proven(ctx, d.box.Do, t, process.PID())
+	})
+	if err == nil {
+		d.thing, d.arc = t, arc
+		err = d.answers(ctx, process)
+	}
+	if err != nil {
+		return load.WithHint(fmt.Errorf("start zfs-fuse: %w", err), "it needs /dev/fuse and the kernel's fuse; its log is zfs-fuse.log in the lab's directory")
+	}
+	return nil
+}
+
+func (d *daemon) answers(ctx context.Context, process host.Running) error {
+	late := time.Now().Add(startTime)
+	for {
+		_, err := d.box.Do.Run(ctx, "zpool", "list")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-process.Done():
+			return fmt.Errorf("it ended: %w", errors.Join(process.Err(), err))
+		case <-time.After(100 * time.Millisecond):
+		}
+		if time.Now().After(late) {
+			return err
+		}
+	}
+}
+
+// stop exports all pools and ends the daemon.
+func (d *daemon) stop(ctx context.Context) error {
+	if d.thing.Name == "" {
+		return nil
+	}
+	for _, p := range d.pools {
+		if err := p.export(ctx); err != nil {
+			return err
+		}
+	}
+	if err := d.box.Book.Remove(ctx, d.thing); err != nil {
+		return fmt.Errorf("stop zfs-fuse: %w", err)
+	}
+	d.thing = made.Thing{}
+	return nil
+}
+
+// leave takes a pool off the daemon, which ends with the last. The caller has
+// m.mu.
+func (m *medium) leave(ctx context.Context, p *pool) error {
+	d := m.fuse
+	if d == nil {
+		return nil
+	}
+	d.pools = slices.DeleteFunc(d.pools, func(q *pool) bool { return q == p })
+	if len(d.pools) > 0 {
+		return nil
+	}
+	err := d.stop(ctx)
+	if err == nil {
+		m.fuse = nil
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package volume
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"plumb/internal/host"
+	"plumb/internal/lab"
+	"plumb/internal/lab/experiment"
+)
+
+// needZFS takes the machine's only ZFS for a test.
+func needZFS(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("a pool needs root")
+	}
+	h := host.NewLive(host.LiveOptions{})
+	defer h.Close()
+	if _, err := checkPool(t.Context(), h, experiment.Volume{Kind: experiment.Zpool, Size: 256 << 20}); err != nil {
+		t.Skip(err)
+	}
+	f, err := os.OpenFile(filepath.Join(os.TempDir(), "plumb-test-zfs-fuse.lock"), os.O_CREATE|os.O_RDWR, 0o666)
+	must(t, err)
+	t.Cleanup(func() { f.Close() })
+	must(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	if !openZFS(t.Context(), h) && exec.Command("zpool", "list").Run() == nil {
+		t.Skip("somebody's zfs-fuse runs")
+	}
+}
+
+func TestPools(t *testing.T) {
+	needZFS(t)
+	for name, v := range map[string]experiment.Volume{
+		"plain":  {},
+		"copy":   {Clone: "copy", Properties: map[string]string{"recordsize": "16K", "compression": "gzip-1"}, ARC: 32 << 20},
+		"mirror": {Layout: "mirror", Log: 64 << 20, Cache: 64 << 20, Pool: map[string]string{"ashift": "12"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := labBox(t)
+			v.Kind, v.Size = experiment.Zpool, 256<<20
+			p, err := New().Make(t.Context(), b, "v1", v)
+			must(t, err)
+			want := "snapshot"
+			if v.Clone != "" {
+				want = v.Clone
+			}
+			trials(t, p, want, 999, true)
+			readsFromDevice(t, p)
+			must(t, p.Close(t.Context()))
+			onlyLogs(t, b)
+		})
+	}
+}
+
+func onlyLogs(t *testing.T, b lab.Box) {
+	t.Helper()
+	left, err := os.ReadDir(b.Dir)
+	must(t, err)
+	for _, e := range left {
+		if e.Name() != ".plumb-lab" && e.Name() != "zfs-fuse.log" && e.Name() != "zfs-fuse.pid" {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
+// readsFromDevice checks that nothing of a clone is cached, not in the ARC
+// either: reading it has to read the device.
+func readsFromDevice(t *testing.T, v lab.Volume) {
+	t.Helper()
+	dir, _, err := v.Clone(t.Context())
+	must(t, err)
+	before := v.Counters(t.Context())
+	text, err := os.ReadFile(filepath.Join(dir, "base/table.ibd"))
+	must(t, err)
+	after := v.Counters(t.Context())
+	took := after[deviceRead] - before[deviceRead]
+	t.Logf("reading %d bytes took %.0f of the devices, compression %v", len(text), took, after[compression])
+	if ratio := max(after[compression], 1); took < float64(len(text))/ratio/2 {
+		t.Error("the data were cached")
+	}
+	must(t, v.Drop(t.Context()))
+}
+
+func TestPoolsWithTwoARCs(t *testing.T) {
+	needZFS(t)
+	b, m := labBox(t), New()
+	var all []lab.Volume
+	for i, arc := range []experiment.Bytes{32 << 20, 64 << 20} {
+		v, err := m.Make(t.Context(), b, "v"+string(rune('1'+i)), experiment.Volume{Kind: experiment.Zpool, Size: 128 << 20, ARC: arc})
+		must(t, err)
+		_, err = v.Golden(t.Context(), 0, 0)
+		must(t, err)
+		all = append(all, v)
+	}
+	for range 2 {
+		for _, v := range all {
+			_, _, err := v.Clone(t.Context())
+			must(t, err)
+			must(t, v.Drop(t.Context()))
+		}
+	}
+	for _, v := range all {
+		must(t, v.Close(t.Context()))
+	}
+	onlyLogs(t, b)
+}
+
+func TestPoolIsTakenAwayByItsBook(t *testing.T) {
+	needZFS(t)
+	b := labBox(t)
+	v, err := New().Make(t.Context(), b, "v1", experiment.Volume{Kind: experiment.Zpool, Size: 128 << 20})
+	must(t, err)
+	golden, err := v.Golden(t.Context(), 0, 0)
+	must(t, err)
+	fill(t, golden, 0)
+	_, _, err = v.Clone(t.Context())
+	must(t, err)
+}
