@@ -19,8 +19,9 @@ import (
 // The same is counted in all releases, though 18 could tell more: pages of WAL
 // that are written again and new segments filled with zeros are left out, and
 // so are the small files of a checkpoint. Before 16 the blocks read hold those
-// by which files were extended, so what was read is unknown. The processes
-// report once a second. What each counter holds was compared with strace on
+// by which files were extended, so what was read is unknown. Processes report
+// once a second and when they end, all but the position of the WAL: what is
+// counted over a time holds up to a second of the load before it. What each counter holds was compared with strace on
 // 15, 17 and 18.
 func (Engine) Counters(ctx context.Context, a load.Admin) (map[string]float64, error) {
 	base, err := sums(ctx, a, "SELECT current_setting('server_version_num') AS version, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS wal, "+
