@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 )
 
 // zpool status says no path of the pool's own name and of its groups.
@@ -48,6 +49,9 @@ func (h holder) pool(ctx context.Context, e entry) error {
 	if errors.Is(err, host.ErrNoCommand) || err != nil && h.vdevsGone(ctx, e) {
 		return nil
 	}
+	if err != nil && h.fuseEnded() {
+		return h.unmountDead(ctx, name)
+	}
 	if err != nil || !there {
 		return err
 	}
@@ -80,6 +84,39 @@ func (h holder) poolThere(ctx context.Context, name string) (bool, error) {
 func (h holder) vdevsGone(ctx context.Context, e entry) bool {
 	named := namedVdevs(e)
 	return len(named) > 0 && !slices.ContainsFunc(named, func(v string) bool { return !missing(ctx, h.d, v) })
+}
+
+// fuseEnded tells whether the pools of this book were those of a zfs-fuse of
+// ours, which has ended. A pool that no cache file names ends with it.
+func (h holder) fuseEnded() bool {
+	found := false
+	for _, e := range h.pages.entries {
+		program, _, _ := strings.Cut(e.thing.Proof["argv"], " ")
+		if e.thing.Kind != Process || path.Base(program) != "zfs-fuse" {
+			continue
+		}
+		if !e.gone {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// unmountDead unmounts what a zfs-fuse that was killed left mounted.
+func (h holder) unmountDead(ctx context.Context, name string) error {
+	all, err := observe.MountTable(ctx, h.d, "self")
+	if err != nil {
+		return err
+	}
+	var bad []error
+	for _, m := range slices.Backward(all) {
+		if m.Type == "fuse.zfs" && (m.Source == name || strings.HasPrefix(m.Source, name+"/")) {
+			_, err := h.d.Run(ctx, "umount", "-l", m.Point)
+			bad = append(bad, err)
+		}
+	}
+	return errors.Join(bad...)
 }
 
 // namedVdevs gives what a pool was to be made on.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -110,6 +111,13 @@ func TestPoolsWithTwoARCs(t *testing.T) {
 }
 
 func TestPoolIsTakenAwayByItsBook(t *testing.T) {
+	for _, signal := range []syscall.Signal{0, syscall.SIGKILL} {
+		t.Run(signal.String(), func(t *testing.T) { takeAway(t, signal) })
+	}
+}
+
+// takeAway leaves a pool to the book, after zfs-fuse got a signal.
+func takeAway(t *testing.T, signal syscall.Signal) {
 	needZFS(t)
 	b := labBox(t)
 	v, err := New().Make(t.Context(), b, "v1", experiment.Volume{Kind: experiment.Zpool, Size: 128 << 20})
@@ -119,4 +127,9 @@ func TestPoolIsTakenAwayByItsBook(t *testing.T) {
 	fill(t, golden, 0)
 	_, _, err = v.Clone(t.Context())
 	must(t, err)
+	if d := v.(*pool).medium.fuse; d != nil && signal != 0 {
+		pid, err := strconv.Atoi(d.thing.Name)
+		must(t, err)
+		must(t, syscall.Kill(pid, signal))
+	}
 }
