@@ -81,7 +81,7 @@ func ratioScale(all []report.Verdict) ratios {
 			take(v.Effect.Value)
 		}
 	}
-	reach := 3 * (s.high - s.low)
+	reach := math.Max(math.Log(4), 3*(s.high-s.low))
 	bounds := ratios{s.low - reach, s.high + reach}
 	for _, v := range all {
 		if ranged(v.Effect) {
@@ -105,7 +105,7 @@ func (s ratios) part(effect float64) float64 {
 
 // ticks takes the finest of several steps whose labels have room.
 func (s ratios) ticks() []tick {
-	const room = 0.1
+	const room = 0.13
 	for _, step := range []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2} {
 		if t, ok := s.ticksAt(stepped(step, math.Expm1(s.low), math.Expm1(s.high)), room); ok {
 			return t
@@ -170,18 +170,31 @@ func forestLine(v report.Verdict, s ratios) forestRow {
 		row.Open = beyond(stats.Estimate{Low: math.Inf(-1), High: math.Inf(1)}, e.Value, s)
 		return row
 	}
-	row.Line = fmt.Sprintf("M%g %dH%g", spot(s.part(e.Low)), canvas/2, spot(s.part(e.High)))
 	row.Open = beyond(e, e.Value, s)
+	low, high := s.part(e.Low), s.part(e.High)
+	if s.runsOutLow(e) {
+		low = math.Min(edge, s.part(e.Value))
+	}
+	if s.runsOutHigh(e) {
+		high = math.Max(1-edge, s.part(e.Value))
+	}
+	row.Line = fmt.Sprintf("M%g %dH%g", spot(low), canvas/2, spot(high))
 	return row
 }
+
+// edge is the part of the picture in which a line that runs out of it is dotted.
+const edge = 0.05
+
+func (s ratios) runsOutLow(e stats.Estimate) bool  { return e.Low <= -1 || math.Log1p(e.Low) < s.low }
+func (s ratios) runsOutHigh(e stats.Estimate) bool { return math.Log1p(e.High) > s.high }
 
 // beyond draws dotted what of an interval lies outside the picture, or is
 // not known.
 func beyond(e stats.Estimate, value float64, s ratios) (out []line) {
-	if e.Low <= -1 || math.Log1p(e.Low) < s.low {
+	if s.runsOutLow(e) {
 		out = append(out, line{Path: fmt.Sprintf("M0 %dH%g", canvas/2, spot(s.part(value))), Class: "open"})
 	}
-	if math.Log1p(e.High) > s.high {
+	if s.runsOutHigh(e) {
 		out = append(out, line{Path: fmt.Sprintf("M%g %dH%d", spot(s.part(value)), canvas/2, canvas), Class: "open"})
 	}
 	return out

@@ -91,7 +91,12 @@ func seriesCharts(r report.Report) (charts []chart, caption string) {
 	if end == 0 {
 		return nil, ""
 	}
-	caption = "Operations in each second. Every line is a trial; the shaded part is warm-up and is not measured."
+	caption = "Operations in each second. Every line is a trial."
+	if slices.ContainsFunc(all, func(arm []trialLine) bool {
+		return slices.ContainsFunc(arm, func(t trialLine) bool { return len(t.warm) > 0 })
+	}) {
+		caption += " The shaded part is warm-up and is not measured."
+	}
 	if top > ownScale*least {
 		caption += " Each arm has a scale of its own."
 	} else {
