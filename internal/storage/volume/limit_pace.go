@@ -21,15 +21,16 @@ type share struct {
 }
 
 const (
-	wanting  = 0.93 // of its part: a direction that uses more would use more still
-	headroom = 1.15 // left to a direction that does not want more
-	leastWay = 0.2  // of all: so that a direction that begins is seen soon; what that is too much goes into the debt
-	repay    = 0.3  // s, in which what was too much is held back
-	mostDebt = 0.5  // s of what is allowed
-	noDebt   = 0.05 // s of what is allowed: no more than how coarsely it is counted
-	noChange = 0.02 // of all: a limit that is written anew disturbs what waits
-	steady   = 100  // requests: where fewer are done in a period, chance would be followed
-	smooth   = 0.3  // weight of the newest period then
+	wanting    = 0.93 // of its part: a direction that uses more would use more still
+	headroom   = 1.2  // left to a direction that does not want more
+	leastWay   = 0.2  // of all: so that a direction that begins is seen soon; what that is too much goes into the debt
+	repay      = 0.3  // s, in which what was too much is held back
+	mostDebt   = 0.5  // s of what is allowed
+	noDebt     = 0.05 // s of what is allowed: no more than how coarsely it is counted
+	noChange   = 0.03 // of all: a limit that is written anew begins to count anew in the kernel, which disturbs both directions
+	steady     = 100  // requests: where fewer are done in a period, chance would be followed
+	smooth     = 0.5  // weight of the newest period
+	verySmooth = 0.3  // and where few are done
 )
 
 // step divides total anew after dt seconds in which reads and writes did so
@@ -38,25 +39,20 @@ const (
 // wait before the limit cannot be seen.
 func (s *share) step(total, read, write, dt float64) {
 	s.debt = min(max(s.debt+(read+write-total)*dt, 0), mostDebt*total)
-	weight := 1.0
-	if total*dt < steady {
-		weight = smooth
-	}
-	s.seen[0] += (read - s.seen[0]) * weight
-	s.seen[1] += (write - s.seen[1]) * weight
-	read, write = s.seen[0], s.seen[1]
 	room := max(total-max(s.debt-noDebt*total, 0)/repay, total/2)
 	was := *s
-	wantRead, wantWrite := read >= wanting*s.read, write >= wanting*s.write
+	s.see(read, write, total*dt)
+	wantRead, wantWrite := s.wants(read, s.seen[0], s.read, total*dt), s.wants(write, s.seen[1], s.write, total*dt)
+	read, write = min(read, s.seen[0]), min(write, s.seen[1])
 	least := leastWay * total
 	switch {
 	case wantRead && wantWrite:
 		s.read += (room/2 - s.read) / 2
 		s.write = room - s.read
 	case wantRead:
-		s.read, s.write = room-write, headroom*write
+		s.read, s.write = room-s.seen[1], roomy(was.write, s.seen[1])
 	case wantWrite:
-		s.read, s.write = headroom*read, room-read
+		s.read, s.write = roomy(was.read, s.seen[0]), room-s.seen[0]
 	default:
 		slack := max(room-read-write, 0)
 		s.read, s.write = read+slack/2, write+slack/2
@@ -65,6 +61,36 @@ func (s *share) step(total, read, write, dt float64) {
 	if near := noChange * total; math.Abs(s.read-was.read) < near && math.Abs(s.write-was.write) < near {
 		s.read, s.write = was.read, was.write
 	}
+}
+
+// see smooths what was done, except that a direction that stops has stopped.
+func (s *share) see(read, write, requests float64) {
+	weight := smooth
+	if requests < steady {
+		weight = verySmooth
+	}
+	for i, now := range []float64{read, write} {
+		if s.seen[i] += (now - s.seen[i]) * weight; now < s.seen[i]/4 && requests >= steady {
+			s.seen[i] = now
+		}
+	}
+}
+
+// wants tells whether a direction did nearly all it might.
+func (s *share) wants(now, smoothed, allowed, requests float64) bool {
+	if requests < steady {
+		now = smoothed
+	}
+	return now >= wanting*allowed
+}
+
+// roomy keeps the part of a direction that does not want more, as long as it
+// is neither tight nor wide.
+func roomy(was, used float64) float64 {
+	if was >= used*1.05 && was <= used*1.5 {
+		return was
+	}
+	return used * headroom
 }
 
 // bucket keeps credits. It may go a little below 0: what the kernel let
