@@ -165,6 +165,25 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// A pool without a cache file ends with the zfs-fuse of the same book; only
+// its mounts can be left.
+func TestPoolEndsWithItsFuse(t *testing.T) {
+	f := newFake(hosttest.Map{
+		Errors: map[string]error{"run zpool list -H -o name": errors.New("connect: refused")},
+		Files: map[string]string{"/dev/loop0": "", "/proc/self/mountinfo": "61 25 0:45 / /srv/db/v1 rw,relatime shared:1 - fuse.zfs db1/data rw\n" +
+			"62 25 0:46 / /mine rw,relatime shared:1 - fuse.zfs db10 rw\n"},
+	})
+	f.does = map[string]func(hosttest.Map){"umount -l /srv/db/v1": func(hosttest.Map) {}}
+	pool := Thing{Pool, "db1", map[string]string{"vdevs": "/dev/loop0"}}
+	for _, ended := range []bool{false, true} {
+		p := &pages{entries: []entry{{n: 1, thing: pool, whole: true}, {n: 2, thing: Thing{Process, "9", map[string]string{"argv": "/usr/sbin/zfs-fuse -n"}}, whole: true, gone: ended}}}
+		err := holder{d: f, pages: p}.takeAway(t.Context(), p.entries[0])
+		if done := strings.Join(*f.done, "; "); (done == "umount -l /srv/db/v1") != ended || (err == nil) != ended {
+			t.Errorf("zfs-fuse ended %v: did %q, %v", ended, done, err)
+		}
+	}
+}
+
 func TestVdevs(t *testing.T) {
 	for text, want := range map[string]string{
 		fmt.Sprintf(poolStatus, "loop3"): "[/srv/db/vdev1-0 loop3]",
