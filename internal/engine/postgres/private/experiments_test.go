@@ -14,7 +14,7 @@ import (
 )
 
 // TestExperimentsCanBeServed takes the settings of all arms of our own
-// experiments; with PLUMB_LAB_ARMS=1 real servers have to take them as well,
+// experiments; with PLUMB_REAL=1 real servers have to take them as well,
 // which takes minutes.
 func TestExperimentsCanBeServed(t *testing.T) {
 	files, err := filepath.Glob("../../../../experiments/*.yaml")
@@ -40,7 +40,7 @@ func TestExperimentsCanBeServed(t *testing.T) {
 			if _, err := e.Files(lab.Program{}, *s, "/box/data", "/box/run"); err != nil {
 				t.Errorf("%s, %s: %v", x.Name, a.Name, err)
 			}
-			if os.Getenv("PLUMB_LAB_ARMS") != "" {
+			if os.Getenv("PLUMB_REAL") != "" {
 				t.Run(x.Name+"/"+a.Name, func(t *testing.T) { serveArm(t, e, *s) })
 			}
 		}

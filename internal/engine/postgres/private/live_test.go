@@ -101,6 +101,9 @@ func TestPrivateServers(t *testing.T) {
 		{Engine: "postgres", Version: "18", Settings: map[string]string{"wal_buffers": "-1", "transaction_buffers": "0"}, Create: map[string]string{"data_checksums": "off"}},
 	} {
 		t.Run(fmt.Sprintf("%s %s", s.Engine, s.Version), func(t *testing.T) {
+			if os.Getenv("PLUMB_REAL") == "" && s.Version+s.Basedir != "" {
+				t.Skip("other versions than the installed one: PLUMB_REAL=1")
+			}
 			p, e, a := begun(t, s)
 			t.Log(p.Program.Product, p.Program.Paths)
 			asAsked(t, e, a, s)
