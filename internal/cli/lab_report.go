@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -83,7 +84,7 @@ func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (er
 // judged reads an experiment and its records from a ledger. Its blocks and
 // stop rule are those it was last run with.
 func judged(ctx context.Context, store *ledger.Ledger, name string) (report.Report, error) {
-	hash, err := store.Find(ctx, name)
+	hash, err := chosen(ctx, store, name)
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -97,6 +98,22 @@ func judged(ctx context.Context, store *ledger.Ledger, name string) (report.Repo
 	}
 	records, err := store.Records(ctx, hash)
 	return report.Make(x, records), err
+}
+
+// chosen finds an experiment by its name or hash; without one, the last that
+// ran.
+func chosen(ctx context.Context, store *ledger.Ledger, name string) (hash string, err error) {
+	if name != "" {
+		return store.Find(ctx, name)
+	}
+	all, err := store.Experiments(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(all) == 0 {
+		return "", withHint(errors.New("the ledger holds no experiment"), "plumb lab run FILE runs one")
+	}
+	return slices.MaxFunc(all, func(a, b ledger.Summary) int { return a.Last.Compare(b.Last) }).Hash, nil
 }
 
 func (a *app) showReport(r report.Report, asJSON bool) error {
