@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -36,15 +37,23 @@ func mountFacts(ctx context.Context, h host.Reader, dir string) (f experiment.Vo
 			continue
 		}
 		point = m.Point
-		f = experiment.VolumeFacts{Filesystem: m.Type, Options: strings.Join(m.Options, ","), Device: ""}
-		if strings.HasPrefix(m.Source, "/dev/") {
-			f.Device = path.Base(m.Source)
-		}
+		f = experiment.VolumeFacts{Filesystem: m.Type, Options: strings.Join(m.Options, ","), Device: m.Source}
 	}
+	f.Device = kernelName(ctx, h, f.Device)
 	if point == "" {
 		return f, "", fmt.Errorf("look what %s is on: no mount is above it", dir)
 	}
 	return f, point, nil
+}
+
+// kernelName gives the name in /proc/diskstats of what was mounted, "" when
+// that is no device: /dev/mapper/data is a link to /dev/dm-0.
+func kernelName(ctx context.Context, h host.Reader, source string) string {
+	st, err := h.Stat(ctx, source)
+	if err != nil || !strings.HasPrefix(source, "/dev/") {
+		return ""
+	}
+	return path.Base(cmp.Or(st.Resolved, source))
 }
 
 // countDevices adds up what devices did; names are those of /proc/diskstats.

@@ -117,9 +117,9 @@ func (l *loop) Unlimit(ctx context.Context) error { return l.limits.Unlimit(ctx)
 
 // Facts implements lab.Volume.
 func (l *loop) Facts(ctx context.Context) (experiment.VolumeFacts, error) {
-	f, point, err := mountFacts(ctx, l.do, l.dir)
-	if err == nil && f.Device != l.device.name() {
-		err = fmt.Errorf("look what %s is on: it is %s at %s, not the volume", l.dir, f.Device, point)
+	f, _, err := mountFacts(ctx, l.do, l.dir)
+	if err == nil {
+		err = l.mounted(ctx)
 	}
 	f.Path, f.Cloned = l.clone(), l.cloned
 	f.Properties = map[string]string{"mkfs": strings.Join(mkfs(l.v.Filesystem, l.v.Mkfs), " ")}

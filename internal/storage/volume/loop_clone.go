@@ -2,6 +2,7 @@ package volume
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -13,7 +14,7 @@ import (
 // btrfs writes elsewhere anyway, so there it shares them, unless the mount
 // says nodatacow.
 func (l *loop) Clone(ctx context.Context) (dir, how string, err error) {
-	if err := l.ready(ctx); err != nil {
+	if err := errors.Join(l.mounted(ctx), l.ready(ctx)); err != nil {
 		return "", "", err
 	}
 	if err := l.run(ctx, "sync", "-f", "--", l.dir); err != nil {
@@ -55,6 +56,16 @@ func (l *loop) cloneBy(ctx context.Context) (how string, err error) {
 	return byCopy, l.copyTree(ctx, byCopy)
 }
 
+// mounted is an error when the volume is not: what is done below its
+// directory would be done to the filesystem of the host.
+func (l *loop) mounted(ctx context.Context) error {
+	f, _, err := mountFacts(ctx, l.do, l.dir)
+	if err == nil && f.Device != l.device.name() {
+		err = fmt.Errorf("the volume is not mounted on %s", l.dir)
+	}
+	return err
+}
+
 // removeClone removes the clone as far as it is there.
 func (l *loop) removeClone(ctx context.Context) error {
 	if l.v.Clone != bySnapshot || !there(ctx, l.do, l.clone()) {
@@ -68,11 +79,17 @@ func (l *loop) removeClone(ctx context.Context) error {
 
 // Drop implements lab.Volume. It trims the volume, too.
 func (l *loop) Drop(ctx context.Context) error {
-	if err := l.removeClone(ctx); err != nil {
-		return err
+	err := l.mounted(ctx)
+	if err == nil {
+		err = l.removeClone(ctx)
 	}
-	if err := l.run(ctx, "sync", "-f", "--", l.dir); err != nil { // only what is committed as free is trimmed
-		return err
+	if err != nil {
+		return fmt.Errorf("drop the clone: %w", err)
+	}
+	// Only what is known to be free is trimmed. XFS frees blocks of removed
+	// files in its own time, unless it is unmounted.
+	if err := l.cool(ctx); err != nil {
+		return fmt.Errorf("drop the clone: %w", err)
 	}
 	l.trims = "yes"
 	if err := l.run(ctx, "fstrim", "--", l.dir); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 
 	"plumb/internal/lab/experiment"
 )
@@ -64,6 +66,9 @@ func (p *pool) Golden(ctx context.Context, uid, gid int) (string, error) {
 	if err := p.dataset(ctx, "golden"); err != nil {
 		return "", fmt.Errorf("make %s: %w", p.golden(), err)
 	}
+	if err := p.mounted(ctx, p.golden()); err != nil {
+		return "", err
+	}
 	return p.golden(), own(ctx, p.do, p.golden(), uid, gid)
 }
 
@@ -88,11 +93,24 @@ func (p *pool) Clone(ctx context.Context) (dir, how string, err error) {
 	if err == nil {
 		err = p.cool(ctx)
 	}
+	if err == nil {
+		err = p.mounted(ctx, p.clone())
+	}
 	if err != nil {
 		return "", "", firstOf(fmt.Errorf("clone %s: %w", p.golden(), err), p.Drop(context.WithoutCancel(ctx)))
 	}
 	p.cloned = how
 	return p.clone(), how, nil
+}
+
+// mounted is an error when no dataset is mounted on a directory: its data
+// would be written to the filesystem of the host.
+func (p *pool) mounted(ctx context.Context, dir string) error {
+	f, point, err := mountFacts(ctx, p.do, dir)
+	if err == nil && (path.Base(point) != path.Base(dir) || !strings.HasSuffix(f.Filesystem, "zfs")) {
+		err = fmt.Errorf("no dataset is mounted on %s", dir)
+	}
+	return err
 }
 
 // has tells whether the pool has a dataset or snapshot.
