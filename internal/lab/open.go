@@ -12,9 +12,6 @@ import (
 	"plumb/internal/load"
 )
 
-// marker is the file that tells a directory of ours from any other.
-const marker = ".plumb-lab"
-
 // Open makes the lab's own directory.
 func (l *Lab) Open(ctx context.Context) error {
 	box := l.Box
@@ -22,7 +19,7 @@ func (l *Lab) Open(ctx context.Context) error {
 		if _, err := box.Do.Run(ctx, "mkdir", "-m", "755", box.Dir); err != nil {
 			return err
 		}
-		return box.Do.Append(ctx, filepath.Join(box.Dir, marker), []byte(box.Run+"\n"))
+		return box.Do.Append(ctx, filepath.Join(box.Dir, made.Marker), []byte(box.Run+"\n"))
 	})
 	if err != nil {
 		return fmt.Errorf("make the lab's directory %s: %w", box.Dir, err)

@@ -66,16 +66,17 @@ func (l *Lab) configure(ctx context.Context, made *layout, s experiment.Server, 
 }
 
 // install makes an empty data directory.
-func (l *Lab) install(ctx context.Context, made *layout, s experiment.Server, data string) error {
+func (l *Lab) install(ctx context.Context, made *layout, s experiment.Server, data string) (err error) {
 	if err := l.freshRunDir(ctx); err != nil {
 		return err
 	}
 	p := made.engine.Install(made.server, s, data, l.runDir())
 	p.UID, p.GID, p.Log = l.UID, l.GID, filepath.Join(l.runDir(), "install.log")
-	running, err := l.Box.Do.Start(ctx, p)
+	running, thing, err := l.launch(ctx, p)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, l.Box.Book.Remove(context.WithoutCancel(ctx), thing)) }()
 	select {
 	case <-running.Done():
 	case <-ctx.Done():
@@ -85,6 +86,18 @@ func (l *Lab) install(ctx context.Context, made *layout, s experiment.Server, da
 		return fmt.Errorf("install %s: %w%s", made.server.Product, err, l.tail(ctx, p.Log))
 	}
 	return nil
+}
+
+// launch starts a program, written down first.
+func (l *Lab) launch(ctx context.Context, p Start) (running host.Running, t made.Thing, err error) {
+	t = made.Thing{Kind: made.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}
+	t, err = l.Box.Book.Make(ctx, t, func(t *made.Thing) (err error) {
+		if running, err = l.Box.Do.Start(ctx, p); err != nil {
+			return err
+		}
+		return made.Proven(ctx, l.Box.Do, t, running.PID())
+	})
+	return running, t, err
 }
 
 // start starts a server on a data directory and waits until it answers.
@@ -99,20 +112,17 @@ func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, da
 	p.UID, p.GID, p.Groups, p.Log = l.UID, l.GID, g.dirs(), filepath.Join(l.runDir(), "output.log")
 	run := &server{lab: l, engine: layout.engine, stopBy: signal, log: log, run: l.runDir(), load: layout.engine.Dial(l.runDir())}
 	var err error
-	run.thing, err = l.Box.Book.Make(ctx, made.Thing{Kind: made.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}, func(t *made.Thing) error {
-		if run.running, err = l.Box.Do.Start(ctx, p); err != nil {
-			return err
-		}
-		return made.Proven(ctx, l.Box.Do, t, run.running.PID())
-	})
-	if err != nil {
+	if run.running, run.thing, err = l.launch(ctx, p); err != nil {
 		return nil, err
 	}
 	if err := run.ready(ctx); err != nil {
 		err = fmt.Errorf("%s did not come up: %w%s", layout.server.Product, err, l.tail(ctx, log, p.Log))
 		return nil, errors.Join(err, l.Box.Book.Remove(context.WithoutCancel(ctx), run.thing))
 	}
-	return run, layout.engine.Prepare(ctx, l.runDir())
+	if err := layout.engine.Prepare(ctx, l.runDir()); err != nil {
+		return nil, errors.Join(err, run.stop(context.WithoutCancel(ctx)))
+	}
+	return run, nil
 }
 
 // ready waits until the server answers.

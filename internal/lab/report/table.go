@@ -49,17 +49,24 @@ func (t *table) trials(arm string) (all []*experiment.Record) {
 	return all
 }
 
-// failedIn gives the first block in which an arm could not be set up, and why.
-// It is not tried again after that.
+// failedIn gives the block in which an arm was given up, and why: the first
+// time that it was tried, or the second time that it failed. It is not tried
+// again after that. One failure among trials that ran may be chance.
 func (t *table) failedIn(arm string) (block int, why string) {
+	ran, failed := false, false
 	for _, r := range t.records {
-		if r.Arm != arm || !r.Has(experiment.MarkFailed) || block != 0 && r.Block >= block {
-			continue
+		switch {
+		case r.Arm != arm || r.Has(experiment.MarkCut):
+		case !r.Has(experiment.MarkFailed):
+			ran = true
+		case ran && !failed:
+			failed = true
+		default:
+			i := slices.IndexFunc(r.Marks, func(m experiment.Mark) bool { return m.Kind == experiment.MarkFailed })
+			return r.Block, r.Marks[i].Text
 		}
-		i := slices.IndexFunc(r.Marks, func(m experiment.Mark) bool { return m.Kind == experiment.MarkFailed })
-		block, why = r.Block, r.Marks[i].Text
 	}
-	return block, why
+	return 0, ""
 }
 
 // runs tells whether an arm is tried in a block.
