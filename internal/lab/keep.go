@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
+	"plumb/internal/stats"
 )
 
 // keep puts what was measured into a record.
@@ -26,7 +27,29 @@ func keep(x experiment.Experiment, r *experiment.Record, m measured) {
 		r.Series = append(r.Series, second(s))
 	}
 	for _, mark := range res.Marks {
-		sortMark(x, r, experiment.Mark{Kind: mark.Kind, Text: mark.Text})
+		sortMark(r, experiment.Mark{Kind: mark.Kind, Text: mark.Text})
+	}
+	if !x.Unsteady {
+		steady(r)
+	}
+}
+
+// mostDrift is the part of its mean that a trial's rate may surely rise or fall
+// from its first half to its second.
+const mostDrift = 0.10
+
+// steady marks a trial whose rate drifts by more than noise explains. The
+// rule of package load is for one long run: in a trial of seconds it would
+// take noise for unsteadiness, and noise is what blocks are there for.
+func steady(r *experiment.Record) {
+	var rates []float64
+	for _, s := range r.Series {
+		if !s.Warmup && s.Length > 0.5 {
+			rates = append(rates, float64(s.Done)/s.Length)
+		}
+	}
+	if d := stats.Drift(rates); d.Low > mostDrift || d.High < -mostDrift {
+		r.Mark(load.MarkNotSteady, "its second half did %+.0f %% of the mean more than its first (%+.0f to %+.0f %%): the warm-up was too short, or something changed", 100*d.Value, 100*d.Low, 100*d.High)
 	}
 }
 
@@ -49,12 +72,12 @@ func metric(name string, res *load.Result) float64 {
 }
 
 // remarks are kinds of marks that a lab does not discard a trial for: how long
-// a trial is was decided in the file, and a generator beside the server takes
-// the same part in all arms.
-var remarks = []string{load.MarkTooShort, load.MarkCrowded}
+// a trial is was decided in the file, a generator beside the server takes the
+// same part in all arms, and steadiness has a rule of its own here.
+var remarks = []string{load.MarkTooShort, load.MarkCrowded, load.MarkNotSteady}
 
-func sortMark(x experiment.Experiment, r *experiment.Record, m experiment.Mark) {
-	if slices.Contains(remarks, m.Kind) || m.Kind == load.MarkNotSteady && x.Unsteady {
+func sortMark(r *experiment.Record, m experiment.Mark) {
+	if slices.Contains(remarks, m.Kind) {
 		r.Remarks = append(r.Remarks, m)
 		return
 	}

@@ -178,6 +178,9 @@ func (p *probe) fill() error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
+	if at, err := scratch.Where(p.set.Dir); err != nil || at.Type == "fuse" || at.Type == "zfs" {
+		return err // they take the flag and read from the ARC all the same
+	}
 	f, err = p.set.File(0, scratch.Flags{Direct: true})
 	if errors.Is(err, scratch.ErrNoDirect) {
 		return nil
