@@ -35,7 +35,7 @@ func keep(x experiment.Experiment, r *experiment.Record, m measured) {
 }
 
 // mostDrift is the part of its mean that a trial's rate may surely rise or fall
-// from its first half to its second.
+// from its beginning to its end.
 const mostDrift = 0.10
 
 // steady marks a trial whose rate drifts by more than noise explains. The
@@ -49,7 +49,7 @@ func steady(r *experiment.Record) {
 		}
 	}
 	if d := stats.Drift(rates); d.Low > mostDrift || d.High < -mostDrift {
-		r.Mark(load.MarkNotSteady, "its second half did %+.0f %% of the mean more than its first (%+.0f to %+.0f %%): the warm-up was too short, or something changed", 100*d.Value, 100*d.Low, 100*d.High)
+		r.Mark(load.MarkNotSteady, "the rate moved by %+.0f %% of its mean from beginning to end (%+.0f to %+.0f %%): the warm-up was too short, or something changed", 100*d.Value, 100*d.Low, 100*d.High)
 	}
 }
 

@@ -2,19 +2,37 @@ package stats
 
 import "math"
 
-// Drift is by how much the second half of a series lies above the first, as a
-// part of the mean of all. Its interval allows for values that depend on one
-// another, so noise is not taken for a drift.
+// fewForDrift is the shortest series whose drift is looked for.
+const fewForDrift = 6
+
+// Drift is by how much a series rises from its beginning to its end along the
+// line fitted to it, as a part of its mean. Its interval allows for values
+// that depend on one another, so noise is not taken for a drift.
 func Drift(values []float64) Estimate {
 	x := numbers(values)
-	first, second := Mean(x[:len(x)/2]), Mean(x[len(x)/2:])
-	all, _ := moments(x)
-	e := Estimate{N: min(first.N, second.N), Low: math.Inf(-1), High: math.Inf(1), Warnings: append(first.Warnings, second.Warnings...)}
-	if all == 0 || len(x) < 6 {
+	n := float64(len(x))
+	mean, _ := moments(x)
+	e := Estimate{N: len(x), Low: math.Inf(-1), High: math.Inf(1)}
+	if len(x) < fewForDrift || mean == 0 {
 		return e
 	}
-	half := math.Hypot(first.High-first.Value, second.High-second.Value) / math.Abs(all)
-	e.Value = (second.Value - first.Value) / all
-	e.Low, e.High = e.Value-half, e.Value+half
+	var sxy float64
+	for i, v := range x {
+		sxy += (float64(i) - (n-1)/2) * (v - mean)
+	}
+	sxx := n * (n*n - 1) / 12
+	slope := sxy / sxx
+	rest := make([]float64, len(x))
+	for i, v := range x {
+		rest[i] = v - mean - slope*(float64(i)-(n-1)/2)
+	}
+	_, variance := moments(rest)
+	rise, half := slope*n/mean, 0.0
+	if variance > 0 {
+		long := longRun(rest, 0, variance)
+		independent := n * variance / long
+		half = student(max(1, independent-2)) * math.Sqrt(long/sxx) * n / math.Abs(mean)
+	}
+	e.Value, e.Low, e.High = rise, rise-half, rise+half
 	return e
 }
