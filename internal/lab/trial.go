@@ -160,9 +160,6 @@ func (b *bench) measure(ctx context.Context, x experiment.Experiment, t experime
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	counting := b.counting()
-	if b.setup.Load.Kind == experiment.Fsync {
-		warmup = 0
-	}
 	watched := b.watch(ctx, x, t, warmup, counting)
 	m.result, err = drive(ctx, b.setup.Load, s, b.data, seed, load.Options{Time: x.Measure, Warmup: warmup})
 	watched()

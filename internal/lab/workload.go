@@ -111,10 +111,9 @@ func driveFiles(ctx context.Context, c files.IOConfig, o load.Options) (*load.Re
 	return res.Result, nil
 }
 
-// driveFsync measures one row of the fsync probe. It has no warm-up: the first
-// sync is as dear as the last.
+// driveFsync measures one row of the fsync probe.
 func driveFsync(ctx context.Context, w experiment.Load, dir string, o load.Options) (*load.Result, error) {
-	out, err := files.Fsync(ctx, files.FsyncConfig{Dir: dir, Time: o.Time, Rows: []files.FsyncRow{fsyncRow(w)}, Seed: o.Seed}, nil)
+	out, err := files.Fsync(ctx, files.FsyncConfig{Dir: dir, Warmup: o.Warmup, Time: o.Time, Rows: []files.FsyncRow{fsyncRow(w)}, Seed: o.Seed}, nil)
 	if err != nil {
 		return nil, err
 	}

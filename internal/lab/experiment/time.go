@@ -78,9 +78,6 @@ func DataBytes(u Setup) int64 {
 
 func trialTime(x Experiment, u Setup) time.Duration {
 	t := fresh + bytesTime(DataBytes(u)) + x.Warmup + x.Measure
-	if u.Load.Kind == Fsync { // needs no warm-up
-		t -= x.Warmup
-	}
 	if u.Server != nil {
 		t += serving + checkTime(x.Checks, u.Load)
 	}

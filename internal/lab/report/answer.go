@@ -120,7 +120,7 @@ func ofVerdicts(r Report) (all []string) {
 	if len(all) > 0 {
 		text := strings.Join(all, "; ")
 		if rest > 0 {
-			text += fmt.Sprintf("; %s are smaller", counted(rest, "difference"))
+			text += fmt.Sprintf("; and %s that %s smaller", counted(rest, "difference"), map[bool]string{true: "is", false: "are"}[rest == 1])
 		}
 		all = []string{text + "."}
 	}

@@ -30,11 +30,12 @@ type FsyncRow struct {
 
 // FsyncConfig says what to probe.
 type FsyncConfig struct {
-	Dir  string
-	Time time.Duration // for each row; 0: 1.5 s
-	Rows []FsyncRow    // nil: FsyncPlan
-	Size int64         // of the files that are written over, bytes; 0: 32 MiB
-	Seed uint64
+	Dir    string
+	Warmup time.Duration // of each row, left out; what the disks did is not known then
+	Time   time.Duration // for each row; 0: 1.5 s
+	Rows   []FsyncRow    // nil: FsyncPlan
+	Size   int64         // of the files that are written over, bytes; 0: 32 MiB
+	Seed   uint64
 }
 
 // FsyncMeasured is what one row gave.
