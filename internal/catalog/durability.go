@@ -12,11 +12,26 @@ func (f *Fact) Durability(v stack.Value) string {
 		return Safe
 	}
 	for text, class := range f.Knob.Durability {
-		if sameValue(f, text, v) {
+		if limit, above := strings.CutPrefix(text, Above); above && exceeds(f, v, limit) || !above && sameValue(f, text, v) {
 			return class
 		}
 	}
 	return Safe
+}
+
+// Above before a number stands for all that are larger.
+const Above = ">"
+
+// exceeds tells whether a number is larger than another. A text that a server
+// gave is read first.
+func exceeds(f *Fact, v stack.Value, limit string) bool {
+	most, err := ParseValue(f, limit)
+	if text, ok := v.Text(); ok && err == nil {
+		v, err = ParseValue(f, text)
+	}
+	n, isInt := v.Int()
+	than, sameType := most.Int()
+	return err == nil && isInt && sameType && n > than
 }
 
 // sameValue compares as the server does: ON, on and 1 are one switch, the

@@ -83,7 +83,13 @@ func (l *loader) checkTexts(s *sheet.Sheet, f *Fact, at *sheet.Node) {
 		check("default", text)
 	}
 	for text := range k.Durability {
-		check("durability", text)
+		limit, above := strings.CutPrefix(text, Above)
+		check("durability", limit)
+		if v, err := ParseValue(f, limit); above && err == nil {
+			if _, number := v.Int(); !number {
+				s.Errorf(at, "durability of %s: %q wants a whole number", f.Name, text)
+			}
+		}
 	}
 	for _, text := range k.Values {
 		check("values", text)

@@ -74,6 +74,7 @@ func FuzzParseValue(f *testing.F) {
 
 func TestDurability(t *testing.T) {
 	sync := &Fact{Type: Int, Knob: &Knob{Durability: map[string]string{"0": MayLose, "2": MayLose}}}
+	group := &Fact{Type: Int, Knob: &Knob{Durability: map[string]string{"0": MayLose, Above + "1": MayLose}}}
 	double := &Fact{Type: Text, Knob: &Knob{Durability: map[string]string{"OFF": Conditional + "atomic writes"}}}
 	sum := &Fact{Type: Bool, Knob: &Knob{Durability: map[string]string{"OFF": MayCorrupt}}}
 	for _, c := range []struct {
@@ -83,6 +84,8 @@ func TestDurability(t *testing.T) {
 	}{
 		{sync, stack.Int(1), stack.Int(2), true}, {sync, stack.Int(2), stack.Int(1), false}, {sync, stack.Int(0), stack.Int(2), false},
 		{sync, stack.Value{}, stack.Int(2), true}, {double, stack.Text("ON"), stack.Text("off"), true}, {double, stack.Text("off"), stack.Text("ON"), false},
+		{group, stack.Int(1), stack.Int(1000), true}, {group, stack.Int(1000), stack.Int(1), false}, {group, stack.Int(0), stack.Int(1000), false},
+		{group, stack.Int(1), stack.Text("1000"), true}, {group, stack.Int(1), stack.Text("1"), false}, {group, stack.Int(1), stack.Text("many"), false},
 		{sum, stack.Bool(true), stack.Bool(false), true}, {sum, stack.Bool(false), stack.Bool(true), false}, {&Fact{Type: Int}, stack.Int(1), stack.Int(2), false},
 	} {
 		if got := c.fact.LessDurable(c.from, c.to); got != c.less {

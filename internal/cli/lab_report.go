@@ -71,6 +71,11 @@ func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (er
 	if err != nil {
 		return err
 	}
+	cat, err := a.loadCatalog()
+	if err != nil {
+		return err
+	}
+	addRisks(&r, cat)
 	switch {
 	case f.html != "":
 		return a.writeReport(r, f)

@@ -92,7 +92,11 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 	}
 	r, err := a.carryOut(ctx, x, l, f)
 	if len(r.Records) > 0 {
-		err = errors.Join(err, a.showReport(r, f.json))
+		cat, catErr := a.loadCatalog()
+		if catErr == nil {
+			addRisks(&r, cat)
+		}
+		err = errors.Join(err, catErr, a.showReport(r, f.json))
 	}
 	if err == nil && f.strict && doubtful(r) {
 		return errMarked

@@ -54,7 +54,7 @@ func labExperiment(x experiment.Experiment) LabExperimentJSON {
 }
 
 func labArm(r report.Report, a report.ArmResult) LabArmJSON {
-	j := LabArmJSON{Name: a.Name, Trials: a.Trials, Failed: a.Failed, Metric: labEstimate(a.Metric), Setup: map[string]string{}, Costs: []LabCostJSON{}}
+	j := LabArmJSON{Name: a.Name, Trials: a.Trials, Failed: a.Failed, Risks: a.Risks, Metric: labEstimate(a.Metric), Setup: map[string]string{}, Costs: []LabCostJSON{}}
 	if i := slices.IndexFunc(r.Experiment.Arms, func(arm experiment.Arm) bool { return arm.Name == a.Name }); i >= 0 {
 		j.Levels, j.Setup = r.Experiment.Arms[i].Levels, flatSetup(r.Experiment.Arms[i].Setup)
 	}

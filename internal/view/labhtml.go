@@ -34,6 +34,7 @@ type labPage struct {
 	Rows                 []armRow
 	HasPublished         bool
 	HasLatency           bool
+	HasRisks             bool
 	OtherMetric          bool // than the rate
 	Series               []chart
 	SeriesCaption        string
@@ -101,6 +102,7 @@ func labPageOf(r report.Report, about LabAbout) *labPage {
 	}
 	for _, a := range r.Arms {
 		d.HasPublished = d.HasPublished || a.Published != nil
+		d.HasRisks = d.HasRisks || len(a.Risks) > 0
 	}
 	for _, g := range sameReasons(r.Invalid) {
 		d.Reasons = append(d.Reasons, reasonRow{g.where(), g.text})

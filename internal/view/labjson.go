@@ -75,6 +75,7 @@ type LabArmJSON struct {
 	Setup     map[string]string `json:"setup"`            // by the paths that experiment files use
 	Trials    int               `json:"trials"`           // that count
 	Failed    string            `json:"failed,omitempty"` // why it could not run at all
+	Risks     []string          `json:"risks,omitempty"`  // what its settings may cost besides time
 	Metric    LabEstimateJSON   `json:"metric"`
 	Published *LabPublishedJSON `json:"published,omitempty"`
 	Response  *LabLatencyJSON   `json:"response,omitempty"`

@@ -21,6 +21,7 @@ func LabText(r report.Report, screen Screen, next ...string) string {
 	}
 	p.blank()
 	p.labRates(r)
+	p.labRisks(r)
 	if hasLatency(r) {
 		p.blank()
 		p.labLatency(r)
@@ -99,6 +100,15 @@ func (p *page) labRates(r report.Report) {
 			v = show(a.Metric.Value)
 		}
 		row(plain, a.Name, fmt.Sprint(a.Trials), v, interval(a.Metric, show), againstText(r, a.Name))
+	}
+}
+
+// labRisks names the arms that are less durable: faster is not better there.
+func (p *page) labRisks(r report.Report) {
+	for _, a := range r.Arms {
+		for _, risk := range a.Risks {
+			p.hang(bold, "! ", a.Name+": "+risk)
+		}
 	}
 }
 

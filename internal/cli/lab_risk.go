@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+	"plumb/internal/stack"
+)
+
+// kindOf is the kind of thing in the catalogue that an engine's servers are.
+var kindOf = map[string]string{"mariadb": "mysql", "mysql": "mysql", "percona": "mysql", "postgres": "postgres"}
+
+// addRisks says of each arm which of the settings that were in force are less
+// than safe: a report that calls an arm better must say what it is paid with.
+func addRisks(r *report.Report, cat *catalog.Catalog) {
+	for i, arm := range r.Experiment.Arms {
+		if i >= len(r.Arms) || arm.Setup.Server == nil {
+			continue
+		}
+		r.Arms[i].Risks = risks(cat.Knobs(kindOf[arm.Setup.Server.Engine]), inForce(r.Records, arm))
+	}
+}
+
+// inForce gives the settings as a server of the arm told them, defaults too.
+func inForce(records []experiment.Record, arm experiment.Arm) map[string]string {
+	for _, rec := range records {
+		if rec.Arm == arm.Name && len(rec.Effective) > 0 {
+			return rec.Effective
+		}
+	}
+	return arm.Setup.Server.Settings
+}
+
+// risks lists the settings whose value is less than safe, sorted by name.
+// The binary log's count only when there is one.
+func risks(knobs map[string]*catalog.Fact, values map[string]string) (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(knobs)) {
+		value, known := values[name]
+		if !known || name == "sync_binlog" && strings.EqualFold(values["log_bin"], "off") {
+			continue
+		}
+		if class := knobs[name].Durability(stack.Text(value)); class != catalog.Safe {
+			all = append(all, fmt.Sprintf("%s = %s: %s", name, value, class))
+		}
+	}
+	return all
+}
