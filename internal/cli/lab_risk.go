@@ -17,12 +17,28 @@ var kindOf = map[string]string{"mariadb": "mysql", "mysql": "mysql", "percona": 
 
 // addRisks says of each arm which of the settings that were in force are less
 // than safe: a report that calls an arm better must say what it is paid with.
+// What all arms share distinguishes none and is left out.
 func addRisks(r *report.Report, cat *catalog.Catalog) {
 	for i, arm := range r.Experiment.Arms {
 		if i >= len(r.Arms) || arm.Setup.Server == nil {
 			continue
 		}
 		r.Arms[i].Risks = risks(cat.Knobs(kindOf[arm.Setup.Server.Engine]), inForce(r.Records, arm))
+	}
+	dropShared(r.Arms)
+}
+
+// dropShared takes away what every arm has, where there are arms to compare.
+func dropShared(arms []report.ArmResult) {
+	if len(arms) < 2 {
+		return
+	}
+	shared := slices.Clone(arms[0].Risks)
+	for _, arm := range arms[1:] {
+		shared = slices.DeleteFunc(shared, func(risk string) bool { return !slices.Contains(arm.Risks, risk) })
+	}
+	for i := range arms {
+		arms[i].Risks = slices.DeleteFunc(arms[i].Risks, func(risk string) bool { return slices.Contains(shared, risk) })
 	}
 }
 

@@ -11,12 +11,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
-
-// socketMost is the longest path a socket can have: sun_path holds 108 bytes
-// with the one that ends it.
-const socketMost = 107
 
 func optionFile(run string) string { return filepath.Join(run, "my.cnf") }
 func errorLog(run string) string   { return filepath.Join(run, "error.log") }
@@ -26,9 +21,8 @@ func (Engine) Files(p lab.Program, s experiment.Server, data, run string) (map[s
 	if err := Validate(s); err != nil {
 		return nil, err
 	}
-	if path := socketOf(run); len(path) > socketMost {
-		return nil, load.WithHint(fmt.Errorf("the path of the socket has %d bytes, and %d is the most: %s", len(path), socketMost, path),
-			"run the lab in a directory with a shorter path")
+	if err := lab.SocketFits(socketOf(run)); err != nil {
+		return nil, err
 	}
 	b := &bytes.Buffer{}
 	fmt.Fprintln(b, "[mysqld]")
