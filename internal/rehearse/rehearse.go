@@ -22,7 +22,7 @@ type Want struct {
 	Budget     time.Duration     // for everything
 	WithoutOne bool              // compare all advice with all but one step, in place of as is with each step alone
 	Host       bool              // steps that change the whole machine may be tried, and are put back
-	AsIs       map[string]string // settings of the server as it is, in place of what is read; for tests and --sandbox
+	Settings   map[string]string // settings of the server as it is, in place of what is read; for tests and --sandbox
 }
 
 // Step is a step of the plan and how it is tried.
@@ -94,11 +94,11 @@ type Cost struct {
 
 // Result is a rehearsal with its verdicts.
 type Result struct {
-	Proposal
-	All     Verdict         // all advice together
-	Steps   []Verdict       // in the order of the plan
-	Plan    advise.Plan     // what is kept
-	Reports []report.Report // of the stages that were begun
-	Took    time.Duration
-	Ended   string // why it ended: "all is decided", "the budget is used up", "interrupted"
+	Proposal Proposal
+	All      Verdict         // all advice together
+	Steps    []Verdict       // in the order of the plan
+	Plan     advise.Plan     // what is kept
+	Reports  []report.Report // of the stages that were begun
+	Took     time.Duration
+	Ended    string // why it ended: "all is decided", "the budget is used up", "interrupted"
 }
