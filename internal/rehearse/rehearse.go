@@ -16,6 +16,7 @@ type Want struct {
 	Server     stack.Ref         // the server the plan is for; zero where the host has only one
 	Workload   string            // tpcc, or one of sysbench's OLTP scripts, such as oltp_read_write
 	Threads    int               // of the load
+	Dir        string            // the sandbox is made below it; "" for the place that Place finds
 	Volume     string            // a profile, such as gp3 or iops=200: a volume of its own, limited so; "" for the server's own filesystem
 	Memory     experiment.Bytes  // the sandbox may take: least of this, the server's own limit, and what is free
 	Data       experiment.Bytes  // the most data a sandbox is loaded with
@@ -49,6 +50,7 @@ type Proposal struct {
 	Server stack.Ref
 	Engine string   // mariadb, mysql, percona, postgres
 	Title  string   // "MariaDB 10.11.14 on ext4"
+	Dir    string   // the sandbox is made below it: Want.Dir, or what Place found; "" when it does not matter
 	Scale  float64  // the sandbox's memory and data as a part of the server's; 1 when the same
 	Says   []string // what the sandbox is like, and how it differs from the real thing: one sentence each
 	Steps  []Step   // all of the plan, in its order
