@@ -36,7 +36,8 @@ func (l *Lab) layoutOf(ctx context.Context, t experiment.Trial, s experiment.Set
 		}
 	}
 	l.say(Progress{Trial: t, Doing: "making the volume"})
-	v, err := l.Medium.Make(ctx, l.Box, "v"+strconv.Itoa(len(l.layouts)+1), s.Volume)
+	l.volumes++
+	v, err := l.Medium.Make(ctx, l.Box, "v"+strconv.Itoa(l.volumes), s.Volume)
 	if err != nil {
 		return nil, fmt.Errorf("make the volume: %w", err)
 	}
@@ -91,11 +92,20 @@ func (l *Lab) fill(ctx context.Context, made *layout, s experiment.Setup) error 
 	return errors.Join(err, server.stop(context.WithoutCancel(ctx)))
 }
 
-func (l *Lab) closeLayouts(ctx context.Context) error {
+// closeLayouts takes away the layouts that an experiment has no use for.
+func (l *Lab) closeLayouts(ctx context.Context, x experiment.Experiment) error {
+	used, left := map[string]bool{}, map[string]*layout{}
+	for _, u := range experiment.Layouts(x) {
+		used[u.Key] = true
+	}
 	var all []error
-	for _, made := range l.layouts {
+	for key, made := range l.layouts {
+		if used[key] {
+			left[key] = made
+			continue
+		}
 		all = append(all, made.volume.Close(ctx))
 	}
-	l.layouts = nil
+	l.layouts = left
 	return errors.Join(all...)
 }

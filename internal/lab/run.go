@@ -33,9 +33,12 @@ type Lab struct {
 	Fetch   bool                                      // server versions may be fetched
 	Host    bool                                      // settings of the whole machine may be changed, and put back
 	Capture func(ctx context.Context) ([]byte, error) // the full stack as a tape, taken while the server runs; optional
+	Late    bool                                      // it is taken after the load, with what the load did to the server, in place of before
+	Keep    bool                                      // volumes and their data stay for the next experiment that has the same, until Close
 	Watch   func(Progress)                            // told what goes on; optional
 
 	layouts map[string]*layout
+	volumes int // made so far
 	report  report.Report
 	file    experiment.Experiment
 	before  int           // trials in the ledger when this run began
@@ -71,8 +74,13 @@ func (l *Lab) Run(ctx context.Context, x experiment.Experiment) (r report.Report
 	if err != nil {
 		return r, err
 	}
-	l.layouts, l.file, l.before, l.machine = map[string]*layout{}, x, len(records), machine(ctx, l.Box.Do)
-	defer func() { err = errors.Join(err, l.closeLayouts(context.WithoutCancel(ctx))) }()
+	l.file, l.before, l.spent, l.machine = x, len(records), 0, machine(ctx, l.Box.Do)
+	if err := l.closeLayouts(context.WithoutCancel(ctx), x); err != nil {
+		return r, err
+	}
+	if !l.Keep {
+		defer func() { err = errors.Join(err, l.Close(context.WithoutCancel(ctx))) }()
+	}
 	for {
 		more, _ := report.Next(x, records)
 		l.report = report.Make(x, records)
@@ -91,6 +99,10 @@ func (l *Lab) Run(ctx context.Context, x experiment.Experiment) (r report.Report
 		}
 	}
 }
+
+// Close takes away the volumes that were kept. What a run without Keep made has
+// gone already.
+func (l *Lab) Close(ctx context.Context) error { return l.closeLayouts(ctx, experiment.Experiment{}) }
 
 // groups gives the trials that the block at hand lacks, as they are carried
 // out: one by one, or both arms of a switched block together.

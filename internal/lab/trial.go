@@ -36,6 +36,9 @@ func (l *Lab) trial(ctx context.Context, x experiment.Experiment, r *experiment.
 	if err != nil {
 		return err
 	}
+	if l.Late {
+		b.capture(ctx, r)
+	}
 	keep(x, r, m)
 	b.finish(ctx, x, r)
 	return nil
@@ -101,8 +104,17 @@ func (b *bench) serve(ctx context.Context, r *experiment.Record) (err error) {
 		return fmt.Errorf("read the settings back: %w", err)
 	}
 	b.compare(r, effective)
+	if !l.Late {
+		b.capture(ctx, r)
+	}
+	return nil
+}
+
+// capture records the full stack while the server runs.
+func (b *bench) capture(ctx context.Context, r *experiment.Record) {
+	l := b.lab
 	if l.Capture == nil {
-		return nil
+		return
 	}
 	l.say(Progress{Trial: r.Trial, Doing: "recording the stack"})
 	tape, err := l.Capture(ctx)
@@ -112,7 +124,6 @@ func (b *bench) serve(ctx context.Context, r *experiment.Record) (err error) {
 	if err != nil && ctx.Err() == nil {
 		r.Remark("no-capture", "the stack could not be recorded: %v", err)
 	}
-	return nil
 }
 
 func (b *bench) effective(ctx context.Context) (map[string]string, error) {
