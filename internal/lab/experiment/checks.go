@@ -14,6 +14,7 @@ import (
 var (
 	versionText = regexp.MustCompile(`^[0-9]+(\.[0-9]+){0,3}$`)
 	sysctlName  = regexp.MustCompile(`^(vm|fs|kernel|net)\.[A-Za-z0-9_./-]+$`)
+	datasetName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.:-]*(/[A-Za-z0-9_:-][A-Za-z0-9_.:-]*)*$`) // of a filesystem, not of a snapshot
 )
 
 // checker looks whether the parts of one arm's set-up fit together.
@@ -81,8 +82,10 @@ func (c *checker) checkVolume() {
 	case Zpool:
 		c.knows("volume", "a zpool", []string{"kind", "size", "layout", "vdevs", "log", "cache", "pool", "properties", "arc", "profile", "clone"})
 		c.checkVdevs()
+	case Dataset:
+		c.checkDataset()
 	}
-	if v.Kind != Directory && v.Size == 0 {
+	if (v.Kind == Loop || v.Kind == Zpool) && v.Size == 0 {
 		c.errorf("volume.size", "a volume of kind %s needs volume.size", v.Kind)
 	}
 	c.checkClone()
@@ -102,6 +105,19 @@ func (c *checker) checkVdevs() {
 	}
 }
 
+func (c *checker) checkDataset() {
+	c.knows("volume", "a dataset", []string{"kind", "parent", "properties", "profile", "clone"})
+	if c.setup.Volume.Profile != "" {
+		c.errorf("volume.profile", "a dataset lies on devices that others use, so it cannot be limited: volume.kind loop or zpool can")
+	}
+	switch parent := c.setup.Volume.Parent; {
+	case parent == "":
+		c.errorf("volume.parent", "a dataset needs volume.parent: the pool or dataset that it is made below")
+	case len(parent) > longest || !datasetName.MatchString(parent):
+		c.errorf("volume.parent", "volume.parent is the name of a dataset such as tank/db, not %q", parent)
+	}
+}
+
 func (c *checker) checkClone() {
 	v := c.setup.Volume
 	on := v.Kind
@@ -109,9 +125,9 @@ func (c *checker) checkClone() {
 		on = v.Filesystem
 	}
 	switch {
-	case v.Clone == "snapshot" && on != Zpool && on != "btrfs":
+	case v.Clone == "snapshot" && on != Zpool && on != Dataset && on != "btrfs":
 		c.errorf("volume.clone", "%s has no snapshots: copy, or auto, which takes the fastest there is", on)
-	case v.Clone == "reflink" && (on == Zpool || on == "ext4"):
+	case v.Clone == "reflink" && (on == Zpool || on == Dataset || on == "ext4"):
 		c.errorf("volume.clone", "%s has no reflinks: auto takes the fastest there is", on)
 	}
 }

@@ -61,7 +61,7 @@ func (r *reader) setup(n *sheet.Node) (u Setup) {
 func (r *reader) volume(n *sheet.Node, v *Volume) {
 	s := r.sheet
 	s.Object(n, "a volume", sheet.Fields{
-		"kind":       func(n *sheet.Node) { v.Kind = s.OneOf(n, "volume.kind", Directory, Loop, Zpool) },
+		"kind":       func(n *sheet.Node) { v.Kind = s.OneOf(n, "volume.kind", Directory, Loop, Zpool, Dataset) },
 		"size":       func(n *sheet.Node) { v.Size = r.size(n, "volume.size", leastVolume) },
 		"filesystem": func(n *sheet.Node) { v.Filesystem = s.OneOf(n, "volume.filesystem", Filesystems()...) },
 		"mkfs":       func(n *sheet.Node) { v.Mkfs = r.arguments(n, "volume.mkfs") },
@@ -71,6 +71,7 @@ func (r *reader) volume(n *sheet.Node, v *Volume) {
 		"log":        func(n *sheet.Node) { v.Log = r.size(n, "volume.log", leastVolume) },
 		"cache":      func(n *sheet.Node) { v.Cache = r.size(n, "volume.cache", leastVolume) },
 		"pool":       func(n *sheet.Node) { v.Pool = r.settings(n, "volume.pool") },
+		"parent":     func(n *sheet.Node) { v.Parent = r.line(n, "volume.parent") },
 		"properties": func(n *sheet.Node) { v.Properties = r.settings(n, "volume.properties") },
 		"arc":        func(n *sheet.Node) { v.ARC = r.size(n, "volume.arc", leastMemory) },
 		"profile":    func(n *sheet.Node) { v.Profile = r.line(n, "volume.profile") },

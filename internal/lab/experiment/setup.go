@@ -15,6 +15,7 @@ const (
 	Directory = "directory" // below the lab's own directory: needs no root, has no limit and no properties
 	Loop      = "loop"      // a filesystem of its own on a loop device with direct I/O
 	Zpool     = "zpool"     // a pool of its own on files or loop devices
+	Dataset   = "dataset"   // a dataset of its own in a pool that is there and stays; has no limit
 )
 
 // Volume is what the data is put on.
@@ -29,7 +30,8 @@ type Volume struct {
 	Log        Bytes             `yaml:"log" json:"log,omitempty"`               // zpool: size of a log device; 0 for none
 	Cache      Bytes             `yaml:"cache" json:"cache,omitempty"`           // zpool: size of a cache device; 0 for none
 	Pool       map[string]string `yaml:"pool" json:"pool,omitempty"`             // zpool: pool properties, such as ashift
-	Properties map[string]string `yaml:"properties" json:"properties,omitempty"` // zpool: of the dataset with the data
+	Parent     string            `yaml:"parent" json:"parent,omitempty"`         // dataset: the one it is made below, tank or tank/db
+	Properties map[string]string `yaml:"properties" json:"properties,omitempty"` // zpool, dataset: of the dataset with the data
 	ARC        Bytes             `yaml:"arc" json:"arc,omitempty"`               // zpool: most the ARC may take; it is counted in server.memory
 	Profile    string            `yaml:"profile" json:"profile,omitempty"`       // what a volume of the cloud allows: gp3, or iops=3000,mbps=125; "" for no limit
 	Clone      string            `yaml:"clone" json:"clone,omitempty"`           // how each trial gets its data: auto, copy, reflink, snapshot
