@@ -24,6 +24,7 @@ type Want struct {
 	WithoutOne bool              // compare all advice with all but one step, in place of as is with each step alone
 	Host       bool              // steps that change the whole machine may be tried, and are put back
 	Settings   map[string]string // settings of the server as it is, in place of what is read; for tests and --sandbox
+	Like       *experiment.Setup // what the sandbox is like, in place of the server: volume, program, memory and load; nil but for --sandbox
 }
 
 // Step is a step of the plan and how it is tried.
