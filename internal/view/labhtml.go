@@ -35,7 +35,8 @@ type labPage struct {
 	HasPublished         bool
 	HasLatency           bool
 	HasRisks             bool
-	OtherMetric          bool // than the rate
+	Hidden               string // stalls that response times do not show
+	OtherMetric          bool   // than the rate
 	Series               []chart
 	SeriesCaption        string
 	Order                *chart
@@ -103,6 +104,9 @@ func labPageOf(r report.Report, about LabAbout) *labPage {
 	for _, a := range r.Arms {
 		d.HasPublished = d.HasPublished || a.Published != nil
 		d.HasRisks = d.HasRisks || len(a.Risks) > 0
+	}
+	if d.HasLatency {
+		d.Hidden = hiddenStalls(r)
 	}
 	for _, g := range sameReasons(r.Invalid) {
 		d.Reasons = append(d.Reasons, reasonRow{g.where(), g.text})

@@ -146,6 +146,19 @@ func (p *page) labLatency(r report.Report) {
 		row(plain, a.Name, msOf(l.P50), msOf(l.P95), msOf(l.P99), msOf(l.Max), percentOf(a.Variation), perThousand(a.Stalls))
 	}
 	p.para(dim, 0, "Varies: standard deviation of the seconds of a trial by their mean. Stalls: seconds in a thousand in which less than a tenth of the mean was done.")
+	if warning := hiddenStalls(r); warning != "" {
+		p.para(bold, 0, warning)
+	}
+}
+
+// hiddenStalls warns of percentiles that make arms look faster than they are;
+// "" when there are none.
+func hiddenStalls(r report.Report) string {
+	arms := r.HiddenStalls()
+	if len(arms) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Of %s trust the rate and not the response times: the load waits for each response, so while the server stands still nothing is asked, and a long stall is one slow response among many fast ones. With load.rate requests are due whether the server answers or not.", join(arms))
 }
 
 func percentOf(part float64) string {

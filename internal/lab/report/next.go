@@ -13,6 +13,7 @@ import (
 // Reasons why an experiment ends, besides that its stop rule was met.
 const (
 	AllDone       = "all blocks done"
+	AllDecided    = "all is decided"
 	BudgetUsed    = "time budget used up"
 	NothingRuns   = "no arm could run"
 	NothingPairs  = "of every comparison an arm could not run"
@@ -42,8 +43,10 @@ func (t *table) next() (more bool, why string) {
 		return false, NothingPairs
 	case block > max(t.x.Least, hopeless) && t.nothingCounts():
 		return false, NothingCounts
-	case t.precise(block):
+	case t.x.Until > 0 && t.settled(block, t.narrow):
 		return false, fmt.Sprintf("±%s reached", chosen(t.x.Until))
+	case t.x.Decided && t.settled(block, t.sure):
+		return false, AllDecided
 	case t.x.Budget > 0 && t.took()+t.took()/time.Duration(block-1) > t.x.Budget:
 		return false, BudgetUsed
 	}
@@ -96,18 +99,15 @@ func (t *table) nothingCounts() bool {
 	return true
 }
 
-// precise tells whether the intervals are as narrow as was asked, and have been
-// for some blocks. Noise that happens to look small both ends an experiment and
-// makes its intervals too narrow: ending at once, up to a tenth of comparisons
-// of equal arms would find a difference, in place of a twentieth. So when the
-// rule is met after n blocks, as many as the root of n are added, whatever they
-// bring; in simulations that leaves at most 7 %.
-func (t *table) precise(block int) bool {
-	if t.x.Until <= 0 {
-		return false
-	}
+// settled tells whether a stop rule is met, and has been for some blocks. Noise
+// that happens to look small both ends an experiment and makes its intervals
+// too narrow: ending at once, up to a tenth of comparisons of equal arms would
+// find a difference, in place of a twentieth. So when the rule is met after n
+// blocks, as many as the root of n are added, whatever they bring; in
+// simulations that leaves at most 7 %.
+func (t *table) settled(block int, met func(n, block int) bool) bool {
 	for n := max(2, t.x.Least); n < block; n++ {
-		if t.narrow(n, block) {
+		if met(n, block) {
 			return block-1 >= n+int(math.Ceil(math.Sqrt(float64(n))))
 		}
 	}
@@ -145,4 +145,24 @@ func half(e stats.Estimate) float64 {
 		return math.Inf(1)
 	}
 	return (e.High - e.Low) / 2 / e.Value
+}
+
+// sure tells whether, after the first n blocks, every comparison that can still
+// gain was decided, and there is one.
+func (t *table) sure(n, block int) bool {
+	compared := make([]stats.Comparison, len(t.x.Pairs))
+	for i, p := range t.x.Pairs {
+		compared[i] = stats.Compare(t.paired(p, n))
+	}
+	_, words := t.judged(compared)
+	open := 0
+	for i, p := range t.x.Pairs {
+		if !t.runs(p.Arm, block) || !t.runs(p.Baseline, block) {
+			continue
+		}
+		if open++; words[i] == Undecided || compared[i].Effect.N < max(2, t.x.Least) {
+			return false
+		}
+	}
+	return open > 0
 }

@@ -55,6 +55,38 @@ func TestNextUntil(t *testing.T) {
 	expectNext(t, "no comparison, arms alone", x, values(x, steady...), false, "±5 % reached")
 }
 
+func TestNextUntilDecided(t *testing.T) {
+	x := twoArms()
+	x.Until, x.Decided, x.Margin = 0, true, 0.03
+	better := [][2]float64{{100, 150}, {101, 148}, {99, 151}, {100, 149}, {100, 150}}
+	expectNext(t, "three clear blocks", x, values(x, better[:3]...), true, "")
+	expectNext(t, "two more", x, values(x, better...), false, AllDecided)
+	equal := [][2]float64{{100, 101}, {100, 100}, {101, 100}, {100, 101}, {101, 100}}
+	expectNext(t, "no difference is a decision", x, values(x, equal...), false, AllDecided)
+	open := [][2]float64{{100, 130}, {100, 70}, {100, 125}, {100, 80}, {100, 120}}
+	expectNext(t, "nothing is decided", x, values(x, open...), true, "")
+
+	three := manyArms(3)
+	three.Until, three.Decided = 0, true
+	one := func(arm1, arm2 float64) (all []experiment.Record) {
+		for b := range 5 {
+			noise := float64(b%2) + 100
+			for p, v := range []float64{noise, noise * arm1, 100 * arm2} {
+				all = append(all, record(experiment.Trial{Block: b + 1, Position: p + 1, Arm: three.Arms[p].Name}, v))
+			}
+		}
+		return all
+	}
+	expectNext(t, "both are decided", three, one(1.5, 0.5), false, AllDecided)
+	failed := one(1.5, 0.5)
+	for i := range failed {
+		if failed[i].Arm == "arm2" {
+			failed[i].Mark(experiment.MarkFailed, "it does not start")
+		}
+	}
+	expectNext(t, "what cannot run is not waited for", three, failed, false, AllDecided)
+}
+
 func TestNextBudget(t *testing.T) {
 	x := twoArms()
 	x.Until, x.Budget = 0, 4*time.Minute // a block takes one

@@ -40,6 +40,12 @@ func chosen(part float64) string {
 // span writes an interval of differences: −1.2 to +2.9 %.
 func span(e stats.Estimate) string { return signed(e.Low) + " to " + signed(e.High) + " %" }
 
+// Span writes an interval of differences for people: −1.2 to +2.9 %.
+func Span(e stats.Estimate) string { return span(e) }
+
+// Known tells whether an estimate has an interval.
+func Known(e stats.Estimate) bool { return known(e) }
+
 // known tells whether an estimate has an interval.
 func known(e stats.Estimate) bool { return e.N > 1 && !math.IsInf(e.Low, 0) && !math.IsInf(e.High, 0) }
 

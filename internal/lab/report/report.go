@@ -23,7 +23,7 @@ type Report struct {
 	Invalid    []Invalid      // what does not count, and why
 	Done       int            // blocks in which every arm that can run has a valid trial
 	Complete   bool           // nothing is left to do, or the stop rule was met
-	Stopped    string         // why it ended: "all blocks done", "±5 % reached", "time budget used up"; "" while it is not complete
+	Stopped    string         // why it ended: "all blocks done", "±5 % reached", "all is decided", "time budget used up"; "" while it is not complete
 	Noise      stats.Estimate // standard deviation between blocks of the arms' ratios, as a part
 	Smallest   float64        // the smallest difference, as a part, that so many blocks would find four times in five
 	Began      time.Time

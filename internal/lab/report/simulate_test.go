@@ -87,13 +87,15 @@ func (w world) carryOut(x experiment.Experiment) (records []experiment.Record) {
 // Equal arms are seldom called different, whatever the noise is and wherever
 // the stop rule ends it, and among many arms no more often than among two.
 func TestEqualArmsAreSeldomDifferent(t *testing.T) {
-	long := twoArms()
+	long, decided, some := twoArms(), twoArms(), manyArms(5)
 	long.Most = 20
+	decided.Until, decided.Decided = 0, true
+	some.Until, some.Decided = 0, true
 	for _, c := range []struct {
 		x     experiment.Experiment
 		noise float64
 		tries int
-	}{{twoArms(), 0.005, 1000}, {twoArms(), 0.02, 2500}, {twoArms(), 0.04, 4000}, {long, 0.05, 1500}, {manyArms(5), 0.02, 1000}} {
+	}{{twoArms(), 0.005, 1000}, {twoArms(), 0.02, 2500}, {twoArms(), 0.04, 4000}, {long, 0.05, 1500}, {manyArms(5), 0.02, 1000}, {decided, 0.02, 2500}, {some, 0.02, 1000}} {
 		c.x.Margin = 0.001
 		w := world{r: rand.New(rand.NewPCG(uint64(c.tries), 1)), noise: c.noise, drift: 0.02}
 		wrong, blocks := 0, 0
