@@ -9,6 +9,7 @@
 # make fuzz       runs every fuzz target for FUZZTIME (10s) each
 # make bench      measures plumb check against the tools in use
 # make bench-load measures plumb load against sysbench, pgbench, sysbench-tpcc and fio
+# make contest    runs the contest of advisers, or goes on with it, and prints its table
 
 SHELL   := bash
 GO      ?= go
@@ -53,6 +54,16 @@ bench: all
 bench-load: all
 	@test/setup.sh bench-load
 	@$(GO) run ./test/benchload -plumb ./plumb $(BENCHLOAD)
+
+# CONTEST takes a pattern of cells, such as CONTEST='mariadb-*-gp3', and LEDGER
+# the place of the records. All cells take many hours; each is kept as it ends,
+# and an interrupted one goes on where it was. It asks for root.
+.PHONY: contest
+LEDGER ?= .cache/contest
+contest: all
+	@mkdir -p .cache
+	@test/setup.sh test
+	@$(GO) run ./test/advisers -run -table -plumb ./plumb -ledger "$(LEDGER)" -only "$(CONTEST)"
 
 man: all
 	./plumb man dist/man

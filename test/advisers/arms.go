@@ -1,0 +1,89 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"plumb/test/advisers/formula"
+)
+
+// Names of arms that every experiment has.
+const (
+	byDefault = "default"
+	byPlumb   = "plumb"
+	unsafe    = "(not crash-safe) "
+	same      = " = " // between the names of advisers that say the same
+)
+
+// arm is one set-up of the contest.
+type arm struct {
+	names    []string // of the advisers that say the same
+	settings map[string]string
+	host     map[string]string
+	unsafe   bool
+}
+
+func (a arm) name() string {
+	name := strings.Join(a.names, same)
+	if a.unsafe {
+		return unsafe + name
+	}
+	return name
+}
+
+func (a arm) equal(b arm) bool {
+	return a.unsafe == b.unsafe && maps.Equal(a.settings, b.settings) && maps.Equal(a.host, b.host)
+}
+
+// arms gives the set-ups of a cell, the default first and plumb after it, and
+// what has to be said about them. Advisers that say the same share one.
+func arms(c cell, ours advised) (all []arm, notes []string) {
+	add := func(a arm) {
+		if i := slices.IndexFunc(all, a.equal); i >= 0 {
+			all[i].names = append(all[i].names, a.names...)
+			return
+		}
+		all = append(all, a)
+	}
+	add(arm{names: []string{byDefault}})
+	add(arm{names: []string{byPlumb}, settings: ours.of(c)})
+	for _, a := range advices(c) {
+		add(arm{names: []string{a.Adviser}, settings: a.Settings, host: a.Host, unsafe: a.Unsafe})
+		notes = append(notes, a.Notes...)
+	}
+	return all, notes
+}
+
+// advices asks the other advisers.
+func advices(c cell) []formula.Advice {
+	m := machine(c.engine)
+	ask := []func(formula.Machine) formula.Advice{formula.MySQLTuner, formula.Dedicated, formula.MariaDBByHand}
+	atRisk := formula.MariaDBUnsafe
+	if c.engine.flavour == "" {
+		ask = []func(formula.Machine) formula.Advice{formula.PGTune, formula.Pgconfig, formula.TimescaleDB, formula.PostgresByHand}
+		atRisk = formula.PostgresUnsafe
+	}
+	if c.volume.host {
+		ask = append(ask, formula.TuneD)
+	}
+	if c.volume.unsafe {
+		ask = append(ask, atRisk)
+	}
+	var all []formula.Advice
+	for _, f := range ask {
+		all = append(all, f(m))
+	}
+	return all
+}
+
+// pairs compares plumb with every other arm that is crash-safe.
+func pairs(all []arm) (out [][2]string) {
+	i := slices.IndexFunc(all, func(a arm) bool { return slices.Contains(a.names, byPlumb) })
+	for j, a := range all {
+		if j != i && !a.unsafe {
+			out = append(out, [2]string{all[i].name(), a.name()})
+		}
+	}
+	return out
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+)
+
+//go:embed plumb.yaml
+var plumbText []byte
+
+// advised is what plumb check advises, by engine ("mariadb"), by engine and
+// load ("mariadb-tpcc") or by cell ("mariadb-tpcc-gp3").
+type advised map[string]map[string]string
+
+func readPlumb() (advised, error) {
+	var a advised
+	if err := yaml.Unmarshal(plumbText, &a); err != nil {
+		return nil, fmt.Errorf("read plumb.yaml: %w", err)
+	}
+	return a, nil
+}
+
+// of gives the most particular advice there is for a cell.
+func (a advised) of(c cell) map[string]string {
+	for _, key := range []string{c.name(), c.engine.name + "-" + c.load, c.engine.name} {
+		if s, there := a[key]; there {
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"plumb/internal/advise"
+	"plumb/internal/catalog"
+	mysql "plumb/internal/engine/mysql/private"
+	postgres "plumb/internal/engine/postgres/private"
+	"plumb/internal/lab"
+	"plumb/knowledge"
+	"plumb/test/program"
+	"plumb/test/sandbox"
+)
+
+// TestPlumbAdvises asks plumb check what plumb.yaml says: a default server in
+// the contest's control group, with its data, after a minute of its load.
+func TestPlumbAdvises(t *testing.T) {
+	if os.Getenv("PLUMB_REAL") == "" {
+		t.Skip("two servers are loaded for some minutes: make test-real does it")
+	}
+	p, err := program.Build(t.TempDir())
+	ok(t, err)
+	ours, err := readPlumb()
+	ok(t, err)
+	for _, c := range cells() {
+		if c.volume.name != "native" {
+			continue
+		}
+		t.Run(c.engine.name+"-"+c.load, func(t *testing.T) {
+			e := lab.Engine(mysql.New())
+			if c.engine.flavour == "" {
+				e = postgres.New()
+			}
+			compare(t, e, ours.of(c), ask(t, p, c))
+		})
+	}
+}
+
+// compare tells where the settings differ, as the server would see them.
+func compare(t *testing.T, e lab.Engine, written, advised map[string]string) {
+	t.Helper()
+	for name, value := range advised {
+		t.Logf("%s: %s", name, value)
+		if was, there := written[name]; !there || !e.Same(name, value, was) {
+			t.Errorf("plumb check advises %s = %s, and plumb.yaml has %q", name, value, was)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		if _, there := advised[name]; !there {
+			t.Errorf("plumb.yaml has %s = %s, and plumb check does not advise it", name, written[name])
+		}
+	}
+}
+
+// ask sets a default server up, loads it, and gives the settings that plumb
+// check advises for it.
+func ask(t *testing.T, p program.Program, c cell) map[string]string {
+	t.Helper()
+	b, err := sandbox.New("/var/tmp")
+	ok(t, err)
+	t.Cleanup(func() { ok(t, b.Close()) })
+	wrap, err := b.Cgroup(memory)
+	sandbox.Need(t, err)
+	dir, err := b.Filesystem("data", "ext4", 6144, nil, "")
+	sandbox.Need(t, err)
+	s, kind, err := start(b, c, filepath.Join(dir, "server"), wrap)
+	sandbox.Need(t, err)
+	ok(t, s.Exec("CREATE DATABASE sbtest"))
+	at := login(s, kind)
+	what := []string{"load", "tpcc"}
+	size := []string{fmt.Sprintf("--scale=%d", warehouses)}
+	if c.load == "rw" {
+		what, size = []string{"load", "oltp", "oltp_read_write"}, []string{fmt.Sprintf("--tables=%d", tables), fmt.Sprintf("--table-size=%d", rows)}
+	}
+	p.Run(t, 0, slices.Concat(what, []string{"prepare"}, at, size)...)
+	p.Run(t, 0, slices.Concat(what, []string{"run", "--time=60", fmt.Sprintf("--threads=%d", threads)}, at, size)...)
+	return settings(t, p, kind, fmt.Sprintf("%s:%d", kind, s.Port))
+}
+
+func start(b *sandbox.Box, c cell, dir string, wrap []string) (*sandbox.Server, string, error) {
+	if c.engine.flavour == "" {
+		s, err := b.Postgres(sandbox.PostgresOptions{Datadir: dir, Port: 54933, Wrap: wrap})
+		return s, "postgres", err
+	}
+	s, err := b.MySQL(sandbox.MySQLOptions{Datadir: dir, Port: 33933, Wrap: wrap})
+	return s, "mysql", err
+}
+
+func login(s *sandbox.Server, kind string) []string {
+	if kind == "mysql" {
+		return []string{"--mysql-socket=" + s.Socket, "--mysql-user=" + s.User, "--mysql-db=sbtest"}
+	}
+	return []string{"--pgsql-host=" + s.Socket, fmt.Sprintf("--pgsql-port=%d", s.Port), "--pgsql-user=" + s.User, "--pgsql-db=sbtest"}
+}
+
+// settings gives the steps of the plan for a server, as its configuration file
+// has them.
+func settings(t *testing.T, p program.Program, kind, server string) map[string]string {
+	t.Helper()
+	out, _ := p.Run(t, 0, "check", "--json", "--only", server)
+	var doc struct {
+		Findings []struct{ Rule, Title string }
+		Plan     advise.Plan
+	}
+	ok(t, json.Unmarshal([]byte(out), &doc))
+	cat, err := catalog.Load(knowledge.FS)
+	ok(t, err)
+	all := map[string]string{}
+	for _, step := range doc.Plan.Steps {
+		if f := cat.Fact(kind, step.Knob.Name); f != nil && step.Knob.Of.Kind == kind {
+			all[step.Knob.Name] = catalog.Native(kind, f.Type, step.To)
+		}
+	}
+	t.Logf("%s: %v", server, doc.Findings)
+	return all
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+)
+
+// run carries out what the ledger lacks, one cell after another. What was
+// begun goes on where it was.
+func (c contest) run(ctx context.Context) error {
+	chosen, err := c.chosen()
+	if err != nil {
+		return err
+	}
+	for i, cell := range chosen {
+		x, err := c.experiment(cell)
+		if err != nil {
+			return err
+		}
+		more, begun, why, err := c.lacks(ctx, x)
+		if err != nil {
+			return err
+		}
+		if !more {
+			fmt.Fprintf(os.Stderr, "contest: %s: %s\n", x.Name, why)
+			continue
+		}
+		takes := experiment.Estimate(x)
+		fmt.Fprintf(os.Stderr, "contest: %s, %d of %d: %s to %s\n", x.Name, i+1, len(chosen), takes.Least.Round(time.Minute), takes.Most.Round(time.Minute))
+		if err := c.lab(ctx, cell, begun); err != nil {
+			return fmt.Errorf("%s: %w", x.Name, err)
+		}
+	}
+	return nil
+}
+
+// lacks asks the ledger whether an experiment wants another block, and whether
+// it was begun.
+func (c contest) lacks(ctx context.Context, x experiment.Experiment) (more, begun bool, why string, err error) {
+	store, err := c.look(ctx)
+	if err != nil || store == nil {
+		return true, false, "", err
+	}
+	defer store.Close()
+	records, err := store.Records(ctx, x.Hash)
+	if err != nil {
+		return false, false, "", err
+	}
+	more, why = report.Next(x, records)
+	return more, len(records) > 0, why, nil
+}
+
+// lab runs one experiment, which prints its report. An interrupt of this
+// program is passed on, once: the lab then takes away what it made, and a second
+// one would end it before it has. So it is in a process group of its own, which a
+// terminal's interrupt does not reach.
+func (c contest) lab(ctx context.Context, cell cell, begun bool) error {
+	args := []string{"lab", "run", c.file(cell), "--ledger", c.ledger, "--dir", c.dir, "--no-capture"}
+	if begun {
+		args = append(args, "--resume")
+	}
+	if cell.volume.host {
+		args = append(args, "--allow-host")
+	}
+	cmd := exec.CommandContext(ctx, c.plumb, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Minute
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
+}

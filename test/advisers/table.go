@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/ledger"
+	"plumb/internal/lab/report"
+)
+
+// What is to be reached: see the contest's issue.
+const (
+	starvedGoal = 2.9  // times the default, on a volume that starves it
+	bestGoal    = 1.15 // times the best of the others
+	boundShare  = 0.90 // of the processors: more cannot be got out of them
+)
+
+// row is one cell of the contest as the ledger has it.
+type row struct {
+	cell    cell
+	report  report.Report
+	known   bool   // it has trials that count
+	instead string // why there are none
+}
+
+// table prints all cells, and what they come to.
+func (c contest) table(ctx context.Context) (string, error) {
+	chosen, err := c.chosen()
+	if err != nil {
+		return "", err
+	}
+	store, err := c.look(ctx)
+	if err != nil {
+		return "", err
+	}
+	if store != nil {
+		defer store.Close()
+	}
+	var all []row
+	for _, cell := range chosen {
+		r, err := c.read(ctx, store, cell)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, r)
+	}
+	return markdown(all), nil
+}
+
+// look opens the ledger; nil when there is none yet.
+func (c contest) look(ctx context.Context) (*ledger.Ledger, error) {
+	if !strings.Contains(c.ledger, "://") {
+		if _, err := os.Stat(c.ledger); errors.Is(err, os.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return ledger.Look(ctx, c.ledger)
+}
+
+// experiment reads the file of a cell.
+func (c contest) experiment(cell cell) (experiment.Experiment, error) {
+	text, err := os.ReadFile(c.file(cell))
+	if err != nil {
+		return experiment.Experiment{}, fmt.Errorf("read the experiment: %w", err)
+	}
+	return experiment.Parse(c.file(cell), text)
+}
+
+// read gives a cell as the ledger has it.
+func (c contest) read(ctx context.Context, store *ledger.Ledger, cell cell) (r row, err error) {
+	r = row{cell: cell, instead: "not run"}
+	x, err := c.experiment(cell)
+	if err != nil || store == nil {
+		return r, err
+	}
+	records, err := store.Records(ctx, x.Hash)
+	if err != nil {
+		return r, err
+	}
+	r.report = report.Make(x, records)
+	switch {
+	case r.report.Done > 0:
+		r.known = true
+	case len(records) > 0:
+		r.instead = "begun"
+	default:
+		err = r.older(ctx, store, x)
+	}
+	return r, err
+}
+
+// older notes when the ledger has the cell with other arms.
+func (r *row) older(ctx context.Context, store *ledger.Ledger, x experiment.Experiment) error {
+	all, err := store.Experiments(ctx)
+	for _, s := range all {
+		if s.Name == x.Name && s.Trials > 0 {
+			r.instead = "not run since its arms changed"
+		}
+	}
+	return err
+}
+
+func markdown(all []row) string {
+	var b strings.Builder
+	b.WriteString("| cell | Plumb, transactions/s | times the default | times the best other | others | loses to | two processors |\n")
+	b.WriteString("|---|---|---|---|---|---|---|\n")
+	for _, r := range all {
+		b.WriteString(r.line() + "\n")
+	}
+	return b.String() + "\n" + sum(all)
+}
+
+// line is one line of the table.
+func (r row) line() string {
+	if !r.known {
+		return fmt.Sprintf("| %s | %s | | | | | |", r.cell.name(), r.instead)
+	}
+	plumb, others := r.plumb(), r.others()
+	name := r.cell.name()
+	if !r.report.Complete {
+		name += fmt.Sprintf(" (%d so far)", r.report.Done)
+	}
+	best, who := r.best()
+	times := best.text()
+	if best.same {
+		times += " as"
+	}
+	if who != "" {
+		times += " " + who
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %s |", name, value(plumb.Metric), r.against(byDefault).text(), times, len(others), r.losses(), r.bound().text())
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/lab/experiment"
+)
+
+const width = 100 // of a line of notes
+
+// text writes the experiment of a cell.
+func text(c cell, ours advised) []byte {
+	all, notes := arms(c, ours)
+	b := &bytes.Buffer{}
+	fmt.Fprintf(b, "# Written by go run ./test/advisers -write from the advisers' formulas and test/advisers/plumb.yaml.\n")
+	if c.volume.host {
+		fmt.Fprintf(b, "# It changes settings of the whole machine, and so asks for --allow-host; they are put back after every trial.\n")
+	}
+	fmt.Fprintf(b, "experiment: %s\n", c.name())
+	fmt.Fprintf(b, "question: Whose advice makes %s fastest on %s?\n", map[string]string{"mariadb": "MariaDB", "postgres": "PostgreSQL"}[c.engine.name], short(c))
+	fmt.Fprintf(b, "notes: >\n%s", folded(c.notes()+" "+strings.Join(notes, " ")))
+	fmt.Fprintf(b, "base:\n  volume: {kind: loop, size: 8G, filesystem: ext4%s}\n", profile(c))
+	fmt.Fprintf(b, "  server: {engine: %s, memory: %s}\n", c.engine.name, experiment.Bytes(memory))
+	fmt.Fprintf(b, "  load: %s\narms:\n", c.workload())
+	for _, a := range all {
+		writeArm(b, a)
+	}
+	b.WriteString("compare:\n")
+	for _, p := range pairs(all) {
+		fmt.Fprintf(b, "  - [%s, %s]\n", quoted(p[0]), quoted(p[1]))
+	}
+	least, most, budget := c.blocks(len(all))
+	fmt.Fprintf(b, "blocks: {least: %d, most: %d}\n", least, most)
+	fmt.Fprintf(b, "measure: {warmup: %ds, time: %ds, unsteady: true} # a checkpoint may begin or end within it: that is what settings are about\n",
+		int(c.warmup().Seconds()), int(measured.Seconds()))
+	fmt.Fprintf(b, "budget: %dm\nmetric: rate\nchecks: [no-errors]\n", int(budget.Minutes()))
+	return b.Bytes()
+}
+
+func short(c cell) string {
+	if c.volume.profile == "" {
+		return "a fast disk"
+	}
+	return c.volume.profile
+}
+
+func profile(c cell) string {
+	if c.volume.profile == "" {
+		return ""
+	}
+	return ", profile: " + quoted(c.volume.profile)
+}
+
+func writeArm(b *bytes.Buffer, a arm) {
+	if len(a.settings)+len(a.host) == 0 {
+		fmt.Fprintf(b, "  - {name: %s, set: {}}\n", quoted(a.name()))
+		return
+	}
+	if a.unsafe {
+		b.WriteString("  # Never for data that matter: a crash of the machine can cost them. Shown apart, compared with nothing.\n")
+	}
+	fmt.Fprintf(b, "  - name: %s\n    set:\n", quoted(a.name()))
+	for _, name := range slices.Sorted(maps.Keys(a.settings)) {
+		fmt.Fprintf(b, "      server.settings.%s: %s\n", name, quoted(a.settings[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.host)) {
+		fmt.Fprintf(b, "      host.%s: %s\n", name, quoted(a.host[name]))
+	}
+}
+
+// quoted writes a text as YAML reads it back.
+func quoted(s string) string {
+	if strings.ContainsAny(s, ",:#{}[]\"'=()") || strings.HasPrefix(s, "-") || strings.TrimSpace(s) != s || s == "" {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// rows of each of the four tables of the read-write load, and warehouses of
+// the TPC-C-like one: what makes the contest's data.
+const (
+	tables     = 4
+	rows       = 450_000
+	warehouses = 4
+)
+
+func (c cell) workload() string {
+	if c.load == "tpcc" {
+		return fmt.Sprintf("{kind: tpcc, warehouses: %d, threads: %d}", warehouses, threads)
+	}
+	return fmt.Sprintf("{kind: oltp, script: oltp_read_write, tables: %d, rows: %d, threads: %d}", tables, rows, threads)
+}
+
+// notes say what a reader must know of the cell itself.
+func (c cell) notes() string {
+	load := "sysbench's read-write transactions, all rows equally likely"
+	if c.load == "tpcc" {
+		load = "TPC-C-like transactions"
+	}
+	return fmt.Sprintf("The volume is %s. The server has a control group of 1 GB and shares two processors with the load, %d sessions of %s. "+
+		"The data are some 500 MB: half the memory, and four times what the server caches when nothing is set (%s). "+
+		"Each trial begins with a server that was just started and an empty page cache; the warm-up is as long as reading the data once takes. "+
+		"Advisers that ask were told 1 GB, 2 processors, SSD, OLTP, data smaller than memory.", c.volume.what, threads, load, c.engine.defaults)
+}
+
+// blocks says how often each arm is tried, and in what time: six times at
+// most, in forty minutes, but three times however long that takes.
+func (c cell) blocks(arms int) (least, most int, budget time.Duration) {
+	const beside = 35 * time.Second // of a trial: the data are copied, the limit is measured, the server starts and stops
+	need := 2*time.Minute + 3*time.Duration(arms)*(c.warmup()+measured+beside)
+	if need <= usualBudget {
+		return 3, 6, usualBudget
+	}
+	return 3, 3, need.Round(5*time.Minute) + 5*time.Minute
+}
+
+// folded writes a paragraph of a folded text.
+func folded(s string) string {
+	var b strings.Builder
+	line := " "
+	for _, word := range strings.Fields(s) {
+		if len(line)+1+len(word) > width {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + word
+	}
+	return b.String() + line + "\n"
+}
