@@ -142,9 +142,9 @@ func (e emitter) text(s advise.Step) {
 	case "block":
 		line = udevLine(of.Name, s.Knob.Name, s.To)
 	case "dataset":
-		line = fmt.Sprintf("zfs set %s=%s %s", name, shell(zfsValue(t, s.To)), shell(of.Name))
+		line = fmt.Sprintf("zfs set %s=%s %s", name, shell(catalog.Native(of.Kind, t, s.To)), shell(of.Name))
 	case "pool":
-		line = fmt.Sprintf("zpool set %s=%s %s", name, shell(zfsValue(t, s.To)), shell(of.Name))
+		line = fmt.Sprintf("zpool set %s=%s %s", name, shell(catalog.Native(of.Kind, t, s.To)), shell(of.Name))
 	case "zfs":
 		e.comment(fmt.Sprintf("to keep it over a restart, put into /etc/modprobe.d/zfs.conf: options zfs %s=%s", name, s.To))
 		line = fmt.Sprintf("echo %s > /sys/module/zfs/parameters/%s", shell(s.To.String()), shell(name))
@@ -159,21 +159,8 @@ func (e emitter) text(s advise.Step) {
 	}
 }
 
-func zfsValue(t catalog.Type, v stack.Value) string {
-	if n, ok := v.Int(); ok && t == catalog.Bytes {
-		return exactBytes(n, []string{"", "K", "M", "G"})
-	}
-	return v.String()
-}
-
 func mysqlValue(t catalog.Type, v stack.Value) string {
-	if n, ok := v.Int(); ok && t == catalog.Bytes {
-		return exactBytes(n, []string{"", "K", "M", "G"})
-	}
-	if b, ok := v.Bool(); ok {
-		return map[bool]string{true: "ON", false: "OFF"}[b]
-	}
-	s := v.String()
+	s := catalog.Native("mysql", t, v)
 	if strings.ContainsAny(s, " #;'\"") {
 		return strconv.Quote(s)
 	}
@@ -181,34 +168,12 @@ func mysqlValue(t catalog.Type, v stack.Value) string {
 }
 
 func postgresValue(t catalog.Type, v stack.Value) string {
-	n, isInt := v.Int()
-	if _, ok := v.Bool(); ok {
-		return v.String()
+	s := catalog.Native("postgres", t, v)
+	_, isBool := v.Bool()
+	if _, isNumber := v.Number(); isBool || isNumber {
+		return s
 	}
-	if _, ok := v.Number(); !ok {
-		return "'" + strings.ReplaceAll(v.String(), "'", "''") + "'"
-	}
-	switch {
-	case t == catalog.Bytes && isInt && n > 0:
-		return exactBytes(n, []string{"B", "kB", "MB", "GB"})
-	case t == catalog.Millis && isInt && n > 0:
-		return fmt.Sprintf("%dms", n)
-	case t == catalog.Micros && isInt && n > 0:
-		return fmt.Sprintf("%dus", n)
-	case t == catalog.Seconds && isInt && n > 0:
-		return fmt.Sprintf("%ds", n)
-	}
-	return v.String()
-}
-
-// exactBytes writes bytes with the largest unit that loses nothing.
-func exactBytes(n int64, units []string) string {
-	u := 0
-	for n != 0 && n%1024 == 0 && u < len(units)-1 {
-		n /= 1024
-		u++
-	}
-	return strconv.FormatInt(n, 10) + units[u]
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
 // udevLine writes the rule for one attribute of a disk; "" for what udev does

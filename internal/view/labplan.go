@@ -56,6 +56,9 @@ func designText(x experiment.Experiment) string {
 	if x.Until > 0 {
 		text += fmt.Sprintf("; ends once every comparison is known to ±%s", roundPercent(x.Until))
 	}
+	if x.Decided {
+		text += "; ends once every comparison is decided"
+	}
 	if x.Budget > 0 {
 		text += "; begins no block that would end after " + planned(x.Budget)
 	}

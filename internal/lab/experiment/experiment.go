@@ -25,6 +25,7 @@ type Experiment struct {
 	Measure   time.Duration // of each trial; in ABBA of each period
 	Unsteady  bool          // measure.unsteady: trials whose rate is not steady count all the same, because it is what is asked about
 	Until     float64       // stop when every comparison's interval is within ±this part; 0: do all blocks
+	Decided   bool          // until: decided: stop when every comparison is
 	Budget    time.Duration // begin no block that would end later; 0 for no limit
 	Metric    string        // rate, or mean, p50, p95, p99 of the response time
 	Margin    float64       // differences within ±this part count as none

@@ -28,6 +28,9 @@ const (
 	mostSeed   = 1 << 53 // every ledger and every program reads such numbers exactly
 )
 
+// decidedWord is what until says for stopping when all verdicts are sure.
+const decidedWord = "decided"
+
 // Parse reads an experiment file and checks it, without looking at the
 // machine. The file's name is for messages. The error joins its mistakes, the
 // first twenty, each a [sheet.Error].
@@ -129,7 +132,7 @@ func (r *reader) words() sheet.Fields {
 		"design":     func(n *sheet.Node) { x.Design = s.OneOf(n, "design", Blocks, ABBA) },
 		"blocks":     r.blocks,
 		"measure":    r.measure,
-		"until":      func(n *sheet.Node) { x.Until = r.percent(n, "until") },
+		"until":      r.until,
 		"budget":     func(n *sheet.Node) { x.Budget = r.duration(n, "budget", time.Second, 30*longestRun) },
 		"metric":     func(n *sheet.Node) { x.Metric = s.OneOf(n, "metric", Metrics()...) },
 		"margin":     func(n *sheet.Node) { x.Margin = r.percent(n, "margin") },
@@ -166,6 +169,16 @@ func (r *reader) blocks(n *sheet.Node) {
 	default:
 		r.sheet.Errorf(n, "blocks.least is %d, more than blocks.most, %d", x.Least, x.Most)
 	}
+}
+
+// until reads when to stop before all blocks are done: "decided", or at a
+// precision.
+func (r *reader) until(n *sheet.Node) {
+	if n.Value == decidedWord {
+		r.x.Decided = true
+		return
+	}
+	r.x.Until = r.percent(n, "until")
 }
 
 func (r *reader) measure(n *sheet.Node) {

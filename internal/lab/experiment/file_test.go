@@ -91,6 +91,12 @@ func TestParseFillsDefaults(t *testing.T) {
 	}
 }
 
+func TestParseUntilDecided(t *testing.T) {
+	if x := parsed(t, small+"until: decided\n"); !x.Decided || x.Until != 0 {
+		t.Errorf("%+v", x)
+	}
+}
+
 func TestParseTakesOneSetupAlone(t *testing.T) {
 	x := parsed(t, strings.Split(small, "arms:")[0])
 	if len(x.Arms) != 1 || x.Arms[0].Name != "base" || len(x.Pairs) != 0 {
@@ -104,7 +110,7 @@ func TestHashIsOfWhatDecidesTheTrials(t *testing.T) {
 	was := parsed(t, syncBinlog).Hash
 	for _, same := range [][2]string{
 		{"How much does", "# a comment\n  How dear is"}, {"value: 5263", "value: 1"}, {"why ours differ", "because"}, {"most: 6", "most: 60"},
-		{"least: 3", "least: 1"}, {"until: 5%", "until: 1%"}, {"budget: 15m", "budget: 3h"}, {"margin: ± 3 %", "margin: 1%"}, {"baseline: 1\n", ""},
+		{"least: 3", "least: 1"}, {"until: 5%", "until: 1%"}, {"until: 5%", "until: decided"}, {"budget: 15m", "budget: 3h"}, {"margin: ± 3 %", "margin: 1%"}, {"baseline: 1\n", ""},
 		{"rows: 50_000", "rows: 50000"}, {"size: 4G", "size: 4096M"}, {"[no-errors, consistency]", "[consistency, no-errors]"},
 	} {
 		if got := parsed(t, strings.Replace(syncBinlog, same[0], same[1], 1)).Hash; got != was {

@@ -56,7 +56,7 @@ func fits(t *testing.T, s *jsonschema.Schema, text []byte) error {
 
 func TestSchemaTakesWhatTheParserTakes(t *testing.T) {
 	s := compiled(t)
-	for _, text := range []string{syncBinlog, small} {
+	for _, text := range []string{syncBinlog, small, small + "until: decided\n"} {
 		if err := fits(t, s, []byte(text)); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,62 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+
+	"plumb/internal/stack"
+)
+
+// Native writes a value as the thing it belongs to takes it, not quoted: in an
+// option file of MySQL or MariaDB, in postgresql.conf, after zfs set, in a
+// sysctl. kind is that of the thing, t the type of the fact.
+func Native(kind string, t Type, v stack.Value) string {
+	n, isInt := v.Int()
+	switch kind {
+	case "mysql":
+		if b, ok := v.Bool(); ok {
+			return map[bool]string{true: "ON", false: "OFF"}[b]
+		}
+		if t == Bytes && isInt {
+			return exactBytes(n, []string{"", "K", "M", "G"})
+		}
+	case "postgres":
+		if text, ok := postgresNumber(t, n); ok && isInt && n > 0 {
+			return text
+		}
+	case "dataset", "pool":
+		if t == Bytes && isInt {
+			return exactBytes(n, []string{"", "K", "M", "G"})
+		}
+	}
+	if f, ok := v.Number(); ok && !isInt {
+		return strconv.FormatFloat(f, 'f', -1, 64) // no server reads an exponent everywhere
+	}
+	return v.String()
+}
+
+// postgresNumber writes a number with its unit: a bare one counts in the
+// setting's own unit, which can be 8kB. 0 and -1 have none.
+func postgresNumber(t Type, n int64) (text string, ok bool) {
+	switch t {
+	case Bytes:
+		return exactBytes(n, []string{"B", "kB", "MB", "GB"}), true
+	case Millis:
+		return fmt.Sprintf("%dms", n), true
+	case Micros:
+		return fmt.Sprintf("%dus", n), true
+	case Seconds:
+		return fmt.Sprintf("%ds", n), true
+	}
+	return "", false
+}
+
+// exactBytes writes bytes with the largest unit that loses nothing.
+func exactBytes(n int64, units []string) string {
+	u := 0
+	for n != 0 && n%1024 == 0 && u < len(units)-1 {
+		n /= 1024
+		u++
+	}
+	return strconv.FormatInt(n, 10) + units[u]
+}
