@@ -23,7 +23,9 @@ type Box struct {
 
 // Need is what something takes, known before anything is made.
 type Need struct {
-	Disk     int64    // bytes of the disk below the lab's directory
+	Disk     int64    // bytes of the disk below the lab's directory, or of Place
+	Place    string   // where the volume lies, such as a dataset, when that is not below the lab's directory
+	Room     int64    // bytes free in Place
 	Memory   int64    // bytes
 	Root     bool     //
 	Programs []string // that must be there: mkfs.xfs

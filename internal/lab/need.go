@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
@@ -17,8 +16,7 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 	if asksHost(x) && !l.Host {
 		return nil, errHost()
 	}
-	var disk int64
-	var why []string
+	disk := demand{}
 	var all []error
 	seen := map[string]bool{}
 	for _, a := range x.Arms {
@@ -40,10 +38,7 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 		if err := holds(a.Setup.Volume, data); err != nil {
 			all = append(all, fmt.Errorf("arm %s: %w", a.Name, err))
 		}
-		if a.Setup.Volume.Kind == experiment.Directory {
-			n.Disk, n.Why = 3*data, fmt.Sprintf("data of %s, its copy and as much to grow", experiment.Bytes(data>>20<<20))
-		}
-		disk, why = disk+n.Disk, append(why, n.Why)
+		disk.add(a.Setup.Volume, n, data)
 		if a.Setup.Server != nil {
 			if _, _, err := l.find(ctx, *a.Setup.Server); err != nil {
 				all = append(all, fmt.Errorf("arm %s: %w", a.Name, err))
@@ -53,11 +48,8 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 	if len(all) > 0 {
 		return nil, errors.Join(all...)
 	}
-	disk, dir := disk>>20<<20, filepath.Dir(l.Box.Dir)
-	says = append(says, fmt.Sprintf("disk: %s below %s: %s", experiment.Bytes(disk), dir, strings.Join(tally(why), ", ")))
-	if free, err := l.Box.Do.Statfs(ctx, dir); err == nil && int64(free.AvailBytes) < disk {
-		return says, load.WithHint(fmt.Errorf("%s has %s free, and the experiment takes %s: %s", dir, experiment.Bytes(free.AvailBytes>>20<<20), experiment.Bytes(disk), strings.Join(tally(why), ", ")),
-			"--dir names another directory; smaller volumes and less data also help")
+	if says, err = disk.met(ctx, l.Box.Do, filepath.Dir(l.Box.Dir)); err != nil {
+		return says, err
 	}
 	if memory := mostMemory(x); memory > 0 {
 		says = append(says, fmt.Sprintf("memory: %s for the server of a trial", experiment.Bytes(memory)))

@@ -26,6 +26,7 @@ const (
 	Sysctl  = "sysctl"  // Name: key. Proof: "before" and "value"
 	Mount   = "mount"   // Name: mount point. Proof: "source"
 	Pool    = "pool"    // Name: of the pool. Proof: "vdevs", which lie below the lab's directory
+	Dataset = "dataset" // Name: of the dataset. Proof: "run", which its property RunProperty says, and "below", the names of the datasets in it
 	Loop    = "loop"    // Name: device. Proof: "file", its backing file
 	Group   = "group"   // Name: directory of the control group
 	File    = "file"    // Name: path. Proof: "inode", unless it lies below a tree of the book

@@ -37,6 +37,7 @@ func removers() map[string]remover {
 		Sysctl:  {away: holder.sysctl},
 		Mount:   {free: freeMount, away: holder.mount},
 		Pool:    {away: holder.pool},
+		Dataset: {free: freeDataset, away: holder.dataset},
 		Loop:    {away: holder.loop},
 		Group:   {free: freeName, away: holder.group},
 		File:    {free: freeName, prove: proveInode, away: holder.file},

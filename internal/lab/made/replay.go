@@ -154,7 +154,7 @@ func (p *pages) open() []entry {
 // errInUse is why what others lie on is kept when they could not be taken away.
 var errInUse = errors.New("kept until what uses it is gone")
 
-// clear takes all away. A directory whose pool or mount is still there, or a
+// clear takes all away. A directory whose pool, dataset or mount is still there, or a
 // process that cannot be ended, is kept: the next sweep tries again.
 func (p *pages) clear(away func(entry) error, tell func(entry, error)) {
 	used := false
@@ -165,7 +165,7 @@ func (p *pages) clear(away func(entry) error, tell func(entry, error)) {
 			continue
 		}
 		err := away(e)
-		if err != nil && !errors.Is(err, ErrForeign) && (kind == Process || kind == Mount || kind == Pool || kind == Loop) {
+		if err != nil && !errors.Is(err, ErrForeign) && (kind == Process || kind == Mount || kind == Pool || kind == Dataset || kind == Loop) {
 			used = true
 		}
 		tell(e, err)

@@ -21,16 +21,14 @@ import (
 // through the page cache (its way round that breaks mmap), so there the data
 // may be in memory three times.
 //
-// The golden data are a dataset, and so is the clone; both inherit their
-// properties from the pool's first dataset, which is mounted nowhere.
+// The golden data are a dataset, and so is the clone; the one above them is the
+// pool's first.
 // A pool is not made anew between trials: its free space becomes a little more
 // scattered with each.
 type pool struct {
-	tree
+	datasets
 	medium  *medium
 	box     lab.Box
-	name    string
-	fuse    bool
 	open    bool // imported
 	devices []device
 	thing   made.Thing
@@ -42,7 +40,7 @@ func (m *medium) makePool(ctx context.Context, b lab.Box, name string, v experim
 	if err != nil {
 		return nil, err
 	}
-	p := &pool{tree: newTree(b, name, v), medium: m, box: b, name: poolName(b.Run, name), fuse: !openZFS(ctx, b.Do)}
+	p := &pool{datasets: datasets{tree: newTree(b, name, v), name: poolName(b.Run, name), fuse: !openZFS(ctx, b.Do)}, medium: m, box: b}
 	m.mu.Lock()
 	err = p.create(ctx)
 	m.mu.Unlock()
@@ -59,12 +57,17 @@ func (m *medium) makePool(ctx context.Context, b lab.Box, name string, v experim
 
 // poolName gives a pool's name: letters, digits and a few signs are allowed.
 func poolName(run, volume string) string {
-	return "plumblab" + strings.Map(func(r rune) rune {
+	return "plumblab" + plain(run+volume)
+}
+
+// plain leaves the letters, digits and signs that every name of ZFS may have.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
 			return r
 		}
 		return -1
-	}, run+volume)
+	}, s)
 }
 
 // links is a directory with links to the pool's devices: an import looks
@@ -100,7 +103,7 @@ func (p *pool) create(ctx context.Context) error {
 		return load.WithHint(fmt.Errorf("make the pool: %w", err), "volume.pool and volume.properties hold what was asked of it")
 	}
 	p.thing, p.open = t, true
-	return p.dataset(ctx, "probe")
+	return p.add(ctx, "probe")
 }
 
 func (p *pool) makeDevices(ctx context.Context) error {
@@ -153,11 +156,6 @@ func createPool(name string, v experiment.Volume, devices []string) []string {
 		argv = append(argv, "cache", devices[0])
 	}
 	return argv
-}
-
-// dataset makes a dataset, mounted in the volume's directory.
-func (p *pool) dataset(ctx context.Context, name string) error {
-	return p.run(ctx, "zfs", "create", "-o", "mountpoint="+filepath.Join(p.dir, name), p.name+"/"+name)
 }
 
 // Limit implements lab.Volume.

@@ -1,0 +1,131 @@
+package made
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"plumb/internal/host"
+)
+
+// RunProperty is the property of a dataset that names the run that made it. It
+// is set as the dataset is made, in the same command, so that there is no
+// moment in which a dataset of ours does not say so.
+const RunProperty = "org.plumb:run"
+
+// datasetNamed tells whether a name may be that of a dataset of a lab: below
+// another one, so that no pool is ever meant, and no snapshot.
+func datasetNamed(name string) bool {
+	return strings.Contains(name, "/") && !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "-") &&
+		!strings.HasSuffix(name, "/") && !strings.ContainsAny(name, "@#% \t\n")
+}
+
+func freeDataset(ctx context.Context, d host.Doer, t Thing) error {
+	if !datasetNamed(t.Name) {
+		return errors.New("what a lab makes is a dataset below another")
+	}
+	if _, err := d.Run(ctx, "zfs", "list", "-H", "-o", "name", t.Name); err == nil {
+		return fs.ErrExist
+	}
+	return nil // when it is there all the same, it cannot be made
+}
+
+// dataset destroys a dataset with all that is below it, when it and all below
+// it says that this run made it.
+func (h holder) dataset(ctx context.Context, e entry) error {
+	name := e.thing.Name
+	if !datasetNamed(name) {
+		return foreign("it is no name of a lab's dataset")
+	}
+	ctx, cancel := context.WithTimeout(ctx, poolTime)
+	defer cancel()
+	there, err := h.datasetThere(ctx, name)
+	if err == nil && there {
+		err = h.ownDataset(ctx, e)
+	}
+	if err == nil && there {
+		err = h.destroyDataset(ctx, name)
+	}
+	if err != nil {
+		return err
+	}
+	return h.unmountDead(ctx, name) // of a zfs-fuse that was killed and started anew
+}
+
+// datasetThere tells whether a dataset exists. While its pool is not
+// imported, nobody knows.
+func (h holder) datasetThere(ctx context.Context, name string) (bool, error) {
+	pool, _, _ := strings.Cut(name, "/")
+	imported, err := h.poolThere(ctx, pool)
+	if err != nil {
+		return false, err
+	}
+	if !imported {
+		return false, fmt.Errorf("it is not known whether it is there: the pool %s is not imported", pool)
+	}
+	_, err = h.d.Run(ctx, "zfs", "list", "-H", "-o", "name", name)
+	if err != nil && strings.Contains(err.Error(), "does not exist") {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ownDataset checks that a dataset was made by this run, and that nothing is
+// below it but what the run put there and snapshots of it.
+func (h holder) ownDataset(ctx context.Context, e entry) error {
+	name, run := e.thing.Name, e.thing.Proof["run"]
+	out, err := h.d.Run(ctx, "zfs", "get", "-H", "-r", "-o", "name,value,source", RunProperty, name)
+	if err != nil {
+		return err
+	}
+	says := marks(out)
+	if mark := says[name]; run == "" || mark != (runMark{run, "local"}) {
+		return foreign("its property %s is %q (%s)", RunProperty, mark.value, mark.source)
+	}
+	ours := []string{name}
+	for _, below := range strings.Fields(e.thing.Proof["below"]) {
+		ours = append(ours, name+"/"+below)
+	}
+	for other, mark := range says {
+		of, _, snapshot := strings.Cut(other, "@")
+		if !slices.Contains(ours, of) || mark.value != run && !snapshot {
+			return fmt.Errorf("somebody made %s below it", other)
+		}
+	}
+	return nil
+}
+
+// runMark is what a dataset says of the run that made it.
+type runMark struct{ value, source string }
+
+// marks reads what zfs get -H -o name,value,source prints for one property.
+func marks(text []byte) map[string]runMark {
+	all := map[string]runMark{}
+	for line := range bytes.Lines(text) {
+		f := strings.Split(strings.TrimRight(string(line), "\n"), "\t")
+		if len(f) == 3 && f[0] != "" {
+			all[f[0]] = runMark{f[1], f[2]}
+		}
+	}
+	return all
+}
+
+// destroyDataset destroys a dataset and what is below it. Of clones, only
+// those below it go with -r; one that is elsewhere holds it.
+func (h holder) destroyDataset(ctx context.Context, name string) error {
+	return until(ctx, 3*patience, func() (bool, error) {
+		_, err := h.d.Run(ctx, "zfs", "destroy", "-r", name)
+		if err == nil {
+			return true, nil
+		}
+		there, look := h.datasetThere(ctx, name)
+		if look != nil || !there {
+			return true, look
+		}
+		return false, errors.Join(err, h.unmountPool(ctx, name))
+	})
+}

@@ -1,0 +1,243 @@
+package volume
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"plumb/internal/host"
+	"plumb/internal/lab"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/made"
+)
+
+// Of the process that is killed: its directory, the parent of its dataset, the
+// operation at which it dies (0: never), and whether before, amid or after it.
+const envDataset = "PLUMB_DATASET"
+
+// mortal is a machine on which the lab dies at one operation.
+type mortal struct {
+	*host.Hands
+	at, n int
+	how   string
+}
+
+func (m *mortal) die(how string) {
+	if m.n == m.at && m.how == how {
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+func (m *mortal) around(do func() error) error {
+	m.n++
+	m.die("before")
+	err := do()
+	m.die("after")
+	return err
+}
+
+func (m *mortal) Append(ctx context.Context, name string, data []byte) error {
+	return m.around(func() error {
+		if m.n == m.at && m.how == "amid" {
+			_ = m.Hands.Append(ctx, name, data[:len(data)/2])
+			m.die("amid")
+		}
+		return m.Hands.Append(ctx, name, data)
+	})
+}
+
+func (m *mortal) Run(ctx context.Context, argv ...string) (out []byte, err error) {
+	err = m.around(func() error { out, err = m.Hands.Run(ctx, argv...); return err })
+	return out, err
+}
+
+func (m *mortal) Remove(ctx context.Context, name string) error {
+	return m.around(func() error { return m.Hands.Remove(ctx, name) })
+}
+
+// mortalLab makes a dataset, uses it and takes it away. It says how many
+// operations there were.
+func mortalLab(ctx context.Context, told string) error {
+	f := strings.Split(told, ",")
+	dir, parent, how := f[0], f[1], f[3]
+	at, err := strconv.Atoi(f[2])
+	if err != nil {
+		return err
+	}
+	m := &mortal{Hands: host.NewHands(host.NewLive(host.LiveOptions{})), at: at, how: how}
+	book, err := made.Open(ctx, m, filepath.Join(dir, "books"), "crash1")
+	if err != nil {
+		return err
+	}
+	l := &lab.Lab{Box: lab.Box{Dir: filepath.Join(dir, "lab"), Run: "crash1", Do: m, Book: book}}
+	if err := l.Open(ctx); err != nil {
+		return err
+	}
+	v, err := New().Make(ctx, l.Box, "v1", experiment.Volume{Kind: experiment.Dataset, Parent: parent})
+	if err != nil {
+		return err
+	}
+	golden, err := v.Golden(ctx, 0, 0)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(golden, "table"), bytes.Repeat([]byte("plumb"), 1<<16), 0o600)
+	}
+	for range 2 {
+		clone := ""
+		if err == nil {
+			clone, _, err = v.Clone(ctx)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(clone, "table"), nil, 0o600)
+		}
+		if err == nil {
+			err = v.Drop(ctx)
+		}
+	}
+	if err == nil {
+		_, _, err = v.Clone(ctx)
+	}
+	if err == nil && how != "leave" {
+		err = errors.Join(v.Close(ctx), book.Close(ctx))
+	}
+	fmt.Println("operations", m.n)
+	return err
+}
+
+// mortalLife runs a lab in a process of its own.
+func mortalLife(t *testing.T, dir, parent string, at int, how string) (operations int) {
+	t.Helper()
+	c := exec.Command(os.Args[0], "-test.run=^TestDatasetOfAKilledLab$")
+	c.Env = append(os.Environ(), fmt.Sprintf("%s=%s,%s,%d,%s", envDataset, dir, parent, at, how))
+	out, err := c.CombinedOutput()
+	killed := c.ProcessState != nil && c.ProcessState.Sys().(syscall.WaitStatus).Signaled()
+	if killed && at == 0 || !killed && err != nil {
+		t.Fatalf("to die %s operation %d: %v: %s", how, at, err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		fmt.Sscanf(line, "operations %d", &operations)
+	}
+	return operations
+}
+
+// pace is how many deaths are left out after each that is tried.
+func pace() int {
+	switch {
+	case os.Getenv("PLUMB_REAL") == "1":
+		return 1
+	case testing.Short():
+		return 37
+	}
+	return 11
+}
+
+func TestDatasetOfAKilledLab(t *testing.T) {
+	if told := os.Getenv(envDataset); told != "" {
+		must(t, mortalLab(t.Context(), told))
+		return
+	}
+	pool, dir := somebodysPool(t)
+	parent := pool + "/db"
+	for _, argv := range [][]string{ // what looks like ours
+		{"zfs", "create", "-o", made.RunProperty + "=other", parent + "/plumb-lab-other-v1"},
+		{"zfs", "create", parent + "/plumb-lab-crash1-v9"},
+		{"zfs", "create", "-o", made.RunProperty + "=crash1", parent + "/mine"},
+		{"zfs", "snapshot", parent + "@daily"},
+	} {
+		sh(t, argv...)
+	}
+	before := sets(t, pool)
+	n := mortalLife(t, dir, parent, 0, "never")
+	if n < 30 {
+		t.Fatalf("only %d operations", n)
+	}
+	nothingLeftOf(t, dir, pool, before, "without a death")
+	most, tried := 0, 0
+	for at := 1; at <= n && !t.Failed(); at++ {
+		for i, how := range []string{"before", "amid", "after"} {
+			if (at*3+i)%pace() != 0 {
+				continue
+			}
+			mortalLife(t, dir, parent, at, how)
+			most, tried = max(most, len(sets(t, pool))-len(before)), tried+1
+			sweptClean(t, dir)
+			nothingLeftOf(t, dir, pool, before, fmt.Sprintf("killed %s operation %d of %d", how, at, n))
+		}
+	}
+	t.Logf("%d deaths of %d operations; the most that was left were %d datasets", tried, n, most)
+	if most < 2 {
+		t.Error("the deaths left nothing: the test does not see it")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "db/live"))
+	if err != nil || string(text) != "live data" {
+		t.Errorf("the live data are %q, %v", text, err)
+	}
+}
+
+// While a pool is away, nobody can say that a dataset in it is gone.
+func TestDatasetOfAPoolThatIsAway(t *testing.T) {
+	pool, dir := somebodysPool(t)
+	before := sets(t, pool)
+	mortalLife(t, dir, pool, 0, "leave")
+	sh(t, "zpool", "export", pool)
+	swept, err := made.Sweep(t.Context(), machine(t), filepath.Join(dir, "books"))
+	must(t, err)
+	if !slices.ContainsFunc(swept, func(s made.Swept) bool {
+		return s.Thing.Kind == made.Dataset && s.Err != nil && !errors.Is(s.Err, made.ErrForeign)
+	}) {
+		t.Errorf("%+v", swept)
+	}
+	sh(t, "zpool", "import", "-d", dir, "-o", "cachefile=none", pool)
+	if left := sets(t, pool); len(left) < len(before)+3 {
+		t.Errorf("only %v is left", left)
+	}
+	sweptClean(t, dir)
+	nothingLeftOf(t, dir, pool, before, "after the pool came back")
+}
+
+func machine(t *testing.T) *host.Hands {
+	t.Helper()
+	do := host.NewHands(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { do.Close() })
+	return do
+}
+
+func sweptClean(t *testing.T, dir string) {
+	t.Helper()
+	swept, err := made.Sweep(t.Context(), machine(t), filepath.Join(dir, "books"))
+	must(t, err)
+	for _, s := range swept {
+		if s.Err != nil {
+			t.Errorf("%+v: %v", s.Thing, s.Err)
+		}
+	}
+}
+
+// nothingLeftOf checks that a pool is as it was, and that nothing is left in a
+// lab's directory.
+func nothingLeftOf(t *testing.T, dir, pool string, before []string, when string) {
+	t.Helper()
+	if after := sets(t, pool); !slices.Equal(before, after) {
+		t.Errorf("%s: the pool has %v, and had %v", when, after, before)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	must(t, err)
+	if bytes.Contains(mounts, []byte(filepath.Join(dir, "lab"))) {
+		t.Errorf("%s: something is mounted", when)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "lab")); err == nil {
+		t.Errorf("%s: the lab's directory is left", when)
+	}
+	if books, _ := filepath.Glob(filepath.Join(dir, "books/*.book")); len(books) > 0 {
+		t.Errorf("%s: %v is left", when, books)
+	}
+}

@@ -1,0 +1,161 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"plumb/internal/lab/experiment"
+)
+
+// datasets are the golden data and their clone as two datasets. Both inherit
+// their properties from one above them, which is mounted nowhere.
+type datasets struct {
+	tree
+	name   string // of the one above
+	fuse   bool   // ZFS is zfs-fuse
+	manual bool   // the machine does not mount them as it starts
+}
+
+const snapshot = "golden@lab"
+
+// add makes a dataset, empty or a clone of a snapshot, and mounts it in the
+// volume's directory.
+func (s *datasets) add(ctx context.Context, name string, of ...string) error {
+	verb := "create"
+	if len(of) > 0 {
+		verb = "clone"
+	}
+	dir := filepath.Join(s.dir, name)
+	argv := []string{"zfs", verb, "-o", "mountpoint=" + dir}
+	if s.manual {
+		argv = append(argv, "-o", "canmount=noauto")
+	}
+	err := s.run(ctx, append(append(argv, of...), s.name+"/"+name)...)
+	if err == nil && s.manual && s.mounted(ctx, dir) != nil { // zfs-fuse mounts clones all the same
+		err = s.run(ctx, "zfs", "mount", s.name+"/"+name)
+	}
+	return err
+}
+
+// has tells whether there is a dataset or snapshot.
+func (s *datasets) has(ctx context.Context, name string) bool {
+	return s.run(ctx, "zfs", "list", "-H", "-o", "name", s.name+"/"+name) == nil
+}
+
+// mounted is an error when no dataset is mounted on a directory: its data
+// would be written to the filesystem of the host.
+func (s *datasets) mounted(ctx context.Context, dir string) error {
+	f, point, err := mountFacts(ctx, s.do, dir)
+	at := dir
+	if st, err := s.do.Stat(ctx, dir); err == nil && st.Resolved != "" {
+		at = st.Resolved
+	}
+	if err == nil && (point != at || !strings.HasSuffix(f.Filesystem, "zfs")) {
+		err = fmt.Errorf("no dataset is mounted on %s", dir)
+	}
+	return err
+}
+
+// readySets is an error unless there are golden data and no clone.
+func (s *datasets) readySets(ctx context.Context) error {
+	if !s.has(ctx, "golden") {
+		return fmt.Errorf("clone %s: there are no golden data yet", s.golden())
+	}
+	if s.has(ctx, "data") {
+		return fmt.Errorf("clone %s: the clone of the last trial is still there", s.golden())
+	}
+	return nil
+}
+
+// cloneBy makes the clone. auto is a clone of a snapshot.
+func (s *datasets) cloneBy(ctx context.Context) (how string, err error) {
+	if s.v.Clone == byCopy {
+		return byCopy, s.copyData(ctx)
+	}
+	from := s.name + "/" + snapshot
+	if !s.has(ctx, snapshot) {
+		if err := s.run(ctx, "zfs", "snapshot", from); err != nil {
+			return bySnapshot, err
+		}
+	}
+	return bySnapshot, s.add(ctx, "data", from)
+}
+
+func (s *datasets) copyData(ctx context.Context) error {
+	err := s.mounted(ctx, s.golden())
+	if err == nil {
+		err = s.add(ctx, "data")
+	}
+	if err == nil {
+		err = s.mounted(ctx, s.clone())
+	}
+	if err != nil {
+		return err
+	}
+	return s.run(ctx, "cp", "-a", "--reflink=never", "--sparse=auto", "--", s.golden()+"/.", s.clone())
+}
+
+// dropData destroys the clone, when there is one.
+func (s *datasets) dropData(ctx context.Context) error {
+	if !s.has(ctx, "data") {
+		return nil
+	}
+	if err := s.insist(ctx, "zfs", "destroy", s.name+"/data"); err != nil {
+		return fmt.Errorf("drop the clone: %w", err)
+	}
+	return nil
+}
+
+// makeGoldenSet makes the golden dataset.
+func (s *datasets) makeGoldenSet(ctx context.Context, uid, gid int) (string, error) {
+	err := s.add(ctx, "golden")
+	if err == nil {
+		err = s.mounted(ctx, s.golden())
+	}
+	if err != nil {
+		return "", fmt.Errorf("make %s: %w", s.golden(), err)
+	}
+	return s.golden(), own(ctx, s.do, s.golden(), uid, gid)
+}
+
+// setFacts tells what the clone is. Its device is in no single line of
+// /proc/diskstats. asked are the properties of the pool that were asked for.
+func (s *datasets) setFacts(ctx context.Context, asked map[string]string) (experiment.VolumeFacts, error) {
+	f, _, err := mountFacts(ctx, s.do, s.clone())
+	f.Path, f.Cloned, f.Device = s.clone(), s.cloned, ""
+	set, err2 := s.do.Run(ctx, "zfs", "get", "-H", "-o", "property,value", "all", s.name+"/data")
+	top, _, _ := strings.Cut(s.name, "/")
+	pool, err3 := s.do.Run(ctx, "zpool", "get", "all", top)
+	f.Properties = lasting(parseProperties(set))
+	for name, value := range parsePool(pool, top) {
+		if name == "ashift" || name == "version" || name == "autotrim" || asked[name] != "" {
+			f.Properties["pool "+name] = value
+		}
+	}
+	f.Properties["implementation"] = "OpenZFS"
+	if s.fuse {
+		f.Properties["implementation"] = "zfs-fuse, which also uses the page cache"
+	}
+	return f, errors.Join(err, err2, err3)
+}
+
+// countSpace adds what the clone refers to, shared with the golden data or not.
+func (s *datasets) countSpace(ctx context.Context, out map[string]float64) {
+	text, err := s.do.Run(ctx, "zfs", "get", "-Hp", "-o", "property,value", "all", s.name+"/data")
+	if err != nil {
+		return
+	}
+	all := parseProperties(text)
+	ratio := all["refcompressratio"]
+	if ratio == "" && s.cloned == byCopy {
+		ratio = all["compressratio"] // of a snapshot's clone, it would be that of what was written since
+	}
+	for name, value := range map[string]string{spaceUsed: all["referenced"], compression: ratio} {
+		if n, ok := number(value); ok {
+			out[name] = n
+		}
+	}
+}
