@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"plumb/test/advisers/formula"
@@ -26,17 +28,22 @@ func machine(e engine) formula.Machine {
 
 // engine is a database server of the contest.
 type engine struct {
-	name     string
-	major    int    // PostgreSQL's, as installed where the formulas need it
-	flavour  string // of MySQL
-	page     int64  // bytes of one read at random
-	defaults string // what the default is called in notes
+	name       string
+	major      int    // PostgreSQL's, as installed where the formulas need it
+	flavour    string // of MySQL
+	page       int64  // bytes of one read at random
+	defaults   string // what the default is called in notes
+	warehouses int
+	rowBytes   int64 // of the read-write load, with indexes, as measured
+	houseBytes int64 // of a warehouse, likewise
 }
 
 func engines() []engine {
 	return []engine{
-		{name: "mariadb", flavour: "mariadb", page: 16 << 10, defaults: "a buffer pool of 128M and a redo log of 96M"},
-		{name: "postgres", major: 15, page: 8 << 10, defaults: "shared_buffers of 128MB and max_wal_size 1GB"},
+		{name: "mariadb", flavour: "mariadb", page: 16 << 10, defaults: "a buffer pool of 128M and a redo log of 96M",
+			warehouses: 6, rowBytes: 250, houseBytes: 82 << 20},
+		{name: "postgres", major: 15, page: 8 << 10, defaults: "shared_buffers of 128MB and max_wal_size 1GB",
+			warehouses: 5, rowBytes: 264, houseBytes: 100 << 20},
 	}
 }
 
@@ -69,7 +76,8 @@ type cell struct {
 
 func (c cell) name() string { return c.engine.name + "-" + c.load + "-" + c.volume.name }
 
-// cells are all experiments, most telling first.
+// cells are all experiments, most telling first, but last those that take
+// hours: the others would wait for them.
 func cells() (all []cell) {
 	for _, v := range volumes() {
 		for _, load := range []string{"rw", "tpcc"} {
@@ -78,24 +86,34 @@ func cells() (all []cell) {
 			}
 		}
 	}
+	slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(a.hours(), b.hours()) })
 	return all
+}
+
+// hours tells, as 1, of a cell whose caches take minutes to fill.
+func (c cell) hours() int {
+	if c.warmup() > longWarmup {
+		return 1
+	}
+	return 0
 }
 
 // Times of a trial.
 const (
-	measured    = 20 * time.Second
+	measured    = 20 * time.Second // of each trial
 	leastWarmup = 15 * time.Second
+	longWarmup  = 5 * time.Minute
 	usualBudget = 40 * time.Minute
 )
 
 // warmup is as long as reading all the data once takes, page by page, with a
-// quarter for what is written meanwhile. A server that was just started reads
+// tenth for what is written meanwhile. A server that was just started reads
 // nothing else at first, whatever its settings: measured then, all arms would
 // be alike.
 func (c cell) warmup() time.Duration {
 	if c.volume.iops == 0 {
 		return leastWarmup
 	}
-	seconds := 1.25 * float64(data/c.engine.page) / c.volume.iops
+	seconds := 1.1 * float64(data/c.engine.page) / c.volume.iops
 	return max(leastWarmup, time.Duration(math.Ceil(seconds/5))*5*time.Second)
 }

@@ -75,7 +75,7 @@ func ask(t *testing.T, p program.Program, c cell) map[string]string {
 	ok(t, s.Exec("CREATE DATABASE sbtest"))
 	at := login(s, kind)
 	what := []string{"load", "tpcc"}
-	size := []string{fmt.Sprintf("--scale=%d", warehouses)}
+	size := []string{fmt.Sprintf("--scale=%d", c.engine.warehouses)}
 	if c.load == "rw" {
 		what, size = []string{"load", "oltp", "oltp_read_write"}, []string{fmt.Sprintf("--tables=%d", tables), fmt.Sprintf("--table-size=%d", rows)}
 	}
