@@ -90,6 +90,7 @@ func setFacts(t *stack.Thing, d Domain) {
 	expected, worst := d.Totals()
 	set := func(name string, n int64) { t.Set(name, stack.Int(n), source) }
 	set("limit", d.Limit)
+	set("servers", int64(len(d.Servers)))
 	set("known", expected.Low)
 	if d.Unmeasured == "" {
 		set("measured", d.Measured)

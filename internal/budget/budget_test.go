@@ -64,6 +64,27 @@ func TestHostBudget(t *testing.T) {
 	}
 }
 
+// TestKeyCache: a key cache that no table uses is a reservation.
+func TestKeyCache(t *testing.T) {
+	spare := func(tables int64) int64 {
+		db := mariadb()
+		if tables >= 0 {
+			db.Set("myisam_tables", stack.Int(tables), src)
+		}
+		s := hostWith(db)
+		Apply(s)
+		m := memoryOf(t, s, "host")
+		if n, _ := m.Int("servers"); n != 1 {
+			t.Errorf("%d servers draw on the host, want 1", n)
+		}
+		n, _ := m.Int("spare")
+		return n
+	}
+	if used, unknown, unused := spare(3), spare(-1), spare(0); used != unknown || unused-used != 128*mib {
+		t.Errorf("spare is %d with MyISAM tables, %d when not known, %d without", used, unknown, unused)
+	}
+}
+
 func TestUnknownSettingLeavesOnlyALowerBound(t *testing.T) {
 	db := mariadb()
 	delete(db.Facts, "max_used_connections")

@@ -60,9 +60,10 @@ func (m *model) mysql() {
 	pool := m.need("innodb_buffer_pool_size")
 	m.part("buffer pool", "innodb_buffer_pool_size and 3 to 10 % to manage it",
 		scaled(pool, 1.03, 1.10), scaled(pool, 1.03, 1.10))
-	shared := m.need("innodb_log_buffer_size") + m.need("key_buffer_size") + m.may("query_cache_size") + m.may("aria_pagecache_buffer_size")
-	m.part("shared buffers", "innodb_log_buffer_size, key_buffer_size, aria_pagecache_buffer_size, query_cache_size",
-		upTo(shared), exactly(shared))
+	keys := m.need("key_buffer_size")
+	shared := m.need("innodb_log_buffer_size") + m.may("query_cache_size") + m.may("aria_pagecache_buffer_size")
+	m.part("shared buffers", "innodb_log_buffer_size, key_buffer_size where MyISAM is used, aria_pagecache_buffer_size, query_cache_size",
+		upTo(shared+m.keysUsed(keys)), exactly(shared+keys))
 	m.performanceSchema()
 	tables := m.need("table_open_cache")
 	m.part("open tables", "table_open_cache at 10 to 40 KiB each", upTo(tables*40*kib), Range{tables * 10 * kib, tables * 40 * kib})
@@ -74,6 +75,16 @@ func (m *model) mysql() {
 	seen, most := m.seenConnections("max_used_connections"), m.need("max_connections")
 	m.part("connections", "at the most seen: idle to every session buffer once; at worst max_connections, all busy",
 		Range{seen * idle, seen * busy}, Range{most * idle, most * busy})
+}
+
+// keysUsed gives what the key cache is expected to take. Its memory becomes
+// resident as index blocks of MyISAM tables are read: without such tables it
+// stays a reservation.
+func (m *model) keysUsed(size int64) int64 {
+	if n, known := m.of.Int("myisam_tables"); known && n == 0 {
+		return 0
+	}
+	return size
 }
 
 func (m *model) performanceSchema() {

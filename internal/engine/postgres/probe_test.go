@@ -83,8 +83,9 @@ func TestServerOnThisHost(t *testing.T) {
 		"pg_postmaster_start_time": hosttest.Table("uptime\treplication_role", "96\tprimary"),
 		"FROM pg_stat_bgwriter": hosttest.Table("checkpoints_window\tcheckpoints_timed\tcheckpoints_requested\tcheckpoints_per_hour\tcheckpoints_requested_share\tcheckpoint_write_avg\tcheckpoint_sync_avg\tbgwriter_maxwritten_per_hour\tbackend_fsyncs",
 			"7200\t20\t4\t12.00\t0.1667\t1500\t20\t0.00\t0"),
-		"checksum_failures":    hosttest.Table("checksum_failures", `\N`),
-		"replicas_synchronous": hosttest.Table("replicas\treplicas_synchronous", `1`+"\t"+`\N`),
+		"FROM pg_control_checkpoint": hosttest.Table("wal_recent\twal_recent_window", "52428800\t41"),
+		"checksum_failures":          hosttest.Table("checksum_failures", `\N`),
+		"replicas_synchronous":       hosttest.Table("replicas\treplicas_synchronous", `1`+"\t"+`\N`),
 	})
 	db, sight := lookAt(t, m, seen)
 	for name, want := range map[string]stack.Value{
@@ -92,6 +93,7 @@ func TestServerOnThisHost(t *testing.T) {
 		"shared_buffers": stack.Int(128 << 20), "max_wal_size": stack.Int(2 << 30), "fsync": stack.Bool(true), "wal_buffers": stack.Int(4 << 20),
 		"uptime": stack.Int(96), "replication_role": stack.Text("primary"), "replicas": stack.Int(1),
 		"checkpoints_per_hour": stack.Float(12), "checkpoints_requested_share": stack.Float(0.1667),
+		"wal_recent": stack.Int(50 << 20), "wal_recent_window": stack.Int(41),
 		"pending_restart": stack.List([]string{"max_connections"}),
 		"config_errors":   stack.List([]string{"/srv/pg/postgresql.conf:830: shared_bufers unrecognized configuration parameter"}),
 		"next_changes":    stack.List([]string{"max_connections: now 100, then 321 (/srv/pg/postgresql.auto.conf:3)"}),

@@ -38,6 +38,12 @@ func workQuestions() []question {
 			(wal_bytes * 3600 / greatest(extract(epoch FROM now() - stats_reset), 1)::numeric)::bigint AS wal_bytes_per_hour,
 			round(least(wal_fpi::numeric * current_setting('block_size')::int / greatest(wal_bytes, 1), 1), 4) AS wal_fpi_share,
 			wal_buffers_full FROM pg_stat_wal`},
+		// Counters reach back to their last reset, which may be years ago. The WAL since
+		// the last checkpoint that ended began tells what is written now.
+		{about: "pg_control_checkpoint()", absent: true, facts: []string{"wal_recent", "wal_recent_window"}, sql: `
+			SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_current_wal_lsn(), redo_lsn)::bigint END AS wal_recent,
+			CASE WHEN NOT pg_is_in_recovery() THEN extract(epoch FROM now() - greatest(checkpoint_time, pg_postmaster_start_time()))::bigint END AS wal_recent_window
+			FROM pg_control_checkpoint()`},
 		// A database that was never reset has no stats_reset since 15: it counts since
 		// the cluster was made. The longest window keeps rates from being too high.
 		{about: "pg_stat_database", facts: []string{"database_window", "cache_hit_share", "blocks_read_per_second", "transactions_per_second",

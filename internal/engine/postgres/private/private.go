@@ -60,6 +60,11 @@ func (Engine) Ready(ctx context.Context, run string) error {
 	return err
 }
 
+// fresh sets counters of WAL and checkpoints back: a copy of the data brings
+// those of its making along, which say nothing of the load.
+const fresh = `SELECT pg_stat_reset_shared('bgwriter'), CASE WHEN v >= 140000 THEN pg_stat_reset_shared('wal') END,
+	CASE WHEN v >= 170000 THEN pg_stat_reset_shared('checkpointer') END FROM (SELECT current_setting('server_version_num')::int AS v) AS s`
+
 // Prepare implements lab.Engine.
 func (Engine) Prepare(ctx context.Context, run string) error {
 	a, err := dial(run, postgres).Admin(ctx)
@@ -67,6 +72,9 @@ func (Engine) Prepare(ctx context.Context, run string) error {
 		return err
 	}
 	defer a.Close()
+	if _, err := a.Query(ctx, fresh); err != nil {
+		return err
+	}
 	rows, err := a.Query(ctx, "SELECT 1 FROM pg_database WHERE datname = '"+database+"'")
 	if err != nil || len(rows.Values) > 0 {
 		return err
