@@ -24,6 +24,9 @@ func (l *Lab) switched(ctx context.Context, x experiment.Experiment, pair []*exp
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close(context.WithoutCancel(ctx))) }()
+	if err := b.fill(ctx, x, pair[0]); err != nil {
+		return err
+	}
 	share(pair)
 	first, then := pair[0], pair[1]
 	periods := []*experiment.Record{first, then, then, first}

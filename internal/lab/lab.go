@@ -54,6 +54,8 @@ type Volume interface {
 	// Limit puts the profile in force, measures whether it holds, and gives what
 	// it measured; nil when there is none. From then on burst credits run.
 	Limit(ctx context.Context) ([]experiment.LimitFact, error)
+	// Again puts the profile in force after Unlimit, without measuring it anew.
+	Again(ctx context.Context) error
 	// Unlimit takes the limit away: the copying between trials is not held up.
 	Unlimit(ctx context.Context) error
 	// Facts tells what the volume is, as the kernel and the pool say.

@@ -40,6 +40,7 @@ func (d directory) Clone(context.Context) (string, string, error) {
 }
 func (d directory) Drop(context.Context) error                                  { return os.RemoveAll(string(d) + "/data") }
 func (directory) Limit(context.Context) ([]experiment.LimitFact, error)         { return nil, nil }
+func (directory) Again(context.Context) error                                   { return nil }
 func (directory) Unlimit(context.Context) error                                 { return nil }
 func (directory) Counters(context.Context) map[string]float64                   { return nil }
 func (d directory) Facts(context.Context) (f experiment.VolumeFacts, err error) { return f, nil }

@@ -32,6 +32,9 @@ func (l *Lab) trial(ctx context.Context, x experiment.Experiment, r *experiment.
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close(context.WithoutCancel(ctx))) }()
+	if err := b.fill(ctx, x, r); err != nil {
+		return err
+	}
 	m, err := b.measure(ctx, x, r.Trial, r.Seed, x.Warmup)
 	if err != nil {
 		return err

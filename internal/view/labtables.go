@@ -305,6 +305,9 @@ func howDone(r report.Report) (lines []string) {
 	x := r.Experiment
 	lines = append(lines, "Design: "+designText(x)+".")
 	each := "Each trial: " + span(x.Measure) + " measured"
+	if x.Fill > 0 {
+		lines = append(lines, "Before each trial the load runs for "+span(x.Fill)+" without the volume's limit, so that caches are as full as they will be.")
+	}
 	if x.Warmup > 0 {
 		each += " after " + span(x.Warmup) + " of warm-up that are driven and left out"
 	}

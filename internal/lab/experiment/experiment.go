@@ -21,6 +21,7 @@ type Experiment struct {
 	Design    string
 	Least     int           // blocks before it may stop
 	Most      int           // blocks
+	Fill      time.Duration // driven before all else and without the volume's limit, so that caches are as full as they will be
 	Warmup    time.Duration // driven and left out
 	Measure   time.Duration // of each trial; in ABBA of each period
 	Unsteady  bool          // measure.unsteady: trials whose rate is not steady count all the same, because it is what is asked about

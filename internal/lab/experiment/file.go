@@ -184,6 +184,7 @@ func (r *reader) until(n *sheet.Node) {
 func (r *reader) measure(n *sheet.Node) {
 	x := &r.x
 	r.sheet.Object(n, "measure", sheet.Fields{
+		"fill":     func(n *sheet.Node) { x.Fill = r.duration(n, "measure.fill", 0, longestRun) },
 		"warmup":   func(n *sheet.Node) { x.Warmup = r.duration(n, "measure.warmup", 0, longestRun) },
 		"time":     func(n *sheet.Node) { x.Measure = r.duration(n, "measure.time", time.Second, longestRun) },
 		"unsteady": func(n *sheet.Node) { x.Unsteady = r.sheet.Switch(n, "measure.unsteady") },

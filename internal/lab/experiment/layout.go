@@ -80,6 +80,7 @@ type deciding struct {
 	Name     string        `json:"name"`
 	Arms     []Arm         `json:"arms"`
 	Design   string        `json:"design"`
+	Fill     time.Duration `json:"fill,omitempty"`
 	Warmup   time.Duration `json:"warmup"`
 	Measure  time.Duration `json:"measure"`
 	Unsteady bool          `json:"unsteady,omitempty"`
@@ -92,7 +93,8 @@ type deciding struct {
 // many there are, how they are judged, or what a reader is told leaves it as
 // it is, so that an experiment can be lengthened and its text corrected.
 func hash(x Experiment) string {
-	return digest(deciding{1, x.Name, x.Arms, x.Design, x.Warmup, x.Measure, x.Unsteady, x.Metric, slices.Sorted(slices.Values(x.Checks)), x.Seed})
+	return digest(deciding{Form: 1, Name: x.Name, Arms: x.Arms, Design: x.Design, Fill: x.Fill, Warmup: x.Warmup, Measure: x.Measure, Unsteady: x.Unsteady,
+		Metric: x.Metric, Checks: slices.Sorted(slices.Values(x.Checks)), Seed: x.Seed})
 }
 
 func digest(v any) string {

@@ -77,7 +77,7 @@ func DataBytes(u Setup) int64 {
 }
 
 func trialTime(x Experiment, u Setup) time.Duration {
-	t := fresh + bytesTime(DataBytes(u)) + x.Warmup + x.Measure
+	t := fresh + bytesTime(DataBytes(u)) + x.Fill + x.Warmup + x.Measure
 	if u.Server != nil {
 		t += serving + checkTime(x.Checks, u.Load)
 	}

@@ -1,0 +1,25 @@
+package volume
+
+import (
+	"testing"
+	"time"
+)
+
+// What fills the caches goes at full speed, and what is measured is held again.
+func TestLiveLimitHoldsAgain(t *testing.T) {
+	const asked, seconds = 300, 2
+	l, dir := liveVolume(t, "ext4", "iops=300")
+	_, _ = l.Limit(t.Context()) // a busy machine may be slower: it is the limit that is asked about here
+	if err := l.Unlimit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if free := sum(drive(t, dir, 4096, 8, onlyReads, seconds*time.Second)) / seconds; free < 2*asked {
+		t.Skipf("without a limit the disk does %d reads a second: too few to tell", free)
+	}
+	if err := l.Again(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if held := sum(drive(t, dir, 4096, 8, onlyReads, seconds*time.Second)) / seconds; held > asked*11/10 {
+		t.Errorf("%d reads a second, and the limit is %d", held, asked)
+	}
+}
