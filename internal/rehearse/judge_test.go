@@ -1,0 +1,228 @@
+package rehearse
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/advise"
+	"plumb/internal/catalog"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+	"plumb/internal/load"
+	"plumb/internal/stack"
+)
+
+// What is judged here was not measured: trials come out of a generator.
+
+// world is what the arms of the simulated lab are like.
+type world struct {
+	rate, p99 map[string]float64 // against the server as it is; 1 when not there
+	fails     map[string]string  // why the server does not start
+	loses     map[string]string  // what is found to be lost after each trial
+	noise     float64
+}
+
+func (w world) carryOut(t *testing.T, x experiment.Experiment, blocks int) report.Report {
+	t.Helper()
+	r := rand.New(rand.NewPCG(x.Seed, 1))
+	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	var all []experiment.Record
+	for block := range blocks {
+		level := 1000 * math.Exp(0.1*r.NormFloat64())
+		for _, trial := range experiment.Order(x, block+1) {
+			rec := experiment.Record{Trial: trial, Attempt: 1, Began: at, Ended: at.Add(30 * time.Second)}
+			at = rec.Ended
+			factor := func(of map[string]float64) float64 {
+				if f, ok := of[trial.Arm]; ok {
+					return f
+				}
+				return 1
+			}
+			rec.Metric = level * factor(w.rate) * math.Exp(w.noise*r.NormFloat64())
+			rec.Ops = []experiment.Op{{Name: "transaction", Done: 1000, Histogram: packed(t, 10*factor(w.p99)*math.Exp(w.noise*r.NormFloat64()))}}
+			rec.Costs = []experiment.Cost{{Layer: "server", Name: "fsyncs", Unit: "1/op", Value: factor(w.rate)}}
+			if why, ok := w.fails[trial.Arm]; ok {
+				rec.Mark(experiment.MarkFailed, "%s", why)
+			}
+			if why, ok := w.loses[trial.Arm]; ok {
+				rec.Mark(experiment.MarkInvariant, "%s", why)
+			}
+			all = append(all, rec)
+		}
+	}
+	return report.Make(x, all)
+}
+
+// packed is a histogram whose 99th percentile is about so many milliseconds.
+func packed(t *testing.T, p99 float64) []byte {
+	t.Helper()
+	l := load.NewLatency()
+	for i := range 1000 {
+		l.Record(time.Duration(p99 * float64(time.Millisecond) * float64(i+10) / 1000))
+	}
+	text, err := l.Packed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// judged rehearses a plan in a world.
+func (w world) judged(t *testing.T, plan advise.Plan, safety func(string) bool, want Want) Result {
+	t.Helper()
+	s, db := mariadb()
+	db.Set("innodb_data_size", stack.Int(100<<20), "test")
+	want.Budget = time.Hour
+	p, err := Propose(s, known(), plan, safety, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reports []report.Report
+	for _, stage := range p.Stages {
+		reports = append(reports, w.carryOut(t, stage.Experiment, 6))
+	}
+	return Judge(p, reports, "all is decided")
+}
+
+func fourSteps() advise.Plan {
+	plan := planned(placed, "innodb_io_capacity", 2000, "sync_binlog", 1, "innodb_flush_neighbors", 0, "innodb_log_buffer_size", 64<<20)
+	plan.Steps[1].DurabilityFrom = catalog.MayLose
+	return plan
+}
+
+func ofSyncBinlog(rule string) bool { return rule == "mysql/sync-binlog" }
+
+func TestVerdicts(t *testing.T) {
+	w := world{noise: 0.01, rate: map[string]float64{AllAdvice: 1.3, "innodb_io_capacity = 2000": 1.4, "sync_binlog = 1": 0.9, "innodb_flush_neighbors = 0": 1.01},
+		p99: map[string]float64{"innodb_log_buffer_size = 64M": 0.5}}
+	r := w.judged(t, fourSteps(), ofSyncBinlog, Want{})
+	if r.All.Word != Helps || r.All.Step != nil || math.Abs(r.All.Rate.Value-0.3) > 0.03 {
+		t.Errorf("all: %+v", r.All)
+	}
+	for i, c := range []struct {
+		word string
+		keep bool
+		why  string
+	}{
+		{Helps, true, " % more transactions a second (+"},
+		{Harms, true, "kept: it guards against lost transactions, and costs "},
+		{NoDifference, false, "left out: no difference larger than ±5 % ("},
+		{Helps, true, "kept: as many transactions a second within ±5 %, but the slowest answers come "},
+	} {
+		v := r.Steps[i]
+		if v.Word != c.word || v.Keep != c.keep || !strings.Contains(v.Why, c.why) || v.Step != &r.Proposal.Steps[i] || v.Arm != v.Step.Arm {
+			t.Errorf("step %d: %s, kept %t: %s\nwant %s, %t: %s", i+1, v.Word, v.Keep, v.Why, c.word, c.keep, c.why)
+		}
+		t.Log(v.Why)
+	}
+	if p := r.Steps[3].P99; math.Abs(p.Value+0.5) > 0.05 {
+		t.Errorf("p99 %+v", p)
+	}
+	if c := r.Steps[0].Costs; len(c) != 1 || c[0].After.Value < 1.3*c[0].Before.Value {
+		t.Errorf("%+v", c)
+	}
+	if len(r.Plan.Steps) != 3 || r.Plan.Steps[1].Knob.Name != "sync_binlog" || r.Took == 0 {
+		t.Errorf("%+v, %s", r.Plan.Steps, r.Took)
+	}
+}
+
+func TestWhatTheServerRefusesHarms(t *testing.T) {
+	w := world{noise: 0.01, rate: map[string]float64{"innodb_io_capacity = 2000": 1.4},
+		fails: map[string]string{AllAdvice: "MariaDB did not come up: exit status 1\n2026 [Note] starting\n2026 [ERROR] unknown variable", "sync_binlog = 1": "MariaDB did not come up: exit status 1\n2026 [ERROR] unknown variable\n"},
+		loses: map[string]string{"innodb_flush_neighbors = 0": "table sbtest1 has 99 rows, and had 100"}}
+	r := w.judged(t, fourSteps(), ofSyncBinlog, Want{})
+	if r.All.Word != Harms || r.All.Failed != "MariaDB did not come up: exit status 1: 2026 [ERROR] unknown variable" {
+		t.Errorf("%+v", r.All)
+	}
+	for i, failed := range []string{"", "MariaDB did not come up", "has 99 rows", ""} {
+		v := r.Steps[i]
+		if (failed == "") != (v.Failed == "") || !strings.Contains(v.Failed, failed) || failed != "" && (v.Keep || v.Word != Harms) {
+			t.Errorf("step %d: %+v", i+1, v)
+		}
+	}
+	if !r.Steps[0].Keep || len(r.Plan.Steps) != 1 {
+		t.Errorf("%+v", r.Plan.Steps)
+	}
+}
+
+func TestServerThatCannotRunAsItIs(t *testing.T) {
+	w := world{fails: map[string]string{AsIs: "it did not come up"}}
+	r := w.judged(t, fourSteps(), nil, Want{})
+	for _, v := range append(r.Steps, r.All) {
+		if v.Word != Undecided || v.Keep || v.Failed != "" || v.Step != nil && !strings.Contains(v.Why, "as is failed, so nothing can be compared: it did not come up") {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
+func TestVerdictsWithoutOne(t *testing.T) {
+	w := world{noise: 0.01, rate: map[string]float64{AllAdvice: 1.4, "without innodb_io_capacity = 2000": 1, "without sync_binlog = 1": 1.6, "without innodb_flush_neighbors = 0": 1.4, "without innodb_log_buffer_size = 64M": 1.4}}
+	r := w.judged(t, fourSteps(), nil, Want{WithoutOne: true})
+	for i, word := range []string{Helps, Harms, NoDifference, NoDifference} {
+		if v := r.Steps[i]; v.Word != word {
+			t.Errorf("step %d: %+v", i+1, v)
+		}
+	}
+	if v := r.Steps[0]; math.Abs(v.Rate.Value-0.4) > 0.03 {
+		t.Errorf("%+v", v.Rate)
+	}
+	w.fails = map[string]string{}
+	for _, arm := range []string{AllAdvice, "without innodb_io_capacity = 2000", "without innodb_flush_neighbors = 0", "without innodb_log_buffer_size = 64M"} {
+		w.fails[arm] = "no"
+	}
+	if r = w.judged(t, fourSteps(), nil, Want{WithoutOne: true}); r.Steps[1].Failed != "no" || r.Steps[0].Failed != "" || r.Steps[0].Word != Undecided {
+		t.Errorf("the step without which alone it runs: %+v", r.Steps)
+	}
+}
+
+func TestLessDurableIsNeverKept(t *testing.T) {
+	plan := planned(placed, "innodb_flush_log_at_trx_commit", 2)
+	w := world{noise: 0.01, rate: map[string]float64{AllAdvice: 3}}
+	r := w.judged(t, plan, func(string) bool { return true }, Want{})
+	if v := r.Steps[0]; v.Word != Helps || v.Keep || !strings.Contains(v.Why, "less durable (may lose the last transactions)") || len(r.Plan.Steps) != 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestNothingKnownYet(t *testing.T) {
+	s, db := mariadb()
+	db.Set("innodb_data_size", stack.Int(100<<20), "test")
+	plan := fourSteps()
+	plan.Steps = append(plan.Steps, planned(stack.Ref{Kind: "host", Name: "db1"}, "vm_swappiness", 1).Steps...)
+	p, err := Propose(s, known(), plan, func(rule string) bool { return rule == "host/vm-swappiness" || ofSyncBinlog(rule) }, Want{Budget: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reports := range [][]report.Report{nil, {report.Make(p.Stages[0].Experiment, nil)}, {world{}.carryOut(t, p.Stages[0].Experiment, 1)}} {
+		r := Judge(p, reports, "interrupted")
+		if want := []bool{false, true, false, false, true}; !slices.EqualFunc(r.Steps, want, func(v Verdict, keep bool) bool { return v.Keep == keep && v.Word == NotTried }) {
+			t.Errorf("%+v", r.Steps)
+		}
+		if r.All.Keep || r.All.Word != NotTried && r.All.Word != Undecided || r.Ended != "interrupted" {
+			t.Errorf("%+v", r.All)
+		}
+	}
+	r := Judge(p, nil, "")
+	if why := r.Steps[1].Why; why != "kept: it guards against lost transactions, though it was not tried any more" {
+		t.Error(why)
+	}
+	if why := r.Steps[4].Why; why != "kept: it is about a server that can stop or lose data, though no trial shows what it costs" {
+		t.Error(why)
+	}
+}
+
+func TestPlainErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "one line": "one line",
+		"did not come up: exit 1\nnote\n2026-11-21 0 [ERROR]  Aborting\n": "did not come up: exit 1: 2026-11-21 0 [ERROR] Aborting",
+		strings.Repeat("ä", 400): strings.Repeat("ä", 148) + "…",
+	} {
+		if got := plainly(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package rehearse
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/lab/report"
+	"plumb/internal/stats"
+)
+
+// decide says whether a step is kept, and why: what helps is, and what guards
+// data or service whatever it brings; never what a server cannot run with, and
+// never what makes it less durable.
+func (v *Verdict) decide() {
+	doubt := v.Why
+	switch {
+	case v.Failed != "":
+		v.Why = "left out: the server cannot be used with it"
+	case catalog.Danger(v.Step.DurabilityTo) > catalog.Danger(v.Step.DurabilityFrom):
+		v.Why = "left out, whatever it brings: it makes the server less durable (" + v.Step.DurabilityTo + ")"
+	case v.Step.Safety:
+		v.Keep, v.Why = true, "kept: "+v.guards(doubt)
+	case v.Word == Helps:
+		v.Keep, v.Why = true, "kept: "+v.gain()
+	case v.Word == NotTried && v.Step.Left != "":
+		v.Why = "" // Left says it
+	case v.Word == NotTried:
+		v.Why = "left out: it was not tried any more"
+	case doubt != "":
+		v.Why = "left out: " + doubt
+	default:
+		v.Why = "left out: " + v.bringsNothing()
+	}
+}
+
+// guards says what a safety step is for, and what it costs.
+func (v *Verdict) guards(doubt string) string {
+	guard := "it is about a server that can stop or lose data"
+	switch catalog.Danger(v.Step.DurabilityFrom) - catalog.Danger(v.Step.DurabilityTo) {
+	case 3:
+		guard = "it guards against damaged data"
+	case 2:
+		guard = "it guards against lost transactions"
+	}
+	switch {
+	case v.Word == NotTried && v.Step.Left != "":
+		return guard + ", though no trial shows what it costs"
+	case v.Word == NotTried:
+		return guard + ", though it was not tried any more"
+	case doubt != "":
+		return guard + ", though what it costs is not known: " + doubt
+	case v.Word == Helps:
+		return guard + ", and it helps: " + v.gain()
+	case v.Word == Harms:
+		return guard + ", and costs " + v.loss()
+	case v.Word == NoDifference:
+		return guard + ", and costs nothing that could be measured" + interval(v.Rate)
+	}
+	return guard + "; what it costs is undecided" + interval(v.Rate)
+}
+
+// gain says what helps.
+func (v *Verdict) gain() string {
+	if v.Within > 0 {
+		return fmt.Sprintf("as many transactions a second within ±%s, but the slowest answers come %s sooner%s", percent(v.Within), percent(v.P99.Value), interval(v.P99))
+	}
+	text := fmt.Sprintf("%s more transactions a second%s", percent(v.Rate.Value), interval(v.Rate))
+	if report.Known(v.P99) && v.P99.Low > 0 {
+		text += fmt.Sprintf(", though the slowest answers come %s later%s", percent(v.P99.Value), interval(v.P99))
+	}
+	return text
+}
+
+// loss says what harms.
+func (v *Verdict) loss() string {
+	if v.Within > 0 {
+		return fmt.Sprintf("no transactions a second within ±%s, but the slowest answers come %s later%s", percent(v.Within), percent(v.P99.Value), interval(v.P99))
+	}
+	return fmt.Sprintf("%s of the transactions a second%s", percent(v.Rate.Value), interval(v.Rate))
+}
+
+// bringsNothing says why a step that was tried is not kept.
+func (v *Verdict) bringsNothing() string {
+	switch v.Word {
+	case Harms:
+		return "it costs " + v.loss()
+	case NoDifference:
+		return fmt.Sprintf("no difference larger than ±%s%s", percent(v.Within), interval(v.Rate))
+	}
+	text := "undecided"
+	if v.Rate.N > 0 {
+		blocks := "blocks"
+		if v.Rate.N == 1 {
+			blocks = "block"
+		}
+		text += fmt.Sprintf(" after %d %s%s", v.Rate.N, blocks, interval(v.Rate))
+	}
+	switch {
+	case v.More >= stats.MostMore:
+		text += "; more blocks would hardly tell"
+	case v.More == 1:
+		text += "; about one more block would tell"
+	case v.More > 1:
+		text += fmt.Sprintf("; about %d more blocks would tell", v.More)
+	}
+	return text
+}
+
+// interval writes the 95 % interval of a difference: " (−1.2 to +3 %)"; "" when
+// it is not known.
+func interval(e stats.Estimate) string {
+	if !report.Known(e) {
+		return ""
+	}
+	return " (" + report.Span(e) + ")"
+}
+
+// percent writes the size of a part: 12 %, 1.2 %.
+func percent(part float64) string {
+	p, format := math.Abs(100*part), "%.0f"
+	if p < 9.95 {
+		format = "%.1f"
+	}
+	return strings.TrimSuffix(fmt.Sprintf(format, p), ".0") + " %"
+}

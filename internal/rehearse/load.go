@@ -1,0 +1,61 @@
+package rehearse
+
+import (
+	"cmp"
+	"slices"
+
+	"plumb/internal/lab/experiment"
+)
+
+const (
+	usualScript  = "oltp_read_write"
+	usualThreads = 8
+	tables       = 4
+	bytesOfRow   = 300       // of sysbench's tables, with their indexes
+	bytesOfHouse = 130 << 20 // of a TPC-C warehouse
+	fewHouses    = 4         // whose consistency is tested in seconds
+)
+
+// load is what the sandbox is put under.
+func (d *draft) load() experiment.Load {
+	if d.want.Like != nil {
+		return d.want.Like.Load
+	}
+	if d.want.Workload == experiment.TPCC {
+		return experiment.Load{Kind: experiment.TPCC, Warehouses: int(max(1, d.size.data/bytesOfHouse)), Threads: d.threads()}
+	}
+	return experiment.Load{Kind: experiment.OLTP, Script: cmp.Or(d.want.Workload, usualScript), Tables: tables,
+		Rows: max(1000, d.size.data/tables/bytesOfRow), Threads: d.threads()}
+}
+
+// threads are as many as were asked for, or as the server was seen to be busy
+// with; a quiet moment says nothing.
+func (d *draft) threads() int {
+	if d.want.Threads > 0 {
+		return d.want.Threads
+	}
+	name := "threads_running"
+	if d.server.Ref.Kind == "postgres" {
+		name = "connections_active"
+	}
+	busy, _ := d.server.Int(name)
+	cpus := int64(1)
+	if host := d.stack.Host(); host != nil {
+		n, _ := host.Int("cpus")
+		cpus = max(cpus, n)
+	}
+	return int(max(usualThreads, min(busy, 4*cpus)))
+}
+
+// checks are the invariants that each trial must leave: a setting that loses
+// rows must not win.
+func checks(l experiment.Load) []string {
+	keeps := []string{"oltp_read_only", "oltp_read_write", "oltp_write_only", "oltp_point_select", "oltp_update_index", "oltp_update_non_index"}
+	switch {
+	case l.Kind == experiment.TPCC && l.Warehouses <= fewHouses:
+		return []string{experiment.NoErrors, experiment.Consistency}
+	case l.Kind == experiment.OLTP && slices.Contains(keeps, l.Script):
+		return []string{experiment.NoErrors, experiment.Rows}
+	}
+	return []string{experiment.NoErrors}
+}

@@ -1,0 +1,201 @@
+package rehearse
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/stack"
+)
+
+// given are the origins of settings that somebody chose. A role's own settings
+// in PostgreSQL, which are told as of run time, are not the server's.
+func given(kind string, o *stack.Origin) bool {
+	if o == nil {
+		return false
+	}
+	switch o.From {
+	case stack.FromFile, stack.FromCommand, stack.FromPersisted:
+		return true
+	case stack.FromRuntime:
+		return kind == "mysql"
+	}
+	return false
+}
+
+// take gives the sandbox the settings of the server as it is: what its
+// configuration or somebody at run time has set, with the values in force,
+// less what a private server must not have.
+func (d *draft) take() {
+	d.settings, d.create, d.apart = map[string]string{}, map[string]string{}, nil
+	kind := d.server.Ref.Kind
+	var unsure []string
+	told := map[string][]string{}
+	for _, name := range d.chosen() {
+		v, _ := d.inForce(name)
+		f := d.cat.Fact(kind, name)
+		value := d.written(name, v)
+		out, why := keptApart(kind, name, value)
+		switch {
+		case out && why != "" && !isOff(value):
+			told[why] = append(told[why], name)
+		case out || !settable.MatchString(name):
+		case f == nil && kind == "mysql" && !beginsKnown(name):
+			unsure = append(unsure, name)
+		case d.followsPool(name):
+		case atCreation(kind, name):
+			d.create[name] = value
+		default:
+			d.settings[optionOf(kind, name)] = value
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(told)) {
+		d.apart = append(d.apart, fmt.Sprintf("Left out of the sandbox: %s; %s.", someOf(told[why]), why))
+	}
+	if len(unsure) > 0 {
+		d.apart = append(d.apart, fmt.Sprintf("Left out of the sandbox, because they may belong to plugins: %s.", someOf(unsure)))
+	}
+	d.format()
+	d.caches()
+	d.clients()
+}
+
+// chosen names the settings that the server has not by default, sorted.
+func (d *draft) chosen() []string {
+	if d.want.Settings != nil {
+		return slices.Sorted(maps.Keys(d.want.Settings))
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(d.server.Facts)) {
+		fact := d.server.Facts[name]
+		f := d.cat.Fact(d.server.Ref.Kind, name)
+		if fact.Value.IsAbsent() || f != nil && f.Knob == nil || !given(d.server.Ref.Kind, fact.Origin) {
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// inForce gives a setting of the server as it is.
+func (d *draft) inForce(name string) (stack.Value, bool) {
+	text, asked := d.want.Settings[name]
+	if !asked {
+		return d.server.Get(name)
+	}
+	if f := d.cat.Fact(d.server.Ref.Kind, name); f != nil {
+		if v, err := catalog.ParseValue(f, text); err == nil {
+			return v, true
+		}
+	}
+	return stack.Text(text), true
+}
+
+// written writes a value as the configuration file of the sandbox takes it,
+// smaller where it is a cache.
+func (d *draft) written(name string, v stack.Value) string {
+	if n, ok := v.Int(); ok {
+		v = stack.Int(d.scaled(name, n))
+	}
+	t := catalog.Text
+	if f := d.cat.Fact(d.server.Ref.Kind, name); f != nil {
+		t = f.Type
+	}
+	return strings.TrimSpace(catalog.Native(d.server.Ref.Kind, t, v))
+}
+
+// isOff tells whether a value says that there is nothing to speak of.
+func isOff(value string) bool {
+	return slices.Contains([]string{"", "off", "0", "no", "false", "none"}, strings.ToLower(value))
+}
+
+// someOf names some of many.
+func someOf(names []string) string {
+	if len(names) > 4 {
+		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
+
+// optionOf is what the option file calls a variable.
+func optionOf(kind, name string) string {
+	if kind == "mysql" && name == "tx_isolation" { // MariaDB's variable before 11.1; the option was always called so
+		return "transaction_isolation"
+	}
+	return name
+}
+
+// atCreation tells the settings that count when the data is made, and that the
+// lab can give to whatever makes it.
+func atCreation(kind, name string) bool {
+	if kind == "postgres" {
+		return name == "data_checksums" || name == "wal_segment_size"
+	}
+	return name == "innodb_page_size" || name == "innodb_data_file_path"
+}
+
+// format takes over what the data directory was made with, whoever chose it.
+func (d *draft) format() {
+	if d.server.Ref.Kind == "mysql" {
+		if n, ok := d.server.Int("innodb_page_size"); ok && n != 16<<10 {
+			d.create["innodb_page_size"] = d.written("innodb_page_size", stack.Int(n))
+		}
+		return
+	}
+	const checksumsByDefault = 180000 // initdb knows --no-data-checksums since then
+	number, _ := d.server.Int("version_num")
+	if on, ok := d.server.Bool("data_checksums"); ok && (on || number >= checksumsByDefault) {
+		d.create["data_checksums"] = d.written("data_checksums", stack.Bool(on))
+	}
+	if n, ok := d.server.Int("wal_segment_size"); ok && n != 16<<20 {
+		d.create["wal_segment_size"] = d.written("wal_segment_size", stack.Int(n))
+	}
+}
+
+// caches gives a smaller sandbox smaller caches, also where the server has its
+// defaults: they stand to its data as the real ones do.
+func (d *draft) caches() {
+	sizesItself, _ := d.server.Bool("innodb_dedicated_server")
+	if sizesItself {
+		for _, name := range []string{"innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group"} {
+			if v, ok := d.inForce(name); ok {
+				d.settings[name] = d.written(name, v)
+			}
+		}
+	}
+	for name := range cached(d.server.Ref.Kind) {
+		if v, ok := d.inForce(name); ok && (d.size.scale < 1 || sizesItself && name == "innodb_buffer_pool_size") {
+			d.settings[name] = d.written(name, v)
+		}
+	}
+}
+
+// followsPool tells the settings that divide a buffer pool up. A pool below
+// 1 GB has one part, whatever is asked, and a smaller one has other chunks.
+func (d *draft) followsPool(name string) bool {
+	switch name {
+	case "innodb_buffer_pool_chunk_size":
+		return d.size.scale < 1
+	case "innodb_buffer_pool_instances", "innodb_page_cleaners":
+		v, _ := d.inForce("innodb_buffer_pool_size")
+		n, ok := v.Int()
+		return !ok || d.scaled("innodb_buffer_pool_size", n) < 1<<30
+	}
+	return false
+}
+
+// clients lets as many connect as the load has sessions, and a few more who
+// look after it.
+func (d *draft) clients() {
+	const watchers = 20
+	need := int64(d.threads() + watchers)
+	have := int64(100)
+	if v, ok := d.inForce("max_connections"); ok {
+		have, _ = v.Int()
+	}
+	if need > have {
+		d.settings["max_connections"] = fmt.Sprint(need)
+	}
+}

@@ -1,0 +1,228 @@
+package rehearse
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/advise"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load"
+)
+
+// Names of the stages.
+const (
+	stageAll   = "all"
+	stageSteps = "steps"
+)
+
+// How trials are spread over the budget.
+const (
+	firstPart   = 0.45 // of the budget, at most, decides about all advice together
+	leastBlocks = 3
+	likelyEnd   = 5         // blocks after which what is clear is decided
+	fewSteps    = 3         // data are made smaller so that at least as many can be tried
+	enoughData  = 512 << 20 // down to which they are made smaller so that all can be
+)
+
+// errTime says that data of this size leave no time for the trials.
+var errTime = errors.New("the budget is too small")
+
+// stages makes the experiments. It fails with errTime when less data would
+// leave time for more, unless there cannot be less.
+func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, error) {
+	p := Proposal{Server: d.server.Ref, Engine: d.engine, Title: strings.TrimSpace(product(d.engine) + " " + d.server.Text("version") + " " + onText(d.on)),
+		Dir: d.site.Dir, Scale: d.size.scale, Steps: steps, Plan: plan}
+	tried := d.nameArms(p.Steps)
+	d.tried = tried
+	if len(tried) == 0 {
+		p.Says = d.says()
+		return p, nil
+	}
+	all, err := d.stage(stageAll, d.allArms(tried), d.want.Budget)
+	if err != nil {
+		return Proposal{}, err
+	}
+	t := experiment.Estimate(all.Experiment)
+	first := time.Duration(firstPart * float64(d.want.Budget))
+	if len(tried) == 1 {
+		first = d.want.Budget
+	}
+	enough := t.Loading+likelyEnd*t.Block <= first
+	if !enough && !final {
+		return Proposal{}, errTime
+	}
+	if least := t.Loading + leastBlocks*t.Block; least > d.want.Budget {
+		return Proposal{}, load.WithHint(fmt.Errorf("a budget of %s is too small: the server as it is and with all advice take at least %s, in %d blocks of two trials", d.want.Budget, minutes(least), leastBlocks),
+			"--budget "+minutes(max(2*least, least+5*time.Minute))+" is enough for that")
+	}
+	if len(tried) > 1 {
+		return d.both(p, all, tried, first, final)
+	}
+	tried[0].Arm = AllAdvice // alone it is all advice
+	p.Stages, p.Says = []Stage{all}, d.says()
+	return p, nil
+}
+
+// both makes the second stage, and gives each its part of the budget.
+func (d *draft) both(p Proposal, all Stage, tried []*Step, first time.Duration, final bool) (Proposal, error) {
+	t := experiment.Estimate(all.Experiment)
+	likely := t.Loading + likelyEnd*t.Block
+	rest := max(d.want.Budget-min(first, likely), time.Second)
+	again := t.Loading / time.Duration(len(experiment.Layouts(all.Experiment))) // the data of the server as it is stay from the first stage
+	second, err := d.stage(stageSteps, d.stepArms(tried, tried), rest)
+	if err != nil {
+		return Proposal{}, err
+	}
+	fit := 0
+	for k := len(tried); k > 0 && fit == 0; k-- {
+		x := second.Experiment
+		x.Arms = x.Arms[:k+1] // the first is what the others are compared with
+		if e := experiment.Estimate(x); e.Loading-again+leastBlocks*e.Block <= rest {
+			fit = k
+		}
+	}
+	wanted := len(tried)
+	if d.size.data <= enoughData {
+		wanted = min(fewSteps, wanted)
+	}
+	if fit < wanted && !final {
+		return Proposal{}, errTime
+	}
+	for _, s := range tried[fit:] {
+		s.Arm = "" // no time: it is said when it is known how much would do
+	}
+	part := d.want.Budget
+	if fit > 0 {
+		part = first
+	}
+	all, err = d.stage(stageAll, d.allArms(tried), part)
+	if err != nil {
+		return Proposal{}, err
+	}
+	p.Stages, p.Says = []Stage{all}, d.says()
+	if fit > 0 && fit < len(tried) {
+		second, err = d.stage(stageSteps, d.stepArms(tried, tried[:fit]), rest)
+	}
+	if fit > 0 {
+		p.Stages = append(p.Stages, second)
+	}
+	return p, err
+}
+
+// minutes writes a time rounded up to what a person would give as a budget.
+func minutes(t time.Duration) string {
+	return fmt.Sprintf("%dm", int((t+time.Minute-1)/time.Minute))
+}
+
+func onText(on string) string {
+	if on == "" || strings.HasPrefix(on, "below ") {
+		return on
+	}
+	return "on " + on
+}
+
+// arm is a set-up by what it changes in that of the server as it is.
+type arm struct {
+	name string
+	set  []change
+}
+
+type change struct{ path, value string }
+
+// nameArms gives the steps that can be tried the names of their arms, and
+// lists them.
+func (d *draft) nameArms(steps []Step) (tried []*Step) {
+	const longest = 80 // an experiment allows 100
+	taken := []string{AsIs, AllAdvice}
+	for i := range steps {
+		s := &steps[i]
+		if s.Left != "" {
+			continue
+		}
+		name := s.Path[strings.LastIndex(s.Path, ".")+1:]
+		if rest, host := strings.CutPrefix(s.Path, "host."); host {
+			name = rest
+		}
+		name = strings.TrimSpace(cut(name+" = "+s.Value, longest))
+		if d.want.WithoutOne {
+			name = "without " + name
+		}
+		if slices.Contains(taken, name) {
+			name = fmt.Sprintf("%s (step %d)", name, s.Number)
+		}
+		taken, s.Arm = append(taken, name), name
+		tried = append(tried, s)
+	}
+	return tried
+}
+
+// cut shortens a text to so many bytes, between characters.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
+}
+
+func changes(steps []*Step) (set []change) {
+	for _, s := range steps {
+		set = append(set, change{s.Path, s.Value})
+	}
+	return set
+}
+
+func (d *draft) allArms(tried []*Step) []arm {
+	return []arm{{AsIs, nil}, {AllAdvice, changes(tried)}}
+}
+
+// stepArms sets each of some steps by itself, or all steps but each of them.
+func (d *draft) stepArms(tried, some []*Step) []arm {
+	if !d.want.WithoutOne {
+		arms := []arm{{AsIs, nil}}
+		for _, s := range some {
+			arms = append(arms, arm{s.Arm, changes([]*Step{s})})
+		}
+		return arms
+	}
+	arms := []arm{{AllAdvice, changes(tried)}}
+	for _, s := range some {
+		others := slices.DeleteFunc(slices.Clone(tried), func(o *Step) bool { return o == s })
+		arms = append(arms, arm{s.Arm, changes(others)})
+	}
+	return arms
+}
+
+// pace is how long a trial is driven.
+type pace struct {
+	fill    time.Duration // without the volume's limit, which caches would take hours to fill under; 0 where there is none
+	warmup  time.Duration
+	measure time.Duration
+}
+
+// pace makes trials longer where there is more time, because what happens
+// seldom is then seen.
+func (d *draft) pace() pace {
+	const usual = 15 * time.Minute
+	factor := float64(d.want.Budget) / float64(usual)
+	if factor > 1 {
+		factor = min(math.Sqrt(factor), 4)
+	}
+	scale := func(t, least time.Duration) time.Duration {
+		return max(least, time.Duration(factor*float64(t)).Round(time.Second))
+	}
+	p := pace{warmup: scale(8*time.Second, 2*time.Second), measure: scale(15*time.Second, 4*time.Second)}
+	if d.volume.Profile != "" {
+		p.fill = scale(10*time.Second, 3*time.Second)
+	}
+	return p
+}
+
+// mostBlocks is as many as the budget is large, so that it ends by what is
+// known or by the time.
+func (d *draft) mostBlocks() int {
+	return min(max(8, int(d.want.Budget/(150*time.Second))), 30)
+}
