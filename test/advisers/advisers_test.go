@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -69,7 +70,7 @@ func TestExperimentsAreSound(t *testing.T) {
 	schema := compiled(t)
 	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
 		takes := experiment.Estimate(x)
-		t.Logf("%d arms, warm-up %s, %s to %s", len(x.Arms), x.Warmup, takes.Least, takes.Most)
+		t.Logf("%d arms, %s to %s", len(x.Arms), takes.Least.Round(time.Minute), takes.Most.Round(time.Minute))
 		if x.Name != c.name() || takes.Short {
 			t.Errorf("%s: a budget of %s, and it takes %+v", x.Name, x.Budget, takes)
 		}
@@ -196,13 +197,13 @@ func TestMostParticularAdviceCounts(t *testing.T) {
 	}
 }
 
-func TestWarmups(t *testing.T) {
-	for _, c := range cells() {
-		w := c.warmup()
-		if w < leastWarmup || c.volume.iops > 0 && w.Seconds()*c.volume.iops < float64(data/c.engine.page) {
-			t.Errorf("%s: %s", c.name(), w)
+// TestThreeBlocksFit: a cell is worth nothing with fewer.
+func TestThreeBlocksFit(t *testing.T) {
+	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
+		if took := time.Duration(x.Least*len(x.Arms)) * (x.Fill + x.Warmup + x.Measure + beside); took > x.Budget {
+			t.Errorf("%d arms and %d blocks take %s", len(x.Arms), x.Least, took)
 		}
-	}
+	})
 }
 
 func TestOnly(t *testing.T) {

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"math"
-	"slices"
 	"time"
 
 	"plumb/test/advisers/formula"
@@ -31,7 +28,6 @@ type engine struct {
 	name       string
 	major      int    // PostgreSQL's, as installed where the formulas need it
 	flavour    string // of MySQL
-	page       int64  // bytes of one read at random
 	defaults   string // what the default is called in notes
 	warehouses int
 	rowBytes   int64 // of the read-write load, with indexes, as measured
@@ -40,9 +36,9 @@ type engine struct {
 
 func engines() []engine {
 	return []engine{
-		{name: "mariadb", flavour: "mariadb", page: 16 << 10, defaults: "a buffer pool of 128M and a redo log of 96M",
+		{name: "mariadb", flavour: "mariadb", defaults: "a buffer pool of 128M and a redo log of 96M",
 			warehouses: 6, rowBytes: 250, houseBytes: 82 << 20},
-		{name: "postgres", major: 15, page: 8 << 10, defaults: "shared_buffers of 128MB and max_wal_size 1GB",
+		{name: "postgres", major: 15, defaults: "shared_buffers of 128MB and max_wal_size 1GB",
 			warehouses: 5, rowBytes: 264, houseBytes: 100 << 20},
 	}
 }
@@ -50,9 +46,9 @@ func engines() []engine {
 // volume is what a cell's data lie on.
 type volume struct {
 	name, profile, what string
-	iops                float64 // 0: no limit
-	host                bool    // the arm that changes the machine runs here
-	unsafe              bool    // the arm that is not crash-safe runs here
+	warmup              time.Duration // what was left to write when the caches were full has to be written, or waits for a checkpoint
+	host                bool          // the arm that changes the machine runs here
+	unsafe              bool          // the arm that is not crash-safe runs here
 }
 
 // volumes come in the order of what they tell: the most starved first. TuneD's
@@ -60,10 +56,10 @@ type volume struct {
 // time as an arm that competes.
 func volumes() []volume {
 	return []volume{
-		{name: "iops200", profile: "iops=200,mbps=100", iops: 200, what: "a disk of 200 requests a second"},
-		{name: "gp3", profile: "gp3", iops: 3000, what: "Amazon's gp3 as it comes, 3000 requests and 125 MiB a second", unsafe: true},
-		{name: "p15", profile: "iops=1100,mbps=125", iops: 1100, what: "Azure's P15 after its burst, 1100 requests and 125 MiB a second"},
-		{name: "native", what: "the disk of this machine, without a limit", host: true},
+		{name: "iops200", profile: "iops=200,mbps=100", warmup: 40 * time.Second, what: "a disk of 200 requests a second"},
+		{name: "gp3", profile: "gp3", warmup: 20 * time.Second, what: "Amazon's gp3 as it comes, 3000 requests and 125 MiB a second", unsafe: true},
+		{name: "p15", profile: "iops=1100,mbps=125", warmup: 30 * time.Second, what: "Azure's P15 after its burst, 1100 requests and 125 MiB a second"},
+		{name: "native", warmup: filled, what: "the disk of this machine, without a limit", host: true},
 	}
 }
 
@@ -76,8 +72,7 @@ type cell struct {
 
 func (c cell) name() string { return c.engine.name + "-" + c.load + "-" + c.volume.name }
 
-// cells are all experiments, most telling first, but last those that take
-// hours: the others would wait for them.
+// cells are all experiments, most telling first.
 func cells() (all []cell) {
 	for _, v := range volumes() {
 		for _, load := range []string{"rw", "tpcc"} {
@@ -86,34 +81,16 @@ func cells() (all []cell) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(a.hours(), b.hours()) })
 	return all
 }
 
-// hours tells, as 1, of a cell whose caches take minutes to fill.
-func (c cell) hours() int {
-	if c.warmup() > longWarmup {
-		return 1
-	}
-	return 0
-}
-
-// Times of a trial.
+// Times of a trial. A server that was just started reads its data, page by
+// page, and nothing else, whatever its settings: through 200 requests a second
+// that takes minutes, in which all arms are alike. So the caches are filled
+// without the volume's limit.
 const (
-	measured    = 20 * time.Second // of each trial
-	leastWarmup = 15 * time.Second
-	longWarmup  = 5 * time.Minute
-	usualBudget = 40 * time.Minute
+	filled   = 30 * time.Second
+	measured = 20 * time.Second
+	beside   = 35 * time.Second // the data are copied, the limit is measured, the server starts and stops
+	budget   = 40 * time.Minute // of a cell
 )
-
-// warmup is as long as reading all the data once takes, page by page, with a
-// tenth for what is written meanwhile. A server that was just started reads
-// nothing else at first, whatever its settings: measured then, all arms would
-// be alike.
-func (c cell) warmup() time.Duration {
-	if c.volume.iops == 0 {
-		return leastWarmup
-	}
-	seconds := 1.1 * float64(data/c.engine.page) / c.volume.iops
-	return max(leastWarmup, time.Duration(math.Ceil(seconds/5))*5*time.Second)
-}

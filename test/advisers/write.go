@@ -35,11 +35,8 @@ func text(c cell, ours advised) []byte {
 	for _, p := range pairs(all) {
 		fmt.Fprintf(b, "  - [%s, %s]\n", quoted(p[0]), quoted(p[1]))
 	}
-	least, most, budget := c.blocks(len(all))
-	fmt.Fprintf(b, "blocks: {least: %d, most: %d}\n", least, most)
-	fmt.Fprintf(b, "measure: {warmup: %ds, time: %ds, unsteady: true} # a checkpoint may begin or end within it: that is what settings are about\n",
-		int(c.warmup().Seconds()), int(measured.Seconds()))
-	fmt.Fprintf(b, "budget: %dm\nmetric: rate\nchecks: [no-errors]\n", int(budget.Minutes()))
+	fmt.Fprintf(b, "blocks: {least: 3, most: 6}\nuntil: decided\nmeasure: %s # a checkpoint may begin or end within it: that is what settings are about\n", c.times())
+	fmt.Fprintf(b, "budget: %s\nmetric: rate\nchecks: [no-errors]\n", minutes(budget))
 	return b.Bytes()
 }
 
@@ -104,20 +101,22 @@ func (c cell) notes() string {
 	}
 	return fmt.Sprintf("The volume is %s. The server has a control group of 1 GB and shares two processors with the load, %d sessions of %s. "+
 		"The data are some 500 MB: half the memory, and four times what the server caches when nothing is set (%s). "+
-		"Each trial begins with a server that was just started and an empty page cache; the warm-up is as long as reading the data once takes. "+
+		"Each trial begins with a server that was just started and an empty page cache; its caches are filled without the volume's limit. "+
 		"Advisers that ask were told 1 GB, 2 processors, SSD, OLTP, data smaller than memory.", c.volume.what, threads, load, c.engine.defaults)
 }
 
-// blocks says how often each arm is tried, and in what time: six times at
-// most, in forty minutes, but three times however long that takes.
-func (c cell) blocks(arms int) (least, most int, budget time.Duration) {
-	const beside = 35 * time.Second // of a trial: the data are copied, the limit is measured, the server starts and stops
-	need := 2*time.Minute + 3*time.Duration(arms)*(c.warmup()+measured+beside)
-	if need <= usualBudget {
-		return 3, 6, usualBudget
+// times writes how long a trial is driven. Without a limit to wait for, filling
+// is a warm-up.
+func (c cell) times() string {
+	fill := ""
+	if c.volume.profile != "" {
+		fill = "fill: " + seconds(filled) + ", "
 	}
-	return 3, 3, need.Round(5*time.Minute) + 5*time.Minute
+	return fmt.Sprintf("{%swarmup: %s, time: %s, unsteady: true}", fill, seconds(c.volume.warmup), seconds(measured))
 }
+
+func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
+func minutes(d time.Duration) string { return strconv.Itoa(int(d.Minutes())) + "m" }
 
 // folded writes a paragraph of a folded text.
 func folded(s string) string {
