@@ -12,9 +12,9 @@ var layers = [][]string{
 	{"stack", "tape", "sheet", "host/redact", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "host/scratch", "host/self"},
 	{"host/hosttest", "observe", "rule", "budget", "load", "change"},
-	{"advise", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
+	{"advise", "search", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
-	{"lab", "lab/ledger"}, // watch will live here
+	{"lab", "lab/ledger", "rehearse"}, // watch will live here
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},
