@@ -41,6 +41,9 @@ func (d demand) met(ctx context.Context, h host.Reader, dir string) (says []stri
 	for _, place := range slices.Sorted(maps.Keys(d)) {
 		r, known := d[place], place != ""
 		where, on, hint := "in "+place, place, "less data helps"
+		if r.takes > 0 && r.free < r.takes {
+			hint = fmt.Sprintf("less data helps: %d %% of it would fit", 100*r.free/r.takes)
+		}
 		if !known {
 			where, on, hint = "below "+dir, dir, "--dir names another directory; smaller volumes and less data also help"
 			st, err := h.Statfs(ctx, dir)
