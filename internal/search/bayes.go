@@ -51,23 +51,30 @@ func (b Bayes) Ask(tried []Outcome, n int, seed uint64) (all []Point) {
 // Top implements [Method]: by the mean of the surface, in which a single
 // trial that was lucky counts for less.
 func (b Bayes) Top(tried []Outcome, n int) []Point {
-	all := byMean(b.Space, tried, len(tried))
 	f, ok := b.surface(tried)
-	if ok {
-		mean := make(map[int]float64, len(all))
-		order := make([]int, len(all))
-		for i, p := range all {
-			mean[i], _ = f.predict(parts(b.Space, p))
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(i, j int) int { return compare(mean[j], mean[i]) })
-		sorted := make([]Point, len(all))
-		for i, from := range order {
-			sorted[i] = all[from]
-		}
-		all = sorted
+	if !ok {
+		return byMean(b.Space, tried, n)
 	}
-	return all[:min(n, len(all))]
+	return b.top(tried, n, f)
+}
+
+// top orders the points that gave values by a surface.
+func (b Bayes) top(tried []Outcome, n int, f *surface) []Point {
+	type seen struct {
+		at   Point
+		mean float64
+	}
+	var all []seen
+	for _, p := range byMean(b.Space, tried, len(tried)) {
+		mean, _ := f.predict(parts(b.Space, p))
+		all = append(all, seen{p, mean})
+	}
+	slices.SortStableFunc(all, func(a, b seen) int { return compare(b.mean, a.mean) })
+	var out []Point
+	for _, s := range all[:min(n, len(all))] {
+		out = append(out, s.at)
+	}
+	return out
 }
 
 // surface fits the trials that gave values; false when they are too few.
@@ -104,7 +111,7 @@ type candidates struct {
 // with one value changed.
 func (b Bayes) candidates(tried []Outcome, f *surface, r *rand.Rand) *candidates {
 	c := &candidates{surface: f, best: math.Inf(-1)}
-	top := b.Top(tried, 4)
+	top := b.top(tried, 4, f)
 	for _, p := range top {
 		mean, _ := f.predict(parts(b.Space, p))
 		c.best = max(c.best, mean)
@@ -158,13 +165,17 @@ func keyOf(p Point) string {
 	return string(key)
 }
 
+// blurred is how wide the edge is taken to be at which servers begin to break,
+// when 0 is where all run and 1 where none does.
+const blurred = 0.15
+
 func (c *candidates) add(p Point, u []float64, breaks *surface, fails bool) {
 	k := c.surface.toward(u)
 	half := c.surface.factor.forward(k)
 	works := 1.0
 	if fails {
-		risk, _ := breaks.predict(u)
-		works = 1 - min(1, max(0, risk))
+		risk, unsure := breaks.predict(u)
+		works = math.Erfc((risk-0.5)/math.Hypot(unsure, blurred)/math.Sqrt2) / 2
 	}
 	c.points, c.at, c.half, c.works = append(c.points, p), append(c.at, u), append(c.half, half), append(c.works, works)
 	c.mean, c.known = append(c.mean, dot(k, c.surface.weights)), append(c.known, dot(half, half))

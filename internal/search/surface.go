@@ -112,7 +112,7 @@ func tryLengths(s sample, d int, h shape, by likenesses, try func(shape, likenes
 }
 
 // none is the length of a dimension that has no effect.
-const none = 20
+const none = 5
 
 // prior says which shapes are likely before anything is measured: settings
 // bend what they change over a good part of their range, and a trial's noise is

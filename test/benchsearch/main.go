@@ -159,7 +159,7 @@ func (b bench) family(f family, total int) [][]float64 {
 	for i := range missed {
 		missed[i] = make([]float64, b.seeds)
 	}
-	b.each1(func(seed int) {
+	b.everySeed(func(seed int) {
 		p, _ := b.problem(f, seed)
 		for i, c := range contestants() {
 			m := c.make(p.space, total)
@@ -173,8 +173,8 @@ func (b bench) family(f family, total int) [][]float64 {
 	return missed
 }
 
-// each1 calls a function for every seed, on several threads.
-func (b bench) each1(do func(seed int)) {
+// everySeed calls a function for every seed, on several threads.
+func (b bench) everySeed(do func(seed int)) {
 	var group sync.WaitGroup
 	for w := range b.workers {
 		group.Go(func() {
@@ -218,41 +218,64 @@ func (b bench) spend(p problem, m search.Method, total, seed int) (tried []searc
 	return tried
 }
 
-// curves prints how far response curves can be trusted: how often a curve's
-// interval holds the true mean, and how often its word is wrong.
+// trust counts how far response curves can be trusted.
+type trust struct {
+	held, values     int // intervals that hold the true mean, of all
+	matters, wrongly int // curves that say so, and of them those that are wrong
+	none, falsely    int // the same
+	not              int // decided
+}
+
+// curves prints how often a curve's interval holds the true mean, and how often
+// its word is wrong by a factor of two.
 func (b bench) curves(total int, only string) {
-	const margin = 0.05
-	var held, points, wrong, words [3]int
+	var t trust
 	var lock sync.Mutex
 	for _, f := range families() {
 		if only != "" && f.name != only {
 			continue
 		}
-		b.each1(func(seed int) {
+		b.everySeed(func(seed int) {
 			if seed%4 > 0 {
 				return
 			}
 			p, _ := b.problem(f, seed)
 			tried := b.spend(p, search.Bayes{Space: p.space, Total: total}, total, seed)
 			for _, c := range search.Curves(p.space, tried, margin, 1) {
-				h, n, spread := p.truth(tried, c)
-				said := slices.Index([]string{search.Matters, search.NoMatter, search.NotDecided}, c.Word)
+				held, spread := p.truth(tried, c)
 				lock.Lock()
-				held[0], points[0] = held[0]+h, points[0]+n
-				words[said]++
-				if said == 0 && spread < math.Log1p(margin)/2 || said == 1 && spread > 2*math.Log1p(margin) {
-					wrong[said]++
-				}
+				t.count(c, held, spread)
 				lock.Unlock()
 			}
 		})
 	}
 	fmt.Printf("curves: %.0f %% of the intervals hold the truth; \"matters\" said %d times, wrongly %d (it is under 2.5 %%); \"makes no difference\" %d times, wrongly %d (it is over 10 %%); not decided %d\n",
-		100*float64(held[0])/float64(max(1, points[0])), words[0], wrong[0], words[1], wrong[1], words[2])
+		100*float64(t.held)/float64(max(1, t.values)), t.matters, t.wrongly, t.none, t.falsely, t.not)
+}
+
+// margin is the difference below which a setting makes none.
+const margin = 0.05
+
+func (t *trust) count(c search.Curve, held int, spread float64) {
+	t.held, t.values = t.held+held, t.values+len(c.Values)
+	switch c.Word {
+	case search.Matters:
+		t.matters++
+		if spread < math.Log1p(margin)/2 {
+			t.wrongly++
+		}
+	case search.NoMatter:
+		t.none++
+		if spread > 2*math.Log1p(margin) {
+			t.falsely++
+		}
+	default:
+		t.not++
+	}
 }
 
 // truth compares a curve with the true mean over the same trials.
-func (p problem) truth(tried []search.Outcome, c search.Curve) (held, points int, spread float64) {
+func (p problem) truth(tried []search.Outcome, c search.Curve) (held int, spread float64) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i, v := range c.Values {
 		sum, n := 0.0, 0
@@ -270,5 +293,5 @@ func (p problem) truth(tried []search.Outcome, c search.Curve) (held, points int
 			held++
 		}
 	}
-	return held, len(c.Values), high - low
+	return held, high - low
 }

@@ -1,0 +1,177 @@
+package rehearse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/search"
+)
+
+// round makes the experiment of a round of a search: as is and some points, in
+// one block.
+func (s *Search) round(points []search.Point) (Stage, error) {
+	var arms []pointed
+	for i, point := range points {
+		arms = append(arms, pointed{pointArm + strconv.Itoa(len(s.Tried)+1+i), pathsOf(s.Dials, point)})
+	}
+	return s.derived(derived{name: fmt.Sprintf("search-%d", s.rounds+1), arms: arms, least: 1, most: 1, keep: []string{AsIs},
+		question: fmt.Sprintf("What do other numbers bring? Round %d of a search", s.rounds+1)})
+}
+
+// Confirmation makes the experiment that measures the best point anew, beside
+// as is and the arm that points were tried on top of.
+func (s *Search) Confirmation(least, most int) (Stage, error) {
+	d := derived{name: "search-best", arms: []pointed{{BestFound, pathsOf(s.Dials, s.Best)}}, least: least, most: most, keep: []string{AsIs, s.on},
+		question: "Is the best that a search found better, measured anew?"}
+	if s.on != AsIs {
+		d.compare = append(d.compare, [2]string{BestFound, s.on})
+	}
+	d.compare = append(d.compare, [2]string{BestFound, AsIs})
+	return s.derived(d)
+}
+
+// pointed is a new arm: its name, and what it sets beyond the arm that points are tried on.
+type pointed struct {
+	name string
+	set  map[string]string
+}
+
+func pathsOf(dials []Dial, point search.Point) map[string]string {
+	all := map[string]string{}
+	for i, d := range dials {
+		for path, text := range d.Sets(point[i]) {
+			all[path] = text
+		}
+	}
+	return all
+}
+
+// derived is how an experiment differs from the one it is made from.
+type derived struct {
+	name, question string
+	keep           []string // arms of the other
+	arms           []pointed
+	compare        [][2]string // empty: all with as is
+	least, most    int         // blocks
+}
+
+// derived makes an experiment of the first stage's file: the same base, load
+// and seed, other arms.
+func (s *Search) derived(d derived) (Stage, error) {
+	from := s.from
+	var file yaml.Node
+	if err := yaml.Unmarshal(from.Text, &file); err != nil || file.Kind != yaml.DocumentNode || len(file.Content) != 1 {
+		return Stage{}, fmt.Errorf("search: the experiment of stage %s is no mapping", from.Name)
+	}
+	root := file.Content[0]
+	arms := nodeOf(root, "arms")
+	if arms == nil {
+		return Stage{}, fmt.Errorf("search: the experiment of stage %s names no arms", from.Name)
+	}
+	putNode(root, "experiment", words(nameOf(from.Experiment.Name, d.name)))
+	putNode(root, "question", words(d.question))
+	putNode(root, "arms", d.armsOf(arms, s.on))
+	putNode(root, "blocks", flow(object(field{"least", number(int64(d.least))}, field{"most", number(int64(d.most))})))
+	putNode(root, "metric", words("rate"))
+	for _, key := range []string{"compare", "baseline", "until", "budget", "published", "notes"} { // notes name rules, and this is about none
+		dropNode(root, key)
+	}
+	if len(d.compare) == 0 {
+		putNode(root, "baseline", words(AsIs))
+	} else {
+		pairs := sequence()
+		for _, pair := range d.compare {
+			pairs.Content = append(pairs.Content, flow(sequence(words(pair[0]), words(pair[1]))))
+		}
+		putNode(root, "compare", pairs)
+		putNode(root, "until", words("decided"))
+	}
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(&file), e.Close()); err != nil {
+		return Stage{}, fmt.Errorf("search: write the experiment of %s: %w", d.name, err)
+	}
+	x, err := experiment.Parse(d.name, out.Bytes())
+	if err != nil {
+		return Stage{}, fmt.Errorf("search: the experiment of %s: %w", d.name, err)
+	}
+	return Stage{Name: d.name, Experiment: x, Text: out.Bytes()}, nil
+}
+
+// nameOf names an experiment after the one it is made from.
+func nameOf(from, name string) string {
+	const most = 62
+	from = strings.TrimSuffix(from, "-all")
+	return strings.Trim(from[:min(len(from), most-len(name)-1)], "-") + "-" + name
+}
+
+// armsOf gives the arms that are kept, and new ones on top of one of them.
+func (d derived) armsOf(arms *yaml.Node, on string) *yaml.Node {
+	out := sequence()
+	var below *yaml.Node
+	for _, a := range arms.Content {
+		name := nodeOf(a, "name")
+		if name == nil {
+			continue
+		}
+		if slices.Contains(d.keep, name.Value) {
+			out.Content = append(out.Content, a)
+		}
+		if name.Value == on {
+			below = nodeOf(a, "set")
+		}
+	}
+	for _, a := range d.arms {
+		set := object()
+		if below != nil {
+			set.Content = slices.Clone(below.Content)
+		}
+		for _, path := range slices.Sorted(maps.Keys(a.set)) {
+			putNode(set, path, words(a.set[path]))
+		}
+		out.Content = append(out.Content, object(field{"name", words(a.name)}, field{"set", set}))
+	}
+	return out
+}
+
+// nodeOf gives the value of a key; nil when there is none.
+func nodeOf(n *yaml.Node, key string) *yaml.Node {
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// putNode sets a key of a mapping.
+func putNode(n *yaml.Node, key string, value *yaml.Node) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content[i+1] = value
+			return
+		}
+	}
+	n.Content = append(n.Content, words(key), value)
+}
+
+func dropNode(n *yaml.Node, key string) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content = slices.Delete(n.Content, i, i+2)
+			return
+		}
+	}
+}
