@@ -36,6 +36,10 @@ func (d *draft) says() []string {
 // saysSizes tells of memory and data, here and there.
 func (d *draft) saysSizes(add func(format string, args ...any)) {
 	z := d.size
+	if d.want.Like != nil { // it is like nothing but itself
+		add("It has %s of memory, and %s of data.", shown(z.memory), shown(z.data))
+		return
+	}
 	memory := fmt.Sprintf("It has %s of memory", shown(z.memory))
 	switch {
 	case z.realMemory == 0:

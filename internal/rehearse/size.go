@@ -34,7 +34,7 @@ type sizes struct {
 // of the server as it is.
 func (d *draft) fit(plan advise.Plan, mostData int64) error {
 	if like := d.want.Like; like != nil {
-		memory, data := int64(like.Server.Memory), experiment.DataBytes(*like)
+		memory, data := int64(like.Server.Memory), experiment.DataBytes(experiment.Setup{Load: like.Load})
 		d.size = sizes{realMemory: memory, realData: data, memory: memory, data: data, scale: 1}
 		d.take()
 		d.create = like.Server.Create
