@@ -1,11 +1,11 @@
 // Package knowledge holds what Plumb knows, as data: facts, knobs and rules
-// in YAML. README.md here describes the three forms. It is the only Go file
-// of the tree and holds no logic.
+// in YAML, and what our own experiments showed about the rules. README.md here
+// describes the forms. It is the only Go file of the tree and holds no logic.
 package knowledge
 
 import "embed"
 
-// FS is the tree: facts/*.yaml, knobs/*.yaml, rules/*/*.yaml.
+// FS is the tree: facts/*.yaml, knobs/*.yaml, rules/*/*.yaml, measured.yaml.
 //
-//go:embed facts knobs rules
+//go:embed facts knobs rules measured.yaml
 var FS embed.FS

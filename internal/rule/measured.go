@@ -1,0 +1,109 @@
+package rule
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/sheet"
+)
+
+// measuredFile lists what experiments of our own showed.
+const measuredFile = "measured.yaml"
+
+// Measurement is what an experiment of our own showed about some rules.
+type Measurement struct {
+	Rules      []string  // ids
+	Experiment string    // name of its file in experiments/, without .yaml
+	Date       time.Time // the day on which it ran
+	Machine    string
+	Setup      string // servers, filesystem, load
+	Shows      string // a sentence with numbers and their intervals
+	Ledger     string // how the hash begins under which a ledger has its trials
+	Changed    string // what decides trials and has changed in the file since; "" when nothing has
+	Doubt      string // what does not carry over
+}
+
+// Measurements reads measured.yaml. It returns what is sound, together with every
+// mistake, joined into one error whose parts are of type [sheet.Error].
+func Measurements(fsys fs.FS) ([]Measurement, error) {
+	data, err := fs.ReadFile(fsys, measuredFile)
+	if err != nil {
+		return nil, fmt.Errorf("read what was measured: %w", err)
+	}
+	return parseMeasured(data)
+}
+
+func parseMeasured(data []byte) (all []Measurement, err error) {
+	s, root := sheet.Parse(measuredFile, data)
+	if root == nil {
+		return nil, s.Err()
+	}
+	s.Items(root, "the file", func(n *sheet.Node) {
+		before := len(s.Errors())
+		m := measurement(s, n)
+		if len(s.Errors()) == before {
+			all = append(all, m)
+		}
+	})
+	return all, s.Err()
+}
+
+// Forms of what is written.
+var (
+	hashBegin = regexp.MustCompile(`^[0-9a-f]{8,64}$`)
+	interval  = regexp.MustCompile(`\([−+-]?[\d.,]+ to [−+-]?[\d.,]+`)
+)
+
+func measurement(s *sheet.Sheet, n *sheet.Node) (m Measurement) {
+	text := func(into *string, what string) func(*sheet.Node) {
+		return func(n *sheet.Node) {
+			if *into = strings.TrimSpace(s.Text(n, what)); *into == "" {
+				s.Errorf(n, "%s says nothing", what)
+			}
+		}
+	}
+	s.Object(n, "a measurement", sheet.Fields{
+		"rules": func(n *sheet.Node) {
+			if m.Rules = s.Texts(n, "rules"); len(m.Rules) == 0 {
+				s.Errorf(n, "rules names at least one rule")
+			}
+		},
+		"experiment": text(&m.Experiment, "experiment"),
+		"date": func(n *sheet.Node) {
+			day, err := time.Parse(time.DateOnly, s.Text(n, "date"))
+			if err != nil {
+				s.Errorf(n, "a date is written as 2026-11-21")
+			}
+			m.Date = day
+		},
+		"machine": text(&m.Machine, "machine"),
+		"setup":   text(&m.Setup, "setup"),
+		"shows": func(n *sheet.Node) {
+			if m.Shows = strings.TrimSpace(s.Text(n, "shows")); !interval.MatchString(m.Shows) {
+				s.Errorf(n, "shows has numbers with their intervals: 41 %% more (8.7 to 83 %%)")
+			}
+		},
+		"ledger": func(n *sheet.Node) {
+			if m.Ledger = s.Text(n, "ledger"); !hashBegin.MatchString(m.Ledger) {
+				s.Errorf(n, "ledger is how the experiment's hash begins, at least 8 hexadecimal digits")
+			}
+		},
+		"changed": text(&m.Changed, "changed"),
+		"doubt":   text(&m.Doubt, "doubt"),
+	}, "rules", "experiment", "date", "machine", "setup", "shows", "ledger", "doubt")
+	return m
+}
+
+// About gives the measurements of a rule.
+func About(all []Measurement, id string) (of []Measurement) {
+	for _, m := range all {
+		if slices.Contains(m.Rules, id) {
+			of = append(of, m)
+		}
+	}
+	return of
+}
