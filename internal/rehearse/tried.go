@@ -38,6 +38,8 @@ func Tried(x experiment.Experiment, rule string) (arms []string) {
 				continue
 			}
 			arm, ids = rest[:at], rest[at+2:]
+		} else {
+			continue
 		}
 		names := func(a experiment.Arm) bool { return a.Name == arm }
 		if slices.Contains(strings.Split(ids, ", "), rule) && slices.ContainsFunc(x.Arms, names) && !slices.Contains(arms, arm) {
