@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,7 @@ func (a *app) explain() *cobra.Command {
 		Short: "explain a rule or a setting: mechanism, versions, sources",
 		Long: `Explain shows all there is to say of a rule: the mechanism, when it fires, what to
 do, since which version, what the old advice was and why it is right or wrong now,
+what experiments showed of it, those on this machine too (a ledger in ./plumb-lab),
 and the sources. Of a setting or a fact it shows what it is, its default, when a
 change takes effect, how durable its values are, and the rules that use it.
 
@@ -35,12 +37,12 @@ explain vm.swappiness, explain mysql#sync_binlog.
 		Example: `  plumb explain cross/zfs-recordsize-innodb
   plumb explain innodb_doublewrite`,
 		Args:              oneArg("rule or setting"),
-		RunE:              func(_ *cobra.Command, args []string) error { return a.runExplain(args[0]) },
+		RunE:              func(c *cobra.Command, args []string) error { return a.runExplain(c.Context(), args[0]) },
 		ValidArgsFunction: words(explainable).complete,
 	}
 }
 
-func (a *app) runExplain(name string) error {
+func (a *app) runExplain(ctx context.Context, name string) error {
 	debug.SetGCPercent(-1) // a page takes a few megabytes and is there before a collection would pay
 	_, fact, qualified := strings.Cut(name, "#")
 	if !qualified {
@@ -58,7 +60,7 @@ func (a *app) runExplain(name string) error {
 			if err != nil {
 				return fmt.Errorf("explain: %w", err)
 			}
-			pages = append(pages, view.Rule(r, screen(a.out)))
+			pages = append(pages, view.Rule(r, a.proof(ctx, id), screen(a.out)))
 		}
 	}
 	for _, f := range factsNamed(cat, name) {

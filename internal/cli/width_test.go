@@ -43,9 +43,13 @@ func TestEveryPageOfExplainFitsTheScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	measured, err := rule.Measurements(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, w := range []int{60, 80} {
 		for _, r := range rules.Rules() {
-			within(t, w, r.ID, view.Rule(r, view.Screen{Width: w}))
+			within(t, w, r.ID, view.Rule(r, view.Proof{Measured: rule.About(measured, r.ID)}, view.Screen{Width: w}))
 		}
 		for _, k := range cat.Kinds {
 			for _, f := range k.Facts {

@@ -12,8 +12,8 @@ import (
 )
 
 // Rule writes all there is to say of one rule: when it fires, the mechanism,
-// what it rests on.
-func Rule(r *rule.Rule, screen Screen) string {
+// what it rests on, what experiments showed.
+func Rule(r *rule.Rule, proof Proof, screen Screen) string {
 	p := newPage(screen)
 	p.sides("", bold, r.ID, dim, strings.Join([]string{string(r.Harm), string(r.Gain) + " gain", string(r.Basis)}, " · "))
 	p.para(plain, 0, blanks(r.Title))
@@ -30,6 +30,7 @@ func Rule(r *rule.Rule, screen Screen) string {
 	if r.Versions != "" {
 		p.hang(plain, "    versions  ", r.Versions)
 	}
+	p.proof(proof)
 	if len(r.Sources) > 0 {
 		p.section("SOURCES")
 	}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/ledger"
+	"plumb/internal/lab/report"
+	"plumb/internal/rehearse"
+	"plumb/internal/rule"
+	"plumb/internal/view"
+	"plumb/knowledge"
+)
+
+// usualLedger is where labs keep their records unless they are told otherwise.
+const usualLedger = "plumb-lab"
+
+// Bounds of a look into a ledger: a page is asked for by a person.
+const (
+	proofTime  = 2 * time.Second
+	mostTexts  = 200 // experiments that are looked at, newest first
+	mostProofs = 5   // rehearsals that are shown
+)
+
+// proof gathers what experiments showed of a rule. Nothing that goes wrong here
+// keeps a page from being shown.
+func (a *app) proof(ctx context.Context, id string) view.Proof {
+	measured, err := rule.Measurements(knowledge.FS)
+	a.warn("what was measured has a mistake", err)
+	p := view.Proof{Measured: rule.About(measured, id), Ledger: usualLedger}
+	ctx, stop := context.WithTimeout(ctx, proofTime)
+	defer stop()
+	p.Rehearsed, err = rehearsals(ctx, usualLedger, id)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist): // most people have no ledger
+	case errors.Is(err, ledger.ErrInUse):
+		p.Note = fmt.Sprintf("A lab works with the ledger %s, or was killed: what it has of this rule is not shown. plumb lab list lists it.", usualLedger)
+	default:
+		p.Note = fmt.Sprintf("What the ledger %s has of this rule could not be read: %v.", usualLedger, cause(err))
+	}
+	return p
+}
+
+// rehearsals finds what rehearsals of a ledger showed of a rule, newest first.
+func rehearsals(ctx context.Context, where, id string) (found []view.Rehearsed, err error) {
+	store, err := ledger.Glance(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	all, err := store.Experiments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b ledger.Summary) int { return b.Last.Compare(a.Last) })
+	for _, s := range all[:min(len(all), mostTexts)] {
+		if len(found) >= mostProofs {
+			break
+		}
+		one, err := rehearsalOf(ctx, store, s, id)
+		if err != nil {
+			return found, err
+		}
+		found = append(found, one...)
+	}
+	return found, nil
+}
+
+// rehearsalOf is what one experiment showed of a rule; nothing for most.
+func rehearsalOf(ctx context.Context, store *ledger.Ledger, s ledger.Summary, id string) (found []view.Rehearsed, err error) {
+	if s.Valid == 0 {
+		return nil, nil
+	}
+	text, err := store.Text(ctx, s.Hash)
+	if err != nil {
+		return nil, err
+	}
+	x, err := experiment.Parse("the ledger's copy", text)
+	if err != nil {
+		return nil, nil // of another version of plumb
+	}
+	arms := rehearse.Tried(x, id)
+	if len(arms) == 0 {
+		return nil, nil
+	}
+	records, err := store.Records(ctx, s.Hash)
+	if err != nil {
+		return nil, err
+	}
+	r := report.Make(x, records)
+	for _, arm := range arms {
+		if effect, word, ok := rehearse.Brought(r, arm); ok {
+			found = append(found, view.Rehearsed{At: s.Last, Title: s.Name, Arm: arm, Effect: effect, Word: word, Hash: s.Hash})
+		}
+	}
+	return found, nil
+}
