@@ -61,21 +61,27 @@ func (f choice) validate(ids []string, cat *catalog.Catalog) error {
 // read: otherwise a misspelt one would pass for a healthy one.
 func onlyThere(only []string, s *stack.Stack) error {
 	for _, o := range only {
-		kind, _, isThing := strings.Cut(o, ":")
+		_, _, isThing := strings.Cut(o, ":")
 		if !isThing || slices.ContainsFunc(s.Things, func(t *stack.Thing) bool { return t.Ref.String() == o }) {
 			continue
 		}
-		hint := "plumb stack shows what there is"
-		var like []string
-		for _, t := range s.OfKind(kind) {
-			like = append(like, t.Ref.String())
-		}
-		if len(like) > 0 {
-			hint = "there is " + strings.Join(like[:min(len(like), 8)], ", ")
-		}
-		return &usageError{fmt.Sprintf("--only %s is not on this host", o), hint}
+		return notHere("--only", o, s)
 	}
 	return nil
+}
+
+// notHere says that a thing is not on the host that was read, and what is.
+func notHere(flag, name string, s *stack.Stack) error {
+	kind, _, _ := strings.Cut(name, ":")
+	hint := "plumb stack shows what there is"
+	var like []string
+	for _, t := range s.OfKind(kind) {
+		like = append(like, t.Ref.String())
+	}
+	if len(like) > 0 {
+		hint = "there is " + strings.Join(like[:min(len(like), 8)], ", ")
+	}
+	return &usageError{fmt.Sprintf("%s %s is not on this host", flag, name), hint}
 }
 
 // keeps reports whether a verdict was asked for. A rule across layers counts

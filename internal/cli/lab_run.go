@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +13,6 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
-	"plumb/internal/lab/made"
 	"plumb/internal/lab/report"
 	"plumb/internal/view"
 )
@@ -76,7 +73,7 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
 	hands := host.NewHands(live)
 	defer func() { err = errors.Join(err, hands.Close()) }()
-	l, err := a.newLab(ctx, hands, f)
+	l, err := a.newLab(ctx, hands, labMaking{f.dir, f.fetch, f.allowHost, !f.noCapture})
 	if err != nil {
 		return err
 	}
@@ -121,27 +118,6 @@ func readExperiment(file string) (experiment.Experiment, error) {
 	return x, nil
 }
 
-// newLab makes a lab that has made nothing yet.
-func (a *app) newLab(ctx context.Context, hands *host.Hands, f labRunning) (*lab.Lab, error) {
-	dir, err := filepath.Abs(f.dir)
-	if err != nil {
-		return nil, err
-	}
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return nil, &usageError{fmt.Sprintf("--dir %s is no directory", dir), "make it first, on the disk that is to be measured"}
-	}
-	run := fmt.Sprintf("%x", time.Now().UnixNano()/1e6%(1<<32))
-	l := &lab.Lab{Box: lab.Box{Dir: filepath.Join(dir, "plumb-lab-"+run), Run: run, Do: hands},
-		Medium: medium(), Engines: engines(), Plumb: programVersion(), Fetch: f.fetch, Host: f.allowHost}
-	if l.UID, l.GID, err = lab.User(ctx, hands); err != nil {
-		return nil, err
-	}
-	if !f.noCapture {
-		l.Capture, err = a.captureStack()
-	}
-	return l, err
-}
-
 // carryOut opens what a run needs, runs, and takes all away again.
 func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab, f labRunning) (r report.Report, err error) {
 	books, err := f.books()
@@ -156,21 +132,14 @@ func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab,
 	if err := f.mayBegin(ctx, x, store); err != nil {
 		return r, err
 	}
-	if f.resume {
-		if _, err := made.Sweep(ctx, l.Box.Do, books); err != nil {
-			return r, err
-		}
-	}
-	if l.Box.Book, err = made.Open(ctx, l.Box.Do, books, l.Box.Run); err != nil {
+	end, err := a.openLab(ctx, l, books, f.resume)
+	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, l.Box.Book.Close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, end()) }()
 	w := a.labWatch()
 	defer w.done()
 	l.Ledger, l.Watch = store, w.say
-	if err := l.Open(ctx); err != nil {
-		return r, err
-	}
 	return l.Run(ctx, x)
 }
 
