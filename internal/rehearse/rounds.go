@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -81,6 +82,11 @@ func (s *Search) derived(d derived) (Stage, error) {
 	putNode(root, "arms", d.armsOf(arms, s.on))
 	putNode(root, "blocks", flow(object(field{"least", number(int64(d.least))}, field{"most", number(int64(d.most))})))
 	putNode(root, "metric", words("rate"))
+	if pace := nodeOf(root, "measure"); pace != nil {
+		warmup, measure := SearchPace(from.Experiment)
+		putNode(pace, "warmup", words(warmup.String()))
+		putNode(pace, "time", words(measure.String()))
+	}
 	for _, key := range []string{"compare", "baseline", "until", "budget", "published", "notes"} { // notes name rules, and this is about none
 		dropNode(root, key)
 	}
@@ -105,6 +111,17 @@ func (s *Search) derived(d derived) (Stage, error) {
 		return Stage{}, fmt.Errorf("search: the experiment of %s: %w", d.name, err)
 	}
 	return Stage{Name: d.name, Experiment: x, Text: out.Bytes()}, nil
+}
+
+// SearchPace is how long trials of a search warm up and are measured: half as
+// long as those of the first stage, because a surface makes more of many trials
+// than of long ones.
+func SearchPace(x experiment.Experiment) (warmup, measure time.Duration) {
+	const leastWarmup, leastMeasure = 4 * time.Second, 8 * time.Second
+	half := func(t, least time.Duration) time.Duration {
+		return max(t/2, min(t, least)).Round(time.Second)
+	}
+	return half(x.Warmup, leastWarmup), half(x.Measure, leastMeasure)
 }
 
 // nameOf names an experiment after the one it is made from.

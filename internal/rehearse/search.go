@@ -71,7 +71,8 @@ func (p Proposal) NewSearch(r report.Report, cat *catalog.Catalog, trials int) (
 	if !ok {
 		return nil, errors.New("search: there is no server to try numbers on")
 	}
-	dials, left := dialsOf(p.Engine, stage.Experiment.Measure, on, r, cat)
+	_, measure := SearchPace(stage.Experiment)
+	dials, left := dialsOf(p.Engine, measure, on, r, cat)
 	dials, more := few(dials, trials)
 	if len(dials) == 0 {
 		return nil, fmt.Errorf("search: there is no setting with a number to choose here: %s", strings.Join(left, "; "))
@@ -214,8 +215,8 @@ func caveats(x experiment.Experiment, on string, dials []Dial) (says []string) {
 			slow = append(slow, d.Name)
 		}
 	}
-	if len(slow) > 0 {
-		says = append(says, fmt.Sprintf("a trial measures %s: what comes after minutes, such as a checkpoint, hardly shows in %s", x.Measure, strings.Join(slow, ", ")))
+	if _, measure := SearchPace(x); len(slow) > 0 {
+		says = append(says, fmt.Sprintf("a trial measures %s: what comes after minutes, such as a checkpoint, hardly shows in %s", measure, strings.Join(slow, ", ")))
 	}
 	return says
 }

@@ -160,7 +160,7 @@ func TestRoundIsAnExperiment(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := stage.Experiment
-	if x.Name != "rehearse-mysql-3306-search-1" || x.Least != 1 || x.Most != 1 || x.Budget != 0 || x.Until != 0 || x.Notes != "" || x.Seed != 7 || x.Measure != 15*time.Second {
+	if x.Name != "rehearse-mysql-3306-search-1" || x.Least != 1 || x.Most != 1 || x.Budget != 0 || x.Until != 0 || x.Notes != "" || x.Seed != 7 || x.Measure != 8*time.Second || x.Warmup != 4*time.Second {
 		t.Errorf("the round is %+v", x)
 	}
 	if len(x.Arms) != 6 || x.Arms[0].Name != AsIs || len(x.Pairs) != 5 || x.Pairs[0].Baseline != AsIs {
