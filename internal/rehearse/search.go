@@ -205,9 +205,9 @@ func (s Search) Counted() (values, broken, spoilt int) {
 
 // caveats are what every search must be read with.
 func caveats(x experiment.Experiment, on string, dials []Dial) (says []string) {
-	says = append(says, "no value that is tried is less durable; points are tried on top of all advice, so that what guards data is in force in all of them")
+	says = append(says, "No value that is tried is less durable; points are tried on top of all advice, so that what guards data is in force in all of them.")
 	if on != AllAdvice {
-		says[0] = "no value that is tried is less durable than what is in force as it is"
+		says[0] = "No value that is tried is less durable than what is in force as it is."
 	}
 	var slow []string
 	for _, d := range dials {
@@ -216,7 +216,7 @@ func caveats(x experiment.Experiment, on string, dials []Dial) (says []string) {
 		}
 	}
 	if _, measure := SearchPace(x); len(slow) > 0 {
-		says = append(says, fmt.Sprintf("a trial measures %s: what comes after minutes, such as a checkpoint, hardly shows in %s", measure, strings.Join(slow, ", ")))
+		says = append(says, fmt.Sprintf("A trial measures %s: what comes after minutes, such as a checkpoint, hardly shows in %s.", measure, strings.Join(slow, ", ")))
 	}
 	return says
 }

@@ -1,0 +1,213 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/lab/report"
+	"plumb/internal/rehearse"
+	"plumb/internal/search"
+	"plumb/internal/stats"
+)
+
+// RehearsalSearch shows what a search for better numbers has found: the best
+// and what it brings, measured anew, and the response to each setting. scale is
+// the sandbox's memory as a part of the server's.
+func RehearsalSearch(s rehearse.Search, scale float64, screen Screen) string {
+	p := newPage(screen)
+	p.para(bold, 0, strings.Join(searchHead(s), " · "))
+	p.blank()
+	p.searchBest(s, scale)
+	for _, c := range s.Curves {
+		p.blank()
+		p.searchCurve(s, c)
+	}
+	if len(s.Left)+len(s.Says) > 0 {
+		p.blank()
+	}
+	for _, l := range s.Left {
+		p.hang(dim, "not searched: ", l)
+	}
+	for _, n := range s.Says {
+		p.para(dim, 0, n)
+	}
+	return p.String()
+}
+
+// RehearsalSearchLine says in one line how a search goes.
+func RehearsalSearchLine(s rehearse.Search) string {
+	text := "search: " + count(len(s.Tried), "trial")
+	if s.Best == nil {
+		return text + ", none with a value yet"
+	}
+	var values []string
+	for i, d := range s.Dials {
+		values = append(values, d.Name+" "+dialValue(d, s.Best[i]))
+	}
+	return plainSpaces(text + ", most promising " + strings.Join(values, ", ") + ": about " + signed(s.Expected.Value) + " against as is")
+}
+
+// searchHead are the facts of the first line.
+func searchHead(s rehearse.Search) []string {
+	values, broken, spoilt := s.Counted()
+	head := []string{"search for better numbers", count(len(s.Dials), "setting"), count(len(s.Tried), "trial")}
+	if broken > 0 {
+		head = append(head, fmt.Sprintf("%d could not run", broken))
+	}
+	if spoilt > 0 {
+		head = append(head, fmt.Sprintf("%d do not count", spoilt))
+	}
+	if values == 0 {
+		head = append(head, "none gave a value")
+	}
+	if s.Took > 0 {
+		head = append(head, planned(s.Took))
+	}
+	if s.Ended != "" {
+		head = append(head, s.Ended)
+	}
+	return head
+}
+
+// searchBest says what the most promising point is, and what it brought.
+func (p *page) searchBest(s rehearse.Search, scale float64) {
+	p.para(bold, 0, searchSentence(s))
+	if s.Best == nil {
+		return
+	}
+	for i, d := range s.Dials {
+		text := dialValue(d, s.Best[i])
+		if real := atServer(d, s.Best[i], scale); real != "" {
+			text += " (" + real + " at the server's size)"
+		}
+		p.para(plain, 4, d.Name+" = "+keep(text))
+	}
+	for _, v := range s.Confirmed {
+		p.hang(plain, "    against "+v.Baseline+": ", keep(differs(v.Effect))+": "+verdictWords(v))
+	}
+	if measuredAtAll(s.Expected) {
+		p.hang(dim, "    ", "by all trials together "+keep(differs(s.Expected))+" against as is was to be expected")
+	}
+}
+
+// searchSentence answers whether the numbers found are worth setting.
+func searchSentence(s rehearse.Search) string {
+	if s.Best == nil {
+		return "No trial gave a value: nothing can be said."
+	}
+	if s.Broken != "" {
+		return "The best point could not run when it was measured anew: " + s.Broken
+	}
+	if s.AsAdvised() {
+		return "No point that was tried looks better than what is advised, or is in force."
+	}
+	if len(s.Confirmed) == 0 {
+		return "The most promising point, which was not measured anew: its gain is not proved."
+	}
+	v := s.Confirmed[0]
+	against := "what is advised"
+	if v.Baseline == rehearse.AsIs {
+		against = "the server as it is"
+	}
+	switch v.Word {
+	case report.Better:
+		return "The best point is better than " + against + ", measured anew: " + keep(differs(v.Effect)) + "."
+	case report.Worse:
+		return "The best point looked better only by chance: measured anew it is worse than " + against + ", " + keep(differs(v.Effect)) + "."
+	case report.Equivalent:
+		return "The best point is no better than " + against + ": equal within ±" + roundPercent(v.Margin) + ", measured anew. There is nothing to gain by these settings."
+	}
+	if measuredAtAll(v.Effect) {
+		return "Whether the best point is better than " + against + " is undecided: " + keep(differs(v.Effect)) + ", measured anew."
+	}
+	return "Whether the best point is better than " + against + " is not known: its new measurement did not end."
+}
+
+// dialValue writes a value for people.
+func dialValue(d rehearse.Dial, v float64) string { return catalog.ShowAs(d.Type, d.Value(v)) }
+
+// atServer is the value for the real server, where the sandbox is smaller; ""
+// where it is the same.
+func atServer(d rehearse.Dial, v, scale float64) string {
+	if !d.Memory || !(scale > 0) || scale > 0.95 {
+		return ""
+	}
+	const unit = 64 << 20
+	return dialValue(d, math.Floor(v/scale/unit)*unit)
+}
+
+// searchCurve writes the response to one setting: a line for each value, with a
+// picture of the interval.
+func (p *page) searchCurve(s rehearse.Search, c search.Curve) {
+	d := s.Dials[c.Dimension]
+	p.sides("", bold, d.Name, curveInk(c.Word), curveWord(c, s.Margin))
+	if c.Word == search.NoMatter {
+		return
+	}
+	name, effect, reach := 0, 0, 0
+	for i, v := range c.Values {
+		name, effect, reach = max(name, width(dialValue(d, v))), max(effect, width(signed(c.Response[i].Value))), max(reach, width(differsRange(c.Response[i])))
+	}
+	room := p.width - 4 - name - effect - reach - 6
+	low, high := curveBounds(c)
+	for i, v := range c.Values {
+		e, i2 := c.Response[i], plain
+		if i == c.Best {
+			i2 = bold
+		}
+		line := "    " + right(dialValue(d, v), name) + "  " + right(signed(e.Value), effect) + "  " + columns(differsRange(e), reach+1)
+		if room >= 12 {
+			line += " " + strip(e, low, high, min(room, 40))
+		}
+		p.line(i2, line)
+	}
+}
+
+func curveInk(word string) ink {
+	switch word {
+	case search.Matters:
+		return cyan
+	case search.NotDecided:
+		return yellow
+	}
+	return dim
+}
+
+// curveWord says what a curve shows.
+func curveWord(c search.Curve, margin float64) string {
+	switch c.Word {
+	case search.Matters:
+		return fmt.Sprintf("matters: best against worst %s", differs(c.Spread))
+	case search.NoMatter:
+		return "makes no difference larger than " + roundPercent(margin)
+	}
+	return "not decided whether it matters"
+}
+
+// curveBounds are the ends of a curve's picture, as logarithms of ratios.
+func curveBounds(c search.Curve) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, e := range c.Response {
+		low, high = min(low, math.Log1p(max(-0.99, e.Low))), max(high, math.Log1p(e.High))
+	}
+	return low, high
+}
+
+// strip draws an interval with its value on a line of n columns.
+func strip(e stats.Estimate, low, high float64, n int) string {
+	if !isReal(low) || !isReal(high) || high <= low {
+		return ""
+	}
+	at := func(part float64) int {
+		where := (math.Log1p(max(-0.99, part)) - low) / (high - low)
+		return min(n-1, max(0, int(math.Round(where*float64(n-1)))))
+	}
+	cells := []rune(strings.Repeat(" ", n))
+	for i := at(e.Low); i <= at(e.High); i++ {
+		cells[i] = '─'
+	}
+	cells[at(e.Value)] = '│'
+	return string(cells)
+}
