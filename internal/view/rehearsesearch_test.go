@@ -86,3 +86,31 @@ func TestSearchDocumentLeavesOutWhatIsNotKnown(t *testing.T) {
 		t.Error("no search has a document")
 	}
 }
+
+func TestSearchPageDrawsEverySetting(t *testing.T) {
+	s := foundNumbers()
+	d := searchPage(&s, 0.125)
+	if len(d.Charts) != len(s.Dials) || len(d.Best) != len(s.Dials) || len(d.Notes) != 2 {
+		t.Fatalf("%d charts, %d values, notes %v", len(d.Charts), len(d.Best), d.Notes)
+	}
+	for _, c := range d.Charts {
+		if len(c.X) < 2 || len(c.Y) < 2 || c.Alt == "" {
+			t.Errorf("%s is drawn with %d and %d ticks", c.Title, len(c.X), len(c.Y))
+		}
+		dots := 0
+		for _, l := range c.Lines {
+			if strings.Contains(l.Path, "NaN") || strings.Contains(l.Path, "Inf") {
+				t.Errorf("%s has the line %s", c.Title, l.Path)
+			}
+			if strings.HasPrefix(l.Class, "dot") {
+				dots++
+			}
+		}
+		if dots != 5 {
+			t.Errorf("%s shows %d trials, and 5 have values", c.Title, dots)
+		}
+	}
+	if searchPage(nil, 1) != nil {
+		t.Error("no search has a section")
+	}
+}

@@ -52,6 +52,7 @@ func documents() map[string]document {
 		"undo":           {reflect.TypeFor[UndoJSON](), "plumb undo --json"},
 		"history":        {reflect.TypeFor[HistoryJSON](), "plumb history --json"},
 		"lab":            {reflect.TypeFor[LabJSON](), "plumb lab report --json"},
+		"rehearse":       {reflect.TypeFor[RehearseJSON](), "plumb rehearse --json"},
 		"load-verify":    {reflect.TypeFor[VerifyJSON](), "plumb load verify --json"},
 	}
 }
