@@ -25,7 +25,7 @@ func text(c cell, ours advised) []byte {
 	fmt.Fprintf(b, "experiment: %s\n", c.name())
 	fmt.Fprintf(b, "question: Whose advice makes %s fastest on %s?\n", map[string]string{"mariadb": "MariaDB", "postgres": "PostgreSQL"}[c.engine.name], short(c))
 	fmt.Fprintf(b, "notes: >\n%s", folded(c.notes()+" "+strings.Join(notes, " ")))
-	fmt.Fprintf(b, "base:\n  volume: {kind: loop, size: 8G, filesystem: ext4%s}\n", profile(c))
+	fmt.Fprintf(b, "base:\n  volume: {kind: loop, size: 10G, filesystem: ext4%s}\n", profile(c))
 	fmt.Fprintf(b, "  server: {engine: %s, memory: %s}\n", c.engine.name, experiment.Bytes(memory))
 	fmt.Fprintf(b, "  load: %s\narms:\n", c.workload())
 	for _, a := range all {
