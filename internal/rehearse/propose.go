@@ -46,7 +46,10 @@ func (d *draft) propose(plan advise.Plan, safety func(rule string) bool) (Propos
 	if d.want.Data > 0 {
 		most = int64(d.want.Data)
 	}
-	for ; ; most /= 2 {
+	if real := d.realData(); real >= leastData {
+		most = min(most, real)
+	}
+	for ; ; most = most * 3 / 4 {
 		if err := d.fit(plan, most); err != nil {
 			return Proposal{}, err
 		}

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -398,5 +399,33 @@ func TestProgramOfTheSandbox(t *testing.T) {
 		if u := armOf(t, p.Stages[0], AsIs); u.Server.Version != c.version || u.Server.Basedir != c.basedir {
 			t.Errorf("%s: %q %q", exe, u.Server.Version, u.Server.Basedir)
 		}
+	}
+}
+
+// What is made for a rehearsal is tried in the set-up in which it was looked
+// at, and can be kept as JSON though it has no name.
+func TestLikeALook(t *testing.T) {
+	look, err := Look(Looking{Engine: "mariadb", Memory: gigabyte, Data: 512 << 20, Time: 20 * time.Second, Want: Want{Volume: "iops=200"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, db := mariadb()
+	configured(db, map[string]stack.Value{"innodb_buffer_pool_size": stack.Int(128 << 20), "tmpdir": stack.Text("/box/run")})
+	like := look.Experiment.Arms[0].Setup
+	p := proposed(t, s, planned(placed, "innodb_buffer_pool_size", 640<<20, "innodb_flush_neighbors", 0), Want{Server: placed, Settings: map[string]string{}, Like: &like})
+	now := armOf(t, p.Stages[0], AsIs)
+	if experiment.LayoutKey(now) != experiment.LayoutKey(like) || len(now.Server.Settings) != 0 || now.Server.Memory != gigabyte || p.Scale != 1 || p.Stages[0].Experiment.Fill == 0 {
+		t.Errorf("%+v %+v", now.Volume, now.Server)
+	}
+	if with := armOf(t, p.Stages[0], AllAdvice); with.Server.Settings["innodb_buffer_pool_size"] != "640M" {
+		t.Errorf("%+v", with.Server)
+	}
+	text, err := json.Marshal(p)
+	var back Proposal
+	if err == nil {
+		err = json.Unmarshal(text, &back)
+	}
+	if err != nil || !back.Server.IsZero() || len(back.Stages) != 2 || !strings.HasPrefix(p.Stages[0].Experiment.Name, "rehearse-default-mariadb-2026") {
+		t.Errorf("%v: %+v", err, back.Server)
 	}
 }

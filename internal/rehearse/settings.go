@@ -41,7 +41,7 @@ func (d *draft) take() {
 		switch {
 		case out && why != "" && !isOff(value):
 			told[why] = append(told[why], name)
-		case out || !settable.MatchString(name):
+		case out || !settable.MatchString(name) || d.fixed(name):
 		case f == nil && kind == "mysql" && !beginsKnown(name):
 			unsure = append(unsure, name)
 		case d.followsPool(name):
@@ -136,6 +136,13 @@ func atCreation(kind, name string) bool {
 	return name == "innodb_page_size" || name == "innodb_data_file_path"
 }
 
+// fixed tells the settings that are decided by how the data directory was made,
+// and cannot be given to whatever makes the sandbox's.
+func (d *draft) fixed(name string) bool {
+	f := d.cat.Fact(d.server.Ref.Kind, name)
+	return f != nil && f.Knob != nil && f.Knob.Effect == catalog.Recreate && !atCreation(d.server.Ref.Kind, name)
+}
+
 // format takes over what the data directory was made with, whoever chose it.
 func (d *draft) format() {
 	if d.server.Ref.Kind == "mysql" {
@@ -158,15 +165,16 @@ func (d *draft) format() {
 // defaults: they stand to its data as the real ones do.
 func (d *draft) caches() {
 	sizesItself, _ := d.server.Bool("innodb_dedicated_server")
-	if sizesItself {
-		for _, name := range []string{"innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group"} {
-			if v, ok := d.inForce(name); ok {
-				d.settings[name] = d.written(name, v)
-			}
-		}
+	var names []string
+	if d.size.scale < 1 {
+		names = slices.Collect(maps.Keys(cached(d.server.Ref.Kind)))
 	}
-	for name := range cached(d.server.Ref.Kind) {
-		if v, ok := d.inForce(name); ok && (d.size.scale < 1 || sizesItself && name == "innodb_buffer_pool_size") {
+	if sizesItself {
+		names = append(names, "innodb_buffer_pool_size", "innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
+	}
+	for _, name := range names {
+		v, _ := d.inForce(name)
+		if _, isNumber := v.Int(); isNumber {
 			d.settings[name] = d.written(name, v)
 		}
 	}

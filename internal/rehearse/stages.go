@@ -11,6 +11,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
+	"plumb/internal/stack"
 )
 
 // Names of the stages.
@@ -36,6 +37,9 @@ var errTime = errors.New("the budget is too small")
 func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, error) {
 	p := Proposal{Server: d.server.Ref, Engine: d.engine, Title: strings.TrimSpace(product(d.engine) + " " + d.server.Text("version") + " " + onText(d.on)),
 		Dir: d.site.Dir, Scale: d.size.scale, Steps: steps, Plan: plan}
+	if d.want.Like != nil {
+		p.Server = stack.Ref{}
+	}
 	tried := d.nameArms(p.Steps)
 	d.tried = tried
 	if len(tried) == 0 {
@@ -221,8 +225,9 @@ func (d *draft) pace() pace {
 	return p
 }
 
-// mostBlocks is as many as the budget is large, so that it ends by what is
-// known or by the time.
+// mostBlocks is as many as the budget is large. Each block is a chance to stop
+// by chance: with more than twelve, more than 7 % of equal arms would be called
+// different. More time than that makes trials longer.
 func (d *draft) mostBlocks() int {
-	return min(max(8, int(d.want.Budget/(150*time.Second))), 30)
+	return min(max(8, int(d.want.Budget/(150*time.Second))), 12)
 }

@@ -102,7 +102,7 @@ func (d *draft) ofServer(a advise.Step) (path, value, left string) {
 		return "", "", "it is no setting that a configuration file can have"
 	case atCreation(kind, name):
 		return "server.create." + name, value, ""
-	case a.Effect == catalog.Recreate:
+	case d.fixed(name) || a.Effect == catalog.Recreate:
 		return "", "", "it is fixed when the data directory is made, and the sandbox makes it another way"
 	case d.followsPool(name) && d.size.scale < 1:
 		return "", "", "it has no meaning for a buffer pool as small as the sandbox's"
