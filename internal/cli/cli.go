@@ -62,15 +62,16 @@ volumes, filesystems and ZFS pools, MySQL, MariaDB, PostgreSQL and MongoDB.
 It places every file of every server on its filesystem and disks, says what is
 out of line across the layers, shows the evidence, and explains it.
 
-Three commands change anything. fix applies what check advises, with a journal from
+Four commands change anything. fix applies what check advises, with a journal from
 which undo takes it back. load makes tables and files where it is told to, to put
-them under load. lab makes volumes and servers of its own for experiments, and takes
-them away. The others read files, run commands that only read, and query the
+them under load. lab and rehearse make volumes and servers of their own for
+experiments, and take them away. The others read files, run commands that only read, and query the
 servers in read-only sessions.`,
 		Example: `  plumb check                     what is out of line here?
   plumb explain sync-binlog-off   says who? mechanism, versions, sources
   plumb stack                     where does everything lie?
   plumb capture -o db1.tape       record this host, to be judged elsewhere
+  plumb rehearse                  what would the advice bring here?
   plumb fix --dry-run             what would be done about it?
   plumb load --help               measure a server or a disk under load
   plumb lab run FILE              run an experiment on volumes and servers of its own`,
@@ -84,7 +85,7 @@ servers in read-only sessions.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
-	root.AddCommand(a.check(), a.explain(), a.stack(), a.rules(), a.capture(), a.fix(), a.undo(), a.confirm(), a.history(), a.load(), a.lab(), a.schema(), a.version(), a.completion(), a.man())
+	root.AddCommand(a.check(), a.explain(), a.stack(), a.rules(), a.capture(), a.rehearse(), a.fix(), a.undo(), a.confirm(), a.history(), a.load(), a.lab(), a.schema(), a.version(), a.completion(), a.man())
 	return root
 }
 

@@ -13,9 +13,11 @@ import (
 // labWatcher shows what a lab does: a line that rewrites itself where a person
 // watches, and a line for each trial elsewhere.
 type labWatcher struct {
+	stage  string // of a rehearsal, before each line; "" outside
 	out    io.Writer
 	screen bool
 	last   experiment.Trial
+	of     string // stage of the last
 	shown  time.Time
 }
 
@@ -28,12 +30,12 @@ func (w *labWatcher) say(p lab.Progress) {
 	case w.screen:
 		if time.Since(w.shown) > 200*time.Millisecond || p.Elapsed == 0 {
 			w.shown = time.Now()
-			fmt.Fprintf(w.out, "\r%s\x1b[K", view.LabProgress(view.LabStep(p)))
+			fmt.Fprintf(w.out, "\r%s\x1b[K", view.RehearsalProgress(w.stage, view.LabStep(p)))
 		}
-	case p.Trial != w.last:
-		fmt.Fprintln(w.out, view.LabProgress(view.LabStep(p)))
+	case p.Trial != w.last || w.stage != w.of:
+		fmt.Fprintln(w.out, view.RehearsalProgress(w.stage, view.LabStep(p)))
 	}
-	w.last = p.Trial
+	w.last, w.of = p.Trial, w.stage
 }
 
 func (w *labWatcher) done() {

@@ -1,6 +1,7 @@
 package real
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,7 +99,8 @@ func offence(line string, may func(string) bool) string {
 // they and every command they run are traced.
 func TestReadingWritesNothing(t *testing.T) {
 	b := box(t)
-	_, err := b.MySQL(sandbox.MySQLOptions{Port: freePort(t), Settings: "log_bin\n"})
+	port := freePort(t)
+	_, err := b.MySQL(sandbox.MySQLOptions{Port: port, Settings: "log_bin\n"})
 	check(t, err)
 	_, err = b.Postgres(sandbox.PostgresOptions{Port: freePort(t), TCP: true})
 	check(t, err)
@@ -114,6 +116,7 @@ func TestReadingWritesNothing(t *testing.T) {
 		{[]string{"check", "--all", "--json"}, streams},
 		{[]string{"stack"}, streams},
 		{[]string{"explain", "mysql/sync-binlog-off"}, streams},
+		{[]string{"rehearse", "--dry-run", "--server", fmt.Sprintf("mysql:%d", port)}, streams},
 		{[]string{"capture", "-o", tape}, func(name string) bool {
 			return streams(name) || filepath.Dir(name) == filepath.Dir(tape) && strings.Contains(filepath.Base(name), "host.tape")
 		}},
@@ -173,13 +176,14 @@ const maxQueries = 40
 // bound their own session, and not many.
 func TestServersAreOnlyAsked(t *testing.T) {
 	b := box(t)
-	my, err := b.MySQL(sandbox.MySQLOptions{Port: freePort(t), Settings: "log_bin\n"})
+	port := freePort(t)
+	my, err := b.MySQL(sandbox.MySQLOptions{Port: port, Settings: "log_bin\n"})
 	check(t, err)
 	check(t, my.Exec("SET GLOBAL general_log_file = '"+my.Dir+"/general.log'", "SET GLOBAL general_log = 1"))
 	pg, err := b.Postgres(sandbox.PostgresOptions{Port: freePort(t),
 		Settings: "logging_collector = on\nlog_directory = 'log'\nlog_filename = 'all.log'\nlog_statement = all\nlog_line_prefix = '%a|'\n"})
 	check(t, err)
-	for _, args := range [][]string{{"check"}, {"stack"}, {"capture"}} {
+	for _, args := range [][]string{{"check"}, {"stack"}, {"capture"}, {"rehearse", "--dry-run", "--server", fmt.Sprintf("mysql:%d", port)}} {
 		check(t, os.WriteFile(my.Dir+"/general.log", nil, 0o660))
 		check(t, os.Truncate(pg.Dir+"/log/all.log", 0))
 		if r := plumb(t, args...); r.code != 0 {

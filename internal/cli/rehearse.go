@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os/signal"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"plumb/internal/host"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/load/oltp"
+	"plumb/internal/stack"
+)
+
+const rehearseExitTable = `Exit codes:
+  0  done, also when some of the advice does not help
+  1  --strict, and a verdict is undecided
+  2  the command line is wrong
+  3  it could not be done, or did not go to its end`
+
+// rehearseFlags are the flags of rehearse.
+type rehearseFlags struct {
+	source
+	choice
+	labPlace
+	file          string // a plan; "" for the one that a check makes now
+	server        string
+	sandbox       string // engine of a server that is made, in place of a live one
+	serverVersion string // of it
+	workload      string
+	threads       int
+	volume        string // profile
+	memory        size
+	data          size
+	budget        time.Duration
+	withoutOne    bool
+	allowHost     bool
+	fetch         bool
+	search        bool
+	dir           string
+	resume        bool
+	name          string // of the rehearsal that --resume goes on with; "" for the last
+	dryRun        bool
+	plan          string // file to write what is kept to
+	html          string
+	force         bool
+	json          bool
+	strict        bool
+}
+
+func (a *app) rehearse() *cobra.Command {
+	var f rehearseFlags
+	c := &cobra.Command{
+		Use:   "rehearse [PLAN]",
+		Short: "measure in a sandbox what each step of the advice brings here",
+		Long: `Rehearse checks the server, and makes an experiment of the advice: the server as it
+is, with all advice, and with each step alone, in random order, block by block,
+until the verdicts are sure or the budget is used up. It says of each step whether
+it helps, makes no difference, harms, or is undecided, with intervals, and what it
+costs. What does not help is said plainly, also when it is famous advice.
+
+The trials run on a private server of the same product and version, with the same
+memory limit, on the filesystem that holds the server's data, or on a volume of its
+own with the limits of --volume. The load's data stand to its memory as the real
+data do. The server itself is only read, as check does. Everything made is written
+down before and taken away at the end. While it runs, the sandbox takes processors
+and disk from all else here: choose a quiet hour.
+
+PLAN is a file that plumb check --plan wrote; without one the host is checked
+first. With --sandbox there need be no server: one with the defaults of its
+distribution is made, put under load and checked, and its advice is rehearsed.
+
+Interrupted, it says what was learned so far; --resume goes on, also after a crash.
+--plan writes what helps, and what guards data whatever it brings, for plumb fix.
+
+` + rehearseExitTable,
+		Example: `  plumb rehearse --dry-run                        what would be tried, and how
+  plumb rehearse --budget 30m --plan keeps.json   then: plumb fix keeps.json
+  plumb rehearse --server mysql:3306 --workload tpcc --html rehearsal.html
+  plumb rehearse --sandbox postgres --volume gp3  no server needed
+  plumb rehearse --resume`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return &usageError{fmt.Sprintf("plumb rehearse takes one plan, got %d", len(args)), "plumb check --plan FILE writes one"}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(c.Context(), host.Terminate)
+			defer stop()
+			context.AfterFunc(ctx, stop) // a second signal ends the program at once
+			f.argument(args)
+			if f.resume {
+				var given []string
+				c.Flags().Visit(func(flag *pflag.Flag) { given = append(given, flag.Name) })
+				return a.resumeRehearsal(ctx, f, given)
+			}
+			return a.runRehearse(ctx, f)
+		},
+	}
+	f.flags(c)
+	return c
+}
+
+// argument is a plan, or with --resume the name of a rehearsal.
+func (f *rehearseFlags) argument(args []string) {
+	if len(args) == 0 {
+		return
+	}
+	if f.resume {
+		f.name = args[0]
+	} else {
+		f.file = args[0]
+	}
+}
+
+func (f *rehearseFlags) flags(c *cobra.Command) {
+	f.liveFlags(c)
+	f.choice.flags(c)
+	f.ledgerFlag(c)
+	f.stateFlag(c)
+	fl := c.Flags()
+	fl.StringVar(&f.tape, "tape", "", "")
+	hide(c, "tape") // a person who gives it is told why not
+	fl.StringVar(&f.server, "server", "", "rehearse the advice for this `SERVER`, such as mysql:3306; needed where several run")
+	fl.StringVar(&f.sandbox, "sandbox", "", "make a server of this `ENGINE` with the defaults of its distribution, and rehearse what check advises it: "+orList(sandboxEngines()))
+	fl.StringVar(&f.serverVersion, "server-version", "", "its `VERSION`, such as 17 or 11.4; \"\" for the installed one")
+	fl.BoolVar(&f.fetch, "fetch", false, "fetch a server version that is not installed from Maven Central")
+	fl.StringVar(&f.workload, "workload", "", "the `LOAD`: tpcc or one of sysbench's scripts (default oltp_read_write)")
+	fl.IntVar(&f.threads, "threads", 0, "sessions of the load (default: what the server is seen to have, or 8)")
+	fl.StringVar(&f.volume, "volume", "", "a volume of its own with the limits of `PROFILE`, such as gp3, p15 or iops=200,mbps=100, in place of the server's filesystem")
+	fl.Var(&f.memory, "memory", "the most memory the sandbox's server may take (default 4G, or 1G with --sandbox)")
+	fl.Var(&f.data, "data", "the most data the load has (default 2G, or 512M with --sandbox)")
+	fl.DurationVar(&f.budget, "budget", 20*time.Minute, "end within this time")
+	fl.BoolVar(&f.withoutOne, "without-one", false, "compare all advice with all but one step, in place of each step alone with the server as it is")
+	fl.BoolVar(&f.allowHost, "allow-host", false, "also try settings of the whole machine, and put them back after each trial")
+	fl.BoolVar(&f.search, "search", false, "afterwards search the best numbers for the few settings that have one to choose, within the budget")
+	fl.StringVar(&f.dir, "dir", "", "make the sandbox below `DIR` (default: on the filesystem of the server's data)")
+	fl.BoolVar(&f.resume, "resume", false, "go on with the last rehearsal that did not end, or the one that is named")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be tried, how long it takes and what it needs, and do nothing")
+	fl.StringVar(&f.plan, "plan", "", "write the plan of what is kept, as JSON, to `FILE`, replacing what it holds")
+	fl.StringVar(&f.html, "html", "", "also write one self-contained page to `FILE`")
+	fl.BoolVar(&f.force, "force", false, "replace the file of --html when it is there already")
+	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema rehearse describes it)")
+	fl.BoolVar(&f.strict, "strict", false, "exit 1 when a verdict is undecided")
+	offer(c, map[string]words{"sandbox": sandboxEngines, "workload": workloads})
+}
+
+// sandboxEngines are the servers that a lab can make.
+func sandboxEngines() (names []string) {
+	for _, e := range engines() {
+		names = append(names, e.Names()...)
+	}
+	return names
+}
+
+// bulkInsert measures loading, and leaves a table that no two trials share.
+const bulkInsert = "bulk_insert"
+
+// workloads are the loads a rehearsal can drive.
+func workloads() []string {
+	scripts := slices.DeleteFunc(slices.Clone(oltp.Scripts()), func(s string) bool { return s == bulkInsert })
+	return append([]string{experiment.TPCC}, scripts...)
+}
+
+// leastBudget is less than any rehearsal takes.
+const leastBudget = 30 * time.Second
+
+// validate finds what is wrong with the flags before anything is read.
+func (f rehearseFlags) validate() error {
+	if f.tape != "" {
+		return &usageError{"a rehearsal needs the machine itself, and a tape has no disk to run on",
+			"plumb check --tape " + f.tape + " --plan plan.json, then plumb rehearse plan.json on that host"}
+	}
+	if err := f.validateSandbox(); err != nil {
+		return err
+	}
+	if f.workload != "" && !slices.Contains(workloads(), f.workload) {
+		return &usageError{fmt.Sprintf("--workload %s is no load of a rehearsal", f.workload), cmp.Or(meant(f.workload, workloads()), "want "+orList(workloads()))}
+	}
+	if _, err := experiment.ParseProfile(f.volume); err != nil {
+		return &usageError{"--volume: " + err.Error(), "want gp2, gp3, io1, io2, p4 to p50, hdd, or limits such as iops=200,mbps=100"}
+	}
+	if f.server != "" {
+		if _, err := stack.ParseRef(f.server); err != nil {
+			return &usageError{"--server: " + err.Error(), "plumb stack shows what there is"}
+		}
+	}
+	switch {
+	case f.threads < 0:
+		return &usageError{fmt.Sprintf("--threads %d is no number of sessions", f.threads), "want 1 or more"}
+	case f.json && f.dryRun:
+		return &usageError{"a dry run is shown as text alone, and --json asks for a document", "give one of them"}
+	case f.budget < leastBudget:
+		return &usageError{fmt.Sprintf("--budget %s leaves no time for a trial", f.budget), "give something like --budget 20m"}
+	}
+	return f.source.validate()
+}
+
+// validateSandbox finds what does not go with a server that is made.
+func (f rehearseFlags) validateSandbox() error {
+	switch {
+	case f.sandbox == "" && f.serverVersion != "":
+		return &usageError{"--server-version is of the server that --sandbox makes: a live one has its own", "add --sandbox ENGINE"}
+	case f.sandbox == "":
+		return nil
+	case !slices.Contains(sandboxEngines(), f.sandbox):
+		return &usageError{fmt.Sprintf("--sandbox %s is no engine that can be made here", f.sandbox), cmp.Or(meant(f.sandbox, sandboxEngines()), "want "+orList(sandboxEngines()))}
+	case f.file != "":
+		return &usageError{"a plan is for servers of this host, and --sandbox makes one of its own", "give one of them"}
+	}
+	for _, live := range []struct {
+		given bool
+		what  string
+	}{{f.server != "", "--server names a live server"}, {f.dsn != "", "--dsn logs in to a live server"}, {len(f.only) > 0, "--only names what is on this host"}} {
+		if live.given {
+			return &usageError{live.what + ", and --sandbox makes one of its own", "give one of them"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/made"
+	"plumb/internal/lab/report"
+	"plumb/internal/rehearse"
+	"plumb/internal/stack"
+)
+
+// kept is what is kept of a rehearsal in a file beside the labs' books, so that
+// it can be gone on with: what was proposed, and what was chosen on the
+// command line. What was measured is in the ledger.
+type kept struct {
+	Plumb     int               `json:"plumb"` // keptVersion
+	Kind      string            `json:"kind"`  // "rehearsal"
+	Name      string            `json:"name"`
+	Began     time.Time         `json:"began"`
+	Ended     string            `json:"ended,omitempty"` // why; "" while it goes on, or was cut off
+	Before    time.Duration     `json:"before"`          // spent before the first trial of the first stage
+	Budget    time.Duration     `json:"budget"`
+	Ledger    string            `json:"ledger"`
+	Dir       string            `json:"dir"`
+	Sandbox   string            `json:"sandbox,omitempty"` // engine of a server that was made
+	Fetch     bool              `json:"fetch,omitempty"`
+	AllowHost bool              `json:"allow_host,omitempty"`
+	Search    bool              `json:"search,omitempty"`
+	Plan      string            `json:"plan,omitempty"` // file to write what is kept to
+	HTML      string            `json:"html,omitempty"`
+	Proposal  rehearse.Proposal `json:"proposal"` // its experiments as texts alone
+}
+
+const (
+	keptVersion = 1
+	keptKind    = "rehearsal"
+	keptPrefix  = "rehearsal-"
+	keptSuffix  = ".json"
+	keptMost    = 10 // ended rehearsals of which the file stays
+)
+
+func (x *rehearsing) keptFile(name string) string {
+	return filepath.Join(x.books, keptPrefix+name+keptSuffix)
+}
+
+// begin keeps a new rehearsal that has its proposal, and recalls what the
+// ledger has of an old one.
+func (x *rehearsing) begin(ctx context.Context) error {
+	switch {
+	case x.resume:
+		return errors.Join(x.recall(ctx), x.write(ctx, x.kept))
+	case len(x.proposal.Stages) > 0:
+		return x.keep(ctx)
+	}
+	return nil
+}
+
+// keep writes down what was proposed and chosen, before the first trial.
+func (x *rehearsing) keep(ctx context.Context) (err error) {
+	k := kept{Plumb: keptVersion, Kind: keptKind, Name: x.began.UTC().Format("20060102-150405"), Began: x.began.UTC(), Before: time.Since(x.began), Budget: x.budget,
+		Ledger: x.ledger, Sandbox: x.sandbox, Fetch: x.fetch, AllowHost: x.allowHost, Search: x.search, Proposal: x.proposal}
+	for _, name := range []struct{ from, to *string }{{&x.dir, &k.Dir}, {&x.plan, &k.Plan}, {&x.html, &k.HTML}} {
+		if *name.from == "" {
+			continue
+		}
+		if *name.to, err = filepath.Abs(*name.from); err != nil {
+			return err
+		}
+	}
+	if !strings.Contains(k.Ledger, "://") {
+		if k.Ledger, err = filepath.Abs(k.Ledger); err != nil {
+			return err
+		}
+	}
+	x.kept = k
+	return x.write(ctx, k)
+}
+
+func (x *rehearsing) write(ctx context.Context, k kept) error {
+	if k.Proposal.Server.IsZero() { // which has no text
+		k.Proposal.Server = stack.Ref{Kind: k.Proposal.Engine, Name: "sandbox"}
+	}
+	k.Proposal.Stages = slices.Clone(k.Proposal.Stages)
+	for i := range k.Proposal.Stages {
+		k.Proposal.Stages[i].Experiment = experiment.Experiment{}
+	}
+	text, err := json.MarshalIndent(k, "", "  ")
+	if err == nil {
+		err = x.hands.Replace(ctx, x.keptFile(k.Name), append(text, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the rehearsal so that it can be resumed: %w", err)
+	}
+	return nil
+}
+
+// noteEnd notes how a rehearsal ended. One with nothing left to do is
+// forgotten; one that its budget ended can be given a larger one.
+func (x *rehearsing) noteEnd(ctx context.Context) error {
+	switch {
+	case x.kept.Name == "" || x.ended == interrupted || x.ended == brokenOff:
+		return nil
+	case x.ended != budgetUsed:
+		return x.hands.Remove(ctx, x.keptFile(x.kept.Name))
+	}
+	x.kept.Ended = x.ended
+	return errors.Join(x.write(ctx, x.kept), x.prune(ctx))
+}
+
+// prune removes the files of the oldest rehearsals that ended.
+func (x *rehearsing) prune(ctx context.Context) error {
+	all, err := readAllKept(ctx, x.hands, x.books)
+	ended := slices.DeleteFunc(all, func(k kept) bool { return k.Ended == "" })
+	for len(ended) > keptMost && err == nil {
+		err = x.hands.Remove(ctx, x.keptFile(ended[0].Name))
+		ended = ended[1:]
+	}
+	return err
+}
+
+// readAllKept reads what is known of rehearsals, the oldest first.
+func readAllKept(ctx context.Context, h host.Doer, books string) (all []kept, err error) {
+	files, err := h.Glob(ctx, filepath.Join(books, keptPrefix+"*"+keptSuffix))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := h.Raw(ctx, file)
+		if err != nil {
+			return nil, fmt.Errorf("read what is known of a rehearsal: %w", err)
+		}
+		k, err := readKept(text)
+		if err != nil {
+			return nil, withHint(fmt.Errorf("read %s: %w", file, err), "remove it when nothing is to be resumed from it")
+		}
+		all = append(all, k)
+	}
+	slices.SortFunc(all, func(a, b kept) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Name, b.Name)) })
+	return all, nil
+}
+
+// readKept reads what is known of one rehearsal.
+func readKept(text []byte) (k kept, err error) {
+	if err := json.Unmarshal(text, &k); err != nil {
+		return k, err
+	}
+	if k.Kind != keptKind || k.Plumb != keptVersion || k.Name == "" || strings.ContainsAny(k.Name, "/\x00") {
+		return k, fmt.Errorf("kind %q version %d: want kind %q version %d", k.Kind, k.Plumb, keptKind, keptVersion)
+	}
+	for i := range k.Proposal.Stages {
+		s := &k.Proposal.Stages[i]
+		if s.Experiment, err = experiment.Parse(s.Name, s.Text); err != nil {
+			return k, err
+		}
+	}
+	if len(k.Proposal.Stages) == 0 {
+		return k, errors.New("it has no experiment")
+	}
+	return k, nil
+}
+
+// toResume chooses the rehearsal to go on with: the one that is named, or the
+// last that did not end.
+func toResume(all []kept, name string) (kept, error) {
+	var open, ended []string
+	for _, k := range slices.Backward(all) {
+		if k.Name == name || name == "" && k.Ended == "" {
+			return k, nil
+		}
+		if k.Ended == "" {
+			open = append(open, k.Name)
+		} else {
+			ended = append(ended, k.Name)
+		}
+	}
+	hint := "plumb rehearse begins one"
+	switch {
+	case len(open) > 0:
+		hint = "there is " + orList(open)
+	case len(ended) > 0:
+		hint = fmt.Sprintf("plumb rehearse --resume %s --budget 1h goes on with the last one whose budget was used up", ended[0])
+	}
+	if name != "" {
+		return kept{}, &usageError{fmt.Sprintf("no rehearsal is called %s, or it has nothing left to do", name), hint}
+	}
+	return kept{}, withHint(errors.New("there is no rehearsal to go on with"), hint)
+}
+
+// changeable are the flags that may differ when a rehearsal is gone on with.
+func changeable() []string {
+	return []string{"resume", "budget", "plan", "html", "force", "json", "strict", "state", "ledger", "timeout", "fetch"}
+}
+
+// resumeRehearsal goes on where a rehearsal was cut off. given are the flags on
+// the command line.
+func (a *app) resumeRehearsal(ctx context.Context, f rehearseFlags, given []string) (err error) {
+	for _, flag := range given {
+		if !slices.Contains(changeable(), flag) {
+			return &usageError{fmt.Sprintf("--resume goes on with what was begun, and --%s would change it", flag), "without --resume a new rehearsal begins"}
+		}
+	}
+	if err := f.validate(); err != nil {
+		return err
+	}
+	x := &rehearsing{app: a, rehearseFlags: f, laid: map[string]bool{}}
+	if x.books, err = f.labPlace.books(); err != nil {
+		return err
+	}
+	if x.know, err = a.loadKnowledge(choice{}); err != nil {
+		return err
+	}
+	hands := host.NewHands(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
+	defer func() { err = errors.Join(err, hands.Close()) }()
+	all, err := readAllKept(ctx, hands, x.books)
+	if err != nil {
+		return err
+	}
+	if x.kept, err = toResume(all, f.name); err != nil {
+		return err
+	}
+	x.takeOver(given)
+	if _, err := made.Sweep(ctx, hands, x.books); err != nil { // before room is looked for
+		return err
+	}
+	x.began = time.Now()
+	return x.run(ctx)
+}
+
+// takeOver takes from what was kept what is not said anew.
+func (x *rehearsing) takeOver(given []string) {
+	k := x.kept
+	x.proposal, x.dir, x.sandbox, x.allowHost, x.search = k.Proposal, k.Dir, k.Sandbox, k.AllowHost, k.Search
+	x.fetch = x.fetch || k.Fetch
+	x.plan, x.html = cmp.Or(x.plan, k.Plan), cmp.Or(x.html, k.HTML)
+	if !slices.Contains(given, "budget") {
+		x.budget = k.Budget
+	}
+	if !slices.Contains(given, "ledger") {
+		x.ledger = k.Ledger
+	}
+	if k.Sandbox != "" {
+		x.proposal.Server = stack.Ref{}
+	}
+	x.kept.Budget, x.kept.Ended = x.budget, ""
+}
+
+// recall reads what the ledger has of the stages.
+func (x *rehearsing) recall(ctx context.Context) error {
+	x.spent = x.kept.Before
+	x.reports = make([]report.Report, len(x.proposal.Stages))
+	for i, s := range x.proposal.Stages {
+		records, err := x.store.Records(ctx, s.Experiment.Hash)
+		if err != nil {
+			return err
+		}
+		x.reports[i] = report.Make(s.Experiment, records)
+		x.spent += x.reports[i].Took
+	}
+	return nil
+}

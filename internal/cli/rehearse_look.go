@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+	"plumb/internal/rehearse"
+	"plumb/internal/stack"
+	"plumb/internal/tape"
+)
+
+// What a sandbox without a live server has, unless it is said: the data are
+// about half its memory, and four times the cache that servers have by default.
+const (
+	sandboxMemory = experiment.Bytes(1 << 30)
+	sandboxData   = experiment.Bytes(512 << 20)
+)
+
+// lookTime is how long the load runs before the server is judged: rules that
+// want to see activity need some.
+func lookTime(budget time.Duration) time.Duration {
+	return min(max(budget/15, 15*time.Second), time.Minute).Round(time.Second)
+}
+
+// looking is what the look at a sandbox without a live server is like.
+func (x *rehearsing) looking() rehearse.Looking {
+	return rehearse.Looking{Engine: x.sandbox, Version: x.serverVersion, Memory: orDefault(x.memory, sandboxMemory), Data: orDefault(x.data, sandboxData),
+		Time: lookTime(x.budget), Seed: uint64(x.began.Unix()), Want: x.want()}
+}
+
+// planned are the experiments that are known: the stages, or the look before
+// them.
+func (x *rehearsing) planned() (all []experiment.Experiment) {
+	for _, s := range x.proposal.Stages {
+		all = append(all, s.Experiment)
+	}
+	if len(all) == 0 && x.looks.Text != nil {
+		all = append(all, x.looks.Experiment)
+	}
+	return all
+}
+
+// proposeLook reads this host for its memory, and makes the experiment that
+// shows the server.
+func (x *rehearsing) proposeLook(ctx context.Context) (err error) {
+	if x.stack, err = x.read(ctx, x.know.catalog, x.source); err != nil {
+		return err
+	}
+	if x.dir, err = x.absoluteDir(); err != nil {
+		return err
+	}
+	x.looks, err = rehearse.Look(x.looking())
+	return err
+}
+
+// look puts a server with the defaults of its distribution under load, judges
+// it as if it were a live one, and makes the proposal.
+func (x *rehearsing) look(ctx context.Context) (err error) {
+	x.watch.stage = "a look at the server"
+	if x.lab.Capture, err = x.captureStack(); err != nil {
+		return err
+	}
+	x.lab.Late = true
+	r, err := x.lab.Run(ctx, x.looks.Experiment)
+	x.lab.Capture, x.lab.Late = nil, false
+	if err != nil {
+		return err
+	}
+	for _, l := range experiment.Layouts(x.looks.Experiment) {
+		x.laid[l.Key] = true
+	}
+	if x.stack, err = x.stackOf(ctx, r); err != nil {
+		return fmt.Errorf("look at the server: %w", err)
+	}
+	server, err := serverBelow(x.stack, x.lab.Box.Dir)
+	if err != nil {
+		return fmt.Errorf("look at the server: %w", err)
+	}
+	k := x.know
+	k.choice.only = []string{server.String()}
+	w := x.want()
+	w.Server, w.Dir, w.Settings, w.Like = server, x.dir, map[string]string{}, &x.looks.Experiment.Arms[0].Setup
+	w.Budget = rounded(x.left())
+	if x.proposal, err = rehearse.Propose(x.stack, k.catalog, k.judge(x.stack, false).Advice.Plan, k.guards, w); err != nil {
+		return fmt.Errorf("rehearse, after a look of %s: %w", rounded(time.Since(x.began)), err)
+	}
+	x.proposal.Server = stack.Ref{} // it is no server that anybody could fix
+	if err := x.stamp(); err != nil {
+		return err
+	}
+	if _, err := x.needs(ctx); err != nil {
+		return err
+	}
+	return x.keep(ctx)
+}
+
+// stackOf reads the stack that was recorded with the look.
+func (x *rehearsing) stackOf(ctx context.Context, r report.Report) (*stack.Stack, error) {
+	if len(r.Records) == 0 {
+		return nil, errors.New("no trial was carried out")
+	}
+	rec := r.Records[len(r.Records)-1]
+	sha := rec.Files["stack.tape"]
+	if sha == "" {
+		var why []string
+		for _, m := range append(rec.Marks, rec.Remarks...) {
+			why = append(why, m.Text)
+		}
+		return nil, errors.New(strings.Join(why, "; "))
+	}
+	text, err := x.store.Get(ctx, sha)
+	if err != nil {
+		return nil, err
+	}
+	t, err := tape.Read(bytes.NewReader(text), "stack.tape")
+	if err != nil {
+		return nil, fmt.Errorf("read the %w", err)
+	}
+	taped, err := host.NewTaped(t)
+	if err != nil {
+		return nil, err
+	}
+	return lookInTime(ctx, taped, x.know.catalog, givenOnTape(taped.About().Given), x.timeout)
+}
+
+// serverBelow finds the server that keeps its data below a directory.
+func serverBelow(s *stack.Stack, dir string) (stack.Ref, error) {
+	for _, r := range s.Roles {
+		if r.Name == "data" && (strings.HasPrefix(r.Path, dir+"/") || strings.HasPrefix(r.Resolved, dir+"/")) {
+			return r.DB, nil
+		}
+	}
+	why := "no server with its data below " + dir + " was seen"
+	if len(s.Gaps) > 0 {
+		why += ": " + s.Gaps[len(s.Gaps)-1].Why
+	}
+	return stack.Ref{}, errors.New(why)
+}
+
+// orDefault gives a size of the command line, or what is usual.
+func orDefault(given size, usual experiment.Bytes) experiment.Bytes {
+	if given > 0 {
+		return experiment.Bytes(given)
+	}
+	return usual
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"plumb/internal/host"
+	"plumb/internal/lab/experiment"
+)
+
+// needs tells what the stages take of this machine, and refuses what is not
+// there before anything is made.
+func (x *rehearsing) needs(ctx context.Context) (says []string, err error) {
+	for _, e := range x.planned() {
+		if err := x.fits(ctx, e); err != nil {
+			return nil, err
+		}
+		more, err := x.lab.Need(ctx, e)
+		if err != nil {
+			return nil, fmt.Errorf("rehearse: %w", err)
+		}
+		for _, m := range more {
+			if !slices.Contains(says, m) {
+				says = append(says, m)
+			}
+		}
+	}
+	says = append(says, "a quiet hour: processors and disk are shared with all else that runs here")
+	return says, nil
+}
+
+// fits says what would fit where the disk or the memory is too small.
+func (x *rehearsing) fits(ctx context.Context, e experiment.Experiment) error {
+	const least = 64 << 20
+	dir := filepath.Dir(x.lab.Box.Dir)
+	free, err := x.hands.Statfs(ctx, dir)
+	if takes := diskOf(e); err == nil && int64(free.AvailBytes) < takes {
+		hint := "--dir names a directory on another disk"
+		if data := dataFor(int64(free.AvailBytes)); data >= least && x.volume == "" {
+			hint = fmt.Sprintf("--data %s would fit; or ", data) + hint
+		}
+		return withHint(fmt.Errorf("rehearse: %s has %s free, and the sandbox takes about %s: the data, a copy for each trial, and as much to grow",
+			dir, inMB(int64(free.AvailBytes)), inMB(takes)), hint)
+	}
+	if x.stack == nil || x.stack.Host() == nil {
+		return nil
+	}
+	have, known := x.stack.Host().Int("memory_available")
+	if takes := memoryOf(e); known && int64(takes) > have {
+		hint := "stop what takes memory here"
+		if half := experiment.Bytes(have / 2 >> 20 << 20); half >= least {
+			hint = fmt.Sprintf("--memory %s would fit", half)
+		}
+		return withHint(fmt.Errorf("rehearse: %s of memory can be had here, and the sandbox's server takes %s", inMB(have), takes), hint)
+	}
+	return nil
+}
+
+// copies of the data that a sandbox has room for: what was loaded, a trial's own, and
+// what a trial adds.
+const copies = 3
+
+// diskOf is what an experiment takes of the disk.
+func diskOf(e experiment.Experiment) (sum int64) {
+	for _, l := range experiment.Layouts(e) {
+		if l.Setup.Volume.Kind == experiment.Dataset {
+			continue // in a pool, where package volume looks for room
+		}
+		sum += max(int64(l.Setup.Volume.Size), copies*experiment.DataBytes(l.Setup))
+	}
+	return sum
+}
+
+// dataFor is the load's data that a sandbox on so much free disk has room for.
+func dataFor(free int64) experiment.Bytes {
+	const system = 150 << 20 // of a server without data
+	return experiment.Bytes(max(0, free/copies-system) >> 20 << 20)
+}
+
+func memoryOf(e experiment.Experiment) (most experiment.Bytes) {
+	for _, a := range e.Arms {
+		if a.Setup.Server != nil {
+			most = max(most, a.Setup.Server.Memory)
+		}
+	}
+	return most
+}
+
+// inMB writes a size no finer than a megabyte.
+func inMB(n int64) experiment.Bytes { return experiment.Bytes(n >> 20 << 20) }
+
+// farFromData says when --dir is on another filesystem than the server's
+// data.
+func (x *rehearsing) farFromData(ctx context.Context) {
+	if x.dir == "" || x.volume != "" {
+		return
+	}
+	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
+	defer live.Close()
+	here, err := live.Stat(ctx, x.dir)
+	if err != nil {
+		return // said when the lab is made
+	}
+	for _, r := range x.stack.Roles {
+		if r.DB != x.proposal.Server || r.Name != "data" {
+			continue
+		}
+		there, err := live.Stat(ctx, r.Path)
+		if err == nil && (there.DevMajor != here.DevMajor || there.DevMinor != here.DevMinor) {
+			x.proposal.Says = append(x.proposal.Says, fmt.Sprintf("The sandbox lies below %s, which is on another filesystem than the server's data: what it shows of the disk need not hold there.", x.dir))
+		}
+		return
+	}
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+	"plumb/internal/rehearse"
+	"plumb/internal/view"
+)
+
+const (
+	roundPoints  = 5 // points that are chosen together, and measured in one block beside the server as it is
+	leastRounds  = 2 // with fewer a search is no more than guessing
+	leastConfirm = 3 // blocks in which the best is measured anew
+	mostConfirm  = 8
+	vainRounds   = 3 // without a value, after which a search gives up
+)
+
+// searchAfter searches better numbers in what the stages left of the budget:
+// rounds of points, each chosen by all trials before, and then the best anew in
+// blocks of its own. What there is no time for, or nothing to choose, is said
+// and is no error.
+func (x *rehearsing) searchAfter(ctx context.Context) error {
+	began, points := time.Now(), x.searchPoints()
+	if points < leastRounds*roundPoints || x.left()-closingTime < leastRounds*x.roundTime()+x.confirmTime() {
+		takes := leastRounds*x.roundTime() + x.confirmTime() + closingTime
+		x.tell(fmt.Sprintf("search: not begun, because %s of the budget are left and it takes %s at least; --budget %s leaves time for one",
+			rounded(max(0, x.left())), rounded(takes), shortTime((takes*5/2 + time.Minute).Round(time.Minute))))
+		return nil
+	}
+	s, err := x.proposal.NewSearch(x.reports[0], x.know.catalog, points)
+	if err != nil {
+		x.tell(err.Error())
+		return nil
+	}
+	x.found = s
+	err = x.searchRounds(ctx, s)
+	s.Settle()
+	if err == nil {
+		err = x.confirm(ctx, s)
+	}
+	s.Took = time.Since(began)
+	return err
+}
+
+// searchRounds runs rounds until no further one would leave time to measure the
+// best anew.
+func (x *rehearsing) searchRounds(ctx context.Context, s *rehearse.Search) error {
+	for vain := 0; vain < vainRounds; {
+		before, _, _ := s.Counted()
+		stage, err := s.Next(roundPoints)
+		if err != nil {
+			return err
+		}
+		if x.left()-closingTime < x.roundTime()+x.loading(stage.Experiment)+x.confirmTime() {
+			s.Ended = budgetUsed
+			return nil
+		}
+		r, err := x.searchRun(ctx, stage.Experiment, "search, "+stage.Name)
+		if err != nil {
+			return err
+		}
+		s.Take(r)
+		if after, _, _ := s.Counted(); after > before {
+			vain = 0
+		} else {
+			vain++
+		}
+		s.Settle()
+		x.tell(view.RehearsalSearchLine(*s))
+	}
+	s.Ended = "trials gave no values"
+	return nil
+}
+
+// confirm measures the best anew, in as many blocks as it takes and there is
+// time for.
+func (x *rehearsing) confirm(ctx context.Context, s *rehearse.Search) error {
+	if s.Best == nil || s.AsAdvised() {
+		return nil
+	}
+	stage, err := s.Confirmation(leastConfirm, mostConfirm)
+	if err != nil {
+		return err
+	}
+	may := max(time.Second, (x.left() - closingTime).Round(time.Second))
+	e, err := experiment.Parse(stage.Name, withLine(stage.Text, "budget", may.String()))
+	if err != nil {
+		return err
+	}
+	r, err := x.searchRun(ctx, e, "search, the best anew")
+	s.Confirm(r)
+	return err
+}
+
+// searchRun runs one experiment of a search, or finds it in the ledger.
+func (x *rehearsing) searchRun(ctx context.Context, e experiment.Experiment, what string) (report.Report, error) {
+	x.watch.stage = what
+	r, err := x.lab.Run(ctx, e)
+	clear(x.laid) // data that an experiment does not need are not kept for the next
+	for _, l := range experiment.Layouts(e) {
+		x.laid[l.Key] = true
+	}
+	return r, err
+}
+
+// searchPoints is how many points a search is planned with. It follows from the
+// budget and from what the stages took by the ledger, so that a search that is
+// gone on with asks for the same.
+func (x *rehearsing) searchPoints() int {
+	may := x.budget - closingTime
+	for _, r := range x.reports {
+		may -= r.Took
+	}
+	e := x.proposal.Stages[0].Experiment
+	trials := int(may/x.searchTrial(experiment.Estimate(e).Block)) - leastConfirm*3
+	return max(0, trials*roundPoints/(roundPoints+1))
+}
+
+// searchTrial is how long a trial of a search takes where a block of the first
+// stage takes so long.
+func (x *rehearsing) searchTrial(block time.Duration) time.Duration {
+	e := x.proposal.Stages[0].Experiment
+	warmup, measure := rehearse.SearchPace(e)
+	return max(time.Second, block/time.Duration(max(1, len(e.Arms)))-e.Warmup-e.Measure+warmup+measure)
+}
+
+// trialTime is how long a trial takes, by those so far.
+func (x *rehearsing) trialTime() time.Duration { return x.searchTrial(x.blockTime(0)) }
+
+func (x *rehearsing) roundTime() time.Duration   { return (roundPoints + 1) * x.trialTime() }
+func (x *rehearsing) confirmTime() time.Duration { return leastConfirm * 3 * x.trialTime() }
+
+// loading is the time that data take which an experiment needs and the lab has
+// not made.
+func (x *rehearsing) loading(e experiment.Experiment) (t time.Duration) {
+	layouts := experiment.Layouts(e)
+	for _, l := range layouts {
+		if !x.laid[l.Key] {
+			t += experiment.Estimate(e).Loading / time.Duration(len(layouts))
+		}
+	}
+	return t
+}
+
+// showSearch prints what a search found, for people.
+func (x *rehearsing) showSearch(s rehearse.Search) error {
+	if x.json {
+		return nil
+	}
+	_, err := fmt.Fprint(x.out, "\n", view.RehearsalSearch(s, x.proposal.Scale, screen(x.out)))
+	return err
+}

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+	"plumb/internal/rehearse"
+)
+
+// closingTime is what the end takes: the last server stops, and what was made
+// is taken away.
+const closingTime = 10 * time.Second
+
+// errBudget ends a trial that would go on long after the budget.
+var errBudget = errors.New(budgetUsed)
+
+// allStages runs the stages one after another, each within what the budget
+// still gives, and goes on with the first ones when time is left in the end.
+func (x *rehearsing) allStages(ctx context.Context) error {
+	limited, stop := context.WithDeadlineCause(ctx, time.Now().Add(x.left()+x.longestTrial()), errBudget)
+	defer stop()
+	if x.reports == nil {
+		x.reports = make([]report.Report, len(x.proposal.Stages))
+	}
+	err := x.eachStage(limited, false)
+	if err == nil && x.ended == "" && !x.search {
+		err = x.eachStage(limited, true)
+	}
+	if err == nil && x.ended == "" && x.search {
+		err = x.searchAfter(limited)
+	}
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(limited), errBudget) {
+		x.ended, err = budgetUsed, nil
+	}
+	x.dropUnbegun()
+	if err == nil && x.ended == "" {
+		x.ended = x.howItEnded()
+	}
+	return err
+}
+
+// eachStage runs the stages; once more, only those that their share of the
+// budget ended undecided.
+func (x *rehearsing) eachStage(ctx context.Context, again bool) error {
+	for i := range x.proposal.Stages {
+		if x.over(i, again) {
+			continue
+		}
+		e, err := x.inTime(i, again)
+		if err != nil {
+			return err
+		}
+		if e.Budget == 0 {
+			return x.noTime(i, again)
+		}
+		if err := x.stage(ctx, i, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// over tells whether a stage has nothing left to do: it is decided, or has
+// used its share of the budget and another one is still to come.
+func (x *rehearsing) over(i int, again bool) bool {
+	r := x.reports[i]
+	short := len(r.Records) > 0 && r.Stopped == report.BudgetUsed
+	if again {
+		return !short
+	}
+	last := i == len(x.proposal.Stages)-1
+	return len(r.Records) > 0 && r.Complete && (!short || !last)
+}
+
+// noTime ends a rehearsal before a stage that what is left of the budget does
+// not suffice for.
+func (x *rehearsing) noTime(i int, again bool) error {
+	if again {
+		return nil
+	}
+	left, takes := rounded(max(0, x.left())), rounded(x.takes(i)+x.keptBack())
+	if i == 0 && len(x.reports[0].Records) == 0 {
+		return withHint(fmt.Errorf("%s of the budget are left, and all advice takes %s at least", left, takes),
+			fmt.Sprintf("--budget %s or more; --data with less loads faster", (x.budget-left+2*takes).Round(time.Minute)))
+	}
+	if !x.search {
+		x.ended = budgetUsed
+	}
+	if len(x.reports[i].Records) == 0 {
+		x.tell(fmt.Sprintf("%s: not begun, because %s of the budget are left and it takes %s at least", stageWords(x.proposal.Stages[i].Name), left, takes))
+	}
+	return nil
+}
+
+// tell prints a line about how it goes.
+func (x *rehearsing) tell(text string) {
+	x.watch.done()
+	fmt.Fprintln(x.err, text)
+}
+
+// stage runs one stage, or goes on with it, and tells what it has shown.
+func (x *rehearsing) stage(ctx context.Context, i int, e experiment.Experiment) error {
+	x.watch.stage = stageWords(x.proposal.Stages[i].Name)
+	r, err := x.lab.Run(ctx, e)
+	x.reports[i] = r
+	clear(x.laid) // data that an experiment does not need are not kept for the next
+	for _, l := range experiment.Layouts(e) {
+		x.laid[l.Key] = true
+	}
+	if err == nil && i == 0 && len(r.Verdicts) > 0 {
+		x.tell(r.Verdicts[0].Sentence)
+	}
+	return err
+}
+
+func stageWords(name string) string {
+	if name == "steps" {
+		return "each step"
+	}
+	return "all advice"
+}
+
+// inTime gives the experiment of a stage with the budget it may use; 0 when
+// it could show nothing in what is left.
+func (x *rehearsing) inTime(i int, again bool) (experiment.Experiment, error) {
+	s := &x.proposal.Stages[i]
+	may := x.left() - x.keptBack()
+	if !again && may < x.takes(i) || again && may < x.blockTime(i) {
+		return experiment.Experiment{}, nil
+	}
+	may += x.reports[i].Took // a stage counts all its trials
+	if last := i == len(x.proposal.Stages)-1; !again && !last && s.Experiment.Budget > 0 {
+		may = min(may, s.Experiment.Budget)
+	}
+	text := withLine(s.Text, "budget", max(time.Second, may.Round(time.Second)).String())
+	return experiment.Parse(s.Name, text)
+}
+
+// keptBack is the part of the budget that the stages leave: for taking away
+// what was made, and for a search.
+func (x *rehearsing) keptBack() time.Duration {
+	if x.search {
+		return closingTime + x.budget*2/5
+	}
+	return closingTime
+}
+
+// leastBlocks is how many blocks give an interval.
+const leastBlocks = 2
+
+// takes is the least time in which a stage shows something.
+func (x *rehearsing) takes(i int) time.Duration {
+	t := time.Duration(leastBlocks) * x.blockTime(i)
+	for _, l := range experiment.Layouts(x.proposal.Stages[i].Experiment) {
+		if !x.laid[l.Key] {
+			return t + experiment.Estimate(x.proposal.Stages[i].Experiment).Loading
+		}
+	}
+	return t
+}
+
+// blockTime is how long a block of a stage takes: as planned, or longer where
+// the trials so far took longer.
+func (x *rehearsing) blockTime(i int) time.Duration {
+	arms := time.Duration(len(x.proposal.Stages[i].Experiment.Arms))
+	t := experiment.Estimate(x.proposal.Stages[i].Experiment).Block
+	for _, r := range x.reports {
+		if n := len(r.Records); n > 1 { // the first has made the data
+			last := r.Records[n-1]
+			t = max(t, arms*last.Ended.Sub(last.Began))
+		}
+	}
+	return t
+}
+
+// longestTrial is the time that the trial at hand may take when the budget
+// ends.
+func (x *rehearsing) longestTrial() (most time.Duration) {
+	for _, s := range x.proposal.Stages {
+		if n := len(s.Experiment.Arms); n > 0 {
+			most = max(most, experiment.Estimate(s.Experiment).Block/time.Duration(n))
+		}
+	}
+	return most
+}
+
+// dropUnbegun leaves the reports of the stages that were begun.
+func (x *rehearsing) dropUnbegun() {
+	for len(x.reports) > 0 && len(x.reports[len(x.reports)-1].Records) == 0 {
+		x.reports = x.reports[:len(x.reports)-1]
+	}
+}
+
+// howItEnded says why the stages stopped.
+func (x *rehearsing) howItEnded() string {
+	why := allDecided
+	for _, r := range x.reports {
+		switch r.Stopped {
+		case report.BudgetUsed:
+			return budgetUsed
+		case report.AllDone:
+			why = allDone
+		}
+	}
+	return why
+}
+
+// stamp gives the experiments of a new rehearsal seeds of their own, so that
+// one like an earlier one is measured anew.
+func (x *rehearsing) stamp() error {
+	return x.rewrite(func(s rehearse.Stage) []byte { return withLine(s.Text, "seed", fmt.Sprint(x.began.Unix())) })
+}
+
+// rewrite changes the texts of the stages and reads them again.
+func (x *rehearsing) rewrite(text func(rehearse.Stage) []byte) (err error) {
+	for i := range x.proposal.Stages {
+		s := &x.proposal.Stages[i]
+		s.Text = text(*s)
+		if s.Experiment, err = experiment.Parse(s.Name, s.Text); err != nil {
+			return fmt.Errorf("the experiment of stage %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// withLine sets a key of the first level of an experiment file.
+func withLine(text []byte, key, value string) []byte {
+	line := []byte(key + ": " + value + "\n")
+	if old := regexp.MustCompile(`(?m)^` + key + `:.*\n?`); old.Match(text) {
+		return old.ReplaceAllLiteral(text, line)
+	}
+	if n := len(text); n > 0 && text[n-1] != '\n' {
+		text = append(text[:n:n], '\n')
+	}
+	return append(text[:len(text):len(text)], line...)
+}
+
+func rounded(d time.Duration) time.Duration { return d.Round(time.Second) }

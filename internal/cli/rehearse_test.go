@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+	"plumb/internal/rehearse"
+	"plumb/internal/stack"
+)
+
+const tiny = `experiment: tiny
+question: Does it help?
+base:
+  volume: {kind: directory}
+  server: {engine: postgres}
+  load: {kind: oltp, script: oltp_read_write, tables: 1, rows: 1000, threads: 2}
+arms:
+  - {name: as is, set: {}}
+  - {name: all advice, set: {server.settings.wal_compression: "on"}}
+blocks: {least: 3, most: 8}
+measure: {warmup: 2s, time: 5s}
+budget: 9m
+`
+
+func stageOf(t *testing.T, text string) rehearse.Stage {
+	t.Helper()
+	x, err := experiment.Parse("all", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rehearse.Stage{Name: "all", Experiment: x, Text: []byte(text)}
+}
+
+func TestWithLine(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"a: 1\nbudget: 9m\nb: 2\n", "a: 1\nbudget: 5m\nb: 2\n"},
+		{"a: 1\nbudget: 9m", "a: 1\nbudget: 5m\n"},
+		{"a: 1\nb:\n  budget: 3\n", "a: 1\nb:\n  budget: 3\nbudget: 5m\n"},
+		{"a: 1", "a: 1\nbudget: 5m\n"},
+	} {
+		if got := string(withLine([]byte(c.text), "budget", "5m")); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// A new rehearsal that is like an earlier one is measured anew, and a budget
+// does not make it another.
+func TestStampAndBudget(t *testing.T) {
+	x := &rehearsing{rehearseFlags: rehearseFlags{budget: 10 * time.Minute}, began: time.Now(), laid: map[string]bool{}}
+	x.proposal.Stages = []rehearse.Stage{stageOf(t, tiny), stageOf(t, tiny)}
+	x.reports = make([]report.Report, 2)
+	before := x.proposal.Stages[0].Experiment.Hash
+	if err := x.stamp(); err != nil {
+		t.Fatal(err)
+	}
+	after := x.proposal.Stages[0].Experiment
+	if after.Hash == before || after.Seed != uint64(x.began.Unix()) {
+		t.Errorf("seed %d, hash %s", after.Seed, after.Hash)
+	}
+	first, err := x.inTime(0, false)
+	if err != nil || first.Hash != after.Hash || first.Budget != 9*time.Minute {
+		t.Errorf("the first stage has %s: %v", first.Budget, err)
+	}
+	last, err := x.inTime(1, false)
+	if err != nil || last.Budget < 9*time.Minute+45*time.Second || last.Budget > 10*time.Minute {
+		t.Errorf("the last stage has %s: %v", last.Budget, err)
+	}
+	x.spent = 9*time.Minute + 30*time.Second
+	if none, err := x.inTime(0, false); err != nil || none.Budget != 0 {
+		t.Errorf("with half a minute left the first stage has %s: %v", none.Budget, err)
+	}
+	if err := x.noTime(0, false); err == nil || x.ended != "" {
+		t.Errorf("a rehearsal that shows nothing ends with %v, %q", err, x.ended)
+	}
+}
+
+func TestLookTime(t *testing.T) {
+	for budget, want := range map[time.Duration]time.Duration{time.Minute: 15 * time.Second, 10 * time.Minute: 40 * time.Second, 5 * time.Hour: time.Minute} {
+		if got := lookTime(budget); got != want {
+			t.Errorf("%s: %s, want %s", budget, got, want)
+		}
+	}
+}
+
+func TestShortTime(t *testing.T) {
+	for d, want := range map[time.Duration]string{20 * time.Minute: "20m", 10 * time.Second: "10s", time.Hour: "1h", 90 * time.Second: "1m30s", 0: "0s"} {
+		if got := shortTime(d); got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestServerBelow(t *testing.T) {
+	s := &stack.Stack{Roles: []stack.Role{
+		{DB: stack.Ref{Kind: "mysql", Name: "3306"}, Name: "data", Path: "/var/lib/mysql"},
+		{DB: stack.Ref{Kind: "mysql", Name: "lab"}, Name: "data", Path: "/var/tmp/plumb-lab-1/v1/data"},
+	}, Gaps: []stack.Gap{{Why: "no login"}}}
+	if got, err := serverBelow(s, "/var/tmp/plumb-lab-1"); err != nil || got.Name != "lab" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := serverBelow(s, "/var/tmp/plumb-lab"); err == nil || !strings.Contains(err.Error(), "no login") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestToResume(t *testing.T) {
+	all := []kept{{Name: "a"}, {Name: "b"}, {Name: "c", Ended: budgetUsed}}
+	for _, c := range []struct{ name, want, hint string }{
+		{"", "b", ""}, {"a", "a", ""}, {"c", "c", ""}, {"d", "", "there is b or a"},
+	} {
+		k, err := toResume(all, c.name)
+		_, hint, _ := describeAny(err)
+		if k.Name != c.want || hint != c.hint {
+			t.Errorf("%q: got %q, %v, hint %q", c.name, k.Name, err, hint)
+		}
+	}
+	_, err := toResume(all[2:], "")
+	if _, hint, _ := describeAny(err); !strings.Contains(hint, "--resume c --budget") {
+		t.Errorf("hint %q", hint)
+	}
+}
+
+func describeAny(err error) (string, string, int) {
+	if err == nil {
+		return "", "", exitOK
+	}
+	return describe(err)
+}
+
+// What is kept of a rehearsal reads back with its experiments.
+func TestKeptReadsBack(t *testing.T) {
+	k := kept{Plumb: keptVersion, Kind: keptKind, Name: "a", Began: time.Now().UTC(), Budget: time.Minute,
+		Proposal: rehearse.Proposal{Server: stack.Ref{Kind: "mysql", Name: "3306"}, Engine: "mariadb", Scale: 0.5, Stages: []rehearse.Stage{{Name: "all", Text: []byte(tiny)}}}}
+	text, err := json.Marshal(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := readKept(text)
+	if err != nil || back.Proposal.Server != k.Proposal.Server || len(back.Proposal.Stages[0].Experiment.Arms) != 2 || !back.Began.Equal(k.Began) {
+		t.Errorf("got %+v, %v", back, err)
+	}
+}
+
+func FuzzReadKept(f *testing.F) {
+	f.Add([]byte(`{"plumb": 1, "kind": "rehearsal", "name": "a", "proposal": {"Server": "mysql:3306", "Stages": [{"Name": "all", "Text": "ZXhwZXJpbWVudDogYQo="}]}}`))
+	f.Add([]byte(`{"plumb": 1, "kind": "rehearsal", "name": "../a"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if k, err := readKept(text); err == nil && (len(k.Proposal.Stages) == 0 || strings.Contains(k.Name, "/")) {
+			t.Errorf("%+v", k)
+		}
+	})
+}
+
+func TestDataFor(t *testing.T) {
+	for free, want := range map[int64]experiment.Bytes{0: 0, 100 << 20: 0, 3 << 30: 874 << 20} {
+		if got := dataFor(free); got != want {
+			t.Errorf("%d: %s, want %s", free, got, want)
+		}
+	}
+}
