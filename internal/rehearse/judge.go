@@ -186,12 +186,13 @@ func markText(r experiment.Record, kind string) string {
 }
 
 // plainly leaves of an error with the end of a log what a person reads: its
-// first line, and the last line that calls itself an error.
+// first line, and the first of the log that calls itself an error: what comes
+// after follows from it.
 func plainly(text string) string {
 	const most = 300
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	out := strings.TrimSpace(lines[0])
-	for _, line := range slices.Backward(lines[1:]) {
+	for _, line := range lines[1:] {
 		if strings.Contains(line, "ERROR") || strings.Contains(line, "FATAL") || strings.Contains(line, "PANIC") {
 			out += ": " + strings.Join(strings.Fields(line), " ")
 			break
