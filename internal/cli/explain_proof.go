@@ -95,7 +95,7 @@ func rehearsalOf(ctx context.Context, store *ledger.Ledger, s ledger.Summary, id
 	r := report.Make(x, records)
 	for _, arm := range arms {
 		if effect, word, ok := rehearse.Brought(r, arm); ok {
-			found = append(found, view.Rehearsed{At: s.Last, Title: s.Name, Arm: arm, Effect: effect, Word: word, Hash: s.Hash})
+			found = append(found, view.Rehearsed{At: s.Last, Arm: arm, Effect: effect, Word: word, Hash: s.Hash})
 		}
 	}
 	return found, nil

@@ -81,7 +81,7 @@ func TestExplainTellsOfRehearsals(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := explain("mysql/sync-binlog-off")
-	for _, want := range []string{"REHEARSED ON THIS MACHINE 2026-11-21 · −30 %", "transactions/s · worse · sync_binlog = 1", "plumb lab report " + hash[:8] + " --ledger plumb-lab", "MEASURED Against sync_binlog"} {
+	for _, want := range []string{"REHEARSED ON THIS MACHINE 2026-11-21 · sync_binlog = 1 · −30 %", "transactions/s · worse · plumb lab report " + hash[:8] + " --ledger plumb-lab", "MEASURED Against sync_binlog"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q: %s", want, got)
 		}

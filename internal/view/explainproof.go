@@ -20,7 +20,6 @@ type Proof struct {
 // asks for.
 type Rehearsed struct {
 	At     time.Time
-	Title  string // of its experiment
 	Arm    string
 	Effect stats.Estimate // on the rate, ratio less one
 	Word   string         // of a report's verdict
@@ -49,13 +48,7 @@ func (p *page) proof(of Proof) {
 		p.section("REHEARSED ON THIS MACHINE")
 	}
 	for _, r := range of.Rehearsed {
-		parts := []string{r.At.Format(time.DateOnly), keep(differs(r.Effect)) + " transactions/s", r.Word}
-		if r.Arm != "" {
-			parts = append(parts, r.Arm)
-		}
-		if r.Title != "" {
-			parts = append(parts, r.Title)
-		}
+		parts := []string{r.At.Format(time.DateOnly), r.Arm, keep(differs(r.Effect) + " transactions/s"), r.Word}
 		p.hang(plain, "    ", strings.Join(append(parts, keep("plumb lab report "+shortHash(r.Hash)+" --ledger "+of.Ledger)), " · "))
 	}
 	if of.Note != "" {

@@ -193,7 +193,8 @@ const mostCosts = 3
 func costChanges(costs []rehearse.Cost) string {
 	var sure []rehearse.Cost
 	for _, c := range costs {
-		if strings.HasSuffix(c.Unit, "/op") && apart(c.Before, c.After) {
+		same := func(o rehearse.Cost) bool { return o.Before.Value == c.Before.Value && o.After.Value == c.After.Value } // a part that is the whole
+		if strings.HasSuffix(c.Unit, "/op") && apart(c.Before, c.After) && !slices.ContainsFunc(sure, same) {
 			sure = append(sure, c)
 		}
 	}
