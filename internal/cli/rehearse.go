@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -199,7 +201,26 @@ func (f rehearseFlags) validate() error {
 	case f.budget < leastBudget:
 		return &usageError{fmt.Sprintf("--budget %s leaves no time for a trial", f.budget), "give something like --budget 20m"}
 	}
+	if err := f.validateFiles(); err != nil {
+		return err
+	}
 	return f.source.validate()
+}
+
+// validateFiles sees that what is written in the end has a place, before
+// anything is measured.
+func (f rehearseFlags) validateFiles() error {
+	for _, file := range []struct{ flag, name string }{{"--plan", f.plan}, {"--html", f.html}} {
+		if dir := filepath.Dir(file.name); file.name != "" {
+			if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+				return &usageError{fmt.Sprintf("%s %s: %s is no directory", file.flag, file.name, dir), "make it first"}
+			}
+		}
+	}
+	if st, err := os.Stat(f.html); f.html != "" && err == nil && st.Mode().IsRegular() && !f.force {
+		return &usageError{fmt.Sprintf("--html %s is there already", f.html), "give another name, or --force to replace it"}
+	}
+	return nil
 }
 
 // validateSandbox finds what does not go with a server that is made.

@@ -241,7 +241,10 @@ func (x *rehearsing) takeOver(given []string) {
 	k := x.kept
 	x.proposal, x.dir, x.sandbox, x.allowHost, x.search = k.Proposal, k.Dir, k.Sandbox, k.AllowHost, k.Search
 	x.fetch = x.fetch || k.Fetch
-	x.plan, x.html = cmp.Or(x.plan, k.Plan), cmp.Or(x.html, k.HTML)
+	x.plan = cmp.Or(x.plan, k.Plan)
+	if x.html == "" { // what is there is this rehearsal's, as far as it was
+		x.html, x.force = k.HTML, true
+	}
 	if !slices.Contains(given, "budget") {
 		x.budget = k.Budget
 	}
