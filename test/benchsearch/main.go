@@ -194,8 +194,8 @@ func (b bench) problem(f family, seed int) (problem, *rand.Rand) {
 	return p, r
 }
 
-// spend has a method use up its trials. Noise is 2, 5 or 10 % of a trial, three
-// times that in one trial of thirty; one in forty is spoilt.
+// spend has a method use up its trials. Noise is 2, 5 or 10 % of a trial, more than
+// twice that in one trial of thirty; one in forty is spoilt.
 func (b bench) spend(p problem, m search.Method, total, seed int) (tried []search.Outcome) {
 	r := rand.New(rand.NewPCG(uint64(seed), 23))
 	noise := []float64{0.02, 0.05, 0.1}[seed%3]
