@@ -56,6 +56,23 @@ func (r row) others() (all []report.Verdict) {
 	return all
 }
 
+// opponents says how many others plumb was compared with, and which could not
+// run, such as one that was killed for want of memory.
+func (r row) opponents() string {
+	n, failed := 0, ""
+	for _, v := range r.others() {
+		if v.Effect.N > 0 {
+			n++
+		}
+	}
+	for _, a := range r.report.Arms {
+		if a.Failed != "" {
+			failed += ", without " + a.Name + ", which did not run"
+		}
+	}
+	return strconv.Itoa(n) + failed
+}
+
 // best compares plumb with the arm that did best against it. Of those with
 // plumb's own settings nothing but 1 can come.
 func (r row) best() (best ratio, who string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"plumb/internal/lab/experiment"
@@ -83,7 +84,7 @@ func (c contest) read(ctx context.Context, store *ledger.Ledger, cell cell) (r r
 	}
 	r.report = report.Make(x, records)
 	switch {
-	case r.report.Done > 0:
+	case r.plumb().Trials > 0 && slices.ContainsFunc(r.report.Verdicts, func(v report.Verdict) bool { return v.Effect.N > 0 }):
 		r.known = true
 	case len(records) > 0:
 		r.instead = "begun"
@@ -119,8 +120,7 @@ func (r row) line() string {
 	if !r.known {
 		return fmt.Sprintf("| %s | %s | | | | | |", r.cell.name(), r.instead)
 	}
-	plumb, others := r.plumb(), r.others()
-	name := r.cell.name()
+	plumb, name := r.plumb(), r.cell.name()
 	if !r.report.Complete {
 		name += fmt.Sprintf(" (%d so far)", r.report.Done)
 	}
@@ -132,5 +132,5 @@ func (r row) line() string {
 	if who != "" {
 		times += " " + who
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %s |", name, value(plumb.Metric), r.against(byDefault).text(), times, len(others), r.losses(), r.bound().text())
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", name, value(plumb.Metric), r.against(byDefault).text(), times, r.opponents(), r.losses(), r.bound().text())
 }

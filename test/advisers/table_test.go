@@ -28,6 +28,9 @@ func fill(t *testing.T, where string, x experiment.Experiment, blocks int, does 
 				Began: began, Ended: began.Add(time.Minute), Rate: stats.Estimate{Value: rate, Low: rate, High: rate, N: 10}, Metric: rate,
 				Costs: []experiment.Cost{{Layer: "server", Name: "CPU", Unit: "us/op", Value: cpu, From: "a test"},
 					{Layer: "client", Name: "CPU", Unit: "us/op", Value: cpu / 4, From: "a test"}}}
+			if rate == 0 {
+				r.Mark(experiment.MarkFailed, "it did not come up")
+			}
 			ok(t, store.Begin(t.Context(), r))
 			ok(t, store.Finish(t.Context(), r))
 			began = began.Add(time.Minute)
@@ -83,6 +86,13 @@ func TestTableOfOneBlockAndOfNone(t *testing.T) {
 	c.says(t, `\| mariadb-rw-p15 \| not run \|`, `No cell has been run\.`)
 	fill(t, c.ledger, c.first(t), 1, func(string) float64 { return 50 }, 10)
 	c.says(t, `\(one block\)`, `\| none \|`)
+}
+
+// TestTableOfAnArmThatDoesNotRun: the others are compared all the same.
+func TestTableOfAnArmThatDoesNotRun(t *testing.T) {
+	c := tried(t, "mariadb-rw-p15")
+	fill(t, c.ledger, c.first(t), 3, func(arm string) float64 { return map[bool]float64{true: 50}[arm != "by hand"] }, 10)
+	c.says(t, `\| 2, without by hand, which did not run \|`)
 }
 
 func TestTableOfOtherArms(t *testing.T) {
