@@ -108,10 +108,10 @@ func unknown() stats.Estimate {
 func failure(rep report.Report, pair experiment.Pair) (failed, doubt string) {
 	with, without := broken(rep, pair.Arm), broken(rep, pair.Baseline)
 	switch {
-	case with != "" && without == "" && counts(rep, pair.Baseline):
+	case with != "" && without == "" && went(rep, pair.Baseline):
 		return with, ""
 	case with != "" && without == "":
-		return "", "no trial of " + pair.Baseline + " counts"
+		return "", "no trial of " + pair.Baseline + " went to its end"
 	case without != "":
 		return "", pair.Baseline + " failed, so nothing can be compared: " + without
 	}
@@ -174,6 +174,15 @@ func spoilt(rep report.Report, arm string) string {
 
 func counts(rep report.Report, arm string) bool {
 	return slices.ContainsFunc(rep.Records, func(r experiment.Record) bool { return r.Arm == arm && r.Valid() })
+}
+
+// went tells whether a trial of an arm went to its end with all its rows. It
+// need not count: a volume that was disturbed does not keep a server from coming
+// up.
+func went(rep report.Report, arm string) bool {
+	return slices.ContainsFunc(rep.Records, func(r experiment.Record) bool {
+		return r.Arm == arm && !r.Has(experiment.MarkFailed) && !r.Has(experiment.MarkInvariant) && !r.Has(experiment.MarkCut)
+	})
 }
 
 func markText(r experiment.Record, kind string) string {
