@@ -107,6 +107,9 @@ func TestRehearsalDocumentFitsItsSchema(t *testing.T) {
 func TestRehearsalHTML(t *testing.T) {
 	all := rehearsals()
 	all["hostile"] = hostileRehearsal()
+	found, searched := foundNumbers(), sampleRehearsal()
+	searched.Search = &found
+	all["searched"] = searched
 	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
 			page, err := RehearsalHTML(r, units(), LabAbout{Version: "devel", Machine: []string{"2 processors", "Linux 6.12"}, Command: "plumb rehearse --budget 15m"})
