@@ -288,7 +288,7 @@ func TestHelpsAndHarms(t *testing.T) {
 	p := newPlace(t)
 	server := starved(t, 300_000)
 	plan, keeps, page := p.planFile(server, pool(256<<20), refused()), filepath.Join(p.dir, "keeps.json"), filepath.Join(p.dir, "page.html")
-	const budget = 8 * time.Minute
+	const budget = 12 * time.Minute
 	e := p.run(budget+2*time.Minute, 0, 0, p.args(plan, "--server", server, "--data", "256M", "--memory", "1G", "--threads", "4", "--workload", "oltp_read_only",
 		"--volume", "iops=400,mbps=50", "--budget", budget.String(), "--plan", keeps, "--html", page)...)
 	if e.code != 0 || e.took > budget+time.Minute {
