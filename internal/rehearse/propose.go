@@ -73,8 +73,7 @@ func (d *draft) leave(p *Proposal, plan advise.Plan) {
 		}
 		return n
 	}
-	n := lacks(*p)
-	if n == 0 {
+	if lacks(*p) == 0 {
 		return
 	}
 	longer := *d
@@ -87,10 +86,7 @@ func (d *draft) leave(p *Proposal, plan advise.Plan) {
 	}
 	for i := range p.Steps {
 		if s := &p.Steps[i]; s.Left == "" && s.Arm == "" {
-			s.Left = fmt.Sprintf("the budget leaves no time to try it, and %d others, by themselves%s", n-1, would)
-			if n == 1 {
-				s.Left = "the budget leaves no time to try it by itself" + would
-			}
+			s.Left = "the budget leaves no time to try it by itself" + would
 		}
 	}
 }
