@@ -61,8 +61,26 @@ func (x *rehearsing) eachStage(ctx context.Context, again bool) error {
 		if err := x.stage(ctx, i, e); err != nil {
 			return err
 		}
+		if i == 0 && !again && x.nearlyDecided() {
+			if e, err = x.inTime(0, true); err == nil && e.Budget > 0 {
+				err = x.stage(ctx, 0, e)
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// nearlyDecided tells whether what is left of the budget would probably decide
+// about all advice together. That comes before single steps.
+func (x *rehearsing) nearlyDecided() bool {
+	r := x.reports[0]
+	if r.Stopped != report.BudgetUsed || len(r.Verdicts) == 0 || r.Verdicts[0].Word != report.Undecided || r.Verdicts[0].More == 0 {
+		return false
+	}
+	return time.Duration(r.Verdicts[0].More)*x.blockTime(0) <= x.left()-x.keptBack()
 }
 
 // over tells whether a stage has nothing left to do: it is decided, or has

@@ -79,6 +79,28 @@ func TestStampAndBudget(t *testing.T) {
 	}
 }
 
+// What is left of a budget first decides about all advice, where it can.
+func TestNearlyDecided(t *testing.T) {
+	for _, c := range []struct {
+		stopped, word string
+		more          int
+		want          bool
+	}{
+		{report.BudgetUsed, report.Undecided, 2, true},
+		{report.BudgetUsed, report.Undecided, 200, false},
+		{report.BudgetUsed, report.Undecided, 0, false},
+		{report.BudgetUsed, report.Better, 0, false},
+		{report.AllDone, report.Undecided, 2, false},
+	} {
+		x := &rehearsing{rehearseFlags: rehearseFlags{budget: 10 * time.Minute}, began: time.Now()}
+		x.proposal.Stages = []rehearse.Stage{stageOf(t, tiny)}
+		x.reports = []report.Report{{Stopped: c.stopped, Verdicts: []report.Verdict{{Word: c.word, More: c.more}}}}
+		if got := x.nearlyDecided(); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
+
 func TestLookTime(t *testing.T) {
 	for budget, want := range map[time.Duration]time.Duration{time.Minute: 15 * time.Second, 10 * time.Minute: 40 * time.Second, 5 * time.Hour: time.Minute} {
 		if got := lookTime(budget); got != want {
