@@ -119,8 +119,11 @@ func TestAnyPlanIsTriedOrLeft(t *testing.T) {
 			}
 			return
 		}
-		if len(p.Steps) != len(plan.Steps) {
-			t.Fatalf("%d steps of %d", len(p.Steps), len(plan.Steps))
+		own := slices.DeleteFunc(slices.Clone(plan.Steps), func(a advise.Step) bool {
+			return (a.Knob.Of.Kind == "mysql" || a.Knob.Of.Kind == "postgres") && a.Knob.Of != server
+		})
+		if len(p.Steps) != len(own) {
+			t.Fatalf("%d steps of %d", len(p.Steps), len(own))
 		}
 		arms := map[string]bool{}
 		for _, stage := range p.Stages {

@@ -32,6 +32,7 @@ func Propose(s *stack.Stack, cat *catalog.Catalog, plan advise.Plan, safety func
 	if err := d.lay(); err != nil {
 		return Proposal{}, err
 	}
+	plan.Steps = d.concerning(plan.Steps)
 	p, err := d.propose(plan, safety)
 	if err != nil {
 		return Proposal{}, err

@@ -47,6 +47,18 @@ func (d *draft) steps(plan advise.Plan, safety func(rule string) bool) []Step {
 	return all
 }
 
+// concerning leaves out the steps on other servers: a rehearsal is about one,
+// and so is the plan of what is kept.
+func (d *draft) concerning(steps []advise.Step) (own []advise.Step) {
+	for _, a := range steps {
+		other := slices.Contains([]string{"mysql", "postgres", "mongo", "proxysql"}, a.Knob.Of.Kind) && a.Knob.Of != d.server.Ref
+		if !other {
+			own = append(own, a)
+		}
+	}
+	return own
+}
+
 // target says what a step sets in the experiment, and to what; or why it is
 // left.
 func (d *draft) target(a advise.Step) (path, value, left string) {
@@ -57,8 +69,6 @@ func (d *draft) target(a advise.Step) (path, value, left string) {
 		return "", "", "it names no value"
 	case of == d.server.Ref:
 		return d.ofServer(a)
-	case slices.Contains([]string{"mysql", "postgres", "mongo", "proxysql"}, of.Kind):
-		return "", "", fmt.Sprintf("it concerns another server, %s", of)
 	case dataset != nil && of == dataset.Ref:
 		return d.ofDataset(a)
 	case of.Kind == "host":
