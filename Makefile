@@ -1,5 +1,5 @@
 # make            builds ./plumb, a static binary
-# make demo       sets up a MariaDB and a PostgreSQL privately and checks them
+# make demo       sets up a MariaDB and a PostgreSQL privately, checks them, rehearses, applies and undoes the advice
 # make test       all tests that fit in a quarter of an hour; lists what it skipped
 # make test-real  every test, also the long ones with many server versions, and ten
 #                 minutes of fuzzing what edits configuration files
