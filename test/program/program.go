@@ -16,8 +16,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// runTime ends a command that hangs.
-const runTime = 2 * time.Minute
+// runTime ends a command that hangs. The long tests run whole experiments.
+func runTime() time.Duration {
+	if os.Getenv("PLUMB_REAL") != "" {
+		return 40 * time.Minute
+	}
+	return 2 * time.Minute
+}
 
 // Program is the built plumb.
 type Program struct{ Path string }
@@ -39,7 +44,7 @@ func (p Program) Run(t *testing.T, code int, args ...string) (out, errs string) 
 	cmd := exec.Command(p.Path, args...)
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e
-	timer := time.AfterFunc(runTime, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(runTime(), func() { cmd.Process.Kill() })
 	err := cmd.Run()
 	timer.Stop()
 	if got := cmd.ProcessState.ExitCode(); got != code {
