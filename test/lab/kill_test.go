@@ -42,7 +42,7 @@ func TestKilled(t *testing.T) {
 	l.run("testdata/crash.yaml", "--resume")
 	x, records := l.records("testdata/crash.yaml")
 	if got := trials(records); !slices.Equal(got, wanted(x)) {
-		t.Errorf("valid trials: %v, want %v", got, wanted(x))
+		t.Errorf("trials: %v, want %v; marked: %q", got, wanted(x), marks(records))
 	}
 	l.nothingLeft()
 }

@@ -131,15 +131,33 @@ func (l lab) nothingLeft() {
 	}
 }
 
-// trials lists which arm of which block counts, in the order of the blocks.
+// trials lists which arm of which block was carried out to its end, in the
+// order of the blocks. Those that the machine disturbed meanwhile are among
+// them: they are kept and marked, as they should be.
 func trials(records []experiment.Record) (all []string) {
 	set := map[string]bool{}
 	for _, r := range records {
-		if r.Valid() {
+		if !slices.ContainsFunc(r.Marks, ours) {
 			set[fmt.Sprintf("%03d %s", r.Block, r.Arm)] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(set))
+}
+
+// ours tells of a mark whether it is the lab's doing, and not that of a
+// machine which lent less time.
+func ours(m experiment.Mark) bool {
+	return m.Kind != experiment.MarkThrottle && m.Kind != experiment.MarkDisturbed
+}
+
+// marks says why trials do not count.
+func marks(records []experiment.Record) (all []string) {
+	for _, r := range records {
+		for _, m := range r.Marks {
+			all = append(all, fmt.Sprintf("%03d %s: %s: %s", r.Block, r.Arm, m.Kind, m.Text))
+		}
+	}
+	return all
 }
 
 func wanted(x experiment.Experiment) (all []string) {
@@ -157,7 +175,7 @@ func TestDirectory(t *testing.T) {
 	program.Reads(t, out, "Does it matter whether a commit waits", "does not wait")
 	x, records := l.records("testdata/tiny.yaml")
 	if got := trials(records); !slices.Equal(got, wanted(x)) {
-		t.Errorf("valid trials: %v\nwant %v\n%s", got, wanted(x), out)
+		t.Errorf("trials: %v\nwant %v\n%s", got, wanted(x), out)
 	}
 	for _, r := range records {
 		want := map[string]string{"waits": "on", "does not wait": "off"}[r.Arm]
@@ -182,7 +200,7 @@ func TestSwitched(t *testing.T) {
 	l.run("testdata/switched.yaml")
 	x, records := l.records("testdata/switched.yaml")
 	if got := trials(records); !slices.Equal(got, wanted(x)) {
-		t.Errorf("valid trials: %v, want %v", got, wanted(x))
+		t.Errorf("trials: %v, want %v; marked: %q", got, wanted(x), marks(records))
 	}
 	r := report.Make(x, records)
 	if len(r.Arms) != 2 || r.Arms[1].Metric.Value < r.Arms[0].Metric.Value {
@@ -198,7 +216,7 @@ func TestRefusedConfiguration(t *testing.T) {
 	program.Reads(t, out, "no_such_setting")
 	_, records := l.records("testdata/refused.yaml")
 	if got := trials(records); !slices.Equal(got, []string{"001 also fine", "001 fine", "002 also fine", "002 fine"}) {
-		t.Errorf("valid trials: %v", got)
+		t.Errorf("trials: %v; marked: %q", got, marks(records))
 	}
 	l.nothingLeft()
 }
