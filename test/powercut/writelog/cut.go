@@ -49,7 +49,7 @@ func (l *Log) Draw(end int, seed uint64) (Cut, error) {
 	}
 	d := drawer{rng: rand.New(rand.NewPCG(seed, 0x706c756d62))}
 	c := Cut{End: end, Flush: l.LastFlush(end)}
-	d.choose(end - c.loose())
+	d.choose(l.optional(c))
 	for i := c.loose(); i < end; i++ {
 		e := &l.Entries[i]
 		switch {
@@ -63,6 +63,16 @@ func (l *Log) Draw(end int, seed uint64) (Cut, error) {
 		}
 	}
 	return c, nil
+}
+
+// optional counts the writes of a cut that nothing promised to keep.
+func (l *Log) optional(c Cut) (n int) {
+	for i := c.loose(); i < c.End; i++ {
+		if e := &l.Entries[i]; e.writes() && e.Flags&FUA == 0 && !e.Doubtful {
+			n++
+		}
+	}
+	return n
 }
 
 // drawer decides about the writes that nothing promised to keep.
@@ -80,10 +90,10 @@ type drawer struct {
 type way int
 
 const (
-	each    way = iota // each write has its own luck
-	inOrder            // the first ones are kept, the next is torn
-	none               // all are lost
-	everything         // all are kept, as by a disk without a cache
+	each       way = iota // each write has its own luck
+	inOrder               // the first ones are kept, the next is torn
+	none                  // all are lost
+	everything            // all are kept, as by a disk without a cache
 	ways
 )
 

@@ -81,6 +81,7 @@ func ParseSuper(data []byte) (Super, error) {
 
 // Entry is one write, flush, discard or mark.
 type Entry struct {
+	At      int64 // where it stands in the log, in bytes
 	Sector  int64 // the first of the disk that it touched
 	Sectors int64 // how many
 	Flags   Flags
@@ -103,7 +104,7 @@ func (e *Entry) logged() int64 {
 }
 
 // ParseEntry reads the sector that describes an entry. An empty sector is no
-// entry, and no error. Data is not set: only the reader of the log knows it.
+// entry, and no error. At and Data are not set: only the reader of the log knows them.
 func ParseEntry(data []byte) (e Entry, empty bool, err error) {
 	if len(data) < minSector || len(data) > maxSector {
 		return e, false, fmt.Errorf("entry in a sector of %d bytes: %w", len(data), ErrNoLog)

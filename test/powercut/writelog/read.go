@@ -1,9 +1,11 @@
 package writelog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Log is what a log holds: where everything is, not the data, which stay in
@@ -53,6 +55,7 @@ func (l *Log) walk(log io.ReaderAt, size int64) error {
 		case len(l.Entries) == maxEntries:
 			return fmt.Errorf("read the log: it has more than %d entries", maxEntries)
 		}
+		e.At = at
 		at += l.SectorSize
 		if e.logged() > (size-at)/l.SectorSize { // its data were not all written: the end
 			return nil
@@ -69,8 +72,9 @@ func (l *Log) walk(log io.ReaderAt, size int64) error {
 // anything says whether a log has anything but zeros from a place on. It looks
 // at no more than lookAhead bytes: a writer that goes on writes nearby.
 func (l *Log) anything(log io.ReaderAt, at, size int64) (bool, error) {
-	block := make([]byte, copySize)
-	for end := min(size, at+lookAhead); at < end; {
+	end := min(size, at+lookAhead)
+	block := make([]byte, min(copySize, end-at))
+	for at < end {
 		n := min(copySize, end-at)
 		if err := readFull(log, block[:n], at); err != nil {
 			return false, fmt.Errorf("look behind the last entry: %w", err)
@@ -107,6 +111,14 @@ func (l *Log) LastFlush(end int) int {
 		}
 	}
 	return -1
+}
+
+// Before counts the entries that stand in the first so many bytes of the log,
+// if only in part. Whoever sees the log of a running QEMU grow knows by it what
+// was complete by then: an entry is in the log before the guest hears of it.
+func (l *Log) Before(size int64) int {
+	n, _ := slices.BinarySearchFunc(l.Entries, size, func(e Entry, size int64) int { return cmp.Compare(e.At, size) })
+	return n
 }
 
 // Flushes lists the entries that are flushes.

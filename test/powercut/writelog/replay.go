@@ -59,8 +59,8 @@ func (r *replay) apply(e *Entry, from, count int64) error {
 	if to > r.size || left > r.size-to {
 		return fmt.Errorf("%s of %d bytes at %d is beyond the end of the disk, %d", e.Flags, left, to, r.size)
 	}
-	if r.buffer == nil {
-		r.buffer = make([]byte, copySize)
+	if n := min(copySize, left); int64(len(r.buffer)) < n {
+		r.buffer = make([]byte, n)
 	}
 	if e.Flags&Discard != 0 {
 		clear(r.buffer)

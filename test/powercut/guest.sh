@@ -1,0 +1,290 @@
+# What a guest of the power-cut trials does. The host puts assignments before
+# it (ENGINE STORAGE RECORD PROPERTIES SETTINGS PORT SCALE) and a call of
+# prepare, serve or verify behind it. /in holds plumb and what else was sent,
+# /out goes back to the host: report has a line "KEY VALUE" for each thing seen.
+set -u
+ADDRESS=10.0.2.15 # QEMU's user network forwards to it
+DATA=/srv/data
+DB=$DATA/db
+SOCKET=/run/powercut.sock
+
+say() { echo "powercut: $*"; }
+note() {
+	say "$*"
+	echo "$*" >>/out/report
+}
+# 77 is what automake's tests say for "cannot be done here".
+skip() {
+	note "skip $*"
+	exit 77
+}
+fail() {
+	note "fail $*"
+	exit 1
+}
+need() {
+	for program; do
+		command -v "$program" >/dev/null || skip "this guest has no $program"
+	done
+}
+
+# The disk that is cut has the serial number "data".
+find_disk() {
+	DISK=${DISK_data:-}
+	for block in /sys/block/vd*; do
+		[ -n "$DISK" ] || [ "$(cat "$block/serial" 2>/dev/null)" != data ] || DISK=/dev/${block##*/}
+	done
+	[ -b "$DISK" ] || fail "no disk of the name data"
+	case $(cat "/sys/block/${DISK##*/}/queue/write_cache") in
+	*back*) ;;
+	*) fail "$DISK says that it has no volatile cache: no flush would be seen" ;;
+	esac
+}
+
+network() {
+	modprobe virtio_net 2>/dev/null
+	for path in /sys/class/net/*; do
+		name=${path##*/}
+		ip link set "$name" up
+		[ "$name" = lo ] || ip address add "$ADDRESS/24" dev "$name" 2>/dev/null
+	done
+}
+
+# --- storage
+
+make_storage() {
+	mkdir -p "$DATA"
+	case $STORAGE in
+	ext4)
+		mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$DISK" && mount -t ext4 "$DISK" "$DATA"
+		;;
+	xfs)
+		need mkfs.xfs xfs_repair
+		mkfs.xfs -q -f -K "$DISK" && mount -t xfs "$DISK" "$DATA"
+		;;
+	zfs)
+		need zpool
+		modprobe zfs
+		zpool create -f -o ashift=12 -o cachefile=none -O mountpoint=none -O compression=lz4 -O atime=off tank "$DISK" || return
+		set -- -o "mountpoint=$DATA" -o "recordsize=$RECORD"
+		for property in $PROPERTIES; do set -- "$@" -o "$property"; done
+		zfs create "$@" tank/data
+		;;
+	esac
+}
+
+open_storage() {
+	mkdir -p "$DATA"
+	case $STORAGE in
+	zfs)
+		modprobe zfs
+		zpool import -f -d /dev -o cachefile=none tank
+		;;
+	*) mount -t "$STORAGE" "$DISK" "$DATA" ;;
+	esac
+}
+
+close_storage() {
+	case $STORAGE in
+	zfs) zpool export tank ;;
+	*) umount "$DATA" ;;
+	esac
+}
+
+# Looks at every block that the filesystem knows of; the server is down.
+check_storage() {
+	case $STORAGE in
+	zfs)
+		zpool scrub -w tank && zpool status -v tank >/out/zpool.txt
+		result storage grep -q 'errors: No known data errors' /out/zpool.txt
+		close_storage || note "check export bad"
+		;;
+	ext4)
+		close_storage || note "check umount bad"
+		result storage e2fsck -f -n "$DISK"
+		;;
+	xfs)
+		close_storage || note "check umount bad"
+		result storage xfs_repair -n "$DISK"
+		;;
+	esac
+}
+
+# result NAME COMMAND... notes whether a check went well, and keeps what it said.
+result() {
+	check=$1
+	shift
+	if "$@" >"/out/$check.txt" 2>&1; then note "check $check ok"; else note "check $check bad"; fi
+}
+
+# --- servers
+
+as() {
+	user=$1
+	shift
+	setpriv --reuid="$user" --regid="$user" --init-groups "$@"
+}
+
+postgres_programs() {
+	for dir in /usr/lib/postgresql/*/bin; do PATH=$dir:$PATH; done
+	need initdb postgres pg_ctl pg_isready
+}
+
+make_server() {
+	mkdir -p "$DB"
+	case $ENGINE in
+	mariadb)
+		need mariadbd mariadb-install-db mariadb mariadb-admin mariadb-check
+		chown mysql:mysql "$DB"
+		mariadb-install-db --no-defaults --user=mysql --datadir="$DB" --auth-root-authentication-method=normal --skip-test-db
+		;;
+	postgres)
+		postgres_programs
+		chown postgres:postgres "$DB"
+		chmod 700 "$DB"
+		as postgres initdb -D "$DB" -k -A trust --locale=C.UTF-8 -E UTF8 &&
+			echo 'host all all 0.0.0.0/0 trust' >>"$DB/pg_hba.conf"
+		;;
+	esac
+}
+
+# start gives the server three minutes, since recovery is slow without
+# hardware help; it fails at once when the server ends.
+start() {
+	case $ENGINE in
+	mariadb)
+		# shellcheck disable=SC2086 # the settings are words
+		mariadbd --no-defaults --user=mysql --datadir="$DB" --socket="$SOCKET" --port="$PORT" --bind-address=0.0.0.0 \
+			--skip-name-resolve --log-error=/tmp/server.log $SETTINGS &
+		;;
+	postgres)
+		postgres_programs
+		# shellcheck disable=SC2086
+		as postgres postgres -D "$DB" -c port="$PORT" -c listen_addresses='*' -c unix_socket_directories=/tmp $SETTINGS >/tmp/server.log 2>&1 &
+		;;
+	esac
+	SERVER=$!
+	for _ in $(seq 180); do
+		kill -0 "$SERVER" 2>/dev/null || break
+		answers && return 0
+		sleep 1
+	done
+	tail -n 200 /tmp/server.log >/out/server.log
+	return 1
+}
+
+answers() {
+	case $ENGINE in
+	mariadb) mariadb-admin --no-defaults --socket="$SOCKET" --user=root --connect-timeout=5 ping >/dev/null 2>&1 ;;
+	postgres) pg_isready -q -h 127.0.0.1 -p "$PORT" ;;
+	esac
+}
+
+stop() {
+	case $ENGINE in
+	mariadb) mariadb-admin --no-defaults --socket="$SOCKET" --user=root shutdown ;;
+	postgres) kill -INT "$SERVER" ;;
+	esac
+	wait "$SERVER"
+}
+
+make_users() {
+	case $ENGINE in
+	mariadb)
+		mariadb --no-defaults --socket="$SOCKET" --user=root -e \
+			"CREATE DATABASE tpcc; CREATE USER bench@'%'; GRANT ALL ON *.* TO bench@'%'"
+		;;
+	postgres) psql -q -h 127.0.0.1 -p "$PORT" -U postgres -d postgres -c 'CREATE DATABASE tpcc' ;;
+	esac
+}
+
+dsn() {
+	case $ENGINE in
+	mariadb) echo "mysql://bench@127.0.0.1:$PORT/tpcc" ;;
+	postgres) echo "postgres://postgres@127.0.0.1:$PORT/tpcc" ;;
+	esac
+}
+
+check_server() {
+	result tpcc /in/plumb load tpcc check --scale "$SCALE" --dsn "$(dsn)"
+	case $ENGINE in
+	mariadb)
+		mariadb-check --no-defaults --socket="$SOCKET" --user=root --check --extended --databases tpcc >/out/tables.txt 2>&1
+		if grep -qE 'OK$' /out/tables.txt && ! grep -qvE 'OK$' /out/tables.txt; then note "check tables ok"; else note "check tables bad"; fi
+		;;
+	postgres)
+		if command -v pg_amcheck >/dev/null; then
+			result tables pg_amcheck -h 127.0.0.1 -p "$PORT" -U postgres --install-missing --heapallindexed -d tpcc
+		else
+			note "check tables skipped"
+		fi
+		;;
+	esac
+}
+
+# Pages of a server that was stopped in peace carry good checksums.
+check_pages() {
+	case $ENGINE in
+	mariadb)
+		if ! command -v innochecksum >/dev/null; then
+			note "check pages skipped"
+			return
+		fi
+		result pages sh -c 'for f in "$1"/ibdata1 "$1"/tpcc/*.ibd; do innochecksum "$f" || { echo "$f"; exit 1; }; done' sh "$DB"
+		;;
+	postgres) result pages as postgres pg_checksums --check -D "$DB" ;;
+	esac
+}
+
+# --- what the host asks for
+
+# prepare makes all that the trials of a row begin with.
+prepare() {
+	find_disk
+	network
+	make_storage || fail "make $STORAGE on $DISK"
+	make_server || fail "make the server's directory"
+	start || fail "start the new server"
+	make_users || fail "make the database and its user"
+	/in/plumb load tpcc prepare --scale "$SCALE" --threads 2 --dsn "$(dsn)" || fail "fill the tables"
+	# Makes the ledger's table too: its loss would be no loss of a commit.
+	/in/plumb load tpcc run --scale "$SCALE" --time 1 --ledger /tmp/first --dsn "$(dsn)" || fail "run once"
+	stop || fail "stop the new server"
+	close_storage || fail "close $STORAGE"
+	note "prepared yes"
+}
+
+# serve runs the server until the power is cut.
+serve() {
+	find_disk
+	network
+	open_storage || fail "open $STORAGE"
+	start || fail "start the server"
+	say "serving"
+	wait "$SERVER"
+	fail "the server ended by itself"
+}
+
+# verify looks at what a power cut left.
+verify() {
+	find_disk
+	network
+	if ! open_storage; then
+		note "mounted no"
+		return 0
+	fi
+	note "mounted yes"
+	if ! start; then
+		note "started no"
+		return 0
+	fi
+	note "started yes"
+	/in/plumb load verify --ledger /in/book --json --dsn "$(dsn)" >/out/verify.json 2>/out/verify.txt
+	note "verify $?"
+	check_server
+	if stop; then note "check stop ok"; else note "check stop bad"; fi
+	tail -n 200 /tmp/server.log >/out/server.log
+	check_pages
+	check_storage
+	note "done yes"
+}
