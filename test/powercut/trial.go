@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"plumb/test/powercut/writelog"
+)
+
+// trial is one power cut and what it left.
+type trial struct {
+	Row     string  `json:"row"`
+	Hash    string  `json:"hash"` // of the row: trials of another set-up are not counted with it
+	Kind    kind    `json:"kind"`
+	Session int     `json:"session"` // cuts of one log share a session
+	Cut     int     `json:"cut"`
+	Seed    uint64  `json:"seed"`
+	What    string  `json:"what"`            // how it was cut, in words
+	Error   string  `json:"error,omitempty"` // why it says nothing; outcome is empty then
+	Seconds float64 `json:"seconds"`
+	When    string  `json:"when"` // RFC 3339
+	Outcome outcome `json:"outcome"`
+}
+
+// The shortest and the longest time from the first commit to a kill.
+const (
+	shortest = 3 * time.Second
+	longest  = 25 * time.Second
+)
+
+// session does the trials of one session and hands each to keep: one of a
+// killed machine, several of a replayed log.
+func (b *bench) session(ctx context.Context, r row, k kind, number, most int, keep func(trial) error) error {
+	t := trial{Row: r.name, Hash: r.hash(), Kind: k, Session: number, Seed: b.draw(r.name, k, number)}
+	began := time.Now()
+	after := b.drive
+	if k == killed {
+		after = shortest + time.Duration(rand.New(rand.NewPCG(t.Seed, 1)).Int64N(int64(longest-shortest)))
+	}
+	s, err := b.serve(ctx, r, k, after)
+	if ctx.Err() != nil {
+		return ctx.Err() // an interrupted trial is none
+	}
+	if err != nil {
+		t.Error = err.Error()
+		return errors.Join(keep(t.at(began)), err)
+	}
+	defer s.close()
+	if k == replayed {
+		return b.replays(ctx, r, s, t, min(b.cuts, most), keep)
+	}
+	t.What = fmt.Sprintf("killed %.1f s after the first commit", after.Seconds())
+	t.Outcome, err = b.verify(ctx, r, s.disk(), s.book(), 0)
+	return b.hand(ctx, t, began, err, keep)
+}
+
+// hand keeps a trial, unless it was interrupted.
+func (b *bench) hand(ctx context.Context, t trial, began time.Time, err error, keep func(trial) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		t.Error, t.Outcome = err.Error(), outcome{}
+	}
+	return errors.Join(keep(t.at(began)), err)
+}
+
+func (t trial) at(began time.Time) trial {
+	t.When, t.Seconds = time.Now().UTC().Format(time.RFC3339), time.Since(began).Seconds()
+	return t
+}
+
+// replays cuts the power of one session at so many places of its log.
+func (b *bench) replays(ctx context.Context, r row, s *session, t trial, cuts int, keep func(trial) error) error {
+	log, err := os.Open(s.log())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	st, err := log.Stat()
+	if err != nil {
+		return err
+	}
+	l, err := writelog.Read(log, st.Size())
+	if err == nil {
+		_, _, err = span(s.marks, l)
+	}
+	if err != nil {
+		t.Error = err.Error()
+		return errors.Join(keep(t.at(time.Now())), err)
+	}
+	for i := range cuts {
+		began := time.Now()
+		t := t
+		t.Cut, t.Seed = i, b.draw(r.name, t.Kind, t.Session, i)
+		err := b.replay(ctx, r, s, l, log, &t)
+		if err := b.hand(ctx, t, began, err, keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay makes the image of one cut and looks at it.
+func (b *bench) replay(ctx context.Context, r row, s *session, l *writelog.Log, log *os.File, t *trial) error {
+	cut, records, err := drawCut(l, s.marks, t.Seed)
+	if err != nil {
+		return err
+	}
+	t.What = fmt.Sprintf("%s; %d commits were acknowledged", cut, records)
+	image := filepath.Join(s.dir, "replayed")
+	defer os.Remove(image)
+	if err := replayTo(ctx, l, log, s.base, image, cut); err != nil {
+		return err
+	}
+	t.Outcome, err = b.verify(ctx, r, image, s.book(), records)
+	return err
+}
+
+// drawCut draws where a log is cut, and says how many commits of the ledger
+// must be there. Any entry is as likely as any other: the power is cut more
+// often where more was written, which is where a cut hurts.
+func drawCut(l *writelog.Log, marks []mark, seed uint64) (c writelog.Cut, records int64, err error) {
+	from, to, err := span(marks, l)
+	if err != nil {
+		return c, 0, err
+	}
+	end := from + 1 + rand.New(rand.NewPCG(seed, 2)).IntN(to-from)
+	if records = acknowledged(marks, l, end); records == 0 {
+		return c, 0, errors.New("no commit was acknowledged before the cut") // span begins at one
+	}
+	c, err = l.Draw(end, seed)
+	return c, records, err
+}
+
+// replayTo makes the image of a cut from the base and the log.
+func replayTo(ctx context.Context, l *writelog.Log, log *os.File, base, image string, c writelog.Cut) error {
+	if err := copyImage(ctx, base, image); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(image, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	st, err := f.Stat()
+	if err == nil {
+		err = l.Replay(log, f, st.Size(), c)
+	}
+	return errors.Join(err, f.Close())
+}
