@@ -125,7 +125,7 @@ func watch(book string, out io.Writer) error {
 // many entries of a log had happened, and no more.
 func acknowledged(marks []mark, l *writelog.Log, end int) (records int64) {
 	for _, m := range marks {
-		if l.Before(m.size) > end {
+		if l.Before(m.size) > end || l.Hole && m.size > l.End { // behind a hole nobody knows the place
 			break
 		}
 		records = m.records

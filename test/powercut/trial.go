@@ -27,12 +27,6 @@ type trial struct {
 	Outcome outcome `json:"outcome"`
 }
 
-// The shortest and the longest time from the first commit to a kill.
-const (
-	shortest = 3 * time.Second
-	longest  = 25 * time.Second
-)
-
 // session does the trials of one session and hands each to keep: one of a
 // killed machine, several of a replayed log.
 func (b *bench) session(ctx context.Context, r row, k kind, number, most int, keep func(trial) error) error {
@@ -40,7 +34,7 @@ func (b *bench) session(ctx context.Context, r row, k kind, number, most int, ke
 	began := time.Now()
 	after := b.drive
 	if k == killed {
-		after = shortest + time.Duration(rand.New(rand.NewPCG(t.Seed, 1)).Int64N(int64(longest-shortest)))
+		after = b.shortest + time.Duration(rand.New(rand.NewPCG(t.Seed, 1)).Int64N(int64(b.longest-b.shortest)))
 	}
 	s, err := b.serve(ctx, r, k, after)
 	if ctx.Err() != nil {

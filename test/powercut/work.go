@@ -18,11 +18,14 @@ type bench struct {
 	machine hypervisor
 	plumb   string        // the binary that goes into the guest
 	self    string        // this program, which goes there too
-	dir     string        // for images and logs
+	images  string        // directory of what all trials of a row begin with; it is kept
+	dir     string        // for the rest
 	seed    uint64        // of everything that is drawn
 	drive   time.Duration // how long a load runs whose log is replayed
 	cuts    int           // how many cuts are drawn of one log
-	say     func(format string, args ...any)
+	// The times from the first commit to a kill.
+	shortest, longest time.Duration
+	say               func(format string, args ...any)
 }
 
 // Deadlines of the three kinds of boots, generous since machines without
@@ -36,7 +39,7 @@ const (
 // base gives the image that the trials of a row begin with. It is made once;
 // its name has a hash of everything that made it.
 func (b *bench) base(ctx context.Context, r row) (string, error) {
-	image := filepath.Join(b.dir, "base", r.name+"-"+r.hash())
+	image := filepath.Join(b.images, "base", r.name+"-"+r.hash())
 	if _, err := os.Stat(image); err == nil {
 		return image, nil
 	}

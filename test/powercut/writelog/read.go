@@ -14,6 +14,7 @@ type Log struct {
 	SectorSize int64 // bytes
 	Counted    uint64
 	Entries    []Entry
+	End        int64 // where the last of them ends in the log, in bytes
 	// Hole says that something stands behind the place where the entries end:
 	// one of them is missing, and those after it cannot be found. Nothing is
 	// proved by such a log.
@@ -30,7 +31,7 @@ func Read(log io.ReaderAt, size int64) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{SectorSize: super.SectorSize, Counted: super.Entries}
+	l := &Log{SectorSize: super.SectorSize, Counted: super.Entries, End: super.SectorSize}
 	if err := l.walk(log, size); err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (l *Log) walk(log io.ReaderAt, size int64) error {
 			e.Data = at
 		}
 		at += e.logged() * l.SectorSize
-		l.Entries = append(l.Entries, e)
+		l.Entries, l.End = append(l.Entries, e), at
 	}
 	return nil
 }
