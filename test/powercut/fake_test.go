@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -118,17 +119,8 @@ func (f *toy) verify(g guest, lines []string) error {
 		}
 	}
 	verdict := fmt.Sprintf(`{"kind":"load-verify","acknowledged":%d,"lost":%d,"extra":0}`, records, lost)
-	return joined(os.WriteFile(filepath.Join(g.out, "verify.json"), []byte(verdict), 0o600),
+	return errors.Join(os.WriteFile(filepath.Join(g.out, "verify.json"), []byte(verdict), 0o600),
 		os.WriteFile(filepath.Join(g.out, "report"), []byte("mounted yes\nstarted yes\nverify 0\ncheck tables ok\ndone yes\n"), 0o600))
-}
-
-func joined(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func toyBench(t *testing.T, machine hypervisor) *bench {

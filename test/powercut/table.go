@@ -110,7 +110,11 @@ func (s sums) count() string {
 	if s.sessions == s.trials {
 		return fmt.Sprint(s.trials)
 	}
-	return fmt.Sprintf("%d cuts of %d sessions", s.trials, s.sessions)
+	plural := "s"
+	if s.sessions == 1 {
+		plural = ""
+	}
+	return fmt.Sprintf("%d cuts of %d session%s", s.trials, s.sessions, plural)
 }
 
 func (s sums) losses() string {
