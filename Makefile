@@ -65,6 +65,14 @@ contest: all
 	@test/setup.sh test
 	@$(GO) run ./test/advisers -run -table -plumb ./plumb -ledger "$(LEDGER)" -only "$(CONTEST)"
 
+# What is left when the power goes: see test/powercut/README.md. POWERCUT takes
+# flags, such as POWERCUT="-rows mariadb-ext4 -times 5". The whole table takes a
+# day; an interrupted run goes on where it was.
+.PHONY: powercut
+powercut: all
+	@test/setup.sh test
+	@$(GO) run ./test/powercut -plumb ./plumb $(POWERCUT)
+
 man: all
 	./plumb man dist/man
 

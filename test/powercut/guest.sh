@@ -134,8 +134,7 @@ make_server() {
 		postgres_programs
 		chown postgres:postgres "$DB"
 		chmod 700 "$DB"
-		as postgres initdb -D "$DB" -k -A trust --locale=C.UTF-8 -E UTF8 &&
-			echo 'host all all 0.0.0.0/0 trust' >>"$DB/pg_hba.conf"
+		as postgres initdb -D "$DB" -k -A trust --locale=C.UTF-8 -E UTF8
 		;;
 	esac
 }
@@ -146,13 +145,13 @@ start() {
 	case $ENGINE in
 	mariadb)
 		# shellcheck disable=SC2086 # the settings are words
-		mariadbd --no-defaults --user=mysql --datadir="$DB" --socket="$SOCKET" --port="$PORT" --bind-address=0.0.0.0 \
+		mariadbd --no-defaults --user=mysql --datadir="$DB" --socket="$SOCKET" --port="$PORT" --bind-address=127.0.0.1 \
 			--skip-name-resolve --log-error=/tmp/server.log $SETTINGS &
 		;;
 	postgres)
 		postgres_programs
 		# shellcheck disable=SC2086
-		setpriv --reuid=postgres --regid=postgres --init-groups postgres -D "$DB" -c port="$PORT" -c listen_addresses='*' -c unix_socket_directories=/tmp $SETTINGS >/tmp/server.log 2>&1 &
+		setpriv --reuid=postgres --regid=postgres --init-groups postgres -D "$DB" -c port="$PORT" -c listen_addresses=127.0.0.1 -c unix_socket_directories=/tmp $SETTINGS >/tmp/server.log 2>&1 &
 		;;
 	esac
 	SERVER=$!
