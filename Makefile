@@ -70,8 +70,8 @@ contest: all
 # day; an interrupted run goes on where it was.
 .PHONY: powercut
 powercut: all
-	@test/setup.sh test
-	@$(GO) run ./test/powercut -plumb ./plumb $(POWERCUT)
+	@test/setup.sh vm
+	@CGO_ENABLED=0 $(GO) run ./test/powercut -plumb ./plumb $(POWERCUT)
 
 man: all
 	./plumb man dist/man
