@@ -208,17 +208,15 @@ func (o order) bench(ctx context.Context) (b *bench, done func(), err error) {
 		return nil, nil, err
 	}
 	done = func() { os.RemoveAll(work) }
-	b = &bench{dir: work, images: dir, plumb: filepath.Join(work, "plumb"), self: filepath.Join(work, "powercut"), seed: o.seed, drive: o.drive, cuts: o.cuts,
+	say := func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
+	}
+	b = &bench{machine: newHypervisor(say), dir: work, images: dir, plumb: filepath.Join(work, "plumb"), self: filepath.Join(work, "powercut"), seed: o.seed, drive: o.drive, cuts: o.cuts,
 		shortest: 3 * time.Second, longest: 25 * time.Second,
-		say: func(format string, args ...any) {
-			fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
-		}}
+		say: say}
 	self, err := os.Executable()
 	if err == nil {
 		err = errors.Join(copyImage(ctx, self, b.self), copyImage(ctx, o.plumb, b.plumb), os.Chmod(b.self, 0o755), os.Chmod(b.plumb, 0o755))
-	}
-	if err == nil {
-		b.machine, err = newHypervisor(b.say)
 	}
 	if err != nil {
 		done()
