@@ -156,6 +156,9 @@ func (o order) fill(ctx context.Context, b *bench, r row, k kind, began time.Tim
 		if missing <= 0 || o.limit > 0 && time.Since(began) > o.limit {
 			return nil
 		}
+		if _, err := b.base(ctx, r); err != nil { // no trial was begun, so none failed
+			return err
+		}
 		err = b.session(ctx, r, k, next(all, r, k), missing, func(t trial) error {
 			b.say("%s, %s %d/%d: %s", r.name, k, t.Session, t.Cut, t.line())
 			return appendTrial(o.results, t)
@@ -211,9 +214,8 @@ func (o order) bench(ctx context.Context) (b *bench, done func(), err error) {
 	say := func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
 	}
-	b = &bench{machine: newHypervisor(say), dir: work, images: dir, plumb: filepath.Join(work, "plumb"), self: filepath.Join(work, "powercut"), seed: o.seed, drive: o.drive, cuts: o.cuts,
-		shortest: 3 * time.Second, longest: 25 * time.Second,
-		say: say}
+	b = &bench{machine: newHypervisor(say), say: say, images: dir, dir: work, plumb: filepath.Join(work, "plumb"), self: filepath.Join(work, "powercut"),
+		seed: o.seed, drive: o.drive, cuts: o.cuts, shortest: 3 * time.Second, longest: 25 * time.Second}
 	self, err := os.Executable()
 	if err == nil {
 		err = errors.Join(copyImage(ctx, self, b.self), copyImage(ctx, o.plumb, b.plumb), os.Chmod(b.self, 0o755), os.Chmod(b.plumb, 0o755))
