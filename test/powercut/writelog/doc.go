@@ -31,8 +31,9 @@
 //     data ends the log. One that is there, after the last flush, and whose
 //     last sector is zero, may lack its end: it is doubtful and never kept,
 //     which is a thing that a power cut may do to it.
-//   - An entry that is missing with others after it is a hole. Whether a flush
-//     stands after it cannot be known: such a log proves nothing, and says so.
+//   - An entry that is missing with others after it is a hole. What stands after
+//     it cannot be read, a flush perhaps. Cuts before it are as good as any; that
+//     a commit was acknowledged after it asks nothing of them.
 //   - Before QEMU 9.0 (and 7.2.10, 8.2.2) a "write zeroes" that met other
 //     writes spoiled the log: give the guest a disk without it
 //     (virtio-blk-pci,discard=off,write-zeroes=off). A spoiled log is refused.

@@ -16,8 +16,8 @@ type Log struct {
 	Entries    []Entry
 	End        int64 // where the last of them ends in the log, in bytes
 	// Hole says that something stands behind the place where the entries end:
-	// one of them is missing, and those after it cannot be found. Nothing is
-	// proved by such a log.
+	// one of them is missing, and those after it cannot be found. What was
+	// promised by then may rest on a flush among them.
 	Hole bool
 }
 
