@@ -223,7 +223,7 @@ func TestFlushWithData(t *testing.T) {
 		seen[string(replayed(t, log, l, 3, c))] = true
 	}
 	if len(seen) != 2 || !seen["a\x00\x00"] || !seen["ab\x00"] {
-		t.Errorf("%q", seen)
+		t.Errorf("%v", seen)
 	}
 	c, err := l.Draw(3, 1)
 	ok(t, err)
