@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,7 @@ type Script struct {
 	Out string
 	// Disks are further disks.
 	Disks []Disk
-	// Deadline ends the run, also a build is not in it; 0 for ten minutes.
+	// Deadline ends the run; 0 for ten minutes. A build of the image is no part of it.
 	Deadline time.Duration
 	// Live sees the output while it comes; nil for nobody. One that wants the
 	// power cut cancels the context of the run: QEMU is killed with SIGKILL.
@@ -97,8 +96,8 @@ func (m *Machine) boot(ctx context.Context, h hardware, live io.Writer) (Result,
 	w := &wire{live: live, start: time.Now(), onEnd: func() { time.AfterFunc(grace, stop) }}
 	cmd := exec.CommandContext(running, m.qemu, h.arguments()...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Dir(h.in)) // where the changes of the system's disk go
-	var errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = w, &errs
+	errs := &progress{log: io.Discard}
+	cmd.Stdout, cmd.Stderr = w, errs
 	err := tied(cmd)
 	r, ended := w.finish()
 	r.Console = tailOf(h.console)
@@ -108,7 +107,7 @@ func (m *Machine) boot(ctx context.Context, h hardware, live io.Writer) (Result,
 	case ctx.Err() != nil:
 		return r, fmt.Errorf("run in a %s: %w; the console ends with\n%s", m.Release, context.Cause(ctx), r.Console)
 	}
-	return r, fmt.Errorf("run in a %s: %w", m.Release, errors.Join(ErrDown, err, errors.New(strings.TrimSpace(errs.String()+"\n"+r.Console))))
+	return r, fmt.Errorf("run in a %s: %w", m.Release, errors.Join(ErrDown, err, errors.New(strings.TrimSpace(errs.tail()+"\n"+r.Console))))
 }
 
 // Shell boots the machine with a shell on a terminal. Ctrl-C goes to the
