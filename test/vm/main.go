@@ -34,14 +34,14 @@ const (
 
 // asked is what the command line says.
 type asked struct {
-	release     string
-	build       bool
-	shell       bool
-	script      vm.Script
-	disk        vm.Disk
-	megabytes   int64
-	memoryMB    int
-	cpus        int
+	release   string
+	build     bool
+	shell     bool
+	script    vm.Script
+	disk      vm.Disk
+	megabytes int64
+	memoryMB  int
+	cpus      int
 }
 
 func main() {
