@@ -26,6 +26,9 @@ type Disk struct {
 	Log string
 }
 
+// leastBytes is what a new disk has to have.
+const leastBytes = 1 << 20
+
 var diskName = regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`)
 
 // ours are the names of the disks that every run has.
@@ -37,7 +40,7 @@ func (d Disk) check() error {
 		return fmt.Errorf("disk %q: a name has up to 16 small letters and digits and begins with a letter", d.Name)
 	case slices.Contains(ours, d.Name):
 		return fmt.Errorf("disk %q: the machine has one of that name", d.Name)
-	case d.Bytes < 1<<20 && d.File == "":
+	case d.Bytes < leastBytes && d.File == "":
 		return fmt.Errorf("disk %s: %d bytes are no disk", d.Name, d.Bytes)
 	case d.IOPS < 0:
 		return fmt.Errorf("disk %s: %d operations a second", d.Name, d.IOPS)

@@ -90,7 +90,7 @@ func TestProgressTellsPeopleTheirLines(t *testing.T) {
 	if !slices.Equal(said, []string{"trixie: one", "two"}) {
 		t.Errorf("said %q", said)
 	}
-	if !strings.HasSuffix(p.tail(), "begun") || log.Len() != 55 {
+	if !strings.HasSuffix(p.tail(), "begun") || log.Len() != 54 {
 		t.Errorf("the log has %d bytes and ends with %q", log.Len(), p.tail())
 	}
 	p.Write(bytes.Repeat([]byte("y"), 3*tailBytes))

@@ -134,6 +134,9 @@ func makeDisks(dir string, disks []Disk) ([]Disk, error) {
 			d.File = filepath.Join(dir, d.Name+".img")
 		}
 		if _, err := os.Stat(d.File); errors.Is(err, fs.ErrNotExist) {
+			if d.Bytes < leastBytes {
+				return nil, fmt.Errorf("make disk %s: %s is not there, and a new one of %d bytes is no disk", d.Name, d.File, d.Bytes)
+			}
 			if err := hollow(d.File, d.Bytes); err != nil {
 				return nil, fmt.Errorf("make disk %s: %w", d.Name, err)
 			}

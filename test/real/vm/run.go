@@ -45,6 +45,9 @@ var ErrDown = errors.New("the machine went down before its line ended")
 // errDeadline is why a run was ended.
 var errDeadline = errors.New("the deadline of the run has passed")
 
+// consoleBytes is how much of the console is kept: a panic with its trace.
+const consoleBytes = 8 << 10
+
 // grace is how long a machine whose line ended may take to power off.
 const grace = 15 * time.Second
 
@@ -180,12 +183,12 @@ func tailOf(name string) string {
 		return ""
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err == nil && st.Size() > tailBytes {
-		if _, err := f.Seek(-tailBytes, io.SeekEnd); err != nil {
+	if st, err := f.Stat(); err == nil && st.Size() > consoleBytes {
+		if _, err := f.Seek(-consoleBytes, io.SeekEnd); err != nil {
 			return ""
 		}
 	}
-	text, err := io.ReadAll(io.LimitReader(f, tailBytes))
+	text, err := io.ReadAll(io.LimitReader(f, consoleBytes))
 	if err != nil {
 		return ""
 	}
