@@ -31,7 +31,7 @@ chmod 755 "$root/usr/sbin/policy-rc.d"
 mkdir -p "$root/etc/postgresql-common"
 echo 'create_main_cluster = false' >"$root/etc/postgresql-common/createcluster.conf"
 echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/plumb-vm"
-mount -t proc proc "$root/proc"
+mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
 # The kernel that runs here is not the one the module is for.
 in_root debconf-set-selections <<-'END'
 	zfs-dkms zfs-dkms/stop-build-for-unknown-kernel boolean false
@@ -69,7 +69,10 @@ rm -rf "$root"/var/lib/apt/lists/* "$root/usr/sbin/policy-rc.d" "$root/etc/resol
 } >"$dir/about"
 cp "$root/boot/vmlinuz-$kernel" "$dir/kernel"
 cp "$root/boot/initrd.img-$kernel" "$dir/initrd"
-umount "$root/proc"
+# What is mounted here would be taken for files.
+for place in proc sys dev/pts dev/shm; do
+	while mountpoint -q "$root/$place"; do umount "$root/$place"; done
+done
 # Initialised now, because a machine would do it in the background of each run.
 mke2fs -q -F -t ext4 -L plumb-root -E lazy_itable_init=0,lazy_journal_init=0 -d "$root" "$dir/disk" "$size"
 rm -rf "$root"
