@@ -31,14 +31,15 @@ for block in /sys/block/vd*; do
 	name=$(cat "$block/serial")
 	export "DISK_$name=/dev/${block##*/}"
 done
-[ -z "${DISK_out-}" ] || mount -t ext4 "$DISK_out" /out
+out=${DISK_out-}
+[ -z "$out" ] || mount -t ext4 "$out" /out
 
 # end closes the disk that goes back before it says that it did: from then on
 # the host may take the power away.
 end() {
 	cd /
 	sync
-	[ -z "${DISK_out-}" ] || umount /out 2>/dev/null || sync -f /out
+	[ -z "$out" ] || umount /out 2>/dev/null || sync -f /out
 	[ -z "${1-}" ] || printf '\036plumb-vm exit %s\n' "$1" >&4
 	echo o >/proc/sysrq-trigger
 	sleep 10
@@ -57,7 +58,7 @@ fi
 stty -F /dev/ttyS0 sane
 echo
 echo "Linux $(uname -r), OpenZFS $(cat /sys/module/zfs/version). Files that came along are in /in."
-[ -z "${DISK_out-}" ] || echo 'What is put into /out comes back.'
+[ -z "$out" ] || echo 'What is put into /out comes back.'
 echo 'The disk is /dev/disk/by-id/virtio-data. exit ends the machine; Ctrl-A X ends it at once.'
 cd /root || cd /
 setsid -c -w bash -l </dev/ttyS0 >/dev/ttyS0 2>&1
