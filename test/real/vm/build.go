@@ -116,7 +116,7 @@ func canBuild() error {
 		return sandbox.Missing{What: "building a machine needs root", Hint: "run as root once; the machine can then be used without"}
 	}
 	for name, pack := range map[string]string{"debootstrap": "debootstrap", "mke2fs": "e2fsprogs", "unshare": "util-linux", "chroot": "coreutils"} {
-		if _, err := program(name, pack); err != nil {
+		if _, err := findProgram(name, pack); err != nil {
 			return err
 		}
 	}

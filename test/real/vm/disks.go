@@ -107,7 +107,7 @@ func roomFor(bytes int64, files int) int64 {
 // makeFilesystem makes an ext4 without a journal in a new file: it is written
 // once, closed and read.
 func makeFilesystem(ctx context.Context, image, label string, size int64, inodes int, more ...string) error {
-	mke2fs, err := program("mke2fs", "e2fsprogs")
+	mke2fs, err := findProgram("mke2fs", "e2fsprogs")
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func emptyDir(dir string) error {
 
 // bring copies what the machine left in /out to a directory.
 func bring(ctx context.Context, image, dir string) error {
-	debugfs, err := program("debugfs", "e2fsprogs")
+	debugfs, err := findProgram("debugfs", "e2fsprogs")
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func TestComplaints(t *testing.T) {
 // brings its files back, without a machine between.
 func TestFilesThereAndBack(t *testing.T) {
 	for _, name := range []string{"mke2fs", "debugfs"} {
-		if _, err := program(name, "e2fsprogs"); err != nil {
+		if _, err := findProgram(name, "e2fsprogs"); err != nil {
 			t.Skip(err)
 		}
 	}

@@ -25,8 +25,8 @@ func cache() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// program finds a program that may be where only root's PATH looks.
-func program(name, pack string) (string, error) {
+// findProgram finds a program that may be where only root's PATH looks.
+func findProgram(name, pack string) (string, error) {
 	if p, err := exec.LookPath(name); err == nil {
 		return p, nil
 	}

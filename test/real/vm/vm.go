@@ -30,7 +30,7 @@ type Machine struct {
 // New gives a machine of a release, building its image when the cache does not
 // have it: ten minutes, of which say hears. Building needs root.
 func New(ctx context.Context, release string, say Say) (*Machine, error) {
-	qemu, err := program("qemu-system-x86_64", "qemu-system-x86")
+	qemu, err := findProgram("qemu-system-x86_64", "qemu-system-x86")
 	if err != nil {
 		return nil, err
 	}
