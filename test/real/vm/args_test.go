@@ -49,12 +49,9 @@ func TestArguments(t *testing.T) {
 
 func TestArgumentsOfOtherMachines(t *testing.T) {
 	h := sample()
-	h.kvm, h.console, h.out = true, "", "/c/run-1/out.img"
+	h.console, h.out = "", "/c/run-1/out.img"
 	h.disks[0].Log, h.disks[0].IOPS = "/c/log", 0
 	args := h.arguments()
-	if got := after(args, "-accel"); !slices.Equal(got, []string{"kvm", "tcg,thread=multi"}) {
-		t.Errorf("accelerators %q", got)
-	}
 	if got := after(args, "-serial"); !slices.Equal(got, []string{"mon:stdio"}) {
 		t.Errorf("a shell's serial ports are %q", got)
 	}

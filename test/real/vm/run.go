@@ -149,7 +149,7 @@ func (m *Machine) prepare(ctx context.Context, s Script) (h hardware, done func(
 	if err != nil {
 		return h, nil, err
 	}
-	h = hardware{image: m.Image, memoryMB: m.MemoryMB, cpus: m.CPUs, kvm: haveKVM()}
+	h = hardware{image: m.Image, memoryMB: m.MemoryMB, cpus: m.CPUs}
 	h.in, err = makeIn(ctx, dir, s)
 	if err == nil && s.Out != "" {
 		h.out = filepath.Join(dir, "out.img")
@@ -163,17 +163,6 @@ func (m *Machine) prepare(ctx context.Context, s Script) (h hardware, done func(
 		return h, nil, err
 	}
 	return h, done, nil
-}
-
-// haveKVM tells whether the processor may help us. QEMU goes on without when
-// it turns out not to.
-func haveKVM() bool {
-	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
-	if err != nil {
-		return false
-	}
-	f.Close()
-	return true
 }
 
 // tailOf gives the end of a log.
