@@ -3,6 +3,7 @@
 # make test       all tests that fit in a quarter of an hour; lists what it skipped
 # make test-real  every test, also the long ones with many server versions, and ten
 #                 minutes of fuzzing what edits configuration files
+# make vm         boots Debian with a real OpenZFS in QEMU and gives a shell; RUN='…' runs a line instead
 # make lint       format, vet, and the style and layer tests
 # make golden     rewrites the expected outputs; read the diff before you commit
 # make man        writes the man pages into dist/man
@@ -30,9 +31,17 @@ test: all lint
 	@set -o pipefail; $(GO) test -json -timeout 40m ./... | $(GO) run ./test/report
 
 test-real: all lint
-	@test/setup.sh test
+	@test/setup.sh test-real
 	@set -o pipefail; PLUMB_REAL=1 $(GO) test -json -timeout 80m -count 1 ./... | $(GO) run ./test/report
 	@FUZZTIME=60s test/fuzz.sh ./internal/edit
+
+# VM takes flags, such as VM='-release bookworm -iops 3000'; go run ./test/vm -help lists them.
+.PHONY: vm
+vm: all
+	@mkdir -p .cache
+	@test/setup.sh vm
+	@$(GO) build -o .cache/vm ./test/vm
+	@.cache/vm -in ./plumb $(VM) $(if $(RUN),-run "$$RUN",-shell)
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

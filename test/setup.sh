@@ -17,6 +17,11 @@ declare -A package=( # program -> package that has it
 if [ "$purpose" != demo ]; then
   package+=([mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [strace]=strace [zfs-fuse]=zfs-fuse [shellcheck]=shellcheck)
 fi
+# A machine of test/real/vm has servers of its own.
+[ "$purpose" = vm ] && package=()
+if [ "$purpose" = vm ] || [ "$purpose" = test-real ]; then
+  package+=([qemu-system-x86_64]=qemu-system-x86 [debootstrap]=debootstrap [mke2fs]=e2fsprogs [unshare]=util-linux)
+fi
 if [ "$purpose" = bench ]; then
   package+=([mysqltuner]=mysqltuner [pt-summary]=percona-toolkit)
 fi

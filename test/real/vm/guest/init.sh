@@ -1,0 +1,65 @@
+#!/bin/sh
+# The first process of a test machine, from the disk "in": makes it look like a
+# booted Debian, runs the line of this run or a shell, and powers it off.
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/root LC_ALL=C.UTF-8
+cd /
+
+# on TYPE PLACE OPTIONS mounts what the initial RAM disk has not mounted.
+on() {
+	mkdir -p "$2"
+	mountpoint -q "$2" || mount -t "$1" -o "$3" "$1" "$2"
+}
+on devpts /dev/pts gid=5,mode=620
+on tmpfs /dev/shm mode=1777
+on tmpfs /run mode=755
+on tmpfs /tmp mode=1777
+on cgroup2 /sys/fs/cgroup nosuid
+echo plumb-vm >/proc/sys/kernel/hostname
+ip link set lo up
+install -d -o mysql -g mysql /run/mysqld
+install -d -o postgres -g postgres -m 2775 /run/postgresql
+
+# zpool create waits for the links that udev makes of the partitions it makes.
+/usr/lib/systemd/systemd-udevd --daemon
+udevadm trigger --action=add --type=subsystems
+udevadm trigger --action=add --type=devices
+udevadm settle --timeout=60
+modprobe zfs
+
+for block in /sys/block/vd*; do
+	name=$(cat "$block/serial")
+	export "DISK_$name=/dev/${block##*/}"
+done
+out=${DISK_out-}
+[ -z "$out" ] || mount -t ext4 "$out" /out
+
+# end closes the disk that goes back before it says that it did: from then on
+# the host may take the power away.
+end() {
+	cd /
+	sync
+	[ -z "$out" ] || umount /out 2>/dev/null || sync -f /out
+	[ -z "${1-}" ] || printf '\036plumb-vm exit %s\n' "$1" >&4
+	echo o >/proc/sysrq-trigger
+	sleep 10
+	echo b >/proc/sysrq-trigger
+	sleep 60
+}
+
+if [ -f /in/.vm/line ]; then
+	exec 4<>/dev/ttyS1
+	stty -F /dev/ttyS1 115200 raw -echo clocal
+	printf '\036plumb-vm up\n' >&4
+	cd /root || cd /
+	bash /in/.vm/line </dev/null >&4 2>&1 4>&-
+	end "$?"
+fi
+stty -F /dev/ttyS0 sane
+echo
+echo "Linux $(uname -r), OpenZFS $(cat /sys/module/zfs/version). Files that came along are in /in."
+[ -z "$out" ] || echo 'What is put into /out comes back.'
+echo 'The disk is /dev/disk/by-id/virtio-data. exit ends the machine; Ctrl-A X ends it at once.'
+cd /root || cd /
+setsid -c -w bash -l </dev/ttyS0 >/dev/ttyS0 2>&1
+end

@@ -1,0 +1,67 @@
+package vm
+
+import (
+	"crypto/sha256"
+	_ "embed" // the scripts
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// The releases of Debian there are machines of.
+const (
+	Bookworm = "bookworm" // OpenZFS 2.1, MariaDB 10.11, PostgreSQL 15
+	Trixie   = "trixie"   // OpenZFS 2.3, MariaDB 11.8, PostgreSQL 17
+)
+
+// Releases lists them, oldest first.
+func Releases() []string { return []string{Bookworm, Trixie} }
+
+//go:embed guest/build.sh
+var buildScript string
+
+//go:embed guest/stub.sh
+var stubScript string
+
+//go:embed guest/init.sh
+var initScript string
+
+// recipe is all that decides what is in an image, except what Debian has under
+// these names on the day.
+type recipe struct {
+	Release  string
+	Mirror   string
+	Size     string // of the disk, as mke2fs takes it; the file has holes
+	Packages []string
+	Build    string
+	Stub     string
+}
+
+// packages are what every machine has, beside zfs-dkms, which build.sh installs
+// last because it takes the headers.
+var packages = []string{
+	"linux-image-cloud-amd64", "linux-headers-cloud-amd64", "zfsutils-linux",
+	"mariadb-server", "postgresql",
+	"udev", "kmod", "iproute2", "procps", "e2fsprogs", "xfsprogs",
+}
+
+func recipeOf(release string) (recipe, error) {
+	for _, r := range Releases() {
+		if r == release {
+			return recipe{Release: r, Mirror: "http://deb.debian.org/debian", Size: "6G",
+				Packages: packages, Build: buildScript, Stub: stubScript}, nil
+		}
+	}
+	return recipe{}, fmt.Errorf("no machine of release %q: there are %s", release, strings.Join(Releases(), " and "))
+}
+
+// hash names what the recipe makes.
+func (r recipe) hash() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // strings only
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
