@@ -216,6 +216,15 @@ check_server() {
 	esac
 }
 
+innodb_pages() {
+	for file in "$DB"/ibdata1 "$DB"/tpcc/*.ibd; do
+		innochecksum "$file" || {
+			echo "$file"
+			return 1
+		}
+	done
+}
+
 # Pages of a server that was stopped in peace carry good checksums.
 check_pages() {
 	case $ENGINE in
@@ -224,7 +233,7 @@ check_pages() {
 			note "check pages skipped"
 			return
 		fi
-		result pages sh -c 'for f in "$1"/ibdata1 "$1"/tpcc/*.ibd; do innochecksum "$f" || { echo "$f"; exit 1; }; done' sh "$DB"
+		result pages innodb_pages
 		;;
 	postgres) result pages as postgres pg_checksums --check -D "$DB" ;;
 	esac
@@ -253,7 +262,7 @@ serve() {
 	find_disk
 	open_storage || fail "open $STORAGE"
 	start || fail "start the server"
-	mkfs.ext4 -q -F "$DISK_book" || fail "make the disk of the ledger"
+	mkfs.ext4 -q -F "${DISK_book:-}" || fail "make the disk of the ledger"
 	open_book || fail "open the disk of the ledger"
 	/in/powercut -watch "$BOOK/ledger" &
 	/in/plumb load tpcc run --scale "$SCALE" --threads "$THREADS" --time 3600 --ledger "$BOOK/ledger" --dsn "$(dsn)" >/tmp/load.txt 2>&1
@@ -263,7 +272,7 @@ serve() {
 
 open_book() {
 	mkdir -p "$BOOK"
-	mount -t ext4 "$DISK_book" "$BOOK"
+	mount -t ext4 "${DISK_book:-}" "$BOOK"
 }
 
 # shorten gives what the ledger had when the power was cut, if that was before
@@ -275,7 +284,7 @@ shorten() {
 # verify looks at what a power cut left.
 verify() {
 	find_disk
-	open_book && shorten || fail "read the ledger"
+	if ! open_book || ! shorten; then fail "read the ledger"; fi
 	if ! open_storage; then
 		note "mounted no"
 		return 0

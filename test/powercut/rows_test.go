@@ -68,6 +68,11 @@ func TestScript(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
+	if check, err := exec.LookPath("shellcheck"); err == nil {
+		if out, err := exec.Command(check, "guest.sh").CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
 	const odd = "it's a $HOME \\ `x`"
 	out, err := exec.Command(bash, "-c", "printf %s "+quote(odd)).Output()
 	if err != nil || string(out) != odd {
