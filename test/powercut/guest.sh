@@ -150,6 +150,8 @@ start() {
 		;;
 	postgres)
 		postgres_programs
+		# Nothing runs since the boot; the number in it may by now be another's.
+		rm -f "$DB/postmaster.pid"
 		# shellcheck disable=SC2086
 		setpriv --reuid=postgres --regid=postgres --init-groups postgres -D "$DB" -c port="$PORT" -c listen_addresses=127.0.0.1 -c unix_socket_directories=/tmp $SETTINGS >/tmp/server.log 2>&1 &
 		;;
@@ -216,8 +218,10 @@ check_server() {
 	esac
 }
 
+# Not ibdata1: what its doublewrite area holds are pages of others, which
+# innochecksum takes for bad ones.
 innodb_pages() {
-	for file in "$DB"/ibdata1 "$DB"/tpcc/*.ibd; do
+	for file in "$DB"/tpcc/*.ibd "$DB"/mysql/*.ibd; do
 		innochecksum "$file" || {
 			echo "$file"
 			return 1
