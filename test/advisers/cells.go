@@ -56,9 +56,9 @@ type volume struct {
 // time as an arm that competes.
 func volumes() []volume {
 	return []volume{
-		{name: "iops200", profile: "iops=200,mbps=100", warmup: 25 * time.Second, what: "a disk of 200 requests a second"},
-		{name: "gp3", profile: "gp3", warmup: 20 * time.Second, what: "Amazon's gp3 as it comes, 3000 requests and 125 MiB a second", unsafe: true},
-		{name: "p15", profile: "iops=1100,mbps=125", warmup: 25 * time.Second, what: "Azure's P15 after its burst, 1100 requests and 125 MiB a second"},
+		{name: "iops200", profile: "iops=200,mbps=100", warmup: 15 * time.Second, what: "a disk of 200 requests a second"},
+		{name: "gp3", profile: "gp3", warmup: 15 * time.Second, what: "Amazon's gp3 as it comes, 3000 requests and 125 MiB a second", unsafe: true},
+		{name: "p15", profile: "iops=1100,mbps=125", warmup: 15 * time.Second, what: "Azure's P15 after its burst, 1100 requests and 125 MiB a second"},
 		{name: "native", warmup: filled, what: "the disk of this machine, without a limit", host: true},
 	}
 }
