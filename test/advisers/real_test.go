@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -26,9 +25,7 @@ import (
 // TestPlumbAdvises asks plumb check what plumb.yaml says: a default server in
 // the contest's control group, with its data, after a minute of its load.
 func TestPlumbAdvises(t *testing.T) {
-	if os.Getenv("PLUMB_REAL") == "" {
-		t.Skip("two servers are loaded for some minutes: make test-real does it")
-	}
+	sandbox.NeedTime(t, "two servers are loaded for some minutes: make test-real does it")
 	p, err := program.Build(t.TempDir())
 	ok(t, err)
 	ours, err := readPlumb()
