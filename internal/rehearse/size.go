@@ -121,9 +121,9 @@ func (d *draft) realMemory() int64 {
 			return limit
 		}
 	}
-	left := total
+	left, own := total, linked(d.stack, d.server, "process")
 	for _, p := range d.stack.OfKind("process") {
-		if of, _ := d.stack.Follow(d.server, "process"); len(of) > 0 && of[0] == p {
+		if p == own {
 			continue
 		}
 		rss, _ := p.Int("rss")
@@ -134,17 +134,13 @@ func (d *draft) realMemory() int64 {
 
 // group is the control group of the server; nil when there is none.
 func (d *draft) group() *stack.Thing {
-	for _, p := range follow(d.stack, d.server, "process") {
-		for _, g := range follow(d.stack, p, "cgroup") {
+	processes, _ := d.stack.Follow(d.server, "process")
+	for _, p := range processes {
+		if g := linked(d.stack, p, "cgroup"); g != nil {
 			return g
 		}
 	}
 	return nil
-}
-
-func follow(s *stack.Stack, t *stack.Thing, link string) []*stack.Thing {
-	all, _ := s.Follow(t, link)
-	return all
 }
 
 // realData is how much data the server holds. 0: not known.
