@@ -75,8 +75,7 @@ func diskOf(e experiment.Experiment) (sum int64) {
 
 // dataFor is the load's data that a sandbox on so much free disk has room for.
 func dataFor(free int64) experiment.Bytes {
-	const system = 150 << 20 // of a server without data
-	return experiment.Bytes(max(0, free/copies-system) >> 20 << 20)
+	return experiment.Bytes(max(0, free/copies-experiment.EmptyServer) >> 20 << 20)
 }
 
 func memoryOf(e experiment.Experiment) (most experiment.Bytes) {

@@ -112,7 +112,7 @@ func (l Looking) volume() lookVolume {
 func (l Looking) load() lookLoad {
 	threads := cmp.Or(l.Want.Threads, usualThreads)
 	if l.Want.Workload == experiment.TPCC {
-		return lookLoad{Kind: experiment.TPCC, Warehouses: int(max(1, l.Data/bytesOfHouse)), Threads: threads}
+		return lookLoad{Kind: experiment.TPCC, Warehouses: int(max(1, l.Data/experiment.HouseBytes)), Threads: threads}
 	}
-	return lookLoad{Kind: experiment.OLTP, Script: cmp.Or(l.Want.Workload, usualScript), Tables: tables, Rows: max(1000, int64(l.Data)/tables/bytesOfRow), Threads: threads}
+	return lookLoad{Kind: experiment.OLTP, Script: cmp.Or(l.Want.Workload, usualScript), Tables: tables, Rows: max(1000, int64(l.Data)/tables/experiment.RowBytes), Threads: threads}
 }

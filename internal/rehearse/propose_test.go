@@ -162,7 +162,7 @@ func TestSmallDataKeepTheirSizes(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	now := armOf(t, p.Stages[0], AsIs)
-	if _, set := now.Server.Settings["innodb_buffer_pool_size"]; set || now.Load.Rows*4*bytesOfRow < 290<<20 || now.Server.Memory != usualMemory {
+	if _, set := now.Server.Settings["innodb_buffer_pool_size"]; set || now.Load.Rows*4*experiment.RowBytes < 290<<20 || now.Server.Memory != usualMemory {
 		t.Errorf("%+v", now.Server)
 	}
 	if p.Stages[0].Experiment.Budget != usualBudget {
