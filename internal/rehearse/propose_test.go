@@ -28,8 +28,6 @@ var known = sync.OnceValue(func() *catalog.Catalog {
 	return cat
 })
 
-const gigabyte = 1 << 30
-
 // mariadb is a server with 6 GB of data on a machine with 32 GB.
 func mariadb() (*stack.Stack, *stack.Thing) {
 	s, _ := hostWith("/srv", "ext4", "/srv/db/mysql")
