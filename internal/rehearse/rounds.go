@@ -46,9 +46,7 @@ type pointed struct {
 func pathsOf(dials []Dial, point search.Point) map[string]string {
 	all := map[string]string{}
 	for i, d := range dials {
-		for path, text := range d.Sets(point[i]) {
-			all[path] = text
-		}
+		maps.Copy(all, d.Sets(point[i]))
 	}
 	return all
 }
