@@ -28,8 +28,6 @@ var known = sync.OnceValue(func() *catalog.Catalog {
 	return cat
 })
 
-const gigabyte = 1 << 30
-
 // mariadb is a server with 6 GB of data on a machine with 32 GB.
 func mariadb() (*stack.Stack, *stack.Thing) {
 	s, _ := hostWith("/srv", "ext4", "/srv/db/mysql")
@@ -162,7 +160,7 @@ func TestSmallDataKeepTheirSizes(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	now := armOf(t, p.Stages[0], AsIs)
-	if _, set := now.Server.Settings["innodb_buffer_pool_size"]; set || now.Load.Rows*4*bytesOfRow < 290<<20 || now.Server.Memory != usualMemory {
+	if _, set := now.Server.Settings["innodb_buffer_pool_size"]; set || now.Load.Rows*4*experiment.RowBytes < 290<<20 || now.Server.Memory != usualMemory {
 		t.Errorf("%+v", now.Server)
 	}
 	if p.Stages[0].Experiment.Budget != usualBudget {

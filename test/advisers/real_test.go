@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -28,9 +27,7 @@ import (
 // the contest's control group, with its data, under its load for a minute, on
 // the machine's own disk and on one of 200 requests a second.
 func TestPlumbAdvises(t *testing.T) {
-	if os.Getenv("PLUMB_REAL") == "" {
-		t.Skip("two servers are loaded for some minutes: make test-real does it")
-	}
+	sandbox.NeedTime(t, "two servers are loaded for some minutes: make test-real does it")
 	p, err := program.Build(t.TempDir())
 	ok(t, err)
 	ours, err := readPlumb()
