@@ -117,12 +117,12 @@ func (d *draft) name(stage string) string {
 func (d *draft) notes(arms []arm) string {
 	var all, lines []string
 	for _, a := range arms {
-		for _, s := range d.tried {
-			if slices.ContainsFunc(a.set, func(c change) bool { return c.path == s.Path }) {
-				all = append(all, s.Why...)
+		for _, u := range d.tried {
+			if slices.ContainsFunc(a.set, func(c change) bool { return c.path == u[0].Path }) {
+				all = append(all, u[0].Why...)
 			}
-			if s.Arm == a.name {
-				lines = append(lines, RulesNote(a.name, s.Why))
+			if u.arm() == a.name {
+				lines = append(lines, RulesNote(a.name, u[0].Why))
 			}
 		}
 	}
