@@ -73,14 +73,15 @@ func (x *rehearsing) eachStage(ctx context.Context, again bool) error {
 	return nil
 }
 
-// nearlyDecided tells whether what is left of the budget would probably decide
-// about all advice together. That comes before single steps.
+// nearlyDecided tells whether what is left of the budget may well decide about
+// all advice together: how many more blocks it takes is itself only guessed at
+// within a factor of two. That comes before single steps.
 func (x *rehearsing) nearlyDecided() bool {
 	r := x.reports[0]
 	if r.Stopped != report.BudgetUsed || len(r.Verdicts) == 0 || r.Verdicts[0].Word != report.Undecided || r.Verdicts[0].More == 0 {
 		return false
 	}
-	return time.Duration(r.Verdicts[0].More)*x.blockTime(0) <= x.left()-x.keptBack()
+	return time.Duration(r.Verdicts[0].More)*x.blockTime(0) <= 2*(x.left()-x.keptBack())
 }
 
 // over tells whether a stage has nothing left to do: it is decided, or has
