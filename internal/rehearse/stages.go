@@ -271,7 +271,7 @@ func (d *draft) pace() pace {
 	scale := func(t, least time.Duration) time.Duration {
 		return max(least, time.Duration(factor*float64(t)).Round(time.Second))
 	}
-	p := pace{warmup: scale(14*time.Second, 3*time.Second), measure: scale(14*time.Second, 4*time.Second)} // a cache of half a gigabyte fills in ten seconds and more
+	p := pace{warmup: scale(12*time.Second, 3*time.Second), measure: scale(11*time.Second, 4*time.Second)} // a cache of half a gigabyte fills in ten seconds and more
 	if d.volume.Profile != "" {
 		p.fill = scale(10*time.Second, 3*time.Second)
 	}
