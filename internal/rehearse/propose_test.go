@@ -283,6 +283,12 @@ func TestStepsOfOneRule(t *testing.T) {
 	if !slices.Equal(p.Steps[1].With, []int{3}) || !slices.Equal(p.Steps[2].With, []int{2}) || p.Steps[0].With != nil {
 		t.Errorf("tried with %v, %v, %v", p.Steps[0].With, p.Steps[1].With, p.Steps[2].With)
 	}
+	hurried := proposed(t, s, plan, Want{Budget: 8 * time.Minute})
+	for _, step := range hurried.Steps {
+		if step.Arm == "" && step.With != nil {
+			t.Errorf("step %d is not tried, and said to be with %v", step.Number, step.With)
+		}
+	}
 	steps := p.Stages[1]
 	if n := len(steps.Experiment.Arms); n != 3 {
 		t.Errorf("%d arms, want as is, one step and one pair", n)

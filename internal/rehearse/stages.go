@@ -141,10 +141,14 @@ type change struct{ path, value string }
 // brings nothing without the commit_delay that came with it, so they are tried together.
 type unit []*Step
 
-// call gives its steps the name of their arm; "" when they have none.
+// call gives its steps the name of their arm, and says which others are in it;
+// "" when they have none.
 func (u unit) call(arm string) {
 	for _, s := range u {
-		s.Arm = arm
+		s.Arm, s.With = arm, nil
+		if arm != "" {
+			s.With = u.others(s)
+		}
 	}
 }
 
@@ -163,11 +167,6 @@ func units(steps []Step) (all []unit) {
 			continue
 		}
 		all[k] = append(all[k], s)
-	}
-	for _, u := range all {
-		for _, s := range u {
-			s.With = u.others(s)
-		}
 	}
 	return all
 }
