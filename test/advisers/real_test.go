@@ -100,13 +100,15 @@ func ask(t *testing.T, p program.Program, c cell) map[string]string {
 	if c.load == "rw" {
 		what, size = []string{"load", "oltp", "oltp_read_write"}, []string{fmt.Sprintf("--tables=%d", tables), fmt.Sprintf("--table-size=%d", rows)}
 	}
-	drive(t, p, slices.Concat(what, []string{"prepare"}, at, size))
+	ok(t, drive(t.Context(), p, slices.Concat(what, []string{"prepare"}, at, size)))
 	if c.volume.name == "iops200" {
 		sandbox.Need(t, b.Throttle(dir, 200))
 	}
 	var load sync.WaitGroup
 	load.Go(func() {
-		drive(t, p, slices.Concat(what, []string{"run", "--time=75", fmt.Sprintf("--threads=%d", threads)}, at, size))
+		if err := drive(t.Context(), p, slices.Concat(what, []string{"run", "--time=75", fmt.Sprintf("--threads=%d", threads)}, at, size)); err != nil {
+			t.Error(err)
+		}
 	})
 	defer load.Wait()
 	time.Sleep(time.Minute)
@@ -114,13 +116,13 @@ func ask(t *testing.T, p program.Program, c cell) map[string]string {
 }
 
 // drive runs plumb for as long as a slow machine may take.
-func drive(t *testing.T, p program.Program, args []string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+func drive(ctx context.Context, p program.Program, args []string) error {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	if out, err := exec.CommandContext(ctx, p.Path, args...).CombinedOutput(); err != nil {
-		t.Errorf("plumb %v: %v\n%s", args, err, out)
+		return fmt.Errorf("plumb %v: %w\n%s", args, err, out)
 	}
+	return nil
 }
 
 func start(b *sandbox.Box, c cell, dir string, wrap []string) (*sandbox.Server, string, error) {
