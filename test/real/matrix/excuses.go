@@ -39,6 +39,10 @@ func ofMariaDB() []Excuse {
 		{of, "port", Default, "", "0 stands for 3306, which the server shows"},
 		{of, "innodb_io_capacity_max", Default, "twice innodb_io_capacity when that is set", "the largest number stands for one that is not set"},
 		{of, "innodb_log_group_home_dir", Default, "", "nothing stands for the data directory, which the server shows as ./"},
+		{of, "innodb_doublewrite", Type, "fast since MariaDB 11.0.6", "a switch before"},
+		{of, "innodb_doublewrite", Effect, "MariaDB between all values since 11.0.6", ""},
+		{of, "innodb_log_buffer_size", Effect, "needs a restart on 5.7 and MariaDB", ""},
+		{of, "innodb_log_file_size", Effect, "dynamic on MariaDB since 10.9", ""},
 	}
 }
 
@@ -47,6 +51,8 @@ func ofMySQL() []Excuse {
 	return []Excuse{
 		{of, "rpl_semi_sync_source_enabled", Missing, "only with the plugin semisync_source", "not loaded"},
 		{of, "rpl_semi_sync_source_timeout", Missing, "only with the plugin semisync_source", "not loaded"},
+		{of, "innodb_doublewrite", Effect, "MySQL changes between ON and DETECT_ONLY without a restart", "between others not"},
+		{of, "innodb_log_write_ahead_size", Effect, "8192 on MySQL, which changes it without a restart", ""},
 		{of, "thread_pool_size", Missing, "on MySQL only with the plugin thread_pool", "not loaded"},
 	}
 }
