@@ -49,7 +49,7 @@ lint:
 	@$(GO) test . ./test
 
 golden:
-	$(GO) test ./internal/... ./test/... -update
+	$(GO) test $$(grep -rl --include='*_test.go' '"update"' internal test | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
 
 fuzz:
 	@test/fuzz.sh

@@ -59,7 +59,7 @@ func (l *loader) checkKnob(s *sheet.Sheet, f *Fact, at *sheet.Node) {
 		s.Errorf(at, "knob %s needs the key \"effect\"", f.Name)
 	}
 	for flavour, text := range k.Versions {
-		if _, err := ParseRange(text); err != nil {
+		if _, err := ParseRanges(text); err != nil {
 			s.Errorf(at, "versions of %s for %q: %v", f.Name, flavour, err)
 		}
 	}

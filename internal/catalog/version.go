@@ -62,7 +62,8 @@ func (v Version) String() string {
 // end counts as far as it is written: "-5.7" has every 5.7.x.
 type Range struct{ From, To Version }
 
-// ParseRange reads "8.0.30-", "-5.7", "10.5-11.3", or "5.7" for that series.
+// ParseRange reads "8.0.30-", "-5.7", "10.5-11.3", "10.11.14-10.11" for the
+// rest of a series, or "5.7" for a whole one.
 func ParseRange(text string) (Range, error) {
 	from, to, isRange := strings.Cut(strings.TrimSpace(text), "-")
 	if !isRange {
@@ -83,7 +84,7 @@ func ParseRange(text string) (Range, error) {
 		}
 		*end.into = v
 	}
-	if r.From == nil && r.To == nil || r.From != nil && r.To != nil && r.From.Compare(r.To) > 0 {
+	if r.From == nil && r.To == nil || r.From != nil && !r.Has(r.From) {
 		return Range{}, fmt.Errorf("%q is no range of versions: it is empty", text)
 	}
 	return r, nil
@@ -100,6 +101,20 @@ func (r Range) Has(v Version) bool {
 	return slices.Clone(v)[:min(len(v), len(r.To))].Compare(r.To) <= 0
 }
 
+// ParseRanges reads ranges with commas between them: what came to several
+// series with a minor release of each has one for each.
+func ParseRanges(text string) ([]Range, error) {
+	var all []Range
+	for part := range strings.SplitSeq(text, ",") {
+		r, err := ParseRange(part)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
 // Has reports whether a flavour has the knob in a version. Knobs without
 // ranges are everywhere; a flavour without a range does not have the knob. A
 // version that cannot be read counts as one that has it.
@@ -113,10 +128,10 @@ func (k *Knob) Has(flavor, version string) bool {
 			return false
 		}
 	}
-	r, err := ParseRange(text)
+	all, err := ParseRanges(text)
 	if err != nil {
 		return true
 	}
 	v, err := ParseVersion(version)
-	return err != nil || r.Has(v)
+	return err != nil || slices.ContainsFunc(all, func(r Range) bool { return r.Has(v) })
 }

@@ -42,8 +42,8 @@ var fileRows = hosttest.Table(
 
 const fileSettings = "SELECT sourcefile, sourceline, lower(name) AS name, setting, applied, error FROM pg_file_settings ORDER BY seqno"
 
-// machine is a host with one server, 4242, in /srv/pg. Of the statistics it
-// answers those whose query has one of the given words.
+// machine is a host with one server, 4242, in /srv/pg. Of the questions it
+// answers those that tell one of the given facts.
 func machine(statistics map[string]host.Rows) (hosttest.Map, *stack.Stack) {
 	process := stack.NewThing("process", "4242")
 	for name, v := range map[string]stack.Value{"engine": stack.Text("postgres"), "uid": stack.Int(104), "user": stack.Text("postgres"), "own_mounts": stack.Bool(false),
@@ -56,8 +56,8 @@ func machine(statistics map[string]host.Rows) (hosttest.Map, *stack.Stack) {
 	queries := map[string]host.Rows{settingsQuery: settingsRows, fileSettings: fileRows}
 	for _, q := range questions() {
 		sql := strings.Join(strings.Fields(q.sql), " ")
-		for word, rows := range statistics {
-			if q.suits(15) && strings.Contains(sql, word) {
+		for fact, rows := range statistics {
+			if q.suits(15) && slices.Contains(q.facts, fact) {
 				queries[sql] = rows
 			}
 		}
@@ -80,12 +80,12 @@ func lookAt(t *testing.T, m hosttest.Map, seen *stack.Stack) (*stack.Thing, stac
 
 func TestServerOnThisHost(t *testing.T) {
 	m, seen := machine(map[string]host.Rows{
-		"pg_postmaster_start_time": hosttest.Table("uptime\treplication_role", "96\tprimary"),
-		"FROM pg_stat_bgwriter": hosttest.Table("checkpoints_window\tcheckpoints_timed\tcheckpoints_requested\tcheckpoints_per_hour\tcheckpoints_requested_share\tcheckpoint_write_avg\tcheckpoint_sync_avg\tbgwriter_maxwritten_per_hour\tbackend_fsyncs",
+		"uptime": hosttest.Table("uptime\treplication_role", "96\tprimary"),
+		"backend_fsyncs": hosttest.Table("checkpoints_window\tcheckpoints_timed\tcheckpoints_requested\tcheckpoints_per_hour\tcheckpoints_requested_share\tcheckpoint_write_avg\tcheckpoint_sync_avg\tbgwriter_maxwritten_per_hour\tbackend_fsyncs",
 			"7200\t20\t4\t12.00\t0.1667\t1500\t20\t0.00\t0"),
-		"FROM pg_control_checkpoint": hosttest.Table("wal_recent\twal_recent_window", "52428800\t41"),
-		"checksum_failures":          hosttest.Table("checksum_failures", `\N`),
-		"replicas_synchronous":       hosttest.Table("replicas\treplicas_synchronous", `1`+"\t"+`\N`),
+		"wal_recent":           hosttest.Table("wal_recent\twal_recent_window", "52428800\t41"),
+		"checksum_failures":    hosttest.Table("checksum_failures", `\N`),
+		"replicas_synchronous": hosttest.Table("replicas\treplicas_synchronous", `1`+"\t"+`\N`),
 	})
 	db, sight := lookAt(t, m, seen)
 	for name, want := range map[string]stack.Value{

@@ -52,8 +52,8 @@ func (l *loader) lock(ctx context.Context, lead *session) error {
 	// its last statement, so a COMMIT of a killed load is waited for.
 	query := "SELECT CASE WHEN pg_try_advisory_lock(hashtext(" + quoted(noteTable+"."+l.p.Workload) + ")) AND pg_try_advisory_lock(" +
 		l.shared() + ") THEN 1 ELSE 0 END"
-	if l.s.Engine() == "mysql" {
-		query = "SELECT GET_LOCK(CONCAT('" + noteTable + ".', MD5(CONCAT(DATABASE(), '.', " + quoted(l.p.Workload) + "))), 0)"
+	if l.s.Engine() == "mysql" { // a name has 64 characters at most; MySQL 9.7 has MD5 in a component only
+		query = "SELECT GET_LOCK(CONCAT('" + noteTable + ".', LEFT(SHA2(CONCAT(DATABASE(), '.', " + quoted(l.p.Workload) + "), 256), 32)), 0)"
 	}
 	for until := time.Now().Add(patience); ; {
 		rows, err := lead.Query(ctx, query)

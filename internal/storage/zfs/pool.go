@@ -3,6 +3,7 @@ package zfs
 import (
 	"context"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -77,8 +78,8 @@ var statusFacts = []string{
 func (l *look) readStatus(ctx context.Context) {
 	all, source, err := l.status(ctx)
 	if err != nil {
-		for _, p := range l.pools {
-			l.gap(p.Ref, err, statusFacts...)
+		for _, name := range slices.Sorted(maps.Keys(l.pools)) {
+			l.gap(l.pools[name].Ref, err, statusFacts...)
 		}
 		return
 	}
@@ -194,7 +195,8 @@ var poolKnobs = map[string]bool{
 }
 
 func (l *look) poolProperties(ctx context.Context) {
-	for name, p := range l.pools {
+	for _, name := range slices.Sorted(maps.Keys(l.pools)) {
+		p := l.pools[name]
 		argv := []string{"zpool", "get", "-Hp", "all", name}
 		parse := parseProperties
 		if l.fuse {
@@ -252,7 +254,8 @@ func setPoolProperties(p *stack.Thing, all []property, source string) {
 func (l *look) ashift(ctx context.Context) {
 	text, err := l.output(ctx, "zdb", "-C")
 	least := parseAshift(text)
-	for name, p := range l.pools {
+	for _, name := range slices.Sorted(maps.Keys(l.pools)) {
+		p := l.pools[name]
 		if n, ok := least[name]; ok && err == nil {
 			p.Setting("ashift", stack.Int(n), "zdb -C", stack.Origin{From: stack.FromLocal})
 			continue
@@ -271,7 +274,8 @@ func (l *look) ashift(ctx context.Context) {
 
 // kstats reads a pool's own figures; only OpenZFS has them.
 func (l *look) kstats(ctx context.Context) {
-	for name, p := range l.pools {
+	for _, name := range slices.Sorted(maps.Keys(l.pools)) {
+		p := l.pools[name]
 		if l.fuse {
 			for _, f := range []string{"txg_count", "txg_sync_max", "txg_slow", "direct_reads", "direct_writes"} {
 				p.SetAbsent(f, fuseKstat)

@@ -37,8 +37,8 @@ func (l *look) readSnapshots(ctx context.Context) {
 	}
 	found := parseSnapshots(out)
 	now := l.h.About().Taken.Unix()
-	for name, t := range l.datasets {
-		s := found[name]
+	for _, name := range l.sortedNames() { // gaps are in order, so that a tape reads the same every time
+		t, s := l.datasets[name], found[name]
 		t.Set("snapshots", stack.Int(s.n), "zfs list -t snapshot")
 		if s.n == 0 {
 			for _, f := range []string{"snapshot_newest", "snapshot_newest_age", "snapshot_newest_txg"} {
