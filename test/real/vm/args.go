@@ -58,11 +58,15 @@ type hardware struct {
 	console  string // file for the kernel's console; "" for a shell on the terminal
 }
 
+// processor is one without cmpxchg16b. QEMU 7.2.22 leaves rubbish in the flags
+// after it, and an interrupt at that place ends the kernel with a double fault.
+const processor = "qemu64,-cx16"
+
 // arguments gives QEMU's command line.
 func (h hardware) arguments() []string {
 	a := []string{"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-machine", "pc"}
 	// Never kvm: there are hosts where it can be opened and a machine does not get as far as its first message.
-	a = append(a, "-accel", "tcg,thread=multi", "-smp", strconv.Itoa(h.cpus), "-m", strconv.Itoa(h.memoryMB),
+	a = append(a, "-accel", "tcg,thread=multi", "-cpu", processor, "-smp", strconv.Itoa(h.cpus), "-m", strconv.Itoa(h.memoryMB),
 		"-device", "virtio-rng-pci",
 		"-kernel", h.image.file("kernel"), "-initrd", h.image.file("initrd"), "-append", h.kernelLine())
 	a = append(a, device("root", "file="+escape(h.image.file("disk")), "format=raw", "snapshot=on", "cache=unsafe")...)
