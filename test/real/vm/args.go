@@ -58,8 +58,9 @@ type hardware struct {
 	console  string // file for the kernel's console; "" for a shell on the terminal
 }
 
-// processor is one without cmpxchg16b. QEMU 7.2.22 leaves rubbish in the flags
-// after it, and an interrupt at that place ends the kernel with a double fault.
+// processor is one without cmpxchg16b. With it a kernel 6.12 ended in a double
+// fault right after that instruction, with an address in the flags, under QEMU
+// 7.2+dfsg-7+deb12u18. Seen once; that QEMU is at fault is a guess.
 const processor = "qemu64,-cx16"
 
 // arguments gives QEMU's command line.
