@@ -31,6 +31,7 @@ func TestArguments(t *testing.T) {
 		"-smp":    {"2"},
 		"-m":      {"3072"},
 		"-accel":  {"tcg,thread=multi"},
+		"-cpu":    {processor},
 		"-serial": {"chardev:console", "chardev:line"},
 		"-drive": {
 			"if=none,id=root,file=/c/trixie-1/disk,format=raw,snapshot=on,cache=unsafe",

@@ -42,7 +42,7 @@ func New(ctx context.Context, release string, say Say) (*Machine, error) {
 }
 
 // Open gives a machine to a test, or skips it with the reason. It wants
-// PLUMB_REAL, because a build takes ten minutes and a boot ten seconds.
+// PLUMB_REAL, because a build takes ten minutes, and many more on a busy machine.
 func Open(t testing.TB, release string) *Machine {
 	t.Helper()
 	if os.Getenv("PLUMB_REAL") == "" {
