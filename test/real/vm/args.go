@@ -76,7 +76,11 @@ func (h hardware) arguments() []string {
 		a = append(a, device("out", "file="+escape(h.out), "format=raw", "cache=unsafe")...)
 	}
 	for _, d := range h.disks {
-		a = append(a, device(d.Name, d.options()...)...)
+		drive := device(d.Name, d.options()...)
+		if d.Log != "" {
+			drive[len(drive)-1] += simple
+		}
+		a = append(a, drive...)
 	}
 	if h.console == "" {
 		return append(a, "-serial", "mon:stdio")
@@ -84,6 +88,10 @@ func (h hardware) arguments() []string {
 	return append(a, "-chardev", "file,id=console,path="+escape(h.console), "-serial", "chardev:console",
 		"-chardev", "stdio,id=line,signal=off", "-serial", "chardev:line")
 }
+
+// simple leaves a logged disk without commands that a log of QEMU before 9.0,
+// 8.2.2 or 7.2.10 is spoiled by: see test/powercut/writelog.
+const simple = ",discard=off,write-zeroes=off"
 
 // kernelLine has a machine that panics end instead of boot again, and leaves
 // out what guards against neighbours it does not have.

@@ -64,6 +64,9 @@ func TestArgumentsOfOtherMachines(t *testing.T) {
 	if !slices.Contains(drives, logged) {
 		t.Errorf("no logged disk in %q", drives)
 	}
+	if got := after(args, "-device"); !slices.Contains(got, "virtio-blk-pci,drive=data,serial=data,discard=off,write-zeroes=off") {
+		t.Errorf("a logged disk may spoil its log: %q", got)
+	}
 }
 
 func TestScriptCheck(t *testing.T) {
