@@ -64,8 +64,8 @@ func rows() []row {
 	pages := []string{"-c", "full_page_writes=off"}
 	throughput := []string{"logbias=throughput"}
 	return []row{
-		{"mariadb-ext4", "ext4, doublewrite on", bookworm, "mariadb", "ext4", "", nil, nil},
-		{"mariadb-xfs", "XFS, doublewrite on", bookworm, "mariadb", "xfs", "", nil, nil},
+		{"mariadb-ext4", "ext4, doublewrite on", trixie, "mariadb", "ext4", "", nil, nil},
+		{"mariadb-xfs", "XFS, doublewrite on", trixie, "mariadb", "xfs", "", nil, nil},
 		{"mariadb-zfs21", "OpenZFS 2.1, 16K records, doublewrite on", bookworm, "mariadb", "zfs", "16K", nil, nil},
 		{"mariadb-zfs23", "OpenZFS 2.3, 16K records, doublewrite on", trixie, "mariadb", "zfs", "16K", nil, nil},
 		{"mariadb-zfs21-nodw", "OpenZFS 2.1, record = page, doublewrite off", bookworm, "mariadb", "zfs", "16K", nil, off},
@@ -75,15 +75,15 @@ func rows() []row {
 		{"mariadb-ext4-nofsync", "ext4, O_DIRECT_NO_FSYNC", bookworm, "mariadb", "ext4", "", nil, noFsync},
 		{"mariadb-xfs-nofsync", "XFS, O_DIRECT_NO_FSYNC", bookworm, "mariadb", "xfs", "", nil, noFsync},
 		{"mariadb-zfs21-nofsync", "OpenZFS 2.1, O_DIRECT_NO_FSYNC", bookworm, "mariadb", "zfs", "16K", nil, noFsync},
-		{"mariadb-ext4-nodw", "ext4, doublewrite off", bookworm, "mariadb", "ext4", "", nil, off},
-		{"mariadb-ext4-nobinlogsync", "ext4, sync_binlog=0", bookworm, "mariadb", "ext4", "", nil, binlog},
+		{"mariadb-ext4-nodw", "ext4, doublewrite off", trixie, "mariadb", "ext4", "", nil, off},
+		{"mariadb-ext4-nobinlogsync", "ext4, sync_binlog=0", trixie, "mariadb", "ext4", "", nil, binlog},
 		{"mariadb-zfs21-nobinlogsync", "OpenZFS 2.1, sync_binlog=0", bookworm, "mariadb", "zfs", "16K", nil, binlog},
-		{"postgres-ext4", "ext4, full_page_writes on", bookworm, "postgres", "ext4", "", nil, nil},
+		{"postgres-ext4", "ext4, full_page_writes on", trixie, "postgres", "ext4", "", nil, nil},
 		{"postgres-zfs21", "OpenZFS 2.1, 8K records, full_page_writes on", bookworm, "postgres", "zfs", "8K", nil, nil},
-		{"postgres-ext4-nofpw", "ext4, full_page_writes=off", bookworm, "postgres", "ext4", "", nil, pages},
+		{"postgres-ext4-nofpw", "ext4, full_page_writes=off", trixie, "postgres", "ext4", "", nil, pages},
 		{"postgres-zfs21-nofpw", "OpenZFS 2.1, record = page, full_page_writes=off", bookworm, "postgres", "zfs", "8K", nil, pages},
 		{"postgres-zfs23-nofpw", "OpenZFS 2.3, record = page, full_page_writes=off", trixie, "postgres", "zfs", "8K", nil, pages},
-		{"postgres-ext4-async", "ext4, synchronous_commit=off (must lose)", bookworm, "postgres", "ext4", "", nil, []string{"-c", "synchronous_commit=off", "-c", "wal_writer_delay=5s"}},
+		{"postgres-ext4-async", "ext4, synchronous_commit=off (must lose)", trixie, "postgres", "ext4", "", nil, []string{"-c", "synchronous_commit=off", "-c", "wal_writer_delay=5s"}},
 	}
 }
 

@@ -87,7 +87,7 @@ func TestHash(t *testing.T) {
 	b := a
 	b.settings = append(slices.Clone(b.settings), "--x=1")
 	c := a
-	c.release = trixie
+	c.release = bookworm
 	if a.hash() != a.hash() || a.hash() == b.hash() || a.hash() == c.hash() {
 		t.Error(a.hash(), b.hash(), c.hash())
 	}
