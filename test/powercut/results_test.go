@@ -55,7 +55,7 @@ func TestTable(t *testing.T) {
 	)
 	text := table(rows()[:2], all)
 	for _, want := range []string{
-		"| MariaDB 10.11, ext4, doublewrite on | killed | 20 | 0 of 2000 | 0 of 20 | 0 of 20 |",
+		"| MariaDB 11.8, ext4, doublewrite on | killed | 20 | 0 of 2000 | 0 of 20 | 0 of 20 |",
 		"| replayed | 3 cuts of 1 session | 4 of 90, in 2 trials, at most 3 | 1 of 3 | 1 of 3: tables |",
 		"not counted: mariadb-ext4 (replayed): 1", "Not tried: mariadb-xfs (killed), mariadb-xfs (replayed)", "none of 3 trials",
 	} {
