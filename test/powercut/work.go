@@ -36,17 +36,19 @@ const (
 	verifyTime  = 20 * time.Minute
 )
 
-// base gives the image that the trials of a row begin with. It is made once;
-// its name has a hash of everything that made it.
+// base gives the image that the trials of a row begin with. It is made once,
+// for all rows that differ only in what the server is told when it starts; its
+// name has a hash of everything that made it.
 func (b *bench) base(ctx context.Context, r row) (string, error) {
-	image := filepath.Join(b.images, "base", r.name+"-"+r.hash())
+	r.settings = nil
+	image := filepath.Join(b.images, "base", r.engine+"-"+r.storage+"-"+r.hash())
 	if _, err := os.Stat(image); err == nil {
 		return image, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(image), 0o755); err != nil {
 		return "", err
 	}
-	b.say("%s: making the server that all trials begin with", r.name)
+	b.say("%s: making the server that its trials begin with", r.name)
 	work, err := os.MkdirTemp(b.dir, "prepare-")
 	if err != nil {
 		return "", err
