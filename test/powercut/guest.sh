@@ -176,9 +176,11 @@ answers() {
 	esac
 }
 
+# mariadb-admin shutdown on a busy machine loses the connection that it asked
+# to end, and fails.
 stop() {
 	case $ENGINE in
-	mariadb) mariadb-admin --no-defaults --socket="$SOCKET" --user=root shutdown ;;
+	mariadb) kill "$SERVER" ;;
 	postgres) as postgres pg_ctl -D "$DB" -m fast -s -w -t 120 stop ;;
 	esac
 	wait "$SERVER"

@@ -60,8 +60,9 @@ type hardware struct {
 
 // processor is one without cmpxchg16b. With it a kernel 6.12 ended in a double
 // fault right after that instruction, with an address in the flags, under QEMU
-// 7.2+dfsg-7+deb12u18. Seen once; that QEMU is at fault is a guess.
-const processor = "qemu64,-cx16"
+// 7.2+dfsg-7+deb12u18. Seen once; that QEMU is at fault is a guess. Without svm
+// udev loads no hypervisor, for which a boot has no time.
+const processor = "qemu64,-cx16,-svm"
 
 // arguments gives QEMU's command line.
 func (h hardware) arguments() []string {
