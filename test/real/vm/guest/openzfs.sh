@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# A MariaDB on a pool of OpenZFS with a log and a cache device, its dataset as
-# old advice has it; what plumb finds there, and a tape of it.
+# A MariaDB on a pool of OpenZFS with a log and a cache device, in records as
+# they are by default; what plumb finds there, and a tape of it.
 set -e
 zpool create -o ashift=12 -O atime=off -O compression=lz4 tank /dev/disk/by-id/virtio-data \
 	log /dev/disk/by-id/virtio-log cache /dev/disk/by-id/virtio-cache
-zfs create -o recordsize=128K -o primarycache=metadata tank/mysql
+zfs create -o recordsize=128K tank/mysql
 cp -a /var/lib/mysql/. /tank/mysql/
 chown mysql:mysql /tank/mysql
 mariadbd --user=mysql --datadir=/tank/mysql --innodb-doublewrite=0 >/out/mariadbd.log 2>&1 &
