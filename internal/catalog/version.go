@@ -1,4 +1,4 @@
-package catalog
+	if r.From == nil && r.To == nil || r.From != nil && r.To != nil && !r.Has(r.From) {package catalog
 
 import (
 	"fmt"
@@ -62,7 +62,8 @@ func (v Version) String() string {
 // end counts as far as it is written: "-5.7" has every 5.7.x.
 type Range struct{ From, To Version }
 
-// ParseRange reads "8.0.30-", "-5.7", "10.5-11.3", or "5.7" for that series.
+// ParseRange reads "8.0.30-", "-5.7", "10.5-11.3", "10.7-10" for what is left of
+// a series, or "5.7" for all of it.
 func ParseRange(text string) (Range, error) {
 	from, to, isRange := strings.Cut(strings.TrimSpace(text), "-")
 	if !isRange {

@@ -64,7 +64,10 @@ func productsOf(s *stack.Stack, v rule.Verdict) (on []Product, known bool) {
 			if n, ok := intOf(t, "hierarchy"); ok {
 				on = append(on, Product{"cgroup", strconv.FormatInt(n, 10)})
 			}
-		default: // processes and memory are the kernel's
+		case "process":
+			kernel = true
+			on = append(on, servedBy(s, ref)...)
+		default: // memory is the kernel's
 			kernel = true
 		}
 	}
@@ -73,6 +76,18 @@ func productsOf(s *stack.Stack, v rule.Verdict) (on []Product, known bool) {
 	}
 	slices.SortFunc(on, Product.compare)
 	return slices.Compact(on), true
+}
+
+// servedBy gives the servers that a process is, as far as they tell.
+func servedBy(s *stack.Stack, process stack.Ref) (on []Product) {
+	for _, kind := range []string{"mysql", "postgres", "mongo", "proxysql"} {
+		for _, t := range s.OfKind(kind) {
+			if slices.Contains(t.Links["process"], process) && serverName(t) != "" && t.Text("version") != "" {
+				on = append(on, numbered(serverName(t), t.Text("version")))
+			}
+		}
+	}
+	return on
 }
 
 // serverName is the product that a server is; "" when it does not tell.
@@ -104,6 +119,8 @@ func filesystemOf(s *stack.Stack, t *stack.Thing) []Product {
 	switch fstype := t.Text("fstype"); {
 	case fstype == "zfs", fstype == "fuse.zfs":
 		return zfsOf(s)
+	case fstype == "ext2", fstype == "ext3":
+		return []Product{{Name: "ext3"}}
 	case fstype == "nfs", fstype == "nfs4":
 		return []Product{{Name: "nfs"}}
 	case fstype == "ext4", fstype == "xfs", fstype == "btrfs", fstype == "overlay":

@@ -55,7 +55,7 @@ func products() map[string]Part {
 		"mongodb": PartServer, "percona-mongodb": PartServer, "proxysql": PartServer,
 		"galera":  PartCluster,
 		"openzfs": PartZFS, "zfs-fuse": PartZFS,
-		"ext4": PartFilesystem, "xfs": PartFilesystem, "btrfs": PartFilesystem, "nfs": PartFilesystem, "overlay": PartFilesystem,
+		"ext3": PartFilesystem, "ext4": PartFilesystem, "xfs": PartFilesystem, "btrfs": PartFilesystem, "nfs": PartFilesystem, "overlay": PartFilesystem,
 		"nvme": PartDevice, "md": PartDevice, "bcache": PartDevice, "loop": PartDevice, "zvol": PartDevice,
 		"ebs": PartDevice, "azure-disk": PartDevice,
 		"cgroup": PartGroup,
