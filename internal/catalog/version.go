@@ -1,4 +1,4 @@
-	if r.From == nil && r.To == nil || r.From != nil && r.To != nil && !r.Has(r.From) {package catalog
+package catalog
 
 import (
 	"fmt"
@@ -84,7 +84,7 @@ func ParseRange(text string) (Range, error) {
 		}
 		*end.into = v
 	}
-	if r.From == nil && r.To == nil || r.From != nil && r.To != nil && r.From.Compare(r.To) > 0 {
+	if r.From == nil && r.To == nil || r.From != nil && r.To != nil && !r.Has(r.From) {
 		return Range{}, fmt.Errorf("%q is no range of versions: it is empty", text)
 	}
 	return r, nil

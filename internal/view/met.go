@@ -90,8 +90,10 @@ func rangeText(r catalog.Range) string {
 		return r.From.String() + " and later"
 	case r.From == nil:
 		return "up to " + r.To.String()
-	case r.From.String() == r.To.String():
+	case slices.Equal(r.From, r.To):
 		return r.From.String()
+	case len(r.To) < len(r.From) && slices.Equal(r.From[:len(r.To)], r.To):
+		return "from " + r.From.String() + " in " + r.To.String()
 	}
 	return r.From.String() + " to " + r.To.String()
 }
