@@ -56,7 +56,7 @@ func only(data []byte, id string) []byte {
 			found = found || ours
 		}
 		if !ours {
-			line = line[len(line)-1:]
+			line = line[len(bytes.TrimRight(line, "\n")):]
 		}
 		out = append(out, line...)
 	}

@@ -15,7 +15,7 @@ import (
 // met writes what a rule has met, or what it would have to.
 func (p *page) met(s met.Standing) {
 	if s.Unmet() {
-		p.hang(plain, "    met       ", "nothing yet: "+wanted(s.Wants))
+		p.hang(plain, "    met       ", "nothing yet: needs "+wanted(s.Wants))
 		return
 	}
 	head := "    met       "
@@ -55,7 +55,7 @@ func places(list []met.Meeting, says rule.Outcome) []string {
 // wanted says what a rule would have to meet.
 func wanted(groups [][]rule.Claim) string {
 	if len(groups) == 0 {
-		return "its products were there, the rest of what it asks about was not"
+		return "the rest of what it asks about: its products were there"
 	}
 	var all []string
 	for _, claims := range groups {
@@ -65,7 +65,7 @@ func wanted(groups [][]rule.Claim) string {
 		}
 		all = append(all, oneOf(names))
 	}
-	return "needs " + strings.Join(all, ", with ")
+	return strings.Join(all, " with ")
 }
 
 func oneOf(names []string) string {
@@ -126,7 +126,7 @@ func Unmet(rules []*rule.Rule, standings []met.Standing, screen Screen) string {
 	}
 	unmet := 0
 	for _, want := range slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(len(by[b])-len(by[a]), cmp.Compare(a, b)) }) {
-		p.para(bold, 0, want)
+		p.para(bold, 0, "needs "+want)
 		for _, id := range by[want] {
 			p.para(plain, 4, id)
 			unmet++

@@ -17,6 +17,7 @@ import (
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/knowledge"
+	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
@@ -111,6 +112,9 @@ func look(t *testing.T, args ...string) *stack.Stack {
 		var exit *exec.ExitError
 		errors.As(err, &exit)
 		t.Fatalf("plumb stack: %v: %s", err, exit.Stderr)
+	}
+	if len(args) == 0 { // a tape may have been changed
+		program.Keep(t, out)
 	}
 	var doc struct{ Stack *stack.Stack }
 	if err := json.Unmarshal(out, &doc); err != nil {
