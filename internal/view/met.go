@@ -93,7 +93,7 @@ func rangeText(r catalog.Range) string {
 	case slices.Equal(r.From, r.To):
 		return r.From.String()
 	case len(r.To) < len(r.From) && slices.Equal(r.From[:len(r.To)], r.To):
-		return "from " + r.From.String() + " in " + r.To.String()
+		return r.From.String() + " to the end of " + r.To.String()
 	}
 	return r.From.String() + " to " + r.To.String()
 }

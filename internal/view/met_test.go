@@ -45,7 +45,7 @@ func TestUnmetIsGroupedByWhatIsWanted(t *testing.T) {
     c/alike
     d/alike
 
-needs MySQL 8.0.30 and later, Percona Server up to 5.7 or MariaDB from 10.11.14 in 10.11, 11.8 with OpenZFS 2.0 to
+needs MySQL 8.0.30 and later, Percona Server up to 5.7 or MariaDB 10.11.14 to the end of 10.11, 11.8 with OpenZFS 2.0 to
 2.3.8, 2.4.0 to 2.4.3
     b/versions
 
