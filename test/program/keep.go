@@ -9,7 +9,8 @@ import (
 
 // Keep keeps what plumb stack --json printed on a real host, where PLUMB_MET
 // names a directory: go run ./test/met -write DIR/*.json then records which
-// rules have met it. Do not give it a host that a test made up.
+// rules have met it. Do not give it a host that a test made up, and run nothing
+// else on the machine: plumb sees other servers and pools too.
 func Keep(t *testing.T, document []byte) {
 	t.Helper()
 	dir := os.Getenv("PLUMB_MET")
