@@ -42,7 +42,7 @@ lint:
 
 golden:
 	$(GO) run ./test/met -write
-	$(GO) test ./internal/... ./test/... -update
+	$(GO) test $$(grep -rl --include='*_test.go' '"update"' internal test | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
 
 fuzz:
 	@test/fuzz.sh

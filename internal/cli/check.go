@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -101,13 +100,8 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 // show prints a report in the form that was asked for.
 func (a *app) show(r view.Report, f checkFlags) error {
 	if f.plan != "" {
-		b, err := view.JSON(r.Advice.Plan)
-		if err != nil {
+		if err := writePlan(f.plan, r.Advice.Plan); err != nil {
 			return err
-		}
-		err = writeFile(f.plan, true, func(w io.Writer) error { _, err := w.Write(b); return err })
-		if err != nil {
-			return fmt.Errorf("write the plan to %s: %w", f.plan, cause(err))
 		}
 	}
 	text := ""

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -142,7 +141,7 @@ func (a *app) writeReport(r report.Report, f labReporting) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(f.html, f.force, func(w io.Writer) error { _, err := w.Write(page); return err }); err != nil {
+	if err := writeWhole(f.html, f.force, page); err != nil {
 		return withHint(fmt.Errorf("write the report to %s: %w", f.html, cause(err)), "--force replaces a file that is there")
 	}
 	fmt.Fprintf(a.err, "%s: %d trials\n", f.html, len(r.Records))

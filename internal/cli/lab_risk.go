@@ -12,9 +12,6 @@ import (
 	"plumb/internal/stack"
 )
 
-// kindOf is the kind of thing in the catalogue that an engine's servers are.
-var kindOf = map[string]string{"mariadb": "mysql", "mysql": "mysql", "percona": "mysql", "postgres": "postgres"}
-
 // addRisks says of each arm which of the settings that were in force are less
 // than safe: a report that calls an arm better must say what it is paid with.
 // What all arms share distinguishes none and is left out.
@@ -23,7 +20,7 @@ func addRisks(r *report.Report, cat *catalog.Catalog) {
 		if i >= len(r.Arms) || arm.Setup.Server == nil {
 			continue
 		}
-		r.Arms[i].Risks = risks(cat.Knobs(kindOf[arm.Setup.Server.Engine]), inForce(r.Records, arm))
+		r.Arms[i].Risks = risks(cat.Knobs(experiment.KindOf(arm.Setup.Server.Engine)), inForce(r.Records, arm))
 	}
 	dropShared(r.Arms)
 }

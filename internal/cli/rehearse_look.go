@@ -63,18 +63,14 @@ func (x *rehearsing) proposeLook(ctx context.Context) (err error) {
 // look puts a server with the defaults of its distribution under load, judges
 // it as if it were a live one, and makes the proposal.
 func (x *rehearsing) look(ctx context.Context) (err error) {
-	x.watch.stage = "a look at the server"
 	if x.lab.Capture, err = x.captureStack(); err != nil {
 		return err
 	}
 	x.lab.Late = true
-	r, err := x.lab.Run(ctx, x.looks.Experiment)
+	r, err := x.try(ctx, x.looks.Experiment, "a look at the server")
 	x.lab.Capture, x.lab.Late = nil, false
 	if err != nil {
 		return err
-	}
-	for _, l := range experiment.Layouts(x.looks.Experiment) {
-		x.laid[l.Key] = true
 	}
 	if x.stack, err = x.stackOf(ctx, r); err != nil {
 		return fmt.Errorf("look at the server: %w", err)

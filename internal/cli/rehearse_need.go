@@ -48,7 +48,7 @@ func (x *rehearsing) fits(ctx context.Context, e experiment.Experiment) error {
 		return nil
 	}
 	have, known := x.stack.Host().Int("memory_available")
-	if takes := memoryOf(e); known && int64(takes) > have {
+	if takes := experiment.MostMemory(e); known && int64(takes) > have {
 		hint := "stop what takes memory here"
 		if half := experiment.Bytes(have / 2 >> 20 << 20); half >= least {
 			hint = fmt.Sprintf("--memory %s would fit", half)
@@ -75,17 +75,7 @@ func diskOf(e experiment.Experiment) (sum int64) {
 
 // dataFor is the load's data that a sandbox on so much free disk has room for.
 func dataFor(free int64) experiment.Bytes {
-	const system = 150 << 20 // of a server without data
-	return experiment.Bytes(max(0, free/copies-system) >> 20 << 20)
-}
-
-func memoryOf(e experiment.Experiment) (most experiment.Bytes) {
-	for _, a := range e.Arms {
-		if a.Setup.Server != nil {
-			most = max(most, a.Setup.Server.Memory)
-		}
-	}
-	return most
+	return experiment.Bytes(max(0, free/copies-experiment.EmptyServer) >> 20 << 20)
 }
 
 // inMB writes a size no finer than a megabyte.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
 	"plumb/internal/view"
 )
@@ -59,7 +58,7 @@ func (x *rehearsing) searchRounds(ctx context.Context, s *rehearse.Search) error
 			s.Ended = budgetUsed
 			return nil
 		}
-		r, err := x.searchRun(ctx, stage.Experiment, "search, "+stage.Name)
+		r, err := x.try(ctx, stage.Experiment, "search, "+stage.Name)
 		if err != nil {
 			return err
 		}
@@ -86,25 +85,13 @@ func (x *rehearsing) confirm(ctx context.Context, s *rehearse.Search) error {
 	if err != nil {
 		return err
 	}
-	may := max(time.Second, (x.left() - closingTime).Round(time.Second))
-	e, err := experiment.Parse(stage.Name, withLine(stage.Text, "budget", may.String()))
+	e, err := withBudget(stage, x.left()-closingTime)
 	if err != nil {
 		return err
 	}
-	r, err := x.searchRun(ctx, e, "search, the best anew")
+	r, err := x.try(ctx, e, "search, the best anew")
 	s.Confirm(r)
 	return err
-}
-
-// searchRun runs one experiment of a search, or finds it in the ledger.
-func (x *rehearsing) searchRun(ctx context.Context, e experiment.Experiment, what string) (report.Report, error) {
-	x.watch.stage = what
-	r, err := x.lab.Run(ctx, e)
-	clear(x.laid) // data that an experiment does not need are not kept for the next
-	for _, l := range experiment.Layouts(e) {
-		x.laid[l.Key] = true
-	}
-	return r, err
 }
 
 // searchPoints is how many points a search is planned with. It follows from the

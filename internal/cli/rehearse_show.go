@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -82,12 +81,8 @@ func shortTime(d time.Duration) string {
 }
 
 func (x *rehearsing) writePlan(r rehearse.Result) error {
-	text, err := view.JSON(r.Plan)
-	if err != nil {
+	if err := writePlan(x.plan, r.Plan); err != nil {
 		return err
-	}
-	if err := writeFile(x.plan, true, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
-		return fmt.Errorf("write the plan to %s: %w", x.plan, cause(err))
 	}
 	fmt.Fprintf(x.err, "%s: %s\n", x.plan, countText(len(r.Plan.Steps), "step"))
 	return nil
@@ -104,7 +99,7 @@ func (x *rehearsing) writeHTML(r rehearse.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(x.html, x.force, func(w io.Writer) error { _, err := w.Write(page); return err }); err != nil {
+	if err := writeWhole(x.html, x.force, page); err != nil {
 		return withHint(fmt.Errorf("write the page to %s: %w", x.html, cause(err)), "--force replaces a file that is there")
 	}
 	fmt.Fprintf(x.err, "%s: %d bytes\n", filepath.Clean(x.html), len(page))

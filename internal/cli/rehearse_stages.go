@@ -73,14 +73,15 @@ func (x *rehearsing) eachStage(ctx context.Context, again bool) error {
 	return nil
 }
 
-// nearlyDecided tells whether what is left of the budget would probably decide
-// about all advice together. That comes before single steps.
+// nearlyDecided tells whether what is left of the budget may well decide about
+// all advice together: how many more blocks it takes is itself only guessed at
+// within a factor of two. That comes before single steps.
 func (x *rehearsing) nearlyDecided() bool {
 	r := x.reports[0]
 	if r.Stopped != report.BudgetUsed || len(r.Verdicts) == 0 || r.Verdicts[0].Word != report.Undecided || r.Verdicts[0].More == 0 {
 		return false
 	}
-	return time.Duration(r.Verdicts[0].More)*x.blockTime(0) <= x.left()-x.keptBack()
+	return time.Duration(r.Verdicts[0].More)*x.blockTime(0) <= 2*(x.left()-x.keptBack())
 }
 
 // over tells whether a stage has nothing left to do: it is decided, or has
@@ -123,17 +124,24 @@ func (x *rehearsing) tell(text string) {
 
 // stage runs one stage, or goes on with it, and tells what it has shown.
 func (x *rehearsing) stage(ctx context.Context, i int, e experiment.Experiment) error {
-	x.watch.stage = stageWords(x.proposal.Stages[i].Name)
-	r, err := x.lab.Run(ctx, e)
+	r, err := x.try(ctx, e, stageWords(x.proposal.Stages[i].Name))
 	x.reports[i] = r
-	clear(x.laid) // data that an experiment does not need are not kept for the next
-	for _, l := range experiment.Layouts(e) {
-		x.laid[l.Key] = true
-	}
 	if err == nil && i == 0 && len(r.Verdicts) > 0 {
 		x.tell(r.Verdicts[0].Sentence)
 	}
 	return err
+}
+
+// try runs an experiment, or goes on with what the ledger has of it. what
+// it is for stands before each line about how it goes.
+func (x *rehearsing) try(ctx context.Context, e experiment.Experiment, what string) (report.Report, error) {
+	x.watch.stage = what
+	r, err := x.lab.Run(ctx, e)
+	clear(x.laid) // data that an experiment does not need are not kept for the next
+	for _, l := range experiment.Layouts(e) {
+		x.laid[l.Key] = true
+	}
+	return r, err
 }
 
 func stageWords(name string) string {
@@ -146,7 +154,7 @@ func stageWords(name string) string {
 // inTime gives the experiment of a stage with the budget it may use; 0 when
 // it could show nothing in what is left.
 func (x *rehearsing) inTime(i int, again bool) (experiment.Experiment, error) {
-	s := &x.proposal.Stages[i]
+	s := x.proposal.Stages[i]
 	may := x.left() - x.keptBack()
 	if !again && may < x.takes(i) || again && may < x.blockTime(i) {
 		return experiment.Experiment{}, nil
@@ -155,8 +163,12 @@ func (x *rehearsing) inTime(i int, again bool) (experiment.Experiment, error) {
 	if last := i == len(x.proposal.Stages)-1; !again && !last && s.Experiment.Budget > 0 {
 		may = min(may, s.Experiment.Budget)
 	}
-	text := withLine(s.Text, "budget", max(time.Second, may.Round(time.Second)).String())
-	return experiment.Parse(s.Name, text)
+	return withBudget(s, may)
+}
+
+// withBudget gives the experiment of a stage with so much time.
+func withBudget(s rehearse.Stage, may time.Duration) (experiment.Experiment, error) {
+	return experiment.Parse(s.Name, withLine(s.Text, "budget", max(time.Second, may.Round(time.Second)).String()))
 }
 
 // keptBack is the part of the budget that the stages leave: for taking away

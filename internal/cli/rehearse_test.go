@@ -185,3 +185,16 @@ func TestDataFor(t *testing.T) {
 		}
 	}
 }
+
+// A dataset lies in a pool, and not on the disk with the lab's directory.
+func TestDiskOf(t *testing.T) {
+	for volume, want := range map[string]int64{
+		"{kind: directory}":                        3 * (1000*300 + 150<<20),
+		"{kind: loop, size: 4G, filesystem: ext4}": 4 << 30,
+		"{kind: dataset, parent: tank/db}":         0,
+	} {
+		if got := diskOf(stageOf(t, strings.Replace(tiny, "{kind: directory}", volume, 1)).Experiment); got != want {
+			t.Errorf("%s: %d, want %d", volume, got, want)
+		}
+	}
+}

@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"plumb/internal/advise"
+	"plumb/internal/view"
 )
 
 // writeFile makes a file that only its owner can read, whole or not at all:
@@ -38,6 +41,23 @@ func writeFile(name string, replace bool, write func(io.Writer) error) error {
 		os.Remove(f.Name()) // ours, and half a file is of no use
 	}
 	return err
+}
+
+// writeWhole writes a file that is known as a whole.
+func writeWhole(name string, replace bool, text []byte) error {
+	return writeFile(name, replace, func(w io.Writer) error { _, err := w.Write(text); return err })
+}
+
+// writePlan writes a plan for plumb fix, in place of what is there.
+func writePlan(name string, p advise.Plan) error {
+	text, err := view.JSON(p)
+	if err != nil {
+		return err
+	}
+	if err := writeWhole(name, true, text); err != nil {
+		return fmt.Errorf("write the plan to %s: %w", name, cause(err))
+	}
+	return nil
 }
 
 func writeStream(name string, write func(io.Writer) error) error {

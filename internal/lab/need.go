@@ -51,8 +51,8 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 	if says, err = disk.met(ctx, l.Box.Do, filepath.Dir(l.Box.Dir)); err != nil {
 		return says, err
 	}
-	if memory := mostMemory(x); memory > 0 {
-		says = append(says, fmt.Sprintf("memory: %s for the server of a trial", experiment.Bytes(memory)))
+	if memory := experiment.MostMemory(x); memory > 0 {
+		says = append(says, fmt.Sprintf("memory: %s for the server of a trial", memory))
 	}
 	return says, nil
 }
@@ -96,13 +96,4 @@ func tally(words []string) (out []string) {
 		n[w] = 0
 	}
 	return out
-}
-
-func mostMemory(x experiment.Experiment) (most experiment.Bytes) {
-	for _, a := range x.Arms {
-		if a.Setup.Server != nil {
-			most = max(most, a.Setup.Server.Memory)
-		}
-	}
-	return most
 }

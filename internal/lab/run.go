@@ -33,7 +33,7 @@ type Lab struct {
 	Fetch   bool                                      // server versions may be fetched
 	Host    bool                                      // settings of the whole machine may be changed, and put back
 	Capture func(ctx context.Context) ([]byte, error) // the full stack as a tape, taken while the server runs; optional
-	Late    bool                                      // it is taken after the load, with what the load did to the server, in place of before
+	Late    bool                                      // it is taken near the end of the load, with what the load did to the server, in place of before
 	Keep    bool                                      // volumes and their data stay for the next experiment that has the same, until Close
 	Watch   func(Progress)                            // told what goes on; optional
 

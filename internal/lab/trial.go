@@ -35,12 +35,11 @@ func (l *Lab) trial(ctx context.Context, x experiment.Experiment, r *experiment.
 	if err := b.fill(ctx, x, r); err != nil {
 		return err
 	}
+	captured := b.captureLate(ctx, x, r)
 	m, err := b.measure(ctx, x, r.Trial, r.Seed, x.Warmup)
+	captured()
 	if err != nil {
 		return err
-	}
-	if l.Late {
-		b.capture(ctx, r)
 	}
 	keep(x, r, m)
 	b.finish(ctx, x, r)
@@ -102,24 +101,41 @@ func (b *bench) serve(ctx context.Context, r *experiment.Record) (err error) {
 		return err
 	}
 	b.later(b.server.stop)
+	b.later(b.layout.volume.Unlimit) // or what it writes when it stops goes through 200 requests a second
 	effective, err := b.effective(ctx)
 	if err != nil {
 		return fmt.Errorf("read the settings back: %w", err)
 	}
 	b.compare(r, effective)
-	if !l.Late {
+	if l.Capture != nil && !l.Late {
+		l.say(Progress{Trial: r.Trial, Doing: "recording the stack"})
 		b.capture(ctx, r)
 	}
 	return nil
 }
 
+// captureLate records the stack when four fifths of the load are over: what
+// clients wait for can only be seen while they do. What it gives waits until
+// that is done; a load that failed before then is not recorded.
+func (b *bench) captureLate(ctx context.Context, x experiment.Experiment, r *experiment.Record) (wait func()) {
+	if b.lab.Capture == nil || !b.lab.Late {
+		return func() {}
+	}
+	done := make(chan struct{})
+	late := time.AfterFunc(x.Warmup+x.Measure*4/5, func() {
+		defer close(done)
+		b.capture(ctx, r)
+	})
+	return func() {
+		if !late.Stop() {
+			<-done
+		}
+	}
+}
+
 // capture records the full stack while the server runs.
 func (b *bench) capture(ctx context.Context, r *experiment.Record) {
 	l := b.lab
-	if l.Capture == nil {
-		return
-	}
-	l.say(Progress{Trial: r.Trial, Doing: "recording the stack"})
 	tape, err := l.Capture(ctx)
 	if err == nil {
 		r.Files["stack.tape"], err = l.Ledger.Put(ctx, tape)

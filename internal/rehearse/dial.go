@@ -115,7 +115,7 @@ func dialsOf(engine string, measure time.Duration, arm experiment.Arm, r report.
 	l := dialLimits{setup: arm.Setup, measure: measure, memory: int64(arm.Setup.Server.Memory - arm.Setup.Volume.ARC)}
 	inForce, version := told(r, arm.Name)
 	has := func(name string) bool {
-		f := cat.Fact(kindOf(engine), name)
+		f := cat.Fact(experiment.KindOf(engine), name)
 		if f == nil || f.Knob == nil {
 			return false
 		}
@@ -142,14 +142,6 @@ func dialsOf(engine string, measure time.Duration, arm experiment.Arm, r report.
 		dials = append(dials, d)
 	}
 	return dials, left
-}
-
-// kindOf is the kind of thing in the catalogue that an engine's servers are.
-func kindOf(engine string) string {
-	if engine == "postgres" {
-		return engine
-	}
-	return "mysql"
 }
 
 // told gives the settings in force in an arm, or in another where it has none,

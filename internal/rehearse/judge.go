@@ -44,32 +44,30 @@ type judge struct {
 	reports, tails []report.Report // tails compare the 99th percentiles
 }
 
-// verdict says what an arm showed. Where all advice is compared with all but
-// one step, the step's arm is the baseline.
+// verdict says what an arm showed.
 func (j judge) verdict(arm string) Verdict {
 	for i, rep := range j.reports {
-		for k, v := range rep.Verdicts {
-			alone := v.Arm == arm && v.Baseline == AsIs
-			if added := v.Arm == AllAdvice && v.Baseline == arm && arm != AsIs; !alone && !added {
-				continue
-			}
-			out := Verdict{Arm: arm, Rate: v.Effect, P99: unknown(), Costs: costs(rep, v.Pair)}
-			var tail report.Verdict
-			if tails := j.tails[i].Verdicts; k < len(tails) {
-				tail = tails[k]
-				out.P99 = tail.Effect
-			}
-			out.Failed, out.Why = failure(rep, v.Pair)
-			switch {
-			case out.Failed != "":
-				out.Word = Harms
-			case out.Why != "":
-				out.Word = Undecided
-			default:
-				out.judge(v, tail)
-			}
-			return out
+		k := compared(rep, arm)
+		if k < 0 {
+			continue
 		}
+		v := rep.Verdicts[k]
+		out := Verdict{Arm: arm, Rate: v.Effect, P99: unknown(), Costs: costs(rep, v.Pair)}
+		var tail report.Verdict
+		if tails := j.tails[i].Verdicts; k < len(tails) {
+			tail = tails[k]
+			out.P99 = tail.Effect
+		}
+		out.Failed, out.Why = failure(rep, v.Pair)
+		switch {
+		case out.Failed != "":
+			out.Word = Harms
+		case out.Why != "":
+			out.Word = Undecided
+		default:
+			out.judge(v, tail)
+		}
+		return out
 	}
 	return Verdict{Arm: arm, Word: NotTried, Rate: unknown(), P99: unknown()}
 }

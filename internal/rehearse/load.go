@@ -11,9 +11,7 @@ const (
 	usualScript  = "oltp_read_write"
 	usualThreads = 8
 	tables       = 4
-	bytesOfRow   = 300       // of sysbench's tables, with their indexes
-	bytesOfHouse = 130 << 20 // of a TPC-C warehouse
-	fewHouses    = 4         // whose consistency is tested in seconds
+	fewHouses    = 4 // whose consistency is tested in seconds
 )
 
 // load is what the sandbox is put under.
@@ -21,11 +19,16 @@ func (d *draft) load() experiment.Load {
 	if d.want.Like != nil {
 		return d.want.Like.Load
 	}
-	if d.want.Workload == experiment.TPCC {
-		return experiment.Load{Kind: experiment.TPCC, Warehouses: int(max(1, d.size.data/bytesOfHouse)), Threads: d.threads()}
+	return d.want.load(d.size.data, d.threads())
+}
+
+// load is the one that is asked for, with about so many bytes of data.
+func (w Want) load(data int64, threads int) experiment.Load {
+	if w.Workload == experiment.TPCC {
+		return experiment.Load{Kind: experiment.TPCC, Warehouses: int(max(1, data/experiment.HouseBytes)), Threads: threads}
 	}
-	return experiment.Load{Kind: experiment.OLTP, Script: cmp.Or(d.want.Workload, usualScript), Tables: tables,
-		Rows: max(1000, d.size.data/tables/bytesOfRow), Threads: d.threads()}
+	return experiment.Load{Kind: experiment.OLTP, Script: cmp.Or(w.Workload, usualScript), Tables: tables,
+		Rows: max(1000, data/tables/experiment.RowBytes), Threads: threads}
 }
 
 // threads are as many as were asked for, or as the server was seen to be busy

@@ -73,14 +73,21 @@ func pointOf(f *stack.Thing) string {
 	return f.Ref.Name
 }
 
-// datasetOf gives the ZFS dataset that a filesystem shows, or nil.
-func datasetOf(s *stack.Stack, f *stack.Thing) *stack.Thing {
-	all, _ := s.Follow(f, "dataset")
+// linked gives the first thing that a link of another leads to; nil when there is
+// none, or nothing that it could lead from.
+func linked(s *stack.Stack, from *stack.Thing, link string) *stack.Thing {
+	if from == nil {
+		return nil
+	}
+	all, _ := s.Follow(from, link)
 	if len(all) == 0 {
 		return nil
 	}
 	return all[0]
 }
+
+// datasetOf gives the ZFS dataset that a filesystem shows, or nil.
+func datasetOf(s *stack.Stack, f *stack.Thing) *stack.Thing { return linked(s, f, "dataset") }
 
 // beside places the sandbox in a dataset beside that of the data. Beside a
 // root filesystem are those that a machine can boot from: there it goes

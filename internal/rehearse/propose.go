@@ -111,7 +111,7 @@ type draft struct {
 	settings map[string]string // of the server as it is
 	create   map[string]string
 	apart    []string // what could not be taken over, a sentence each
-	tried    []*Step
+	tried    []unit
 }
 
 // newDraft chooses the server and looks whether a private one can be like it.

@@ -28,8 +28,6 @@ var known = sync.OnceValue(func() *catalog.Catalog {
 	return cat
 })
 
-const gigabyte = 1 << 30
-
 // mariadb is a server with 6 GB of data on a machine with 32 GB.
 func mariadb() (*stack.Stack, *stack.Thing) {
 	s, _ := hostWith("/srv", "ext4", "/srv/db/mysql")
@@ -162,7 +160,7 @@ func TestSmallDataKeepTheirSizes(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	now := armOf(t, p.Stages[0], AsIs)
-	if _, set := now.Server.Settings["innodb_buffer_pool_size"]; set || now.Load.Rows*4*bytesOfRow < 290<<20 || now.Server.Memory != usualMemory {
+	if _, set := now.Server.Settings["innodb_buffer_pool_size"]; set || now.Load.Rows*4*experiment.RowBytes < 290<<20 || now.Server.Memory != usualMemory {
 		t.Errorf("%+v", now.Server)
 	}
 	if p.Stages[0].Experiment.Budget != usualBudget {
@@ -267,6 +265,35 @@ func TestWithoutOne(t *testing.T) {
 	u := armOf(t, p.Stages[1], "without sync_binlog = 1")
 	if diff := cmp.Diff(map[string]string{"innodb_io_capacity": "2000", "innodb_flush_neighbors": "0"}, u.Server.Settings); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What one rule asks for together is one arm.
+func TestStepsOfOneRule(t *testing.T) {
+	s, db := mariadb()
+	plan := planned(db.Ref, "innodb_buffer_pool_size", gigabyte, "innodb_io_capacity", 1000, "innodb_io_capacity_max", 4000)
+	for i := range plan.Steps[1:] {
+		plan.Steps[i+1].Why = []string{"cross/mysql-io-capacity-low"}
+	}
+	p := proposed(t, s, plan, Want{Budget: time.Hour})
+	const both = "innodb_io_capacity = 1000, innodb_io_capacity_max = 4000"
+	if p.Steps[1].Arm != both || p.Steps[2].Arm != both || p.Steps[0].Arm == both {
+		t.Errorf("arms %q, %q, %q", p.Steps[0].Arm, p.Steps[1].Arm, p.Steps[2].Arm)
+	}
+	if !slices.Equal(p.Steps[1].With, []int{3}) || !slices.Equal(p.Steps[2].With, []int{2}) || p.Steps[0].With != nil {
+		t.Errorf("tried with %v, %v, %v", p.Steps[0].With, p.Steps[1].With, p.Steps[2].With)
+	}
+	steps := p.Stages[1]
+	if n := len(steps.Experiment.Arms); n != 3 {
+		t.Errorf("%d arms, want as is, one step and one pair", n)
+	}
+	set := armOf(t, steps, both).Server.Settings
+	if set["innodb_io_capacity"] != "1000" || set["innodb_io_capacity_max"] != "4000" {
+		t.Errorf("the arm sets %v", set)
+	}
+	without := proposed(t, s, plan, Want{Budget: time.Hour, WithoutOne: true})
+	if set := armOf(t, without.Stages[1], "without "+both).Server.Settings; set["innodb_io_capacity"] != "" || set["innodb_io_capacity_max"] != "" || set["innodb_buffer_pool_size"] == "" {
+		t.Errorf("the arm without both sets %v", set)
 	}
 }
 

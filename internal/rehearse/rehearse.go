@@ -32,6 +32,7 @@ type Step struct {
 	advise.Step
 	Number int    // in the plan, from 1
 	Arm    string // its arm in the experiments; "" when it is not tried
+	With   []int  // numbers of the steps that are tried in the same arm, because the same rules ask for them
 	Path   string // what it sets there: server.settings.innodb_buffer_pool_size, volume.properties.recordsize, host.vm.swappiness
 	Value  string // as the configuration file writes it
 	Scaled string // how the value differs from the plan's in a smaller sandbox, for people; "" when it does not

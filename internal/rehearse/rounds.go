@@ -1,8 +1,6 @@
 package rehearse
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,9 +46,7 @@ type pointed struct {
 func pathsOf(dials []Dial, point search.Point) map[string]string {
 	all := map[string]string{}
 	for i, d := range dials {
-		for path, text := range d.Sets(point[i]) {
-			all[path] = text
-		}
+		maps.Copy(all, d.Sets(point[i]))
 	}
 	return all
 }
@@ -100,17 +96,15 @@ func (s *Search) derived(d derived) (Stage, error) {
 		putNode(root, "compare", pairs)
 		putNode(root, "until", words("decided"))
 	}
-	var out bytes.Buffer
-	e := yaml.NewEncoder(&out)
-	e.SetIndent(2)
-	if err := errors.Join(e.Encode(&file), e.Close()); err != nil {
+	text, err := encoded(&file)
+	if err != nil {
 		return Stage{}, fmt.Errorf("search: write the experiment of %s: %w", d.name, err)
 	}
-	x, err := experiment.Parse(d.name, out.Bytes())
+	x, err := experiment.Parse(d.name, text)
 	if err != nil {
 		return Stage{}, fmt.Errorf("search: the experiment of %s: %w", d.name, err)
 	}
-	return Stage{Name: d.name, Experiment: x, Text: out.Bytes()}, nil
+	return Stage{Name: d.name, Experiment: x, Text: text}, nil
 }
 
 // SearchPace is how long trials of a search warm up and are measured: half as

@@ -114,11 +114,8 @@ func (d *draft) own() error {
 	}
 	d.volume = experiment.Volume{Kind: experiment.Loop, Filesystem: "ext4", Profile: d.want.Volume}
 	d.site.Dir = d.want.Dir
-	var on *stack.Thing
-	if all, _ := d.stack.Follow(d.server, "data"); len(all) > 0 {
-		on = all[0]
-	}
-	switch dataset := dataOn(d.stack, on); {
+	on := linked(d.stack, d.server, "data")
+	switch dataset := datasetOf(d.stack, on); {
 	case dataset != nil:
 		d.volume.Kind, d.volume.Filesystem, d.volume.Properties = experiment.Zpool, "", propertiesOf(dataset)
 		d.on = "ZFS"
@@ -135,19 +132,11 @@ func (d *draft) own() error {
 	return nil
 }
 
-func dataOn(s *stack.Stack, filesystem *stack.Thing) *stack.Thing {
-	if filesystem == nil {
-		return nil
-	}
-	return datasetOf(s, filesystem)
-}
-
 // datasetOfData is the dataset whose properties the sandbox has; nil when it
 // is not on ZFS.
 func (d *draft) datasetOfData() *stack.Thing {
-	all, _ := d.stack.Follow(d.server, "data")
-	if len(all) == 0 || d.volume.Kind != experiment.Dataset && d.volume.Kind != experiment.Zpool {
+	if d.volume.Kind != experiment.Dataset && d.volume.Kind != experiment.Zpool {
 		return nil
 	}
-	return datasetOf(d.stack, all[0])
+	return datasetOf(d.stack, linked(d.stack, d.server, "data"))
 }

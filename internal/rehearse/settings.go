@@ -194,11 +194,15 @@ func (d *draft) followsPool(name string) bool {
 	return false
 }
 
-// clients lets as many connect as the load has sessions, and a few more who
-// look after it.
-func (d *draft) clients() {
+// sessions are those of the load, and a few more of those who look after it.
+func (d *draft) sessions() int64 {
 	const watchers = 20
-	need := int64(d.threads() + watchers)
+	return int64(d.threads() + watchers)
+}
+
+// clients lets as many connect as there are sessions.
+func (d *draft) clients() {
+	need := d.sessions()
 	have := int64(100)
 	if v, ok := d.inForce("max_connections"); ok {
 		have, _ = v.Int()

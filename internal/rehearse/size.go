@@ -11,6 +11,8 @@ import (
 	"plumb/internal/stack"
 )
 
+const gigabyte = 1 << 30
+
 // What a sandbox takes, in bytes.
 const (
 	usualMemory = 4 << 30   // at most, when nothing else is asked
@@ -48,9 +50,8 @@ func (d *draft) fit(plan advise.Plan, mostData int64) error {
 	d.size = z
 	d.take()
 	if d.volume.Size = 0; d.volume.Kind == experiment.Loop || d.volume.Kind == experiment.Zpool {
-		const gigabyte = 1 << 30
 		need := 5*experiment.DataBytes(experiment.Setup{Load: d.load(), Server: &experiment.Server{}})/2 + 2*min(d.largestLog(plan), 1<<40) + gigabyte // and a binary log
-		d.volume.Size = experiment.Bytes((need + gigabyte - 1) / gigabyte * gigabyte)
+		d.volume.Size = experiment.Bytes(roundUp(need, gigabyte))
 	}
 	return nil
 }
@@ -121,9 +122,9 @@ func (d *draft) realMemory() int64 {
 			return limit
 		}
 	}
-	left := total
+	left, own := total, linked(d.stack, d.server, "process")
 	for _, p := range d.stack.OfKind("process") {
-		if of, _ := d.stack.Follow(d.server, "process"); len(of) > 0 && of[0] == p {
+		if p == own {
 			continue
 		}
 		rss, _ := p.Int("rss")
@@ -134,17 +135,13 @@ func (d *draft) realMemory() int64 {
 
 // group is the control group of the server; nil when there is none.
 func (d *draft) group() *stack.Thing {
-	for _, p := range follow(d.stack, d.server, "process") {
-		for _, g := range follow(d.stack, p, "cgroup") {
+	processes, _ := d.stack.Follow(d.server, "process")
+	for _, p := range processes {
+		if g := linked(d.stack, p, "cgroup"); g != nil {
 			return g
 		}
 	}
 	return nil
-}
-
-func follow(s *stack.Stack, t *stack.Thing, link string) []*stack.Thing {
-	all, _ := s.Follow(t, link)
-	return all
 }
 
 // realData is how much data the server holds. 0: not known.
@@ -218,3 +215,5 @@ func (d *draft) scaled(name string, n int64) int64 {
 }
 
 func roundDown(n, unit int64) int64 { return n / unit * unit }
+
+func roundUp(n, unit int64) int64 { return roundDown(n+unit-1, unit) }

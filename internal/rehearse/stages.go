@@ -66,13 +66,13 @@ func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, er
 	if len(tried) > 1 {
 		return d.both(p, all, tried, first, final)
 	}
-	tried[0].Arm = AllAdvice // alone it is all advice
+	tried[0].call(AllAdvice) // alone it is all advice
 	p.Stages, p.Says = []Stage{all}, d.says()
 	return p, nil
 }
 
 // both makes the second stage, and gives each its part of the budget.
-func (d *draft) both(p Proposal, all Stage, tried []*Step, first time.Duration, final bool) (Proposal, error) {
+func (d *draft) both(p Proposal, all Stage, tried []unit, first time.Duration, final bool) (Proposal, error) {
 	t := experiment.Estimate(all.Experiment)
 	likely := t.Loading + likelyEnd*t.Block
 	rest := max(d.want.Budget-min(first, likely), time.Second)
@@ -96,8 +96,8 @@ func (d *draft) both(p Proposal, all Stage, tried []*Step, first time.Duration, 
 	if fit < wanted && !final {
 		return Proposal{}, errTime
 	}
-	for _, s := range tried[fit:] {
-		s.Arm = "" // no time: it is said when it is known how much would do
+	for _, u := range tried[fit:] {
+		u.call("") // no time: it is said when it is known how much would do
 	}
 	part := d.want.Budget
 	if fit > 0 {
@@ -137,31 +137,82 @@ type arm struct {
 
 type change struct{ path, value string }
 
-// nameArms gives the steps that can be tried the names of their arms, and
-// lists them.
-func (d *draft) nameArms(steps []Step) (tried []*Step) {
-	const longest = 80 // an experiment allows 100
-	taken := []string{AsIs, AllAdvice}
+// unit is a step, or the steps that the same rules ask for: commit_siblings
+// brings nothing without the commit_delay that came with it, so they are tried together.
+type unit []*Step
+
+// call gives its steps the name of their arm; "" when they have none.
+func (u unit) call(arm string) {
+	for _, s := range u {
+		s.Arm = arm
+	}
+}
+
+func (u unit) arm() string { return u[0].Arm }
+
+// units puts the steps that can be tried together.
+func units(steps []Step) (all []unit) {
 	for i := range steps {
 		s := &steps[i]
 		if s.Left != "" {
 			continue
 		}
-		name := s.Path[strings.LastIndex(s.Path, ".")+1:]
-		if rest, host := strings.CutPrefix(s.Path, "host."); host {
-			name = rest
+		k := slices.IndexFunc(all, func(u unit) bool { return len(s.Why) > 0 && slices.Equal(u[0].Why, s.Why) })
+		if k < 0 {
+			all = append(all, unit{s})
+			continue
 		}
-		name = strings.TrimSpace(cut(name+" = "+s.Value, longest))
+		all[k] = append(all[k], s)
+	}
+	for _, u := range all {
+		for _, s := range u {
+			s.With = u.others(s)
+		}
+	}
+	return all
+}
+
+// others gives the numbers of the steps beside one.
+func (u unit) others(than *Step) (numbers []int) {
+	for _, s := range u {
+		if s != than {
+			numbers = append(numbers, s.Number)
+		}
+	}
+	return numbers
+}
+
+// nameArms gives the steps that can be tried the names of their arms, and
+// lists them.
+func (d *draft) nameArms(steps []Step) (tried []unit) {
+	const longest = 80 // an experiment allows 100
+	taken := []string{AsIs, AllAdvice}
+	tried = units(steps)
+	for _, u := range tried {
+		name := strings.TrimSpace(cut(u.sets(), longest))
 		if d.want.WithoutOne {
 			name = "without " + name
 		}
 		if slices.Contains(taken, name) {
-			name = fmt.Sprintf("%s (step %d)", name, s.Number)
+			name = fmt.Sprintf("%s (step %d)", name, u[0].Number)
 		}
-		taken, s.Arm = append(taken, name), name
-		tried = append(tried, s)
+		taken = append(taken, name)
+		u.call(name)
 	}
 	return tried
+}
+
+// sets says what the steps set: commit_delay = 5000, commit_siblings = 1.
+func (u unit) sets() string {
+	var all []string
+	for _, s := range u {
+		name := s.Path[strings.LastIndex(s.Path, ".")+1:]
+		if rest, host := strings.CutPrefix(s.Path, "host."); host {
+			name = rest
+		}
+		all = append(all, name+" = "+s.Value)
+	}
+	return strings.Join(all, ", ")
 }
 
 // cut shortens a text to so many bytes, between characters.
@@ -172,30 +223,32 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }
 
-func changes(steps []*Step) (set []change) {
-	for _, s := range steps {
-		set = append(set, change{s.Path, s.Value})
+func changes(units []unit) (set []change) {
+	for _, u := range units {
+		for _, s := range u {
+			set = append(set, change{s.Path, s.Value})
+		}
 	}
 	return set
 }
 
-func (d *draft) allArms(tried []*Step) []arm {
+func (d *draft) allArms(tried []unit) []arm {
 	return []arm{{AsIs, nil}, {AllAdvice, changes(tried)}}
 }
 
-// stepArms sets each of some steps by itself, or all steps but each of them.
-func (d *draft) stepArms(tried, some []*Step) []arm {
+// stepArms sets each of some units by itself, or all but each of them.
+func (d *draft) stepArms(tried, some []unit) []arm {
 	if !d.want.WithoutOne {
 		arms := []arm{{AsIs, nil}}
-		for _, s := range some {
-			arms = append(arms, arm{s.Arm, changes([]*Step{s})})
+		for _, u := range some {
+			arms = append(arms, arm{u.arm(), changes([]unit{u})})
 		}
 		return arms
 	}
 	arms := []arm{{AllAdvice, changes(tried)}}
-	for _, s := range some {
-		others := slices.DeleteFunc(slices.Clone(tried), func(o *Step) bool { return o == s })
-		arms = append(arms, arm{s.Arm, changes(others)})
+	for _, u := range some {
+		others := slices.DeleteFunc(slices.Clone(tried), func(o unit) bool { return o[0] == u[0] })
+		arms = append(arms, arm{u.arm(), changes(others)})
 	}
 	return arms
 }
@@ -218,7 +271,7 @@ func (d *draft) pace() pace {
 	scale := func(t, least time.Duration) time.Duration {
 		return max(least, time.Duration(factor*float64(t)).Round(time.Second))
 	}
-	p := pace{warmup: scale(8*time.Second, 2*time.Second), measure: scale(15*time.Second, 4*time.Second)}
+	p := pace{warmup: scale(14*time.Second, 3*time.Second), measure: scale(14*time.Second, 4*time.Second)} // a cache of half a gigabyte fills in ten seconds and more
 	if d.volume.Profile != "" {
 		p.fill = scale(10*time.Second, 3*time.Second)
 	}

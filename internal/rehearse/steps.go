@@ -139,7 +139,7 @@ func (d *draft) noChange(name, value string) bool {
 
 func (d *draft) tooFew(v stack.Value) bool {
 	n, ok := v.Int()
-	return !ok || n < int64(d.threads()+20)
+	return !ok || n < d.sessions()
 }
 
 func (d *draft) ofDataset(a advise.Step) (path, value, left string) {

@@ -50,14 +50,20 @@ func Tried(x experiment.Experiment, rule string) (arms []string) {
 }
 
 // Brought gives what an arm of Tried brought to the rate, and the word of a
-// report for it; ok is false when the experiment does not compare it. Where
-// all advice was compared with all but one step, the step's arm is the
-// baseline.
+// report for it; ok is false when the experiment does not compare it.
 func Brought(r report.Report, arm string) (effect stats.Estimate, word string, ok bool) {
-	for _, v := range r.Verdicts {
-		if v.Arm == arm && v.Baseline == AsIs || v.Arm == AllAdvice && v.Baseline == arm && arm != AsIs {
-			return v.Effect, v.Word, true
-		}
+	k := compared(r, arm)
+	if k < 0 {
+		return stats.Estimate{}, "", false
 	}
-	return stats.Estimate{}, "", false
+	return r.Verdicts[k].Effect, r.Verdicts[k].Word, true
+}
+
+// compared finds the verdict of a report that shows what an arm brings; -1 when
+// there is none. Where all advice is compared with all but one step, the step's
+// arm is the baseline.
+func compared(r report.Report, arm string) int {
+	return slices.IndexFunc(r.Verdicts, func(v report.Verdict) bool {
+		return v.Arm == arm && v.Baseline == AsIs || v.Arm == AllAdvice && v.Baseline == arm && arm != AsIs
+	})
 }

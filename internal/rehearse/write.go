@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,7 +64,7 @@ func (d *draft) file(name string, arms []arm, budget time.Duration) ([]byte, err
 		field{"question", words(question)},
 		field{"source", words("plumb rehearse")},
 		field{"notes", words(d.notes(arms))},
-		field{"base", object(field{"volume", d.volumeNode()}, field{"server", d.serverNode()}, field{"load", flow(loadNode(l))})},
+		field{"base", object(field{"volume", volumeNode(d.volume)}, field{"server", d.serverNode()}, field{"load", flow(loadNode(l))})},
 		field{"arms", sequence(list...)},
 		field{"compare", sequence(pairs...)},
 		field{"blocks", flow(object(field{"least", number(leastBlocks)}, field{"most", number(int64(d.mostBlocks()))}))},
@@ -74,13 +75,17 @@ func (d *draft) file(name string, arms []arm, budget time.Duration) ([]byte, err
 		field{"margin", words("5%")},
 		field{"checks", flow(texts(checks(l)))},
 	)
-	b := bytes.NewBufferString("# Made by plumb rehearse; plumb lab run repeats it.\n")
-	e := yaml.NewEncoder(b)
+	text, err := encoded(root)
+	return append([]byte("# Made by plumb rehearse; plumb lab run repeats it.\n"), text...), err
+}
+
+// encoded writes a file.
+func encoded(n *yaml.Node) ([]byte, error) {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	if err := e.Encode(root); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), e.Close()
+	err := errors.Join(e.Encode(n), e.Close())
+	return b.Bytes(), err
 }
 
 // called names the server for people.
@@ -112,12 +117,12 @@ func (d *draft) name(stage string) string {
 func (d *draft) notes(arms []arm) string {
 	var all, lines []string
 	for _, a := range arms {
-		for _, s := range d.tried {
-			if slices.ContainsFunc(a.set, func(c change) bool { return c.path == s.Path }) {
-				all = append(all, s.Why...)
+		for _, u := range d.tried {
+			if slices.ContainsFunc(a.set, func(c change) bool { return c.path == u[0].Path }) {
+				all = append(all, u[0].Why...)
 			}
-			if s.Arm == a.name {
-				lines = append(lines, RulesNote(a.name, s.Why))
+			if u.arm() == a.name {
+				lines = append(lines, RulesNote(a.name, u[0].Why))
 			}
 		}
 	}
@@ -125,8 +130,7 @@ func (d *draft) notes(arms []arm) string {
 	return strings.Join(append([]string{rulesAll + strings.Join(slices.Compact(all), ", ")}, lines...), "\n")
 }
 
-func (d *draft) volumeNode() *yaml.Node {
-	v := d.volume
+func volumeNode(v experiment.Volume) *yaml.Node {
 	fields := []field{{"kind", words(v.Kind)}}
 	for _, f := range []field{{"parent", words(v.Parent)}, {"filesystem", words(v.Filesystem)}, {"profile", words(v.Profile)}} {
 		if f.value.Value != "" {

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"cmp"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -69,7 +71,7 @@ func (b Bayes) top(tried []Outcome, n int, f *surface) []Point {
 		mean, _ := f.predict(parts(b.Space, p))
 		all = append(all, seen{p, mean})
 	}
-	slices.SortStableFunc(all, func(a, b seen) int { return compare(b.mean, a.mean) })
+	slices.SortStableFunc(all, func(a, b seen) int { return cmp.Compare(b.mean, a.mean) })
 	var out []Point
 	for _, s := range all[:min(n, len(all))] {
 		out = append(out, s.at)
@@ -157,10 +159,7 @@ func (b Bayes) near(p Point, r *rand.Rand) (all []Point) {
 func keyOf(p Point) string {
 	key := make([]byte, 0, 8*len(p))
 	for _, v := range p {
-		bits := math.Float64bits(v)
-		for range 8 {
-			key, bits = append(key, byte(bits)), bits>>8
-		}
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
 	}
 	return string(key)
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 )
@@ -99,14 +100,14 @@ func byMean(space []Dimension, tried []Outcome, n int) []Point {
 		if !usable(space, o) || failed(tried, o.Point) {
 			continue
 		}
-		i := slices.IndexFunc(all, func(m mean) bool { return same(m.at, o.Point) })
+		i := slices.IndexFunc(all, func(m mean) bool { return slices.Equal(m.at, o.Point) })
 		if i < 0 {
 			all, i = append(all, mean{at: o.Point}), len(all)
 		}
 		all[i].sum += o.Value
 		all[i].n++
 	}
-	slices.SortStableFunc(all, func(a, b mean) int { return compare(b.sum/float64(b.n), a.sum/float64(a.n)) })
+	slices.SortStableFunc(all, func(a, b mean) int { return cmp.Compare(b.sum/float64(b.n), a.sum/float64(a.n)) })
 	var out []Point
 	for _, m := range all[:min(n, len(all))] {
 		out = append(out, m.at)
@@ -117,15 +118,5 @@ func byMean(space []Dimension, tried []Outcome, n int) []Point {
 // failed tells whether a point ever failed: one that breaks now and then is
 // not chosen.
 func failed(tried []Outcome, p Point) bool {
-	return slices.ContainsFunc(tried, func(o Outcome) bool { return o.Failed && same(o.Point, p) })
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return slices.ContainsFunc(tried, func(o Outcome) bool { return o.Failed && slices.Equal(o.Point, p) })
 }

@@ -6,7 +6,10 @@
 // not try is kept out by the bounds of its dimensions.
 package search
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Dimension is one number that is to be chosen.
 type Dimension struct {
@@ -122,23 +125,8 @@ func parts(space []Dimension, p Point) []float64 {
 	return u
 }
 
-// same tells whether two points are one.
-func same(a, b Point) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return len(a) == len(b)
-}
-
 func holds(all []Point, p Point) bool {
-	for _, q := range all {
-		if same(p, q) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(q Point) bool { return slices.Equal(p, q) })
 }
 
 // start is the point to begin with; false when no dimension has one. The

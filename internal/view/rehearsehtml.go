@@ -49,6 +49,7 @@ type rehearsalStep struct {
 	Class, Word, Why    string
 	Effect, Durability  string
 	Left, Failed, Costs string
+	With                string
 }
 
 // stageHTML is one experiment, drawn with the charts of its report.
@@ -147,6 +148,7 @@ func (v facts) htmlStep(number int, verdict rehearse.Verdict) rehearsalStep {
 	if st := verdict.Step; st != nil {
 		s.Name, s.Because, s.Rules = plainSpaces(v.changeText(*st, " → ")), sentenceOf(strings.ReplaceAll(st.Because, "\n", " ")), st.Step.Why
 		s.Effect, s.Durability, s.Left = effectText(st.Effect), durabilityText(*st, " → "), sentenceOf(st.Left)
+		s.With = withText(*st)
 	}
 	return s
 }

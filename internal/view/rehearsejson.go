@@ -46,6 +46,7 @@ type RehearseStepJSON struct {
 	Safety         bool                `json:"safety"`              // asked for by a rule about lost data or an outage
 	Path           string              `json:"path,omitempty"`      // what it sets in the experiment
 	Value          string              `json:"value,omitempty"`     // as the experiment has it
+	With           []int               `json:"with,omitempty"`      // numbers of the steps that were tried in the same arm
 	Scaled         string              `json:"scaled,omitempty"`    // how that differs from the plan's, for people
 	NotTried       string              `json:"not_tried,omitempty"` // why
 	Verdict        RehearseVerdictJSON `json:"verdict"`
@@ -121,7 +122,7 @@ func rehearseStep(number int, v rehearse.Verdict) RehearseStepJSON {
 	if s := v.Step; s != nil {
 		j.Knob, j.From, j.To, j.Because, j.Rules, j.Effect = s.Knob, s.From, s.To, s.Because, notNil(s.Step.Why), string(s.Effect)
 		j.DurabilityFrom, j.DurabilityTo, j.Safety = s.DurabilityFrom, s.DurabilityTo, s.Safety
-		j.Path, j.Value, j.Scaled, j.NotTried = s.Path, s.Value, s.Scaled, s.Left
+		j.Path, j.Value, j.With, j.Scaled, j.NotTried = s.Path, s.Value, s.With, s.Scaled, s.Left
 	}
 	return j
 }

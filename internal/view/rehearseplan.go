@@ -76,6 +76,9 @@ func (p rehearsalPage) proposedSteps(of rehearse.Proposal) {
 		if s.Path != "" {
 			p.para(dim, 4, s.Path+" = "+s.Value)
 		}
+		if with := withText(s); with != "" {
+			p.para(dim, 4, with)
+		}
 		if s.Scaled != "" {
 			p.labelled(dim, "    in the sandbox: ", plain, s.Scaled)
 		}

@@ -109,6 +109,7 @@ func (p rehearsalPage) details(v rehearse.Verdict) {
 	}
 	if s := v.Step; s != nil {
 		say("", sentenceOf(s.Left))
+		say("", withText(*s))
 		say("in the sandbox: ", s.Scaled)
 		say("durability: ", durabilityText(*s, " -> "))
 	}
@@ -130,6 +131,21 @@ func (v facts) changeText(s rehearse.Step, arrow string) string {
 		from = v.show(of.Kind, s.Knob.Name, s.From)
 	}
 	return name + " " + keep(from+arrow+v.show(of.Kind, s.Knob.Name, s.To))
+}
+
+// withText says which steps were tried in the same arm.
+func withText(s rehearse.Step) string {
+	switch len(s.With) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("Tried together with step %d: the same rule asks for both.", s.With[0])
+	}
+	var numbers []string
+	for _, n := range s.With {
+		numbers = append(numbers, fmt.Sprint(n))
+	}
+	return "Tried together with steps " + join(numbers) + ": the same rule asks for them."
 }
 
 // durabilityText says what a step does to durability; "" when it is safe

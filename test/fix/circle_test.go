@@ -113,7 +113,7 @@ func TestTry(t *testing.T) {
 	reads(t, out, `undone$`)
 
 	dir = t.TempDir()
-	cmd := exec.Command(common.program.Path, args(dir, "6s")...)
+	cmd := exec.Command(built.Path, args(dir, "6s")...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	must(t, cmd.Start())
 	appears(filepath.Join(dir, "plumb/change-000001.journal"), 20*time.Second)
@@ -209,7 +209,7 @@ func TestHalfPermitted(t *testing.T) {
 	open := t.TempDir()
 	must(t, os.Chmod(open, 0o777))
 	program := filepath.Join(open, "plumb")
-	text, err := os.ReadFile(common.program.Path)
+	text, err := os.ReadFile(built.Path)
 	must(t, err)
 	must(t, os.WriteFile(program, text, 0o755))
 	for dir := open; dir != "/"; dir = filepath.Dir(dir) {

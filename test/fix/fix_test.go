@@ -7,81 +7,38 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
-// shared is what the tests have in common: the program, and servers that are
-// started when the first test asks for them.
-type shared struct {
-	program program.Program
-	box     *sandbox.Box
-	mu      sync.Mutex
-	up      map[string]*sandbox.Server
-	why     map[string]error
-}
+// What the tests have in common: the program, and servers.
+var (
+	built   program.Program
+	servers = sandbox.Shared{Start: start}
+)
 
-var common = shared{up: map[string]*sandbox.Server{}, why: map[string]error{}}
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	dir, err := os.MkdirTemp("", "plumb-fix-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if common.program, err = program.Build(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if common.box != nil {
-			if err := common.box.Close(); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				code = 1
-			}
-		}
-	}()
-	return m.Run()
-}
+func TestMain(m *testing.M) { program.Main(m, &built, servers.Close) }
 
 // server gives the private server of an engine.
 func server(t *testing.T, engine string) *sandbox.Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
-	common.mu.Lock()
-	defer common.mu.Unlock()
-	if common.up[engine] == nil && common.why[engine] == nil {
-		common.up[engine], common.why[engine] = common.start(engine)
-	}
-	must(t, common.why[engine])
-	return common.up[engine]
+	return servers.Server(t, engine)
 }
 
-func (c *shared) start(engine string) (s *sandbox.Server, err error) {
-	if c.box == nil {
-		if c.box, err = sandbox.New(""); err != nil {
-			return nil, err
-		}
-	}
+func start(b *sandbox.Box, engine string) (*sandbox.Server, error) {
 	if engine == "mysql" {
-		return c.box.MySQL(sandbox.MySQLOptions{Name: "my", Port: 54963, Settings: "sync_binlog=0 # for speed\nlog_bin\nserver_id=1\ninnodb_io_capacity = 200"})
+		return b.MySQL(sandbox.MySQLOptions{Name: "my", Port: 54963, Settings: "sync_binlog=0 # for speed\nlog_bin\nserver_id=1\ninnodb_io_capacity = 200"})
 	}
-	return c.box.Postgres(sandbox.PostgresOptions{Name: "pg", Port: 54964})
+	return b.Postgres(sandbox.PostgresOptions{Name: "pg", Port: 54964})
 }
 
 func must(t *testing.T, err error) { t.Helper(); sandbox.Need(t, err) }
 
 func plumb(t *testing.T, code int, args ...string) (out, errs string) {
 	t.Helper()
-	return common.program.Run(t, code, args...)
+	return built.Run(t, code, args...)
 }
 
 func reads(t *testing.T, text string, expressions ...string) {
@@ -91,7 +48,7 @@ func reads(t *testing.T, text string, expressions ...string) {
 
 func document(t *testing.T, name, text string, into any) {
 	t.Helper()
-	common.program.Document(t, name, text, into)
+	built.Document(t, name, text, into)
 }
 
 // content gives a file's text, and "(none)" for no file.

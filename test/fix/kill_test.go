@@ -87,7 +87,7 @@ func appears(name string, limit time.Duration) time.Time {
 // after its start.
 func killAfter(t *testing.T, journal string, number int, wait time.Duration, args ...string) {
 	t.Helper()
-	cmd := exec.Command(common.program.Path, args...)
+	cmd := exec.Command(built.Path, args...)
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
 	must(t, cmd.Start())

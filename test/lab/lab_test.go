@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"plumb/internal/lab/experiment"
@@ -20,22 +18,7 @@ import (
 
 var plumb program.Program
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "plumb-test-lab-")
-	if err == nil {
-		err = os.Chmod(dir, 0o755) // the servers' user must reach it
-	}
-	if err == nil {
-		plumb, err = program.Build(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { program.Main(m, &plumb) }
 
 // lab is a lab in a directory of its own.
 type lab struct {
@@ -46,10 +29,7 @@ type lab struct {
 
 func newLab(t *testing.T) lab {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := sandbox.Place(t)
 	return lab{t, dir, filepath.Join(dir, "ledger"), filepath.Join(dir, "state"), groups()}
 }
 
@@ -112,23 +92,8 @@ func (l lab) records(file string) (experiment.Experiment, []experiment.Record) {
 // nothingLeft wants that nothing below the lab's directory is in use any more.
 func (l lab) nothingLeft() {
 	l.t.Helper()
-	for what, argv := range map[string][]string{
-		"mount": {"cat", "/proc/mounts"}, "loop device": {"losetup", "-a"}, "process": {"ps", "-eo", "args"},
-	} {
-		out, err := exec.Command(argv[0], argv[1:]...).Output()
-		must(l.t, err)
-		for line := range strings.Lines(string(out)) {
-			if strings.Contains(line, l.dir+"/plumb-lab") {
-				l.t.Errorf("a %s is left: %s", what, line)
-			}
-		}
-	}
-	dirs, _ := filepath.Glob(l.dir + "/plumb-lab-*")
-	books, _ := filepath.Glob(l.state + "/*.book")
 	left := slices.DeleteFunc(groups(), func(name string) bool { return slices.Contains(l.groups, name) })
-	for _, name := range slices.Concat(left, dirs, books) {
-		l.t.Errorf("left: %s", name)
-	}
+	sandbox.NothingLeft(l.t, l.dir, l.state, left...)
 }
 
 // trials lists which arm of which block was carried out to its end, in the

@@ -1,25 +1,18 @@
 package lab
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/test/sandbox"
 )
-
-func needTime(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("PLUMB_REAL") == "" {
-		t.Skip(why + ": make test-real does it")
-	}
-}
 
 // Of twenty comparisons of two equal arms, few are called different: by
 // chance, four or more would be in one of sixty runs of this test.
 func TestEqualArms(t *testing.T) {
-	needTime(t, "120 trials take a quarter of an hour")
+	sandbox.NeedTime(t, "120 trials take a quarter of an hour: make test-real does it")
 	needServer(t, postgres)
 	const blocks, most = 3, 3
 	l := newLab(t)
@@ -56,7 +49,7 @@ func between(records []experiment.Record, first, n int) (some []experiment.Recor
 
 // Two runs of one experiment agree within their intervals.
 func TestRepeatable(t *testing.T) {
-	needTime(t, "two whole experiments take some minutes")
+	sandbox.NeedTime(t, "two whole experiments take some minutes: make test-real does it")
 	needServer(t, postgres)
 	l := newLab(t)
 	var seen []report.Verdict

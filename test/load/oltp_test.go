@@ -78,7 +78,7 @@ func TestInterruptShowsWhatWasMeasured(t *testing.T) {
 	at := args(server(t, "mysql"), []string{"--tables=1", "--table-size=500"})
 	plumb(t, 0, args([]string{"oltp", "read_only", "prepare"}, at)...)
 	defer plumb(t, 0, args([]string{"oltp", "read_only", "cleanup"}, at)...)
-	cmd := exec.Command(common.program.Path, args([]string{"load", "oltp", "read_only", "run", "--time=100", "--threads=2"}, at)...)
+	cmd := exec.Command(built.Path, args([]string{"load", "oltp", "read_only", "run", "--time=100", "--threads=2"}, at)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	must(t, cmd.Start())
@@ -104,7 +104,7 @@ func TestLedger(t *testing.T) {
 	reads(t, errs, `it exists$`, `^hint: a ledger is never written over`)
 	out, _ := plumb(t, 0, args([]string{"verify", "--ledger", book}, at)...)
 	reads(t, out, `^No acknowledged commit is lost: all [\d,]+ are in the server's table$`)
-	must(t, common.up["postgres"].Exec("SELECT 1")) // the table is in sbtest, which only plumb uses
+	must(t, servers.Server(t, "postgres").Exec("SELECT 1")) // the table is in sbtest, which only plumb uses
 	out, _ = plumb(t, 0, args([]string{"verify", "--json", "--ledger", book}, at)...)
 	var v struct{ Acknowledged, Found, Lost int64 }
 	document(t, "load-verify", out, &v)

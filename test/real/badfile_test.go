@@ -97,7 +97,6 @@ func TestSpoiltOptionFiles(t *testing.T) {
 			c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 			c.Dir = "/"
 		}
-		public(t)
 		r := plumbIn(t, as, "stack", "--json")
 		s := bounded(t, r)
 		var db *stack.Thing
@@ -113,12 +112,6 @@ func TestSpoiltOptionFiles(t *testing.T) {
 		text := plumbIn(t, as, "check")
 		contains(t, text.out, "sudo plumb check")
 	})
-}
-
-// public lets other users run the binary.
-func public(t *testing.T) {
-	t.Helper()
-	check(t, os.Chmod(filepath.Dir(shared.plumb), 0o755))
 }
 
 func TestSpoiltPostgresConf(t *testing.T) {

@@ -40,7 +40,7 @@ func emit(t *testing.T, target string, only stack.Ref) (string, []advise.Step) {
 
 func printed(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(shared.plumb, args...).Output()
+	out, err := exec.Command(shared.plumb.Path, args...).Output()
 	if err != nil {
 		t.Fatalf("plumb %s: %v", strings.Join(args, " "), err)
 	}

@@ -17,7 +17,7 @@ func TestInterrupt(t *testing.T) {
 	tape := filepath.Join(t.TempDir(), "x.tape")
 	for _, args := range [][]string{{"check"}, {"stack"}, {"capture", "-o", tape}} {
 		t.Run(args[0], func(t *testing.T) {
-			cmd := exec.Command(shared.plumb, args...)
+			cmd := exec.Command(shared.plumb.Path, args...)
 			withPath(dir)(cmd)
 			var out, errs bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &errs
@@ -55,7 +55,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		t.Skip("reads this host: run without -short")
 	}
 	out, err := exec.Command("sh", "-c", `"$0" rules --json | head -c 10 >/dev/null; "$0" rules > /dev/full; echo "exit $?"; "$0" check > /dev/full; echo "exit $?"; "$0" capture > /dev/full; echo "exit $?"`,
-		shared.plumb).CombinedOutput()
+		shared.plumb.Path).CombinedOutput()
 	check(t, err)
 	text := string(out)
 	if strings.Count(text, "no space left on device\nexit 3\n") != 3 || strings.Count(text, "\n") != 6 {
@@ -64,7 +64,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	r, w, err := os.Pipe()
 	check(t, err)
 	r.Close()
-	cmd := exec.Command(shared.plumb, "rules")
+	cmd := exec.Command(shared.plumb.Path, "rules")
 	cmd.Stdout = w
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

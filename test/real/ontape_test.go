@@ -177,7 +177,7 @@ func TestMustFindOnTape(t *testing.T) {
 // once, and the report says which rule lost and why.
 func TestRulesThatPullOneKnobApart(t *testing.T) {
 	name := write(t, "postgres-ext4", []change{mongod("7.0.14", "27017"), mongod("8.0.4", "27018"), hugePagesOn, hugePagesAllowed})
-	out, err := exec.Command(shared.plumb, "check", "--json", "--tape", name).Output()
+	out, err := exec.Command(shared.plumb.Path, "check", "--json", "--tape", name).Output()
 	check(t, err)
 	var doc struct {
 		Conflicts []struct {

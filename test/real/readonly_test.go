@@ -38,7 +38,7 @@ func strace(t *testing.T, args ...string) []string {
 	}
 	trace := filepath.Join(t.TempDir(), "trace")
 	argv := append([]string{"-f", "-qq", "-s", "300", "-o", trace, "-e", "signal=none",
-		"-e", "trace=" + known(t, slices.Concat(changes, looked)), shared.plumb}, args...)
+		"-e", "trace=" + known(t, slices.Concat(changes, looked)), shared.plumb.Path}, args...)
 	cmd := exec.Command("strace", argv...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if _, started := os.Stat(trace); started != nil || strings.Contains(string(out), "PTRACE") {

@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -23,33 +21,21 @@ import (
 
 // tools are what the tests share: the binary as a user has it, and the rules.
 type tools struct {
-	plumb string
+	plumb program.Program
 	rules *rule.Base
 }
 
 var shared tools
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "plumb-bin-")
-	if err == nil {
-		err = shared.build(dir)
-	}
-	if err != nil {
+	if err := shared.load(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	program.Main(m, &shared.plumb)
 }
 
-func (s *tools) build(dir string) error {
-	s.plumb = filepath.Join(dir, "plumb")
-	cmd := exec.Command("go", "build", "-o", s.plumb, "plumb")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build plumb: %w: %s", err, out)
-	}
+func (s *tools) load() error {
 	cat, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		return err
@@ -74,39 +60,16 @@ func box(t *testing.T) *sandbox.Box {
 	return b
 }
 
-// long skips what takes long or fetches servers, unless make test-real asks.
-func long(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("PLUMB_REAL") == "" {
-		t.Skipf("%s: make test-real runs it", why)
-	}
-}
-
 // check skips for what the machine does not offer and fails for the rest.
-func check(t *testing.T, err error) {
-	t.Helper()
-	var missing sandbox.Missing
-	if errors.As(err, &missing) {
-		t.Skip(missing)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+func check(t *testing.T, err error) { t.Helper(); sandbox.Need(t, err) }
 
 // freePort asks the kernel for a port nobody uses.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
+func freePort(t *testing.T) int { t.Helper(); return sandbox.FreePort(t) }
 
 // look reads this host with the binary, as a user would, and gives what it saw.
 func look(t *testing.T, args ...string) *stack.Stack {
 	t.Helper()
-	cmd := exec.Command(shared.plumb, append([]string{"stack", "--json"}, args...)...)
+	cmd := exec.Command(shared.plumb.Path, append([]string{"stack", "--json"}, args...)...)
 	out, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError

@@ -34,7 +34,7 @@ func plumbIn(t *testing.T, change func(*exec.Cmd), args ...string) ran {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, shared.plumb, args...)
+	cmd := exec.CommandContext(ctx, shared.plumb.Path, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if change != nil {

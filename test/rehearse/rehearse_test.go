@@ -5,11 +5,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,31 +22,12 @@ import (
 
 var plumb program.Program
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "plumb-test-rehearse-")
-	if err == nil {
-		err = os.Chmod(dir, 0o755) // the servers' user must reach it
-	}
-	if err == nil {
-		plumb, err = program.Build(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { program.Main(m, &plumb) }
 
 func must(t *testing.T, err error) { t.Helper(); sandbox.Need(t, err) }
 
-func needTime(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("PLUMB_REAL") == "" {
-		t.Skip(why + ": make test-real does it")
-	}
-}
+// minutes is why a rehearsal that runs to its end is skipped.
+const minutes = "a whole rehearsal takes minutes: make test-real does it"
 
 // place is where a rehearsal puts what it makes.
 type place struct {
@@ -59,10 +38,7 @@ type place struct {
 
 func newPlace(t *testing.T) place {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := sandbox.Place(t)
 	return place{t, dir, filepath.Join(dir, "ledger"), filepath.Join(dir, "state"), map[string]bool{}}
 }
 
@@ -119,17 +95,6 @@ func (p place) watch(over chan struct{}) {
 // nothingLeft wants that nothing of a sandbox is in use any more.
 func (p place) nothingLeft() {
 	p.t.Helper()
-	for what, argv := range map[string][]string{"mount": {"cat", "/proc/mounts"}, "loop device": {"losetup", "-a"}, "process": {"ps", "-eo", "args"}} {
-		out, err := exec.Command(argv[0], argv[1:]...).Output()
-		must(p.t, err)
-		for line := range strings.Lines(string(out)) {
-			if strings.Contains(line, p.dir+"/plumb-lab") {
-				p.t.Errorf("a %s is left: %s", what, line)
-			}
-		}
-	}
-	dirs, _ := filepath.Glob(p.dir + "/plumb-lab-*")
-	books, _ := filepath.Glob(p.state + "/*.book")
 	var groups []string
 	for name := range p.labs {
 		for _, pattern := range []string{"/sys/fs/cgroup/*/" + name, "/sys/fs/cgroup/" + name} {
@@ -137,9 +102,7 @@ func (p place) nothingLeft() {
 			groups = append(groups, found...)
 		}
 	}
-	for _, name := range slices.Concat(dirs, books, groups) {
-		p.t.Errorf("left: %s", name)
-	}
+	sandbox.NothingLeft(p.t, p.dir, p.state, groups...)
 }
 
 // starved starts a MariaDB whose buffer pool and redo log are far too small
@@ -153,10 +116,7 @@ func starved(t *testing.T, rows int) (name string) {
 			t.Error(err)
 		}
 	})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	port := sandbox.FreePort(t)
 	s, err := b.MySQL(sandbox.MySQLOptions{Port: port, Settings: "innodb_buffer_pool_size = 16M\ninnodb_log_file_size = 8M\n"})
 	must(t, err)
 	if rows > 0 {
@@ -281,7 +241,7 @@ func TestInterrupted(t *testing.T) {
 // What helps is kept, and a step with which the server does not start harms
 // and keeps nothing from being tried.
 func TestHelpsAndHarms(t *testing.T) {
-	needTime(t, "a whole rehearsal takes minutes")
+	sandbox.NeedTime(t, minutes)
 	if os.Getuid() != 0 {
 		t.Skip("a volume of its own needs root")
 	}
@@ -311,7 +271,7 @@ func TestHelpsAndHarms(t *testing.T) {
 // Killed again and again, a rehearsal goes on where it was, and leaves
 // nothing in the end.
 func TestKilledAndResumed(t *testing.T) {
-	needTime(t, "a whole rehearsal takes minutes")
+	sandbox.NeedTime(t, minutes)
 	p := newPlace(t)
 	server := starved(t, 500_000)
 	plan := p.planFile(server, pool(256<<20))
@@ -339,7 +299,7 @@ func TestKilledAndResumed(t *testing.T) {
 // Without a live server, one is made, looked at and rehearsed, within the
 // budget.
 func TestSandbox(t *testing.T) {
-	needTime(t, "a whole rehearsal takes minutes")
+	sandbox.NeedTime(t, minutes)
 	for _, engine := range []string{"postgres", "mariadb"} {
 		t.Run(engine, func(t *testing.T) {
 			p := newPlace(t)

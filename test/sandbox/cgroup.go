@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // Cgroup makes a control group with a memory limit in bytes and gives the
@@ -29,6 +31,27 @@ func (b *Box) Cgroup(limit int64) ([]string, error) {
 	}
 	script := fmt.Sprintf(`echo $$ > %s/cgroup.procs && exec %s"$@"`, dir, b.stepDown())
 	return []string{"sh", "-c", script, "sh"}, nil
+}
+
+// Throttle holds the device below a directory to so many requests a second,
+// reads and writes each, until the box is closed.
+func (b *Box) Throttle(dir string, iops int) error {
+	if err := needRoot("a limit of a device"); err != nil {
+		return err
+	}
+	var at unix.Stat_t
+	if err := unix.Stat(dir, &at); err != nil {
+		return err
+	}
+	device := fmt.Sprintf("%d:%d", unix.Major(at.Dev), unix.Minor(at.Dev))
+	for _, what := range []string{"read", "write"} {
+		file := "/sys/fs/cgroup/blkio/blkio.throttle." + what + "_iops_device"
+		if err := os.WriteFile(file, fmt.Appendf(nil, "%s %d", device, iops), 0); err != nil {
+			return Missing{"cannot limit a device: " + err.Error(), "run where control groups of version 1 have blkio"}
+		}
+		b.onClose(func() error { return os.WriteFile(file, []byte(device+" 0"), 0) })
+	}
+	return nil
 }
 
 // Limit gives the command that starts a server with another resource limit,

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"errors"
+	"net"
+	"os"
 	"testing"
 )
 
@@ -15,4 +17,22 @@ func Need(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// NeedTime skips what takes long, unless make test-real asks for it. why is
+// the whole sentence of the skip.
+func NeedTime(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("PLUMB_REAL") == "" {
+		t.Skip(why)
+	}
+}
+
+// FreePort asks the kernel for a TCP port nobody uses.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	Need(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
 }

@@ -84,6 +84,13 @@ func activityQuestions() []question {
 			max(now() - state_change) FILTER (WHERE state LIKE 'idle in transaction%') AS idle_oldest,
 			max(now() - xact_start) FILTER (WHERE pid <> pg_backend_pid()) AS oldest
 			FROM pg_stat_activity WHERE backend_type = 'client backend') AS a`},
+		// The names of the waits were spelled in three ways: WALWriteLock before 13, WALSync until 16.
+		{about: "pg_stat_activity", facts: []string{"connections_waiting_for_wal", "wal_wait_so_far"}, sql: `
+			SELECT CASE WHEN sees THEN waiting END AS connections_waiting_for_wal,
+			CASE WHEN sees THEN round(coalesce(extract(epoch FROM waited), 0)::numeric * 1000, 2) END AS wal_wait_so_far
+			FROM (SELECT pg_has_role('pg_read_all_stats', 'USAGE') AS sees, count(*) AS waiting, avg(clock_timestamp() - query_start) AS waited
+			FROM pg_stat_activity WHERE backend_type = 'client backend' AND state = 'active'
+			AND lower(wait_event) IN ('walsync', 'walwrite', 'walwritelock')) AS a`},
 		{about: "pg_database", facts: []string{"xid_age", "multixact_age", "databases"}, sql: `
 			SELECT max(age(datfrozenxid)) AS xid_age, max(mxid_age(datminmxid)) AS multixact_age, count(*) AS databases FROM pg_database`},
 		{about: "pg_database", from: 15, newOnly: true, facts: []string{"collation_mismatches"}, sql: `

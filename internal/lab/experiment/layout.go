@@ -31,6 +31,16 @@ func Layouts(x Experiment) []Layout {
 	return all
 }
 
+// MostMemory is what the server of a trial takes at most; 0: none has a limit.
+func MostMemory(x Experiment) (most Bytes) {
+	for _, a := range x.Arms {
+		if a.Setup.Server != nil {
+			most = max(most, a.Setup.Server.Memory)
+		}
+	}
+	return most
+}
+
 // shape is what decides a volume and the data on it.
 type shape struct {
 	Volume  Volume            `json:"volume"`

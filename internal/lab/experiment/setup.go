@@ -47,6 +47,14 @@ type Server struct {
 	Settings map[string]string `yaml:"settings" json:"settings,omitempty"` // as in its configuration file
 }
 
+// KindOf is the kind of thing in the catalogue that an engine's servers are.
+func KindOf(engine string) string {
+	if engine == "postgres" {
+		return engine
+	}
+	return "mysql"
+}
+
 // Kinds of loads.
 const (
 	OLTP   = "oltp"   // one of sysbench's OLTP scripts

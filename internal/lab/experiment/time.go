@@ -30,11 +30,11 @@ const (
 	switching    = 2 * time.Second  // a running server takes other settings
 )
 
-// Room that data take.
+// Room that data take, in bytes, before anything compresses them.
 const (
-	rowBytes    = 300       // of a row of oltp with its indexes
-	houseBytes  = 130 << 20 // of a warehouse
-	emptyServer = 150 << 20 // of a server without data: system tables and logs
+	RowBytes    = 300       // of a row of oltp with its indexes
+	HouseBytes  = 130 << 20 // of a warehouse
+	EmptyServer = 150 << 20 // of a server without data: system tables and logs
 )
 
 // Estimate tells how long an experiment takes.
@@ -64,14 +64,14 @@ func DataBytes(u Setup) int64 {
 	l, n := u.Load, int64(0)
 	switch l.Kind {
 	case OLTP:
-		n = int64(cmp.Or(l.Tables, 1)) * cmp.Or(l.Rows, 10000) * rowBytes
+		n = int64(cmp.Or(l.Tables, 1)) * cmp.Or(l.Rows, 10000) * RowBytes
 	case TPCC:
-		n = int64(cmp.Or(l.Warehouses, 1)) * houseBytes
+		n = int64(cmp.Or(l.Warehouses, 1)) * HouseBytes
 	case FileIO:
 		n = int64(cmp.Or(l.Total, 1<<30))
 	}
 	if u.Server != nil {
-		n += emptyServer
+		n += EmptyServer
 	}
 	return n
 }

@@ -1,7 +1,6 @@
 package made
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/test/mortal"
 )
 
 // These tests make one of each kind on the real machine in a process that is
@@ -23,10 +23,8 @@ import (
 // are tested where volumes are made: a machine has one zfs-fuse.
 
 const (
-	envWhat = "PLUMB_MADE_TEST" // "make" or "sweep"
-	envAt   = "PLUMB_MADE_AT"   // operation at which it dies; 0: never
-	envHow  = "PLUMB_MADE_HOW"  // before, amid or after it
-	envDir  = "PLUMB_MADE_DIR"  //
+	envWhat = "PLUMB_MADE_TEST" // "make", "leave" or "sweep"
+	envDir  = "PLUMB_MADE_DIR"  // of that life
 
 	run        = "crash1"
 	limitValue = "987654" // of our own devices, to be found again
@@ -44,69 +42,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// mortal is a doer that dies at one operation.
-type mortal struct {
-	*host.Hands
-	at, n int
-	how   string
-}
-
-func (m *mortal) die(how string) {
-	if m.n == m.at && m.how == how {
-		syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
-	}
-}
-
-func (m *mortal) around(do func() error) error {
-	m.n++
-	m.die("before")
-	err := do()
-	m.die("after")
-	return err
-}
-
-func (m *mortal) Append(ctx context.Context, name string, data []byte) error {
-	return m.around(func() error {
-		if m.n == m.at && m.how == "amid" {
-			_ = m.Hands.Append(ctx, name, data[:len(data)/2])
-			m.die("amid")
-		}
-		return m.Hands.Append(ctx, name, data)
-	})
-}
-
-func (m *mortal) Run(ctx context.Context, argv ...string) (out []byte, err error) {
-	err = m.around(func() error { out, err = m.Hands.Run(ctx, argv...); return err })
-	return out, err
-}
-
-func (m *mortal) Write(ctx context.Context, name string, data []byte) error {
-	return m.around(func() error { return m.Hands.Write(ctx, name, data) })
-}
-
-func (m *mortal) Remove(ctx context.Context, name string) error {
-	return m.around(func() error { return m.Hands.Remove(ctx, name) })
-}
-
-func (m *mortal) Start(ctx context.Context, p host.Process) (r host.Running, err error) {
-	err = m.around(func() error { r, err = m.Hands.Start(ctx, p); return err })
-	return r, err
-}
-
 func mortalLife(what string) error {
-	at, err := strconv.Atoi(os.Getenv(envAt))
+	m, err := mortal.Born()
 	if err != nil {
 		return err
 	}
-	m := &mortal{Hands: host.NewHands(host.NewLive(host.LiveOptions{})), at: at, how: os.Getenv(envHow)}
 	ctx, dir := context.Background(), os.Getenv(envDir)
 	if what == "sweep" {
 		swept, err := Sweep(ctx, m, filepath.Join(dir, "books"))
 		for _, s := range swept {
 			err = errors.Join(err, s.Err)
 		}
-		fmt.Println(m.n)
+		m.Tell()
 		return err
 	}
 	b, err := Open(ctx, m, filepath.Join(dir, "books"), run)
@@ -120,7 +67,7 @@ func mortalLife(what string) error {
 		return nil
 	}
 	err = b.Close(ctx)
-	fmt.Println(m.n)
+	m.Tell()
 	return err
 }
 
@@ -198,19 +145,8 @@ func deviceNumber(device string) string {
 func child(t *testing.T, dir, what string, at int, how string) int {
 	t.Helper()
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), envWhat+"="+what, envAt+"="+strconv.Itoa(at), envHow+"="+how, envDir+"="+dir)
-	var said, wrong bytes.Buffer
-	c.Stdout, c.Stderr = &said, &wrong
-	err := c.Run()
-	killed := false
-	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
-		killed = ended.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
-	}
-	if killed && at == 0 || !killed && err != nil {
-		t.Fatalf("%s, to die %s operation %d: %v: %s", what, how, at, err, wrong.Bytes())
-	}
-	n, _ := strconv.Atoi(strings.TrimSpace(said.String()))
-	return n
+	c.Env = append(os.Environ(), envWhat+"="+what, envDir+"="+dir)
+	return mortal.Live(t, c, at, how)
 }
 
 // remains lists what is on the machine of the things in a directory.
@@ -284,13 +220,11 @@ func ways(t *testing.T, n int, try func(at int, how string)) {
 	if n < 15 {
 		t.Fatalf("only %d operations", n)
 	}
-	for at := 1; at <= n && !t.Failed(); at++ {
-		for i, how := range []string{"before", "amid", "after"} {
-			if !testing.Short() || (at*3+i)%11 == 0 {
-				try(at, how)
-			}
-		}
+	every := 1
+	if testing.Short() {
+		every = 11
 	}
+	mortal.Ways(t, n, every, try)
 }
 
 func sweepAll(t *testing.T, dir string) {
@@ -307,7 +241,7 @@ func sweepAll(t *testing.T, dir string) {
 func TestCrashAtEveryStep(t *testing.T) {
 	needAll(t)
 	dir := fresh(t)
-	n := child(t, dir, "make", 0, "")
+	n := child(t, dir, "make", 0, "never")
 	if left := remains(t, dir); len(left) > 0 {
 		t.Fatalf("without a crash these are left: %q", left)
 	}
@@ -331,11 +265,11 @@ func TestCrashAtEveryStep(t *testing.T) {
 func TestCrashOfASweep(t *testing.T) {
 	needAll(t)
 	dir := fresh(t)
-	child(t, dir, "leave", 0, "")
-	n := child(t, dir, "sweep", 0, "")
+	child(t, dir, "leave", 0, "never")
+	n := child(t, dir, "sweep", 0, "never")
 	decoy := decoys(t)
 	ways(t, n, func(at int, how string) {
-		child(t, dir, "leave", 0, "")
+		child(t, dir, "leave", 0, "never")
 		child(t, dir, "sweep", at, how)
 		sweepAll(t, dir)
 		if left := remains(t, dir); len(left) > 0 {
@@ -452,7 +386,7 @@ func TestBusyMount(t *testing.T) {
 		t.Skip("it waits for half a minute")
 	}
 	dir := fresh(t)
-	child(t, dir, "leave", 0, "")
+	child(t, dir, "leave", 0, "never")
 	busy := exec.Command("sleep", "1000")
 	busy.Dir = filepath.Join(dir, "lab/mnt")
 	must(t, busy.Start())

@@ -9,72 +9,26 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
+	"plumb/test/mortal"
 )
 
-// Of the process that is killed: its directory, the parent of its dataset, the
-// operation at which it dies (0: never), and whether before, amid or after it.
+// Of the process that is killed: its directory and the parent of its dataset.
 const envDataset = "PLUMB_DATASET"
 
-// mortal is a machine on which the lab dies at one operation.
-type mortal struct {
-	*host.Hands
-	at, n int
-	how   string
-}
-
-func (m *mortal) die(how string) {
-	if m.n == m.at && m.how == how {
-		syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
-	}
-}
-
-func (m *mortal) around(do func() error) error {
-	m.n++
-	m.die("before")
-	err := do()
-	m.die("after")
-	return err
-}
-
-func (m *mortal) Append(ctx context.Context, name string, data []byte) error {
-	return m.around(func() error {
-		if m.n == m.at && m.how == "amid" {
-			_ = m.Hands.Append(ctx, name, data[:len(data)/2])
-			m.die("amid")
-		}
-		return m.Hands.Append(ctx, name, data)
-	})
-}
-
-func (m *mortal) Run(ctx context.Context, argv ...string) (out []byte, err error) {
-	err = m.around(func() error { out, err = m.Hands.Run(ctx, argv...); return err })
-	return out, err
-}
-
-func (m *mortal) Remove(ctx context.Context, name string) error {
-	return m.around(func() error { return m.Hands.Remove(ctx, name) })
-}
-
-// mortalLab makes a dataset, uses it and takes it away. It says how many
-// operations there were.
+// mortalLab makes a dataset, uses it and takes it away, or leaves it.
 func mortalLab(ctx context.Context, told string) error {
-	f := strings.Split(told, ",")
-	dir, parent, how := f[0], f[1], f[3]
-	at, err := strconv.Atoi(f[2])
+	dir, parent, _ := strings.Cut(told, ",")
+	m, err := mortal.Born()
 	if err != nil {
 		return err
 	}
-	m := &mortal{Hands: host.NewHands(host.NewLive(host.LiveOptions{})), at: at, how: how}
 	book, err := made.Open(ctx, m, filepath.Join(dir, "books"), "crash1")
 	if err != nil {
 		return err
@@ -106,10 +60,10 @@ func mortalLab(ctx context.Context, told string) error {
 	if err == nil {
 		_, _, err = v.Clone(ctx)
 	}
-	if err == nil && how != "leave" {
+	if err == nil && m.How != "leave" {
 		err = errors.Join(v.Close(ctx), book.Close(ctx))
 	}
-	fmt.Println("operations", m.n)
+	m.Tell()
 	return err
 }
 
@@ -117,19 +71,11 @@ func mortalLab(ctx context.Context, told string) error {
 func mortalLife(t *testing.T, dir, parent string, at int, how string) (operations int) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestDatasetOfAKilledLab$")
-	c.Env = append(os.Environ(), fmt.Sprintf("%s=%s,%s,%d,%s", envDataset, dir, parent, at, how))
-	out, err := c.CombinedOutput()
-	killed := c.ProcessState != nil && c.ProcessState.Sys().(syscall.WaitStatus).Signaled()
-	if killed && at == 0 || !killed && err != nil {
-		t.Fatalf("to die %s operation %d: %v: %s", how, at, err, out)
-	}
-	for line := range strings.Lines(string(out)) {
-		fmt.Sscanf(line, "operations %d", &operations)
-	}
-	return operations
+	c.Env = append(os.Environ(), envDataset+"="+dir+","+parent)
+	return mortal.Live(t, c, at, how)
 }
 
-// pace is how many deaths are left out after each that is tried.
+// pace is of how many deaths one is tried.
 func pace() int {
 	switch {
 	case os.Getenv("PLUMB_REAL") == "1":
@@ -162,17 +108,12 @@ func TestDatasetOfAKilledLab(t *testing.T) {
 	}
 	nothingLeftOf(t, dir, pool, before, "without a death")
 	most, tried := 0, 0
-	for at := 1; at <= n && !t.Failed(); at++ {
-		for i, how := range []string{"before", "amid", "after"} {
-			if (at*3+i)%pace() != 0 {
-				continue
-			}
-			mortalLife(t, dir, parent, at, how)
-			most, tried = max(most, len(sets(t, pool))-len(before)), tried+1
-			sweptClean(t, dir)
-			nothingLeftOf(t, dir, pool, before, fmt.Sprintf("killed %s operation %d of %d", how, at, n))
-		}
-	}
+	mortal.Ways(t, n, pace(), func(at int, how string) {
+		mortalLife(t, dir, parent, at, how)
+		most, tried = max(most, len(sets(t, pool))-len(before)), tried+1
+		sweptClean(t, filepath.Join(dir, "books"))
+		nothingLeftOf(t, dir, pool, before, fmt.Sprintf("killed %s operation %d of %d", how, at, n))
+	})
 	t.Logf("%d deaths of %d operations; the most that was left were %d datasets", tried, n, most)
 	if most < 2 {
 		t.Error("the deaths left nothing: the test does not see it")
@@ -200,7 +141,7 @@ func TestDatasetOfAPoolThatIsAway(t *testing.T) {
 	if left := sets(t, pool); len(left) < len(before)+3 {
 		t.Errorf("only %v is left", left)
 	}
-	sweptClean(t, dir)
+	sweptClean(t, filepath.Join(dir, "books"))
 	nothingLeftOf(t, dir, pool, before, "after the pool came back")
 }
 
@@ -211,15 +152,17 @@ func machine(t *testing.T) *host.Hands {
 	return do
 }
 
-func sweptClean(t *testing.T, dir string) {
+// sweptClean takes away what the books of a directory name, and wants no error.
+func sweptClean(t *testing.T, books string) []made.Swept {
 	t.Helper()
-	swept, err := made.Sweep(t.Context(), machine(t), filepath.Join(dir, "books"))
+	swept, err := made.Sweep(t.Context(), machine(t), books)
 	must(t, err)
 	for _, s := range swept {
 		if s.Err != nil {
 			t.Errorf("%+v: %v", s.Thing, s.Err)
 		}
 	}
+	return swept
 }
 
 // nothingLeftOf checks that a pool is as it was, and that nothing is left in a

@@ -30,7 +30,7 @@ const (
 	probeWays   = 16        // requests under way
 	probeSettle = 300 * time.Millisecond
 	probeTime   = 900 * time.Millisecond
-	probeTries  = 3 // each longer: others use the machine too
+	probeTries  = 3 // each longer: others use the machine too, and the kernel lets requests through ten times a second, in heaps
 	tolerance   = 0.05
 	syncMost    = 32 // buffered writes between two calls of fsync, of each worker
 )
@@ -230,7 +230,7 @@ func (p *probe) measure(ctx context.Context, ph phase) (facts []experiment.Limit
 // one measures, and once or twice more when it is off.
 func (p *probe) one(ctx context.Context, m measurement) (did paces, err error) {
 	for try := 1; try <= probeTries; try++ {
-		if did, err = p.load(ctx, m, time.Duration(try)*probeTime); err != nil {
+		if did, err = p.load(ctx, m, time.Duration(try*try)*probeTime); err != nil {
 			return did, err
 		}
 		if got := m.of(did); got >= m.asked*(1-tolerance) && got <= m.asked*(1+tolerance) {
