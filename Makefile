@@ -5,7 +5,8 @@
 #                 minutes of fuzzing what edits configuration files
 # make vm         boots Debian with a real OpenZFS in QEMU and gives a shell; RUN='…' runs a line instead
 # make lint       format, vet, and the style and layer tests
-# make golden     rewrites the expected outputs; read the diff before you commit
+# make golden     rewrites the expected outputs, and which rules have met the hosts in fixtures/;
+#                 read the diff before you commit
 # make man        writes the man pages into dist/man
 # make fuzz       runs every fuzz target for FUZZTIME (10s) each
 # make bench      measures plumb check against the tools in use
@@ -49,6 +50,7 @@ lint:
 	@$(GO) test . ./test
 
 golden:
+	$(GO) run ./test/met -write
 	$(GO) test $$(grep -rl --include='*_test.go' '"update"' internal test | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
 
 fuzz:

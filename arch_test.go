@@ -12,7 +12,7 @@ var layers = [][]string{
 	{"stack", "tape", "sheet", "host/redact", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "host/scratch", "host/self"},
 	{"host/hosttest", "observe", "rule", "budget", "load", "change"},
-	{"advise", "search", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
+	{"advise", "met", "search", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"lab", "lab/ledger", "rehearse"}, // watch will live here
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",

@@ -1,11 +1,13 @@
 // Package knowledge holds what Plumb knows, as data: facts, knobs and rules
-// in YAML, and what our own experiments showed about the rules. README.md here
-// describes the forms. It is the only Go file of the tree and holds no logic.
+// in YAML, what our own experiments showed about the rules, and which real
+// hosts the rules have met. README.md here describes the forms. It is the only
+// Go file of the tree and holds no logic.
 package knowledge
 
 import "embed"
 
-// FS is the tree: facts/*.yaml, knobs/*.yaml, rules/*/*.yaml, measured.yaml.
+// FS is the tree: facts/*.yaml, knobs/*.yaml, rules/*/*.yaml, measured.yaml,
+// met.yaml.
 //
-//go:embed facts knobs rules measured.yaml
+//go:embed facts knobs rules measured.yaml met.yaml
 var FS embed.FS

@@ -26,9 +26,10 @@ func (a *app) explain() *cobra.Command {
 		Short: "explain a rule or a setting: mechanism, versions, sources",
 		Long: `Explain shows all there is to say of a rule: the mechanism, when it fires, what to
 do, since which version, what the old advice was and why it is right or wrong now,
-what experiments showed of it, those on this machine too (a ledger in ./plumb-lab),
-and the sources. Of a setting or a fact it shows what it is, its default, when a
-change takes effect, how durable its values are, and the rules that use it.
+on which real servers and filesystems it was judged, what experiments showed of it,
+those on this machine too (a ledger in ./plumb-lab), and the sources. Of a setting
+or a fact it shows what it is, its default, when a change takes effect, how durable
+its values are, and the rules that use it.
 
 A name may be short where it is clear: explain sync-binlog-off, explain sync_binlog,
 explain vm.swappiness, explain mysql#sync_binlog.
@@ -60,7 +61,7 @@ func (a *app) runExplain(ctx context.Context, name string) error {
 			if err != nil {
 				return fmt.Errorf("explain: %w", err)
 			}
-			pages = append(pages, view.Rule(r, a.proof(ctx, id), screen(a.out)))
+			pages = append(pages, view.Rule(r, a.proof(ctx, r), screen(a.out)))
 		}
 	}
 	for _, f := range factsNamed(cat, name) {

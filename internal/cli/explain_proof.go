@@ -11,6 +11,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
+	"plumb/internal/met"
 	"plumb/internal/rehearse"
 	"plumb/internal/rule"
 	"plumb/internal/view"
@@ -27,15 +28,15 @@ const (
 	mostProofs = 5   // rehearsals that are shown
 )
 
-// proof gathers what experiments showed of a rule. Nothing that goes wrong here
-// keeps a page from being shown.
-func (a *app) proof(ctx context.Context, id string) view.Proof {
+// proof gathers what experiments and real hosts showed of a rule. Nothing that
+// goes wrong here keeps a page from being shown.
+func (a *app) proof(ctx context.Context, r *rule.Rule) view.Proof {
 	measured, err := rule.Measurements(knowledge.FS)
 	a.warn("what was measured has a mistake", err)
-	p := view.Proof{Measured: rule.About(measured, id), Ledger: usualLedger}
+	p := view.Proof{Measured: rule.About(measured, r.ID), Ledger: usualLedger, Standing: a.standing(r)}
 	ctx, stop := context.WithTimeout(ctx, proofTime)
 	defer stop()
-	p.Rehearsed, err = rehearsals(ctx, usualLedger, id)
+	p.Rehearsed, err = rehearsals(ctx, usualLedger, r.ID)
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist): // most people have no ledger
 	case errors.Is(err, ledger.ErrInUse):
@@ -44,6 +45,21 @@ func (a *app) proof(ctx context.Context, id string) view.Proof {
 		p.Note = fmt.Sprintf("What the ledger %s has of this rule could not be read: %v.", usualLedger, cause(err))
 	}
 	return p
+}
+
+// standing says what a rule has met; nil when that could not be read.
+func (a *app) standing(r *rule.Rule) *met.Standing {
+	one, err := met.ReadOne(knowledge.FS, r.ID)
+	if err == nil && len(one.Met) > 0 {
+		return &met.Standing{Met: one.Met}
+	}
+	all, err := met.Read(knowledge.FS) // to tell what it would have to meet
+	a.warn("what rules have met has a mistake", err)
+	if err != nil {
+		return nil
+	}
+	s := all.Of(r)
+	return &s
 }
 
 // rehearsals finds what rehearsals of a ledger showed of a rule, newest first.

@@ -9,52 +9,81 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/met"
 	"plumb/internal/rule"
 	"plumb/internal/view"
 	"plumb/knowledge"
 )
 
 func (a *app) rules() *cobra.Command {
-	var f choice
-	var asJSON bool
+	var o rulesOptions
 	c := &cobra.Command{
 		Use:                        "rules",
 		SuggestionsMinimumDistance: 2,
 		Short:                      "list the rules, or test rules of your own",
 		Long: `Rules lists the rules that check asks, with the harm each one is about.
 
+With --unmet it lists those that have met none of the versions they speak of: no
+real host is known on which they were judged to an answer, whether they fired or
+not, and what they would have to meet. What they say rests on their sources and
+on typed examples alone.
+
 ` + exitTable,
 		Example: `  plumb rules
   plumb rules --only zfs
   plumb rules --rule 'cross/*'
+  plumb rules --unmet
   plumb rules test ./my-rules`,
 		Args: a.noSuchCommand,
-		RunE: func(*cobra.Command, []string) error { return a.runRules(f, asJSON) },
+		RunE: func(*cobra.Command, []string) error { return a.runRules(o) },
 	}
-	f.flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1")
+	o.choice.flags(c)
+	c.Flags().BoolVar(&o.unmet, "unmet", false, "only rules that have met none of the versions they speak of")
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON v1")
 	c.AddCommand(a.rulesTest())
 	return c
 }
 
-func (a *app) runRules(f choice, asJSON bool) error {
+// rulesOptions are the flags of plumb rules.
+type rulesOptions struct {
+	choice choice
+	unmet  bool
+	json   bool
+}
+
+func (a *app) runRules(o rulesOptions) error {
 	cat, err := a.loadCatalog()
 	if err != nil {
 		return err
 	}
-	if err := f.validate(ruleIDs(), cat); err != nil {
+	if err := o.choice.validate(ruleIDs(), cat); err != nil {
 		return err
 	}
 	base, err := rule.Load(knowledge.FS, cat)
 	if base == nil {
 		return fmt.Errorf("read the built-in rules: %w", err)
 	}
-	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !f.lists(r) })
-	if !asJSON {
-		_, err = fmt.Fprint(a.out, view.Rules(list, screen(a.out)))
+	records, err := met.Read(knowledge.FS)
+	if err != nil {
 		return err
 	}
-	b, err := view.JSON(view.RulesDocument(list, programVersion()))
+	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !o.choice.lists(r) })
+	return a.showRules(o, list, records)
+}
+
+func (a *app) showRules(o rulesOptions, list []*rule.Rule, records met.Records) error {
+	if !o.json {
+		text := view.Rules(list, screen(a.out))
+		if o.unmet {
+			text = view.Unmet(list, records.Standings(list), screen(a.out))
+		}
+		_, err := fmt.Fprint(a.out, text)
+		return err
+	}
+	if o.unmet {
+		list = slices.DeleteFunc(list, func(r *rule.Rule) bool { return len(records[r.ID].Met) > 0 })
+	}
+	b, err := view.JSON(view.RulesDocument(list, records.Standings(list), programVersion()))
 	if err != nil {
 		return err
 	}

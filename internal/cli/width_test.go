@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"plumb/internal/catalog"
+	"plumb/internal/met"
 	"plumb/internal/rule"
 	"plumb/internal/view"
 	"plumb/knowledge"
@@ -23,6 +24,7 @@ func TestRealOutputFitsTheScreen(t *testing.T) {
 	for i, w := range []int{80, 120, 60, 100} {
 		t.Setenv("COLUMNS", strconv.Itoa(w))
 		runsWithin(t, w, "rules")
+		runsWithin(t, w, "rules", "--unmet")
 		for j, tape := range tapes {
 			if j%4 != i { // each host at one width: names differ more than widths do
 				continue
@@ -47,9 +49,14 @@ func TestEveryPageOfExplainFitsTheScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	records, err := met.Read(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, w := range []int{60, 80} {
 		for _, r := range rules.Rules() {
-			within(t, w, r.ID, view.Rule(r, view.Proof{Measured: rule.About(measured, r.ID)}, view.Screen{Width: w}))
+			standing := records.Of(r)
+			within(t, w, r.ID, view.Rule(r, view.Proof{Measured: rule.About(measured, r.ID), Standing: &standing}, view.Screen{Width: w}))
 		}
 		for _, k := range cat.Kinds {
 			for _, f := range k.Facts {

@@ -76,6 +76,7 @@ func (d *reader) fields(root *sheet.Node, id string, required []string) {
 			r.Basis = Basis(s.OneOf(n, "basis", string(Measured), string(Documented), string(Folklore)))
 		},
 		"versions": text(&r.Versions, "versions"),
+		"range":    func(n *sheet.Node) { d.claims(n) },
 		"seeds":    func(n *sheet.Node) { r.Seeds = s.Texts(n, "seeds") },
 		"sources":  func(n *sheet.Node) { sources, r.Sources = n, s.Texts(n, "sources") },
 		"examples": func(n *sheet.Node) {

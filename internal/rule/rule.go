@@ -53,7 +53,8 @@ type Rule struct {
 	Say      string // as written, with {expressions}
 	Explain  string
 	Basis    Basis
-	Versions string
+	Versions string  // in words
+	Range    []Claim // the same for programs, in the order of the file
 	Seeds    []string
 	Sources  []string
 	Examples []Example

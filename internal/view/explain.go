@@ -30,6 +30,9 @@ func Rule(r *rule.Rule, proof Proof, screen Screen) string {
 	if r.Versions != "" {
 		p.hang(plain, "    versions  ", r.Versions)
 	}
+	if proof.Standing != nil {
+		p.met(*proof.Standing)
+	}
 	p.proof(proof)
 	if len(r.Sources) > 0 {
 		p.section("SOURCES")

@@ -4,16 +4,18 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/met"
 	"plumb/internal/rule"
 	"plumb/internal/stats"
 )
 
-// Proof is what experiments showed of a rule.
+// Proof is what experiments and real hosts showed of a rule.
 type Proof struct {
 	Measured  []rule.Measurement // by Plumb's makers
 	Rehearsed []Rehearsed        // on this machine, newest first
 	Ledger    string             // which has the rehearsals
 	Note      string             // why rehearsals could not be looked at; "" when they could
+	Standing  *met.Standing      // what it has met; nil when that could not be read
 }
 
 // Rehearsed is what a rehearsal on this machine showed of a step that a rule

@@ -143,17 +143,28 @@ type RulesJSON struct {
 
 // RuleJSON is one rule, as written.
 type RuleJSON struct {
-	ID       string    `json:"id"`
-	Harm     rule.Harm `json:"harm"`
-	Gain     string    `json:"gain"`
-	Basis    string    `json:"basis"`
-	Title    string    `json:"title"` // with {expressions}
-	When     string    `json:"when"`  // CEL
-	Explain  string    `json:"explain"`
-	Versions string    `json:"versions"`
-	Layers   []string  `json:"layers"`
-	Seeds    []string  `json:"seeds"`
-	Sources  []string  `json:"sources"`
+	ID       string            `json:"id"`
+	Harm     rule.Harm         `json:"harm"`
+	Gain     string            `json:"gain"`
+	Basis    string            `json:"basis"`
+	Title    string            `json:"title"` // with {expressions}
+	When     string            `json:"when"`  // CEL
+	Explain  string            `json:"explain"`
+	Versions string            `json:"versions"`
+	Layers   []string          `json:"layers"`
+	Seeds    []string          `json:"seeds"`
+	Sources  []string          `json:"sources"`
+	Range    map[string]string `json:"range"`           // versions by product, such as 8.0.30- or any
+	Met      []MeetingJSON     `json:"met"`             // answers on real hosts of these versions; empty: unmet
+	Needs    string            `json:"needs,omitempty"` // what an unmet rule would have to meet
+}
+
+// MeetingJSON is an answer that a rule gave on a real host.
+type MeetingJSON struct {
+	On   []string `json:"on"`            // products with their versions, as in range
+	Says string   `json:"says"`          // fires or quiet
+	Host string   `json:"host"`          // a tape of fixtures, or the test that read it
+	Day  string   `json:"day,omitempty"` // on which it was read live; not there for a tape
 }
 
 // JSON writes a document with two spaces of indentation and a final newline.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/met"
 	"plumb/internal/rule"
 )
 
@@ -49,14 +50,33 @@ func counts(rules []*rule.Rule, kind func(*rule.Rule) string) string {
 	return strings.Join(kinds, " · ")
 }
 
-// RulesDocument lists rules as JSON v1.
-func RulesDocument(rules []*rule.Rule, version string) RulesJSON {
+// RulesDocument lists rules as JSON v1. standings are theirs, in their order.
+func RulesDocument(rules []*rule.Rule, standings []met.Standing, version string) RulesJSON {
 	d := RulesJSON{Plumb: JSONVersion, Kind: "rules", Version: version, Rules: []RuleJSON{}}
-	for _, r := range rules {
-		d.Rules = append(d.Rules, RuleJSON{ID: r.ID, Harm: r.Harm, Gain: string(r.Gain), Basis: string(r.Basis), Title: r.Title,
-			When: r.When, Explain: r.Explain, Versions: r.Versions, Layers: notNil(r.Layers()), Seeds: notNil(r.Seeds), Sources: notNil(r.Sources)})
+	for i, r := range rules {
+		one := RuleJSON{ID: r.ID, Harm: r.Harm, Gain: string(r.Gain), Basis: string(r.Basis), Title: r.Title,
+			When: r.When, Explain: r.Explain, Versions: r.Versions, Layers: notNil(r.Layers()), Seeds: notNil(r.Seeds), Sources: notNil(r.Sources),
+			Range: map[string]string{}, Met: meetingsJSON(standings[i].Met)}
+		for _, c := range r.Range {
+			one.Range[c.Product] = c.Text
+		}
+		if standings[i].Unmet() {
+			one.Needs = wanted(standings[i].Wants)
+		}
+		d.Rules = append(d.Rules, one)
 	}
 	return d
+}
+
+func meetingsJSON(list []met.Meeting) []MeetingJSON {
+	out := make([]MeetingJSON, len(list))
+	for i, m := range list {
+		out[i] = MeetingJSON{On: make([]string, len(m.On)), Says: string(m.Says), Host: m.Host, Day: m.Day}
+		for j, product := range m.On {
+			out[i].On[j] = product.String()
+		}
+	}
+	return out
 }
 
 // RuleTests writes what came of testing rules, and counts those with
