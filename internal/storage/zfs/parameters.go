@@ -2,6 +2,7 @@ package zfs
 
 import (
 	"context"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -101,9 +102,17 @@ func setParameter(m *stack.Thing, name, value, source string, boot map[string]bo
 // sets them.
 var zeroIsDefault = []string{"zfs_arc_max", "zfs_arc_min", "zfs_nocacheflush", "zil_nocacheflush", "zfs_prefetch_disable"}
 
+// noLimit is how the largest unsigned long reads, the default of
+// zfs_async_block_max_blocks and others. It has no place in an int64; the
+// largest of those says the same.
+const noLimit = "18446744073709551615"
+
 // parameterValue makes a number of what looks like one. modprobe takes
 // numbers in hexadecimal too, and Y and N for booleans.
 func parameterValue(s string) stack.Value {
+	if s == noLimit {
+		return stack.Int(math.MaxInt64)
+	}
 	if n, ok := parseCount(s); ok {
 		return stack.Int(n)
 	}
