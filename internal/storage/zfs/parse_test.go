@@ -1,6 +1,7 @@
 package zfs
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -177,4 +178,12 @@ func FuzzParsers(f *testing.F) {
 		parameterValue(string(b))
 		parseSize(string(b))
 	})
+}
+
+// The largest unsigned long, as OpenZFS 2.3.9 printed it, is a number like the
+// others.
+func TestParameterWithoutLimitIsANumber(t *testing.T) {
+	if v := parameterValue("18446744073709551615"); !v.Equal(stack.Int(math.MaxInt64)) {
+		t.Errorf("it is %v", v)
+	}
 }
