@@ -30,9 +30,9 @@ func Judge(p Proposal, reports []report.Report, ended string) Result {
 			v = j.verdict(s.Arm)
 		}
 		v.Step = s
-		v.decide()
+		v.decide(r.All)
 		if v.Keep {
-			r.Plan.Steps = append(r.Plan.Steps, s.Step)
+			r.Plan.Steps = append(r.Plan.Steps, v.planned())
 		}
 		r.Steps = append(r.Steps, v)
 	}

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -185,6 +186,77 @@ func TestLessDurableIsNeverKept(t *testing.T) {
 	r := w.judged(t, plan, func(string) bool { return true }, Want{})
 	if v := r.Steps[0]; v.Word != Helps || v.Keep || !strings.Contains(v.Why, "less durable (may lose the last transactions)") || len(r.Plan.Steps) != 0 {
 		t.Errorf("%+v", v)
+	}
+}
+
+// What there was no time to try alone is kept where all advice together helps,
+// and the plan says that it is proven so alone; where all advice is not better,
+// it is left out.
+func TestProvenWithAllAdvice(t *testing.T) {
+	s, db := mariadb()
+	db.Set("innodb_data_size", stack.Int(2*gigabyte), "test")
+	plan := fourSteps()
+	plan.Steps[3].DurabilityTo = catalog.MayLose
+	for name, c := range map[string]struct {
+		all         float64
+		blocks      []int // of each stage
+		words, kept string
+	}{
+		"single steps not begun":         {4, []int{6}, "wwww", "123"},
+		"one block of single steps":      {4, []int{6, 1}, "wwww", "123"},
+		"single steps are tried":         {4, []int{6, 6}, "nnhn", "23"},
+		"all advice undecided":           {4, []int{1}, "----", "2"},
+		"all advice harms":               {0.5, []int{6}, "----", "2"},
+		"all advice makes no difference": {1, []int{6}, "----", "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Propose(s, known(), plan, ofSyncBinlog, Want{Budget: 40 * time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := world{noise: 0.01, rate: map[string]float64{AllAdvice: c.all, "innodb_flush_neighbors = 0": 1.3}}
+			var reports []report.Report
+			for i, n := range c.blocks {
+				reports = append(reports, w.carryOut(t, p.Stages[i].Experiment, n))
+			}
+			words, kept := wordsOf(t, Judge(p, reports, ""))
+			if words != c.words || kept != c.kept {
+				t.Errorf("%s, kept %s; want %s, %s", words, kept, c.words, c.kept)
+			}
+		})
+	}
+}
+
+// wordsOf writes each step's word as a letter, and the numbers of the steps that
+// are kept. It sees that the plan says of them what the page does.
+func wordsOf(t *testing.T, r Result) (words, kept string) {
+	t.Helper()
+	n := 0
+	for _, v := range r.Steps {
+		words += map[string]string{WithAll: "w", NoDifference: "n", Helps: "h", NotTried: "-", Harms: "x", Undecided: "u"}[v.Word]
+		if !v.Keep {
+			continue
+		}
+		kept += fmt.Sprint(v.Step.Number)
+		if note := r.Plan.Steps[n].Note; (note == Proven) != (v.Word == WithAll) || v.Word == WithAll && !strings.Contains(v.Why, Proven) {
+			t.Errorf("step %d: the plan says %q, and the page %q", v.Step.Number, note, v.Why)
+		}
+		n++
+	}
+	return words, kept
+}
+
+// A budget with no time for some steps says so, and keeps them with the rest.
+func TestShortBudgetKeepsAllAdvice(t *testing.T) {
+	s, db := mariadb()
+	db.Set("innodb_data_size", stack.Int(2*gigabyte), "test")
+	p, err := Propose(s, known(), fourSteps(), nil, Want{Budget: 6 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, kept := wordsOf(t, Judge(p, []report.Report{world{rate: map[string]float64{AllAdvice: 4}, noise: 0.01}.carryOut(t, p.Stages[0].Experiment, 5)}, ""))
+	if p.Steps[3].Arm != "" || !strings.Contains(p.Steps[3].Left, "no time to try it by itself") || words != "wwww" || kept != "1234" {
+		t.Errorf("%s, kept %s: %+v", words, kept, p.Steps[3])
 	}
 }
 

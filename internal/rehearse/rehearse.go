@@ -73,7 +73,11 @@ const (
 	Harms        = "harms"
 	Undecided    = "undecided"
 	NotTried     = "not tried"
+	WithAll      = "with all advice" // not tried alone, and all advice together helps
 )
+
+// Proven is what a plan and a page say of a step whose word is WithAll.
+const Proven = "proven with all advice, not alone"
 
 // Verdict is what a rehearsal showed of one step, or of all together.
 type Verdict struct {

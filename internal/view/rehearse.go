@@ -177,12 +177,15 @@ func moreText(v rehearse.Verdict) string {
 
 // keptSentence says which steps the plan keeps, by their numbers.
 func keptSentence(r rehearse.Result) string {
-	var kept, left, untried []string
+	var kept, with, left, untried []string
 	for i, v := range r.Steps {
 		number := fmt.Sprint(stepNumber(r, i))
 		switch {
 		case v.Keep:
 			kept = append(kept, number)
+			if v.Word == rehearse.WithAll {
+				with = append(with, number)
+			}
 		case v.Word == rehearse.NotTried:
 			untried = append(untried, number)
 		default:
@@ -192,6 +195,9 @@ func keptSentence(r rehearse.Result) string {
 	parts := []string{"Kept: none"}
 	if len(kept) > 0 {
 		parts[0] = "Kept: " + strings.Join(kept, ", ")
+	}
+	if len(with) > 0 {
+		parts = append(parts, "of these "+rehearse.Proven+": "+strings.Join(with, ", "))
 	}
 	if len(left) > 0 {
 		parts = append(parts, "left out: "+strings.Join(left, ", "))

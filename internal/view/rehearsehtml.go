@@ -162,7 +162,7 @@ func wordClass(word string) string {
 		return report.Worse
 	case rehearse.NoDifference:
 		return report.Equivalent
-	case rehearse.NotTried:
+	case rehearse.NotTried, rehearse.WithAll:
 		return "untried"
 	}
 	return report.Undecided

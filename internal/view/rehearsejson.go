@@ -56,7 +56,7 @@ type RehearseStepJSON struct {
 
 // RehearseVerdictJSON is what was found.
 type RehearseVerdictJSON struct {
-	Word   string             `json:"word"`                  // "helps", "no difference", "harms", "undecided", "not tried"; "" when nothing is known yet
+	Word   string             `json:"word"`                  // "helps", "no difference", "harms", "undecided", "not tried", "with all advice"; "" when nothing is known yet
 	Arm    string             `json:"arm,omitempty"`         // of the experiments
 	Rate   LabEstimateJSON    `json:"rate"`                  // transactions a second: ratio to the baseline less one
 	P99    LabEstimateJSON    `json:"p99"`                   // response time: the same; below zero is faster
