@@ -9,6 +9,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
+	"plumb/internal/rule"
 	"plumb/internal/stack"
 )
 
@@ -114,6 +115,31 @@ func TestShortTime(t *testing.T) {
 		if got := shortTime(d); got != want {
 			t.Errorf("%s: %s, want %s", d, got, want)
 		}
+	}
+}
+
+// A rule about lost data is one of safety, and one about speed promises more
+// than a note.
+func TestStake(t *testing.T) {
+	k, err := (&app{}).loadKnowledge(choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := func(h rule.Harm, g rule.Gain) rehearse.Stake {
+		for _, r := range k.rules.Rules() {
+			if r.Harm == h && r.Gain == g {
+				return k.stake(r.ID)
+			}
+		}
+		t.Fatalf("no rule has harm %s and gain %s", h, g)
+		return rehearse.Stake{}
+	}
+	if s := first(rule.Danger, rule.High); !s.Safety {
+		t.Errorf("danger: %+v", s)
+	}
+	slow, low, note := first(rule.Slow, rule.High), first(rule.Slow, rule.Low), first(rule.Note, rule.Medium)
+	if slow.Safety || slow.Gain <= low.Gain || low.Gain <= note.Gain || note.Gain <= 0 || k.stake("none") != (rehearse.Stake{}) {
+		t.Errorf("slow, high %+v; slow, low %+v; note %+v", slow, low, note)
 	}
 }
 

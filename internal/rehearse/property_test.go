@@ -112,7 +112,7 @@ func TestAnyPlanIsTriedOrLeft(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, server := anyServer(t)
 		plan := anyPlan(t, server)
-		p, err := Propose(s, known(), plan, func(rule string) bool { return strings.HasSuffix(rule, "1") }, anyWant(t, server))
+		p, err := Propose(s, known(), plan, func(rule string) Stake { return Stake{strings.HasSuffix(rule, "1"), len(rule) % 3} }, anyWant(t, server))
 		if err != nil {
 			if _, ok := errors.AsType[*load.Hinted](err); !ok || strings.Contains(err.Error(), "no sound experiment") {
 				t.Fatalf("no error that a person can do something about: %v", err)

@@ -37,7 +37,13 @@ type Step struct {
 	Value  string // as the configuration file writes it
 	Scaled string // how the value differs from the plan's in a smaller sandbox, for people; "" when it does not
 	Left   string // why it is not tried; "" when it is
-	Safety bool   // asked for by a rule about lost data or an outage: kept whatever it brings
+	Stake         // what the rules that ask for it are about
+}
+
+// Stake is what a rule is about.
+type Stake struct {
+	Safety bool // lost data or an outage: its steps are kept whatever they bring
+	Gain   int  // how much speed it promises, by the rule's own word: more is more, 0 when nothing is known
 }
 
 // Stage is one experiment of a rehearsal.

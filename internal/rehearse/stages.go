@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -41,6 +42,7 @@ func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, er
 		p.Server = stack.Ref{}
 	}
 	tried := d.nameArms(p.Steps)
+	byPromise(tried)
 	d.tried = tried
 	if len(tried) == 0 {
 		p.Says = d.says()
@@ -169,6 +171,21 @@ func units(steps []Step) (all []unit) {
 		all[k] = append(all[k], s)
 	}
 	return all
+}
+
+// byPromise puts first what promises most speed, because the budget may have no
+// time for all. Last comes what is kept whatever a trial shows.
+func byPromise(all []unit) {
+	slices.SortStableFunc(all, func(a, b unit) int {
+		switch a, b := a[0].Stake, b[0].Stake; {
+		case a.Safety != b.Safety && a.Safety:
+			return 1
+		case a.Safety != b.Safety:
+			return -1
+		default:
+			return cmp.Compare(b.Gain, a.Gain)
+		}
+	})
 }
 
 // others gives the numbers of the steps beside one.
