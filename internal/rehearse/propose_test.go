@@ -211,7 +211,13 @@ func TestStepsOfOtherThings(t *testing.T) {
 	f := s.Find(stack.Ref{Kind: "filesystem", Name: "/srv"})
 	dataset := stack.NewThing("dataset", "tank/db/data")
 	dataset.Setting("recordsize", stack.Int(128<<10), "zfs", stack.Origin{From: stack.FromLocal})
-	s.Add("test", stack.Sight{Things: []*stack.Thing{dataset, stack.NewThing("dataset", "tank/db/log"), stack.NewThing("postgres", "5432")}})
+	log, pool, logs := stack.NewThing("dataset", "tank/db/log"), stack.NewThing("pool", "tank"), stack.NewThing("filesystem", "/srv/log")
+	dataset.Link("pool", pool.Ref)
+	log.Link("pool", pool.Ref)
+	logs.Link("dataset", log.Ref)
+	pool.Link("disks", stack.Ref{Kind: "block", Name: "sda"})
+	s.Add("test", stack.Sight{Things: []*stack.Thing{dataset, log, pool, logs, stack.NewThing("block", "sda"), stack.NewThing("postgres", "5432")}})
+	db.Link("redo", logs.Ref)
 	plan := planned(dataset.Ref, "recordsize", 16<<10, "quota", 5*gigabyte)
 	for _, more := range []advise.Plan{planned(stack.Ref{Kind: "dataset", Name: "tank/db/log"}, "logbias", "latency"), planned(stack.Ref{Kind: "pool", Name: "tank"}, "autotrim", "on"),
 		planned(stack.Ref{Kind: "host", Name: "db1"}, "vm_swappiness", 1, "thp_enabled", "never"), planned(stack.Ref{Kind: "postgres", Name: "5432"}, "fsync", true),
@@ -225,14 +231,14 @@ func TestStepsOfOtherThings(t *testing.T) {
 		return all
 	}
 	p := proposed(t, s, plan, Want{Server: db.Ref})
-	if len(p.Steps) != len(plan.Steps)-1 {
-		t.Errorf("the step on another server is no part of it: %d steps of %d", len(p.Steps), len(plan.Steps))
+	if len(p.Steps) != len(plan.Steps)-3 {
+		t.Errorf("the step on another server and those on a dataset without its data are no part of it: %d steps of %d", len(p.Steps), len(plan.Steps))
 	}
 	if len(p.Stages) != 0 || slices.Contains(lefts(p), "") {
 		t.Errorf("without ZFS and --allow-host %d stages: %q", len(p.Stages), lefts(p))
 	}
-	if !strings.Contains(p.Steps[4].Left, "--allow-host") {
-		t.Error(p.Steps[4].Left)
+	if !strings.Contains(p.Steps[2].Left, "--allow-host") {
+		t.Error(p.Steps[2].Left)
 	}
 	f.Links["dataset"] = []stack.Ref{dataset.Ref}
 	p = proposed(t, s, plan, Want{Server: db.Ref, Host: true})
@@ -250,6 +256,59 @@ func TestStepsOfOtherThings(t *testing.T) {
 	}
 	if now := armOf(t, p.Stages[0], AsIs); now.Volume.Properties["recordsize"] != "128K" || len(now.Host) != 0 {
 		t.Errorf("%+v", now.Volume)
+	}
+}
+
+// Of a host with two servers the steps on the other, and on what only the
+// other stands on, are no part of a rehearsal; what both stand on is.
+func TestTwoServersOfAHost(t *testing.T) {
+	s, db := mariadb()
+	sight := stack.Sight{}
+	thing := func(kind, name string, links ...any) *stack.Thing {
+		made := sight.New(kind, name)
+		for i := 0; i < len(links); i += 2 {
+			made.Link(links[i].(string), links[i+1].(*stack.Thing).Ref)
+		}
+		return made
+	}
+	disk, other := thing("block", "sda"), thing("block", "sdb")
+	s.Find(stack.Ref{Kind: "filesystem", Name: "/srv"}).Link("block", disk.Ref)
+	pool := thing("pool", "tank", "disks", other)
+	mine, its := thing("dataset", "tank/logs/mysql", "pool", pool), thing("dataset", "tank/pg", "pool", pool)
+	db.Link("binlog", thing("filesystem", "/logs", "dataset", mine).Ref)
+	group, itsGroup := thing("cgroup", "/system.slice/mariadb.service"), thing("cgroup", "/system.slice/postgres.service")
+	s.Find(stack.Ref{Kind: "process", Name: "42"}).Link("cgroup", group.Ref)
+	pg := thing("postgres", "5432", "data", thing("filesystem", "/pg", "dataset", its), "wal", thing("filesystem", "/wal", "block", thing("block", "sdc")), "process", thing("process", "43", "cgroup", itsGroup))
+	thing("zfs", "module")
+	s.Add("test", sight)
+	about := func(db *stack.Thing) (all []string) {
+		var plan advise.Plan
+		for _, kind := range []string{"host", "mysql", "postgres", "block", "dataset", "filesystem", "pool", "process", "cgroup", "zfs"} {
+			for _, of := range s.OfKind(kind) {
+				plan.Steps = append(plan.Steps, planned(of.Ref, "x", 1).Steps...)
+			}
+		}
+		for _, parent := range []stack.Ref{{Kind: "dataset", Name: "tank/logs"}, {Kind: "cgroup", Name: "/system.slice"}, {Kind: "dataset", Name: "tank/lo"}} {
+			plan.Steps = append(plan.Steps, planned(parent, "x", 1).Steps...)
+		}
+		d := draft{stack: s, server: db}
+		for _, a := range d.concerning(plan.Steps) {
+			all = append(all, a.Knob.Of.String())
+		}
+		return all
+	}
+	want := []string{"host:db1", "mysql:3306", "block:sda", "block:sdb", "dataset:tank/logs/mysql", "filesystem:/logs", "filesystem:/srv", "pool:tank", "process:42",
+		"cgroup:/system.slice/mariadb.service", "zfs:module", "dataset:tank/logs", "cgroup:/system.slice"}
+	if diff := cmp.Diff(want, about(db)); diff != "" {
+		t.Errorf("mysql: %s", diff)
+	}
+	want = []string{"host:db1", "postgres:5432", "block:sdb", "block:sdc", "dataset:tank/pg", "filesystem:/pg", "filesystem:/wal", "pool:tank", "process:43", "cgroup:/system.slice/postgres.service", "zfs:module", "cgroup:/system.slice"}
+	if diff := cmp.Diff(want, about(pg)); diff != "" {
+		t.Errorf("postgres: %s", diff)
+	}
+	delete(pg.Links, "data")
+	if got := about(pg); !slices.Contains(got, "dataset:tank/pg") || slices.Contains(got, "block:sda") || slices.Contains(got, "filesystem:/srv") {
+		t.Errorf("of a server that keeps its data nobody knows where, what is not another's may be its own: %q", got)
 	}
 }
 

@@ -59,18 +59,6 @@ func stakeOf(rules []string, stake func(rule string) Stake) (all Stake) {
 	return all
 }
 
-// concerning leaves out the steps on other servers: a rehearsal is about one,
-// and so is the plan of what is kept.
-func (d *draft) concerning(steps []advise.Step) (own []advise.Step) {
-	for _, a := range steps {
-		other := slices.Contains([]string{"mysql", "postgres", "mongo", "proxysql"}, a.Knob.Of.Kind) && a.Knob.Of != d.server.Ref
-		if !other {
-			own = append(own, a)
-		}
-	}
-	return own
-}
-
 // target says what a step sets in the experiment, and to what; or why it is
 // left.
 func (d *draft) target(a advise.Step) (path, value, left string) {
