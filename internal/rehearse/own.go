@@ -22,6 +22,10 @@ func (d *draft) concerning(steps []advise.Step) []advise.Step {
 	}
 	theirs := standsOn(d.stack, others...)
 	placed := linked(d.stack, d.server, "data") != nil
+	for _, k := range kept {
+		_, gap := d.stack.GapFor(d.server.Ref, k.role)
+		placed = placed && !gap
+	}
 	return slices.DeleteFunc(slices.Clone(steps), func(a advise.Step) bool {
 		of := a.Knob.Of
 		switch {

@@ -307,6 +307,10 @@ func TestTwoServersOfAHost(t *testing.T) {
 		t.Errorf("postgres: %s", diff)
 	}
 	delete(pg.Links, "data")
+	s.Gaps = append(s.Gaps, stack.Gap{Of: placed, Facts: []string{"undo"}, Why: "no login"})
+	if got := about(db); !slices.Contains(got, "block:sda") || slices.Contains(got, "filesystem:/wal") {
+		t.Errorf("a server of which one place is not known: %q", got)
+	}
 	if got := about(pg); !slices.Contains(got, "dataset:tank/pg") || slices.Contains(got, "block:sda") || slices.Contains(got, "filesystem:/srv") {
 		t.Errorf("of a server that keeps its data nobody knows where, what is not another's may be its own: %q", got)
 	}
