@@ -16,7 +16,8 @@ import (
 // server cannot run with, and never what makes it less durable.
 func (v *Verdict) decide(all Verdict) {
 	doubt := v.Why
-	if all.Word == Helps && doubt == "" && v.onlyWithAll() {
+	if all.Word == Helps && (doubt == "" || all.Refused != "") && v.onlyWithAll() {
+		doubt = ""
 		v.Word, v.More = WithAll, 0
 	}
 	switch {

@@ -32,6 +32,7 @@ type Step struct {
 	advise.Step
 	Number int    // in the plan, from 1
 	Arm    string // its arm in the experiments; "" when it is not tried
+	Called string // what it sets, with those it is tried with: its arm where it is tried by itself; "" when it is not in all advice
 	With   []int  // numbers of the steps that are tried in the same arm, because the same rules ask for them
 	Path   string // what it sets there: server.settings.innodb_buffer_pool_size, volume.properties.recordsize, host.vm.swappiness
 	Value  string // as the configuration file writes it
@@ -48,7 +49,7 @@ type Stake struct {
 
 // Stage is one experiment of a rehearsal.
 type Stage struct {
-	Name       string                // "all" or "steps"
+	Name       string                // "all" or "steps"; StageAlone or StageBut
 	Experiment experiment.Experiment // parsed from Text
 	Text       []byte                // the experiment file, as plumb lab run takes it
 }
@@ -98,6 +99,10 @@ type Verdict struct {
 	Costs  []Cost         // per operation, as is and with it, where both are known
 	Keep   bool           // it is in the plan that --plan writes
 	Why    string         // of Keep, or of its opposite, for people
+
+	// Refused is why the server cannot be used with all advice, where the
+	// verdict is of all advice but the steps that it refuses: Arm names them.
+	Refused string
 }
 
 // Cost is one cost per operation, in the baseline and in the arm.

@@ -206,13 +206,16 @@ func (d *draft) nameArms(steps []Step) (tried []unit) {
 	tried = units(steps)
 	for _, u := range tried {
 		name := strings.TrimSpace(cut(u.sets(), longest))
-		if d.want.WithoutOne {
-			name = "without " + name
-		}
 		if slices.Contains(taken, name) {
 			name = fmt.Sprintf("%s (step %d)", name, u[0].Number)
 		}
 		taken = append(taken, name)
+		for _, s := range u {
+			s.Called = name
+		}
+		if d.want.WithoutOne {
+			name = "without " + name
+		}
 		u.call(name)
 	}
 	return tried

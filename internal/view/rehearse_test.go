@@ -20,7 +20,7 @@ func rehearsals() map[string]rehearse.Result {
 	with.Proposal.Steps[3].Left = "the budget leaves no time to try it by itself"
 	v := &with.Steps[3]
 	v.Word, v.More, v.Keep, v.Rate, v.Costs, v.Why = rehearse.WithAll, 0, true, stats.Estimate{}, nil, "kept: "+rehearse.Proven+"; together they bring 142 % more transactions a second (+120 to +166 %)"
-	return map[string]rehearse.Result{"together": with, "done": sampleRehearsal(), "interrupted": interruptedRehearsal(), "nothing": nothingTried(), "broken": brokenRehearsal(), "empty": none, "same": same}
+	return map[string]rehearse.Result{"together": with, "done": sampleRehearsal(), "interrupted": interruptedRehearsal(), "nothing": nothingTried(), "broken": brokenRehearsal(), "refused": refusedRehearsal(), "empty": none, "same": same}
 }
 
 func TestRehearsalPages(t *testing.T) {
