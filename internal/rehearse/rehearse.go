@@ -56,15 +56,17 @@ type Stage struct {
 
 // Proposal is a rehearsal that can be carried out.
 type Proposal struct {
-	Server stack.Ref `json:",omitzero"` // zero: one that was made for the rehearsal, and is gone
-	Engine string    // mariadb, mysql, percona, postgres
-	Title  string    // "MariaDB 10.11.14 on ext4"
-	Dir    string    // the sandbox is made below it: Want.Dir, or what Place found; "" when it does not matter
-	Scale  float64   // the sandbox's memory and data as a part of the server's; 1 when the same
-	Says   []string  // what the sandbox is like, and how it differs from the real thing: one sentence each
-	Steps  []Step    // all of the plan, in its order
-	Plan   advise.Plan
-	Stages []Stage // in the order in which to run them: the first decides about all advice together
+	Server  stack.Ref `json:",omitzero"` // zero: one that was made for the rehearsal, and is gone
+	Engine  string    // mariadb, mysql, percona, postgres
+	Title   string    // "MariaDB 10.11.14 on ext4"
+	Dataset stack.Ref `json:",omitzero"` // that holds the server's data, where the sandbox is on ZFS as they are
+	Memory  int64     // bytes that the server may take; 0: not known
+	Dir     string    // the sandbox is made below it: Want.Dir, or what Place found; "" when it does not matter
+	Scale   float64   // the sandbox's memory and data as a part of the server's; 1 when the same
+	Says    []string  // what the sandbox is like, and how it differs from the real thing: one sentence each
+	Steps   []Step    // all of the plan, in its order
+	Plan    advise.Plan
+	Stages  []Stage // in the order in which to run them: the first decides about all advice together
 }
 
 // Names of arms that every rehearsal has.

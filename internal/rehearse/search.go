@@ -28,6 +28,8 @@ type Search struct {
 	Confirmed []report.Verdict // of Best, measured anew in blocks in which it was not chosen: against all advice, against as is
 	Broken    string           // Best could not run when it was measured anew: why
 	Margin    float64          // differences within ± this part count as none
+	InPlan    bool             // Best is in the plan of what is kept
+	Why       string           // it is not; "" when that is not settled
 	Says      []string         // what to bear in mind: one sentence each
 	Ended     string           // why it ended, for people
 	Took      time.Duration
@@ -165,12 +167,11 @@ func (s *Search) Settle() {
 // AsAdvised tells whether the best point is what the advice sets, or what is in
 // force as it is: there is then nothing to measure anew.
 func (s *Search) AsAdvised() bool {
-	const near = 0.02 // values are rounded to their steps
 	if s.Best == nil {
 		return false
 	}
 	for i, d := range s.Dials {
-		if !(math.Abs(s.Best[i]-d.Start) <= near*math.Abs(d.Start)) { // no start is none
+		if !near(s.Best[i], d.Start) {
 			return false
 		}
 	}

@@ -37,9 +37,12 @@ var errTime = errors.New("the budget is too small")
 // leave time for more, unless there cannot be less.
 func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, error) {
 	p := Proposal{Server: d.server.Ref, Engine: d.engine, Title: strings.TrimSpace(product(d.engine) + " " + d.server.Text("version") + " " + onText(d.on)),
-		Dir: d.site.Dir, Scale: d.size.scale, Steps: steps, Plan: plan}
+		Dir: d.site.Dir, Scale: d.size.scale, Memory: d.size.realMemory, Steps: steps, Plan: plan}
 	if d.want.Like != nil {
 		p.Server = stack.Ref{}
+	}
+	if dataset := d.datasetOfData(); dataset != nil {
+		p.Dataset = dataset.Ref
 	}
 	tried := d.nameArms(p.Steps)
 	byPromise(tried)
