@@ -110,7 +110,7 @@ const allBut = AllAdvice + " but "
 // the name of that arm: the first, or the one without what the server refuses.
 func (p Proposal) whole(reports []report.Report) (stage int, arm string) {
 	for i := range reports {
-		if i >= len(p.Stages) || p.Stages[i].Name != StageBut {
+		if i >= len(p.Stages) || p.Stages[i].Name != StageBut || len(reports[i].Records) == 0 {
 			continue
 		}
 		for _, a := range p.Stages[i].Experiment.Arms {
