@@ -259,63 +259,6 @@ func TestStepsOfOtherThings(t *testing.T) {
 	}
 }
 
-// Of a host with two servers the steps on the other, and on what only the
-// other stands on, are no part of a rehearsal; what both stand on is.
-func TestTwoServersOfAHost(t *testing.T) {
-	s, db := mariadb()
-	sight := stack.Sight{}
-	thing := func(kind, name string, links ...any) *stack.Thing {
-		made := sight.New(kind, name)
-		for i := 0; i < len(links); i += 2 {
-			made.Link(links[i].(string), links[i+1].(*stack.Thing).Ref)
-		}
-		return made
-	}
-	disk, other := thing("block", "sda"), thing("block", "sdb")
-	s.Find(stack.Ref{Kind: "filesystem", Name: "/srv"}).Link("block", disk.Ref)
-	pool := thing("pool", "tank", "disks", other)
-	mine, its := thing("dataset", "tank/logs/mysql", "pool", pool), thing("dataset", "tank/pg", "pool", pool)
-	db.Link("binlog", thing("filesystem", "/logs", "dataset", mine).Ref)
-	group, itsGroup := thing("cgroup", "/system.slice/mariadb.service"), thing("cgroup", "/system.slice/postgres.service")
-	s.Find(stack.Ref{Kind: "process", Name: "42"}).Link("cgroup", group.Ref)
-	pg := thing("postgres", "5432", "data", thing("filesystem", "/pg", "dataset", its), "wal", thing("filesystem", "/wal", "block", thing("block", "sdc")), "process", thing("process", "43", "cgroup", itsGroup))
-	thing("zfs", "module")
-	s.Add("test", sight)
-	about := func(db *stack.Thing) (all []string) {
-		var plan advise.Plan
-		for _, kind := range []string{"host", "mysql", "postgres", "block", "dataset", "filesystem", "pool", "process", "cgroup", "zfs"} {
-			for _, of := range s.OfKind(kind) {
-				plan.Steps = append(plan.Steps, planned(of.Ref, "x", 1).Steps...)
-			}
-		}
-		for _, parent := range []stack.Ref{{Kind: "dataset", Name: "tank/logs"}, {Kind: "cgroup", Name: "/system.slice"}, {Kind: "dataset", Name: "tank/lo"}} {
-			plan.Steps = append(plan.Steps, planned(parent, "x", 1).Steps...)
-		}
-		d := draft{stack: s, server: db}
-		for _, a := range d.concerning(plan.Steps) {
-			all = append(all, a.Knob.Of.String())
-		}
-		return all
-	}
-	want := []string{"host:db1", "mysql:3306", "block:sda", "block:sdb", "dataset:tank/logs/mysql", "filesystem:/logs", "filesystem:/srv", "pool:tank", "process:42",
-		"cgroup:/system.slice/mariadb.service", "zfs:module", "dataset:tank/logs", "cgroup:/system.slice"}
-	if diff := cmp.Diff(want, about(db)); diff != "" {
-		t.Errorf("mysql: %s", diff)
-	}
-	want = []string{"host:db1", "postgres:5432", "block:sdb", "block:sdc", "dataset:tank/pg", "filesystem:/pg", "filesystem:/wal", "pool:tank", "process:43", "cgroup:/system.slice/postgres.service", "zfs:module", "cgroup:/system.slice"}
-	if diff := cmp.Diff(want, about(pg)); diff != "" {
-		t.Errorf("postgres: %s", diff)
-	}
-	delete(pg.Links, "data")
-	s.Gaps = append(s.Gaps, stack.Gap{Of: placed, Facts: []string{"undo"}, Why: "no login"})
-	if got := about(db); !slices.Contains(got, "block:sda") || slices.Contains(got, "filesystem:/wal") {
-		t.Errorf("a server of which one place is not known: %q", got)
-	}
-	if got := about(pg); !slices.Contains(got, "dataset:tank/pg") || slices.Contains(got, "block:sda") || slices.Contains(got, "filesystem:/srv") {
-		t.Errorf("of a server that keeps its data nobody knows where, what is not another's may be its own: %q", got)
-	}
-}
-
 func TestWithoutOne(t *testing.T) {
 	s, db := mariadb()
 	db.Set("innodb_data_size", stack.Int(100<<20), "test")
@@ -363,35 +306,6 @@ func TestStepsOfOneRule(t *testing.T) {
 	without := proposed(t, s, plan, Want{Budget: time.Hour, WithoutOne: true})
 	if set := armOf(t, without.Stages[1], "without "+both).Server.Settings; set["innodb_io_capacity"] != "" || set["innodb_io_capacity_max"] != "" || set["innodb_buffer_pool_size"] == "" {
 		t.Errorf("the arm without both sets %v", set)
-	}
-}
-
-// What promises most is tried alone first, and last what is kept anyway; the
-// steps themselves stay in the order of the plan.
-func TestOrderOfSingleSteps(t *testing.T) {
-	s, db := mariadb()
-	db.Set("innodb_data_size", stack.Int(2*gigabyte), "test")
-	plan := planned(placed, "sync_binlog", 1, "innodb_io_capacity", 2000, "innodb_flush_neighbors", 0, "innodb_log_buffer_size", 64<<20)
-	plan.Steps[2].Why = append(plan.Steps[2].Why, "mysql/other")
-	stake := func(rule string) Stake {
-		return map[string]Stake{"mysql/sync-binlog": {true, 6}, "mysql/innodb-io-capacity": {false, 2}, "mysql/other": {false, 5}, "mysql/innodb-log-buffer-size": {false, 3}}[rule]
-	}
-	p, err := Propose(s, known(), plan, stake, Want{Budget: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var arms []string
-	for _, a := range p.Stages[1].Experiment.Arms {
-		arms = append(arms, a.Name)
-	}
-	if diff := cmp.Diff([]string{AsIs, "innodb_flush_neighbors = 0", "innodb_log_buffer_size = 64M", "innodb_io_capacity = 2000", "sync_binlog = 1"}, arms); diff != "" {
-		t.Error(diff)
-	}
-	if p.Steps[0].Knob.Name != "sync_binlog" || p.Steps[0].Number != 1 || !p.Steps[0].Safety {
-		t.Errorf("%+v", p.Steps)
-	}
-	if p, err = Propose(s, known(), plan, stake, Want{Budget: 10 * time.Minute}); err != nil || p.Steps[0].Arm != "" || p.Steps[2].Arm == "" {
-		t.Errorf("with little time: %+v, %v", p.Steps, err)
 	}
 }
 
