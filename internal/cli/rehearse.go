@@ -78,7 +78,9 @@ first. With --sandbox there need be no server: one with the defaults of its
 distribution is made, put under load and checked, and its advice is rehearsed.
 
 Interrupted, it says what was learned so far; --resume goes on, also after a crash.
---plan writes what helps, and what guards data whatever it brings, for plumb fix.
+--plan writes for plumb fix what helps, what guards data whatever it brings, and
+where all advice together helps also what there was no time to try alone. With
+--search the best numbers are in it when they are proved better than all advice.
 
 ` + rehearseExitTable,
 		Example: `  plumb rehearse --dry-run                        what would be tried, and how

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"plumb/internal/host"
@@ -14,6 +15,7 @@ import (
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
+	"plumb/internal/rule"
 	"plumb/internal/stack"
 )
 
@@ -97,7 +99,7 @@ func (x *rehearsing) proposeLive(ctx context.Context) (err error) {
 	if w.Dir, err = x.absoluteDir(); err != nil {
 		return err
 	}
-	if x.proposal, err = rehearse.Propose(x.stack, x.know.catalog, plan, x.know.guards, w); err != nil {
+	if x.proposal, err = rehearse.Propose(x.stack, x.know.catalog, plan, x.know.stake, w); err != nil {
 		return fmt.Errorf("rehearse: %w", err)
 	}
 	x.farFromData(ctx)
@@ -122,10 +124,21 @@ func (x *rehearsing) want() rehearse.Want {
 		Budget: x.budget, WithoutOne: x.withoutOne, Host: x.allowHost}
 }
 
-// guards tells whether a rule is about lost data or an outage.
-func (k know) guards(id string) bool {
+// stake tells what a rule is about: data and service, or speed. What slows a
+// server promises more than what is worth a note, whatever either says of its
+// gain among its like.
+func (k know) stake(id string) (s rehearse.Stake) {
 	r := k.rules.Rule(id)
-	return r != nil && (r.Harm == "danger" || r.Harm == "outage")
+	if r == nil {
+		return s
+	}
+	s.Safety = r.Harm == rule.Danger || r.Harm == rule.Outage
+	gains := []rule.Gain{rule.Low, rule.Medium, rule.High}
+	s.Gain = 1 + slices.Index(gains, r.Gain)
+	if r.Harm == rule.Slow {
+		s.Gain += 1 + len(gains)
+	}
+	return s
 }
 
 func (x *rehearsing) absoluteDir() (string, error) {

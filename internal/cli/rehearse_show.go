@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
+	"plumb/internal/stack"
 	"plumb/internal/view"
 )
 
@@ -15,7 +16,21 @@ import (
 func (x *rehearsing) result() rehearse.Result {
 	r := rehearse.Judge(x.proposal, x.reports, x.ended)
 	r.Took, r.Search = x.spent+time.Since(x.began), x.found
+	r.Adopt(x.know.catalog, x.inForce)
 	return r
+}
+
+// inForce gives what a setting has in force by what was read of this host; a
+// rehearsal that is gone on with has read nothing.
+func (x *rehearsing) inForce(k stack.Knob) (v stack.Value, known bool) {
+	if x.stack == nil {
+		return v, false
+	}
+	t := x.stack.Find(k.Of)
+	if t == nil {
+		return v, false
+	}
+	return t.Get(k.Name)
 }
 
 // show prints the rehearsal in the form that was asked for, and writes the

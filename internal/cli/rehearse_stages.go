@@ -47,41 +47,51 @@ func (x *rehearsing) allStages(ctx context.Context) error {
 // eachStage runs the stages; once more, only those that their share of the
 // budget ended undecided.
 func (x *rehearsing) eachStage(ctx context.Context, again bool) error {
-	for i := range x.proposal.Stages {
-		if x.over(i, again) {
-			continue
-		}
-		e, err := x.inTime(i, again)
-		if err != nil {
-			return err
-		}
-		if e.Budget == 0 {
-			return x.noTime(i, again)
-		}
-		if err := x.stage(ctx, i, e); err != nil {
-			return err
-		}
-		if i == 0 && !again && x.nearlyDecided() {
-			if e, err = x.inTime(0, true); err == nil && e.Budget > 0 {
-				err = x.stage(ctx, 0, e)
-			}
+	for i := 0; i < len(x.proposal.Stages); i++ { // more may be added behind the one at hand
+		if !x.over(i, again) {
+			e, err := x.inTime(i, again)
 			if err != nil {
 				return err
 			}
+			if e.Budget == 0 {
+				return x.noTime(i, again)
+			}
+			if err := x.stage(ctx, i, e); err != nil {
+				return err
+			}
+			if !again && x.ofAll(i) && x.nearlyDecided(i) {
+				if e, err = x.inTime(i, true); err == nil && e.Budget > 0 {
+					err = x.stage(ctx, i, e)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+		if again {
+			continue
+		}
+		if err := x.addStage(ctx, i); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// ofAll tells whether a stage decides about all advice together.
+func (x *rehearsing) ofAll(i int) bool {
+	return i == 0 || x.proposal.Stages[i].Name == rehearse.StageBut
+}
+
 // nearlyDecided tells whether what is left of the budget may well decide about
 // all advice together: how many more blocks it takes is itself only guessed at
 // within a factor of two. That comes before single steps.
-func (x *rehearsing) nearlyDecided() bool {
-	r := x.reports[0]
+func (x *rehearsing) nearlyDecided(i int) bool {
+	r := x.reports[i]
 	if r.Stopped != report.BudgetUsed || len(r.Verdicts) == 0 || r.Verdicts[0].Word != report.Undecided || r.Verdicts[0].More == 0 {
 		return false
 	}
-	return time.Duration(r.Verdicts[0].More)*x.blockTime(0) <= 2*(x.left()-x.keptBack())
+	return time.Duration(r.Verdicts[0].More)*x.blockTime(i) <= 2*(x.left()-x.keptBack())
 }
 
 // over tells whether a stage has nothing left to do: it is decided, or has
@@ -126,7 +136,7 @@ func (x *rehearsing) tell(text string) {
 func (x *rehearsing) stage(ctx context.Context, i int, e experiment.Experiment) error {
 	r, err := x.try(ctx, e, stageWords(x.proposal.Stages[i].Name))
 	x.reports[i] = r
-	if err == nil && i == 0 && len(r.Verdicts) > 0 {
+	if err == nil && x.ofAll(i) && len(r.Verdicts) > 0 {
 		x.tell(r.Verdicts[0].Sentence)
 	}
 	return err
@@ -145,8 +155,13 @@ func (x *rehearsing) try(ctx context.Context, e experiment.Experiment, what stri
 }
 
 func stageWords(name string) string {
-	if name == "steps" {
+	switch name {
+	case "steps":
 		return "each step"
+	case rehearse.StageAlone:
+		return "which step is refused"
+	case rehearse.StageBut:
+		return "all advice but what is refused"
 	}
 	return "all advice"
 }
@@ -185,10 +200,11 @@ const leastBlocks = 2
 
 // takes is the least time in which a stage shows something.
 func (x *rehearsing) takes(i int) time.Duration {
-	t := time.Duration(leastBlocks) * x.blockTime(i)
-	for _, l := range experiment.Layouts(x.proposal.Stages[i].Experiment) {
+	e := x.proposal.Stages[i].Experiment
+	t := time.Duration(min(leastBlocks, e.Most)) * x.blockTime(i)
+	for _, l := range experiment.Layouts(e) {
 		if !x.laid[l.Key] {
-			return t + experiment.Estimate(x.proposal.Stages[i].Experiment).Loading
+			return t + experiment.Estimate(e).Loading
 		}
 	}
 	return t
@@ -199,7 +215,13 @@ func (x *rehearsing) takes(i int) time.Duration {
 func (x *rehearsing) blockTime(i int) time.Duration {
 	arms := time.Duration(len(x.proposal.Stages[i].Experiment.Arms))
 	t := experiment.Estimate(x.proposal.Stages[i].Experiment).Block
-	for _, r := range x.reports {
+	if x.proposal.Stages[i].Name == rehearse.StageAlone {
+		return t // its trials are shorter than the others
+	}
+	for k, r := range x.reports {
+		if x.proposal.Stages[k].Name == rehearse.StageAlone {
+			continue
+		}
 		if n := len(r.Records); n > 1 { // the first has made the data
 			last := r.Records[n-1]
 			t = max(t, arms*last.Ended.Sub(last.Began))
@@ -229,7 +251,10 @@ func (x *rehearsing) dropUnbegun() {
 // howItEnded says why the stages stopped.
 func (x *rehearsing) howItEnded() string {
 	why := allDecided
-	for _, r := range x.reports {
+	for i, r := range x.reports {
+		if x.proposal.Stages[i].Name == rehearse.StageAlone {
+			continue
+		}
 		switch r.Stopped {
 		case report.BudgetUsed:
 			return budgetUsed

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
+	"plumb/internal/rule"
 	"plumb/internal/stack"
 )
 
@@ -95,9 +98,84 @@ func TestNearlyDecided(t *testing.T) {
 		x := &rehearsing{rehearseFlags: rehearseFlags{budget: 10 * time.Minute}, began: time.Now()}
 		x.proposal.Stages = []rehearse.Stage{stageOf(t, tiny)}
 		x.reports = []report.Report{{Stopped: c.stopped, Verdicts: []report.Verdict{{Word: c.word, More: c.more}}}}
-		if got := x.nearlyDecided(); got != c.want {
+		if got := x.nearlyDecided(0); got != c.want {
 			t.Errorf("%+v: %t", c, got)
 		}
+	}
+}
+
+const two = `experiment: two-all
+question: Does it help?
+base:
+  volume: {kind: directory}
+  server: {engine: postgres}
+  load: {kind: oltp, script: oltp_read_write, tables: 1, rows: 1000, threads: 2}
+arms:
+  - {name: as is, set: {}}
+  - {name: all advice, set: {server.settings.wal_compression: "on", server.settings.fsync: "maybe"}}
+compare: [[all advice, as is]]
+blocks: {least: 3, most: 8}
+measure: {warmup: 2s, time: 5s}
+`
+
+// Where the server refuses all advice, the steps are tried alone, and then all
+// advice without those that are refused, before each step; once only, and where
+// there is time.
+func TestStagesAreAdded(t *testing.T) {
+	fails := func(x experiment.Experiment, arms ...string) report.Report {
+		var all []experiment.Record
+		for _, trial := range experiment.Order(x, 1) {
+			rec := experiment.Record{Trial: trial, Attempt: 1, Metric: 100, Began: time.Unix(int64(len(all)), 0), Ended: time.Unix(int64(len(all)+1), 0)}
+			if slices.Contains(arms, trial.Arm) {
+				rec.Mark(experiment.MarkFailed, "it did not come up")
+			}
+			all = append(all, rec)
+		}
+		return report.Make(x, all)
+	}
+	begun := func(budget time.Duration) (*rehearsing, *bytes.Buffer) {
+		var said bytes.Buffer
+		x := &rehearsing{app: &app{err: &said}, rehearseFlags: rehearseFlags{budget: budget}, began: time.Now(), laid: map[string]bool{}, watch: &labWatcher{}}
+		x.proposal.Steps = []rehearse.Step{{Number: 1, Path: "server.settings.wal_compression", Value: "on", Called: "wal_compression = on"}, {Number: 2, Path: "server.settings.fsync", Value: "maybe", Called: "fsync = maybe"}}
+		steps := stageOf(t, two)
+		steps.Name = "steps"
+		x.proposal.Stages = []rehearse.Stage{stageOf(t, two), steps}
+		x.reports = make([]report.Report, 2)
+		x.reports[0] = fails(x.proposal.Stages[0].Experiment, rehearse.AllAdvice)
+		return x, &said
+	}
+	names := func(x *rehearsing) (all string) {
+		for _, s := range x.proposal.Stages {
+			all += s.Name + " "
+		}
+		return all
+	}
+	x, said := begun(time.Hour)
+	for range 2 {
+		if err := x.addStage(t.Context(), 0); err != nil || names(x) != "all alone steps " || len(x.reports) != 3 {
+			t.Fatalf("%s, %v", names(x), err)
+		}
+	}
+	x.reports[1] = fails(x.proposal.Stages[1].Experiment, "fsync = maybe")
+	if !x.over(1, false) || x.ofAll(1) {
+		t.Error("one short trial of each is not all that there is to do")
+	}
+	for range 2 {
+		if err := x.addStage(t.Context(), 1); err != nil || names(x) != "all alone all-but steps " || !x.ofAll(2) {
+			t.Fatalf("%s, %v", names(x), err)
+		}
+	}
+	if err := x.addStage(t.Context(), 2); err != nil || len(x.proposal.Stages) != 4 || said.String() != "refused by the server: fsync = maybe\n" {
+		t.Errorf("%s, %v: %s", names(x), err, said)
+	}
+	x, said = begun(30 * time.Second)
+	if err := x.addStage(t.Context(), 0); err != nil || names(x) != "all steps " || !strings.Contains(said.String(), "which step is refused: not begun, because ") {
+		t.Errorf("%s, %v: %s", names(x), err, said)
+	}
+	x, _ = begun(time.Hour)
+	x.reports[0] = fails(x.proposal.Stages[0].Experiment)
+	if err := x.addStage(t.Context(), 0); err != nil || names(x) != "all steps " {
+		t.Errorf("where all advice runs: %s, %v", names(x), err)
 	}
 }
 
@@ -114,6 +192,31 @@ func TestShortTime(t *testing.T) {
 		if got := shortTime(d); got != want {
 			t.Errorf("%s: %s, want %s", d, got, want)
 		}
+	}
+}
+
+// A rule about lost data is one of safety, and one about speed promises more
+// than a note.
+func TestStake(t *testing.T) {
+	k, err := (&app{}).loadKnowledge(choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := func(h rule.Harm, g rule.Gain) rehearse.Stake {
+		for _, r := range k.rules.Rules() {
+			if r.Harm == h && r.Gain == g {
+				return k.stake(r.ID)
+			}
+		}
+		t.Fatalf("no rule has harm %s and gain %s", h, g)
+		return rehearse.Stake{}
+	}
+	if s := first(rule.Danger, rule.High); !s.Safety {
+		t.Errorf("danger: %+v", s)
+	}
+	slow, low, note := first(rule.Slow, rule.High), first(rule.Slow, rule.Low), first(rule.Note, rule.Medium)
+	if slow.Safety || slow.Gain <= low.Gain || low.Gain <= note.Gain || note.Gain <= 0 || k.stake("none") != (rehearse.Stake{}) {
+		t.Errorf("slow, high %+v; slow, low %+v; note %+v", slow, low, note)
 	}
 }
 

@@ -16,12 +16,22 @@ import (
 // rehearsal ended. It can be called at any time, for what is known so far.
 func Judge(p Proposal, reports []report.Report, ended string) Result {
 	r := Result{Proposal: p, Reports: reports, Ended: ended, Plan: p.Plan}
-	j := judge{reports: reports}
-	for _, rep := range reports {
-		j.tails = append(j.tails, tail(rep))
+	var j judge
+	var alone report.Report
+	for i, rep := range reports {
 		r.Took += rep.Took
+		if i < len(p.Stages) && p.Stages[i].Name == StageAlone { // it measures nothing
+			alone = rep
+			continue
+		}
+		j.reports, j.tails = append(j.reports, rep), append(j.tails, tail(rep))
 	}
 	r.All = j.verdict(AllAdvice)
+	if _, arm := p.whole(reports); arm != AllAdvice {
+		refused := r.All.Failed
+		r.All = j.verdict(arm)
+		r.All.Refused = refused
+	}
 	r.Plan.Steps = nil
 	for i := range p.Steps {
 		s := &r.Proposal.Steps[i]
@@ -30,9 +40,10 @@ func Judge(p Proposal, reports []report.Report, ended string) Result {
 			v = j.verdict(s.Arm)
 		}
 		v.Step = s
-		v.decide()
+		v.refused(alone)
+		v.decide(r.All)
 		if v.Keep {
-			r.Plan.Steps = append(r.Plan.Steps, s.Step)
+			r.Plan.Steps = append(r.Plan.Steps, v.planned())
 		}
 		r.Steps = append(r.Steps, v)
 	}

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -72,12 +73,12 @@ func packed(t *testing.T, p99 float64) []byte {
 }
 
 // judged rehearses a plan in a world.
-func (w world) judged(t *testing.T, plan advise.Plan, safety func(string) bool, want Want) Result {
+func (w world) judged(t *testing.T, plan advise.Plan, stake func(string) Stake, want Want) Result {
 	t.Helper()
 	s, db := mariadb()
 	db.Set("innodb_data_size", stack.Int(100<<20), "test")
 	want.Budget = time.Hour
-	p, err := Propose(s, known(), plan, safety, want)
+	p, err := Propose(s, known(), plan, stake, want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func fourSteps() advise.Plan {
 	return plan
 }
 
-func ofSyncBinlog(rule string) bool { return rule == "mysql/sync-binlog" }
+func ofSyncBinlog(rule string) Stake { return Stake{Safety: rule == "mysql/sync-binlog"} }
 
 func TestVerdicts(t *testing.T) {
 	w := world{noise: 0.01, rate: map[string]float64{AllAdvice: 1.3, "innodb_io_capacity = 2000": 1.4, "sync_binlog = 1": 0.9, "innodb_flush_neighbors = 0": 1.01},
@@ -182,9 +183,80 @@ func TestVerdictsWithoutOne(t *testing.T) {
 func TestLessDurableIsNeverKept(t *testing.T) {
 	plan := planned(placed, "innodb_flush_log_at_trx_commit", 2)
 	w := world{noise: 0.01, rate: map[string]float64{AllAdvice: 3}}
-	r := w.judged(t, plan, func(string) bool { return true }, Want{})
+	r := w.judged(t, plan, func(string) Stake { return Stake{Safety: true} }, Want{})
 	if v := r.Steps[0]; v.Word != Helps || v.Keep || !strings.Contains(v.Why, "less durable (may lose the last transactions)") || len(r.Plan.Steps) != 0 {
 		t.Errorf("%+v", v)
+	}
+}
+
+// What there was no time to try alone is kept where all advice together helps,
+// and the plan says that it is proven so alone; where all advice is not better,
+// it is left out.
+func TestProvenWithAllAdvice(t *testing.T) {
+	s, db := mariadb()
+	db.Set("innodb_data_size", stack.Int(2*gigabyte), "test")
+	plan := fourSteps()
+	plan.Steps[3].DurabilityTo = catalog.MayLose
+	for name, c := range map[string]struct {
+		all         float64
+		blocks      []int // of each stage
+		words, kept string
+	}{
+		"single steps not begun":         {4, []int{6}, "wwww", "123"},
+		"one block of single steps":      {4, []int{6, 1}, "wwww", "123"},
+		"single steps are tried":         {4, []int{6, 6}, "nnhn", "23"},
+		"all advice undecided":           {4, []int{1}, "----", "2"},
+		"all advice harms":               {0.5, []int{6}, "----", "2"},
+		"all advice makes no difference": {1, []int{6}, "----", "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Propose(s, known(), plan, ofSyncBinlog, Want{Budget: 40 * time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := world{noise: 0.01, rate: map[string]float64{AllAdvice: c.all, "innodb_flush_neighbors = 0": 1.3}}
+			var reports []report.Report
+			for i, n := range c.blocks {
+				reports = append(reports, w.carryOut(t, p.Stages[i].Experiment, n))
+			}
+			words, kept := wordsOf(t, Judge(p, reports, ""))
+			if words != c.words || kept != c.kept {
+				t.Errorf("%s, kept %s; want %s, %s", words, kept, c.words, c.kept)
+			}
+		})
+	}
+}
+
+// wordsOf writes each step's word as a letter, and the numbers of the steps that
+// are kept. It sees that the plan says of them what the page does.
+func wordsOf(t *testing.T, r Result) (words, kept string) {
+	t.Helper()
+	n := 0
+	for _, v := range r.Steps {
+		words += map[string]string{WithAll: "w", NoDifference: "n", Helps: "h", NotTried: "-", Harms: "x", Undecided: "u"}[v.Word]
+		if !v.Keep {
+			continue
+		}
+		kept += fmt.Sprint(v.Step.Number)
+		if note := r.Plan.Steps[n].Note; (note == Proven) != (v.Word == WithAll) || v.Word == WithAll && !strings.Contains(v.Why, Proven) {
+			t.Errorf("step %d: the plan says %q, and the page %q", v.Step.Number, note, v.Why)
+		}
+		n++
+	}
+	return words, kept
+}
+
+// A budget with no time for some steps says so, and keeps them with the rest.
+func TestShortBudgetKeepsAllAdvice(t *testing.T) {
+	s, db := mariadb()
+	db.Set("innodb_data_size", stack.Int(2*gigabyte), "test")
+	p, err := Propose(s, known(), fourSteps(), nil, Want{Budget: 6 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, kept := wordsOf(t, Judge(p, []report.Report{world{rate: map[string]float64{AllAdvice: 4}, noise: 0.01}.carryOut(t, p.Stages[0].Experiment, 5)}, ""))
+	if p.Steps[3].Arm != "" || !strings.Contains(p.Steps[3].Left, "no time to try it by itself") || words != "wwww" || kept != "1234" {
+		t.Errorf("%s, kept %s: %+v", words, kept, p.Steps[3])
 	}
 }
 
@@ -193,7 +265,9 @@ func TestNothingKnownYet(t *testing.T) {
 	db.Set("innodb_data_size", stack.Int(100<<20), "test")
 	plan := fourSteps()
 	plan.Steps = append(plan.Steps, planned(stack.Ref{Kind: "host", Name: "db1"}, "vm_swappiness", 1).Steps...)
-	p, err := Propose(s, known(), plan, func(rule string) bool { return rule == "host/vm-swappiness" || ofSyncBinlog(rule) }, Want{Budget: time.Hour})
+	p, err := Propose(s, known(), plan, func(rule string) Stake {
+		return Stake{Safety: rule == "host/vm-swappiness" || ofSyncBinlog(rule).Safety}
+	}, Want{Budget: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,16 +5,21 @@ import (
 	"math"
 	"strings"
 
+	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/lab/report"
 	"plumb/internal/stats"
 )
 
-// decide says whether a step is kept, and why: what helps is, and what guards
-// data or service whatever it brings; never what a server cannot run with, and
-// never what makes it less durable.
-func (v *Verdict) decide() {
+// decide says whether a step is kept, and why: what helps is, alone or among
+// all advice, and what guards data or service whatever it brings; never what a
+// server cannot run with, and never what makes it less durable.
+func (v *Verdict) decide(all Verdict) {
 	doubt := v.Why
+	if all.Word == Helps && (doubt == "" || all.Refused != "") && v.onlyWithAll() {
+		doubt = ""
+		v.Word, v.More = WithAll, 0
+	}
 	switch {
 	case v.Failed != "":
 		v.Why = "left out: the server cannot be used with it"
@@ -24,6 +29,8 @@ func (v *Verdict) decide() {
 		v.Keep, v.Why = true, "kept: "+v.guards(doubt)
 	case v.Word == Helps:
 		v.Keep, v.Why = true, "kept: "+v.gain()
+	case v.Word == WithAll:
+		v.Keep, v.Why = true, "kept: "+Proven+"; together they bring "+all.gain()
 	case v.Word == NotTried && v.Step.Left != "":
 		v.Why = "" // Left says it
 	case v.Word == NotTried:
@@ -33,6 +40,23 @@ func (v *Verdict) decide() {
 	default:
 		v.Why = "left out: " + v.bringsNothing()
 	}
+}
+
+// onlyWithAll tells of a step that is among all advice, and of which trials
+// alone tell nothing: there was no time for them, or for one block only, which
+// gives no interval.
+func (v *Verdict) onlyWithAll() bool {
+	tried := v.Word != NotTried && !(v.Word == Undecided && !report.Known(v.Rate))
+	return v.Step.Path != "" && v.Failed == "" && !tried
+}
+
+// planned is the step as the plan has it.
+func (v *Verdict) planned() advise.Step {
+	s := v.Step.Step
+	if v.Word == WithAll {
+		s.Note = strings.TrimPrefix(s.Note+"; "+Proven, "; ")
+	}
+	return s
 }
 
 // guards says what a safety step is for, and what it costs.
@@ -45,6 +69,8 @@ func (v *Verdict) guards(doubt string) string {
 		guard = "it guards against lost transactions"
 	}
 	switch {
+	case v.Word == WithAll:
+		return guard + ", and is " + Proven
 	case v.Word == NotTried && v.Step.Left != "":
 		return guard + ", though no trial shows what it costs"
 	case v.Word == NotTried:

@@ -112,15 +112,17 @@ func TestAnyPlanIsTriedOrLeft(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, server := anyServer(t)
 		plan := anyPlan(t, server)
-		p, err := Propose(s, known(), plan, func(rule string) bool { return strings.HasSuffix(rule, "1") }, anyWant(t, server))
+		p, err := Propose(s, known(), plan, func(rule string) Stake { return Stake{strings.HasSuffix(rule, "1"), len(rule) % 3} }, anyWant(t, server))
 		if err != nil {
 			if _, ok := errors.AsType[*load.Hinted](err); !ok || strings.Contains(err.Error(), "no sound experiment") {
 				t.Fatalf("no error that a person can do something about: %v", err)
 			}
 			return
 		}
+		zfs := s.Find(stack.Ref{Kind: "dataset", Name: "tank/db"}) != nil
 		own := slices.DeleteFunc(slices.Clone(plan.Steps), func(a advise.Step) bool {
-			return (a.Knob.Of.Kind == "mysql" || a.Knob.Of.Kind == "postgres") && a.Knob.Of != server
+			of := a.Knob.Of
+			return (of.Kind == "mysql" || of.Kind == "postgres") && of != server || of.Kind == "dataset" && !zfs || of.Kind == "pool"
 		})
 		if len(p.Steps) != len(own) {
 			t.Fatalf("%d steps of %d", len(p.Steps), len(own))
@@ -155,7 +157,7 @@ func judgeAny(t *rapid.T, p Proposal) {
 		if v.Keep {
 			kept++
 		}
-		if v.Keep && (v.Failed != "" || catalog.Danger(v.Step.DurabilityTo) > catalog.Danger(v.Step.DurabilityFrom) || v.Word != Helps && !v.Step.Safety) {
+		if v.Keep && (v.Failed != "" || catalog.Danger(v.Step.DurabilityTo) > catalog.Danger(v.Step.DurabilityFrom) || v.Word != Helps && (v.Word != WithAll || r.All.Word != Helps) && !v.Step.Safety) {
 			t.Fatalf("kept: %+v", v)
 		}
 		if v.Why == "" && v.Step.Left == "" || v.Word == "" {

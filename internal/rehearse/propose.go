@@ -18,13 +18,13 @@ import (
 const usualBudget = 20 * time.Minute
 
 // Propose makes the experiments that put a plan to the test on a sandbox that
-// is like the server. safety tells whether a rule is about lost data or an
-// outage; nil: none is. Of a plan of which nothing can be tried it gives a
+// is like the server. stake tells what a rule is about; nil: nothing is known
+// of any. Of a plan of which nothing can be tried it gives a
 // proposal without stages, whose steps say why. The error has a hint.
 //
 // Where all cannot be had, data and caches are made smaller together, and so
 // many steps are left out that the rest can be decided within the budget.
-func Propose(s *stack.Stack, cat *catalog.Catalog, plan advise.Plan, safety func(rule string) bool, w Want) (Proposal, error) {
+func Propose(s *stack.Stack, cat *catalog.Catalog, plan advise.Plan, stake func(rule string) Stake, w Want) (Proposal, error) {
 	d, err := newDraft(s, cat, w)
 	if err != nil {
 		return Proposal{}, err
@@ -33,7 +33,7 @@ func Propose(s *stack.Stack, cat *catalog.Catalog, plan advise.Plan, safety func
 		return Proposal{}, err
 	}
 	plan.Steps = d.concerning(plan.Steps)
-	p, err := d.propose(plan, safety)
+	p, err := d.propose(plan, stake)
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -42,7 +42,7 @@ func Propose(s *stack.Stack, cat *catalog.Catalog, plan advise.Plan, safety func
 }
 
 // propose finds the most data with which the budget is enough.
-func (d *draft) propose(plan advise.Plan, safety func(rule string) bool) (Proposal, error) {
+func (d *draft) propose(plan advise.Plan, stake func(rule string) Stake) (Proposal, error) {
 	most := int64(usualData)
 	if d.want.Data > 0 {
 		most = int64(d.want.Data)
@@ -54,7 +54,7 @@ func (d *draft) propose(plan advise.Plan, safety func(rule string) bool) (Propos
 		if err := d.fit(plan, most); err != nil {
 			return Proposal{}, err
 		}
-		steps := d.steps(plan, safety)
+		steps := d.steps(plan, stake)
 		last := most <= leastData || d.want.Like != nil
 		p, err := d.stages(steps, plan, last)
 		if err == nil || !errors.Is(err, errTime) || last {

@@ -211,7 +211,13 @@ func TestStepsOfOtherThings(t *testing.T) {
 	f := s.Find(stack.Ref{Kind: "filesystem", Name: "/srv"})
 	dataset := stack.NewThing("dataset", "tank/db/data")
 	dataset.Setting("recordsize", stack.Int(128<<10), "zfs", stack.Origin{From: stack.FromLocal})
-	s.Add("test", stack.Sight{Things: []*stack.Thing{dataset, stack.NewThing("dataset", "tank/db/log"), stack.NewThing("postgres", "5432")}})
+	log, pool, logs := stack.NewThing("dataset", "tank/db/log"), stack.NewThing("pool", "tank"), stack.NewThing("filesystem", "/srv/log")
+	dataset.Link("pool", pool.Ref)
+	log.Link("pool", pool.Ref)
+	logs.Link("dataset", log.Ref)
+	pool.Link("disks", stack.Ref{Kind: "block", Name: "sda"})
+	s.Add("test", stack.Sight{Things: []*stack.Thing{dataset, log, pool, logs, stack.NewThing("block", "sda"), stack.NewThing("postgres", "5432")}})
+	db.Link("redo", logs.Ref)
 	plan := planned(dataset.Ref, "recordsize", 16<<10, "quota", 5*gigabyte)
 	for _, more := range []advise.Plan{planned(stack.Ref{Kind: "dataset", Name: "tank/db/log"}, "logbias", "latency"), planned(stack.Ref{Kind: "pool", Name: "tank"}, "autotrim", "on"),
 		planned(stack.Ref{Kind: "host", Name: "db1"}, "vm_swappiness", 1, "thp_enabled", "never"), planned(stack.Ref{Kind: "postgres", Name: "5432"}, "fsync", true),
@@ -225,14 +231,14 @@ func TestStepsOfOtherThings(t *testing.T) {
 		return all
 	}
 	p := proposed(t, s, plan, Want{Server: db.Ref})
-	if len(p.Steps) != len(plan.Steps)-1 {
-		t.Errorf("the step on another server is no part of it: %d steps of %d", len(p.Steps), len(plan.Steps))
+	if len(p.Steps) != len(plan.Steps)-3 {
+		t.Errorf("the step on another server and those on a dataset without its data are no part of it: %d steps of %d", len(p.Steps), len(plan.Steps))
 	}
 	if len(p.Stages) != 0 || slices.Contains(lefts(p), "") {
 		t.Errorf("without ZFS and --allow-host %d stages: %q", len(p.Stages), lefts(p))
 	}
-	if !strings.Contains(p.Steps[4].Left, "--allow-host") {
-		t.Error(p.Steps[4].Left)
+	if !strings.Contains(p.Steps[2].Left, "--allow-host") {
+		t.Error(p.Steps[2].Left)
 	}
 	f.Links["dataset"] = []stack.Ref{dataset.Ref}
 	p = proposed(t, s, plan, Want{Server: db.Ref, Host: true})

@@ -32,32 +32,41 @@ type Step struct {
 	advise.Step
 	Number int    // in the plan, from 1
 	Arm    string // its arm in the experiments; "" when it is not tried
+	Called string // what it sets, with those it is tried with: its arm where it is tried by itself; "" when it is not in all advice
 	With   []int  // numbers of the steps that are tried in the same arm, because the same rules ask for them
 	Path   string // what it sets there: server.settings.innodb_buffer_pool_size, volume.properties.recordsize, host.vm.swappiness
 	Value  string // as the configuration file writes it
 	Scaled string // how the value differs from the plan's in a smaller sandbox, for people; "" when it does not
 	Left   string // why it is not tried; "" when it is
-	Safety bool   // asked for by a rule about lost data or an outage: kept whatever it brings
+	Stake         // what the rules that ask for it are about
+}
+
+// Stake is what a rule is about.
+type Stake struct {
+	Safety bool // lost data or an outage: its steps are kept whatever they bring
+	Gain   int  // how much speed it promises, by the rule's own word: more is more, 0 when nothing is known
 }
 
 // Stage is one experiment of a rehearsal.
 type Stage struct {
-	Name       string                // "all" or "steps"
+	Name       string                // "all" or "steps"; StageAlone or StageBut
 	Experiment experiment.Experiment // parsed from Text
 	Text       []byte                // the experiment file, as plumb lab run takes it
 }
 
 // Proposal is a rehearsal that can be carried out.
 type Proposal struct {
-	Server stack.Ref `json:",omitzero"` // zero: one that was made for the rehearsal, and is gone
-	Engine string    // mariadb, mysql, percona, postgres
-	Title  string    // "MariaDB 10.11.14 on ext4"
-	Dir    string    // the sandbox is made below it: Want.Dir, or what Place found; "" when it does not matter
-	Scale  float64   // the sandbox's memory and data as a part of the server's; 1 when the same
-	Says   []string  // what the sandbox is like, and how it differs from the real thing: one sentence each
-	Steps  []Step    // all of the plan, in its order
-	Plan   advise.Plan
-	Stages []Stage // in the order in which to run them: the first decides about all advice together
+	Server  stack.Ref `json:",omitzero"` // zero: one that was made for the rehearsal, and is gone
+	Engine  string    // mariadb, mysql, percona, postgres
+	Title   string    // "MariaDB 10.11.14 on ext4"
+	Dataset stack.Ref `json:",omitzero"` // that holds the server's data, where the sandbox is on ZFS as they are
+	Memory  int64     // bytes that the server may take; 0: not known
+	Dir     string    // the sandbox is made below it: Want.Dir, or what Place found; "" when it does not matter
+	Scale   float64   // the sandbox's memory and data as a part of the server's; 1 when the same
+	Says    []string  // what the sandbox is like, and how it differs from the real thing: one sentence each
+	Steps   []Step    // all of the plan, in its order
+	Plan    advise.Plan
+	Stages  []Stage // in the order in which to run them: the first decides about all advice together
 }
 
 // Names of arms that every rehearsal has.
@@ -73,7 +82,11 @@ const (
 	Harms        = "harms"
 	Undecided    = "undecided"
 	NotTried     = "not tried"
+	WithAll      = "with all advice" // not tried alone, and all advice together helps
 )
+
+// Proven is what a plan and a page say of a step whose word is WithAll.
+const Proven = "proven with all advice, not alone"
 
 // Verdict is what a rehearsal showed of one step, or of all together.
 type Verdict struct {
@@ -88,6 +101,10 @@ type Verdict struct {
 	Costs  []Cost         // per operation, as is and with it, where both are known
 	Keep   bool           // it is in the plan that --plan writes
 	Why    string         // of Keep, or of its opposite, for people
+
+	// Refused is why the server cannot be used with all advice, where the
+	// verdict is of all advice but the steps that it refuses: Arm names them.
+	Refused string
 }
 
 // Cost is one cost per operation, in the baseline and in the arm.

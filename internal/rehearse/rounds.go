@@ -21,14 +21,16 @@ func (s *Search) round(points []search.Point) (Stage, error) {
 	for i, point := range points {
 		arms = append(arms, pointed{pointArm + strconv.Itoa(len(s.Tried)+1+i), pathsOf(s.Dials, point)})
 	}
-	return s.derived(derived{name: fmt.Sprintf("search-%d", s.rounds+1), arms: arms, least: 1, most: 1, keep: []string{AsIs},
+	warmup, measure := SearchPace(s.from.Experiment)
+	return s.derived(derived{name: fmt.Sprintf("search-%d", s.rounds+1), arms: arms, least: 1, most: 1, keep: []string{AsIs}, warmup: warmup, measure: measure,
 		question: fmt.Sprintf("What do other numbers bring? Round %d of a search", s.rounds+1)})
 }
 
 // Confirmation makes the experiment that measures the best point anew, beside
 // as is and the arm that points were tried on top of.
 func (s *Search) Confirmation(least, most int) (Stage, error) {
-	d := derived{name: "search-best", arms: []pointed{{BestFound, pathsOf(s.Dials, s.Best)}}, least: least, most: most, keep: []string{AsIs, s.on},
+	warmup, measure := SearchPace(s.from.Experiment)
+	d := derived{name: "search-best", arms: []pointed{{BestFound, pathsOf(s.Dials, s.Best)}}, least: least, most: most, keep: []string{AsIs, s.on}, warmup: warmup, measure: measure,
 		question: "Is the best that a search found better, measured anew?"}
 	if s.on != AsIs {
 		d.compare = append(d.compare, [2]string{BestFound, s.on})
@@ -58,33 +60,53 @@ type derived struct {
 	arms           []pointed
 	compare        [][2]string // empty: all with as is
 	least, most    int         // blocks
+	warmup         time.Duration
+	measure        time.Duration
+	budget         time.Duration // 0: none
+	brief          bool          // caches need not be full
+	notes          string
 }
 
-// derived makes an experiment of the first stage's file: the same base, load
-// and seed, other arms.
 func (s *Search) derived(d derived) (Stage, error) {
-	from := s.from
+	stage, err := d.of(s.from, s.on)
+	if err != nil {
+		return stage, fmt.Errorf("search: %w", err)
+	}
+	return stage, nil
+}
+
+// of makes an experiment of another's file: the same base, load and seed, other
+// arms, on top of one that it has.
+func (d derived) of(from Stage, on string) (Stage, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(from.Text, &file); err != nil || file.Kind != yaml.DocumentNode || len(file.Content) != 1 {
-		return Stage{}, fmt.Errorf("search: the experiment of stage %s is no mapping", from.Name)
+		return Stage{}, fmt.Errorf("the experiment of stage %s is no mapping", from.Name)
 	}
 	root := file.Content[0]
 	arms := nodeOf(root, "arms")
 	if arms == nil {
-		return Stage{}, fmt.Errorf("search: the experiment of stage %s names no arms", from.Name)
+		return Stage{}, fmt.Errorf("the experiment of stage %s names no arms", from.Name)
 	}
 	putNode(root, "experiment", words(nameOf(from.Experiment.Name, d.name)))
 	putNode(root, "question", words(d.question))
-	putNode(root, "arms", d.armsOf(arms, s.on))
+	putNode(root, "arms", d.armsOf(arms, on))
 	putNode(root, "blocks", flow(object(field{"least", number(int64(d.least))}, field{"most", number(int64(d.most))})))
 	putNode(root, "metric", words("rate"))
 	if pace := nodeOf(root, "measure"); pace != nil {
-		warmup, measure := SearchPace(from.Experiment)
-		putNode(pace, "warmup", words(warmup.String()))
-		putNode(pace, "time", words(measure.String()))
+		putNode(pace, "warmup", words(d.warmup.String()))
+		putNode(pace, "time", words(d.measure.String()))
+		if d.brief {
+			dropNode(pace, "fill")
+		}
 	}
-	for _, key := range []string{"compare", "baseline", "until", "budget", "published", "notes"} { // notes name rules, and this is about none
+	for _, key := range []string{"compare", "baseline", "until", "budget", "published", "notes"} { // notes name the rules of the other's arms
 		dropNode(root, key)
+	}
+	if d.budget > 0 {
+		putNode(root, "budget", words(d.budget.String()))
+	}
+	if d.notes != "" {
+		putNode(root, "notes", words(d.notes))
 	}
 	if len(d.compare) == 0 {
 		putNode(root, "baseline", words(AsIs))
@@ -98,11 +120,11 @@ func (s *Search) derived(d derived) (Stage, error) {
 	}
 	text, err := encoded(&file)
 	if err != nil {
-		return Stage{}, fmt.Errorf("search: write the experiment of %s: %w", d.name, err)
+		return Stage{}, fmt.Errorf("write the experiment of %s: %w", d.name, err)
 	}
 	x, err := experiment.Parse(d.name, text)
 	if err != nil {
-		return Stage{}, fmt.Errorf("search: the experiment of %s: %w", d.name, err)
+		return Stage{}, fmt.Errorf("the experiment of %s: %w", d.name, err)
 	}
 	return Stage{Name: d.name, Experiment: x, Text: text}, nil
 }

@@ -28,6 +28,8 @@ type Search struct {
 	Confirmed []report.Verdict // of Best, measured anew in blocks in which it was not chosen: against all advice, against as is
 	Broken    string           // Best could not run when it was measured anew: why
 	Margin    float64          // differences within ± this part count as none
+	InPlan    bool             // Best is in the plan of what is kept
+	Why       string           // it is not; "" when that is not settled
 	Says      []string         // what to bear in mind: one sentence each
 	Ended     string           // why it ended, for people
 	Took      time.Duration
@@ -48,26 +50,30 @@ const (
 // base gives the stage that rounds are made from, and the arm that points are
 // tried on top of: all advice, so that what guards data is in force in all of
 // them, or as is where there is no advice or a server cannot run with it.
-func (p Proposal) base(r report.Report) (s Stage, on experiment.Arm, ok bool) {
+func (p Proposal) base(reports []report.Report) (s Stage, r report.Report, on experiment.Arm, ok bool) {
 	if len(p.Stages) == 0 {
-		return s, on, false
+		return s, r, on, false
 	}
-	s = p.Stages[0]
-	for _, name := range []string{AllAdvice, AsIs} {
+	k, all := p.whole(reports)
+	s = p.Stages[k]
+	if k < len(reports) {
+		r = reports[k]
+	}
+	for _, name := range []string{all, AsIs} {
 		broken := slices.ContainsFunc(r.Arms, func(a report.ArmResult) bool { return a.Name == name && a.Failed != "" })
 		for _, a := range s.Experiment.Arms {
 			if a.Name == name && a.Setup.Server != nil && !broken {
-				return s, a, true
+				return s, r, a, true
 			}
 		}
 	}
-	return s, on, false
+	return s, r, on, false
 }
 
-// NewSearch prepares a search in so many trials of points. r is the report of
-// the first stage. It is an error when there is nothing to choose.
-func (p Proposal) NewSearch(r report.Report, cat *catalog.Catalog, trials int) (*Search, error) {
-	stage, on, ok := p.base(r)
+// NewSearch prepares a search in so many trials of points. reports are those of
+// the stages. It is an error when there is nothing to choose.
+func (p Proposal) NewSearch(reports []report.Report, cat *catalog.Catalog, trials int) (*Search, error) {
+	stage, r, on, ok := p.base(reports)
 	if !ok {
 		return nil, errors.New("search: there is no server to try numbers on")
 	}
@@ -161,12 +167,11 @@ func (s *Search) Settle() {
 // AsAdvised tells whether the best point is what the advice sets, or what is in
 // force as it is: there is then nothing to measure anew.
 func (s *Search) AsAdvised() bool {
-	const near = 0.02 // values are rounded to their steps
 	if s.Best == nil {
 		return false
 	}
 	for i, d := range s.Dials {
-		if !(math.Abs(s.Best[i]-d.Start) <= near*math.Abs(d.Start)) { // no start is none
+		if !near(s.Best[i], d.Start) {
 			return false
 		}
 	}
@@ -206,7 +211,7 @@ func (s Search) Counted() (values, broken, spoilt int) {
 // caveats are what every search must be read with.
 func caveats(x experiment.Experiment, on string, dials []Dial) (says []string) {
 	says = append(says, "No value that is tried is less durable; points are tried on top of all advice, so that what guards data is in force in all of them.")
-	if on != AllAdvice {
+	if on == AsIs {
 		says[0] = "No value that is tried is less durable than what is in force as it is."
 	}
 	var slow []string

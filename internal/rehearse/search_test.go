@@ -62,7 +62,7 @@ func searchable(t *testing.T, engine, text string) Proposal {
 
 func newSearch(t *testing.T, p Proposal, r report.Report, trials int) *Search {
 	t.Helper()
-	s, err := p.NewSearch(r, embedded(t), trials)
+	s, err := p.NewSearch([]report.Report{r}, embedded(t), trials)
 	if err != nil {
 		t.Fatal(err)
 	}

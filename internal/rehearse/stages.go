@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -36,11 +37,15 @@ var errTime = errors.New("the budget is too small")
 // leave time for more, unless there cannot be less.
 func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, error) {
 	p := Proposal{Server: d.server.Ref, Engine: d.engine, Title: strings.TrimSpace(product(d.engine) + " " + d.server.Text("version") + " " + onText(d.on)),
-		Dir: d.site.Dir, Scale: d.size.scale, Steps: steps, Plan: plan}
+		Dir: d.site.Dir, Scale: d.size.scale, Memory: d.size.realMemory, Steps: steps, Plan: plan}
 	if d.want.Like != nil {
 		p.Server = stack.Ref{}
 	}
+	if dataset := d.datasetOfData(); dataset != nil {
+		p.Dataset = dataset.Ref
+	}
 	tried := d.nameArms(p.Steps)
+	byPromise(tried)
 	d.tried = tried
 	if len(tried) == 0 {
 		p.Says = d.says()
@@ -171,6 +176,21 @@ func units(steps []Step) (all []unit) {
 	return all
 }
 
+// byPromise puts first what promises most speed, because the budget may have no
+// time for all. Last comes what is kept whatever a trial shows.
+func byPromise(all []unit) {
+	slices.SortStableFunc(all, func(a, b unit) int {
+		switch a, b := a[0].Stake, b[0].Stake; {
+		case a.Safety != b.Safety && a.Safety:
+			return 1
+		case a.Safety != b.Safety:
+			return -1
+		default:
+			return cmp.Compare(b.Gain, a.Gain)
+		}
+	})
+}
+
 // others gives the numbers of the steps beside one.
 func (u unit) others(than *Step) (numbers []int) {
 	for _, s := range u {
@@ -189,13 +209,16 @@ func (d *draft) nameArms(steps []Step) (tried []unit) {
 	tried = units(steps)
 	for _, u := range tried {
 		name := strings.TrimSpace(cut(u.sets(), longest))
-		if d.want.WithoutOne {
-			name = "without " + name
-		}
 		if slices.Contains(taken, name) {
 			name = fmt.Sprintf("%s (step %d)", name, u[0].Number)
 		}
 		taken = append(taken, name)
+		for _, s := range u {
+			s.Called = name
+		}
+		if d.want.WithoutOne {
+			name = "without " + name
+		}
 		u.call(name)
 	}
 	return tried

@@ -18,7 +18,7 @@ const (
 )
 
 // steps says of each step of the plan how it is tried, or why it is not.
-func (d *draft) steps(plan advise.Plan, safety func(rule string) bool) []Step {
+func (d *draft) steps(plan advise.Plan, stake func(rule string) Stake) []Step {
 	all := make([]Step, len(plan.Steps))
 	taken := map[string]int{} // number of the step, by path
 	tried, most := 0, mostSteps
@@ -26,7 +26,7 @@ func (d *draft) steps(plan advise.Plan, safety func(rule string) bool) []Step {
 		most = mostWithout
 	}
 	for i, a := range plan.Steps {
-		s := Step{Step: a, Number: i + 1, Safety: safety != nil && slices.ContainsFunc(a.Why, safety)}
+		s := Step{Step: a, Number: i + 1, Stake: stakeOf(a.Why, stake)}
 		s.Path, s.Value, s.Left = d.target(a)
 		switch first := taken[s.Path]; {
 		case s.Left != "":
@@ -47,16 +47,16 @@ func (d *draft) steps(plan advise.Plan, safety func(rule string) bool) []Step {
 	return all
 }
 
-// concerning leaves out the steps on other servers: a rehearsal is about one,
-// and so is the plan of what is kept.
-func (d *draft) concerning(steps []advise.Step) (own []advise.Step) {
-	for _, a := range steps {
-		other := slices.Contains([]string{"mysql", "postgres", "mongo", "proxysql"}, a.Knob.Of.Kind) && a.Knob.Of != d.server.Ref
-		if !other {
-			own = append(own, a)
-		}
+// stakeOf puts together what the rules are about that ask for a step.
+func stakeOf(rules []string, stake func(rule string) Stake) (all Stake) {
+	if stake == nil {
+		return all
 	}
-	return own
+	for _, r := range rules {
+		one := stake(r)
+		all.Safety, all.Gain = all.Safety || one.Safety, max(all.Gain, one.Gain)
+	}
+	return all
 }
 
 // target says what a step sets in the experiment, and to what; or why it is

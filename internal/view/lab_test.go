@@ -34,6 +34,32 @@ func TestLabPagesFitTheScreen(t *testing.T) {
 	}
 }
 
+// An interval is never broken, however narrow the column that it would stand in.
+func TestLabTextKeepsIntervalsWhole(t *testing.T) {
+	r := sampleReport(8)
+	for i := range r.Verdicts {
+		r.Verdicts[i].Effect = stats.Estimate{Value: 29, Low: 7.37, High: 72.1, N: 8}
+	}
+	for i := range r.Arms {
+		r.Arms[i].Metric = stats.Estimate{Value: 12345.6, Low: 11111.1, High: 13333.3, N: 8}
+	}
+	for w := 60; w <= 120; w++ {
+		text := LabText(r, Screen{Width: w})
+		if whole := "(49 to 65 %)"; !strings.Contains(text, whole) {
+			t.Errorf("at %d columns the answer breaks %q", w, whole)
+		}
+		table, _, _ := strings.Cut(text, "response")
+		if whole := "×30.0 (+737 % to ×73.1)"; !strings.Contains(table, whole) {
+			t.Errorf("at %d columns %q is broken:\n%s", w, whole, table)
+		}
+		for l := range strings.Lines(table) {
+			if l = strings.TrimRight(l, "\n"); width(l) > w {
+				t.Errorf("at %d columns a line has %d: %s", w, width(l), l)
+			}
+		}
+	}
+}
+
 func TestLabTextIsASCIIWhenAsked(t *testing.T) {
 	text := LabText(sampleReport(8), Screen{Width: 100, ASCII: true})
 	if i := strings.IndexFunc(text, func(r rune) bool { return r > 127 }); i >= 0 {

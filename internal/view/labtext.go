@@ -17,7 +17,7 @@ func LabText(r report.Report, screen Screen, next ...string) string {
 	p.labHead(r)
 	if r.Answer != "" {
 		p.blank()
-		p.para(bold, 0, r.Answer)
+		p.para(bold, 0, keepIntervals(r.Answer))
 	}
 	p.blank()
 	p.labRates(r)
@@ -85,9 +85,20 @@ func (p *page) labRates(r report.Report) {
 		value = max(value, width(show(a.Metric.Value)))
 		reach = max(reach, width(interval(a.Metric, show)))
 	}
+	head := func(arm, trials, v, in string) string {
+		return columns(atMost(arm, first-2), first) + right(trials, 6) + right(v, value+2) + "  " + columns(in, reach+2)
+	}
+	room := p.width - width(head("", "", "", ""))
+	below := slices.ContainsFunc(r.Arms, func(a report.ArmResult) bool { return longestWord(againstText(r, a.Name)) > room })
 	row := func(i ink, arm, trials, v, in, against string) {
-		head := columns(atMost(arm, first-2), first) + right(trials, 6) + right(v, value+2) + "  " + columns(in, reach+2)
-		p.within(p.width, plain, head, i, against)
+		if !below {
+			p.within(p.width, plain, head(arm, trials, v, in), i, against)
+			return
+		}
+		p.line(i, head(arm, trials, v, in))
+		if against != "" {
+			p.within(p.width, plain, strings.Repeat(" ", first), i, against)
+		}
 	}
 	row(dim, "arm", "trials", name+", "+unit, "95 %", "against its baseline")
 	for _, a := range r.Arms {
@@ -174,7 +185,7 @@ func (p *page) labVerdicts(r report.Report) {
 		p.blank()
 	}
 	for _, s := range all {
-		p.hang(plain, "· ", s)
+		p.hang(plain, "· ", keepIntervals(s))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"plumb/internal/catalog"
 	"plumb/internal/lab/experiment"
@@ -110,8 +112,13 @@ func loadWords(l experiment.Load) string {
 
 // allSentence says what all advice together brings.
 func allSentence(r rehearse.Result) string {
-	const all = "All advice together"
-	switch v := r.All; {
+	v, all := r.All, wholeName(r.All)
+	if v.Refused != "" {
+		v.Refused = ""
+		r.All = v
+		return strings.Replace(allSentence(r), "All advice together", all, 1) + " With all of it the server cannot be used."
+	}
+	switch {
 	case len(r.Proposal.Steps) == 0:
 		return "The plan has no step: there is nothing to rehearse."
 	case !slices.ContainsFunc(r.Proposal.Steps, func(s rehearse.Step) bool { return s.Left == "" }):
@@ -128,6 +135,16 @@ func allSentence(r rehearse.Result) string {
 		return all + " was not tried."
 	}
 	return "Nothing is known yet of all advice together."
+}
+
+// wholeName names what stands for all advice together: all of it, or all but what
+// the server refuses.
+func wholeName(v rehearse.Verdict) string {
+	if v.Refused == "" {
+		return "All advice together"
+	}
+	first, size := utf8.DecodeRuneInString(v.Arm)
+	return string(unicode.ToUpper(first)) + v.Arm[size:]
 }
 
 // effects writes what a verdict measured: +142 % transactions/s (+120 to
@@ -177,12 +194,15 @@ func moreText(v rehearse.Verdict) string {
 
 // keptSentence says which steps the plan keeps, by their numbers.
 func keptSentence(r rehearse.Result) string {
-	var kept, left, untried []string
+	var kept, with, left, untried []string
 	for i, v := range r.Steps {
 		number := fmt.Sprint(stepNumber(r, i))
 		switch {
 		case v.Keep:
 			kept = append(kept, number)
+			if v.Word == rehearse.WithAll {
+				with = append(with, number)
+			}
 		case v.Word == rehearse.NotTried:
 			untried = append(untried, number)
 		default:
@@ -192,6 +212,9 @@ func keptSentence(r rehearse.Result) string {
 	parts := []string{"Kept: none"}
 	if len(kept) > 0 {
 		parts[0] = "Kept: " + strings.Join(kept, ", ")
+	}
+	if len(with) > 0 {
+		parts = append(parts, "of these "+rehearse.Proven+": "+strings.Join(with, ", "))
 	}
 	if len(left) > 0 {
 		parts = append(parts, "left out: "+strings.Join(left, ", "))
@@ -259,10 +282,11 @@ func stageName(p rehearse.Proposal, i int) string {
 // comparedHow says what a step's numbers compare; "" when no step was tried by
 // itself.
 func comparedHow(p rehearse.Proposal) string {
-	if len(p.Stages) < 2 {
+	k := slices.IndexFunc(p.Stages, func(s rehearse.Stage) bool { return s.Name == "steps" })
+	if k < 0 {
 		return ""
 	}
-	if slices.ContainsFunc(p.Stages[1].Experiment.Arms, func(a experiment.Arm) bool { return a.Name == rehearse.AllAdvice }) {
+	if slices.ContainsFunc(p.Stages[k].Experiment.Arms, func(a experiment.Arm) bool { return a.Name == rehearse.AllAdvice }) {
 		return "A step's numbers compare all advice with all advice but this step."
 	}
 	return "A step's numbers compare this step alone with the server as it is; steps together may bring more or less than their sum."

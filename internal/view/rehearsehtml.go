@@ -162,7 +162,7 @@ func wordClass(word string) string {
 		return report.Worse
 	case rehearse.NoDifference:
 		return report.Equivalent
-	case rehearse.NotTried:
+	case rehearse.NotTried, rehearse.WithAll:
 		return "untried"
 	}
 	return report.Undecided
@@ -234,7 +234,7 @@ func forestsOf(r rehearse.Result, v facts) *twoForests {
 		f.Margin = roundPercent(margin)
 	}
 	for i := range rates {
-		pair := forestPair{Name: "All advice together", Class: rates[i].Word + " all", Word: wordWithMore(r.All), Failed: sentenceOf(r.All.Failed),
+		pair := forestPair{Name: wholeName(r.All), Class: rates[i].Word + " all", Word: wordWithMore(r.All), Failed: sentenceOf(r.All.Failed),
 			Rate: plot("transactions/s", rates[i], rate, f.Rate), P99: plot("p99", tails[i], p99, f.P99)}
 		if i > 0 {
 			x := tried[i-1]

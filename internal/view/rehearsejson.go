@@ -56,14 +56,15 @@ type RehearseStepJSON struct {
 
 // RehearseVerdictJSON is what was found.
 type RehearseVerdictJSON struct {
-	Word   string             `json:"word"`                  // "helps", "no difference", "harms", "undecided", "not tried"; "" when nothing is known yet
-	Arm    string             `json:"arm,omitempty"`         // of the experiments
-	Rate   LabEstimateJSON    `json:"rate"`                  // transactions a second: ratio to the baseline less one
-	P99    LabEstimateJSON    `json:"p99"`                   // response time: the same; below zero is faster
-	Within float64            `json:"within,omitempty"`      // of "no difference": within ± this part
-	More   int                `json:"more_blocks,omitempty"` // that would probably decide it
-	Failed string             `json:"failed,omitempty"`      // the server refused it, crashed, or lost rows with it
-	Costs  []RehearseCostJSON `json:"costs"`                 // of a transaction, where known before and after
+	Word    string             `json:"word"`                  // "helps", "no difference", "harms", "undecided", "not tried", "with all advice"; "" when nothing is known yet
+	Arm     string             `json:"arm,omitempty"`         // of the experiments
+	Rate    LabEstimateJSON    `json:"rate"`                  // transactions a second: ratio to the baseline less one
+	P99     LabEstimateJSON    `json:"p99"`                   // response time: the same; below zero is faster
+	Within  float64            `json:"within,omitempty"`      // of "no difference": within ± this part
+	More    int                `json:"more_blocks,omitempty"` // that would probably decide it
+	Failed  string             `json:"failed,omitempty"`      // the server refused it, crashed, or lost rows with it
+	Refused string             `json:"refused,omitempty"`     // why the server cannot be used with all advice, where this is of all but what it refuses
+	Costs   []RehearseCostJSON `json:"costs"`                 // of a transaction, where known before and after
 }
 
 // RehearseCostJSON is what a transaction takes of one layer.
@@ -128,7 +129,7 @@ func rehearseStep(number int, v rehearse.Verdict) RehearseStepJSON {
 }
 
 func rehearseVerdict(v rehearse.Verdict) RehearseVerdictJSON {
-	j := RehearseVerdictJSON{Word: v.Word, Arm: v.Arm, Rate: labEstimate(v.Rate), P99: labEstimate(v.P99), Within: finite(v.Within), More: v.More, Failed: v.Failed, Costs: []RehearseCostJSON{}}
+	j := RehearseVerdictJSON{Word: v.Word, Arm: v.Arm, Rate: labEstimate(v.Rate), P99: labEstimate(v.P99), Within: finite(v.Within), More: v.More, Failed: v.Failed, Refused: v.Refused, Costs: []RehearseCostJSON{}}
 	for _, c := range v.Costs {
 		j.Costs = append(j.Costs, RehearseCostJSON{Layer: c.Layer, Name: c.Name, Unit: c.Unit, Before: labEstimate(c.Before), After: labEstimate(c.After)})
 	}

@@ -154,6 +154,13 @@ func nothingTried() rehearse.Result {
 	return r
 }
 
+// refusedRehearsal is of a server that runs with all advice but one step.
+func refusedRehearsal() rehearse.Result {
+	r := sampleRehearsal()
+	r.All.Arm, r.All.Refused = "all advice but innodb_log_file_size = 4T", "the server did not start: innodb_log_file_size is larger than the filesystem"
+	return r
+}
+
 // brokenRehearsal is of a default server that does not run with all advice.
 func brokenRehearsal() rehearse.Result {
 	r := sampleRehearsal()

@@ -87,6 +87,9 @@ func (p *page) searchBest(s rehearse.Search, scale float64) {
 	for _, v := range s.Confirmed {
 		p.hang(plain, "    against "+v.Baseline+": ", keep(differs(v.Effect))+": "+verdictWords(v))
 	}
+	if plan := searchPlan(s); plan != "" {
+		p.para(plain, 0, plan)
+	}
 	if measuredAtAll(s.Expected) {
 		p.hang(dim, "    ", "by all trials together "+keep(differs(s.Expected))+" against as is was to be expected")
 	}
@@ -125,6 +128,18 @@ func searchSentence(s rehearse.Search) string {
 	return "Whether the best point is better than " + against + " is not known: its new measurement did not end."
 }
 
+// searchPlan says whether the numbers found are in the plan of what is kept; ""
+// when that is not settled.
+func searchPlan(s rehearse.Search) string {
+	switch {
+	case s.InPlan:
+		return "The plan of what is kept has these values."
+	case s.Why != "":
+		return "The plan of what is kept does not have these values: " + s.Why + "."
+	}
+	return ""
+}
+
 // dialValue writes a value for people.
 func dialValue(d rehearse.Dial, v float64) string { return catalog.ShowAs(d.Type, d.Value(v)) }
 
@@ -134,8 +149,7 @@ func atServer(d rehearse.Dial, v, scale float64) string {
 	if !d.Memory || !(scale > 0) || scale > 0.95 {
 		return ""
 	}
-	const unit = 64 << 20
-	return dialValue(d, math.Floor(v/scale/unit)*unit)
+	return dialValue(d, d.AtServer(v, scale))
 }
 
 // searchCurve writes the response to one setting: a line for each value, with a

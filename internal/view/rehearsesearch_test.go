@@ -73,6 +73,23 @@ func TestSearchSaysWhetherItIsWorthIt(t *testing.T) {
 	}
 }
 
+// Whether the plan has the numbers is said on each page.
+func TestSearchSaysWhetherThePlanHasIt(t *testing.T) {
+	s := foundNumbers()
+	for want, set := range map[string]func(){"": func() {}, "The plan of what is kept has these values.": func() { s.InPlan = true },
+		"does not have these values: it was not measured anew.": func() { s.InPlan, s.Why = false, "it was not measured anew" }} {
+		s.InPlan, s.Why = false, ""
+		set()
+		text := strings.Join(strings.Fields(RehearsalSearch(s, 1, Screen{Width: 100})), " ")
+		if html := searchPage(&s, 1).Answer; !strings.Contains(text, want) || !strings.Contains(html, want) || (want == "") == strings.Contains(text+html, "The plan of what is kept") {
+			t.Errorf("%q:\n%s\n%s", want, text, html)
+		}
+		if j := rehearseSearch(&s); j.InPlan != s.InPlan || j.NotInPlan != s.Why {
+			t.Errorf("%+v", j)
+		}
+	}
+}
+
 func TestSearchDocumentLeavesOutWhatIsNotKnown(t *testing.T) {
 	s := foundNumbers()
 	j := rehearseSearch(&s)

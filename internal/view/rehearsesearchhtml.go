@@ -35,6 +35,9 @@ func searchPage(s *rehearse.Search, scale float64) *searchHTML {
 		}
 		d.Best = append(d.Best, setting{dial.Name, value})
 	}
+	if plan := searchPlan(*s); plan != "" {
+		d.Answer += " " + plan
+	}
 	most := 0.0
 	for _, c := range s.Curves {
 		for _, e := range c.Response {

@@ -11,12 +11,14 @@ type RehearseSearchJSON struct {
 	Method      string              `json:"method"`   // how points were chosen, for people
 	Settings    []RehearseDialJSON  `json:"settings"` // that were searched
 	NotSearched []string            `json:"not_searched"`
-	Answer      string              `json:"answer"`             // for people
-	Best        map[string]string   `json:"best,omitempty"`     // by path, as the experiment has it
-	Expected    *LabEstimateJSON    `json:"expected,omitempty"` // of the best by all trials together: ratio to as is less one
-	Confirmed   []LabVerdictJSON    `json:"confirmed"`          // of the best, measured anew
-	Broken      string              `json:"broken,omitempty"`   // why the best could not run when it was measured anew
-	Trials      []RehearsePointJSON `json:"trials"`             // in the order in which they were measured
+	Answer      string              `json:"answer"`                // for people
+	Best        map[string]string   `json:"best,omitempty"`        // by path, as the experiment has it
+	Expected    *LabEstimateJSON    `json:"expected,omitempty"`    // of the best by all trials together: ratio to as is less one
+	Confirmed   []LabVerdictJSON    `json:"confirmed"`             // of the best, measured anew
+	InPlan      bool                `json:"in_plan"`               // the best is in the plan of what is kept
+	NotInPlan   string              `json:"not_in_plan,omitempty"` // why it is not, for people
+	Broken      string              `json:"broken,omitempty"`      // why the best could not run when it was measured anew
+	Trials      []RehearsePointJSON `json:"trials"`                // in the order in which they were measured
 	Curves      []RehearseCurveJSON `json:"curves"`
 	Notes       []string            `json:"notes"` // what to bear in mind, for people
 	TookSeconds float64             `json:"took_seconds"`
@@ -62,7 +64,7 @@ func rehearseSearch(s *rehearse.Search) *RehearseSearchJSON {
 		return nil
 	}
 	j := &RehearseSearchJSON{Method: s.Method, Settings: []RehearseDialJSON{}, NotSearched: notNil(s.Left), Answer: plainSpaces(searchSentence(*s)), Confirmed: []LabVerdictJSON{},
-		Broken: s.Broken, Trials: []RehearsePointJSON{}, Curves: []RehearseCurveJSON{}, Notes: notNil(s.Says), TookSeconds: finite(s.Took.Seconds()), Ended: s.Ended}
+		InPlan: s.InPlan, NotInPlan: s.Why, Broken: s.Broken, Trials: []RehearsePointJSON{}, Curves: []RehearseCurveJSON{}, Notes: notNil(s.Says), TookSeconds: finite(s.Took.Seconds()), Ended: s.Ended}
 	for i, d := range s.Dials {
 		j.Settings = append(j.Settings, RehearseDialJSON{Name: d.Name, Path: d.Path, Type: string(d.Type), Low: d.Low, High: d.High, Scale: d.Memory})
 		if s.Best != nil {

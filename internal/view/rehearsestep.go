@@ -114,7 +114,7 @@ func (p rehearsalPage) details(v rehearse.Verdict) {
 		say("durability: ", durabilityText(*s, " -> "))
 	}
 	say("per transaction: ", costChanges(v.Costs))
-	say("", verdictWhy(v))
+	say("", keepIntervals(verdictWhy(v)))
 }
 
 // changeText writes what a step sets: innodb_buffer_pool_size 128M -> 6G. What

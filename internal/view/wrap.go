@@ -1,6 +1,9 @@
 package view
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // noBreak stands for a space at which a line is not broken. It is a plain
 // space again once the line is made.
@@ -8,6 +11,13 @@ const noBreak = '\u00a0'
 
 // keep makes s stay on one line where that is possible.
 func keep(s string) string { return strings.ReplaceAll(s, " ", string(noBreak)) }
+
+// intervals are those that sentences give in brackets: (49 to 65 %), (+737 % to ×73.1).
+var intervals = regexp.MustCompile(`\([+−-]?×?[0-9][^() ]{0,12}( %)? to [+−-]?×?[0-9][^() ]{0,12}( %)?\)`)
+
+// keepIntervals keeps the intervals of a sentence whole, and numbers with their
+// per cent.
+func keepIntervals(s string) string { return tie(intervals.ReplaceAllStringFunc(s, keep)) }
 
 // maxItem is the width up to which an item between two middle dots is kept
 // whole.
@@ -59,8 +69,16 @@ func words(s string, w int) []string {
 	return out
 }
 
+// longestWord is the width of what a line is not broken in.
+func longestWord(s string) (most int) {
+	for f := range strings.SplitSeq(s, " ") {
+		most = max(most, width(f))
+	}
+	return most
+}
+
 // pieces cuts a word that is longer than a line, after a sign at which it can
-// be read on: nothing of it is lost, because paths are to be copied whole. An
+// be read on, and in no number: nothing of it is lost, because paths are to be copied whole. An
 // address of a page is never cut: half of one cannot be opened.
 func pieces(word string, w int) []string {
 	if strings.HasPrefix(word, "https://") || strings.HasPrefix(word, "http://") {
@@ -71,7 +89,7 @@ func pieces(word string, w int) []string {
 	for len(r) > w {
 		cut := w
 		for i := w; i > w/3; i-- {
-			if strings.ContainsRune(string(noBreak)+"/,=:-_.", r[i-1]) {
+			if strings.ContainsRune(string(noBreak)+"/,=:-_.", r[i-1]) && !(isDigit(r[i-2]) && isDigit(r[i])) {
 				cut = i
 				break
 			}
@@ -81,3 +99,5 @@ func pieces(word string, w int) []string {
 	}
 	return append(out, string(r))
 }
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }

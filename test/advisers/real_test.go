@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,9 +24,14 @@ import (
 	"plumb/test/sandbox"
 )
 
-// TestPlumbAdvises asks plumb check what plumb.yaml says: a default server in
-// the contest's control group, with its data, under its load for a minute, on
-// the machine's own disk and on one of 200 requests a second.
+// rounds is how often plumb check is asked at most. What a server is short of
+// next shows when it has what it was short of first.
+const rounds = 3
+
+// TestPlumbAdvises asks plumb check what plumb.yaml says: a server in the
+// contest's control group, with its data, under its load for a minute, on the
+// machine's own disk and on one of 200 requests a second; first with its
+// defaults, then again with what was advised, until nothing new is.
 func TestPlumbAdvises(t *testing.T) {
 	sandbox.NeedTime(t, "two servers are loaded for some minutes: make test-real does it")
 	p, err := program.Build(t.TempDir())
@@ -41,9 +47,24 @@ func TestPlumbAdvises(t *testing.T) {
 			if c.engine.flavour == "" {
 				e = postgres.New()
 			}
-			compare(t, e, ours.of(c), ask(t, p, c))
+			compare(t, e, ours.of(c), askUntilQuiet(t, p, c))
 		})
 	}
+}
+
+// askUntilQuiet follows the advice and asks again.
+func askUntilQuiet(t *testing.T, p program.Program, c cell) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for round := range rounds {
+		advised := ask(t, p, c, all)
+		t.Logf("asked %d times: %v", round+1, advised)
+		if len(advised) == 0 {
+			break
+		}
+		maps.Copy(all, advised)
+	}
+	return all
 }
 
 // byRate are settings that are advised when the load writes fast enough, and
@@ -80,18 +101,18 @@ func alike(a, b string) bool {
 	return err == nil && err2 == nil && one <= 2*two && two <= 2*one
 }
 
-// ask sets a default server up, loads it, and gives the settings that plumb
-// check advises for it under the load: what clients wait for shows only then.
-func ask(t *testing.T, p program.Program, c cell) map[string]string {
+// ask sets a server up, loads it, and gives the settings that plumb check
+// advises for it under the load: what clients wait for shows only then.
+func ask(t *testing.T, p program.Program, c cell, set map[string]string) map[string]string {
 	t.Helper()
 	b, err := sandbox.New("/var/tmp")
 	ok(t, err)
-	t.Cleanup(func() { ok(t, b.Close()) })
+	defer func() { ok(t, b.Close()) }()
 	wrap, err := b.Cgroup(memory)
 	sandbox.Need(t, err)
 	dir, err := b.Filesystem("data", "ext4", 6144, nil, "")
 	sandbox.Need(t, err)
-	s, kind, err := start(b, c, filepath.Join(dir, "server"), wrap)
+	s, kind, err := start(b, c, filepath.Join(dir, "server"), lines(set), wrap)
 	sandbox.Need(t, err)
 	ok(t, s.Exec("CREATE DATABASE sbtest"))
 	at := login(s, kind)
@@ -125,12 +146,21 @@ func drive(ctx context.Context, p program.Program, args []string) error {
 	return nil
 }
 
-func start(b *sandbox.Box, c cell, dir string, wrap []string) (*sandbox.Server, string, error) {
+// lines gives settings as both servers' files take them.
+func lines(set map[string]string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		fmt.Fprintf(&b, "%s = %s\n", name, set[name])
+	}
+	return b.String()
+}
+
+func start(b *sandbox.Box, c cell, dir, settings string, wrap []string) (*sandbox.Server, string, error) {
 	if c.engine.flavour == "" {
-		s, err := b.Postgres(sandbox.PostgresOptions{Datadir: dir, Port: 54933, Wrap: wrap})
+		s, err := b.Postgres(sandbox.PostgresOptions{Datadir: dir, Settings: settings, Port: 54933, Wrap: wrap})
 		return s, "postgres", err
 	}
-	s, err := b.MySQL(sandbox.MySQLOptions{Datadir: dir, Port: 33933, Wrap: wrap})
+	s, err := b.MySQL(sandbox.MySQLOptions{Datadir: dir, Settings: settings, Port: 33933, Wrap: wrap})
 	return s, "mysql", err
 }
 
