@@ -1,8 +1,8 @@
 # make            builds ./plumb, a static binary
 # make demo       sets up a MariaDB and a PostgreSQL privately, checks them, rehearses, applies and undoes the advice
 # make test       all tests that fit in a quarter of an hour; lists what it skipped
-# make test-real  every test, also the long ones with many server versions, and ten
-#                 minutes of fuzzing what edits configuration files
+# make test-real  also the long tests, with many server versions, as far as they fit into an hour, and
+#                 some fuzzing of what edits configuration files; FULL=1 runs every test, however long
 # make vm         boots Debian with a real OpenZFS in QEMU and gives a shell; RUN='…' runs a line instead
 # make lint       format, vet, and the style and layer tests
 # make golden     rewrites the expected outputs, and which rules have met the hosts in fixtures/;
@@ -33,8 +33,8 @@ test: all lint
 
 test-real: all lint
 	@test/setup.sh test-real
-	@set -o pipefail; PLUMB_REAL=1 $(GO) test -json -timeout 80m -count 1 ./... | $(GO) run ./test/report
-	@FUZZTIME=60s test/fuzz.sh ./internal/edit
+	@set -o pipefail; PLUMB_REAL=$(if $(FULL),full,1) $(GO) test -json -timeout $(if $(FULL),8h,60m) -count 1 ./... | $(GO) run ./test/report
+	@FUZZTIME=$(if $(FULL),60s,10s) test/fuzz.sh ./internal/edit
 
 # VM takes flags, such as VM='-release bookworm -iops 3000'; go run ./test/vm -help lists them.
 .PHONY: vm

@@ -33,7 +33,7 @@ const rounds = 3
 // machine's own disk and on one of 200 requests a second; first with its
 // defaults, then again with what was advised, until nothing new is.
 func TestPlumbAdvises(t *testing.T) {
-	sandbox.NeedTime(t, "two servers are loaded for some minutes: make test-real does it")
+	sandbox.NeedFull(t, "servers of eight cells are loaded for half an hour: make test-real FULL=1 does it")
 	p, err := program.Build(t.TempDir())
 	ok(t, err)
 	ours, err := readPlumb()

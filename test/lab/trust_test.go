@@ -12,7 +12,7 @@ import (
 // Of twenty comparisons of two equal arms, few are called different: by
 // chance, four or more would be in one of sixty runs of this test.
 func TestEqualArms(t *testing.T) {
-	sandbox.NeedTime(t, "120 trials take a quarter of an hour: make test-real does it")
+	sandbox.NeedFull(t, "120 trials take a quarter of an hour: make test-real FULL=1 does it")
 	needServer(t, postgres)
 	const blocks, most = 3, 3
 	l := newLab(t)

@@ -19,6 +19,8 @@ type outcome struct {
 	Bad          []string `json:"bad,omitempty"`     // checks that found something
 	Good         []string `json:"good,omitempty"`    // checks that found nothing
 	Skipped      []string `json:"skipped,omitempty"` // checks that this guest has no program for
+	// Said has, for what went wrong, the end of what the server or the check said.
+	Said map[string]string `json:"said,omitempty"`
 }
 
 // failedStart says that the storage or the server did not come up.
@@ -28,6 +30,7 @@ func (o outcome) failedStart() bool { return !o.Mounted || !o.Started }
 const (
 	mostReport = 64 << 10
 	mostLines  = 200
+	mostSaid   = 4 << 10 // of each file that is kept
 )
 
 var (
@@ -114,8 +117,12 @@ func found(dir string) (outcome, error) {
 		return outcome{}, fmt.Errorf("%w: %w", errUnfinished, err)
 	}
 	o, err := parseReport(data)
-	if err != nil || o.failedStart() {
+	if err != nil {
 		return o, err
+	}
+	o.Said = said(dir, o)
+	if o.failedStart() {
+		return o, nil
 	}
 	data, err = os.ReadFile(filepath.Join(dir, "verify.json"))
 	if err != nil {
@@ -125,4 +132,26 @@ func found(dir string) (outcome, error) {
 		return o, nil
 	}
 	return o, o.parseVerify(data)
+}
+
+// said keeps the end of what a guest wrote down of all that went wrong.
+func said(dir string, o outcome) map[string]string {
+	var names []string
+	if o.Mounted && !o.Started {
+		names = append(names, "server.log")
+	}
+	for _, check := range o.Bad {
+		if check == "ledger" {
+			check = "verify"
+		}
+		names = append(names, check+".txt")
+	}
+	kept := map[string]string{}
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(dir, filepath.Base(name)))
+		if err == nil {
+			kept[name] = strings.ToValidUTF8(string(data[max(0, len(data)-mostSaid):]), "?")
+		}
+	}
+	return kept
 }

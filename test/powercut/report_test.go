@@ -71,6 +71,21 @@ func TestFound(t *testing.T) {
 	}
 }
 
+func TestKeepsWhatWentWrong(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"server.log": "PANIC", "storage.txt": strings.Repeat("x", mostSaid) + "bad block", "tpcc.txt": "fine", "verify.json": goodVerdict} {
+		ok(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	for report, want := range map[string]string{goodReport: "storage.txt", "mounted yes\nstarted no\n": "server.log"} {
+		ok(t, os.WriteFile(filepath.Join(dir, "report"), []byte(report), 0o600))
+		o, err := found(dir)
+		ok(t, err)
+		if text, kept := o.Said[want]; len(o.Said) != 1 || !kept || len(text) > mostSaid || !strings.HasSuffix(text, "bad block") && text != "PANIC" {
+			t.Errorf("%q: kept %v", report, o.Said)
+		}
+	}
+}
+
 func FuzzGuestSays(f *testing.F) {
 	f.Add([]byte(goodReport))
 	f.Add([]byte(goodVerdict))

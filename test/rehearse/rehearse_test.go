@@ -301,7 +301,7 @@ func TestKilledAndResumed(t *testing.T) {
 // Without a live server, one is made, looked at and rehearsed, within the
 // budget.
 func TestSandbox(t *testing.T) {
-	sandbox.NeedTime(t, minutes)
+	sandbox.NeedFull(t, "two whole rehearsals take twenty minutes: make test-real FULL=1 does it")
 	for _, engine := range []string{"postgres", "mariadb"} {
 		t.Run(engine, func(t *testing.T) {
 			p := newPlace(t)

@@ -28,6 +28,18 @@ func NeedTime(t testing.TB, why string) {
 	}
 }
 
+// NeedFull skips what does not fit into the hour of make test-real beside the
+// rest. why is the whole sentence of the skip.
+func NeedFull(t testing.TB, why string) {
+	t.Helper()
+	if !Full() {
+		t.Skip(why)
+	}
+}
+
+// Full tells whether every test was asked for, however long.
+func Full() bool { return os.Getenv("PLUMB_REAL") == "full" }
+
 // FreePort asks the kernel for a TCP port nobody uses.
 func FreePort(t testing.TB) int {
 	t.Helper()

@@ -45,17 +45,9 @@ const buildTime = 45 * time.Minute
 // Build gives the image of a release, from the cache or newly built. Others
 // who want the same one at the same time wait for it.
 func Build(ctx context.Context, release string, say Say) (Image, error) {
-	r, err := recipeOf(release)
-	if err != nil {
-		return Image{}, err
-	}
-	root, err := cache()
-	if err != nil {
-		return Image{}, err
-	}
-	image := Image{Release: release, Dir: filepath.Join(root, release+"-"+r.hash())}
-	if image.whole() {
-		return image, nil
+	r, image, err := imageOf(release)
+	if err != nil || image.whole() {
+		return image, err
 	}
 	if err := canBuild(); err != nil {
 		return Image{}, err
@@ -71,6 +63,25 @@ func Build(ctx context.Context, release string, say Say) (Image, error) {
 		return image, nil
 	}
 	return image, image.build(ctx, r, say)
+}
+
+// Built tells whether the image of a release is in the cache.
+func Built(release string) bool {
+	_, image, err := imageOf(release)
+	return err == nil && image.whole()
+}
+
+// imageOf says where the image of a release is, or will be.
+func imageOf(release string) (recipe, Image, error) {
+	r, err := recipeOf(release)
+	if err != nil {
+		return recipe{}, Image{}, err
+	}
+	root, err := cache()
+	if err != nil {
+		return recipe{}, Image{}, err
+	}
+	return r, Image{Release: release, Dir: filepath.Join(root, release+"-"+r.hash())}, nil
 }
 
 func (i Image) build(ctx context.Context, r recipe, say Say) error {

@@ -42,11 +42,15 @@ func New(ctx context.Context, release string, say Say) (*Machine, error) {
 }
 
 // Open gives a machine to a test, or skips it with the reason. It wants
-// PLUMB_REAL, because a build takes ten minutes, and many more on a busy machine.
+// PLUMB_REAL, and its image built: a build takes ten minutes, and many more on a
+// busy machine, so that only FULL=1 begins one.
 func Open(t testing.TB, release string) *Machine {
 	t.Helper()
 	if os.Getenv("PLUMB_REAL") == "" {
 		t.Skip("boots a virtual machine: make test-real runs it")
+	}
+	if !Built(release) && !sandbox.Full() {
+		t.Skipf("no image of %s was built yet: make vm VM='-release %s' RUN='zpool version' builds it, and make test-real FULL=1", release, release)
 	}
 	m, err := New(t.Context(), release, func(text string) { t.Log(text) })
 	sandbox.Need(t, err)
