@@ -15,12 +15,13 @@ func parseStatus(text []byte) []status {
 	var all []status
 	var section string
 	var tree *treeReader
+	var scanned bool // the pool has a line about a scan
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
 		key, value, ok := heading(line)
 		if ok && key == "pool" {
 			all = append(all, status{Pool: value, Classes: map[string][]*vdev{}, ScanErrors: -1, DataErrors: -1})
-			tree = &treeReader{}
+			tree, scanned = &treeReader{}, false
 		}
 		if len(all) == 0 {
 			continue
@@ -28,6 +29,10 @@ func parseStatus(text []byte) []status {
 		st := &all[len(all)-1]
 		if ok {
 			section = key
+			scanned = scanned || key == "scan" || key == "scrub"
+			if key == "config" && !scanned {
+				st.Scan = "none" // OpenZFS has no line then, zfs-fuse says so
+			}
 			st.head(key, value)
 			continue
 		}

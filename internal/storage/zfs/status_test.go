@@ -1,6 +1,7 @@
 package zfs
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -37,6 +38,26 @@ func TestParseStatusOfZFSFuse(t *testing.T) {
 	}
 	if all[0].Scan != "none" || layout(all[0].Classes[classData]) != "single" {
 		t.Errorf("first pool: %+v", all[0])
+	}
+}
+
+// Captured from OpenZFS 2.1.11: a pool that was never scrubbed has no line
+// about a scan. One that is not understood is something else.
+func TestParseStatusOfNoScan(t *testing.T) {
+	text := testdata(t, "openzfs-2.1/status.txt")
+	all := parseStatus(text)
+	if len(all) != 1 || all[0].Scan != "none" || all[0].ScanErrors != -1 || all[0].DataErrors != 0 {
+		t.Errorf("read %+v", all)
+	}
+	if len(all) == 1 && (len(all[0].Classes[classLogs]) != 1 || len(all[0].Classes[classCache]) != 1) {
+		t.Errorf("classes %v", all[0].Classes)
+	}
+	strange := bytes.Replace(text, []byte("config:"), []byte("  scan: news of a later version\nconfig:"), 1)
+	if all := parseStatus(strange); len(all) != 1 || all[0].Scan != "" {
+		t.Errorf("read %+v", all)
+	}
+	if all := parseStatus(text[:bytes.Index(text, []byte("config:"))]); len(all) != 1 || all[0].Scan != "" {
+		t.Errorf("of text that was cut, read %+v", all)
 	}
 }
 
@@ -100,6 +121,7 @@ func TestParseSize(t *testing.T) {
 func FuzzParseStatus(f *testing.F) {
 	f.Add(testdata(f, "fuse/status.txt"))
 	f.Add(testdata(f, "typed/status-2.1.txt"))
+	f.Add(testdata(f, "openzfs-2.1/status.txt"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, st := range parseStatus(b) {
 			for _, tops := range st.Classes {
