@@ -117,7 +117,7 @@ func readSet(text string, cat *catalog.Catalog, s *stack.Stack) (advise.Step, er
 	of, written := ofHost(s), where
 	if thing, name, named := strings.Cut(where, "#"); named {
 		var err error
-		if of, err = stack.ParseRef(thing); err != nil {
+		if of, err = thingCalled(s, thing); err != nil {
 			return wrong("", "%v", err)
 		}
 		written = name
@@ -136,6 +136,18 @@ func readSet(text string, cat *catalog.Catalog, s *stack.Stack) (advise.Step, er
 		step.From, _ = t.Get(name)
 	}
 	return step, nil
+}
+
+// thingCalled reads kind:name, and a kind alone where one thing is of it.
+func thingCalled(s *stack.Stack, text string) (stack.Ref, error) {
+	switch found := s.OfKind(text); len(found) {
+	case 0:
+		return stack.ParseRef(text)
+	case 1:
+		return found[0].Ref, nil
+	default:
+		return stack.Ref{}, fmt.Errorf("%d things are of kind %s: say which, such as %s", len(found), text, found[0].Ref)
+	}
 }
 
 // ofHost names the host itself; an image has no name yet.

@@ -38,7 +38,12 @@ out=${DISK_out-}
 # the host may take the power away.
 end() {
 	cd /
-	sync
+	# Not for ever: a pool that lost its disks never ends it.
+	sync &
+	for _ in $(seq 60); do
+		kill -0 $! 2>/dev/null || break
+		sleep 1
+	done
 	[ -z "$out" ] || umount /out 2>/dev/null || sync -f /out
 	[ -z "${1-}" ] || printf '\036plumb-vm exit %s\n' "$1" >&4
 	echo o >/proc/sysrq-trigger
