@@ -19,7 +19,7 @@ const settle = 2 * time.Second
 // the data is switched between two arms, A B B A, so that what drifts steadily
 // falls out of the difference. It fills one record for each arm.
 func (l *Lab) switched(ctx context.Context, x experiment.Experiment, pair []*experiment.Record) (err error) {
-	b, err := l.setUp(ctx, pair[0])
+	b, err := l.setUp(ctx, pair[0], 1)
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,10 @@ func steady(r *experiment.Record) {
 			rates = append(rates, float64(s.Done)/s.Length)
 		}
 	}
+	markDrift(r, rates)
+}
+
+func markDrift(r *experiment.Record, rates []float64) {
 	if d := stats.Drift(rates); d.Low > mostDrift || d.High < -mostDrift {
 		r.Mark(load.MarkNotSteady, "the rate moved by %+.0f %% of its mean from beginning to end (%+.0f to %+.0f %%): the warm-up was too short, or something changed", 100*d.Value, 100*d.Low, 100*d.High)
 	}

@@ -12,7 +12,9 @@ import (
 
 // layout is a volume with the data that all trials of its arms begin from.
 type layout struct {
+	place  int // from 1: servers that are up at once have layouts of their own
 	volume Volume
+	golden string  // directory of the data
 	engine Engine  // nil: files alone
 	server Program // of engine
 }
@@ -21,14 +23,21 @@ type layout struct {
 // so that it is the load's seed alone that differs between blocks.
 const dataSeed = 1
 
-// layoutOf gives the layout of a setup, and makes it the first time. A failure
-// is not kept: the next trial tries again, because disks fill up and come free.
-func (l *Lab) layoutOf(ctx context.Context, t experiment.Trial, s experiment.Setup) (*layout, error) {
-	key := experiment.LayoutKey(s)
+// layoutKey names a layout: what it is like, and its place.
+type layoutKey struct {
+	shape string
+	place int
+}
+
+// layoutOf gives the layout of a setup at a place, and makes it the first time.
+// A failure is not kept: the next trial tries again, because disks fill up and
+// come free.
+func (l *Lab) layoutOf(ctx context.Context, t experiment.Trial, s experiment.Setup, place int) (*layout, error) {
+	key := layoutKey{experiment.LayoutKey(s), place}
 	if have := l.layouts[key]; have != nil {
 		return have, nil
 	}
-	made := &layout{}
+	made := &layout{place: place}
 	if s.Server != nil {
 		var err error
 		if made.engine, made.server, err = l.find(ctx, *s.Server); err != nil {
@@ -43,7 +52,7 @@ func (l *Lab) layoutOf(ctx context.Context, t experiment.Trial, s experiment.Set
 	}
 	made.volume = v
 	l.say(Progress{Trial: t, Doing: "making the data"})
-	if err := l.fill(ctx, made, s); err != nil {
+	if err := l.fill(ctx, made, s, l.twin(key)); err != nil {
 		return nil, errors.Join(fmt.Errorf("make the data: %w", err), v.Close(context.WithoutCancel(ctx)))
 	}
 	l.layouts[key] = made
@@ -70,10 +79,27 @@ func (l *Lab) engineOf(name string) (Engine, error) {
 	return nil, load.WithHint(fmt.Errorf("no private server of engine %q can be made", name), "mariadb, mysql, percona and postgres can")
 }
 
-// fill makes the data that trials are given copies of.
-func (l *Lab) fill(ctx context.Context, made *layout, s experiment.Setup) error {
+// twin gives a layout like another one, at another place; nil when there is
+// none.
+func (l *Lab) twin(of layoutKey) *layout {
+	for key, made := range l.layouts {
+		if key.shape == of.shape {
+			return made
+		}
+	}
+	return nil
+}
+
+// fill makes the data that trials are given copies of. Those of a twin are
+// copied: servers that are compared begin with the same bytes.
+func (l *Lab) fill(ctx context.Context, made *layout, s experiment.Setup, twin *layout) error {
 	dir, err := made.volume.Golden(ctx, l.UID, l.GID)
 	if err != nil {
+		return err
+	}
+	made.golden = dir
+	if twin != nil {
+		_, err := l.Box.Do.Run(ctx, "cp", "-a", "--reflink=never", "--sparse=auto", "--", twin.golden+"/.", dir)
 		return err
 	}
 	if s.Server == nil {
@@ -94,13 +120,13 @@ func (l *Lab) fill(ctx context.Context, made *layout, s experiment.Setup) error 
 
 // closeLayouts takes away the layouts that an experiment has no use for.
 func (l *Lab) closeLayouts(ctx context.Context, x experiment.Experiment) error {
-	used, left := map[string]bool{}, map[string]*layout{}
+	used, left := map[string]bool{}, map[layoutKey]*layout{}
 	for _, u := range experiment.Layouts(x) {
 		used[u.Key] = true
 	}
 	var all []error
 	for key, made := range l.layouts {
-		if used[key] {
+		if used[key.shape] {
 			left[key] = made
 			continue
 		}

@@ -59,7 +59,7 @@ func (b *bench) limitMemory(ctx context.Context, r *experiment.Record) error {
 	if err != nil {
 		return fmt.Errorf("limit the server's memory to %s: %w", s.Memory, err)
 	}
-	g := tree.Group("plumb-lab-" + b.lab.Box.Run)
+	g := tree.Group("plumb-lab-" + b.lab.Box.Run + placeName(b.layout.place))
 	for _, dir := range g.Dirs() {
 		if err := b.makeGroup(ctx, dir); err != nil {
 			return err

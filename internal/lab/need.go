@@ -16,6 +16,9 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 	if asksHost(x) && !l.Host {
 		return nil, errHost()
 	}
+	if x.Design == experiment.Interleaved && !l.Box.Do.About().Root {
+		return nil, errTurns()
+	}
 	disk := demand{}
 	var all []error
 	seen := map[string]bool{}
@@ -25,7 +28,7 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 			continue
 		}
 		key := experiment.LayoutKey(a.Setup)
-		if seen[key] {
+		if seen[key] && x.Design != experiment.Interleaved { // arms that take turns have volumes of their own
 			continue
 		}
 		seen[key] = true
@@ -52,7 +55,11 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 		return says, err
 	}
 	if memory := experiment.MostMemory(x); memory > 0 {
-		says = append(says, fmt.Sprintf("memory: %s for the server of a trial", memory))
+		text := fmt.Sprintf("memory: %s for the server of a trial", memory)
+		if x.Design == experiment.Interleaved {
+			text = fmt.Sprintf("memory: %s for each of %d servers that are up at once", memory, len(x.Arms))
+		}
+		says = append(says, text)
 	}
 	return says, nil
 }
@@ -66,7 +73,7 @@ func (l *Lab) refuses(s *experiment.Server) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.Files(Program{}, *s, filepath.Join(l.Box.Dir, "data"), l.runDir())
+	_, err = e.Files(Program{}, *s, filepath.Join(l.Box.Dir, "data"), l.runDir(1))
 	return err
 }
 

@@ -37,7 +37,7 @@ type Lab struct {
 	Keep    bool                                      // volumes and their data stay for the next experiment that has the same, until Close
 	Watch   func(Progress)                            // told what goes on; optional
 
-	layouts map[string]*layout
+	layouts map[layoutKey]*layout
 	volumes int // made so far
 	report  report.Report
 	file    experiment.Experiment
@@ -105,11 +105,14 @@ func (l *Lab) Run(ctx context.Context, x experiment.Experiment) (r report.Report
 func (l *Lab) Close(ctx context.Context) error { return l.closeLayouts(ctx, experiment.Experiment{}) }
 
 // groups gives the trials that the block at hand lacks, as they are carried
-// out: one by one, or both arms of a switched block together.
+// out: one by one, or those of a switched or an interleaved block together.
 func groups(x experiment.Experiment, records []experiment.Record) (open [][]experiment.Trial) {
 	lacking := report.Missing(x, records)
-	if x.Design == experiment.ABBA && len(lacking) > 0 {
+	if len(lacking) > 0 && x.Design == experiment.ABBA {
 		return [][]experiment.Trial{experiment.Order(x, lacking[0].Block)}
+	}
+	if len(lacking) > 0 && x.Design == experiment.Interleaved {
+		return [][]experiment.Trial{lacking}
 	}
 	for _, t := range lacking {
 		open = append(open, []experiment.Trial{t})
@@ -126,7 +129,7 @@ func attempts(records []experiment.Record, t experiment.Trial) (n int) {
 	return n
 }
 
-// record carries one trial out, or two that are switched between, and keeps
+// record carries one trial out, or those of a block that go together, and keeps
 // what came of it. Its error is one that ends the experiment.
 func (l *Lab) record(ctx context.Context, x experiment.Experiment, trials []experiment.Trial, before []experiment.Record) (done []experiment.Record, err error) {
 	rows := make([]*experiment.Record, len(trials))
@@ -139,10 +142,13 @@ func (l *Lab) record(ctx context.Context, x experiment.Experiment, trials []expe
 		}
 	}
 	var failure error
-	if len(rows) == 1 {
-		failure = l.trial(ctx, x, rows[0])
-	} else {
+	switch x.Design {
+	case experiment.ABBA:
 		failure = l.switched(ctx, x, rows)
+	case experiment.Interleaved:
+		failure = l.interleaved(ctx, x, rows)
+	default:
+		failure = l.trial(ctx, x, rows[0])
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // the rows stay begun: cut off, and done again

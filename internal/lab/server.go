@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,13 +34,20 @@ type server struct {
 	load    load.Server
 }
 
-// runDir is where a server's socket, configuration and log are. It is the
-// same for all: one server runs at a time.
-func (l *Lab) runDir() string { return filepath.Join(l.Box.Dir, "run") }
+// runDir is where the socket, configuration and log of the server at a place
+// are. One server runs at a place at a time.
+func (l *Lab) runDir(place int) string { return filepath.Join(l.Box.Dir, "run"+placeName(place)) }
 
-// freshRunDir empties it.
-func (l *Lab) freshRunDir(ctx context.Context) error {
-	dir := l.runDir()
+// placeName tells the places apart in names; the first has none.
+func placeName(place int) string {
+	if place == 1 {
+		return ""
+	}
+	return "-" + strconv.Itoa(place)
+}
+
+// fresh empties a server's directory.
+func (l *Lab) fresh(ctx context.Context, dir string) error {
 	for _, argv := range [][]string{{"rm", "-rf", dir}, {"mkdir", "-m", "700", dir}} { // logins over its socket need no password
 		if _, err := l.Box.Do.Run(ctx, argv...); err != nil {
 			return err
@@ -50,7 +58,7 @@ func (l *Lab) freshRunDir(ctx context.Context) error {
 
 // configure writes the configuration files of a server.
 func (l *Lab) configure(ctx context.Context, made *layout, s experiment.Server, data string) error {
-	texts, err := made.engine.Files(made.server, s, data, l.runDir())
+	texts, err := made.engine.Files(made.server, s, data, l.runDir(made.place))
 	if err != nil {
 		return err
 	}
@@ -67,11 +75,12 @@ func (l *Lab) configure(ctx context.Context, made *layout, s experiment.Server, 
 
 // install makes an empty data directory.
 func (l *Lab) install(ctx context.Context, made *layout, s experiment.Server, data string) (err error) {
-	if err := l.freshRunDir(ctx); err != nil {
+	dir := l.runDir(made.place)
+	if err := l.fresh(ctx, dir); err != nil {
 		return err
 	}
-	p := made.engine.Install(made.server, s, data, l.runDir())
-	p.UID, p.GID, p.Log = l.UID, l.GID, filepath.Join(l.runDir(), "install.log")
+	p := made.engine.Install(made.server, s, data, dir)
+	p.UID, p.GID, p.Log = l.UID, l.GID, filepath.Join(dir, "install.log")
 	running, thing, err := l.launch(ctx, p)
 	if err != nil {
 		return err
@@ -102,15 +111,16 @@ func (l *Lab) launch(ctx context.Context, p Start) (running host.Running, t made
 
 // start starts a server on a data directory and waits until it answers.
 func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, data string, g control) (*server, error) {
-	if err := l.freshRunDir(ctx); err != nil {
+	dir := l.runDir(layout.place)
+	if err := l.fresh(ctx, dir); err != nil {
 		return nil, err
 	}
 	if err := l.configure(ctx, layout, s, data); err != nil {
 		return nil, err
 	}
-	p, signal, log := layout.engine.Serve(layout.server, s, data, l.runDir())
-	p.UID, p.GID, p.Groups, p.Log = l.UID, l.GID, g.dirs(), filepath.Join(l.runDir(), "output.log")
-	run := &server{lab: l, engine: layout.engine, stopBy: signal, log: log, run: l.runDir(), load: layout.engine.Dial(l.runDir())}
+	p, signal, log := layout.engine.Serve(layout.server, s, data, dir)
+	p.UID, p.GID, p.Groups, p.Log = l.UID, l.GID, g.dirs(), filepath.Join(dir, "output.log")
+	run := &server{lab: l, engine: layout.engine, stopBy: signal, log: log, run: dir, load: layout.engine.Dial(dir)}
 	var err error
 	if run.running, run.thing, err = l.launch(ctx, p); err != nil {
 		return nil, err
@@ -119,7 +129,7 @@ func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, da
 		err = fmt.Errorf("%s did not come up: %w%s", layout.server.Product, err, l.tail(ctx, log, p.Log))
 		return nil, errors.Join(err, l.Box.Book.Remove(context.WithoutCancel(ctx), run.thing))
 	}
-	if err := layout.engine.Prepare(ctx, l.runDir()); err != nil {
+	if err := layout.engine.Prepare(ctx, dir); err != nil {
 		return nil, errors.Join(err, run.stop(context.WithoutCancel(ctx)))
 	}
 	return run, nil

@@ -23,11 +23,12 @@ type bench struct {
 	control control
 	server  *server // nil: files alone
 	undo    []func(context.Context) error
+	quiet   bool // how far a load is, is told elsewhere
 }
 
 // trial carries one trial out and fills its record in.
 func (l *Lab) trial(ctx context.Context, x experiment.Experiment, r *experiment.Record) (err error) {
-	b, err := l.setUp(ctx, r)
+	b, err := l.setUp(ctx, r, 1)
 	if err != nil {
 		return err
 	}
@@ -47,8 +48,8 @@ func (l *Lab) trial(ctx context.Context, x experiment.Experiment, r *experiment.
 }
 
 // setUp makes all that a trial needs, in the order in which it must stand.
-func (l *Lab) setUp(ctx context.Context, r *experiment.Record) (*bench, error) {
-	made, err := l.layoutOf(ctx, r.Trial, r.Setup)
+func (l *Lab) setUp(ctx context.Context, r *experiment.Record, place int) (*bench, error) {
+	made, err := l.layoutOf(ctx, r.Trial, r.Setup, place)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +221,9 @@ func (b *bench) watch(ctx context.Context, x experiment.Experiment, t experiment
 			case <-warm:
 				c.begin(ctx)
 			case <-tick.C:
-				b.lab.say(b.lab.driving(x, t, time.Since(began), warmup))
+				if !b.quiet {
+					b.lab.say(b.lab.driving(x, t, time.Since(began), warmup))
+				}
 			}
 		}
 	}()

@@ -40,11 +40,7 @@ func (p *page) proof(of Proof) {
 		p.para(plain, 4, unitsTied(m.Shows))
 		p.labelled(dim, "    on        ", plain, m.Setup+"; "+m.Machine)
 		p.labelled(dim, "    doubt     ", plain, m.Doubt)
-		again := m.Date.Format(time.DateOnly) + ", " + keep("plumb lab run experiments/"+m.Experiment+".yaml") + ", in a ledger " + m.Ledger
-		if m.Changed != "" {
-			again += "; since then: " + m.Changed
-		}
-		p.labelled(dim, "    from      ", plain, again)
+		p.labelled(dim, "    from      ", plain, repeated(m))
 	}
 	if len(of.Rehearsed) > 0 {
 		p.section("REHEARSED ON THIS MACHINE")
@@ -57,6 +53,20 @@ func (p *page) proof(of Proof) {
 		p.blank()
 		p.para(dim, 4, of.Note)
 	}
+}
+
+// repeated says when it was measured, and how to do it again.
+func repeated(m rule.Measurement) string {
+	again := m.Date.Format(time.DateOnly) + ", "
+	if m.Cuts != nil {
+		again += "power cuts: " + keep("make powercut") + ", rows " + strings.Join(m.Cuts, ", ")
+	} else {
+		again += keep("plumb lab run experiments/"+m.Experiment+".yaml") + ", in a ledger " + m.Ledger
+	}
+	if m.Changed != "" {
+		again += "; since then: " + m.Changed
+	}
+	return again
 }
 
 // unitsTied keeps numbers and their units on one line.

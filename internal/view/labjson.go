@@ -36,7 +36,7 @@ type LabExperimentJSON struct {
 	Question       string        `json:"question"`
 	Source         string        `json:"source,omitempty"` // of the published numbers
 	Notes          string        `json:"notes,omitempty"`
-	Design         string        `json:"design"` // "blocks" or "abba"
+	Design         string        `json:"design"` // "blocks", "abba" or "interleaved"
 	LeastBlocks    int           `json:"least_blocks"`
 	MostBlocks     int           `json:"most_blocks"`
 	WarmupSeconds  float64       `json:"warmup_seconds"`

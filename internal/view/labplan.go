@@ -53,6 +53,10 @@ func designText(x experiment.Experiment) string {
 	if x.Design == experiment.ABBA {
 		text = "switched: in each of " + n + " one running server goes there and back between the two arms (A B B A)"
 	}
+	if x.Design == experiment.Interleaved {
+		turns, each := experiment.Turns(x)
+		text = fmt.Sprintf("interleaved: in each of %s the servers of all arms are up at once, on fresh data, and take %d turns of %s; those that wait stand still", n, turns, span(each))
+	}
 	if x.Until > 0 {
 		text += fmt.Sprintf("; ends once every comparison is known to ±%s", roundPercent(x.Until))
 	}

@@ -46,7 +46,7 @@ func matters(kind string) []matter {
 		return []matter{
 			{"recordsize", "%s records"}, {"volblocksize", "%s blocks"}, {"compression", "compression %s"}, {"compressratio", "ratio %s"},
 			{"atime", "atime %s"}, {"sync", "sync %s"}, {"logbias", "logbias %s"}, {"primarycache", "primarycache %s"},
-			{"redundant_metadata", "redundant_metadata %s"}, {"snapshots", "%s snapshots"},
+			{"redundant_metadata", "redundant_metadata %s"}, {"snapshots", "snapshots %s"},
 		}
 	case "pool":
 		return []matter{

@@ -83,6 +83,23 @@ func (g Group) LimitMemory(ctx context.Context, d host.Doer, bytes int64) error 
 	return nil
 }
 
+// Processes are those in the group, by number.
+func (g Group) Processes(ctx context.Context, h host.Reader) (pids []int, err error) {
+	file := path.Join(g.Dirs()[0], "cgroup.procs")
+	text, err := h.ReadFile(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(word)
+		if err != nil || pid <= 1 {
+			return nil, fmt.Errorf("read %s: %q is no number of a process of ours", file, word)
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
 // CPU is the processor time of all that is or was in the group.
 func (g Group) CPU(ctx context.Context, h host.Reader) (used time.Duration, known bool) {
 	if g.tree.version == 2 {

@@ -3,7 +3,6 @@ package experiment
 import (
 	"iter"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -201,50 +200,6 @@ func unfit(check string, l Load) string {
 		return l.Script + " changes how many rows there are"
 	}
 	return ""
-}
-
-// abba checks what switching a running server there and back asks for.
-func (r *reader) abba() {
-	if r.x.Design != ABBA || len(r.sheet.Errors()) > 0 {
-		return
-	}
-	at := r.base
-	if len(r.x.Arms) != 2 {
-		r.sheet.Errorf(at, "design abba compares exactly two arms, and there are %d", len(r.x.Arms))
-		return
-	}
-	a, b := r.x.Arms[0].Setup, r.x.Arms[1].Setup
-	if a.Server == nil || b.Server == nil {
-		r.sheet.Errorf(at, "design abba switches settings of a server, and there is none")
-		return
-	}
-	one, two := a.Server.Settings, b.Server.Settings
-	if !reflect.DeepEqual(unset(a), unset(b)) {
-		r.sheet.Errorf(at, "design abba is for arms that differ in server.settings alone, because one server is switched there and back; use blocks")
-	}
-	for name := range sorted(both(one, two)) {
-		_, first := one[name]
-		if _, second := two[name]; first != second {
-			r.sheet.Errorf(at, "design abba: only one arm sets %s; give both a value, so that it can be switched back", name)
-		}
-	}
-}
-
-// unset gives a set-up without the settings of its server.
-func unset(u Setup) Setup {
-	s := *u.Server
-	s.Settings = nil
-	u.Server = &s
-	return u
-}
-
-func both(a, b map[string]string) map[string]string {
-	out := maps.Clone(a)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, b)
-	return out
 }
 
 // sorted gives the keys of a map in order.

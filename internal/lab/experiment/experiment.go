@@ -6,6 +6,9 @@ import "time"
 const (
 	Blocks = "blocks" // each block holds every arm once, in random order, each with fresh data
 	ABBA   = "abba"   // one server is switched there and back between two arms that differ in dynamic settings alone
+	// Interleaved: the servers of all arms of a block are up at once, and one is
+	// driven at a time, in turns of seconds while the others stand still.
+	Interleaved = "interleaved"
 )
 
 // Experiment is one file, checked, with its arms spelt out.
@@ -23,7 +26,7 @@ type Experiment struct {
 	Most      int           // blocks
 	Fill      time.Duration // driven before all else and without the volume's limit, so that caches are as full as they will be
 	Warmup    time.Duration // driven and left out
-	Measure   time.Duration // of each trial; in ABBA of each period
+	Measure   time.Duration // of each trial; in ABBA of each period; in Interleaved all turns of an arm together
 	Unsteady  bool          // measure.unsteady: trials whose rate is not steady count all the same, because it is what is asked about
 	Until     float64       // stop when every comparison's interval is within ±this part; 0: do all blocks
 	Decided   bool          // until: decided: stop when every comparison is

@@ -109,6 +109,7 @@ func (r *reader) file(root *sheet.Node) {
 	r.readPublished()
 	r.readChecks()
 	r.abba()
+	r.interleaved()
 }
 
 // words says how each key of a file is read. Those that concern arms are only
@@ -129,7 +130,7 @@ func (r *reader) words() sheet.Fields {
 		"compare":    later(&r.compare),
 		"baseline":   later(&r.baseline),
 		"checks":     later(&r.checks),
-		"design":     func(n *sheet.Node) { x.Design = s.OneOf(n, "design", Blocks, ABBA) },
+		"design":     func(n *sheet.Node) { x.Design = s.OneOf(n, "design", Blocks, ABBA, Interleaved) },
 		"blocks":     r.blocks,
 		"measure":    r.measure,
 		"until":      r.until,

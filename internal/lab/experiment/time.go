@@ -17,17 +17,18 @@ type Times struct {
 // What things take on two cores and a middling disk, as measured with MariaDB
 // and rounded up: a plan that is kept too early is no harm.
 const (
-	copying      = 150 << 20        // bytes a second when a trial is given its data
-	filling      = 50_000           // rows of oltp a second that are loaded
-	perWarehouse = 5 * time.Second  // a warehouse is loaded
-	conditions   = 3 * time.Second  // the conditions of TPC-C are tested, for each warehouse
-	counting     = 1 * time.Second  // rows of oltp are counted
-	fresh        = 2 * time.Second  // a clone is made and dropped, the page cache emptied
-	serving      = 5 * time.Second  // a server starts, tells its settings and stops
-	limiting     = 8 * time.Second  // a limit is put in force and measured
-	making       = 3 * time.Second  // a volume is made
-	installing   = 10 * time.Second // an empty data directory is made, and a server started and stopped
-	switching    = 2 * time.Second  // a running server takes other settings
+	copying      = 150 << 20              // bytes a second when a trial is given its data
+	filling      = 50_000                 // rows of oltp a second that are loaded
+	perWarehouse = 5 * time.Second        // a warehouse is loaded
+	conditions   = 3 * time.Second        // the conditions of TPC-C are tested, for each warehouse
+	counting     = 1 * time.Second        // rows of oltp are counted
+	fresh        = 2 * time.Second        // a clone is made and dropped, the page cache emptied
+	serving      = 5 * time.Second        // a server starts, tells its settings and stops
+	limiting     = 8 * time.Second        // a limit is put in force and measured
+	making       = 3 * time.Second        // a volume is made
+	installing   = 10 * time.Second       // an empty data directory is made, and a server started and stopped
+	switching    = 2 * time.Second        // a running server takes other settings
+	halting      = 200 * time.Millisecond // sessions end, a server stands still and another goes on
 )
 
 // Room that data take, in bytes, before anything compresses them.
@@ -49,6 +50,9 @@ func Estimate(x Experiment) Times {
 	if x.Design == ABBA && len(x.Arms) > 0 { // one server for two periods of each arm
 		t.Block = trialTime(x, x.Arms[0].Setup) - x.Measure + 4*x.Measure + 3*switching
 	}
+	if x.Design == Interleaved {
+		t.Loading, t.Block = t.Loading+moreLayouts(x), t.Block+turning(x)
+	}
 	t.Least = t.Loading + time.Duration(x.Least)*t.Block
 	t.Most = t.Loading + time.Duration(x.Most)*t.Block
 	if x.Budget > 0 {
@@ -56,6 +60,22 @@ func Estimate(x Experiment) Times {
 		t.Most = min(t.Most, max(t.Least, x.Budget))
 	}
 	return t
+}
+
+// moreLayouts is the time for the volumes and data beyond one of each layout:
+// servers that are up at once need one each. The data are copied.
+func moreLayouts(x Experiment) (t time.Duration) {
+	for _, l := range Layouts(x) {
+		t += time.Duration(len(l.Arms)-1) * (making + bytesTime(DataBytes(l.Setup)))
+	}
+	return t
+}
+
+// turning is what a block takes longer because each server settles again at
+// each of its turns, and halts after it.
+func turning(x Experiment) time.Duration {
+	n, _ := Turns(x)
+	return time.Duration(n*len(x.Arms)) * (Settle + halting)
 }
 
 // DataBytes is about how much a set-up's data take before anything

@@ -6,17 +6,23 @@ import (
 	"plumb/internal/lab/experiment"
 )
 
-// Missing gives the trials that the block at hand lacks, in their order.
+// Missing gives the trials that the block at hand lacks, in their order. Of
+// an interleaved block that lacks some it gives all: arms are compared with
+// those that they took turns with.
 func Missing(x experiment.Experiment, records []experiment.Record) (lacking []experiment.Trial) {
 	t := tabulate(x, records)
 	block, _ := t.open()
-	for _, trial := range experiment.Order(x, block) {
+	wanted := slices.DeleteFunc(experiment.Order(x, block), func(trial experiment.Trial) bool { return !t.runs(trial.Arm, block) })
+	for _, trial := range wanted {
 		settled := slices.ContainsFunc(t.records, func(r experiment.Record) bool {
 			return r.Arm == trial.Arm && r.Block == block && !r.Has(experiment.MarkCut)
 		})
-		if !settled && t.runs(trial.Arm, block) {
+		if !settled {
 			lacking = append(lacking, trial)
 		}
+	}
+	if x.Design == experiment.Interleaved && len(lacking) > 0 {
+		return wanted
 	}
 	return lacking
 }

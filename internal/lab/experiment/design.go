@@ -1,0 +1,100 @@
+package experiment
+
+import (
+	"maps"
+	"reflect"
+	"time"
+)
+
+// A turn of a server in the interleaved design. It is long enough for hundreds
+// of transactions, and short against how a machine's speed wanders.
+const (
+	Turn   = 2 * time.Second        // measured, about
+	Settle = 500 * time.Millisecond // before that: sessions connect, the processor's caches fill
+)
+
+// Turns tells how many turns each server has, and how long one is measured. They
+// are even in number: there are as many forth as back.
+func Turns(x Experiment) (n int, each time.Duration) {
+	n = 2 * max(1, int((x.Measure+Turn)/(2*Turn)))
+	return n, x.Measure / time.Duration(n)
+}
+
+// interleaved checks what servers that take turns ask for.
+func (r *reader) interleaved() {
+	if r.x.Design != Interleaved || len(r.sheet.Errors()) > 0 {
+		return
+	}
+	if len(r.x.Arms) < 2 {
+		r.sheet.Errorf(r.base, "design interleaved compares arms that take turns, and there is one")
+		return
+	}
+	for _, a := range r.x.Arms {
+		if why := noTurns(a.Setup); why != "" {
+			r.sheet.Errorf(r.base, "design interleaved: arm %s: %s; use blocks", a.Name, why)
+			return
+		}
+	}
+}
+
+// noTurns tells why a set-up cannot stand still while others are measured; ""
+// when it can.
+func noTurns(u Setup) string {
+	switch {
+	case u.Server == nil:
+		return "there is no server that could stand still"
+	case u.Volume.Kind == Zpool || u.Volume.Kind == Dataset:
+		return "servers on ZFS would share the ARC"
+	case u.Volume.Profile != "":
+		return "a volume with a limit is not there twice at once"
+	case u.Beside != nil:
+		return "what goes on beside it would not stand still"
+	case len(u.Host) > 0:
+		return "settings of the host are one for all servers"
+	}
+	return ""
+}
+
+// abba checks what switching a running server there and back asks for.
+func (r *reader) abba() {
+	if r.x.Design != ABBA || len(r.sheet.Errors()) > 0 {
+		return
+	}
+	at := r.base
+	if len(r.x.Arms) != 2 {
+		r.sheet.Errorf(at, "design abba compares exactly two arms, and there are %d", len(r.x.Arms))
+		return
+	}
+	a, b := r.x.Arms[0].Setup, r.x.Arms[1].Setup
+	if a.Server == nil || b.Server == nil {
+		r.sheet.Errorf(at, "design abba switches settings of a server, and there is none")
+		return
+	}
+	one, two := a.Server.Settings, b.Server.Settings
+	if !reflect.DeepEqual(unset(a), unset(b)) {
+		r.sheet.Errorf(at, "design abba is for arms that differ in server.settings alone, because one server is switched there and back; use blocks")
+	}
+	for name := range sorted(both(one, two)) {
+		_, first := one[name]
+		if _, second := two[name]; first != second {
+			r.sheet.Errorf(at, "design abba: only one arm sets %s; give both a value, so that it can be switched back", name)
+		}
+	}
+}
+
+// unset gives a set-up without the settings of its server.
+func unset(u Setup) Setup {
+	s := *u.Server
+	s.Settings = nil
+	u.Server = &s
+	return u
+}
+
+func both(a, b map[string]string) map[string]string {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, b)
+	return out
+}
