@@ -83,7 +83,7 @@ func (x *rehearsing) look(ctx context.Context) (err error) {
 	k.choice.only = []string{server.String()}
 	w := x.want()
 	w.Server, w.Dir, w.Settings, w.Like = server, x.dir, map[string]string{}, &x.looks.Experiment.Arms[0].Setup
-	w.Budget = rounded(x.left())
+	w.Budget, w.Room = rounded(x.left()), roomIn(ctx, x.dir)
 	if x.proposal, err = rehearse.Propose(x.stack, k.catalog, k.judge(x.stack, false).Advice.Plan, k.stake, w); err != nil {
 		return fmt.Errorf("rehearse, after a look of %s: %w", rounded(time.Since(x.began)), err)
 	}

@@ -68,7 +68,11 @@ func diskOf(e experiment.Experiment) (sum int64) {
 		if l.Setup.Volume.Kind == experiment.Dataset {
 			continue // in a pool, where package volume looks for room
 		}
-		sum += max(int64(l.Setup.Volume.Size), copies*experiment.DataBytes(l.Setup))
+		each := max(int64(l.Setup.Volume.Size), copies*experiment.DataBytes(l.Setup))
+		if e.Design == experiment.Interleaved { // servers that are up at once have a volume each
+			each *= int64(len(l.Arms))
+		}
+		sum += each
 	}
 	return sum
 }
@@ -80,6 +84,17 @@ func dataFor(free int64) experiment.Bytes {
 
 // inMB writes a size no finer than a megabyte.
 func inMB(n int64) experiment.Bytes { return experiment.Bytes(n >> 20 << 20) }
+
+// roomIn tells how many bytes are free in a directory; 0 when that is not known.
+func roomIn(ctx context.Context, dir string) int64 {
+	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
+	defer live.Close()
+	st, err := live.Statfs(ctx, dir)
+	if dir == "" || err != nil {
+		return 0
+	}
+	return int64(st.AvailBytes)
+}
 
 // farFromData says when --dir is on another filesystem than the server's
 // data.

@@ -99,6 +99,7 @@ func (x *rehearsing) proposeLive(ctx context.Context) (err error) {
 	if w.Dir, err = x.absoluteDir(); err != nil {
 		return err
 	}
+	w.Room = roomIn(ctx, w.Dir)
 	if x.proposal, err = rehearse.Propose(x.stack, x.know.catalog, plan, x.know.stake, w); err != nil {
 		return fmt.Errorf("rehearse: %w", err)
 	}

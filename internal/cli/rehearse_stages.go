@@ -215,19 +215,27 @@ func (x *rehearsing) takes(i int) time.Duration {
 func (x *rehearsing) blockTime(i int) time.Duration {
 	arms := time.Duration(len(x.proposal.Stages[i].Experiment.Arms))
 	t := experiment.Estimate(x.proposal.Stages[i].Experiment).Block
-	if x.proposal.Stages[i].Name == rehearse.StageAlone {
+	if !x.proposal.Stages[i].Measures() {
 		return t // its trials are shorter than the others
 	}
 	for k, r := range x.reports {
-		if x.proposal.Stages[k].Name == rehearse.StageAlone {
+		if !x.proposal.Stages[k].Measures() {
 			continue
 		}
 		if n := len(r.Records); n > 1 { // the first has made the data
 			last := r.Records[n-1]
-			t = max(t, arms*last.Ended.Sub(last.Began))
+			t = max(t, arms*last.Ended.Sub(last.Began)/time.Duration(together(x.proposal.Stages[k].Experiment)))
 		}
 	}
 	return t
+}
+
+// together is how many trials are carried out in the time of one.
+func together(e experiment.Experiment) int {
+	if e.Design == experiment.Interleaved {
+		return max(1, len(e.Arms))
+	}
+	return 1
 }
 
 // longestTrial is the time that the trial at hand may take when the budget
@@ -235,7 +243,7 @@ func (x *rehearsing) blockTime(i int) time.Duration {
 func (x *rehearsing) longestTrial() (most time.Duration) {
 	for _, s := range x.proposal.Stages {
 		if n := len(s.Experiment.Arms); n > 0 {
-			most = max(most, experiment.Estimate(s.Experiment).Block/time.Duration(n))
+			most = max(most, experiment.Estimate(s.Experiment).Block/time.Duration(n)*time.Duration(together(s.Experiment)))
 		}
 	}
 	return most
@@ -252,7 +260,7 @@ func (x *rehearsing) dropUnbegun() {
 func (x *rehearsing) howItEnded() string {
 	why := allDecided
 	for i, r := range x.reports {
-		if x.proposal.Stages[i].Name == rehearse.StageAlone {
+		if !x.proposal.Stages[i].Measures() {
 			continue
 		}
 		switch r.Stopped {

@@ -63,21 +63,22 @@ func (a *app) runRules(o rulesOptions) error {
 	if base == nil {
 		return fmt.Errorf("read the built-in rules: %w", err)
 	}
+	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !o.choice.lists(r) })
+	if !o.json && !o.unmet { // the plain list says nothing of meetings
+		_, err := fmt.Fprint(a.out, view.Rules(list, screen(a.out)))
+		return err
+	}
 	records, err := met.Read(knowledge.FS)
 	if err != nil {
 		return err
 	}
-	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !o.choice.lists(r) })
-	return a.showRules(o, list, records)
+	return a.showMet(o, list, records)
 }
 
-func (a *app) showRules(o rulesOptions, list []*rule.Rule, records met.Records) error {
+// showMet prints the rules with what they have met, or would have to.
+func (a *app) showMet(o rulesOptions, list []*rule.Rule, records met.Records) error {
 	if !o.json {
-		text := view.Rules(list, screen(a.out))
-		if o.unmet {
-			text = view.Unmet(list, records.Standings(list), screen(a.out))
-		}
-		_, err := fmt.Fprint(a.out, text)
+		_, err := fmt.Fprint(a.out, view.Unmet(list, records.Standings(list), screen(a.out)))
 		return err
 	}
 	if o.unmet {

@@ -16,6 +16,10 @@ const (
 	StageBut   = "all-but" // as it is, and with all advice but those
 )
 
+// Measures tells whether a stage's trials are long enough to measure something,
+// and not only to show whether a server can be used.
+func (s Stage) Measures() bool { return s.Name != StageAlone }
+
 // A trial that only shows whether a server can be used is short.
 const (
 	aloneWarmup  = time.Second

@@ -17,6 +17,7 @@ type Want struct {
 	Workload   string            // tpcc, or one of sysbench's OLTP scripts, such as oltp_read_write
 	Threads    int               // of the load
 	Dir        string            // the sandbox is made below it; "" for the place that Place finds
+	Room       int64             // bytes that are free in Dir; 0 where that is not known
 	Volume     string            // a profile, such as gp3 or iops=200: a volume of its own, limited so; "" for the server's own filesystem
 	Memory     experiment.Bytes  // the sandbox may take: least of this, the server's own limit, and what is free
 	Data       experiment.Bytes  // the most data a sandbox is loaded with
@@ -52,6 +53,7 @@ type Stage struct {
 	Name       string                // "all" or "steps"; StageAlone or StageBut
 	Experiment experiment.Experiment // parsed from Text
 	Text       []byte                // the experiment file, as plumb lab run takes it
+	AtOnce     int                   // servers that can be up at once and take turns; 1: trials are one after the other
 }
 
 // Proposal is a rehearsal that can be carried out.

@@ -91,6 +91,9 @@ func (d derived) of(from Stage, on string) (Stage, error) {
 	putNode(root, "question", words(d.question))
 	putNode(root, "arms", d.armsOf(arms, on))
 	putNode(root, "blocks", flow(object(field{"least", number(int64(d.least))}, field{"most", number(int64(d.most))})))
+	if d.brief || len(d.keep)+len(d.arms) > from.AtOnce {
+		putNode(root, "design", words(experiment.Blocks))
+	}
 	putNode(root, "metric", words("rate"))
 	if pace := nodeOf(root, "measure"); pace != nil {
 		putNode(pace, "warmup", words(d.warmup.String()))
@@ -126,7 +129,7 @@ func (d derived) of(from Stage, on string) (Stage, error) {
 	if err != nil {
 		return Stage{}, fmt.Errorf("the experiment of %s: %w", d.name, err)
 	}
-	return Stage{Name: d.name, Experiment: x, Text: text}, nil
+	return Stage{Name: d.name, Experiment: x, Text: text, AtOnce: from.AtOnce}, nil
 }
 
 // SearchPace is how long trials of a search warm up and are measured: half as

@@ -25,6 +25,9 @@ func (d *draft) says() []string {
 		filled = fmt.Sprintf("and %s without the volume's limit, which fill the cache", pace.fill)
 	}
 	add("A trial lasts %s after %s of warm-up %s: what takes longer to show, such as rare checkpoints, is seen in part or not at all.", pace.measure, pace.warmup, filled)
+	if d.design(d.allArms(d.tried)) == experiment.Interleaved {
+		add("The servers that are compared are up at once and take turns of about %s, while the others stand still: what makes this machine faster or slower for a while weighs on all alike.", experiment.Turn)
+	}
 	if group := d.group(); group != nil {
 		if cpus, ok := group.Number("cpu_limit"); ok && cpus > 0 {
 			add("The server may use %.3g CPUs; the sandbox may use all.", cpus)

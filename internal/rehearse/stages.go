@@ -90,7 +90,8 @@ func (d *draft) both(p Proposal, all Stage, tried []unit, first time.Duration, f
 	for k := len(tried); k > 0 && fit == 0; k-- {
 		x := second.Experiment
 		x.Arms = x.Arms[:k+1] // the first is what the others are compared with
-		if e := experiment.Estimate(x); e.Loading-again+leastBlocks*e.Block <= rest {
+		x.Design = d.design(d.stepArms(tried, tried[:k]))
+		if e := experiment.Estimate(x); max(0, e.Loading-again)+leastBlocks*e.Block <= rest {
 			fit = k
 		}
 	}

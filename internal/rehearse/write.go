@@ -27,7 +27,7 @@ func (d *draft) stage(name string, arms []arm, budget time.Duration) (Stage, err
 	if err != nil {
 		return Stage{}, load.WithHint(fmt.Errorf("the advice makes no sound experiment: %w", err), "this is a fault of Plumb's: tell us, with the plan")
 	}
-	return Stage{Name: name, Experiment: x, Text: text}, nil
+	return Stage{Name: name, Experiment: x, Text: text, AtOnce: d.atOnce()}, nil
 }
 
 func (d *draft) file(name string, arms []arm, budget time.Duration) ([]byte, error) {
@@ -67,6 +67,7 @@ func (d *draft) file(name string, arms []arm, budget time.Duration) ([]byte, err
 		field{"base", object(field{"volume", volumeNode(d.volume)}, field{"server", d.serverNode()}, field{"load", flow(loadNode(l))})},
 		field{"arms", sequence(list...)},
 		field{"compare", sequence(pairs...)},
+		field{"design", words(d.design(arms))},
 		field{"blocks", flow(object(field{"least", number(leastBlocks)}, field{"most", number(int64(d.mostBlocks()))}))},
 		field{"measure", flow(object(measure...))},
 		field{"until", words("decided")},

@@ -174,6 +174,40 @@ func TestSwitched(t *testing.T) {
 	l.nothingLeft()
 }
 
+// Servers that take turns stand still while another is driven, and one that
+// does not start leaves the others to it.
+func TestTurns(t *testing.T) {
+	needServer(t, postgres)
+	if os.Getuid() != 0 {
+		t.Skip("servers that take turns need root")
+	}
+	l := newLab(t)
+	l.run("testdata/turns.yaml")
+	x, records := l.records("testdata/turns.yaml")
+	if got := trials(records); !slices.Equal(got, []string{"001 safe", "001 unsafe", "002 safe", "002 unsafe"}) {
+		t.Errorf("trials: %v; marked: %q", got, marks(records))
+	}
+	for _, r := range records {
+		if got := measuredTime(r); r.Valid() && (got < 5.5 || got > 7) {
+			t.Errorf("%s of block %d was measured for %.1f s in its turns, and 6 were asked for", r.Arm, r.Block, got)
+		}
+	}
+	if r := report.Make(x, records); r.Arms[1].Metric.Value < r.Arms[0].Metric.Value {
+		t.Errorf("a commit that does not wait is slower: %+v", r.Arms)
+	}
+	l.nothingLeft()
+}
+
+// measuredTime is how long a trial was measured, in seconds.
+func measuredTime(r experiment.Record) (s float64) {
+	for _, one := range r.Series {
+		if !one.Warmup {
+			s += one.Length
+		}
+	}
+	return s
+}
+
 func TestRefusedConfiguration(t *testing.T) {
 	needServer(t, postgres)
 	l := newLab(t)
