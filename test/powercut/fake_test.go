@@ -125,7 +125,7 @@ func (f *toy) verify(g guest, lines []string) error {
 
 func toyBench(t *testing.T, machine hypervisor) *bench {
 	t.Helper()
-	return &bench{machine: machine, images: t.TempDir(), dir: t.TempDir(), seed: 7, drive: 300 * time.Millisecond, cuts: 5,
+	return &bench{machine: machine, images: t.TempDir(), dir: t.TempDir(), seed: 7, drive: 300 * time.Millisecond, cuts: 5, driveHere: 300 * time.Millisecond, longestHere: 100 * time.Millisecond,
 		shortest: 50 * time.Millisecond, longest: 100 * time.Millisecond, say: t.Logf}
 }
 

@@ -28,6 +28,7 @@ type disk struct {
 	file  string // made when it is not there
 	bytes int64  // of a new one
 	log   string // where blklogwrites logs its writes; "" for nowhere
+	cut   bool   // its power will be cut: the context of the run ends
 }
 
 // guest is one boot of a machine.

@@ -1,18 +1,20 @@
 # shellcheck shell=bash
 # What a guest of the power-cut trials does. The host puts assignments before
 # it (ENGINE, STORAGE and so on: see script in guest.go) and a call of
-# prepare, serve or verify behind it. /in holds plumb and what else was sent,
-# /out goes back to the host: report has a line "KEY VALUE" for each thing seen.
+# prepare, serve or verify behind it. IN holds plumb and what else was sent,
+# OUT goes back to the host: report has a line "KEY VALUE" for each thing seen.
 set -u
+IN=${IN:-/in}
+OUT=${OUT:-/out}
 DATA=/srv/data
 BOOK=/srv/book
 DB=$DATA/db
 SOCKET=/tmp/powercut.sock
 
-say() { echo "powercut: $*"; }
+say() { echo "powercut: $SECONDS s: $*"; }
 note() {
 	say "$*"
-	echo "$*" >>/out/report
+	echo "$*" >>"$OUT/report"
 }
 # 77 is what automake's tests say for "cannot be done here".
 skip() {
@@ -87,8 +89,8 @@ close_storage() {
 check_storage() {
 	case $STORAGE in
 	zfs)
-		zpool scrub -w tank && zpool status -v tank >/out/zpool.txt
-		result storage grep -q 'errors: No known data errors' /out/zpool.txt
+		zpool scrub -w tank && zpool status -v tank >"$OUT/zpool.txt"
+		result storage grep -q 'errors: No known data errors' "$OUT/zpool.txt"
 		close_storage || note "check export bad"
 		;;
 	ext4)
@@ -106,7 +108,7 @@ check_storage() {
 result() {
 	check=$1
 	shift
-	if "$@" >"/out/$check.txt" 2>&1; then note "check $check ok"; else note "check $check bad"; fi
+	if "$@" >"$OUT/$check.txt" 2>&1; then note "check $check ok"; else note "check $check bad"; fi
 }
 
 # --- servers
@@ -159,13 +161,13 @@ start() {
 	SERVER=$!
 	for _ in $(seq 300); do
 		kill -0 "$SERVER" 2>/dev/null || {
-			tail -n 200 /tmp/server.log >/out/server.log
+			tail -n 200 /tmp/server.log >"$OUT/server.log"
 			return 1
 		}
 		answers && return 0
 		sleep 1
 	done
-	tail -n 200 /tmp/server.log >/out/server.log
+	tail -n 200 /tmp/server.log >"$OUT/server.log"
 	fail "see the server answer or end"
 }
 
@@ -204,11 +206,11 @@ dsn() {
 }
 
 check_server() {
-	result tpcc /in/plumb load tpcc check --scale "$SCALE" --dsn "$(dsn)"
+	result tpcc "$IN/plumb" load tpcc check --scale "$SCALE" --dsn "$(dsn)"
 	case $ENGINE in
 	mariadb)
-		mariadb-check --no-defaults --socket="$SOCKET" --user=root --check --extended --databases tpcc >/out/tables.txt 2>&1
-		if grep -qE 'OK$' /out/tables.txt && ! grep -qvE 'OK$' /out/tables.txt; then note "check tables ok"; else note "check tables bad"; fi
+		mariadb-check --no-defaults --socket="$SOCKET" --user=root --check --extended --databases tpcc >"$OUT/tables.txt" 2>&1
+		if grep -qE 'OK$' "$OUT/tables.txt" && ! grep -qvE 'OK$' "$OUT/tables.txt"; then note "check tables ok"; else note "check tables bad"; fi
 		;;
 	postgres)
 		if command -v pg_amcheck >/dev/null; then
@@ -254,9 +256,9 @@ prepare() {
 	make_server || fail "make the server's directory"
 	start || fail "start the new server"
 	make_users || fail "make the database and its user"
-	/in/plumb load tpcc prepare --scale "$SCALE" --threads 2 --dsn "$(dsn)" || fail "fill the tables"
+	"$IN/plumb" load tpcc prepare --scale "$SCALE" --threads 2 --dsn "$(dsn)" || fail "fill the tables"
 	# Makes the ledger's table too: its loss would be no loss of a commit.
-	/in/plumb load tpcc run --scale "$SCALE" --time 1 --ledger /tmp/first --dsn "$(dsn)" || fail "run once"
+	"$IN/plumb" load tpcc run --scale "$SCALE" --time 1 --ledger /tmp/first --dsn "$(dsn)" || fail "run once"
 	stop || fail "stop the new server"
 	close_storage || fail "close $STORAGE"
 	note "prepared yes"
@@ -270,8 +272,8 @@ serve() {
 	start || fail "start the server"
 	mkfs.ext4 -q -F "${DISK_book:-}" || fail "make the disk of the ledger"
 	open_book || fail "open the disk of the ledger"
-	/in/powercut -watch "$BOOK/ledger" &
-	/in/plumb load tpcc run --scale "$SCALE" --threads "$THREADS" --time 3600 --ledger "$BOOK/ledger" --dsn "$(dsn)" >/tmp/load.txt 2>&1
+	"$IN/powercut" -watch "$BOOK/ledger" &
+	"$IN/plumb" load tpcc run --scale "$SCALE" --threads "$THREADS" --time 3600 --ledger "$BOOK/ledger" --dsn "$(dsn)" >/tmp/load.txt 2>&1
 	tail -n 5 /tmp/load.txt
 	fail "keep the load going"
 }
@@ -301,11 +303,11 @@ verify() {
 		return 0
 	fi
 	note "started yes"
-	/in/plumb load verify --ledger /tmp/ledger --json --dsn "$(dsn)" >/out/verify.json 2>/out/verify.txt
+	"$IN/plumb" load verify --ledger /tmp/ledger --json --dsn "$(dsn)" >"$OUT/verify.json" 2>"$OUT/verify.txt"
 	note "verify $?"
 	check_server
 	if stop; then note "check stop ok"; else note "check stop bad"; fi
-	tail -n 200 /tmp/server.log >/out/server.log
+	tail -n 200 /tmp/server.log >"$OUT/server.log"
 	check_pages
 	check_storage
 	note "done yes"

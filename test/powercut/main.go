@@ -28,13 +28,13 @@ import (
 
 // order is what the command line says.
 type order struct {
-	rows, kind, results, plumb, dir string
-	times, cuts                     int
-	seed                            uint64
-	drive, limit                    time.Duration
-	list, table                     bool
-	log, base, image, watch         string
-	end                             int
+	rows, kind, results, plumb, dir, where string
+	times, cuts                            int
+	seed                                   uint64
+	drive, limit                           time.Duration
+	list, table                            bool
+	log, base, image, watch                string
+	end                                    int
 }
 
 func main() {
@@ -45,7 +45,8 @@ func main() {
 	flag.StringVar(&o.kind, "kind", "", "killed or replayed; both otherwise")
 	flag.IntVar(&o.times, "times", 20, "trials of each row and kind")
 	flag.IntVar(&o.cuts, "cuts", 5, "cuts of each log that is replayed")
-	flag.DurationVar(&o.drive, "drive", 45*time.Second, "how long a load runs whose log is replayed")
+	flag.DurationVar(&o.drive, "drive", 0, "how long a load runs whose log is replayed; 0 for 45s in a machine, 25s on this host")
+	flag.StringVar(&o.where, "where", "", "host or vm: where rows run; ext4 and xfs are on this host otherwise, if that can be")
 	flag.DurationVar(&o.limit, "for", 0, "begin no session after this time; 0 for no limit")
 	flag.StringVar(&o.results, "results", ".cache/powercut/results.jsonl", "file of the results; goes on where it ends")
 	flag.StringVar(&o.dir, "dir", ".cache/powercut", "directory for images and logs; some 5 GB")
@@ -79,18 +80,24 @@ func (o order) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	here := list
+	if !o.table {
+		if here, err = place(list, o.where, say); err != nil {
+			return err
+		}
+	}
 	if o.list {
-		for _, r := range list {
+		for _, r := range here {
 			fmt.Printf("%-28s %s\n", r.name, r.title())
 		}
 		return nil
 	}
 	if !o.table {
-		err = o.run(ctx, list)
+		err = o.run(ctx, here)
 	}
 	all, readErr := readTrials(o.results)
 	if readErr == nil {
-		fmt.Print(table(list, all))
+		fmt.Print(table(tried(list, o.where, all), all))
 	}
 	return errors.Join(err, readErr)
 }
@@ -113,7 +120,7 @@ func (o order) run(ctx context.Context, list []row) error {
 	if err != nil {
 		return err
 	}
-	if o.times < 1 || o.cuts < 1 || o.drive < time.Second {
+	if o.times < 1 || o.cuts < 1 || o.drive != 0 && o.drive < time.Second {
 		return errors.New("-times, -cuts and -drive want more than that")
 	}
 	b, done, err := o.bench(ctx)
@@ -196,6 +203,11 @@ func (t trial) line() string {
 	return text
 }
 
+// say tells a person who watches.
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
+}
+
 // bench makes the place where trials are done. The binaries get the names that
 // guests know them by.
 func (o order) bench(ctx context.Context) (b *bench, done func(), err error) {
@@ -211,11 +223,12 @@ func (o order) bench(ctx context.Context) (b *bench, done func(), err error) {
 		return nil, nil, err
 	}
 	done = func() { os.RemoveAll(work) }
-	say := func(format string, args ...any) {
-		fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
+	here, there := o.drive, o.drive
+	if o.drive == 0 {
+		here, there = 25*time.Second, 45*time.Second
 	}
-	b = &bench{machine: newHypervisor(say), say: say, images: dir, dir: work, plumb: filepath.Join(work, "plumb"), self: filepath.Join(work, "powercut"),
-		seed: o.seed, drive: o.drive, cuts: o.cuts, shortest: 3 * time.Second, longest: 25 * time.Second}
+	b = &bench{machine: places{&host{work}, newHypervisor(say)}, say: say, images: dir, dir: work, plumb: filepath.Join(work, "plumb"), self: filepath.Join(work, "powercut"),
+		seed: o.seed, drive: there, driveHere: here, cuts: o.cuts, shortest: 3 * time.Second, longest: 25 * time.Second, longestHere: 12 * time.Second}
 	self, err := os.Executable()
 	if err == nil {
 		err = errors.Join(copyImage(ctx, self, b.self), copyImage(ctx, o.plumb, b.plumb), os.Chmod(b.self, 0o755), os.Chmod(b.plumb, 0o755))

@@ -27,12 +27,13 @@ func kinds() []kind { return []kind{killed, replayed} }
 type row struct {
 	name       string
 	says       string // for people
-	release    string // of Debian: it decides the versions of OpenZFS and of the servers
+	release    string // of Debian: it decides the versions of OpenZFS and of the servers; or onHost
 	engine     string // mariadb or postgres
 	storage    string // ext4, xfs or zfs
 	record     string // record size of the dataset, with zfs
 	properties []string
 	settings   []string // of the server, beyond those of base
+	versions   string   // of the kernel and the server, for a row on this host; "" in a machine
 }
 
 // Settings that all rows of an engine share. Caches and logs are small, so
@@ -64,26 +65,26 @@ func rows() []row {
 	pages := []string{"-c", "full_page_writes=off"}
 	throughput := []string{"logbias=throughput"}
 	return []row{
-		{"mariadb-ext4", "ext4, doublewrite on", trixie, "mariadb", "ext4", "", nil, nil},
-		{"mariadb-xfs", "XFS, doublewrite on", trixie, "mariadb", "xfs", "", nil, nil},
-		{"mariadb-zfs21", "OpenZFS 2.1, 16K records, doublewrite on", bookworm, "mariadb", "zfs", "16K", nil, nil},
-		{"mariadb-zfs23", "OpenZFS 2.3, 16K records, doublewrite on", trixie, "mariadb", "zfs", "16K", nil, nil},
-		{"mariadb-zfs21-nodw", "OpenZFS 2.1, record = page, doublewrite off", bookworm, "mariadb", "zfs", "16K", nil, off},
-		{"mariadb-zfs23-nodw", "OpenZFS 2.3, record = page, doublewrite off", trixie, "mariadb", "zfs", "16K", nil, off},
-		{"mariadb-zfs21-throughput", "OpenZFS 2.1, logbias=throughput", bookworm, "mariadb", "zfs", "16K", throughput, nil},
-		{"mariadb-zfs23-throughput", "OpenZFS 2.3, logbias=throughput", trixie, "mariadb", "zfs", "16K", throughput, nil},
-		{"mariadb-ext4-nofsync", "ext4, O_DIRECT_NO_FSYNC", bookworm, "mariadb", "ext4", "", nil, noFsync},
-		{"mariadb-xfs-nofsync", "XFS, O_DIRECT_NO_FSYNC", bookworm, "mariadb", "xfs", "", nil, noFsync},
-		{"mariadb-zfs21-nofsync", "OpenZFS 2.1, O_DIRECT_NO_FSYNC", bookworm, "mariadb", "zfs", "16K", nil, noFsync},
-		{"mariadb-ext4-nodw", "ext4, doublewrite off", trixie, "mariadb", "ext4", "", nil, off},
-		{"mariadb-ext4-nobinlogsync", "ext4, sync_binlog=0", trixie, "mariadb", "ext4", "", nil, binlog},
-		{"mariadb-zfs21-nobinlogsync", "OpenZFS 2.1, sync_binlog=0", bookworm, "mariadb", "zfs", "16K", nil, binlog},
-		{"postgres-ext4", "ext4, full_page_writes on", trixie, "postgres", "ext4", "", nil, nil},
-		{"postgres-zfs21", "OpenZFS 2.1, 8K records, full_page_writes on", bookworm, "postgres", "zfs", "8K", nil, nil},
-		{"postgres-ext4-nofpw", "ext4, full_page_writes=off", trixie, "postgres", "ext4", "", nil, pages},
-		{"postgres-zfs21-nofpw", "OpenZFS 2.1, record = page, full_page_writes=off", bookworm, "postgres", "zfs", "8K", nil, pages},
-		{"postgres-zfs23-nofpw", "OpenZFS 2.3, record = page, full_page_writes=off", trixie, "postgres", "zfs", "8K", nil, pages},
-		{"postgres-ext4-async", "ext4, synchronous_commit=off (must lose)", trixie, "postgres", "ext4", "", nil, []string{"-c", "synchronous_commit=off", "-c", "wal_writer_delay=5s"}},
+		{"mariadb-ext4", "ext4, doublewrite on", trixie, "mariadb", "ext4", "", nil, nil, ""},
+		{"mariadb-xfs", "XFS, doublewrite on", trixie, "mariadb", "xfs", "", nil, nil, ""},
+		{"mariadb-zfs21", "OpenZFS 2.1, 16K records, doublewrite on", bookworm, "mariadb", "zfs", "16K", nil, nil, ""},
+		{"mariadb-zfs23", "OpenZFS 2.3, 16K records, doublewrite on", trixie, "mariadb", "zfs", "16K", nil, nil, ""},
+		{"mariadb-zfs21-nodw", "OpenZFS 2.1, record = page, doublewrite off", bookworm, "mariadb", "zfs", "16K", nil, off, ""},
+		{"mariadb-zfs23-nodw", "OpenZFS 2.3, record = page, doublewrite off", trixie, "mariadb", "zfs", "16K", nil, off, ""},
+		{"mariadb-zfs21-throughput", "OpenZFS 2.1, logbias=throughput", bookworm, "mariadb", "zfs", "16K", throughput, nil, ""},
+		{"mariadb-zfs23-throughput", "OpenZFS 2.3, logbias=throughput", trixie, "mariadb", "zfs", "16K", throughput, nil, ""},
+		{"mariadb-ext4-nofsync", "ext4, O_DIRECT_NO_FSYNC", bookworm, "mariadb", "ext4", "", nil, noFsync, ""},
+		{"mariadb-xfs-nofsync", "XFS, O_DIRECT_NO_FSYNC", bookworm, "mariadb", "xfs", "", nil, noFsync, ""},
+		{"mariadb-zfs21-nofsync", "OpenZFS 2.1, O_DIRECT_NO_FSYNC", bookworm, "mariadb", "zfs", "16K", nil, noFsync, ""},
+		{"mariadb-ext4-nodw", "ext4, doublewrite off", trixie, "mariadb", "ext4", "", nil, off, ""},
+		{"mariadb-ext4-nobinlogsync", "ext4, sync_binlog=0", trixie, "mariadb", "ext4", "", nil, binlog, ""},
+		{"mariadb-zfs21-nobinlogsync", "OpenZFS 2.1, sync_binlog=0", bookworm, "mariadb", "zfs", "16K", nil, binlog, ""},
+		{"postgres-ext4", "ext4, full_page_writes on", trixie, "postgres", "ext4", "", nil, nil, ""},
+		{"postgres-zfs21", "OpenZFS 2.1, 8K records, full_page_writes on", bookworm, "postgres", "zfs", "8K", nil, nil, ""},
+		{"postgres-ext4-nofpw", "ext4, full_page_writes=off", trixie, "postgres", "ext4", "", nil, pages, ""},
+		{"postgres-zfs21-nofpw", "OpenZFS 2.1, record = page, full_page_writes=off", bookworm, "postgres", "zfs", "8K", nil, pages, ""},
+		{"postgres-zfs23-nofpw", "OpenZFS 2.3, record = page, full_page_writes=off", trixie, "postgres", "zfs", "8K", nil, pages, ""},
+		{"postgres-ext4-async", "ext4, synchronous_commit=off (must lose)", trixie, "postgres", "ext4", "", nil, []string{"-c", "synchronous_commit=off", "-c", "wal_writer_delay=5s"}, ""},
 	}
 }
 

@@ -67,11 +67,11 @@ func table(rows []row, all []trial) string {
 	for _, r := range rows {
 		for _, k := range kinds() {
 			if n := voids(all, r, k); n > 0 {
-				void = append(void, fmt.Sprintf("%s (%s): %d", r.name, k, n))
+				void = append(void, fmt.Sprintf("%s (%s): %d", r.label(), k, n))
 			}
 			s := sum(counted(all, r, k))
 			if s.trials == 0 {
-				missing = append(missing, fmt.Sprintf("%s (%s)", r.name, k))
+				missing = append(missing, fmt.Sprintf("%s (%s)", r.label(), k))
 				continue
 			}
 			if fewest == 0 || s.trials < fewest {
@@ -93,8 +93,8 @@ func table(rows []row, all []trial) string {
 	return b.String()
 }
 
-const legend = `killed: QEMU was killed; every write that was complete is kept. That is the death of a machine, and of its page
-cache, whose disk has no volatile cache. replayed: the log of the disk's writes was replayed up to the last flush
+const legend = `killed: QEMU, which keeps the disk, was killed; every write that was complete is kept. That is the death of a machine,
+and of its page cache, whose disk has no volatile cache. replayed: the log of the disk's writes was replayed up to the last flush
 before the cut, and of what followed a random part, torn at sectors of 512 bytes. That is the loss of power of a disk
 with a volatile cache.
 `
@@ -102,7 +102,18 @@ with a volatile cache.
 func (r row) title() string {
 	name := map[string]string{"mariadb": "MariaDB", "postgres": "PostgreSQL"}[r.engine]
 	version := map[string]string{"mariadb" + bookworm: "10.11", "mariadb" + trixie: "11.8", "postgres" + bookworm: "15", "postgres" + trixie: "17"}[r.engine+r.release]
+	if kernel, server, here := strings.Cut(r.versions, ", "); here {
+		return server + " on this host's kernel " + strings.TrimPrefix(kernel, "Linux ") + ", " + r.says
+	}
 	return name + " " + version + ", " + r.says
+}
+
+// label is a row's name, and where it runs if that is on a host.
+func (r row) label() string {
+	if r.release == onHost {
+		return r.name + " on a host"
+	}
+	return r.name
 }
 
 // count tells sessions apart from trials where they differ.

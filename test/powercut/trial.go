@@ -14,28 +14,27 @@ import (
 
 // trial is one power cut and what it left.
 type trial struct {
-	Row     string  `json:"row"`
-	Hash    string  `json:"hash"` // of the row: trials of another set-up are not counted with it
-	Kind    kind    `json:"kind"`
-	Session int     `json:"session"` // cuts of one log share a session
-	Cut     int     `json:"cut"`
-	Seed    uint64  `json:"seed"`
-	What    string  `json:"what"`            // how it was cut, in words
-	Error   string  `json:"error,omitempty"` // why it says nothing; outcome is empty then
-	Seconds float64 `json:"seconds"`
-	When    string  `json:"when"` // RFC 3339
-	Outcome outcome `json:"outcome"`
+	Row  string `json:"row"`
+	Hash string `json:"hash"` // of the row: trials of another set-up are not counted with it
+	Kind kind   `json:"kind"`
+	// Versions are those of the host for a row that ran there; "" in a machine.
+	Versions string  `json:"versions,omitempty"`
+	Session  int     `json:"session"` // cuts of one log share a session
+	Cut      int     `json:"cut"`
+	Seed     uint64  `json:"seed"`
+	What     string  `json:"what"`            // how it was cut, in words
+	Error    string  `json:"error,omitempty"` // why it says nothing; outcome is empty then
+	Seconds  float64 `json:"seconds"`
+	When     string  `json:"when"` // RFC 3339
+	Outcome  outcome `json:"outcome"`
 }
 
 // session does the trials of one session and hands each to keep: one of a
 // killed machine, several of a replayed log.
 func (b *bench) session(ctx context.Context, r row, k kind, number, most int, keep func(trial) error) error {
-	t := trial{Row: r.name, Hash: r.hash(), Kind: k, Session: number, Seed: b.draw(r.name, k, number)}
+	t := trial{Row: r.name, Hash: r.hash(), Kind: k, Versions: r.versions, Session: number, Seed: b.draw(r.name, k, number)}
 	began := time.Now()
-	after := b.drive
-	if k == killed {
-		after = b.shortest + time.Duration(rand.New(rand.NewPCG(t.Seed, 1)).Int64N(int64(b.longest-b.shortest)))
-	}
+	after := b.length(r, k, t.Seed)
 	s, err := b.serve(ctx, r, k, after)
 	if ctx.Err() != nil {
 		return ctx.Err() // an interrupted trial is none
@@ -51,6 +50,18 @@ func (b *bench) session(ctx context.Context, r row, k kind, number, most int, ke
 	t.What = fmt.Sprintf("killed %.1f s after the first commit", after.Seconds())
 	t.Outcome, err = b.verify(ctx, r, s.disk(), s.book(), 0)
 	return b.hand(ctx, t, began, err, keep)
+}
+
+// length is how long the load of a session runs.
+func (b *bench) length(r row, k kind, seed uint64) time.Duration {
+	drive, longest := b.drive, b.longest
+	if r.release == onHost {
+		drive, longest = b.driveHere, b.longestHere
+	}
+	if k == replayed {
+		return drive
+	}
+	return b.shortest + time.Duration(rand.New(rand.NewPCG(seed, 1)).Int64N(int64(longest-b.shortest)))
 }
 
 // hand keeps a trial, unless it was interrupted.

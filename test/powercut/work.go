@@ -25,7 +25,9 @@ type bench struct {
 	cuts    int           // how many cuts are drawn of one log
 	// The times from the first commit to a kill.
 	shortest, longest time.Duration
-	say               func(format string, args ...any)
+	// drive and longest on this host, which is faster than a machine.
+	driveHere, longestHere time.Duration
+	say                    func(format string, args ...any)
 }
 
 // Deadlines of the three kinds of boots, generous since machines without
@@ -88,7 +90,11 @@ const skipCode = 77
 // hash is of all that decides what a row's image holds.
 func (r row) hash() string {
 	h := fnv.New64a()
-	io.WriteString(h, r.release+"\n"+r.script("prepare", 0))
+	place := r.release
+	if r.versions != "" {
+		place += " " + r.versions
+	}
+	io.WriteString(h, place+"\n"+r.script("prepare", 0))
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
@@ -130,15 +136,16 @@ func (b *bench) serve(ctx context.Context, r row, k kind, after time.Duration) (
 	if s.dir, err = os.MkdirTemp(b.dir, "session-"); err != nil {
 		return nil, err
 	}
+	made := s
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close())
+			err = errors.Join(err, made.close())
 		}
 	}()
 	if err := copyImage(ctx, s.base, s.disk()); err != nil {
 		return nil, err
 	}
-	cut := disk{name: "data", file: s.disk()}
+	cut := disk{name: "data", file: s.disk(), cut: true}
 	if k == replayed {
 		cut.log = s.log()
 	}
@@ -151,11 +158,8 @@ func (b *bench) serve(ctx context.Context, r row, k kind, after time.Duration) (
 		case <-power.Done():
 			return
 		}
-		select {
-		case <-time.After(after):
-			off()
-		case <-power.Done():
-		}
+		hold(power, after, cut.log)
+		off()
 	}()
 	code, output, err := b.machine.Run(power, guest{release: r.release, line: r.script("serve", 0), in: []string{b.plumb, b.self},
 		disks: []disk{cut, {name: "book", file: s.book(), bytes: bookBytes}}, deadline: serveTime, live: m})
@@ -163,10 +167,30 @@ func (b *bench) serve(ctx context.Context, r row, k kind, after time.Duration) (
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if power.Err() == nil || len(s.marks) == 0 { // it ended before its power was cut
+	if power.Err() == nil || len(s.marks) == 0 || errors.Is(err, errLeft) { // it ended before its power was cut, or never quite
 		return nil, b.wrong("drive", r, code, output, err)
 	}
 	return s, nil
+}
+
+// mostLog bounds the log of a disk's writes, in bytes.
+const mostLog = 3 << 30
+
+// hold waits for so long, or until a log is too long.
+func hold(ctx context.Context, after time.Duration, log string) {
+	over := time.After(after)
+	for {
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+		if st, err := os.Stat(log); log != "" && err == nil && st.Size() > mostLog {
+			return
+		}
+	}
 }
 
 // verify boots a guest with what was left, and says what it found.
