@@ -10,6 +10,26 @@ import (
 	"plumb/knowledge"
 )
 
+// TestMeasuredIsOfPowerCuts checks that the rows that measured.yaml names are
+// among those of test/powercut.
+func TestMeasuredIsOfPowerCuts(t *testing.T) {
+	all, err := rule.Measurements(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := os.ReadFile("powercut/rows.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		for _, row := range m.Cuts {
+			if !strings.Contains(string(rows), `{"`+row+`", `) {
+				t.Errorf("measured.yaml: test/powercut has no row %s", row)
+			}
+		}
+	}
+}
+
 // TestMeasuredIsOfExperiments checks that what measured.yaml tells was told by
 // experiments that are there, and can be repeated as they were run.
 func TestMeasuredIsOfExperiments(t *testing.T) {
@@ -18,6 +38,9 @@ func TestMeasuredIsOfExperiments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range all {
+		if m.Cuts != nil {
+			continue
+		}
 		name := "../experiments/" + m.Experiment + ".yaml"
 		text, err := os.ReadFile(name)
 		if err != nil {

@@ -115,13 +115,10 @@ func (d *reader) claims(n *sheet.Node) {
 			return
 		}
 		if c.Text != anyVersion {
-			for text := range strings.SplitSeq(c.Text, ",") {
-				r, err := catalog.ParseRange(text)
-				if err != nil {
-					d.sheet.Errorf(value, "%v, or any", err)
-					return
-				}
-				c.Ranges = append(c.Ranges, r)
+			var err error
+			if c.Ranges, err = catalog.ParseRanges(c.Text); err != nil {
+				d.sheet.Errorf(value, "%v, or any", err)
+				return
 			}
 		}
 		d.rule.Range = append(d.rule.Range, c)

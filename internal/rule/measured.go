@@ -17,12 +17,13 @@ const measuredFile = "measured.yaml"
 // Measurement is what an experiment of our own showed about some rules.
 type Measurement struct {
 	Rules      []string  // ids
-	Experiment string    // name of its file in experiments/, without .yaml
+	Experiment string    // name of its file in experiments/, without .yaml; "" where the power was cut
+	Cuts       []string  // rows of test/powercut whose trials showed it; nil where it was an experiment
 	Date       time.Time // the day on which it ran
 	Machine    string
 	Setup      string // servers, filesystem, load
 	Shows      string // a sentence with numbers and their intervals
-	Ledger     string // how the hash begins under which a ledger has its trials
+	Ledger     string // how the hash begins under which a ledger has an experiment's trials
 	Changed    string // what decides trials and has changed in the file since; "" when nothing has
 	Doubt      string // what does not carry over
 }
@@ -73,6 +74,11 @@ func measurement(s *sheet.Sheet, n *sheet.Node) (m Measurement) {
 			}
 		},
 		"experiment": text(&m.Experiment, "experiment"),
+		"power_cuts": func(n *sheet.Node) {
+			if m.Cuts = s.Texts(n, "power_cuts"); len(m.Cuts) == 0 {
+				s.Errorf(n, "power_cuts names at least one row of test/powercut")
+			}
+		},
 		"date": func(n *sheet.Node) {
 			day, err := time.Parse(time.DateOnly, s.Text(n, "date"))
 			if err != nil {
@@ -94,7 +100,10 @@ func measurement(s *sheet.Sheet, n *sheet.Node) (m Measurement) {
 		},
 		"changed": text(&m.Changed, "changed"),
 		"doubt":   text(&m.Doubt, "doubt"),
-	}, "rules", "experiment", "date", "machine", "setup", "shows", "ledger", "doubt")
+	}, "rules", "date", "machine", "setup", "shows", "doubt")
+	if experiment, cuts := m.Experiment != "" && m.Ledger != "", m.Cuts != nil; experiment == cuts {
+		s.Errorf(n, "a measurement needs the keys experiment and ledger, or the key power_cuts")
+	}
 	return m
 }
 

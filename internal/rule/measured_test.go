@@ -61,6 +61,9 @@ func TestMeasuredReportsMistakes(t *testing.T) {
 		"machine: 2 processors|machines: 2":               `no key "machines"`,
 		"doubt: none of it carries over|doubt: \"\"":      "says nothing",
 		"rules: [mysql/a]|rules: []":                      "at least one rule",
+		"  ledger: 0123456789ab\n|":                       "experiment and ledger, or the key power_cuts",
+		"  setup:|  power_cuts: [a]\n  setup:":            "experiment and ledger, or the key power_cuts",
+		"  setup:|  power_cuts: []\n  setup:":             "at least one row",
 		"- rules: [mysql/a]|- {}\n- rules: [mysql/a]":     `needs the key "rules"`,
 		"  setup: MariaDB\n|":                             `needs the key "setup"`,
 		soundMeasurement + "|rules: all\n":                "is a list",
@@ -71,6 +74,10 @@ func TestMeasuredReportsMistakes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", to, err, want)
 		}
+	}
+	cuts := strings.NewReplacer("experiment: recordsize", "power_cuts: [mariadb-ext4]", "  ledger: 0123456789ab\n", "").Replace(soundMeasurement)
+	if all, err := parseMeasured([]byte(cuts)); err != nil || len(all) != 1 || len(all[0].Cuts) != 1 {
+		t.Errorf("%v, %v", all, err)
 	}
 	if _, err := Measurements(fstest.MapFS{}); err == nil {
 		t.Error("no file is no error")
@@ -83,7 +90,7 @@ func FuzzMeasured(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		all, err := parseMeasured(text)
 		for _, m := range all {
-			if err == nil && (len(m.Rules) == 0 || m.Date.IsZero() || m.Shows == "" || m.Ledger == "") {
+			if err == nil && (len(m.Rules) == 0 || m.Date.IsZero() || m.Shows == "" || m.Ledger == "" && m.Cuts == nil) {
 				t.Fatalf("half a measurement was read: %+v", m)
 			}
 		}

@@ -2,17 +2,13 @@ package vm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"plumb/test/program"
 )
 
 // TestLineFilesAndThrottle runs a line that fails: its code, its output, its
@@ -104,61 +100,6 @@ func TestPanicIsNoResult(t *testing.T) {
 	if !errors.Is(err, ErrDown) || r.Code != -1 || !strings.Contains(r.Console, "panic") {
 		t.Errorf("ended with %v, code %d", err, r.Code)
 	}
-}
-
-// TestCheckOnOpenZFS checks a MariaDB on a real OpenZFS of each release, and
-// here finds the same on the tape that was captured there.
-func TestCheckOnOpenZFS(t *testing.T) {
-	version := map[string]string{Bookworm: "2.1.", Trixie: "2.3."}
-	for _, release := range Releases() {
-		t.Run(release, func(t *testing.T) {
-			m := Open(t, release)
-			plumb, err := program.Build(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			out := t.ArtifactDir() // go test -artifacts keeps what comes back
-			r, err := m.OpenZFS(t.Context(), plumb.Path, out)
-			if err != nil || r.Code != 0 {
-				t.Fatalf("code %d, %v\n%s", r.Code, err, r.Output)
-			}
-			t.Logf("booted in %v, all took %v\n%s", r.Boot, r.Took, r.Output)
-			if !strings.HasPrefix(string(r.Output), version[release]) {
-				t.Errorf("not an OpenZFS %s", version[release])
-			}
-			live, err := os.ReadFile(filepath.Join(out, "check.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			found := findings(t, plumb, string(live))
-			t.Logf("found %q", found)
-			if !slices.Contains(found, "cross/zfs-recordsize-innodb") {
-				t.Error("no finding about the record size")
-			}
-			replayed, _ := plumb.Run(t, 0, "check", "--json", "--tape", filepath.Join(out, "host.tape.gz"))
-			if again := findings(t, plumb, replayed); !slices.Equal(again, found) {
-				t.Errorf("the tape shows %q, the machine %q", again, found)
-			}
-		})
-	}
-}
-
-// findings lists the rules of a check's document.
-func findings(t *testing.T, plumb program.Program, text string) (rules []string) {
-	t.Helper()
-	var doc struct {
-		Findings []struct{ Rule string }
-		Gaps     []json.RawMessage
-	}
-	plumb.Document(t, "check", text, &doc)
-	for _, f := range doc.Findings {
-		rules = append(rules, f.Rule)
-	}
-	for _, g := range doc.Gaps {
-		t.Logf("gap: %s", g)
-	}
-	slices.Sort(rules)
-	return rules
 }
 
 func headOf(t *testing.T, name string) string {

@@ -16,8 +16,8 @@ done
 mariadb -e 'CREATE DATABASE shop; CREATE TABLE shop.orders AS SELECT seq AS id, REPEAT("plumb", 40) AS item FROM mysql.seq_1_to_20000'
 cat /sys/module/zfs/version
 mariadb -Ne 'SELECT VERSION()'
-/in/plumb check --json >/out/check.json
-/in/plumb capture -o /out/host.tape.gz
+/in/plumb check --timeout 3m --json >/out/check.json
+/in/plumb capture --timeout 3m -o /out/host.tape.gz
 # By signal: on a busy machine mariadb-admin loses the connection that it asked to end.
 kill "$server"
 wait "$server"
