@@ -81,7 +81,7 @@ contest: all
 # day; an interrupted run goes on where it was.
 .PHONY: powercut
 powercut: all
-	@test/setup.sh vm
+	@test/setup.sh powercut
 	@CGO_ENABLED=0 $(GO) run ./test/powercut -plumb ./plumb $(POWERCUT)
 
 man: all

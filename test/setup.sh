@@ -19,8 +19,11 @@ if [ "$purpose" != demo ]; then
 fi
 # A machine of test/real/vm has servers of its own.
 [ "$purpose" = vm ] && package=()
-if [ "$purpose" = vm ] || [ "$purpose" = test-real ]; then
-  package+=([qemu-system-x86_64]=qemu-system-x86 [debootstrap]=debootstrap [mke2fs]=e2fsprogs [unshare]=util-linux)
+if [ "$purpose" = powercut ]; then
+  package+=([mariadb-check]=mariadb-client-core [mariadb-admin]=mariadb-client [ip]=iproute2)
+fi
+if [ "$purpose" = vm ] || [ "$purpose" = test-real ] || [ "$purpose" = powercut ]; then
+  package+=([qemu-system-x86_64]=qemu-system-x86 [qemu-storage-daemon]=qemu-system-common [debootstrap]=debootstrap [mke2fs]=e2fsprogs [unshare]=util-linux)
 fi
 if [ "$purpose" = bench ]; then
   package+=([mysqltuner]=mysqltuner [pt-summary]=percona-toolkit)
