@@ -5,6 +5,8 @@
 //	go run ./test/advisers -write   write experiments/advisers/*.yaml
 //	go run ./test/advisers -run     run what the ledger lacks, most telling first
 //	go run ./test/advisers -table   print the contest's table as Markdown
+//	go run ./test/advisers -keep    keep the trials of the cells that are done beside the experiments
+//	go run ./test/advisers -table -kept   print the table of those
 //
 // What Plumb itself advises is in plumb.yaml; a test asks it anew.
 package main
@@ -27,13 +29,20 @@ type contest struct {
 	ledger      string
 	dir         string
 	only        string
+	kept        bool
 }
+
+// job is what it is to do.
+type job struct{ write, run, keep, table bool }
 
 func main() {
 	var c contest
-	write := flag.Bool("write", false, "write the experiments")
-	run := flag.Bool("run", false, "run what the ledger lacks")
-	table := flag.Bool("table", false, "print the table")
+	var j job
+	flag.BoolVar(&j.write, "write", false, "write the experiments")
+	flag.BoolVar(&j.run, "run", false, "run what the ledger lacks")
+	flag.BoolVar(&j.keep, "keep", false, "keep the trials of the cells that are done beside the experiments")
+	flag.BoolVar(&j.table, "table", false, "print the table")
+	flag.BoolVar(&c.kept, "kept", false, "print the table of what is kept, in place of the ledger's")
 	flag.StringVar(&c.plumb, "plumb", "./plumb", "the plumb binary")
 	flag.StringVar(&c.experiments, "experiments", "experiments/advisers", "directory of the experiments")
 	flag.StringVar(&c.ledger, "ledger", ".cache/contest", "the ledger, as of plumb lab run")
@@ -42,17 +51,20 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := c.do(ctx, *write, *run, *table); err != nil {
+	if err := c.do(ctx, j); err != nil {
 		fmt.Fprintln(os.Stderr, "advisers:", err)
 		os.Exit(1)
 	}
 }
 
-func (c contest) do(ctx context.Context, write, run, table bool) error {
-	if !write && !run && !table {
-		return errors.New("nothing to do: give -write, -run or -table")
+func (c contest) do(ctx context.Context, j job) error {
+	if j == (job{}) {
+		return errors.New("nothing to do: give -write, -run, -keep or -table")
 	}
-	if write {
+	if c.kept && (j.run || j.keep) {
+		return errors.New("-kept is for -table alone: -run and -keep read the ledger")
+	}
+	if j.write {
 		ours, err := readPlumb()
 		if err != nil {
 			return err
@@ -61,16 +73,28 @@ func (c contest) do(ctx context.Context, write, run, table bool) error {
 			return err
 		}
 	}
-	var err error
-	if run {
-		err = c.run(ctx)
+	return errors.Join(c.measure(ctx, j), c.show(context.WithoutCancel(ctx), j)) // also what was run until somebody interrupted it
+}
+
+func (c contest) measure(ctx context.Context, j job) error {
+	if !j.run {
+		return nil
 	}
-	if !table {
-		return err
+	return c.run(ctx)
+}
+
+func (c contest) show(ctx context.Context, j job) error {
+	if j.keep {
+		if err := c.keep(ctx); err != nil {
+			return err
+		}
 	}
-	text, tableErr := c.table(context.WithoutCancel(ctx)) // also of what was run until somebody interrupted it
+	if !j.table {
+		return nil
+	}
+	text, err := c.table(ctx)
 	fmt.Print(text)
-	return errors.Join(err, tableErr)
+	return err
 }
 
 // write replaces the experiment files.

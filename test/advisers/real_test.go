@@ -29,19 +29,16 @@ import (
 const rounds = 3
 
 // TestPlumbAdvises asks plumb check what plumb.yaml says: a server in the
-// contest's control group, with its data, under its load for a minute, on the
-// machine's own disk and on one of 200 requests a second; first with its
-// defaults, then again with what was advised, until nothing new is.
+// contest's control group, with its data, under its load for a minute, on a
+// disk of each cell's requests a second; first with its defaults, then again
+// with what was advised, until nothing new is.
 func TestPlumbAdvises(t *testing.T) {
-	sandbox.NeedFull(t, "servers of eight cells are loaded for half an hour: make test-real FULL=1 does it")
+	sandbox.NeedFull(t, "servers of sixteen cells are loaded for an hour: make test-real FULL=1 does it")
 	p, err := program.Build(t.TempDir())
 	ok(t, err)
 	ours, err := readPlumb()
 	ok(t, err)
 	for _, c := range cells() {
-		if c.volume.name != "native" && c.volume.name != "iops200" {
-			continue
-		}
 		t.Run(c.name(), func(t *testing.T) {
 			e := lab.Engine(mysql.New())
 			if c.engine.flavour == "" {
@@ -67,10 +64,10 @@ func askUntilQuiet(t *testing.T, p program.Program, c cell) map[string]string {
 	return all
 }
 
-// byRate are settings that are advised when the load writes fast enough, and
-// as large as it writes fast. On a machine that does other things besides they
+// byRate are settings that are advised when the load writes fast enough, or
+// waits long enough, and as large as it does. On a machine that does other things besides they
 // are not.
-var byRate = []string{"max_wal_size", "checkpoint_timeout", "wal_compression", "innodb_log_file_size"}
+var byRate = []string{"max_wal_size", "checkpoint_timeout", "wal_compression", "innodb_log_file_size", "commit_delay"}
 
 // compare tells where the settings differ, as the server would see them.
 func compare(t *testing.T, e lab.Engine, written, advised map[string]string) {
@@ -122,8 +119,8 @@ func ask(t *testing.T, p program.Program, c cell, set map[string]string) map[str
 		what, size = []string{"load", "oltp", "oltp_read_write"}, []string{fmt.Sprintf("--tables=%d", tables), fmt.Sprintf("--table-size=%d", rows)}
 	}
 	ok(t, drive(t.Context(), p, slices.Concat(what, []string{"prepare"}, at, size)))
-	if c.volume.name == "iops200" {
-		sandbox.Need(t, b.Throttle(dir, 200))
+	if c.volume.requests > 0 {
+		sandbox.Need(t, b.Throttle(dir, c.volume.requests))
 	}
 	var load sync.WaitGroup
 	load.Go(func() {

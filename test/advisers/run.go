@@ -44,12 +44,12 @@ func (c contest) run(ctx context.Context) error {
 // lacks asks the ledger whether an experiment wants another block, and whether
 // it was begun.
 func (c contest) lacks(ctx context.Context, x experiment.Experiment) (more, begun bool, why string, err error) {
-	store, err := c.look(ctx)
-	if err != nil || store == nil {
-		return true, false, "", err
+	store, err := c.trials(ctx)
+	if err != nil {
+		return false, false, "", err
 	}
 	defer store.Close()
-	records, err := store.Records(ctx, x.Hash)
+	records, _, err := store.of(ctx, x)
 	if err != nil {
 		return false, false, "", err
 	}

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
 )
 
@@ -20,7 +18,7 @@ const (
 	boundShare  = 0.90 // of the processors: more cannot be got out of them
 )
 
-// row is one cell of the contest as the ledger has it.
+// row is one cell of the contest.
 type row struct {
 	cell    cell
 	report  report.Report
@@ -34,13 +32,11 @@ func (c contest) table(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	store, err := c.look(ctx)
+	store, err := c.trials(ctx)
 	if err != nil {
 		return "", err
 	}
-	if store != nil {
-		defer store.Close()
-	}
+	defer store.Close()
 	var all []row
 	for _, cell := range chosen {
 		r, err := c.read(ctx, store, cell)
@@ -52,16 +48,6 @@ func (c contest) table(ctx context.Context) (string, error) {
 	return markdown(all), nil
 }
 
-// look opens the ledger; nil when there is none yet.
-func (c contest) look(ctx context.Context) (*ledger.Ledger, error) {
-	if !strings.Contains(c.ledger, "://") {
-		if _, err := os.Stat(c.ledger); errors.Is(err, os.ErrNotExist) {
-			return nil, nil
-		}
-	}
-	return ledger.Look(ctx, c.ledger)
-}
-
 // experiment reads the file of a cell.
 func (c contest) experiment(cell cell) (experiment.Experiment, error) {
 	text, err := os.ReadFile(c.file(cell))
@@ -71,14 +57,14 @@ func (c contest) experiment(cell cell) (experiment.Experiment, error) {
 	return experiment.Parse(c.file(cell), text)
 }
 
-// read gives a cell as the ledger has it.
-func (c contest) read(ctx context.Context, store *ledger.Ledger, cell cell) (r row, err error) {
+// read gives a cell as its trials have it.
+func (c contest) read(ctx context.Context, store trials, cell cell) (r row, err error) {
 	r = row{cell: cell, instead: "not run"}
 	x, err := c.experiment(cell)
-	if err != nil || store == nil {
+	if err != nil {
 		return r, err
 	}
-	records, err := store.Records(ctx, x.Hash)
+	records, older, err := store.of(ctx, x)
 	if err != nil {
 		return r, err
 	}
@@ -88,21 +74,10 @@ func (c contest) read(ctx context.Context, store *ledger.Ledger, cell cell) (r r
 		r.known = true
 	case len(records) > 0:
 		r.instead = "begun"
-	default:
-		err = r.older(ctx, store, x)
+	case older:
+		r.instead = "not run since its arms changed"
 	}
-	return r, err
-}
-
-// older notes when the ledger has the cell with other arms.
-func (r *row) older(ctx context.Context, store *ledger.Ledger, x experiment.Experiment) error {
-	all, err := store.Experiments(ctx)
-	for _, s := range all {
-		if s.Name == x.Name && s.Trials > 0 {
-			r.instead = "not run since its arms changed"
-		}
-	}
-	return err
+	return r, nil
 }
 
 func markdown(all []row) string {

@@ -35,7 +35,7 @@ func text(c cell, ours advised) []byte {
 	for _, p := range pairs(all) {
 		fmt.Fprintf(b, "  - [%s, %s]\n", quoted(p[0]), quoted(p[1]))
 	}
-	fmt.Fprintf(b, "blocks: {least: 3, most: 6}\nuntil: decided\nmeasure: %s # a checkpoint may begin or end within it: that is what settings are about\n", c.times())
+	fmt.Fprintf(b, "blocks: {least: 3, most: 3}\nmeasure: %s # a checkpoint may begin or end within it: that is what settings are about\n", c.times())
 	fmt.Fprintf(b, "budget: %s\nmetric: rate\nchecks: [no-errors]\n", minutes(budget))
 	return b.Bytes()
 }

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"plumb/test/program"
+)
+
+// TestKeep: the table of what is kept is the ledger's, without the cells that
+// are not done.
+func TestKeep(t *testing.T) {
+	c := tried(t, "mariadb-*-gp3")
+	fill(t, c.ledger, c.first(t), 3, func(arm string) float64 { return 100 + 10*float64(len(arm)) }, 1000)
+	want, err := c.table(t.Context())
+	ok(t, err)
+	ok(t, c.keep(t.Context()))
+	c.ledger, c.kept = "", true
+	got, err := c.table(t.Context())
+	ok(t, err)
+	if got != want || !strings.Contains(got, "1 of 2 cells") {
+		t.Errorf("the ledger's:\n%s\nof what is kept:\n%s", want, got)
+	}
+}
+
+func TestKeepsNoCellThatIsNotDone(t *testing.T) {
+	c := tried(t, "mariadb-rw-gp3")
+	fill(t, c.ledger, c.first(t), 2, func(string) float64 { return 50 }, 10)
+	ok(t, c.keep(t.Context()))
+	c.kept = true
+	c.says(t, `\| mariadb-rw-gp3 \| not run \|`)
+}
+
+// TestKeptOfOtherArms: what was measured before a change of the arms does not count.
+func TestKeptOfOtherArms(t *testing.T) {
+	c := tried(t, "mariadb-rw-gp3")
+	fill(t, c.ledger, c.first(t), 3, func(string) float64 { return 50 }, 10)
+	ok(t, c.keep(t.Context()))
+	c.kept = true
+	c.says(t, `\| mariadb-rw-gp3 \| 50 `)
+	ok(t, c.write(advised{"mariadb": {"innodb_buffer_pool_size": "500M"}}))
+	c.says(t, `\| mariadb-rw-gp3 \| not run since its arms changed \|`)
+}
+
+func TestKeptDamaged(t *testing.T) {
+	c := tried(t, "mariadb-rw-gp3")
+	fill(t, c.ledger, c.first(t), 3, func(string) float64 { return 50 }, 10)
+	ok(t, c.keep(t.Context()))
+	file := kept(c.experiments).file(c.first(t))
+	text, err := os.ReadFile(file)
+	ok(t, err)
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	lines[1] = lines[1][:len(lines[1])/2]
+	ok(t, os.WriteFile(file, bytes.Join(lines, nil), 0o644))
+	c.kept = true
+	_, err = c.table(t.Context())
+	if err == nil || !strings.Contains(err.Error(), file+":2: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPublishedTable: the contest's page shows what is kept, and nothing else.
+func TestPublishedTable(t *testing.T) {
+	const dir = "../../experiments/advisers"
+	table, err := contest{experiments: dir, kept: true}.table(t.Context())
+	ok(t, err)
+	page, err := os.ReadFile(dir + "/README.md")
+	ok(t, err)
+	if !strings.Contains(string(page), table) {
+		t.Errorf("%s/README.md has another table than go run ./test/advisers -table -kept:\n%s", dir, table)
+	}
+}
+
+func TestJobs(t *testing.T) {
+	for name, test := range map[string]struct {
+		kept bool
+		job  job
+		want string
+	}{
+		"nothing":     {want: `^nothing to do`},
+		"run of kept": {kept: true, job: job{run: true}, want: `^-kept is for -table alone`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := contest{kept: test.kept}.do(t.Context(), test.job)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			program.Reads(t, err.Error(), test.want)
+		})
+	}
+}
