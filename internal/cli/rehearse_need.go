@@ -58,17 +58,13 @@ func (x *rehearsing) fits(ctx context.Context, e experiment.Experiment) error {
 	return nil
 }
 
-// copies of the data that a sandbox has room for: what was loaded, a trial's own, and
-// what a trial adds.
-const copies = 3
-
 // diskOf is what an experiment takes of the disk.
 func diskOf(e experiment.Experiment) (sum int64) {
 	for _, l := range experiment.Layouts(e) {
 		if l.Setup.Volume.Kind == experiment.Dataset {
 			continue // in a pool, where package volume looks for room
 		}
-		each := max(int64(l.Setup.Volume.Size), copies*experiment.DataBytes(l.Setup))
+		each := max(int64(l.Setup.Volume.Size), experiment.Copies*experiment.DataBytes(l.Setup))
 		if e.Design == experiment.Interleaved { // servers that are up at once have a volume each
 			each *= int64(len(l.Arms))
 		}
@@ -79,7 +75,7 @@ func diskOf(e experiment.Experiment) (sum int64) {
 
 // dataFor is the load's data that a sandbox on so much free disk has room for.
 func dataFor(free int64) experiment.Bytes {
-	return experiment.Bytes(max(0, free/copies-experiment.EmptyServer) >> 20 << 20)
+	return experiment.Bytes(max(0, free/experiment.Copies-experiment.EmptyServer) >> 20 << 20)
 }
 
 // inMB writes a size no finer than a megabyte.
@@ -87,10 +83,13 @@ func inMB(n int64) experiment.Bytes { return experiment.Bytes(n >> 20 << 20) }
 
 // roomIn tells how many bytes are free in a directory; 0 when that is not known.
 func roomIn(ctx context.Context, dir string) int64 {
+	if dir == "" {
+		return 0
+	}
 	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
 	defer live.Close()
 	st, err := live.Statfs(ctx, dir)
-	if dir == "" || err != nil {
+	if err != nil {
 		return 0
 	}
 	return int64(st.AvailBytes)

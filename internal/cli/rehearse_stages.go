@@ -223,28 +223,30 @@ func (x *rehearsing) blockTime(i int) time.Duration {
 			continue
 		}
 		if n := len(r.Records); n > 1 { // the first has made the data
-			last := r.Records[n-1]
-			t = max(t, arms*last.Ended.Sub(last.Began)/time.Duration(together(x.proposal.Stages[k].Experiment)))
+			t = max(t, arms*armTime(x.proposal.Stages[k].Experiment, r.Records[n-1]))
 		}
 	}
 	return t
 }
 
-// together is how many trials are carried out in the time of one.
-func together(e experiment.Experiment) int {
-	if e.Design == experiment.Interleaved {
-		return max(1, len(e.Arms))
+// armTime is how long a block took for each of its arms.
+func armTime(e experiment.Experiment, last experiment.Record) time.Duration {
+	took := last.Ended.Sub(last.Began)
+	if e.Together() {
+		return took / time.Duration(len(e.Arms))
 	}
-	return 1
+	return took
 }
 
 // longestTrial is the time that the trial at hand may take when the budget
 // ends.
 func (x *rehearsing) longestTrial() (most time.Duration) {
 	for _, s := range x.proposal.Stages {
-		if n := len(s.Experiment.Arms); n > 0 {
-			most = max(most, experiment.Estimate(s.Experiment).Block/time.Duration(n)*time.Duration(together(s.Experiment)))
+		takes := experiment.Estimate(s.Experiment).Block
+		if n := len(s.Experiment.Arms); n > 0 && !s.Experiment.Together() {
+			takes /= time.Duration(n)
 		}
+		most = max(most, takes)
 	}
 	return most
 }

@@ -25,7 +25,7 @@ type room struct {
 // the copy or clone that a trial writes to, and for what is added.
 func (d demand) add(v experiment.Volume, n Need, data int64) {
 	if v.Kind == experiment.Directory || v.Kind == experiment.Dataset {
-		n.Disk, n.Why = 3*data, fmt.Sprintf("data of %s, its copy and as much to grow", experiment.Bytes(data>>20<<20))
+		n.Disk, n.Why = experiment.Copies*data, fmt.Sprintf("data of %s, its copy and as much to grow", experiment.Bytes(data>>20<<20))
 	}
 	r := d[n.Place]
 	if r == nil {

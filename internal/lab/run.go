@@ -108,10 +108,7 @@ func (l *Lab) Close(ctx context.Context) error { return l.closeLayouts(ctx, expe
 // out: one by one, or those of a switched or an interleaved block together.
 func groups(x experiment.Experiment, records []experiment.Record) (open [][]experiment.Trial) {
 	lacking := report.Missing(x, records)
-	if len(lacking) > 0 && x.Design == experiment.ABBA {
-		return [][]experiment.Trial{experiment.Order(x, lacking[0].Block)}
-	}
-	if len(lacking) > 0 && x.Design == experiment.Interleaved {
+	if x.Together() && len(lacking) > 0 {
 		return [][]experiment.Trial{lacking}
 	}
 	for _, t := range lacking {

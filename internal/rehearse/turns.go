@@ -17,21 +17,17 @@ const spared = 0.5
 // the limit that decides.
 func (d *draft) atOnce() int {
 	host := d.stack.Host()
-	if host == nil || !d.stack.Root || d.size.memory <= 0 || d.volume.Profile != "" ||
-		d.volume.Kind != experiment.Directory && d.volume.Kind != experiment.Loop {
+	each := experiment.Setup{Volume: d.volume, Server: &experiment.Server{}, Load: d.load()}
+	if host == nil || !d.stack.Root || d.size.memory <= 0 || experiment.NoTurns(each) != "" {
 		return 1
 	}
 	free, _ := host.Int("memory_available")
 	n := int(float64(free) * (1 - spared) / float64(d.size.memory))
 	if room := d.room(); room > 0 {
-		n = min(n, int(room/(copies*experiment.DataBytes(experiment.Setup{Load: d.load(), Server: &experiment.Server{}}))))
+		n = min(n, int(room/(experiment.Copies*experiment.DataBytes(each))))
 	}
 	return max(1, n)
 }
-
-// copies of the data that each server has room for: what was loaded, a trial's
-// own, and what a trial adds.
-const copies = 3
 
 // room is how many bytes are free where the sandbox lies; 0 when that is not known.
 func (d *draft) room() int64 {

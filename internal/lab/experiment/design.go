@@ -20,6 +20,10 @@ func Turns(x Experiment) (n int, each time.Duration) {
 	return n, x.Measure / time.Duration(n)
 }
 
+// Together tells whether the trials of a block are carried out together, and
+// none can be done again without the others.
+func (x Experiment) Together() bool { return x.Design == ABBA || x.Design == Interleaved }
+
 // interleaved checks what servers that take turns ask for.
 func (r *reader) interleaved() {
 	if r.x.Design != Interleaved || len(r.sheet.Errors()) > 0 {
@@ -30,16 +34,16 @@ func (r *reader) interleaved() {
 		return
 	}
 	for _, a := range r.x.Arms {
-		if why := noTurns(a.Setup); why != "" {
+		if why := NoTurns(a.Setup); why != "" {
 			r.sheet.Errorf(r.base, "design interleaved: arm %s: %s; use blocks", a.Name, why)
 			return
 		}
 	}
 }
 
-// noTurns tells why a set-up cannot stand still while others are measured; ""
+// NoTurns tells why a set-up cannot stand still while others are measured; ""
 // when it can.
-func noTurns(u Setup) string {
+func NoTurns(u Setup) string {
 	switch {
 	case u.Server == nil:
 		return "there is no server that could stand still"

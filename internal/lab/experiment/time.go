@@ -36,6 +36,8 @@ const (
 	RowBytes    = 300       // of a row of oltp with its indexes
 	HouseBytes  = 130 << 20 // of a warehouse
 	EmptyServer = 150 << 20 // of a server without data: system tables and logs
+
+	Copies = 3 // of the data, for which a trial wants room: what was loaded, its own copy or clone, and what it adds
 )
 
 // Estimate tells how long an experiment takes.

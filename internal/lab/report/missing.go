@@ -7,8 +7,8 @@ import (
 )
 
 // Missing gives the trials that the block at hand lacks, in their order. Of
-// an interleaved block that lacks some it gives all: arms are compared with
-// those that they took turns with.
+// a block that is carried out together and lacks some it gives all: arms are
+// compared with those that they took turns with.
 func Missing(x experiment.Experiment, records []experiment.Record) (lacking []experiment.Trial) {
 	t := tabulate(x, records)
 	block, _ := t.open()
@@ -21,7 +21,7 @@ func Missing(x experiment.Experiment, records []experiment.Record) (lacking []ex
 			lacking = append(lacking, trial)
 		}
 	}
-	if x.Design == experiment.Interleaved && len(lacking) > 0 {
+	if x.Together() && len(lacking) > 0 {
 		return wanted
 	}
 	return lacking
