@@ -146,7 +146,8 @@ func TestScripts(t *testing.T) {
 }
 
 // countsStatements compares a run's counts with sysbench's for each script,
-// and with the server's own.
+// and with the server's own. One session does it alone: beside others an update
+// can find its row deleted, and then counts as other.
 func countsStatements(t *testing.T, s load.Server) {
 	const events = 50
 	for _, script := range []struct {
@@ -169,11 +170,11 @@ func countsStatements(t *testing.T, s load.Server) {
 			before = statements(t, s)
 		}
 		c := small(script.name)
-		r := run(t, s, c, 3, events).Total
-		if r.Retried == 0 && (r.Reads != events*script.reads || r.Writes != events*script.writes || r.Other != events*script.other) {
-			t.Errorf("%s: %d reads, %d writes, %d other", script.name, r.Reads, r.Writes, r.Other)
+		r := run(t, s, c, 1, events).Total
+		if r.Retried > 0 || (r.Reads != events*script.reads || r.Writes != events*script.writes || r.Other != events*script.other) {
+			t.Errorf("%s: %d reads, %d writes, %d other, %d retried", script.name, r.Reads, r.Writes, r.Other, r.Retried)
 		}
-		if before == nil || r.Retried > 0 {
+		if before == nil {
 			continue
 		}
 		after := statements(t, s)
