@@ -96,6 +96,9 @@ type Engine interface {
 	// Serve gives the command that runs the server, the signal that stops it in
 	// an orderly way, and the file of its log.
 	Serve(p Program, s experiment.Server, data, run string) (start Start, stop host.Signal, log string)
+	// ReservedLogs are the names, as find(1) takes them, of logs whose space is
+	// only reserved when they are made; nil where there are none.
+	ReservedLogs() []string
 	// Dial gives the load's way into the server. database is made when missing.
 	Dial(run string) load.Server
 	// Ready tells whether the server answers.

@@ -90,6 +90,9 @@ func (b *bench) build(ctx context.Context, r *experiment.Record) (err error) {
 	if b.setup.Server == nil {
 		return nil
 	}
+	if err := b.useLogs(ctx, r); err != nil {
+		return err
+	}
 	return b.serve(ctx, r)
 }
 

@@ -149,6 +149,9 @@ func volumeNode(v experiment.Volume) *yaml.Node {
 
 func (d *draft) serverNode() *yaml.Node {
 	fields := []field{{"engine", words(d.engine)}, {"version", words(d.version)}, {"memory", words(experiment.Bytes(d.size.memory).String())}}
+	if experiment.KindOf(d.engine) == "mysql" {
+		fields = append(fields, field{"used_logs", plain("true")})
+	}
 	if d.basedir != "" {
 		fields = append(fields, field{"basedir", words(d.basedir)})
 	}

@@ -26,7 +26,7 @@ func text(c cell, ours advised) []byte {
 	fmt.Fprintf(b, "question: Whose advice makes %s fastest on %s?\n", map[string]string{"mariadb": "MariaDB", "postgres": "PostgreSQL"}[c.engine.name], short(c))
 	fmt.Fprintf(b, "notes: >\n%s", folded(c.notes()+" "+strings.Join(notes, " ")))
 	fmt.Fprintf(b, "base:\n  volume: {kind: loop, size: 10G, filesystem: ext4%s}\n", profile(c))
-	fmt.Fprintf(b, "  server: {engine: %s, memory: %s}\n", c.engine.name, experiment.Bytes(memory))
+	fmt.Fprintf(b, "  server: {engine: %s, memory: %s%s}\n", c.engine.name, experiment.Bytes(memory), usedLogs(c.engine))
 	fmt.Fprintf(b, "  load: %s\narms:\n", c.workload())
 	for _, a := range all {
 		writeArm(b, a)
@@ -38,6 +38,14 @@ func text(c cell, ours advised) []byte {
 	fmt.Fprintf(b, "blocks: {least: 3, most: 3}\nmeasure: %s # a checkpoint may begin or end within it: that is what settings are about\n", c.times())
 	fmt.Fprintf(b, "budget: %s\nmetric: rate\nchecks: [no-errors]\n", minutes(budget))
 	return b.Bytes()
+}
+
+// usedLogs asks for logs as they are when a server has run for a while.
+func usedLogs(e engine) string {
+	if e.flavour == "" {
+		return ""
+	}
+	return ", used_logs: true"
 }
 
 func short(c cell) string {

@@ -123,8 +123,13 @@ func TestReadsEveryQuestion(t *testing.T) {
 			t.Errorf("not a reading statement: %s", q.sql)
 		}
 	}
-	if !(Dialer{}).Reads(settingsQuery) || (Dialer{}).Reads("SELECT pg_terminate_backend(1)") {
-		t.Error("what reads is not told apart from what acts")
+	if !(Dialer{}).Reads(settingsQuery) {
+		t.Error("the settings cannot be asked for")
+	}
+	for _, acts := range []string{"SELECT pg_terminate_backend(1)", "SELECT pg_sleep(10)", "SELECT pg_sleep(0.001), pg_reload_conf()", "SELECT pg_sleep(0.0010)"} {
+		if (Dialer{}).Reads(acts) {
+			t.Errorf("taken for a reading statement: %s", acts)
+		}
 	}
 }
 

@@ -154,6 +154,9 @@ func (c *checker) checkServer() {
 			c.errorf("server.create."+name, "%s is decided by the lab: the server is a private one", name)
 		}
 	}
+	if s.UsedLogs && KindOf(s.Engine) == "postgres" {
+		c.errorf("server.used_logs", "server.used_logs is for InnoDB's redo log: PostgreSQL fills its WAL with zeros when it makes it")
+	}
 	c.twice("server.settings", s.Settings)
 	c.twice("server.create", s.Create)
 	if arc := c.setup.Volume.ARC; arc > 0 && s.Memory > 0 && arc >= s.Memory {

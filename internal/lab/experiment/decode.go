@@ -90,12 +90,13 @@ func (r *reader) arguments(n *sheet.Node, what string) (out []string) {
 func (r *reader) server(n *sheet.Node, v *Server) {
 	s := r.sheet
 	s.Object(n, "a server", sheet.Fields{
-		"engine":   func(n *sheet.Node) { v.Engine = s.OneOf(n, "server.engine", "mariadb", "mysql", "percona", "postgres") },
-		"version":  func(n *sheet.Node) { v.Version = r.version(n) },
-		"basedir":  func(n *sheet.Node) { v.Basedir = r.line(n, "server.basedir") },
-		"memory":   func(n *sheet.Node) { v.Memory = r.size(n, "server.memory", leastMemory) },
-		"create":   func(n *sheet.Node) { v.Create = r.settings(n, "server.create") },
-		"settings": func(n *sheet.Node) { v.Settings = r.settings(n, "server.settings") },
+		"engine":    func(n *sheet.Node) { v.Engine = s.OneOf(n, "server.engine", "mariadb", "mysql", "percona", "postgres") },
+		"version":   func(n *sheet.Node) { v.Version = r.version(n) },
+		"basedir":   func(n *sheet.Node) { v.Basedir = r.line(n, "server.basedir") },
+		"memory":    func(n *sheet.Node) { v.Memory = r.size(n, "server.memory", leastMemory) },
+		"used_logs": func(n *sheet.Node) { v.UsedLogs = s.Switch(n, "server.used_logs") },
+		"create":    func(n *sheet.Node) { v.Create = r.settings(n, "server.create") },
+		"settings":  func(n *sheet.Node) { v.Settings = r.settings(n, "server.settings") },
 	}, "engine")
 }
 

@@ -39,12 +39,13 @@ type Volume struct {
 
 // Server is a private server.
 type Server struct {
-	Engine   string            `yaml:"engine" json:"engine"`               // mariadb, mysql, percona, postgres
-	Version  string            `yaml:"version" json:"version,omitempty"`   // "" for the installed one; "17", "11.4"
-	Basedir  string            `yaml:"basedir" json:"basedir,omitempty"`   // of an unpacked one
-	Memory   Bytes             `yaml:"memory" json:"memory,omitempty"`     // for the server, its page cache and the ARC together; 0 for no limit
-	Create   map[string]string `yaml:"create" json:"create,omitempty"`     // settings that count when the data is made, such as innodb_page_size
-	Settings map[string]string `yaml:"settings" json:"settings,omitempty"` // as in its configuration file
+	Engine   string            `yaml:"engine" json:"engine"`                 // mariadb, mysql, percona, postgres
+	Version  string            `yaml:"version" json:"version,omitempty"`     // "" for the installed one; "17", "11.4"
+	Basedir  string            `yaml:"basedir" json:"basedir,omitempty"`     // of an unpacked one
+	Memory   Bytes             `yaml:"memory" json:"memory,omitempty"`       // for the server, its page cache and the ARC together; 0 for no limit
+	UsedLogs bool              `yaml:"used_logs" json:"used_logs,omitempty"` // InnoDB's redo log was written through once: a flush of new space is a commit of the filesystem's journal as well
+	Create   map[string]string `yaml:"create" json:"create,omitempty"`       // settings that count when the data is made, such as innodb_page_size
+	Settings map[string]string `yaml:"settings" json:"settings,omitempty"`   // as in its configuration file
 }
 
 // KindOf is the kind of thing in the catalogue that an engine's servers are.

@@ -102,6 +102,9 @@ func trialTime(x Experiment, u Setup) time.Duration {
 	t := fresh + bytesTime(DataBytes(u)) + x.Fill + x.Warmup + x.Measure
 	if u.Server != nil {
 		t += serving + checkTime(x.Checks, u.Load)
+		if u.Server.UsedLogs {
+			t += serving
+		}
 	}
 	if u.Volume.Profile != "" {
 		t += limiting

@@ -62,6 +62,10 @@ func (Engine) Ready(ctx context.Context, run string) error {
 	return err
 }
 
+// ReservedLogs implements lab.Engine: InnoDB's redo log, under the names it has
+// before and since MySQL 8.0.30.
+func (Engine) ReservedLogs() []string { return []string{"ib_logfile*", "#ib_redo*"} }
+
 // Prepare implements lab.Engine.
 func (Engine) Prepare(ctx context.Context, run string) error {
 	a, err := dial(run, "").Admin(ctx)

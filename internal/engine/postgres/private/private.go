@@ -65,6 +65,9 @@ func (Engine) Ready(ctx context.Context, run string) error {
 const fresh = `SELECT pg_stat_reset_shared('bgwriter'), CASE WHEN v >= 140000 THEN pg_stat_reset_shared('wal') END,
 	CASE WHEN v >= 170000 THEN pg_stat_reset_shared('checkpointer') END FROM (SELECT current_setting('server_version_num')::int AS v) AS s`
 
+// ReservedLogs implements lab.Engine: the WAL is filled with zeros when it is made.
+func (Engine) ReservedLogs() []string { return nil }
+
 // Prepare implements lab.Engine.
 func (Engine) Prepare(ctx context.Context, run string) error {
 	a, err := dial(run, postgres).Admin(ctx)
