@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"database/sql/driver"
 	"errors"
 	"io"
 	"strings"
@@ -55,7 +56,7 @@ func passingPostgres(err error) bool {
 	if _, ok := errors.AsType[networkError](err); ok {
 		return true
 	}
-	return pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // networkError is what errors of connections have in common.
