@@ -77,6 +77,9 @@ func (b *bench) build(ctx context.Context, r *experiment.Record) (err error) {
 	if err := b.limitMemory(ctx, r); err != nil {
 		return err
 	}
+	if err := b.useLogs(ctx, r.Trial); err != nil {
+		return err
+	}
 	b.later(v.Unlimit)
 	l.say(Progress{Trial: r.Trial, Doing: "measuring the volume's limit"})
 	limits, err := v.Limit(ctx)
@@ -89,9 +92,6 @@ func (b *bench) build(ctx context.Context, r *experiment.Record) (err error) {
 	r.Volume.Limits, r.Volume.Cloned = limits, how
 	if b.setup.Server == nil {
 		return nil
-	}
-	if err := b.useLogs(ctx, r); err != nil {
-		return err
 	}
 	return b.serve(ctx, r)
 }

@@ -11,17 +11,13 @@ import (
 // are some time after they were made. A filesystem notes of space that was only
 // reserved which part was written since: through the first pass, each flush of
 // such a log is a commit of the filesystem's journal as well. A log of 1 GB is in
-// that state for minutes or hours, and a trial would see nothing else.
-func (b *bench) useLogs(ctx context.Context, r *experiment.Record) error {
-	names := b.layout.engine.ReservedLogs()
-	if !b.setup.Server.UsedLogs || len(names) == 0 {
+// that state for minutes or hours, and a trial would see nothing else. It comes
+// before the volume's limit, which would make it last.
+func (b *bench) useLogs(ctx context.Context, t experiment.Trial) error {
+	if b.setup.Server == nil || !b.setup.Server.UsedLogs {
 		return nil
 	}
-	b.lab.say(Progress{Trial: r.Trial, Doing: "writing the logs through"})
-	v := b.layout.volume
-	if err := v.Unlimit(ctx); err != nil {
-		return err
-	}
+	b.lab.say(Progress{Trial: t, Doing: "writing the logs through"})
 	s, err := b.lab.start(ctx, b.layout, *b.setup.Server, b.data, b.control)
 	if err != nil {
 		return err
@@ -29,11 +25,8 @@ func (b *bench) useLogs(ctx context.Context, r *experiment.Record) error {
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
-	if err := b.rewrite(ctx, names); err != nil {
+	if err := b.rewrite(ctx, b.layout.engine.ReservedLogs()); err != nil {
 		return fmt.Errorf("write the logs through: %w", err)
-	}
-	if err := v.Again(ctx); err != nil {
-		r.Mark(experiment.MarkThrottle, "%v", err)
 	}
 	return nil
 }

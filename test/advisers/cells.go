@@ -46,7 +46,6 @@ func engines() []engine {
 // volume is what a cell's data lie on.
 type volume struct {
 	name, profile, what string
-	requests            int           // a second, as the profile has it; 0 for no limit
 	warmup              time.Duration // what was left to write when the caches were full has to be written, or waits for a checkpoint
 	host                bool          // the arm that changes the machine runs here
 	unsafe              bool          // the arm that is not crash-safe runs here
@@ -57,9 +56,9 @@ type volume struct {
 // time as an arm that competes.
 func volumes() []volume {
 	return []volume{
-		{name: "iops200", profile: "iops=200,mbps=100", requests: 200, warmup: 15 * time.Second, what: "a disk of 200 requests a second"},
-		{name: "gp3", profile: "gp3", requests: 3000, warmup: 15 * time.Second, what: "Amazon's gp3 as it comes, 3000 requests and 125 MiB a second", unsafe: true},
-		{name: "p15", profile: "iops=1100,mbps=125", requests: 1100, warmup: 15 * time.Second, what: "Azure's P15 after its burst, 1100 requests and 125 MiB a second"},
+		{name: "iops200", profile: "iops=200,mbps=100", warmup: 15 * time.Second, what: "a disk of 200 requests a second"},
+		{name: "gp3", profile: "gp3", warmup: 15 * time.Second, what: "Amazon's gp3 as it comes, 3000 requests and 125 MiB a second", unsafe: true},
+		{name: "p15", profile: "iops=1100,mbps=125", warmup: 15 * time.Second, what: "Azure's P15 after its burst, 1100 requests and 125 MiB a second"},
 		{name: "native", warmup: filled, what: "the disk of this machine, without a limit", host: true},
 	}
 }

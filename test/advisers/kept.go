@@ -65,31 +65,10 @@ func (dir kept) put(x experiment.Experiment, all []experiment.Record) error {
 // keep copies the trials of the cells that are done from the ledger to where
 // the experiments are.
 func (c contest) keep(ctx context.Context) error {
-	chosen, err := c.chosen()
-	if err != nil {
-		return err
-	}
-	store, err := c.trials(ctx)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	for _, cell := range chosen {
-		if err := c.keepCell(ctx, store, cell); err != nil {
-			return err
+	return c.each(ctx, func(_ cell, x experiment.Experiment, records []experiment.Record, _ bool) error {
+		if !report.Make(x, records).Complete {
+			return nil
 		}
-	}
-	return nil
-}
-
-func (c contest) keepCell(ctx context.Context, store trials, cell cell) error {
-	x, err := c.experiment(cell)
-	if err != nil {
-		return err
-	}
-	records, _, err := store.of(ctx, x)
-	if err != nil || !report.Make(x, records).Complete {
-		return err
-	}
-	return kept(c.experiments).put(x, records)
+		return kept(c.experiments).put(x, records)
+	})
 }

@@ -73,16 +73,14 @@ func (c contest) do(ctx context.Context, j job) error {
 			return err
 		}
 	}
-	return errors.Join(c.measure(ctx, j), c.show(context.WithoutCancel(ctx), j)) // also what was run until somebody interrupted it
-}
-
-func (c contest) measure(ctx context.Context, j job) error {
-	if !j.run {
-		return nil
+	var err error
+	if j.run {
+		err = c.run(ctx)
 	}
-	return c.run(ctx)
+	return errors.Join(err, c.show(context.WithoutCancel(ctx), j)) // also what was run until somebody interrupted it
 }
 
+// show keeps what was run, and prints its table.
 func (c contest) show(ctx context.Context, j job) error {
 	if j.keep {
 		if err := c.keep(ctx); err != nil {

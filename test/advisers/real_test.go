@@ -119,8 +119,10 @@ func ask(t *testing.T, p program.Program, c cell, set map[string]string) map[str
 		what, size = []string{"load", "oltp", "oltp_read_write"}, []string{fmt.Sprintf("--tables=%d", tables), fmt.Sprintf("--table-size=%d", rows)}
 	}
 	ok(t, drive(t.Context(), p, slices.Concat(what, []string{"prepare"}, at, size)))
-	if c.volume.requests > 0 {
-		sandbox.Need(t, b.Throttle(dir, c.volume.requests))
+	limit, err := experiment.ParseProfile(c.volume.profile)
+	ok(t, err)
+	if limit.IOPS.Both > 0 {
+		sandbox.Need(t, b.Throttle(dir, int(limit.IOPS.Both)))
 	}
 	var load sync.WaitGroup
 	load.Go(func() {

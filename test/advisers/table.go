@@ -28,24 +28,42 @@ type row struct {
 
 // table prints all cells, and what they come to.
 func (c contest) table(ctx context.Context) (string, error) {
-	chosen, err := c.chosen()
+	var all []row
+	err := c.each(ctx, func(cell cell, x experiment.Experiment, records []experiment.Record, older bool) error {
+		all = append(all, newRow(cell, x, records, older))
+		return nil
+	})
 	if err != nil {
 		return "", err
+	}
+	return markdown(all), nil
+}
+
+// each gives the cells that were chosen, with their trials.
+func (c contest) each(ctx context.Context, do func(cell cell, x experiment.Experiment, records []experiment.Record, older bool) error) error {
+	chosen, err := c.chosen()
+	if err != nil {
+		return err
 	}
 	store, err := c.trials(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer store.Close()
-	var all []row
 	for _, cell := range chosen {
-		r, err := c.read(ctx, store, cell)
+		x, err := c.experiment(cell)
 		if err != nil {
-			return "", err
+			return err
 		}
-		all = append(all, r)
+		records, older, err := store.of(ctx, x)
+		if err != nil {
+			return err
+		}
+		if err := do(cell, x, records, older); err != nil {
+			return err
+		}
 	}
-	return markdown(all), nil
+	return nil
 }
 
 // experiment reads the file of a cell.
@@ -57,18 +75,10 @@ func (c contest) experiment(cell cell) (experiment.Experiment, error) {
 	return experiment.Parse(c.file(cell), text)
 }
 
-// read gives a cell as its trials have it.
-func (c contest) read(ctx context.Context, store trials, cell cell) (r row, err error) {
-	r = row{cell: cell, instead: "not run"}
-	x, err := c.experiment(cell)
-	if err != nil {
-		return r, err
-	}
-	records, older, err := store.of(ctx, x)
-	if err != nil {
-		return r, err
-	}
-	r.report = report.Make(x, records)
+// newRow judges the trials of a cell; older tells that there are only such as
+// had other arms.
+func newRow(cell cell, x experiment.Experiment, records []experiment.Record, older bool) row {
+	r := row{cell: cell, report: report.Make(x, records), instead: "not run"}
 	switch {
 	case r.plumb().Trials > 0 && slices.ContainsFunc(r.report.Verdicts, func(v report.Verdict) bool { return v.Effect.N > 0 }):
 		r.known = true
@@ -77,7 +87,7 @@ func (c contest) read(ctx context.Context, store trials, cell cell) (r row, err 
 	case older:
 		r.instead = "not run since its arms changed"
 	}
-	return r, nil
+	return r
 }
 
 func markdown(all []row) string {
