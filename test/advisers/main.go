@@ -7,6 +7,7 @@
 //	go run ./test/advisers -table   print the contest's table as Markdown
 //	go run ./test/advisers -keep    keep the trials of the cells that are done beside the experiments
 //	go run ./test/advisers -table -kept   print the table of those
+//	go run ./test/advisers -search -only CELL   measure Plumb's advice beside configurations at random
 //
 // What Plumb itself advises is in plumb.yaml; a test asks it anew.
 package main
@@ -33,13 +34,14 @@ type contest struct {
 }
 
 // job is what it is to do.
-type job struct{ write, run, keep, table bool }
+type job struct{ write, run, search, keep, table bool }
 
 func main() {
 	var c contest
 	var j job
 	flag.BoolVar(&j.write, "write", false, "write the experiments")
 	flag.BoolVar(&j.run, "run", false, "run what the ledger lacks")
+	flag.BoolVar(&j.search, "search", false, "measure Plumb's advice beside configurations at random")
 	flag.BoolVar(&j.keep, "keep", false, "keep the trials of the cells that are done beside the experiments")
 	flag.BoolVar(&j.table, "table", false, "print the table")
 	flag.BoolVar(&c.kept, "kept", false, "print the table of what is kept, in place of the ledger's")
@@ -59,10 +61,10 @@ func main() {
 
 func (c contest) do(ctx context.Context, j job) error {
 	if j == (job{}) {
-		return errors.New("nothing to do: give -write, -run, -keep or -table")
+		return errors.New("nothing to do: give -write, -run, -search, -keep or -table")
 	}
-	if c.kept && (j.run || j.keep) {
-		return errors.New("-kept is for -table alone: -run and -keep read the ledger")
+	if c.kept && (j.run || j.search || j.keep) {
+		return errors.New("-kept is for -table alone: the others read the ledger")
 	}
 	if j.write {
 		ours, err := readPlumb()
@@ -76,6 +78,9 @@ func (c contest) do(ctx context.Context, j job) error {
 	var err error
 	if j.run {
 		err = c.run(ctx)
+	}
+	if j.search && err == nil {
+		err = c.search(ctx)
 	}
 	return errors.Join(err, c.show(context.WithoutCancel(ctx), j)) // also what was run until somebody interrupted it
 }

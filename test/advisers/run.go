@@ -19,24 +19,39 @@ func (c contest) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, cell := range chosen {
+	for _, cell := range chosen {
 		x, err := c.experiment(cell)
 		if err != nil {
 			return err
 		}
-		more, begun, why, err := c.lacks(ctx, x)
-		if err != nil {
+		if err := c.fill(ctx, x, c.file(cell), cell.volume.host); err != nil {
 			return err
 		}
-		if !more {
-			fmt.Fprintf(os.Stderr, "contest: %s: %s\n", x.Name, why)
-			continue
-		}
-		takes := experiment.Estimate(x)
-		fmt.Fprintf(os.Stderr, "contest: %s, %d of %d: %s to %s\n", x.Name, i+1, len(chosen), takes.Least.Round(time.Minute), takes.Most.Round(time.Minute))
-		if err := c.lab(ctx, cell, begun); err != nil {
-			return fmt.Errorf("%s: %w", x.Name, err)
-		}
+	}
+	return nil
+}
+
+// fill carries out what the ledger lacks of an experiment. host tells that an
+// arm of it changes the whole machine.
+func (c contest) fill(ctx context.Context, x experiment.Experiment, file string, host bool) error {
+	more, begun, why, err := c.lacks(ctx, x)
+	if err != nil {
+		return err
+	}
+	if !more {
+		fmt.Fprintf(os.Stderr, "contest: %s: %s\n", x.Name, why)
+		return nil
+	}
+	fmt.Fprintf(os.Stderr, "contest: %s: %s\n", x.Name, experiment.Estimate(x).Least.Round(time.Minute))
+	args := []string{file}
+	if begun {
+		args = append(args, "--resume")
+	}
+	if host {
+		args = append(args, "--allow-host")
+	}
+	if err := c.lab(ctx, args...); err != nil {
+		return fmt.Errorf("%s: %w", x.Name, err)
 	}
 	return nil
 }
@@ -61,14 +76,8 @@ func (c contest) lacks(ctx context.Context, x experiment.Experiment) (more, begu
 // program is passed on, once: the lab then takes away what it made, and a second
 // one would end it before it has. So it is in a process group of its own, which a
 // terminal's interrupt does not reach.
-func (c contest) lab(ctx context.Context, cell cell, begun bool) error {
-	args := []string{"lab", "run", c.file(cell), "--ledger", c.ledger, "--dir", c.dir, "--no-capture"}
-	if begun {
-		args = append(args, "--resume")
-	}
-	if cell.volume.host {
-		args = append(args, "--allow-host")
-	}
+func (c contest) lab(ctx context.Context, args ...string) error {
+	args = append([]string{"lab", "run", "--ledger", c.ledger, "--dir", c.dir, "--no-capture"}, args...)
 	cmd := exec.CommandContext(ctx, c.plumb, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -14,29 +14,44 @@ import (
 
 const width = 100 // of a line of notes
 
+// sheet is an experiment of the contest, to be written.
+type sheet struct {
+	cell                  cell
+	name, question, notes string
+	arms                  []arm
+	pairs                 [][2]string
+	blocks                int
+	budget                time.Duration
+}
+
 // text writes the experiment of a cell.
 func text(c cell, ours advised) []byte {
 	all, notes := arms(c, ours)
-	b := &bytes.Buffer{}
+	return sheet{cell: c, name: c.name(), arms: all, pairs: pairs(all), blocks: 3, budget: budget,
+		question: fmt.Sprintf("Whose advice makes %s fastest on %s?", map[string]string{"mariadb": "MariaDB", "postgres": "PostgreSQL"}[c.engine.name], short(c)),
+		notes:    c.notes() + " Advisers that ask were told 1 GB, 2 processors, SSD, OLTP, data smaller than memory. " + strings.Join(notes, " ")}.text()
+}
+
+func (s sheet) text() []byte {
+	c, b := s.cell, &bytes.Buffer{}
 	fmt.Fprintf(b, "# Written by go run ./test/advisers -write from the advisers' formulas and test/advisers/plumb.yaml.\n")
-	if c.volume.host {
+	if slices.ContainsFunc(s.arms, func(a arm) bool { return len(a.host) > 0 }) {
 		fmt.Fprintf(b, "# It changes settings of the whole machine, and so asks for --allow-host; they are put back after every trial.\n")
 	}
-	fmt.Fprintf(b, "experiment: %s\n", c.name())
-	fmt.Fprintf(b, "question: Whose advice makes %s fastest on %s?\n", map[string]string{"mariadb": "MariaDB", "postgres": "PostgreSQL"}[c.engine.name], short(c))
-	fmt.Fprintf(b, "notes: >\n%s", folded(c.notes()+" "+strings.Join(notes, " ")))
+	fmt.Fprintf(b, "experiment: %s\nquestion: %s\n", s.name, s.question)
+	fmt.Fprintf(b, "notes: >\n%s", folded(s.notes))
 	fmt.Fprintf(b, "base:\n  volume: {kind: loop, size: 10G, filesystem: ext4%s}\n", profile(c))
 	fmt.Fprintf(b, "  server: {engine: %s, memory: %s%s}\n", c.engine.name, experiment.Bytes(memory), usedLogs(c.engine))
 	fmt.Fprintf(b, "  load: %s\narms:\n", c.workload())
-	for _, a := range all {
+	for _, a := range s.arms {
 		writeArm(b, a)
 	}
 	b.WriteString("compare:\n")
-	for _, p := range pairs(all) {
+	for _, p := range s.pairs {
 		fmt.Fprintf(b, "  - [%s, %s]\n", quoted(p[0]), quoted(p[1]))
 	}
-	fmt.Fprintf(b, "blocks: {least: 3, most: 3}\nmeasure: %s # a checkpoint may begin or end within it: that is what settings are about\n", c.times())
-	fmt.Fprintf(b, "budget: %s\nmetric: rate\nchecks: [no-errors]\n", minutes(budget))
+	fmt.Fprintf(b, "blocks: {least: %d, most: %d}\nmeasure: %s # a checkpoint may begin or end within it: that is what settings are about\n", s.blocks, s.blocks, c.times())
+	fmt.Fprintf(b, "budget: %s\nmetric: rate\nchecks: [no-errors]\n", minutes(s.budget))
 	return b.Bytes()
 }
 
@@ -109,8 +124,7 @@ func (c cell) notes() string {
 	}
 	return fmt.Sprintf("The volume is %s. The server has a control group of 1 GB and shares two processors with the load, %d sessions of %s. "+
 		"The data are some 500 MB: half the memory, and four times what the server caches when nothing is set (%s). "+
-		"Each trial begins with a server that was just started and an empty page cache; its caches are filled without the volume's limit. "+
-		"Advisers that ask were told 1 GB, 2 processors, SSD, OLTP, data smaller than memory.", c.volume.what, threads, load, c.engine.defaults)
+		"Each trial begins with a server that was just started and an empty page cache; its caches are filled without the volume's limit.", c.volume.what, threads, load, c.engine.defaults)
 }
 
 // times writes how long a trial is driven. Without a limit to wait for, filling
