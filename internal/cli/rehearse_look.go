@@ -63,38 +63,45 @@ func (x *rehearsing) proposeLook(ctx context.Context) (err error) {
 // look puts a server with the defaults of its distribution under load, judges
 // it as if it were a live one, and makes the proposal.
 func (x *rehearsing) look(ctx context.Context) (err error) {
-	if x.lab.Capture, err = x.captureStack(); err != nil {
+	var server stack.Ref
+	if x.stack, server, err = x.lookAt(ctx, x.looks.Experiment, "a look at the server"); err != nil {
 		return err
-	}
-	x.lab.Late = true
-	r, err := x.try(ctx, x.looks.Experiment, "a look at the server")
-	x.lab.Capture, x.lab.Late = nil, false
-	if err != nil {
-		return err
-	}
-	if x.stack, err = x.stackOf(ctx, r); err != nil {
-		return fmt.Errorf("look at the server: %w", err)
-	}
-	server, err := serverBelow(x.stack, x.lab.Box.Dir)
-	if err != nil {
-		return fmt.Errorf("look at the server: %w", err)
 	}
 	k := x.know
 	k.choice.only = []string{server.String()}
 	w := x.want()
 	w.Server, w.Dir, w.Settings, w.Like = server, x.dir, map[string]string{}, &x.looks.Experiment.Arms[0].Setup
 	w.Budget, w.Room = rounded(x.left()), roomIn(ctx, x.dir)
-	if x.proposal, err = rehearse.Propose(x.stack, k.catalog, k.judge(x.stack, false).Advice.Plan, k.stake, w); err != nil {
-		return fmt.Errorf("rehearse, after a look of %s: %w", rounded(time.Since(x.began)), err)
-	}
-	x.proposal.Server = stack.Ref{} // it is no server that anybody could fix
-	if err := x.stamp(); err != nil {
-		return err
+	x.wanted = w
+	if err := x.propose(ctx, k.judge(x.stack, false).Advice.Plan); err != nil {
+		return fmt.Errorf("after a look of %s: %w", rounded(time.Since(x.began)), err)
 	}
 	if _, err := x.needs(ctx); err != nil {
 		return err
 	}
 	return x.keep(ctx)
+}
+
+// lookAt carries out an experiment of one trial, and gives the stack as it was
+// while the server was under load, and the server in it. what it is for stands
+// before each line about how it goes.
+func (x *rehearsing) lookAt(ctx context.Context, e experiment.Experiment, what string) (seen *stack.Stack, server stack.Ref, err error) {
+	if x.lab.Capture, err = x.captureStack(); err != nil {
+		return nil, server, err
+	}
+	x.lab.Late = true
+	r, err := x.try(ctx, e, what)
+	x.lab.Capture, x.lab.Late = nil, false
+	if err != nil {
+		return nil, server, err
+	}
+	if seen, err = x.stackOf(ctx, r); err == nil {
+		server, err = serverBelow(seen, x.lab.Box.Dir)
+	}
+	if err != nil {
+		return nil, server, fmt.Errorf("look at the server: %w", err)
+	}
+	return seen, server, nil
 }
 
 // stackOf reads the stack that was recorded with the look.

@@ -98,12 +98,12 @@ func roomIn(ctx context.Context, dir string) int64 {
 // farFromData says when --dir is on another filesystem than the server's
 // data.
 func (x *rehearsing) farFromData(ctx context.Context) {
-	if x.dir == "" || x.volume != "" {
+	if x.wanted.Dir == "" || x.volume != "" {
 		return
 	}
 	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
 	defer live.Close()
-	here, err := live.Stat(ctx, x.dir)
+	here, err := live.Stat(ctx, x.wanted.Dir)
 	if err != nil {
 		return // said when the lab is made
 	}
@@ -113,7 +113,7 @@ func (x *rehearsing) farFromData(ctx context.Context) {
 		}
 		there, err := live.Stat(ctx, r.Path)
 		if err == nil && (there.DevMajor != here.DevMajor || there.DevMinor != here.DevMinor) {
-			x.proposal.Says = append(x.proposal.Says, fmt.Sprintf("The sandbox lies below %s, which is on another filesystem than the server's data: what it shows of the disk need not hold there.", x.dir))
+			x.proposal.Says = append(x.proposal.Says, fmt.Sprintf("The sandbox lies below %s, which is on another filesystem than the server's data: what it shows of the disk need not hold there.", x.wanted.Dir))
 		}
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/advise"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
@@ -25,6 +26,7 @@ type rehearsing struct {
 	rehearseFlags
 	know     know
 	stack    *stack.Stack   // as the server was read
+	wanted   rehearse.Want  // of the proposal
 	looks    rehearse.Stage // at a server that is made, before there is a proposal
 	proposal rehearse.Proposal
 	books    string // directory of the books, and of what is known of rehearsals
@@ -100,11 +102,24 @@ func (x *rehearsing) proposeLive(ctx context.Context) (err error) {
 		return err
 	}
 	w.Room = roomIn(ctx, w.Dir)
-	if x.proposal, err = rehearse.Propose(x.stack, x.know.catalog, plan, x.know.stake, w); err != nil {
+	x.wanted = w
+	if err := x.propose(ctx, plan); err != nil {
+		return err
+	}
+	x.wanted.Server = x.proposal.Server
+	x.dir = cmp.Or(x.dir, x.proposal.Dir)
+	return nil
+}
+
+// propose makes the experiments for a plan.
+func (x *rehearsing) propose(ctx context.Context, plan advise.Plan) (err error) {
+	if x.proposal, err = rehearse.Propose(x.stack, x.know.catalog, plan, x.know.stake, x.wanted); err != nil {
 		return fmt.Errorf("rehearse: %w", err)
 	}
+	if x.sandbox != "" {
+		x.proposal.Server = stack.Ref{} // it is no server that anybody could fix
+	}
 	x.farFromData(ctx)
-	x.dir = cmp.Or(x.dir, x.proposal.Dir)
 	return x.stamp()
 }
 
@@ -200,6 +215,9 @@ func (x *rehearsing) carryOut(ctx context.Context) (err error) {
 			x.ended = nothingToTry
 			return nil
 		}
+	}
+	if err := x.lookAgain(ctx); err != nil {
+		return err
 	}
 	return x.allStages(ctx)
 }

@@ -83,15 +83,16 @@ func (d derived) of(from Stage, on string) (Stage, error) {
 		return Stage{}, fmt.Errorf("the experiment of stage %s is no mapping", from.Name)
 	}
 	root := file.Content[0]
-	arms := nodeOf(root, "arms")
-	if arms == nil {
+	old := nodeOf(root, "arms")
+	if old == nil {
 		return Stage{}, fmt.Errorf("the experiment of stage %s names no arms", from.Name)
 	}
 	putNode(root, "experiment", words(nameOf(from.Experiment.Name, d.name)))
 	putNode(root, "question", words(d.question))
-	putNode(root, "arms", d.armsOf(arms, on))
+	putNode(root, "arms", d.armsOf(old, on))
 	putNode(root, "blocks", flow(object(field{"least", number(int64(d.least))}, field{"most", number(int64(d.most))})))
-	if d.brief || len(d.keep)+len(d.arms) > from.AtOnce {
+	arms := len(d.keep) + len(d.arms)
+	if d.brief || arms > from.AtOnce || arms == 1 {
 		putNode(root, "design", words(experiment.Blocks))
 	}
 	putNode(root, "metric", words("rate"))
@@ -111,9 +112,11 @@ func (d derived) of(from Stage, on string) (Stage, error) {
 	if d.notes != "" {
 		putNode(root, "notes", words(d.notes))
 	}
-	if len(d.compare) == 0 {
+	switch {
+	case arms == 1: // nothing to compare
+	case len(d.compare) == 0:
 		putNode(root, "baseline", words(AsIs))
-	} else {
+	default:
 		pairs := sequence()
 		for _, pair := range d.compare {
 			pairs.Content = append(pairs.Content, flow(sequence(words(pair[0]), words(pair[1]))))

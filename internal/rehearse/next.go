@@ -1,0 +1,62 @@
+package rehearse
+
+import (
+	"slices"
+	"time"
+
+	"plumb/internal/advise"
+	"plumb/internal/stack"
+)
+
+// StageNext is a look at the server with all advice followed.
+const StageNext = "next"
+
+// AfterTheRest is the note of a step that a check of the sandbox added.
+const AfterTheRest = "it shows in the sandbox, under its load, once the other advice is followed"
+
+// Next makes an experiment of one trial: the server with all advice, under load
+// for so long. A check of it says what shows only where the advice is followed:
+// what the log lacks, once the cache is large enough.
+func (p Proposal) Next(measure time.Duration) (Stage, error) {
+	return derived{name: StageNext, question: "What does check advise once all advice is followed?", keep: []string{AllAdvice}, least: 1, most: 1,
+		warmup: p.Stages[0].Experiment.Warmup, measure: measure}.of(p.Stages[0], AllAdvice)
+}
+
+// Follow adds to the plan what a check of the sandbox asks of the server, and
+// gives the steps that are new or have another value now. What is about safety is
+// left to a check of the server itself, which has its real files, logins and
+// peers; so are the sizes of caches where the sandbox is smaller.
+func (p Proposal) Follow(found []advise.Step, server *stack.Thing, stake func(rule string) Stake) (plan advise.Plan, added []advise.Step) {
+	plan = p.Plan
+	plan.Steps = slices.Clone(plan.Steps)
+	for _, s := range found {
+		i := slices.IndexFunc(plan.Steps, func(o advise.Step) bool { return o.Knob == s.Knob })
+		_, isCache := cached(server.Ref.Kind)[s.Knob.Name]
+		switch {
+		case isCache && p.Scale < 1, stakeOf(s.Why, stake).Safety, i >= 0 && (plan.Steps[i].To.Equal(s.To) || p.left(s.Knob)):
+			continue
+		case i >= 0:
+			old := plan.Steps[i]
+			s.From, s.DurabilityFrom, s.Because = old.From, old.DurabilityFrom, old.Because
+			s.Why = slices.Compact(slices.Sorted(slices.Values(slices.Concat(old.Why, s.Why))))
+			s.Note = AfterTheRest
+			plan.Steps[i] = s
+		default:
+			s.From, _ = server.Get(s.Knob.Name)
+			s.Note = AfterTheRest
+			plan.Steps = append(plan.Steps, s)
+		}
+		added = append(added, s)
+	}
+	return plan, added
+}
+
+// left tells whether a step is not tried.
+func (p Proposal) left(k stack.Knob) bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Knob == k && s.Left != "" })
+}
+
+// Tried gives those of some steps that the proposal tries.
+func (p Proposal) Tried(steps []advise.Step) []advise.Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s advise.Step) bool { return p.left(s.Knob) })
+}
