@@ -74,7 +74,8 @@ down before and taken away at the end. While it runs, the sandbox takes processo
 and disk from all else here: choose a quiet hour.
 
 PLAN is a file that plumb check --plan wrote; without one the host is checked
-first. With --sandbox there need be no server: one with the defaults of its
+first, and once or twice more in the sandbox with all advice followed: some advice
+shows only then, and is tried on top of the rest. With --sandbox there need be no server: one with the defaults of its
 distribution is made, put under load and checked, and its advice is rehearsed.
 
 Interrupted, it says what was learned so far; --resume goes on, also after a crash.

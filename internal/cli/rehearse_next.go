@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"plumb/internal/advise"
+	"plumb/internal/catalog"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
 	"plumb/internal/stack"
@@ -23,15 +23,9 @@ const (
 // followed, and takes that into the proposal. A plan that somebody gave stays as
 // it is. Where it cannot be done, what was proposed stands.
 func (x *rehearsing) lookAgain(ctx context.Context) error {
-	if x.resume || x.file != "" {
-		return nil
-	}
 	for range mostLooks {
-		stage, err := x.proposal.Next(lookTime(x.budget))
-		if err != nil {
-			return err
-		}
-		if e := experiment.Estimate(stage.Experiment); e.Block > x.left()/lookPart {
+		stage, ok := x.nextLook()
+		if !ok {
 			return nil
 		}
 		added, err := x.follow(ctx, stage)
@@ -44,12 +38,22 @@ func (x *rehearsing) lookAgain(ctx context.Context) error {
 		if err != nil || len(added) == 0 {
 			return nil
 		}
-		x.tell("check, asked again with all advice followed: " + stepsText(added))
+		x.tell("check, asked again with all advice followed: " + x.stepsText(added))
 		if err := x.keep(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// nextLook gives the experiment of another look, where there is reason to ask
+// check again, and time for it.
+func (x *rehearsing) nextLook() (s rehearse.Stage, ok bool) {
+	if x.resume || x.file != "" {
+		return s, false
+	}
+	s, err := x.proposal.Next(lookTime(x.budget))
+	return s, err == nil && experiment.Estimate(s.Experiment).Block <= x.left()/lookPart
 }
 
 // follow looks at the server with all advice, and makes a new proposal where
@@ -70,7 +74,7 @@ func (x *rehearsing) follow(ctx context.Context, s rehearse.Stage) ([]advise.Ste
 	tried := x.proposal.Tried(added)
 	if err == nil && len(tried) > 0 && len(tried) < len(added) {
 		plan.Steps = slices.DeleteFunc(plan.Steps, func(s advise.Step) bool {
-			return s.Note == rehearse.AfterTheRest && !slices.ContainsFunc(tried, s.Equal)
+			return slices.ContainsFunc(added, s.Equal) && !slices.ContainsFunc(tried, s.Equal)
 		})
 		err = x.propose(ctx, plan)
 	}
@@ -102,10 +106,14 @@ func (x *rehearsing) asked(seen *stack.Stack, sandbox, server stack.Ref) (steps 
 }
 
 // stepsText lists what steps set.
-func stepsText(steps []advise.Step) string {
+func (x *rehearsing) stepsText(steps []advise.Step) string {
 	var all []string
 	for _, s := range steps {
-		all = append(all, fmt.Sprintf("%s = %s", s.Knob.Name, s.To))
+		t := catalog.Text
+		if f := x.know.catalog.Fact(s.Knob.Of.Kind, s.Knob.Name); f != nil {
+			t = f.Type
+		}
+		all = append(all, s.Knob.Name+" = "+catalog.ShowAs(t, s.To))
 	}
 	return strings.Join(all, ", ")
 }

@@ -133,6 +133,7 @@ func (x *rehearsing) showPlan(needs []string) (err error) {
 		return err
 	}
 	in := view.RehearsalPlanInput{Proposal: x.proposal, Budget: x.budget, Needs: needs}
+	_, in.Again = x.nextLook()
 	for i, s := range x.proposal.Stages {
 		times := experiment.Estimate(s.Experiment)
 		if i > 0 { // the data are there already

@@ -37,9 +37,8 @@ func (p Proposal) Follow(found []advise.Step, server *stack.Thing, stake func(ru
 			continue
 		case i >= 0:
 			old := plan.Steps[i]
-			s.From, s.DurabilityFrom, s.Because = old.From, old.DurabilityFrom, old.Because
+			s.From, s.DurabilityFrom, s.Because, s.Note = old.From, old.DurabilityFrom, old.Because, old.Note
 			s.Why = slices.Compact(slices.Sorted(slices.Values(slices.Concat(old.Why, s.Why))))
-			s.Note = AfterTheRest
 			plan.Steps[i] = s
 		default:
 			s.From, _ = server.Get(s.Knob.Name)

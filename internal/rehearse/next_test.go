@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/advise"
+	"plumb/internal/lab/report"
 	"plumb/internal/stack"
 )
 
@@ -50,7 +51,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("added %q, want %q", names, want)
 	}
 	redo := more.Steps[0]
-	if !redo.To.Equal(stack.Int(1<<30)) || !redo.From.Equal(stack.Int(96<<20)) || redo.Note != AfterTheRest || strings.Join(redo.Why, " ") != "mysql/innodb-log-file-size mysql/redo-too-small" {
+	if !redo.To.Equal(stack.Int(1<<30)) || !redo.From.Equal(stack.Int(96<<20)) || redo.Note != "" || strings.Join(redo.Why, " ") != "mysql/innodb-log-file-size mysql/redo-too-small" {
 		t.Errorf("%+v", redo)
 	}
 	if io := more.Steps[3]; !io.From.Equal(stack.Int(200)) || io.Note != AfterTheRest {
@@ -85,5 +86,38 @@ func TestFollowLeavesCachesAndSafety(t *testing.T) {
 	}
 	if _, added := p.Follow([]advise.Step{p.Plan.Steps[0]}, db, nil); len(added) != 0 {
 		t.Errorf("what is in the plan already: %+v", added)
+	}
+}
+
+// What shows only where the rest is followed is tried on top of it: all advice
+// is compared with all but that.
+func TestLateStepsAreTriedOnTop(t *testing.T) {
+	s, db := mariadb()
+	db.Set("innodb_data_size", stack.Int(100<<20), "test")
+	plan := planned(placed, "innodb_io_capacity", 2000, "innodb_log_file_size", 1<<30)
+	p, err := Propose(s, known(), plan, nil, Want{Budget: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, _ := p.Follow(planned(placed, "innodb_flush_neighbors", 0, "innodb_log_buffer_size", 64<<20).Steps, db, nil)
+	for _, without := range []bool{false, true} {
+		q, err := Propose(s, known(), more, nil, Want{Budget: time.Hour, WithoutOne: without})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const late = "without innodb_flush_neighbors = 0, innodb_log_buffer_size = 64M"
+		w := world{noise: 0.01, rate: map[string]float64{AllAdvice: 2, late: 1.5, "innodb_log_file_size = 1G": 1.4, "innodb_io_capacity = 2000": 1,
+			"without innodb_log_file_size = 1G": 1, "without innodb_io_capacity = 2000": 2}}
+		r := Judge(q, []report.Report{w.carryOut(t, q.Stages[0].Experiment, 6), w.carryOut(t, q.Stages[1].Experiment, 6)}, "")
+		if v := r.Steps[2]; v.Word != Helps || v.Rate.Value < 0.3 || v.Rate.Value > 0.37 || !v.Keep || !slices.Equal(v.Step.With, []int{4}) {
+			t.Errorf("without one: %v: %+v", without, v)
+		}
+		if r.All.Word != Helps || r.Steps[0].Word != NoDifference || r.Steps[1].Word != Helps {
+			t.Errorf("without one: %v: %s, %s, %s", without, r.All.Word, r.Steps[0].Word, r.Steps[1].Word)
+		}
+		settings := armOf(t, q.Stages[map[bool]int{false: 0, true: 1}[without]], late).Server.Settings
+		if settings["innodb_log_file_size"] != "1G" || settings["innodb_log_buffer_size"] != "" {
+			t.Errorf("without one: %v: %v", without, settings)
+		}
 	}
 }

@@ -82,27 +82,28 @@ func (d *draft) both(p Proposal, all Stage, tried []unit, first time.Duration, f
 	likely := t.Loading + likelyEnd*t.Block
 	rest := max(d.want.Budget-min(first, likely), time.Second)
 	again := t.Loading / time.Duration(len(experiment.Layouts(all.Experiment))) // the data of the server as it is stay from the first stage
-	second, err := d.stage(stageSteps, d.stepArms(tried, tried), rest)
+	single := d.alone(tried)
+	second, err := d.stage(stageSteps, d.stepArms(tried, single), rest)
 	if err != nil {
 		return Proposal{}, err
 	}
 	fit := 0
-	for k := len(tried); k > 0 && fit == 0; k-- {
+	for k := len(single); k > 0 && fit == 0; k-- {
 		x := second.Experiment
 		x.Arms = x.Arms[:k+1] // the first is what the others are compared with
-		x.Design = d.design(d.stepArms(tried, tried[:k]))
+		x.Design = d.design(d.stepArms(tried, single[:k]))
 		if e := experiment.Estimate(x); max(0, e.Loading-again)+leastBlocks*e.Block <= rest {
 			fit = k
 		}
 	}
-	wanted := len(tried)
+	wanted := len(single)
 	if d.size.data <= enoughData {
 		wanted = min(fewSteps, wanted)
 	}
 	if fit < wanted && !final {
 		return Proposal{}, errTime
 	}
-	for _, u := range tried[fit:] {
+	for _, u := range single[fit:] {
 		u.call("") // no time: it is said when it is known how much would do
 	}
 	part := d.want.Budget
@@ -114,8 +115,8 @@ func (d *draft) both(p Proposal, all Stage, tried []unit, first time.Duration, f
 		return Proposal{}, err
 	}
 	p.Stages, p.Says = []Stage{all}, d.says()
-	if fit > 0 && fit < len(tried) {
-		second, err = d.stage(stageSteps, d.stepArms(tried, tried[:fit]), rest)
+	if fit > 0 && fit < len(single) {
+		second, err = d.stage(stageSteps, d.stepArms(tried, single[:fit]), rest)
 	}
 	if fit > 0 {
 		p.Stages = append(p.Stages, second)
@@ -137,8 +138,9 @@ func onText(on string) string {
 
 // arm is a set-up by what it changes in that of the server as it is.
 type arm struct {
-	name string
-	set  []change
+	name    string
+	set     []change
+	without bool // all advice but something: what that adds is all advice against this
 }
 
 type change struct{ path, value string }
@@ -160,6 +162,15 @@ func (u unit) call(arm string) {
 
 func (u unit) arm() string { return u[0].Arm }
 
+// late tells of steps that show only where the rest is followed. By themselves
+// they would bring nothing, so they are tried on top of the rest.
+func (u unit) late() bool { return u[0].Note == AfterTheRest }
+
+// alone leaves the steps that the second stage tries.
+func (d *draft) alone(tried []unit) []unit {
+	return slices.DeleteFunc(slices.Clone(tried), func(u unit) bool { return u.late() && !d.want.WithoutOne })
+}
+
 // units puts the steps that can be tried together.
 func units(steps []Step) (all []unit) {
 	for i := range steps {
@@ -167,7 +178,9 @@ func units(steps []Step) (all []unit) {
 		if s.Left != "" {
 			continue
 		}
-		k := slices.IndexFunc(all, func(u unit) bool { return len(s.Why) > 0 && slices.Equal(u[0].Why, s.Why) })
+		k := slices.IndexFunc(all, func(u unit) bool {
+			return u.late() && unit{s}.late() || len(s.Why) > 0 && slices.Equal(u[0].Why, s.Why)
+		})
 		if k < 0 {
 			all = append(all, unit{s})
 			continue
@@ -217,7 +230,7 @@ func (d *draft) nameArms(steps []Step) (tried []unit) {
 		for _, s := range u {
 			s.Called = name
 		}
-		if d.want.WithoutOne {
+		if d.want.WithoutOne || u.late() {
 			name = "without " + name
 		}
 		u.call(name)
@@ -255,25 +268,39 @@ func changes(units []unit) (set []change) {
 	return set
 }
 
+// allArms are the server as it is and with all advice, and without what shows
+// only then.
 func (d *draft) allArms(tried []unit) []arm {
-	return []arm{{AsIs, nil}, {AllAdvice, changes(tried)}}
+	arms := []arm{{name: AsIs}, {name: AllAdvice, set: changes(tried)}}
+	for _, u := range tried {
+		if u.late() && !d.want.WithoutOne {
+			arms = append(arms, without(tried, u))
+		}
+	}
+	return arms
 }
 
 // stepArms sets each of some units by itself, or all but each of them.
 func (d *draft) stepArms(tried, some []unit) []arm {
-	if !d.want.WithoutOne {
-		arms := []arm{{AsIs, nil}}
-		for _, u := range some {
-			arms = append(arms, arm{u.arm(), changes([]unit{u})})
-		}
-		return arms
+	first := arm{name: AsIs}
+	if d.want.WithoutOne {
+		first = arm{name: AllAdvice, set: changes(tried)}
 	}
-	arms := []arm{{AllAdvice, changes(tried)}}
+	arms := []arm{first}
 	for _, u := range some {
-		others := slices.DeleteFunc(slices.Clone(tried), func(o unit) bool { return o[0] == u[0] })
-		arms = append(arms, arm{u.arm(), changes(others)})
+		a := arm{name: u.arm(), set: changes([]unit{u})}
+		if d.want.WithoutOne {
+			a = without(tried, u)
+		}
+		arms = append(arms, a)
 	}
 	return arms
+}
+
+// without is all advice but a unit.
+func without(tried []unit, u unit) arm {
+	others := slices.DeleteFunc(slices.Clone(tried), func(o unit) bool { return o[0] == u[0] })
+	return arm{name: u.arm(), set: changes(others), without: true}
 }
 
 // pace is how long a trial is driven.

@@ -53,8 +53,8 @@ func (d *draft) file(name string, arms []arm, budget time.Duration) ([]byte, err
 		list = append(list, object(field{"name", words(a.name)}, field{"set", object(set...)}))
 		switch {
 		case i == 0:
-		case name != stageAll && d.want.WithoutOne: // what the step adds to the rest
-			pairs = append(pairs, flow(sequence(words(arms[0].name), words(a.name))))
+		case a.without: // what the step adds to the rest
+			pairs = append(pairs, flow(sequence(words(AllAdvice), words(a.name))))
 		default:
 			pairs = append(pairs, flow(sequence(words(a.name), words(arms[0].name))))
 		}

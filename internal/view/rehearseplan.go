@@ -16,6 +16,7 @@ type RehearsalPlanInput struct {
 	Least, Most time.Duration // how long it takes, by when it can stop; 0 when unknown
 	Budget      time.Duration // for everything; 0 when there is none
 	Needs       []string      // of this machine, one sentence each
+	Again       bool          // check is asked again first, with all advice followed
 }
 
 // RehearsalPlan shows what a rehearsal would do, without anything having been
@@ -35,6 +36,10 @@ func RehearsalPlan(in RehearsalPlanInput, cat *catalog.Catalog, screen Screen) s
 	p.proposedSteps(in.Proposal)
 	for i, s := range in.Proposal.Stages {
 		p.stage(stageName(in.Proposal, i), s.Experiment)
+	}
+	if in.Again {
+		p.blank()
+		p.para(plain, 0, "Before these, check is asked again in the sandbox with all advice followed. What it adds is tried on top of the rest.")
 	}
 	p.sandbox(in.Proposal)
 	p.blank()

@@ -133,19 +133,39 @@ func (v facts) changeText(s rehearse.Step, arrow string) string {
 	return name + " " + keep(from+arrow+v.show(of.Kind, s.Knob.Name, s.To))
 }
 
-// withText says which steps were tried in the same arm.
+// withText says which steps were tried in the same arm, and on top of what.
 func withText(s rehearse.Step) string {
-	switch len(s.With) {
-	case 0:
+	late := s.Note == rehearse.AfterTheRest
+	var text []string
+	if late {
+		text = append(text, sentenceOf(s.Note+", and is tried on top of that"))
+	}
+	if len(s.With) > 0 {
+		text = append(text, "Tried together with "+numbered(s.With)+togetherWhy(len(s.With), late)+".")
+	}
+	return strings.Join(text, " ")
+}
+
+// numbered writes step 2, or steps 2 and 3.
+func numbered(steps []int) string {
+	if len(steps) == 1 {
+		return fmt.Sprintf("step %d", steps[0])
+	}
+	var all []string
+	for _, n := range steps {
+		all = append(all, fmt.Sprint(n))
+	}
+	return "steps " + join(all)
+}
+
+func togetherWhy(others int, late bool) string {
+	switch {
+	case late: // whatever the rules
 		return ""
-	case 1:
-		return fmt.Sprintf("Tried together with step %d: the same rule asks for both.", s.With[0])
+	case others == 1:
+		return ": the same rule asks for both"
 	}
-	var numbers []string
-	for _, n := range s.With {
-		numbers = append(numbers, fmt.Sprint(n))
-	}
-	return "Tried together with steps " + join(numbers) + ": the same rule asks for them."
+	return ": the same rule asks for them"
 }
 
 // durabilityText says what a step does to durability; "" when it is safe
