@@ -16,13 +16,12 @@ type labWatcher struct {
 	stage  string // of a rehearsal, before each line; "" outside
 	out    io.Writer
 	screen bool
-	last   experiment.Trial
-	of     string // stage of the last
+	told   map[experiment.Trial]bool // that have their line: servers that take turns are heard of again and again
 	shown  time.Time
 }
 
 func (a *app) labWatch() *labWatcher {
-	return &labWatcher{out: a.err, screen: isTerminal(a.err)}
+	return &labWatcher{out: a.err, screen: isTerminal(a.err), told: map[experiment.Trial]bool{}}
 }
 
 func (w *labWatcher) say(p lab.Progress) {
@@ -32,10 +31,16 @@ func (w *labWatcher) say(p lab.Progress) {
 			w.shown = time.Now()
 			fmt.Fprintf(w.out, "\r%s\x1b[K", view.RehearsalProgress(w.stage, view.LabStep(p)))
 		}
-	case p.Trial != w.last || w.stage != w.of:
+	case !w.told[p.Trial]:
+		w.told[p.Trial] = true
 		fmt.Fprintln(w.out, view.RehearsalProgress(w.stage, view.LabStep(p)))
 	}
-	w.last, w.of = p.Trial, w.stage
+}
+
+// begin begins a stage of a rehearsal.
+func (w *labWatcher) begin(stage string) {
+	w.stage = stage
+	clear(w.told)
 }
 
 func (w *labWatcher) done() {

@@ -52,7 +52,7 @@ func (x *rehearsing) nextLook() (s rehearse.Stage, ok bool) {
 	if x.resume || x.file != "" {
 		return s, false
 	}
-	s, err := x.proposal.Next(lookTime(x.budget))
+	s, err := x.proposal.Next(lookTime(x.budget / 2)) // its caches are full when it begins
 	return s, err == nil && experiment.Estimate(s.Experiment).Block <= x.left()/lookPart
 }
 

@@ -60,7 +60,7 @@ func (x *rehearsing) eachStage(ctx context.Context, again bool) error {
 				return err
 			}
 			if !again && x.ofAll(i) && x.nearlyDecided(i) {
-				if e, err = x.inTime(i, true); err == nil && e.Budget > 0 {
+				if e, err = x.toDecide(i); err == nil && e.Budget > 0 {
 					err = x.stage(ctx, i, e)
 				}
 				if err != nil {
@@ -92,6 +92,17 @@ func (x *rehearsing) nearlyDecided(i int) bool {
 		return false
 	}
 	return time.Duration(r.Verdicts[0].More)*x.blockTime(i) <= 2*(x.left()-x.keptBack())
+}
+
+// toDecide gives the experiment of a stage the time that may decide about all
+// advice together, and no more for what else it compares.
+func (x *rehearsing) toDecide(i int) (experiment.Experiment, error) {
+	e, err := x.inTime(i, true)
+	r := x.reports[i]
+	if wants := r.Took + 2*time.Duration(r.Verdicts[0].More)*x.blockTime(i); err == nil && e.Budget > wants {
+		return withBudget(x.proposal.Stages[i], wants)
+	}
+	return e, err
 }
 
 // over tells whether a stage has nothing left to do: it is decided, or has
@@ -145,7 +156,7 @@ func (x *rehearsing) stage(ctx context.Context, i int, e experiment.Experiment) 
 // try runs an experiment, or goes on with what the ledger has of it. what
 // it is for stands before each line about how it goes.
 func (x *rehearsing) try(ctx context.Context, e experiment.Experiment, what string) (report.Report, error) {
-	x.watch.stage = what
+	x.watch.begin(what)
 	r, err := x.lab.Run(ctx, e)
 	clear(x.laid) // data that an experiment does not need are not kept for the next
 	for _, l := range experiment.Layouts(e) {

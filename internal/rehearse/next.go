@@ -25,15 +25,17 @@ func (p Proposal) Next(measure time.Duration) (Stage, error) {
 // Follow adds to the plan what a check of the sandbox asks of the server, and
 // gives the steps that are new or have another value now. What is about safety is
 // left to a check of the server itself, which has its real files, logins and
-// peers; so are the sizes of caches where the sandbox is smaller.
+// peers; so are the sizes of caches where the sandbox is smaller. What would take
+// a setting back to what the server has is no advice for it.
 func (p Proposal) Follow(found []advise.Step, server *stack.Thing, stake func(rule string) Stake) (plan advise.Plan, added []advise.Step) {
 	plan = p.Plan
 	plan.Steps = slices.Clone(plan.Steps)
 	for _, s := range found {
 		i := slices.IndexFunc(plan.Steps, func(o advise.Step) bool { return o.Knob == s.Knob })
 		_, isCache := cached(server.Ref.Kind)[s.Knob.Name]
+		now, known := server.Get(s.Knob.Name)
 		switch {
-		case isCache && p.Scale < 1, stakeOf(s.Why, stake).Safety, i >= 0 && (plan.Steps[i].To.Equal(s.To) || p.left(s.Knob)):
+		case isCache && p.Scale < 1, known && s.To.Equal(now), stakeOf(s.Why, stake).Safety, i >= 0 && (plan.Steps[i].To.Equal(s.To) || p.left(s.Knob)):
 			continue
 		case i >= 0:
 			old := plan.Steps[i]
@@ -41,8 +43,7 @@ func (p Proposal) Follow(found []advise.Step, server *stack.Thing, stake func(ru
 			s.Why = slices.Compact(slices.Sorted(slices.Values(slices.Concat(old.Why, s.Why))))
 			plan.Steps[i] = s
 		default:
-			s.From, _ = server.Get(s.Knob.Name)
-			s.Note = AfterTheRest
+			s.From, s.Note = now, AfterTheRest
 			plan.Steps = append(plan.Steps, s)
 		}
 		added = append(added, s)

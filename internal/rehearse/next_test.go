@@ -87,6 +87,9 @@ func TestFollowLeavesCachesAndSafety(t *testing.T) {
 	if _, added := p.Follow([]advise.Step{p.Plan.Steps[0]}, db, nil); len(added) != 0 {
 		t.Errorf("what is in the plan already: %+v", added)
 	}
+	if _, added := p.Follow(planned(placed, "innodb_buffer_pool_size", 128<<20, "innodb_page_size", 16<<10).Steps, db, nil); len(added) != 0 {
+		t.Errorf("what the server has: %+v", added)
+	}
 }
 
 // What shows only where the rest is followed is tried on top of it: all advice

@@ -24,12 +24,18 @@ const (
 	statementTime = 2 * time.Second
 )
 
-// pause is how a question waits between two looks. It does nothing else, and
-// statement_timeout bounds how many there can be.
-const pause = "pg_sleep(0.001)"
+// What a question that looks more than once needs: a pause between two looks, of
+// which statement_timeout bounds how many there can be, and to forget what this
+// session saw of the others, without which all looks of a statement are the same.
+const (
+	pause = "pg_sleep(0.001)"
+	anew  = "pg_stat_clear_snapshot()"
+)
 
 // Reads implements host.Dialer.
-func (Dialer) Reads(query string) bool { return host.ReadsSQL(strings.ReplaceAll(query, pause, "0")) }
+func (Dialer) Reads(query string) bool {
+	return host.ReadsSQL(strings.NewReplacer(pause, "0", anew, "0").Replace(query))
+}
 
 // Dial implements host.Dialer.
 func (Dialer) Dial(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.Session, error) {

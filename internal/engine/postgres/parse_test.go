@@ -126,7 +126,7 @@ func TestReadsEveryQuestion(t *testing.T) {
 	if !(Dialer{}).Reads(settingsQuery) {
 		t.Error("the settings cannot be asked for")
 	}
-	for _, acts := range []string{"SELECT pg_terminate_backend(1)", "SELECT pg_sleep(10)", "SELECT pg_sleep(0.001), pg_reload_conf()", "SELECT pg_sleep(0.0010)"} {
+	for _, acts := range []string{"SELECT pg_terminate_backend(1)", "SELECT pg_sleep(10)", "SELECT pg_sleep(0.001), pg_reload_conf()", "SELECT pg_sleep(0.0010)", "SELECT pg_stat_clear_snapshot(), pg_stat_reset()"} {
 		if (Dialer{}).Reads(acts) {
 			t.Errorf("taken for a reading statement: %s", acts)
 		}

@@ -92,12 +92,19 @@ func activityQuestions() []question {
 			FROM pg_stat_activity WHERE backend_type = 'client backend' AND state = 'active'
 			AND lower(wait_event) IN ('walsync', 'walwrite', 'walwritelock')) AS a`},
 		// How often the WAL's durable end moves, looked at every millisecond where clients
-		// are busy: pg_stat_wal counts since its last reset, and tells nothing of now.
-		{about: "pg_current_wal_flush_lsn()", absent: true, facts: []string{"wal_flushes_per_second"}, sql: `
-			SELECT CASE WHEN count(lsn) > 1 THEN round((count(DISTINCT lsn) - 1) / extract(epoch FROM max(at) - min(at))::numeric, 1) END AS wal_flushes_per_second
-			FROM (SELECT ` + pause + `, clock_timestamp() AS at, CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_flush_lsn() END AS lsn
-			FROM generate_series(1, (SELECT CASE WHEN count(*) >= 4 THEN 300 ELSE 0 END FROM pg_stat_activity
-			WHERE backend_type = 'client backend' AND state = 'active' AND pid <> pg_backend_pid()))) AS looks`},
+		// were busy within the last second, and how many of them wait for that, looked at every fifteenth time:
+		// pg_stat_wal counts since its last reset, and tells nothing of now; and what a
+		// volume with a limit does differs from one hundredth of a second to the next.
+		{about: "pg_current_wal_flush_lsn()", absent: true, facts: []string{"wal_flushes_per_second", "wal_clients_waiting", "wal_clients_busy"}, sql: `
+			SELECT CASE WHEN count(lsn) > 1 THEN round((count(DISTINCT lsn) - 1) / extract(epoch FROM max(at) - min(at))::numeric, 1) END AS wal_flushes_per_second,
+			round(avg(clients[1]), 1) AS wal_clients_waiting, round(avg(clients[2]), 1) AS wal_clients_busy
+			FROM (SELECT ` + pause + `, clock_timestamp() AS at, CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_flush_lsn() END AS lsn,
+			CASE WHEN look % 15 = 0 THEN ` + anew + ` END,
+			CASE WHEN look % 15 = 0 THEN (SELECT ARRAY[count(*) FILTER (WHERE lower(wait_event) IN ('walsync', 'walwrite', 'walwritelock')), count(*)]
+			FROM pg_stat_get_activity(CASE WHEN look > 0 THEN NULL::integer END)
+			WHERE backend_type = 'client backend' AND state = 'active' AND pid <> pg_backend_pid()) END AS clients
+			FROM generate_series(1, (SELECT CASE WHEN count(*) >= 4 THEN 300 ELSE 0 END FROM pg_stat_activity WHERE backend_type = 'client backend'
+			AND (state = 'active' OR state_change > now() - interval '1 second') AND pid <> pg_backend_pid())) AS looks(look)) AS looked`},
 		{about: "pg_database", facts: []string{"xid_age", "multixact_age", "databases"}, sql: `
 			SELECT max(age(datfrozenxid)) AS xid_age, max(mxid_age(datminmxid)) AS multixact_age, count(*) AS databases FROM pg_database`},
 		{about: "pg_database", from: 15, newOnly: true, facts: []string{"collation_mismatches"}, sql: `
