@@ -69,7 +69,7 @@ func (x *rehearsing) follow(ctx context.Context, s rehearse.Stage) ([]advise.Ste
 		return nil, nil
 	}
 	before := x.proposal
-	x.wanted.Budget = rounded(x.left())
+	x.wanted.Budget, x.wanted.Data, x.wanted.Loaded = rounded(x.left()), experiment.Bytes(before.Data), true
 	err = x.propose(ctx, plan)
 	tried := x.proposal.Tried(added)
 	if err == nil && len(tried) > 0 && len(tried) < len(added) {

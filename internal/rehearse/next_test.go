@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/advise"
+	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/stack"
 )
@@ -89,6 +90,21 @@ func TestFollowLeavesCachesAndSafety(t *testing.T) {
 	}
 	if _, added := p.Follow(planned(placed, "innodb_buffer_pool_size", 128<<20, "innodb_page_size", 16<<10).Steps, db, nil); len(added) != 0 {
 		t.Errorf("what the server has: %+v", added)
+	}
+}
+
+// What was loaded for a look is not loaded again, however little time is left.
+func TestFollowKeepsTheData(t *testing.T) {
+	s, db := mariadb()
+	db.Set("innodb_data_size", stack.Int(700<<20), "test")
+	p := proposed(t, s, planned(placed, "innodb_io_capacity", 2000), Want{Budget: 15 * time.Minute})
+	more, _ := p.Follow(planned(placed, "innodb_log_file_size", 1<<30).Steps, db, nil)
+	q := proposed(t, s, more, Want{Budget: 7 * time.Minute, Data: experiment.Bytes(p.Data), Loaded: true})
+	if a, b := experiment.LayoutKey(armOf(t, p.Stages[0], AsIs)), experiment.LayoutKey(armOf(t, q.Stages[0], AsIs)); a != b || p.Scale != q.Scale {
+		t.Errorf("%s at %g, then %s at %g", a, p.Scale, b, q.Scale)
+	}
+	if less := proposed(t, s, more, Want{Budget: 7 * time.Minute}); experiment.LayoutKey(armOf(t, less.Stages[0], AsIs)) == experiment.LayoutKey(armOf(t, p.Stages[0], AsIs)) {
+		t.Error("the budget is enough for the same data anyway: this shows nothing")
 	}
 }
 

@@ -55,8 +55,9 @@ func (d *draft) propose(plan advise.Plan, stake func(rule string) Stake) (Propos
 			return Proposal{}, err
 		}
 		steps := d.steps(plan, stake)
-		last := most <= leastData || d.want.Like != nil
+		last := most <= leastData || d.want.Like != nil || d.want.Loaded
 		p, err := d.stages(steps, plan, last)
+		p.Data = most
 		if err == nil || !errors.Is(err, errTime) || last {
 			return p, err
 		}

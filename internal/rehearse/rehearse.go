@@ -21,6 +21,7 @@ type Want struct {
 	Volume     string            // a profile, such as gp3 or iops=200: a volume of its own, limited so; "" for the server's own filesystem
 	Memory     experiment.Bytes  // the sandbox may take: least of this, the server's own limit, and what is free
 	Data       experiment.Bytes  // the most data a sandbox is loaded with
+	Loaded     bool              // Data are loaded already, and stay as large as they are whatever the budget
 	Budget     time.Duration     // for everything
 	WithoutOne bool              // compare all advice with all but one step, in place of as is with each step alone
 	Host       bool              // steps that change the whole machine may be tried, and are put back
@@ -64,6 +65,7 @@ type Proposal struct {
 	Dataset stack.Ref `json:",omitzero"` // that holds the server's data, where the sandbox is on ZFS as they are
 	Memory  int64     // bytes that the server may take; 0: not known
 	Dir     string    // the sandbox is made below it: Want.Dir, or what Place found; "" when it does not matter
+	Data    int64     // bytes that the load's data were held to
 	Scale   float64   // the sandbox's memory and data as a part of the server's; 1 when the same
 	Says    []string  // what the sandbox is like, and how it differs from the real thing: one sentence each
 	Steps   []Step    // all of the plan, in its order
