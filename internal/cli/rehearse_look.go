@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/advise"
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
@@ -67,13 +68,11 @@ func (x *rehearsing) look(ctx context.Context) (err error) {
 	if x.stack, server, err = x.lookAt(ctx, x.looks.Experiment, "a look at the server"); err != nil {
 		return err
 	}
-	k := x.know
-	k.choice.only = []string{server.String()}
 	w := x.want()
 	w.Server, w.Dir, w.Settings, w.Like = server, x.dir, map[string]string{}, &x.looks.Experiment.Arms[0].Setup
 	w.Budget, w.Room = rounded(x.left()), roomIn(ctx, x.dir)
 	x.wanted = w
-	if err := x.propose(ctx, k.judge(x.stack, false).Advice.Plan); err != nil {
+	if err := x.propose(ctx, x.adviceFor(server, x.stack)); err != nil {
 		return fmt.Errorf("after a look of %s: %w", rounded(time.Since(x.began)), err)
 	}
 	if _, err := x.needs(ctx); err != nil {
@@ -102,6 +101,13 @@ func (x *rehearsing) lookAt(ctx context.Context, e experiment.Experiment, what s
 		return nil, server, fmt.Errorf("look at the server: %w", err)
 	}
 	return seen, server, nil
+}
+
+// adviceFor is what check advises one server.
+func (x *rehearsing) adviceFor(server stack.Ref, s *stack.Stack) advise.Plan {
+	k := x.know
+	k.choice.only = []string{server.String()}
+	return k.judge(s, false).Advice.Plan
 }
 
 // stackOf reads the stack that was recorded with the look.

@@ -91,9 +91,7 @@ func (x *rehearsing) follow(ctx context.Context, s rehearse.Stage) ([]advise.Ste
 // asked gives the steps that check advises the server in the sandbox, as steps
 // of the one that it is like, where they were asked for.
 func (x *rehearsing) asked(seen *stack.Stack, sandbox, server stack.Ref) (steps []advise.Step) {
-	k := x.know
-	k.choice.only = []string{sandbox.String()}
-	for _, s := range k.judge(seen, false).Advice.Plan.Steps {
+	for _, s := range x.adviceFor(sandbox, seen).Steps {
 		if s.Knob.Of != sandbox {
 			continue
 		}

@@ -108,6 +108,18 @@ func TestFollowKeepsTheData(t *testing.T) {
 	}
 }
 
+// A plan may have nothing left but what showed late.
+func TestLateStepWithoutTheRest(t *testing.T) {
+	s, db := mariadb()
+	db.Set("innodb_data_size", stack.Int(100<<20), "test")
+	plan := planned(placed, "innodb_flush_neighbors", 0)
+	plan.Steps[0].Note = AfterTheRest
+	p := proposed(t, s, plan, Want{Budget: time.Hour})
+	if arms := p.Stages[0].Experiment.Arms; len(p.Stages) != 1 || len(arms) != 2 || p.Steps[0].Arm != AllAdvice {
+		t.Errorf("%d stages, %d arms, tried in %q", len(p.Stages), len(arms), p.Steps[0].Arm)
+	}
+}
+
 // What shows only where the rest is followed is tried on top of it: all advice
 // is compared with all but that.
 func TestLateStepsAreTriedOnTop(t *testing.T) {

@@ -273,7 +273,7 @@ func changes(units []unit) (set []change) {
 func (d *draft) allArms(tried []unit) []arm {
 	arms := []arm{{name: AsIs}, {name: AllAdvice, set: changes(tried)}}
 	for _, u := range tried {
-		if u.late() && !d.want.WithoutOne {
+		if u.late() && len(tried) > 1 && !d.want.WithoutOne {
 			arms = append(arms, without(tried, u))
 		}
 	}

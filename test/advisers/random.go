@@ -100,11 +100,9 @@ func chances(e engine) (all []arm) {
 
 // searched writes an experiment of plumb's arm and some others.
 func searched(c cell, name string, ours arm, others []arm, blocks int) []byte {
-	s := sheet{cell: c, name: name, arms: append([]arm{ours}, others...), blocks: blocks, budget: 2 * budget,
+	return sheet{cell: c, name: name, by: "-search from test/advisers/plumb.yaml and at random", arms: append([]arm{ours}, others...), blocks: blocks, budget: 2 * budget,
 		question: "How near does Plumb's advice come to the best of many configurations at random?",
-		notes:    c.notes() + " The others are drawn at random, evenly over the range of each setting; none is less durable than the default."}
-	s.pairs = pairs(s.arms)
-	return s.text()
+		notes:    c.notes() + " The others are drawn at random, evenly over the range of each setting; none is less durable than the default."}.text()
 }
 
 // search carries out the random search for the chosen cells.
@@ -155,12 +153,7 @@ func (c contest) try(ctx context.Context, name string, text []byte) ([]experimen
 	if err := c.fill(ctx, x, file, false); err != nil {
 		return nil, err
 	}
-	store, err := c.trials(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	records, _, err := store.of(ctx, x)
+	records, err := c.done(ctx, x)
 	if err != nil {
 		return nil, err
 	}

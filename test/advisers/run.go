@@ -59,17 +59,23 @@ func (c contest) fill(ctx context.Context, x experiment.Experiment, file string,
 // lacks asks the ledger whether an experiment wants another block, and whether
 // it was begun.
 func (c contest) lacks(ctx context.Context, x experiment.Experiment) (more, begun bool, why string, err error) {
-	store, err := c.trials(ctx)
-	if err != nil {
-		return false, false, "", err
-	}
-	defer store.Close()
-	records, _, err := store.of(ctx, x)
+	records, err := c.done(ctx, x)
 	if err != nil {
 		return false, false, "", err
 	}
 	more, why = report.Next(x, records)
 	return more, len(records) > 0, why, nil
+}
+
+// done gives the trials of an experiment that were carried out.
+func (c contest) done(ctx context.Context, x experiment.Experiment) ([]experiment.Record, error) {
+	store, err := c.trials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	records, _, err := store.of(ctx, x)
+	return records, err
 }
 
 // lab runs one experiment, which prints its report. An interrupt of this
