@@ -84,17 +84,12 @@ func activityQuestions() []question {
 			max(now() - state_change) FILTER (WHERE state LIKE 'idle in transaction%') AS idle_oldest,
 			max(now() - xact_start) FILTER (WHERE pid <> pg_backend_pid()) AS oldest
 			FROM pg_stat_activity WHERE backend_type = 'client backend') AS a`},
-		// The names of the waits were spelled in three ways: WALWriteLock before 13, WALSync until 16.
-		{about: "pg_stat_activity", facts: []string{"connections_waiting_for_wal", "wal_wait_so_far"}, sql: `
-			SELECT CASE WHEN sees THEN waiting END AS connections_waiting_for_wal,
-			CASE WHEN sees THEN round(coalesce(extract(epoch FROM waited), 0)::numeric * 1000, 2) END AS wal_wait_so_far
-			FROM (SELECT pg_has_role('pg_read_all_stats', 'USAGE') AS sees, count(*) AS waiting, avg(clock_timestamp() - query_start) AS waited
-			FROM pg_stat_activity WHERE backend_type = 'client backend' AND state = 'active'
-			AND lower(wait_event) IN ('walsync', 'walwrite', 'walwritelock')) AS a`},
 		// How often the WAL's durable end moves, looked at every millisecond where clients
 		// were busy within the last second, and how many of them wait for that, looked at every fifteenth time:
 		// pg_stat_wal counts since its last reset, and tells nothing of now; and what a
 		// volume with a limit does differs from one hundredth of a second to the next.
+		// The names of the waits were spelled in three ways: WALWriteLock before 13,
+		// WALSync until 16.
 		{about: "pg_current_wal_flush_lsn()", absent: true, facts: []string{"wal_flushes_per_second", "wal_clients_waiting", "wal_clients_busy"}, sql: `
 			SELECT CASE WHEN count(lsn) > 1 THEN round((count(DISTINCT lsn) - 1) / extract(epoch FROM max(at) - min(at))::numeric, 1) END AS wal_flushes_per_second,
 			round(avg(clients[1]), 1) AS wal_clients_waiting, round(avg(clients[2]), 1) AS wal_clients_busy
