@@ -67,7 +67,7 @@ func dials(e engine) []dial {
 	return []dial{
 		amount("shared_buffers", 64, 768, 1, "MB"),
 		amount("max_wal_size", 256, 6144, 1, "MB"),
-		number("commit_delay", 0, 10000, 200),
+		choice("commit_delay", "0", "200", "500", "1000", "2000", "5000", "10000"), // what is right differs tenfold from volume to volume
 		number("commit_siblings", 1, 7, 1),
 		choice("wal_compression", "off", "pglz", "lz4"),
 		amount("wal_buffers", 1, 64, 1, "MB"),
