@@ -45,6 +45,9 @@ func makeDevice(ctx context.Context, b lab.Box, file string, size experiment.Byt
 		d.things = append(d.things, loop)
 		d.number, err = deviceNumber(ctx, b.Do, d.path)
 	}
+	if err == nil {
+		err = lift(ctx, b.Do, b.Run, d.number)
+	}
 	if err != nil {
 		return d, fmt.Errorf("make a loop device on %s: %w", file, firstOf(err, d.remove(context.WithoutCancel(ctx), b)))
 	}

@@ -31,6 +31,7 @@ const (
 	steady     = 100  // requests: where fewer are done in a period, chance would be followed
 	smooth     = 0.5  // weight of the newest period
 	verySmooth = 0.3  // and where few are done
+	grain      = 10   // a second: the kernel lets whole requests through each tenth of a second, and forgets the rest of one
 )
 
 // step divides total anew after dt seconds in which reads and writes did so
@@ -57,10 +58,20 @@ func (s *share) step(total, read, write, dt float64) {
 		slack := max(room-read-write, 0)
 		s.read, s.write = read+slack/2, write+slack/2
 	}
-	s.read, s.write = max(s.read, least), max(s.write, least)
+	s.read, s.write = grained(max(s.read, least), total), grained(max(s.write, least), total)
 	if near := noChange * total; math.Abs(s.read-was.read) < near && math.Abs(s.write-was.write) < near {
 		s.read, s.write = was.read, was.write
 	}
+}
+
+// grained rounds a part to what the kernel tells apart: of 199 requests a
+// second it would make 190. What is too much goes into the debt; of very few
+// a grain would be more than the debt can hold back.
+func grained(part, total float64) float64 {
+	if total < 10*grain {
+		return part
+	}
+	return math.Round(part/grain) * grain
 }
 
 // see smooths what was done, except that a direction that stops has stopped.

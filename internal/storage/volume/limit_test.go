@@ -76,6 +76,29 @@ func TestReadsAndWritesTogetherStayWithinTheLimit(t *testing.T) {
 	}
 }
 
+// TestFewRequestsReachTheirLimit models that the kernel lets whole requests
+// through each tenth of a second. Writes begin where reads end, and the other way round.
+func TestFewRequestsReachTheirLimit(t *testing.T) {
+	for _, total := range []float64{100, 200, 330, 1100} {
+		r := newRegulator(experiment.Profile{IOPS: experiment.Pace{Both: total}})
+		for i, wants := range [][2]float64{{1, 0}, {0, 1}, {1, 0}, {1, 1}, {0, 1}} {
+			done := 0.0
+			const skipped, counted = 20, 90 // tenths of a second
+			for n := range skipped + counted {
+				l := r.limits()
+				did := paces{readIOPS: math.Floor(l.readIOPS/10) * 10 * wants[0], writeIOPS: math.Floor(l.writeIOPS/10) * 10 * wants[1]}
+				r.step(did, 0.1)
+				if n >= skipped {
+					done += (did.readIOPS + did.writeIOPS) / counted
+				}
+			}
+			if math.Abs(done/total-1) > 0.03 {
+				t.Errorf("%g a second, phase %d: %.1f", total, i, done)
+			}
+		}
+	}
+}
+
 func TestCreditsAreSpentAndComeBack(t *testing.T) {
 	r := newRegulator(profile(t, "gp2,size=100G,credits=1%")) // 54000 credits, 300 come a second: 20 s of 3000
 	end := 0.0

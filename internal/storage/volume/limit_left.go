@@ -1,0 +1,40 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"plumb/internal/host"
+)
+
+// lift takes away limits that were in force for a device's number before the
+// device was ours: the kernel keeps them when a loop device is detached, and the
+// next one with that number would be held back by what its profile does not
+// say. They are not put back: nothing is behind a number that was free.
+func lift(ctx context.Context, h host.Doer, run, device string) error {
+	g, err := findGate(ctx, h, run)
+	if err != nil {
+		return nil // where nothing can be limited, nothing is
+	}
+	for _, n := range g.lines(device, paces{1, 1, 1, 1}) {
+		text, err := h.ReadFile(ctx, n.file)
+		if err == nil && has(string(text), device) {
+			err = h.Write(ctx, n.file, []byte(n.undo))
+		}
+		if err != nil {
+			return fmt.Errorf("take away a limit that was left on the device %s: %w", device, err)
+		}
+	}
+	return nil
+}
+
+// has tells whether a file of limits has a line for a device.
+func has(text, device string) bool {
+	for l := range strings.Lines(text) {
+		if strings.HasPrefix(l, device+" ") {
+			return true
+		}
+	}
+	return false
+}
