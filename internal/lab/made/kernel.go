@@ -25,7 +25,7 @@ func (h holder) limit(ctx context.Context, e entry) error {
 		return err
 	}
 	device, _, _ := strings.Cut(line, " ")
-	now, inForce := limitOf(string(text), device)
+	now, inForce := LimitOf(string(text), device)
 	switch {
 	case !inForce || holds(now, undo):
 		return nil
@@ -35,9 +35,9 @@ func (h holder) limit(ctx context.Context, e entry) error {
 	return foreign("it is %q now", now)
 }
 
-// limitOf finds the line of a device: "7:0 3000", or in version 2
+// LimitOf finds the line of a device in a file of limits: "7:0 3000", or in version 2
 // "7:0 rbps=max wbps=max riops=3000 wiops=max".
-func limitOf(text, device string) (line string, ok bool) {
+func LimitOf(text, device string) (line string, ok bool) {
 	for l := range strings.Lines(text) {
 		if f := strings.Fields(l); len(f) > 0 && f[0] == device {
 			return strings.Join(f, " "), true

@@ -217,7 +217,7 @@ func FuzzParse(f *testing.F) {
 				t.Error("a device without a name")
 			}
 		}
-		if line, ok := limitOf(string(text), "7:0"); ok && !holds(line, "7:0") {
+		if line, ok := LimitOf(string(text), "7:0"); ok && !holds(line, "7:0") {
 			t.Errorf("the line %q is not of its device", line)
 		}
 		for _, pid := range members(string(text)) {

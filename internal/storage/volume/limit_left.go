@@ -3,9 +3,9 @@ package volume
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/lab/made"
 )
 
 // lift takes away limits that were in force for a device's number before the
@@ -19,7 +19,7 @@ func lift(ctx context.Context, h host.Doer, run, device string) error {
 	}
 	for _, n := range g.lines(device, paces{1, 1, 1, 1}) {
 		text, err := h.ReadFile(ctx, n.file)
-		if err == nil && has(string(text), device) {
+		if _, left := made.LimitOf(string(text), device); left {
 			err = h.Write(ctx, n.file, []byte(n.undo))
 		}
 		if err != nil {
@@ -27,14 +27,4 @@ func lift(ctx context.Context, h host.Doer, run, device string) error {
 		}
 	}
 	return nil
-}
-
-// has tells whether a file of limits has a line for a device.
-func has(text, device string) bool {
-	for l := range strings.Lines(text) {
-		if strings.HasPrefix(l, device+" ") {
-			return true
-		}
-	}
-	return false
 }
