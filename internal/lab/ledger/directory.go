@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -20,7 +21,7 @@ import (
 )
 
 // openDirectory opens the ledger of a directory.
-func openDirectory(where string, create bool) (*Ledger, error) {
+func openDirectory(ctx context.Context, where string, create bool) (*Ledger, error) {
 	dir, err := filepath.Abs(where)
 	if err != nil {
 		return nil, err
@@ -40,9 +41,15 @@ func openDirectory(where string, create bool) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	db := sql.OpenDB(connector)
+	if create {
+		if err := writeAhead(ctx, db); err != nil {
+			return nil, errors.Join(explainSQLite(err), db.Close())
+		}
+	}
 	files := directory(filepath.Join(dir, "files"))
 	files.tidy()
-	return &Ledger{where: where, db: sql.OpenDB(connector), dialect: sqliteDialect(), files: files, locks: lockFiles(filepath.Join(dir, "locks"))}, nil
+	return &Ledger{where: where, db: db, dialect: sqliteDialect(), files: files, locks: lockFiles(filepath.Join(dir, "locks"))}, nil
 }
 
 // makeDatabase makes the directory and an empty database in it. SQLite would
@@ -62,12 +69,29 @@ func makeDatabase(dir, path string) error {
 	return errors.Join(f.Close(), syncDir(dir), syncDir(filepath.Dir(dir)))
 }
 
-// sqliteName asks for a write-ahead log that is synced at each commit, and for
-// transactions that wait for their turn when they begin rather than fail later.
+// writeAhead gives a database a write-ahead log, which it has for good then. To
+// do so SQLite locks after it has read, where it does not wait for others who
+// have read and want the same, whatever the time it was given.
+func writeAhead(ctx context.Context, db *sql.DB) error {
+	for {
+		_, err := db.ExecContext(ctx, `PRAGMA journal_mode = WAL`)
+		if e, ok := errors.AsType[*sqlite.Error](err); !ok || e.Code()&0xff != sqliteBusy {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// sqliteName asks that the log is synced at each commit, and for transactions
+// that wait for their turn when they begin rather than fail later.
 func sqliteName(path string) string {
 	q := url.Values{
-		"_busy_timeout": {"60000"}, "_journal_mode": {"WAL"}, "_synchronous": {"FULL"},
-		"_foreign_keys": {"1"}, "_txlock": {"immediate"}, "_error_rc": {"1"},
+		"_busy_timeout": {"60000"}, "_synchronous": {"FULL"}, "_foreign_keys": {"1"},
+		"_txlock": {"immediate"}, "_error_rc": {"1"},
 	}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }

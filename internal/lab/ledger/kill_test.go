@@ -250,6 +250,25 @@ func TestTwoLabsWriteAtOnce(t *testing.T) {
 	})
 }
 
+func TestTwoLabsMakeOneLedger(t *testing.T) {
+	for range 150 {
+		where, done := t.TempDir(), make(chan error)
+		ok(t, os.WriteFile(filepath.Join(where, "ledger.sqlite"), nil, 0o600)) // as far as a killed lab came
+		for range 2 {
+			go func() {
+				l, err := Open(t.Context(), where)
+				if err == nil {
+					err = l.Close()
+				}
+				done <- err
+			}()
+		}
+		for range 2 {
+			ok(t, <-done)
+		}
+	}
+}
+
 func recordsOf(t *testing.T, l *Ledger) []experiment.Record {
 	t.Helper()
 	records, err := l.Records(t.Context(), sample().Hash)

@@ -58,7 +58,7 @@ func open(ctx context.Context, where string, create bool) (l *Ledger, err error)
 	if isPostgres(where) {
 		l, err = openPostgres(ctx, where, create)
 	} else {
-		l, err = openDirectory(where, create)
+		l, err = openDirectory(ctx, where, create)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger %s: %w", shown(where), err)
