@@ -42,10 +42,13 @@ func Judge(p Proposal, reports []report.Report, ended string) Result {
 		v.Step = s
 		v.refused(alone)
 		v.decide(r.All)
+		r.Steps = append(r.Steps, v)
+	}
+	r.together()
+	for _, v := range r.Steps {
 		if v.Keep {
 			r.Plan.Steps = append(r.Plan.Steps, v.planned())
 		}
-		r.Steps = append(r.Steps, v)
 	}
 	return r
 }
@@ -63,7 +66,7 @@ func (j judge) verdict(arm string) Verdict {
 			continue
 		}
 		v := rep.Verdicts[k]
-		out := Verdict{Arm: arm, Rate: v.Effect, P99: unknown(), Costs: costs(rep, v.Pair)}
+		out := Verdict{Arm: arm, Rate: v.Effect, P99: unknown(), Costs: costs(rep, v.Pair), onTop: v.Baseline != AsIs}
 		var tail report.Verdict
 		if tails := j.tails[i].Verdicts; k < len(tails) {
 			tail = tails[k]

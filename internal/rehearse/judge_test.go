@@ -22,6 +22,7 @@ import (
 // world is what the arms of the simulated lab are like.
 type world struct {
 	rate, p99 map[string]float64 // against the server as it is; 1 when not there
+	written   map[string]float64 // bytes for an operation: the same
 	fails     map[string]string  // why the server does not start
 	loses     map[string]string  // what is found to be lost after each trial
 	noise     float64
@@ -45,7 +46,8 @@ func (w world) carryOut(t *testing.T, x experiment.Experiment, blocks int) repor
 			}
 			rec.Metric = level * factor(w.rate) * math.Exp(w.noise*r.NormFloat64())
 			rec.Ops = []experiment.Op{{Name: "transaction", Done: 1000, Histogram: packed(t, 10*factor(w.p99)*math.Exp(w.noise*r.NormFloat64()))}}
-			rec.Costs = []experiment.Cost{{Layer: "server", Name: "fsyncs", Unit: "1/op", Value: factor(w.rate)}}
+			rec.Costs = []experiment.Cost{{Layer: "server", Name: "fsyncs", Unit: "1/op", Value: factor(w.rate)},
+				{Layer: "server", Name: "written", Unit: "B/op", Value: 230000 * factor(w.written) * math.Exp(w.noise*r.NormFloat64())}}
 			if why, ok := w.fails[trial.Arm]; ok {
 				rec.Mark(experiment.MarkFailed, "%s", why)
 			}
@@ -123,7 +125,7 @@ func TestVerdicts(t *testing.T) {
 	if p := r.Steps[3].P99; math.Abs(p.Value+0.5) > 0.05 {
 		t.Errorf("p99 %+v", p)
 	}
-	if c := r.Steps[0].Costs; len(c) != 1 || c[0].After.Value < 1.3*c[0].Before.Value {
+	if c := r.Steps[0].Costs; len(c) != 2 || c[0].After.Value < 1.3*c[0].Before.Value {
 		t.Errorf("%+v", c)
 	}
 	if len(r.Plan.Steps) != 3 || r.Plan.Steps[1].Knob.Name != "sync_binlog" || r.Took == 0 {
@@ -204,7 +206,8 @@ func TestProvenWithAllAdvice(t *testing.T) {
 	}{
 		"single steps not begun":         {4, []int{6}, "wwww", "123"},
 		"one block of single steps":      {4, []int{6, 1}, "wwww", "123"},
-		"single steps are tried":         {4, []int{6, 6}, "nnhn", "23"},
+		"single steps are tried":         {1.3, []int{6, 6}, "nnhn", "23"},
+		"single steps explain little":    {4, []int{6, 6}, "nnhn", "123"},
 		"all advice undecided":           {4, []int{1}, "----", "2"},
 		"all advice harms":               {0.5, []int{6}, "----", "2"},
 		"all advice makes no difference": {1, []int{6}, "----", "2"},
@@ -238,7 +241,7 @@ func wordsOf(t *testing.T, r Result) (words, kept string) {
 			continue
 		}
 		kept += fmt.Sprint(v.Step.Number)
-		if note := r.Plan.Steps[n].Note; (note == Proven) != (v.Word == WithAll) || v.Word == WithAll && !strings.Contains(v.Why, Proven) {
+		if note := r.Plan.Steps[n].Note; (note == Proven) != v.WithAll() || v.Word == WithAll && !strings.Contains(v.Why, Proven) {
 			t.Errorf("step %d: the plan says %q, and the page %q", v.Step.Number, note, v.Why)
 		}
 		n++

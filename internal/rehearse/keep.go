@@ -50,10 +50,17 @@ func (v *Verdict) onlyWithAll() bool {
 	return v.Step.Path != "" && v.Failed == "" && !tried
 }
 
+// WithAll tells whether a step is kept for what all advice brings: it was not
+// tried alone, or alone it brings nothing.
+func (v *Verdict) WithAll() bool {
+	nothing := v.Word == NoDifference || v.Word == Undecided
+	return v.Word == WithAll || v.Keep && nothing && v.Step != nil && !v.Step.Safety
+}
+
 // planned is the step as the plan has it.
 func (v *Verdict) planned() advise.Step {
 	s := v.Step.Step
-	if v.Word == WithAll {
+	if v.WithAll() {
 		s.Note = strings.TrimPrefix(s.Note+"; "+Proven, "; ")
 	}
 	return s

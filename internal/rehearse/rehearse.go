@@ -89,7 +89,7 @@ const (
 	WithAll      = "with all advice" // not tried alone, and all advice together helps
 )
 
-// Proven is what a plan and a page say of a step whose word is WithAll.
+// Proven is what a plan and a page say of a step that is WithAll.
 const Proven = "proven with all advice, not alone"
 
 // Verdict is what a rehearsal showed of one step, or of all together.
@@ -105,6 +105,8 @@ type Verdict struct {
 	Costs  []Cost         // per operation, as is and with it, where both are known
 	Keep   bool           // it is in the plan that --plan writes
 	Why    string         // of Keep, or of its opposite, for people
+
+	onTop bool // it compares all advice with all but this step
 
 	// Refused is why the server cannot be used with all advice, where the
 	// verdict is of all advice but the steps that it refuses: Arm names them.

@@ -200,7 +200,7 @@ func keptSentence(r rehearse.Result) string {
 		switch {
 		case v.Keep:
 			kept = append(kept, number)
-			if v.Word == rehearse.WithAll {
+			if v.WithAll() {
 				with = append(with, number)
 			}
 		case v.Word == rehearse.NotTried:

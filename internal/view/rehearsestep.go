@@ -237,10 +237,21 @@ func costChanges(costs []rehearse.Cost) string {
 	slices.SortStableFunc(sure, func(a, b rehearse.Cost) int { return cmp.Compare(factor(b), factor(a)) })
 	var parts []string
 	for _, c := range sure[:min(mostCosts, len(sure))] {
-		show := costNumber(c.Unit)
-		parts = append(parts, keep(c.Layer+" "+c.Name+" "+show(c.Before.Value)+" -> "+show(c.After.Value)))
+		parts = append(parts, keep(c.Layer+" "+c.Name+" "+beside(c, c.Before.Value)+" -> "+beside(c, c.After.Value)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// beside writes one of the two numbers of a cost. Nobody reads a byte beside
+// hundreds of kilobytes.
+func beside(c rehearse.Cost, v float64) string {
+	switch {
+	case v == 0:
+		return "none"
+	case v < max(c.Before.Value, c.After.Value)/1000:
+		return "hardly any"
+	}
+	return costNumber(c.Unit)(v)
 }
 
 // apart tells whether two intervals have nothing in common and lie a tenth
