@@ -64,12 +64,17 @@ func TestKeptDamaged(t *testing.T) {
 // TestPublishedTable: the contest's page shows what is kept, and nothing else.
 func TestPublishedTable(t *testing.T) {
 	const dir = "../../experiments/advisers"
-	table, err := contest{experiments: dir, kept: true}.table(t.Context())
+	c := contest{experiments: dir, kept: true}
+	table, err := c.table(t.Context())
+	ok(t, err)
+	searches, err := c.searches(t.Context())
 	ok(t, err)
 	page, err := os.ReadFile(dir + "/README.md")
 	ok(t, err)
-	if !strings.Contains(string(page), table) {
-		t.Errorf("%s/README.md has another table than go run ./test/advisers -table -kept:\n%s", dir, table)
+	for _, want := range []string{table, searches} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("%s/README.md has another table than go run ./test/advisers -table -kept:\n%s", dir, want)
+		}
 	}
 }
 

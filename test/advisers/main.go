@@ -96,7 +96,11 @@ func (c contest) show(ctx context.Context, j job) error {
 		return nil
 	}
 	text, err := c.table(ctx)
-	fmt.Print(text)
+	if err != nil {
+		return err
+	}
+	found, err := c.searches(ctx)
+	fmt.Print(text, "\n", found)
 	return err
 }
 

@@ -102,7 +102,7 @@ func chances(e engine) (all []arm) {
 func searched(c cell, name string, ours arm, others []arm, blocks int) []byte {
 	return sheet{cell: c, name: name, by: "-search from test/advisers/plumb.yaml and at random", arms: append([]arm{ours}, others...), blocks: blocks, budget: 2 * budget,
 		question: "How near does Plumb's advice come to the best of many configurations at random?",
-		notes:    c.notes() + " The others are drawn at random, evenly over the range of each setting; none is less durable than the default."}.text()
+		notes:    c.notes() + " The others are drawn at random, sizes evenly by ratio and the rest evenly over the range of each setting; none is less durable than the default."}.text()
 }
 
 // search carries out the random search for the chosen cells.
@@ -123,14 +123,21 @@ func (c contest) search(ctx context.Context) error {
 	return nil
 }
 
+// ofBest ends the name of the experiment that measures the finalists.
+const ofBest = "-best"
+
+func searchName(c cell) string { return "search-" + c.name() }
+
+func (c contest) searchDir() kept { return kept(filepath.Join(c.experiments, "search")) }
+
 func (c contest) searchCell(ctx context.Context, cell cell, ours arm) error {
 	all := chances(cell.engine)
-	name := "search-" + cell.name()
+	name := searchName(cell)
 	first, err := c.try(ctx, name, searched(cell, name, ours, all, 1))
 	if err != nil {
 		return err
 	}
-	name += "-best"
+	name += ofBest
 	_, err = c.try(ctx, name, searched(cell, name, ours, fastest(all, first), 3))
 	return err
 }
@@ -138,11 +145,11 @@ func (c contest) searchCell(ctx context.Context, cell cell, ours arm) error {
 // try writes an experiment, carries out what the ledger lacks of it, and keeps
 // its trials.
 func (c contest) try(ctx context.Context, name string, text []byte) ([]experiment.Record, error) {
-	dir := filepath.Join(c.experiments, "search")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	dir := c.searchDir()
+	if err := os.MkdirAll(string(dir), 0o755); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(dir, name+".yaml")
+	file := filepath.Join(string(dir), name+".yaml")
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return nil, err
 	}
@@ -157,7 +164,7 @@ func (c contest) try(ctx context.Context, name string, text []byte) ([]experimen
 	if err != nil {
 		return nil, err
 	}
-	return records, kept(dir).put(x, records)
+	return records, dir.put(x, records)
 }
 
 // fastest gives the arms that did most in one trial.
