@@ -68,11 +68,15 @@ func (c contest) each(ctx context.Context, do func(cell cell, x experiment.Exper
 
 // experiment reads the file of a cell.
 func (c contest) experiment(cell cell) (experiment.Experiment, error) {
-	text, err := os.ReadFile(c.file(cell))
+	return readExperiment(c.file(cell))
+}
+
+func readExperiment(file string) (experiment.Experiment, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return experiment.Experiment{}, fmt.Errorf("read the experiment: %w", err)
 	}
-	return experiment.Parse(c.file(cell), text)
+	return experiment.Parse(file, text)
 }
 
 // newRow judges the trials of a cell; older tells that there are only such as

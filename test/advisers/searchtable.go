@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 )
 
@@ -25,7 +22,7 @@ func (c contest) searches(ctx context.Context) (string, error) {
 	var b strings.Builder
 	b.WriteString("| cell | Plumb, transactions/s | best at random | Plumb, times that | times the second | times the third |\n|---|---|---|---|---|---|\n")
 	for _, cell := range chosen {
-		r, err := c.searched(ctx, cell)
+		r, err := c.finals(ctx, cell)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -37,15 +34,10 @@ func (c contest) searches(ctx context.Context) (string, error) {
 	return b.String(), nil
 }
 
-// searched reads what is kept of the second half of a search.
-func (c contest) searched(ctx context.Context, cell cell) (report.Report, error) {
+// finals reads what is kept of the second half of a search.
+func (c contest) finals(ctx context.Context, cell cell) (report.Report, error) {
 	dir := c.searchDir()
-	file := filepath.Join(string(dir), searchName(cell)+ofBest+".yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return report.Report{}, fmt.Errorf("read the experiment: %w", err)
-	}
-	x, err := experiment.Parse(file, text)
+	x, err := readExperiment(filepath.Join(string(dir), searchName(cell)+ofBest+".yaml"))
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -58,10 +50,10 @@ func searchLine(cell cell, r report.Report) string {
 	chance := slices.DeleteFunc(slices.Clone(r.Arms), func(a report.ArmResult) bool { return a.Name == of.plumb().Name })
 	slices.SortStableFunc(chance, func(a, b report.ArmResult) int { return cmp.Compare(b.Metric.Value, a.Metric.Value) })
 	fields := []string{cell.name(), value(of.plumb().Metric)}
-	for i, a := range chance {
-		if i == 0 {
-			fields = append(fields, value(a.Metric))
-		}
+	if len(chance) > 0 {
+		fields = append(fields, value(chance[0].Metric))
+	}
+	for _, a := range chance {
 		fields = append(fields, of.against(a.Name).text())
 	}
 	return "| " + strings.Join(fields, " | ") + " |"
