@@ -55,6 +55,9 @@ func TestMistakesNamePlaceAndWhatWasMeant(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"key", "harm: slow", "harn: slow", `rules/x/r.yaml:1:1: a rule needs the key "harm"
 rules/x/r.yaml:3:1: a rule has no key "harn"; did you mean harm?`},
+		{"quote_elsewhere", "sources: [https://example.org]", "sources: [https://example.org]\nquote: {says: Never., from: https://example.com}",
+			`rules/x/r.yaml:20:8: the quote is from https://example.com, which is not among the sources`},
+		{"quote_nowhere", "sources: [https://example.org]", "sources: [https://example.org]\nquote: {says: Never.}", `rules/x/r.yaml:20:8: a quote needs the key "from"`},
 		{"key_twice", "gain: high", "gain: high\ngain: low", `rules/x/r.yaml:5:1: "gain" is there twice, first in line 4`},
 		{"no_yaml", "gain: high", "gain: [high", `rules/x/r.yaml:5:4: not YAML: did not find expected ',' or ']'`},
 		{"id", "id: x/r", "id: y/r", `rules/x/r.yaml:1:5: the id is the path of the file: x/r`},

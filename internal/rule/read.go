@@ -50,7 +50,7 @@ func (d *reader) fields(root *sheet.Node, id string, required []string) {
 	text := func(into *string, what string) func(*sheet.Node) {
 		return func(n *sheet.Node) { *into = strings.TrimSpace(s.Text(n, what)) }
 	}
-	sources := root
+	sources, quote := root, root
 	s.Object(root, "a rule", sheet.Fields{
 		"id": func(n *sheet.Node) {
 			if r.ID = s.Text(n, "id"); r.ID != id {
@@ -79,6 +79,7 @@ func (d *reader) fields(root *sheet.Node, id string, required []string) {
 		"range":    func(n *sheet.Node) { d.claims(n) },
 		"seeds":    func(n *sheet.Node) { r.Seeds = s.Texts(n, "seeds") },
 		"sources":  func(n *sheet.Node) { sources, r.Sources = n, s.Texts(n, "sources") },
+		"quote":    func(n *sheet.Node) { quote = n; d.quote(n) },
 		"examples": func(n *sheet.Node) {
 			s.Items(n, "examples", func(c *sheet.Node) { d.examples = append(d.examples, c) })
 		},
@@ -89,6 +90,18 @@ func (d *reader) fields(root *sheet.Node, id string, required []string) {
 	if r.Basis != Folklore && len(r.Sources) == 0 {
 		s.Errorf(sources, "a rule that is %s needs sources", r.Basis)
 	}
+	if r.Quote.From != "" && !slices.Contains(r.Sources, r.Quote.From) {
+		s.Errorf(quote, "the quote is from %s, which is not among the sources", r.Quote.From)
+	}
+}
+
+// quote reads the sentence that decides.
+func (d *reader) quote(n *sheet.Node) {
+	q := &d.rule.Quote
+	d.sheet.Object(n, "a quote", sheet.Fields{
+		"says": func(n *sheet.Node) { q.Says = strings.TrimSpace(d.sheet.Text(n, "says")) },
+		"from": func(n *sheet.Node) { q.From = d.sheet.Text(n, "from") },
+	}, "says", "from")
 }
 
 // condition compiles the condition; the variables are known.

@@ -57,6 +57,7 @@ type Rule struct {
 	Range    []Claim // the same for programs, in the order of the file
 	Seeds    []string
 	Sources  []string
+	Quote    Quote // every severe rule has one
 	Examples []Example
 
 	cat     *catalog.Catalog
@@ -71,6 +72,18 @@ type Rule struct {
 	say      *template
 	remedies []*remedy
 }
+
+// Quote is the sentence of a source that decides when a rule holds, in the
+// source's own words: an example repeats what its author believes, and cannot
+// find that wrong.
+type Quote struct {
+	Says string
+	From string // one of the rule's sources
+}
+
+// Severe reports whether somebody may lose data or a server to what the rule
+// finds, or by following it where it does not hold.
+func (r *Rule) Severe() bool { return r.Harm == Danger || r.Harm == Outage }
 
 // prepared runs one of a rule's two preparations.
 func prepared(prepare func() error) error {

@@ -34,6 +34,11 @@ func Rule(r *rule.Rule, proof Proof, screen Screen) string {
 		p.met(*proof.Standing)
 	}
 	p.proof(proof)
+	if r.Quote.Says != "" {
+		p.section("DECIDED BY")
+		p.para(plain, 4, "“"+r.Quote.Says+"”")
+		p.hang(dim, "    ", r.Quote.From)
+	}
 	if len(r.Sources) > 0 {
 		p.section("SOURCES")
 	}

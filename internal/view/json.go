@@ -154,9 +154,16 @@ type RuleJSON struct {
 	Layers   []string          `json:"layers"`
 	Seeds    []string          `json:"seeds"`
 	Sources  []string          `json:"sources"`
+	Quote    *QuoteJSON        `json:"quote,omitempty"` // the sentence that decides
 	Range    map[string]string `json:"range"`           // versions by product, such as 8.0.30- or any
 	Met      []MeetingJSON     `json:"met"`             // answers on real hosts of these versions; empty: unmet
 	Needs    string            `json:"needs,omitempty"` // what an unmet rule would have to meet
+}
+
+// QuoteJSON is a sentence of a source, word for word.
+type QuoteJSON struct {
+	Says string `json:"says"`
+	From string `json:"from"` // one of the rule's sources
 }
 
 // MeetingJSON is an answer that a rule gave on a real host.

@@ -60,6 +60,9 @@ func RulesDocument(rules []*rule.Rule, standings []met.Standing, version string)
 		for _, c := range r.Range {
 			one.Range[c.Product] = c.Text
 		}
+		if r.Quote.Says != "" {
+			one.Quote = &QuoteJSON{Says: r.Quote.Says, From: r.Quote.From}
+		}
 		if standings[i].Unmet() {
 			one.Needs = wanted(standings[i].Wants)
 		}
