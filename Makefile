@@ -3,6 +3,7 @@
 # make test       all tests that fit in a quarter of an hour; lists what it skipped
 # make test-real  also the long tests, with many server versions, as far as they fit into an hour, and
 #                 some fuzzing of what edits configuration files; FULL=1 runs every test, however long
+# make flaky      runs the packages that were touched 20 times, under load and with the race detector
 # make vm         boots Debian with a real OpenZFS in QEMU and gives a shell; RUN='…' runs a line instead
 # make lint       format, vet, and the style and layer tests
 # make golden     rewrites the expected outputs, and which rules have met the hosts in fixtures/;
@@ -27,13 +28,21 @@ demo: all
 	@test/setup.sh demo
 	@$(GO) run ./test/demo -plumb ./plumb
 
+# A test that fails is run again, alone, at most RERUN times. One that then passes is
+# listed as flaky at the end, and more than two of those fail the run.
+RERUN ?= 2
 test: all lint
 	@test/setup.sh test
-	@set -o pipefail; $(GO) test -json -timeout 40m ./... | $(GO) run ./test/report
+	@$(GO) run ./test/report -rerun $(RERUN) ./...
+
+# FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
+.PHONY: flaky
+flaky:
+	@test/flaky.sh $(FLAKY)
 
 test-real: all lint
 	@test/setup.sh test-real
-	@set -o pipefail; PLUMB_REAL=$(if $(FULL),full,1) $(GO) test -json -timeout $(if $(FULL),8h,60m) -count 1 ./... | $(GO) run ./test/report
+	@PLUMB_REAL=$(if $(FULL),full,1) $(GO) run ./test/report -rerun $(RERUN) -timeout $(if $(FULL),8h,60m) -count 1 ./...
 	@FUZZTIME=$(if $(FULL),60s,10s) test/fuzz.sh ./internal/edit
 
 # VM takes flags, such as VM='-release bookworm -iops 3000'; go run ./test/vm -help lists them.

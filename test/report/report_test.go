@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// play gives what each run of a test alone says, in order.
+type play struct {
+	says  map[string][]string // pass, fail or skip
+	asked []string
+}
+
+func (p *play) run(test id) io.Reader {
+	p.asked = append(p.asked, test.test)
+	left := p.says[test.test]
+	if len(left) == 0 {
+		return strings.NewReader("")
+	}
+	p.says[test.test] = left[1:]
+	return strings.NewReader(events("p", "run "+test.test, left[0]+" "+test.test, left[0]+" "))
+}
+
+// events writes lines such as "fail TestA/part" as go test -json does.
+func events(pkg string, lines ...string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		action, rest, _ := strings.Cut(l, " ")
+		test, output, _ := strings.Cut(rest, " ")
+		fmt.Fprintf(&b, "{\"Action\":%q,\"Package\":%q,\"Test\":%q,\"Output\":%q}\n", action, pkg, test, output)
+	}
+	return b.String()
+}
+
+func TestRerun(t *testing.T) {
+	failed := func(names ...string) string {
+		lines := []string{"run TestSound", "pass TestSound"}
+		for _, n := range names {
+			lines = append(lines, "run "+n, "output "+n+" said why", "fail "+n)
+		}
+		return events("p", append(lines, "fail ")...)
+	}
+	for _, c := range []struct {
+		name, first string
+		alone       map[string][]string
+		times       int
+		bad         bool
+		flaky       int
+		asked       []string
+	}{
+		{"passes at once", failed("TestA"), map[string][]string{"TestA": {"pass"}}, 2, false, 1, []string{"TestA"}},
+		{"passes the second time", failed("TestA"), map[string][]string{"TestA": {"fail", "pass"}}, 2, false, 1, []string{"TestA", "TestA"}},
+		{"never passes", failed("TestA"), map[string][]string{"TestA": {"fail", "fail", "pass"}}, 2, true, 0, []string{"TestA", "TestA"}},
+		{"skips when alone", failed("TestA"), map[string][]string{"TestA": {"skip", "skip"}}, 2, true, 0, []string{"TestA", "TestA"}},
+		{"does not run when alone", failed("TestA"), nil, 1, true, 0, []string{"TestA"}},
+		{"a part is run with its whole", failed("TestA/b", "TestA"), map[string][]string{"TestA": {"pass"}}, 2, false, 1, []string{"TestA"}},
+		{"two may", failed("TestA", "TestB"), map[string][]string{"TestA": {"pass"}, "TestB": {"pass"}}, 2, false, 2, []string{"TestA", "TestB"}},
+		{"three are too many", failed("TestA", "TestB", "TestC"), map[string][]string{"TestA": {"pass"}, "TestB": {"pass"}, "TestC": {"pass"}}, 2, true, 3, []string{"TestA", "TestB", "TestC"}},
+		{"not asked to", failed("TestA"), map[string][]string{"TestA": {"pass"}}, 0, true, 0, nil},
+		{"a panic", events("p", "run TestA", "output TestA panic: oh", "fail TestA", "fail "), map[string][]string{"TestA": {"pass"}}, 2, true, 0, nil},
+		{"a race", events("p", "run TestA", "output TestA WARNING: DATA RACE", "fail TestA", "fail "), map[string][]string{"TestA": {"pass"}}, 2, true, 0, nil},
+		{"a test that never ended", events("p", "run TestB", "run TestA", "fail TestA", "fail "), map[string][]string{"TestA": {"pass"}}, 2, true, 0, nil},
+		{"a package that does not build", events("p", "fail "), nil, 2, true, 0, nil},
+		{"no event at all", "", nil, 2, true, 0, nil},
+		{"not JSON", "x.go:1: syntax error\n" + events("p", "run TestA", "pass TestA", "pass "), nil, 2, true, 0, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tally, alone := newTally(), &play{says: c.alone}
+			if err := tally.read(strings.NewReader(c.first), io.Discard); err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			tally.rerun(c.times, alone, &out)
+			tally.print(&out)
+			if tally.bad() != c.bad || len(tally.flaky) != c.flaky || !slices.Equal(alone.asked, c.asked) {
+				t.Errorf("bad %v, flaky %q, asked %q\n%s", tally.bad(), tally.flaky, alone.asked, &out)
+			}
+			if c.flaky > 0 && (!strings.Contains(out.String(), "said why") || !strings.Contains(out.String(), "flaky: failed, and passed")) {
+				t.Errorf("the closing lines do not say what was flaky, and why:\n%s", &out)
+			}
+		})
+	}
+}
+
+// TestClosingLine: what reads the run counts by this line.
+func TestClosingLine(t *testing.T) {
+	tally := newTally()
+	text := events("p", "run TestA", "pass TestA", "run TestB", "output TestB     b_test.go:7: no root", "skip TestB", "pass ")
+	if err := tally.read(strings.NewReader(text), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	tally.print(&out)
+	if want := "\nskipped:\n  p TestB: no root\n\n1 passed, 0 failed, 1 skipped\n"; out.String() != want || tally.bad() {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+// TestRealRerun: a test that fails the first time it runs, and one that always
+// does, with the real go command.
+func TestRealRerun(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module m\n\ngo 1.21\n",
+		"m_test.go": `package m
+
+import (
+	"os"
+	"testing"
+)
+
+func TestOnce(t *testing.T) {
+	if os.Mkdir("was-here", 0o700) == nil {
+		t.Fatal("the first time")
+	}
+}
+
+func TestNever(t *testing.T) { t.Fatal("every time") }
+
+func TestNeverWithMore(t *testing.T) {}
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "test", "-json", ".")
+	cmd.Dir = dir
+	tally, err := all(cmd, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally.rerun(2, again{timeout: "1m", dir: dir}, io.Discard)
+	if len(tally.flaky) != 1 || !strings.HasPrefix(tally.flaky[0], "m TestOnce: ") || !slices.Equal(tally.failures, []id{{"m", "TestNever"}}) {
+		t.Errorf("flaky %q, failed %q\n%v", tally.flaky, tally.failures, tally.output)
+	}
+}
+
+// TestBrokenOff: a go test that ends in the middle has not passed what it never said.
+func TestBrokenOff(t *testing.T) {
+	text := events("p", "run TestA", "pass TestA", "pass ")
+	if _, err := all(exec.Command("sh", "-c", `printf %s "$1"; kill -9 $$`, "sh", text), io.Discard); err == nil {
+		t.Error("a run that was killed passed")
+	}
+	if tally, err := all(exec.Command("printf", "%s", text), io.Discard); err != nil || tally.bad() {
+		t.Errorf("a whole run: %v", err)
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// event is one line of go test -json.
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64
+}
+
+// id names a test, or with no test its package.
+type id struct{ pkg, test string }
+
+func (i id) String() string { return strings.TrimSuffix(short(i.pkg)+" "+i.test, " ") }
+
+// top is the test that i is a part of: go test runs no part alone without it.
+func (i id) top() id {
+	name, _, _ := strings.Cut(i.test, "/")
+	return id{i.pkg, name}
+}
+
+// tally is what was seen so far.
+type tally struct {
+	output          map[id][]string
+	began           map[id]bool // tests that have not ended
+	passed, skipped int
+	skips           []string
+	failures        []id // tests, in the order they failed
+	broken          []id // packages that failed outside their tests, or did not build
+	flaky           []string
+}
+
+func newTally() *tally { return &tally{output: map[id][]string{}, began: map[id]bool{}} }
+
+func (t *tally) read(r io.Reader, w io.Writer) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var e event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			fmt.Fprintln(w, lines.Text()) // a build error, before the first event
+			t.broken = append(t.broken, id{})
+			continue
+		}
+		t.add(e, w)
+	}
+	return lines.Err()
+}
+
+func (t *tally) add(e event, w io.Writer) {
+	key := id{e.Package, e.Test}
+	if e.Action == "output" || e.Action == "build-output" {
+		t.output[key] = append(t.output[key], e.Output)
+		return
+	}
+	if e.Test == "" {
+		t.addPackage(e, w)
+		return
+	}
+	switch e.Action {
+	case "run":
+		t.began[key] = true
+		return
+	case "pass":
+		t.passed++
+		delete(t.output, key)
+	case "skip":
+		t.skipped++
+		t.skips = append(t.skips, key.String()+": "+reason(t.output[key]))
+	case "fail":
+		t.failures = append(t.failures, key)
+	default:
+		return // pause, cont, bench
+	}
+	delete(t.began, key)
+}
+
+func (t *tally) addPackage(e event, w io.Writer) {
+	switch e.Action {
+	case "pass":
+		fmt.Fprintf(w, "ok    %-28s %6.1f s\n", short(e.Package), e.Elapsed)
+	case "fail":
+		fmt.Fprintf(w, "FAIL  %-28s %6.1f s\n", short(e.Package), e.Elapsed)
+		if t.crashed(e.Package) {
+			t.broken = append(t.broken, id{pkg: e.Package})
+		}
+	}
+}
+
+// crashed tells whether a package that failed did so in another way than by
+// tests that failed: tests after a panic never ran, and a race is a fault
+// though it does not always show.
+func (t *tally) crashed(pkg string) bool {
+	for key := range t.began {
+		if key.pkg == pkg {
+			return true
+		}
+	}
+	failed := false
+	for key, text := range t.output {
+		if key.pkg == pkg && slices.ContainsFunc(text, fatal.MatchString) {
+			return true
+		}
+	}
+	for _, key := range t.failures {
+		failed = failed || key.pkg == pkg
+	}
+	return !failed
+}
+
+var fatal = regexp.MustCompile(`^(panic: |fatal error: |WARNING: DATA RACE|race: )`)
+
+// bad tells whether the run failed.
+func (t *tally) bad() bool {
+	return len(t.failures) > 0 || len(t.broken) > 0 || len(t.flaky) > maxFlaky || t.passed == 0
+}
+
+func (t *tally) print(w io.Writer) {
+	for _, key := range t.failures {
+		fmt.Fprintf(w, "\n--- %s\n%s", key, strings.Join(t.output[key], ""))
+	}
+	for _, key := range t.broken {
+		fmt.Fprintf(w, "\n--- %s\n%s", key, strings.Join(t.output[key], ""))
+	}
+	list(w, "skipped:", t.skips)
+	list(w, "flaky: failed, and passed when run again alone; each is a fault to be mended:", t.flaky)
+	if len(t.flaky) > maxFlaky {
+		fmt.Fprintf(w, "\n%d flaky tests fail the run: at most %d may be\n", len(t.flaky), maxFlaky)
+	}
+	fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped\n", t.passed, len(t.failures), t.skipped)
+}
+
+func list(w io.Writer, title string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintln(w, "\n"+title)
+	}
+	for _, s := range slices.Sorted(slices.Values(lines)) {
+		fmt.Fprintln(w, "  "+s)
+	}
+}
+
+func short(pkg string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(pkg, "plumb/"), "internal/")
+}
+
+var skipLine = regexp.MustCompile(`^\s+\S+_test\.go:\d+: (.*)`)
+
+// reason finds what a test said when it skipped.
+func reason(output []string) string {
+	for _, line := range slices.Backward(output) {
+		if m := skipLine.FindStringSubmatch(line); m != nil {
+			return m[1]
+		}
+	}
+	return "no reason given"
+}
