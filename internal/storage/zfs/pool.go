@@ -142,47 +142,55 @@ func (st status) layoutFacts(p *stack.Thing, source string) {
 	} {
 		p.Set(fact, stack.List(paths(st.Classes[class])), source)
 	}
-	var r, w, c int64
-	var unhealthy []string
+	var all []*vdev
 	for _, class := range []string{classData, classLogs, classCache, classSpecial, classDedup} {
-		for _, v := range leaves(st.Classes[class]) {
-			r, w, c = r+v.Read, w+v.Write, c+v.Checksum
-			if v.State != "ONLINE" {
-				unhealthy = append(unhealthy, v.Name+" "+v.State)
-			}
+		all = append(all, st.Classes[class]...)
+	}
+	var unhealthy []string
+	for _, v := range leaves(all) {
+		if v.State != "ONLINE" {
+			unhealthy = append(unhealthy, v.Name+" "+v.State)
 		}
 	}
-	p.Set("read_errors", stack.Int(r), source)
-	p.Set("write_errors", stack.Int(w), source)
-	p.Set("checksum_errors", stack.Int(c), source)
+	pool := vdev{Children: all}
+	if st.Root != nil {
+		pool.Errors = st.Root.Errors
+	}
+	e := pool.errors()
+	p.Set("read_errors", stack.Int(e.Read), source)
+	p.Set("write_errors", stack.Int(e.Write), source)
+	p.Set("checksum_errors", stack.Int(e.Checksum), source)
 	slices.Sort(unhealthy)
 	p.Set("unhealthy_devices", stack.List(unhealthy), source)
 }
 
-// scanFacts records the last scrub or resilver. Only the last one is shown,
-// so after a resilver the age of the last scrub is not known.
+// scanFacts records the last scrub and the last resilvers. OpenZFS keeps one
+// record for scrubs and resilvers that follow the block tree, so that after
+// such a resilver the age of the last scrub is not known.
 func (l *look) scanFacts(p *stack.Thing, st status, source string) {
 	if st.DataErrors >= 0 {
 		p.Set("data_errors", stack.Int(st.DataErrors), source)
+	} else {
+		l.sight.Gap(p.Ref, "zpool status gives no number of damaged files", "run `zpool status -v POOL` as root", "data_errors")
 	}
-	if st.Scan == "" {
+	if !st.ScanRead {
 		l.sight.Gap(p.Ref, "the line about the last scan was not understood", "", "scan", "scan_errors", "scrub_age")
 		return
 	}
-	p.Set("scan", stack.Text(st.Scan), source)
-	if st.ScanErrors >= 0 {
-		p.Set("scan_errors", stack.Int(st.ScanErrors), source)
+	word := st.scanWord()
+	p.Set("scan", stack.Text(word), source)
+	if n := st.scanErrors(); n >= 0 {
+		p.Set("scan_errors", stack.Int(n), source)
 	} else {
 		p.SetAbsent("scan_errors", source)
 	}
-	switch {
-	case st.Scan == "scrubbed" && st.ScanEnd > 0:
-		age := max(0, l.h.About().Taken.Unix()-st.ScanEnd)
-		p.Set("scrub_age", stack.Int(age), source)
-	case st.Scan == "none":
+	switch end := st.lastScrub(); {
+	case end > 0:
+		p.Set("scrub_age", stack.Int(max(0, l.h.About().Taken.Unix()-end)), source)
+	case len(st.Scans) == 0:
 		p.SetAbsent("scrub_age", source)
 	default:
-		l.sight.Gap(p.Ref, "zpool status shows only the last scan, which is: "+st.Scan, "see `zpool history POOL`", "scrub_age")
+		l.sight.Gap(p.Ref, "zpool status shows no finished scrub; the last scan is: "+word, "see `zpool history POOL`", "scrub_age")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // maxDepth bounds the nesting of vdevs; real pools have at most four levels.
@@ -15,12 +14,12 @@ func parseStatus(text []byte) []status {
 	var all []status
 	var section string
 	var tree *treeReader
-	var scanned bool // the pool has a line about a scan
+	var scanned bool // the place where scans are told of was met
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
 		key, value, ok := heading(line)
 		if ok && key == "pool" {
-			all = append(all, status{Pool: value, Classes: map[string][]*vdev{}, ScanErrors: -1, DataErrors: -1})
+			all = append(all, status{Pool: value, Classes: map[string][]*vdev{}, DataErrors: -1})
 			tree, scanned = &treeReader{}, false
 		}
 		if len(all) == 0 {
@@ -29,9 +28,8 @@ func parseStatus(text []byte) []status {
 		st := &all[len(all)-1]
 		if ok {
 			section = key
-			scanned = scanned || key == "scan" || key == "scrub"
-			if key == "config" && !scanned {
-				st.Scan = "none" // OpenZFS has no line then, zfs-fuse says so
+			if !scanned && (key == "scan" || key == "scrub" || key == "config") {
+				scanned, st.ScanRead = true, true // never scanned: OpenZFS has no line then, zfs-fuse says so
 			}
 			st.head(key, value)
 			continue
@@ -57,10 +55,15 @@ func (st *status) head(key, value string) {
 	switch key {
 	case "state":
 		st.State = value
-	case "scan":
-		st.scan(value)
-	case "scrub": // zfs-fuse puts the heading and the kind of scan apart
-		st.scan(value)
+	case "scan", "scrub":
+		if strings.HasPrefix(value, "none requested") {
+			break
+		}
+		if found, ok := parseScan(value); ok {
+			st.Scans = append(st.Scans, found)
+		} else {
+			st.ScanRead = false
+		}
 	case "errors":
 		if value == "No known data errors" {
 			st.DataErrors = 0
@@ -70,35 +73,7 @@ func (st *status) head(key, value string) {
 	}
 }
 
-var (
-	dataErrors = regexp.MustCompile(`^(\d{1,18}) data errors`)
-	finished   = regexp.MustCompile(`^(scrub completed|resilver completed|scrub repaired|resilvered).* with (\d{1,18}) errors on (.*)$`)
-)
-
-// scan reads the one line about the last scrub or resilver. Its times are
-// those of the host's clock, without a zone.
-func (st *status) scan(value string) {
-	if m := finished.FindStringSubmatch(value); m != nil {
-		st.Scan = "scrubbed"
-		if strings.HasPrefix(m[1], "resilver") {
-			st.Scan = "resilvered"
-		}
-		st.ScanErrors, _ = strconv.ParseInt(m[2], 10, 64)
-		if t, err := time.Parse(time.ANSIC, m[3]); err == nil {
-			st.ScanEnd = t.Unix()
-		}
-		return
-	}
-	for prefix, scan := range map[string]string{
-		"none requested": "none", "scrub in progress": "scrubbing", "resilver in progress": "resilvering",
-		"scrub canceled": "scrub canceled", "scrub stopped": "scrub canceled", "scrub paused": "scrub paused",
-		"resilver canceled": "resilver canceled", "resilver stopped": "resilver canceled",
-	} {
-		if strings.HasPrefix(value, prefix) {
-			st.Scan = scan
-		}
-	}
-}
+var dataErrors = regexp.MustCompile(`^(\d{1,18}) data errors`)
 
 // treeReader builds the vdev tree of one pool from its indented lines.
 type treeReader struct {
@@ -118,6 +93,7 @@ func (r *treeReader) add(st *status, line string) {
 	indent := len(line) - len(strings.TrimLeft(line, " \t"))
 	if !r.begun {
 		r.begun, r.base, r.class = true, indent, classData
+		st.Root = readVdev(fields)
 		return
 	}
 	depth := (indent - r.base) / 2
@@ -128,13 +104,7 @@ func (r *treeReader) add(st *status, line string) {
 	if depth > maxDepth || depth > len(r.stack)+1 {
 		return
 	}
-	v := &vdev{Name: fields[0]}
-	if len(fields) > 1 {
-		v.State = fields[1]
-	}
-	if len(fields) > 4 {
-		v.Read, v.Write, v.Checksum = size(fields[2]), size(fields[3]), size(fields[4])
-	}
+	v := readVdev(fields)
 	r.stack = append(r.stack[:depth-1], v)
 	if depth == 1 {
 		st.Classes[r.class] = append(st.Classes[r.class], v)
@@ -142,6 +112,18 @@ func (r *treeReader) add(st *status, line string) {
 	}
 	parent := r.stack[depth-2]
 	parent.Children = append(parent.Children, v)
+}
+
+// readVdev reads a line of the tree: name, state, three counts of errors.
+func readVdev(fields []string) *vdev {
+	v := &vdev{Name: fields[0]}
+	if len(fields) > 1 {
+		v.State = fields[1]
+	}
+	if len(fields) > 4 {
+		v.Errors = errorCounts{size(fields[2]), size(fields[3]), size(fields[4])}
+	}
+	return v
 }
 
 // size reads a number as zpool shows it, exact or rounded: 1536, 1.5K, 294M.

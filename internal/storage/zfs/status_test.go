@@ -24,7 +24,8 @@ func TestParseStatusOfZFSFuse(t *testing.T) {
 		t.Fatalf("%d pools, want 2", len(all))
 	}
 	want := status{
-		Pool: "plumbzfs", State: "ONLINE", Scan: "scrubbed", ScanEnd: 1795227101, ScanErrors: 0, DataErrors: 0,
+		Pool: "plumbzfs", State: "ONLINE", ScanRead: true, Scans: []scan{{What: "scrub", State: scanDone, End: 1795227101}}, DataErrors: 0,
+		Root: &vdev{Name: "plumbzfs", State: "ONLINE"},
 		Classes: map[string][]*vdev{
 			classData: {{Name: "mirror-0", State: "ONLINE", Children: []*vdev{
 				{Name: "/tmp/zfs/vdevs/a.img", State: "ONLINE"}, {Name: "/tmp/zfs/vdevs/b.img", State: "ONLINE"},
@@ -36,7 +37,7 @@ func TestParseStatusOfZFSFuse(t *testing.T) {
 	if diff := cmp.Diff(want, all[1]); diff != "" {
 		t.Error(diff)
 	}
-	if all[0].Scan != "none" || layout(all[0].Classes[classData]) != "single" {
+	if all[0].scanWord() != "none" || !all[0].ScanRead || layout(all[0].Classes[classData]) != "single" {
 		t.Errorf("first pool: %+v", all[0])
 	}
 }
@@ -46,17 +47,17 @@ func TestParseStatusOfZFSFuse(t *testing.T) {
 func TestParseStatusOfNoScan(t *testing.T) {
 	text := testdata(t, "openzfs-2.1/status.txt")
 	all := parseStatus(text)
-	if len(all) != 1 || all[0].Scan != "none" || all[0].ScanErrors != -1 || all[0].DataErrors != 0 {
+	if len(all) != 1 || !all[0].ScanRead || len(all[0].Scans) != 0 || all[0].DataErrors != 0 {
 		t.Errorf("read %+v", all)
 	}
 	if len(all) == 1 && (len(all[0].Classes[classLogs]) != 1 || len(all[0].Classes[classCache]) != 1) {
 		t.Errorf("classes %v", all[0].Classes)
 	}
 	strange := bytes.Replace(text, []byte("config:"), []byte("  scan: news of a later version\nconfig:"), 1)
-	if all := parseStatus(strange); len(all) != 1 || all[0].Scan != "" {
+	if all := parseStatus(strange); len(all) != 1 || all[0].ScanRead {
 		t.Errorf("read %+v", all)
 	}
-	if all := parseStatus(text[:bytes.Index(text, []byte("config:"))]); len(all) != 1 || all[0].Scan != "" {
+	if all := parseStatus(text[:bytes.Index(text, []byte("config:"))]); len(all) != 1 || all[0].ScanRead {
 		t.Errorf("of text that was cut, read %+v", all)
 	}
 }
@@ -83,8 +84,8 @@ func TestStatusSaysTheSameInBothForms(t *testing.T) {
 	if got := len(paths(data)); got != 5 {
 		t.Errorf("%d data devices, want 5", got)
 	}
-	if wide := text[1]; layout(wide.Classes[classData]) != "raidz2" || wide.Scan != "scrubbing" {
-		t.Errorf("wide: layout %q, scan %q", layout(wide.Classes[classData]), wide.Scan)
+	if wide := text[1]; layout(wide.Classes[classData]) != "raidz2" || wide.scanWord() != "scrubbing" {
+		t.Errorf("wide: layout %q, scan %q", layout(wide.Classes[classData]), wide.scanWord())
 	}
 }
 

@@ -3,6 +3,7 @@ package zfs
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -29,13 +30,20 @@ type jsonPool struct {
 	Special map[string]*jsonVdev `json:"special"`
 	Dedup   map[string]*jsonVdev `json:"dedup"`
 	Errors  *json.Number         `json:"error_count"`
-	Scan    *struct {
-		Function string `json:"function"`
-		State    string `json:"state"`
-		End      int64  `json:"end_time"`
-		Errors   int64  `json:"errors"`
-		Paused   int64  `json:"scrub_pause"`
-	} `json:"scan_stats"`
+	Scan    *jsonScan            `json:"scan_stats"`
+}
+
+// jsonScan tells of the last scrub or resilver of the pool, of an error scrub
+// since, and of the last sequential resilver of each top-level vdev.
+type jsonScan struct {
+	Function   string               `json:"function"`
+	State      string               `json:"state"`
+	End        int64                `json:"end_time"`
+	Errors     int64                `json:"errors"`
+	Paused     int64                `json:"scrub_pause"`
+	ErrorScrub string               `json:"err_scrub_state"`
+	ErrorPause int64                `json:"err_scrub_pause"`
+	Rebuilds   map[string]*jsonScan `json:"rebuild_stats"`
 }
 
 // parseStatusJSON reads `zpool status -P -j --json-int`.
@@ -58,9 +66,10 @@ func parseStatusJSON(text []byte) ([]status, error) {
 }
 
 func (p *jsonPool) status(name string) status {
-	st := status{Pool: name, State: p.State, Classes: map[string][]*vdev{}, ScanErrors: -1, DataErrors: -1}
+	st := status{Pool: name, State: p.State, Classes: map[string][]*vdev{}, ScanRead: true, DataErrors: -1}
 	for _, root := range p.Vdevs { // the pool itself
 		if root != nil {
+			st.Root = &vdev{Name: name, State: root.state(), Errors: root.errors()}
 			st.put(classData, root.Vdevs)
 		}
 	}
@@ -74,7 +83,7 @@ func (p *jsonPool) status(name string) status {
 			st.DataErrors = n
 		}
 	}
-	p.scan(&st)
+	st.Scans, st.ScanRead = p.Scan.scans()
 	return st
 }
 
@@ -93,10 +102,7 @@ func fromJSON(vdevs map[string]*jsonVdev, depth int) []*vdev {
 		if j == nil {
 			continue
 		}
-		v := &vdev{Name: key, State: j.State, Read: j.Read, Write: j.Write, Checksum: j.Checksum}
-		if v.State == "HEALTHY" { // what vdev states are called in this form
-			v.State = "ONLINE"
-		}
+		v := &vdev{Name: key, State: j.state(), Errors: j.errors()}
 		v.Children = fromJSON(j.Vdevs, depth+1)
 		if j.Path != "" && len(v.Children) == 0 {
 			v.Name = j.Path
@@ -107,28 +113,52 @@ func fromJSON(vdevs map[string]*jsonVdev, depth int) []*vdev {
 	return out
 }
 
-func (p *jsonPool) scan(st *status) {
-	s := p.Scan
-	if s == nil || s.Function == "NONE" || s.State == "NONE" {
-		st.Scan = "none"
-		return
+func (j *jsonVdev) errors() errorCounts { return errorCounts{j.Read, j.Write, j.Checksum} }
+
+func (j *jsonVdev) state() string {
+	if j.State == "HEALTHY" { // what vdev states are called in this form
+		return "ONLINE"
 	}
-	word, done := "scrub", "scrubbed"
-	if s.Function == "RESILVER" {
-		word, done = "resilver", "resilvered"
+	return j.State
+}
+
+// scans gives the scans in the order of the text form, and whether all were
+// understood.
+func (s *jsonScan) scans() (all []scan, understood bool) {
+	if s == nil {
+		return nil, true
 	}
-	switch s.State {
-	case "FINISHED":
-		st.Scan, st.ScanEnd, st.ScanErrors = done, s.End, s.Errors
-	case "CANCELED":
-		st.Scan = word + " canceled"
-	case "SCANNING":
-		st.Scan = strings.TrimSuffix(done, "ed") + "ing"
-		if word == "scrub" {
-			st.Scan = "scrubbing"
-			if s.Paused != 0 {
-				st.Scan = "scrub paused"
-			}
+	understood = true
+	add := func(what, state string, paused, end, errors int64) {
+		found := scan{What: what, State: scanStates[state], Errors: -1}
+		switch {
+		case state == "" || state == "NONE":
+			return
+		case what == "" || found.State == "":
+			understood = false
+			return
+		case found.State == scanRunning && paused != 0:
+			found.State = scanPaused
+		case found.State == scanDone:
+			found.End, found.Errors = end, errors
+		}
+		all = append(all, found)
+	}
+	if s.Function != "NONE" {
+		add(map[string]string{"SCRUB": "scrub", "RESILVER": "resilver"}[s.Function], s.State, s.Paused, s.End, s.Errors)
+	}
+	add("error scrub", s.ErrorScrub, s.ErrorPause, 0, -1)
+	for _, name := range slices.Sorted(maps.Keys(s.Rebuilds)) {
+		if r := s.Rebuilds[name]; r != nil {
+			add("resilver", r.State, 0, r.End, r.Errors)
 		}
 	}
+	return all, understood
+}
+
+// scanStates are our words for pool_scan_state_str and vdev_rebuild_state_str
+// of cmd/zpool.
+var scanStates = map[string]string{
+	"SCANNING": scanRunning, "ERRORSCRUBBING": scanRunning, "ACTIVE": scanRunning,
+	"FINISHED": scanDone, "COMPLETE": scanDone, "CANCELED": scanCanceled,
 }

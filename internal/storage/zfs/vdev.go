@@ -1,6 +1,7 @@
 package zfs
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -9,10 +10,28 @@ import (
 type vdev struct {
 	Name     string // "mirror-0", or a path for a device or file
 	State    string
-	Read     int64 // errors since the counters were last cleared
-	Write    int64
-	Checksum int64
+	Errors   errorCounts // its own, as its line has them
 	Children []*vdev
+}
+
+// errorCounts are errors since the counters were last cleared.
+type errorCounts struct{ Read, Write, Checksum int64 }
+
+// errors gives the errors of the vdev and all below it. A damaged block that
+// no device can be blamed for is counted only further up, and an error that
+// nothing could repair on every level: so each level tells at least as much as
+// the sum of those below, and they are not added.
+func (v *vdev) errors() errorCounts {
+	below := sumErrors(v.Children)
+	return errorCounts{max(v.Errors.Read, below.Read), max(v.Errors.Write, below.Write), max(v.Errors.Checksum, below.Checksum)}
+}
+
+func sumErrors(vdevs []*vdev) (sum errorCounts) {
+	for _, v := range vdevs {
+		e := v.errors()
+		sum = errorCounts{sum.Read + e.Read, sum.Write + e.Write, sum.Checksum + e.Checksum}
+	}
+	return sum
 }
 
 // status is what `zpool status` tells of one pool, from either of its forms.
@@ -20,9 +39,9 @@ type status struct {
 	Pool       string
 	State      string
 	Classes    map[string][]*vdev // top-level vdevs by class: "data", "logs", "cache", "special", "dedup", "spares"
-	Scan       string             // none, scrubbing, scrubbed, "scrub canceled", "scrub paused", resilvering, resilvered, "resilver canceled"; "" not understood
-	ScanEnd    int64              // Unix time of the end of a finished scan; 0 when not known
-	ScanErrors int64              // errors the finished scan met; -1 when not known
+	Root       *vdev              // the pool's own line, without its vdevs
+	Scans      []scan             // in the order shown; none when the pool was never scanned
+	ScanRead   bool               // what is said of scans was understood
 	DataErrors int64              // known permanent errors; -1 when not known
 }
 
@@ -122,12 +141,19 @@ func leaves(tops []*vdev) []*vdev {
 	return out
 }
 
+// distributedSpare is the name of a spare within a dRAID vdev: draid2-0-1. It
+// is space on all of its devices and no device of its own.
+var distributedSpare = regexp.MustCompile(`^draid[1-3]-\d+-\d+$`)
+
 // paths gives the device paths of some vdevs, sorted. zfs-fuse prints a disk
 // without its directory.
 func paths(tops []*vdev) []string {
 	var out []string
 	for _, v := range leaves(tops) {
 		name := v.Name
+		if distributedSpare.MatchString(name) {
+			continue
+		}
 		if !strings.HasPrefix(name, "/") {
 			name = "/dev/" + name
 		}
