@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"plumb/internal/stack"
 )
@@ -21,7 +22,7 @@ func join(ctx context.Context, p *placer) {
 		}
 	}
 	for _, f := range p.s.OfKind("filesystem") {
-		j.base(f)
+		j.base(ctx, f)
 	}
 	for _, b := range p.s.OfKind("block") {
 		j.loop(ctx, b)
@@ -49,7 +50,7 @@ type joiner struct {
 var unbacked = []string{"tmpfs", "ramfs", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "fuse.glusterfs", "fuse.sshfs", "fuse.s3fs"}
 
 // base links a filesystem to the block devices or the dataset it shows.
-func (j *joiner) base(f *stack.Thing) {
+func (j *joiner) base(ctx context.Context, f *stack.Thing) {
 	fstype := f.Text("fstype")
 	if fstype == "zfs" || fstype == "fuse.zfs" {
 		ds := stack.Ref{Kind: "dataset", Name: f.Text("source")}
@@ -65,6 +66,10 @@ func (j *joiner) base(f *stack.Thing) {
 	if _, known := f.Links["block"]; known {
 		return
 	}
+	if several := strings.Split(f.Text("source"), ":"); fstype == "bcachefs" && len(several) > 1 {
+		j.members(ctx, f, several)
+		return
+	}
 	if ref, ok := j.byDev[f.Text("dev")]; ok {
 		f.Link("block", ref)
 		return
@@ -74,6 +79,21 @@ func (j *joiner) base(f *stack.Thing) {
 		return
 	}
 	j.sight.Gap(f.Ref, fmt.Sprintf("no block device seen has number %s (%s)", f.Text("dev"), f.Text("source")), "", "block", "disks")
+}
+
+// members links a bcachefs to all of its devices. Its number in the mount
+// table is that of one of them, but the source names all: /dev/sda:/dev/sdb.
+func (j *joiner) members(ctx context.Context, f *stack.Thing, devices []string) {
+	var refs []stack.Ref
+	for _, name := range devices {
+		ref, err := j.device(ctx, name)
+		if err != nil {
+			j.sight.Gap(f.Ref, fmt.Sprintf("find the device %s of bcachefs: %v", name, err), hintFor(err), "block", "disks")
+			return
+		}
+		refs = append(refs, ref)
+	}
+	f.Link("block", refs...)
 }
 
 // loop finds the filesystem that holds the file behind a loop device.
@@ -110,7 +130,7 @@ func (j *joiner) holder(ctx context.Context, name string) (stack.Ref, error) {
 	if j.s.Find(ref) == nil { // made just now: a tmpfs, say
 		j.s.Add("place", stack.Sight{Things: j.sight.Things})
 		j.sight.Things = nil
-		j.base(j.s.Find(ref))
+		j.base(ctx, j.s.Find(ref))
 	}
 	return ref, nil
 }

@@ -47,6 +47,7 @@ func machine() hosttest.Map {
 			"/z/data":                         {DevMajor: 0, DevMinor: 60, MountID: 60, Resolved: "/z/data"},
 			"/img/loop1":                      {DevMajor: 254, MountID: 27, Resolved: "/img/loop1"},
 			"/dev/vdb":                        {RdevMajor: 254, RdevMinor: 16, Mode: fs.ModeDevice},
+			"/dev/vda":                        {RdevMajor: 254, Mode: fs.ModeDevice},
 			"/proc/8/root/var/lib/mysql":      {DevMajor: 7, DevMinor: 1, MountID: 101, Resolved: "/proc/8/root/var/lib/mysql"},
 			"/proc/8/root/tmp":                {DevMajor: 0, DevMinor: 90, MountID: 100, Resolved: "/proc/8/root/tmp"},
 			"/var/lib/docker/overlay2/x/diff": {DevMajor: 254, MountID: 27, Resolved: "/var/lib/docker/overlay2/x/diff"},
@@ -210,6 +211,32 @@ func TestJoin(t *testing.T) {
 	}
 	if _, ok := s.GapFor(stack.Ref{Kind: "filesystem", Name: "/b"}, "disks"); !ok {
 		t.Error("no gap says why the disks of /b are not known")
+	}
+}
+
+// TestJoinEveryDeviceOfBcachefs: the mount table gives the number of the first
+// device and the names of all (bch2_show_devname).
+func TestJoinEveryDeviceOfBcachefs(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		{"/dev/vda:/dev/vdb", "vda vdb"},
+		{"/dev/vda", "vda"},
+		{"/dev/vda:/dev/gone", ""},
+	} {
+		s := seen()
+		mounts, _ := ParseMounts([]byte("90 27 254:0 / /many rw - bcachefs " + c.source + " rw\n"))
+		s.Add("test", stack.Sight{Things: []*stack.Thing{mounts[0].Thing("/many")}})
+		Place(context.Background(), machine(), s)
+		ref := stack.Ref{Kind: "filesystem", Name: "/many"}
+		var got []string
+		for _, r := range s.Find(ref).Links["disks"] {
+			got = append(got, r.Name)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: disks %v, want %q", c.source, got, c.want)
+		}
+		if _, gap := s.GapFor(ref, "block"); gap != (c.want == "") {
+			t.Errorf("%s: a gap %v", c.source, gap)
+		}
 	}
 }
 

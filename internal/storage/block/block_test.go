@@ -334,7 +334,7 @@ func FuzzHealth(f *testing.F) {
 func FuzzAttributes(f *testing.F) {
 	f.Add("none [mq-deadline] kyber", "../../devices/virtual/block/loop0", "LVM-abc")
 	f.Fuzz(func(t *testing.T, text, real, uuid string) {
-		for _, read := range []reading{chosen, integer, truth, times(512)} {
+		for _, read := range []reading{chosen, integer, wanted, truth, times(512)} {
 			read(text)
 		}
 		transport(real)
@@ -343,4 +343,14 @@ func FuzzAttributes(f *testing.F) {
 		yes := true
 		classify(identity{Model: text, Vendor: uuid, Transport: transport(real), Rotational: &yes})
 	})
+}
+
+// raid_disks_show of drivers/md/md.c writes both numbers during a reshape.
+func TestWantedDisksDuringAReshape(t *testing.T) {
+	for text, want := range map[string]stack.Value{"4": stack.Int(4), "11 (10)": stack.Int(11), "": {}, "11 (10": {}, "x (10)": {}} {
+		got, ok := wanted(text)
+		if ok != !want.IsAbsent() || ok && !got.Equal(want) {
+			t.Errorf("wanted(%q) = %v, %v; want %v", text, got, ok, want)
+		}
+	}
 }

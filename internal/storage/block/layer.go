@@ -122,10 +122,20 @@ func (d *device) slaves(ctx context.Context, wanted bool) {
 func (d *device) raid(ctx context.Context) {
 	d.set(ctx, "md_level", "md/level", text)
 	d.set(ctx, "md_degraded", "md/degraded", integer)
-	d.set(ctx, "md_disks", "md/raid_disks", integer)
+	d.set(ctx, "md_disks", "md/raid_disks", wanted)
 	d.set(ctx, "md_sync_action", "md/sync_action", text)
 	d.set(ctx, "md_consistency_policy", "md/consistency_policy", text)
 	d.set(ctx, "md_mismatches", "md/mismatch_cnt", integer)
+}
+
+// wanted reads a number that is followed, while the array is reshaped, by the
+// one it had before: "11 (10)".
+func wanted(s string) (stack.Value, bool) {
+	now, before, reshaped := strings.Cut(s, " (")
+	if reshaped && !strings.HasSuffix(before, ")") {
+		return stack.Value{}, false
+	}
+	return integer(now)
 }
 
 func (d *device) loop(ctx context.Context) {

@@ -155,4 +155,3 @@ func FuzzParseScan(f *testing.F) {
 		}
 	})
 }
-

@@ -1,8 +1,10 @@
 package kernel
 
 import (
-	"strconv"
+	"errors"
+	"io/fs"
 
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -10,20 +12,22 @@ import (
 func (l *look) cpu() {
 	const online = "/sys/devices/system/cpu/online"
 	if data, ok := l.read(online, "cpus"); ok {
-		if list, ok := parseList(data); ok && len(list) > 0 {
+		if list, ok := observe.ParseNumbers(data); ok && len(list) > 0 {
 			l.t.Set("cpus", stack.Int(int64(len(list))), online)
 		}
 	}
 	const info = "/proc/cpuinfo"
+	x86 := false
 	if data, ok := l.read(info, "cpu_model", "cpu_mhz", "cpu_rated_mhz"); ok {
 		c := parseCPUInfo(data)
-		if c["model name"] != "" {
-			l.t.Set("cpu_model", stack.Text(c["model name"]), info)
+		x86 = len(c.Flags) > 0
+		if c.Model != "" {
+			l.t.Set("cpu_model", stack.Text(c.Model), info)
 		}
-		if mhz, err := strconv.ParseFloat(c["cpu MHz"], 64); err == nil && mhz > 0 {
-			l.t.Set("cpu_mhz", stack.Float(mhz), info)
+		if c.MHz > 0 {
+			l.t.Set("cpu_mhz", stack.Float(c.MHz), info)
 		}
-		if mhz, ok := parseRated(c["model name"]); ok {
+		if mhz, ok := parseRated(c.Model); ok {
 			l.t.Set("cpu_rated_mhz", stack.Float(mhz), info)
 		}
 	}
@@ -38,37 +42,59 @@ func (l *look) cpu() {
 			l.t.Set(fact, stack.Text(trim(data)), dir+file)
 		}
 	}
-	const smt = "/sys/devices/system/cpu/smt/active"
-	if data, ok := l.read(smt, "cpu_threads_shared"); ok {
-		l.t.Set("cpu_threads_shared", stack.Bool(trim(data) == "1"), smt)
+	l.threads(x86)
+}
+
+// threads tells whether logical CPUs share cores. The kernel says so since
+// 4.19; other architectures than x86 came to it later and say 0 until then, so
+// that there only a 1 is taken for an answer.
+func (l *look) threads(x86 bool) {
+	const smt, fact = "/sys/devices/system/cpu/smt/active", "cpu_threads_shared"
+	if active := l.word(smt); active == "1" || active == "0" && x86 {
+		l.t.Set(fact, stack.Bool(active == "1"), smt)
+		return
 	}
+	const siblings = "/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list"
+	names, err := l.h.Glob(l.ctx, siblings)
+	if err != nil {
+		l.gap(err, fact)
+		return
+	}
+	for _, name := range names[:min(len(names), maxProcessors)] {
+		list, ok := observe.ParseNumbers([]byte(l.word(name)))
+		if !ok || len(list) == 0 {
+			l.sight.Gap(l.t.Ref, name+" could not be read", "", fact)
+			return
+		}
+		if len(list) > 1 {
+			l.t.Set(fact, stack.Bool(true), name)
+			return
+		}
+	}
+	if len(names) > 0 {
+		l.t.Set(fact, stack.Bool(false), siblings)
+		return
+	}
+	l.sight.Gap(l.t.Ref, "neither "+smt+" nor the topology of the CPUs is shown", "", fact)
 }
 
 // numa reads the memory of each node.
 func (l *look) numa() {
-	const has = "/sys/devices/system/node/has_memory"
-	data, ok := l.read(has, "numa_nodes", "numa_smallest_node")
-	if !ok {
-		if f, known := l.t.Facts["numa_nodes"]; known && f.Value.IsAbsent() {
-			l.t.Set("numa_nodes", stack.Int(1), "the kernel has no NUMA support") // one memory for all
-		}
+	nodes, source, err := observe.MemoryNodes(l.ctx, l.h)
+	if err != nil {
+		l.gap(err, "numa_nodes", "numa_smallest_node")
 		return
 	}
-	nodes, ok := parseList(data)
-	if !ok || len(nodes) == 0 {
-		return
-	}
-	l.t.Set("numa_nodes", stack.Int(int64(len(nodes))), has)
+	l.t.Set("numa_nodes", stack.Int(int64(len(nodes))), source)
 	smallest := int64(-1)
 	for _, n := range nodes {
-		name := "/sys/devices/system/node/node" + strconv.Itoa(n) + "/meminfo"
-		data, err := l.h.ReadFile(l.ctx, name)
-		if err != nil {
-			l.gap(err, "numa_smallest_node")
+		total, err := observe.NodeMemory(l.ctx, l.h, n)
+		if errors.Is(err, fs.ErrNotExist) && len(nodes) == 1 {
+			l.t.SetAbsent("numa_smallest_node", source) // one memory for all
 			return
 		}
-		total, ok := parseNodeMeminfo(data)["MemTotal"]
-		if !ok {
+		if err != nil {
+			l.gap(err, "numa_smallest_node")
 			return
 		}
 		if smallest < 0 || total < smallest {

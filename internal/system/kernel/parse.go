@@ -5,42 +5,11 @@ import (
 	"strings"
 )
 
-// maxListed bounds numbers in lists of processors and nodes.
-const maxListed = 1 << 16
-
 // parseChosen finds the word in brackets.
 func parseChosen(data []byte) (string, bool) {
 	_, rest, ok := strings.Cut(string(data), "[")
 	word, _, closed := strings.Cut(rest, "]")
 	return strings.TrimSpace(word), ok && closed && strings.TrimSpace(word) != ""
-}
-
-// parseList reads the kernel's lists of numbers, "0-3,8": processors, nodes.
-func parseList(data []byte) ([]int, bool) {
-	var out []int
-	for part := range strings.SplitSeq(strings.TrimSpace(string(data)), ",") {
-		if part == "" {
-			continue
-		}
-		first, last, isRange := strings.Cut(part, "-")
-		from, err := strconv.Atoi(first)
-		if err != nil || from < 0 {
-			return nil, false
-		}
-		to := from
-		if isRange {
-			if to, err = strconv.Atoi(last); err != nil {
-				return nil, false
-			}
-		}
-		if to < from || to >= maxListed || len(out)+to-from >= maxListed {
-			return nil, false
-		}
-		for n := from; n <= to; n++ {
-			out = append(out, n)
-		}
-	}
-	return out, true
 }
 
 // parseMeminfo reads "Name:   123 kB" lines; sizes become bytes, counts
@@ -63,17 +32,6 @@ func parseMeminfo(data []byte) map[string]int64 {
 		out[strings.TrimSpace(name)] = n
 	}
 	return out
-}
-
-// parseNodeMeminfo reads a node's meminfo, whose lines begin "Node 0 ".
-func parseNodeMeminfo(data []byte) map[string]int64 {
-	var b strings.Builder
-	for line := range strings.Lines(string(data)) {
-		if f := strings.SplitN(line, " ", 3); len(f) == 3 && f[0] == "Node" {
-			b.WriteString(f[2])
-		}
-	}
-	return parseMeminfo([]byte(b.String()))
 }
 
 // parseCounters reads "name number" lines: /proc/vmstat.
@@ -104,24 +62,6 @@ func parseAssignments(data []byte) map[string]string {
 			value = value[1 : len(value)-1]
 		}
 		out[name] = value
-	}
-	return out
-}
-
-// parseCPUInfo gives the fields of the first processor in /proc/cpuinfo.
-func parseCPUInfo(data []byte) map[string]string {
-	out := map[string]string{}
-	for line := range strings.Lines(string(data)) {
-		name, value, ok := strings.Cut(line, ":")
-		if !ok {
-			if len(out) > 0 && strings.TrimSpace(line) == "" {
-				break
-			}
-			continue
-		}
-		if name = strings.TrimSpace(name); out[name] == "" {
-			out[name] = strings.TrimSpace(value)
-		}
 	}
 	return out
 }

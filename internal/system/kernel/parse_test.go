@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,26 +41,10 @@ func TestParseChosen(t *testing.T) {
 	}
 }
 
-func TestParseList(t *testing.T) {
-	got, ok := parseList([]byte("0-3,8\n"))
-	if diff := cmp.Diff([]int{0, 1, 2, 3, 8}, got); diff != "" || !ok {
-		t.Error(diff)
-	}
-	for _, bad := range []string{"x", "3-1", "0-99999999", "-2"} {
-		if _, ok := parseList([]byte(bad)); ok {
-			t.Errorf("parseList(%q) accepted", bad)
-		}
-	}
-}
-
 func TestParseMeminfo(t *testing.T) {
 	m := parseMeminfo([]byte(meminfo))
 	if m["MemTotal"] != 24684096<<10 || m["Hugepagesize"] != 2<<20 || m["HugePages_Total"] != 0 {
 		t.Errorf("parseMeminfo = %v", m)
-	}
-	n := parseNodeMeminfo([]byte("Node 0 MemTotal:        5597400 kB\nNode 0 MemFree:          100 kB\n"))
-	if n["MemTotal"] != 5597400<<10 {
-		t.Errorf("parseNodeMeminfo = %v", n)
 	}
 }
 
@@ -75,10 +60,10 @@ func TestParsePressure(t *testing.T) {
 
 func TestParseCPUInfo(t *testing.T) {
 	c := parseCPUInfo([]byte(cpuinfo))
-	if c["model name"] != "Intel(R) Xeon(R) Processor @ 2.50GHz" || c["cpu MHz"] != "2499.998" {
-		t.Errorf("parseCPUInfo = %v", c)
+	if c.Model != "Intel(R) Xeon(R) Processor @ 2.50GHz" || c.MHz != 2499.998 || !slices.Contains(c.Flags, "hypervisor") {
+		t.Errorf("parseCPUInfo = %+v", c)
 	}
-	if mhz, ok := parseRated(c["model name"]); !ok || mhz != 2500 {
+	if mhz, ok := parseRated(c.Model); !ok || mhz != 2500 {
 		t.Errorf("parseRated = %v, %v", mhz, ok)
 	}
 	if _, ok := parseRated("AMD EPYC 7763 64-Core Processor"); ok {
@@ -157,7 +142,23 @@ func TestPlatform(t *testing.T) {
 		{"vmware", signs{vendor: "VMware, Inc.", product: "VMware7,1", dmi: true, flag: true, flags: true}, "vmware", "none"},
 		{"metal", signs{vendor: "Dell Inc.", product: "PowerEdge R760", dmi: true, flags: true}, "none", "none"},
 		{"firecracker", signs{flag: true, flags: true}, "other", ""},
-		{"arm_without_dmi", signs{}, "", ""},
+		{"nothing", signs{}, "", ""},
+		{"x86_without_dmi", signs{flags: true}, "", ""},
+		{"unreadable_cpuinfo", signs{vendor: "Dell Inc.", product: "PowerEdge R760", dmi: true}, "", "none"},
+		{"rhev", signs{vendor: "Red Hat", product: "RHEV Hypervisor", dmi: true, flag: true, flags: true}, "kvm", "none"},
+		{"ovirt", signs{vendor: "oVirt", product: "oVirt Node", dmi: true, flag: true, flags: true}, "kvm", "none"},
+		{"parallels", signs{vendor: "Parallels International GmbH.", product: "Parallels ARM Virtual Machine", dmi: true, foreign: true}, "other", "none"},
+		{"arm_metal", signs{vendor: "HPE", product: "ProLiant RL300 Gen11", dmi: true, foreign: true}, "none", "none"},
+		{"arm_graviton", signs{vendor: "Amazon EC2", product: "m7g.large", dmi: true, foreign: true}, "kvm", "aws"},
+		{"arm_cloud", signs{vendor: "Hetzner", product: "vServer", dmi: true, foreign: true}, "", "hetzner"},
+		{"arm_board", signs{foreign: true, tree: deviceTree{compatible: "raspberrypi,4-model-b\x00brcm,bcm2711"}}, "none", ""},
+		{"arm_guest", signs{foreign: true, tree: deviceTree{compatible: "linux,dummy-virt", fwcfg: true}}, "kvm", ""},
+		{"power_kvm", signs{foreign: true, tree: deviceTree{compatible: "qemu,pseries", hypervisor: "linux,kvm"}}, "kvm", ""},
+		{"powervm", signs{foreign: true, tree: deviceTree{compatible: "IBM,8233-E8B", partition: true}}, "powervm", ""},
+		{"power_metal", signs{foreign: true, tree: deviceTree{compatible: "ibm,powernv\x00ibm,p9-openpower"}}, "none", ""},
+		{"s390_lpar", signs{foreign: true, control: "none"}, "none", ""},
+		{"s390_zvm", signs{foreign: true, control: "z/VM    6.1.0"}, "zvm", ""},
+		{"s390_kvm", signs{foreign: true, control: "KVM/Linux"}, "kvm", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.s.virtualization(); got != c.virtu {
@@ -176,15 +177,12 @@ func FuzzParsers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parseChosen(data)
-		if l, ok := parseList(data); ok && len(l) > maxListed {
-			t.Errorf("%d numbers", len(l))
-		}
 		parseMeminfo(data)
-		parseNodeMeminfo(data)
 		parseCounters(data)
 		parseAssignments(data)
 		parseCPUInfo(data)
 		parseRated(string(data))
+		parseControlProgram(string(data))
 		parsePressure(data, "some")
 		parseNetstat(data, "TcpExt:", "ListenOverflows")
 		parseSwaps(data)

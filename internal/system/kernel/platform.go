@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"plumb/internal/stack"
@@ -39,11 +40,24 @@ type signs struct {
 	vendor, product, board, bios, biosVersion, asset string // DMI
 	hypervisor                                       string // /sys/hypervisor/type
 	flag                                             bool   // the processor says that it is virtual
-	flags                                            bool   // the processor's flags are known (not on ARM)
+	flags                                            bool   // the processor's flags are known: an x86
+	foreign                                          bool   // the processor is known to be none
 	dmi                                              bool   // there are DMI tables
+	tree                                             deviceTree
+	control                                          string // what s390 runs under: "none", "KVM/Linux", "z/VM    6.1.0"
 }
 
-// platform reads what the machine runs on.
+// deviceTree is what firmware tells in place of DMI tables (POWER, RISC-V,
+// many ARM).
+type deviceTree struct {
+	compatible string // of the machine: "qemu,pseries"; several are separated by zero bytes
+	hypervisor string // compatible of its node hypervisor: "linux,kvm"
+	partition  bool   // of PowerVM
+	fwcfg      bool   // QEMU's device for configuration
+}
+
+// platform reads what the machine runs on. What only other architectures than
+// x86 have is asked for only there.
 func (l *look) platform() {
 	const dir = "/sys/class/dmi/id/"
 	s := signs{
@@ -52,17 +66,24 @@ func (l *look) platform() {
 		asset: l.word(dir + "chassis_asset_tag"), hypervisor: l.word("/sys/hypervisor/type"),
 	}
 	s.dmi = s.vendor != "" || s.product != "" || s.bios != ""
+	source := dir + "* and /proc/cpuinfo"
 	if data, err := l.h.ReadFile(l.ctx, "/proc/cpuinfo"); err == nil {
-		flags := strings.Fields(parseCPUInfo(data)["flags"])
-		s.flags = len(flags) > 0
-		for _, f := range flags {
-			s.flag = s.flag || f == "hypervisor"
+		c := parseCPUInfo(data)
+		s.flags, s.flag = len(c.Flags) > 0, slices.Contains(c.Flags, "hypervisor")
+		s.foreign = !s.flags
+		switch {
+		case c.S390:
+			source = "/proc/sysinfo"
+			s.control = parseControlProgram(l.word(source))
+		case !s.flags && !s.dmi:
+			source = deviceTreeDir
+			s.tree = l.deviceTree()
 		}
 	}
 	if v := s.virtualization(); v != "" {
-		l.t.Set("virtualization", stack.Text(v), dir+"* and /proc/cpuinfo")
+		l.t.Set("virtualization", stack.Text(v), source)
 	} else {
-		l.sight.Gap(l.t.Ref, "neither DMI tables nor the processor tell whether the machine is virtual", "", "virtualization")
+		l.sight.Gap(l.t.Ref, "neither DMI tables, a device tree nor the processor tell whether the machine is virtual", "", "virtualization")
 	}
 	if c := s.cloud(); c != "" {
 		l.t.Set("cloud", stack.Text(c), dir+"*")
@@ -71,27 +92,105 @@ func (l *look) platform() {
 	}
 }
 
+const deviceTreeDir = "/proc/device-tree"
+
+func (l *look) deviceTree() deviceTree {
+	t := deviceTree{
+		compatible: strings.Trim(l.word(deviceTreeDir+"/compatible"), "\x00"),
+		hypervisor: strings.Trim(l.word(deviceTreeDir+"/hypervisor/compatible"), "\x00"),
+		partition: l.exists(deviceTreeDir+"/ibm,partition-name") && l.exists(deviceTreeDir+"/hmc-managed?") &&
+			!l.exists(deviceTreeDir+"/chosen/qemu,graphic-width"),
+	}
+	found, err := l.h.Glob(l.ctx, deviceTreeDir+"/*fw-cfg*")
+	t.fwcfg = err == nil && len(found) > 0
+	return t
+}
+
+// parseControlProgram reads under what an s390 runs from /proc/sysinfo: the
+// innermost of its virtual machines is the first. A partition of the machine
+// itself (LPAR) has none, and is "none".
+func parseControlProgram(sysinfo string) string {
+	if !strings.Contains(sysinfo, "Manufacturer:") {
+		return ""
+	}
+	for line := range strings.Lines(sysinfo) {
+		if name, ok := strings.CutPrefix(line, "VM00 Control Program:"); ok {
+			return strings.TrimSpace(name)
+		}
+	}
+	return "none"
+}
+
+// names are words in DMI tables that name a hypervisor. The first that is
+// there counts; they are those of systemd-detect-virt, and of oVirt and
+// OpenStack, which let no hypervisor shine through.
+var names = []struct{ word, hypervisor string }{
+	{"xen", "xen"}, {"vmware", "vmware"}, {"virtualbox", "virtualbox"}, {"innotek", "virtualbox"},
+	{"kvm", "kvm"}, {"qemu", "kvm"}, {"google compute engine", "kvm"}, {"openstack", "kvm"}, {"kubevirt", "kvm"},
+	{"rhev hypervisor", "kvm"}, {"ovirt", "kvm"},
+	{"bochs", "other"}, {"parallels", "other"}, {"bhyve", "other"}, {"apple virtualization", "other"},
+}
+
 // virtualization names the hypervisor, "none", or "" when nothing tells.
 func (s signs) virtualization() string {
 	all := strings.ToLower(strings.Join([]string{s.vendor, s.product, s.board, s.bios}, "|"))
 	switch {
 	case s.vendor == "Amazon EC2" && strings.Contains(s.product, "metal"):
 		return "none"
-	case s.hypervisor == "xen", strings.Contains(all, "xen"):
+	case s.hypervisor == "xen":
 		return "xen"
-	case strings.Contains(all, "vmware"):
-		return "vmware"
 	case strings.Contains(all, "microsoft corporation") && strings.Contains(all, "virtual machine"):
 		return "microsoft"
-	case strings.Contains(all, "virtualbox"), strings.Contains(all, "innotek"):
-		return "virtualbox"
-	case strings.Contains(all, "kvm"), strings.Contains(all, "qemu"), s.vendor == "Amazon EC2",
-		strings.Contains(all, "google compute engine"), strings.Contains(all, "openstack"):
+	}
+	for _, n := range names {
+		if strings.Contains(all, n.word) {
+			return n.hypervisor
+		}
+	}
+	switch {
+	case s.vendor == "Amazon EC2":
 		return "kvm"
 	case s.flag:
 		return "other"
-	case s.flags:
-		return "none" // every hypervisor that does not hide sets the flag
+	case s.control != "":
+		return s.underControl()
+	case s.tree != deviceTree{}:
+		return s.tree.virtualization()
+	case s.flags && s.dmi:
+		return "none" // every hypervisor that does not hide sets the flag, or names itself in the tables
+	case s.foreign && s.vendor != "" && s.product != "" && s.cloud() == "none":
+		return "none" // the tables of a maker of machines; a cloud writes its name over both its kinds
+	}
+	return ""
+}
+
+// underControl tells what an s390 runs under.
+func (s signs) underControl() string {
+	switch {
+	case s.control == "none":
+		return "none"
+	case strings.HasPrefix(s.control, "KVM"):
+		return "kvm"
+	case strings.HasPrefix(s.control, "z/VM"):
+		return "zvm"
+	}
+	return "other"
+}
+
+func (t deviceTree) virtualization() string {
+	switch {
+	case t.hypervisor == "linux,kvm", t.fwcfg, strings.Contains(t.compatible, "qemu,pseries"):
+		return "kvm"
+	case strings.Contains(t.hypervisor, "xen"):
+		return "xen"
+	case strings.Contains(t.hypervisor, "vmware"):
+		return "vmware"
+	case t.partition:
+		return "powervm"
+	case t.hypervisor != "":
+		return "other"
+	case t.compatible != "":
+		return "none" // firmware describes the board
 	}
 	return ""
 }

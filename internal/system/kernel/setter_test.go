@@ -35,8 +35,8 @@ func hands(t *testing.T) *host.Hands {
 	return h
 }
 
-// observe reads the host as check does.
-func observe(t *testing.T, h host.Reader) func() *stack.Stack {
+// looking reads the host as check does.
+func looking(t *testing.T, h host.Reader) func() *stack.Stack {
 	return func() *stack.Stack {
 		sight, err := New().Look(context.Background(), h, nil)
 		if err != nil {
@@ -76,7 +76,7 @@ func TestSetterInAScratchRoot(t *testing.T) {
 	under := host.NewUnder(hands(t), dir)
 	for knob, lasts := range map[string]string{"vm_swappiness": "/etc/sysctl.conf", "vm_page_cluster": sysctlOurs} {
 		t.Run(knob, func(t *testing.T) {
-			c := changetest.Case{Doer: under, Setter: Setter{}, Catalog: load(t), Dir: "/var/lib/plumb", Observe: observe(t, under),
+			c := changetest.Case{Doer: under, Setter: Setter{}, Catalog: load(t), Dir: "/var/lib/plumb", Observe: looking(t, under),
 				Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "scratch"}, Name: knob}, To: stack.Int(1), Few: 7,
 				State: func() string {
 					return contents(dir+"/proc/sys/vm/swappiness", dir+"/proc/sys/vm/page-cluster", dir+"/etc/sysctl.conf", dir+sysctlOurs)
@@ -97,20 +97,20 @@ func TestSetterOnThisKernel(t *testing.T) {
 		t.Skip("setting sysctls needs root")
 	}
 	h := hands(t)
-	name := observe(t, h)().Host().Ref.Name
+	name := looking(t, h)().Host().Ref.Name
 	for knob, to := range map[string]stack.Value{
 		"vm_dirty_background_bytes": stack.Int(128 << 20), "thp_defrag": stack.Text("defer"), "net_ipv4_ip_local_port_range": stack.Text("30000 60001"),
 	} {
 		t.Run(knob, func(t *testing.T) {
 			fact := load(t).Fact("host", knob)
-			now, known := observe(t, h)().Host().Get(knob)
+			now, known := looking(t, h)().Host().Get(knob)
 			if !known || now.Equal(to) {
 				t.Skipf("this kernel has no %s, or it is %v already", fact.Shown, to)
 			}
 			if err := h.Writable(t.Context(), shownFile(fact.Shown)); err != nil {
 				t.Skipf("not writable here: %v", err)
 			}
-			changetest.Run(t, changetest.Case{Doer: h, Setter: Setter{}, Catalog: load(t), Dir: filepath.Join(t.TempDir(), "plumb"), Observe: observe(t, h),
+			changetest.Run(t, changetest.Case{Doer: h, Setter: Setter{}, Catalog: load(t), Dir: filepath.Join(t.TempDir(), "plumb"), Observe: looking(t, h),
 				Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: name}, Name: knob}, To: to, Few: 5,
 				State: func() string {
 					return contents(shownFile(fact.Shown), "/proc/sys/vm/dirty_background_ratio", sysctlOurs, tmpfilesOurs, "/etc/sysctl.conf")

@@ -138,7 +138,7 @@ func parseAllocator(maps []byte) string {
 // the page tables of every mapping whose line is read.
 func (l *look) numa(t *stack.Thing, s server) {
 	if !l.nodes {
-		t.SetAbsent("numa_policy", "/sys/devices/system/node has one node")
+		t.SetAbsent("numa_policy", "/sys/devices/system/node has one node with memory")
 		return
 	}
 	src := file(s.pid, "numa_maps")

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -66,7 +67,7 @@ type look struct {
 	sight  stack.Sight
 	uptime float64 // seconds; 0 when not known
 	mounts cgroupMounts
-	nodes  bool              // the host has more than one NUMA node
+	nodes  bool              // the host has more than one NUMA node, or it is not known
 	seen   map[string]string // control groups read, each with its path in the CPU tree
 }
 
@@ -184,9 +185,8 @@ func (l *look) prepare() {
 	if data, err := l.h.ReadFile(l.ctx, "/proc/self/mountinfo"); err == nil {
 		l.mounts = parseCgroupMounts(data)
 	}
-	if _, err := l.h.Stat(l.ctx, "/sys/devices/system/node/node1"); err == nil {
-		l.nodes = true
-	}
+	nodes, _, err := observe.MemoryNodes(l.ctx, l.h)
+	l.nodes = err != nil || len(nodes) > 1
 }
 
 // server reads one server process.
