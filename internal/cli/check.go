@@ -18,6 +18,7 @@ import (
 type checkFlags struct {
 	source
 	choice
+	rules       string
 	failOn      string
 	json        bool
 	emit        string
@@ -49,6 +50,7 @@ few dozen short read-only queries.
   plumb check --fail-on danger             for a pipeline: exit 1 on danger
   plumb check --tape db1.tape              a host that was captured
   plumb check --tape tapes/                all captured hosts, one summary
+  plumb check --rules ./our-rules          rules of your own beside the built-in ones
   plumb check --emit sysctl                what to write into sysctl.conf`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCheck(c.Context(), f) },
@@ -56,6 +58,7 @@ few dozen short read-only queries.
 	f.source.flags(c)
 	f.choice.flags(c)
 	fl := c.Flags()
+	fl.StringVar(&f.rules, "rules", "", "judge with the rules in `DIR` too; their ids begin with own/ (plumb rules test DIR tests them)")
 	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is as bad as `HARM` or worse: danger, outage, slow or note")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); for a directory of tapes one document a line")
 	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(view.EmitTargets(), ", "))
@@ -75,7 +78,7 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 		_, err := fmt.Fprint(a.out, grants())
 		return err
 	}
-	know, err := a.loadKnowledge(f.choice)
+	know, err := a.loadKnowledgeAnd(f.choice, f.rules)
 	if err != nil {
 		return err
 	}

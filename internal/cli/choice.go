@@ -33,8 +33,13 @@ func (f choice) asks(id string) bool {
 	return (len(f.rule) == 0 || matches(f.rule, id)) && !matches(f.skip, id)
 }
 
+// matches reports whether any pattern means a rule. area/* means all below
+// it: the ids of a user's own rules have an area in their area.
 func matches(patterns []string, id string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
+		if area, all := strings.CutSuffix(p, "/*"); all && strings.HasPrefix(id, area+"/") {
+			return true
+		}
 		ok, err := path.Match(p, id)
 		return ok && err == nil || p == id
 	})

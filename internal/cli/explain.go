@@ -21,7 +21,8 @@ import (
 )
 
 func (a *app) explain() *cobra.Command {
-	return &cobra.Command{
+	own := ""
+	c := &cobra.Command{
 		Use:   "explain RULE|SETTING",
 		Short: "explain a rule or a setting: mechanism, versions, sources",
 		Long: `Explain shows all there is to say of a rule: the mechanism, when it fires, what to
@@ -36,14 +37,22 @@ explain vm.swappiness, explain mysql#sync_binlog.
 
 ` + exitTable,
 		Example: `  plumb explain cross/zfs-recordsize-innodb
-  plumb explain innodb_doublewrite`,
+  plumb explain innodb_doublewrite
+  plumb explain own/mysql/binlog-format --rules ./our-rules`,
 		Args:              oneArg("rule or setting"),
-		RunE:              func(c *cobra.Command, args []string) error { return a.runExplain(c.Context(), args[0]) },
+		RunE:              func(c *cobra.Command, args []string) error { return a.runExplain(c.Context(), args[0], own) },
 		ValidArgsFunction: words(explainable).complete,
 	}
+	c.Flags().StringVar(&own, "rules", "", "also look among the rules in `DIR`, whose ids begin with own/")
+	return c
 }
 
-func (a *app) runExplain(ctx context.Context, name string) error {
+// runExplain writes the pages of all that has a name. own is a directory of a
+// user's rules, or "".
+func (a *app) runExplain(ctx context.Context, name, own string) error {
+	if own != "" {
+		return a.explainOwn(ctx, name, own)
+	}
 	debug.SetGCPercent(-1) // a page takes a few megabytes and is there before a collection would pay
 	_, fact, qualified := strings.Cut(name, "#")
 	if !qualified {
@@ -72,6 +81,26 @@ func (a *app) runExplain(ctx context.Context, name string) error {
 	}
 	_, err = fmt.Fprint(a.out, strings.Join(pages, "\n"))
 	return err
+}
+
+// explainOwn writes the page of a rule of a user's directory, or what is built
+// in and has this name.
+func (a *app) explainOwn(ctx context.Context, name, dir string) error {
+	cat, err := a.loadCatalog()
+	if err != nil {
+		return err
+	}
+	base, err := ownRules(dir, cat)
+	if err != nil {
+		return err
+	}
+	for _, r := range base.Rules() {
+		if r.ID == name || path.Base(r.ID) == name {
+			_, err := fmt.Fprint(a.out, view.Rule(r, view.Proof{}, screen(a.out)))
+			return err
+		}
+	}
+	return a.runExplain(ctx, name, "")
 }
 
 // notKnown says that nothing has this name, and what comes close.

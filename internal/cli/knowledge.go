@@ -23,12 +23,24 @@ type know struct {
 
 // loadKnowledge reads the built-in catalogue and rules. A mistake in one
 // rule (a test would have found it) is said, and costs that rule alone.
-func (a *app) loadKnowledge(c choice) (know, error) {
+func (a *app) loadKnowledge(c choice) (know, error) { return a.loadKnowledgeAnd(c, "") }
+
+// loadKnowledgeAnd reads the rules of a user's directory too; "" is none.
+func (a *app) loadKnowledgeAnd(c choice, dir string) (know, error) {
 	cat, err := a.loadCatalog()
 	if err != nil {
 		return know{}, err
 	}
-	if err := c.validate(ruleIDs(), cat); err != nil {
+	ids, own := ruleIDs(), new(rule.Base)
+	if dir != "" {
+		if own, err = ownRules(dir, cat); err != nil {
+			return know{}, err
+		}
+		for _, r := range own.Rules() {
+			ids = append(ids, r.ID)
+		}
+	}
+	if err := c.validate(ids, cat); err != nil {
 		return know{}, err
 	}
 	rules, err := rule.Open(knowledge.FS, cat)
@@ -36,6 +48,7 @@ func (a *app) loadKnowledge(c choice) (know, error) {
 		return know{}, fmt.Errorf("read the built-in rules: %w", err)
 	}
 	a.warn("a built-in rule was left out", err)
+	rules = rules.With(own)
 	k := know{catalog: cat, rules: rules, choice: c}
 	for _, r := range rules.Rules() {
 		if c.lists(r) {

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -98,7 +95,7 @@ func (a *app) rulesTest() *cobra.Command {
 		Short: "check the rules of a directory: spelling, types, examples",
 		Long: `Test reads every rule of a directory and below, as knowledge/README.md describes
 them, and judges the examples in each. Every mistake is shown with file, line and
-column.
+column. plumb check --rules DIR judges with them, beside the built-in ones.
 
 ` + exitTable,
 		Example: "  plumb rules test ./my-rules",
@@ -108,25 +105,20 @@ column.
 }
 
 func (a *app) runRulesTest(dir string) error {
-	const hint = "a rule is a file such as DIR/mysql/my-rule.yaml"
-	switch info, err := os.Stat(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return withHint(fmt.Errorf("test rules in %s: no such directory", dir), hint)
-	case err != nil:
-		return fmt.Errorf("test rules in %s: %w", dir, cause(err))
-	case !info.IsDir():
-		return withHint(fmt.Errorf("test rules in %s: not a directory", dir), hint)
+	files, err := rulesIn("test rules", dir)
+	if err != nil {
+		return err
 	}
 	cat, err := a.loadCatalog()
 	if err != nil {
 		return err
 	}
-	tests, err := rule.Test(os.DirFS(dir), cat)
+	tests, err := rule.Test(files, cat)
 	if err != nil {
 		return fmt.Errorf("test rules in %s: %w", dir, err)
 	}
 	if len(tests) == 0 {
-		return withHint(fmt.Errorf("test rules in %s: there are none", dir), hint)
+		return withHint(fmt.Errorf("test rules in %s: there are none", dir), "a rule is a file such as DIR/mysql/my-rule.yaml")
 	}
 	text, wrong := view.RuleTests(tests, screen(a.out))
 	if _, err := fmt.Fprint(a.out, text); err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,8 +20,13 @@ func TestMain(m *testing.M) {
 // TestScripts runs test/script/*.txtar: each page shows what a person types
 // and what comes of it, exit codes and hints included.
 func TestScripts(t *testing.T) {
+	fixtures, err := filepath.Abs("../../fixtures")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:           "../../test/script",
+		Setup:         func(e *testscript.Env) error { e.Setenv("FIXTURES", fixtures); return nil },
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "fits": fits,

@@ -18,6 +18,9 @@ func (b *Base) Rules() []*Rule { return slices.Clone(b.rules) }
 // Rule finds a rule by id; nil when there is none.
 func (b *Base) Rule(id string) *Rule { return b.byID[id] }
 
+// With gives a base that has the rules of another too.
+func (b *Base) With(other *Base) *Base { return newBase(slices.Concat(b.rules, other.rules)) }
+
 // Judge asks every rule about every combination of things it binds. Verdicts
 // come sorted by rule, then by things. A rule that concerns nothing on this
 // host gives no verdict.

@@ -2,6 +2,8 @@ package rule
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"runtime"
@@ -57,6 +59,31 @@ func Test(fsys fs.FS, cat *catalog.Catalog) ([]Tested, error) {
 	return tests, err
 }
 
+// OwnArea begins the ids of rules that a user brings, so that none can be taken
+// for one that is built in.
+const OwnArea = "own"
+
+// Own reads the rules of a user's directory for judging beside the built-in
+// ones. They pass the same tests as those, or none of them is taken: the
+// error then joins every mistake, as Load's does.
+func Own(fsys fs.FS, cat *catalog.Catalog) (*Base, error) {
+	b, tests, err := load(fsys, "", cat)
+	if err != nil {
+		return nil, err
+	}
+	var mistakes []sheet.Error
+	for _, t := range tests {
+		mistakes = append(mistakes, t.Mistakes...)
+	}
+	if len(mistakes) > 0 {
+		return nil, sheet.Join(mistakes)
+	}
+	for _, r := range b.rules {
+		r.ID = path.Join(OwnArea, r.ID)
+	}
+	return newBase(b.rules), nil
+}
+
 // load reads all rule files of fsys. In messages their names get the prefix.
 func load(fsys fs.FS, prefix string, cat *catalog.Catalog) (*Base, []Tested, error) {
 	c, err := newCompiler(cat)
@@ -70,7 +97,7 @@ func load(fsys fs.FS, prefix string, cat *catalog.Catalog) (*Base, []Tested, err
 	rules, tests := make([]*Rule, len(names)), make([]Tested, len(names))
 	each(len(names), func(i int) {
 		file := path.Join(prefix, names[i])
-		data, err := fs.ReadFile(fsys, names[i])
+		data, err := readFile(fsys, names[i])
 		if err != nil {
 			tests[i] = Tested{File: file, Mistakes: []sheet.Error{{File: file, Line: 1, Col: 1, Msg: err.Error()}}}
 			return
@@ -116,6 +143,24 @@ func ruleFiles(fsys fs.FS) ([]string, error) {
 		return err
 	})
 	return names, err
+}
+
+// maxFile is how long a rule's file may be: fifty times our longest.
+const maxFile = 512 << 10
+
+// readFile reads a file of rules. A directory that a user names may hold what
+// is no file, and reading a named pipe would never end.
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%d bytes are more than a rule has: at most %d", info.Size(), maxFile)
+	}
+	return fs.ReadFile(fsys, name)
 }
 
 // file reads one rule; it is nil when there is any mistake in it.
