@@ -93,7 +93,8 @@ func (h *hungPaths) add(name string) {
 	}
 }
 
-// onFile runs an operation on a path within the time for one file, but not
+// onFile runs an operation on a path with the rights that the context asks for,
+// within the time for one file, but not
 // below a path that hung before. One that hangs is remembered, if single: a
 // glob reads many directories, and it is not known which one hung.
 func onFile[T any](ctx context.Context, l *Live, name string, single bool, f func(context.Context) (T, error)) (T, error) {
@@ -102,7 +103,9 @@ func onFile[T any](ctx context.Context, l *Live, name string, single bool, f fun
 		return none, kindError{fmt.Sprintf("%s does not answer", hung), context.DeadlineExceeded}
 	}
 	started := time.Now()
-	value, err := within(ctx, &l.stuck, l.options.FileTime, f)
+	value, err := within(ctx, &l.stuck, l.options.FileTime, func(ctx context.Context) (T, error) {
+		return withRights(ctx, func() (T, error) { return f(ctx) })
+	})
 	// A caller in a hurry has not seen it hang.
 	if single && errors.Is(err, context.DeadlineExceeded) && time.Since(started) >= min(time.Second, l.options.FileTime) {
 		l.hung.add(name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -29,7 +30,8 @@ func (l *Live) readRaw(ctx context.Context, name string) ([]byte, error) {
 		err  error
 	}
 	h, err := onFile(ctx, l, name, true, func(context.Context) (head, error) {
-		data, err := readHead(name, l.options.FileBytes)
+		data, err := readHead(name, roomOf(ctx).take(l.options.FileBytes))
+		roomOf(ctx).used(len(data))
 		return head{data, err}, nil
 	})
 	if err != nil {
@@ -40,19 +42,21 @@ func (l *Live) readRaw(ctx context.Context, name string) ([]byte, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
-// readHead reads at most limit bytes of a regular file.
+// readHead reads at most limit bytes of a regular file. Opening a device is
+// not harmless: a watchdog resets the machine when it is closed again, a tape
+// drive rewinds. So it is looked at first, and what was looked at is opened.
 func readHead(name string, limit int) ([]byte, error) {
 	at, err := inItsRoot(name)
 	if err != nil {
 		return nil, err
 	}
-	fd, err := openRetry(at, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC)
+	there, err := openRetry(at, unix.O_PATH|unix.O_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(fd)
+	defer unix.Close(there)
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	if err := unix.Fstat(there, &st); err != nil {
 		return nil, err
 	}
 	switch st.Mode & unix.S_IFMT {
@@ -62,7 +66,17 @@ func readHead(name string, limit int) ([]byte, error) {
 	default:
 		return nil, errNotRegular
 	}
+	fd, err := reopen(there, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
 	return readAll(fd, limit, st.Size)
+}
+
+// reopen opens the file that an O_PATH descriptor stands for.
+func reopen(fd, flags int) (int, error) {
+	return openRetry("/proc/self/fd/"+strconv.Itoa(fd), flags|unix.O_CLOEXEC)
 }
 
 func openRetry(name string, flags int) (int, error) {

@@ -20,7 +20,9 @@ func (l *Live) Glob(ctx context.Context, pattern string) ([]string, error) {
 		err   error
 	}
 	h, err := onFile(ctx, l, literal(pattern), literal(pattern) == pattern, func(ctx context.Context) (head, error) {
-		found, err := glob(ctx, pattern, l.options.GlobPaths)
+		room := roomOf(ctx)
+		found, err := glob(ctx, pattern, room.take(l.options.GlobPaths*perPath)/perPath)
+		room.used(len(found) * perPath)
 		return head{found, err}, nil
 	})
 	if err == nil {
@@ -28,6 +30,10 @@ func (l *Live) Glob(ctx context.Context, pattern string) ([]string, error) {
 	}
 	return h.found, fileError("glob", pattern, err)
 }
+
+// perPath is what a path counts in the room of a server: how long they mostly
+// are, with what keeping one takes.
+const perPath = 128
 
 // glob is filepath.Glob with a limit on the paths and the names it reads.
 func glob(ctx context.Context, pattern string, limit int) ([]string, error) {

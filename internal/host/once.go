@@ -81,29 +81,29 @@ func (o *Once) About() About { return o.r.About() }
 
 // ReadFile implements Reader.
 func (o *Once) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	data, err := ask(o, ctx, callKey(opFile, name), func() ([]byte, error) { return o.r.ReadFile(ctx, name) })
+	data, err := ask(o, ctx, callKey(opFile, onBehalf(ctx, name)...), func() ([]byte, error) { return o.r.ReadFile(ctx, name) })
 	return bytes.Clone(data), err
 }
 
 // Glob implements Reader.
 func (o *Once) Glob(ctx context.Context, pattern string) ([]string, error) {
-	found, err := ask(o, ctx, callKey(opGlob, pattern), func() ([]string, error) { return o.r.Glob(ctx, pattern) })
+	found, err := ask(o, ctx, callKey(opGlob, onBehalf(ctx, pattern)...), func() ([]string, error) { return o.r.Glob(ctx, pattern) })
 	return slices.Clone(found), err
 }
 
 // Stat implements Reader.
 func (o *Once) Stat(ctx context.Context, name string) (Stat, error) {
-	return ask(o, ctx, callKey(opStat, name), func() (Stat, error) { return o.r.Stat(ctx, name) })
+	return ask(o, ctx, callKey(opStat, onBehalf(ctx, name)...), func() (Stat, error) { return o.r.Stat(ctx, name) })
 }
 
 // Readlink implements Reader.
 func (o *Once) Readlink(ctx context.Context, name string) (string, error) {
-	return ask(o, ctx, callKey(opLink, name), func() (string, error) { return o.r.Readlink(ctx, name) })
+	return ask(o, ctx, callKey(opLink, onBehalf(ctx, name)...), func() (string, error) { return o.r.Readlink(ctx, name) })
 }
 
 // Statfs implements Reader.
 func (o *Once) Statfs(ctx context.Context, name string) (Statfs, error) {
-	return ask(o, ctx, callKey(opStatfs, name), func() (Statfs, error) { return o.r.Statfs(ctx, name) })
+	return ask(o, ctx, callKey(opStatfs, onBehalf(ctx, name)...), func() (Statfs, error) { return o.r.Statfs(ctx, name) })
 }
 
 // Output implements Reader.

@@ -93,7 +93,7 @@ func (rec *Recorder) ReadFile(ctx context.Context, name string) ([]byte, error) 
 		data = redact.File(name, data)
 	}
 	err = answered(err)
-	rec.keep(opFile, []string{name}, textOf(data), err)
+	rec.keep(opFile, onBehalf(ctx, name), textOf(data), err)
 	return data, err
 }
 
@@ -101,7 +101,7 @@ func (rec *Recorder) ReadFile(ctx context.Context, name string) ([]byte, error) 
 func (rec *Recorder) Glob(ctx context.Context, pattern string) ([]string, error) {
 	found, err := rec.r.Glob(ctx, pattern)
 	err = answered(err)
-	rec.keep(opGlob, []string{pattern}, tape.Texts(found...), err)
+	rec.keep(opGlob, onBehalf(ctx, pattern), tape.Texts(found...), err)
 	return found, err
 }
 
@@ -113,7 +113,7 @@ func (rec *Recorder) Stat(ctx context.Context, name string) (Stat, error) {
 	if err == nil {
 		answer = wireOfStat(s)
 	}
-	rec.keep(opStat, []string{name}, answer, err)
+	rec.keep(opStat, onBehalf(ctx, name), answer, err)
 	return s, err
 }
 
@@ -125,7 +125,7 @@ func (rec *Recorder) Readlink(ctx context.Context, name string) (string, error) 
 	if err == nil {
 		answer = textOf([]byte(to))
 	}
-	rec.keep(opLink, []string{name}, answer, err)
+	rec.keep(opLink, onBehalf(ctx, name), answer, err)
 	return to, err
 }
 
@@ -137,7 +137,7 @@ func (rec *Recorder) Statfs(ctx context.Context, name string) (Statfs, error) {
 	if err == nil {
 		answer = s
 	}
-	rec.keep(opStatfs, []string{name}, answer, err)
+	rec.keep(opStatfs, onBehalf(ctx, name), answer, err)
 	return s, err
 }
 

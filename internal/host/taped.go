@@ -55,7 +55,10 @@ func (p *Taped) answer(ctx context.Context, op string, of ...string) (e tape.Ent
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := p.calls[callKey(op, of...)]
+	r := p.calls[callKey(op, onBehalf(ctx, of...)...)]
+	if r == nil { // older tapes do not tell for whom
+		r = p.calls[callKey(op, of...)]
+	}
 	if r == nil {
 		return e, answered(fmt.Errorf("%s %s: %w", op, tape.String(tape.Texts(of...)), ErrNotOnTape))
 	}

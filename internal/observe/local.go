@@ -1,18 +1,35 @@
 package observe
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/stack"
+)
+
+// How much of the configuration of all servers of an engine is read together,
+// shared out among them. Anybody can start processes that look like servers and
+// name files without end; a real server has some kilobytes.
+const (
+	allBytes = 64 << 20
+	allLines = 320_000
+	shares   = 16 // a server gets no more than it would among so many
 )
 
 // Local is a server process that an earlier phase found on this host.
 type Local struct {
 	Process *stack.Thing
 	PID     int
-	Root    string // what goes before its paths to see them as it does: "", or /proc/PID/root in a container
+	Root    string     // what goes before its paths to see them as it does: "", or /proc/PID/root in a container
+	Room    *host.Room // for what is read on its behalf
+	Lines   int        // of configuration that are looked at
 }
+
+// For marks reads of what the server names, such as its configuration: with its
+// rights, and within its room.
+func (l Local) For(ctx context.Context) context.Context { return host.For(ctx, l.PID, l.Room) }
 
 // Locals gives the processes that serve an engine, sorted by name.
 func Locals(seen *stack.Stack, engine string) []Local {
@@ -27,6 +44,10 @@ func Locals(seen *stack.Stack, engine string) []Local {
 			l.Root = "/proc/" + p.Ref.Name + "/root"
 		}
 		out = append(out, l)
+	}
+	share := max(int64(len(out)), shares)
+	for i := range out {
+		out[i].Room, out[i].Lines = host.NewRoom(allBytes/share), int(allLines/share)
 	}
 	return out
 }

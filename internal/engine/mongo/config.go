@@ -17,10 +17,17 @@ type option struct {
 	from  stack.Origin
 }
 
+// maxConfig bounds mongod.conf, in bytes: a real one has some kilobytes, and
+// each of them can become a thousand in memory.
+const maxConfig = 256 << 10
+
 // parseConfig reads mongod.conf into dotted names with their lines. Options
 // with the expansion directives __exec and __rest are left out: their value is
 // not in the file.
 func parseConfig(name string, text []byte) (map[string]option, error) {
+	if len(text) > maxConfig {
+		return nil, fmt.Errorf("parse %s: over %d bytes", name, maxConfig)
+	}
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("parse %s: %w", name, err)

@@ -65,7 +65,7 @@ func (p Probe) instanceOf(ctx context.Context, h host.Reader, l observe.Local) (
 	in.options = maps.Clone(in.given)
 	number := port(in.options)
 	if in.file != "" {
-		number, in.fileErr = readConfig(ctx, h, l.Root, in.file, in.options)
+		number, in.fileErr = readConfig(l.For(ctx), h, l.Root, in.file, in.options)
 	}
 	in.name = strconv.Itoa(number)
 	met = p.leadsTo(number, l.Root)

@@ -41,7 +41,16 @@ type fileReader struct {
 	root string // of the server's mount namespace: "" or /proc/PID/root; the reader follows links within it
 	out  optionFiles
 
-	stopped bool // maxOptionFiles was reached, and it was said
+	parsed  map[string]parsedFile // each file is read and parsed once, however often it is included
+	left    int                   // lines that may still be kept
+	stopped bool                  // a limit was reached, and it was said
+}
+
+// parsedFile is what is in one option file.
+type parsedFile struct {
+	lines    []line
+	modified time.Time
+	there    bool
 }
 
 // startPaths lists where a server looks for option files, from its command
@@ -78,9 +87,9 @@ func startPaths(args []string, env map[string]string) []string {
 	return paths
 }
 
-// readOptionFiles reads the files and all they include.
-func readOptionFiles(ctx context.Context, h host.Reader, root string, paths []string) optionFiles {
-	r := &fileReader{h: h, root: root}
+// readOptionFiles reads the files and all they include, at most so many lines.
+func readOptionFiles(ctx context.Context, h host.Reader, root string, paths []string, most int) optionFiles {
+	r := &fileReader{h: h, root: root, parsed: map[string]parsedFile{}, left: most}
 	for _, p := range paths {
 		r.read(ctx, p, nil)
 	}
@@ -88,41 +97,76 @@ func readOptionFiles(ctx context.Context, h host.Reader, root string, paths []st
 }
 
 func (r *fileReader) read(ctx context.Context, name string, within []string) {
-	if len(r.out.files) >= maxOptionFiles {
-		r.stop(name, "not read: it comes after too many others")
+	if len(r.out.files) >= maxOptionFiles || len(r.parsed)+len(r.out.dirs) >= maxOptionFiles {
+		r.stop(name + ": not read: it comes after too many others")
 		return
 	}
-	text, err := r.h.ReadFile(ctx, r.root+name)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			r.out.gaps = append(r.out.gaps, fmt.Sprintf("read %s: %v", name, reason(err)))
-		}
+	found := r.parse(ctx, name)
+	if !found.there {
 		return
 	}
-	lines, bad, why := parseOptions(text)
-	if bad > 0 {
-		r.out.errors = append(r.out.errors, fmt.Sprintf("%s:%d: %s", name, bad, why))
-	}
-	file := optionFile{path: name}
-	if st, err := r.h.Stat(ctx, r.root+name); err == nil {
-		file.modified = st.Modified
-	}
+	file := optionFile{path: name, modified: found.modified}
 	// What stands before an include is read before it, so a file is cut there.
 	start := 0
-	for i, l := range lines {
+	for i, l := range found.lines {
 		if l.include == "" {
 			continue
 		}
-		r.keep(file, lines[start:i])
+		r.keep(file, found.lines[start:i])
 		start = i + 1
 		r.include(ctx, file, l, append(slices.Clone(within), name))
 	}
-	r.keep(file, lines[start:])
+	r.keep(file, found.lines[start:])
+}
+
+// parse reads one file, the first time.
+func (r *fileReader) parse(ctx context.Context, name string) parsedFile {
+	if found, again := r.parsed[name]; again {
+		return found
+	}
+	var found parsedFile
+	text, err := r.h.ReadFile(ctx, r.root+name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrPermission) && r.h.About().Root:
+		r.out.gaps = append(r.out.gaps, fmt.Sprintf("read %s: the user who started the server may not, and Plumb reads with its rights what a server names", name))
+	case err != nil:
+		r.out.gaps = append(r.out.gaps, fmt.Sprintf("read %s: %v", name, reason(err)))
+	default:
+		lines, bad, why, more := parseSome(text, r.left)
+		if bad > 0 {
+			r.fault(fmt.Sprintf("%s:%d: %s", name, bad, why))
+		}
+		if more {
+			r.stop(fmt.Sprintf("%s: it has too many options to read them all", name))
+		}
+		found = parsedFile{lines: lines, there: true}
+		if st, err := r.h.Stat(ctx, r.root+name); err == nil {
+			found.modified = st.Modified
+		}
+	}
+	r.parsed[name] = found
+	return found
 }
 
 func (r *fileReader) keep(f optionFile, lines []line) {
+	if len(lines) > r.left {
+		r.stop(fmt.Sprintf("%s: there are too many options to read them all", f.path))
+		lines = lines[:r.left]
+	}
+	r.left -= len(lines)
 	f.lines = lines
 	r.out.files = append(r.out.files, f)
+}
+
+// maxFaults bounds what is said of lines that are wrong.
+const maxFaults = 100
+
+// fault notes a line that the server does not take.
+func (r *fileReader) fault(says string) {
+	if len(r.out.errors) < maxFaults {
+		r.out.errors = append(r.out.errors, says)
+	}
 }
 
 // include reads what a line includes. The server stops at the tenth level,
@@ -136,6 +180,10 @@ func (r *fileReader) include(ctx context.Context, from optionFile, l line, withi
 		return
 	}
 	dir := path.Clean(l.include)
+	if len(r.parsed)+len(r.out.dirs) >= maxOptionFiles {
+		r.stop(dir + ": not read: it comes after too many others")
+		return
+	}
 	found, err := r.h.Glob(ctx, r.root+dir+"/*.cnf")
 	if err != nil {
 		r.out.gaps = append(r.out.gaps, fmt.Sprintf("list %s: %v", dir, reason(err)))
@@ -152,17 +200,17 @@ func (r *fileReader) include(ctx context.Context, from optionFile, l line, withi
 
 func (r *fileReader) included(ctx context.Context, from optionFile, l line, name string, within []string) {
 	if slices.Contains(within, name) || len(within) >= maxIncludes {
-		r.out.errors = append(r.out.errors, fmt.Sprintf("%s:%d: %s includes itself or lies too deep: it was not read again", from.path, l.number, name))
+		r.fault(fmt.Sprintf("%s:%d: %s includes itself or lies too deep: it was not read again", from.path, l.number, name))
 		return
 	}
 	r.read(ctx, name, within)
 }
 
-// stop says once that a file was left out for our own limit.
-func (r *fileReader) stop(name, why string) {
+// stop says once that something was left out for our own limit.
+func (r *fileReader) stop(why string) {
 	if !r.stopped {
 		r.stopped = true
-		r.out.gaps = append(r.out.gaps, fmt.Sprintf("%s: %s", name, why))
+		r.out.gaps = append(r.out.gaps, why)
 	}
 }
 

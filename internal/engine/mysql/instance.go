@@ -19,6 +19,7 @@ import (
 // instance is one server that Plumb found or was told of.
 type instance struct {
 	process *stack.Thing // nil for a remote server
+	local   observe.Local
 	pid     int
 	root    string // of its mount namespace: "" or /proc/PID/root
 	args    []string
@@ -39,8 +40,8 @@ type instance struct {
 func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
 	var out []*instance
 	for _, l := range observe.Locals(seen, "mysql") {
-		in := &instance{process: l.Process, pid: l.PID, root: l.Root, args: list(l.Process, "args"), exe: l.Process.Text("exe")}
-		in.look(ctx, h)
+		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root, args: list(l.Process, "args"), exe: l.Process.Text("exe")}
+		in.look(in.reads(ctx), h)
 		out = append(out, in)
 	}
 	if len(out) > 1 {
@@ -48,6 +49,14 @@ func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack)
 	}
 	nameAll(out, seen)
 	return out
+}
+
+// reads marks reads of what the server names.
+func (in *instance) reads(ctx context.Context) context.Context {
+	if in.process == nil {
+		return ctx
+	}
+	return in.local.For(ctx)
 }
 
 // forgetAssumed takes back addresses that are only the usual ones: with
@@ -65,7 +74,7 @@ func forgetAssumed(all []*instance) {
 func (in *instance) look(ctx context.Context, h host.Reader) {
 	env := environment(ctx, h, in.pid)
 	in.version, in.flavor = programVersion(ctx, h, in)
-	in.options = readOptionFiles(ctx, h, in.root, startPaths(in.args, env))
+	in.options = readOptionFiles(ctx, h, in.root, startPaths(in.args, env), in.local.Lines)
 	in.suffix = env["MYSQL_GROUP_SUFFIX"]
 	for _, a := range in.args {
 		if v, ok := strings.CutPrefix(a, "--defaults-group-suffix="); ok {

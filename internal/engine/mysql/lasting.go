@@ -33,7 +33,7 @@ func (a *alteration) edit() (*change.Edit, error) {
 		return nil, err
 	}
 	if len(o.gaps) > 0 {
-		return nil, &change.Refusal{Why: "not every option file can be read: " + strings.Join(o.gaps, "; "), What: "run as root"}
+		return nil, &change.Refusal{Why: "not every option file can be read: " + strings.Join(o.gaps, "; "), What: filesHint(a.h)}
 	}
 	last := a.lastPlace()
 	for _, d := range slices.Backward(o.dirs) {
@@ -159,7 +159,7 @@ func (d includedDir) wins(decides *place, flavor string) bool {
 // imageRecipe sets a variable in the option files of an unpacked image.
 func imageRecipe(ctx context.Context, h host.Reader, w change.Want) (change.Recipe, error) {
 	a := &alteration{ctx: ctx, h: h, want: w, name: w.Knob.Name}
-	o := readOptionFiles(ctx, h, "", startPaths(nil, nil))
+	o := readOptionFiles(ctx, h, "", startPaths(nil, nil), maxOptions)
 	a.in = &instance{options: o, groups: groups(flavorMariaDB, "", ""), flavor: flavorMariaDB}
 	a.to = w.To.String()
 	if b, ok := w.To.Bool(); ok {

@@ -29,6 +29,16 @@ const maxOptionLine = 4096
 // A byte order mark is one such reason: the server does not know it, so the
 // first group header is text without a group.
 func parseOptions(text []byte) (lines []line, bad int, why string) {
+	lines, bad, why, _ = parseSome(text, maxOptions)
+	return lines, bad, why
+}
+
+// maxOptions bounds the lines of one file.
+const maxOptions = 20_000
+
+// parseSome reads at most so many meaningful lines; more tells that there are
+// others.
+func parseSome(text []byte, most int) (lines []line, bad int, why string, more bool) {
 	group := ""
 	number := 0
 	for raw := range bytes.Lines(text) {
@@ -37,6 +47,9 @@ func parseOptions(text []byte) (lines []line, bad int, why string) {
 		if s == "" || s[0] == '#' || s[0] == ';' {
 			continue
 		}
+		if len(lines) >= most {
+			return lines, 0, "", true
+		}
 		if include, dir, ok := directive(s); ok {
 			lines = append(lines, line{include: include, dir: dir, number: number})
 			continue
@@ -44,20 +57,20 @@ func parseOptions(text []byte) (lines []line, bad int, why string) {
 		if s[0] == '[' {
 			end := strings.IndexByte(s, ']')
 			if end < 0 {
-				return lines, number, "group header without a closing bracket"
+				return lines, number, "group header without a closing bracket", false
 			}
 			group = strings.TrimSpace(s[1:end])
 			continue
 		}
 		if group == "" {
 			if strings.HasPrefix(s, "\xef\xbb\xbf") {
-				return lines, number, "byte order mark: the server ignores the file from here"
+				return lines, number, "byte order mark: the server ignores the file from here", false
 			}
-			return lines, number, "option before the first group: the server ignores the file from here"
+			return lines, number, "option before the first group: the server ignores the file from here", false
 		}
 		lines = append(lines, option(s, group, number))
 	}
-	return lines, 0, ""
+	return lines, 0, "", false
 }
 
 func directive(s string) (path string, dir, ok bool) {

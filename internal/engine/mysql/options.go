@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/stack"
 )
 
@@ -18,8 +19,16 @@ func (l *look) optionFacts() {
 	l.t.Set("option_files", stack.List(o.paths()), "option files")
 	l.t.Set("option_file_errors", stack.List(o.errors), "option files")
 	for _, why := range o.gaps {
-		l.gap(why, "run as root", "next_changes", "removed_options", "ignored_options")
+		l.gap(why, filesHint(l.h), "next_changes", "removed_options", "ignored_options")
 	}
+}
+
+// filesHint says what makes an option file readable.
+func filesHint(h host.Reader) string {
+	if h.About().Root {
+		return "where the server reads it all the same, because root started it, let the user it runs as read it too"
+	}
+	return "run as root"
 }
 
 // withoutLogin sets what option files, command line and program tell. A value

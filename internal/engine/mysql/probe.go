@@ -89,7 +89,7 @@ type look struct {
 }
 
 func (p *Probe) lookAt(ctx context.Context, h host.Reader, in *instance, sight *stack.Sight) {
-	l := &look{Probe: p, ctx: ctx, h: h, in: in, sight: sight, t: sight.New("mysql", in.name)}
+	l := &look{Probe: p, ctx: in.reads(ctx), h: h, in: in, sight: sight, t: sight.New("mysql", in.name)}
 	l.t.Set("remote", stack.Bool(in.process == nil), "processes of this host")
 	if in.process == nil {
 		l.t.Link("process")

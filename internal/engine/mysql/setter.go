@@ -38,6 +38,7 @@ func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w
 	if a.in == nil || a.thing == nil || a.in.target.Address == "" {
 		return change.Recipe{}, &change.Refusal{Why: fmt.Sprintf("%s cannot be reached from here", w.Knob.Of), What: "is it running? run as root, or give a login with --dsn"}
 	}
+	a.ctx = a.in.reads(ctx)
 	a.in.flavor, a.in.version = a.thing.Text("flavor"), a.thing.Text("version")
 	a.in.groups = groups(a.in.flavor, a.in.version, a.in.suffix)
 	for _, step := range []func() error{a.readVariable, a.readValue, a.rights} {

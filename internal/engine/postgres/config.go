@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -22,12 +23,20 @@ type assigned struct {
 const (
 	maxDepth = 10
 	maxFiles = 200
+	maxLines = 20_000 // that assign something
+	maxBad   = 100    // that are told
 )
 
 // parseConfig reads the lines of a configuration file: name, an optional =,
 // and a value, which may be quoted. bad names the lines that are neither;
 // the server refuses to start with one.
 func parseConfig(file string, text []byte) (lines []assigned, bad []string) {
+	lines, bad, _ = parseSome(file, text, maxLines)
+	return lines, bad
+}
+
+// parseSome reads at most so many assignments; more tells that there are others.
+func parseSome(file string, text []byte, most int) (lines []assigned, bad []string, more bool) {
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
@@ -46,12 +55,17 @@ func parseConfig(file string, text []byte) (lines []assigned, bad []string) {
 		value, length, ok := edit.PostgresqlValue(rest)
 		after := strings.TrimSpace(rest[length:])
 		if name == "" || !ok || after != "" && after[0] != '#' {
-			bad = append(bad, fmt.Sprintf("%s:%d: not a setting", file, n))
+			if len(bad) < maxBad {
+				bad = append(bad, fmt.Sprintf("%s:%d: not a setting", file, n))
+			}
 			continue
+		}
+		if len(lines) >= most {
+			return lines, bad, true
 		}
 		lines = append(lines, assigned{name, value, stack.Origin{From: stack.FromFile, File: file, Line: n}})
 	}
-	return lines, bad
+	return lines, bad, false
 }
 
 func isAlnum(c byte) bool {
@@ -60,40 +74,96 @@ func isAlnum(c byte) bool {
 
 // files are all lines the server would read at its next start, in order.
 type files struct {
+	most  int // lines that are kept; 0 for maxLines
 	lines []assigned
 	names []string
 	bad   []string // lines and files that would stop the start
+
+	parsed map[string]parsedFile // each file is read and parsed once, however often it is included
+	opened int
+	cut    string // what was left out for our own limits; "" for nothing
+}
+
+// parsedFile is what is in one configuration file, or why it is not known.
+type parsedFile struct {
+	lines []assigned
+	err   error
 }
 
 // readConfig reads a configuration file with everything it includes. root is
 // put before every path: the server's view of the machine.
 func (f *files) readConfig(ctx context.Context, h host.Reader, root, name string, chain []string) error {
-	text, err := h.ReadFile(ctx, root+name)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
+	found := f.parse(ctx, h, root, name)
+	if found.err != nil {
+		return found.err
 	}
 	f.names = append(f.names, name)
-	lines, bad := parseConfig(name, text)
-	f.bad = append(f.bad, bad...)
 	chain = append(slices.Clone(chain), name)
-	for _, l := range lines {
+	for _, l := range found.lines {
 		if l.name != "include" && l.name != "include_if_exists" && l.name != "include_dir" {
-			f.lines = append(f.lines, l)
+			f.keep(l)
 			continue
 		}
 		for _, included := range f.included(ctx, h, root, path.Dir(name), l) {
 			at := fmt.Sprintf("%s:%d", l.origin.File, l.origin.Line)
-			if slices.Contains(chain, included) || len(chain) > maxDepth || len(f.names) >= maxFiles {
-				f.bad = append(f.bad, at+": includes without end")
+			if slices.Contains(chain, included) || len(chain) > maxDepth {
+				f.fault(at + ": includes without end")
 				continue
 			}
+			if len(f.names) >= maxFiles || f.opened >= maxFiles {
+				f.cutAt(included + ": not read: it comes after too many others")
+				break
+			}
 			if err := f.readConfig(ctx, h, root, included, chain); err != nil && l.name != "include_if_exists" {
-				f.bad = append(f.bad, fmt.Sprintf("%s: %v", at, err))
+				f.fault(fmt.Sprintf("%s: %v", at, err))
 			}
 		}
 	}
 	return nil
 }
+
+// parse reads one file, the first time.
+func (f *files) parse(ctx context.Context, h host.Reader, root, name string) parsedFile {
+	if found, again := f.parsed[name]; again {
+		return found
+	}
+	if f.parsed == nil {
+		f.parsed = map[string]parsedFile{}
+	}
+	f.opened++
+	var found parsedFile
+	text, err := h.ReadFile(ctx, root+name)
+	if err != nil {
+		found.err = fmt.Errorf("read %s: %w", name, err)
+	} else {
+		lines, bad, more := parseSome(name, text, cmp.Or(f.most, maxLines))
+		for _, b := range bad {
+			f.fault(b)
+		}
+		if more {
+			f.cutAt(name + ": it has too many settings to read them all")
+		}
+		found.lines = lines
+	}
+	f.parsed[name] = found
+	return found
+}
+
+func (f *files) keep(l assigned) {
+	if len(f.lines) >= cmp.Or(f.most, maxLines) {
+		f.cutAt(l.origin.File + ": there are too many settings to read them all")
+		return
+	}
+	f.lines = append(f.lines, l)
+}
+
+func (f *files) fault(says string) {
+	if len(f.bad) < maxBad {
+		f.bad = append(f.bad, says)
+	}
+}
+
+func (f *files) cutAt(why string) { f.cut = cmp.Or(f.cut, why) }
 
 // included gives the files one include line names. include_dir takes the
 // files that end in .conf and do not begin with a dot, in the order of the C
@@ -103,9 +173,13 @@ func (f *files) included(ctx context.Context, h host.Reader, root, dir string, l
 	if l.name != "include_dir" {
 		return []string{name}
 	}
+	if f.opened++; f.opened > maxFiles {
+		f.cutAt(name + ": not read: it comes after too many others")
+		return nil
+	}
 	found, err := h.Glob(ctx, root+name+"/*.conf")
 	if err != nil {
-		f.bad = append(f.bad, fmt.Sprintf("%s:%d: %v", l.origin.File, l.origin.Line, err))
+		f.fault(fmt.Sprintf("%s:%d: %v", l.origin.File, l.origin.Line, err))
 	}
 	var out []string
 	for _, file := range found {

@@ -64,6 +64,9 @@ func placeFor(ctx context.Context, h host.Reader, root, main, name string) (plac
 	if err := f.readConfig(ctx, h, root, main, nil); err != nil {
 		return place{}, &change.Refusal{Why: err.Error(), What: "run as root"}
 	}
+	if f.cut != "" {
+		return place{}, &change.Refusal{Why: f.cut, What: "set it by hand"}
+	}
 	if len(f.bad) > 0 {
 		return place{}, &change.Refusal{Why: "the server would take nothing of its files, because of " + strings.Join(f.bad[:min(len(f.bad), 3)], "; "), What: "correct the file first"}
 	}

@@ -17,7 +17,7 @@ func (l *look) ownLines(hint string) (lines []assigned, complete bool) {
 		l.gap("the configuration files cannot be seen from here", hint, "next_changes", "config_errors")
 		return nil, false
 	}
-	var f files
+	f := files{most: l.in.local.Lines}
 	if err := f.readConfig(l.ctx, l.h, l.in.root, l.configFile(), nil); err != nil {
 		l.gap(err.Error(), "run as root", "next_changes", "config_errors")
 		return nil, false
@@ -30,6 +30,10 @@ func (l *look) ownLines(hint string) (lines []assigned, complete bool) {
 	}
 	for i := range f.lines[before:] {
 		f.lines[before+i].origin.From = stack.FromPersisted
+	}
+	if f.cut != "" {
+		l.gap(f.cut, "", "next_changes", "config_errors")
+		return f.lines, false
 	}
 	l.t.Set("config_errors", stack.List(f.bad), l.configFile())
 	return f.lines, true

@@ -15,6 +15,7 @@ import (
 // instance is one server that Plumb found or was told of.
 type instance struct {
 	process *stack.Thing // nil for a remote server
+	local   observe.Local
 	pid     int
 	root    string // of its mount namespace: "" or /proc/PID/root
 	data    string // data directory; "" when it is not known
@@ -30,12 +31,20 @@ type instance struct {
 func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
 	var out []*instance
 	for _, l := range observe.Locals(seen, "postgres") {
-		in := &instance{process: l.Process, pid: l.PID, root: l.Root}
-		in.look(ctx, h)
+		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root}
+		in.look(in.reads(ctx), h)
 		out = append(out, in)
 	}
 	nameAll(out)
 	return out
+}
+
+// reads marks reads of what the server names.
+func (in *instance) reads(ctx context.Context) context.Context {
+	if in.process == nil {
+		return ctx
+	}
+	return in.local.For(ctx)
 }
 
 // look reads what the process and postmaster.pid tell.

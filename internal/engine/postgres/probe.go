@@ -70,7 +70,7 @@ type look struct {
 }
 
 func (p *Probe) lookAt(ctx context.Context, h host.Reader, in *instance, sight *stack.Sight) {
-	l := &look{Probe: p, ctx: ctx, h: h, in: in, sight: sight, t: sight.New("postgres", in.name)}
+	l := &look{Probe: p, ctx: in.reads(ctx), h: h, in: in, sight: sight, t: sight.New("postgres", in.name)}
 	l.t.Set("flavor", stack.Text("postgres"), "the program")
 	l.t.Set("remote", stack.Bool(in.process == nil), "processes of this host")
 	if in.process == nil {

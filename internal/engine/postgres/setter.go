@@ -41,6 +41,7 @@ func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w
 	if a.in == nil || a.thing == nil || a.in.target.Address == "" {
 		return change.Recipe{}, &change.Refusal{Why: fmt.Sprintf("%s cannot be reached from here", w.Knob.Of), What: "is it running? run as root, or give a login with --dsn"}
 	}
+	a.ctx = a.in.reads(ctx)
 	for _, step := range []func() error{a.readServer, a.readRow, a.possible, a.readValue, a.readFiles} {
 		if err := step(); err != nil {
 			return change.Recipe{}, err

@@ -2,8 +2,12 @@ package proxysql
 
 import "strings"
 
-// maxConfig bounds what is read of a configuration file, in bytes.
-const maxConfig = 1 << 20
+// maxConfig bounds what is read of a configuration file, in bytes, and
+// maxSettings what is kept of it.
+const (
+	maxConfig   = 1 << 20
+	maxSettings = 10_000
+)
 
 // parseConfig reads the scalar settings of proxysql.cnf, which is in the form
 // of libconfig: name = value, name = { … }. Settings in a group are named
@@ -55,7 +59,7 @@ func parseConfig(text []byte) map[string]string {
 }
 
 func keep(out map[string]string, groups []string, name, value string) {
-	if name != "" && value != "" {
+	if name != "" && value != "" && len(out) < maxSettings {
 		out[strings.TrimPrefix(strings.Join(append(groups[:len(groups):len(groups)], name), "."), ".")] = value
 	}
 }

@@ -39,7 +39,7 @@ func (Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.
 func lookAt(ctx context.Context, h host.Reader, l observe.Local, sight *stack.Sight, names *[]string) {
 	proc, root := l.Process, l.Root
 	file := configFile(list(proc, "args"))
-	text, err := h.ReadFile(ctx, root+file)
+	text, err := h.ReadFile(l.For(ctx), root+file)
 	if err != nil && !errors.Is(err, host.ErrTooLarge) {
 		text = nil
 	}

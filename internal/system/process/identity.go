@@ -68,8 +68,10 @@ func (l *look) owner(t *stack.Thing, s server) {
 	}
 	if own {
 		passwd = file(s.pid, "root/etc/passwd")
+		data, ok = l.readFor(t, s.pid, passwd, "user")
+	} else {
+		data, ok = l.read(t, passwd, "user")
 	}
-	data, ok = l.read(t, passwd, "user")
 	if !ok {
 		return
 	}

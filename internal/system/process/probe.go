@@ -210,7 +210,17 @@ func file(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, 
 // false then, and also when the file does not exist, which leaves no gap: the
 // caller knows what that means.
 func (l *look) read(t *stack.Thing, name string, facts ...string) (data []byte, ok bool) {
-	data, err := l.h.ReadFile(l.ctx, name)
+	return l.readAs(l.ctx, t, name, facts...)
+}
+
+// readFor is read of a file that the process put where it is: it may have a
+// root of its own, with a link to anything there.
+func (l *look) readFor(t *stack.Thing, pid int, name string, facts ...string) (data []byte, ok bool) {
+	return l.readAs(host.For(l.ctx, pid, nil), t, name, facts...)
+}
+
+func (l *look) readAs(ctx context.Context, t *stack.Thing, name string, facts ...string) (data []byte, ok bool) {
+	data, err := l.h.ReadFile(ctx, name)
 	if err == nil {
 		return data, true
 	}
