@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -50,109 +49,68 @@ func (h *Hands) Close() error {
 	return errors.Join(append(all, h.Live.Close())...)
 }
 
-// Raw implements Doer.
-func (h *Hands) Raw(ctx context.Context, name string) ([]byte, error) { return h.readRaw(ctx, name) }
+// Raw implements Doer. It goes the way that Replace goes, so that what is
+// written back is what was read.
+func (h *Hands) Raw(ctx context.Context, name string) ([]byte, error) {
+	type head struct {
+		data []byte
+		err  error
+	}
+	got, err := onFile(ctx, h.Live, name, true, func(context.Context) (head, error) {
+		data, err := readPlace(name, h.options.FileBytes)
+		return head{data, err}, nil
+	})
+	if err != nil {
+		return nil, fileError("read", name, err)
+	}
+	return got.data, fileError("read", name, got.err)
+}
+
+func readPlace(name string, limit int) ([]byte, error) {
+	p, err := placeOf(name, true, isError)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	there, st, err := p.look()
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(there)
+	return readThere(there, st, limit)
+}
 
 // Replace implements Doer: it writes a new file beside the old one, with its
 // owner, mode and extended attributes, syncs it, renames it over the old one
 // and syncs the directory.
 func (h *Hands) Replace(_ context.Context, name string, data []byte, perm fs.FileMode) error {
-	target, err := through(name)
-	if err == nil {
-		err = makeDirectory(filepath.Dir(target))
-	}
-	if err == nil {
-		err = replace(target, data, perm)
-	}
-	return changeError("replace", name, err)
+	return changeError("replace", name, at(name, true, isMade, func(p place) error { return p.replace(data, perm) }))
 }
 
-// through follows symbolic links, because replacing a link by a file would
-// leave the real file as it was.
-func through(name string) (string, error) {
-	for range maxLinks {
-		to, err := os.Readlink(name)
-		if errors.Is(err, syscall.EINVAL) || errors.Is(err, fs.ErrNotExist) {
-			return name, nil
-		}
-		if err != nil {
-			return "", underlying(err)
-		}
-		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(name), to)
-		}
-		name = to
-	}
-	return "", syscall.ELOOP
-}
-
-func replace(name string, data []byte, perm fs.FileMode) error {
-	beside := leftover(name)
-	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// at does something at the place of a file. What is beside a link is beside
+// the file that it leads to: replacing a link by a file would leave the
+// real file as it was.
+func at(name string, follow bool, gone missing, do func(place) error) error {
+	p, err := placeOf(name, follow, gone)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(beside) // is gone when all went well
-	_, err = f.Write(data)
-	if err == nil {
-		err = likeOld(f, name, perm)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(beside, name); err != nil {
-		return err
-	}
-	return syncDirectory(filepath.Dir(name))
+	defer p.close()
+	return do(p)
 }
 
 // leftover is the name under which a new file is written. It is always the
 // same, so that one which a killed Plumb left can be found. None of the
 // programs that read whole directories takes a name like this.
-func leftover(name string) string {
-	return filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".plumb-new")
-}
+func leftover(base string) string { return "." + base + ".plumb-new" }
 
 // Tidy implements Doer.
 func (h *Hands) Tidy(_ context.Context, name string) error {
-	target, err := through(name)
-	if err == nil {
-		err = os.Remove(leftover(target))
-	}
+	err := at(name, true, isError, func(p place) error { return unix.Unlinkat(p.dir, leftover(p.base), 0) })
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
 	return changeError("remove what was left beside", name, err)
-}
-
-// likeOld gives a new file the mode, owner and extended attributes (labels,
-// access lists) of the one it will replace.
-func likeOld(f *os.File, old string, perm fs.FileMode) error {
-	info, err := os.Stat(old)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f.Chmod(perm)
-	}
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errNotRegular
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() || ok && int(st.Gid) != os.Getegid() {
-		if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil {
-			return fmt.Errorf("keep its owner: %w", err)
-		}
-	}
-	if err := f.Chmod(info.Mode().Perm()); err != nil {
-		return err
-	}
-	return copyAttributes(old, int(f.Fd()))
 }
 
 // copyAttributes copies extended attributes. A filesystem without them has
@@ -182,55 +140,31 @@ func copyAttributes(old string, to int) error {
 	return nil
 }
 
-// makeDirectory makes what is missing of a path, each name durably.
-func makeDirectory(dir string) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	up := filepath.Dir(dir)
-	if up != dir {
-		if err := makeDirectory(up); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return syncDirectory(up)
-}
-
-func syncDirectory(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // Remove implements Doer.
 func (h *Hands) Remove(_ context.Context, name string) error {
-	err := os.Remove(name)
+	err := at(name, false, isError, func(p place) error {
+		if err := p.remove(p.base); err != nil {
+			return err
+		}
+		return syncAt(p.dir)
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	if err == nil {
-		err = syncDirectory(filepath.Dir(name))
 	}
 	return changeError("remove", name, err)
 }
 
 // Append implements Doer.
 func (h *Hands) Append(_ context.Context, name string, data []byte) error {
-	return changeError("append to", name, appendTo(name, data))
+	return changeError("append to", name, at(name, false, isMade, func(p place) error { return p.append(data) }))
 }
 
-func appendTo(name string, data []byte) error {
-	dir := filepath.Dir(name)
-	if err := makeDirectory(dir); err != nil {
-		return err
+func (p place) append(data []byte) error {
+	f, err := p.open(unix.O_WRONLY|unix.O_APPEND, 0)
+	made := errors.Is(err, fs.ErrNotExist)
+	if made {
+		f, err = p.open(unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT, 0o600)
 	}
-	_, missing := os.Lstat(name)
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
@@ -238,19 +172,22 @@ func appendTo(name string, data []byte) error {
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
-	if err == nil && missing != nil {
-		err = syncDirectory(dir)
+	if err == nil && made {
+		err = syncAt(p.dir)
 	}
 	return err
 }
 
 // Write implements Doer.
 func (h *Hands) Write(_ context.Context, name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
-	if err == nil {
-		_, err = f.Write(data)
-		err = errors.Join(err, f.Close())
-	}
+	err := at(name, true, isError, func(p place) error {
+		f, err := p.open(unix.O_WRONLY|unix.O_TRUNC, 0)
+		if err == nil {
+			_, err = f.Write(data)
+			err = errors.Join(err, f.Close())
+		}
+		return err
+	})
 	return changeError("write "+redact.Text(strings.TrimSpace(string(data)))+" to", name, err)
 }
 
@@ -321,40 +258,32 @@ func (h *Hands) Writable(_ context.Context, name string) error {
 }
 
 func writable(name string) error {
-	target, err := through(name)
-	if err != nil {
-		return err
-	}
-	if strings.HasPrefix(target, "/proc/") || strings.HasPrefix(target, "/sys/") {
-		return unix.Access(target, unix.W_OK) // written in place
-	}
-	at := filepath.Dir(target)
-	for at != "/" {
-		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
-			break
+	return at(name, true, isTheEnd, func(p place) error {
+		if strings.HasPrefix(name, "/proc/sys/") || strings.HasPrefix(name, "/sys/") {
+			return unix.Faccessat(p.dir, p.base, unix.W_OK, 0) // written in place
 		}
-		at = filepath.Dir(at)
-	}
-	if err := unix.Access(at, unix.W_OK|unix.X_OK); err != nil {
-		return err
-	}
-	var room unix.Statfs_t
-	if err := unix.Statfs(at, &room); err != nil {
-		return err
-	}
-	const enough = 1 << 20
-	if room.Blocks > 0 && room.Bavail*uint64(room.Bsize) < enough {
-		return fmt.Errorf("%w: less than 1 MiB is free", syscall.ENOSPC)
-	}
-	return nil
+		if err := unix.Faccessat(p.dir, ".", unix.W_OK|unix.X_OK, 0); err != nil {
+			return err
+		}
+		var room unix.Statfs_t
+		if err := unix.Fstatfs(p.dir, &room); err != nil {
+			return err
+		}
+		const enough = 1 << 20
+		if room.Blocks > 0 && room.Bavail*uint64(room.Bsize) < enough {
+			return fmt.Errorf("%w: less than 1 MiB is free", syscall.ENOSPC)
+		}
+		return nil
+	})
 }
 
 // Lock implements Doer. The kernel gives the lock back when the process ends.
 func (h *Hands) Lock(_ context.Context, name string) (func(), error) {
-	if err := makeDirectory(filepath.Dir(name)); err != nil {
-		return nil, changeError("lock", name, err)
-	}
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	var f *os.File
+	err := at(name, false, isMade, func(p place) (err error) {
+		f, err = p.open(unix.O_RDWR|unix.O_CREAT, 0o600)
+		return err
+	})
 	if err != nil {
 		return nil, changeError("lock", name, err)
 	}

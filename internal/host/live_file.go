@@ -59,6 +59,11 @@ func readHead(name string, limit int) ([]byte, error) {
 	if err := unix.Fstat(there, &st); err != nil {
 		return nil, err
 	}
+	return readThere(there, st, limit)
+}
+
+// readThere reads the file that an O_PATH descriptor stands for.
+func readThere(there int, st unix.Stat_t, limit int) ([]byte, error) {
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 	case unix.S_IFDIR:
