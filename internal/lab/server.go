@@ -56,7 +56,8 @@ func (l *Lab) fresh(ctx context.Context, dir string) error {
 	return l.own(ctx, dir)
 }
 
-// configure writes the configuration files of a server.
+// configure writes the configuration files of a server. They are its user's, as
+// all that is made in his directory is.
 func (l *Lab) configure(ctx context.Context, made *layout, s experiment.Server, data string) error {
 	texts, err := made.engine.Files(made.server, s, data, l.runDir(made.place))
 	if err != nil {
@@ -64,9 +65,6 @@ func (l *Lab) configure(ctx context.Context, made *layout, s experiment.Server, 
 	}
 	for name, text := range texts {
 		if err := l.Box.Do.Replace(ctx, name, text, 0o644); err != nil {
-			return err
-		}
-		if err := l.own(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -179,10 +177,14 @@ func cmpErr(err error) error {
 	return err
 }
 
+// theirs marks reads of what the user of the servers writes: he may have made a
+// link of it.
+func (l *Lab) theirs(ctx context.Context) context.Context { return host.AsUser(ctx, l.UID, l.GID) }
+
 // tail gives the end of the first log that says something, for an error.
 func (l *Lab) tail(ctx context.Context, names ...string) string {
 	for _, name := range slices.Compact(names) {
-		text, err := l.Box.Do.ReadFile(ctx, name)
+		text, err := l.Box.Do.ReadFile(l.theirs(ctx), name)
 		if err == nil && len(strings.TrimSpace(string(text))) > 0 {
 			return "\n" + string(text[max(0, len(text)-logTail):])
 		}

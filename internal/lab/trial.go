@@ -246,7 +246,7 @@ func (b *bench) finish(ctx context.Context, x experiment.Experiment, r *experime
 		return
 	}
 	b.check(ctx, x, r)
-	if log, err := b.lab.Box.Do.ReadFile(ctx, b.server.log); err == nil || errors.Is(err, host.ErrTooLarge) {
+	if log, err := b.lab.Box.Do.ReadFile(b.lab.theirs(ctx), b.server.log); err == nil || errors.Is(err, host.ErrTooLarge) {
 		if sha, err := b.lab.Ledger.Put(ctx, log); err == nil {
 			r.Files["server.log"] = sha
 		}
