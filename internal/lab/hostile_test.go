@@ -51,7 +51,7 @@ func TestTheServersUserGainsNothing(t *testing.T) {
 		ready = err == nil
 	}
 	written := 0
-	for written < 300 {
+	for written < 100 {
 		if err := l.configure(t.Context(), made, experiment.Server{}, ""); err == nil {
 			written++
 		}

@@ -24,6 +24,7 @@ problem() {
 begin() {
 	umask 077
 	mkdir -p "$STATE/files"
+	ours_alone "$STATE/files/x" || die "$STATE can be changed by others: $OTHERS. Set PLUMB_STATE to a directory that only $(id -un) can write to"
 	if command -v flock >/dev/null; then
 		exec 9>"$STATE/lock"
 		flock -n 9 || { printf 'error: another one of this script runs\n' >&2; exit 3; }
@@ -171,6 +172,36 @@ really() {
 	if [ -L "$1" ]; then readlink -f "$1"; else printf '%s\n' "$1"; fi
 }
 
+# root_or_me tells whether a user is root or the one who runs this.
+root_or_me() { [ "$1" = 0 ] || [ "$1" = "$(id -u)" ]; }
+
+# ours_alone tells whether nobody else can put a link in the way to a file or
+# in its place: then no directory on the way is another's or open to others. In
+# one such as /tmp, where each can remove his own only, directories may lie. What
+# is wrong is in $OTHERS.
+ours_alone() {
+	OTHERS=$1
+	if [ -L "$1" ] && ! root_or_me "$(stat -c %u "$1")"; then return 1; fi
+	at=$(dirname "$1") sticky=0
+	while :; do
+		OTHERS=$at
+		if [ -L "$at" ] && ! root_or_me "$(stat -c %u "$at")"; then return 1; fi
+		if [ -e "$at" ]; then
+			bits=$(stat -L -c %a "$at")
+			root_or_me "$(stat -L -c %u "$at")" || return 1
+			if [ $((0$bits & 022)) != 0 ] && [ $((0$bits & sticky)) = 0 ]; then return 1; fi
+			sticky=01000
+		fi
+		case $at in
+		/ | .) return 0 ;;
+		esac
+		at=$(dirname "$at")
+	done
+}
+
+# is_safe tells whether a file, and what it may be a link to, can be changed.
+is_safe() { ours_alone "$1" && ours_alone "$(really "$1")" && ours_alone "$(readlink -f "$(dirname "$1")")/x"; }
+
 # place gives where a file is kept.
 place() { printf '%s/files/%s\n' "$STATE" "$(printf '%s' "$1" | sed -e 's/_/__/g' -e 's,/,_,g')"; }
 
@@ -189,6 +220,8 @@ found_or_left() {
 # change edits a file: file, mode of a new one, its first lines, and what makes
 # the new text of the old one.
 change() {
+	(umask 022 && mkdir -p "$(dirname "$1")")
+	is_safe "$1" || die "$1 is not edited: others can change $OTHERS, and lead $(id -un) to any file. Edit it by hand, or run this as the owner"
 	file=$(really "$1") mode=$2 head=$3
 	shift 3
 	kept=$(place "$file")
@@ -205,12 +238,11 @@ change() {
 	if [ -z "$FORCE" ] && ! found_or_left "$file"; then
 		die "$file was changed since this script edited it. Undo first; or FORCE=1"
 	fi
-	next=$file.plumb-new
+	beside "$file"
 	if [ -e "$file" ]; then
 		cp -p "$file" "$next"
 		"$@" <"$file" >"$next" || unedited "$file"
 	else
-		(umask 022 && mkdir -p "$(dirname "$file")")
 		printf '%s' "$head" | "$@" >"$next" || unedited "$file"
 		chmod "$mode" "$next"
 	fi
@@ -226,8 +258,15 @@ change() {
 	say "    $file is edited"
 }
 
+# beside makes the file in which a new text is written, next to the old one, and
+# removes what one that was killed left. Its name is in $next.
+beside() {
+	rm -f "$1".plumb-new.*
+	next=$(mktemp "$1.plumb-new.XXXXXX") || die "$(dirname "$1") cannot be written to"
+}
+
 unedited() {
-	rm -f "$1.plumb-new"
+	rm -f "$next"
 	die "$1 is not written so that this script could edit it: set the value there by hand"
 }
 
@@ -236,6 +275,10 @@ change_back() {
 	file=$(really "$1")
 	kept=$(place "$file")
 	if [ ! -e "$kept.before" ] && [ ! -e "$kept.none" ]; then return 0; fi
+	if ! is_safe "$1"; then
+		problem "$file: others can change $OTHERS, and lead $(id -un) to any file. As it was before: $(ls "$kept.before" "$kept.none" 2>/dev/null)"
+		return 0
+	fi
 	if ! as_found "$file"; then
 		if [ -z "$FORCE" ] && ! found_or_left "$file"; then
 			problem "$file was changed since by somebody. As it was before: $(ls "$kept.before" "$kept.none" 2>/dev/null). FORCE=1 restores that"
@@ -253,7 +296,7 @@ change_back() {
 }
 
 # restore copies a file over another, at once or not at all.
-restore() { cp -p "$1" "$2.plumb-new" && on_disk "$2.plumb-new" && mv "$2.plumb-new" "$2"; }
+restore() { beside "$2" && cp -p "$1" "$next" && on_disk "$next" && mv "$next" "$2"; }
 
 # line and yaml write the standard input out with one value set.
 line() { SECTION=$1 BEFORE=$2 VALUE=$3 RAW=$4 LINE=$5 awk "$LINE_AWK"; }
