@@ -78,6 +78,33 @@ func TestForeignFilesStay(t *testing.T) {
 	}
 }
 
+// What a save that was killed left is in nobody's way, and a link under its
+// name leads nowhere.
+func TestSaveAfterAKilledSave(t *testing.T) {
+	for what, leave := range map[string]func(name, precious string) error{
+		"half a list": func(name, _ string) error { return os.WriteFile(name, []byte("{"), 0o600) },
+		"link":        func(name, precious string) error { return os.Symlink(precious, name) },
+	} {
+		s, precious := makeSet(t), filepath.Join(t.TempDir(), "precious")
+		ok(t, os.WriteFile(precious, []byte("precious"), 0o600))
+		for range 2 {
+			ok(t, leave(filepath.Join(s.Dir, Load+".new"), precious))
+			s.Manifest.Filled = true
+			if err := s.Save(); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		ok(t, leave(filepath.Join(s.Dir, Load+".new"), precious))
+		ok(t, s.Remove())
+		if left, err := os.ReadDir(s.Dir); err != nil || len(left) != 0 {
+			t.Errorf("%s: left %v %v", what, left, err)
+		}
+		if text, err := os.ReadFile(precious); err != nil || string(text) != "precious" {
+			t.Errorf("%s: %q %v", what, text, err)
+		}
+	}
+}
+
 // A test file that was replaced is neither opened nor removed, whatever
 // stands in its place.
 func TestReplacedFilesAreRefused(t *testing.T) {

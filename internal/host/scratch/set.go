@@ -127,9 +127,13 @@ func listAt(path string) ([]byte, error) {
 	return data, f.ReadAt(data, 0)
 }
 
-// Save writes the list down, in one step.
+// Save writes the list down, in one step. What a Plumb that was killed in the
+// middle left under the new name is no list of anybody's.
 func (s *Set) Save() error {
 	path := filepath.Join(s.Dir, s.List)
+	if err := unix.Unlink(path + ".new"); err != nil && err != unix.ENOENT {
+		return fmt.Errorf("write %s.new: %w", path, err)
+	}
 	fd, err := unix.Open(path+".new", unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return fmt.Errorf("write %s.new: %w", path, err)
@@ -217,9 +221,11 @@ func (s *Set) Remove() error {
 	if len(refused) > 0 {
 		return errors.Join(refused...)
 	}
-	path := filepath.Join(s.Dir, s.List)
-	if err := unix.Unlink(path); err != nil && err != unix.ENOENT {
-		return fmt.Errorf("remove %s: %w", path, err)
+	for _, ending := range []string{".new", ""} {
+		path := filepath.Join(s.Dir, s.List) + ending
+		if err := unix.Unlink(path); err != nil && err != unix.ENOENT {
+			return fmt.Errorf("remove %s: %w", path, err)
+		}
 	}
 	return nil
 }
