@@ -11,6 +11,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/made"
+	"plumb/internal/view"
 )
 
 // labMaking says how a lab is made.
@@ -30,6 +31,9 @@ func (a *app) newLab(ctx context.Context, hands *host.Hands, m labMaking) (*lab.
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil, &usageError{fmt.Sprintf("--dir %s is no directory", dir), "make it first, on the disk that is to be measured"}
 	}
+	if dir, err = host.OnlyOurs(dir); err != nil {
+		return nil, withHint(fmt.Errorf("make a lab below %s: %w", m.dir, err), "--dir names a directory in which only root can rename things, such as /var/tmp")
+	}
 	run := fmt.Sprintf("%x", time.Now().UnixNano()/1e6%(1<<32))
 	l := &lab.Lab{Box: lab.Box{Dir: filepath.Join(dir, "plumb-lab-"+run), Run: run, Do: hands},
 		Medium: medium(), Engines: engines(), Plumb: programVersion(), Fetch: m.fetch, Host: m.allowHost}
@@ -43,10 +47,14 @@ func (a *app) newLab(ctx context.Context, hands *host.Hands, m labMaking) (*lab.
 }
 
 // openLab opens the book of what a lab makes, and makes its directory. With
-// sweep, what dead labs left is taken away before. end takes all away again.
+// sweep, what dead labs left is taken away before, and told. end takes all away again.
 func (a *app) openLab(ctx context.Context, l *lab.Lab, books string, sweep bool) (end func() error, err error) {
 	if sweep {
-		if _, err := made.Sweep(ctx, l.Box.Do, books); err != nil {
+		swept, err := made.Sweep(ctx, l.Box.Do, books)
+		if len(swept) > 0 {
+			fmt.Fprint(a.err, view.LabSwept(swept, screen(a.err)))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -55,7 +55,7 @@ ended are kept, the one that was cut off is done again.
 	f.stateFlag(c)
 	fl := c.Flags()
 	fl.StringVar(&f.dir, "dir", "/var/tmp", "make volumes and data below `DIR`")
-	fl.BoolVar(&f.resume, "resume", false, "go on with an experiment that the ledger has trials of")
+	fl.BoolVar(&f.resume, "resume", false, "go on with an experiment that the ledger has trials of, after taking away what dead labs left")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the trials, how long they take and what they need, and do nothing")
 	fl.BoolVar(&f.fetch, "fetch", false, "fetch server versions that are not installed from Maven Central")
 	fl.BoolVar(&f.allowHost, "allow-host", false, "let the experiment change settings of the whole machine, and put them back after each trial")

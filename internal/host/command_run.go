@@ -110,21 +110,21 @@ func trusted(name string) (string, error) {
 	if err != nil {
 		return "", underlying(err)
 	}
-	for at := program; ; at = filepath.Dir(at) {
-		var st unix.Stat_t
-		if err := unix.Lstat(at, &st); err != nil {
-			return "", err
-		}
-		owned := st.Uid == 0 || int(st.Uid) == os.Geteuid()
-		// In a sticky directory such as /tmp only an entry's owner can replace it.
-		open := st.Mode&0o022 != 0 && (st.Mode&unix.S_ISVTX == 0 || at == program)
-		if !owned || open {
-			return "", fmt.Errorf("%w: other users can change %s", ErrRefused, at)
-		}
-		if at == "/" {
-			return program, nil
-		}
+	var st unix.Stat_t
+	if err := unix.Stat(program, &st); err != nil {
+		return "", err
 	}
+	at, err := changeable(program)
+	if err != nil {
+		return "", err
+	}
+	if st.Mode&0o022 != 0 {
+		at = program
+	}
+	if at != "" {
+		return "", fmt.Errorf("%w: other users can change %s", ErrRefused, at)
+	}
+	return program, nil
 }
 
 // child is one running command.

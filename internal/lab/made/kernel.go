@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,9 @@ func (h holder) limit(ctx context.Context, e entry) error {
 	line, undo := e.thing.Proof["line"], e.thing.Proof["undo"]
 	if undo == "" || h.rebooted(ctx) {
 		return nil
+	}
+	if !isLimit(e.thing) {
+		return foreign("it is no limit of a device")
 	}
 	text, err := h.d.ReadFile(ctx, e.thing.Name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,6 +37,19 @@ func (h holder) limit(ctx context.Context, e entry) error {
 		return h.d.Write(ctx, e.thing.Name, []byte(undo))
 	}
 	return foreign("it is %q now", now)
+}
+
+// limitLine is a line that limits a device: what is written, and what takes it
+// back.
+var limitLine = regexp.MustCompile(`^\d+:\d+( [0-9]+| [rw](bps|iops)=([0-9]+|max))+$`)
+
+// isLimit tells whether a limit is one that a lab can have put in force: in a
+// control group's file for that, and nowhere else.
+func isLimit(t Thing) bool {
+	dir, file := path.Split(t.Name)
+	throttles := file == "io.max" || strings.HasPrefix(file, "blkio.throttle.") && strings.HasSuffix(file, "_device")
+	return throttles && strings.HasPrefix(dir, "/sys/fs/cgroup/") && path.Clean(t.Name) == t.Name &&
+		limitLine.MatchString(t.Proof["line"]) && limitLine.MatchString(t.Proof["undo"])
 }
 
 // LimitOf finds the line of a device in a file of limits: "7:0 3000", or in version 2

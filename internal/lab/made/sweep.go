@@ -72,7 +72,28 @@ func take(ctx context.Context, d host.Doer, directory, file string) (unlock func
 	if missing(ctx, d, file) { // to lock it would make it
 		return nil, fs.ErrNotExist
 	}
+	if err := believable(ctx, d, directory, file); err != nil {
+		return nil, err
+	}
 	return d.Lock(ctx, file)
+}
+
+// believable refuses a book that somebody else can have written: what stands
+// in it is done with our rights.
+func believable(ctx context.Context, d host.Doer, directory, file string) error {
+	if _, err := d.Readlink(ctx, file); err == nil {
+		return fmt.Errorf("%s is a link: no lab made it, so it is not followed", file)
+	}
+	for _, name := range []string{directory, file} {
+		st, err := d.Stat(ctx, name)
+		if err != nil {
+			return err
+		}
+		if why := st.Changeable(); why != "" {
+			return fmt.Errorf("%s is not believed: %s %s, and what it names is taken away. If a lab of yours wrote it: chown it to you and chmod go-w it", file, name, why)
+		}
+	}
+	return nil
 }
 
 func read(ctx context.Context, d host.Doer, file string) (*pages, error) {

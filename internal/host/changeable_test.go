@@ -1,0 +1,29 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Root makes nothing where another user can put a link in its place.
+func TestOnlyOurs(t *testing.T) {
+	dir, _ := theirs(t)
+	within, link := filepath.Join(dir, "roots"), filepath.Join(filepath.Dir(dir), "link")
+	must(t, os.Mkdir(within, 0o755))
+	must(t, os.Symlink(within, link))
+	open := filepath.Join(filepath.Dir(dir), "open")
+	must(t, os.Mkdir(open, 0o755))
+	must(t, os.Chmod(open, 0o775))
+	for _, name := range []string{dir, within, link, open} {
+		if _, err := OnlyOurs(name); !errors.Is(err, ErrDenied) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{filepath.Dir(dir), "/tmp", "/"} {
+		if got, err := OnlyOurs(name); err != nil || got == "" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
