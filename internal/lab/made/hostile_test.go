@@ -56,12 +56,14 @@ func TestALimitIsOfADevice(t *testing.T) {
 func TestABookIsOurs(t *testing.T) {
 	const nobody = 65534
 	for name, spoil := range map[string]func(books, book string) error{
-		"of another":           func(_, book string) error { return os.Chown(book, nobody, nobody) },
-		"open to all":          func(_, book string) error { return os.Chmod(book, 0o666) },
-		"open to a group":      func(_, book string) error { return os.Chmod(book, 0o660) },
-		"another's directory":  func(books, _ string) error { return os.Chown(books, nobody, nobody) },
-		"an open directory":    func(books, _ string) error { return os.Chmod(books, 0o777|os.ModeSticky) },
-		"a link of somebody's": func(_, book string) error { return errors.Join(os.Rename(book, book+".x"), os.Symlink(book+".x", book)) },
+		"of another":          func(_, book string) error { return os.Chown(book, nobody, nobody) },
+		"open to all":         func(_, book string) error { return os.Chmod(book, 0o666) },
+		"open to a group":     func(_, book string) error { return os.Chmod(book, 0o660) },
+		"another's directory": func(books, _ string) error { return os.Chown(books, nobody, nobody) },
+		"an open directory":   func(books, _ string) error { return os.Chmod(books, 0o777|os.ModeSticky) },
+		"a link of somebody's": func(_, book string) error {
+			return errors.Join(os.Rename(book, book+".x"), os.Symlink(book+".x", book))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if os.Geteuid() != 0 {
