@@ -9,7 +9,7 @@ import (
 // layers lists every package below internal, lowest first. A package imports
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
-	{"stack", "tape", "sheet", "host/redact", "draw", "stats", "edit", "journal"},
+	{"stack", "tape", "sheet", "host/redact", "host/trust", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "host/scratch", "host/self"},
 	{"host/hosttest", "observe", "rule", "budget", "load", "change"},
 	{"advise", "met", "search", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
@@ -39,7 +39,7 @@ var only = map[string]struct {
 	"github.com/spf13/cobra":         {[]string{"cli"}, "only cli knows flags"},
 	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":         {[]string{"view"}, "only view formats"},
-	"net":                            {[]string{"host", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql"}, "connections are made by dialers, which host calls"},
+	"net":                            {[]string{"host", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "lab/ledger"}, "connections are made by dialers, which host calls"},
 	"os":                             {[]string{"host", "host/scratch", "host/self", "host/fetch", "cli", "load/ledger", "lab/ledger"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 

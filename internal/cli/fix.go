@@ -145,6 +145,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 		return err
 	}
 	f.skip, f.skipKnobs = knobsApart(f.skip)
+	f.dsn = orEnvironment(f.dsn)
 	x := &fixing{app: a, fixFlags: f}
 	var err error
 	if x.know, err = a.loadKnowledge(f.choice); err != nil {
@@ -153,6 +154,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 	if x.live, x.given, err = openLive(f.source); err != nil {
 		return err
 	}
+	a.warnUnverified(x.given)
 	x.hands = host.NewHands(x.live)
 	defer x.hands.Close()
 	if err := x.observe(ctx); err != nil {

@@ -56,13 +56,8 @@ func (k keeping) keeper(d host.Doer) *change.Keeper {
 	return keeper
 }
 
-// fromEnvironment is the data source name that a detached undo is given:
-// on a command line everybody could read its password.
-const fromEnvironment = "PLUMB_DSN"
-
 // open makes the hands of a command that has no plan: undo, confirm, history.
 func (k keeping) open() (*host.Hands, *change.Keeper, error) {
-	k.dsn = cmp.Or(k.dsn, os.Getenv(fromEnvironment))
 	live, _, err := openLive(k.source)
 	if err != nil {
 		return nil, nil, err

@@ -53,7 +53,7 @@ type labPlace struct {
 }
 
 func (p *labPlace) ledgerFlag(c *cobra.Command) {
-	c.Flags().StringVar(&p.ledger, "ledger", usualLedger, "the `PLACE` of the records: a directory, or postgres://user@host/db for a team")
+	apartVar(c, &p.ledger, "ledger", usualLedger, "the `PLACE` of the records: a directory, or postgres://user@host/db for a team")
 }
 
 func (p *labPlace) stateFlag(c *cobra.Command) {

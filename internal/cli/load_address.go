@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"crypto/tls"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/postgres"
+	"plumb/internal/host/trust"
 )
 
 const dsnForms = "mysql://user@host:3306/db, mysql://user@/db?socket=/path or postgres://user@host:5432/db"
@@ -36,22 +36,15 @@ func addressOf(dsn string) (address, error) {
 	case scheme != "mysql" && scheme != "mariadb":
 		return address{}, wrong("load knows no engine by " + scheme + "://")
 	}
-	u, err := url.Parse(dsn) // its error can hold the password
+	forDriver, err := mysql.OfURL(dsn)
 	if err != nil {
-		return address{}, wrong("it is no URL")
+		return address{}, wrong(err.Error())
 	}
-	password, _ := u.User.Password()
-	at := address{engine: "mysql", user: u.User.Username(), password: password, database: strings.TrimPrefix(u.Path, "/"),
-		hostname: u.Hostname(), tls: mysqlTLS(u.Query().Get("tls"))}
-	if socket := u.Query().Get("socket"); socket != "" {
-		at.network, at.address = "unix", socket
-		return at, nil
+	at, err := addressOf(forDriver)
+	if at.network == "tcp" {
+		at.hostname = strings.Trim(at.address[:strings.LastIndexByte(at.address, ':')], "[]")
 	}
-	if at.hostname == "" {
-		return address{}, wrong("it names neither a host nor a socket")
-	}
-	at.network, at.address = "tcp", hostPort(at.hostname, cmp.Or(u.Port(), "3306"))
-	return at, nil
+	return at, err
 }
 
 // hostPort joins a host and a port; an address of IPv6 gets its brackets.
@@ -74,29 +67,57 @@ func mysqlTLS(driver string) string {
 }
 
 // fillIn takes what the command line did not give from the places where the
-// client programs look.
-func (at *address) fillIn() {
+// client programs look, and notes where the password is from. named tells that
+// a person named the server: one that is only where servers usually are may be
+// anybody's, whoever gave the password.
+func (at *address) fillIn(named bool) {
+	given := at.password != ""
 	home, _ := os.UserHomeDir()
+	file := ""
 	if at.engine == "mysql" {
-		text, _ := os.ReadFile(filepath.Join(home, ".my.cnf"))
-		file := mysql.ClientLogin(text)
-		at.password = cmp.Or(at.password, os.Getenv("MYSQL_PWD"))
-		if at.user == "" || at.user == file.User {
-			at.password = cmp.Or(at.password, file.Password)
-		}
-		at.user = cmp.Or(at.user, file.User)
-		return
+		file = filepath.Join(home, ".my.cnf")
+		given = at.fromOptionFile(file) || given
+	} else {
+		file = cmp.Or(os.Getenv("PGPASSFILE"), filepath.Join(home, ".pgpass"))
+		given = at.fromPasswordFile(file) || given
 	}
+	switch {
+	case at.password == "":
+	case !given:
+		at.secret = trust.Secret{File: file, Named: named}
+	case !named:
+		at.secret = trust.Secret{File: "the command line or the environment", Named: named}
+	}
+}
+
+// fromOptionFile fills in what ~/.my.cnf and MYSQL_PWD have; given tells that
+// the password was in the latter.
+func (at *address) fromOptionFile(name string) (given bool) {
+	text, _ := os.ReadFile(name)
+	file := mysql.ClientLogin(text)
+	at.password = cmp.Or(at.password, os.Getenv("MYSQL_PWD"))
+	given = at.password != ""
+	if at.user == "" || at.user == file.User {
+		at.password = cmp.Or(at.password, file.Password)
+	}
+	at.user = cmp.Or(at.user, file.User)
+	return given
+}
+
+// fromPasswordFile fills in what PGPASSWORD and ~/.pgpass have; given tells
+// that the password was in the former.
+func (at *address) fromPasswordFile(name string) (given bool) {
 	at.password = cmp.Or(at.password, os.Getenv("PGPASSWORD"))
 	if at.password != "" {
-		return
+		return true
 	}
-	text, _ := os.ReadFile(cmp.Or(os.Getenv("PGPASSFILE"), filepath.Join(home, ".pgpass")))
+	text, _ := os.ReadFile(name)
 	port := at.address[strings.LastIndexByte(at.address, ':')+1:]
 	if at.network == "unix" {
 		port = at.address[strings.LastIndexByte(at.address, '.')+1:]
 	}
 	at.password = postgres.PasswordFor(text, at.hostname, port, at.database, at.user)
+	return false
 }
 
 // secure makes the TLS settings; nil for none.

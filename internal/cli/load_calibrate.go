@@ -55,7 +55,7 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads numbers, each time
 		return err
 	}
 	targets := fakeTargets()
-	if l.named(c.Flags().Changed) {
+	if l.named(c.Flags().Changed) || orEnvironment("") != "" {
 		s, err := l.server(c.Flags().Changed)
 		if err != nil {
 			return err

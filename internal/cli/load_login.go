@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"plumb/internal/host/trust"
 )
 
 // login says which server is put under load, with sysbench's options or one
@@ -33,7 +35,7 @@ type place struct {
 
 func (l *login) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&l.dsn, "dsn", "", "the server, as a `URL`: mysql://user@host:3306/db or postgres://user@host/db")
+	apartVar(c, &l.dsn, "dsn", "", "the server, as a `URL`: mysql://user@host:3306/db or postgres://user@host/db; $PLUMB_DSN otherwise")
 	fl.StringVar(&l.driver, "db-driver", "", "mysql or pgsql, where no other option tells")
 	fl.StringVar(&l.my.host, "mysql-host", "", "`NAME` of the host")
 	fl.IntVar(&l.my.port, "mysql-port", 3306, "its `PORT`")
@@ -64,19 +66,22 @@ func (l *login) flags(c *cobra.Command) {
 // loginHelp is the part of a help page that stands for the hidden flags.
 const loginHelp = `The server: --dsn, or sysbench's options: --mysql-socket, --mysql-host, -port,
 -user, -password, -db, -ssl, or --pgsql-host, ...; --db-driver=pgsql.
-A password is also taken from MYSQL_PWD, PGPASSWORD, ~/.my.cnf or ~/.pgpass.`
+A password is also taken from MYSQL_PWD, PGPASSWORD, ~/.my.cnf or ~/.pgpass. Those
+files' go to a server of root or of the database's own account on this machine, to
+one whose certificate is verified, or to another machine that was named.`
 
 // address is where to log in as whom, whatever way it was given.
 type address struct {
 	engine, network, address      string
 	user, password, database, tls string
 	hostname                      string // as the user wrote it
+	secret                        trust.Secret
 }
 
 // resolve reads the options of one command.
 func (l *login) resolve(changed func(string) bool) (address, error) {
-	if l.dsn == "" {
-		l.dsn = os.Getenv("PLUMB_DSN")
+	if !l.named(changed) {
+		l.dsn = orEnvironment(l.dsn)
 	}
 	var at address
 	var err error
@@ -96,7 +101,7 @@ func (l *login) resolve(changed func(string) bool) (address, error) {
 	if l.text != "auto" && l.text != "disable" {
 		return at, &usageError{fmt.Sprintf("--db-ps-mode %s is not known", l.text), "want auto or disable"}
 	}
-	at.fillIn()
+	at.fillIn(l.dsn != "" || at.network == "tcp" || changed("mysql-socket") || changed("pgsql-host"))
 	if at.user == "" && l.dsn != "" {
 		at.user = systemUser()
 	}

@@ -62,10 +62,10 @@ func (l *login) server(changed func(string) bool) (load.Server, error) {
 	}
 	if at.engine == "postgres" {
 		return postgres.New(postgres.Config{Network: at.network, Address: at.address, User: at.user, Password: at.password, Database: at.database,
-			TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level}), nil
+			TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.secret}), nil
 	}
 	return mysql.New(mysql.Config{Network: at.network, Address: at.address, User: at.user, Password: at.password, Database: at.database,
-		TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level}), nil
+		TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.secret}), nil
 }
 
 // isolation gives a level's full name.

@@ -25,12 +25,13 @@ func (a *app) read(ctx context.Context, cat *catalog.Catalog, src source) (*stac
 		return nil, err
 	}
 	defer live.Close()
+	a.warnUnverified(g)
 	return lookInTime(ctx, host.NewOnce(live), cat, g, src.timeout)
 }
 
 // openLive makes the reader of this machine, and the server that --dsn names.
 func openLive(src source) (*host.Live, given, error) {
-	g, err := readDSN(src.dsn)
+	g, err := readDSN(orEnvironment(src.dsn))
 	if err != nil {
 		return nil, given{}, &usageError{"read --dsn: " + err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/"}
 	}

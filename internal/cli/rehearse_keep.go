@@ -13,6 +13,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/made"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
@@ -30,7 +31,7 @@ type kept struct {
 	Ended     string            `json:"ended,omitempty"` // why; "" while it goes on, or was cut off
 	Before    time.Duration     `json:"before"`          // spent before the first trial of the first stage
 	Budget    time.Duration     `json:"budget"`
-	Ledger    string            `json:"ledger"`
+	Ledger    string            `json:"ledger"` // without a password: it is given anew, or in PGPASSWORD
 	Dir       string            `json:"dir"`
 	Sandbox   string            `json:"sandbox,omitempty"` // engine of a server that was made
 	Fetch     bool              `json:"fetch,omitempty"`
@@ -90,6 +91,7 @@ func (x *rehearsing) write(ctx context.Context, k kept) error {
 	if k.Proposal.Server.IsZero() { // which has no text
 		k.Proposal.Server = stack.Ref{Kind: k.Proposal.Engine, Name: "sandbox"}
 	}
+	k.Ledger = ledger.Apart(k.Ledger)
 	k.Proposal.Stages = slices.Clone(k.Proposal.Stages)
 	for i := range k.Proposal.Stages {
 		k.Proposal.Stages[i].Experiment = experiment.Experiment{}

@@ -89,6 +89,9 @@ func (a *app) runCapture(ctx context.Context, src source, output string, force b
 	if info, err := os.Stat(output); err == nil && info.Mode().IsRegular() && !force { // said before the work, not after it
 		return writeTape(output, force, nil)
 	}
+	if g, err := readDSN(orEnvironment(src.dsn)); err == nil {
+		a.warnUnverified(g)
+	}
 	t, err := record(ctx, cat, src)
 	if err != nil {
 		return err

@@ -102,6 +102,17 @@ func (g given) nameFor(engine string) string {
 	return g.dsn
 }
 
+// verified reports whether nobody can pass for the server that was given.
+func (g given) verified() bool {
+	switch g.engine {
+	case "mysql":
+		return mysql.Verified(g.dsn)
+	case "postgres":
+		return postgres.Verified(g.dsn)
+	}
+	return mongo.Verified(g.dsn)
+}
+
 // readDSN tells the engine by the scheme; what the engine makes of the name is
 // its own affair.
 func readDSN(dsn string) (g given, err error) {
@@ -150,20 +161,11 @@ func engineOf(dsn string) (engine, forDriver string, err error) {
 	case scheme != "mysql" && scheme != "mariadb":
 		return "", "", fmt.Errorf("no engine is known by %s://", scheme)
 	}
-	u, err := url.Parse(dsn)
-	if err != nil || u.Hostname() == "" {
-		return "", "", fmt.Errorf("not a URL of the form %s://user:password@host:port/", scheme)
+	forDriver, err = mysql.OfURL(dsn)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: want %s://user:password@host:port/ or %s://user:password@/?socket=/path", err, scheme, scheme)
 	}
-	port := u.Port()
-	if port == "" {
-		port = "3306"
-	}
-	password, _ := u.User.Password()
-	address := u.Hostname()
-	if strings.Contains(address, ":") {
-		address = "[" + address + "]"
-	}
-	return "mysql", fmt.Sprintf("%s:%s@tcp(%s:%s)%s", u.User.Username(), password, address, port, "/"+strings.TrimPrefix(u.Path, "/")), nil
+	return "mysql", forDriver, nil
 }
 
 // look reads a whole machine through a reader.

@@ -17,7 +17,10 @@ import (
 // name: the server sees who called connect. uid 0 or our own means ourselves.
 // It needs root (CAP_SETUID). Without a deadline in ctx it waits 5 s.
 func DialUnixAs(ctx context.Context, uid int, address string) (net.Conn, error) {
-	if uid == 0 || uid == os.Geteuid() {
+	if uid == 0 {
+		uid = os.Geteuid()
+	}
+	if _, root, _ := splitRoot(address); root == "" && uid == os.Geteuid() {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", address)
 	}
@@ -73,10 +76,20 @@ func connectAs(uid int, address string, deadline time.Time) (int, error) {
 	return fd, nil
 }
 
-// connectFrom walks to the socket's directory as ourselves and connects from
-// there as the user: the way into a container is /proc/PID/root, which no
-// ordinary user may pass, not even the server's own.
+// connectFrom walks to the socket as ourselves and connects from there as the
+// user: the way into a container is /proc/PID/root, which no ordinary user may
+// pass, not even the server's own.
 func connectFrom(fd, uid int, address string) error {
+	if _, root, _ := splitRoot(address); root != "" {
+		socket, err := openBelow(address)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(socket)
+		return asUser(uid, func() error {
+			return unix.Connect(fd, &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d", socket)})
+		})
+	}
 	dir, err := unix.Open(filepath.Dir(address), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -88,6 +101,9 @@ func connectFrom(fd, uid int, address string) error {
 
 // asUser runs f on a thread whose effective user is uid, for this thread only.
 func asUser(uid int, f func() error) error {
+	if uid == os.Geteuid() {
+		return f()
+	}
 	runtime.LockOSThread()
 	before := os.Geteuid()
 	if err := setThreadUser(uid); err != nil {

@@ -33,6 +33,7 @@ func errorKinds() []struct {
 		{"too_large", ErrTooLarge},
 		{"no_command", ErrNoCommand},
 		{"refused", ErrRefused},
+		{"withheld", ErrWithheld},
 		{"login", ErrLogin},
 		{"denied", ErrDenied},
 		{"not_on_tape", ErrNotOnTape},

@@ -133,6 +133,7 @@ type Target struct {
 	Name    string // the key on a tape: "mysql:/run/mysqld/mysqld.sock"
 	Network string // "unix" or "tcp"
 	Address string // socket path or host:port
+	PID     int    // process that was taken for the server; 0 for none
 	Logins  []Login
 }
 

@@ -38,6 +38,17 @@ func Build(dir string) (Program, error) {
 	return p, nil
 }
 
+// Rogue builds the server of somebody else (test/rogue) into a directory.
+func Rogue(dir string) (string, error) {
+	path := filepath.Join(dir, "rogue")
+	build := exec.Command("go", "build", "-o", path, "plumb/test/rogue")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the rogue server: %w: %s", err, out)
+	}
+	return path, nil
+}
+
 // Run runs plumb and wants an exit code.
 func (p Program) Run(t *testing.T, code int, args ...string) (out, errs string) {
 	t.Helper()

@@ -83,6 +83,21 @@ func (b *Box) unprivileged() error {
 	return errors.New("none of the users mysql, postgres and nobody exists to run servers as")
 }
 
+// As makes the servers that are set up from now on run as another user. It does
+// nothing without root's rights.
+func (b *Box) As(name string) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return Missing{"no user " + name, "install the server's package"}
+	}
+	b.uid, _ = strconv.Atoi(u.Uid)
+	b.gid, _ = strconv.Atoi(u.Gid)
+	return nil
+}
+
 // User is the user as whom servers run.
 func (b *Box) User() (uid, gid int) { return b.uid, b.gid }
 

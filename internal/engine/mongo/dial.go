@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"plumb/internal/host"
+	"plumb/internal/host/trust"
 )
 
 // Dialer opens sessions that run commands on the admin database: reading ones,
@@ -72,6 +74,9 @@ func (d *Dialer) connect(ctx context.Context, t host.Target) (*mongo.Client, err
 	o := options.Client()
 	if d.uri != "" && len(t.Logins) > 0 && t.Logins[0].DSN {
 		o.ApplyURI(d.uri)
+		if err := sendable(o); err != nil {
+			return nil, err
+		}
 	} else {
 		o.SetHosts([]string{t.Address})
 	}
@@ -86,6 +91,27 @@ func (d *Dialer) connect(ctx context.Context, t host.Target) (*mongo.Client, err
 		return nil, fmt.Errorf("connect to %s: %w", t.Address, meaning(err))
 	}
 	return client, nil
+}
+
+// sendable refuses a login that sends the password as it is over a network.
+func sendable(o *options.ClientOptions) error {
+	if o.Auth == nil || o.Auth.AuthMechanism != "PLAIN" {
+		return nil
+	}
+	for _, address := range o.Hosts {
+		if trust.Readable("tcp", address, o.TLSConfig != nil) {
+			return fmt.Errorf("%w: authMechanism=PLAIN sends the password itself, and anybody on the way to %s could read it: it wants tls=true", host.ErrLogin, address)
+		}
+	}
+	return nil
+}
+
+// Verified reports whether a connection string makes sure that it is the
+// server it names who answers: over a network, by TLS with a verified certificate.
+func Verified(uri string) bool {
+	o := options.Client().ApplyURI(uri)
+	local := !slices.ContainsFunc(o.Hosts, func(address string) bool { return !trust.IsLoopback(address) })
+	return local || o.TLSConfig != nil && !o.TLSConfig.InsecureSkipVerify
 }
 
 type session struct{ client *mongo.Client }

@@ -20,27 +20,10 @@ const changeTime = 90 * time.Second
 // DialToChange implements host.Changer: it tries the same logins as Dial, and
 // the session may change the server.
 func (Dialer) DialToChange(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.ChangeSession, error) {
-	var refused []error
-	for _, login := range t.Logins {
-		cfg, err := config(t, login, secret)
-		if err != nil {
-			refused = append(refused, err)
-			continue
-		}
+	return logIn(t, secret, func(cfg *mysql.Config) (host.ChangeSession, error) {
 		cfg.ReadTimeout = changeTime
-		s, err := openToChange(ctx, cfg)
-		if err == nil {
-			return s, nil
-		}
-		if !errors.Is(err, host.ErrLogin) {
-			return nil, err
-		}
-		refused = append(refused, err)
-	}
-	if len(refused) == 0 {
-		return nil, fmt.Errorf("log in to %s: %w: no way to log in is known", t.Address, host.ErrLogin)
-	}
-	return nil, fmt.Errorf("log in to %s: %w", t.Address, firstLogin(refused))
+		return openToChange(ctx, cfg)
+	})
 }
 
 func openToChange(ctx context.Context, cfg *mysql.Config) (host.ChangeSession, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"plumb/internal/host"
+	"plumb/internal/host/trust"
 )
 
 // Dialer opens read-only sessions. It is the only user of the driver.
@@ -22,16 +23,6 @@ import (
 // A data source name of the command line has the driver's form
 // user:password@tcp(host:port)/.
 type Dialer struct{}
-
-// Given makes the target of a data source name. The target holds no secret.
-func Given(dsn string) (host.Target, error) {
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		return host.Target{}, errors.New("read the data source name: want user:password@tcp(host:port)/")
-	}
-	return host.Target{Engine: "mysql", Name: "mysql:" + cfg.Addr, Network: cfg.Net, Address: cfg.Addr,
-		Logins: []host.Login{{DSN: true}}}, nil
-}
 
 // The time limits of a session, in force whatever the caller asks.
 const (
@@ -41,52 +32,42 @@ const (
 
 // Dial implements host.Dialer.
 func (Dialer) Dial(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.Session, error) {
-	if len(t.Logins) == 0 {
-		return nil, fmt.Errorf("log in to %s: %w: no way to log in is known", t.Address, host.ErrLogin)
-	}
+	return logIn(t, secret, func(cfg *mysql.Config) (host.Session, error) { return open(ctx, cfg) })
+}
+
+// logIn opens a session with the first login that works.
+func logIn[S any](t host.Target, secret func(string) ([]byte, error), open func(*mysql.Config) (S, error)) (s S, err error) {
 	var refused []error
 	for _, login := range t.Logins {
-		cfg, err := config(t, login, secret)
+		cfg, line, err := config(t, login, secret)
 		if err != nil {
 			refused = append(refused, err)
 			continue
 		}
-		s, err := open(ctx, cfg)
+		s, err := open(cfg)
 		if err == nil {
 			return s, nil
 		}
+		err = line.Explain(err)
 		if !errors.Is(err, host.ErrLogin) {
-			return nil, err // it is down, or full: another name will not help
+			return s, err // it is down, or full: another name will not help
 		}
 		refused = append(refused, err)
 	}
-	return nil, fmt.Errorf("log in to %s: %w", t.Address, firstLogin(refused))
-}
-
-// firstLogin gives the server's first refusal, and otherwise says that no
-// login could be made up.
-func firstLogin(refused []error) error {
-	for _, err := range refused {
-		if errors.Is(err, host.ErrLogin) {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %w", host.ErrLogin, refused[0])
+	return s, host.Refused(t.Address, refused)
 }
 
 // config makes the driver's configuration for one login.
-func config(t host.Target, l host.Login, secret func(string) ([]byte, error)) (*mysql.Config, error) {
+func config(t host.Target, l host.Login, secret func(string) ([]byte, error)) (*mysql.Config, *Line, error) {
 	cfg := mysql.NewConfig()
 	if l.DSN {
 		dsn, err := secret(host.SecretDSN)
 		if err != nil {
-			return nil, fmt.Errorf("read the data source name: %w", err)
+			return nil, nil, fmt.Errorf("read the data source name: %w", err)
 		}
-		given, err := mysql.ParseDSN(string(dsn))
-		if err != nil {
-			return nil, errors.New("read the data source name: want user:password@tcp(host:port)/")
+		if cfg, err = givenConfig(string(dsn)); err != nil {
+			return nil, nil, err
 		}
-		cfg = given
 	} else {
 		cfg.Net, cfg.Addr, cfg.User = t.Network, t.Address, l.User
 		if t.Network == "tcp" {
@@ -94,17 +75,20 @@ func config(t host.Target, l host.Login, secret func(string) ([]byte, error)) (*
 		}
 		if l.File != "" {
 			if err := fromFile(cfg, t, l, secret); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
 	cfg.DBName = ""
 	cfg.Params = nil
 	cfg.MultiStatements = false
+	cfg.AllowAllFiles = false // a server may ask for any file of ours by LOAD DATA LOCAL
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTime, 2*statementTime, dialTime
 	cfg.ConnectionAttributes = "program_name:plumb"
 	cfg.Logger = log.New(io.Discard, "", 0)
-	return cfg, nil
+	line := &Line{Reach: host.Reach{Engine: "mysql", Network: cfg.Net, Address: cfg.Addr, PeerUID: l.PeerUID, PID: t.PID, Secret: trust.Secret{File: l.File}}}
+	cfg.DialFunc = line.Dial
+	return cfg, line, nil
 }
 
 // fromFile takes user and password from an option file. A file that is meant
@@ -249,6 +233,9 @@ func code(err error) uint16 {
 
 // meaning puts a server's error into the words callers branch on.
 func meaning(user string, err error) error {
+	if kept := host.Withheld(err); kept != nil {
+		return kept
+	}
 	kind := error(nil)
 	switch code(err) {
 	case 1044, 1045, 1130, 1251, 1524, 1698, 1820, 1862, 3118, 3955:

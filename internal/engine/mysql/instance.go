@@ -222,7 +222,7 @@ func (in *instance) where(seen *stack.Stack) string {
 
 // reach says how to log in: over the socket if there is one.
 func (in *instance) reach(ctx context.Context, h host.Reader, given *host.Target) {
-	t := host.Target{Engine: "mysql"}
+	t := host.Target{Engine: "mysql", PID: in.pid}
 	switch {
 	case in.socket != "":
 		t.Network, t.Address = "unix", in.root+in.socket

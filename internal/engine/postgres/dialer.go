@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"plumb/internal/host"
+	"plumb/internal/host/trust"
 )
 
 // Dialer opens sessions: read-only ones, and for package change ones that may
@@ -65,13 +66,7 @@ func logIn(ctx context.Context, t host.Target, secret func(string) ([]byte, erro
 		}
 		refused = append(refused, err)
 	}
-	for _, err := range refused {
-		if errors.Is(err, host.ErrLogin) {
-			return nil, fmt.Errorf("log in to %s: %w", t.Address, err)
-		}
-	}
-	return nil, fmt.Errorf("log in to %s: %w: %w", t.Address, host.ErrLogin,
-		errors.Join(append(refused, errors.New("no other way to log in is known"))...))
+	return nil, host.Refused(t.Address, refused)
 }
 
 func open(ctx context.Context, t host.Target, login host.Login, c credentials, prepare func(*session, context.Context) error) (*session, error) {
@@ -79,12 +74,17 @@ func open(ctx context.Context, t host.Target, login host.Login, c credentials, p
 	if err != nil {
 		return nil, err
 	}
+	dialing(cfg, host.Reach{Engine: "postgres", Network: t.Network, Address: t.Address, PeerUID: login.PeerUID, PID: t.PID,
+		Secret: trust.Secret{File: login.File}})
 	all := ctx
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
 	if errors.Is(err, context.DeadlineExceeded) && all.Err() == nil {
 		return nil, fmt.Errorf("as %s: %w: no answer within %v", c.user, host.ErrDown, dialTime)
+	}
+	if kept := host.Withheld(err); kept != nil {
+		return nil, kept
 	}
 	if err != nil {
 		return nil, fmt.Errorf("as %s: %w", c.user, meaning(err))
@@ -127,13 +127,26 @@ func config(t host.Target, login host.Login, c credentials) (*pgconn.Config, err
 		return nil, errors.New("make up the connection: is PGSERVICE set, or a certificate file missing?")
 	}
 	cfg.RuntimeParams = map[string]string{"application_name": "plumb", "client_encoding": "UTF8"}
-	if network == "unix" {
-		cfg.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return host.DialUnixAs(ctx, login.PeerUID, t.Address)
-		}
+	if encrypted := mode == "require" || strings.HasPrefix(mode, "verify-"); trust.Readable(network, t.Address, encrypted) {
+		cfg.RequireAuth = "!password"
 	}
 	return cfg, nil
 }
+
+// dialing makes the driver connect the way we do.
+func dialing(cfg *pgconn.Config, r host.Reach) {
+	cfg.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
+		r := r
+		if r.Network != "unix" {
+			r.Address = address // of which the name was looked up
+		}
+		return r.Dial(ctx)
+	}
+}
+
+// ErrReadable says why a login stopped before the password was sent.
+var ErrReadable = errors.New("the server asks for the password itself, on a line that anybody on the way could read: " +
+	"ask for TLS (sslmode=verify-full), or log in on the server's own machine")
 
 // session is one connection, read-only and bounded.
 type session struct{ conn *pgconn.PgConn }
@@ -216,6 +229,9 @@ func meaning(err error) error {
 		return err
 	}
 	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		if strings.Contains(e.Error(), "require_auth check failed") { // the driver has no other sign
+			return fmt.Errorf("%w: %w", host.ErrLogin, ErrReadable)
+		}
 		return fmt.Errorf("%w: %s", host.ErrDown, reason(e))
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {

@@ -142,7 +142,7 @@ func nameAll(all []*instance) {
 // reach makes the way to log in: the person's own data source name, then the
 // socket as the server's user, as ourselves, and with a password file.
 func (in *instance) reach(about host.About, given *host.Target) {
-	t := host.Target{Engine: "postgres"}
+	t := host.Target{Engine: "postgres", PID: in.pid}
 	switch {
 	case in.socket != "":
 		t.Network, t.Address = "unix", in.root+in.socket

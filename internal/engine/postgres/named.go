@@ -1,6 +1,10 @@
 package postgres
 
-import "net/url"
+import (
+	"net/url"
+
+	"plumb/internal/host/trust"
+)
 
 // Named is a server and a login, as a data source name gives them.
 type Named struct {
@@ -38,4 +42,11 @@ func PasswordFor(text []byte, name, port, database, user string) string {
 		}
 	}
 	return ""
+}
+
+// Verified reports whether a data source name makes sure that it is the server
+// it names who answers: over a network, by TLS with a verified certificate.
+func Verified(dsn string) bool {
+	n, err := ReadDSN(dsn)
+	return err == nil && (n.Network == "unix" || trust.IsLoopback(n.Address) || n.SSLMode == "verify-full")
 }

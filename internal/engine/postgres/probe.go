@@ -123,8 +123,11 @@ func (l *look) logIn() bool {
 	}
 	l.t.Set("logged_in", stack.Bool(false), what)
 	hint := "run as root, or give a login with --dsn; " + grantsHint
-	if errors.Is(err, host.ErrDown) {
+	switch {
+	case errors.Is(err, host.ErrDown):
 		hint = "is the server accepting connections?"
+	case errors.Is(err, host.ErrWithheld):
+		hint = "if the server is yours, give its login with --dsn or in PLUMB_DSN"
 	}
 	l.gap(err.Error(), hint, "*")
 	return false

@@ -7,13 +7,18 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"plumb/internal/host"
+	"plumb/internal/host/trust"
 	"plumb/internal/load"
 )
 
@@ -27,6 +32,7 @@ func openPostgres(ctx context.Context, where string, create bool) (*Ledger, erro
 		config.RuntimeParams["application_name"] = "plumb lab"
 	}
 	config.RuntimeParams["client_encoding"] = "UTF8"
+	guard(config, where)
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 15 * time.Second
 	}
@@ -36,6 +42,56 @@ func openPostgres(ctx context.Context, where string, create bool) (*Ledger, erro
 		return nil, errors.Join(explainPostgres(err), db.Close())
 	}
 	return &Ledger{where: shown(where), db: db, dialect: postgresDialect(), files: table{db}, locks: advisory{db}}, nil
+}
+
+// guard makes the driver tell the password to none but whom it is for. One that
+// the driver found in a file goes by the rules for files.
+func guard(config *pgx.ConnConfig, where string) {
+	reach := host.Reach{Engine: "postgres", Verified: true}
+	encrypted := true
+	for _, c := range append([]*pgconn.FallbackConfig{{TLSConfig: config.TLSConfig}}, config.Fallbacks...) {
+		encrypted = encrypted && c.TLSConfig != nil
+		reach.Verified = reach.Verified && c.TLSConfig != nil && !c.TLSConfig.InsecureSkipVerify
+	}
+	if _, given := apart(where); config.Password != "" && !given && os.Getenv("PGPASSWORD") == "" {
+		reach.Secret = trust.Secret{File: "the password file", Named: true}
+	}
+	if trust.Readable("tcp", net.JoinHostPort(config.Host, "0"), encrypted) && !strings.HasPrefix(config.Host, "/") {
+		config.RequireAuth = "!password"
+	}
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		r := reach
+		r.Network, r.Address = network, address
+		return r.Dial(ctx)
+	}
+}
+
+// Apart gives where a ledger is without the password, which is not to be kept.
+func Apart(where string) string { place, _ := apart(where); return place }
+
+// apart takes the password out of a URL; had tells that there was one.
+func apart(where string) (place string, had bool) {
+	if !isPostgres(where) {
+		return where, false
+	}
+	u, err := url.Parse(where)
+	if err != nil {
+		return shown(where), true
+	}
+	if _, had = u.User.Password(); had {
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	for name := range q {
+		if strings.Contains(strings.ToLower(name), "password") {
+			q.Del(name)
+			had = true
+		}
+	}
+	if had {
+		u.RawQuery = q.Encode()
+	}
+	return u.String(), had
 }
 
 // settle prepares a session. A commit is acknowledged when it is on the disk,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"plumb/internal/host"
 	"plumb/internal/load"
 )
 
@@ -16,6 +17,9 @@ import (
 func explainPostgres(err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
+		if kept := host.Withheld(err); kept != nil {
+			return load.WithHint(kept, "PGPASSWORD gives it for this server")
+		}
 		if _, unreached := errors.AsType[*pgconn.ConnectError](err); unreached {
 			return load.WithHint(err, "is the server there, and the host and port right?")
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
 	"plumb/internal/load"
 )
@@ -27,7 +28,8 @@ const (
 // server agree on.
 type overheard struct {
 	net.Conn
-	server, client []byte // the first packet of each
+	plain          net.Conn // the same, as the machine gave it
+	server, client []byte   // the first packet of each
 }
 
 // Read implements net.Conn.
@@ -60,9 +62,9 @@ func (o *overheard) agreed() (caps, extended uint32) {
 	return caps, extended
 }
 
-// config makes the driver's configuration. line gets the connection that is
-// made with it.
-func (s *Server) config(line **overheard) *mysql.Config {
+// config makes the driver's configuration, and the line it connects with. heard
+// gets the connection that is made with it.
+func (s *Server) config(heard **overheard) (*mysql.Config, *engine.Line) {
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.Net, c.Addr, c.DBName = s.c.User, s.c.Password, s.c.Network, s.c.Address, s.c.Database
 	c.Timeout = s.c.Timeout
@@ -71,26 +73,20 @@ func (s *Server) config(line **overheard) *mysql.Config {
 	c.CheckConnLiveness = false
 	c.Logger = silent{}
 	c.ConnectionAttributes = "program_name:plumb"
+	line := &engine.Line{Reach: host.Reach{Engine: "mysql", Network: s.c.Network, Address: s.c.Address, PeerUID: s.c.PeerUID, Secret: s.c.Secret,
+		Verified: s.c.TLS != nil && !s.c.TLS.InsecureSkipVerify}}
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := s.dial(ctx, network, address)
+		conn, err := line.Dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		if line == nil {
+		if heard == nil {
 			return conn, nil
 		}
-		*line = &overheard{Conn: conn}
-		return *line, nil
+		*heard = &overheard{Conn: conn, plain: line.Plain}
+		return *heard, nil
 	}
-	return c
-}
-
-func (s *Server) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if network == "unix" {
-		return host.DialUnixAs(ctx, s.c.PeerUID, address)
-	}
-	var d net.Dialer
-	return d.DialContext(ctx, network, address)
+	return c, line
 }
 
 // silent keeps the driver from printing.
@@ -100,8 +96,9 @@ type silent struct{}
 func (silent) Print(...any) {}
 
 // connect logs one connection in.
-func (s *Server) connect(ctx context.Context, line **overheard) (driver.Conn, error) {
-	connector, err := mysql.NewConnector(s.config(line))
+func (s *Server) connect(ctx context.Context, heard **overheard) (driver.Conn, error) {
+	cfg, line := s.config(heard)
+	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, s.unreached(err)
 	}
@@ -109,14 +106,15 @@ func (s *Server) connect(ctx context.Context, line **overheard) (driver.Conn, er
 	defer cancel()
 	conn, err := connector.Connect(ctx)
 	if err != nil {
-		return nil, s.unreached(err)
+		return nil, s.unreached(line.Explain(err))
 	}
 	return conn, nil
 }
 
 // admin opens a connection of database/sql.
 func (s *Server) database() (*sql.DB, error) {
-	connector, err := mysql.NewConnector(s.config(nil))
+	cfg, _ := s.config(nil)
+	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, s.unreached(err)
 	}
@@ -142,6 +140,10 @@ func (s *Server) unreached(err error) error {
 			f.Class = load.Lost
 		}
 		return load.WithHint(f, s.loginHint(e.Number))
+	}
+	if errors.Is(err, host.ErrLogin) {
+		f.Class = load.Fatal
+		return load.WithHint(f, "--dsn with a password in PLUMB_DSN, or MYSQL_PWD, gives one for this server")
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		f.Err = op.Err

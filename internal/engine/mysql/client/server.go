@@ -13,6 +13,7 @@ import (
 	"crypto/tls"
 	"time"
 
+	"plumb/internal/host/trust"
 	"plumb/internal/load"
 )
 
@@ -29,6 +30,7 @@ type Config struct {
 	Timeout    time.Duration // for connecting, with logging in; 0: 10 s
 	Isolation  string        // "read committed", …; "" leaves the server's default
 	PeerUID    int           // connect to a socket as this operating-system user, where we are root; 0 for ourselves
+	Secret     trust.Secret  // where the password was found; the zero value when it was given for this server
 }
 
 // Server is a MySQL or MariaDB server to put under load.

@@ -50,13 +50,13 @@ type session struct {
 
 // openWire logs in and takes the connection over.
 func (s *Server) openWire(ctx context.Context) (load.Session, error) {
-	var line *overheard
-	login, err := s.connect(ctx, &line)
+	var heard *overheard
+	login, err := s.connect(ctx, &heard)
 	if err != nil {
 		return nil, err
 	}
-	caps, extended := line.agreed()
-	quiet, err := host.Quiet(line.Conn)
+	caps, extended := heard.agreed()
+	quiet, err := host.Quiet(heard.plain)
 	if err != nil {
 		_ = login.Close() // err says more
 		return nil, s.unreached(err)

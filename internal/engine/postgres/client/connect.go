@@ -10,7 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	engine "plumb/internal/engine/postgres"
 	"plumb/internal/host"
+	"plumb/internal/host/trust"
 	"plumb/internal/load"
 )
 
@@ -58,11 +60,13 @@ func (s *Server) config() (*pgconn.Config, error) {
 	}
 	cfg.Fallbacks = nil
 	cfg.RuntimeParams = map[string]string{"application_name": "plumb", "client_encoding": "UTF8"}
-	if s.c.Network == "unix" {
-		cfg.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return host.DialUnixAs(ctx, s.c.PeerUID, s.c.Address)
-		}
-	} else if s.c.TLS != nil {
+	reach := host.Reach{Engine: "postgres", Network: s.c.Network, Address: s.c.Address, PeerUID: s.c.PeerUID, Secret: s.c.Secret,
+		Verified: s.c.TLS != nil && !s.c.TLS.InsecureSkipVerify}
+	cfg.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return reach.Dial(ctx) }
+	if trust.Readable(s.c.Network, s.c.Address, s.c.TLS != nil) {
+		cfg.RequireAuth = "!password"
+	}
+	if s.c.Network != "unix" && s.c.TLS != nil {
 		cfg.TLSConfig = s.c.TLS.Clone()
 		if cfg.TLSConfig.ServerName == "" {
 			cfg.TLSConfig.ServerName = name
@@ -100,6 +104,10 @@ func (s *Server) unreached(err error) error {
 		return withHint(f, s.loginHint(e.Code))
 	}
 	hint := "is the server running, and is " + s.c.Address + " where it listens?"
+	if kept := host.Withheld(err); kept != nil {
+		f.Class, f.Err = load.Fatal, kept
+		return withHint(f, "--dsn with a password in PLUMB_DSN, or PGPASSWORD, gives one for this server")
+	}
 	e, failed := errors.AsType[*pgconn.ConnectError](err)
 	wrong, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
@@ -109,6 +117,9 @@ func (s *Server) unreached(err error) error {
 		f.Class, f.Err, hint = load.Fatal, wrong, "give the certificate that signed the server's"
 	case failed:
 		f.Err = reason(e)
+		if strings.Contains(f.Err.Error(), "require_auth check failed") { // the driver has no other sign
+			f.Class, f.Err, hint = load.Fatal, engine.ErrReadable, ""
+		}
 		if s.c.TLS != nil && strings.Contains(f.Err.Error(), "refused TLS") { // the driver has no other sign
 			f.Class, hint = load.Fatal, "the server has ssl = off"
 		}

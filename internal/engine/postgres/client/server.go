@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"time"
 
+	"plumb/internal/host/trust"
 	"plumb/internal/load"
 )
 
@@ -21,6 +22,7 @@ type Config struct {
 	Timeout    time.Duration // for connecting, with logging in; 0: 10 s
 	Isolation  string        // "read committed", …; "" leaves the server's default
 	PeerUID    int           // connect to a socket as this operating-system user, where we are root; 0 for ourselves
+	Secret     trust.Secret  // where the password was found; the zero value when it was given for this server
 }
 
 // Server is a PostgreSQL server to put under load.
