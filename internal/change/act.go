@@ -46,11 +46,32 @@ type Switch struct {
 	// UndoNone, if given, is used in place of Undo when the state found was
 	// "none" (NULL, no row, no file): ALTER SYSTEM RESET, zfs inherit.
 	UndoNone []Op `json:"undo_none,omitempty"`
+	// Down is given for a value that a server keeps itself, and in which it can
+	// then be changed only while it runs.
+	Down *Down `json:"down,omitempty"`
 	// Patience is how long the state may take to show, in milliseconds.
 	Patience int64 `json:"patience_ms,omitempty"`
 	// Guard must hold before and after: growing a buffer pool stops when
 	// memory gets short.
 	Guard *Guard `json:"guard,omitempty"`
+}
+
+// Down says where a value lies that a server keeps itself: a server that does
+// not start with the value cannot be asked to take it back.
+type Down struct {
+	// File holds it, in a form that can be edited while the server is down; ""
+	// when it is of no such form.
+	File  string    `json:"file,omitempty"`
+	Form  edit.Form `json:"form,omitempty"`
+	Key   string    `json:"key,omitempty"`
+	Value string    `json:"value,omitempty"` // After, as the file has it
+	// Quoted tells that states of the switch are quoted SQL strings, which
+	// the file's are not.
+	Quoted bool `json:"quoted,omitempty"`
+	// PID is the file in which a running server keeps its process id.
+	PID string `json:"pid,omitempty"`
+	// Hint says how a person gets the server to start without the value.
+	Hint string `json:"hint,omitempty"`
 }
 
 // None is the state of what is not there: NULL, no row, no such file.

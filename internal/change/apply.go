@@ -43,6 +43,11 @@ func (k *Keeper) Apply(ctx context.Context, draft Draft, o ApplyOptions) (Outcom
 	if len(draft.Steps) == 0 {
 		return Outcome{}, nil
 	}
+	if o.Restart && !o.Begin.Try.IsZero() {
+		if err := draft.TryRestarts(); err != nil {
+			return Outcome{}, err
+		}
+	}
 	unlock, err := k.lock(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -242,6 +247,9 @@ func (k *Keeper) restarts(ctx context.Context, c *Change, out *Outcome) error {
 		}
 		key := fmt.Sprint(s.Recipe.Restart)
 		if !done[key] {
+			if err := k.note(ctx, c, kindRestarting, Restart{What: s.Recipe.Waits, Do: s.Recipe.Restart}); err != nil {
+				return err
+			}
 			if err := operate(ctx, k.Doer, s.Recipe.Restart, ""); err != nil {
 				return fmt.Errorf("%s: %w", s.Recipe.Waits, err)
 			}

@@ -430,3 +430,10 @@ func TestJournalOfTheFuture(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func (m *machine) rename(from, to string) {
+	m.t.Helper()
+	if err := os.Rename(m.dir+from, m.dir+to); err != nil {
+		m.t.Fatal(err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -18,12 +19,18 @@ import (
 // lock of the one writer.
 const Directory = "/var/lib/plumb"
 
+// journals matches the names of the journals in there.
+const journals = "change-*.journal"
+
 // Keeper changes a host, and keeps the journal of it.
 type Keeper struct {
 	Doer  host.Doer
 	Dir   string // Directory, but for tests
 	Plumb string // version
 	Now   func() time.Time
+	// Guard says why what stands in the journals cannot be trusted: others than
+	// the one who undoes could have written there what is then run. nil: all is.
+	Guard func(dir, pattern string) error
 }
 
 // NewKeeper keeps the journal in Directory.
@@ -31,18 +38,35 @@ func NewKeeper(d host.Doer, plumb string) *Keeper {
 	return &Keeper{Doer: d, Dir: Directory, Plumb: plumb, Now: time.Now}
 }
 
+// Trusted says why the journals are not to be acted on, or nil.
+func (k *Keeper) Trusted() error {
+	if k.Guard == nil {
+		return nil
+	}
+	return k.Guard(k.Dir, journals)
+}
+
 // lock makes this process the one writer.
 func (k *Keeper) lock(ctx context.Context) (func(), error) {
+	if err := k.Trusted(); err != nil {
+		return nil, err
+	}
 	unlock, err := k.Doer.Lock(ctx, path.Join(k.Dir, "lock"))
 	if errors.Is(err, host.ErrLocked) {
 		return nil, &Refusal{Why: "another Plumb is changing this host", What: "wait until it has ended; plumb history shows what it does"}
 	}
+	if err == nil {
+		if err = k.Trusted(); err != nil { // the lock has made the directory, or somebody before it
+			unlock()
+		}
+	}
 	return unlock, err
 }
 
-// Changes reads all journals, oldest first.
+// Changes reads all journals, oldest first. One that is damaged, or of a newer
+// Plumb, costs its own change alone: that has Damage set and nothing else.
 func (k *Keeper) Changes(ctx context.Context) ([]*Change, error) {
-	files, err := k.Doer.Glob(ctx, path.Join(k.Dir, "change-*.journal"))
+	files, err := k.Doer.Glob(ctx, path.Join(k.Dir, journals))
 	if err != nil {
 		return nil, err
 	}
@@ -64,15 +88,28 @@ func (k *Keeper) Changes(ctx context.Context) ([]*Change, error) {
 
 func (k *Keeper) read(ctx context.Context, number int, file string) (*Change, error) {
 	text, err := k.Doer.Raw(ctx, file)
-	if err != nil {
+	if ctx.Err() != nil || errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
-	c, err := replay(number, file, text)
 	if err != nil {
-		return nil, &Refusal{Why: err.Error(), What: "nothing was touched; the file can be read by people: what it says was done can be undone by hand, and then the file moved away"}
+		return &Change{Number: number, File: file, Damage: &Refusal{Why: err.Error(), What: damageHint}}, nil
 	}
-	return c, nil
+	c, err := replay(number, file, text)
+	if err == nil {
+		return c, nil
+	}
+	hint := damageHint
+	if r, ok := errors.AsType[*Refusal](err); ok && r.What != "" {
+		hint = r.What
+	}
+	return &Change{Number: number, File: file, Damage: &Refusal{Why: err.Error(), What: hint}}, nil
 }
+
+// What a person can do about a journal that cannot be read.
+const (
+	damageHint = "nothing of it was touched; the file can be read by people: what it says was done can be undone by hand, and then the file moved away"
+	newerHint  = "nothing of it was touched; the Plumb that wrote it, or a later one, can undo it"
+)
 
 // begin opens the journal of a new change.
 func (k *Keeper) begin(ctx context.Context, b Begin) (*Change, error) {
@@ -84,7 +121,7 @@ func (k *Keeper) begin(ctx context.Context, b Begin) (*Change, error) {
 	if len(all) > 0 {
 		number = all[len(all)-1].Number + 1
 	}
-	c := &Change{Number: number, file: path.Join(k.Dir, fmt.Sprintf("change-%06d.journal", number))}
+	c := &Change{Number: number, File: path.Join(k.Dir, fmt.Sprintf("change-%06d.journal", number))}
 	b.Version, b.Plumb = journal.Version, k.Plumb
 	return c, k.note(ctx, c, kindBegin, b)
 }
@@ -95,7 +132,7 @@ func (k *Keeper) note(ctx context.Context, c *Change, kind string, body any) err
 	if err != nil {
 		return err
 	}
-	if err := k.Doer.Append(ctx, c.file, text); err != nil {
+	if err := k.Doer.Append(ctx, c.File, text); err != nil {
 		c.log.Drop()
 		return fmt.Errorf("keep the journal: %w", err)
 	}

@@ -3,6 +3,7 @@ package change
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"plumb/internal/edit"
@@ -11,16 +12,18 @@ import (
 
 // The kinds of records of a change. The words are part of the file's form.
 const (
-	kindBegin     = "begin"     // Begin
-	kindIntent    = "intent"    // intent: the act is about to be done
-	kindDone      = "done"      // result
-	kindFailed    = "failed"    // result: it was not done, or is taken back next
-	kindUndoing   = "undoing"   // result: it is about to be undone
-	kindUndone    = "undone"    // result
-	kindLeft      = "left"      // result: its place was changed by others and was left as it is
-	kindRestarted = "restarted" // result
-	kindEnd       = "end"       // result: all steps were tried
-	kindConfirmed = "confirmed" // nothing
+	kindBegin         = "begin"          // Begin
+	kindIntent        = "intent"         // intent: the act is about to be done
+	kindDone          = "done"           // result
+	kindFailed        = "failed"         // result: it was not done, or is taken back next
+	kindUndoing       = "undoing"        // result: it is about to be undone
+	kindUndone        = "undone"         // result
+	kindLeft          = "left"           // result: its place was changed by others and was left as it is
+	kindRestarting    = "restarting"     // restart: it is about to be done
+	kindRestarted     = "restarted"      // result
+	kindRestartedBack = "restarted-back" // result: done again once the files were as before
+	kindEnd           = "end"            // result: all steps were tried
+	kindConfirmed     = "confirmed"      // nothing
 )
 
 // Begin opens the journal of a change.
@@ -57,6 +60,13 @@ type result struct {
 	What string `json:"what,omitempty"`
 }
 
+// Restart is a restart that a change did, or began.
+type Restart struct {
+	What string `json:"what"` // "a restart of mariadb.service"
+	Do   []Op   `json:"do"`
+	Back bool   `json:"-"` // done again since, for what was taken back
+}
+
 // State is what is known of a journaled act.
 type State string
 
@@ -81,6 +91,33 @@ type Past struct {
 	Why   string // why it failed or was left
 }
 
+// Back lists what undoing it would run, beside writing files: commands,
+// statements, and writes to the kernel's files.
+func (p Past) Back() []Op {
+	ops := []Op(nil)
+	switch s := p.Act.Switch; {
+	case s == nil && p.Act.Edit.Apply != nil:
+		return []Op{*p.Act.Edit.Apply}
+	case s == nil:
+		return nil
+	default:
+		ops = s.back(p.Made.Before)
+	}
+	filled := make([]Op, len(ops))
+	for i, o := range ops {
+		filled[i] = o.filled(p.Made.Before)
+	}
+	return filled
+}
+
+// back gives the operations that bring a state back.
+func (s *Switch) back(before string) []Op {
+	if before == None && s.UndoNone != nil {
+		return s.UndoNone
+	}
+	return s.Undo
+}
+
 // open tells whether there may be something to undo.
 func (p Past) open() bool { return p.State != Undone && p.State != Left }
 
@@ -90,12 +127,14 @@ type Change struct {
 	Begin
 	At        time.Time
 	Acts      []Past
-	Ended     bool // all steps were tried, or taken back
+	Restarts  []Restart
+	Damage    error // why its journal cannot be read; then nothing else of it is known
+	Ended     bool  // all steps were tried, or taken back
 	Confirmed bool
 	Last      time.Time // of its last record
 
 	log  journal.Log
-	file string
+	File string // its journal
 }
 
 // Open tells whether anything of it may still be in force.
@@ -106,6 +145,12 @@ func (c *Change) Open() bool {
 		}
 	}
 	return false
+}
+
+// RestartsBack lists the restarts that it did and that were not done again
+// since all of it was taken back.
+func (c *Change) RestartsBack() []Restart {
+	return slices.DeleteFunc(slices.Clone(c.Restarts), func(r Restart) bool { return r.Back })
 }
 
 // Overdue tells whether it was to be undone by now, and was not.
@@ -119,7 +164,7 @@ func replay(number int, file string, text []byte) (*Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	c := &Change{Number: number, log: log, file: file}
+	c := &Change{Number: number, log: log, File: file}
 	for _, r := range log.Records {
 		if err := c.take(r); err != nil {
 			return nil, fmt.Errorf("read %s: record %d: %w", file, r.N, err)
@@ -138,7 +183,7 @@ func (c *Change) take(r journal.Record) error {
 			return err
 		}
 		if c.Version > journal.Version {
-			return fmt.Errorf("it was written by Plumb %s, in form %d: this one knows form %d", c.Plumb, c.Version, journal.Version)
+			return &Refusal{Why: fmt.Sprintf("it was written by Plumb %s, in form %d: this one knows form %d", c.Plumb, c.Version, journal.Version), What: newerHint}
 		}
 		return nil
 	case kindConfirmed:
@@ -146,9 +191,24 @@ func (c *Change) take(r journal.Record) error {
 		return nil
 	case kindIntent:
 		var i intent
-		err := json.Unmarshal(r.Body, &i)
+		if err := json.Unmarshal(r.Body, &i); err != nil {
+			return err
+		}
+		if err := i.known(c); err != nil {
+			return err
+		}
 		c.Acts = append(c.Acts, Past{N: r.N, Step: i.Step, Act: i.Act, Made: i.Made, State: Begun})
-		return err
+		return nil
+	case kindRestarting:
+		var again Restart
+		if err := json.Unmarshal(r.Body, &again); err != nil {
+			return err
+		}
+		if err := known(again.Do); err != nil {
+			return err
+		}
+		c.Restarts = append(c.Restarts, again)
+		return nil
 	}
 	var res result
 	if err := json.Unmarshal(r.Body, &res); err != nil {
@@ -163,6 +223,11 @@ func (c *Change) result(kind string, res result) error {
 	switch {
 	case kind == kindEnd:
 		c.Ended = true
+		return nil
+	case kind == kindRestartedBack:
+		for i := range c.Restarts {
+			c.Restarts[i].Back = c.Restarts[i].Back || c.Restarts[i].What == res.What
+		}
 		return nil
 	case !ofAct:
 		return nil // of a newer Plumb, or only for people

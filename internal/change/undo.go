@@ -70,6 +70,9 @@ func (k *Keeper) Undo(ctx context.Context, numbers []int, o UndoOptions) error {
 		if c == nil {
 			return &Refusal{Why: fmt.Sprintf("there is no change %d", n), What: "plumb history lists them"}
 		}
+		if c.Damage != nil {
+			return c.Damage
+		}
 		todo = append(todo, c)
 	}
 	if !o.Force && !o.Keep {
@@ -96,7 +99,10 @@ func find(all []*Change, number int) *Change {
 }
 
 // drifted looks at all places before the first is touched. Of several acts on
-// one place the last one tells what it should be.
+// one place the last one tells what it should be. A place that cannot be read
+// now, such as a setting of a server that is down, does not hold up the rest:
+// the files that would let the server start are part of it. Its own undo says
+// what was in the way.
 func (k *Keeper) drifted(ctx context.Context, all, todo []*Change) error {
 	seen := map[string]bool{}
 	var drifts []Drift
@@ -108,10 +114,10 @@ func (k *Keeper) drifted(ctx context.Context, all, todo []*Change) error {
 			}
 			seen[p.Act.Place()] = true
 			d, err := k.drift(ctx, p)
-			if err != nil {
-				return err
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
-			if d != nil {
+			if err == nil && d != nil {
 				d.Change, d.By = c.Number, laterThan(all, c.Number, d.Place)
 				drifts = append(drifts, *d)
 			}
@@ -127,7 +133,7 @@ func (k *Keeper) drifted(ctx context.Context, all, todo []*Change) error {
 func laterThan(all []*Change, number int, place string) int {
 	by := 0
 	for _, c := range all {
-		for _, p := range c.Acts {
+		for _, p := range c.Acts { // of a damaged one nothing is known
 			if c.Number > number && p.open() && p.Act.Place() == place {
 				by = c.Number
 			}
@@ -153,9 +159,9 @@ func (k *Keeper) drift(ctx context.Context, p Past) (*Drift, error) {
 		return nil, nil
 	}
 	s := p.Act.Switch
-	now, err := look(ctx, k.Doer, s.Look)
+	now, err := k.seen(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.On, err)
+		return nil, err
 	}
 	want := cmp.Or(p.Got, s.After)
 	// Of an act that began and did not end, what lies between is its own doing.
@@ -194,13 +200,18 @@ func (k *Keeper) undoAct(ctx context.Context, c *Change, p Past, o UndoOptions) 
 	if !o.Force {
 		d, err := k.drift(ctx, p)
 		if err != nil {
-			return err
+			return k.orDown(ctx, c, p, o, err)
 		}
 		if d != nil && o.Keep {
 			return k.note(ctx, c, kindLeft, result{N: p.N, Why: (&Drifted{[]Drift{*d}}).Error()})
 		}
 		if d != nil {
 			return &Drifted{[]Drift{*d}}
+		}
+	}
+	if s := p.Act.Switch; s != nil {
+		if _, err := k.seen(ctx, s); err != nil {
+			return k.orDown(ctx, c, p, o, err)
 		}
 	}
 	if err := k.note(ctx, c, kindUndoing, result{N: p.N}); err != nil {
@@ -218,21 +229,26 @@ func (k *Keeper) undoAct(ctx context.Context, c *Change, p Past, o UndoOptions) 
 	return k.note(ctx, c, kindUndone, result{N: p.N})
 }
 
+// orDown goes on where a server does not answer and what it keeps can be
+// changed without it.
+func (k *Keeper) orDown(ctx context.Context, c *Change, p Past, o UndoOptions, err error) error {
+	if _, ok := errors.AsType[*Waiting](err); ok && p.Act.Switch != nil && p.Act.Switch.Down != nil && p.Act.Switch.Down.File != "" {
+		return k.whileDown(ctx, c, p, o, err)
+	}
+	return err
+}
+
 // turnBack brings a switch back to the state before.
 func (k *Keeper) turnBack(ctx context.Context, p Past) error {
 	s := p.Act.Switch
-	now, err := look(ctx, k.Doer, s.Look)
+	now, err := k.seen(ctx, s)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", s.On, err)
+		return err
 	}
 	if now == p.Made.Before && p.State == Done {
 		return nil
 	}
-	ops := s.Undo
-	if p.Made.Before == None && s.UndoNone != nil {
-		ops = s.UndoNone
-	}
-	if err := operate(ctx, k.Doer, ops, p.Made.Before); err != nil {
+	if err := operate(ctx, k.Doer, s.back(p.Made.Before), p.Made.Before); err != nil {
 		return err
 	}
 	got, err := reach(ctx, k.Doer, s, p.Made.Before)
@@ -268,7 +284,39 @@ func (k *Keeper) unwrite(ctx context.Context, p Past, force bool) error {
 	if err != nil {
 		return err
 	}
-	return k.reread(ctx, e)
+	if err := k.reread(ctx, e); err != nil {
+		return waiting(ctx, e.Apply.Target, fmt.Errorf("%s is as it was; have it read again: %w", e.File, err))
+	}
+	return nil
+}
+
+// RestartBack does the restarts again that a change did, so that the values
+// before it, which its undo has put back, are in force. did tells whether there
+// was any to do.
+func (k *Keeper) RestartBack(ctx context.Context, number int) (did bool, err error) {
+	unlock, err := k.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	all, err := k.Changes(ctx)
+	if err != nil {
+		return false, err
+	}
+	c := find(all, number)
+	if c == nil || c.Damage != nil {
+		return false, nil
+	}
+	for _, r := range c.RestartsBack() {
+		if err := operate(ctx, k.Doer, r.Do, ""); err != nil {
+			return did, fmt.Errorf("%s: %w", r.What, err)
+		}
+		did = true
+		if err := k.note(ctx, c, kindRestartedBack, result{What: r.What}); err != nil {
+			return did, err
+		}
+	}
+	return did, nil
 }
 
 // back gives a file as it is without the edit: nil for none. A file of ours

@@ -40,7 +40,7 @@ type app struct {
 
 // Main runs one command and gives the exit code.
 func Main(args []string, in io.Reader, out, err io.Writer) int {
-	a := &app{in: in, out: out, err: err}
+	a := &app{in: in, out: out, err: &console{err}}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once, whatever hangs
@@ -48,7 +48,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
-	root.SetErr(err)
+	root.SetErr(a.err)
 	return a.exit(root.ExecuteContext(ctx))
 }
 
@@ -109,9 +109,9 @@ func (a *app) exit(err error) int {
 		return exitFound
 	}
 	text, hint, code := describe(err)
-	fmt.Fprintf(a.err, "plumb: %s\n", text)
+	fmt.Fprintf(a.err, "plumb: %s\n", oneLine(text))
 	if hint != "" {
-		fmt.Fprintf(a.err, "hint: %s\n", hint)
+		fmt.Fprintf(a.err, "hint: %s\n", oneLine(hint))
 	}
 	return code
 }

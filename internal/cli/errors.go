@@ -32,6 +32,9 @@ func (e *hinted) Unwrap() error { return e.error }
 // Hint is what a person can do. Errors of other packages have it too.
 func (e *hinted) Hint() string { return e.hint }
 
+// partly ends a command that did a part, and said what is left.
+type partly struct{ hinted }
+
 func withHint(err error, hint string) error { return &hinted{err, hint} }
 
 // describe gives the line, the hint and the exit code of an error.
@@ -45,6 +48,9 @@ func describe(err error) (text, hint string, code int) {
 		Hint() string
 	}](err); ok {
 		hint = h.Hint()
+	}
+	if _, ok := errors.AsType[*partly](err); ok {
+		return text, hint, exitFound
 	}
 	return text, hint, exitUnread
 }

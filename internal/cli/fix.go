@@ -49,8 +49,9 @@ without --restart; what waits for one is listed. A plan for which a right is
 missing is refused whole, before anything is touched.
 
 With --try, everything is undone after the time given, unless plumb confirm is
-typed before: also when the terminal, the network or this program is gone. After
-a reboot nobody undoes it; plumb history then says so.
+typed before: also when the terminal, the network or this program is gone. What
+--restart restarted is then restarted again, with the old values. After a reboot
+nobody undoes it; plumb history then says so.
 
 ` + fixExits,
 		Example: `  plumb fix --dry-run                      what would be done, and how it is undone
@@ -212,10 +213,24 @@ func (x *fixing) apply(ctx context.Context) error {
 	case len(x.draft.Steps) == 0:
 		return x.leftOut()
 	}
+	if err := x.possible(); err != nil {
+		return err
+	}
 	if err := x.ask(fmt.Sprintf("Apply %s?", countText(len(x.draft.Steps), "step")), x.yes); err != nil {
 		return err
 	}
 	return x.do(ctx)
+}
+
+// possible says before anybody is asked why the draft cannot be done at all.
+func (x *fixing) possible() error {
+	if err := x.keeper.Trusted(); err != nil {
+		return fmt.Errorf("keep the journal: %w", err)
+	}
+	if x.try > 0 && x.restart {
+		return x.draft.TryRestarts()
+	}
+	return nil
 }
 
 // whole is the hint for a plan that is refused as a whole.

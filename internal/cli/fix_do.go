@@ -47,9 +47,9 @@ func (x *fixing) options() change.ApplyOptions {
 	if isTerminal(x.app.err) && !x.json {
 		o.Doing = func(i int, a change.Act, done bool) {
 			if !done {
-				fmt.Fprintf(x.app.err, "\r\x1b[K%d/%d %s", i+1, len(x.draft.Steps), a.Place())
+				rewrite(x.app.err, fmt.Sprintf("%d/%d %s", i+1, len(x.draft.Steps), a.Place()))
 			} else {
-				fmt.Fprint(x.app.err, "\r\x1b[K")
+				rewrite(x.app.err, "")
 			}
 		}
 	}

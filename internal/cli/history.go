@@ -58,8 +58,9 @@ func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) e
 	defer hands.Close()
 	all, err := keeper.Changes(ctx)
 	if err != nil {
-		return withHint(fmt.Errorf("read the journal in %s: %w", keeper.Dir, err), "the journal can be read by who made it: try sudo plumb history")
+		return unreadable(keeper.Dir, err)
 	}
+	a.damaged(all)
 	if which > 0 {
 		all = slices.DeleteFunc(all, func(c *change.Change) bool { return c.Number != which })
 		if len(all) == 0 {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -53,6 +52,9 @@ func (k keeping) doer(hands *host.Hands) host.Doer {
 func (k keeping) keeper(d host.Doer) *change.Keeper {
 	keeper := change.NewKeeper(d, programVersion())
 	keeper.Dir = cmp.Or(k.state, change.Directory)
+	if k.image == "" { // an undo in an image runs nothing, and touches only what is in it
+		keeper.Guard = host.Guarded
+	}
 	return keeper
 }
 
@@ -82,6 +84,3 @@ func (a *app) ask(question string, yes bool) error {
 	}
 	return errors.New("nothing was changed")
 }
-
-// undoTime is how long an undo by the dead man's switch goes on trying.
-const undoTime = 10 * time.Minute

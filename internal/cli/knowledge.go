@@ -79,7 +79,7 @@ func (a *app) warn(what string, err error) {
 		if n := strings.Count(more, "\n"); more != "" {
 			first += fmt.Sprintf(" (and %d more)", n+1)
 		}
-		fmt.Fprintf(a.err, "plumb: %s: %s\n", what, first)
+		fmt.Fprintf(a.err, "plumb: %s: %s\n", what, oneLine(first))
 	}
 }
 

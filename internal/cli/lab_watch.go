@@ -29,7 +29,7 @@ func (w *labWatcher) say(p lab.Progress) {
 	case w.screen:
 		if time.Since(w.shown) > 200*time.Millisecond || p.Elapsed == 0 {
 			w.shown = time.Now()
-			fmt.Fprintf(w.out, "\r%s\x1b[K", view.RehearsalProgress(w.stage, view.LabStep(p)))
+			rewrite(w.out, view.RehearsalProgress(w.stage, view.LabStep(p)))
 		}
 	case !w.told[p.Trial]:
 		w.told[p.Trial] = true
@@ -45,6 +45,6 @@ func (w *labWatcher) begin(stage string) {
 
 func (w *labWatcher) done() {
 	if w.screen {
-		fmt.Fprint(w.out, "\r\x1b[K")
+		rewrite(w.out, "")
 	}
 }

@@ -70,7 +70,7 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads numbers, each time
 	for _, t := range targets {
 		for _, n := range threads {
 			if isTerminal(a.err) {
-				fmt.Fprintf(a.err, "\r%s, %d threads\x1b[K", t.name, n)
+				rewrite(a.err, fmt.Sprintf("%s, %d threads", t.name, n))
 			}
 			all = append(all, ceiling(c.Context(), t, n, each))
 			if c.Context().Err() != nil {
@@ -79,7 +79,7 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads numbers, each time
 		}
 	}
 	if isTerminal(a.err) {
-		fmt.Fprint(a.err, "\r\x1b[K")
+		rewrite(a.err, "")
 	}
 	cores := min(runtime.GOMAXPROCS(0), runtime.NumCPU())
 	text := view.Calibrate(all, cores, screen(a.out))

@@ -168,7 +168,7 @@ func (a *app) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags
 		case said <- struct{}{}: // several goroutines call it; one speaks
 			if watched && time.Since(last) > 200*time.Millisecond {
 				last = time.Now()
-				fmt.Fprintf(a.err, "\r%s\x1b[K", view.FileProgress(done, total, time.Since(began)))
+				rewrite(a.err, view.FileProgress(done, total, time.Since(began)))
 			}
 			<-said
 		default:
@@ -226,7 +226,7 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 	}
 	s, err := files.RunSweep(ctx, cfg, f.threads, o, func(l files.Level) {
 		if watched {
-			fmt.Fprintf(a.err, "\r%s\x1b[K", view.LevelDone(l))
+			rewrite(a.err, view.LevelDone(l))
 		}
 	})
 	a.wipe()
@@ -321,7 +321,7 @@ func (a *app) runFsync(ctx context.Context, dir string, each time.Duration, asJS
 	}
 	r, err := files.Fsync(ctx, files.FsyncConfig{Dir: dir, Time: each, Seed: uint64(time.Now().UnixNano())}, func(m files.FsyncMeasured) {
 		if isTerminal(a.err) {
-			fmt.Fprintf(a.err, "\r%s\x1b[K", m.Row.Name)
+			rewrite(a.err, m.Row.Name)
 		}
 	})
 	a.wipe()

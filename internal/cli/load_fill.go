@@ -32,7 +32,7 @@ func (d *drive) fillOptions(a *app, verify string) (fill.Options, error) {
 // person watches, otherwise a line now and then.
 func (a *app) progress() func(fill.Progress) {
 	if isTerminal(a.err) {
-		return func(p fill.Progress) { fmt.Fprintf(a.err, "\r%s\x1b[K", view.FillProgress(p)) }
+		return func(p fill.Progress) { rewrite(a.err, view.FillProgress(p)) }
 	}
 	said, doing := time.Duration(0), ""
 	return func(p fill.Progress) {
@@ -59,7 +59,7 @@ func (a *app) prepared(what string, r fill.Report, err error) error {
 // wipe clears a line that rewrites itself.
 func (a *app) wipe() {
 	if isTerminal(a.err) {
-		fmt.Fprint(a.err, "\r\x1b[K")
+		rewrite(a.err, "")
 	}
 }
 

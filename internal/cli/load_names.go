@@ -83,6 +83,6 @@ func hide(c *cobra.Command, names ...string) {
 // note writes the notes on how the command line was understood.
 func (a *app) note(notes []string) {
 	for _, n := range notes {
-		fmt.Fprintln(a.err, "note: "+n)
+		fmt.Fprintln(a.err, "note: "+oneLine(n))
 	}
 }

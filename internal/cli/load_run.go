@@ -66,7 +66,7 @@ func (a *app) showRun(r view.LoadReport, d *drive, y *view.Sysbench) error {
 	case y != nil:
 		text = y.Report(r.Result)
 		for _, m := range r.Result.Marks { // sysbench's report has no place for them
-			fmt.Fprintln(a.err, "warning: "+m.Text)
+			fmt.Fprintln(a.err, "warning: "+oneLine(m.Text))
 		}
 	default:
 		text = view.Load(r, screen(a.out))

@@ -44,7 +44,7 @@ func (a *app) watch(o *load.Options, d *drive, y *view.Sysbench) *watcher {
 // second is called by the engine once a second.
 func (w *watcher) second(s load.Second) {
 	if w.screen != nil {
-		fmt.Fprintf(w.screen, "\r%s\x1b[K", view.LoadProgress(s, w.limit))
+		rewrite(w.screen, view.LoadProgress(s, w.limit))
 		w.wrote = true
 		return
 	}
@@ -105,6 +105,6 @@ func (w *watcher) flush() {
 // done wipes the line that rewrites itself.
 func (w *watcher) done() {
 	if w.wrote {
-		fmt.Fprint(w.screen, "\r\x1b[K")
+		rewrite(w.screen, "")
 	}
 }

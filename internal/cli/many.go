@@ -34,17 +34,16 @@ func (a *app) checkMany(ctx context.Context, k know, f checkFlags) error {
 		return err
 	}
 	var worst error
-	lines := json.NewEncoder(a.out)
 	done := 0
 	for result := range a.judgeAll(ctx, k, f, names) {
 		t := <-result
 		if done++; isTerminal(a.err) {
-			fmt.Fprintf(a.err, "\r%d of %d tapes", done, len(names))
+			rewrite(a.err, fmt.Sprintf("%d of %d tapes", done, len(names)))
 		}
 		if t.err != nil {
 			sum.Fail(t.name, t.err)
 			if f.json { // the summary, which lists them, is not shown
-				fmt.Fprintf(a.err, "plumb: %v\n", t.err)
+				fmt.Fprintf(a.err, "plumb: %s\n", oneLine(t.err.Error()))
 			}
 			continue
 		}
@@ -55,12 +54,16 @@ func (a *app) checkMany(ctx context.Context, k know, f checkFlags) error {
 			sum.Add(t.name, t.report)
 			continue
 		}
-		if err := lines.Encode(view.CheckDocument(t.report)); err != nil {
+		line, err := json.Marshal(view.CheckDocument(t.report))
+		if err == nil {
+			_, err = a.out.Write(append(view.Inert(line), '\n'))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if isTerminal(a.err) {
-		fmt.Fprint(a.err, "\r\x1b[K")
+		rewrite(a.err, "")
 	}
 	if !f.json {
 		fmt.Fprint(a.out, sum.Text(f.all, screen(a.out)))

@@ -105,7 +105,7 @@ func (a *app) runCapture(ctx context.Context, src source, output string, force b
 	if err := writeTape(output, force, t); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s: %d answers. Look through it before you send it: zless %s\n", output, len(t.Entries), output)
+	fmt.Fprintf(a.err, "%s: %d answers. Look through it before you send it: zless %s\n", oneLine(output), len(t.Entries), output)
 	return nil
 }
 

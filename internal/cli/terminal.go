@@ -19,8 +19,8 @@ func screen(out io.Writer) view.Screen {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		s.Width = n
 	}
-	f, ok := out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f := fileOf(out)
+	if f == nil || !term.IsTerminal(int(f.Fd())) {
 		return s
 	}
 	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
@@ -42,6 +42,6 @@ func utf8Locale() bool {
 
 // isTerminal reports whether a person watches this stream.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
 }

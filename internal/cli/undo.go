@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +23,7 @@ type undoFlags struct {
 	dryRun          bool
 	force           bool
 	keep            bool
+	restart         bool
 	unlessConfirmed bool
 	json            bool
 }
@@ -38,7 +39,12 @@ a crash at any moment, after a reboot, a second time, and with a newer Plumb.
 
 Values that somebody changed since are not touched: undo names them and stops
 before the first change. --keep leaves those as they are and undoes the rest;
---force takes them back too.
+--force takes them back too. While a server is down, its files are taken back
+all the same, and what only the running server can take back is said and stays
+in the journal: undo again once it runs. A restart is never done without --restart.
+
+What undo runs stands in the journal. So a journal that others than you and
+root could have written (--state) is shown, and not acted on.
 
 ` + fixExits,
 		Example: `  plumb undo --dry-run      what would be taken back
@@ -55,6 +61,7 @@ before the first change. --keep leaves those as they are and undoes the rest;
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be taken back, and change nothing")
 	fl.BoolVar(&f.force, "force", false, "take back also what somebody changed since")
 	fl.BoolVar(&f.keep, "keep", false, "leave what somebody changed since as it is, and undo the rest")
+	fl.BoolVar(&f.restart, "restart", false, "also do the restarts again that fix did, so that the old values are in force")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.BoolVar(&f.unlessConfirmed, "unless-confirmed", false, "wait until the time of --try is over, and undo unless it was confirmed")
 	if err := fl.MarkHidden("unless-confirmed"); err != nil {
@@ -86,30 +93,44 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
+	if f.unlessConfirmed {
+		return f.undoUnlessConfirmed(ctx)
+	}
 	hands, keeper, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer hands.Close()
-	if f.unlessConfirmed {
-		return undoUnlessConfirmed(ctx, keeper, f.number)
-	}
 	all, err := keeper.Changes(ctx)
 	if err != nil {
-		return err
+		return unreadable(keeper.Dir, err)
 	}
+	a.damaged(all)
 	todo, err := f.choose(all)
 	if err != nil {
 		return err
 	}
 	if len(todo) == 0 {
+		if c := newestDamaged(all, 0); c != nil {
+			return withHint(errors.New("nothing else is in force that Plumb changed"), "plumb history lists what is known")
+		}
 		return a.undone(f, nil, nil)
 	}
-	if !f.json || f.dryRun {
-		fmt.Fprint(a.out, view.UndoPlan(todo, screen(a.out)))
+	if f.dryRun && f.json {
+		text, err := view.JSON(view.UndoPlanDocument(todo, f.restart))
+		if err == nil {
+			_, err = a.out.Write(text)
+		}
+		return err
+	}
+	if !f.json {
+		fmt.Fprint(a.out, view.UndoPlan(todo, f.restart, screen(a.out)))
 	}
 	if f.dryRun {
 		return nil
+	}
+	if err := keeper.Trusted(); err != nil {
+		return fmt.Errorf("undo what the journal says: %w", err)
 	}
 	if err := a.ask(fmt.Sprintf("Undo %s?", countText(len(todo), "change")), f.yes); err != nil {
 		return err
@@ -118,20 +139,56 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	for _, c := range todo {
 		numbers = append(numbers, c.Number)
 	}
-	var trail []view.Undone
-	err = keeper.Undo(ctx, numbers, change.UndoOptions{Force: f.force, Keep: f.keep,
-		Each: func(c *change.Change, p change.Past, err error) {
-			trail = append(trail, view.Undone{Change: c.Number, Past: p, Err: err})
-		}})
-	return errors.Join(a.undone(f, todo, trail), err)
+	hands.Close()
+	back := f.takeBack(ctx, numbers)
+	err = errors.Join(a.undone(f, back.seen(todo), back.trail), back.verdict())
+	if err == nil && f.number == 0 && newestDamaged(all, todo[0].Number) != nil || err == nil && f.all && newestDamaged(all, 0) != nil {
+		return errMarked // what was asked for, but for what was left out
+	}
+	return err
+}
+
+// newestDamaged gives the newest change after a number whose journal cannot be
+// read, or nil.
+func newestDamaged(all []*change.Change, after int) *change.Change {
+	for _, c := range slices.Backward(all) {
+		if c.Damage != nil && c.Number > after {
+			return c
+		}
+	}
+	return nil
+}
+
+// unreadable says why no journal can be read, and what helps whom.
+func unreadable(dir string, err error) error {
+	hint := "the journal can be read by who made it: try sudo plumb history"
+	if os.Geteuid() == 0 {
+		hint = "this is root already: does the directory lie on a filesystem that keeps root out, such as NFS, or does SELinux?"
+	}
+	return withHint(fmt.Errorf("read the journal in %s: %w", dir, err), hint)
+}
+
+// damaged says of which changes the journal cannot be read. They cost
+// themselves alone.
+func (a *app) damaged(all []*change.Change) {
+	for _, c := range all {
+		if c.Damage != nil {
+			text, hint, _ := describe(c.Damage)
+			fmt.Fprintf(a.err, "plumb: change %d is left out: %s\nhint: %s\n", c.Number, oneLine(text), oneLine(hint))
+		}
+	}
 }
 
 // choose gives the changes to undo, the newest first.
 func (f undoFlags) choose(all []*change.Change) ([]*change.Change, error) {
 	var open []*change.Change
 	for _, c := range slices.Backward(all) {
-		if c.Open() && (f.number == 0 || c.Number == f.number) {
+		again := f.restart && c.Number == f.number && len(c.RestartsBack()) > 0
+		if (c.Open() || again) && (f.number == 0 || c.Number == f.number) {
 			open = append(open, c)
+		}
+		if c.Number == f.number && c.Damage != nil {
+			return nil, fmt.Errorf("undo change %d: %w", c.Number, c.Damage)
 		}
 	}
 	if f.number > 0 && !slices.ContainsFunc(all, func(c *change.Change) bool { return c.Number == f.number }) {
@@ -158,46 +215,4 @@ func (a *app) undone(f undoFlags, todo []*change.Change, trail []view.Undone) er
 	}
 	_, err := fmt.Fprint(a.out, view.UndoOutcome(trail, screen(a.out))+view.UndoWaits(todo, screen(a.out)))
 	return err
-}
-
-// undoUnlessConfirmed is the dead man's switch: it waits for the time of
-// --try, and then undoes what nobody has confirmed. What stands in its way (a
-// fix that still runs, a server that restarts) it waits for.
-func undoUnlessConfirmed(ctx context.Context, k *change.Keeper, number int) error {
-	for began := time.Now(); ; {
-		all, err := k.Changes(ctx)
-		if err == nil {
-			i := slices.IndexFunc(all, func(c *change.Change) bool { return c.Number == number })
-			if i < 0 || all[i].Confirmed || all[i].Ended && !all[i].Open() {
-				return nil
-			}
-			if left := time.Until(all[i].Try); left > 0 {
-				began = time.Now()
-				if err := pause(ctx, min(left, time.Second)); err != nil {
-					return err
-				}
-				continue
-			}
-			// What somebody changed meanwhile is not ours to overwrite.
-			err = k.Undo(ctx, []int{number}, change.UndoOptions{Keep: true})
-			if err == nil {
-				return nil
-			}
-		}
-		if time.Since(began) > undoTime {
-			return err
-		}
-		if err := pause(ctx, time.Second); err != nil {
-			return err
-		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"plumb/internal/host"
 	"plumb/internal/stack"
@@ -50,21 +49,4 @@ func Locals(seen *stack.Stack, engine string) []Local {
 		out[i].Room, out[i].Lines = host.NewRoom(allBytes/share), int(allLines/share)
 	}
 	return out
-}
-
-// Unit gives the unit of systemd that started a process, "" for none; ofUser
-// tells that a user's own systemd did, which the host's knows nothing of.
-func Unit(s *stack.Stack, process *stack.Thing) (name string, ofUser bool) {
-	groups, _ := s.Follow(process, "cgroup")
-	for _, g := range groups {
-		for part := range strings.SplitSeq(g.Text("path"), "/") {
-			switch {
-			case strings.HasPrefix(part, "user@"):
-				return "", true
-			case strings.HasSuffix(part, ".service"):
-				return part, false
-			}
-		}
-	}
-	return "", false
 }

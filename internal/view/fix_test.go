@@ -167,7 +167,7 @@ func someTrail() []Undone {
 
 func TestUndo(t *testing.T) {
 	all, _ := someHistory()
-	golden(t, "undo.txt", UndoPlan(all[:4], Screen{Width: 80})+UndoOutcome(someTrail(), Screen{Width: 80}))
+	golden(t, "undo.txt", UndoPlan(all[:4], false, Screen{Width: 80})+UndoOutcome(someTrail(), Screen{Width: 80}))
 }
 
 func TestChangesFitTheirSchemas(t *testing.T) {
@@ -180,6 +180,8 @@ func TestChangesFitTheirSchemas(t *testing.T) {
 	fitsSchema(t, Schema("history"), HistoryDocument(nil, now))
 	fitsSchema(t, Schema("undo"), UndoDocument(someTrail()))
 	fitsSchema(t, Schema("undo"), UndoDocument(nil))
+	fitsSchema(t, Schema("undo"), UndoPlanDocument(all, true))
+	fitsSchema(t, Schema("history"), HistoryDocument([]*change.Change{{Number: 3, Damage: errors.New("read it: the file is damaged")}}, now))
 	b, err := JSON(FixDocument(fixDraft(), out, after, units()))
 	if err != nil {
 		t.Fatal(err)

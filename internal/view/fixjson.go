@@ -105,11 +105,13 @@ type ChangeJSON struct {
 	User      string     `json:"user"`
 	Host      string     `json:"host"`
 	Version   string     `json:"plumb_version"`
-	State     string     `json:"state"`               // applied, undone, partly undone, try, overdue, interrupted or nothing done
+	State     string     `json:"state"`               // applied, undone, partly undone, try, overdue, interrupted, nothing done or damaged
 	Open      bool       `json:"in_force"`            // whether there is something to undo
 	Try       *time.Time `json:"undone_at,omitempty"` // unless it is confirmed before
 	Confirmed bool       `json:"confirmed,omitempty"`
 	Acts      []ActJSON  `json:"acts"`
+	Damage    string     `json:"damage,omitempty"`   // of state damaged: why its journal cannot be read
+	Restarts  []string   `json:"restarts,omitempty"` // that it did
 }
 
 // ActJSON is one act.
@@ -130,6 +132,12 @@ func HistoryDocument(all []*change.Change, now time.Time) HistoryJSON {
 		j := ChangeJSON{Number: c.Number, At: c.At, User: c.User, Host: c.Host, Version: c.Plumb, State: changeWord(c, now), Open: c.Open(), Confirmed: c.Confirmed, Acts: []ActJSON{}}
 		if !c.Try.IsZero() {
 			j.Try = &c.Try
+		}
+		if c.Damage != nil {
+			j.Damage = c.Damage.Error()
+		}
+		for _, r := range c.Restarts {
+			j.Restarts = append(j.Restarts, restartLine(r))
 		}
 		for _, a := range c.Acts {
 			j.Acts = append(j.Acts, actJSON(c, a))
@@ -157,32 +165,4 @@ func beforeAfter(a change.Past) (before, after string) {
 		return "", a.Act.Edit.Value
 	}
 	return string(a.Made.Splice.Old), string(a.Made.Splice.New)
-}
-
-// UndoJSON is version 1 of what undo --json prints.
-type UndoJSON struct {
-	Plumb int           `json:"plumb"`
-	Kind  string        `json:"kind"` // "undo"
-	Acts  []UndoActJSON `json:"acts"`
-}
-
-// UndoActJSON is one act that was to be taken back.
-type UndoActJSON struct {
-	Change int    `json:"change"`
-	Place  string `json:"place"`
-	State  string `json:"state"` // undone, left, or what it still is
-	Error  string `json:"error,omitempty"`
-}
-
-// UndoDocument makes the document of an undo.
-func UndoDocument(trail []Undone) UndoJSON {
-	doc := UndoJSON{Plumb: 1, Kind: "undo", Acts: []UndoActJSON{}}
-	for _, u := range trail {
-		j := UndoActJSON{Change: u.Change, Place: u.Past.Act.Place(), State: string(u.Past.State)}
-		if u.Err != nil {
-			j.Error = u.Err.Error()
-		}
-		doc.Acts = append(doc.Acts, j)
-	}
-	return doc
 }

@@ -8,13 +8,6 @@ import (
 	"plumb/internal/change"
 )
 
-// Undone is one act that an undo tried to take back.
-type Undone struct {
-	Change int
-	Past   change.Past
-	Err    error
-}
-
 // History lists changes, the newest last, with the state of each.
 func History(all []*change.Change, now time.Time, s Screen) string {
 	p := newPage(s)
@@ -31,6 +24,10 @@ func History(all []*change.Change, now time.Time, s Screen) string {
 	}
 	p.line(dim, row("no", "when (UTC)", "by", "host", "steps")+"state")
 	for _, c := range all {
+		if c.Damage != nil {
+			p.within(p.width, plain, row(fmt.Sprint(c.Number), "-", "-", "-", "-"), yellow, "its journal cannot be read")
+			continue
+		}
 		p.within(p.width, plain, row(fmt.Sprint(c.Number), c.At.UTC().Format("2006-01-02 15:04"), c.User, c.Host, fmt.Sprint(len(c.Steps))), plain, changeState(c, now))
 	}
 	return p.String()
@@ -40,6 +37,8 @@ func History(all []*change.Change, now time.Time, s Screen) string {
 func changeWord(c *change.Change, now time.Time) string {
 	open, torn := stillOpen(c)
 	switch {
+	case c.Damage != nil:
+		return "damaged"
 	case len(c.Acts) == 0:
 		return "nothing done"
 	case open == 0:
@@ -89,6 +88,11 @@ func changeState(c *change.Change, now time.Time) string {
 // HistoryOf shows every act of one change.
 func HistoryOf(c *change.Change, now time.Time, s Screen) string {
 	p := newPage(s)
+	if c.Damage != nil {
+		p.para(bold, 0, fmt.Sprintf("Change %d · its journal cannot be read", c.Number))
+		p.para(plain, 0, c.Damage.Error())
+		return p.String()
+	}
 	p.para(bold, 0, fmt.Sprintf("Change %d · %s", c.Number, changeState(c, now)))
 	p.para(dim, 0, fmt.Sprintf("%s · by %s on %s · plumb %s", c.At.UTC().Format("2006-01-02 15:04:05 UTC"), c.User, c.Host, c.Plumb))
 	for i, step := range c.Steps {
@@ -107,6 +111,12 @@ func HistoryOf(c *change.Change, now time.Time, s Screen) string {
 		if none {
 			p.para(dim, 4, "nothing was done for it")
 		}
+	}
+	for i, r := range c.Restarts {
+		if i == 0 {
+			p.blank()
+		}
+		p.hang(plain, "    restart ", restartLine(r))
 	}
 	if c.Open() {
 		p.blank()
@@ -166,65 +176,4 @@ func lines(text string) string {
 		return "nothing"
 	}
 	return `"` + strings.ReplaceAll(text, "\n", `" "`) + `"`
-}
-
-// UndoPlan shows what an undo would take back.
-func UndoPlan(todo []*change.Change, s Screen) string {
-	p := newPage(s)
-	for _, c := range todo {
-		if !c.Open() {
-			continue
-		}
-		p.para(bold, 0, fmt.Sprintf("Change %d of %s:", c.Number, c.At.UTC().Format("2006-01-02 15:04 UTC")))
-		for i := len(c.Acts) - 1; i >= 0; i-- {
-			a := c.Acts[i]
-			if a.State == change.Undone || a.State == change.Left {
-				continue
-			}
-			p.hang(plain, "    ", a.Act.Place()+": "+backValues(a))
-		}
-	}
-	p.blank()
-	return p.String()
-}
-
-// backValues says from what to what an undo goes.
-func backValues(a change.Past) string {
-	if e := a.Act.Edit; e != nil {
-		if a.Made.New {
-			return "remove the file, unless others wrote into it"
-		}
-		if a.Made.Splice == nil || strings.TrimSpace(string(a.Made.Splice.Old)) == "" {
-			return "remove the line"
-		}
-		return "back to " + lines(string(a.Made.Splice.Old))
-	}
-	return "back to " + stateText(a.Made.Before)
-}
-
-// UndoOutcome shows what was taken back.
-func UndoOutcome(trail []Undone, s Screen) string {
-	p := newPage(s)
-	done, left, failed := 0, 0, 0
-	for _, u := range trail {
-		switch {
-		case u.Err != nil:
-			failed++
-			p.hang(yellow, "not undone  ", u.Past.Act.Place()+": "+u.Err.Error())
-		case u.Past.State == change.Left:
-			left++
-			p.hang(plain, "left        ", u.Past.Act.Place()+": "+u.Past.Why)
-		default:
-			done++
-		}
-	}
-	text := fmt.Sprintf("%s taken back", count(done, "act"))
-	if left > 0 {
-		text += fmt.Sprintf(" · %d left as others set them", left)
-	}
-	if failed > 0 {
-		text += fmt.Sprintf(" · %d could not be undone: plumb undo tries them again", failed)
-	}
-	p.para(plain, 0, text)
-	return p.String()
 }

@@ -1,8 +1,11 @@
 package view
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"time"
+	"unicode"
 
 	"plumb/internal/advise"
 	"plumb/internal/rule"
@@ -177,5 +180,24 @@ type MeetingJSON struct {
 // JSON writes a document with two spaces of indentation and a final newline.
 func JSON(doc any) ([]byte, error) {
 	b, err := json.MarshalIndent(doc, "", "  ")
-	return append(b, '\n'), err
+	return append(Inert(b), '\n'), err
+}
+
+// Inert writes the characters of a JSON document that could drive a terminal
+// or reorder text, and that JSON allows as they are, in its own notation: the
+// document stays the same.
+func Inert(document []byte) []byte {
+	drives := func(r rune) bool { return r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) }
+	if bytes.IndexFunc(document, drives) < 0 {
+		return document
+	}
+	var out bytes.Buffer
+	for _, r := range string(document) {
+		if drives(r) {
+			fmt.Fprintf(&out, "\\u%04x", r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.Bytes()
 }

@@ -150,6 +150,11 @@ func (p *page) String() string {
 
 func width(s string) int { return utf8.RuneCountInString(s) }
 
+// Plain is a text of which strangers may have written part, without what could
+// drive a terminal or reorder text: for all that goes there by another way
+// than a page.
+func Plain(s string) string { return clean(s) }
+
 // clean replaces what could drive a terminal or reorder text.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	"plumb/internal/change"
 )
@@ -12,7 +13,12 @@ func UndoWaits(undone []*change.Change, s Screen) string {
 	p := newPage(s)
 	for _, c := range undone {
 		for _, step := range c.Steps {
-			if step.Waits != "" {
+			i := slices.IndexFunc(c.Restarts, func(r change.Restart) bool { return r.What == step.Waits })
+			switch {
+			case step.Waits == "", i >= 0 && c.Restarts[i].Back:
+			case i >= 0:
+				p.hang(plain, "waits       ", fmt.Sprintf("%s: the old value comes back with %s; plumb undo %d --restart does it", step.Knob, step.Waits, c.Number))
+			default:
 				p.hang(plain, "waits       ", fmt.Sprintf("%s: if it was restarted since, the old value comes back with %s", step.Knob, step.Waits))
 			}
 		}

@@ -238,12 +238,8 @@ func (in instance) live(ctx context.Context, h host.Reader, w change.Want, k kno
 // restart says what a restart is called and how it is done; nil when Plumb
 // does not know.
 func (in instance) restart(ctx context.Context, h host.Reader, seen *stack.Stack) (string, []change.Op) {
-	groups, _ := seen.Follow(in.Process, "cgroup")
-	for _, g := range groups {
-		unit := path.Base(g.Text("path"))
-		if _, err := h.Stat(ctx, "/run/systemd/system"); err == nil && strings.HasSuffix(unit, ".service") {
-			return "a restart of " + unit, []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
-		}
+	if unit := observe.OwnUnit(ctx, h, seen, in.Process); unit != "" {
+		return "a restart of " + unit, []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
 	}
 	return "a restart of mongo:" + in.name, nil
 }

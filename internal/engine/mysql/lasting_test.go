@@ -59,6 +59,10 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 		}
 	}
 	h.Stats["/run/systemd/system"] = host.Stat{Mode: fs.ModeDir | 0o755}
+	h.Outputs = map[string]string{}
+	for unit, main := range map[string]string{"mariadb.service": "77", "mysql@3307.service": "77", "mysql@bootstrap.service": "77", "ssh.service": "812", "mysql-of-another.service": "0"} {
+		h.Outputs["systemctl show --property=MainPID "+unit] = "MainPID=" + main + "\n"
+	}
 	seen := running("77", append([]string{"/usr/sbin/mysqld"}, s.args...), []string{"unix:/run/a.sock"})
 	process := seen.OfKind("process")[0]
 	process.Set("own_mounts", stack.Bool(s.inside), "test")

@@ -125,6 +125,7 @@ func (a *alteration) persisted() change.Act {
 		Do:       []change.Op{{Target: &t, Statement: "SET PERSIST_ONLY " + a.name + " = " + a.literal(a.to)}},
 		Undo:     []change.Op{{Target: &t, Statement: "SET PERSIST_ONLY " + a.name + " = " + before}},
 		UndoNone: []change.Op{{Target: &t, Statement: "RESET PERSIST IF EXISTS " + a.name}},
+		Down:     &change.Down{Hint: "with --persisted-globals-load=OFF if it does not start with what mysqld-auto.cnf holds"},
 	}}
 }
 
@@ -167,19 +168,11 @@ func (a *alteration) restart() (waits string, ops []change.Op) {
 	if a.in.process == nil || a.in.root != "" {
 		return "a restart of the server", nil
 	}
-	unit, _ := observe.Unit(a.seen, a.in.process)
-	if _, err := a.h.Stat(a.ctx, "/run/systemd/system"); err == nil && isServers(unit) {
+	// The unit that begins a cluster must not be started anew.
+	if unit := observe.OwnUnit(a.ctx, a.h, a.seen, a.in.process); unit != "" && !strings.Contains(unit, "bootstrap") {
 		return "a restart of " + unit, []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
 	}
 	return "a restart of the server", nil
-}
-
-// isServers tells whether a unit of systemd is the server's own: one that was
-// started by hand lies in its shell's, and the one that begins a cluster must
-// not be started anew.
-func isServers(unit string) bool {
-	known := func(word string) bool { return strings.Contains(unit, word) }
-	return strings.HasSuffix(unit, ".service") && (known("mysql") || known("maria") || known("percona")) && !known("bootstrap")
 }
 
 // rights notes what the login lacks to set variables.

@@ -62,6 +62,7 @@ func TestRestart(t *testing.T) {
 		"/system.slice/mysql@3307.service":          "mysql@3307.service",
 		"/system.slice/mysql@bootstrap.service":     "",
 		"/system.slice/ssh.service":                 "",
+		"/system.slice/mysql-of-another.service":    "",
 		"/user.slice/user-0.slice/session-1.scope":  "",
 		"/system.slice/docker-0123456789abcd.scope": "",
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	"plumb/internal/edit"
 	"plumb/internal/stack"
 )
 
@@ -43,12 +44,22 @@ func (a *alteration) alterRecipe() (change.Recipe, error) {
 		Do:       []change.Op{op(alter + set), again},
 		Undo:     []change.Op{op(alter + back), again},
 		UndoNone: []change.Op{op("ALTER SYSTEM RESET " + identifier(a.name)), again},
+		Down:     a.down(),
 		Patience: 3000,
 	}}}
 	if a.in.root != "" {
 		r.Notes = append(r.Notes, "the server runs in a container: undo finds it there as long as that process runs, and what lasts is the volume of its data directory")
 	}
 	return r, nil
+}
+
+// down says where the value lies while the server is down: with one that is
+// too large it may not start, and then nobody can ask it to take it back.
+func (a *alteration) down() *change.Down {
+	if a.in.process == nil || a.in.root != "" || a.in.data == "" {
+		return nil
+	}
+	return &change.Down{File: a.in.data + autoFile, Form: edit.Postgresql, Key: a.name, Value: a.to.text, Quoted: a.quoted(), PID: a.in.data + "/postmaster.pid"}
 }
 
 // onlyUnread refuses when the file holds the value already and the server

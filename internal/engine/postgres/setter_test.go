@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"errors"
+	"path"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ type standing struct {
 	more   map[string][]string // other queries: a header and rows
 	disk   map[string]string
 	group  string // the control group's path
+	main   string // the main process of the group's unit, as systemd shows it
 	facts  map[string]stack.Value
 	next   map[string]stack.Value // what others wrote into files
 }
@@ -56,6 +58,7 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 		m.Stats[file] = host.Stat{}
 	}
 	if s.group != "" {
+		m.Outputs = map[string]string{"systemctl show --property=MainPID " + path.Base(s.group): "MainPID=" + s.main + "\n"}
 		group := stack.NewThing("cgroup", "unit")
 		group.Set("path", stack.Text(s.group), "test")
 		seen.OfKind("process")[0].Link("cgroup", group.Ref)
@@ -194,7 +197,8 @@ func TestRecipeOfRestart(t *testing.T) {
 		standing
 		waits, argv string
 	}{
-		{standing{group: "/system.slice/system-postgresql.slice/postgresql@17-main.service", disk: map[string]string{"/run/systemd/system": ""}}, "a restart of postgresql@17-main.service", "systemctl restart postgresql@17-main.service"},
+		{standing{group: "/system.slice/system-postgresql.slice/postgresql@17-main.service", main: "4242", disk: map[string]string{"/run/systemd/system": ""}}, "a restart of postgresql@17-main.service", "systemctl restart postgresql@17-main.service"},
+		{standing{group: "/system.slice/cron.service", main: "812", facts: map[string]stack.Value{"replicas": stack.Int(1)}, disk: map[string]string{"/run/systemd/system": ""}}, "a restart of postgres:5433", ""},
 		{standing{disk: map[string]string{"/usr/bin/pg_ctlcluster": ""}}, "a restart of cluster 17 main", "/usr/bin/pg_ctlcluster 17 main restart"},
 		{standing{facts: map[string]stack.Value{"replicas": stack.Int(1)}}, "a restart of postgres:5433", ""},
 	} {

@@ -169,8 +169,7 @@ func (a *alteration) restart() (waits string, ops []change.Op) {
 	if a.in.process == nil || a.in.root != "" {
 		return "a restart of " + name, nil
 	}
-	unit, _ := observe.Unit(a.seen, a.in.process)
-	if _, err := a.h.Stat(a.ctx, "/run/systemd/system"); err == nil && unit != "" {
+	if unit := observe.OwnUnit(a.ctx, a.h, a.seen, a.in.process); unit != "" {
 		return "a restart of " + unit, []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
 	}
 	const tool = "/usr/bin/pg_ctlcluster" // Debian's

@@ -35,11 +35,14 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 	}
 	most := hardLimit(ctx, h, p.Ref.Name, w)
 	unit, ofUser := observe.Unit(s, p)
-	switch {
+	switch own := observe.OwnUnit(ctx, h, s, p); {
 	case ofUser:
 		return change.Recipe{}, &change.Refusal{Why: "a user's own systemd started it, which reads no files of ours", What: "systemctl --user edit its unit"}
+	case own != "":
+		return ofUnit(ctx, h, own, w, most)
 	case unit != "":
-		return ofUnit(ctx, h, unit, w, most)
+		return change.Recipe{}, &change.Refusal{Why: "it runs in " + unit + ", which systemd does not name as the unit that starts it: a drop-in would be for everything else there too",
+			What: "start it by a unit of its own, or set the limit where it is started, as with ulimit"}
 	}
 	return ofSessions(ctx, h, p.Text("user"), w, most)
 }
@@ -86,12 +89,9 @@ func ofUnit(ctx context.Context, h host.Reader, unit string, w change.Want, most
 	if err := beaten(ctx, h, e, dropIns); err != nil {
 		return change.Recipe{}, err
 	}
-	r := change.Recipe{Effect: catalog.Restart, Waits: "a restart of " + unit, Lasts: e.File, Acts: []change.Act{{Edit: e}}}
-	if _, err := h.Stat(ctx, "/run/systemd/system"); err == nil {
-		e.Apply = &change.Op{Argv: []string{"systemctl", "daemon-reload"}}
-		r.Restart = []change.Op{{Argv: []string{"systemctl", "restart", unit}}}
-	}
-	return r, nil
+	e.Apply = &change.Op{Argv: []string{"systemctl", "daemon-reload"}}
+	return change.Recipe{Effect: catalog.Restart, Waits: "a restart of " + unit, Lasts: e.File, Acts: []change.Act{{Edit: e}},
+		Restart: []change.Op{{Argv: []string{"systemctl", "restart", unit}}}}, nil
 }
 
 // ofSessions sets a limit for the sessions of a user.

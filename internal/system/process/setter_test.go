@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -57,7 +58,7 @@ func TestSetterInAScratchRoot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			changetest.Run(t, changetest.Case{Doer: host.NewUnder(hands, dir), Setter: Setter{}, Catalog: knobs(t), Dir: "/var/lib/plumb", Few: 3,
+			changetest.Run(t, changetest.Case{Doer: systemd{host.NewUnder(hands, dir)}, Setter: Setter{}, Catalog: knobs(t), Dir: "/var/lib/plumb", Few: 3,
 				Observe: func() *stack.Stack { return running(c.group, map[string]stack.Value{"user": stack.Text("mysql")}) },
 				Knob:    stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: "nofile_soft"}, To: stack.Int(65536),
 				State: func() string {
@@ -76,7 +77,11 @@ func TestRecipes(t *testing.T) {
 	recipe := func(s *stack.Stack, h host.Reader, knob string, to stack.Value) (change.Recipe, error) {
 		return Setter{}.Recipe(t.Context(), h, s, change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: knob}, To: to, Fact: cat.Fact("process", knob)})
 	}
-	systemd := hosttest.Map{Stats: map[string]host.Stat{"/run/systemd/system": {}}}
+	mainPID := func(unit, pid string) map[string]string {
+		return map[string]string{"systemctl show --property=MainPID " + unit: "MainPID=" + pid + "\n"}
+	}
+	runs := map[string]host.Stat{"/run/systemd/system": {}}
+	systemd := hosttest.Map{Stats: runs, Outputs: mainPID("mariadb.service", "7")}
 	r, err := recipe(running("/system.slice/mariadb.service", nil), systemd, "nofile_soft", stack.Int(65536))
 	if err != nil || r.Acts[0].Edit.Key != "Service/LimitNOFILE" || r.Acts[0].Edit.Apply == nil || len(r.Restart) != 1 || r.Waits != "a restart of mariadb.service" {
 		t.Errorf("%+v, %v", r, err)
@@ -86,7 +91,7 @@ func TestRecipes(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	limits := "Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 524288               files     \nMax locked memory         65536                unlimited            bytes     \n"
-	high := hosttest.Map{Files: map[string]string{"/proc/7/limits": limits, "/etc/systemd/system/x.service.d/zzz.conf": "[Service]\nLimitNOFILE=5\n"}}
+	high := hosttest.Map{Stats: runs, Outputs: mainPID("mariadb.service", "7"), Files: map[string]string{"/proc/7/limits": limits, "/etc/systemd/system/x.service.d/zzz.conf": "[Service]\nLimitNOFILE=5\n"}}
 	for _, c := range []struct {
 		group, knob string
 		to          int64
@@ -102,6 +107,7 @@ func TestRecipes(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c, r, err)
 		}
 	}
+	high.Outputs = mainPID("x.service", "7")
 	if _, err := recipe(running("/system.slice/x.service", nil), high, "nofile_soft", stack.Int(65536)); err == nil || !strings.Contains(err.Error(), "zzz.conf, which is read after") {
 		t.Errorf("a drop-in that beats ours: %v", err)
 	}
@@ -116,3 +122,49 @@ func TestRecipes(t *testing.T) {
 		}
 	}
 }
+
+// A server that was started from cron, ssh or a supervisor lies in a unit that
+// is not its own: a drop-in there would be for everything else in it, and a
+// restart would end that.
+func TestUnitOfSomebodyElse(t *testing.T) {
+	cat := knobs(t)
+	for _, c := range []struct {
+		unit, main string // the unit's main process
+		parent     string // its name
+		own        bool
+	}{
+		{"mariadb.service", "7", "systemd", true},
+		{"db-of-the-shop.service", "7", "systemd", true},
+		{"mysql.service", "6", "mysqld_safe", true},
+		{"cron.service", "6", "cron", false},
+		{"ssh.service", "3", "bash", false},
+		{"supervisor.service", "6", "supervisord", false},
+		{"mysql.service", "0", "systemd", false}, // its own server is down, and this is another
+	} {
+		h := hosttest.Map{Stats: map[string]host.Stat{"/run/systemd/system": {}},
+			Outputs: map[string]string{"systemctl show --property=MainPID " + c.unit: "MainPID=" + c.main + "\n"},
+			Files:   map[string]string{"/proc/7/status": "Name:\tmysqld\nPPid:\t6\n", "/proc/6/comm": c.parent + "\n"}}
+		r, err := Setter{}.Recipe(t.Context(), h, running("/system.slice/"+c.unit, nil), change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: "nofile_soft"},
+			To: stack.Int(65536), Fact: cat.Fact("process", "nofile_soft")})
+		refused, _ := errors.AsType[*change.Refusal](err)
+		if c.own != (err == nil && len(r.Restart) == 1) || !c.own && (refused == nil || !strings.Contains(refused.Why, "it runs in "+c.unit)) {
+			t.Errorf("%+v: %+v, %v", c, r, err)
+		}
+	}
+}
+
+// systemd is a scratch root on which systemd runs, with one unit whose main process is 7.
+type systemd struct{ host.Doer }
+
+func (s systemd) Stat(ctx context.Context, name string) (host.Stat, error) {
+	if name == "/run/systemd/system" {
+		return host.Stat{}, nil
+	}
+	return s.Doer.Stat(ctx, name)
+}
+
+func (s systemd) Output(_ context.Context, _ ...string) ([]byte, error) {
+	return []byte("MainPID=7\n"), nil
+}
+
+func (s systemd) Run(_ context.Context, _ ...string) ([]byte, error) { return nil, nil }

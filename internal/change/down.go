@@ -1,0 +1,167 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"plumb/internal/edit"
+	"plumb/internal/host"
+)
+
+// Waiting is the error of an act that cannot be taken back while its server
+// does not answer. The journal keeps it open.
+type Waiting struct {
+	For string // the server: "mysql:3306"
+	Err error  // what it answered, or what was in the way
+	// Start is how a person gets the server to start without the value, ""
+	// when nothing special is needed.
+	Start string
+}
+
+// Error implements error.
+func (w *Waiting) Error() string { return fmt.Sprintf("waits for %s: %v", w.For, w.Err) }
+
+// Unwrap gives what the server answered.
+func (w *Waiting) Unwrap() error { return w.Err }
+
+// Hint says what a person can do.
+func (w *Waiting) Hint() string {
+	switch {
+	case errors.Is(w.Err, host.ErrLogin):
+		return "give a login with --dsn"
+	case w.Start != "":
+		return "start " + w.For + " " + w.Start + "; plumb undo then takes back what is left"
+	}
+	return "start " + w.For + "; plumb undo then takes back what is left"
+}
+
+// waiting makes the error of an operation on a server that may be down.
+func waiting(ctx context.Context, t *host.Target, err error) error {
+	if err == nil || t == nil || ctx.Err() != nil {
+		return err
+	}
+	return &Waiting{For: t.Name, Err: err}
+}
+
+// seen reads the state of a switch; a server that does not answer is waited for.
+func (k *Keeper) seen(ctx context.Context, s *Switch) (string, error) {
+	now, err := look(ctx, k.Doer, s.Look)
+	if err == nil {
+		return now, nil
+	}
+	err = waiting(ctx, s.Look.Target, fmt.Errorf("read %s: %w", s.On, err))
+	if w, ok := errors.AsType[*Waiting](err); ok && s.Down != nil {
+		w.Start = s.Down.Hint
+	}
+	return "", err
+}
+
+// whileDown takes a value back in the file in which its server keeps it. It
+// does so only where the server surely does not run: one that runs would write
+// the file anew. Otherwise it gives the error with which the server was found
+// not to answer.
+func (k *Keeper) whileDown(ctx context.Context, c *Change, p Past, o UndoOptions, down error) error {
+	d := p.Act.Switch.Down
+	if runs, err := k.runs(ctx, d); err != nil || runs {
+		return down
+	}
+	text, err := rawOrNone(ctx, k.Doer, d.File)
+	if err != nil {
+		return err
+	}
+	found, had, err := edit.Get(d.Form, text, d.Key)
+	if err != nil {
+		return err
+	}
+	if !had {
+		found = None
+	}
+	before, ok := d.plain(p.Made.Before)
+	switch {
+	case !ok:
+		return down
+	case found == before:
+		return k.note(ctx, c, kindUndone, result{N: p.N})
+	case found != d.Value && p.State == Done && !o.Force:
+		drift := &Drifted{[]Drift{{Change: c.Number, Place: p.Act.Place(), Want: d.Value, Found: found}}}
+		if o.Keep {
+			return k.note(ctx, c, kindLeft, result{N: p.N, Why: drift.Error()})
+		}
+		return drift
+	case before == None:
+		text, err = edit.Unset(d.Form, text, d.Key)
+	default:
+		text, err = edit.Set(d.Form, text, d.Key, before)
+	}
+	if err == nil {
+		err = k.note(ctx, c, kindUndoing, result{N: p.N})
+	}
+	if err == nil {
+		err = k.Doer.Replace(ctx, d.File, text, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	return k.note(ctx, c, kindUndone, result{N: p.N})
+}
+
+// plain gives a state of the switch as the file has it; false when it cannot
+// be told.
+func (d *Down) plain(state string) (string, bool) {
+	if !d.Quoted || state == None {
+		return state, true
+	}
+	inner, ok := strings.CutPrefix(state, "'")
+	inner, end := strings.CutSuffix(inner, "'")
+	return strings.ReplaceAll(inner, "''", "'"), ok && end
+}
+
+// runs tells whether the server that keeps a value may be running, by the file
+// that holds its process id.
+func (k *Keeper) runs(ctx context.Context, d *Down) (bool, error) {
+	text, err := k.Doer.ReadFile(ctx, d.PID)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = k.Doer.Stat(ctx, path.Dir(d.PID)) // a data directory that is not mounted tells nothing
+		return err != nil, err
+	}
+	if err != nil {
+		return true, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		return true, err
+	}
+	_, err = k.Doer.Stat(ctx, fmt.Sprintf("/proc/%d", pid))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return true, err
+}
+
+// keepsItself tells whether a server that is down could not be made to start
+// without the value by this package.
+func (s *Switch) keepsItself() bool { return s.Down != nil && s.Down.File == "" }
+
+// TryRestarts refuses a draft that is to be undone by itself after a restart,
+// when nobody could undo it were a server not to start again.
+func (d Draft) TryRestarts() error {
+	restarts := false
+	for _, s := range d.Steps {
+		restarts = restarts || s.Recipe.Restart != nil
+	}
+	for i, s := range d.Steps {
+		for _, a := range s.Recipe.Acts {
+			if restarts && a.Switch != nil && a.Switch.keepsItself() {
+				return &Refusal{Why: fmt.Sprintf("step %d, %s: the server keeps the value itself, and were it not to start with it, nothing could take it back in time", i+1, s.Knob),
+					What: "leave out --try or --restart, or the step with --skip " + s.Knob.String()}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"plumb/internal/edit"
+)
+
+// What a journal asks for is looked at whole when it is read, before anything
+// of it is done: half of a change must not be taken back before it shows that
+// the other half is of a kind that nobody here knows.
+
+// known says why an intent cannot be undone by this Plumb.
+func (i intent) known(c *Change) error {
+	switch {
+	case c.Version < 1:
+		return errors.New("an act before the record that begins the change")
+	case i.Step < 0:
+		return fmt.Errorf("an act of step %d", i.Step)
+	case (i.Act.Edit == nil) == (i.Act.Switch == nil):
+		return unknown("an act that is neither an edit of a file nor a switch")
+	case i.Act.Edit != nil:
+		return i.Act.Edit.known(i.Made)
+	}
+	return i.Act.Switch.known()
+}
+
+// unknown refuses what a later Plumb may have written.
+func unknown(what string) error {
+	return &Refusal{Why: what + ": it was written by a newer Plumb, or is damaged", What: newerHint}
+}
+
+func (e *Edit) known(m Made) error {
+	switch _, _, err := edit.Get(e.Form, nil, e.Key); {
+	case e.File == "":
+		return unknown("an edit of no file")
+	case err != nil:
+		return unknown(fmt.Sprintf("an edit of %s: %v", e.File, err))
+	case m.Splice == nil:
+		return unknown(fmt.Sprintf("an edit of %s that does not say what it changed", e.File))
+	case m.Splice.At < 0:
+		return unknown(fmt.Sprintf("an edit of %s at byte %d", e.File, m.Splice.At))
+	case e.Apply != nil:
+		return known([]Op{*e.Apply})
+	}
+	return nil
+}
+
+func (s *Switch) known() error {
+	ways := 0
+	for _, is := range []bool{s.Look.File != "", s.Look.Argv != nil, s.Look.Target != nil} {
+		if is {
+			ways++
+		}
+	}
+	_, err := regexp.Compile(s.Look.Match)
+	switch {
+	case ways != 1:
+		return unknown(fmt.Sprintf("a switch of %s that does not say how it is read", s.On))
+	case err != nil:
+		return unknown(fmt.Sprintf("a switch of %s, read with %q", s.On, s.Look.Match))
+	case len(s.Undo) == 0 && len(s.UndoNone) == 0:
+		return unknown(fmt.Sprintf("a switch of %s that does not say how it is undone", s.On))
+	}
+	if s.Down != nil && s.Down.File != "" {
+		if _, _, err := edit.Get(s.Down.Form, nil, s.Down.Key); err != nil {
+			return unknown(fmt.Sprintf("a switch of %s, kept in %s: %v", s.On, s.Down.File, err))
+		}
+	}
+	return errors.Join(known(s.Undo), known(s.UndoNone))
+}
+
+// known looks at operations: each is a write, a command or a statement.
+func known(ops []Op) error {
+	for _, o := range ops {
+		ways := 0
+		for _, is := range []bool{o.Write != nil, len(o.Argv) > 0, o.Statement != ""} {
+			if is {
+				ways++
+			}
+		}
+		if ways != 1 || (o.Statement != "") != (o.Target != nil) {
+			return unknown("an operation that is neither a write, a command nor a statement")
+		}
+	}
+	return nil
+}

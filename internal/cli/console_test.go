@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/journal"
+)
+
+// hostileName drives terminals in all the ways there are: with ESC, with the
+// one character of C1 that stands for ESC [, by going back in the line, by
+// turning the text round, and by making a line of its own.
+const hostileName = "\x1b]0;owned\x07\u009b2J\rok\u202e\x7f\nplumb: all is well"
+
+// drives tells whether a text holds any of that.
+func drives(text string) bool { return strings.ContainsAny(text, "\x1b\x07\u009b\r\u202e\x7f") }
+
+// What strangers wrote reaches the terminal as text, whatever the command, on
+// both streams: a plan's host, a journal's place, a tape's name and content.
+func TestNothingDrivesTheTerminal(t *testing.T) {
+	dir := t.TempDir()
+	plan := filepath.Join(dir, "plan.json")
+	must(t, os.WriteFile(plan, []byte(fmt.Sprintf(`{"plumb":1,"kind":"plan","host":%q,"taken_at":"2026-01-01T00:00:00Z","steps":[]}`, "x"+hostileName)), 0o600))
+	tape := filepath.Join(dir, "a"+hostileName+".tape")
+	must(t, os.WriteFile(tape, []byte("no tape"), 0o600))
+	state := filepath.Join(dir, "state")
+	must(t, os.Mkdir(state, 0o700))
+	must(t, os.WriteFile(filepath.Join(state, "change-000001.journal"), hostileJournal(t), 0o600))
+	image := filepath.Join(dir, "image")
+	must(t, os.MkdirAll(filepath.Join(image, "var/lib"), 0o700))
+	must(t, os.Rename(state, filepath.Join(image, "var/lib/plumb")))
+	must(t, os.Symlink(filepath.Join(image, "var/lib/plumb"), state))
+	for _, args := range [][]string{
+		{"fix", plan},
+		{"fix", plan, "--set", hostileName},
+		{"fix", "--set", hostileName + "=1", "--root", image},
+		{"check", "--tape", tape},
+		{"check", "--tape", dir},
+		{"check", "--tape", dir, "--json"},
+		{"history", "--state", state},
+		{"history", "1", "--state", state},
+		{"history", "--state", state, "--json"},
+		{"undo", "--state", state, "--dry-run"},
+		{"undo", "--state", state, "--dry-run", "--json"},
+		{"undo", "--root", image, "--yes"},
+		{hostileName},
+		{"check", "--" + hostileName},
+		{"explain", hostileName},
+		{"lab", "run", filepath.Join(dir, hostileName)},
+	} {
+		var out, errs bytes.Buffer
+		Main(args, strings.NewReader(""), &out, &errs)
+		if drives(out.String()) || drives(errs.String()) {
+			t.Errorf("%q:\n%q\n%q", args, out.String(), errs.String())
+		}
+		if strings.Contains("\n"+errs.String(), "\nplumb: all is well") {
+			t.Errorf("%q forged a line: %q", args, errs.String())
+		}
+		if out.Len()+errs.Len() == 0 {
+			t.Errorf("%q says nothing", args)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hostileJournal is a valid journal of which every text is hostile.
+func hostileJournal(t *testing.T) []byte {
+	t.Helper()
+	var log journal.Log
+	var out bytes.Buffer
+	add := func(kind string, body any) {
+		text, err := log.Append(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), kind, body)
+		must(t, err)
+		out.Write(text)
+	}
+	add("begin", change.Begin{Version: 1, Plumb: hostileName, Host: hostileName, User: hostileName})
+	add("intent", map[string]any{"step": 0, "act": change.Act{Switch: &change.Switch{On: hostileName, Look: change.Look{File: "/nowhere"}, After: hostileName,
+		Undo: []change.Op{{Argv: []string{"touch", hostileName}}}}}, "made": change.Made{Before: hostileName}})
+	add("failed", map[string]any{"intent": 2, "why": hostileName})
+	return out.Bytes()
+}
+
+// What Plumb does to its own line on a terminal, and nothing else, goes there
+// as it is.
+func TestConsole(t *testing.T) {
+	var to bytes.Buffer
+	c := &console{&to}
+	fmt.Fprintf(c, "plumb: %v\n", errors.New("\x1b[2Jx\ty"))
+	rewrite(c, "1/2 \x1b[31mplace\nplumb: done")
+	if got := to.String(); got != "plumb: ?[2Jx y\n\r1/2 ?[31mplace; plumb: done\x1b[K" {
+		t.Errorf("%q", got)
+	}
+}

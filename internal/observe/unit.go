@@ -1,0 +1,77 @@
+package observe
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// Unit gives the unit of systemd in whose control group a process runs, ""
+// for none; ofUser tells that a user's own systemd made it, which the host's
+// knows nothing of. It need not be the process's own: see OwnUnit.
+func Unit(s *stack.Stack, process *stack.Thing) (name string, ofUser bool) {
+	groups, _ := s.Follow(process, "cgroup")
+	for _, g := range groups {
+		for part := range strings.SplitSeq(g.Text("path"), "/") {
+			switch {
+			case strings.HasPrefix(part, "user@"):
+				return "", true
+			case strings.HasSuffix(part, ".service"):
+				return part, false
+			}
+		}
+	}
+	return "", false
+}
+
+// OwnUnit gives the unit of systemd that starts a server, "" when none is
+// known to. A server that was started from cron, ssh or a supervisor lies in
+// the unit of that, and to restart the unit would restart everything else in
+// it. So systemd is asked for the unit's main process: the server itself, or
+// the script that keeps a MySQL or MariaDB running.
+func OwnUnit(ctx context.Context, h host.Reader, s *stack.Stack, process *stack.Thing) string {
+	unit, _ := Unit(s, process)
+	if unit == "" {
+		return ""
+	}
+	if _, err := h.Stat(ctx, "/run/systemd/system"); err != nil {
+		return ""
+	}
+	said, err := h.Output(ctx, "systemctl", "show", "--property=MainPID", unit)
+	if err != nil {
+		return ""
+	}
+	main, _ := strings.CutPrefix(strings.TrimSpace(string(said)), "MainPID=")
+	pid, err := strconv.Atoi(main)
+	if err != nil || pid < 1 {
+		return ""
+	}
+	if main == process.Ref.Name || main == keeperOf(ctx, h, process.Ref.Name) {
+		return unit
+	}
+	return ""
+}
+
+// keeperOf gives the process id of the mysqld_safe or mariadbd-safe that is a
+// process's parent, or "".
+func keeperOf(ctx context.Context, h host.Reader, pid string) string {
+	status, err := h.ReadFile(ctx, "/proc/"+pid+"/status")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(status)) {
+		parent, ok := strings.CutPrefix(line, "PPid:")
+		if !ok {
+			continue
+		}
+		parent = strings.TrimSpace(parent)
+		name, err := h.ReadFile(ctx, "/proc/"+parent+"/comm")
+		if comm := strings.TrimSpace(string(name)); err == nil && (comm == "mysqld_safe" || comm == "mariadbd-safe") {
+			return parent
+		}
+	}
+	return ""
+}
