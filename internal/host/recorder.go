@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 )
 
 // maxRecorded bounds what a recorder keeps, well below the limit of a tape.
-const maxRecorded = tape.MaxBytes / 4
+const maxRecorded = tape.MaxMemory / 2
 
 // Recorder passes calls on to another reader and keeps every answer for a
 // tape. Secrets are taken out of what it records and of what it gives, which
@@ -25,6 +26,7 @@ type Recorder struct {
 	mu      sync.Mutex
 	calls   map[string][]tape.Entry
 	bytes   int
+	entries int
 	failure error // the first answer that could not be recorded
 }
 
@@ -67,7 +69,7 @@ func withoutRepeats(answers []tape.Entry) []tape.Entry {
 func (rec *Recorder) keep(op string, of []string, answer any, err error) {
 	e, failed := newEntry(op, of, answer, err)
 	key := callKey(op, of...)
-	size := len(key) + len(e.Value) + len(e.Says)
+	size := tape.EntryBytes + len(key) + len(e.Value) + len(e.Says)
 	if e.Text != nil {
 		size += len(*e.Text)
 	}
@@ -79,6 +81,10 @@ func (rec *Recorder) keep(op string, of []string, answer any, err error) {
 	if rec.bytes += size; rec.bytes > maxRecorded {
 		e.Text, e.Value = nil, nil
 		e.Error, e.Says = kindOf(ErrTooLarge), "not recorded: the recording is over its limit"
+	}
+	if rec.entries++; rec.entries > tape.MaxEntries {
+		rec.failure = cmp.Or(rec.failure, fmt.Errorf("record: more than %d answers", tape.MaxEntries))
+		return
 	}
 	rec.calls[key] = append(rec.calls[key], e)
 }

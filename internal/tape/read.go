@@ -44,6 +44,7 @@ type reader struct {
 	line  int       // number of the present line
 	total int64     // bytes so far
 	long  []byte    // for lines longer than the buffer
+	held  int64     // bytes that the entries take in memory
 }
 
 func (r *reader) all() (*Tape, error) {
@@ -66,6 +67,12 @@ func (r *reader) all() (*Tape, error) {
 		entry, err := parseEntry(line)
 		if err != nil {
 			return nil, r.wrong(hintAgain, "%v", err)
+		}
+		if r.held += EntryBytes + int64(len(line)) + 16*int64(len(entry.Of)); r.held > MaxMemory {
+			return nil, r.wrong(hintForeign, "its entries take more than the limit of %d bytes of memory", MaxMemory)
+		}
+		if len(t.Entries) >= MaxEntries {
+			return nil, r.wrong(hintForeign, "more entries than the limit of %d", MaxEntries)
 		}
 		t.Entries = append(t.Entries, entry)
 	}
@@ -158,7 +165,16 @@ func parseEntry(line []byte) (Entry, error) {
 	if e, ok := scanEntry(line); ok {
 		return e, nil
 	}
+	var arguments struct {
+		Of json.RawMessage `json:"of"`
+	}
 	var e Entry
+	if err := json.Unmarshal(line, &arguments); err != nil {
+		return e, fmt.Errorf("not an entry: %w", err)
+	}
+	if len(arguments.Of) > MaxOf {
+		return e, fmt.Errorf("not an entry: a call with arguments of over %d bytes", MaxOf)
+	}
 	if err := json.Unmarshal(line, &e); err != nil {
 		return e, fmt.Errorf("not an entry: %w", err)
 	}

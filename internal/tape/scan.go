@@ -25,8 +25,8 @@ func scanEntry(line []byte) (e Entry, ok bool) {
 	if !ok || e.Op == "" || !s.take(`,"of":[`) {
 		return e, false
 	}
-	for !s.take(`]`) {
-		if len(e.Of) > 0 && !s.take(`,`) {
+	for begin := len(s.rest); !s.take(`]`); {
+		if len(e.Of) > 0 && !s.take(`,`) || begin-len(s.rest) > MaxOf {
 			return e, false
 		}
 		arg, ok := s.str()

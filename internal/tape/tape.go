@@ -13,7 +13,14 @@ const Version = 1
 const (
 	MaxLineBytes = 64 << 20 // of one line
 	MaxBytes     = 1 << 30  // of the whole, after decompression
+	MaxEntries   = 500_000
+	MaxMemory    = 512 << 20 // of all entries, each counted with EntryBytes
+	MaxOf        = 1 << 20   // of one call's arguments, as written
 )
+
+// EntryBytes is what an entry takes in memory beside its texts: a small file
+// of a great many tiny ones must not fill the machine's.
+const EntryBytes = 256
 
 // Tape is the content of a tape.
 type Tape struct {

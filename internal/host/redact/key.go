@@ -32,7 +32,7 @@ func secretKey(name string) bool {
 			return true
 		}
 	}
-	for _, end := range []string{"token", "access_key", "access_key_id", "api_key", "account_key", "encryption_key", "private_key"} {
+	for _, end := range []string{"token", "access_key", "access_key_id", "api_key", "account_key", "encryption_key", "encrypt_key", "private_key"} {
 		if joined == end || strings.HasSuffix(joined, "_"+end) {
 			return true
 		}
@@ -83,7 +83,8 @@ func keyWords(name string) []string {
 func mayHold(s string) bool {
 	lower := strings.ToLower(s)
 	for _, sign := range []string{"pass", "pwd", "secret", "token", "credential", "_auth", "-auth", "key", "bindpw", "://", "identified",
-		" -p", "@tcp(", "@unix(", "bearer", "authorization", "curl", "-----begin", "authentication"} {
+		" -p", "@tcp(", "@unix(", "bearer", "authorization", "curl", "-----begin", "authentication",
+		"p=", "sig=", "signature=", "openssl", "lftp", "smb", "rpcclient", "zip", "7z", "rar", "redis-cli", "valkey-cli", "keydb-cli", "ldap", "sqlcmd", "bcp"} {
 		if strings.Contains(lower, sign) {
 			return true
 		}

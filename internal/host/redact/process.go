@@ -2,7 +2,6 @@ package redact
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,7 +19,8 @@ func commandLine(s string) string {
 			attached, next = attached || a, next || n
 		}
 	}
-	secretNext := false
+	secretNext, before := false, ""
+	var tool toolLine
 	for i, arg := range args {
 		redact := secretNext && arg != "" && !strings.HasPrefix(arg, "-")
 		secretNext = false
@@ -29,9 +29,15 @@ func commandLine(s string) string {
 			args[i] = text(arg, plain)
 			continue
 		}
+		masked, flag := tool.mask(arg, before)
+		if tool.watch(arg); i > 0 || arg != "" {
+			before = arg
+		}
 		switch {
 		case redact:
 			args[i] = Mark
+		case flag:
+			args[i] = masked
 		case attached && shortBundle.MatchString(arg):
 			args[i] = shortBundle.FindStringSubmatch(arg)[1] + Mark
 		case assigned && value != "" && secretKey(key) && !strings.ContainsAny(key, " \t\n"):
@@ -42,14 +48,11 @@ func commandLine(s string) string {
 			user, _, _ := strings.Cut(arg, ":")
 			args[i] = user + ":" + Mark
 		default:
-			args[i] = toolDSN.ReplaceAllString(text(arg, plain), "${1}p="+Mark)
+			args[i] = text(arg, plain)
 		}
 	}
 	return strings.Join(args, "\x00")
 }
-
-// toolDSN is how Percona's tools name a server: h=host,u=user,p=password.
-var toolDSN = regexp.MustCompile(`((?:^|,)[A-Za-z]=[^,]*,(?:[A-Za-z]=[^,]*,)*)p=[^,]+`)
 
 // inShell reports whether an argument is a command for a shell: sh -c "…".
 func inShell(args []string, i int) bool {

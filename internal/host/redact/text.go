@@ -57,7 +57,7 @@ func (l *lineReader) redact(body string) string {
 		return space + Mark
 	}
 	l.below, l.next = -1, false
-	line := &lineScanner{s: redactAddresses(redactWords(body)), form: l.form}
+	line := &lineScanner{s: redactDSNs(redactLinks(redactAddresses(redactWords(body)))), form: l.form}
 	line.scan()
 	l.carry = line.rest && strings.HasSuffix(body, `\`)
 	if line.open {

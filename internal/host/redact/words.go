@@ -73,12 +73,13 @@ func takesP(program string) (attached, next bool) {
 // a line that may hold commands.
 func redactWords(s string) string {
 	lower := strings.ToLower(s)
-	if !strings.Contains(s, "-p") && !strings.Contains(s, "-Bp") && !strings.Contains(lower, "curl") && !strings.Contains(lower, "bearer") && !strings.Contains(lower, "authorization") && !shortBundle.MatchString(s) {
+	if !namesTool(lower) && !strings.Contains(s, "-p") && !strings.Contains(s, "-Bp") && !strings.Contains(lower, "curl") && !strings.Contains(lower, "bearer") && !strings.Contains(lower, "authorization") && !shortBundle.MatchString(s) {
 		return s
 	}
 	var b strings.Builder
 	var attached, next, curl bool
 	before := ""
+	var tool toolLine
 	for s != "" {
 		n := skipSpace(s, 0)
 		b.WriteString(s[:n])
@@ -87,7 +88,14 @@ func redactWords(s string) string {
 		word := s[:end]
 		s = s[end:]
 		lead := len(word) - len(strings.TrimLeft(word, `"'`))
+		masked, flag := tool.mask(strings.Trim(word, `"'`), before)
+		tool.watch(strings.Trim(word, `"'`))
 		switch bare := word[lead:]; {
+		case flag:
+			if end := word[len(word)-1:]; lead == 0 && isQuote(end[0]) { // it ends what an earlier word began
+				masked += end
+			}
+			word = masked
 		case attached && shortBundle.MatchString(bare):
 			word = word[:lead] + shortBundle.FindStringSubmatch(bare)[1] + Mark
 		case next && before == "-p" && bare != "" && !strings.HasPrefix(bare, "-"),
