@@ -27,7 +27,7 @@ var parameterNames = []string{
 	"zfs_vdev_async_write_max_active", "zfs_vdev_direct_write_verify", "zfs_vdev_max_active",
 	"zfs_vdev_max_auto_ashift", "zfs_vdev_scheduler", "zfs_vdev_scrub_max_active",
 	"zfs_vdev_sync_read_max_active", "zfs_vdev_sync_write_max_active", "zfs_wrlog_data_max",
-	"zil_nocacheflush", "zil_slog_bulk", "zil_special_is_slog",
+	"zil_nocacheflush", "zil_slog_bulk", "zil_special_is_slog", "zvol_use_blk_mq",
 }
 
 // parameters reads every parameter of the module and compares it with what

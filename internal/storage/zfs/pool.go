@@ -212,7 +212,7 @@ func (l *look) poolProperties(ctx context.Context) {
 		}
 		text, err := l.output(ctx, argv...)
 		if err != nil {
-			names := []string{"ashift", "pool_version"}
+			names := []string{"ashift", "cloned", "pool_version"}
 			for k := range poolKnobs {
 				names = append(names, k)
 			}
@@ -248,12 +248,19 @@ func setPoolProperties(p *stack.Thing, all []property, source string) {
 			} else { // "-": the pool has features in place of a version
 				p.SetAbsent("pool_version", source)
 			}
+		case name == "bcloneused":
+			if n, ok := parseCount(prop.value); ok {
+				p.Set("cloned", stack.Int(n), source)
+			}
 		}
 	}
 	for name := range poolKnobs {
 		if !seen[name] && len(seen) > 0 {
 			p.SetAbsent(name, source)
 		}
+	}
+	if _, have := p.Facts["cloned"]; !have && len(seen) > 0 && !slices.ContainsFunc(all, func(x property) bool { return x.name == "bcloneused" }) {
+		p.SetAbsent("cloned", source)
 	}
 }
 

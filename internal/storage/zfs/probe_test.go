@@ -85,7 +85,7 @@ func openZFSHost(t *testing.T) hosttest.Map {
 			"zfs version":               "zfs-2.1.5-1\nzfs-kmod-2.1.11-1+deb12u1\n",
 			listCommand:                 "tank\t1000\t850\t150\t85\t40\t1.00\tDEGRADED\nwide\t1000\t10\t990\t1\t-\t1.00\tONLINE\n",
 			"zpool status -P":           string(testdata(t, "typed/status-2.1.txt")),
-			"zpool get -Hp all tank":    "tank\tashift\t0\tdefault\ntank\tautotrim\toff\tdefault\ntank\tfailmode\tpanic\tlocal\ntank\tversion\t-\tdefault\ntank\tcomment\t-\tdefault\n",
+			"zpool get -Hp all tank":    "tank\tashift\t0\tdefault\ntank\tautotrim\toff\tdefault\ntank\tfailmode\tpanic\tlocal\ntank\tversion\t-\tdefault\ntank\tcomment\t-\tdefault\ntank\tbcloneused\t4096\t-\n",
 			"zpool get -Hp all wide":    "wide\tashift\t13\tlocal\nwide\tversion\t-\tdefault\n",
 			"zdb -C":                    "tank:\n    vdev_tree:\n        children[0]:\n            ashift: 9\n",
 			datasetCommand:              "tank\ttype\tfilesystem\t-\ntank\tcreation\t1795046400\t-\ntank\trecordsize\t131072\tdefault\ntank\tcompressratio\t1.53\t-\ntank\tquota\t0\tdefault\ntank/vol\ttype\tvolume\t-\ntank/vol\tvolblocksize\t8192\tdefault\ntank/vol\tsync\tdisabled\tinherited from tank\n",
@@ -112,10 +112,10 @@ func TestLookReadsOpenZFS(t *testing.T) {
 		"redundant": stack.Bool(true), "has_special": stack.Bool(true), "special_redundant": stack.Bool(false),
 		"log_mirrored": stack.Bool(true), "has_cache": stack.Bool(true), "ashift": stack.Int(9), "failmode": stack.Text("panic"),
 		"checksum_errors": stack.Int(3), "data_errors": stack.Int(3), "scan_errors": stack.Int(2), "txg_slow": stack.Int(1),
-		"unhealthy_devices": stack.List([]string{"/dev/disk/by-id/nvme-B-part1 UNAVAIL"}), "pool_version": {}, "comment": stack.Text(""),
+		"unhealthy_devices": stack.List([]string{"/dev/disk/by-id/nvme-B-part1 UNAVAIL"}), "pool_version": {}, "comment": stack.Text(""), "cloned": stack.Int(4096),
 		"age": stack.Int(86400), "scrub_age": stack.Int(1795132800 - 1794098062),
 	})
-	check(t, s, "pool:wide", map[string]stack.Value{"ashift": stack.Int(13), "layout": stack.Text("raidz2"), "has_log": stack.Bool(false), "log_mirrored": {}})
+	check(t, s, "pool:wide", map[string]stack.Value{"ashift": stack.Int(13), "layout": stack.Text("raidz2"), "has_log": stack.Bool(false), "log_mirrored": {}, "cloned": {}})
 	unknown(t, s, "pool", "wide", "scrub_age")
 	unknown(t, s, "pool", "wide", "txg_slow")
 	check(t, s, "dataset:tank", map[string]stack.Value{
