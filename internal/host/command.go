@@ -34,6 +34,7 @@ nvme list|list-subsys ...
 nvme smart-log|id-ctrl|id-ns|error-log ...
 nvme version
 smartctl -j -a|-x|-i|-H|-A ?
+smartctl -n standby -j -H -A ?
 smartctl -a|-x|-i|-H|-A ?
 xfs_info ?
 xfs_info -V
@@ -49,7 +50,8 @@ findmnt ...
 losetup --list|--all|--json
 losetup --list --json
 blockdev --getra|--getss|--getpbsz|--getsize64|--getro ?
-dmsetup table|status|info|ls|deps ... not --showkeys
+dmsetup table|info|ls|deps ... not --showkeys --exec
+dmsetup status --noflush ... not --exec
 lvs|vgs|pvs --reportformat json --readonly ... not --config --profile --commandprofile --metadataprofile --driverloaded
 mdadm --detail|--examine ?
 mdadm --detail --export ?

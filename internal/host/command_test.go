@@ -21,6 +21,7 @@ func TestReadingCommands(t *testing.T) {
 		"zpool iostat -Hp 1 2", "uname -r", "getconf GNU_LIBC_VERSION", "sysctl -n vm.swappiness", "nvme smart-log /dev/nvme0 -o json",
 		"xfs_info /srv", "tune2fs -l /dev/sda1", "lvs --reportformat json --readonly -o +devices", "/usr/lib/postgresql/15/bin/postgres -C port -D /d",
 		"mysqld --version", "systemctl show mariadb.service -p LimitNOFILE", "btrfs filesystem usage -b /srv", "lsblk -J -b", "dmsetup table",
+		"dmsetup status --noflush --target thin-pool", "smartctl -n standby -j -H -A /dev/sda",
 	} {
 		if !allowed(line) {
 			t.Errorf("refused: %s", line)
@@ -30,7 +31,7 @@ func TestReadingCommands(t *testing.T) {
 		"zfs set x=y tank", "zfs destroy tank", "zpool status -c evil", "zpool status -vc evil", "zpool iostat -c evil", "zpool scrub tank", "zpool upgrade -a",
 		"sysctl -n vm.swappiness=0", "sysctl -w vm.swappiness=0", "nvme format /dev/nvme0", "tune2fs -O x /dev/sda1", "xfs_info -x", "btrfs device stats -z /srv",
 		"systemctl stop mariadb", "systemctl show x -H evil", "systemctl show x --host=evil", "systemctl show x --ho evil", "lvs -o x", "lvremove x",
-		"lvs --reportformat json --readonly --config x", "dmsetup table --showkeys", "dmsetup table --showk", "dmsetup remove x", "mysqld --verbose --help", "mysqld",
+		"lvs --reportformat json --readonly --config x", "dmsetup table --showkeys", "dmsetup table --showk", "dmsetup remove x", "dmsetup status", "dmsetup ls --exec reboot", "mysqld --verbose --help", "mysqld",
 		"postgres -D /d", "mdadm --stop /dev/md0", "sh -c x", "bash", "uname -r x", "uname", "losetup -d /dev/loop0", "smartctl -t long /dev/sda",
 	} {
 		if allowed(line) {

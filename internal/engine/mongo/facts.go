@@ -127,6 +127,9 @@ func readStatus(t *stack.Thing, d document) {
 	if name, ok := d.text("storageEngine", "name"); ok {
 		t.Set("storage_engine", stack.Text(name), source)
 	}
+	if on, ok := d.truth("flowControl", "isLagged"); ok {
+		t.Set("flow_control_lagging", stack.Bool(on), source)
+	}
 	if on, ok := d.truth("tcmalloc", "usingPerCPUCaches"); ok {
 		t.Set("per_cpu_caches", stack.Bool(on), source)
 	}
@@ -209,5 +212,21 @@ func readReplicaSet(t *stack.Thing, d document) {
 	}
 	if b, ok := d.truth("writeConcernMajorityJournalDefault"); ok {
 		t.Set("majority_journal_default", stack.Bool(b), source)
+	}
+}
+
+// readOplog tells how far back the oplog reaches: the section of serverStatus
+// has the times of its first and last entry.
+func readOplog(t *stack.Thing, d document) {
+	first, ok1 := d.whole("earliestOptime", "$timestamp", "t")
+	last, ok2 := d.whole("latestOptime", "$timestamp", "t")
+	if !ok2 { // written with its term
+		last, ok2 = d.whole("latestOptime", "ts", "$timestamp", "t")
+	}
+	switch {
+	case ok1 && ok2 && last >= first && first > 0:
+		t.Set("oplog_window", stack.Int(last-first), "serverStatus oplog")
+	case len(d) == 0:
+		t.SetAbsent("oplog_window", "serverStatus oplog")
 	}
 }

@@ -126,7 +126,12 @@ var questions = []struct {
 	{`{"getParameter": "*"}`, readParameters},
 	{`{"getLog": "startupWarnings"}`, readWarnings},
 	{`{"replSetGetStatus": 1}`, readReplicaSet},
+	{oplogQuestion, readOplog},
 }
+
+// oplogQuestion asks for a section that is not shown by default: the first and
+// the last entry of the oplog. Outside a replica set it is empty.
+const oplogQuestion = `{"serverStatus": 1, "oplog": 1, "$only": ["oplog"]}`
 
 // ask runs the commands; each that fails leaves a gap and hides nothing.
 func ask(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing, target host.Target) {
@@ -163,12 +168,18 @@ func gapFor(sight *stack.Sight, t *stack.Thing, command string, err error) {
 		t.SetAbsent("replica_set_state", command)
 		return
 	}
+	if command == oplogQuestion && errors.Is(err, errEmpty) {
+		t.SetAbsent("oplog_window", command)
+		return
+	}
 	sight.Gap(t.Ref, fmt.Sprintf("%s: %v", command, err), "`plumb check --grants` prints the rights it needs")
 }
 
+var errEmpty = errors.New("empty answer")
+
 func firstDocument(rows host.Rows) (document, error) {
 	if len(rows.Values) == 0 || len(rows.Values[0]) == 0 || rows.Values[0][0] == nil {
-		return nil, errors.New("empty answer")
+		return nil, errEmpty
 	}
 	return parseDocument([]byte(*rows.Values[0][0]))
 }

@@ -19,7 +19,7 @@ const serverStatus = `{"host": "db1", "version": "7.0.14", "process": "mongod", 
 "globalLock": {"currentQueue": {"total": 1, "readers": 1, "writers": 0}},
 "mem": {"bits": 64, "resident": 9500, "virtual": 12000},
 "storageEngine": {"name": "wiredTiger", "supportsCommittedReads": true},
-"flowControl": {"enabled": true, "isLaggedCount": 7},
+"flowControl": {"enabled": true, "isLagged": true, "isLaggedCount": 7},
 "wiredTiger": {"cache": {"maximum bytes configured": 8589934592, "bytes currently in the cache": 6871947674,
  "tracked dirty bytes in the cache": 429496730, "pages evicted by application threads": 0,
  "pages read into cache": 1000, "pages requested from the cache": 900000}},
@@ -29,6 +29,8 @@ const replSetStatus = `{"set": "rs0", "myState": 1, "votingMembersCount": 3, "wr
 "members": [{"_id": 0, "name": "db1:27017", "health": 1.0, "state": 1, "stateStr": "PRIMARY", "self": true},
  {"_id": 1, "name": "db2:27017", "health": 1.0, "state": 2, "stateStr": "SECONDARY"},
  {"_id": 2, "name": "db3:27017", "health": 0.0, "state": 8, "stateStr": "(not reachable/healthy)"}], "ok": 1.0}`
+
+const oplog = `{"latestOptime": {"$timestamp": {"t": 1795046400, "i": 1}}, "earliestOptime": {"$timestamp": {"t": 1795041000, "i": 7}}}`
 
 const config = "# mongod.conf\r\nstorage:\r\n  dbPath: /srv/mongo\r\n  wiredTiger:\r\n    engineConfig:\r\n      cacheSizeGB: 8 # half\r\nsystemLog:\r\n  destination: file\r\n  path: /var/log/mongod.log\r\nnet:\r\n  port: 27018\r\n  bindIp: 127.0.0.1\r\nsecurity: {authorization: enabled}\r\n"
 
@@ -55,6 +57,7 @@ func TestLocalServer(t *testing.T) {
 		`{"getParameter": "*"}`:         answer(`{"enableFlowControl": true, "ttlMonitorEnabled": true}`),
 		`{"getLog": "startupWarnings"}`: answer(`{"log": ["{\"s\":\"W\",\"msg\":\"Using the XFS filesystem is strongly recommended\"}"]}`),
 		`{"replSetGetStatus": 1}`:       answer(replSetStatus),
+		oplogQuestion:                   answer(oplog),
 	})
 	sight, err := Probe{}.Look(t.Context(), m, seen)
 	if err != nil || len(sight.Things) != 1 || len(sight.Gaps) != 0 {
@@ -66,6 +69,7 @@ func TestLocalServer(t *testing.T) {
 		"cache_size": stack.Int(8 << 30), "cache_used_percent": stack.Float(100 * 6871947674.0 / 8589934592.0),
 		"data_path": stack.Text("/srv/mongo"), "storage_cache_size_gb": stack.Float(8), "memory_seen": stack.Int(16 << 30),
 		"replica_set_healthy": stack.Int(2), "replica_set_members": stack.Int(3), "replica_set_state": stack.Text("PRIMARY"),
+		"oplog_window": stack.Int(5400), "flow_control_lagging": stack.Bool(true),
 		"security_authorization": stack.Text("enabled"), "memory_resident": stack.Int(9500 << 20), "logged_in": stack.Bool(true),
 		"startup_warnings": stack.List([]string{"Using the XFS filesystem is strongly recommended"}),
 	} {
@@ -176,6 +180,7 @@ func FuzzArguments(f *testing.F) {
 func FuzzDocuments(f *testing.F) {
 	f.Add(serverStatus)
 	f.Add(replSetStatus)
+	f.Add(oplog)
 	f.Add(`{"log": [1, null, "x"], "members": [null, 3, {}], "uptime": 1e300}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, err := parseDocument([]byte(text))
@@ -198,6 +203,31 @@ func TestDSNLeadsToALocalServer(t *testing.T) {
 		}
 		if (Probe{Remote: remote}).leadsTo(27017, "/proc/9/root") {
 			t.Errorf("%s leads into a container", remote)
+		}
+	}
+}
+
+func TestOplogWindow(t *testing.T) {
+	absent := stack.Value{}
+	for _, c := range []struct {
+		doc   string
+		want  stack.Value
+		known bool
+	}{
+		{oplog, stack.Int(5400), true},
+		{`{"latestOptime": {"ts": {"$timestamp": {"t": 1795046400, "i": 1}}, "t": 3}, "earliestOptime": {"$timestamp": {"t": 1795041000, "i": 7}}}`, stack.Int(5400), true},
+		{`{}`, absent, true},
+		{`{"latestOptime": {"$timestamp": {"t": 5, "i": 1}}}`, absent, false},
+		{`{"latestOptime": {"$timestamp": {"t": 5, "i": 1}}, "earliestOptime": {"$timestamp": {"t": 9, "i": 1}}}`, absent, false},
+	} {
+		doc, err := parseDocument([]byte(c.doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := stack.NewThing("mongo", "27017")
+		readOplog(db, doc)
+		if f, known := db.Facts["oplog_window"]; known != c.known || !f.Value.Equal(c.want) {
+			t.Errorf("%s gives %v (known %v), want %v (known %v)", c.doc, f.Value, known, c.want, c.known)
 		}
 	}
 }

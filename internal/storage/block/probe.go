@@ -43,8 +43,8 @@ func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sig
 		names = names[:deviceLimit]
 	}
 	stats := readStats(ctx, h, &sight)
-	zvols := readZvols(ctx, h, names)
-	for _, one := range lookAll(ctx, h, names, stats, zvols) {
+	all := shared{stats: stats, zvols: readZvols(ctx, h, names), thin: readThin(ctx, h, names, &sight)}
+	for _, one := range lookAll(ctx, h, names, all) {
 		sight.Things = append(sight.Things, one.Things...)
 		sight.Gaps = append(sight.Gaps, one.Gaps...)
 	}
@@ -70,7 +70,14 @@ func isNumbered(name, prefix string) bool {
 	return ok && rest != "" && strings.Trim(rest, "0123456789") == ""
 }
 
-func lookAll(ctx context.Context, h host.Reader, names []string, stats map[string]Counters, zvols map[string]string) []stack.Sight {
+// shared is what was read once for all devices, by their names.
+type shared struct {
+	stats map[string]Counters
+	zvols map[string]string
+	thin  map[string]Thin // nil when nobody could ask
+}
+
+func lookAll(ctx context.Context, h host.Reader, names []string, all shared) []stack.Sight {
 	sights := make([]stack.Sight, len(names))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, readers)
@@ -79,7 +86,7 @@ func lookAll(ctx context.Context, h host.Reader, names []string, stats map[strin
 		wg.Go(func() {
 			defer func() { <-slots }()
 			d := device{h: h, name: name, dir: "/sys/class/block/" + name}
-			observe.Guard("reading the device "+name, &d.sight, func() { d.look(ctx, stats, zvols) })
+			observe.Guard("reading the device "+name, &d.sight, func() { d.look(ctx, all) })
 			sights[i] = d.sight
 		})
 	}
@@ -97,7 +104,7 @@ type device struct {
 	sight stack.Sight
 }
 
-func (d *device) look(ctx context.Context, stats map[string]Counters, zvols map[string]string) {
+func (d *device) look(ctx context.Context, all shared) {
 	dev, ok := d.text(ctx, "dev")
 	if !ok || dev == "" { // a hidden path of an NVMe multipath device
 		return
@@ -112,14 +119,18 @@ func (d *device) look(ctx context.Context, stats map[string]Counters, zvols map[
 	d.thing.Set("dev", stack.Text(dev), d.dir+"/dev")
 	d.thing.Set("layer", stack.Text(layer), d.dir)
 	d.geometry(ctx, layer)
-	d.chain(ctx, layer, zvols)
+	d.chain(ctx, layer, all.zvols)
+	if layer == "lvm" || layer == "dm" {
+		d.thin(all.thin)
+	}
 	d.queue(ctx, layer)
 	d.kind(ctx, layer)
-	if c, ok := stats[d.name]; ok {
+	if c, ok := all.stats[d.name]; ok {
 		c.set(d.thing)
 	}
 	if layer == "disk" {
 		d.health(ctx)
+		d.smart(ctx)
 	}
 }
 

@@ -86,6 +86,7 @@ func (l *look) readDatasets(ctx context.Context) {
 	for _, name := range order {
 		markAbsent(l.datasets[name], "zfs get")
 	}
+	l.sparse(cut)
 	for name, p := range l.pools {
 		if t := l.datasets[name]; t != nil {
 			if age, ok := t.Int("age"); ok {

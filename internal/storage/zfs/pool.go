@@ -259,7 +259,7 @@ func setPoolProperties(p *stack.Thing, all []property, source string) {
 			p.SetAbsent(name, source)
 		}
 	}
-	if _, have := p.Facts["cloned"]; !have && len(seen) > 0 && !slices.ContainsFunc(all, func(x property) bool { return x.name == "bcloneused" }) {
+	if _, have := p.Facts["cloned"]; !have && len(all) > 0 && !slices.ContainsFunc(all, func(x property) bool { return x.name == "bcloneused" }) {
 		p.SetAbsent("cloned", source)
 	}
 }

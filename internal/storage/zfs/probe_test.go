@@ -88,7 +88,7 @@ func openZFSHost(t *testing.T) hosttest.Map {
 			"zpool get -Hp all tank":    "tank\tashift\t0\tdefault\ntank\tautotrim\toff\tdefault\ntank\tfailmode\tpanic\tlocal\ntank\tversion\t-\tdefault\ntank\tcomment\t-\tdefault\ntank\tbcloneused\t4096\t-\n",
 			"zpool get -Hp all wide":    "wide\tashift\t13\tlocal\nwide\tversion\t-\tdefault\n",
 			"zdb -C":                    "tank:\n    vdev_tree:\n        children[0]:\n            ashift: 9\n",
-			datasetCommand:              "tank\ttype\tfilesystem\t-\ntank\tcreation\t1795046400\t-\ntank\trecordsize\t131072\tdefault\ntank\tcompressratio\t1.53\t-\ntank\tquota\t0\tdefault\ntank/vol\ttype\tvolume\t-\ntank/vol\tvolblocksize\t8192\tdefault\ntank/vol\tsync\tdisabled\tinherited from tank\n",
+			datasetCommand:              "tank\ttype\tfilesystem\t-\ntank\tavailable\t150\t-\ntank\tcreation\t1795046400\t-\ntank\trecordsize\t131072\tdefault\ntank\tcompressratio\t1.53\t-\ntank\tquota\t0\tdefault\ntank/vol\ttype\tvolume\t-\ntank/vol\tvolblocksize\t8192\tdefault\ntank/vol\tvolsize\t1000000\tlocal\ntank/vol\trefreservation\t0\tdefault\ntank/vol\tusedbydataset\t400000\t-\ntank/thick\ttype\tvolume\t-\ntank/thick\tvolsize\t1000000\tlocal\ntank/thick\trefreservation\t1031864\tlocal\ntank/thick\tusedbydataset\t7\t-\ntank/vol\tsync\tdisabled\tinherited from tank\n",
 			snapshotCommand:             "tank@a\t1795046400\t11\ntank@b\t1795046500\t12\n",
 			"zpool status -P -j --json": "",
 		},
@@ -113,6 +113,7 @@ func TestLookReadsOpenZFS(t *testing.T) {
 		"log_mirrored": stack.Bool(true), "has_cache": stack.Bool(true), "ashift": stack.Int(9), "failmode": stack.Text("panic"),
 		"checksum_errors": stack.Int(3), "data_errors": stack.Int(3), "scan_errors": stack.Int(2), "txg_slow": stack.Int(1),
 		"unhealthy_devices": stack.List([]string{"/dev/disk/by-id/nvme-B-part1 UNAVAIL"}), "pool_version": {}, "comment": stack.Text(""), "cloned": stack.Int(4096),
+		"sparse_volumes": stack.Int(1), "sparse_owed": stack.Int(600000), "available": stack.Int(150),
 		"age": stack.Int(86400), "scrub_age": stack.Int(1795132800 - 1794098062),
 	})
 	check(t, s, "pool:wide", map[string]stack.Value{"ashift": stack.Int(13), "layout": stack.Text("raidz2"), "has_log": stack.Bool(false), "log_mirrored": {}, "cloned": {}})
