@@ -56,7 +56,7 @@ func step(v rule.Verdict, r rule.Remedy, s *stack.Stack, cat *catalog.Catalog) S
 	f := cat.Fact(r.Knob.Of.Kind, r.Knob.Name)
 	st.DurabilityFrom, st.DurabilityTo = class(f, st.From), class(f, st.To)
 	if f != nil && f.Knob != nil {
-		st.Effect = f.Knob.Effect
+		st.Effect = f.EffectOn(s.Find(r.Knob.Of))
 	}
 	return st
 }

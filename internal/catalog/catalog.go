@@ -11,7 +11,8 @@ type Catalog struct {
 type Kind struct {
 	Name  string
 	Title string
-	Open  bool // things of it may carry raw settings that are not listed
+	Open  bool              // things of it may carry raw settings that are not listed
+	Known map[string]string // by flavour ("" for all): the versions of which Plumb knows what holds; nil: it has no versions
 	Links map[string]Link
 	Facts map[string]*Fact // knobs included
 }
@@ -61,8 +62,9 @@ type Knob struct {
 	Values     []string          // allowed texts, when it is an enumeration
 	Min, Max   *float64          // in the fact's unit
 	Effect     Effect
-	Durability map[string]string // value as text to class; a value not listed is Safe
-	Removed    string            // what came instead, for settings that went away
+	Effects    map[Effect]map[string]string // where it is another: by effect and flavour, the versions
+	Durability map[string]string            // value as text to class; a value not listed is Safe
+	Removed    string                       // what came instead, for settings that went away
 	Sources    []string
 }
 

@@ -104,6 +104,7 @@ func (l *loader) factsFile(s *sheet.Sheet, root *sheet.Node) {
 		"kind":  func(*sheet.Node) {},
 		"title": func(n *sheet.Node) { k.Title = s.Text(n, "title") },
 		"open":  func(n *sheet.Node) { k.Open = s.Switch(n, "open") },
+		"known": func(n *sheet.Node) { k.Known = knownVersions(s, n) },
 		"links": func(n *sheet.Node) {
 			s.Entries(n, "links", func(key, value *sheet.Node) { l.link(s, k, key, value) })
 		},

@@ -17,8 +17,20 @@ func (l *loader) knobFields(s *sheet.Sheet, f *Fact, fields sheet.Fields) {
 	fields["min"] = func(n *sheet.Node) { v := s.Number(n, "min"); k.Min = &v }
 	fields["max"] = func(n *sheet.Node) { v := s.Number(n, "max"); k.Max = &v }
 	fields["effect"] = func(n *sheet.Node) {
-		k.Effect = Effect(s.OneOf(n, "effect", string(Now), string(Reload), string(NewWrites), string(Remount), string(Restart), string(Recreate)))
+		k.Effect = Effect(s.OneOf(n, "effect", effectNames()...))
 		k.Effect = cmp.Or(k.Effect, Now) // a mistake is reported once
+	}
+	fields["effects"] = func(n *sheet.Node) {
+		k.Effects = map[Effect]map[string]string{}
+		s.Entries(n, "effects", func(key, value *sheet.Node) {
+			effect := Effect(s.OneOf(key, "effects", effectNames()...))
+			k.Effects[effect] = perFlavour(s, value, "versions")
+			for _, text := range k.Effects[effect] {
+				if _, err := ParseRanges(text); err != nil {
+					s.Errorf(value, "%v", err)
+				}
+			}
+		})
 	}
 	fields["durability"] = func(n *sheet.Node) {
 		k.Durability = map[string]string{}
@@ -32,6 +44,10 @@ func (l *loader) knobFields(s *sheet.Sheet, f *Fact, fields sheet.Fields) {
 	}
 	fields["removed"] = func(n *sheet.Node) { k.Removed = s.Text(n, "removed") }
 	fields["sources"] = func(n *sheet.Node) { k.Sources = s.Texts(n, "sources") }
+}
+
+func effectNames() []string {
+	return []string{string(Now), string(Reload), string(NewWrites), string(Remount), string(Restart), string(Recreate)}
 }
 
 // perFlavour reads a text, or one text for each flavour.

@@ -131,7 +131,7 @@ func readSet(text string, cat *catalog.Catalog, s *stack.Stack) (advise.Step, er
 	if err != nil {
 		return wrong("", "%v", err)
 	}
-	step := advise.Step{Knob: stack.Knob{Of: of, Name: name}, To: to, Because: "asked for on the command line", Effect: fact.Knob.Effect}
+	step := advise.Step{Knob: stack.Knob{Of: of, Name: name}, To: to, Because: "asked for on the command line", Effect: fact.EffectOn(s.Find(of))}
 	if t := s.Find(of); t != nil {
 		step.From, _ = t.Get(name)
 	}

@@ -171,6 +171,7 @@ func engineOf(dsn string) (engine, forDriver string, err error) {
 // look reads a whole machine through a reader.
 func look(ctx context.Context, h host.Reader, cat *catalog.Catalog, g given) *stack.Stack {
 	s := observe.Host(ctx, h, phases(cat, g)...)
+	observe.TellVersions(s, cat)
 	budget.Apply(s)
 	return s
 }

@@ -44,10 +44,10 @@ func productsOf(s *stack.Stack, v rule.Verdict) (on []Product, known bool) {
 	for _, ref := range v.Things {
 		switch t := s.Find(ref); ref.Kind {
 		case "mysql", "postgres", "mongo", "proxysql":
-			if t == nil || t.Text("version") == "" || serverName(t) == "" {
+			if t == nil || t.Text("version") == "" || rule.ServerProduct(t) == "" {
 				return nil, false
 			}
-			on = append(on, numbered(serverName(t), t.Text("version")))
+			on = append(on, numbered(rule.ServerProduct(t), t.Text("version")))
 			if galera, _ := t.Bool("galera"); galera {
 				on = append(on, Product{Name: "galera"})
 			}
@@ -82,24 +82,12 @@ func productsOf(s *stack.Stack, v rule.Verdict) (on []Product, known bool) {
 func servedBy(s *stack.Stack, process stack.Ref) (on []Product) {
 	for _, kind := range []string{"mysql", "postgres", "mongo", "proxysql"} {
 		for _, t := range s.OfKind(kind) {
-			if slices.Contains(t.Links["process"], process) && serverName(t) != "" && t.Text("version") != "" {
-				on = append(on, numbered(serverName(t), t.Text("version")))
+			if slices.Contains(t.Links["process"], process) && rule.ServerProduct(t) != "" && t.Text("version") != "" {
+				on = append(on, numbered(rule.ServerProduct(t), t.Text("version")))
 			}
 		}
 	}
 	return on
-}
-
-// serverName is the product that a server is; "" when it does not tell.
-func serverName(t *stack.Thing) string {
-	flavor := t.Text("flavor")
-	switch {
-	case t.Ref.Kind == "postgres", t.Ref.Kind == "proxysql":
-		return t.Ref.Kind
-	case t.Ref.Kind == "mongo" && flavor == "percona":
-		return "percona-mongodb"
-	}
-	return flavor
 }
 
 func zfsOf(s *stack.Stack) []Product {

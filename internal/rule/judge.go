@@ -55,6 +55,9 @@ func (r *Rule) judge(c combination) Verdict {
 	if len(c.missing) > 0 && v.Outcome != Quiet {
 		v.Outcome, v.Missing, v.Err = Unknown, slices.Clone(c.missing), nil
 	}
+	if old := r.tooOld(c.things); len(old) > 0 && v.Outcome != Quiet {
+		v.Outcome, v.Missing, v.Err = Unknown, old, nil
+	}
 	if v.Outcome != Fires {
 		return v
 	}

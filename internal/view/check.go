@@ -95,6 +95,7 @@ func (c checkPage) quiet() {
 			}
 		}
 		c.hang(plain, "", text)
+		c.version(db)
 	}
 	c.para(plain, 0, fmt.Sprintf("Nothing is out of line: %s judged, nothing was changed.", count(c.r.Judged, "rule")))
 }
@@ -103,6 +104,7 @@ func (c checkPage) quiet() {
 func (c checkPage) server(db *stack.Thing) {
 	c.blank()
 	c.labelled(bold, db.Ref.String()+"  ", plain, serverLine(c.r.Stack, db))
+	c.version(db)
 	var places []place
 	var lost []string
 	for _, roles := range rolesByFilesystem(c.r.Stack, db.Ref) {
@@ -116,6 +118,13 @@ func (c checkPage) server(db *stack.Thing) {
 	c.places(places)
 	if lost = slices.Compact(lost); len(lost) > 0 {
 		c.hang(plain, "  not placed: ", strings.Join(lost, ", "))
+	}
+}
+
+// version says that a server is of a version that Plumb does not know.
+func (c checkPage) version(db *stack.Thing) {
+	if why := c.cat.Standing(db).Say(db.Text("version")); why != "" {
+		c.hang(plain, "  ", why)
 	}
 }
 

@@ -1,9 +1,11 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -38,7 +40,7 @@ func Stack(s *stack.Stack, cat *catalog.Catalog, only []string, screen Screen) s
 		p.unused(s, v, t.drawn)
 		gaps = inPicture(s.Gaps, t.drawn)
 	}
-	p.gaps(s, v, gaps)
+	p.gaps(s, v, slices.DeleteFunc(gaps, func(g stack.Gap) bool { return g.Probe == observe.VersionsProbe })) // said beside the server
 	return p.String()
 }
 
@@ -54,6 +56,9 @@ type trace struct {
 
 func (t *trace) server(db *stack.Thing) node {
 	n := node{rows: []row{{name: db.Ref.String(), detail: serverLine(t.s, db), ink: bold}}}
+	if why := t.v.cat.Standing(db).Say(db.Text("version")); why != "" {
+		n.rows = append(n.rows, row{detail: why})
+	}
 	if said := t.v.said(db); said != "" {
 		n.rows = append(n.rows, row{detail: said})
 	}

@@ -42,7 +42,7 @@ func (a *alteration) atStart() bool {
 	case "innodb_doublewrite": // a restart lies between on and off
 		return !since("8.0.30") || isOff(a.v.value) || isOff(a.want.To.String())
 	}
-	return a.want.Fact.Knob.Effect == catalog.Restart
+	return a.want.Fact.EffectOn(a.thing) == catalog.Restart
 }
 
 // atStartOfMariaDB knows dynamic variables that the server cannot change in

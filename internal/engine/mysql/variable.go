@@ -61,7 +61,7 @@ func (a *alteration) readVariable() error {
 	if strings.Trim(a.name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 		return &change.Refusal{Why: a.name + " is no name of a variable"}
 	}
-	a.v = variable{catalogue: a.want.Fact.Type, static: a.want.Fact.Knob.Effect == catalog.Restart}
+	a.v = variable{catalogue: a.want.Fact.Type, static: a.want.Fact.EffectOn(a.thing) == catalog.Restart}
 	switch {
 	case a.want.Fact.Knob.Effect == catalog.Recreate:
 		return &change.Refusal{Why: a.name + " is fixed when the server is initialised", What: "make a new data directory and move the data"}
