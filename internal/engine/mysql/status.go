@@ -12,12 +12,13 @@ const statusQuery = "SHOW GLOBAL STATUS"
 // serverStatus reads the status counters and what is derived from them.
 func (l *look) serverStatus() {
 	rows, ok := l.query(statusQuery, "uptime", "max_used_connections", "threads_*", "buffer_pool_*", "checkpoint_*",
-		"redo_written*", "history_list_length", "log_waits*", "wait_free*", "tmp_*", "galera_*", "*_per_second")
+		"redo_written*", "history_list_length", "log_waits*", "wait_free*", "tmp_*", "galera_*", "*_per_second", "inserts", "updates")
 	if !ok {
 		return
 	}
 	l.status = pairs(rows)
 	l.counters()
+	l.changes()
 	l.rates()
 	l.bufferPool()
 	l.redo()
@@ -50,6 +51,24 @@ func (l *look) counters() {
 			l.t.Set(fact, stack.Int(n), statusQuery)
 		} else {
 			l.t.SetAbsent(fact, statusQuery)
+		}
+	}
+}
+
+// changes counts the statements that add rows, and those that change rows that
+// are there: what a load of new data does is told from other work by them.
+func (l *look) changes() {
+	for fact, names := range map[string][]string{
+		"inserts": {"com_insert", "com_insert_select", "com_replace", "com_replace_select", "com_load"},
+		"updates": {"com_update", "com_update_multi", "com_delete", "com_delete_multi"},
+	} {
+		sum, all := int64(0), true
+		for _, name := range names {
+			n, ok := l.stat(name)
+			sum, all = sum+n, all && ok
+		}
+		if all {
+			l.t.Set(fact, stack.Int(sum), statusQuery)
 		}
 	}
 }
