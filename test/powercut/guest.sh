@@ -119,6 +119,35 @@ as() {
 	setpriv --reuid="$user" --regid="$user" --init-groups "$@"
 }
 
+# The account that MariaDB and MySQL run as; a host that only has their
+# programs has none of their own.
+mysql_user() {
+	if id -u mysql >/dev/null 2>&1; then echo mysql; else echo nobody; fi
+}
+
+# sid PROGRAM ARGUMENTS... becomes a program of the MySQL of Debian sid, which
+# is unpacked on the host, with the loader and the libraries beside it.
+sid() {
+	program=$MYSQL/usr/$1
+	shift
+	exec "$LOADER" --library-path "$MYSQL/usr/lib/x86_64-linux-gnu:$MYSQL/usr/lib/mysql/private" "$program" "$@"
+}
+
+mysql_programs() {
+	MYSQL=${CACHE:-/nowhere}/mysql-sid
+	for LOADER in "$MYSQL"/usr/lib64/ld-linux-x86-64.so.2 "$MYSQL"/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2; do
+		[ ! -x "$LOADER" ] || break
+	done
+	if ! [ -x "$LOADER" ] || ! [ -x "$MYSQL/usr/sbin/mysqld" ] || ! [ -x "$MYSQL/usr/bin/mysqlcheck" ]; then
+		skip "this guest has no MySQL of Debian sid"
+	fi
+}
+
+# mysqld ARGUMENTS... becomes that server; Debian's build looks for its files under /usr and /var.
+mysqld() {
+	sid sbin/mysqld --no-defaults --basedir="$MYSQL/usr" --user="$(mysql_user)" --datadir="$DB" --secure-file-priv=NULL --mysqlx=0 "$@"
+}
+
 postgres_programs() {
 	for dir in /usr/lib/postgresql/*/bin; do PATH=$dir:$PATH; done
 	need initdb postgres pg_ctl pg_isready
@@ -128,9 +157,14 @@ make_server() {
 	mkdir -p "$DB"
 	case $ENGINE in
 	mariadb)
-		need mariadbd mariadb-install-db mariadb mariadb-admin mariadb-check
-		chown mysql:mysql "$DB"
-		mariadb-install-db --no-defaults --user=mysql --datadir="$DB" --auth-root-authentication-method=normal --skip-test-db
+		need mariadbd mariadb-install-db mariadb mariadb-check
+		chown "$(mysql_user)" "$DB"
+		mariadb-install-db --no-defaults --user="$(mysql_user)" --datadir="$DB" --auth-root-authentication-method=normal --skip-test-db
+		;;
+	mysql)
+		mysql_programs
+		chown "$(mysql_user)" "$DB"
+		(mysqld --initialize-insecure --log-error=/tmp/server.log)
 		;;
 	postgres)
 		postgres_programs
@@ -142,13 +176,19 @@ make_server() {
 }
 
 # start fails when the server ends. One that neither answers nor ends in five
-# minutes, which are long even without hardware help, is not judged.
+# minutes, which are long even without hardware help, is not judged; but MySQL
+# that finds a torn page says so, dumps it and hangs, and that is a failure.
 start() {
 	case $ENGINE in
 	mariadb)
 		# shellcheck disable=SC2086 # the settings are words
-		mariadbd --no-defaults --user=mysql --datadir="$DB" --socket="$SOCKET" --port="$PORT" --bind-address=127.0.0.1 \
+		mariadbd --no-defaults --user="$(mysql_user)" --datadir="$DB" --socket="$SOCKET" --port="$PORT" --bind-address=127.0.0.1 \
 			--skip-name-resolve --log-error=/tmp/server.log $SETTINGS &
+		;;
+	mysql)
+		mysql_programs
+		# shellcheck disable=SC2086
+		mysqld --socket="$SOCKET" --port="$PORT" --bind-address=127.0.0.1 --log-error=/tmp/server.log $SETTINGS &
 		;;
 	postgres)
 		postgres_programs
@@ -159,21 +199,33 @@ start() {
 		;;
 	esac
 	SERVER=$!
+	hung=0
 	for _ in $(seq 300); do
-		kill -0 "$SERVER" 2>/dev/null || {
-			tail -n 200 /tmp/server.log >"$OUT/server.log"
+		if ! kill -0 "$SERVER" 2>/dev/null || [ "$hung" -ge 30 ]; then
+			keep_log
 			return 1
-		}
+		fi
 		answers && return 0
+		! found_torn || hung=$((hung + 1))
 		sleep 1
 	done
-	tail -n 200 /tmp/server.log >"$OUT/server.log"
+	keep_log
 	fail "see the server answer or end"
+}
+
+# keep_log shortens lines: MySQL dumps a page on one.
+keep_log() {
+	cut -b -300 /tmp/server.log | tail -n 200 >"$OUT/server.log"
+}
+
+found_torn() {
+	[ "$ENGINE" = mysql ] && grep -qa 'Database page corruption on disk' /tmp/server.log
 }
 
 answers() {
 	case $ENGINE in
-	mariadb) mariadb-admin --no-defaults --socket="$SOCKET" --user=root --connect-timeout=5 ping >/dev/null 2>&1 ;;
+	mariadb) mariadb --no-defaults --socket="$SOCKET" --user=root --connect-timeout=5 -e 'DO 1' >/dev/null 2>&1 ;;
+	mysql) (sid bin/mysqladmin --no-defaults --socket="$SOCKET" --user=root --connect-timeout=5 ping) >/dev/null 2>&1 ;;
 	postgres) pg_isready -q -h 127.0.0.1 -p "$PORT" ;;
 	esac
 }
@@ -182,7 +234,7 @@ answers() {
 # to end, and fails.
 stop() {
 	case $ENGINE in
-	mariadb) kill "$SERVER" ;;
+	mariadb | mysql) kill "$SERVER" ;;
 	postgres) as postgres pg_ctl -D "$DB" -m fast -s -w -t 120 stop ;;
 	esac
 	wait "$SERVER"
@@ -194,15 +246,24 @@ make_users() {
 		mariadb --no-defaults --socket="$SOCKET" --user=root -e \
 			"CREATE DATABASE tpcc; CREATE USER bench@'%'; GRANT ALL ON *.* TO bench@'%'"
 		;;
+	mysql)
+		(sid bin/mysql --no-defaults --socket="$SOCKET" --user=root -e \
+			"CREATE DATABASE tpcc; CREATE USER bench@'%'; GRANT ALL ON *.* TO bench@'%'")
+		;;
 	postgres) psql -q -h 127.0.0.1 -p "$PORT" -U postgres -d postgres -c 'CREATE DATABASE tpcc' ;;
 	esac
 }
 
 dsn() {
 	case $ENGINE in
-	mariadb) echo "mysql://bench@127.0.0.1:$PORT/tpcc" ;;
+	mariadb | mysql) echo "mysql://bench@127.0.0.1:$PORT/tpcc" ;;
 	postgres) echo "postgres://postgres@127.0.0.1:$PORT/tpcc" ;;
 	esac
+}
+
+# all_tables reads what mariadb-check or mysqlcheck said: a line for each table.
+all_tables() {
+	if grep -qE 'OK$' "$OUT/tables.txt" && ! grep -qvE 'OK$' "$OUT/tables.txt"; then note "check tables ok"; else note "check tables bad"; fi
 }
 
 check_server() {
@@ -210,7 +271,11 @@ check_server() {
 	case $ENGINE in
 	mariadb)
 		mariadb-check --no-defaults --socket="$SOCKET" --user=root --check --extended --databases tpcc >"$OUT/tables.txt" 2>&1
-		if grep -qE 'OK$' "$OUT/tables.txt" && ! grep -qvE 'OK$' "$OUT/tables.txt"; then note "check tables ok"; else note "check tables bad"; fi
+		all_tables
+		;;
+	mysql)
+		(sid bin/mysqlcheck --no-defaults --socket="$SOCKET" --user=root --check --extended --databases tpcc) >"$OUT/tables.txt" 2>&1
+		all_tables
 		;;
 	postgres)
 		if command -v pg_amcheck >/dev/null; then
@@ -233,6 +298,16 @@ innodb_pages() {
 	done
 }
 
+# MySQL keeps its dictionary and its undo in files of their own.
+mysql_pages() {
+	for file in "$DB"/tpcc/*.ibd "$DB"/mysql.ibd "$DB"/undo_00?; do
+		(sid bin/innochecksum "$file") || {
+			echo "$file"
+			return 1
+		}
+	done
+}
+
 # Pages of a server that was stopped in peace carry good checksums.
 check_pages() {
 	case $ENGINE in
@@ -243,6 +318,7 @@ check_pages() {
 		fi
 		result pages innodb_pages
 		;;
+	mysql) result pages mysql_pages ;;
 	postgres) result pages as postgres pg_checksums --check -D "$DB" ;;
 	esac
 }
@@ -307,7 +383,7 @@ verify() {
 	note "verify $?"
 	check_server
 	if stop; then note "check stop ok"; else note "check stop bad"; fi
-	tail -n 200 /tmp/server.log >"$OUT/server.log"
+	keep_log
 	check_pages
 	check_storage
 	note "done yes"

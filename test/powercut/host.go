@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+
+	"plumb/test/sandbox"
 )
 
 //go:embed host.sh
@@ -106,7 +108,7 @@ type running struct {
 
 // begin starts the guest on its disks.
 func (r *running) begin(ctx context.Context, g guest) (err error) {
-	env := []string{"IN=/srv/in", "OUT=/srv/out", "DIR=" + r.dir, "HOME=/root", "LANG=C.UTF-8", "PATH=" + os.Getenv("PATH")}
+	env := []string{"IN=/srv/in", "OUT=/srv/out", "DIR=" + r.dir, "HOME=/root", "LANG=C.UTF-8", "CACHE=" + sandbox.Cache(), "PATH=" + os.Getenv("PATH")}
 	for _, d := range g.disks {
 		l, err := r.attach(ctx, d)
 		if err != nil {

@@ -24,6 +24,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"plumb/test/sandbox"
 )
 
 // order is what the command line says.
@@ -33,7 +35,7 @@ type order struct {
 	seed                                   uint64
 	drive, limit                           time.Duration
 	list, table                            bool
-	log, base, image, watch                string
+	log, base, image, watch, twins         string
 	end                                    int
 }
 
@@ -42,7 +44,7 @@ func main() {
 	flag.BoolVar(&o.list, "list", false, "list the rows")
 	flag.BoolVar(&o.table, "table", false, "print the table of the results there are")
 	flag.StringVar(&o.rows, "rows", "", "only rows whose name has this pattern, such as mariadb-zfs*")
-	flag.StringVar(&o.kind, "kind", "", "killed or replayed; both otherwise")
+	flag.StringVar(&o.kind, "kind", "", "killed, replayed or aimed; the first two otherwise")
 	flag.IntVar(&o.times, "times", 20, "trials of each row and kind")
 	flag.IntVar(&o.cuts, "cuts", 5, "cuts of each log that is replayed")
 	flag.DurationVar(&o.drive, "drive", 0, "how long a load runs whose log is replayed; 0 for 45s in a machine, 25s on this host")
@@ -55,6 +57,7 @@ func main() {
 	flag.StringVar(&o.log, "replay", "", "replay this log")
 	flag.StringVar(&o.base, "base", "", "with -replay: what the disk held when the log began")
 	flag.StringVar(&o.image, "image", "", "with -replay: the new image")
+	flag.StringVar(&o.twins, "twins", "", "count pages and their copies of this log")
 	flag.IntVar(&o.end, "end", -1, "with -replay: cut after so many entries; -1 for all")
 	flag.StringVar(&o.watch, "watch", "", "in the guest: say how this ledger grows")
 	flag.Parse()
@@ -73,12 +76,17 @@ func (o order) do(ctx context.Context) error {
 	switch {
 	case o.watch != "":
 		return watch(o.watch, os.Stdout)
+	case o.twins != "":
+		return countTwins(o.twins, os.Stdout)
 	case o.log != "":
 		return o.replay(ctx)
 	}
 	list, err := chosen(o.rows)
 	if err != nil {
 		return err
+	}
+	if !o.table && !o.list && o.where != "vm" {
+		fetchMySQL(list)
 	}
 	here := list
 	if !o.table {
@@ -102,15 +110,25 @@ func (o order) do(ctx context.Context) error {
 	return errors.Join(err, readErr)
 }
 
+// fetchMySQL gets the server that a row wants and no package of this host has.
+// Why that cannot be is said when the row is placed.
+func fetchMySQL(list []row) {
+	if slices.ContainsFunc(list, row.onlyHere) {
+		if _, _, err := sandbox.MySQLTree(); err != nil {
+			say("fetch MySQL: %v", err)
+		}
+	}
+}
+
 // wanted are the kinds that -kind names.
 func (o order) wanted() ([]kind, error) {
 	if o.kind == "" {
 		return kinds(), nil
 	}
-	if k := kind(o.kind); slices.Contains(kinds(), k) {
+	if k := kind(o.kind); slices.Contains(append(kinds(), aimed), k) {
 		return []kind{k}, nil
 	}
-	return nil, fmt.Errorf("-kind %s is none: want killed or replayed", o.kind)
+	return nil, fmt.Errorf("-kind %s is none: want killed, replayed or aimed", o.kind)
 }
 
 // run does the sessions that the results lack. A row that cannot be done here,

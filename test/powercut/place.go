@@ -31,6 +31,9 @@ func (r row) placed(versions string) row {
 // hostable says whether a row needs no machine: its storage is in every kernel.
 func (r row) hostable() bool { return r.storage != "zfs" }
 
+// onlyHere says whether no machine has a row's server.
+func (r row) onlyHere() bool { return r.engine == "mysql" }
+
 // places runs each guest where its row is: on this host or in a machine.
 type places struct{ host, machines hypervisor }
 
@@ -49,6 +52,9 @@ func place(list []row, where string, say func(string, ...any)) (all []row, err e
 		return nil, fmt.Errorf("-where %s is nowhere: want host or vm", where)
 	}
 	for _, r := range list {
+		if where == "vm" && r.onlyHere() {
+			continue
+		}
 		if where == "vm" || where == "" && !r.hostable() {
 			all = append(all, r)
 			continue
@@ -62,13 +68,15 @@ func place(list []row, where string, say func(string, ...any)) (all []row, err e
 			all = append(all, r.placed(versions))
 		case where == onHost:
 			return nil, err
+		case r.onlyHere():
+			say("%s: left out, as this host cannot do it and no machine has its server: %v", r.name, err)
 		default:
 			say("%s: in a machine, as this host cannot do it: %v", r.name, err)
 			all = append(all, r)
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("none of these rows runs on the host: ZFS wants a machine")
+		return nil, errors.New("none of these rows runs there: ZFS wants a machine, and no machine has MySQL")
 	}
 	return all, nil
 }
@@ -90,7 +98,7 @@ func tried(list []row, where string, results []trial) (all []row) {
 		if where != "vm" {
 			all = append(all, here...)
 		}
-		if where == "vm" || where == "" && (inMachine || len(here) == 0) {
+		if where == "vm" && !r.onlyHere() || where == "" && (inMachine || len(here) == 0) {
 			all = append(all, r)
 		}
 	}
@@ -150,9 +158,9 @@ func hostVersions(r row) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	program, name := "mariadbd", "MariaDB"
-	if r.engine == "postgres" {
-		program, name = newestPostgres(), "PostgreSQL"
+	name, program, err := serverProgram(r)
+	if err != nil {
+		return "", err
 	}
 	if r.storage == "xfs" {
 		if _, err := exec.LookPath("mkfs.xfs"); err != nil {
@@ -161,15 +169,27 @@ func hostVersions(r row) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, program, "--version").Output()
+	text, err := exec.CommandContext(ctx, program[0], append(program[1:], "--version")...).Output()
 	if err != nil {
-		return "", sandbox.Missing{What: fmt.Sprintf("ask %s for its version: %v", program, err), Hint: "apt-get install mariadb-server postgresql"}
+		return "", sandbox.Missing{What: fmt.Sprintf("ask %s for its version: %v", name, err), Hint: "apt-get install mariadb-server postgresql"}
 	}
 	version, err := parseVersion(text)
 	if err != nil {
-		return "", fmt.Errorf("ask %s for its version: %w", program, err)
+		return "", fmt.Errorf("ask %s for its version: %w", name, err)
 	}
 	return fmt.Sprintf("Linux %s, %s %s", kernel, name, version), nil
+}
+
+// serverProgram gives the name of a row's server and the words that start it.
+func serverProgram(r row) (name string, program []string, err error) {
+	switch r.engine {
+	case "postgres":
+		return "PostgreSQL", []string{newestPostgres()}, nil
+	case "mysql":
+		base, loader, err := sandbox.MySQLUnpacked()
+		return "MySQL", append(loader, base+"/usr/sbin/mysqld", "--no-defaults"), err
+	}
+	return "MariaDB", []string{"mariadbd"}, nil
 }
 
 // newestPostgres is the one that the guest's script takes: the last by name.

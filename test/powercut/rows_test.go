@@ -25,7 +25,7 @@ func TestRowsAreWords(t *testing.T) {
 		if (r.storage == "zfs") != (r.record != "") || r.storage != "zfs" && r.properties != nil {
 			t.Errorf("%s: records and properties belong to zfs", r.name)
 		}
-		if !slices.Contains([]string{"mariadb", "postgres"}, r.engine) || !slices.Contains([]string{"ext4", "xfs", "zfs"}, r.storage) || !slices.Contains([]string{bookworm, trixie}, r.release) {
+		if !slices.Contains([]string{"mariadb", "mysql", "postgres"}, r.engine) || (r.engine == "mysql") != (r.release == sid) || !slices.Contains([]string{"ext4", "xfs", "zfs"}, r.storage) || !slices.Contains([]string{bookworm, trixie, sid}, r.release) {
 			t.Errorf("%+v", r)
 		}
 		if strings.Contains(r.title(), "  ") || strings.HasPrefix(r.title(), " ") {

@@ -65,16 +65,19 @@ func table(rows []row, all []trial) string {
 	var missing, void []string
 	fewest := 0
 	for _, r := range rows {
-		for _, k := range kinds() {
+		for _, k := range append(kinds(), aimed) {
 			if n := voids(all, r, k); n > 0 {
 				void = append(void, fmt.Sprintf("%s (%s): %d", r.label(), k, n))
 			}
 			s := sum(counted(all, r, k))
+			if s.trials == 0 && k == aimed {
+				continue
+			}
 			if s.trials == 0 {
 				missing = append(missing, fmt.Sprintf("%s (%s)", r.label(), k))
 				continue
 			}
-			if fewest == 0 || s.trials < fewest {
+			if k != aimed && (fewest == 0 || s.trials < fewest) {
 				fewest = s.trials
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.title(), k, s.count(), s.losses(), of(s.failed, s.trials), s.broken())
@@ -84,6 +87,7 @@ func table(rows []row, all []trial) string {
 	if fewest > 0 {
 		fmt.Fprintf(&b, "What was seen in none of %d trials may still happen in up to %.0f %% of power cuts (95 %% confidence).\n", fewest, math.Ceil(100*atMost(fewest)))
 	}
+	b.WriteString(exposures(rows, all))
 	if len(void) > 0 {
 		fmt.Fprintf(&b, "\nTrials that could not be carried out and are not counted: %s.\n", strings.Join(void, ", "))
 	}
@@ -96,12 +100,13 @@ func table(rows []row, all []trial) string {
 const legend = `killed: QEMU, which keeps the disk, was killed; every write that was complete is kept. That is the death of a machine,
 and of its page cache, whose disk has no volatile cache. replayed: the log of the disk's writes was replayed up to the last flush
 before the cut, and of what followed a random part, torn at sectors of 512 bytes. That is the loss of power of a disk
-with a volatile cache.
+with a volatile cache. aimed: the same, cut where a page of InnoDB and its copy in the doublewrite buffer were written and not
+flushed; the copy was lost and the page torn.
 `
 
 func (r row) title() string {
-	name := map[string]string{"mariadb": "MariaDB", "postgres": "PostgreSQL"}[r.engine]
-	version := map[string]string{"mariadb" + bookworm: "10.11", "mariadb" + trixie: "11.8", "postgres" + bookworm: "15", "postgres" + trixie: "17"}[r.engine+r.release]
+	name := map[string]string{"mariadb": "MariaDB", "mysql": "MySQL", "postgres": "PostgreSQL"}[r.engine]
+	version := map[string]string{"mariadb" + bookworm: "10.11", "mariadb" + trixie: "11.8", "postgres" + bookworm: "15", "postgres" + trixie: "17", "mysql" + sid: "9"}[r.engine+r.release]
 	if kernel, server, here := strings.Cut(r.versions, ", "); here {
 		return server + " on this host's kernel " + strings.TrimPrefix(kernel, "Linux ") + ", " + r.says
 	}

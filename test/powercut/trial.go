@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"plumb/test/powercut/writelog"
@@ -27,6 +28,8 @@ type trial struct {
 	Seconds  float64 `json:"seconds"`
 	When     string  `json:"when"` // RFC 3339
 	Outcome  outcome `json:"outcome"`
+	// Exposure is of the whole log, and stands in the first cut of a session.
+	Exposure *exposure `json:"exposure,omitempty"`
 }
 
 // session does the trials of one session and hands each to keep: one of a
@@ -44,7 +47,7 @@ func (b *bench) session(ctx context.Context, r row, k kind, number, most int, ke
 		return errors.Join(keep(t.at(began)), err)
 	}
 	defer s.close()
-	if k == replayed {
+	if k != killed {
 		return b.replays(ctx, r, s, t, min(b.cuts, most), keep)
 	}
 	t.What = fmt.Sprintf("killed %.1f s after the first commit", after.Seconds())
@@ -58,7 +61,7 @@ func (b *bench) length(r row, k kind, seed uint64) time.Duration {
 	if r.release == onHost {
 		drive, longest = b.driveHere, b.longestHere
 	}
-	if k == replayed {
+	if k != killed {
 		return drive
 	}
 	return b.shortest + time.Duration(rand.New(rand.NewPCG(seed, 1)).Int64N(int64(longest-b.shortest)))
@@ -95,6 +98,14 @@ func (b *bench) replays(ctx context.Context, r row, s *session, t trial, cuts in
 	if err == nil {
 		_, _, err = span(s.marks, l)
 	}
+	var e *exposure
+	var both []twins
+	if err == nil && r.engine != "postgres" {
+		e, both, err = findTwins(l, log)
+	}
+	if err == nil && t.Kind == aimed && len(both) == 0 {
+		return fmt.Errorf("%w: no page lay in the cache with its copy: %+v", errSkipped, e)
+	}
 	if err != nil {
 		t.Error = err.Error()
 		return errors.Join(keep(t.at(time.Now())), err)
@@ -103,7 +114,10 @@ func (b *bench) replays(ctx context.Context, r row, s *session, t trial, cuts in
 		began := time.Now()
 		t := t
 		t.Cut, t.Seed = i, b.draw(r.name, t.Kind, t.Session, i)
-		err := b.replay(ctx, r, s, l, log, &t)
+		if i == 0 {
+			t.Exposure = e
+		}
+		err := b.replay(ctx, r, s, l, log, both, &t)
 		if err := b.hand(ctx, t, began, err, keep); err != nil {
 			return err
 		}
@@ -112,8 +126,11 @@ func (b *bench) replays(ctx context.Context, r row, s *session, t trial, cuts in
 }
 
 // replay makes the image of one cut and looks at it.
-func (b *bench) replay(ctx context.Context, r row, s *session, l *writelog.Log, log *os.File, t *trial) error {
+func (b *bench) replay(ctx context.Context, r row, s *session, l *writelog.Log, log *os.File, both []twins, t *trial) error {
 	cut, records, err := drawCut(l, s.marks, t.Seed)
+	if t.Kind == aimed {
+		cut, records, err = aimCut(l, s.marks, both, t.Seed)
+	}
 	if err != nil {
 		return err
 	}
@@ -140,6 +157,24 @@ func drawCut(l *writelog.Log, marks []mark, seed uint64) (c writelog.Cut, record
 		return c, 0, errors.New("no commit was acknowledged before the cut") // span begins at one
 	}
 	c, err = l.Draw(end, seed)
+	return c, records, err
+}
+
+// aimCut is drawCut for a page that lay in the cache with its copy.
+func aimCut(l *writelog.Log, marks []mark, both []twins, seed uint64) (c writelog.Cut, records int64, err error) {
+	from, _, err := span(marks, l)
+	if err != nil {
+		return c, 0, err
+	}
+	both = slices.DeleteFunc(slices.Clone(both), func(p twins) bool { return p.second < from })
+	if len(both) == 0 {
+		return c, 0, errors.New("no page lay in the cache with its copy after the first commits")
+	}
+	p := both[rand.New(rand.NewPCG(seed, 3)).IntN(len(both))]
+	if records = acknowledged(marks, l, p.second+1); records == 0 {
+		return c, 0, errors.New("no commit was acknowledged before the cut")
+	}
+	c, err = l.DrawTorn(p.second+1, seed, p.first, p.second)
 	return c, records, err
 }
 

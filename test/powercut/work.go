@@ -146,7 +146,7 @@ func (b *bench) serve(ctx context.Context, r row, k kind, after time.Duration) (
 		return nil, err
 	}
 	cut := disk{name: "data", file: s.disk(), cut: true}
-	if k == replayed {
+	if k != killed {
 		cut.log = s.log()
 	}
 	m := newMarker(cut.log)

@@ -11,25 +11,40 @@ import (
 
 const debian = "http://deb.debian.org/debian/"
 
-// mysqlPackages are Debian sid's MySQL server and every library it needs
-// beside it, so that it runs on any older system with its own loader.
+// mysqlPackages are Debian sid's MySQL server, its clients and every library
+// they need beside them, so that it runs on any older system with its own loader.
 var mysqlPackages = []string{
 	"mysql-server-core", "libaio1t64", "libc6", "libcurl4t64", "libfido2-1", "libgcc-s1", "libgoogle-perftools4t64",
 	"libicu78", "liblz4-1", "libmecab2", "libnuma1", "libprotobuf32t64", "libprotobuf-lite32t64", "libssl3t64",
 	"libstdc++6", "libtirpc3t64", "libzstd1", "zlib1g", "libtcmalloc-minimal4t64", "libunwind8", "liblzma5", "libcbor0.10",
 	"libudev1", "libcap2", "libgssapi-krb5-2", "libkrb5-3", "libk5crypto3", "libkrb5support0", "libcom-err2", "libkeyutils1",
+	"mysql-client-core", "libedit2", "libtinfo6", "libbsd0", "libmd0",
 }
 
 // MySQLTree gives the directory of MySQL from Debian sid, unpacked without
 // being installed, and the loader its programs have to be started with.
 func MySQLTree() (base string, loader []string, err error) {
-	base, err = cacheDir("mysql-sid")
+	base, err = cacheDir(mysqlDir)
 	if err != nil {
 		return "", nil, err
 	}
-	err = once(base, filepath.Join(base, "usr/sbin/mysqld"), func() error { return unpackPackages(base, mysqlPackages) })
+	err = once(base, filepath.Join(base, mysqlLast), func() error { return unpackPackages(base, mysqlPackages) })
 	if err != nil {
 		return "", nil, err
+	}
+	return MySQLUnpacked()
+}
+
+const (
+	mysqlDir  = "mysql-sid"          // in the cache
+	mysqlLast = "usr/bin/mysqlcheck" // a tree without it is of before the clients, and fetched again
+)
+
+// MySQLUnpacked is MySQLTree if that was fetched already.
+func MySQLUnpacked() (base string, loader []string, err error) {
+	base = filepath.Join(Cache(), mysqlDir)
+	if !executable(filepath.Join(base, mysqlLast)) {
+		return "", nil, Missing{"no MySQL of Debian sid in " + base, "run a test that fetches it"}
 	}
 	lib := base + "/usr/lib/x86_64-linux-gnu"
 	ld, err := find("no loader in "+base, "remove that directory and try again",

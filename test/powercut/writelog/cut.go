@@ -43,7 +43,21 @@ func (c *Cut) keep(entry int, sectors int64) {
 
 // Draw cuts the power when so many entries were complete. The same seed gives
 // the same cut.
-func (l *Log) Draw(end int, seed uint64) (Cut, error) {
+func (l *Log) Draw(end int, seed uint64) (Cut, error) { return l.draw(end, seed, -1, -1) }
+
+// DrawTorn is Draw with two fates that are no chance: of one write nothing is
+// kept, and of another its first half. A disk may do so with any two that no
+// flush came after.
+func (l *Log) DrawTorn(end int, seed uint64, lost, torn int) (Cut, error) {
+	for _, i := range []int{lost, torn} {
+		if i < max(0, l.LastFlush(end)) || i >= end || !l.Entries[i].writes() || l.Entries[i].Flags&FUA != 0 || l.Entries[i].Doubtful {
+			return Cut{}, fmt.Errorf("tear entry %d in a cut after %d: it is no write that a disk may tear", i, end)
+		}
+	}
+	return l.draw(end, seed, lost, torn)
+}
+
+func (l *Log) draw(end int, seed uint64, lost, torn int) (Cut, error) {
 	if end < 0 || end > len(l.Entries) {
 		return Cut{}, fmt.Errorf("cut after entry %d: the log has %d", end, len(l.Entries))
 	}
@@ -56,8 +70,11 @@ func (l *Log) Draw(end int, seed uint64) (Cut, error) {
 		case !e.writes():
 		case e.Flags&FUA != 0:
 			c.keep(i, e.Sectors)
-		case e.Doubtful:
+		case e.Doubtful || i == lost:
 			c.Lost++
+		case i == torn:
+			c.Torn++
+			c.Parts = append(c.Parts, Part{Entry: i, Count: e.Sectors / 2})
 		default:
 			d.fate(&c, i, e.Sectors)
 		}

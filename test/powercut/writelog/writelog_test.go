@@ -257,6 +257,26 @@ func TestDrawMeetsAll(t *testing.T) {
 	}
 }
 
+// Of two writes that no flush promised, the one is lost and the other torn,
+// whatever becomes of the rest; others cannot be chosen.
+func TestDrawTorn(t *testing.T) {
+	log := made(512, write(0, 1, 'a'), flush, write(1, 4, 'b'), write(5, 2, 'x'), write(7, 4, 'c'), flush)
+	l := read(t, log)
+	for seed := range uint64(200) {
+		c, err := l.DrawTorn(5, seed, 2, 4)
+		ok(t, err)
+		got := strings.ReplaceAll(string(replayed(t, log, l, 11, c)), "\x00", ".")
+		if !strings.HasPrefix(got, "a....") || !strings.HasSuffix(got, "cc..") || c.Whole+c.Torn+c.Lost != 3 {
+			t.Fatalf("seed %d: %q, %s", seed, got, c)
+		}
+	}
+	for _, bad := range [][3]int{{5, 0, 4}, {5, 2, 5}, {5, -1, 4}, {6, 2, 4}, {5, 1, 4}} {
+		if c, err := l.DrawTorn(bad[0], 1, bad[1], bad[2]); err == nil {
+			t.Errorf("%v: %s", bad, c)
+		}
+	}
+}
+
 func TestCutsThatDoNotFit(t *testing.T) {
 	log := made(512, write(0, 2, 'a'), flush, write(2, 2, 'b'))
 	l := read(t, log)
