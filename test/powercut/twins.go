@@ -30,10 +30,12 @@ type twins struct{ first, second int }
 // innodbPage is the size of a page, which all our servers have.
 const innodbPage = 16 << 10
 
-// wholePage says whether some bytes are a page of InnoDB: its number is not
-// that of an empty one, and both its ends have the same log position.
+// wholePage says whether some bytes are a page of InnoDB: both its ends have the
+// same log position. It ends a page of MySQL; with MariaDB's full_crc32, which
+// is the default there, a checksum comes after it.
 func wholePage(b []byte) bool {
-	return len(b) == innodbPage && binary.BigEndian.Uint32(b[20:]) != 0 && bytes.Equal(b[20:24], b[innodbPage-4:])
+	const end = innodbPage
+	return len(b) == end && binary.BigEndian.Uint32(b[20:]) != 0 && (bytes.Equal(b[20:24], b[end-4:]) || bytes.Equal(b[20:24], b[end-8:end-4]))
 }
 
 // pagePlace is where a page was last written.

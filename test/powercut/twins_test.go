@@ -49,6 +49,8 @@ func (l *handLog) entry(sector int, flags writelog.Flags, pages ...[]byte) {
 // findTwins tells a copy that was flushed before its page from one that was not.
 func TestFindTwins(t *testing.T) {
 	a, b, c, d := innodb(1, 10), innodb(2, 11), innodb(3, 12), innodb(4, 13)
+	binary.BigEndian.PutUint32(d[innodbPage-4:], 99) // as MariaDB ends a page
+	binary.BigEndian.PutUint32(d[innodbPage-8:], 13)
 	torn := innodb(5, 14)
 	torn[innodbPage-1]++
 	h := newHandLog()
