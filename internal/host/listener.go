@@ -60,7 +60,7 @@ func processOf(pid int) trust.Process {
 		fields := strings.Fields(value)
 		switch {
 		case name == "Uid" && len(fields) >= 3:
-			p.UIDs = numbers(fields[:3])
+			p.UIDs = uniqueNumbers(fields[:3])
 		case name == "NSpid" && len(fields) > 1:
 			p.Apart = "its own PID namespace, as containers have"
 		}
@@ -79,8 +79,8 @@ func processOf(pid int) trust.Process {
 	return p
 }
 
-// numbers gives each number once.
-func numbers(fields []string) (out []int) {
+// uniqueNumbers gives each number once.
+func uniqueNumbers(fields []string) (out []int) {
 	for _, f := range fields {
 		if n, err := strconv.Atoi(f); err == nil && !slices.Contains(out, n) {
 			out = append(out, n)

@@ -202,4 +202,4 @@ func rooted(t *testing.T, dir string) string {
 	return fmt.Sprintf("/proc/%d/root", cmd.Process.Pid)
 }
 
-func pidOf(root string) int { return numbers([]string{strings.Split(root, "/")[2]})[0] }
+func pidOf(root string) int { return uniqueNumbers([]string{strings.Split(root, "/")[2]})[0] }
