@@ -30,6 +30,20 @@ type Local struct {
 // rights, and within its room.
 func (l Local) For(ctx context.Context) context.Context { return host.For(ctx, l.PID, l.Room) }
 
+// Whose tells whether a file or directory is the user's who runs a server, and
+// whether it is root's, for nobody else to write. Of /proc nothing is: the
+// command line of a setuid program is root's file and anybody's text.
+func Whose(process *stack.Thing, name string, st host.Stat) (own, roots bool) {
+	uid, known := process.Int("uid")
+	own = known && uid != 0 && int64(st.UID) == uid
+	for _, at := range []string{name, st.Resolved} {
+		if strings.HasPrefix(at, "/proc/") && !strings.Contains(at, "/root/") {
+			return own, false
+		}
+	}
+	return own, st.UID == 0 && st.Mode.Perm()&0o022 == 0
+}
+
 // Locals gives the processes that serve an engine, sorted by name.
 func Locals(seen *stack.Stack, engine string) []Local {
 	var out []Local

@@ -72,7 +72,7 @@ func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w
 	if !found {
 		return change.Recipe{}, &change.Refusal{Why: "the server's mongod.conf is on another machine", What: "run plumb on the server's host"}
 	}
-	for _, refusal := range []error{obsolete(thing, w.Knob.Name), in.managed(), in.beaten(k)} {
+	for _, refusal := range []error{obsolete(thing, w.Knob.Name), in.managed(), in.vouched(ctx, h), in.beaten(k)} {
 		if refusal != nil {
 			return change.Recipe{}, refusal
 		}
@@ -143,6 +143,24 @@ func (in instance) managed() error {
 		return &change.Refusal{Why: in.fileErr.Error(), What: "run as root"}
 	}
 	return nil
+}
+
+// vouched refuses a file that is a mongod.conf by the word of the server's
+// command line alone: anybody can start a server that names another program's.
+func (in instance) vouched(ctx context.Context, h host.Reader) error {
+	st, err := h.Stat(in.For(ctx), in.file)
+	own, roots := observe.Whose(in.Process, in.file, st)
+	if err != nil || own || in.file == "/etc/mongod.conf" {
+		return nil // what is missing is said elsewhere
+	}
+	for name, o := range in.options {
+		section, _, _ := strings.Cut(name, ".")
+		if roots && o.from.File == in.file && slices.Contains([]string{"storage", "systemLog", "processManagement", "replication", "setParameter"}, section) {
+			return nil
+		}
+	}
+	return &change.Refusal{Why: fmt.Sprintf("%s belongs to user %d and has no section of mongod: only the server's command line calls it its file", in.file, st.UID),
+		What: "if it is one, write the section storage into it"}
 }
 
 // beaten refuses when something else than the line in the file would count.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -25,6 +26,9 @@ type optionFile struct {
 	path     string
 	modified time.Time
 	lines    []line
+	groups   []string // that it has, empty ones as well
+	stat     host.Stat
+	usual    bool // it is where every server looks, or root's files lead there from it: nobody but root chose its name
 }
 
 // optionFiles are all option files of one server, in the order it reads them.
@@ -48,9 +52,10 @@ type fileReader struct {
 
 // parsedFile is what is in one option file.
 type parsedFile struct {
-	lines    []line
-	modified time.Time
-	there    bool
+	lines  []line
+	groups []string
+	stat   host.Stat
+	there  bool
 }
 
 // startPaths lists where a server looks for option files, from its command
@@ -71,7 +76,7 @@ func startPaths(args []string, env map[string]string) []string {
 	if only != "" {
 		return []string{only}
 	}
-	paths := []string{"/etc/my.cnf", "/etc/mysql/my.cnf"}
+	paths := usualPaths()
 	for _, name := range []string{"MARIADB_HOME", "MYSQL_HOME"} {
 		if dir := env[name]; path.IsAbs(dir) {
 			paths = append(paths, dir+"/my.cnf")
@@ -87,16 +92,19 @@ func startPaths(args []string, env map[string]string) []string {
 	return paths
 }
 
+// usualPaths are where every server looks, whoever started it.
+func usualPaths() []string { return []string{"/etc/my.cnf", "/etc/mysql/my.cnf"} }
+
 // readOptionFiles reads the files and all they include, at most so many lines.
 func readOptionFiles(ctx context.Context, h host.Reader, root string, paths []string, most int) optionFiles {
 	r := &fileReader{h: h, root: root, parsed: map[string]parsedFile{}, left: most}
 	for _, p := range paths {
-		r.read(ctx, p, nil)
+		r.read(ctx, p, nil, slices.Contains(usualPaths(), p))
 	}
 	return r.out
 }
 
-func (r *fileReader) read(ctx context.Context, name string, within []string) {
+func (r *fileReader) read(ctx context.Context, name string, within []string, usual bool) {
 	if len(r.out.files) >= maxOptionFiles || len(r.parsed)+len(r.out.dirs) >= maxOptionFiles {
 		r.stop(name + ": not read: it comes after too many others")
 		return
@@ -105,7 +113,7 @@ func (r *fileReader) read(ctx context.Context, name string, within []string) {
 	if !found.there {
 		return
 	}
-	file := optionFile{path: name, modified: found.modified}
+	file := optionFile{path: name, modified: found.stat.Modified, stat: found.stat, groups: found.groups, usual: usual}
 	// What stands before an include is read before it, so a file is cut there.
 	start := 0
 	for i, l := range found.lines {
@@ -140,9 +148,9 @@ func (r *fileReader) parse(ctx context.Context, name string) parsedFile {
 		if more {
 			r.stop(fmt.Sprintf("%s: it has too many options to read them all", name))
 		}
-		found = parsedFile{lines: lines, there: true}
+		found = parsedFile{lines: lines, groups: groupsOf(text), there: true}
 		if st, err := r.h.Stat(ctx, r.root+name); err == nil {
-			found.modified = st.Modified
+			found.stat = st
 		}
 	}
 	r.parsed[name] = found
@@ -189,7 +197,7 @@ func (r *fileReader) include(ctx context.Context, from optionFile, l line, withi
 		r.out.gaps = append(r.out.gaps, fmt.Sprintf("list %s: %v", dir, reason(err)))
 		return
 	}
-	d := includedDir{path: dir, begin: len(r.out.files)}
+	d := includedDir{path: dir, by: from, begin: len(r.out.files)}
 	for _, f := range found {
 		d.last = dir + "/" + path.Base(f)
 		r.included(ctx, from, l, d.last, within)
@@ -203,8 +211,12 @@ func (r *fileReader) included(ctx context.Context, from optionFile, l line, name
 		r.fault(fmt.Sprintf("%s:%d: %s includes itself or lies too deep: it was not read again", from.path, l.number, name))
 		return
 	}
-	r.read(ctx, name, within)
+	_, roots := observe.Whose(nobodys(), from.path, from.stat)
+	r.read(ctx, name, within, from.usual && roots)
 }
+
+// nobodys is a process of which nothing is known.
+func nobodys() *stack.Thing { return stack.NewThing("process", "") }
 
 // stop says once that something was left out for our own limit.
 func (r *fileReader) stop(why string) {

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -37,12 +38,13 @@ func (a *alteration) edit() (*change.Edit, error) {
 	}
 	last := a.lastPlace()
 	for _, d := range slices.Backward(o.dirs) {
-		if d.wins(last, a.in.flavor) && a.readable(d.path) {
+		if d.wins(last, a.in.flavor) && a.readable(d.path) && a.mayMake(d) {
 			e := a.dropIn(d.path)
 			return e, a.heeded(e.File)
 		}
 	}
 	e := &change.Edit{Form: edit.OptionFile, Value: a.to}
+	start := startPaths(a.in.args, nil)
 	switch {
 	case last != nil:
 		e.File, e.Key = last.file, last.group+"/"+last.name
@@ -52,16 +54,58 @@ func (a *alteration) edit() (*change.Edit, error) {
 		if own := a.lastWithServerGroup(); own != "" {
 			e.File = own
 		}
-	case len(startPaths(a.in.args, nil)) == 0:
+	case len(start) == 0:
 		return nil, &change.Refusal{Why: "the server was started with --no-defaults: it reads no option file", What: "start it with its option files, or add the option to its command line"}
+	case path.IsAbs(start[0]) && !slices.Contains(usualPaths(), start[0]):
+		return nil, &change.Refusal{Why: fmt.Sprintf("the server was started with the option file %s, which is not there", start[0]), What: "make the file first: without it the next start fails"}
 	default:
-		e.File, e.Key = startPaths(a.in.args, nil)[0], "mysqld/"+a.name
+		e.File, e.Key = start[0], "mysqld/"+a.name
 		e.Note = "Read by the server when it starts."
 	}
 	if !path.IsAbs(e.File) {
 		return nil, &change.Refusal{Why: fmt.Sprintf("the server was started with the option file %s, relative to a directory that is not known", e.File), What: "give its command line the whole path"}
 	}
+	if err := a.mayEdit(e.File); err != nil {
+		return nil, err
+	}
 	return e, a.heeded(e.File)
+}
+
+// mayEdit refuses a file that is an option file by the word of the server's
+// command line alone. Anybody can start a server that names /etc/crontab.
+func (a *alteration) mayEdit(file string) error {
+	if a.in.process == nil {
+		return nil // an image: nothing runs there
+	}
+	for _, f := range a.in.options.files {
+		if f.path == file && !f.usual && !a.vouched(f) {
+			return &change.Refusal{Why: fmt.Sprintf("%s belongs to user %d and holds no options of a server: only the server's command line calls it an option file", file, f.stat.UID),
+				What: "if it is one, write the group [mysqld] into it"}
+		}
+	}
+	return nil
+}
+
+// vouched tells whether a file is the server's user's own, or one of root's that
+// itself says that it is for a server.
+func (a *alteration) vouched(f optionFile) bool {
+	own, roots := observe.Whose(a.in.process, f.path, f.stat)
+	return own || roots && slices.ContainsFunc(f.groups, func(g string) bool { return slices.Contains(a.in.groups, g) })
+}
+
+// mayMake tells whether a file of ours may be made in a directory: where root's
+// own option files have it included, or in one of the server's user, whose file it is then.
+func (a *alteration) mayMake(d includedDir) bool {
+	if a.in.process == nil {
+		return true
+	}
+	_, roots := observe.Whose(a.in.process, d.by.path, d.by.stat)
+	if roots && (d.by.usual || a.vouched(d.by)) {
+		return true
+	}
+	st, err := a.h.Stat(a.ctx, d.path)
+	own, _ := observe.Whose(a.in.process, d.path, st)
+	return err == nil && own
 }
 
 // dropIn is an edit of our own file in a directory.
@@ -141,9 +185,10 @@ func (a *alteration) heeded(file string) error {
 // includedDir is a directory of which a server reads all option files.
 type includedDir struct {
 	path  string
-	last  string // the last file read there; "" for none
-	begin int    // how many files were read before it
-	end   int    // and when it was done
+	by    optionFile // that names it
+	last  string     // the last file read there; "" for none
+	begin int        // how many files were read before it
+	end   int        // and when it was done
 }
 
 // wins tells whether a file of ours in the directory is read after the line

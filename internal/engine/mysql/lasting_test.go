@@ -21,6 +21,7 @@ type standing struct {
 	args    []string          // after the program
 	disk    map[string]string // option files; a name that ends in / is an empty directory
 	modes   map[string]fs.FileMode
+	owners  map[string]uint32 // of files; root's are the others
 	grants  string
 	facts   map[string]stack.Value
 	group   string // the control group's path
@@ -48,7 +49,7 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 		if m, ok := s.modes[file]; ok {
 			mode = m
 		}
-		h.Stats[file] = host.Stat{Mode: mode}
+		h.Stats[file] = host.Stat{Mode: mode, UID: s.owners[file]}
 		if dir := file[:strings.LastIndexByte(file, '/')]; h.Stats[dir].Mode == 0 {
 			h.Stats[dir] = host.Stat{Mode: fs.ModeDir | 0o755}
 		}
@@ -66,6 +67,7 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 	seen := running("77", append([]string{"/usr/sbin/mysqld"}, s.args...), []string{"unix:/run/a.sock"})
 	process := seen.OfKind("process")[0]
 	process.Set("own_mounts", stack.Bool(s.inside), "test")
+	process.Set("uid", stack.Int(rogue), "test")
 	if s.group != "" {
 		group := stack.NewThing("cgroup", s.group)
 		group.Set("path", stack.Text(s.group), "test")
@@ -163,6 +165,41 @@ func TestWhereItLasts(t *testing.T) {
 		}
 		if e := r.Acts[1].Edit; e == nil || e.File != c.file || e.Key != c.key || e.Value != "1" || e.Ours != c.ours || r.Lasts != c.file {
 			t.Errorf("%s: %+v", c.name, e)
+		}
+	}
+}
+
+// rogue is the user that a server runs as.
+const rogue = 65534
+
+// Anybody can start a server that names any file. fix makes none that root does
+// not name, and edits none that is an option file by that word alone.
+func TestARogueChoosesNoFile(t *testing.T) {
+	const his = "/tmp/my.cnf"
+	for _, c := range []struct {
+		name string
+		standing
+		want string // the file, or a part of the refusal
+	}{
+		{"a file that is not there", standing{args: []string{"--defaults-file=/etc/nologin"}}, "which is not there"},
+		{"one of root's for something else", standing{disk: map[string]string{"/etc/crontab": "[client]\n"}, args: []string{"--defaults-file=/etc/crontab"}}, "only the server's command line"},
+		{"through an include of his", standing{disk: map[string]string{his: "[client]\n!include /etc/crontab\n", "/etc/crontab": "# cron\n"}, args: []string{"--defaults-file=" + his}, owners: map[string]uint32{his: rogue}}, his},
+		{"a directory of root's", standing{disk: map[string]string{his: "[mysqld]\n!includedir /etc/cron.d\n", "/etc/cron.d/x": ""}, args: []string{"--defaults-file=" + his}, owners: map[string]uint32{his: rogue}}, his},
+		{"arguments of a setuid program", standing{disk: map[string]string{"/proc/9/cmdline": "[mysqld]\n!includedir /etc/cron.d\n", "/etc/cron.d/x": ""}, args: []string{"--defaults-file=/proc/9/cmdline"}}, "only the server's command line"},
+		{"a third user's", standing{disk: map[string]string{his: "[mysqld]\n"}, args: []string{"--defaults-file=" + his}, owners: map[string]uint32{his: 1000}}, "only the server's command line"},
+		{"his own", standing{disk: map[string]string{his: "[mysqld]\n"}, args: []string{"--defaults-file=" + his}, owners: map[string]uint32{his: rogue}}, his},
+		{"root's for a server", standing{disk: map[string]string{"/etc/second.cnf": "[mysqld]\n!includedir /etc/second.d\n", "/etc/second.d/x": ""}, args: []string{"--defaults-file=/etc/second.cnf"}}, "/etc/second.d/zz-plumb.cnf"},
+	} {
+		c.version, c.row = mariadb, syncBinlog
+		r, err := c.recipe(t, "sync_binlog", stack.Int(1))
+		said := r.Lasts
+		if refusal, ok := errors.AsType[*change.Refusal](err); ok {
+			said = refusal.Why
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(said, c.want) {
+			t.Errorf("%s: %s, want %s", c.name, said, c.want)
 		}
 	}
 }

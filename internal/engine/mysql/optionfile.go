@@ -73,6 +73,21 @@ func parseSome(text []byte, most int) (lines []line, bad int, why string, more b
 	return lines, 0, "", false
 }
 
+// maxGroups bounds the groups of one file that are told apart.
+const maxGroups = 100
+
+// groupsOf gives the groups that an option file has, also those that are empty.
+func groupsOf(text []byte) []string {
+	var all []string
+	for raw := range bytes.Lines(text) {
+		s := string(bytes.TrimSpace(raw[:min(len(raw), maxOptionLine)]))
+		if end := strings.IndexByte(s, ']'); end > 0 && s[0] == '[' && len(all) < maxGroups {
+			all = append(all, strings.TrimSpace(s[1:end]))
+		}
+	}
+	return all
+}
+
 func directive(s string) (path string, dir, ok bool) {
 	if s[0] != '!' {
 		return "", false, false

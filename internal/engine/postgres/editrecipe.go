@@ -2,12 +2,14 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -33,6 +35,9 @@ func (a *alteration) editRecipe() (change.Recipe, error) {
 	if err != nil {
 		return change.Recipe{}, err
 	}
+	if err := a.vouched(place); err != nil {
+		return change.Recipe{}, err
+	}
 	again := change.Op{Target: &a.in.target, Statement: reload}
 	act := place.edit(a.in.root, a.name, a.to.text)
 	act.Edit.Apply = &again
@@ -40,6 +45,32 @@ func (a *alteration) editRecipe() (change.Recipe, error) {
 	r.Lasts = place.file
 	r.Acts = []change.Act{act}
 	return r, nil
+}
+
+// vouched refuses a file that is PostgreSQL's by the word of the server alone:
+// anybody can start one that says it is configured by /etc/crontab. The file
+// must be the server's user's, or root's under its usual name, or named by that.
+func (a *alteration) vouched(p place) error {
+	whose := func(name string) (own, roots bool) {
+		st, err := a.h.Stat(a.ctx, a.in.root+name)
+		if err != nil {
+			return false, false
+		}
+		return observe.Whose(a.in.process, a.in.root+name, st)
+	}
+	main := a.server.configFile
+	own, roots := whose(main)
+	if roots && path.Base(main) == "postgresql.conf" {
+		return nil
+	}
+	at := p.file
+	if p.ours {
+		at = path.Dir(p.file)
+	}
+	if target, _ := whose(at); own && target {
+		return nil
+	}
+	return &change.Refusal{Why: fmt.Sprintf("%s does not belong to the user that the server runs as: only the server says that it is its own", at), What: "set it there by hand"}
 }
 
 // place is where an assignment must stand to be the last one.
