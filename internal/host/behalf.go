@@ -161,7 +161,7 @@ func parseUser(text []byte) (rights, error) {
 		if name != "Uid" && name != "Gid" && name != "Groups" {
 			continue
 		}
-		ids, err := numbers(rest)
+		ids, err := idsIn(rest)
 		if err != nil || name != "Groups" && len(ids) == 0 {
 			return rights{}, errNoUser
 		}
@@ -181,7 +181,7 @@ func parseUser(text []byte) (rights, error) {
 	return u, nil
 }
 
-func numbers(text string) ([]int, error) {
+func idsIn(text string) ([]int, error) {
 	var all []int
 	for _, field := range strings.Fields(text) {
 		n, err := strconv.Atoi(field)
