@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"plumb/internal/host"
 	"plumb/internal/stack"
