@@ -29,6 +29,8 @@ type Case struct {
 	Evidence []rule.Evidence // the facts that decided
 	Remedies []Remedy
 	Also     []Also // other rules that ask for the same change here
+	// Missing has what would tell whether it is so here, such as mysql:3306#data. It is empty where a rule fired.
+	Missing []string
 }
 
 // Remedy is one thing to do about a case: a step on a knob, or a text.
@@ -67,7 +69,7 @@ type Options struct {
 
 // From makes the advice.
 func From(verdicts []rule.Verdict, s *stack.Stack, cat *catalog.Catalog, o Options) Advice {
-	a := Advice{Findings: group(verdicts, s, cat), Unknown: unknowns(verdicts)}
+	a := Advice{Findings: doubts(verdicts, group(verdicts, s, cat), cat), Unknown: unknowns(verdicts)}
 	rank(a.Findings)
 	a.Findings = absorb(a.Findings)
 	number(a.Findings)

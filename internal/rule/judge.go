@@ -54,6 +54,7 @@ func (r *Rule) judge(c combination) Verdict {
 	v.Outcome, v.Missing, v.Err = r.when.holds(c.things)
 	if len(c.missing) > 0 && v.Outcome != Quiet {
 		v.Outcome, v.Missing, v.Err = Unknown, slices.Clone(c.missing), nil
+		v.Doubts = r.doubts(c.things)
 	}
 	if old := r.tooOld(c.things); len(old) > 0 && v.Outcome != Quiet {
 		v.Outcome, v.Missing, v.Err = Unknown, old, nil

@@ -24,6 +24,7 @@ type Verdict struct {
 	Evidence []Evidence
 	Missing  []Missing // unknown only: what would decide
 	Remedies []Remedy  // fires only
+	Doubts   []Doubt   // unknown only, where a link is missing: settings that are not safe everywhere
 	// Err is set when the condition could not be computed (a division by
 	// zero, a text that is no version); the outcome is then Unknown.
 	Err error

@@ -64,7 +64,7 @@ func (v facts) findingJSON(f advise.Finding) FindingJSON {
 	j := FindingJSON{Number: f.Number, Rule: f.Rule.ID, Harm: f.Rule.Harm, Gain: string(f.Rule.Gain),
 		Basis: string(f.Rule.Basis), Title: f.Cases[0].Title, Sources: f.Rule.Sources}
 	for _, c := range f.Cases {
-		k := CaseJSON{Things: notNil(c.Things), Title: c.Title, Say: c.Say, Evidence: []EvidenceJSON{}, Remedies: []RemedyJSON{}}
+		k := CaseJSON{Things: notNil(c.Things), Title: c.Title, Say: c.Say, Missing: c.Missing, Evidence: []EvidenceJSON{}, Remedies: []RemedyJSON{}}
 		for _, e := range c.Evidence {
 			k.Evidence = append(k.Evidence, EvidenceJSON{Of: e.Of, Fact: e.Name, Value: e.Fact.Value,
 				Shown: v.show(e.Of.Kind, e.Name, e.Fact.Value), Source: e.Fact.Source, Origin: e.Fact.Origin, Next: e.Fact.Next})

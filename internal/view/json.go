@@ -81,7 +81,8 @@ type CaseJSON struct {
 	Say      string         `json:"say"`
 	Evidence []EvidenceJSON `json:"evidence"`
 	Remedies []RemedyJSON   `json:"remedies"`
-	Also     []AlsoJSON     `json:"also,omitempty"` // other rules that ask for the same change here
+	Also     []AlsoJSON     `json:"also,omitempty"`    // other rules that ask for the same change here
+	Missing  []string       `json:"missing,omitempty"` // what would tell whether it is so here; not there where a rule fired
 }
 
 // AlsoJSON is a further rule that asks for the same change.
