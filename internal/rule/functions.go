@@ -121,6 +121,16 @@ func showAs(v, unit ref.Val) ref.Val {
 	return types.String(catalog.ShowAs(catalog.Type(t), got))
 }
 
+// nameOf is how people name a thing: what ZFS and the kernel have names for by
+// that name alone, a server with its product.
+func nameOf(r stack.Ref) string {
+	switch r.Kind {
+	case "dataset", "pool", "block", "filesystem":
+		return r.Name
+	}
+	return r.String()
+}
+
 // fromCEL gives what an expression yielded as a value of ours.
 func fromCEL(v ref.Val) (stack.Value, error) {
 	switch x := v.(type) {
@@ -133,7 +143,7 @@ func fromCEL(v ref.Val) (stack.Value, error) {
 	case types.String:
 		return stack.Text(string(x)), nil
 	case thing:
-		return stack.Text(x.Ref.String()), nil
+		return stack.Text(nameOf(x.Ref)), nil
 	case traits.Lister:
 		l, err := x.ConvertToNative(reflect.TypeFor[[]string]())
 		if err != nil {
