@@ -12,6 +12,7 @@ type Advice struct {
 	Conflicts []Conflict // where rules wanted different values for one knob
 	Unknown   []Unknown  // what could not be judged, grouped by reason
 	Plan      Plan
+	Foretold  []Foretold // when to ask again; see Foretell
 }
 
 // Finding is one rule that fired, on one thing or on many.

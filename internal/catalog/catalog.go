@@ -31,6 +31,8 @@ type Fact struct {
 	Type  Type
 	Doc   string
 	From  string // the file, command or query it is read from
+	Load  string // what it tells of the load, such as "WAL": it begins anew with the server or moves with its work
+	Idle  bool   // it is absent while there is no load
 	Knob  *Knob
 	File  string // where it is declared
 	Line  int

@@ -207,6 +207,8 @@ func (l *loader) fact(s *sheet.Sheet, k *Kind, key, value *sheet.Node, knob bool
 		"doc":   func(n *sheet.Node) { f.Doc = s.Text(n, "doc") },
 		"from":  func(n *sheet.Node) { f.From = s.Text(n, "from") },
 		"shown": func(n *sheet.Node) { f.Shown = s.Text(n, "shown") },
+		"load":  func(n *sheet.Node) { f.Load = s.Text(n, "load") },
+		"idle":  func(n *sheet.Node) { f.Idle = s.OneOf(n, "idle", "absent") != "" },
 	}
 	what := "a fact"
 	if knob {

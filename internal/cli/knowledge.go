@@ -85,9 +85,13 @@ func (a *app) warn(what string, err error) {
 
 // judge asks the rules about a stack and makes a report of the answers.
 func (k know) judge(s *stack.Stack, allowUnsafe bool) view.Report {
-	verdicts := slices.DeleteFunc(k.rules.Judge(s), func(v rule.Verdict) bool { return !k.choice.keeps(v) })
-	return view.Report{
-		Stack: s, Catalog: k.catalog, Plumb: programVersion(), Judged: k.asked,
-		Advice: advise.From(verdicts, s, k.catalog, advise.Options{AllowUnsafe: allowUnsafe}),
-	}
+	verdicts := k.verdicts(s)
+	a := advise.From(verdicts, s, k.catalog, advise.Options{AllowUnsafe: allowUnsafe})
+	a.Foretold = advise.Foretell(k.verdicts, verdicts, a, s, k.catalog)
+	return view.Report{Stack: s, Catalog: k.catalog, Plumb: programVersion(), Judged: k.asked, Advice: a}
+}
+
+// verdicts asks the rules that were chosen.
+func (k know) verdicts(s *stack.Stack) []rule.Verdict {
+	return slices.DeleteFunc(k.rules.Judge(s), func(v rule.Verdict) bool { return !k.choice.keeps(v) })
 }

@@ -47,6 +47,7 @@ func Check(r Report, o CheckOptions, screen Screen) string {
 	}
 	c.conflicts()
 	c.unknown()
+	c.foretold()
 	c.foot()
 	return c.String()
 }

@@ -26,6 +26,9 @@ func CheckDocument(r Report) CheckJSON {
 	for _, u := range r.Advice.Unknown {
 		d.Unknown = append(d.Unknown, UnknownJSON(u))
 	}
+	for _, f := range r.Advice.Foretold {
+		d.Foretold = append(d.Foretold, ForetoldJSON(f))
+	}
 	return d
 }
 

@@ -33,6 +33,7 @@ type CheckJSON struct {
 	Unknown   []UnknownJSON  `json:"unknown"`   // what could not be judged
 	Gaps      []stack.Gap    `json:"gaps"`      // what could not be seen
 	Plan      advise.Plan    `json:"plan"`
+	Foretold  []ForetoldJSON `json:"foretold,omitempty"` // what is judged anew under load once the plan is followed
 }
 
 // HostJSON names the machine.
@@ -127,6 +128,16 @@ type UnknownJSON struct {
 	Hint  string   `json:"hint,omitempty"`
 	Needs []string `json:"needs"`
 	Rules []string `json:"rules"`
+}
+
+// ForetoldJSON says when to ask again about a server: rules that may advise
+// more, by the load it carries once the plan is followed.
+type ForetoldJSON struct {
+	Server  stack.Ref `json:"server"`
+	Idle    bool      `json:"idle"`    // next to nothing was asked of it
+	Restart bool      `json:"restart"` // the plan restarts it
+	About   []string  `json:"about"`   // what is judged, such as WAL
+	Rules   []string  `json:"rules"`
 }
 
 // StackJSON is the document of plumb stack --json: every fact of one host.

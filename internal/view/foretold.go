@@ -1,0 +1,61 @@
+package view
+
+import (
+	"strings"
+
+	"plumb/internal/advise"
+)
+
+// foretold says when to ask again, and which rules wait for it.
+func (c checkPage) foretold() {
+	if len(c.r.Advice.Foretold) == 0 {
+		return
+	}
+	c.blank()
+	c.line(bold, "THEN: check again under load"+afterwards(c.r.Advice.Plan))
+	for _, f := range c.r.Advice.Foretold {
+		c.hang(plain, "  ", f.Server.String()+": "+when(f)+"judged then: "+joined(f.About))
+		c.hang(dim, "    ", c.rulesThatWait(f.Rules))
+	}
+}
+
+// afterwards says what comes before.
+func afterwards(plan advise.Plan) string {
+	if len(plan.Steps) == 0 {
+		return ""
+	}
+	return ", once this advice is followed"
+}
+
+func when(f advise.Foretold) string {
+	switch {
+	case f.Restart:
+		return "the restart begins its counters anew; "
+	case f.Idle:
+		return "it does next to nothing now; "
+	}
+	return ""
+}
+
+// joined lists words as a sentence does: "a, b and c".
+func joined(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// maxForetold is how many of the rules that wait are named.
+const maxForetold = 4
+
+func (c checkPage) rulesThatWait(ids []string) string {
+	shown := ids
+	if !c.all && len(ids) > maxForetold+1 {
+		shown = ids[:maxForetold]
+	}
+	text := strings.Join(shown, ", ")
+	if left := len(ids) - len(shown); left > 0 {
+		text += " and " + count(left, "other rule") + " (--all)"
+	}
+	return text
+}

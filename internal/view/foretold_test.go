@@ -1,0 +1,43 @@
+package view
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"plumb/internal/advise"
+	"plumb/internal/stack"
+)
+
+func TestForetoldIsSaid(t *testing.T) {
+	r := Report{Stack: &stack.Stack{}}
+	r.Advice.Foretold = []advise.Foretold{{
+		Server: stack.Ref{Kind: "postgres", Name: "5432"}, Restart: true, About: []string{"WAL", "checkpoints", "commits"},
+		Rules: []string{"a/one", "a/two", "a/three", "a/four", "a/five", "a/six"},
+	}}
+	r.Advice.Plan.Steps = []advise.Step{{}}
+	text := Check(r, CheckOptions{}, Screen{Width: 200})
+	for _, want := range []string{
+		"THEN: check again under load, once this advice is followed",
+		"postgres:5432: the restart begins its counters anew; judged then: WAL, checkpoints and commits",
+		"a/one, a/two, a/three, a/four and 2 other rules (--all)",
+		"plumb explain a/one",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q in\n%s", want, text)
+		}
+	}
+	if all := Check(r, CheckOptions{All: true}, Screen{Width: 200}); !strings.Contains(all, "a/five, a/six") {
+		t.Errorf("--all does not name all rules:\n%s", all)
+	}
+	r.Advice.Plan.Steps = nil
+	r.Advice.Foretold[0].Restart, r.Advice.Foretold[0].Idle = false, true
+	if idle := Check(r, CheckOptions{}, Screen{Width: 200}); !strings.Contains(idle, "THEN: check again under load\n") || !strings.Contains(idle, "next to nothing now") {
+		t.Errorf("of an idle server:\n%s", idle)
+	}
+	b, err := JSON(CheckDocument(r))
+	var doc struct{ Foretold []ForetoldJSON }
+	if err != nil || json.Unmarshal(b, &doc) != nil || len(doc.Foretold) != 1 || len(doc.Foretold[0].Rules) != 6 || !doc.Foretold[0].Idle {
+		t.Errorf("JSON has %+v, %v", doc, err)
+	}
+}
