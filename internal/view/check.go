@@ -99,6 +99,7 @@ func (c checkPage) quiet() {
 		c.version(db)
 	}
 	c.para(plain, 0, fmt.Sprintf("Nothing is out of line: %s judged, nothing was changed.", count(c.r.Judged, "rule")))
+	c.foretold()
 }
 
 // server writes a server and where its files lie.

@@ -35,6 +35,14 @@ func TestForetoldIsSaid(t *testing.T) {
 	if idle := Check(r, CheckOptions{}, Screen{Width: 200}); !strings.Contains(idle, "THEN: check again under load\n") || !strings.Contains(idle, "next to nothing now") {
 		t.Errorf("of an idle server:\n%s", idle)
 	}
+	var see stack.Sight
+	see.New("postgres", "5432")
+	healthy := r
+	healthy.Stack = &stack.Stack{}
+	healthy.Stack.Add("test", see)
+	if text := Check(healthy, CheckOptions{}, Screen{Width: 200}); !strings.Contains(text, "Nothing is out of line") || !strings.Contains(text, "THEN: check again") {
+		t.Errorf("of a healthy host:\n%s", text)
+	}
 	b, err := JSON(CheckDocument(r))
 	var doc struct{ Foretold []ForetoldJSON }
 	if err != nil || json.Unmarshal(b, &doc) != nil || len(doc.Foretold) != 1 || len(doc.Foretold[0].Rules) != 6 || !doc.Foretold[0].Idle {
