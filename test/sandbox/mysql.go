@@ -158,6 +158,23 @@ func (s *Server) Open() (*sql.DB, error) {
 	return sql.Open("mysql", s.User+"@unix("+s.Socket+")/?multiStatements=true")
 }
 
+// Stop ends the server in peace and waits for its end.
+func (s *Server) Stop() error {
+	sig := syscall.SIGTERM
+	if s.Engine == "postgres" {
+		sig = syscall.SIGINT
+	}
+	if err := syscall.Kill(s.PID, sig); err != nil {
+		return err
+	}
+	return until(time.Minute, func(context.Context) error {
+		if err := syscall.Kill(s.PID, 0); err == nil {
+			return fmt.Errorf("process %d has not ended", s.PID)
+		}
+		return nil
+	})
+}
+
 // Exec runs statements as the administrator.
 func (s *Server) Exec(statements ...string) error {
 	db, err := s.Open()

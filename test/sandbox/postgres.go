@@ -59,6 +59,16 @@ func (b *Box) Postgres(o PostgresOptions) (*Server, error) {
 	return s, s.ready()
 }
 
+// Resetwal runs pg_resetwal on the data of the installed PostgreSQL.
+func (b *Box) Resetwal(data string, args ...string) error {
+	bin, err := postgresBin("")
+	if err != nil {
+		return err
+	}
+	_, err = output(b.asServer(exec.Command(filepath.Join(bin, "pg_resetwal"), append(args, data)...)))
+	return err
+}
+
 // postgresBin finds the server's programs.
 func postgresBin(dir string) (string, error) {
 	if dir != "" {

@@ -21,18 +21,18 @@ func (b *Box) Filesystem(name, fstype string, megabytes int, mkfs []string, opti
 	if err != nil {
 		return "", err
 	}
-	loop, err := b.loop(name, megabytes)
+	loop, err := b.Loop(name, megabytes)
 	if err != nil {
 		return "", err
 	}
 	if _, err := output(exec.Command(maker, append(mkfs, loop)...)); err != nil {
 		return "", err
 	}
-	return b.mount(name, fstype, loop, options)
+	return b.Mount(name, fstype, loop, options)
 }
 
-// loop attaches a new file of the box to a loop device.
-func (b *Box) loop(name string, megabytes int) (string, error) {
+// Loop attaches a new file of the box to a loop device.
+func (b *Box) Loop(name string, megabytes int) (string, error) {
 	image := filepath.Join(b.Dir, name+".img")
 	if err := truncate(image, int64(megabytes)<<20); err != nil {
 		return "", err
@@ -46,7 +46,8 @@ func (b *Box) loop(name string, megabytes int) (string, error) {
 	return loop, nil
 }
 
-func (b *Box) mount(name, fstype, source, options string) (string, error) {
+// Mount mounts a filesystem on a directory of the box; options may be "".
+func (b *Box) Mount(name, fstype, source, options string) (string, error) {
 	dir, err := b.Mkdir(name)
 	if err != nil {
 		return "", err
@@ -82,9 +83,10 @@ func truncate(name string, size int64) error {
 
 // Pool is a ZFS pool on files of the box.
 type Pool struct {
-	Name string
-	Dir  string // mount point of its root dataset
-	box  *Box
+	Name  string
+	Dir   string   // mount point of its root dataset
+	Files []string // files and devices of the box that it is made of
+	box   *Box
 }
 
 // ZFSFuse starts the zfs-fuse daemon when none runs and makes a pool on one
@@ -92,6 +94,11 @@ type Pool struct {
 // stands for a further file and LOOP for a further loop device, which is what
 // a cache device has to be.
 func (b *Box) ZFSFuse(megabytes int, vdevs ...string) (*Pool, error) {
+	return b.ZFSFuseOf(megabytes, append([]string{"FILE"}, vdevs...)...)
+}
+
+// ZFSFuseOf is ZFSFuse with all vdevs as they are given: "mirror", "FILE", "FILE".
+func (b *Box) ZFSFuseOf(megabytes int, vdevs ...string) (*Pool, error) {
 	if err := needRoot("a ZFS pool"); err != nil {
 		return nil, err
 	}
@@ -106,10 +113,13 @@ func (b *Box) ZFSFuse(megabytes int, vdevs ...string) (*Pool, error) {
 	name := fmt.Sprintf("%s%d", strings.ReplaceAll(filepath.Base(b.Dir), "-", ""), b.pools)
 	p := &Pool{Name: name, Dir: filepath.Join(b.Dir, fmt.Sprintf("pool%d", b.pools)), box: b}
 	args := []string{"create", "-f", "-m", p.Dir, name}
-	for i, v := range append([]string{"FILE"}, vdevs...) {
-		v, err := b.vdev(v, fmt.Sprintf("vdev%d-%d", b.pools, i), megabytes)
+	for i, word := range vdevs {
+		v, err := b.vdev(word, fmt.Sprintf("vdev%d-%d", b.pools, i), megabytes)
 		if err != nil {
 			return nil, err
+		}
+		if v != word {
+			p.Files = append(p.Files, v)
 		}
 		args = append(args, v)
 	}
@@ -139,7 +149,7 @@ func (b *Box) vdev(word, name string, megabytes int) (string, error) {
 		path := filepath.Join(b.Dir, name)
 		return path, truncate(path, int64(megabytes)<<20)
 	case "LOOP":
-		return b.loop(name, megabytes)
+		return b.Loop(name, megabytes)
 	}
 	return word, nil
 }

@@ -1,0 +1,59 @@
+package real
+
+import (
+	"os"
+	"testing"
+
+	"plumb/test/sandbox"
+)
+
+func filesystemWrecks() []wreck {
+	return []wreck{
+		{name: "btrfs_on_raid5_with_errors", start: btrfsOnParity, fires: []string{
+			"btrfs/parity-profile", "btrfs/device-errors", "cross/storage-doublewrite-off-btrfs"}},
+		{name: "btrfs_without_copy_on_write", start: nodatacow, fires: []string{"cross/storage-doublewrite-off-nodatacow"}},
+		{name: "data_in_a_container_layer", start: containerLayer, fires: []string{"cross/storage-data-in-container-layer"}},
+	}
+}
+
+// btrfsOnParity has data on RAID5, one disk of which was written over.
+func btrfsOnParity(t *testing.T, b *sandbox.Box) {
+	var disks []string
+	for _, name := range []string{"one", "two", "three"} {
+		disk, err := b.Loop(name, 300)
+		check(t, err)
+		disks = append(disks, disk)
+	}
+	run(t, append([]string{"mkfs.btrfs", "-q", "-d", "raid5", "-m", "raid1"}, disks...)...)
+	dir, err := b.Mount("vol", "btrfs", disks[0], "")
+	check(t, err)
+	mysqlOn(t, b, dir+"/data", "innodb_doublewrite=0\n")
+	ballast(t, dir+"/ballast", 100)
+	f, err := os.OpenFile(b.Dir+"/two.img", os.O_WRONLY, 0)
+	check(t, err)
+	for at := int64(70 << 20); at < 280<<20; at += 4 << 20 {
+		_, err := f.WriteAt(make([]byte, 256<<10), at)
+		check(t, err)
+	}
+	check(t, f.Close())
+	run(t, "sh", "-c", `echo 1 > /proc/sys/vm/drop_caches; btrfs scrub start -B "$1" >/dev/null || true`, "sh", dir)
+}
+
+// nodatacow has data where btrfs does not copy on write.
+func nodatacow(t *testing.T, b *sandbox.Box) {
+	dir, err := b.Filesystem("vol", "btrfs", 500, []string{"-q"}, "nodatacow")
+	check(t, err)
+	mysqlOn(t, b, dir+"/data", "innodb_doublewrite=0\n")
+}
+
+// containerLayer has data where a container keeps what no volume takes.
+func containerLayer(t *testing.T, b *sandbox.Box) {
+	base, err := b.Mount("base", "tmpfs", "none", "size=400m")
+	check(t, err)
+	for _, dir := range []string{"lower", "upper", "work"} {
+		check(t, os.Mkdir(base+"/"+dir, 0o755))
+	}
+	dir, err := b.Mount("merged", "overlay", "overlay", "lowerdir="+base+"/lower,upperdir="+base+"/upper,workdir="+base+"/work")
+	check(t, err)
+	postgresOn(t, b, dir+"/data", "fsync = off\n")
+}
