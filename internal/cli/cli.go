@@ -8,12 +8,9 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 
 	"github.com/spf13/cobra"
 )
@@ -41,9 +38,8 @@ type app struct {
 // Main runs one command and gives the exit code.
 func Main(args []string, in io.Reader, out, err io.Writer) int {
 	a := &app{in: in, out: out, err: &console{err}}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := ending()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once, whatever hangs
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -79,6 +75,7 @@ servers in read-only sessions.`,
 		SuggestionsMinimumDistance: 2,
 		SilenceUsage:               true,
 		DisableAutoGenTag:          true,
+		PersistentPreRun:           func(c *cobra.Command, _ []string) { outlive(c) },
 		Args:                       a.noSuchCommand,
 		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,6 +44,9 @@ func describe(err error) (text, hint string, code int) {
 		return u.text, u.hint, exitUsage
 	}
 	text = strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
+	if errors.Is(err, context.Canceled) {
+		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
+	}
 	if h, ok := errors.AsType[interface {
 		error
 		Hint() string

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load/oltp"
 	"plumb/internal/stack"
@@ -96,9 +93,7 @@ where all advice together helps also what there was no time to try alone. With
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(c.Context(), host.Terminate)
-			defer stop()
-			context.AfterFunc(ctx, stop) // a second signal ends the program at once
+			ctx := c.Context()
 			f.argument(args)
 			if f.resume {
 				var given []string

@@ -2,31 +2,27 @@ package lab
 
 import (
 	"context"
-	"fmt"
 
 	"plumb/internal/host/self"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
 )
 
-// stolen is the part of the processors' time that another guest of the same
-// machine may take before a trial no longer counts.
-const stolen = 0.05
-
 // counting reads what each layer has done before and after a load.
 type counting struct {
 	bench   *bench
+	ticks   func() self.Ticks // of the machine
 	before  map[string]float64
 	machine self.Ticks
 	begun   bool
 }
 
-func (b *bench) counting() *counting { return &counting{bench: b} }
+func (b *bench) counting() *counting { return &counting{bench: b, ticks: self.Machine} }
 
 // begin takes the first reading; a second call does nothing.
 func (c *counting) begin(ctx context.Context) {
 	if !c.begun {
-		c.begun, c.before, c.machine = true, c.bench.counters(ctx), self.Machine()
+		c.begun, c.before, c.machine = true, c.bench.counters(ctx), c.ticks()
 	}
 }
 
@@ -78,6 +74,10 @@ var levels = []struct{ counter, name, unit, from string }{
 	{"compression ratio", "compression", "ratio", "the filesystem"},
 }
 
+// stolen gives which part of the processors' time others were given since
+// begin; nil when that is not known.
+func (c *counting) stolen() *float64 { return c.ticks().StolenSince(c.machine) }
+
 // end takes the second reading and gives the costs of each operation.
 func (c *counting) end(ctx context.Context, res *load.Result) (all []experiment.Cost) {
 	after := c.bench.counters(ctx)
@@ -124,11 +124,4 @@ func amplification(before, after map[string]float64) (experiment.Cost, bool) {
 		return experiment.Cost{}, false
 	}
 	return experiment.Cost{Layer: "device", Name: "write amplification", Unit: "ratio", Value: device / server, From: "device written by server written"}, true
-}
-
-// disturbed marks a trial during which the machine lent less time.
-func (c *counting) disturbed(r *experiment.Record) {
-	if part := self.Machine().StolenSince(c.machine); part != nil && *part > stolen {
-		r.Mark(experiment.MarkDisturbed, "%s", fmt.Sprintf("other guests of the same machine took %.0f %% of the processors", 100**part))
-	}
 }

@@ -13,6 +13,7 @@ import (
 func keep(x experiment.Experiment, r *experiment.Record, m measured) {
 	res := m.result
 	r.Rate, r.Costs = res.Rate, m.costs
+	r.Lent(m.stolen)
 	r.Metric = metric(x.Metric, res)
 	if math.IsNaN(r.Metric) || r.Metric <= 0 {
 		r.Mark(experiment.MarkFailed, "nothing was done that could be compared")

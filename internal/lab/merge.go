@@ -10,10 +10,14 @@ import (
 // the mean of its periods: with the order A B B A their middles coincide, so a
 // steady drift weighs on both arms alike.
 func keepMerged(x experiment.Experiment, r *experiment.Record, periods []measured) {
-	var rates []float64
+	var rates, lent []float64
 	var offset float64
 	for _, m := range periods {
 		var one experiment.Record
+		if m.stolen != nil {
+			lent = append(lent, *m.stolen)
+		}
+		m.stolen = nil // it is told of all periods together: a short one says little
 		keep(x, &one, m)
 		r.Metric += one.Metric / float64(len(periods))
 		r.Marks, r.Remarks = append(r.Marks, one.Marks...), append(r.Remarks, one.Remarks...)
@@ -27,6 +31,13 @@ func keepMerged(x experiment.Experiment, r *experiment.Record, periods []measure
 		if n := len(r.Series); n > 0 {
 			offset = r.Series[n-1].At
 		}
+	}
+	if len(lent) == len(periods) {
+		mean := 0.0
+		for _, part := range lent {
+			mean += part / float64(len(lent))
+		}
+		r.Lent(&mean)
 	}
 	r.Rate = stats.Mean(rates)
 	r.Ops = mergeOps(periods)

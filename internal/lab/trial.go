@@ -180,6 +180,7 @@ func (b *bench) compare(r *experiment.Record, effective map[string]string) {
 type measured struct {
 	result *load.Result
 	costs  []experiment.Cost
+	stolen *float64 // part of the processors' time that others were given meanwhile; nil when not known
 }
 
 // measure drives the load and counts what it costs each layer.
@@ -197,6 +198,7 @@ func (b *bench) measure(ctx context.Context, x experiment.Experiment, t experime
 	watched := b.watch(ctx, x, t, warmup, counting)
 	m.result, err = drive(ctx, b.setup.Load, s, b.data, seed, load.Options{Time: x.Measure, Warmup: warmup})
 	watched()
+	m.stolen = counting.stolen()
 	if err != nil {
 		return m, err
 	}

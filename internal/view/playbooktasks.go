@@ -54,7 +54,7 @@ func (t *tasks) edit(id, name string, e *change.Edit, live bool) {
 
 // editByAwk is for files in which no module changes one value alone.
 func (t *tasks) editByAwk(id, name string, e *change.Edit) {
-	env := mapping{}
+	var env mapping
 	program := "{{ line_awk }}"
 	if e.Form == edit.Mongod {
 		raw, err := yamlRaw(e)

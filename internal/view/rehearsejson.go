@@ -147,14 +147,15 @@ func (j *RehearseStageJSON) measured(r report.Report) {
 func loadPaths(p rehearse.Proposal) map[string]string {
 	load := map[string]string{}
 	for _, s := range p.Stages {
-		for _, a := range s.Experiment.Arms {
-			for path, value := range flatSetup(a.Setup) {
-				if name, ok := strings.CutPrefix(path, "load."); ok {
-					load[name] = value
-				}
-			}
-			return load
+		if len(s.Experiment.Arms) == 0 {
+			continue
 		}
+		for path, value := range flatSetup(s.Experiment.Arms[0].Setup) {
+			if name, ok := strings.CutPrefix(path, "load."); ok {
+				load[name] = value
+			}
+		}
+		break // it is the same in all
 	}
 	return load
 }

@@ -17,13 +17,13 @@ func Machine() Ticks {
 		return Ticks{}
 	}
 	line, _, _ := bytes.Cut(data, []byte("\n"))
-	return parseTicks(line)
+	return ParseTicks(line)
 }
 
-// parseTicks reads the line "cpu user nice system idle iowait irq softirq
+// ParseTicks reads the line "cpu user nice system idle iowait irq softirq
 // steal guest guest_nice". Guest time is also in user time; idle and waiting
 // for I/O are not busy.
-func parseTicks(line []byte) (t Ticks) {
+func ParseTicks(line []byte) (t Ticks) {
 	fields := bytes.Fields(line)
 	if len(fields) < 9 || string(fields[0]) != "cpu" {
 		return Ticks{}

@@ -33,13 +33,13 @@ func TestSleeperIsExact(t *testing.T) {
 }
 
 func TestMachineTicks(t *testing.T) {
-	a := parseTicks([]byte("cpu  100 0 50 800 50 0 0 0 7 0"))
-	b := parseTicks([]byte("cpu  150 0 100 850 50 0 0 0 7 0"))
+	a := ParseTicks([]byte("cpu  100 0 50 800 50 0 0 0 7 0"))
+	b := ParseTicks([]byte("cpu  150 0 100 850 50 0 0 0 7 0"))
 	if part := b.Since(a); part == nil || *part != 100.0/150 {
 		t.Errorf("busy part = %v, want 2/3", part)
 	}
 	for _, bad := range []string{"", "cpu0 1 2 3 4 5 6 7 8", "cpu 1 2 3", "cpu a b c d e f g h"} {
-		if part := parseTicks([]byte(bad)).Since(a); part != nil {
+		if part := ParseTicks([]byte(bad)).Since(a); part != nil {
 			t.Errorf("%q gives %v, want unknown", bad, *part)
 		}
 	}
@@ -50,7 +50,7 @@ func TestMachineTicks(t *testing.T) {
 
 func FuzzTicks(f *testing.F) {
 	f.Add([]byte("cpu  100 0 50 800 50 0 0 0 7 0"))
-	f.Fuzz(func(t *testing.T, line []byte) { parseTicks(line).Since(Ticks{busy: 1, all: 2}) })
+	f.Fuzz(func(t *testing.T, line []byte) { ParseTicks(line).Since(Ticks{busy: 1, all: 2}) })
 }
 
 func TestFilesIsNeverLowered(t *testing.T) {

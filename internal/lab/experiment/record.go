@@ -28,9 +28,10 @@ type Record struct {
 	Ops        []Op              `json:"ops"`
 	Series     []Second          `json:"series"`
 	Costs      []Cost            `json:"costs"`
-	Marks      []Mark            `json:"marks"`   // why it must not be averaged; empty for a valid trial
-	Remarks    []Mark            `json:"remarks"` // what a reader should know, though the trial counts
-	Files      map[string]string `json:"files"`   // name to SHA-256: stack.tape, settings, server.log
+	Stolen     *float64          `json:"stolen,omitempty"` // part of all processor time that the hypervisor gave to others while it was measured; not there when it is not known
+	Marks      []Mark            `json:"marks"`            // why it must not be averaged; empty for a valid trial
+	Remarks    []Mark            `json:"remarks"`          // what a reader should know, though the trial counts
+	Files      map[string]string `json:"files"`            // name to SHA-256: stack.tape, settings, server.log
 }
 
 // Valid tells whether the trial counts.
@@ -109,6 +110,18 @@ func (r *Record) Mark(kind, format string, args ...any) {
 // Remark notes what a reader should know, though the trial counts.
 func (r *Record) Remark(kind, format string, args ...any) {
 	r.Remarks = append(r.Remarks, Mark{kind, fmt.Sprintf(format, args...)})
+}
+
+// mostStolen is the part of the processors' time that another guest of the
+// same machine may take before a trial no longer counts.
+const mostStolen = 0.05
+
+// Lent notes which part of the processors' time was given to other guests of
+// the same machine, and marks a trial to which too little was lent.
+func (r *Record) Lent(stolen *float64) {
+	if r.Stolen = stolen; stolen != nil && *stolen > mostStolen {
+		r.Mark(MarkDisturbed, "other guests of the same machine took %.0f %% of the processors", 100**stolen)
+	}
 }
 
 // Has tells whether the trial has a mark of a kind.

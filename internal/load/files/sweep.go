@@ -43,9 +43,6 @@ type Fit struct {
 	Err      error // why there is none
 }
 
-// SweepThreads are the levels when none are given.
-func SweepThreads() []int { return []int{1, 4, 16, 64, 256} }
-
 // RunSweep runs each level for the time that o gives. What was measured
 // before an error or an interruption is given with it. The function done,
 // which may be nil, is called after each level.

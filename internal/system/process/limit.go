@@ -221,14 +221,6 @@ func (l *look) number(t *stack.Thing, fact, name string) {
 	}
 }
 
-func (l *look) readNumber(name string) (int64, bool) {
-	data, err := l.h.ReadFile(l.ctx, name)
-	if err != nil {
-		return 0, false
-	}
-	return parseNumber(data)
-}
-
 // keyed sets facts from a file of "key number" lines.
 func (l *look) keyed(t *stack.Thing, name string, facts map[string]string) {
 	data, ok := l.read(t, name, slices.Sorted(maps.Keys(facts))...)
