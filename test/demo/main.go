@@ -7,15 +7,19 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"plumb/test/sandbox"
 )
@@ -45,22 +49,41 @@ const (
 func main() {
 	plumb := flag.String("plumb", "./plumb", "the plumb binary")
 	flag.Parse()
-	if err := run(*plumb); err != nil {
+	ctx, stop := asked()
+	err := run(ctx, *plumb)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
+// asked makes a context that ends when the demo is asked to: by an interrupt,
+// by a service manager, by a terminal that is closed. What it set up goes
+// then as well. It is told again and again by some of them, and goes on
+// clearing up.
+func asked() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	go func() {
+		<-signals
+		cancel()
+	}()
+	return ctx, cancel
+}
+
 // demoBox is a sandbox and the things on it that fix may change.
 type demoBox struct {
 	*sandbox.Box
+	ctx    context.Context
 	plumb  string
 	things []string
 }
 
-func run(plumb string) (err error) {
+func run(ctx context.Context, plumb string) (err error) {
 	inner, err := box()
-	b := &demoBox{Box: inner, plumb: plumb}
+	b := &demoBox{Box: inner, ctx: ctx, plumb: plumb}
 	if err != nil {
 		return err
 	}
@@ -71,7 +94,10 @@ func run(plumb string) (err error) {
 		name string
 		set  func(*demoBox) error
 	}{{"MariaDB", mariadb}, {"PostgreSQL", postgres}} {
-		switch err := s.set(b); {
+		err := s.set(b)
+		switch {
+		case ctx.Err() != nil:
+			return interrupted(ctx)
 		case errors.As(err, new(sandbox.Missing)):
 			fmt.Printf("demo: without %s: %v\n", s.name, err)
 		case err != nil:
@@ -82,17 +108,25 @@ func run(plumb string) (err error) {
 	}
 	if started == 0 {
 		fmt.Println("demo: no server can be set up here, so this is a recorded host")
-		return show(plumb, "check", "--tape", "fixtures/mariadb-zfs-128K.tape.gz")
+		return b.show("check", "--tape", "fixtures/mariadb-zfs-128K.tape.gz")
 	}
-	return tour(plumb, b)
+	return b.tour()
+}
+
+// interrupted is what ends the demo when it was asked to end, nil otherwise.
+func interrupted(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return errors.New("interrupted")
 }
 
 // tour checks, fixes what concerns the demo's own servers and nothing else of
 // this machine, checks again, and takes it back.
-func tour(plumb string, b *demoBox) error {
+func (b *demoBox) tour() error {
 	only := []string{"--only", strings.Join(b.things, ",")}
 	state := []string{"--state", filepath.Join(b.Dir, "journal")}
-	first, err := findings(plumb, only)
+	first, err := b.findings(only)
 	if err != nil {
 		return err
 	}
@@ -103,11 +137,11 @@ func tour(plumb string, b *demoBox) error {
 		slices.Concat([]string{"history", "1"}, state),
 		slices.Concat([]string{"undo", "--yes"}, state),
 	} {
-		if err := show(plumb, args...); err != nil {
+		if err := b.show(args...); err != nil {
 			return err
 		}
 	}
-	last, err := findings(plumb, only)
+	last, err := b.findings(only)
 	if err != nil {
 		return err
 	}
@@ -142,8 +176,8 @@ func (b *demoBox) rehearsal() []string {
 const rehearsing = "8m"
 
 // findings lists the rules that fire on the demo's servers.
-func findings(plumb string, only []string) (string, error) {
-	out, err := exec.Command(plumb, append([]string{"check", "--json"}, only...)...).Output()
+func (b *demoBox) findings(only []string) (string, error) {
+	out, err := b.command(append([]string{"check", "--json"}, only...)...).Output()
 	if err != nil {
 		return "", fmt.Errorf("check: %w", err)
 	}
@@ -172,15 +206,24 @@ func box() (*sandbox.Box, error) {
 	return b, err
 }
 
-func show(plumb string, args ...string) error {
+func (b *demoBox) show(args ...string) error {
 	fmt.Printf("\n$ plumb")
 	for _, a := range args {
 		fmt.Print(" ", a)
 	}
 	fmt.Print("\n")
-	cmd := exec.Command(plumb, args...)
+	cmd := b.command(args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	return cmd.Run()
+	err := cmd.Run()
+	return cmp.Or(interrupted(b.ctx), err)
+}
+
+// command is a plumb that is asked to end when the demo is, and then takes
+// away what it made before the demo takes away what is below.
+func (b *demoBox) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(b.ctx, b.plumb, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	return cmd
 }
 
 func mariadb(b *demoBox) error {
@@ -239,7 +282,7 @@ func (b *demoBox) work(s *sandbox.Server) error {
 		return err
 	}
 	load := func(what string, more ...string) error {
-		return show(b.plumb, append([]string{"load", "oltp", "oltp_read_only", what, "--pgsql-host=" + s.Socket, fmt.Sprintf("--pgsql-port=%d", s.Port), "--pgsql-user=" + s.User, "--pgsql-db=sbtest",
+		return b.show(append([]string{"load", "oltp", "oltp_read_only", what, "--pgsql-host=" + s.Socket, fmt.Sprintf("--pgsql-port=%d", s.Port), "--pgsql-user=" + s.User, "--pgsql-db=sbtest",
 			fmt.Sprintf("--tables=%d", postgresTables), fmt.Sprintf("--table-size=%d", postgresRows)}, more...)...)
 	}
 	if err := load("prepare"); err != nil {

@@ -23,11 +23,20 @@ const offline = "run where Maven Central can be reached, or unpack a server and 
 var errNotThere = errors.New("the repository has no such file")
 
 // download writes a file of the repository, and compares it with the checksum
-// that lies beside it there: SHA-256, or SHA-1 where there is no other.
-func (s Store) download(ctx context.Context, url, to string) error {
-	sum, algorithm, err := s.checksum(ctx, url)
-	if err != nil {
-		return err
+// that is known of it. Of a file without one it is the sum that lies beside it
+// there, which tells damage from no damage, and not who changed both.
+func (s Store) download(ctx context.Context, url, known, to string) error {
+	sum, algorithm, says, err := strings.ToLower(known), hash.Hash(nil), "this Plumb knows it as", error(nil)
+	switch len(known) {
+	case 2 * sha256.Size:
+		algorithm = sha256.New()
+	case 2 * sha1.Size:
+		algorithm = sha1.New()
+	default:
+		says = "the repository says"
+		if sum, algorithm, err = s.checksum(ctx, url); err != nil {
+			return err
+		}
 	}
 	body, err := s.get(ctx, url)
 	if err != nil {
@@ -46,7 +55,7 @@ func (s Store) download(ctx context.Context, url, to string) error {
 		return fmt.Errorf("download %s: larger than %d MB", url, jarMost>>20)
 	}
 	if have := hex.EncodeToString(algorithm.Sum(nil)); have != sum {
-		return load.WithHint(fmt.Errorf("download %s: its checksum is %s, and the repository says %s", url, have, sum), "try again; something on the way changed the file")
+		return load.WithHint(fmt.Errorf("download %s: its checksum is %s, and %s %s", url, have, says, sum), "try again; something on the way changed the file")
 	}
 	return nil
 }

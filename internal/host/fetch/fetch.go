@@ -111,7 +111,7 @@ func (s Store) fetch(ctx context.Context, d host.Doer, r Release, dir string) er
 		return err
 	}
 	jar := filepath.Join(beside, "download.jar")
-	if err := s.download(ctx, cmp.Or(s.From, mavenCentral)+r.Path, jar); err != nil {
+	if err := s.download(ctx, cmp.Or(s.From, mavenCentral)+r.Path, r.Sum, jar); err != nil {
 		return err
 	}
 	if err := unpack(ctx, d, jar, beside, r.Wanted); err != nil {

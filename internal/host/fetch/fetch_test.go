@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -166,6 +168,24 @@ func TestWhatIsNotWholeIsNotKept(t *testing.T) {
 	}
 }
 
+// A file that was changed in the repository together with the sum beside it is
+// not what was chosen.
+func TestAChangedRepositoryIsRefused(t *testing.T) {
+	r, s, release := serving(t, map[string]string{"bin/thing": "#!"})
+	known := sha256.Sum256(r.jar)
+	release.Sum = hex.EncodeToString(known[:])
+	replaceJar(t, r, map[string]string{"bin/thing": "#!evil"})
+	if _, err := s.Tree(t.Context(), hands(t), release); err == nil || !strings.Contains(err.Error(), "this Plumb knows it as "+release.Sum) {
+		t.Errorf("%v", err)
+	}
+	onlyThere(t, s.Dir, "thing-1.lock")
+	replaceJar(t, r, map[string]string{"bin/thing": "#!"})
+	release.Sum = hex.EncodeToString(func() []byte { sum := sha256.Sum256(r.jar); return sum[:] }())
+	if _, err := s.Tree(t.Context(), hands(t), release); err != nil {
+		t.Error(err)
+	}
+}
+
 func replaceJar(t *testing.T, r *repository, files map[string]string) { r.setJar(jarOf(t, files)) }
 
 func (r *repository) setJar(jar []byte) {
@@ -199,6 +219,16 @@ func TestARepositoryOutOfReachHasAHint(t *testing.T) {
 func TestReleases(t *testing.T) {
 	if r, ok := fetch.PostgreSQL("17"); ok && r.Name != "postgres-17.11.0" {
 		t.Error(r)
+	}
+	for _, version := range []string{"11.4", "10.11"} {
+		if r, ok := fetch.MariaDB(version); ok && r.Sum == "" {
+			t.Errorf("no checksum of %s is known", r.Name)
+		}
+	}
+	for _, version := range []string{"10", "11", "12", "13", "14", "15", "16", "17", "18"} {
+		if r, ok := fetch.PostgreSQL(version); ok && r.Sum == "" && runtime.GOARCH == "amd64" {
+			t.Errorf("no checksum of %s is known", r.Name)
+		}
 	}
 	for _, version := range []string{"", "1", "17.1", "../x"} {
 		if r, ok := fetch.PostgreSQL(version); ok {

