@@ -15,7 +15,7 @@ const maxBinlogs = 2000
 // data sets how much there is of what kind.
 func (l *look) data() {
 	l.tablespaces()
-	l.engines()
+	l.tables()
 	l.binlogs()
 	l.memory()
 	l.accounts()
@@ -75,10 +75,16 @@ func rowCompressed(mariadb bool) string {
 	return "(FLAG >> 1) & 15 > 0"
 }
 
-// engines counts the users' tables by engine, if the user may see them all:
+// ownSchemas are those of the server and its tools.
+const ownSchemas = "('mysql', 'sys', 'performance_schema', 'information_schema', 'mysql_innodb_cluster_metadata', 'percona')"
+
+// maxTables bounds the tables whose engines are counted.
+const maxTables = 20000
+
+// tables looks at the users' tables, if the user may see them all:
 // information_schema hides tables without a privilege on them.
-func (l *look) engines() {
-	facts := []string{"user_tables", "myisam_tables", "other_engines"}
+func (l *look) tables() {
+	facts := append(engineFacts(), incrementFacts()...)
 	rows, ok := l.query("SHOW GRANTS", facts...)
 	if !ok {
 		return
@@ -87,14 +93,22 @@ func (l *look) engines() {
 		l.gap("this user does not see other users' tables", grantsHint, facts...)
 		return
 	}
-	const limit = 20000
-	if n, ok := l.t.Int("innodb_tablespaces"); ok && n > limit {
+	l.engines()
+	l.increments()
+}
+
+func engineFacts() []string { return []string{"user_tables", "myisam_tables", "other_engines"} }
+
+// engines counts the users' tables by engine.
+func (l *look) engines() {
+	facts := engineFacts()
+	if n, ok := l.t.Int("innodb_tablespaces"); ok && n > maxTables {
 		l.gap(fmt.Sprintf("%d tables are too many to list", n), "", facts...)
 		return
 	}
 	q := "SELECT ENGINE, COUNT(*)" + l.compressionColumn() + " FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN " +
-		"('mysql', 'sys', 'performance_schema', 'information_schema', 'mysql_innodb_cluster_metadata', 'percona') GROUP BY ENGINE"
-	rows, ok = l.query(q, facts...)
+		ownSchemas + " GROUP BY ENGINE"
+	rows, ok := l.query(q, facts...)
 	if !ok {
 		return
 	}

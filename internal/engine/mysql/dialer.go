@@ -175,6 +175,9 @@ func (s *session) Query(ctx context.Context, query string, limits host.QueryLimi
 		defer cancel()
 	}
 	rows, err := s.conn.QueryContext(ctx, query)
+	if xaDenied(query, err) {
+		return host.Rows{}, fmt.Errorf("%w: %w", host.ErrDenied, err)
+	}
 	if err != nil {
 		return host.Rows{}, meaning("", err)
 	}

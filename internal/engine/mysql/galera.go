@@ -17,7 +17,8 @@ func (l *look) galera() {
 	counts := map[string]string{"galera_cluster_size": "wsrep_cluster_size", "galera_flow_control_sent": "wsrep_flow_control_sent",
 		"galera_cert_failures": "wsrep_local_cert_failures"}
 	if !member {
-		for _, f := range append(append(names(facts), names(counts)...), "galera_ready", "galera_flow_control_paused", "galera_gcache_size", "galera_written_per_hour") {
+		for _, f := range append(append(names(facts), names(counts)...), "galera_ready", "galera_flow_control_paused", "galera_gcache_size", "galera_written_per_hour",
+			"galera_ignores_split_brain", "galera_ignores_quorum") {
 			l.t.SetAbsent(f, "@@wsrep_on, @@wsrep_provider")
 		}
 		return
@@ -38,16 +39,35 @@ func (l *look) galera() {
 	if v, ok := typed(l.catalog.Fact("mysql", "galera_flow_control_paused"), l.status["wsrep_flow_control_paused"]); ok {
 		l.t.Set("galera_flow_control_paused", v, statusQuery)
 	}
-	for option := range strings.SplitSeq(l.variables["wsrep_provider_options"], ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(option), "=")
-		if n, ok := whole(strings.TrimSpace(value)); ok && strings.TrimSpace(name) == "gcache.size" {
-			l.t.Set("galera_gcache_size", stack.Int(n), "@@wsrep_provider_options")
-		}
-	}
+	l.providerOptions()
 	uptime, ok := l.stat("uptime")
 	sent, ok2 := l.stat("wsrep_replicated_bytes")
 	got, ok3 := l.stat("wsrep_received_bytes")
 	if ok && ok2 && ok3 && uptime >= 60 {
 		l.t.Set("galera_written_per_hour", stack.Int(int64(float64(sent+got)*3600/float64(uptime))), statusQuery)
 	}
+}
+
+// providerOptions sets what counts of the Galera library's own settings.
+func (l *look) providerOptions() {
+	const source = "@@wsrep_provider_options"
+	options := parseProviderOptions(l.variables["wsrep_provider_options"])
+	if n, ok := whole(options["gcache.size"]); ok {
+		l.t.Set("galera_gcache_size", stack.Int(n), source)
+	}
+	for fact, name := range map[string]string{"galera_ignores_split_brain": "pc.ignore_sb", "galera_ignores_quorum": "pc.ignore_quorum"} {
+		if b, ok := truth(options[name]); ok && options[name] != "" {
+			l.t.Set(fact, stack.Bool(b), source)
+		}
+	}
+}
+
+// parseProviderOptions reads "name = value; name = value; ".
+func parseProviderOptions(text string) map[string]string {
+	options := map[string]string{}
+	for option := range strings.SplitSeq(text, ";") {
+		name, value, _ := strings.Cut(option, "=")
+		options[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return options
 }

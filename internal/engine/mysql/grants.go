@@ -30,6 +30,8 @@ CREATE USER IF NOT EXISTS plumb@localhost IDENTIFIED WITH auth_socket;
 GRANT PROCESS, REPLICATION CLIENT, SHOW VIEW ON *.* TO plumb@localhost;
 GRANT SELECT ON performance_schema.* TO plumb@localhost;
 GRANT SELECT (User, Host, plugin) ON mysql.user TO plumb@localhost;
+-- to count prepared XA transactions; it also tells their ids
+GRANT XA_RECOVER_ADMIN ON *.* TO plumb@localhost;
 `
 
 const mysql57Grants = `-- MySQL and Percona Server 5.7. The operating-system user plumb logs in over the

@@ -2,10 +2,14 @@ package mysql
 
 import "strings"
 
-// Reads implements host.Dialer: only one SELECT or SHOW without side effects.
+// Reads implements host.Dialer: only one SELECT or SHOW without side effects,
+// and XA RECOVER, which lists.
 // It refuses more than it must, since only our own statements pass here.
 func (Dialer) Reads(query string) bool {
 	q := withoutNames(" " + strings.Join(strings.Fields(strings.ToLower(query)), " ") + " ")
+	if q == " xa recover " {
+		return true
+	}
 	if !strings.HasPrefix(q, " select ") && !strings.HasPrefix(q, " show ") {
 		return false
 	}

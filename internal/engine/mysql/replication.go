@@ -11,8 +11,30 @@ import (
 func (l *look) replication() {
 	l.channels()
 	l.replicas()
+	l.passedOver()
 	l.semiSync()
 	l.groupMembers()
+	l.preparedXA()
+}
+
+// passedOver sets which errors replication is told to pass over. The settings
+// have an old name and, since MySQL 8.0.26, a new one.
+func (l *look) passedOver() {
+	for _, side := range []string{"replica", "slave"} {
+		if skipped, ok := l.variables[side+"_skip_errors"]; ok {
+			if skipped == "" {
+				skipped = "OFF"
+			}
+			l.t.Set("replication_skips", stack.Text(skipped), "@@"+side+"_skip_errors")
+			break
+		}
+	}
+	for _, side := range []string{"replica", "slave"} {
+		if mode, ok := l.variables[side+"_exec_mode"]; ok {
+			l.t.Set("replication_idempotent", stack.Bool(strings.EqualFold(mode, "IDEMPOTENT")), "@@"+side+"_exec_mode")
+			break
+		}
+	}
 }
 
 // replicaQuery gives the statement this server knows.
@@ -139,6 +161,9 @@ func (l *look) semiSync() {
 		if n, ok := whole(l.variables["rpl_semi_sync_"+side+"_timeout"]); ok {
 			l.t.Set("semi_sync_timeout", stack.Int(n), "@@rpl_semi_sync_"+side+"_timeout")
 		}
+		if point, ok := l.variables["rpl_semi_sync_"+side+"_wait_point"]; ok {
+			l.t.Set("semi_sync_wait_point", stack.Text(point), "@@rpl_semi_sync_"+side+"_wait_point")
+		}
 		if s, ok := l.status["rpl_semi_sync_"+side+"_status"]; ok {
 			b, _ := truth(s)
 			l.t.Set("semi_sync_active", stack.Bool(b), statusQuery)
@@ -150,33 +175,46 @@ func (l *look) semiSync() {
 		}
 		return
 	}
-	for _, f := range []string{"semi_sync_source", "semi_sync_timeout", "semi_sync_active", "semi_sync_replicas", "semi_sync_missed"} {
+	for _, f := range []string{"semi_sync_source", "semi_sync_timeout", "semi_sync_wait_point", "semi_sync_active", "semi_sync_replicas", "semi_sync_missed"} {
 		l.t.SetAbsent(f, "SHOW GLOBAL VARIABLES")
 	}
 }
 
 // groupMembers counts the members of a Group Replication group.
 func (l *look) groupMembers() {
+	facts := []string{"group_members", "group_members_online", "group_members_reachable"}
+	const members = "performance_schema.replication_group_members"
 	if !l.has("group_replication_group_name") || l.variables["group_replication_group_name"] == "" {
-		l.t.SetAbsent("group_members", "SHOW GLOBAL VARIABLES")
-		l.t.SetAbsent("group_members_online", "SHOW GLOBAL VARIABLES")
+		for _, f := range facts {
+			l.t.SetAbsent(f, "SHOW GLOBAL VARIABLES")
+		}
 		return
 	}
-	rows, ok := l.query("SELECT MEMBER_STATE, COUNT(*) FROM performance_schema.replication_group_members GROUP BY MEMBER_STATE",
-		"group_members", "group_members_online")
+	rows, ok := l.query("SELECT MEMBER_STATE, COUNT(*) FROM performance_schema.replication_group_members GROUP BY MEMBER_STATE", facts...)
 	if !ok {
 		return
 	}
-	total, online := int64(0), int64(0)
+	total, online, reachable := parseGroup(rows)
+	l.t.Set("group_members", stack.Int(total), members)
+	l.t.Set("group_members_online", stack.Int(online), members)
+	l.t.Set("group_members_reachable", stack.Int(reachable), members)
+}
+
+// parseGroup counts the members of a group by their states. One that recovers
+// is no copy yet, but has its vote.
+func parseGroup(rows host.Rows) (total, online, reachable int64) {
 	for state, n := range pairs(rows) {
 		count, _ := whole(n)
+		state = strings.ToLower(state)
 		if state != "" && state != "offline" {
 			total += count
 		}
 		if state == "online" {
 			online += count
 		}
+		if state == "online" || state == "recovering" {
+			reachable += count
+		}
 	}
-	l.t.Set("group_members", stack.Int(total), "performance_schema.replication_group_members")
-	l.t.Set("group_members_online", stack.Int(online), "performance_schema.replication_group_members")
+	return total, online, reachable
 }

@@ -33,10 +33,16 @@ func rowsFrom(text string) host.Rows {
 func FuzzRows(f *testing.F) {
 	f.Add("Slave_IO_Running\tSlave_SQL_Running\tSeconds_Behind_Master\nYes\tNo\t\\N")
 	f.Add("Variable_name\tValue\nport\t3306\n\\N\n")
+	f.Add("MEMBER_STATE\tCOUNT(*)\nONLINE\t1\nUNREACHABLE\t2")
+	f.Add("TABLE_SCHEMA\tTABLE_NAME\tCOLUMN_NAME\tCOLUMN_TYPE\nx\ta\tid\ttinyint(3) unsigned\nx\tb\t241")
+	f.Add("gcache.size = 128M; pc.ignore_quorum = false; pc.ignore_sb = true; pc.linger = PT20S; ")
 	f.Fuzz(func(t *testing.T, text string) {
 		rows := rowsFrom(text)
 		parseReplicaStatus(rows)
 		pairs(rows)
 		seesTables(rows)
+		parseGroup(rows)
+		parseIncrements(rows, rows)
+		parseProviderOptions(text)
 	})
 }

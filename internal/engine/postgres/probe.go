@@ -87,6 +87,7 @@ func (p *Probe) lookAt(ctx context.Context, h host.Reader, in *instance, sight *
 	} else {
 		l.withoutLogin()
 	}
+	l.sharedMemory()
 	l.roles()
 }
 

@@ -1,11 +1,13 @@
 package postgres
 
+import "slices"
+
 // questions lists what is asked about a server's work, in order. Column names
 // are fact names. Views moved between releases: checkpoints left
 // pg_stat_bgwriter in 17, writes of clients are in pg_stat_io since 16 and
 // only there since 17.
 func questions() []question {
-	return append(append(workQuestions(), activityQuestions()...), replicationQuestions()...)
+	return slices.Concat(workQuestions(), activityQuestions(), replicationQuestions(), limitQuestions())
 }
 
 func workQuestions() []question {

@@ -199,12 +199,25 @@ func samePlain(s setting, raw string) bool {
 	return raw == s.value
 }
 
-// absent marks knobs of other releases.
+// absent marks knobs of other releases. A role without pg_read_all_settings is
+// not shown some that are there, data_directory among them.
 func (l *look) absent() {
+	_, all := l.settings["data_directory"]
+	version := l.settings["server_version"].value
+	var hidden []string
 	for name, f := range l.catalog.Knobs("postgres") {
-		if _, have := l.settings[name]; !have && f.Knob != nil && !ofSession(name) {
+		_, have := l.settings[name]
+		switch {
+		case have || f.Knob == nil || ofSession(name):
+		case !all && f.Knob.Has("postgres", version):
+			hidden = append(hidden, name)
+		default:
 			l.t.SetAbsent(name, "pg_settings")
 		}
+	}
+	if len(hidden) > 0 {
+		slices.Sort(hidden)
+		l.gap("pg_settings does not show this role every setting", grantsHint, hidden...)
 	}
 }
 

@@ -172,12 +172,15 @@ func TestPlatform(t *testing.T) {
 }
 
 func FuzzParsers(f *testing.F) {
-	for _, seed := range []string{meminfo, memoryPressure, cpuinfo, netstat, tracking, "0-3,8\n", "always [madvise] never\n", "vm.swappiness = 1\n-net.*.x\n", "Ubuntu 6.8.0-45.45-generic 6.8.12"} {
+	for _, seed := range []string{meminfo, memoryPressure, cpuinfo, netstat, tracking, "0-3,8\n", "always [madvise] never\n", "vm.swappiness = 1\n-net.*.x\n", "Ubuntu 6.8.0-45.45-generic 6.8.12", logindConf} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parseChosen(data)
 		parseMeminfo(data)
+		if value, _ := parseRemoveIPC(data); value != "" {
+			parseUnitBool(value)
+		}
 		parseCounters(data)
 		parseAssignments(data)
 		parseCPUInfo(data)

@@ -37,7 +37,7 @@ func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sig
 	l.t.Set("hostname", stack.Text(name), "/proc/sys/kernel/hostname")
 	for _, part := range []func(){
 		l.release, l.cpu, l.memory, l.counters, l.swap, l.hugePages, l.numa,
-		l.container, l.sysctls, l.pressure, l.clock, l.security, l.platform,
+		l.container, l.sysctls, l.pressure, l.clock, l.security, l.platform, l.logind,
 	} {
 		if err := ctx.Err(); err != nil {
 			return l.sight, fmt.Errorf("read the kernel: %w", err)
