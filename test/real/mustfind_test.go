@@ -1,6 +1,7 @@
 package real
 
 import (
+	"slices"
 	"testing"
 
 	"plumb/internal/rule"
@@ -38,7 +39,7 @@ func (p pair) run(t *testing.T, sick bool, outcome rule.Outcome) {
 }
 
 func pairs() []pair {
-	return append(append(onZFS(), onOtherFilesystems()...), inTheServer()...)
+	return slices.Concat(onZFS(), onOtherFilesystems(), inTheServer(), runsOut())
 }
 
 // choose gives one of two settings.
