@@ -26,3 +26,16 @@ func TestChangesCountStatements(t *testing.T) {
 		t.Errorf("updates %d, %v", n, ok)
 	}
 }
+
+// Before MySQL 5.5 InnoDB's monitor prints log sequence numbers in two halves.
+func TestSequenceNumbersInTwoHalves(t *testing.T) {
+	m := parseInnoDBStatus([]byte("Log sequence number 4 1234567890\nLast checkpoint at  4 1234560000\nHistory list length 12\n"))
+	if m.lsn != 4<<32+1234567890 || m.checkpoint != 4<<32+1234560000 || m.history != 12 {
+		t.Errorf("read %+v", m)
+	}
+	for _, bad := range []string{"", "x", "1 x", "1 2 3", "9999999999 1", "1 9999999999"} {
+		if n, ok := sequenceNumber(bad); ok {
+			t.Errorf("%q gives %d", bad, n)
+		}
+	}
+}

@@ -124,11 +124,24 @@ func parseInnoDBStatus(text []byte) monitor {
 			"Log sequence number": &m.lsn, "Last checkpoint at": &m.checkpoint, "History list length": &m.history,
 		} {
 			if rest, ok := strings.CutPrefix(line, prefix); ok && *into < 0 {
-				if n, err := strconv.ParseInt(strings.TrimSpace(rest), 10, 64); err == nil {
+				if n, ok := sequenceNumber(rest); ok {
 					*into = n
 				}
 			}
 		}
 	}
 	return m
+}
+
+// sequenceNumber reads a number; before MySQL 5.5 log sequence numbers come in
+// two halves of 32 bits, "4 1234567890".
+func sequenceNumber(text string) (int64, bool) {
+	halves := strings.Fields(text)
+	if len(halves) == 2 {
+		high, err := strconv.ParseUint(halves[0], 10, 31)
+		low, err2 := strconv.ParseUint(halves[1], 10, 32)
+		return int64(high<<32 | low), err == nil && err2 == nil
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	return n, err == nil
 }
