@@ -35,6 +35,7 @@ func join(ctx context.Context, p *placer) {
 	for _, f := range p.s.OfKind("filesystem") {
 		j.tellCloud(f)
 		j.tellMedium(f)
+		j.tellCache(f)
 	}
 	j.tellUses()
 	p.s.Add("join", j.sight)

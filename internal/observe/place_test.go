@@ -75,7 +75,9 @@ func seen(roles ...stack.Role) *stack.Stack {
 		return b
 	}
 	disk("vda", "254:0", "disk")
-	disk("vdb", "254:16", "disk").Set("cloud_volume", stack.Text("ebs"), "test")
+	vdb := disk("vdb", "254:16", "disk")
+	vdb.Set("cloud_volume", stack.Text("ebs"), "test")
+	vdb.Set("write_cache", stack.Text("write back"), "test")
 	disk("loop1", "7:1", "loop").Set("loop_file", stack.Text("/img/loop1"), "test")
 	disk("loop3", "7:3", "loop") // its file is not known
 	s.Things[slices.IndexFunc(s.Things, func(t *stack.Thing) bool { return t.Ref.Name == "/b" })].
@@ -204,6 +206,16 @@ func TestJoin(t *testing.T) {
 	}
 	if got := s.Find(stack.Ref{Kind: "filesystem", Name: "/z"}).Text("cloud_volume"); got != "ebs" {
 		t.Errorf("cloud_volume %q", got)
+	}
+	for _, c := range []struct{ name, disks, cache string }{{"/", "vda", ""}, {"/z", "vdb", "write back"}} {
+		f := s.Find(stack.Ref{Kind: "filesystem", Name: c.name})
+		v, _ := f.Get("disk_names")
+		if l, _ := v.List(); strings.Join(l, " ") != c.disks || f.Text("write_cache") != c.cache {
+			t.Errorf("%s lies on %v, cache %q", c.name, l, f.Text("write_cache"))
+		}
+	}
+	if _, ok := s.GapFor(stack.Ref{Kind: "filesystem", Name: "/"}, "write_cache"); !ok {
+		t.Error("no gap says why the cache under / is not known")
 	}
 	v, _ := s.Find(stack.Ref{Kind: "block", Name: "vda"}).Get("roles")
 	if l, _ := v.List(); !slices.Equal(l, []string{"log", "redo"}) {

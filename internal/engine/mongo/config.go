@@ -21,20 +21,30 @@ type option struct {
 // each of them can become a thousand in memory.
 const maxConfig = 256 << 10
 
-// parseConfig reads mongod.conf into dotted names with their lines. Options
-// with the expansion directives __exec and __rest are left out: their value is
-// not in the file.
+// elsewhere marks a file whose settings are not all in it: mongod fetches the
+// rest with the expansion directives __exec and __rest.
+const elsewhere = "__elsewhere"
+
+// parseConfig reads mongod.conf into dotted names with their lines. A file
+// that is no YAML mapping has the form of before 2.6, "auth = true", which
+// mongod still takes.
 func parseConfig(name string, text []byte) (map[string]option, error) {
 	if len(text) > maxConfig {
 		return nil, fmt.Errorf("parse %s: over %d bytes", name, maxConfig)
 	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("parse %s: %w", name, err)
-	}
 	options := map[string]option{}
-	if len(root.Content) == 1 {
+	var root yaml.Node
+	err := yaml.Unmarshal(text, &root)
+	switch {
+	case err == nil && len(root.Content) == 0:
+	case err == nil && root.Content[0].Kind == yaml.MappingNode:
 		collect(options, name, "", root.Content[0], 0)
+	case strings.Contains(string(text), "="):
+		return parseOldConfig(name, text), nil
+	case err == nil:
+		return nil, fmt.Errorf("parse %s: it holds no settings by name", name)
+	default:
+		return nil, fmt.Errorf("parse %s: %w", name, err)
 	}
 	return options, nil
 }
@@ -47,50 +57,15 @@ func collect(options map[string]option, file, prefix string, n *yaml.Node, depth
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, v := n.Content[i], n.Content[i+1]
+		if key.Value == "__exec" || key.Value == "__rest" {
+			options[elsewhere] = option{prefix, stack.Origin{From: stack.FromFile, File: file, Line: key.Line}}
+		}
 		if v.Kind == yaml.ScalarNode {
 			options[prefix+key.Value] = option{v.Value, stack.Origin{From: stack.FromFile, File: file, Line: v.Line}}
 			continue
 		}
 		collect(options, file, prefix+key.Value+".", v, depth+1)
 	}
-}
-
-// flags maps mongod's arguments to the names in the file.
-var flags = map[string]string{
-	"dbpath": "storage.dbPath", "port": "net.port", "bind_ip": "net.bindIp", "logpath": "systemLog.path",
-	"replSet": "replication.replSetName", "wiredTigerCacheSizeGB": "storage.wiredTiger.engineConfig.cacheSizeGB",
-	"storageEngine": "storage.engine", "directoryperdb": "storage.directoryPerDB", "auth": "security.authorization",
-	"nojournal": "storage.journal.enabled", "journalCommitInterval": "storage.journal.commitIntervalMs",
-	"wiredTigerCollectionBlockCompressor": "storage.wiredTiger.collectionConfig.blockCompressor",
-	"wiredTigerDirectoryForIndexes":       "storage.wiredTiger.engineConfig.directoryForIndexes",
-	"unixSocketPrefix":                    "net.unixDomainSocket.pathPrefix",
-}
-
-// Flags without a value, and what they mean.
-var switches = map[string]string{"directoryperdb": "true", "auth": "enabled", "nojournal": "false", "wiredTigerDirectoryForIndexes": "true"}
-
-// parseArguments reads mongod's command line. config is the file it names.
-func parseArguments(args []string) (options map[string]option, config string) {
-	options = map[string]option{}
-	for i := 0; i < len(args); i++ {
-		name, value, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		if !strings.HasPrefix(args[i], "-") {
-			continue
-		}
-		if value0, ok := switches[name]; ok {
-			value = value0
-		} else if !joined && i+1 < len(args) {
-			i++
-			value = args[i]
-		}
-		switch key, known := flags[name]; {
-		case name == "config" || name == "f":
-			config = value
-		case known:
-			options[key] = option{value, stack.Origin{From: stack.FromCommand}}
-		}
-	}
-	return options, config
 }
 
 // port gives the port the options name, or the default.

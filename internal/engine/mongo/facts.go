@@ -27,6 +27,21 @@ func setOptions(t *stack.Thing, options map[string]option, file string) {
 	}
 }
 
+// setBind says where a server listens that was told nothing: on localhost, in
+// every release since 3.6.
+func setBind(t *stack.Thing, in instance) {
+	_, told := in.options["net.bindIp"]
+	_, more := in.options[elsewhere]
+	major, rest, _ := strings.Cut(t.Text("version"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	a, err := strconv.Atoi(major)
+	b, _ := strconv.Atoi(minor)
+	if told || more || in.fileErr != nil || err != nil || a < 3 || a == 3 && b < 6 {
+		return
+	}
+	t.Setting("net_bind_ip", stack.Text("localhost"), "documentation", stack.Origin{From: stack.FromDefault})
+}
+
 // optionFacts maps options to facts.
 var optionFacts = []struct {
 	name, fact string

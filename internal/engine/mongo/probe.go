@@ -67,6 +67,9 @@ func (p Probe) instanceOf(ctx context.Context, h host.Reader, l observe.Local) (
 	if in.file != "" {
 		number, in.fileErr = readConfig(l.For(ctx), h, l.Root, in.file, in.options)
 	}
+	if in.fileErr == nil {
+		complete(in.options)
+	}
 	in.name = strconv.Itoa(number)
 	met = p.leadsTo(number, l.Root)
 	address := net.JoinHostPort("127.0.0.1", in.name)
@@ -85,6 +88,7 @@ func (p Probe) local(ctx context.Context, h host.Reader, sight *stack.Sight, l o
 	}
 	setOptions(t, in.options, in.file)
 	ask(ctx, h, sight, t, in.target)
+	setBind(t, in)
 	addRoles(sight, t, l.Process)
 	return given
 }

@@ -149,6 +149,43 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// An argument that takes no value must not swallow the next one, and mongod
+// asks for no login unless something says so.
+func TestAuthorizationAsGiven(t *testing.T) {
+	const base = "net: {bindIp: 10.0.0.1}\n"
+	for _, c := range []struct{ args, file, auth, bind, data string }{
+		{"--bind_ip_all --auth", "", "enabled", "*", "/data/db"},
+		{"--fork --dbpath /x", "", "disabled", "localhost", "/x"},
+		{"--notYetKnown --auth --dbpath /x", "", "enabled", "localhost", "/x"},
+		{"-vvv --dbpath /x", "", "disabled", "localhost", "/x"},
+		{"--keyFile /k", "", "enabled", "localhost", "/data/db"},
+		{"--noauth", "security: {keyFile: /k}\n", "disabled", "localhost", ""},
+		{"", base, "disabled", "10.0.0.1", ""},
+		{"", base + "security: {keyFile: /k}\n", "enabled", "10.0.0.1", ""},
+		{"", base + "security: {keyFile: /k, transitionToAuth: true}\n", "disabled", "10.0.0.1", ""},
+		{"", base + "security: {clusterAuthMode: x509, transitionToAuth: true}\n", "", "10.0.0.1", ""},
+		{"", base + "security: {__exec: /bin/keys, type: yaml}\n", "", "10.0.0.1", ""},
+		{"", "net: {bindIpAll: true}\n", "disabled", "*", ""},
+		{"", "# all by default\n", "disabled", "localhost", ""},
+		{"", "dbpath = /old\nauth = true # at last\nbind_ip = 10.0.0.2\nfork = true\n", "enabled", "10.0.0.2", "/old"},
+		{"", "dbpath = /old\nauth = false\n", "disabled", "localhost", "/old"},
+		{"", "just words\n", "", "", ""},
+	} {
+		args := append([]string{"mongod"}, strings.Fields(c.args)...)
+		if c.file != "" {
+			args = append(args, "--config", "/etc/mongod.conf")
+		}
+		m, seen := machine(map[string]host.Rows{`{"buildInfo": 1}`: answer(`{"version": "7.0.14"}`)})
+		seen.OfKind("process")[0].Set("args", stack.List(args), "test")
+		m.Files["/etc/mongod.conf"] = c.file
+		sight, _ := Probe{}.Look(t.Context(), m, seen)
+		db := sight.Things[0]
+		if auth, bind, data := db.Text("security_authorization"), db.Text("net_bind_ip"), db.Text("data_path"); auth != c.auth || bind != c.bind || data != c.data {
+			t.Errorf("%q with %q: authorization %q, listens on %q, data in %q", c.args, c.file, auth, bind, data)
+		}
+	}
+}
+
 func TestOnlyReadingCommands(t *testing.T) {
 	d := NewDialer("")
 	for query, want := range map[string]bool{
@@ -165,9 +202,13 @@ func TestOnlyReadingCommands(t *testing.T) {
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(config))
 	f.Add([]byte("storage: {dbPath: [1, 2]}\n&a a: *a\n"))
+	f.Add([]byte("auth = true\n# x\nport=1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		options, _ := parseConfig("/etc/mongod.conf", text)
 		port(options)
+		if options != nil {
+			complete(options)
+		}
 		setOptions(stack.NewThing("mongo", "x"), options, "f")
 	})
 }
