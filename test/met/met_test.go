@@ -59,7 +59,7 @@ func TestLiveHostsAreKept(t *testing.T) {
 	live := filepath.Join(root, "TestCheckOnOpenZFS.json")
 	const stack = `{"plumb": 1, "kind": "stack", "stack": {"taken_at": "2026-11-22T09:00:00Z", "root": true, "roles": [], "gaps": [],
 		"things": [{"ref": "host:host", "facts": {"kernel": {"value": "6.18.44", "source": "test"}}},
-			{"ref": "pool:tank", "facts": {"health": {"value": "ONLINE", "source": "test"}, "capacity": {"value": 95.5, "source": "test"}, "data_errors": {"value": 0, "source": "test"}}},
+			{"ref": "pool:tank", "facts": {"health": {"value": "ONLINE", "source": "test"}, "capacity": {"value": 95.5, "source": "test"}, "size": {"value": 107374182400, "source": "test"}, "free": {"value": 4831838208, "source": "test"}, "data_errors": {"value": 0, "source": "test"}}},
 			{"ref": "zfs:module", "facts": {"implementation": {"value": "openzfs", "source": "test"}, "version": {"value": "2.3.4", "source": "test"}}}]}}`
 	if err := os.WriteFile(live, []byte(stack), 0o644); err != nil {
 		t.Fatal(err)

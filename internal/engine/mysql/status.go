@@ -53,6 +53,11 @@ func (l *look) counters() {
 			l.t.SetAbsent(fact, statusQuery)
 		}
 	}
+	if at := l.status["max_used_connections_time"]; at != "" {
+		l.t.Set("max_used_connections_time", stack.Text(at), statusQuery)
+	} else {
+		l.t.SetAbsent("max_used_connections_time", statusQuery)
+	}
 }
 
 // changes counts the statements that add rows, and those that change rows that
@@ -92,7 +97,8 @@ func (l *look) rates() {
 			l.t.SetAbsent(fact, statusQuery)
 		}
 	}
-	for fact, name := range map[string]string{"wait_free_per_hour": "innodb_buffer_pool_wait_free", "log_waits_per_hour": "innodb_log_waits"} {
+	for fact, name := range map[string]string{"wait_free_per_hour": "innodb_buffer_pool_wait_free", "log_waits_per_hour": "innodb_log_waits",
+		"key_writes_per_hour": "key_write_requests", "connections_refused_per_hour": "connection_errors_max_connections"} {
 		if n, ok := l.stat(name); ok {
 			l.t.Set(fact, stack.Float(rounded(float64(n)*3600/float64(uptime))), statusQuery)
 		}

@@ -22,14 +22,12 @@ func (v *volume) btrfs(ctx context.Context) {
 	}
 	dir := v.btrfsDir(ctx)
 	if dir == "" {
-		v.sight.Gap(v.thing.Ref, "no filesystem in /sys/fs/btrfs has the device "+v.mount.Source, "", "block", "disks", "data_profile", "features", "errors_seen")
+		v.sight.Gap(v.thing.Ref, "no filesystem in /sys/fs/btrfs has the device "+v.mount.Source, "", "block", "disks", "data_profile", "metadata_profile", "features", "errors_seen")
 		return
 	}
 	v.btrfsDevices(ctx, dir)
-	if profiles := v.names(ctx, dir+"/allocation/data/*"); len(profiles) > 0 {
-		known := slices.DeleteFunc(profiles, func(p string) bool { return !slices.Contains(btrfsProfiles, p) })
-		v.thing.Set("data_profile", stack.Text(strings.Join(known, ",")), dir+"/allocation/data")
-	}
+	v.btrfsProfile(ctx, "data_profile", dir+"/allocation/data")
+	v.btrfsProfile(ctx, "metadata_profile", dir+"/allocation/metadata")
 	v.thing.Set("features", stack.List(v.names(ctx, dir+"/features/*")), dir+"/features")
 	v.btrfsErrors(ctx, dir)
 }
@@ -37,6 +35,17 @@ func (v *volume) btrfs(ctx context.Context) {
 // btrfsProfiles are the ways data is spread over devices. The directory that
 // names the one in use holds counters too.
 var btrfsProfiles = []string{"single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"}
+
+// btrfsProfile records how one kind of blocks is spread; with a conversion under
+// way there are two.
+func (v *volume) btrfsProfile(ctx context.Context, fact, dir string) {
+	profiles := slices.DeleteFunc(v.names(ctx, dir+"/*"), func(p string) bool { return !slices.Contains(btrfsProfiles, p) })
+	if len(profiles) == 0 {
+		v.sight.Gap(v.thing.Ref, dir+" names no profile", "", fact)
+		return
+	}
+	v.thing.Set(fact, stack.Text(strings.Join(profiles, ",")), dir)
+}
 
 // compression gives the compress option in force: zstd:3, lzo, or "".
 func compression(options []string) string {

@@ -189,6 +189,20 @@ func TestLook(t *testing.T) {
 	}
 }
 
+func TestBtrfsProfiles(t *testing.T) {
+	h := machine()
+	h.Files["/proc/self/mountinfo"] = "50 27 0:44 / /b rw,relatime - btrfs /dev/loop3 rw,subvol=/\n"
+	const dir = "/sys/fs/btrfs/0b5c/"
+	for _, f := range []string{"devices/loop3", "allocation/data/raid1", "allocation/data/bytes_used", "allocation/metadata/raid6", "allocation/metadata/raid1c3", "allocation/metadata/flags"} {
+		h.Files[dir+f] = ""
+	}
+	sight, _ := Probe{}.Look(context.Background(), h, &stack.Stack{})
+	b := sight.Things[0]
+	if data, meta := b.Text("data_profile"), b.Text("metadata_profile"); data != "raid1" || meta != "raid1c3,raid6" {
+		t.Errorf("data %q, metadata %q; gaps %v", data, meta, sight.Gaps)
+	}
+}
+
 func TestManyMounts(t *testing.T) {
 	var b strings.Builder
 	for i := range mountLimit + 5 {

@@ -87,6 +87,9 @@ func (l *look) readDatasets(ctx context.Context) {
 		markAbsent(l.datasets[name], "zfs get")
 	}
 	l.sparse(cut)
+	if !cut { // with a part of the datasets missing, so may be the nearest quota
+		l.tellQuotas()
+	}
 	for name, p := range l.pools {
 		if t := l.datasets[name]; t != nil {
 			if age, ok := t.Int("age"); ok {

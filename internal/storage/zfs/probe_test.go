@@ -129,6 +129,28 @@ func TestLookReadsOpenZFS(t *testing.T) {
 	}
 }
 
+// A dataset may take what the nearest of all quotas leaves, whatever the pool
+// has.
+func TestNearestQuota(t *testing.T) {
+	m := openZFSHost(t)
+	lines := ""
+	for _, d := range []struct{ name, used, referenced, quota, refquota string }{
+		{"tank", "900", "10", "0", "0"}, {"tank/db", "90", "20", "1000", "50"}, {"tank/db/my", "60", "60", "70", "0"},
+		{"tank/db/pg", "10", "10", "0", "0"}, {"tank/over", "30", "30", "20", "none"},
+	} {
+		for _, p := range []string{"type\tfilesystem", "used\t" + d.used, "referenced\t" + d.referenced, "quota\t" + d.quota, "refquota\t" + d.refquota, "available\t40"} {
+			lines += d.name + "\t" + p + "\t-\n"
+		}
+	}
+	m.Outputs[datasetCommand] = lines
+	s := lookAt(t, m)
+	check(t, s, "dataset:tank", map[string]stack.Value{"quota_left": {}, "quota_left_by": {}})
+	check(t, s, "dataset:tank/db", map[string]stack.Value{"quota_left": stack.Int(30), "quota_left_limit": stack.Int(50), "quota_left_by": stack.Text("refquota of tank/db")})
+	check(t, s, "dataset:tank/db/my", map[string]stack.Value{"quota_left": stack.Int(10), "quota_left_limit": stack.Int(70), "quota_left_by": stack.Text("quota of tank/db/my")})
+	check(t, s, "dataset:tank/db/pg", map[string]stack.Value{"quota_left": stack.Int(910), "quota_left_limit": stack.Int(1000), "quota_left_by": stack.Text("quota of tank/db")})
+	check(t, s, "dataset:tank/over", map[string]stack.Value{"quota_left": stack.Int(0), "quota_left_by": stack.Text("quota of tank/over")})
+}
+
 func TestLookUsesJSONWhereTheCommandsKnowIt(t *testing.T) {
 	m := openZFSHost(t)
 	m.Outputs["zfs version"] = "zfs-2.3.4-1\nzfs-kmod-2.3.4-1\n"

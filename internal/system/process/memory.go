@@ -87,8 +87,13 @@ func (l *look) allocator(t *stack.Thing, s server) {
 	src := file(s.pid, "maps")
 	data, err := l.h.ReadFile(l.ctx, src)
 	if err != nil && !errors.Is(err, host.ErrTooLarge) {
-		l.gap(t, err, "allocator")
+		l.gap(t, err, "allocator", "linux_aio")
 		return
+	}
+	if linux := parseAIO(data); linux || err == nil {
+		t.Set("linux_aio", stack.Bool(linux), src)
+	} else {
+		l.gap(t, fmt.Errorf("read %s: %w", src, err), "linux_aio") // a ring may follow
 	}
 	name := parseAllocator(data)
 	if err != nil && (name == "" || name == "glibc") {
@@ -131,6 +136,18 @@ func parseAllocator(maps []byte) string {
 		}
 	}
 	return libc
+}
+
+// parseAIO reports whether /proc/PID/maps shows a ring of io_setup(2), which
+// the kernel maps under the name [aio]. io_uring makes no such mapping.
+func parseAIO(maps []byte) bool {
+	for line := range strings.Lines(string(maps)) {
+		f := strings.Fields(line)
+		if len(f) > 5 && f[5] == "/[aio]" {
+			return true
+		}
+	}
+	return false
 }
 
 // numa reads the memory policy of the first mapping, as mongod does for its

@@ -101,6 +101,19 @@ func TestListeningSockets(t *testing.T) {
 	}
 }
 
+// The lines are from MariaDB 11.4 with libaio and 10.11 with io_uring.
+func TestParseAIO(t *testing.T) {
+	for maps, want := range map[string]bool{
+		"7f1c2a5f8000-7f1c2a5fb000 rw-s 00000000 00:0f 14171 /[aio] (deleted)\n":      true,
+		"7f1c2a5f8000-7f1c2a5fb000 rw-s 10000000 00:0e 1036  anon_inode:[io_uring]\n": false,
+		"7f1c2a5f8000-7f1c2a5fb000 r--p 00000000 fe:00 9     /srv/db/[aio]/t1.ibd\n":  false, "": false,
+	} {
+		if got := parseAIO([]byte(maps)); got != want {
+			t.Errorf("parseAIO(%q) = %v", maps, got)
+		}
+	}
+}
+
 func TestParseAllocator(t *testing.T) {
 	const libc = "7f1 r-xp 00000000 fe:00 1234 /usr/lib/x86_64-linux-gnu/libc.so.6\n"
 	for maps, want := range map[string]string{
@@ -176,6 +189,7 @@ func FuzzParsers(f *testing.F) {
 		parseTCP(data, at)
 		parseUnix(data, at)
 		parseAllocator(data)
+		parseAIO(data)
 		parseNumaPolicy(data)
 		hidesProcesses(data)
 		userName(data, 0)
