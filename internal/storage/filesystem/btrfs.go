@@ -39,7 +39,17 @@ var btrfsProfiles = []string{"single", "dup", "raid0", "raid1", "raid1c3", "raid
 // btrfsProfile records how one kind of blocks is spread; with a conversion under
 // way there are two.
 func (v *volume) btrfsProfile(ctx context.Context, fact, dir string) {
-	profiles := slices.DeleteFunc(v.names(ctx, dir+"/*"), func(p string) bool { return !slices.Contains(btrfsProfiles, p) })
+	found, err := v.h.Glob(ctx, dir+"/*")
+	if err != nil {
+		v.gap(err, fact)
+		return
+	}
+	profiles := []string{}
+	for _, f := range found {
+		if name := path.Base(f); slices.Contains(btrfsProfiles, name) {
+			profiles = append(profiles, name)
+		}
+	}
 	if len(profiles) == 0 {
 		v.sight.Gap(v.thing.Ref, dir+" names no profile", "", fact)
 		return
