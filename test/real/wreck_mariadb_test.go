@@ -57,7 +57,7 @@ rpl_semi_sync_master_timeout=1
 	letGo(t, srv, 9)
 	fill(t, dir, 93, 2700)
 	// A file counts as changed since the start two seconds after it.
-	untilTrue(t, srv, "SELECT variable_value > 3 FROM information_schema.global_status WHERE variable_name = 'UPTIME'")
+	eventually(t, srv, "SELECT variable_value > 3 FROM information_schema.global_status WHERE variable_name = 'UPTIME'")
 	add(t, b.Dir+"/mysql-run/my.cnf", "innodb_locks_unsafe_for_binlog=1\n")
 }
 
@@ -98,7 +98,7 @@ func brokenReplica(t *testing.T, b *sandbox.Box) {
 	check(t, replica.Exec(fmt.Sprintf("CHANGE MASTER TO master_host='127.0.0.1', master_port=%d, master_user='r', master_password='r', master_use_gtid=no", port),
 		"START SLAVE IO_THREAD"))
 	letGo(t, replica, 20)
-	untilTrue(t, source, "SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE command = 'Binlog Dump'")
+	eventually(t, source, "SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE command = 'Binlog Dump'")
 }
 
 // killedForMemory has a program in the server's group that took all the
@@ -131,18 +131,6 @@ func noFsync(t *testing.T, b *sandbox.Box) {
 	run(t, "sh", "-c", `echo "made by a test" > "$1"`, "sh", "/sys/fs/ext4/"+deviceOf(t, log)+"/trigger_fs_error")
 }
 
-// untilTrue asks until the answer is true.
-func untilTrue(t *testing.T, srv *sandbox.Server, question string) {
-	t.Helper()
-	db, err := srv.Open()
-	check(t, err)
-	defer db.Close()
-	eventually(t, question, func() bool {
-		var yes bool
-		return db.QueryRow(question).Scan(&yes) == nil && yes
-	})
-}
-
 // galera makes a cluster of two. The second is a copy of the
 // first, so that no state has to be sent.
 func galera(t *testing.T, b *sandbox.Box) (one, two *sandbox.Server) {
@@ -167,12 +155,12 @@ wsrep_provider_options="gmcast.listen_addr=tcp://127.0.0.1:%d"
 	first := node(0, "")
 	one, err := b.MySQL(first)
 	check(t, err)
-	untilTrue(t, one, isPrimary)
+	eventually(t, one, isPrimary)
 	check(t, one.Stop())
 	run(t, "cp", "-a", one.Dir, b.Dir+"/node1")
 	one, err = b.MySQL(first)
 	check(t, err)
-	untilTrue(t, one, isPrimary)
+	eventually(t, one, isPrimary)
 	two, err = b.MySQL(node(1, fmt.Sprintf("127.0.0.1:%d", ports[0])))
 	check(t, err)
 	t.Cleanup(func() { // leaving a cluster in peace can take long
@@ -180,7 +168,7 @@ wsrep_provider_options="gmcast.listen_addr=tcp://127.0.0.1:%d"
 			_ = syscall.Kill(s.PID, syscall.SIGKILL)
 		}
 	})
-	untilTrue(t, one, "SELECT variable_value = 2 FROM information_schema.global_status WHERE variable_name = 'WSREP_CLUSTER_SIZE'")
+	eventually(t, one, "SELECT variable_value = 2 FROM information_schema.global_status WHERE variable_name = 'WSREP_CLUSTER_SIZE'")
 	return one, two
 }
 
@@ -190,5 +178,5 @@ const isPrimary = "SELECT variable_value = 'Primary' FROM information_schema.glo
 func galeraCutOff(t *testing.T, b *sandbox.Box) {
 	one, two := galera(t, b)
 	check(t, syscall.Kill(two.PID, syscall.SIGKILL))
-	untilTrue(t, one, "SELECT variable_value <> 'Primary' FROM information_schema.global_status WHERE variable_name = 'WSREP_CLUSTER_STATUS'")
+	eventually(t, one, "SELECT variable_value <> 'Primary' FROM information_schema.global_status WHERE variable_name = 'WSREP_CLUSTER_STATUS'")
 }

@@ -52,7 +52,7 @@ shared_buffers = 128kB
 	fill(t, dir, 90, 0)
 	add(t, srv.Dir+"/postgresql.conf", "\nno_such_setting = 1\n")
 	check(t, srv.Exec("SELECT pg_reload_conf()"))
-	untilTrue(t, srv, "SELECT count(*) > 0 FROM pg_file_settings WHERE error IS NOT NULL")
+	eventually(t, srv, "SELECT count(*) > 0 FROM pg_file_settings WHERE error IS NOT NULL")
 }
 
 // damage writes over a page on the disk, has its buffer needed for other
@@ -70,7 +70,7 @@ func damage(t *testing.T, srv *sandbox.Server) {
 	_, err = f.WriteAt([]byte("damage"), 4000)
 	check(t, err)
 	check(t, f.Close())
-	untilTrue(t, srv, "SELECT (SELECT count(*) FROM large) > 0 AND (SELECT count(*) FROM small) >= 0 AND sum(checksum_failures) > 0 FROM pg_stat_database")
+	eventually(t, srv, "SELECT (SELECT count(*) FROM large) > 0 AND (SELECT count(*) FROM small) >= 0 AND sum(checksum_failures) > 0 FROM pg_stat_database")
 }
 
 // withoutStandby waits for a standby that is not there, archives to nowhere,
@@ -81,7 +81,7 @@ func withoutStandby(t *testing.T, b *sandbox.Box) {
 	srv := postgresOn(t, b, "", fmt.Sprintf("synchronous_standby_names = 'nobody'\narchive_mode = on\narchive_command = 'false'\nshared_buffers = %dMB\n",
 		machine.Totalram*uint64(machine.Unit)/100*85>>20))
 	check(t, srv.Exec("SELECT pg_switch_wal()"))
-	untilTrue(t, srv, "SELECT failed_count > 0 FROM pg_stat_archiver")
+	eventually(t, srv, "SELECT failed_count > 0 FROM pg_stat_archiver")
 }
 
 // nearWraparound has used up three quarters of the transaction ids: pg_resetwal

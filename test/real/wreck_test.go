@@ -131,8 +131,8 @@ func deviceOf(t *testing.T, dir string) string {
 	return filepath.Base(run(t, "findmnt", "-n", "-o", "SOURCE", "--target", dir))
 }
 
-// eventually waits for what comes of itself.
-func eventually(t *testing.T, what string, came func() bool) {
+// wait waits for what comes of itself.
+func wait(t *testing.T, what string, came func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !came(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -72,7 +72,7 @@ func damagedPool(t *testing.T, b *sandbox.Box) {
 	// An error is what is wanted here.
 	_, _ = os.ReadFile(pool.Dir + "/ballast")
 	run(t, "zpool", "scrub", pool.Name)
-	eventually(t, "the end of the scrub", func() bool {
+	wait(t, "the end of the scrub", func() bool {
 		return !strings.Contains(run(t, "zpool", "status", pool.Name), "in progress")
 	})
 }
