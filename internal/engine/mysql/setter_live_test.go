@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plumb/internal/catalog"
@@ -69,13 +70,23 @@ func (l *live) given() *host.Target {
 	return &t
 }
 
+// user is who runs the server.
+func (l *live) user() int {
+	l.t.Helper()
+	of, err := os.Stat("/proc/" + strconv.Itoa(l.server.PID))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return int(of.Sys().(*syscall.Stat_t).Uid)
+}
+
 // observe is what a check would see of the server.
 func (l *live) observe() *stack.Stack {
 	l.t.Helper()
 	var seen stack.Stack
 	var sight stack.Sight
 	p := sight.New("process", strconv.Itoa(l.server.PID))
-	for name, v := range map[string]stack.Value{"engine": stack.Text("mysql"), "own_mounts": stack.Bool(false),
+	for name, v := range map[string]stack.Value{"engine": stack.Text("mysql"), "own_mounts": stack.Bool(false), "uid": stack.Int(int64(l.user())),
 		"args": stack.List([]string{"mariadbd", "--defaults-file=" + l.conf}), "listen": stack.List([]string{"unix:" + l.server.Socket})} {
 		p.Set(name, v, "test")
 	}
@@ -194,7 +205,7 @@ func TestDropInAndRestart(t *testing.T) {
 	l := newLive(t, sandbox.MySQLOptions{Settings: "sync_binlog = 0"})
 	dir := filepath.Join(filepath.Dir(l.conf), "conf.d")
 	text, err := os.ReadFile(l.conf)
-	if err := errors.Join(err, os.Mkdir(dir, 0o755), os.WriteFile(dir+"/50-own.cnf", []byte("[mysqld]\ninnodb_log_buffer_size=8M\n"), 0o644),
+	if err := errors.Join(err, os.Mkdir(dir, 0o755), os.Chown(dir, l.user(), -1), os.WriteFile(dir+"/50-own.cnf", []byte("[mysqld]\ninnodb_log_buffer_size=8M\n"), 0o644),
 		os.WriteFile(l.conf, append(text, []byte("!includedir "+dir+"\n")...), 0o644)); err != nil {
 		t.Fatal(err)
 	}

@@ -100,6 +100,9 @@ func TestEveryNumberMayBeNone(t *testing.T) {
 			}
 			got, err := Decode(data)
 			ok(t, err)
+			if name == "stolen" { // a share that is no number is not known
+				r.Stolen = nil
+			}
 			if diff := cmp.Diff(r, got, cmpopts.EquateNaNs()); diff != "" {
 				t.Errorf("%s: %s", at, diff)
 			}
