@@ -172,8 +172,22 @@ really() {
 	if [ -L "$1" ]; then readlink -f "$1"; else printf '%s\n' "$1"; fi
 }
 
-# root_or_me tells whether a user is root or the one who runs this.
-root_or_me() { [ "$1" = 0 ] || [ "$1" = "$(id -u)" ]; }
+# AS is the user as whom files are read and written, "" for the one who runs
+# this; ALLOW is his number.
+AS=
+ALLOW=
+
+# as runs a command as that user.
+as() {
+	if [ -n "$AS" ]; then (cd / && runuser -u "$AS" -- "$@"); else "$@"; fi
+}
+
+# into writes the standard input into a file.
+into() { as tee "$1" >/dev/null; }
+
+# root_or_me tells whether a user is root or the one who runs this, or as whom
+# this is done.
+root_or_me() { [ "$1" = 0 ] || [ "$1" = "$(id -u)" ] || [ "$1" = "$ALLOW" ]; }
 
 # ours_alone tells whether nobody else can put a link in the way to a file or
 # in its place: then no directory on the way is another's or open to others. In
@@ -202,14 +216,28 @@ ours_alone() {
 # is_safe tells whether a file, and what it may be a link to, can be changed.
 is_safe() { ours_alone "$1" && ours_alone "$(really "$1")" && ours_alone "$(readlink -f "$(dirname "$1")")/x"; }
 
+# may_edit tells whether a file can be edited, and sets as whom. In a directory
+# of another user, as PostgreSQL's in Debian's /etc is, root works as that user:
+# links that he put there then lead to nothing but what is his own.
+may_edit() {
+	AS='' ALLOW=''
+	if is_safe "$1"; then return 0; fi
+	owner=$(stat -c %u "$(dirname "$1")" 2>/dev/null) || return 1
+	if [ "$(id -u)" != 0 ] || { [ -e "$1" ] && [ "$(stat -L -c %u "$1")" != "$owner" ]; }; then return 1; fi
+	ALLOW=$owner
+	if is_safe "$1"; then AS=$(id -un "$owner") || return 1; fi
+	ALLOW=''
+	[ -n "$AS" ]
+}
+
 # place gives where a file is kept.
 place() { printf '%s/files/%s\n' "$STATE" "$(printf '%s' "$1" | sed -e 's/_/__/g' -e 's,/,_,g')"; }
 
-sum() { sha256sum <"$1" | cut -d ' ' -f 1; }
+sum() { as cat "$1" | sha256sum | cut -d ' ' -f 1; }
 
 # as_found tells whether a file is as it was kept.
 as_found() {
-	if [ -e "$kept.none" ]; then [ ! -e "$1" ]; else cmp -s "$1" "$kept.before"; fi
+	if [ -e "$kept.none" ]; then [ ! -e "$1" ]; else as cat "$1" | cmp -s - "$kept.before"; fi
 }
 
 # found_or_left tells whether a file is as it was found, or as it was left here.
@@ -220,53 +248,73 @@ found_or_left() {
 # change edits a file: file, mode of a new one, its first lines, and what makes
 # the new text of the old one.
 change() {
-	(umask 022 && mkdir -p "$(dirname "$1")")
-	is_safe "$1" || die "$1 is not edited: others can change $OTHERS, and lead $(id -un) to any file. Edit it by hand, or run this as the owner"
+	may_edit "$1" || die "$1 is not edited: others can change $OTHERS, and lead $(id -un) to any file. Edit it by hand, or run this as the owner"
+	(umask 022 && as mkdir -p "$(dirname "$1")")
 	file=$(really "$1") mode=$2 head=$3
 	shift 3
 	kept=$(place "$file")
-	if [ ! -e "$kept.before" ] && [ ! -e "$kept.none" ]; then
-		if [ -e "$file" ]; then
-			cp -p "$file" "$kept.new"
-			on_disk "$kept.new"
-			mv "$kept.new" "$kept.before"
-		else
-			: >"$kept.none"
-			on_disk "$kept.none"
-		fi
-	fi
+	if [ ! -e "$kept.before" ] && [ ! -e "$kept.none" ]; then found "$file"; fi
 	if [ -z "$FORCE" ] && ! found_or_left "$file"; then
 		die "$file was changed since this script edited it. Undo first; or FORCE=1"
 	fi
-	beside "$file"
-	if [ -e "$file" ]; then
-		cp -p "$file" "$next"
-		"$@" <"$file" >"$next" || unedited "$file"
-	else
-		printf '%s' "$head" | "$@" >"$next" || unedited "$file"
-		chmod "$mode" "$next"
-	fi
-	if [ -e "$file" ] && cmp -s "$file" "$next"; then
-		rm -f "$next"
+	if [ -e "$file" ]; then as cat "$file" >"$STATE/old"; else printf '%s' "$head" >"$STATE/old"; fi
+	"$@" <"$STATE/old" >"$STATE/new" || unedited "$file"
+	if [ -e "$file" ] && cmp -s "$STATE/old" "$STATE/new"; then
+		rm -f "$STATE/old" "$STATE/new"
 		say "    $file holds it already"
 		return 0
 	fi
-	sum "$next" >>"$kept.sums"
-	on_disk "$kept.sums" "$next"
-	mv "$next" "$file"
-	if command -v restorecon >/dev/null; then restorecon "$file" || :; fi
+	sum_new >>"$kept.sums"
+	on_disk "$kept.sums"
+	replace "$file" "$STATE/new" "$mode" || die "$file cannot be written"
+	rm -f "$STATE/old" "$STATE/new"
 	say "    $file is edited"
+}
+
+sum_new() { sha256sum <"$STATE/new" | cut -d ' ' -f 1; }
+
+# found keeps a file as it was found, with its owner and mode, or that there is none.
+found() {
+	if [ -e "$1" ]; then
+		if [ -z "$AS" ]; then
+			cp -p "$1" "$kept.new"
+		else
+			as cat "$1" >"$kept.new"
+			chmod "$(as stat -L -c %a "$1")" "$kept.new"
+		fi
+		on_disk "$kept.new"
+		mv "$kept.new" "$kept.before"
+	else
+		: >"$kept.none"
+		on_disk "$kept.none"
+	fi
+}
+
+# replace puts a text in the place of a file, at once or not at all: file, the
+# text's, and the mode where there is no file whose owner and mode to keep.
+replace() {
+	beside "$1"
+	if [ -e "$1" ]; then
+		as cp -p "$1" "$next" || return 1
+	else
+		if [ -z "$AS" ]; then cp -p "$2" "$next"; fi
+		as chmod "$3" "$next" || return 1
+	fi
+	into "$next" <"$2" || return 1
+	on_disk "$next"
+	as mv "$next" "$1" || return 1
+	if [ -z "$AS" ] && command -v restorecon >/dev/null; then restorecon "$1" || :; fi
 }
 
 # beside makes the file in which a new text is written, next to the old one, and
 # removes what one that was killed left. Its name is in $next.
 beside() {
-	rm -f "$1".plumb-new.*
-	next=$(mktemp "$1.plumb-new.XXXXXX") || die "$(dirname "$1") cannot be written to"
+	as rm -f "$1".plumb-new.*
+	next=$(as mktemp "$1.plumb-new.XXXXXX") || die "$(dirname "$1") cannot be written to"
 }
 
 unedited() {
-	rm -f "$next"
+	rm -f "$STATE/old" "$STATE/new"
 	die "$1 is not written so that this script could edit it: set the value there by hand"
 }
 
@@ -275,7 +323,7 @@ change_back() {
 	file=$(really "$1")
 	kept=$(place "$file")
 	if [ ! -e "$kept.before" ] && [ ! -e "$kept.none" ]; then return 0; fi
-	if ! is_safe "$1"; then
+	if ! may_edit "$1"; then
 		problem "$file: others can change $OTHERS, and lead $(id -un) to any file. As it was before: $(ls "$kept.before" "$kept.none" 2>/dev/null)"
 		return 0
 	fi
@@ -285,18 +333,14 @@ change_back() {
 			return 0
 		fi
 		if [ -e "$kept.none" ]; then
-			rm -f "$file" || { problem "$file cannot be removed"; return 0; }
+			as rm -f "$file" || { problem "$file cannot be removed"; return 0; }
 		else
-			restore "$kept.before" "$file" || { problem "$file cannot be written"; return 0; }
-			if command -v restorecon >/dev/null; then restorecon "$file" || :; fi
+			replace "$file" "$kept.before" "$(stat -c %a "$kept.before")" || { problem "$file cannot be written"; return 0; }
 		fi
 		say "$file is as it was"
 	fi
 	rm -f "$kept.before" "$kept.none" "$kept.sums"
 }
-
-# restore copies a file over another, at once or not at all.
-restore() { beside "$2" && cp -p "$1" "$next" && on_disk "$next" && mv "$next" "$2"; }
 
 # line and yaml write the standard input out with one value set.
 line() { SECTION=$1 BEFORE=$2 VALUE=$3 RAW=$4 LINE=$5 awk "$LINE_AWK"; }
