@@ -68,6 +68,9 @@ func AsUser(ctx context.Context, uid, gid int) context.Context {
 	return context.WithValue(ctx, behalfKey{}, behalf{uid: uid, gid: gid})
 }
 
+// ourselves takes such a mark off again.
+func ourselves(ctx context.Context) context.Context { return context.WithValue(ctx, behalfKey{}, nil) }
+
 func behalfOf(ctx context.Context) (behalf, bool) {
 	b, ok := ctx.Value(behalfKey{}).(behalf)
 	return b, ok

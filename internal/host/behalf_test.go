@@ -198,3 +198,16 @@ func TestAnswersAreForOne(t *testing.T) {
 	must(t, err)
 	ask(replayed, nil)
 }
+
+// Logins stand in files that we choose: whoever a query is about, they are read
+// with our own rights.
+func TestLoginsAreReadForOurselves(t *testing.T) {
+	pid := asNobody(t, "sleep", "1000")
+	file := write(t, openDir(t)+"/login", "s3cret")
+	must(t, os.Chmod(file, 0o600))
+	l := newTestLive(t, LiveOptions{Dialers: map[string]Dialer{"fake": &fakeDialer{}}})
+	at := Target{Engine: "fake", Name: "fake:1", Logins: []Login{{File: file}}}
+	if _, err := l.Query(For(t.Context(), pid, nil), at, "SELECT 1"); err != nil {
+		t.Errorf("the login was not read: %v", err)
+	}
+}

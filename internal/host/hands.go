@@ -239,12 +239,7 @@ func (h *Hands) sessionToChange(ctx context.Context, t Target) (ChangeSession, e
 	if !ok {
 		return nil, fmt.Errorf("%w: servers of kind %q cannot be changed", ErrRefused, t.Engine)
 	}
-	s, err := dialer.DialToChange(ctx, t, func(name string) ([]byte, error) {
-		if name == SecretDSN {
-			return []byte(h.options.DSN), nil
-		}
-		return h.readRaw(ctx, name)
-	})
+	s, err := dialer.DialToChange(ctx, t, h.secrets(ctx))
 	if err == nil {
 		h.changing[t.Name] = s
 	}

@@ -75,17 +75,24 @@ func (l *Live) sessionFor(t Target) (*openSession, error) {
 	return s, nil
 }
 
+// secrets gives what a dialer reads logins with. It is we who choose those
+// files, whoever it is that a query is asked about, so they are read with our
+// own rights.
+func (l *Live) secrets(ctx context.Context) func(name string) ([]byte, error) {
+	return func(name string) ([]byte, error) {
+		if name == SecretDSN {
+			return []byte(l.options.DSN), nil
+		}
+		return l.readRaw(ourselves(ctx), name)
+	}
+}
+
 // dial opens the session if it is not open. The caller holds the slot.
 func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession) error {
 	if s.failed != nil || s.session != nil {
 		return s.failed
 	}
-	secret := func(name string) ([]byte, error) {
-		if name == SecretDSN {
-			return []byte(l.options.DSN), nil
-		}
-		return l.readRaw(ctx, name)
-	}
+	secret := l.secrets(ctx)
 	s.dials++
 	session, err := within(ctx, &l.stuck, l.options.DialTime, func(ctx context.Context) (Session, error) {
 		session, err := dialer.Dial(ctx, t, secret)
