@@ -37,13 +37,15 @@ func dsnOf(s *sandbox.Server, user, password string) string {
 func bothServers(t *testing.T) []*sandbox.Server {
 	t.Helper()
 	b := box(t)
+	check(t, b.As("mysql")) // a password from a file goes to the accounts of the packages alone
 	my, err := b.MySQL(sandbox.MySQLOptions{Port: freePort(t)})
 	check(t, err)
 	check(t, my.Exec("CREATE USER app@localhost IDENTIFIED BY 'right-one'", "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'right-one'"))
+	check(t, b.As("postgres"))
 	pg, err := b.Postgres(sandbox.PostgresOptions{Port: freePort(t), TCP: true})
 	check(t, err)
 	check(t, pg.Exec("CREATE ROLE app LOGIN PASSWORD 'right-one'"))
-	hba := fmt.Sprintf("local all postgres trust\nhost all app 127.0.0.1/32 scram-sha-256\nhost all plumb 127.0.0.1/32 trust\n")
+	hba := fmt.Sprintf("local all postgres trust\nlocal all app scram-sha-256\nhost all app 127.0.0.1/32 scram-sha-256\nhost all plumb 127.0.0.1/32 trust\n")
 	check(t, os.WriteFile(filepath.Join(pg.Dir, "pg_hba.conf"), []byte(hba), 0o600))
 	check(t, pg.Exec("SELECT pg_reload_conf()"))
 	return []*sandbox.Server{my, pg}
@@ -89,13 +91,14 @@ func TestWrongPasswordLeavesAGap(t *testing.T) {
 func TestWrongPasswordInAFile(t *testing.T) {
 	for _, s := range bothServers(t) {
 		t.Run(s.Engine, func(t *testing.T) {
-			address := fmt.Sprintf("127.0.0.1:%d", s.Port)
+			address := s.Socket
 			var dialer host.Dialer = mysql.Dialer{}
 			file := "[client]\nuser=app\npassword=" + wrong + "\n"
 			if s.Engine == "postgres" {
-				dialer, file = postgres.Dialer{}, fmt.Sprintf("127.0.0.1:%d:postgres:app:%s\n", s.Port, wrong)
+				address = fmt.Sprintf("%s/.s.PGSQL.%d", s.Socket, s.Port)
+				dialer, file = postgres.Dialer{}, fmt.Sprintf("localhost:%d:postgres:app:%s\n", s.Port, wrong)
 			}
-			target := host.Target{Engine: s.Engine, Name: s.Engine, Network: "tcp", Address: address,
+			target := host.Target{Engine: s.Engine, Name: s.Engine, Network: "unix", Address: address,
 				Logins: []host.Login{{User: "app", File: "/home/x/.file", Group: "client"}}}
 			_, err := dialer.Dial(context.Background(), target, func(string) ([]byte, error) { return []byte(file), nil })
 			if !errors.Is(err, host.ErrLogin) {

@@ -188,13 +188,19 @@ func TestRulesThatPullOneKnobApart(t *testing.T) {
 		Plan struct{ Steps []struct{ Knob stack.Knob } }
 	}
 	check(t, json.Unmarshal(out, &doc))
-	if len(doc.Conflicts) == 0 {
-		t.Fatal("no conflict is reported")
-	}
+	apart := 0
 	for _, c := range doc.Conflicts {
-		if c.Knob.Of.Kind != "host" || !strings.HasPrefix(c.Knob.Name, "thp_") || c.Reason == "" {
+		switch {
+		case c.Reason == "":
+			t.Errorf("a conflict without a reason: %+v", c)
+		case c.Knob.Of.Kind == "host" && strings.HasPrefix(c.Knob.Name, "thp_"):
+			apart++
+		case c.Knob.Name != "read_ahead_kb": // PostgreSQL and MongoDB want less of it, but not as much less
 			t.Errorf("unexpected conflict %+v", c)
 		}
+	}
+	if apart == 0 {
+		t.Fatal("no conflict is reported")
 	}
 	seen := map[stack.Knob]int{}
 	for _, s := range doc.Plan.Steps {

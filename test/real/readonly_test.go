@@ -190,7 +190,7 @@ func TestServersAreOnlyAsked(t *testing.T) {
 			t.Fatal(r.err)
 		}
 		asked(t, "MariaDB", generalLog(t, my.Dir+"/general.log"),
-			`^(SELECT|SHOW|SET SESSION (TRANSACTION READ ONLY|lock_wait_timeout = \d+|max_statement_time = \d+|max_execution_time = \d+))\b`)
+			`^(SELECT|SHOW|XA RECOVER$|SET SESSION (TRANSACTION READ ONLY|lock_wait_timeout = \d+|max_statement_time = \d+|max_execution_time = \d+))\b`)
 		asked(t, "PostgreSQL", statementLog(t, pg.Dir+"/log/all.log"), `^(SELECT|SHOW|WITH|SET [a-zA-Z_]+ = [^;]*(; SET [a-zA-Z_]+ = [^;]*)*$)`)
 	}
 }

@@ -4,6 +4,7 @@ package rehearse
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -180,6 +181,7 @@ func TestPlaces(t *testing.T) {
 	t.Cleanup(func() { b.Close() })
 	small, err := b.Filesystem("small", "ext4", 800, nil, "")
 	must(t, err)
+	must(t, errors.Join(os.Chown(b.Dir, 0, 0), os.Chown(small, 0, 0))) // root makes no lab where others can rename it
 	plan := p.planFile(server, pool(256<<20))
 	p.dir = small
 	e := p.run(time.Minute, 0, 0, p.args(plan, "--server", server, "--data", "1G")...)

@@ -11,5 +11,8 @@ GRANT pg_monitor TO plumb;
 -- what the next start would read; without it Plumb reads the files, as root
 GRANT SELECT ON pg_catalog.pg_file_settings TO plumb;
 GRANT EXECUTE ON FUNCTION pg_catalog.pg_show_all_file_settings() TO plumb;
+-- how far the members of multixacts have come: names of files below the data
+-- directory, not what is in them
+GRANT EXECUTE ON FUNCTION pg_catalog.pg_ls_dir(text) TO plumb;
 `
 }
