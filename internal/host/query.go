@@ -108,7 +108,7 @@ func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession
 		}
 		return err
 	}
-	s.session = session
+	s.session = &serial{session: session}
 	return nil
 }
 
