@@ -174,7 +174,7 @@ func TestURLsOfMySQL(t *testing.T) {
 			t.Errorf("%s: %s, TLS %q; want %s", url, got, tls, want)
 		}
 	}
-	for _, url := range []string{"mysql://u:s3cr3t@", "mysql:///x", "mysql://u:s3cr3t%zz@h/"} {
+	for _, url := range []string{"mysql://u:s3cr3t@", "mysql:///x", "mysql://root:s3cr3t@unix(/run/s.sock)/", "mysql://u:s3cr3t%zz@h/"} {
 		if dsn, err := OfURL(url); err == nil || bytes.Contains([]byte(err.Error()), []byte("s3cr3t")) {
 			t.Errorf("%s: %q, %v", url, dsn, err)
 		}

@@ -67,6 +67,8 @@ func OfURL(text string) (dsn string, err error) {
 		cfg.Net, cfg.Addr = "unix", socket
 	case name == "":
 		return "", errors.New("it names neither a host nor a socket")
+	case strings.ContainsAny(name, "()"): // user@unix(/path)/ with a scheme before it
+		return "", errors.New("the driver's protocol(address) is no part of a URL")
 	default:
 		if strings.Contains(name, ":") {
 			name = "[" + name + "]"
