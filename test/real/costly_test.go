@@ -19,6 +19,7 @@ import (
 // TestStorageThatCosts finds what somebody did to the storage below a server:
 // rules that bind the storage and not the server.
 func TestStorageThatCosts(t *testing.T) {
+	sandbox.NeedTime(t, "takes half a minute of servers: make test-real runs it")
 	for _, c := range []struct {
 		name, rule string
 		start      func(t *testing.T, b *sandbox.Box, sick bool)

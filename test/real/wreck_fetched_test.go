@@ -11,7 +11,7 @@ func fetchedWrecks() []wreck {
 	return []wreck{
 		{name: "careless_mysql", start: carelessMySQL, long: "MySQL is fetched from Debian sid", fires: []string{
 			"mysql/redo-log-disabled", "mysql/checksum-none", "mysql/log-checksums-off", "mysql/sync-binlog-off",
-			"cross/storage-doublewrite-detect-only", "cross/mysql-no-fsync-two-places"}},
+			"cross/storage-doublewrite-detect-only"}},
 		{name: "mariadb_with_fast_doublewrite", start: fastDoublewrite, long: "MariaDB 11.4 is fetched from Maven Central", fires: []string{
 			"cross/mysql-doublewrite-fast", "cross/mysql-pool-over-memory"}},
 	}

@@ -9,14 +9,14 @@ import (
 
 func filesystemWrecks() []wreck {
 	return []wreck{
-		{name: "btrfs_on_raid5_with_errors", start: btrfsOnParity, fires: []string{
+		{name: "btrfs_on_raid5_with_errors", quick: true, start: btrfsOnParity, fires: []string{
 			"btrfs/parity-profile", "btrfs/device-errors", "cross/storage-doublewrite-off-btrfs"}},
 		{name: "btrfs_without_copy_on_write", start: nodatacow, fires: []string{"cross/storage-doublewrite-off-nodatacow"}},
-		{name: "data_in_a_container_layer", start: containerLayer, fires: []string{"cross/storage-data-in-container-layer"}},
+		{name: "data_in_a_container_layer", quick: true, start: containerLayer, fires: []string{"cross/storage-data-in-container-layer"}},
 	}
 }
 
-// btrfsOnParity has data on RAID5, one disk of which was written over.
+// btrfsOnParity has data on RAID5, some of whose blocks were written over on one disk.
 func btrfsOnParity(t *testing.T, b *sandbox.Box) {
 	var disks []string
 	for _, name := range []string{"one", "two", "three"} {
@@ -28,14 +28,8 @@ func btrfsOnParity(t *testing.T, b *sandbox.Box) {
 	dir, err := b.Mount("vol", "btrfs", disks[0], "")
 	check(t, err)
 	mysqlOn(t, b, dir+"/data", "innodb_doublewrite=0\n")
-	ballast(t, dir+"/ballast", 100)
-	f, err := os.OpenFile(b.Dir+"/two.img", os.O_WRONLY, 0)
-	check(t, err)
-	for at := int64(70 << 20); at < 280<<20; at += 4 << 20 {
-		_, err := f.WriteAt(make([]byte, 256<<10), at)
-		check(t, err)
-	}
-	check(t, f.Close())
+	known := patterned(t, dir+"/ballast", 100)
+	damageBelow(t, b.Dir+"/two.img", known)
 	run(t, "sh", "-c", `echo 1 > /proc/sys/vm/drop_caches; btrfs scrub start -B "$1" >/dev/null || true`, "sh", dir)
 }
 

@@ -13,18 +13,17 @@ import (
 
 func mariadbWrecks() []wreck {
 	return []wreck{
-		{name: "careless_mariadb", start: carelessMariaDB, fires: []string{
+		{name: "careless_mariadb", quick: true, start: carelessMariaDB, fires: []string{
 			"mysql/sync-binlog-rare", "mysql/autoinc-interleaved-statement", "mysql/flush-log-at-trx-commit",
 			"mysql/flush-method-no-sync", "mysql/connections-near-limit", "mysql/semi-sync-inactive", "mysql/myisam-tables",
 			"mysql/removed-options", "cross/mysql-binlog-never-expires", "cross/storage-doublewrite-off",
-			"cross/storage-nearly-full", "cross/storage-inodes-nearly-out", "cross/kernel-nofile-mysql",
-			"cross/kernel-oom-first", "ext4/no-journal"}},
+			"cross/storage-nearly-full", "cross/storage-inodes-nearly-out", "cross/kernel-nofile-mysql", "ext4/no-journal"}},
 		{name: "mariadb_and_a_broken_replica", start: brokenReplica, fires: []string{
 			"mysql/binlog-statement", "mysql/mariadb-replica-without-gtid", "mysql/replica-stopped", "mysql/force-recovery",
 			"mysql/connections-refused"}},
 		{name: "galera_of_two", start: func(t *testing.T, b *sandbox.Box) { galera(t, b) }, fires: []string{"mysql/galera-even"}},
 		{name: "galera_cut_off", start: galeraCutOff, fires: []string{"mysql/galera-not-primary"}},
-		{name: "mariadb_killed_for_memory", start: killedForMemory, fires: []string{"cross/kernel-cgroup-oom-kills"}},
+		{name: "mariadb_killed_for_memory", start: killedForMemory, fires: []string{"cross/kernel-cgroup-oom-kills", "cross/kernel-oom-first"}},
 		{name: "mariadb_in_memory", start: inMemory, fires: []string{"cross/storage-data-in-memory"}},
 		{name: "mariadb_without_fsync_on_xfs", start: noFsync, fires: []string{
 			"cross/mysql-no-fsync-xfs", "cross/mysql-no-fsync-volatile", "ext4/nobarrier", "ext4/errors-seen"}},
@@ -37,7 +36,7 @@ func carelessMariaDB(t *testing.T, b *sandbox.Box) {
 	dir, err := b.Filesystem("vol", "ext4", 500, []string{"-q", "-O", "^has_journal", "-N", "3000"}, "")
 	check(t, err)
 	srv, err := b.MySQL(sandbox.MySQLOptions{Datadir: dir + "/data", Port: freePort(t),
-		Wrap: b.Limit("-n 1024 && echo 500 > /proc/self/oom_score_adj"),
+		Wrap: b.Limit("-n 1024"),
 		Settings: `innodb_log_file_size=16M
 log_bin
 sync_binlog=1000
@@ -105,12 +104,13 @@ func brokenReplica(t *testing.T, b *sandbox.Box) {
 }
 
 // killedForMemory has a program in the server's group that took all the
-// group's memory and was killed.
+// group's memory and was killed. The server itself would be the next.
 func killedForMemory(t *testing.T, b *sandbox.Box) {
 	wrap, err := b.Cgroup(600 << 20)
 	check(t, err)
-	_, err = b.MySQL(sandbox.MySQLOptions{Port: freePort(t), Wrap: wrap, Settings: "innodb_log_file_size=16M\ninnodb_buffer_pool_size=16M\n"})
+	srv, err := b.MySQL(sandbox.MySQLOptions{Port: freePort(t), Wrap: wrap, Settings: "innodb_log_file_size=16M\ninnodb_buffer_pool_size=16M\n"})
 	check(t, err)
+	check(t, os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", srv.PID), []byte("500"), 0))
 	hog := exec.Command(wrap[0], append(wrap[1:], "sh", "-c", "echo 1000 > /proc/self/oom_score_adj; exec tail /dev/zero")...)
 	if err := hog.Run(); err == nil {
 		t.Fatal("a program that takes all the group's memory was not killed")

@@ -12,7 +12,7 @@ import (
 
 func postgresWrecks() []wreck {
 	return []wreck{
-		{name: "careless_postgres", start: carelessPostgres, fires: []string{
+		{name: "careless_postgres", quick: true, start: carelessPostgres, fires: []string{
 			"postgres/fsync-off", "postgres/synchronous-commit-off", "postgres/zero-damaged-pages", "postgres/ignore-checksum-failure",
 			"postgres/data-sync-retry", "postgres/archive-command-empty", "postgres/config-errors", "postgres/checksum-failures",
 			"postgres/collation-mismatch", "postgres/slots-lost", "cross/storage-full-page-writes-off", "cross/postgres-wal-space"}},

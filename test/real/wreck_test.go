@@ -1,6 +1,9 @@
 package real
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +22,8 @@ import (
 // outage are seldom met in peace: here each of them meets what it warns of.
 type wreck struct {
 	name  string
-	long  string // why it needs make test-real; "" when it does not
+	long  string // why it needs make test-real, if it needs more than time
+	quick bool   // make test has time for it
 	start func(t *testing.T, b *sandbox.Box)
 	fires []string // rules that must fire somewhere on this host
 }
@@ -31,8 +35,8 @@ func wrecks() []wreck {
 func TestWrecks(t *testing.T) {
 	for _, w := range wrecks() {
 		t.Run(w.name, func(t *testing.T) {
-			if w.long != "" {
-				sandbox.NeedTime(t, w.long+": make test-real runs it")
+			if !w.quick {
+				sandbox.NeedTime(t, cmp.Or(w.long, "one wreck of each kind is enough here")+": make test-real runs it")
 			}
 			w.start(t, box(t))
 			s := look(t)
@@ -113,6 +117,40 @@ func fill(t *testing.T, dir string, percent, files int) {
 func ballast(t *testing.T, name string, megabytes int) {
 	t.Helper()
 	run(t, "dd", "if=/dev/urandom", "of="+name, "bs=1M", "count="+strconv.Itoa(megabytes), "conv=fsync", "status=none")
+}
+
+// patterned writes a file whose blocks are known again, and gives how they begin.
+func patterned(t *testing.T, name string, megabytes int) []byte {
+	t.Helper()
+	known := bytes.Repeat([]byte("plumb's ballast "), 256)
+	f, err := os.Create(name)
+	check(t, err)
+	_, err = f.Write(bytes.Repeat(known, megabytes<<20/len(known)))
+	check(t, errors.Join(err, f.Sync(), f.Close()))
+	return known
+}
+
+// damageBelow writes over some blocks of a patterned file in the image of the
+// disk they lie on. Only the file's: damage done blindly may hit what the
+// filesystem needs to be mounted, or nothing at all.
+func damageBelow(t *testing.T, image string, known []byte) {
+	t.Helper()
+	f, err := os.OpenFile(image, os.O_RDWR, 0)
+	check(t, err)
+	defer f.Close()
+	part := make([]byte, 128<<10)
+	damaged := 0
+	for at := int64(0); damaged < 5; at += int64(len(part)) {
+		n, err := f.ReadAt(part, at)
+		if n < len(part) {
+			t.Fatalf("%d of the file's blocks were found below it: %v", damaged, err)
+		}
+		if bytes.HasPrefix(part, known) {
+			_, err := f.WriteAt([]byte("damage"), at+512)
+			check(t, err)
+			damaged++
+		}
+	}
 }
 
 // add appends to a file, such as an option file of a server that runs.
