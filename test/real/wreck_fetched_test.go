@@ -14,6 +14,8 @@ func fetchedWrecks() []wreck {
 			"cross/storage-doublewrite-detect-only"}},
 		{name: "mariadb_with_fast_doublewrite", start: fastDoublewrite, long: "MariaDB 11.4 is fetched from Maven Central", fires: []string{
 			"cross/mysql-doublewrite-fast", "cross/mysql-pool-over-memory"}},
+		{name: "postgres_11.1", start: oldPostgres("11.1"), long: "PostgreSQL 11.1 is fetched from Maven Central", fires: []string{"postgres/fsync-retry-minor"}},
+		{name: "postgres_14.0", start: oldPostgres("14.0"), long: "PostgreSQL 14.0 is fetched from Maven Central", fires: []string{"postgres/index-concurrently-14"}},
 	}
 }
 
@@ -46,4 +48,14 @@ func fastDoublewrite(t *testing.T, b *sandbox.Box) {
 	_, err = b.MySQL(sandbox.MySQLOptions{Basedir: base, Datadir: volume(t, b, "ext4"), Port: freePort(t),
 		Settings: "innodb_log_file_size=16M\ninnodb_doublewrite=fast\ninnodb_buffer_pool_size=40G\ninnodb_data_home_dir=" + home + "\n"})
 	check(t, err)
+}
+
+// oldPostgres has a minor release with a known fault.
+func oldPostgres(version string) func(t *testing.T, b *sandbox.Box) {
+	return func(t *testing.T, b *sandbox.Box) {
+		bin, err := sandbox.PostgresTree(version)
+		check(t, err)
+		_, err = b.Postgres(sandbox.PostgresOptions{Bindir: bin, Port: freePort(t)})
+		check(t, err)
+	}
 }

@@ -21,9 +21,10 @@ func mariadbWrecks() []wreck {
 		{name: "mariadb_and_a_broken_replica", start: brokenReplica, fires: []string{
 			"mysql/binlog-statement", "mysql/mariadb-replica-without-gtid", "mysql/replica-stopped", "mysql/force-recovery",
 			"mysql/connections-refused"}},
-		{name: "galera_of_two", start: func(t *testing.T, b *sandbox.Box) { galera(t, b) }, fires: []string{"mysql/galera-even"}},
+		{name: "galera_of_two", start: func(t *testing.T, b *sandbox.Box) { galera(t, b, true) }, fires: []string{"mysql/galera-even", "mysql/galera-ignores-quorum"}},
 		{name: "galera_cut_off", start: galeraCutOff, fires: []string{"mysql/galera-not-primary"}},
 		{name: "mariadb_killed_for_memory", start: killedForMemory, fires: []string{"cross/kernel-cgroup-oom-kills", "cross/kernel-oom-first"}},
+		{name: "servers_too_large_for_their_groups", start: tooLarge, fires: []string{"cross/mysql-memory-expected", "cross/postgres-memory-expected"}},
 		{name: "mariadb_in_memory", start: inMemory, fires: []string{"cross/storage-data-in-memory"}},
 		{name: "mariadb_without_fsync_on_xfs", start: noFsync, fires: []string{
 			"cross/mysql-no-fsync-xfs", "cross/mysql-no-fsync-volatile", "ext4/nobarrier", "ext4/errors-seen"}},
@@ -117,6 +118,17 @@ func killedForMemory(t *testing.T, b *sandbox.Box) {
 	}
 }
 
+// tooLarge has a cache that each server's control group has room for, and
+// not for what else the server needs.
+func tooLarge(t *testing.T, b *sandbox.Box) {
+	wrap, err := b.Cgroup(600 << 20)
+	check(t, err)
+	_, err = b.MySQL(sandbox.MySQLOptions{Port: freePort(t), Wrap: wrap, Settings: "innodb_log_file_size=16M\ninnodb_buffer_pool_size=500M\nkey_buffer_size=200M\n"})
+	check(t, err)
+	_, err = b.Postgres(sandbox.PostgresOptions{Port: freePort(t), Wrap: wrap, Settings: "shared_buffers = 400MB\nwal_buffers = 256MB\n"})
+	check(t, err)
+}
+
 // inMemory has its data where a restart of the machine ends them.
 func inMemory(t *testing.T, b *sandbox.Box) {
 	dir, err := b.Mount("memory", "tmpfs", "none", "size=300m")
@@ -135,8 +147,8 @@ func noFsync(t *testing.T, b *sandbox.Box) {
 }
 
 // galera makes a cluster of two. The second is a copy of the
-// first, so that no state has to be sent.
-func galera(t *testing.T, b *sandbox.Box) (one, two *sandbox.Server) {
+// first, so that no state has to be sent. With ignore each goes on without a majority.
+func galera(t *testing.T, b *sandbox.Box, ignore bool) (one, two *sandbox.Server) {
 	const provider = "/usr/lib/galera/libgalera_smm.so"
 	if _, err := os.Stat(provider); err != nil {
 		check(t, sandbox.Missing{What: "no Galera", Hint: "apt-get install galera-4"})
@@ -152,8 +164,8 @@ wsrep_provider=%s
 wsrep_cluster_name=plumb
 wsrep_cluster_address=gcomm://%s
 wsrep_node_address=127.0.0.1:%d
-wsrep_provider_options="gmcast.listen_addr=tcp://127.0.0.1:%d"
-`, provider, join, ports[n], ports[n])}
+wsrep_provider_options="pc.ignore_quorum=%v;gmcast.listen_addr=tcp://127.0.0.1:%d"
+`, provider, join, ports[n], ignore, ports[n])}
 	}
 	first := node(0, "")
 	one, err := b.MySQL(first)
@@ -179,7 +191,7 @@ const isPrimary = "SELECT variable_value = 'Primary' FROM information_schema.glo
 
 // galeraCutOff has lost half of a cluster, and with it the majority.
 func galeraCutOff(t *testing.T, b *sandbox.Box) {
-	one, two := galera(t, b)
+	one, two := galera(t, b, false)
 	check(t, syscall.Kill(two.PID, syscall.SIGKILL))
 	eventually(t, one, "SELECT variable_value <> 'Primary' FROM information_schema.global_status WHERE variable_name = 'WSREP_CLUSTER_STATUS'")
 }

@@ -24,14 +24,22 @@ type Release struct {
 // io.zonky.test.postgres publishes, as they were on 2026-11-20. ok is false
 // when there is none for this processor.
 func PostgreSQL(version string) (r Release, ok bool) {
-	release, ok := match(version, []string{"10.23.0", "11.22.1", "12.22.0", "13.23.0", "14.24.0", "15.19.0", "16.15.0", "17.11.0", "18.6.0"})
+	release, ok := match(version, postgresReleases())
 	arch := map[string]string{"amd64": "amd64", "arm64": "arm64v8"}[runtime.GOARCH]
-	if !ok || arch == "" {
+	if !ok || arch == "" || arch != "amd64" && sums()[postgresBuild+arch+"-"+release+".jar"] == "" {
 		return r, false
 	}
-	name := "embedded-postgres-binaries-linux-" + arch
+	name := postgresBuild + arch
 	return Release{Name: "postgres-" + release, Version: release, Path: fmt.Sprintf("io/zonky/test/postgres/%s/%s/%s-%s.jar", name, release, name, release),
 		Program: "bin/postgres", Sum: sums()[name+"-"+release+".jar"], Wanted: func(member string) bool { return strings.HasSuffix(member, ".txz") }}, true
+}
+
+const postgresBuild = "embedded-postgres-binaries-linux-"
+
+// postgresReleases lists the newest release of each version, and before it an
+// old one that a rule speaks of, which was published for amd64 only.
+func postgresReleases() []string {
+	return []string{"10.6.0", "10.23.0", "11.1.0", "11.22.1", "12.22.0", "13.23.0", "14.0.0", "14.24.0", "15.19.0", "16.15.0", "17.11.0", "18.6.0"}
 }
 
 // MariaDB gives the release of a version, such as "11.4", of the builds that

