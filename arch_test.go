@@ -9,7 +9,7 @@ import (
 // layers lists every package below internal, lowest first. A package imports
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
-	{"stack", "tape", "sheet", "host/redact", "host/trust", "draw", "stats", "edit", "journal"},
+	{"hint", "stack", "tape", "sheet", "host/redact", "host/trust", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "host/scratch", "host/self"},
 	{"host/hosttest", "observe", "rule", "budget", "load", "change"},
 	{"advise", "met", "search", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"plumb/internal/hint"
 	"plumb/internal/sheet"
 )
 
@@ -22,24 +23,13 @@ type usageError struct{ text, hint string }
 
 func (e *usageError) Error() string { return e.text }
 
-// hinted is an error with what a person can do about it.
-type hinted struct {
-	error
-	hint string
-}
-
-func (e *hinted) Unwrap() error { return e.error }
-
-// Hint is what a person can do. Errors of other packages have it too.
-func (e *hinted) Hint() string { return e.hint }
-
 // partly ends a command that did a part, and said what is left.
-type partly struct{ hinted }
+type partly struct{ error }
 
-func withHint(err error, hint string) error { return &hinted{err, hint} }
+func (p *partly) Unwrap() error { return p.error }
 
 // describe gives the line, the hint and the exit code of an error.
-func describe(err error) (text, hint string, code int) {
+func describe(err error) (text, help string, code int) {
 	if u, ok := errors.AsType[*usageError](err); ok {
 		return u.text, u.hint, exitUsage
 	}
@@ -47,33 +37,27 @@ func describe(err error) (text, hint string, code int) {
 	if errors.Is(err, context.Canceled) {
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
 	}
-	if h, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok {
-		hint = h.Hint()
-	}
 	if _, ok := errors.AsType[*partly](err); ok {
-		return text, hint, exitFound
+		return text, hint.Of(err), exitFound
 	}
-	return text, hint, exitUnread
+	return text, hint.Of(err), exitUnread
 }
 
 // flagError words what pflag says, and suggests the flag that was meant.
 func flagError(c *cobra.Command, err error) error {
-	hint := c.CommandPath() + " --help lists the flags"
+	help := c.CommandPath() + " --help lists the flags"
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if unknown {
-		hint = cmp.Or(meant("--"+name, flagNames(c)), hint)
-		return &usageError{fmt.Sprintf("%s has no flag --%s", c.CommandPath(), name), hint}
+		help = cmp.Or(meant("--"+name, flagNames(c)), help)
+		return &usageError{fmt.Sprintf("%s has no flag --%s", c.CommandPath(), name), help}
 	}
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Value.Type() == "duration" {
 		return &usageError{fmt.Sprintf("--%s %s is no time", wrong.GetFlag().Name, wrong.GetValue()), "give something like --" + wrong.GetFlag().Name + " 30s"}
 	}
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return &usageError{fmt.Sprintf("--%s %s is not understood", wrong.GetFlag().Name, wrong.GetValue()), cmp.Or(wanted(wrong), hint)}
+		return &usageError{fmt.Sprintf("--%s %s is not understood", wrong.GetFlag().Name, wrong.GetValue()), cmp.Or(wanted(wrong), help)}
 	}
-	return &usageError{err.Error(), hint}
+	return &usageError{err.Error(), help}
 }
 
 // wanted is what a flag would take.

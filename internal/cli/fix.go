@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"slices"
@@ -207,7 +209,7 @@ func (x *fixing) apply(ctx context.Context) error {
 	}
 	switch {
 	case x.draft.Stops():
-		return withHint(fmt.Errorf("the plan is refused as a whole, and nothing was changed"), x.whole())
+		return hint.With(fmt.Errorf("the plan is refused as a whole, and nothing was changed"), x.whole())
 	case x.dryRun:
 		return x.leftOut()
 	case len(x.draft.Steps) == 0:

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +34,7 @@ func (x *fixing) do(ctx context.Context) error {
 		fmt.Fprint(x.app.out, view.FixOutcome(out, after, x.deadline(), x.know.catalog, screen(x.app.out)))
 	}
 	if err != nil {
-		return withHint(fmt.Errorf("change %d: %w", out.Number, err), "the steps before it are done; plumb undo takes them back, plumb history "+strconv.Itoa(out.Number)+" shows each")
+		return hint.With(fmt.Errorf("change %d: %w", out.Number, err), "the steps before it are done; plumb undo takes them back, plumb history "+strconv.Itoa(out.Number)+" shows each")
 	}
 	return x.leftOut()
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"cmp"
 	"fmt"
 	"io"
@@ -65,13 +67,13 @@ func (x *fixing) planOfFile() (advise.Plan, error) {
 	}
 	p, err := advise.ReadPlan(text)
 	if err != nil {
-		return p, withHint(fmt.Errorf("%s: %w", x.file, err), "plumb check --plan FILE writes one")
+		return p, hint.With(fmt.Errorf("%s: %w", x.file, err), "plumb check --plan FILE writes one")
 	}
 	if x.image != "" { // an image has no name of its own yet
 		return p, nil
 	}
 	if here := x.hostname(); p.Host != "" && here != "" && p.Host != here {
-		return p, withHint(fmt.Errorf("the plan %s is for the host %s, and this is %s", x.file, p.Host, here), "plumb check --plan FILE makes one for this host")
+		return p, hint.With(fmt.Errorf("the plan %s is for the host %s, and this is %s", x.file, p.Host, here), "plumb check --plan FILE makes one for this host")
 	}
 	return p, nil
 }
@@ -106,9 +108,9 @@ func (x *fixing) planOfSets() (advise.Plan, error) {
 // readSet reads kind:name#knob=value, and name=value for a setting of the host
 // itself. Knobs are named as Plumb does or as people write them.
 func readSet(text string, cat *catalog.Catalog, s *stack.Stack) (advise.Step, error) {
-	wrong := func(hint, why string, args ...any) (advise.Step, error) {
+	wrong := func(help, why string, args ...any) (advise.Step, error) {
 		return advise.Step{}, &usageError{fmt.Sprintf("--set %s: ", text) + fmt.Sprintf(why, args...),
-			cmp.Or(hint, "want THING#KNOB=VALUE, such as mysql:3306#sync_binlog=1 or dataset:tank/db#recordsize=16K, or vm.swappiness=10")}
+			cmp.Or(help, "want THING#KNOB=VALUE, such as mysql:3306#sync_binlog=1 or dataset:tank/db#recordsize=16K, or vm.swappiness=10")}
 	}
 	where, value, ok := strings.Cut(text, "=")
 	if !ok {

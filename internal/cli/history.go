@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"slices"
@@ -64,7 +66,7 @@ func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) e
 	if which > 0 {
 		all = slices.DeleteFunc(all, func(c *change.Change) bool { return c.Number != which })
 		if len(all) == 0 {
-			return withHint(fmt.Errorf("there is no change %d", which), "plumb history lists them")
+			return hint.With(fmt.Errorf("there is no change %d", which), "plumb history lists them")
 		}
 	}
 	if json {

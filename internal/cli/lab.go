@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"cmp"
 	"errors"
 	"os"
@@ -71,7 +73,7 @@ func (p *labPlace) books() (string, error) {
 	home := os.Getenv("HOME")
 	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state"))
 	if home == "" && !filepath.IsAbs(base) {
-		return "", withHint(errors.New("find a directory for the book of what is made: neither $XDG_STATE_HOME nor $HOME is set"), "--state DIR names one")
+		return "", hint.With(errors.New("find a directory for the book of what is made: neither $XDG_STATE_HOME nor $HOME is set"), "--state DIR names one")
 	}
 	return filepath.Join(base, "plumb/lab"), nil
 }

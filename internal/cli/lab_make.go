@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +34,7 @@ func (a *app) newLab(ctx context.Context, hands *host.Hands, m labMaking) (*lab.
 		return nil, &usageError{fmt.Sprintf("--dir %s is no directory", dir), "make it first, on the disk that is to be measured"}
 	}
 	if dir, err = host.OnlyOurs(dir); err != nil {
-		return nil, withHint(fmt.Errorf("make a lab below %s: %w", m.dir, err), "--dir names a directory in which only root can rename things, such as /var/tmp")
+		return nil, hint.With(fmt.Errorf("make a lab below %s: %w", m.dir, err), "--dir names a directory in which only root can rename things, such as /var/tmp")
 	}
 	run := fmt.Sprintf("%x", time.Now().UnixNano()/1e6%(1<<32))
 	l := &lab.Lab{Box: lab.Box{Dir: filepath.Join(dir, "plumb-lab-"+run), Run: run, Do: hands},

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -98,7 +100,7 @@ func judged(ctx context.Context, store *ledger.Ledger, name string) (report.Repo
 	}
 	x, err := experiment.Parse("the ledger's copy", text)
 	if err != nil {
-		return report.Report{}, withHint(fmt.Errorf("read the experiment from the ledger: %w", err), "a newer Plumb may have written it")
+		return report.Report{}, hint.With(fmt.Errorf("read the experiment from the ledger: %w", err), "a newer Plumb may have written it")
 	}
 	records, err := store.Records(ctx, hash)
 	return report.Make(x, records), err
@@ -115,7 +117,7 @@ func chosen(ctx context.Context, store *ledger.Ledger, name string) (hash string
 		return "", err
 	}
 	if len(all) == 0 {
-		return "", withHint(errors.New("the ledger holds no experiment"), "plumb lab run FILE runs one")
+		return "", hint.With(errors.New("the ledger holds no experiment"), "plumb lab run FILE runs one")
 	}
 	return slices.MaxFunc(all, func(a, b ledger.Summary) int { return a.Last.Compare(b.Last) }).Hash, nil
 }
@@ -142,7 +144,7 @@ func (a *app) writeReport(r report.Report, f labReporting) error {
 		return err
 	}
 	if err := writeWhole(f.html, f.force, page); err != nil {
-		return withHint(fmt.Errorf("write the report to %s: %w", f.html, cause(err)), "--force replaces a file that is there")
+		return hint.With(fmt.Errorf("write the report to %s: %w", f.html, cause(err)), "--force replaces a file that is there")
 	}
 	fmt.Fprintf(a.err, "%s: %d trials\n", f.html, len(r.Records))
 	return nil

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -149,6 +151,6 @@ func (f labRunning) mayBegin(ctx context.Context, x experiment.Experiment, store
 	if err != nil || len(records) == 0 || f.resume {
 		return err
 	}
-	return withHint(fmt.Errorf("the ledger %s has %d trials of this experiment already", ledger.Apart(f.ledger), len(records)),
+	return hint.With(fmt.Errorf("the ledger %s has %d trials of this experiment already", ledger.Apart(f.ledger), len(records)),
 		"--resume goes on with them; another --ledger begins anew")
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"cmp"
 	"context"
 	"errors"
@@ -126,7 +128,7 @@ func (a *app) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 		return err
 	}
 	if st, err := os.Stat(cfg.Dir); err != nil || !st.IsDir() {
-		return withHint(fmt.Errorf("put test files into %s: no such directory", cfg.Dir), "make it first, on the filesystem that is to be measured")
+		return hint.With(fmt.Errorf("put test files into %s: no such directory", cfg.Dir), "make it first, on the filesystem that is to be measured")
 	}
 	switch what {
 	case "prepare":
@@ -189,11 +191,11 @@ func (a *app) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags
 func fileError(err error, dir string) error {
 	switch {
 	case errors.Is(err, scratch.ErrNoSet):
-		return withHint(err, "plumb load fileio prepare --dir "+dir+" makes them")
+		return hint.With(err, "plumb load fileio prepare --dir "+dir+" makes them")
 	case errors.Is(err, scratch.ErrForeign):
-		return withHint(err, "give another --dir, or remove it yourself")
+		return hint.With(err, "give another --dir, or remove it yourself")
 	case errors.Is(err, scratch.ErrFull):
-		return withHint(err, "give a smaller --file-total-size, or another --dir")
+		return hint.With(err, "give a smaller --file-total-size, or another --dir")
 	}
 	return err
 }
@@ -317,7 +319,7 @@ be without a battery, whether the disk was asked to flush at all, and so on.`, l
 
 func (a *app) runFsync(ctx context.Context, dir string, each time.Duration, asJSON bool) error {
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return withHint(fmt.Errorf("write into %s: no such directory", dir), "name a directory on the filesystem that is to be measured")
+		return hint.With(fmt.Errorf("write into %s: no such directory", dir), "name a directory on the filesystem that is to be measured")
 	}
 	r, err := files.Fsync(ctx, files.FsyncConfig{Dir: dir, Time: each, Seed: uint64(time.Now().UnixNano())}, func(m files.FsyncMeasured) {
 		if isTerminal(a.err) {

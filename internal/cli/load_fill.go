@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +50,7 @@ func (a *app) prepared(what string, r fill.Report, err error) error {
 	a.wipe()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
-			return withHint(fmt.Errorf("prepare %s: interrupted", what), "the same command goes on where it stopped")
+			return hint.With(fmt.Errorf("prepare %s: interrupted", what), "the same command goes on where it stopped")
 		}
 		return err
 	}
@@ -91,7 +93,7 @@ func openBook(ctx context.Context, s load.Server, path string, h ledger.Header) 
 	}
 	book, err := ledger.Create(path, h)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, withHint(fmt.Errorf("begin the ledger %s: it exists", path), "a ledger is never written over: give another name, or remove it")
+		return nil, hint.With(fmt.Errorf("begin the ledger %s: it exists", path), "a ledger is never written over: give another name, or remove it")
 	}
 	return book, err
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,7 +52,7 @@ func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) err
 	}
 	if _, err := ledger.Read(book); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return withHint(fmt.Errorf("read the ledger %s: no such file", book), "plumb load oltp ... run --ledger FILE writes one")
+			return hint.With(fmt.Errorf("read the ledger %s: no such file", book), "plumb load oltp ... run --ledger FILE writes one")
 		}
 		return err
 	}
@@ -88,7 +90,7 @@ func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) err
 // that did not survive, and then everything is lost.
 func verifyError(err error) error {
 	if f, ok := errors.AsType[*load.Failure](err); ok && (f.Code == "1146" || f.Code == "42P01") {
-		return withHint(err, "is this the database that the run used? If it is, the crash took the whole table")
+		return hint.With(err, "is this the database that the run used? If it is, the crash took the whole table")
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"encoding/json"
 	"fmt"
@@ -102,7 +104,7 @@ func tapesIn(dir string, sum *view.Summary) ([]string, error) {
 		return nil, fmt.Errorf("read tapes in %s: %w", dir, err)
 	}
 	if len(names) == 0 && sum.Failed() == 0 {
-		return nil, withHint(fmt.Errorf("read tapes in %s: there are none", dir), "a tape's name ends in .tape or .tape.gz; plumb capture makes them")
+		return nil, hint.With(fmt.Errorf("read tapes in %s: there are none", dir), "a tape's name ends in .tape or .tape.gz; plumb capture makes them")
 	}
 	return names, nil
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"cmp"
 	"context"
 	"encoding/json"
@@ -143,7 +145,7 @@ func readAllKept(ctx context.Context, h host.Doer, books string) (all []kept, er
 		}
 		k, err := readKept(text)
 		if err != nil {
-			return nil, withHint(fmt.Errorf("read %s: %w", file, err), "remove it when nothing is to be resumed from it")
+			return nil, hint.With(fmt.Errorf("read %s: %w", file, err), "remove it when nothing is to be resumed from it")
 		}
 		all = append(all, k)
 	}
@@ -185,17 +187,17 @@ func toResume(all []kept, name string) (kept, error) {
 			ended = append(ended, k.Name)
 		}
 	}
-	hint := "plumb rehearse begins one"
+	help := "plumb rehearse begins one"
 	switch {
 	case len(open) > 0:
-		hint = "there is " + orList(open)
+		help = "there is " + orList(open)
 	case len(ended) > 0:
-		hint = fmt.Sprintf("plumb rehearse --resume %s --budget 1h goes on with the last one whose budget was used up", ended[0])
+		help = fmt.Sprintf("plumb rehearse --resume %s --budget 1h goes on with the last one whose budget was used up", ended[0])
 	}
 	if name != "" {
-		return kept{}, &usageError{fmt.Sprintf("no rehearsal is called %s, or it has nothing left to do", name), hint}
+		return kept{}, &usageError{fmt.Sprintf("no rehearsal is called %s, or it has nothing left to do", name), help}
 	}
-	return kept{}, withHint(errors.New("there is no rehearsal to go on with"), hint)
+	return kept{}, hint.With(errors.New("there is no rehearsal to go on with"), help)
 }
 
 // changeable are the flags that may differ when a rehearsal is gone on with.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"path/filepath"
@@ -37,23 +39,23 @@ func (x *rehearsing) fits(ctx context.Context, e experiment.Experiment) error {
 	dir := filepath.Dir(x.lab.Box.Dir)
 	free, err := x.hands.Statfs(ctx, dir)
 	if takes := diskOf(e); err == nil && int64(free.AvailBytes) < takes {
-		hint := "--dir names a directory on another disk"
+		help := "--dir names a directory on another disk"
 		if data := dataFor(int64(free.AvailBytes)); data >= least && x.volume == "" {
-			hint = fmt.Sprintf("--data %s would fit; or ", data) + hint
+			help = fmt.Sprintf("--data %s would fit; or ", data) + help
 		}
-		return withHint(fmt.Errorf("rehearse: %s has %s free, and the sandbox takes about %s: the data, a copy for each trial, and as much to grow",
-			dir, inMB(int64(free.AvailBytes)), inMB(takes)), hint)
+		return hint.With(fmt.Errorf("rehearse: %s has %s free, and the sandbox takes about %s: the data, a copy for each trial, and as much to grow",
+			dir, inMB(int64(free.AvailBytes)), inMB(takes)), help)
 	}
 	if x.stack == nil || x.stack.Host() == nil {
 		return nil
 	}
 	have, known := x.stack.Host().Int("memory_available")
 	if takes := experiment.MostMemory(e); known && int64(takes) > have {
-		hint := "stop what takes memory here"
+		help := "stop what takes memory here"
 		if half := experiment.Bytes(have / 2 >> 20 << 20); half >= least {
-			hint = fmt.Sprintf("--memory %s would fit", half)
+			help = fmt.Sprintf("--memory %s would fit", half)
 		}
-		return withHint(fmt.Errorf("rehearse: %s of memory can be had here, and the sandbox's server takes %s", inMB(have), takes), hint)
+		return hint.With(fmt.Errorf("rehearse: %s of memory can be had here, and the sandbox's server takes %s", inMB(have), takes), help)
 	}
 	return nil
 }

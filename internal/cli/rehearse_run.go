@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"cmp"
 	"context"
 	"errors"
@@ -231,7 +233,7 @@ func (x *rehearsing) closing(ctx context.Context, err error) error {
 		x.ended = interrupted
 		err = fmt.Errorf("the rehearsal was interrupted (%w)", err)
 		if x.kept.Name != "" {
-			err = withHint(err, "plumb rehearse --resume goes on")
+			err = hint.With(err, "plumb rehearse --resume goes on")
 		}
 	default:
 		x.ended = cmp.Or(x.ended, brokenOff)

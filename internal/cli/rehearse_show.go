@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -115,7 +117,7 @@ func (x *rehearsing) writeHTML(r rehearse.Result) error {
 		return err
 	}
 	if err := writeWhole(x.html, x.force, page); err != nil {
-		return withHint(fmt.Errorf("write the page to %s: %w", x.html, cause(err)), "--force replaces a file that is there")
+		return hint.With(fmt.Errorf("write the page to %s: %w", x.html, cause(err)), "--force replaces a file that is there")
 	}
 	fmt.Fprintf(x.err, "%s: %d bytes\n", filepath.Clean(x.html), len(page))
 	return nil

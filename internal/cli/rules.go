@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"fmt"
 	"slices"
 
@@ -118,7 +120,7 @@ func (a *app) runRulesTest(dir string) error {
 		return fmt.Errorf("test rules in %s: %w", dir, err)
 	}
 	if len(tests) == 0 {
-		return withHint(fmt.Errorf("test rules in %s: there are none", dir), "a rule is a file such as DIR/mysql/my-rule.yaml")
+		return hint.With(fmt.Errorf("test rules in %s: there are none", dir), "a rule is a file such as DIR/mysql/my-rule.yaml")
 	}
 	text, wrong := view.RuleTests(tests, screen(a.out))
 	if _, err := fmt.Fprint(a.out, text); err != nil {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,14 +16,14 @@ import (
 // rulesIn opens a directory of rules that the command line names. what says
 // what for.
 func rulesIn(what, dir string) (fs.FS, error) {
-	const hint = "a rule is a file such as DIR/mysql/my-rule.yaml"
+	const form = "a rule is a file such as DIR/mysql/my-rule.yaml"
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, withHint(fmt.Errorf("%s in %s: no such directory", what, dir), hint)
+		return nil, hint.With(fmt.Errorf("%s in %s: no such directory", what, dir), form)
 	case err != nil:
 		return nil, fmt.Errorf("%s in %s: %w", what, dir, cause(err))
 	case !info.IsDir():
-		return nil, withHint(fmt.Errorf("%s in %s: not a directory", what, dir), hint)
+		return nil, hint.With(fmt.Errorf("%s in %s: not a directory", what, dir), form)
 	}
 	return os.DirFS(dir), nil
 }
@@ -39,10 +41,10 @@ func ownRules(dir string, cat *catalog.Catalog) (*rule.Base, error) {
 		if more != "" {
 			first += fmt.Sprintf(" (and %d more)", strings.Count(more, "\n")+1)
 		}
-		return nil, withHint(fmt.Errorf("read the rules in %s: %s", dir, first), "plumb rules test "+dir+" shows every mistake")
+		return nil, hint.With(fmt.Errorf("read the rules in %s: %s", dir, first), "plumb rules test "+dir+" shows every mistake")
 	}
 	if len(own.Rules()) == 0 {
-		return nil, withHint(fmt.Errorf("read the rules in %s: there are none", dir), "a rule is a file such as DIR/mysql/my-rule.yaml")
+		return nil, hint.With(fmt.Errorf("read the rules in %s: there are none", dir), "a rule is a file such as DIR/mysql/my-rule.yaml")
 	}
 	return own, nil
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"compress/gzip"
 	"context"
 	"errors"
@@ -23,7 +25,7 @@ func (a *app) openTape(name string) (host.Reader, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, withHint(fmt.Errorf("read tape %s: no such file", name), "plumb capture -o FILE records a host")
+			return nil, hint.With(fmt.Errorf("read tape %s: no such file", name), "plumb capture -o FILE records a host")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read tape: %w", err)
@@ -35,7 +37,7 @@ func (a *app) openTape(name string) (host.Reader, error) {
 	if err != nil {
 		wrapped := fmt.Errorf("read %w", err) // "tape NAME: …"
 		if e, ok := errors.AsType[*tape.Error](err); ok && e.Hint != "" {
-			return nil, withHint(wrapped, e.Hint)
+			return nil, hint.With(wrapped, e.Hint)
 		}
 		return nil, wrapped
 	}
@@ -136,10 +138,10 @@ func writeTape(name string, force bool, t *tape.Tape) error {
 		return writePacked(w, t)
 	})
 	if errors.Is(err, fs.ErrExist) {
-		return withHint(fmt.Errorf("write the tape: %s is there already", name), "give another name, or --force to replace it")
+		return hint.With(fmt.Errorf("write the tape: %s is there already", name), "give another name, or --force to replace it")
 	}
 	if err != nil {
-		return withHint(fmt.Errorf("write the tape to %s: %w", name, cause(err)), "plumb capture -o FILE wants a place with room that you may write to")
+		return hint.With(fmt.Errorf("write the tape to %s: %w", name, cause(err)), "plumb capture -o FILE wants a place with room that you may write to")
 	}
 	return nil
 }

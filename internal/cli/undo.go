@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +114,7 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	}
 	if len(todo) == 0 {
 		if c := newestDamaged(all, 0); c != nil {
-			return withHint(errors.New("nothing else is in force that Plumb changed"), "plumb history lists what is known")
+			return hint.With(errors.New("nothing else is in force that Plumb changed"), "plumb history lists what is known")
 		}
 		return a.undone(f, nil, nil)
 	}
@@ -161,11 +163,11 @@ func newestDamaged(all []*change.Change, after int) *change.Change {
 
 // unreadable says why no journal can be read, and what helps whom.
 func unreadable(dir string, err error) error {
-	hint := "the journal can be read by who made it: try sudo plumb history"
+	help := "the journal can be read by who made it: try sudo plumb history"
 	if os.Geteuid() == 0 {
-		hint = "this is root already: does the directory lie on a filesystem that keeps root out, such as NFS, or does SELinux?"
+		help = "this is root already: does the directory lie on a filesystem that keeps root out, such as NFS, or does SELinux?"
 	}
-	return withHint(fmt.Errorf("read the journal in %s: %w", dir, err), hint)
+	return hint.With(fmt.Errorf("read the journal in %s: %w", dir, err), help)
 }
 
 // damaged says of which changes the journal cannot be read. They cost
@@ -173,8 +175,8 @@ func unreadable(dir string, err error) error {
 func (a *app) damaged(all []*change.Change) {
 	for _, c := range all {
 		if c.Damage != nil {
-			text, hint, _ := describe(c.Damage)
-			fmt.Fprintf(a.err, "plumb: change %d is left out: %s\nhint: %s\n", c.Number, oneLine(text), oneLine(hint))
+			text, help, _ := describe(c.Damage)
+			fmt.Fprintf(a.err, "plumb: change %d is left out: %s\nhint: %s\n", c.Number, oneLine(text), oneLine(help))
 		}
 	}
 }
@@ -192,7 +194,7 @@ func (f undoFlags) choose(all []*change.Change) ([]*change.Change, error) {
 		}
 	}
 	if f.number > 0 && !slices.ContainsFunc(all, func(c *change.Change) bool { return c.Number == f.number }) {
-		return nil, withHint(fmt.Errorf("there is no change %d", f.number), "plumb history lists them")
+		return nil, hint.With(fmt.Errorf("there is no change %d", f.number), "plumb history lists them")
 	}
 	if !f.all && len(open) > 1 {
 		open = open[:1]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/view"
 )
 
@@ -117,11 +118,11 @@ func (b *back) verdict() error {
 		}
 	}
 	slices.Sort(servers)
-	err := hinted{fmt.Errorf("%s for %s, which does not answer", countText(left, "act")+wait(left), strings.Join(slices.Compact(servers), ", ")), hints[0]}
+	err := hint.With(fmt.Errorf("%s for %s, which does not answer", countText(left, "act")+wait(left), strings.Join(slices.Compact(servers), ", ")), hints[0])
 	if left < len(b.trail) {
 		return &partly{err}
 	}
-	return &err
+	return err
 }
 
 func wait(n int) string {

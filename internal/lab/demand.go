@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"maps"
@@ -9,7 +11,6 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // demand adds up the room that volumes take, by where they lie: "" is below the
@@ -40,19 +41,19 @@ func (d demand) add(v experiment.Volume, n Need, data int64) {
 func (d demand) met(ctx context.Context, h host.Reader, dir string) (says []string, err error) {
 	for _, place := range slices.Sorted(maps.Keys(d)) {
 		r, known := d[place], place != ""
-		where, on, hint := "in "+place, place, "less data helps"
+		where, on, help := "in "+place, place, "less data helps"
 		if r.takes > 0 && r.free < r.takes {
-			hint = fmt.Sprintf("less data helps: %d %% of it would fit", 100*r.free/r.takes)
+			help = fmt.Sprintf("less data helps: %d %% of it would fit", 100*r.free/r.takes)
 		}
 		if !known {
-			where, on, hint = "below "+dir, dir, "--dir names another directory; smaller volumes and less data also help"
+			where, on, help = "below "+dir, dir, "--dir names another directory; smaller volumes and less data also help"
 			st, err := h.Statfs(ctx, dir)
 			known, r.free = err == nil, int64(st.AvailBytes)
 		}
 		takes, why := experiment.Bytes(r.takes>>20<<20), strings.Join(tally(r.why), ", ")
 		says = append(says, fmt.Sprintf("disk: %s %s: %s", takes, where, why))
 		if known && r.free < int64(takes) {
-			return says, load.WithHint(fmt.Errorf("%s has %s free, and the experiment takes %s: %s", on, experiment.Bytes(r.free>>20<<20), takes, why), hint)
+			return says, hint.With(fmt.Errorf("%s has %s free, and the experiment takes %s: %s", on, experiment.Bytes(r.free>>20<<20), takes, why), help)
 		}
 	}
 	return says, nil

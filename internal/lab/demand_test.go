@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"strings"
 	"testing"
@@ -8,7 +10,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // Room is asked for where each volume lies: below the lab's directory, or in
@@ -45,7 +46,7 @@ func TestDemand(t *testing.T) {
 				}
 				return
 			}
-			if hint := (*load.Hinted)(nil); err == nil || !strings.Contains(err.Error(), c.says) || !errors.As(err, &hint) || !strings.Contains(hint.Hint(), c.hint) {
+			if help := hint.Hinted(nil); err == nil || !strings.Contains(err.Error(), c.says) || !errors.As(err, &help) || !strings.Contains(help.Hint(), c.hint) {
 				t.Errorf("%v, want %q", err, c.says)
 			}
 		})

@@ -1,13 +1,13 @@
 package lab
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-
-	"plumb/internal/load"
 )
 
 // mayHalt is an error when a server cannot be made to stand still: its
@@ -20,7 +20,7 @@ func (c control) mayHalt() error {
 }
 
 func errTurns() error {
-	return load.WithHint(errors.New("servers that take turns need control groups, and none can be made here"), "run it as root, or with design: blocks")
+	return hint.With(errors.New("servers that take turns need control groups, and none can be made here"), "run it as root, or with design: blocks")
 }
 
 // halt makes the server stand still: no checkpoint of one weighs on another's

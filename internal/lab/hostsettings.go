@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"maps"
@@ -10,7 +12,6 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
-	"plumb/internal/load"
 )
 
 // counterparts are settings of which one is zeroed when the other is set: the
@@ -35,7 +36,7 @@ func (b *bench) hostSettings(ctx context.Context) error {
 }
 
 func errHost() error {
-	return load.WithHint(fmt.Errorf("the experiment changes settings of the whole machine"), "--allow-host lets it; each is put back after its trial, by plumb lab sweep if need be")
+	return hint.With(fmt.Errorf("the experiment changes settings of the whole machine"), "--allow-host lets it; each is put back after its trial, by plumb lab sweep if need be")
 }
 
 func (b *bench) hostSetting(ctx context.Context, key, value string) error {

@@ -1,13 +1,14 @@
 package lab
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // layout is a volume with the data that all trials of its arms begin from.
@@ -76,7 +77,7 @@ func (l *Lab) engineOf(name string) (Engine, error) {
 			}
 		}
 	}
-	return nil, load.WithHint(fmt.Errorf("no private server of engine %q can be made", name), "mariadb, mysql, percona and postgres can")
+	return nil, hint.With(fmt.Errorf("no private server of engine %q can be made", name), "mariadb, mysql, percona and postgres can")
 }
 
 // twin gives a layout like another one, at another place; nil when there is

@@ -1,13 +1,14 @@
 package lab
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // Need tells what an experiment takes of this machine and whether it is there,
@@ -83,7 +84,7 @@ func holds(v experiment.Volume, data int64) error {
 	if v.Size == 0 || int64(v.Size) >= 5*data/2 {
 		return nil
 	}
-	return load.WithHint(fmt.Errorf("a volume of %s is too small: the data take about %s, their copy as much, and a trial adds to it", v.Size, experiment.Bytes(data>>20<<20)),
+	return hint.With(fmt.Errorf("a volume of %s is too small: the data take about %s, their copy as much, and a trial adds to it", v.Size, experiment.Bytes(data>>20<<20)),
 		fmt.Sprintf("volume.size: %s, or less data", experiment.Bytes((5*data/2+1<<20)>>20<<20)))
 }
 

@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"path/filepath"
@@ -9,7 +11,6 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/lab/made"
-	"plumb/internal/load"
 )
 
 // Open makes the lab's own directory.
@@ -46,7 +47,7 @@ func User(ctx context.Context, h host.Reader) (uid, gid int, err error) {
 			return uid, gid, nil
 		}
 	}
-	return 0, 0, load.WithHint(fmt.Errorf("find a user to run servers as: this machine has none of %s", strings.Join(users, ", ")), "useradd --system mysql makes one")
+	return 0, 0, hint.With(fmt.Errorf("find a user to run servers as: this machine has none of %s", strings.Join(users, ", ")), "useradd --system mysql makes one")
 }
 
 // passwd finds a user's ids in the text of /etc/passwd.

@@ -1,9 +1,9 @@
 package lab
 
 import (
-	"fmt"
+	"plumb/internal/hint"
 
-	"plumb/internal/load"
+	"fmt"
 )
 
 // socketMost is the longest path a socket can have, in bytes: sun_path holds
@@ -16,6 +16,6 @@ func SocketFits(path string) error {
 	if len(path) <= socketMost {
 		return nil
 	}
-	return load.WithHint(fmt.Errorf("the path of the socket has %d bytes, and %d is the most: %s", len(path), socketMost, path),
+	return hint.With(fmt.Errorf("the path of the socket has %d bytes, and %d is the most: %s", len(path), socketMost, path),
 		"run the lab in a directory with a shorter path")
 }

@@ -1,6 +1,8 @@
 package rehearse
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"fmt"
 	"path"
@@ -8,7 +10,6 @@ import (
 	"strings"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 	"plumb/internal/stack"
 )
 
@@ -33,7 +34,7 @@ const placeHint = "--dir names a directory for the sandbox, and --volume makes a
 func Place(s *stack.Stack, server stack.Ref) (Site, error) {
 	site, err := place(s, server)
 	if err != nil {
-		return Site{}, load.WithHint(fmt.Errorf("find a place for a sandbox on the filesystem of %s: %w", server, err), placeHint)
+		return Site{}, hint.With(fmt.Errorf("find a place for a sandbox on the filesystem of %s: %w", server, err), placeHint)
 	}
 	return site, nil
 }

@@ -1,6 +1,8 @@
 package rehearse
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"strings"
 	"testing"
@@ -8,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 	"plumb/internal/stack"
 )
 
@@ -75,7 +76,7 @@ func TestPlaceInADirectory(t *testing.T) {
 			}
 			site, err := Place(s, placed)
 			if c.dir == "" {
-				if hint := (*load.Hinted)(nil); err == nil || !errors.As(err, &hint) || !strings.Contains(err.Error(), c.says) {
+				if help := hint.Hinted(nil); err == nil || !errors.As(err, &help) || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("%+v, %v; want %q", site, err, c.says)
 				}
 				return

@@ -1,6 +1,8 @@
 package rehearse
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"fmt"
 	"maps"
@@ -15,7 +17,6 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
-	"plumb/internal/load"
 	"plumb/internal/stack"
 )
 
@@ -114,7 +115,7 @@ func TestAnyPlanIsTriedOrLeft(t *testing.T) {
 		plan := anyPlan(t, server)
 		p, err := Propose(s, known(), plan, func(rule string) Stake { return Stake{strings.HasSuffix(rule, "1"), len(rule) % 3} }, anyWant(t, server))
 		if err != nil {
-			if _, ok := errors.AsType[*load.Hinted](err); !ok || strings.Contains(err.Error(), "no sound experiment") {
+			if _, ok := errors.AsType[hint.Hinted](err); !ok || strings.Contains(err.Error(), "no sound experiment") {
 				t.Fatalf("no error that a person can do something about: %v", err)
 			}
 			return

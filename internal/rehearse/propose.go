@@ -1,6 +1,8 @@
 package rehearse
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +12,6 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 	"plumb/internal/stack"
 )
 
@@ -127,17 +128,17 @@ func newDraft(s *stack.Stack, cat *catalog.Catalog, w Want) (*draft, error) {
 	d := &draft{stack: s, cat: cat, want: w, server: server, engine: engineOf(server)}
 	name := server.Ref.String()
 	if remote, _ := server.Bool("remote"); remote {
-		return nil, load.WithHint(fmt.Errorf("%s runs on another machine, and a sandbox here would say nothing about it", name), "run plumb rehearse on the machine where it runs, or --sandbox for a server with defaults")
+		return nil, hint.With(fmt.Errorf("%s runs on another machine, and a sandbox here would say nothing about it", name), "run plumb rehearse on the machine where it runs, or --sandbox for a server with defaults")
 	}
 	if in, known := server.Bool("logged_in"); known && !in {
-		hint := "run as root, or give a login with --dsn"
+		help := "run as root, or give a login with --dsn"
 		if gap, ok := s.GapFor(server.Ref, "version"); ok && gap.Hint != "" {
-			hint = gap.Hint
+			help = gap.Hint
 		}
-		return nil, load.WithHint(fmt.Errorf("%s could not be asked how it is set up", name), hint)
+		return nil, hint.With(fmt.Errorf("%s could not be asked how it is set up", name), help)
 	}
 	if server.Text("version") == "" {
-		return nil, load.WithHint(fmt.Errorf("the version of %s is not known, so no private server like it can be made", name), "run as root, or give a login with --dsn")
+		return nil, hint.With(fmt.Errorf("the version of %s is not known, so no private server like it can be made", name), "run as root, or give a login with --dsn")
 	}
 	if w.Like == nil {
 		d.program()
@@ -153,9 +154,9 @@ func serverOf(s *stack.Stack, name stack.Ref) (*stack.Thing, error) {
 		t := s.Find(name)
 		switch {
 		case t == nil:
-			return nil, load.WithHint(fmt.Errorf("there is no server %s here", name), "plumb stack shows what there is")
+			return nil, hint.With(fmt.Errorf("there is no server %s here", name), "plumb stack shows what there is")
 		case engineOf(t) == "":
-			return nil, load.WithHint(fmt.Errorf("no private server like %s can be made", name), "MariaDB, MySQL, Percona Server and PostgreSQL can be rehearsed")
+			return nil, hint.With(fmt.Errorf("no private server like %s can be made", name), "MariaDB, MySQL, Percona Server and PostgreSQL can be rehearsed")
 		}
 		return t, nil
 	}
@@ -170,11 +171,11 @@ func serverOf(s *stack.Stack, name stack.Ref) (*stack.Thing, error) {
 	}
 	switch len(all) {
 	case 0:
-		return nil, load.WithHint(errors.New("no MariaDB, MySQL or PostgreSQL is seen here that could be rehearsed"), "start it and run as root, or use --sandbox mariadb or --sandbox postgres")
+		return nil, hint.With(errors.New("no MariaDB, MySQL or PostgreSQL is seen here that could be rehearsed"), "start it and run as root, or use --sandbox mariadb or --sandbox postgres")
 	case 1:
 		return all[0], nil
 	}
-	return nil, load.WithHint(fmt.Errorf("there are %d servers here: %s", len(all), strings.Join(names, ", ")), "name one of them, such as --server "+names[0])
+	return nil, hint.With(fmt.Errorf("there are %d servers here: %s", len(all), strings.Join(names, ", ")), "name one of them, such as --server "+names[0])
 }
 
 // engineOf is what the lab calls the product of a server; "" when it makes no

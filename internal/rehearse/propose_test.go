@@ -1,6 +1,8 @@
 package rehearse
 
 import (
+	"plumb/internal/hint"
+
 	"encoding/json"
 	"errors"
 	"slices"
@@ -14,7 +16,6 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 	"plumb/internal/stack"
 	"plumb/knowledge"
 )
@@ -356,7 +357,7 @@ func TestBudgets(t *testing.T) {
 }
 
 func hintOf(err error) string {
-	if h, ok := errors.AsType[*load.Hinted](err); ok {
+	if h, ok := errors.AsType[hint.Hinted](err); ok {
 		return h.Hint()
 	}
 	return ""

@@ -1,6 +1,8 @@
 package rehearse
 
 import (
+	"plumb/internal/hint"
+
 	"cmp"
 	"fmt"
 	"path"
@@ -9,7 +11,6 @@ import (
 	"strings"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 	"plumb/internal/stack"
 )
 
@@ -110,7 +111,7 @@ func (d *draft) lay() (err error) {
 // have it.
 func (d *draft) own() error {
 	if _, err := experiment.ParseProfile(d.want.Volume); err != nil {
-		return load.WithHint(fmt.Errorf("a volume for the sandbox: %w", err), "gp3, or limits such as iops=3000,mbps=125")
+		return hint.With(fmt.Errorf("a volume for the sandbox: %w", err), "gp3, or limits such as iops=3000,mbps=125")
 	}
 	d.volume = experiment.Volume{Kind: experiment.Loop, Filesystem: "ext4", Profile: d.want.Volume}
 	d.site.Dir = d.want.Dir

@@ -1,6 +1,8 @@
 package rehearse
 
 import (
+	"plumb/internal/hint"
+
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,7 +13,6 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 	"plumb/internal/stack"
 )
 
@@ -65,7 +66,7 @@ func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, er
 		return Proposal{}, errTime
 	}
 	if least := t.Loading + leastBlocks*t.Block; least > d.want.Budget {
-		return Proposal{}, load.WithHint(fmt.Errorf("a budget of %s is too small: the server as it is and with all advice take at least %s, in %d blocks of two trials", d.want.Budget, minutes(least), leastBlocks),
+		return Proposal{}, hint.With(fmt.Errorf("a budget of %s is too small: the server as it is and with all advice take at least %s, in %d blocks of two trials", d.want.Budget, minutes(least), leastBlocks),
 			"--budget "+minutes(max(2*least, least+5*time.Minute))+" is enough for that")
 	}
 	if len(tried) > 1 {

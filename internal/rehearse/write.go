@@ -1,6 +1,8 @@
 package rehearse
 
 import (
+	"plumb/internal/hint"
+
 	"bytes"
 	"errors"
 	"fmt"
@@ -13,7 +15,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // stage writes an experiment as a file, and reads it back: what is carried out
@@ -25,7 +26,7 @@ func (d *draft) stage(name string, arms []arm, budget time.Duration) (Stage, err
 	}
 	x, err := experiment.Parse("rehearsal-"+name+".yaml", text)
 	if err != nil {
-		return Stage{}, load.WithHint(fmt.Errorf("the advice makes no sound experiment: %w", err), "this is a fault of Plumb's: tell us, with the plan")
+		return Stage{}, hint.With(fmt.Errorf("the advice makes no sound experiment: %w", err), "this is a fault of Plumb's: tell us, with the plan")
 	}
 	return Stage{Name: name, Experiment: x, Text: text, AtOnce: d.atOnce()}, nil
 }

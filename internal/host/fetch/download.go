@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -12,8 +14,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-
-	"plumb/internal/load"
 )
 
 // offline says what to do without the repository.
@@ -55,7 +55,7 @@ func (s Store) download(ctx context.Context, url, known, to string) error {
 		return fmt.Errorf("download %s: larger than %d MB", url, jarMost>>20)
 	}
 	if have := hex.EncodeToString(algorithm.Sum(nil)); have != sum {
-		return load.WithHint(fmt.Errorf("download %s: its checksum is %s, and %s %s", url, have, says, sum), "try again; something on the way changed the file")
+		return hint.With(fmt.Errorf("download %s: its checksum is %s, and %s %s", url, have, says, sum), "try again; something on the way changed the file")
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (s Store) get(ctx context.Context, url string) (io.ReadCloser, error) {
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, load.WithHint(err, offline)
+		return nil, hint.With(err, offline)
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp.Body, nil
@@ -117,5 +117,5 @@ func (s Store) get(ctx context.Context, url string) (io.ReadCloser, error) {
 	if resp.StatusCode == http.StatusNotFound {
 		err = fmt.Errorf("get %s: %w", url, errNotThere)
 	}
-	return nil, load.WithHint(err, offline)
+	return nil, hint.With(err, offline)
 }

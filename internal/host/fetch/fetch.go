@@ -5,6 +5,8 @@
 package fetch
 
 import (
+	"plumb/internal/hint"
+
 	"cmp"
 	"context"
 	"errors"
@@ -16,7 +18,6 @@ import (
 	"time"
 
 	"plumb/internal/host"
-	"plumb/internal/load"
 )
 
 // Limits of one fetch.
@@ -47,7 +48,7 @@ func Directory() (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", load.WithHint(fmt.Errorf("find the cache directory: %w", err), "set PLUMB_CACHE")
+		return "", hint.With(fmt.Errorf("find the cache directory: %w", err), "set PLUMB_CACHE")
 	}
 	return filepath.Join(dir, "plumb"), nil
 }
@@ -62,7 +63,7 @@ func (s Store) Tree(ctx context.Context, d host.Doer, r Release) (string, error)
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	if err := public(s.Dir); err != nil {
-		return "", load.WithHint(fmt.Errorf("make the cache: %w", err), "set PLUMB_CACHE to a directory that can be written")
+		return "", hint.With(fmt.Errorf("make the cache: %w", err), "set PLUMB_CACHE to a directory that can be written")
 	}
 	unlock, err := waitForLock(ctx, d, dir+".lock")
 	if err != nil {

@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"plumb/internal/hint"
+
 	"archive/zip"
 	"context"
 	"errors"
@@ -11,7 +13,6 @@ import (
 	"strings"
 
 	"plumb/internal/host"
-	"plumb/internal/load"
 )
 
 // unpack writes the wanted members of a jar below a directory, all of them to
@@ -74,7 +75,7 @@ func unpackMember(f *zip.File, path string, most int64) (int64, error) {
 // untar unpacks with tar, because there is no xz in Go's library.
 func untar(ctx context.Context, d host.Doer, path, dir string) error {
 	if _, err := d.Run(ctx, "tar", "--no-same-owner", "-pxJf", path, "-C", dir); err != nil {
-		return load.WithHint(fmt.Errorf("unpack %s: %w", filepath.Base(path), err), "tar and xz are needed: install tar and xz-utils")
+		return hint.With(fmt.Errorf("unpack %s: %w", filepath.Base(path), err), "tar and xz are needed: install tar and xz-utils")
 	}
 	return os.Remove(path)
 }

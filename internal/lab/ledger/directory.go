@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -17,7 +19,6 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/scratch"
-	"plumb/internal/load"
 )
 
 // openDirectory opens the ledger of a directory.
@@ -123,28 +124,28 @@ func explainSQLite(err error) error {
 	if !ok {
 		return explainFile(err)
 	}
-	hint := ""
+	help := ""
 	switch e.Code() & 0xff {
 	case sqliteBusy:
-		hint = "another process writes into it for a minute now; is it stopped?"
+		help = "another process writes into it for a minute now; is it stopped?"
 	case sqliteReadOnly, sqliteCantOpen:
-		hint = "it needs the right to write the directory and what is in it, also to read: run it as the user who made it"
+		help = "it needs the right to write the directory and what is in it, also to read: run it as the user who made it"
 	case sqliteIO:
-		hint = "look into the kernel's log for errors of the disk; a full disk may do it too"
+		help = "look into the kernel's log for errors of the disk; a full disk may do it too"
 	case sqliteCorrupt, sqliteNotADB:
-		hint = "the file ledger.sqlite is damaged or no ledger: keep a copy, and see what sqlite3's .recover gets out of it"
+		help = "the file ledger.sqlite is damaged or no ledger: keep a copy, and see what sqlite3's .recover gets out of it"
 	case sqliteFull:
-		hint = "the disk is full: make room"
+		help = "the disk is full: make room"
 	}
-	return load.WithHint(err, hint)
+	return hint.With(err, help)
 }
 
 func explainFile(err error) error {
 	if scratch.Full(err) {
-		return load.WithHint(err, "the disk is full: make room")
+		return hint.With(err, "the disk is full: make room")
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return load.WithHint(err, "name another directory with --ledger, or run it as the user to whom this one belongs")
+		return hint.With(err, "name another directory with --ledger, or run it as the user to whom this one belongs")
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"database/sql"
 	"errors"
@@ -9,7 +11,6 @@ import (
 	"time"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // Summary is an experiment of the ledger.
@@ -129,11 +130,11 @@ func choose(all []Summary, nameOrHash string) (string, error) {
 	case len(fits) == 1:
 		return fits[0].Hash, nil
 	case len(fits) > 1:
-		return "", load.WithHint(fmt.Errorf("%d experiments fit: %s", len(fits), list(fits)), "give enough of the hash to tell them apart")
+		return "", hint.With(fmt.Errorf("%d experiments fit: %s", len(fits), list(fits)), "give enough of the hash to tell them apart")
 	case len(all) == 0:
-		return "", load.WithHint(errors.New("the ledger has no experiments"), "plumb lab run fills it; --ledger names another place")
+		return "", hint.With(errors.New("the ledger has no experiments"), "plumb lab run fills it; --ledger names another place")
 	}
-	return "", load.WithHint(fmt.Errorf("none fits; there are %s", list(all)),
+	return "", hint.With(fmt.Errorf("none fits; there are %s", list(all)),
 		fmt.Sprintf("give a name, or the first %d characters or more of a hash", leastPrefix))
 }
 

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,8 +14,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
-
-	"plumb/internal/load"
 )
 
 // Most is how many bytes a file of the ledger may have: PostgreSQL takes up to
@@ -56,7 +56,7 @@ func (l *Ledger) Get(ctx context.Context, sha string) ([]byte, error) {
 	}
 	if !fits(sha, data) {
 		err := fmt.Errorf("%s: %w", l.files.name(sha), ErrDamaged)
-		return nil, l.fail(doing, load.WithHint(err, "restore it from a backup; the records themselves are not affected"))
+		return nil, l.fail(doing, hint.With(err, "restore it from a backup; the records themselves are not affected"))
 	}
 	return data, nil
 }

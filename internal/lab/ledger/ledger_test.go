@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"fmt"
 	"math"
@@ -14,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 	"plumb/internal/stats"
 	"plumb/test/sandbox"
 )
@@ -38,17 +39,17 @@ func ok(t testing.TB, err error) {
 }
 
 // refused wants an error that says something, and its hint.
-func refused(t *testing.T, err error, says, hint string) {
+func refused(t *testing.T, err error, says, help string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), says) {
 		t.Fatalf("got %v, want an error with %q", err, says)
 	}
-	h, hinted := errors.AsType[*load.Hinted](err)
-	if hint == "" {
+	h, hinted := errors.AsType[hint.Hinted](err)
+	if help == "" {
 		return
 	}
-	if !hinted || !strings.Contains(h.Hint(), hint) {
-		t.Errorf("%v has no hint with %q: %v", err, hint, h)
+	if !hinted || !strings.Contains(h.Hint(), help) {
+		t.Errorf("%v has no hint with %q: %v", err, help, h)
 	}
 }
 

@@ -1,10 +1,10 @@
 package ledger
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
-
-	"plumb/internal/load"
 )
 
 // Lock makes sure that one lab at a time runs an experiment of this ledger. It
@@ -16,7 +16,7 @@ func (l *Ledger) Lock(ctx context.Context, hash string) (unlock func() error, er
 	defer cancel()
 	free, err := l.locks.lock(ctx, hash)
 	if errors.Is(err, errHeld) {
-		err = load.WithHint(errors.New("another lab is running it"), "wait for its end, or stop it and go on with --resume")
+		err = hint.With(errors.New("another lab is running it"), "wait for its end, or stop it and go on with --resume")
 	}
 	if err != nil {
 		return nil, l.fail("lock the experiment", err)

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -19,7 +21,6 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/trust"
-	"plumb/internal/load"
 )
 
 // openPostgres opens the ledger of a PostgreSQL database.
@@ -116,7 +117,7 @@ func inUTF8(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	if encoding != "UTF8" {
-		return load.WithHint(fmt.Errorf("the database has the encoding %s", encoding), "createdb --encoding UTF8 --template template0 makes one that can be used")
+		return hint.With(fmt.Errorf("the database has the encoding %s", encoding), "createdb --encoding UTF8 --template template0 makes one that can be used")
 	}
 	return nil
 }
@@ -189,7 +190,7 @@ func (a advisory) lock(ctx context.Context, hash string) (unlock func() error, e
 			err = errors.New("the session had lost it")
 		}
 		if err != nil {
-			err = load.WithHint(fmt.Errorf("another lab may have run the experiment at the same time: %w", err), "look at the times of the trials")
+			err = hint.With(fmt.Errorf("another lab may have run the experiment at the same time: %w", err), "look at the times of the trials")
 		}
 		if closed := session.Close(); closed != nil && err == nil {
 			err = closed

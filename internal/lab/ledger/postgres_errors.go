@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"plumb/internal/hint"
+
 	"database/sql/driver"
 	"errors"
 	"io"
@@ -9,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"plumb/internal/host"
-	"plumb/internal/load"
 )
 
 // explainPostgres adds a hint by SQLSTATE,
@@ -18,27 +19,27 @@ func explainPostgres(err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		if kept := host.Withheld(err); kept != nil {
-			return load.WithHint(kept, "PGPASSWORD gives it for this server")
+			return hint.With(kept, "PGPASSWORD gives it for this server")
 		}
 		if _, unreached := errors.AsType[*pgconn.ConnectError](err); unreached {
-			return load.WithHint(err, "is the server there, and the host and port right?")
+			return hint.With(err, "is the server there, and the host and port right?")
 		}
 		return err
 	}
-	hint := ""
+	help := ""
 	switch {
 	case strings.HasPrefix(e.Code, "28"): // invalid authorization
-		hint = "a password may be in the file ~/.pgpass or in PGPASSWORD; pg_hba.conf on the server says who may log in from where"
+		help = "a password may be in the file ~/.pgpass or in PGPASSWORD; pg_hba.conf on the server says who may log in from where"
 	case e.Code == "3D000": // invalid_catalog_name
-		hint = "createdb makes the database"
+		help = "createdb makes the database"
 	case e.Code == "42501": // insufficient_privilege
-		hint = "the first lab needs CREATE on the database, or a schema plumb_lab of its own; the labs that follow need the rights on its tables"
+		help = "the first lab needs CREATE on the database, or a schema plumb_lab of its own; the labs that follow need the rights on its tables"
 	case e.Code == "25006": // read_only_sql_transaction
-		hint = "this may be a standby: name the primary"
+		help = "this may be a standby: name the primary"
 	case e.Code == "53100": // disk_full
-		hint = "the server's disk is full: make room"
+		help = "the server's disk is full: make room"
 	}
-	return load.WithHint(err, hint)
+	return hint.With(err, help)
 }
 
 // passingPostgres tells whether the server may take the same a moment later: it

@@ -1,13 +1,13 @@
 package ledger
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
-
-	"plumb/internal/load"
 )
 
 // steps gives what leads from each version of the layout to the next. What was
@@ -69,7 +69,7 @@ func migrate(ctx context.Context, db *sql.DB, d dialect, steps [][]string, creat
 	case have == len(steps):
 		return nil
 	case have > len(steps):
-		return load.WithHint(fmt.Errorf("it has version %d of the layout, and this plumb knows versions up to %d", have, len(steps)),
+		return hint.With(fmt.Errorf("it has version %d of the layout, and this plumb knows versions up to %d", have, len(steps)),
 			"a newer plumb wrote it: use that one")
 	case have == 0 && !create:
 		return errNoLedger()
@@ -125,5 +125,5 @@ func upgrade(ctx context.Context, tx *sql.Tx, d dialect, steps [][]string) error
 }
 
 func errNoLedger() error {
-	return load.WithHint(errors.New("there is no ledger"), "plumb lab run makes one; --ledger names another place")
+	return hint.With(errors.New("there is no ledger"), "plumb lab run makes one; --ledger names another place")
 }

@@ -1,6 +1,8 @@
 package fill
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +10,8 @@ import (
 	"plumb/internal/load"
 )
 
-func hinted(hint, format string, args ...any) error {
-	return load.WithHint(fmt.Errorf(format, args...), hint)
+func hinted(help, format string, args ...any) error {
+	return hint.With(fmt.Errorf(format, args...), help)
 }
 
 const again = "what is in stays: prepare again goes on from there, cleanup takes it away"
@@ -41,17 +43,17 @@ func hasClass(err error, c load.Class) bool {
 
 // stopped words why a load ended before its end, and how to go on.
 func stopped(ctx context.Context, err error) error {
-	if _, ok := errors.AsType[*load.Hinted](err); ok && ctx.Err() == nil {
+	if _, ok := errors.AsType[hint.Hinted](err); ok && ctx.Err() == nil {
 		return err
 	}
-	hint := again
+	help := again
 	switch {
 	case ctx.Err() != nil:
-		return hinted(hint, "loading was interrupted: %w", context.Cause(ctx))
+		return hinted(help, "loading was interrupted: %w", context.Cause(ctx))
 	case hasCode(err, fullCodes):
-		hint = "make room where the server keeps its data; " + again
+		help = "make room where the server keeps its data; " + again
 	case hasClass(err, load.Lost):
-		hint = "see the server's log for why it closed the connection; " + again
+		help = "see the server's log for why it closed the connection; " + again
 	}
-	return hinted(hint, "loading ended: %w", err)
+	return hinted(help, "loading ended: %w", err)
 }

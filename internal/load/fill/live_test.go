@@ -1,6 +1,8 @@
 package fill_test
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"path/filepath"
@@ -135,7 +137,7 @@ func wantError(t *testing.T, err error, texts ...string) {
 		t.Fatalf("no error, want one with %q", texts)
 	}
 	all := err.Error()
-	if h, hinted := errors.AsType[*load.Hinted](err); hinted {
+	if h, hinted := errors.AsType[hint.Hinted](err); hinted {
 		all += "; " + h.Hint()
 	} else {
 		t.Errorf("no hint with %v", err)

@@ -1,6 +1,8 @@
 package oltp_test
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -63,7 +65,7 @@ func wantError(t *testing.T, err error, texts ...string) {
 		t.Fatalf("no error, want one with %q", texts)
 	}
 	all := err.Error()
-	if h, hinted := errors.AsType[*load.Hinted](err); hinted {
+	if h, hinted := errors.AsType[hint.Hinted](err); hinted {
 		all += "; " + h.Hint()
 	}
 	for _, text := range texts {

@@ -1,6 +1,8 @@
 package oltp
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -102,10 +104,10 @@ func (w *workload) ours(state fill.State) error {
 		return err
 	}
 	if !state.Complete {
-		return load.WithHint(errors.New("the tables are not loaded to the end"), "prepare again goes on where it stopped")
+		return hint.With(errors.New("the tables are not loaded to the end"), "prepare again goes on where it stopped")
 	}
 	if len(state.Tables) < w.c.Tables {
-		return load.WithHint(fmt.Errorf("there are %d tables, you asked for %d", len(state.Tables), w.c.Tables), "prepare again makes the others")
+		return hint.With(fmt.Errorf("there are %d tables, you asked for %d", len(state.Tables), w.c.Tables), "prepare again makes the others")
 	}
 	return nil
 }
@@ -130,7 +132,7 @@ func (w *workload) highest(ctx context.Context, a load.Admin, foreign bool) erro
 		w.base = max(w.base, highest)
 		// The last rows may have been deleted by an earlier run.
 		if foreign && w.c.Script != bulkInsert && highest < w.c.TableSize-w.c.TableSize/10 {
-			return load.WithHint(fmt.Errorf("the highest id in %s is %d, you asked for a table-size of %d", name, highest, w.c.TableSize),
+			return hint.With(fmt.Errorf("the highest id in %s is %d, you asked for a table-size of %d", name, highest, w.c.TableSize),
 				"give the table-size the tables were made with")
 		}
 	}
@@ -141,7 +143,7 @@ func (w *workload) highest(ctx context.Context, a load.Admin, foreign bool) erro
 func missingTable(err error, name string) error {
 	f, ok := errors.AsType[*load.Failure](err)
 	if ok && (f.Code == "1146" || f.Code == "42P01") {
-		return load.WithHint(fmt.Errorf("there is no table %s: %w", name, err), prepareHint)
+		return hint.With(fmt.Errorf("there is no table %s: %w", name, err), prepareHint)
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package tpcc
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +96,7 @@ func Check(ctx context.Context, c Config, o CheckOptions) (CheckReport, error) {
 func wanted(only []int) ([]rule, error) {
 	for _, n := range only {
 		if !slices.ContainsFunc(rules, func(r rule) bool { return r.number == n }) {
-			return nil, load.WithHint(fmt.Errorf("there is no condition %d", n), fmt.Sprintf("they are numbered 1 to %d", len(rules)))
+			return nil, hint.With(fmt.Errorf("there is no condition %d", n), fmt.Sprintf("they are numbered 1 to %d", len(rules)))
 		}
 	}
 	var list []rule
@@ -127,9 +129,9 @@ func (c Config) ours(ctx context.Context, a load.Admin) error {
 	case state.Settings == nil && c.Compat:
 		return nil
 	case state.Settings == nil:
-		return load.WithHint(errors.New("there are no tables of tpcc in this database"), prepareHint)
+		return hint.With(errors.New("there are no tables of tpcc in this database"), prepareHint)
 	case !state.Complete:
-		return load.WithHint(errors.New("the tables of tpcc are not completely loaded"), "load tpcc prepare goes on where it was ended")
+		return hint.With(errors.New("the tables of tpcc are not completely loaded"), "load tpcc prepare goes on where it was ended")
 	}
 	matter := slices.DeleteFunc(settings(c), func(s load.Setting) bool { return s.Name == "seed" || s.Name == "generator" })
 	return state.Matches(matter)
@@ -139,7 +141,7 @@ func (c Config) ours(ctx context.Context, a load.Admin) error {
 func explained(err error, r rule) error {
 	wrapped := fmt.Errorf("check condition %d: %w", r.number, err)
 	if f, ok := errors.AsType[*load.Failure](err); ok && (f.Code == "1146" || f.Code == "42P01") { // no such table
-		return load.WithHint(wrapped, prepareHint)
+		return hint.With(wrapped, prepareHint)
 	}
 	return wrapped
 }

@@ -1,6 +1,8 @@
 package tpcc_test
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"path/filepath"
 	"slices"
@@ -85,11 +87,11 @@ func missingTablesAreTold(t *testing.T, s load.Server) {
 }
 
 // refused wants an error with a hint.
-func refused(t *testing.T, err error, hint string) {
+func refused(t *testing.T, err error, help string) {
 	t.Helper()
-	h, is := errors.AsType[*load.Hinted](err)
-	if !is || !strings.Contains(h.Hint(), hint) {
-		t.Errorf("%v has no hint with %q", err, hint)
+	h, is := errors.AsType[hint.Hinted](err)
+	if !is || !strings.Contains(h.Hint(), help) {
+		t.Errorf("%v has no hint with %q", err, help)
 	}
 }
 

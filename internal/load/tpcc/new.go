@@ -1,6 +1,8 @@
 package tpcc
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +83,7 @@ func (c Config) runnable() error {
 	case c.Purge && !c.Compat:
 		return errors.New("only sysbench-tpcc knows purge")
 	case c.Keying && c.Sessions > 0 && c.Sessions != c.Terminals():
-		return load.WithHint(fmt.Errorf("%d warehouses have %d terminals, you asked for %d threads", c.Warehouses, c.Terminals(), c.Sessions),
+		return hint.With(fmt.Errorf("%d warehouses have %d terminals, you asked for %d threads", c.Warehouses, c.Terminals(), c.Sessions),
 			fmt.Sprintf("give --threads %d", c.Terminals()))
 	}
 	return nil
@@ -128,13 +130,13 @@ func (c Config) foreign(ctx context.Context, a load.Admin) error {
 		name := c.table(warehouse, set)
 		rows, err := a.Query(ctx, "SELECT COUNT(*) FROM "+name)
 		if err != nil {
-			return load.WithHint(fmt.Errorf("look for the tables of sysbench-tpcc: %w", err), prepareHint)
+			return hint.With(fmt.Errorf("look for the tables of sysbench-tpcc: %w", err), prepareHint)
 		}
 		if len(rows.Values) != 1 || host.Cell(rows.Values[0], 0) == nil {
 			continue
 		}
 		if n := *host.Cell(rows.Values[0], 0); n != strconv.FormatInt(c.Warehouses, 10) {
-			return load.WithHint(fmt.Errorf("%s holds %s warehouses, you asked for %d", name, n, c.Warehouses), "ask for the same")
+			return hint.With(fmt.Errorf("%s holds %s warehouses, you asked for %d", name, n, c.Warehouses), "ask for the same")
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"path"
@@ -10,7 +12,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // How a trial gets its data.
@@ -26,7 +27,7 @@ const rootHint = "run it as root, or take volume.kind: directory. A directory sh
 func checkDirectory(v experiment.Volume) (lab.Need, error) {
 	alone := experiment.Volume{Kind: v.Kind, Size: v.Size, Clone: v.Clone}
 	if v.Filesystem != "" || v.Mount != "" || len(v.Mkfs) > 0 || v.Layout != "" || v.Log+v.Cache+v.ARC != 0 || len(v.Pool)+len(v.Properties) > 0 || v.Vdevs != 0 || v.Profile != "" {
-		return lab.Need{}, load.WithHint(fmt.Errorf("a volume that is a directory has no filesystem, properties or profile of its own"), "volume.kind: loop or zpool has, and needs root")
+		return lab.Need{}, hint.With(fmt.Errorf("a volume that is a directory has no filesystem, properties or profile of its own"), "volume.kind: loop or zpool has, and needs root")
 	}
 	return lab.Need{Why: "a directory"}, checkClone(alone, "a directory", byCopy, byReflink)
 }
@@ -35,7 +36,7 @@ func checkClone(v experiment.Volume, on string, can ...string) error {
 	if v.Clone == "" || v.Clone == byAuto || slices.Contains(can, v.Clone) {
 		return nil
 	}
-	return load.WithHint(fmt.Errorf("volume.clone %s: that cannot be done on %s", v.Clone, on), "auto, "+strings.Join(can, " and ")+" can")
+	return hint.With(fmt.Errorf("volume.clone %s: that cannot be done on %s", v.Clone, on), "auto, "+strings.Join(can, " and ")+" can")
 }
 
 // leastSize is the smallest device that the filesystems of these days can be
@@ -60,7 +61,7 @@ func checkLoop(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 	need := lab.Need{Disk: int64(v.Size), Root: true, Programs: []string{"mkfs." + v.Filesystem, "losetup", "mount", "umount"}, Why: "a volume of " + v.Size.String()}
 	least, known := leastSize(v.Filesystem)
 	if !known {
-		return need, load.WithHint(fmt.Errorf("volume.filesystem %q: such a filesystem is not made here", v.Filesystem), "ext4, xfs and btrfs are known")
+		return need, hint.With(fmt.Errorf("volume.filesystem %q: such a filesystem is not made here", v.Filesystem), "ext4, xfs and btrfs are known")
 	}
 	if v.Size < least {
 		return need, fmt.Errorf("volume.size %s: %s needs at least %s", v.Size, v.Filesystem, least)
@@ -72,13 +73,13 @@ func checkLoop(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 		return need, err
 	}
 	if !h.About().Root {
-		return need, load.WithHint(fmt.Errorf("a volume on a loop device needs root"), rootHint)
+		return need, hint.With(fmt.Errorf("a volume on a loop device needs root"), rootHint)
 	}
 	if err := programs(ctx, h, need.Programs); err != nil {
 		return need, err
 	}
 	if !kernelHas(ctx, h, v.Filesystem) {
-		return need, load.WithHint(fmt.Errorf("volume.filesystem %s: this kernel does not have it", v.Filesystem), "modprobe "+v.Filesystem+" tells more")
+		return need, hint.With(fmt.Errorf("volume.filesystem %s: this kernel does not have it", v.Filesystem), "modprobe "+v.Filesystem+" tells more")
 	}
 	return need, nil
 }
@@ -94,7 +95,7 @@ func checkProfile(v experiment.Volume) error {
 func programs(ctx context.Context, h host.Reader, names []string) error {
 	for _, name := range names {
 		if !installed(ctx, h, name) {
-			return load.WithHint(fmt.Errorf("%s is not installed", name), packageOf(name))
+			return hint.With(fmt.Errorf("%s is not installed", name), packageOf(name))
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"maps"
@@ -9,7 +11,6 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
-	"plumb/internal/load"
 )
 
 // dataset is a dataset of its own in a pool that is there and stays, with the
@@ -30,7 +31,7 @@ func makeDataset(ctx context.Context, b lab.Box, name string, v experiment.Volum
 	t := made.Thing{Kind: made.Dataset, Name: d.name, Proof: map[string]string{"run": b.Run, "below": "data golden"}}
 	t, err := b.Book.Make(ctx, t, func(*made.Thing) error { return d.run(ctx, createDataset(d.name, b.Run, v.Properties)...) })
 	if err != nil {
-		err = load.WithHint(fmt.Errorf("make the dataset %s: %w", d.name, err), "volume.properties holds what was asked of it")
+		err = hint.With(fmt.Errorf("make the dataset %s: %w", d.name, err), "volume.properties holds what was asked of it")
 		return nil, firstOf(err, removeTree(context.WithoutCancel(ctx), b.Do, d.dir))
 	}
 	d.thing = t

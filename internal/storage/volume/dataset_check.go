@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"maps"
@@ -11,7 +13,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 func checkDataset(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Need, error) {
@@ -20,7 +21,7 @@ func checkDataset(ctx context.Context, h host.Reader, v experiment.Volume) (lab.
 		return need, err
 	}
 	if !h.About().Root {
-		return need, load.WithHint(fmt.Errorf("a volume that is a dataset needs root"), rootHint)
+		return need, hint.With(fmt.Errorf("a volume that is a dataset needs root"), rootHint)
 	}
 	if err := programs(ctx, h, need.Programs); err != nil {
 		return need, err
@@ -32,7 +33,7 @@ func checkDataset(ctx context.Context, h host.Reader, v experiment.Volume) (lab.
 	}
 	text, err := h.Output(ctx, "zfs", "get", "-Hp", "-o", "property,value", "all", v.Parent)
 	if err != nil {
-		return need, load.WithHint(fmt.Errorf("volume.parent %s: %w", v.Parent, err), "zfs list shows those there are, and zpool import the pools that could be imported")
+		return need, hint.With(fmt.Errorf("volume.parent %s: %w", v.Parent, err), "zfs list shows those there are, and zpool import the pools that could be imported")
 	}
 	all := parseProperties(text)
 	if err := checkParent(v.Parent, all); err != nil {
@@ -48,20 +49,20 @@ func checkDataset(ctx context.Context, h host.Reader, v experiment.Volume) (lab.
 
 func checkDatasetWords(v experiment.Volume) error {
 	if v.Profile != "" {
-		return load.WithHint(fmt.Errorf("volume.profile: a dataset lies on devices that others use, so it cannot be limited"), "volume.kind: loop or zpool can")
+		return hint.With(fmt.Errorf("volume.profile: a dataset lies on devices that others use, so it cannot be limited"), "volume.kind: loop or zpool can")
 	}
 	if v.Size+v.Log+v.Cache+v.ARC != 0 || v.Filesystem != "" || v.Mount != "" || len(v.Mkfs) > 0 || v.Layout != "" || v.Vdevs != 0 || len(v.Pool) > 0 {
-		return load.WithHint(fmt.Errorf("a volume that is a dataset has no size, devices or pool of its own"), "volume.kind: zpool has")
+		return hint.With(fmt.Errorf("a volume that is a dataset has no size, devices or pool of its own"), "volume.kind: zpool has")
 	}
 	if v.Parent == "" || strings.HasPrefix(v.Parent, "-") || strings.HasPrefix(v.Parent, "/") || strings.HasSuffix(v.Parent, "/") || strings.ContainsAny(v.Parent, "@#% \t\n") {
-		return load.WithHint(fmt.Errorf("volume.parent %q: that is no dataset", v.Parent), "it is a name such as tank or tank/db, without a slash before it")
+		return hint.With(fmt.Errorf("volume.parent %q: that is no dataset", v.Parent), "it is a name such as tank or tank/db, without a slash before it")
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
 		if ours(name) || strings.ContainsAny(name, "=: \t\n") || name == "" {
 			return fmt.Errorf("volume.properties.%s: that is not for an experiment to set", name)
 		}
 		if value := v.Properties[name]; harmsPool(name) && value != "off" && value != "none" && value != "0" {
-			return load.WithHint(fmt.Errorf("volume.properties.%s: %s would touch what others have in the pool", name, value), "volume.kind: zpool makes a pool of its own")
+			return hint.With(fmt.Errorf("volume.properties.%s: %s would touch what others have in the pool", name, value), "volume.kind: zpool makes a pool of its own")
 		}
 	}
 	return checkClone(v, "a dataset", byCopy, bySnapshot)
@@ -79,11 +80,11 @@ func harmsPool(property string) bool {
 func checkParent(name string, all map[string]string) error {
 	switch {
 	case all["type"] != "filesystem":
-		return load.WithHint(fmt.Errorf("volume.parent %s: it is a %s, and only a filesystem can have datasets below it", name, all["type"]), "the dataset above it, or the pool, can")
+		return hint.With(fmt.Errorf("volume.parent %s: it is a %s, and only a filesystem can have datasets below it", name, all["type"]), "the dataset above it, or the pool, can")
 	case all["keystatus"] == "unavailable":
-		return load.WithHint(fmt.Errorf("volume.parent %s: it is encrypted, and its key is not loaded", name), "zfs load-key "+name+", or another parent")
+		return hint.With(fmt.Errorf("volume.parent %s: it is encrypted, and its key is not loaded", name), "zfs load-key "+name+", or another parent")
 	case all["readonly"] == "on":
-		return load.WithHint(fmt.Errorf("volume.parent %s: it is read-only, and so would be what is below it", name), "another parent")
+		return hint.With(fmt.Errorf("volume.parent %s: it is read-only, and so would be what is below it", name), "another parent")
 	}
 	return nil
 }

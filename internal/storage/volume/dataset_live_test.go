@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +17,6 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
-	"plumb/internal/load"
 )
 
 // sh runs a command of the test, which has to work.
@@ -170,7 +171,7 @@ func TestDatasetThatCannotBeMade(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", v, err, says)
 		}
 		t.Log(err)
-		if hint := (*load.Hinted)(nil); !errors.As(err, &hint) && says != "not for an experiment" {
+		if help := hint.Hinted(nil); !errors.As(err, &help) && says != "not for an experiment" {
 			t.Errorf("%v: no hint", err)
 		}
 		onlyLogs(t, b)

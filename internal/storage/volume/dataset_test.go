@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"strings"
 	"testing"
@@ -8,7 +10,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 func TestCreateDataset(t *testing.T) {
@@ -78,7 +79,7 @@ func TestCheckDataset(t *testing.T) {
 				}
 				return
 			}
-			if hint := (*load.Hinted)(nil); err == nil || !strings.Contains(err.Error(), c.says) || !errors.As(err, &hint) && name != "says nothing" {
+			if help := hint.Hinted(nil); err == nil || !strings.Contains(err.Error(), c.says) || !errors.As(err, &help) && name != "says nothing" {
 				t.Errorf("%v, want %q", err, c.says)
 			}
 		})
@@ -87,7 +88,7 @@ func TestCheckDataset(t *testing.T) {
 
 func TestDatasetNeedsRoot(t *testing.T) {
 	_, err := checkDataset(t.Context(), hosttest.Map{}, experiment.Volume{Kind: experiment.Dataset, Parent: "tank"})
-	if hint := (*load.Hinted)(nil); err == nil || !errors.As(err, &hint) || !strings.Contains(err.Error(), "needs root") {
+	if help := hint.Hinted(nil); err == nil || !errors.As(err, &help) || !strings.Contains(err.Error(), "needs root") {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"path"
@@ -10,7 +12,6 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
-	"plumb/internal/load"
 )
 
 // device is a loop device on a file of ours.
@@ -35,7 +36,7 @@ func makeDevice(ctx context.Context, b lab.Box, file string, size experiment.Byt
 	loop, err := b.Book.Make(ctx, made.Thing{Kind: made.Loop, Proof: map[string]string{"file": file}}, func(t *made.Thing) error {
 		out, err := b.Do.Run(ctx, "losetup", "--find", "--show", "--direct-io=on", "--", file)
 		if err != nil {
-			return load.WithHint(err, "loop devices need /dev/loop-control and the module loop; a container has them only when it is privileged")
+			return hint.With(err, "loop devices need /dev/loop-control and the module loop; a container has them only when it is privileged")
 		}
 		t.Name = strings.TrimSpace(string(out))
 		return direct(ctx, b.Do, t.Name, file)
@@ -72,7 +73,7 @@ func makeImage(ctx context.Context, b lab.Box, file string, size experiment.Byte
 func direct(ctx context.Context, h host.Reader, loop, file string) error {
 	text, err := h.ReadFile(ctx, path.Join("/sys/block", path.Base(loop), "loop/dio"))
 	if err == nil && strings.TrimSpace(string(text)) != "1" {
-		return load.WithHint(fmt.Errorf("the filesystem of %s has no direct I/O, and without it all data would be cached twice", file),
+		return hint.With(fmt.Errorf("the filesystem of %s has no direct I/O, and without it all data would be cached twice", file),
 			"--dir names a directory on another filesystem: ext4, XFS or btrfs")
 	}
 	return err

@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"math"
@@ -9,15 +11,14 @@ import (
 	"strings"
 
 	"plumb/internal/host"
-	"plumb/internal/load"
 )
 
 const groups = "/sys/fs/cgroup"
 
 var (
-	errNoGroups = load.WithHint(errors.New("the kernel limits no devices here: there is no blkio controller (version 1 of control groups) nor io (version 2)"),
+	errNoGroups = hint.With(errors.New("the kernel limits no devices here: there is no blkio controller (version 1 of control groups) nor io (version 2)"),
 		"run as root where /sys/fs/cgroup is mounted and can be written")
-	errNoIO = load.WithHint(errors.New("the io controller of control groups is not on"),
+	errNoIO = hint.With(errors.New("the io controller of control groups is not on"),
 		"echo +io > /sys/fs/cgroup/cgroup.subtree_control")
 )
 

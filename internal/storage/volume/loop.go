@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +13,6 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
-	"plumb/internal/load"
 )
 
 // loop is a filesystem of its own on a loop device.
@@ -45,7 +46,7 @@ func makeLoop(ctx context.Context, b lab.Box, name string, v experiment.Volume) 
 func (l *loop) makeFilesystem(ctx context.Context) error {
 	argv := append(mkfs(l.v.Filesystem, l.v.Mkfs), l.device.path)
 	if err := l.run(ctx, argv...); err != nil {
-		return load.WithHint(fmt.Errorf("make the filesystem: %w", err), "volume.mkfs holds the arguments that were added")
+		return hint.With(fmt.Errorf("make the filesystem: %w", err), "volume.mkfs holds the arguments that were added")
 	}
 	if err := mkdir(ctx, l.do, l.dir); err != nil {
 		return err
@@ -80,7 +81,7 @@ func (l *loop) attach(ctx context.Context) error {
 		argv = append(argv, "-o", l.v.Mount)
 	}
 	if err := l.run(ctx, append(argv, "--", l.device.path, l.dir)...); err != nil {
-		return load.WithHint(fmt.Errorf("mount the volume: %w", err), "dmesg has the kernel's reason; volume.mount holds the options")
+		return hint.With(fmt.Errorf("mount the volume: %w", err), "dmesg has the kernel's reason; volume.mount holds the options")
 	}
 	return nil
 }

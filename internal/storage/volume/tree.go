@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +14,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // tree is what all kinds of volumes have: a directory with the golden data and
@@ -86,7 +87,7 @@ func (t *tree) copyTree(ctx context.Context, how string) error {
 		reflink = "--reflink=always"
 	}
 	if _, err := t.do.Run(ctx, "cp", "-a", reflink, "--sparse=auto", "--", t.golden(), t.clone()); err != nil {
-		return load.WithHint(fmt.Errorf("clone %s (%s): %w", t.golden(), how, err), cloneHint(how))
+		return hint.With(fmt.Errorf("clone %s (%s): %w", t.golden(), how, err), cloneHint(how))
 	}
 	return nil
 }

@@ -25,6 +25,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"sync"
@@ -32,7 +34,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // New gives the medium that makes all kinds of volumes.
@@ -77,5 +78,5 @@ func (m *medium) Make(ctx context.Context, b lab.Box, name string, v experiment.
 }
 
 func errKind(kind string) error {
-	return load.WithHint(fmt.Errorf("volume.kind %q: there is no such kind", kind), "directory, loop, zpool and dataset are known")
+	return hint.With(fmt.Errorf("volume.kind %q: there is no such kind", kind), "directory, loop, zpool and dataset are known")
 }

@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -21,7 +23,6 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
-	"plumb/internal/load"
 )
 
 // labBox makes the lab's directory and book, and checks at the end that
@@ -310,7 +311,7 @@ func TestCloneThatDoesNotFit(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(golden, "large"), make([]byte, 40<<20), 0o600))
 	_, _, err = v.Clone(t.Context())
-	if hint := (*load.Hinted)(nil); err == nil || !errors.As(err, &hint) {
+	if help := hint.Hinted(nil); err == nil || !errors.As(err, &help) {
 		t.Errorf("no hint: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(golden), "data")); !errors.Is(err, fs.ErrNotExist) {

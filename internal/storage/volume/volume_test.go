@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"errors"
 	"strings"
 	"testing"
@@ -9,7 +11,6 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 func TestMkfs(t *testing.T) {
@@ -101,7 +102,7 @@ func TestWithoutRoot(t *testing.T) {
 		{Kind: "loop", Filesystem: "ext4", Size: 1 << 30}, {Kind: "zpool", Size: 1 << 30},
 	} {
 		_, err := New().Check(t.Context(), h, v)
-		if hinted := (*load.Hinted)(nil); err == nil || !errors.As(err, &hinted) || !strings.Contains(err.Error(), "needs root") {
+		if hinted := hint.Hinted(nil); err == nil || !errors.As(err, &hinted) || !strings.Contains(err.Error(), "needs root") {
 			t.Errorf("%s: %v", v.Kind, err)
 		}
 	}

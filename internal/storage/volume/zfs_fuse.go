@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +16,6 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
-	"plumb/internal/load"
 )
 
 // daemon is a zfs-fuse of ours. There can be one on a machine, and it has one
@@ -37,7 +38,7 @@ func (m *medium) serve(ctx context.Context, p *pool) error {
 	}
 	if m.fuse == nil {
 		if _, err := p.do.Run(ctx, "zpool", "list"); err == nil {
-			return load.WithHint(fmt.Errorf("a zfs-fuse runs on this machine already, and it may have pools of others"), "stop it, if nobody needs it")
+			return hint.With(fmt.Errorf("a zfs-fuse runs on this machine already, and it may have pools of others"), "stop it, if nobody needs it")
 		}
 		m.fuse = &daemon{box: p.box}
 	}
@@ -73,7 +74,7 @@ func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
 		err = d.answers(ctx, process)
 	}
 	if err != nil {
-		return load.WithHint(fmt.Errorf("start zfs-fuse: %w", err), "it needs /dev/fuse and the kernel's fuse; its log is zfs-fuse.log in the lab's directory")
+		return hint.With(fmt.Errorf("start zfs-fuse: %w", err), "it needs /dev/fuse and the kernel's fuse; its log is zfs-fuse.log in the lab's directory")
 	}
 	return nil
 }

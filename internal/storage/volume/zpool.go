@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +15,6 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
-	"plumb/internal/load"
 )
 
 // pool is a ZFS pool of its own on loop devices, of OpenZFS where the kernel
@@ -100,7 +101,7 @@ func (p *pool) create(ctx context.Context) error {
 	t := made.Thing{Kind: made.Pool, Name: p.name, Proof: map[string]string{"vdevs": strings.Join(p.paths(), " ")}}
 	t, err = p.box.Book.Make(ctx, t, func(*made.Thing) error { return p.run(ctx, argv...) })
 	if err != nil {
-		return load.WithHint(fmt.Errorf("make the pool: %w", err), "volume.pool and volume.properties hold what was asked of it")
+		return hint.With(fmt.Errorf("make the pool: %w", err), "volume.pool and volume.properties hold what was asked of it")
 	}
 	p.thing, p.open = t, true
 	return p.add(ctx, "probe")

@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"maps"
@@ -10,7 +12,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // openZFS tells whether the kernel has ZFS. Without it, a pool is one of
@@ -35,11 +36,11 @@ func checkPool(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 		return need, err
 	}
 	if !h.About().Root {
-		return need, load.WithHint(fmt.Errorf("a volume that is a pool needs root"), rootHint)
+		return need, hint.With(fmt.Errorf("a volume that is a pool needs root"), rootHint)
 	}
 	if openZFS(ctx, h) {
 		if v.ARC > 0 {
-			return need, load.WithHint(fmt.Errorf("volume.arc: the ARC of OpenZFS belongs to the whole machine, and a lab does not change it"),
+			return need, hint.With(fmt.Errorf("volume.arc: the ARC of OpenZFS belongs to the whole machine, and a lab does not change it"),
 				"leave volume.arc out, and set the module's zfs_arc_max yourself if you like")
 		}
 		return need, programs(ctx, h, need.Programs)
@@ -47,7 +48,7 @@ func checkPool(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 	need.Memory = int64(v.ARC)
 	need.Programs = append(need.Programs, fuseProgram)
 	if !installed(ctx, h, fuseProgram) {
-		return need, load.WithHint(fmt.Errorf("this kernel has no ZFS, and there is no zfs-fuse either"),
+		return need, hint.With(fmt.Errorf("this kernel has no ZFS, and there is no zfs-fuse either"),
 			"modprobe zfs loads OpenZFS where it is installed; the package zfs-fuse has an old ZFS in a program of its own")
 	}
 	if err := programs(ctx, h, need.Programs); err != nil {
@@ -85,10 +86,10 @@ func checkPoolWords(v experiment.Volume) error {
 		}
 	}
 	if !slices.Contains([]string{"", "stripe", "mirror", "raidz"}, v.Layout) {
-		return load.WithHint(fmt.Errorf("volume.layout %q: there is no such layout", v.Layout), "stripe, mirror and raidz are known")
+		return hint.With(fmt.Errorf("volume.layout %q: there is no such layout", v.Layout), "stripe, mirror and raidz are known")
 	}
 	if v.Layout == "" && v.Vdevs > 1 {
-		return load.WithHint(fmt.Errorf("volume.vdevs %d: their layout is missing", v.Vdevs), "volume.layout: stripe, mirror or raidz")
+		return hint.With(fmt.Errorf("volume.vdevs %d: their layout is missing", v.Vdevs), "volume.layout: stripe, mirror or raidz")
 	}
 	if n := vdevCount(v); v.Layout == "mirror" && n < 2 || v.Layout == "raidz" && n < 3 || n > 16 {
 		return fmt.Errorf("volume.vdevs %d: a %s cannot have so many", n, v.Layout)
@@ -113,20 +114,20 @@ func ours(property string) bool {
 // checkFuse refuses what came after zfs-fuse, which stands at version 23 of
 // pools (2010).
 func checkFuse(v experiment.Volume) error {
-	const hint = "that needs OpenZFS; zfs-fuse has ZFS as it was in 2010"
+	const newer = "that needs OpenZFS; zfs-fuse has ZFS as it was in 2010"
 	if v.ARC > 0 && (v.ARC < 16<<20 || v.ARC > 16<<30) {
 		return fmt.Errorf("volume.arc %s: zfs-fuse takes 16M to 16G", v.ARC)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
 		if !slices.Contains(fuseProperties(), name) {
-			return load.WithHint(fmt.Errorf("volume.properties.%s: zfs-fuse has no such property", name), hint)
+			return hint.With(fmt.Errorf("volume.properties.%s: zfs-fuse has no such property", name), newer)
 		}
 	}
 	if c := v.Properties["compression"]; c == "lz4" || strings.HasPrefix(c, "zstd") {
-		return load.WithHint(fmt.Errorf("volume.properties.compression: %s: zfs-fuse has only lzjb, zle and gzip-1 to gzip-9", c), hint)
+		return hint.With(fmt.Errorf("volume.properties.compression: %s: zfs-fuse has only lzjb, zle and gzip-1 to gzip-9", c), newer)
 	}
 	if v.Pool["ashift"] == "" && len(v.Pool) > 0 || len(v.Pool) > 1 {
-		return load.WithHint(fmt.Errorf("volume.pool: with zfs-fuse, only ashift can be set"), hint)
+		return hint.With(fmt.Errorf("volume.pool: with zfs-fuse, only ashift can be set"), newer)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -139,11 +141,11 @@ func (s *Server) unreached(err error) error {
 		if e.Number == 1040 || e.Number == 1203 {
 			f.Class = load.Lost
 		}
-		return load.WithHint(f, s.loginHint(e.Number))
+		return hint.With(f, s.loginHint(e.Number))
 	}
 	if errors.Is(err, host.ErrLogin) {
 		f.Class = load.Fatal
-		return load.WithHint(f, "--dsn with a password in PLUMB_DSN, or MYSQL_PWD, gives one for this server")
+		return hint.With(f, "--dsn with a password in PLUMB_DSN, or MYSQL_PWD, gives one for this server")
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		f.Err = op.Err
@@ -151,7 +153,7 @@ func (s *Server) unreached(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		f.Err = fmt.Errorf("no answer within %v: %w", s.c.Timeout, context.DeadlineExceeded)
 	}
-	return load.WithHint(f, "is the server running, and is "+s.c.Address+" where it listens?")
+	return hint.With(f, "is the server running, and is "+s.c.Address+" where it listens?")
 }
 
 // loginHint says what to do about a login that the server refused.

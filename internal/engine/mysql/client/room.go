@@ -1,6 +1,8 @@
 package client
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 	"strconv"
@@ -48,13 +50,13 @@ func (r room) fits(sessions, statements int64) error {
 	if free := r.connections - r.used; sessions > free {
 		f := &load.Failure{Code: "1040", Doing: fmt.Sprintf("open %d sessions", sessions),
 			Message: fmt.Sprintf("the server has room for %d: max_connections is %d, %d are in use", max(free, 0), r.connections, r.used)}
-		return load.WithHint(f, fmt.Sprintf("SET GLOBAL max_connections = %d, or use fewer threads", sessions+r.used+10))
+		return hint.With(f, fmt.Sprintf("SET GLOBAL max_connections = %d, or use fewer threads", sessions+r.used+10))
 	}
 	need := sessions * statements
 	if free := r.statements - r.inHand; need > free {
 		f := &load.Failure{Code: "1461", Doing: fmt.Sprintf("prepare %d statements in each of %d sessions, %d together", statements, sessions, need),
 			Message: fmt.Sprintf("the server has room for %d: max_prepared_stmt_count is %d, %d are prepared", max(free, 0), r.statements, r.inHand)}
-		return load.WithHint(f, fmt.Sprintf("SET GLOBAL max_prepared_stmt_count = %d, or use fewer threads or tables, or --db-ps-mode=disable",
+		return hint.With(f, fmt.Sprintf("SET GLOBAL max_prepared_stmt_count = %d, or use fewer threads or tables, or --db-ps-mode=disable",
 			min(need+r.inHand+100, 1<<20)))
 	}
 	return nil

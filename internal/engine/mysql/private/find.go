@@ -1,6 +1,8 @@
 package private
 
 import (
+	"plumb/internal/hint"
+
 	"cmp"
 	"context"
 	"errors"
@@ -15,7 +17,6 @@ import (
 	"plumb/internal/host/fetch"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // Names of a program's paths.
@@ -71,20 +72,20 @@ func (e Engine) fetched(ctx context.Context, d host.Doer, release fetch.Release)
 			return p, nil
 		}
 	}
-	return lab.Program{}, load.WithHint(fmt.Errorf("the fetched server in %s does not run here", tree), "install MariaDB, or name an unpacked one with basedir")
+	return lab.Program{}, hint.With(fmt.Errorf("the fetched server in %s does not run here", tree), "install MariaDB, or name an unpacked one with basedir")
 }
 
 // unpacked finds the server of a base directory.
 func unpacked(ctx context.Context, d host.Doer, s experiment.Server) (lab.Program, error) {
 	if !path.IsAbs(s.Basedir) {
-		return lab.Program{}, load.WithHint(fmt.Errorf("basedir is %q", s.Basedir), "give it as a path from the root")
+		return lab.Program{}, hint.With(fmt.Errorf("basedir is %q", s.Basedir), "give it as a path from the root")
 	}
 	all, err := programs(ctx, d, s.Basedir, []string{s.Basedir + "/bin", s.Basedir + "/sbin", s.Basedir + "/libexec", s.Basedir + "/usr/sbin", s.Basedir + "/usr/bin"})
 	if err != nil {
 		return lab.Program{}, err
 	}
 	if len(all) == 0 {
-		return lab.Program{}, load.WithHint(fmt.Errorf("no mariadbd or mysqld below %s", s.Basedir), "basedir is the directory that holds bin/mysqld")
+		return lab.Program{}, hint.With(fmt.Errorf("no mariadbd or mysqld below %s", s.Basedir), "basedir is the directory that holds bin/mysqld")
 	}
 	if p, ok := choose(all, s); ok {
 		return p.Program, nil
@@ -237,20 +238,20 @@ func missing(all []found, s experiment.Server, canFetch bool) error {
 	if s.Version != "" {
 		want += " " + s.Version
 	}
-	hint := map[string]string{
+	help := map[string]string{
 		mariadb: "install mariadb-server, or name an unpacked one with basedir",
 		mysql:   "install mysql-server, or name an unpacked one with basedir; MariaDB is engine: mariadb",
 		percona: "install percona-server-server, or name an unpacked one with basedir",
 	}[s.Engine]
 	if canFetch {
-		hint = "--fetch gets it from Maven Central; or install it, or name an unpacked one with basedir"
+		help = "--fetch gets it from Maven Central; or install it, or name an unpacked one with basedir"
 	}
 	if len(all) == 0 {
-		return load.WithHint(errors.New("no "+want+" is installed"), hint)
+		return hint.With(errors.New("no "+want+" is installed"), help)
 	}
 	var have []string
 	for _, f := range all {
 		have = append(have, f.Product)
 	}
-	return load.WithHint(fmt.Errorf("no %s is installed; there is %s", want, strings.Join(have, ", ")), hint)
+	return hint.With(fmt.Errorf("no %s is installed; there is %s", want, strings.Join(have, ", ")), help)
 }

@@ -1,6 +1,8 @@
 package private
 
 import (
+	"plumb/internal/hint"
+
 	"fmt"
 	"maps"
 	"regexp"
@@ -8,7 +10,6 @@ import (
 	"strings"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // Validate refuses settings that would lead a server out of its box, or that
@@ -34,14 +35,14 @@ func validSetting(name, value string) error {
 	case strings.ContainsAny(value, "\n\r\x00\b\t"):
 		return fmt.Errorf("the setting %s has control characters in its value", name)
 	case ours(key):
-		return load.WithHint(fmt.Errorf("the setting %s is the lab's own: paths, sockets and the network keep the server in its box", name), "leave it out")
+		return hint.With(fmt.Errorf("the setting %s is the lab's own: paths, sockets and the network keep the server in its box", name), "leave it out")
 	case leaves(key):
-		return load.WithHint(fmt.Errorf("the setting %s would have the server load code, or reach other servers", name), "leave it out")
+		return hint.With(fmt.Errorf("the setting %s would have the server load code, or reach other servers", name), "leave it out")
 	case pathLike(value):
-		return load.WithHint(fmt.Errorf("the setting %s names a path, %s, which could lie outside the lab's directory", name, value), "leave it out; files lie in the data directory")
+		return hint.With(fmt.Errorf("the setting %s names a path, %s, which could lie outside the lab's directory", name, value), "leave it out; files lie in the data directory")
 	}
 	if rest, ok := strings.CutPrefix(key, "skip_"); ok && !skips(key) {
-		return load.WithHint(fmt.Errorf("the setting %s cannot be read back from the server under this name", name), "write "+rest+": \"OFF\"")
+		return hint.With(fmt.Errorf("the setting %s cannot be read back from the server under this name", name), "write "+rest+": \"OFF\"")
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"crypto/tls"
 	"errors"
@@ -20,7 +22,7 @@ import (
 func (s *Server) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	cfg, err := s.config()
 	if err != nil {
-		return nil, withHint(&load.Failure{Doing: "connect to " + s.c.Address, Err: err}, "an address is a host and a port, such as localhost:5432")
+		return nil, hint.With(&load.Failure{Doing: "connect to " + s.c.Address, Err: err}, "an address is a host and a port, such as localhost:5432")
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.c.Timeout)
 	defer cancel()
@@ -101,12 +103,12 @@ func (s *Server) unreached(err error) error {
 		if goneCode(e.Code) || e.Code == "53300" {
 			f.Class = load.Lost
 		}
-		return withHint(f, s.loginHint(e.Code))
+		return hint.With(f, s.loginHint(e.Code))
 	}
-	hint := "is the server running, and is " + s.c.Address + " where it listens?"
+	help := "is the server running, and is " + s.c.Address + " where it listens?"
 	if kept := host.Withheld(err); kept != nil {
 		f.Class, f.Err = load.Fatal, kept
-		return withHint(f, "--dsn with a password in PLUMB_DSN, or PGPASSWORD, gives one for this server")
+		return hint.With(f, "--dsn with a password in PLUMB_DSN, or PGPASSWORD, gives one for this server")
 	}
 	e, failed := errors.AsType[*pgconn.ConnectError](err)
 	wrong, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
@@ -114,17 +116,17 @@ func (s *Server) unreached(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Err = fmt.Errorf("no answer within %v: %w", s.c.Timeout, context.DeadlineExceeded)
 	case distrusted:
-		f.Class, f.Err, hint = load.Fatal, wrong, "give the certificate that signed the server's"
+		f.Class, f.Err, help = load.Fatal, wrong, "give the certificate that signed the server's"
 	case failed:
 		f.Err = reason(e)
 		if strings.Contains(f.Err.Error(), "require_auth check failed") { // the driver has no other sign
-			f.Class, f.Err, hint = load.Fatal, engine.ErrReadable, ""
+			f.Class, f.Err, help = load.Fatal, engine.ErrReadable, ""
 		}
 		if s.c.TLS != nil && strings.Contains(f.Err.Error(), "refused TLS") { // the driver has no other sign
-			f.Class, hint = load.Fatal, "the server has ssl = off"
+			f.Class, help = load.Fatal, "the server has ssl = off"
 		}
 	}
-	return withHint(f, hint)
+	return hint.With(f, help)
 }
 
 // loginHint says what to do about a login that the server refused.

@@ -8,25 +8,6 @@ import (
 	"plumb/internal/load"
 )
 
-// Hinted is an error with what a person can do about it.
-type Hinted struct {
-	error
-	hint string
-}
-
-// Hint says what to do.
-func (e *Hinted) Hint() string { return e.hint }
-
-// Unwrap gives the error itself.
-func (e *Hinted) Unwrap() error { return e.error }
-
-func withHint(err error, hint string) error {
-	if hint == "" {
-		return err
-	}
-	return &Hinted{err, hint}
-}
-
 // goneCode tells the errors after which the session is over: connection
 // exceptions, and a server that stops, crashed or starts.
 func goneCode(code string) bool {

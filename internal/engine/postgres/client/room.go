@@ -1,6 +1,8 @@
 package client
 
 import (
+	"plumb/internal/hint"
+
 	"context"
 	"fmt"
 
@@ -71,7 +73,7 @@ func fits(limits []room, sessions int64) error {
 		}
 		f := &load.Failure{Code: "53300", Doing: fmt.Sprintf("open %d sessions", sessions),
 			Message: fmt.Sprintf("the server has room for %d: %s is %d, %d are reserved, %d in use", r.free(), r.name, r.limit, r.reserved, r.used)}
-		return withHint(f, fmt.Sprintf("use at most %d threads, or "+r.raise, r.free(), sessions+r.reserved+r.used))
+		return hint.With(f, fmt.Sprintf("use at most %d threads, or "+r.raise, r.free(), sessions+r.reserved+r.used))
 	}
 	return nil
 }

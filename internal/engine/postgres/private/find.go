@@ -1,6 +1,8 @@
 package private
 
 import (
+	"plumb/internal/hint"
+
 	"cmp"
 	"context"
 	"errors"
@@ -15,7 +17,6 @@ import (
 	"plumb/internal/host/fetch"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // Names of a program's paths.
@@ -44,7 +45,7 @@ func (e Engine) Find(ctx context.Context, d host.Doer, s experiment.Server, mayF
 	patterns := places()
 	if s.Basedir != "" {
 		if !path.IsAbs(s.Basedir) {
-			return lab.Program{}, load.WithHint(fmt.Errorf("basedir is %q", s.Basedir), "give it as a path from the root")
+			return lab.Program{}, hint.With(fmt.Errorf("basedir is %q", s.Basedir), "give it as a path from the root")
 		}
 		patterns = []string{path.Join(s.Basedir, "bin")}
 	}
@@ -79,7 +80,7 @@ func (e Engine) fetched(ctx context.Context, d host.Doer, release fetch.Release)
 	if p, ok := choose(all, ""); ok {
 		return p.Program, nil
 	}
-	return lab.Program{}, load.WithHint(fmt.Errorf("the fetched server in %s does not run here", tree), "install PostgreSQL, or name an unpacked one with basedir")
+	return lab.Program{}, hint.With(fmt.Errorf("the fetched server in %s does not run here", tree), "install PostgreSQL, or name an unpacked one with basedir")
 }
 
 // programs asks every postgres in some directories what it is. One that does
@@ -163,18 +164,18 @@ func isVersion(have, want string) bool {
 func missing(all []found, s experiment.Server, canFetch bool) error {
 	want := strings.TrimSpace("PostgreSQL " + s.Version)
 	if s.Basedir != "" && len(all) == 0 {
-		return load.WithHint(fmt.Errorf("no postgres and initdb in %s/bin", s.Basedir), "basedir is the directory that holds bin/postgres")
+		return hint.With(fmt.Errorf("no postgres and initdb in %s/bin", s.Basedir), "basedir is the directory that holds bin/postgres")
 	}
-	hint := "install postgresql, or name an unpacked one with basedir"
+	help := "install postgresql, or name an unpacked one with basedir"
 	if canFetch {
-		hint = "--fetch gets it from Maven Central; or install it, or name an unpacked one with basedir"
+		help = "--fetch gets it from Maven Central; or install it, or name an unpacked one with basedir"
 	}
 	if len(all) == 0 {
-		return load.WithHint(errors.New("no "+want+" is installed"), hint)
+		return hint.With(errors.New("no "+want+" is installed"), help)
 	}
 	var have []string
 	for _, f := range all {
 		have = append(have, f.Product)
 	}
-	return load.WithHint(fmt.Errorf("no %s is installed; there is %s", want, strings.Join(have, ", ")), hint)
+	return hint.With(fmt.Errorf("no %s is installed; there is %s", want, strings.Join(have, ", ")), help)
 }

@@ -1,6 +1,8 @@
 package private
 
 import (
+	"plumb/internal/hint"
+
 	"fmt"
 	"maps"
 	"regexp"
@@ -8,7 +10,6 @@ import (
 	"strings"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load"
 )
 
 // Validate refuses settings that would lead a server out of its box, or that
@@ -44,7 +45,7 @@ func validCreate(name, value string) error {
 			return fmt.Errorf("create: %s is %q, which is no name of one", name, value)
 		}
 	default:
-		return load.WithHint(fmt.Errorf("create: initdb is not told of %s", name), "create knows data_checksums, wal_segment_size, encoding and locale; others are settings")
+		return hint.With(fmt.Errorf("create: initdb is not told of %s", name), "create knows data_checksums, wal_segment_size, encoding and locale; others are settings")
 	}
 	return nil
 }
@@ -59,13 +60,13 @@ func validSetting(name, value string) error {
 	case strings.ContainsAny(value, "\n\r\x00"):
 		return fmt.Errorf("the setting %s has control characters in its value", name)
 	case ours(key):
-		return load.WithHint(fmt.Errorf("the setting %s is the lab's own: paths, sockets, logs and the network keep the server in its box", name), "leave it out")
+		return hint.With(fmt.Errorf("the setting %s is the lab's own: paths, sockets, logs and the network keep the server in its box", name), "leave it out")
 	case leaves(key):
-		return load.WithHint(fmt.Errorf("the setting %s would have the server run commands, or reach other servers", name), "leave it out")
+		return hint.With(fmt.Errorf("the setting %s would have the server run commands, or reach other servers", name), "leave it out")
 	case libraries(key) && strings.Contains(value, "/"):
-		return load.WithHint(fmt.Errorf("the setting %s names a path, and libraries are taken from the server's own directory alone", name), "name the library without a path")
+		return hint.With(fmt.Errorf("the setting %s names a path, and libraries are taken from the server's own directory alone", name), "name the library without a path")
 	case key == "data_checksums" || key == "wal_segment_size":
-		return load.WithHint(fmt.Errorf("the setting %s counts when the data is made", name), "put it under create")
+		return hint.With(fmt.Errorf("the setting %s counts when the data is made", name), "put it under create")
 	}
 	return nil
 }

@@ -2,26 +2,6 @@ package load
 
 import "strings"
 
-// Hinted is an error with what a person can do about it.
-type Hinted struct {
-	error
-	hint string
-}
-
-// Hint says what to do.
-func (e *Hinted) Hint() string { return e.hint }
-
-// Unwrap gives the error itself.
-func (e *Hinted) Unwrap() error { return e.error }
-
-// WithHint adds a hint to an error; "" adds none.
-func WithHint(err error, hint string) error {
-	if hint == "" {
-		return err
-	}
-	return &Hinted{err, hint}
-}
-
 // shown is as much of a statement as an error shows.
 const shown = 120
 

@@ -1,0 +1,34 @@
+// Package hint lets an error say what a person can do about it.
+package hint
+
+import "errors"
+
+// Hinted is an error with a hint. Errors of any package can be it.
+type Hinted interface {
+	error
+	Hint() string
+}
+
+// With adds a hint to an error; "" adds none.
+func With(err error, text string) error {
+	if err == nil || text == "" {
+		return err
+	}
+	return &hinted{err, text}
+}
+
+// Of gives the hint of an error, or of one that it wraps; "" where there is none.
+func Of(err error) string {
+	if h, ok := errors.AsType[Hinted](err); ok {
+		return h.Hint()
+	}
+	return ""
+}
+
+type hinted struct {
+	error
+	text string
+}
+
+func (h *hinted) Hint() string  { return h.text }
+func (h *hinted) Unwrap() error { return h.error }

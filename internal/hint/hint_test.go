@@ -1,0 +1,20 @@
+package hint_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"plumb/internal/hint"
+)
+
+func TestHints(t *testing.T) {
+	err := fmt.Errorf("read the file: %w", hint.With(io.EOF, "copy it again"))
+	if hint.Of(err) != "copy it again" || !errors.Is(err, io.EOF) || err.Error() != "read the file: EOF" {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+	if hint.With(io.EOF, "") != io.EOF || hint.With(nil, "nothing to do") != nil || hint.Of(io.EOF) != "" {
+		t.Error("an error without a hint has one, or no error has become one")
+	}
+}
