@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/advise"
+	"plumb/internal/hint"
 	"plumb/internal/rule"
 	"plumb/internal/view"
 )
@@ -132,16 +133,16 @@ func (a *app) show(r view.Report, f checkFlags) error {
 func (f checkFlags) validate() error {
 	harms := harmWords()
 	if f.failOn != "" && !slices.Contains(harms, f.failOn) {
-		return &usageError{fmt.Sprintf("--fail-on %s is no harm", f.failOn), "want one of " + strings.Join(harms, ", ")}
+		return hint.Usage(fmt.Sprintf("--fail-on %s is no harm", f.failOn), "want one of "+strings.Join(harms, ", "))
 	}
 	if f.emit != "" && !slices.Contains(view.EmitTargets(), f.emit) {
-		return &usageError{fmt.Sprintf("--emit %s is no form", f.emit), "want one of " + strings.Join(view.EmitTargets(), ", ")}
+		return hint.Usage(fmt.Sprintf("--emit %s is no form", f.emit), "want one of "+strings.Join(view.EmitTargets(), ", "))
 	}
 	if f.json && f.emit != "" {
-		return &usageError{"--json and --emit are two forms of one answer", "give one of them"}
+		return hint.Usage("--json and --emit are two forms of one answer", "give one of them")
 	}
 	if f.plan != "" && f.isDirectory() {
-		return &usageError{"--plan wants one host, and --tape names a directory", "give one tape"}
+		return hint.Usage("--plan wants one host, and --tape names a directory", "give one tape")
 	}
 	return f.source.validate()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 )
@@ -50,13 +51,13 @@ func matches(patterns []string, id string) bool {
 func (f choice) validate(ids []string, cat *catalog.Catalog) error {
 	for _, p := range slices.Concat(f.rule, f.skip) {
 		if !slices.ContainsFunc(ids, func(id string) bool { return matches([]string{p}, id) }) {
-			return &usageError{fmt.Sprintf("no rule matches %q", p), cmp.Or(meant(p, ids), "plumb rules lists them")}
+			return hint.Usage(fmt.Sprintf("no rule matches %q", p), cmp.Or(meant(p, ids), "plumb rules lists them"))
 		}
 	}
 	areas := areas(ids, cat)
 	for _, o := range f.only {
 		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(areas, kind) {
-			return &usageError{fmt.Sprintf("--only %s is neither an area nor a thing", o), "want one of " + strings.Join(areas, ", ")}
+			return hint.Usage(fmt.Sprintf("--only %s is neither an area nor a thing", o), "want one of "+strings.Join(areas, ", "))
 		}
 	}
 	return nil
@@ -78,15 +79,15 @@ func onlyThere(only []string, s *stack.Stack) error {
 // notHere says that a thing is not on the host that was read, and what is.
 func notHere(flag, name string, s *stack.Stack) error {
 	kind, _, _ := strings.Cut(name, ":")
-	hint := "plumb stack shows what there is"
+	help := "plumb stack shows what there is"
 	var like []string
 	for _, t := range s.OfKind(kind) {
 		like = append(like, t.Ref.String())
 	}
 	if len(like) > 0 {
-		hint = "there is " + strings.Join(like[:min(len(like), 8)], ", ")
+		help = "there is " + strings.Join(like[:min(len(like), 8)], ", ")
 	}
-	return &usageError{fmt.Sprintf("%s %s is not on this host", flag, name), hint}
+	return hint.Usage(fmt.Sprintf("%s %s is not on this host", flag, name), help)
 }
 
 // keeps reports whether a verdict was asked for. A rule across layers counts

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"plumb/internal/hint"
 
 	"github.com/spf13/cobra"
 )
@@ -90,11 +91,11 @@ func (a *app) noSuchCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := c.CommandPath() + " --help lists the commands"
+	help := c.CommandPath() + " --help lists the commands"
 	if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-		hint = "did you mean " + c.CommandPath() + " " + like[0] + "?"
+		help = "did you mean " + c.CommandPath() + " " + like[0] + "?"
 	}
-	return &usageError{fmt.Sprintf("there is no command %q", args[0]), hint}
+	return hint.Usage(fmt.Sprintf("there is no command %q", args[0]), help)
 }
 
 // exit prints an error and gives its exit code.
@@ -105,10 +106,10 @@ func (a *app) exit(err error) int {
 	if errors.Is(err, errFound) || errors.Is(err, errMarked) {
 		return exitFound
 	}
-	text, hint, code := describe(err)
+	text, help, code := describe(err)
 	fmt.Fprintf(a.err, "plumb: %s\n", oneLine(text))
-	if hint != "" {
-		fmt.Fprintf(a.err, "hint: %s\n", oneLine(hint))
+	if help != "" {
+		fmt.Fprintf(a.err, "hint: %s\n", oneLine(help))
 	}
 	return code
 }

@@ -18,11 +18,6 @@ import (
 // printed: the findings have been.
 var errFound = errors.New("findings at or above --fail-on")
 
-// usageError is a mistake on the command line.
-type usageError struct{ text, hint string }
-
-func (e *usageError) Error() string { return e.text }
-
 // partly ends a command that did a part, and said what is left.
 type partly struct{ error }
 
@@ -30,8 +25,8 @@ func (p *partly) Unwrap() error { return p.error }
 
 // describe gives the line, the hint and the exit code of an error.
 func describe(err error) (text, help string, code int) {
-	if u, ok := errors.AsType[*usageError](err); ok {
-		return u.text, u.hint, exitUsage
+	if u := hint.AsUsage(err); u != nil {
+		return u.Error(), hint.Of(u), exitUsage
 	}
 	text = strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 	if errors.Is(err, context.Canceled) {
@@ -49,15 +44,15 @@ func flagError(c *cobra.Command, err error) error {
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if unknown {
 		help = cmp.Or(meant("--"+name, flagNames(c)), help)
-		return &usageError{fmt.Sprintf("%s has no flag --%s", c.CommandPath(), name), help}
+		return hint.Usage(fmt.Sprintf("%s has no flag --%s", c.CommandPath(), name), help)
 	}
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Value.Type() == "duration" {
-		return &usageError{fmt.Sprintf("--%s %s is no time", wrong.GetFlag().Name, wrong.GetValue()), "give something like --" + wrong.GetFlag().Name + " 30s"}
+		return hint.Usage(fmt.Sprintf("--%s %s is no time", wrong.GetFlag().Name, wrong.GetValue()), "give something like --"+wrong.GetFlag().Name+" 30s")
 	}
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return &usageError{fmt.Sprintf("--%s %s is not understood", wrong.GetFlag().Name, wrong.GetValue()), cmp.Or(wanted(wrong), help)}
+		return hint.Usage(fmt.Sprintf("--%s %s is not understood", wrong.GetFlag().Name, wrong.GetValue()), cmp.Or(wanted(wrong), help))
 	}
-	return &usageError{err.Error(), help}
+	return hint.Usage(err.Error(), help)
 }
 
 // wanted is what a flag would take.
@@ -88,7 +83,7 @@ func meant(word string, among []string) string {
 // noArgs refuses arguments in our words.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{fmt.Sprintf("%s takes no argument, got %q", c.CommandPath(), args[0]), c.CommandPath() + " --help shows how it is used"}
+		return hint.Usage(fmt.Sprintf("%s takes no argument, got %q", c.CommandPath(), args[0]), c.CommandPath()+" --help shows how it is used")
 	}
 	return nil
 }
@@ -97,7 +92,7 @@ func noArgs(c *cobra.Command, args []string) error {
 func oneArg(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return &usageError{fmt.Sprintf("%s wants one %s, got %d", c.CommandPath(), what, len(args)), c.CommandPath() + " --help shows how it is used"}
+			return hint.Usage(fmt.Sprintf("%s wants one %s, got %d", c.CommandPath(), what, len(args)), c.CommandPath()+" --help shows how it is used")
 		}
 		return nil
 	}

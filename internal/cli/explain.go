@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/rule"
 	"plumb/internal/view"
 	"plumb/knowledge"
@@ -119,7 +120,7 @@ func (a *app) notKnown(ids []string, name string) error {
 		}
 	}
 	slices.Sort(known)
-	return &usageError{fmt.Sprintf("no rule, setting or fact is called %q", name), cmp.Or(meant(name, known), "plumb rules lists the rules")}
+	return hint.Usage(fmt.Sprintf("no rule, setting or fact is called %q", name), cmp.Or(meant(name, known), "plumb rules lists the rules"))
 }
 
 // ruleIDs lists the built-in rules by their file names, without reading them.

@@ -64,7 +64,7 @@ nobody undoes it; plumb history then says so.
   plumb fix --emit ansible > fix.yml       the same as a playbook, with its reverse`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return &usageError{fmt.Sprintf("plumb fix takes one plan, got %d", len(args)), "plumb check --plan FILE writes one"}
+				return hint.Usage(fmt.Sprintf("plumb fix takes one plan, got %d", len(args)), "plumb check --plan FILE writes one")
 			}
 			return nil
 		},
@@ -101,17 +101,17 @@ const fixExits = `Exit codes:
 func (f fixFlags) validate() error {
 	switch {
 	case f.emit != "" && !slices.Contains(view.PlaybookForms(), f.emit):
-		return &usageError{fmt.Sprintf("--emit %s is no form", f.emit), "want " + strings.Join(view.PlaybookForms(), " or ")}
+		return hint.Usage(fmt.Sprintf("--emit %s is no form", f.emit), "want "+strings.Join(view.PlaybookForms(), " or "))
 	case f.try < 0 || f.try > 0 && f.try < 5*time.Second:
-		return &usageError{fmt.Sprintf("--try %s leaves no time to type plumb confirm", f.try), "give something like --try 10m"}
+		return hint.Usage(fmt.Sprintf("--try %s leaves no time to type plumb confirm", f.try), "give something like --try 10m")
 	case f.try > 0 && f.image != "":
-		return &usageError{"--try watches a machine that runs, and --root names an image", "give one of them"}
+		return hint.Usage("--try watches a machine that runs, and --root names an image", "give one of them")
 	case f.image != "" && f.file == "" && len(f.set) == 0:
-		return &usageError{"--root wants a plan: nothing runs in an image that could be checked", "plumb check --plan FILE writes one on a machine like it"}
+		return hint.Usage("--root wants a plan: nothing runs in an image that could be checked", "plumb check --plan FILE writes one on a machine like it")
 	case f.file != "" && len(f.set) > 0:
-		return &usageError{"a plan and --set are two lists of changes", "give one of them"}
+		return hint.Usage("a plan and --set are two lists of changes", "give one of them")
 	case f.image != "" && f.restart:
-		return &usageError{"--restart concerns what runs, and --root names an image", "give one of them"}
+		return hint.Usage("--restart concerns what runs, and --root names an image", "give one of them")
 	}
 	return f.keeping.validate()
 }

@@ -24,7 +24,7 @@ func (x *fixing) choosePlan() (advise.Plan, error) {
 	for _, k := range x.skipKnobs {
 		left := slices.DeleteFunc(slices.Clone(p.Steps), func(s advise.Step) bool { return s.Knob.String() == k })
 		if err == nil && len(left) == len(p.Steps) {
-			return p, &usageError{"--skip " + k + ": the plan has no such step", "plumb fix --dry-run shows it"}
+			return p, hint.Usage("--skip "+k+": the plan has no such step", "plumb fix --dry-run shows it")
 		}
 		p.Steps = left
 	}
@@ -109,8 +109,8 @@ func (x *fixing) planOfSets() (advise.Plan, error) {
 // itself. Knobs are named as Plumb does or as people write them.
 func readSet(text string, cat *catalog.Catalog, s *stack.Stack) (advise.Step, error) {
 	wrong := func(help, why string, args ...any) (advise.Step, error) {
-		return advise.Step{}, &usageError{fmt.Sprintf("--set %s: ", text) + fmt.Sprintf(why, args...),
-			cmp.Or(help, "want THING#KNOB=VALUE, such as mysql:3306#sync_binlog=1 or dataset:tank/db#recordsize=16K, or vm.swappiness=10")}
+		return advise.Step{}, hint.Usage(fmt.Sprintf("--set %s: ", text)+fmt.Sprintf(why, args...),
+			cmp.Or(help, "want THING#KNOB=VALUE, such as mysql:3306#sync_binlog=1 or dataset:tank/db#recordsize=16K, or vm.swappiness=10"))
 	}
 	where, value, ok := strings.Cut(text, "=")
 	if !ok {

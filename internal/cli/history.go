@@ -39,7 +39,7 @@ changes nothing.
 func numberInto(n *int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) (err error) {
 		if len(args) > 1 {
-			return &usageError{fmt.Sprintf("%s takes one number, got %d", c.CommandPath(), len(args)), "plumb history lists them"}
+			return hint.Usage(fmt.Sprintf("%s takes one number, got %d", c.CommandPath(), len(args)), "plumb history lists them")
 		}
 		if len(args) == 1 {
 			*n, err = number(args[0])

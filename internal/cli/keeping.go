@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 )
 
@@ -36,7 +37,7 @@ func (k *keeping) placeFlags(c *cobra.Command) {
 
 func (k keeping) validate() error {
 	if info, err := os.Stat(k.image); k.image != "" && (err != nil || !info.IsDir()) {
-		return &usageError{fmt.Sprintf("--root %s is no directory", k.image), "unpack the image there first"}
+		return hint.Usage(fmt.Sprintf("--root %s is no directory", k.image), "unpack the image there first")
 	}
 	return k.source.validate()
 }
@@ -75,7 +76,7 @@ func (a *app) ask(question string, yes bool) error {
 	}
 	in, ok := a.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return &usageError{"nobody can be asked: standard input is no terminal", "--yes does it without asking, --dry-run only shows it"}
+		return hint.Usage("nobody can be asked: standard input is no terminal", "--yes does it without asking, --dry-run only shows it")
 	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(in).ReadString('\n')

@@ -31,7 +31,7 @@ func (a *app) newLab(ctx context.Context, hands *host.Hands, m labMaking) (*lab.
 		return nil, err
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return nil, &usageError{fmt.Sprintf("--dir %s is no directory", dir), "make it first, on the disk that is to be measured"}
+		return nil, hint.Usage(fmt.Sprintf("--dir %s is no directory", dir), "make it first, on the disk that is to be measured")
 	}
 	if dir, err = host.OnlyOurs(dir); err != nil {
 		return nil, hint.With(fmt.Errorf("make a lab below %s: %w", m.dir, err), "--dir names a directory in which only root can rename things, such as /var/tmp")

@@ -61,7 +61,7 @@ what does not count and why, the whole set-up, and the command that repeats it.
 
 func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (err error) {
 	if f.csv && f.json {
-		return &usageError{"--csv and --json are two forms of one answer", "give one of them"}
+		return hint.Usage("--csv and --json are two forms of one answer", "give one of them")
 	}
 	store, err := ledger.Look(ctx, f.ledger)
 	if err != nil {

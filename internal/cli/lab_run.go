@@ -111,11 +111,11 @@ func doubtful(r report.Report) bool {
 func readExperiment(file string) (experiment.Experiment, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return experiment.Experiment{}, &usageError{fmt.Sprintf("read the experiment: %v", cause(err)), "the project's experiments/ has examples; plumb schema experiment describes the form"}
+		return experiment.Experiment{}, hint.Usage(fmt.Sprintf("read the experiment: %v", cause(err)), "the project's experiments/ has examples; plumb schema experiment describes the form")
 	}
 	x, err := experiment.Parse(file, text)
 	if err != nil {
-		return x, &usageError{err.Error(), "plumb schema experiment describes the form"}
+		return x, hint.Usage(err.Error(), "plumb schema experiment describes the form")
 	}
 	return x, nil
 }

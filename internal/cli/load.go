@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/load/oltp"
 )
 
@@ -72,7 +73,7 @@ func scriptName(word string) string {
 // noSuchLoad refuses what is no workload, and knows those who left "oltp" out.
 func (a *app) noSuchLoad(c *cobra.Command, args []string) error {
 	if len(args) > 0 && slices.Contains(oltp.Scripts(), scriptName(args[0])) {
-		return &usageError{fmt.Sprintf("there is no command %q", args[0]), "did you mean plumb load oltp " + strings.Join(args, " ") + "?"}
+		return hint.Usage(fmt.Sprintf("there is no command %q", args[0]), "did you mean plumb load oltp "+strings.Join(args, " ")+"?")
 	}
 	return a.noSuchCommand(c, args)
 }
@@ -82,18 +83,18 @@ func action(c *cobra.Command, word string, known ...string) error {
 	if slices.Contains(known, word) {
 		return nil
 	}
-	hint := meant(word, known)
-	if hint == "" {
-		hint = "want " + orList(known)
+	help := meant(word, known)
+	if help == "" {
+		help = "want " + orList(known)
 	}
-	return &usageError{fmt.Sprintf("%s cannot %q", c.CommandPath(), word), hint}
+	return hint.Usage(fmt.Sprintf("%s cannot %q", c.CommandPath(), word), help)
 }
 
 // oneAction wants the one word that says what to do.
 func oneAction(known ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return &usageError{fmt.Sprintf("%s wants to be told what to do, got %d words", c.CommandPath(), len(args)), "want " + orList(known)}
+			return hint.Usage(fmt.Sprintf("%s wants to be told what to do, got %d words", c.CommandPath(), len(args)), "want "+orList(known))
 		}
 		return action(c, args[0], known...)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/postgres"
+	"plumb/internal/hint"
 	"plumb/internal/host/trust"
 )
 
@@ -18,7 +19,7 @@ const dsnForms = "mysql://user@host:3306/db, mysql://user@/db?socket=/path or po
 // addressOf reads a data source name.
 func addressOf(dsn string) (address, error) {
 	scheme, _, isURL := strings.Cut(dsn, "://")
-	wrong := func(why string) error { return &usageError{"read --dsn: " + why, dsnForms} }
+	wrong := func(why string) error { return hint.Usage("read --dsn: "+why, dsnForms) }
 	switch {
 	case !isURL:
 		n, err := mysql.ReadDSN(dsn)
@@ -133,5 +134,5 @@ func (at *address) secure() (*tls.Config, error) {
 	case "verify", "verify-full", "verify-ca", "verify_identity", "verify_ca", "true":
 		return &tls.Config{ServerName: at.hostname}, nil
 	}
-	return nil, &usageError{fmt.Sprintf("TLS %q is not known", at.tls), "want disabled, required or verify"}
+	return nil, hint.Usage(fmt.Sprintf("TLS %q is not known", at.tls), "want disabled, required or verify")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/load"
 )
 
@@ -84,7 +85,7 @@ func (d *drive) options(c *cobra.Command) (load.Options, error) {
 		return o, nil
 	}
 	if o.Warmup, err = parseSeconds(d.warmup); err != nil {
-		return o, &usageError{"--warmup " + d.warmup + " is no time", "give something like --warmup 30s, or --warmup steady"}
+		return o, hint.Usage("--warmup "+d.warmup+" is no time", "give something like --warmup 30s, or --warmup steady")
 	}
 	return o, nil
 }
@@ -93,21 +94,21 @@ func (d *drive) validate(o load.Options) error {
 	i := slices.IndexFunc(d.threads, func(n int) bool { return n < 1 || n > 100_000 })
 	switch {
 	case i >= 0:
-		return &usageError{fmt.Sprintf("--threads %d does nothing", d.threads[i]), "give 1 or more"}
+		return hint.Usage(fmt.Sprintf("--threads %d does nothing", d.threads[i]), "give 1 or more")
 	case d.events < 0:
-		return &usageError{fmt.Sprintf("--events %d is less than none", d.events), "give the number of operations, or 0 for no limit"}
+		return hint.Usage(fmt.Sprintf("--events %d is less than none", d.events), "give the number of operations, or 0 for no limit")
 	case o.Time == 0 && o.Events == 0:
-		return &usageError{"--time 0 and no --events: the run would not end", "give one of them"}
+		return hint.Usage("--time 0 and no --events: the run would not end", "give one of them")
 	case d.percentile < 0 || d.percentile > 100:
-		return &usageError{fmt.Sprintf("--percentile %d is none", d.percentile), "give 1 to 100, or 0 for none"}
+		return hint.Usage(fmt.Sprintf("--percentile %d is none", d.percentile), "give 1 to 100, or 0 for none")
 	case d.report != "" && d.report != "sysbench":
-		return &usageError{"--report " + d.report + " is no form", "want sysbench"}
+		return hint.Usage("--report "+d.report+" is no form", "want sysbench")
 	case d.report != "" && d.json:
-		return &usageError{"--json and --report are two forms of one answer", "give one of them"}
+		return hint.Usage("--json and --report are two forms of one answer", "give one of them")
 	case d.interval != 0 && time.Duration(d.interval) < time.Second:
-		return &usageError{"--interval " + d.interval.String() + " is too short", "one second is the shortest"}
+		return hint.Usage("--interval "+d.interval.String()+" is too short", "one second is the shortest")
 	case time.Duration(d.interval)%time.Second != 0:
-		return &usageError{"--interval " + d.interval.String() + " is not whole seconds", "give whole seconds"}
+		return hint.Usage("--interval "+d.interval.String()+" is not whole seconds", "give whole seconds")
 	}
 	return nil
 }
@@ -122,17 +123,17 @@ func (d *drive) pacer(o load.Options) (load.Pacer, error) {
 	known := []string{"poisson", "fixed", "ramp"}
 	switch {
 	case !slices.Contains(known, how):
-		return nil, &usageError{"--pace " + how + " is not known", "want " + orList(known)}
+		return nil, hint.Usage("--pace "+how+" is not known", "want "+orList(known))
 	case d.rate.to == 0 && d.rate.from == 0 && d.pace != "":
-		return nil, &usageError{"--pace " + how + " paces nothing without a rate", "give --rate too"}
+		return nil, hint.Usage("--pace "+how+" paces nothing without a rate", "give --rate too")
 	case d.rate.to == 0 && d.rate.from == 0:
 		return nil, nil
 	case d.rate.to == 0:
-		return nil, &usageError{"--rate " + d.rate.String() + " ends in no load", "let it end above 0"}
+		return nil, hint.Usage("--rate "+d.rate.String()+" ends in no load", "let it end above 0")
 	case (how == "ramp") != (d.rate.from != d.rate.to):
-		return nil, &usageError{fmt.Sprintf("--rate %s does not fit --pace %s", d.rate.String(), how), "a ramp goes FROM..TO, the others have one rate"}
+		return nil, hint.Usage(fmt.Sprintf("--rate %s does not fit --pace %s", d.rate.String(), how), "a ramp goes FROM..TO, the others have one rate")
 	case how == "ramp" && o.Time == 0:
-		return nil, &usageError{"a ramp needs to know how long it is", "give --time"}
+		return nil, hint.Usage("a ramp needs to know how long it is", "give --time")
 	}
 	switch how {
 	case "fixed":
@@ -146,7 +147,7 @@ func (d *drive) pacer(o load.Options) (load.Pacer, error) {
 // oneThreads refuses a list where one number is wanted.
 func (d *drive) oneThreads() error {
 	if len(d.threads) > 1 {
-		return &usageError{"--threads " + d.threads.String() + " is a list", "only plumb load fileio run takes several"}
+		return hint.Usage("--threads "+d.threads.String()+" is a list", "only plumb load fileio run takes several")
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (f *fileFlags) config(seed uint64) (files.IOConfig, error) {
 		case "dsync":
 			c.Dsync = true
 		default:
-			return c, &usageError{"--file-extra-flags " + flag + " is not known", "want direct, sync or dsync"}
+			return c, hint.Usage("--file-extra-flags "+flag+" is not known", "want direct, sync or dsync")
 		}
 	}
 	return c, nil
@@ -145,10 +145,10 @@ func (a *app) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 		return err
 	}
 	if cfg.Mode == "" {
-		return &usageError{"run wants to know the access pattern", "give --file-test-mode " + orList(files.Modes())}
+		return hint.Usage("run wants to know the access pattern", "give --file-test-mode "+orList(files.Modes()))
 	}
 	if !slices.Contains(files.Modes(), cfg.Mode) {
-		return &usageError{"--file-test-mode " + cfg.Mode + " is not known", cmp.Or(meant(cfg.Mode, files.Modes()), "want "+orList(files.Modes()))}
+		return hint.Usage("--file-test-mode "+cfg.Mode+" is not known", cmp.Or(meant(cfg.Mode, files.Modes()), "want "+orList(files.Modes())))
 	}
 	if len(f.threads) > 1 {
 		return a.sweepFiles(c.Context(), cfg, o, f)

@@ -21,7 +21,7 @@ func (d *drive) fillOptions(a *app, verify string) (fill.Options, error) {
 	levels := map[string]fill.Level{"counts": fill.Counts, "content": fill.Content, "nothing": fill.Nothing}
 	level, ok := levels[verify]
 	if !ok {
-		return fill.Options{}, &usageError{"--verify " + verify + " is not known", "want counts, content or nothing"}
+		return fill.Options{}, hint.Usage("--verify "+verify+" is not known", "want counts, content or nothing")
 	}
 	o := fill.Options{Workers: d.threads[0], Verify: level, Progress: a.progress()}
 	if !d.threadsGiven {

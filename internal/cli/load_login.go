@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/host/trust"
 )
 
@@ -91,7 +92,7 @@ func (l *login) resolve(changed func(string) bool) (address, error) {
 	case l.isPostgres(changed):
 		at, err = l.postgres()
 	case l.driver != "" && l.driver != "mysql":
-		err = &usageError{fmt.Sprintf("--db-driver %s is not known", l.driver), "want mysql or pgsql"}
+		err = hint.Usage(fmt.Sprintf("--db-driver %s is not known", l.driver), "want mysql or pgsql")
 	default:
 		at, err = l.mysql(changed)
 	}
@@ -99,7 +100,7 @@ func (l *login) resolve(changed func(string) bool) (address, error) {
 		return at, err
 	}
 	if l.text != "auto" && l.text != "disable" {
-		return at, &usageError{fmt.Sprintf("--db-ps-mode %s is not known", l.text), "want auto or disable"}
+		return at, hint.Usage(fmt.Sprintf("--db-ps-mode %s is not known", l.text), "want auto or disable")
 	}
 	at.fillIn(l.dsn != "" || at.network == "tcp" || changed("mysql-socket") || changed("pgsql-host"))
 	if at.user == "" && l.dsn != "" {
@@ -135,7 +136,7 @@ func (l *login) mysql(changed func(string) bool) (address, error) {
 	p := l.my
 	at := address{engine: "mysql", hostname: cmp.Or(p.host, "localhost"), user: p.user, password: p.password, database: p.database, tls: p.tls}
 	if strings.Contains(at.hostname, ",") {
-		return at, &usageError{"--mysql-host names several servers", "name one: a result of several servers is the result of none"}
+		return at, hint.Usage("--mysql-host names several servers", "name one: a result of several servers is the result of none")
 	}
 	if p.socket != "" || at.hostname == "localhost" && !changed("mysql-port") {
 		at.network, at.address = "unix", cmp.Or(p.socket, mysqlSocket())

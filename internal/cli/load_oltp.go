@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/load"
 	"plumb/internal/load/ledger"
 	"plumb/internal/load/oltp"
@@ -58,15 +59,15 @@ func oltpActions() []string { return []string{"prepare", "run", "warmup", "clean
 
 func oltpArgs(c *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return &usageError{fmt.Sprintf("%s wants a script and what to do with it, got %d words", c.CommandPath(), len(args)),
-			"such as: plumb load oltp read_write run"}
+		return hint.Usage(fmt.Sprintf("%s wants a script and what to do with it, got %d words", c.CommandPath(), len(args)),
+			"such as: plumb load oltp read_write run")
 	}
 	if script := scriptName(args[0]); !slices.Contains(oltp.Scripts(), script) {
-		hint := meant(script, slices.Concat(oltp.Scripts(), shortScripts()))
-		if hint == "" {
-			hint = "want " + orList(shortScripts())
+		help := meant(script, slices.Concat(oltp.Scripts(), shortScripts()))
+		if help == "" {
+			help = "want " + orList(shortScripts())
 		}
-		return &usageError{fmt.Sprintf("there is no script %q", args[0]), hint}
+		return hint.Usage(fmt.Sprintf("there is no script %q", args[0]), help)
 	}
 	return action(c, args[1], oltpActions()...)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/draw"
+	"plumb/internal/hint"
 )
 
 // oltpFlags are the options of sysbench's scripts, under its names.
@@ -83,13 +84,13 @@ func (d *distribution) named() (draw.Distribution, error) {
 		return dist, nil
 	}
 	if !slices.Contains(draw.Names(), d.name) {
-		hint := meant(d.name, draw.Names())
-		if hint == "" {
-			hint = "want " + orList(draw.Names())
+		help := meant(d.name, draw.Names())
+		if help == "" {
+			help = "want " + orList(draw.Names())
 		}
-		return nil, &usageError{"--rand-type " + d.name + " is not known", hint}
+		return nil, hint.Usage("--rand-type "+d.name+" is not known", help)
 	}
-	return nil, &usageError{"--" + err.Error(), "sysbench's defaults are 12, 1, 75, 0.2 and 0.8"}
+	return nil, hint.Usage("--"+err.Error(), "sysbench's defaults are 12, 1, 75, 0.2 and 0.8")
 }
 
 const oltpHelp = `Also sysbench's --range-size --point-selects --simple-ranges --sum-ranges

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/load/tpcc"
 	"plumb/internal/view"
 )
@@ -82,13 +83,13 @@ func (f *tpccCommand) validate(c *cobra.Command) error {
 	changed := c.Flags().Changed
 	switch {
 	case f.compat != "" && f.compat != "sysbench-tpcc":
-		return &usageError{"--compat " + f.compat + " is not known", "want sysbench-tpcc"}
+		return hint.Usage("--compat "+f.compat+" is not known", "want sysbench-tpcc")
 	case f.scale < 1:
-		return &usageError{fmt.Sprintf("--scale %d makes no warehouse", f.scale), "give 1 or more"}
+		return hint.Usage(fmt.Sprintf("--scale %d makes no warehouse", f.scale), "give 1 or more")
 	case f.compat == "" && (changed("tables") && f.sets != 1 || bool(f.purge)):
-		return &usageError{"--tables and --enable-purge belong to sysbench-tpcc", "give --compat sysbench-tpcc too"}
+		return hint.Usage("--tables and --enable-purge belong to sysbench-tpcc", "give --compat sysbench-tpcc too")
 	case f.keying && f.compat != "":
-		return &usageError{"--keying is not a thing of sysbench-tpcc", "leave one of them out"}
+		return hint.Usage("--keying is not a thing of sysbench-tpcc", "leave one of them out")
 	}
 	if f.compat == "" && !changed("use-fk") {
 		f.foreignKeys = false

@@ -48,7 +48,7 @@ Exits with 1 when a commit is lost.`, loginHelp, loadExitTable),
 
 func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) error {
 	if book == "" {
-		return &usageError{"verify wants the ledger of a run", "give --ledger FILE, the same as for the run"}
+		return hint.Usage("verify wants the ledger of a run", "give --ledger FILE, the same as for the run")
 	}
 	if _, err := ledger.Read(book); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -6,6 +6,7 @@ import (
 
 	mysql "plumb/internal/engine/mysql/client"
 	postgres "plumb/internal/engine/postgres/client"
+	"plumb/internal/hint"
 	"plumb/internal/load"
 )
 
@@ -82,5 +83,5 @@ func isolation(word string) (string, error) {
 	case "RU", "READUNCOMMITTED":
 		return "read uncommitted", nil
 	}
-	return "", &usageError{"--isolation " + word + " is no level", "want RC, RR or SER"}
+	return "", hint.Usage("--isolation "+word+" is no level", "want RC, RR or SER")
 }

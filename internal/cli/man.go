@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"plumb/internal/hint"
 	"runtime/debug"
 	"time"
 
@@ -63,7 +64,7 @@ func (a *app) completion() *cobra.Command {
 			case "fish":
 				return c.Root().GenFishCompletion(a.out, true)
 			}
-			return &usageError{fmt.Sprintf("no completion for %q", args[0]), "want bash, zsh or fish"}
+			return hint.Usage(fmt.Sprintf("no completion for %q", args[0]), "want bash, zsh or fish")
 		},
 	}
 }

@@ -27,7 +27,7 @@ type taped struct {
 // they are counted, so that thousands fit.
 func (a *app) checkMany(ctx context.Context, k know, f checkFlags) error {
 	if f.emit != "" {
-		return &usageError{"--emit wants one host, and --tape names a directory", "give one tape"}
+		return hint.Usage("--emit wants one host, and --tape names a directory", "give one tape")
 	}
 	debug.SetGCPercent(200) // two or three tapes are a small heap: collecting it at every doubling takes a third of the time
 	var sum view.Summary

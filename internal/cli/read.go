@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -33,7 +34,7 @@ func (a *app) read(ctx context.Context, cat *catalog.Catalog, src source) (*stac
 func openLive(src source) (*host.Live, given, error) {
 	g, err := readDSN(orEnvironment(src.dsn))
 	if err != nil {
-		return nil, given{}, &usageError{"read --dsn: " + err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/"}
+		return nil, given{}, hint.Usage("read --dsn: "+err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/")
 	}
 	return host.NewLive(host.LiveOptions{Dialers: dialers(g), DSN: g.dsn, Given: g.named(), Plumb: programVersion()}), g, nil
 }

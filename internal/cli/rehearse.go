@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load/oltp"
 	"plumb/internal/stack"
@@ -88,7 +89,7 @@ where all advice together helps also what there was no time to try alone. With
   plumb rehearse --resume`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return &usageError{fmt.Sprintf("plumb rehearse takes one plan, got %d", len(args)), "plumb check --plan FILE writes one"}
+				return hint.Usage(fmt.Sprintf("plumb rehearse takes one plan, got %d", len(args)), "plumb check --plan FILE writes one")
 			}
 			return nil
 		},
@@ -174,30 +175,30 @@ const leastBudget = 30 * time.Second
 // validate finds what is wrong with the flags before anything is read.
 func (f rehearseFlags) validate() error {
 	if f.tape != "" {
-		return &usageError{"a rehearsal needs the machine itself, and a tape has no disk to run on",
-			"plumb check --tape " + f.tape + " --plan plan.json, then plumb rehearse plan.json on that host"}
+		return hint.Usage("a rehearsal needs the machine itself, and a tape has no disk to run on",
+			"plumb check --tape "+f.tape+" --plan plan.json, then plumb rehearse plan.json on that host")
 	}
 	if err := f.validateSandbox(); err != nil {
 		return err
 	}
 	if f.workload != "" && !slices.Contains(workloads(), f.workload) {
-		return &usageError{fmt.Sprintf("--workload %s is no load of a rehearsal", f.workload), cmp.Or(meant(f.workload, workloads()), "want "+orList(workloads()))}
+		return hint.Usage(fmt.Sprintf("--workload %s is no load of a rehearsal", f.workload), cmp.Or(meant(f.workload, workloads()), "want "+orList(workloads())))
 	}
 	if _, err := experiment.ParseProfile(f.volume); err != nil {
-		return &usageError{"--volume: " + err.Error(), "want gp2, gp3, io1, io2, p4 to p50, hdd, or limits such as iops=200,mbps=100"}
+		return hint.Usage("--volume: "+err.Error(), "want gp2, gp3, io1, io2, p4 to p50, hdd, or limits such as iops=200,mbps=100")
 	}
 	if f.server != "" {
 		if _, err := stack.ParseRef(f.server); err != nil {
-			return &usageError{"--server: " + err.Error(), "plumb stack shows what there is"}
+			return hint.Usage("--server: "+err.Error(), "plumb stack shows what there is")
 		}
 	}
 	switch {
 	case f.threads < 0:
-		return &usageError{fmt.Sprintf("--threads %d is no number of sessions", f.threads), "want 1 or more"}
+		return hint.Usage(fmt.Sprintf("--threads %d is no number of sessions", f.threads), "want 1 or more")
 	case f.json && f.dryRun:
-		return &usageError{"a dry run is shown as text alone, and --json asks for a document", "give one of them"}
+		return hint.Usage("a dry run is shown as text alone, and --json asks for a document", "give one of them")
 	case f.budget < leastBudget:
-		return &usageError{fmt.Sprintf("--budget %s leaves no time for a trial", f.budget), "give something like --budget 20m"}
+		return hint.Usage(fmt.Sprintf("--budget %s leaves no time for a trial", f.budget), "give something like --budget 20m")
 	}
 	if err := f.validateFiles(); err != nil {
 		return err
@@ -211,12 +212,12 @@ func (f rehearseFlags) validateFiles() error {
 	for _, file := range []struct{ flag, name string }{{"--plan", f.plan}, {"--html", f.html}} {
 		if dir := filepath.Dir(file.name); file.name != "" {
 			if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-				return &usageError{fmt.Sprintf("%s %s: %s is no directory", file.flag, file.name, dir), "make it first"}
+				return hint.Usage(fmt.Sprintf("%s %s: %s is no directory", file.flag, file.name, dir), "make it first")
 			}
 		}
 	}
 	if st, err := os.Stat(f.html); f.html != "" && err == nil && st.Mode().IsRegular() && !f.force {
-		return &usageError{fmt.Sprintf("--html %s is there already", f.html), "give another name, or --force to replace it"}
+		return hint.Usage(fmt.Sprintf("--html %s is there already", f.html), "give another name, or --force to replace it")
 	}
 	return nil
 }
@@ -225,20 +226,20 @@ func (f rehearseFlags) validateFiles() error {
 func (f rehearseFlags) validateSandbox() error {
 	switch {
 	case f.sandbox == "" && f.serverVersion != "":
-		return &usageError{"--server-version is of the server that --sandbox makes: a live one has its own", "add --sandbox ENGINE"}
+		return hint.Usage("--server-version is of the server that --sandbox makes: a live one has its own", "add --sandbox ENGINE")
 	case f.sandbox == "":
 		return nil
 	case !slices.Contains(sandboxEngines(), f.sandbox):
-		return &usageError{fmt.Sprintf("--sandbox %s is no engine that can be made here", f.sandbox), cmp.Or(meant(f.sandbox, sandboxEngines()), "want "+orList(sandboxEngines()))}
+		return hint.Usage(fmt.Sprintf("--sandbox %s is no engine that can be made here", f.sandbox), cmp.Or(meant(f.sandbox, sandboxEngines()), "want "+orList(sandboxEngines())))
 	case f.file != "":
-		return &usageError{"a plan is for servers of this host, and --sandbox makes one of its own", "give one of them"}
+		return hint.Usage("a plan is for servers of this host, and --sandbox makes one of its own", "give one of them")
 	}
 	for _, live := range []struct {
 		given bool
 		what  string
 	}{{f.server != "", "--server names a live server"}, {f.dsn != "", "--dsn logs in to a live server"}, {len(f.only) > 0, "--only names what is on this host"}} {
 		if live.given {
-			return &usageError{live.what + ", and --sandbox makes one of its own", "give one of them"}
+			return hint.Usage(live.what+", and --sandbox makes one of its own", "give one of them")
 		}
 	}
 	return nil

@@ -195,7 +195,7 @@ func toResume(all []kept, name string) (kept, error) {
 		help = fmt.Sprintf("plumb rehearse --resume %s --budget 1h goes on with the last one whose budget was used up", ended[0])
 	}
 	if name != "" {
-		return kept{}, &usageError{fmt.Sprintf("no rehearsal is called %s, or it has nothing left to do", name), help}
+		return kept{}, hint.Usage(fmt.Sprintf("no rehearsal is called %s, or it has nothing left to do", name), help)
 	}
 	return kept{}, hint.With(errors.New("there is no rehearsal to go on with"), help)
 }
@@ -210,7 +210,7 @@ func changeable() []string {
 func (a *app) resumeRehearsal(ctx context.Context, f rehearseFlags, given []string) (err error) {
 	for _, flag := range given {
 		if !slices.Contains(changeable(), flag) {
-			return &usageError{fmt.Sprintf("--resume goes on with what was begun, and --%s would change it", flag), "without --resume a new rehearsal begins"}
+			return hint.Usage(fmt.Sprintf("--resume goes on with what was begun, and --%s would change it", flag), "without --resume a new rehearsal begins")
 		}
 	}
 	if err := f.validate(); err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"plumb/internal/hint"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,10 +32,10 @@ func (s *source) liveFlags(c *cobra.Command) {
 
 func (s source) validate() error {
 	if s.tape != "" && s.dsn != "" {
-		return &usageError{"--dsn logs in to a server, and --tape reads none", "give one of them"}
+		return hint.Usage("--dsn logs in to a server, and --tape reads none", "give one of them")
 	}
 	if s.timeout <= 0 {
-		return &usageError{fmt.Sprintf("--timeout %s leaves no time", s.timeout), "give something like --timeout 30s"}
+		return hint.Usage(fmt.Sprintf("--timeout %s leaves no time", s.timeout), "give something like --timeout 30s")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/view"
 )
 
@@ -33,7 +34,7 @@ disks, with the values that matter at each level. It changes nothing.
 				return err
 			}
 			if src.isDirectory() {
-				return &usageError{"a stack is of one host, and --tape names a directory", "give one tape"}
+				return hint.Usage("a stack is of one host, and --tape names a directory", "give one tape")
 			}
 			if err := onlyServers(only); err != nil {
 				return err
@@ -76,7 +77,7 @@ func onlyServers(only []string) error {
 	engines = slices.Compact(engines)
 	for _, o := range only {
 		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(engines, kind) {
-			return &usageError{fmt.Sprintf("--only %s is no server", o), "want " + strings.Join(engines, ", ") + ", or one of them such as mysql:3306"}
+			return hint.Usage(fmt.Sprintf("--only %s is no server", o), "want "+strings.Join(engines, ", ")+", or one of them such as mysql:3306")
 		}
 	}
 	return nil

@@ -82,7 +82,7 @@ already is kept, unless --force is given.
 
 func (a *app) runCapture(ctx context.Context, src source, output string, force bool) error {
 	if output == "" && isTerminal(a.out) {
-		return &usageError{"a tape is not for a terminal", "plumb capture -o FILE, or plumb capture | ..."}
+		return hint.Usage("a tape is not for a terminal", "plumb capture -o FILE, or plumb capture | ...")
 	}
 	cat, err := a.loadCatalog()
 	if err != nil {

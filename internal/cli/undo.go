@@ -76,7 +76,7 @@ root could have written (--state) is shown, and not acted on.
 func number(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, &usageError{fmt.Sprintf("%q is no number of a change", text), "plumb history lists them"}
+		return 0, hint.Usage(fmt.Sprintf("%q is no number of a change", text), "plumb history lists them")
 	}
 	return n, nil
 }
@@ -84,9 +84,9 @@ func number(text string) (int, error) {
 func (f undoFlags) validate() error {
 	switch {
 	case f.all && f.number > 0:
-		return &usageError{"--all and a number are two choices", "give one of them"}
+		return hint.Usage("--all and a number are two choices", "give one of them")
 	case f.force && f.keep:
-		return &usageError{"--force and --keep are two answers to one question", "give one of them"}
+		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
 	}
 	return f.keeping.validate()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/view"
 )
@@ -81,7 +82,7 @@ func (a *app) schema() *cobra.Command {
 				text = experiment.Schema()
 			}
 			if text == nil {
-				return &usageError{fmt.Sprintf("there is no document %q", name), cmp.Or(meant(name, documents()), "want "+orList(documents()))}
+				return hint.Usage(fmt.Sprintf("there is no document %q", name), cmp.Or(meant(name, documents()), "want "+orList(documents())))
 			}
 			_, err := a.out.Write(text)
 			return err

@@ -18,3 +18,13 @@ func TestHints(t *testing.T) {
 		t.Error("an error without a hint has one, or no error has become one")
 	}
 }
+
+func TestUsage(t *testing.T) {
+	err := fmt.Errorf("check: %w", hint.Usage("--only x is no area", "want mysql or zfs"))
+	if u := hint.AsUsage(err); u == nil || u.Error() != "--only x is no area" || hint.Of(err) != "want mysql or zfs" {
+		t.Errorf("%v, hint %q", u, hint.Of(err))
+	}
+	if hint.AsUsage(io.EOF) != nil {
+		t.Error("the end of a file is a mistake on the command line")
+	}
+}
