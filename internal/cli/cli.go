@@ -11,9 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"plumb/internal/hint"
 
 	"github.com/spf13/cobra"
+
+	"plumb/internal/hint"
 )
 
 // Exit codes: the table that every help page shows.

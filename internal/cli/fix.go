@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +11,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 	"plumb/internal/view"

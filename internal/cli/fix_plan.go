@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"cmp"
 	"fmt"
 	"io"
@@ -14,6 +12,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/stack"
 )
 

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/view"
 )
 

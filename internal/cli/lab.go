@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"cmp"
 	"errors"
 	"os"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/made"
 )
 

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"cmp"
 	"context"
 	"errors"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/host/scratch"
 	"plumb/internal/load"
 	"plumb/internal/load/files"

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/load"
 	"plumb/internal/load/fill"
 	"plumb/internal/load/ledger"

@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/load"
 	"plumb/internal/load/ledger"
 	"plumb/internal/view"

@@ -3,12 +3,13 @@ package cli
 import (
 	"fmt"
 	"os"
-	"plumb/internal/hint"
 	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"plumb/internal/hint"
 )
 
 // man writes one man page for each command into a directory. It is hidden:

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/view"
 )
 

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"

@@ -1,13 +1,12 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 )

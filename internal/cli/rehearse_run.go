@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"cmp"
 	"context"
 	"errors"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"

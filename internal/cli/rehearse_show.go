@@ -1,13 +1,12 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
 	"plumb/internal/stack"

@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
 	"regexp"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"

@@ -1,13 +1,12 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/hint"
 	"plumb/internal/met"
 	"plumb/internal/rule"
 	"plumb/internal/view"

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/rule"
 )
 

@@ -3,10 +3,11 @@ package cli
 import (
 	"fmt"
 	"os"
-	"plumb/internal/hint"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"plumb/internal/hint"
 )
 
 // source says which machine is read: this one, a server elsewhere, or a tape.

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"compress/gzip"
 	"context"
 	"errors"
@@ -15,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/tape"
 )

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/view"
 )
 

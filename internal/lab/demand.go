@@ -1,14 +1,13 @@
 package lab
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 )

@@ -1,12 +1,11 @@
 package lab
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"strings"
 	"testing"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/lab/experiment"

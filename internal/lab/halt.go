@@ -1,13 +1,13 @@
 package lab
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+
+	"plumb/internal/hint"
 )
 
 // mayHalt is an error when a server cannot be made to stand still: its

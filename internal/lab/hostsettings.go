@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
 )

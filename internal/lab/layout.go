@@ -1,13 +1,12 @@
 package lab
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 )
 

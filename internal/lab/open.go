@@ -1,14 +1,13 @@
 package lab
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab/made"
 )

@@ -1,9 +1,9 @@
 package lab
 
 import (
-	"plumb/internal/hint"
-
 	"fmt"
+
+	"plumb/internal/hint"
 )
 
 // socketMost is the longest path a socket can have, in bytes: sun_path holds

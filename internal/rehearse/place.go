@@ -1,14 +1,13 @@
 package rehearse
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
 )

@@ -1,14 +1,13 @@
 package rehearse
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
 )

@@ -1,8 +1,6 @@
 package rehearse
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +13,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/stack"

@@ -1,8 +1,6 @@
 package rehearse
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +9,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
 )

@@ -1,8 +1,6 @@
 package rehearse
 
 import (
-	"plumb/internal/hint"
-
 	"cmp"
 	"fmt"
 	"path"
@@ -10,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
 )

@@ -1,13 +1,12 @@
 package rehearse
 
 import (
-	"plumb/internal/hint"
-
 	"cmp"
 	"fmt"
 	"math"
 
 	"plumb/internal/advise"
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
 )

@@ -1,8 +1,6 @@
 package rehearse
 
 import (
-	"plumb/internal/hint"
-
 	"cmp"
 	"errors"
 	"fmt"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
 )

@@ -1,8 +1,6 @@
 package rehearse
 
 import (
-	"plumb/internal/hint"
-
 	"bytes"
 	"errors"
 	"fmt"
@@ -14,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 )
 

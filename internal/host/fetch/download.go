@@ -1,8 +1,6 @@
 package fetch
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -14,6 +12,8 @@ import (
 	"net/http"
 	"os"
 	"strings"
+
+	"plumb/internal/hint"
 )
 
 // offline says what to do without the repository.

@@ -5,8 +5,6 @@
 package fetch
 
 import (
-	"plumb/internal/hint"
-
 	"cmp"
 	"context"
 	"errors"
@@ -17,6 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 )
 

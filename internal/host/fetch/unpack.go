@@ -1,8 +1,6 @@
 package fetch
 
 import (
-	"plumb/internal/hint"
-
 	"archive/zip"
 	"context"
 	"errors"
@@ -12,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 )
 

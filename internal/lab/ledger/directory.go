@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -17,6 +15,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/scratch"
 )

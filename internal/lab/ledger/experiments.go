@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"database/sql"
 	"errors"
@@ -10,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 )
 

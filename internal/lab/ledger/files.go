@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"plumb/internal/hint"
 )
 
 // Most is how many bytes a file of the ledger may have: PostgreSQL takes up to

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stats"
 	"plumb/test/sandbox"

@@ -1,10 +1,10 @@
 package ledger
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
+
+	"plumb/internal/hint"
 )
 
 // Lock makes sure that one lab at a time runs an experiment of this ledger. It

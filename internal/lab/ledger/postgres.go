@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -19,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/trust"
 )

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"plumb/internal/hint"
-
 	"database/sql/driver"
 	"errors"
 	"io"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 )
 

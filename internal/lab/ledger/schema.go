@@ -1,13 +1,13 @@
 package ledger
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
+
+	"plumb/internal/hint"
 )
 
 // steps gives what leads from each version of the layout to the next. What was

@@ -1,12 +1,11 @@
 package fill
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
 
+	"plumb/internal/hint"
 	"plumb/internal/load"
 )
 

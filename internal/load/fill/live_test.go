@@ -1,8 +1,6 @@
 package fill_test
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"path/filepath"
@@ -13,6 +11,7 @@ import (
 	"plumb/internal/draw"
 	mysql "plumb/internal/engine/mysql/client"
 	postgres "plumb/internal/engine/postgres/client"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/load/fill"

@@ -1,8 +1,6 @@
 package oltp_test
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,6 +10,7 @@ import (
 
 	mysql "plumb/internal/engine/mysql/client"
 	postgres "plumb/internal/engine/postgres/client"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/load/fill"

@@ -1,8 +1,6 @@
 package oltp
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +8,7 @@ import (
 	"sync"
 
 	"plumb/internal/draw"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/load/fill"

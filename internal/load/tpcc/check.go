@@ -1,8 +1,6 @@
 package tpcc
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/load/fill"

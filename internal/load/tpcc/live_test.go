@@ -1,8 +1,6 @@
 package tpcc_test
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"path/filepath"
 	"slices"
@@ -12,6 +10,7 @@ import (
 
 	my "plumb/internal/engine/mysql/client"
 	pg "plumb/internal/engine/postgres/client"
+	"plumb/internal/hint"
 	"plumb/internal/load"
 	"plumb/internal/load/fill"
 	"plumb/internal/load/tpcc"

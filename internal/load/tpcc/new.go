@@ -1,13 +1,12 @@
 package tpcc
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/load/fill"

@@ -1,13 +1,12 @@
 package volume
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"

@@ -1,8 +1,6 @@
 package volume
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"

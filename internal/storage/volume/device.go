@@ -1,13 +1,12 @@
 package volume
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"path"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"

@@ -1,8 +1,6 @@
 package volume
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"math"
@@ -10,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 )
 

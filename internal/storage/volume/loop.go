@@ -1,8 +1,6 @@
 package volume
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"

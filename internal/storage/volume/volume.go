@@ -25,12 +25,11 @@
 package volume
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"sync"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"

@@ -1,8 +1,6 @@
 package volume
 
 import (
-	"plumb/internal/hint"
-
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -19,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"

@@ -1,14 +1,13 @@
 package volume
 
 import (
-	"plumb/internal/hint"
-
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 )

@@ -1,14 +1,13 @@
 package volume
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"

@@ -1,8 +1,6 @@
 package client
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -16,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	engine "plumb/internal/engine/mysql"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 )

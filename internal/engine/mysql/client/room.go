@@ -1,12 +1,11 @@
 package client
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 	"strconv"
 
+	"plumb/internal/hint"
 	"plumb/internal/load"
 )
 

@@ -1,8 +1,6 @@
 package private
 
 import (
-	"plumb/internal/hint"
-
 	"cmp"
 	"context"
 	"errors"
@@ -13,6 +11,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/fetch"
 	"plumb/internal/lab"

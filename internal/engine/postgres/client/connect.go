@@ -1,8 +1,6 @@
 package client
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"crypto/tls"
 	"errors"
@@ -13,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	engine "plumb/internal/engine/postgres"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/trust"
 	"plumb/internal/load"

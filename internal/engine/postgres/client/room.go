@@ -1,11 +1,10 @@
 package client
 
 import (
-	"plumb/internal/hint"
-
 	"context"
 	"fmt"
 
+	"plumb/internal/hint"
 	"plumb/internal/load"
 )
 

@@ -1,14 +1,13 @@
 package private
 
 import (
-	"plumb/internal/hint"
-
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 )
 
