@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"host/hosttest", "observe", "rule", "budget", "load", "change"},
 	{"advise", "met", "search", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
-	{"lab", "lab/ledger", "rehearse"}, // watch will live here
+	{"check", "lab", "lab/ledger", "rehearse"}, // watch will live here
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},

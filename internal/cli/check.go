@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"plumb/internal/advise"
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/rule"
 	"plumb/internal/view"
@@ -18,7 +18,7 @@ import (
 // checkFlags are the flags of check.
 type checkFlags struct {
 	source
-	choice
+	choice      check.Choice
 	rules       string
 	failOn      string
 	json        bool
@@ -57,7 +57,7 @@ few dozen short read-only queries.
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCheck(c.Context(), f) },
 	}
 	f.source.flags(c)
-	f.choice.flags(c)
+	choiceFlags(c, &f.choice)
 	fl := c.Flags()
 	fl.StringVar(&f.rules, "rules", "", "judge with the rules in `DIR` too; their ids begin with own/ (plumb rules test DIR tests them)")
 	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is as bad as `HARM` or worse: danger, outage, slow or note")
@@ -79,21 +79,21 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 		_, err := fmt.Fprint(a.out, grants())
 		return err
 	}
-	know, err := a.loadKnowledgeAnd(f.choice, f.rules)
+	know, err := a.loadKnowledge(f.choice, f.rules)
 	if err != nil {
 		return err
 	}
 	if f.isDirectory() {
 		return a.checkMany(ctx, know, f)
 	}
-	s, err := a.read(ctx, know.catalog, f.source)
+	s, err := a.read(ctx, know.Catalog, f.source)
 	if err != nil {
 		return err
 	}
-	if err := onlyThere(f.only, s); err != nil {
+	if err := check.There(f.choice.Only, s); err != nil {
 		return err
 	}
-	r := know.judge(s, f.allowUnsafe)
+	r := know.Judge(s, f.allowUnsafe)
 	r.From = f.tape
 	if err := a.show(r, f); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 }
 
 // show prints a report in the form that was asked for.
-func (a *app) show(r view.Report, f checkFlags) error {
+func (a *app) show(r check.Report, f checkFlags) error {
 	if f.plan != "" {
 		if err := writePlan(f.plan, r.Advice.Plan); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (a *app) show(r view.Report, f checkFlags) error {
 		}
 		text = out
 	default:
-		text = view.Check(r, view.CheckOptions{All: f.all, Only: f.only}, screen(a.out))
+		text = view.Check(r, view.CheckOptions{All: f.all, Only: f.choice.Only}, screen(a.out))
 	}
 	_, err := fmt.Fprint(a.out, text)
 	return err
@@ -156,6 +156,3 @@ func (f checkFlags) verdict(fs []advise.Finding) error {
 	}
 	return nil
 }
-
-// defaultTimeout ends a check that hangs: a healthy one takes about a second.
-const defaultTimeout = 30 * time.Second

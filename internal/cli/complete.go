@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
+	"plumb/internal/check"
 	"plumb/knowledge"
 )
 
@@ -42,28 +42,18 @@ func (w words) complete(_ *cobra.Command, _ []string, typed string) ([]string, c
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// areas are what --only takes: the areas of rules and the kinds of things.
-func areas(ids []string, cat *catalog.Catalog) []string {
-	list := slices.Collect(maps.Keys(cat.Kinds))
-	for _, id := range ids {
-		list = append(list, areaOf(id))
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
 func areaWords() []string {
 	cat, _ := catalog.Load(knowledge.FS)
 	if cat == nil {
 		return nil
 	}
-	return areas(ruleIDs(), cat)
+	return check.Areas(check.RuleIDs(), cat)
 }
 
 // explainable are the names that explain knows: rules, and facts and settings
 // as people write them.
 func explainable() []string {
-	list := ruleIDs()
+	list := check.RuleIDs()
 	cat, _ := catalog.Load(knowledge.FS)
 	if cat == nil {
 		return list

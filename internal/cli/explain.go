@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -15,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/catalog"
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/rule"
 	"plumb/internal/view"
@@ -59,11 +59,11 @@ func (a *app) runExplain(ctx context.Context, name, own string) error {
 	if !qualified {
 		fact = name
 	}
-	cat, err := a.partOfCatalog(func(text []byte) bool { return bytes.Contains(text, []byte(fact)) })
+	cat, err := a.catalogWith(fact)
 	if err != nil {
 		return err
 	}
-	ids := ruleIDs()
+	ids := check.RuleIDs()
 	var pages []string
 	for _, id := range ids {
 		if id == name || path.Base(id) == name {
@@ -91,7 +91,11 @@ func (a *app) explainOwn(ctx context.Context, name, dir string) error {
 	if err != nil {
 		return err
 	}
-	base, err := ownRules(dir, cat)
+	own, err := ownRules(dir)
+	if err != nil {
+		return err
+	}
+	base, err := own.Read(cat)
 	if err != nil {
 		return err
 	}
@@ -121,21 +125,6 @@ func (a *app) notKnown(ids []string, name string) error {
 	}
 	slices.Sort(known)
 	return hint.Usage(fmt.Sprintf("no rule, setting or fact is called %q", name), cmp.Or(meant(name, known), "plumb rules lists the rules"))
-}
-
-// ruleIDs lists the built-in rules by their file names, without reading them.
-func ruleIDs() []string {
-	var ids []string
-	err := fs.WalkDir(knowledge.FS, "rules", func(name string, d fs.DirEntry, err error) error {
-		if id, ok := strings.CutSuffix(name, ".yaml"); ok {
-			ids = append(ids, strings.TrimPrefix(id, "rules/"))
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		panic(err) // the files are in the program itself
-	}
-	return ids
 }
 
 // factsNamed finds facts by name, as written or as shown, with or without

@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
@@ -20,7 +21,7 @@ import (
 // fixFlags are the flags of fix.
 type fixFlags struct {
 	keeping
-	choice
+	choice      check.Choice
 	file        string // the plan; "" for the one that a check makes now
 	skipKnobs   []string
 	set         []string
@@ -75,7 +76,7 @@ nobody undoes it; plumb history then says so.
 		},
 	}
 	f.keeping.flags(c)
-	f.choice.flags(c)
+	choiceFlags(c, &f.choice)
 	c.Flags().Lookup("skip").Usage = "not these `RULES`, * matches, and not these knobs (mysql:3306#sync_binlog)"
 	fl := c.Flags()
 	fl.StringArrayVar(&f.set, "set", nil, "set this `KNOB=VALUE` in place of the advice, such as dataset:tank/db#recordsize=16K or vm.swappiness=10; can be given several times")
@@ -131,7 +132,7 @@ func knobsApart(skip []string) (rules, knobs []string) {
 type fixing struct {
 	*app
 	fixFlags
-	know   know
+	know   check.Knowledge
 	live   *host.Live
 	hands  *host.Hands
 	doer   host.Doer
@@ -146,11 +147,11 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	f.skip, f.skipKnobs = knobsApart(f.skip)
+	f.choice.Skip, f.skipKnobs = knobsApart(f.choice.Skip)
 	f.dsn = orEnvironment(f.dsn)
 	x := &fixing{app: a, fixFlags: f}
 	var err error
-	if x.know, err = a.loadKnowledge(f.choice); err != nil {
+	if x.know, err = a.loadKnowledge(f.choice, ""); err != nil {
 		return err
 	}
 	if x.live, x.given, err = openLive(f.source); err != nil {
@@ -166,7 +167,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 		return err
 	}
 	if f.emit != "" {
-		text, err := view.Playbook(f.emit, x.draft, x.plan, x.know.catalog)
+		text, err := view.Playbook(f.emit, x.draft, x.plan, x.know.Catalog)
 		if err == nil {
 			_, err = fmt.Fprint(a.out, text)
 		}
@@ -179,7 +180,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 func (x *fixing) observe(ctx context.Context) (err error) {
 	x.doer, x.stack = x.keeping.doer(x.hands), &stack.Stack{}
 	if x.image == "" {
-		x.stack, err = lookInTime(ctx, host.NewOnce(x.live), x.know.catalog, x.given, x.timeout)
+		x.stack, err = lookInTime(ctx, host.NewOnce(x.live), x.know.Catalog, x.given, x.timeout)
 	}
 	x.keeper = x.keeping.keeper(x.doer)
 	return err
@@ -194,7 +195,7 @@ func (x *fixing) prepare(ctx context.Context) (err error) {
 	for i, s := range x.plan.Steps {
 		steps[i] = change.Step{Knob: s.Knob, From: s.From, To: s.To, Because: s.Because, Why: s.Why}
 	}
-	x.draft, err = change.Prepare(ctx, x.doer, x.stack, x.know.catalog, setters(x.know.catalog, x.given), steps,
+	x.draft, err = change.Prepare(ctx, x.doer, x.stack, x.know.Catalog, setters(x.know.Catalog, x.given), steps,
 		change.Options{AllowUnsafe: x.allowUnsafe, Image: x.image != "", Dir: x.keeper.Dir})
 	return err
 }
@@ -244,13 +245,13 @@ func (x *fixing) whole() string {
 
 func (x *fixing) showDraft() error {
 	if x.json {
-		text, err := view.JSON(view.FixDocument(x.draft, change.Outcome{}, nil, x.know.catalog))
+		text, err := view.JSON(view.FixDocument(x.draft, change.Outcome{}, nil, x.know.Catalog))
 		if err == nil {
 			_, err = x.out.Write(text)
 		}
 		return err
 	}
-	_, err := fmt.Fprint(x.out, view.FixPlan(x.draft, x.know.catalog, screen(x.out)))
+	_, err := fmt.Fprint(x.out, view.FixPlan(x.draft, x.know.Catalog, screen(x.out)))
 	return err
 }
 

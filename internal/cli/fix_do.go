@@ -24,13 +24,13 @@ func (x *fixing) do(ctx context.Context) error {
 	}
 	after := x.lookAgain(ctx, out)
 	if x.json {
-		text, jsonErr := view.JSON(view.FixDocument(x.draft, out, after, x.know.catalog))
+		text, jsonErr := view.JSON(view.FixDocument(x.draft, out, after, x.know.Catalog))
 		if jsonErr != nil {
 			return errors.Join(err, jsonErr)
 		}
 		fmt.Fprintf(x.app.out, "%s", text)
 	} else {
-		fmt.Fprint(x.app.out, view.FixOutcome(out, after, x.deadline(), x.know.catalog, screen(x.app.out)))
+		fmt.Fprint(x.app.out, view.FixOutcome(out, after, x.deadline(), x.know.Catalog, screen(x.app.out)))
 	}
 	if err != nil {
 		return hint.With(fmt.Errorf("change %d: %w", out.Number, err), "the steps before it are done; plumb undo takes them back, plumb history "+strconv.Itoa(out.Number)+" shows each")
@@ -99,11 +99,11 @@ func (x *fixing) lookAgain(ctx context.Context, out change.Outcome) []view.After
 		return nil
 	}
 	defer live.Close()
-	s, err := lookInTime(ctx, host.NewOnce(live), x.know.catalog, g, x.timeout)
+	s, err := lookInTime(ctx, host.NewOnce(live), x.know.Catalog, g, x.timeout)
 	if err != nil {
 		return nil
 	}
-	report := x.know.judge(s, false)
+	report := x.know.Judge(s, false)
 	var after []view.After
 	for _, step := range out.Steps {
 		a := view.After{Knob: step.Knob}

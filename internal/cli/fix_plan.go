@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
 )
@@ -39,23 +40,13 @@ func (x *fixing) wholePlan() (advise.Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		p.Steps = slices.DeleteFunc(p.Steps, func(s advise.Step) bool { return !x.choice.takes(s) })
+		p.Steps = slices.DeleteFunc(p.Steps, func(s advise.Step) bool { return !x.choice.Takes(s) })
 		return p, nil
 	}
-	if err := onlyThere(x.only, x.stack); err != nil {
+	if err := check.There(x.choice.Only, x.stack); err != nil {
 		return advise.Plan{}, err
 	}
-	return x.know.judge(x.stack, false).Advice.Plan, nil
-}
-
-// takes reports whether a step of a plan was asked for: --skip and --rule
-// name rules, --only areas or things.
-func (f choice) takes(s advise.Step) bool {
-	if len(s.Why) > 0 && !slices.ContainsFunc(s.Why, f.asks) {
-		return false
-	}
-	return len(f.only) == 0 || f.names(s.Knob.Of.Kind) || slices.Contains(f.only, s.Knob.Of.String()) ||
-		slices.ContainsFunc(s.Why, func(rule string) bool { return f.names(areaOf(rule)) })
+	return x.know.Judge(x.stack, false).Advice.Plan, nil
 }
 
 // planOfFile reads a plan and sees that it is for this host.
@@ -95,7 +86,7 @@ func (x *fixing) hostname() string {
 func (x *fixing) planOfSets() (advise.Plan, error) {
 	p := advise.Plan{Plumb: advise.PlanVersion, Kind: "plan", Host: x.hostname(), TakenAt: x.stack.TakenAt}
 	for _, text := range x.set {
-		s, err := readSet(text, x.know.catalog, x.stack)
+		s, err := readSet(text, x.know.Catalog, x.stack)
 		if err != nil {
 			return p, err
 		}

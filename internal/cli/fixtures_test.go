@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/check"
 	"plumb/internal/stack"
 )
 
@@ -20,21 +21,21 @@ func TestTapes(t *testing.T) {
 		t.Fatalf("no tapes in fixtures: %v", err)
 	}
 	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
-	know, err := a.loadKnowledge(choice{})
+	know, err := a.loadKnowledge(check.Choice{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range tapes {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".tape.gz"), func(t *testing.T) {
-			s, err := a.read(t.Context(), know.catalog, source{tape: name, timeout: defaultTimeout})
+			s, err := a.read(t.Context(), know.Catalog, source{tape: name, timeout: check.DefaultTimeout})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := know.catalog.Validate(s); err != nil {
+			if err := know.Catalog.Validate(s); err != nil {
 				t.Error(err)
 			}
 			readsBack(t, s)
-			for _, v := range know.rules.Judge(s) {
+			for _, v := range know.Rules.Judge(s) {
 				if v.Err != nil {
 					t.Errorf("%s on %v: %v", v.Rule.ID, v.Things, v.Err)
 				}
@@ -50,7 +51,7 @@ func TestLiveFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := a.read(t.Context(), cat, source{timeout: defaultTimeout})
+	s, err := a.read(t.Context(), cat, source{timeout: check.DefaultTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}

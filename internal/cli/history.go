@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/change"
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/view"
 )
@@ -48,7 +49,7 @@ func numberInto(n *int) cobra.PositionalArgs {
 }
 
 func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) error {
-	k.timeout = defaultTimeout
+	k.timeout = check.DefaultTimeout
 	if err := k.validate(); err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ is over. Without a NUMBER the last one that waits for it is meant.
 		Example: "  plumb confirm",
 		Args:    numberInto(&which),
 		RunE: func(c *cobra.Command, _ []string) error {
-			k.timeout = defaultTimeout
+			k.timeout = check.DefaultTimeout
 			if err := k.validate(); err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/check"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -110,7 +111,7 @@ func nonsense(size int) map[string][]byte {
 // A hostile machine costs the time that was given and little memory, breaks
 // no probe, and gives a report.
 func TestHostileMachine(t *testing.T) {
-	k, err := (&app{err: new(bytes.Buffer)}).loadKnowledge(choice{})
+	k, err := (&app{err: new(bytes.Buffer)}).loadKnowledge(check.Choice{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,11 +123,11 @@ func TestHostileMachine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stop := watchMemory()
 			started := time.Now()
-			s, err := lookInTime(context.Background(), host.NewOnce(hostile{text: text, paths: 100_000, wait: time.Microsecond}), k.catalog, given{}, limit)
+			s, err := lookInTime(context.Background(), host.NewOnce(hostile{text: text, paths: 100_000, wait: time.Microsecond}), k.Catalog, given{}, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
-			k.judge(s, false)
+			k.Judge(s, false)
 			// The machine may be busy with other tests.
 			if took := time.Since(started); took > limit+20*time.Second {
 				t.Errorf("took %v with a deadline of %v", took, limit)
@@ -264,7 +265,7 @@ func (s *spoiler) Query(ctx context.Context, t host.Target, query string) (host.
 // Whatever a captured host is made to answer, files, commands and queries
 // alike, no probe and no rule breaks. This is where parsers of rows are tried.
 func TestSpoiltAnswers(t *testing.T) {
-	k, err := (&app{err: new(bytes.Buffer)}).loadKnowledge(choice{})
+	k, err := (&app{err: new(bytes.Buffer)}).loadKnowledge(check.Choice{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,12 +281,12 @@ func TestSpoiltAnswers(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := &spoiler{Reader: taped, random: rand.New(rand.NewPCG(seed, 7))}
-				s, err := lookInTime(context.Background(), host.NewOnce(r), k.catalog, given{}, time.Minute)
+				s, err := lookInTime(context.Background(), host.NewOnce(r), k.Catalog, given{}, time.Minute)
 				if err != nil {
 					t.Fatal(err)
 				}
 				unbroken(t, s)
-				k.judge(s, false)
+				k.Judge(s, false)
 				if t.Failed() {
 					t.Fatalf("with seed %d", seed)
 				}

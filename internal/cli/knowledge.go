@@ -1,97 +1,66 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
-	"slices"
+	"io/fs"
+	"os"
 	"strings"
 
-	"plumb/internal/advise"
 	"plumb/internal/catalog"
-	"plumb/internal/rule"
-	"plumb/internal/stack"
-	"plumb/internal/view"
-	"plumb/knowledge"
+	"plumb/internal/check"
+	"plumb/internal/hint"
 )
 
-// know is what a check judges with.
-type know struct {
-	catalog *catalog.Catalog
-	rules   *rule.Base
-	choice  choice
-	asked   int // rules the choice leaves
-}
-
-// loadKnowledge reads the built-in catalogue and rules. A mistake in one
-// rule (a test would have found it) is said, and costs that rule alone.
-func (a *app) loadKnowledge(c choice) (know, error) { return a.loadKnowledgeAnd(c, "") }
-
-// loadKnowledgeAnd reads the rules of a user's directory too; "" is none.
-func (a *app) loadKnowledgeAnd(c choice, dir string) (know, error) {
-	cat, err := a.loadCatalog()
+// loadKnowledge reads the built-in catalogue and rules, and those of a user's
+// directory; "" is none.
+func (a *app) loadKnowledge(c check.Choice, dir string) (check.Knowledge, error) {
+	own, err := ownRules(dir)
 	if err != nil {
-		return know{}, err
+		return check.Knowledge{}, err
 	}
-	ids, own := ruleIDs(), new(rule.Base)
-	if dir != "" {
-		if own, err = ownRules(dir, cat); err != nil {
-			return know{}, err
-		}
-		for _, r := range own.Rules() {
-			ids = append(ids, r.ID)
-		}
-	}
-	if err := c.validate(ids, cat); err != nil {
-		return know{}, err
-	}
-	rules, err := rule.Open(knowledge.FS, cat)
-	if rules == nil {
-		return know{}, fmt.Errorf("read the built-in rules: %w", err)
-	}
-	a.warn("a built-in rule was left out", err)
-	rules = rules.With(own)
-	k := know{catalog: cat, rules: rules, choice: c}
-	for _, r := range rules.Rules() {
-		if c.lists(r) {
-			k.asked++
-		}
-	}
-	return k, nil
+	know, err := check.Load(c, own, a.warn)
+	know.Plumb = programVersion()
+	return know, err
 }
 
-func (a *app) loadCatalog() (*catalog.Catalog, error) {
-	return a.partOfCatalog(func([]byte) bool { return true })
+// ownRules opens a user's directory of rules; nil for "".
+func ownRules(dir string) (*check.Own, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	files, err := rulesIn("read the rules", dir)
+	return &check.Own{Name: dir, Files: files}, err
 }
 
-// partOfCatalog reads all facts and those files of knobs that are wanted.
-func (a *app) partOfCatalog(wanted func(text []byte) bool) (*catalog.Catalog, error) {
-	cat, err := catalog.LoadPart(knowledge.FS, wanted)
-	if cat == nil {
-		return nil, fmt.Errorf("read the built-in catalogue: %w", err)
-	}
-	a.warn("the built-in catalogue has a mistake", err)
-	return cat, nil
+func (a *app) loadCatalog() (*catalog.Catalog, error) { return check.Catalog(check.All, a.warn) }
+
+// catalogWith reads all facts, and those files of knobs in which a name stands.
+func (a *app) catalogWith(name string) (*catalog.Catalog, error) {
+	return check.Catalog(func(text []byte) bool { return bytes.Contains(text, []byte(name)) }, a.warn)
 }
 
 // warn says on standard error what went wrong without ending the command.
 func (a *app) warn(what string, err error) {
-	if err != nil {
-		first, more, _ := strings.Cut(err.Error(), "\n")
-		if n := strings.Count(more, "\n"); more != "" {
-			first += fmt.Sprintf(" (and %d more)", n+1)
-		}
-		fmt.Fprintf(a.err, "plumb: %s: %s\n", what, oneLine(first))
+	first, more, _ := strings.Cut(err.Error(), "\n")
+	if n := strings.Count(more, "\n"); more != "" {
+		first += fmt.Sprintf(" (and %d more)", n+1)
 	}
+	fmt.Fprintf(a.err, "plumb: %s: %s\n", what, oneLine(first))
 }
 
-// judge asks the rules about a stack and makes a report of the answers.
-func (k know) judge(s *stack.Stack, allowUnsafe bool) view.Report {
-	verdicts := k.verdicts(s)
-	a := advise.From(verdicts, s, k.catalog, advise.Options{AllowUnsafe: allowUnsafe})
-	a.Foretold = advise.Foretell(k.verdicts, verdicts, a, s, k.catalog)
-	return view.Report{Stack: s, Catalog: k.catalog, Plumb: programVersion(), Judged: k.asked, Advice: a}
-}
-
-// verdicts asks the rules that were chosen.
-func (k know) verdicts(s *stack.Stack) []rule.Verdict {
-	return slices.DeleteFunc(k.rules.Judge(s), func(v rule.Verdict) bool { return !k.choice.keeps(v) })
+// rulesIn opens a directory of rules that the command line names. what says
+// what for.
+func rulesIn(what, dir string) (fs.FS, error) {
+	const form = "a rule is a file such as DIR/mysql/my-rule.yaml"
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, hint.With(fmt.Errorf("%s in %s: no such directory", what, dir), form)
+	case err != nil:
+		return nil, fmt.Errorf("%s in %s: %w", what, dir, cause(err))
+	case !info.IsDir():
+		return nil, hint.With(fmt.Errorf("%s in %s: not a directory", what, dir), form)
+	}
+	return os.DirFS(dir), nil
 }

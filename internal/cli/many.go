@@ -6,25 +6,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strings"
 
+	"plumb/internal/catalog"
+	"plumb/internal/check"
 	"plumb/internal/hint"
+	"plumb/internal/stack"
 	"plumb/internal/view"
 )
-
-// taped is what came of one tape of a directory.
-type taped struct {
-	name   string
-	report view.Report
-	err    error
-}
 
 // checkMany judges every tape of a directory and prints one summary, or one
 // JSON document a line. Tapes are judged in parallel and forgotten as soon as
 // they are counted, so that thousands fit.
-func (a *app) checkMany(ctx context.Context, k know, f checkFlags) error {
+func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) error {
 	if f.emit != "" {
 		return hint.Usage("--emit wants one host, and --tape names a directory", "give one tape")
 	}
@@ -36,26 +31,26 @@ func (a *app) checkMany(ctx context.Context, k know, f checkFlags) error {
 	}
 	var worst error
 	done := 0
-	for result := range a.judgeAll(ctx, k, f, names) {
+	for result := range k.Each(ctx, names, f.allowUnsafe, a.tapeReader(k.Catalog, f.source)) {
 		t := <-result
 		if done++; isTerminal(a.err) {
 			rewrite(a.err, fmt.Sprintf("%d of %d tapes", done, len(names)))
 		}
-		if t.err != nil {
-			sum.Fail(t.name, t.err)
+		if t.Err != nil {
+			sum.Fail(relative(f.tape, t.Name), t.Err)
 			if f.json { // the summary, which lists them, is not shown
-				fmt.Fprintf(a.err, "plumb: %s\n", oneLine(t.err.Error()))
+				fmt.Fprintf(a.err, "plumb: %s\n", oneLine(t.Err.Error()))
 			}
 			continue
 		}
-		if err := f.verdict(t.report.Advice.Findings); err != nil {
+		if err := f.verdict(t.Report.Advice.Findings); err != nil {
 			worst = err
 		}
 		if !f.json {
-			sum.Add(t.name, t.report)
+			sum.Add(relative(f.tape, t.Name), t.Report)
 			continue
 		}
-		line, err := json.Marshal(view.CheckDocument(t.report))
+		line, err := json.Marshal(view.CheckDocument(t.Report))
 		if err == nil {
 			_, err = a.out.Write(append(view.Inert(line), '\n'))
 		}
@@ -116,39 +111,11 @@ func relative(dir, name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, filepath.Clean(dir)), "/")
 }
 
-// judgeAll judges tapes in parallel. The results come in the order of the
-// names; at most two tapes for each CPU are held at a time.
-func (a *app) judgeAll(ctx context.Context, k know, f checkFlags, names []string) <-chan chan taped {
-	results := make(chan chan taped, runtime.NumCPU())
-	slots := make(chan struct{}, runtime.NumCPU())
-	go func() {
-		defer close(results)
-		for _, name := range names {
-			if ctx.Err() != nil {
-				return
-			}
-			one := make(chan taped, 1)
-			results <- one
-			slots <- struct{}{}
-			go func() {
-				defer func() { <-slots }()
-				one <- a.judgeTape(ctx, k, f, name)
-			}()
-		}
-	}()
-	return results
-}
-
-func (a *app) judgeTape(ctx context.Context, k know, f checkFlags, name string) taped {
-	t := taped{name: relative(f.tape, name)}
-	src := f.source
-	src.tape = name
-	s, err := a.read(ctx, k.catalog, src)
-	if err != nil {
-		t.err = err
-		return t
+// tapeReader reads one tape after the other.
+func (a *app) tapeReader(cat *catalog.Catalog, src source) func(context.Context, string) (*stack.Stack, error) {
+	return func(ctx context.Context, name string) (*stack.Stack, error) {
+		src := src
+		src.tape = name
+		return a.read(ctx, cat, src)
 	}
-	t.report = k.judge(s, f.allowUnsafe)
-	t.report.From = name
-	return t
 }

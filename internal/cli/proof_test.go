@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/catalog"
+	"plumb/internal/check"
 	"plumb/internal/host"
 	"plumb/internal/view"
 	"plumb/knowledge"
@@ -64,7 +65,7 @@ func TestReadingAsksForNoChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			refusing := host.NewRefusing(live)
-			s, err := lookInTime(context.Background(), wrap(refusing), cat, given{}, defaultTimeout)
+			s, err := lookInTime(context.Background(), wrap(refusing), cat, given{}, check.DefaultTimeout)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +97,7 @@ func TestReadersCannotChange(t *testing.T) {
 // The same answers give the same findings, live and from the tape.
 func TestReplayEqualsLive(t *testing.T) {
 	servers(t)
-	k, err := (&app{err: new(bytes.Buffer)}).loadKnowledge(choice{})
+	k, err := (&app{err: new(bytes.Buffer)}).loadKnowledge(check.Choice{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +105,11 @@ func TestReplayEqualsLive(t *testing.T) {
 	defer live.Close()
 	recorder := host.NewRecorder(live)
 	document := func(r host.Reader) string {
-		s, err := lookInTime(context.Background(), host.NewOnce(r), k.catalog, givenOnTape(r.About().Given), time.Minute)
+		s, err := lookInTime(context.Background(), host.NewOnce(r), k.Catalog, givenOnTape(r.About().Given), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := view.JSON(view.CheckDocument(k.judge(s, false)))
+		text, err := view.JSON(view.CheckDocument(k.Judge(s, false)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,11 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"plumb/internal/catalog"
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
@@ -39,18 +38,7 @@ func openLive(src source) (*host.Live, given, error) {
 	return host.NewLive(host.LiveOptions{Dialers: dialers(g), DSN: g.dsn, Given: g.named(), Plumb: programVersion()}), g, nil
 }
 
-// lookInTime reads a machine until the deadline. What was seen until then is
-// worth showing, so the deadline becomes a gap; an interrupt ends it all.
+// lookInTime reads a machine until the deadline.
 func lookInTime(ctx context.Context, h host.Reader, cat *catalog.Catalog, g given, limit time.Duration) (*stack.Stack, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	s := look(ctx, h, cat, g)
-	switch err := ctx.Err(); {
-	case errors.Is(err, context.DeadlineExceeded):
-		s.Gaps = append(s.Gaps, stack.Gap{Probe: "check", Why: fmt.Sprintf("the check ended at its deadline of %s", limit),
-			Hint: "--timeout 2m gives it longer"})
-	case err != nil:
-		return nil, errors.New("read this host: interrupted")
-	}
-	return s, nil
+	return check.Observe(ctx, h, cat, phases(cat, g), limit)
 }

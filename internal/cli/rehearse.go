@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load/oltp"
@@ -26,7 +27,7 @@ const rehearseExitTable = `Exit codes:
 // rehearseFlags are the flags of rehearse.
 type rehearseFlags struct {
 	source
-	choice
+	choice check.Choice
 	labPlace
 	file          string // a plan; "" for the one that a check makes now
 	server        string
@@ -122,7 +123,7 @@ func (f *rehearseFlags) argument(args []string) {
 
 func (f *rehearseFlags) flags(c *cobra.Command) {
 	f.liveFlags(c)
-	f.choice.flags(c)
+	choiceFlags(c, &f.choice)
 	f.ledgerFlag(c)
 	f.stateFlag(c)
 	fl := c.Flags()
@@ -237,7 +238,7 @@ func (f rehearseFlags) validateSandbox() error {
 	for _, live := range []struct {
 		given bool
 		what  string
-	}{{f.server != "", "--server names a live server"}, {f.dsn != "", "--dsn logs in to a live server"}, {len(f.only) > 0, "--only names what is on this host"}} {
+	}{{f.server != "", "--server names a live server"}, {f.dsn != "", "--dsn logs in to a live server"}, {len(f.choice.Only) > 0, "--only names what is on this host"}} {
 		if live.given {
 			return hint.Usage(live.what+", and --sandbox makes one of its own", "give one of them")
 		}

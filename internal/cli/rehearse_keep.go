@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
@@ -219,7 +220,7 @@ func (a *app) resumeRehearsal(ctx context.Context, f rehearseFlags, given []stri
 	if x.books, err = f.labPlace.books(); err != nil {
 		return err
 	}
-	if x.know, err = a.loadKnowledge(choice{}); err != nil {
+	if x.know, err = a.loadKnowledge(check.Choice{}, ""); err != nil {
 		return err
 	}
 	hands := host.NewHands(host.NewLive(host.LiveOptions{Plumb: programVersion()}))

@@ -51,7 +51,7 @@ func (x *rehearsing) planned() (all []experiment.Experiment) {
 // proposeLook reads this host for its memory, and makes the experiment that
 // shows the server.
 func (x *rehearsing) proposeLook(ctx context.Context) (err error) {
-	if x.stack, err = x.read(ctx, x.know.catalog, x.source); err != nil {
+	if x.stack, err = x.read(ctx, x.know.Catalog, x.source); err != nil {
 		return err
 	}
 	if x.dir, err = x.absoluteDir(); err != nil {
@@ -106,8 +106,8 @@ func (x *rehearsing) lookAt(ctx context.Context, e experiment.Experiment, what s
 // adviceFor is what check advises one server.
 func (x *rehearsing) adviceFor(server stack.Ref, s *stack.Stack) advise.Plan {
 	k := x.know
-	k.choice.only = []string{server.String()}
-	return k.judge(s, false).Advice.Plan
+	k.Choice.Only = []string{server.String()}
+	return k.Judge(s, false).Advice.Plan
 }
 
 // stackOf reads the stack that was recorded with the look.
@@ -136,7 +136,7 @@ func (x *rehearsing) stackOf(ctx context.Context, r report.Report) (*stack.Stack
 	if err != nil {
 		return nil, err
 	}
-	return lookInTime(ctx, taped, x.know.catalog, givenOnTape(taped.About().Given), x.timeout)
+	return lookInTime(ctx, taped, x.know.Catalog, givenOnTape(taped.About().Given), x.timeout)
 }
 
 // serverBelow finds the server that keeps its data below a directory.

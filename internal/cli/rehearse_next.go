@@ -64,7 +64,7 @@ func (x *rehearsing) follow(ctx context.Context, s rehearse.Stage) ([]advise.Ste
 		return nil, err
 	}
 	server := x.stack.Find(x.wanted.Server)
-	plan, added := x.proposal.Follow(x.asked(seen, sandbox, server.Ref), server, x.know.stake)
+	plan, added := x.proposal.Follow(x.asked(seen, sandbox, server.Ref), server, x.stake)
 	if len(added) == 0 {
 		return nil, nil
 	}
@@ -96,7 +96,7 @@ func (x *rehearsing) asked(seen *stack.Stack, sandbox, server stack.Ref) (steps 
 			continue
 		}
 		s.Knob.Of = server
-		if x.choice.takes(s) {
+		if x.choice.Takes(s) {
 			steps = append(steps, s)
 		}
 	}
@@ -108,7 +108,7 @@ func (x *rehearsing) stepsText(steps []advise.Step) string {
 	var all []string
 	for _, s := range steps {
 		t := catalog.Text
-		if f := x.know.catalog.Fact(s.Knob.Of.Kind, s.Knob.Name); f != nil {
+		if f := x.know.Catalog.Fact(s.Knob.Of.Kind, s.Knob.Name); f != nil {
 			t = f.Type
 		}
 		all = append(all, s.Knob.Name+" = "+catalog.ShowAs(t, s.To))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab"
@@ -25,7 +26,7 @@ import (
 type rehearsing struct {
 	*app
 	rehearseFlags
-	know     know
+	know     check.Knowledge
 	stack    *stack.Stack   // as the server was read
 	wanted   rehearse.Want  // of the proposal
 	looks    rehearse.Stage // at a server that is made, before there is a proposal
@@ -62,7 +63,7 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags) (err error) {
 	if x.books, err = f.labPlace.books(); err != nil {
 		return err
 	}
-	if x.know, err = a.loadKnowledge(f.choice); err != nil {
+	if x.know, err = a.loadKnowledge(f.choice, ""); err != nil {
 		return err
 	}
 	if x.sandbox != "" {
@@ -84,7 +85,7 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags) (err error) {
 
 // proposeLive reads this host, only reads it, and makes the proposal.
 func (x *rehearsing) proposeLive(ctx context.Context) (err error) {
-	if x.stack, err = x.read(ctx, x.know.catalog, x.source); err != nil {
+	if x.stack, err = x.read(ctx, x.know.Catalog, x.source); err != nil {
 		return err
 	}
 	fixes := &fixing{app: x.app, know: x.know, stack: x.stack}
@@ -114,7 +115,7 @@ func (x *rehearsing) proposeLive(ctx context.Context) (err error) {
 
 // propose makes the experiments for a plan.
 func (x *rehearsing) propose(ctx context.Context, plan advise.Plan) (err error) {
-	if x.proposal, err = rehearse.Propose(x.stack, x.know.catalog, plan, x.know.stake, x.wanted); err != nil {
+	if x.proposal, err = rehearse.Propose(x.stack, x.know.Catalog, plan, x.stake, x.wanted); err != nil {
 		return fmt.Errorf("rehearse: %w", err)
 	}
 	if x.sandbox != "" {
@@ -131,7 +132,7 @@ func (x *rehearsing) chosenServer() (stack.Ref, error) {
 	}
 	ref, err := stack.ParseRef(x.server)
 	if err == nil && x.stack.Find(ref) == nil {
-		return ref, notHere("--server", x.server, x.stack)
+		return ref, check.NotHere("--server", x.server, x.stack)
 	}
 	return ref, err
 }
@@ -144,8 +145,8 @@ func (x *rehearsing) want() rehearse.Want {
 // stake tells what a rule is about: data and service, or speed. What slows a
 // server promises more than what is worth a note, whatever either says of its
 // gain among its like.
-func (k know) stake(id string) (s rehearse.Stake) {
-	r := k.rules.Rule(id)
+func (x *rehearsing) stake(id string) (s rehearse.Stake) {
+	r := x.know.Rules.Rule(id)
 	if r == nil {
 		return s
 	}

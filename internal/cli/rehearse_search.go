@@ -30,7 +30,7 @@ func (x *rehearsing) searchAfter(ctx context.Context) error {
 			rounded(max(0, x.left())), rounded(takes), shortTime((takes*5/2 + time.Minute).Round(time.Minute))))
 		return nil
 	}
-	s, err := x.proposal.NewSearch(x.reports, x.know.catalog, points)
+	s, err := x.proposal.NewSearch(x.reports, x.know.Catalog, points)
 	if err != nil {
 		x.tell(err.Error())
 		return nil

@@ -17,7 +17,7 @@ import (
 func (x *rehearsing) result() rehearse.Result {
 	r := rehearse.Judge(x.proposal, x.reports, x.ended)
 	r.Took, r.Search = x.spent+time.Since(x.began), x.found
-	r.Adopt(x.know.catalog, x.inForce)
+	r.Adopt(x.know.Catalog, x.inForce)
 	return r
 }
 
@@ -59,7 +59,7 @@ func (x *rehearsing) show() (rehearse.Result, error) {
 
 func (x *rehearsing) printed(r rehearse.Result) error {
 	if !x.json {
-		_, err := fmt.Fprint(x.out, view.Rehearsal(r, x.know.catalog, screen(x.out), x.next(r)...))
+		_, err := fmt.Fprint(x.out, view.Rehearsal(r, x.know.Catalog, screen(x.out), x.next(r)...))
 		return err
 	}
 	text, err := view.JSON(view.RehearsalDocument(r, programVersion()))
@@ -111,7 +111,7 @@ func (x *rehearsing) writeHTML(r rehearse.Result) error {
 			about.Machine = stage.Records[n-1].Machine
 		}
 	}
-	page, err := view.RehearsalHTML(r, x.know.catalog, about)
+	page, err := view.RehearsalHTML(r, x.know.Catalog, about)
 	if err != nil {
 		return err
 	}
@@ -144,6 +144,6 @@ func (x *rehearsing) showPlan(needs []string) (err error) {
 		in.Least, in.Most = in.Least+times.Least, in.Most+times.Most
 	}
 	in.Most = max(in.Least, min(in.Most, x.budget))
-	_, err = fmt.Fprint(x.out, view.RehearsalPlan(in, x.know.catalog, screen(x.out)))
+	_, err = fmt.Fprint(x.out, view.RehearsalPlan(in, x.know.Catalog, screen(x.out)))
 	return err
 }

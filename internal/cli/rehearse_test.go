@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/check"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
@@ -198,14 +199,14 @@ func TestShortTime(t *testing.T) {
 // A rule about lost data is one of safety, and one about speed promises more
 // than a note.
 func TestStake(t *testing.T) {
-	k, err := (&app{}).loadKnowledge(choice{})
+	k, err := (&app{}).loadKnowledge(check.Choice{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := func(h rule.Harm, g rule.Gain) rehearse.Stake {
-		for _, r := range k.rules.Rules() {
+		for _, r := range k.Rules.Rules() {
 			if r.Harm == h && r.Gain == g {
-				return k.stake(r.ID)
+				return (&rehearsing{know: k}).stake(r.ID)
 			}
 		}
 		t.Fatalf("no rule has harm %s and gain %s", h, g)
@@ -215,7 +216,7 @@ func TestStake(t *testing.T) {
 		t.Errorf("danger: %+v", s)
 	}
 	slow, low, note := first(rule.Slow, rule.High), first(rule.Slow, rule.Low), first(rule.Note, rule.Medium)
-	if slow.Safety || slow.Gain <= low.Gain || low.Gain <= note.Gain || note.Gain <= 0 || k.stake("none") != (rehearse.Stake{}) {
+	if slow.Safety || slow.Gain <= low.Gain || low.Gain <= note.Gain || note.Gain <= 0 || (&rehearsing{know: k}).stake("none") != (rehearse.Stake{}) {
 		t.Errorf("slow, high %+v; slow, low %+v; note %+v", slow, low, note)
 	}
 }

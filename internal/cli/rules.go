@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/met"
 	"plumb/internal/rule"
@@ -35,7 +36,7 @@ on typed examples alone.
 		Args: a.noSuchCommand,
 		RunE: func(*cobra.Command, []string) error { return a.runRules(o) },
 	}
-	o.choice.flags(c)
+	choiceFlags(c, &o.choice)
 	c.Flags().BoolVar(&o.unmet, "unmet", false, "only rules that have met none of the versions they speak of")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON v1")
 	c.AddCommand(a.rulesTest())
@@ -44,7 +45,7 @@ on typed examples alone.
 
 // rulesOptions are the flags of plumb rules.
 type rulesOptions struct {
-	choice choice
+	choice check.Choice
 	unmet  bool
 	json   bool
 }
@@ -54,14 +55,14 @@ func (a *app) runRules(o rulesOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.choice.validate(ruleIDs(), cat); err != nil {
+	if err := o.choice.Validate(check.RuleIDs(), cat); err != nil {
 		return err
 	}
 	base, err := rule.Load(knowledge.FS, cat)
 	if base == nil {
 		return fmt.Errorf("read the built-in rules: %w", err)
 	}
-	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !o.choice.lists(r) })
+	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !o.choice.Lists(r) })
 	if !o.json && !o.unmet { // the plain list says nothing of meetings
 		_, err := fmt.Fprint(a.out, view.Rules(list, screen(a.out)))
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/view"
 )
@@ -47,7 +48,7 @@ disks, with the values that matter at each level. It changes nothing.
 			if err != nil {
 				return err
 			}
-			if err := onlyThere(only, s); err != nil {
+			if err := check.There(only, s); err != nil {
 				return err
 			}
 			text := ""

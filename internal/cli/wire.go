@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
-	"plumb/internal/budget"
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/engine/mongo"
@@ -16,7 +14,6 @@ import (
 	"plumb/internal/engine/proxysql"
 	"plumb/internal/host"
 	"plumb/internal/observe"
-	"plumb/internal/stack"
 	"plumb/internal/storage/block"
 	"plumb/internal/storage/filesystem"
 	"plumb/internal/storage/zfs"
@@ -166,12 +163,4 @@ func engineOf(dsn string) (engine, forDriver string, err error) {
 		return "", "", fmt.Errorf("%w: want %s://user:password@host:port/ or %s://user:password@/?socket=/path", err, scheme, scheme)
 	}
 	return "mysql", forDriver, nil
-}
-
-// look reads a whole machine through a reader.
-func look(ctx context.Context, h host.Reader, cat *catalog.Catalog, g given) *stack.Stack {
-	s := observe.Host(ctx, h, phases(cat, g)...)
-	observe.TellVersions(s, cat)
-	budget.Apply(s)
-	return s
 }

@@ -6,20 +6,10 @@ import (
 	"strings"
 
 	"plumb/internal/advise"
-	"plumb/internal/catalog"
+	"plumb/internal/check"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 )
-
-// Report is all that a check of one host found.
-type Report struct {
-	Stack   *stack.Stack
-	Catalog *catalog.Catalog
-	Advice  advise.Advice
-	Judged  int    // rules that were asked
-	Plumb   string // version of this program
-	From    string // the tape that was read; "" for this host
-}
 
 // CheckOptions say how much of a report to show.
 type CheckOptions struct {
@@ -28,10 +18,10 @@ type CheckOptions struct {
 }
 
 // Check writes the report of one host as text.
-func Check(r Report, o CheckOptions, screen Screen) string {
+func Check(r check.Report, o CheckOptions, screen Screen) string {
 	c := checkPage{page: newPage(screen), facts: facts{r.Catalog}, r: r, all: o.All}
 	c.hang(plain, "", strings.TrimPrefix(hostLine(r.Stack)+" · "+factCount(r.Stack)+c.taken(), " · "))
-	if r.quiet() {
+	if nothingToSay(r) {
 		c.quiet()
 		return c.String()
 	}
@@ -52,16 +42,16 @@ func Check(r Report, o CheckOptions, screen Screen) string {
 	return c.String()
 }
 
-// quiet reports whether there is nothing to say: no finding, and no rule that
+// nothingToSay reports whether there is nothing to say: no finding, and no rule that
 // waits for a fact.
-func (r Report) quiet() bool {
+func nothingToSay(r check.Report) bool {
 	return len(r.Advice.Findings) == 0 && len(r.Advice.Unknown) == 0 && len(ofHost(r.Stack.Gaps)) == 0 && len(servers(r.Stack)) > 0
 }
 
 type checkPage struct {
 	*page
 	facts
-	r   Report
+	r   check.Report
 	all bool
 }
 

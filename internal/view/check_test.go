@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
+	"plumb/internal/check"
 	"plumb/internal/rule"
 	"plumb/internal/stats"
 )
@@ -21,7 +22,7 @@ func TestCheckText(t *testing.T) {
 
 func TestHealthyHostIsThreeLines(t *testing.T) {
 	s := lvmHost()
-	got := Check(Report{Stack: s, Catalog: units(), Judged: 143}, CheckOptions{}, Screen{Width: 100})
+	got := Check(check.Report{Stack: s, Catalog: units(), Judged: 143}, CheckOptions{}, Screen{Width: 100})
 	golden(t, "check-healthy.txt", got)
 	if n := strings.Count(got, "\n"); n != 3 {
 		t.Errorf("%d lines, want 3", n)
@@ -60,7 +61,7 @@ func testProof() Proof {
 func TestSummary(t *testing.T) {
 	var s Summary
 	s.Add("db1.tape", testReport(zfsHost()))
-	s.Add("pg1.tape", Report{Stack: lvmHost(), Judged: 143, Advice: advise.Advice{}})
+	s.Add("pg1.tape", check.Report{Stack: lvmHost(), Judged: 143, Advice: advise.Advice{}})
 	golden(t, "summary.txt", s.Text(false, Screen{Width: 80}))
 }
 

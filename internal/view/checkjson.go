@@ -2,11 +2,12 @@ package view
 
 import (
 	"plumb/internal/advise"
+	"plumb/internal/check"
 	"plumb/internal/stack"
 )
 
 // CheckDocument gives the report of one host as JSON v1.
-func CheckDocument(r Report) CheckJSON {
+func CheckDocument(r check.Report) CheckJSON {
 	d := CheckJSON{
 		Plumb: JSONVersion, Kind: "check", Version: r.Plumb, TakenAt: r.Stack.TakenAt, Root: r.Stack.Root,
 		Tape: r.From, Host: hostJSON(r.Stack), Servers: []ServerJSON{}, Summary: summaryJSON(r),
@@ -48,7 +49,7 @@ func serverJSON(s *stack.Stack, db *stack.Thing) ServerJSON {
 		Roles: notNil(roleOrder(s, db.Ref))}
 }
 
-func summaryJSON(r Report) SummaryJSON {
+func summaryJSON(r check.Report) SummaryJSON {
 	sum := SummaryJSON{Findings: len(r.Advice.Findings), ByHarm: countHarms(r.Advice.Findings), RulesJudged: r.Judged, Gaps: len(r.Stack.Gaps)}
 	unknown := map[string]bool{}
 	for _, u := range r.Advice.Unknown {

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"plumb/internal/advise"
+	"plumb/internal/check"
 	"plumb/internal/stack"
 )
 
 func TestForetoldIsSaid(t *testing.T) {
-	r := Report{Stack: &stack.Stack{}}
+	r := check.Report{Stack: &stack.Stack{}}
 	r.Advice.Foretold = []advise.Foretold{{
 		Server: stack.Ref{Kind: "postgres", Name: "5432"}, Restart: true, About: []string{"WAL", "checkpoints", "commits"},
 		Rules: []string{"a/one", "a/two", "a/three", "a/four", "a/five", "a/six"},

@@ -2,6 +2,7 @@ package view
 
 import (
 	"plumb/internal/advise"
+	"plumb/internal/check"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 )
@@ -26,7 +27,7 @@ func testRules() map[string]*rule.Rule {
 	return out
 }
 
-func testReport(s *stack.Stack) Report {
+func testReport(s *stack.Stack) check.Report {
 	rules := testRules()
 	db := stack.Ref{Kind: "mysql", Name: "3306"}
 	data, dlog := stack.Ref{Kind: "dataset", Name: "tank/db/data"}, stack.Ref{Kind: "dataset", Name: "tank/db/log"}
@@ -56,10 +57,10 @@ func testReport(s *stack.Stack) Report {
 			Why: "read /sys/module/zfs/parameters/zfs_arc_max: permission denied", Hint: "run as root"}}},
 	}
 	cat := units()
-	return Report{Stack: s, Catalog: cat, Plumb: "test", Judged: 143, Advice: advise.From(verdicts, s, cat, advise.Options{})}
+	return check.Report{Stack: s, Catalog: cat, Plumb: "test", Judged: 143, Advice: advise.From(verdicts, s, cat, advise.Options{})}
 }
 
 // quietReport is the report of a host with nothing out of line.
-func quietReport(s *stack.Stack) Report {
-	return Report{Stack: s, Catalog: units(), Judged: 143, Advice: advise.From(nil, s, units(), advise.Options{})}
+func quietReport(s *stack.Stack) check.Report {
+	return check.Report{Stack: s, Catalog: units(), Judged: 143, Advice: advise.From(nil, s, units(), advise.Options{})}
 }

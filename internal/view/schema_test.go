@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"plumb/internal/check"
 	"plumb/internal/stack"
 )
 
@@ -94,7 +95,7 @@ func schemaOf(t *testing.T, doc reflect.Type, title string) []byte {
 
 func TestCheckDocumentFitsItsSchema(t *testing.T) {
 	schema := compileSchema(t, Schema("check"))
-	for name, r := range map[string]Report{
+	for name, r := range map[string]check.Report{
 		"findings": testReport(zfsHost()),
 		"healthy":  quietReport(lvmHost()),
 		"nothing":  quietReport(&stack.Stack{}),

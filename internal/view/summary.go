@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/advise"
+	"plumb/internal/check"
 	"plumb/internal/rule"
 )
 
@@ -35,7 +36,7 @@ type ruleCount struct {
 }
 
 // Add takes one report into the summary; name is that of its tape.
-func (s *Summary) Add(name string, r Report) {
+func (s *Summary) Add(name string, r check.Report) {
 	s.judged = max(s.judged, r.Judged)
 	row := hostRow{name: strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".tape"), by: countHarms(r.Advice.Findings)}
 	waiting := map[string]bool{}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plumb/internal/catalog"
+	"plumb/internal/check"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -26,7 +27,7 @@ func TestUnknownVersionsAreSaid(t *testing.T) {
 		s := &stack.Stack{}
 		s.Add("test", see)
 		observe.TellVersions(s, cat)
-		r := Report{Stack: s, Catalog: cat}
+		r := check.Report{Stack: s, Catalog: cat}
 		check, err := JSON(CheckDocument(r))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,130 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"plumb/internal/advise"
+	"plumb/internal/catalog"
+	"plumb/internal/hint"
+	"plumb/internal/rule"
+	"plumb/internal/stack"
+	"plumb/knowledge"
+)
+
+// Knowledge is what a check judges with.
+type Knowledge struct {
+	Catalog *catalog.Catalog
+	Rules   *rule.Base
+	Choice  Choice
+	Plumb   string // version of this program, for its reports
+	asked   int    // rules the choice leaves
+}
+
+// Warn is told what went wrong without ending the command: a mistake in one
+// built-in rule (a test would have found it) costs that rule alone.
+type Warn func(what string, err error)
+
+// Load reads the built-in catalogue and rules, and those of a user's directory
+// beside them; own is nil where there is none.
+func Load(c Choice, own *Own, warn Warn) (Knowledge, error) {
+	cat, err := Catalog(All, warn)
+	if err != nil {
+		return Knowledge{}, err
+	}
+	ids, theirs := RuleIDs(), new(rule.Base)
+	if own != nil {
+		if theirs, err = own.Read(cat); err != nil {
+			return Knowledge{}, err
+		}
+		for _, r := range theirs.Rules() {
+			ids = append(ids, r.ID)
+		}
+	}
+	if err := c.Validate(ids, cat); err != nil {
+		return Knowledge{}, err
+	}
+	rules, err := rule.Open(knowledge.FS, cat)
+	if rules == nil {
+		return Knowledge{}, fmt.Errorf("read the built-in rules: %w", err)
+	}
+	if err != nil {
+		warn("a built-in rule was left out", err)
+	}
+	k := Knowledge{Catalog: cat, Rules: rules.With(theirs), Choice: c}
+	for _, r := range k.Rules.Rules() {
+		if c.Lists(r) {
+			k.asked++
+		}
+	}
+	return k, nil
+}
+
+// All wants every file of the catalogue.
+func All([]byte) bool { return true }
+
+// Catalog reads all built-in facts and those files of knobs that are wanted.
+func Catalog(wanted func(text []byte) bool, warn Warn) (*catalog.Catalog, error) {
+	cat, err := catalog.LoadPart(knowledge.FS, wanted)
+	if cat == nil {
+		return nil, fmt.Errorf("read the built-in catalogue: %w", err)
+	}
+	if err != nil {
+		warn("the built-in catalogue has a mistake", err)
+	}
+	return cat, nil
+}
+
+// RuleIDs lists the built-in rules by their file names, without reading them.
+func RuleIDs() []string {
+	var ids []string
+	err := fs.WalkDir(knowledge.FS, "rules", func(name string, _ fs.DirEntry, err error) error {
+		if id, ok := strings.CutSuffix(name, ".yaml"); ok {
+			ids = append(ids, strings.TrimPrefix(id, "rules/"))
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		panic(err) // the files are in the program itself
+	}
+	return ids
+}
+
+// Judge asks the rules about a stack and makes a report of the answers.
+func (k Knowledge) Judge(s *stack.Stack, allowUnsafe bool) Report {
+	verdicts := k.verdicts(s)
+	a := advise.From(verdicts, s, k.Catalog, advise.Options{AllowUnsafe: allowUnsafe})
+	a.Foretold = advise.Foretell(k.verdicts, verdicts, a, s, k.Catalog)
+	return Report{Stack: s, Catalog: k.Catalog, Plumb: k.Plumb, Judged: k.asked, Advice: a}
+}
+
+// verdicts asks the rules that were chosen.
+func (k Knowledge) verdicts(s *stack.Stack) []rule.Verdict {
+	return slices.DeleteFunc(k.Rules.Judge(s), func(v rule.Verdict) bool { return !k.Choice.Keeps(v) })
+}
+
+// Own is a directory with a user's rules.
+type Own struct {
+	Name  string
+	Files fs.FS
+}
+
+// Read reads them. One mistake refuses them all: a rule that is silently left
+// out would pass for a host in order.
+func (o *Own) Read(cat *catalog.Catalog) (*rule.Base, error) {
+	base, err := rule.Own(o.Files, cat)
+	if err != nil {
+		first, more, _ := strings.Cut(err.Error(), "\n")
+		if more != "" {
+			first += fmt.Sprintf(" (and %d more)", strings.Count(more, "\n")+1)
+		}
+		return nil, hint.With(fmt.Errorf("read the rules in %s: %s", o.Name, first), "plumb rules test "+o.Name+" shows every mistake")
+	}
+	if len(base.Rules()) == 0 {
+		return nil, hint.With(fmt.Errorf("read the rules in %s: there are none", o.Name), "a rule is a file such as DIR/mysql/my-rule.yaml")
+	}
+	return base, nil
+}
