@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"plumb/test/sandbox"
 )
 
 // A demo that is hung up leaves nothing: no server, no pool, no mount, no
@@ -20,10 +22,7 @@ func TestHungUp(t *testing.T) {
 	if _, err := exec.LookPath("mariadbd"); err != nil {
 		t.Skip("needs an installed MariaDB: apt-get install mariadb-server-core")
 	}
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil { // the servers' user looks through it
-		t.Fatal(err)
-	}
+	dir := sandbox.Open(t) // the servers' user looks through it
 	demo := filepath.Join(t.TempDir(), "demo")
 	if out, err := exec.Command("go", "build", "-o", demo, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

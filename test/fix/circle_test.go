@@ -227,6 +227,9 @@ func TestHalfPermitted(t *testing.T) {
 	if cmd.ProcessState.ExitCode() != 3 {
 		t.Errorf("exit %d: %s", cmd.ProcessState.ExitCode(), out)
 	}
+	if strings.Contains(string(out), "Plumb runs in a container") {
+		t.Skip("a container has no right that could be missing: the kernel's settings belong to its host")
+	}
 	reads(t, string(out), `RIGHTS THAT ARE MISSING`, `/proc/sys/vm/swappiness: permission denied`, `sysctl.d`, `refused as a whole`)
 	if got := content("/proc/sys/vm/swappiness"); got == "11\n" {
 		t.Error("it was set all the same")

@@ -52,6 +52,7 @@ func box(t *testing.T) *sandbox.Box {
 	}
 	b, err := sandbox.New("")
 	check(t, err)
+	sandbox.NeedMount(t, b.Dir)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -39,6 +41,23 @@ func NeedFull(t testing.TB, why string) {
 
 // Full tells whether every test was asked for, however long.
 func Full() bool { return os.Getenv("PLUMB_REAL") == "full" }
+
+// NeedMount skips what has to know on which filesystem a directory lies: the
+// root of a chroot need not be a mount, and then nobody can tell from inside.
+func NeedMount(t testing.TB, dir string) {
+	t.Helper()
+	table, err := os.ReadFile("/proc/self/mounts")
+	Need(t, err)
+	dir, err = filepath.EvalSymlinks(dir)
+	Need(t, err)
+	for line := range strings.Lines(string(table)) {
+		point := strings.Fields(line)[1]
+		if point == "/" || point == dir || strings.HasPrefix(dir, point+"/") {
+			return
+		}
+	}
+	t.Skipf("no mount that can be seen from here is above %s: run it where / is one", dir)
+}
 
 // FreePort asks the kernel for a TCP port nobody uses.
 func FreePort(t testing.TB) int {

@@ -17,7 +17,19 @@ func Place(t testing.TB) string {
 	Need(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	Need(t, os.Chmod(dir, 0o755))
+	NeedMount(t, dir)
 	return dir
+}
+
+// commandLines gives those of all processes, a line each.
+func commandLines() string {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	var all strings.Builder
+	for _, name := range files {
+		text, _ := os.ReadFile(name) // one that has ended has none
+		all.WriteString(strings.ReplaceAll(string(text), "\x00", " ") + "\n")
+	}
+	return all.String()
 }
 
 // NothingLeft wants that nothing of the labs in a place is in use any more,
@@ -25,12 +37,12 @@ func Place(t testing.TB) string {
 // that the caller found.
 func NothingLeft(t testing.TB, place, state string, more ...string) {
 	t.Helper()
-	for what, argv := range map[string][]string{
-		"mount": {"cat", "/proc/mounts"}, "loop device": {"losetup", "-a"}, "process": {"ps", "-eo", "args"},
-	} {
-		out, err := exec.Command(argv[0], argv[1:]...).Output()
-		Need(t, err)
-		for line := range strings.Lines(string(out)) {
+	mounts, err := os.ReadFile("/proc/mounts")
+	Need(t, err)
+	loops, err := exec.Command("losetup", "-a").Output()
+	Need(t, err)
+	for what, list := range map[string]string{"mount": string(mounts), "loop device": string(loops), "process": commandLines()} {
+		for line := range strings.Lines(list) {
 			if strings.Contains(line, place+"/plumb-lab") {
 				t.Errorf("a %s is left: %s", what, line)
 			}

@@ -161,6 +161,9 @@ func (b *Box) zfsDaemon(daemon string) error {
 	if b.pools > 0 {
 		return nil
 	}
+	if _, err := os.Stat("/var/lock"); err != nil {
+		return Missing{"zfs-fuse keeps its lock in /var/lock, and that leads nowhere", "mkdir /run/lock"}
+	}
 	if err := b.lock("zfs-fuse"); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
+	"plumb/test/sandbox"
 )
 
 // labBox makes the lab's directory and book, and checks at the end that
@@ -29,6 +30,7 @@ import (
 func labBox(t *testing.T) lab.Box {
 	t.Helper()
 	top := t.TempDir()
+	sandbox.NeedMount(t, top)
 	do := host.NewHands(host.NewLive(host.LiveOptions{}))
 	books := filepath.Join(top, "books")
 	run := fmt.Sprintf("t%d", os.Getpid())

@@ -2,7 +2,9 @@ package volume
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -21,6 +23,10 @@ func openZFS(ctx context.Context, h host.Reader) bool {
 }
 
 const fuseProgram = "zfs-fuse"
+
+// fuseLock is where zfs-fuse keeps its lock; without the directory it ends in
+// silence.
+const fuseLock = "/var/lock"
 
 // leastVdev is the smallest device that ZFS takes (SPA_MINDEVSIZE).
 const leastVdev experiment.Bytes = 64 << 20
@@ -52,6 +58,9 @@ func checkPool(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 	}
 	if err := programs(ctx, h, need.Programs); err != nil {
 		return need, err
+	}
+	if _, err := h.Stat(ctx, fuseLock); errors.Is(err, fs.ErrNotExist) {
+		return need, hint.With(fmt.Errorf("zfs-fuse keeps its lock in %s, and that leads nowhere here", fuseLock), "mkdir /run/lock, as systemd does when a machine starts")
 	}
 	return need, checkFuse(v)
 }
