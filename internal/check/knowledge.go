@@ -25,7 +25,8 @@ type Knowledge struct {
 }
 
 // Warn is told what went wrong without ending the command: a mistake in one
-// built-in rule (a test would have found it) costs that rule alone.
+// built-in rule (a test would have found it) costs that rule alone. err is nil
+// where nothing did.
 type Warn func(what string, err error)
 
 // Load reads the built-in catalogue and rules, and those of a user's directory
@@ -51,9 +52,7 @@ func Load(c Choice, own *Own, warn Warn) (Knowledge, error) {
 	if rules == nil {
 		return Knowledge{}, fmt.Errorf("read the built-in rules: %w", err)
 	}
-	if err != nil {
-		warn("a built-in rule was left out", err)
-	}
+	warn("a built-in rule was left out", err)
 	k := Knowledge{Catalog: cat, Rules: rules.With(theirs), Choice: c}
 	for _, r := range k.Rules.Rules() {
 		if c.Lists(r) {
@@ -72,9 +71,7 @@ func Catalog(wanted func(text []byte) bool, warn Warn) (*catalog.Catalog, error)
 	if cat == nil {
 		return nil, fmt.Errorf("read the built-in catalogue: %w", err)
 	}
-	if err != nil {
-		warn("the built-in catalogue has a mistake", err)
-	}
+	warn("the built-in catalogue has a mistake", err)
 	return cat, nil
 }
 

@@ -43,6 +43,9 @@ func (a *app) catalogWith(name string) (*catalog.Catalog, error) {
 
 // warn says on standard error what went wrong without ending the command.
 func (a *app) warn(what string, err error) {
+	if err == nil {
+		return
+	}
 	first, more, _ := strings.Cut(err.Error(), "\n")
 	if n := strings.Count(more, "\n"); more != "" {
 		first += fmt.Sprintf(" (and %d more)", n+1)
