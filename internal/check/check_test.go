@@ -1,0 +1,170 @@
+package check_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/check"
+	"plumb/internal/engine/mysql"
+	"plumb/internal/engine/postgres"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/rule"
+	"plumb/internal/stack"
+	"plumb/internal/storage/block"
+	"plumb/internal/storage/filesystem"
+	"plumb/internal/storage/zfs"
+	"plumb/internal/system/kernel"
+	"plumb/internal/system/process"
+	"plumb/internal/tape"
+)
+
+func knowledge(t *testing.T, c check.Choice) check.Knowledge {
+	t.Helper()
+	k, err := check.Load(c, nil, func(what string, err error) {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func phases(cat *catalog.Catalog) [][]observe.Probe {
+	return [][]observe.Probe{
+		{kernel.New(), process.New(map[string]string{"mariadbd": "mysql", "postgres": "postgres"}), block.Probe{}, filesystem.Probe{}, zfs.Probe{}},
+		{mysql.NewProbe(cat, nil), postgres.NewProbe(cat, nil)},
+	}
+}
+
+func recorded(t *testing.T, name string) host.Reader {
+	t.Helper()
+	packed, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := tape.Read(z, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taped, err := host.NewTaped(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host.NewOnce(taped)
+}
+
+// worst is a verb as small as one can be: what hurts most on a host. A verb
+// takes a reader and the probes, runs a check, and gives a result of its own;
+// how that looks is for view, and which flags it has for cli.
+func worst(ctx context.Context, h host.Reader, k check.Knowledge) (rule.Harm, error) {
+	s, err := check.Observe(ctx, h, k.Catalog, phases(k.Catalog), check.DefaultTimeout)
+	if err != nil {
+		return "", err
+	}
+	found := k.Judge(s, false).Advice.Findings
+	if len(found) == 0 {
+		return "", nil
+	}
+	return found[0].Rule.Harm, nil
+}
+
+func TestAVerbOnATape(t *testing.T) {
+	harm, err := worst(t.Context(), recorded(t, "../../fixtures/mariadb-zfs-128K.tape.gz"), knowledge(t, check.Choice{}))
+	if err != nil || harm != rule.Outage {
+		t.Errorf("%q, %v", harm, err)
+	}
+}
+
+func TestAVerbOnThisHost(t *testing.T) {
+	live := host.NewLive(host.LiveOptions{})
+	defer live.Close()
+	k := knowledge(t, check.Choice{Only: []string{"host", "kernel"}})
+	s, err := check.Observe(t.Context(), host.NewOnce(live), k.Catalog, phases(k.Catalog), check.DefaultTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, _ := os.Hostname(); s.Host() == nil || s.Host().Text("hostname") != name {
+		t.Errorf("this host is %v, want %s", s.Host(), name)
+	}
+	r := k.Judge(s, false)
+	if r.Judged == 0 || r.Judged >= len(k.Rules.Rules()) {
+		t.Errorf("%d of %d rules were asked about the kernel", r.Judged, len(k.Rules.Rules()))
+	}
+}
+
+// slow is a probe that ends only with its context.
+type slow struct{}
+
+func (slow) Name() string { return "slow" }
+func (slow) Look(ctx context.Context, _ host.Reader, _ *stack.Stack) (stack.Sight, error) {
+	<-ctx.Done()
+	return stack.Sight{}, ctx.Err()
+}
+
+func TestDeadlineAndInterrupt(t *testing.T) {
+	live := host.NewLive(host.LiveOptions{})
+	defer live.Close()
+	cat := knowledge(t, check.Choice{}).Catalog
+	s, err := check.Observe(t.Context(), live, cat, [][]observe.Probe{{slow{}}}, 20*time.Millisecond)
+	if err != nil || len(s.Gaps) == 0 || !strings.Contains(s.Gaps[len(s.Gaps)-1].Why, "deadline") {
+		t.Errorf("after the deadline: %v, %v", s, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := check.Observe(ctx, live, cat, [][]observe.Probe{{slow{}}}, time.Minute); err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+func TestChoicesAreValidated(t *testing.T) {
+	for _, c := range []check.Choice{{Only: []string{"mysqll"}}, {Rules: []string{"zfs/recordsise"}}, {Skip: []string{"nothing/*"}}} {
+		_, err := check.Load(c, nil, func(string, error) {})
+		if hint.AsUsage(err) == nil || hint.Of(err) == "" {
+			t.Errorf("%+v: %v, hint %q", c, err, hint.Of(err))
+		}
+	}
+}
+
+// Results come in the order of the names, whichever was judged first, and one
+// that cannot be read costs no other.
+func TestManyInOrder(t *testing.T) {
+	k := knowledge(t, check.Choice{Only: []string{"kernel"}})
+	var names []string
+	for i := range 20 {
+		names = append(names, fmt.Sprint(i))
+	}
+	read := func(_ context.Context, name string) (*stack.Stack, error) {
+		if name == "7" {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return &stack.Stack{}, nil
+	}
+	at := 0
+	for one := range k.Each(t.Context(), names, false, read) {
+		r := <-one
+		if r.Name != names[at] || (r.Name == "7") != errors.Is(r.Err, io.ErrUnexpectedEOF) {
+			t.Errorf("result %d is %s, %v", at, r.Name, r.Err)
+		}
+		at++
+	}
+	if at != len(names) {
+		t.Errorf("%d results of %d", at, len(names))
+	}
+}
