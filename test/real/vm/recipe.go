@@ -44,6 +44,7 @@ var packages = []string{
 	"linux-image-cloud-amd64", "linux-headers-cloud-amd64", "zfsutils-linux",
 	"mariadb-server", "postgresql",
 	"udev", "kmod", "iproute2", "procps", "e2fsprogs", "xfsprogs",
+	"mdadm", "lvm2", "thin-provisioning-tools", "bcache-tools", "nfs-kernel-server", "smartmontools", "sdparm",
 }
 
 func recipeOf(release string) (recipe, error) {
