@@ -225,6 +225,8 @@ func lvmHost() hosttest.Map {
 			"/sys/class/block/dm-0/slaves/nvme0n1p1/dev":         "259:1\n",
 			"/sys/class/block/loop0/dev":                         "7:0\n",
 			"/sys/class/block/zd16/dev":                          "230:16\n",
+			"/sys/class/block/ram0/dev":                          "1:0\n",
+			"/sys/class/block/sr0/dev":                           "11:0\n",
 			"/sys/class/block/nvme0c0n1/hidden":                  "1\n",
 			"/proc/diskstats":                                    diskstatsText,
 		},
@@ -250,7 +252,7 @@ func TestLook(t *testing.T) {
 	for _, b := range s.OfKind("block") {
 		names = append(names, b.Ref.Name)
 	}
-	if want := []string{"dm-0", "nvme0n1", "nvme0n1p1", "zd16"}; !slices.Equal(names, want) {
+	if want := []string{"dm-0", "nvme0n1", "nvme0n1p1", "ram0", "zd16"}; !slices.Equal(names, want) {
 		t.Fatalf("devices %v, want %v", names, want)
 	}
 	get := func(name string) *stack.Thing { return s.Find(stack.Ref{Kind: "block", Name: name}) }
@@ -264,8 +266,10 @@ func TestLook(t *testing.T) {
 		t.Errorf("zd16 is of %v", ds)
 	}
 	drive := get("nvme0n1")
-	if layer := get("dm-0").Text("layer"); layer != "lvm" {
-		t.Errorf("dm-0 is %s", layer)
+	for name, want := range map[string]string{"dm-0": "lvm", "ram0": "ram"} {
+		if layer := get(name).Text("layer"); layer != want {
+			t.Errorf("%s is %s", name, layer)
+		}
 	}
 	if n, _ := get("nvme0n1p1").Int("read_ahead_kb"); n != 128 {
 		t.Errorf("read-ahead of the partition is %d, want its disk's", n)

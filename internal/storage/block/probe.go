@@ -51,13 +51,13 @@ func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sig
 	return sight, nil
 }
 
-// interesting drops devices that no database lies on: RAM disks, floppies and
-// optical drives.
+// interesting drops devices that no database lies on: floppies and optical
+// drives. On RAM disks there are logs of pools.
 func interesting(dirs []string) []string {
 	var names []string
 	for _, d := range dirs {
 		name := path.Base(d)
-		if isNumbered(name, "ram") || isNumbered(name, "fd") || isNumbered(name, "sr") {
+		if isNumbered(name, "fd") || isNumbered(name, "sr") {
 			continue
 		}
 		names = append(names, name)
@@ -120,9 +120,7 @@ func (d *device) look(ctx context.Context, all shared) {
 	d.thing.Set("layer", stack.Text(layer), d.dir)
 	d.geometry(ctx, layer)
 	d.chain(ctx, layer, all.zvols)
-	if layer == "lvm" || layer == "dm" {
-		d.thin(all.thin)
-	}
+	d.thin(layer, all.thin)
 	d.queue(ctx, layer)
 	d.kind(ctx, layer)
 	if c, ok := all.stats[d.name]; ok {

@@ -86,23 +86,31 @@ func share(text string, used, all *int64) bool {
 }
 
 // thin records the state of the pool a device is, or that it is none.
-func (d *device) thin(pools map[string]Thin) {
+func (d *device) thin(layer string, pools map[string]Thin) {
+	if layer != "lvm" && layer != "dm" {
+		d.notThin("layer")
+		return
+	}
+	const from = "dmsetup status"
 	p, ok := pools[d.thing.Text("dm_name")]
 	if !ok {
 		if pools == nil {
 			d.sight.Gap(d.thing.Ref, "whether it is a thin pool was not asked", "run as root, with dmsetup installed", "thin_*")
 			return
 		}
-		for _, fact := range []string{"thin_data_used", "thin_metadata_used", "thin_mode", "thin_needs_check"} {
-			d.thing.SetAbsent(fact, "dmsetup status")
-		}
+		d.notThin(from)
 		return
 	}
-	const from = "dmsetup status"
 	d.thing.Set("thin_mode", stack.Text(p.Mode), from)
 	d.thing.Set("thin_needs_check", stack.Bool(p.NeedsCheck), from)
 	if p.DataAll > 0 && p.MetadataAll > 0 {
 		d.thing.Set("thin_data_used", stack.Float(100*float64(p.Data)/float64(p.DataAll)), from)
 		d.thing.Set("thin_metadata_used", stack.Float(100*float64(p.Metadata)/float64(p.MetadataAll)), from)
+	}
+}
+
+func (d *device) notThin(from string) {
+	for _, fact := range []string{"thin_data_used", "thin_metadata_used", "thin_mode", "thin_needs_check"} {
+		d.thing.SetAbsent(fact, from)
 	}
 }

@@ -41,7 +41,7 @@ func TestThinFacts(t *testing.T) {
 		d := device{}
 		d.thing = d.sight.New("block", "dm-0")
 		d.thing.Set("dm_name", stack.Text(name), "test")
-		d.thin(ParseThin([]byte(thinText)))
+		d.thin("lvm", ParseThin([]byte(thinText)))
 		f, known := d.thing.Facts["thin_data_used"]
 		if known != (name != "dead") || !f.Value.Equal(want) {
 			t.Errorf("%s: thin_data_used %v (known %v), want %v", name, f.Value, known, want)
@@ -49,9 +49,19 @@ func TestThinFacts(t *testing.T) {
 	}
 	d := device{} // nobody could ask: that is not none
 	d.thing = d.sight.New("block", "dm-0")
-	d.thin(nil)
+	d.thin("lvm", nil)
 	if _, known := d.thing.Facts["thin_mode"]; known || len(d.sight.Gaps) != 1 {
 		t.Errorf("facts %v, gaps %v", d.thing.Facts, d.sight.Gaps)
+	}
+}
+
+// TestADiskIsNoThinPool, whoever asks and with whatever installed.
+func TestADiskIsNoThinPool(t *testing.T) {
+	d := device{}
+	d.thing = d.sight.New("block", "vda")
+	d.thin("disk", nil)
+	if f, known := d.thing.Facts["thin_mode"]; !known || !f.Value.IsAbsent() || len(d.sight.Gaps) != 0 {
+		t.Errorf("thin_mode %v (known %v), gaps %v", f.Value, known, d.sight.Gaps)
 	}
 }
 
@@ -62,7 +72,7 @@ func FuzzParseThin(f *testing.F) {
 			d := device{}
 			d.thing = d.sight.New("block", "dm-0")
 			d.thing.Set("dm_name", stack.Text(name), "test")
-			d.thin(map[string]Thin{name: p})
+			d.thin("lvm", map[string]Thin{name: p})
 		}
 	})
 }
