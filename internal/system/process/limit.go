@@ -46,6 +46,10 @@ func (l *look) memoryV2(t *stack.Thing, group string) {
 	leaf := dirs[0]
 	l.number(t, "memory_current", path.Join(leaf, "memory.current"))
 	l.keyed(t, path.Join(leaf, "memory.stat"), map[string]string{"memory_anon": "anon", "memory_file": "file", "memory_shmem": "shmem"})
+	if top && len(dirs) == 1 { // who is in no group has no limit to run into
+		t.SetAbsent("oom_kills", "the root group counts none")
+		return
+	}
 	l.keyed(t, path.Join(leaf, "memory.events"), map[string]string{"oom_kills": "oom_kill"})
 }
 

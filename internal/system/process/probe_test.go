@@ -224,6 +224,25 @@ func TestUnifiedLimits(t *testing.T) {
 	}
 }
 
+// TestRootGroupCountsNoKills: that is no gap, because it has no limit either.
+func TestRootGroupCountsNoKills(t *testing.T) {
+	files := map[string]string{
+		"/proc/10/stat": statLine(10, "mysqld", 1), "/proc/self/mountinfo": unifiedMounts, "/proc/10/cgroup": "0::/\n",
+		"/sys/fs/cgroup/memory.stat": "anon 8192\nfile 12288\n",
+	}
+	ref := stack.Ref{Kind: "cgroup", Name: "/"}
+	g := lookAt(t, hosttest.Map{Files: files}).Find(ref)
+	if f, known := g.Facts["oom_kills"]; !known || !f.Value.IsAbsent() {
+		t.Errorf("oom_kills = %v, %v; want absent in the root", f, known)
+	}
+	files["/sys/fs/cgroup/cgroup.events"] = "populated 1\n" // the top of a container is a group like others
+	files["/sys/fs/cgroup/memory.events"] = "oom_kill 2\n"
+	g = lookAt(t, hosttest.Map{Files: files}).Find(ref)
+	if n, _ := g.Int("oom_kills"); n != 2 {
+		t.Errorf("oom_kills = %d in a container", n)
+	}
+}
+
 func TestGroupOutsideOurNamespaceIsAGap(t *testing.T) {
 	s := lookAt(t, hosttest.Map{Files: map[string]string{
 		"/proc/10/stat": statLine(10, "mysqld", 1), "/proc/self/mountinfo": unifiedMounts,

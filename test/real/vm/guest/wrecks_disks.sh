@@ -38,12 +38,13 @@ start() {
 }
 start
 # A cache in front of a disk.
-make-bcache --writeback -C "$(disk fast)" -B "$(disk slow)" >>/out/bcache.log
+make-bcache --writeback --bucket=64k -C "$(disk fast)" -B "$(disk slow)" >>/out/bcache.log
 slow=$(basename "$(disk slow)")
 register() { echo "$1" >/sys/fs/bcache/register 2>/dev/null || true; } # udev may have been faster
 register "$(disk fast)"
 register "$(disk slow)"
 udevadm settle
+grep -qx clean /sys/block/bcache0/bcache/state
 keep sound
 
 mdadm --grow --quiet --consistency-policy=resync /dev/md0

@@ -65,15 +65,19 @@ parameter zfs_arc_max 2400000000
 keep crowded
 parameter zfs_arc_max 268435456
 promised=$(awk '/^Committed_AS/ { print $2 }' /proc/meminfo)
-sysctl -qw vm.overcommit_memory=2 "vm.overcommit_kbytes=$((promised * 104 / 100))"
+# With room for plumb, whose share counts too.
+sysctl -qw vm.overcommit_memory=2 "vm.overcommit_kbytes=$((promised + 220000))"
 keep promised
 sysctl -qw vm.overcommit_memory=0
 stop_mariadb
-if mariadbd --verbose --help 2>/dev/null | grep -q "doublewrite.*fast"; then
+case $(mariadbd --version) in
+*" 10."*) ;;
+*)
 	on_tank --innodb-doublewrite=fast
 	keep fast
 	stop_mariadb
-fi
+	;;
+esac
 stop_postgres /tank/pg/main
 
 # Filesystems on volumes.
@@ -102,26 +106,26 @@ stop_mariadb
 stop_postgres /volpg/main
 
 # A pool that found damage which is gone, and that promised more than it has.
-zpool create -o ashift=12 spare "$(disk spare)"
-dd if=/dev/urandom of=/spare/file bs=1M count=32 2>/dev/null
-zpool export spare
+zpool create -o ashift=12 worn "$(disk worn)"
+dd if=/dev/urandom of=/worn/file bs=1M count=32 2>/dev/null
+zpool export worn
 for at in $(seq 8 16 500); do
-	dd if=/dev/urandom of="$(disk spare)" bs=64k seek=$((at * 16)) count=8 conv=notrunc 2>/dev/null
+	dd if=/dev/urandom of="$(disk worn)" bs=64k seek=$((at * 16)) count=8 conv=notrunc 2>/dev/null
 done
-zpool import -d /dev/disk/by-id spare
-zpool scrub -w spare || true
-rm -f /spare/file
-zpool sync spare
-zpool status -v spare >/out/spare.status
-zfs create -s -V 10G spare/promise
-zfs create spare/full
+zpool import -d /dev/disk/by-id worn
+zpool scrub -w worn || true
+rm -f /worn/file
+zpool sync worn
+zpool status -v worn >/out/worn.status
+zfs create -s -V 10G worn/promise
+zfs create worn/full
 n=0
-while [ "$(zpool list -Hpo capacity spare)" -lt 87 ]; do
+while [ "$(zpool list -Hpo capacity worn)" -lt 87 ]; do
 	n=$((n + 1))
-	dd if=/dev/urandom of="/spare/full/$n" bs=1M count=20 conv=fsync 2>/dev/null
+	dd if=/dev/urandom of="/worn/full/$n" bs=1M count=20 conv=fsync 2>/dev/null
 done
-keep spare
-zpool destroy -f spare
+keep worn
+zpool destroy -f worn
 
 # A pool whose only disk is gone.
 zpool create -o ashift=12 lost "$(disk lost)"
