@@ -57,6 +57,7 @@ stop_mariadb
 umount /srv/bin
 mount -t nfs4 -o soft 127.0.0.1:/log /srv/bin
 mount -o remount,nobarrier /srv/redo
+# From now on it says that it is about to fail.
 sdparm --set=TEST=1 "/dev/$scsi" >>/out/sdparm.log 2>&1
 smartctl -H "/dev/$scsi" || true
 start

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # MySQL itself, which no Debian release has: with its data on one disk and its
-# redo log on another, then on OpenZFS.
+# redo log on another, then on a disk that is not a hypervisor's, then on OpenZFS.
 disk() { echo "/dev/disk/by-id/virtio-$1"; }
 tree=/in/mysql-sid
 mysql_program() {
@@ -46,6 +46,19 @@ sysctl -qw "fs.aio-max-nr=$(($(cat /proc/sys/fs/aio-nr) * 10 / 9))"
 keep two_places
 stop_mysql
 sysctl -qw fs.aio-max-nr=65536
+
+modprobe scsi_debug dev_size_mb=450
+udevadm settle
+scsi=$(basename /sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*/block/*)
+mkfs.ext4 -q "/dev/$scsi"
+mkdir -p /srv/scsi
+mount "/dev/$scsi" /srv/scsi
+cp -a /srv/data/copy /srv/scsi/my
+start_mysql --datadir=/srv/scsi/my --innodb-flush-method=O_DIRECT
+keep volatile
+stop_mysql
+umount /srv/scsi
+rmmod scsi_debug
 
 zpool create -o ashift=12 tank "$(disk tank)"
 zfs create tank/my
