@@ -45,7 +45,7 @@ func TestWrecksOnOpenZFS(t *testing.T) {
 			}
 			wreck(t, release, wrecksZFS, wrecksOnZFS(release), []Disk{
 				{Name: "left", Bytes: 6 << 30}, {Name: "right", Bytes: 6 << 30}, {Name: "special", Bytes: 512 << 20},
-				{Name: "worn", Bytes: 600 << 20}, {Name: "lost", Bytes: 256 << 20}})
+				{Name: "worn", Bytes: 1400 << 20}, {Name: "lost", Bytes: 256 << 20}})
 		})
 	}
 }
@@ -91,6 +91,10 @@ func wrecksOnZFS(release string) []moment {
 		careless = append(careless, "cross/zfs-arc-max-unset", "cross/zfs-arc-max-unset-postgres")
 	}
 	crowded := []string{"cross/zfs-arc-and-caches", "cross/mysql-memory-expected", "cross/postgres-memory-expected"}
+	gone := "zfs/device-refuses-writes"
+	if release == Bookworm { // whose pool stops at once
+		gone = "zfs/pool-stopped"
+	}
 	all := []moment{
 		{name: "sound", quiet: slices.Concat(careless, crowded, []string{"kernel/overcommit-limit-near"})},
 		{name: "careless", fires: careless},
@@ -99,6 +103,7 @@ func wrecksOnZFS(release string) []moment {
 		{name: "volumes_sound", quiet: volumes},
 		{name: "volumes", fires: volumes},
 		{name: "worn", fires: []string{"zfs/scrub-errors", "zfs/sparse-volumes-filling"}},
+		{name: "lost", fires: []string{gone}},
 	}
 	if release != Bookworm { // whose MariaDB knows no fast doublewrite
 		all = append(all, moment{name: "fast", fires: []string{"cross/zfs-doublewrite-fast"}})
