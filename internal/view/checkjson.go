@@ -98,5 +98,7 @@ func notNil[T any](l []T) []T {
 
 // StackDocument gives a stack as JSON v1.
 func StackDocument(s *stack.Stack, version string) StackJSON {
-	return StackJSON{Plumb: JSONVersion, Kind: "stack", Version: version, Stack: s}
+	whole := *s
+	whole.Things, whole.Roles, whole.Gaps = notNil(s.Things), notNil(s.Roles), notNil(s.Gaps)
+	return StackJSON{Plumb: JSONVersion, Kind: "stack", Version: version, Stack: &whole}
 }

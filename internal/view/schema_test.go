@@ -113,6 +113,12 @@ func TestCheckDocumentFitsItsSchema(t *testing.T) {
 	}
 }
 
+func TestStackDocumentFitsItsSchema(t *testing.T) {
+	for _, s := range []*stack.Stack{zfsHost(), {}} {
+		fitsSchema(t, Schema("stack"), StackDocument(s, "test"))
+	}
+}
+
 func validate(t *testing.T, schema *jsonschema.Schema, b []byte) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))

@@ -105,12 +105,14 @@ func roomFor(bytes int64, files int) int64 {
 }
 
 // makeFilesystem makes an ext4 without a journal in a new file: it is written
-// once, closed and read.
+// once, closed and read. mke2fs shares the inodes out among groups of 8 MiB or
+// more, and rounds the share down.
 func makeFilesystem(ctx context.Context, image, label string, size int64, inodes int, more ...string) error {
 	mke2fs, err := findProgram("mke2fs", "e2fsprogs")
 	if err != nil {
 		return err
 	}
+	inodes += 16 * (int(size>>23) + 1)
 	args := append([]string{"-q", "-F", "-t", "ext4", "-O", "^has_journal", "-L", "plumb-" + label, "-N", fmt.Sprint(inodes)}, more...)
 	cmd := exec.CommandContext(ctx, mke2fs, append(args, image, fmt.Sprintf("%dK", size>>10))...)
 	var out bytes.Buffer

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -72,6 +73,21 @@ func TestFilesThereAndBack(t *testing.T) {
 	}
 	if err := bring(t.Context(), filepath.Join(from, "plumb"), t.TempDir()); err == nil {
 		t.Error("files came from what is no disk")
+	}
+}
+
+// TestRoomForManyFiles: mke2fs rounds the inodes of each of many groups.
+func TestRoomForManyFiles(t *testing.T) {
+	if _, err := findProgram("mke2fs", "e2fsprogs"); err != nil {
+		t.Skip(err)
+	}
+	from := t.TempDir()
+	const files = 490
+	for i := range files {
+		write(t, filepath.Join(from, strconv.Itoa(i)), "", 0o644)
+	}
+	if err := makeFilesystem(t.Context(), filepath.Join(t.TempDir(), "image"), "in", 400<<20, files+64, "-d", from); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -128,17 +128,26 @@ done
 keep worn
 zpool destroy -f worn
 
-# A pool whose only disk is gone. OpenZFS 2.3.9 goes on calling it ONLINE.
+# Two pools without their only disk. One disk is gone: OpenZFS goes on calling its
+# pool ONLINE. The other answers every request with an error: its pool stops.
 zpool create -o ashift=12 lost "$(disk lost)"
-zfs create lost/db
+sectors=$(blockdev --getsz "$(disk worn)")
+dmsetup create failing --table "0 $sectors linear $(disk worn) 0"
+zpool create -f -o ashift=12 stopped /dev/mapper/failing
 name=$(basename "$(readlink -f "$(disk lost)")")
 echo 1 >"$(readlink -f "/sys/block/$name/device")/../remove"
-(dd if=/dev/zero of=/lost/db/file bs=1M count=8 conv=fsync 2>/dev/null &) || true
-for _ in $(seq 30); do
-	timeout -k 1 20 zpool list -H -o health lost >/out/lost.health 2>&1 || true
+dmsetup suspend --nolockfs --noflush failing
+dmsetup load failing --table "0 $sectors error"
+dmsetup resume failing
+for pool in lost stopped; do
+	(dd if=/dev/zero of=/$pool/file bs=1M count=8 conv=fsync 2>/dev/null &) || true
+done
+for _ in $(seq 60); do
+	timeout -k 1 20 zpool list -H -o name,health lost stopped >/out/lost.health 2>&1 || true
 	! grep -q SUSPENDED /out/lost.health || break
 	sleep 1
 done
 cat /out/lost.health
+sleep 10
 timeout -k 5 180 /in/plumb stack --json --timeout 60s >/out/lost.json || true
 sync -f /out
