@@ -12,7 +12,7 @@ mysql_program() {
 
 start_mysql() {
 	mysql_program sbin/mysqld --basedir=$tree/usr --user=mysql --secure-file-priv=NULL --mysqlx=OFF --skip-networking \
-		--socket=/run/mysqld/mysqld.sock --innodb-redo-log-capacity=64M "$@" >>/out/mysqld.log 2>&1 &
+		--socket=/run/mysqld/mysqld.sock --pid-file=/run/mysqld/mysqld.pid --innodb-redo-log-capacity=64M "$@" >>/out/mysqld.log 2>&1 &
 	mysql=$!
 	for _ in $(seq 600); do
 		! mysql_program bin/mysqladmin --silent --socket=/run/mysqld/mysqld.sock ping >/dev/null 2>&1 || return 0
@@ -22,7 +22,7 @@ start_mysql() {
 }
 
 stop_mysql() {
-	kill "$mysql"
+	kill "$(cat /run/mysqld/mysqld.pid)"
 	wait "$mysql" || true
 }
 
@@ -64,6 +64,8 @@ zpool create -o ashift=12 tank "$(disk tank)"
 zfs create tank/my
 cp -a /srv/data/copy/. /tank/my/
 chown mysql:mysql /tank/my
+# Together a little more than there is.
+echo 2200000000 >/sys/module/zfs/parameters/zfs_arc_max
 start_mysql --datadir=/tank/my --innodb-dedicated-server=ON
 keep dedicated
 stop_mysql
