@@ -36,7 +36,7 @@ func matters(kind string) []matter {
 			{"wal_recycle", "WAL recycled|WAL not recycled"},
 		}
 	case "mongo":
-		return []matter{{"wt_cache_size", "WiredTiger cache %s"}}
+		return []matter{{"cache_size", "WiredTiger cache %s"}}
 	case "filesystem":
 		return []matter{
 			{"fstype", "%s"}, {"mountpoint", "at %s"}, {"size", "%s"}, {"used_percent", "%s used"}, {"made_block_size", "%s blocks"},
