@@ -30,7 +30,7 @@ func NewDialer(uri string) *Dialer { return &Dialer{uri: uri} }
 // reading lists the commands a session may run. All are documented to only
 // report.
 var reading = []string{"buildInfo", "connectionStatus", "getCmdLineOpts", "getLog", "getParameter", "hello", "hostInfo",
-	"replSetGetStatus", "serverStatus"}
+	"isMaster", "replSetGetConfig", "replSetGetStatus", "serverStatus"}
 
 // Reads reports whether a command, given as a JSON document, is one of the
 // reading ones. The command is the document's first key.

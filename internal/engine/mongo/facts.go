@@ -95,17 +95,37 @@ func readBuild(t *stack.Thing, d document) {
 		flavor = "ferretdb"
 	}
 	t.Set("flavor", stack.Text(flavor), source)
+	if name, ok := d.text("allocator"); ok {
+		t.Set("allocator", stack.Text(name), source)
+	}
 }
 
+// setAllocator says which allocator the process uses when it is one that the
+// program contains. buildInfo tells; the process shows only its C library.
+func setAllocator(sight *stack.Sight, t, process *stack.Thing) {
+	if strings.HasPrefix(t.Text("allocator"), "tcmalloc") {
+		sight.New("process", process.Ref.Name).Set("allocator", stack.Text("tcmalloc"), "buildInfo of "+t.Ref.String())
+	}
+}
+
+// readHello reads hello, and isMaster of servers that do not have it.
 func readHello(t *stack.Thing, d document) {
 	const source = "hello"
 	if set, ok := d.text("setName"); ok {
 		t.Set("replica_set", stack.Text(set), source)
-		primary, _ := d.truth("isWritablePrimary")
+		primary, ok := d.truth("isWritablePrimary")
+		if !ok {
+			primary, _ = d.truth("ismaster")
+		}
 		t.Set("primary", stack.Bool(primary), source)
 		return
 	}
+	if waits, _ := d.truth("isreplicaset"); waits { // started for a set that nobody has initiated
+		t.Set("primary", stack.Bool(false), source)
+		return
+	}
 	t.SetAbsent("replica_set", source)
+	t.SetAbsent("primary", source)
 }
 
 // statusFacts are the whole numbers of serverStatus, with the factor that
@@ -225,8 +245,11 @@ func readReplicaSet(t *stack.Thing, d document) {
 	if n, ok := d.whole("votingMembersCount"); ok {
 		t.Set("replica_set_voting", stack.Int(n), source)
 	}
-	if b, ok := d.truth("writeConcernMajorityJournalDefault"); ok {
-		t.Set("majority_journal_default", stack.Bool(b), source)
+}
+
+func readReplicaConfig(t *stack.Thing, d document) {
+	if b, ok := d.truth("config", "writeConcernMajorityJournalDefault"); ok {
+		t.Set("majority_journal_default", stack.Bool(b), "replSetGetConfig")
 	}
 }
 

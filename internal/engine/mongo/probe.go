@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"plumb/internal/host"
@@ -89,6 +90,7 @@ func (p Probe) local(ctx context.Context, h host.Reader, sight *stack.Sight, l o
 	setOptions(t, in.options, in.file)
 	ask(ctx, h, sight, t, in.target)
 	setBind(t, in)
+	setAllocator(sight, t, l.Process)
 	addRoles(sight, t, l.Process)
 	return given
 }
@@ -118,19 +120,26 @@ func remote(ctx context.Context, h host.Reader, sight *stack.Sight, address stri
 		Logins: []host.Login{{DSN: true}}})
 }
 
-// questions are the commands, in order, and what reads their answer.
-var questions = []struct {
+// question is a command and what reads its answer.
+type question struct {
 	command string
 	read    func(*stack.Thing, document)
-}{
-	{`{"buildInfo": 1}`, readBuild},
-	{`{"hello": 1}`, readHello},
-	{`{"serverStatus": 1}`, readStatus},
-	{`{"hostInfo": 1}`, readHost},
-	{`{"getParameter": "*"}`, readParameters},
-	{`{"getLog": "startupWarnings"}`, readWarnings},
-	{`{"replSetGetStatus": 1}`, readReplicaSet},
-	{oplogQuestion, readOplog},
+	older   string   // asked of a server that does not know the command
+	absent  []string // facts that a server in no replica set does not have
+}
+
+// questions are the commands, in order.
+var questions = []question{
+	{command: `{"buildInfo": 1}`, read: readBuild},
+	{command: `{"hello": 1}`, read: readHello, older: `{"isMaster": 1}`}, // hello came with 4.4.2
+	{command: `{"serverStatus": 1}`, read: readStatus},
+	{command: `{"hostInfo": 1}`, read: readHost},
+	{command: `{"getParameter": "*"}`, read: readParameters},
+	{command: `{"getLog": "startupWarnings"}`, read: readWarnings},
+	{command: `{"replSetGetStatus": 1}`, read: readReplicaSet,
+		absent: []string{"replica_set_state", "replica_set_members", "replica_set_healthy", "replica_set_voting"}},
+	{command: `{"replSetGetConfig": 1}`, read: readReplicaConfig, absent: []string{"majority_journal_default"}},
+	{command: oplogQuestion, read: readOplog},
 }
 
 // oplogQuestion asks for a section that is not shown by default: the first and
@@ -142,18 +151,21 @@ func ask(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing,
 	loggedIn := false
 	for _, q := range questions {
 		rows, err := h.Query(ctx, target, q.command)
+		if q.older != "" && says(err, "CommandNotFound") {
+			rows, err = h.Query(ctx, target, q.older)
+		}
 		if errors.Is(err, host.ErrDown) || errors.Is(err, host.ErrLogin) {
 			t.Set("logged_in", stack.Bool(false), target.Name)
 			sight.Gap(t.Ref, err.Error(), "give a login with --dsn mongodb://user:password@host:port/; `plumb check --grants` prints the rights it needs", "*")
 			return
 		}
 		if err != nil {
-			gapFor(sight, t, q.command, err)
+			gapFor(sight, t, q, err)
 			continue
 		}
 		doc, err := firstDocument(rows)
 		if err != nil {
-			gapFor(sight, t, q.command, err)
+			gapFor(sight, t, q, err)
 			continue
 		}
 		q.read(t, doc)
@@ -165,18 +177,25 @@ func ask(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing,
 	}
 }
 
-// gapFor notes a refused command. A server that is in no replica set refuses
-// replSetGetStatus, which is an answer.
-func gapFor(sight *stack.Sight, t *stack.Thing, command string, err error) {
-	if command == `{"replSetGetStatus": 1}` && !errors.Is(err, host.ErrDenied) {
-		t.SetAbsent("replica_set_state", command)
+// gapFor notes a refused command. That a server is in no replica set, or has
+// no such command, is an answer.
+func gapFor(sight *stack.Sight, t *stack.Thing, q question, err error) {
+	if len(q.absent) > 0 && (says(err, "NoReplicationEnabled") || says(err, "CommandNotFound")) {
+		for _, fact := range q.absent {
+			t.SetAbsent(fact, q.command)
+		}
 		return
 	}
-	if command == oplogQuestion && errors.Is(err, errEmpty) {
-		t.SetAbsent("oplog_window", command)
+	if q.command == oplogQuestion && errors.Is(err, errEmpty) {
+		t.SetAbsent("oplog_window", q.command)
 		return
 	}
-	sight.Gap(t.Ref, fmt.Sprintf("%s: %v", command, err), "`plumb check --grants` prints the rights it needs")
+	sight.Gap(t.Ref, fmt.Sprintf("%s: %v", q.command, err), "`plumb check --grants` prints the rights it needs")
+}
+
+// says reports whether the server refused a command with an error of this name.
+func says(err error, name string) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "("+name+")")
 }
 
 var errEmpty = errors.New("empty answer")

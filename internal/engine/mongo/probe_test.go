@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -25,10 +26,12 @@ const serverStatus = `{"host": "db1", "version": "7.0.14", "process": "mongod", 
  "pages read into cache": 1000, "pages requested from the cache": 900000}},
 "ok": 1.0}`
 
-const replSetStatus = `{"set": "rs0", "myState": 1, "votingMembersCount": 3, "writeConcernMajorityJournalDefault": true,
+const replSetStatus = `{"set": "rs0", "myState": 1, "votingMembersCount": 3,
 "members": [{"_id": 0, "name": "db1:27017", "health": 1.0, "state": 1, "stateStr": "PRIMARY", "self": true},
  {"_id": 1, "name": "db2:27017", "health": 1.0, "state": 2, "stateStr": "SECONDARY"},
  {"_id": 2, "name": "db3:27017", "health": 0.0, "state": 8, "stateStr": "(not reachable/healthy)"}], "ok": 1.0}`
+
+const replSetConfig = `{"config": {"_id": "rs0", "version": 1, "members": [], "writeConcernMajorityJournalDefault": true}, "ok": 1.0}`
 
 const oplog = `{"latestOptime": {"$timestamp": {"t": 1795046400, "i": 1}}, "earliestOptime": {"$timestamp": {"t": 1795041000, "i": 7}}}`
 
@@ -50,17 +53,18 @@ func machine(queries map[string]host.Rows) (hosttest.Map, *stack.Stack) {
 
 func TestLocalServer(t *testing.T) {
 	m, seen := machine(map[string]host.Rows{
-		`{"buildInfo": 1}`:              answer(`{"version": "7.0.14-8", "psmdbVersion": "7.0.14-8"}`),
+		`{"buildInfo": 1}`:              answer(`{"version": "7.0.14-8", "psmdbVersion": "7.0.14-8", "allocator": "tcmalloc"}`),
 		`{"hello": 1}`:                  answer(`{"setName": "rs0", "isWritablePrimary": true}`),
 		`{"serverStatus": 1}`:           answer(serverStatus),
 		`{"hostInfo": 1}`:               answer(`{"system": {"memSizeMB": 65536, "memLimitMB": 16384}}`),
 		`{"getParameter": "*"}`:         answer(`{"enableFlowControl": true, "ttlMonitorEnabled": true}`),
 		`{"getLog": "startupWarnings"}`: answer(`{"log": ["{\"s\":\"W\",\"msg\":\"Using the XFS filesystem is strongly recommended\"}"]}`),
 		`{"replSetGetStatus": 1}`:       answer(replSetStatus),
+		`{"replSetGetConfig": 1}`:       answer(replSetConfig),
 		oplogQuestion:                   answer(oplog),
 	})
 	sight, err := Probe{}.Look(t.Context(), m, seen)
-	if err != nil || len(sight.Things) != 1 || len(sight.Gaps) != 0 {
+	if err != nil || len(sight.Things) != 2 || len(sight.Gaps) != 0 {
 		t.Fatalf("err %v, things %v, gaps %v", err, sight.Things, sight.Gaps)
 	}
 	db := sight.Things[0]
@@ -69,13 +73,16 @@ func TestLocalServer(t *testing.T) {
 		"cache_size": stack.Int(8 << 30), "cache_used_percent": stack.Float(100 * 6871947674.0 / 8589934592.0),
 		"data_path": stack.Text("/srv/mongo"), "storage_cache_size_gb": stack.Float(8), "memory_seen": stack.Int(16 << 30),
 		"replica_set_healthy": stack.Int(2), "replica_set_members": stack.Int(3), "replica_set_state": stack.Text("PRIMARY"),
-		"oplog_window": stack.Int(5400), "flow_control_lagging": stack.Bool(true),
+		"primary": stack.Bool(true), "majority_journal_default": stack.Bool(true), "oplog_window": stack.Int(5400), "flow_control_lagging": stack.Bool(true),
 		"security_authorization": stack.Text("enabled"), "memory_resident": stack.Int(9500 << 20), "logged_in": stack.Bool(true),
 		"startup_warnings": stack.List([]string{"Using the XFS filesystem is strongly recommended"}),
 	} {
 		if got := db.Facts[fact].Value; !got.Equal(want) {
 			t.Errorf("%s = %v, want %v", fact, got, want)
 		}
+	}
+	if process := sight.Things[1]; process.Ref.String() != "process:811" || process.Text("allocator") != "tcmalloc" {
+		t.Errorf("%s has the allocator %q", process.Ref, process.Text("allocator"))
 	}
 	if o := db.Facts["storage_cache_size_gb"].Origin; o.File != "/etc/mongod.conf" || o.Line != 6 {
 		t.Errorf("origin of the cache size is %+v, want /etc/mongod.conf line 6", o)
@@ -104,6 +111,47 @@ func TestServerThatAnswersLittle(t *testing.T) {
 	}
 	if db.Text("flavor") != "ferretdb" {
 		t.Errorf("flavor %q", db.Text("flavor"))
+	}
+}
+
+// A server of before 4.4.2 has no hello, and one in no replica set says so
+// with the name of an error.
+func TestOlderServerInNoSet(t *testing.T) {
+	m, seen := machine(map[string]host.Rows{
+		`{"isMaster": 1}`:     answer(`{"ismaster": true}`),
+		`{"serverStatus": 1}`: answer(serverStatus),
+	})
+	m.Errors = map[string]error{
+		"query mongo:127.0.0.1:27018 " + `{"hello": 1}`:            errors.New("command failed: no such command: 'hello' (CommandNotFound)"),
+		"query mongo:127.0.0.1:27018 " + `{"replSetGetStatus": 1}`: errors.New("command failed: not running with --replSet (NoReplicationEnabled)"),
+		"query mongo:127.0.0.1:27018 " + `{"replSetGetConfig": 1}`: errors.New("command failed: not running with --replSet (NoReplicationEnabled)"),
+	}
+	sight, _ := Probe{}.Look(t.Context(), m, seen)
+	db := sight.Things[0]
+	for _, fact := range []string{"replica_set", "primary", "replica_set_state", "replica_set_members", "replica_set_healthy", "replica_set_voting", "majority_journal_default"} {
+		if f, known := db.Facts[fact]; !known || !f.Value.IsAbsent() {
+			t.Errorf("%s is %+v (known %v), want it absent", fact, f, known)
+		}
+	}
+	for _, g := range sight.Gaps {
+		if strings.Contains(g.Why, "hello") || strings.Contains(g.Why, "replSet") {
+			t.Errorf("gap %q for what was answered", g.Why)
+		}
+	}
+}
+
+// A set that nobody has initiated is a set: what it would say is not known.
+func TestSetNotInitiated(t *testing.T) {
+	m, seen := machine(map[string]host.Rows{`{"hello": 1}`: answer(`{"isWritablePrimary": false, "isreplicaset": true}`)})
+	m.Files["/etc/mongod.conf"] += "replication: {replSetName: rs0}\n"
+	m.Errors = map[string]error{"query mongo:127.0.0.1:27018 " + `{"replSetGetStatus": 1}`: errors.New("command failed: no replset config has been received (NotYetInitialized)")}
+	sight, _ := Probe{}.Look(t.Context(), m, seen)
+	db := sight.Things[0]
+	if primary, ok := db.Bool("primary"); db.Text("replica_set") != "rs0" || primary || !ok {
+		t.Errorf("set %q, primary %v (known %v)", db.Text("replica_set"), primary, ok)
+	}
+	if f, known := db.Facts["replica_set_state"]; known {
+		t.Errorf("its state is %+v", f)
 	}
 }
 

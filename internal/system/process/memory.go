@@ -101,9 +101,7 @@ func (l *look) allocator(t *stack.Thing, s server) {
 		return
 	}
 	if s.engine == "mongo" && (name == "" || name == "glibc") {
-		// MongoDB's Linux builds contain TCMalloc instead of linking to it.
-		t.Set("allocator", stack.Text("tcmalloc"), "built into mongod")
-		return
+		return // most builds contain TCMalloc instead of linking to it: the server itself says so
 	}
 	if name == "" {
 		l.sight.Gap(t.Ref, "the program is linked statically: "+src+" shows no library", "", "allocator")
