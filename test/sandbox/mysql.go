@@ -16,9 +16,9 @@ import (
 
 // Server is a running private server.
 type Server struct {
-	Engine string // mysql or postgres
+	Engine string // mysql, postgres or mongo
 	Dir    string // its data directory
-	Socket string // mysql: the socket; postgres: the directory of the socket
+	Socket string // mysql, mongo: the socket; postgres: the directory of the socket
 	Port   int
 	PID    int
 	User   string // of the admin session

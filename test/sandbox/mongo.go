@@ -1,0 +1,128 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// MongoOptions say how a mongod is set up.
+type MongoOptions struct {
+	Name    string   // of the instance; "" for mongo
+	Datadir string   // "" for a directory of the box
+	Port    int      // on 127.0.0.1
+	Set     string   // its replica set, of which it is the one member; "" for none
+	Storage string   // lines below storage:, indented by two
+	More    string   // more sections of the file
+	Args    []string // more arguments
+	Wrap    []string // command that starts the server, such as Cgroup gives
+}
+
+// Mongo starts a private mongod with a mongod.conf of its own.
+func (b *Box) Mongo(o MongoOptions) (*Server, error) {
+	program, err := mongoProgram()
+	if err != nil {
+		return nil, err
+	}
+	if o.Name == "" {
+		o.Name = "mongo"
+	}
+	if o.Datadir == "" {
+		o.Datadir = o.Name
+	}
+	data, err := b.Mkdir(o.Datadir)
+	if err != nil {
+		return nil, err
+	}
+	run, err := b.Mkdir(o.Name + "-run")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Engine: "mongo", Dir: data, Socket: filepath.Join(run, fmt.Sprintf("mongodb-%d.sock", o.Port)), Port: o.Port}
+	conf, err := b.Write(o.Name+"-run/mongod.conf", mongoFile(s, run, o))
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.start(o.Wrap, syscall.SIGTERM, nil, append([]string{program, "--config", conf}, o.Args...)...)
+	if err != nil {
+		return nil, err
+	}
+	s.PID = p.Pid
+	return s, s.mongoReady(o.Set)
+}
+
+// mongoProgram finds a mongod. No package registry has one, so that most
+// machines do not either.
+func mongoProgram() (string, error) {
+	if named := os.Getenv("PLUMB_MONGOD"); named != "" {
+		return named, nil
+	}
+	return find("no mongod", "install MongoDB or Percona Server for MongoDB, or name its program in PLUMB_MONGOD", "mongod")
+}
+
+func mongoFile(s *Server, run string, o MongoOptions) string {
+	set := ""
+	if o.Set != "" {
+		set = "replication:\n  replSetName: " + o.Set + "\n"
+	}
+	return fmt.Sprintf("storage:\n  dbPath: %s\n%ssystemLog:\n  destination: file\n  path: %s/error.log\nnet:\n  port: %d\n  bindIp: 127.0.0.1\n  unixDomainSocket:\n    pathPrefix: %s\n%s%s",
+		s.Dir, o.Storage, run, s.Port, run, set, o.More)
+}
+
+func (s *Server) mongoReady(set string) error {
+	err := until(60*time.Second, func(ctx context.Context) error { return s.Command(ctx, `{"ping": 1}`) })
+	if err == nil && set != "" {
+		err = s.initiate(set)
+	}
+	if err != nil {
+		return fmt.Errorf("mongod in %s did not come up: %w%s", s.Dir, err, tail(filepath.Dir(s.Socket)+"/error.log"))
+	}
+	return nil
+}
+
+// initiate makes the server the only member of a set, and waits until it is
+// its primary.
+func (s *Server) initiate(set string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := s.Command(ctx, fmt.Sprintf(`{"replSetInitiate": {"_id": %q, "members": [{"_id": 0, "host": "127.0.0.1:%d"}]}}`, set, s.Port))
+	if err != nil {
+		return err
+	}
+	return until(60*time.Second, func(ctx context.Context) error {
+		answer, err := s.Ask(ctx, "admin", `{"isMaster": 1}`)
+		if primary, _ := answer["ismaster"].(bool); err == nil && !primary {
+			err = fmt.Errorf("it is not the primary of %s", set)
+		}
+		return err
+	})
+}
+
+// Command runs a command on a mongod's database admin.
+func (s *Server) Command(ctx context.Context, command string) error {
+	_, err := s.Ask(ctx, "admin", command)
+	return err
+}
+
+// Ask runs a command, given as JSON, and gives mongod's answer.
+func (s *Server) Ask(ctx context.Context, database, command string) (bson.M, error) {
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON([]byte(command), false, &doc); err != nil {
+		return nil, err
+	}
+	client, err := mongo.Connect(options.Client().SetHosts([]string{fmt.Sprintf("127.0.0.1:%d", s.Port)}).SetDirect(true).
+		SetServerSelectionTimeout(2 * time.Second))
+	if err != nil {
+		return nil, err
+	}
+	defer client.Disconnect(context.WithoutCancel(ctx))
+	var answer bson.M
+	return answer, client.Database(database).RunCommand(ctx, doc).Decode(&answer)
+}
