@@ -20,6 +20,7 @@ var flags = map[string]string{
 	"wiredTigerCollectionBlockCompressor": "storage.wiredTiger.collectionConfig.blockCompressor",
 	"wiredTigerDirectoryForIndexes":       "storage.wiredTiger.engineConfig.directoryForIndexes",
 	"unixSocketPrefix":                    "net.unixDomainSocket.pathPrefix",
+	"configsvr":                           "sharding.clusterRole", "shardsvr": "sharding.clusterRole",
 }
 
 // switches are the arguments that take no value, and what giving one means.
@@ -27,13 +28,14 @@ var flags = map[string]string{
 // *options*.idl of its source); what no option above is made of means "true".
 var switches = map[string]string{
 	"auth": "enabled", "noauth": "disabled", "nojournal": "false", "nodur": "false", "journal": "true", "dur": "true",
+	"configsvr": "configsvr", "shardsvr": "shardsvr",
 	"bind_ip_all": "true", "transitionToAuth": "true", "directoryperdb": "true", "wiredTigerDirectoryForIndexes": "true",
 
 	"help": "true", "h": "true", "version": "true", "outputConfig": "true", "ipv6": "true", "nounixsocket": "true",
 	"fork": "true", "objcheck": "true", "noobjcheck": "true", "crashOnInvalidBSONError": "true", "cpu": "true",
 	"sysinfo": "true", "noscripting": "true", "notablescan": "true", "shutdown": "true", "quiet": "true",
 	"logv2": "true", "syslog": "true", "logappend": "true", "traceExceptions": "true", "queryableBackupMode": "true",
-	"groupCollections": "true", "upgrade": "true", "repair": "true", "configsvr": "true", "shardsvr": "true",
+	"groupCollections": "true", "upgrade": "true", "repair": "true",
 	"noMoveParanoia": "true", "moveParanoia": "true", "master": "true", "slave": "true", "enableEncryption": "true",
 	"rest": "true", "jsonp": "true", "httpinterface": "true", "nohttpinterface": "true", "smallfiles": "true",
 	"noprealloc": "true", "quota": "true", "tlsOnNormalPorts": "true", "sslOnNormalPorts": "true",

@@ -68,10 +68,17 @@ func collect(options map[string]option, file, prefix string, n *yaml.Node, depth
 	}
 }
 
-// port gives the port the options name, or the default.
+// port gives the port the options name, or the default, which is another one
+// for the parts of a sharded cluster.
 func port(options map[string]option) int {
 	if n, err := strconv.Atoi(options["net.port"].value); err == nil {
 		return n
+	}
+	switch options["sharding.clusterRole"].value {
+	case "shardsvr":
+		return 27018
+	case "configsvr":
+		return 27019
 	}
 	return 27017
 }

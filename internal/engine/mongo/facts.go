@@ -8,13 +8,13 @@ import (
 )
 
 // setOptions records what the file and the command line say.
-func setOptions(t *stack.Thing, options map[string]option, file string) {
+func setOptions(t *stack.Thing, in instance) {
 	source := "command line"
-	if file != "" {
-		source = file
+	if in.file != "" {
+		source = in.file
 	}
 	for _, o := range optionFacts {
-		given, ok := options[o.name]
+		given, ok := in.options[o.name]
 		if !ok {
 			continue
 		}
@@ -22,7 +22,7 @@ func setOptions(t *stack.Thing, options map[string]option, file string) {
 			t.Setting(o.fact, v, source, given.from)
 		}
 	}
-	if _, ok := options["storage.dbPath"]; !ok && file == "" {
+	if _, ok := in.options["storage.dbPath"]; !ok && in.file == "" && !in.router {
 		t.Setting("data_path", stack.Text("/data/db"), "documentation", stack.Origin{From: stack.FromDefault})
 	}
 }

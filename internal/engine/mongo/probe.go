@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,7 @@ type instance struct {
 	options map[string]option // the same, and the file's
 	file    string            // --config, as the server sees it; "" for none
 	fileErr error
+	router  bool   // a mongos, which keeps no data
 	name    string // of the thing
 	target  host.Target
 }
@@ -61,7 +63,7 @@ type instance struct {
 // instanceOf reads what a process says. met tells that --dsn leads to it.
 func (p Probe) instanceOf(ctx context.Context, h host.Reader, l observe.Local) (in instance, met bool) {
 	args, _ := l.Process.Facts["args"].Value.List()
-	in = instance{Local: l}
+	in = instance{Local: l, router: len(args) > 0 && path.Base(args[0]) == "mongos"}
 	in.given, in.file = parseArguments(args)
 	in.options = maps.Clone(in.given)
 	number := port(in.options)
@@ -87,11 +89,11 @@ func (p Probe) local(ctx context.Context, h host.Reader, sight *stack.Sight, l o
 	if in.fileErr != nil {
 		sight.Gap(t.Ref, in.fileErr.Error(), "run as root", "data_path", "storage_*", "net_*", "security_*")
 	}
-	setOptions(t, in.options, in.file)
+	setOptions(t, in)
 	ask(ctx, h, sight, t, in.target)
 	setBind(t, in)
 	setAllocator(sight, t, l.Process)
-	addRoles(sight, t, l.Process)
+	addRoles(sight, t, in)
 	return given
 }
 
@@ -208,14 +210,20 @@ func firstDocument(rows host.Rows) (document, error) {
 }
 
 // addRoles says where the server keeps its files.
-func addRoles(sight *stack.Sight, t *stack.Thing, process *stack.Thing) {
-	pid, _ := strconv.Atoi(process.Ref.Name)
-	data := t.Text("data_path")
-	if data == "" {
+func addRoles(sight *stack.Sight, t *stack.Thing, in instance) {
+	pid, _ := strconv.Atoi(in.Process.Ref.Name)
+	roles := map[string]string{}
+	switch data := t.Text("data_path"); {
+	case in.router:
+		for _, role := range []string{"data", "journal", "storage"} {
+			t.Link(role)
+		}
+	case data == "":
 		sight.Gap(t.Ref, "storage.dbPath is not known", "", "data", "journal", "storage")
 		return
+	default:
+		roles["data"], roles["journal"] = data, data+"/journal"
 	}
-	roles := map[string]string{"data": data, "journal": data + "/journal"}
 	if log, ok := absolute(t.Text("system_log_path")); ok {
 		roles["log"] = log
 	}

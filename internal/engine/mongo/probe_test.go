@@ -3,6 +3,7 @@ package mongo
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -197,6 +198,25 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// The parts of a sharded cluster have ports of their own, and a router keeps
+// no data.
+func TestPartsOfACluster(t *testing.T) {
+	for args, want := range map[string]struct {
+		port  int
+		roles int
+	}{
+		"mongod --dbpath /d": {27017, 2}, "mongod --shardsvr --dbpath /d": {27018, 2}, "mongod --configsvr --dbpath /d": {27019, 2},
+		"mongod --configsvr --port 5 --dbpath /d": {5, 2}, "/usr/bin/mongos --configdb c/h:1": {27017, 0},
+	} {
+		m, seen := machine(nil)
+		seen.OfKind("process")[0].Set("args", stack.List(strings.Fields(args)), "test")
+		sight, _ := Probe{}.Look(t.Context(), m, seen)
+		if db := sight.Things[0]; db.Ref.Name != strconv.Itoa(want.port) || len(sight.Roles) != want.roles {
+			t.Errorf("%s: %s with roles %v", args, db.Ref, sight.Roles)
+		}
+	}
+}
+
 // An argument that takes no value must not swallow the next one, and mongod
 // asks for no login unless something says so.
 func TestAuthorizationAsGiven(t *testing.T) {
@@ -257,7 +277,7 @@ func FuzzConfig(f *testing.F) {
 		if options != nil {
 			complete(options)
 		}
-		setOptions(stack.NewThing("mongo", "x"), options, "f")
+		setOptions(stack.NewThing("mongo", "x"), instance{options: options, file: "f"})
 	})
 }
 
