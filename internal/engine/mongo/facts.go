@@ -9,17 +9,13 @@ import (
 
 // setOptions records what the file and the command line say.
 func setOptions(t *stack.Thing, in instance) {
-	source := "command line"
-	if in.file != "" {
-		source = in.file
-	}
 	for _, o := range optionFacts {
 		given, ok := in.options[o.name]
 		if !ok {
 			continue
 		}
 		if v, ok := o.value(given.value); ok {
-			t.Setting(o.fact, v, source, given.from)
+			t.Setting(o.fact, v, sourceOf(given.from), given.from)
 		}
 	}
 	if _, ok := in.options["storage.dbPath"]; !ok && in.file == "" && !in.router {
@@ -27,19 +23,41 @@ func setOptions(t *stack.Thing, in instance) {
 	}
 }
 
-// setBind says where a server listens that was told nothing: on localhost, in
-// every release since 3.6.
-func setBind(t *stack.Thing, in instance) {
-	_, told := in.options["net.bindIp"]
+// setDefaults says what counts where neither the command line nor the file says
+// anything: mongod tells of no option that was not given.
+func setDefaults(t *stack.Thing, in instance) {
 	_, more := in.options[elsewhere]
-	major, rest, _ := strings.Cut(t.Text("version"), ".")
+	at := release(t.Text("version"))
+	if more || in.fileErr != nil || at == 0 {
+		return
+	}
+	_, bound := in.options["net.bindIp"]
+	_, journal := in.options["storage.journal.enabled"]
+	byDefault := func(fact string, v stack.Value) {
+		t.Setting(fact, v, "documentation", stack.Origin{From: stack.FromDefault})
+	}
+	if !bound && at >= 306 {
+		byDefault("net_bind_ip", stack.Text("localhost"))
+	}
+	switch {
+	case in.router || t.Text("storage_engine") != "wiredTiger":
+	case at >= 601: // the option is gone, and the journal always on
+		t.SetAbsent("storage_journal_enabled", "documentation")
+	case !journal:
+		byDefault("storage_journal_enabled", stack.Bool(true))
+	}
+}
+
+// release makes one number of a version's first two, 306 of 3.6; 0 of none.
+func release(version string) int {
+	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	a, err := strconv.Atoi(major)
 	b, _ := strconv.Atoi(minor)
-	if told || more || in.fileErr != nil || err != nil || a < 3 || a == 3 && b < 6 {
-		return
+	if err != nil {
+		return 0
 	}
-	t.Setting("net_bind_ip", stack.Text("localhost"), "documentation", stack.Origin{From: stack.FromDefault})
+	return 100*a + b
 }
 
 // optionFacts maps options to facts.
@@ -100,6 +118,16 @@ func readBuild(t *stack.Thing, d document) {
 	}
 }
 
+func sourceOf(o stack.Origin) string {
+	switch o.From {
+	case stack.FromCommand:
+		return "command line"
+	case stack.FromFile:
+		return o.File
+	}
+	return "documentation"
+}
+
 // setAllocator says which allocator the process uses when it is one that the
 // program contains. buildInfo tells; the process shows only its C library.
 func setAllocator(sight *stack.Sight, t, process *stack.Thing) {
@@ -107,6 +135,10 @@ func setAllocator(sight *stack.Sight, t, process *stack.Thing) {
 		sight.New("process", process.Ref.Name).Set("allocator", stack.Text("tcmalloc"), "buildInfo of "+t.Ref.String())
 	}
 }
+
+// notInitiated is the state of a member of a set that nobody has initiated,
+// or that the others have not told of it.
+const notInitiated = "STARTUP"
 
 // readHello reads hello, and isMaster of servers that do not have it.
 func readHello(t *stack.Thing, d document) {
@@ -120,8 +152,9 @@ func readHello(t *stack.Thing, d document) {
 		t.Set("primary", stack.Bool(primary), source)
 		return
 	}
-	if waits, _ := d.truth("isreplicaset"); waits { // started for a set that nobody has initiated
+	if waits, _ := d.truth("isreplicaset"); waits {
 		t.Set("primary", stack.Bool(false), source)
+		t.Set("replica_set_state", stack.Text(notInitiated), source)
 		return
 	}
 	t.SetAbsent("replica_set", source)
@@ -147,6 +180,7 @@ var statusFacts = []struct {
 	{"cache_reads", []string{"wiredTiger", "cache", "pages read into cache"}},
 	{"cache_requests", []string{"wiredTiger", "cache", "pages requested from the cache"}},
 	{"flow_control_lagged", []string{"flowControl", "isLaggedCount"}},
+	{"oplog_truncations", []string{"oplogTruncation", "truncateCount"}},
 }
 
 func readStatus(t *stack.Thing, d document) {

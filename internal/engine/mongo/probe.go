@@ -91,7 +91,7 @@ func (p Probe) local(ctx context.Context, h host.Reader, sight *stack.Sight, l o
 	}
 	setOptions(t, in)
 	ask(ctx, h, sight, t, in.target)
-	setBind(t, in)
+	setDefaults(t, in)
 	setAllocator(sight, t, l.Process)
 	addRoles(sight, t, in)
 	return given
@@ -192,7 +192,14 @@ func gapFor(sight *stack.Sight, t *stack.Thing, q question, err error) {
 		t.SetAbsent("oplog_window", q.command)
 		return
 	}
-	sight.Gap(t.Ref, fmt.Sprintf("%s: %v", q.command, err), "`plumb check --grants` prints the rights it needs")
+	hint := ""
+	switch {
+	case errors.Is(err, host.ErrDenied):
+		hint = "`plumb check --grants` prints the rights it needs"
+	case t.Text("replica_set_state") == notInitiated:
+		hint = "its replica set has not begun: rs.initiate(), or add it to one"
+	}
+	sight.Gap(t.Ref, fmt.Sprintf("%s: %v", q.command, err), hint)
 }
 
 // says reports whether the server refused a command with an error of this name.

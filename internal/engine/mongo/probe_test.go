@@ -3,6 +3,7 @@ package mongo
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ const serverStatus = `{"host": "db1", "version": "7.0.14", "process": "mongod", 
 "mem": {"bits": 64, "resident": 9500, "virtual": 12000},
 "storageEngine": {"name": "wiredTiger", "supportsCommittedReads": true},
 "flowControl": {"enabled": true, "isLagged": true, "isLaggedCount": 7},
+"oplogTruncation": {"truncateCount": 3},
 "wiredTiger": {"cache": {"maximum bytes configured": 8589934592, "bytes currently in the cache": 6871947674,
  "tracked dirty bytes in the cache": 429496730, "pages evicted by application threads": 0,
  "pages read into cache": 1000, "pages requested from the cache": 900000}},
@@ -74,7 +76,7 @@ func TestLocalServer(t *testing.T) {
 		"cache_size": stack.Int(8 << 30), "cache_used_percent": stack.Float(100 * 6871947674.0 / 8589934592.0),
 		"data_path": stack.Text("/srv/mongo"), "storage_cache_size_gb": stack.Float(8), "memory_seen": stack.Int(16 << 30),
 		"replica_set_healthy": stack.Int(2), "replica_set_members": stack.Int(3), "replica_set_state": stack.Text("PRIMARY"),
-		"primary": stack.Bool(true), "majority_journal_default": stack.Bool(true), "oplog_window": stack.Int(5400), "flow_control_lagging": stack.Bool(true),
+		"primary": stack.Bool(true), "majority_journal_default": stack.Bool(true), "oplog_window": stack.Int(5400), "oplog_truncations": stack.Int(3), "flow_control_lagging": stack.Bool(true),
 		"security_authorization": stack.Text("enabled"), "memory_resident": stack.Int(9500 << 20), "logged_in": stack.Bool(true),
 		"startup_warnings": stack.List([]string{"Using the XFS filesystem is strongly recommended"}),
 	} {
@@ -151,8 +153,11 @@ func TestSetNotInitiated(t *testing.T) {
 	if primary, ok := db.Bool("primary"); db.Text("replica_set") != "rs0" || primary || !ok {
 		t.Errorf("set %q, primary %v (known %v)", db.Text("replica_set"), primary, ok)
 	}
-	if f, known := db.Facts["replica_set_state"]; known {
-		t.Errorf("its state is %+v", f)
+	if db.Text("replica_set_state") != "STARTUP" {
+		t.Errorf("its state is %q", db.Text("replica_set_state"))
+	}
+	if i := slices.IndexFunc(sight.Gaps, func(g stack.Gap) bool { return strings.Contains(g.Why, "NotYetInitialized") }); i < 0 || !strings.Contains(sight.Gaps[i].Hint, "rs.initiate()") {
+		t.Errorf("gaps %+v, want one that says to initiate the set", sight.Gaps)
 	}
 }
 

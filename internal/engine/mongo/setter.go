@@ -117,11 +117,7 @@ func obsolete(t *stack.Thing, name string) error {
 	if t.Text("flavor") == "ferretdb" {
 		return &change.Refusal{Why: "this is FerretDB, which has no such setting", What: "its storage is PostgreSQL's: set that"}
 	}
-	major, minor, _ := strings.Cut(t.Text("version"), ".")
-	minor, _, _ = strings.Cut(minor, ".")
-	a, errA := strconv.Atoi(major)
-	b, errB := strconv.Atoi(minor)
-	if name == "storage_journal_enabled" && errA == nil && errB == nil && (a > 6 || a == 6 && b > 0) {
+	if name == "storage_journal_enabled" && release(t.Text("version")) >= 601 {
 		return &change.Refusal{Why: "the journal is always on since 6.1, and a server with storage.journal.enabled in its file does not start", What: "take the line out of the file"}
 	}
 	return nil
