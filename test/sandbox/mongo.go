@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -67,6 +68,19 @@ func mongoProgram() (string, error) {
 	return find("no mongod", "install MongoDB or Percona Server for MongoDB, or name its program in PLUMB_MONGOD", "mongod")
 }
 
+// MongoVersion gives the first two numbers of mongod's version.
+func MongoVersion() (major, minor int, err error) {
+	program, err := mongoProgram()
+	if err != nil {
+		return 0, 0, err
+	}
+	text, err := output(exec.Command(program, "--version"))
+	if err == nil {
+		_, err = fmt.Sscanf(text, "db version v%d.%d", &major, &minor)
+	}
+	return major, minor, err
+}
+
 func mongoFile(s *Server, run string, o MongoOptions) string {
 	set := ""
 	if o.Set != "" {
@@ -117,8 +131,11 @@ func (s *Server) Ask(ctx context.Context, database, command string) (bson.M, err
 	if err := bson.UnmarshalExtJSON([]byte(command), false, &doc); err != nil {
 		return nil, err
 	}
-	client, err := mongo.Connect(options.Client().SetHosts([]string{fmt.Sprintf("127.0.0.1:%d", s.Port)}).SetDirect(true).
-		SetServerSelectionTimeout(2 * time.Second))
+	o := options.Client().SetHosts([]string{fmt.Sprintf("127.0.0.1:%d", s.Port)}).SetDirect(true).SetServerSelectionTimeout(2 * time.Second)
+	if s.User != "" {
+		o.SetAuth(options.Credential{Username: s.User, Password: s.Password})
+	}
+	client, err := mongo.Connect(o)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ type Server struct {
 	Port   int
 	PID    int
 	User   string // of the admin session
+
+	Password string // mongo: of the admin session, when it has a User
 }
 
 // MySQLOptions say how a MariaDB or MySQL server is set up.

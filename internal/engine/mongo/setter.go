@@ -149,13 +149,17 @@ func (in instance) vouched(ctx context.Context, h host.Reader) error {
 	if err != nil || own || in.file == "/etc/mongod.conf" {
 		return nil // what is missing is said elsewhere
 	}
+	if !roots {
+		return &change.Refusal{Why: fmt.Sprintf("%s belongs to user %d with mode %#o: it is neither the server's own nor root's alone to write", in.file, st.UID, st.Mode.Perm()),
+			What: "give it to root, or to the server's user"}
+	}
 	for name, o := range in.options {
 		section, _, _ := strings.Cut(name, ".")
-		if roots && o.from.File == in.file && slices.Contains([]string{"storage", "systemLog", "processManagement", "replication", "setParameter"}, section) {
+		if o.from.File == in.file && slices.Contains([]string{"storage", "systemLog", "processManagement", "replication", "setParameter"}, section) {
 			return nil
 		}
 	}
-	return &change.Refusal{Why: fmt.Sprintf("%s belongs to user %d and has no section of mongod: only the server's command line calls it its file", in.file, st.UID),
+	return &change.Refusal{Why: in.file + " has no section of mongod: only the server's command line calls it its file",
 		What: "if it is one, write the section storage into it"}
 }
 

@@ -21,6 +21,7 @@ import (
 type live struct {
 	t      *testing.T
 	server *sandbox.Server
+	uid    int // whom it runs as
 	hands  *host.Hands
 	cat    *catalog.Catalog
 }
@@ -48,7 +49,8 @@ func newLive(t *testing.T, o sandbox.MongoOptions) *live {
 	}
 	hands := host.NewHands(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mongo": mongo.NewDialer("")}}))
 	t.Cleanup(func() { hands.Close() })
-	return &live{t: t, server: server, hands: hands, cat: cat}
+	uid, _ := box.User()
+	return &live{t: t, server: server, uid: uid, hands: hands, cat: cat}
 }
 
 func (l *live) file() string { return filepath.Join(filepath.Dir(l.server.Socket), "mongod.conf") }
@@ -61,7 +63,7 @@ func (l *live) observe() *stack.Stack {
 	var seen stack.Stack
 	var sight stack.Sight
 	p := sight.New("process", strconv.Itoa(l.server.PID))
-	for name, v := range map[string]stack.Value{"engine": stack.Text("mongo"), "own_mounts": stack.Bool(false), "uid": stack.Int(int64(os.Getuid())),
+	for name, v := range map[string]stack.Value{"engine": stack.Text("mongo"), "own_mounts": stack.Bool(false), "uid": stack.Int(int64(l.uid)),
 		"args": stack.List([]string{"mongod", "--config", l.file()})} {
 		p.Set(name, v, "test")
 	}
