@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -125,8 +126,8 @@ func (s *Server) Command(ctx context.Context, command string) error {
 	return err
 }
 
-// Ask runs a command, given as JSON, and gives mongod's answer.
-func (s *Server) Ask(ctx context.Context, database, command string) (bson.M, error) {
+// Ask runs a command and gives mongod's answer; both are JSON.
+func (s *Server) Ask(ctx context.Context, database, command string) (map[string]any, error) {
 	var doc bson.D
 	if err := bson.UnmarshalExtJSON([]byte(command), false, &doc); err != nil {
 		return nil, err
@@ -140,6 +141,14 @@ func (s *Server) Ask(ctx context.Context, database, command string) (bson.M, err
 		return nil, err
 	}
 	defer client.Disconnect(context.WithoutCancel(ctx))
-	var answer bson.M
-	return answer, client.Database(database).RunCommand(ctx, doc).Decode(&answer)
+	raw, err := client.Database(database).RunCommand(ctx, doc).Raw()
+	if err != nil {
+		return nil, err
+	}
+	text, err := bson.MarshalExtJSON(raw, false, false)
+	if err != nil {
+		return nil, err
+	}
+	var answer map[string]any
+	return answer, json.Unmarshal(text, &answer)
 }
