@@ -22,22 +22,23 @@ func (a *app) rules() *cobra.Command {
 		Short:                      "list the rules, or test rules of your own",
 		Long: `Rules lists the rules that check asks, with the harm each one is about.
 
-With --unmet it lists those that have met none of the versions they speak of: no
-real host is known on which they were judged to an answer, whether they fired or
-not, and what they would have to meet. What they say rests on their sources and
-on typed examples alone.
+With --untested it lists those that no real host with the versions they are for
+has tested yet, and what such a host would need. What these rules say rests on
+their sources and on examples alone.
 
 ` + exitTable,
 		Example: `  plumb rules
   plumb rules --only zfs
   plumb rules --rule 'cross/*'
-  plumb rules --unmet
+  plumb rules --untested
   plumb rules test ./my-rules`,
 		Args: a.noSuchCommand,
 		RunE: func(*cobra.Command, []string) error { return a.runRules(o) },
 	}
 	choiceFlags(c, &o.choice)
-	c.Flags().BoolVar(&o.unmet, "unmet", false, "only rules that have met none of the versions they speak of")
+	c.Flags().BoolVar(&o.unmet, "untested", false, "only rules not yet tested on a real host with the versions they are for")
+	c.Flags().BoolVar(&o.unmet, "unmet", false, "the earlier name of --untested")
+	c.Flags().Lookup("unmet").Hidden = true
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON v1")
 	c.AddCommand(a.rulesTest())
 	return c

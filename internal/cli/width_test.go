@@ -24,7 +24,7 @@ func TestRealOutputFitsTheScreen(t *testing.T) {
 	for i, w := range []int{80, 120, 60, 100} {
 		t.Setenv("COLUMNS", strconv.Itoa(w))
 		runsWithin(t, w, "rules")
-		runsWithin(t, w, "rules", "--unmet")
+		runsWithin(t, w, "rules", "--untested")
 		for j, tape := range tapes {
 			if j%4 != i { // each host at one width: names differ more than widths do
 				continue

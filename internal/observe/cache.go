@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	errNoCache   = errors.New("a disk below it does not tell whether its cache is volatile")
-	errNoVirtual = errors.New("a disk below it does not tell whether a hypervisor provides it")
+	errNoCache   = errors.New("a disk below it does not say whether its cache is volatile")
+	errNoVirtual = errors.New("a disk below it does not say whether a hypervisor provides it")
 )
 
 // tellCache records what a flush of one filesystem reaches and what it is for:

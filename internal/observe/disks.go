@@ -100,7 +100,7 @@ func (c *chain) join(o chain) {
 var (
 	errCircle   = errors.New("the chain of devices leads back to itself")
 	errNoDisks  = errors.New("its disks are not known")
-	errNoMedium = errors.New("a disk below it does not tell what it is made of")
+	errNoMedium = errors.New("a disk below it does not say what it is made of")
 )
 
 // below follows the chain from a thing down to whole disks. A loop device on a

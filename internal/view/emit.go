@@ -151,7 +151,7 @@ func (e emitter) text(s advise.Step) {
 	}
 	switch {
 	case s.Effect == catalog.Recreate:
-		e.comment(fmt.Sprintf("not written here: %s is fixed when the thing is made; %s needs it made anew", name, e.show(of.Kind, s.Knob.Name, s.To)))
+		e.comment(fmt.Sprintf("not written here: %s is fixed when it is created; for %s it must be created again", name, e.show(of.Kind, s.Knob.Name, s.To)))
 	case line == "":
 		e.comment(fmt.Sprintf("not written here: %s = %s is set in another way", name, e.show(of.Kind, s.Knob.Name, s.To)))
 	default:

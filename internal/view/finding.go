@@ -181,7 +181,7 @@ func effectText(e catalog.Effect) string {
 	case catalog.Restart:
 		return "needs a restart"
 	case catalog.Recreate:
-		return "only when it is made anew"
+		return "only when it is created again"
 	}
 	return ""
 }

@@ -53,7 +53,7 @@ func FixPlan(d change.Draft, cat *catalog.Catalog, s Screen) string {
 	}
 	p.para(plain, 0, p.total(d))
 	if len(d.Steps) > 0 && !d.Stops() {
-		p.para(dim, 0, "Each is written to the journal before it is done; plumb undo takes it back.")
+		p.para(dim, 0, "Each step is written to the journal before it is made; plumb undo takes it back.")
 	}
 	return p.String()
 }
@@ -107,9 +107,9 @@ func effectWord(s change.Prepared) string {
 
 // keeping says what makes a value last, and how it is undone.
 func keeping(s change.Prepared) []string {
-	lasts := "lasts in " + s.Recipe.Lasts
+	lasts := "persists in " + s.Recipe.Lasts
 	if s.Recipe.Lasts == "" {
-		lasts = "does not last"
+		lasts = "does not persist"
 	}
 	return []string{keep(lasts), keep("undo: " + undoing(s))}
 }
@@ -207,7 +207,7 @@ func (p fixPage) total(d change.Draft) string {
 		parts = []string{"Nothing to do"}
 	}
 	if waits > 0 {
-		parts = append(parts, fmt.Sprintf("%d of them in force later", waits))
+		parts = append(parts, fmt.Sprintf("%d of them take effect later", waits))
 	}
 	if len(d.Refused) > 0 {
 		parts = append(parts, fmt.Sprintf("%d not done by Plumb", len(d.Refused)))
@@ -233,7 +233,7 @@ func FixOutcome(out change.Outcome, after []After, try time.Duration, cat *catal
 	p.blank()
 	switch {
 	case done == 0:
-		p.line(plain, "Nothing is changed.")
+		p.line(plain, "Nothing was changed.")
 	case try > 0:
 		p.para(bold, 0, fmt.Sprintf("Change %d is undone in %s unless you type: plumb confirm", out.Number, short(try)))
 	default:
@@ -267,9 +267,9 @@ func (p fixPage) became(s change.StepOutcome, a *After) string {
 	case s.Failure != "":
 		return s.Back + ": " + s.Failure
 	case !s.Done:
-		return "not begun"
+		return "not started"
 	case s.Recipe.Waits != "" && !s.Restarted:
-		return "done, waits for " + s.Recipe.Waits
+		return "done; waits for " + s.Recipe.Waits
 	case a == nil:
 		return "done"
 	case !a.Known:
@@ -283,7 +283,7 @@ func (p fixPage) became(s change.StepOutcome, a *After) string {
 	case len(s.Why) == 0:
 		return "done"
 	}
-	return "done, the rule is quiet"
+	return "done; the rule no longer fires"
 }
 
 func whoSet(f stack.Fact) string {

@@ -38,7 +38,7 @@ func (c checkPage) next(fs []advise.Finding) {
 		rows = append(rows, [2]string{"plumb explain " + fs[0].Rule.ID, "why, which versions, who says so"})
 	}
 	if fore := c.r.Advice.Foretold; len(fore) > 0 {
-		rows = append(rows, [2]string{"plumb explain " + fore[0].Rules[0], "what a rule that waits looks for"})
+		rows = append(rows, [2]string{"plumb explain " + fore[0].Rules[0], "what such a rule looks for"})
 	}
 	check := "plumb check"
 	if c.r.From != "" {

@@ -12,9 +12,9 @@ func (c checkPage) foretold() {
 		return
 	}
 	c.blank()
-	c.line(bold, "THEN: check again under load"+afterwards(c.r.Advice.Plan))
+	c.line(bold, "NEXT: check again under load"+afterwards(c.r.Advice.Plan))
 	for _, f := range c.r.Advice.Foretold {
-		c.hang(plain, "  ", f.Server.String()+": "+when(f)+"judged then: "+joined(f.About))
+		c.hang(plain, "  ", f.Server.String()+": "+when(f)+joined(f.About))
 		c.hang(dim, "    ", c.rulesThatWait(f.Rules))
 	}
 }
@@ -24,17 +24,17 @@ func afterwards(plan advise.Plan) string {
 	if len(plan.Steps) == 0 {
 		return ""
 	}
-	return ", once this advice is followed"
+	return ", after following this advice"
 }
 
 func when(f advise.Foretold) string {
 	switch {
 	case f.Restart:
-		return "the restart begins its counters anew; "
+		return "a restart sets its counters back to zero; under load Plumb can then judge "
 	case f.Idle:
-		return "it does next to nothing now; "
+		return "it is almost idle now; under load Plumb can also judge "
 	}
-	return ""
+	return "under load Plumb can also judge "
 }
 
 // joined lists words as a sentence does: "a, b and c".

@@ -19,8 +19,8 @@ func TestForetoldIsSaid(t *testing.T) {
 	r.Advice.Plan.Steps = []advise.Step{{}}
 	text := Check(r, CheckOptions{}, Screen{Width: 200})
 	for _, want := range []string{
-		"THEN: check again under load, once this advice is followed",
-		"postgres:5432: the restart begins its counters anew; judged then: WAL, checkpoints and commits",
+		"NEXT: check again under load, after following this advice",
+		"postgres:5432: a restart sets its counters back to zero; under load Plumb can then judge WAL",
 		"a/one, a/two, a/three, a/four and 2 other rules (--all)",
 		"plumb explain a/one",
 	} {
@@ -33,7 +33,7 @@ func TestForetoldIsSaid(t *testing.T) {
 	}
 	r.Advice.Plan.Steps = nil
 	r.Advice.Foretold[0].Restart, r.Advice.Foretold[0].Idle = false, true
-	if idle := Check(r, CheckOptions{}, Screen{Width: 200}); !strings.Contains(idle, "THEN: check again under load\n") || !strings.Contains(idle, "next to nothing now") {
+	if idle := Check(r, CheckOptions{}, Screen{Width: 200}); !strings.Contains(idle, "NEXT: check again under load\n") || !strings.Contains(idle, "almost idle now") {
 		t.Errorf("of an idle server:\n%s", idle)
 	}
 	var see stack.Sight
@@ -41,7 +41,7 @@ func TestForetoldIsSaid(t *testing.T) {
 	healthy := r
 	healthy.Stack = &stack.Stack{}
 	healthy.Stack.Add("test", see)
-	if text := Check(healthy, CheckOptions{}, Screen{Width: 200}); !strings.Contains(text, "Nothing is out of line") || !strings.Contains(text, "THEN: check again") {
+	if text := Check(healthy, CheckOptions{}, Screen{Width: 200}); !strings.Contains(text, "Nothing is out of line") || !strings.Contains(text, "NEXT: check again") {
 		t.Errorf("of a healthy host:\n%s", text)
 	}
 	b, err := JSON(CheckDocument(r))

@@ -110,7 +110,7 @@ func (v facts) words(t *stack.Thing) string {
 		said = blockWords(t) + " · " + said
 		if virtual, _ := t.Bool("virtual_disk"); virtual {
 			if _, known := t.Bool("solid_state"); !known {
-				said += " · does not tell what it is made of"
+				said += " · does not say what it is made of"
 			}
 		}
 	}

@@ -15,10 +15,10 @@ import (
 // met writes what a rule has met, or what it would have to.
 func (p *page) met(s met.Standing) {
 	if s.Unmet() {
-		p.hang(plain, "    met       ", "nothing yet: needs "+wanted(s.Wants))
+		p.hang(plain, "    tested    ", "on no real host yet: needs "+wanted(s.Wants))
 		return
 	}
-	head := "    met       "
+	head := "    tested    "
 	for _, says := range []rule.Outcome{rule.Fires, rule.Quiet} {
 		if on := places(s.Met, says); len(on) > 0 {
 			p.hang(plain, head, saysText(says)+" "+strings.Join(on, " · "))
@@ -31,7 +31,7 @@ func saysText(o rule.Outcome) string {
 	if o == rule.Fires {
 		return "fires on"
 	}
-	return "quiet on"
+	return "does not fire on"
 }
 
 // places lists what a rule was judged on with one answer.
@@ -55,7 +55,7 @@ func places(list []met.Meeting, says rule.Outcome) []string {
 // wanted says what a rule would have to meet.
 func wanted(groups [][]rule.Claim) string {
 	if len(groups) == 0 {
-		return "the rest of what it asks about: its products were there"
+		return "a host with the other things it asks about; its products have been there"
 	}
 	var all []string
 	for _, claims := range groups {
@@ -109,8 +109,8 @@ func productTitle(name string) string {
 	return cmp.Or(titles[name], name)
 }
 
-// Unmet lists the rules that have met none of the versions they speak of, by
-// what they would have to meet, and counts the others. standings are those of
+// Unmet lists the rules not tested on a real host with the versions they are
+// for, by what they would have to meet, and counts the others. standings are those of
 // the rules, in their order.
 func Unmet(rules []*rule.Rule, standings []met.Standing, screen Screen) string {
 	p := newPage(screen)
@@ -133,7 +133,7 @@ func Unmet(rules []*rule.Rule, standings []met.Standing, screen Screen) string {
 		}
 		p.blank()
 	}
-	p.hang(dim, "", fmt.Sprintf("%d of %s have met none of the versions they speak of · of the %d others %d have fired on a real host · plumb explain RULE says where",
+	p.hang(dim, "", fmt.Sprintf("%d of %s have not been tested on a real host with the versions they are for · %d have, and %d of these have fired there · plumb explain RULE says where",
 		unmet, count(len(rules), "rule"), len(rules)-unmet, fired))
 	return p.String()
 }

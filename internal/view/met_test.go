@@ -49,11 +49,11 @@ needs MySQL 8.0.30 and later, Percona Server up to 5.7 or MariaDB 10.11.14 to th
 2.3.8, 2.4.0 to 2.4.3
     b/versions
 
-needs the rest of what it asks about: its products were there
+needs a host with the other things it asks about; its products have been there
     c/replica
 
-4 of 6 rules have met none of the versions they speak of · of the 2 others 1 have fired on a real host · plumb
-explain RULE says where
+4 of 6 rules have not been tested on a real host with the versions they are for · 2 have, and 1 of these have fired
+there · plumb explain RULE says where
 `
 	got := Unmet(rules, standings, Screen{Width: 120})
 	if flat(got) != flat(want) {
@@ -74,16 +74,16 @@ func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 func TestRuleSaysWhatItHasMet(t *testing.T) {
 	rules, standings := testStandings(t)
 	for i, want := range map[int]string{
-		0: "met fires on MariaDB 10.11.19, zfs-fuse quiet on MariaDB 10.11.19 · MySQL 9.7.0",
-		1: "met quiet on two",
-		3: "met nothing yet: needs MongoDB",
-		4: "met nothing yet: needs the rest of what it asks about: its products were there",
+		0: "tested fires on MariaDB 10.11.19, zfs-fuse does not fire on MariaDB 10.11.19 · MySQL 9.7.0",
+		1: "tested does not fire on two",
+		3: "tested on no real host yet: needs MongoDB",
+		4: "tested on no real host yet: needs a host with the other things it asks about; its products have been there",
 	} {
 		if got := flat(Rule(rules[i], Proof{Standing: &standings[i]}, Screen{Width: 80})); !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)
 		}
 	}
-	if got := flat(Rule(rules[0], Proof{}, Screen{Width: 80})); strings.Contains(got, " met ") {
+	if got := flat(Rule(rules[0], Proof{}, Screen{Width: 80})); strings.Contains(got, " tested ") {
 		t.Errorf("what was not read is told: %s", got)
 	}
 }

@@ -110,7 +110,7 @@ func (b *playbook) remarks(s change.Prepared) []string {
 		lines = append(lines, "in force after "+s.Recipe.Waits)
 	}
 	if s.Recipe.Lasts != "" {
-		lines = append(lines, "lasts in "+s.Recipe.Lasts)
+		lines = append(lines, "persists in "+s.Recipe.Lasts)
 	}
 	if s.DurabilityFrom != s.DurabilityTo {
 		lines = append(lines, fmt.Sprintf("durability: %s -> %s", s.DurabilityFrom, s.DurabilityTo))

@@ -13,7 +13,7 @@ import (
 )
 
 // RehearsalSearch shows what a search for better numbers has found: the best
-// and what it brings, measured anew, and the response to each setting. scale is
+// and what it brings, measured again, and the response to each setting. scale is
 // the sandbox's memory as a part of the server's.
 func RehearsalSearch(s rehearse.Search, scale float64, screen Screen) string {
 	p := newPage(screen)
@@ -101,13 +101,13 @@ func searchSentence(s rehearse.Search) string {
 		return "No trial gave a value: nothing can be said."
 	}
 	if s.Broken != "" {
-		return "The best point could not run when it was measured anew: " + s.Broken
+		return "The best point could not run when it was measured again: " + s.Broken
 	}
 	if s.AsAdvised() {
 		return "No point that was tried looks better than what is advised, or is in force."
 	}
 	if len(s.Confirmed) == 0 {
-		return "The most promising point, which was not measured anew: its gain is not proved."
+		return "The most promising point, which was not measured again: its gain is not proved."
 	}
 	v := s.Confirmed[0]
 	against := "what is advised"
@@ -116,14 +116,14 @@ func searchSentence(s rehearse.Search) string {
 	}
 	switch v.Word {
 	case report.Better:
-		return "The best point is better than " + against + ", measured anew: " + keep(differs(v.Effect)) + "."
+		return "The best point is better than " + against + ", measured again: " + keep(differs(v.Effect)) + "."
 	case report.Worse:
-		return "The best point looked better only by chance: measured anew it is worse than " + against + ", " + keep(differs(v.Effect)) + "."
+		return "The best point looked better only by chance: measured again it is worse than " + against + ", " + keep(differs(v.Effect)) + "."
 	case report.Equivalent:
-		return "The best point is no better than " + against + ": equal within ±" + roundPercent(v.Margin) + ", measured anew. There is nothing to gain by these settings."
+		return "The best point is no better than " + against + ": equal within ±" + roundPercent(v.Margin) + ", measured again. There is nothing to gain by these settings."
 	}
 	if measuredAtAll(v.Effect) {
-		return "Whether the best point is better than " + against + " is undecided: " + keep(differs(v.Effect)) + ", measured anew."
+		return "Whether the best point is better than " + against + " is undecided: " + keep(differs(v.Effect)) + ", measured again."
 	}
 	return "Whether the best point is better than " + against + " is not known: its new measurement did not end."
 }

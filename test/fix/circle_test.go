@@ -58,7 +58,7 @@ func TestCircle(t *testing.T) {
 		t.Errorf("a dry run changed something: %v", again)
 	}
 	out, _ = plumb(t, 0, "fix", plan, "--yes", "--state", journal)
-	reads(t, out, `sync_binlog = 1 · done, the rule is quiet`, `full_page_writes = on · done, the rule is quiet`)
+	reads(t, out, `sync_binlog = 1 · done; the rule no longer fires`, `full_page_writes = on · done; the rule no longer fires`)
 	for _, f := range findings(t, only) {
 		if strings.HasPrefix(f, "mysql/sync-binlog-off") || strings.Contains(f, "full-page-writes-off") {
 			t.Errorf("%s still fires", f)
