@@ -33,6 +33,7 @@ func errorKinds() []struct {
 		{"too_large", ErrTooLarge},
 		{"no_command", ErrNoCommand},
 		{"refused", ErrRefused},
+		{"broken", ErrBroken},
 		{"withheld", ErrWithheld},
 		{"login", ErrLogin},
 		{"denied", ErrDenied},

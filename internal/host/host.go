@@ -173,6 +173,7 @@ var (
 	ErrDenied    = errors.New("not allowed for this user")
 	ErrNotOnTape = errors.New("not on the tape")
 	ErrLocked    = errors.New("another process holds the lock")
+	ErrBroken    = errors.New("the held session is broken")
 )
 
 // Dialer opens sessions to one engine. The engine packages provide them; only

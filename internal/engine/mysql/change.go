@@ -26,10 +26,10 @@ func (Dialer) DialToChange(ctx context.Context, t host.Target, secret func(strin
 	})
 }
 
-func openToChange(ctx context.Context, cfg *mysql.Config) (host.ChangeSession, error) {
+func openToChange(ctx context.Context, cfg *mysql.Config) (s changeSession, err error) {
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("log in as %s: %w", cfg.User, err)
+		return s, fmt.Errorf("log in as %s: %w", cfg.User, err)
 	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(1)
@@ -40,7 +40,7 @@ func openToChange(ctx context.Context, cfg *mysql.Config) (host.ChangeSession, e
 		_, err = conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = 10, sql_mode = 'STRICT_ALL_TABLES'")
 	}
 	if err != nil {
-		return nil, errors.Join(meaning(cfg.User, err), db.Close())
+		return s, errors.Join(meaning(cfg.User, err), db.Close())
 	}
 	return changeSession{&session{db: db, conn: conn}}, nil
 }

@@ -1,0 +1,229 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Held is one connection to a server from its login to its end, so that locks
+// and transactions which belong to it last. It never logs in again. A statement
+// that the server refuses leaves it as it was; after any other error it is
+// closed, and says ErrBroken from then on.
+//
+// One statement runs at a time; callers wait for each other.
+type Held interface {
+	// Exec runs one statement, which may change the server. It has no time
+	// limit but the context's. One that is not waited for breaks the session.
+	Exec(ctx context.Context, statement string) error
+	// Query is Exec for a statement with an answer, which is bounded like
+	// that of Reader.Query.
+	Query(ctx context.Context, query string) (Rows, error)
+	// ID is the server's own number for the connection, as told at the login.
+	ID() int64
+	// Whole asks the server for that number again. No error proves that all
+	// since the login ran on this one connection.
+	Whole(ctx context.Context) error
+	// Close ends the connection, and with it what the server kept for it. A
+	// statement that still runs is given up.
+	Close() error
+}
+
+// HoldDialer is a dialer that can also open a connection to be held.
+type HoldDialer interface {
+	// DialToHold logs in like Dial. The context is that of the login alone. No
+	// driver behind it may connect again by itself.
+	DialToHold(ctx context.Context, t Target, secret func(name string) ([]byte, error)) (HeldSession, error)
+}
+
+// HeldSession is what a driver gives for a Held. Nothing is called concurrently.
+type HeldSession interface {
+	Session
+	ChangeSession
+	// ID asks the server for its number of the connection.
+	ID(ctx context.Context) (int64, error)
+}
+
+const (
+	heldTime  = 24 * time.Hour  // the longest statement of a held session
+	proveTime = 5 * time.Second // for the server to tell its number of the connection
+)
+
+var _ Held = (*held)(nil)
+
+// held is the one connection. slot is taken by who uses it.
+type held struct {
+	name    string
+	id      int64
+	limits  QueryLimits
+	stuck   *stuckCount
+	life    context.Context // ends with the session
+	end     context.CancelFunc
+	slot    chan struct{}
+	driver  sync.Mutex // a call that was left behind still has the session
+	session HeldSession
+	broken  error // why it is of no more use
+}
+
+// Hold logs in and holds the connection until it is closed or the context
+// ends. Only what may change the machine can have one.
+func (h *Hands) Hold(ctx context.Context, t Target) (Held, error) {
+	s, err := h.hold(ctx, t)
+	if err != nil {
+		return nil, answered(fmt.Errorf("hold a session to %s: %w", t.Name, err))
+	}
+	stop := context.AfterFunc(ctx, func() { _ = s.shut(context.Cause(ctx)) }) // nobody is there to be told
+	context.AfterFunc(s.life, func() { stop() })
+	return s, nil
+}
+
+func (h *Hands) hold(ctx context.Context, t Target) (*held, error) {
+	dialer, ok := h.options.Dialers[t.Engine].(HoldDialer)
+	if !ok {
+		return nil, fmt.Errorf("%w: a session to a server of kind %q cannot be held", ErrRefused, t.Engine)
+	}
+	s := &held{name: t.Name, stuck: &h.stuck, slot: make(chan struct{}, 1), limits: h.options.Query}
+	s.limits.Time = 0 // the context's alone
+	secret := h.secrets(ctx)
+	session, err := within(ctx, &h.stuck, h.options.DialTime, func(ctx context.Context) (HeldSession, error) {
+		session, err := dialer.DialToHold(ctx, t, secret)
+		if err == nil {
+			s.id, err = session.ID(ctx)
+			if err = errors.Join(err, ctx.Err()); err != nil { // or nobody waits for it any more
+				session.Close()
+			}
+		}
+		return session, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.session = session
+	s.life, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// ID implements Held.
+func (s *held) ID() int64 { return s.id }
+
+// Exec implements Held.
+func (s *held) Exec(ctx context.Context, statement string) error {
+	_, err := s.use(ctx, func(ctx context.Context) (answer, error) { return answer{}, s.session.Exec(ctx, statement) })
+	if err != nil {
+		return answered(fmt.Errorf("execute %s on %s: %w", statement, s.name, err))
+	}
+	return nil
+}
+
+// Query implements Held.
+func (s *held) Query(ctx context.Context, query string) (Rows, error) {
+	got, err := s.use(ctx, func(ctx context.Context) (answer, error) {
+		rows, err := s.session.Query(ctx, query, s.limits)
+		return answer{rows: rows}, err
+	})
+	rows, err := bounded(RedactRows(query, got.rows), s.limits, err)
+	if err != nil {
+		return rows, answered(fmt.Errorf("query %s: %w", s.name, err))
+	}
+	return rows, nil
+}
+
+// Whole implements Held.
+func (s *held) Whole(ctx context.Context) error {
+	_, err := s.use(ctx, func(ctx context.Context) (answer, error) { return answer{}, s.same(ctx) })
+	if err != nil {
+		return answered(fmt.Errorf("look whether the session to %s is unbroken: %w", s.name, err))
+	}
+	return nil
+}
+
+// same is an error unless the server gives the connection the number it had.
+func (s *held) same(ctx context.Context) error {
+	id, err := s.session.ID(ctx)
+	if err == nil && id != s.id {
+		err = fmt.Errorf("%w: it is connection %d of the server now and was %d", ErrBroken, id, s.id)
+	}
+	return err
+}
+
+// use makes one call. After any error the server is asked whether this is
+// still its connection, which needs no list of the errors that end one.
+func (s *held) use(ctx context.Context, f func(context.Context) (answer, error)) (answer, error) {
+	select {
+	case s.slot <- struct{}{}:
+	case <-ctx.Done():
+		return answer{}, ctx.Err() // nothing was sent
+	}
+	defer func() { <-s.slot }()
+	if err := errors.Join(s.broken, ctx.Err()); err != nil {
+		return answer{}, err
+	}
+	got, err := s.call(ctx, heldTime, f)
+	if err == nil {
+		return got, nil
+	}
+	lost := errors.Join(ctx.Err(), s.life.Err())
+	if lost == nil {
+		_, lost = s.call(ctx, proveTime, func(ctx context.Context) (answer, error) { return answer{}, s.same(ctx) })
+	}
+	if lost == nil {
+		return got, err
+	}
+	if !errors.Is(err, ErrBroken) {
+		err = fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	s.give(err)
+	return got, err
+}
+
+// call runs f with the session until it is done, or the caller's time or the
+// session's life is over.
+func (s *held) call(ctx context.Context, limit time.Duration, f func(context.Context) (answer, error)) (answer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	return within(ctx, s.stuck, limit, func(ctx context.Context) (answer, error) {
+		s.driver.Lock()
+		defer s.driver.Unlock()
+		return f(ctx)
+	})
+}
+
+// give gives the session up. The caller holds the slot. It does not wait: a
+// driver's connection that is closed under a call can panic.
+func (s *held) give(why error) {
+	s.broken = why
+	s.end()
+	go func() {
+		s.driver.Lock()
+		defer s.driver.Unlock()
+		_ = s.session.Close() // it is broken already
+	}()
+}
+
+var errClosed = errors.New("it was closed")
+
+// Close implements Held.
+func (s *held) Close() error { return s.shut(errClosed) }
+
+// shut ends the session, and waits a moment for its end.
+func (s *held) shut(why error) error {
+	s.end() // of a statement that runs
+	s.slot <- struct{}{}
+	defer func() { <-s.slot }()
+	if s.broken != nil {
+		return nil
+	}
+	s.broken = fmt.Errorf("%w: %w", ErrBroken, why)
+	_, err := within(context.Background(), s.stuck, proveTime, func(context.Context) (struct{}, error) {
+		s.driver.Lock()
+		defer s.driver.Unlock()
+		return struct{}{}, s.session.Close()
+	})
+	if err != nil {
+		return answered(fmt.Errorf("close the session to %s: %w", s.name, err))
+	}
+	return nil
+}
