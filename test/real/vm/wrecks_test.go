@@ -90,15 +90,21 @@ func wrecksOnZFS(release string) []moment {
 	if release != Bookworm { // whose ARC takes no more than half of the memory
 		careless = append(careless, "cross/zfs-arc-max-unset", "cross/zfs-arc-max-unset-postgres")
 	}
+	damage := "zfs/scrub-errors"
+	if release == Bookworm { // whose OpenZFS goes on listing what was removed
+		damage = "zfs/data-errors"
+	}
 	crowded := []string{"cross/zfs-arc-and-caches", "cross/mysql-memory-expected", "cross/postgres-memory-expected"}
+	others := []string{"kernel/overcommit-limit-near", "zfs/scrub-errors", "zfs/data-errors", "zfs/sparse-volumes-filling",
+		"zfs/device-refuses-writes", "zfs/pool-stopped", "cross/zfs-doublewrite-fast"}
 	all := []moment{
-		{name: "sound", quiet: slices.Concat(careless, crowded, []string{"kernel/overcommit-limit-near"})},
+		{name: "sound", quiet: slices.Concat(careless, crowded, others)},
 		{name: "careless", fires: careless},
 		{name: "crowded", fires: crowded},
 		{name: "promised", fires: []string{"kernel/overcommit-limit-near"}},
 		{name: "volumes_sound", quiet: volumes},
 		{name: "volumes", fires: volumes},
-		{name: "worn", fires: []string{"zfs/scrub-errors", "zfs/sparse-volumes-filling"}},
+		{name: "worn", fires: []string{damage, "zfs/sparse-volumes-filling"}},
 		{name: "lost", fires: []string{"zfs/device-refuses-writes", "zfs/pool-stopped"}},
 	}
 	if release != Bookworm { // whose MariaDB knows no fast doublewrite
