@@ -78,7 +78,19 @@ type demoBox struct {
 	*sandbox.Box
 	ctx    context.Context
 	plumb  string
+	lab    string // where the rehearsal makes its sandbox
 	things []string
+}
+
+// labPlace makes a directory for the rehearsal. The box belongs to the servers'
+// user, and root makes no lab where another user can rename things.
+func labPlace(b *sandbox.Box) (string, error) {
+	dir, err := os.MkdirTemp("", "plumb-demo-lab-")
+	if err != nil {
+		return "", err
+	}
+	b.OnClose(func() error { return os.RemoveAll(dir) })
+	return dir, os.Chmod(dir, 0o755)
 }
 
 func run(ctx context.Context, plumb string) (err error) {
@@ -89,6 +101,9 @@ func run(ctx context.Context, plumb string) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	fmt.Println("demo: setting up servers in " + b.Dir + ", which goes away at the end")
+	if b.lab, err = labPlace(inner); err != nil {
+		return err
+	}
 	started := 0
 	for _, s := range []struct {
 		name string
@@ -164,7 +179,7 @@ func (b *demoBox) rehearsal() []string {
 		server = "mysql:33306"
 	}
 	args := []string{"rehearse", "--server", server, "--budget", rehearsing, "--memory", "1G", "--data", "500M", "--threads", "8",
-		"--dir", b.Dir, "--ledger", filepath.Join(b.Dir, "ledger"), "--html", picture, "--force"}
+		"--dir", b.lab, "--ledger", filepath.Join(b.Dir, "ledger"), "--html", picture, "--force"}
 	if os.Geteuid() == 0 {
 		args = append(args, "--volume", "iops=500,mbps=60")
 	}
