@@ -41,9 +41,9 @@ stop a server (outage), what makes it slow (slow), and what is worth knowing
 what to do. What could not be seen is listed, never guessed.
 
 It changes nothing. It needs no configuration: servers are found among the
-running processes, and logins in the usual option and password files. It sees
-most as root; as another user it says what it could not see. Each server gets a
-few dozen short read-only queries.
+running processes, and logins in the usual option and password files. Run it as
+root to see everything; as another user it says what it could not see. It asks
+each server a few dozen short queries, in a session that is set to read-only.
 
 ` + exitTable,
 		Example: `  plumb check                              this host

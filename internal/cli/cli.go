@@ -55,36 +55,27 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "plumb",
 		Short: "find what is out of line between a database and the machine under it",
-		Long: `Plumb reads a database host from the kernel to the database: sysctls, disks,
-volumes, filesystems and ZFS pools, MySQL, MariaDB, PostgreSQL and MongoDB.
-It places every file of every server on its filesystem and disks, says what is
-out of line across the layers, shows the evidence, and explains it.
-
-Four commands change anything. fix applies what check advises, with a journal from
-which undo takes it back. load makes tables and files where it is told to, to put
-them under load. lab and rehearse make volumes and servers of their own for
-experiments, and take them away. The others read files, run commands that only read, and query the
-servers in read-only sessions.`,
+		Long: `Plumb reads a database host from the kernel to the database, says what is out
+of line between the layers, and shows the evidence. It knows MySQL, MariaDB,
+Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		Example: `  plumb check                     what is out of line here?
-  plumb explain sync-binlog-off   says who? mechanism, versions, sources
-  plumb stack                     where does everything lie?
-  plumb capture -o db1.tape       record this host, to be judged elsewhere
-  plumb rehearse                  what would the advice bring here?
+  plumb explain sync-binlog-off   why is that so? mechanism, versions, sources
   plumb fix --dry-run             what would be done about it?
-  plumb load --help               measure a server or a disk under load
-  plumb lab run FILE              run an experiment on volumes and servers of its own`,
+  plumb rehearse                  what would the advice bring here?
+  plumb capture -o db1.tape       record this host, to be judged elsewhere`,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
 		SilenceUsage:               true,
 		DisableAutoGenTag:          true,
 		PersistentPreRun:           func(c *cobra.Command, _ []string) { outlive(c) },
 		Args:                       a.noSuchCommand,
-		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE:                       func(c *cobra.Command, _ []string) error { return a.start(c.Context()) },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
-	root.AddCommand(a.check(), a.explain(), a.stack(), a.rules(), a.capture(), a.rehearse(), a.fix(), a.undo(), a.confirm(), a.history(), a.load(), a.lab(), a.schema(), a.version(), a.completion(), a.man())
+	a.arrange(root, a.groups())
+	root.AddCommand(a.man())
 	return root
 }
 

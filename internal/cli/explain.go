@@ -26,9 +26,9 @@ func (a *app) explain() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain RULE|SETTING",
 		Short: "explain a rule or a setting: mechanism, versions, sources",
-		Long: `Explain shows all there is to say of a rule: the mechanism, when it fires, what to
-do, since which version, what the old advice was and why it is right or wrong now,
-on which real servers and filesystems it was judged, what experiments showed of it,
+		Long: `Explain shows all there is to know of a rule: the mechanism, when it fires, what
+to do, since which version, what the old advice was and whether it still holds, on
+which real servers and filesystems the rule was tested, what experiments showed,
 those on this machine too (a ledger in ./plumb-lab), and the sources. Of a setting
 or a fact it shows what it is, its default, when a change takes effect, how durable
 its values are, and the rules that use it.

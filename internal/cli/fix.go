@@ -39,9 +39,9 @@ func (a *app) fix() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fix [PLAN]",
 		Short: "apply the advice so that it can be taken back",
-		Long: `Fix shows the plan of a check, asks, and applies it: each value now, where that
-is possible, and lastingly. PLAN is a file that plumb check --plan wrote; without
-one, fix checks this host first.
+		Long: `Fix shows the plan of a check, asks, and applies it: it sets each value at once,
+where that is possible, and makes it persist. PLAN is a file that plumb check
+--plan wrote; without one, fix checks this host first.
 
 Each change is written to a journal in ` + change.Directory + ` before it is made, so
 that plumb undo can take it back after a crash at any moment. Files are edited
@@ -50,10 +50,10 @@ those in force need --allow-unsafe with the knob's name. A restart is never done
 without --restart; what waits for one is listed. A plan for which a right is
 missing is refused whole, before anything is touched.
 
-With --try, everything is undone after the time given, unless plumb confirm is
-typed before: also when the terminal, the network or this program is gone. What
---restart restarted is then restarted again, with the old values. After a reboot
-nobody undoes it; plumb history then says so.
+With --try, everything is undone after the time given unless you type plumb
+confirm before, even when the terminal, the network or this program is gone. What
+--restart restarted is then restarted again, with the old values. A reboot ends
+the trial without undoing it; plumb history then says so.
 
 ` + fixExits,
 		Example: `  plumb fix --dry-run                      what would be done, and how it is undone

@@ -90,8 +90,8 @@ func (a *app) confirm() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "confirm [NUMBER]",
 		Short: "keep what fix --try changed",
-		Long: `Confirm keeps the change that plumb fix --try made: it is not undone when its time
-is over. Without a NUMBER the last one that waits for it is meant.
+		Long: `Confirm keeps the change that plumb fix --try made, so that it is not undone when
+its time is over. Without a NUMBER it keeps the last change that is still waiting.
 
 ` + exitTable,
 		Example: "  plumb confirm",

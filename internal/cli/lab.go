@@ -21,12 +21,12 @@ const labExitTable = `Exit codes:
 func (a *app) lab() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lab",
-		Short: "run experiments: volumes, private servers, loads, and honest statistics",
-		Long: `An experiment is a file: what is varied, what is measured, how often. The lab makes
-the volumes (a directory, a loop device with ext4, XFS or btrfs, a ZFS pool) with
-the limits of a cloud volume, sets private servers up on them, loads them, runs the
-trials in random order block by block until the answer is sure enough, and writes
-each trial into a ledger. A trial that does not count is kept and says why.
+		Short: "run experiments on volumes and servers made for them",
+		Long: `An experiment is a file that says what is varied, what is measured, and how often.
+The lab makes the volumes (a directory, a loop device with ext4, XFS or btrfs, a
+ZFS pool) with the limits of a cloud volume, sets up private servers on them, loads
+them, and runs the trials in random order, block by block, until the answer is sure
+enough. Each trial goes into a ledger; one that does not count, with the reason.
 
 Everything it makes is written down before it is made and taken away at the end.
 After a crash, lab run --resume goes on, and lab sweep takes away what was left.

@@ -23,8 +23,8 @@ func (a *app) load() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "load",
 		Short: "put a server or a disk under load, and measure it",
-		Long: `Load makes tables or files, puts them under load, and says what it measured: how
-much, how long each operation took, how sure that is, and what speaks against
+		Long: `Load makes tables or files, puts them under load, and says what it measured: the
+rate, how long each operation took, how sure that is, and what speaks against
 taking it at face value. It changes what it is pointed at: prepare makes tables
 or files, run writes to them, cleanup removes what prepare made and nothing else.
 
@@ -34,7 +34,8 @@ TPC-C, and is no TPC-C. Three things differ from the tools you know:
                   server does not slow the generator down. Response times count
                   from when an operation was due.
   --warmup 30s    is left out of the result; --warmup steady waits for steadiness.
-  marks           a result that shows the generator, a stall or half a run says so.`,
+  marks           a result that was limited by the generator, or spoilt by a stall
+                  or a run that ended early, says so.`,
 		Example: `  plumb load oltp read_write prepare --mysql-socket=/run/mysqld/mysqld.sock --tables=4 --table-size=1000000
   plumb load oltp read_write run --threads=16 --time=300 --interval=1
   plumb load oltp point_select run --dsn postgres://bench@db1/sbtest --rate 5000

@@ -59,23 +59,24 @@ func (a *app) rehearse() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rehearse [PLAN]",
 		Short: "measure in a sandbox what each step of the advice brings here",
-		Long: `Rehearse checks the server, and makes an experiment of the advice: the server as it
-is, with all advice, and with each step alone, in random order, block by block,
-until the verdicts are sure or the budget is used up. It says of each step whether
-it helps, makes no difference, harms, or is undecided, with intervals, and what it
-costs. What does not help is said plainly, also when it is famous advice.
+		Long: `Rehearse tries the advice of check before you follow it. It compares the server as
+it is, with all advice, and with each step alone, in random order and block by
+block, until the verdicts are sure or the budget is used up. For each step it says
+whether it helps, makes no difference, harms, or is undecided, with intervals, and
+what it costs. Advice that does not help is said not to, however famous it is.
 
 The trials run on a private server of the same product and version, with the same
 memory limit, on the filesystem that holds the server's data, or on a volume of its
-own with the limits of --volume. The load's data stand to its memory as the real
-data do. The server itself is only read, as check does. Everything made is written
-down before and taken away at the end. While it runs, the sandbox takes processors
-and disk from all else here: choose a quiet hour.
+own with the limits of --volume. Its data and memory are in the same proportion as
+the real ones. The real server is only read, as check does. Everything made is
+written down before and taken away at the end. While it runs, the sandbox takes
+processors and disk from everything else here: choose a quiet hour.
 
 PLAN is a file that plumb check --plan wrote; without one the host is checked
 first, and once or twice more in the sandbox with all advice followed: some advice
-shows only then, and is tried on top of the rest. With --sandbox there need be no server: one with the defaults of its
-distribution is made, put under load and checked, and its advice is rehearsed.
+shows only then, and is tried on top of the rest. With --sandbox no server is
+needed: one with the defaults of its distribution is made, put under load and
+checked, and its advice is rehearsed.
 
 Interrupted, it says what was learned so far; --resume goes on, also after a crash.
 --plan writes for plumb fix what helps, what guards data whatever it brings, and

@@ -34,7 +34,7 @@ func (a *app) undo() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "undo [NUMBER]",
 		Short: "take back what fix did",
-		Long: `Undo takes the last change back that plumb fix made, or the one with this NUMBER
+		Long: `Undo takes back the last change that plumb fix made, or the one with this NUMBER
 (plumb history lists them), or all of them. It works from the journal alone: after
 a crash at any moment, after a reboot, a second time, and with a newer Plumb.
 

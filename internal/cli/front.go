@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/system/process"
+)
+
+// group is a part of the help: what people come for, and the commands for it,
+// the most used first.
+type group struct {
+	title    string
+	about    string
+	commands []*cobra.Command
+}
+
+// groups is the one list of the commands that are not hidden.
+func (a *app) groups() []group {
+	return []group{
+		{"Look", "only reads; changes nothing on the host or in a server",
+			[]*cobra.Command{a.check(), a.explain(), a.stack(), a.capture(), a.rules()}},
+		{"Change", "keeps a journal, so that everything can be taken back",
+			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history()}},
+		{"Measure", "makes tables, files, volumes or servers of its own and loads them",
+			[]*cobra.Command{a.rehearse(), a.load(), a.lab()}},
+		{"Other", "",
+			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
+	}
+}
+
+// arrange adds the groups to the root command, and prints its help by them.
+// The flags of every command are wrapped to the screen.
+func (a *app) arrange(root *cobra.Command, groups []group) {
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", screen(a.out).Width)))
+	usual := root.UsageFunc()
+	root.SetUsageFunc(func(c *cobra.Command) error {
+		if c != root {
+			return usual(c)
+		}
+		_, err := io.WriteString(c.OutOrStdout(), groupedUsage(c, groups))
+		return err
+	})
+}
+
+// groupedUsage lists the commands by group, and what to type first.
+func groupedUsage(root *cobra.Command, groups []group) string {
+	var b strings.Builder
+	b.WriteString("Usage:\n  plumb COMMAND [flags]\n")
+	for _, g := range groups {
+		b.WriteString("\n" + g.title)
+		if g.about != "" {
+			b.WriteString(": " + g.about)
+		}
+		b.WriteString("\n")
+		for _, c := range g.commands {
+			fmt.Fprintf(&b, "  %-11s %s\n", c.Name(), c.Short)
+		}
+	}
+	b.WriteString("\nExamples:\n" + root.Example + "\n\nplumb COMMAND --help shows its flags, examples and exit codes.\n")
+	return b.String()
+}
+
+// firstLook is how long plumb alone looks for servers before it goes without.
+const firstLook = 2 * time.Second
+
+// mostNamed is how many of them are named.
+const mostNamed = 8
+
+// start is what plumb prints when nothing was asked: which servers run here,
+// and what to type next.
+func (a *app) start(ctx context.Context) error {
+	sudo := "sudo "
+	if os.Geteuid() == 0 {
+		sudo = ""
+	}
+	rows := [][2]string{
+		{sudo + "plumb check", "what is out of line on this host? It only reads"},
+		{sudo + "plumb stack", "where do the servers keep their files, down to the disks?"},
+		{"plumb explain NAME", "all there is to know of a rule or a setting"},
+		{"plumb --help", "all commands"},
+	}
+	var b strings.Builder
+	b.WriteString("Plumb finds what is out of line between a database and the machine under it.\n\n" + running(ctx) + "\n\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "  %-20s%s\n", r[0], r[1])
+	}
+	_, err := io.WriteString(a.out, b.String())
+	return err
+}
+
+// running says which servers run here, by the process table alone.
+func running(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
+	defer live.Close()
+	s := observe.Host(ctx, live, []observe.Probe{process.New(programs())})
+	var list []string
+	for _, t := range s.OfKind("process") {
+		list = append(list, fmt.Sprintf("%s (process %s)", t.Text("engine"), t.Ref.Name))
+	}
+	slices.Sort(list)
+	if more := len(list) - mostNamed; more > 0 {
+		list = append(list[:mostNamed], fmt.Sprintf("and %d more", more))
+	}
+	switch {
+	case len(list) > 0:
+		return "Servers running here:\n  " + strings.Join(list, "\n  ")
+	case ctx.Err() != nil:
+		return "Which servers run here could not be read in time."
+	}
+	return "No database server that Plumb knows is running here, as far as can be seen.\nFor one elsewhere: plumb check --dsn URL; for a recorded host: --tape FILE."
+}
