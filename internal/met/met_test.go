@@ -57,6 +57,8 @@ func zfsHost(mariadb, openzfs string) *stack.Stack {
 	process := seen.New("process", "77")
 	process.Set("nofile_soft", stack.Int(1024), "test")
 	db.Link("process", process.Ref)
+	volume := seen.New("block", "zd0")
+	volume.Set("layer", stack.Text("zvol"), "test")
 	z := seen.New("zfs", "module")
 	z.Set("implementation", stack.Text("openzfs"), "test")
 	z.Set("version", stack.Text(openzfs), "test")
@@ -76,6 +78,7 @@ func TestMeetingsAreInTheRange(t *testing.T) {
 		[4]string{"a/unknown", "db in mysql", "db.sync_binlog == 0", ""},
 		[4]string{"a/kernel", "", `host.kernel != ""`, `{linux: "6.1-6.1.76"}`},
 		[4]string{"a/process", "p in process", "p.nofile_soft > 1024", `{mariadb: any}`},
+		[4]string{"a/volume", "b in block", `b.layer == "zvol"`, `{openzfs: any, zvol: any}`},
 		[4]string{"a/ext4", "fs in filesystem", `fs.fstype == "zfs"`, "{ext4: any}"},
 		[4]string{"a/filesystem", "fs in filesystem", `fs.fstype == "zfs"`, ""},
 	)
@@ -95,6 +98,7 @@ func TestMeetingsAreInTheRange(t *testing.T) {
 		"a/process":    "quiet on [linux 6.1.76 mariadb 10.11.19]",
 		"a/ext4":       "",
 		"a/filesystem": "fires on [linux 6.1.76 openzfs 2.1.11]",
+		"a/volume":     "fires on [linux 6.1.76 openzfs 2.1.11 zvol]",
 	} {
 		text := ""
 		for _, m := range got[id].Met {

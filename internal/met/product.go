@@ -59,6 +59,9 @@ func productsOf(s *stack.Stack, v rule.Verdict) (on []Product, known bool) {
 		case "block":
 			kernel = true
 			on = append(on, deviceOf(t)...)
+			if t != nil && t.Text("layer") == "zvol" {
+				on = append(on, zfsOf(s)...)
+			}
 		case "cgroup":
 			kernel = true
 			if n, ok := intOf(t, "hierarchy"); ok {
