@@ -87,18 +87,3 @@ func (v facts) findingJSON(f advise.Finding) FindingJSON {
 	}
 	return j
 }
-
-// notNil makes an empty list be written as [] and not as null.
-func notNil[T any](l []T) []T {
-	if l == nil {
-		return []T{}
-	}
-	return l
-}
-
-// StackDocument gives a stack as JSON v1.
-func StackDocument(s *stack.Stack, version string) StackJSON {
-	whole := *s
-	whole.Things, whole.Roles, whole.Gaps = notNil(s.Things), notNil(s.Roles), notNil(s.Gaps)
-	return StackJSON{Plumb: JSONVersion, Kind: "stack", Version: version, Stack: &whole}
-}

@@ -1,21 +1,12 @@
 package view
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"time"
-	"unicode"
 
 	"plumb/internal/advise"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 )
-
-// JSONVersion is the version of all documents of this file. A field may be
-// added within a version; a field is never renamed, removed or given another
-// meaning.
-const JSONVersion = 1
 
 // CheckJSON is the document of plumb check --json: one host.
 type CheckJSON struct {
@@ -138,78 +129,4 @@ type ForetoldJSON struct {
 	Restart bool      `json:"restart"` // the plan restarts it
 	About   []string  `json:"about"`   // what is judged, such as WAL
 	Rules   []string  `json:"rules"`
-}
-
-// StackJSON is the document of plumb stack --json: every fact of one host.
-type StackJSON struct {
-	Plumb   int          `json:"plumb"` // JSONVersion
-	Kind    string       `json:"kind"`  // "stack"
-	Version string       `json:"version"`
-	Stack   *stack.Stack `json:"stack"`
-}
-
-// RulesJSON is the document of plumb rules --json.
-type RulesJSON struct {
-	Plumb   int        `json:"plumb"` // JSONVersion
-	Kind    string     `json:"kind"`  // "rules"
-	Version string     `json:"version"`
-	Rules   []RuleJSON `json:"rules"` // sorted by id
-}
-
-// RuleJSON is one rule, as written.
-type RuleJSON struct {
-	ID       string            `json:"id"`
-	Harm     rule.Harm         `json:"harm"`
-	Gain     string            `json:"gain"`
-	Basis    string            `json:"basis"`
-	Title    string            `json:"title"` // with {expressions}
-	When     string            `json:"when"`  // CEL
-	Explain  string            `json:"explain"`
-	Versions string            `json:"versions"`
-	Layers   []string          `json:"layers"`
-	Seeds    []string          `json:"seeds"`
-	Sources  []string          `json:"sources"`
-	Quote    *QuoteJSON        `json:"quote,omitempty"` // the sentence that decides
-	Range    map[string]string `json:"range"`           // versions by product, such as 8.0.30- or any
-	Met      []MeetingJSON     `json:"met"`             // answers on real hosts of these versions; empty: unmet
-	Needs    string            `json:"needs,omitempty"` // what an unmet rule would have to meet
-}
-
-// QuoteJSON is a sentence of a source, word for word.
-type QuoteJSON struct {
-	Says string `json:"says"`
-	From string `json:"from"` // one of the rule's sources
-}
-
-// MeetingJSON is an answer that a rule gave on a real host.
-type MeetingJSON struct {
-	On   []string `json:"on"`            // products with their versions, as in range
-	Says string   `json:"says"`          // fires or quiet
-	Host string   `json:"host"`          // a tape of fixtures, or the test that read it
-	Day  string   `json:"day,omitempty"` // on which it was read live; not there for a tape
-}
-
-// JSON writes a document with two spaces of indentation and a final newline.
-func JSON(doc any) ([]byte, error) {
-	b, err := json.MarshalIndent(doc, "", "  ")
-	return append(Inert(b), '\n'), err
-}
-
-// Inert writes the characters of a JSON document that could drive a terminal
-// or reorder text, and that JSON allows as they are, in its own notation: the
-// document stays the same.
-func Inert(document []byte) []byte {
-	drives := func(r rune) bool { return r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) }
-	if bytes.IndexFunc(document, drives) < 0 {
-		return document
-	}
-	var out bytes.Buffer
-	for _, r := range string(document) {
-		if drives(r) {
-			fmt.Fprintf(&out, "\\u%04x", r)
-			continue
-		}
-		out.WriteRune(r)
-	}
-	return out.Bytes()
 }

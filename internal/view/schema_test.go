@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"go/ast"
@@ -17,9 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"plumb/internal/check"
 	"plumb/internal/stack"
 )
 
@@ -91,70 +88,6 @@ func schemaOf(t *testing.T, doc reflect.Type, title string) []byte {
 		t.Fatal(err)
 	}
 	return append(got, '\n')
-}
-
-func TestCheckDocumentFitsItsSchema(t *testing.T) {
-	schema := compileSchema(t, Schema("check"))
-	for name, r := range map[string]check.Report{
-		"findings": testReport(zfsHost()),
-		"healthy":  quietReport(lvmHost()),
-		"nothing":  quietReport(&stack.Stack{}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			b, err := JSON(CheckDocument(r))
-			if err != nil {
-				t.Fatal(err)
-			}
-			validate(t, schema, b)
-			if name == "findings" {
-				golden(t, "check.json", string(b))
-			}
-		})
-	}
-}
-
-func TestStackDocumentFitsItsSchema(t *testing.T) {
-	for _, s := range []*stack.Stack{zfsHost(), {}} {
-		fitsSchema(t, Schema("stack"), StackDocument(s, "test"))
-	}
-}
-
-func validate(t *testing.T, schema *jsonschema.Schema, b []byte) {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Validate(doc); err != nil {
-		t.Errorf("%v\n%s", err, b)
-	}
-}
-
-// fitsSchema checks a document against its published schema.
-func fitsSchema(t *testing.T, schema []byte, doc any) {
-	t.Helper()
-	b, err := JSON(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	validate(t, compileSchema(t, schema), b)
-}
-
-func compileSchema(t *testing.T, text []byte) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("check.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("check.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // generator turns Go types into JSON Schema.

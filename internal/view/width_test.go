@@ -37,7 +37,6 @@ func TestNoLineIsWiderThanTheScreen(t *testing.T) {
 			"stack":   Stack(longHost(), units(), nil, screen),
 			"quiet":   Check(quietReport(lvmHost()), CheckOptions{}, screen),
 			"summary": sum.Text(true, screen),
-			"explain": Rule(testRules()["cross/zfs-recordsize-innodb"], testProof(), screen),
 		} {
 			for l := range strings.Lines(text) {
 				if l = strings.TrimRight(l, "\n"); width(l) > w {

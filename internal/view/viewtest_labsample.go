@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"testing"
 	"time"
 
 	"plumb/internal/lab/experiment"
@@ -229,10 +228,4 @@ func unfinishedReport() report.Report {
 		r.Verdicts[i].Sentence = ""
 	}
 	return r
-}
-
-func TestSampleIsTheSameEachTime(t *testing.T) {
-	if a, b := sampleReport(8), sampleReport(8); a.Arms[1].Metric.Value != b.Arms[1].Metric.Value {
-		t.Error("the sample varies")
-	}
 }

@@ -1,0 +1,46 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode"
+)
+
+// JSONVersion is the version of all documents of this file. A field may be
+// added within a version; a field is never renamed, removed or given another
+// meaning.
+const JSONVersion = 1
+
+// JSON writes a document with two spaces of indentation and a final newline.
+func JSON(doc any) ([]byte, error) {
+	b, err := json.MarshalIndent(doc, "", "  ")
+	return append(Inert(b), '\n'), err
+}
+
+// Inert writes the characters of a JSON document that could drive a terminal
+// or reorder text, and that JSON allows as they are, in its own notation: the
+// document stays the same.
+func Inert(document []byte) []byte {
+	drives := func(r rune) bool { return r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) }
+	if bytes.IndexFunc(document, drives) < 0 {
+		return document
+	}
+	var out bytes.Buffer
+	for _, r := range string(document) {
+		if drives(r) {
+			fmt.Fprintf(&out, "\\u%04x", r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.Bytes()
+}
+
+// notNil makes an empty list be written as [] and not as null.
+func notNil[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}
