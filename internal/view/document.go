@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"plumb/internal/load"
+	"strconv"
 	"unicode"
 )
 
@@ -43,4 +45,28 @@ func notNil[T any](l []T) []T {
 		return []T{}
 	}
 	return l
+}
+
+func seedText(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func encoded(l load.Latency) (string, error) {
+	if l.Histogram == nil || l.TotalCount() == 0 {
+		return "", nil
+	}
+	b, err := l.Packed()
+	return string(b), err
+}
+
+// MarkJSON is a reason not to take a result at face value.
+type MarkJSON struct {
+	Kind string `json:"kind"` // "client-bound", "saturated", "not-steady", "too-short", "interrupted", "server-lost", "errors", "clock-jumped", "crowded", "left-hanging"
+	Text string `json:"text"`
+}
+
+// finite gives 0 for what JSON cannot hold: shares of nothing.
+func finite(v float64) float64 {
+	if v-v != 0 {
+		return 0
+	}
+	return v
 }

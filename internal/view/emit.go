@@ -186,14 +186,3 @@ func udevLine(disk, knob string, v stack.Value) string {
 	}
 	return fmt.Sprintf(`ACTION=="add|change", SUBSYSTEM=="block", KERNEL==%q, ATTR{queue/%s}=%q`, disk, knob, v.String())
 }
-
-// shell quotes a word for sh when it needs it.
-func shell(s string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@=+,", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !safe(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

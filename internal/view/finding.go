@@ -168,24 +168,6 @@ func whenText(s advise.Step) string {
 	return text
 }
 
-func effectText(e catalog.Effect) string {
-	switch e {
-	case catalog.Now:
-		return "takes effect now"
-	case catalog.Reload:
-		return "takes effect at a reload"
-	case catalog.NewWrites:
-		return "for new writes only"
-	case catalog.Remount:
-		return "needs a remount"
-	case catalog.Restart:
-		return "needs a restart"
-	case catalog.Recreate:
-		return "only when it is created again"
-	}
-	return ""
-}
-
 // others names the further places where the rule fired.
 func (c checkPage) others(cases []advise.Case) {
 	if len(cases) < 2 {

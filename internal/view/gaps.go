@@ -111,3 +111,38 @@ func inPicture(gaps []stack.Gap, drawn map[stack.Ref]stack.Ref) []stack.Gap {
 		return !have && (g.Of.Kind == "filesystem" || g.Of.Kind == "dataset")
 	})
 }
+
+// shortWhy cuts what a program said at length down to its beginning, and what
+// only differs in file names to the cause. --all and --json have it whole.
+func shortWhy(why string) string {
+	for _, cause := range []string{"permission denied", "operation not permitted"} {
+		if strings.HasSuffix(strings.ToLower(why), cause) {
+			return cause
+		}
+	}
+	if what, _, late := strings.Cut(why, ": context deadline exceeded"); late { // what was asked matters more than how it ended
+		if runes := []rune(what); len(runes) > maxAsked {
+			what = string(runes[:maxAsked]) + "…"
+		}
+		return what + ": no answer in time"
+	}
+	for _, end := range []string{"; ", ". "} { // what follows is detail
+		if i := strings.Index(why, end); i >= 20 && width(why) > maxWhy {
+			why = why[:i]
+		}
+	}
+	for width(why) > maxWhy { // what comes first is the way there, the cause is last
+		_, cause, ok := strings.Cut(why, ": ")
+		if !ok {
+			break
+		}
+		why = cause
+	}
+	return why
+}
+
+// maxWhy is the width above which a reason is cut at the end of a part.
+const maxWhy = 100
+
+// maxAsked is how much of a question is shown that was not answered in time.
+const maxAsked = 60

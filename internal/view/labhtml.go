@@ -125,9 +125,6 @@ func labPageOf(r report.Report, about LabAbout) *labPage {
 	return d
 }
 
-// tie keeps a number and its unit on one line.
-func tie(s string) string { return strings.ReplaceAll(s, " %", "\u00a0%") }
-
 // labMeta is the line of facts below the answer.
 func labMeta(r report.Report) (facts []string) {
 	if !r.Began.IsZero() {

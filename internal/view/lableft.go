@@ -123,5 +123,3 @@ func LabExperiments(all []ledger.Summary, screen Screen) string {
 	}
 	return p.String()
 }
-
-func shortHash(h string) string { return h[:min(8, len(h))] }

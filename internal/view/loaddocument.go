@@ -122,11 +122,3 @@ func clientJSON(c load.Client) ClientJSON {
 	return ClientJSON{CPUSeconds: c.CPU.Seconds(), Cores: c.Cores, Share: finite(c.Share), Machine: c.Machine,
 		PerOpMicros: float64(c.PerOp) / float64(time.Microsecond), Bound: c.Bound, BoundBecause: c.BoundWhy}
 }
-
-// finite gives 0 for what JSON cannot hold: shares of nothing.
-func finite(v float64) float64 {
-	if v-v != 0 {
-		return 0
-	}
-	return v
-}

@@ -22,15 +22,6 @@ func FillProgress(p fill.Progress) string {
 	return clean(text)
 }
 
-// bytesAbout writes a size with three digits.
-func bytesAbout(n int64) string {
-	v, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	for len(units) > 1 && v >= 1000 {
-		v, units = v/1024, units[1:]
-	}
-	return digits3(v) + " " + units[0]
-}
-
 // Prepared says what a load of tables did.
 func Prepared(what string, r fill.Report) string {
 	p := newPage(Screen{})

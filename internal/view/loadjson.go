@@ -1,10 +1,8 @@
 package view
 
 import (
-	"strconv"
 	"time"
 
-	"plumb/internal/load"
 	"plumb/internal/stats"
 )
 
@@ -112,12 +110,6 @@ type BandJSON struct {
 	Verdict string  `json:"verdict"` // "pass", "fail" or why it cannot be told
 }
 
-// MarkJSON is a reason not to take a result at face value.
-type MarkJSON struct {
-	Kind string `json:"kind"` // "client-bound", "saturated", "not-steady", "too-short", "interrupted", "server-lost", "errors", "clock-jumped", "crowded", "left-hanging"
-	Text string `json:"text"`
-}
-
 // OpenLoopJSON is what only an open loop can say.
 type OpenLoopJSON struct {
 	Offered   float64     `json:"offered"` // operations a second that were due
@@ -172,16 +164,6 @@ type SecondJSON struct {
 	Ops       []int64       `json:"ops"` // done, of each kind in the order of the document's ops
 }
 
-func encoded(l load.Latency) (string, error) {
-	if l.Histogram == nil || l.TotalCount() == 0 {
-		return "", nil
-	}
-	b, err := l.Packed()
-	return string(b), err
-}
-
 func estimateJSON(e stats.Estimate) EstimateJSON {
 	return EstimateJSON{Value: finite(e.Value), Low: finite(e.Low), High: finite(e.High), N: e.N, Warnings: e.Warnings}
 }
-
-func seedText(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -88,3 +88,17 @@ func span(d time.Duration) string {
 
 // right pads s on the left to n columns.
 func right(s string, n int) string { return fmt.Sprintf("%*s", n, s) }
+
+// ms is a duration in milliseconds, the unit of sysbench and of JSON.
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// bytesAbout writes a size with three digits.
+func bytesAbout(n int64) string {
+	v, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for len(units) > 1 && v >= 1000 {
+		v, units = v/1024, units[1:]
+	}
+	return digits3(v) + " " + units[0]
+}
+
+func shortHash(h string) string { return h[:min(8, len(h))] }

@@ -233,3 +233,21 @@ func (v facts) name(kind, name string) string {
 	}
 	return name
 }
+
+func effectText(e catalog.Effect) string {
+	switch e {
+	case catalog.Now:
+		return "takes effect now"
+	case catalog.Reload:
+		return "takes effect at a reload"
+	case catalog.NewWrites:
+		return "for new writes only"
+	case catalog.Remount:
+		return "needs a remount"
+	case catalog.Restart:
+		return "needs a restart"
+	case catalog.Recreate:
+		return "only when it is created again"
+	}
+	return ""
+}

@@ -88,13 +88,6 @@ func shortKernel(release string) string {
 	return release
 }
 
-func cmpText(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // product names a server as its maker does.
 func product(db *stack.Thing) string {
 	name := map[string]string{

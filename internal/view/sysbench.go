@@ -153,6 +153,3 @@ func lostSessions(r *load.Result) (n int64) {
 	}
 	return n
 }
-
-// ms is a duration in milliseconds, the unit of sysbench and of JSON.
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

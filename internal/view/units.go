@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"time"
 
 	"plumb/internal/catalog"
@@ -20,4 +21,15 @@ func age(d time.Duration) string {
 		return count(int(d.Minutes()), "minute")
 	}
 	return count(int(d.Seconds()), "second")
+}
+
+// shell quotes a word for sh when it needs it.
+func shell(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@=+,", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !safe(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

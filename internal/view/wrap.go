@@ -101,3 +101,13 @@ func pieces(word string, w int) []string {
 }
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+// tie keeps a number and its unit on one line.
+func tie(s string) string { return strings.ReplaceAll(s, " %", "\u00a0%") }
+
+func cmpText(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
