@@ -72,8 +72,8 @@ func searchChart(s rehearse.Search, c search.Curve, most float64) chart {
 		if at-last > 0.15 || i == 0 {
 			out.X, last = append(out.X, tick{At: percentAt(at), Text: dialValue(d, v)}), at
 		}
-		curve = append(curve, point{at, y.at(1 + e.Value)})
-		low, high = append(low, point{at, math.Max(0, y.at(1+e.Low))}), append(high, point{at, math.Min(1, y.at(1+e.High))})
+		curve = append(curve, point{x: at, y: y.at(1 + e.Value)})
+		low, high = append(low, point{x: at, y: math.Max(0, y.at(1+e.Low))}), append(high, point{x: at, y: math.Min(1, y.at(1+e.High))})
 	}
 	out.Lines = append(out.Lines, line{Path: pathOf(low), Class: "open"}, line{Path: pathOf(high), Class: "open"}, line{Path: pathOf(curve), Class: "curve fitted"})
 	for _, o := range s.Tried {
