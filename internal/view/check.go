@@ -19,7 +19,7 @@ type CheckOptions struct {
 
 // Check writes the report of one host as text.
 func Check(r check.Report, o CheckOptions, screen Screen) string {
-	c := checkPage{page: newPage(screen), facts: facts{r.Catalog}, r: r, all: o.All}
+	c := checkPage{page: newPage(screen), facts: factsOf(r.Catalog), r: r, all: o.All}
 	c.hang(plain, "", strings.TrimPrefix(hostLine(r.Stack)+" · "+factCount(r.Stack)+c.taken(), " · "))
 	if nothingToSay(r) {
 		c.quiet()

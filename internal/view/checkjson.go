@@ -17,7 +17,7 @@ func CheckDocument(r check.Report) CheckJSON {
 	for _, db := range servers(r.Stack) {
 		d.Servers = append(d.Servers, serverJSON(r.Stack, db))
 	}
-	v := facts{r.Catalog}
+	v := factsOf(r.Catalog)
 	for _, f := range r.Advice.Findings {
 		d.Findings = append(d.Findings, v.findingJSON(f))
 	}

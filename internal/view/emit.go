@@ -22,7 +22,7 @@ func Emit(target string, plan advise.Plan, cat *catalog.Catalog) (string, error)
 	if !slices.Contains(EmitTargets(), target) {
 		return "", fmt.Errorf("%q is not a form to print: want one of %s", target, strings.Join(EmitTargets(), ", "))
 	}
-	e := emitter{page: newPage(Screen{Width: 80}), facts: facts{cat}}
+	e := emitter{page: newPage(Screen{Width: 80}), facts: factsOf(cat)}
 	host := cmpText(plan.Host, "this host")
 	e.comment(fmt.Sprintf("for %s, from plumb check --emit %s. Nothing was changed.", host, target))
 	n := 0

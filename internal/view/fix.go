@@ -25,7 +25,7 @@ type fixPage struct {
 }
 
 func newFixPage(cat *catalog.Catalog, s Screen) fixPage {
-	return fixPage{checkPage{page: newPage(s), facts: facts{cat}}}
+	return fixPage{checkPage{page: newPage(s), facts: factsOf(cat)}}
 }
 
 // FixPlan shows what fix would do, thing by thing: each step with its values,

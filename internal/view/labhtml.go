@@ -109,7 +109,7 @@ func labPageOf(r report.Report, about LabAbout) *labPage {
 		d.Hidden = hiddenStalls(r)
 	}
 	for _, g := range sameReasons(r.Invalid) {
-		d.Reasons = append(d.Reasons, reasonRow{g.where(), g.text})
+		d.Reasons = append(d.Reasons, reasonRow{Where: g.where(), Text: g.text})
 	}
 	s := setupsOf(x.Arms)
 	d.Common, d.Differ = s.common, s.differ

@@ -3,7 +3,9 @@ package view
 import (
 	"fmt"
 	"math"
+	"plumb/internal/stats"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -102,3 +104,72 @@ func bytesAbout(n int64) string {
 }
 
 func shortHash(h string) string { return h[:min(8, len(h))] }
+
+// differs writes the difference of two arms with its interval:
+// −31 % (−40 to −22 %).
+func differs(e stats.Estimate) string {
+	switch {
+	case !measuredAtAll(e):
+		return "–"
+	case !ranged(e):
+		return signed(e.Value)
+	}
+	return signed(e.Value) + " " + differsRange(e)
+}
+
+func differsRange(e stats.Estimate) string {
+	if !ranged(e) {
+		return ""
+	}
+	low, high := signed(e.Low), signed(e.High)
+	if strings.HasSuffix(high, " %") { // the unit once is enough
+		low = strings.TrimSuffix(low, " %")
+	}
+	return "(" + low + " to " + high + ")"
+}
+
+// signed writes a relative difference: +5.2 %, −31 %, ×12. From eleven times
+// on a factor is easier to read than a percentage.
+func signed(part float64) string {
+	switch {
+	case part >= 10:
+		return "×" + digits3(1+part)
+	case math.Abs(part) < 0.0005:
+		return "0 %"
+	}
+	return sign(part) + percentDigits(part) + " %"
+}
+
+func sign(v float64) string {
+	if v < 0 {
+		return "−"
+	}
+	return "+"
+}
+
+// percentDigits writes the size of a part in per cent: 0.52, 5.2, 31.
+func percentDigits(part float64) string {
+	p := math.Abs(100 * part)
+	switch {
+	case p < 0.995:
+		return strconv.FormatFloat(p, 'f', 2, 64)
+	case p < 9.95:
+		return strconv.FormatFloat(p, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(p, 'f', 0, 64)
+}
+
+// roundPercent writes a part that was chosen, not measured: 5 %, 2.5 %.
+func roundPercent(part float64) string {
+	return strconv.FormatFloat(math.Round(1e4*part)/100, 'f', -1, 64) + " %"
+}
+
+func isReal(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// measuredAtAll tells whether there is a value to show.
+func measuredAtAll(e stats.Estimate) bool { return e.N > 0 && isReal(e.Value) }
+
+// ranged tells whether the interval is known: one value alone has none.
+func ranged(e stats.Estimate) bool {
+	return measuredAtAll(e) && isReal(e.Low) && isReal(e.High) && (e.Low < e.High || e.N > 2)
+}

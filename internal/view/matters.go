@@ -208,6 +208,9 @@ func (v facts) word(t *stack.Thing, m matter) string {
 // facts shows values with the units the catalogue gives them.
 type facts struct{ cat *catalog.Catalog }
 
+// factsOf shows them as a catalogue says; without one, as they are.
+func factsOf(cat *catalog.Catalog) facts { return facts{cat} }
+
 func (v facts) show(kind, name string, val stack.Value) string {
 	if v.cat == nil {
 		return catalog.Show(nil, val)

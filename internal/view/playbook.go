@@ -22,7 +22,7 @@ func PlaybookForms() []string { return []string{"ansible", "shell"} }
 // another value, that one comes back: what is found is kept on each host, and
 // undo uses nothing else.
 func Playbook(form string, d change.Draft, plan advise.Plan, cat *catalog.Catalog) (string, error) {
-	b := &playbook{facts: facts{cat}, draft: d, host: plan.Host, taken: plan.TakenAt}
+	b := &playbook{facts: factsOf(cat), draft: d, host: plan.Host, taken: plan.TakenAt}
 	var err error
 	if b.id, err = draftID(d); err != nil {
 		return "", err

@@ -25,7 +25,7 @@ type rehearsalPage struct {
 // what is kept, and what the sandbox was like. next are the commands that may
 // follow.
 func Rehearsal(r rehearse.Result, cat *catalog.Catalog, screen Screen, next ...string) string {
-	p := rehearsalPage{newPage(screen), facts{cat}}
+	p := rehearsalPage{newPage(screen), factsOf(cat)}
 	p.para(bold, 0, strings.Join(rehearsalHead(r), " · "))
 	p.blank()
 	p.para(bold, 0, allSentence(r))

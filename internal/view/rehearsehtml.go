@@ -74,7 +74,7 @@ func RehearsalHTML(r rehearse.Result, cat *catalog.Catalog, about LabAbout) ([]b
 	if err != nil {
 		return nil, fmt.Errorf("read the page's template: %w", err)
 	}
-	d := rehearsalPageOf(r, facts{cat}, about)
+	d := rehearsalPageOf(r, factsOf(cat), about)
 	for _, file := range []string{"lab/style.css", "lab/rehearse.css"} {
 		style, err := labPages.ReadFile(file)
 		if err != nil {
@@ -109,7 +109,7 @@ func rehearsalPageOf(r rehearse.Result, v facts, about LabAbout) *rehearsalHTML 
 	for i, rep := range r.Reports {
 		d.Stages = append(d.Stages, stageOf(p, i, rep))
 		for _, g := range sameReasons(rep.Invalid) {
-			d.Reasons = append(d.Reasons, reasonRow{"stage " + stageName(p, i) + ", " + g.where(), g.text})
+			d.Reasons = append(d.Reasons, reasonRow{Where: "stage " + stageName(p, i) + ", " + g.where(), Text: g.text})
 		}
 		for _, name := range programsOf(rep) {
 			if !slices.Contains(d.Programs, name) {

@@ -22,7 +22,7 @@ type RehearsalPlanInput struct {
 // RehearsalPlan shows what a rehearsal would do, without anything having been
 // made.
 func RehearsalPlan(in RehearsalPlanInput, cat *catalog.Catalog, screen Screen) string {
-	p := rehearsalPage{newPage(screen), facts{cat}}
+	p := rehearsalPage{newPage(screen), factsOf(cat)}
 	p.para(bold, 0, strings.Join(rehearsalHead(rehearse.Result{Proposal: in.Proposal}), " · "))
 	p.blank()
 	p.hang(plain, "takes    ", proposedTime(in))

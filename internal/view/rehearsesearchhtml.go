@@ -33,7 +33,7 @@ func searchPage(s *rehearse.Search, scale float64) *searchHTML {
 		if real := atServer(dial, s.Best[i], scale); real != "" {
 			value += ", " + real + " at the server's size"
 		}
-		d.Best = append(d.Best, setting{dial.Name, value})
+		d.Best = append(d.Best, setting{path: dial.Name, value: value})
 	}
 	if plan := searchPlan(*s); plan != "" {
 		d.Answer += " " + plan

@@ -14,7 +14,7 @@ import (
 // only, when not empty, names the servers to draw ("mysql" or "mysql:3306").
 func Stack(s *stack.Stack, cat *catalog.Catalog, only []string, screen Screen) string {
 	p := newPage(screen)
-	v := facts{cat}
+	v := factsOf(cat)
 	p.hang(plain, "", hostLine(s))
 	if h := s.Host(); h != nil {
 		if said := v.said(h); said != "" {

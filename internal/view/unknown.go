@@ -110,5 +110,3 @@ func (c checkPage) needs(list []string) string {
 	}
 	return few(out, 2)
 }
-
-
