@@ -20,7 +20,10 @@ var layers = [][]string{
 		"system/kernel", "system/process"},
 	{"storage/volume", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/mysql/private", "engine/postgres/private"},                 // servers of the lab's own
-	{"view"},
+	{"view/page", "view/schema"},
+	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
+	{"view/check", "view/stack", "view/lab", "view/load", "view/playbook"},
+	{"view/explain", "view/fix", "view/rehearse"},
 	{"cli"},
 }
 
@@ -38,9 +41,9 @@ var only = map[string]struct {
 	"go.mongodb.org/mongo-driver/v2": {[]string{"engine/mongo"}, "each driver stays in its engine"},
 	"github.com/spf13/cobra":         {[]string{"cli"}, "only cli knows flags"},
 	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
-	"charm.land/lipgloss/v2":         {[]string{"view"}, "only view formats"},
+	"charm.land/lipgloss/v2":         {[]string{"view/page"}, "only view formats"},
 	"net":                            {[]string{"host", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "lab/ledger"}, "connections are made by dialers, which host calls"},
-	"os":                             {[]string{"host", "host/scratch", "host/self", "host/fetch", "cli", "load/ledger", "lab/ledger"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                             {[]string{"host", "host/scratch", "host/self", "host/fetch", "cli", "load/ledger", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports string }

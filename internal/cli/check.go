@@ -12,7 +12,8 @@ import (
 	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/rule"
-	"plumb/internal/view"
+	checkview "plumb/internal/view/check"
+	"plumb/internal/view/page"
 )
 
 // checkFlags are the flags of check.
@@ -62,12 +63,12 @@ each server a few dozen short queries, in a session that is set to read-only.
 	fl.StringVar(&f.rules, "rules", "", "judge with the rules in `DIR` too; their ids begin with own/ (plumb rules test DIR tests them)")
 	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is as bad as `HARM` or worse: danger, outage, slow or note")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); for a directory of tapes one document a line")
-	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(view.EmitTargets(), ", "))
+	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(checkview.EmitTargets(), ", "))
 	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`, replacing what it holds")
 	fl.BoolVar(&f.all, "all", false, "show everything: notes in full, every place, every reason")
 	fl.BoolVar(&f.grants, "grants", false, "print the least privileges that a check needs on each server, and stop")
 	fl.BoolVar(&f.allowUnsafe, "allow-unsafe", false, "also propose values that are less durable than those in force")
-	offer(c, map[string]words{"fail-on": harmWords, "emit": view.EmitTargets})
+	offer(c, map[string]words{"fail-on": harmWords, "emit": checkview.EmitTargets})
 	return c
 }
 
@@ -111,19 +112,19 @@ func (a *app) show(r check.Report, f checkFlags) error {
 	text := ""
 	switch {
 	case f.json:
-		b, err := view.JSON(view.CheckDocument(r))
+		b, err := page.JSON(checkview.Document(r))
 		if err != nil {
 			return err
 		}
 		text = string(b)
 	case f.emit != "":
-		out, err := view.Emit(f.emit, r.Advice.Plan, r.Catalog)
+		out, err := checkview.Emit(f.emit, r.Advice.Plan, r.Catalog)
 		if err != nil {
 			return err
 		}
 		text = out
 	default:
-		text = view.Check(r, view.CheckOptions{All: f.all, Only: f.choice.Only}, screen(a.out))
+		text = checkview.Text(r, checkview.Options{All: f.all, Only: f.choice.Only}, screen(a.out))
 	}
 	_, err := fmt.Fprint(a.out, text)
 	return err
@@ -135,8 +136,8 @@ func (f checkFlags) validate() error {
 	if f.failOn != "" && !slices.Contains(harms, f.failOn) {
 		return hint.Usage(fmt.Sprintf("--fail-on %s is no harm", f.failOn), "want one of "+strings.Join(harms, ", "))
 	}
-	if f.emit != "" && !slices.Contains(view.EmitTargets(), f.emit) {
-		return hint.Usage(fmt.Sprintf("--emit %s is no form", f.emit), "want one of "+strings.Join(view.EmitTargets(), ", "))
+	if f.emit != "" && !slices.Contains(checkview.EmitTargets(), f.emit) {
+		return hint.Usage(fmt.Sprintf("--emit %s is no form", f.emit), "want one of "+strings.Join(checkview.EmitTargets(), ", "))
 	}
 	if f.json && f.emit != "" {
 		return hint.Usage("--json and --emit are two forms of one answer", "give one of them")

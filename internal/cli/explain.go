@@ -17,7 +17,7 @@ import (
 	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/rule"
-	"plumb/internal/view"
+	explainview "plumb/internal/view/explain"
 	"plumb/knowledge"
 )
 
@@ -71,11 +71,11 @@ func (a *app) runExplain(ctx context.Context, name, own string) error {
 			if err != nil {
 				return fmt.Errorf("explain: %w", err)
 			}
-			pages = append(pages, view.Rule(r, a.proof(ctx, r), screen(a.out)))
+			pages = append(pages, explainview.Rule(r, a.proof(ctx, r), screen(a.out)))
 		}
 	}
 	for _, f := range factsNamed(cat, name) {
-		pages = append(pages, view.Fact(f, cat.Kinds[f.Kind], usersOf(f, ids), screen(a.out)))
+		pages = append(pages, explainview.Fact(f, cat.Kinds[f.Kind], usersOf(f, ids), screen(a.out)))
 	}
 	if len(pages) == 0 {
 		return a.notKnown(ids, name)
@@ -101,7 +101,7 @@ func (a *app) explainOwn(ctx context.Context, name, dir string) error {
 	}
 	for _, r := range base.Rules() {
 		if r.ID == name || path.Base(r.ID) == name {
-			_, err := fmt.Fprint(a.out, view.Rule(r, view.Proof{}, screen(a.out)))
+			_, err := fmt.Fprint(a.out, explainview.Rule(r, explainview.Proof{}, screen(a.out)))
 			return err
 		}
 	}

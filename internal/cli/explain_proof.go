@@ -14,7 +14,7 @@ import (
 	"plumb/internal/met"
 	"plumb/internal/rehearse"
 	"plumb/internal/rule"
-	"plumb/internal/view"
+	explainview "plumb/internal/view/explain"
 	"plumb/knowledge"
 )
 
@@ -30,10 +30,10 @@ const (
 
 // proof gathers what experiments and real hosts showed of a rule. Nothing that
 // goes wrong here keeps a page from being shown.
-func (a *app) proof(ctx context.Context, r *rule.Rule) view.Proof {
+func (a *app) proof(ctx context.Context, r *rule.Rule) explainview.Proof {
 	measured, err := rule.Measurements(knowledge.FS)
 	a.warn("what was measured has a mistake", err)
-	p := view.Proof{Measured: rule.About(measured, r.ID), Ledger: usualLedger, Standing: a.standing(r)}
+	p := explainview.Proof{Measured: rule.About(measured, r.ID), Ledger: usualLedger, Standing: a.standing(r)}
 	ctx, stop := context.WithTimeout(ctx, proofTime)
 	defer stop()
 	p.Rehearsed, err = rehearsals(ctx, usualLedger, r.ID)
@@ -63,7 +63,7 @@ func (a *app) standing(r *rule.Rule) *met.Standing {
 }
 
 // rehearsals finds what rehearsals of a ledger showed of a rule, newest first.
-func rehearsals(ctx context.Context, where, id string) (found []view.Rehearsed, err error) {
+func rehearsals(ctx context.Context, where, id string) (found []explainview.Rehearsed, err error) {
 	store, err := ledger.Glance(ctx, where)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func rehearsals(ctx context.Context, where, id string) (found []view.Rehearsed, 
 }
 
 // rehearsalOf is what one experiment showed of a rule; nothing for most.
-func rehearsalOf(ctx context.Context, store *ledger.Ledger, s ledger.Summary, id string) (found []view.Rehearsed, err error) {
+func rehearsalOf(ctx context.Context, store *ledger.Ledger, s ledger.Summary, id string) (found []explainview.Rehearsed, err error) {
 	if s.Valid == 0 {
 		return nil, nil
 	}
@@ -111,7 +111,7 @@ func rehearsalOf(ctx context.Context, store *ledger.Ledger, s ledger.Summary, id
 	r := report.Make(x, records)
 	for _, arm := range arms {
 		if effect, word, ok := rehearse.Brought(r, arm); ok {
-			found = append(found, view.Rehearsed{At: s.Last, Arm: arm, Effect: effect, Word: word, Hash: s.Hash})
+			found = append(found, explainview.Rehearsed{At: s.Last, Arm: arm, Effect: effect, Word: word, Hash: s.Hash})
 		}
 	}
 	return found, nil

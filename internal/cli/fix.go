@@ -15,7 +15,9 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
-	"plumb/internal/view"
+	fixview "plumb/internal/view/fix"
+	"plumb/internal/view/page"
+	"plumb/internal/view/playbook"
 )
 
 // fixFlags are the flags of fix.
@@ -85,9 +87,9 @@ the trial without undoing it; plumb history then says so.
 	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values wait for it")
 	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `KNOBS` a value that is less durable")
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time unless plumb confirm is typed before")
-	fl.StringVar(&f.emit, "emit", "", "print the plan as a script with its reverse, in the `FORM` "+strings.Join(view.PlaybookForms(), " or "))
+	fl.StringVar(&f.emit, "emit", "", "print the plan as a script with its reverse, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
-	offer(c, map[string]words{"emit": view.PlaybookForms})
+	offer(c, map[string]words{"emit": playbook.Forms})
 	return c
 }
 
@@ -100,8 +102,8 @@ const fixExits = `Exit codes:
 // validate finds what is wrong with the flags before anything is read.
 func (f fixFlags) validate() error {
 	switch {
-	case f.emit != "" && !slices.Contains(view.PlaybookForms(), f.emit):
-		return hint.Usage(fmt.Sprintf("--emit %s is no form", f.emit), "want "+strings.Join(view.PlaybookForms(), " or "))
+	case f.emit != "" && !slices.Contains(playbook.Forms(), f.emit):
+		return hint.Usage(fmt.Sprintf("--emit %s is no form", f.emit), "want "+strings.Join(playbook.Forms(), " or "))
 	case f.try < 0 || f.try > 0 && f.try < 5*time.Second:
 		return hint.Usage(fmt.Sprintf("--try %s leaves no time to type plumb confirm", f.try), "give something like --try 10m")
 	case f.try > 0 && f.image != "":
@@ -167,7 +169,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 		return err
 	}
 	if f.emit != "" {
-		text, err := view.Playbook(f.emit, x.draft, x.plan, x.know.Catalog)
+		text, err := playbook.Text(f.emit, x.draft, x.plan, x.know.Catalog)
 		if err == nil {
 			_, err = fmt.Fprint(a.out, text)
 		}
@@ -245,13 +247,13 @@ func (x *fixing) whole() string {
 
 func (x *fixing) showDraft() error {
 	if x.json {
-		text, err := view.JSON(view.FixDocument(x.draft, change.Outcome{}, nil, x.know.Catalog))
+		text, err := page.JSON(fixview.Document(x.draft, change.Outcome{}, nil, x.know.Catalog))
 		if err == nil {
 			_, err = x.out.Write(text)
 		}
 		return err
 	}
-	_, err := fmt.Fprint(x.out, view.FixPlan(x.draft, x.know.Catalog, screen(x.out)))
+	_, err := fmt.Fprint(x.out, fixview.Plan(x.draft, x.know.Catalog, screen(x.out)))
 	return err
 }
 

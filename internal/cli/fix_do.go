@@ -13,7 +13,8 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/view"
+	fixview "plumb/internal/view/fix"
+	"plumb/internal/view/page"
 )
 
 // do applies the draft, looks again, and says what came of each step.
@@ -24,13 +25,13 @@ func (x *fixing) do(ctx context.Context) error {
 	}
 	after := x.lookAgain(ctx, out)
 	if x.json {
-		text, jsonErr := view.JSON(view.FixDocument(x.draft, out, after, x.know.Catalog))
+		text, jsonErr := page.JSON(fixview.Document(x.draft, out, after, x.know.Catalog))
 		if jsonErr != nil {
 			return errors.Join(err, jsonErr)
 		}
 		fmt.Fprintf(x.app.out, "%s", text)
 	} else {
-		fmt.Fprint(x.app.out, view.FixOutcome(out, after, x.deadline(), x.know.Catalog, screen(x.app.out)))
+		fmt.Fprint(x.app.out, fixview.Outcome(out, after, x.deadline(), x.know.Catalog, screen(x.app.out)))
 	}
 	if err != nil {
 		return hint.With(fmt.Errorf("change %d: %w", out.Number, err), "the steps before it are done; plumb undo takes them back, plumb history "+strconv.Itoa(out.Number)+" shows each")
@@ -90,7 +91,7 @@ func (x *fixing) arm(c *change.Change) error {
 
 // lookAgain reads the host anew and says, for each step that was done,
 // whether it took.
-func (x *fixing) lookAgain(ctx context.Context, out change.Outcome) []view.After {
+func (x *fixing) lookAgain(ctx context.Context, out change.Outcome) []fixview.After {
 	if x.image != "" {
 		return nil
 	}
@@ -104,9 +105,9 @@ func (x *fixing) lookAgain(ctx context.Context, out change.Outcome) []view.After
 		return nil
 	}
 	report := x.know.Judge(s, false)
-	var after []view.After
+	var after []fixview.After
 	for _, step := range out.Steps {
-		a := view.After{Knob: step.Knob}
+		a := fixview.After{Knob: step.Knob}
 		if !step.Done {
 			after = append(after, a)
 			continue

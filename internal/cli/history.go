@@ -11,7 +11,8 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/check"
 	"plumb/internal/hint"
-	"plumb/internal/view"
+	fixview "plumb/internal/view/fix"
+	"plumb/internal/view/page"
 )
 
 func (a *app) history() *cobra.Command {
@@ -70,15 +71,15 @@ func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) e
 		}
 	}
 	if json {
-		text, err := view.JSON(view.HistoryDocument(all, time.Now()))
+		text, err := page.JSON(fixview.HistoryDocument(all, time.Now()))
 		if err == nil {
 			_, err = a.out.Write(text)
 		}
 		return err
 	}
-	text := view.History(all, time.Now(), screen(a.out))
+	text := fixview.History(all, time.Now(), screen(a.out))
 	if which > 0 {
-		text = view.HistoryOf(all[0], time.Now(), screen(a.out))
+		text = fixview.HistoryOf(all[0], time.Now(), screen(a.out))
 	}
 	_, err = fmt.Fprint(a.out, text)
 	return err

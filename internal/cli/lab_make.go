@@ -12,7 +12,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/made"
-	"plumb/internal/view"
+	labview "plumb/internal/view/lab"
 )
 
 // labMaking says how a lab is made.
@@ -53,7 +53,7 @@ func (a *app) openLab(ctx context.Context, l *lab.Lab, books string, sweep bool)
 	if sweep {
 		swept, err := made.Sweep(ctx, l.Box.Do, books)
 		if len(swept) > 0 {
-			fmt.Fprint(a.err, view.LabSwept(swept, screen(a.err)))
+			fmt.Fprint(a.err, labview.Swept(swept, screen(a.err)))
 		}
 		if err != nil {
 			return nil, err

@@ -12,7 +12,8 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
-	"plumb/internal/view"
+	labview "plumb/internal/view/lab"
+	"plumb/internal/view/page"
 )
 
 // labReporting are the flags of lab report.
@@ -80,7 +81,7 @@ func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (er
 	case f.html != "":
 		return a.writeReport(r, f)
 	case f.csv:
-		_, err := fmt.Fprint(a.out, view.LabCSV(r))
+		_, err := fmt.Fprint(a.out, labview.CSV(r))
 		return err
 	}
 	return a.showReport(r, f.json)
@@ -123,10 +124,10 @@ func chosen(ctx context.Context, store *ledger.Ledger, name string) (hash string
 
 func (a *app) showReport(r report.Report, asJSON bool) error {
 	if !asJSON {
-		_, err := fmt.Fprint(a.out, view.LabText(r, screen(a.out)))
+		_, err := fmt.Fprint(a.out, labview.Text(r, screen(a.out)))
 		return err
 	}
-	b, err := view.JSON(view.LabDocument(r, programVersion()))
+	b, err := page.JSON(labview.Document(r, programVersion()))
 	if err == nil {
 		_, err = fmt.Fprintf(a.out, "%s", b)
 	}
@@ -134,11 +135,11 @@ func (a *app) showReport(r report.Report, asJSON bool) error {
 }
 
 func (a *app) writeReport(r report.Report, f labReporting) error {
-	about := view.LabAbout{Version: programVersion()}
+	about := labview.About{Version: programVersion()}
 	if n := len(r.Records); n > 0 {
 		about.Machine = r.Records[n-1].Machine
 	}
-	page, err := view.LabHTML(r, about)
+	page, err := labview.HTML(r, about)
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func (a *app) labList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(a.out, view.LabExperiments(all, screen(a.out)))
+			_, err = fmt.Fprint(a.out, labview.Experiments(all, screen(a.out)))
 			return err
 		},
 	}

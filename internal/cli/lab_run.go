@@ -15,7 +15,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
-	"plumb/internal/view"
+	labview "plumb/internal/view/lab"
 )
 
 // labRunning are the flags of lab run.
@@ -84,7 +84,7 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 	}
 	if f.dryRun {
 		times := experiment.Estimate(x)
-		_, err := fmt.Fprint(a.out, view.LabPlan(view.LabPlanInput{Experiment: x, Trials: experiment.All(x), Layouts: len(experiment.Layouts(x)),
+		_, err := fmt.Fprint(a.out, labview.Plan(labview.PlanInput{Experiment: x, Trials: experiment.All(x), Layouts: len(experiment.Layouts(x)),
 			Least: times.Least, Most: times.Most, Needs: needs}, screen(a.out)))
 		return err
 	}

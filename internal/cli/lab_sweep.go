@@ -9,7 +9,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/lab/made"
-	"plumb/internal/view"
+	labview "plumb/internal/view/lab"
 )
 
 func (a *app) labSweep() *cobra.Command {
@@ -43,7 +43,7 @@ func (a *app) runLabSweep(ctx context.Context, p labPlace, yes, dryRun bool) (er
 	hands := host.NewHands(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
 	defer func() { err = errors.Join(err, hands.Close()) }()
 	left, listErr := made.List(ctx, hands, books)
-	fmt.Fprint(a.out, view.LabLeft(left, screen(a.out)))
+	fmt.Fprint(a.out, labview.Left(left, screen(a.out)))
 	n := 0
 	for _, one := range left {
 		if !one.Live {
@@ -57,6 +57,6 @@ func (a *app) runLabSweep(ctx context.Context, p labPlace, yes, dryRun bool) (er
 		return errors.Join(err, listErr)
 	}
 	swept, err := made.Sweep(ctx, hands, books)
-	fmt.Fprint(a.out, view.LabSwept(swept, screen(a.out)))
+	fmt.Fprint(a.out, labview.Swept(swept, screen(a.out)))
 	return errors.Join(err, listErr)
 }

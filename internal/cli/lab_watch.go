@@ -7,7 +7,8 @@ import (
 
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/view"
+	labview "plumb/internal/view/lab"
+	rehearseview "plumb/internal/view/rehearse"
 )
 
 // labWatcher shows what a lab does: a line that rewrites itself where a person
@@ -29,11 +30,11 @@ func (w *labWatcher) say(p lab.Progress) {
 	case w.screen:
 		if time.Since(w.shown) > 200*time.Millisecond || p.Elapsed == 0 {
 			w.shown = time.Now()
-			rewrite(w.out, view.RehearsalProgress(w.stage, view.LabStep(p)))
+			rewrite(w.out, rehearseview.Progress(w.stage, labview.Step(p)))
 		}
 	case !w.told[p.Trial]:
 		w.told[p.Trial] = true
-		fmt.Fprintln(w.out, view.RehearsalProgress(w.stage, view.LabStep(p)))
+		fmt.Fprintln(w.out, rehearseview.Progress(w.stage, labview.Step(p)))
 	}
 }
 

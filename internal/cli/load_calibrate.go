@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/load"
-	"plumb/internal/view"
+	loadview "plumb/internal/view/load"
+	"plumb/internal/view/page"
 )
 
 func (a *app) loadCalibrate() *cobra.Command {
@@ -66,7 +67,7 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads numbers, each time
 		}
 		targets = append(targets, target{about.Product + ", SELECT 1", func() (load.Workload, io.Closer, error) { return load.Ask(s, "SELECT 1"), nil, nil }})
 	}
-	var all []view.Ceiling
+	var all []loadview.Ceiling
 	for _, t := range targets {
 		for _, n := range threads {
 			if isTerminal(a.err) {
@@ -82,9 +83,9 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads numbers, each time
 		rewrite(a.err, "")
 	}
 	cores := min(runtime.GOMAXPROCS(0), runtime.NumCPU())
-	text := view.Calibrate(all, cores, screen(a.out))
+	text := loadview.Calibrate(all, cores, screen(a.out))
 	if asJSON {
-		b, err := view.JSON(view.CalibrateDocument(all, cores, programVersion()))
+		b, err := page.JSON(loadview.CalibrateDocument(all, cores, programVersion()))
 		if err != nil {
 			return err
 		}
@@ -96,8 +97,8 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads numbers, each time
 
 // ceiling measures one target. What fails is said in the table, and the
 // others are measured all the same.
-func ceiling(ctx context.Context, t target, threads int, each time.Duration) view.Ceiling {
-	out := view.Ceiling{Target: t.name, Threads: threads}
+func ceiling(ctx context.Context, t target, threads int, each time.Duration) loadview.Ceiling {
+	out := loadview.Ceiling{Target: t.name, Threads: threads}
 	w, closer, err := t.open()
 	if err == nil {
 		out.Result, err = load.Run(ctx, w, load.Options{Threads: threads, Time: each, Warmup: each / 4, Seed: 1})

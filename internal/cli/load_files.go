@@ -18,7 +18,8 @@ import (
 	"plumb/internal/host/scratch"
 	"plumb/internal/load"
 	"plumb/internal/load/files"
-	"plumb/internal/view"
+	loadview "plumb/internal/view/load"
+	"plumb/internal/view/page"
 )
 
 // fileFlags are the options of sysbench's fileio, under its names.
@@ -169,7 +170,7 @@ func (a *app) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags
 		case said <- struct{}{}: // several goroutines call it; one speaks
 			if watched && time.Since(last) > 200*time.Millisecond {
 				last = time.Now()
-				rewrite(a.err, view.FileProgress(done, total, time.Since(began)))
+				rewrite(a.err, loadview.FileProgress(done, total, time.Since(began)))
 			}
 			<-said
 		default:
@@ -182,7 +183,7 @@ func (a *app) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags
 		}
 		return fileError(err, cfg.Dir)
 	}
-	_, err = fmt.Fprintln(a.out, view.FilesPrepared(r, cfg.Dir, time.Since(began)))
+	_, err = fmt.Fprintln(a.out, loadview.FilesPrepared(r, cfg.Dir, time.Since(began)))
 	return err
 }
 
@@ -213,9 +214,9 @@ func (a *app) driveFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 		about = res
 		return res.Result, nil
 	}
-	err = a.measureWith(ctx, run, o, &f.drive, f.report(cfg), func(r *view.LoadReport) {
-		r.Remarks = view.FileRemarks(about, f.series)
-		r.Place += " · " + view.PlaceText(about.Place)
+	err = a.measureWith(ctx, run, o, &f.drive, f.report(cfg), func(r *loadview.Report) {
+		r.Remarks = loadview.FileRemarks(about, f.series)
+		r.Place += " · " + loadview.PlaceText(about.Place)
 	})
 	return errors.Join(err, w.Close())
 }
@@ -227,7 +228,7 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 	}
 	s, err := files.RunSweep(ctx, cfg, f.threads, o, func(l files.Level) {
 		if watched {
-			rewrite(a.err, view.LevelDone(l))
+			rewrite(a.err, loadview.LevelDone(l))
 		}
 	})
 	a.wipe()
@@ -236,14 +237,14 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 	}
 	r := f.report(cfg)
 	r.Version, r.Result = programVersion(), s.Levels[0].Result.Result
-	r.Place += " · " + view.PlaceText(s.Levels[0].Result.Place)
-	text := view.LoadSweep(r, s, screen(a.out))
+	r.Place += " · " + loadview.PlaceText(s.Levels[0].Result.Place)
+	text := loadview.SweepText(r, s, screen(a.out))
 	if f.json {
-		doc, err := view.SweepDocument(r, s)
+		doc, err := loadview.SweepDocument(r, s)
 		if err != nil {
 			return err
 		}
-		b, err := view.JSON(doc)
+		b, err := page.JSON(doc)
 		if err != nil {
 			return err
 		}
@@ -259,9 +260,9 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 }
 
 // report has what a reader must know of a run of files.
-func (f *fileFlags) report(c files.IOConfig) view.LoadReport {
-	r := view.LoadReport{Place: c.Dir}
-	add := func(name, value string) { r.Options = append(r.Options, view.Option{Name: name, Value: value}) }
+func (f *fileFlags) report(c files.IOConfig) loadview.Report {
+	r := loadview.Report{Place: c.Dir}
+	add := func(name, value string) { r.Options = append(r.Options, loadview.Option{Name: name, Value: value}) }
 	add("file-test-mode", c.Mode)
 	add("file-num", strconv.Itoa(c.Files))
 	add("file-total-size", f.total.String())
@@ -329,9 +330,9 @@ func (a *app) runFsync(ctx context.Context, dir string, each time.Duration, asJS
 	if r == nil || len(r.Rows) == 0 {
 		return fileError(err, dir)
 	}
-	text := view.Fsync(r, screen(a.out))
+	text := loadview.Fsync(r, screen(a.out))
 	if asJSON {
-		b, err := view.JSON(view.FsyncDocument(r, programVersion()))
+		b, err := page.JSON(loadview.FsyncDocument(r, programVersion()))
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/load/fill"
 	"plumb/internal/load/ledger"
-	"plumb/internal/view"
+	loadview "plumb/internal/view/load"
 )
 
 // fillOptions are those of a prepare; its progress goes to standard error.
@@ -33,13 +33,13 @@ func (d *drive) fillOptions(a *app, verify string) (fill.Options, error) {
 // person watches, otherwise a line now and then.
 func (a *app) progress() func(fill.Progress) {
 	if isTerminal(a.err) {
-		return func(p fill.Progress) { rewrite(a.err, view.FillProgress(p)) }
+		return func(p fill.Progress) { rewrite(a.err, loadview.FillProgress(p)) }
 	}
 	said, doing := time.Duration(0), ""
 	return func(p fill.Progress) {
 		if p.Elapsed-said >= 10*time.Second || p.Doing != doing && p.Elapsed > 2*time.Second {
 			said, doing = p.Elapsed, p.Doing
-			fmt.Fprintln(a.err, view.FillProgress(p))
+			fmt.Fprintln(a.err, loadview.FillProgress(p))
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (a *app) prepared(what string, r fill.Report, err error) error {
 		}
 		return err
 	}
-	_, err = fmt.Fprint(a.out, view.Prepared(what, r))
+	_, err = fmt.Fprint(a.out, loadview.Prepared(what, r))
 	return err
 }
 

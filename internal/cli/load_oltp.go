@@ -12,7 +12,7 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/load/ledger"
 	"plumb/internal/load/oltp"
-	"plumb/internal/view"
+	loadview "plumb/internal/view/load"
 )
 
 // oltpCommand is what one call of plumb load oltp was told.
@@ -109,7 +109,7 @@ func (a *app) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
 		if err := oltp.Warm(c.Context(), s, cfg); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(a.out, view.Warmed(script, cfg.Tables))
+		_, err := fmt.Fprintln(a.out, loadview.Warmed(script, cfg.Tables))
 		return err
 	case "cleanup":
 		return a.cleaned(oltp.Cleanup(c.Context(), s))
@@ -148,16 +148,16 @@ func (a *app) driveOLTP(ctx context.Context, s load.Server, cfg oltp.Config, o l
 	cfg.Ledger = book
 	w, err := oltp.New(s, cfg)
 	if err == nil {
-		err = a.measure(ctx, w, o, &f.drive, view.LoadReport{Server: &about, Options: f.shown(cfg), Warnings: cfg.Warnings()}, nil)
+		err = a.measure(ctx, w, o, &f.drive, loadview.Report{Server: &about, Options: f.shown(cfg), Warnings: cfg.Warnings()}, nil)
 	}
 	return closeBook(book, err)
 }
 
 // shown are the options that decide what a run does, as the head of the
 // result has them.
-func (f *oltpCommand) shown(cfg oltp.Config) []view.Option {
+func (f *oltpCommand) shown(cfg oltp.Config) []loadview.Option {
 	dist, _ := f.dist.named() // it was made before
-	list := []view.Option{{Name: "tables", Value: strconv.Itoa(cfg.Tables)}, {Name: "table-size", Value: strconv.FormatInt(cfg.TableSize, 10)},
+	list := []loadview.Option{{Name: "tables", Value: strconv.Itoa(cfg.Tables)}, {Name: "table-size", Value: strconv.FormatInt(cfg.TableSize, 10)},
 		{Name: "rand-type", Value: dist.String()}, {Name: "db-ps-mode", Value: f.text}}
 	for _, o := range []struct {
 		name string
@@ -165,7 +165,7 @@ func (f *oltpCommand) shown(cfg oltp.Config) []view.Option {
 	}{{"skip-trx", cfg.SkipTrx}, {"range-selects", cfg.RangeSelects}, {"auto-inc", cfg.AutoInc}, {"secondary", cfg.Secondary}} {
 		if o.on != (o.name == "range-selects" || o.name == "auto-inc") {
 			value := onOff(o.on)
-			list = append(list, view.Option{Name: o.name, Value: value.String()})
+			list = append(list, loadview.Option{Name: o.name, Value: value.String()})
 		}
 	}
 	d := oltp.Defaults()
@@ -179,11 +179,11 @@ func (f *oltpCommand) shown(cfg oltp.Config) []view.Option {
 		{"delete-inserts", int64(cfg.DeleteInsert), int64(d.DeleteInsert)}, {"random-points", int64(cfg.RandomPoints), int64(d.RandomPoints)},
 		{"number-of-ranges", int64(cfg.Ranges), int64(d.Ranges)}, {"delta", cfg.Delta, d.Delta}} {
 		if o.is != o.than {
-			list = append(list, view.Option{Name: o.name, Value: strconv.FormatInt(o.is, 10)})
+			list = append(list, loadview.Option{Name: o.name, Value: strconv.FormatInt(o.is, 10)})
 		}
 	}
 	if f.book != "" {
-		list = append(list, view.Option{Name: "ledger", Value: f.book})
+		list = append(list, loadview.Option{Name: "ledger", Value: f.book})
 	}
 	return list
 }

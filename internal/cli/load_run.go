@@ -7,23 +7,24 @@ import (
 	"time"
 
 	"plumb/internal/load"
-	"plumb/internal/view"
+	loadview "plumb/internal/view/load"
+	"plumb/internal/view/page"
 )
 
 // measure runs a workload, shows the result, and gives the error that ends
 // the program when it was not all it should be. make completes the report
 // with what only the workload knows.
-func (a *app) measure(ctx context.Context, w load.Workload, o load.Options, d *drive, r view.LoadReport, complete func(*view.LoadReport)) error {
+func (a *app) measure(ctx context.Context, w load.Workload, o load.Options, d *drive, r loadview.Report, complete func(*loadview.Report)) error {
 	run := func(o load.Options) (*load.Result, error) { return load.Run(ctx, w, o) }
 	return a.measureWith(ctx, run, o, d, r, complete)
 }
 
 // measureWith is measure for what has its own way to run.
-func (a *app) measureWith(ctx context.Context, run func(load.Options) (*load.Result, error), o load.Options, d *drive, r view.LoadReport,
-	complete func(*view.LoadReport)) error {
-	var y *view.Sysbench
+func (a *app) measureWith(ctx context.Context, run func(load.Options) (*load.Result, error), o load.Options, d *drive, r loadview.Report,
+	complete func(*loadview.Report)) error {
+	var y *loadview.Sysbench
 	if d.report == "sysbench" {
-		y = &view.Sysbench{Version: programVersion(), Percentile: d.percentile, Files: r.Server == nil}
+		y = &loadview.Sysbench{Version: programVersion(), Percentile: d.percentile, Files: r.Server == nil}
 		fmt.Fprint(a.out, y.Head(o.Threads, time.Duration(d.interval)))
 	}
 	watcher := a.watch(&o, d, y)
@@ -50,15 +51,15 @@ func startError(ctx context.Context, err error) error {
 	return err
 }
 
-func (a *app) showRun(r view.LoadReport, d *drive, y *view.Sysbench) error {
+func (a *app) showRun(r loadview.Report, d *drive, y *loadview.Sysbench) error {
 	text := ""
 	switch {
 	case d.json:
-		doc, err := view.LoadDocument(r)
+		doc, err := loadview.Document(r)
 		if err != nil {
 			return err
 		}
-		b, err := view.JSON(doc)
+		b, err := page.JSON(doc)
 		if err != nil {
 			return err
 		}
@@ -69,14 +70,14 @@ func (a *app) showRun(r view.LoadReport, d *drive, y *view.Sysbench) error {
 			fmt.Fprintln(a.err, "warning: "+oneLine(m.Text))
 		}
 	default:
-		text = view.Load(r, screen(a.out))
+		text = loadview.Text(r, screen(a.out))
 	}
 	_, err := fmt.Fprint(a.out, text)
 	return err
 }
 
 // runVerdict turns a result into the exit code.
-func runVerdict(ctx context.Context, r view.LoadReport, strict bool) error {
+func runVerdict(ctx context.Context, r loadview.Report, strict bool) error {
 	res := r.Result
 	switch {
 	case res.Ended != nil:

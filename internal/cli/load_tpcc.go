@@ -8,7 +8,8 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/load/tpcc"
-	"plumb/internal/view"
+	loadview "plumb/internal/view/load"
+	"plumb/internal/view/page"
 )
 
 // tpccCommand is what one call of plumb load tpcc was told.
@@ -136,9 +137,9 @@ func (a *app) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) er
 	if err != nil {
 		return err
 	}
-	text := view.TPCCCheck(r, screen(a.out))
+	text := loadview.TPCCCheck(r, screen(a.out))
 	if f.json {
-		b, err := view.JSON(view.TPCCCheckDocument(r, programVersion()))
+		b, err := page.JSON(loadview.TPCCCheckDocument(r, programVersion()))
 		if err != nil {
 			return err
 		}

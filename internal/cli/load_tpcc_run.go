@@ -7,7 +7,7 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/load/ledger"
 	"plumb/internal/load/tpcc"
-	"plumb/internal/view"
+	loadview "plumb/internal/view/load"
 )
 
 // driveTPCC measures. With keying there are as many threads as terminals,
@@ -28,31 +28,31 @@ func (a *app) driveTPCC(ctx context.Context, cfg tpcc.Config, o load.Options, f 
 	cfg.Ledger = book
 	w, err := tpcc.New(ctx, cfg)
 	if err == nil {
-		r := view.LoadReport{Server: &about, Options: f.shown(cfg)}
+		r := loadview.Report{Server: &about, Options: f.shown(cfg)}
 		if cfg.Compat {
 			r.Warnings = tpcc.Peculiarities()
 		}
-		err = a.measure(ctx, w, o, &f.drive, r, func(r *view.LoadReport) { r.TPCC(cfg) })
+		err = a.measure(ctx, w, o, &f.drive, r, func(r *loadview.Report) { r.TPCC(cfg) })
 	}
 	return closeBook(book, err)
 }
 
 // shown are the options that decide what a run does.
-func (f *tpccCommand) shown(cfg tpcc.Config) []view.Option {
-	list := []view.Option{{Name: "scale", Value: strconv.FormatInt(cfg.Warehouses, 10)}}
+func (f *tpccCommand) shown(cfg tpcc.Config) []loadview.Option {
+	list := []loadview.Option{{Name: "scale", Value: strconv.FormatInt(cfg.Warehouses, 10)}}
 	if cfg.Compat {
-		list = append(list, view.Option{Name: "compat", Value: f.compat}, view.Option{Name: "tables", Value: strconv.Itoa(cfg.Sets)})
+		list = append(list, loadview.Option{Name: "compat", Value: f.compat}, loadview.Option{Name: "tables", Value: strconv.Itoa(cfg.Sets)})
 	}
 	for _, o := range []struct {
 		name string
 		on   bool
 	}{{"enable-purge", cfg.Purge}, {"keying", cfg.Keying}} {
 		if o.on {
-			list = append(list, view.Option{Name: o.name, Value: "on"})
+			list = append(list, loadview.Option{Name: o.name, Value: "on"})
 		}
 	}
 	if f.book != "" {
-		list = append(list, view.Option{Name: "ledger", Value: f.book})
+		list = append(list, loadview.Option{Name: "ledger", Value: f.book})
 	}
 	return list
 }

@@ -10,7 +10,8 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/load"
 	"plumb/internal/load/ledger"
-	"plumb/internal/view"
+	loadview "plumb/internal/view/load"
+	"plumb/internal/view/page"
 )
 
 func (a *app) loadVerify() *cobra.Command {
@@ -68,9 +69,9 @@ func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) err
 	if err != nil {
 		return verifyError(err)
 	}
-	text := view.Verify(v, screen(a.out))
+	text := loadview.Verify(v, screen(a.out))
 	if asJSON {
-		b, err := view.JSON(view.VerifyDocument(v, programVersion()))
+		b, err := page.JSON(loadview.VerifyDocument(v, programVersion()))
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/load"
-	"plumb/internal/view"
+	loadview "plumb/internal/view/load"
 )
 
 // watcher shows a run while it lasts: a line each interval where that was
@@ -22,13 +22,13 @@ type watcher struct {
 }
 
 // watch makes the watcher of a run, and hooks it in.
-func (a *app) watch(o *load.Options, d *drive, y *view.Sysbench) *watcher {
+func (a *app) watch(o *load.Options, d *drive, y *loadview.Sysbench) *watcher {
 	w := &watcher{out: a.out, interval: time.Duration(d.interval), limit: o.Time}
 	if d.json {
 		w.out = a.err
 	}
 	threads := o.Threads
-	w.line = view.LoadLine(d.percentile)
+	w.line = loadview.Line(d.percentile)
 	if y != nil {
 		w.line = func(s load.Second) string { return y.Interval(s, threads) }
 	} else if w.interval == 0 && isTerminal(a.err) {
@@ -44,7 +44,7 @@ func (a *app) watch(o *load.Options, d *drive, y *view.Sysbench) *watcher {
 // second is called by the engine once a second.
 func (w *watcher) second(s load.Second) {
 	if w.screen != nil {
-		rewrite(w.screen, view.LoadProgress(s, w.limit))
+		rewrite(w.screen, loadview.Progress(s, w.limit))
 		w.wrote = true
 		return
 	}

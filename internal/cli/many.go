@@ -13,7 +13,8 @@ import (
 	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
-	"plumb/internal/view"
+	checkview "plumb/internal/view/check"
+	"plumb/internal/view/page"
 )
 
 // checkMany judges every tape of a directory and prints one summary, or one
@@ -24,7 +25,7 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 		return hint.Usage("--emit wants one host, and --tape names a directory", "give one tape")
 	}
 	debug.SetGCPercent(200) // two or three tapes are a small heap: collecting it at every doubling takes a third of the time
-	var sum view.Summary
+	var sum checkview.Summary
 	names, err := tapesIn(f.tape, &sum)
 	if err != nil {
 		return err
@@ -50,9 +51,9 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 			sum.Add(relative(f.tape, t.Name), t.Report)
 			continue
 		}
-		line, err := json.Marshal(view.CheckDocument(t.Report))
+		line, err := json.Marshal(checkview.Document(t.Report))
 		if err == nil {
-			_, err = a.out.Write(append(view.Inert(line), '\n'))
+			_, err = a.out.Write(append(page.Inert(line), '\n'))
 		}
 		if err != nil {
 			return err
@@ -67,7 +68,7 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 	return outcome(ctx, &sum, worst, f)
 }
 
-func outcome(ctx context.Context, sum *view.Summary, worst error, f checkFlags) error {
+func outcome(ctx context.Context, sum *checkview.Summary, worst error, f checkFlags) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("read tapes in %s: interrupted", f.tape)
@@ -81,7 +82,7 @@ func outcome(ctx context.Context, sum *view.Summary, worst error, f checkFlags) 
 
 // tapesIn lists the tapes of a directory and below, sorted. A directory below
 // that cannot be read goes into the summary and hides nothing else.
-func tapesIn(dir string, sum *view.Summary) ([]string, error) {
+func tapesIn(dir string, sum *checkview.Summary) ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
 		switch {

@@ -10,7 +10,9 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/check"
 	"plumb/internal/host"
-	"plumb/internal/view"
+	checkview "plumb/internal/view/check"
+	"plumb/internal/view/page"
+	stackview "plumb/internal/view/stack"
 	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
@@ -109,11 +111,11 @@ func TestReplayEqualsLive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := view.JSON(view.CheckDocument(k.Judge(s, false)))
+		text, err := page.JSON(checkview.Document(k.Judge(s, false)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, err := view.JSON(view.StackDocument(s, "test"))
+		seen, err := page.JSON(stackview.Document(s, "test"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
-	"plumb/internal/view"
+	rehearseview "plumb/internal/view/rehearse"
 )
 
 const (
@@ -69,7 +69,7 @@ func (x *rehearsing) searchRounds(ctx context.Context, s *rehearse.Search) error
 			vain++
 		}
 		s.Settle()
-		x.tell(view.RehearsalSearchLine(*s))
+		x.tell(rehearseview.SearchLine(*s))
 	}
 	s.Ended = "trials gave no values"
 	return nil
@@ -138,6 +138,6 @@ func (x *rehearsing) showSearch(s rehearse.Search) error {
 	if x.json {
 		return nil
 	}
-	_, err := fmt.Fprint(x.out, "\n", view.RehearsalSearch(s, x.proposal.Scale, screen(x.out)))
+	_, err := fmt.Fprint(x.out, "\n", rehearseview.Search(s, x.proposal.Scale, screen(x.out)))
 	return err
 }

@@ -10,7 +10,9 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
 	"plumb/internal/stack"
-	"plumb/internal/view"
+	labview "plumb/internal/view/lab"
+	"plumb/internal/view/page"
+	rehearseview "plumb/internal/view/rehearse"
 )
 
 // result judges what was measured.
@@ -59,10 +61,10 @@ func (x *rehearsing) show() (rehearse.Result, error) {
 
 func (x *rehearsing) printed(r rehearse.Result) error {
 	if !x.json {
-		_, err := fmt.Fprint(x.out, view.Rehearsal(r, x.know.Catalog, screen(x.out), x.next(r)...))
+		_, err := fmt.Fprint(x.out, rehearseview.Text(r, x.know.Catalog, screen(x.out), x.next(r)...))
 		return err
 	}
-	text, err := view.JSON(view.RehearsalDocument(r, programVersion()))
+	text, err := page.JSON(rehearseview.Document(r, programVersion()))
 	if err == nil {
 		_, err = fmt.Fprintf(x.out, "%s", text)
 	}
@@ -105,13 +107,13 @@ func (x *rehearsing) writePlan(r rehearse.Result) error {
 }
 
 func (x *rehearsing) writeHTML(r rehearse.Result) error {
-	about := view.LabAbout{Version: programVersion()}
+	about := labview.About{Version: programVersion()}
 	for _, stage := range r.Reports {
 		if n := len(stage.Records); n > 0 {
 			about.Machine = stage.Records[n-1].Machine
 		}
 	}
-	page, err := view.RehearsalHTML(r, x.know.Catalog, about)
+	page, err := rehearseview.HTML(r, x.know.Catalog, about)
 	if err != nil {
 		return err
 	}
@@ -128,12 +130,12 @@ func (x *rehearsing) showPlan(needs []string) (err error) {
 	if len(x.proposal.Stages) == 0 {
 		e := x.looks.Experiment
 		times := experiment.Estimate(e)
-		_, err = fmt.Fprint(x.out, view.LabPlan(view.LabPlanInput{Experiment: e, Trials: experiment.All(e), Layouts: len(experiment.Layouts(e)),
+		_, err = fmt.Fprint(x.out, labview.Plan(labview.PlanInput{Experiment: e, Trials: experiment.All(e), Layouts: len(experiment.Layouts(e)),
 			Least: times.Least, Most: times.Most, Needs: needs}, screen(x.out)),
 			"What is tried after this look depends on what check advises the server then.\n")
 		return err
 	}
-	in := view.RehearsalPlanInput{Proposal: x.proposal, Budget: x.budget, Needs: needs}
+	in := rehearseview.PlanInput{Proposal: x.proposal, Budget: x.budget, Needs: needs}
 	_, in.Again = x.nextLook()
 	for i, s := range x.proposal.Stages {
 		times := experiment.Estimate(s.Experiment)
@@ -144,6 +146,6 @@ func (x *rehearsing) showPlan(needs []string) (err error) {
 		in.Least, in.Most = in.Least+times.Least, in.Most+times.Most
 	}
 	in.Most = max(in.Least, min(in.Most, x.budget))
-	_, err = fmt.Fprint(x.out, view.RehearsalPlan(in, x.know.Catalog, screen(x.out)))
+	_, err = fmt.Fprint(x.out, rehearseview.Plan(in, x.know.Catalog, screen(x.out)))
 	return err
 }

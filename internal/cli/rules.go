@@ -10,7 +10,8 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/met"
 	"plumb/internal/rule"
-	"plumb/internal/view"
+	explainview "plumb/internal/view/explain"
+	"plumb/internal/view/page"
 	"plumb/knowledge"
 )
 
@@ -65,7 +66,7 @@ func (a *app) runRules(o rulesOptions) error {
 	}
 	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !o.choice.Lists(r) })
 	if !o.json && !o.unmet { // the plain list says nothing of meetings
-		_, err := fmt.Fprint(a.out, view.Rules(list, screen(a.out)))
+		_, err := fmt.Fprint(a.out, explainview.Rules(list, screen(a.out)))
 		return err
 	}
 	records, err := met.Read(knowledge.FS)
@@ -78,13 +79,13 @@ func (a *app) runRules(o rulesOptions) error {
 // showMet prints the rules with what they have met, or would have to.
 func (a *app) showMet(o rulesOptions, list []*rule.Rule, records met.Records) error {
 	if !o.json {
-		_, err := fmt.Fprint(a.out, view.Unmet(list, records.Standings(list), screen(a.out)))
+		_, err := fmt.Fprint(a.out, explainview.Unmet(list, records.Standings(list), screen(a.out)))
 		return err
 	}
 	if o.unmet {
 		list = slices.DeleteFunc(list, func(r *rule.Rule) bool { return len(records[r.ID].Met) > 0 })
 	}
-	b, err := view.JSON(view.RulesDocument(list, records.Standings(list), programVersion()))
+	b, err := page.JSON(explainview.RulesDocument(list, records.Standings(list), programVersion()))
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (a *app) runRulesTest(dir string) error {
 	if len(tests) == 0 {
 		return hint.With(fmt.Errorf("test rules in %s: there are none", dir), "a rule is a file such as DIR/mysql/my-rule.yaml")
 	}
-	text, wrong := view.RuleTests(tests, screen(a.out))
+	text, wrong := explainview.RuleTests(tests, screen(a.out))
 	if _, err := fmt.Fprint(a.out, text); err != nil {
 		return err
 	}

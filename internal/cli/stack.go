@@ -10,7 +10,8 @@ import (
 
 	"plumb/internal/check"
 	"plumb/internal/hint"
-	"plumb/internal/view"
+	"plumb/internal/view/page"
+	stackview "plumb/internal/view/stack"
 )
 
 func (a *app) stack() *cobra.Command {
@@ -53,13 +54,13 @@ disks, with the values that matter at each level. It changes nothing.
 			}
 			text := ""
 			if asJSON {
-				b, err := view.JSON(view.StackDocument(s, programVersion()))
+				b, err := page.JSON(stackview.Document(s, programVersion()))
 				if err != nil {
 					return err
 				}
 				text = string(b)
 			} else {
-				text = view.Stack(s, cat, only, screen(a.out))
+				text = stackview.Text(s, cat, only, screen(a.out))
 			}
 			_, err = fmt.Fprint(a.out, text)
 			return err

@@ -9,13 +9,13 @@ import (
 
 	"golang.org/x/term"
 
-	"plumb/internal/view"
+	"plumb/internal/view/page"
 )
 
 // screen finds out how wide the output is and whether it takes colour. A pipe
 // gets 80 columns, so that a report can be put into a ticket or a mail.
-func screen(out io.Writer) view.Screen {
-	s := view.Screen{Width: 80, ASCII: !utf8Locale()}
+func screen(out io.Writer) page.Screen {
+	s := page.Screen{Width: 80, ASCII: !utf8Locale()}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		s.Width = n
 	}

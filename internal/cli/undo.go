@@ -12,7 +12,8 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
-	"plumb/internal/view"
+	fixview "plumb/internal/view/fix"
+	"plumb/internal/view/page"
 )
 
 // undoFlags are the flags of undo.
@@ -118,14 +119,14 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return a.undone(f, nil, nil)
 	}
 	if f.dryRun && f.json {
-		text, err := view.JSON(view.UndoPlanDocument(todo, f.restart))
+		text, err := page.JSON(fixview.UndoPlanDocument(todo, f.restart))
 		if err == nil {
 			_, err = a.out.Write(text)
 		}
 		return err
 	}
 	if !f.json {
-		fmt.Fprint(a.out, view.UndoPlan(todo, f.restart, screen(a.out)))
+		fmt.Fprint(a.out, fixview.UndoPlan(todo, f.restart, screen(a.out)))
 	}
 	if f.dryRun {
 		return nil
@@ -202,9 +203,9 @@ func (f undoFlags) choose(all []*change.Change) ([]*change.Change, error) {
 }
 
 // undone says what was taken back.
-func (a *app) undone(f undoFlags, todo []*change.Change, trail []view.Undone) error {
+func (a *app) undone(f undoFlags, todo []*change.Change, trail []fixview.Undone) error {
 	if f.json {
-		text, err := view.JSON(view.UndoDocument(trail))
+		text, err := page.JSON(fixview.UndoDocument(trail))
 		if err == nil {
 			_, err = a.out.Write(text)
 		}
@@ -214,6 +215,6 @@ func (a *app) undone(f undoFlags, todo []*change.Change, trail []view.Undone) er
 		_, err := fmt.Fprintln(a.out, "Nothing to undo: nothing that Plumb changed is in force.")
 		return err
 	}
-	_, err := fmt.Fprint(a.out, view.UndoOutcome(trail, screen(a.out))+view.UndoWaits(todo, screen(a.out)))
+	_, err := fmt.Fprint(a.out, fixview.UndoOutcome(trail, screen(a.out))+fixview.UndoWaits(todo, screen(a.out)))
 	return err
 }

@@ -10,12 +10,12 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
-	"plumb/internal/view"
+	fixview "plumb/internal/view/fix"
 )
 
 // back is what came of taking changes back.
 type back struct {
-	trail   []view.Undone
+	trail   []fixview.Undone
 	changes []*change.Change // as they are now
 	err     error
 	restart error // why a restart was not done again
@@ -65,7 +65,7 @@ func (b *back) round(ctx context.Context, f undoFlags, do func(*change.Keeper) e
 // options undo with a trail, in which an act that is tried again stands once.
 func (b *back) options(f undoFlags) change.UndoOptions {
 	return change.UndoOptions{Force: f.force, Keep: f.keep, Each: func(c *change.Change, p change.Past, err error) {
-		u := view.Undone{Change: c.Number, Past: p, Err: err}
+		u := fixview.Undone{Change: c.Number, Past: p, Err: err}
 		for i, t := range b.trail {
 			if t.Change == c.Number && t.Past.N == p.N {
 				b.trail[i] = u

@@ -11,7 +11,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/view"
+	"plumb/internal/view/schema"
 )
 
 // version is the version of this program: what the build recorded, never a
@@ -56,7 +56,7 @@ const experimentDocument = "experiment"
 
 // documents lists what has a schema.
 func documents() []string {
-	all := append(view.Documents(), experimentDocument)
+	all := append(schema.Documents(), experimentDocument)
 	slices.Sort(all)
 	return all
 }
@@ -76,7 +76,7 @@ func (a *app) schema() *cobra.Command {
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := strings.Join(append(args, "check")[:1], "")
-			text := view.Schema(name)
+			text := schema.Of(name)
 			if name == experimentDocument {
 				text = experiment.Schema()
 			}

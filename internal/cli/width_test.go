@@ -11,7 +11,8 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/met"
 	"plumb/internal/rule"
-	"plumb/internal/view"
+	explainview "plumb/internal/view/explain"
+	"plumb/internal/view/page"
 	"plumb/knowledge"
 )
 
@@ -56,11 +57,11 @@ func TestEveryPageOfExplainFitsTheScreen(t *testing.T) {
 	for _, w := range []int{60, 80} {
 		for _, r := range rules.Rules() {
 			standing := records.Of(r)
-			within(t, w, r.ID, view.Rule(r, view.Proof{Measured: rule.About(measured, r.ID), Standing: &standing}, view.Screen{Width: w}))
+			within(t, w, r.ID, explainview.Rule(r, explainview.Proof{Measured: rule.About(measured, r.ID), Standing: &standing}, page.Screen{Width: w}))
 		}
 		for _, k := range cat.Kinds {
 			for _, f := range k.Facts {
-				within(t, w, f.Name, view.Fact(f, k, nil, view.Screen{Width: w}))
+				within(t, w, f.Name, explainview.Fact(f, k, nil, page.Screen{Width: w}))
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"plumb/internal/advise"
-	"plumb/internal/view"
+	"plumb/internal/view/page"
 )
 
 // writeFile makes a file that only its owner can read, whole or not at all:
@@ -50,7 +50,7 @@ func writeWhole(name string, replace bool, text []byte) error {
 
 // writePlan writes a plan for plumb fix, in place of what is there.
 func writePlan(name string, p advise.Plan) error {
-	text, err := view.JSON(p)
+	text, err := page.JSON(p)
 	if err != nil {
 		return err
 	}

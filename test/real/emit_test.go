@@ -12,7 +12,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/stack"
-	"plumb/internal/view"
+	checkview "plumb/internal/view/check"
 	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
@@ -130,7 +130,7 @@ func hostPlan() advise.Plan {
 // TestSysctlFormIsWhatSysctlReads compares with sysctl.conf(5) rather than
 // run sysctl, which would change the machine: each key has to exist here.
 func TestSysctlFormIsWhatSysctlReads(t *testing.T) {
-	text, err := view.Emit("sysctl", hostPlan(), catalogue(t))
+	text, err := checkview.Emit("sysctl", hostPlan(), catalogue(t))
 	check(t, err)
 	n := 0
 	for l := range strings.Lines(text) {
@@ -153,7 +153,7 @@ func TestSysctlFormIsWhatSysctlReads(t *testing.T) {
 }
 
 func TestUdevFormIsWhatUdevReads(t *testing.T) {
-	text, err := view.Emit("udev", hostPlan(), catalogue(t))
+	text, err := checkview.Emit("udev", hostPlan(), catalogue(t))
 	check(t, err)
 	line := regexp.MustCompile(`^ACTION=="add\|change", SUBSYSTEM=="block", KERNEL=="vda", ATTR\{queue/(scheduler|read_ahead_kb|iostats)\}="(none|16|1)"$`)
 	n := 0

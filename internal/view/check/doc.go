@@ -1,0 +1,3 @@
+// Package check writes the report of a check as text, as JSON and as lines for
+// configuration files, and the summary of many.
+package check

@@ -1,0 +1,123 @@
+package fix
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/view/page"
+)
+
+// Undone is one act that an undo tried to take back.
+type Undone struct {
+	Change int
+	Past   change.Past
+	Err    error
+}
+
+// UndoPlan shows what an undo would take back, and what it would run for it:
+// the very words of the journal.
+func UndoPlan(todo []*change.Change, restart bool, s page.Screen) string {
+	p := page.NewPage(s)
+	for _, c := range todo {
+		again := restart && len(c.RestartsBack()) > 0
+		if !c.Open() && !again {
+			continue
+		}
+		p.Para(page.Bold, 0, fmt.Sprintf("Change %d of %s:", c.Number, c.At.UTC().Format("2006-01-02 15:04 UTC")))
+		for i := len(c.Acts) - 1; i >= 0; i-- {
+			a := c.Acts[i]
+			if a.State == change.Undone || a.State == change.Left {
+				continue
+			}
+			p.Hang(page.Normal, "    ", a.Act.Place()+": "+backValues(a))
+			for _, o := range a.Back() {
+				p.Hang(page.Dim, "        runs  ", opLine(o))
+			}
+		}
+		if again {
+			for _, r := range c.RestartsBack() {
+				p.Hang(page.Normal, "    ", restartLine(r))
+			}
+		}
+	}
+	p.Blank()
+	return p.String()
+}
+
+// opLine shows an operation as one line, and of a statement where it is run.
+func opLine(o change.Op) string {
+	text := strings.ReplaceAll(o.String(), "\n", `\n`)
+	if o.Target == nil {
+		return text
+	}
+	return text + " on " + o.Target.Name + " at " + o.Target.Address
+}
+
+// restartLine shows a restart that a change did.
+func restartLine(r change.Restart) string {
+	var words []string
+	for _, o := range r.Do {
+		words = append(words, opLine(o))
+	}
+	text := r.What + ": " + strings.Join(words, "; ")
+	if r.Back {
+		text += ", done again since"
+	}
+	return text
+}
+
+// backValues says from what to what an undo goes.
+func backValues(a change.Past) string {
+	if e := a.Act.Edit; e != nil {
+		if a.Made.New {
+			return "remove the file, unless others wrote into it"
+		}
+		if a.Made.Splice == nil || strings.TrimSpace(string(a.Made.Splice.Old)) == "" {
+			return "remove the line"
+		}
+		return "back to " + lines(string(a.Made.Splice.Old))
+	}
+	return "back to " + stateText(a.Made.Before)
+}
+
+// isWaiting tells whether an act could not be taken back because its server
+// does not answer.
+func isWaiting(err error) bool {
+	_, ok := errors.AsType[*change.Waiting](err)
+	return ok
+}
+
+// UndoOutcome shows what was taken back.
+func UndoOutcome(trail []Undone, s page.Screen) string {
+	p := page.NewPage(s)
+	done, left, waits, failed := 0, 0, 0, 0
+	for _, u := range trail {
+		switch {
+		case isWaiting(u.Err):
+			waits++
+			p.Hang(page.Yellow, "waits       ", u.Past.Act.Place()+": "+u.Err.Error())
+		case u.Err != nil:
+			failed++
+			p.Hang(page.Yellow, "not undone  ", u.Past.Act.Place()+": "+u.Err.Error())
+		case u.Past.State == change.Left:
+			left++
+			p.Hang(page.Normal, "left        ", u.Past.Act.Place()+": "+u.Past.Why)
+		default:
+			done++
+		}
+	}
+	text := fmt.Sprintf("%s taken back", page.Count(done, "act"))
+	if left > 0 {
+		text += fmt.Sprintf(" · %d left as others set them", left)
+	}
+	if waits > 0 {
+		text += fmt.Sprintf(" · %d for servers that do not answer: plumb undo takes them back once they run", waits)
+	}
+	if failed > 0 {
+		text += fmt.Sprintf(" · %d could not be undone: plumb undo tries them again", failed)
+	}
+	p.Para(page.Normal, 0, text)
+	return p.String()
+}

@@ -1,0 +1,85 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/report"
+	"plumb/internal/view/page"
+)
+
+// Step is what a lab is at just now, with the fields of lab.Progress.
+type Step struct {
+	Trial   experiment.Trial // Block 0: the data is being made
+	Number  int              // of the trial among all that are still expected
+	Total   int
+	Doing   string        // "copying the data", "warming up", "measuring"
+	Elapsed time.Duration // of Doing
+	Of      time.Duration // how long Doing takes; 0 when unknown
+	Left    time.Duration // until all is done; 0 when unknown
+	Report  report.Report // so far
+}
+
+// Progress is the line that rewrites itself while a lab works:
+//
+//	block 2 of 8, trial 7 of 24 (ext4, 1): measuring 12 of 20 s · 4m left · so far −31 % (−40 to −22 %)
+func Progress(s Step) string {
+	parts := []string{stepWhere(s) + stepDoing(s)}
+	if s.Left > 0 {
+		parts = append(parts, Planned(s.Left)+" left")
+	}
+	if v := verdictSoFar(s); v != nil {
+		parts = append(parts, "so far "+page.Keep(page.Differs(v.Effect)))
+	}
+	return strings.ReplaceAll(page.Clean(strings.Join(parts, " · ")), string(page.NoBreak), " ")
+}
+
+func stepWhere(s Step) string {
+	var where []string
+	if s.Trial.Block > 0 {
+		text := fmt.Sprintf("block %d", s.Trial.Block)
+		if most := s.Report.Experiment.Most; most > 0 {
+			text += fmt.Sprintf(" of %d", most)
+		}
+		where = append(where, text)
+	}
+	if s.Number > 0 && s.Total > 0 {
+		where = append(where, fmt.Sprintf("trial %d of %d", s.Number, s.Total))
+	}
+	text := strings.Join(where, ", ")
+	switch {
+	case s.Trial.Arm == "" && text == "":
+		return ""
+	case s.Trial.Arm == "":
+		return text + ": "
+	case text == "":
+		return s.Trial.Arm + ": "
+	}
+	return text + " (" + s.Trial.Arm + "): "
+}
+
+func stepDoing(s Step) string {
+	switch {
+	case s.Of > 0:
+		return fmt.Sprintf("%s %.0f of %.0f s", s.Doing, min(s.Elapsed, s.Of).Seconds(), s.Of.Seconds())
+	case s.Elapsed >= 2*time.Second:
+		return fmt.Sprintf("%s, %.0f s", s.Doing, s.Elapsed.Seconds())
+	}
+	return s.Doing
+}
+
+// verdictSoFar is the comparison that the arm at work belongs to, or else the
+// first that has a value.
+func verdictSoFar(s Step) *report.Verdict {
+	if v := verdictOf(s.Report, s.Trial.Arm); v != nil && page.MeasuredAtAll(v.Effect) {
+		return v
+	}
+	for i := range s.Report.Verdicts {
+		if v := &s.Report.Verdicts[i]; page.MeasuredAtAll(v.Effect) && len(s.Report.Verdicts) == 1 {
+			return v
+		}
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package picture
+
+import (
+	"plumb/internal/stack"
+	"plumb/internal/view/page"
+)
+
+// ThingName is what people call a thing: vda, pool tank, this host. Servers
+// keep the form that flags take, mysql:3306.
+func ThingName(s *stack.Stack, r stack.Ref) string {
+	switch r.Kind {
+	case "host":
+		return "this host"
+	case "zfs":
+		return "ZFS"
+	case "dataset", "block":
+		return r.Name
+	case "memory":
+		if r.Name == "host" {
+			return "the memory budget"
+		}
+		return "the memory budget of " + r.Name
+	case "filesystem":
+		if fs := s.Find(r); fs != nil {
+			return "filesystem " + page.CmpText(fs.Text("mountpoint"), r.Name)
+		}
+	case "cgroup":
+		return "control group " + r.Name
+	case "mysql", "postgres", "mongo", "proxysql":
+		return r.String()
+	}
+	return r.Kind + " " + r.Name
+}

@@ -1,0 +1,3 @@
+// Package playbook writes a plan as an Ansible playbook or a shell script, with
+// its reverse.
+package playbook

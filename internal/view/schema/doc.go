@@ -1,0 +1,2 @@
+// Package schema holds the JSON Schemas of all documents that commands print.
+package schema
