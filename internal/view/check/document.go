@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"plumb/internal/advise"
 	"plumb/internal/check"
 	"plumb/internal/stack"
@@ -40,14 +41,14 @@ func hostJSON(s *stack.Stack) HostJSON {
 	if h == nil {
 		return HostJSON{}
 	}
-	j := HostJSON{Name: page.CmpText(h.Text("hostname"), h.Ref.Name), OS: h.Text("os"), Kernel: h.Text("kernel")}
+	j := HostJSON{Name: cmp.Or(h.Text("hostname"), h.Ref.Name), OS: h.Text("os"), Kernel: h.Text("kernel")}
 	j.CPUs, _ = h.Int("cpus")
 	j.MemoryBytes, _ = h.Int("memory_total")
 	return j
 }
 
 func serverJSON(s *stack.Stack, db *stack.Thing) ServerJSON {
-	return ServerJSON{Ref: db.Ref, Product: page.CmpText(db.Text("flavor"), db.Ref.Kind), Version: db.Text("version"),
+	return ServerJSON{Ref: db.Ref, Product: cmp.Or(db.Text("flavor"), db.Ref.Kind), Version: db.Text("version"),
 		Roles: page.NotNil(picture.RoleOrder(s, db.Ref))}
 }
 

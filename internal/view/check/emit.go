@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,7 +26,7 @@ func Emit(target string, plan advise.Plan, cat *catalog.Catalog) (string, error)
 		return "", fmt.Errorf("%q is not a form to print: want one of %s", target, strings.Join(EmitTargets(), ", "))
 	}
 	e := emitter{Page: page.NewPage(page.Screen{Width: 80}), Facts: picture.FactsOf(cat)}
-	host := page.CmpText(plan.Host, "this host")
+	host := cmp.Or(plan.Host, "this host")
 	e.comment(fmt.Sprintf("for %s, from plumb check --emit %s. Nothing was changed.", host, target))
 	n := 0
 	for _, kind := range targetKinds(target) {

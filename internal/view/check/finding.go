@@ -101,6 +101,7 @@ func (c CheckPage) fact(e rule.Evidence) string {
 	return text
 }
 
+// OriginText says who set a value: a file and line, the default, a parent.
 func OriginText(o stack.Origin) string {
 	switch o.From {
 	case stack.FromFile, stack.FromPersisted:

@@ -50,6 +50,7 @@ func nothingToSay(r check.Report) bool {
 	return len(r.Advice.Findings) == 0 && len(r.Advice.Unknown) == 0 && len(picture.OfHost(r.Stack.Gaps)) == 0 && len(picture.Servers(r.Stack)) > 0
 }
 
+// CheckPage is the page that the report of one host is written on.
 type CheckPage struct {
 	*page.Page
 	picture.Facts

@@ -25,12 +25,14 @@ type Chart struct {
 	Low            bool // a low one
 }
 
+// Tick is a mark on an axis, with its label.
 type Tick struct {
 	At    float64 // per cent of the axis
 	Text  string
 	Minor bool // left out on a narrow screen
 }
 
+// Band is a coloured rectangle behind what is drawn.
 type Band struct {
 	X, Y, W, H float64
 	Class      string
@@ -139,7 +141,9 @@ func PathOf(points []Point) string {
 func Dot(x, y float64) string { return fmt.Sprintf("M%g %gh0", spot(x), spot(1-y)) }
 
 // Across and upright are rules through the whole drawing.
-func Across(y float64) string  { return fmt.Sprintf("M0 %gH%d", spot(1-y), canvas) }
+func Across(y float64) string { return fmt.Sprintf("M0 %gH%d", spot(1-y), canvas) }
+
+// Upright is a line from the bottom of the chart to its top.
 func Upright(x float64) string { return fmt.Sprintf("M%g 0V%d", spot(x), canvas) }
 
 // Between is a band between two places of the x axis.

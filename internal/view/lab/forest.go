@@ -21,6 +21,7 @@ type forest struct {
 	Rules   []Line
 }
 
+// ForestRow is an effect with its interval, a row of a forest plot.
 type ForestRow struct {
 	Arm, Against, Class string
 	Line, Dot           string
@@ -97,6 +98,7 @@ func RatioScale(all []report.Verdict) Ratios {
 	return Ratios{s.low - air, s.high + air}
 }
 
+// Part gives where an effect lies between the left end of the scale, 0, and its right end, 1.
 func (s Ratios) Part(effect float64) float64 {
 	if effect <= -1 {
 		return 0
@@ -158,6 +160,7 @@ func signedRound(effect float64) string {
 	return page.Sign(effect) + page.RoundPercent(math.Abs(effect))
 }
 
+// ForestLine makes the row of a verdict.
 func ForestLine(v report.Verdict, s Ratios) ForestRow {
 	row := ForestRow{Arm: v.Arm, Against: v.Baseline, Class: v.Word, Word: VerdictWords(v), Value: "–"}
 	e := v.Effect

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/base64"
 	"fmt"
@@ -60,6 +61,7 @@ type labPage struct {
 	Steps                []string // commands that repeat it
 }
 
+// ReasonRow says of which trials something holds, and what.
 type ReasonRow struct{ Where, Text string }
 
 type armSetup struct {
@@ -91,7 +93,7 @@ func HTML(r report.Report, about About) ([]byte, error) {
 
 func labPageOf(r report.Report, about About) *labPage {
 	x := r.Experiment
-	d := &labPage{Report: r, About: about, Head: page.CmpText(x.Question, x.Name), Meta: labMeta(r), Forest: forestOf(r), Sentences: VerdictSentences(r), Rows: ArmRows(r), HasLatency: hasLatency(r), OtherMetric: !higherIsBetter(x.Metric),
+	d := &labPage{Report: r, About: about, Head: cmp.Or(x.Question, x.Name), Meta: labMeta(r), Forest: forestOf(r), Sentences: VerdictSentences(r), Rows: ArmRows(r), HasLatency: hasLatency(r), OtherMetric: !higherIsBetter(x.Metric),
 		Order: OrderChart(r), Costs: CostsOf(r), How: HowDone(r), Volumes: volumeRows(r), Settings: settingRows(r), Trials: trialRows(r),
 		File: strings.TrimRight(string(x.Text), "\n"), Notes: strings.TrimSpace(x.Notes), Programs: ProgramsOf(r), CSVName: x.Name + ".csv"}
 	d.Metric, d.Unit = metricUnit(x.Metric)
@@ -117,11 +119,11 @@ func labPageOf(r report.Report, about About) *labPage {
 	for i, a := range x.Arms {
 		row := armSetup{Name: a.Name, Key: armClass(i)}
 		for _, path := range s.differ {
-			row.Values = append(row.Values, page.CmpText(s.of[i][path], "–"))
+			row.Values = append(row.Values, cmp.Or(s.of[i][path], "–"))
 		}
 		d.Arms = append(d.Arms, row)
 	}
-	d.Steps = []string{page.CmpText(about.Command, "plumb lab run "+x.Name+".yaml"), "plumb lab report " + x.Name + " --html " + x.Name + ".html"}
+	d.Steps = []string{cmp.Or(about.Command, "plumb lab run "+x.Name+".yaml"), "plumb lab report " + x.Name + " --html " + x.Name + ".html"}
 	d.CSV = htmltemplate.URL("data:text/csv;base64," + base64.StdEncoding.EncodeToString([]byte(CSV(r))))
 	return d
 }
@@ -142,9 +144,10 @@ func labMeta(r report.Report) (facts []string) {
 	return append(facts, ProgramsOf(r)...)
 }
 
+// LabEnd says how an experiment ended.
 func LabEnd(r report.Report) string {
 	if !r.Complete {
 		return "not complete"
 	}
-	return page.CmpText(r.Stopped, "complete")
+	return cmp.Or(r.Stopped, "complete")
 }

@@ -229,6 +229,7 @@ func knownTime(t time.Time) *time.Time {
 	return &t
 }
 
+// LabEstimate gives an estimate as JSON v1; what is not known is left out.
 func LabEstimate(e stats.Estimate) LabEstimateJSON {
 	j := LabEstimateJSON{N: e.N, Warnings: e.Warnings}
 	if page.MeasuredAtAll(e) {

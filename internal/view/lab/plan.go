@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -83,6 +84,7 @@ func trialsText(in PlanInput) string {
 	return text
 }
 
+// PlanTime says how long an experiment takes.
 func PlanTime(in PlanInput) string {
 	switch {
 	case in.Most <= 0:
@@ -130,9 +132,9 @@ func planArms(p *page.Page, x experiment.Experiment) {
 	for i, a := range x.Arms {
 		var own []string
 		for _, path := range s.differ {
-			own = append(own, path+" "+page.CmpText(s.of[i][path], "not set"))
+			own = append(own, path+" "+cmp.Or(s.of[i][path], "not set"))
 		}
-		p.Within(p.Width, page.Normal, page.Columns("  "+atMost(a.Name, first-4), first), page.Normal, page.CmpText(strings.Join(own, " · "), "as in all arms"))
+		p.Within(p.Width, page.Normal, page.Columns("  "+atMost(a.Name, first-4), first), page.Normal, cmp.Or(strings.Join(own, " · "), "as in all arms"))
 	}
 }
 

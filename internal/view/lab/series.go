@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -30,7 +31,7 @@ func tracesOf(r report.Report, arm string) (all []trialLine) {
 		var measured []Point
 		sum := 0.0
 		for _, s := range rec.Series {
-			if s.Length <= 0 || page.CmpText(s.Arm, rec.Arm) != arm {
+			if s.Length <= 0 || cmp.Or(s.Arm, rec.Arm) != arm {
 				continue
 			}
 			p := Point{s.At, float64(s.Done) / s.Length}

@@ -17,6 +17,7 @@ type setups struct {
 	of     []map[string]string // all paths of each arm
 }
 
+// Setting is one path of a set-up, and its value.
 type Setting struct{ Path, Value string }
 
 func setupsOf(arms []experiment.Arm) (s setups) {

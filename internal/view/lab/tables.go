@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,6 +53,7 @@ type ArmRow struct {
 	PublishedBy string
 }
 
+// ArmRows are the rows of the table of results.
 func ArmRows(r report.Report) (rows []ArmRow) {
 	for i, a := range r.Arms {
 		row := ArmRow{Name: a.Name, Key: armClass(i), Trials: a.Trials, Failed: a.Failed, Metric: cellOf(a.Metric, showMetric(r.Experiment.Metric)), Baseline: isBaseline(r, a.Name),
@@ -91,6 +93,7 @@ type costRow struct {
 	Cells     []cell
 }
 
+// CostsOf makes the table of what an operation costs; nil where nothing was counted.
 func CostsOf(r report.Report) *CostTable {
 	var columns []report.CostResult
 	for _, a := range r.Arms {
@@ -264,7 +267,7 @@ func settingRows(r report.Report) (rows []settingRow) {
 		}
 		running := effectiveOf(r, a.Name)
 		for _, name := range sortedNames(a.Setup.Server.Settings) {
-			k := key{name, a.Setup.Server.Settings[name], page.CmpText(running[name], "not read")}
+			k := key{name, a.Setup.Server.Settings[name], cmp.Or(running[name], "not read")}
 			if who[k] == nil {
 				order = append(order, k)
 			}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func blocksDone(r report.Report) string {
 func labState(r report.Report) string {
 	state := "not complete"
 	if r.Complete {
-		state = page.CmpText(r.Stopped, "complete")
+		state = cmp.Or(r.Stopped, "complete")
 	}
 	if n := len(r.Records); n > 0 {
 		state = fmt.Sprintf("%s in %s · %s", page.Count(n, "trial"), page.Span(r.Took.Round(time.Second)), state)
@@ -193,7 +194,7 @@ func labVerdicts(p *page.Page, r report.Report) {
 // VerdictSentences are those that the answer has not said already.
 func VerdictSentences(r report.Report) (all []string) {
 	for _, v := range r.Verdicts {
-		s := page.CmpText(v.Sentence, v.Arm+" against "+v.Baseline+": "+VerdictWords(v))
+		s := cmp.Or(v.Sentence, v.Arm+" against "+v.Baseline+": "+VerdictWords(v))
 		if len(r.Verdicts) > 1 || !strings.Contains(r.Answer, s[1:]) { // but for a capital
 			all = append(all, s)
 		}
@@ -235,7 +236,7 @@ func labPublished(p *page.Page, r report.Report) {
 		}
 		if !said {
 			p.Blank()
-			p.Line(page.Dim, "Published: "+page.CmpText(r.Experiment.Source, "by the source"))
+			p.Line(page.Dim, "Published: "+cmp.Or(r.Experiment.Source, "by the source"))
 			said = true
 		}
 		text := a.Name + ": " + page.PerSecond(a.Published.Value) + " " + a.Published.Unit
@@ -279,6 +280,7 @@ func (g reason) Where() string {
 	return g.arm + ", " + word + page.Join(g.blocks)
 }
 
+// SameReasons puts trials of an arm that do not count for one reason together.
 func SameReasons(all []report.Invalid) (groups []reason) {
 	for _, v := range all {
 		text := marksText(v.Marks)
@@ -296,7 +298,7 @@ func SameReasons(all []report.Invalid) (groups []reason) {
 func marksText(marks []experiment.Mark) string {
 	var list []string
 	for _, m := range marks {
-		list = append(list, page.CmpText(m.Text, m.Kind))
+		list = append(list, cmp.Or(m.Text, m.Kind))
 	}
 	if len(list) == 0 {
 		return "no reason was noted"
@@ -327,7 +329,7 @@ func remarksOf(r report.Report) (texts []string) {
 		}
 		for _, m := range rec.Remarks {
 			if n[m.Kind] == 0 {
-				kinds, first[m.Kind] = append(kinds, m.Kind), page.CmpText(m.Text, m.Kind)
+				kinds, first[m.Kind] = append(kinds, m.Kind), cmp.Or(m.Text, m.Kind)
 			}
 			n[m.Kind]++
 		}

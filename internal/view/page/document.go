@@ -48,8 +48,10 @@ func NotNil[T any](l []T) []T {
 	return l
 }
 
+// SeedText writes a seed as text: JSON has no whole number as large.
 func SeedText(n uint64) string { return strconv.FormatUint(n, 10) }
 
+// Encoded gives a histogram in its own compact notation; "" where nothing was measured.
 func Encoded(l load.Latency) (string, error) {
 	if l.Histogram == nil || l.TotalCount() == 0 {
 		return "", nil

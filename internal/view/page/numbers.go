@@ -104,6 +104,7 @@ func BytesAbout(n int64) string {
 	return Digits3(v) + " " + units[0]
 }
 
+// ShortHash is as much of a hash as people need.
 func ShortHash(h string) string { return h[:min(8, len(h))] }
 
 // Differs writes the difference of two arms with its interval:
@@ -118,6 +119,7 @@ func Differs(e stats.Estimate) string {
 	return Signed(e.Value) + " " + DiffersRange(e)
 }
 
+// DiffersRange is the interval of an effect in brackets; "" where there is none.
 func DiffersRange(e stats.Estimate) string {
 	if !Ranged(e) {
 		return ""
@@ -141,6 +143,7 @@ func Signed(part float64) string {
 	return Sign(part) + PercentDigits(part) + " %"
 }
 
+// Sign is that of a number, also of one above nought.
 func Sign(v float64) string {
 	if v < 0 {
 		return "−"
@@ -165,6 +168,7 @@ func RoundPercent(part float64) string {
 	return strconv.FormatFloat(math.Round(1e4*part)/100, 'f', -1, 64) + " %"
 }
 
+// IsReal tells a number from what is none, and from infinity.
 func IsReal(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // MeasuredAtAll tells whether there is a value to show.

@@ -34,6 +34,7 @@ type Page struct {
 	out    strings.Builder
 }
 
+// NewPage makes an empty page for a screen.
 func NewPage(s Screen) *Page {
 	w := s.Width
 	if w == 0 {
@@ -62,6 +63,7 @@ func (p *Page) paint(i Ink, s string) string {
 	return "\x1b[" + string(i) + "m" + s + "\x1b[0m"
 }
 
+// Blank writes an empty line.
 func (p *Page) Blank() { p.out.WriteByte('\n') }
 
 // Line writes one line as it is.
@@ -78,6 +80,7 @@ func (p *Page) Para(i Ink, indent int, s string) { p.Hang(i, strings.Repeat(" ",
 // indented as far.
 func (p *Page) Hang(i Ink, head, s string) { p.Labelled(Normal, head, i, s) }
 
+// Labelled writes a text beside its label, and what does not fit below itself.
 func (p *Page) Labelled(headInk Ink, head string, i Ink, s string) {
 	p.Within(p.Text, headInk, head, i, s)
 }
@@ -148,6 +151,7 @@ func (p *Page) String() string {
 	}, p.out.String())
 }
 
+// Width is how many columns a text takes.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
 // Plain is a text of which strangers may have written part, without what could

@@ -9,6 +9,7 @@ type Node struct {
 	Kids []Node
 }
 
+// Row is a line of a tree: a name, and what there is to say of it.
 type Row struct {
 	Name   string
 	Detail string
@@ -39,6 +40,7 @@ func (p *Page) Tree(n Node) {
 	p.Kids(n, "")
 }
 
+// Kids draws what hangs on a node.
 func (p *Page) Kids(n Node, prefix string) {
 	names := nameWidth(n.Kids, p.Width/2)
 	for i, kid := range n.Kids {

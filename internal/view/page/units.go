@@ -8,6 +8,7 @@ import (
 	"plumb/internal/stack"
 )
 
+// BytesText writes a number of bytes: 16K, 1.5G.
 func BytesText(n int64) string { return catalog.ShowAs(catalog.Bytes, stack.Int(n)) }
 
 // Age writes a duration as a person says it: 41 days, 3 hours.

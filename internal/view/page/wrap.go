@@ -104,10 +104,3 @@ func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 // Tie keeps a number and its unit on one line.
 func Tie(s string) string { return strings.ReplaceAll(s, " %", "\u00a0%") }
-
-func CmpText(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}

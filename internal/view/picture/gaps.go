@@ -52,6 +52,7 @@ func GapList(p *page.Page, s *stack.Stack, v Facts, groups []gapGroup, in int) {
 	}
 }
 
+// GapGroups puts what could not be seen for one reason together.
 func (v Facts) GapGroups(s *stack.Stack, gaps []stack.Gap) []gapGroup {
 	var groups []gapGroup
 	for _, g := range gaps {

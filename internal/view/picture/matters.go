@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -123,7 +124,7 @@ func (v Facts) Words(t *stack.Thing) string {
 func blockWords(b *stack.Thing) string {
 	switch layer := b.Text("layer"); layer {
 	case "disk":
-		return page.CmpText(diskKind(b), "disk")
+		return cmp.Or(diskKind(b), "disk")
 	case "loop":
 		text := "loop device"
 		if f := b.Text("loop_file"); f != "" {
@@ -212,6 +213,7 @@ type Facts struct{ Cat *catalog.Catalog }
 // FactsOf shows them as a catalogue says; without one, as they are.
 func FactsOf(cat *catalog.Catalog) Facts { return Facts{cat} }
 
+// Show writes a value in the unit of its fact.
 func (v Facts) Show(kind, name string, val stack.Value) string {
 	if v.Cat == nil {
 		return catalog.Show(nil, val)
@@ -219,6 +221,7 @@ func (v Facts) Show(kind, name string, val stack.Value) string {
 	return catalog.Show(v.Cat.Fact(kind, name), val)
 }
 
+// TypeOf gives the type of a fact; text where the catalogue does not know it.
 func (v Facts) TypeOf(kind, name string) catalog.Type {
 	if v.Cat != nil {
 		if f := v.Cat.Fact(kind, name); f != nil {
@@ -238,6 +241,7 @@ func (v Facts) Name(kind, name string) string {
 	return name
 }
 
+// EffectText says when a change takes effect.
 func EffectText(e catalog.Effect) string {
 	switch e {
 	case catalog.Now:

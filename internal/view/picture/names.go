@@ -1,8 +1,8 @@
 package picture
 
 import (
+	"cmp"
 	"plumb/internal/stack"
-	"plumb/internal/view/page"
 )
 
 // ThingName is what people call a thing: vda, pool tank, this host. Servers
@@ -22,7 +22,7 @@ func ThingName(s *stack.Stack, r stack.Ref) string {
 		return "the memory budget of " + r.Name
 	case "filesystem":
 		if fs := s.Find(r); fs != nil {
-			return "filesystem " + page.CmpText(fs.Text("mountpoint"), r.Name)
+			return "filesystem " + cmp.Or(fs.Text("mountpoint"), r.Name)
 		}
 	case "cgroup":
 		return "control group " + r.Name

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func HostLine(s *stack.Stack) string {
 	if h == nil {
 		return "host not seen"
 	}
-	parts := []string{page.CmpText(h.Text("hostname"), h.Ref.Name)}
+	parts := []string{cmp.Or(h.Text("hostname"), h.Ref.Name)}
 	os := shortOS(h.Text("os"))
 	if k := h.Text("kernel"); k != "" {
 		os = strings.TrimPrefix(os+", Linux "+shortKernel(k), ", ")
@@ -95,7 +96,7 @@ func product(db *stack.Thing) string {
 		"mysql": "MySQL", "mariadb": "MariaDB", "percona": "Percona Server", "postgres": "PostgreSQL",
 		"mongodb": "MongoDB", "ferretdb": "FerretDB", "mongo": "MongoDB", "proxysql": "ProxySQL",
 	}
-	n, ok := name[page.CmpText(db.Text("flavor"), db.Ref.Kind)]
+	n, ok := name[cmp.Or(db.Text("flavor"), db.Ref.Kind)]
 	if !ok {
 		n = db.Text("flavor")
 	}
@@ -134,6 +135,7 @@ func RolesByFilesystem(s *stack.Stack, db stack.Ref) [][]stack.Role {
 	return out
 }
 
+// RoleOrder gives the roles of a server, its data first.
 func RoleOrder(s *stack.Stack, db stack.Ref) []stack.Role {
 	var mine []stack.Role
 	for _, r := range s.Roles {
@@ -192,5 +194,5 @@ func SamePath(roles []stack.Role) []pathGroup {
 
 // FilesystemName is what a person calls a filesystem: what is mounted.
 func FilesystemName(fs *stack.Thing) string {
-	return page.CmpText(fs.Text("source"), fs.Ref.Name)
+	return cmp.Or(fs.Text("source"), fs.Ref.Name)
 }

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -153,7 +154,7 @@ func diskKind(d *stack.Thing) string {
 }
 
 // BlockName is what people call a block device.
-func BlockName(b *stack.Thing) string { return page.CmpText(b.Text("dm_name"), b.Ref.Name) }
+func BlockName(b *stack.Thing) string { return cmp.Or(b.Text("dm_name"), b.Ref.Name) }
 
 // layerWord says what kind of volume a block device is.
 func layerWord(b *stack.Thing) string {
@@ -161,7 +162,7 @@ func layerWord(b *stack.Thing) string {
 	case "lvm":
 		return "LVM"
 	case "md":
-		return page.CmpText(b.Text("md_level"), "md")
+		return cmp.Or(b.Text("md_level"), "md")
 	case "crypt":
 		return "encrypted"
 	case "loop":

@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	htmltemplate "html/template"
 	"math"
@@ -123,7 +124,7 @@ func rehearsalPageOf(r rehearse.Result, v picture.Facts, about labview.About) *r
 			d.How = labview.HowDone(report.Report{Experiment: rep.Experiment})
 		}
 	}
-	d.Commands = []string{page.CmpText(about.Command, "plumb rehearse")}
+	d.Commands = []string{cmp.Or(about.Command, "plumb rehearse")}
 	for _, s := range d.Stages {
 		d.Commands = append(d.Commands, "plumb lab run "+s.FileName)
 	}
@@ -176,7 +177,7 @@ func arrows(text string) string { return strings.ReplaceAll(plainSpaces(text), "
 
 func stageOf(p rehearse.Proposal, i int, r report.Report) stageHTML {
 	s := stageHTML{Name: stageName(p, i), Rows: labview.ArmRows(r), Sentences: labview.VerdictSentences(r), Order: labview.OrderChart(r), Costs: labview.CostsOf(r), Hash: r.Experiment.Hash,
-		FileName: page.CmpText(r.Experiment.Name, stageName(p, i)) + ".yaml", File: strings.TrimRight(string(r.Experiment.Text), "\n"), Meta: blocksOf(r) + ", " + labview.LabEnd(r)}
+		FileName: cmp.Or(r.Experiment.Name, stageName(p, i)) + ".yaml", File: strings.TrimRight(string(r.Experiment.Text), "\n"), Meta: blocksOf(r) + ", " + labview.LabEnd(r)}
 	if i < len(p.Stages) && s.File == "" {
 		s.File = strings.TrimRight(string(p.Stages[i].Text), "\n")
 	}

@@ -174,7 +174,7 @@ func togetherWhy(others int, late bool) string {
 // durabilityText says what a step does to durability; "" when it is safe
 // before and after.
 func durabilityText(s rehearse.Step, arrow string) string {
-	from, to := page.CmpText(s.DurabilityFrom, catalog.Safe), page.CmpText(s.DurabilityTo, catalog.Safe)
+	from, to := cmp.Or(s.DurabilityFrom, catalog.Safe), cmp.Or(s.DurabilityTo, catalog.Safe)
 	switch {
 	case from == to && to == catalog.Safe:
 		return ""

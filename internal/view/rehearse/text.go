@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -76,7 +77,7 @@ func rehearsalHead(r rehearse.Result) []string {
 // rehearsed names what is rehearsed.
 func rehearsed(p rehearse.Proposal) string {
 	if p.Server.IsZero() {
-		return "a default " + page.CmpText(p.Title, page.CmpText(p.Engine, "server"))
+		return "a default " + cmp.Or(p.Title, cmp.Or(p.Engine, "server"))
 	}
 	return p.Server.String()
 }
@@ -103,7 +104,7 @@ func proposedLoad(p rehearse.Proposal) string {
 }
 
 func loadWords(l experiment.Load) string {
-	words := []string{page.CmpText(l.Script, l.Kind)}
+	words := []string{cmp.Or(l.Script, l.Kind)}
 	if l.Warehouses > 0 {
 		words = append(words, page.Count(l.Warehouses, "warehouse"))
 	}

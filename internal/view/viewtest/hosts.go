@@ -100,6 +100,7 @@ func role(db *stack.Thing, name, path string, fs *stack.Thing) stack.Role {
 	return r
 }
 
+// Set gives a thing facts: names and values in turn.
 func Set(t *stack.Thing, pairs ...any) {
 	for i := 0; i < len(pairs); i += 2 {
 		v, err := stack.ValueOf(pairs[i+1])

@@ -30,6 +30,7 @@ func sampleArms() []sampleArm {
 
 func (a sampleArm) name() string { return fmt.Sprintf("%s, %d", a.filesystem, a.sync) }
 
+// SampleExperiment is an experiment with two axes.
 func SampleExperiment() experiment.Experiment {
 	x := experiment.Experiment{Name: "sync-binlog", Question: "How much does sync_binlog = 1 cost on ext4 and on XFS?", Source: "seed:binlog-02",
 		Published: []experiment.Published{{Arm: "ext4, 1", Value: 5263, Unit: "tps", Note: "28 cores, SATA SSD, 80 GB pool"}, {Arm: "xfs, 1", Value: 6101, Unit: "tps"}},
@@ -70,6 +71,7 @@ func SampleRecords(blocks int) (all []experiment.Record) {
 	return all
 }
 
+// SampleRecord is the record of trial i of an experiment.
 func SampleRecord(x experiment.Experiment, i int, factor float64, rng *rand.Rand) experiment.Record {
 	a, arm := sampleArms()[i], x.Arms[i]
 	r := experiment.Record{Trial: experiment.Trial{Arm: arm.Name}, Experiment: x.Hash, Attempt: 1, Setup: arm.Setup, Program: "MariaDB 10.11.14", Plumb: "devel",

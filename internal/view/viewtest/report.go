@@ -27,6 +27,7 @@ func TestRules() map[string]*rule.Rule {
 	return out
 }
 
+// TestReport is a report with a finding of each harm, a conflict and a gap.
 func TestReport(s *stack.Stack) check.Report {
 	rules := TestRules()
 	db := stack.Ref{Kind: "mysql", Name: "3306"}

@@ -9,6 +9,7 @@ import (
 	"plumb/internal/view/page"
 )
 
+// Validate fails the test for a document that does not fit a schema.
 func Validate(t *testing.T, schema *jsonschema.Schema, b []byte) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
@@ -30,6 +31,7 @@ func FitsSchema(t *testing.T, schema []byte, doc any) {
 	Validate(t, CompileSchema(t, schema), b)
 }
 
+// CompileSchema reads a schema.
 func CompileSchema(t *testing.T, text []byte) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
