@@ -64,9 +64,9 @@ func documents() []string {
 // schema prints the JSON Schema of a document.
 func (a *app) schema() *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema [DOCUMENT]",
-		Short: "print the JSON Schema of check --json, or of another document",
-		Long: "Schema prints the JSON Schema of a document that a command prints with --json, or\nof the experiment files that plumb lab run reads. Without a name it is that of\ncheck. The documents:\n  " + strings.Join(documents(), "\n  "),
+		Use:       "schema [DOCUMENT]",
+		Short:     "print the JSON Schema of check --json, or of another document",
+		Long:      "Schema prints the JSON Schema of a document that a command prints with --json, or\nof the experiment files that plumb lab run reads. Without a name it is that of\ncheck. The documents:\n  " + strings.Join(documents(), "\n  "),
 		ValidArgs: documents(),
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {

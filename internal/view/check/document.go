@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+
 	"plumb/internal/advise"
 	"plumb/internal/check"
 	"plumb/internal/stack"

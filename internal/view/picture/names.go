@@ -2,6 +2,7 @@ package picture
 
 import (
 	"cmp"
+
 	"plumb/internal/stack"
 )
 
