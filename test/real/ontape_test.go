@@ -18,8 +18,8 @@ import (
 
 // These hosts are tapes and not live, each for its reason: a test must not
 // change the sysctls of the machine it runs on, no test machine has the memory
-// that makes dirty_ratio harmful, and no mongod can be had from the package
-// registries. Each is a tape of a real server with the named answers replaced.
+// that makes dirty_ratio harmful, and none has a mongod of these versions. Each
+// is a tape of a real server with the named answers replaced.
 
 // change replaces answers on a tape.
 type change func(t *tape.Tape)

@@ -14,8 +14,8 @@ import (
 )
 
 // The documents here are typed from MongoDB's reference documentation of
-// these commands, because no mongod can be had from the registries the tests
-// use. They have the documented keys; they were not captured.
+// these commands, and have the documented keys. What a real mongod says is on
+// the tapes in fixtures/.
 const serverStatus = `{"host": "db1", "version": "7.0.14", "process": "mongod", "pid": 811, "uptime": 86400.0,
 "connections": {"current": 42, "available": 51158, "totalCreated": 900, "active": 3},
 "extra_info": {"page_faults": 12},

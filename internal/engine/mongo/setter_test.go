@@ -14,7 +14,7 @@ import (
 )
 
 // The documents and the effects of commands here are written from MongoDB's
-// documentation: no mongod can be had where the tests run.
+// documentation, so that they run where no mongod is at hand.
 
 const (
 	cacheLook = `{"serverStatus": 1, "$only": ["wiredTiger", "cache", "maximum bytes configured"]}`

@@ -38,7 +38,7 @@ func matters(kind string) []matter {
 			{"wal_recycle", "WAL recycled|WAL not recycled"},
 		}
 	case "mongo":
-		return []matter{{"cache_size", "WiredTiger cache %s"}}
+		return []matter{{"cache_size", "WiredTiger cache %s"}, {"replica_set_state", "%s"}, {"replica_set", "of the set %s"}}
 	case "filesystem":
 		return []matter{
 			{"fstype", "%s"}, {"mountpoint", "at %s"}, {"size", "%s"}, {"used_percent", "%s used"}, {"made_block_size", "%s blocks"},
