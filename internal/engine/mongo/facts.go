@@ -1,16 +1,17 @@
 package mongo
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"plumb/internal/stack"
 )
 
-// setOptions records what the file and the command line say.
-func setOptions(t *stack.Thing, in instance) {
+// setOptions records what options say.
+func setOptions(t *stack.Thing, options map[string]option) {
 	for _, o := range optionFacts {
-		given, ok := in.options[o.name]
+		given, ok := options[o.name]
 		if !ok {
 			continue
 		}
@@ -18,29 +19,49 @@ func setOptions(t *stack.Thing, in instance) {
 			t.Setting(o.fact, v, sourceOf(given.from), given.from)
 		}
 	}
-	if _, ok := in.options["storage.dbPath"]; !ok && in.file == "" && !in.router {
-		t.Setting("data_path", stack.Text("/data/db"), "documentation", stack.Origin{From: stack.FromDefault})
+}
+
+// readOptions reads getCmdLineOpts: the options a server was started with, of
+// its command line and of its file.
+func readOptions(d document) map[string]option {
+	options := map[string]option{}
+	var collect func(prefix string, v any)
+	collect = func(prefix string, v any) {
+		if m, ok := v.(map[string]any); ok {
+			for key, inner := range m {
+				collect(strings.TrimPrefix(prefix+"."+key, "."), inner)
+			}
+			return
+		}
+		options[prefix] = option{fmt.Sprint(v), stack.Origin{From: stack.FromRuntime}}
 	}
+	parsed, _ := d.at("parsed")
+	collect("", parsed)
+	complete(options)
+	return options
 }
 
 // setDefaults says what counts where neither the command line nor the file says
 // anything: mongod tells of no option that was not given.
 func setDefaults(t *stack.Thing, in instance) {
 	_, more := in.options[elsewhere]
-	at := release(t.Text("version"))
-	if more || in.fileErr != nil || at == 0 {
+	if more || in.fileErr != nil || in.options == nil {
 		return
 	}
+	at := release(t.Text("version"))
 	_, bound := in.options["net.bindIp"]
 	_, journal := in.options["storage.journal.enabled"]
 	byDefault := func(fact string, v stack.Value) {
 		t.Setting(fact, v, "documentation", stack.Origin{From: stack.FromDefault})
 	}
+	if _, told := in.options["storage.dbPath"]; !told && !in.router {
+		byDefault("data_path", stack.Text("/data/db"))
+	}
 	if !bound && at >= 306 {
 		byDefault("net_bind_ip", stack.Text("localhost"))
 	}
 	switch {
-	case in.router || t.Text("storage_engine") != "wiredTiger":
+	case at == 0 || in.router || t.Text("storage_engine") != "wiredTiger":
 	case at >= 601: // the option is gone, and the journal always on
 		t.SetAbsent("storage_journal_enabled", "documentation")
 	case !journal:
@@ -124,6 +145,8 @@ func sourceOf(o stack.Origin) string {
 		return "command line"
 	case stack.FromFile:
 		return o.File
+	case stack.FromRuntime:
+		return "getCmdLineOpts"
 	}
 	return "documentation"
 }

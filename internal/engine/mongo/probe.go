@@ -89,9 +89,7 @@ func (p Probe) local(ctx context.Context, h host.Reader, sight *stack.Sight, l o
 	if in.fileErr != nil {
 		sight.Gap(t.Ref, in.fileErr.Error(), "run as root", "data_path", "storage_*", "net_*", "security_*")
 	}
-	setOptions(t, in)
-	ask(ctx, h, sight, t, in.target)
-	setDefaults(t, in)
+	in.read(ctx, h, sight, t)
 	setAllocator(sight, t, l.Process)
 	addRoles(sight, t, in)
 	return given
@@ -118,8 +116,43 @@ func remote(ctx context.Context, h host.Reader, sight *stack.Sight, address stri
 	t.Link("process")
 	sight.Gap(t.Ref, "the server is remote, and this host says nothing about it", "run plumb on that host",
 		"data", "journal", "log", "storage", "memory")
-	ask(ctx, h, sight, t, host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address,
-		Logins: []host.Login{{DSN: true}}})
+	in := instance{target: host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address,
+		Logins: []host.Login{{DSN: true}}}}
+	in.read(ctx, h, sight, t)
+}
+
+// read asks a server for all it tells.
+func (in *instance) read(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing) {
+	in.inForce(ctx, h, sight, t)
+	setOptions(t, in.options)
+	ask(ctx, h, sight, t, in.target)
+	setDefaults(t, *in)
+}
+
+// inForce asks how the server was started. Where the file says something else
+// it was changed since, and counts from the next start on.
+func (in *instance) inForce(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing) {
+	q := question{command: `{"getCmdLineOpts": 1}`}
+	rows, err := h.Query(ctx, in.target, q.command)
+	if errors.Is(err, host.ErrDown) || errors.Is(err, host.ErrLogin) {
+		return // which the next question tells of
+	}
+	var doc document
+	if err == nil {
+		doc, err = firstDocument(rows)
+	}
+	if err != nil {
+		gapFor(sight, t, q, err)
+		return
+	}
+	running := readOptions(doc)
+	for name, now := range running {
+		if stands, ok := in.options[name]; ok && stands.value == now.value {
+			running[name] = stands // which knows the line
+		}
+	}
+	_, router := running["sharding.configDB"]
+	in.options, in.fileErr, in.router = running, nil, in.router || router
 }
 
 // question is a command and what reads its answer.
@@ -130,7 +163,8 @@ type question struct {
 	absent  []string // facts that a server in no replica set does not have
 }
 
-// questions are the commands, in order.
+// questions are the commands, in order. How the server was started is asked
+// apart, as the answer is compared with the file.
 var questions = []question{
 	{command: `{"buildInfo": 1}`, read: readBuild},
 	{command: `{"hello": 1}`, read: readHello, older: `{"isMaster": 1}`}, // hello came with 4.4.2
@@ -229,7 +263,12 @@ func addRoles(sight *stack.Sight, t *stack.Thing, in instance) {
 		sight.Gap(t.Ref, "storage.dbPath is not known", "", "data", "journal", "storage")
 		return
 	default:
-		roles["data"], roles["journal"] = data, data+"/journal"
+		roles["data"] = data
+		if on, known := t.Bool("storage_journal_enabled"); on || !known {
+			roles["journal"] = data + "/journal"
+		} else {
+			t.Link("journal")
+		}
 	}
 	if log, ok := absolute(t.Text("system_log_path")); ok {
 		roles["log"] = log

@@ -36,6 +36,10 @@ const replSetStatus = `{"set": "rs0", "myState": 1, "votingMembersCount": 3,
 
 const replSetConfig = `{"config": {"_id": "rs0", "version": 1, "members": [], "writeConcernMajorityJournalDefault": true}, "ok": 1.0}`
 
+const started = `{"argv": ["/usr/bin/mongod", "--config", "/etc/mongod.conf"], "parsed": {"config": "/etc/mongod.conf", "net": {"bindIp": "127.0.0.1", "port": 27018},
+"security": {"authorization": "enabled"}, "storage": {"dbPath": "/srv/mongo", "wiredTiger": {"engineConfig": {"cacheSizeGB": 8}}},
+"systemLog": {"destination": "file", "path": "/var/log/mongod.log"}}, "ok": 1.0}`
+
 const oplog = `{"latestOptime": {"$timestamp": {"t": 1795046400, "i": 1}}, "earliestOptime": {"$timestamp": {"t": 1795041000, "i": 7}}}`
 
 const config = "# mongod.conf\r\nstorage:\r\n  dbPath: /srv/mongo\r\n  wiredTiger:\r\n    engineConfig:\r\n      cacheSizeGB: 8 # half\r\nsystemLog:\r\n  destination: file\r\n  path: /var/log/mongod.log\r\nnet:\r\n  port: 27018\r\n  bindIp: 127.0.0.1\r\nsecurity: {authorization: enabled}\r\n"
@@ -64,6 +68,7 @@ func TestLocalServer(t *testing.T) {
 		`{"getLog": "startupWarnings"}`: answer(`{"log": ["{\"s\":\"W\",\"msg\":\"Using the XFS filesystem is strongly recommended\"}"]}`),
 		`{"replSetGetStatus": 1}`:       answer(replSetStatus),
 		`{"replSetGetConfig": 1}`:       answer(replSetConfig),
+		`{"getCmdLineOpts": 1}`:         answer(started),
 		oplogQuestion:                   answer(oplog),
 	})
 	sight, err := Probe{}.Look(t.Context(), m, seen)
@@ -114,6 +119,45 @@ func TestServerThatAnswersLittle(t *testing.T) {
 	}
 	if db.Text("flavor") != "ferretdb" {
 		t.Errorf("flavor %q", db.Text("flavor"))
+	}
+}
+
+// What counts is what the server was started with. A file that was changed
+// since counts from the next start on.
+func TestFileChangedSinceTheStart(t *testing.T) {
+	m, seen := machine(map[string]host.Rows{
+		`{"buildInfo": 1}`:      answer(`{"version": "5.0.31"}`),
+		`{"serverStatus": 1}`:   answer(serverStatus),
+		`{"getCmdLineOpts": 1}`: answer(`{"parsed": {"net": {"port": 27018}, "storage": {"dbPath": "/srv/mongo", "journal": {"enabled": false}}}}`),
+	})
+	m.Files["/etc/mongod.conf"] = strings.Replace(config, "storage:", "storage:\r\n  journal: {enabled: true}", 1)
+	sight, _ := Probe{}.Look(t.Context(), m, seen)
+	db := sight.Things[0]
+	if on, known := db.Bool("storage_journal_enabled"); on || !known || db.Facts["storage_journal_enabled"].Origin.From != stack.FromRuntime {
+		t.Errorf("the journal is %v (known %v) from %+v", on, known, db.Facts["storage_journal_enabled"].Origin)
+	}
+	if _, known := db.Facts["storage_cache_size_gb"]; known || db.Text("security_authorization") != "disabled" || db.Text("net_bind_ip") != "localhost" {
+		t.Errorf("it was told nothing of its cache, of authorization or addresses: %v, %q, %q", known, db.Text("security_authorization"), db.Text("net_bind_ip"))
+	}
+	if o := db.Facts["data_path"].Origin; o.Line != 4 {
+		t.Errorf("what the file still says is from %+v, want its line 4", o)
+	}
+	if journal, known := db.Links["journal"]; !known || len(journal) != 0 || slices.ContainsFunc(sight.Roles, func(r stack.Role) bool { return r.Name == "journal" }) {
+		t.Errorf("it has a journal: %v, %v", db.Links, sight.Roles)
+	}
+}
+
+// Of a remote server its own answers tell how it was started.
+func TestRemoteServer(t *testing.T) {
+	m := hosttest.Map{Queries: map[string]host.Rows{
+		`{"buildInfo": 1}`:      answer(`{"version": "5.0.31"}`),
+		`{"serverStatus": 1}`:   answer(serverStatus),
+		`{"getCmdLineOpts": 1}`: answer(`{"parsed": {"net": {"bindIp": "*"}}}`),
+	}}
+	sight, _ := Probe{Remote: "db1:27017"}.Look(t.Context(), m, &stack.Stack{})
+	db := sight.Things[0]
+	if on, known := db.Bool("storage_journal_enabled"); !on || !known || db.Text("net_bind_ip") != "*" || db.Text("security_authorization") != "disabled" || len(sight.Roles) != 0 {
+		t.Errorf("%+v, roles %v", db.Facts, sight.Roles)
 	}
 }
 
@@ -232,14 +276,14 @@ func TestAuthorizationAsGiven(t *testing.T) {
 		{"--notYetKnown --auth --dbpath /x", "", "enabled", "localhost", "/x"},
 		{"-vvv --dbpath /x", "", "disabled", "localhost", "/x"},
 		{"--keyFile /k", "", "enabled", "localhost", "/data/db"},
-		{"--noauth", "security: {keyFile: /k}\n", "disabled", "localhost", ""},
-		{"", base, "disabled", "10.0.0.1", ""},
-		{"", base + "security: {keyFile: /k}\n", "enabled", "10.0.0.1", ""},
-		{"", base + "security: {keyFile: /k, transitionToAuth: true}\n", "disabled", "10.0.0.1", ""},
-		{"", base + "security: {clusterAuthMode: x509, transitionToAuth: true}\n", "", "10.0.0.1", ""},
+		{"--noauth", "security: {keyFile: /k}\n", "disabled", "localhost", "/data/db"},
+		{"", base, "disabled", "10.0.0.1", "/data/db"},
+		{"", base + "security: {keyFile: /k}\n", "enabled", "10.0.0.1", "/data/db"},
+		{"", base + "security: {keyFile: /k, transitionToAuth: true}\n", "disabled", "10.0.0.1", "/data/db"},
+		{"", base + "security: {clusterAuthMode: x509, transitionToAuth: true}\n", "", "10.0.0.1", "/data/db"},
 		{"", base + "security: {__exec: /bin/keys, type: yaml}\n", "", "10.0.0.1", ""},
-		{"", "net: {bindIpAll: true}\n", "disabled", "*", ""},
-		{"", "# all by default\n", "disabled", "localhost", ""},
+		{"", "net: {bindIpAll: true}\n", "disabled", "*", "/data/db"},
+		{"", "# all by default\n", "disabled", "localhost", "/data/db"},
 		{"", "dbpath = /old\nauth = true # at last\nbind_ip = 10.0.0.2\nfork = true\n", "enabled", "10.0.0.2", "/old"},
 		{"", "dbpath = /old\nauth = false\n", "disabled", "localhost", "/old"},
 		{"", "just words\n", "", "", ""},
@@ -282,7 +326,7 @@ func FuzzConfig(f *testing.F) {
 		if options != nil {
 			complete(options)
 		}
-		setOptions(stack.NewThing("mongo", "x"), instance{options: options, file: "f"})
+		setOptions(stack.NewThing("mongo", "x"), options)
 	})
 }
 
