@@ -63,7 +63,7 @@ func onMongo() []pair {
 }
 
 // shortOplog fills an oplog of 10 MB several times over, or one that is as
-// young and not full.
+// young and not full. It is cut where a checkpoint no longer needs it.
 func shortOplog(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 	s := mongoOn(t, b, sandbox.MongoOptions{Set: "rs0", Args: []string{"--oplogSize=10"}})
 	rounds := 3
@@ -75,6 +75,8 @@ func shortOplog(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 	}
 	cuts := func() string { return fmt.Sprint(mongo(t, s, `{"serverStatus": 1}`)["oplogTruncation"]) }
 	for end := time.Now().Add(time.Minute); sick && strings.Contains(cuts(), "truncateCount:0"); time.Sleep(time.Second) {
+		mongo(t, s, `{"fsync": 1}`)
+		mongo(t, s, `{"insert": "x", "documents": [{"pad": %q}]}`, strings.Repeat("plumb", 100_000))
 		if time.Now().After(end) {
 			t.Fatalf("the oplog was not cut: %s", cuts())
 		}
