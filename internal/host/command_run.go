@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -127,23 +125,15 @@ func trusted(name string) (string, error) {
 	return program, nil
 }
 
-// child is one running command.
+// child is one running command whose output is kept.
 type child struct {
-	cmd    *exec.Cmd
+	*processGroup
 	stdout headWriter
 	stderr headWriter
-
-	mu     sync.Mutex
-	killed bool // no start any more
-	alive  bool // started and not yet waited for
 }
 
 func newChild(program string, argv []string, limit int) *child {
-	c := &child{cmd: exec.Command(program, argv[1:]...)}
-	c.cmd.Args[0] = argv[0]
-	c.cmd.Dir = "/"
-	c.cmd.Env = []string{"PATH=" + strings.Join(searchPath(), ":"), "LC_ALL=C", "HOME=/", "TERM=dumb", "SYSTEMD_PAGER="}
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c := &child{processGroup: newGroup(program, argv)}
 	c.cmd.WaitDelay = time.Second // a daemon the command left may hold its output open
 	c.stdout = headWriter{limit: limit, full: c.kill}
 	c.stderr = headWriter{limit: 64 << 10, full: func() {}}
@@ -152,21 +142,10 @@ func newChild(program string, argv []string, limit int) *child {
 }
 
 func (c *child) run() ([]byte, error) {
-	c.mu.Lock()
-	if c.killed {
-		c.mu.Unlock()
-		return nil, context.DeadlineExceeded
+	if err := c.start(); err != nil {
+		return nil, err
 	}
-	err := c.cmd.Start()
-	c.alive = err == nil
-	c.mu.Unlock()
-	if err != nil {
-		return nil, underlying(err)
-	}
-	err = c.cmd.Wait()
-	c.mu.Lock()
-	c.alive = false
-	c.mu.Unlock()
+	err := c.wait()
 	if c.stdout.cut {
 		return c.stdout.buf.Bytes(), ErrTooLarge
 	}
@@ -180,23 +159,7 @@ func (c *child) run() ([]byte, error) {
 }
 
 // kill ends the command and what it started. It does not wait.
-func (c *child) kill() {
-	if !c.mu.TryLock() { // it is just being started, which can hang as well
-		go c.lockedKill()
-		return
-	}
-	c.mu.Unlock()
-	c.lockedKill()
-}
-
-func (c *child) lockedKill() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.killed = true
-	if c.alive {
-		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // it may have ended by itself
-	}
-}
+func (c *child) kill() { c.signal(Kill) }
 
 // exitError adds what the command said on standard error.
 func exitError(err error, stderr []byte) error {

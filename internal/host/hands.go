@@ -22,6 +22,7 @@ import (
 type Hands struct {
 	*Live
 	changing map[string]ChangeSession // by Target.Name
+	unended  stuckCount               // commands that do not end; those of the reader are counted apart
 }
 
 var _ Doer = (*Hands)(nil)
@@ -211,6 +212,11 @@ func (h *Hands) Run(ctx context.Context, argv ...string) ([]byte, error) {
 		return out, answered(fmt.Errorf("run %s: %w", line, errors.Join(err, ctx.Err())))
 	}
 	return out, nil
+}
+
+// findProgram does not wait for a dead filesystem in PATH.
+func (h *Hands) findProgram(ctx context.Context, name string) (string, error) {
+	return within(ctx, &h.unended, h.options.FileTime, func(context.Context) (string, error) { return findProgram(name) })
 }
 
 // Exec implements Doer. Its session is kept apart from the one that reads.

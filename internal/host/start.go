@@ -8,7 +8,7 @@ import (
 // Launcher is a doer that also starts programs which keep running: the lab's
 // private servers.
 type Launcher interface {
-	Doer
+	Streamer
 	// Start starts a program. It does not end with the context, nor with us.
 	Start(ctx context.Context, p Process) (Running, error)
 }

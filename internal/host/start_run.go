@@ -135,15 +135,9 @@ func (r *running) Signal(s Signal) error {
 	return nil
 }
 
-// wait waits for the end. As long as the program is not waited for, its number
-// cannot be given to another, so what is left of its group can be killed.
+// wait waits for the end, and kills what is left of its group.
 func (r *running) wait() {
-	for {
-		err := unix.Waitid(unix.P_PID, r.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
+	untilExit(r.pid)
 	r.mu.Lock()
 	_ = syscall.Kill(-r.pid, syscall.SIGKILL) // mostly there is nobody left
 	r.err = r.cmd.Wait()

@@ -99,8 +99,7 @@ func (l *Lab) fill(ctx context.Context, made *layout, s experiment.Setup, twin *
 	}
 	made.golden = dir
 	if twin != nil {
-		_, err := l.Box.Do.Run(ctx, "cp", "-a", "--reflink=never", "--sparse=auto", "--", twin.golden+"/.", dir)
-		return err
+		return CopyTree(ctx, l.Box.Do, twin.golden+"/.", dir, false)
 	}
 	if s.Server == nil {
 		return prepareFiles(ctx, s.Load, dir)

@@ -87,6 +87,12 @@ func (m *Machine) Start(ctx context.Context, p host.Process) (r host.Running, er
 	return r, err
 }
 
+// Pipe implements host.Streamer.
+func (m *Machine) Pipe(ctx context.Context, p host.Pipe) (f host.Flow, err error) {
+	err = m.around(func() error { f, err = m.Hands.Pipe(ctx, p); return err })
+	return f, err
+}
+
 // Live runs a command whose process has its machine from Born, to its death
 // when at is not 0, and gives how many operations it told of.
 func Live(t *testing.T, c *exec.Cmd, at int, how string) (operations int) {

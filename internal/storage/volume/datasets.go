@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 )
 
@@ -95,7 +96,7 @@ func (s *datasets) copyData(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.run(ctx, "cp", "-a", "--reflink=never", "--sparse=auto", "--", s.golden()+"/.", s.clone())
+	return lab.CopyTree(ctx, s.do, s.golden()+"/.", s.clone(), false)
 }
 
 // dropData destroys the clone, when there is one.

@@ -77,15 +77,9 @@ func (t *tree) ready(ctx context.Context) error {
 	return nil
 }
 
-// copyTree copies the golden data with owners, modes, times, extended
-// attributes, holes and hard links. cp of today shares blocks (reflink) by
-// itself where it can, so it is told what to do.
+// copyTree makes the clone of the golden data.
 func (t *tree) copyTree(ctx context.Context, how string) error {
-	reflink := "--reflink=never"
-	if how == byReflink {
-		reflink = "--reflink=always"
-	}
-	if _, err := t.do.Run(ctx, "cp", "-a", reflink, "--sparse=auto", "--", t.golden(), t.clone()); err != nil {
+	if err := lab.CopyTree(ctx, t.do, t.golden(), t.clone(), how == byReflink); err != nil {
 		return hint.With(fmt.Errorf("clone %s (%s): %w", t.golden(), how, err), cloneHint(how))
 	}
 	return nil
