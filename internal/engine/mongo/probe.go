@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -27,72 +24,28 @@ func (Probe) Name() string { return "mongo" }
 
 // Look implements observe.Probe.
 func (p Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
-	var met atomic.Bool
-	sight := observe.Each(observe.Locals(seen, "mongo"), func(l observe.Local) (sight stack.Sight) {
-		if p.local(ctx, h, &sight, l) {
-			met.Store(true)
-		}
+	all := p.instances(ctx, h, seen)
+	sight := observe.Each(all, func(in instance) (sight stack.Sight) {
+		in.local(ctx, h, &sight)
 		return sight
 	})
-	if p.Remote != "" && !met.Load() {
+	if p.Remote != "" && !slices.ContainsFunc(all, func(in instance) bool { return in.met }) {
 		remote(ctx, h, &sight, p.Remote)
 	}
 	return sight, nil
 }
 
-// leadsTo reports whether the server given by --dsn is the one of this host
-// that listens on a port. The login of another server is never tried on it.
-func (p Probe) leadsTo(number int, root string) bool {
-	name, given, err := net.SplitHostPort(p.Remote)
-	return err == nil && root == "" && given == strconv.Itoa(number) && slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, name)
-}
-
-// instance is a mongod of this host: what its command line and its file say,
-// and how it is reached.
-type instance struct {
-	observe.Local
-	given   map[string]option // on the command line
-	options map[string]option // the same, and the file's
-	file    string            // --config, as the server sees it; "" for none
-	fileErr error
-	router  bool   // a mongos, which keeps no data
-	name    string // of the thing
-	target  host.Target
-}
-
-// instanceOf reads what a process says. met tells that --dsn leads to it.
-func (p Probe) instanceOf(ctx context.Context, h host.Reader, l observe.Local) (in instance, met bool) {
-	args, _ := l.Process.Facts["args"].Value.List()
-	in = instance{Local: l, router: len(args) > 0 && path.Base(args[0]) == "mongos"}
-	in.given, in.file = parseArguments(args)
-	in.options = maps.Clone(in.given)
-	number := port(in.options)
-	if in.file != "" {
-		number, in.fileErr = readConfig(l.For(ctx), h, l.Root, in.file, in.options)
-	}
-	if in.fileErr == nil {
-		complete(in.options)
-	}
-	in.name = strconv.Itoa(number)
-	met = p.leadsTo(number, l.Root)
-	address := net.JoinHostPort("127.0.0.1", in.name)
-	in.target = host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address, Logins: []host.Login{{DSN: met}}}
-	return in, met
-}
-
-// local reads a mongod of this host, and tells whether --dsn leads to it.
-func (p Probe) local(ctx context.Context, h host.Reader, sight *stack.Sight, l observe.Local) (given bool) {
-	in, given := p.instanceOf(ctx, h, l)
+// local reads a mongod of this host.
+func (in instance) local(ctx context.Context, h host.Reader, sight *stack.Sight) {
 	t := sight.New("mongo", in.name)
-	t.Set("remote", stack.Bool(false), "process "+l.Process.Ref.Name)
-	t.Link("process", l.Process.Ref)
+	t.Set("remote", stack.Bool(false), "process "+in.Process.Ref.Name)
+	t.Link("process", in.Process.Ref)
 	if in.fileErr != nil {
 		sight.Gap(t.Ref, in.fileErr.Error(), "run as root", "data_path", "storage_*", "net_*", "security_*")
 	}
 	in.read(ctx, h, sight, t)
-	setAllocator(sight, t, l.Process)
+	setAllocator(sight, t, in.Process)
 	addRoles(sight, t, in)
-	return given
 }
 
 // readConfig merges the file below the arguments, which win.
@@ -123,6 +76,12 @@ func remote(ctx context.Context, h host.Reader, sight *stack.Sight, address stri
 
 // read asks a server for all it tells.
 func (in *instance) read(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing) {
+	if in.target.Address == "" {
+		setOptions(t, in.options)
+		t.Set("logged_in", stack.Bool(false), "process "+in.Process.Ref.Name)
+		sight.Gap(t.Ref, "it listens in a network of its own, and on no socket", "run plumb there, or give a way to it with --dsn", "*")
+		return
+	}
 	in.inForce(ctx, h, sight, t)
 	setOptions(t, in.options)
 	ask(ctx, h, sight, t, in.target)
@@ -192,7 +151,11 @@ func ask(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing,
 		}
 		if errors.Is(err, host.ErrDown) || errors.Is(err, host.ErrLogin) {
 			t.Set("logged_in", stack.Bool(false), target.Name)
-			sight.Gap(t.Ref, err.Error(), "give a login with --dsn mongodb://user:password@host:port/; `plumb check --grants` prints the rights it needs", "*")
+			hint := "give a login with --dsn mongodb://user:password@host:port/; `plumb check --grants` prints the rights it needs"
+			if errors.Is(err, host.ErrDown) {
+				hint = "look whether it answers anybody, and in its log"
+			}
+			sight.Gap(t.Ref, err.Error(), hint, "*")
 			return
 		}
 		if err != nil {

@@ -122,6 +122,55 @@ func TestServerThatAnswersLittle(t *testing.T) {
 	}
 }
 
+// A server is called where it listens; in a network of its own only through
+// its socket, and never through the port of another.
+func TestWhereToCall(t *testing.T) {
+	for listen, want := range map[string]string{
+		"tcp:127.0.0.1:27018 unix:/tmp/mongodb-27018.sock": "27018 127.0.0.1:27018",
+		"tcp:0.0.0.0:27018": "27018 127.0.0.1:27018",
+		"tcp:[::]:27018":    "27018 [::1]:27018",
+		"tcp:10.0.0.5:27018 unix:/tmp/mongodb-27018.sock": "27018 10.0.0.5:27018",
+		"tcp:127.0.0.1:5 unix:/tmp/mongodb-5.sock":        "5 127.0.0.1:5",
+		"unix:/tmp/mongodb-27018.sock":                    "27018 /tmp/mongodb-27018.sock",
+		"":                                                "27018 127.0.0.1:27018",
+		"apart tcp:127.0.0.1:27018 unix:/tmp/mongodb-27018.sock": "27018 /tmp/mongodb-27018.sock",
+		"apart tcp:127.0.0.1:27018":                              "27018 ",
+	} {
+		m, seen := machine(nil)
+		process := seen.OfKind("process")[0]
+		words := strings.Fields(listen)
+		if len(words) > 0 && words[0] == "apart" {
+			process.Set("own_network", stack.Bool(true), "test")
+			words = words[1:]
+		}
+		process.Set("listen", stack.List(words), "test")
+		in := Probe{Remote: "127.0.0.1:27018"}.instances(t.Context(), m, seen)[0]
+		if got := in.name + " " + in.target.Address; got != want || in.met != (in.name == "27018" && !in.apart) {
+			t.Errorf("%q: %s, met %v, want %s", listen, got, in.met, want)
+		}
+	}
+}
+
+// Two on one port, in networks of their own, are two; what cannot be called
+// says so.
+func TestTwoOnOnePort(t *testing.T) {
+	m, seen := machine(map[string]host.Rows{`{"buildInfo": 1}`: answer(`{"version": "7.0.14"}`), `{"serverStatus": 1}`: answer(serverStatus)})
+	other := stack.NewThing("process", "12")
+	for name, v := range seen.OfKind("process")[0].Facts {
+		other.Facts[name] = v
+	}
+	other.Set("own_network", stack.Bool(true), "test")
+	other.Set("listen", stack.List([]string{"tcp:127.0.0.1:27018"}), "test")
+	seen.Add("process", stack.Sight{Things: []*stack.Thing{other}})
+	sight, _ := Probe{}.Look(t.Context(), m, seen)
+	if len(sight.Things) != 2 || sight.Things[0].Ref.Name != "27018" || sight.Things[1].Ref.Name != "27018-12" {
+		t.Fatalf("things %v", sight.Things)
+	}
+	if in, known := sight.Things[1].Bool("logged_in"); in || !known || sight.Things[1].Text("version") != "" || sight.Things[1].Text("data_path") != "/srv/mongo" {
+		t.Errorf("the one apart: %+v", sight.Things[1].Facts)
+	}
+}
+
 // What counts is what the server was started with. A file that was changed
 // since counts from the next start on.
 func TestFileChangedSinceTheStart(t *testing.T) {

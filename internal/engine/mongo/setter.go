@@ -81,8 +81,8 @@ func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w
 }
 
 func (s *Setter) find(ctx context.Context, h host.Reader, seen *stack.Stack, name string) (instance, bool) {
-	for _, l := range observe.Locals(seen, "mongo") {
-		if in, _ := s.probe.instanceOf(ctx, h, l); in.name == name {
+	for _, in := range s.probe.instances(ctx, h, seen) {
+		if in.name == name {
 			return in, true
 		}
 	}
