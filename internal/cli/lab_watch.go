@@ -7,7 +7,6 @@ import (
 
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	labview "plumb/internal/view/lab"
 	rehearseview "plumb/internal/view/rehearse"
 )
 
@@ -30,11 +29,11 @@ func (w *labWatcher) say(p lab.Progress) {
 	case w.screen:
 		if time.Since(w.shown) > 200*time.Millisecond || p.Elapsed == 0 {
 			w.shown = time.Now()
-			rewrite(w.out, rehearseview.Progress(w.stage, labview.Step(p)))
+			rewrite(w.out, rehearseview.Progress(w.stage, p))
 		}
 	case !w.told[p.Trial]:
 		w.told[p.Trial] = true
-		fmt.Fprintln(w.out, rehearseview.Progress(w.stage, labview.Step(p)))
+		fmt.Fprintln(w.out, rehearseview.Progress(w.stage, p))
 	}
 }
 

@@ -5,27 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"plumb/internal/lab/experiment"
+	"plumb/internal/lab"
 	"plumb/internal/lab/report"
 	"plumb/internal/view/page"
 )
 
-// Step is what a lab is at just now, with the fields of lab.Progress.
-type Step struct {
-	Trial   experiment.Trial // Block 0: the data is being made
-	Number  int              // of the trial among all that are still expected
-	Total   int
-	Doing   string        // "copying the data", "warming up", "measuring"
-	Elapsed time.Duration // of Doing
-	Of      time.Duration // how long Doing takes; 0 when unknown
-	Left    time.Duration // until all is done; 0 when unknown
-	Report  report.Report // so far
-}
-
 // Progress is the line that rewrites itself while a lab works:
 //
 //	block 2 of 8, trial 7 of 24 (ext4, 1): measuring 12 of 20 s · 4m left · so far −31 % (−40 to −22 %)
-func Progress(s Step) string {
+func Progress(s lab.Progress) string {
 	parts := []string{stepWhere(s) + stepDoing(s)}
 	if s.Left > 0 {
 		parts = append(parts, Planned(s.Left)+" left")
@@ -36,7 +24,7 @@ func Progress(s Step) string {
 	return strings.ReplaceAll(page.Clean(strings.Join(parts, " · ")), string(page.NoBreak), " ")
 }
 
-func stepWhere(s Step) string {
+func stepWhere(s lab.Progress) string {
 	var where []string
 	if s.Trial.Block > 0 {
 		text := fmt.Sprintf("block %d", s.Trial.Block)
@@ -60,7 +48,7 @@ func stepWhere(s Step) string {
 	return text + " (" + s.Trial.Arm + "): "
 }
 
-func stepDoing(s Step) string {
+func stepDoing(s lab.Progress) string {
 	switch {
 	case s.Of > 0:
 		return fmt.Sprintf("%s %.0f of %.0f s", s.Doing, min(s.Elapsed, s.Of).Seconds(), s.Of.Seconds())
@@ -72,7 +60,7 @@ func stepDoing(s Step) string {
 
 // verdictSoFar is the comparison that the arm at work belongs to, or else the
 // first that has a value.
-func verdictSoFar(s Step) *report.Verdict {
+func verdictSoFar(s lab.Progress) *report.Verdict {
 	if v := verdictOf(s.Report, s.Trial.Arm); v != nil && page.MeasuredAtAll(v.Effect) {
 		return v
 	}

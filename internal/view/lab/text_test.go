@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/made"
@@ -90,7 +91,7 @@ func TestLabProgress(t *testing.T) {
 	r := viewtest.SampleReport(2)
 	r.Verdicts[0].Effect = stats.Estimate{Value: -0.31, Low: -0.40, High: -0.22, N: 2}
 	trial := experiment.Trial{Block: 2, Position: 1, Arm: "ext4, 1"}
-	for want, s := range map[string]Step{
+	for want, s := range map[string]lab.Progress{
 		"block 2 of 8, trial 7 of 24 (ext4, 1): measuring 12 of 20 s · 4m left · so far −31 % (−40 to −22 %)": {Trial: trial, Number: 7, Total: 24, Doing: "measuring", Elapsed: 12 * time.Second, Of: 20 * time.Second, Left: 4 * time.Minute, Report: r},
 		"block 2, trial 7 of 24 (ext4, 1): copying the data":                                                  {Trial: trial, Number: 7, Total: 24, Doing: "copying the data"},
 		"ext4, 1: making the data, 31 s":                                                                      {Trial: experiment.Trial{Arm: "ext4, 1"}, Doing: "making the data", Elapsed: 31 * time.Second},

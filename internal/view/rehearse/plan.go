@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/catalog"
+	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
 	labview "plumb/internal/view/lab"
@@ -114,7 +115,7 @@ func (p rehearsalPage) stage(name string, x experiment.Experiment) {
 }
 
 // Progress is LabProgress with the stage at which a rehearsal is.
-func Progress(stage string, s labview.Step) string {
+func Progress(stage string, s lab.Progress) string {
 	if stage == "" {
 		return labview.Progress(s)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
 	"plumb/internal/stats"
@@ -63,7 +64,7 @@ func TestRehearsalIsPlainWhenAsked(t *testing.T) {
 	r := sampleRehearsal()
 	r.Steps[2].Why, r.Proposal.Says[0], r.Proposal.Title, r.Ended = "\x1b[2J\u202e", "\x1b[2J", "\x1b[1m", "\x1b"
 	for _, text := range []string{Text(r, viewtest.Units(), page.Screen{Width: 100, ASCII: true}), Plan(PlanInput{Proposal: r.Proposal}, viewtest.Units(), page.Screen{ASCII: true}),
-		Progress("\x1b", labview.Step{Doing: "measuring"})} {
+		Progress("\x1b", lab.Progress{Doing: "measuring"})} {
 		if i := strings.IndexFunc(text, func(r rune) bool { return r > 127 || r < ' ' && r != '\n' }); i >= 0 {
 			t.Errorf("not ASCII: %q", text[i:min(len(text), i+8)])
 		}
@@ -71,7 +72,7 @@ func TestRehearsalIsPlainWhenAsked(t *testing.T) {
 }
 
 func TestRehearsalProgress(t *testing.T) {
-	s := labview.Step{Trial: experiment.Trial{Block: 2, Arm: "as is"}, Number: 3, Total: 8, Doing: "measuring", Elapsed: 4 * time.Second, Of: 15 * time.Second}
+	s := lab.Progress{Trial: experiment.Trial{Block: 2, Arm: "as is"}, Number: 3, Total: 8, Doing: "measuring", Elapsed: 4 * time.Second, Of: 15 * time.Second}
 	if got, want := Progress("all advice", s), "all advice: block 2, trial 3 of 8 (as is): measuring 4 of 15 s"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

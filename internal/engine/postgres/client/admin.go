@@ -110,7 +110,7 @@ func (s *sourceReader) Read(p []byte) (int, error) {
 }
 
 func (a *admin) failure(err error, query string) error {
-	f := &load.Failure{Class: load.Fatal, Doing: short(query), Err: err}
+	f := &load.Failure{Class: load.Fatal, Doing: load.Short(query), Err: err}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		said := fault{severity: []byte(e.SeverityUnlocalized), code: []byte(e.Code), message: []byte(e.Message)}
 		return said.failure(a.s.c.RetryCodes, f.Doing)

@@ -55,19 +55,3 @@ func (f fault) failure(retry []string, doing string) *load.Failure {
 	}
 	return out
 }
-
-// shown is as much of a statement as an error shows.
-const shown = 120
-
-// short cuts a statement for an error message: all white space becomes one
-// space, what is too long an ellipsis.
-func short(query string) string {
-	if len(query) > 8*shown {
-		query = query[:8*shown]
-	}
-	query = strings.ToValidUTF8(strings.Join(strings.Fields(query), " "), "")
-	if runes := []rune(query); len(runes) > shown {
-		return string(runes[:shown]) + "…"
-	}
-	return query
-}

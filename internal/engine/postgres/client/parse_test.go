@@ -150,10 +150,10 @@ func TestFailuresByClass(t *testing.T) {
 }
 
 func TestStatementsInErrorsAreShort(t *testing.T) {
-	if got := short("SELECT\n\t1,  2"); got != "SELECT 1, 2" {
+	if got := load.Short("SELECT\n\t1,  2"); got != "SELECT 1, 2" {
 		t.Errorf("got %q", got)
 	}
-	if got := short(strings.Repeat("wörd ", 5000)); len([]rune(got)) != shown+1 {
+	if got := load.Short(strings.Repeat("wörd ", 5000)); len([]rune(got)) != 121 {
 		t.Errorf("%d characters", len([]rune(got)))
 	}
 }

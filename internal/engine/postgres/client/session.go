@@ -60,7 +60,7 @@ func (s *Server) session(conn *pgconn.PgConn) (*session, error) {
 func (s *session) Prepare(query string) (int, error) {
 	st, err := parseStatement(query)
 	if err != nil {
-		return 0, &load.Failure{Doing: short(query), Err: err}
+		return 0, &load.Failure{Doing: load.Short(query), Err: err}
 	}
 	if !s.server.c.Text {
 		if err := s.prepare(st); err != nil {
@@ -88,7 +88,7 @@ func (s *session) prepare(st *statement) error {
 	}
 	st.types = parseTypes(s.answer.params.of(s.in))
 	if len(st.types) != st.params() {
-		return &load.Failure{Doing: "prepare " + short(st.query),
+		return &load.Failure{Doing: "prepare " + load.Short(st.query),
 			Message: fmt.Sprintf("the server sees %d parameters where %d were meant", len(st.types), st.params())}
 	}
 	st.rows = s.answer.hasRows
@@ -103,12 +103,12 @@ func (s *session) Run(number int, args []load.Arg) error {
 	}
 	st := s.statements[number]
 	if len(args) != st.params() {
-		return &load.Failure{Doing: short(st.query), Message: fmt.Sprintf("takes %d parameters, got %d", st.params(), len(args))}
+		return &load.Failure{Doing: load.Short(st.query), Message: fmt.Sprintf("takes %d parameters, got %d", st.params(), len(args))}
 	}
 	if s.server.c.Text {
 		s.out = st.appendText(s.out[:0], args)
 		if bytes.IndexByte(s.out[header:], 0) != len(s.out)-header-1 {
-			return &load.Failure{Doing: short(st.query), Message: "a text holds a zero byte, which PostgreSQL has no texts with"}
+			return &load.Failure{Doing: load.Short(st.query), Message: "a text holds a zero byte, which PostgreSQL has no texts with"}
 		}
 		return s.exchange(st, nil)
 	}
@@ -240,9 +240,9 @@ func (s *session) lose(err error, st *statement, query []byte) error {
 
 func doing(st *statement, query []byte) string {
 	if st != nil {
-		return short(st.query)
+		return load.Short(st.query)
 	}
-	return short(string(query))
+	return load.Short(string(query))
 }
 
 // commits reports whether a statement ends a transaction well. PostgreSQL has
