@@ -21,10 +21,18 @@ plumb undo --all --yes >/out/undo.txt 2>&1 || echo "undo: $?" >>/out/undo.txt
 state >/out/after
 
 # Damage behind the back of ZFS: file data on a pool of one disk, whose copy is the only one.
-dd if=/dev/urandom of=/tank/mysql/ibdata bs=1M count=32 2>/dev/null
+# Only blocks of the file are damaged: of others chance could hit every copy.
+mark="what no other file has"
+disk=/dev/disk/by-id/virtio-data
+zfs set compression=off tank/mysql
+yes "$mark" | head -c 32M >/tank/mysql/ibdata
 zpool export tank
-for at in $(seq 8 16 900); do
-	dd if=/dev/urandom of=/dev/disk/by-id/virtio-data bs=64k seek=$((at * 16)) count=8 conv=notrunc 2>/dev/null
+first=$(grep -abom 1 "$mark" $disk | head -n 1 | cut -d: -f1)
+for at in 2 4 6 8 10; do
+	sector=$((first / 512 + at * 2048))
+	if dd if=$disk bs=512 skip="$sector" count=1 2>/dev/null | grep -aq "$mark"; then
+		echo damage | dd of=$disk bs=512 seek="$sector" conv=notrunc 2>/dev/null
+	fi
 done
 zpool import -d /dev/disk/by-id tank
 zpool scrub -w tank || true

@@ -108,10 +108,16 @@ stop_postgres /volpg/main
 # A pool that found damage which is gone, and that promised more than it has.
 # Large enough that what ZFS keeps for itself is less than a tenth.
 zpool create -o ashift=12 -O compression=off worn "$(disk worn)"
-dd if=/dev/urandom of=/worn/file bs=1M count=32 2>/dev/null
+# Only blocks of the file are damaged: of others chance could hit every copy.
+mark="what no other file has"
+yes "$mark" | head -c 32M >/worn/file
 zpool export worn
-for at in $(seq 8 16 500); do
-	dd if=/dev/urandom of="$(disk worn)" bs=64k seek=$((at * 16)) count=8 conv=notrunc 2>/dev/null
+first=$(grep -abom 1 "$mark" "$(disk worn)" | head -n 1 | cut -d: -f1)
+for at in 2 4 6 8 10; do
+	sector=$((first / 512 + at * 2048))
+	if dd if="$(disk worn)" bs=512 skip="$sector" count=1 2>/dev/null | grep -aq "$mark"; then
+		echo damage | dd of="$(disk worn)" bs=512 seek="$sector" conv=notrunc 2>/dev/null
+	fi
 done
 zpool import -d /dev/disk/by-id worn
 zpool scrub -w worn || true
