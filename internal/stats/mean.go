@@ -45,7 +45,7 @@ func Mean(values []float64) Estimate {
 	e.Low, e.High = e.Value-half, e.Value+half
 	e.N = max(1, int(independent))
 	if e.N < fewIndependent {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%d values are worth only %d independent ones, too few for a sound interval", len(x), e.N))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%d values, which depend on each other, count as only %d: too few for a sound interval", len(x), e.N))
 	}
 	return e
 }

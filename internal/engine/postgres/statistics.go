@@ -60,7 +60,7 @@ func (l *look) hidden() {
 	for name, there := range map[string]bool{"replica_lag": replicas > 0, "receiver_status": receiver} {
 		if f, known := l.t.Facts[name]; there && known && f.Value.IsAbsent() {
 			delete(l.t.Facts, name)
-			l.gap(f.Source+" does not tell it to this role", grantsHint, name)
+			l.gap(f.Source+" does not show it to this role", grantsHint, name)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (l *look) measured(q question, name string, value *string) {
 	case value == nil && q.untold != "":
 		l.gap(q.untold, q.hint, name)
 	case value == nil:
-		l.gap(q.about+" does not tell it to this role", grantsHint, name)
+		l.gap(q.about+" does not show it to this role", grantsHint, name)
 	case f.Type == catalog.Bool:
 		b, ok := parseBool(*value)
 		if ok {

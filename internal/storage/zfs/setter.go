@@ -158,7 +158,7 @@ func few(names []string) string {
 // pool sets a property of a pool.
 func (a *alteration) pool() (change.Recipe, error) {
 	if m := a.seen.Find(stack.Ref{Kind: "zfs", Name: "module"}); m != nil && m.Text("implementation") == zfsFuse {
-		return change.Recipe{}, &change.Refusal{Why: "zfs-fuse does not tell the properties of a pool in a form that can be compared", What: "use zpool set"}
+		return change.Recipe{}, &change.Refusal{Why: "zfs-fuse does not show the properties of a pool in a form that can be compared", What: "use zpool set"}
 	}
 	if !slices.Contains([]string{"autotrim", "autoexpand", "autoreplace", "failmode", "delegation", "listsnapshots", "multihost"}, a.name) {
 		return change.Recipe{}, &change.Refusal{Why: fmt.Sprintf("%s is not set by Plumb", a.name), What: "use zpool set"}

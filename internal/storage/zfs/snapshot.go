@@ -48,7 +48,7 @@ func (l *look) readSnapshots(ctx context.Context) {
 		}
 		t.Set("snapshot_newest", stack.Text(s.newest), "zfs list -t snapshot")
 		if l.fuse {
-			l.sight.Gap(t.Ref, "zfs-fuse does not tell the moment of a snapshot", "", "snapshot_newest_age", "snapshot_newest_txg")
+			l.sight.Gap(t.Ref, "zfs-fuse does not say the moment of a snapshot", "", "snapshot_newest_age", "snapshot_newest_txg")
 			continue
 		}
 		t.Set("snapshot_newest_age", stack.Int(max(0, now-s.created)), "zfs list -t snapshot")
