@@ -17,7 +17,7 @@ import (
 	"plumb/internal/hint"
 )
 
-// Exit codes: the table that every help page shows.
+// Exit codes: every help page shows those its command can end with.
 const (
 	exitOK     = 0
 	exitFound  = 1
@@ -28,6 +28,12 @@ const (
 const exitTable = `Exit codes:
   0  done; without --fail-on also when something was found
   1  something was found that is as bad as --fail-on says, or worse
+  2  the command line is wrong
+  3  what was to be read could not be read`
+
+// readExits are those of commands that find nothing good or bad.
+const readExits = `Exit codes:
+  0  done
   2  the command line is wrong
   3  what was to be read could not be read`
 

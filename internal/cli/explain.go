@@ -36,7 +36,7 @@ its values are, and the rules that use it.
 A name may be short where it is clear: explain sync-binlog-off, explain sync_binlog,
 explain vm.swappiness, explain mysql#sync_binlog.
 
-` + exitTable,
+` + readExits,
 		Example: `  plumb explain cross/zfs-recordsize-innodb
   plumb explain innodb_doublewrite
   plumb explain own/mysql/binlog-format --rules ./our-rules`,

@@ -26,7 +26,7 @@ func (a *app) history() *cobra.Command {
 NUMBER it shows every act of that change, with the value before and after. It
 changes nothing.
 
-` + exitTable,
+` + readExits,
 		Example: "  plumb history\n  plumb history 3",
 		Args:    numberInto(&which),
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runHistory(c.Context(), k, which, json) },
@@ -94,7 +94,10 @@ func (a *app) confirm() *cobra.Command {
 		Long: `Confirm keeps the change that plumb fix --try made, so that it is not undone when
 its time is over. Without a NUMBER it keeps the last change that is still waiting.
 
-` + exitTable,
+Exit codes:
+  0  done
+  2  the command line is wrong
+  3  there is nothing to confirm, or the journal could not be read`,
 		Example: "  plumb confirm",
 		Args:    numberInto(&which),
 		RunE: func(c *cobra.Command, _ []string) error {

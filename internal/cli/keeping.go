@@ -31,7 +31,7 @@ func (k *keeping) flags(c *cobra.Command) {
 
 // placeFlags say where the journal is.
 func (k *keeping) placeFlags(c *cobra.Command) {
-	c.Flags().StringVar(&k.state, "state", "", "the journal is kept in `DIR` in place of "+change.Directory)
+	c.Flags().StringVar(&k.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
 	c.Flags().StringVar(&k.image, "root", "", "work on the files of the unpacked image in `DIR`, and on nothing that runs")
 }
 

@@ -58,7 +58,7 @@ func (p *labPlace) ledgerFlag(c *cobra.Command) {
 }
 
 func (p *labPlace) stateFlag(c *cobra.Command) {
-	c.Flags().StringVar(&p.state, "state", "", "keep the book of what was made in `DIR` in place of the usual one")
+	c.Flags().StringVar(&p.state, "state", "", "keep the list of what was made in `DIR` instead of the usual place")
 }
 
 // books is the directory of the books of what labs made.

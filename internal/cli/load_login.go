@@ -67,9 +67,9 @@ func (l *login) flags(c *cobra.Command) {
 // loginHelp is the part of a help page that stands for the hidden flags.
 const loginHelp = `The server: --dsn, or sysbench's options: --mysql-socket, --mysql-host, -port,
 -user, -password, -db, -ssl, or --pgsql-host, ...; --db-driver=pgsql.
-A password is also taken from MYSQL_PWD, PGPASSWORD, ~/.my.cnf or ~/.pgpass. Those
-files' go to a server of root or of the database's own account on this machine, to
-one whose certificate is verified, or to another machine that was named.`
+A password is also taken from MYSQL_PWD, PGPASSWORD, ~/.my.cnf or ~/.pgpass. One
+from a file goes only to a server of root or of the database's own account on this
+machine, to one whose certificate is verified, or to another machine that you named.`
 
 // address is where to log in as whom, whatever way it was given.
 type address struct {

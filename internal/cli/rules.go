@@ -27,7 +27,7 @@ With --untested it lists those that no real host with the versions they are for
 has tested yet, and what such a host would need. What these rules say rests on
 their sources and on examples alone.
 
-` + exitTable,
+` + readExits,
 		Example: `  plumb rules
   plumb rules --only zfs
   plumb rules --rule 'cross/*'
@@ -101,7 +101,11 @@ func (a *app) rulesTest() *cobra.Command {
 them, and judges the examples in each. Every mistake is shown with file, line and
 column. plumb check --rules DIR judges with them, beside the built-in ones.
 
-` + exitTable,
+Exit codes:
+  0  all rules are right
+  1  a rule has a mistake
+  2  the command line is wrong
+  3  the rules could not be read`,
 		Example: "  plumb rules test ./my-rules",
 		Args:    oneArg("directory"),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.runRulesTest(args[0]) },

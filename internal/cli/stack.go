@@ -25,7 +25,7 @@ func (a *app) stack() *cobra.Command {
 temporary files down through filesystems, datasets and pools or volumes to the
 disks, with the values that matter at each level. It changes nothing.
 
-` + exitTable,
+` + readExits,
 		Example: `  plumb stack
   plumb stack --only mysql:3306
   plumb stack --tape db1.tape

@@ -62,7 +62,7 @@ The tape is the only thing that is written. It goes to standard output unless
 -o names a file; a name that ends in .gz is compressed. A file that is there
 already is kept, unless --force is given.
 
-` + exitTable,
+` + readExits,
 		Example: `  plumb capture -o db1.tape
   plumb capture | ssh elsewhere plumb check --tape -`,
 		Args: noArgs,

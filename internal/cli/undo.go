@@ -63,7 +63,7 @@ root could have written (--state) is shown, and not acted on.
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be taken back, and change nothing")
 	fl.BoolVar(&f.force, "force", false, "take back also what somebody changed since")
 	fl.BoolVar(&f.keep, "keep", false, "leave what somebody changed since as it is, and undo the rest")
-	fl.BoolVar(&f.restart, "restart", false, "also do the restarts again that fix did, so that the old values are in force")
+	fl.BoolVar(&f.restart, "restart", false, "also restart what fix restarted, so that the old values are in force again")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.BoolVar(&f.unlessConfirmed, "unless-confirmed", false, "wait until the time of --try is over, and undo unless it was confirmed")
 	if err := fl.MarkHidden("unless-confirmed"); err != nil {
