@@ -58,6 +58,12 @@ func onMongo() []pair {
 				}
 				return s
 			}},
+		{name: "mongo_cache_larger_than_its_group", rule: "cross/mongo-cache-sees-other-memory",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				wrap, err := b.Cgroup(768 << 20)
+				check(t, err)
+				return mongoOn(t, b, sandbox.MongoOptions{Wrap: wrap, Storage: choose(sick, "", "  wiredTiger:\n    engineConfig:\n      cacheSizeGB: 0.3\n")})
+			}},
 		{name: "mongo_oplog_short", rule: "mongo/oplog-short", start: shortOplog},
 	}
 }

@@ -218,6 +218,8 @@ func meaning(err error) error {
 		return fmt.Errorf("%w: %s", host.ErrLogin, "authentication failed")
 	case errors.As(err, &command):
 		return fmt.Errorf("command failed: %s (%s)", command.Message, command.Name)
+	case strings.Contains(err.Error(), "connect: connection refused"): // the driver tries until its time is up
+		return fmt.Errorf("%w: %w", host.ErrDown, errors.New("connection refused"))
 	case mongo.IsTimeout(err), mongo.IsNetworkError(err):
 		return fmt.Errorf("%w: %w", host.ErrDown, errors.New("no answer in time"))
 	}

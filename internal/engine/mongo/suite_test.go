@@ -99,7 +99,7 @@ func TestExecTellsErrors(t *testing.T) {
 	}
 	target.Address = l.Addr().String()
 	l.Close()
-	if _, err := d.DialToChange(t.Context(), target, nil); !errors.Is(err, host.ErrDown) {
+	if _, err := d.DialToChange(t.Context(), target, nil); !errors.Is(err, host.ErrDown) || !strings.HasSuffix(err.Error(), "connection refused") {
 		t.Errorf("nobody listens: %v", err)
 	}
 }
