@@ -58,6 +58,7 @@ func onMongo() []pair {
 				}
 				return s
 			}},
+		{name: "mongo_no_primary", rule: "mongo/no-primary", long: "the rule waits a minute after the start", start: mongoPair},
 		{name: "mongo_cache_larger_than_its_group", rule: "cross/mongo-cache-sees-other-memory",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 				wrap, err := b.Cgroup(768 << 20)
@@ -66,6 +67,26 @@ func onMongo() []pair {
 			}},
 		{name: "mongo_oplog_short", rule: "mongo/oplog-short", start: shortOplog},
 	}
+}
+
+// mongoPair makes a set of two, and takes one away or not. What is left has no
+// majority.
+func mongoPair(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+	first := mongoOn(t, b, sandbox.MongoOptions{Name: "first", Set: "rs0"})
+	second := mongoOn(t, b, sandbox.MongoOptions{Name: "second", More: "replication:\n  replSetName: rs0\n"})
+	mongo(t, first, `{"replSetReconfig": {"_id": "rs0", "version": 1000, "protocolVersion": 1, "members": [{"_id": 0, "host": "127.0.0.1:%d", "priority": 2},
+		{"_id": 1, "host": "127.0.0.1:%d"}]}}`, first.Port, second.Port)
+	state := func() string { return fmt.Sprint(mongo(t, second, `{"isMaster": 1}`)["secondary"]) }
+	for end := time.Now().Add(time.Minute); state() != "true"; time.Sleep(time.Second) {
+		if time.Now().After(end) {
+			t.Fatal("the second member did not follow the first")
+		}
+	}
+	if sick {
+		check(t, first.Kill())
+	}
+	time.Sleep(time.Minute)
+	return second
 }
 
 // shortOplog fills an oplog of 10 MB several times over, or one that is as

@@ -177,6 +177,9 @@ func (s *Server) Stop() error {
 	})
 }
 
+// Kill ends the server as a crash would.
+func (s *Server) Kill() error { return syscall.Kill(s.PID, syscall.SIGKILL) }
+
 // Exec runs statements as the administrator.
 func (s *Server) Exec(statements ...string) error {
 	db, err := s.Open()

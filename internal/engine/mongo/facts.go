@@ -285,20 +285,22 @@ func readReplicaSet(t *stack.Thing, d document) {
 	if !ok {
 		return
 	}
-	healthy := int64(0)
+	healthy, led := int64(0), false
 	for _, m := range list {
 		member, _ := m.(map[string]any)
 		doc := document(member)
 		if h, ok := doc.number("health"); ok && h == 1 {
 			healthy++
 		}
+		state, _ := doc.text("stateStr")
+		led = led || state == "PRIMARY"
 		if self, _ := doc.truth("self"); self {
-			state, _ := doc.text("stateStr")
 			t.Set("replica_set_state", stack.Text(state), source)
 		}
 	}
 	t.Set("replica_set_members", stack.Int(int64(len(list))), source)
 	t.Set("replica_set_healthy", stack.Int(healthy), source)
+	t.Set("replica_set_has_primary", stack.Bool(led), source)
 	if n, ok := d.whole("votingMembersCount"); ok {
 		t.Set("replica_set_voting", stack.Int(n), source)
 	}

@@ -132,7 +132,7 @@ var questions = []question{
 	{command: `{"getParameter": "*"}`, read: readParameters},
 	{command: `{"getLog": "startupWarnings"}`, read: readWarnings},
 	{command: `{"replSetGetStatus": 1}`, read: readReplicaSet,
-		absent: []string{"replica_set_state", "replica_set_members", "replica_set_healthy", "replica_set_voting"}},
+		absent: []string{"replica_set_state", "replica_set_members", "replica_set_healthy", "replica_set_has_primary", "replica_set_voting"}},
 	{command: `{"replSetGetConfig": 1}`, read: readReplicaConfig, absent: []string{"majority_journal_default"}},
 	{command: oplogQuestion, read: readOplog},
 }

@@ -80,7 +80,7 @@ func TestLocalServer(t *testing.T) {
 		"version": stack.Text("7.0.14"), "flavor": stack.Text("percona"), "uptime": stack.Int(86400),
 		"cache_size": stack.Int(8 << 30), "cache_used_percent": stack.Float(100 * 6871947674.0 / 8589934592.0),
 		"data_path": stack.Text("/srv/mongo"), "storage_cache_size_gb": stack.Float(8), "memory_seen": stack.Int(16 << 30),
-		"replica_set_healthy": stack.Int(2), "replica_set_members": stack.Int(3), "replica_set_state": stack.Text("PRIMARY"),
+		"replica_set_healthy": stack.Int(2), "replica_set_members": stack.Int(3), "replica_set_state": stack.Text("PRIMARY"), "replica_set_has_primary": stack.Bool(true),
 		"primary": stack.Bool(true), "majority_journal_default": stack.Bool(true), "oplog_window": stack.Int(5400), "oplog_truncations": stack.Int(3), "flow_control_lagging": stack.Bool(true),
 		"security_authorization": stack.Text("enabled"), "memory_resident": stack.Int(9500 << 20), "logged_in": stack.Bool(true),
 		"startup_warnings": stack.List([]string{"Using the XFS filesystem is strongly recommended"}),
@@ -224,7 +224,7 @@ func TestOlderServerInNoSet(t *testing.T) {
 	}
 	sight, _ := Probe{}.Look(t.Context(), m, seen)
 	db := sight.Things[0]
-	for _, fact := range []string{"replica_set", "primary", "replica_set_state", "replica_set_members", "replica_set_healthy", "replica_set_voting", "majority_journal_default"} {
+	for _, fact := range []string{"replica_set", "primary", "replica_set_state", "replica_set_members", "replica_set_healthy", "replica_set_has_primary", "replica_set_voting", "majority_journal_default"} {
 		if f, known := db.Facts[fact]; !known || !f.Value.IsAbsent() {
 			t.Errorf("%s is %+v (known %v), want it absent", fact, f, known)
 		}
