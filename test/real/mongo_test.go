@@ -58,7 +58,37 @@ func onMongo() []pair {
 				}
 				return s
 			}},
-		{name: "mongo_no_primary", rule: "mongo/no-primary", long: "the rule waits a minute after the start", start: mongoPair},
+		{name: "mongo_open_to_all", rule: "mongo/no-authorization",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				wrap, err := b.Apart()
+				check(t, err)
+				return mongoOn(t, b, sandbox.MongoOptions{Wrap: wrap, Args: []string{choose(sick, "--bind_ip_all", "--bind_ip=localhost")}})
+			}},
+		{name: "mongo_few_threads", rule: "cross/kernel-nproc-mongo",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				limit := 32000
+				if sick {
+					limit = 4096
+				}
+				return mongoOn(t, b, sandbox.MongoOptions{Wrap: b.Processes(limit)})
+			}},
+		{name: "mongo_under_maintenance", rule: "mongo/member-not-serving", long: "the rule passes over the first five minutes",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				_, second := mongoPair(t, b)
+				if sick {
+					mongo(t, second, `{"replSetMaintenance": true}`)
+				}
+				time.Sleep(5 * time.Minute)
+				return second
+			}},
+		{name: "mongo_no_primary", rule: "mongo/no-primary", long: "the rule waits a minute after the start", start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+			first, second := mongoPair(t, b)
+			if sick { // what is left has no majority
+				check(t, first.Kill())
+			}
+			time.Sleep(time.Minute)
+			return second
+		}},
 		{name: "mongo_cache_larger_than_its_group", rule: "cross/mongo-cache-sees-other-memory",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 				wrap, err := b.Cgroup(768 << 20)
@@ -69,11 +99,10 @@ func onMongo() []pair {
 	}
 }
 
-// mongoPair makes a set of two, and takes one away or not. What is left has no
-// majority.
-func mongoPair(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
-	first := mongoOn(t, b, sandbox.MongoOptions{Name: "first", Set: "rs0"})
-	second := mongoOn(t, b, sandbox.MongoOptions{Name: "second", More: "replication:\n  replSetName: rs0\n"})
+// mongoPair makes a set of two: its primary and its secondary.
+func mongoPair(t *testing.T, b *sandbox.Box) (first, second *sandbox.Server) {
+	first = mongoOn(t, b, sandbox.MongoOptions{Name: "first", Set: "rs0"})
+	second = mongoOn(t, b, sandbox.MongoOptions{Name: "second", More: "replication:\n  replSetName: rs0\n"})
 	mongo(t, first, `{"replSetReconfig": {"_id": "rs0", "version": 1000, "protocolVersion": 1, "members": [{"_id": 0, "host": "127.0.0.1:%d", "priority": 2},
 		{"_id": 1, "host": "127.0.0.1:%d"}]}}`, first.Port, second.Port)
 	state := func() string { return fmt.Sprint(mongo(t, second, `{"isMaster": 1}`)["secondary"]) }
@@ -82,11 +111,7 @@ func mongoPair(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 			t.Fatal("the second member did not follow the first")
 		}
 	}
-	if sick {
-		check(t, first.Kill())
-	}
-	time.Sleep(time.Minute)
-	return second
+	return first, second
 }
 
 // shortOplog fills an oplog of 10 MB several times over, or one that is as

@@ -33,6 +33,20 @@ func (b *Box) Cgroup(limit int64) ([]string, error) {
 	return []string{"sh", "-c", script, "sh"}, nil
 }
 
+// Apart gives the command that starts a server in a network of its own, where
+// all addresses are nobody else's.
+func (b *Box) Apart() ([]string, error) {
+	if err := needRoot("a network of its own"); err != nil {
+		return nil, err
+	}
+	return []string{"unshare", "--net", "sh", "-c", "exec " + b.stepDown() + `"$@"`, "sh"}, nil
+}
+
+// Processes gives the command that starts a server with a limit of processes.
+func (b *Box) Processes(limit int) []string {
+	return []string{"sh", "-c", fmt.Sprintf(`exec prlimit --nproc=%d: %s"$@"`, limit, b.stepDown()), "sh"}
+}
+
 // Throttle holds the device below a directory to so many requests a second,
 // reads and writes each, until the box is closed.
 func (b *Box) Throttle(dir string, iops int) error {

@@ -132,7 +132,7 @@ func (s *Server) Ask(ctx context.Context, database, command string) (map[string]
 	if err := bson.UnmarshalExtJSON([]byte(command), false, &doc); err != nil {
 		return nil, err
 	}
-	o := options.Client().SetHosts([]string{fmt.Sprintf("127.0.0.1:%d", s.Port)}).SetDirect(true).SetServerSelectionTimeout(2 * time.Second)
+	o := options.Client().SetHosts([]string{s.Socket}).SetDirect(true).SetServerSelectionTimeout(2 * time.Second)
 	if s.User != "" {
 		o.SetAuth(options.Credential{Username: s.User, Password: s.Password})
 	}
