@@ -42,6 +42,31 @@ func onMongo() []pair {
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 				return mongoOn(t, b, sandbox.MongoOptions{Datadir: volume(t, b, choose(sick, "ext4", "xfs"))})
 			}},
+		{name: "mongo_open_to_all", rule: "mongo/no-authorization",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				wrap, err := b.Apart()
+				check(t, err)
+				return mongoOn(t, b, sandbox.MongoOptions{Wrap: wrap, Args: []string{choose(sick, "--bind_ip_all", "--bind_ip=localhost")}})
+			}},
+		{name: "mongo_few_threads", rule: "cross/kernel-nproc-mongo",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				limit := 32000
+				if sick {
+					limit = 4096
+				}
+				return mongoOn(t, b, sandbox.MongoOptions{Wrap: b.Processes(limit)})
+			}},
+		{name: "mongo_cache_larger_than_its_group", rule: "cross/mongo-cache-sees-other-memory",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				wrap, err := b.Cgroup(768 << 20)
+				check(t, err)
+				return mongoOn(t, b, sandbox.MongoOptions{Wrap: wrap, Storage: choose(sick, "", "  wiredTiger:\n    engineConfig:\n      cacheSizeGB: 0.3\n")})
+			}},
+	}
+}
+
+func inMongoSets() []pair {
+	return []pair{
 		{name: "mongo_majority_not_journaled", rule: "mongo/majority-journal-default",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 				s := mongoOn(t, b, sandbox.MongoOptions{Set: "rs0"})
@@ -57,20 +82,6 @@ func onMongo() []pair {
 						{"_id": 1, "host": "127.0.0.1:%d", "votes": 0, "priority": 0}]}}`, s.Port, freePort(t))
 				}
 				return s
-			}},
-		{name: "mongo_open_to_all", rule: "mongo/no-authorization",
-			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
-				wrap, err := b.Apart()
-				check(t, err)
-				return mongoOn(t, b, sandbox.MongoOptions{Wrap: wrap, Args: []string{choose(sick, "--bind_ip_all", "--bind_ip=localhost")}})
-			}},
-		{name: "mongo_few_threads", rule: "cross/kernel-nproc-mongo",
-			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
-				limit := 32000
-				if sick {
-					limit = 4096
-				}
-				return mongoOn(t, b, sandbox.MongoOptions{Wrap: b.Processes(limit)})
 			}},
 		{name: "mongo_under_maintenance", rule: "mongo/member-not-serving", long: "the rule passes over the first five minutes",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
@@ -89,12 +100,6 @@ func onMongo() []pair {
 			time.Sleep(time.Minute)
 			return second
 		}},
-		{name: "mongo_cache_larger_than_its_group", rule: "cross/mongo-cache-sees-other-memory",
-			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
-				wrap, err := b.Cgroup(768 << 20)
-				check(t, err)
-				return mongoOn(t, b, sandbox.MongoOptions{Wrap: wrap, Storage: choose(sick, "", "  wiredTiger:\n    engineConfig:\n      cacheSizeGB: 0.3\n")})
-			}},
 		{name: "mongo_oplog_short", rule: "mongo/oplog-short", start: shortOplog},
 	}
 }

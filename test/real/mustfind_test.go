@@ -39,7 +39,7 @@ func (p pair) run(t *testing.T, sick bool, outcome rule.Outcome) {
 }
 
 func pairs() []pair {
-	return slices.Concat(onZFS(), onOtherFilesystems(), inTheServer(), onMongo(), runsOut())
+	return slices.Concat(onZFS(), onOtherFilesystems(), inTheServer(), onMongo(), inMongoSets(), runsOut())
 }
 
 // choose gives one of two settings.
