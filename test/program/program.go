@@ -21,7 +21,7 @@ func runTime() time.Duration {
 	if os.Getenv("PLUMB_REAL") != "" {
 		return 40 * time.Minute
 	}
-	return 2 * time.Minute
+	return 6 * time.Minute
 }
 
 // Program is the built plumb.
