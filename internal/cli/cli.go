@@ -81,7 +81,7 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
 	a.arrange(root, a.groups())
-	root.AddCommand(a.man())
+	root.AddCommand(a.man(), a.leftovers())
 	return root
 }
 

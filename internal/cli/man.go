@@ -24,8 +24,7 @@ func (a *app) man() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("write man pages: %w", err)
 			}
-			date := builtAt()
-			head := &doc.GenManHeader{Title: "PLUMB", Section: "1", Source: "plumb " + programVersion(), Manual: "Plumb", Date: &date}
+			head := &doc.GenManHeader{Title: "PLUMB", Section: "1", Source: "plumb " + programVersion(), Manual: "Plumb", Date: builtAt()}
 			if err := doc.GenManTree(c.Root(), head, args[0]); err != nil {
 				return fmt.Errorf("write man pages to %s: %w", args[0], err)
 			}
@@ -35,17 +34,19 @@ func (a *app) man() *cobra.Command {
 }
 
 // builtAt is the time of the commit that was built, so that the same commit
-// gives the same pages; now, when the build did not record it.
-func builtAt() time.Time {
+// gives the same pages. When the build did not record it, it is nil, and the
+// pages take SOURCE_DATE_EPOCH, or the time of today.
+func builtAt() *time.Time {
 	info, _ := debug.ReadBuildInfo()
-	if info != nil {
-		for _, s := range info.Settings {
-			if t, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {
-				return t
-			}
+	if info == nil {
+		return nil
+	}
+	for _, s := range info.Settings {
+		if t, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {
+			return &t
 		}
 	}
-	return time.Now()
+	return nil
 }
 
 // completion prints a completion script.

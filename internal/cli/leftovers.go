@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/check"
+	"plumb/internal/lab/made"
+	fixview "plumb/internal/view/fix"
+)
+
+// leftovers lists what on this host still needs Plumb. It is hidden: the
+// scripts of the packages ask it before they remove Plumb or its journals.
+func (a *app) leftovers() *cobra.Command {
+	var k keeping
+	var busy bool
+	c := &cobra.Command{
+		Use:   "leftovers",
+		Short: "list what on this host only Plumb can take back",
+		Long: `Leftovers lists the changes of plumb fix that are in force and what labs made,
+a line each, with the command that ends it. It changes nothing.
+
+Exit codes:
+  0  there is nothing
+  1  there is what was listed
+  2  the command line is wrong
+  3  what was to be read could not be read`,
+		Args:   noArgs,
+		Hidden: true,
+		RunE:   func(c *cobra.Command, _ []string) error { return a.runLeftovers(c.Context(), k, busy) },
+	}
+	k.placeFlags(c)
+	c.Flags().BoolVar(&busy, "busy", false, "list only what Plumb still works on: changes on trial, labs that run")
+	return c
+}
+
+func (a *app) runLeftovers(ctx context.Context, k keeping, busy bool) error {
+	k.timeout = check.DefaultTimeout
+	if err := k.validate(); err != nil {
+		return err
+	}
+	hands, keeper, err := k.open()
+	if err != nil {
+		return err
+	}
+	defer hands.Close()
+	all, err := keeper.Changes(ctx)
+	if err != nil {
+		return unreadable(keeper.Dir, err)
+	}
+	books, unread := made.List(ctx, keeper.Doer, path.Join(keeper.Dir, path.Base(made.Directory)))
+	n := 0
+	for _, l := range fixview.Leftovers(all, books, unread, time.Now()) {
+		if busy && !l.Busy {
+			continue
+		}
+		n++
+		if _, err := fmt.Fprintln(a.out, l.Text); err != nil {
+			return err
+		}
+	}
+	if n > 0 {
+		return errFound
+	}
+	return nil
+}

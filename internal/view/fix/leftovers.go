@@ -1,0 +1,51 @@
+package fix
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/lab/made"
+	"plumb/internal/view/page"
+)
+
+// Leftover is one thing on a host that only Plumb can take back or away.
+type Leftover struct {
+	Text string // a line
+	Busy bool   // Plumb itself still has work with it: it must not be removed now
+}
+
+// Leftovers lists the changes in force and what labs made. What cannot be read
+// may be either, so it is on the list too.
+func Leftovers(all []*change.Change, books []made.Left, unread error, now time.Time) []Leftover {
+	var list []Leftover
+	for _, c := range all {
+		if c.Damage != nil || c.Open() {
+			list = append(list, changeLeft(c, now))
+		}
+	}
+	for _, b := range books {
+		switch n := page.Count(len(b.Things), "thing"); {
+		case b.Live:
+			list = append(list, Leftover{fmt.Sprintf("lab %s is still running, with %s: let it end, or interrupt it", b.Run, n), true})
+		case len(b.Things) > 0:
+			list = append(list, Leftover{fmt.Sprintf("lab %s left %s: plumb lab sweep", b.Run, n), false})
+		}
+	}
+	if unread != nil {
+		list = append(list, Leftover{strings.ReplaceAll(unread.Error(), "\n", "; "), false})
+	}
+	return list
+}
+
+func changeLeft(c *change.Change, now time.Time) Leftover {
+	name := fmt.Sprintf("change %d of %s", c.Number, c.At.UTC().Format("2006-01-02 15:04 UTC"))
+	switch {
+	case c.Damage != nil:
+		return Leftover{fmt.Sprintf("change %d may be in force: %s", c.Number, strings.ReplaceAll(c.Damage.Error(), "\n", "; ")), false}
+	case !c.Try.IsZero() && !c.Confirmed && !c.Overdue(now):
+		return Leftover{fmt.Sprintf("%s is on trial until %s: plumb confirm %d, or plumb undo %d", name, c.Try.UTC().Format("15:04:05 UTC"), c.Number, c.Number), true}
+	}
+	return Leftover{fmt.Sprintf("%s is in force: plumb undo %d", name, c.Number), false}
+}
