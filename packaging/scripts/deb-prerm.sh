@@ -1,0 +1,21 @@
+
+[ "$1" = remove ] || exit 0
+
+# A change on trial is taken back by the binary, when its time is over.
+now=$(busy)
+[ -z "$now" ] || refuse "is not removed: it is at work" "$now" "end what is listed, then remove it"
+
+recorded || exit 0
+umask 077
+records > "$note" # before it is asked: a record made since is noticed
+left=$(leftovers)
+
+# dpkg removes before it purges, and says here only what it was asked for in the
+# end. While the binary is there, it can still be used.
+if [ -n "$left" ] && [ "$(dpkg-query -W -f '${db:Status-Want}' plumb 2>/dev/null)" = purge ]; then
+  refuse "is not purged: only the records in $state can take this back" "$left" "run what is listed, then purge; to remove without purging keeps the records"
+fi
+
+# postrm has no binary to ask: it reads this.
+echo "$left" >> "$note"
+keeping "$left"
