@@ -4,6 +4,7 @@ set -e
 plumb=/usr/bin/plumb
 state=/var/lib/plumb
 # What Plumb said of the host when it was removed, behind the records it was said of.
+# shellcheck disable=SC2034 # of the deb alone
 note=$state/leftovers
 
 # records gives a digest of all journals and books: whether they are still those.
@@ -16,10 +17,10 @@ recorded() {
   [ -d "$state" ] && [ -n "$(find -H "$state" -type f \( -name 'change-*.journal' -o -name '*.book' \) -print | head -n 1)" ]
 }
 
-# leftovers lists what only Plumb can take back. What it could not tell counts as well.
-leftovers() {
+# asked lists what only Plumb can take back. What it could not tell counts as well.
+asked() {
   code=0
-  said=$("$plumb" leftovers "$@" 2>&1) || code=$?
+  said=$("$plumb" leftovers 2>&1) || code=$?
   case $code in
     0) ;;
     1) echo "$said" ;;

@@ -8,7 +8,7 @@ now=$(busy)
 recorded || exit 0
 umask 077
 records > "$note" # before it is asked: a record made since is noticed
-left=$(leftovers)
+left=$(asked)
 
 # dpkg removes before it purges, and says here only what it was asked for in the
 # end. While the binary is there, it can still be used.

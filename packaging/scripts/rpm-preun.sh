@@ -6,4 +6,4 @@ now=$(busy)
 [ -z "$now" ] || refuse "is not removed: it is at work" "$now" "end what is listed, then remove it"
 
 recorded || exit 0
-keeping "$(leftovers)"
+keeping "$(asked)"

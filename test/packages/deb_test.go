@@ -1,0 +1,154 @@
+package packages
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plumb/internal/host"
+	"plumb/internal/lab/made"
+)
+
+func debState() string {
+	out, _ := os.ReadFile("/var/lib/dpkg/status")
+	for entry := range strings.SplitSeq(string(out), "\n\n") {
+		if rest, ok := strings.CutPrefix(entry, "Package: plumb\n"); ok {
+			_, status, _ := strings.Cut(rest, "Status: ")
+			status, _, _ = strings.Cut(status, "\n")
+			return status
+		}
+	}
+	return ""
+}
+
+func wantState(t *testing.T, want string) {
+	t.Helper()
+	if got := debState(); !strings.HasSuffix(got, want) {
+		t.Errorf("dpkg says %q, want %q", got, want)
+	}
+}
+
+func installDeb(t *testing.T) {
+	t.Helper()
+	does(t, "dpkg", "--no-triggers", "--install", one(t, "/packages", "*.deb"))
+}
+
+func purge(t *testing.T) {
+	t.Helper()
+	does(t, "dpkg", "--no-triggers", "--purge", "plumb")
+	wantState(t, "")
+	for _, name := range []string{journals, "/usr/bin/plumb", "/usr/share/doc/plumb", "/usr/share/man/man1/plumb.1.gz", "/var/lib/dpkg/info/plumb.list"} {
+		if exists(name) {
+			t.Errorf("%s is left after the purge", name)
+		}
+	}
+}
+
+func TestDebInstallsRunsAndGoes(t *testing.T) {
+	if !inRootOfItsOwn(t, "dpkg") {
+		return
+	}
+	installDeb(t)
+	wantState(t, "install ok installed")
+	works(t)
+	if out := does(t, "dpkg", "--verify", "plumb"); out != "" {
+		t.Errorf("dpkg --verify: %s", out)
+	}
+	does(t, "dpkg", "--no-triggers", "--remove", "plumb")
+	if exists("/usr/bin/plumb") || exists(journals) {
+		t.Error("removed where nothing was recorded, it leaves its program or its directory")
+	}
+	purge(t)
+}
+
+// TestDebKeepsWhatCanBeUndone goes all ways out: a purge at once, a purge after
+// it was removed, and the one that succeeds, after an undo.
+func TestDebKeepsWhatCanBeUndone(t *testing.T) {
+	if !inRootOfItsOwn(t, "dpkg") {
+		return
+	}
+	installDeb(t)
+	change(t)
+	journal := journals + "/change-000001.journal"
+	was := string(read(t, journal))
+	says := []string{"plumb is not purged", "change 1 of ", "is in force: plumb undo 1", "hint: "}
+
+	refuses(t, says, "dpkg", "--no-triggers", "--purge", "plumb")
+	wantState(t, " ok installed")
+	works(t)
+
+	installDeb(t) // over itself, as an upgrade does
+	if out := does(t, "dpkg", "--no-triggers", "--remove", "plumb"); !strings.Contains(out, "plumb undo 1") {
+		t.Errorf("removed, it does not say what stays: %s", out)
+	}
+	if exists("/usr/bin/plumb") || string(read(t, journal)) != was {
+		t.Error("removing left the program, or touched the journal")
+	}
+	refuses(t, append(says, "install plumb again"), "dpkg", "--no-triggers", "--purge", "plumb")
+	if string(read(t, journal)) != was {
+		t.Error("the refused purge touched the journal")
+	}
+
+	installDeb(t)
+	takenBack(t)
+	purge(t)
+}
+
+// TestDebDoesNotTrustAnOldAnswer changes the records while there is no plumb
+// that could be asked.
+func TestDebDoesNotTrustAnOldAnswer(t *testing.T) {
+	if !inRootOfItsOwn(t, "dpkg") {
+		return
+	}
+	installDeb(t)
+	change(t)
+	journal := journals + "/change-000001.journal"
+	open := read(t, journal)
+	takenBack(t)
+	undone := read(t, journal)
+	does(t, "dpkg", "--no-triggers", "--remove", "plumb")
+
+	must(t, os.WriteFile(journal, open, 0o600))
+	refuses(t, []string{"have changed since it was removed", "hint: install plumb again"}, "dpkg", "--no-triggers", "--purge", "plumb")
+	must(t, os.WriteFile(journal, undone, 0o600))
+	must(t, os.Rename(journals+"/leftovers", "/packages/leftovers"))
+	refuses(t, []string{"nobody asked", "hint: install plumb again"}, "dpkg", "--no-triggers", "--purge", "plumb")
+	must(t, os.Rename("/packages/leftovers", journals+"/leftovers"))
+	purge(t)
+}
+
+// TestDebKeepsWhatALabMade has a lab that runs, and then one that died.
+func TestDebKeepsWhatALabMade(t *testing.T) {
+	if !inRootOfItsOwn(t, "dpkg") {
+		return
+	}
+	installDeb(t)
+	h := host.NewHands(host.NewLive(host.LiveOptions{}))
+	defer h.Close()
+	tree := "/packages/lab"
+	book, err := made.Open(t.Context(), h, made.Directory, "run1")
+	must(t, err)
+	_, err = book.Make(t.Context(), made.Thing{Kind: made.Tree, Name: tree}, func(*made.Thing) error {
+		if err := os.Mkdir(tree, 0o700); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(tree, made.Marker), []byte("run1\n"), 0o600)
+	})
+	must(t, err)
+	refuses(t, []string{"plumb is not removed", "lab run1 is still running, with 1 thing", "hint: "}, "dpkg", "--no-triggers", "--remove", "plumb")
+	wantState(t, " ok installed")
+
+	dead := read(t, made.Directory+"/run1.book")
+	must(t, os.Rename(tree, tree+".kept")) // the lab ends, and finds nothing to take away
+	must(t, book.Close(t.Context()))
+	must(t, os.Rename(tree+".kept", tree))
+	must(t, os.WriteFile(made.Directory+"/run1.book", dead, 0o600))
+	refuses(t, []string{"plumb is not purged", "lab run1 left 1 thing: plumb lab sweep", "hint: "}, "dpkg", "--no-triggers", "--purge", "plumb")
+
+	does(t, "plumb", "lab", "sweep", "--yes")
+	if exists(tree) {
+		t.Error("the sweep left what the lab made")
+	}
+	purge(t)
+}
