@@ -57,6 +57,7 @@ vm: all
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@$(GO) vet ./...
+	@cd packaging && $(GO) vet ./...
 	@$(GO) test . ./test
 
 golden:

@@ -147,6 +147,15 @@ func TestRunAndRemove(t *testing.T) {
 	}
 }
 
+func TestUnderTheRootIsTheMachine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.conf")
+	must(t, os.WriteFile(file, nil, 0o644))
+	found, err := NewUnder(hands(t), "/").Glob(t.Context(), file)
+	if err != nil || len(found) != 1 || found[0] != file {
+		t.Errorf("glob: %v, %v", found, err)
+	}
+}
+
 // Nothing in an image leads out of it, neither absolute links nor ones with
 // many dots.
 func TestUnderStaysInside(t *testing.T) {

@@ -43,6 +43,14 @@ func (u *Under) at(name string) (string, error) {
 	return filepath.Join(real, missing), nil
 }
 
+// inside gives the name in there of a real path.
+func (u *Under) inside(real string) string {
+	if u.dir == "/" {
+		return real
+	}
+	return strings.TrimPrefix(real, u.dir)
+}
+
 // existing gives the part of a path that is there: what is to be made cannot
 // be resolved.
 func existing(dir, name string) string {
@@ -79,7 +87,7 @@ func (u *Under) Raw(ctx context.Context, name string) ([]byte, error) {
 func (u *Under) Glob(ctx context.Context, pattern string) ([]string, error) {
 	found, err := u.d.Glob(ctx, u.dir+pattern)
 	for i, f := range found {
-		found[i] = strings.TrimPrefix(f, u.dir)
+		found[i] = u.inside(f)
 	}
 	return found, err
 }
@@ -91,7 +99,7 @@ func (u *Under) Stat(ctx context.Context, name string) (Stat, error) {
 		return Stat{}, err
 	}
 	st, err := u.d.Stat(ctx, at)
-	st.Resolved = strings.TrimPrefix(st.Resolved, u.dir)
+	st.Resolved = u.inside(st.Resolved)
 	return st, err
 }
 

@@ -10,8 +10,9 @@ umask 077
 records > "$note" # before it is asked: a record made since is noticed
 left=$(asked)
 
-# dpkg removes before it purges, and says here only what it was asked for in the
-# end. While the binary is there, it can still be used.
+# dpkg removes before it purges. What it was asked for stands in its database, so
+# that a purge can be refused while the binary is there to be used. apt asks for
+# the two one after the other: then postrm refuses.
 if [ -n "$left" ] && [ "$(dpkg-query -W -f '${db:Status-Want}' plumb 2>/dev/null)" = purge ]; then
   refuse "is not purged: only the records in $state can take this back" "$left" "run what is listed, then purge; to remove without purging keeps the records"
 fi

@@ -77,7 +77,15 @@ func TestDebKeepsWhatCanBeUndone(t *testing.T) {
 	refuses(t, says, "dpkg", "--no-triggers", "--purge", "plumb")
 	wantState(t, " ok installed")
 	works(t)
+	if exists("/usr/bin/apt-get") { // it has dpkg remove, then purge
+		refuses(t, append(says, "install plumb again"), "apt-get", "-y", "purge", "plumb")
+		wantState(t, " ok config-files")
+		if string(read(t, journal)) != was {
+			t.Error("the refused purge touched the journal")
+		}
+	}
 
+	installDeb(t)
 	installDeb(t) // over itself, as an upgrade does
 	if out := does(t, "dpkg", "--no-triggers", "--remove", "plumb"); !strings.Contains(out, "plumb undo 1") {
 		t.Errorf("removed, it does not say what stays: %s", out)
