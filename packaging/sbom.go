@@ -53,7 +53,7 @@ type dependency struct {
 // sbom lists the modules that the binary itself says it was built from, and
 // Go's standard library.
 func sbom(info *debug.BuildInfo, program []byte, p Package) ([]byte, error) {
-	main := module("plumb", info.Main.Version)
+	main := module(info.Main.Path, info.Main.Version)
 	main.Type = "application"
 	main.Hashes = []digest{{"SHA-256", fmt.Sprintf("%x", sha256.Sum256(program))}}
 	for _, s := range info.Settings {
