@@ -60,8 +60,9 @@ func (l *Live) output(ctx context.Context, argv []string) ([]byte, error) {
 		err error
 	}
 	// The child is started and waited for in a goroutine of its own: one that
-	// hangs in the kernel cannot even be killed.
-	h, err := within(ctx, &l.stuck, l.options.CommandTime, func(context.Context) (head, error) {
+	// hangs in the kernel cannot even be killed. As long as one does, it is not started
+	// again every time.
+	h, err := remembering(ctx, l, subject{names: []string{strings.Join(argv, " ")}, note: true}, l.options.CommandTime, func(context.Context) (head, error) {
 		out, err := c.run()
 		return head{out, err}, nil
 	})

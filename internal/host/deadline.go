@@ -3,9 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -54,61 +51,4 @@ func within[T any](ctx context.Context, stuck *stuckCount, limit time.Duration, 
 		stuck.n.Add(-1)
 	}
 	return none, ctx.Err()
-}
-
-// hungPaths remembers the paths an operation hung on. What lies below one will
-// hang as well, and a check that waits its five seconds again for each of a
-// dead filesystem's files never ends.
-type hungPaths struct {
-	mu    sync.Mutex
-	names []string
-}
-
-// above gives the remembered path that is name or lies above it, or "".
-func (h *hungPaths) above(name string) string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, hung := range h.names {
-		if rest, ok := strings.CutPrefix(name, hung); ok && (rest == "" || rest[0] == '/') {
-			return hung
-		}
-	}
-	return ""
-}
-
-// add remembers a path. Below /proc, /sys and /dev every file stands for
-// itself, so one that hangs says nothing of the next.
-func (h *hungPaths) add(name string) {
-	name = strings.TrimRight(name, "/")
-	_, root, _ := splitRoot(name)
-	for _, kernel := range []string{"/proc", "/sys", "/dev"} {
-		if root == "" && (name == "" || name == kernel || strings.HasPrefix(name, kernel+"/")) {
-			return
-		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.names) < 1000 {
-		h.names = append(h.names, name)
-	}
-}
-
-// onFile runs an operation on a path with the rights that the context asks for,
-// within the time for one file, but not
-// below a path that hung before. One that hangs is remembered, if single: a
-// glob reads many directories, and it is not known which one hung.
-func onFile[T any](ctx context.Context, l *Live, name string, single bool, f func(context.Context) (T, error)) (T, error) {
-	if hung := l.hung.above(name); hung != "" {
-		var none T
-		return none, kindError{fmt.Sprintf("%s does not answer", hung), context.DeadlineExceeded}
-	}
-	started := time.Now()
-	value, err := within(ctx, &l.stuck, l.options.FileTime, func(ctx context.Context) (T, error) {
-		return withRights(ctx, func() (T, error) { return f(ctx) })
-	})
-	// A caller in a hurry has not seen it hang.
-	if single && errors.Is(err, context.DeadlineExceeded) && time.Since(started) >= min(time.Second, l.options.FileTime) {
-		l.hung.add(name)
-	}
-	return value, err
 }

@@ -192,26 +192,48 @@ func (h *Hands) Write(_ context.Context, name string, data []byte) error {
 	return changeError("write "+redact.Text(strings.TrimSpace(string(data)))+" to", name, err)
 }
 
-// Run implements Doer. It waits for the command's end, at most RunTime.
+// Run implements Doer. It waits for the command's end, at most RunTime. One that
+// waits in the kernel does not end even when it is killed: it is left behind.
 func (h *Hands) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	line := strings.Join(argv, " ")
 	if len(argv) == 0 {
 		return nil, kindError{"run: no command given", ErrRefused}
 	}
-	program, err := findProgram(argv[0])
+	program, err := h.findProgram(ctx, argv[0])
 	if err != nil {
 		return nil, answered(fmt.Errorf("run %s: %w", line, err))
 	}
-	c := newChild(program, argv, h.options.OutputBytes)
-	stop := context.AfterFunc(ctx, c.kill)
-	defer stop()
-	late := time.AfterFunc(RunTime, c.kill)
-	defer late.Stop()
-	out, err := c.run()
+	out, err := h.run(ctx, newChild(program, argv, h.options.OutputBytes))
 	if err != nil {
-		return out, answered(fmt.Errorf("run %s: %w", line, errors.Join(err, ctx.Err())))
+		return out, answered(fmt.Errorf("run %s: %w", line, err))
 	}
 	return out, nil
+}
+
+func (h *Hands) run(ctx context.Context, c *child) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, RunTime)
+	defer cancel()
+	waiting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	defer context.AfterFunc(ctx, func() {
+		c.kill()
+		time.AfterFunc(graceTime, giveUp)
+	})()
+	type head struct {
+		out []byte
+		err error
+	}
+	got, err := within(waiting, &h.unended, RunTime+2*graceTime, func(context.Context) (head, error) {
+		out, err := c.run()
+		return head{out, err}, nil
+	})
+	if waiting.Err() != nil {
+		err = errStays
+	}
+	if err = errors.Join(err, got.err); err != nil {
+		return got.out, errors.Join(err, ctx.Err())
+	}
+	return got.out, nil
 }
 
 // findProgram does not wait for a dead filesystem in PATH.

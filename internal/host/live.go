@@ -19,6 +19,12 @@ type LiveOptions struct {
 	Note    string            // free text for About
 	Given   Given             // the server that DSN names, for About
 
+	// Again is after how long something that failed or hung is tried again: a
+	// login, a path. Longer than a check, whose probes must see one machine, and
+	// shorter than a minute; 45 s.
+	Again time.Duration
+	Now   func() time.Time // the clock that Again is told by; time.Now
+
 	FileTime    time.Duration // for one file, stat or glob; 5 s
 	CommandTime time.Duration // for one command; 10 s
 	DialTime    time.Duration // for one login; 5 s
@@ -30,6 +36,10 @@ type LiveOptions struct {
 }
 
 func (o LiveOptions) withDefaults() LiveOptions {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	setDefault(&o.Again, 45*time.Second)
 	setDefault(&o.FileTime, 5*time.Second)
 	setDefault(&o.CommandTime, 10*time.Second)
 	setDefault(&o.DialTime, 5*time.Second)
@@ -57,13 +67,13 @@ const SecretDSN = "dsn:"
 // Live reads the machine it runs on. It is safe for concurrent use. Nothing
 // it does can hang: an operation that outlives its deadline is left behind,
 // because a thread that waits for a dead disk or a suspended pool cannot be
-// interrupted.
+// interrupted. What failed or hung is remembered, and tried again after a while.
 type Live struct {
 	options  LiveOptions
 	about    About
 	commands []commandPattern
 	stuck    stuckCount
-	hung     hungPaths
+	hung     hungThings
 
 	mu       sync.Mutex
 	sessions map[string]*openSession

@@ -31,18 +31,8 @@ var _ Reader = (*Once)(nil)
 // NewOnce remembers what r answers.
 func NewOnce(r Reader) *Once { return &Once{r: r, asked: map[string]*question{}} }
 
-type freshKey struct{}
-
-// Fresh marks calls whose answer is wanted as it is now: samples.
-func Fresh(ctx context.Context) context.Context {
-	return context.WithValue(ctx, freshKey{}, true)
-}
-
 // ask gives the remembered answer, waits for one on its way, or asks.
 func ask[T any](o *Once, ctx context.Context, key string, call func() (T, error)) (T, error) {
-	if ctx.Value(freshKey{}) != nil {
-		return call()
-	}
 	o.mu.Lock()
 	q := o.asked[key]
 	mine := q == nil

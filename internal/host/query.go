@@ -10,7 +10,8 @@ import (
 	"plumb/internal/host/redact"
 )
 
-// maxDials is how often a session that broke is opened again.
+// maxDials is how often a session that broke is opened again, until
+// [LiveOptions].Again has passed.
 const maxDials = 3
 
 // openSession is the session to one target. slot serialises its queries; it
@@ -18,13 +19,16 @@ const maxDials = 3
 type openSession struct {
 	slot    chan struct{}
 	session Session
-	failed  error // why it cannot be opened: said to every later query
+	failed  error // why it cannot be opened: said to every query for a while
 	dials   int
+	dialed  time.Time // the last time
+	asked   time.Time // guarded by the reader's mutex
+	closed  bool
 	queries atomic.Int64
 }
 
 // Query implements Reader. Rows over the limit are cut, and the error is
-// ErrTooLarge. A login that failed is not tried again.
+// ErrTooLarge. A login that failed is tried again after a while.
 func (l *Live) Query(ctx context.Context, t Target, query string) (Rows, error) {
 	rows, err := l.query(ctx, t, query)
 	rows = RedactRows(query, rows)
@@ -66,13 +70,32 @@ func (l *Live) sessionFor(t Target) (*openSession, error) {
 	}
 	s, ok := l.sessions[t.Name]
 	if !ok {
-		if len(l.sessions) >= l.options.Sessions {
+		if len(l.sessions) >= l.options.Sessions && !l.dropUnused() {
 			return nil, fmt.Errorf("%w: already connected to %d databases", ErrDown, len(l.sessions))
 		}
 		s = &openSession{slot: make(chan struct{}, 1)}
 		l.sessions[t.Name] = s
 	}
+	s.asked = l.options.Now()
 	return s, nil
+}
+
+// dropUnused gives up a session that was asked nothing for a while: servers
+// come and go under other names. The caller holds the mutex.
+func (l *Live) dropUnused() bool {
+	oldest := ""
+	for name, s := range l.sessions {
+		if oldest == "" || s.asked.Before(l.sessions[oldest].asked) {
+			oldest = name
+		}
+	}
+	s := l.sessions[oldest]
+	if l.options.Now().Sub(s.asked) < l.options.Again {
+		return false
+	}
+	delete(l.sessions, oldest)
+	go func() { _ = s.close(context.Background()) }() // nobody asks it any more
+	return true
 }
 
 // secrets gives what a dialer reads logins with. It is we who choose those
@@ -89,11 +112,19 @@ func (l *Live) secrets(ctx context.Context) func(name string) ([]byte, error) {
 
 // dial opens the session if it is not open. The caller holds the slot.
 func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession) error {
+	if s.closed {
+		return fmt.Errorf("%w: the session was closed", ErrDown)
+	}
+	now := l.options.Now()
+	if now.Sub(s.dialed) >= l.options.Again {
+		s.failed, s.dials = nil, 0
+	}
 	if s.failed != nil || s.session != nil {
 		return s.failed
 	}
 	secret := l.secrets(ctx)
 	s.dials++
+	s.dialed = now
 	session, err := within(ctx, &l.stuck, l.options.DialTime, func(ctx context.Context) (Session, error) {
 		session, err := dialer.Dial(ctx, t, secret)
 		if err == nil && ctx.Err() != nil { // nobody waits for it any more
@@ -179,6 +210,7 @@ func (s *openSession) close(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-s.slot }()
+	s.closed = true
 	if s.session == nil {
 		return nil
 	}

@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,15 +29,36 @@ func (h *Hands) Start(ctx context.Context, p Process) (Running, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, answered(fmt.Errorf("start %s: %w", line, err))
 	}
-	program, err := findProgram(p.Argv[0])
+	program, err := h.findProgram(ctx, p.Argv[0])
 	if err != nil {
 		return nil, answered(fmt.Errorf("start %s: %w", line, err))
 	}
-	r, err := start(program, p)
+	r, err := h.start(ctx, program, p)
 	if err != nil {
 		return nil, answered(fmt.Errorf("start %s: %w", line, err))
 	}
 	return r, nil
+}
+
+// startTime is for a program to begin: one on a dead filesystem does not.
+const startTime = time.Minute
+
+// start begins a program. One that begins when nobody waits for it any more is
+// killed.
+func (h *Hands) start(ctx context.Context, program string, p Process) (*running, error) {
+	var begun *running
+	var taken atomic.Bool // by whoever was first: it, or we who gave up
+	r, err := within(context.WithoutCancel(ctx), &h.unended, startTime, func(context.Context) (*running, error) {
+		r, err := start(program, p)
+		if begun = r; err == nil && taken.Swap(true) {
+			err = errors.Join(context.DeadlineExceeded, r.Signal(Kill))
+		}
+		return r, err
+	})
+	if err != nil && taken.Swap(true) && begun != nil {
+		err = errors.Join(err, begun.Signal(Kill))
+	}
+	return r, err
 }
 
 func start(program string, p Process) (*running, error) {
