@@ -227,13 +227,16 @@ func (h *Hands) run(ctx context.Context, c *child) ([]byte, error) {
 		out, err := c.run()
 		return head{out, err}, nil
 	})
-	if waiting.Err() != nil {
+	switch {
+	case err != nil && waiting.Err() != nil:
 		err = errStays
+	case err == nil:
+		err = got.err
 	}
-	if err = errors.Join(err, got.err); err != nil {
-		return got.out, errors.Join(err, ctx.Err())
+	if err != nil {
+		err = errors.Join(err, ctx.Err())
 	}
-	return got.out, nil
+	return got.out, err
 }
 
 // findProgram does not wait for a dead filesystem in PATH.
