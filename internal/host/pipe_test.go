@@ -258,10 +258,17 @@ func TestPipeIsNotHeldOpen(t *testing.T) {
 	}
 }
 
+// calling makes a call for all that it takes.
+type calling func()
+
+func (c calling) Write(p []byte) (int, error) {
+	c()
+	return len(p), nil
+}
+
 func TestPipeEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(100*time.Millisecond, cancel)
-	f, err := hands(t).Pipe(ctx, Pipe{Argv: []string{"cat"}, In: endless{}})
+	f, err := hands(t).Pipe(ctx, Pipe{Argv: []string{"cat"}, In: endless{}, Out: calling(cancel)})
 	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), "signal: terminated") || f.Out == 0 {
 		t.Errorf("%+v, %v", f, err)
 	}
