@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"encoding/base64"
@@ -22,14 +21,13 @@ type About struct {
 }
 
 //go:embed html/*
-var LabPages embed.FS
+var labPages embed.FS
 
 // labPage is what the template is given.
 type labPage struct {
 	report.Report
 	About                About
 	Head                 string
-	Style                htmltemplate.CSS // ours, as embedded
 	Meta                 []string
 	Metric, Unit         string
 	Forest               *forest
@@ -69,26 +67,19 @@ type armSetup struct {
 	Values    []string // of the paths that differ
 }
 
-// HTML makes one page that needs nothing else: no network, no script. It is
-// read on a screen or a telephone, light or dark, and printed.
+// HTML makes the page of one experiment.
 func HTML(r report.Report, about About) ([]byte, error) {
-	t, err := htmltemplate.New("report.html").Funcs(htmltemplate.FuncMap{"path": func(s Setting) string { return s.Path }, "value": func(s Setting) string { return s.Value }, "tie": page.Tie,
-		"long": func(name string) bool { return page.Width(name) > 24 }}).
-		ParseFS(LabPages, "html/*.html")
+	html, err := Web("report.html", "lab.css").HTML(labPageOf(r, about))
 	if err != nil {
-		return nil, fmt.Errorf("read the page's template: %w", err)
-	}
-	style, err := LabPages.ReadFile("html/style.css")
-	if err != nil {
-		return nil, fmt.Errorf("read the page's style: %w", err)
-	}
-	d := labPageOf(r, about)
-	d.Style = htmltemplate.CSS(style)
-	var out bytes.Buffer
-	if err := t.Execute(&out, d); err != nil {
 		return nil, fmt.Errorf("make the page of %s: %w", r.Experiment.Name, err)
 	}
-	return out.Bytes(), nil
+	return html, nil
+}
+
+// Web is a page with charts of the lab.
+func Web(name string, styles ...string) page.Web {
+	return page.Web{Files: labPages, Name: name, Styles: styles,
+		Funcs: htmltemplate.FuncMap{"path": func(s Setting) string { return s.Path }, "value": func(s Setting) string { return s.Value }}}
 }
 
 func labPageOf(r report.Report, about About) *labPage {

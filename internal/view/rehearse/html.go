@@ -1,10 +1,8 @@
 package rehearse
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	htmltemplate "html/template"
 	"math"
 	"slices"
 	"strings"
@@ -21,7 +19,6 @@ import (
 // rehearsalHTML is what the template is given.
 type rehearsalHTML struct {
 	About    labview.About
-	Style    htmltemplate.CSS // ours, as embedded
 	Kicker   string
 	Head     string
 	Answer   string
@@ -72,25 +69,11 @@ type stageHTML struct {
 
 // HTML makes one page that needs nothing else: no network, no script.
 func HTML(r rehearse.Result, cat *catalog.Catalog, about labview.About) ([]byte, error) {
-	t, err := htmltemplate.New("rehearse.html").Funcs(htmltemplate.FuncMap{"path": func(s labview.Setting) string { return s.Path }, "value": func(s labview.Setting) string { return s.Value }, "tie": page.Tie,
-		"long": func(name string) bool { return page.Width(name) > 24 }}).
-		ParseFS(labview.LabPages, "html/*.html")
+	html, err := labview.Web("rehearse.html", "lab.css", "rehearse.css").HTML(rehearsalPageOf(r, picture.FactsOf(cat), about))
 	if err != nil {
-		return nil, fmt.Errorf("read the page's template: %w", err)
-	}
-	d := rehearsalPageOf(r, picture.FactsOf(cat), about)
-	for _, file := range []string{"html/style.css", "html/rehearse.css"} {
-		style, err := labview.LabPages.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("read the page's style: %w", err)
-		}
-		d.Style += htmltemplate.CSS(style)
-	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, d); err != nil {
 		return nil, fmt.Errorf("make the page of the rehearsal of %s: %w", rehearsed(r.Proposal), err)
 	}
-	return out.Bytes(), nil
+	return html, nil
 }
 
 func rehearsalPageOf(r rehearse.Result, v picture.Facts, about labview.About) *rehearsalHTML {
