@@ -5,6 +5,7 @@ import "strings"
 // Node is one place of a drawn tree: a name, what is worth saying about it,
 // and what it stands on.
 type Node struct {
+	Kind string // server, files, filesystem, dataset, pool, volume or disk; "" for a remark
 	Rows []Row
 	Kids []Node
 }
