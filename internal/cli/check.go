@@ -25,6 +25,8 @@ type checkFlags struct {
 	json        bool
 	emit        string
 	plan        string
+	html        string
+	force       bool
 	all         bool
 	grants      bool
 	allowUnsafe bool
@@ -53,7 +55,8 @@ each server a few dozen short queries, in a session that is set to read-only.
   plumb check --tape db1.tape              a host that was captured
   plumb check --tape tapes/                all captured hosts, one summary
   plumb check --rules ./our-rules          rules of your own beside the built-in ones
-  plumb check --emit sysctl                what to write into sysctl.conf`,
+  plumb check --emit sysctl                what to write into sysctl.conf
+  plumb check --html db1.html              also one page, to be sent to others`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCheck(c.Context(), f) },
 	}
@@ -65,6 +68,8 @@ each server a few dozen short queries, in a session that is set to read-only.
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); for a directory of tapes one document a line")
 	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(checkview.EmitTargets(), ", "))
 	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`, replacing what it holds")
+	fl.StringVar(&f.html, "html", "", "also write one self-contained page to `FILE`; for a directory of tapes one page for all")
+	fl.BoolVar(&f.force, "force", false, "replace the file of --html when it is there already")
 	fl.BoolVar(&f.all, "all", false, "show everything: notes in full, every place, every reason")
 	fl.BoolVar(&f.grants, "grants", false, "print the least privileges that a check needs on each server, and stop")
 	fl.BoolVar(&f.allowUnsafe, "allow-unsafe", false, "also propose values that are less durable than those in force")
@@ -99,6 +104,11 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 	if err := a.show(r, f); err != nil {
 		return err
 	}
+	if f.html != "" {
+		if err := a.writeCheckPage(r, f); err != nil {
+			return err
+		}
+	}
 	return f.verdict(r.Advice.Findings)
 }
 
@@ -130,6 +140,15 @@ func (a *app) show(r check.Report, f checkFlags) error {
 	return err
 }
 
+// writeCheckPage writes the page of one host, and says where it is.
+func (a *app) writeCheckPage(r check.Report, f checkFlags) error {
+	html, err := checkview.HTML(r, checkview.Options{Only: f.choice.Only})
+	if err != nil {
+		return err
+	}
+	return a.writePage(f.html, f.force, html)
+}
+
 // validate finds what is wrong with the flags before anything is read.
 func (f checkFlags) validate() error {
 	harms := harmWords()
@@ -144,6 +163,9 @@ func (f checkFlags) validate() error {
 	}
 	if f.plan != "" && f.isDirectory() {
 		return hint.Usage("--plan wants one host, and --tape names a directory", "give one tape")
+	}
+	if err := roomFor("--html", f.html, f.force); err != nil {
+		return err
 	}
 	return f.source.validate()
 }

@@ -47,8 +47,10 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 		if err := f.verdict(t.Report.Advice.Findings); err != nil {
 			worst = err
 		}
+		if err := count(&sum, relative(f.tape, t.Name), t.Report, f); err != nil {
+			return err
+		}
 		if !f.json {
-			sum.Add(relative(f.tape, t.Name), t.Report)
 			continue
 		}
 		line, err := json.Marshal(checkview.Document(t.Report))
@@ -65,7 +67,27 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 	if !f.json {
 		fmt.Fprint(a.out, sum.Text(f.all, screen(a.out)))
 	}
+	if f.html != "" && ctx.Err() == nil {
+		html, err := sum.HTML(programVersion())
+		if err == nil {
+			err = a.writePage(f.html, f.force, html)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return outcome(ctx, &sum, worst, f)
+}
+
+// count takes a report into the summary, where one is shown.
+func count(sum *checkview.Summary, name string, r check.Report, f checkFlags) error {
+	switch {
+	case f.html != "":
+		return sum.AddPage(name, r, checkview.Options{Only: f.choice.Only})
+	case !f.json:
+		sum.Add(name, r)
+	}
+	return nil
 }
 
 func outcome(ctx context.Context, sum *checkview.Summary, worst error, f checkFlags) error {

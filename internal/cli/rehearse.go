@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -211,17 +209,10 @@ func (f rehearseFlags) validate() error {
 // validateFiles sees that what is written in the end has a place, before
 // anything is measured.
 func (f rehearseFlags) validateFiles() error {
-	for _, file := range []struct{ flag, name string }{{"--plan", f.plan}, {"--html", f.html}} {
-		if dir := filepath.Dir(file.name); file.name != "" {
-			if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-				return hint.Usage(fmt.Sprintf("%s %s: %s is no directory", file.flag, file.name, dir), "make it first")
-			}
-		}
+	if err := roomFor("--plan", f.plan, true); err != nil {
+		return err
 	}
-	if st, err := os.Stat(f.html); f.html != "" && err == nil && st.Mode().IsRegular() && !f.force {
-		return hint.Usage(fmt.Sprintf("--html %s is there already", f.html), "give another name, or --force to replace it")
-	}
-	return nil
+	return roomFor("--html", f.html, f.force)
 }
 
 // validateSandbox finds what does not go with a server that is made.

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
 	"plumb/internal/stack"
@@ -117,11 +115,7 @@ func (x *rehearsing) writeHTML(r rehearse.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := writeWhole(x.html, x.force, page); err != nil {
-		return hint.With(fmt.Errorf("write the page to %s: %w", x.html, cause(err)), "--force replaces a file that is there")
-	}
-	fmt.Fprintf(x.err, "%s: %d bytes\n", filepath.Clean(x.html), len(page))
-	return nil
+	return x.writePage(x.html, x.force, page)
 }
 
 // showPlan shows what would be tried. Of a server that is yet to be made only

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"plumb/internal/advise"
+	"plumb/internal/hint"
 	"plumb/internal/view/page"
 )
 
@@ -56,6 +57,30 @@ func writePlan(name string, p advise.Plan) error {
 	}
 	if err := writeWhole(name, true, text); err != nil {
 		return fmt.Errorf("write the plan to %s: %w", name, cause(err))
+	}
+	return nil
+}
+
+// writePage writes a page for a browser, and says where it is.
+func (a *app) writePage(name string, replace bool, html []byte) error {
+	if err := writeWhole(name, replace, html); err != nil {
+		return hint.With(fmt.Errorf("write the page to %s: %w", name, cause(err)), "--force replaces a file that is there")
+	}
+	fmt.Fprintf(a.err, "%s: %d bytes\n", oneLine(filepath.Clean(name)), len(html))
+	return nil
+}
+
+// roomFor sees that a file which a flag names can be written in the end,
+// before anything is read or measured.
+func roomFor(flag, name string, replace bool) error {
+	if name == "" {
+		return nil
+	}
+	if st, err := os.Stat(filepath.Dir(name)); err != nil || !st.IsDir() {
+		return hint.Usage(fmt.Sprintf("%s %s: %s is no directory", flag, name, filepath.Dir(name)), "make it first")
+	}
+	if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() && !replace {
+		return hint.Usage(fmt.Sprintf("%s %s is there already", flag, name), "give another name, or --force to replace it")
 	}
 	return nil
 }

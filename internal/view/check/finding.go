@@ -215,9 +215,13 @@ func (c CheckPage) conflicts() {
 	c.Blank()
 	c.Line(page.Bold, "SETTLED: rules wanted different values for one setting")
 	for _, k := range c.r.Advice.Conflicts {
-		show := func(v stack.Value) string { return c.Show(k.Knob.Of.Kind, k.Knob.Name, v) }
-		c.Para(page.Normal, 4, fmt.Sprintf("%s%s: %s is kept (%s), %s is not (%s): %s.", c.thing(k.Knob.Of),
-			c.Name(k.Knob.Of.Kind, k.Knob.Name), show(k.Kept), strings.Join(k.For, ", "),
-			show(k.Lost), strings.Join(k.Against, ", "), k.Reason))
+		c.Para(page.Normal, 4, c.settled(k))
 	}
+}
+
+// settled says which of two values is kept, and why.
+func (c CheckPage) settled(k advise.Conflict) string {
+	show := func(v stack.Value) string { return c.Show(k.Knob.Of.Kind, k.Knob.Name, v) }
+	return fmt.Sprintf("%s%s: %s is kept (%s), %s is not (%s): %s.", c.thing(k.Knob.Of), c.Name(k.Knob.Of.Kind, k.Knob.Name),
+		show(k.Kept), strings.Join(k.For, ", "), show(k.Lost), strings.Join(k.Against, ", "), k.Reason)
 }

@@ -16,14 +16,7 @@ func (c CheckPage) foot() {
 	fs := c.r.Advice.Findings
 	head := "Nothing is out of line in what could be seen"
 	if len(fs) > 0 {
-		by := countHarms(fs)
-		var parts []string
-		for _, h := range advise.Harms() {
-			if by[h] > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", by[h], h))
-			}
-		}
-		head = page.Count(len(fs), "finding") + ": " + strings.Join(parts, ", ")
+		head = findingsText(fs)
 	}
 	c.Hang(page.Normal, "", page.Keep(head)+" · "+page.Count(c.r.Judged, "rule")+" judged · nothing was changed")
 	if !c.r.Stack.Root && len(c.r.Stack.Gaps) > 0 && c.r.From == "" {
@@ -76,6 +69,18 @@ func firstTarget(plan advise.Plan) string {
 		}
 	}
 	return ""
+}
+
+// findingsText counts findings by their harm.
+func findingsText(fs []advise.Finding) string {
+	by := countHarms(fs)
+	var parts []string
+	for _, h := range advise.Harms() {
+		if by[h] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", by[h], h))
+		}
+	}
+	return page.Count(len(fs), "finding") + ": " + strings.Join(parts, ", ")
 }
 
 func countHarms(fs []advise.Finding) map[rule.Harm]int {

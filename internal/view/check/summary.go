@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	htmltemplate "html/template"
 	"slices"
 	"strings"
 
@@ -13,19 +14,23 @@ import (
 )
 
 // Summary is what remains of many reports: a line for each host, and how
-// often each rule fired. It keeps no report, so that thousands of tapes fit.
+// often each rule fired. It keeps no report, so that thousands of tapes fit;
+// for a page it keeps them as they are shown, within a limit.
 type Summary struct {
 	hosts  []hostRow
 	failed []failedTape
 	rules  map[string]*ruleCount
 	judged int
+	pages  int // bytes of all pages kept
 }
 
 type hostRow struct {
 	name    string
 	by      map[rule.Harm]int
 	unknown int
-	worst   string // title of the first finding
+	worst   string            // title of the first finding
+	page    htmltemplate.HTML // its report; "" when there is none, or no room
+	id      string            // where links to it lead
 }
 
 type failedTape struct{ name, why string }
@@ -99,7 +104,8 @@ func (s *Summary) Text(all bool, screen page.Screen) string {
 	return p.String()
 }
 
-func (s *Summary) table(p *page.Page, all bool) {
+// sort puts the worst host first.
+func (s *Summary) sort() {
 	slices.SortStableFunc(s.hosts, func(a, b hostRow) int {
 		order := 0
 		for _, h := range advise.Harms() {
@@ -107,6 +113,10 @@ func (s *Summary) table(p *page.Page, all bool) {
 		}
 		return cmp.Or(order, cmp.Compare(a.name, b.name))
 	})
+}
+
+func (s *Summary) table(p *page.Page, all bool) {
+	s.sort()
 	names := len("host")
 	for _, h := range s.hosts {
 		names = max(names, min(page.Width(page.Clean(h.name)), 32, p.Width-45))
@@ -153,9 +163,9 @@ func digits(n int) string {
 	return fmt.Sprint(n)
 }
 
-// frequent lists the rules that fired on most hosts, and behind them how many
-// more there are. Notes are left out unless all is asked for.
-func (s *Summary) frequent(p *page.Page, all bool) {
+// mostFrequent gives the rules that fired on most hosts. Notes are left out
+// unless all is asked for.
+func (s *Summary) mostFrequent(all bool) []*ruleCount {
 	var list []*ruleCount
 	for _, r := range s.rules {
 		if all || r.harm != rule.Note {
@@ -166,6 +176,12 @@ func (s *Summary) frequent(p *page.Page, all bool) {
 		return cmp.Or(cmp.Compare(b.hosts, a.hosts),
 			cmp.Compare(slices.Index(advise.Harms(), a.harm), slices.Index(advise.Harms(), b.harm)), strings.Compare(a.id, b.id))
 	})
+	return list
+}
+
+// frequent lists those rules, and behind them how many more there are.
+func (s *Summary) frequent(p *page.Page, all bool) {
+	list := s.mostFrequent(all)
 	if len(list) == 0 {
 		return
 	}

@@ -1,11 +1,11 @@
 package page
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"html/template"
 	"io/fs"
+	"strings"
 )
 
 //go:embed html/*
@@ -21,7 +21,8 @@ type Web struct {
 	Funcs  template.FuncMap
 }
 
-// HTML makes the page. Whatever is not a type of html/template is escaped.
+// HTML makes the page. Whatever is not a type of html/template is escaped, and
+// what could reorder text is taken out.
 func (w Web) HTML(data any) ([]byte, error) {
 	style, err := w.style()
 	if err != nil {
@@ -38,9 +39,9 @@ func (w Web) HTML(data any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the page's template: %w", err)
 	}
-	var out bytes.Buffer
+	var out strings.Builder
 	err = t.Execute(&out, data)
-	return out.Bytes(), err
+	return []byte(Clean(out.String())), err
 }
 
 // style is that of all pages, and behind it that of this one.

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -54,9 +55,13 @@ func GapList(p *page.Page, s *stack.Stack, v Facts, groups []gapGroup, in int) {
 
 // GapGroups puts what could not be seen for one reason together.
 func (v Facts) GapGroups(s *stack.Stack, gaps []stack.Gap) []gapGroup {
+	return groupGaps(gaps, ShortWhy)
+}
+
+func groupGaps(gaps []stack.Gap, shown func(why string) string) []gapGroup {
 	var groups []gapGroup
 	for _, g := range gaps {
-		why := ShortWhy(g.Why)
+		why := shown(g.Why)
 		i := slices.IndexFunc(groups, func(o gapGroup) bool { return o.why == why && o.hint == g.Hint })
 		if i < 0 {
 			i = len(groups)
@@ -73,13 +78,23 @@ func (v Facts) GapGroups(s *stack.Stack, gaps []stack.Gap) []gapGroup {
 // gapText names what is missing, and why: "cloud of this host: there are no
 // DMI tables".
 func (v Facts) gapText(s *stack.Stack, g gapGroup) string {
+	what := page.Few(v.gapWhat(s, g, 2), 2)
+	if what == "" {
+		return g.why
+	}
+	return what + ": " + g.why
+}
+
+// gapWhat names what is missing, thing by thing, with at most so many facts of
+// each.
+func (v Facts) gapWhat(s *stack.Stack, g gapGroup, most int) []string {
 	var of []string
 	for _, ref := range g.things {
 		var names []string
 		for _, f := range g.facts[ref] {
 			names = append(names, strings.Replace(v.Name(ref.Kind, f), "*", "everything", 1))
 		}
-		what := page.Few(names, 2)
+		what := page.Few(names, most)
 		switch {
 		case ref.IsZero():
 		case what == "":
@@ -91,10 +106,23 @@ func (v Facts) gapText(s *stack.Stack, g gapGroup) string {
 			of = append(of, what)
 		}
 	}
-	if len(of) == 0 {
-		return g.why
+	return of
+}
+
+// Unseen is what could not be seen for one reason, in full.
+type Unseen struct {
+	What []string // "cloud of this host", thing by thing; empty for the host as a whole
+	Why  string
+	Hint string // "" when nothing is known to help
+}
+
+// AllUnseen gives all that could not be seen: nothing is cut or left out.
+func (v Facts) AllUnseen(s *stack.Stack, gaps []stack.Gap) []Unseen {
+	var out []Unseen
+	for _, g := range groupGaps(gaps, func(why string) string { return why }) {
+		out = append(out, Unseen{What: v.gapWhat(s, g, math.MaxInt-1), Why: g.why, Hint: g.hint})
 	}
-	return page.Few(of, 2) + ": " + g.why
+	return out
 }
 
 // About keeps the gaps that concern one of these things.
