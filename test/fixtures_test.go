@@ -2,7 +2,6 @@ package test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,9 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/cli"
+	"plumb/internal/view/viewtest"
 )
 
-var update = flag.Bool("update", false, "rewrite the expected outputs")
+// update is the flag of all goldens.
+var update = viewtest.Update
 
 // TestFixtures replays every captured host and compares what check says with
 // what stands beside the tape: the whole way from a machine's answers to the

@@ -43,6 +43,9 @@ stop a server (outage), what makes it slow (slow), and what is worth knowing
 (note). Each finding shows the facts that decided, where each value was set, and
 what to do. What could not be seen is listed, never guessed.
 
+--html also writes all of it as one page that needs nothing else: no network and
+no script. It can be sent to others, and be printed.
+
 It changes nothing. It needs no configuration: servers are found among the
 running processes, and logins in the usual option and password files. Run it as
 root to see everything; as another user it says what it could not see. It asks

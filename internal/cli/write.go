@@ -79,7 +79,10 @@ func roomFor(flag, name string, replace bool) error {
 	if st, err := os.Stat(filepath.Dir(name)); err != nil || !st.IsDir() {
 		return hint.Usage(fmt.Sprintf("%s %s: %s is no directory", flag, name, filepath.Dir(name)), "make it first")
 	}
-	if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() && !replace {
+	switch st, err := os.Stat(name); {
+	case err == nil && st.IsDir():
+		return hint.Usage(fmt.Sprintf("%s %s is a directory", flag, name), "name a file in it")
+	case err == nil && st.Mode().IsRegular() && !replace:
 		return hint.Usage(fmt.Sprintf("%s %s is there already", flag, name), "give another name, or --force to replace it")
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
+	"html/template"
+	"path"
 	"slices"
 	"strings"
 
@@ -29,7 +31,28 @@ func HTML(r check.Report, o Options) ([]byte, error) {
 }
 
 func web(name string) page.Web {
-	return page.Web{Files: webPages, Name: name, Styles: []string{"check.css"}}
+	return page.Web{Files: webPages, Name: name, Styles: []string{"check.css"}, Funcs: template.FuncMap{"ticks": ticks}}
+}
+
+// piece is a piece of a sentence: plain, or what stood between backticks.
+type piece struct{ Text, Code string }
+
+// ticks finds what a sentence has between backticks; one that has no fellow
+// is a character like others.
+func ticks(s string) []piece {
+	parts := strings.Split(s, "`")
+	if len(parts)%2 == 0 {
+		return []piece{{Text: s}}
+	}
+	var out []piece
+	for i, p := range parts {
+		if i%2 == 1 && p != "" {
+			out = append(out, piece{Code: p})
+		} else {
+			out = append(out, piece{Text: p})
+		}
+	}
+	return out
 }
 
 // reportHTML is what the template is given of one host.
@@ -76,8 +99,9 @@ type nextHTML struct {
 
 // waitingHTML is one reason for which rules could not be judged.
 type waitingHTML struct {
+	What      string // "48 facts of mysql:3306"
+	All       string // which; "" when that says it
 	Why, Hint string
-	What      string
 	Rules     []string
 }
 
@@ -110,8 +134,8 @@ func reportPage(r check.Report, o Options, id string) *reportHTML {
 	for _, f := range r.Advice.Foretold {
 		d.Next = append(d.Next, nextHTML{Text: f.Server.String() + ": " + when(f) + page.Join(f.About) + ".", Rules: f.Rules})
 	}
-	for _, u := range r.Advice.Unknown {
-		d.Waiting = append(d.Waiting, waitingHTML{Why: u.Why, Hint: u.Hint, What: c.allNeeds(u.Needs), Rules: u.Rules})
+	for _, u := range (CheckPage{}).alike(r.Advice.Unknown) { // in short: what was not seen is told in full below
+		d.Waiting = append(d.Waiting, c.waitingHTML(u))
 	}
 	d.Unseen = c.AllUnseen(r.Stack, r.Stack.Gaps)
 	return d
@@ -167,7 +191,7 @@ func readHow(r check.Report) []string {
 	}
 	out := []string{by, readAt(r.Stack) + " " + readAs(r.Stack)}
 	if r.From != "" {
-		out = append(out, "from the tape "+r.From)
+		out = append(out, "from the tape "+path.Base(r.From))
 	}
 	return out
 }
@@ -183,10 +207,11 @@ func harmCounts(by map[rule.Harm]int) []harmHTML {
 
 // drawnHTML is one place of the drawing.
 type drawnHTML struct {
-	Kind   string
-	Rows   []page.Row
-	Kids   []drawnHTML
-	Leaves bool // several kids stand side by side, and nothing below them
+	Kind    string
+	Rows    []page.Row
+	Kids    []drawnHTML
+	Leaves  bool // several kids stand side by side, and nothing below them
+	Breadth int  // how many stand side by side where it is broadest
 }
 
 // drawStack draws each server down to its disks, and says what is worth
@@ -215,12 +240,26 @@ func (c CheckPage) drawStack(d *reportHTML, o Options) {
 }
 
 func drawnOf(n page.Node) drawnHTML {
-	d := drawnHTML{Kind: n.Kind, Rows: n.Rows, Leaves: len(n.Kids) > 1}
+	d := drawnHTML{Kind: n.Kind, Leaves: len(n.Kids) > 1}
+	for _, r := range n.Rows {
+		r.Detail = strings.ReplaceAll(r.Detail, " -> ", " → ")
+		d.Rows = append(d.Rows, r)
+	}
 	for _, k := range n.Kids {
-		d.Kids = append(d.Kids, drawnOf(k))
+		kid := drawnOf(k)
+		d.Kids, d.Breadth = append(d.Kids, kid), d.Breadth+kid.Breadth
 		d.Leaves = d.Leaves && len(k.Kids) == 0
 	}
+	d.Breadth = max(1, d.Breadth)
 	return d
+}
+
+func (c CheckPage) waitingHTML(u advise.Unknown) waitingHTML {
+	w := waitingHTML{What: c.needs(u.Needs), All: c.allNeeds(u.Needs), Why: u.Why, Hint: u.Hint, Rules: u.Rules}
+	if strings.ReplaceAll(w.What, string(page.NoBreak), " ") == w.All {
+		w.All = ""
+	}
+	return w
 }
 
 // allNeeds names all facts that are missing, thing by thing.

@@ -34,7 +34,7 @@ type caseHTML struct {
 // evidenceHTML is one fact that decided.
 type evidenceHTML struct {
 	Of, Name, Value string
-	SetBy           string // "" for what nobody sets
+	SetBy           string // its origin; "" for what nobody sets
 	Next            string // what the next start brings, when that differs
 	Source          string // where it was read
 }

@@ -69,8 +69,8 @@ func (c CheckPage) back(s advise.Step) (text string, command bool) {
 	}
 	again := map[catalog.Effect]string{catalog.Restart: ", and restart", catalog.Reload: ", and reload", catalog.Remount: ", and remount"}[s.Effect]
 	switch origin.From {
-	case stack.FromFile, stack.FromPersisted:
-		return "set " + c.setting(was) + ", as " + OriginText(origin) + " has it" + again, false
+	case stack.FromFile, stack.FromPersisted, stack.FromCommand:
+		return "set " + c.setting(was) + " again where it came from (" + OriginText(origin) + ")" + again, false
 	case stack.FromDefault, stack.FromComputed:
 		return "take the setting out again" + again + ": " + c.Show(s.Knob.Of.Kind, s.Knob.Name, s.From) + " is the " + origin.From + " value", false
 	}

@@ -186,7 +186,8 @@ func (t *Drawing) Unused() []page.Node {
 			layer := of.Text("layer")
 			small := kind == "block" && (layer != "disk" || of.Text("transport") == "none")
 			if _, have := t.drawn[of.Ref]; !have && !small {
-				out = append(out, page.Node{Rows: []page.Row{{Name: of.Ref.Name, Detail: t.v.Words(of)}}})
+				named := map[string]string{"pool": "pool", "block": "disk"}[kind]
+				out = append(out, t.node(named, of.Ref.Name, t.v.Words(of)))
 			}
 		}
 	}
