@@ -92,7 +92,7 @@ func tellsAll(t *testing.T, text string, d checkview.CheckJSON) {
 		}
 	}
 	for _, s := range d.Plan.Steps {
-		want(s.Because)
+		want("because " + s.Because + " " + strings.Join(s.Why, " "))
 		want(s.Note)
 	}
 	for _, c := range d.Conflicts {
