@@ -10,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/catalog"
+	"plumb/internal/rule"
 	checkview "plumb/internal/view/check"
 	"plumb/internal/view/viewtest"
+	"plumb/knowledge"
 )
 
 var (
@@ -40,6 +43,10 @@ func TestPageOfAllFixtures(t *testing.T) {
 		t.Fatal(err)
 	}
 	viewtest.AloneAndWhole(t, page)
+	cat, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
 	reports := map[string]string{}
 	for _, part := range strings.Split(string(page), `<details class="host"><summary>`)[1:] {
 		name, _, _ := strings.Cut(strings.TrimPrefix(part, "<b>"), "</b>")
@@ -52,7 +59,7 @@ func TestPageOfAllFixtures(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := strings.TrimSuffix(filepath.Base(d.Tape), ".tape.gz")
-		t.Run(name, func(t *testing.T) { tellsAll(t, reports[name], d) })
+		t.Run(name, func(t *testing.T) { tellsAll(t, reports[name], d, cat) })
 		n++
 	}
 	if n < 16 || n != len(reports) {
@@ -60,7 +67,7 @@ func TestPageOfAllFixtures(t *testing.T) {
 	}
 }
 
-func tellsAll(t *testing.T, text string, d checkview.CheckJSON) {
+func tellsAll(t *testing.T, text string, d checkview.CheckJSON, cat *catalog.Catalog) {
 	want := func(what string) {
 		if !strings.Contains(text, oneLine(what)) {
 			t.Errorf("the page does not say %q", what)
@@ -74,6 +81,12 @@ func tellsAll(t *testing.T, text string, d checkview.CheckJSON) {
 	}
 	for _, f := range d.Findings {
 		want(f.Rule)
+		r, err := rule.Read(knowledge.FS, cat, f.Rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, _, _ := strings.Cut(r.Explain, "\n")
+		want(begin)
 		for _, s := range f.Sources {
 			want(s)
 		}

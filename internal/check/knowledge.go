@@ -98,6 +98,19 @@ func (k Knowledge) Judge(s *stack.Stack, allowUnsafe bool) Report {
 	return Report{Stack: s, Catalog: k.Catalog, Plumb: k.Plumb, Judged: k.asked, Advice: a}
 }
 
+// Explain gives the text that explains a rule; "" when it has none. Built-in rules
+// are read without it, for judging.
+func (k Knowledge) Explain(r *rule.Rule) string {
+	if r.Explain != "" {
+		return r.Explain
+	}
+	whole, err := rule.Read(knowledge.FS, k.Catalog, r.ID)
+	if err != nil {
+		return "" // a user's own rule, which was read whole
+	}
+	return whole.Explain
+}
+
 // verdicts asks the rules that were chosen.
 func (k Knowledge) verdicts(s *stack.Stack) []rule.Verdict {
 	return slices.DeleteFunc(k.Rules.Judge(s), func(v rule.Verdict) bool { return !k.Choice.Keeps(v) })

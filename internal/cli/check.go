@@ -108,7 +108,7 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 		return err
 	}
 	if f.html != "" {
-		if err := a.writeCheckPage(r, f); err != nil {
+		if err := a.writeCheckPage(know, r, f); err != nil {
 			return err
 		}
 	}
@@ -143,9 +143,13 @@ func (a *app) show(r check.Report, f checkFlags) error {
 	return err
 }
 
+func pageOptions(know check.Knowledge, f checkFlags) checkview.PageOptions {
+	return checkview.PageOptions{Only: f.choice.Only, Explain: know.Explain}
+}
+
 // writeCheckPage writes the page of one host, and says where it is.
-func (a *app) writeCheckPage(r check.Report, f checkFlags) error {
-	html, err := checkview.HTML(r, checkview.Options{Only: f.choice.Only})
+func (a *app) writeCheckPage(know check.Knowledge, r check.Report, f checkFlags) error {
+	html, err := checkview.HTML(r, pageOptions(know, f))
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 		if err := f.verdict(t.Report.Advice.Findings); err != nil {
 			worst = err
 		}
-		if err := count(&sum, relative(f.tape, t.Name), t.Report, f); err != nil {
+		if err := count(&sum, k, relative(f.tape, t.Name), t.Report, f); err != nil {
 			return err
 		}
 		if !f.json {
@@ -80,10 +80,10 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 }
 
 // count takes a report into the summary, where one is shown.
-func count(sum *checkview.Summary, name string, r check.Report, f checkFlags) error {
+func count(sum *checkview.Summary, k check.Knowledge, name string, r check.Report, f checkFlags) error {
 	switch {
 	case f.html != "":
-		return sum.AddPage(name, r, checkview.Options{Only: f.choice.Only})
+		return sum.AddPage(name, r, pageOptions(k, f))
 	case !f.json:
 		sum.Add(name, r)
 	}

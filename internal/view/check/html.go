@@ -20,9 +20,15 @@ import (
 //go:embed html/*
 var webPages embed.FS
 
+// PageOptions say what a page shows.
+type PageOptions struct {
+	Only    []string                // kinds or servers, as in Options
+	Explain func(*rule.Rule) string // the text that explains a rule; nil: the one that it has
+}
+
 // HTML makes one page of the report of one host, for those who were not there:
 // all that was found, and nothing cut.
-func HTML(r check.Report, o Options) ([]byte, error) {
+func HTML(r check.Report, o PageOptions) ([]byte, error) {
 	html, err := web("check.html").HTML(reportPage(r, o, ""))
 	if err != nil {
 		return nil, fmt.Errorf("make the page of %s: %w", cmp.Or(hostName(r.Stack), "this host"), err)
@@ -106,17 +112,20 @@ type waitingHTML struct {
 }
 
 // reportPage prepares the page of one host.
-func reportPage(r check.Report, o Options, id string) *reportHTML {
+func reportPage(r check.Report, o PageOptions, id string) *reportHTML {
 	c := CheckPage{Facts: picture.FactsOf(r.Catalog), r: r, all: true}
 	d := &reportHTML{ID: id, Name: cmp.Or(hostName(r.Stack), "this host"), Answer: answer(r), Meta: hostMeta(r), Foot: readHow(r)}
 	d.Title = "Check of " + d.Name
+	if o.Explain == nil {
+		o.Explain = func(r *rule.Rule) string { return r.Explain }
+	}
 	d.Harms = harmCounts(countHarms(r.Advice.Findings))
 	c.drawStack(d, o)
 	for _, h := range advise.Harms() {
 		g := groupHTML{Harm: h, Heading: harmHeading(h)}
 		for _, f := range r.Advice.Findings {
 			if f.Rule.Harm == h {
-				g.Findings = append(g.Findings, c.findingHTML(f))
+				g.Findings = append(g.Findings, c.findingHTML(f, o.Explain(f.Rule)))
 			}
 		}
 		if len(g.Findings) > 0 {
@@ -216,7 +225,7 @@ type drawnHTML struct {
 
 // drawStack draws each server down to its disks, and says what is worth
 // knowing of the machine.
-func (c CheckPage) drawStack(d *reportHTML, o Options) {
+func (c CheckPage) drawStack(d *reportHTML, o PageOptions) {
 	s := c.r.Stack
 	if h := s.Host(); h != nil {
 		d.Host = append(d.Host, c.Said(h))

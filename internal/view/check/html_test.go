@@ -18,7 +18,7 @@ import (
 
 func webPage(t *testing.T, r check.Report) string {
 	t.Helper()
-	b, err := HTML(r, Options{})
+	b, err := HTML(r, PageOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func hostileReport() check.Report {
 
 func TestPageEscapesWhatItShows(t *testing.T) {
 	var sum Summary
-	if err := sum.AddPage(viewtest.HostileText, hostileReport(), Options{}); err != nil {
+	if err := sum.AddPage(viewtest.HostileText, hostileReport(), PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	sum.Fail(viewtest.HostileText, errors.New(viewtest.HostileText))
@@ -160,7 +160,7 @@ func TestPageOfManyHosts(t *testing.T) {
 		name string
 		r    check.Report
 	}{{"pg1.tape", viewtest.QuietReport(viewtest.LvmHost())}, {"a/db1.tape.gz", viewtest.TestReport(viewtest.ZfsHost())}} {
-		if err := sum.AddPage(h.name, h.r, Options{}); err != nil {
+		if err := sum.AddPage(h.name, h.r, PageOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestPageOfManyHosts(t *testing.T) {
 
 func TestPageWithoutRoomKeepsTheLine(t *testing.T) {
 	sum := Summary{pages: maxPages}
-	if err := sum.AddPage("db1.tape", viewtest.TestReport(viewtest.ZfsHost()), Options{}); err != nil {
+	if err := sum.AddPage("db1.tape", viewtest.TestReport(viewtest.ZfsHost()), PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := sum.HTML("test")
@@ -232,7 +232,7 @@ func TestStepsSayTheWayBack(t *testing.T) {
 		}
 		r := viewtest.QuietReport(s)
 		r.Advice.Plan.Steps = []advise.Step{step}
-		if got := reportPage(r, Options{}, "").Steps[0].Back; strings.ReplaceAll(got, "\u00a0", " ") != x.want {
+		if got := reportPage(r, PageOptions{}, "").Steps[0].Back; strings.ReplaceAll(got, "\u00a0", " ") != x.want {
 			t.Errorf("%s from %s: the way back is %q, want %q", x.fact, x.origin.From, got, x.want)
 		}
 	}

@@ -52,12 +52,12 @@ type para struct{ Text, Item, Lines string }
 // maxPlaces is how many places of one finding are shown in full.
 const maxPlaces = 50
 
-func (c CheckPage) findingHTML(f advise.Finding) findingHTML {
+func (c CheckPage) findingHTML(f advise.Finding, explain string) findingHTML {
 	first := f.Cases[0]
-	h := findingHTML{Number: f.Number, Title: first.Title, Rule: f.Rule.ID, First: c.caseHTML(first, first), Explain: paragraphs(f.Rule.Explain),
-		Basis: string(f.Rule.Basis), Quote: f.Rule.Quote.Says, From: f.Rule.Quote.From, Sources: f.Rule.Sources}
+	h := findingHTML{Number: f.Number, Title: first.Title, Rule: f.Rule.ID, First: c.caseHTML(first, first), Explain: paragraphs(explain),
+		Basis: "basis: " + string(f.Rule.Basis), Quote: f.Rule.Quote.Says, From: f.Rule.Quote.From, Sources: f.Rule.Sources}
 	if f.Rule.Versions != "" {
-		h.Basis += " · " + f.Rule.Versions
+		h.Basis += " · versions: " + f.Rule.Versions
 	}
 	for i, k := range f.Cases[1:] {
 		if i == maxPlaces {

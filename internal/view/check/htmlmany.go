@@ -14,7 +14,7 @@ import (
 const maxPages = 64 << 20
 
 // AddPage takes one report into the summary, and its page as it is shown.
-func (s *Summary) AddPage(name string, r check.Report, o Options) error {
+func (s *Summary) AddPage(name string, r check.Report, o PageOptions) error {
 	s.Add(name, r)
 	d := reportPage(r, o, fmt.Sprintf("host%d", len(s.hosts)))
 	html, err := web("report").HTML(d)
