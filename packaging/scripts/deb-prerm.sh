@@ -6,8 +6,7 @@ now=$(busy)
 [ -z "$now" ] || refuse "is not removed: it is at work" "$now" "end what is listed, then remove it"
 
 recorded || exit 0
-umask 077
-records > "$note" # before it is asked: a record made since is noticed
+digest=$(records) # before it is asked: a record made since is noticed
 left=$(asked)
 
 # dpkg removes before it purges. What it was asked for stands in its database, so
@@ -18,5 +17,6 @@ if [ -n "$left" ] && [ "$(dpkg-query -W -f '${db:Status-Want}' plumb 2>/dev/null
 fi
 
 # postrm has no binary to ask: it reads this.
-echo "$left" >> "$note"
+umask 077
+{ echo "$digest"; echo "$left"; } > "$note"
 keeping "$left"
