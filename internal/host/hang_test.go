@@ -31,7 +31,7 @@ func hungMount(t *testing.T) string {
 		t.Skipf("needs a mount: %v", err)
 	}
 	t.Cleanup(func() {
-		unix.Close(fd) // ends whatever waits
+		unix.Close(fd)                                                                             // ends whatever waits
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) { // the test has done it
 			t.Error(err)
 		}
