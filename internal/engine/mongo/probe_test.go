@@ -257,7 +257,7 @@ func TestSetNotInitiated(t *testing.T) {
 func TestServerDown(t *testing.T) {
 	m, seen := machine(nil)
 	m.Errors = map[string]error{}
-	for _, q := range questions {
+	for _, q := range append([]question{{command: `{"getCmdLineOpts": 1}`}}, questions...) {
 		m.Errors["query mongo:127.0.0.1:27018 "+q.command] = fmt.Errorf("connect: %w", host.ErrDown)
 	}
 	sight, err := Probe{}.Look(t.Context(), m, seen)
