@@ -55,7 +55,8 @@ func mongod(version, port string) change {
 	return func(t *tape.Tape) {
 		from, to := "/proc/"+serverOn(t)+"/", "/proc/"+port+"/" // the port is as good a pid as any
 		for _, e := range slices.Clone(t.Entries) {
-			if strings.HasPrefix(string(e.Of[0]), from) {
+			what, mine := strings.CutPrefix(string(e.Of[0]), from)
+			if mine && !strings.HasPrefix(what, "fd") { // it does not listen where the other does
 				t.Entries = append(t.Entries, renamed(e, from, to))
 			}
 		}
