@@ -12,7 +12,7 @@ var layers = [][]string{
 	{"hint", "stack", "tape", "sheet", "host/redact", "host/trust", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "host/scratch", "host/self"},
 	{"host/hosttest", "observe", "rule", "budget", "load", "change"},
-	{"advise", "met", "search", "load/fill", "load/ledger", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
+	{"advise", "met", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse"}, // watch will live here
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
@@ -43,7 +43,7 @@ var only = map[string]struct {
 	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":         {[]string{"view/page"}, "only view formats"},
 	"net":                            {[]string{"host", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "lab/ledger"}, "connections are made by dialers, which host calls"},
-	"os":                             {[]string{"host", "host/scratch", "host/self", "host/fetch", "cli", "load/ledger", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                             {[]string{"host", "host/scratch", "host/self", "host/fetch", "cli", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports string }

@@ -10,8 +10,8 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/load"
+	"plumb/internal/load/durability"
 	"plumb/internal/load/fill"
-	"plumb/internal/load/ledger"
 	loadview "plumb/internal/view/load"
 )
 
@@ -78,7 +78,7 @@ func (a *app) cleaned(names []string, err error) error {
 }
 
 // openBook begins the ledger of a run and makes its table; nil without one.
-func openBook(ctx context.Context, s load.Server, path string, h ledger.Header) (*ledger.Book, error) {
+func openBook(ctx context.Context, s load.Server, path string, h durability.Header) (*durability.Ledger, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -87,10 +87,10 @@ func openBook(ctx context.Context, s load.Server, path string, h ledger.Header) 
 		return nil, err
 	}
 	defer admin.Close()
-	if err := admin.Exec(ctx, ledger.CreateTable(s.Engine())); err != nil {
+	if err := admin.Exec(ctx, durability.CreateTable(s.Engine())); err != nil {
 		return nil, err
 	}
-	book, err := ledger.Create(path, h)
+	book, err := durability.Create(path, h)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, hint.With(fmt.Errorf("begin the ledger %s: it exists", path), "a ledger is never written over: give another name, or remove it")
 	}
@@ -98,7 +98,7 @@ func openBook(ctx context.Context, s load.Server, path string, h ledger.Header) 
 }
 
 // closeBook ends the ledger of a run.
-func closeBook(book *ledger.Book, err error) error {
+func closeBook(book *durability.Ledger, err error) error {
 	if book == nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/load"
-	"plumb/internal/load/ledger"
+	"plumb/internal/load/durability"
 	"plumb/internal/load/oltp"
 	loadview "plumb/internal/view/load"
 )
@@ -141,7 +141,7 @@ func (a *app) driveOLTP(ctx context.Context, s load.Server, cfg oltp.Config, o l
 	if err != nil {
 		return err
 	}
-	book, err := openBook(ctx, s, f.book, ledger.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: cfg.Script})
+	book, err := openBook(ctx, s, f.book, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: cfg.Script})
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"plumb/internal/load"
-	"plumb/internal/load/ledger"
+	"plumb/internal/load/durability"
 	"plumb/internal/load/tpcc"
 	loadview "plumb/internal/view/load"
 )
@@ -21,7 +21,7 @@ func (a *app) driveTPCC(ctx context.Context, cfg tpcc.Config, o load.Options, f 
 	if err != nil {
 		return err
 	}
-	book, err := openBook(ctx, cfg.Server, f.book, ledger.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: "tpcc"})
+	book, err := openBook(ctx, cfg.Server, f.book, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: "tpcc"})
 	if err != nil {
 		return err
 	}

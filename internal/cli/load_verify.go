@@ -9,7 +9,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/load"
-	"plumb/internal/load/ledger"
+	"plumb/internal/load/durability"
 	loadview "plumb/internal/view/load"
 	"plumb/internal/view/page"
 )
@@ -50,7 +50,7 @@ func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) err
 	if book == "" {
 		return hint.Usage("verify wants the ledger of a run", "give --ledger FILE, the same as for the run")
 	}
-	if _, err := ledger.Read(book); err != nil {
+	if _, err := durability.Read(book); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return hint.With(fmt.Errorf("read the ledger %s: no such file", book), "plumb load oltp ... run --ledger FILE writes one")
 		}
@@ -65,7 +65,7 @@ func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) err
 		return err
 	}
 	defer admin.Close()
-	v, err := ledger.Verify(c.Context(), admin, book)
+	v, err := durability.Verify(c.Context(), admin, book)
 	if err != nil {
 		return verifyError(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/draw"
-	"plumb/internal/load/ledger"
+	"plumb/internal/load/durability"
 )
 
 // Config has sysbench's options, each under the name in its comment. Start
@@ -45,7 +45,7 @@ type Config struct {
 
 	// Ledger, when set, notes each acknowledged commit of the scripts that
 	// write; single statements become transactions then.
-	Ledger *ledger.Book
+	Ledger *durability.Ledger
 }
 
 // Defaults are those of sysbench 1.0.20, but rand-type, which is the caller's

@@ -13,8 +13,8 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
+	"plumb/internal/load/durability"
 	"plumb/internal/load/fill"
-	"plumb/internal/load/ledger"
 	"plumb/internal/load/oltp"
 	"plumb/test/sandbox"
 )
@@ -192,16 +192,16 @@ func keepsLedger(t *testing.T, s load.Server) {
 	a, err := s.Admin(t.Context())
 	ok(t, err)
 	defer a.Close()
-	ok(t, a.Exec(t.Context(), ledger.CreateTable(s.Engine())))
+	ok(t, a.Exec(t.Context(), durability.CreateTable(s.Engine())))
 	for _, script := range []string{"oltp_write_only", "oltp_update_index", "oltp_insert", "oltp_point_select"} {
 		path := filepath.Join(t.TempDir(), "book")
-		book, err := ledger.Create(path, ledger.Header{Target: "test", Workload: script})
+		book, err := durability.Create(path, durability.Header{Target: "test", Workload: script})
 		ok(t, err)
 		c := small(script)
 		c.Ledger = book
 		run(t, s, c, 2, 30)
 		ok(t, book.Close())
-		v, err := ledger.Verify(t.Context(), a, path)
+		v, err := durability.Verify(t.Context(), a, path)
 		ok(t, err)
 		want := int64(30)
 		if script == "oltp_point_select" {
@@ -211,7 +211,7 @@ func keepsLedger(t *testing.T, s load.Server) {
 			t.Errorf("%s: %+v", script, v)
 		}
 	}
-	ok(t, a.Exec(t.Context(), ledger.DropTable()))
+	ok(t, a.Exec(t.Context(), durability.DropTable()))
 }
 
 func refuses(t *testing.T, s load.Server) {

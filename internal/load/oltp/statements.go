@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"plumb/internal/load/ledger"
+	"plumb/internal/load/durability"
 )
 
 // kind of statement. Of each, every table has its own.
@@ -148,6 +148,6 @@ func (w *work) prepare() error {
 		return nil
 	}
 	var err error
-	w.ledger, err = w.s.Prepare(ledger.Insert)
+	w.ledger, err = w.s.Prepare(durability.Insert)
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"plumb/internal/load"
+	"plumb/internal/load/durability"
 	"plumb/internal/load/fill"
-	"plumb/internal/load/ledger"
 	"plumb/internal/load/tpcc"
 )
 
@@ -54,10 +54,10 @@ func runs(t *testing.T, s load.Server) {
 	}
 }
 
-func book(t *testing.T, s load.Server) *ledger.Book {
+func book(t *testing.T, s load.Server) *durability.Ledger {
 	t.Helper()
-	ok(t, admin(t, s).Exec(t.Context(), ledger.CreateTable(s.Engine())))
-	b, err := ledger.Create(filepath.Join(t.TempDir(), "book"), ledger.Header{Workload: "tpcc"})
+	ok(t, admin(t, s).Exec(t.Context(), durability.CreateTable(s.Engine())))
+	b, err := durability.Create(filepath.Join(t.TempDir(), "book"), durability.Header{Workload: "tpcc"})
 	ok(t, err)
 	return b
 }
@@ -66,7 +66,7 @@ func book(t *testing.T, s load.Server) *ledger.Book {
 func kept(t *testing.T, c tpcc.Config, res *load.Result) {
 	t.Helper()
 	ok(t, c.Ledger.Close())
-	v, err := ledger.Verify(t.Context(), admin(t, c.Server), c.Ledger.Path())
+	v, err := durability.Verify(t.Context(), admin(t, c.Server), c.Ledger.Path())
 	ok(t, err)
 	wrote := int64(0)
 	for _, o := range res.Ops {

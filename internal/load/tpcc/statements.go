@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"plumb/internal/load/ledger"
+	"plumb/internal/load/durability"
 )
 
 // statement is one of those that are prepared, besides the three families
@@ -145,7 +145,7 @@ func (w *work) prepare() error {
 		return n
 	}
 	if w.c.Ledger != nil {
-		w.ready.ledger = ready(ledger.Insert)
+		w.ready.ledger = ready(durability.Insert)
 	}
 	if w.c.Compat {
 		if err == nil && w.mysql {

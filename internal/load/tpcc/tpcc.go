@@ -11,7 +11,7 @@ package tpcc
 
 import (
 	"plumb/internal/load"
-	"plumb/internal/load/ledger"
+	"plumb/internal/load/durability"
 )
 
 // Config says which workload.
@@ -26,7 +26,7 @@ type Config struct {
 	ForeignKeys bool   // declare them after the load; compat declares them by default
 	Purge       bool   // compat: enable_purge
 	Keying      bool   // people at terminals: keying and thinking times
-	Ledger      *ledger.Book
+	Ledger      *durability.Ledger
 
 	size size // cardinalities; tests make them small
 }

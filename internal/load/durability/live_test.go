@@ -1,4 +1,4 @@
-package ledger_test
+package durability_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	mysql "plumb/internal/engine/mysql/client"
 	postgres "plumb/internal/engine/postgres/client"
 	"plumb/internal/load"
-	"plumb/internal/load/ledger"
+	"plumb/internal/load/durability"
 	"plumb/test/sandbox"
 )
 
@@ -59,7 +59,7 @@ func TestCrash(t *testing.T) {
 const writers = 4
 
 // crash puts a server under load, kills it, starts it again and verifies.
-func crash(t *testing.T, engine, settings string) *ledger.Verdict {
+func crash(t *testing.T, engine, settings string) *durability.Verdict {
 	b, err := sandbox.New("")
 	sandbox.Need(t, err)
 	t.Cleanup(func() {
@@ -71,10 +71,10 @@ func crash(t *testing.T, engine, settings string) *ledger.Verdict {
 	ctx := t.Context()
 	admin, err := server.Admin(ctx)
 	ok(t, err)
-	ok(t, admin.Exec(ctx, ledger.CreateTable(engine)))
+	ok(t, admin.Exec(ctx, durability.CreateTable(engine)))
 	_ = admin.Close()
 	path := filepath.Join(t.TempDir(), "book")
-	book, err := ledger.Create(path, ledger.Header{Target: engine, Workload: "inserts"})
+	book, err := durability.Create(path, durability.Header{Target: engine, Workload: "inserts"})
 	ok(t, err)
 	var workers sync.WaitGroup
 	for w := range int64(writers) {
@@ -88,20 +88,20 @@ func crash(t *testing.T, engine, settings string) *ledger.Verdict {
 	admin, err = server.Admin(ctx)
 	ok(t, err)
 	defer admin.Close()
-	v, err := ledger.Verify(ctx, admin, path)
+	v, err := durability.Verify(ctx, admin, path)
 	ok(t, err)
 	return v
 }
 
 // write commits transactions until the server is gone.
-func write(t *testing.T, server load.Server, book *ledger.Book, n int64) {
+func write(t *testing.T, server load.Server, book *durability.Ledger, n int64) {
 	s, err := server.Open(context.Background())
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	defer s.Close()
-	insert, err := s.Prepare(ledger.Insert)
+	insert, err := s.Prepare(durability.Insert)
 	if err != nil {
 		t.Error(err)
 		return

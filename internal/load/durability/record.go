@@ -1,4 +1,4 @@
-package ledger
+package durability
 
 import (
 	"encoding/binary"
@@ -8,7 +8,7 @@ import (
 	"hash/crc32"
 )
 
-// Header says what a book belongs to.
+// Header says what a ledger belongs to.
 type Header struct {
 	Run      int64  `json:"run"` // drawn anew for each run; in every row and record
 	Target   string `json:"target"`
@@ -20,7 +20,7 @@ type Header struct {
 // The format: 4096 bytes of header, then records of 16 bytes.
 //
 //	header: magic (8), length (4), CRC-32C of the text (4), JSON text, zeros
-//	record: n (8), low half of its place in the book (4), CRC-32C of run, n, place (4)
+//	record: n (8), low half of its place in the ledger (4), CRC-32C of run, n, place (4)
 const (
 	magic      = "PLMBLDG1"
 	headerSize = 4096
@@ -49,7 +49,7 @@ func (h Header) encode() ([]byte, error) {
 	return data, nil
 }
 
-// ParseHeader reads the first bytes of a book.
+// ParseHeader reads the first bytes of a ledger.
 func ParseHeader(data []byte) (Header, error) {
 	var h Header
 	if len(data) < headerSize || string(data[:8]) != magic {
@@ -83,7 +83,7 @@ func recordSum(run, n int64, place uint32) uint32 {
 	return crc32.Checksum(b[:], castagnoli)
 }
 
-// ParseRecord reads the record at a place of a run's book: 16 bytes or more.
+// ParseRecord reads the record at a place of a run's ledger: 16 bytes or more.
 // It is not ok when it was torn, is another run's or another place's.
 func ParseRecord(data []byte, run int64, place uint32) (n int64, ok bool) {
 	if len(data) < recordSize {

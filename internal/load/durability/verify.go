@@ -1,4 +1,4 @@
-package ledger
+package durability
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const Table = "plumb_ledger"
 const pageRows = 50000
 
 // Insert is the statement of every transaction, with
-// [Book.Fill].
+// [Ledger.Fill].
 const Insert = "INSERT INTO " + Table + " (run, n) VALUES (?, ?)"
 
 // CreateTable gives the statement that makes the table, if it is not there.
@@ -36,23 +36,23 @@ func CreateTable(engine string) string {
 func DropTable() string { return "DROP TABLE IF EXISTS " + Table }
 
 // Fill sets the two parameters of Insert for operation n. It allocates nothing.
-func (b *Book) Fill(args []load.Arg, n int64) {
+func (b *Ledger) Fill(args []load.Arg, n int64) {
 	args[0], args[1] = load.Int(b.Header.Run), load.Int(n)
 }
 
-// Verdict is what comparing a book with its table found.
+// Verdict is what comparing a ledger with its table found.
 type Verdict struct {
 	Header       Header
-	Acknowledged int64   // different operations in the book
+	Acknowledged int64   // different operations in the ledger
 	Found        int64   // of those, in the table
 	Lost         int64   // acknowledged and not in the table: each a broken promise
 	FirstLost    []int64 // the lowest ten
-	Extra        int64   // in the table and not in the book: under way when something died, and committed
-	Torn         int64   // bytes at the end of the book that are no whole record
-	Damaged      int64   // records of the book that cannot be read, with good ones after them
+	Extra        int64   // in the table and not in the ledger: under way when something died, and committed
+	Torn         int64   // bytes at the end of the ledger that are no whole record
+	Damaged      int64   // records of the ledger that cannot be read, with good ones after them
 }
 
-// Verify compares a book with the table of a server. It asks for one page of
+// Verify compares a ledger with the table of a server. It asks for one page of
 // rows at a time.
 func Verify(ctx context.Context, db load.Admin, path string) (*Verdict, error) {
 	n, err := Read(path)

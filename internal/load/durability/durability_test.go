@@ -1,4 +1,4 @@
-package ledger
+package durability
 
 import (
 	"bytes"
@@ -173,7 +173,7 @@ func TestManyWorkers(t *testing.T) {
 }
 
 func TestFillArgs(t *testing.T) {
-	b := &Book{Header: Header{Run: 4}}
+	b := &Ledger{Header: Header{Run: 4}}
 	var args [2]load.Arg
 	if got := testing.AllocsPerRun(10, func() { b.Fill(args[:], 7) }); got != 0 || args[0].Num != 4 || args[1].Num != 7 {
 		t.Errorf("%g allocations, %v", got, args)

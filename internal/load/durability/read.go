@@ -1,4 +1,4 @@
-package ledger
+package durability
 
 import (
 	"bufio"
@@ -9,19 +9,19 @@ import (
 	"os"
 )
 
-// Noted is what a book holds.
+// Noted is what a ledger holds.
 type Noted struct {
 	Header  Header
 	Records int64 // whole and of this run, to the last that is
 	Torn    int64 // bytes after the last whole record: written in part when the machine died
-	Damaged int64 // records that are not whole, with whole ones after them: the book's own disk is at fault
+	Damaged int64 // records that are not whole, with whole ones after them: the ledger's own disk is at fault
 	acks    numbers
 }
 
 // Acknowledged is how many different operations were acknowledged.
 func (n *Noted) Acknowledged() int64 { return n.acks.count }
 
-// Read reads a book.
+// Read reads a ledger.
 func Read(path string) (*Noted, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -35,7 +35,7 @@ func Read(path string) (*Noted, error) {
 	return n, nil
 }
 
-// ReadFrom reads a book from a stream.
+// ReadFrom reads a ledger from a stream.
 func ReadFrom(in io.Reader) (*Noted, error) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	head := make([]byte, headerSize)

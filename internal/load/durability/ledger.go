@@ -1,4 +1,4 @@
-package ledger
+package durability
 
 import (
 	"crypto/rand"
@@ -20,9 +20,9 @@ const interval = 5 * time.Millisecond
 // waits too.
 const mostWaiting = 1 << 20
 
-// Book notes what was acknowledged. Its methods may be called by any number
+// Ledger notes what was acknowledged. Its methods may be called by any number
 // of goroutines.
-type Book struct {
+type Ledger struct {
 	Header Header
 	path   string
 	file   *os.File
@@ -44,9 +44,9 @@ func NewRun() int64 {
 	return int64(binary.LittleEndian.Uint64(b[:])>>1) | 1
 }
 
-// Create begins a book. The file must not exist: a book is never written
+// Create begins a ledger. The file must not exist: a ledger is never written
 // over. A Header.Run of 0 is drawn, an empty Began is now.
-func Create(path string, h Header) (*Book, error) {
+func Create(path string, h Header) (*Ledger, error) {
 	if h.Run == 0 {
 		h.Run = NewRun()
 	}
@@ -70,9 +70,9 @@ func Create(path string, h Header) (*Book, error) {
 	return begin(f, path, h, 0), nil
 }
 
-// Append goes on with the book of a run that stopped. It refuses the book of
+// Append goes on with the ledger of a run that stopped. It refuses the ledger of
 // another run, and cuts off a torn tail.
-func Append(path string, h Header) (*Book, error) {
+func Append(path string, h Header) (*Ledger, error) {
 	r, err := Read(path)
 	if err != nil {
 		return nil, err
@@ -107,20 +107,20 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-func begin(f *os.File, path string, h Header, place uint32) *Book {
-	b := &Book{Header: h, path: path, file: f, place: place, stop: make(chan struct{}), done: make(chan struct{})}
+func begin(f *os.File, path string, h Header, place uint32) *Ledger {
+	b := &Ledger{Header: h, path: path, file: f, place: place, stop: make(chan struct{}), done: make(chan struct{})}
 	b.room = sync.NewCond(&b.mu)
 	go b.keep()
 	return b
 }
 
-// Path is where the book is.
-func (b *Book) Path() string { return b.path }
+// Path is where the ledger is.
+func (b *Ledger) Path() string { return b.path }
 
 // Acknowledge notes that operation n was committed and the server said so. It
 // costs some tens of nanoseconds and does not wait for the disk, unless that
 // falls behind by 64k records. Errors come from Err and Close.
-func (b *Book) Acknowledge(n int64) {
+func (b *Ledger) Acknowledge(n int64) {
 	b.mu.Lock()
 	for len(b.waiting) >= mostWaiting && b.err == nil {
 		b.room.Wait()
@@ -132,16 +132,16 @@ func (b *Book) Acknowledge(n int64) {
 	b.mu.Unlock()
 }
 
-// Err is the first error of writing the book. What was acknowledged after it
+// Err is the first error of writing the ledger. What was acknowledged after it
 // is not noted, so the comparison is weaker, and no less true.
-func (b *Book) Err() error {
+func (b *Ledger) Err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
 }
 
-// keep brings records to the disk until the book is closed.
-func (b *Book) keep() {
+// keep brings records to the disk until the ledger is closed.
+func (b *Ledger) keep() {
 	defer close(b.done)
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -156,7 +156,7 @@ func (b *Book) keep() {
 	}
 }
 
-func (b *Book) flush() {
+func (b *Ledger) flush() {
 	b.mu.Lock()
 	todo := b.waiting
 	b.waiting, b.written = b.written[:0], todo
@@ -179,12 +179,12 @@ func (b *Book) flush() {
 }
 
 // Close brings everything to the disk. Nothing may be acknowledged after it.
-func (b *Book) Close() error {
+func (b *Ledger) Close() error {
 	close(b.stop)
 	<-b.done
 	return errors.Join(b.Err(), b.file.Close())
 }
 
-// SameDevice says whether the book is on the device of a directory, such as
+// SameDevice says whether the ledger is on the device of a directory, such as
 // the server's data: then one failure may take both. Unknown is an error.
-func (b *Book) SameDevice(dir string) (bool, error) { return scratch.SameDevice(b.path, dir) }
+func (b *Ledger) SameDevice(dir string) (bool, error) { return scratch.SameDevice(b.path, dir) }
