@@ -10,7 +10,7 @@ import (
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
 	{"hint", "stack", "tape", "sheet", "host/redact", "host/trust", "draw", "stats", "edit", "journal"},
-	{"host", "catalog", "host/scratch", "host/self"},
+	{"host", "catalog", "zfs", "host/scratch", "host/self"},
 	{"host/hosttest", "observe", "rule", "budget", "load", "change"},
 	{"advise", "met", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},

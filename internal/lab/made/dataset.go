@@ -1,7 +1,6 @@
 package made
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/zfs"
 )
 
 // RunProperty is the property of a dataset that names the run that made it. It
@@ -20,15 +20,14 @@ const RunProperty = "org.plumb:run"
 // datasetNamed tells whether a name may be that of a dataset of a lab: below
 // another one, so that no pool is ever meant, and no snapshot.
 func datasetNamed(name string) bool {
-	return strings.Contains(name, "/") && !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "-") &&
-		!strings.HasSuffix(name, "/") && !strings.ContainsAny(name, "@#% \t\n")
+	return zfs.IsDataset(name) && strings.Contains(name, "/")
 }
 
 func freeDataset(ctx context.Context, d host.Doer, t Thing) error {
 	if !datasetNamed(t.Name) {
 		return errors.New("what a lab makes is a dataset below another")
 	}
-	if _, err := d.Run(ctx, "zfs", "list", "-H", "-o", "name", t.Name); err == nil {
+	if _, err := d.Run(ctx, zfs.Exists(t.Name)...); err == nil {
 		return fs.ErrExist
 	}
 	return nil // when it is there all the same, it cannot be made
@@ -59,7 +58,7 @@ func (h holder) dataset(ctx context.Context, e entry) error {
 // datasetThere tells whether a dataset exists. While its pool is not
 // imported, nobody knows.
 func (h holder) datasetThere(ctx context.Context, name string) (bool, error) {
-	pool, _, _ := strings.Cut(name, "/")
+	pool := zfs.PoolOf(name)
 	imported, err := h.poolThere(ctx, pool)
 	if err != nil {
 		return false, err
@@ -67,7 +66,7 @@ func (h holder) datasetThere(ctx context.Context, name string) (bool, error) {
 	if !imported {
 		return false, fmt.Errorf("it is not known whether it is there: the pool %s is not imported", pool)
 	}
-	_, err = h.d.Run(ctx, "zfs", "list", "-H", "-o", "name", name)
+	_, err = h.d.Run(ctx, zfs.Exists(name)...)
 	if err != nil && strings.Contains(err.Error(), "does not exist") {
 		return false, nil
 	}
@@ -78,13 +77,16 @@ func (h holder) datasetThere(ctx context.Context, name string) (bool, error) {
 // below it but what the run put there and snapshots of it.
 func (h holder) ownDataset(ctx context.Context, e entry) error {
 	name, run := e.thing.Name, e.thing.Proof["run"]
-	out, err := h.d.Run(ctx, "zfs", "get", "-H", "-r", "-o", "name,value,source", RunProperty, name)
+	out, err := h.d.Run(ctx, zfs.Marks(RunProperty, name)...)
 	if err != nil {
 		return err
 	}
-	says := marks(out)
-	if mark := says[name]; run == "" || mark != (runMark{run, "local"}) {
-		return foreign("its property %s is %q (%s)", RunProperty, mark.value, mark.source)
+	says, err := zfs.ParseMarks(out)
+	if err != nil {
+		return err
+	}
+	if mark := says[name]; run == "" || mark != (zfs.Mark{Value: run, Source: "local"}) {
+		return foreign("its property %s is %q (%s)", RunProperty, mark.Value, mark.Source)
 	}
 	ours := []string{name}
 	for _, below := range strings.Fields(e.thing.Proof["below"]) {
@@ -92,33 +94,18 @@ func (h holder) ownDataset(ctx context.Context, e entry) error {
 	}
 	for other, mark := range says {
 		of, _, snapshot := strings.Cut(other, "@")
-		if !slices.Contains(ours, of) || mark.value != run && !snapshot {
+		if !slices.Contains(ours, of) || mark.Value != run && !snapshot {
 			return fmt.Errorf("somebody made %s below it", other)
 		}
 	}
 	return nil
 }
 
-// runMark is what a dataset says of the run that made it.
-type runMark struct{ value, source string }
-
-// marks reads what zfs get -H -o name,value,source prints for one property.
-func marks(text []byte) map[string]runMark {
-	all := map[string]runMark{}
-	for line := range bytes.Lines(text) {
-		f := strings.Split(strings.TrimRight(string(line), "\n"), "\t")
-		if len(f) == 3 && f[0] != "" {
-			all[f[0]] = runMark{f[1], f[2]}
-		}
-	}
-	return all
-}
-
 // destroyDataset destroys a dataset and what is below it. Of clones, only
 // those below it go with -r; one that is elsewhere holds it.
 func (h holder) destroyDataset(ctx context.Context, name string) error {
 	return until(ctx, 3*patience, func() (bool, error) {
-		_, err := h.d.Run(ctx, "zfs", "destroy", "-r", name)
+		_, err := h.d.Run(ctx, zfs.DestroyAll(name)...)
 		if err == nil {
 			return true, nil
 		}

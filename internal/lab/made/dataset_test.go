@@ -110,15 +110,3 @@ func TestDatasetIsFree(t *testing.T) {
 		}
 	}
 }
-
-func FuzzMarks(f *testing.F) {
-	f.Add([]byte(sandbox + "\trun1\tlocal\n" + sandbox + "/golden@lab\t-\t-\n"))
-	f.Add([]byte("\t\t\n\t\t"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		for name, mark := range marks(text) {
-			if name == "" || strings.Contains(name+mark.value+mark.source, "\t") {
-				t.Errorf("%q: %+v", name, mark)
-			}
-		}
-	})
-}

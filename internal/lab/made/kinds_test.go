@@ -184,18 +184,6 @@ func TestPoolEndsWithItsFuse(t *testing.T) {
 	}
 }
 
-func TestVdevs(t *testing.T) {
-	for text, want := range map[string]string{
-		fmt.Sprintf(poolStatus, "loop3"): "[/srv/db/vdev1-0 loop3]",
-		"config:\n\n\tNAME STATE READ WRITE CKSUM\n\tdb1 ONLINE 0 0 0\n\t  raidz1-0 ONLINE 0 0 0\n\t    /a ONLINE 0 0 0\n\tcache\n\t  sdb ONLINE 0 0 0\n\tspares\n\t  /s AVAIL\n\nerrors: none\n": "[/a sdb /s]",
-		"": "[]",
-	} {
-		if got := fmt.Sprint(vdevs([]byte(text), "db1")); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestParseStat(t *testing.T) {
 	const real = "1834 (a) b (c)) S 1 1834 1834 0 -1 4194560 1081 0 0 0 2 1 0 0 20 0 1 0 7712345 2777088 372 18446744073709551615 1 1 0 0 0 0 0 4096 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
 	if s, err := parseStat([]byte(real)); err != nil || s != (stat{"S", 1834, 1834, "7712345"}) {
@@ -208,15 +196,9 @@ func TestParseStat(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("1 (init) S 0 1 1 0 -1 4194560 1081 0 0 0 2 1 0 0 20 0 1 0 77"))
-	f.Add([]byte(fmt.Sprintf(poolStatus, "loop0")))
 	f.Add([]byte("7:0 rbps=max wbps=max riops=3000 wiops=1000\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		_, _ = parseStat(text)
-		for _, v := range vdevs(text, "db1") {
-			if v == "" {
-				t.Error("a device without a name")
-			}
-		}
 		if line, ok := LimitOf(string(text), "7:0"); ok && !holds(line, "7:0") {
 			t.Errorf("the line %q is not of its device", line)
 		}

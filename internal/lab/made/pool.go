@@ -1,37 +1,18 @@
 package made
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
+	"plumb/internal/zfs"
 )
-
-// zpool status says no path of the pool's own name and of its groups.
-var vdevGroup = regexp.MustCompile(`^(mirror|raidz[123]?|draid[123]?.*|spare|replacing|logs|cache|spares|special|dedup)(-[0-9]+)?$`)
-
-// vdevs gives the devices of a pool from the text of zpool status.
-func vdevs(text []byte, pool string) []string {
-	_, config, _ := bytes.Cut(text, []byte("config:"))
-	config, _, _ = bytes.Cut(config, []byte("\nerrors:"))
-	var all []string
-	for line := range bytes.Lines(config) {
-		f := strings.Fields(string(line))
-		if len(f) < 2 && (len(f) == 0 || !strings.HasPrefix(f[0], "/")) || f[0] == "NAME" || f[0] == pool || vdevGroup.MatchString(f[0]) {
-			continue
-		}
-		all = append(all, f[0])
-	}
-	return all
-}
 
 // poolTime is how long taking a pool away may take: commands about one whose
 // files are gone wait for ever.
@@ -40,7 +21,7 @@ const poolTime = 2 * time.Minute
 // pool destroys a pool that lies on files of ours and nothing else.
 func (h holder) pool(ctx context.Context, e entry) error {
 	name := e.thing.Name
-	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "/@ ") {
+	if !zfs.IsPool(name) {
 		return foreign("it is no name of a pool")
 	}
 	ctx, cancel := context.WithTimeout(ctx, poolTime)
@@ -59,7 +40,7 @@ func (h holder) pool(ctx context.Context, e entry) error {
 		return err
 	}
 	return until(ctx, 3*patience, func() (bool, error) {
-		if _, err := h.d.Run(ctx, "zpool", "destroy", "-f", name); err == nil {
+		if _, err := h.d.Run(ctx, zfs.DestroyPool(name)...); err == nil {
 			return true, nil
 		}
 		there, err := h.poolThere(ctx, name)
@@ -72,11 +53,11 @@ func (h holder) pool(ctx context.Context, e entry) error {
 }
 
 func (h holder) poolThere(ctx context.Context, name string) (bool, error) {
-	out, err := h.d.Run(ctx, "zpool", "list", "-H", "-o", "name")
+	out, err := h.d.Run(ctx, zfs.Pools()...)
 	if err != nil {
 		return false, fmt.Errorf("it is not known whether it is there: %w", err)
 	}
-	return slices.Contains(strings.Fields(string(out)), name), nil
+	return slices.Contains(zfs.Names(out), name), nil
 }
 
 // vdevsGone tells whether all files of a pool have been removed: without ZFS
@@ -128,16 +109,20 @@ func namedVdevs(e entry) []string {
 // files by their paths.
 func (h holder) ownPool(ctx context.Context, e entry) error {
 	name := e.thing.Name
-	out, err := h.d.Run(ctx, "zpool", "status", "-P", name)
+	out, err := h.d.Run(ctx, zfs.Tools{}.Status(name)...)
 	if err != nil {
-		out, err = h.d.Run(ctx, "zpool", "status", name)
+		out, err = h.d.Run(ctx, zfs.Tools{Fuse: true}.Status(name)...)
 	}
 	if err != nil {
 		return err
 	}
-	on := vdevs(out, name)
-	if len(on) == 0 {
+	all := zfs.ParseStatus(out)
+	if len(all) != 1 || all[0].Pool != name {
 		return foreign("it is not known on what it lies")
+	}
+	on, err := all[0].Devices()
+	if err != nil {
+		return foreign("%w", err)
 	}
 	for _, v := range on {
 		if !h.ownVdev(ctx, e, v) {
@@ -161,12 +146,12 @@ func (h holder) ownVdev(ctx context.Context, e entry, vdev string) bool {
 
 // unmountPool lets go of what is mounted of a pool, the deepest first.
 func (h holder) unmountPool(ctx context.Context, name string) error {
-	out, err := h.d.Run(ctx, "zfs", "list", "-H", "-r", "-o", "name", name)
+	out, err := h.d.Run(ctx, zfs.Below(name)...)
 	if err != nil {
 		return err
 	}
 	var all []error
-	for _, dataset := range slices.Backward(strings.Fields(string(out))) {
+	for _, dataset := range slices.Backward(zfs.Names(out)) {
 		points, err := mountsOf(ctx, h.d, dataset)
 		all = append(all, err)
 		for _, p := range slices.Backward(points) {

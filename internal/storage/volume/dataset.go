@@ -10,6 +10,7 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
+	"plumb/internal/zfs"
 )
 
 // dataset is a dataset of its own in a pool that is there and stays, with the
@@ -45,11 +46,11 @@ func datasetName(parent, run, volume string) string {
 // data. It says whose it is from the beginning, and asks those who take
 // snapshots of everything to leave it out.
 func createDataset(name, run string, properties map[string]string) []string {
-	argv := []string{"zfs", "create", "-o", made.RunProperty + "=" + run, "-o", "com.sun:auto-snapshot=false", "-o", "mountpoint=none"}
+	options := []string{made.RunProperty + "=" + run, "com.sun:auto-snapshot=false", "mountpoint=none"}
 	for _, k := range slices.Sorted(maps.Keys(properties)) {
-		argv = append(argv, "-o", k+"="+properties[k])
+		options = append(options, k+"="+properties[k])
 	}
-	return append(argv, name)
+	return zfs.Create(name, options...)
 }
 
 // Golden implements lab.Volume.
@@ -76,12 +77,12 @@ func (d *dataset) Clone(ctx context.Context) (dir, how string, err error) {
 func (d *dataset) cool(ctx context.Context) error {
 	for name, dir := range map[string]string{"golden": d.golden(), "data": d.clone()} {
 		if d.mounted(ctx, dir) == nil {
-			if err := d.insist(ctx, "zfs", "unmount", d.name+"/"+name); err != nil {
+			if err := d.insist(ctx, zfs.Unmount(d.name+"/"+name)...); err != nil {
 				return fmt.Errorf("unmount %s, to empty its cache: %w", dir, err)
 			}
 		}
 		// What was mounted must be again. zfs-fuse lets go of a mount point a moment late.
-		if err := d.insist(context.WithoutCancel(ctx), "zfs", "mount", d.name+"/"+name); err != nil {
+		if err := d.insist(context.WithoutCancel(ctx), zfs.Mount(d.name+"/"+name)...); err != nil {
 			return fmt.Errorf("mount %s: %w", dir, err)
 		}
 		if err := d.mounted(ctx, dir); err != nil {

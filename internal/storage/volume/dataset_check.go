@@ -12,6 +12,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/zfs"
 )
 
 func checkDataset(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Need, error) {
@@ -30,11 +31,11 @@ func checkDataset(ctx context.Context, h host.Reader, v experiment.Volume) (lab.
 			return need, err
 		}
 	}
-	text, err := h.Output(ctx, "zfs", "get", "-Hp", "-o", "property,value", "all", v.Parent)
+	text, err := h.Output(ctx, zfs.Values(v.Parent, true)...)
 	if err != nil {
 		return need, hint.With(fmt.Errorf("volume.parent %s: %w", v.Parent, err), "zfs list shows those there are, and zpool import the pools that could be imported")
 	}
-	all := parseProperties(text)
+	all := zfs.ParseValues(text)
 	if err := checkParent(v.Parent, all); err != nil {
 		return need, err
 	}
@@ -53,7 +54,7 @@ func checkDatasetWords(v experiment.Volume) error {
 	if v.Size+v.Log+v.Cache+v.ARC != 0 || v.Filesystem != "" || v.Mount != "" || len(v.Mkfs) > 0 || v.Layout != "" || v.Vdevs != 0 || len(v.Pool) > 0 {
 		return hint.With(fmt.Errorf("a volume that is a dataset has no size, devices or pool of its own"), "volume.kind: zpool has")
 	}
-	if v.Parent == "" || strings.HasPrefix(v.Parent, "-") || strings.HasPrefix(v.Parent, "/") || strings.HasSuffix(v.Parent, "/") || strings.ContainsAny(v.Parent, "@#% \t\n") {
+	if !zfs.IsDataset(v.Parent) {
 		return hint.With(fmt.Errorf("volume.parent %q: that is no dataset", v.Parent), "it is a name such as tank or tank/db, without a slash before it")
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/zfs"
 )
 
 // datasets are the golden data and their clone as two datasets. Both inherit
@@ -24,26 +25,26 @@ const snapshot = "golden@lab"
 
 // add makes a dataset, empty or a clone of a snapshot, and mounts it in the
 // volume's directory.
-func (s *datasets) add(ctx context.Context, name string, of ...string) error {
-	verb := "create"
-	if len(of) > 0 {
-		verb = "clone"
-	}
+func (s *datasets) add(ctx context.Context, name, of string) error {
 	dir := filepath.Join(s.dir, name)
-	argv := []string{"zfs", verb, "-o", "mountpoint=" + dir}
+	options := []string{"mountpoint=" + dir}
 	if s.manual {
-		argv = append(argv, "-o", "canmount=noauto")
+		options = append(options, "canmount=noauto")
 	}
-	err := s.run(ctx, append(append(argv, of...), s.name+"/"+name)...)
+	argv := zfs.Create(s.name+"/"+name, options...)
+	if of != "" {
+		argv = zfs.Clone(of, s.name+"/"+name, options...)
+	}
+	err := s.run(ctx, argv...)
 	if err == nil && s.manual && s.mounted(ctx, dir) != nil { // zfs-fuse mounts clones all the same
-		err = s.run(ctx, "zfs", "mount", s.name+"/"+name)
+		err = s.run(ctx, zfs.Mount(s.name+"/"+name)...)
 	}
 	return err
 }
 
 // has tells whether there is a dataset or snapshot.
 func (s *datasets) has(ctx context.Context, name string) bool {
-	return s.run(ctx, "zfs", "list", "-H", "-o", "name", s.name+"/"+name) == nil
+	return s.run(ctx, zfs.Exists(s.name+"/"+name)...) == nil
 }
 
 // mounted is an error when no dataset is mounted on a directory: its data
@@ -78,7 +79,7 @@ func (s *datasets) cloneBy(ctx context.Context) (how string, err error) {
 	}
 	from := s.name + "/" + snapshot
 	if !s.has(ctx, snapshot) {
-		if err := s.run(ctx, "zfs", "snapshot", from); err != nil {
+		if err := s.run(ctx, zfs.TakeSnapshot(from)...); err != nil {
 			return bySnapshot, err
 		}
 	}
@@ -88,7 +89,7 @@ func (s *datasets) cloneBy(ctx context.Context) (how string, err error) {
 func (s *datasets) copyData(ctx context.Context) error {
 	err := s.mounted(ctx, s.golden())
 	if err == nil {
-		err = s.add(ctx, "data")
+		err = s.add(ctx, "data", "")
 	}
 	if err == nil {
 		err = s.mounted(ctx, s.clone())
@@ -104,7 +105,7 @@ func (s *datasets) dropData(ctx context.Context) error {
 	if !s.has(ctx, "data") {
 		return nil
 	}
-	if err := s.insist(ctx, "zfs", "destroy", s.name+"/data"); err != nil {
+	if err := s.insist(ctx, zfs.Destroy(s.name+"/data")...); err != nil {
 		return fmt.Errorf("drop the clone: %w", err)
 	}
 	return nil
@@ -112,7 +113,7 @@ func (s *datasets) dropData(ctx context.Context) error {
 
 // makeGoldenSet makes the golden dataset.
 func (s *datasets) makeGoldenSet(ctx context.Context, uid, gid int) (string, error) {
-	err := s.add(ctx, "golden")
+	err := s.add(ctx, "golden", "")
 	if err == nil {
 		err = s.mounted(ctx, s.golden())
 	}
@@ -127,13 +128,13 @@ func (s *datasets) makeGoldenSet(ctx context.Context, uid, gid int) (string, err
 func (s *datasets) setFacts(ctx context.Context, asked map[string]string) (experiment.VolumeFacts, error) {
 	f, _, err := mountFacts(ctx, s.do, s.clone())
 	f.Path, f.Cloned, f.Device = s.clone(), s.cloned, ""
-	set, err2 := s.do.Run(ctx, "zfs", "get", "-H", "-o", "property,value", "all", s.name+"/data")
-	top, _, _ := strings.Cut(s.name, "/")
-	pool, err3 := s.do.Run(ctx, "zpool", "get", "all", top)
-	f.Properties = lasting(parseProperties(set))
-	for name, value := range parsePool(pool, top) {
-		if name == "ashift" || name == "version" || name == "autotrim" || asked[name] != "" {
-			f.Properties["pool "+name] = value
+	set, err2 := s.do.Run(ctx, zfs.Values(s.name+"/data", false)...)
+	tools := zfs.Tools{Fuse: s.fuse}
+	pool, err3 := s.do.Run(ctx, tools.PoolProperties(zfs.PoolOf(s.name))...)
+	f.Properties = lasting(zfs.ParseValues(set))
+	for _, p := range tools.ParsePool(pool) {
+		if p.Name == "ashift" || p.Name == "version" || p.Name == "autotrim" || asked[p.Name] != "" {
+			f.Properties["pool "+p.Name] = p.Value
 		}
 	}
 	f.Properties["implementation"] = "OpenZFS"
@@ -145,11 +146,11 @@ func (s *datasets) setFacts(ctx context.Context, asked map[string]string) (exper
 
 // countSpace adds what the clone refers to, shared with the golden data or not.
 func (s *datasets) countSpace(ctx context.Context, out map[string]float64) {
-	text, err := s.do.Run(ctx, "zfs", "get", "-Hp", "-o", "property,value", "all", s.name+"/data")
+	text, err := s.do.Run(ctx, zfs.Values(s.name+"/data", true)...)
 	if err != nil {
 		return
 	}
-	all := parseProperties(text)
+	all := zfs.ParseValues(text)
 	ratio := all["refcompressratio"]
 	if ratio == "" && s.cloned == byCopy {
 		ratio = all["compressratio"] // of a snapshot's clone, it would be that of what was written since

@@ -10,6 +10,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/zfs"
 )
 
 func TestMkfs(t *testing.T) {
@@ -110,18 +111,8 @@ func TestWithoutRoot(t *testing.T) {
 // From zfs-fuse 0.7.0.
 const fuseGet = "type\tfilesystem\ncreation\tSat Nov 21 12:50 2026\nused\t0\nreferenced\t20.3M\ncompressratio\t1.00x\nrecordsize\t16K\nquota\tnone\n"
 
-const fusePool = `NAME          PROPERTY       VALUE       SOURCE
-plumblabtest  size           250M        -
-plumblabtest  altroot        -           default
-plumblabtest  version        23          default
-plumblabtest  ashift         12          local
-`
-
 func TestProperties(t *testing.T) {
-	if diff := cmp.Diff(map[string]string{"recordsize": "16K", "quota": "none"}, lasting(parseProperties([]byte(fuseGet)))); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(map[string]string{"size": "250M", "altroot": "-", "version": "23", "ashift": "12"}, parsePool([]byte(fusePool), "plumblabtest")); diff != "" {
+	if diff := cmp.Diff(map[string]string{"recordsize": "16K", "quota": "none"}, lasting(zfs.ParseValues([]byte(fuseGet)))); diff != "" {
 		t.Error(diff)
 	}
 	for text, want := range map[string]float64{"1.50x": 1.5, "143360": 143360, "0": 0, "": -1, "-": -1, "NaN": -1, "Inf": -1, "-1": -1} {
@@ -133,10 +124,8 @@ func TestProperties(t *testing.T) {
 
 func FuzzProperties(f *testing.F) {
 	f.Add([]byte(fuseGet), "1.50x")
-	f.Add([]byte(fusePool), "-")
 	f.Fuzz(func(t *testing.T, text []byte, n string) {
-		lasting(parseProperties(text))
-		parsePool(text, "plumblabtest")
+		lasting(zfs.ParseValues(text))
 		if got, ok := number(n); ok && !(got >= 0) {
 			t.Errorf("%q is %v", n, got)
 		}

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
+	"plumb/internal/zfs"
 )
 
 // daemon is a zfs-fuse of ours. There can be one on a machine, and it has one
@@ -36,7 +37,7 @@ func (m *medium) serve(ctx context.Context, p *pool) error {
 		return nil
 	}
 	if m.fuse == nil {
-		if _, err := p.do.Run(ctx, "zpool", "list"); err == nil {
+		if _, err := p.do.Run(ctx, zfs.Pools()...); err == nil {
 			return hint.With(fmt.Errorf("a zfs-fuse runs on this machine already, and it may have pools of others"), "stop it, if nobody needs it")
 		}
 		m.fuse = &daemon{box: p.box}
@@ -81,7 +82,7 @@ func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
 func (d *daemon) answers(ctx context.Context, process host.Running) error {
 	late := time.Now().Add(startTime)
 	for {
-		_, err := d.box.Do.Run(ctx, "zpool", "list")
+		_, err := d.box.Do.Run(ctx, zfs.Pools()...)
 		if err == nil {
 			return nil
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/made"
+	"plumb/internal/zfs"
 )
 
 // pool is a ZFS pool of its own on loop devices, of OpenZFS where the kernel
@@ -83,8 +83,8 @@ func (p *pool) create(ctx context.Context) error {
 			return err
 		}
 	}
-	out, err := p.do.Run(ctx, "zpool", "list", "-H", "-o", "name")
-	if err == nil && slices.Contains(strings.Fields(string(out)), p.name) {
+	out, err := p.do.Run(ctx, zfs.Pools()...)
+	if err == nil && slices.Contains(zfs.Names(out), p.name) {
 		err = fmt.Errorf("a pool of the name %s exists already", p.name)
 	}
 	if err == nil {
@@ -103,7 +103,7 @@ func (p *pool) create(ctx context.Context) error {
 		return hint.With(fmt.Errorf("make the pool: %w", err), "volume.pool and volume.properties hold what was asked of it")
 	}
 	p.thing, p.open = t, true
-	return p.add(ctx, "probe")
+	return p.add(ctx, "probe", "")
 }
 
 func (p *pool) makeDevices(ctx context.Context) error {
@@ -136,26 +136,19 @@ func (p *pool) paths() (all []string) {
 // createPool gives the command that makes a pool on its devices: the data's,
 // then the log's and the cache's.
 func createPool(name string, v experiment.Volume, devices []string) []string {
-	argv := []string{"zpool", "create", "-f", "-o", "cachefile=none"}
-	for _, k := range slices.Sorted(maps.Keys(v.Pool)) {
-		argv = append(argv, "-o", k+"="+v.Pool[k])
-	}
-	for _, k := range slices.Sorted(maps.Keys(v.Properties)) {
-		argv = append(argv, "-O", k+"="+v.Properties[k])
-	}
-	argv = append(argv, "-m", "none", name)
+	var vdevs []string
 	if v.Layout == "mirror" || v.Layout == "raidz" {
-		argv = append(argv, v.Layout)
+		vdevs = append(vdevs, v.Layout)
 	}
 	n := vdevCount(v)
-	argv, devices = append(argv, devices[:n]...), devices[n:]
+	vdevs, devices = append(vdevs, devices[:n]...), devices[n:]
 	if v.Log > 0 {
-		argv, devices = append(argv, "log", devices[0]), devices[1:]
+		vdevs, devices = append(vdevs, "log", devices[0]), devices[1:]
 	}
 	if v.Cache > 0 {
-		argv = append(argv, "cache", devices[0])
+		vdevs = append(vdevs, "cache", devices[0])
 	}
-	return argv
+	return zfs.CreatePool(zfs.NewPool{Name: name, Pool: v.Pool, Root: v.Properties, Vdevs: vdevs})
 }
 
 // Limit implements lab.Volume.

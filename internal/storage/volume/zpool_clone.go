@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"plumb/internal/lab/experiment"
+	"plumb/internal/zfs"
 )
 
 // imported makes sure that the pool is there: another pool of ours may have
@@ -18,7 +19,7 @@ func (p *pool) imported(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := p.run(ctx, "zpool", "import", "-d", p.links(), "-o", "cachefile=none", p.name); err != nil {
+	if err := p.run(ctx, zfs.ImportPool(p.name, p.links())...); err != nil {
 		return fmt.Errorf("import the pool: %w", err)
 	}
 	p.open = true
@@ -30,7 +31,7 @@ func (p *pool) export(ctx context.Context) error {
 	if !p.open {
 		return nil
 	}
-	if err := p.insist(ctx, "zpool", "export", p.name); err != nil {
+	if err := p.insist(ctx, zfs.ExportPool(p.name)...); err != nil {
 		return fmt.Errorf("export the pool: %w", err)
 	}
 	p.open = false

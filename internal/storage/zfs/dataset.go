@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 // form says how the text of a property becomes a value.
@@ -50,11 +51,7 @@ var datasetKnobs = map[string]form{
 // tab-separated form is used with every version: it is exact, and one that is
 // cut at the size limit still tells what came before.
 func (l *look) readDatasets(ctx context.Context) {
-	argv := []string{"zfs", "get", "-Hp", "-o", "name,property,value,source", "-t", "filesystem,volume", "all"}
-	if l.fuse { // knows no -t: snapshots come too
-		argv = []string{"zfs", "get", "-Hp", "-o", "name,property,value,source", "all"}
-	}
-	out, err := l.output(ctx, argv...)
+	out, err := l.output(ctx, l.tools.Datasets()...)
 	cut := errors.Is(err, host.ErrTooLarge)
 	if err != nil && !cut {
 		why, hint := because(err)
@@ -63,17 +60,16 @@ func (l *look) readDatasets(ctx context.Context) {
 	}
 	l.datasets = map[string]*stack.Thing{}
 	var order []string
-	for _, p := range parseProperties(out) {
-		if strings.ContainsAny(p.of, "@#") {
+	for _, p := range zfs.ParseProperties(out) {
+		if strings.ContainsAny(p.Of, "@#") {
 			continue
 		}
-		t := l.datasets[p.of]
+		t := l.datasets[p.Of]
 		if t == nil {
-			t = l.sight.New("dataset", p.of)
-			l.datasets[p.of] = t
-			order = append(order, p.of)
-			pool, _, _ := strings.Cut(p.of, "/")
-			t.Link("pool", stack.Ref{Kind: "pool", Name: pool})
+			t = l.sight.New("dataset", p.Of)
+			l.datasets[p.Of] = t
+			order = append(order, p.Of)
+			t.Link("pool", stack.Ref{Kind: "pool", Name: zfs.PoolOf(p.Of)})
 		}
 		l.setProperty(t, p, "zfs get")
 	}
@@ -99,19 +95,19 @@ func (l *look) readDatasets(ctx context.Context) {
 	}
 }
 
-func (l *look) setProperty(t *stack.Thing, p property, source string) {
-	if f, ok := datasetFacts[p.name]; ok {
-		if v, ok := l.value(p.value, f.form); ok {
+func (l *look) setProperty(t *stack.Thing, p zfs.Property, source string) {
+	if f, ok := datasetFacts[p.Name]; ok {
+		if v, ok := l.value(p.Value, f.form); ok {
 			t.Set(f.fact, v, source)
 		}
 		return
 	}
-	f, ok := datasetKnobs[p.name]
+	f, ok := datasetKnobs[p.Name]
 	if !ok {
 		return
 	}
-	if v, ok := l.value(p.value, f); ok {
-		t.Setting(p.name, v, source, origin(p.source))
+	if v, ok := l.value(p.Value, f); ok {
+		t.Setting(p.Name, v, source, origin(p.Source))
 	}
 }
 
@@ -125,13 +121,13 @@ func (l *look) value(s string, f form) (stack.Value, bool) {
 		if s == "none" {
 			return stack.Int(0), true
 		}
-		n, ok := parseSize(s)
+		n, ok := zfs.ParseSize(s)
 		return stack.Int(n), ok
 	case ratio:
 		x, err := strconv.ParseFloat(strings.TrimSuffix(s, "x"), 64)
 		return stack.Float(x), err == nil
 	case since:
-		n, ok := parseCount(s)
+		n, ok := zfs.ParseCount(s)
 		return stack.Int(max(0, l.h.About().Taken.Unix()-n)), ok
 	}
 	return stack.Text(s), true

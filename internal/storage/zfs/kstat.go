@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 // figure is one named counter of a kstat and the fact it becomes.
@@ -65,20 +66,14 @@ func parseKstat(text []byte) map[string]int64 {
 		if len(fields) != 3 || !isNumber(fields[1]) {
 			continue
 		}
-		if n, ok := parseCount(fields[2]); ok {
+		if n, ok := zfs.ParseCount(fields[2]); ok {
 			stats[fields[0]] = n
 		}
 	}
 	return stats
 }
 
-// parseCount reads a counter; one beyond int64 is not to be had.
-func parseCount(s string) (int64, bool) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil
-}
-
-func isNumber(s string) bool { _, ok := parseCount(s); return ok }
+func isNumber(s string) bool { _, ok := zfs.ParseCount(s); return ok }
 
 // syncTimes reads how long the last transaction groups took to be written,
 // in microseconds, from a pool's txgs kstat. Groups still on their way have
@@ -100,7 +95,7 @@ func syncTimes(text []byte) []int64 {
 		if len(fields) <= column || len(fields) < 3 || fields[2] != "C" || len(times) == maxGroups {
 			continue
 		}
-		if ns, ok := parseCount(fields[column]); ok {
+		if ns, ok := zfs.ParseCount(fields[column]); ok {
 			times = append(times, ns/1000)
 		}
 	}

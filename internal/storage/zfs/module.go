@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 const (
@@ -37,7 +38,7 @@ func (l *look) kernelVersion(ctx context.Context) {
 	}
 	release := strings.TrimSpace(string(text))
 	l.module.Set("release", stack.Text(release), name)
-	if v := versionNumber(release); v != "" {
+	if v := zfs.VersionNumber(release); v != "" {
 		l.module.Set("version", stack.Text(v), name)
 	} else {
 		l.sight.Gap(l.module.Ref, name+" holds no version number: "+release, "", "version")
@@ -45,18 +46,18 @@ func (l *look) kernelVersion(ctx context.Context) {
 }
 
 func (l *look) userland(ctx context.Context) {
-	text, err := l.output(ctx, "zfs", "version")
+	text, err := l.output(ctx, zfs.Version()...)
 	if err != nil { // before 0.8 there is no such command
 		l.gap(l.module.Ref, err, "userland")
 		return
 	}
-	v := parseVersion(text)
+	v := zfs.ParseVersion(text)
 	if v == "" {
 		l.sight.Gap(l.module.Ref, "`zfs version` printed no version", "", "userland")
 		return
 	}
 	l.module.Set("userland", stack.Text(v), "zfs version")
-	l.json = atLeast(v, 2, 3)
+	l.tools.JSON = zfs.AtLeast(v, 2, 3)
 }
 
 // arc reads the figures of the ARC and the L2ARC.
@@ -117,7 +118,7 @@ func (l *look) fuseARC(ctx context.Context, d daemon) {
 			l.gap(l.module.Ref, err, "arc_*", "l2_*")
 			return
 		}
-		if n, ok := parseCount(strings.TrimSpace(string(text))); ok {
+		if n, ok := zfs.ParseCount(strings.TrimSpace(string(text))); ok {
 			stats[f.name] = n
 		}
 	}

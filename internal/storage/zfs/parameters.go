@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 // parameterNames are the module parameters the catalogue knows as knobs
@@ -113,7 +114,7 @@ func parameterValue(s string) stack.Value {
 	if s == noLimit {
 		return stack.Int(math.MaxInt64)
 	}
-	if n, ok := parseCount(s); ok {
+	if n, ok := zfs.ParseCount(s); ok {
 		return stack.Int(n)
 	}
 	if hex, ok := strings.CutPrefix(strings.ToLower(s), "0x"); ok {

@@ -11,14 +11,12 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 // readPools reads every imported pool: space and health, layout, properties.
 func (l *look) readPools(ctx context.Context) {
-	argv := []string{"zpool", "list", "-Hp", "-o", "name,size,allocated,free,capacity,fragmentation,dedupratio,health"}
-	if l.fuse { // knows neither -p nor fragmentation
-		argv = []string{"zpool", "list", "-H", "-o", "name,size,allocated,free,capacity,version,dedupratio,health"}
-	}
+	argv := l.tools.Space()
 	text, err := l.output(ctx, argv...)
 	if err != nil {
 		why, hint := because(err)
@@ -26,7 +24,7 @@ func (l *look) readPools(ctx context.Context) {
 		return
 	}
 	source := strings.Join(argv[:2], " ")
-	for _, row := range parseRows(text, 8) {
+	for _, row := range zfs.ParseRows(text, 8) {
 		p := l.sight.New("pool", row[0])
 		l.pools[row[0]] = p
 		l.listed(p, row, source)
@@ -43,14 +41,14 @@ func (l *look) readPools(ctx context.Context) {
 // listed records one row of zpool list.
 func (l *look) listed(p *stack.Thing, row []string, source string) {
 	for i, name := range map[int]string{1: "size", 2: "allocated", 3: "free"} {
-		if n, ok := parseSize(row[i]); ok {
+		if n, ok := zfs.ParseSize(row[i]); ok {
 			p.Set(name, stack.Int(n), source)
 		}
 	}
 	setPercent(p, "capacity", row[4], source)
-	if l.fuse {
+	if l.tools.Fuse {
 		p.SetAbsent("fragmentation", source)
-		if n, ok := parseCount(row[5]); ok {
+		if n, ok := zfs.ParseCount(row[5]); ok {
 			p.Set("pool_version", stack.Int(n), source)
 		}
 	} else {
@@ -85,7 +83,7 @@ func (l *look) readStatus(ctx context.Context) {
 	}
 	for _, st := range all {
 		if p := l.pools[st.Pool]; p != nil {
-			st.layoutFacts(p, source)
+			layoutFacts(p, st, source)
 			l.scanFacts(p, st, source)
 		}
 	}
@@ -93,39 +91,35 @@ func (l *look) readStatus(ctx context.Context) {
 
 // status asks in the form the commands know. The JSON form is exact about
 // times; should it be cut or unreadable, the text tells the same.
-func (l *look) status(ctx context.Context) ([]status, string, error) {
-	if l.json {
-		text, err := l.output(ctx, "zpool", "status", "-P", "-j", "--json-int")
+func (l *look) status(ctx context.Context) ([]zfs.Status, string, error) {
+	if l.tools.JSON {
+		text, err := l.output(ctx, zfs.StatusJSON()...)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return nil, "", err
 		}
 		if err == nil {
-			if all, err := parseStatusJSON(text); err == nil {
+			if all, err := zfs.ParseStatusJSON(text); err == nil {
 				return all, "zpool status -j", nil
 			}
 		}
 	}
-	argv := []string{"zpool", "status", "-P"}
-	if l.fuse {
-		argv = argv[:2]
-	}
-	text, err := l.output(ctx, argv...)
+	text, err := l.output(ctx, l.tools.Status()...)
 	if err != nil {
 		return nil, "", err
 	}
-	return parseStatus(text), "zpool status", nil
+	return zfs.ParseStatus(text), "zpool status", nil
 }
 
 // layoutFacts records what the pool is made of.
-func (st status) layoutFacts(p *stack.Thing, source string) {
-	data := st.Classes[classData]
-	if kind := layout(data); kind != "" {
+func layoutFacts(p *stack.Thing, st zfs.Status, source string) {
+	data := st.Classes[zfs.ClassData]
+	if kind := zfs.Layout(data); kind != "" {
 		p.Set("layout", stack.Text(kind), source)
-		p.Set("redundant", stack.Bool(allRedundant(data)), source)
+		p.Set("redundant", stack.Bool(zfs.AllRedundant(data)), source)
 		p.Set("vdevs", stack.Int(int64(len(data))), source)
 	}
 	for class, names := range map[string][2]string{
-		classLogs: {"has_log", "log_mirrored"}, classCache: {"has_cache", ""}, classSpecial: {"has_special", "special_redundant"},
+		zfs.ClassLogs: {"has_log", "log_mirrored"}, zfs.ClassCache: {"has_cache", ""}, zfs.ClassSpecial: {"has_special", "special_redundant"},
 	} {
 		tops := st.Classes[class]
 		p.Set(names[0], stack.Bool(len(tops) > 0), source)
@@ -134,29 +128,29 @@ func (st status) layoutFacts(p *stack.Thing, source string) {
 		case len(tops) == 0:
 			p.SetAbsent(names[1], source)
 		default:
-			p.Set(names[1], stack.Bool(allRedundant(tops)), source)
+			p.Set(names[1], stack.Bool(zfs.AllRedundant(tops)), source)
 		}
 	}
 	for class, fact := range map[string]string{
-		classData: "vdev_paths", classLogs: "log_paths", classCache: "cache_paths", classSpecial: "special_paths",
+		zfs.ClassData: "vdev_paths", zfs.ClassLogs: "log_paths", zfs.ClassCache: "cache_paths", zfs.ClassSpecial: "special_paths",
 	} {
-		p.Set(fact, stack.List(paths(st.Classes[class])), source)
+		p.Set(fact, stack.List(zfs.Paths(st.Classes[class])), source)
 	}
-	var all []*vdev
-	for _, class := range []string{classData, classLogs, classCache, classSpecial, classDedup} {
+	var all []*zfs.Vdev
+	for _, class := range []string{zfs.ClassData, zfs.ClassLogs, zfs.ClassCache, zfs.ClassSpecial, zfs.ClassDedup} {
 		all = append(all, st.Classes[class]...)
 	}
 	var unhealthy []string
-	for _, v := range leaves(all) {
+	for _, v := range zfs.Leaves(all) {
 		if v.State != "ONLINE" {
 			unhealthy = append(unhealthy, v.Name+" "+v.State)
 		}
 	}
-	pool := vdev{Children: all}
+	pool := zfs.Vdev{Children: all}
 	if st.Root != nil {
 		pool.Errors = st.Root.Errors
 	}
-	e := pool.errors()
+	e := pool.AllErrors()
 	p.Set("read_errors", stack.Int(e.Read), source)
 	p.Set("write_errors", stack.Int(e.Write), source)
 	p.Set("checksum_errors", stack.Int(e.Checksum), source)
@@ -167,7 +161,7 @@ func (st status) layoutFacts(p *stack.Thing, source string) {
 // scanFacts records the last scrub and the last resilvers. OpenZFS keeps one
 // record for scrubs and resilvers that follow the block tree, so that after
 // such a resilver the age of the last scrub is not known.
-func (l *look) scanFacts(p *stack.Thing, st status, source string) {
+func (l *look) scanFacts(p *stack.Thing, st zfs.Status, source string) {
 	if st.DataErrors >= 0 {
 		p.Set("data_errors", stack.Int(st.DataErrors), source)
 	} else {
@@ -177,14 +171,14 @@ func (l *look) scanFacts(p *stack.Thing, st status, source string) {
 		l.sight.Gap(p.Ref, "the line about the last scan was not understood", "", "scan", "scan_errors", "scrub_age")
 		return
 	}
-	word := st.scanWord()
+	word := st.ScanWord()
 	p.Set("scan", stack.Text(word), source)
-	if n := st.scanErrors(); n >= 0 {
+	if n := st.ScanErrors(); n >= 0 {
 		p.Set("scan_errors", stack.Int(n), source)
 	} else {
 		p.SetAbsent("scan_errors", source)
 	}
-	switch end := st.lastScrub(); {
+	switch end := st.LastScrub(); {
 	case end > 0:
 		p.Set("scrub_age", stack.Int(max(0, l.h.About().Taken.Unix()-end)), source)
 	case len(st.Scans) == 0:
@@ -205,12 +199,7 @@ var poolKnobs = map[string]bool{
 func (l *look) poolProperties(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(l.pools)) {
 		p := l.pools[name]
-		argv := []string{"zpool", "get", "-Hp", "all", name}
-		parse := parseProperties
-		if l.fuse {
-			argv, parse = []string{"zpool", "get", "all", name}, parseAligned
-		}
-		text, err := l.output(ctx, argv...)
+		text, err := l.output(ctx, l.tools.PoolProperties(name)...)
 		if err != nil {
 			names := []string{"ashift", "cloned", "pool_version"}
 			for k := range poolKnobs {
@@ -220,36 +209,36 @@ func (l *look) poolProperties(ctx context.Context) {
 			l.gap(p.Ref, err, names...)
 			continue
 		}
-		setPoolProperties(p, parse(text), "zpool get")
+		setPoolProperties(p, l.tools.ParsePool(text), "zpool get")
 	}
 }
 
-func setPoolProperties(p *stack.Thing, all []property, source string) {
+func setPoolProperties(p *stack.Thing, all []zfs.Property, source string) {
 	seen := map[string]bool{}
 	for _, prop := range all {
-		name, is := prop.name, prop.of == p.Ref.Name
+		name, is := prop.Name, prop.Of == p.Ref.Name
 		if _, known := poolKnobs[name]; known && is {
 			seen[name] = true
-			value := prop.value
+			value := prop.Value
 			if value == "-" { // zpool's way to write nothing
 				value = ""
 			}
-			p.Setting(name, stack.Text(value), source, origin(prop.source))
+			p.Setting(name, stack.Text(value), source, origin(prop.Source))
 		}
 		switch {
 		case !is:
 		case name == "ashift":
-			if n, ok := parseCount(prop.value); ok && n > 0 { // 0 says only that it was found out at creation
-				p.Setting(name, stack.Int(n), source, origin(prop.source))
+			if n, ok := zfs.ParseCount(prop.Value); ok && n > 0 { // 0 says only that it was found out at creation
+				p.Setting(name, stack.Int(n), source, origin(prop.Source))
 			}
 		case name == "version":
-			if n, ok := parseCount(prop.value); ok {
+			if n, ok := zfs.ParseCount(prop.Value); ok {
 				p.Set("pool_version", stack.Int(n), source)
 			} else { // "-": the pool has features in place of a version
 				p.SetAbsent("pool_version", source)
 			}
 		case name == "bcloneused":
-			if n, ok := parseCount(prop.value); ok {
+			if n, ok := zfs.ParseCount(prop.Value); ok {
 				p.Set("cloned", stack.Int(n), source)
 			}
 		}
@@ -259,7 +248,7 @@ func setPoolProperties(p *stack.Thing, all []property, source string) {
 			p.SetAbsent(name, source)
 		}
 	}
-	if _, have := p.Facts["cloned"]; !have && len(all) > 0 && !slices.ContainsFunc(all, func(x property) bool { return x.name == "bcloneused" }) {
+	if _, have := p.Facts["cloned"]; !have && len(all) > 0 && !slices.ContainsFunc(all, func(x zfs.Property) bool { return x.Name == "bcloneused" }) {
 		p.SetAbsent("cloned", source)
 	}
 }
@@ -267,8 +256,8 @@ func setPoolProperties(p *stack.Thing, all []property, source string) {
 // ashift takes the sector size in use from the cached configuration, which is
 // per vdev and right also where the property was left at 0.
 func (l *look) ashift(ctx context.Context) {
-	text, err := l.output(ctx, "zdb", "-C")
-	least := parseAshift(text)
+	text, err := l.output(ctx, zfs.CachedConfiguration()...)
+	least := zfs.ParseAshift(text)
 	for _, name := range slices.Sorted(maps.Keys(l.pools)) {
 		p := l.pools[name]
 		if n, ok := least[name]; ok && err == nil {
@@ -291,7 +280,7 @@ func (l *look) ashift(ctx context.Context) {
 func (l *look) kstats(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(l.pools)) {
 		p := l.pools[name]
-		if l.fuse {
+		if l.tools.Fuse {
 			for _, f := range []string{"txg_count", "txg_sync_max", "txg_slow", "direct_reads", "direct_writes"} {
 				p.SetAbsent(f, fuseKstat)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 // Probe reads everything about ZFS on one host.
@@ -34,8 +35,8 @@ func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sig
 	if err != nil || !found {
 		return sight, err
 	}
-	l := &look{h: h, sight: &sight, fuse: daemon.pid != 0, pools: map[string]*stack.Thing{}}
-	if l.fuse {
+	l := &look{h: h, sight: &sight, tools: zfs.Tools{Fuse: daemon.pid != 0}, pools: map[string]*stack.Thing{}}
+	if l.tools.Fuse {
 		l.fuseModule(ctx, daemon)
 	} else {
 		l.kernelModule(ctx)
@@ -50,8 +51,7 @@ func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sig
 type look struct {
 	h        host.Reader
 	sight    *stack.Sight
-	fuse     bool
-	json     bool // the commands know -j (OpenZFS 2.3)
+	tools    zfs.Tools
 	module   *stack.Thing
 	pools    map[string]*stack.Thing
 	datasets map[string]*stack.Thing

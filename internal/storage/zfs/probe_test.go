@@ -264,3 +264,13 @@ func keys[V any](m map[string]V) []string {
 	}
 	return out
 }
+
+// testdata is what the commands printed; the parsers keep it.
+func testdata(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("../../zfs/testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

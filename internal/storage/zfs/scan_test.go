@@ -1,7 +1,6 @@
 package zfs
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -80,33 +79,6 @@ func TestEveryScanCounts(t *testing.T) {
 	}
 }
 
-func TestScansOfTheJSONForm(t *testing.T) {
-	const rebuild = `"rebuild_stats":{"mirror-0":{"name":"mirror-0","state":"%s","start_time":1,"end_time":%d,"errors":%d}}`
-	for _, c := range []struct{ name, stats, want string }{
-		{"scrub_and_resilver", `{"function":"SCRUB","state":"FINISHED","end_time":100,"errors":3,` + fmt.Sprintf(rebuild, "COMPLETE", 200, 0) + `}`,
-			"resilvered errors 3 scrub 100"},
-		{"only_a_resilver", `{` + fmt.Sprintf(rebuild, "ACTIVE", 0, 0) + `}`, "resilvering errors -1 scrub 0"},
-		{"never_scanned", `{"function":"NONE","state":"NONE","errors":0}`, "none errors -1 scrub 0"},
-		{"error_scrub", `{"function":"SCRUB","state":"FINISHED","end_time":100,"errors":0,"err_scrub_func":"ERRORSCRUB","err_scrub_state":"ERRORSCRUBBING"}`,
-			"error scrubbing errors 0 scrub 100"},
-		{"later_version", `{"function":"SCRUB","state":"PONDERING"}`, "not understood"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			all, err := parseStatusJSON([]byte(`{"pools":{"tank":{"state":"ONLINE","scan_stats":` + c.stats + `}}}`))
-			if err != nil || len(all) != 1 {
-				t.Fatalf("read %v, %v", all, err)
-			}
-			got := fmt.Sprintf("%s errors %d scrub %d", all[0].scanWord(), all[0].scanErrors(), all[0].lastScrub())
-			if !all[0].ScanRead {
-				got = "not understood"
-			}
-			if got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
 // TestErrorsOfTheWholeTreeCount: the damaged blocks of a RAIDZ vdev that no
 // device can be blamed for are counted on the vdev and on the pool's line.
 func TestErrorsOfTheWholeTreeCount(t *testing.T) {
@@ -144,14 +116,4 @@ func TestDistributedSparesAreNoDevices(t *testing.T) {
 func TestUnreadableErrorsLeaveAGap(t *testing.T) {
 	text := strings.Replace(poolText("", oneMirror), "No known data errors", "List of errors unavailable (insufficient privileges)", 1)
 	unknown(t, lookAt(t, statusHost(t, text)), "pool", "tank", "data_errors")
-}
-
-func FuzzParseScan(f *testing.F) {
-	f.Add("scrub repaired 0B in 00:10:21 with 2 errors on Sun Nov  8 00:34:22 2026")
-	f.Add("resilver (mirror-0) in progress since Mon Sep 30 09:12:44 2024")
-	f.Fuzz(func(t *testing.T, line string) {
-		if s, ok := parseScan(line); ok && s.word() == "" {
-			t.Errorf("no word for %+v", s)
-		}
-	})
 }

@@ -10,6 +10,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/host"
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 // Setter sets properties of datasets and pools, and parameters of the module.
@@ -81,16 +82,14 @@ func (a *alteration) dataset() (change.Recipe, error) {
 
 // property sets what is inherited unless it is set here.
 func (a *alteration) property() *change.Switch {
-	none := []string{"zfs", "inherit", a.name, a.of}
-	if o := a.thing.Facts[a.name].Origin; o != nil && o.From == stack.FromReceived {
-		none = []string{"zfs", "inherit", "-S", a.name, a.of}
-	}
+	o := a.thing.Facts[a.name].Origin
+	none := zfs.Inherit(a.name, a.of, o != nil && o.From == stack.FromReceived)
 	return &change.Switch{
 		On:       "dataset " + a.of + " " + a.name,
-		Look:     change.Look{Argv: []string{"zfs", "get", "-Hp", "-o", "value", "-s", "local", a.name, a.of}},
+		Look:     change.Look{Argv: zfs.LocalValue(a.name, a.of)},
 		After:    a.want.To.String(),
-		Do:       []change.Op{{Argv: []string{"zfs", "set", a.name + "=" + a.want.To.String(), a.of}}},
-		Undo:     []change.Op{{Argv: []string{"zfs", "set", a.name + "={before}", a.of}}},
+		Do:       []change.Op{{Argv: zfs.Set(a.name, a.want.To.String(), a.of)}},
+		Undo:     []change.Op{{Argv: zfs.Set(a.name, "{before}", a.of)}},
 		UndoNone: []change.Op{{Argv: none}},
 	}
 }
@@ -110,10 +109,10 @@ func (a *alteration) limit() *change.Switch {
 	}
 	return &change.Switch{
 		On:    "dataset " + a.of + " " + a.name,
-		Look:  change.Look{Argv: []string{"zfs", "get", "-Hp", "-o", "value", a.name, a.of}},
+		Look:  change.Look{Argv: zfs.Value(a.name, a.of)},
 		After: a.want.To.String(),
-		Do:    []change.Op{{Argv: []string{"zfs", "set", a.name + "=" + text(a.want.To.String()), a.of}}},
-		Undo:  []change.Op{{Argv: []string{"zfs", "set", a.name + "=" + back, a.of}}},
+		Do:    []change.Op{{Argv: zfs.Set(a.name, text(a.want.To.String()), a.of)}},
+		Undo:  []change.Op{{Argv: zfs.Set(a.name, back, a.of)}},
 	}
 }
 
@@ -165,10 +164,10 @@ func (a *alteration) pool() (change.Recipe, error) {
 	}
 	s := &change.Switch{
 		On:    "pool " + a.of + " " + a.name,
-		Look:  change.Look{Argv: []string{"zpool", "get", "-Hp", "-o", "value", a.name, a.of}},
+		Look:  change.Look{Argv: zfs.PoolValue(a.name, a.of)},
 		After: a.want.To.String(),
-		Do:    []change.Op{{Argv: []string{"zpool", "set", a.name + "=" + a.want.To.String(), a.of}}},
-		Undo:  []change.Op{{Argv: []string{"zpool", "set", a.name + "={before}", a.of}}},
+		Do:    []change.Op{{Argv: zfs.SetPool(a.name, a.want.To.String(), a.of)}},
+		Undo:  []change.Op{{Argv: zfs.SetPool(a.name, "{before}", a.of)}},
 	}
 	return change.Recipe{Effect: catalog.Now, Lasts: "the pool", Acts: []change.Act{{Switch: s}}, Notes: a.notes, Needs: a.needs}, nil
 }

@@ -202,18 +202,3 @@ func TestSetterOfDatasetsRefuses(t *testing.T) {
 		}
 	}
 }
-
-// What is no name makes no thing.
-func TestNamesInRows(t *testing.T) {
-	for _, first := range []string{"", "/", "\x01", "a\xff", "/tank"} {
-		if rows := parseRows([]byte(first+"\tx\n"), 2); len(rows) > 0 {
-			t.Errorf("%q is a name: %q", first, rows)
-		}
-		if all := parseProperties([]byte(first + "\tsync\tstandard\tlocal\n")); len(all) > 0 {
-			t.Errorf("%q is a name: %+v", first, all)
-		}
-	}
-	if rows := parseRows([]byte("tank/my db\tx\n"), 2); len(rows) != 1 {
-		t.Error("a name with a blank is one")
-	}
-}

@@ -2,9 +2,9 @@ package zfs
 
 import (
 	"math"
-	"strings"
 
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 // sparse adds up, for each pool, what its volumes have promised without keeping
@@ -17,7 +17,7 @@ func (l *look) sparse(cut bool) {
 	type sum struct{ volumes, owed int64 }
 	sums := map[string]sum{}
 	for _, t := range l.datasets {
-		pool, _, _ := strings.Cut(t.Ref.Name, "/")
+		pool := zfs.PoolOf(t.Ref.Name)
 		if owed := owedBy(t); owed > 0 && sums[pool].owed <= math.MaxInt64-owed {
 			sums[pool] = sum{sums[pool].volumes + 1, sums[pool].owed + owed}
 		}

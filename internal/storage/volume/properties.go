@@ -1,35 +1,11 @@
 package volume
 
 import (
-	"bytes"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// parseProperties reads what zfs get -H -o property,value prints.
-func parseProperties(text []byte) map[string]string {
-	all := map[string]string{}
-	for line := range bytes.Lines(text) {
-		name, value, ok := strings.Cut(strings.TrimRight(string(line), "\n"), "\t")
-		if ok && name != "" {
-			all[name] = value
-		}
-	}
-	return all
-}
-
-// parsePool reads what zpool get prints as a table; zfs-fuse has no other form.
-func parsePool(text []byte, pool string) map[string]string {
-	all := map[string]string{}
-	for line := range bytes.Lines(text) {
-		if f := strings.Fields(string(line)); len(f) >= 3 && f[0] == pool {
-			all[f[1]] = f[2]
-		}
-	}
-	return all
-}
 
 // lasting leaves out the properties that are counters, names and dates.
 func lasting(all map[string]string) map[string]string {

@@ -3,6 +3,7 @@ package zfs
 import (
 	"bytes"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,25 +20,25 @@ func testdata(t testing.TB, name string) []byte {
 
 // Captured from zfs-fuse 0.7.0 with two pools.
 func TestParseStatusOfZFSFuse(t *testing.T) {
-	all := parseStatus(testdata(t, "fuse/status.txt"))
+	all := ParseStatus(testdata(t, "fuse/status.txt"))
 	if len(all) != 2 {
 		t.Fatalf("%d pools, want 2", len(all))
 	}
-	want := status{
-		Pool: "plumbzfs", State: "ONLINE", ScanRead: true, Scans: []scan{{What: "scrub", State: scanDone, End: 1795227101}}, DataErrors: 0,
-		Root: &vdev{Name: "plumbzfs", State: "ONLINE"},
-		Classes: map[string][]*vdev{
-			classData: {{Name: "mirror-0", State: "ONLINE", Children: []*vdev{
+	want := Status{
+		Pool: "plumbzfs", State: "ONLINE", ScanRead: true, Scans: []Scan{{What: "scrub", State: scanDone, End: 1795227101}}, DataErrors: 0,
+		Root: &Vdev{Name: "plumbzfs", State: "ONLINE"},
+		Classes: map[string][]*Vdev{
+			ClassData: {{Name: "mirror-0", State: "ONLINE", Children: []*Vdev{
 				{Name: "/tmp/zfs/vdevs/a.img", State: "ONLINE"}, {Name: "/tmp/zfs/vdevs/b.img", State: "ONLINE"},
 			}}},
-			classLogs:  {{Name: "/tmp/zfs/vdevs/log1.img", State: "ONLINE"}},
-			classCache: {{Name: "loop0", State: "ONLINE"}},
+			ClassLogs:  {{Name: "/tmp/zfs/vdevs/log1.img", State: "ONLINE"}},
+			ClassCache: {{Name: "loop0", State: "ONLINE"}},
 		},
 	}
 	if diff := cmp.Diff(want, all[1]); diff != "" {
 		t.Error(diff)
 	}
-	if all[0].scanWord() != "none" || !all[0].ScanRead || layout(all[0].Classes[classData]) != "single" {
+	if all[0].ScanWord() != "none" || !all[0].ScanRead || Layout(all[0].Classes[ClassData]) != "single" {
 		t.Errorf("first pool: %+v", all[0])
 	}
 }
@@ -46,18 +47,18 @@ func TestParseStatusOfZFSFuse(t *testing.T) {
 // about a scan. One that is not understood is something else.
 func TestParseStatusOfNoScan(t *testing.T) {
 	text := testdata(t, "openzfs-2.1/status.txt")
-	all := parseStatus(text)
+	all := ParseStatus(text)
 	if len(all) != 1 || !all[0].ScanRead || len(all[0].Scans) != 0 || all[0].DataErrors != 0 {
 		t.Errorf("read %+v", all)
 	}
-	if len(all) == 1 && (len(all[0].Classes[classLogs]) != 1 || len(all[0].Classes[classCache]) != 1) {
+	if len(all) == 1 && (len(all[0].Classes[ClassLogs]) != 1 || len(all[0].Classes[ClassCache]) != 1) {
 		t.Errorf("classes %v", all[0].Classes)
 	}
 	strange := bytes.Replace(text, []byte("config:"), []byte("  scan: news of a later version\nconfig:"), 1)
-	if all := parseStatus(strange); len(all) != 1 || all[0].ScanRead {
+	if all := ParseStatus(strange); len(all) != 1 || all[0].ScanRead {
 		t.Errorf("read %+v", all)
 	}
-	if all := parseStatus(text[:bytes.Index(text, []byte("config:"))]); len(all) != 1 || all[0].ScanRead {
+	if all := ParseStatus(text[:bytes.Index(text, []byte("config:"))]); len(all) != 1 || all[0].ScanRead {
 		t.Errorf("of text that was cut, read %+v", all)
 	}
 }
@@ -65,8 +66,8 @@ func TestParseStatusOfNoScan(t *testing.T) {
 // Both texts are typed from the format that zpool-status(8) of OpenZFS 2.1
 // and 2.3 documents and cmd/zpool prints; they are not captured.
 func TestStatusSaysTheSameInBothForms(t *testing.T) {
-	text := parseStatus(testdata(t, "typed/status-2.1.txt"))
-	json, err := parseStatusJSON(testdata(t, "typed/status-2.3.json"))
+	text := ParseStatus(testdata(t, "typed/status-2.1.txt"))
+	json, err := ParseStatusJSON(testdata(t, "typed/status-2.3.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,33 +75,33 @@ func TestStatusSaysTheSameInBothForms(t *testing.T) {
 		t.Error(diff)
 	}
 	tank := text[0]
-	data := tank.Classes[classData]
-	if layout(data) != "mirror" || !allRedundant(data) {
-		t.Errorf("layout %q, redundant %v: want a redundant mirror", layout(data), allRedundant(data))
+	data := tank.Classes[ClassData]
+	if Layout(data) != "mirror" || !AllRedundant(data) {
+		t.Errorf("layout %q, redundant %v: want a redundant mirror", Layout(data), AllRedundant(data))
 	}
-	if allRedundant(tank.Classes[classSpecial]) || !allRedundant(tank.Classes[classLogs]) {
+	if AllRedundant(tank.Classes[ClassSpecial]) || !AllRedundant(tank.Classes[ClassLogs]) {
 		t.Error("want a single special vdev and mirrored logs")
 	}
-	if got := len(paths(data)); got != 5 {
+	if got := len(Paths(data)); got != 5 {
 		t.Errorf("%d data devices, want 5", got)
 	}
-	if wide := text[1]; layout(wide.Classes[classData]) != "raidz2" || wide.scanWord() != "scrubbing" {
-		t.Errorf("wide: layout %q, scan %q", layout(wide.Classes[classData]), wide.scanWord())
+	if wide := text[1]; Layout(wide.Classes[ClassData]) != "raidz2" || wide.ScanWord() != "scrubbing" {
+		t.Errorf("wide: layout %q, scan %q", Layout(wide.Classes[ClassData]), wide.ScanWord())
 	}
 }
 
 func TestLayoutNamesMixedPools(t *testing.T) {
-	mirror := &vdev{Name: "mirror-0", Children: []*vdev{{Name: "/dev/a"}, {Name: "/dev/b"}}}
-	disk := &vdev{Name: "/dev/c"}
-	for want, tops := range map[string][]*vdev{
+	mirror := &Vdev{Name: "mirror-0", Children: []*Vdev{{Name: "/dev/a"}, {Name: "/dev/b"}}}
+	disk := &Vdev{Name: "/dev/c"}
+	for want, tops := range map[string][]*Vdev{
 		"mixed":  {mirror, disk},
 		"mirror": {mirror, {Name: "indirect-1"}},
 		"stripe": {disk, {Name: "mirrordisk"}},
-		"raidz1": {{Name: "raidz1-0", Children: []*vdev{disk}}},
-		"draid":  {{Name: "draid2:4d:8c:1s-0", Children: []*vdev{disk}}},
+		"raidz1": {{Name: "raidz1-0", Children: []*Vdev{disk}}},
+		"draid":  {{Name: "draid2:4d:8c:1s-0", Children: []*Vdev{disk}}},
 		"":       nil,
 	} {
-		if got := layout(tops); got != want {
+		if got := Layout(tops); got != want {
 			t.Errorf("layout = %q, want %q", got, want)
 		}
 	}
@@ -108,13 +109,13 @@ func TestLayoutNamesMixedPools(t *testing.T) {
 
 func TestParseSize(t *testing.T) {
 	for in, want := range map[string]int64{"0": 0, "1536": 1536, "1.5K": 1536, "294M": 294 << 20, "7.5T": 15 << 39, "0B": 0, "12B": 12} {
-		if got, ok := parseSize(in); !ok || got != want {
-			t.Errorf("parseSize(%q) = %d, %v; want %d", in, got, ok, want)
+		if got, ok := ParseSize(in); !ok || got != want {
+			t.Errorf("ParseSize(%q) = %d, %v; want %d", in, got, ok, want)
 		}
 	}
 	for _, in := range []string{"", "-", "B", "K", "1.2.3K", "-5K", "99999E", "x"} {
-		if got, ok := parseSize(in); ok {
-			t.Errorf("parseSize(%q) = %d, want none", in, got)
+		if got, ok := ParseSize(in); ok {
+			t.Errorf("ParseSize(%q) = %d, want none", in, got)
 		}
 	}
 }
@@ -124,10 +125,13 @@ func FuzzParseStatus(f *testing.F) {
 	f.Add(testdata(f, "typed/status-2.1.txt"))
 	f.Add(testdata(f, "openzfs-2.1/status.txt"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, st := range parseStatus(b) {
+		for _, st := range ParseStatus(b) {
+			if devices, err := st.Devices(); err == nil && (len(devices) == 0 || slices.Contains(devices, "")) {
+				t.Errorf("the devices are %q", devices)
+			}
 			for _, tops := range st.Classes {
-				layout(tops)
-				paths(tops)
+				Layout(tops)
+				Paths(tops)
 			}
 		}
 	})
@@ -136,10 +140,10 @@ func FuzzParseStatus(f *testing.F) {
 func FuzzParseStatusJSON(f *testing.F) {
 	f.Add(testdata(f, "typed/status-2.3.json"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		all, _ := parseStatusJSON(b)
+		all, _ := ParseStatusJSON(b)
 		for _, st := range all {
-			layout(st.Classes[classData])
-			paths(st.Classes[classData])
+			Layout(st.Classes[ClassData])
+			Paths(st.Classes[ClassData])
 		}
 	})
 }

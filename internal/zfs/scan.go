@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// scan is one scrub or resilver that `zpool status` tells of. It tells of up
+// Scan is one scrub or resilver that `zpool status` tells of. It tells of up
 // to one scrub or resilver of the pool and, after it, of the last sequential
 // resilver of each top-level vdev (print_scan_status of OpenZFS 2.0 and later).
-type scan struct {
+type Scan struct {
 	What   string // scrub, resilver, "error scrub"
 	State  string // running, paused, canceled, done
 	End    int64  // Unix time at which it was done; 0 when not known
@@ -34,9 +34,9 @@ var (
 
 // parseScan reads what follows "scan:", or "scrub:" in zfs-fuse and for error
 // scrubs. Times are those of the host's clock, without a zone.
-func parseScan(value string) (scan, bool) {
+func parseScan(value string) (Scan, bool) {
 	if m := finished.FindStringSubmatch(value); m != nil {
-		s := scan{What: "scrub", State: scanDone}
+		s := Scan{What: "scrub", State: scanDone}
 		if strings.HasPrefix(m[1], "resilver") {
 			s.What = "resilver"
 		}
@@ -47,21 +47,21 @@ func parseScan(value string) (scan, bool) {
 		return s, true
 	}
 	if examined.MatchString(value) {
-		return scan{What: "error scrub", State: scanDone, Errors: -1}, true
+		return Scan{What: "error scrub", State: scanDone, Errors: -1}, true
 	}
 	m := ongoing.FindStringSubmatch(value)
 	if m == nil {
-		return scan{}, false
+		return Scan{}, false
 	}
 	state := map[string]string{"in progress": scanRunning, "stopped": scanCanceled}[m[2]]
 	if state == "" {
 		state = m[2]
 	}
-	return scan{What: m[1], State: state, Errors: -1}, true
+	return Scan{What: m[1], State: state, Errors: -1}, true
 }
 
 // word names the scan as the fact does.
-func (s scan) word() string {
+func (s Scan) word() string {
 	stem := map[string]string{"scrub": "scrubb", "resilver": "resilver", "error scrub": "error scrubb"}[s.What]
 	switch s.State {
 	case scanRunning:
@@ -72,13 +72,13 @@ func (s scan) word() string {
 	return s.What + " " + s.State
 }
 
-// scanWord tells of several scans in a word: one that runs before one that is
+// ScanWord tells of several scans in a word: one that runs before one that is
 // over, a resilver before a scrub, because redundancy is missing until it ends.
-func (st status) scanWord() string {
+func (st Status) ScanWord() string {
 	if len(st.Scans) == 0 {
 		return "none"
 	}
-	rank := func(s scan) int {
+	rank := func(s Scan) int {
 		n := 2 * slices.Index([]string{scanRunning, scanPaused, scanDone, scanCanceled}, s.State)
 		if s.What != "resilver" {
 			n++
@@ -89,7 +89,7 @@ func (st status) scanWord() string {
 		return n
 	}
 	// Of scans that are over the later one comes; one without a time is last.
-	return slices.MinFunc(st.Scans, func(a, b scan) int {
+	return slices.MinFunc(st.Scans, func(a, b Scan) int {
 		if n := rank(a) - rank(b); n != 0 {
 			return n
 		}
@@ -97,10 +97,10 @@ func (st status) scanWord() string {
 	}).word()
 }
 
-// scanErrors gives the most errors that one of the finished scans met; -1 when
+// ScanErrors gives the most errors that one of the finished scans met; -1 when
 // none tells. A resilver without errors takes nothing back of what a scrub
 // found, and one block may be counted by both.
-func (st status) scanErrors() int64 {
+func (st Status) ScanErrors() int64 {
 	most := int64(-1)
 	for _, s := range st.Scans {
 		most = max(most, s.Errors)
@@ -108,8 +108,8 @@ func (st status) scanErrors() int64 {
 	return most
 }
 
-// lastScrub gives the end of the finished scrub; 0 when it is not shown.
-func (st status) lastScrub() int64 {
+// LastScrub gives the end of the finished scrub; 0 when it is not shown.
+func (st Status) LastScrub() int64 {
 	for _, s := range st.Scans {
 		if s.What == "scrub" && s.State == scanDone {
 			return s.End

@@ -2,10 +2,10 @@ package zfs
 
 import "strings"
 
-// parseAshift reads from `zdb -C`, which prints the cached configuration of
+// ParseAshift reads from `zdb -C`, which prints the cached configuration of
 // all pools, the smallest ashift among the vdevs of each pool. Log devices
 // are left out: the size of their blocks is their own business.
-func parseAshift(text []byte) map[string]int64 {
+func ParseAshift(text []byte) map[string]int64 {
 	least := map[string]int64{}
 	var pool string
 	var ashift int64
@@ -28,7 +28,7 @@ func parseAshift(text []byte) map[string]int64 {
 			flush()
 		}
 		if value, ok := strings.CutPrefix(trimmed, "ashift: "); ok {
-			ashift, _ = parseCount(value)
+			ashift, _ = ParseCount(value)
 		}
 		if trimmed == "is_log: 1" {
 			log = true

@@ -1,62 +1,65 @@
 package zfs
 
 import (
+	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// vdev is one line of the configuration of a pool.
-type vdev struct {
+// Vdev is one line of the configuration of a pool.
+type Vdev struct {
 	Name     string // "mirror-0", or a path for a device or file
 	State    string
-	Errors   errorCounts // its own, as its line has them
-	Children []*vdev
+	Errors   ErrorCounts // its own, as its line has them
+	Children []*Vdev
 }
 
-// errorCounts are errors since the counters were last cleared.
-type errorCounts struct{ Read, Write, Checksum int64 }
+// ErrorCounts are errors since the counters were last cleared.
+type ErrorCounts struct{ Read, Write, Checksum int64 }
 
-// errors gives the errors of the vdev and all below it. A damaged block that
+// AllErrors gives the errors of the vdev and all below it. A damaged block that
 // no device can be blamed for is counted only further up, and an error that
 // nothing could repair on every level: so each level tells at least as much as
 // the sum of those below, and they are not added.
-func (v *vdev) errors() errorCounts {
+func (v *Vdev) AllErrors() ErrorCounts {
 	below := sumErrors(v.Children)
-	return errorCounts{max(v.Errors.Read, below.Read), max(v.Errors.Write, below.Write), max(v.Errors.Checksum, below.Checksum)}
+	return ErrorCounts{max(v.Errors.Read, below.Read), max(v.Errors.Write, below.Write), max(v.Errors.Checksum, below.Checksum)}
 }
 
-func sumErrors(vdevs []*vdev) (sum errorCounts) {
+func sumErrors(vdevs []*Vdev) (sum ErrorCounts) {
 	for _, v := range vdevs {
-		e := v.errors()
-		sum = errorCounts{sum.Read + e.Read, sum.Write + e.Write, sum.Checksum + e.Checksum}
+		e := v.AllErrors()
+		sum = ErrorCounts{sum.Read + e.Read, sum.Write + e.Write, sum.Checksum + e.Checksum}
 	}
 	return sum
 }
 
-// status is what `zpool status` tells of one pool, from either of its forms.
-type status struct {
+// Status is what `zpool status` tells of one pool, from either of its forms.
+type Status struct {
 	Pool       string
 	State      string
-	Classes    map[string][]*vdev // top-level vdevs by class: "data", "logs", "cache", "special", "dedup", "spares"
-	Root       *vdev              // the pool's own line, without its vdevs
-	Scans      []scan             // in the order shown; none when the pool was never scanned
+	Classes    map[string][]*Vdev // top-level vdevs by class: "data", "logs", "cache", "special", "dedup", "spares"
+	Root       *Vdev              // the pool's own line, without its vdevs
+	Scans      []Scan             // in the order shown; none when the pool was never scanned
 	ScanRead   bool               // what is said of scans was understood
+	Unread     int                // vdevs whose place in the tree was not understood
 	DataErrors int64              // known permanent errors; -1 when not known
 }
 
-// The classes of vdevs, as zpool status heads them; data has no heading.
+// Classes of vdevs, as zpool status heads them; data has no heading.
 const (
-	classData    = "data"
-	classLogs    = "logs"
-	classCache   = "cache"
-	classSpecial = "special"
-	classDedup   = "dedup"
-	classSpares  = "spares"
+	ClassData    = "data"
+	ClassLogs    = "logs"
+	ClassCache   = "cache"
+	ClassSpecial = "special"
+	ClassDedup   = "dedup"
+	ClassSpares  = "spares"
 )
 
 // kind tells mirror, raidz1..3, draid1..3, or device for a disk or file.
-func (v *vdev) kind() string {
+func (v *Vdev) kind() string {
 	for _, kind := range []string{"mirror", "raidz2", "raidz3", "raidz", "draid2", "draid3", "draid", "replacing", "spare", "indirect", "hole"} {
 		rest, ok := strings.CutPrefix(v.Name, kind)
 		if !ok || len(v.Children) == 0 && kind != "indirect" && kind != "hole" {
@@ -73,7 +76,7 @@ func (v *vdev) kind() string {
 }
 
 // redundant reports whether the vdev survives the loss of one of its devices.
-func (v *vdev) redundant() bool {
+func (v *Vdev) redundant() bool {
 	switch k := v.kind(); k {
 	case "mirror":
 		return len(v.Children) > 1
@@ -86,7 +89,8 @@ func (v *vdev) redundant() bool {
 	}
 }
 
-func allRedundant(tops []*vdev) bool {
+// AllRedundant reports whether there are vdevs and each survives the loss of a device.
+func AllRedundant(tops []*Vdev) bool {
 	for _, v := range tops {
 		if !v.redundant() {
 			return false
@@ -95,8 +99,8 @@ func allRedundant(tops []*vdev) bool {
 	return len(tops) > 0
 }
 
-// layout names the arrangement of the data vdevs in one word.
-func layout(tops []*vdev) string {
+// Layout names the arrangement of the data vdevs in one word.
+func Layout(tops []*Vdev) string {
 	var kinds []string
 	for _, v := range tops {
 		k := v.kind()
@@ -126,9 +130,9 @@ func layout(tops []*vdev) string {
 	return first
 }
 
-// leaves gives the devices and files of some vdevs, in order.
-func leaves(tops []*vdev) []*vdev {
-	var out []*vdev
+// Leaves gives the devices and files of some vdevs, in order.
+func Leaves(tops []*Vdev) []*Vdev {
+	var out []*Vdev
 	for _, v := range tops {
 		if len(v.Children) == 0 {
 			if k := v.kind(); k != "indirect" && k != "hole" {
@@ -136,7 +140,7 @@ func leaves(tops []*vdev) []*vdev {
 			}
 			continue
 		}
-		out = append(out, leaves(v.Children)...)
+		out = append(out, Leaves(v.Children)...)
 	}
 	return out
 }
@@ -145,11 +149,11 @@ func leaves(tops []*vdev) []*vdev {
 // is space on all of its devices and no device of its own.
 var distributedSpare = regexp.MustCompile(`^draid[1-3]-\d+-\d+$`)
 
-// paths gives the device paths of some vdevs, sorted. zfs-fuse prints a disk
+// Paths gives the device paths of some vdevs, sorted. zfs-fuse prints a disk
 // without its directory.
-func paths(tops []*vdev) []string {
+func Paths(tops []*Vdev) []string {
 	var out []string
-	for _, v := range leaves(tops) {
+	for _, v := range Leaves(tops) {
 		name := v.Name
 		if distributedSpare.MatchString(name) {
 			continue
@@ -161,4 +165,19 @@ func paths(tops []*vdev) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Devices gives every device and file that a pool uses, spares included, as
+// the status names them: whole paths, but for the disks of zfs-fuse. A removal
+// relies on it, so a line that was not understood is an error.
+func (st Status) Devices() (all []string, err error) {
+	for _, class := range slices.Sorted(maps.Keys(st.Classes)) {
+		for _, v := range Leaves(st.Classes[class]) {
+			all = append(all, v.Name)
+		}
+	}
+	if st.Unread > 0 || len(all) == 0 {
+		return nil, fmt.Errorf("zpool status does not tell on what the pool %s lies", st.Pool)
+	}
+	return all, nil
 }

@@ -8,9 +8,9 @@ import (
 
 var number = regexp.MustCompile(`^v?(\d{1,5}\.\d{1,5}(?:\.\d{1,5})?)(?:[^\d.]|$)`)
 
-// versionNumber takes the number out of a release: "2.1.11-1+deb12u1" is
+// VersionNumber takes the number out of a release: "2.1.11-1+deb12u1" is
 // 2.1.11. It gives "" for what is none.
-func versionNumber(release string) string {
+func VersionNumber(release string) string {
 	m := number.FindStringSubmatch(strings.TrimSpace(release))
 	if m == nil {
 		return ""
@@ -18,23 +18,23 @@ func versionNumber(release string) string {
 	return m[1]
 }
 
-// parseVersion reads the commands' version from `zfs version`, whose first
+// ParseVersion reads the commands' version from `zfs version`, whose first
 // line is "zfs-2.3.4-1" and whose second names the module.
-func parseVersion(text []byte) string {
+func ParseVersion(text []byte) string {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "zfs-kmod-") {
 			continue
 		}
 		if release, ok := strings.CutPrefix(line, "zfs-"); ok {
-			return versionNumber(release)
+			return VersionNumber(release)
 		}
 	}
 	return ""
 }
 
-// atLeast compares a version number with major.minor.
-func atLeast(v string, major, minor int) bool {
+// AtLeast compares a version number with major.minor.
+func AtLeast(v string, major, minor int) bool {
 	parts := strings.Split(v, ".")
 	if len(parts) < 2 {
 		return false

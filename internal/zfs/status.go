@@ -9,9 +9,9 @@ import (
 // maxDepth bounds the nesting of vdevs; real pools have at most four levels.
 const maxDepth = 8
 
-// parseStatus reads the text of `zpool status`, of one or more pools.
-func parseStatus(text []byte) []status {
-	var all []status
+// ParseStatus reads the text of `zpool status`, of one or more pools.
+func ParseStatus(text []byte) []Status {
+	var all []Status
 	var section string
 	var tree *treeReader
 	var scanned bool // the place where scans are told of was met
@@ -19,7 +19,7 @@ func parseStatus(text []byte) []status {
 		line = strings.TrimRight(line, "\r\n")
 		key, value, ok := heading(line)
 		if ok && key == "pool" {
-			all = append(all, status{Pool: value, Classes: map[string][]*vdev{}, DataErrors: -1})
+			all = append(all, Status{Pool: value, Classes: map[string][]*Vdev{}, DataErrors: -1})
 			tree, scanned = &treeReader{}, false
 		}
 		if len(all) == 0 {
@@ -51,7 +51,7 @@ func heading(line string) (key, value string, ok bool) {
 	return m[1], strings.TrimSpace(m[2]), true
 }
 
-func (st *status) head(key, value string) {
+func (st *Status) head(key, value string) {
 	switch key {
 	case "state":
 		st.State = value
@@ -80,19 +80,19 @@ type treeReader struct {
 	base  int // indentation of the pool's own line; -1 before it
 	begun bool
 	class string
-	stack []*vdev // the last vdev seen at each depth below a class
+	stack []*Vdev // the last vdev seen at each depth below a class
 }
 
 // add takes one line of the config section. The pool and the class headings
 // stand at one indentation, and each level below is two deeper.
-func (r *treeReader) add(st *status, line string) {
+func (r *treeReader) add(st *Status, line string) {
 	fields := strings.Fields(line)
 	if len(fields) == 0 || fields[0] == "NAME" {
 		return
 	}
 	indent := len(line) - len(strings.TrimLeft(line, " \t"))
 	if !r.begun {
-		r.begun, r.base, r.class = true, indent, classData
+		r.begun, r.base, r.class = true, indent, ClassData
 		st.Root = readVdev(fields)
 		return
 	}
@@ -102,6 +102,7 @@ func (r *treeReader) add(st *status, line string) {
 		return
 	}
 	if depth > maxDepth || depth > len(r.stack)+1 {
+		st.Unread++
 		return
 	}
 	v := readVdev(fields)
@@ -115,45 +116,13 @@ func (r *treeReader) add(st *status, line string) {
 }
 
 // readVdev reads a line of the tree: name, state, three counts of errors.
-func readVdev(fields []string) *vdev {
-	v := &vdev{Name: fields[0]}
+func readVdev(fields []string) *Vdev {
+	v := &Vdev{Name: fields[0]}
 	if len(fields) > 1 {
 		v.State = fields[1]
 	}
 	if len(fields) > 4 {
-		v.Errors = errorCounts{size(fields[2]), size(fields[3]), size(fields[4])}
+		v.Errors = ErrorCounts{size(fields[2]), size(fields[3]), size(fields[4])}
 	}
 	return v
-}
-
-// size reads a number as zpool shows it, exact or rounded: 1536, 1.5K, 294M.
-// It gives 0 for what is none; use parseSize where that matters.
-func size(s string) int64 {
-	n, _ := parseSize(s)
-	return n
-}
-
-// parseSize reads a size in bytes, exact or rounded to a binary unit.
-func parseSize(s string) (int64, bool) {
-	if n, ok := parseCount(s); ok {
-		return n, true
-	}
-	s = strings.TrimSuffix(s, "B")
-	if s == "" {
-		return 0, false
-	}
-	unit := strings.IndexByte("KMGTPE", s[len(s)-1])
-	if unit < 0 {
-		n, ok := parseCount(s)
-		return n, ok
-	}
-	f, err := strconv.ParseFloat(s[:len(s)-1], 64)
-	if err != nil || f < 0 || f > 8192 {
-		return 0, false
-	}
-	f *= float64(int64(1) << (10 * (unit + 1)))
-	if f >= 1<<63 {
-		return 0, false
-	}
-	return int64(f), true
 }

@@ -46,35 +46,35 @@ type jsonScan struct {
 	Rebuilds   map[string]*jsonScan `json:"rebuild_stats"`
 }
 
-// parseStatusJSON reads `zpool status -P -j --json-int`.
-func parseStatusJSON(text []byte) ([]status, error) {
+// ParseStatusJSON reads `zpool status -P -j --json-int`.
+func ParseStatusJSON(text []byte) ([]Status, error) {
 	var doc struct {
 		Pools map[string]*jsonPool `json:"pools"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, fmt.Errorf("read the JSON of zpool status: %w", err)
 	}
-	var all []status
+	var all []Status
 	for name, p := range doc.Pools {
 		if p == nil {
 			continue
 		}
 		all = append(all, p.status(name))
 	}
-	slices.SortFunc(all, func(a, b status) int { return strings.Compare(a.Pool, b.Pool) })
+	slices.SortFunc(all, func(a, b Status) int { return strings.Compare(a.Pool, b.Pool) })
 	return all, nil
 }
 
-func (p *jsonPool) status(name string) status {
-	st := status{Pool: name, State: p.State, Classes: map[string][]*vdev{}, ScanRead: true, DataErrors: -1}
+func (p *jsonPool) status(name string) Status {
+	st := Status{Pool: name, State: p.State, Classes: map[string][]*Vdev{}, ScanRead: true, DataErrors: -1}
 	for _, root := range p.Vdevs { // the pool itself
 		if root != nil {
-			st.Root = &vdev{Name: name, State: root.state(), Errors: root.errors()}
-			st.put(classData, root.Vdevs)
+			st.Root = &Vdev{Name: name, State: root.state(), Errors: root.errors()}
+			st.put(ClassData, root.Vdevs)
 		}
 	}
 	for class, vdevs := range map[string]map[string]*jsonVdev{
-		classLogs: p.Logs, classCache: p.Cache, classSpares: p.Spares, classSpecial: p.Special, classDedup: p.Dedup,
+		ClassLogs: p.Logs, ClassCache: p.Cache, ClassSpares: p.Spares, ClassSpecial: p.Special, ClassDedup: p.Dedup,
 	} {
 		st.put(class, vdevs)
 	}
@@ -87,14 +87,14 @@ func (p *jsonPool) status(name string) status {
 	return st
 }
 
-func (st *status) put(class string, vdevs map[string]*jsonVdev) {
+func (st *Status) put(class string, vdevs map[string]*jsonVdev) {
 	if tops := fromJSON(vdevs, 1); len(tops) > 0 {
 		st.Classes[class] = tops
 	}
 }
 
-func fromJSON(vdevs map[string]*jsonVdev, depth int) []*vdev {
-	var out []*vdev
+func fromJSON(vdevs map[string]*jsonVdev, depth int) []*Vdev {
+	var out []*Vdev
 	if depth > maxDepth {
 		return nil
 	}
@@ -102,18 +102,18 @@ func fromJSON(vdevs map[string]*jsonVdev, depth int) []*vdev {
 		if j == nil {
 			continue
 		}
-		v := &vdev{Name: key, State: j.state(), Errors: j.errors()}
+		v := &Vdev{Name: key, State: j.state(), Errors: j.errors()}
 		v.Children = fromJSON(j.Vdevs, depth+1)
 		if j.Path != "" && len(v.Children) == 0 {
 			v.Name = j.Path
 		}
 		out = append(out, v)
 	}
-	slices.SortFunc(out, func(a, b *vdev) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b *Vdev) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-func (j *jsonVdev) errors() errorCounts { return errorCounts{j.Read, j.Write, j.Checksum} }
+func (j *jsonVdev) errors() ErrorCounts { return ErrorCounts{j.Read, j.Write, j.Checksum} }
 
 func (j *jsonVdev) state() string {
 	if j.State == "HEALTHY" { // what vdev states are called in this form
@@ -124,13 +124,13 @@ func (j *jsonVdev) state() string {
 
 // scans gives the scans in the order of the text form, and whether all were
 // understood.
-func (s *jsonScan) scans() (all []scan, understood bool) {
+func (s *jsonScan) scans() (all []Scan, understood bool) {
 	if s == nil {
 		return nil, true
 	}
 	understood = true
 	add := func(what, state string, paused, end, errors int64) {
-		found := scan{What: what, State: scanStates[state], Errors: -1}
+		found := Scan{What: what, State: scanStates[state], Errors: -1}
 		switch {
 		case state == "" || state == "NONE":
 			return
