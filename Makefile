@@ -34,7 +34,7 @@ demo: all
 RERUN ?= 2
 test: all lint
 	@test/setup.sh test
-	@$(GO) run ./test/report -rerun $(RERUN) ./...
+	@$(GO) run ./test/report -rerun $(RERUN) -also research ./...
 
 # FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
 .PHONY: flaky
@@ -43,7 +43,7 @@ flaky:
 
 test-real: all lint
 	@test/setup.sh test-real
-	@PLUMB_REAL=$(if $(FULL),full,1) $(GO) run ./test/report -rerun $(RERUN) -timeout $(if $(FULL),8h,60m) -count 1 ./...
+	@PLUMB_REAL=$(if $(FULL),full,1) $(GO) run ./test/report -rerun $(RERUN) -timeout $(if $(FULL),8h,60m) -count 1 -also research ./...
 	@FUZZTIME=$(if $(FULL),60s,10s) test/fuzz.sh ./internal/edit
 
 # VM takes flags, such as VM='-release bookworm -iops 3000'; go run ./test/vm -help lists them.
@@ -57,7 +57,6 @@ vm: all
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@$(GO) vet ./...
-	@cd packaging && $(GO) vet ./...
 	@$(GO) test . ./test
 
 golden:
@@ -69,13 +68,13 @@ fuzz:
 
 bench: all
 	@test/setup.sh bench
-	@$(GO) run ./test/bench -plumb ./plumb
+	@$(GO) run -C research ./bench
 
 # BENCHLOAD takes flags, such as BENCHLOAD="-only fileio -pairs 3".
 .PHONY: bench-load
 bench-load: all
 	@test/setup.sh bench-load
-	@$(GO) run ./test/benchload -plumb ./plumb $(BENCHLOAD)
+	@$(GO) run -C research ./benchload $(BENCHLOAD)
 
 # CONTEST takes a pattern of cells, such as CONTEST='mariadb-*-gp3', and LEDGER
 # the place of the records. All cells take many hours; each is kept as it ends,
@@ -85,15 +84,15 @@ LEDGER ?= .cache/contest
 contest: all
 	@mkdir -p .cache
 	@test/setup.sh test
-	@$(GO) run ./test/advisers -run -table -plumb ./plumb -ledger "$(LEDGER)" -only "$(CONTEST)"
+	@$(GO) run -C research ./advisers -run -table -ledger "$(if $(findstring ://,$(LEDGER)),$(LEDGER),$(abspath $(LEDGER)))" -only "$(CONTEST)"
 
-# What is left when the power goes: see test/powercut/README.md. POWERCUT takes
+# What is left when the power goes: see research/powercut/README.md. POWERCUT takes
 # flags, such as POWERCUT="-rows mariadb-ext4 -times 5". The whole table takes a
 # day; an interrupted run goes on where it was.
 .PHONY: powercut
 powercut: all
 	@test/setup.sh powercut
-	@CGO_ENABLED=0 $(GO) run ./test/powercut -plumb ./plumb $(POWERCUT)
+	@CGO_ENABLED=0 $(GO) run -C research ./powercut $(POWERCUT)
 
 man: all
 	./plumb man dist/man

@@ -11,20 +11,20 @@ import (
 )
 
 // TestMeasuredIsOfPowerCuts checks that the rows that measured.yaml names are
-// among those of test/powercut.
+// among those of research/powercut.
 func TestMeasuredIsOfPowerCuts(t *testing.T) {
 	all, err := rule.Measurements(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := os.ReadFile("powercut/rows.go")
+	rows, err := os.ReadFile("../research/powercut/rows.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range all {
 		for _, row := range m.Cuts {
 			if !strings.Contains(string(rows), `{"`+row+`", `) {
-				t.Errorf("measured.yaml: test/powercut has no row %s", row)
+				t.Errorf("measured.yaml: research/powercut has no row %s", row)
 			}
 		}
 	}

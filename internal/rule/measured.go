@@ -18,7 +18,7 @@ const measuredFile = "measured.yaml"
 type Measurement struct {
 	Rules      []string  // ids
 	Experiment string    // name of its file in experiments/, without .yaml; "" where the power was cut
-	Cuts       []string  // rows of test/powercut whose trials showed it; nil where it was an experiment
+	Cuts       []string  // rows of research/powercut whose trials showed it; nil where it was an experiment
 	Date       time.Time // the day on which it ran
 	Machine    string
 	Setup      string // servers, filesystem, load
@@ -76,7 +76,7 @@ func measurement(s *sheet.Sheet, n *sheet.Node) (m Measurement) {
 		"experiment": text(&m.Experiment, "experiment"),
 		"power_cuts": func(n *sheet.Node) {
 			if m.Cuts = s.Texts(n, "power_cuts"); len(m.Cuts) == 0 {
-				s.Errorf(n, "power_cuts names at least one row of test/powercut")
+				s.Errorf(n, "power_cuts names at least one row of research/powercut")
 			}
 		},
 		"date": func(n *sheet.Node) {

@@ -31,7 +31,7 @@ const (
 	background  = 40  // settings of the other dimensions it is averaged over
 	futures     = 500 // curves that are drawn to judge it
 	sure        = 0.95
-	wide        = 2.3 // deviations to each side of a 95 % interval: the surface's shape is not known either, and with 1.96 one in ten misses, as test/benchsearch shows
+	wide        = 2.3 // deviations to each side of a 95 % interval: the surface's shape is not known either, and with 1.96 one in ten misses, as research/benchsearch shows
 )
 
 // Curves gives the response to each dimension, from a surface through all

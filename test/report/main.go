@@ -2,8 +2,9 @@
 // wants: the packages, the whole output of what failed, the list of what was
 // skipped and why, what was flaky, and one closing line with the counts.
 //
-//	report -rerun 2 -timeout 40m ./...
+//	report -rerun 2 -timeout 40m -also research ./...
 //
+// With -also DIR it then runs the tests of another module, which is in DIR.
 // With -rerun N it runs a test that failed again, alone, at most N times. One
 // that then passes is flaky: it does not fail the run, is named at the end, and
 // is a fault to be mended all the same. More than two of them fail the run.
@@ -15,46 +16,65 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 )
+
+// suite is one run of go test.
+type suite struct {
+	dir  string   // of the module; "" for here
+	args []string // all but the packages
+}
+
+func (s suite) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-json"}, s.args, args)...)
+	cmd.Dir, cmd.Stderr = s.dir, os.Stderr
+	return cmd
+}
 
 func main() {
 	times := flag.Int("rerun", 0, "how often a test that failed is run again, alone")
 	timeout := flag.String("timeout", "40m", "the timeout of go test")
 	count := flag.Int("count", 0, "the count of go test; 0: once, and results may be cached")
+	also := flag.String("also", "", "the directory of another module, all of whose tests are run too")
 	flag.Parse()
-	args := []string{"test", "-json", "-timeout", *timeout}
+	args := []string{"-timeout", *timeout}
 	if *count > 0 {
 		args = append(args, "-count", fmt.Sprint(*count))
 	}
-	t, err := all(exec.Command("go", append(args, flag.Args()...)...), os.Stdout)
+	t := newTally()
+	here := suite{args: args}
+	err := t.run(here, here.command(flag.Args()...), os.Stdout)
+	if err == nil && *also != "" {
+		there := suite{*also, args}
+		err = t.run(there, there.command("./..."), os.Stdout)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
-	t.rerun(*times, again{timeout: *timeout}, os.Stdout)
+	t.rerun(*times, again(t.suites), os.Stdout)
 	t.print(os.Stdout)
 	if t.bad() {
 		os.Exit(1)
 	}
 }
 
-// all runs go test and reads what it says. A command that fails without a
+// run runs go test and reads what it says. A command that fails without a
 // failure in its events broke off: what is missing then did not pass.
-func all(cmd *exec.Cmd, w io.Writer) (*tally, error) {
-	cmd.Stderr = os.Stderr
+func (t *tally) run(s suite, cmd *exec.Cmd, w io.Writer) error {
+	before := len(t.failures) + len(t.broken)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	t := newTally()
-	if err := t.read(out, w); err != nil {
-		return nil, err
+	if err := t.read(out, s, w); err != nil {
+		return err
 	}
-	if err := cmd.Wait(); err != nil && len(t.failures)+len(t.broken) == 0 {
-		return nil, fmt.Errorf("go test broke off: %w", err)
+	if err := cmd.Wait(); err != nil && len(t.failures)+len(t.broken) == before {
+		return fmt.Errorf("go test broke off: %w", err)
 	}
-	return t, nil
+	return nil
 }

@@ -72,7 +72,7 @@ func TestRerun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tally, alone := newTally(), &play{says: c.alone}
-			if err := tally.read(strings.NewReader(c.first), io.Discard); err != nil {
+			if err := tally.read(strings.NewReader(c.first), suite{}, io.Discard); err != nil {
 				t.Fatal(err)
 			}
 			var out strings.Builder
@@ -92,7 +92,7 @@ func TestRerun(t *testing.T) {
 func TestClosingLine(t *testing.T) {
 	tally := newTally()
 	text := events("p", "run TestA", "pass TestA", "run TestB", "output TestB     b_test.go:7: no root", "skip TestB", "pass ")
-	if err := tally.read(strings.NewReader(text), io.Discard); err != nil {
+	if err := tally.read(strings.NewReader(text), suite{}, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
@@ -129,13 +129,11 @@ func TestNeverWithMore(t *testing.T) {}
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "test", "-json", ".")
-	cmd.Dir = dir
-	tally, err := all(cmd, io.Discard)
-	if err != nil {
+	tally, there := newTally(), suite{dir, []string{"-timeout", "1m"}}
+	if err := tally.run(there, there.command("."), io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	tally.rerun(2, again{timeout: "1m", dir: dir}, io.Discard)
+	tally.rerun(2, again(tally.suites), io.Discard)
 	if len(tally.flaky) != 1 || !strings.HasPrefix(tally.flaky[0], "m TestOnce: ") || !slices.Equal(tally.failures, []id{{"m", "TestNever"}}) {
 		t.Errorf("flaky %q, failed %q\n%v", tally.flaky, tally.failures, tally.output)
 	}
@@ -144,10 +142,11 @@ func TestNeverWithMore(t *testing.T) {}
 // TestBrokenOff: a go test that ends in the middle has not passed what it never said.
 func TestBrokenOff(t *testing.T) {
 	text := events("p", "run TestA", "pass TestA", "pass ")
-	if _, err := all(exec.Command("sh", "-c", `printf %s "$1"; kill -9 $$`, "sh", text), io.Discard); err == nil {
+	if err := newTally().run(suite{}, exec.Command("sh", "-c", `printf %s "$1"; kill -9 $$`, "sh", text), io.Discard); err == nil {
 		t.Error("a run that was killed passed")
 	}
-	if tally, err := all(exec.Command("printf", "%s", text), io.Discard); err != nil || tally.bad() {
+	whole := newTally()
+	if err := whole.run(suite{}, exec.Command("printf", "%s", text), io.Discard); err != nil || whole.bad() {
 		t.Errorf("a whole run: %v", err)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -56,7 +54,7 @@ func (t *tally) passesAlone(test id, times int, alone runner, w io.Writer) bool 
 	for n := 1; n <= times; n++ {
 		fmt.Fprintf(w, "again %s\n", test)
 		one := newTally()
-		if err := one.read(alone.run(test), io.Discard); err != nil || one.bad() {
+		if err := one.read(alone.run(test), suite{}, io.Discard); err != nil || one.bad() {
 			continue
 		}
 		t.flaky = append(t.flaky, fmt.Sprintf("%s: passed when run again, time %d", test, n))
@@ -65,12 +63,11 @@ func (t *tally) passesAlone(test id, times int, alone runner, w io.Writer) bool 
 	return false
 }
 
-// again runs tests with the go command.
-type again struct{ timeout, dir string }
+// again runs tests with the go command, as the suite of their package did.
+type again map[string]suite
 
 func (a again) run(test id) io.Reader {
-	cmd := exec.Command("go", "test", "-json", "-count", "1", "-timeout", a.timeout, "-run", "^"+regexp.QuoteMeta(test.test)+"$", test.pkg)
-	cmd.Dir, cmd.Stderr = a.dir, os.Stderr
+	cmd := a[test.pkg].command("-count", "1", "-run", "^"+regexp.QuoteMeta(test.test)+"$", test.pkg)
 	out, _ := cmd.Output() // how it ended is in the events
 	return bytes.NewReader(out)
 }

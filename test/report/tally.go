@@ -30,7 +30,8 @@ func (i id) top() id {
 // tally is what was seen so far.
 type tally struct {
 	output          map[id][]string
-	began           map[id]bool // tests that have not ended
+	suites          map[string]suite // of packages: where they were run
+	began           map[id]bool      // tests that have not ended
 	passed, skipped int
 	skips           []string
 	failures        []id // tests, in the order they failed
@@ -38,9 +39,12 @@ type tally struct {
 	flaky           []string
 }
 
-func newTally() *tally { return &tally{output: map[id][]string{}, began: map[id]bool{}} }
+func newTally() *tally {
+	return &tally{output: map[id][]string{}, began: map[id]bool{}, suites: map[string]suite{}}
+}
 
-func (t *tally) read(r io.Reader, w io.Writer) error {
+// read takes the events of a suite.
+func (t *tally) read(r io.Reader, s suite, w io.Writer) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
@@ -50,6 +54,7 @@ func (t *tally) read(r io.Reader, w io.Writer) error {
 			t.broken = append(t.broken, id{})
 			continue
 		}
+		t.suites[e.Package] = s
 		t.add(e, w)
 	}
 	return lines.Err()

@@ -91,7 +91,7 @@ func (h hardware) arguments() []string {
 }
 
 // simple leaves a logged disk without commands that a log of QEMU before 9.0,
-// 8.2.2 or 7.2.10 is spoiled by: see test/powercut/writelog.
+// 8.2.2 or 7.2.10 is spoiled by: see research/powercut/writelog.
 const simple = ",discard=off,write-zeroes=off"
 
 // kernelLine has a machine that panics end instead of boot again, and leaves

@@ -15,7 +15,7 @@
 // waiting without a first read in vain, without telling the runtime, and
 // hearing of reading only (host.Asker, host.Quiet) brought it to 8 µs, about
 // what pgbench takes. Reading with a blocking socket and a thread for each
-// connection cost 12 µs or more. test/benchload measures against pgbench.
+// connection cost 12 µs or more. research/benchload measures against pgbench.
 //
 // Against [Fake], client and server in one process took 6 to 7 µs for a statement
 // together.

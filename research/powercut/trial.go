@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"plumb/test/powercut/writelog"
+	"plumb/research/powercut/writelog"
 )
 
 // trial is one power cut and what it left.

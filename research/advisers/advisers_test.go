@@ -44,7 +44,7 @@ func each(t *testing.T, f func(t *testing.T, c cell, x experiment.Experiment)) {
 	}
 }
 
-// TestFilesAreAsWritten: go run ./test/advisers -write has been run.
+// TestFilesAreAsWritten: go run -C research ./advisers -write has been run.
 func TestFilesAreAsWritten(t *testing.T) {
 	ours, err := readPlumb()
 	ok(t, err)
@@ -54,7 +54,7 @@ func TestFilesAreAsWritten(t *testing.T) {
 		got, err := os.ReadFile(contest{experiments: files}.file(c))
 		ok(t, err)
 		if diff := cmp.Diff(string(text(c, ours)), string(got)); diff != "" {
-			t.Errorf("%s is not what is written now: go run ./test/advisers -write\n%s", c.name(), diff)
+			t.Errorf("%s is not what is written now: go run -C research ./advisers -write\n%s", c.name(), diff)
 		}
 	}
 	there, err := filepath.Glob(files + "/*.yaml")

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plumb/test/powercut/writelog"
+	"plumb/research/powercut/writelog"
 	"plumb/test/program"
 	"plumb/test/sandbox"
 )

@@ -30,7 +30,7 @@ type bench struct {
 
 func main() {
 	b := &bench{}
-	flag.StringVar(&b.plumb, "plumb", "./plumb", "the plumb binary")
+	flag.StringVar(&b.plumb, "plumb", "../plumb", "the plumb binary")
 	flag.IntVar(&b.seconds, "seconds", 8, "length of each run")
 	flag.IntVar(&b.pairs, "pairs", 5, "pairs of each comparison")
 	flag.IntVar(&b.loads, "loads", 3, "pairs of each comparison of loading")

@@ -100,7 +100,7 @@ func chances(e engine) (all []arm) {
 
 // searched writes an experiment of plumb's arm and some others.
 func searched(c cell, name string, ours arm, others []arm, blocks int) []byte {
-	return sheet{cell: c, name: name, by: "-search from test/advisers/plumb.yaml and at random", arms: append([]arm{ours}, others...), blocks: blocks, budget: 2 * budget,
+	return sheet{cell: c, name: name, by: "-search from research/advisers/plumb.yaml and at random", arms: append([]arm{ours}, others...), blocks: blocks, budget: 2 * budget,
 		question: "How near does Plumb's advice come to the best of many configurations at random?",
 		notes:    c.notes() + " The others are drawn at random, sizes evenly by ratio and the rest evenly over the range of each setting; none is less durable than the default."}.text()
 }

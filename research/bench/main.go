@@ -30,7 +30,7 @@ const (
 )
 
 func main() {
-	plumb := flag.String("plumb", "./plumb", "the plumb binary")
+	plumb := flag.String("plumb", "../plumb", "the plumb binary")
 	flag.Parse()
 	if err := run(*plumb); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

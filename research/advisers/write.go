@@ -27,14 +27,14 @@ type sheet struct {
 // text writes the experiment of a cell.
 func text(c cell, ours advised) []byte {
 	all, notes := arms(c, ours)
-	return sheet{cell: c, name: c.name(), by: "-write from the advisers' formulas and test/advisers/plumb.yaml", arms: all, blocks: 3, budget: budget,
+	return sheet{cell: c, name: c.name(), by: "-write from the advisers' formulas and research/advisers/plumb.yaml", arms: all, blocks: 3, budget: budget,
 		question: fmt.Sprintf("Whose advice makes %s fastest on %s?", map[string]string{"mariadb": "MariaDB", "postgres": "PostgreSQL"}[c.engine.name], short(c)),
 		notes:    c.notes() + " Advisers that ask were told 1 GB, 2 processors, SSD, OLTP, data smaller than memory. " + strings.Join(notes, " ")}.text()
 }
 
 func (s sheet) text() []byte {
 	c, b := s.cell, &bytes.Buffer{}
-	fmt.Fprintf(b, "# Written by go run ./test/advisers %s.\n", s.by)
+	fmt.Fprintf(b, "# Written by go run -C research ./advisers %s.\n", s.by)
 	if slices.ContainsFunc(s.arms, func(a arm) bool { return len(a.host) > 0 }) {
 		fmt.Fprintf(b, "# It changes settings of the whole machine, and so asks for --allow-host; they are put back after every trial.\n")
 	}

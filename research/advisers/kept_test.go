@@ -73,7 +73,7 @@ func TestPublishedTable(t *testing.T) {
 	ok(t, err)
 	for _, want := range []string{table, searches} {
 		if !strings.Contains(string(page), want) {
-			t.Errorf("%s/README.md has another table than go run ./test/advisers -table -kept:\n%s", dir, want)
+			t.Errorf("%s/README.md has another table than go run -C research ./advisers -table -kept:\n%s", dir, want)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"plumb/test/powercut/writelog"
+	"plumb/research/powercut/writelog"
 )
 
 // replay makes the image of one cut of any log.

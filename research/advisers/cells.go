@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"plumb/test/advisers/formula"
+	"plumb/research/advisers/formula"
 )
 
 // The machine of the contest: small, so that a trial is short, and in the

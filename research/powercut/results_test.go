@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/test/powercut/writelog"
+	"plumb/research/powercut/writelog"
 )
 
 // A file of results goes on where it was torn, wherever that was.

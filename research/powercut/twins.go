@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"plumb/test/powercut/writelog"
+	"plumb/research/powercut/writelog"
 )
 
 // exposure counts what a doublewrite buffer is there to prevent: pages of

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"plumb/test/advisers/formula"
+	"plumb/research/advisers/formula"
 )
 
 // Names of arms that every experiment has.

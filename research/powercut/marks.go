@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"plumb/test/powercut/writelog"
+	"plumb/research/powercut/writelog"
 )
 
 // The form of a ledger; see internal/load/ledger.

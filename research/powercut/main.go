@@ -3,11 +3,11 @@
 // boots a virtual machine, puts a server on a filesystem there under load,
 // cuts the power, boots again and looks.
 //
-//	go run ./test/powercut -list                       the rows of the table
-//	go run ./test/powercut -times 20                   runs what the results lack
-//	go run ./test/powercut -rows 'mariadb-zfs*' -kind replayed -times 5 -for 1h
-//	go run ./test/powercut -table                      prints the table as Markdown
-//	go run ./test/powercut -replay LOG -base IMAGE -image NEW -seed 7
+//	go run -C research ./powercut -list                       the rows of the table
+//	go run -C research ./powercut -times 20                   runs what the results lack
+//	go run -C research ./powercut -rows 'mariadb-zfs*' -kind replayed -times 5 -for 1h
+//	go run -C research ./powercut -table                      prints the table as Markdown
+//	go run -C research ./powercut -replay LOG -base IMAGE -image NEW -seed 7
 //
 // The last replays any log of QEMU's blklogwrites or Linux' dm-log-writes by
 // hand. README.md says how a trial goes and what it proves.
@@ -50,9 +50,9 @@ func main() {
 	flag.DurationVar(&o.drive, "drive", 0, "how long a load runs whose log is replayed; 0 for 45s in a machine, 25s on this host")
 	flag.StringVar(&o.where, "where", "", "host or vm: where rows run; ext4 and xfs are on this host otherwise, if that can be")
 	flag.DurationVar(&o.limit, "for", 0, "begin no session after this time; 0 for no limit")
-	flag.StringVar(&o.results, "results", ".cache/powercut/results.jsonl", "file of the results; goes on where it ends")
-	flag.StringVar(&o.dir, "dir", ".cache/powercut", "directory for images and logs; some 5 GB")
-	flag.StringVar(&o.plumb, "plumb", "./plumb", "the plumb binary, a static one")
+	flag.StringVar(&o.results, "results", "../.cache/powercut/results.jsonl", "file of the results; goes on where it ends")
+	flag.StringVar(&o.dir, "dir", "../.cache/powercut", "directory for images and logs; some 5 GB")
+	flag.StringVar(&o.plumb, "plumb", "../plumb", "the plumb binary, a static one")
 	flag.Uint64Var(&o.seed, "seed", 1, "of everything that is drawn")
 	flag.StringVar(&o.log, "replay", "", "replay this log")
 	flag.StringVar(&o.base, "base", "", "with -replay: what the disk held when the log began")

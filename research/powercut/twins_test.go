@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/test/powercut/writelog"
+	"plumb/research/powercut/writelog"
 )
 
 const pageSectors = innodbPage / 512

@@ -2,12 +2,12 @@
 // database fastest? It writes the experiments of the contest from the
 // advisers' formulas, runs those that are missing, and prints the table.
 //
-//	go run ./test/advisers -write   write experiments/advisers/*.yaml
-//	go run ./test/advisers -run     run what the ledger lacks, most telling first
-//	go run ./test/advisers -table   print the contest's table as Markdown
-//	go run ./test/advisers -keep    keep the trials of the cells that are done beside the experiments
-//	go run ./test/advisers -table -kept   print the table of those
-//	go run ./test/advisers -search -only CELL   measure Plumb's advice beside configurations at random
+//	go run -C research ./advisers -write   write experiments/advisers/*.yaml
+//	go run -C research ./advisers -run     run what the ledger lacks, most telling first
+//	go run -C research ./advisers -table   print the contest's table as Markdown
+//	go run -C research ./advisers -keep    keep the trials of the cells that are done beside the experiments
+//	go run -C research ./advisers -table -kept   print the table of those
+//	go run -C research ./advisers -search -only CELL   measure Plumb's advice beside configurations at random
 //
 // What Plumb itself advises is in plumb.yaml; a test asks it anew.
 package main
@@ -45,9 +45,9 @@ func main() {
 	flag.BoolVar(&j.keep, "keep", false, "keep the trials of the cells that are done beside the experiments")
 	flag.BoolVar(&j.table, "table", false, "print the table")
 	flag.BoolVar(&c.kept, "kept", false, "print the table of what is kept, in place of the ledger's")
-	flag.StringVar(&c.plumb, "plumb", "./plumb", "the plumb binary")
-	flag.StringVar(&c.experiments, "experiments", "experiments/advisers", "directory of the experiments")
-	flag.StringVar(&c.ledger, "ledger", ".cache/contest", "the ledger, as of plumb lab run")
+	flag.StringVar(&c.plumb, "plumb", "../plumb", "the plumb binary")
+	flag.StringVar(&c.experiments, "experiments", "../experiments/advisers", "directory of the experiments")
+	flag.StringVar(&c.ledger, "ledger", "../.cache/contest", "the ledger, as of plumb lab run")
 	flag.StringVar(&c.dir, "dir", "/var/tmp", "make volumes below this directory")
 	flag.StringVar(&c.only, "only", "", "only cells whose name has this pattern, such as mariadb-*-gp3")
 	flag.Parse()
