@@ -1,6 +1,11 @@
 package catalog
 
-import "maps"
+import (
+	"maps"
+	"strings"
+
+	"plumb/internal/stack"
+)
 
 // Catalog lists the kinds of things.
 type Catalog struct {
@@ -15,6 +20,7 @@ type Kind struct {
 	Known map[string]string // by flavour ("" for all): the versions of which Plumb knows what holds; nil: it has no versions
 	Links map[string]Link
 	Facts map[string]*Fact // knobs included
+	Since string           // the fact that tells for how many seconds its counters have counted; with "host." before it, one of the host
 }
 
 // Link is a relation to things of another kind.
@@ -33,9 +39,13 @@ type Fact struct {
 	From  string // the file, command or query it is read from
 	Load  string // what it tells of the load, such as "WAL": it begins anew with the server or moves with its work
 	Idle  bool   // it is absent while there is no load
-	Knob  *Knob
-	File  string // where it is declared
-	Line  int
+	// OverTime is what it does as time goes by; Since, of a counter, is as of its
+	// kind where it is another.
+	OverTime stack.OverTime
+	Since    string
+	Knob     *Knob
+	File     string // where it is declared
+	Line     int
 }
 
 // Type is the type of a fact and the unit of its number.
@@ -108,4 +118,26 @@ func (c *Catalog) Knobs(kind string) map[string]*Fact {
 		maps.DeleteFunc(out, func(_ string, f *Fact) bool { return f.Knob == nil })
 	}
 	return out
+}
+
+// OverTime is what a fact does as time goes by. A raw setting that is not
+// listed stays until somebody changes it.
+func (c *Catalog) OverTime(kind, name string) stack.OverTime {
+	if f := c.Fact(kind, name); f != nil {
+		return f.OverTime
+	}
+	return stack.State
+}
+
+// Since gives the fact that tells for how many seconds a counter has counted.
+func (c *Catalog) Since(kind, name string) (of string, ofHost bool) {
+	f := c.Fact(kind, name)
+	if f == nil {
+		return "", false
+	}
+	since := f.Since
+	if since == "" {
+		since = c.Kinds[kind].Since
+	}
+	return strings.CutPrefix(since, "host.")
 }

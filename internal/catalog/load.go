@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"sync"
 
 	"plumb/internal/sheet"
+	"plumb/internal/stack"
 )
 
 // Load reads facts/*.yaml and knobs/*.yaml. It returns the catalogue as far
@@ -27,6 +29,7 @@ func LoadPart(fsys fs.FS, wanted func(text []byte) bool) (*Catalog, error) {
 	l.each(fsys, "facts", func([]byte) bool { return true }, l.factsFile)
 	l.each(fsys, "knobs", wanted, l.knobsFile)
 	l.checkLinks()
+	l.checkSinces()
 	return l.cat, sheet.Join(l.errors)
 }
 
@@ -34,6 +37,7 @@ type loader struct {
 	cat    *Catalog
 	errors []sheet.Error
 	links  []pending
+	sinces []sinceOf
 }
 
 // pending is a link whose target kind may be in a file not read yet.
@@ -105,6 +109,10 @@ func (l *loader) factsFile(s *sheet.Sheet, root *sheet.Node) {
 		"title": func(n *sheet.Node) { k.Title = s.Text(n, "title") },
 		"open":  func(n *sheet.Node) { k.Open = s.Switch(n, "open") },
 		"known": func(n *sheet.Node) { k.Known = knownVersions(s, n) },
+		"counts_since": func(n *sheet.Node) {
+			k.Since = s.Text(n, "counts_since")
+			l.sinces = append(l.sinces, sinceOf{k, k.Since, at(s, n)})
+		},
 		"links": func(n *sheet.Node) {
 			s.Entries(n, "links", func(key, value *sheet.Node) { l.link(s, k, key, value) })
 		},
@@ -171,7 +179,7 @@ func (l *loader) link(s *sheet.Sheet, k *Kind, key, value *sheet.Node) {
 		s.Errorf(key, "%q: a name is in lower case letters, digits and underscores", key.Value)
 	}
 	k.Links[key.Value] = link
-	l.links = append(l.links, pending{link, sheet.Error{File: s.File, Line: value.Line, Col: value.Column}})
+	l.links = append(l.links, pending{link, at(s, value)})
 }
 
 func (l *loader) checkLinks() {
@@ -209,6 +217,14 @@ func (l *loader) fact(s *sheet.Sheet, k *Kind, key, value *sheet.Node, knob bool
 		"shown": func(n *sheet.Node) { f.Shown = s.Text(n, "shown") },
 		"load":  func(n *sheet.Node) { f.Load = s.Text(n, "load") },
 		"idle":  func(n *sheet.Node) { f.Idle = s.OneOf(n, "idle", "absent") != "" },
+		"over_time": func(n *sheet.Node) {
+			word := s.OneOf(n, "over_time", string(stack.Counter), string(stack.Gauge), string(stack.State), string(stack.Average))
+			f.OverTime = cmp.Or(stack.OverTime(word), stack.State)
+		},
+		"counts_since": func(n *sheet.Node) {
+			f.Since = s.Text(n, "counts_since")
+			l.sinces = append(l.sinces, sinceOf{k, f.Since, at(s, n)})
+		},
 	}
 	what := "a fact"
 	if knob {
@@ -219,6 +235,7 @@ func (l *loader) fact(s *sheet.Sheet, k *Kind, key, value *sheet.Node, knob bool
 	if f.Type == "" {
 		f.Type = Text
 	}
+	checkOverTime(s, f, value)
 	k.Facts[f.Name] = f
 	if knob {
 		l.checkKnob(s, f, value)

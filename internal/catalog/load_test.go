@@ -14,7 +14,8 @@ links:
   data: {to: volume, doc: where it lies}
 facts:
   version: {type: text, doc: version}
-  pages: {type: int, doc: pages, shown: Pages}
+  pages: {type: int, over_time: counter, counts_since: up, doc: pages, shown: Pages}
+  up: {type: s, over_time: gauge, doc: age}
 `
 
 const smallKnobs = `kind: server
@@ -32,7 +33,7 @@ knobs:
 func small(facts, knobs string) fstest.MapFS {
 	return fstest.MapFS{
 		"facts/server.yaml": {Data: []byte(facts)},
-		"facts/volume.yaml": {Data: []byte("kind: volume\ntitle: volume\nopen: true\nfacts: {size: {type: bytes, doc: size}}\n")},
+		"facts/volume.yaml": {Data: []byte("kind: volume\ntitle: volume\nopen: true\nfacts: {size: {type: bytes, over_time: state, doc: size}}\n")},
 		"knobs/a.yaml":      {Data: []byte(knobs)},
 		"knobs/b.yaml":      {Data: []byte("kind: server\nknobs: {method: {type: text, effect: restart, values: [direct], doc: how}}\n")},
 	}
@@ -53,6 +54,9 @@ func TestLoad(t *testing.T) {
 	if d := cat.Fact("server", "sync").Knob.Default[""]; d != "ON" {
 		t.Errorf("ON became %q", d)
 	}
+	if of, host := cat.Since("server", "pages"); of != "up" || host || cat.OverTime("server", "pages") != stack.Counter || cat.OverTime("server", "sync") != stack.State {
+		t.Error("what facts do over time is lost")
+	}
 	if cat.Fact("server", "pages").Shown != "Pages" || cat.Kinds["server"].Links["data"].To != "volume" || !cat.Kinds["volume"].Open {
 		t.Error("shown, link or open is lost")
 	}
@@ -61,6 +65,9 @@ func TestLoad(t *testing.T) {
 func TestLoadNamesPlaceAndWhatWasMeant(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"key", "doc: version}", "dok: version}", "facts/server.yaml:6:12: a fact needs the key \"doc\"\nfacts/server.yaml:6:25: a fact has no key \"dok\"; did you mean doc?"},
+		{"over time missing", "over_time: gauge, ", "", `facts/server.yaml:8:7: up is a number and needs the key "over_time": counter, gauge, state or average`},
+		{"over time", "over_time: gauge", "over_time: gage", `facts/server.yaml:8:28: over_time is one of counter, gauge, state, average, not "gage"; did you mean gauge?`},
+		{"counts since", "counts_since: up,", "counts_since: pages,", `facts/server.yaml:7:56: counts_since: server has no fact pages of type s; did you mean pages?`},
 		{"type", "type: text", "type: txt", `facts/server.yaml:6:19: type is one of bool, int, float, text, list, bytes, ms, us, s, percent, ratio, rate, not "txt"; did you mean text?`},
 		{"link", "to: volume", "to: volumes", `facts/server.yaml:4:9: there is no kind "volumes"; did you mean volume?`},
 		{"name", "version: {type", "Max.Version: {type", `facts/server.yaml:6:3: "Max.Version": a name is in lower case letters, digits and underscores; write it as max_version and add shown: "Max.Version"`},

@@ -19,7 +19,7 @@ func smallWorld() fstest.MapFS {
 kind: host
 title: the machine
 facts:
-  memory: {type: bytes, doc: memory}
+  memory: {type: bytes, over_time: gauge, doc: memory}
 `)},
 		"facts/server.yaml": {Data: []byte(`
 kind: server
@@ -29,8 +29,8 @@ links:
   redo: {to: volume, doc: where its redo log lies}
 facts:
   version: {type: text, doc: version}
-  connections: {type: int, doc: connections}
-  hit_rate: {type: ratio, doc: hits}
+  connections: {type: int, over_time: gauge, doc: connections}
+  hit_rate: {type: ratio, over_time: gauge, doc: hits}
   tables: {type: list, doc: tables}
 `)},
 		"facts/volume.yaml": {Data: []byte(`
@@ -39,14 +39,14 @@ title: volume
 links:
   disk: {to: disk, doc: disks}
 facts:
-  size: {type: bytes, doc: size}
+  size: {type: bytes, over_time: gauge, doc: size}
   fstype: {type: text, doc: type}
 `)},
 		"facts/disk.yaml": {Data: []byte(`
 kind: disk
 title: disk
 facts:
-  spare: {type: percent, doc: spare}
+  spare: {type: percent, over_time: gauge, doc: spare}
 `)},
 		"knobs/server.yaml": {Data: []byte(`
 kind: server
