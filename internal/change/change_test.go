@@ -13,6 +13,8 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/host/chroot"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/journal"
 	"plumb/internal/stack"
 )
@@ -58,7 +60,7 @@ func newMachine(t *testing.T) *machine {
 	}
 	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
 	t.Cleanup(func() { hands.Close() })
-	m.doer = host.NewUnder(hands, m.dir)
+	m.doer = chroot.New(hands, m.dir)
 	var sight stack.Sight
 	thing := sight.New("toy", "t")
 	least, most := 0.0, 1000.0
@@ -148,8 +150,8 @@ func TestPrepareRefuses(t *testing.T) {
 		t.Errorf("in force already: %+v", d)
 	}
 	was := m.state()
-	for _, fault := range []host.Fault{{Op: "writable", Name: "/etc/toy.conf", Err: syscall.EROFS}, {Op: "writable", Name: "*/lock", Err: syscall.EACCES}} {
-		m.doer = host.NewFaulty(m.doer, fault)
+	for _, fault := range []hosttest.Fault{{Op: "writable", Name: "/etc/toy.conf", Err: syscall.EROFS}, {Op: "writable", Name: "*/lock", Err: syscall.EACCES}} {
+		m.doer = hosttest.NewFaulty(m.doer, fault)
 		d := m.prepare(Options{}, to("a", 5), to("b", 6))
 		if !d.Stops() || len(d.Missing) != 1 {
 			t.Errorf("%v: %+v", fault, d)
@@ -167,13 +169,13 @@ func TestPrepareRefuses(t *testing.T) {
 // A step of which an act fails is taken back; the steps before it stay, those
 // after it are not begun.
 func TestAFailingStepIsTakenBack(t *testing.T) {
-	for _, fault := range []host.Fault{
+	for _, fault := range []hosttest.Fault{
 		{Op: "replace", Name: "/etc/toy.conf", Nth: 2, Err: syscall.ENOSPC},
 		{Op: "write", Name: "/run/b", Nth: 1, Err: syscall.EINVAL},
 	} {
 		m := newMachine(t)
 		d := m.prepare(Options{}, to("a", 5), to("b", 6), to("c", 7))
-		faulty := host.NewFaulty(m.doer, fault)
+		faulty := hosttest.NewFaulty(m.doer, fault)
 		out, err := m.keeper(faulty).Apply(t.Context(), d, ApplyOptions{})
 		if err == nil || !out.Steps[0].Done || out.Steps[1].Done || out.Steps[2].Done || out.Steps[1].Back != "taken back" {
 			t.Fatalf("%v: %+v, %v", fault, out, err)
@@ -197,7 +199,7 @@ func TestFullDiskWhileJournalling(t *testing.T) {
 		m := newMachine(t)
 		was := m.state()
 		d := m.prepare(Options{}, to("a", 5), to("b", 6))
-		faulty := host.NewFaulty(m.doer, host.Fault{Op: "append", Nth: n, Err: syscall.ENOSPC})
+		faulty := hosttest.NewFaulty(m.doer, hosttest.Fault{Op: "append", Nth: n, Err: syscall.ENOSPC})
 		out, err := m.keeper(faulty).Apply(t.Context(), d, ApplyOptions{})
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("record %d: %v", n, err)

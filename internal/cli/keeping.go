@@ -14,6 +14,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/chroot"
 )
 
 // keeping are the flags of the commands that change this machine, or look up
@@ -45,7 +46,7 @@ func (k keeping) validate() error {
 // doer gives what the command works on.
 func (k keeping) doer(hands *host.Hands) host.Doer {
 	if k.image != "" {
-		return host.NewUnder(hands, k.image)
+		return chroot.New(hands, k.image)
 	}
 	return hands
 }

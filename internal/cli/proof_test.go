@@ -10,6 +10,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/check"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	checkview "plumb/internal/view/check"
 	"plumb/internal/view/page"
 	stackview "plumb/internal/view/stack"
@@ -66,7 +67,7 @@ func TestReadingAsksForNoChange(t *testing.T) {
 		"capture":         func(r host.Reader) host.Reader { return host.NewRecorder(r) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			refusing := host.NewRefusing(live)
+			refusing := hosttest.NewRefusing(live)
 			s, err := lookInTime(context.Background(), wrap(refusing), cat, given{}, check.DefaultTimeout)
 			if err != nil {
 				t.Fatal(err)

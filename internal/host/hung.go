@@ -195,7 +195,7 @@ func parents(name string) []string {
 // isKernels reports whether a path stands for itself: below /proc, /sys and
 // /dev a file that hangs says nothing of the next.
 func isKernels(name string) bool {
-	_, root, _ := splitRoot(name)
+	_, root, _ := SplitRoot(name)
 	for _, kernel := range []string{"/proc", "/sys", "/dev"} {
 		if root == "" && (name == "" || name == kernel || strings.HasPrefix(name, kernel+"/")) {
 			return true
@@ -208,7 +208,7 @@ func isKernels(name string) bool {
 // unknown. A thread that hangs on a mount keeps its number from being given to another.
 func mountOf(name string) (number string) {
 	table, root, rest := "/proc/self/mountinfo", "", name
-	if _, root, rest = splitRoot(name); root != "" {
+	if _, root, rest = SplitRoot(name); root != "" {
 		table, rest = path.Dir(root)+"/mountinfo", "/"+rest
 	}
 	text, err := os.ReadFile(table)

@@ -16,10 +16,10 @@ const maxLinks = 40
 // process's: in a container that is another file. So paths below a process's
 // root are resolved here, link by link.
 
-// splitRoot divides a path below a process's root or working directory into
+// SplitRoot divides a path below a process's root or working directory into
 // the directory the walk starts from, the root that absolute links start
 // from, and the rest. root is "" for all other paths.
-func splitRoot(name string) (start, root, rest string) {
+func SplitRoot(name string) (start, root, rest string) {
 	if !strings.HasPrefix(name, "/proc/") {
 		return "", "", name
 	}
@@ -44,25 +44,25 @@ func isPID(s string) bool {
 // inItsRoot gives the path to open for a name: the name itself, or for one
 // below a process's root the path with all links resolved inside that root.
 func inItsRoot(name string) (string, error) {
-	start, root, rest := splitRoot(name)
+	start, root, rest := SplitRoot(name)
 	if root == "" || strings.Trim(rest, "/") == "" {
 		return name, nil
 	}
-	return walk(start, root, rest, true)
+	return Resolve(start, root, rest, true)
 }
 
 // parentInItsRoot is inItsRoot for a name whose last element is not followed.
 func parentInItsRoot(name string) (string, error) {
-	start, root, rest := splitRoot(name)
+	start, root, rest := SplitRoot(name)
 	if root == "" || strings.Trim(rest, "/") == "" {
 		return name, nil
 	}
-	return walk(start, root, rest, false)
+	return Resolve(start, root, rest, false)
 }
 
-// walk resolves rest from start, with absolute links and ".." held inside
+// Resolve resolves rest from start, with absolute links and ".." held inside
 // root. The last element is followed only if last is set.
-func walk(start, root, rest string, last bool) (string, error) {
+func Resolve(start, root, rest string, last bool) (string, error) {
 	at, floor := start, start
 	todo := strings.Split(rest, "/")
 	for links := 0; len(todo) > 0; {

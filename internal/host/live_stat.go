@@ -35,7 +35,7 @@ func statOf(name string) (Stat, error) {
 
 // resolved gives the path after all links, or "" if it has none.
 func resolved(name, at string) string {
-	if _, root, _ := splitRoot(name); root != "" {
+	if _, root, _ := SplitRoot(name); root != "" {
 		return at
 	}
 	if isMagic(name) {
@@ -48,7 +48,7 @@ func resolved(name, at string) string {
 	if !strings.HasPrefix(name, "/") {
 		return ""
 	}
-	to, err := walk("", "", name, true)
+	to, err := Resolve("", "", name, true)
 	if err != nil {
 		return ""
 	}

@@ -42,15 +42,31 @@ var errLed = errors.New("a link of another user is on the way to it")
 // own as well: a link in a directory that he can write to may be another by
 // the time the file is written.
 func placeOf(name string, follow bool, gone missing) (place, error) {
+	return walkTo(name, &walker{gone: gone, follow: follow, led: -1})
+}
+
+// OpenBelow opens a path below a process's root, /proc/PID/root/…, to be
+// connected to or asked about, not read. Every link on the way is followed
+// from that root, whoever made it: the kernel would follow an absolute one from
+// ours, and lead from a container to a socket of the host.
+func OpenBelow(name string) (int, error) {
+	p, err := walkTo(name, &walker{follow: true, anybody: true, led: -1})
+	if err != nil {
+		return -1, err
+	}
+	defer p.close()
+	return openAt(p.dir, p.base, unix.O_PATH|unix.O_NOFOLLOW, 0)
+}
+
+func walkTo(name string, w *walker) (place, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
 		return place{}, err
 	}
-	start, root, rest := splitRoot(name)
+	start, root, rest := SplitRoot(name)
 	if root == "" {
 		start, root, rest = "/", "/", name
 	}
-	w := &walker{gone: gone, follow: follow, led: -1}
 	defer w.close()
 	if w.root, err = openRetry(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC); err != nil {
 		return place{}, err
@@ -66,13 +82,14 @@ func placeOf(name string, follow bool, gone missing) (place, error) {
 
 // walker goes along a path, directory by directory.
 type walker struct {
-	gone   missing
-	follow bool
-	root   int   // where absolute links begin
-	dirs   []int // from the floor to where we are
-	todo   []string
-	links  int
-	led    int64 // the other user whose link was followed; -1 for none
+	gone    missing
+	follow  bool
+	anybody bool  // links of all users are followed: nothing is written there
+	root    int   // where absolute links begin
+	dirs    []int // from the floor to where we are
+	todo    []string
+	links   int
+	led     int64 // the other user whose link was followed; -1 for none
 }
 
 func (w *walker) close() {
@@ -164,7 +181,7 @@ func (w *walker) link(fd int, owner uid) error {
 	if w.links++; w.links > maxLinks {
 		return syscall.ELOOP
 	}
-	if owner != 0 && int(owner) != os.Geteuid() {
+	if owner != 0 && int(owner) != os.Geteuid() && !w.anybody {
 		if w.led >= 0 && w.led != int64(owner) {
 			return errLed
 		}

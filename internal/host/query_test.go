@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"plumb/internal/host/statement"
 )
 
 // fakeDialer opens sessions that answer by the words of the query.
@@ -31,7 +33,7 @@ func (d *fakeDialer) Dial(ctx context.Context, t Target, secret func(string) ([]
 	return &fakeSession{}, nil
 }
 
-func (d *fakeDialer) Reads(query string) bool { return ReadsSQL(query) }
+func (d *fakeDialer) Reads(query string) bool { return statement.Reads(query) }
 
 type fakeSession struct{ busy atomic.Bool }
 

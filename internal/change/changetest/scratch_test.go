@@ -12,6 +12,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/host/chroot"
 	"plumb/internal/stack"
 )
 
@@ -48,7 +49,7 @@ func scratch(t *testing.T) (string, Case) {
 	fact := &catalog.Fact{Kind: "host", Name: "vm_swappiness", Type: catalog.Int, Knob: &catalog.Knob{Effect: catalog.Now}}
 	cat := &catalog.Catalog{Kinds: map[string]*catalog.Kind{"host": {Name: "host", Facts: map[string]*catalog.Fact{fact.Name: fact}}}}
 	return dir, Case{
-		Doer: host.NewUnder(hands, dir), Setter: sysctl{}, Catalog: cat, Dir: "/var/lib/plumb",
+		Doer: chroot.New(hands, dir), Setter: sysctl{}, Catalog: cat, Dir: "/var/lib/plumb",
 		Observe: func() *stack.Stack {
 			s := &stack.Stack{}
 			var sight stack.Sight

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 )
 
@@ -89,7 +90,7 @@ func onlyReads(ctx context.Context, c Case) error {
 	if err != nil {
 		return err
 	}
-	r := host.NewRefusing(c.Doer)
+	r := hosttest.NewRefusing(c.Doer)
 	if _, err := c.Setter.Recipe(ctx, r, c.Observe(), draft.Steps[0].Want); err != nil {
 		return err
 	}

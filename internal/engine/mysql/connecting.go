@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"plumb/internal/host"
+	"plumb/internal/host/reach"
 	"plumb/internal/host/trust"
 )
 
@@ -18,7 +19,7 @@ var errReadable = fmt.Errorf("%w: the server asks for the password itself, on a 
 
 // Line is what the driver connects with.
 type Line struct {
-	Reach   host.Reach
+	Reach   reach.Server
 	Plain   net.Conn // the last connection, as the machine gave it
 	stopped atomic.Bool
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"plumb/internal/host"
+	"plumb/internal/host/reach"
 )
 
 // somebody sits on the way to a server, and asks for the password the way each
@@ -69,7 +69,7 @@ func TestNoPasswordLeavesReadable(t *testing.T) {
 			ours, theirs := net.Pipe()
 			told := make(chan []byte, 4)
 			go somebody(theirs, plugin, public, told)
-			line := &Line{Reach: host.Reach{Network: "tcp", Address: "db1:3306"}}
+			line := &Line{Reach: reach.Server{Network: "tcp", Address: "db1:3306"}}
 			cfg, err := givenConfig("u:s3cr3tpw@tcp(db1:3306)/?tls=false")
 			if err != nil {
 				t.Fatal(err)

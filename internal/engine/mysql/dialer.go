@@ -15,6 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"plumb/internal/host"
+	"plumb/internal/host/reach"
 	"plumb/internal/host/trust"
 )
 
@@ -86,7 +87,7 @@ func config(t host.Target, l host.Login, secret func(string) ([]byte, error)) (*
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTime, 2*statementTime, dialTime
 	cfg.ConnectionAttributes = "program_name:plumb"
 	cfg.Logger = log.New(io.Discard, "", 0)
-	line := &Line{Reach: host.Reach{Engine: "mysql", Network: cfg.Net, Address: cfg.Addr, PeerUID: l.PeerUID, PID: t.PID, Secret: trust.Secret{File: l.File}}}
+	line := &Line{Reach: reach.Server{Engine: "mysql", Network: cfg.Net, Address: cfg.Addr, PeerUID: l.PeerUID, PID: t.PID, Secret: trust.Secret{File: l.File}}}
 	cfg.DialFunc = line.Dial
 	return cfg, line, nil
 }

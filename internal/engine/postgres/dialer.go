@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"plumb/internal/host"
+	"plumb/internal/host/reach"
+	"plumb/internal/host/statement"
 	"plumb/internal/host/trust"
 )
 
@@ -35,7 +37,7 @@ const (
 
 // Reads implements host.Dialer.
 func (Dialer) Reads(query string) bool {
-	return host.ReadsSQL(strings.NewReplacer(pause, "0", anew, "0").Replace(query))
+	return statement.Reads(strings.NewReplacer(pause, "0", anew, "0").Replace(query))
 }
 
 // Dial implements host.Dialer.
@@ -74,7 +76,7 @@ func open(ctx context.Context, t host.Target, login host.Login, c credentials, p
 	if err != nil {
 		return nil, err
 	}
-	dialing(cfg, host.Reach{Engine: "postgres", Network: t.Network, Address: t.Address, PeerUID: login.PeerUID, PID: t.PID,
+	dialing(cfg, reach.Server{Engine: "postgres", Network: t.Network, Address: t.Address, PeerUID: login.PeerUID, PID: t.PID,
 		Secret: trust.Secret{File: login.File}})
 	all := ctx
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
@@ -134,7 +136,7 @@ func config(t host.Target, login host.Login, c credentials) (*pgconn.Config, err
 }
 
 // dialing makes the driver connect the way we do.
-func dialing(cfg *pgconn.Config, r host.Reach) {
+func dialing(cfg *pgconn.Config, r reach.Server) {
 	cfg.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
 		r := r
 		if r.Network != "unix" {

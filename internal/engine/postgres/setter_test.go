@@ -11,6 +11,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/host/statement"
 	"plumb/internal/stack"
 	"plumb/knowledge"
 )
@@ -167,7 +168,7 @@ func TestRecipe(t *testing.T) {
 		s.Undo[0].Statement != "ALTER SYSTEM SET work_mem = {before:sql}" || s.Undo[1].Statement != reload || s.UndoNone[0].Statement != "ALTER SYSTEM RESET work_mem" || s.UndoNone[1].Statement != reload {
 		t.Errorf("%+v %+v", r, s)
 	}
-	if !host.ReadsSQL(s.Look.Query) {
+	if !statement.Reads(s.Look.Query) {
 		t.Errorf("a look that is refused: %s", s.Look.Query)
 	}
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "postgresql.conf:12, which sets 8MB, counts no more") || !strings.Contains(notes, "every role in database shop keeps its own value, 2MB") ||

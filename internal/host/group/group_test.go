@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/chroot"
 )
 
 // tree makes a false /sys/fs/cgroup in a directory: both versions cannot be on
 // one machine. The lab's tests use the real one.
-func tree(t *testing.T, files map[string]string) *host.Under {
+func tree(t *testing.T, files map[string]string) *chroot.Doer {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -26,7 +27,7 @@ func tree(t *testing.T, files map[string]string) *host.Under {
 			t.Fatal(err)
 		}
 	}
-	return host.NewUnder(host.NewHands(host.NewLive(host.LiveOptions{})), dir)
+	return chroot.New(host.NewHands(host.NewLive(host.LiveOptions{})), dir)
 }
 
 func TestVersions(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"plumb/internal/hint"
-	"plumb/internal/host"
+	"plumb/internal/host/reach"
 	"plumb/internal/host/trust"
 )
 
@@ -47,7 +47,7 @@ func openPostgres(ctx context.Context, where string, create bool) (*Ledger, erro
 // guard makes the driver tell the password to none but whom it is for. One that
 // the driver found in a file goes by the rules for files.
 func guard(config *pgx.ConnConfig, where string) {
-	reach := host.Reach{Engine: "postgres", Verified: true}
+	reach := reach.Server{Engine: "postgres", Verified: true}
 	encrypted := true
 	for _, c := range append([]*pgconn.FallbackConfig{{TLSConfig: config.TLSConfig}}, config.Fallbacks...) {
 		encrypted = encrypted && c.TLSConfig != nil

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/host"
+	"plumb/internal/host/chroot"
 	"plumb/internal/stack"
 	"plumb/knowledge"
 	"plumb/test/sandbox"
@@ -89,7 +90,7 @@ func TestFstabOfAnImage(t *testing.T) {
 	}
 	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
 	defer hands.Close()
-	under := host.NewUnder(hands, dir)
+	under := chroot.New(hands, dir)
 	cat, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)

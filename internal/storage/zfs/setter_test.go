@@ -13,6 +13,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/host"
+	"plumb/internal/host/chroot"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -160,7 +161,7 @@ func TestParameterInAScratchRoot(t *testing.T) {
 	defer hands.Close()
 	cat, err := catalog.Load(knowledge.FS)
 	must(t, err)
-	changetest.Run(t, changetest.Case{Doer: host.NewUnder(hands, dir), Setter: Setter{}, Catalog: cat, Dir: "/var/lib/plumb", Few: 7,
+	changetest.Run(t, changetest.Case{Doer: chroot.New(hands, dir), Setter: Setter{}, Catalog: cat, Dir: "/var/lib/plumb", Few: 7,
 		Knob: stack.Knob{Of: stack.Ref{Kind: "zfs", Name: "module"}, Name: "zfs_arc_max"}, To: stack.Int(4 << 30),
 		Observe: func() *stack.Stack {
 			var sight stack.Sight

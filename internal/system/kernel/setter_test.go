@@ -13,6 +13,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/host"
+	"plumb/internal/host/chroot"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -73,7 +74,7 @@ func TestSetterInAScratchRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	under := host.NewUnder(hands(t), dir)
+	under := chroot.New(hands(t), dir)
 	for knob, lasts := range map[string]string{"vm_swappiness": "/etc/sysctl.conf", "vm_page_cluster": sysctlOurs} {
 		t.Run(knob, func(t *testing.T) {
 			c := changetest.Case{Doer: under, Setter: Setter{}, Catalog: load(t), Dir: "/var/lib/plumb", Observe: looking(t, under),

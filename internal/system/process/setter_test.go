@@ -11,6 +11,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/host"
+	"plumb/internal/host/chroot"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -58,7 +59,7 @@ func TestSetterInAScratchRoot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			changetest.Run(t, changetest.Case{Doer: systemd{host.NewUnder(hands, dir)}, Setter: Setter{}, Catalog: knobs(t), Dir: "/var/lib/plumb", Few: 3,
+			changetest.Run(t, changetest.Case{Doer: systemd{chroot.New(hands, dir)}, Setter: Setter{}, Catalog: knobs(t), Dir: "/var/lib/plumb", Few: 3,
 				Observe: func() *stack.Stack { return running(c.group, map[string]stack.Value{"user": stack.Text("mysql")}) },
 				Knob:    stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: "nofile_soft"}, To: stack.Int(65536),
 				State: func() string {

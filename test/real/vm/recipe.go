@@ -43,7 +43,7 @@ type recipe struct {
 var packages = []string{
 	"linux-image-cloud-amd64", "linux-headers-cloud-amd64", "zfsutils-linux",
 	"mariadb-server", "postgresql",
-	"udev", "kmod", "iproute2", "procps", "e2fsprogs", "xfsprogs",
+	"systemd-sysv", "dbus", "udev", "kmod", "iproute2", "procps", "e2fsprogs", "xfsprogs",
 	"mdadm", "lvm2", "thin-provisioning-tools", "bcache-tools", "nfs-kernel-server", "smartmontools", "sdparm",
 }
 

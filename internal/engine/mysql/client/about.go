@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/reach"
 	"plumb/internal/load"
 )
 
@@ -69,5 +70,5 @@ func (s *Server) local() bool {
 		return true
 	}
 	name, _, err := net.SplitHostPort(s.c.Address)
-	return err == nil && host.IsLocal(name)
+	return err == nil && reach.IsLocal(name)
 }

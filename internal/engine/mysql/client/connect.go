@@ -16,6 +16,7 @@ import (
 	engine "plumb/internal/engine/mysql"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/reach"
 	"plumb/internal/load"
 )
 
@@ -74,7 +75,7 @@ func (s *Server) config(heard **overheard) (*mysql.Config, *engine.Line) {
 	c.CheckConnLiveness = false
 	c.Logger = silent{}
 	c.ConnectionAttributes = "program_name:plumb"
-	line := &engine.Line{Reach: host.Reach{Engine: "mysql", Network: s.c.Network, Address: s.c.Address, PeerUID: s.c.PeerUID, Secret: s.c.Secret,
+	line := &engine.Line{Reach: reach.Server{Engine: "mysql", Network: s.c.Network, Address: s.c.Address, PeerUID: s.c.PeerUID, Secret: s.c.Secret,
 		Verified: s.c.TLS != nil && !s.c.TLS.InsecureSkipVerify}}
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := line.Dial(ctx, network, address)

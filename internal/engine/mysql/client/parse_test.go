@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/host"
+	"plumb/internal/host/reach"
 	"plumb/internal/load"
 )
 
@@ -41,7 +41,7 @@ func answered(t testing.TB, data []byte) *session {
 		t.Fatal(err)
 	}
 	_ = peer.Close()
-	asker, ok := host.NewAsker(conn)
+	asker, ok := reach.NewAsker(conn)
 	if !ok {
 		t.Fatal("no plain socket")
 	}

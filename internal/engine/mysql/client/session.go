@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"plumb/internal/host"
+	"plumb/internal/host/reach"
 	"plumb/internal/load"
 )
 
@@ -32,7 +32,7 @@ type session struct {
 	server     *Server
 	login      driver.Conn // the driver's, kept only to be closed
 	conn       net.Conn
-	asker      *host.Asker
+	asker      *reach.Asker
 	eof        bool // ends of lists are packets of their own
 	cached     bool // MariaDB sends the columns of a prepared statement only when they changed
 	plainSlash bool // a backslash in a literal is nothing special
@@ -56,14 +56,14 @@ func (s *Server) openWire(ctx context.Context) (load.Session, error) {
 		return nil, err
 	}
 	caps, extended := heard.agreed()
-	quiet, err := host.Quiet(heard.plain)
+	quiet, err := reach.Quiet(heard.plain)
 	if err != nil {
 		_ = login.Close() // err says more
 		return nil, s.unreached(err)
 	}
 	out := &session{server: s, login: login, conn: quiet, in: make([]byte, 16<<10),
 		eof: caps&deprecateEOF == 0, cached: extended&cacheMetadata != 0}
-	asker, plain := host.NewAsker(quiet)
+	asker, plain := reach.NewAsker(quiet)
 	if !plain {
 		_ = out.Close()
 		return nil, s.unreached(errors.New("not a plain socket"))

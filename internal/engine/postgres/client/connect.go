@@ -13,6 +13,7 @@ import (
 	engine "plumb/internal/engine/postgres"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/reach"
 	"plumb/internal/host/trust"
 	"plumb/internal/load"
 )
@@ -61,7 +62,7 @@ func (s *Server) config() (*pgconn.Config, error) {
 	}
 	cfg.Fallbacks = nil
 	cfg.RuntimeParams = map[string]string{"application_name": "plumb", "client_encoding": "UTF8"}
-	reach := host.Reach{Engine: "postgres", Network: s.c.Network, Address: s.c.Address, PeerUID: s.c.PeerUID, Secret: s.c.Secret,
+	reach := reach.Server{Engine: "postgres", Network: s.c.Network, Address: s.c.Address, PeerUID: s.c.PeerUID, Secret: s.c.Secret,
 		Verified: s.c.TLS != nil && !s.c.TLS.InsecureSkipVerify}
 	cfg.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return reach.Dial(ctx) }
 	if trust.Readable(s.c.Network, s.c.Address, s.c.TLS != nil) {

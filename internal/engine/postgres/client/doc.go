@@ -13,7 +13,7 @@
 // With net.Conn a statement cost 14 µs of the client's processor time with one
 // connection, on a virtual machine with two processors. Sending and then
 // waiting without a first read in vain, without telling the runtime, and
-// hearing of reading only (host.Asker, host.Quiet) brought it to 8 µs, about
+// hearing of reading only (reach.Asker, reach.Quiet) brought it to 8 µs, about
 // what pgbench takes. Reading with a blocking socket and a thread for each
 // connection cost 12 µs or more. research/benchload measures against pgbench.
 //

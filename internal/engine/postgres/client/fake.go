@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"plumb/internal/host"
+	"plumb/internal/host/reach"
 )
 
 // FakeOptions say how a fake server behaves.
@@ -83,7 +83,7 @@ func (f *FakeServer) accept() {
 		if err != nil {
 			return // closed
 		}
-		if c, err = host.Quiet(c); err != nil {
+		if c, err = reach.Quiet(c); err != nil {
 			continue // the client sees that the connection is closed
 		}
 		f.mu.Lock()
@@ -95,7 +95,7 @@ func (f *FakeServer) accept() {
 		f.conns[c] = true
 		f.mu.Unlock()
 		f.wg.Go(func() {
-			asker, _ := host.NewAsker(c)
+			asker, _ := reach.NewAsker(c)
 			(&fakeSession{f: f, conn: c, asker: asker, status: 'I', statements: map[string]*fakeStatement{}}).serve()
 			f.mu.Lock()
 			delete(f.conns, c)

@@ -6,14 +6,14 @@ import (
 	"io"
 	"net"
 
-	"plumb/internal/host"
+	"plumb/internal/host/reach"
 )
 
 // fakeSession is one connection to a fake server.
 type fakeSession struct {
 	f          *FakeServer
 	conn       net.Conn
-	asker      *host.Asker // of conn, which is a plain socket
+	asker      *reach.Asker // of conn, which is a plain socket
 	in, out    []byte
 	status     byte
 	answered   int64

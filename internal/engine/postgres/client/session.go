@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"plumb/internal/host"
+	"plumb/internal/host/reach"
 	"plumb/internal/load"
 )
 
@@ -21,7 +21,7 @@ import (
 type session struct {
 	server     *Server
 	conn       net.Conn
-	asker      *host.Asker // for plain sockets; otherwise nil
+	asker      *reach.Asker // for plain sockets; otherwise nil
 	statements []*statement
 	out        []byte // what is sent
 	in         []byte // what was read: in[:have]
@@ -45,12 +45,12 @@ func (s *Server) session(conn *pgconn.PgConn) (*session, error) {
 	if err != nil {
 		return nil, s.unreached(err)
 	}
-	quiet, err := host.Quiet(taken.Conn)
+	quiet, err := reach.Quiet(taken.Conn)
 	if err != nil {
 		return nil, s.unreached(err)
 	}
 	out := &session{server: s, conn: quiet, in: make([]byte, 16<<10)}
-	if asker, plain := host.NewAsker(quiet); plain {
+	if asker, plain := reach.NewAsker(quiet); plain {
 		out.asker = asker
 	}
 	return out, nil

@@ -1,4 +1,4 @@
-package host
+package statement
 
 import (
 	"strings"
@@ -33,31 +33,31 @@ func actingStatements() []string {
 	}
 }
 
-func TestReadsSQL(t *testing.T) {
+func TestReads(t *testing.T) {
 	for _, query := range readingStatements() {
-		if !ReadsSQL(query) {
+		if !Reads(query) {
 			t.Errorf("refused: %s", query)
 		}
 	}
 	for _, query := range actingStatements() {
-		if ReadsSQL(query) {
+		if Reads(query) {
 			t.Errorf("allowed: %s", query)
 		}
 	}
 }
 
-func FuzzReadsSQL(f *testing.F) {
+func FuzzReads(f *testing.F) {
 	for _, query := range append(readingStatements(), actingStatements()...) {
 		f.Add(query)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		if !ReadsSQL(query) {
+		if !Reads(query) {
 			return
 		}
 		// What was allowed must not become an acting statement's carrier.
 		for _, tail := range []string{"; DROP TABLE t", " INTO OUTFILE '/tmp/x'", " FOR UPDATE"} {
 			open := strings.Contains(query, "--") || strings.HasSuffix(strings.TrimSpace(query), ";")
-			if ReadsSQL(query+tail) && !open {
+			if Reads(query+tail) && !open {
 				t.Errorf("allowed: %q", query+tail)
 			}
 		}

@@ -1,4 +1,4 @@
-package host
+package reach
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/host"
 	"plumb/internal/host/trust"
 )
 
@@ -39,7 +40,7 @@ func TestTheListenerIsAskedOnTheConnectionItself(t *testing.T) {
 			c.Close()
 		}
 	}()
-	r := Reach{Engine: "mysql", Network: "unix", Address: socket, Secret: trust.Secret{File: "/root/.my.cnf"}}
+	r := Server{Engine: "mysql", Network: "unix", Address: socket, Secret: trust.Secret{File: "/root/.my.cnf"}}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	conn, err := r.Dial(ctx) // our own
@@ -63,7 +64,7 @@ func TestTheListenerIsAskedOnTheConnectionItself(t *testing.T) {
 	defer func() { other.Process.Kill(); other.Wait() }()
 	r.PID = other.Process.Pid
 	_, err = r.Dial(ctx)
-	if n := <-heard; n != 0 || !errors.Is(err, ErrWithheld) || !errors.Is(err, ErrLogin) || Withheld(err) == nil {
+	if n := <-heard; n != 0 || !errors.Is(err, host.ErrWithheld) || !errors.Is(err, host.ErrLogin) || host.Withheld(err) == nil {
 		t.Errorf("a server of another user: %v; %d bytes were sent", err, n)
 	}
 	r.Secret = trust.Secret{}
@@ -71,25 +72,6 @@ func TestTheListenerIsAskedOnTheConnectionItself(t *testing.T) {
 		t.Errorf("a login without a secret: %v", err)
 	} else {
 		conn.Close()
-	}
-}
-
-func TestWithheldComesFirst(t *testing.T) {
-	kept := kindError{"the password of f is withheld, because x", ErrWithheld}
-	said := kindError{"as root: no", ErrLogin}
-	err := Refused("/s", []error{errors.New("no file"), said, kept, said})
-	if want := "log in to /s: the password of f is withheld, because x; as root: no"; err.Error() != want || !errors.Is(err, ErrWithheld) {
-		t.Errorf("%v", err)
-	}
-	if err := Refused("/s", []error{errors.New("no file"), said}); err.Error() != "log in to /s: as root: no" || errors.Is(err, ErrWithheld) || !errors.Is(err, ErrLogin) {
-		t.Errorf("%v", err)
-	}
-	if err := Refused("/s", nil); !errors.Is(err, ErrLogin) || !strings.Contains(err.Error(), "no way to log in is known") {
-		t.Errorf("%v", err)
-	}
-	// On a tape it is still what it was.
-	if again := errorOf(kindOf(err), err.Error()); !errors.Is(again, ErrWithheld) || !errors.Is(again, ErrLogin) {
-		t.Errorf("%v", again)
 	}
 }
 

@@ -1,27 +1,29 @@
-package host
+package hosttest
 
 import (
 	"context"
 	"fmt"
 	"io/fs"
+
+	"plumb/internal/host"
 )
 
 // doer gives the doer behind, after the fault of the call.
-func (f *Faulty) doer(ctx context.Context, op string, of ...string) (Doer, Fault, error) {
+func (f *Faulty) doer(ctx context.Context, op string, of ...string) (host.Doer, Fault, error) {
 	fault, err := f.fault(ctx, op, of...)
 	if err != nil {
 		return nil, fault, err
 	}
-	d, ok := f.r.(Doer)
+	d, ok := f.r.(host.Doer)
 	if !ok {
-		return nil, fault, fmt.Errorf("%s %v: %w", op, of, ErrRefused)
+		return nil, fault, fmt.Errorf("%s %v: %w", op, of, host.ErrRefused)
 	}
 	return d, fault, nil
 }
 
-// Raw implements Doer.
+// Raw implements host.Doer.
 func (f *Faulty) Raw(ctx context.Context, name string) ([]byte, error) {
-	d, fault, err := f.doer(ctx, opFile, name)
+	d, fault, err := f.doer(ctx, "file", name)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +31,7 @@ func (f *Faulty) Raw(ctx context.Context, name string) ([]byte, error) {
 	return cut(fault, data, err)
 }
 
-// Replace implements Doer.
+// Replace implements host.Doer.
 func (f *Faulty) Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	d, _, err := f.doer(ctx, "replace", name)
 	if err != nil {
@@ -38,7 +40,7 @@ func (f *Faulty) Replace(ctx context.Context, name string, data []byte, perm fs.
 	return d.Replace(ctx, name, data, perm)
 }
 
-// Tidy implements Doer.
+// Tidy implements host.Doer.
 func (f *Faulty) Tidy(ctx context.Context, name string) error {
 	d, _, err := f.doer(ctx, "tidy", name)
 	if err != nil {
@@ -47,7 +49,7 @@ func (f *Faulty) Tidy(ctx context.Context, name string) error {
 	return d.Tidy(ctx, name)
 }
 
-// Remove implements Doer.
+// Remove implements host.Doer.
 func (f *Faulty) Remove(ctx context.Context, name string) error {
 	d, _, err := f.doer(ctx, "remove", name)
 	if err != nil {
@@ -56,7 +58,7 @@ func (f *Faulty) Remove(ctx context.Context, name string) error {
 	return d.Remove(ctx, name)
 }
 
-// Append implements Doer.
+// Append implements host.Doer.
 func (f *Faulty) Append(ctx context.Context, name string, data []byte) error {
 	d, _, err := f.doer(ctx, "append", name)
 	if err != nil {
@@ -65,7 +67,7 @@ func (f *Faulty) Append(ctx context.Context, name string, data []byte) error {
 	return d.Append(ctx, name, data)
 }
 
-// Write implements Doer.
+// Write implements host.Doer.
 func (f *Faulty) Write(ctx context.Context, name string, data []byte) error {
 	d, _, err := f.doer(ctx, "write", name)
 	if err != nil {
@@ -74,7 +76,7 @@ func (f *Faulty) Write(ctx context.Context, name string, data []byte) error {
 	return d.Write(ctx, name, data)
 }
 
-// Run implements Doer.
+// Run implements host.Doer.
 func (f *Faulty) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	d, fault, err := f.doer(ctx, "do", argv...)
 	if err != nil {
@@ -84,8 +86,8 @@ func (f *Faulty) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	return cut(fault, out, err)
 }
 
-// Exec implements Doer.
-func (f *Faulty) Exec(ctx context.Context, t Target, statement string) error {
+// Exec implements host.Doer.
+func (f *Faulty) Exec(ctx context.Context, t host.Target, statement string) error {
 	d, _, err := f.doer(ctx, "exec", t.Name, statement)
 	if err != nil {
 		return err
@@ -93,7 +95,7 @@ func (f *Faulty) Exec(ctx context.Context, t Target, statement string) error {
 	return d.Exec(ctx, t, statement)
 }
 
-// Writable implements Doer.
+// Writable implements host.Doer.
 func (f *Faulty) Writable(ctx context.Context, name string) error {
 	d, _, err := f.doer(ctx, "writable", name)
 	if err != nil {
@@ -102,7 +104,7 @@ func (f *Faulty) Writable(ctx context.Context, name string) error {
 	return d.Writable(ctx, name)
 }
 
-// Lock implements Doer.
+// Lock implements host.Doer.
 func (f *Faulty) Lock(ctx context.Context, name string) (func(), error) {
 	d, _, err := f.doer(ctx, "lock", name)
 	if err != nil {

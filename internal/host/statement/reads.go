@@ -1,16 +1,17 @@
-package host
+// Package statement tells statements of SQL that only read from others.
+package statement
 
 import (
 	"slices"
 	"strings"
 )
 
-// ReadsSQL reports whether a text is one SQL statement that only reads, for
+// Reads reports whether a text is one SQL statement that only reads, for
 // the dialers of SQL databases. It is made to refuse: a statement it does not
 // understand is not a reading one. It knows the functions that act (end a
 // session, take a lock, switch the log), but not a user's own: the session
 // must be read-only as well.
-func ReadsSQL(query string) bool {
+func Reads(query string) bool {
 	tokens, ok := sqlTokens(query)
 	if !ok || len(tokens) == 0 {
 		return false

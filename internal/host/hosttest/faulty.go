@@ -1,4 +1,4 @@
-package host
+package hosttest
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"plumb/internal/host"
 )
 
 // Fault is one thing that goes wrong on purpose, in a test.
@@ -46,7 +48,7 @@ func or(s, other string) string {
 // Faulty passes calls on to another reader or doer, except where its plan
 // says otherwise. It is for tests and safe for concurrent use.
 type Faulty struct {
-	r Reader
+	r host.Reader
 
 	mu     sync.Mutex
 	faults []Fault
@@ -54,11 +56,11 @@ type Faulty struct {
 	fired  []bool // by fault
 }
 
-var _ Doer = (*Faulty)(nil)
+var _ host.Doer = (*Faulty)(nil)
 
 // NewFaulty makes faults in front of r, which may be a Doer. Of several
 // faults that match a call the first counts.
-func NewFaulty(r Reader, faults ...Fault) *Faulty {
+func NewFaulty(r host.Reader, faults ...Fault) *Faulty {
 	return &Faulty{r: r, faults: faults, seen: make([]int, len(faults)), fired: make([]bool, len(faults))}
 }
 
@@ -149,15 +151,15 @@ func cut[T any](fault Fault, all []T, err error) ([]T, error) {
 	if fault.Cut == 0 || err != nil || len(all) <= fault.Cut {
 		return all, err
 	}
-	return all[:fault.Cut], ErrTooLarge
+	return all[:fault.Cut], host.ErrTooLarge
 }
 
-// About implements Reader.
-func (f *Faulty) About() About { return f.r.About() }
+// About implements host.Reader.
+func (f *Faulty) About() host.About { return f.r.About() }
 
-// ReadFile implements Reader.
+// ReadFile implements host.Reader.
 func (f *Faulty) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	fault, err := f.fault(ctx, opFile, name)
+	fault, err := f.fault(ctx, "file", name)
 	if err != nil {
 		return nil, err
 	}
@@ -165,9 +167,9 @@ func (f *Faulty) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	return cut(fault, data, err)
 }
 
-// Glob implements Reader.
+// Glob implements host.Reader.
 func (f *Faulty) Glob(ctx context.Context, pattern string) ([]string, error) {
-	fault, err := f.fault(ctx, opGlob, pattern)
+	fault, err := f.fault(ctx, "glob", pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -175,33 +177,33 @@ func (f *Faulty) Glob(ctx context.Context, pattern string) ([]string, error) {
 	return cut(fault, found, err)
 }
 
-// Stat implements Reader.
-func (f *Faulty) Stat(ctx context.Context, name string) (Stat, error) {
-	if _, err := f.fault(ctx, opStat, name); err != nil {
-		return Stat{}, err
+// Stat implements host.Reader.
+func (f *Faulty) Stat(ctx context.Context, name string) (host.Stat, error) {
+	if _, err := f.fault(ctx, "stat", name); err != nil {
+		return host.Stat{}, err
 	}
 	return f.r.Stat(ctx, name)
 }
 
-// Readlink implements Reader.
+// Readlink implements host.Reader.
 func (f *Faulty) Readlink(ctx context.Context, name string) (string, error) {
-	if _, err := f.fault(ctx, opLink, name); err != nil {
+	if _, err := f.fault(ctx, "link", name); err != nil {
 		return "", err
 	}
 	return f.r.Readlink(ctx, name)
 }
 
-// Statfs implements Reader.
-func (f *Faulty) Statfs(ctx context.Context, name string) (Statfs, error) {
-	if _, err := f.fault(ctx, opStatfs, name); err != nil {
-		return Statfs{}, err
+// Statfs implements host.Reader.
+func (f *Faulty) Statfs(ctx context.Context, name string) (host.Statfs, error) {
+	if _, err := f.fault(ctx, "statfs", name); err != nil {
+		return host.Statfs{}, err
 	}
 	return f.r.Statfs(ctx, name)
 }
 
-// Output implements Reader.
+// Output implements host.Reader.
 func (f *Faulty) Output(ctx context.Context, argv ...string) ([]byte, error) {
-	fault, err := f.fault(ctx, opRun, argv...)
+	fault, err := f.fault(ctx, "run", argv...)
 	if err != nil {
 		return nil, err
 	}
@@ -209,11 +211,11 @@ func (f *Faulty) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	return cut(fault, out, err)
 }
 
-// Query implements Reader.
-func (f *Faulty) Query(ctx context.Context, t Target, query string) (Rows, error) {
-	fault, err := f.fault(ctx, opQuery, t.Name, query)
+// Query implements host.Reader.
+func (f *Faulty) Query(ctx context.Context, t host.Target, query string) (host.Rows, error) {
+	fault, err := f.fault(ctx, "query", t.Name, query)
 	if err != nil {
-		return Rows{}, err
+		return host.Rows{}, err
 	}
 	rows, err := f.r.Query(ctx, t, query)
 	all := len(rows.Values)

@@ -1,4 +1,4 @@
-package host
+package reach
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/host"
 )
 
 // DialUnixAs connects to a Unix socket as another user of the operating
@@ -20,7 +22,7 @@ func DialUnixAs(ctx context.Context, uid int, address string) (net.Conn, error) 
 	if uid == 0 {
 		uid = os.Geteuid()
 	}
-	if _, root, _ := splitRoot(address); root == "" && uid == os.Geteuid() {
+	if _, root, _ := host.SplitRoot(address); root == "" && uid == os.Geteuid() {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", address)
 	}
@@ -80,8 +82,8 @@ func connectAs(uid int, address string, deadline time.Time) (int, error) {
 // user: the way into a container is /proc/PID/root, which no ordinary user may
 // pass, not even the server's own.
 func connectFrom(fd, uid int, address string) error {
-	if _, root, _ := splitRoot(address); root != "" {
-		socket, err := openBelow(address)
+	if _, root, _ := host.SplitRoot(address); root != "" {
+		socket, err := host.OpenBelow(address)
 		if err != nil {
 			return err
 		}

@@ -1,21 +1,39 @@
-package host
+package hosttest
 
 import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"plumb/internal/host"
 )
 
+// machine is a real one, read live, with a few files of ours.
+func machine(t *testing.T) (*host.Live, string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"my.cnf", "latin1"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := host.NewLive(host.LiveOptions{})
+	t.Cleanup(func() { l.Close() })
+	return l, dir
+}
+
 func TestFaultyFollowsItsPlan(t *testing.T) {
-	live, dir := fakeMachine(t)
+	live, dir := machine(t)
 	f := NewFaulty(live,
 		Fault{Op: "file", Name: "*/my.cnf", Nth: 2, Err: fs.ErrPermission},
 		Fault{Op: "run", Name: "uname *", Delay: time.Hour},
 		Fault{Op: "glob", Cut: 1},
-		Fault{Op: "query", Name: "never", Err: ErrDown},
+		Fault{Op: "query", Name: "never", Err: host.ErrDown},
 	)
 	ctx := context.Background()
 	for i, want := range []error{nil, fs.ErrPermission, nil} {
@@ -31,7 +49,7 @@ func TestFaultyFollowsItsPlan(t *testing.T) {
 	if _, err := f.Output(short, "uname", "-s"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("delayed: %v", err)
 	}
-	if found, err := f.Glob(ctx, dir+"/*"); !errors.Is(err, ErrTooLarge) || len(found) != 1 {
+	if found, err := f.Glob(ctx, dir+"/*"); !errors.Is(err, host.ErrTooLarge) || len(found) != 1 {
 		t.Errorf("cut: %v, %v", found, err)
 	}
 	if err := f.AllFired(); err == nil || !strings.Contains(err.Error(), "query never fails: cannot connect") || strings.Contains(err.Error(), "glob") {
@@ -40,25 +58,30 @@ func TestFaultyFollowsItsPlan(t *testing.T) {
 	if plan := f.Plan(); !strings.HasPrefix(plan, "file */my.cnf (call 2) fails: permission denied\nrun uname * waits 1h0m0s\n") {
 		t.Errorf("plan:\n%s", plan)
 	}
-	if err := f.Replace(ctx, dir+"/x", nil, 0o600); !errors.Is(err, ErrRefused) {
+	if err := f.Replace(ctx, dir+"/x", nil, 0o600); !errors.Is(err, host.ErrRefused) {
 		t.Errorf("a change through a reader: %v", err)
 	}
 }
 
 func TestRefusingRemembersAttempts(t *testing.T) {
-	live, dir := fakeMachine(t)
+	live, dir := machine(t)
 	n := NewRefusing(live)
 	ctx := context.Background()
 	if _, err := n.ReadFile(ctx, dir+"/my.cnf"); err != nil {
 		t.Error(err)
 	}
+	if _, holds := any(n).(interface {
+		Hold(context.Context, host.Target) (host.Held, error)
+	}); holds {
+		t.Error("it holds sessions")
+	}
 	if len(n.Attempts()) != 0 {
 		t.Errorf("reading counts: %v", n.Attempts())
 	}
-	if _, err := n.Run(ctx, "zfs", "set", "a=b", "tank"); !errors.Is(err, ErrRefused) {
+	if _, err := n.Run(ctx, "zfs", "set", "a=b", "tank"); !errors.Is(err, host.ErrRefused) {
 		t.Error(err)
 	}
-	if err := n.Replace(ctx, dir+"/x", nil, 0o600); !errors.Is(err, ErrRefused) {
+	if err := n.Replace(ctx, dir+"/x", nil, 0o600); !errors.Is(err, host.ErrRefused) {
 		t.Error(err)
 	}
 	if got := strings.Join(n.Attempts(), ";"); got != "run zfs set a=b tank;replace "+dir+"/x" {
