@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumb/internal/stack"
 )
@@ -94,6 +95,17 @@ func showAge(s int64) string {
 		return rounded(3600) + " h"
 	}
 	return rounded(86400) + " days"
+}
+
+// ShortTime writes a duration without the zeros that Go puts behind it: 20m.
+func ShortTime(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // showTime writes microseconds in the largest unit that keeps a whole number

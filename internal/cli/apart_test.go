@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"plumb/internal/host"
 )
 
 // TestDataSourceNamesCanBeKeptApart: every flag that may hold a password takes
@@ -110,28 +108,6 @@ func TestUnverifiedServersAreNoted(t *testing.T) {
 		(&app{err: &said}).warnUnverified(g)
 		if (said.Len() > 0) != noted || strings.Contains(said.String(), "pw") {
 			t.Errorf("%s: %q", dsn, said.String())
-		}
-	}
-}
-
-// TestKeptRehearsalsHoldNoPassword looks at the file that an interrupted
-// rehearsal leaves.
-func TestKeptRehearsalsHoldNoPassword(t *testing.T) {
-	dir := t.TempDir()
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
-	x := &rehearsing{books: dir, hands: hands}
-	for _, where := range []string{"postgres://u:s3cr3tpw@db1/lab?sslmode=require", "postgres://u@db1/lab?password=s3cr3tpw&sslpassword=s3cr3tpw"} {
-		x.ledger = where
-		if err := x.keep(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(x.keptFile(x.kept.Name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(text), "s3cr3tpw") || !strings.Contains(string(text), "postgres://u@db1/lab") {
-			t.Errorf("%s is kept as %s", where, text)
 		}
 	}
 }

@@ -9,11 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/catalog"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
+	"plumb/internal/lab/made"
 	"plumb/internal/lab/report"
 	labview "plumb/internal/view/lab"
 )
@@ -74,7 +76,11 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
 	hands := host.NewHands(live)
 	defer func() { err = errors.Join(err, hands.Close()) }()
-	l, err := a.newLab(ctx, hands, labMaking{f.dir, f.fetch, f.allowHost, !f.noCapture})
+	cat, err := a.loadCatalog()
+	if err != nil {
+		return err
+	}
+	l, err := lab.New(ctx, hands, f.dir, f.making(cat))
 	if err != nil {
 		return err
 	}
@@ -83,23 +89,27 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 		return fmt.Errorf("experiment %s: %w", x.Name, err)
 	}
 	if f.dryRun {
-		times := experiment.Estimate(x)
-		_, err := fmt.Fprint(a.out, labview.Plan(labview.PlanInput{Experiment: x, Trials: experiment.All(x), Layouts: len(experiment.Layouts(x)),
-			Least: times.Least, Most: times.Most, Needs: needs}, screen(a.out)))
+		_, err := fmt.Fprint(a.out, labview.Plan(labview.PlanOf(x, needs), screen(a.out)))
 		return err
 	}
 	r, err := a.carryOut(ctx, x, l, f)
 	if len(r.Records) > 0 {
-		cat, catErr := a.loadCatalog()
-		if catErr == nil {
-			addRisks(&r, cat)
-		}
-		err = errors.Join(err, catErr, a.showReport(r, f.json))
+		addRisks(&r, cat)
+		err = errors.Join(err, a.showReport(r, f.json))
 	}
 	if err == nil && f.strict && doubtful(r) {
 		return errMarked
 	}
 	return err
+}
+
+// making is the lab that the flags ask for.
+func (f labRunning) making(cat *catalog.Catalog) lab.Lab {
+	l := lab.Lab{Medium: medium(), Engines: engines(), Plumb: programVersion(), Fetch: f.fetch, Host: f.allowHost}
+	if !f.noCapture {
+		l.Capture = captureStack(cat)
+	}
+	return l
 }
 
 // doubtful tells whether a report does not answer its question.
@@ -133,14 +143,23 @@ func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab,
 	if err := f.mayBegin(ctx, x, store); err != nil {
 		return r, err
 	}
-	end, err := a.openLab(ctx, l, books, f.resume)
+	if f.resume {
+		swept, err := made.Sweep(ctx, l.Box.Do, books)
+		if len(swept) > 0 {
+			fmt.Fprint(a.err, labview.Swept(swept, screen(a.err)))
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	end, err := l.Begin(ctx, books)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	w := a.labWatch()
 	defer w.done()
-	l.Ledger, l.Watch = store, w.say
+	l.Ledger, l.Watch = store, w.Progress
 	return l.Run(ctx, x)
 }
 

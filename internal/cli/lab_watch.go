@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/rehearse"
 	rehearseview "plumb/internal/view/rehearse"
 )
 
@@ -24,7 +25,8 @@ func (a *app) labWatch() *labWatcher {
 	return &labWatcher{out: a.err, screen: isTerminal(a.err), told: map[experiment.Trial]bool{}}
 }
 
-func (w *labWatcher) say(p lab.Progress) {
+// Progress shows where the lab is.
+func (w *labWatcher) Progress(p lab.Progress) {
 	switch {
 	case w.screen:
 		if time.Since(w.shown) > 200*time.Millisecond || p.Elapsed == 0 {
@@ -37,11 +39,20 @@ func (w *labWatcher) say(p lab.Progress) {
 	}
 }
 
-// begin begins a stage of a rehearsal.
-func (w *labWatcher) begin(stage string) {
+// Begin begins a stage of a rehearsal.
+func (w *labWatcher) Begin(stage string) {
 	w.stage = stage
 	clear(w.told)
 }
+
+// Tell prints a line about how it goes.
+func (w *labWatcher) Tell(text string) {
+	w.done()
+	fmt.Fprintln(w.out, text)
+}
+
+// Searched tells how a search goes.
+func (w *labWatcher) Searched(s rehearse.Search) { w.Tell(rehearseview.SearchLine(s)) }
 
 func (w *labWatcher) done() {
 	if w.screen {

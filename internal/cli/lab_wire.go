@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"plumb/internal/catalog"
 	mysql "plumb/internal/engine/mysql/private"
 	postgres "plumb/internal/engine/postgres/private"
 	"plumb/internal/lab"
@@ -22,11 +23,7 @@ const captureTime = 20 * time.Second
 
 // captureStack gives what records this machine, with the lab's server on it,
 // as plumb capture does.
-func (a *app) captureStack() (func(context.Context) ([]byte, error), error) {
-	cat, err := a.loadCatalog()
-	if err != nil {
-		return nil, err
-	}
+func captureStack(cat *catalog.Catalog) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
 		t, err := record(ctx, cat, source{timeout: captureTime})
 		if err != nil {
@@ -35,5 +32,5 @@ func (a *app) captureStack() (func(context.Context) ([]byte, error), error) {
 		var packed bytes.Buffer
 		err = writePacked(&packed, t)
 		return packed.Bytes(), err
-	}, nil
+	}
 }

@@ -86,7 +86,7 @@ func action(c *cobra.Command, word string, known ...string) error {
 	}
 	help := meant(word, known)
 	if help == "" {
-		help = "want " + orList(known)
+		help = "want " + hint.OneOf(known)
 	}
 	return hint.Usage(fmt.Sprintf("%s cannot %q", c.CommandPath(), word), help)
 }
@@ -95,17 +95,10 @@ func action(c *cobra.Command, word string, known ...string) error {
 func oneAction(known ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return hint.Usage(fmt.Sprintf("%s wants to be told what to do, got %d words", c.CommandPath(), len(args)), "want "+orList(known))
+			return hint.Usage(fmt.Sprintf("%s wants to be told what to do, got %d words", c.CommandPath(), len(args)), "want "+hint.OneOf(known))
 		}
 		return action(c, args[0], known...)
 	}
-}
-
-func orList(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
 // errMarked ends a run whose result is marked, with --strict.

@@ -123,7 +123,7 @@ func (d *drive) pacer(o load.Options) (load.Pacer, error) {
 	known := []string{"poisson", "fixed", "ramp"}
 	switch {
 	case !slices.Contains(known, how):
-		return nil, hint.Usage("--pace "+how+" is not known", "want "+orList(known))
+		return nil, hint.Usage("--pace "+how+" is not known", "want "+hint.OneOf(known))
 	case d.rate.to == 0 && d.rate.from == 0 && d.pace != "":
 		return nil, hint.Usage("--pace "+how+" paces nothing without a rate", "give --rate too")
 	case d.rate.to == 0 && d.rate.from == 0:

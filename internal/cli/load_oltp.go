@@ -65,7 +65,7 @@ func oltpArgs(c *cobra.Command, args []string) error {
 	if script := scriptName(args[0]); !slices.Contains(oltp.Scripts(), script) {
 		help := meant(script, slices.Concat(oltp.Scripts(), shortScripts()))
 		if help == "" {
-			help = "want " + orList(shortScripts())
+			help = "want " + hint.OneOf(shortScripts())
 		}
 		return hint.Usage(fmt.Sprintf("there is no script %q", args[0]), help)
 	}

@@ -86,7 +86,7 @@ func (d *distribution) named() (draw.Distribution, error) {
 	if !slices.Contains(draw.Names(), d.name) {
 		help := meant(d.name, draw.Names())
 		if help == "" {
-			help = "want " + orList(draw.Names())
+			help = "want " + hint.OneOf(draw.Names())
 		}
 		return nil, hint.Usage("--rand-type "+d.name+" is not known", help)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"plumb/internal/check"
 	"plumb/internal/hint"
@@ -94,14 +93,8 @@ where all advice together helps also what there was no time to try alone. With
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			ctx := c.Context()
 			f.argument(args)
-			if f.resume {
-				var given []string
-				c.Flags().Visit(func(flag *pflag.Flag) { given = append(given, flag.Name) })
-				return a.resumeRehearsal(ctx, f, given)
-			}
-			return a.runRehearse(ctx, f)
+			return a.runRehearse(c.Context(), f, c.Flags())
 		},
 	}
 	f.flags(c)
@@ -129,7 +122,7 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.tape, "tape", "", "")
 	hide(c, "tape") // a person who gives it is told why not
 	fl.StringVar(&f.server, "server", "", "rehearse the advice for this `SERVER`, such as mysql:3306; needed where several run")
-	fl.StringVar(&f.sandbox, "sandbox", "", "make a server of this `ENGINE` with the defaults of its distribution, and rehearse what check advises it: "+orList(sandboxEngines()))
+	fl.StringVar(&f.sandbox, "sandbox", "", "make a server of this `ENGINE` with the defaults of its distribution, and rehearse what check advises it: "+hint.OneOf(sandboxEngines()))
 	fl.StringVar(&f.serverVersion, "server-version", "", "its `VERSION`, such as 17 or 11.4; \"\" for the installed one")
 	fl.BoolVar(&f.fetch, "fetch", false, "fetch a server version that is not installed from Maven Central")
 	fl.StringVar(&f.workload, "workload", "", "the `LOAD`: tpcc or one of sysbench's scripts (default oltp_read_write)")
@@ -182,7 +175,7 @@ func (f rehearseFlags) validate() error {
 		return err
 	}
 	if f.workload != "" && !slices.Contains(workloads(), f.workload) {
-		return hint.Usage(fmt.Sprintf("--workload %s is no load of a rehearsal", f.workload), cmp.Or(meant(f.workload, workloads()), "want "+orList(workloads())))
+		return hint.Usage(fmt.Sprintf("--workload %s is no load of a rehearsal", f.workload), cmp.Or(meant(f.workload, workloads()), "want "+hint.OneOf(workloads())))
 	}
 	if _, err := experiment.ParseProfile(f.volume); err != nil {
 		return hint.Usage("--volume: "+err.Error(), "want gp2, gp3, io1, io2, p4 to p50, hdd, or limits such as iops=200,mbps=100")
@@ -223,7 +216,7 @@ func (f rehearseFlags) validateSandbox() error {
 	case f.sandbox == "":
 		return nil
 	case !slices.Contains(sandboxEngines(), f.sandbox):
-		return hint.Usage(fmt.Sprintf("--sandbox %s is no engine that can be made here", f.sandbox), cmp.Or(meant(f.sandbox, sandboxEngines()), "want "+orList(sandboxEngines())))
+		return hint.Usage(fmt.Sprintf("--sandbox %s is no engine that can be made here", f.sandbox), cmp.Or(meant(f.sandbox, sandboxEngines()), "want "+hint.OneOf(sandboxEngines())))
 	case f.file != "":
 		return hint.Usage("a plan is for servers of this host, and --sandbox makes one of its own", "give one of them")
 	}

@@ -1,260 +1,171 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"plumb/internal/advise"
+	"plumb/internal/catalog"
 	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/ledger"
-	"plumb/internal/lab/report"
-	"plumb/internal/rehearse"
-	"plumb/internal/rule"
+	"plumb/internal/rehearse/runner"
 	"plumb/internal/stack"
+	labview "plumb/internal/view/lab"
+	"plumb/internal/view/page"
+	rehearseview "plumb/internal/view/rehearse"
 )
 
-// rehearsing is one rehearsal that is being carried out.
-type rehearsing struct {
-	*app
-	rehearseFlags
-	know     check.Knowledge
-	stack    *stack.Stack   // as the server was read
-	wanted   rehearse.Want  // of the proposal
-	looks    rehearse.Stage // at a server that is made, before there is a proposal
-	proposal rehearse.Proposal
-	books    string // directory of the books, and of what is known of rehearsals
-	kept     kept   // the same in a file, so that it can be resumed
-	lab      *lab.Lab
-	hands    *host.Hands
-	store    *ledger.Ledger
-	watch    *labWatcher
-	laid     map[string]bool // layouts whose data the lab has made
-	began    time.Time
-	spent    time.Duration    // by runs that were cut off
-	reports  []report.Report  // of the stages that were begun
-	found    *rehearse.Search // by a search; nil without one
-	ended    string           // why; "" while it goes on
+// changeable are the flags that may differ when a rehearsal is gone on with.
+func changeable() []string {
+	return []string{"resume", "budget", "plan", "html", "force", "json", "strict", "state", "ledger", "timeout", "fetch"}
 }
 
-// Why a rehearsal ends.
-const (
-	allDecided   = "all is decided"
-	allDone      = "all blocks are done"
-	budgetUsed   = "the budget is used up"
-	interrupted  = "interrupted"
-	brokenOff    = "it could not go on"
-	nothingToTry = "there is nothing to try"
-)
+// resumable refuses flags that would change what was begun.
+func resumable(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(flag *pflag.Flag) {
+		if err == nil && !slices.Contains(changeable(), flag.Name) {
+			err = hint.Usage(fmt.Sprintf("--resume goes on with what was begun, and --%s would change it", flag.Name), "without --resume a new rehearsal begins")
+		}
+	})
+	return err
+}
 
-func (a *app) runRehearse(ctx context.Context, f rehearseFlags) (err error) {
+// options are what the flags ask of the rehearsal.
+func (f rehearseFlags) options(flags *pflag.FlagSet) runner.Options {
+	o := runner.Options{Server: f.server, Sandbox: f.sandbox, Version: f.serverVersion, Workload: f.workload, Threads: f.threads, Volume: f.volume,
+		Memory: experiment.Bytes(f.memory), Data: experiment.Bytes(f.data), Budget: f.budget, WithoutOne: f.withoutOne, AllowHost: f.allowHost, Fetch: f.fetch,
+		Search: f.search, Chosen: f.file != "", Dir: f.dir, Ledger: f.ledger, Plan: f.plan, Page: f.html, Replace: f.force}
+	if f.resume && !flags.Changed("budget") {
+		o.Budget = 0
+	}
+	if f.resume && !flags.Changed("ledger") {
+		o.Ledger = ""
+	}
+	return o
+}
+
+func (a *app) runRehearse(ctx context.Context, f rehearseFlags, flags *pflag.FlagSet) (err error) {
+	if f.resume {
+		if err := resumable(flags); err != nil {
+			return err
+		}
+	}
 	if err := f.validate(); err != nil {
 		return err
 	}
-	x := &rehearsing{app: a, rehearseFlags: f, began: time.Now(), laid: map[string]bool{}}
-	if x.books, err = f.labPlace.books(); err != nil {
+	know, err := a.loadKnowledge(f.choice, "")
+	if err != nil {
 		return err
 	}
-	if x.know, err = a.loadKnowledge(f.choice, ""); err != nil {
+	hands := host.NewHands(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
+	defer func() { err = errors.Join(err, hands.Close()) }()
+	watch := a.labWatch()
+	ports, err := a.rehearsePorts(f, know, hands)
+	if err != nil {
 		return err
 	}
-	if x.sandbox != "" {
-		if err := x.proposeLook(ctx); err != nil {
-			return err
-		}
+	ports.Watch = watch
+	var x *runner.Runner
+	if f.resume {
+		x, err = runner.Resume(ctx, f.name, f.options(flags), ports)
 	} else {
-		if err := x.proposeLive(ctx); err != nil {
-			return err
-		}
-		if len(x.proposal.Stages) == 0 {
-			x.ended = nothingToTry
-			_, err := x.show()
-			return err
-		}
+		x, err = runner.New(ctx, f.options(flags), ports)
 	}
-	return x.run(ctx)
-}
-
-// proposeLive reads this host, only reads it, and makes the proposal.
-func (x *rehearsing) proposeLive(ctx context.Context) (err error) {
-	if x.stack, err = x.read(ctx, x.know.Catalog, x.source); err != nil {
-		return err
-	}
-	fixes := &fixing{app: x.app, know: x.know, stack: x.stack}
-	fixes.file, fixes.choice = x.file, x.choice
-	plan, err := fixes.wholePlan()
 	if err != nil {
 		return err
 	}
-	server, err := x.chosenServer()
+	if x.Nothing() {
+		return a.showRehearsal(x, x.Outcome(), f)
+	}
+	plan, err := x.Prepare(ctx)
 	if err != nil {
 		return err
 	}
-	w := x.want()
-	w.Server = server
-	if w.Dir, err = x.absoluteDir(); err != nil {
+	if f.dryRun {
+		_, err := fmt.Fprint(a.out, rehearseview.Plan(plan, know.Catalog, screen(a.out)))
 		return err
 	}
-	w.Room = roomIn(ctx, w.Dir)
-	x.wanted = w
-	if err := x.propose(ctx, plan); err != nil {
+	out, err := x.Run(ctx)
+	watch.done()
+	if out == nil {
 		return err
 	}
-	x.wanted.Server = x.proposal.Server
-	x.dir = cmp.Or(x.dir, x.proposal.Dir)
-	return nil
-}
-
-// propose makes the experiments for a plan.
-func (x *rehearsing) propose(ctx context.Context, plan advise.Plan) (err error) {
-	if x.proposal, err = rehearse.Propose(x.stack, x.know.Catalog, plan, x.stake, x.wanted); err != nil {
-		return fmt.Errorf("rehearse: %w", err)
-	}
-	if x.sandbox != "" {
-		x.proposal.Server = stack.Ref{} // it is no server that anybody could fix
-	}
-	x.farFromData(ctx)
-	return x.stamp()
-}
-
-// chosenServer reads --server, and sees that it is there.
-func (x *rehearsing) chosenServer() (stack.Ref, error) {
-	if x.server == "" {
-		return stack.Ref{}, nil
-	}
-	ref, err := stack.ParseRef(x.server)
-	if err == nil && x.stack.Find(ref) == nil {
-		return ref, check.NotHere("--server", x.server, x.stack)
-	}
-	return ref, err
-}
-
-func (x *rehearsing) want() rehearse.Want {
-	return rehearse.Want{Workload: x.workload, Threads: x.threads, Volume: x.volume, Memory: experiment.Bytes(x.memory), Data: experiment.Bytes(x.data),
-		Budget: x.budget, WithoutOne: x.withoutOne, Host: x.allowHost}
-}
-
-// stake tells what a rule is about: data and service, or speed. What slows a
-// server promises more than what is worth a note, whatever either says of its
-// gain among its like.
-func (x *rehearsing) stake(id string) (s rehearse.Stake) {
-	r := x.know.Rules.Rule(id)
-	if r == nil {
-		return s
-	}
-	s.Safety = r.Harm == rule.Danger || r.Harm == rule.Outage
-	gains := []rule.Gain{rule.Low, rule.Medium, rule.High}
-	s.Gain = 1 + slices.Index(gains, r.Gain)
-	if r.Harm == rule.Slow {
-		s.Gain += 1 + len(gains)
-	}
-	return s
-}
-
-func (x *rehearsing) absoluteDir() (string, error) {
-	if x.dir == "" {
-		return "", nil
-	}
-	return filepath.Abs(x.dir)
-}
-
-// left is what the budget still gives.
-func (x *rehearsing) left() time.Duration { return x.budget - x.spent - time.Since(x.began) }
-
-// run carries the rehearsal out, and shows what came of it, also when it was
-// cut off.
-func (x *rehearsing) run(ctx context.Context) (err error) {
-	x.hands = host.NewHands(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
-	defer func() { err = errors.Join(err, x.hands.Close()) }()
-	if x.dir == "" {
-		x.dir = "/var/tmp"
-	}
-	x.lab, err = x.newLab(ctx, x.hands, labMaking{x.dir, x.fetch, x.allowHost, false})
-	if err != nil {
-		return err
-	}
-	x.lab.Keep = true
-	needs, err := x.needs(ctx)
-	if err != nil {
-		return err
-	}
-	if x.dryRun {
-		return x.showPlan(needs)
-	}
-	return x.closing(ctx, x.carryOut(ctx))
-}
-
-// carryOut opens what is needed, runs all stages, and takes all away again.
-func (x *rehearsing) carryOut(ctx context.Context) (err error) {
-	if x.store, err = ledger.Open(ctx, x.ledger); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, x.store.Close()) }()
-	if err := x.begin(ctx); err != nil {
-		return err
-	}
-	end, err := x.openLab(ctx, x.lab, x.books, x.resume)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, end()) }()
-	x.watch = x.labWatch()
-	defer x.watch.done()
-	x.lab.Ledger, x.lab.Watch = x.store, x.watch.say
-	if len(x.proposal.Stages) == 0 {
-		if err := x.look(ctx); err != nil {
-			return err
-		}
-		if len(x.proposal.Stages) == 0 {
-			x.ended = nothingToTry
-			return nil
-		}
-	}
-	if err := x.lookAgain(ctx); err != nil {
-		return err
-	}
-	return x.allStages(ctx)
-}
-
-// closing shows what is known, notes how the rehearsal ended, and gives the
-// error that it ended with.
-func (x *rehearsing) closing(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		x.ended = interrupted
-		err = fmt.Errorf("the rehearsal was interrupted (%w)", err)
-		if x.kept.Name != "" {
-			err = hint.With(err, "plumb rehearse --resume goes on")
-		}
-	default:
-		x.ended = cmp.Or(x.ended, brokenOff)
-	}
-	if x.proposal.Engine == "" { // it did not come to a proposal
-		return err
-	}
-	result, showErr := x.show()
-	err = errors.Join(err, showErr, x.noteEnd(context.WithoutCancel(ctx)))
-	if err == nil && x.strict && undecided(result) {
+	err = errors.Join(err, a.showRehearsal(x, out, f), x.Close(context.WithoutCancel(ctx)))
+	if err == nil && f.strict && out.Undecided() {
 		return errMarked
 	}
 	return err
 }
 
-// undecided tells whether a verdict of a rehearsal is.
-func undecided(r rehearse.Result) bool {
-	for _, v := range append([]rehearse.Verdict{r.All}, r.Steps...) {
-		if v.Word == rehearse.Undecided {
-			return true
+// rehearsePorts wires the adapters into a rehearsal.
+func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, hands *host.Hands) (p runner.Ports, err error) {
+	p = runner.Ports{Know: know, Hands: hands, Medium: medium(), Engines: engines(), Capture: captureStack(know.Catalog),
+		Read: func(ctx context.Context) (*stack.Stack, error) { return a.read(ctx, know.Catalog, f.source) },
+		Advice: func(s *stack.Stack) (advise.Plan, error) {
+			fixes := &fixing{app: a, know: know, stack: s}
+			fixes.file, fixes.choice = f.file, f.choice
+			return fixes.wholePlan()
+		},
+		Replay: func(ctx context.Context, t *host.Taped) (*stack.Stack, error) {
+			return lookInTime(ctx, t, know.Catalog, givenOnTape(t.About().Given), f.timeout)
+		}}
+	p.Books, err = f.labPlace.books()
+	return p, err
+}
+
+// showRehearsal prints the rehearsal in the form that was asked for, and writes
+// the files that were asked for.
+func (a *app) showRehearsal(x *runner.Runner, out *runner.Outcome, f rehearseFlags) error {
+	text := ""
+	if f.json {
+		b, err := page.JSON(rehearseview.Document(out.Result, programVersion()))
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	} else {
+		text = rehearseview.Text(out.Result, x.Know.Catalog, screen(a.out), rehearsalNext(x, out)...)
+		if out.Search != nil {
+			text += "\n" + rehearseview.Search(*out.Search, out.Proposal.Scale, screen(a.out))
 		}
 	}
-	return false
+	if _, err := fmt.Fprint(a.out, text); err != nil {
+		return err
+	}
+	if x.Plan != "" {
+		if err := writePlan(x.Plan, out.Plan); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "%s: %s\n", x.Plan, page.Count(len(out.Plan.Steps), "step"))
+	}
+	if x.Page == "" {
+		return nil
+	}
+	html, err := rehearseview.HTML(out.Result, x.Know.Catalog, labview.About{Version: programVersion(), Machine: out.Machine()})
+	if err != nil {
+		return err
+	}
+	return a.writePage(x.Page, x.Replace, html)
+}
+
+// rehearsalNext are the commands that may follow.
+func rehearsalNext(x *runner.Runner, out *runner.Outcome) []string {
+	switch {
+	case out.Interrupted: // its hint says what may follow
+		return nil
+	case out.Resume != "":
+		return []string{fmt.Sprintf("plumb rehearse --resume %s --budget %s goes on for as long again", out.Resume, catalog.ShortTime((2 * x.Budget).Round(time.Second)))}
+	case x.Sandbox != "" || len(out.Plan.Steps) == 0:
+		return nil
+	case x.Plan != "":
+		return []string{"plumb fix " + x.Plan + " applies what is kept"}
+	}
+	return []string{"--plan FILE writes what is kept, for plumb fix"}
 }

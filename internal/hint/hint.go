@@ -1,7 +1,10 @@
 // Package hint lets an error say what a person can do about it.
 package hint
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Hinted is an error with a hint. Errors of any package can be it.
 type Hinted interface {
@@ -32,3 +35,11 @@ type hinted struct {
 
 func (h *hinted) Hint() string  { return h.text }
 func (h *hinted) Unwrap() error { return h.error }
+
+// OneOf lists the words that would do: "a, b or c".
+func OneOf(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}

@@ -31,9 +31,9 @@ func (l *Lab) Open(ctx context.Context) error {
 // be root.
 var users = []string{"mysql", "postgres", "nobody"}
 
-// User gives the ids that servers run as: 0 and 0, ourselves, for a lab that is
+// user gives the ids that servers run as: 0 and 0, ourselves, for a lab that is
 // not root.
-func User(ctx context.Context, h host.Reader) (uid, gid int, err error) {
+func user(ctx context.Context, h host.Reader) (uid, gid int, err error) {
 	if !h.About().Root {
 		return 0, 0, nil
 	}

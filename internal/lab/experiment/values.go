@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"plumb/internal/catalog"
 	"plumb/internal/sheet"
 )
 
@@ -128,21 +129,10 @@ func (r *reader) duration(n *sheet.Node, what string, low, high time.Duration) t
 		r.sheet.Errorf(n, "%s is a time such as 20s, 500ms or 1m30s, not %q", what, text)
 		return low
 	case v < low || v > high:
-		r.sheet.Errorf(n, "%s is %s: %s to %s are possible", what, text, short(low), short(high))
+		r.sheet.Errorf(n, "%s is %s: %s to %s are possible", what, text, catalog.ShortTime(low), catalog.ShortTime(high))
 		return low
 	}
 	return v
-}
-
-// short prints a time without the zeros that Go puts behind it.
-func short(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
 }
 
 // settings reads names and values, as they are written: off stays off, 0.90

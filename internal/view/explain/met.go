@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/met"
 	"plumb/internal/rule"
 	"plumb/internal/view/page"
@@ -64,16 +65,9 @@ func wanted(groups [][]rule.Claim) string {
 		for i, c := range claims {
 			names[i] = strings.TrimSpace(productTitle(c.Product) + " " + rangesText(c))
 		}
-		all = append(all, oneOf(names))
+		all = append(all, hint.OneOf(names))
 	}
 	return strings.Join(all, " with ")
-}
-
-func oneOf(names []string) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
 // rangesText writes the versions of a claim for people; "" for all.

@@ -238,22 +238,11 @@ func Outcome(out change.Outcome, after []After, try time.Duration, cat *catalog.
 	case done == 0:
 		p.Line(page.Normal, "Nothing was changed.")
 	case try > 0:
-		p.Para(page.Bold, 0, fmt.Sprintf("Change %d is undone in %s unless you type: plumb confirm", out.Number, short(try)))
+		p.Para(page.Bold, 0, fmt.Sprintf("Change %d is undone in %s unless you type: plumb confirm", out.Number, catalog.ShortTime(try)))
 	default:
 		p.Para(page.Normal, 0, fmt.Sprintf("Change %d: %s done. plumb undo takes it back.", out.Number, page.Count(done, "step")))
 	}
 	return p.String()
-}
-
-func short(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 func find(after []After, k stack.Knob) *After {

@@ -19,6 +19,12 @@ type PlanInput struct {
 	Needs       []string           // of this machine, one sentence each
 }
 
+// PlanOf is what is known of an experiment before anything is made.
+func PlanOf(x experiment.Experiment, needs []string) PlanInput {
+	times := experiment.Estimate(x)
+	return PlanInput{Experiment: x, Trials: experiment.All(x), Layouts: len(experiment.Layouts(x)), Least: times.Least, Most: times.Most, Needs: needs}
+}
+
 // Plan shows what an experiment would do, without anything having been made.
 func Plan(in PlanInput, screen page.Screen) string {
 	p := page.NewPage(screen)

@@ -3,29 +3,23 @@ package rehearse
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"plumb/internal/catalog"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
+	"plumb/internal/rehearse/runner"
 	labview "plumb/internal/view/lab"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
 )
 
-// PlanInput is what a dry run knows of a rehearsal.
-type PlanInput struct {
-	Proposal    rehearse.Proposal
-	Least, Most time.Duration // how long it takes, by when it can stop; 0 when unknown
-	Budget      time.Duration // for everything; 0 when there is none
-	Needs       []string      // of this machine, one sentence each
-	Again       bool          // check is asked again first, with all advice followed
-}
-
 // Plan shows what a rehearsal would do, without anything having been
-// made.
-func Plan(in PlanInput, cat *catalog.Catalog, screen page.Screen) string {
+// made. Of a server that is yet to be made only the look is known.
+func Plan(in runner.Forecast, cat *catalog.Catalog, screen page.Screen) string {
+	if in.Look != nil {
+		return labview.Plan(labview.PlanOf(*in.Look, in.Needs), screen) + "What is tried after this look depends on what check advises the server then.\n"
+	}
 	p := rehearsalPage{page.NewPage(screen), picture.FactsOf(cat)}
 	p.Para(page.Bold, 0, strings.Join(rehearsalHead(rehearse.Result{Proposal: in.Proposal}), " · "))
 	p.Blank()
@@ -51,7 +45,7 @@ func Plan(in PlanInput, cat *catalog.Catalog, screen page.Screen) string {
 	return p.String()
 }
 
-func proposedTime(in PlanInput) string {
+func proposedTime(in runner.Forecast) string {
 	text := labview.PlanTime(labview.PlanInput{Least: in.Least, Most: in.Most})
 	switch {
 	case in.Budget <= 0:

@@ -9,6 +9,7 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
+	"plumb/internal/rehearse/runner"
 	"plumb/internal/stats"
 	labview "plumb/internal/view/lab"
 	"plumb/internal/view/page"
@@ -38,8 +39,8 @@ func TestRehearsalPages(t *testing.T) {
 	viewtest.Golden(t, "rehearse-plan.txt", Plan(rehearsalPlan(), viewtest.Units(), page.Screen{Width: 80}))
 }
 
-func rehearsalPlan() PlanInput {
-	return PlanInput{Proposal: sampleRehearsal().Proposal, Least: 9 * time.Minute, Most: 14 * time.Minute, Budget: 15 * time.Minute,
+func rehearsalPlan() runner.Forecast {
+	return runner.Forecast{Proposal: sampleRehearsal().Proposal, Least: 9 * time.Minute, Most: 14 * time.Minute, Budget: 15 * time.Minute,
 		Needs: []string{"disk: 4G below /var/lib", "memory: 1G for the server of a trial"}}
 }
 
@@ -63,7 +64,7 @@ func TestRehearsalFitsTheScreen(t *testing.T) {
 func TestRehearsalIsPlainWhenAsked(t *testing.T) {
 	r := sampleRehearsal()
 	r.Steps[2].Why, r.Proposal.Says[0], r.Proposal.Title, r.Ended = "\x1b[2J\u202e", "\x1b[2J", "\x1b[1m", "\x1b"
-	for _, text := range []string{Text(r, viewtest.Units(), page.Screen{Width: 100, ASCII: true}), Plan(PlanInput{Proposal: r.Proposal}, viewtest.Units(), page.Screen{ASCII: true}),
+	for _, text := range []string{Text(r, viewtest.Units(), page.Screen{Width: 100, ASCII: true}), Plan(runner.Forecast{Proposal: r.Proposal}, viewtest.Units(), page.Screen{ASCII: true}),
 		Progress("\x1b", lab.Progress{Doing: "measuring"})} {
 		if i := strings.IndexFunc(text, func(r rune) bool { return r > 127 || r < ' ' && r != '\n' }); i >= 0 {
 			t.Errorf("not ASCII: %q", text[i:min(len(text), i+8)])

@@ -1,4 +1,4 @@
-package cli
+package lab
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func TestNoLabInSomebodysDirectory(t *testing.T) {
 	}
 	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
 	defer hands.Close()
-	if l, err := (&app{}).newLab(t.Context(), hands, labMaking{dir: dir}); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), dir) {
+	if l, err := New(t.Context(), hands, dir, Lab{}); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("%+v, %v", l, err)
 	}
 }

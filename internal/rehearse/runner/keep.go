@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
@@ -52,15 +51,15 @@ const (
 	keptMost    = 10 // ended rehearsals of which the file stays
 )
 
-func (x *rehearsing) keptFile(name string) string {
-	return filepath.Join(x.books, keptPrefix+name+keptSuffix)
+func (x *Runner) keptFile(name string) string {
+	return filepath.Join(x.Books, keptPrefix+name+keptSuffix)
 }
 
 // begin keeps a new rehearsal that has its proposal, and recalls what the
 // ledger has of an old one.
-func (x *rehearsing) begin(ctx context.Context) error {
+func (x *Runner) begin(ctx context.Context) error {
 	switch {
-	case x.resume:
+	case x.resumed:
 		return errors.Join(x.recall(ctx), x.write(ctx, x.kept))
 	case len(x.proposal.Stages) > 0:
 		return x.keep(ctx)
@@ -69,14 +68,11 @@ func (x *rehearsing) begin(ctx context.Context) error {
 }
 
 // keep writes down what was proposed and chosen, before the first trial.
-func (x *rehearsing) keep(ctx context.Context) (err error) {
-	k := kept{Plumb: keptVersion, Kind: keptKind, Name: x.began.UTC().Format("20060102-150405"), Began: x.began.UTC(), Before: time.Since(x.began), Budget: x.budget,
-		Ledger: x.ledger, Sandbox: x.sandbox, Fetch: x.fetch, AllowHost: x.allowHost, Search: x.search, Proposal: x.proposal}
-	for _, name := range []struct{ from, to *string }{{&x.dir, &k.Dir}, {&x.plan, &k.Plan}, {&x.html, &k.HTML}} {
-		if *name.from == "" {
-			continue
-		}
-		if *name.to, err = filepath.Abs(*name.from); err != nil {
+func (x *Runner) keep(ctx context.Context) (err error) {
+	k := kept{Plumb: keptVersion, Kind: keptKind, Name: x.began.UTC().Format("20060102-150405"), Began: x.began.UTC(), Before: time.Since(x.began), Budget: x.Budget,
+		Ledger: x.Ledger, Sandbox: x.Sandbox, Fetch: x.Fetch, AllowHost: x.AllowHost, Search: x.Search, Proposal: x.proposal}
+	for _, name := range []struct{ from, to *string }{{&x.Dir, &k.Dir}, {&x.Plan, &k.Plan}, {&x.Page, &k.HTML}} {
+		if *name.to, err = absolute(*name.from); err != nil {
 			return err
 		}
 	}
@@ -89,7 +85,7 @@ func (x *rehearsing) keep(ctx context.Context) (err error) {
 	return x.write(ctx, k)
 }
 
-func (x *rehearsing) write(ctx context.Context, k kept) error {
+func (x *Runner) write(ctx context.Context, k kept) error {
 	if k.Proposal.Server.IsZero() { // which has no text
 		k.Proposal.Server = stack.Ref{Kind: k.Proposal.Engine, Name: "sandbox"}
 	}
@@ -100,7 +96,7 @@ func (x *rehearsing) write(ctx context.Context, k kept) error {
 	}
 	text, err := json.MarshalIndent(k, "", "  ")
 	if err == nil {
-		err = x.hands.Replace(ctx, x.keptFile(k.Name), append(text, '\n'), 0o600)
+		err = x.Hands.Replace(ctx, x.keptFile(k.Name), append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the rehearsal so that it can be resumed: %w", err)
@@ -108,25 +104,25 @@ func (x *rehearsing) write(ctx context.Context, k kept) error {
 	return nil
 }
 
-// noteEnd notes how a rehearsal ended. One with nothing left to do is
-// forgotten; one that its budget ended can be given a larger one.
-func (x *rehearsing) noteEnd(ctx context.Context) error {
+// Close notes how a rehearsal ended. One with nothing left to do is forgotten;
+// one that its budget ended can be given a larger one.
+func (x *Runner) Close(ctx context.Context) error {
 	switch {
 	case x.kept.Name == "" || x.ended == interrupted || x.ended == brokenOff:
 		return nil
 	case x.ended != budgetUsed:
-		return x.hands.Remove(ctx, x.keptFile(x.kept.Name))
+		return x.Hands.Remove(ctx, x.keptFile(x.kept.Name))
 	}
 	x.kept.Ended = x.ended
 	return errors.Join(x.write(ctx, x.kept), x.prune(ctx))
 }
 
 // prune removes the files of the oldest rehearsals that ended.
-func (x *rehearsing) prune(ctx context.Context) error {
-	all, err := readAllKept(ctx, x.hands, x.books)
+func (x *Runner) prune(ctx context.Context) error {
+	all, err := readAllKept(ctx, x.Hands, x.Books)
 	ended := slices.DeleteFunc(all, func(k kept) bool { return k.Ended == "" })
 	for len(ended) > keptMost && err == nil {
-		err = x.hands.Remove(ctx, x.keptFile(ended[0].Name))
+		err = x.Hands.Remove(ctx, x.keptFile(ended[0].Name))
 		ended = ended[1:]
 	}
 	return err
@@ -190,7 +186,7 @@ func toResume(all []kept, name string) (kept, error) {
 	help := "plumb rehearse begins one"
 	switch {
 	case len(open) > 0:
-		help = "there is " + orList(open)
+		help = "there is " + hint.OneOf(open)
 	case len(ended) > 0:
 		help = fmt.Sprintf("plumb rehearse --resume %s --budget 1h goes on with the last one whose budget was used up", ended[0])
 	}
@@ -200,69 +196,43 @@ func toResume(all []kept, name string) (kept, error) {
 	return kept{}, hint.With(errors.New("there is no rehearsal to go on with"), help)
 }
 
-// changeable are the flags that may differ when a rehearsal is gone on with.
-func changeable() []string {
-	return []string{"resume", "budget", "plan", "html", "force", "json", "strict", "state", "ledger", "timeout", "fetch"}
-}
-
-// resumeRehearsal goes on where a rehearsal was cut off. given are the flags on
-// the command line.
-func (a *app) resumeRehearsal(ctx context.Context, f rehearseFlags, given []string) (err error) {
-	for _, flag := range given {
-		if !slices.Contains(changeable(), flag) {
-			return hint.Usage(fmt.Sprintf("--resume goes on with what was begun, and --%s would change it", flag), "without --resume a new rehearsal begins")
-		}
-	}
-	if err := f.validate(); err != nil {
-		return err
-	}
-	x := &rehearsing{app: a, rehearseFlags: f, laid: map[string]bool{}}
-	if x.books, err = f.labPlace.books(); err != nil {
-		return err
-	}
-	if x.know, err = a.loadKnowledge(check.Choice{}, ""); err != nil {
-		return err
-	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
-	defer func() { err = errors.Join(err, hands.Close()) }()
-	all, err := readAllKept(ctx, hands, x.books)
+// Resume goes on where a rehearsal was cut off, or its budget ended: the one
+// that is named, or for "" the last. What the options leave out is as it was.
+func Resume(ctx context.Context, name string, o Options, p Ports) (*Runner, error) {
+	x := &Runner{Options: o, Ports: p, resumed: true, laid: map[string]bool{}}
+	all, err := readAllKept(ctx, x.Hands, x.Books)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if x.kept, err = toResume(all, f.name); err != nil {
-		return err
+	if x.kept, err = toResume(all, name); err != nil {
+		return nil, err
 	}
-	x.takeOver(given)
-	if _, err := made.Sweep(ctx, hands, x.books); err != nil { // before room is looked for
-		return err
+	x.takeOver()
+	if _, err := made.Sweep(ctx, x.Hands, x.Books); err != nil { // before room is looked for
+		return nil, err
 	}
 	x.began = time.Now()
-	return x.run(ctx)
+	return x, nil
 }
 
 // takeOver takes from what was kept what is not said anew.
-func (x *rehearsing) takeOver(given []string) {
+func (x *Runner) takeOver() {
 	k := x.kept
-	x.proposal, x.dir, x.sandbox, x.allowHost, x.search = k.Proposal, k.Dir, k.Sandbox, k.AllowHost, k.Search
-	x.fetch = x.fetch || k.Fetch
-	x.plan = cmp.Or(x.plan, k.Plan)
-	if x.html == "" { // what is there is this rehearsal's, as far as it was
-		x.html, x.force = k.HTML, true
+	x.proposal, x.Dir, x.Sandbox, x.AllowHost, x.Search = k.Proposal, k.Dir, k.Sandbox, k.AllowHost, k.Search
+	x.Fetch = x.Fetch || k.Fetch
+	x.Plan = cmp.Or(x.Plan, k.Plan)
+	if x.Page == "" { // what is there is this rehearsal's, as far as it was
+		x.Page, x.Replace = k.HTML, true
 	}
-	if !slices.Contains(given, "budget") {
-		x.budget = k.Budget
-	}
-	if !slices.Contains(given, "ledger") {
-		x.ledger = k.Ledger
-	}
+	x.Budget, x.Ledger = cmp.Or(x.Budget, k.Budget), cmp.Or(x.Ledger, k.Ledger)
 	if k.Sandbox != "" {
 		x.proposal.Server = stack.Ref{}
 	}
-	x.kept.Budget, x.kept.Ended = x.budget, ""
+	x.kept.Budget, x.kept.Ended = x.Budget, ""
 }
 
 // recall reads what the ledger has of the stages.
-func (x *rehearsing) recall(ctx context.Context) error {
+func (x *Runner) recall(ctx context.Context) error {
 	x.spent = x.kept.Before
 	x.reports = make([]report.Report, len(x.proposal.Stages))
 	for i, s := range x.proposal.Stages {

@@ -1,14 +1,17 @@
-package cli
+package runner
 
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"plumb/internal/check"
+	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
@@ -55,7 +58,7 @@ func TestWithLine(t *testing.T) {
 // A new rehearsal that is like an earlier one is measured anew, and a budget
 // does not make it another.
 func TestStampAndBudget(t *testing.T) {
-	x := &rehearsing{rehearseFlags: rehearseFlags{budget: 10 * time.Minute}, began: time.Now(), laid: map[string]bool{}}
+	x := &Runner{Options: Options{Budget: 10 * time.Minute}, began: time.Now(), laid: map[string]bool{}}
 	x.proposal.Stages = []rehearse.Stage{stageOf(t, tiny), stageOf(t, tiny)}
 	x.reports = make([]report.Report, 2)
 	before := x.proposal.Stages[0].Experiment.Hash
@@ -96,7 +99,7 @@ func TestNearlyDecided(t *testing.T) {
 		{report.BudgetUsed, report.Better, 0, false},
 		{report.AllDone, report.Undecided, 2, false},
 	} {
-		x := &rehearsing{rehearseFlags: rehearseFlags{budget: 10 * time.Minute}, began: time.Now()}
+		x := &Runner{Options: Options{Budget: 10 * time.Minute}, began: time.Now()}
 		x.proposal.Stages = []rehearse.Stage{stageOf(t, tiny)}
 		x.reports = []report.Report{{Stopped: c.stopped, Verdicts: []report.Verdict{{Word: c.word, More: c.more}}}}
 		if got := x.nearlyDecided(0); got != c.want {
@@ -119,6 +122,14 @@ blocks: {least: 3, most: 8}
 measure: {warmup: 2s, time: 5s}
 `
 
+// told is a watcher that keeps what it is told.
+type told struct {
+	Watcher
+	to *bytes.Buffer
+}
+
+func (w *told) Tell(text string) { w.to.WriteString(text + "\n") }
+
 // Where the server refuses all advice, the steps are tried alone, and then all
 // advice without those that are refused, before each step; once only, and where
 // there is time.
@@ -134,9 +145,9 @@ func TestStagesAreAdded(t *testing.T) {
 		}
 		return report.Make(x, all)
 	}
-	begun := func(budget time.Duration) (*rehearsing, *bytes.Buffer) {
+	begun := func(budget time.Duration) (*Runner, *bytes.Buffer) {
 		var said bytes.Buffer
-		x := &rehearsing{app: &app{err: &said}, rehearseFlags: rehearseFlags{budget: budget}, began: time.Now(), laid: map[string]bool{}, watch: &labWatcher{}}
+		x := &Runner{Options: Options{Budget: budget}, Ports: Ports{Watch: &told{to: &said}}, began: time.Now(), laid: map[string]bool{}}
 		x.proposal.Steps = []rehearse.Step{{Number: 1, Path: "server.settings.wal_compression", Value: "on", Called: "wal_compression = on"}, {Number: 2, Path: "server.settings.fsync", Value: "maybe", Called: "fsync = maybe"}}
 		steps := stageOf(t, two)
 		steps.Name = "steps"
@@ -145,7 +156,7 @@ func TestStagesAreAdded(t *testing.T) {
 		x.reports[0] = fails(x.proposal.Stages[0].Experiment, rehearse.AllAdvice)
 		return x, &said
 	}
-	names := func(x *rehearsing) (all string) {
+	names := func(x *Runner) (all string) {
 		for _, s := range x.proposal.Stages {
 			all += s.Name + " "
 		}
@@ -188,25 +199,17 @@ func TestLookTime(t *testing.T) {
 	}
 }
 
-func TestShortTime(t *testing.T) {
-	for d, want := range map[time.Duration]string{20 * time.Minute: "20m", 10 * time.Second: "10s", time.Hour: "1h", 90 * time.Second: "1m30s", 0: "0s"} {
-		if got := shortTime(d); got != want {
-			t.Errorf("%s: %s, want %s", d, got, want)
-		}
-	}
-}
-
 // A rule about lost data is one of safety, and one about speed promises more
 // than a note.
 func TestStake(t *testing.T) {
-	k, err := (&app{}).loadKnowledge(check.Choice{}, "")
+	k, err := check.Load(check.Choice{}, nil, func(string, error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := func(h rule.Harm, g rule.Gain) rehearse.Stake {
 		for _, r := range k.Rules.Rules() {
 			if r.Harm == h && r.Gain == g {
-				return (&rehearsing{know: k}).stake(r.ID)
+				return (&Runner{Ports: Ports{Know: k}}).stake(r.ID)
 			}
 		}
 		t.Fatalf("no rule has harm %s and gain %s", h, g)
@@ -216,7 +219,7 @@ func TestStake(t *testing.T) {
 		t.Errorf("danger: %+v", s)
 	}
 	slow, low, note := first(rule.Slow, rule.High), first(rule.Slow, rule.Low), first(rule.Note, rule.Medium)
-	if slow.Safety || slow.Gain <= low.Gain || low.Gain <= note.Gain || note.Gain <= 0 || (&rehearsing{know: k}).stake("none") != (rehearse.Stake{}) {
+	if slow.Safety || slow.Gain <= low.Gain || low.Gain <= note.Gain || note.Gain <= 0 || (&Runner{Ports: Ports{Know: k}}).stake("none") != (rehearse.Stake{}) {
 		t.Errorf("slow, high %+v; slow, low %+v; note %+v", slow, low, note)
 	}
 }
@@ -240,22 +243,14 @@ func TestToResume(t *testing.T) {
 		{"", "b", ""}, {"a", "a", ""}, {"c", "c", ""}, {"d", "", "there is b or a"},
 	} {
 		k, err := toResume(all, c.name)
-		_, hint, _ := describeAny(err)
-		if k.Name != c.want || hint != c.hint {
-			t.Errorf("%q: got %q, %v, hint %q", c.name, k.Name, err, hint)
+		if k.Name != c.want || hint.Of(err) != c.hint {
+			t.Errorf("%q: got %q, %v, hint %q", c.name, k.Name, err, hint.Of(err))
 		}
 	}
 	_, err := toResume(all[2:], "")
-	if _, hint, _ := describeAny(err); !strings.Contains(hint, "--resume c --budget") {
-		t.Errorf("hint %q", hint)
+	if !strings.Contains(hint.Of(err), "--resume c --budget") {
+		t.Errorf("hint %q", hint.Of(err))
 	}
-}
-
-func describeAny(err error) (string, string, int) {
-	if err == nil {
-		return "", "", exitOK
-	}
-	return describe(err)
 }
 
 // What is kept of a rehearsal reads back with its experiments.
@@ -299,6 +294,28 @@ func TestDiskOf(t *testing.T) {
 	} {
 		if got := diskOf(stageOf(t, strings.Replace(tiny, "{kind: directory}", volume, 1)).Experiment); got != want {
 			t.Errorf("%s: %d, want %d", volume, got, want)
+		}
+	}
+}
+
+// TestKeptRehearsalsHoldNoPassword looks at the file that an interrupted
+// rehearsal leaves.
+func TestKeptRehearsalsHoldNoPassword(t *testing.T) {
+	dir := t.TempDir()
+	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
+	defer hands.Close()
+	x := &Runner{Ports: Ports{Books: dir, Hands: hands}}
+	for _, where := range []string{"postgres://u:s3cr3tpw@db1/lab?sslmode=require", "postgres://u@db1/lab?password=s3cr3tpw&sslpassword=s3cr3tpw"} {
+		x.Ledger = where
+		if err := x.keep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(x.keptFile(x.kept.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "s3cr3tpw") || !strings.Contains(string(text), "postgres://u@db1/lab") {
+			t.Errorf("%s is kept as %s", where, text)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const (
 // lookAgain asks check in the sandbox what it advises where all advice is
 // followed, and takes that into the proposal. A plan that somebody gave stays as
 // it is. Where it cannot be done, what was proposed stands.
-func (x *rehearsing) lookAgain(ctx context.Context) error {
+func (x *Runner) lookAgain(ctx context.Context) error {
 	for range mostLooks {
 		stage, ok := x.nextLook()
 		if !ok {
@@ -33,12 +33,12 @@ func (x *rehearsing) lookAgain(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			x.tell("check was not asked again in the sandbox: " + err.Error())
+			x.Watch.Tell("check was not asked again in the sandbox: " + err.Error())
 		}
 		if err != nil || len(added) == 0 {
 			return nil
 		}
-		x.tell("check, asked again with all advice followed: " + x.stepsText(added))
+		x.Watch.Tell("check, asked again with all advice followed: " + x.stepsText(added))
 		if err := x.keep(ctx); err != nil {
 			return err
 		}
@@ -48,17 +48,17 @@ func (x *rehearsing) lookAgain(ctx context.Context) error {
 
 // nextLook gives the experiment of another look, where there is reason to ask
 // check again, and time for it.
-func (x *rehearsing) nextLook() (s rehearse.Stage, ok bool) {
-	if x.resume || x.file != "" {
+func (x *Runner) nextLook() (s rehearse.Stage, ok bool) {
+	if x.resumed || x.Chosen {
 		return s, false
 	}
-	s, err := x.proposal.Next(lookTime(x.budget / 2)) // its caches are full when it begins
+	s, err := x.proposal.Next(lookTime(x.Budget / 2)) // its caches are full when it begins
 	return s, err == nil && experiment.Estimate(s.Experiment).Block <= x.left()/lookPart
 }
 
 // follow looks at the server with all advice, and makes a new proposal where
 // check has more to say of it.
-func (x *rehearsing) follow(ctx context.Context, s rehearse.Stage) ([]advise.Step, error) {
+func (x *Runner) follow(ctx context.Context, s rehearse.Stage) ([]advise.Step, error) {
 	seen, sandbox, err := x.lookAt(ctx, s.Experiment, "with all advice")
 	if err != nil {
 		return nil, err
@@ -90,13 +90,13 @@ func (x *rehearsing) follow(ctx context.Context, s rehearse.Stage) ([]advise.Ste
 
 // asked gives the steps that check advises the server in the sandbox, as steps
 // of the one that it is like, where they were asked for.
-func (x *rehearsing) asked(seen *stack.Stack, sandbox, server stack.Ref) (steps []advise.Step) {
+func (x *Runner) asked(seen *stack.Stack, sandbox, server stack.Ref) (steps []advise.Step) {
 	for _, s := range x.adviceFor(sandbox, seen).Steps {
 		if s.Knob.Of != sandbox {
 			continue
 		}
 		s.Knob.Of = server
-		if x.choice.Takes(s) {
+		if x.Know.Choice.Takes(s) {
 			steps = append(steps, s)
 		}
 	}
@@ -104,11 +104,11 @@ func (x *rehearsing) asked(seen *stack.Stack, sandbox, server stack.Ref) (steps 
 }
 
 // stepsText lists what steps set.
-func (x *rehearsing) stepsText(steps []advise.Step) string {
+func (x *Runner) stepsText(steps []advise.Step) string {
 	var all []string
 	for _, s := range steps {
 		t := catalog.Text
-		if f := x.know.Catalog.Fact(s.Knob.Of.Kind, s.Knob.Name); f != nil {
+		if f := x.Know.Catalog.Fact(s.Knob.Of.Kind, s.Knob.Name); f != nil {
 			t = f.Type
 		}
 		all = append(all, s.Knob.Name+" = "+catalog.ShowAs(t, s.To))

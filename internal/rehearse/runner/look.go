@@ -1,7 +1,8 @@
-package cli
+package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,14 +32,14 @@ func lookTime(budget time.Duration) time.Duration {
 }
 
 // looking is what the look at a sandbox without a live server is like.
-func (x *rehearsing) looking() rehearse.Looking {
-	return rehearse.Looking{Engine: x.sandbox, Version: x.serverVersion, Memory: orDefault(x.memory, sandboxMemory), Data: orDefault(x.data, sandboxData),
-		Time: lookTime(x.budget), Seed: uint64(x.began.Unix()), Want: x.want()}
+func (x *Runner) looking() rehearse.Looking {
+	return rehearse.Looking{Engine: x.Sandbox, Version: x.Version, Memory: cmp.Or(x.Memory, sandboxMemory), Data: cmp.Or(x.Data, sandboxData),
+		Time: lookTime(x.Budget), Seed: uint64(x.began.Unix()), Want: x.want()}
 }
 
 // planned are the experiments that are known: the stages, or the look before
 // them.
-func (x *rehearsing) planned() (all []experiment.Experiment) {
+func (x *Runner) planned() (all []experiment.Experiment) {
 	for _, s := range x.proposal.Stages {
 		all = append(all, s.Experiment)
 	}
@@ -48,29 +49,16 @@ func (x *rehearsing) planned() (all []experiment.Experiment) {
 	return all
 }
 
-// proposeLook reads this host for its memory, and makes the experiment that
-// shows the server.
-func (x *rehearsing) proposeLook(ctx context.Context) (err error) {
-	if x.stack, err = x.read(ctx, x.know.Catalog, x.source); err != nil {
-		return err
-	}
-	if x.dir, err = x.absoluteDir(); err != nil {
-		return err
-	}
-	x.looks, err = rehearse.Look(x.looking())
-	return err
-}
-
 // look puts a server with the defaults of its distribution under load, judges
 // it as if it were a live one, and makes the proposal.
-func (x *rehearsing) look(ctx context.Context) (err error) {
+func (x *Runner) look(ctx context.Context) (err error) {
 	var server stack.Ref
 	if x.stack, server, err = x.lookAt(ctx, x.looks.Experiment, "a look at the server"); err != nil {
 		return err
 	}
 	w := x.want()
-	w.Server, w.Dir, w.Settings, w.Like = server, x.dir, map[string]string{}, &x.looks.Experiment.Arms[0].Setup
-	w.Budget, w.Room = rounded(x.left()), roomIn(ctx, x.dir)
+	w.Server, w.Dir, w.Settings, w.Like = server, x.Dir, map[string]string{}, &x.looks.Experiment.Arms[0].Setup
+	w.Budget, w.Room = rounded(x.left()), x.roomIn(ctx, x.Dir)
 	x.wanted = w
 	if err := x.propose(ctx, x.adviceFor(server, x.stack)); err != nil {
 		return fmt.Errorf("after a look of %s: %w", rounded(time.Since(x.began)), err)
@@ -84,11 +72,8 @@ func (x *rehearsing) look(ctx context.Context) (err error) {
 // lookAt carries out an experiment of one trial, and gives the stack as it was
 // while the server was under load, and the server in it. what it is for stands
 // before each line about how it goes.
-func (x *rehearsing) lookAt(ctx context.Context, e experiment.Experiment, what string) (seen *stack.Stack, server stack.Ref, err error) {
-	if x.lab.Capture, err = x.captureStack(); err != nil {
-		return nil, server, err
-	}
-	x.lab.Late = true
+func (x *Runner) lookAt(ctx context.Context, e experiment.Experiment, what string) (seen *stack.Stack, server stack.Ref, err error) {
+	x.lab.Capture, x.lab.Late = x.Capture, true
 	r, err := x.try(ctx, e, what)
 	x.lab.Capture, x.lab.Late = nil, false
 	if err != nil {
@@ -104,14 +89,14 @@ func (x *rehearsing) lookAt(ctx context.Context, e experiment.Experiment, what s
 }
 
 // adviceFor is what check advises one server.
-func (x *rehearsing) adviceFor(server stack.Ref, s *stack.Stack) advise.Plan {
-	k := x.know
+func (x *Runner) adviceFor(server stack.Ref, s *stack.Stack) advise.Plan {
+	k := x.Know
 	k.Choice.Only = []string{server.String()}
 	return k.Judge(s, false).Advice.Plan
 }
 
 // stackOf reads the stack that was recorded with the look.
-func (x *rehearsing) stackOf(ctx context.Context, r report.Report) (*stack.Stack, error) {
+func (x *Runner) stackOf(ctx context.Context, r report.Report) (*stack.Stack, error) {
 	if len(r.Records) == 0 {
 		return nil, errors.New("no trial was carried out")
 	}
@@ -136,7 +121,7 @@ func (x *rehearsing) stackOf(ctx context.Context, r report.Report) (*stack.Stack
 	if err != nil {
 		return nil, err
 	}
-	return lookInTime(ctx, taped, x.know.Catalog, givenOnTape(taped.About().Given), x.timeout)
+	return x.Replay(ctx, taped)
 }
 
 // serverBelow finds the server that keeps its data below a directory.
@@ -151,12 +136,4 @@ func serverBelow(s *stack.Stack, dir string) (stack.Ref, error) {
 		why += ": " + s.Gaps[len(s.Gaps)-1].Why
 	}
 	return stack.Ref{}, errors.New(why)
-}
-
-// orDefault gives a size of the command line, or what is usual.
-func orDefault(given size, usual experiment.Bytes) experiment.Bytes {
-	if given > 0 {
-		return experiment.Bytes(given)
-	}
-	return usual
 }

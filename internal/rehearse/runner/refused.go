@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // there yet and there is time for it. Where the server cannot be used with all
 // advice, a short trial of each step by itself shows with which; where that
 // is known, all advice is tried without it.
-func (x *rehearsing) addStage(ctx context.Context, i int) error {
+func (x *Runner) addStage(ctx context.Context, i int) error {
 	var s rehearse.Stage
 	var ok bool
 	var err error
@@ -29,9 +29,9 @@ func (x *rehearsing) addStage(ctx context.Context, i int) error {
 		}
 		refused := x.proposal.Refused(r)
 		if s, ok, err = x.proposal.AllBut(r); ok || len(refused) > 0 {
-			x.tell("refused by the server: " + strings.Join(refused, "; "))
+			x.Watch.Tell("refused by the server: " + strings.Join(refused, "; "))
 		} else {
-			x.tell("no step is refused by itself: it is together that the server does not take them")
+			x.Watch.Tell("no step is refused by itself: it is together that the server does not take them")
 		}
 	case x.proposal.Stages[0].Name:
 		if i > 0 || next == rehearse.StageAlone {
@@ -47,12 +47,12 @@ func (x *rehearsing) addStage(ctx context.Context, i int) error {
 
 // insert puts a stage before one that is yet to come, and keeps it with the
 // others, where there is time for it.
-func (x *rehearsing) insert(ctx context.Context, at int, s rehearse.Stage) error {
+func (x *Runner) insert(ctx context.Context, at int, s rehearse.Stage) error {
 	stages, reports := x.proposal.Stages, x.reports
 	x.proposal.Stages, x.reports = slices.Insert(slices.Clone(stages), at, s), slices.Insert(slices.Clone(reports), at, report.Report{})
 	if takes, left := x.takes(at), max(0, x.left()-x.keptBack()); takes > left {
 		x.proposal.Stages, x.reports = stages, reports
-		x.tell(fmt.Sprintf("%s: not begun, because %s of the budget are left and it takes %s at least", stageWords(s.Name), rounded(left), rounded(takes)))
+		x.Watch.Tell(fmt.Sprintf("%s: not begun, because %s of the budget are left and it takes %s at least", stageWords(s.Name), rounded(left), rounded(takes)))
 		return nil
 	}
 	if x.kept.Name == "" {

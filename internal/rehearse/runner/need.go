@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"context"
@@ -7,13 +7,12 @@ import (
 	"slices"
 
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 )
 
 // needs tells what the stages take of this machine, and refuses what is not
 // there before anything is made.
-func (x *rehearsing) needs(ctx context.Context) (says []string, err error) {
+func (x *Runner) needs(ctx context.Context) (says []string, err error) {
 	for _, e := range x.planned() {
 		if err := x.fits(ctx, e); err != nil {
 			return nil, err
@@ -33,13 +32,13 @@ func (x *rehearsing) needs(ctx context.Context) (says []string, err error) {
 }
 
 // fits says what would fit where the disk or the memory is too small.
-func (x *rehearsing) fits(ctx context.Context, e experiment.Experiment) error {
+func (x *Runner) fits(ctx context.Context, e experiment.Experiment) error {
 	const least = 64 << 20
 	dir := filepath.Dir(x.lab.Box.Dir)
-	free, err := x.hands.Statfs(ctx, dir)
+	free, err := x.Hands.Statfs(ctx, dir)
 	if takes := diskOf(e); err == nil && int64(free.AvailBytes) < takes {
 		help := "--dir names a directory on another disk"
-		if data := dataFor(int64(free.AvailBytes)); data >= least && x.volume == "" {
+		if data := dataFor(int64(free.AvailBytes)); data >= least && x.Volume == "" {
 			help = fmt.Sprintf("--data %s would fit; or ", data) + help
 		}
 		return hint.With(fmt.Errorf("rehearse: %s has %s free, and the sandbox takes about %s: the data, a copy for each trial, and as much to grow",
@@ -83,13 +82,11 @@ func dataFor(free int64) experiment.Bytes {
 func inMB(n int64) experiment.Bytes { return experiment.Bytes(n >> 20 << 20) }
 
 // roomIn tells how many bytes are free in a directory; 0 when that is not known.
-func roomIn(ctx context.Context, dir string) int64 {
+func (x *Runner) roomIn(ctx context.Context, dir string) int64 {
 	if dir == "" {
 		return 0
 	}
-	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
-	defer live.Close()
-	st, err := live.Statfs(ctx, dir)
+	st, err := x.Hands.Statfs(ctx, dir)
 	if err != nil {
 		return 0
 	}
@@ -98,13 +95,11 @@ func roomIn(ctx context.Context, dir string) int64 {
 
 // farFromData says when --dir is on another filesystem than the server's
 // data.
-func (x *rehearsing) farFromData(ctx context.Context) {
-	if x.wanted.Dir == "" || x.volume != "" {
+func (x *Runner) farFromData(ctx context.Context) {
+	if x.wanted.Dir == "" || x.Volume != "" {
 		return
 	}
-	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
-	defer live.Close()
-	here, err := live.Stat(ctx, x.wanted.Dir)
+	here, err := x.Hands.Stat(ctx, x.wanted.Dir)
 	if err != nil {
 		return // said when the lab is made
 	}
@@ -112,7 +107,7 @@ func (x *rehearsing) farFromData(ctx context.Context) {
 		if r.DB != x.proposal.Server || r.Name != "data" {
 			continue
 		}
-		there, err := live.Stat(ctx, r.Path)
+		there, err := x.Hands.Stat(ctx, r.Path)
 		if err == nil && (there.DevMajor != here.DevMajor || there.DevMinor != here.DevMinor) {
 			x.proposal.Says = append(x.proposal.Says, fmt.Sprintf("The sandbox lies below %s, which is on another filesystem than the server's data: what it shows of the disk need not hold there.", x.wanted.Dir))
 		}

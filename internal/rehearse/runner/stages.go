@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"context"
@@ -22,17 +22,17 @@ var errBudget = errors.New(budgetUsed)
 
 // allStages runs the stages one after another, each within what the budget
 // still gives, and goes on with the first ones when time is left in the end.
-func (x *rehearsing) allStages(ctx context.Context) error {
+func (x *Runner) allStages(ctx context.Context) error {
 	limited, stop := context.WithDeadlineCause(ctx, time.Now().Add(x.left()+x.longestTrial()), errBudget)
 	defer stop()
 	if x.reports == nil {
 		x.reports = make([]report.Report, len(x.proposal.Stages))
 	}
 	err := x.eachStage(limited, false)
-	if err == nil && x.ended == "" && !x.search {
+	if err == nil && x.ended == "" && !x.Search {
 		err = x.eachStage(limited, true)
 	}
-	if err == nil && x.ended == "" && x.search {
+	if err == nil && x.ended == "" && x.Search {
 		err = x.searchAfter(limited)
 	}
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(limited), errBudget) {
@@ -47,7 +47,7 @@ func (x *rehearsing) allStages(ctx context.Context) error {
 
 // eachStage runs the stages; once more, only those that their share of the
 // budget ended undecided.
-func (x *rehearsing) eachStage(ctx context.Context, again bool) error {
+func (x *Runner) eachStage(ctx context.Context, again bool) error {
 	for i := 0; i < len(x.proposal.Stages); i++ { // more may be added behind the one at hand
 		if !x.over(i, again) {
 			e, err := x.inTime(i, again)
@@ -80,14 +80,14 @@ func (x *rehearsing) eachStage(ctx context.Context, again bool) error {
 }
 
 // ofAll tells whether a stage decides about all advice together.
-func (x *rehearsing) ofAll(i int) bool {
+func (x *Runner) ofAll(i int) bool {
 	return i == 0 || x.proposal.Stages[i].Name == rehearse.StageBut
 }
 
 // nearlyDecided tells whether what is left of the budget may well decide about
 // all advice together: how many more blocks it takes is itself only guessed at
 // within a factor of two. That comes before single steps.
-func (x *rehearsing) nearlyDecided(i int) bool {
+func (x *Runner) nearlyDecided(i int) bool {
 	r := x.reports[i]
 	if r.Stopped != report.BudgetUsed || len(r.Verdicts) == 0 || r.Verdicts[0].Word != report.Undecided || r.Verdicts[0].More == 0 {
 		return false
@@ -97,7 +97,7 @@ func (x *rehearsing) nearlyDecided(i int) bool {
 
 // toDecide gives the experiment of a stage the time that may decide about all
 // advice together, and no more for what else it compares.
-func (x *rehearsing) toDecide(i int) (experiment.Experiment, error) {
+func (x *Runner) toDecide(i int) (experiment.Experiment, error) {
 	e, err := x.inTime(i, true)
 	r := x.reports[i]
 	if wants := r.Took + 2*time.Duration(r.Verdicts[0].More)*x.blockTime(i); err == nil && e.Budget > wants {
@@ -108,7 +108,7 @@ func (x *rehearsing) toDecide(i int) (experiment.Experiment, error) {
 
 // over tells whether a stage has nothing left to do: it is decided, or has
 // used its share of the budget and another one is still to come.
-func (x *rehearsing) over(i int, again bool) bool {
+func (x *Runner) over(i int, again bool) bool {
 	r := x.reports[i]
 	short := len(r.Records) > 0 && r.Stopped == report.BudgetUsed
 	if again {
@@ -120,44 +120,38 @@ func (x *rehearsing) over(i int, again bool) bool {
 
 // noTime ends a rehearsal before a stage that what is left of the budget does
 // not suffice for.
-func (x *rehearsing) noTime(i int, again bool) error {
+func (x *Runner) noTime(i int, again bool) error {
 	if again {
 		return nil
 	}
 	left, takes := rounded(max(0, x.left())), rounded(x.takes(i)+x.keptBack())
 	if i == 0 && len(x.reports[0].Records) == 0 {
 		return hint.With(fmt.Errorf("%s of the budget are left, and all advice takes %s at least", left, takes),
-			fmt.Sprintf("--budget %s or more; --data with less loads faster", (x.budget-left+2*takes).Round(time.Minute)))
+			fmt.Sprintf("--budget %s or more; --data with less loads faster", (x.Budget-left+2*takes).Round(time.Minute)))
 	}
-	if !x.search {
+	if !x.Search {
 		x.ended = budgetUsed
 	}
 	if len(x.reports[i].Records) == 0 {
-		x.tell(fmt.Sprintf("%s: not begun, because %s of the budget are left and it takes %s at least", stageWords(x.proposal.Stages[i].Name), left, takes))
+		x.Watch.Tell(fmt.Sprintf("%s: not begun, because %s of the budget are left and it takes %s at least", stageWords(x.proposal.Stages[i].Name), left, takes))
 	}
 	return nil
 }
 
-// tell prints a line about how it goes.
-func (x *rehearsing) tell(text string) {
-	x.watch.done()
-	fmt.Fprintln(x.err, text)
-}
-
 // stage runs one stage, or goes on with it, and tells what it has shown.
-func (x *rehearsing) stage(ctx context.Context, i int, e experiment.Experiment) error {
+func (x *Runner) stage(ctx context.Context, i int, e experiment.Experiment) error {
 	r, err := x.try(ctx, e, stageWords(x.proposal.Stages[i].Name))
 	x.reports[i] = r
 	if err == nil && x.ofAll(i) && len(r.Verdicts) > 0 {
-		x.tell(r.Verdicts[0].Sentence)
+		x.Watch.Tell(r.Verdicts[0].Sentence)
 	}
 	return err
 }
 
 // try runs an experiment, or goes on with what the ledger has of it. what
 // it is for stands before each line about how it goes.
-func (x *rehearsing) try(ctx context.Context, e experiment.Experiment, what string) (report.Report, error) {
-	x.watch.begin(what)
+func (x *Runner) try(ctx context.Context, e experiment.Experiment, what string) (report.Report, error) {
+	x.Watch.Begin(what)
 	r, err := x.lab.Run(ctx, e)
 	clear(x.laid) // data that an experiment does not need are not kept for the next
 	for _, l := range experiment.Layouts(e) {
@@ -180,7 +174,7 @@ func stageWords(name string) string {
 
 // inTime gives the experiment of a stage with the budget it may use; 0 when
 // it could show nothing in what is left.
-func (x *rehearsing) inTime(i int, again bool) (experiment.Experiment, error) {
+func (x *Runner) inTime(i int, again bool) (experiment.Experiment, error) {
 	s := x.proposal.Stages[i]
 	may := x.left() - x.keptBack()
 	if !again && may < x.takes(i) || again && may < x.blockTime(i) {
@@ -200,9 +194,9 @@ func withBudget(s rehearse.Stage, may time.Duration) (experiment.Experiment, err
 
 // keptBack is the part of the budget that the stages leave: for taking away
 // what was made, and for a search.
-func (x *rehearsing) keptBack() time.Duration {
-	if x.search {
-		return closingTime + x.budget*2/5
+func (x *Runner) keptBack() time.Duration {
+	if x.Search {
+		return closingTime + x.Budget*2/5
 	}
 	return closingTime
 }
@@ -211,7 +205,7 @@ func (x *rehearsing) keptBack() time.Duration {
 const leastBlocks = 2
 
 // takes is the least time in which a stage shows something.
-func (x *rehearsing) takes(i int) time.Duration {
+func (x *Runner) takes(i int) time.Duration {
 	e := x.proposal.Stages[i].Experiment
 	t := time.Duration(min(leastBlocks, e.Most)) * x.blockTime(i)
 	for _, l := range experiment.Layouts(e) {
@@ -224,7 +218,7 @@ func (x *rehearsing) takes(i int) time.Duration {
 
 // blockTime is how long a block of a stage takes: as planned, or longer where
 // the trials so far took longer.
-func (x *rehearsing) blockTime(i int) time.Duration {
+func (x *Runner) blockTime(i int) time.Duration {
 	arms := time.Duration(len(x.proposal.Stages[i].Experiment.Arms))
 	t := experiment.Estimate(x.proposal.Stages[i].Experiment).Block
 	if !x.proposal.Stages[i].Measures() {
@@ -252,7 +246,7 @@ func armTime(e experiment.Experiment, last experiment.Record) time.Duration {
 
 // longestTrial is the time that the trial at hand may take when the budget
 // ends.
-func (x *rehearsing) longestTrial() (most time.Duration) {
+func (x *Runner) longestTrial() (most time.Duration) {
 	for _, s := range x.proposal.Stages {
 		takes := experiment.Estimate(s.Experiment).Block
 		if n := len(s.Experiment.Arms); n > 0 && !s.Experiment.Together() {
@@ -264,14 +258,14 @@ func (x *rehearsing) longestTrial() (most time.Duration) {
 }
 
 // dropUnbegun leaves the reports of the stages that were begun.
-func (x *rehearsing) dropUnbegun() {
+func (x *Runner) dropUnbegun() {
 	for len(x.reports) > 0 && len(x.reports[len(x.reports)-1].Records) == 0 {
 		x.reports = x.reports[:len(x.reports)-1]
 	}
 }
 
 // howItEnded says why the stages stopped.
-func (x *rehearsing) howItEnded() string {
+func (x *Runner) howItEnded() string {
 	why := allDecided
 	for i, r := range x.reports {
 		if !x.proposal.Stages[i].Measures() {
@@ -289,12 +283,12 @@ func (x *rehearsing) howItEnded() string {
 
 // stamp gives the experiments of a new rehearsal seeds of their own, so that
 // one like an earlier one is measured anew.
-func (x *rehearsing) stamp() error {
+func (x *Runner) stamp() error {
 	return x.rewrite(func(s rehearse.Stage) []byte { return withLine(s.Text, "seed", fmt.Sprint(x.began.Unix())) })
 }
 
 // rewrite changes the texts of the stages and reads them again.
-func (x *rehearsing) rewrite(text func(rehearse.Stage) []byte) (err error) {
+func (x *Runner) rewrite(text func(rehearse.Stage) []byte) (err error) {
 	for i := range x.proposal.Stages {
 		s := &x.proposal.Stages[i]
 		s.Text = text(*s)

@@ -1,13 +1,13 @@
-package cli
+package runner
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
-	rehearseview "plumb/internal/view/rehearse"
 )
 
 const (
@@ -22,17 +22,17 @@ const (
 // rounds of points, each chosen by all trials before, and then the best anew in
 // blocks of its own. What there is no time for, or nothing to choose, is said
 // and is no error.
-func (x *rehearsing) searchAfter(ctx context.Context) error {
+func (x *Runner) searchAfter(ctx context.Context) error {
 	began, points := time.Now(), x.searchPoints()
 	if points < leastRounds*roundPoints || x.left()-closingTime < leastRounds*x.roundTime()+x.confirmTime() {
 		takes := leastRounds*x.roundTime() + x.confirmTime() + closingTime
-		x.tell(fmt.Sprintf("search: not begun, because %s of the budget are left and it takes %s at least; --budget %s leaves time for one",
-			rounded(max(0, x.left())), rounded(takes), shortTime((takes*5/2 + time.Minute).Round(time.Minute))))
+		x.Watch.Tell(fmt.Sprintf("search: not begun, because %s of the budget are left and it takes %s at least; --budget %s leaves time for one",
+			rounded(max(0, x.left())), rounded(takes), catalog.ShortTime((takes*5/2 + time.Minute).Round(time.Minute))))
 		return nil
 	}
-	s, err := x.proposal.NewSearch(x.reports, x.know.Catalog, points)
+	s, err := x.proposal.NewSearch(x.reports, x.Know.Catalog, points)
 	if err != nil {
-		x.tell(err.Error())
+		x.Watch.Tell(err.Error())
 		return nil
 	}
 	x.found = s
@@ -47,7 +47,7 @@ func (x *rehearsing) searchAfter(ctx context.Context) error {
 
 // searchRounds runs rounds until no further one would leave time to measure the
 // best anew.
-func (x *rehearsing) searchRounds(ctx context.Context, s *rehearse.Search) error {
+func (x *Runner) searchRounds(ctx context.Context, s *rehearse.Search) error {
 	for vain := 0; vain < vainRounds; {
 		before, _, _ := s.Counted()
 		stage, err := s.Next(roundPoints)
@@ -69,7 +69,7 @@ func (x *rehearsing) searchRounds(ctx context.Context, s *rehearse.Search) error
 			vain++
 		}
 		s.Settle()
-		x.tell(rehearseview.SearchLine(*s))
+		x.Watch.Searched(*s)
 	}
 	s.Ended = "trials gave no values"
 	return nil
@@ -77,7 +77,7 @@ func (x *rehearsing) searchRounds(ctx context.Context, s *rehearse.Search) error
 
 // confirm measures the best anew, in as many blocks as it takes and there is
 // time for.
-func (x *rehearsing) confirm(ctx context.Context, s *rehearse.Search) error {
+func (x *Runner) confirm(ctx context.Context, s *rehearse.Search) error {
 	if s.Best == nil || s.AsAdvised() {
 		return nil
 	}
@@ -97,8 +97,8 @@ func (x *rehearsing) confirm(ctx context.Context, s *rehearse.Search) error {
 // searchPoints is how many points a search is planned with. It follows from the
 // budget and from what the stages took by the ledger, so that a search that is
 // gone on with asks for the same.
-func (x *rehearsing) searchPoints() int {
-	may := x.budget - closingTime
+func (x *Runner) searchPoints() int {
+	may := x.Budget - closingTime
 	for _, r := range x.reports {
 		may -= r.Took
 	}
@@ -109,21 +109,21 @@ func (x *rehearsing) searchPoints() int {
 
 // searchTrial is how long a trial of a search takes where a block of the first
 // stage takes so long.
-func (x *rehearsing) searchTrial(block time.Duration) time.Duration {
+func (x *Runner) searchTrial(block time.Duration) time.Duration {
 	e := x.proposal.Stages[0].Experiment
 	warmup, measure := rehearse.SearchPace(e)
 	return max(time.Second, block/time.Duration(max(1, len(e.Arms)))-e.Warmup-e.Measure+warmup+measure)
 }
 
 // trialTime is how long a trial takes, by those so far.
-func (x *rehearsing) trialTime() time.Duration { return x.searchTrial(x.blockTime(0)) }
+func (x *Runner) trialTime() time.Duration { return x.searchTrial(x.blockTime(0)) }
 
-func (x *rehearsing) roundTime() time.Duration   { return (roundPoints + 1) * x.trialTime() }
-func (x *rehearsing) confirmTime() time.Duration { return leastConfirm * 3 * x.trialTime() }
+func (x *Runner) roundTime() time.Duration   { return (roundPoints + 1) * x.trialTime() }
+func (x *Runner) confirmTime() time.Duration { return leastConfirm * 3 * x.trialTime() }
 
 // loading is the time that data take which an experiment needs and the lab has
 // not made.
-func (x *rehearsing) loading(e experiment.Experiment) (t time.Duration) {
+func (x *Runner) loading(e experiment.Experiment) (t time.Duration) {
 	layouts := experiment.Layouts(e)
 	for _, l := range layouts {
 		if !x.laid[l.Key] {
@@ -131,13 +131,4 @@ func (x *rehearsing) loading(e experiment.Experiment) (t time.Duration) {
 		}
 	}
 	return t
-}
-
-// showSearch prints what a search found, for people.
-func (x *rehearsing) showSearch(s rehearse.Search) error {
-	if x.json {
-		return nil
-	}
-	_, err := fmt.Fprint(x.out, "\n", rehearseview.Search(s, x.proposal.Scale, screen(x.out)))
-	return err
 }
