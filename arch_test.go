@@ -9,13 +9,14 @@ import (
 // layers lists every package below internal, lowest first. A package imports
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
-	{"hint", "stack", "tape", "sheet", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
+	{"hint"},
+	{"stack", "tape", "sheet", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "zfs", "host/scratch", "host/self"},
 	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change"},
 	{"advise", "met", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse"}, // watch will live here
-	{"rehearse/runner"},
+	{"fix", "rehearse/runner"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},

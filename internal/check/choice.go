@@ -12,7 +12,6 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/hint"
 	"plumb/internal/rule"
-	"plumb/internal/sheet"
 	"plumb/internal/stack"
 )
 
@@ -46,7 +45,7 @@ func matches(patterns []string, id string) bool {
 func (c Choice) Validate(ids []string, cat *catalog.Catalog) error {
 	for _, p := range slices.Concat(c.Rules, c.Skip) {
 		if !slices.ContainsFunc(ids, func(id string) bool { return matches([]string{p}, id) }) {
-			return hint.Usage(fmt.Sprintf("no rule matches %q", p), cmp.Or(meant(p, ids), "plumb rules lists them"))
+			return hint.Usage(fmt.Sprintf("no rule matches %q", p), cmp.Or(hint.Meant(p, ids), "plumb rules lists them"))
 		}
 	}
 	areas := Areas(ids, cat)
@@ -126,11 +125,6 @@ func Areas(ids []string, cat *catalog.Catalog) []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// meant gives "did you mean X?" when a known word is close, otherwise "".
-func meant(word string, among []string) string {
-	return strings.TrimPrefix(sheet.Meant(word, among), "; ")
 }
 
 // Takes reports whether a step of a plan was asked for: --skip and --rule

@@ -10,18 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"plumb/internal/fix"
 	"plumb/internal/hint"
-	"plumb/internal/sheet"
 )
 
 // errFound ends a check that found what --fail-on asked about. It is not
 // printed: the findings have been.
 var errFound = errors.New("findings at or above --fail-on")
-
-// partly ends a command that did a part, and said what is left.
-type partly struct{ error }
-
-func (p *partly) Unwrap() error { return p.error }
 
 // describe gives the line, the hint and the exit code of an error.
 func describe(err error) (text, help string, code int) {
@@ -32,7 +27,7 @@ func describe(err error) (text, help string, code int) {
 	if errors.Is(err, context.Canceled) {
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
 	}
-	if _, ok := errors.AsType[*partly](err); ok {
+	if _, ok := errors.AsType[*fix.Partly](err); ok {
 		return text, hint.Of(err), exitFound
 	}
 	return text, hint.Of(err), exitUnread
@@ -43,7 +38,7 @@ func flagError(c *cobra.Command, err error) error {
 	help := c.CommandPath() + " --help lists the flags"
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if unknown {
-		help = cmp.Or(meant("--"+name, flagNames(c)), help)
+		help = cmp.Or(hint.Meant("--"+name, flagNames(c)), help)
 		return hint.Usage(fmt.Sprintf("%s has no flag --%s", c.CommandPath(), name), help)
 	}
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Value.Type() == "duration" {
@@ -73,11 +68,6 @@ func flagNames(c *cobra.Command) []string {
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	return names
-}
-
-// meant gives "did you mean X?" when a known word is close, otherwise "".
-func meant(word string, among []string) string {
-	return strings.TrimPrefix(sheet.Meant(word, among), "; ")
 }
 
 // noArgs refuses arguments in our words.

@@ -124,7 +124,7 @@ func (a *app) notKnown(ids []string, name string) error {
 		}
 	}
 	slices.Sort(known)
-	return hint.Usage(fmt.Sprintf("no rule, setting or fact is called %q", name), cmp.Or(meant(name, known), "plumb rules lists the rules"))
+	return hint.Usage(fmt.Sprintf("no rule, setting or fact is called %q", name), cmp.Or(hint.Meant(name, known), "plumb rules lists the rules"))
 }
 
 // factsNamed finds facts by name, as written or as shown, with or without

@@ -2,16 +2,21 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/advise"
 	"plumb/internal/change"
 	"plumb/internal/check"
+	"plumb/internal/fix"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
@@ -130,19 +135,20 @@ func knobsApart(skip []string) (rules, knobs []string) {
 	return rules, knobs
 }
 
-// fixing is one run of fix.
-type fixing struct {
-	*app
-	fixFlags
-	know   check.Knowledge
-	live   *host.Live
-	hands  *host.Hands
-	doer   host.Doer
-	given  given
-	stack  *stack.Stack
-	plan   advise.Plan
-	draft  change.Draft
-	keeper *change.Keeper
+// request is what the flags ask to be done.
+func (a *app) request(f fixFlags) (r fix.Request, err error) {
+	r = fix.Request{File: f.file, Set: f.set, Skip: f.skipKnobs, Image: f.image != ""}
+	switch f.file {
+	case "":
+	case "-":
+		r.Text, err = io.ReadAll(a.in)
+	default:
+		r.Text, err = os.ReadFile(filepath.Clean(f.file))
+	}
+	if err != nil {
+		err = fmt.Errorf("read the plan %s: %w", f.file, cause(err))
+	}
+	return r, err
 }
 
 func (a *app) runFix(ctx context.Context, f fixFlags) error {
@@ -151,123 +157,124 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 	}
 	f.choice.Skip, f.skipKnobs = knobsApart(f.choice.Skip)
 	f.dsn = orEnvironment(f.dsn)
-	x := &fixing{app: a, fixFlags: f}
-	var err error
-	if x.know, err = a.loadKnowledge(f.choice, ""); err != nil {
+	know, err := a.loadKnowledge(f.choice, "")
+	if err != nil {
 		return err
 	}
-	if x.live, x.given, err = openLive(f.source); err != nil {
+	live, g, err := openLive(f.source)
+	if err != nil {
 		return err
 	}
-	a.warnUnverified(x.given)
-	x.hands = host.NewHands(x.live)
-	defer x.hands.Close()
-	if err := x.observe(ctx); err != nil {
-		return err
-	}
-	if err := x.prepare(ctx); err != nil {
-		return err
-	}
-	if f.emit != "" {
-		text, err := playbook.Text(f.emit, x.draft, x.plan, x.know.Catalog)
-		if err == nil {
-			_, err = fmt.Fprint(a.out, text)
-		}
-		return err
-	}
-	return x.apply(ctx)
-}
-
-// observe reads the host, and makes the doer for it or for an image.
-func (x *fixing) observe(ctx context.Context) (err error) {
-	x.doer, x.stack = x.keeping.doer(x.hands), &stack.Stack{}
-	if x.image == "" {
-		x.stack, err = lookInTime(ctx, host.NewOnce(x.live), x.know.Catalog, x.given, x.timeout)
-	}
-	x.keeper = x.keeping.keeper(x.doer)
-	return err
-}
-
-// prepare makes the draft of the plan that was given, or of the advice.
-func (x *fixing) prepare(ctx context.Context) (err error) {
-	if x.plan, err = x.choosePlan(); err != nil {
-		return err
-	}
-	steps := make([]change.Step, len(x.plan.Steps))
-	for i, s := range x.plan.Steps {
-		steps[i] = change.Step{Knob: s.Knob, From: s.From, To: s.To, Because: s.Because, Why: s.Why}
-	}
-	x.draft, err = change.Prepare(ctx, x.doer, x.stack, x.know.Catalog, setters(x.know.Catalog, x.given), steps,
-		change.Options{AllowUnsafe: x.allowUnsafe, Image: x.image != "", Dir: x.keeper.Dir})
-	return err
-}
-
-// apply shows the draft, asks, and does it.
-func (x *fixing) apply(ctx context.Context) error {
-	if !x.json || x.dryRun {
-		if err := x.showDraft(); err != nil {
+	a.warnUnverified(g)
+	x := a.wireFix(f, know, host.NewHands(live), g)
+	defer x.Hands.Close()
+	if f.image == "" {
+		if x.Stack, err = lookInTime(ctx, host.NewOnce(live), know.Catalog, g, f.timeout); err != nil {
 			return err
 		}
 	}
-	switch {
-	case x.draft.Stops():
-		return hint.With(fmt.Errorf("the plan is refused as a whole, and nothing was changed"), x.whole())
-	case x.dryRun:
-		return x.leftOut()
-	case len(x.draft.Steps) == 0:
-		return x.leftOut()
-	}
-	if err := x.possible(); err != nil {
+	r, err := a.request(f)
+	if err != nil {
 		return err
 	}
-	if err := x.ask(fmt.Sprintf("Apply %s?", countText(len(x.draft.Steps), "step")), x.yes); err != nil {
+	plan, err := r.Plan(know, x.Stack)
+	if err != nil {
 		return err
 	}
-	return x.do(ctx)
-}
-
-// possible says before anybody is asked why the draft cannot be done at all.
-func (x *fixing) possible() error {
-	if err := x.keeper.Trusted(); err != nil {
-		return fmt.Errorf("keep the journal: %w", err)
+	draft, err := x.Prepare(ctx, plan)
+	if err != nil {
+		return err
 	}
-	if x.try > 0 && x.restart {
-		return x.draft.TryRestarts()
-	}
-	return nil
-}
-
-// whole is the hint for a plan that is refused as a whole.
-func (x *fixing) whole() string {
-	if len(x.draft.Missing) > 0 {
-		return "run it with the rights that are missing, or leave steps out with --skip"
-	}
-	return "leave the refused steps out with --skip, or make a new plan"
-}
-
-func (x *fixing) showDraft() error {
-	if x.json {
-		text, err := page.JSON(fixview.Document(x.draft, change.Outcome{}, nil, x.know.Catalog))
-		if err == nil {
-			_, err = x.out.Write(text)
+	if f.emit != "" {
+		text, err := playbook.Text(f.emit, draft, plan, know.Catalog)
+		if err != nil {
+			return err
 		}
+		return a.print(text)
+	}
+	return a.apply(ctx, x, draft, f)
+}
+
+// wireFix gives a fix its adapters.
+func (a *app) wireFix(f fixFlags, know check.Knowledge, hands *host.Hands, g given) *fix.Fix {
+	x := &fix.Fix{Know: know, Hands: hands, Keeper: f.keeper(f.doer(hands)), Setters: setters(know.Catalog, g), Stack: &stack.Stack{},
+		Image: f.image != "", AllowUnsafe: f.allowUnsafe, Restart: f.restart, Try: f.try, Undo: f.undoCommand}
+	x.Look = func(ctx context.Context) (*stack.Stack, error) { // sessions of before a restart are broken
+		live, g, err := openLive(f.source)
+		if err != nil {
+			return nil, err
+		}
+		defer live.Close()
+		return lookInTime(ctx, host.NewOnce(live), know.Catalog, g, f.timeout)
+	}
+	if isTerminal(a.err) && !f.json {
+		x.Doing = func(i, of int, act change.Act, done bool) {
+			if done {
+				rewrite(a.err, "")
+			} else {
+				rewrite(a.err, fmt.Sprintf("%d/%d %s", i+1, of, act.Place()))
+			}
+		}
+	}
+	if f.dsn != "" {
+		x.Secret = []string{fromEnvironment + "=" + f.dsn}
+	}
+	return x
+}
+
+// undoCommand undoes a change when its time is over, unless it was confirmed.
+func (f fixFlags) undoCommand(number int) ([]string, error) {
+	self, err := os.Executable()
+	argv := []string{self, "undo", strconv.Itoa(number), "--unless-confirmed", "--yes"}
+	if f.state == "" || err != nil {
+		return argv, err
+	}
+	dir, err := filepath.Abs(f.state)
+	return append(argv, "--state", dir), err
+}
+
+// apply shows the draft, asks, and does it.
+func (a *app) apply(ctx context.Context, x *fix.Fix, draft change.Draft, f fixFlags) error {
+	if f.json && f.dryRun {
+		if err := a.document(fixview.Document(fix.Result{Draft: draft}, x.Know.Catalog)); err != nil {
+			return err
+		}
+	} else if !f.json {
+		if err := a.print(fixview.Plan(draft, x.Know.Catalog, screen(a.out))); err != nil {
+			return err
+		}
+	}
+	if err := fix.Refused(draft); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(x.out, fixview.Plan(x.draft, x.know.Catalog, screen(x.out)))
-	return err
+	if f.dryRun || len(draft.Steps) == 0 {
+		return leftOut(draft)
+	}
+	if err := x.Possible(draft); err != nil {
+		return err
+	}
+	if err := a.ask(fmt.Sprintf("Apply %s?", page.Count(len(draft.Steps), "step")), f.yes); err != nil {
+		return err
+	}
+	r, err := x.Apply(ctx, draft)
+	if r.Number == 0 && err != nil {
+		return err
+	}
+	if f.json {
+		err = errors.Join(err, a.document(fixview.Document(r, x.Know.Catalog)))
+	} else {
+		err = errors.Join(err, a.print(fixview.Outcome(r, x.Know.Catalog, screen(a.out))))
+	}
+	if err != nil {
+		return err
+	}
+	return leftOut(draft)
 }
 
 // leftOut says by the exit code that some steps were not done.
-func (x *fixing) leftOut() error {
-	if len(x.draft.Refused) > 0 {
+func leftOut(d change.Draft) error {
+	if len(d.Refused) > 0 {
 		return errMarked
 	}
 	return nil
-}
-
-func countText(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

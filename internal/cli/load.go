@@ -84,7 +84,7 @@ func action(c *cobra.Command, word string, known ...string) error {
 	if slices.Contains(known, word) {
 		return nil
 	}
-	help := meant(word, known)
+	help := hint.Meant(word, known)
 	if help == "" {
 		help = "want " + hint.OneOf(known)
 	}

@@ -148,7 +148,7 @@ func (a *app) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 		return hint.Usage("run wants to know the access pattern", "give --file-test-mode "+hint.OneOf(files.Modes()))
 	}
 	if !slices.Contains(files.Modes(), cfg.Mode) {
-		return hint.Usage("--file-test-mode "+cfg.Mode+" is not known", cmp.Or(meant(cfg.Mode, files.Modes()), "want "+hint.OneOf(files.Modes())))
+		return hint.Usage("--file-test-mode "+cfg.Mode+" is not known", cmp.Or(hint.Meant(cfg.Mode, files.Modes()), "want "+hint.OneOf(files.Modes())))
 	}
 	if len(f.threads) > 1 {
 		return a.sweepFiles(c.Context(), cfg, o, f)

@@ -63,7 +63,7 @@ func oltpArgs(c *cobra.Command, args []string) error {
 			"such as: plumb load oltp read_write run")
 	}
 	if script := scriptName(args[0]); !slices.Contains(oltp.Scripts(), script) {
-		help := meant(script, slices.Concat(oltp.Scripts(), shortScripts()))
+		help := hint.Meant(script, slices.Concat(oltp.Scripts(), shortScripts()))
 		if help == "" {
 			help = "want " + hint.OneOf(shortScripts())
 		}

@@ -84,7 +84,7 @@ func (d *distribution) named() (draw.Distribution, error) {
 		return dist, nil
 	}
 	if !slices.Contains(draw.Names(), d.name) {
-		help := meant(d.name, draw.Names())
+		help := hint.Meant(d.name, draw.Names())
 		if help == "" {
 			help = "want " + hint.OneOf(draw.Names())
 		}

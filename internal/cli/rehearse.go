@@ -175,7 +175,7 @@ func (f rehearseFlags) validate() error {
 		return err
 	}
 	if f.workload != "" && !slices.Contains(workloads(), f.workload) {
-		return hint.Usage(fmt.Sprintf("--workload %s is no load of a rehearsal", f.workload), cmp.Or(meant(f.workload, workloads()), "want "+hint.OneOf(workloads())))
+		return hint.Usage(fmt.Sprintf("--workload %s is no load of a rehearsal", f.workload), cmp.Or(hint.Meant(f.workload, workloads()), "want "+hint.OneOf(workloads())))
 	}
 	if _, err := experiment.ParseProfile(f.volume); err != nil {
 		return hint.Usage("--volume: "+err.Error(), "want gp2, gp3, io1, io2, p4 to p50, hdd, or limits such as iops=200,mbps=100")
@@ -216,7 +216,7 @@ func (f rehearseFlags) validateSandbox() error {
 	case f.sandbox == "":
 		return nil
 	case !slices.Contains(sandboxEngines(), f.sandbox):
-		return hint.Usage(fmt.Sprintf("--sandbox %s is no engine that can be made here", f.sandbox), cmp.Or(meant(f.sandbox, sandboxEngines()), "want "+hint.OneOf(sandboxEngines())))
+		return hint.Usage(fmt.Sprintf("--sandbox %s is no engine that can be made here", f.sandbox), cmp.Or(hint.Meant(f.sandbox, sandboxEngines()), "want "+hint.OneOf(sandboxEngines())))
 	case f.file != "":
 		return hint.Usage("a plan is for servers of this host, and --sandbox makes one of its own", "give one of them")
 	}

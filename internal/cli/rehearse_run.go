@@ -109,9 +109,11 @@ func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, hands *host.H
 	p = runner.Ports{Know: know, Hands: hands, Medium: medium(), Engines: engines(), Capture: captureStack(know.Catalog),
 		Read: func(ctx context.Context) (*stack.Stack, error) { return a.read(ctx, know.Catalog, f.source) },
 		Advice: func(s *stack.Stack) (advise.Plan, error) {
-			fixes := &fixing{app: a, know: know, stack: s}
-			fixes.file, fixes.choice = f.file, f.choice
-			return fixes.wholePlan()
+			r, err := a.request(fixFlags{file: f.file})
+			if err != nil {
+				return advise.Plan{}, err
+			}
+			return r.Plan(know, s)
 		},
 		Replay: func(ctx context.Context, t *host.Taped) (*stack.Stack, error) {
 			return lookInTime(ctx, t, know.Catalog, givenOnTape(t.About().Given), f.timeout)

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"plumb/internal/change"
+	"plumb/internal/fix"
 	"plumb/internal/hint"
 	fixview "plumb/internal/view/fix"
 	"plumb/internal/view/page"
@@ -95,8 +95,9 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
+	how := fix.Undo{Open: f.open, Force: f.force, Keep: f.keep, Restart: f.restart}
 	if f.unlessConfirmed {
-		return f.undoUnlessConfirmed(ctx)
+		return how.UnlessConfirmed(ctx, f.number)
 	}
 	hands, keeper, err := f.open()
 	if err != nil {
@@ -108,22 +109,18 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return unreadable(keeper.Dir, err)
 	}
 	a.damaged(all)
-	todo, err := f.choose(all)
+	todo, err := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}.Of(all)
 	if err != nil {
 		return err
 	}
 	if len(todo) == 0 {
-		if c := newestDamaged(all, 0); c != nil {
+		if fix.NewestDamaged(all, 0) != nil {
 			return hint.With(errors.New("nothing else is in force that Plumb changed"), "plumb history lists what is known")
 		}
 		return a.undone(f, nil, nil)
 	}
 	if f.dryRun && f.json {
-		text, err := page.JSON(fixview.UndoPlanDocument(todo, f.restart))
-		if err == nil {
-			_, err = a.out.Write(text)
-		}
-		return err
+		return a.document(fixview.UndoPlanDocument(todo, f.restart))
 	}
 	if !f.json {
 		fmt.Fprint(a.out, fixview.UndoPlan(todo, f.restart, screen(a.out)))
@@ -134,31 +131,16 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if err := keeper.Trusted(); err != nil {
 		return fmt.Errorf("undo what the journal says: %w", err)
 	}
-	if err := a.ask(fmt.Sprintf("Undo %s?", countText(len(todo), "change")), f.yes); err != nil {
+	if err := a.ask(fmt.Sprintf("Undo %s?", page.Count(len(todo), "change")), f.yes); err != nil {
 		return err
 	}
-	var numbers []int
-	for _, c := range todo {
-		numbers = append(numbers, c.Number)
-	}
 	hands.Close()
-	back := f.takeBack(ctx, numbers)
-	err = errors.Join(a.undone(f, back.seen(todo), back.trail), back.verdict())
-	if err == nil && f.number == 0 && newestDamaged(all, todo[0].Number) != nil || err == nil && f.all && newestDamaged(all, 0) != nil {
+	back := how.TakeBack(ctx, todo...)
+	err = errors.Join(a.undone(f, back.Changes, back.Trail), back.Verdict())
+	if err == nil && f.number == 0 && fix.NewestDamaged(all, todo[0].Number) != nil || err == nil && f.all && fix.NewestDamaged(all, 0) != nil {
 		return errMarked // what was asked for, but for what was left out
 	}
 	return err
-}
-
-// newestDamaged gives the newest change after a number whose journal cannot be
-// read, or nil.
-func newestDamaged(all []*change.Change, after int) *change.Change {
-	for _, c := range slices.Backward(all) {
-		if c.Damage != nil && c.Number > after {
-			return c
-		}
-	}
-	return nil
 }
 
 // unreadable says why no journal can be read, and what helps whom.
@@ -181,35 +163,10 @@ func (a *app) damaged(all []*change.Change) {
 	}
 }
 
-// choose gives the changes to undo, the newest first.
-func (f undoFlags) choose(all []*change.Change) ([]*change.Change, error) {
-	var open []*change.Change
-	for _, c := range slices.Backward(all) {
-		again := f.restart && c.Number == f.number && len(c.RestartsBack()) > 0
-		if (c.Open() || again) && (f.number == 0 || c.Number == f.number) {
-			open = append(open, c)
-		}
-		if c.Number == f.number && c.Damage != nil {
-			return nil, fmt.Errorf("undo change %d: %w", c.Number, c.Damage)
-		}
-	}
-	if f.number > 0 && !slices.ContainsFunc(all, func(c *change.Change) bool { return c.Number == f.number }) {
-		return nil, hint.With(fmt.Errorf("there is no change %d", f.number), "plumb history lists them")
-	}
-	if !f.all && len(open) > 1 {
-		open = open[:1]
-	}
-	return open, nil
-}
-
 // undone says what was taken back.
-func (a *app) undone(f undoFlags, todo []*change.Change, trail []fixview.Undone) error {
+func (a *app) undone(f undoFlags, todo []*change.Change, trail []fix.Undone) error {
 	if f.json {
-		text, err := page.JSON(fixview.UndoDocument(trail))
-		if err == nil {
-			_, err = a.out.Write(text)
-		}
-		return err
+		return a.document(fixview.UndoDocument(trail))
 	}
 	if len(todo) == 0 {
 		_, err := fmt.Fprintln(a.out, "Nothing to undo: nothing that Plumb changed is in force.")

@@ -81,7 +81,7 @@ func (a *app) schema() *cobra.Command {
 				text = experiment.Schema()
 			}
 			if text == nil {
-				return hint.Usage(fmt.Sprintf("there is no document %q", name), cmp.Or(meant(name, documents()), "want "+hint.OneOf(documents())))
+				return hint.Usage(fmt.Sprintf("there is no document %q", name), cmp.Or(hint.Meant(name, documents()), "want "+hint.OneOf(documents())))
 			}
 			_, err := a.out.Write(text)
 			return err

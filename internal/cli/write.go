@@ -49,6 +49,21 @@ func writeWhole(name string, replace bool, text []byte) error {
 	return writeFile(name, replace, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
+// document prints an answer as JSON.
+func (a *app) document(doc any) error {
+	text, err := page.JSON(doc)
+	if err == nil {
+		_, err = a.out.Write(text)
+	}
+	return err
+}
+
+// print prints an answer for people.
+func (a *app) print(text string) error {
+	_, err := io.WriteString(a.out, text)
+	return err
+}
+
 // writePlan writes a plan for plumb fix, in place of what is there.
 func writePlan(name string, p advise.Plan) error {
 	text, err := page.JSON(p)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"plumb/internal/hint"
 )
 
 // Fields says how to read each key of a mapping.
@@ -134,4 +136,12 @@ func form(n *Node) string {
 		return "the text " + strconv.Quote(n.Value)
 	}
 	return "this"
+}
+
+// Meant is hint.Meant as the end of a sentence.
+func Meant(word string, known []string) string {
+	if help := hint.Meant(word, known); help != "" {
+		return "; " + help
+	}
+	return ""
 }

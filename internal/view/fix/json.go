@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	"plumb/internal/fix"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 )
@@ -51,10 +52,10 @@ type FixRefusedJSON struct {
 	Whole  bool        `json:"refuses_the_plan"` // whether nothing of the plan is done because of it
 }
 
-// Document makes the document of a draft and, when it was applied, of what
-// became of it.
-func Document(d change.Draft, out change.Outcome, after []After, cat *catalog.Catalog) FixJSON {
-	doc := FixJSON{Plumb: 1, Kind: "fix", Change: out.Number, Applied: out.Number > 0, Steps: []FixStepJSON{}, Refused: []FixRefusedJSON{}, Already: []string{}, Missing: page.NotNil(d.Missing)}
+// Document makes the document of a fix.
+func Document(r fix.Result, cat *catalog.Catalog) FixJSON {
+	d := r.Draft
+	doc := FixJSON{Plumb: 1, Kind: "fix", Change: r.Number, Applied: r.Number > 0, Steps: []FixStepJSON{}, Refused: []FixRefusedJSON{}, Already: []string{}, Missing: page.NotNil(d.Missing)}
 	p := newFixPage(cat, page.Screen{})
 	for i, s := range d.Steps {
 		j := FixStepJSON{Knob: s.Knob.String(), From: s.Now, To: s.To, Because: s.Because, Rules: page.NotNil(s.Why), Effect: string(s.Recipe.Effect),
@@ -63,16 +64,16 @@ func Document(d change.Draft, out change.Outcome, after []After, cat *catalog.Ca
 		for _, a := range s.Recipe.Acts {
 			j.Places = append(j.Places, a.Place())
 		}
-		if i < len(out.Steps) && out.Number > 0 {
-			j.State, j.Result = stateWord(out.Steps[i]), p.became(out.Steps[i], find(after, s.Knob))
-			if a := find(after, s.Knob); a != nil {
+		if i < len(r.Steps) && r.Number > 0 {
+			j.State, j.Result = stateWord(r.Steps[i]), p.became(r.Steps[i], find(r.After, s.Knob))
+			if a := find(r.After, s.Knob); a != nil {
 				j.Fires = page.NotNil(a.Fires)
 			}
 		}
 		doc.Steps = append(doc.Steps, j)
 	}
-	for _, r := range d.Refused {
-		doc.Refused = append(doc.Refused, FixRefusedJSON{r.Knob.String(), r.To, r.Reason, r.Hint, r.Whole})
+	for _, no := range d.Refused {
+		doc.Refused = append(doc.Refused, FixRefusedJSON{no.Knob.String(), no.To, no.Reason, no.Hint, no.Whole})
 	}
 	for _, s := range d.Already {
 		doc.Already = append(doc.Already, s.Knob.String())

@@ -4,23 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	"plumb/internal/fix"
 	"plumb/internal/stack"
 	checkview "plumb/internal/view/check"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
 )
-
-// After is what was seen of a step's knob when the host was read again.
-type After struct {
-	Knob  stack.Knob
-	Known bool
-	Fact  stack.Fact
-	Fires []string // rules that asked for the step and still fire
-}
 
 // fixPage shows plans and what became of them.
 type fixPage struct {
@@ -219,13 +211,13 @@ func (p fixPage) total(d change.Draft) string {
 }
 
 // Outcome shows what became of each step, after the host was read again.
-func Outcome(out change.Outcome, after []After, try time.Duration, cat *catalog.Catalog, s page.Screen) string {
+func Outcome(r fix.Result, cat *catalog.Catalog, s page.Screen) string {
 	p := newFixPage(cat, s)
 	p.Blank() // the plan stands above
 	done := 0
-	for i, step := range out.Steps {
+	for i, step := range r.Steps {
 		name := fmt.Sprintf("%s %s = %s", step.Knob.Of, p.Name(step.Knob.Of.Kind, step.Knob.Name), p.Show(step.Knob.Of.Kind, step.Knob.Name, step.To))
-		p.Labelled(page.Bold, fmt.Sprintf("%2d  ", i+1), page.Normal, page.Keep(name)+" · "+p.became(step, find(after, step.Knob)))
+		p.Labelled(page.Bold, fmt.Sprintf("%2d  ", i+1), page.Normal, page.Keep(name)+" · "+p.became(step, find(r.After, step.Knob)))
 		for _, g := range step.Got {
 			p.Para(page.Dim, 4, g)
 		}
@@ -237,16 +229,16 @@ func Outcome(out change.Outcome, after []After, try time.Duration, cat *catalog.
 	switch {
 	case done == 0:
 		p.Line(page.Normal, "Nothing was changed.")
-	case try > 0:
-		p.Para(page.Bold, 0, fmt.Sprintf("Change %d is undone in %s unless you type: plumb confirm", out.Number, catalog.ShortTime(try)))
+	case r.Try > 0:
+		p.Para(page.Bold, 0, fmt.Sprintf("Change %d is undone in %s unless you type: plumb confirm", r.Number, catalog.ShortTime(r.Try)))
 	default:
-		p.Para(page.Normal, 0, fmt.Sprintf("Change %d: %s done. plumb undo takes it back.", out.Number, page.Count(done, "step")))
+		p.Para(page.Normal, 0, fmt.Sprintf("Change %d: %s done. plumb undo takes it back.", r.Number, page.Count(done, "step")))
 	}
 	return p.String()
 }
 
-func find(after []After, k stack.Knob) *After {
-	i := slices.IndexFunc(after, func(a After) bool { return a.Knob == k })
+func find(after []fix.After, k stack.Knob) *fix.After {
+	i := slices.IndexFunc(after, func(a fix.After) bool { return a.Knob == k })
 	if i < 0 {
 		return nil
 	}
@@ -254,7 +246,7 @@ func find(after []After, k stack.Knob) *After {
 }
 
 // became says in one line what came of a step.
-func (p fixPage) became(s change.StepOutcome, a *After) string {
+func (p fixPage) became(s change.StepOutcome, a *fix.After) string {
 	switch {
 	case s.Failure != "":
 		return s.Back + ": " + s.Failure

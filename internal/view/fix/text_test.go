@@ -9,6 +9,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/edit"
+	"plumb/internal/fix"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 	"plumb/internal/view/schema"
@@ -80,12 +81,12 @@ func TestFixPlan(t *testing.T) {
 }
 
 // fixOutcome is what became of fixDraft, and what was seen afterwards.
-func fixOutcome() (change.Outcome, []After) {
+func fixOutcome() (change.Outcome, []fix.After) {
 	out := change.Outcome{Number: 7}
-	var after []After
+	var after []fix.After
 	for _, s := range fixDraft().Steps {
 		o := change.StepOutcome{Prepared: s, Done: true}
-		a := After{Knob: s.Knob, Known: true, Fact: stack.Fact{Value: s.To}}
+		a := fix.After{Knob: s.Knob, Known: true, Fact: stack.Fact{Value: s.To}}
 		switch s.Knob.Name {
 		case "vm_overcommit_memory":
 			a.Fact = stack.Fact{Value: s.To, Next: &stack.Next{Value: stack.Int(0), Origin: stack.Origin{From: stack.FromFile, File: "/etc/sysctl.d/zzz.conf", Line: 3}}}
@@ -110,9 +111,9 @@ func fixOutcome() (change.Outcome, []After) {
 
 func TestFixOutcome(t *testing.T) {
 	out, after := fixOutcome()
-	viewtest.Golden(t, "fix-outcome.txt", Outcome(out, after, 0, viewtest.Units(), page.Screen{Width: 80}))
+	viewtest.Golden(t, "fix-outcome.txt", Outcome(fix.Result{Outcome: out, After: after}, viewtest.Units(), page.Screen{Width: 80}))
 	out.Steps = out.Steps[:1]
-	viewtest.Golden(t, "fix-try.txt", Outcome(out, after, 10*time.Minute, viewtest.Units(), page.Screen{Width: 80}))
+	viewtest.Golden(t, "fix-try.txt", Outcome(fix.Result{Outcome: out, After: after, Try: 10 * time.Minute}, viewtest.Units(), page.Screen{Width: 80}))
 }
 
 // someHistory is a change in every state.
@@ -163,9 +164,9 @@ func TestHistory(t *testing.T) {
 }
 
 // someTrail is what an undo met.
-func someTrail() []Undone {
+func someTrail() []fix.Undone {
 	all, _ := someHistory()
-	return []Undone{{Change: 1, Past: all[1].Acts[0]}, {Change: 1, Past: all[2].Acts[0]}, {Change: 1, Past: all[0].Acts[1], Err: errors.New("write /etc/sysctl.conf: read-only file system")}}
+	return []fix.Undone{{Change: 1, Past: all[1].Acts[0]}, {Change: 1, Past: all[2].Acts[0]}, {Change: 1, Past: all[0].Acts[1], Err: errors.New("write /etc/sysctl.conf: read-only file system")}}
 }
 
 func TestUndo(t *testing.T) {
@@ -176,16 +177,16 @@ func TestUndo(t *testing.T) {
 func TestChangesFitTheirSchemas(t *testing.T) {
 	out, after := fixOutcome()
 	all, now := someHistory()
-	viewtest.FitsSchema(t, schema.Of("fix"), Document(fixDraft(), out, after, viewtest.Units()))
-	viewtest.FitsSchema(t, schema.Of("fix"), Document(refusedDraft(), change.Outcome{}, nil, viewtest.Units()))
-	viewtest.FitsSchema(t, schema.Of("fix"), Document(change.Draft{}, change.Outcome{}, nil, viewtest.Units()))
+	viewtest.FitsSchema(t, schema.Of("fix"), Document(fix.Result{Draft: fixDraft(), Outcome: out, After: after}, viewtest.Units()))
+	viewtest.FitsSchema(t, schema.Of("fix"), Document(fix.Result{Draft: refusedDraft()}, viewtest.Units()))
+	viewtest.FitsSchema(t, schema.Of("fix"), Document(fix.Result{}, viewtest.Units()))
 	viewtest.FitsSchema(t, schema.Of("history"), HistoryDocument(all, now))
 	viewtest.FitsSchema(t, schema.Of("history"), HistoryDocument(nil, now))
 	viewtest.FitsSchema(t, schema.Of("undo"), UndoDocument(someTrail()))
 	viewtest.FitsSchema(t, schema.Of("undo"), UndoDocument(nil))
 	viewtest.FitsSchema(t, schema.Of("undo"), UndoPlanDocument(all, true))
 	viewtest.FitsSchema(t, schema.Of("history"), HistoryDocument([]*change.Change{{Number: 3, Damage: errors.New("read it: the file is damaged")}}, now))
-	b, err := page.JSON(Document(fixDraft(), out, after, viewtest.Units()))
+	b, err := page.JSON(Document(fix.Result{Draft: fixDraft(), Outcome: out, After: after}, viewtest.Units()))
 	if err != nil {
 		t.Fatal(err)
 	}

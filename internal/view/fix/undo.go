@@ -6,15 +6,9 @@ import (
 	"strings"
 
 	"plumb/internal/change"
+	"plumb/internal/fix"
 	"plumb/internal/view/page"
 )
-
-// Undone is one act that an undo tried to take back.
-type Undone struct {
-	Change int
-	Past   change.Past
-	Err    error
-}
 
 // UndoPlan shows what an undo would take back, and what it would run for it:
 // the very words of the journal.
@@ -90,7 +84,7 @@ func isWaiting(err error) bool {
 }
 
 // UndoOutcome shows what was taken back.
-func UndoOutcome(trail []Undone, s page.Screen) string {
+func UndoOutcome(trail []fix.Undone, s page.Screen) string {
 	p := page.NewPage(s)
 	done, left, waits, failed := 0, 0, 0, 0
 	for _, u := range trail {

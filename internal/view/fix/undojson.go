@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"plumb/internal/change"
+	"plumb/internal/fix"
 )
 
 // UndoJSON is version 1 of what undo --json prints.
@@ -27,7 +28,7 @@ type UndoActJSON struct {
 }
 
 // UndoDocument makes the document of an undo.
-func UndoDocument(trail []Undone) UndoJSON {
+func UndoDocument(trail []fix.Undone) UndoJSON {
 	doc := UndoJSON{Plumb: 1, Kind: "undo", Acts: []UndoActJSON{}}
 	for _, u := range trail {
 		j := UndoActJSON{Change: u.Change, Place: u.Past.Act.Place(), State: string(u.Past.State)}

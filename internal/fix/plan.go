@@ -1,12 +1,9 @@
-package cli
+package fix
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -17,80 +14,79 @@ import (
 	"plumb/internal/stack"
 )
 
-// choosePlan gives the steps that were asked for, without those whose knobs
-// --skip names.
-func (x *fixing) choosePlan() (advise.Plan, error) {
-	p, err := x.wholePlan()
-	for _, k := range x.skipKnobs {
-		left := slices.DeleteFunc(slices.Clone(p.Steps), func(s advise.Step) bool { return s.Knob.String() == k })
+// Request says which steps are asked for: those of a plan, those that are named
+// one by one, or else what a check of the host advises.
+type Request struct {
+	File  string   // of a plan; "" for none
+	Text  []byte   // what it holds
+	Set   []string // knobs and values
+	Skip  []string // knobs of the plan that are left out
+	Image bool     // they are for an unpacked image, and not for the host
+}
+
+// Plan gives the steps that were asked for, without those whose knobs are left
+// out.
+func (r Request) Plan(k check.Knowledge, s *stack.Stack) (advise.Plan, error) {
+	p, err := r.whole(k, s)
+	for _, knob := range r.Skip {
+		left := slices.DeleteFunc(slices.Clone(p.Steps), func(s advise.Step) bool { return s.Knob.String() == knob })
 		if err == nil && len(left) == len(p.Steps) {
-			return p, hint.Usage("--skip "+k+": the plan has no such step", "plumb fix --dry-run shows it")
+			return p, hint.Usage("--skip "+knob+": the plan has no such step", "plumb fix --dry-run shows it")
 		}
 		p.Steps = left
 	}
 	return p, err
 }
 
-func (x *fixing) wholePlan() (advise.Plan, error) {
+func (r Request) whole(k check.Knowledge, s *stack.Stack) (advise.Plan, error) {
 	switch {
-	case len(x.set) > 0:
-		return x.planOfSets()
-	case x.file != "":
-		p, err := x.planOfFile()
+	case len(r.Set) > 0:
+		return r.ofSets(k.Catalog, s)
+	case r.File != "":
+		p, err := r.ofFile(s)
 		if err != nil {
 			return p, err
 		}
-		p.Steps = slices.DeleteFunc(p.Steps, func(s advise.Step) bool { return !x.choice.Takes(s) })
+		p.Steps = slices.DeleteFunc(p.Steps, func(s advise.Step) bool { return !k.Choice.Takes(s) })
 		return p, nil
 	}
-	if err := check.There(x.choice.Only, x.stack); err != nil {
+	if err := check.There(k.Choice.Only, s); err != nil {
 		return advise.Plan{}, err
 	}
-	return x.know.Judge(x.stack, false).Advice.Plan, nil
+	return k.Judge(s, false).Advice.Plan, nil
 }
 
-// planOfFile reads a plan and sees that it is for this host.
-func (x *fixing) planOfFile() (advise.Plan, error) {
-	text, err := x.readPlan()
+// ofFile reads a plan and sees that it is for this host.
+func (r Request) ofFile(s *stack.Stack) (advise.Plan, error) {
+	p, err := advise.ReadPlan(r.Text)
 	if err != nil {
-		return advise.Plan{}, fmt.Errorf("read the plan %s: %w", x.file, cause(err))
+		return p, hint.With(fmt.Errorf("%s: %w", r.File, err), "plumb check --plan FILE writes one")
 	}
-	p, err := advise.ReadPlan(text)
-	if err != nil {
-		return p, hint.With(fmt.Errorf("%s: %w", x.file, err), "plumb check --plan FILE writes one")
-	}
-	if x.image != "" { // an image has no name of its own yet
+	if r.Image { // an image has no name of its own yet
 		return p, nil
 	}
-	if here := x.hostname(); p.Host != "" && here != "" && p.Host != here {
-		return p, hint.With(fmt.Errorf("the plan %s is for the host %s, and this is %s", x.file, p.Host, here), "plumb check --plan FILE makes one for this host")
+	if here := hostname(s); p.Host != "" && here != "" && p.Host != here {
+		return p, hint.With(fmt.Errorf("the plan %s is for the host %s, and this is %s", r.File, p.Host, here), "plumb check --plan FILE makes one for this host")
 	}
 	return p, nil
 }
 
-func (x *fixing) readPlan() ([]byte, error) {
-	if x.file == "-" {
-		return io.ReadAll(x.in)
-	}
-	return os.ReadFile(path.Clean(x.file))
-}
-
-func (x *fixing) hostname() string {
-	if h := x.stack.Host(); h != nil {
+func hostname(s *stack.Stack) string {
+	if h := s.Host(); h != nil {
 		return h.Text("hostname")
 	}
 	return ""
 }
 
-// planOfSets makes a plan of --set.
-func (x *fixing) planOfSets() (advise.Plan, error) {
-	p := advise.Plan{Plumb: advise.PlanVersion, Kind: "plan", Host: x.hostname(), TakenAt: x.stack.TakenAt}
-	for _, text := range x.set {
-		s, err := readSet(text, x.know.Catalog, x.stack)
+// ofSets makes a plan of knobs and values.
+func (r Request) ofSets(cat *catalog.Catalog, s *stack.Stack) (advise.Plan, error) {
+	p := advise.Plan{Plumb: advise.PlanVersion, Kind: "plan", Host: hostname(s), TakenAt: s.TakenAt}
+	for _, text := range r.Set {
+		step, err := readSet(text, cat, s)
 		if err != nil {
 			return p, err
 		}
-		p.Steps = append(p.Steps, s)
+		p.Steps = append(p.Steps, step)
 	}
 	return p, nil
 }
@@ -116,7 +112,7 @@ func readSet(text string, cat *catalog.Catalog, s *stack.Stack) (advise.Step, er
 	}
 	fact := knobCalled(cat, of.Kind, written)
 	if fact == nil {
-		return wrong(meant(written, slices.Sorted(maps.Keys(cat.Knobs(of.Kind)))), "there is no knob %s of kind %s", written, of.Kind)
+		return wrong(hint.Meant(written, slices.Sorted(maps.Keys(cat.Knobs(of.Kind)))), "there is no knob %s of kind %s", written, of.Kind)
 	}
 	name := fact.Name
 	to, err := catalog.ParseValue(fact, value)

@@ -1,8 +1,8 @@
-package sheet
+package hint
 
 import "strings"
 
-// Meant gives "; did you mean X?" when a known word is close to what was
+// Meant gives "did you mean X?" when a known word is close to what was
 // written, and "" otherwise.
 func Meant(word string, known []string) string {
 	if len(word) < 2 || len(word) > 80 {
@@ -17,7 +17,7 @@ func Meant(word string, known []string) string {
 	if best == "" {
 		return ""
 	}
-	return "; did you mean " + best + "?"
+	return "did you mean " + best + "?"
 }
 
 // edits counts the letters to change, add, drop or swap to make b of a. Past

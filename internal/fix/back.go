@@ -1,0 +1,260 @@
+package fix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+)
+
+// Undo is how changes are taken back.
+type Undo struct {
+	Open    func() (*host.Hands, *change.Keeper, error) // the journal, with sessions of its own
+	Force   bool                                        // also what somebody changed since
+	Keep    bool                                        // but for what somebody changed since
+	Restart bool                                        // and do their restarts again
+}
+
+// Undone is one act that an undo tried to take back.
+type Undone struct {
+	Change int
+	Past   change.Past
+	Err    error
+}
+
+// Partly is the error of what did a part, and said what is left.
+type Partly struct{ error }
+
+func (p *Partly) Unwrap() error { return p.error }
+
+// Choice says which changes are to be undone.
+type Choice struct {
+	Number  int  // 0: the last one
+	All     bool // every one
+	Restart bool // also one of which only a restart is to be done again
+}
+
+// Of gives those changes, the newest first.
+func (c Choice) Of(all []*change.Change) ([]*change.Change, error) {
+	var open []*change.Change
+	for _, one := range slices.Backward(all) {
+		again := c.Restart && one.Number == c.Number && len(one.RestartsBack()) > 0
+		if (one.Open() || again) && (c.Number == 0 || one.Number == c.Number) {
+			open = append(open, one)
+		}
+		if one.Number == c.Number && one.Damage != nil {
+			return nil, fmt.Errorf("undo change %d: %w", one.Number, one.Damage)
+		}
+	}
+	if c.Number > 0 && !slices.ContainsFunc(all, func(one *change.Change) bool { return one.Number == c.Number }) {
+		return nil, hint.With(fmt.Errorf("there is no change %d", c.Number), "plumb history lists them")
+	}
+	if !c.All && len(open) > 1 {
+		open = open[:1]
+	}
+	return open, nil
+}
+
+// NewestDamaged gives the newest change after a number whose journal cannot be
+// read, or nil.
+func NewestDamaged(all []*change.Change, after int) *change.Change {
+	for _, c := range slices.Backward(all) {
+		if c.Damage != nil && c.Number > after {
+			return c
+		}
+	}
+	return nil
+}
+
+// Back is what came of taking changes back.
+type Back struct {
+	Trail   []Undone
+	Changes []*change.Change // as they are now
+	err     error
+	restart error // why a restart was not done again
+}
+
+// TakeBack undoes changes, and does their restarts again when it is asked to:
+// once the files are as before, and before what only a running server can take
+// back is tried again.
+func (u Undo) TakeBack(ctx context.Context, todo ...*change.Change) *Back {
+	b := &Back{Changes: slices.Clone(todo)}
+	var numbers []int
+	for _, c := range todo {
+		numbers = append(numbers, c.Number)
+	}
+	b.round(ctx, u, func(k *change.Keeper) error { return k.Undo(ctx, numbers, b.options(u)) })
+	if !u.Restart || b.err != nil && !b.onlyWaits() {
+		return b
+	}
+	undone, again := b.err, false
+	b.round(ctx, u, func(k *change.Keeper) error {
+		for _, n := range numbers {
+			did, err := k.RestartBack(ctx, n)
+			if again = again || did; err != nil {
+				b.restart = err
+				return errors.Join(undone, err)
+			}
+		}
+		return undone
+	})
+	if again && b.onlyWaits() {
+		b.round(ctx, u, func(k *change.Keeper) error { return k.Undo(ctx, numbers, b.options(u)) })
+	}
+	return b
+}
+
+// round does something with sessions of its own: those to a server that was
+// down, or was restarted, are of no more use.
+func (b *Back) round(ctx context.Context, u Undo, do func(*change.Keeper) error) {
+	hands, keeper, err := u.Open()
+	if err != nil {
+		b.err = err
+		return
+	}
+	defer hands.Close()
+	b.err = do(keeper)
+	if all, err := keeper.Changes(context.WithoutCancel(ctx)); err == nil {
+		b.see(all)
+	}
+}
+
+// options undo with a trail, in which an act that is tried again stands once.
+func (b *Back) options(how Undo) change.UndoOptions {
+	return change.UndoOptions{Force: how.Force, Keep: how.Keep, Each: func(c *change.Change, p change.Past, err error) {
+		u := Undone{Change: c.Number, Past: p, Err: err}
+		for i, t := range b.Trail {
+			if t.Change == c.Number && t.Past.N == p.N {
+				b.Trail[i] = u
+				return
+			}
+		}
+		b.Trail = append(b.Trail, u)
+	}}
+}
+
+// onlyWaits tells whether all that stands in the way are servers that do not answer.
+func (b *Back) onlyWaits() bool {
+	waits := false
+	for _, u := range b.Trail {
+		if u.Err == nil {
+			continue
+		}
+		if _, ok := errors.AsType[*change.Waiting](u.Err); !ok {
+			return false
+		}
+		waits = true
+	}
+	return waits
+}
+
+// see takes the changes as they are now.
+func (b *Back) see(all []*change.Change) {
+	for i, c := range b.Changes {
+		for _, now := range all {
+			if now.Number == c.Number && now.Damage == nil {
+				b.Changes[i] = now
+			}
+		}
+	}
+}
+
+// Verdict is the error to end with: where servers are down and the rest was
+// taken back, what waits for whom.
+func (b *Back) Verdict() error {
+	if b.err == nil || b.restart != nil || !b.onlyWaits() {
+		return b.err
+	}
+	var servers, hints []string
+	left := 0
+	for _, u := range b.Trail {
+		if w, ok := errors.AsType[*change.Waiting](u.Err); ok {
+			left++
+			servers, hints = append(servers, w.For), append(hints, w.Hint())
+		}
+	}
+	slices.Sort(servers)
+	err := hint.With(fmt.Errorf("%s for %s, which does not answer", waiting(left), strings.Join(slices.Compact(servers), ", ")), hints[0])
+	if left < len(b.Trail) {
+		return &Partly{err}
+	}
+	return err
+}
+
+func waiting(acts int) string {
+	if acts == 1 {
+		return "1 act waits"
+	}
+	return fmt.Sprintf("%d acts wait", acts)
+}
+
+// undoTime is how long an undo by the dead man's switch goes on trying.
+const undoTime = 10 * time.Minute
+
+// UnlessConfirmed is the dead man's switch: it waits for the time of
+// --try, and then undoes what nobody has confirmed, with the restarts that came
+// with it. What stands in its way (a fix that still runs, a server that does
+// not start) it waits for, longer each time.
+func (u Undo) UnlessConfirmed(ctx context.Context, number int) error {
+	u.Restart, u.Keep = true, true // what somebody changed meanwhile is not ours to overwrite
+	wait := time.Second
+	for began := time.Now(); ; {
+		c, err := u.mine(ctx, number)
+		if err == nil {
+			if c == nil || c.Confirmed || c.Damage != nil || c.Ended && !c.Open() && len(c.RestartsBack()) == 0 {
+				return nil
+			}
+			if left := time.Until(c.Try); left > 0 {
+				began = time.Now()
+				if err := pause(ctx, min(left, time.Second)); err != nil {
+					return err
+				}
+				continue
+			}
+			if err = u.TakeBack(ctx, c).err; err == nil {
+				return nil
+			}
+		}
+		if time.Since(began) > undoTime {
+			return err
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+		wait = min(2*wait, time.Minute)
+	}
+}
+
+// mine reads the one change.
+func (u Undo) mine(ctx context.Context, number int) (*change.Change, error) {
+	hands, keeper, err := u.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer hands.Close()
+	all, err := keeper.Changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if c.Number == number {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
