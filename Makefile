@@ -46,7 +46,7 @@ test-real: all lint
 	@PLUMB_REAL=$(if $(FULL),full,1) $(GO) run ./test/report -rerun $(RERUN) -timeout $(if $(FULL),8h,60m) -count 1 -also research ./...
 	@FUZZTIME=$(if $(FULL),60s,10s) test/fuzz.sh ./internal/edit
 
-# VM takes flags, such as VM='-release bookworm -iops 3000'; go run ./test/vm -help lists them.
+# VM takes flags, such as VM='-systemd' or VM='-release bookworm -iops 3000'; go run ./test/vm -help lists them.
 .PHONY: vm
 vm: all
 	@mkdir -p .cache

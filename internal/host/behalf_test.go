@@ -211,3 +211,13 @@ func TestLoginsAreReadForOurselves(t *testing.T) {
 		t.Errorf("the login was not read: %v", err)
 	}
 }
+
+func FuzzUser(f *testing.F) {
+	f.Add([]byte("Name:\tmariadbd\nUid:\t110\t110\t110\t110\nGid:\t118\t118\t118\t118\nGroups:\t118 \n"))
+	f.Add([]byte("Uid:\t\nGid:\t1\nGroups:\t\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if u, err := parseUser(text); err != nil && (u.uid != 0 || u.groups != nil) {
+			t.Errorf("rights of nobody: %+v", u)
+		}
+	})
+}

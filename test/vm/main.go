@@ -81,6 +81,7 @@ func parse(args []string, usage io.Writer) (asked, error) {
 	f.IntVar(&a.disk.IOPS, "iops", 0, "limit of the second disk, reads and writes a second")
 	f.StringVar(&a.disk.File, "keep", "", "keep the second disk in this `file`, and use it again when it is there")
 	f.StringVar(&a.disk.Log, "log", "", "log the second disk's writes and flushes to this `file`")
+	f.BoolVar(&a.script.Systemd, "systemd", false, "boot with systemd and its services, MariaDB among them")
 	f.IntVar(&a.memoryMB, "memory", 3072, "memory in `MB`")
 	f.IntVar(&a.cpus, "cpus", 2, "processors")
 	if err := f.Parse(args); err != nil {

@@ -30,16 +30,19 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 		return change.Recipe{}, &change.Refusal{Why: "a process is no file of an image", What: "put a drop-in for its unit into the image"}
 	}
 	p := s.Find(w.Knob.Of)
-	if contained, known := p.Bool("own_mounts"); !known || contained {
-		return change.Recipe{}, &change.Refusal{Why: "who started it decides about its limits, and that is a container's runtime, or not visible from here", What: "docker run --ulimit, or the like"}
-	}
 	most := hardLimit(ctx, h, p.Ref.Name, w)
 	unit, ofUser := observe.Unit(s, p)
-	switch own := observe.OwnUnit(ctx, h, s, p); {
+	// Its own unit first: systemd gives most services mounts of their own (PrivateTmp,
+	// ProtectSystem), and then they look like a container.
+	if own := observe.OwnUnit(ctx, h, s, p); own != "" {
+		return ofUnit(ctx, h, own, w, most)
+	}
+	contained, known := p.Bool("own_mounts")
+	switch {
+	case !known || contained:
+		return change.Recipe{}, &change.Refusal{Why: "who started it decides about its limits, and that is a container's runtime, or not visible from here", What: "docker run --ulimit, or the like"}
 	case ofUser:
 		return change.Recipe{}, &change.Refusal{Why: "a user's own systemd started it, which reads no files of ours", What: "systemctl --user edit its unit"}
-	case own != "":
-		return ofUnit(ctx, h, own, w, most)
 	case unit != "":
 		return change.Recipe{}, &change.Refusal{Why: "it runs in " + unit + ", which systemd does not name as the unit that starts it: a drop-in would be for everything else there too",
 			What: "start it by a unit of its own, or set the limit where it is started, as with ulimit"}

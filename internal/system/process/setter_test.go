@@ -124,6 +124,18 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
+// Debian's MariaDB has mounts of its own, because its unit protects the system's
+// from it: it is no container for that.
+func TestAServiceWithMountsOfItsOwnIsNoContainer(t *testing.T) {
+	h := hosttest.Map{Stats: map[string]host.Stat{"/run/systemd/system": {}},
+		Outputs: map[string]string{"systemctl show --property=MainPID mariadb.service": "MainPID=7\n"}}
+	r, err := Setter{}.Recipe(t.Context(), h, running("/system.slice/mariadb.service", map[string]stack.Value{"own_mounts": stack.Bool(true)}),
+		change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: "nofile_soft"}, To: stack.Int(65536), Fact: knobs(t).Fact("process", "nofile_soft")})
+	if err != nil || !strings.HasPrefix(r.Lasts, "/etc/systemd/system/mariadb.service.d/") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // A server that was started from cron, ssh or a supervisor lies in a unit that
 // is not its own: a drop-in there would be for everything else in it, and a
 // restart would end that.

@@ -44,7 +44,7 @@ func TestRecipeNamesWhatItMakes(t *testing.T) {
 // TestGuestScriptsAreClean has the shell and shellcheck read them.
 func TestGuestScriptsAreClean(t *testing.T) {
 	scripts, err := filepath.Glob("guest/*.sh")
-	if err != nil || len(scripts) != 11 {
+	if err != nil || len(scripts) != 14 {
 		t.Fatalf("found %q, %v", scripts, err)
 	}
 	for _, argv := range [][]string{{"sh", "-n"}, {"dash", "-n"}, {"shellcheck", "--severity=style"}} {
@@ -64,7 +64,7 @@ func TestGuestScriptsAreClean(t *testing.T) {
 
 // TestInitHasUdevBeforeTheLine: zpool create waits in vain without.
 func TestInitHasUdevBeforeTheLine(t *testing.T) {
-	at := -1
+	at, initScript := -1, initScript+runScript
 	for _, word := range []string{"systemd-udevd --daemon", "udevadm settle", "modprobe zfs", "plumb-vm up", "bash /in/.vm/line", "plumb-vm exit"} {
 		i := strings.LastIndex(initScript, word)
 		if word == "plumb-vm exit" { // in a function, which is above its use

@@ -28,7 +28,10 @@ func makeIn(ctx context.Context, dir string, s Script) (string, error) {
 			return "", fmt.Errorf("take %s along: %w", name, err)
 		}
 	}
-	own := map[string]string{"init": initScript}
+	own := map[string]string{"init": initScript, "run": runScript}
+	if s.Systemd {
+		own["init"] = systemdScript
+	}
 	if s.Line != "" {
 		own["line"] = s.Line + "\n"
 	}

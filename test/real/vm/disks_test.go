@@ -56,7 +56,7 @@ func TestFilesThereAndBack(t *testing.T) {
 	if err := bring(t.Context(), image, to); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"plumb": "#!/bin/sh\n", "dir/below/text": strings.Repeat("text\n", 1000), ".vm/line": "exit 3\n", ".vm/init": initScript} {
+	for name, want := range map[string]string{"plumb": "#!/bin/sh\n", "dir/below/text": strings.Repeat("text\n", 1000), ".vm/line": "exit 3\n", ".vm/init": initScript, ".vm/run": runScript} {
 		got, err := os.ReadFile(filepath.Join(to, name))
 		if err != nil || string(got) != want {
 			t.Errorf("%s holds %d bytes, want %d: %v", name, len(got), len(want), err)

@@ -27,6 +27,12 @@ var stubScript string
 //go:embed guest/init.sh
 var initScript string
 
+//go:embed guest/systemd.sh
+var systemdScript string
+
+//go:embed guest/run.sh
+var runScript string
+
 // recipe is all that decides what is in an image, except what Debian has under
 // these names on the day.
 type recipe struct {

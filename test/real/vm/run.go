@@ -20,6 +20,9 @@ type Script struct {
 	In []string
 	// Out is a new or empty directory for what the line leaves in /out; "" for none.
 	Out string
+	// Systemd has systemd as the first process, and its services started;
+	// without, a machine boots faster and nothing runs but the line.
+	Systemd bool
 	// Disks are further disks.
 	Disks []Disk
 	// Deadline ends the run; 0 for ten minutes. A build of the image is no part of it.
