@@ -21,7 +21,7 @@ var layers = [][]string{
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},
 	{"storage/volume", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
-	{"engine/mysql/private", "engine/postgres/private"},                 // servers of the lab's own
+	{"engine/private"}, // servers of the lab's own
 	{"view/page", "view/schema"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
 	{"view/check", "view/stack", "view/lab", "view/load", "view/playbook"},

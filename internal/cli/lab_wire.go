@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"plumb/internal/catalog"
-	mysql "plumb/internal/engine/mysql/private"
-	postgres "plumb/internal/engine/postgres/private"
+	"plumb/internal/engine/private"
 	"plumb/internal/lab"
 	"plumb/internal/storage/volume"
 )
 
 // engines are the private servers that the lab can set up.
-func engines() []lab.Engine { return []lab.Engine{mysql.New(), postgres.New()} }
+func engines() []lab.Engine { return private.Engines() }
 
 // medium makes the lab's volumes.
 func medium() lab.Medium { return volume.New() }

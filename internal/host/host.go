@@ -163,6 +163,14 @@ func Cell(row []*string, i int) *string {
 	return row[i]
 }
 
+// Text gives a value of a row as text; "" for NULL and for none.
+func Text(row []*string, i int) string {
+	if v := Cell(row, i); v != nil {
+		return *v
+	}
+	return ""
+}
+
 // Errors a reader gives besides those of io/fs and context.
 var (
 	ErrTooLarge  = errors.New("larger than the limit; only the beginning was read")

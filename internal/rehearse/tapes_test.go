@@ -12,9 +12,8 @@ import (
 	"plumb/internal/budget"
 	"plumb/internal/catalog"
 	mysqlprobe "plumb/internal/engine/mysql"
-	mysql "plumb/internal/engine/mysql/private"
 	postgresprobe "plumb/internal/engine/postgres"
-	postgres "plumb/internal/engine/postgres/private"
+	"plumb/internal/engine/private"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
@@ -116,7 +115,7 @@ func rehearsed(t *testing.T, s *stack.Stack, db *stack.Thing, what string, plan 
 
 // configurable tells whether the lab's engines take an arm's settings.
 func configurable(t *testing.T, stage Stage, a experiment.Arm) {
-	for _, e := range []lab.Engine{mysql.New(), postgres.New()} {
+	for _, e := range private.Engines() {
 		if slices.Contains(e.Names(), a.Setup.Server.Engine) {
 			if _, err := e.Files(lab.Program{}, *a.Setup.Server, "/box/data", "/box/run"); err != nil {
 				t.Errorf("stage %s, %s: %v", stage.Name, a.Name, err)

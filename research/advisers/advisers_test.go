@@ -15,8 +15,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"plumb/internal/catalog"
-	mysql "plumb/internal/engine/mysql/private"
-	postgres "plumb/internal/engine/postgres/private"
+	"plumb/internal/engine/private"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
@@ -137,9 +136,9 @@ func TestArmsAreCrashSafe(t *testing.T) {
 // TestServersTakeTheSettings asks the engines whether they would write them.
 func TestServersTakeTheSettings(t *testing.T) {
 	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
-		e := lab.Engine(mysql.New())
+		e := private.MySQL()
 		if c.engine.flavour == "" {
-			e = postgres.New()
+			e = private.PostgreSQL()
 		}
 		for _, a := range x.Arms {
 			if _, err := e.Files(lab.Program{}, *a.Setup.Server, "/box/data", "/box/run"); err != nil {

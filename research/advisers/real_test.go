@@ -15,8 +15,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
-	mysql "plumb/internal/engine/mysql/private"
-	postgres "plumb/internal/engine/postgres/private"
+	"plumb/internal/engine/private"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/knowledge"
@@ -40,9 +39,9 @@ func TestPlumbAdvises(t *testing.T) {
 	ok(t, err)
 	for _, c := range cells() {
 		t.Run(c.name(), func(t *testing.T) {
-			e := lab.Engine(mysql.New())
+			e := private.MySQL()
 			if c.engine.flavour == "" {
-				e = postgres.New()
+				e = private.PostgreSQL()
 			}
 			compare(t, e, ours.of(c), askUntilQuiet(t, p, c))
 		})

@@ -36,7 +36,7 @@ func (l *look) tablespaces() {
 	}
 	for i, fact := range []string{"innodb_tablespaces", "innodb_data_size", "innodb_allocated_size", "page_compressed_tables", "row_compressed_tables"} {
 		if i >= len(rows.Values[0]) || rows.Values[0][i] == nil {
-			if i > 0 && text(host.Cell(rows.Values[0], 0)) == "0" {
+			if i > 0 && host.Text(rows.Values[0], 0) == "0" {
 				l.t.Set(fact, stack.Int(0), "information_schema."+table)
 			}
 			continue
@@ -118,13 +118,13 @@ func (l *look) engines() {
 			continue // a table that cannot be opened has no engine
 		}
 		if len(row) > 2 {
-			c, _ := whole(text(host.Cell(row, 2)))
+			c, _ := whole(host.Text(row, 2))
 			compressed += c
 			l.t.Set("page_compressed_tables", stack.Int(compressed), "information_schema.TABLES")
 		}
-		n, _ := whole(text(host.Cell(row, 1)))
+		n, _ := whole(host.Text(row, 1))
 		total += n
-		switch engine := text(host.Cell(row, 0)); engine {
+		switch engine := host.Text(row, 0); engine {
 		case "InnoDB", "ROCKSDB":
 		case "MyISAM":
 			unsafe += n
@@ -145,7 +145,7 @@ func seesTables(grants host.Rows) bool {
 		if len(row) == 0 {
 			continue
 		}
-		g := text(host.Cell(row, 0))
+		g := host.Text(row, 0)
 		privileges, rest, ok := strings.Cut(strings.TrimPrefix(g, "GRANT "), " ON *.* TO ")
 		if !ok || rest == "" {
 			continue
@@ -164,7 +164,7 @@ func seesTables(grants host.Rows) bool {
 // rotation needs, so the files are asked instead.
 func (l *look) binlogs() {
 	base := l.variables["log_bin_basename"]
-	if on, _ := truth(l.variables["log_bin"]); !on || base == "" {
+	if on, _ := Truth(l.variables["log_bin"]); !on || base == "" {
 		l.t.SetAbsent("binlog_size", "@@log_bin")
 		l.t.SetAbsent("binlog_files", "@@log_bin")
 		l.t.SetAbsent("binlog_oldest", "@@log_bin")
@@ -205,7 +205,7 @@ func (l *look) binlogs() {
 // memory asks the performance schema, where it is on, what the server has
 // allocated.
 func (l *look) memory() {
-	if on, _ := truth(l.variables["performance_schema"]); !on {
+	if on, _ := Truth(l.variables["performance_schema"]); !on {
 		l.t.SetAbsent("performance_schema_memory", "@@performance_schema")
 		l.t.SetAbsent("instrumented_memory", "@@performance_schema")
 		return
@@ -217,7 +217,7 @@ func (l *look) memory() {
 		return
 	}
 	for i, fact := range []string{"instrumented_memory", "performance_schema_memory"} {
-		if n, ok := whole(text(host.Cell(rows.Values[0], i))); ok && n > 0 {
+		if n, ok := whole(host.Text(rows.Values[0], i)); ok && n > 0 {
 			l.t.Set(fact, stack.Int(n), "performance_schema.memory_summary_global_by_event_name")
 		}
 	}
@@ -233,7 +233,7 @@ func (l *look) accounts() {
 	if !ok || len(rows.Values) == 0 || len(rows.Values[0]) == 0 {
 		return
 	}
-	if n, ok := whole(text(host.Cell(rows.Values[0], 0))); ok {
+	if n, ok := whole(host.Text(rows.Values[0], 0)); ok {
 		l.t.Set("native_password_accounts", stack.Int(n), "mysql.user")
 	}
 }

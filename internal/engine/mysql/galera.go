@@ -10,7 +10,7 @@ import (
 // in but not loaded is none.
 func (l *look) galera() {
 	provider := l.variables["wsrep_provider"]
-	on, _ := truth(l.variables["wsrep_on"])
+	on, _ := Truth(l.variables["wsrep_on"])
 	member := on && provider != "" && !strings.EqualFold(provider, "none")
 	l.t.Set("galera", stack.Bool(member), "@@wsrep_on, @@wsrep_provider")
 	facts := map[string]string{"galera_cluster_status": "wsrep_cluster_status", "galera_state": "wsrep_local_state_comment"}
@@ -33,7 +33,7 @@ func (l *look) galera() {
 			l.t.Set(fact, stack.Int(n), statusQuery)
 		}
 	}
-	if b, ok := truth(l.status["wsrep_ready"]); ok && l.status["wsrep_ready"] != "" {
+	if b, ok := Truth(l.status["wsrep_ready"]); ok && l.status["wsrep_ready"] != "" {
 		l.t.Set("galera_ready", stack.Bool(b), statusQuery)
 	}
 	if v, ok := typed(l.catalog.Fact("mysql", "galera_flow_control_paused"), l.status["wsrep_flow_control_paused"]); ok {
@@ -56,7 +56,7 @@ func (l *look) providerOptions() {
 		l.t.Set("galera_gcache_size", stack.Int(n), source)
 	}
 	for fact, name := range map[string]string{"galera_ignores_split_brain": "pc.ignore_sb", "galera_ignores_quorum": "pc.ignore_quorum"} {
-		if b, ok := truth(options[name]); ok && options[name] != "" {
+		if b, ok := Truth(options[name]); ok && options[name] != "" {
 			l.t.Set(fact, stack.Bool(b), source)
 		}
 	}

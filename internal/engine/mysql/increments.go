@@ -53,15 +53,15 @@ func parseIncrements(counters, columns host.Rows) (used float64, column string) 
 	column = "none"
 	next := map[string]float64{}
 	for _, row := range counters.Values {
-		if n, ok := whole(text(host.Cell(row, 2))); ok {
-			next[text(host.Cell(row, 0))+"."+text(host.Cell(row, 1))] = float64(n)
+		if n, ok := whole(host.Text(row, 2)); ok {
+			next[host.Text(row, 0)+"."+host.Text(row, 1)] = float64(n)
 		}
 	}
 	for _, row := range columns.Values {
-		table, kind := text(host.Cell(row, 0))+"."+text(host.Cell(row, 1)), text(host.Cell(row, 3))
+		table, kind := host.Text(row, 0)+"."+host.Text(row, 1), host.Text(row, 3)
 		most, ok := largest(kind)
 		if n, have := next[table]; ok && have && min(1, (n-1)/most) > used {
-			used, column = min(1, (n-1)/most), table+"."+text(host.Cell(row, 2))+" "+kind
+			used, column = min(1, (n-1)/most), table+"."+host.Text(row, 2)+" "+kind
 		}
 	}
 	return used, column

@@ -152,7 +152,7 @@ func (in *instance) address() {
 		in.socket = path.Join(set["datadir"].value, in.socket)
 	}
 	in.sure = in.sure || in.socket != ""
-	off, _ := truth(set["skip_networking"].value)
+	off, _ := Truth(set["skip_networking"].value)
 	listens := list(in.process, "listen")
 	if _, known := in.process.Get("listen"); !known {
 		if off {

@@ -104,7 +104,7 @@ func (l *look) persisted() []assigned {
 	if l.isMariaDB() || l.in.process == nil || !l.has("persisted_globals_load") {
 		return nil
 	}
-	if on, _ := truth(l.variables["persisted_globals_load"]); !on || slices.Contains(l.in.args, "--no-defaults") {
+	if on, _ := Truth(l.variables["persisted_globals_load"]); !on || slices.Contains(l.in.args, "--no-defaults") {
 		return nil
 	}
 	file := strings.TrimSuffix(l.variables["datadir"], "/") + "/mysqld-auto.cnf"

@@ -43,7 +43,7 @@ func mariadbOrigins(rows host.Rows) map[string]origin {
 		if len(r) < 4 || r[0] == nil {
 			continue
 		}
-		o := origin{from: from[text(host.Cell(r, 1))], file: text(host.Cell(r, 2))}
+		o := origin{from: from[host.Text(r, 1)], file: host.Text(r, 2)}
 		if r[3] != nil {
 			o.usual, o.tells = *r[3], true
 		}
@@ -69,7 +69,7 @@ func mysqlOrigins(rows host.Rows) map[string]origin {
 		if slices.Contains(ourOwn, strings.ToLower(*r[0])) {
 			continue // it tells of this session, which we have bounded
 		}
-		if o := (origin{from: from[text(host.Cell(r, 1))], file: text(host.Cell(r, 2))}); o.from != "" {
+		if o := (origin{from: from[host.Text(r, 1)], file: host.Text(r, 2)}); o.from != "" {
 			out[strings.ToLower(*r[0])] = o
 		}
 	}

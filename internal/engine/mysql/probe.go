@@ -174,17 +174,10 @@ func pairs(rows host.Rows) map[string]string {
 	out := make(map[string]string, len(rows.Values))
 	for _, row := range rows.Values {
 		if len(row) >= 2 && row[0] != nil {
-			out[strings.ToLower(*row[0])] = text(row[1])
+			out[strings.ToLower(*row[0])] = host.Text(row, 1)
 		}
 	}
 	return out
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // identity sets what the server says it is.

@@ -61,6 +61,6 @@ func (a *alteration) atStartOfMariaDB() bool {
 }
 
 func isOff(value string) bool {
-	on, known := truth(value)
+	on, known := Truth(value)
 	return known && !on
 }

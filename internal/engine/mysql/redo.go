@@ -25,7 +25,7 @@ func (l *look) redo() {
 		l.t.Set("redo_capacity", stack.Int(capacity), capacityFrom)
 	}
 	if on, ok := l.status["innodb_redo_log_enabled"]; ok {
-		b, _ := truth(on)
+		b, _ := Truth(on)
 		l.t.Set("redo_enabled", stack.Bool(b), statusQuery)
 	} else {
 		l.t.SetAbsent("redo_enabled", statusQuery)
@@ -98,7 +98,7 @@ func (l *look) fromInnoDBStatus() bool {
 	if !ok || len(rows.Values) == 0 || len(rows.Values[0]) < 3 {
 		return false
 	}
-	m := parseInnoDBStatus([]byte(text(host.Cell(rows.Values[0], 2))))
+	m := parseInnoDBStatus([]byte(host.Text(rows.Values[0], 2)))
 	if m.history >= 0 {
 		l.t.Set("history_list_length", stack.Int(m.history), innodbStatusQuery)
 	}

@@ -98,7 +98,7 @@ func parseReplicaStatus(rows host.Rows) replicaStatus {
 			for i, c := range rows.Columns {
 				for _, n := range names {
 					if strings.EqualFold(c, n) && i < len(row) {
-						return text(row[i])
+						return host.Text(row, i)
 					}
 				}
 			}
@@ -128,7 +128,7 @@ func (l *look) replicas() {
 	if !l.isMariaDB() && atLeast(l.in.version, "8.0") {
 		// information_schema.PROCESSLIST takes a global lock and is deprecated.
 		q = "SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_COMMAND LIKE 'Binlog Dump%'"
-		if on, _ := truth(l.variables["performance_schema"]); !on {
+		if on, _ := Truth(l.variables["performance_schema"]); !on {
 			l.gap("performance_schema is off", "", "replicas")
 			return
 		}
@@ -143,7 +143,7 @@ func (l *look) replicas() {
 	if !ok || len(rows.Values) == 0 {
 		return
 	}
-	if n, ok := whole(text(host.Cell(rows.Values[0], 0))); ok {
+	if n, ok := whole(host.Text(rows.Values[0], 0)); ok {
 		l.t.Set("replicas", stack.Int(n), "process list")
 	}
 }
@@ -156,7 +156,7 @@ func (l *look) semiSync() {
 		if !have {
 			continue
 		}
-		b, _ := truth(on)
+		b, _ := Truth(on)
 		l.t.Set("semi_sync_source", stack.Bool(b), "@@rpl_semi_sync_"+side+"_enabled")
 		if n, ok := whole(l.variables["rpl_semi_sync_"+side+"_timeout"]); ok {
 			l.t.Set("semi_sync_timeout", stack.Int(n), "@@rpl_semi_sync_"+side+"_timeout")
@@ -165,7 +165,7 @@ func (l *look) semiSync() {
 			l.t.Set("semi_sync_wait_point", stack.Text(point), "@@rpl_semi_sync_"+side+"_wait_point")
 		}
 		if s, ok := l.status["rpl_semi_sync_"+side+"_status"]; ok {
-			b, _ := truth(s)
+			b, _ := Truth(s)
 			l.t.Set("semi_sync_active", stack.Bool(b), statusQuery)
 		}
 		for fact, name := range map[string]string{"semi_sync_replicas": "_clients", "semi_sync_missed": "_no_tx"} {

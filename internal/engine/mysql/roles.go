@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -95,21 +96,14 @@ func (l *look) doublewriteRole(datadir, home string) {
 		return
 	}
 	if l.has("innodb_doublewrite_dir") {
-		l.role("doublewrite", under(datadir, cmpOr(l.text("innodb_doublewrite_dir"), home)))
+		l.role("doublewrite", under(datadir, cmp.Or(l.text("innodb_doublewrite_dir"), home)))
 		return
 	}
 	l.role("doublewrite", home)
 }
 
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 func (l *look) temporaryRoles(datadir string) {
-	for p := range strings.SplitSeq(cmpOr(l.text("tmpdir"), "/tmp"), ":") {
+	for p := range strings.SplitSeq(cmp.Or(l.text("tmpdir"), "/tmp"), ":") {
 		l.role("temporary", under(datadir, p))
 	}
 	if p := l.text("innodb_tmpdir"); p != "" {
@@ -125,7 +119,7 @@ func (l *look) temporaryRoles(datadir string) {
 }
 
 func (l *look) binlogRoles(datadir string) {
-	if on, _ := truth(l.variables["log_bin"]); !on {
+	if on, _ := Truth(l.variables["log_bin"]); !on {
 		l.t.Link("binlog")
 	} else if base := l.text("log_bin_basename"); base != "" {
 		l.role("binlog", path.Dir(under(datadir, base)))
@@ -135,7 +129,7 @@ func (l *look) binlogRoles(datadir string) {
 	case known && !replica:
 		l.t.Link("relaylog")
 	case known:
-		base := cmpOr(l.text("relay_log_basename"), cmpOr(l.text("relay_log"), "relay-bin"))
+		base := cmp.Or(l.text("relay_log_basename"), l.text("relay_log"), "relay-bin")
 		l.role("relaylog", path.Dir(under(datadir, base)))
 	default:
 		l.gap("whether it is a replica is not known", grantsHint, "relaylog")

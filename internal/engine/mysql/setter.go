@@ -159,7 +159,7 @@ func (a *alteration) persists() bool {
 		return false
 	}
 	load, known := a.thing.Get("persisted_globals_load")
-	on, _ := truth(load.String())
+	on, _ := Truth(load.String())
 	return on || !known
 }
 
@@ -183,7 +183,7 @@ func (a *alteration) rights() error {
 	}
 	var all []string
 	for _, row := range rows.Values {
-		all = append(all, text(host.Cell(row, 0)))
+		all = append(all, host.Text(row, 0))
 	}
 	if missing := missingRight(all, a.in.flavor, a.persists()); missing != "" {
 		a.needs = append(a.needs, fmt.Sprintf("%s, to set %s on %s", missing, a.name, a.want.Knob.Of))

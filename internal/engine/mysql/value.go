@@ -18,7 +18,7 @@ func typed(f *catalog.Fact, text string) (v stack.Value, ok bool) {
 	}
 	switch f.Type {
 	case catalog.Bool:
-		b, ok := truth(text)
+		b, ok := Truth(text)
 		return stack.Bool(b), ok
 	case catalog.Int, catalog.Bytes, catalog.Millis, catalog.Micros, catalog.Seconds:
 		n, ok := whole(text)
@@ -32,7 +32,8 @@ func typed(f *catalog.Fact, text string) (v stack.Value, ok bool) {
 	return stack.Text(enumerated(f, text)), true
 }
 
-func truth(text string) (b, ok bool) {
+// Truth reads the words for on and off. An option without a value is off.
+func Truth(text string) (b, ok bool) {
 	switch strings.ToUpper(strings.TrimSpace(text)) {
 	case "ON", "1", "YES", "TRUE":
 		return true, true
@@ -84,7 +85,7 @@ func enumerated(f *catalog.Fact, text string) string {
 	}
 	for _, v := range f.Knob.Values {
 		if v == "ON" || v == "OFF" {
-			if b, ok := truth(text); ok && b {
+			if b, ok := Truth(text); ok && b {
 				return "ON"
 			} else if ok {
 				return "OFF"

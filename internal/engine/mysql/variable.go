@@ -78,11 +78,11 @@ func (a *alteration) readVariable() error {
 	if err != nil {
 		return err
 	}
-	a.v.value = text(host.Cell(row, 0))
+	a.v.value = host.Text(row, 0)
 	a.v.static = a.atStart()
 	row, err = a.row(boundsQuery(a.name))
 	if err == nil { // 5.7 has no such table
-		a.v.least, a.v.most = text(host.Cell(row, 0)), text(host.Cell(row, 1))
+		a.v.least, a.v.most = host.Text(row, 0), host.Text(row, 1)
 		if a.v.least == "0" && a.v.most == "0" { // no bounds
 			a.v.least, a.v.most = "", ""
 		}
@@ -107,7 +107,7 @@ func (a *alteration) readMariaDB() error {
 	if err != nil {
 		return err
 	}
-	at := func(i int) string { return text(host.Cell(row, i)) }
+	at := func(i int) string { return host.Text(row, i) }
 	a.v.value, a.v.kind, a.v.least, a.v.most, a.v.block = at(0), at(1), at(2), at(3), at(4)
 	if at(5) != "" {
 		a.v.words = strings.Split(at(5), ",")

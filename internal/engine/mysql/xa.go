@@ -31,7 +31,7 @@ func (l *look) preparedXA() {
 	if rows, ok = l.query(xaAgeQuery, "xa_prepared_oldest"); !ok || len(rows.Values) == 0 {
 		return
 	}
-	if n, ok := whole(text(host.Cell(rows.Values[0], 0))); ok {
+	if n, ok := whole(host.Text(rows.Values[0], 0)); ok {
 		l.t.Set("xa_prepared_oldest", stack.Int(max(n, 0)), "information_schema.INNODB_TRX")
 	} else {
 		l.t.SetAbsent("xa_prepared_oldest", "information_schema.INNODB_TRX")

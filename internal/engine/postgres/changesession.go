@@ -105,5 +105,5 @@ func (s *changeSession) one(ctx context.Context, query string) (string, error) {
 	if err != nil || len(rows.Values) == 0 {
 		return "", err
 	}
-	return text(host.Cell(rows.Values[0], 0)), nil
+	return host.Text(rows.Values[0], 0), nil
 }

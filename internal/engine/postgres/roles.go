@@ -44,14 +44,14 @@ func (l *look) tablespaces() {
 	temporary := splitNames(l.settings["temp_tablespaces"].value)
 	found := false
 	for _, row := range rows.Values {
-		location := text(host.Cell(row, 1))
+		location := host.Text(row, 1)
 		if location == "" {
 			continue
 		}
 		location = under(l.in.data, location)
 		l.role("tablespace", location)
 		for _, name := range temporary {
-			if name == text(host.Cell(row, 0)) {
+			if name == host.Text(row, 0) {
 				l.role("temporary", location)
 				found = true
 			}
@@ -78,7 +78,7 @@ func (l *look) tablespaceLinks() {
 }
 
 func (l *look) logRole() {
-	if on, _ := parseBool(l.settings["logging_collector"].value); !on {
+	if on, _ := ParseBool(l.settings["logging_collector"].value); !on {
 		l.t.Link("log") // standard error, wherever the service manager takes it
 		return
 	}

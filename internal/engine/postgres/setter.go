@@ -101,7 +101,7 @@ func (a *alteration) readRow() error {
 		}
 		return &change.Refusal{Why: why, What: "a setting of an extension is known once its library is loaded"}
 	}
-	at := func(i int) string { return text(host.Cell(rows[0], i)) }
+	at := func(i int) string { return host.Text(rows[0], i) }
 	a.row = knobRow{value: at(1), unit: at(2), context: at(3), vartype: at(4), source: at(5), min: at(6), max: at(7)}
 	if at(8) != "" {
 		a.row.enum = strings.Split(at(8), "|")
@@ -164,7 +164,7 @@ func (a *alteration) readSpelling() error {
 	if a.quoted() {
 		rows, err := a.ask("SELECT " + onServer("quote_literal", a.to.text) + " AS words")
 		if err == nil && len(rows) == 1 {
-			a.to.literal = text(host.Cell(rows[0], 0))
+			a.to.literal = host.Text(rows[0], 0)
 		}
 		return err
 	}
@@ -180,7 +180,7 @@ func (a *alteration) readSpelling() error {
 	}
 	rows, err := a.ask("SELECT " + strings.Join(names, " || ', ' || ") + " AS words")
 	if err == nil && len(rows) == 1 {
-		a.to.text = text(host.Cell(rows[0], 0))
+		a.to.text = host.Text(rows[0], 0)
 	}
 	return err
 }

@@ -32,18 +32,11 @@ func readSettings(rows host.Rows) map[string]setting {
 		if len(row) < 9 {
 			continue
 		}
-		line, _ := strconv.Atoi(text(host.Cell(row, 5)))
-		out[text(host.Cell(row, 0))] = setting{value: text(host.Cell(row, 1)), unit: text(host.Cell(row, 2)), source: text(host.Cell(row, 3)), file: text(host.Cell(row, 4)),
-			line: line, boot: text(host.Cell(row, 6)), pending: text(host.Cell(row, 7)) == "t", vartype: text(host.Cell(row, 8))}
+		line, _ := strconv.Atoi(host.Text(row, 5))
+		out[host.Text(row, 0)] = setting{value: host.Text(row, 1), unit: host.Text(row, 2), source: host.Text(row, 3), file: host.Text(row, 4),
+			line: line, boot: host.Text(row, 6), pending: host.Text(row, 7) == "t", vartype: host.Text(row, 8)}
 	}
 	return out
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // ofSession tells settings that say something about our own session only.
@@ -160,8 +153,8 @@ func nextOf(f *catalog.Fact, s setting, winners map[string]assigned, name string
 		return stack.Next{}, false
 	}
 	if s.vartype == "bool" {
-		a, okA := parseBool(raw)
-		b, okB := parseBool(s.value)
+		a, okA := ParseBool(raw)
+		b, okB := ParseBool(s.value)
 		if okA && okB && a == b {
 			return stack.Next{}, false
 		}
@@ -188,13 +181,13 @@ func samePlain(s setting, raw string) bool {
 	if s.vartype == "enum" || s.vartype == "bool" {
 		return strings.EqualFold(raw, s.value)
 	}
-	a, unitA, okA := number(raw)
-	b, _, okB := number(s.value)
+	a, unitA, okA := Number(raw)
+	b, _, okB := Number(s.value)
 	if okA && okB && s.vartype != "string" {
 		if unitA == "" {
 			return a == b
 		}
-		return a*scale(unitA) == b*max(scale(s.unit), 1)
+		return a*Scale(unitA) == b*max(Scale(s.unit), 1)
 	}
 	return raw == s.value
 }
@@ -241,23 +234,23 @@ func (l *look) fileLines() (lines []assigned, complete bool) {
 // which the server would not start, nor take anything of a reload.
 func readFileRows(rows host.Rows) (lines []assigned, bad []string) {
 	for _, row := range rows.Values {
-		line, _ := strconv.Atoi(text(host.Cell(row, 1)))
-		problem := text(host.Cell(row, 5))
+		line, _ := strconv.Atoi(host.Text(row, 1))
+		problem := host.Text(row, 5)
 		if host.Cell(row, 0) == nil && !strings.HasPrefix(problem, "could not open") {
 			continue // a line is gone whose setting waits for a restart: of no file, and no mistake
 		}
 		if problem != "" && problem != "setting could not be applied" {
-			bad = append(bad, fmt.Sprintf("%s:%d: %s", text(host.Cell(row, 0)), line, strings.TrimSpace(text(host.Cell(row, 2))+" "+problem)))
+			bad = append(bad, fmt.Sprintf("%s:%d: %s", host.Text(row, 0), line, strings.TrimSpace(host.Text(row, 2)+" "+problem)))
 			continue
 		}
 		if host.Cell(row, 2) == nil {
 			continue
 		}
-		o := stack.Origin{From: stack.FromFile, File: text(host.Cell(row, 0)), Line: line}
+		o := stack.Origin{From: stack.FromFile, File: host.Text(row, 0), Line: line}
 		if strings.HasSuffix(o.File, autoFile) {
 			o.From = stack.FromPersisted
 		}
-		lines = append(lines, assigned{text(host.Cell(row, 2)), text(host.Cell(row, 3)), o})
+		lines = append(lines, assigned{host.Text(row, 2), host.Text(row, 3), o})
 	}
 	return lines, bad
 }

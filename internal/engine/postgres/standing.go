@@ -43,7 +43,7 @@ func (a *alteration) readServer() error {
 	if len(rows) != 1 {
 		return &change.Refusal{Why: "the server does not say who we are"}
 	}
-	at := func(i int) string { return text(host.Cell(rows[0], i)) }
+	at := func(i int) string { return host.Text(rows[0], i) }
 	version, _ := strconv.Atoi(at(3))
 	a.server = serverRow{role: at(0), super: at(1) == "t", standby: at(2) == "t", major: version / 10000, alters: at(4) != "off", reloads: at(5) == "t",
 		files: at(6) == "t", provider: at(7), operator: at(8) == "t", configFile: at(9)}
@@ -118,7 +118,7 @@ func (a *alteration) rights() error {
 		if err != nil {
 			return err
 		}
-		may = len(rows) == 1 && text(host.Cell(rows[0], 0)) == "t"
+		may = len(rows) == 1 && host.Text(rows[0], 0) == "t"
 	}
 	switch {
 	case may || !a.server.alters:
@@ -146,8 +146,8 @@ func (a *alteration) readRoles() error {
 		return err
 	}
 	for _, row := range rows {
-		_, value, _ := strings.Cut(text(host.Cell(row, 2)), "=")
-		a.notes = append(a.notes, fmt.Sprintf("%s in %s keeps its own value, %s (ALTER ROLE or DATABASE … SET)", text(host.Cell(row, 1)), text(host.Cell(row, 0)), value))
+		_, value, _ := strings.Cut(host.Text(row, 2), "=")
+		a.notes = append(a.notes, fmt.Sprintf("%s in %s keeps its own value, %s (ALTER ROLE or DATABASE … SET)", host.Text(row, 1), host.Text(row, 0), value))
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (l *look) measured(q question, name string, value *string) {
 	case value == nil:
 		l.gap(q.about+" does not show it to this role", grantsHint, name)
 	case f.Type == catalog.Bool:
-		b, ok := parseBool(*value)
+		b, ok := ParseBool(*value)
 		if ok {
 			l.t.Set(name, stack.Bool(b), q.about)
 		}

@@ -18,12 +18,12 @@ func typed(f *catalog.Fact, unit, text string) (v stack.Value, ok bool) {
 	case catalog.Text:
 		return stack.Text(text), true
 	case catalog.Bool:
-		b, ok := parseBool(text)
+		b, ok := ParseBool(text)
 		return stack.Bool(b), ok
 	case catalog.List:
 		return stack.List(splitNames(text)), true
 	}
-	n, suffix, ok := number(text)
+	n, suffix, ok := Number(text)
 	if !ok {
 		return stack.Value{}, false
 	}
@@ -42,22 +42,22 @@ func typed(f *catalog.Fact, unit, text string) (v stack.Value, ok bool) {
 	if n == 0 || n == -1 {
 		return stack.Int(int64(n)), true
 	}
-	in, base := scale(suffix), 1.0
+	in, base := Scale(suffix), 1.0
 	switch f.Type {
 	case catalog.Millis:
 		base = 1e3
 	case catalog.Seconds:
 		base = 1e6
 	}
-	if in == 0 || isSize(suffix) != (f.Type == catalog.Bytes) {
+	if in == 0 || IsSize(suffix) != (f.Type == catalog.Bytes) {
 		return stack.Value{}, suffix == ""
 	}
 	return stack.Int(int64(n * in / base)), true
 }
 
-// number splits "128MB" into its number and unit. Whole numbers may be
+// Number splits "128MB" into its number and unit. Whole numbers may be
 // written in hexadecimal or octal.
-func number(text string) (n float64, unit string, ok bool) {
+func Number(text string) (n float64, unit string, ok bool) {
 	if whole, err := strconv.ParseInt(text, 0, 64); err == nil {
 		return float64(whole), "", true
 	}
@@ -69,47 +69,29 @@ func number(text string) (n float64, unit string, ok bool) {
 	return n, strings.TrimSpace(text[end:]), true
 }
 
-// scale gives a unit in bytes or microseconds; 0 for one that is unknown.
-func scale(unit string) float64 {
-	switch unit {
-	case "B", "us":
-		return 1
-	case "kB":
-		return 1 << 10
-	case "8kB":
-		return 8 << 10
-	case "16kB":
-		return 16 << 10
-	case "32kB":
-		return 32 << 10
-	case "MB":
-		return 1 << 20
-	case "16MB":
-		return 16 << 20
-	case "GB":
-		return 1 << 30
-	case "TB":
-		return 1 << 40
-	case "ms":
-		return 1e3
-	case "s":
-		return 1e6
-	case "min":
-		return 60e6
-	case "h":
-		return 3600e6
-	case "d":
-		return 86400e6
+// Scale gives a unit in bytes or microseconds; 0 for one that is unknown.
+// Units of pg_settings have a factor: 8kB, 16MB.
+func Scale(unit string) float64 {
+	name := strings.TrimLeft(unit, "0123456789")
+	factor := 1.0
+	if digits := unit[:len(unit)-len(name)]; digits != "" {
+		n, err := strconv.ParseUint(digits, 10, 32)
+		if err != nil {
+			return 0
+		}
+		factor = float64(n)
 	}
-	return 0
+	return factor * map[string]float64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40,
+		"us": 1, "ms": 1e3, "s": 1e6, "min": 60e6, "h": 3600e6, "d": 86400e6}[name]
 }
 
-func isSize(unit string) bool { return strings.HasSuffix(unit, "B") }
+// IsSize tells units of bytes from those of time.
+func IsSize(unit string) bool { return strings.HasSuffix(unit, "B") }
 
-// parseBool takes what the server takes: unambiguous beginnings of true,
+// ParseBool takes what the server takes: unambiguous beginnings of true,
 // false, yes, no, and on, off, 1, 0.
-func parseBool(text string) (value, ok bool) {
-	t := strings.ToLower(text)
+func ParseBool(text string) (value, ok bool) {
+	t := strings.ToLower(strings.TrimSpace(text))
 	switch {
 	case t == "":
 		return false, false

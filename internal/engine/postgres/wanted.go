@@ -40,7 +40,7 @@ func wantedOf(f *catalog.Fact, r knobRow, v stack.Value) (wanted, error) {
 	case "bool":
 		b, ok := v.Bool()
 		if text, isText := v.Text(); !ok && isText {
-			b, ok = parseBool(text)
+			b, ok = ParseBool(text)
 		}
 		if !ok {
 			return wanted{}, &change.Refusal{Why: fmt.Sprintf("%s is neither on nor off", v)}
@@ -131,11 +131,11 @@ func wantedNumber(f *catalog.Fact, r knobRow, v stack.Value) (wanted, error) {
 func inFact(f *catalog.Fact, unit string) float64 {
 	switch f.Type {
 	case catalog.Bytes, catalog.Micros:
-		return scale(unit)
+		return Scale(unit)
 	case catalog.Millis:
-		return scale(unit) / 1e3
+		return Scale(unit) / 1e3
 	case catalog.Seconds:
-		return scale(unit) / 1e6
+		return Scale(unit) / 1e6
 	}
 	return 0
 }
@@ -145,17 +145,17 @@ func inFact(f *catalog.Fact, unit string) float64 {
 // and microseconds could be written with theirs only since 11 and 12.
 func unitText(unit string, n float64) string {
 	plain := strconv.FormatFloat(n, 'f', -1, 64)
-	in := scale(unit)
+	in := Scale(unit)
 	if n <= 0 || in == 0 || n != math.Trunc(n) {
 		return plain
 	}
 	units := []string{"d", "h", "min", "s", "ms"}
-	if isSize(unit) {
+	if IsSize(unit) {
 		units = []string{"TB", "GB", "MB", "kB"}
 	}
 	for _, u := range units {
-		if total := n * in; math.Mod(total, scale(u)) == 0 {
-			return strconv.FormatFloat(total/scale(u), 'f', -1, 64) + u
+		if total := n * in; math.Mod(total, Scale(u)) == 0 {
+			return strconv.FormatFloat(total/Scale(u), 'f', -1, 64) + u
 		}
 	}
 	return plain

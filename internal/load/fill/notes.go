@@ -64,7 +64,7 @@ func tablesThere(ctx context.Context, engine string, a load.Admin) (map[string]b
 	}
 	there := map[string]bool{}
 	for _, row := range rows.Values {
-		there[text(row, 0)] = true
+		there[host.Text(row, 0)] = true
 	}
 	return there, nil
 }
@@ -86,10 +86,10 @@ func readNotes(ctx context.Context, a load.Admin, workload string) ([]note, erro
 func parseNotes(rows host.Rows) ([]note, error) {
 	var all []note
 	for _, row := range rows.Values {
-		n := note{kind: text(row, 0), name: text(row, 1), detail: text(row, 4)}
+		n := note{kind: host.Text(row, 0), name: host.Text(row, 1), detail: host.Text(row, 4)}
 		for i, v := range []*int64{&n.lo, &n.hi} {
 			var err error
-			if *v, err = strconv.ParseInt(text(row, 2+i), 10, 64); err != nil {
+			if *v, err = strconv.ParseInt(host.Text(row, 2+i), 10, 64); err != nil {
 				return nil, fmt.Errorf("read the notes in %s: %s %s: %w", noteTable, n.kind, n.name, err)
 			}
 		}
@@ -99,13 +99,6 @@ func parseNotes(rows host.Rows) ([]note, error) {
 		all = append(all, n)
 	}
 	return all, nil
-}
-
-func text(row []*string, i int) string {
-	if v := host.Cell(row, i); v != nil {
-		return *v
-	}
-	return ""
 }
 
 // Loaded reads the notes of a workload.

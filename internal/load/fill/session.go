@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/host"
 	"plumb/internal/load"
 )
 
@@ -50,7 +51,7 @@ func (l *loader) session(ctx context.Context) (*session, error) {
 	s := &session{Admin: a, killing: &sync.WaitGroup{}}
 	var number string
 	if len(rows.Values) == 1 {
-		number = text(rows.Values[0], 0)
+		number = host.Text(rows.Values[0], 0)
 	}
 	s.killing.Add(1)
 	kill := context.AfterFunc(ctx, func() {

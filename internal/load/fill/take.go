@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/host"
 	"plumb/internal/load"
 )
 
@@ -60,7 +61,7 @@ func (l *loader) lock(ctx context.Context, lead *session) error {
 		if err != nil {
 			return err
 		}
-		if len(rows.Values) == 1 && text(rows.Values[0], 0) == "1" {
+		if len(rows.Values) == 1 && host.Text(rows.Values[0], 0) == "1" {
 			return l.letIn(ctx, lead)
 		}
 		if time.Now().After(until) {
@@ -225,7 +226,7 @@ func Cleanup(ctx context.Context, s load.Server, workload string) ([]string, err
 		return nil, err
 	}
 	rows, err := lead.Query(ctx, "SELECT COUNT(*) FROM "+noteTable)
-	if err == nil && len(rows.Values) == 1 && text(rows.Values[0], 0) == "0" {
+	if err == nil && len(rows.Values) == 1 && host.Text(rows.Values[0], 0) == "0" {
 		err = lead.Exec(ctx, "DROP TABLE "+noteTable)
 	}
 	return state.Tables, err

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"plumb/internal/host"
 )
 
 const differ = "cleanup and prepare again; the server's log may say why"
@@ -35,16 +37,16 @@ func (l *loader) verify(ctx context.Context, s *session, t *table) error {
 		return fmt.Errorf("verify %s: %d rows answered, not one", t.Name, len(rows.Values))
 	}
 	got := rows.Values[0]
-	if n := text(got, 0); n != fmt.Sprint(want.rows) {
+	if n := host.Text(got, 0); n != fmt.Sprint(want.rows) {
 		return hinted(differ, "verify %s: it holds %s rows, %d were sent", t.Name, n, want.rows)
 	}
 	for i, name := range t.sumNames {
-		if sum := text(got, 1+i); sum != fmt.Sprint(want.sums[i]) {
+		if sum := host.Text(got, 1+i); sum != fmt.Sprint(want.sums[i]) {
 			return hinted(differ, "verify %s: the sum of %s is %s, of what was sent it is %d", t.Name, name, sum, want.sums[i])
 		}
 	}
 	if l.o.Verify == Content {
-		sum := modulo(text(got, 1+len(t.sumNames)))
+		sum := modulo(host.Text(got, 1+len(t.sumNames)))
 		if sum != want.hash {
 			return hinted(differ, "verify %s: the checksum over all rows is %016x, of what was sent it is %016x", t.Name, sum, want.hash)
 		}

@@ -31,7 +31,7 @@ func (s *Server) About(ctx context.Context) (load.About, error) {
 	}
 	value := map[string]string{}
 	for _, row := range rows.Values {
-		value[cell(row, 0)] = cell(row, 1)
+		value[host.Text(row, 0)] = host.Text(row, 1)
 	}
 	about := load.About{Product: product(value["version"], value["version_comment"]), Version: value["version"], Address: s.c.Address,
 		Database: s.c.Database, Local: s.local()}
@@ -55,13 +55,6 @@ func product(version, comment string) string {
 		return "Percona Server"
 	}
 	return "MySQL"
-}
-
-func cell(row []*string, i int) string {
-	if v := host.Cell(row, i); v != nil {
-		return *v
-	}
-	return ""
 }
 
 // local reports whether the address is one of this machine.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"plumb/internal/host"
 	"plumb/internal/load"
 )
 
@@ -52,7 +53,7 @@ func (a *admin) warned(ctx context.Context, query string) error {
 		return err
 	}
 	row := found.Values[0]
-	return &load.Failure{Code: cell(row, 1), Message: cell(row, 2), Doing: load.Short(query)}
+	return &load.Failure{Code: host.Text(row, 1), Message: host.Text(row, 2), Doing: load.Short(query)}
 }
 
 // sourceReader keeps the error of a reader, so that it can be told from the

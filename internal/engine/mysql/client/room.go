@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/load"
 )
 
@@ -32,8 +33,8 @@ func (s *Server) Room(ctx context.Context, sessions, statements int) error {
 	}
 	value := map[string]int64{}
 	for _, row := range append(found.Values, used.Values...) {
-		if value[cell(row, 0)], err = strconv.ParseInt(cell(row, 1), 10, 64); err != nil {
-			return fmt.Errorf("read %s: %w", cell(row, 0), err)
+		if value[host.Text(row, 0)], err = strconv.ParseInt(host.Text(row, 1), 10, 64); err != nil {
+			return fmt.Errorf("read %s: %w", host.Text(row, 0), err)
 		}
 	}
 	r := room{value["max_connections"], value["Threads_connected"] - 1, value["max_prepared_stmt_count"], value["Prepared_stmt_count"]}

@@ -29,7 +29,7 @@ func (s *Server) About(ctx context.Context) (load.About, error) {
 	}
 	value := map[string]string{}
 	for _, row := range rows.Values {
-		value[cell(row, 0)] = cell(row, 1)
+		value[host.Text(row, 0)] = host.Text(row, 1)
 	}
 	about := load.About{Product: "PostgreSQL", Version: value["server_version"], Address: s.c.Address, Database: s.c.Database,
 		Isolation: strings.ToUpper(value["default_transaction_isolation"]), Local: s.local()}
@@ -39,13 +39,6 @@ func (s *Server) About(ctx context.Context) (load.About, error) {
 		}
 	}
 	return about, nil
-}
-
-func cell(row []*string, i int) string {
-	if v := host.Cell(row, i); v != nil {
-		return *v
-	}
-	return ""
 }
 
 // local reports whether the address is one of this machine.

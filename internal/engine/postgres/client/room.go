@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/load"
 )
 
@@ -56,13 +57,13 @@ func (s *Server) Room(ctx context.Context, sessions, _ int) error {
 		{number(row, 3), 0, number(row, 4), "the connection limit of database " + s.c.Database, "ALTER DATABASE " + s.c.Database + " CONNECTION LIMIT %d"},
 		{number(row, 5), 0, number(row, 6), "the connection limit of role " + s.c.User, "ALTER ROLE " + s.c.User + " CONNECTION LIMIT %d"},
 	}
-	if cell(row, 7) == "on" { // superusers are bound by the first alone
+	if host.Text(row, 7) == "on" { // superusers are bound by the first alone
 		limits = limits[:1]
 	}
 	return fits(limits, int64(sessions))
 }
 
-func number(row []*string, i int) int64 { return parseInt([]byte(cell(row, i))) }
+func number(row []*string, i int) int64 { return parseInt([]byte(host.Text(row, i))) }
 
 // fits says by how much sessions are too many for one of the limits.
 func fits(limits []room, sessions int64) error {

@@ -1,7 +1,6 @@
 package private
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -9,42 +8,30 @@ import (
 	"strconv"
 	"strings"
 
+	engine "plumb/internal/engine/postgres"
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 )
 
-func configFile(run string) string { return filepath.Join(run, "postgresql.conf") }
-
-// Files implements lab.Engine: one file, which begins with what initdb left.
-func (Engine) Files(_ lab.Program, s experiment.Server, data, run string) (map[string][]byte, error) {
-	if err := Validate(s); err != nil {
-		return nil, err
-	}
-	if err := lab.SocketFits(socketOf(run)); err != nil {
-		return nil, err
-	}
-	b := &bytes.Buffer{}
-	fmt.Fprintf(b, "include = %s\n", quoted(filepath.Join(data, "postgresql.conf")))
-	writeSetting(b, "unix_socket_directories", `"`+run+`"`) // a list of names
+// writePostgres writes one file, which begins with what initdb left.
+func writePostgres(in box, s experiment.Server) string {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "include = %s\n", quoted(filepath.Join(in.data, "postgresql.conf")))
+	writeSetting(b, "unix_socket_directories", `"`+in.run+`"`) // a list of names
 	writeSetting(b, "unix_socket_permissions", "0700")
 	writeSetting(b, "listen_addresses", "")
 	writeSetting(b, "port", "5432")
-	all := map[string]string{}
-	for name, value := range s.Settings {
-		all[canonical(name)] = strings.TrimSpace(value)
-	}
+	all := postgresRules().spelled(s.Settings)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		writeSetting(b, name, all[name])
 	}
-	return map[string][]byte{configFile(run): b.Bytes()}, nil
+	return b.String()
 }
-
-func canonical(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 // writeSetting writes one line. The server reads numbers and words in quotes
 // as it does without.
-func writeSetting(b *bytes.Buffer, name, value string) {
+func writeSetting(b *strings.Builder, name, value string) {
 	fmt.Fprintf(b, "%s = %s\n", name, quoted(value))
 }
 
@@ -56,12 +43,9 @@ func quoted(value string) string {
 
 // Install implements lab.Engine. Locale and encoding do not depend on the
 // environment, unless the experiment says which.
-func (Engine) Install(p lab.Program, s experiment.Server, data, _ string) lab.Start {
-	argv := append(slices.Clone(p.Before), p.Paths[initdb], "-D", data, "-U", postgres, "-A", "trust")
-	create := map[string]string{"encoding": "UTF8"}
-	for name, value := range s.Create {
-		create[canonical(name)] = strings.TrimSpace(value)
-	}
+func (e postgresEngine) Install(p lab.Program, s experiment.Server, data, _ string) lab.Start {
+	argv := append(slices.Clone(p.Before), p.Paths[install], "-D", data, "-U", postgres, "-A", "trust")
+	create := e.spelled(map[string]string{"encoding": "UTF8"}, s.Create)
 	if _, given := create["locale"]; !given {
 		argv = append(argv, "--no-locale")
 	}
@@ -72,11 +56,11 @@ func (Engine) Install(p lab.Program, s experiment.Server, data, _ string) lab.St
 }
 
 // initdbOption gives the arguments of initdb for a setting that counts when
-// the data is made. [Validate] has refused those it does not know.
+// the data is made. The rules have refused those it does not know.
 func initdbOption(name, value string) []string {
 	switch name {
 	case "data_checksums":
-		if on, _ := parseBool(value); on {
+		if on, _ := engine.ParseBool(value); on {
 			return []string{"--data-checksums"}
 		}
 		return []string{"--no-data-checksums"} // since 18, where they are the default
@@ -96,8 +80,8 @@ func walSegment(value string) (megabytes int, ok bool) {
 
 // Serve implements lab.Engine. SIGINT is a fast and orderly stop. The log goes
 // to the standard error output: the collector would be another process.
-func (Engine) Serve(p lab.Program, _ experiment.Server, data, run string) (start lab.Start, stop host.Signal, log string) {
+func (e postgresEngine) Serve(p lab.Program, _ experiment.Server, data, run string) (start lab.Start, stop host.Signal, log string) {
 	log = filepath.Join(run, "output.log")
-	argv := append(slices.Clone(p.Before), p.Paths[server], "-D", data, "-c", "config_file="+configFile(run))
+	argv := append(slices.Clone(p.Before), p.Paths[server], "-D", data, "-c", "config_file="+e.configOf(run))
 	return lab.Start{Argv: argv, Env: p.Env, Log: log}, host.Interrupt, log
 }

@@ -19,7 +19,7 @@ import (
 // Not counted are temporary files, other engines, the slow log and the zeros
 // that a growing tablespace is filled with. What each counter of the server
 // holds was compared with strace on MariaDB 10.11 and 11.4 and MySQL 9.7.
-func (Engine) Counters(ctx context.Context, a load.Admin) (map[string]float64, error) {
+func (mysqlEngine) Counters(ctx context.Context, a load.Admin) (map[string]float64, error) {
 	status, err := pairs(ctx, a, "SHOW GLOBAL STATUS")
 	if err != nil {
 		return nil, err
@@ -62,28 +62,18 @@ func (c counting) since(version string) bool {
 
 // sums gives what can be summed honestly.
 func (c counting) sums(log journal) map[string]float64 {
-	all := map[string]float64{}
-	add := func(name string, parts ...*float64) {
-		sum := 0.0
-		for _, p := range parts {
-			if p == nil {
-				return
-			}
-			sum += *p
-		}
-		all[name] = sum
-	}
+	all := sums{}
 	on, known := truth(c.variables["log_bin"])
 	if on {
-		add("server binlog written", log.bytes)
+		all.add("server binlog written", log.bytes)
 	} else if known {
 		nothing := 0.0
 		log = journal{&nothing, &nothing}
 	}
-	add("server read", value(c.status, "innodb_data_read"))
-	add("server redo written", value(c.status, "innodb_os_log_written"))
-	add("server written", append(c.pages(), log.bytes)...)
-	add("server fsyncs", value(c.status, "innodb_data_fsyncs"), log.syncs)
+	all.add("server read", value(c.status, "innodb_data_read"))
+	all.add("server redo written", value(c.status, "innodb_os_log_written"))
+	all.add("server written", append(c.pages(), log.bytes)...)
+	all.add("server fsyncs", value(c.status, "innodb_data_fsyncs"), log.syncs)
 	return all
 }
 

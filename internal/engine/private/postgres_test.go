@@ -8,7 +8,7 @@ import (
 	"plumb/internal/lab/experiment"
 )
 
-func TestSame(t *testing.T) {
+func TestSameOfPostgreSQL(t *testing.T) {
 	for _, c := range []struct {
 		setting, asked, effective string
 		same                      bool
@@ -46,37 +46,37 @@ func TestSame(t *testing.T) {
 		{"work_mem", "4ms", "4 kB", false},
 		{"encoding", "UTF-8", "UTF8", true},
 	} {
-		if got := New().Same(c.setting, c.asked, c.effective); got != c.same {
+		if got := PostgreSQL().Same(c.setting, c.asked, c.effective); got != c.same {
 			t.Errorf("%s: %q and %q: %t", c.setting, c.asked, c.effective, got)
 		}
 	}
 }
 
-func TestSettingsThatLeaveTheBoxAreRefused(t *testing.T) {
+func TestPostgreSQLSettingsThatLeaveTheBoxAreRefused(t *testing.T) {
 	for name, value := range map[string]string{"data_directory": "/x", "Port": "5432", "listen_addresses": "*", "archive_command": "rm -rf x", "a b": "1",
 		"work_mem": "1MB'\ninclude '/x", "shared_preload_libraries": "/tmp/x.so", "logging_collector": "on", "wal_segment_size": "16MB", "primary_conninfo": "host=x"} {
-		if err := Validate(experiment.Server{Engine: postgres, Settings: map[string]string{name: value}}); err == nil {
+		if err := postgresRules().validate(experiment.Server{Engine: postgres, Settings: map[string]string{name: value}}); err == nil {
 			t.Errorf("%s = %q is allowed", name, value)
 		}
-		if _, _, err := New().Set(name, value); err == nil {
+		if _, _, err := PostgreSQL().Set(name, value); err == nil {
 			t.Errorf("ALTER SYSTEM SET %s = %q is allowed", name, value)
 		}
 	}
 	for name, value := range map[string]string{"wal_segment_size": "3MB", "data_checksums": "maybe", "locale": "C; x", "work_mem": "4MB", "encoding": "--x y"} {
-		if err := Validate(experiment.Server{Engine: postgres, Create: map[string]string{name: value}}); err == nil {
+		if err := postgresRules().validate(experiment.Server{Engine: postgres, Create: map[string]string{name: value}}); err == nil {
 			t.Errorf("create %s = %q is allowed", name, value)
 		}
 	}
 	s := experiment.Server{Engine: postgres, Create: map[string]string{"wal_segment_size": "64MB", "data_checksums": "off", "locale": "en_US.UTF-8"},
 		Settings: map[string]string{"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.max": "1000", "search_path": `"$user", public`}}
-	if err := Validate(s); err != nil {
+	if err := postgresRules().validate(s); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestFiles(t *testing.T) {
+func TestFilesOfPostgreSQL(t *testing.T) {
 	s := experiment.Server{Engine: postgres, Settings: map[string]string{"Work_Mem": "4MB", "application_name": `it's a \ test`}}
-	files, err := New().Files(lab.Program{}, s, "/box/data", "/box/run")
+	files, err := PostgreSQL().Files(lab.Program{}, s, "/box/data", "/box/run")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,14 +86,14 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", line, text)
 		}
 	}
-	if _, err := New().Files(lab.Program{}, s, "/box/data", "/"+strings.Repeat("x", 100)); err == nil {
+	if _, err := PostgreSQL().Files(lab.Program{}, s, "/box/data", "/"+strings.Repeat("x", 100)); err == nil {
 		t.Error("a socket with too long a path is allowed")
 	}
 }
 
 func TestSet(t *testing.T) {
 	for _, c := range [][3]string{{"work_mem", "4MB", "'4MB'"}, {"search_path", `a, "b"`, "'a', 'b'"}, {"work_mem", "Default", "DEFAULT"}, {"x.y", "it's", "'it''s'"}} {
-		got, after, err := New().Set(c[0], c[1])
+		got, after, err := PostgreSQL().Set(c[0], c[1])
 		if err != nil || got != "ALTER SYSTEM SET "+c[0]+" = "+c[2] || after != "SELECT pg_reload_conf()" {
 			t.Error(got, after, err)
 		}
@@ -106,24 +106,24 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s: %s", line, got)
 		}
 	}
-	all := []found{{version: "9.6.24"}, {version: "15.18", Program: lab.Program{Product: "PostgreSQL 15.18"}}}
-	if p, ok := choose(all, ""); !ok || p.version != "15.18" {
+	all := []found{{engine: postgres, version: "9.6.24"}, {engine: postgres, version: "15.18", Program: lab.Program{Product: "PostgreSQL 15.18"}}}
+	if p, ok := choose(all, experiment.Server{Engine: postgres}); !ok || p.version != "15.18" {
 		t.Error(p)
 	}
-	if _, ok := choose(all, "1"); ok {
+	if _, ok := choose(all, experiment.Server{Engine: postgres, Version: "1"}); ok {
 		t.Error("15 is no 1")
 	}
-	if err := missing(all[1:], experiment.Server{Version: "17"}, true); err.Error() != "no PostgreSQL 17 is installed; there is PostgreSQL 15.18" {
+	if err := missing(all[1:], product{label: "PostgreSQL"}, "17", true); err.Error() != "no PostgreSQL 17 is installed; there is PostgreSQL 15.18" {
 		t.Error(err)
 	}
 }
 
-func FuzzSame(f *testing.F) {
+func FuzzSameOfPostgreSQL(f *testing.F) {
 	f.Add("shared_buffers", "1GB", "131072 8kB")
 	f.Add("search_path", "a, b", `a,"b"`)
 	f.Add("x", "0x7fffffffffffffff", "1e300 TB")
 	f.Fuzz(func(t *testing.T, setting, asked, effective string) {
-		e := New()
+		e := PostgreSQL()
 		if !e.Same(setting, asked, asked) {
 			t.Errorf("%q is not itself", asked)
 		}

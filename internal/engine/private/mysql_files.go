@@ -1,7 +1,6 @@
 package private
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -13,20 +12,13 @@ import (
 	"plumb/internal/lab/experiment"
 )
 
-func optionFile(run string) string { return filepath.Join(run, "my.cnf") }
-func errorLog(run string) string   { return filepath.Join(run, "error.log") }
+func errorLog(run string) string { return filepath.Join(run, "error.log") }
 
-// Files implements lab.Engine: one option file, the only one the server reads.
-func (Engine) Files(p lab.Program, s experiment.Server, data, run string) (map[string][]byte, error) {
-	if err := Validate(s); err != nil {
-		return nil, err
-	}
-	if err := lab.SocketFits(socketOf(run)); err != nil {
-		return nil, err
-	}
-	b := &bytes.Buffer{}
+// writeMySQL writes the option file, the only one the server reads.
+func writeMySQL(in box, s experiment.Server) string {
+	b := &strings.Builder{}
 	fmt.Fprintln(b, "[mysqld]")
-	for _, o := range boxed(p, data, run) {
+	for _, o := range boxed(in) {
 		writeOption(b, o[0], o[1])
 	}
 	if s.Engine == mariadb { // absent is OFF, and MariaDB has no such plugin
@@ -34,44 +26,27 @@ func (Engine) Files(p lab.Program, s experiment.Server, data, run string) (map[s
 	} else {
 		fmt.Fprintln(b, "skip_networking\nloose_mysqlx = OFF") // it listens on a port and a socket of its own
 	}
-	all := merged(s)
+	all := mysqlRules().spelled(s.Create, s.Settings)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		writeSetting(b, name, all[name])
+		writeVariable(b, name, all[name])
 	}
 	if _, given := all["server_id"]; !given && binlog(all["log_bin"]) {
 		fmt.Fprintln(b, "server_id = 1") // without one MySQL 5.7 refuses to keep a binary log
 	}
-	return map[string][]byte{optionFile(run): b.Bytes()}, nil
+	return b.String()
 }
 
 // boxed are the options that keep a server in its box.
-func boxed(p lab.Program, data, run string) [][2]string {
-	all := [][2]string{{"datadir", data}, {"socket", socketOf(run)}, {"pid_file", filepath.Join(run, "mysqld.pid")},
-		{"log_error", errorLog(run)}, {"tmpdir", run}} // in a shared tmpdir servers remove each other's temporary tables when they start
-	if b := p.Paths[base]; b != "" {
+func boxed(in box) [][2]string {
+	all := [][2]string{{"datadir", in.data}, {"socket", in.socket}, {"pid_file", filepath.Join(in.run, "mysqld.pid")},
+		{"log_error", errorLog(in.run)}, {"tmpdir", in.run}} // in a shared tmpdir servers remove each other's temporary tables when they start
+	if b := in.program.Paths[base]; b != "" {
 		all = append(all, [2]string{"basedir", b})
 	}
-	if len(p.Before) > 0 {
+	if len(in.program.Before) > 0 {
 		all = append(all, [2]string{"secure_file_priv", "NULL"}) // Debian's build looks for a directory below /var/lib
 	}
 	return all
-}
-
-// merged gives all settings by the server's own spelling of their names.
-func merged(s experiment.Server) map[string]string {
-	all := map[string]string{}
-	for _, from := range []map[string]string{s.Create, s.Settings} {
-		for name, value := range from {
-			all[canonical(name)] = strings.TrimSpace(value)
-		}
-	}
-	return all
-}
-
-// canonical gives a setting's name as SHOW VARIABLES has it.
-func canonical(name string) string {
-	name = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "-", "_")
-	return strings.TrimPrefix(name, "loose_")
 }
 
 // binlog tells whether a value of log_bin asks for a binary log.
@@ -80,7 +55,7 @@ func binlog(value string) bool {
 	return value != "" && (b || !word)
 }
 
-func writeSetting(b *bytes.Buffer, name, value string) {
+func writeVariable(b *strings.Builder, name, value string) {
 	if name != "log_bin" {
 		writeOption(b, name, value)
 		return
@@ -97,8 +72,8 @@ func writeSetting(b *bytes.Buffer, name, value string) {
 }
 
 // writeOption writes one line, quoted where the server would read the value
-// differently otherwise. [Validate] has refused what cannot be written.
-func writeOption(b *bytes.Buffer, name, value string) {
+// differently otherwise. The rules have refused what cannot be written.
+func writeOption(b *strings.Builder, name, value string) {
 	if value == "" || strings.ContainsAny(value, "#'\\\"") {
 		value = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 	}
@@ -106,7 +81,7 @@ func writeOption(b *bytes.Buffer, name, value string) {
 }
 
 // Install implements lab.Engine. It reads no option file: none is there yet.
-func (Engine) Install(p lab.Program, s experiment.Server, data, run string) lab.Start {
+func (mysqlEngine) Install(p lab.Program, s experiment.Server, data, run string) lab.Start {
 	argv := slices.Clone(p.Before)
 	if script, ok := p.Paths[install]; ok {
 		argv = append(argv, script, "--no-defaults", "--datadir="+data, "--tmpdir="+run, "--auth-root-authentication-method=normal", "--skip-test-db")
@@ -120,13 +95,13 @@ func (Engine) Install(p lab.Program, s experiment.Server, data, run string) lab.
 		argv = append(argv, "--basedir="+b)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Create)) {
-		argv = append(argv, "--"+strings.ReplaceAll(canonical(name), "_", "-")+"="+strings.TrimSpace(s.Create[name]))
+		argv = append(argv, "--"+strings.ReplaceAll(mysqlName(name), "_", "-")+"="+strings.TrimSpace(s.Create[name]))
 	}
 	return lab.Start{Argv: argv, Env: p.Env, Dir: run}
 }
 
 // Serve implements lab.Engine. SIGTERM is an orderly stop.
-func (Engine) Serve(p lab.Program, s experiment.Server, data, run string) (start lab.Start, stop host.Signal, log string) {
-	argv := append(slices.Clone(p.Before), p.Paths[server], "--defaults-file="+optionFile(run))
+func (e mysqlEngine) Serve(p lab.Program, s experiment.Server, data, run string) (start lab.Start, stop host.Signal, log string) {
+	argv := append(slices.Clone(p.Before), p.Paths[server], "--defaults-file="+e.configOf(run))
 	return lab.Start{Argv: argv, Env: p.Env, Dir: run}, host.Terminate, errorLog(run)
 }

@@ -2,42 +2,38 @@ package private
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"plumb/internal/hint"
-	"plumb/internal/lab/experiment"
 )
 
-// Validate refuses settings that would lead a server out of its box, or that
-// its option file cannot say.
-func Validate(s experiment.Server) error {
-	for _, from := range []map[string]string{s.Create, s.Settings} {
-		for _, name := range slices.Sorted(maps.Keys(from)) {
-			if err := validSetting(name, from[name]); err != nil {
-				return err
-			}
-		}
+func mysqlRules() rules {
+	r := rules{
+		canonical: mysqlName,
+		noun:      "option",
+		name:      regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*$`),
+		controls:  "\n\r\x00\b\t",
+		ours:      mysqlOurs(),
+		box:       "paths, sockets and the network",
+		leaves:    mysqlLeaves,
+		would:     "load code",
+		more:      mysqlMore,
 	}
-	return nil
+	r.create = r.setting // they stand in the option file too
+	return r
 }
 
-var validName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*$`)
+// mysqlName gives a setting's name as SHOW VARIABLES has it.
+func mysqlName(name string) string {
+	name = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "-", "_")
+	return strings.TrimPrefix(name, "loose_")
+}
 
-func validSetting(name, value string) error {
-	key := canonical(name)
-	switch {
-	case !validName.MatchString(name):
-		return fmt.Errorf("the setting %q has a name no option can have", name)
-	case strings.ContainsAny(value, "\n\r\x00\b\t"):
-		return fmt.Errorf("the setting %s has control characters in its value", name)
-	case ours(key):
-		return hint.With(fmt.Errorf("the setting %s is the lab's own: paths, sockets and the network keep the server in its box", name), "leave it out")
-	case leaves(key):
-		return hint.With(fmt.Errorf("the setting %s would have the server load code, or reach other servers", name), "leave it out")
-	case pathLike(value):
+// mysqlMore refuses paths, and what cannot be read back.
+func mysqlMore(name, key, value string) error {
+	if pathLike(value) {
 		return hint.With(fmt.Errorf("the setting %s names a path, %s, which could lie outside the lab's directory", name, value), "leave it out; files lie in the data directory")
 	}
 	if rest, ok := strings.CutPrefix(key, "skip_"); ok && !skips(key) {
@@ -46,21 +42,21 @@ func validSetting(name, value string) error {
 	return nil
 }
 
-// ours are options that the lab sets, and others like them.
-func ours(key string) bool {
-	return slices.Contains([]string{
+// mysqlOurs are options that the lab sets, and others like them.
+func mysqlOurs() []string {
+	return []string{
 		"datadir", "data", "socket", "port", "bind_address", "admin_address", "admin_port", "extra_port", "user", "basedir", "pid_file", "log_error",
 		"tmpdir", "innodb_tmpdir", "slave_load_tmpdir", "replica_load_tmpdir", "secure_file_priv", "chroot", "skip_networking", "skip_grant_tables",
 		"plugin_dir", "character_sets_dir", "lc_messages_dir", "language", "innodb_data_home_dir", "innodb_log_group_home_dir",
 		"innodb_undo_directory", "innodb_directories", "innodb_doublewrite_dir", "innodb_temp_tablespaces_dir", "aria_log_dir_path",
 		"mysqlx", "mysqlx_port", "mysqlx_socket", "mysqlx_bind_address", "syslog", "log_syslog", "console", "daemonize", "bootstrap", "initialize",
 		"initialize_insecure", "help", "verbose", "version", "install", "remove", "standalone", "defaults_file", "defaults_extra_file", "no_defaults",
-	}, key)
+	}
 }
 
-// leaves are options that run code from files or statements, or connect to
+// mysqlLeaves are options that run code from files or statements, or connect to
 // other servers.
-func leaves(key string) bool {
+func mysqlLeaves(key string) bool {
 	if strings.HasPrefix(key, "wsrep_") || strings.HasPrefix(key, "group_replication_") {
 		return true
 	}

@@ -12,7 +12,7 @@ import (
 
 // Effective implements lab.Engine: all global variables, by their names in
 // lower case.
-func (Engine) Effective(ctx context.Context, a load.Admin) (map[string]string, error) {
+func (mysqlEngine) Effective(ctx context.Context, a load.Admin) (map[string]string, error) {
 	return pairs(ctx, a, "SHOW GLOBAL VARIABLES")
 }
 
@@ -35,15 +35,15 @@ func pairs(ctx context.Context, a load.Admin, query string) (map[string]string, 
 // Set implements lab.Engine. A variable that is read at start only is refused
 // by the server. Sessions keep the values they began with of variables that
 // also exist in sessions: the load must connect anew.
-func (Engine) Set(setting, value string) (statement, after string, err error) {
-	if err := validSetting(setting, value); err != nil {
+func (e mysqlEngine) Set(setting, value string) (statement, after string, err error) {
+	if err := e.setting(setting, value); err != nil {
 		return "", "", err
 	}
-	return fmt.Sprintf("SET GLOBAL %s = %s", canonical(setting), literal(strings.TrimSpace(value))), "", nil
+	return fmt.Sprintf("SET GLOBAL %s = %s", mysqlName(setting), mysqlLiteral(strings.TrimSpace(value))), "", nil
 }
 
-// literal writes a value in SQL, where numbers have no suffixes.
-func literal(value string) string {
+// mysqlLiteral writes a value in SQL, where numbers have no suffixes.
+func mysqlLiteral(value string) string {
 	if strings.EqualFold(value, "default") {
 		return "DEFAULT"
 	}

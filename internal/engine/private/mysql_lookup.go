@@ -1,8 +1,8 @@
 package private
 
 // Lookup implements lab.Engine.
-func (Engine) Lookup(effective map[string]string, setting string) (value string, known bool) {
-	key := canonical(setting)
+func (mysqlEngine) Lookup(effective map[string]string, setting string) (value string, known bool) {
+	key := mysqlName(setting)
 	if v, ok := effective[key]; ok {
 		return v, true
 	}

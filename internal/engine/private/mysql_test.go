@@ -8,9 +8,9 @@ import (
 	"plumb/internal/lab/experiment"
 )
 
-func named(product string) lab.Program { return lab.Program{Product: product} }
+func named(label string) lab.Program { return lab.Program{Product: label} }
 
-func TestSame(t *testing.T) {
+func TestSameOfMySQL(t *testing.T) {
 	for _, c := range []struct {
 		setting, asked, effective string
 		same                      bool
@@ -47,7 +47,7 @@ func TestSame(t *testing.T) {
 		{"innodb_flush_method", "o_direct", "O_DIRECT", true},
 		{"innodb_change_buffering", "1", "none", false}, // an index: not known
 	} {
-		if got := New().Same(c.setting, c.asked, c.effective); got != c.same {
+		if got := MySQL().Same(c.setting, c.asked, c.effective); got != c.same {
 			t.Errorf("%s: %q and %q: %t", c.setting, c.asked, c.effective, got)
 		}
 	}
@@ -56,35 +56,35 @@ func TestSame(t *testing.T) {
 func TestLookup(t *testing.T) {
 	effective := map[string]string{"tx_isolation": "READ-COMMITTED", "innodb_io_capacity": "200"}
 	for name, want := range map[string]string{"transaction_isolation": "READ-COMMITTED", "Innodb-IO-capacity": "200", "loose_innodb_io_capacity": "200", "nothing": ""} {
-		if got, known := New().Lookup(effective, name); got != want || known != (want != "") {
+		if got, known := MySQL().Lookup(effective, name); got != want || known != (want != "") {
 			t.Errorf("%s: %q %t", name, got, known)
 		}
 	}
 }
 
-func TestSettingsThatLeaveTheBoxAreRefused(t *testing.T) {
+func TestMySQLSettingsThatLeaveTheBoxAreRefused(t *testing.T) {
 	for name, value := range map[string]string{"datadir": "/x", "socket": "x", "port": "3306", "plugin-load-add": "x", "user": "root", "loose_datadir": "x",
 		"log_bin": "/var/log/bin", "general_log_file": "../../x", "init-file": "x", "a b": "1", "sync_binlog": "1\nuser=root", "wsrep_on": "ON",
 		"skip_innodb_doublewrite": "", "innodb_data_file_path": "ibdata1:12M;/x:1M"} {
-		if err := Validate(experiment.Server{Engine: mariadb, Settings: map[string]string{name: value}}); err == nil {
+		if err := mysqlRules().validate(experiment.Server{Engine: mariadb, Settings: map[string]string{name: value}}); err == nil {
 			t.Errorf("%s = %q is allowed", name, value)
 		}
-		if err := Validate(experiment.Server{Engine: mariadb, Create: map[string]string{name: value}}); err == nil {
+		if err := mysqlRules().validate(experiment.Server{Engine: mariadb, Create: map[string]string{name: value}}); err == nil {
 			t.Errorf("create %s = %q is allowed", name, value)
 		}
-		if _, _, err := New().Set(name, value); err == nil {
+		if _, _, err := MySQL().Set(name, value); err == nil {
 			t.Errorf("SET %s = %q is allowed", name, value)
 		}
 	}
 	fine := map[string]string{"log_bin": "mybin", "default_time_zone": "Europe/Berlin", "sql_mode": "", "skip_name_resolve": "ON", "innodb_data_file_path": "ibdata1:12M:autoextend"}
-	if err := Validate(experiment.Server{Engine: mariadb, Settings: fine}); err != nil {
+	if err := mysqlRules().validate(experiment.Server{Engine: mariadb, Settings: fine}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestFiles(t *testing.T) {
+func TestFilesOfMySQL(t *testing.T) {
 	s := experiment.Server{Engine: mariadb, Create: map[string]string{"innodb-page-size": "8K"}, Settings: map[string]string{"log_bin": "on", "sql_mode": "", "init_connect": `SET @a = '#\'`}}
-	files, err := New().Files(named(mariadb), s, "/box/data", "/box/run")
+	files, err := MySQL().Files(named(mariadb), s, "/box/data", "/box/run")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,14 +94,14 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", line, text)
 		}
 	}
-	if _, err := New().Files(named(mariadb), s, "/box/data", "/"+strings.Repeat("x", 100)); err == nil {
+	if _, err := MySQL().Files(named(mariadb), s, "/box/data", "/"+strings.Repeat("x", 100)); err == nil {
 		t.Error("a socket with too long a path is allowed")
 	}
 }
 
 func TestSetWritesNumbersOut(t *testing.T) {
 	for value, want := range map[string]string{"1G": "1073741824", "ON": "'ON'", "0.5": "0.5", "default": "DEFAULT", "it's": "'it''s'"} {
-		if got, _, err := New().Set("innodb-x", value); err != nil || got != "SET GLOBAL innodb_x = "+want {
+		if got, _, err := MySQL().Set("innodb-x", value); err != nil || got != "SET GLOBAL innodb_x = "+want {
 			t.Errorf("%s: %s, %v", value, got, err)
 		}
 	}
@@ -133,7 +133,7 @@ func TestChoosingSaysWhatThereIs(t *testing.T) {
 	if _, ok := choose(all, experiment.Server{Engine: mariadb, Version: "10.1"}); ok {
 		t.Error("10.11 is no 10.1")
 	}
-	if err := missing(all[:1], experiment.Server{Engine: mysql}, false); err.Error() != "no MySQL is installed; there is MariaDB 10.11.19" {
+	if err := missing(all[:1], product{label: "MySQL"}, "", false); err.Error() != "no MySQL is installed; there is MariaDB 10.11.19" {
 		t.Error(err)
 	}
 }
@@ -160,12 +160,12 @@ func TestCountersThatCannotBeSummedAreMissing(t *testing.T) {
 	}
 }
 
-func FuzzSame(f *testing.F) {
+func FuzzSameOfMySQL(f *testing.F) {
 	f.Add("innodb_buffer_pool_size", "1G", "1073741824")
 	f.Add("sql_mode", "ANSI", "a,b")
 	f.Add("x", "9E", "-1")
 	f.Fuzz(func(t *testing.T, setting, asked, effective string) {
-		e := New()
+		e := MySQL()
 		if e.Same(setting, asked, asked) != true {
 			t.Errorf("%q is not itself", asked)
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/load"
 )
 
@@ -23,8 +24,8 @@ import (
 // once a second and when they end, all but the position of the WAL: what is
 // counted over a time holds up to a second of the load before it. What each counter holds was compared with strace on
 // 15, 17 and 18.
-func (Engine) Counters(ctx context.Context, a load.Admin) (map[string]float64, error) {
-	base, err := sums(ctx, a, "SELECT current_setting('server_version_num') AS version, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS wal, "+
+func (postgresEngine) Counters(ctx context.Context, a load.Admin) (map[string]float64, error) {
+	base, err := row(ctx, a, "SELECT current_setting('server_version_num') AS version, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS wal, "+
 		"(SELECT sum(temp_bytes) FROM pg_stat_database) AS temporary, "+
 		"CASE WHEN current_setting('wal_sync_method') LIKE 'open%' THEN 1 ELSE 0 END AS opened")
 	if err != nil {
@@ -34,29 +35,19 @@ func (Engine) Counters(ctx context.Context, a load.Admin) (map[string]float64, e
 	if v := base["version"]; v != nil {
 		version = int(*v) / 10000
 	}
-	pages, err := sums(ctx, a, pagesQuery(version))
+	pages, err := row(ctx, a, pagesQuery(version))
 	if err != nil {
 		return nil, err
 	}
 	if method := base["opened"]; method == nil || *method == 1 {
 		pages["redo_fsyncs"] = nil // it is the write that syncs, and no call is counted
 	}
-	all := map[string]float64{}
-	add := func(name string, parts ...*float64) {
-		sum := 0.0
-		for _, p := range parts {
-			if p == nil {
-				return
-			}
-			sum += *p
-		}
-		all[name] = sum
-	}
-	add("server redo written", base["wal"])
-	add("server redo fsyncs", pages["redo_fsyncs"])
-	add("server written", pages["written"], base["wal"], base["temporary"])
-	add("server fsyncs", pages["fsyncs"], pages["redo_fsyncs"])
-	add("server read", pages["read"])
+	all := sums{}
+	all.add("server redo written", base["wal"])
+	all.add("server redo fsyncs", pages["redo_fsyncs"])
+	all.add("server written", pages["written"], base["wal"], base["temporary"])
+	all.add("server fsyncs", pages["fsyncs"], pages["redo_fsyncs"])
+	all.add("server read", pages["read"])
 	return all, nil
 }
 
@@ -79,16 +70,16 @@ func pagesQuery(version int) string {
 	return query + " FROM pg_stat_bgwriter"
 }
 
-// sums reads one row of numbers by the names of their columns; nil for NULL.
-func sums(ctx context.Context, a load.Admin, query string) (map[string]*float64, error) {
+// row reads one row of numbers by the names of their columns; nil for NULL.
+func row(ctx context.Context, a load.Admin, query string) (map[string]*float64, error) {
 	rows, err := a.Query(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]*float64{}
-	for _, row := range rows.Values {
+	for _, values := range rows.Values {
 		for i, name := range rows.Columns {
-			if n, err := strconv.ParseFloat(strings.TrimSpace(cell(row, i)), 64); err == nil {
+			if n, err := strconv.ParseFloat(strings.TrimSpace(host.Text(values, i)), 64); err == nil {
 				all[name] = &n
 			}
 		}

@@ -4,19 +4,20 @@ import (
 	"context"
 	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/load"
 )
 
 // Effective implements lab.Engine: all parameters, a number with the unit it
 // counts in: "16384 8kB".
-func (Engine) Effective(ctx context.Context, a load.Admin) (map[string]string, error) {
+func (postgresEngine) Effective(ctx context.Context, a load.Admin) (map[string]string, error) {
 	rows, err := a.Query(ctx, "SELECT name, setting, unit FROM pg_settings")
 	if err != nil {
 		return nil, err
 	}
 	all := make(map[string]string, len(rows.Values))
 	for _, row := range rows.Values {
-		all[strings.ToLower(cell(row, 0))] = strings.TrimSpace(cell(row, 1) + " " + cell(row, 2))
+		all[strings.ToLower(host.Text(row, 0))] = strings.TrimSpace(host.Text(row, 1) + " " + host.Text(row, 2))
 	}
 	return all, nil
 }
@@ -24,13 +25,13 @@ func (Engine) Effective(ctx context.Context, a load.Admin) (map[string]string, e
 // Set implements lab.Engine. The server takes a parameter that counts at start
 // only without a word, and goes on as before: read it back. Sessions see the
 // value with their next statement.
-func (Engine) Set(setting, value string) (statement, after string, err error) {
-	if err := validSetting(setting, value); err != nil {
+func (e postgresEngine) Set(setting, value string) (statement, after string, err error) {
+	if err := e.setting(setting, value); err != nil {
 		return "", "", err
 	}
 	value = strings.TrimSpace(value)
 	text := literal(value)
-	switch key := canonical(setting); {
+	switch key := postgresName(setting); {
 	case strings.EqualFold(value, "default"):
 		text = "DEFAULT"
 	case quotedList(key) && value != "": // one text would be one name
@@ -40,7 +41,7 @@ func (Engine) Set(setting, value string) (statement, after string, err error) {
 		}
 		text = strings.Join(all, ", ")
 	}
-	return "ALTER SYSTEM SET " + canonical(setting) + " = " + text, "SELECT pg_reload_conf()", nil
+	return "ALTER SYSTEM SET " + postgresName(setting) + " = " + text, "SELECT pg_reload_conf()", nil
 }
 
 // literal makes an SQL string; a backslash is a plain byte in it.

@@ -5,17 +5,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	engine "plumb/internal/engine/mysql"
 )
 
 // Same implements lab.Engine: it compares as the server reads its option file.
 // A value that the server rounds, as its manual says it does, is the same; one
 // that it cut to its range, or chose otherwise, is not.
-func (Engine) Same(setting, asked, effective string) bool {
+func (mysqlEngine) Same(setting, asked, effective string) bool {
 	asked, effective = strings.TrimSpace(asked), strings.TrimSpace(effective)
 	if strings.EqualFold(asked, effective) {
 		return true
 	}
-	switch key := canonical(setting); {
+	switch key := mysqlName(setting); {
 	case key == "log_bin":
 		on, word := truth(effective)
 		return word && on == binlog(asked)
@@ -139,13 +141,8 @@ func fullCharset(name string) string {
 
 // truth reads the words for on and off.
 func truth(text string) (on, word bool) {
-	switch strings.ToUpper(strings.TrimSpace(text)) {
-	case "ON", "1", "YES", "TRUE":
-		return true, true
-	case "OFF", "0", "NO", "FALSE":
-		return false, true
-	}
-	return false, false
+	on, word = engine.Truth(text)
+	return on, word && strings.TrimSpace(text) != ""
 }
 
 // number reads a number with the suffixes of option files: K, M, G, T, P, E.
