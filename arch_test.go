@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -16,11 +19,11 @@ var layers = [][]string{
 	{"advise", "met", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "lab/made", "host/group", "host/fetch"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse"}, // watch will live here
-	{"fix", "rehearse/runner"},
+	{"explain", "fix", "rehearse/runner"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},
-	{"storage/volume", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
+	{"storage/volume", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/private"}, // servers of the lab's own
 	{"view/page", "view/schema"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
@@ -48,7 +51,7 @@ var only = map[string]struct {
 	"os":                             {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
-type goPackage struct{ path, imports string }
+type goPackage struct{ path, imports, dir, files string }
 
 func TestLayers(t *testing.T) {
 	level := map[string]int{}
@@ -72,6 +75,42 @@ func TestLayers(t *testing.T) {
 			checkOnly(t, name, imp)
 		}
 	}
+}
+
+// How large a package may become before it is two: lines without its tests, and
+// packages of ours that it imports. cli wires all of them.
+const (
+	mostLines    = 5000
+	mostLinesCLI = 5500
+	mostImports  = 20
+)
+
+func TestSizes(t *testing.T) {
+	for _, p := range packages(t) {
+		name, most := strings.TrimPrefix(p.path, "plumb/internal/"), mostLines
+		if name == "cli" {
+			most = mostLinesCLI
+		}
+		if n := lines(t, p); n > most {
+			t.Errorf("%s has %d lines without its tests, and %d is the most: move out what is an idea of its own", name, n, most)
+		}
+		if n := strings.Count(" "+p.imports, " plumb/internal/"); n > mostImports && name != "cli" {
+			t.Errorf("%s imports %d packages of ours, and %d is the most: it does more than one thing, or wires what cli should", name, n, mostImports)
+		}
+	}
+}
+
+// lines counts those of a package without its tests.
+func lines(t *testing.T, p goPackage) (n int) {
+	t.Helper()
+	for _, file := range strings.Fields(p.files) {
+		text, err := os.ReadFile(filepath.Join(p.dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += bytes.Count(text, []byte("\n"))
+	}
+	return n
 }
 
 func checkLayer(t *testing.T, level map[string]int, name string, mine int, imp string) {
@@ -101,14 +140,14 @@ func checkOnly(t *testing.T, name, imp string) {
 // packages asks the go command, because it knows build tags and modules.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}	{{join .Imports " "}}`, "./internal/...").Output()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}	{{join .Imports " "}}	{{.Dir}}	{{join .GoFiles " "}}`, "./internal/...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	var all []goPackage
 	for line := range strings.Lines(string(out)) {
-		path, imports, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		all = append(all, goPackage{path, imports})
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		all = append(all, goPackage{f[0], f[1], f[2], f[3]})
 	}
 	if len(all) < 10 {
 		t.Fatalf("go list found only %d packages", len(all))

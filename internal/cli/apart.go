@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"plumb/internal/engine/dsn"
 )
 
 // fromEnvironment holds the data source name of a command that is given none:
@@ -91,14 +93,14 @@ func lineOf(r io.Reader) (string, error) {
 
 // orEnvironment gives the data source name of the command line, or else that
 // of the environment.
-func orEnvironment(dsn string) string { return cmp.Or(dsn, os.Getenv(fromEnvironment)) }
+func orEnvironment(name string) string { return cmp.Or(name, os.Getenv(fromEnvironment)) }
 
 // warnUnverified tells that nobody can be sure who answers at the server that was given.
-func (a *app) warnUnverified(g given) {
-	if g.engine == "" || g.verified() {
+func (a *app) warnUnverified(g dsn.Given) {
+	if g.Engine == "" || g.Verified() {
 		return
 	}
-	how := map[string]string{"mysql": "tls=true", "postgres": "sslmode=verify-full", "mongo": "tls=true"}[g.engine]
+	how := map[string]string{"mysql": "tls=true", "postgres": "sslmode=verify-full", "mongo": "tls=true"}[g.Engine]
 	fmt.Fprintf(a.err, "note: who answers at %s is not verified: whoever is on the way there could read and answer in its place; %s in the data source name verifies it\n",
-		g.at.Address, how)
+		g.At.Address, how)
 }

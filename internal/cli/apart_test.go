@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"plumb/internal/engine/dsn"
 )
 
 // TestDataSourceNamesCanBeKeptApart: every flag that may hold a password takes
@@ -65,17 +67,17 @@ func TestDataSourceNamesCanBeKeptApart(t *testing.T) {
 	}
 	t.Setenv(fromEnvironment, dsn)
 	live, g, err := openLive(source{})
-	if err != nil || g.at.Address != "db1.example.com:3306" {
-		t.Errorf("from the environment: %+v, %v", g.at, err)
+	if err != nil || g.At.Address != "db1.example.com:3306" {
+		t.Errorf("from the environment: %+v, %v", g.At, err)
 	}
 	live.Close()
 	var l login
 	l.text = "auto"
-	if at, err := l.resolve(func(string) bool { return false }); err != nil || at.address != "db1.example.com:3306" || at.password != "pw" {
+	if at, err := l.resolve(func(string) bool { return false }); err != nil || at.Address != "db1.example.com:3306" || at.Password != "pw" {
 		t.Errorf("load from the environment: %+v, %v", at, err)
 	}
 	l = login{text: "auto", my: place{socket: "/s", user: "x"}}
-	if at, err := l.resolve(func(f string) bool { return f == "mysql-socket" }); err != nil || at.address != "/s" || at.password != "" {
+	if at, err := l.resolve(func(f string) bool { return f == "mysql-socket" }); err != nil || at.Address != "/s" || at.Password != "" {
 		t.Errorf("what is on the command line goes first: %+v, %v", at, err)
 	}
 }
@@ -83,7 +85,7 @@ func TestDataSourceNamesCanBeKeptApart(t *testing.T) {
 // TestUnverifiedServersAreNoted: who gave a password for a server over a network
 // is told when nobody verifies that it is this server who answers.
 func TestUnverifiedServersAreNoted(t *testing.T) {
-	for dsn, noted := range map[string]bool{
+	for name, noted := range map[string]bool{
 		"":                                              false,
 		"mysql://u:pw@db1/":                             true,
 		"mysql://u:pw@db1/?tls=true":                    false,
@@ -100,14 +102,14 @@ func TestUnverifiedServersAreNoted(t *testing.T) {
 		"mongodb://u:pw@db1/?tls=true&tlsInsecure=true": true,
 		"mongodb://u:pw@localhost/":                     false,
 	} {
-		g, err := readDSN(dsn)
+		g, err := dsn.Read(name)
 		if err != nil {
-			t.Fatalf("%s: %v", dsn, err)
+			t.Fatalf("%s: %v", name, err)
 		}
 		var said bytes.Buffer
 		(&app{err: &said}).warnUnverified(g)
 		if (said.Len() > 0) != noted || strings.Contains(said.String(), "pw") {
-			t.Errorf("%s: %q", dsn, said.String())
+			t.Errorf("%s: %q", name, said.String())
 		}
 	}
 }

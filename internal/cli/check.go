@@ -13,7 +13,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/rule"
 	checkview "plumb/internal/view/check"
-	"plumb/internal/view/page"
 )
 
 // checkFlags are the flags of check.
@@ -85,8 +84,7 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 		return err
 	}
 	if f.grants {
-		_, err := fmt.Fprint(a.out, grants())
-		return err
+		return a.print(grants())
 	}
 	know, err := a.loadKnowledge(f.choice, f.rules)
 	if err != nil {
@@ -122,25 +120,17 @@ func (a *app) show(r check.Report, f checkFlags) error {
 			return err
 		}
 	}
-	text := ""
 	switch {
 	case f.json:
-		b, err := page.JSON(checkview.Document(r))
-		if err != nil {
-			return err
-		}
-		text = string(b)
+		return a.document(checkview.Document(r))
 	case f.emit != "":
-		out, err := checkview.Emit(f.emit, r.Advice.Plan, r.Catalog)
+		text, err := checkview.Emit(f.emit, r.Advice.Plan, r.Catalog)
 		if err != nil {
 			return err
 		}
-		text = out
-	default:
-		text = checkview.Text(r, checkview.Options{All: f.all, Only: f.choice.Only}, screen(a.out))
+		return a.print(text)
 	}
-	_, err := fmt.Fprint(a.out, text)
-	return err
+	return a.print(checkview.Text(r, checkview.Options{All: f.all, Only: f.choice.Only}, screen(a.out)))
 }
 
 func pageOptions(know check.Knowledge, f checkFlags) checkview.PageOptions {

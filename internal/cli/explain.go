@@ -1,21 +1,16 @@
 package cli
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"path"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/catalog"
 	"plumb/internal/check"
-	"plumb/internal/hint"
+	"plumb/internal/explain"
 	"plumb/internal/rule"
 	explainview "plumb/internal/view/explain"
 	"plumb/knowledge"
@@ -71,17 +66,19 @@ func (a *app) runExplain(ctx context.Context, name, own string) error {
 			if err != nil {
 				return fmt.Errorf("explain: %w", err)
 			}
-			pages = append(pages, explainview.Rule(r, a.proof(ctx, r), screen(a.out)))
+			pages = append(pages, explainview.Rule(r, explain.ProofOf(ctx, r, usualLedger, a.warn), screen(a.out)))
 		}
 	}
-	for _, f := range factsNamed(cat, name) {
-		pages = append(pages, explainview.Fact(f, cat.Kinds[f.Kind], usersOf(f, ids), screen(a.out)))
+	for _, f := range explain.FactsNamed(cat, name) {
+		pages = append(pages, explainview.Fact(f, cat.Kinds[f.Kind], explain.RulesUsing(f, ids), screen(a.out)))
 	}
 	if len(pages) == 0 {
-		return a.notKnown(ids, name)
+		if cat, err = a.loadCatalog(); err != nil {
+			return err
+		}
+		return explain.NotKnown(cat, ids, name)
 	}
-	_, err = fmt.Fprint(a.out, strings.Join(pages, "\n"))
-	return err
+	return a.print(strings.Join(pages, "\n"))
 }
 
 // explainOwn writes the page of a rule of a user's directory, or what is built
@@ -101,81 +98,8 @@ func (a *app) explainOwn(ctx context.Context, name, dir string) error {
 	}
 	for _, r := range base.Rules() {
 		if r.ID == name || path.Base(r.ID) == name {
-			_, err := fmt.Fprint(a.out, explainview.Rule(r, explainview.Proof{}, screen(a.out)))
-			return err
+			return a.print(explainview.Rule(r, explain.Proof{}, screen(a.out)))
 		}
 	}
 	return a.runExplain(ctx, name, "")
-}
-
-// notKnown says that nothing has this name, and what comes close.
-func (a *app) notKnown(ids []string, name string) error {
-	cat, err := a.loadCatalog()
-	if err != nil {
-		return err
-	}
-	known := slices.Clone(ids)
-	for _, id := range ids {
-		known = append(known, path.Base(id))
-	}
-	for _, k := range cat.Kinds {
-		for _, f := range k.Facts {
-			known = append(known, cmp.Or(f.Shown, f.Name))
-		}
-	}
-	slices.Sort(known)
-	return hint.Usage(fmt.Sprintf("no rule, setting or fact is called %q", name), cmp.Or(hint.Meant(name, known), "plumb rules lists the rules"))
-}
-
-// factsNamed finds facts by name, as written or as shown, with or without
-// the kind or thing before a #.
-func factsNamed(cat *catalog.Catalog, name string) []*catalog.Fact {
-	of, name, qualified := strings.Cut(name, "#")
-	if !qualified {
-		of, name = "", of
-	}
-	kind, _, _ := strings.Cut(of, ":")
-	var out []*catalog.Fact
-	for _, k := range cat.Kinds {
-		for _, f := range k.Facts {
-			if (kind == "" || kind == k.Name) && (f.Name == name || f.Shown == name) {
-				out = append(out, f)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b *catalog.Fact) int { return cmp.Compare(a.Kind, b.Kind) })
-	return out
-}
-
-// usersOf finds the rules whose text names a fact. It reads the files as
-// text, because compiling all rules takes longer than a person waits for a
-// page; a fact of the same name on another kind is found too.
-func usersOf(f *catalog.Fact, ids []string) []string {
-	var out []string
-	for _, id := range ids {
-		text, err := fs.ReadFile(knowledge.FS, "rules/"+id+".yaml")
-		if err == nil && uses(text, f.Name) {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-// uses reports whether a rule's text names a fact: .name or #name.
-func uses(text []byte, name string) bool {
-	for {
-		i := bytes.Index(text, []byte(name))
-		if i < 0 {
-			return false
-		}
-		after := text[i+len(name):]
-		if i > 0 && (text[i-1] == '.' || text[i-1] == '#') && (len(after) == 0 || !inName(after[0])) {
-			return true
-		}
-		text = after
-	}
-}
-
-func inName(c byte) bool {
-	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }

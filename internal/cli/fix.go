@@ -16,6 +16,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/check"
+	"plumb/internal/engine/dsn"
 	"plumb/internal/fix"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -123,18 +124,6 @@ func (f fixFlags) validate() error {
 	return f.keeping.validate()
 }
 
-// knobsApart parts the knobs that --skip names from its rules.
-func knobsApart(skip []string) (rules, knobs []string) {
-	for _, s := range skip {
-		if strings.Contains(s, "#") {
-			knobs = append(knobs, s)
-			continue
-		}
-		rules = append(rules, s)
-	}
-	return rules, knobs
-}
-
 // request is what the flags ask to be done.
 func (a *app) request(f fixFlags) (r fix.Request, err error) {
 	r = fix.Request{File: f.file, Set: f.set, Skip: f.skipKnobs, Image: f.image != ""}
@@ -146,7 +135,7 @@ func (a *app) request(f fixFlags) (r fix.Request, err error) {
 		r.Text, err = os.ReadFile(filepath.Clean(f.file))
 	}
 	if err != nil {
-		err = fmt.Errorf("read the plan %s: %w", f.file, cause(err))
+		err = fmt.Errorf("read the plan %s: %w", f.file, hint.Cause(err))
 	}
 	return r, err
 }
@@ -155,7 +144,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	f.choice.Skip, f.skipKnobs = knobsApart(f.choice.Skip)
+	f.choice.Skip, f.skipKnobs = fix.KnobsApart(f.choice.Skip)
 	f.dsn = orEnvironment(f.dsn)
 	know, err := a.loadKnowledge(f.choice, "")
 	if err != nil {
@@ -196,7 +185,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 }
 
 // wireFix gives a fix its adapters.
-func (a *app) wireFix(f fixFlags, know check.Knowledge, hands *host.Hands, g given) *fix.Fix {
+func (a *app) wireFix(f fixFlags, know check.Knowledge, hands *host.Hands, g dsn.Given) *fix.Fix {
 	x := &fix.Fix{Know: know, Hands: hands, Keeper: f.keeper(f.doer(hands)), Setters: setters(know.Catalog, g), Stack: &stack.Stack{},
 		Image: f.image != "", AllowUnsafe: f.allowUnsafe, Restart: f.restart, Try: f.try, Undo: f.undoCommand}
 	x.Look = func(ctx context.Context) (*stack.Stack, error) { // sessions of before a restart are broken

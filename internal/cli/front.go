@@ -101,8 +101,7 @@ func (a *app) start(ctx context.Context) error {
 	for _, r := range rows {
 		fmt.Fprintf(&b, "  %-20s%s\n", r[0], r[1])
 	}
-	_, err := io.WriteString(a.out, b.String())
-	return err
+	return a.print(b.String())
 }
 
 // running says which servers run here, by the process table alone.

@@ -12,7 +12,6 @@ import (
 	"plumb/internal/check"
 	"plumb/internal/hint"
 	fixview "plumb/internal/view/fix"
-	"plumb/internal/view/page"
 )
 
 func (a *app) history() *cobra.Command {
@@ -71,18 +70,12 @@ func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) e
 		}
 	}
 	if json {
-		text, err := page.JSON(fixview.HistoryDocument(all, time.Now()))
-		if err == nil {
-			_, err = a.out.Write(text)
-		}
-		return err
+		return a.document(fixview.HistoryDocument(all, time.Now()))
 	}
-	text := fixview.History(all, time.Now(), screen(a.out))
 	if which > 0 {
-		text = fixview.HistoryOf(all[0], time.Now(), screen(a.out))
+		return a.print(fixview.HistoryOf(all[0], time.Now(), screen(a.out)))
 	}
-	_, err = fmt.Fprint(a.out, text)
-	return err
+	return a.print(fixview.History(all, time.Now(), screen(a.out)))
 }
 
 func (a *app) confirm() *cobra.Command {

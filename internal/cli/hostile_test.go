@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plumb/internal/check"
+	"plumb/internal/engine/dsn"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -123,7 +124,7 @@ func TestHostileMachine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stop := watchMemory()
 			started := time.Now()
-			s, err := lookInTime(context.Background(), host.NewOnce(hostile{text: text, paths: 100_000, wait: time.Microsecond}), k.Catalog, given{}, limit)
+			s, err := lookInTime(context.Background(), host.NewOnce(hostile{text: text, paths: 100_000, wait: time.Microsecond}), k.Catalog, dsn.Given{}, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -281,7 +282,7 @@ func TestSpoiltAnswers(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := &spoiler{Reader: taped, random: rand.New(rand.NewPCG(seed, 7))}
-				s, err := lookInTime(context.Background(), host.NewOnce(r), k.Catalog, given{}, time.Minute)
+				s, err := lookInTime(context.Background(), host.NewOnce(r), k.Catalog, dsn.Given{}, time.Minute)
 				if err != nil {
 					t.Fatal(err)
 				}

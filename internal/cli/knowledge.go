@@ -61,7 +61,7 @@ func rulesIn(what, dir string) (fs.FS, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, hint.With(fmt.Errorf("%s in %s: no such directory", what, dir), form)
 	case err != nil:
-		return nil, fmt.Errorf("%s in %s: %w", what, dir, cause(err))
+		return nil, fmt.Errorf("%s in %s: %w", what, dir, hint.Cause(err))
 	case !info.IsDir():
 		return nil, hint.With(fmt.Errorf("%s in %s: not a directory", what, dir), form)
 	}

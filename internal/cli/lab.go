@@ -47,6 +47,9 @@ Volumes other than directories need root.`,
 	return c
 }
 
+// usualLedger is where labs keep their records unless they are told otherwise.
+const usualLedger = "plumb-lab"
+
 // labPlace are the flags that say where a lab keeps things.
 type labPlace struct {
 	ledger string

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"plumb/internal/hint"
-	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
 	labview "plumb/internal/view/lab"
-	"plumb/internal/view/page"
 )
 
 // labReporting are the flags of lab report.
@@ -68,7 +65,7 @@ func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	r, err := judged(ctx, store, name)
+	r, err := store.Report(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -76,62 +73,21 @@ func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (er
 	if err != nil {
 		return err
 	}
-	addRisks(&r, cat)
+	report.AddRisks(&r, cat)
 	switch {
 	case f.html != "":
 		return a.writeReport(r, f)
 	case f.csv:
-		_, err := fmt.Fprint(a.out, labview.CSV(r))
-		return err
+		return a.print(labview.CSV(r))
 	}
 	return a.showReport(r, f.json)
 }
 
-// judged reads an experiment and its records from a ledger. Its blocks and
-// stop rule are those it was last run with.
-func judged(ctx context.Context, store *ledger.Ledger, name string) (report.Report, error) {
-	hash, err := chosen(ctx, store, name)
-	if err != nil {
-		return report.Report{}, err
-	}
-	text, err := store.Text(ctx, hash)
-	if err != nil {
-		return report.Report{}, err
-	}
-	x, err := experiment.Parse("the ledger's copy", text)
-	if err != nil {
-		return report.Report{}, hint.With(fmt.Errorf("read the experiment from the ledger: %w", err), "a newer Plumb may have written it")
-	}
-	records, err := store.Records(ctx, hash)
-	return report.Make(x, records), err
-}
-
-// chosen finds an experiment by its name or hash; without one, the last that
-// ran.
-func chosen(ctx context.Context, store *ledger.Ledger, name string) (hash string, err error) {
-	if name != "" {
-		return store.Find(ctx, name)
-	}
-	all, err := store.Experiments(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(all) == 0 {
-		return "", hint.With(errors.New("the ledger holds no experiment"), "plumb lab run FILE runs one")
-	}
-	return slices.MaxFunc(all, func(a, b ledger.Summary) int { return a.Last.Compare(b.Last) }).Hash, nil
-}
-
 func (a *app) showReport(r report.Report, asJSON bool) error {
-	if !asJSON {
-		_, err := fmt.Fprint(a.out, labview.Text(r, screen(a.out)))
-		return err
+	if asJSON {
+		return a.document(labview.Document(r, programVersion()))
 	}
-	b, err := page.JSON(labview.Document(r, programVersion()))
-	if err == nil {
-		_, err = fmt.Fprintf(a.out, "%s", b)
-	}
-	return err
+	return a.print(labview.Text(r, screen(a.out)))
 }
 
 func (a *app) writeReport(r report.Report, f labReporting) error {
@@ -144,7 +100,7 @@ func (a *app) writeReport(r report.Report, f labReporting) error {
 		return err
 	}
 	if err := writeWhole(f.html, f.force, page); err != nil {
-		return hint.With(fmt.Errorf("write the report to %s: %w", f.html, cause(err)), "--force replaces a file that is there")
+		return hint.With(fmt.Errorf("write the report to %s: %w", f.html, hint.Cause(err)), "--force replaces a file that is there")
 	}
 	fmt.Fprintf(a.err, "%s: %d trials\n", f.html, len(r.Records))
 	return nil
@@ -168,8 +124,7 @@ func (a *app) labList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(a.out, labview.Experiments(all, screen(a.out)))
-			return err
+			return a.print(labview.Experiments(all, screen(a.out)))
 		},
 	}
 	p.ledgerFlag(c)

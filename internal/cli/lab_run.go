@@ -89,12 +89,11 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 		return fmt.Errorf("experiment %s: %w", x.Name, err)
 	}
 	if f.dryRun {
-		_, err := fmt.Fprint(a.out, labview.Plan(labview.PlanOf(x, needs), screen(a.out)))
-		return err
+		return a.print(labview.Plan(labview.PlanOf(x, needs), screen(a.out)))
 	}
 	r, err := a.carryOut(ctx, x, l, f)
 	if len(r.Records) > 0 {
-		addRisks(&r, cat)
+		report.AddRisks(&r, cat)
 		err = errors.Join(err, a.showReport(r, f.json))
 	}
 	if err == nil && f.strict && doubtful(r) {
@@ -120,7 +119,7 @@ func doubtful(r report.Report) bool {
 func readExperiment(file string) (experiment.Experiment, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return experiment.Experiment{}, hint.Usage(fmt.Sprintf("read the experiment: %v", cause(err)), "the project's experiments/ has examples; plumb schema experiment describes the form")
+		return experiment.Experiment{}, hint.Usage(fmt.Sprintf("read the experiment: %v", hint.Cause(err)), "the project's experiments/ has examples; plumb schema experiment describes the form")
 	}
 	x, err := experiment.Parse(file, text)
 	if err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -50,30 +49,9 @@ TPC-C, and is no TPC-C. Three things differ from the tools you know:
 	return c
 }
 
-// shortScripts are sysbench's scripts as people type them.
-func shortScripts() []string {
-	var list []string
-	for _, s := range oltp.Scripts() {
-		list = append(list, strings.TrimPrefix(s, "oltp_"))
-	}
-	return list
-}
-
-// scriptName gives the full name of a script: with its oltp_, without .lua or
-// a path, and without the minus signs of people who type them.
-func scriptName(word string) string {
-	word = strings.ReplaceAll(strings.TrimSuffix(path.Base(word), ".lua"), "-", "_")
-	for _, s := range oltp.Scripts() {
-		if s == word || s == "oltp_"+word {
-			return s
-		}
-	}
-	return word
-}
-
 // noSuchLoad refuses what is no workload, and knows those who left "oltp" out.
 func (a *app) noSuchLoad(c *cobra.Command, args []string) error {
-	if len(args) > 0 && slices.Contains(oltp.Scripts(), scriptName(args[0])) {
+	if len(args) > 0 && slices.Contains(oltp.Scripts(), oltp.ScriptNamed(args[0])) {
 		return hint.Usage(fmt.Sprintf("there is no command %q", args[0]), "did you mean plumb load oltp "+strings.Join(args, " ")+"?")
 	}
 	return a.noSuchCommand(c, args)

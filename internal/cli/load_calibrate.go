@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 
 	"plumb/internal/load"
 	loadview "plumb/internal/view/load"
-	"plumb/internal/view/page"
 )
 
 func (a *app) loadCalibrate() *cobra.Command {
@@ -45,12 +43,6 @@ more about the generator than about a server.`, loginHelp, loadExitTable),
 	return c
 }
 
-// target is something to calibrate against.
-type target struct {
-	name string
-	open func() (load.Workload, io.Closer, error)
-}
-
 func (a *app) runCalibrate(c *cobra.Command, l login, threads numbers, each time.Duration, asJSON bool) error {
 	if err := (&drive{threads: threads, percentile: 95}).validate(load.Options{Time: each}); err != nil {
 		return err
@@ -65,52 +57,24 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads numbers, each time
 		if err != nil {
 			return err
 		}
-		targets = append(targets, target{about.Product + ", SELECT 1", func() (load.Workload, io.Closer, error) { return load.Ask(s, "SELECT 1"), nil, nil }})
+		targets = append(targets, load.Target{Name: about.Product + ", SELECT 1", Open: func() (load.Workload, io.Closer, error) { return load.Ask(s, "SELECT 1"), nil, nil }})
 	}
-	var all []loadview.Ceiling
+	var all []load.Ceiling
 	for _, t := range targets {
 		for _, n := range threads {
 			if isTerminal(a.err) {
-				rewrite(a.err, fmt.Sprintf("%s, %d threads", t.name, n))
+				rewrite(a.err, fmt.Sprintf("%s, %d threads", t.Name, n))
 			}
-			all = append(all, ceiling(c.Context(), t, n, each))
+			all = append(all, t.Measure(c.Context(), n, each))
 			if c.Context().Err() != nil {
 				return errors.New("calibrate: interrupted")
 			}
 		}
 	}
-	if isTerminal(a.err) {
-		rewrite(a.err, "")
-	}
+	a.wipe()
 	cores := min(runtime.GOMAXPROCS(0), runtime.NumCPU())
-	text := loadview.Calibrate(all, cores, screen(a.out))
 	if asJSON {
-		b, err := page.JSON(loadview.CalibrateDocument(all, cores, programVersion()))
-		if err != nil {
-			return err
-		}
-		text = string(b)
+		return a.document(loadview.CalibrateDocument(all, cores, programVersion()))
 	}
-	_, err := fmt.Fprint(a.out, text)
-	return err
-}
-
-// ceiling measures one target. What fails is said in the table, and the
-// others are measured all the same.
-func ceiling(ctx context.Context, t target, threads int, each time.Duration) loadview.Ceiling {
-	out := loadview.Ceiling{Target: t.name, Threads: threads}
-	w, closer, err := t.open()
-	if err == nil {
-		out.Result, err = load.Run(ctx, w, load.Options{Threads: threads, Time: each, Warmup: each / 4, Seed: 1})
-	}
-	if closer != nil {
-		err = errors.Join(err, closer.Close())
-	}
-	if err == nil && out.Result.Ended != nil {
-		err = out.Result.Ended
-	}
-	if err != nil {
-		out.Result, out.Err = nil, err.Error()
-	}
-	return out
+	return a.print(loadview.Calibrate(all, cores, screen(a.out)))
 }

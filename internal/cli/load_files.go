@@ -8,18 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"plumb/internal/hint"
-	"plumb/internal/host/scratch"
 	"plumb/internal/load"
 	"plumb/internal/load/files"
 	loadview "plumb/internal/view/load"
-	"plumb/internal/view/page"
 )
 
 // fileFlags are the options of sysbench's fileio, under its names.
@@ -139,7 +136,7 @@ func (a *app) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 	case "cleanup":
 		n, err := files.Cleanup(cfg.Dir)
 		if err != nil {
-			return fileError(err, cfg.Dir)
+			return files.WithHint(err, cfg.Dir)
 		}
 		_, err = fmt.Fprintf(a.out, "removed %d test files from %s\n", n, cfg.Dir)
 		return err
@@ -181,29 +178,16 @@ func (a *app) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags
 		if ctx.Err() != nil {
 			return errors.New("prepare fileio: interrupted; plumb load fileio cleanup removes what is there")
 		}
-		return fileError(err, cfg.Dir)
+		return files.WithHint(err, cfg.Dir)
 	}
 	_, err = fmt.Fprintln(a.out, loadview.FilesPrepared(r, cfg.Dir, time.Since(began)))
-	return err
-}
-
-// fileError adds what a person can do.
-func fileError(err error, dir string) error {
-	switch {
-	case errors.Is(err, scratch.ErrNoSet):
-		return hint.With(err, "plumb load fileio prepare --dir "+dir+" makes them")
-	case errors.Is(err, scratch.ErrForeign):
-		return hint.With(err, "give another --dir, or remove it yourself")
-	case errors.Is(err, scratch.ErrFull):
-		return hint.With(err, "give a smaller --file-total-size, or another --dir")
-	}
 	return err
 }
 
 func (a *app) driveFiles(ctx context.Context, cfg files.IOConfig, o load.Options, f *fileFlags) error {
 	w, err := files.NewIO(cfg)
 	if err != nil {
-		return fileError(err, cfg.Dir)
+		return files.WithHint(err, cfg.Dir)
 	}
 	var about *files.IOResult
 	run := func(o load.Options) (*load.Result, error) {
@@ -233,24 +217,12 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 	})
 	a.wipe()
 	if s == nil || len(s.Levels) == 0 {
-		return fileError(err, cfg.Dir)
+		return files.WithHint(err, cfg.Dir)
 	}
 	r := f.report(cfg)
 	r.Version, r.Result = programVersion(), s.Levels[0].Result.Result
 	r.Place += " · " + loadview.PlaceText(s.Levels[0].Result.Place)
-	text := loadview.SweepText(r, s, screen(a.out))
-	if f.json {
-		doc, err := loadview.SweepDocument(r, s)
-		if err != nil {
-			return err
-		}
-		b, err := page.JSON(doc)
-		if err != nil {
-			return err
-		}
-		text = string(b)
-	}
-	if _, err := fmt.Fprint(a.out, text); err != nil {
+	if err := a.showSweep(r, s, f.json); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -259,31 +231,20 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 	return err
 }
 
+func (a *app) showSweep(r loadview.Report, s *files.Sweep, asJSON bool) error {
+	if !asJSON {
+		return a.print(loadview.SweepText(r, s, screen(a.out)))
+	}
+	doc, err := loadview.SweepDocument(r, s)
+	if err != nil {
+		return err
+	}
+	return a.document(doc)
+}
+
 // report has what a reader must know of a run of files.
 func (f *fileFlags) report(c files.IOConfig) loadview.Report {
-	r := loadview.Report{Place: c.Dir}
-	add := func(name, value string) { r.Options = append(r.Options, loadview.Option{Name: name, Value: value}) }
-	add("file-test-mode", c.Mode)
-	add("file-num", strconv.Itoa(c.Files))
-	add("file-total-size", f.total.String())
-	add("file-block-size", f.block.String())
-	if len(f.extra) > 0 {
-		add("file-extra-flags", strings.Join(f.extra, ","))
-	}
-	if c.Mode == files.RandBoth {
-		add("file-rw-ratio", fmt.Sprintf("%g", c.RWRatio))
-	}
-	if c.Writes() {
-		switch {
-		case c.FsyncAll:
-			add("file-fsync-all", c.FsyncMode)
-		case c.FsyncFreq > 0:
-			add("file-fsync-freq", strconv.Itoa(c.FsyncFreq))
-			r.Warnings = append(r.Warnings, fmt.Sprintf("after every %d requests all %d files are synced one by one, as sysbench does; fsyncs are operations of their own", c.FsyncFreq, c.Files))
-		}
-		add("compressible", fmt.Sprintf("%g", c.Compressible))
-	}
-	return r
+	return loadview.FileReport(c, f.total.String(), f.block.String(), f.extra)
 }
 
 func (a *app) loadFsync() *cobra.Command {
@@ -328,18 +289,10 @@ func (a *app) runFsync(ctx context.Context, dir string, each time.Duration, asJS
 	})
 	a.wipe()
 	if r == nil || len(r.Rows) == 0 {
-		return fileError(err, dir)
+		return files.WithHint(err, dir)
 	}
-	text := loadview.Fsync(r, screen(a.out))
 	if asJSON {
-		b, err := page.JSON(loadview.FsyncDocument(r, programVersion()))
-		if err != nil {
-			return err
-		}
-		text = string(b)
+		return errors.Join(a.document(loadview.FsyncDocument(r, programVersion())), err)
 	}
-	if _, err := fmt.Fprint(a.out, text); err != nil {
-		return err
-	}
-	return err
+	return errors.Join(a.print(loadview.Fsync(r, screen(a.out))), err)
 }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
 	"plumb/internal/hint"
-	"plumb/internal/load"
-	"plumb/internal/load/durability"
 	"plumb/internal/load/fill"
 	loadview "plumb/internal/view/load"
 )
@@ -53,8 +50,7 @@ func (a *app) prepared(what string, r fill.Report, err error) error {
 		}
 		return err
 	}
-	_, err = fmt.Fprint(a.out, loadview.Prepared(what, r))
-	return err
+	return a.print(loadview.Prepared(what, r))
 }
 
 // wipe clears a line that rewrites itself.
@@ -75,32 +71,4 @@ func (a *app) cleaned(names []string, err error) error {
 	}
 	_, err = fmt.Fprintln(a.out, text)
 	return err
-}
-
-// openBook begins the ledger of a run and makes its table; nil without one.
-func openBook(ctx context.Context, s load.Server, path string, h durability.Header) (*durability.Ledger, error) {
-	if path == "" {
-		return nil, nil
-	}
-	admin, err := s.Admin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer admin.Close()
-	if err := admin.Exec(ctx, durability.CreateTable(s.Engine())); err != nil {
-		return nil, err
-	}
-	book, err := durability.Create(path, h)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, hint.With(fmt.Errorf("begin the ledger %s: it exists", path), "a ledger is never written over: give another name, or remove it")
-	}
-	return book, err
-}
-
-// closeBook ends the ledger of a run.
-func closeBook(book *durability.Ledger, err error) error {
-	if book == nil {
-		return err
-	}
-	return errors.Join(err, book.Close())
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
-	"plumb/internal/host/trust"
 )
 
 // login says which server is put under load, with sysbench's options or one
@@ -71,24 +71,16 @@ A password is also taken from MYSQL_PWD, PGPASSWORD, ~/.my.cnf or ~/.pgpass. One
 from a file goes only to a server of root or of the database's own account on this
 machine, to one whose certificate is verified, or to another machine that you named.`
 
-// address is where to log in as whom, whatever way it was given.
-type address struct {
-	engine, network, address      string
-	user, password, database, tls string
-	hostname                      string // as the user wrote it
-	secret                        trust.Secret
-}
-
 // resolve reads the options of one command.
-func (l *login) resolve(changed func(string) bool) (address, error) {
+func (l *login) resolve(changed func(string) bool) (dsn.Address, error) {
 	if !l.named(changed) {
 		l.dsn = orEnvironment(l.dsn)
 	}
-	var at address
+	var at dsn.Address
 	var err error
 	switch {
 	case l.dsn != "":
-		at, err = addressOf(l.dsn)
+		at, err = dsn.AddressOf(l.dsn)
 	case l.isPostgres(changed):
 		at, err = l.postgres()
 	case l.driver != "" && l.driver != "mysql":
@@ -102,11 +94,12 @@ func (l *login) resolve(changed func(string) bool) (address, error) {
 	if l.text != "auto" && l.text != "disable" {
 		return at, hint.Usage(fmt.Sprintf("--db-ps-mode %s is not known", l.text), "want auto or disable")
 	}
-	at.fillIn(l.dsn != "" || at.network == "tcp" || changed("mysql-socket") || changed("pgsql-host"))
-	if at.user == "" && l.dsn != "" {
-		at.user = systemUser()
+	home, _ := os.UserHomeDir()
+	at.Fill(dsn.Home{Dir: home, Getenv: os.Getenv, ReadFile: os.ReadFile}, l.dsn != "" || at.Network == "tcp" || changed("mysql-socket") || changed("pgsql-host"))
+	if at.User == "" && l.dsn != "" {
+		at.User = systemUser()
 	}
-	at.user = cmp.Or(at.user, "sbtest") // as sysbench
+	at.User = cmp.Or(at.User, "sbtest") // as sysbench
 	return at, nil
 }
 
@@ -117,32 +110,32 @@ func (l *login) isPostgres(changed func(string) bool) bool {
 	return changed("pgsql-host") || changed("pgsql-port") || changed("pgsql-user") || changed("pgsql-db")
 }
 
-func (l *login) postgres() (address, error) {
+func (l *login) postgres() (dsn.Address, error) {
 	p := l.pg
-	at := address{engine: "postgres", hostname: cmp.Or(p.host, "localhost"), user: cmp.Or(p.user, os.Getenv("PGUSER")),
-		password: p.password, database: p.database, tls: p.tls}
+	at := dsn.Address{Engine: "postgres", Hostname: cmp.Or(p.host, "localhost"), User: cmp.Or(p.user, os.Getenv("PGUSER")),
+		Password: p.password, Database: p.database, TLS: p.tls}
 	port := strconv.Itoa(p.port)
 	if strings.HasPrefix(p.host, "/") {
-		at.network, at.address, at.hostname = "unix", strings.TrimSuffix(p.host, "/")+"/.s.PGSQL."+port, "localhost"
+		at.Network, at.Address, at.Hostname = "unix", strings.TrimSuffix(p.host, "/")+"/.s.PGSQL."+port, "localhost"
 		return at, nil
 	}
-	at.network, at.address = "tcp", hostPort(at.hostname, port)
+	at.Network, at.Address = "tcp", dsn.HostPort(at.Hostname, port)
 	return at, nil
 }
 
 // mysql does what sysbench's client library does: localhost means the socket,
 // unless a port is asked for.
-func (l *login) mysql(changed func(string) bool) (address, error) {
+func (l *login) mysql(changed func(string) bool) (dsn.Address, error) {
 	p := l.my
-	at := address{engine: "mysql", hostname: cmp.Or(p.host, "localhost"), user: p.user, password: p.password, database: p.database, tls: p.tls}
-	if strings.Contains(at.hostname, ",") {
+	at := dsn.Address{Engine: "mysql", Hostname: cmp.Or(p.host, "localhost"), User: p.user, Password: p.password, Database: p.database, TLS: p.tls}
+	if strings.Contains(at.Hostname, ",") {
 		return at, hint.Usage("--mysql-host names several servers", "name one: a result of several servers is the result of none")
 	}
-	if p.socket != "" || at.hostname == "localhost" && !changed("mysql-port") {
-		at.network, at.address = "unix", cmp.Or(p.socket, mysqlSocket())
+	if p.socket != "" || at.Hostname == "localhost" && !changed("mysql-port") {
+		at.Network, at.Address = "unix", cmp.Or(p.socket, mysqlSocket())
 		return at, nil
 	}
-	at.network, at.address = "tcp", hostPort(at.hostname, strconv.Itoa(p.port))
+	at.Network, at.Address = "tcp", dsn.HostPort(at.Hostname, strconv.Itoa(p.port))
 	return at, nil
 }
 

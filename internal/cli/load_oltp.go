@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -62,10 +62,10 @@ func oltpArgs(c *cobra.Command, args []string) error {
 		return hint.Usage(fmt.Sprintf("%s wants a script and what to do with it, got %d words", c.CommandPath(), len(args)),
 			"such as: plumb load oltp read_write run")
 	}
-	if script := scriptName(args[0]); !slices.Contains(oltp.Scripts(), script) {
-		help := hint.Meant(script, slices.Concat(oltp.Scripts(), shortScripts()))
+	if script := oltp.ScriptNamed(args[0]); !slices.Contains(oltp.Scripts(), script) {
+		help := hint.Meant(script, slices.Concat(oltp.Scripts(), oltp.ShortScripts()))
 		if help == "" {
-			help = "want " + hint.OneOf(shortScripts())
+			help = "want " + hint.OneOf(oltp.ShortScripts())
 		}
 		return hint.Usage(fmt.Sprintf("there is no script %q", args[0]), help)
 	}
@@ -76,7 +76,7 @@ func oltpArgs(c *cobra.Command, args []string) error {
 func oltpWords(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
-		return words(shortScripts).complete(c, args, typed)
+		return words(oltp.ShortScripts).complete(c, args, typed)
 	case 1:
 		return words(oltpActions).complete(c, args, typed)
 	}
@@ -84,7 +84,7 @@ func oltpWords(c *cobra.Command, args []string, typed string) ([]string, cobra.S
 }
 
 func (a *app) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
-	script, what := scriptName(args[0]), args[1]
+	script, what := oltp.ScriptNamed(args[0]), args[1]
 	a.note(f.drive.notes)
 	if _, err := f.dist.named(); err != nil {
 		return err
@@ -109,8 +109,7 @@ func (a *app) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
 		if err := oltp.Warm(c.Context(), s, cfg); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(a.out, loadview.Warmed(script, cfg.Tables))
-		return err
+		return a.print(loadview.Warmed(script, cfg.Tables) + "\n")
 	case "cleanup":
 		return a.cleaned(oltp.Cleanup(c.Context(), s))
 	}
@@ -141,7 +140,7 @@ func (a *app) driveOLTP(ctx context.Context, s load.Server, cfg oltp.Config, o l
 	if err != nil {
 		return err
 	}
-	book, err := openBook(ctx, s, f.book, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: cfg.Script})
+	book, err := durability.Begin(ctx, s, f.book, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: cfg.Script})
 	if err != nil {
 		return err
 	}
@@ -150,40 +149,11 @@ func (a *app) driveOLTP(ctx context.Context, s load.Server, cfg oltp.Config, o l
 	if err == nil {
 		err = a.measure(ctx, w, o, &f.drive, loadview.Report{Server: &about, Options: f.shown(cfg), Warnings: cfg.Warnings()}, nil)
 	}
-	return closeBook(book, err)
+	return errors.Join(err, book.Close())
 }
 
-// shown are the options that decide what a run does, as the head of the
-// result has them.
-func (f *oltpCommand) shown(cfg oltp.Config) []loadview.Option {
+// shown are the options that decide what a run does.
+func (f *oltpCommand) shown(cfg oltp.Config) loadview.Options {
 	dist, _ := f.dist.named() // it was made before
-	list := []loadview.Option{{Name: "tables", Value: strconv.Itoa(cfg.Tables)}, {Name: "table-size", Value: strconv.FormatInt(cfg.TableSize, 10)},
-		{Name: "rand-type", Value: dist.String()}, {Name: "db-ps-mode", Value: f.text}}
-	for _, o := range []struct {
-		name string
-		on   bool
-	}{{"skip-trx", cfg.SkipTrx}, {"range-selects", cfg.RangeSelects}, {"auto-inc", cfg.AutoInc}, {"secondary", cfg.Secondary}} {
-		if o.on != (o.name == "range-selects" || o.name == "auto-inc") {
-			value := onOff(o.on)
-			list = append(list, loadview.Option{Name: o.name, Value: value.String()})
-		}
-	}
-	d := oltp.Defaults()
-	for _, o := range []struct {
-		name     string
-		is, than int64
-	}{{"range-size", cfg.RangeSize, d.RangeSize}, {"point-selects", int64(cfg.PointSelects), int64(d.PointSelects)},
-		{"simple-ranges", int64(cfg.SimpleRanges), int64(d.SimpleRanges)}, {"sum-ranges", int64(cfg.SumRanges), int64(d.SumRanges)},
-		{"order-ranges", int64(cfg.OrderRanges), int64(d.OrderRanges)}, {"distinct-ranges", int64(cfg.Distinct), int64(d.Distinct)},
-		{"index-updates", int64(cfg.IndexUpdates), int64(d.IndexUpdates)}, {"non-index-updates", int64(cfg.NonIndex), int64(d.NonIndex)},
-		{"delete-inserts", int64(cfg.DeleteInsert), int64(d.DeleteInsert)}, {"random-points", int64(cfg.RandomPoints), int64(d.RandomPoints)},
-		{"number-of-ranges", int64(cfg.Ranges), int64(d.Ranges)}, {"delta", cfg.Delta, d.Delta}} {
-		if o.is != o.than {
-			list = append(list, loadview.Option{Name: o.name, Value: strconv.FormatInt(o.is, 10)})
-		}
-	}
-	if f.book != "" {
-		list = append(list, loadview.Option{Name: "ledger", Value: f.book})
-	}
-	return list
+	return loadview.OLTPOptions(cfg, dist.String(), f.text).Ledger(f.book)
 }

@@ -8,7 +8,6 @@ import (
 
 	"plumb/internal/load"
 	loadview "plumb/internal/view/load"
-	"plumb/internal/view/page"
 )
 
 // measure runs a workload, shows the result, and gives the error that ends
@@ -52,28 +51,20 @@ func startError(ctx context.Context, err error) error {
 }
 
 func (a *app) showRun(r loadview.Report, d *drive, y *loadview.Sysbench) error {
-	text := ""
 	switch {
 	case d.json:
 		doc, err := loadview.Document(r)
 		if err != nil {
 			return err
 		}
-		b, err := page.JSON(doc)
-		if err != nil {
-			return err
-		}
-		text = string(b)
+		return a.document(doc)
 	case y != nil:
-		text = y.Report(r.Result)
 		for _, m := range r.Result.Marks { // sysbench's report has no place for them
 			fmt.Fprintln(a.err, "warning: "+oneLine(m.Text))
 		}
-	default:
-		text = loadview.Text(r, screen(a.out))
+		return a.print(y.Report(r.Result))
 	}
-	_, err := fmt.Fprint(a.out, text)
-	return err
+	return a.print(loadview.Text(r, screen(a.out)))
 }
 
 // runVerdict turns a result into the exit code.

@@ -9,7 +9,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/load/tpcc"
 	loadview "plumb/internal/view/load"
-	"plumb/internal/view/page"
 )
 
 // tpccCommand is what one call of plumb load tpcc was told.
@@ -137,15 +136,12 @@ func (a *app) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) er
 	if err != nil {
 		return err
 	}
-	text := loadview.TPCCCheck(r, screen(a.out))
 	if f.json {
-		b, err := page.JSON(loadview.TPCCCheckDocument(r, programVersion()))
-		if err != nil {
-			return err
-		}
-		text = string(b)
+		err = a.document(loadview.TPCCCheckDocument(r, programVersion()))
+	} else {
+		err = a.print(loadview.TPCCCheck(r, screen(a.out)))
 	}
-	if _, err := fmt.Fprint(a.out, text); err != nil {
+	if err != nil {
 		return err
 	}
 	if len(r.Broken()) > 0 {

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"strconv"
+	"errors"
 
 	"plumb/internal/load"
 	"plumb/internal/load/durability"
@@ -21,38 +21,18 @@ func (a *app) driveTPCC(ctx context.Context, cfg tpcc.Config, o load.Options, f 
 	if err != nil {
 		return err
 	}
-	book, err := openBook(ctx, cfg.Server, f.book, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: "tpcc"})
+	book, err := durability.Begin(ctx, cfg.Server, f.book, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: "tpcc"})
 	if err != nil {
 		return err
 	}
 	cfg.Ledger = book
 	w, err := tpcc.New(ctx, cfg)
 	if err == nil {
-		r := loadview.Report{Server: &about, Options: f.shown(cfg)}
+		r := loadview.Report{Server: &about, Options: loadview.TPCCOptions(cfg, f.compat).Ledger(f.book)}
 		if cfg.Compat {
 			r.Warnings = tpcc.Peculiarities()
 		}
 		err = a.measure(ctx, w, o, &f.drive, r, func(r *loadview.Report) { r.TPCC(cfg) })
 	}
-	return closeBook(book, err)
-}
-
-// shown are the options that decide what a run does.
-func (f *tpccCommand) shown(cfg tpcc.Config) []loadview.Option {
-	list := []loadview.Option{{Name: "scale", Value: strconv.FormatInt(cfg.Warehouses, 10)}}
-	if cfg.Compat {
-		list = append(list, loadview.Option{Name: "compat", Value: f.compat}, loadview.Option{Name: "tables", Value: strconv.Itoa(cfg.Sets)})
-	}
-	for _, o := range []struct {
-		name string
-		on   bool
-	}{{"enable-purge", cfg.Purge}, {"keying", cfg.Keying}} {
-		if o.on {
-			list = append(list, loadview.Option{Name: o.name, Value: "on"})
-		}
-	}
-	if f.book != "" {
-		list = append(list, loadview.Option{Name: "ledger", Value: f.book})
-	}
-	return list
+	return errors.Join(err, book.Close())
 }

@@ -45,6 +45,5 @@ func FuzzLoadValues(f *testing.F) {
 		}
 		_ = new(numbers).Set(text)
 		_ = new(onOff).Set(text)
-		_, _ = addressOf(text)
 	})
 }

@@ -8,10 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/hint"
-	"plumb/internal/load"
 	"plumb/internal/load/durability"
 	loadview "plumb/internal/view/load"
-	"plumb/internal/view/page"
 )
 
 func (a *app) loadVerify() *cobra.Command {
@@ -67,30 +65,18 @@ func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) err
 	defer admin.Close()
 	v, err := durability.Verify(c.Context(), admin, book)
 	if err != nil {
-		return verifyError(err)
+		return err
 	}
-	text := loadview.Verify(v, screen(a.out))
 	if asJSON {
-		b, err := page.JSON(loadview.VerifyDocument(v, programVersion()))
-		if err != nil {
-			return err
-		}
-		text = string(b)
+		err = a.document(loadview.VerifyDocument(v, programVersion()))
+	} else {
+		err = a.print(loadview.Verify(v, screen(a.out)))
 	}
-	if _, err := fmt.Fprint(a.out, text); err != nil {
+	if err != nil {
 		return err
 	}
 	if v.Lost > 0 {
 		return errFound
 	}
 	return nil
-}
-
-// verifyError says what a missing table means: the wrong database, or a table
-// that did not survive, and then everything is lost.
-func verifyError(err error) error {
-	if f, ok := errors.AsType[*load.Failure](err); ok && (f.Code == "1146" || f.Code == "42P01") {
-		return hint.With(err, "is this the database that the run used? If it is, the crash took the whole table")
-	}
-	return err
 }

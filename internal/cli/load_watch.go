@@ -54,41 +54,10 @@ func (w *watcher) second(s load.Second) {
 	if w.merged.Length > 0 && w.merged.Warmup != s.Warmup {
 		w.flush()
 	}
-	w.add(s)
+	w.merged.Add(s)
 	if w.merged.Length >= w.interval-time.Second/2 {
 		w.flush()
 	}
-}
-
-// add puts a second to those before it. Percentiles come from the merged
-// histogram, never from averaging.
-func (w *watcher) add(s load.Second) {
-	m := &w.merged
-	if m.All.Histogram == nil {
-		m.All = load.NewLatency()
-	}
-	all := m.All
-	all.Merge(s.All.Histogram)
-	if m.Length == 0 {
-		*m = s
-		m.Ops = append([]load.OpSecond(nil), s.Ops...)
-	} else {
-		m.At, m.Waiting = s.At, s.Waiting
-		m.Length += s.Length
-		m.Done += s.Done
-		m.Failed += s.Failed
-		m.Retried += s.Retried
-		m.Reads += s.Reads
-		m.Writes += s.Writes
-		m.Other += s.Other
-		m.Lost += s.Lost
-		for i, o := range s.Ops {
-			m.Ops[i].Done += o.Done
-			m.Ops[i].ReadBytes += o.ReadBytes
-			m.Ops[i].WriteBytes += o.WriteBytes
-		}
-	}
-	m.All, m.Response = all, all.Summary()
 }
 
 func (w *watcher) flush() {

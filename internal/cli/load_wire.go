@@ -2,11 +2,10 @@ package cli
 
 import (
 	"io"
-	"strings"
 
+	"plumb/internal/engine/dsn"
 	mysql "plumb/internal/engine/mysql/client"
 	postgres "plumb/internal/engine/postgres/client"
-	"plumb/internal/hint"
 	"plumb/internal/load"
 )
 
@@ -14,17 +13,17 @@ import (
 // each of these functions.
 
 // fakeTargets are what calibrate measures without a server.
-func fakeTargets() []target {
-	return []target{
-		{"nothing", func() (load.Workload, io.Closer, error) { return load.Nothing(), nil, nil }},
-		{"fake MySQL, SELECT 1", func() (load.Workload, io.Closer, error) {
+func fakeTargets() []load.Target {
+	return []load.Target{
+		{Name: "nothing", Open: func() (load.Workload, io.Closer, error) { return load.Nothing(), nil, nil }},
+		{Name: "fake MySQL, SELECT 1", Open: func() (load.Workload, io.Closer, error) {
 			f, err := mysql.Fake(mysql.FakeOptions{})
 			if err != nil {
 				return nil, nil, err
 			}
 			return load.Ask(mysql.New(f.Config()), "SELECT 1"), f, nil
 		}},
-		{"fake PostgreSQL, SELECT 1", func() (load.Workload, io.Closer, error) {
+		{Name: "fake PostgreSQL, SELECT 1", Open: func() (load.Workload, io.Closer, error) {
 			f, err := postgres.Fake(postgres.FakeOptions{})
 			if err != nil {
 				return nil, nil, err
@@ -53,35 +52,18 @@ func (l *login) server(changed func(string) bool) (load.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	secure, err := at.secure()
+	secure, err := at.Secure()
 	if err != nil {
 		return nil, err
 	}
-	level, err := isolation(l.isolate)
+	level, err := dsn.Isolation(l.isolate)
 	if err != nil {
 		return nil, err
 	}
-	if at.engine == "postgres" {
-		return postgres.New(postgres.Config{Network: at.network, Address: at.address, User: at.user, Password: at.password, Database: at.database,
-			TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.secret}), nil
+	if at.Engine == "postgres" {
+		return postgres.New(postgres.Config{Network: at.Network, Address: at.Address, User: at.User, Password: at.Password, Database: at.Database,
+			TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.Secret}), nil
 	}
-	return mysql.New(mysql.Config{Network: at.network, Address: at.address, User: at.user, Password: at.password, Database: at.database,
-		TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.secret}), nil
-}
-
-// isolation gives a level's full name.
-func isolation(word string) (string, error) {
-	switch strings.ToUpper(strings.NewReplacer("-", "", " ", "", "_", "").Replace(word)) {
-	case "":
-		return "", nil
-	case "RC", "READCOMMITTED":
-		return "read committed", nil
-	case "RR", "REPEATABLEREAD":
-		return "repeatable read", nil
-	case "SER", "SERIALIZABLE", "SERIALISABLE":
-		return "serializable", nil
-	case "RU", "READUNCOMMITTED":
-		return "read uncommitted", nil
-	}
-	return "", hint.Usage("--isolation "+word+" is no level", "want RC, RR or SER")
+	return mysql.New(mysql.Config{Network: at.Network, Address: at.Address, User: at.User, Password: at.Password, Database: at.Database,
+		TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.Secret}), nil
 }

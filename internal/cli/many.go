@@ -111,7 +111,7 @@ func tapesIn(dir string, sum *checkview.Summary) ([]string, error) {
 		case err != nil && name == dir:
 			return err
 		case err != nil:
-			sum.Fail(relative(dir, name), cause(err))
+			sum.Fail(relative(dir, name), hint.Cause(err))
 		case isTape(name) && (d.Type().IsRegular() || d.Type()&os.ModeSymlink != 0):
 			names = append(names, name)
 		}

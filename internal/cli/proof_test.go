@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/check"
+	"plumb/internal/engine/dsn"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	checkview "plumb/internal/view/check"
@@ -60,7 +61,7 @@ func loadCatalog(t *testing.T) *catalog.Catalog {
 func TestReadingAsksForNoChange(t *testing.T) {
 	servers(t)
 	cat := loadCatalog(t)
-	live := host.NewLive(host.LiveOptions{Dialers: dialers(given{})})
+	live := host.NewLive(host.LiveOptions{Dialers: dialers(dsn.Given{})})
 	defer live.Close()
 	for name, wrap := range map[string]func(host.Reader) host.Reader{
 		"check and stack": func(r host.Reader) host.Reader { return r },
@@ -68,7 +69,7 @@ func TestReadingAsksForNoChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			refusing := hosttest.NewRefusing(live)
-			s, err := lookInTime(context.Background(), wrap(refusing), cat, given{}, check.DefaultTimeout)
+			s, err := lookInTime(context.Background(), wrap(refusing), cat, dsn.Given{}, check.DefaultTimeout)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,11 +105,11 @@ func TestReplayEqualsLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := host.NewLive(host.LiveOptions{Dialers: dialers(given{}), Plumb: "test"})
+	live := host.NewLive(host.LiveOptions{Dialers: dialers(dsn.Given{}), Plumb: "test"})
 	defer live.Close()
 	recorder := host.NewRecorder(live)
 	document := func(r host.Reader) string {
-		s, err := lookInTime(context.Background(), host.NewOnce(r), k.Catalog, givenOnTape(r.About().Given), time.Minute)
+		s, err := lookInTime(context.Background(), host.NewOnce(r), k.Catalog, dsn.OnTape(r.About().Given), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/check"
+	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
@@ -18,7 +19,7 @@ func (a *app) read(ctx context.Context, cat *catalog.Catalog, src source) (*stac
 		if err != nil {
 			return nil, err
 		}
-		return lookInTime(ctx, h, cat, givenOnTape(h.About().Given), src.timeout)
+		return lookInTime(ctx, h, cat, dsn.OnTape(h.About().Given), src.timeout)
 	}
 	live, g, err := openLive(src)
 	if err != nil {
@@ -30,15 +31,15 @@ func (a *app) read(ctx context.Context, cat *catalog.Catalog, src source) (*stac
 }
 
 // openLive makes the reader of this machine, and the server that --dsn names.
-func openLive(src source) (*host.Live, given, error) {
-	g, err := readDSN(orEnvironment(src.dsn))
+func openLive(src source) (*host.Live, dsn.Given, error) {
+	g, err := dsn.Read(orEnvironment(src.dsn))
 	if err != nil {
-		return nil, given{}, hint.Usage("read --dsn: "+err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/")
+		return nil, dsn.Given{}, hint.Usage("read --dsn: "+err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/")
 	}
-	return host.NewLive(host.LiveOptions{Dialers: dialers(g), DSN: g.dsn, Given: g.named(), Plumb: programVersion()}), g, nil
+	return host.NewLive(host.LiveOptions{Dialers: dialers(g), DSN: g.DSN, Given: g.Named(), Plumb: programVersion()}), g, nil
 }
 
 // lookInTime reads a machine until the deadline.
-func lookInTime(ctx context.Context, h host.Reader, cat *catalog.Catalog, g given, limit time.Duration) (*stack.Stack, error) {
+func lookInTime(ctx context.Context, h host.Reader, cat *catalog.Catalog, g dsn.Given, limit time.Duration) (*stack.Stack, error) {
 	return check.Observe(ctx, h, cat, phases(cat, g), limit)
 }

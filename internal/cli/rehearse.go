@@ -11,7 +11,7 @@ import (
 	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/load/oltp"
+	"plumb/internal/rehearse/runner"
 	"plumb/internal/stack"
 )
 
@@ -142,7 +142,7 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	fl.BoolVar(&f.force, "force", false, "replace the file of --html when it is there already")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema rehearse describes it)")
 	fl.BoolVar(&f.strict, "strict", false, "exit 1 when a verdict is undecided")
-	offer(c, map[string]words{"sandbox": sandboxEngines, "workload": workloads})
+	offer(c, map[string]words{"sandbox": sandboxEngines, "workload": runner.Workloads})
 }
 
 // sandboxEngines are the servers that a lab can make.
@@ -151,15 +151,6 @@ func sandboxEngines() (names []string) {
 		names = append(names, e.Names()...)
 	}
 	return names
-}
-
-// bulkInsert measures loading, and leaves a table that no two trials share.
-const bulkInsert = "bulk_insert"
-
-// workloads are the loads a rehearsal can drive.
-func workloads() []string {
-	scripts := slices.DeleteFunc(slices.Clone(oltp.Scripts()), func(s string) bool { return s == bulkInsert })
-	return append([]string{experiment.TPCC}, scripts...)
 }
 
 // leastBudget is less than any rehearsal takes.
@@ -174,8 +165,8 @@ func (f rehearseFlags) validate() error {
 	if err := f.validateSandbox(); err != nil {
 		return err
 	}
-	if f.workload != "" && !slices.Contains(workloads(), f.workload) {
-		return hint.Usage(fmt.Sprintf("--workload %s is no load of a rehearsal", f.workload), cmp.Or(hint.Meant(f.workload, workloads()), "want "+hint.OneOf(workloads())))
+	if f.workload != "" && !slices.Contains(runner.Workloads(), f.workload) {
+		return hint.Usage(fmt.Sprintf("--workload %s is no load of a rehearsal", f.workload), cmp.Or(hint.Meant(f.workload, runner.Workloads()), "want "+hint.OneOf(runner.Workloads())))
 	}
 	if _, err := experiment.ParseProfile(f.volume); err != nil {
 		return hint.Usage("--volume: "+err.Error(), "want gp2, gp3, io1, io2, p4 to p50, hdd, or limits such as iops=200,mbps=100")

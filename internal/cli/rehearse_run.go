@@ -12,6 +12,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/check"
+	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
@@ -89,8 +90,7 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags, flags *pflag.Fla
 		return err
 	}
 	if f.dryRun {
-		_, err := fmt.Fprint(a.out, rehearseview.Plan(plan, know.Catalog, screen(a.out)))
-		return err
+		return a.print(rehearseview.Plan(plan, know.Catalog, screen(a.out)))
 	}
 	out, err := x.Run(ctx)
 	watch.done()
@@ -116,7 +116,7 @@ func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, hands *host.H
 			return r.Plan(know, s)
 		},
 		Replay: func(ctx context.Context, t *host.Taped) (*stack.Stack, error) {
-			return lookInTime(ctx, t, know.Catalog, givenOnTape(t.About().Given), f.timeout)
+			return lookInTime(ctx, t, know.Catalog, dsn.OnTape(t.About().Given), f.timeout)
 		}}
 	p.Books, err = f.labPlace.books()
 	return p, err
@@ -125,20 +125,17 @@ func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, hands *host.H
 // showRehearsal prints the rehearsal in the form that was asked for, and writes
 // the files that were asked for.
 func (a *app) showRehearsal(x *runner.Runner, out *runner.Outcome, f rehearseFlags) error {
-	text := ""
+	var err error
 	if f.json {
-		b, err := page.JSON(rehearseview.Document(out.Result, programVersion()))
-		if err != nil {
-			return err
-		}
-		text = string(b)
+		err = a.document(rehearseview.Document(out.Result, programVersion()))
 	} else {
-		text = rehearseview.Text(out.Result, x.Know.Catalog, screen(a.out), rehearsalNext(x, out)...)
+		text := rehearseview.Text(out.Result, x.Know.Catalog, screen(a.out), rehearsalNext(x, out)...)
 		if out.Search != nil {
 			text += "\n" + rehearseview.Search(*out.Search, out.Proposal.Scale, screen(a.out))
 		}
+		err = a.print(text)
 	}
-	if _, err := fmt.Fprint(a.out, text); err != nil {
+	if err != nil {
 		return err
 	}
 	if x.Plan != "" {

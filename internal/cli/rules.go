@@ -11,7 +11,6 @@ import (
 	"plumb/internal/met"
 	"plumb/internal/rule"
 	explainview "plumb/internal/view/explain"
-	"plumb/internal/view/page"
 	"plumb/knowledge"
 )
 
@@ -66,8 +65,7 @@ func (a *app) runRules(o rulesOptions) error {
 	}
 	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !o.choice.Lists(r) })
 	if !o.json && !o.unmet { // the plain list says nothing of meetings
-		_, err := fmt.Fprint(a.out, explainview.Rules(list, screen(a.out)))
-		return err
+		return a.print(explainview.Rules(list, screen(a.out)))
 	}
 	records, err := met.Read(knowledge.FS)
 	if err != nil {
@@ -79,18 +77,12 @@ func (a *app) runRules(o rulesOptions) error {
 // showMet prints the rules with what they have met, or would have to.
 func (a *app) showMet(o rulesOptions, list []*rule.Rule, records met.Records) error {
 	if !o.json {
-		_, err := fmt.Fprint(a.out, explainview.Unmet(list, records.Standings(list), screen(a.out)))
-		return err
+		return a.print(explainview.Unmet(list, records.Standings(list), screen(a.out)))
 	}
 	if o.unmet {
 		list = slices.DeleteFunc(list, func(r *rule.Rule) bool { return len(records[r.ID].Met) > 0 })
 	}
-	b, err := page.JSON(explainview.RulesDocument(list, records.Standings(list), programVersion()))
-	if err != nil {
-		return err
-	}
-	_, err = a.out.Write(b)
-	return err
+	return a.document(explainview.RulesDocument(list, records.Standings(list), programVersion()))
 }
 
 func (a *app) rulesTest() *cobra.Command {
@@ -129,7 +121,7 @@ func (a *app) runRulesTest(dir string) error {
 		return hint.With(fmt.Errorf("test rules in %s: there are none", dir), "a rule is a file such as DIR/mysql/my-rule.yaml")
 	}
 	text, wrong := explainview.RuleTests(tests, screen(a.out))
-	if _, err := fmt.Fprint(a.out, text); err != nil {
+	if err := a.print(text); err != nil {
 		return err
 	}
 	if wrong > 0 {

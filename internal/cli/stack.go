@@ -10,7 +10,6 @@ import (
 
 	"plumb/internal/check"
 	"plumb/internal/hint"
-	"plumb/internal/view/page"
 	stackview "plumb/internal/view/stack"
 )
 
@@ -52,18 +51,10 @@ disks, with the values that matter at each level. It changes nothing.
 			if err := check.There(only, s); err != nil {
 				return err
 			}
-			text := ""
 			if asJSON {
-				b, err := page.JSON(stackview.Document(s, programVersion()))
-				if err != nil {
-					return err
-				}
-				text = string(b)
-			} else {
-				text = stackview.Text(s, cat, only, screen(a.out))
+				return a.document(stackview.Document(s, programVersion()))
 			}
-			_, err = fmt.Fprint(a.out, text)
-			return err
+			return a.print(stackview.Text(s, cat, only, screen(a.out)))
 		},
 	}
 	src.flags(c)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/catalog"
+	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/tape"
@@ -90,7 +91,7 @@ func (a *app) runCapture(ctx context.Context, src source, output string, force b
 	if info, err := os.Stat(output); err == nil && info.Mode().IsRegular() && !force { // said before the work, not after it
 		return writeTape(output, force, nil)
 	}
-	if g, err := readDSN(orEnvironment(src.dsn)); err == nil {
+	if g, err := dsn.Read(orEnvironment(src.dsn)); err == nil {
 		a.warnUnverified(g)
 	}
 	t, err := record(ctx, cat, src)
@@ -99,7 +100,7 @@ func (a *app) runCapture(ctx context.Context, src source, output string, force b
 	}
 	if output == "" {
 		if err := tape.Write(a.out, t); err != nil {
-			return fmt.Errorf("write the tape to standard output: %w", cause(err))
+			return fmt.Errorf("write the tape to standard output: %w", hint.Cause(err))
 		}
 		return nil
 	}
@@ -140,7 +141,7 @@ func writeTape(name string, force bool, t *tape.Tape) error {
 		return hint.With(fmt.Errorf("write the tape: %s is there already", name), "give another name, or --force to replace it")
 	}
 	if err != nil {
-		return hint.With(fmt.Errorf("write the tape to %s: %w", name, cause(err)), "plumb capture -o FILE wants a place with room that you may write to")
+		return hint.With(fmt.Errorf("write the tape to %s: %w", name, hint.Cause(err)), "plumb capture -o FILE wants a place with room that you may write to")
 	}
 	return nil
 }

@@ -169,9 +169,7 @@ func (a *app) undone(f undoFlags, todo []*change.Change, trail []fix.Undone) err
 		return a.document(fixview.UndoDocument(trail))
 	}
 	if len(todo) == 0 {
-		_, err := fmt.Fprintln(a.out, "Nothing to undo: nothing that Plumb changed is in force.")
-		return err
+		return a.print("Nothing to undo: nothing that Plumb changed is in force.\n")
 	}
-	_, err := fmt.Fprint(a.out, fixview.UndoOutcome(trail, screen(a.out))+fixview.UndoWaits(todo, screen(a.out)))
-	return err
+	return a.print(fixview.UndoOutcome(trail, screen(a.out)) + fixview.UndoWaits(todo, screen(a.out)))
 }

@@ -45,8 +45,7 @@ func (a *app) version() *cobra.Command {
 		Short: "print the version of this program",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.out, "plumb "+programVersion())
-			return err
+			return a.print("plumb " + programVersion() + "\n")
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"plumb/internal/catalog"
+	"plumb/internal/explain"
 	"plumb/internal/met"
 	"plumb/internal/rule"
 	explainview "plumb/internal/view/explain"
@@ -57,7 +58,7 @@ func TestEveryPageOfExplainFitsTheScreen(t *testing.T) {
 	for _, w := range []int{60, 80} {
 		for _, r := range rules.Rules() {
 			standing := records.Of(r)
-			within(t, w, r.ID, explainview.Rule(r, explainview.Proof{Measured: rule.About(measured, r.ID), Standing: &standing}, page.Screen{Width: w}))
+			within(t, w, r.ID, explainview.Rule(r, explain.Proof{Measured: rule.About(measured, r.ID), Standing: &standing}, page.Screen{Width: w}))
 		}
 		for _, k := range cat.Kinds {
 			for _, f := range k.Facts {

@@ -32,7 +32,7 @@ func writeFile(name string, replace bool, write func(io.Writer) error) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
-		return fmt.Errorf("make a file in %s: %w", filepath.Dir(name), cause(err))
+		return fmt.Errorf("make a file in %s: %w", filepath.Dir(name), hint.Cause(err))
 	}
 	err = errors.Join(write(f), f.Sync())
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -71,7 +71,7 @@ func writePlan(name string, p advise.Plan) error {
 		return err
 	}
 	if err := writeWhole(name, true, text); err != nil {
-		return fmt.Errorf("write the plan to %s: %w", name, cause(err))
+		return fmt.Errorf("write the plan to %s: %w", name, hint.Cause(err))
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func writePlan(name string, p advise.Plan) error {
 // writePage writes a page for a browser, and says where it is.
 func (a *app) writePage(name string, replace bool, html []byte) error {
 	if err := writeWhole(name, replace, html); err != nil {
-		return hint.With(fmt.Errorf("write the page to %s: %w", name, cause(err)), "--force replaces a file that is there")
+		return hint.With(fmt.Errorf("write the page to %s: %w", name, hint.Cause(err)), "--force replaces a file that is there")
 	}
 	fmt.Fprintf(a.err, "%s: %d bytes\n", oneLine(filepath.Clean(name)), len(html))
 	return nil
@@ -109,12 +109,4 @@ func writeStream(name string, write func(io.Writer) error) error {
 		return err
 	}
 	return errors.Join(write(f), f.Close())
-}
-
-// cause gives an error without the path that the message names already.
-func cause(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }

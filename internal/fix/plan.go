@@ -91,6 +91,18 @@ func (r Request) ofSets(cat *catalog.Catalog, s *stack.Stack) (advise.Plan, erro
 	return p, nil
 }
 
+// KnobsApart parts the knobs that are to be skipped from its rules.
+func KnobsApart(skip []string) (rules, knobs []string) {
+	for _, s := range skip {
+		if strings.Contains(s, "#") {
+			knobs = append(knobs, s)
+			continue
+		}
+		rules = append(rules, s)
+	}
+	return rules, knobs
+}
+
 // readSet reads kind:name#knob=value, and name=value for a setting of the host
 // itself. Knobs are named as Plumb does or as people write them.
 func readSet(text string, cat *catalog.Catalog, s *stack.Stack) (advise.Step, error) {

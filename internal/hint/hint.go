@@ -3,6 +3,7 @@ package hint
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 )
 
@@ -42,4 +43,12 @@ func OneOf(words []string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// Cause gives an error without the path, when the message names that already.
+func Cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }

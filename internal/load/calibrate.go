@@ -1,6 +1,11 @@
 package load
 
-import "context"
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
 
 // Nothing is a workload that does nothing: what is left is the generator
 // itself, the ceiling of all others.
@@ -50,3 +55,36 @@ func (a *asking) Do(_ int64, t *Tally) error {
 }
 
 func (a *asking) Close() error { return a.session.Close() }
+
+// Target is something to measure the generator against.
+type Target struct {
+	Name string
+	Open func() (Workload, io.Closer, error)
+}
+
+// Ceiling is what the generator reaches against one target.
+type Ceiling struct {
+	Target  string
+	Threads int
+	Result  *Result // nil when it could not be measured
+	Err     string  // then why
+}
+
+// Measure measures one target. What fails is said in the ceiling.
+func (t Target) Measure(ctx context.Context, threads int, each time.Duration) Ceiling {
+	out := Ceiling{Target: t.Name, Threads: threads}
+	w, closer, err := t.Open()
+	if err == nil {
+		out.Result, err = Run(ctx, w, Options{Threads: threads, Time: each, Warmup: each / 4, Seed: 1})
+	}
+	if closer != nil {
+		err = errors.Join(err, closer.Close())
+	}
+	if err == nil && out.Result.Ended != nil {
+		err = out.Result.Ended
+	}
+	if err != nil {
+		out.Result, out.Err = nil, err.Error()
+	}
+	return out
+}

@@ -77,6 +77,36 @@ type Second struct {
 	All      Latency // behind Response; only while OnSecond runs, for lines of several seconds
 }
 
+// Add puts the next second to those before it. Percentiles come from the merged
+// histogram, never from averaging.
+func (m *Second) Add(s Second) {
+	if m.All.Histogram == nil {
+		m.All = NewLatency()
+	}
+	all := m.All
+	all.Merge(s.All.Histogram)
+	if m.Length == 0 {
+		*m = s
+		m.Ops = append([]OpSecond(nil), s.Ops...)
+	} else {
+		m.At, m.Waiting = s.At, s.Waiting
+		m.Length += s.Length
+		m.Done += s.Done
+		m.Failed += s.Failed
+		m.Retried += s.Retried
+		m.Reads += s.Reads
+		m.Writes += s.Writes
+		m.Other += s.Other
+		m.Lost += s.Lost
+		for i, o := range s.Ops {
+			m.Ops[i].Done += o.Done
+			m.Ops[i].ReadBytes += o.ReadBytes
+			m.Ops[i].WriteBytes += o.WriteBytes
+		}
+	}
+	m.All, m.Response = all, all.Summary()
+}
+
 // OpSecond is one kind of operation in one second.
 type OpSecond struct {
 	Done       int64

@@ -178,8 +178,12 @@ func (b *Ledger) flush() {
 	}
 }
 
-// Close brings everything to the disk. Nothing may be acknowledged after it.
+// Close brings everything to the disk. Nothing may be acknowledged after it. A
+// run without a ledger, nil, has nothing to bring.
 func (b *Ledger) Close() error {
+	if b == nil {
+		return nil
+	}
 	close(b.stop)
 	<-b.done
 	return errors.Join(b.Err(), b.file.Close())

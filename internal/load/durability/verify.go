@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 )
@@ -30,6 +32,26 @@ func CreateTable(engine string) string {
 		s += " ENGINE=InnoDB"
 	}
 	return s
+}
+
+// Begin begins the ledger of a run and makes its table; nil without a path.
+func Begin(ctx context.Context, s load.Server, path string, h Header) (*Ledger, error) {
+	if path == "" {
+		return nil, nil
+	}
+	admin, err := s.Admin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer admin.Close()
+	if err := admin.Exec(ctx, CreateTable(s.Engine())); err != nil {
+		return nil, err
+	}
+	book, err := Create(path, h)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, hint.With(fmt.Errorf("begin the ledger %s: it exists", path), "a ledger is never written over: give another name, or remove it")
+	}
+	return book, err
 }
 
 // DropTable gives the statement that removes the table and all runs in it.
@@ -67,7 +89,7 @@ func (n *Noted) verify(ctx context.Context, db load.Admin) (*Verdict, error) {
 	for after := int64(-1); ; {
 		rows, err := db.Query(ctx, fmt.Sprintf("SELECT n FROM %s WHERE run = %d AND n > %d ORDER BY n LIMIT %d", Table, n.Header.Run, after, pageRows))
 		if err != nil {
-			return nil, fmt.Errorf("read the table %s: %w", Table, err)
+			return nil, lostTable(fmt.Errorf("read the table %s: %w", Table, err))
 		}
 		for _, row := range rows.Values {
 			number, ok := number(host.Cell(row, 0))
@@ -101,3 +123,12 @@ func number(cell *string) (int64, bool) {
 var errRow = errors.New("an answer that makes no sense")
 
 func sortedKeys(m map[int64]*page) []int64 { return slices.Sorted(maps.Keys(m)) }
+
+// lostTable says what a missing table means: the wrong database, or a table
+// that did not survive, and then everything is lost.
+func lostTable(err error) error {
+	if f, ok := errors.AsType[*load.Failure](err); ok && (f.Code == "1146" || f.Code == "42P01") {
+		return hint.With(err, "is this the database that the run used? If it is, the crash took the whole table")
+	}
+	return err
+}

@@ -3,6 +3,7 @@ package oltp
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -60,6 +61,27 @@ func Defaults() Config {
 func Scripts() []string {
 	return []string{"oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_update_index",
 		"oltp_update_non_index", "oltp_insert", "oltp_delete", "select_random_points", "select_random_ranges", bulkInsert}
+}
+
+// ShortScripts are sysbench's scripts as people type them.
+func ShortScripts() []string {
+	var list []string
+	for _, s := range Scripts() {
+		list = append(list, strings.TrimPrefix(s, "oltp_"))
+	}
+	return list
+}
+
+// ScriptNamed gives the full name of a script: with its oltp_, without .lua or
+// a path, and without the minus signs of people who type them.
+func ScriptNamed(word string) string {
+	word = strings.ReplaceAll(strings.TrimSuffix(path.Base(word), ".lua"), "-", "_")
+	for _, s := range Scripts() {
+		if s == word || s == "oltp_"+word {
+			return s
+		}
+	}
+	return word
 }
 
 const bulkInsert = "bulk_insert"

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"plumb/internal/advise"
@@ -9,6 +10,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/load/oltp"
 	"plumb/internal/rehearse"
 	"plumb/internal/stack"
 )
@@ -56,4 +58,13 @@ type Watcher interface {
 	Progress(lab.Progress)
 	Tell(text string)
 	Searched(rehearse.Search) // after each round
+}
+
+// bulkInsert measures loading, and leaves a table that no two trials share.
+const bulkInsert = "bulk_insert"
+
+// Workloads are the loads a rehearsal can drive.
+func Workloads() []string {
+	scripts := slices.DeleteFunc(slices.Clone(oltp.Scripts()), func(s string) bool { return s == bulkInsert })
+	return append([]string{experiment.TPCC}, scripts...)
 }

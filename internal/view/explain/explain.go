@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/explain"
 	"plumb/internal/rule"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
@@ -15,7 +16,7 @@ import (
 
 // Rule writes all there is to say of one rule: when it fires, the mechanism,
 // what it rests on, what experiments showed.
-func Rule(r *rule.Rule, proof Proof, screen page.Screen) string {
+func Rule(r *rule.Rule, proof explain.Proof, screen page.Screen) string {
 	p := page.NewPage(screen)
 	p.Sides("", page.Bold, r.ID, page.Dim, strings.Join([]string{string(r.Harm), string(r.Gain) + " gain", string(r.Basis)}, " · "))
 	p.Para(page.Normal, 0, blanks(r.Title))

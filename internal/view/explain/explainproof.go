@@ -4,33 +4,13 @@ import (
 	"strings"
 	"time"
 
-	"plumb/internal/met"
+	"plumb/internal/explain"
 	"plumb/internal/rule"
-	"plumb/internal/stats"
 	"plumb/internal/view/page"
 )
 
-// Proof is what experiments and real hosts showed of a rule.
-type Proof struct {
-	Measured  []rule.Measurement // by Plumb's makers
-	Rehearsed []Rehearsed        // on this machine, newest first
-	Ledger    string             // which has the rehearsals
-	Note      string             // why rehearsals could not be looked at; "" when they could
-	Standing  *met.Standing      // what it has met; nil when that could not be read
-}
-
-// Rehearsed is what a rehearsal on this machine showed of a step that a rule
-// asks for.
-type Rehearsed struct {
-	At     time.Time
-	Arm    string
-	Effect stats.Estimate // on the rate, ratio less one
-	Word   string         // of a report's verdict
-	Hash   string         // of its experiment
-}
-
 // proven writes what experiments showed.
-func proven(p *page.Page, of Proof) {
+func proven(p *page.Page, of explain.Proof) {
 	if len(of.Measured) > 0 {
 		section(p, "MEASURED")
 	}

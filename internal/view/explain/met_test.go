@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plumb/internal/catalog"
+	"plumb/internal/explain"
 	"plumb/internal/met"
 	"plumb/internal/rule"
 	"plumb/internal/view/page"
@@ -82,11 +83,11 @@ func TestRuleSaysWhatItHasMet(t *testing.T) {
 		3: "tested on no real host yet: needs MongoDB",
 		4: "tested on no real host yet: needs a host with the other things it asks about; its products have been there",
 	} {
-		if got := flat(Rule(rules[i], Proof{Standing: &standings[i]}, page.Screen{Width: 80})); !strings.Contains(got, want) {
+		if got := flat(Rule(rules[i], explain.Proof{Standing: &standings[i]}, page.Screen{Width: 80})); !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)
 		}
 	}
-	if got := flat(Rule(rules[0], Proof{}, page.Screen{Width: 80})); strings.Contains(got, " tested ") {
+	if got := flat(Rule(rules[0], explain.Proof{}, page.Screen{Width: 80})); strings.Contains(got, " tested ") {
 		t.Errorf("what was not read is told: %s", got)
 	}
 }

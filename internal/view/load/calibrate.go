@@ -9,14 +9,6 @@ import (
 	"plumb/internal/view/page"
 )
 
-// Ceiling is what the generator reaches against one target.
-type Ceiling struct {
-	Target  string
-	Threads int
-	Result  *load.Result // nil when it could not be measured
-	Err     string       // then why
-}
-
 // CalibrateJSON is the document of plumb load calibrate --json.
 type CalibrateJSON struct {
 	Plumb    int           `json:"plumb"` // JSONVersion
@@ -37,7 +29,7 @@ type CeilingJSON struct {
 }
 
 // Calibrate shows the ceilings of the generator on this machine.
-func Calibrate(all []Ceiling, cores int, screen page.Screen) string {
+func Calibrate(all []load.Ceiling, cores int, screen page.Screen) string {
 	p := page.NewPage(screen)
 	p.Para(page.Bold, 0, "What the generator reaches on this machine, with "+page.Count(cores, "processor"))
 	p.Blank()
@@ -66,7 +58,7 @@ func Calibrate(all []Ceiling, cores int, screen page.Screen) string {
 }
 
 // narrowCeilings is the table for a page that does not hold it.
-func narrowCeilings(p *page.Page, all []Ceiling) {
+func narrowCeilings(p *page.Page, all []load.Ceiling) {
 	for _, c := range all {
 		text := c.Err
 		if c.Result != nil {
@@ -87,7 +79,7 @@ func perOp(r *load.Result) time.Duration {
 }
 
 // CalibrateDocument is the same as JSON v1.
-func CalibrateDocument(all []Ceiling, cores int, version string) CalibrateJSON {
+func CalibrateDocument(all []load.Ceiling, cores int, version string) CalibrateJSON {
 	d := CalibrateJSON{Plumb: page.JSONVersion, Kind: "load-calibrate", Version: version, Cores: cores, Ceilings: []CeilingJSON{}}
 	for _, c := range all {
 		j := CeilingJSON{Target: c.Target, Threads: c.Threads, Error: c.Err}

@@ -72,8 +72,8 @@ func madeVerdict(lost int64) *durability.Verdict {
 	return v
 }
 
-func madeCeilings() []Ceiling {
-	return []Ceiling{{Target: "nothing", Threads: 1, Result: madeResult()}, {Target: "fake MySQL, SELECT 1", Threads: 8, Result: madeResult()},
+func madeCeilings() []load.Ceiling {
+	return []load.Ceiling{{Target: "nothing", Threads: 1, Result: madeResult()}, {Target: "fake MySQL, SELECT 1", Threads: 8, Result: madeResult()},
 		{Target: "PostgreSQL, SELECT 1", Threads: 8, Err: "open worker 1 of 8: connection refused"}}
 }
 

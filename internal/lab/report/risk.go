@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"fmt"
@@ -8,14 +8,13 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/report"
 	"plumb/internal/stack"
 )
 
-// addRisks says of each arm which of the settings that were in force are less
+// AddRisks says of each arm which of the settings that were in force are less
 // than safe: a report that calls an arm better must say what it is paid with.
 // What all arms share distinguishes none and is left out.
-func addRisks(r *report.Report, cat *catalog.Catalog) {
+func AddRisks(r *Report, cat *catalog.Catalog) {
 	for i, arm := range r.Experiment.Arms {
 		if i >= len(r.Arms) || arm.Setup.Server == nil {
 			continue
@@ -26,7 +25,7 @@ func addRisks(r *report.Report, cat *catalog.Catalog) {
 }
 
 // dropShared takes away what every arm has, where there are arms to compare.
-func dropShared(arms []report.ArmResult) {
+func dropShared(arms []ArmResult) {
 	if len(arms) < 2 {
 		return
 	}

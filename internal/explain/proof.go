@@ -1,4 +1,4 @@
-package cli
+package explain
 
 import (
 	"context"
@@ -8,18 +8,36 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/check"
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
 	"plumb/internal/met"
 	"plumb/internal/rehearse"
 	"plumb/internal/rule"
-	explainview "plumb/internal/view/explain"
+	"plumb/internal/stats"
 	"plumb/knowledge"
 )
 
-// usualLedger is where labs keep their records unless they are told otherwise.
-const usualLedger = "plumb-lab"
+// Proof is what experiments and real hosts showed of a rule.
+type Proof struct {
+	Measured  []rule.Measurement // by Plumb's makers
+	Rehearsed []Rehearsed        // on this machine, newest first
+	Ledger    string             // which has the rehearsals
+	Note      string             // why rehearsals could not be looked at; "" when they could
+	Standing  *met.Standing      // what it has met; nil when that could not be read
+}
+
+// Rehearsed is what a rehearsal on this machine showed of a step that a rule
+// asks for.
+type Rehearsed struct {
+	At     time.Time
+	Arm    string
+	Effect stats.Estimate // on the rate, ratio less one
+	Word   string         // of a report's verdict
+	Hash   string         // of its experiment
+}
 
 // Bounds of a look into a ledger: a page is asked for by a person.
 const (
@@ -28,33 +46,34 @@ const (
 	mostProofs = 5   // rehearsals that are shown
 )
 
-// proof gathers what experiments and real hosts showed of a rule. Nothing that
-// goes wrong here keeps a page from being shown.
-func (a *app) proof(ctx context.Context, r *rule.Rule) explainview.Proof {
+// ProofOf gathers what experiments and real hosts showed of a rule. where is
+// the ledger of this machine. Nothing that goes wrong here keeps a page from
+// being shown.
+func ProofOf(ctx context.Context, r *rule.Rule, where string, warn check.Warn) Proof {
 	measured, err := rule.Measurements(knowledge.FS)
-	a.warn("what was measured has a mistake", err)
-	p := explainview.Proof{Measured: rule.About(measured, r.ID), Ledger: usualLedger, Standing: a.standing(r)}
+	warn("what was measured has a mistake", err)
+	p := Proof{Measured: rule.About(measured, r.ID), Ledger: where, Standing: standing(r, warn)}
 	ctx, stop := context.WithTimeout(ctx, proofTime)
 	defer stop()
-	p.Rehearsed, err = rehearsals(ctx, usualLedger, r.ID)
+	p.Rehearsed, err = rehearsals(ctx, where, r.ID)
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist): // most people have no ledger
 	case errors.Is(err, ledger.ErrInUse):
-		p.Note = fmt.Sprintf("A lab works with the ledger %s, or was killed: what it has of this rule is not shown. plumb lab list lists it.", usualLedger)
+		p.Note = fmt.Sprintf("A lab works with the ledger %s, or was killed: what it has of this rule is not shown. plumb lab list lists it.", where)
 	default:
-		p.Note = fmt.Sprintf("What the ledger %s has of this rule could not be read: %v.", usualLedger, cause(err))
+		p.Note = fmt.Sprintf("What the ledger %s has of this rule could not be read: %v.", where, hint.Cause(err))
 	}
 	return p
 }
 
 // standing says what a rule has met; nil when that could not be read.
-func (a *app) standing(r *rule.Rule) *met.Standing {
+func standing(r *rule.Rule, warn check.Warn) *met.Standing {
 	one, err := met.ReadOne(knowledge.FS, r.ID)
 	if err == nil && len(one.Met) > 0 {
 		return &met.Standing{Met: one.Met}
 	}
 	all, err := met.Read(knowledge.FS) // to tell what it would have to meet
-	a.warn("what rules have met has a mistake", err)
+	warn("what rules have met has a mistake", err)
 	if err != nil {
 		return nil
 	}
@@ -63,7 +82,7 @@ func (a *app) standing(r *rule.Rule) *met.Standing {
 }
 
 // rehearsals finds what rehearsals of a ledger showed of a rule, newest first.
-func rehearsals(ctx context.Context, where, id string) (found []explainview.Rehearsed, err error) {
+func rehearsals(ctx context.Context, where, id string) (found []Rehearsed, err error) {
 	store, err := ledger.Glance(ctx, where)
 	if err != nil {
 		return nil, err
@@ -88,7 +107,7 @@ func rehearsals(ctx context.Context, where, id string) (found []explainview.Rehe
 }
 
 // rehearsalOf is what one experiment showed of a rule; nothing for most.
-func rehearsalOf(ctx context.Context, store *ledger.Ledger, s ledger.Summary, id string) (found []explainview.Rehearsed, err error) {
+func rehearsalOf(ctx context.Context, store *ledger.Ledger, s ledger.Summary, id string) (found []Rehearsed, err error) {
 	if s.Valid == 0 {
 		return nil, nil
 	}
@@ -111,7 +130,7 @@ func rehearsalOf(ctx context.Context, store *ledger.Ledger, s ledger.Summary, id
 	r := report.Make(x, records)
 	for _, arm := range arms {
 		if effect, word, ok := rehearse.Brought(r, arm); ok {
-			found = append(found, explainview.Rehearsed{At: s.Last, Arm: arm, Effect: effect, Word: word, Hash: s.Hash})
+			found = append(found, Rehearsed{At: s.Last, Arm: arm, Effect: effect, Word: word, Hash: s.Hash})
 		}
 	}
 	return found, nil
