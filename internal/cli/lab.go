@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/hint"
-	"plumb/internal/lab/made"
+	"plumb/internal/inventory"
 )
 
 const labExitTable = `Exit codes:
@@ -70,7 +70,7 @@ func (p *labPlace) books() (string, error) {
 		return filepath.Abs(p.state)
 	}
 	if os.Getuid() == 0 {
-		return made.Directory, nil
+		return inventory.Directory, nil
 	}
 	home := os.Getenv("HOME")
 	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state"))

@@ -12,10 +12,11 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
-	"plumb/internal/lab/made"
 	"plumb/internal/lab/report"
 	labview "plumb/internal/view/lab"
 )
@@ -143,7 +144,7 @@ func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab,
 		return r, err
 	}
 	if f.resume {
-		swept, err := made.Sweep(ctx, l.Box.Do, books)
+		swept, err := inventory.Sweep(ctx, l.Box.Do, kinds.All(), books)
 		if len(swept) > 0 {
 			fmt.Fprint(a.err, labview.Swept(swept, screen(a.err)))
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/host"
-	"plumb/internal/lab/made"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	labview "plumb/internal/view/lab"
 )
 
@@ -42,7 +43,7 @@ func (a *app) runLabSweep(ctx context.Context, p labPlace, yes, dryRun bool) (er
 	}
 	hands := host.NewHands(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
 	defer func() { err = errors.Join(err, hands.Close()) }()
-	left, listErr := made.List(ctx, hands, books)
+	left, listErr := inventory.List(ctx, hands, books)
 	fmt.Fprint(a.out, labview.Left(left, screen(a.out)))
 	n := 0
 	for _, one := range left {
@@ -56,7 +57,7 @@ func (a *app) runLabSweep(ctx context.Context, p labPlace, yes, dryRun bool) (er
 	if err := a.ask(fmt.Sprintf("take %d things away?", n), yes); err != nil {
 		return errors.Join(err, listErr)
 	}
-	swept, err := made.Sweep(ctx, hands, books)
+	swept, err := inventory.Sweep(ctx, hands, kinds.All(), books)
 	fmt.Fprint(a.out, labview.Swept(swept, screen(a.out)))
 	return errors.Join(err, listErr)
 }

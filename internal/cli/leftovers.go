@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/check"
-	"plumb/internal/lab/made"
+	"plumb/internal/inventory"
 	fixview "plumb/internal/view/fix"
 )
 
@@ -52,7 +52,7 @@ func (a *app) runLeftovers(ctx context.Context, k keeping, busy bool) error {
 	if err != nil {
 		return unreadable(keeper.Dir, err)
 	}
-	books, unread := made.List(ctx, keeper.Doer, path.Join(keeper.Dir, path.Base(made.Directory)))
+	books, unread := inventory.List(ctx, keeper.Doer, path.Join(keeper.Dir, path.Base(inventory.Directory)))
 	n := 0
 	for _, l := range fixview.Leftovers(all, books, unread, time.Now()) {
 		if busy && !l.Busy {

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/inventory"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 )
 
 // counterparts are settings of which one is zeroed when the other is set: the
@@ -40,7 +40,7 @@ func errHost() error {
 
 func (b *bench) hostSetting(ctx context.Context, key, value string) error {
 	box := b.lab.Box
-	t := made.Thing{Kind: made.Sysctl, Name: key, Proof: map[string]string{"value": value}}
+	t := inventory.Thing{Kind: inventory.Sysctl, Name: key, Proof: map[string]string{"value": value}}
 	before, err := sysctl(ctx, box, key)
 	if err != nil {
 		return fmt.Errorf("host setting %s: %w", key, err)
@@ -55,7 +55,7 @@ func (b *bench) hostSetting(ctx context.Context, key, value string) error {
 		}
 		t.Name, t.Proof["value"] = other, "0"
 	}
-	t, err = box.Book.Make(ctx, t, func(*made.Thing) error {
+	t, err = box.Book.Make(ctx, t, func(*inventory.Thing) error {
 		return box.Do.Write(ctx, sysctlFile(key), []byte(value+"\n"))
 	})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/group"
+	"plumb/internal/inventory"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 )
 
 // control is the control group of a trial's server; the zero value is none.
@@ -78,7 +78,7 @@ func (b *bench) limitMemory(ctx context.Context, r *experiment.Record) error {
 
 func (b *bench) makeGroup(ctx context.Context, dir string) error {
 	box := b.lab.Box
-	t, err := box.Book.Make(ctx, made.Thing{Kind: made.Group, Name: dir}, func(*made.Thing) error {
+	t, err := box.Book.Make(ctx, inventory.Thing{Kind: inventory.Group, Name: dir}, func(*inventory.Thing) error {
 		_, err := box.Do.Run(ctx, "mkdir", dir)
 		return err
 	})

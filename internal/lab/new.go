@@ -9,7 +9,8 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/lab/made"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 )
 
 // New completes a lab that has its adapters: it names a directory of its own
@@ -34,7 +35,7 @@ func New(ctx context.Context, do *host.Hands, dir string, l Lab) (*Lab, error) {
 // Begin opens the book of what the lab makes, and makes its directory. end
 // takes all away again.
 func (l *Lab) Begin(ctx context.Context, books string) (end func() error, err error) {
-	if l.Box.Book, err = made.Open(ctx, l.Box.Do, books, l.Box.Run); err != nil {
+	if l.Box.Book, err = inventory.Open(ctx, l.Box.Do, kinds.All(), books, l.Box.Run); err != nil {
 		return nil, err
 	}
 	after := context.WithoutCancel(ctx)

@@ -9,17 +9,17 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/lab/made"
+	"plumb/internal/inventory"
 )
 
 // Open makes the lab's own directory.
 func (l *Lab) Open(ctx context.Context) error {
 	box := l.Box
-	_, err := box.Book.Make(ctx, made.Thing{Kind: made.Tree, Name: box.Dir}, func(*made.Thing) error {
+	_, err := box.Book.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: box.Dir}, func(*inventory.Thing) error {
 		if _, err := box.Do.Run(ctx, "mkdir", "-m", "755", box.Dir); err != nil {
 			return err
 		}
-		return box.Do.Append(ctx, filepath.Join(box.Dir, made.Marker), []byte(box.Run+"\n"))
+		return box.Do.Append(ctx, filepath.Join(box.Dir, inventory.Marker), []byte(box.Run+"\n"))
 	})
 	if err != nil {
 		return fmt.Errorf("make the lab's directory %s: %w", box.Dir, err)

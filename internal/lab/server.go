@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 	"plumb/internal/load"
 )
 
@@ -27,7 +28,7 @@ type server struct {
 	lab     *Lab
 	engine  Engine
 	running host.Running
-	thing   made.Thing
+	thing   inventory.Thing
 	stopBy  host.Signal
 	log     string
 	run     string
@@ -96,13 +97,13 @@ func (l *Lab) install(ctx context.Context, made *layout, s experiment.Server, da
 }
 
 // launch starts a program, written down first.
-func (l *Lab) launch(ctx context.Context, p Start) (running host.Running, t made.Thing, err error) {
-	t = made.Thing{Kind: made.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}
-	t, err = l.Box.Book.Make(ctx, t, func(t *made.Thing) (err error) {
+func (l *Lab) launch(ctx context.Context, p Start) (running host.Running, t inventory.Thing, err error) {
+	t = inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}
+	t, err = l.Box.Book.Make(ctx, t, func(t *inventory.Thing) (err error) {
 		if running, err = l.Box.Do.Start(ctx, p); err != nil {
 			return err
 		}
-		return made.Proven(ctx, l.Box.Do, t, running.PID())
+		return kinds.Proven(ctx, l.Box.Do, t, running.PID())
 	})
 	return running, t, err
 }

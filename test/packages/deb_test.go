@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"plumb/internal/host"
-	"plumb/internal/lab/made"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 )
 
 func debState() string {
@@ -135,23 +136,23 @@ func TestDebKeepsWhatALabMade(t *testing.T) {
 	h := host.NewHands(host.NewLive(host.LiveOptions{}))
 	defer h.Close()
 	tree := "/packages/lab"
-	book, err := made.Open(t.Context(), h, made.Directory, "run1")
+	book, err := inventory.Open(t.Context(), h, kinds.All(), inventory.Directory, "run1")
 	must(t, err)
-	_, err = book.Make(t.Context(), made.Thing{Kind: made.Tree, Name: tree}, func(*made.Thing) error {
+	_, err = book.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: tree}, func(*inventory.Thing) error {
 		if err := os.Mkdir(tree, 0o700); err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(tree, made.Marker), []byte("run1\n"), 0o600)
+		return os.WriteFile(filepath.Join(tree, inventory.Marker), []byte("run1\n"), 0o600)
 	})
 	must(t, err)
 	refuses(t, []string{"plumb is not removed", "lab run1 is still running, with 1 thing", "hint: "}, "dpkg", "--no-triggers", "--remove", "plumb")
 	wantState(t, " ok installed")
 
-	dead := read(t, made.Directory+"/run1.book")
+	dead := read(t, inventory.Directory+"/run1.book")
 	must(t, os.Rename(tree, tree+".kept")) // the lab ends, and finds nothing to take away
 	must(t, book.Close(t.Context()))
 	must(t, os.Rename(tree+".kept", tree))
-	must(t, os.WriteFile(made.Directory+"/run1.book", dead, 0o600))
+	must(t, os.WriteFile(inventory.Directory+"/run1.book", dead, 0o600))
 	refuses(t, []string{"plumb is not purged", "lab run1 left 1 thing: plumb lab sweep", "hint: "}, "dpkg", "--no-triggers", "--purge", "plumb")
 
 	does(t, "plumb", "lab", "sweep", "--yes")

@@ -13,9 +13,10 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
-	"plumb/internal/lab/made"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
 	"plumb/internal/stack"
@@ -208,7 +209,7 @@ func Resume(ctx context.Context, name string, o Options, p Ports) (*Runner, erro
 		return nil, err
 	}
 	x.takeOver()
-	if _, err := made.Sweep(ctx, x.Hands, x.Books); err != nil { // before room is looked for
+	if _, err := inventory.Sweep(ctx, x.Hands, kinds.All(), x.Books); err != nil { // before room is looked for
 		return nil, err
 	}
 	x.began = time.Now()

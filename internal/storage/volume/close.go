@@ -5,13 +5,13 @@ import (
 	"errors"
 	"slices"
 
+	"plumb/internal/inventory"
 	"plumb/internal/lab"
-	"plumb/internal/lab/made"
 )
 
 // removeThings takes things away, the newest first, and stops where it cannot
 // go on: a file must not go while a device is on it.
-func removeThings(ctx context.Context, b lab.Box, things []made.Thing) error {
+func removeThings(ctx context.Context, b lab.Box, things []inventory.Thing) error {
 	for _, t := range slices.Backward(things) {
 		if err := b.Book.Remove(ctx, t); err != nil {
 			return err

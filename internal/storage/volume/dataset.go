@@ -7,9 +7,10 @@ import (
 	"slices"
 
 	"plumb/internal/hint"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 	"plumb/internal/zfs"
 )
 
@@ -20,7 +21,7 @@ import (
 type dataset struct {
 	datasets
 	box   lab.Box
-	thing made.Thing
+	thing inventory.Thing
 }
 
 func makeDataset(ctx context.Context, b lab.Box, name string, v experiment.Volume) (lab.Volume, error) {
@@ -28,8 +29,8 @@ func makeDataset(ctx context.Context, b lab.Box, name string, v experiment.Volum
 	if err := mkdir(ctx, b.Do, d.dir); err != nil { // below the lab's directory, which is in the book
 		return nil, err
 	}
-	t := made.Thing{Kind: made.Dataset, Name: d.name, Proof: map[string]string{"run": b.Run, "below": "data golden"}}
-	t, err := b.Book.Make(ctx, t, func(*made.Thing) error { return d.run(ctx, createDataset(d.name, b.Run, v.Properties)...) })
+	t := inventory.Thing{Kind: inventory.Dataset, Name: d.name, Proof: map[string]string{"run": b.Run, "below": "data golden"}}
+	t, err := b.Book.Make(ctx, t, func(*inventory.Thing) error { return d.run(ctx, createDataset(d.name, b.Run, v.Properties)...) })
 	if err != nil {
 		err = hint.With(fmt.Errorf("make the dataset %s: %w", d.name, err), "volume.properties holds what was asked of it")
 		return nil, firstOf(err, removeTree(context.WithoutCancel(ctx), b.Do, d.dir))
@@ -46,7 +47,7 @@ func datasetName(parent, run, volume string) string {
 // data. It says whose it is from the beginning, and asks those who take
 // snapshots of everything to leave it out.
 func createDataset(name, run string, properties map[string]string) []string {
-	options := []string{made.RunProperty + "=" + run, "com.sun:auto-snapshot=false", "mountpoint=none"}
+	options := []string{kinds.RunProperty + "=" + run, "com.sun:auto-snapshot=false", "mountpoint=none"}
 	for _, k := range slices.Sorted(maps.Keys(properties)) {
 		options = append(options, k+"="+properties[k])
 	}

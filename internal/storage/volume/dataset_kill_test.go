@@ -13,9 +13,10 @@ import (
 	"testing"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 	"plumb/test/mortal"
 )
 
@@ -29,7 +30,7 @@ func mortalLab(ctx context.Context, told string) error {
 	if err != nil {
 		return err
 	}
-	book, err := made.Open(ctx, m, filepath.Join(dir, "books"), "crash1")
+	book, err := inventory.Open(ctx, m, kinds.All(), filepath.Join(dir, "books"), "crash1")
 	if err != nil {
 		return err
 	}
@@ -94,9 +95,9 @@ func TestDatasetOfAKilledLab(t *testing.T) {
 	pool, dir := somebodysPool(t)
 	parent := pool + "/db"
 	for _, argv := range [][]string{ // what looks like ours
-		{"zfs", "create", "-o", made.RunProperty + "=other", parent + "/plumb-lab-other-v1"},
+		{"zfs", "create", "-o", kinds.RunProperty + "=other", parent + "/plumb-lab-other-v1"},
 		{"zfs", "create", parent + "/plumb-lab-crash1-v9"},
-		{"zfs", "create", "-o", made.RunProperty + "=crash1", parent + "/mine"},
+		{"zfs", "create", "-o", kinds.RunProperty + "=crash1", parent + "/mine"},
 		{"zfs", "snapshot", parent + "@daily"},
 	} {
 		sh(t, argv...)
@@ -130,10 +131,10 @@ func TestDatasetOfAPoolThatIsAway(t *testing.T) {
 	before := sets(t, pool)
 	mortalLife(t, dir, pool, 0, "leave")
 	sh(t, "zpool", "export", pool)
-	swept, err := made.Sweep(t.Context(), machine(t), filepath.Join(dir, "books"))
+	swept, err := inventory.Sweep(t.Context(), machine(t), kinds.All(), filepath.Join(dir, "books"))
 	must(t, err)
-	if !slices.ContainsFunc(swept, func(s made.Swept) bool {
-		return s.Thing.Kind == made.Dataset && s.Err != nil && !errors.Is(s.Err, made.ErrForeign)
+	if !slices.ContainsFunc(swept, func(s inventory.Swept) bool {
+		return s.Thing.Kind == inventory.Dataset && s.Err != nil && !errors.Is(s.Err, inventory.ErrForeign)
 	}) {
 		t.Errorf("%+v", swept)
 	}
@@ -153,9 +154,9 @@ func machine(t *testing.T) *host.Hands {
 }
 
 // sweptClean takes away what the books of a directory name, and wants no error.
-func sweptClean(t *testing.T, books string) []made.Swept {
+func sweptClean(t *testing.T, books string) []inventory.Swept {
 	t.Helper()
-	swept, err := made.Sweep(t.Context(), machine(t), books)
+	swept, err := inventory.Sweep(t.Context(), machine(t), kinds.All(), books)
 	must(t, err)
 	for _, s := range swept {
 		if s.Err != nil {

@@ -13,9 +13,9 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 )
 
 // sh runs a command of the test, which has to work.
@@ -199,8 +199,8 @@ func TestDatasetOfSomebodyElse(t *testing.T) {
 	pool, _ := somebodysPool(t)
 	b := labBox(t)
 	name := datasetName(pool, b.Run, "v1")
-	thing := made.Thing{Kind: made.Dataset, Name: name, Proof: map[string]string{"run": b.Run, "below": "data golden"}}
-	_, err := b.Book.Make(t.Context(), thing, func(*made.Thing) error {
+	thing := inventory.Thing{Kind: inventory.Dataset, Name: name, Proof: map[string]string{"run": b.Run, "below": "data golden"}}
+	_, err := b.Book.Make(t.Context(), thing, func(*inventory.Thing) error {
 		sh(t, "zfs", "create", name)
 		return errors.New("it is there")
 	})

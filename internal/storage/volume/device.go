@@ -8,9 +8,9 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 )
 
 // device is a loop device on a file of ours.
@@ -18,7 +18,7 @@ type device struct {
 	path   string // "/dev/loop0"
 	number string // "7:0"
 	file   string
-	things []made.Thing // file, device
+	things []inventory.Thing // file, device
 }
 
 func (d device) name() string { return path.Base(d.path) }
@@ -32,7 +32,7 @@ func makeDevice(ctx context.Context, b lab.Box, file string, size experiment.Byt
 		return d, err
 	}
 	d.things = append(d.things, image)
-	loop, err := b.Book.Make(ctx, made.Thing{Kind: made.Loop, Proof: map[string]string{"file": file}}, func(t *made.Thing) error {
+	loop, err := b.Book.Make(ctx, inventory.Thing{Kind: inventory.Loop, Proof: map[string]string{"file": file}}, func(t *inventory.Thing) error {
 		out, err := b.Do.Run(ctx, "losetup", "--find", "--show", "--direct-io=on", "--", file)
 		if err != nil {
 			return hint.With(err, "loop devices need /dev/loop-control and the module loop; a container has them only when it is privileged")
@@ -54,8 +54,8 @@ func makeDevice(ctx context.Context, b lab.Box, file string, size experiment.Byt
 	return d, nil
 }
 
-func makeImage(ctx context.Context, b lab.Box, file string, size experiment.Bytes) (made.Thing, error) {
-	t, err := b.Book.Make(ctx, made.Thing{Kind: made.File, Name: file}, func(*made.Thing) error {
+func makeImage(ctx context.Context, b lab.Box, file string, size experiment.Bytes) (inventory.Thing, error) {
+	t, err := b.Book.Make(ctx, inventory.Thing{Kind: inventory.File, Name: file}, func(*inventory.Thing) error {
 		if err := b.Do.Replace(ctx, file, nil, 0o600); err != nil { // others must not read data through it
 			return err
 		}

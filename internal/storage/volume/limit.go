@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 )
 
 // period is how often it is seen what was done, and the limits follow.
@@ -39,7 +39,7 @@ type limiter struct {
 
 	gate   gate
 	mu     sync.Mutex
-	things []made.Thing
+	things []inventory.Thing
 	stop   context.CancelFunc
 	ended  chan struct{}
 	broken error // why the limits could not be kept up
@@ -48,8 +48,8 @@ type limiter struct {
 
 // book is where a limit is written down before it is put in force.
 type book interface {
-	Make(ctx context.Context, t made.Thing, make func(t *made.Thing) error) (made.Thing, error)
-	Remove(ctx context.Context, t made.Thing) error
+	Make(ctx context.Context, t inventory.Thing, make func(t *inventory.Thing) error) (inventory.Thing, error)
+	Remove(ctx context.Context, t inventory.Thing) error
 }
 
 // newLimiter makes the limiter of a volume. dir is a directory on it in which
@@ -167,8 +167,8 @@ func (l *limiter) writeLine(ctx context.Context, device string, n line) error {
 			return err
 		}
 	default:
-		t := made.Thing{Kind: made.Limit, Name: n.file, Proof: map[string]string{"line": n.line, "undo": n.undo}}
-		t, err := l.book.Make(ctx, t, func(*made.Thing) error { return l.do.Write(ctx, n.file, []byte(n.line)) })
+		t := inventory.Thing{Kind: inventory.Limit, Name: n.file, Proof: map[string]string{"line": n.line, "undo": n.undo}}
+		t, err := l.book.Make(ctx, t, func(*inventory.Thing) error { return l.do.Write(ctx, n.file, []byte(n.line)) })
 		if err != nil {
 			return err
 		}

@@ -12,15 +12,16 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 )
 
 // limitedChild is a lab that limits a loop device and waits to be killed.
 func limitedChild(t *testing.T, dir string) {
 	do := host.NewHands(host.NewLive(host.LiveOptions{}))
-	b, err := made.Open(t.Context(), do, dir, "killed")
+	b, err := inventory.Open(t.Context(), do, kinds.All(), dir, "killed")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func limitsOf(t *testing.T, do host.Doer, number string) (all []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if line, ok := made.LimitOf(string(text), number); ok {
+		if line, ok := kinds.LimitOf(string(text), number); ok {
 			all = append(all, filepath.Base(file)+" "+line)
 		}
 	}

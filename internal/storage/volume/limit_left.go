@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"plumb/internal/host"
-	"plumb/internal/lab/made"
+	"plumb/internal/inventory/kinds"
 )
 
 // lift takes away limits that were in force for a device's number before the
@@ -19,7 +19,7 @@ func lift(ctx context.Context, h host.Doer, run, device string) error {
 	}
 	for _, n := range g.lines(device, paces{1, 1, 1, 1}) {
 		text, err := h.ReadFile(ctx, n.file)
-		if _, left := made.LimitOf(string(text), device); left {
+		if _, left := kinds.LimitOf(string(text), device); left {
 			err = h.Write(ctx, n.file, []byte(n.undo))
 		}
 		if err != nil {

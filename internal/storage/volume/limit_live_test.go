@@ -16,8 +16,9 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/scratch"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 	"plumb/test/sandbox"
 )
 
@@ -42,7 +43,7 @@ func liveVolume(t *testing.T, fstype, profile string) (*limiter, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := made.Open(t.Context(), do, t.TempDir(), "limittest")
+	b, err := inventory.Open(t.Context(), do, kinds.All(), t.TempDir(), "limittest")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/inventory"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 )
 
 // loop is a filesystem of its own on a loop device.
@@ -20,7 +20,7 @@ type loop struct {
 	limits *limiter
 	box    lab.Box
 	device device
-	mount  made.Thing
+	mount  inventory.Thing
 	base   int64  // bytes in use that are not the clone's
 	empty  int64  // bytes in use before there were golden data
 	trims  string // what became of the last trim
@@ -51,8 +51,8 @@ func (l *loop) makeFilesystem(ctx context.Context) error {
 		return err
 	}
 	var err error
-	t := made.Thing{Kind: made.Mount, Name: l.dir, Proof: map[string]string{"source": l.device.path}}
-	l.mount, err = l.box.Book.Make(ctx, t, func(*made.Thing) error { return l.attach(ctx) })
+	t := inventory.Thing{Kind: inventory.Mount, Name: l.dir, Proof: map[string]string{"source": l.device.path}}
+	l.mount, err = l.box.Book.Make(ctx, t, func(*inventory.Thing) error { return l.attach(ctx) })
 	return err
 }
 

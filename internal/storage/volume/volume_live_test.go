@@ -19,9 +19,10 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 	"plumb/test/sandbox"
 )
 
@@ -34,11 +35,11 @@ func labBox(t *testing.T) lab.Box {
 	do := host.NewHands(host.NewLive(host.LiveOptions{}))
 	books := filepath.Join(top, "books")
 	run := fmt.Sprintf("t%d", os.Getpid())
-	book, err := made.Open(t.Context(), do, books, run)
+	book, err := inventory.Open(t.Context(), do, kinds.All(), books, run)
 	must(t, err)
 	b := lab.Box{Dir: filepath.Join(top, "lab"), Run: run, Do: do, Book: book}
-	_, err = book.Make(t.Context(), made.Thing{Kind: made.Tree, Name: b.Dir}, func(*made.Thing) error {
-		return os.WriteFile(filepath.Join(mustMkdir(t, b.Dir), made.Marker), []byte(run+"\n"), 0o600)
+	_, err = book.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: b.Dir}, func(*inventory.Thing) error {
+		return os.WriteFile(filepath.Join(mustMkdir(t, b.Dir), inventory.Marker), []byte(run+"\n"), 0o600)
 	})
 	must(t, err)
 	t.Cleanup(func() {

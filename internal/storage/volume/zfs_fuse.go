@@ -12,9 +12,10 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 	"plumb/internal/zfs"
 )
 
@@ -24,7 +25,7 @@ import (
 type daemon struct {
 	box   lab.Box
 	arc   experiment.Bytes // 0 for its own default
-	thing made.Thing       // the process; without a name when it does not run
+	thing inventory.Thing  // the process; without a name when it does not run
 	pools []*pool          // that lie on it, imported or not
 }
 
@@ -60,14 +61,14 @@ func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
 	if arc > 0 {
 		argv = append(argv, "--max-arc-size", strconv.FormatInt(int64(arc>>20), 10))
 	}
-	t := made.Thing{Kind: made.Process, Proof: map[string]string{"argv": strings.Join(argv, " ")}}
+	t := inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(argv, " ")}}
 	var process host.Running
-	t, err := d.box.Book.Make(ctx, t, func(t *made.Thing) (err error) {
+	t, err := d.box.Book.Make(ctx, t, func(t *inventory.Thing) (err error) {
 		process, err = d.box.Do.Start(ctx, host.Process{Argv: argv, Log: filepath.Join(d.box.Dir, "zfs-fuse.log")})
 		if err != nil {
 			return err
 		}
-		return made.Proven(ctx, d.box.Do, t, process.PID())
+		return kinds.Proven(ctx, d.box.Do, t, process.PID())
 	})
 	if err == nil {
 		d.thing, d.arc = t, arc
@@ -112,7 +113,7 @@ func (d *daemon) stop(ctx context.Context) error {
 	if err := d.box.Book.Remove(ctx, d.thing); err != nil {
 		return fmt.Errorf("stop zfs-fuse: %w", err)
 	}
-	d.thing = made.Thing{}
+	d.thing = inventory.Thing{}
 	return nil
 }
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/inventory"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/made"
 	"plumb/internal/zfs"
 )
 
@@ -31,7 +31,7 @@ type pool struct {
 	box     lab.Box
 	open    bool // imported
 	devices []device
-	thing   made.Thing
+	thing   inventory.Thing
 	limits  *limiter
 }
 
@@ -97,8 +97,8 @@ func (p *pool) create(ctx context.Context) error {
 		return fmt.Errorf("make the pool: %w", err)
 	}
 	argv := createPool(p.name, p.v, p.paths())
-	t := made.Thing{Kind: made.Pool, Name: p.name, Proof: map[string]string{"vdevs": strings.Join(p.paths(), " ")}}
-	t, err = p.box.Book.Make(ctx, t, func(*made.Thing) error { return p.run(ctx, argv...) })
+	t := inventory.Thing{Kind: inventory.Pool, Name: p.name, Proof: map[string]string{"vdevs": strings.Join(p.paths(), " ")}}
+	t, err = p.box.Book.Make(ctx, t, func(*inventory.Thing) error { return p.run(ctx, argv...) })
 	if err != nil {
 		return hint.With(fmt.Errorf("make the pool: %w", err), "volume.pool and volume.properties hold what was asked of it")
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
-	"plumb/internal/lab/made"
+	"plumb/internal/inventory"
 	"plumb/internal/view/page"
 )
 
@@ -18,7 +18,7 @@ type Leftover struct {
 
 // Leftovers lists the changes in force and what labs made. What cannot be read
 // may be either, so it is on the list too.
-func Leftovers(all []*change.Change, books []made.Left, unread error, now time.Time) []Leftover {
+func Leftovers(all []*change.Change, books []inventory.Left, unread error, now time.Time) []Leftover {
 	var list []Leftover
 	for _, c := range all {
 		if c.Damage != nil || c.Open() {

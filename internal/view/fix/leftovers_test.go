@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/change"
-	"plumb/internal/lab/made"
+	"plumb/internal/inventory"
 )
 
 func TestLeftovers(t *testing.T) {
@@ -19,11 +19,11 @@ func TestLeftovers(t *testing.T) {
 	tried, overdue, confirmed := one(3, change.Done), one(4, change.Done), one(5, change.Done)
 	tried.Try, overdue.Try, confirmed.Try = at.Add(time.Hour), at.Add(time.Minute), at.Add(time.Hour)
 	confirmed.Confirmed = true
-	things := []made.Thing{{Kind: made.Tree, Name: "/var/tmp/lab"}}
+	things := []inventory.Thing{{Kind: inventory.Tree, Name: "/var/tmp/lab"}}
 	got := Leftovers([]*change.Change{
 		one(1, change.Undone), one(2, change.Done), tried, overdue, confirmed, one(6, change.Begun), one(7, change.Left),
 		{Number: 8, Damage: errors.New("read it: damaged")}, {Number: 9},
-	}, []made.Left{{Run: "dead", Things: things}, {Run: "alive", Live: true}, {Run: "swept"}},
+	}, []inventory.Left{{Run: "dead", Things: things}, {Run: "alive", Live: true}, {Run: "swept"}},
 		errors.New("read a.book: damaged"), at.Add(30*time.Minute))
 	want := []Leftover{
 		{"change 2 of 2026-01-02 03:04 UTC is in force: plumb undo 2", false},

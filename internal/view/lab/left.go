@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"plumb/internal/inventory"
 	"plumb/internal/lab/ledger"
-	"plumb/internal/lab/made"
 	"plumb/internal/view/page"
 )
 
 // Left lists what labs have left behind on this machine.
-func Left(left []made.Left, screen page.Screen) string {
+func Left(left []inventory.Left, screen page.Screen) string {
 	p := page.NewPage(screen)
 	things := 0
 	for _, l := range left {
@@ -29,7 +29,7 @@ func Left(left []made.Left, screen page.Screen) string {
 	return p.String()
 }
 
-func leftOf(p *page.Page, l made.Left) {
+func leftOf(p *page.Page, l inventory.Left) {
 	p.Line(page.Bold, fmt.Sprintf("%s left %s", l.Run, page.Count(len(l.Things), "thing")))
 	for _, t := range l.Things {
 		p.Within(p.Width, page.Normal, "  "+page.Columns(t.Kind, 9), page.Normal, thingLeft(t))
@@ -38,34 +38,34 @@ func leftOf(p *page.Page, l made.Left) {
 }
 
 // thingLeft names a thing with what proves that it is ours.
-func thingLeft(t made.Thing) string {
+func thingLeft(t inventory.Thing) string {
 	switch t.Kind {
-	case made.Process:
+	case inventory.Process:
 		text := "PID " + t.Name
 		if argv := strings.Fields(t.Proof["argv"]); len(argv) > 0 {
 			text += ", " + filepath.Base(argv[0])
 		}
 		return text
-	case made.Loop:
+	case inventory.Loop:
 		if f := t.Proof["file"]; f != "" {
 			return t.Name + " on " + f
 		}
-	case made.Mount:
+	case inventory.Mount:
 		if s := t.Proof["source"]; s != "" {
 			return t.Name + " from " + s
 		}
-	case made.Limit:
+	case inventory.Limit:
 		if l := t.Proof["line"]; l != "" {
 			return t.Name + ": " + l
 		}
-	case made.Sysctl:
+	case inventory.Sysctl:
 		return fmt.Sprintf("%s = %s, was %s", t.Name, t.Proof["value"], t.Proof["before"])
 	}
 	return t.Name
 }
 
 // Swept says what became of each thing that a sweep was to take away.
-func Swept(all []made.Swept, screen page.Screen) string {
+func Swept(all []inventory.Swept, screen page.Screen) string {
 	p := page.NewPage(screen)
 	gone, foreign, failed := 0, 0, 0
 	for _, s := range all {
@@ -73,7 +73,7 @@ func Swept(all []made.Swept, screen page.Screen) string {
 		switch {
 		case s.Err == nil:
 			gone++
-		case errors.Is(s.Err, made.ErrForeign):
+		case errors.Is(s.Err, inventory.ErrForeign):
 			foreign++
 			what = "left alone: it is not the lab's any more"
 		default:

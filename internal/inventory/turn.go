@@ -1,4 +1,4 @@
-package made
+package inventory
 
 import (
 	"bytes"
@@ -57,12 +57,12 @@ func (p *pages) abridged() (*pages, []byte, error) {
 	}
 	err := add(time.Now(), kindBegin, p.begin)
 	for _, e := range p.entries {
-		if err != nil || e.gone {
+		if err != nil || e.Gone {
 			continue
 		}
-		err = add(e.at, kindIntent, e.thing)
-		if err == nil && e.whole {
-			err = add(e.at, kindMade, result{N: len(next.log.Records), Thing: &e.thing})
+		err = add(e.At, kindIntent, e.Thing)
+		if err == nil && e.Whole {
+			err = add(e.At, kindMade, result{N: len(next.log.Records), Thing: &e.Thing})
 		}
 	}
 	return next, out.Bytes(), err

@@ -1,4 +1,4 @@
-package made
+package kinds
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/inventory"
 )
 
 const (
@@ -58,7 +59,7 @@ func TestDataset(t *testing.T) {
 				f.Errors["run zfs list -H -o name "+sandbox] = errors.New("cannot open '" + sandbox + "': dataset does not exist")
 			}
 			f.does = map[string]func(hosttest.Map){"zfs destroy -r " + sandbox: func(hosttest.Map) {}, "zfs destroy -r " + c.name: func(hosttest.Map) {}}
-			thing := Thing{Dataset, sandbox, map[string]string{"run": "run1", "below": "data golden"}}
+			thing := thingOf(inventory.Dataset, sandbox, map[string]string{"run": "run1", "below": "data golden"})
 			if c.name != "" {
 				thing.Name = c.name
 			}
@@ -66,7 +67,7 @@ func TestDataset(t *testing.T) {
 				thing.Proof = nil
 			}
 			done, err := takenAway(t, f, false, thing)
-			if done != c.done || errors.Is(err, ErrForeign) != c.foreign || (err != nil) != (c.foreign || c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			if done != c.done || errors.Is(err, inventory.ErrForeign) != c.foreign || (err != nil) != (c.foreign || c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("did %q, %v", done, err)
 			}
 		})
@@ -75,10 +76,10 @@ func TestDataset(t *testing.T) {
 
 // What cannot be asked about is not known to be gone.
 func TestDatasetThatNobodyCanBeAskedAbout(t *testing.T) {
-	thing := Thing{Dataset, sandbox, map[string]string{"run": "run1"}}
+	thing := thingOf(inventory.Dataset, sandbox, map[string]string{"run": "run1"})
 	for _, why := range []error{host.ErrNoCommand, errors.New("connect: refused")} {
 		f := newFake(hosttest.Map{Errors: map[string]error{"run zpool list -H -o name": why}})
-		if done, err := takenAway(t, f, false, thing); err == nil || errors.Is(err, ErrForeign) || done != "" {
+		if done, err := takenAway(t, f, false, thing); err == nil || errors.Is(err, inventory.ErrForeign) || done != "" {
 			t.Errorf("%v: did %q, %v", why, done, err)
 		}
 	}
@@ -96,7 +97,7 @@ func TestDeadMountsOfADataset(t *testing.T) {
 		Errors:  map[string]error{"run zfs list -H -o name " + sandbox: errors.New("dataset does not exist")},
 	})
 	f.does = map[string]func(hosttest.Map){"umount -l /lab/v1/data": func(hosttest.Map) {}}
-	if done, err := takenAway(t, f, false, Thing{Dataset, sandbox, map[string]string{"run": "run1"}}); err != nil || done != "umount -l /lab/v1/data" {
+	if done, err := takenAway(t, f, false, thingOf(inventory.Dataset, sandbox, map[string]string{"run": "run1"})); err != nil || done != "umount -l /lab/v1/data" {
 		t.Errorf("did %q, %v", done, err)
 	}
 }
@@ -105,7 +106,7 @@ func TestDeadMountsOfADataset(t *testing.T) {
 func TestDatasetIsFree(t *testing.T) {
 	f := newFake(hosttest.Map{Outputs: map[string]string{"zfs list -H -o name tank/there": "tank/there\n"}, Errors: map[string]error{"run zfs list -H -o name tank/new": errors.New("dataset does not exist")}})
 	for name, free := range map[string]bool{"tank/new": true, "tank/there": false, "tank": false, "tank/a@b": false, "/tank/a": false} {
-		if err := freeDataset(t.Context(), f, Thing{Kind: Dataset, Name: name}); (err == nil) != free {
+		if err := freeDataset(t.Context(), f, inventory.Thing{Kind: inventory.Dataset, Name: name}); (err == nil) != free {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

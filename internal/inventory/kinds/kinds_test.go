@@ -1,4 +1,4 @@
-package made
+package kinds
 
 import (
 	"context"
@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
-	"plumb/internal/journal"
+	"plumb/internal/inventory"
 )
 
 // fake is a machine of maps that notes what is done to it.
@@ -64,14 +63,18 @@ func (f fake) Run(ctx context.Context, argv ...string) ([]byte, error) {
 const bootFile = "/proc/sys/kernel/random/boot_id"
 
 // takenAway gives what was done to take a thing away.
-func takenAway(t *testing.T, f fake, live bool, all ...Thing) (string, error) {
+func takenAway(t *testing.T, f fake, live bool, all ...inventory.Thing) (string, error) {
 	t.Helper()
-	p := &pages{begin: begin{Run: "run1", Boot: "now"}}
+	h := inventory.Holder{Do: f, Run: "run1", Boot: "now", Live: live}
 	for i, thing := range all {
-		p.entries = append(p.entries, entry{n: i + 1, thing: thing, whole: true})
+		h.Entries = append(h.Entries, inventory.Entry{N: i + 1, Thing: thing, Whole: true})
 	}
-	err := holder{d: f, pages: p, live: live}.takeAway(t.Context(), p.entries[0])
+	err := All()[all[0].Kind].Remove(t.Context(), h, h.Entries[0])
 	return strings.Join(*f.done, "; "), err
+}
+
+func thingOf(kind, name string, proof map[string]string) inventory.Thing {
+	return inventory.Thing{Kind: kind, Name: name, Proof: proof}
 }
 
 func TestSysctlAndLimits(t *testing.T) {
@@ -79,10 +82,10 @@ func TestSysctlAndLimits(t *testing.T) {
 	one := map[string]string{"line": "7:0 1000", "undo": "7:0 0"}
 	two := map[string]string{"line": "7:0 riops=3000 wiops=1000", "undo": "7:0 rbps=max wbps=max riops=max wiops=max"}
 	ratio := map[string]string{"before": "20", "value": "40"}
-	loop := Thing{Kind: Loop, Name: "/dev/loop0", Proof: map[string]string{"file": "/lab/image"}}
+	loop := inventory.Thing{Kind: inventory.Loop, Name: "/dev/loop0", Proof: map[string]string{"file": "/lab/image"}}
 	onLoop := map[string]string{"/sys/block/loop0/loop/backing_file": "/lab/image\n", "/sys/block/loop0/dev": "7:0\n"}
 	for name, c := range map[string]struct {
-		thing   Thing
+		thing   inventory.Thing
 		text    string
 		boot    string
 		live    bool
@@ -90,20 +93,20 @@ func TestSysctlAndLimits(t *testing.T) {
 		done    string
 		foreign bool
 	}{
-		"ours":              {thing: Thing{Limit, blkio, one}, text: "7:1 5\n7:0 1000\n", done: "write " + blkio + " 7:0 0"},
-		"gone":              {thing: Thing{Limit, blkio, one}, text: "7:1 5\n"},
-		"another's":         {thing: Thing{Limit, blkio, one}, text: "7:0 5\n", foreign: true},
-		"changed by us":     {thing: Thing{Limit, blkio, one}, text: "7:0 5\n", live: true, done: "write " + blkio + " 7:0 0"},
-		"on our device":     {thing: Thing{Limit, blkio, one}, text: "7:0 5\n", more: onLoop, done: "write " + blkio + " 7:0 0"},
-		"of another life":   {thing: Thing{Limit, blkio, one}, text: "7:0 1000\n", boot: "later"},
-		"version 2":         {thing: Thing{Limit, io, two}, text: "7:0 rbps=max wbps=max riops=3000 wiops=1000\n", done: "write " + io + " " + two["undo"]},
-		"version 2, gone":   {thing: Thing{Limit, io, two}, text: ""},
-		"version 2, theirs": {thing: Thing{Limit, io, two}, text: "7:0 rbps=max wbps=max riops=3000 wiops=5\n", foreign: true},
-		"setting":           {thing: Thing{Sysctl, "vm.dirty_ratio", ratio}, text: "40\n", done: "write /proc/sys/vm/dirty_ratio 20"},
-		"setting put back":  {thing: Thing{Sysctl, "vm.dirty_ratio", ratio}, text: "20\n"},
-		"setting of others": {thing: Thing{Sysctl, "vm.dirty_ratio", ratio}, text: "30\n", foreign: true},
-		"setting, rebooted": {thing: Thing{Sysctl, "vm.dirty_ratio", ratio}, text: "40\n", boot: "later"},
-		"no such setting":   {thing: Thing{Sysctl, "vm.no_such_thing", ratio}},
+		"ours":              {thing: thingOf(inventory.Limit, blkio, one), text: "7:1 5\n7:0 1000\n", done: "write " + blkio + " 7:0 0"},
+		"gone":              {thing: thingOf(inventory.Limit, blkio, one), text: "7:1 5\n"},
+		"another's":         {thing: thingOf(inventory.Limit, blkio, one), text: "7:0 5\n", foreign: true},
+		"changed by us":     {thing: thingOf(inventory.Limit, blkio, one), text: "7:0 5\n", live: true, done: "write " + blkio + " 7:0 0"},
+		"on our device":     {thing: thingOf(inventory.Limit, blkio, one), text: "7:0 5\n", more: onLoop, done: "write " + blkio + " 7:0 0"},
+		"of another life":   {thing: thingOf(inventory.Limit, blkio, one), text: "7:0 1000\n", boot: "later"},
+		"version 2":         {thing: thingOf(inventory.Limit, io, two), text: "7:0 rbps=max wbps=max riops=3000 wiops=1000\n", done: "write " + io + " " + two["undo"]},
+		"version 2, gone":   {thing: thingOf(inventory.Limit, io, two), text: ""},
+		"version 2, theirs": {thing: thingOf(inventory.Limit, io, two), text: "7:0 rbps=max wbps=max riops=3000 wiops=5\n", foreign: true},
+		"setting":           {thing: thingOf(inventory.Sysctl, "vm.dirty_ratio", ratio), text: "40\n", done: "write /proc/sys/vm/dirty_ratio 20"},
+		"setting put back":  {thing: thingOf(inventory.Sysctl, "vm.dirty_ratio", ratio), text: "20\n"},
+		"setting of others": {thing: thingOf(inventory.Sysctl, "vm.dirty_ratio", ratio), text: "30\n", foreign: true},
+		"setting, rebooted": {thing: thingOf(inventory.Sysctl, "vm.dirty_ratio", ratio), text: "40\n", boot: "later"},
+		"no such setting":   {thing: thingOf(inventory.Sysctl, "vm.no_such_thing", ratio)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{bootFile: "now\n", c.thing.Name: c.text, "/proc/sys/vm/dirty_ratio": c.text}
@@ -114,7 +117,7 @@ func TestSysctlAndLimits(t *testing.T) {
 				files[bootFile] = c.boot
 			}
 			done, err := takenAway(t, newFake(hosttest.Map{Files: files}), c.live, c.thing, loop)
-			if done != c.done || errors.Is(err, ErrForeign) != c.foreign || err != nil && !c.foreign {
+			if done != c.done || errors.Is(err, inventory.ErrForeign) != c.foreign || err != nil && !c.foreign {
 				t.Errorf("did %q, %v", done, err)
 			}
 		})
@@ -126,8 +129,8 @@ const poolStatus = "  pool: db1\n state: ONLINE\n scrub: none requested\nconfig:
 	"\t  /srv/db/vdev1-0  ONLINE       0     0     0\n\tlogs\n\t  %s  ONLINE       0     0     0\n\nerrors: No known data errors\n"
 
 func TestPool(t *testing.T) {
-	tree := Thing{Tree, "/srv/db", map[string]string{"inode": "0:0 7"}}
-	loop := Thing{Loop, "/dev/loop0", map[string]string{"file": "/srv/db/image"}}
+	tree := thingOf(inventory.Tree, "/srv/db", map[string]string{"inode": "0:0 7"})
+	loop := thingOf(inventory.Loop, "/dev/loop0", map[string]string{"file": "/srv/db/image"})
 	for name, c := range map[string]struct {
 		log     string // device of the log
 		marker  string
@@ -142,25 +145,25 @@ func TestPool(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(hosttest.Map{
-				Files:   map[string]string{bootFile: "now\n", "/srv/db/" + Marker: c.marker, "/sys/block/loop0/loop/backing_file": "/srv/db/image\n"},
+				Files:   map[string]string{bootFile: "now\n", "/srv/db/" + inventory.Marker: c.marker, "/sys/block/loop0/loop/backing_file": "/srv/db/image\n"},
 				Stats:   map[string]host.Stat{"/srv/db": {Inode: 7, Mode: 1 << 31}},
 				Outputs: map[string]string{"zpool list -H -o name": "other\ndb1\n", "zpool status db1": fmt.Sprintf(poolStatus, c.log)},
 				Errors:  map[string]error{"link /srv/db": errors.New("no link")},
 			})
 			f.does = map[string]func(hosttest.Map){"zpool destroy -f db1": func(m hosttest.Map) { m.Outputs["zpool list -H -o name"] = "other\n" }}
-			done, err := takenAway(t, f, false, Thing{Kind: Pool, Name: "db1"}, tree, loop)
-			if (done == "zpool destroy -f db1") == c.foreign || errors.Is(err, ErrForeign) != c.foreign || err != nil && !c.foreign {
+			done, err := takenAway(t, f, false, inventory.Thing{Kind: inventory.Pool, Name: "db1"}, tree, loop)
+			if (done == "zpool destroy -f db1") == c.foreign || errors.Is(err, inventory.ErrForeign) != c.foreign || err != nil && !c.foreign {
 				t.Errorf("did %q, %v", done, err)
 			}
 		})
 	}
 	// Without ZFS there is no pool; one that nobody can be asked about is not known to be gone.
 	none := newFake(hosttest.Map{Errors: map[string]error{"run zpool list -H -o name": host.ErrNoCommand}})
-	if _, err := takenAway(t, none, false, Thing{Kind: Pool, Name: "db1"}); err != nil {
+	if _, err := takenAway(t, none, false, inventory.Thing{Kind: inventory.Pool, Name: "db1"}); err != nil {
 		t.Errorf("without zpool: %v", err)
 	}
 	down := newFake(hosttest.Map{Errors: map[string]error{"run zpool list -H -o name": errors.New("connect: refused")}, Files: map[string]string{"/srv/db/vdev": ""}})
-	if _, err := takenAway(t, down, false, Thing{Pool, "db1", map[string]string{"vdevs": "/srv/db/vdev"}}); err == nil {
+	if _, err := takenAway(t, down, false, thingOf(inventory.Pool, "db1", map[string]string{"vdevs": "/srv/db/vdev"})); err == nil {
 		t.Error("a pool that cannot be asked about is said to be gone")
 	}
 }
@@ -174,10 +177,10 @@ func TestPoolEndsWithItsFuse(t *testing.T) {
 			"62 25 0:46 / /mine rw,relatime shared:1 - fuse.zfs db10 rw\n"},
 	})
 	f.does = map[string]func(hosttest.Map){"umount -l /srv/db/v1": func(hosttest.Map) {}}
-	pool := Thing{Pool, "db1", map[string]string{"vdevs": "/dev/loop0"}}
+	pool := thingOf(inventory.Pool, "db1", map[string]string{"vdevs": "/dev/loop0"})
 	for _, ended := range []bool{false, true} {
-		p := &pages{entries: []entry{{n: 1, thing: pool, whole: true}, {n: 2, thing: Thing{Process, "9", map[string]string{"argv": "/usr/sbin/zfs-fuse -n"}}, whole: true, gone: ended}}}
-		err := holder{d: f, pages: p}.takeAway(t.Context(), p.entries[0])
+		h := inventory.Holder{Do: f, Entries: []inventory.Entry{{N: 1, Thing: pool, Whole: true}, {N: 2, Thing: thingOf(inventory.Process, "9", map[string]string{"argv": "/usr/sbin/zfs-fuse -n"}), Whole: true, Gone: ended}}}
+		err := All()[inventory.Pool].Remove(t.Context(), h, h.Entries[0])
 		if done := strings.Join(*f.done, "; "); (done == "umount -l /srv/db/v1") != ended || (err == nil) != ended {
 			t.Errorf("zfs-fuse ended %v: did %q, %v", ended, done, err)
 		}
@@ -210,28 +213,17 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func FuzzReplay(f *testing.F) {
-	var log journal.Log
-	var all []byte
-	for _, r := range []struct {
-		kind string
-		body any
-	}{{kindBegin, begin{Version: 1, Run: "run1"}}, {kindIntent, Thing{Kind: Tree, Name: "/srv/lab"}}, {kindMade, result{N: 2}}, {kindGone, result{N: 2}}} {
-		text, err := log.Append(time.Time{}, r.kind, r.body)
-		if err != nil {
-			f.Fatal(err)
+// Whatever a book names as a limit, only files in which the kernel takes limits
+// of devices are written to.
+func TestOnlyLimitsOfDevices(t *testing.T) {
+	for _, name := range []string{"/sys/fs/cgroup/../../../etc/io.max", "/sys/fs/cgroup/cgroup.procs", "/etc/io.max", "/sys/fs/cgroup/blkio/blkio.throttle.x_device/../../cgroup.procs"} {
+		if isLimit(inventory.Thing{Name: name, Proof: map[string]string{"line": "7:0 5", "undo": "7:0 0"}}) {
+			t.Errorf("%s passes for a limit", name)
 		}
-		all = append(all, text...)
-		f.Add(all)
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := replay(text)
-		if err != nil {
-			return
+	for _, undo := range []string{"", "7:0", "+io", "7:0 0\n8:0 0", "root:x:0:0"} {
+		if isLimit(inventory.Thing{Name: "/sys/fs/cgroup/x/io.max", Proof: map[string]string{"line": "7:0 riops=5", "undo": undo}}) {
+			t.Errorf("%q passes for what takes a limit back", undo)
 		}
-		open := p.open()
-		if _, _, err := p.abridged(); err != nil && len(open) > 0 {
-			t.Errorf("it cannot go on in a new file: %v", err)
-		}
-	})
+	}
 }

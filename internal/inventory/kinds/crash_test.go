@@ -1,4 +1,4 @@
-package made
+package kinds
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/journal"
 	"plumb/test/mortal"
 )
 
@@ -30,6 +32,22 @@ const (
 	limitValue = "987654" // of our own devices, to be found again
 	setting    = "fs.lease-break-time"
 )
+
+func machine(t *testing.T) *host.Hands {
+	t.Helper()
+	h := host.NewHands(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func exists(name string) bool { _, err := os.Lstat(name); return err == nil }
 
 func TestMain(m *testing.M) {
 	if what := os.Getenv(envWhat); what != "" {
@@ -49,14 +67,14 @@ func mortalLife(what string) error {
 	}
 	ctx, dir := context.Background(), os.Getenv(envDir)
 	if what == "sweep" {
-		swept, err := Sweep(ctx, m, filepath.Join(dir, "books"))
+		swept, err := inventory.Sweep(ctx, m, All(), filepath.Join(dir, "books"))
 		for _, s := range swept {
 			err = errors.Join(err, s.Err)
 		}
 		m.Tell()
 		return err
 	}
-	b, err := Open(ctx, m, filepath.Join(dir, "books"), run)
+	b, err := inventory.Open(ctx, m, All(), filepath.Join(dir, "books"), run)
 	if err != nil {
 		return err
 	}
@@ -73,54 +91,54 @@ func mortalLife(what string) error {
 
 // makeAll makes one of each kind, as a lab does. lab is its directory, name
 // that of its control group.
-func makeAll(ctx context.Context, d host.Launcher, b *Book, lab, name string) error {
+func makeAll(ctx context.Context, d host.Launcher, b *inventory.Book, lab, name string) error {
 	group := filepath.Join("/sys/fs/cgroup/memory", name)
 	image, mnt, device := filepath.Join(lab, "image"), filepath.Join(lab, "mnt"), ""
-	command := func(argv ...string) func(*Thing) error {
-		return func(*Thing) error { _, err := d.Run(ctx, argv...); return err }
+	command := func(argv ...string) func(*inventory.Thing) error {
+		return func(*inventory.Thing) error { _, err := d.Run(ctx, argv...); return err }
 	}
 	steps := []struct {
-		thing Thing
-		make  func(*Thing) error
+		thing inventory.Thing
+		make  func(*inventory.Thing) error
 	}{
-		{Thing{Kind: Tree, Name: lab}, func(*Thing) error {
+		{inventory.Thing{Kind: inventory.Tree, Name: lab}, func(*inventory.Thing) error {
 			_, err := d.Run(ctx, "mkdir", lab)
-			return errors.Join(err, d.Append(ctx, filepath.Join(lab, Marker), []byte(run+"\n")))
+			return errors.Join(err, d.Append(ctx, filepath.Join(lab, inventory.Marker), []byte(run+"\n")))
 		}},
-		{Thing{Kind: File, Name: image}, command("truncate", "-s", "16M", image)},
-		{Thing{Kind: Loop, Proof: map[string]string{"file": image}}, func(t *Thing) error {
+		{inventory.Thing{Kind: inventory.File, Name: image}, command("truncate", "-s", "16M", image)},
+		{inventory.Thing{Kind: inventory.Loop, Proof: map[string]string{"file": image}}, func(t *inventory.Thing) error {
 			out, err := d.Run(ctx, "losetup", "--find", "--show", image)
 			t.Name = strings.TrimSpace(string(out))
 			device = t.Name
 			return err
 		}},
-		{Thing{Kind: Mount, Name: mnt}, func(t *Thing) error {
+		{inventory.Thing{Kind: inventory.Mount, Name: mnt}, func(t *inventory.Thing) error {
 			_, err := d.Run(ctx, "sh", "-c", `mkfs.ext4 -q "$1" && mkdir "$2" && mount "$1" "$2"`, "sh", device, mnt)
 			return err
 		}},
-		{Thing{Kind: Group, Name: group}, command("mkdir", group)},
-		{Thing{Kind: Process, Proof: map[string]string{"argv": "sleep 1000 " + lab}}, func(t *Thing) error {
+		{inventory.Thing{Kind: inventory.Group, Name: group}, command("mkdir", group)},
+		{inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": "sleep 1000 " + lab}}, func(t *inventory.Thing) error {
 			r, err := d.Start(ctx, host.Process{Argv: []string{"sh", "-c", "sleep 1000 & cd \"$1\"; exec sh -c 'sleep 1000; :' \"$1/x\"", "sh", mnt}, Groups: []string{group}})
 			if err != nil {
 				return err
 			}
 			return Proven(ctx, d, t, r.PID())
 		}},
-		{Thing{Kind: Limit, Name: throttle}, func(t *Thing) error { return d.Write(ctx, throttle, []byte(t.Proof["line"])) }},
-		{Thing{Kind: Sysctl, Name: setting}, func(t *Thing) error {
+		{inventory.Thing{Kind: inventory.Limit, Name: throttle}, func(t *inventory.Thing) error { return d.Write(ctx, throttle, []byte(t.Proof["line"])) }},
+		{inventory.Thing{Kind: inventory.Sysctl, Name: setting}, func(t *inventory.Thing) error {
 			return d.Write(ctx, "/proc/sys/fs/lease-break-time", []byte(t.Proof["value"]))
 		}},
 	}
 	for _, s := range steps {
 		switch s.thing.Kind {
-		case Mount:
+		case inventory.Mount:
 			s.thing.Proof = map[string]string{"source": device}
-		case Process:
+		case inventory.Process:
 			s.thing.Proof = map[string]string{"argv": "sh -c sleep 1000; : " + mnt + "/x"}
-		case Limit:
+		case inventory.Limit:
 			number := deviceNumber(device)
 			s.thing.Proof = map[string]string{"line": number + " " + limitValue, "undo": number + " 0"}
-		case Sysctl:
+		case inventory.Sysctl:
 			s.thing.Proof = map[string]string{"before": "45", "value": "46"}
 		}
 		if _, err := b.Make(ctx, s.thing, s.make); err != nil {
@@ -229,7 +247,7 @@ func ways(t *testing.T, n int, try func(at int, how string)) {
 
 func sweepAll(t *testing.T, dir string) {
 	t.Helper()
-	swept, err := Sweep(t.Context(), machine(t), filepath.Join(dir, "books"))
+	swept, err := inventory.Sweep(t.Context(), machine(t), All(), filepath.Join(dir, "books"))
 	must(t, err)
 	for _, s := range swept {
 		if s.Err != nil {
@@ -296,7 +314,7 @@ func decoys(t *testing.T) decoy {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	d.loop = sh(`truncate -s 16M "$1/image"; echo crash9 > "$1/` + Marker + `"; losetup --find --show "$1/image"`)
+	d.loop = sh(`truncate -s 16M "$1/image"; echo crash9 > "$1/` + inventory.Marker + `"; losetup --find --show "$1/image"`)
 	t.Cleanup(func() { sh(`losetup -d "$2"`) })
 	sh(`mkfs.ext4 -q "$2"; mkdir "$1/mnt"; mount "$2" "$1/mnt"`)
 	t.Cleanup(func() { sh(`umount "$1/mnt"`) })
@@ -332,38 +350,53 @@ func (d decoy) check(t *testing.T) {
 	}
 }
 
+// forge writes the book of a run that is dead: of things that it says were
+// made, and of others that it says were about to be.
+func forge(t *testing.T, file string, whole, half []inventory.Thing) {
+	t.Helper()
+	var log journal.Log
+	var all []byte
+	add := func(kind string, body any) {
+		text, err := log.Append(time.Now(), kind, body)
+		must(t, err)
+		all = append(all, text...)
+	}
+	add("begin", map[string]any{"version": 1, "run": run})
+	for _, thing := range whole {
+		add("intent", thing)
+		add("made", map[string]any{"intent": len(log.Records), "thing": thing})
+	}
+	for _, thing := range half {
+		add("intent", thing)
+	}
+	must(t, os.WriteFile(file, all, 0o600))
+}
+
 // A book that names what since belongs to others takes none of it away.
 func TestSweepTouchesNothingOfOthers(t *testing.T) {
 	needAll(t)
 	d, h, books := decoys(t), machine(t), t.TempDir()
-	b := open(t, h, books, run)
 	number := deviceNumber(d.loop)
-	things := []Thing{
-		{Kind: Tree, Name: d.dir, Proof: map[string]string{"inode": "1"}},
-		{Kind: File, Name: filepath.Join(d.dir, "image"), Proof: map[string]string{"inode": "1"}},
-		{Kind: Loop, Name: d.loop, Proof: map[string]string{"file": "/gone/image"}},
-		{Kind: Mount, Name: d.mnt, Proof: map[string]string{"source": "/dev/loop999"}},
-		{Kind: Process, Name: strconv.Itoa(d.process.Process.Pid), Proof: map[string]string{"start": "1", "boot": boot(t.Context(), h), "argv": "sleep 1000"}},
-		{Kind: Limit, Name: throttle, Proof: map[string]string{"line": number + " 5", "undo": number + " 0"}},
-		{Kind: Sysctl, Name: setting, Proof: map[string]string{"before": "7", "value": "8"}},
-		{Kind: Group, Name: "/etc"},
+	things := []inventory.Thing{
+		{Kind: inventory.Tree, Name: d.dir, Proof: map[string]string{"inode": "1"}},
+		{Kind: inventory.File, Name: filepath.Join(d.dir, "image"), Proof: map[string]string{"inode": "1"}},
+		{Kind: inventory.Loop, Name: d.loop, Proof: map[string]string{"file": "/gone/image"}},
+		{Kind: inventory.Mount, Name: d.mnt, Proof: map[string]string{"source": "/dev/loop999"}},
+		{Kind: inventory.Process, Name: strconv.Itoa(d.process.Process.Pid), Proof: map[string]string{"start": "1", "boot": inventory.Boot(t.Context(), h), "argv": "sleep 1000"}},
+		{Kind: inventory.Limit, Name: throttle, Proof: map[string]string{"line": number + " 5", "undo": number + " 0"}},
+		{Kind: inventory.Sysctl, Name: setting, Proof: map[string]string{"before": "7", "value": "8"}},
+		{Kind: inventory.Group, Name: "/etc"},
 	}
-	for _, thing := range things {
-		must(t, b.note(t.Context(), kindIntent, thing))
-		must(t, b.note(t.Context(), kindMade, result{N: len(b.pages.log.Records), Thing: &thing}))
-	}
-	for _, thing := range []Thing{ // whose making may not have begun
-		{Kind: Loop, Proof: map[string]string{"file": "/gone/image"}},
-		{Kind: Process, Proof: map[string]string{"argv": "sleep 1000"}},
-	} {
-		must(t, b.note(t.Context(), kindIntent, thing))
-	}
-	b.unlock() // its lab has died
-	swept, err := Sweep(t.Context(), h, books)
+	book := filepath.Join(books, "forged.book")
+	forge(t, book, things, []inventory.Thing{ // whose making may not have begun
+		{Kind: inventory.Loop, Proof: map[string]string{"file": "/gone/image"}},
+		{Kind: inventory.Process, Proof: map[string]string{"argv": "sleep 1000"}},
+	})
+	swept, err := inventory.Sweep(t.Context(), h, All(), books)
 	must(t, err)
 	foreign := 0
 	for _, s := range swept {
-		if errors.Is(s.Err, ErrForeign) {
+		if errors.Is(s.Err, inventory.ErrForeign) {
 			foreign++
 		} else if s.Err != nil {
 			t.Errorf("%+v: %v", s.Thing, s.Err)
@@ -372,7 +405,7 @@ func TestSweepTouchesNothingOfOthers(t *testing.T) {
 	if foreign != len(things) {
 		t.Errorf("%d of %d things were not ours: %v", foreign, len(things), swept)
 	}
-	if _, err := os.Stat(b.file); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(book); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the book is kept for things that are not ours: %v", err)
 	}
 	time.Sleep(10 * time.Millisecond)
@@ -391,11 +424,11 @@ func TestBusyMount(t *testing.T) {
 	busy.Dir = filepath.Join(dir, "lab/mnt")
 	must(t, busy.Start())
 	defer func() { busy.Process.Kill(); busy.Wait() }()
-	swept, err := Sweep(t.Context(), machine(t), filepath.Join(dir, "books"))
+	swept, err := inventory.Sweep(t.Context(), machine(t), All(), filepath.Join(dir, "books"))
 	must(t, err)
 	for _, s := range swept {
-		kept := s.Thing.Kind == Loop || s.Thing.Kind == File || s.Thing.Kind == Tree
-		if kept != (s.Err != nil) || errors.Is(s.Err, ErrForeign) {
+		kept := s.Thing.Kind == inventory.Loop || s.Thing.Kind == inventory.File || s.Thing.Kind == inventory.Tree
+		if kept != (s.Err != nil) || errors.Is(s.Err, inventory.ErrForeign) {
 			t.Errorf("%+v: %v", s.Thing, s.Err)
 		}
 	}

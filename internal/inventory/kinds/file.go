@@ -1,4 +1,4 @@
-package made
+package kinds
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 )
 
 // ordinary tells whether a path may be that of something a lab made: written
@@ -19,11 +20,11 @@ func ordinary(name string) bool {
 
 // freeName refuses a name under which something is already: what was there
 // before us is not ours to take away.
-func freeName(ctx context.Context, d host.Doer, t Thing) error {
+func freeName(ctx context.Context, d host.Doer, t inventory.Thing) error {
 	if !ordinary(t.Name) {
 		return fmt.Errorf("what a lab makes is named in full, without detours, and not directly below the root")
 	}
-	if !missing(ctx, d, t.Name) {
+	if !inventory.Missing(ctx, d, t.Name) {
 		return fs.ErrExist
 	}
 	return nil
@@ -36,82 +37,82 @@ func inode(ctx context.Context, h host.Reader, name string) (string, error) {
 	return fmt.Sprintf("%d:%d %d", st.DevMajor, st.DevMinor, st.Inode), err
 }
 
-func proveInode(ctx context.Context, d host.Doer, t *Thing) (err error) {
+func proveInode(ctx context.Context, d host.Doer, t *inventory.Thing) (err error) {
 	t.Proof["inode"], err = inode(ctx, d, t.Name)
 	return err
 }
 
-func proveTree(ctx context.Context, d host.Doer, t *Thing) error {
-	if missing(ctx, d, path.Join(t.Name, Marker)) {
-		return fmt.Errorf("it lacks the marker %s", Marker)
+func proveTree(ctx context.Context, d host.Doer, t *inventory.Thing) error {
+	if inventory.Missing(ctx, d, path.Join(t.Name, inventory.Marker)) {
+		return fmt.Errorf("it lacks the marker %s", inventory.Marker)
 	}
 	return proveInode(ctx, d, t)
 }
 
 // file removes a file.
-func (h holder) file(ctx context.Context, e entry) error {
-	name := e.thing.Name
-	if missing(ctx, h.d, name) {
+func (h holder) file(ctx context.Context, e inventory.Entry) error {
+	name := e.Thing.Name
+	if inventory.Missing(ctx, h.Do, name) {
 		return nil
 	}
-	if !h.belowTree(ctx, name) && !h.live {
-		now, err := inode(ctx, h.d, name)
+	if !h.belowTree(ctx, name) && !h.Live {
+		now, err := inode(ctx, h.Do, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if now != e.thing.Proof["inode"] {
+		if now != e.Thing.Proof["inode"] {
 			return foreign("it is another file now, or not known to be ours")
 		}
 	}
-	return h.d.Remove(ctx, name)
+	return h.Do.Remove(ctx, name)
 }
 
 // tree removes a directory with all that is in it. rm follows no links, and
 // with nothing mounted below it stays on the lab's own filesystem.
-func (h holder) tree(ctx context.Context, e entry) error {
-	name := e.thing.Name
-	if missing(ctx, h.d, name) {
+func (h holder) tree(ctx context.Context, e inventory.Entry) error {
+	name := e.Thing.Name
+	if inventory.Missing(ctx, h.Do, name) {
 		return nil
 	}
 	err := h.ownTree(ctx, e)
-	if errors.Is(err, errUnmarked) && !e.whole && h.d.Remove(ctx, name) == nil {
+	if errors.Is(err, errUnmarked) && !e.Whole && h.Do.Remove(ctx, name) == nil {
 		return nil // its lab died before it could mark it, and it was empty
 	}
 	if err != nil {
 		return err
 	}
-	return until(ctx, patience, func() (bool, error) {
-		mounted, err := mountsBelow(ctx, h.d, name)
+	return inventory.Until(ctx, patience, func() (bool, error) {
+		mounted, err := mountsBelow(ctx, h.Do, name)
 		if err == nil && len(mounted) > 0 {
 			err = fmt.Errorf("%s is still mounted", strings.Join(mounted, ", "))
 		}
 		if err != nil {
 			return true, err
 		}
-		_, err = h.d.Run(ctx, "rm", "-rf", "--one-file-system", "--", name)
+		_, err = h.Do.Run(ctx, "rm", "-rf", "--one-file-system", "--", name)
 		return err == nil, err // a process that is just ending may write once more
 	})
 }
 
-var errUnmarked = foreign("it holds no %s", Marker)
+var errUnmarked = foreign("it holds no %s", inventory.Marker)
 
 // ownTree tells whether a directory is ours: nil, or why not.
-func (h holder) ownTree(ctx context.Context, e entry) error {
-	name := e.thing.Name
+func (h holder) ownTree(ctx context.Context, e inventory.Entry) error {
+	name := e.Thing.Name
 	if !ordinary(name) {
 		return foreign("it is no directory of a lab")
 	}
-	st, err := h.d.Stat(ctx, name)
+	st, err := h.Do.Stat(ctx, name)
 	if err != nil {
 		return err
 	}
-	if _, err := h.d.Readlink(ctx, name); err == nil || !st.Mode.IsDir() {
+	if _, err := h.Do.Readlink(ctx, name); err == nil || !st.Mode.IsDir() {
 		return foreign("it is no directory")
 	}
-	text, err := h.d.ReadFile(ctx, path.Join(name, Marker))
+	text, err := h.Do.ReadFile(ctx, path.Join(name, inventory.Marker))
 	if errors.Is(err, fs.ErrNotExist) {
 		return errUnmarked
 	}
@@ -119,12 +120,12 @@ func (h holder) ownTree(ctx context.Context, e entry) error {
 		return err
 	}
 	// A lab that died while it marked the directory left a part of the name.
-	ours, run := h.pages.begin.Run, strings.TrimSpace(string(text))
-	if run != "" && run != ours && (e.whole || !strings.HasPrefix(ours, run)) {
+	ours, run := h.Run, strings.TrimSpace(string(text))
+	if run != "" && run != ours && (e.Whole || !strings.HasPrefix(ours, run)) {
 		return foreign("it is marked as of the run %s", run)
 	}
-	now, err := inode(ctx, h.d, name)
-	if err == nil && e.whole && now != e.thing.Proof["inode"] {
+	now, err := inode(ctx, h.Do, name)
+	if err == nil && e.Whole && now != e.Thing.Proof["inode"] {
 		return foreign("it is another directory now")
 	}
 	return err

@@ -1,4 +1,4 @@
-package made
+package kinds
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 )
 
 // endedAtOnce stands for the start of a process that had ended before it
@@ -18,12 +19,12 @@ import (
 const endedAtOnce = "ended"
 
 // Proven completes a process: its name and when it started.
-func Proven(ctx context.Context, h host.Reader, t *Thing, pid int) error {
+func Proven(ctx context.Context, h host.Reader, t *inventory.Thing, pid int) error {
 	t.Name = strconv.Itoa(pid)
 	if t.Proof == nil {
 		t.Proof = map[string]string{}
 	}
-	t.Proof["boot"] = boot(ctx, h)
+	t.Proof["boot"] = inventory.Boot(ctx, h)
 	st, err := readStat(ctx, h, pid)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Proof["start"] = endedAtOnce
@@ -92,30 +93,30 @@ func joinArgv(text []byte) string {
 }
 
 // process ends a process and what it started.
-func (h holder) process(ctx context.Context, e entry) error {
-	if h.rebooted(ctx) || e.thing.Proof["start"] == endedAtOnce {
+func (h holder) process(ctx context.Context, e inventory.Entry) error {
+	if h.rebooted(ctx) || e.Thing.Proof["start"] == endedAtOnce {
 		return nil
 	}
-	if e.thing.Name == "" {
+	if e.Thing.Name == "" {
 		return h.unnamedProcess(ctx, e)
 	}
-	pid, err := strconv.Atoi(e.thing.Name)
+	pid, err := strconv.Atoi(e.Thing.Name)
 	if err != nil || pid <= 1 {
-		return foreign("%q is no number of a process of ours", e.thing.Name)
+		return foreign("%q is no number of a process of ours", e.Thing.Name)
 	}
-	st, err := readStat(ctx, h.d, pid)
+	st, err := readStat(ctx, h.Do, pid)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	proof := e.thing.Proof
+	proof := e.Thing.Proof
 	switch {
-	case proof["start"] == "" && h.live: // we started it, and could not read when
+	case proof["start"] == "" && h.Live: // we started it, and could not read when
 	case proof["start"] == "" || proof["start"] != st.start:
 		return foreign("the number is another's now")
-	case proof["boot"] == "" && !st.ended() && proof["argv"] != readArgv(ctx, h.d, pid):
+	case proof["boot"] == "" && !st.ended() && proof["argv"] != readArgv(ctx, h.Do, pid):
 		// The start is counted from boot: without the boot's name it is no proof.
 		return foreign("it runs another program now")
 	}
@@ -125,18 +126,18 @@ func (h holder) process(ctx context.Context, e entry) error {
 // unnamedProcess finds the process of a lab that died before it could write
 // the number down: by its command line, which names something in a directory of
 // the lab, so that nobody else's can be the same.
-func (h holder) unnamedProcess(ctx context.Context, e entry) error {
-	want := e.thing.Proof["argv"]
+func (h holder) unnamedProcess(ctx context.Context, e inventory.Entry) error {
+	want := e.Thing.Proof["argv"]
 	if !h.mentionsTree(ctx, want) {
 		return nil // nothing tells it from others: it has a control group, or is not known
 	}
-	files, err := h.d.Glob(ctx, "/proc/[0-9]*/cmdline")
+	files, err := h.Do.Glob(ctx, "/proc/[0-9]*/cmdline")
 	if err != nil {
 		return err
 	}
 	var all []error
 	for _, file := range files {
-		text, err := h.d.Raw(ctx, file)
+		text, err := h.Do.Raw(ctx, file)
 		argv := joinArgv(text)
 		if err != nil || argv != want && !strings.HasSuffix(argv, " "+want) { // of a script, after its interpreter
 			continue
@@ -145,7 +146,7 @@ func (h holder) unnamedProcess(ctx context.Context, e entry) error {
 		if err != nil {
 			continue
 		}
-		if st, err := readStat(ctx, h.d, pid); err == nil {
+		if st, err := readStat(ctx, h.Do, pid); err == nil {
 			all = append(all, h.end(ctx, pid, st))
 		}
 	}
@@ -171,7 +172,7 @@ func (h holder) end(ctx context.Context, pid int, was stat) error {
 		if err := h.kill(ctx, signal, to); err != nil && h.runs(ctx, pid, was) {
 			return err
 		}
-		err := until(ctx, patience, func() (bool, error) { return !h.runs(ctx, pid, was), nil })
+		err := inventory.Until(ctx, patience, func() (bool, error) { return !h.runs(ctx, pid, was), nil })
 		if err == nil {
 			return h.endRest(ctx, pid, was)
 		}
@@ -188,13 +189,13 @@ func (h holder) endRest(ctx context.Context, pid int, was stat) error {
 	if was.session != pid {
 		return nil
 	}
-	files, err := h.d.Glob(ctx, "/proc/[0-9]*/stat")
+	files, err := h.Do.Glob(ctx, "/proc/[0-9]*/stat")
 	if err != nil {
 		return err
 	}
 	var all []error
 	for _, file := range files {
-		text, err := h.d.ReadFile(ctx, file)
+		text, err := h.Do.ReadFile(ctx, file)
 		if err != nil {
 			continue // has ended
 		}
@@ -207,12 +208,12 @@ func (h holder) endRest(ctx context.Context, pid int, was stat) error {
 
 // runs tells whether a process is still the one it was and runs.
 func (h holder) runs(ctx context.Context, pid int, was stat) bool {
-	st, err := readStat(ctx, h.d, pid)
+	st, err := readStat(ctx, h.Do, pid)
 	return err == nil && st.start == was.start && !st.ended()
 }
 
 // kill sends a signal. The shell has the command; small systems have no other.
 func (h holder) kill(ctx context.Context, signal, to string) error {
-	_, err := h.d.Run(ctx, "sh", "-c", `kill -s "$1" -- "$2"`, "sh", signal, to)
+	_, err := h.Do.Run(ctx, "sh", "-c", `kill -s "$1" -- "$2"`, "sh", signal, to)
 	return err
 }

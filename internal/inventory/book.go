@@ -1,4 +1,4 @@
-package made
+package inventory
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 // goroutines.
 type Book struct {
 	d      host.Doer
+	kinds  Kinds
 	file   string
 	unlock func()
 
@@ -33,11 +34,11 @@ type Book struct {
 const ending = ".book"
 
 // Open makes the book of a new run, locked for as long as the process lives.
-func Open(ctx context.Context, d host.Doer, directory, run string) (*Book, error) {
+func Open(ctx context.Context, d host.Doer, kinds Kinds, directory, run string) (*Book, error) {
 	if run == "" || strings.ContainsAny(run, "/*?[\\\x00\n") || strings.HasPrefix(run, ".") {
 		return nil, fmt.Errorf("open a book for the run %q: that is no name for a file", run)
 	}
-	b := &Book{d: d, file: path.Join(directory, run+ending), pages: &pages{}, most: volumeRecords}
+	b := &Book{d: d, kinds: kinds, file: path.Join(directory, run+ending), pages: &pages{}, most: volumeRecords}
 	// A sweep removes empty books: it must not see ours before it says whose it is.
 	release, err := doorway(ctx, d, directory)
 	if err != nil {
@@ -55,7 +56,7 @@ func Open(ctx context.Context, d host.Doer, directory, run string) (*Book, error
 		err = fmt.Errorf("open %s: a run of that name left it", b.file)
 	}
 	if err == nil {
-		err = b.note(ctx, kindBegin, begin{Version: journal.Version, Run: run, Boot: boot(ctx, d)})
+		err = b.note(ctx, kindBegin, begin{Version: journal.Version, Run: run, Boot: Boot(ctx, d)})
 	}
 	if err != nil {
 		b.unlock()
@@ -69,7 +70,7 @@ const doorTime = 10 * time.Second
 
 // doorway makes this process the only one that opens, locks or removes books.
 func doorway(ctx context.Context, d host.Doer, directory string) (release func(), err error) {
-	err = until(ctx, doorTime, func() (bool, error) {
+	err = Until(ctx, doorTime, func() (bool, error) {
 		release, err = d.Lock(ctx, path.Join(directory, "lock"))
 		if errors.Is(err, host.ErrLocked) {
 			return false, err
@@ -100,7 +101,7 @@ func (b *Book) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Th
 	err = make(&t)
 	after := context.WithoutCancel(ctx) // what came about must go, and be known, all the same
 	if err == nil {
-		err = prove(after, b.d, &t)
+		err = b.kinds.prove(after, b.d, &t)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,10 +111,10 @@ func (b *Book) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Th
 			return t, nil
 		}
 	}
-	e := entry{n: n, at: time.Now(), thing: t}
+	e := Entry{N: n, At: time.Now(), Thing: t}
 	for _, had := range b.pages.entries {
-		if had.n == n {
-			e.at = had.at
+		if had.N == n {
+			e.At = had.At
 		}
 	}
 	if undo := b.away(after, e); undo != nil && !errors.Is(undo, ErrForeign) {
@@ -129,12 +130,12 @@ func (b *Book) intend(ctx context.Context, t Thing) (n int, err error) {
 	if b.closed {
 		return 0, fmt.Errorf("make %s %s: the book is closed", t.Kind, t.Name)
 	}
-	r, ok := removers()[t.Kind]
+	k, ok := b.kinds[t.Kind]
 	if !ok {
 		return 0, fmt.Errorf("make %s %s: the book knows no such kind", t.Kind, t.Name)
 	}
-	if r.free != nil {
-		if err := r.free(ctx, b.d, t); err != nil {
+	if k.Free != nil {
+		if err := k.Free(ctx, b.d, t); err != nil {
 			return 0, fmt.Errorf("make %s %s: %w", t.Kind, t.Name, err)
 		}
 	}
@@ -159,26 +160,26 @@ func (b *Book) Remove(ctx context.Context, t Thing) error {
 	if !ok {
 		return fmt.Errorf("take %s %s away: it is not in the book", t.Kind, t.Name)
 	}
-	if e.gone {
+	if e.Gone {
 		return nil
 	}
 	return b.away(ctx, e)
 }
 
 // away takes one thing away and notes it.
-func (b *Book) away(ctx context.Context, e entry) error {
-	return settle(ctx, holder{d: b.d, pages: b.pages, live: !b.closed}, e, b.note)
+func (b *Book) away(ctx context.Context, e Entry) error {
+	return settle(ctx, b.kinds, b.pages.holder(b.d, !b.closed), e, b.note)
 }
 
 // settle takes a thing away and notes what came of it. One that could not be
 // taken away stays in the book.
-func settle(ctx context.Context, h holder, e entry, note func(context.Context, string, any) error) error {
-	err := h.takeAway(ctx, e)
+func settle(ctx context.Context, kinds Kinds, h Holder, e Entry, note func(context.Context, string, any) error) error {
+	err := kinds.takeAway(ctx, h, e)
 	switch {
 	case err == nil:
-		return note(ctx, kindGone, result{N: e.n})
+		return note(ctx, kindGone, result{N: e.N})
 	case errors.Is(err, ErrForeign):
-		return errors.Join(err, note(ctx, kindLeft, result{N: e.n, Why: err.Error()}))
+		return errors.Join(err, note(ctx, kindLeft, result{N: e.N, Why: err.Error()}))
 	}
 	return err
 }
@@ -193,7 +194,7 @@ func (b *Book) Close(ctx context.Context) error {
 		return nil
 	}
 	var all []error
-	b.pages.clear(func(e entry) error { return b.away(ctx, e) }, func(_ entry, err error) { all = append(all, err) })
+	b.pages.clear(func(e Entry) error { return b.away(ctx, e) }, func(_ Entry, err error) { all = append(all, err) })
 	if len(b.pages.open()) == 0 {
 		all = append(all, b.d.Remove(ctx, b.file))
 	}
@@ -202,8 +203,8 @@ func (b *Book) Close(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// boot names this life of the kernel, "" when unknown.
-func boot(ctx context.Context, h host.Reader) string {
+// Boot names this life of the kernel, "" when unknown.
+func Boot(ctx context.Context, h host.Reader) string {
 	text, err := h.ReadFile(ctx, "/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""
@@ -216,9 +217,9 @@ const step = 50 * time.Millisecond
 
 var errStill = errors.New("it is still there")
 
-// until tries f until it says that it is done, which can be an error, or the
+// Until tries f until it says that it is done, which can be an error, or the
 // time is up, which gives the last error.
-func until(ctx context.Context, limit time.Duration, f func() (done bool, err error)) error {
+func Until(ctx context.Context, limit time.Duration, f func() (done bool, err error)) error {
 	late := time.Now().Add(limit)
 	for {
 		done, err := f()
@@ -239,9 +240,9 @@ func until(ctx context.Context, limit time.Duration, f func() (done bool, err er
 	}
 }
 
-// missing tells whether there is nothing under a name, not even a link that
+// Missing tells whether there is nothing under a name, not even a link that
 // leads nowhere.
-func missing(ctx context.Context, h host.Reader, name string) bool {
+func Missing(ctx context.Context, h host.Reader, name string) bool {
 	_, err := h.Readlink(ctx, name)
 	return errors.Is(err, fs.ErrNotExist)
 }

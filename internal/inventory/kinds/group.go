@@ -1,23 +1,24 @@
-package made
+package kinds
 
 import (
 	"context"
 	"errors"
 	"io/fs"
 	"path"
+	"plumb/internal/inventory"
 	"slices"
 	"strconv"
 	"strings"
 )
 
 // group removes a control group, after its processes were ended.
-func (h holder) group(ctx context.Context, e entry) error {
-	dir := e.thing.Name
+func (h holder) group(ctx context.Context, e inventory.Entry) error {
+	dir := e.Thing.Name
 	if !strings.HasPrefix(dir, "/sys/fs/cgroup/") || path.Clean(dir) != dir {
 		return foreign("it is no control group")
 	}
-	return until(ctx, patience, func() (bool, error) {
-		text, err := h.d.ReadFile(ctx, path.Join(dir, "cgroup.procs"))
+	return inventory.Until(ctx, patience, func() (bool, error) {
+		text, err := h.Do.ReadFile(ctx, path.Join(dir, "cgroup.procs"))
 		if errors.Is(err, fs.ErrNotExist) {
 			return true, nil
 		}
@@ -27,7 +28,7 @@ func (h holder) group(ctx context.Context, e entry) error {
 		for _, pid := range members(string(text)) {
 			_ = h.kill(ctx, "KILL", pid) // it may have ended by itself
 		}
-		_, err = h.d.Run(ctx, "rmdir", dir)
+		_, err = h.Do.Run(ctx, "rmdir", dir)
 		return err == nil, err
 	})
 }

@@ -1,4 +1,4 @@
-package made
+package kinds
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 	"plumb/internal/observe"
 )
 
@@ -34,7 +35,7 @@ func resolved(ctx context.Context, h host.Reader, name string) string {
 	return path.Clean(name)
 }
 
-func freeMount(ctx context.Context, d host.Doer, t Thing) error {
+func freeMount(ctx context.Context, d host.Doer, t inventory.Thing) error {
 	here, err := at(ctx, d, t.Name)
 	if err == nil && len(here) > 0 {
 		err = fmt.Errorf("%s is mounted there already", here[len(here)-1].Source)
@@ -43,17 +44,17 @@ func freeMount(ctx context.Context, d host.Doer, t Thing) error {
 }
 
 // mount unmounts what is on top of a directory, as long as it is ours.
-func (h holder) mount(ctx context.Context, e entry) error {
-	if !ordinary(e.thing.Name) {
+func (h holder) mount(ctx context.Context, e inventory.Entry) error {
+	if !ordinary(e.Thing.Name) {
 		return foreign("it is no directory of a lab")
 	}
-	for _, argv := range [][]string{{"umount", e.thing.Name}, {"umount", "-l", e.thing.Name}} {
-		err := until(ctx, patience, func() (bool, error) {
+	for _, argv := range [][]string{{"umount", e.Thing.Name}, {"umount", "-l", e.Thing.Name}} {
+		err := inventory.Until(ctx, patience, func() (bool, error) {
 			mine, err := h.ownMount(ctx, e)
 			if err != nil || !mine {
 				return true, err
 			}
-			_, err = h.d.Run(ctx, argv...)
+			_, err = h.Do.Run(ctx, argv...)
 			return false, err // look again: there may have been two
 		})
 		if mine, look := h.ownMount(ctx, e); look == nil && !mine {
@@ -67,13 +68,13 @@ func (h holder) mount(ctx context.Context, e entry) error {
 }
 
 // ownMount tells whether our filesystem is on top of a directory. Another one
-// there is ErrForeign, and one on top of ours an error.
-func (h holder) ownMount(ctx context.Context, e entry) (bool, error) {
-	here, err := at(ctx, h.d, e.thing.Name)
+// there is inventory.ErrForeign, and one on top of ours an error.
+func (h holder) ownMount(ctx context.Context, e inventory.Entry) (bool, error) {
+	here, err := at(ctx, h.Do, e.Thing.Name)
 	if err != nil || len(here) == 0 {
 		return false, err
 	}
-	source := e.thing.Proof["source"]
+	source := e.Thing.Proof["source"]
 	for i, m := range here {
 		switch {
 		case source == "" || m.Source != source:

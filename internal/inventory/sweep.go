@@ -1,4 +1,4 @@
-package made
+package inventory
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func list(ctx context.Context, d host.Doer, directory, file string) (Left, error
 	}
 	l.Run = p.runOf(file)
 	for _, e := range p.open() {
-		l.Things = append(l.Things, e.thing)
+		l.Things = append(l.Things, e.Thing)
 	}
 	return l, nil
 }
@@ -69,7 +69,7 @@ func take(ctx context.Context, d host.Doer, directory, file string) (unlock func
 		return nil, err
 	}
 	defer release()
-	if missing(ctx, d, file) { // to lock it would make it
+	if Missing(ctx, d, file) { // to lock it would make it
 		return nil, fs.ErrNotExist
 	}
 	if err := believable(ctx, d, directory, file); err != nil {
@@ -117,7 +117,7 @@ type Swept struct {
 // Sweep takes away what dead labs left, limits and processes first, then
 // newest first, checking each proof. The error names books that could not be
 // read or kept; the others are swept.
-func Sweep(ctx context.Context, d host.Doer, directory string) ([]Swept, error) {
+func Sweep(ctx context.Context, d host.Doer, kinds Kinds, directory string) ([]Swept, error) {
 	files, err := d.Glob(ctx, path.Join(directory, "*"+ending))
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func Sweep(ctx context.Context, d host.Doer, directory string) ([]Swept, error) 
 	var all []Swept
 	var bad []error
 	for _, file := range files {
-		swept, err := sweep(ctx, d, directory, file)
+		swept, err := sweep(ctx, d, kinds, directory, file)
 		all = append(all, swept...)
 		if err != nil && !errors.Is(err, host.ErrLocked) && !errors.Is(err, fs.ErrNotExist) {
 			bad = append(bad, err)
@@ -134,7 +134,7 @@ func Sweep(ctx context.Context, d host.Doer, directory string) ([]Swept, error) 
 	return all, errors.Join(bad...)
 }
 
-func sweep(ctx context.Context, d host.Doer, directory, file string) (all []Swept, err error) {
+func sweep(ctx context.Context, d host.Doer, kinds Kinds, directory, file string) (all []Swept, err error) {
 	unlock, err := take(ctx, d, directory, file)
 	if err != nil {
 		return nil, err
@@ -145,8 +145,8 @@ func sweep(ctx context.Context, d host.Doer, directory, file string) (all []Swep
 		return nil, err
 	}
 	note := func(ctx context.Context, kind string, body any) error { return p.note(ctx, d, file, kind, body) }
-	p.clear(func(e entry) error { return settle(ctx, holder{d: d, pages: p}, e, note) },
-		func(e entry, err error) { all = append(all, Swept{e.thing, err}) })
+	p.clear(func(e Entry) error { return settle(ctx, kinds, p.holder(d, false), e, note) },
+		func(e Entry, err error) { all = append(all, Swept{e.Thing, err}) })
 	if len(p.open()) > 0 {
 		return all, nil
 	}

@@ -1,4 +1,4 @@
-package made
+package inventory_test
 
 import (
 	"errors"
@@ -6,8 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+	"plumb/internal/journal"
 )
 
 func machine(t *testing.T) *host.Hands {
@@ -24,19 +28,19 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func open(t *testing.T, h *host.Hands, dir, run string) *Book {
+func open(t *testing.T, h *host.Hands, dir, run string) *inventory.Book {
 	t.Helper()
-	b, err := Open(t.Context(), h, dir, run)
+	b, err := inventory.Open(t.Context(), h, kinds.All(), dir, run)
 	must(t, err)
 	return b
 }
 
 // tree makes a directory of a lab in the book.
-func tree(t *testing.T, b *Book, h *host.Hands, name, run string) Thing {
+func tree(t *testing.T, b *inventory.Book, h *host.Hands, name, run string) inventory.Thing {
 	t.Helper()
-	made, err := b.Make(t.Context(), Thing{Kind: Tree, Name: name}, func(*Thing) error {
+	made, err := b.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: name}, func(*inventory.Thing) error {
 		_, err := h.Run(t.Context(), "mkdir", name)
-		return errors.Join(err, h.Append(t.Context(), filepath.Join(name, Marker), []byte(run+"\n")))
+		return errors.Join(err, h.Append(t.Context(), filepath.Join(name, inventory.Marker), []byte(run+"\n")))
 	})
 	must(t, err)
 	return made
@@ -49,16 +53,16 @@ func TestBookTakesAwayWhatItMade(t *testing.T) {
 	b := open(t, h, books, "run1")
 	dir, file := filepath.Join(at, "lab"), filepath.Join(at, "image")
 	tree(t, b, h, dir, "run1")
-	made, err := b.Make(t.Context(), Thing{Kind: File, Name: file}, func(*Thing) error { return os.WriteFile(file, nil, 0o600) })
+	made, err := b.Make(t.Context(), inventory.Thing{Kind: inventory.File, Name: file}, func(*inventory.Thing) error { return os.WriteFile(file, nil, 0o600) })
 	must(t, err)
-	if _, err := Open(t.Context(), h, books, "run1"); !errors.Is(err, ErrLive) {
+	if _, err := inventory.Open(t.Context(), h, kinds.All(), books, "run1"); !errors.Is(err, inventory.ErrLive) {
 		t.Errorf("opened twice: %v", err)
 	}
-	left, err := List(t.Context(), h, books)
+	left, err := inventory.List(t.Context(), h, books)
 	if err != nil || len(left) != 1 || !left[0].Live || left[0].Run != "run1" || len(left[0].Things) != 2 || left[0].Things[0].Name != file {
 		t.Errorf("listed %+v, %v", left, err)
 	}
-	if swept, err := Sweep(t.Context(), h, books); err != nil || len(swept) != 0 || !exists(file) {
+	if swept, err := inventory.Sweep(t.Context(), h, kinds.All(), books); err != nil || len(swept) != 0 || !exists(file) {
 		t.Errorf("a live lab was swept: %v, %v", swept, err)
 	}
 	must(t, b.Remove(t.Context(), made))
@@ -66,7 +70,7 @@ func TestBookTakesAwayWhatItMade(t *testing.T) {
 	if exists(file) || !exists(dir) {
 		t.Error("the file is there, or the directory is not")
 	}
-	if err := b.Remove(t.Context(), Thing{Kind: File, Name: "/etc/passwd"}); err == nil {
+	if err := b.Remove(t.Context(), inventory.Thing{Kind: inventory.File, Name: "/etc/passwd"}); err == nil {
 		t.Error("what is not in the book was taken away")
 	}
 	must(t, b.Close(t.Context()))
@@ -80,16 +84,16 @@ func TestBookMakesNothingWhereSomethingIs(t *testing.T) {
 	h, books, at := machine(t), t.TempDir(), t.TempDir()
 	b := open(t, h, books, "run1")
 	defer b.Close(t.Context())
-	for _, kind := range []string{Tree, File, Group} {
-		_, err := b.Make(t.Context(), Thing{Kind: kind, Name: at}, func(*Thing) error { t.Error(kind, "was made"); return nil })
+	for _, kind := range []string{inventory.Tree, inventory.File, inventory.Group} {
+		_, err := b.Make(t.Context(), inventory.Thing{Kind: kind, Name: at}, func(*inventory.Thing) error { t.Error(kind, "was made"); return nil })
 		if err == nil {
 			t.Error(kind, "was not refused")
 		}
 	}
-	if _, err := b.Make(t.Context(), Thing{Kind: Mount, Name: "/proc"}, func(*Thing) error { return nil }); err == nil {
+	if _, err := b.Make(t.Context(), inventory.Thing{Kind: inventory.Mount, Name: "/proc"}, func(*inventory.Thing) error { return nil }); err == nil {
 		t.Error("a mount was made on another")
 	}
-	if _, err := b.Make(t.Context(), Thing{Kind: "planet"}, func(*Thing) error { return nil }); err == nil {
+	if _, err := b.Make(t.Context(), inventory.Thing{Kind: "planet"}, func(*inventory.Thing) error { return nil }); err == nil {
 		t.Error("an unknown kind was made")
 	}
 }
@@ -100,11 +104,11 @@ func TestBookFailedMake(t *testing.T) {
 	b := open(t, h, books, "run1")
 	boom := errors.New("boom")
 	half, full := filepath.Join(at, "half"), filepath.Join(at, "full")
-	_, err := b.Make(t.Context(), Thing{Kind: Tree, Name: half}, func(*Thing) error { return errors.Join(os.Mkdir(half, 0o755), boom) })
+	_, err := b.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: half}, func(*inventory.Thing) error { return errors.Join(os.Mkdir(half, 0o755), boom) })
 	if !errors.Is(err, boom) || exists(half) {
 		t.Errorf("%v; the directory is left: %v", err, exists(half))
 	}
-	_, err = b.Make(t.Context(), Thing{Kind: Tree, Name: full}, func(*Thing) error {
+	_, err = b.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: full}, func(*inventory.Thing) error {
 		return errors.Join(os.Mkdir(full, 0o755), os.WriteFile(filepath.Join(full, "somebody's"), nil, 0o600))
 	})
 	if err == nil || !exists(full) {
@@ -116,13 +120,13 @@ func TestBookFailedMake(t *testing.T) {
 // Each way in which a tree can have become another's.
 func TestTreeThatIsNotOurs(t *testing.T) {
 	for name, change := range map[string]func(dir string) error{
-		"no marker":        func(d string) error { return os.Remove(filepath.Join(d, Marker)) },
-		"marker of others": func(d string) error { return os.WriteFile(filepath.Join(d, Marker), []byte("run9"), 0o600) },
+		"no marker":        func(d string) error { return os.Remove(filepath.Join(d, inventory.Marker)) },
+		"marker of others": func(d string) error { return os.WriteFile(filepath.Join(d, inventory.Marker), []byte("run9"), 0o600) },
 		"a link": func(d string) error {
 			return errors.Join(os.Rename(d, d+"2"), os.Symlink(d+"2", d))
 		},
 		"another directory": func(d string) error {
-			return errors.Join(os.Rename(d, d+"2"), os.Mkdir(d, 0o755), os.WriteFile(filepath.Join(d, Marker), nil, 0o600))
+			return errors.Join(os.Rename(d, d+"2"), os.Mkdir(d, 0o755), os.WriteFile(filepath.Join(d, inventory.Marker), nil, 0o600))
 		},
 	} {
 		h, books, at := machine(t), t.TempDir(), t.TempDir()
@@ -130,7 +134,7 @@ func TestTreeThatIsNotOurs(t *testing.T) {
 		dir := filepath.Join(at, "lab")
 		tree(t, b, h, dir, "run1")
 		must(t, change(dir))
-		if err := b.Close(t.Context()); !errors.Is(err, ErrForeign) || !exists(dir) {
+		if err := b.Close(t.Context()); !errors.Is(err, inventory.ErrForeign) || !exists(dir) {
 			t.Errorf("%s: %v, there: %v", name, err, exists(dir))
 		}
 	}
@@ -155,26 +159,23 @@ func TestSweepGoesOn(t *testing.T) {
 	text := func(run string) []byte {
 		b := open(t, h, books, run)
 		tree(t, b, h, filepath.Join(at, run), run)
-		b.unlock() // its lab has died
-		text, err := os.ReadFile(b.file)
+		text, err := os.ReadFile(b.Die())
 		must(t, err)
 		return text
 	}
-	damaged, later := text("damaged"), text("later")
-	_ = text("whole")
+	damaged := text("damaged")
+	text("later")
+	text("whole")
 	must(t, os.WriteFile(filepath.Join(books, "damaged.book"), []byte(strings.Replace(string(damaged), "intent", "intend", 1)), 0o600))
-	p, err := replay(later)
-	must(t, err)
-	p.log.Records = nil
-	first, err := p.log.Append(p.entries[0].at, kindBegin, begin{Version: 99, Run: "later"})
+	first, err := new(journal.Log).Append(time.Now(), "begin", map[string]any{"version": 99, "run": "later"})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(books, "later.book"), first, 0o600))
 	must(t, os.WriteFile(filepath.Join(books, "empty.book"), nil, 0o600))
-	left, err := List(t.Context(), h, books)
+	left, err := inventory.List(t.Context(), h, books)
 	if err == nil || !strings.Contains(err.Error(), "damaged.book") || !strings.Contains(err.Error(), "later.book") || len(left) != 2 {
 		t.Errorf("listed %+v, %v", left, err)
 	}
-	swept, err := Sweep(t.Context(), h, books)
+	swept, err := inventory.Sweep(t.Context(), h, kinds.All(), books)
 	if err == nil || !strings.Contains(err.Error(), "damaged.book") || !strings.Contains(err.Error(), "later.book") || len(swept) != 1 || swept[0].Err != nil {
 		t.Errorf("swept %+v, %v", swept, err)
 	}

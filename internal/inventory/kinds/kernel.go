@@ -1,10 +1,11 @@
-package made
+package kinds
 
 import (
 	"context"
 	"errors"
 	"io/fs"
 	"path"
+	"plumb/internal/inventory"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,15 +14,15 @@ import (
 // limit takes a limit on a device back. Its lab may have changed it since
 // without the book, as burst credits run out, so a limit on a loop device of
 // ours is ours whatever it says.
-func (h holder) limit(ctx context.Context, e entry) error {
-	line, undo := e.thing.Proof["line"], e.thing.Proof["undo"]
+func (h holder) limit(ctx context.Context, e inventory.Entry) error {
+	line, undo := e.Thing.Proof["line"], e.Thing.Proof["undo"]
 	if undo == "" || h.rebooted(ctx) {
 		return nil
 	}
-	if !isLimit(e.thing) {
+	if !isLimit(e.Thing) {
 		return foreign("it is no limit of a device")
 	}
-	text, err := h.d.ReadFile(ctx, e.thing.Name)
+	text, err := h.Do.ReadFile(ctx, e.Thing.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // with its group
 	}
@@ -33,8 +34,8 @@ func (h holder) limit(ctx context.Context, e entry) error {
 	switch {
 	case !inForce || holds(now, undo):
 		return nil
-	case holds(now, line), h.live, h.ownDevice(ctx, device):
-		return h.d.Write(ctx, e.thing.Name, []byte(undo))
+	case holds(now, line), h.Live, h.ownDevice(ctx, device):
+		return h.Do.Write(ctx, e.Thing.Name, []byte(undo))
 	}
 	return foreign("it is %q now", now)
 }
@@ -45,7 +46,7 @@ var limitLine = regexp.MustCompile(`^\d+:\d+( [0-9]+| [rw](bps|iops)=([0-9]+|max
 
 // isLimit tells whether a limit is one that a lab can have put in force: in a
 // control group's file for that, and nowhere else.
-func isLimit(t Thing) bool {
+func isLimit(t inventory.Thing) bool {
 	dir, file := path.Split(t.Name)
 	throttles := file == "io.max" || strings.HasPrefix(file, "blkio.throttle.") && strings.HasSuffix(file, "_device")
 	return throttles && strings.HasPrefix(dir, "/sys/fs/cgroup/") && path.Clean(t.Name) == t.Name &&
@@ -77,12 +78,12 @@ func holds(now, written string) bool {
 
 // ownDevice tells whether a device number is that of a loop device of ours.
 func (h holder) ownDevice(ctx context.Context, device string) bool {
-	for _, e := range h.pages.entries {
-		if e.thing.Kind != Loop || e.gone {
+	for _, e := range h.Entries {
+		if e.Thing.Kind != inventory.Loop || e.Gone {
 			continue
 		}
 		for _, name := range h.ownLoops(ctx, e) {
-			text, err := h.d.ReadFile(ctx, path.Join("/sys/block", name, "dev"))
+			text, err := h.Do.ReadFile(ctx, path.Join("/sys/block", name, "dev"))
 			if err == nil && strings.TrimSpace(string(text)) == device {
 				return true
 			}
@@ -92,13 +93,13 @@ func (h holder) ownDevice(ctx context.Context, device string) bool {
 }
 
 // sysctl puts a setting of the kernel back while it still has our value.
-func (h holder) sysctl(ctx context.Context, e entry) error {
-	before, value := e.thing.Proof["before"], e.thing.Proof["value"]
+func (h holder) sysctl(ctx context.Context, e inventory.Entry) error {
+	before, value := e.Thing.Proof["before"], e.Thing.Proof["value"]
 	if h.rebooted(ctx) {
 		return nil
 	}
-	file := path.Join("/proc/sys", strings.ReplaceAll(e.thing.Name, ".", "/")) // without dots no way leads out
-	text, err := h.d.ReadFile(ctx, file)
+	file := path.Join("/proc/sys", strings.ReplaceAll(e.Thing.Name, ".", "/")) // without dots no way leads out
+	text, err := h.Do.ReadFile(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // with the part of the kernel that had it
 	}
@@ -110,7 +111,7 @@ func (h holder) sysctl(ctx context.Context, e entry) error {
 	case words(before):
 		return nil
 	case words(value):
-		return h.d.Write(ctx, file, []byte(before+"\n"))
+		return h.Do.Write(ctx, file, []byte(before+"\n"))
 	}
 	return foreign("it is %q now", now)
 }

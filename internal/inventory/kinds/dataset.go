@@ -1,4 +1,4 @@
-package made
+package kinds
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 	"plumb/internal/zfs"
 )
 
@@ -23,7 +24,7 @@ func datasetNamed(name string) bool {
 	return zfs.IsDataset(name) && strings.Contains(name, "/")
 }
 
-func freeDataset(ctx context.Context, d host.Doer, t Thing) error {
+func freeDataset(ctx context.Context, d host.Doer, t inventory.Thing) error {
 	if !datasetNamed(t.Name) {
 		return errors.New("what a lab makes is a dataset below another")
 	}
@@ -35,8 +36,8 @@ func freeDataset(ctx context.Context, d host.Doer, t Thing) error {
 
 // dataset destroys a dataset with all that is below it, when it and all below
 // it says that this run made it.
-func (h holder) dataset(ctx context.Context, e entry) error {
-	name := e.thing.Name
+func (h holder) dataset(ctx context.Context, e inventory.Entry) error {
+	name := e.Thing.Name
 	if !datasetNamed(name) {
 		return foreign("it is no name of a lab's dataset")
 	}
@@ -66,7 +67,7 @@ func (h holder) datasetThere(ctx context.Context, name string) (bool, error) {
 	if !imported {
 		return false, fmt.Errorf("it is not known whether it is there: the pool %s is not imported", pool)
 	}
-	_, err = h.d.Run(ctx, zfs.Exists(name)...)
+	_, err = h.Do.Run(ctx, zfs.Exists(name)...)
 	if err != nil && strings.Contains(err.Error(), "does not exist") {
 		return false, nil
 	}
@@ -75,9 +76,9 @@ func (h holder) datasetThere(ctx context.Context, name string) (bool, error) {
 
 // ownDataset checks that a dataset was made by this run, and that nothing is
 // below it but what the run put there and snapshots of it.
-func (h holder) ownDataset(ctx context.Context, e entry) error {
-	name, run := e.thing.Name, e.thing.Proof["run"]
-	out, err := h.d.Run(ctx, zfs.Marks(RunProperty, name)...)
+func (h holder) ownDataset(ctx context.Context, e inventory.Entry) error {
+	name, run := e.Thing.Name, e.Thing.Proof["run"]
+	out, err := h.Do.Run(ctx, zfs.Marks(RunProperty, name)...)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (h holder) ownDataset(ctx context.Context, e entry) error {
 		return foreign("its property %s is %q (%s)", RunProperty, mark.Value, mark.Source)
 	}
 	ours := []string{name}
-	for _, below := range strings.Fields(e.thing.Proof["below"]) {
+	for _, below := range strings.Fields(e.Thing.Proof["below"]) {
 		ours = append(ours, name+"/"+below)
 	}
 	for other, mark := range says {
@@ -104,8 +105,8 @@ func (h holder) ownDataset(ctx context.Context, e entry) error {
 // destroyDataset destroys a dataset and what is below it. Of clones, only
 // those below it go with -r; one that is elsewhere holds it.
 func (h holder) destroyDataset(ctx context.Context, name string) error {
-	return until(ctx, 3*patience, func() (bool, error) {
-		_, err := h.d.Run(ctx, zfs.DestroyAll(name)...)
+	return inventory.Until(ctx, 3*patience, func() (bool, error) {
+		_, err := h.Do.Run(ctx, zfs.DestroyAll(name)...)
 		if err == nil {
 			return true, nil
 		}

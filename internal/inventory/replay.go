@@ -1,4 +1,4 @@
-package made
+package inventory
 
 import (
 	"context"
@@ -36,20 +36,20 @@ type result struct {
 	Why   string `json:"why,omitempty"`   // of left
 }
 
-// entry is a thing as the book tells it.
-type entry struct {
-	n     int       // record of its intent
-	at    time.Time // when it was about to be made
-	thing Thing
-	whole bool // it was made: name and proof are complete
-	gone  bool // it was taken away, or is not ours any more
+// Entry is a thing as the book tells it.
+type Entry struct {
+	N     int       // record of its intent
+	At    time.Time // when it was about to be made
+	Thing Thing
+	Whole bool // it was made: name and proof are complete
+	Gone  bool // it was taken away, or is not ours any more
 }
 
 // pages are what a book holds.
 type pages struct {
 	begin   begin
 	begun   bool
-	entries []entry
+	entries []Entry
 	log     journal.Log
 }
 
@@ -81,8 +81,8 @@ func (p *pages) take(r journal.Record) error {
 		p.begun = true
 		return nil
 	case kindIntent:
-		e := entry{n: r.N, at: r.At}
-		err := json.Unmarshal(r.Body, &e.thing)
+		e := Entry{N: r.N, At: r.At}
+		err := json.Unmarshal(r.Body, &e.Thing)
 		p.entries = append(p.entries, e)
 		return err
 	}
@@ -90,18 +90,18 @@ func (p *pages) take(r journal.Record) error {
 	if err := json.Unmarshal(r.Body, &res); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(p.entries, func(e entry) bool { return e.n == res.N })
+	i := slices.IndexFunc(p.entries, func(e Entry) bool { return e.N == res.N })
 	if i < 0 {
 		return fmt.Errorf("there is no intent %d", res.N)
 	}
 	switch r.Kind {
 	case kindMade:
 		if res.Thing != nil {
-			p.entries[i].thing = *res.Thing
+			p.entries[i].Thing = *res.Thing
 		}
-		p.entries[i].whole = true
+		p.entries[i].Whole = true
 	case kindGone, kindLeft:
-		p.entries[i].gone = true
+		p.entries[i].Gone = true
 	default:
 		return fmt.Errorf("it says %q, which is no word of a book", r.Kind)
 	}
@@ -123,13 +123,13 @@ func (p *pages) note(ctx context.Context, d host.Doer, file, kind string, body a
 
 // find gives the entry of a thing: the newest that is not gone, or else the
 // newest. Two limits on devices have one file, so the proof counts too.
-func (p *pages) find(t Thing) (entry, bool) {
-	best, found := entry{}, false
+func (p *pages) find(t Thing) (Entry, bool) {
+	best, found := Entry{}, false
 	for _, e := range slices.Backward(p.entries) {
-		if e.thing.Kind != t.Kind || e.thing.Name != t.Name || !maps.Equal(e.thing.Proof, t.Proof) {
+		if e.Thing.Kind != t.Kind || e.Thing.Name != t.Name || !maps.Equal(e.Thing.Proof, t.Proof) {
 			continue
 		}
-		if !e.gone {
+		if !e.Gone {
 			return e, true
 		}
 		if !found {
@@ -140,14 +140,14 @@ func (p *pages) find(t Thing) (entry, bool) {
 }
 
 // open gives what is not gone, in the order in which it is taken away.
-func (p *pages) open() []entry {
-	var all []entry
+func (p *pages) open() []Entry {
+	var all []Entry
 	for _, e := range slices.Backward(p.entries) {
-		if !e.gone {
+		if !e.Gone {
 			all = append(all, e)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b entry) int { return rank(a.thing.Kind) - rank(b.thing.Kind) })
+	slices.SortStableFunc(all, func(a, b Entry) int { return rank(a.Thing.Kind) - rank(b.Thing.Kind) })
 	return all
 }
 
@@ -156,12 +156,12 @@ var errInUse = errors.New("kept until what uses it is gone")
 
 // clear takes all away. A directory whose pool, dataset or mount is still there, or a
 // process that cannot be ended, is kept: the next sweep tries again.
-func (p *pages) clear(away func(entry) error, tell func(entry, error)) {
+func (p *pages) clear(away func(Entry) error, tell func(Entry, error)) {
 	used := false
 	for _, e := range p.open() {
-		kind := e.thing.Kind
+		kind := e.Thing.Kind
 		if used && (kind == Loop || kind == File || kind == Tree) {
-			tell(e, fmt.Errorf("take %s %s away: %w", kind, e.thing.Name, errInUse))
+			tell(e, fmt.Errorf("take %s %s away: %w", kind, e.Thing.Name, errInUse))
 			continue
 		}
 		err := away(e)

@@ -1,13 +1,14 @@
-// Package made keeps a book of everything a lab makes on a machine, before it
-// makes it, so that all of it, and nothing else, can be taken away again,
-// also after a crash.
+// Package inventory keeps books of everything that Plumb makes on a machine,
+// before it makes it, so that all of it, and nothing else, can be taken away
+// again, also after a crash. How a kind of thing is proved to be ours and
+// removed is passed in ([Kinds]).
 //
-// Each lab run has one file of its own in a directory of the machine
-// ([Directory], or one of the user's), in the form of package journal. A thing
-// that was taken away is noted too; a book in which nothing is left is removed.
-// The file is locked while its lab lives; the kernel gives the lock back,
-// however the lab ends.
-package made
+// Each run that makes things has one file of its own in a directory of the
+// machine ([Directory], or one of the user's), in the form of package journal.
+// A thing that was taken away is noted too; a book in which nothing is left is
+// removed. The file is locked while its run lives; the kernel gives the lock
+// back, however the run ends.
+package inventory
 
 import (
 	"errors"
@@ -17,7 +18,7 @@ import (
 // $XDG_STATE_HOME/plumb/lab, or ~/.local/state/plumb/lab.
 const Directory = "/var/lib/plumb/lab"
 
-// Kinds of things. When all of a book is taken away, limits go first, so that
+// Names of kinds of things. When all of a book is taken away, limits go first, so that
 // nothing has to wait for a slow device, then processes, then the others, newest
 // first.
 const (

@@ -1,4 +1,4 @@
-package made
+package kinds
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/zfs"
 )
@@ -19,8 +20,8 @@ import (
 const poolTime = 2 * time.Minute
 
 // pool destroys a pool that lies on files of ours and nothing else.
-func (h holder) pool(ctx context.Context, e entry) error {
-	name := e.thing.Name
+func (h holder) pool(ctx context.Context, e inventory.Entry) error {
+	name := e.Thing.Name
 	if !zfs.IsPool(name) {
 		return foreign("it is no name of a pool")
 	}
@@ -39,8 +40,8 @@ func (h holder) pool(ctx context.Context, e entry) error {
 	if err := h.ownPool(ctx, e); err != nil {
 		return err
 	}
-	return until(ctx, 3*patience, func() (bool, error) {
-		if _, err := h.d.Run(ctx, zfs.DestroyPool(name)...); err == nil {
+	return inventory.Until(ctx, 3*patience, func() (bool, error) {
+		if _, err := h.Do.Run(ctx, zfs.DestroyPool(name)...); err == nil {
 			return true, nil
 		}
 		there, err := h.poolThere(ctx, name)
@@ -53,7 +54,7 @@ func (h holder) pool(ctx context.Context, e entry) error {
 }
 
 func (h holder) poolThere(ctx context.Context, name string) (bool, error) {
-	out, err := h.d.Run(ctx, zfs.Pools()...)
+	out, err := h.Do.Run(ctx, zfs.Pools()...)
 	if err != nil {
 		return false, fmt.Errorf("it is not known whether it is there: %w", err)
 	}
@@ -62,21 +63,21 @@ func (h holder) poolThere(ctx context.Context, name string) (bool, error) {
 
 // vdevsGone tells whether all files of a pool have been removed: without ZFS
 // running, there is no such pool any more.
-func (h holder) vdevsGone(ctx context.Context, e entry) bool {
+func (h holder) vdevsGone(ctx context.Context, e inventory.Entry) bool {
 	named := namedVdevs(e)
-	return len(named) > 0 && !slices.ContainsFunc(named, func(v string) bool { return !missing(ctx, h.d, v) })
+	return len(named) > 0 && !slices.ContainsFunc(named, func(v string) bool { return !inventory.Missing(ctx, h.Do, v) })
 }
 
 // fuseEnded tells whether the pools of this book were those of a zfs-fuse of
 // ours, which has ended. A pool that no cache file names ends with it.
 func (h holder) fuseEnded() bool {
 	found := false
-	for _, e := range h.pages.entries {
-		program, _, _ := strings.Cut(e.thing.Proof["argv"], " ")
-		if e.thing.Kind != Process || path.Base(program) != "zfs-fuse" {
+	for _, e := range h.Entries {
+		program, _, _ := strings.Cut(e.Thing.Proof["argv"], " ")
+		if e.Thing.Kind != inventory.Process || path.Base(program) != "zfs-fuse" {
 			continue
 		}
-		if !e.gone {
+		if !e.Gone {
 			return false
 		}
 		found = true
@@ -86,14 +87,14 @@ func (h holder) fuseEnded() bool {
 
 // unmountDead unmounts what a zfs-fuse that was killed left mounted.
 func (h holder) unmountDead(ctx context.Context, name string) error {
-	all, err := observe.MountTable(ctx, h.d, "self")
+	all, err := observe.MountTable(ctx, h.Do, "self")
 	if err != nil {
 		return err
 	}
 	var bad []error
 	for _, m := range slices.Backward(all) {
 		if m.Type == "fuse.zfs" && (m.Source == name || strings.HasPrefix(m.Source, name+"/")) {
-			_, err := h.d.Run(ctx, "umount", "-l", m.Point)
+			_, err := h.Do.Run(ctx, "umount", "-l", m.Point)
 			bad = append(bad, err)
 		}
 	}
@@ -101,17 +102,17 @@ func (h holder) unmountDead(ctx context.Context, name string) error {
 }
 
 // namedVdevs gives what a pool was to be made on.
-func namedVdevs(e entry) []string {
-	return strings.FieldsFunc(e.thing.Proof["vdevs"], func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
+func namedVdevs(e inventory.Entry) []string {
+	return strings.FieldsFunc(e.Thing.Proof["vdevs"], func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
 }
 
 // ownPool checks where a pool lies. zfs-fuse knows no -P and always shows
 // files by their paths.
-func (h holder) ownPool(ctx context.Context, e entry) error {
-	name := e.thing.Name
-	out, err := h.d.Run(ctx, zfs.Tools{}.Status(name)...)
+func (h holder) ownPool(ctx context.Context, e inventory.Entry) error {
+	name := e.Thing.Name
+	out, err := h.Do.Run(ctx, zfs.Tools{}.Status(name)...)
 	if err != nil {
-		out, err = h.d.Run(ctx, zfs.Tools{Fuse: true}.Status(name)...)
+		out, err = h.Do.Run(ctx, zfs.Tools{Fuse: true}.Status(name)...)
 	}
 	if err != nil {
 		return err
@@ -132,12 +133,12 @@ func (h holder) ownPool(ctx context.Context, e entry) error {
 	return nil
 }
 
-func (h holder) ownVdev(ctx context.Context, e entry, vdev string) bool {
+func (h holder) ownVdev(ctx context.Context, e inventory.Entry, vdev string) bool {
 	if len(h.trees(ctx)) > 0 && strings.HasPrefix(vdev, "/") && !strings.HasPrefix(vdev, "/dev/") {
 		return h.belowTree(ctx, vdev)
 	}
-	for _, l := range h.pages.entries {
-		if l.thing.Kind == Loop && !l.gone && slices.Contains(h.ownLoops(ctx, l), path.Base(vdev)) {
+	for _, l := range h.Entries {
+		if l.Thing.Kind == inventory.Loop && !l.Gone && slices.Contains(h.ownLoops(ctx, l), path.Base(vdev)) {
 			return true
 		}
 	}
@@ -146,16 +147,16 @@ func (h holder) ownVdev(ctx context.Context, e entry, vdev string) bool {
 
 // unmountPool lets go of what is mounted of a pool, the deepest first.
 func (h holder) unmountPool(ctx context.Context, name string) error {
-	out, err := h.d.Run(ctx, zfs.Below(name)...)
+	out, err := h.Do.Run(ctx, zfs.Below(name)...)
 	if err != nil {
 		return err
 	}
 	var all []error
 	for _, dataset := range slices.Backward(zfs.Names(out)) {
-		points, err := mountsOf(ctx, h.d, dataset)
+		points, err := mountsOf(ctx, h.Do, dataset)
 		all = append(all, err)
 		for _, p := range slices.Backward(points) {
-			_, err := h.d.Run(ctx, "umount", "-l", p)
+			_, err := h.Do.Run(ctx, "umount", "-l", p)
 			all = append(all, err)
 		}
 	}
