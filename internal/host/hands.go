@@ -23,6 +23,8 @@ type Hands struct {
 	*Live
 	changing map[string]ChangeSession // by Target.Name
 	unended  stuckCount               // commands that do not end; those of the reader are counted apart
+
+	changeTime time.Duration // changeTime, but for tests
 }
 
 var _ Doer = (*Hands)(nil)
@@ -34,10 +36,14 @@ const RunTime = 10 * time.Minute
 // execTime ends a statement that changes a server.
 const execTime = 2 * time.Minute
 
+// changeTime is how long one file may take to be changed: a sync waits for
+// whatever else the disk has to write.
+const changeTime = time.Minute
+
 // NewHands makes the doer of the machine that l reads. It is not safe for
 // concurrent changes: one writer at a time is the law anyway.
 func NewHands(l *Live) *Hands {
-	return &Hands{Live: l, changing: map[string]ChangeSession{}}
+	return &Hands{Live: l, changing: map[string]ChangeSession{}, changeTime: changeTime}
 }
 
 // Close ends the sessions that change servers, and then the others.
@@ -84,13 +90,43 @@ func readPlace(name string, limit int) ([]byte, error) {
 // Replace implements Doer: it writes a new file beside the old one, with its
 // owner, mode and extended attributes, syncs it, renames it over the old one
 // and syncs the directory.
-func (h *Hands) Replace(_ context.Context, name string, data []byte, perm fs.FileMode) error {
-	return changeError("replace", name, at(name, true, isMade, func(p place) error { return p.replace(data, perm) }))
+func (h *Hands) Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	return changeError("replace", name, h.at(ctx, name, true, isMade, func(ctx context.Context, p place) error { return p.replace(ctx, data, perm) }))
 }
 
 // at does something at the place of a file. What is beside a link is beside
 // the file that it leads to: replacing a link by a file would leave the
 // real file as it was.
+//
+// On a dead filesystem it is left behind: the caller hears of it, and it changes
+// nothing any more should it come back. Who is only told to stop gets an
+// answer nevertheless, because half of a change is worse than a whole one.
+func (h *Hands) at(ctx context.Context, name string, follow bool, gone missing, do func(context.Context, place) error) error {
+	_, err := h.onPlace(context.WithoutCancel(ctx), name, func(ctx context.Context) (*os.File, error) {
+		return nil, at(name, follow, gone, func(p place) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return do(ctx, p)
+		})
+	})
+	return err
+}
+
+// onPlace runs an operation that changes a file, or takes it as a lock. A file
+// that it gives too late is closed.
+func (h *Hands) onPlace(ctx context.Context, name string, do func(context.Context) (*os.File, error)) (*os.File, error) {
+	on := subject{names: parents(name), path: true}
+	on.note = !isKernels(on.names[0])
+	return remembering(ctx, h.Live, on, h.changeTime, func(ctx context.Context) (*os.File, error) {
+		f, err := do(ctx)
+		if err == nil && f != nil && ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), f.Close())
+		}
+		return f, err
+	})
+}
+
 func at(name string, follow bool, gone missing, do func(place) error) error {
 	p, err := placeOf(name, follow, gone)
 	if err != nil {
@@ -106,8 +142,8 @@ func at(name string, follow bool, gone missing, do func(place) error) error {
 func leftover(base string) string { return "." + base + ".plumb-new" }
 
 // Tidy implements Doer.
-func (h *Hands) Tidy(_ context.Context, name string) error {
-	err := at(name, true, isError, func(p place) error { return unix.Unlinkat(p.dir, leftover(p.base), 0) })
+func (h *Hands) Tidy(ctx context.Context, name string) error {
+	err := h.at(ctx, name, true, isError, func(_ context.Context, p place) error { return unix.Unlinkat(p.dir, leftover(p.base), 0) })
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
@@ -142,8 +178,8 @@ func copyAttributes(old string, to int) error {
 }
 
 // Remove implements Doer.
-func (h *Hands) Remove(_ context.Context, name string) error {
-	err := at(name, false, isError, func(p place) error {
+func (h *Hands) Remove(ctx context.Context, name string) error {
+	err := h.at(ctx, name, false, isError, func(_ context.Context, p place) error {
 		if err := p.remove(p.base); err != nil {
 			return err
 		}
@@ -156,8 +192,8 @@ func (h *Hands) Remove(_ context.Context, name string) error {
 }
 
 // Append implements Doer.
-func (h *Hands) Append(_ context.Context, name string, data []byte) error {
-	return changeError("append to", name, at(name, false, isMade, func(p place) error { return p.append(data) }))
+func (h *Hands) Append(ctx context.Context, name string, data []byte) error {
+	return changeError("append to", name, h.at(ctx, name, false, isMade, func(_ context.Context, p place) error { return p.append(data) }))
 }
 
 func (p place) append(data []byte) error {
@@ -180,8 +216,8 @@ func (p place) append(data []byte) error {
 }
 
 // Write implements Doer.
-func (h *Hands) Write(_ context.Context, name string, data []byte) error {
-	err := at(name, true, isError, func(p place) error {
+func (h *Hands) Write(ctx context.Context, name string, data []byte) error {
+	err := h.at(ctx, name, true, isError, func(_ context.Context, p place) error {
 		f, err := p.open(unix.O_WRONLY|unix.O_TRUNC, 0)
 		if err == nil {
 			_, err = f.Write(data)
@@ -279,12 +315,8 @@ func (h *Hands) sessionToChange(ctx context.Context, t Target) (ChangeSession, e
 
 // Writable implements Doer. For a file that is not there, what counts is
 // whether its directory, or the nearest one above that exists, can be written to.
-func (h *Hands) Writable(_ context.Context, name string) error {
-	return changeError("write", name, writable(name))
-}
-
-func writable(name string) error {
-	return at(name, true, isTheEnd, func(p place) error {
+func (h *Hands) Writable(ctx context.Context, name string) error {
+	return changeError("write", name, h.at(ctx, name, true, isTheEnd, func(_ context.Context, p place) error {
 		if strings.HasPrefix(name, "/proc/sys/") || strings.HasPrefix(name, "/sys/") {
 			return unix.Faccessat(p.dir, p.base, unix.W_OK, 0) // written in place
 		}
@@ -300,15 +332,17 @@ func writable(name string) error {
 			return fmt.Errorf("%w: less than 1 MiB is free", syscall.ENOSPC)
 		}
 		return nil
-	})
+	}))
 }
 
 // Lock implements Doer. The kernel gives the lock back when the process ends.
-func (h *Hands) Lock(_ context.Context, name string) (func(), error) {
-	var f *os.File
-	err := at(name, false, isMade, func(p place) (err error) {
-		f, err = p.open(unix.O_RDWR|unix.O_CREAT, 0o600)
-		return err
+func (h *Hands) Lock(ctx context.Context, name string) (func(), error) {
+	f, err := h.onPlace(context.WithoutCancel(ctx), name, func(context.Context) (f *os.File, err error) {
+		err = at(name, false, isMade, func(p place) (err error) {
+			f, err = p.open(unix.O_RDWR|unix.O_CREAT, 0o600)
+			return err
+		})
+		return f, err
 	})
 	if err != nil {
 		return nil, changeError("lock", name, err)

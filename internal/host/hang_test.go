@@ -77,6 +77,37 @@ func TestNothingHangsWithADeadFilesystem(t *testing.T) {
 	}
 }
 
+// What changes files is not held up by a dead filesystem either, and the disk
+// beside it is changed as ever.
+func TestNoChangeHangsWithADeadFilesystem(t *testing.T) {
+	dir := hungMount(t)
+	h := NewHands(newTestLive(t, LiveOptions{FileTime: 100 * time.Millisecond}))
+	h.changeTime = 100 * time.Millisecond
+	ctx := t.Context()
+	for i, failed := range []func(name string) error{
+		func(name string) error { return h.Replace(ctx, name, []byte("x"), 0o600) },
+		func(name string) error { return h.Tidy(ctx, name) },
+		func(name string) error { return h.Remove(ctx, name) },
+		func(name string) error { return h.Append(ctx, name, []byte("x")) },
+		func(name string) error { return h.Write(ctx, name, []byte("x")) },
+		func(name string) error { return h.Writable(ctx, name) },
+		func(name string) error { _, err := h.Lock(ctx, name); return err },
+		func(name string) error { _, err := h.Raw(ctx, name); return err },
+	} {
+		started := time.Now()
+		if err := failed(fmt.Sprintf("%s/%d", dir, i)); !errors.Is(err, context.DeadlineExceeded) || time.Since(started) > 2*time.Second {
+			t.Errorf("operation %d: %v after %v", i, err, time.Since(started))
+		}
+	}
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	beside := t.TempDir() + "/file"
+	must(t, h.Replace(stopped, beside, []byte("x"), 0o600))
+	if content(t, beside) != "x" {
+		t.Error("what is told to stop leaves half")
+	}
+}
+
 func TestWithinRefusesWhenTooMuchHangs(t *testing.T) {
 	var stuck stuckCount
 	release := make(chan struct{})

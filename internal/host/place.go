@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -299,7 +300,7 @@ func (p place) remove(base string) error {
 }
 
 // replace puts a new file in the place of the old one.
-func (p place) replace(data []byte, perm fs.FileMode) error {
+func (p place) replace(ctx context.Context, data []byte, perm fs.FileMode) error {
 	beside := leftover(p.base)
 	if err := unix.Unlinkat(p.dir, beside, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -318,6 +319,9 @@ func (p place) replace(data []byte, perm fs.FileMode) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil { // nobody waits for it any more
 		return err
 	}
 	if err := unix.Renameat(p.dir, beside, p.dir, p.base); err != nil {
