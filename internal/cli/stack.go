@@ -1,22 +1,25 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/catalog"
 	"plumb/internal/check"
 	"plumb/internal/hint"
+	"plumb/internal/stack"
 	stackview "plumb/internal/view/stack"
 )
 
 func (a *app) stack() *cobra.Command {
 	var src source
-	var only []string
-	var asJSON bool
+	only, since, asJSON := []string(nil), "", false
 	c := &cobra.Command{
 		Use:   "stack",
 		Short: "draw what stands on what, from each database down to the disks",
@@ -24,11 +27,15 @@ func (a *app) stack() *cobra.Command {
 temporary files down through filesystems, datasets and pools or volumes to the
 disks, with the values that matter at each level. It changes nothing.
 
+With --since FILE it tells what happened since plumb stack --json wrote that
+file: what counters counted and how much a second, and which values changed.
+
 ` + readExits,
 		Example: `  plumb stack
   plumb stack --only mysql:3306
   plumb stack --tape db1.tape
-  plumb stack --json               every fact, with where it was read`,
+  plumb stack --json               every fact, with where it was read
+  plumb stack --json > before.json; sleep 60; plumb stack --since before.json`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := src.validate(); err != nil {
@@ -45,11 +52,14 @@ disks, with the values that matter at each level. It changes nothing.
 				return err
 			}
 			s, err := a.read(c.Context(), cat, src)
+			if err == nil {
+				err = check.There(only, s)
+			}
 			if err != nil {
 				return err
 			}
-			if err := check.There(only, s); err != nil {
-				return err
+			if since != "" {
+				return a.stackSince(since, s, cat, asJSON)
 			}
 			if asJSON {
 				return a.document(stackview.Document(s, programVersion()))
@@ -60,14 +70,31 @@ disks, with the values that matter at each level. It changes nothing.
 	src.flags(c)
 	c.Flags().StringSliceVar(&only, "only", nil, "only these `SERVERS`: mysql, or mysql:3306")
 	c.Flags().BoolVar(&asJSON, "json", false, "print every fact as JSON v1")
+	c.Flags().StringVar(&since, "since", "", "tell what happened since `FILE` was written by plumb stack --json")
+	c.MarkFlagsMutuallyExclusive("since", "only")
 	return c
 }
 
-// onlyServers checks that --only of stack names servers: it draws nothing
-// else on its own.
+// stackSince tells what happened to a host since a stack of it was written.
+func (a *app) stackSince(file string, now *stack.Stack, cat *catalog.Catalog, asJSON bool) error {
+	text, err := os.ReadFile(file)
+	before, bad := stackview.Parse(text)
+	if err = cmp.Or(err, bad); err != nil {
+		return hint.With(fmt.Errorf("read %s: %w", file, err), "plumb stack --json > FILE writes such a file")
+	}
+	d, err := stack.Since(before, now, cat)
+	if err != nil {
+		return fmt.Errorf("compare this host with %s: %w", file, err)
+	}
+	if asJSON {
+		return a.document(stackview.SinceDocument(d, programVersion()))
+	}
+	return a.print(stackview.Since(d, now, cat, screen(a.out)))
+}
+
+// onlyServers checks that --only of stack names servers: nothing else is drawn.
 func onlyServers(only []string) error {
-	engines := slices.Sorted(maps.Values(programs()))
-	engines = slices.Compact(engines)
+	engines := slices.Compact(slices.Sorted(maps.Values(programs())))
 	for _, o := range only {
 		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(engines, kind) {
 			return hint.Usage(fmt.Sprintf("--only %s is no server", o), "want "+strings.Join(engines, ", ")+", or one of them such as mysql:3306")

@@ -48,6 +48,7 @@ func documents() map[string]document {
 	return map[string]document{
 		"check":          {reflect.TypeFor[checkview.CheckJSON](), "plumb check --json"},
 		"stack":          {reflect.TypeFor[stackview.StackJSON](), "plumb stack --json"},
+		"stack-since":    {reflect.TypeFor[stackview.SinceJSON](), "plumb stack --since FILE --json"},
 		"rules":          {reflect.TypeFor[explainview.RulesJSON](), "plumb rules --json"},
 		"load":           {reflect.TypeFor[loadview.LoadJSON](), "plumb load ... run --json"},
 		"load-calibrate": {reflect.TypeFor[loadview.CalibrateJSON](), "plumb load calibrate --json"},
