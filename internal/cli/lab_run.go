@@ -70,7 +70,7 @@ ended are kept, the one that was cut off is done again.
 }
 
 func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error) {
-	x, err := readExperiment(file)
+	x, err := openExperiment(file)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func doubtful(r report.Report) bool {
 	return len(r.Invalid) > 0 || slices.ContainsFunc(r.Verdicts, func(v report.Verdict) bool { return v.Word == report.Undecided })
 }
 
-func readExperiment(file string) (experiment.Experiment, error) {
+func openExperiment(file string) (experiment.Experiment, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return experiment.Experiment{}, hint.Usage(fmt.Sprintf("read the experiment: %v", hint.Cause(err)), "the project's experiments/ has examples; plumb schema experiment describes the form")

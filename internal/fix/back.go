@@ -31,6 +31,7 @@ type Undone struct {
 // Partly is the error of what did a part, and said what is left.
 type Partly struct{ error }
 
+// Unwrap gives the error of the part that was not done.
 func (p *Partly) Unwrap() error { return p.error }
 
 // Choice says which changes are to be undone.
