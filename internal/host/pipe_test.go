@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -322,4 +323,20 @@ func TestPipeOfACopy(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || len(content(t, to)) < pieces*100<<10-128<<10 {
 		t.Errorf("%d bytes, %v", len(content(t, to)), err)
 	}
+}
+
+// A tree goes, and what a link in it leads to stays.
+func TestRemoveTree(t *testing.T) {
+	beside := t.TempDir()
+	write(t, beside+"/keep", "x")
+	dir := t.TempDir() + "/tree"
+	for i := range 300 {
+		write(t, fmt.Sprintf("%s/%d/file", dir, i), "x")
+	}
+	must(t, os.Symlink(beside, dir+"/link"))
+	must(t, RemoveTree(t.Context(), hands(t), dir))
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || content(t, beside+"/keep") != "x" {
+		t.Errorf("the tree: %v", err)
+	}
+	must(t, RemoveTree(t.Context(), hands(t), dir))
 }

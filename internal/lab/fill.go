@@ -3,10 +3,15 @@ package lab
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
 )
+
+// syncTime ends a sync of what filled the caches.
+const syncTime = time.Hour
 
 // fill drives the load without the volume's limit, as fast as it goes. A cache
 // of half a gigabyte takes minutes to fill through 200 requests a second; what
@@ -30,8 +35,8 @@ func (b *bench) fill(ctx context.Context, x experiment.Experiment, r *experiment
 		return fmt.Errorf("fill caches: %w", err)
 	}
 	// What the kernel has not written yet would go through the limit first, and
-	// all that is measured then is that.
-	if _, err := b.lab.Box.Do.Run(ctx, "sync", "-f", "--", b.data); err != nil && ctx.Err() == nil {
+	// all that is measured then is that. A sync shows nothing while it writes.
+	if _, err := b.lab.Box.Do.Pipe(ctx, host.Pipe{Argv: []string{"sync", "-f", "--", b.data}, Progress: syncTime}); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("fill caches: %w", err)
 	}
 	if err := v.Again(ctx); err != nil {

@@ -92,7 +92,7 @@ func (h holder) tree(ctx context.Context, e inventory.Entry) error {
 		if err != nil {
 			return true, err
 		}
-		_, err = h.Do.Run(ctx, "rm", "-rf", "--one-file-system", "--", name)
+		err = host.RemoveTree(ctx, h.Do, name)
 		return err == nil, err // a process that is just ending may write once more
 	})
 }

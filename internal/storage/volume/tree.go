@@ -92,10 +92,9 @@ func cloneHint(how string) string {
 	return "a volume must have room for the data twice, and for what a trial adds: volume.size"
 }
 
-// removeTree removes a directory of ours. It follows no links and stays on
-// its filesystem.
+// removeTree removes a directory of ours.
 func removeTree(ctx context.Context, d host.Doer, dir string) error {
-	if _, err := d.Run(ctx, "rm", "-rf", "--one-file-system", "--", dir); err != nil {
+	if err := host.RemoveTree(ctx, d, dir); err != nil {
 		return fmt.Errorf("remove %s: %w", dir, err)
 	}
 	return nil
