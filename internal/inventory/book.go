@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"plumb/internal/host"
-	"plumb/internal/journal"
 )
 
 // Book is the open book of one running lab. It may be used by several
@@ -56,7 +55,7 @@ func Open(ctx context.Context, d host.Doer, kinds Kinds, directory, run string) 
 		err = fmt.Errorf("open %s: a run of that name left it", b.file)
 	}
 	if err == nil {
-		err = b.note(ctx, kindBegin, begin{Version: journal.Version, Run: run, Boot: Boot(ctx, d)})
+		err = b.note(ctx, kindBegin, begin{Version: Version, Run: run, Boot: Boot(ctx, d)})
 	}
 	if err != nil {
 		b.unlock()
@@ -184,9 +183,9 @@ func settle(ctx context.Context, kinds Kinds, h Holder, e Entry, note func(conte
 	return err
 }
 
-// Close takes away all that is left, limits and processes first, then newest
-// first, and removes the book. When something could not be taken away, the book
-// stays for a sweep.
+// Close takes away all that is left and not meant to live, limits and processes
+// first, then newest first, and removes the book. When something could not be
+// taken away, the book stays for a sweep; and it stays for what lives.
 func (b *Book) Close(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,6 +12,10 @@ type Kind struct {
 	Free  func(ctx context.Context, d host.Doer, t Thing) error  // whether the name is free; optional
 	Prove func(ctx context.Context, d host.Doer, t *Thing) error // completes the proof of what was just made; optional
 
+	// Adopt checks the proof of a thing that is there already, and completes it;
+	// nil where things of the kind are not adopted.
+	Adopt func(ctx context.Context, d host.Doer, t *Thing) error
+
 	// Remove checks the proof immediately before it removes. It gives nil when
 	// there is nothing of that name, and ErrForeign when there is and it is not ours.
 	Remove func(ctx context.Context, h Holder, e Entry) error

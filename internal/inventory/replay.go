@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/journal"
 )
@@ -19,12 +20,18 @@ const (
 	kindIntent = "intent" // Thing: it is about to be made
 	kindMade   = "made"   // result: it was made
 	kindGone   = "gone"   // result: it is taken away
-	kindLeft   = "left"   // result: it was not ours any more
+	kindLeft   = "left"   // result: it is no more in the book, and was not taken away
+
+	kindAdopted = "adopted" // Thing: it was there, and is meant to live (form 2)
 )
+
+// Version is the form of books. Form 2 has things that are meant to live,
+// which a Plumb that knows form 1 would take away: so it must refuse the book.
+const Version = 2
 
 // begin opens a book.
 type begin struct {
-	Version int    `json:"version"` // journal.Version
+	Version int    `json:"version"` // Version, or an earlier one
 	Run     string `json:"run"`
 	Boot    string `json:"boot,omitempty"` // of which life of the kernel; "" when unknown
 }
@@ -75,13 +82,13 @@ func (p *pages) take(r journal.Record) error {
 		if err := json.Unmarshal(r.Body, &p.begin); err != nil {
 			return err
 		}
-		if p.begin.Version > journal.Version {
-			return fmt.Errorf("it is of form %d, of a later Plumb: this one knows form %d", p.begin.Version, journal.Version)
+		if p.begin.Version > Version {
+			return hint.With(fmt.Errorf("it is of form %d, of a later Plumb: this one knows form %d", p.begin.Version, Version), "use the Plumb that wrote it; nothing that it names was touched")
 		}
 		p.begun = true
 		return nil
-	case kindIntent:
-		e := Entry{N: r.N, At: r.At}
+	case kindIntent, kindAdopted:
+		e := Entry{N: r.N, At: r.At, Whole: r.Kind == kindAdopted}
 		err := json.Unmarshal(r.Body, &e.Thing)
 		p.entries = append(p.entries, e)
 		return err
@@ -139,6 +146,10 @@ func (p *pages) find(t Thing) (Entry, bool) {
 	return best, found
 }
 
+// Lives tells whether a thing is meant to live. One whose making did not end is
+// not there to be used, and goes.
+func (e Entry) Lives() bool { return e.Whole && !e.Gone && e.Thing.Life != nil }
+
 // open gives what is not gone, in the order in which it is taken away.
 func (p *pages) open() []Entry {
 	var all []Entry
@@ -154,13 +165,23 @@ func (p *pages) open() []Entry {
 // errInUse is why what others lie on is kept when they could not be taken away.
 var errInUse = errors.New("kept until what uses it is gone")
 
-// clear takes all away. A directory whose pool, dataset or mount is still there, or a
-// process that cannot be ended, is kept: the next sweep tries again.
+// clear takes all away that is not meant to live. A directory whose pool,
+// dataset or mount is still there, or a process that cannot be ended, is kept:
+// the next sweep tries again. So is all that was made before something that
+// lives: it may rest on it.
 func (p *pages) clear(away func(Entry) error, tell func(Entry, error)) {
-	used := false
+	used, lives := false, 0
+	for _, e := range p.entries {
+		if e.Lives() {
+			lives = e.N
+		}
+	}
 	for _, e := range p.open() {
 		kind := e.Thing.Kind
-		if used && (kind == Loop || kind == File || kind == Tree) {
+		switch {
+		case e.Lives():
+			continue
+		case e.N < lives, used && (kind == Loop || kind == File || kind == Tree):
 			tell(e, fmt.Errorf("take %s %s away: %w", kind, e.Thing.Name, errInUse))
 			continue
 		}

@@ -15,7 +15,8 @@ type Left struct {
 	Run    string  // of which lab run
 	Book   string  // its file
 	Live   bool    // the lab still runs: hands off
-	Things []Thing // in the order in which they are taken away
+	Things []Thing // that go with the run, in the order in which they are taken away
+	Living []Entry // that are meant to live, the newest first
 }
 
 // List reads all books of a directory. With an error, which names the books
@@ -57,7 +58,11 @@ func list(ctx context.Context, d host.Doer, directory, file string) (Left, error
 	}
 	l.Run = p.runOf(file)
 	for _, e := range p.open() {
-		l.Things = append(l.Things, e.Thing)
+		if e.Lives() {
+			l.Living = append(l.Living, e)
+		} else {
+			l.Things = append(l.Things, e.Thing)
+		}
 	}
 	return l, nil
 }
@@ -115,18 +120,27 @@ type Swept struct {
 }
 
 // Sweep takes away what dead labs left, limits and processes first, then
-// newest first, checking each proof. The error names books that could not be
-// read or kept; the others are swept.
+// newest first, checking each proof. What is meant to live is not touched, nor
+// what it is in. The error names books that could not be read or kept; the
+// others are swept.
 func Sweep(ctx context.Context, d host.Doer, kinds Kinds, directory string) ([]Swept, error) {
 	files, err := d.Glob(ctx, path.Join(directory, "*"+ending))
 	if err != nil {
 		return nil, err
 	}
+	living := livingIn(ctx, d, files)
 	var all []Swept
 	var bad []error
 	for _, file := range files {
-		swept, err := sweep(ctx, d, kinds, directory, file)
-		all = append(all, swept...)
+		err := inDead(ctx, d, directory, file, func(p *pages, note noting) error {
+			p.clear(func(e Entry) error {
+				if at, ok := living.within(e.Thing); ok {
+					return keepFor(ctx, e, at, note)
+				}
+				return settle(ctx, kinds, p.holder(d, false), e, note)
+			}, func(e Entry, err error) { all = append(all, Swept{e.Thing, err}) })
+			return nil
+		})
 		if err != nil && !errors.Is(err, host.ErrLocked) && !errors.Is(err, fs.ErrNotExist) {
 			bad = append(bad, err)
 		}
@@ -134,26 +148,29 @@ func Sweep(ctx context.Context, d host.Doer, kinds Kinds, directory string) ([]S
 	return all, errors.Join(bad...)
 }
 
-func sweep(ctx context.Context, d host.Doer, kinds Kinds, directory, file string) (all []Swept, err error) {
+// noting writes a record of a book down.
+type noting func(ctx context.Context, kind string, body any) error
+
+// inDead does something with the book of a run that is dead, and removes the
+// book when nothing is left in it.
+func inDead(ctx context.Context, d host.Doer, directory, file string, do func(*pages, noting) error) error {
 	unlock, err := take(ctx, d, directory, file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer unlock()
 	p, err := read(ctx, d, file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	note := func(ctx context.Context, kind string, body any) error { return p.note(ctx, d, file, kind, body) }
-	p.clear(func(e Entry) error { return settle(ctx, kinds, p.holder(d, false), e, note) },
-		func(e Entry, err error) { all = append(all, Swept{e.Thing, err}) })
-	if len(p.open()) > 0 {
-		return all, nil
+	err = do(p, func(ctx context.Context, kind string, body any) error { return p.note(ctx, d, file, kind, body) })
+	if err != nil || len(p.open()) > 0 {
+		return err
 	}
 	release, err := doorway(ctx, d, directory)
 	if err != nil {
-		return all, err
+		return err
 	}
 	defer release()
-	return all, d.Remove(ctx, file)
+	return d.Remove(ctx, file)
 }

@@ -3,6 +3,9 @@
 // again, also after a crash. How a kind of thing is proved to be ours and
 // removed is passed in ([Kinds]).
 //
+// What a run makes goes when it ends, or with the next [Sweep]. A thing can also
+// be meant to live ([Life]): it stays until somebody asks for its removal.
+//
 // Each run that makes things has one file of its own in a directory of the
 // machine ([Directory], or one of the user's), in the form of package journal.
 // A thing that was taken away is noted too; a book in which nothing is left is
@@ -12,6 +15,7 @@ package inventory
 
 import (
 	"errors"
+	"time"
 )
 
 // Directory is where root's books are. Those of an ordinary user are in
@@ -26,8 +30,8 @@ const (
 	Limit   = "limit"   // Name: file of the kernel. Proof: "line" (what was written), "undo" (what takes it back)
 	Sysctl  = "sysctl"  // Name: key. Proof: "before" and "value"
 	Mount   = "mount"   // Name: mount point. Proof: "source"
-	Pool    = "pool"    // Name: of the pool. Proof: "vdevs", which lie below the lab's directory
-	Dataset = "dataset" // Name: of the dataset. Proof: "run", which its property RunProperty says, and "below", the names of the datasets in it
+	Pool    = "pool"    // Name: of the pool. Proof: "guid"; "vdevs", which lie below the lab's directory
+	Dataset = "dataset" // Name: of the dataset. Proof: "guid" where it has one, "run", which its property RunProperty says, and "below", the names of the datasets in it
 	Loop    = "loop"    // Name: device. Proof: "file", its backing file
 	Group   = "group"   // Name: directory of the control group
 	File    = "file"    // Name: path. Proof: "inode", unless it lies below a tree of the book
@@ -45,10 +49,19 @@ type Thing struct {
 	Kind  string            `json:"kind"`
 	Name  string            `json:"name"`
 	Proof map[string]string `json:"proof,omitempty"`
+	Life  *Life             `json:"life,omitempty"` // nil: it goes with the run that made it
+}
+
+// Life says why a thing outlives the run that made it.
+type Life struct {
+	Owner   string    `json:"owner"`             // the verb that made or adopted it
+	Purpose string    `json:"purpose,omitempty"` // what for, in a person's words
+	Since   time.Time `json:"since"`
 }
 
 // Errors of this package.
 var (
 	ErrForeign = errors.New("not made by this lab: left alone")
 	ErrLive    = errors.New("its lab is still running")
+	ErrUnknown = errors.New("it is not in the inventory")
 )

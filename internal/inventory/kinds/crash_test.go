@@ -25,7 +25,7 @@ import (
 // are tested where volumes are made: a machine has one zfs-fuse.
 
 const (
-	envWhat = "PLUMB_MADE_TEST" // "make", "leave" or "sweep"
+	envWhat = "PLUMB_MADE_TEST" // "make", "leave", "sweep", "adopt", "forget" or "remove"
 	envDir  = "PLUMB_MADE_DIR"  // of that life
 
 	run        = "crash1"
@@ -66,6 +66,18 @@ func mortalLife(what string) error {
 		return err
 	}
 	ctx, dir := context.Background(), os.Getenv(envDir)
+	switch what {
+	case "adopt":
+		err = adoptPrecious(ctx, m, dir)
+	case "forget":
+		err = inventory.Forget(ctx, m, filepath.Join(dir, "books"), inventory.File, filepath.Join(dir, "precious"))
+	case "remove":
+		err = inventory.RemoveOne(ctx, m, All(), filepath.Join(dir, "books"), inventory.File, filepath.Join(dir, "precious"))
+	}
+	if what == "adopt" || what == "forget" || what == "remove" {
+		m.Tell()
+		return err
+	}
 	if what == "sweep" {
 		swept, err := inventory.Sweep(ctx, m, All(), filepath.Join(dir, "books"))
 		for _, s := range swept {

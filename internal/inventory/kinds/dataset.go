@@ -35,7 +35,8 @@ func freeDataset(ctx context.Context, d host.Doer, t inventory.Thing) error {
 }
 
 // dataset destroys a dataset with all that is below it, when it and all below
-// it says that this run made it.
+// it says that this run made it. Of one that was adopted nobody knows what is
+// to be below it, so it must be empty.
 func (h holder) dataset(ctx context.Context, e inventory.Entry) error {
 	name := e.Thing.Name
 	if !datasetNamed(name) {
@@ -44,11 +45,16 @@ func (h holder) dataset(ctx context.Context, e inventory.Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, poolTime)
 	defer cancel()
 	there, err := h.datasetThere(ctx, name)
-	if err == nil && there {
-		err = h.ownDataset(ctx, e)
-	}
-	if err == nil && there {
-		err = h.destroyDataset(ctx, name)
+	switch {
+	case err != nil || !there:
+	case e.Thing.Proof["run"] == "" && e.Thing.Proof[guidProof] != "":
+		if err = h.sameGUID(ctx, e.Thing); err == nil {
+			_, err = h.Do.Run(ctx, zfs.Destroy(name)...)
+		}
+	default:
+		if err = h.ownDataset(ctx, e); err == nil {
+			err = h.destroyDataset(ctx, name)
+		}
 	}
 	if err != nil {
 		return err
@@ -88,6 +94,9 @@ func (h holder) ownDataset(ctx context.Context, e inventory.Entry) error {
 	}
 	if mark := says[name]; run == "" || mark != (zfs.Mark{Value: run, Source: "local"}) {
 		return foreign("its property %s is %q (%s)", RunProperty, mark.Value, mark.Source)
+	}
+	if err := h.sameGUID(ctx, e.Thing); err != nil {
+		return err
 	}
 	ours := []string{name}
 	for _, below := range strings.Fields(e.Thing.Proof["below"]) {

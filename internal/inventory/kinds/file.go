@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func (h holder) ownTree(ctx context.Context, e inventory.Entry) error {
 		return err
 	}
 	// A lab that died while it marked the directory left a part of the name.
-	ours, run := h.Run, strings.TrimSpace(string(text))
+	ours, run := cmp.Or(e.Thing.Proof["run"], h.Run), strings.TrimSpace(string(text))
 	if run != "" && run != ours && (e.Whole || !strings.HasPrefix(ours, run)) {
 		return foreign("it is marked as of the run %s", run)
 	}

@@ -20,12 +20,12 @@ func All() inventory.Kinds {
 		inventory.Limit:   {Remove: on(holder.limit)},
 		inventory.Sysctl:  {Remove: on(holder.sysctl)},
 		inventory.Mount:   {Free: freeMount, Remove: on(holder.mount)},
-		inventory.Pool:    {Remove: on(holder.pool)},
-		inventory.Dataset: {Free: freeDataset, Remove: on(holder.dataset)},
+		inventory.Pool:    {Prove: proveGUID, Adopt: adoptPool, Remove: on(holder.pool)},
+		inventory.Dataset: {Free: freeDataset, Prove: proveGUID, Adopt: adoptDataset, Remove: on(holder.dataset)},
 		inventory.Loop:    {Remove: on(holder.loop)},
 		inventory.Group:   {Free: freeName, Remove: on(holder.group)},
-		inventory.File:    {Free: freeName, Prove: proveInode, Remove: on(holder.file)},
-		inventory.Tree:    {Free: freeName, Prove: proveTree, Remove: on(holder.tree)},
+		inventory.File:    {Free: freeName, Prove: proveInode, Adopt: adoptFile, Remove: on(holder.file)},
+		inventory.Tree:    {Free: freeName, Prove: proveTree, Adopt: adoptTree, Remove: on(holder.tree)},
 	}
 }
 

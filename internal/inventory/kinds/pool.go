@@ -110,6 +110,12 @@ func namedVdevs(e inventory.Entry) []string {
 // files by their paths.
 func (h holder) ownPool(ctx context.Context, e inventory.Entry) error {
 	name := e.Thing.Name
+	if err := h.sameGUID(ctx, e.Thing); err != nil {
+		return err
+	}
+	if e.Thing.Proof[guidProof] != "" && e.Thing.Proof["vdevs"] == "" {
+		return nil // adopted: it is the one that was named, whatever it lies on
+	}
 	out, err := h.Do.Run(ctx, zfs.Tools{}.Status(name)...)
 	if err != nil {
 		out, err = h.Do.Run(ctx, zfs.Tools{Fuse: true}.Status(name)...)

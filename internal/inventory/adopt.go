@@ -1,0 +1,90 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+)
+
+// Adopt takes a thing that is there into the inventory, as one that is meant to
+// live. Its proof is what a book of a dead run has of it, what it says itself,
+// or what the caller names: t.Proof is checked against the thing, and completed.
+func Adopt(ctx context.Context, d host.Doer, kinds Kinds, directory string, t Thing) error {
+	kind := kinds[t.Kind]
+	if kind.Adopt == nil {
+		return fmt.Errorf("adopt %s %s: things of this kind are not adopted", t.Kind, t.Name)
+	}
+	booked, err := inBooks(ctx, d, directory, t)
+	if err != nil {
+		return fmt.Errorf("adopt %s %s: %w", t.Kind, t.Name, err)
+	}
+	given := maps.Clone(t.Proof)
+	t.Proof = maps.Clone(booked)
+	if t.Proof == nil {
+		t.Proof = map[string]string{}
+	}
+	maps.DeleteFunc(given, func(_, value string) bool { return value == "" })
+	maps.Copy(t.Proof, given)
+	if err := kind.Adopt(ctx, d, &t); err != nil {
+		return fmt.Errorf("adopt %s %s: %w", t.Kind, t.Name, err)
+	}
+	if err := adopt(ctx, d, directory, t); err != nil || booked == nil {
+		return err
+	}
+	// The line of the run goes last: killed before it, a sweep finds that the thing lives.
+	return withOne(ctx, d, directory, t.Kind, t.Name, func(_ *pages, e Entry, _ living, note noting) error {
+		if e.Lives() {
+			return nil
+		}
+		return note(ctx, kindLeft, result{N: e.N, Why: "it was adopted"})
+	})
+}
+
+// adopt writes the book of one adopted thing, in one line: of an intent
+// without its end, a sweep would take the thing away.
+func adopt(ctx context.Context, d host.Doer, directory string, t Thing) error {
+	b, err := Open(ctx, d, nil, directory, fmt.Sprintf("adopted-%x", time.Now().UnixNano()))
+	if err != nil {
+		return err
+	}
+	defer b.unlock()
+	if err := b.note(ctx, kindAdopted, t); err != nil {
+		return errors.Join(err, d.Remove(context.WithoutCancel(ctx), b.file))
+	}
+	return nil
+}
+
+// inBooks gives the proof that a book of a dead run has of a thing; nil when
+// none has it. What lives already is an error.
+func inBooks(ctx context.Context, d host.Doer, directory string, t Thing) (proof map[string]string, err error) {
+	all, err := List(ctx, d, directory)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range all {
+		for _, e := range l.Living {
+			if e.Thing.Kind == t.Kind && e.Thing.Name == t.Name {
+				return nil, hint.With(fmt.Errorf("it is in the inventory since %s", e.Thing.Life.Since.UTC().Format("2006-01-02")), "plumb inventory lists it; forget it first to adopt it anew")
+			}
+		}
+		for _, had := range l.Things {
+			switch {
+			case had.Kind != t.Kind || had.Name != t.Name:
+			case l.Live:
+				return nil, ErrLive
+			default:
+				proof = had.Proof
+				if proof == nil {
+					proof = map[string]string{}
+				}
+				proof["run"] = l.Run
+			}
+		}
+	}
+	return proof, nil
+}
