@@ -93,7 +93,7 @@ the trial without undoing it; plumb history then says so.
 	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values wait for it")
 	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `KNOBS` a value that is less durable")
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time unless plumb confirm is typed before")
-	fl.StringVar(&f.emit, "emit", "", "print the plan as a script with its reverse, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
+	fl.StringVar(&f.emit, "emit", "", "print what carries the plan to other hosts and calls plumb there, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	offer(c, map[string]words{"emit": playbook.Forms})
 	return c
@@ -127,17 +127,23 @@ func (f fixFlags) validate() error {
 // request is what the flags ask to be done.
 func (a *app) request(f fixFlags) (r fix.Request, err error) {
 	r = fix.Request{File: f.file, Set: f.set, Skip: f.skipKnobs, Image: f.image != ""}
-	switch f.file {
+	r.Text, err = a.planText(f.file)
+	return r, err
+}
+
+// planText reads the file of a plan, if one is named; - is standard input.
+func (a *app) planText(file string) (text []byte, err error) {
+	switch file {
 	case "":
 	case "-":
-		r.Text, err = io.ReadAll(a.in)
+		text, err = io.ReadAll(a.in)
 	default:
-		r.Text, err = os.ReadFile(filepath.Clean(f.file))
+		text, err = os.ReadFile(filepath.Clean(file))
 	}
 	if err != nil {
-		err = fmt.Errorf("read the plan %s: %w", f.file, hint.Cause(err))
+		err = fmt.Errorf("read the plan %s: %w", file, hint.Cause(err))
 	}
-	return r, err
+	return text, err
 }
 
 func (a *app) runFix(ctx context.Context, f fixFlags) error {
@@ -175,7 +181,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 		return err
 	}
 	if f.emit != "" {
-		text, err := playbook.Text(f.emit, draft, plan, know.Catalog)
+		text, err := playbook.Text(f.emit, playbook.Emission{Draft: draft, Plan: plan, AllowUnsafe: f.allowUnsafe}, know.Catalog)
 		if err != nil {
 			return err
 		}

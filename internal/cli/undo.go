@@ -19,7 +19,8 @@ import (
 // undoFlags are the flags of undo.
 type undoFlags struct {
 	keeping
-	number          int // 0: the last one
+	number          int    // 0: the last one
+	file            string // of a plan
 	all             bool
 	yes             bool
 	dryRun          bool
@@ -44,6 +45,7 @@ before the first change. --keep leaves those as they are and undoes the rest;
 --force takes them back too. While a server is down, its files are taken back
 all the same, and what only the running server can take back is said and stays
 in the journal: undo again once it runs. A restart is never done without --restart.
+With --plan all that was made by that plan is undone, and nothing else.
 
 What undo runs stands in the journal. So a journal that others than you and
 root could have written (--state) is shown, and not acted on.
@@ -59,6 +61,7 @@ root could have written (--state) is shown, and not acted on.
 	f.keeping.flags(c)
 	fl := c.Flags()
 	fl.BoolVar(&f.all, "all", false, "undo every change, the newest first")
+	fl.StringVar(&f.file, "plan", "", "undo what came of the plan in this `FILE`, and nothing else; - for standard input")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be taken back, and change nothing")
 	fl.BoolVar(&f.force, "force", false, "take back also what somebody changed since")
@@ -85,6 +88,8 @@ func (f undoFlags) validate() error {
 	switch {
 	case f.all && f.number > 0:
 		return hint.Usage("--all and a number are two choices", "give one of them")
+	case f.file != "" && (f.all || f.number > 0):
+		return hint.Usage("--plan says which changes, and so do --all and a number", "give one of them")
 	case f.force && f.keep:
 		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
 	}
@@ -109,7 +114,19 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return unreadable(keeper.Dir, err)
 	}
 	a.damaged(all)
-	todo, err := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}.Of(all)
+	which := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}
+	if f.file != "" {
+		text, err := a.planText(f.file)
+		if err != nil {
+			return err
+		}
+		p, err := fix.PlanIn(f.file, text)
+		if err != nil {
+			return err
+		}
+		which.Plan = &p
+	}
+	todo, err := which.Of(all)
 	if err != nil {
 		return err
 	}

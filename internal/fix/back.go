@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/advise"
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -39,6 +40,8 @@ type Choice struct {
 	Number  int  // 0: the last one
 	All     bool // every one
 	Restart bool // also one of which only a restart is to be done again
+	// Plan, where it is not nil, leaves only what came of that plan, and all of it.
+	Plan *advise.Plan
 }
 
 // Of gives those changes, the newest first.
@@ -46,7 +49,7 @@ func (c Choice) Of(all []*change.Change) ([]*change.Change, error) {
 	var open []*change.Change
 	for _, one := range slices.Backward(all) {
 		again := c.Restart && one.Number == c.Number && len(one.RestartsBack()) > 0
-		if (one.Open() || again) && (c.Number == 0 || one.Number == c.Number) {
+		if (one.Open() || again) && (c.Number == 0 || one.Number == c.Number) && (c.Plan == nil || madeBy(*c.Plan, one)) {
 			open = append(open, one)
 		}
 		if one.Number == c.Number && one.Damage != nil {
@@ -56,10 +59,20 @@ func (c Choice) Of(all []*change.Change) ([]*change.Change, error) {
 	if c.Number > 0 && !slices.ContainsFunc(all, func(one *change.Change) bool { return one.Number == c.Number }) {
 		return nil, hint.With(fmt.Errorf("there is no change %d", c.Number), "plumb history lists them")
 	}
-	if !c.All && len(open) > 1 {
+	if !c.All && c.Plan == nil && len(open) > 1 {
 		open = open[:1]
 	}
 	return open, nil
+}
+
+// madeBy tells whether all that a change did is of a plan: a second run of fix
+// does what the first left, so a plan may have made several.
+func madeBy(p advise.Plan, c *change.Change) bool {
+	return !slices.ContainsFunc(c.Steps, func(did change.Step) bool {
+		return !slices.ContainsFunc(p.Steps, func(s advise.Step) bool {
+			return s.Knob == did.Knob && s.To.Equal(did.To) && s.From.Equal(did.From) && s.Because == did.Because
+		})
+	})
 }
 
 // NewestDamaged gives the newest change after a number whose journal cannot be

@@ -56,11 +56,20 @@ func (r Request) whole(k check.Knowledge, s *stack.Stack) (advise.Plan, error) {
 	return k.Judge(s, false).Advice.Plan, nil
 }
 
+// PlanIn gives the plan in what a file holds that check --plan wrote.
+func PlanIn(file string, text []byte) (advise.Plan, error) {
+	p, err := advise.ReadPlan(text)
+	if err != nil {
+		err = hint.With(fmt.Errorf("%s: %w", file, err), "plumb check --plan FILE writes one")
+	}
+	return p, err
+}
+
 // ofFile reads a plan and sees that it is for this host.
 func (r Request) ofFile(s *stack.Stack) (advise.Plan, error) {
-	p, err := advise.ReadPlan(r.Text)
+	p, err := PlanIn(r.File, r.Text)
 	if err != nil {
-		return p, hint.With(fmt.Errorf("%s: %w", r.File, err), "plumb check --plan FILE writes one")
+		return p, err
 	}
 	if r.Image { // an image has no name of its own yet
 		return p, nil

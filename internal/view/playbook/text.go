@@ -1,17 +1,16 @@
 package playbook
 
 import (
-	"crypto/sha256"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+	"unicode/utf16"
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/change"
-	"plumb/internal/host"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
 )
@@ -19,21 +18,27 @@ import (
 // Forms lists the forms in which fix can write a plan for other tools.
 func Forms() []string { return []string{"ansible", "shell"} }
 
-// Text writes a draft for other tools: an Ansible playbook, or a commented
-// POSIX script. Both can take back what they did. Where another host had
-// another value, that one comes back: what is found is kept on each host, and
-// undo uses nothing else.
-func Text(form string, d change.Draft, plan advise.Plan, cat *catalog.Catalog) (string, error) {
-	b := &playbook{Facts: picture.FactsOf(cat), draft: d, host: plan.Host, taken: plan.TakenAt}
-	var err error
-	if b.id, err = draftID(d); err != nil {
+// Emission is what is written for other tools.
+type Emission struct {
+	Draft       change.Draft
+	Plan        advise.Plan
+	AllowUnsafe []string // the knobs for which less durability was allowed
+}
+
+// Text writes a plan for other tools: an Ansible playbook, or a POSIX script.
+// Both carry the plan, and have plumb fix apply it on the host and plumb undo
+// take it back: who has Plumb there has its journal too. For a host without
+// it the playbook has tasks of Ansible's modules, and both say the rest in words.
+func Text(form string, e Emission, cat *catalog.Catalog) (string, error) {
+	b := &playbook{Facts: picture.FactsOf(cat), Emission: e}
+	if err := b.carry(); err != nil {
 		return "", err
 	}
 	switch form {
 	case "shell":
-		return b.shell()
+		return b.shell(), nil
 	case "ansible":
-		return b.ansible()
+		return b.ansible(), nil
 	}
 	return "", fmt.Errorf("%q is no form of a playbook: want one of %s", form, strings.Join(Forms(), ", "))
 }
@@ -41,45 +46,80 @@ func Text(form string, d change.Draft, plan advise.Plan, cat *catalog.Catalog) (
 // playbook is one plan written for other tools.
 type playbook struct {
 	picture.Facts
-	draft   change.Draft
-	host    string
-	taken   time.Time
-	id      string        // of what is set: the same plan gives the same
-	targets []host.Target // servers that are asked, in the order met
+	Emission
+	carried string // the plan's file
 }
 
-// draftID names a draft by what it does.
-func draftID(d change.Draft) (string, error) {
-	var acts []change.Act
-	for _, s := range d.Steps {
-		acts = append(acts, s.Recipe.Acts...)
-	}
-	text, err := json.Marshal(acts)
+// carry writes the plan's file, without the steps that were refused or have
+// nothing to do. It is ASCII, for what some readers take for the end of a line
+// is none in JSON.
+func (b *playbook) carry() error {
+	p := b.Plan
+	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps), func(s advise.Step) bool {
+		return !slices.ContainsFunc(b.Draft.Steps, func(d change.Prepared) bool { return d.Knob == s.Knob })
+	})
+	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
-		return "", fmt.Errorf("write the plan for other tools: %w", err)
+		return fmt.Errorf("write the plan for other tools: %w", err)
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(text))[:12], nil
+	var ascii strings.Builder
+	for _, r := range string(text) {
+		switch {
+		case r < 0x7f:
+			ascii.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&ascii, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&ascii, `\u%04x\u%04x`, high, low)
+		}
+	}
+	b.carried = ascii.String() + "\n"
+	return nil
 }
 
-// head says what the text is, in lines.
-func (b *playbook) head(form string) []string {
-	name := b.host
-	if name == "" {
-		name = "this host"
+// on names the host.
+func (b *playbook) on() string { return cmp.Or(b.Plan.Host, "this host") }
+
+// fix gives the arguments of plumb fix, but for those of the moment.
+func (b *playbook) fix() []string {
+	argv := []string{"fix", "-", "--yes"}
+	for _, k := range b.AllowUnsafe {
+		argv = append(argv, "--allow-unsafe", k)
 	}
-	if !b.taken.IsZero() {
-		name += " as it was at " + b.taken.UTC().Format("2006-01-02 15:04 UTC")
+	return argv
+}
+
+// head says what the text is, in lines of their own.
+func (b *playbook) head(form string) []string {
+	name := b.on()
+	if !b.Plan.TakenAt.IsZero() {
+		name += " as it was at " + b.Plan.TakenAt.UTC().Format("2006-01-02 15:04 UTC")
 	}
 	lines := []string{fmt.Sprintf("Written by plumb fix --emit %s for %s.", form, name),
-		"The files named are the ones that decide there; a host that is set up otherwise may read other files. " +
-			"The values found are kept on each host before they are changed, and undo brings exactly these back.", ""}
-	for i, s := range b.draft.Steps {
+		"It carries the plan. plumb fix applies it, and refuses it on another host and where a value is no longer the one the plan was made for; plumb undo takes it back.", ""}
+	for i, s := range b.Draft.Steps {
 		lines = append(lines, fmt.Sprintf("%2d %s", i+1, b.title(s)))
+		for _, l := range b.remarks(s) {
+			lines = append(lines, "   "+l)
+		}
 	}
-	for _, r := range b.draft.Refused {
+	for _, r := range b.Draft.Refused {
 		lines = append(lines, "", fmt.Sprintf("Not in here: %s = %s: %s", r.Knob, b.Show(r.Knob.Of.Kind, r.Knob.Name, r.To), r.Reason))
 	}
 	return lines
+}
+
+// comments writes lines as comments.
+func comments(lines []string) string {
+	var out strings.Builder
+	for _, text := range lines {
+		indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
+		for _, l := range page.Wrap(oneLineOf(text), 86) {
+			out.WriteString(strings.TrimRight("# "+indent+l, " ") + "\n")
+		}
+	}
+	return out.String()
 }
 
 // title names a step with its values.
@@ -121,44 +161,6 @@ func (b *playbook) remarks(s change.Prepared) []string {
 		lines = append(lines, "note: "+n)
 	}
 	return lines
-}
-
-// target gives the number of a server, from 1.
-func (b *playbook) target(t *host.Target) int {
-	same := func(o host.Target) bool {
-		return o.Engine == t.Engine && o.Network == t.Network && o.Address == t.Address
-	}
-	i := slices.IndexFunc(b.targets, same)
-	if i < 0 {
-		b.targets = append(b.targets, *t)
-		return len(b.targets)
-	}
-	return i + 1
-}
-
-// seconds gives the time that a switch may take, rounded up.
-func seconds(s *change.Switch) int64 { return (s.Patience + 999) / 1000 }
-
-// doneIn gives the states in which nothing is left to do for a switch: its own,
-// and those of later ones in the same place, as when a pool grows in steps.
-func doneIn(s change.Prepared, act int) []string {
-	place := s.Recipe.Acts[act].Switch.On
-	var all []string
-	for _, later := range s.Recipe.Acts[act:] {
-		if later.Switch != nil && later.Switch.On == place {
-			all = append(all, later.Switch.After)
-		}
-	}
-	return all
-}
-
-// fileHead is what a new file begins with.
-func fileHead(e *change.Edit, by string) string {
-	text := "# Written by " + by + "\n"
-	if e.Note != "" {
-		text += "# " + oneLineOf(e.Note) + "\n"
-	}
-	return text
 }
 
 func oneLineOf(s string) string { return strings.Join(strings.Fields(page.Clean(s)), " ") }
