@@ -29,8 +29,7 @@ func TestServersInTheirOwnNamespace(t *testing.T) {
 				t.Errorf("not logged in: %+v", gap)
 			}
 			process, _ := s.Follow(db, "process")
-			// Mounts of its own below our root, as systemd gives them, are no container's.
-			if own, known := process[0].Bool("own_mounts"); own || !known {
+			if own, known := process[0].Bool("own_mounts"); !own || !known {
 				t.Errorf("own_mounts is %v, known %v", own, known)
 			}
 			if data, known := s.Follow(db, "data"); !known || len(data) != 1 || data[0].Facts["fstype"].Value.Equal(stack.Text("")) {

@@ -25,8 +25,8 @@ func (l *look) identity(t *stack.Thing, s server) {
 	l.owner(t, s)
 }
 
-// namespace tells whether the server sees other files and another network than
-// we do.
+// namespace tells whether the server sees other mounts and another network
+// than we do.
 func (l *look) namespace(t *stack.Thing, s server) {
 	for _, f := range [][2]string{{"own_mounts", "mnt"}, {"own_network", "net"}} {
 		fact, ns := f[0], f[1]
@@ -40,20 +40,8 @@ func (l *look) namespace(t *stack.Thing, s server) {
 			l.gap(t, err, fact)
 			continue
 		}
-		t.Set(fact, stack.Bool(ours != theirs && (ns != "mnt" || l.anotherRoot(s))), file(s.pid, "ns/"+ns))
+		t.Set(fact, stack.Bool(ours != theirs), file(s.pid, "ns/"+ns))
 	}
-}
-
-// anotherRoot tells whether the server's root directory is another than ours, or
-// cannot be seen. systemd gives most services mounts of their own (PrivateTmp,
-// ProtectSystem), which are none of a container's: their files are the host's.
-func (l *look) anotherRoot(s server) bool {
-	ours, err := l.h.Stat(l.ctx, "/")
-	if err != nil {
-		return true
-	}
-	theirs, err := l.h.Stat(l.ctx, file(s.pid, "root"))
-	return err != nil || ours.DevMajor != theirs.DevMajor || ours.DevMinor != theirs.DevMinor || ours.Inode != theirs.Inode
 }
 
 // owner reads the user the server runs as. Inside a container the name is

@@ -121,23 +121,6 @@ func TestLookReadsAServerAndItsGroup(t *testing.T) {
 	}
 }
 
-// A service of systemd has mounts of its own below our root; a container has another root.
-func TestMountsOfItsOwnUnderOurRoot(t *testing.T) {
-	root := host.Stat{DevMajor: 254, Inode: 2}
-	for want, stats := range map[bool]map[string]host.Stat{
-		false: {"/": root, "/proc/2740/root": root},
-		true:  {"/": root, "/proc/2740/root": {DevMajor: 0, DevMinor: 51, Inode: 2}},
-	} {
-		m := hybridServer()
-		m.Links["/proc/2740/ns/mnt"] = "mnt:[2]"
-		m.Stats = stats
-		p := lookAt(t, m).Find(stack.Ref{Kind: "process", Name: "2740"})
-		if own, known := p.Bool("own_mounts"); !known || own != want {
-			t.Errorf("own_mounts is %v, known %v, want %v", own, known, want)
-		}
-	}
-}
-
 func TestLookWithoutRootLeavesGapsAndNoZeros(t *testing.T) {
 	m := hybridServer()
 	m.Errors = map[string]error{}
