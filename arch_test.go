@@ -30,6 +30,7 @@ var layers = [][]string{
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
 	{"view/check", "view/stack", "view/lab", "view/load", "view/playbook"},
 	{"view/explain", "view/fix", "view/rehearse"},
+	{"cli/value"},
 	{"cli"},
 }
 

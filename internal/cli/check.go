@@ -10,8 +10,6 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/check"
-	"plumb/internal/engine/mysql"
-	"plumb/internal/engine/postgres"
 	"plumb/internal/hint"
 	"plumb/internal/rule"
 	checkview "plumb/internal/view/check"
@@ -178,25 +176,3 @@ func (f checkFlags) verdict(fs []advise.Finding) error {
 	}
 	return nil
 }
-
-// choiceFlags are the flags that choose among rules and things.
-func choiceFlags(c *cobra.Command, f *check.Choice) {
-	c.Flags().StringSliceVar(&f.Only, "only", nil, "only findings about these `AREAS` (mysql, postgres, zfs, block, kernel, ...) or things (mysql:3306)")
-	c.Flags().StringSliceVar(&f.Rules, "rule", nil, "only these `RULES`; * matches, as in zfs/*")
-	c.Flags().StringSliceVar(&f.Skip, "skip", nil, "not these `RULES`; * matches")
-	offer(c, map[string]words{"only": areaWords, "rule": check.RuleIDs, "skip": check.RuleIDs})
-}
-
-// grants gives, for each engine, what makes the least user a check needs.
-func grants() string {
-	parts := []string{
-		mysql.Grants("mariadb", ""), mysql.Grants("mysql", ""), mysql.Grants("mysql", "5.7"),
-		postgres.Grants(), mongoGrants,
-	}
-	return "-- Look through these, and run those of your server.\n\n" + strings.Join(parts, "\n")
-}
-
-const mongoGrants = `// MongoDB 4.4 and later, in mongosh.
-use admin
-db.createUser({user: "plumb", pwd: passwordPrompt(), roles: ["clusterMonitor"]})
-`

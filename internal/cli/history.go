@@ -53,15 +53,11 @@ func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) e
 	if err := k.validate(); err != nil {
 		return err
 	}
-	hands, keeper, err := k.open()
+	hands, _, all, err := k.changes(ctx)
 	if err != nil {
 		return err
 	}
 	defer hands.Close()
-	all, err := keeper.Changes(ctx)
-	if err != nil {
-		return unreadable(keeper.Dir, err)
-	}
 	a.damaged(all)
 	if which > 0 {
 		all = slices.DeleteFunc(all, func(c *change.Change) bool { return c.Number != which })

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -68,6 +69,20 @@ func (k keeping) open() (*host.Hands, *change.Keeper, error) {
 	}
 	hands := host.NewHands(live)
 	return hands, k.keeper(k.doer(hands)), nil
+}
+
+// changes makes the hands too, and reads what the journals tell.
+func (k keeping) changes(ctx context.Context) (*host.Hands, *change.Keeper, []*change.Change, error) {
+	hands, keeper, err := k.open()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	all, err := keeper.Changes(ctx)
+	if err != nil {
+		hands.Close()
+		return nil, nil, nil, unreadable(keeper.Dir, err)
+	}
+	return hands, keeper, all, nil
 }
 
 // ask asks a person; without one, only --yes will do.

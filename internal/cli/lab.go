@@ -1,22 +1,15 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/catalog"
-	"plumb/internal/engine/private"
 	"plumb/internal/hint"
 	"plumb/internal/inventory"
-	"plumb/internal/lab"
-	"plumb/internal/storage/volume"
 )
 
 const labExitTable = `Exit codes:
@@ -85,27 +78,4 @@ func (p *labPlace) books() (string, error) {
 		return "", hint.With(errors.New("find a directory for the book of what is made: neither $XDG_STATE_HOME nor $HOME is set"), "--state DIR names one")
 	}
 	return filepath.Join(base, "plumb/lab"), nil
-}
-
-// engines are the private servers that the lab can set up.
-func engines() []lab.Engine { return private.Engines() }
-
-// medium makes the lab's volumes.
-func medium() lab.Medium { return volume.New() }
-
-// captureTime bounds the recording of a stack: a trial waits for it.
-const captureTime = 20 * time.Second
-
-// captureStack gives what records this machine, with the lab's server on it,
-// as plumb capture does.
-func captureStack(cat *catalog.Catalog) func(context.Context) ([]byte, error) {
-	return func(ctx context.Context) ([]byte, error) {
-		t, err := record(ctx, cat, source{timeout: captureTime})
-		if err != nil {
-			return nil, err
-		}
-		var packed bytes.Buffer
-		err = writePacked(&packed, t)
-		return packed.Bytes(), err
-	}
 }

@@ -43,15 +43,11 @@ func (a *app) runLeftovers(ctx context.Context, k keeping, busy bool) error {
 	if err := k.validate(); err != nil {
 		return err
 	}
-	hands, keeper, err := k.open()
+	hands, keeper, all, err := k.changes(ctx)
 	if err != nil {
 		return err
 	}
 	defer hands.Close()
-	all, err := keeper.Changes(ctx)
-	if err != nil {
-		return unreadable(keeper.Dir, err)
-	}
 	books, unread := inventory.List(ctx, keeper.Doer, path.Join(keeper.Dir, path.Base(inventory.Directory)))
 	n := 0
 	for _, l := range fixview.Leftovers(all, books, unread, time.Now()) {

@@ -9,14 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/value"
 	"plumb/internal/load"
 	loadview "plumb/internal/view/load"
 )
 
 func (a *app) loadCalibrate() *cobra.Command {
 	var l login
-	var threads numbers
-	var each seconds
+	var threads value.Numbers
+	var each value.Seconds
 	var asJSON bool
 	var notes []string
 	c := &cobra.Command{
@@ -35,7 +36,7 @@ more about the generator than about a server.`, loginHelp, loadExitTable),
 		},
 	}
 	l.flags(c)
-	threads, each = numbers{1, 8}, seconds(2*time.Second)
+	threads, each = value.Numbers{1, 8}, value.Seconds(2*time.Second)
 	c.Flags().Var(&threads, "threads", "`N` sessions, or several numbers with commas")
 	c.Flags().Var(&each, "time", "measure each for this `TIME`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema load-calibrate describes it)")
@@ -43,7 +44,7 @@ more about the generator than about a server.`, loginHelp, loadExitTable),
 	return c
 }
 
-func (a *app) runCalibrate(c *cobra.Command, l login, threads numbers, each time.Duration, asJSON bool) error {
+func (a *app) runCalibrate(c *cobra.Command, l login, threads value.Numbers, each time.Duration, asJSON bool) error {
 	if err := (&drive{threads: threads, percentile: 95}).validate(load.Options{Time: each}); err != nil {
 		return err
 	}

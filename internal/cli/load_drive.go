@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/load"
 )
@@ -16,16 +17,16 @@ import (
 // drive says how a workload is driven and how the result is shown: the flags
 // that all runs share.
 type drive struct {
-	threads      numbers
+	threads      value.Numbers
 	events       int64
-	time         seconds
-	rate         rate
+	time         value.Seconds
+	rate         value.Rate
 	pace         string
 	seed         uint64
 	warmup       string
 	retries      int
-	reconnect    seconds
-	interval     seconds
+	reconnect    value.Seconds
+	interval     value.Seconds
 	percentile   int
 	report       string
 	json         bool
@@ -36,7 +37,7 @@ type drive struct {
 
 func (d *drive) flags(c *cobra.Command) {
 	fl := c.Flags()
-	d.threads, d.time = numbers{1}, seconds(10*time.Second)
+	d.threads, d.time = value.Numbers{1}, value.Seconds(10*time.Second)
 	fl.Var(&d.threads, "threads", "`N` workers, each with its own session")
 	fl.Var(&d.time, "time", "measure for this `TIME`; a bare number is seconds; 0 for no limit")
 	fl.Int64Var(&d.events, "events", 0, "end after `N` operations; without --time that is the only limit")
@@ -84,7 +85,7 @@ func (d *drive) options(c *cobra.Command) (load.Options, error) {
 		o.Until = load.SteadyRule{Window: 10 * time.Second, Range: 0.20, Slope: 0.10, Limit: steadyLimit}
 		return o, nil
 	}
-	if o.Warmup, err = parseSeconds(d.warmup); err != nil {
+	if o.Warmup, err = value.ParseSeconds(d.warmup); err != nil {
 		return o, hint.Usage("--warmup "+d.warmup+" is no time", "give something like --warmup 30s, or --warmup steady")
 	}
 	return o, nil
@@ -116,7 +117,7 @@ func (d *drive) validate(o load.Options) error {
 // pacer makes the open loop; nil for a closed one.
 func (d *drive) pacer(o load.Options) (load.Pacer, error) {
 	how := d.pace
-	if d.rate.from != d.rate.to {
+	if d.rate.From != d.rate.To {
 		how = cmp.Or(how, "ramp")
 	}
 	how = cmp.Or(how, "poisson")
@@ -124,24 +125,24 @@ func (d *drive) pacer(o load.Options) (load.Pacer, error) {
 	switch {
 	case !slices.Contains(known, how):
 		return nil, hint.Usage("--pace "+how+" is not known", "want "+hint.OneOf(known))
-	case d.rate.to == 0 && d.rate.from == 0 && d.pace != "":
+	case d.rate.To == 0 && d.rate.From == 0 && d.pace != "":
 		return nil, hint.Usage("--pace "+how+" paces nothing without a rate", "give --rate too")
-	case d.rate.to == 0 && d.rate.from == 0:
+	case d.rate.To == 0 && d.rate.From == 0:
 		return nil, nil
-	case d.rate.to == 0:
+	case d.rate.To == 0:
 		return nil, hint.Usage("--rate "+d.rate.String()+" ends in no load", "let it end above 0")
-	case (how == "ramp") != (d.rate.from != d.rate.to):
+	case (how == "ramp") != (d.rate.From != d.rate.To):
 		return nil, hint.Usage(fmt.Sprintf("--rate %s does not fit --pace %s", d.rate.String(), how), "a ramp goes FROM..TO, the others have one rate")
 	case how == "ramp" && o.Time == 0:
 		return nil, hint.Usage("a ramp needs to know how long it is", "give --time")
 	}
 	switch how {
 	case "fixed":
-		return load.Fixed(d.rate.to), nil
+		return load.Fixed(d.rate.To), nil
 	case "ramp":
-		return load.Ramp(d.rate.from, d.rate.to, o.Time+o.Warmup), nil
+		return load.Ramp(d.rate.From, d.rate.To, o.Time+o.Warmup), nil
 	}
-	return load.Poisson(d.rate.to, o.Seed), nil
+	return load.Poisson(d.rate.To, o.Seed), nil
 }
 
 // oneThreads refuses a list where one number is wanted.

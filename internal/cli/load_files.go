@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/load"
 	"plumb/internal/load/files"
@@ -23,9 +24,9 @@ import (
 type fileFlags struct {
 	drive
 	c                            files.IOConfig
-	block, total                 size
+	block, total                 value.Size
 	extra                        []string
-	fsyncAll, fsyncEnd, validate onOff
+	fsyncAll, fsyncEnd, validate value.OnOff
 	series                       bool
 }
 
@@ -61,7 +62,7 @@ that are used up; give it minutes.`,
 
 func (f *fileFlags) flags(c *cobra.Command) {
 	fl, d := c.Flags(), files.DefaultIO()
-	f.c, f.block, f.total, f.fsyncEnd, f.fsyncAll = d, size(d.BlockSize), size(d.TotalSize), onOff(d.FsyncEnd), onOff(d.FsyncAll)
+	f.c, f.block, f.total, f.fsyncEnd, f.fsyncAll = d, value.Size(d.BlockSize), value.Size(d.TotalSize), value.OnOff(d.FsyncEnd), value.OnOff(d.FsyncAll)
 	fl.StringVar(&f.c.Dir, "dir", ".", "the `DIRECTORY` of the test files")
 	fl.IntVar(&f.c.Files, "file-num", d.Files, "`N` files")
 	fl.Var(&f.block, "file-block-size", "`SIZE` of each request")
@@ -248,7 +249,7 @@ func (f *fileFlags) report(c files.IOConfig) loadview.Report {
 }
 
 func (a *app) loadFsync() *cobra.Command {
-	var each seconds
+	var each value.Seconds
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "fsync [DIR]",
@@ -272,7 +273,7 @@ be without a battery, whether the disk was asked to flush at all, and so on.`, l
 			return a.runFsync(c.Context(), append(args, ".")[0], time.Duration(each), asJSON)
 		},
 	}
-	each = seconds(1500 * time.Millisecond)
+	each = value.Seconds(1500 * time.Millisecond)
 	c.Flags().Var(&each, "time", "measure each line for this `TIME`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema load-fsync describes it)")
 	return c

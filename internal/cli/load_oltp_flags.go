@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/value"
 	"plumb/internal/draw"
 	"plumb/internal/hint"
 )
@@ -16,7 +17,7 @@ type oltpFlags struct {
 	pointSelects, simpleRanges, sumRanges, orderRanges, distinctRanges int
 	indexUpdates, nonIndexUpdates, deleteInserts                       int
 	randomPoints, numberOfRanges, delta                                int
-	rangeSelects, autoInc, createSecondary, secondary, skipTrx         onOff
+	rangeSelects, autoInc, createSecondary, secondary, skipTrx         value.OnOff
 	engine, tableOptions                                               string
 	dataSeed                                                           uint64
 	dist                                                               distribution
@@ -49,7 +50,7 @@ func (f *oltpFlags) flags(c *cobra.Command) {
 		hide(c, i.name)
 	}
 	switches := []struct {
-		at   *onOff
+		at   *value.OnOff
 		name string
 	}{{&f.rangeSelects, "range-selects"}, {&f.autoInc, "auto-inc"}, {&f.createSecondary, "create-secondary"}, {&f.secondary, "secondary"}, {&f.skipTrx, "skip-trx"}}
 	for _, s := range switches {

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/value"
 	"plumb/internal/hint"
-	"plumb/internal/load"
-	"plumb/internal/load/durability"
 	"plumb/internal/load/tpcc"
 	loadview "plumb/internal/view/load"
 )
@@ -21,8 +19,8 @@ type tpccCommand struct {
 	scale       int64
 	compat      string
 	sets        int
-	foreignKeys onOff
-	purge       onOff
+	foreignKeys value.OnOff
+	purge       value.OnOff
 	keying      bool
 	dataSeed    uint64
 	book        string
@@ -151,31 +149,4 @@ func (a *app) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) er
 		return errFound
 	}
 	return nil
-}
-
-// driveTPCC measures. With keying there are as many threads as terminals,
-// unless told otherwise.
-func (a *app) driveTPCC(ctx context.Context, cfg tpcc.Config, o load.Options, f *tpccCommand) error {
-	if cfg.Keying && !f.threadsGiven {
-		o.Threads = cfg.Terminals()
-	}
-	cfg.Run, cfg.Sessions = o.Seed, o.Threads
-	about, err := cfg.Server.About(ctx)
-	if err != nil {
-		return err
-	}
-	book, err := durability.Begin(ctx, cfg.Server, f.book, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: "tpcc"})
-	if err != nil {
-		return err
-	}
-	cfg.Ledger = book
-	w, err := tpcc.New(ctx, cfg)
-	if err == nil {
-		r := loadview.Report{Server: &about, Options: loadview.TPCCOptions(cfg, f.compat).Ledger(f.book)}
-		if cfg.Compat {
-			r.Warnings = tpcc.Peculiarities()
-		}
-		err = a.measure(ctx, w, o, &f.drive, r, func(r *loadview.Report) { r.TPCC(cfg) })
-	}
-	return errors.Join(err, book.Close())
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/check"
+	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse/runner"
@@ -33,8 +34,8 @@ type rehearseFlags struct {
 	workload      string
 	threads       int
 	volume        string // profile
-	memory        size
-	data          size
+	memory        value.Size
+	data          value.Size
 	budget        time.Duration
 	withoutOne    bool
 	allowHost     bool

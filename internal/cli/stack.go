@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -19,7 +18,9 @@ import (
 
 func (a *app) stack() *cobra.Command {
 	var src source
-	only, since, asJSON := []string(nil), "", false
+	var only []string
+	var since string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "stack",
 		Short: "draw what stands on what, from each database down to the disks",
@@ -77,9 +78,12 @@ file: what counters counted and how much a second, and which values changed.
 
 // stackSince tells what happened to a host since a stack of it was written.
 func (a *app) stackSince(file string, now *stack.Stack, cat *catalog.Catalog, asJSON bool) error {
+	var before *stack.Stack
 	text, err := os.ReadFile(file)
-	before, bad := stackview.Parse(text)
-	if err = cmp.Or(err, bad); err != nil {
+	if err == nil {
+		before, err = stackview.Parse(text)
+	}
+	if err != nil {
 		return hint.With(fmt.Errorf("read %s: %w", file, err), "plumb stack --json > FILE writes such a file")
 	}
 	d, err := stack.Since(before, now, cat)

@@ -104,15 +104,11 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if f.unlessConfirmed {
 		return how.UnlessConfirmed(ctx, f.number)
 	}
-	hands, keeper, err := f.open()
+	hands, keeper, all, err := f.changes(ctx)
 	if err != nil {
 		return err
 	}
 	defer hands.Close()
-	all, err := keeper.Changes(ctx)
-	if err != nil {
-		return unreadable(keeper.Dir, err)
-	}
 	a.damaged(all)
 	which := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}
 	if f.file != "" {

@@ -1,4 +1,4 @@
-package cli
+package value
 
 import (
 	"testing"
@@ -7,18 +7,18 @@ import (
 
 func TestSysbenchValues(t *testing.T) {
 	for text, want := range map[string]time.Duration{"10": 10 * time.Second, "0.5": 500 * time.Millisecond, "2m": 2 * time.Minute, "0": 0} {
-		if got, err := parseSeconds(text); err != nil || got != want {
+		if got, err := ParseSeconds(text); err != nil || got != want {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
 	for text, want := range map[string]string{"16384": "16K", "2G": "2G", "1.5K": "1536", "0": "0", "3t": "3T"} {
-		var s size
+		var s Size
 		if err := s.Set(text); err != nil || s.String() != want {
 			t.Errorf("%s: %s, %v", text, s.String(), err)
 		}
 	}
-	for text, want := range map[string]rate{"500": {500, 500}, "100..2000": {100, 2000}, "5/s": {5, 5}} {
-		var r rate
+	for text, want := range map[string]Rate{"500": {500, 500}, "100..2000": {100, 2000}, "5/s": {5, 5}} {
+		var r Rate
 		if err := r.Set(text); err != nil || r != want {
 			t.Errorf("%s: %+v, %v", text, r, err)
 		}
@@ -32,18 +32,18 @@ func FuzzLoadValues(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if d, err := parseSeconds(text); err == nil && d < 0 {
+		if d, err := ParseSeconds(text); err == nil && d < 0 {
 			t.Errorf("%q is %v", text, d)
 		}
-		var s size
+		var s Size
 		if err := s.Set(text); err == nil && s < 0 {
 			t.Errorf("%q is %d bytes", text, int64(s))
 		}
-		var r rate
-		if err := r.Set(text); err == nil && !(r.from >= 0 && r.to >= 0) {
+		var r Rate
+		if err := r.Set(text); err == nil && !(r.From >= 0 && r.To >= 0) {
 			t.Errorf("%q is %+v", text, r)
 		}
-		_ = new(numbers).Set(text)
-		_ = new(onOff).Set(text)
+		_ = new(Numbers).Set(text)
+		_ = new(OnOff).Set(text)
 	})
 }

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"plumb/internal/view/page"
+)
+
+// console is standard error. Nothing that is written to it can drive a
+// terminal: messages name files, hosts and places that come from a stranger's
+// tape, plan or journal. What Plumb itself does to a line goes through rewrite.
+type console struct{ to io.Writer }
+
+// Write implements io.Writer.
+func (c *console) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(c.to, page.Plain(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// rewrite puts a text in place of the line that is shown; "" wipes it.
+func rewrite(w io.Writer, text string) {
+	if c, ok := w.(*console); ok {
+		w = c.to
+	}
+	// A terminal that is gone changes nothing for what is being done.
+	_, _ = io.WriteString(w, "\r"+oneLine(text)+"\x1b[K")
+}
+
+// oneLine is a text of which others may have written part, as one line that
+// cannot be taken for two.
+func oneLine(text string) string {
+	return strings.ReplaceAll(page.Plain(strings.TrimSpace(text)), "\n", "; ")
+}
+
+// fileOf gives the file behind a writer, nil for none.
+func fileOf(w io.Writer) *os.File {
+	if c, ok := w.(*console); ok {
+		w = c.to
+	}
+	f, _ := w.(*os.File)
+	return f
+}

@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"strings"
+
+	"plumb/internal/engine/mysql"
+	"plumb/internal/engine/postgres"
+)
+
+// grants gives, for each engine, what makes the least user a check needs.
+func grants() string {
+	parts := []string{
+		mysql.Grants("mariadb", ""), mysql.Grants("mysql", ""), mysql.Grants("mysql", "5.7"),
+		postgres.Grants(), mongoGrants,
+	}
+	return "-- Look through these, and run those of your server.\n\n" + strings.Join(parts, "\n")
+}
+
+const mongoGrants = `// MongoDB 4.4 and later, in mongosh.
+use admin
+db.createUser({user: "plumb", pwd: passwordPrompt(), roles: ["clusterMonitor"]})
+`

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/engine/private"
+	"plumb/internal/lab"
+	"plumb/internal/storage/volume"
+)
+
+// engines are the private servers that the lab can set up.
+func engines() []lab.Engine { return private.Engines() }
+
+// medium makes the lab's volumes.
+func medium() lab.Medium { return volume.New() }
+
+// captureTime bounds the recording of a stack: a trial waits for it.
+const captureTime = 20 * time.Second
+
+// captureStack gives what records this machine, with the lab's server on it,
+// as plumb capture does.
+func captureStack(cat *catalog.Catalog) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		t, err := record(ctx, cat, source{timeout: captureTime})
+		if err != nil {
+			return nil, err
+		}
+		var packed bytes.Buffer
+		err = writePacked(&packed, t)
+		return packed.Bytes(), err
+	}
+}

@@ -1,0 +1,167 @@
+// Package value has the kinds of values that sysbench's options take, as flags.
+package value
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Seconds is a time, also as a bare number of seconds.
+type Seconds time.Duration
+
+// String implements pflag.Value.
+func (s *Seconds) String() string { return time.Duration(*s).String() }
+
+// Type implements pflag.Value.
+func (s *Seconds) Type() string { return "duration" }
+
+// Set implements pflag.Value.
+func (s *Seconds) Set(text string) error {
+	d, err := ParseSeconds(text)
+	*s = Seconds(d)
+	return err
+}
+
+// ParseSeconds reads a time, also a bare number of seconds.
+func ParseSeconds(text string) (time.Duration, error) {
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		if !(n >= 0 && n < 1e9) {
+			return 0, errors.New("not a time")
+		}
+		return time.Duration(n * float64(time.Second)), nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, errors.New("not a time")
+	}
+	return d, nil
+}
+
+// OnOff is a switch that takes sysbench's words besides Go's.
+type OnOff bool
+
+// Type implements pflag.Value.
+func (o *OnOff) Type() string { return "on|off" }
+
+// String implements pflag.Value.
+func (o *OnOff) String() string {
+	if *o {
+		return "on"
+	}
+	return "off"
+}
+
+// Set implements pflag.Value.
+func (o *OnOff) Set(text string) error {
+	switch strings.ToLower(text) {
+	case "on", "true", "1", "yes", "t":
+		*o = true
+	case "off", "false", "0", "no", "f":
+		*o = false
+	default:
+		return errors.New("want on or off")
+	}
+	return nil
+}
+
+// Size is a number of bytes, also with K, M, G or T.
+type Size int64
+
+// Type implements pflag.Value.
+func (s *Size) Type() string { return "size" }
+
+// String implements pflag.Value.
+func (s *Size) String() string {
+	n, unit := int64(*s), ""
+	for _, u := range []string{"K", "M", "G", "T"} {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, u
+	}
+	return strconv.FormatInt(n, 10) + unit
+}
+
+// Set implements pflag.Value.
+func (s *Size) Set(text string) error {
+	digits, factor := text, 1.0
+	if text != "" {
+		if i := strings.IndexByte("KMGT", strings.ToUpper(text)[len(text)-1]); i >= 0 {
+			digits, factor = text[:len(text)-1], math.Pow(1024, float64(i+1))
+		}
+	}
+	n, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !(n >= 0 && n*factor < math.MaxInt64) {
+		return errors.New("want a size such as 16384, 16K or 2G")
+	}
+	*s = Size(n * factor)
+	return nil
+}
+
+// Numbers is one positive number, or several with commas.
+type Numbers []int
+
+// Type implements pflag.Value.
+func (l *Numbers) Type() string { return "number" }
+
+// String implements pflag.Value.
+func (l *Numbers) String() string {
+	var list []string
+	for _, n := range *l {
+		list = append(list, strconv.Itoa(n))
+	}
+	return strings.Join(list, ",")
+}
+
+// Set implements pflag.Value.
+func (l *Numbers) Set(text string) error {
+	*l = nil
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil {
+			return errors.New("want a number, or several with commas")
+		}
+		*l = append(*l, n)
+	}
+	return nil
+}
+
+// Rate is an offered load in operations a second: one, or from..to.
+type Rate struct{ From, To float64 }
+
+// Type implements pflag.Value.
+func (r *Rate) Type() string { return "rate" }
+
+// String implements pflag.Value.
+func (r *Rate) String() string {
+	if r.From != r.To {
+		return fmt.Sprintf("%g..%g", r.From, r.To)
+	}
+	return fmt.Sprintf("%g", r.To)
+}
+
+// Set implements pflag.Value.
+func (r *Rate) Set(text string) error {
+	from, to, ramp := strings.Cut(text, "..")
+	var err error
+	if r.From, err = rateNumber(from); err != nil {
+		return err
+	}
+	r.To = r.From
+	if ramp {
+		r.To, err = rateNumber(to)
+	}
+	return err
+}
+
+func rateNumber(text string) (float64, error) {
+	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "/s"), 64)
+	if err != nil || !(n >= 0 && n <= 1e9) {
+		return 0, errors.New("want operations a second such as 500, or 100..2000")
+	}
+	return n, nil
+}
