@@ -9,17 +9,11 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/journal"
 )
-
-func machine(t *testing.T) *host.Hands {
-	t.Helper()
-	h := host.NewHands(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { h.Close() })
-	return h
-}
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -49,7 +43,7 @@ func tree(t *testing.T, b *inventory.Book, h *host.Hands, name, run string) inve
 func exists(name string) bool { _, err := os.Lstat(name); return err == nil }
 
 func TestBookTakesAwayWhatItMade(t *testing.T) {
-	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
 	b := open(t, h, books, "run1")
 	dir, file := filepath.Join(at, "lab"), filepath.Join(at, "image")
 	tree(t, b, h, dir, "run1")
@@ -81,7 +75,7 @@ func TestBookTakesAwayWhatItMade(t *testing.T) {
 
 // What was there before us is refused, and stays.
 func TestBookMakesNothingWhereSomethingIs(t *testing.T) {
-	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
 	b := open(t, h, books, "run1")
 	defer b.Close(t.Context())
 	for _, kind := range []string{inventory.Tree, inventory.File, inventory.Group} {
@@ -100,7 +94,7 @@ func TestBookMakesNothingWhereSomethingIs(t *testing.T) {
 
 // When making fails, what came about goes, and what is not ours stays.
 func TestBookFailedMake(t *testing.T) {
-	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
 	b := open(t, h, books, "run1")
 	boom := errors.New("boom")
 	half, full := filepath.Join(at, "half"), filepath.Join(at, "full")
@@ -129,7 +123,7 @@ func TestTreeThatIsNotOurs(t *testing.T) {
 			return errors.Join(os.Rename(d, d+"2"), os.Mkdir(d, 0o755), os.WriteFile(filepath.Join(d, inventory.Marker), nil, 0o600))
 		},
 	} {
-		h, books, at := machine(t), t.TempDir(), t.TempDir()
+		h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
 		b := open(t, h, books, "run1")
 		dir := filepath.Join(at, "lab")
 		tree(t, b, h, dir, "run1")
@@ -142,7 +136,7 @@ func TestTreeThatIsNotOurs(t *testing.T) {
 
 // A link inside a tree is removed, what it leads to is not.
 func TestTreeFollowsNoLinks(t *testing.T) {
-	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
 	b := open(t, h, books, "run1")
 	dir, precious := filepath.Join(at, "lab"), filepath.Join(at, "precious")
 	tree(t, b, h, dir, "run1")
@@ -155,7 +149,7 @@ func TestTreeFollowsNoLinks(t *testing.T) {
 
 // A damaged book and one of a later form are named; the others are swept.
 func TestSweepGoesOn(t *testing.T) {
-	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
 	text := func(run string) []byte {
 		b := open(t, h, books, run)
 		tree(t, b, h, filepath.Join(at, run), run)

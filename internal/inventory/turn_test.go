@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"plumb/internal/host/hosttest"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 )
 
 // A book that gets long goes on in a file that holds what is still there.
 func TestLongBook(t *testing.T) {
-	h, books, at := machine(t), t.TempDir(), t.TempDir()
+	h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
 	b := open(t, h, books, "run1")
 	dir, file := filepath.Join(at, "lab"), filepath.Join(at, "file")
 	tree(t, b, h, dir, "run1")

@@ -6,15 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 )
-
-func hands(t *testing.T) *host.Hands {
-	t.Helper()
-	h := host.NewHands(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { h.Close() })
-	return h
-}
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -33,7 +26,7 @@ func content(t *testing.T, name string) string {
 func TestTheRootIsTheMachine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.conf")
 	must(t, os.WriteFile(file, nil, 0o644))
-	found, err := New(hands(t), "/").Glob(t.Context(), file)
+	found, err := New(hosttest.Hands(t), "/").Glob(t.Context(), file)
 	if err != nil || len(found) != 1 || found[0] != file {
 		t.Errorf("glob: %v, %v", found, err)
 	}
@@ -48,7 +41,7 @@ func TestLinksStayInside(t *testing.T) {
 	must(t, os.Symlink(filepath.Join(out, "victim"), filepath.Join(dir, "etc", "absolute")))
 	must(t, os.Symlink(strings.Repeat("../", 20)+out+"/victim", filepath.Join(dir, "etc", "dots")))
 	must(t, os.Symlink(out, filepath.Join(dir, "etc", "dir")))
-	u := New(hands(t), dir)
+	u := New(hosttest.Hands(t), dir)
 	for _, name := range []string{"/etc/absolute", "/etc/dots", "/etc/dir/victim", "/etc/../../victim"} {
 		if err := u.Replace(t.Context(), name, []byte("inside"), 0o644); err != nil {
 			t.Logf("%s: %v", name, err) // a dangling link may be refused

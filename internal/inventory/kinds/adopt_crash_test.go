@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/inventory"
 	"plumb/test/mortal"
 )
@@ -55,7 +56,7 @@ func TestCrashOfAdoptForgetRemove(t *testing.T) {
 
 func checkPrecious(t *testing.T, dir, what, when string) {
 	t.Helper()
-	h, books, name := machine(t), filepath.Join(dir, "books"), filepath.Join(dir, "precious")
+	h, books, name := hosttest.Hands(t), filepath.Join(dir, "books"), filepath.Join(dir, "precious")
 	left, err := inventory.List(t.Context(), h, books)
 	must(t, err)
 	known := false

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/inventory"
 	"plumb/internal/journal"
 	"plumb/test/mortal"
@@ -32,13 +33,6 @@ const (
 	limitValue = "987654" // of our own devices, to be found again
 	setting    = "fs.lease-break-time"
 )
-
-func machine(t *testing.T) *host.Hands {
-	t.Helper()
-	h := host.NewHands(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { h.Close() })
-	return h
-}
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -259,7 +253,7 @@ func ways(t *testing.T, n int, try func(at int, how string)) {
 
 func sweepAll(t *testing.T, dir string) {
 	t.Helper()
-	swept, err := inventory.Sweep(t.Context(), machine(t), All(), filepath.Join(dir, "books"))
+	swept, err := inventory.Sweep(t.Context(), hosttest.Hands(t), All(), filepath.Join(dir, "books"))
 	must(t, err)
 	for _, s := range swept {
 		if s.Err != nil {
@@ -387,7 +381,7 @@ func forge(t *testing.T, file string, whole, half []inventory.Thing) {
 // A book that names what since belongs to others takes none of it away.
 func TestSweepTouchesNothingOfOthers(t *testing.T) {
 	needAll(t)
-	d, h, books := decoys(t), machine(t), t.TempDir()
+	d, h, books := decoys(t), hosttest.Hands(t), t.TempDir()
 	number := deviceNumber(d.loop)
 	things := []inventory.Thing{
 		{Kind: inventory.Tree, Name: d.dir, Proof: map[string]string{"inode": "1"}},
@@ -436,7 +430,7 @@ func TestBusyMount(t *testing.T) {
 	busy.Dir = filepath.Join(dir, "lab/mnt")
 	must(t, busy.Start())
 	defer func() { busy.Process.Kill(); busy.Wait() }()
-	swept, err := inventory.Sweep(t.Context(), machine(t), All(), filepath.Join(dir, "books"))
+	swept, err := inventory.Sweep(t.Context(), hosttest.Hands(t), All(), filepath.Join(dir, "books"))
 	must(t, err)
 	for _, s := range swept {
 		kept := s.Thing.Kind == inventory.Loop || s.Thing.Kind == inventory.File || s.Thing.Kind == inventory.Tree
