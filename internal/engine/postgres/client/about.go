@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/reach"
 	"plumb/internal/load"
 )
 
@@ -47,27 +48,5 @@ func (s *Server) local() bool {
 		return true
 	}
 	name, _, err := net.SplitHostPort(s.c.Address)
-	if err != nil {
-		return false
-	}
-	if name == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(name)
-	if ip == nil {
-		return false
-	}
-	if ip.IsLoopback() {
-		return true
-	}
-	own, err := net.InterfaceAddrs()
-	if err != nil {
-		return false
-	}
-	for _, a := range own {
-		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip) {
-			return true
-		}
-	}
-	return false
+	return err == nil && reach.IsLocal(name)
 }
