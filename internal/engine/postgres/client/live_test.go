@@ -270,8 +270,10 @@ func sessionsAreLost(t *testing.T, c client.Config) {
 	fails(t, s.Run(n, nil), load.Lost, "57P01")
 	fails(t, s.Run(n, nil), load.Lost, "57P01")
 	s = open(t, c) // at work when it is ended
-	time.AfterFunc(50*time.Millisecond, func() { a.Exec(context.Background(), kill) })
+	killed := make(chan error, 1)
+	time.AfterFunc(50*time.Millisecond, func() { killed <- a.Exec(context.Background(), kill) })
 	fails(t, s.Text([]byte("SELECT pg_sleep(10)")), load.Lost, "57P01")
+	ok(t, <-killed) // a connection is one goroutine's: it is closed after this
 }
 
 func copiesAreRefused(t *testing.T, c client.Config) {
