@@ -6,7 +6,7 @@
 # make flaky      runs the packages that were touched 20 times, under load and with the race detector
 # make vm         boots Debian with a real OpenZFS in QEMU and gives a shell; RUN='…' runs a line instead
 # make lint       format, vet, and the style and layer tests
-# make golden     rewrites the expected outputs, and which rules have met the hosts in fixtures/;
+# make golden     rewrites the expected outputs, and which rules were judged on the hosts in fixtures/;
 #                 read the diff before you commit
 # make dist       builds the last commit for amd64 and arm64: binaries, .deb, .rpm, SBOM, checksums
 # make man        writes the man pages into dist/man
@@ -60,7 +60,7 @@ lint:
 	@$(GO) test . ./test
 
 golden:
-	$(GO) run ./test/met -write
+	$(GO) run ./test/coverage -write
 	$(GO) test $$(grep -rl --include='*_test.go' -e '"update"' -e 'viewtest\.' internal test | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
 
 fuzz:

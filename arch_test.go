@@ -13,10 +13,10 @@ import (
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
 	{"hint"},
-	{"stack", "tape", "sheet", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
+	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "zfs", "host/scratch", "host/self"},
 	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change"},
-	{"advise", "met", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch"},
+	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch"},
 	{"inventory/kinds"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse"}, // watch will live here

@@ -7,7 +7,7 @@ package knowledge
 import "embed"
 
 // FS is the tree: facts/*.yaml, knobs/*.yaml, rules/*/*.yaml, measured.yaml,
-// met.yaml.
+// coverage.yaml.
 //
-//go:embed facts knobs rules measured.yaml met.yaml
+//go:embed facts knobs rules measured.yaml coverage.yaml
 var FS embed.FS

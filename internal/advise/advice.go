@@ -69,15 +69,15 @@ type Options struct {
 }
 
 // From makes the advice.
-func From(verdicts []rule.Verdict, s *stack.Stack, cat *catalog.Catalog, o Options) Advice {
+func From(verdicts []rule.Evaluation, s *stack.Stack, cat *catalog.Catalog, o Options) Advice {
 	a := Advice{Findings: doubts(verdicts, group(verdicts, s, cat), cat), Unknown: unknowns(verdicts)}
 	rank(a.Findings)
-	a.Findings = absorb(a.Findings)
+	a.Findings = mergeSameChange(a.Findings)
 	number(a.Findings)
 	if !o.AllowUnsafe {
 		withholdUnsafe(a.Findings)
 	}
-	a.Conflicts = settle(a.Findings)
+	a.Conflicts = resolveConflicts(a.Findings)
 	dropInForce(a.Findings)
 	a.Plan = plan(a.Findings, s)
 	return a

@@ -39,7 +39,7 @@ func testCatalog() *catalog.Catalog {
 }
 
 func testStack() *stack.Stack {
-	var see stack.Sight
+	var see stack.Observation
 	see.New("host", "h").Set("overcommit", stack.Int(0), "test")
 	my := see.New("mysql", "3306")
 	my.Set("sync_binlog", stack.Int(1), "test")
@@ -49,21 +49,21 @@ func testStack() *stack.Stack {
 	return &s
 }
 
-func fires(id string, harm rule.Harm, things []stack.Ref, to ...rule.Remedy) rule.Verdict {
-	return rule.Verdict{Rule: &rule.Rule{ID: id, Harm: harm, Gain: rule.Medium}, Outcome: rule.Fires, Things: things, Title: id, Remedies: to}
+func fires(id string, harm rule.Harm, things []stack.Ref, to ...rule.Remedy) rule.Evaluation {
+	return rule.Evaluation{Rule: &rule.Rule{ID: id, Harm: harm, Gain: rule.Medium}, Outcome: rule.Fires, Things: things, Title: id, Remedies: to}
 }
 
 func want(of stack.Ref, name string, n int64) rule.Remedy {
 	return rule.Remedy{Knob: stack.Knob{Of: of, Name: name}, To: stack.Int(n)}
 }
 
-func from(v ...rule.Verdict) Advice { return From(v, testStack(), testCatalog(), Options{}) }
+func from(v ...rule.Evaluation) Advice { return From(v, testStack(), testCatalog(), Options{}) }
 
 func TestConflictsAreSettledWithAReason(t *testing.T) {
 	one, two := []stack.Ref{db}, []stack.Ref{db, pg}
 	for _, c := range []struct {
 		name   string
-		a, b   rule.Verdict
+		a, b   rule.Evaluation
 		kept   int64
 		reason string
 	}{
@@ -93,14 +93,14 @@ func TestLessDurableIsWithheld(t *testing.T) {
 	if len(a.Plan.Steps) != 0 || !strings.Contains(a.Findings[0].Cases[0].Remedies[0].Withheld, "--allow-unsafe") {
 		t.Errorf("a less durable value is in the plan: %+v", a)
 	}
-	a = From([]rule.Verdict{v}, testStack(), testCatalog(), Options{AllowUnsafe: true})
+	a = From([]rule.Evaluation{v}, testStack(), testCatalog(), Options{AllowUnsafe: true})
 	if len(a.Plan.Steps) != 1 || a.Plan.Steps[0].DurabilityTo != catalog.MayLose {
 		t.Errorf("--allow-unsafe does not allow: %+v", a.Plan)
 	}
 }
 
 func TestOneRuleOnManyThingsIsOneFinding(t *testing.T) {
-	var vs []rule.Verdict
+	var vs []rule.Evaluation
 	for i := range 100 {
 		vs = append(vs, fires("zfs/x", rule.Slow, []stack.Ref{{Kind: "dataset", Name: fmt.Sprintf("tank/%03d", i)}}))
 	}
@@ -122,8 +122,8 @@ func TestRulesThatAskForTheSameAreOneFinding(t *testing.T) {
 }
 
 func TestUnknownsAreGroupedByReason(t *testing.T) {
-	miss := func(id, name, why string) rule.Verdict {
-		return rule.Verdict{Rule: &rule.Rule{ID: id}, Outcome: rule.Unknown, Missing: []rule.Missing{{Of: db, Name: name, Why: why, Hint: "log in"}}}
+	miss := func(id, name, why string) rule.Evaluation {
+		return rule.Evaluation{Rule: &rule.Rule{ID: id}, Outcome: rule.Unknown, Missing: []rule.Missing{{Of: db, Name: name, Why: why, Hint: "log in"}}}
 	}
 	a := from(miss("a", "x", "no login"), miss("b", "y", "no login"), miss("c", "z", "other"), miss("a", "x", "no login"))
 	want := []Unknown{
@@ -136,9 +136,9 @@ func TestUnknownsAreGroupedByReason(t *testing.T) {
 }
 
 // anyVerdicts draws verdicts of a handful of rules on a handful of knobs.
-func anyVerdicts(t *rapid.T) []rule.Verdict {
+func anyVerdicts(t *rapid.T) []rule.Evaluation {
 	knobs := []rule.Remedy{want(host, "overcommit", 0), want(db, "sync_binlog", 0), want(db, "buffer", 0)}
-	var vs []rule.Verdict
+	var vs []rule.Evaluation
 	for i := range rapid.IntRange(0, 12).Draw(t, "n") {
 		harm := rapid.SampledFrom(Harms()).Draw(t, "harm")
 		r := rapid.SampledFrom(knobs).Draw(t, "knob")

@@ -15,7 +15,7 @@ import (
 // could say whether they are safe here: what a server's directory lies on could
 // not be found. One setting is one case, of the worst of the rules that wait.
 // Where a rule about lost data has fired for the setting all is said.
-func doubts(verdicts []rule.Verdict, fs []Finding, cat *catalog.Catalog) []Finding {
+func doubts(verdicts []rule.Evaluation, fs []Finding, cat *catalog.Catalog) []Finding {
 	said := map[stack.Knob]bool{}
 	for _, v := range verdicts {
 		for _, e := range v.Evidence {
@@ -42,14 +42,14 @@ func doubts(verdicts []rule.Verdict, fs []Finding, cat *catalog.Catalog) []Findi
 }
 
 // worstFirst orders verdicts by what their rules have to say.
-func worstFirst(verdicts []rule.Verdict) []rule.Verdict {
-	return slices.SortedStableFunc(slices.Values(verdicts), func(a, b rule.Verdict) int {
+func worstFirst(verdicts []rule.Evaluation) []rule.Evaluation {
+	return slices.SortedStableFunc(slices.Values(verdicts), func(a, b rule.Evaluation) int {
 		return cmp.Or(cmp.Compare(gainRank(a.Rule.Gain), gainRank(b.Rule.Gain)), cmp.Compare(a.Rule.ID, b.Rule.ID),
 			slices.CompareFunc(a.Things, b.Things, stack.Ref.Compare))
 	})
 }
 
-func doubtful(v rule.Verdict, d rule.Doubt, cat *catalog.Catalog) Case {
+func doubtful(v rule.Evaluation, d rule.Doubt, cat *catalog.Catalog) Case {
 	f := cat.Fact(d.Of.Kind, d.Name)
 	name := shownName(f, d.Name)
 	c := Case{Things: v.Things, Evidence: []rule.Evidence{d.Evidence},

@@ -14,7 +14,7 @@ import (
 
 // unplaced is a server with settings whose data directory could not be placed.
 func unplaced(kind, name string, settings map[string]stack.Value) *stack.Stack {
-	var see stack.Sight
+	var see stack.Observation
 	db := see.New(kind, name)
 	db.Set("version", stack.Text("18.1"), "test")
 	for fact, v := range settings {

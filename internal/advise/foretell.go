@@ -20,7 +20,7 @@ type Foretold struct {
 }
 
 // Judge asks all rules about a stack.
-type Judge func(*stack.Stack) []rule.Verdict
+type Judge func(*stack.Stack) []rule.Evaluation
 
 // Foretell finds the rules that may have more to say once the plan is
 // followed. Each is asked about the host as the plan makes it, with nothing
@@ -29,7 +29,7 @@ type Judge func(*stack.Stack) []rule.Verdict
 // decides, keeps it quiet. Notes are not foretold. Of a server that works, and
 // that the plan neither restarts nor makes faster, nothing is foretold: what it
 // does is judged already.
-func Foretell(judge Judge, now []rule.Verdict, a Advice, s *stack.Stack, cat *catalog.Catalog) []Foretold {
+func Foretell(judge Judge, now []rule.Evaluation, a Advice, s *stack.Stack, cat *catalog.Catalog) []Foretold {
 	restart := map[stack.Ref]bool{} // the servers that are idle, or that the plan changes
 	for _, t := range s.Things {
 		if idle(t) {
@@ -47,7 +47,7 @@ func Foretell(judge Judge, now []rule.Verdict, a Advice, s *stack.Stack, cat *ca
 	}
 	var out []Foretold
 	then := judge(followed(a.Plan, s, cat, restart))
-	slices.SortStableFunc(then, func(v, o rule.Verdict) int {
+	slices.SortStableFunc(then, func(v, o rule.Evaluation) int {
 		return cmp.Or(cmp.Compare(harmRank(v.Rule.Harm), harmRank(o.Rule.Harm)), cmp.Compare(gainRank(v.Rule.Gain), gainRank(o.Rule.Gain)), cmp.Compare(v.Rule.ID, o.Rule.ID))
 	})
 	for _, server := range sortedRefs(restart) {
@@ -106,7 +106,7 @@ const window = "time"
 
 // waitsFor gives what of the load a verdict waits for; nothing when it is
 // known, or waits for anything else too.
-func waitsFor(v rule.Verdict, cat *catalog.Catalog) (about []string) {
+func waitsFor(v rule.Evaluation, cat *catalog.Catalog) (about []string) {
 	if v.Outcome != rule.Unknown || v.Err != nil {
 		return nil
 	}
@@ -144,8 +144,8 @@ func followed(plan Plan, s *stack.Stack, cat *catalog.Catalog, servers map[stack
 }
 
 // firesNow reports whether a rule fires already where a later verdict is about.
-func firesNow(now []rule.Verdict, later rule.Verdict) bool {
-	return slices.ContainsFunc(now, func(v rule.Verdict) bool {
+func firesNow(now []rule.Evaluation, later rule.Evaluation) bool {
+	return slices.ContainsFunc(now, func(v rule.Evaluation) bool {
 		return v.Rule == later.Rule && v.Outcome == rule.Fires && slices.Equal(v.Things, later.Things)
 	})
 }

@@ -31,7 +31,7 @@ func foretold(t *testing.T, s *stack.Stack) ([]advise.Foretold, advise.Advice) {
 // postgresHost is a PostgreSQL 15 with its defaults, under a load for which
 // its cache is too small.
 func postgresHost() (*stack.Stack, *stack.Thing) {
-	var see stack.Sight
+	var see stack.Observation
 	see.New("host", "h")
 	m := see.New("memory", "host")
 	m.Set("limit", stack.Int(16<<30), "test")

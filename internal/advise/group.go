@@ -10,7 +10,7 @@ import (
 )
 
 // group makes one finding of each rule that fired, with a case for each place.
-func group(verdicts []rule.Verdict, s *stack.Stack, cat *catalog.Catalog) []Finding {
+func group(verdicts []rule.Evaluation, s *stack.Stack, cat *catalog.Catalog) []Finding {
 	byRule := map[string]*Finding{}
 	for _, v := range verdicts {
 		if v.Outcome != rule.Fires {
@@ -36,7 +36,7 @@ func compareCases(a, b Case) int {
 		cmp.Compare(a.Title, b.Title), cmp.Compare(a.Say, b.Say))
 }
 
-func caseOf(v rule.Verdict, s *stack.Stack, cat *catalog.Catalog) Case {
+func caseOf(v rule.Evaluation, s *stack.Stack, cat *catalog.Catalog) Case {
 	c := Case{Things: v.Things, Title: v.Title, Say: v.Say, Evidence: v.Evidence}
 	for _, r := range v.Remedies {
 		if r.Do != "" {
@@ -48,7 +48,7 @@ func caseOf(v rule.Verdict, s *stack.Stack, cat *catalog.Catalog) Case {
 	return c
 }
 
-func step(v rule.Verdict, r rule.Remedy, s *stack.Stack, cat *catalog.Catalog) Step {
+func step(v rule.Evaluation, r rule.Remedy, s *stack.Stack, cat *catalog.Catalog) Step {
 	st := Step{Knob: r.Knob, To: r.To, Because: v.Title, Why: []string{v.Rule.ID}, Note: r.Note}
 	if t := s.Find(r.Knob.Of); t != nil {
 		st.From, _ = t.Get(r.Knob.Name)

@@ -21,18 +21,18 @@ func TestOneFindingForOneKnob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, make := range map[string]func(*stack.Sight) []string{
+	for name, make := range map[string]func(*stack.Observation) []string{
 		"no_fsync":          noFsync,
 		"sync_disabled":     syncDisabled,
 		"full_page_on_zvol": fullPageOnZvol,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var see stack.Sight
+			var see stack.Observation
 			see.New("host", "h")
 			want := make(&see)
 			s := &stack.Stack{}
 			s.Add("test", see)
-			var about []rule.Verdict
+			var about []rule.Evaluation
 			for _, v := range base.Judge(s) {
 				for _, id := range want {
 					if v.Rule.ID == id && v.Outcome == rule.Fires {
@@ -58,7 +58,7 @@ func set(t *stack.Thing, facts map[string]stack.Value) *stack.Thing {
 	return t
 }
 
-func noFsync(see *stack.Sight) []string {
+func noFsync(see *stack.Observation) []string {
 	data := set(see.New("filesystem", "/data"), map[string]stack.Value{"fstype": stack.Text("xfs"), "write_cache": stack.Text("write back"),
 		"disk_names": stack.List([]string{"sda"}), "dev": stack.Text("8:1")})
 	log := set(see.New("filesystem", "/redo"), map[string]stack.Value{"fstype": stack.Text("xfs"), "disk_names": stack.List([]string{"sdb"})})
@@ -69,7 +69,7 @@ func noFsync(see *stack.Sight) []string {
 	return []string{"cross/mysql-no-fsync-volatile", "cross/mysql-no-fsync-two-places"}
 }
 
-func syncDisabled(see *stack.Sight) []string {
+func syncDisabled(see *stack.Observation) []string {
 	ds := set(see.New("dataset", "tank/pg"), map[string]stack.Value{"sync": stack.Text("disabled")})
 	fs := see.New("filesystem", "/pg")
 	fs.Link("dataset", ds.Ref)
@@ -79,7 +79,7 @@ func syncDisabled(see *stack.Sight) []string {
 	return []string{"cross/zfs-sync-disabled-postgres-data", "cross/zfs-sync-disabled-postgres-wal"}
 }
 
-func fullPageOnZvol(see *stack.Sight) []string {
+func fullPageOnZvol(see *stack.Observation) []string {
 	b := set(see.New("block", "zd0"), map[string]stack.Value{"layer": stack.Text("zvol")})
 	fs := set(see.New("filesystem", "/pg"), map[string]stack.Value{"fstype": stack.Text("ext4")})
 	fs.Link("block", b.Ref)

@@ -13,7 +13,7 @@ const notRead = "not read on this host"
 
 // unknowns groups what could not be judged by the reason for which facts are
 // missing. The reason that holds up most rules comes first.
-func unknowns(verdicts []rule.Verdict) []Unknown {
+func unknowns(verdicts []rule.Evaluation) []Unknown {
 	type key struct{ why, hint string }
 	found := map[key]*Unknown{}
 	add := func(k key, id string, needs ...string) {

@@ -61,21 +61,21 @@ const source = "memory budget"
 // Apply computes the budgets and adds them to the stack as things of kind
 // memory, linked from the servers that draw on them.
 func Apply(s *stack.Stack) {
-	var sight stack.Sight
+	var obs stack.Observation
 	for _, d := range Compute(s) {
-		t := sight.New(d.Ref.Kind, d.Ref.Name)
+		t := obs.New(d.Ref.Kind, d.Ref.Name)
 		setFacts(t, d)
 		for _, u := range d.Unknown {
-			sight.Gap(d.Ref, "needs "+u.String()+", which is not known", "", "expected*", "worst*", "spare*")
+			obs.Gap(d.Ref, "needs "+u.String()+", which is not known", "", "expected*", "worst*", "spare*")
 		}
 		if d.Unmeasured != "" {
-			sight.Gap(d.Ref, d.Unmeasured, "", "measured")
+			obs.Gap(d.Ref, d.Unmeasured, "", "measured")
 		}
 		for _, ref := range d.Servers {
 			linkOnce(s, ref, d.Ref)
 		}
 	}
-	s.Add("budget", sight)
+	s.Add("budget", obs)
 }
 
 // linkOnce links a server to the tightest domain: control groups come before

@@ -32,7 +32,7 @@ func hostWith(things ...*stack.Thing) *stack.Stack {
 	host := ints(stack.NewThing("host", "db1"), map[string]int64{"memory_total": 16 * gib, "memory_available": 10 * gib})
 	process := ints(stack.NewThing("process", "7"), map[string]int64{"rss": 5 * gib})
 	var s stack.Stack
-	s.Add("test", stack.Sight{Things: append(things, host, process)})
+	s.Add("test", stack.Observation{Things: append(things, host, process)})
 	return &s
 }
 

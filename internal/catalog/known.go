@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"plumb/internal/sheet"
 	"plumb/internal/stack"
+	"plumb/internal/strictyaml"
 )
 
 // Standing tells how the version of a thing stands to those of which Plumb
@@ -33,7 +33,7 @@ func (c *Catalog) Standing(t *stack.Thing) Standing {
 }
 
 // knownVersions reads the key known: one range, or one for each flavour.
-func knownVersions(s *sheet.Sheet, n *sheet.Node) map[string]string {
+func knownVersions(s *strictyaml.Document, n *strictyaml.Node) map[string]string {
 	known := perFlavour(s, n, "known")
 	for _, text := range known {
 		if r, err := ParseRange(text); err != nil || r.From == nil || r.To == nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"plumb/internal/sheet"
 	"plumb/internal/stack"
+	"plumb/internal/strictyaml"
 )
 
 // Load reads facts/*.yaml and knobs/*.yaml. It returns the catalogue as far
@@ -30,12 +30,12 @@ func LoadPart(fsys fs.FS, wanted func(text []byte) bool) (*Catalog, error) {
 	l.each(fsys, "knobs", wanted, l.knobsFile)
 	l.checkLinks()
 	l.checkSinces()
-	return l.cat, sheet.Join(l.errors)
+	return l.cat, strictyaml.Join(l.errors)
 }
 
 type loader struct {
 	cat    *Catalog
-	errors []sheet.Error
+	errors []strictyaml.Error
 	links  []pending
 	sinces []sinceOf
 }
@@ -43,10 +43,10 @@ type loader struct {
 // pending is a link whose target kind may be in a file not read yet.
 type pending struct {
 	link Link
-	at   sheet.Error
+	at   strictyaml.Error
 }
 
-func (l *loader) each(fsys fs.FS, dir string, wanted func([]byte) bool, read func(*sheet.Sheet, *sheet.Node)) {
+func (l *loader) each(fsys fs.FS, dir string, wanted func([]byte) bool, read func(*strictyaml.Document, *strictyaml.Node)) {
 	files, err := fs.Glob(fsys, path.Join(dir, "*.yaml"))
 	if err != nil {
 		l.fail(dir, err)
@@ -56,20 +56,20 @@ func (l *loader) each(fsys fs.FS, dir string, wanted func([]byte) bool, read fun
 			l.fail(files[i], p.err)
 			continue
 		}
-		if p.sheet == nil { // not wanted
+		if p.doc == nil { // not wanted
 			continue
 		}
 		if p.root != nil {
-			read(p.sheet, p.root)
+			read(p.doc, p.root)
 		}
-		l.errors = append(l.errors, p.sheet.Errors()...)
+		l.errors = append(l.errors, p.doc.Errors()...)
 	}
 }
 
 type parsed struct {
-	sheet *sheet.Sheet
-	root  *sheet.Node
-	err   error
+	doc  *strictyaml.Document
+	root *strictyaml.Node
+	err  error
 }
 
 // parseAll parses files side by side, because YAML is most of the time it
@@ -87,7 +87,7 @@ func parseAll(fsys fs.FS, files []string, wanted func([]byte) bool) []parsed {
 			if !wanted(data) {
 				return
 			}
-			out[i].sheet, out[i].root = sheet.Parse(name, data)
+			out[i].doc, out[i].root = strictyaml.Parse(name, data)
 		})
 	}
 	wg.Wait()
@@ -95,55 +95,55 @@ func parseAll(fsys fs.FS, files []string, wanted func([]byte) bool) []parsed {
 }
 
 func (l *loader) fail(file string, err error) {
-	l.errors = append(l.errors, sheet.Error{File: file, Line: 1, Col: 1, Msg: fmt.Sprintf("read: %v", err)})
+	l.errors = append(l.errors, strictyaml.Error{File: file, Line: 1, Col: 1, Msg: fmt.Sprintf("read: %v", err)})
 }
 
 // factsFile reads one file of facts/.
-func (l *loader) factsFile(s *sheet.Sheet, root *sheet.Node) {
+func (l *loader) factsFile(s *strictyaml.Document, root *strictyaml.Node) {
 	k := l.kindOf(s, root)
 	if k == nil {
 		return
 	}
-	s.Object(root, "a file of facts", sheet.Fields{
-		"kind":  func(*sheet.Node) {},
-		"title": func(n *sheet.Node) { k.Title = s.Text(n, "title") },
-		"open":  func(n *sheet.Node) { k.Open = s.Switch(n, "open") },
-		"known": func(n *sheet.Node) { k.Known = knownVersions(s, n) },
-		"counts_since": func(n *sheet.Node) {
+	s.Object(root, "a file of facts", strictyaml.Fields{
+		"kind":  func(*strictyaml.Node) {},
+		"title": func(n *strictyaml.Node) { k.Title = s.Text(n, "title") },
+		"open":  func(n *strictyaml.Node) { k.Open = s.Switch(n, "open") },
+		"known": func(n *strictyaml.Node) { k.Known = knownVersions(s, n) },
+		"counts_since": func(n *strictyaml.Node) {
 			k.Since = s.Text(n, "counts_since")
 			l.sinces = append(l.sinces, sinceOf{k, k.Since, at(s, n)})
 		},
-		"links": func(n *sheet.Node) {
-			s.Entries(n, "links", func(key, value *sheet.Node) { l.link(s, k, key, value) })
+		"links": func(n *strictyaml.Node) {
+			s.Entries(n, "links", func(key, value *strictyaml.Node) { l.link(s, k, key, value) })
 		},
-		"facts": func(n *sheet.Node) {
-			s.Entries(n, "facts", func(key, value *sheet.Node) { l.fact(s, k, key, value, false) })
+		"facts": func(n *strictyaml.Node) {
+			s.Entries(n, "facts", func(key, value *strictyaml.Node) { l.fact(s, k, key, value, false) })
 		},
 	}, "kind")
 }
 
 // knobsFile reads one file of knobs/.
-func (l *loader) knobsFile(s *sheet.Sheet, root *sheet.Node) {
+func (l *loader) knobsFile(s *strictyaml.Document, root *strictyaml.Node) {
 	k := l.kindOf(s, root)
 	if k == nil {
 		return
 	}
-	s.Object(root, "a file of knobs", sheet.Fields{
-		"kind": func(*sheet.Node) {},
-		"knobs": func(n *sheet.Node) {
-			s.Entries(n, "knobs", func(key, value *sheet.Node) { l.fact(s, k, key, value, true) })
+	s.Object(root, "a file of knobs", strictyaml.Fields{
+		"kind": func(*strictyaml.Node) {},
+		"knobs": func(n *strictyaml.Node) {
+			s.Entries(n, "knobs", func(key, value *strictyaml.Node) { l.fact(s, k, key, value, true) })
 		},
 	}, "kind", "knobs")
 	if k.Title == "" {
 		delete(l.cat.Kinds, k.Name)
-		s.Errorf(root, "kind %s is not described in facts/%s", k.Name, sheet.Meant(k.Name, l.kinds()))
+		s.Errorf(root, "kind %s is not described in facts/%s", k.Name, strictyaml.Meant(k.Name, l.kinds()))
 	}
 }
 
 // kindOf finds the kind a file is about, and makes it when it is new.
-func (l *loader) kindOf(s *sheet.Sheet, root *sheet.Node) *Kind {
+func (l *loader) kindOf(s *strictyaml.Document, root *strictyaml.Node) *Kind {
 	name := ""
-	if sheet.IsMap(root) {
+	if strictyaml.IsMap(root) {
 		for i := 0; i+1 < len(root.Content); i += 2 {
 			if root.Content[i].Value == "kind" {
 				name = s.Text(root.Content[i+1], "kind")
@@ -166,11 +166,11 @@ func (l *loader) kindOf(s *sheet.Sheet, root *sheet.Node) *Kind {
 
 func (l *loader) kinds() []string { return slices.Sorted(maps.Keys(l.cat.Kinds)) }
 
-func (l *loader) link(s *sheet.Sheet, k *Kind, key, value *sheet.Node) {
+func (l *loader) link(s *strictyaml.Document, k *Kind, key, value *strictyaml.Node) {
 	var link Link
-	s.Object(value, "a link", sheet.Fields{
-		"to":  func(n *sheet.Node) { link.To = s.Text(n, "to") },
-		"doc": func(n *sheet.Node) { link.Doc = s.Text(n, "doc") },
+	s.Object(value, "a link", strictyaml.Fields{
+		"to":  func(n *strictyaml.Node) { link.To = s.Text(n, "to") },
+		"doc": func(n *strictyaml.Node) { link.Doc = s.Text(n, "doc") },
 	}, "to", "doc")
 	if _, twice := k.Links[key.Value]; twice {
 		s.Errorf(key, "%s has the link %s already", k.Name, key.Value)
@@ -185,7 +185,7 @@ func (l *loader) link(s *sheet.Sheet, k *Kind, key, value *sheet.Node) {
 func (l *loader) checkLinks() {
 	for _, p := range l.links {
 		if l.cat.Kinds[p.link.To] == nil && p.link.To != "" {
-			p.at.Msg = fmt.Sprintf("there is no kind %q%s", p.link.To, sheet.Meant(p.link.To, l.kinds()))
+			p.at.Msg = fmt.Sprintf("there is no kind %q%s", p.link.To, strictyaml.Meant(p.link.To, l.kinds()))
 			l.errors = append(l.errors, p.at)
 		}
 	}
@@ -200,7 +200,7 @@ func goodName(name string) bool {
 	return namePattern.MatchString(name) && !slices.Contains([]string{"true", "false", "null", "in"}, name)
 }
 
-func (l *loader) fact(s *sheet.Sheet, k *Kind, key, value *sheet.Node, knob bool) {
+func (l *loader) fact(s *strictyaml.Document, k *Kind, key, value *strictyaml.Node, knob bool) {
 	f := &Fact{Kind: k.Name, Name: key.Value, File: s.File, Line: key.Line}
 	if !goodName(f.Name) {
 		s.Errorf(key, "%q: a name is in lower case letters, digits and underscores; write it as %s and add shown: %q",
@@ -210,18 +210,18 @@ func (l *loader) fact(s *sheet.Sheet, k *Kind, key, value *sheet.Node, knob bool
 		s.Errorf(key, "%s has %s already, in %s:%d", k.Name, f.Name, have.File, have.Line)
 		return
 	}
-	fields := sheet.Fields{
-		"type":  func(n *sheet.Node) { f.Type = Type(s.OneOf(n, "type", typeNames()...)) },
-		"doc":   func(n *sheet.Node) { f.Doc = s.Text(n, "doc") },
-		"from":  func(n *sheet.Node) { f.From = s.Text(n, "from") },
-		"shown": func(n *sheet.Node) { f.Shown = s.Text(n, "shown") },
-		"load":  func(n *sheet.Node) { f.Load = s.Text(n, "load") },
-		"idle":  func(n *sheet.Node) { f.Idle = s.OneOf(n, "idle", "absent") != "" },
-		"over_time": func(n *sheet.Node) {
+	fields := strictyaml.Fields{
+		"type":  func(n *strictyaml.Node) { f.Type = Type(s.OneOf(n, "type", typeNames()...)) },
+		"doc":   func(n *strictyaml.Node) { f.Doc = s.Text(n, "doc") },
+		"from":  func(n *strictyaml.Node) { f.From = s.Text(n, "from") },
+		"shown": func(n *strictyaml.Node) { f.Shown = s.Text(n, "shown") },
+		"load":  func(n *strictyaml.Node) { f.Load = s.Text(n, "load") },
+		"idle":  func(n *strictyaml.Node) { f.Idle = s.OneOf(n, "idle", "absent") != "" },
+		"over_time": func(n *strictyaml.Node) {
 			word := s.OneOf(n, "over_time", string(stack.Counter), string(stack.Gauge), string(stack.State), string(stack.Average))
 			f.OverTime = cmp.Or(stack.OverTime(word), stack.State)
 		},
-		"counts_since": func(n *sheet.Node) {
+		"counts_since": func(n *strictyaml.Node) {
 			f.Since = s.Text(n, "counts_since")
 			l.sinces = append(l.sinces, sinceOf{k, f.Since, at(s, n)})
 		},

@@ -5,24 +5,24 @@ import (
 	"slices"
 	"strings"
 
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // knobFields adds the keys that only knobs have.
-func (l *loader) knobFields(s *sheet.Sheet, f *Fact, fields sheet.Fields) {
+func (l *loader) knobFields(s *strictyaml.Document, f *Fact, fields strictyaml.Fields) {
 	k := f.Knob
-	fields["versions"] = func(n *sheet.Node) { k.Versions = perFlavour(s, n, "versions") }
-	fields["default"] = func(n *sheet.Node) { k.Default = perFlavour(s, n, "default") }
-	fields["values"] = func(n *sheet.Node) { k.Values = s.Texts(n, "values") }
-	fields["min"] = func(n *sheet.Node) { v := s.Number(n, "min"); k.Min = &v }
-	fields["max"] = func(n *sheet.Node) { v := s.Number(n, "max"); k.Max = &v }
-	fields["effect"] = func(n *sheet.Node) {
+	fields["versions"] = func(n *strictyaml.Node) { k.Versions = perFlavour(s, n, "versions") }
+	fields["default"] = func(n *strictyaml.Node) { k.Default = perFlavour(s, n, "default") }
+	fields["values"] = func(n *strictyaml.Node) { k.Values = s.Texts(n, "values") }
+	fields["min"] = func(n *strictyaml.Node) { v := s.Number(n, "min"); k.Min = &v }
+	fields["max"] = func(n *strictyaml.Node) { v := s.Number(n, "max"); k.Max = &v }
+	fields["effect"] = func(n *strictyaml.Node) {
 		k.Effect = Effect(s.OneOf(n, "effect", effectNames()...))
 		k.Effect = cmp.Or(k.Effect, Now) // a mistake is reported once
 	}
-	fields["effects"] = func(n *sheet.Node) {
+	fields["effects"] = func(n *strictyaml.Node) {
 		k.Effects = map[Effect]map[string]string{}
-		s.Entries(n, "effects", func(key, value *sheet.Node) {
+		s.Entries(n, "effects", func(key, value *strictyaml.Node) {
 			effect := Effect(s.OneOf(key, "effects", effectNames()...))
 			k.Effects[effect] = perFlavour(s, value, "versions")
 			for _, text := range k.Effects[effect] {
@@ -32,9 +32,9 @@ func (l *loader) knobFields(s *sheet.Sheet, f *Fact, fields sheet.Fields) {
 			}
 		})
 	}
-	fields["durability"] = func(n *sheet.Node) {
+	fields["durability"] = func(n *strictyaml.Node) {
 		k.Durability = map[string]string{}
-		s.Entries(n, "durability", func(key, value *sheet.Node) {
+		s.Entries(n, "durability", func(key, value *strictyaml.Node) {
 			class := s.Text(value, "a durability class")
 			if class != Safe && class != MayLose && class != MayCorrupt && !strings.HasPrefix(class, Conditional) {
 				s.Errorf(value, "a durability class is %s, %s, %s or \"%s…\", not %q", Safe, MayLose, MayCorrupt, Conditional, class)
@@ -42,8 +42,8 @@ func (l *loader) knobFields(s *sheet.Sheet, f *Fact, fields sheet.Fields) {
 			k.Durability[key.Value] = class
 		})
 	}
-	fields["removed"] = func(n *sheet.Node) { k.Removed = s.Text(n, "removed") }
-	fields["sources"] = func(n *sheet.Node) { k.Sources = s.Texts(n, "sources") }
+	fields["removed"] = func(n *strictyaml.Node) { k.Removed = s.Text(n, "removed") }
+	fields["sources"] = func(n *strictyaml.Node) { k.Sources = s.Texts(n, "sources") }
 }
 
 func effectNames() []string {
@@ -51,14 +51,14 @@ func effectNames() []string {
 }
 
 // perFlavour reads a text, or one text for each flavour.
-func perFlavour(s *sheet.Sheet, n *sheet.Node, what string) map[string]string {
+func perFlavour(s *strictyaml.Document, n *strictyaml.Node, what string) map[string]string {
 	out := map[string]string{}
-	if !sheet.IsMap(n) {
+	if !strictyaml.IsMap(n) {
 		out[""] = s.Text(n, what)
 		return out
 	}
-	s.Entries(n, what, func(key, value *sheet.Node) {
-		if value.Value == "" && !sheet.IsNull(value) {
+	s.Entries(n, what, func(key, value *strictyaml.Node) {
+		if value.Value == "" && !strictyaml.IsNull(value) {
 			out[key.Value] = "" // an empty default is a value
 			return
 		}
@@ -69,7 +69,7 @@ func perFlavour(s *sheet.Sheet, n *sheet.Node, what string) map[string]string {
 
 // checkKnob looks at what only the whole knob tells: that its texts are
 // values of its type and its ranges can be read.
-func (l *loader) checkKnob(s *sheet.Sheet, f *Fact, at *sheet.Node) {
+func (l *loader) checkKnob(s *strictyaml.Document, f *Fact, at *strictyaml.Node) {
 	k := f.Knob
 	if k.Effect == "" && k.Removed == "" {
 		s.Errorf(at, "knob %s needs the key \"effect\"", f.Name)
@@ -85,14 +85,14 @@ func (l *loader) checkKnob(s *sheet.Sheet, f *Fact, at *sheet.Node) {
 	}
 }
 
-func (l *loader) checkTexts(s *sheet.Sheet, f *Fact, at *sheet.Node) {
+func (l *loader) checkTexts(s *strictyaml.Document, f *Fact, at *strictyaml.Node) {
 	k := f.Knob
 	check := func(key, text string) {
 		if _, err := ParseValue(f, text); err != nil {
 			s.Errorf(at, "%s of %s: %v", key, f.Name, err)
 		}
 		if len(k.Values) > 0 && f.Type == Text && !slices.ContainsFunc(k.Values, func(v string) bool { return strings.EqualFold(v, text) }) {
-			s.Errorf(at, "%s of %s: %q is not among its values%s", key, f.Name, text, sheet.Meant(text, k.Values))
+			s.Errorf(at, "%s of %s: %q is not among its values%s", key, f.Name, text, strictyaml.Meant(text, k.Values))
 		}
 	}
 	for _, text := range k.Default {

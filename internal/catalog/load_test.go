@@ -97,17 +97,17 @@ func TestValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &stack.Stack{}
-	var sight stack.Sight
-	a := sight.New("server", "a")
+	var obs stack.Observation
+	a := obs.New("server", "a")
 	a.Set("version", stack.Text("8.4.1"), "test")
 	a.SetAbsent("sync", "test")
 	a.Set("pool", stack.Float(5), "test")
 	a.Set("verison", stack.Text("x"), "test")
 	a.Link("dat")
 	a.Link("data", stack.Ref{Kind: "disk", Name: "d"})
-	sight.New("volume", "v").Set("anything", stack.Text("raw"), "test")
-	sight.New("serve", "x")
-	s.Add("test", sight)
+	obs.New("volume", "v").Set("anything", stack.Text("raw"), "test")
+	obs.New("serve", "x")
+	s.Add("test", obs)
 	want := `serve:x: there is no kind "serve"; did you mean server?
 server:a: pool is float64, declared as bytes in knobs/a.yaml:4
 server:a: server has no fact verison; did you mean version?

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"plumb/internal/sheet"
 	"plumb/internal/stack"
+	"plumb/internal/strictyaml"
 )
 
 // checkOverTime completes what a fact does over time. Of a number that is only
 // observed it must be said: taken for a gauge, a counter would be judged by its
 // age. Everything else stays until somebody changes it.
-func checkOverTime(s *sheet.Sheet, f *Fact, at *sheet.Node) {
+func checkOverTime(s *strictyaml.Document, f *Fact, at *strictyaml.Node) {
 	number := f.Type != Bool && f.Type != Text && f.Type != List
 	whole := f.Type.Fits(stack.Int(0))
 	switch {
@@ -35,7 +35,7 @@ func checkOverTime(s *sheet.Sheet, f *Fact, at *sheet.Node) {
 type sinceOf struct {
 	kind *Kind
 	fact string
-	at   sheet.Error
+	at   strictyaml.Error
 }
 
 func (l *loader) checkSinces() {
@@ -48,12 +48,12 @@ func (l *loader) checkSinces() {
 			continue // the kind is missing, and that was said
 		}
 		if f := kind.Facts[name]; f == nil || f.Type != Seconds {
-			p.at.Msg = fmt.Sprintf("counts_since: %s has no fact %s of type s%s", kind.Name, name, sheet.Meant(name, slices.Sorted(maps.Keys(kind.Facts))))
+			p.at.Msg = fmt.Sprintf("counts_since: %s has no fact %s of type s%s", kind.Name, name, strictyaml.Meant(name, slices.Sorted(maps.Keys(kind.Facts))))
 			l.errors = append(l.errors, p.at)
 		}
 	}
 }
 
-func at(s *sheet.Sheet, n *sheet.Node) sheet.Error {
-	return sheet.Error{File: s.File, Line: n.Line, Col: n.Column}
+func at(s *strictyaml.Document, n *strictyaml.Node) strictyaml.Error {
+	return strictyaml.Error{File: s.File, Line: n.Line, Col: n.Column}
 }

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"plumb/internal/sheet"
 	"plumb/internal/stack"
+	"plumb/internal/strictyaml"
 )
 
 // Validate reports what a probe got wrong: facts of another type than
@@ -18,7 +18,7 @@ func (c *Catalog) Validate(s *stack.Stack) error {
 	for _, t := range s.Things {
 		k := c.Kinds[t.Ref.Kind]
 		if k == nil {
-			all = append(all, fmt.Errorf("%s: there is no kind %q%s", t.Ref, t.Ref.Kind, sheet.Meant(t.Ref.Kind, slices.Sorted(maps.Keys(c.Kinds)))))
+			all = append(all, fmt.Errorf("%s: there is no kind %q%s", t.Ref, t.Ref.Kind, strictyaml.Meant(t.Ref.Kind, slices.Sorted(maps.Keys(c.Kinds)))))
 			continue
 		}
 		all = append(all, k.validate(t)...)
@@ -32,7 +32,7 @@ func (k *Kind) validate(t *stack.Thing) []error {
 		f, v := k.Facts[name], t.Facts[name].Value
 		switch {
 		case f == nil && !k.Open:
-			all = append(all, fmt.Errorf("%s: %s has no fact %s%s", t.Ref, k.Name, name, sheet.Meant(name, slices.Sorted(maps.Keys(k.Facts)))))
+			all = append(all, fmt.Errorf("%s: %s has no fact %s%s", t.Ref, k.Name, name, strictyaml.Meant(name, slices.Sorted(maps.Keys(k.Facts)))))
 		case f != nil && !v.IsAbsent() && !f.Type.Fits(v):
 			all = append(all, fmt.Errorf("%s: %s is %T, declared as %s in %s:%d", t.Ref, name, v.Any(), f.Type, f.File, f.Line))
 		}
@@ -40,7 +40,7 @@ func (k *Kind) validate(t *stack.Thing) []error {
 	for _, name := range slices.Sorted(maps.Keys(t.Links)) {
 		link, listed := k.Links[name]
 		if !listed {
-			all = append(all, fmt.Errorf("%s: %s has no link %s%s", t.Ref, k.Name, name, sheet.Meant(name, slices.Sorted(maps.Keys(k.Links)))))
+			all = append(all, fmt.Errorf("%s: %s has no link %s%s", t.Ref, k.Name, name, strictyaml.Meant(name, slices.Sorted(maps.Keys(k.Links)))))
 			continue
 		}
 		for _, to := range t.Links[name] {

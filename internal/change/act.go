@@ -32,10 +32,10 @@ type Edit struct {
 // Switch brings something that runs, or keeps its own state, from one state
 // to another. States are compared as text, after trimming blanks.
 type Switch struct {
-	On     string `json:"on"`               // what, for people: "mysql:3306 @@GLOBAL.sync_binlog"
-	Look   Look   `json:"look"`             // how the state is read
-	Before string `json:"before,omitempty"` // the state found: set by this package when the act is done
-	After  string `json:"after"`            // the state wanted, as Look will read it
+	On      string     `json:"on"`               // what, for people: "mysql:3306 @@GLOBAL.sync_binlog"
+	Inspect Inspection `json:"look"`             // how the state is read
+	Before  string     `json:"before,omitempty"` // the state found: set by this package when the act is done
+	After   string     `json:"after"`            // the state wanted, as an Inspection will read it
 	// Beyond lists states that are past After on the same way, in which there
 	// is nothing left to do: the later steps of a buffer pool that grows.
 	Beyond []string `json:"beyond,omitempty"`
@@ -77,8 +77,8 @@ type Down struct {
 // None is the state of what is not there: NULL, no row, no such file.
 const None = "(none)"
 
-// Look reads one state. Exactly one of File, Argv and Query is set.
-type Look struct {
+// Inspection reads one state. Exactly one of File, Argv and Query is set.
+type Inspection struct {
 	File   string       `json:"file,omitempty"`
 	Choice bool         `json:"choice,omitempty"` // of "always [madvise] never" the word in brackets counts
 	Match  string       `json:"match,omitempty"`  // an extended regular expression (POSIX) for whole lines: what its first group finds in the last such line; None when nothing

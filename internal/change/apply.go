@@ -36,7 +36,7 @@ type ApplyOptions struct {
 
 // Apply does the steps of a draft, in their order. A step of which an act
 // fails is taken back, and the steps after it are not begun.
-func (k *Keeper) Apply(ctx context.Context, draft Draft, o ApplyOptions) (Outcome, error) {
+func (k *Executor) Apply(ctx context.Context, draft Draft, o ApplyOptions) (Outcome, error) {
 	if draft.Stops() {
 		return Outcome{}, &Refusal{Why: "the plan cannot be applied as a whole", What: "nothing was changed"}
 	}
@@ -81,7 +81,7 @@ func (k *Keeper) Apply(ctx context.Context, draft Draft, o ApplyOptions) (Outcom
 	return out, err
 }
 
-func (k *Keeper) steps(ctx context.Context, c *Change, out *Outcome, o ApplyOptions) error {
+func (k *Executor) steps(ctx context.Context, c *Change, out *Outcome, o ApplyOptions) error {
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		err := k.step(ctx, c, i, s, o)
@@ -102,7 +102,7 @@ func (k *Keeper) steps(ctx context.Context, c *Change, out *Outcome, o ApplyOpti
 	return nil
 }
 
-func (k *Keeper) step(ctx context.Context, c *Change, i int, s *StepOutcome, o ApplyOptions) error {
+func (k *Executor) step(ctx context.Context, c *Change, i int, s *StepOutcome, o ApplyOptions) error {
 	for _, a := range s.Recipe.Acts {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped: %w", err)
@@ -126,7 +126,7 @@ func (k *Keeper) step(ctx context.Context, c *Change, i int, s *StepOutcome, o A
 
 // act does one act: intent, effect, result. It gives the state that was
 // reached when it is not the one wanted.
-func (k *Keeper) act(ctx context.Context, c *Change, step int, a Act) (got string, err error) {
+func (k *Executor) act(ctx context.Context, c *Change, step int, a Act) (got string, err error) {
 	made, after, need, err := k.found(ctx, a)
 	if err != nil || !need {
 		return "", err
@@ -157,9 +157,9 @@ func (k *Keeper) act(ctx context.Context, c *Change, step int, a Act) (got strin
 
 // found reads what is there before an act; need is false when nothing is
 // left to do.
-func (k *Keeper) found(ctx context.Context, a Act) (made Made, after []byte, need bool, err error) {
+func (k *Executor) found(ctx context.Context, a Act) (made Made, after []byte, need bool, err error) {
 	if a.Edit == nil {
-		made.Before, err = look(ctx, k.Doer, a.Switch.Look)
+		made.Before, err = inspect(ctx, k.Doer, a.Switch.Inspect)
 		if err != nil {
 			return made, nil, false, fmt.Errorf("read %s: %w", a.Switch.On, err)
 		}
@@ -188,7 +188,7 @@ func (k *Keeper) found(ctx context.Context, a Act) (made Made, after []byte, nee
 	return made, after, made.New || string(text) != string(after), nil
 }
 
-func (k *Keeper) write(ctx context.Context, e *Edit, text []byte) error {
+func (k *Executor) write(ctx context.Context, e *Edit, text []byte) error {
 	if err := k.Doer.Replace(ctx, e.File, text, e.perm()); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (k *Keeper) write(ctx context.Context, e *Edit, text []byte) error {
 }
 
 // reread makes those who read a file read it again.
-func (k *Keeper) reread(ctx context.Context, e *Edit) error {
+func (k *Executor) reread(ctx context.Context, e *Edit) error {
 	if e.Apply == nil {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (k *Keeper) reread(ctx context.Context, e *Edit) error {
 }
 
 // turn does a switch and reads back what came of it.
-func (k *Keeper) turn(ctx context.Context, s *Switch, before string) (string, error) {
+func (k *Executor) turn(ctx context.Context, s *Switch, before string) (string, error) {
 	if err := operate(ctx, k.Doer, s.Do, before); err != nil {
 		return "", err
 	}
@@ -222,7 +222,7 @@ func (k *Keeper) turn(ctx context.Context, s *Switch, before string) (string, er
 
 // guarded gives the pages swapped so far; it fails when the guard does not
 // hold. since -1 stands for now.
-func (k *Keeper) guarded(ctx context.Context, g *Guard, since int64) (int64, error) {
+func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, error) {
 	_, swapped, err := memory(ctx, k.Doer)
 	if err != nil {
 		return 0, fmt.Errorf("watch the memory: %w", err)
@@ -238,7 +238,7 @@ func (k *Keeper) guarded(ctx context.Context, g *Guard, since int64) (int64, err
 }
 
 // restarts does what steps wait for, each once.
-func (k *Keeper) restarts(ctx context.Context, c *Change, out *Outcome) error {
+func (k *Executor) restarts(ctx context.Context, c *Change, out *Outcome) error {
 	done := map[string]bool{}
 	for i := range out.Steps {
 		s := &out.Steps[i]

@@ -36,7 +36,7 @@ func (s toy) Recipe(_ context.Context, _ host.Reader, _ *stack.Stack, w Want) (R
 		guard = &Guard{MemAvailable: 1 << 30}
 	}
 	return Recipe{Effect: catalog.Now, Needs: s.needs, Acts: []Act{
-		{Switch: &Switch{On: file, Look: Look{File: file}, After: text, Guard: guard,
+		{Switch: &Switch{On: file, Inspect: Inspection{File: file}, After: text, Guard: guard,
 			Do: []Op{{Write: &Write{file, took}}}, Undo: []Op{{Write: &Write{file, "{before}"}}}}},
 		{Edit: &Edit{File: "/etc/toy.conf", Form: edit.Sysctl, Key: w.Knob.Name, Value: text}},
 	}}, nil
@@ -58,11 +58,11 @@ func newMachine(t *testing.T) *machine {
 		"/proc/meminfo": "MemTotal: 4000000 kB\nMemAvailable: 2000000 kB\n", "/proc/vmstat": "pswpin 0\npswpout 0\n"} {
 		m.write(name, text)
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { hands.Close() })
-	m.doer = chroot.New(hands, m.dir)
-	var sight stack.Sight
-	thing := sight.New("toy", "t")
+	live := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { live.Close() })
+	m.doer = chroot.New(live, m.dir)
+	var obs stack.Observation
+	thing := obs.New("toy", "t")
 	least, most := 0.0, 1000.0
 	kind := &catalog.Kind{Name: "toy", Facts: map[string]*catalog.Fact{}}
 	for i, name := range []string{"a", "b", "c"} {
@@ -71,7 +71,7 @@ func newMachine(t *testing.T) *machine {
 			Min: &least, Max: &most, Durability: map[string]string{"0": catalog.MayLose}}}
 	}
 	kind.Facts["born"] = &catalog.Fact{Kind: "toy", Name: "born", Type: catalog.Int, Knob: &catalog.Knob{Effect: catalog.Recreate}}
-	m.stack.Add("test", sight)
+	m.stack.Add("test", obs)
 	m.cat = &catalog.Catalog{Kinds: map[string]*catalog.Kind{"toy": kind}}
 	return m
 }
@@ -113,8 +113,8 @@ func (m *machine) prepare(o Options, steps ...Step) Draft {
 	return d
 }
 
-func (m *machine) keeper(d host.Doer) *Keeper {
-	return &Keeper{Doer: d, Dir: "/var/lib/plumb", Plumb: "test", Now: time.Now}
+func (m *machine) executor(d host.Doer) *Executor {
+	return &Executor{Doer: d, Dir: "/var/lib/plumb", Plumb: "test", Now: time.Now}
 }
 
 // What cannot be done is found before the first change.
@@ -156,7 +156,7 @@ func TestPrepareRefuses(t *testing.T) {
 		if !d.Stops() || len(d.Missing) != 1 {
 			t.Errorf("%v: %+v", fault, d)
 		}
-		if _, err := m.keeper(m.doer).Apply(t.Context(), d, ApplyOptions{}); err == nil {
+		if _, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{}); err == nil {
 			t.Error("a plan without the rights for it was applied")
 		}
 		m = &machine{t: t, dir: m.dir, doer: newMachine(t).doer, stack: m.stack, cat: m.cat}
@@ -176,14 +176,14 @@ func TestAFailingStepIsTakenBack(t *testing.T) {
 		m := newMachine(t)
 		d := m.prepare(Options{}, to("a", 5), to("b", 6), to("c", 7))
 		faulty := hosttest.NewFaulty(m.doer, fault)
-		out, err := m.keeper(faulty).Apply(t.Context(), d, ApplyOptions{})
+		out, err := m.executor(faulty).Apply(t.Context(), d, ApplyOptions{})
 		if err == nil || !out.Steps[0].Done || out.Steps[1].Done || out.Steps[2].Done || out.Steps[1].Back != "taken back" {
 			t.Fatalf("%v: %+v, %v", fault, out, err)
 		}
 		if m.read("/run/a") != "5\n" || strings.TrimSpace(m.read("/run/b")) != "2" || m.read("/run/c") != "3\n" || strings.Contains(m.read("/etc/toy.conf"), "b") {
 			t.Errorf("%v left %q", fault, m.state())
 		}
-		if err := m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil {
+		if err := m.executor(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if want := newMachine(t).state(); m.state() != want {
@@ -200,7 +200,7 @@ func TestFullDiskWhileJournalling(t *testing.T) {
 		was := m.state()
 		d := m.prepare(Options{}, to("a", 5), to("b", 6))
 		faulty := hosttest.NewFaulty(m.doer, hosttest.Fault{Op: "append", Nth: n, Err: syscall.ENOSPC})
-		out, err := m.keeper(faulty).Apply(t.Context(), d, ApplyOptions{})
+		out, err := m.executor(faulty).Apply(t.Context(), d, ApplyOptions{})
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("record %d: %v", n, err)
 		}
@@ -208,7 +208,7 @@ func TestFullDiskWhileJournalling(t *testing.T) {
 			t.Errorf("a change without a journal: %q", m.state())
 		}
 		if out.Number > 0 {
-			if err := m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil {
+			if err := m.executor(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -222,11 +222,11 @@ func TestFullDiskWhileJournalling(t *testing.T) {
 func TestClampedValue(t *testing.T) {
 	m := newMachine(t)
 	was := m.state()
-	out, err := m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 1000)), ApplyOptions{})
+	out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 1000)), ApplyOptions{})
 	if err != nil || len(out.Steps[0].Got) != 1 || !strings.Contains(out.Steps[0].Got[0], "took 999 in place of 1000") {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if err := m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil || m.state() != was {
+	if err := m.executor(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil || m.state() != was {
 		t.Errorf("undo left %q, %v", m.state(), err)
 	}
 }
@@ -237,7 +237,7 @@ func TestGuard(t *testing.T) {
 	was := m.state()
 	d := m.prepare(Options{}, to("c", 9))
 	m.write("/proc/meminfo", "MemAvailable: 1000 kB\n")
-	out, err := m.keeper(m.doer).Apply(t.Context(), d, ApplyOptions{})
+	out, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{})
 	if err == nil || !strings.Contains(err.Error(), "MiB must be left") || out.Steps[0].Done || m.state() != was {
 		t.Errorf("%+v, %v, %q", out, err, m.state())
 	}
@@ -250,7 +250,7 @@ func TestTwoPlumbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	_, err = m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{})
+	_, err = m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{})
 	if r, ok := errors.AsType[*Refusal](err); !ok || !strings.Contains(r.Why, "another Plumb") {
 		t.Errorf("%v", err)
 	}
@@ -262,19 +262,19 @@ func TestUndoUnderALaterChange(t *testing.T) {
 	m := newMachine(t)
 	was := m.state()
 	apply := func(value int64) int {
-		out, err := m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", value)), ApplyOptions{})
+		out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", value)), ApplyOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return out.Number
 	}
 	first, second := apply(5), apply(6)
-	err := m.keeper(m.doer).Undo(t.Context(), []int{first}, UndoOptions{})
+	err := m.executor(m.doer).Undo(t.Context(), []int{first}, UndoOptions{})
 	d, ok := errors.AsType[*Drifted](err)
 	if !ok || !strings.Contains(d.Hint(), "undo change 2 first") || m.read("/run/a") != "6\n" {
 		t.Fatalf("%v, %q", err, m.state())
 	}
-	if err := m.keeper(m.doer).Undo(t.Context(), []int{second, first}, UndoOptions{}); err != nil || m.state() != was {
+	if err := m.executor(m.doer).Undo(t.Context(), []int{second, first}, UndoOptions{}); err != nil || m.state() != was {
 		t.Errorf("%v, %q in place of %q", err, m.state(), was)
 	}
 }
@@ -282,19 +282,19 @@ func TestUndoUnderALaterChange(t *testing.T) {
 // What others changed since is left with Keep, and the rest goes back.
 func TestKeepWhatOthersChanged(t *testing.T) {
 	m := newMachine(t)
-	out, err := m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5), to("b", 6)), ApplyOptions{})
+	out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5), to("b", 6)), ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.write("/run/a", "77\n")
 	m.write("/etc/toy.conf", "# a comment of somebody\n"+m.read("/etc/toy.conf"))
-	if err := m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{Keep: true}); err != nil {
+	if err := m.executor(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{Keep: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := m.state(); got != "77\n2\n3\n# a comment of somebody\na = 1\n" {
 		t.Errorf("%q", got)
 	}
-	all, err := m.keeper(m.doer).Changes(t.Context())
+	all, err := m.executor(m.doer).Changes(t.Context())
 	if err != nil || all[0].Open() {
 		t.Errorf("%+v, %v", all[0], err)
 	}
@@ -305,16 +305,16 @@ func TestKeepWhatOthersChanged(t *testing.T) {
 func TestForceOnFiles(t *testing.T) {
 	m := newMachine(t)
 	was := m.state()
-	out, err := m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5), to("b", 6)), ApplyOptions{})
+	out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5), to("b", 6)), ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.write("/etc/toy.conf", "# by hand\na = 55\nb = 66 \n")
-	err = m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{})
+	err = m.executor(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{})
 	if d, ok := errors.AsType[*Drifted](err); !ok || len(d.Drifts) != 2 {
 		t.Fatalf("%v", err)
 	}
-	if err := m.keeper(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{Force: true}); err != nil {
+	if err := m.executor(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := m.state(), strings.Replace(was, "a = 1", "# by hand\na = 1", 1); got != want {
@@ -325,21 +325,21 @@ func TestForceOnFiles(t *testing.T) {
 // A journal of a later form, or a damaged one, is refused and nothing touched.
 func TestJournalNobodyUnderstands(t *testing.T) {
 	m := newMachine(t)
-	if _, err := m.keeper(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{}); err != nil {
+	if _, err := m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	file := "/var/lib/plumb/change-000001.journal"
 	text := m.read(file)
 	m.write(file, strings.Replace(text, `"kind":"intent"`, `"kind":"intend"`, 1))
 	was := m.state()
-	if err := m.keeper(m.doer).Undo(t.Context(), []int{1}, UndoOptions{}); err == nil || m.state() != was {
+	if err := m.executor(m.doer).Undo(t.Context(), []int{1}, UndoOptions{}); err == nil || m.state() != was {
 		t.Errorf("a damaged journal: %v", err)
 	}
 }
 
 func TestConfirm(t *testing.T) {
 	m := newMachine(t)
-	k := m.keeper(m.doer)
+	k := m.executor(m.doer)
 	if _, err := k.Confirm(t.Context(), 0); err == nil {
 		t.Error("nothing was confirmed")
 	}
@@ -367,12 +367,12 @@ func TestOwnFileGoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := m.keeper(m.doer).Apply(t.Context(), d, ApplyOptions{}); err != nil {
+			if _, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i, n := range order {
-			if err := m.keeper(m.doer).Undo(t.Context(), []int{n}, UndoOptions{}); err != nil {
+			if err := m.executor(m.doer).Undo(t.Context(), []int{n}, UndoOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			_, err := os.Stat(m.dir + "/etc/plumb.conf")
@@ -408,11 +408,11 @@ func TestJournalOfVersion1(t *testing.T) {
 	m.write("/run/a", "5\n")
 	m.write("/etc/toy.conf", "a = 5\nb = 6\n")
 	m.write("/run/b", "6\n")
-	all, err := m.keeper(m.doer).Changes(t.Context())
+	all, err := m.executor(m.doer).Changes(t.Context())
 	if err != nil || len(all) != 1 || all[0].Number != 7 || !all[0].Ended || len(all[0].Acts) != 4 || all[0].Steps[0].To.String() != "5" {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	if err := m.keeper(m.doer).Undo(t.Context(), []int{7}, UndoOptions{}); err != nil || m.state() != was {
+	if err := m.executor(m.doer).Undo(t.Context(), []int{7}, UndoOptions{}); err != nil || m.state() != was {
 		t.Errorf("%v, %q in place of %q", err, m.state(), was)
 	}
 }
@@ -427,7 +427,7 @@ func TestJournalOfTheFuture(t *testing.T) {
 	}
 	m.write("/var/lib/plumb/change-000001.journal", string(text))
 	was := m.state()
-	err = m.keeper(m.doer).Undo(t.Context(), []int{1}, UndoOptions{})
+	err = m.executor(m.doer).Undo(t.Context(), []int{1}, UndoOptions{})
 	if err == nil || !strings.Contains(err.Error(), "written by Plumb 9.0, in form 2: this one knows form 1") || m.state() != was {
 		t.Errorf("%v", err)
 	}

@@ -49,12 +49,12 @@ func waiting(ctx context.Context, t *host.Target, err error) error {
 }
 
 // seen reads the state of a switch; a server that does not answer is waited for.
-func (k *Keeper) seen(ctx context.Context, s *Switch) (string, error) {
-	now, err := look(ctx, k.Doer, s.Look)
+func (k *Executor) seen(ctx context.Context, s *Switch) (string, error) {
+	now, err := inspect(ctx, k.Doer, s.Inspect)
 	if err == nil {
 		return now, nil
 	}
-	err = waiting(ctx, s.Look.Target, fmt.Errorf("read %s: %w", s.On, err))
+	err = waiting(ctx, s.Inspect.Target, fmt.Errorf("read %s: %w", s.On, err))
 	if w, ok := errors.AsType[*Waiting](err); ok && s.Down != nil {
 		w.Start = s.Down.Hint
 	}
@@ -65,7 +65,7 @@ func (k *Keeper) seen(ctx context.Context, s *Switch) (string, error) {
 // does so only where the server surely does not run: one that runs would write
 // the file anew. Otherwise it gives the error with which the server was found
 // not to answer.
-func (k *Keeper) whileDown(ctx context.Context, c *Change, p Past, o UndoOptions, down error) error {
+func (k *Executor) whileDown(ctx context.Context, c *Change, p Recorded, o UndoOptions, down error) error {
 	d := p.Act.Switch.Down
 	if runs, err := k.runs(ctx, d); err != nil || runs {
 		return down
@@ -123,7 +123,7 @@ func (d *Down) plain(state string) (string, bool) {
 
 // runs tells whether the server that keeps a value may be running, by the file
 // that holds its process id.
-func (k *Keeper) runs(ctx context.Context, d *Down) (bool, error) {
+func (k *Executor) runs(ctx context.Context, d *Down) (bool, error) {
 	text, err := k.Doer.ReadFile(ctx, d.PID)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = k.Doer.Stat(ctx, path.Dir(d.PID)) // a data directory that is not mounted tells nothing

@@ -68,10 +68,10 @@ func (servedSetter) Kinds() []string { return []string{"toy"} }
 
 func (s servedSetter) Recipe(_ context.Context, _ host.Reader, _ *stack.Stack, w Want) (Recipe, error) {
 	t := host.Target{Engine: "toy", Name: "toy:1", Address: "/run/toy.sock"}
-	live := Act{Switch: &Switch{On: "toy:1 live", Look: Look{Target: &t, Query: "SELECT live"}, After: w.To.String(),
+	live := Act{Switch: &Switch{On: "toy:1 live", Inspect: Inspection{Target: &t, Query: "SELECT live"}, After: w.To.String(),
 		Do: []Op{{Target: &t, Statement: "SET live " + w.To.String()}}, Undo: []Op{{Target: &t, Statement: "SET live {before}"}}}}
 	file := Act{Edit: &Edit{File: "/etc/server.conf", Form: edit.Sysctl, Key: "live", Value: w.To.String()}}
-	kept := Act{Switch: &Switch{On: "toy:1 kept", Look: Look{Target: &t, Query: "SELECT kept"}, After: w.To.String(),
+	kept := Act{Switch: &Switch{On: "toy:1 kept", Inspect: Inspection{Target: &t, Query: "SELECT kept"}, After: w.To.String(),
 		Do: []Op{{Target: &t, Statement: "KEEP '" + w.To.String() + "'"}}, Undo: []Op{{Target: &t, Statement: "KEEP {before:sql}"}},
 		Down: &Down{File: "/data/auto.conf", Form: edit.Postgresql, Key: "kept", Value: w.To.String(), PID: "/data/pid"}}}
 	if s.itself {
@@ -106,7 +106,7 @@ func (s *served) draft(setter Setter) Draft {
 func TestUndoWithTheServerDown(t *testing.T) {
 	s := newServed(t)
 	was := s.files()
-	k := s.m.keeper(s)
+	k := s.m.executor(s)
 	out, err := k.Apply(t.Context(), s.draft(servedSetter{}), ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestWhatAServerKeepsWhileItMayRun(t *testing.T) {
 		"somebody took it back since": {func(s *served) { s.m.write("/data/auto.conf", "kept = '1'\n") }, "kept = 1", false},
 	} {
 		s := newServed(t)
-		k := s.m.keeper(s)
+		k := s.m.executor(s)
 		out, err := k.Apply(t.Context(), s.draft(servedSetter{}), ApplyOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func TestWhatAServerKeepsWhileItMayRun(t *testing.T) {
 func TestRestartBack(t *testing.T) {
 	s := newServed(t)
 	was := s.files()
-	k := s.m.keeper(s)
+	k := s.m.executor(s)
 	out, err := k.Apply(t.Context(), s.draft(servedSetter{}), ApplyOptions{Restart: true, Begin: Begin{Try: time.Now().Add(time.Minute)}})
 	if err == nil || !strings.Contains(err.Error(), "it does not start") || s.up {
 		t.Fatalf("%v", err)
@@ -206,7 +206,7 @@ func TestRestartBack(t *testing.T) {
 func TestTryRestartIsRefused(t *testing.T) {
 	s := newServed(t)
 	was := s.files()
-	k := s.m.keeper(s)
+	k := s.m.executor(s)
 	_, err := k.Apply(t.Context(), s.draft(servedSetter{itself: true}), ApplyOptions{Restart: true, Begin: Begin{Try: time.Now().Add(time.Minute)}})
 	r, ok := errors.AsType[*Refusal](err)
 	if !ok || !strings.Contains(r.Why, "the server keeps the value itself") || s.files() != was || s.live != "1" {

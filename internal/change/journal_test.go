@@ -58,11 +58,11 @@ func TestOddActsAreRefusedUntouched(t *testing.T) {
 	for name, odd := range oddActs() {
 		m := newMachine(t)
 		m.write("/run/a", "5\n")
-		good := intent{Act: Act{Switch: &Switch{On: "/run/a", Look: Look{File: "/run/a"}, After: "5", Undo: []Op{{Write: &Write{"/run/a", "{before}"}}}}}, Made: Made{Before: "1"}}
+		good := intent{Act: Act{Switch: &Switch{On: "/run/a", Inspect: Inspection{File: "/run/a"}, After: "5", Undo: []Op{{Write: &Write{"/run/a", "{before}"}}}}}, Made: Made{Before: "1"}}
 		m.write("/var/lib/plumb/change-000001.journal", journalOf(t, record{kindBegin, Begin{Version: 1, Plumb: "9.0"}},
 			record{kindIntent, good}, record{kindDone, result{N: 2}}, record{kindIntent, json.RawMessage(odd)}, record{kindDone, result{N: 4}}, record{kindEnd, result{}}))
 		was := m.state()
-		err := m.keeper(m.doer).Undo(t.Context(), []int{1}, UndoOptions{})
+		err := m.executor(m.doer).Undo(t.Context(), []int{1}, UndoOptions{})
 		r, ok := errors.AsType[*Refusal](err)
 		if !ok || !strings.Contains(r.Why, "change-000001.journal: record 4") || r.What == "" || m.state() != was {
 			t.Errorf("%s: %v, %q", name, err, m.state())
@@ -73,7 +73,7 @@ func TestOddActsAreRefusedUntouched(t *testing.T) {
 // One journal that cannot be read costs its own change, and no other.
 func TestADamagedJournalCostsItsChange(t *testing.T) {
 	m := newMachine(t)
-	k := m.keeper(m.doer)
+	k := m.executor(m.doer)
 	was := m.state()
 	for i, name := range []string{"a", "b", "c"} {
 		if _, err := k.Apply(t.Context(), m.prepare(Options{}, to(name, int64(5+i))), ApplyOptions{}); err != nil {
@@ -127,7 +127,7 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		k := &Keeper{Doer: nobody{}, Dir: "/x", Now: time.Now}
+		k := &Executor{Doer: nobody{}, Dir: "/x", Now: time.Now}
 		for _, p := range c.Acts {
 			_, _ = p.Act.Place(), p.Back()
 			if p.Act.Edit != nil {

@@ -50,17 +50,17 @@ func (e *Edit) known(m Made) error {
 
 func (s *Switch) known() error {
 	ways := 0
-	for _, is := range []bool{s.Look.File != "", s.Look.Argv != nil, s.Look.Target != nil} {
+	for _, is := range []bool{s.Inspect.File != "", s.Inspect.Argv != nil, s.Inspect.Target != nil} {
 		if is {
 			ways++
 		}
 	}
-	_, err := regexp.Compile(s.Look.Match)
+	_, err := regexp.Compile(s.Inspect.Match)
 	switch {
 	case ways != 1:
 		return unknown(fmt.Sprintf("a switch of %s that does not say how it is read", s.On))
 	case err != nil:
-		return unknown(fmt.Sprintf("a switch of %s, read with %q", s.On, s.Look.Match))
+		return unknown(fmt.Sprintf("a switch of %s, read with %q", s.On, s.Inspect.Match))
 	case len(s.Undo) == 0 && len(s.UndoNone) == 0:
 		return unknown(fmt.Sprintf("a switch of %s that does not say how it is undone", s.On))
 	}

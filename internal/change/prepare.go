@@ -171,7 +171,7 @@ func (p *drafter) already(step Step, now stack.Value) bool {
 // idle tells whether none of the acts has anything left to do. What cannot be
 // read is left to be done.
 func (p *drafter) idle(ctx context.Context, r Recipe) bool {
-	k := Keeper{Doer: p.d}
+	k := Executor{Doer: p.d}
 	for _, a := range r.Acts {
 		if _, _, need, err := k.found(ctx, a); err != nil || need {
 			return false

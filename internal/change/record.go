@@ -80,8 +80,8 @@ const (
 	Left    State = "left"    // changed by others since, and left so
 )
 
-// Past is an act of a change as the journal tells it.
-type Past struct {
+// Recorded is an act of a change as the journal tells it.
+type Recorded struct {
 	N     int // of its intent
 	Step  int
 	Act   Act
@@ -93,7 +93,7 @@ type Past struct {
 
 // Back lists what undoing it would run, beside writing files: commands,
 // statements, and writes to the kernel's files.
-func (p Past) Back() []Op {
+func (p Recorded) Back() []Op {
 	ops := []Op(nil)
 	switch s := p.Act.Switch; {
 	case s == nil && p.Act.Edit.Apply != nil:
@@ -119,14 +119,14 @@ func (s *Switch) back(before string) []Op {
 }
 
 // open tells whether there may be something to undo.
-func (p Past) open() bool { return p.State != Undone && p.State != Left }
+func (p Recorded) open() bool { return p.State != Undone && p.State != Left }
 
 // Change is one run of fix as its journal tells it.
 type Change struct {
 	Number int
 	Begin
 	At        time.Time
-	Acts      []Past
+	Acts      []Recorded
 	Restarts  []Restart
 	Damage    error // why its journal cannot be read; then nothing else of it is known
 	Ended     bool  // all steps were tried, or taken back
@@ -197,7 +197,7 @@ func (c *Change) take(r journal.Record) error {
 		if err := i.known(c); err != nil {
 			return err
 		}
-		c.Acts = append(c.Acts, Past{N: r.N, Step: i.Step, Act: i.Act, Made: i.Made, State: Begun})
+		c.Acts = append(c.Acts, Recorded{N: r.N, Step: i.Step, Act: i.Act, Made: i.Made, State: Begun})
 		return nil
 	case kindRestarting:
 		var again Restart

@@ -13,8 +13,8 @@ import (
 	"plumb/internal/host"
 )
 
-// look reads the state that a Look names.
-func look(ctx context.Context, h host.Reader, l Look) (string, error) {
+// inspect reads the state that a Look names.
+func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 	part, err := regexp.Compile("(?m)" + l.Match)
 	if err != nil {
 		return "", fmt.Errorf("read a state: %w: %w", errDamaged, err)
@@ -45,7 +45,7 @@ func look(ctx context.Context, h host.Reader, l Look) (string, error) {
 var errDamaged = errors.New("an act of a newer Plumb, or a damaged one")
 
 // state trims blanks and gives the part of a text that counts.
-func (l Look) state(text string, part *regexp.Regexp) string {
+func (l Inspection) state(text string, part *regexp.Regexp) string {
 	if l.Match != "" {
 		found := part.FindAllStringSubmatch(text, -1)
 		if len(found) == 0 || len(found[0]) < 2 {
@@ -87,7 +87,7 @@ func cells(rows host.Rows) string {
 func reach(ctx context.Context, h host.Reader, s *Switch, want string) (string, error) {
 	end := time.Now().Add(time.Duration(s.Patience) * time.Millisecond)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		got, err := look(ctx, h, s.Look)
+		got, err := inspect(ctx, h, s.Inspect)
 		if err == nil && got == want || !time.Now().Before(end) {
 			return got, err
 		}

@@ -12,9 +12,9 @@ import (
 
 // UndoOptions say how changes are taken back.
 type UndoOptions struct {
-	Force bool                             // also what somebody changed since
-	Keep  bool                             // leave what somebody changed since, and undo the rest
-	Each  func(c *Change, p Past, e error) // called after each act
+	Force bool                                 // also what somebody changed since
+	Keep  bool                                 // leave what somebody changed since, and undo the rest
+	Each  func(c *Change, p Recorded, e error) // called after each act
 }
 
 // Drift is a place that is not as Plumb left it.
@@ -54,7 +54,7 @@ func (d *Drifted) Hint() string {
 
 // Undo takes changes back, in the order given: newest first. Unless told
 // otherwise it touches nothing when any place was changed since by others.
-func (k *Keeper) Undo(ctx context.Context, numbers []int, o UndoOptions) error {
+func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error {
 	unlock, err := k.lock(ctx)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func find(all []*Change, number int) *Change {
 // now, such as a setting of a server that is down, does not hold up the rest:
 // the files that would let the server start are part of it. Its own undo says
 // what was in the way.
-func (k *Keeper) drifted(ctx context.Context, all, todo []*Change) error {
+func (k *Executor) drifted(ctx context.Context, all, todo []*Change) error {
 	seen := map[string]bool{}
 	var drifts []Drift
 	for _, c := range todo {
@@ -144,7 +144,7 @@ func laterThan(all []*Change, number int, place string) int {
 
 // drift says how a place differs from what it was before and from what Plumb
 // left; nil when it does not.
-func (k *Keeper) drift(ctx context.Context, p Past) (*Drift, error) {
+func (k *Executor) drift(ctx context.Context, p Recorded) (*Drift, error) {
 	if e := p.Act.Edit; e != nil {
 		text, err := rawOrNone(ctx, k.Doer, e.File)
 		if err != nil {
@@ -172,13 +172,13 @@ func (k *Keeper) drift(ctx context.Context, p Past) (*Drift, error) {
 }
 
 // takeBack undoes one step of a change that failed.
-func (k *Keeper) takeBack(ctx context.Context, c *Change, step int) error {
+func (k *Executor) takeBack(ctx context.Context, c *Change, step int) error {
 	return k.undo(ctx, c, step, UndoOptions{Keep: true})
 }
 
 // undo takes back the acts of a change, or of one of its steps, the last one
 // first. What cannot be undone does not stop the rest: the journal keeps it open.
-func (k *Keeper) undo(ctx context.Context, c *Change, step int, o UndoOptions) error {
+func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions) error {
 	var failed []error
 	for i := len(c.Acts) - 1; i >= 0; i-- {
 		p := c.Acts[i]
@@ -196,7 +196,7 @@ func (k *Keeper) undo(ctx context.Context, c *Change, step int, o UndoOptions) e
 	return errors.Join(failed...)
 }
 
-func (k *Keeper) undoAct(ctx context.Context, c *Change, p Past, o UndoOptions) error {
+func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOptions) error {
 	if !o.Force {
 		d, err := k.drift(ctx, p)
 		if err != nil {
@@ -231,7 +231,7 @@ func (k *Keeper) undoAct(ctx context.Context, c *Change, p Past, o UndoOptions) 
 
 // orDown goes on where a server does not answer and what it keeps can be
 // changed without it.
-func (k *Keeper) orDown(ctx context.Context, c *Change, p Past, o UndoOptions, err error) error {
+func (k *Executor) orDown(ctx context.Context, c *Change, p Recorded, o UndoOptions, err error) error {
 	if _, ok := errors.AsType[*Waiting](err); ok && p.Act.Switch != nil && p.Act.Switch.Down != nil && p.Act.Switch.Down.File != "" {
 		return k.whileDown(ctx, c, p, o, err)
 	}
@@ -239,7 +239,7 @@ func (k *Keeper) orDown(ctx context.Context, c *Change, p Past, o UndoOptions, e
 }
 
 // turnBack brings a switch back to the state before.
-func (k *Keeper) turnBack(ctx context.Context, p Past) error {
+func (k *Executor) turnBack(ctx context.Context, p Recorded) error {
 	s := p.Act.Switch
 	now, err := k.seen(ctx, s)
 	if err != nil {
@@ -259,7 +259,7 @@ func (k *Keeper) turnBack(ctx context.Context, p Past) error {
 }
 
 // unwrite takes an edit back.
-func (k *Keeper) unwrite(ctx context.Context, p Past, force bool) error {
+func (k *Executor) unwrite(ctx context.Context, p Recorded, force bool) error {
 	e := p.Act.Edit
 	if err := k.Doer.Tidy(ctx, e.File); err != nil {
 		return err
@@ -293,7 +293,7 @@ func (k *Keeper) unwrite(ctx context.Context, p Past, force bool) error {
 // RestartBack does the restarts again that a change did, so that the values
 // before it, which its undo has put back, are in force. did tells whether there
 // was any to do.
-func (k *Keeper) RestartBack(ctx context.Context, number int) (did bool, err error) {
+func (k *Executor) RestartBack(ctx context.Context, number int) (did bool, err error) {
 	unlock, err := k.lock(ctx)
 	if err != nil {
 		return false, err
@@ -321,7 +321,7 @@ func (k *Keeper) RestartBack(ctx context.Context, number int) (did bool, err err
 
 // back gives a file as it is without the edit: nil for none. A file of ours
 // in which nothing is left but its header goes.
-func (p Past) back(text []byte) ([]byte, error) {
+func (p Recorded) back(text []byte) ([]byte, error) {
 	e := p.Act.Edit
 	if text == nil {
 		if p.Made.New || len(p.Made.Splice.Old) == 0 {
@@ -338,7 +338,7 @@ func (p Past) back(text []byte) ([]byte, error) {
 
 // forced gives a file with the value before, wherever the key stands now: set
 // anew, or taken out when the file did not set it. nil stands for no file.
-func (p Past) forced(text []byte) (after []byte, err error) {
+func (p Recorded) forced(text []byte) (after []byte, err error) {
 	e := p.Act.Edit
 	switch {
 	case p.Made.Value != nil:
@@ -354,7 +354,7 @@ func (p Past) forced(text []byte) (after []byte, err error) {
 
 // kept gives what stays of a file: nil when it is ours and nothing but its
 // header is left.
-func (p Past) kept(text []byte) []byte {
+func (p Recorded) kept(text []byte) []byte {
 	if (p.Act.Edit.Ours || p.Made.New) && string(text) == p.Act.Edit.blank() {
 		return nil
 	}

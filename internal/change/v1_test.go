@@ -62,10 +62,10 @@ func TestUndoesWhatEarlierPlumbsWrote(t *testing.T) {
 			if err := errors.Join(os.CopyFS(dir, os.DirFS(from+"/after")), os.CopyFS(dir+Directory, os.DirFS(from+"/journals"))); err != nil {
 				t.Fatal(err)
 			}
-			hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-			defer hands.Close()
-			m := &earlier{chroot.New(hands, dir), "400"}
-			k := NewKeeper(m, "later")
+			doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+			defer doer.Close()
+			m := &earlier{chroot.New(doer, dir), "400"}
+			k := NewExecutor(m, "later")
 			if err := k.Undo(t.Context(), numbers, UndoOptions{}); err != nil {
 				t.Fatal(err)
 			}

@@ -67,7 +67,7 @@ func recorded(t *testing.T, name string) host.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return host.NewOnce(taped)
+	return host.NewCached(taped)
 }
 
 // worst is a verb as small as one can be: what hurts most on a host. A verb
@@ -96,7 +96,7 @@ func TestAVerbOnThisHost(t *testing.T) {
 	live := host.NewLive(host.LiveOptions{})
 	defer live.Close()
 	k := knowledge(t, check.Choice{Only: []string{"host", "kernel"}})
-	s, err := check.Observe(t.Context(), host.NewOnce(live), k.Catalog, phases(k.Catalog), check.DefaultTimeout)
+	s, err := check.Observe(t.Context(), host.NewCached(live), k.Catalog, phases(k.Catalog), check.DefaultTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,9 +113,9 @@ func TestAVerbOnThisHost(t *testing.T) {
 type slow struct{}
 
 func (slow) Name() string { return "slow" }
-func (slow) Look(ctx context.Context, _ host.Reader, _ *stack.Stack) (stack.Sight, error) {
+func (slow) Collect(ctx context.Context, _ host.Reader, _ *stack.Stack) (stack.Observation, error) {
 	<-ctx.Done()
-	return stack.Sight{}, ctx.Err()
+	return stack.Observation{}, ctx.Err()
 }
 
 func TestDeadlineAndInterrupt(t *testing.T) {

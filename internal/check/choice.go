@@ -86,7 +86,7 @@ func NotHere(flag, name string, s *stack.Stack) error {
 
 // Keeps reports whether a verdict was asked for. A rule across layers counts
 // for --only when any of its things does.
-func (c Choice) Keeps(v rule.Verdict) bool {
+func (c Choice) Keeps(v rule.Evaluation) bool {
 	if !c.Asks(v.Rule.ID) {
 		return false
 	}

@@ -112,8 +112,8 @@ func (k Knowledge) Explain(r *rule.Rule) string {
 }
 
 // verdicts asks the rules that were chosen.
-func (k Knowledge) verdicts(s *stack.Stack) []rule.Verdict {
-	return slices.DeleteFunc(k.Rules.Judge(s), func(v rule.Verdict) bool { return !k.Choice.Keeps(v) })
+func (k Knowledge) verdicts(s *stack.Stack) []rule.Evaluation {
+	return slices.DeleteFunc(k.Rules.Judge(s), func(v rule.Evaluation) bool { return !k.Choice.Keeps(v) })
 }
 
 // Own is a directory with a user's rules.

@@ -87,7 +87,7 @@ func hostileJournal(t *testing.T) []byte {
 		out.Write(text)
 	}
 	add("begin", change.Begin{Version: 1, Plumb: hostileName, Host: hostileName, User: hostileName})
-	add("intent", map[string]any{"step": 0, "act": change.Act{Switch: &change.Switch{On: hostileName, Look: change.Look{File: "/nowhere"}, After: hostileName,
+	add("intent", map[string]any{"step": 0, "act": change.Act{Switch: &change.Switch{On: hostileName, Inspect: change.Inspection{File: "/nowhere"}, After: hostileName,
 		Undo: []change.Op{{Argv: []string{"touch", hostileName}}}}}, "made": change.Made{Before: hostileName}})
 	add("failed", map[string]any{"intent": 2, "why": hostileName})
 	return out.Bytes()

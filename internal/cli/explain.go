@@ -66,7 +66,7 @@ func (a *app) runExplain(ctx context.Context, name, own string) error {
 			if err != nil {
 				return fmt.Errorf("explain: %w", err)
 			}
-			pages = append(pages, explainview.Rule(r, explain.ProofOf(ctx, r, usualLedger, a.warn), screen(a.out)))
+			pages = append(pages, explainview.Rule(r, explain.ProofOf(ctx, r, defaultLedger, a.warn), screen(a.out)))
 		}
 	}
 	for _, f := range explain.FactsNamed(cat, name) {

@@ -66,7 +66,7 @@ func keepRehearsal(t *testing.T, where string) (l *ledger.Ledger, hash string) {
 
 func TestExplainTellsOfRehearsals(t *testing.T) {
 	t.Chdir(t.TempDir())
-	l, hash := keepRehearsal(t, usualLedger)
+	l, hash := keepRehearsal(t, defaultLedger)
 	explain := func(rule string) string {
 		var out, errs bytes.Buffer
 		if code := Main([]string{"explain", rule}, strings.NewReader(""), &out, &errs); code != exitOK || errs.Len() > 0 {
@@ -93,10 +93,10 @@ func TestExplainTellsOfRehearsals(t *testing.T) {
 
 func TestExplainNotesALedgerThatCannotBeRead(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir(usualLedger, 0o700); err != nil {
+	if err := os.Mkdir(defaultLedger, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(usualLedger+"/ledger.sqlite", []byte("this is no database, whatever its name says"), 0o600); err != nil {
+	if err := os.WriteFile(defaultLedger+"/ledger.sqlite", []byte("this is no database, whatever its name says"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer

@@ -28,7 +28,7 @@ import (
 
 // fixFlags are the flags of fix.
 type fixFlags struct {
-	keeping
+	changeFlags
 	choice      check.Choice
 	file        string // the plan; "" for the one that a check makes now
 	skipKnobs   []string
@@ -83,7 +83,7 @@ the trial without undoing it; plumb history then says so.
 			return a.runFix(c.Context(), f)
 		},
 	}
-	f.keeping.flags(c)
+	f.changeFlags.flags(c)
 	choiceFlags(c, &f.choice)
 	c.Flags().Lookup("skip").Usage = "not these `RULES`, * matches, and not these knobs (mysql:3306#sync_binlog)"
 	fl := c.Flags()
@@ -121,7 +121,7 @@ func (f fixFlags) validate() error {
 	case f.image != "" && f.restart:
 		return hint.Usage("--restart concerns what runs, and --root names an image", "give one of them")
 	}
-	return f.keeping.validate()
+	return f.changeFlags.validate()
 }
 
 // request is what the flags ask to be done.
@@ -161,10 +161,10 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 		return err
 	}
 	a.warnUnverified(g)
-	x := a.wireFix(f, know, host.NewHands(live), g)
-	defer x.Hands.Close()
+	x := a.wireFix(f, know, host.NewLiveDoer(live), g)
+	defer x.Live.Close()
 	if f.image == "" {
-		if x.Stack, err = lookInTime(ctx, host.NewOnce(live), know.Catalog, g, f.timeout); err != nil {
+		if x.Stack, err = lookInTime(ctx, host.NewCached(live), know.Catalog, g, f.timeout); err != nil {
 			return err
 		}
 	}
@@ -191,8 +191,8 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 }
 
 // wireFix gives a fix its adapters.
-func (a *app) wireFix(f fixFlags, know check.Knowledge, hands *host.Hands, g dsn.Given) *fix.Fix {
-	x := &fix.Fix{Know: know, Hands: hands, Keeper: f.keeper(f.doer(hands)), Setters: setters(know.Catalog, g), Stack: &stack.Stack{},
+func (a *app) wireFix(f fixFlags, know check.Knowledge, live *host.LiveDoer, g dsn.Given) *fix.Fix {
+	x := &fix.Fix{Know: know, Live: live, Executor: f.executor(f.doer(live)), Setters: setters(know.Catalog, g), Stack: &stack.Stack{},
 		Image: f.image != "", AllowUnsafe: f.allowUnsafe, Restart: f.restart, Try: f.try, Undo: f.undoCommand}
 	x.Look = func(ctx context.Context) (*stack.Stack, error) { // sessions of before a restart are broken
 		live, g, err := openLive(f.source)
@@ -200,7 +200,7 @@ func (a *app) wireFix(f fixFlags, know check.Knowledge, hands *host.Hands, g dsn
 			return nil, err
 		}
 		defer live.Close()
-		return lookInTime(ctx, host.NewOnce(live), know.Catalog, g, f.timeout)
+		return lookInTime(ctx, host.NewCached(live), know.Catalog, g, f.timeout)
 	}
 	if isTerminal(a.err) && !f.json {
 		x.Doing = func(i, of int, act change.Act, done bool) {

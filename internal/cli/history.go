@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) history() *cobra.Command {
-	var k keeping
+	var k changeFlags
 	var which int
 	var json bool
 	c := &cobra.Command{
@@ -48,16 +48,16 @@ func numberInto(n *int) cobra.PositionalArgs {
 	}
 }
 
-func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) error {
+func (a *app) runHistory(ctx context.Context, k changeFlags, which int, json bool) error {
 	k.timeout = check.DefaultTimeout
 	if err := k.validate(); err != nil {
 		return err
 	}
-	hands, _, all, err := k.changes(ctx)
+	doer, _, all, err := k.changes(ctx)
 	if err != nil {
 		return err
 	}
-	defer hands.Close()
+	defer doer.Close()
 	a.damaged(all)
 	if which > 0 {
 		all = slices.DeleteFunc(all, func(c *change.Change) bool { return c.Number != which })
@@ -75,7 +75,7 @@ func (a *app) runHistory(ctx context.Context, k keeping, which int, json bool) e
 }
 
 func (a *app) confirm() *cobra.Command {
-	var k keeping
+	var k changeFlags
 	var which int
 	c := &cobra.Command{
 		Use:   "confirm [NUMBER]",
@@ -94,12 +94,12 @@ Exit codes:
 			if err := k.validate(); err != nil {
 				return err
 			}
-			hands, keeper, err := k.open()
+			doer, executor, err := k.open()
 			if err != nil {
 				return err
 			}
-			defer hands.Close()
-			done, err := keeper.Confirm(c.Context(), which)
+			defer doer.Close()
+			done, err := executor.Confirm(c.Context(), which)
 			if err == nil {
 				_, err = fmt.Fprintf(a.out, "Change %d stays. plumb undo %d still takes it back.\n", done.Number, done.Number)
 			}

@@ -124,7 +124,7 @@ func TestHostileMachine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stop := watchMemory()
 			started := time.Now()
-			s, err := lookInTime(context.Background(), host.NewOnce(hostile{text: text, paths: 100_000, wait: time.Microsecond}), k.Catalog, dsn.Given{}, limit)
+			s, err := lookInTime(context.Background(), host.NewCached(hostile{text: text, paths: 100_000, wait: time.Microsecond}), k.Catalog, dsn.Given{}, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -282,7 +282,7 @@ func TestSpoiltAnswers(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := &spoiler{Reader: taped, random: rand.New(rand.NewPCG(seed, 7))}
-				s, err := lookInTime(context.Background(), host.NewOnce(r), k.Catalog, dsn.Given{}, time.Minute)
+				s, err := lookInTime(context.Background(), host.NewCached(r), k.Catalog, dsn.Given{}, time.Minute)
 				if err != nil {
 					t.Fatal(err)
 				}

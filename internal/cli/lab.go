@@ -47,8 +47,8 @@ Volumes other than directories need root.`,
 	return c
 }
 
-// usualLedger is where labs keep their records unless they are told otherwise.
-const usualLedger = "plumb-lab"
+// defaultLedger is where labs keep their records unless they are told otherwise.
+const defaultLedger = "plumb-lab"
 
 // labPlace are the flags that say where a lab keeps things.
 type labPlace struct {
@@ -57,7 +57,7 @@ type labPlace struct {
 }
 
 func (p *labPlace) ledgerFlag(c *cobra.Command) {
-	apartVar(c, &p.ledger, "ledger", usualLedger, "the `PLACE` of the records: a directory, or postgres://user@host/db for a team")
+	secretVar(c, &p.ledger, "ledger", defaultLedger, "the `PLACE` of the records: a directory, or postgres://user@host/db for a team")
 }
 
 func (p *labPlace) stateFlag(c *cobra.Command) {

@@ -60,7 +60,7 @@ func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (er
 	if f.csv && f.json {
 		return hint.Usage("--csv and --json are two forms of one answer", "give one of them")
 	}
-	store, err := ledger.Look(ctx, f.ledger)
+	store, err := ledger.OpenExisting(ctx, f.ledger)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (a *app) labList() *cobra.Command {
 		Example: "  plumb lab list --ledger postgres://lab@db1/lab",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			store, err := ledger.Look(c.Context(), p.ledger)
+			store, err := ledger.OpenExisting(c.Context(), p.ledger)
 			if err != nil {
 				return err
 			}

@@ -75,13 +75,13 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 		return err
 	}
 	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
-	hands := host.NewHands(live)
-	defer func() { err = errors.Join(err, hands.Close()) }()
+	doer := host.NewLiveDoer(live)
+	defer func() { err = errors.Join(err, doer.Close()) }()
 	cat, err := a.loadCatalog()
 	if err != nil {
 		return err
 	}
-	l, err := lab.New(ctx, hands, f.dir, f.making(cat))
+	l, err := lab.New(ctx, doer, f.dir, f.making(cat))
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 
 // making is the lab that the flags ask for.
 func (f labRunning) making(cat *catalog.Catalog) lab.Lab {
-	l := lab.Lab{Medium: medium(), Engines: engines(), Plumb: programVersion(), Fetch: f.fetch, Host: f.allowHost}
+	l := lab.Lab{Medium: volumeMaker(), Engines: engines(), Plumb: programVersion(), Fetch: f.fetch, Host: f.allowHost}
 	if !f.noCapture {
 		l.Capture = captureStack(cat)
 	}
@@ -114,7 +114,7 @@ func (f labRunning) making(cat *catalog.Catalog) lab.Lab {
 
 // doubtful tells whether a report does not answer its question.
 func doubtful(r report.Report) bool {
-	return len(r.Invalid) > 0 || slices.ContainsFunc(r.Verdicts, func(v report.Verdict) bool { return v.Word == report.Undecided })
+	return len(r.Invalid) > 0 || slices.ContainsFunc(r.Verdicts, func(v report.Comparison) bool { return v.Word == report.Undecided })
 }
 
 func openExperiment(file string) (experiment.Experiment, error) {

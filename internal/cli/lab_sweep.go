@@ -41,9 +41,9 @@ func (a *app) runLabSweep(ctx context.Context, p labPlace, yes, dryRun bool) (er
 	if err != nil {
 		return err
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
-	defer func() { err = errors.Join(err, hands.Close()) }()
-	left, listErr := inventory.List(ctx, hands, books)
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
+	defer func() { err = errors.Join(err, doer.Close()) }()
+	left, listErr := inventory.List(ctx, doer, books)
 	fmt.Fprint(a.out, labview.Left(left, screen(a.out)))
 	n := 0
 	for _, one := range left {
@@ -57,7 +57,7 @@ func (a *app) runLabSweep(ctx context.Context, p labPlace, yes, dryRun bool) (er
 	if err := a.ask(fmt.Sprintf("take %d things away?", n), yes); err != nil {
 		return errors.Join(err, listErr)
 	}
-	swept, err := inventory.Sweep(ctx, hands, kinds.All(), books)
+	swept, err := inventory.Sweep(ctx, doer, kinds.All(), books)
 	fmt.Fprint(a.out, labview.Swept(swept, screen(a.out)))
 	return errors.Join(err, listErr)
 }

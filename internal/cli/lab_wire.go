@@ -14,8 +14,8 @@ import (
 // engines are the private servers that the lab can set up.
 func engines() []lab.Engine { return private.Engines() }
 
-// medium makes the lab's volumes.
-func medium() lab.Medium { return volume.New() }
+// volumeMaker makes the lab's volumes.
+func volumeMaker() lab.VolumeMaker { return volume.New() }
 
 // captureTime bounds the recording of a stack: a trial waits for it.
 const captureTime = 20 * time.Second

@@ -16,7 +16,7 @@ import (
 // leftovers lists what on this host still needs Plumb. It is hidden: the
 // scripts of the packages ask it before they remove Plumb or its journals.
 func (a *app) leftovers() *cobra.Command {
-	var k keeping
+	var k changeFlags
 	var busy bool
 	c := &cobra.Command{
 		Use:   "leftovers",
@@ -38,17 +38,17 @@ Exit codes:
 	return c
 }
 
-func (a *app) runLeftovers(ctx context.Context, k keeping, busy bool) error {
+func (a *app) runLeftovers(ctx context.Context, k changeFlags, busy bool) error {
 	k.timeout = check.DefaultTimeout
 	if err := k.validate(); err != nil {
 		return err
 	}
-	hands, keeper, all, err := k.changes(ctx)
+	doer, executor, all, err := k.changes(ctx)
 	if err != nil {
 		return err
 	}
-	defer hands.Close()
-	books, unread := inventory.List(ctx, keeper.Doer, path.Join(keeper.Dir, path.Base(inventory.Directory)))
+	defer doer.Close()
+	books, unread := inventory.List(ctx, executor.Doer, path.Join(executor.Dir, path.Base(inventory.Directory)))
 	n := 0
 	for _, l := range fixview.Leftovers(all, books, unread, time.Now()) {
 		if busy && !l.Busy {

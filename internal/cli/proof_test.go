@@ -91,7 +91,7 @@ func TestReadingAsksForNoChange(t *testing.T) {
 func TestReadersCannotChange(t *testing.T) {
 	live := host.NewLive(host.LiveOptions{})
 	defer live.Close()
-	for name, r := range map[string]host.Reader{"live": live, "once": host.NewOnce(live), "recorder": host.NewRecorder(live), "taped": &host.Taped{}} {
+	for name, r := range map[string]host.Reader{"live": live, "once": host.NewCached(live), "recorder": host.NewRecorder(live), "taped": &host.Taped{}} {
 		if _, can := r.(host.Doer); can {
 			t.Errorf("the %s reader can change the machine", name)
 		}
@@ -109,7 +109,7 @@ func TestReplayEqualsLive(t *testing.T) {
 	defer live.Close()
 	recorder := host.NewRecorder(live)
 	document := func(r host.Reader) string {
-		s, err := lookInTime(context.Background(), host.NewOnce(r), k.Catalog, dsn.OnTape(r.About().Given), time.Minute)
+		s, err := lookInTime(context.Background(), host.NewCached(r), k.Catalog, dsn.OnTape(r.About().Given), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func (a *app) read(ctx context.Context, cat *catalog.Catalog, src source) (*stac
 	}
 	defer live.Close()
 	a.warnUnverified(g)
-	return lookInTime(ctx, host.NewOnce(live), cat, g, src.timeout)
+	return lookInTime(ctx, host.NewCached(live), cat, g, src.timeout)
 }
 
 // openLive makes the reader of this machine, and the server that --dsn names.

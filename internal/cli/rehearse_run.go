@@ -65,10 +65,10 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags, flags *pflag.Fla
 	if err != nil {
 		return err
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
-	defer func() { err = errors.Join(err, hands.Close()) }()
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
+	defer func() { err = errors.Join(err, doer.Close()) }()
 	watch := a.labWatch()
-	ports, err := a.rehearsePorts(f, know, hands)
+	ports, err := a.rehearsePorts(f, know, doer)
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags, flags *pflag.Fla
 }
 
 // rehearsePorts wires the adapters into a rehearsal.
-func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, hands *host.Hands) (p runner.Ports, err error) {
-	p = runner.Ports{Know: know, Hands: hands, Medium: medium(), Engines: engines(), Capture: captureStack(know.Catalog),
+func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, doer *host.LiveDoer) (p runner.Ports, err error) {
+	p = runner.Ports{Know: know, Live: doer, Volumes: volumeMaker(), Engines: engines(), Capture: captureStack(know.Catalog),
 		Read: func(ctx context.Context) (*stack.Stack, error) { return a.read(ctx, know.Catalog, f.source) },
 		Advice: func(s *stack.Stack) (advise.Plan, error) {
 			r, err := a.request(fixFlags{file: f.file})

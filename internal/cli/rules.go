@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/check"
+	"plumb/internal/coverage"
 	"plumb/internal/hint"
-	"plumb/internal/met"
 	"plumb/internal/rule"
 	explainview "plumb/internal/view/explain"
 	"plumb/knowledge"
@@ -67,7 +67,7 @@ func (a *app) runRules(o rulesOptions) error {
 	if !o.json && !o.unmet { // the plain list says nothing of meetings
 		return a.print(explainview.Rules(list, screen(a.out)))
 	}
-	records, err := met.Read(knowledge.FS)
+	records, err := coverage.Read(knowledge.FS)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (a *app) runRules(o rulesOptions) error {
 }
 
 // showMet prints the rules with what they have met, or would have to.
-func (a *app) showMet(o rulesOptions, list []*rule.Rule, records met.Records) error {
+func (a *app) showMet(o rulesOptions, list []*rule.Rule, records coverage.Records) error {
 	if !o.json {
 		return a.print(explainview.Unmet(list, records.Standings(list), screen(a.out)))
 	}

@@ -28,7 +28,7 @@ func (s *source) flags(c *cobra.Command) {
 
 // liveFlags are the flags that concern this machine.
 func (s *source) liveFlags(c *cobra.Command) {
-	apartVar(c, &s.dsn, "dsn", "", "log in to the server at `URL` too, such as postgres://user@host/db or mysql://user@host:3306/; $PLUMB_DSN otherwise")
+	secretVar(c, &s.dsn, "dsn", "", "log in to the server at `URL` too, such as postgres://user@host/db or mysql://user@host:3306/; $PLUMB_DSN otherwise")
 	c.Flags().DurationVar(&s.timeout, "timeout", check.DefaultTimeout, "end after this time and say what was not seen")
 }
 

@@ -45,7 +45,7 @@ func (a *app) openTape(name string) (host.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read tape %s: %w", shown, err)
 	}
-	return host.NewOnce(taped), nil
+	return host.NewCached(taped), nil
 }
 
 func (a *app) capture() *cobra.Command {
@@ -119,7 +119,7 @@ func record(ctx context.Context, cat *catalog.Catalog, src source) (*tape.Tape, 
 	}
 	defer live.Close()
 	recorder := host.NewRecorder(live)
-	if _, err := lookInTime(ctx, host.NewOnce(recorder), cat, g, src.timeout); err != nil {
+	if _, err := lookInTime(ctx, host.NewCached(recorder), cat, g, src.timeout); err != nil {
 		return nil, err
 	}
 	t, err := recorder.Tape()

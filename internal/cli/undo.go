@@ -18,7 +18,7 @@ import (
 
 // undoFlags are the flags of undo.
 type undoFlags struct {
-	keeping
+	changeFlags
 	number          int    // 0: the last one
 	file            string // of a plan
 	all             bool
@@ -58,7 +58,7 @@ root could have written (--state) is shown, and not acted on.
 		Args: numberInto(&f.number),
 		RunE: func(c *cobra.Command, _ []string) error { return a.runUndo(c.Context(), f) },
 	}
-	f.keeping.flags(c)
+	f.changeFlags.flags(c)
 	fl := c.Flags()
 	fl.BoolVar(&f.all, "all", false, "undo every change, the newest first")
 	fl.StringVar(&f.file, "plan", "", "undo what came of the plan in this `FILE`, and nothing else; - for standard input")
@@ -93,7 +93,7 @@ func (f undoFlags) validate() error {
 	case f.force && f.keep:
 		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
 	}
-	return f.keeping.validate()
+	return f.changeFlags.validate()
 }
 
 func (a *app) runUndo(ctx context.Context, f undoFlags) error {
@@ -104,11 +104,11 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if f.unlessConfirmed {
 		return how.UnlessConfirmed(ctx, f.number)
 	}
-	hands, keeper, all, err := f.changes(ctx)
+	doer, executor, all, err := f.changes(ctx)
 	if err != nil {
 		return err
 	}
-	defer hands.Close()
+	defer doer.Close()
 	a.damaged(all)
 	which := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}
 	if f.file != "" {
@@ -141,13 +141,13 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if f.dryRun {
 		return nil
 	}
-	if err := keeper.Trusted(); err != nil {
+	if err := executor.Trusted(); err != nil {
 		return fmt.Errorf("undo what the journal says: %w", err)
 	}
 	if err := a.ask(fmt.Sprintf("Undo %s?", page.Count(len(todo), "change")), f.yes); err != nil {
 		return err
 	}
-	hands.Close()
+	doer.Close()
 	back := how.TakeBack(ctx, todo...)
 	err = errors.Join(a.undone(f, back.Changes, back.Trail), back.Verdict())
 	if err == nil && f.number == 0 && fix.NewestDamaged(all, todo[0].Number) != nil || err == nil && f.all && fix.NewestDamaged(all, 0) != nil {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"plumb/internal/catalog"
+	"plumb/internal/coverage"
 	"plumb/internal/explain"
-	"plumb/internal/met"
 	"plumb/internal/rule"
 	explainview "plumb/internal/view/explain"
 	"plumb/internal/view/page"
@@ -51,7 +51,7 @@ func TestEveryPageOfExplainFitsTheScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := met.Read(knowledge.FS)
+	records, err := coverage.Read(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
 	}

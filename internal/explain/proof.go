@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"plumb/internal/check"
+	"plumb/internal/coverage"
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
-	"plumb/internal/met"
 	"plumb/internal/rehearse"
 	"plumb/internal/rule"
 	"plumb/internal/stats"
@@ -26,7 +26,7 @@ type Proof struct {
 	Rehearsed []Rehearsed        // on this machine, newest first
 	Ledger    string             // which has the rehearsals
 	Note      string             // why rehearsals could not be looked at; "" when they could
-	Standing  *met.Standing      // what it has met; nil when that could not be read
+	Standing  *coverage.Standing // what it has met; nil when that could not be read
 }
 
 // Rehearsed is what a rehearsal on this machine showed of a step that a rule
@@ -67,12 +67,12 @@ func ProofOf(ctx context.Context, r *rule.Rule, where string, warn check.Warn) P
 }
 
 // standing says what a rule has met; nil when that could not be read.
-func standing(r *rule.Rule, warn check.Warn) *met.Standing {
-	one, err := met.ReadOne(knowledge.FS, r.ID)
+func standing(r *rule.Rule, warn check.Warn) *coverage.Standing {
+	one, err := coverage.ReadOne(knowledge.FS, r.ID)
 	if err == nil && len(one.Met) > 0 {
-		return &met.Standing{Met: one.Met}
+		return &coverage.Standing{Met: one.Met}
 	}
-	all, err := met.Read(knowledge.FS) // to tell what it would have to meet
+	all, err := coverage.Read(knowledge.FS) // to tell what it would have to meet
 	warn("what rules have met has a mistake", err)
 	if err != nil {
 		return nil

@@ -16,16 +16,16 @@ import (
 
 // Undo is how changes are taken back.
 type Undo struct {
-	Open    func() (*host.Hands, *change.Keeper, error) // the journal, with sessions of its own
-	Force   bool                                        // also what somebody changed since
-	Keep    bool                                        // but for what somebody changed since
-	Restart bool                                        // and do their restarts again
+	Open    func() (*host.LiveDoer, *change.Executor, error) // the journal, with sessions of its own
+	Force   bool                                             // also what somebody changed since
+	Keep    bool                                             // but for what somebody changed since
+	Restart bool                                             // and do their restarts again
 }
 
 // Undone is one act that an undo tried to take back.
 type Undone struct {
 	Change int
-	Past   change.Past
+	Past   change.Recorded
 	Err    error
 }
 
@@ -103,12 +103,12 @@ func (u Undo) TakeBack(ctx context.Context, todo ...*change.Change) *Back {
 	for _, c := range todo {
 		numbers = append(numbers, c.Number)
 	}
-	b.round(ctx, u, func(k *change.Keeper) error { return k.Undo(ctx, numbers, b.options(u)) })
+	b.round(ctx, u, func(k *change.Executor) error { return k.Undo(ctx, numbers, b.options(u)) })
 	if !u.Restart || b.err != nil && !b.onlyWaits() {
 		return b
 	}
 	undone, again := b.err, false
-	b.round(ctx, u, func(k *change.Keeper) error {
+	b.round(ctx, u, func(k *change.Executor) error {
 		for _, n := range numbers {
 			did, err := k.RestartBack(ctx, n)
 			if again = again || did; err != nil {
@@ -119,29 +119,29 @@ func (u Undo) TakeBack(ctx context.Context, todo ...*change.Change) *Back {
 		return undone
 	})
 	if again && b.onlyWaits() {
-		b.round(ctx, u, func(k *change.Keeper) error { return k.Undo(ctx, numbers, b.options(u)) })
+		b.round(ctx, u, func(k *change.Executor) error { return k.Undo(ctx, numbers, b.options(u)) })
 	}
 	return b
 }
 
 // round does something with sessions of its own: those to a server that was
 // down, or was restarted, are of no more use.
-func (b *Back) round(ctx context.Context, u Undo, do func(*change.Keeper) error) {
-	hands, keeper, err := u.Open()
+func (b *Back) round(ctx context.Context, u Undo, do func(*change.Executor) error) {
+	doer, executor, err := u.Open()
 	if err != nil {
 		b.err = err
 		return
 	}
-	defer hands.Close()
-	b.err = do(keeper)
-	if all, err := keeper.Changes(context.WithoutCancel(ctx)); err == nil {
+	defer doer.Close()
+	b.err = do(executor)
+	if all, err := executor.Changes(context.WithoutCancel(ctx)); err == nil {
 		b.see(all)
 	}
 }
 
 // options undo with a trail, in which an act that is tried again stands once.
 func (b *Back) options(how Undo) change.UndoOptions {
-	return change.UndoOptions{Force: how.Force, Keep: how.Keep, Each: func(c *change.Change, p change.Past, err error) {
+	return change.UndoOptions{Force: how.Force, Keep: how.Keep, Each: func(c *change.Change, p change.Recorded, err error) {
 		u := Undone{Change: c.Number, Past: p, Err: err}
 		for i, t := range b.Trail {
 			if t.Change == c.Number && t.Past.N == p.N {
@@ -247,12 +247,12 @@ func (u Undo) UnlessConfirmed(ctx context.Context, number int) error {
 
 // mine reads the one change.
 func (u Undo) mine(ctx context.Context, number int) (*change.Change, error) {
-	hands, keeper, err := u.Open()
+	doer, executor, err := u.Open()
 	if err != nil {
 		return nil, err
 	}
-	defer hands.Close()
-	all, err := keeper.Changes(ctx)
+	defer doer.Close()
+	all, err := executor.Changes(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func TestChoiceByPlan(t *testing.T) {
 		p.Steps = append(p.Steps, advise.Step{Knob: s.Knob, From: s.From, To: s.To, Because: s.Because})
 	}
 	made := func(number int, steps ...change.Step) *change.Change {
-		c := &change.Change{Number: number, Acts: []change.Past{{State: change.Done}}}
+		c := &change.Change{Number: number, Acts: []change.Recorded{{State: change.Done}}}
 		c.Steps = steps
 		return c
 	}

@@ -19,8 +19,8 @@ import (
 // Fix is what a fix works with, and how it is done.
 type Fix struct {
 	Know        check.Knowledge
-	Hands       *host.Hands
-	Keeper      *change.Keeper // of this machine, or of an unpacked image
+	Live        *host.LiveDoer
+	Executor    *change.Executor // of this machine, or of an unpacked image
 	Setters     []change.Setter
 	Stack       *stack.Stack                                // as the host was read; empty for an image
 	Image       bool                                        // what is changed is an unpacked image, and nothing that runs
@@ -55,8 +55,8 @@ func (x *Fix) Prepare(ctx context.Context, p advise.Plan) (change.Draft, error) 
 	for i, s := range p.Steps {
 		steps[i] = change.Step{Knob: s.Knob, From: s.From, To: s.To, Because: s.Because, Why: s.Why}
 	}
-	return change.Prepare(ctx, x.Keeper.Doer, x.Stack, x.Know.Catalog, x.Setters, steps,
-		change.Options{AllowUnsafe: x.AllowUnsafe, Image: x.Image, Dir: x.Keeper.Dir})
+	return change.Prepare(ctx, x.Executor.Doer, x.Stack, x.Know.Catalog, x.Setters, steps,
+		change.Options{AllowUnsafe: x.AllowUnsafe, Image: x.Image, Dir: x.Executor.Dir})
 }
 
 // Refused says why a draft is refused as a whole; nil when it is not.
@@ -73,7 +73,7 @@ func Refused(d change.Draft) error {
 
 // Possible says before anybody is asked why a draft cannot be done at all.
 func (x *Fix) Possible(d change.Draft) error {
-	if err := x.Keeper.Trusted(); err != nil {
+	if err := x.Executor.Trusted(); err != nil {
 		return fmt.Errorf("keep the journal: %w", err)
 	}
 	if x.Try > 0 && x.Restart {
@@ -86,7 +86,7 @@ func (x *Fix) Possible(d change.Draft) error {
 // was begun, also with an error.
 func (x *Fix) Apply(ctx context.Context, d change.Draft) (r Result, err error) {
 	r = Result{Draft: d, Try: x.Try}
-	o := change.ApplyOptions{Restart: x.Restart, Begin: change.Begin{Host: hostname(x.Stack), User: x.Hands.About().User}}
+	o := change.ApplyOptions{Restart: x.Restart, Begin: change.Begin{Host: hostname(x.Stack), User: x.Live.About().User}}
 	if x.Doing != nil {
 		o.Doing = func(i int, a change.Act, done bool) { x.Doing(i, len(d.Steps), a, done) }
 	}
@@ -94,7 +94,7 @@ func (x *Fix) Apply(ctx context.Context, d change.Draft) (r Result, err error) {
 		o.Begin.Try = time.Now().Add(x.Try).UTC().Truncate(time.Second)
 		o.Armed = x.arm
 	}
-	if r.Outcome, err = x.Keeper.Apply(ctx, d, o); r.Number == 0 {
+	if r.Outcome, err = x.Executor.Apply(ctx, d, o); r.Number == 0 {
 		return r, err
 	}
 	r.After = x.lookAgain(ctx, r.Steps)
@@ -112,12 +112,12 @@ func (x *Fix) arm(c *change.Change) error {
 		return err
 	}
 	ctx := context.Background()
-	if _, err := x.Hands.Stat(ctx, "/run/systemd/system"); err == nil && x.Secret == nil && x.Hands.About().Root {
-		_, err := x.Hands.Run(ctx, append([]string{"systemd-run", fmt.Sprintf("--unit=plumb-undo-%d", c.Number), "--collect",
+	if _, err := x.Live.Stat(ctx, "/run/systemd/system"); err == nil && x.Secret == nil && x.Live.About().Root {
+		_, err := x.Live.Run(ctx, append([]string{"systemd-run", fmt.Sprintf("--unit=plumb-undo-%d", c.Number), "--collect",
 			"--on-active=" + strconv.Itoa(int(x.Try.Seconds())) + "s", "--timer-property=AccuracySec=1s"}, argv...)...)
 		return err
 	}
-	_, err = x.Hands.Detach(x.Secret, argv...)
+	_, err = x.Live.Detach(x.Secret, argv...)
 	return err
 }
 

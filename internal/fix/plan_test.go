@@ -15,7 +15,7 @@ func TestSetNamesAThing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s stack.Stack
-	s.Add("test", stack.Sight{Things: []*stack.Thing{stack.NewThing("zfs", "module"), stack.NewThing("mysql", "3306"), stack.NewThing("mysql", "3307")}})
+	s.Add("test", stack.Observation{Things: []*stack.Thing{stack.NewThing("zfs", "module"), stack.NewThing("mysql", "3306"), stack.NewThing("mysql", "3307")}})
 	for text, want := range map[string]string{
 		"zfs#zfs_txg_timeout=8":         "zfs:module",
 		"zfs:module#zfs_txg_timeout=8":  "zfs:module",

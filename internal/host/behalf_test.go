@@ -176,7 +176,7 @@ func (answers) ReadFile(ctx context.Context, name string) ([]byte, error) {
 // tape; on an older tape, which does not tell them apart, it is.
 func TestAnswersAreForOne(t *testing.T) {
 	rec := NewRecorder(answers{})
-	once := NewOnce(rec)
+	once := NewCached(rec)
 	other := For(t.Context(), 7, nil)
 	ask := func(r Reader, wantOther error) {
 		t.Helper()

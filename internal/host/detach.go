@@ -10,7 +10,7 @@ import (
 // Detach starts a program that goes on when this one, its terminal and its
 // session have ended. It gives the process id. env is added to our own
 // environment.
-func (h *Hands) Detach(env []string, argv ...string) (pid int, err error) {
+func (h *LiveDoer) Detach(env []string, argv ...string) (pid int, err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", argv[0], err)

@@ -81,7 +81,7 @@ func TestNothingHangsWithADeadFilesystem(t *testing.T) {
 // beside it is changed as ever.
 func TestNoChangeHangsWithADeadFilesystem(t *testing.T) {
 	dir := hungMount(t)
-	h := NewHands(newTestLive(t, LiveOptions{FileTime: 100 * time.Millisecond}))
+	h := NewLiveDoer(newTestLive(t, LiveOptions{FileTime: 100 * time.Millisecond}))
 	h.changeTime = 100 * time.Millisecond
 	ctx := t.Context()
 	for i, failed := range []func(name string) error{

@@ -69,7 +69,7 @@ type held struct {
 
 // Hold logs in and holds the connection until it is closed or the context
 // ends. Only what may change the machine can have one.
-func (h *Hands) Hold(ctx context.Context, t Target) (Held, error) {
+func (h *LiveDoer) Hold(ctx context.Context, t Target) (Held, error) {
 	s, err := h.hold(ctx, t)
 	if err != nil {
 		return nil, answered(fmt.Errorf("hold a session to %s: %w", t.Name, err))
@@ -79,7 +79,7 @@ func (h *Hands) Hold(ctx context.Context, t Target) (Held, error) {
 	return s, nil
 }
 
-func (h *Hands) hold(ctx context.Context, t Target) (*held, error) {
+func (h *LiveDoer) hold(ctx context.Context, t Target) (*held, error) {
 	dialer, ok := h.options.Dialers[t.Engine].(HoldDialer)
 	if !ok {
 		return nil, fmt.Errorf("%w: a session to a server of kind %q cannot be held", ErrRefused, t.Engine)

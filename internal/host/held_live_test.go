@@ -64,7 +64,7 @@ func products() map[string]product {
 type server struct {
 	product
 	t      *testing.T
-	hands  *host.Hands
+	doer   *host.LiveDoer
 	target host.Target
 	admin  *sql.DB
 }
@@ -88,14 +88,14 @@ func run(t *testing.T, p product) *server {
 	sandbox.Need(t, err)
 	admin.SetMaxOpenConns(1)
 	t.Cleanup(func() { admin.Close() })
-	hands := host.NewHands(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{target.Engine: p.dialer}, DSN: dsn}))
-	t.Cleanup(func() { hands.Close() })
-	return &server{p, t, hands, target, admin}
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{target.Engine: p.dialer}, DSN: dsn}))
+	t.Cleanup(func() { doer.Close() })
+	return &server{p, t, doer, target, admin}
 }
 
 func (s *server) hold(ctx context.Context) host.Held {
 	s.t.Helper()
-	h, err := s.hands.Hold(ctx, s.target)
+	h, err := s.doer.Hold(ctx, s.target)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (d *heldDialer) Close() error { close(d.closed); return nil }
 func hold(t *testing.T, ctx context.Context) (*heldDialer, Held) {
 	t.Helper()
 	d := &heldDialer{closed: make(chan struct{})}
-	h := NewHands(NewLive(LiveOptions{Dialers: map[string]Dialer{"fake": d}, Query: QueryLimits{Rows: 5}}))
+	h := NewLiveDoer(NewLive(LiveOptions{Dialers: map[string]Dialer{"fake": d}, Query: QueryLimits{Rows: 5}}))
 	t.Cleanup(func() { h.Close() })
 	s, err := h.Hold(ctx, Target{Engine: "fake", Name: "a"})
 	must(t, err)
@@ -168,18 +168,18 @@ func TestHeldIsClosedUnderAStatement(t *testing.T) {
 	gone(t, d, s)
 }
 
-// Only hands hold sessions, and only to servers whose dialer can.
+// Only a LiveDoer holds sessions, and only to servers whose dialer can.
 func TestOnlyHandsHold(t *testing.T) {
 	type holder interface {
 		Hold(context.Context, Target) (Held, error)
 	}
 	l := newTestLive(t, LiveOptions{Dialers: map[string]Dialer{"fake": &fakeDialer{}}})
-	for _, r := range []Reader{l, NewOnce(l), NewRecorder(l)} {
+	for _, r := range []Reader{l, NewCached(l), NewRecorder(l)} {
 		if _, ok := r.(holder); ok {
 			t.Errorf("a %s holds sessions", fmt.Sprintf("%T", r))
 		}
 	}
-	if _, err := NewHands(l).Hold(t.Context(), Target{Engine: "fake"}); !errors.Is(err, ErrRefused) {
+	if _, err := NewLiveDoer(l).Hold(t.Context(), Target{Engine: "fake"}); !errors.Is(err, ErrRefused) {
 		t.Errorf("a dialer that cannot hold: %v", err)
 	}
 }

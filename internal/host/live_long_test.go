@@ -252,16 +252,16 @@ func (i *ice) argv() []string {
 
 // A command that cannot be killed holds nobody up, and is not left for ever.
 func TestCommandsThatCannotBeKilled(t *testing.T) {
-	for name, run := range map[string]func(context.Context, *Hands, []string) error{
-		"run": func(ctx context.Context, h *Hands, argv []string) error { _, err := h.Run(ctx, argv...); return err },
-		"pipe": func(ctx context.Context, h *Hands, argv []string) error {
+	for name, run := range map[string]func(context.Context, *LiveDoer, []string) error{
+		"run": func(ctx context.Context, h *LiveDoer, argv []string) error { _, err := h.Run(ctx, argv...); return err },
+		"pipe": func(ctx context.Context, h *LiveDoer, argv []string) error {
 			_, err := h.Pipe(ctx, Pipe{Argv: argv, Grace: time.Second})
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			i, h := freezer(t), hands(t)
+			i, h := freezer(t), doer(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				i.freeze()

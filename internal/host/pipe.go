@@ -59,10 +59,10 @@ const (
 	restTime   = time.Second // for what stands in a pipe when its command has ended
 )
 
-var _ Streamer = (*Hands)(nil)
+var _ Streamer = (*LiveDoer)(nil)
 
 // Pipe implements Streamer.
-func (h *Hands) Pipe(ctx context.Context, p Pipe) (Flow, error) {
+func (h *LiveDoer) Pipe(ctx context.Context, p Pipe) (Flow, error) {
 	line := strings.Join(p.Argv, " ")
 	if len(p.Argv) == 0 {
 		return Flow{Code: -1}, kindError{"run: no command given", ErrRefused}

@@ -33,8 +33,8 @@ func TestPipeOfTwentyGigabytes(t *testing.T) {
 		t.Logf("the peak is that of the whole process: %v", err)
 	}
 	const bytes = 20 << 30
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
 	began, from := time.Now(), peak(t)
 	r, w := io.Pipe()
 	type ended struct {
@@ -43,12 +43,12 @@ func TestPipeOfTwentyGigabytes(t *testing.T) {
 	}
 	first := make(chan ended, 1)
 	go func() {
-		flow, err := hands.Pipe(t.Context(), host.Pipe{Argv: []string{"head", "-c", "20G", "/dev/zero"}, Out: w})
+		flow, err := doer.Pipe(t.Context(), host.Pipe{Argv: []string{"head", "-c", "20G", "/dev/zero"}, Out: w})
 		w.CloseWithError(err)
 		first <- ended{flow, err}
 	}()
 	var count strings.Builder
-	flow, err := hands.Pipe(t.Context(), host.Pipe{Argv: []string{"wc", "-c"}, In: r, Out: &count})
+	flow, err := doer.Pipe(t.Context(), host.Pipe{Argv: []string{"wc", "-c"}, In: r, Out: &count})
 	gave := <-first
 	if err != nil || gave.err != nil || gave.flow.Out != bytes || flow.In != bytes || strings.TrimSpace(count.String()) != strconv.Itoa(bytes) {
 		t.Fatalf("%+v, %v; %+v, %v; it counted %q", gave.flow, gave.err, flow, err, count.String())

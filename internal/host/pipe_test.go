@@ -22,7 +22,7 @@ func pipe(t *testing.T, script string, p Pipe) (Flow, error) {
 	t.Helper()
 	p.Argv = []string{"sh", "-c", script}
 	began := time.Now()
-	f, err := hands(t).Pipe(t.Context(), p)
+	f, err := doer(t).Pipe(t.Context(), p)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("%q took %v", script, took)
 	}
@@ -269,19 +269,19 @@ func (c calling) Write(p []byte) (int, error) {
 
 func TestPipeEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	f, err := hands(t).Pipe(ctx, Pipe{Argv: []string{"cat"}, In: endless{}, Out: calling(cancel)})
+	f, err := doer(t).Pipe(ctx, Pipe{Argv: []string{"cat"}, In: endless{}, Out: calling(cancel)})
 	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), "signal: terminated") || f.Out == 0 {
 		t.Errorf("%+v, %v", f, err)
 	}
 	before := &failing{100, io.EOF, 0}
-	if f, err := hands(t).Pipe(ctx, Pipe{Argv: []string{"cat"}, In: before}); !errors.Is(err, context.Canceled) || f.Code != -1 || before.left != 100 {
+	if f, err := doer(t).Pipe(ctx, Pipe{Argv: []string{"cat"}, In: before}); !errors.Is(err, context.Canceled) || f.Code != -1 || before.left != 100 {
 		t.Errorf("begun after its context: %+v, %v", f, err)
 	}
 }
 
 // Commands are looked up as Run does, and no shell reads their arguments.
 func TestPipeChecksItsCommand(t *testing.T) {
-	h, in := hands(t), &failing{100, io.EOF, 0}
+	h, in := doer(t), &failing{100, io.EOF, 0}
 	others := filepath.Join(t.TempDir(), "others")
 	must(t, os.WriteFile(others, []byte("#!/bin/sh\n"), 0o755))
 	must(t, os.Chmod(others, 0o777))
@@ -319,7 +319,7 @@ func TestPipeOfACopy(t *testing.T) {
 			f.Write(make([]byte, 100<<10))
 		}
 	}()
-	_, err := hands(t).Pipe(t.Context(), Pipe{Argv: []string{"cp", "--copy-contents", "--", from, to}, Progress: time.Second, Works: true})
+	_, err := doer(t).Pipe(t.Context(), Pipe{Argv: []string{"cp", "--copy-contents", "--", from, to}, Progress: time.Second, Works: true})
 	if !errors.Is(err, context.DeadlineExceeded) || len(content(t, to)) < pieces*100<<10-128<<10 {
 		t.Errorf("%d bytes, %v", len(content(t, to)), err)
 	}
@@ -334,9 +334,9 @@ func TestRemoveTree(t *testing.T) {
 		write(t, fmt.Sprintf("%s/%d/file", dir, i), "x")
 	}
 	must(t, os.Symlink(beside, dir+"/link"))
-	must(t, RemoveTree(t.Context(), hands(t), dir))
+	must(t, RemoveTree(t.Context(), doer(t), dir))
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || content(t, beside+"/keep") != "x" {
 		t.Errorf("the tree: %v", err)
 	}
-	must(t, RemoveTree(t.Context(), hands(t), dir))
+	must(t, RemoveTree(t.Context(), doer(t), dir))
 }

@@ -36,8 +36,8 @@ func untouched(t *testing.T, victim string) {
 	}
 }
 
-// doings are all that hands do to a file by its name.
-func doings(t *testing.T, h *Hands, name string) map[string]func() error {
+// doings are all that a LiveDoer does to a file by its name.
+func doings(t *testing.T, h *LiveDoer, name string) map[string]func() error {
 	return map[string]func() error{
 		"raw": func() error {
 			text, err := h.Raw(t.Context(), name)
@@ -62,7 +62,7 @@ func doings(t *testing.T, h *Hands, name string) map[string]func() error {
 
 // A link that another user put somewhere leads root to nothing but his own.
 func TestLinksOfOthersLeadNowhere(t *testing.T) {
-	h := hands(t)
+	h := doer(t)
 	dir, victim := theirs(t)
 	for name, link := range map[string][2]string{ // a link, and the path that goes through it
 		"the file":     {dir + "/my.cnf", dir + "/my.cnf"},
@@ -99,7 +99,7 @@ func TestLinksOfOthersLeadNowhere(t *testing.T) {
 
 // His own link to his own file, and root's link to any, are followed.
 func TestHonestLinksAreFollowed(t *testing.T) {
-	h := hands(t)
+	h := doer(t)
 	dir, victim := theirs(t)
 	real, his, roots := dir+"/real.cnf", dir+"/his.cnf", filepath.Dir(dir)+"/roots.cnf"
 	must(t, os.WriteFile(real, []byte("old"), 0o640))
@@ -122,7 +122,7 @@ func TestHonestLinksAreFollowed(t *testing.T) {
 // A file that root makes in another's directory is the other's: the name was
 // his to choose.
 func TestANewFileIsTheDirectorysOwners(t *testing.T) {
-	h := hands(t)
+	h := doer(t)
 	dir, _ := theirs(t)
 	must(t, h.Replace(t.Context(), dir+"/new.cnf", []byte("x"), 0o644))
 	info, err := os.Lstat(dir + "/new.cnf")
@@ -133,8 +133,8 @@ func TestANewFileIsTheDirectorysOwners(t *testing.T) {
 }
 
 // A pipe in the place of a file holds nobody.
-func TestHandsDoNotWaitForAPipe(t *testing.T) {
-	h, dir := hands(t), t.TempDir()
+func TestLiveDoerDoesNotWaitForAPipe(t *testing.T) {
+	h, dir := doer(t), t.TempDir()
 	pipe := dir + "/pipe"
 	must(t, syscall.Mkfifo(pipe, 0o600))
 	for what, do := range doings(t, h, pipe) {
@@ -148,7 +148,7 @@ func TestHandsDoNotWaitForAPipe(t *testing.T) {
 // under and over a directory on the way as fast as he can, nothing of root's
 // is changed, given away or read.
 func TestNoRaceLeadsToRootsFiles(t *testing.T) {
-	h := hands(t)
+	h := doer(t)
 	dir, victim := theirs(t)
 	script := fmt.Sprintf(`cd %[1]s; mkdir -p a b; ln -s %[2]s a/link; ln -s .. b/up; : >ready
 while :; do

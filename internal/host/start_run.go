@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var _ Launcher = (*Hands)(nil)
+var _ Launcher = (*LiveDoer)(nil)
 
 // Start implements Launcher. The program leads a session and a process group
 // of its own, so no terminal's signal reaches it, and its output goes straight
 // into its log, so it goes on when we are killed. The kernel gives it to init
 // then; we leave no zombie.
-func (h *Hands) Start(ctx context.Context, p Process) (Running, error) {
+func (h *LiveDoer) Start(ctx context.Context, p Process) (Running, error) {
 	line := strings.Join(p.Argv, " ")
 	if len(p.Argv) == 0 {
 		return nil, kindError{"start: no command given", ErrRefused}
@@ -45,7 +45,7 @@ const startTime = time.Minute
 
 // start begins a program. One that begins when nobody waits for it any more is
 // killed.
-func (h *Hands) start(ctx context.Context, program string, p Process) (*running, error) {
+func (h *LiveDoer) start(ctx context.Context, program string, p Process) (*running, error) {
 	var begun *running
 	var taken atomic.Bool // by whoever was first: it, or we who gave up
 	r, err := within(context.WithoutCancel(ctx), &h.unended, startTime, func(context.Context) (*running, error) {

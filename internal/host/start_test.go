@@ -23,7 +23,7 @@ func ended(t *testing.T, r Running) error {
 }
 
 func TestStartTellsHowItEnded(t *testing.T) {
-	h, log := hands(t), filepath.Join(t.TempDir(), "log")
+	h, log := doer(t), filepath.Join(t.TempDir(), "log")
 	for code := range 2 {
 		r, err := h.Start(t.Context(), Process{Argv: []string{"sh", "-c", fmt.Sprintf("echo $A $PWD; exit %d", code)}, Env: []string{"A=b"}, Dir: "/usr", Log: log})
 		must(t, err)
@@ -43,7 +43,7 @@ func TestStartTellsHowItEnded(t *testing.T) {
 // is killed.
 func TestStartEndsTheWholeGroup(t *testing.T) {
 	for _, how := range []string{"signal", "by itself"} {
-		h, log := hands(t), filepath.Join(t.TempDir(), "log")
+		h, log := doer(t), filepath.Join(t.TempDir(), "log")
 		script := "sleep 1000 & echo $!; wait"
 		if how == "by itself" {
 			script = "sleep 1000 & echo $!"
@@ -77,7 +77,7 @@ func alive(pid int) bool {
 }
 
 func TestStartRefuses(t *testing.T) {
-	h, dir := hands(t), t.TempDir()
+	h, dir := doer(t), t.TempDir()
 	link, pipe := filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
 	must(t, os.Symlink("elsewhere", link))
 	must(t, syscall.Mkfifo(pipe, 0o600))
@@ -103,7 +103,7 @@ func TestStartAsAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	h, log := hands(t), filepath.Join(t.TempDir(), "log")
+	h, log := doer(t), filepath.Join(t.TempDir(), "log")
 	r, err := h.Start(t.Context(), Process{Argv: []string{"sh", "-c", "id -u; id -G; grep Seccomp: /proc/self/status >&2"}, UID: 65534, GID: 65533, Log: log})
 	must(t, err)
 	must(t, ended(t, r))
@@ -118,7 +118,7 @@ func TestStartAsAnotherUser(t *testing.T) {
 // ours stays there. In the directory "unified" a machine of version 1 has a
 // tree of version 2.
 func TestStartInGroups(t *testing.T) {
-	h, tried := hands(t), 0
+	h, tried := doer(t), 0
 	var all []string
 	for _, at := range []string{"memory", "cpuacct", "unified", "."} {
 		dir := filepath.Join("/sys/fs/cgroup", at, fmt.Sprintf("plumb-start-%d", os.Getpid()))

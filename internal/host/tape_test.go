@@ -173,7 +173,7 @@ func TestRecorderDoesNotDependOnTheOrderOfCalls(t *testing.T) {
 	live, dir := fakeMachine(t)
 	var tapes [2]bytes.Buffer
 	for i := range tapes {
-		rec := NewRecorder(NewOnce(live))
+		rec := NewRecorder(NewCached(live))
 		var wg sync.WaitGroup
 		for _, name := range []string{"my.cnf", "latin1", "empty", "large", "none", "my.cnf", "large"} {
 			wg.Go(func() {
@@ -197,7 +197,7 @@ func TestRecorderDoesNotDependOnTheOrderOfCalls(t *testing.T) {
 
 func TestOnceAsksOnce(t *testing.T) {
 	live, dir := fakeMachine(t)
-	o := NewOnce(live)
+	o := NewCached(live)
 	ctx := context.Background()
 	read := func(ctx context.Context) string {
 		data, err := o.ReadFile(ctx, dir+"/changing")
@@ -216,7 +216,7 @@ func TestOnceAsksOnce(t *testing.T) {
 	if got := read(ctx); got != "1 " {
 		t.Errorf("again: %s", got)
 	}
-	if o = NewOnce(live); read(ctx) != "2 " {
+	if o = NewCached(live); read(ctx) != "2 " {
 		t.Errorf("a new one: %s", read(ctx))
 	}
 }

@@ -33,7 +33,7 @@ func TestForm1IsListed(t *testing.T) {
 	for name, run := range map[string]string{"loop": "7c914f9", "pool": "7ca04c2", "dataset": "7ca92d5"} {
 		must(t, os.WriteFile(filepath.Join(books, run+".book"), form1(t, name), 0o600))
 	}
-	left, err := inventory.List(t.Context(), hosttest.Hands(t), books)
+	left, err := inventory.List(t.Context(), hosttest.LiveDoer(t), books)
 	must(t, err)
 	got := map[string]string{}
 	for _, l := range left {
@@ -94,7 +94,7 @@ func TestForm1IsSwept(t *testing.T) {
 	dir := filepath.Join(at, "plumb-lab-7c914f9")
 	must(t, errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, inventory.Marker), []byte("7c914f9\n"), 0o600), os.WriteFile(filepath.Join(dir, "v1.img"), nil, 0o600)))
 	must(t, os.WriteFile(filepath.Join(books, "7c914f9.book"), moved(t, form1(t, "loop"), "/tmp/hz/fx/d-loop", at), 0o600))
-	swept, err := inventory.Sweep(t.Context(), hosttest.Hands(t), kinds.All(), books)
+	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), kinds.All(), books)
 	must(t, err)
 	for _, s := range swept {
 		if s.Err != nil && !errors.Is(s.Err, inventory.ErrForeign) { // a loop device of that number may be somebody's
@@ -108,7 +108,7 @@ func TestForm1IsSwept(t *testing.T) {
 
 // A book of a newer form is refused as it is, with a hint, by all that touches books.
 func TestNewerBookIsUntouched(t *testing.T) {
-	h, books := hosttest.Hands(t), t.TempDir()
+	h, books := hosttest.LiveDoer(t), t.TempDir()
 	text, err := new(journal.Log).Append(journalTime, "begin", map[string]any{"version": inventory.Version + 1, "run": "later"})
 	must(t, err)
 	file := filepath.Join(books, "later.book")

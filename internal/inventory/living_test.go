@@ -21,14 +21,14 @@ func life() *inventory.Life {
 }
 
 // makeFile makes a file in a book.
-func makeFile(t *testing.T, b *inventory.Book, name string, l *inventory.Life) inventory.Thing {
+func makeFile(t *testing.T, b *inventory.Log, name string, l *inventory.Life) inventory.Thing {
 	t.Helper()
 	thing, err := b.Make(t.Context(), inventory.Thing{Kind: inventory.File, Name: name, Life: l}, func(*inventory.Thing) error { return os.WriteFile(name, nil, 0o600) })
 	must(t, err)
 	return thing
 }
 
-func sweepNothing(t *testing.T, h *host.Hands, books string) {
+func sweepNothing(t *testing.T, h *host.LiveDoer, books string) {
 	t.Helper()
 	swept, err := inventory.Sweep(t.Context(), h, kinds.All(), books)
 	must(t, err)
@@ -42,7 +42,7 @@ func sweepNothing(t *testing.T, h *host.Hands, books string) {
 // What is meant to live outlives its run and every sweep, with all that was
 // made before it; what was made after it goes.
 func TestSweepKeepsWhatLives(t *testing.T) {
-	h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
+	h, books, at := hosttest.LiveDoer(t), t.TempDir(), t.TempDir()
 	b := open(t, h, books, "run1")
 	dir, kept, later := filepath.Join(at, "lab"), filepath.Join(at, "lab/kept"), filepath.Join(at, "later")
 	tree(t, b, h, dir, "run1")
@@ -72,7 +72,7 @@ func TestSweepKeepsWhatLives(t *testing.T) {
 // A thing whose making did not end is not there to be used: it goes, whatever
 // it was meant for.
 func TestHalfMadeDoesNotLive(t *testing.T) {
-	h, books, name := hosttest.Hands(t), t.TempDir(), filepath.Join(t.TempDir(), "tree")
+	h, books, name := hosttest.LiveDoer(t), t.TempDir(), filepath.Join(t.TempDir(), "tree")
 	b := open(t, h, books, "run1")
 	_, _ = b.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: name, Life: life()}, func(*inventory.Thing) error {
 		must(t, os.Mkdir(name, 0o755))
@@ -86,7 +86,7 @@ func TestHalfMadeDoesNotLive(t *testing.T) {
 }
 
 func TestForgetLeavesTheThing(t *testing.T) {
-	h, books, name := hosttest.Hands(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
+	h, books, name := hosttest.LiveDoer(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
 	b := open(t, h, books, "run1")
 	makeFile(t, b, name, life())
 	if err := inventory.Forget(t.Context(), h, books, inventory.File, name); !errors.Is(err, inventory.ErrLive) {
@@ -104,7 +104,7 @@ func TestForgetLeavesTheThing(t *testing.T) {
 
 // What a dead run left is adopted by its book; what no book has, by its inode.
 func TestAdopt(t *testing.T) {
-	h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
+	h, books, at := hosttest.LiveDoer(t), t.TempDir(), t.TempDir()
 	b := open(t, h, books, "run1")
 	left, own, dir := filepath.Join(at, "left"), filepath.Join(at, "own"), filepath.Join(at, "dir")
 	makeFile(t, b, left, nil)
@@ -158,7 +158,7 @@ func TestAdopt(t *testing.T) {
 // Between the line that adopts and the one that takes it off the dead run's
 // book, a sweep leaves the thing alone.
 func TestSweepAmidAnAdoption(t *testing.T) {
-	h, books, name := hosttest.Hands(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
+	h, books, name := hosttest.LiveDoer(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
 	b := open(t, h, books, "run1")
 	makeFile(t, b, name, nil)
 	file := b.Die()
@@ -181,7 +181,7 @@ func TestRemoveTouchesNoOther(t *testing.T) {
 		},
 		"a directory": func(n string) error { return errors.Join(os.Rename(n, n+"2"), os.Mkdir(n, 0o755)) },
 	} {
-		h, books, name := hosttest.Hands(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
+		h, books, name := hosttest.LiveDoer(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
 		b := open(t, h, books, "run1")
 		makeFile(t, b, name, life())
 		b.Die()
@@ -197,7 +197,7 @@ func TestRemoveTouchesNoOther(t *testing.T) {
 
 // Nothing is removed in which something else is meant to live.
 func TestRemoveKeepsWhatIsInIt(t *testing.T) {
-	h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
+	h, books, at := hosttest.LiveDoer(t), t.TempDir(), t.TempDir()
 	b := open(t, h, books, "run1")
 	dir, inner := filepath.Join(at, "lab"), filepath.Join(at, "lab/inner")
 	tree(t, b, h, dir, "run1")
@@ -215,7 +215,7 @@ func TestForgedBookOfTheLiving(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to give a book to another user")
 	}
-	h, books, name := hosttest.Hands(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
+	h, books, name := hosttest.LiveDoer(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
 	b := open(t, h, books, "forged")
 	makeFile(t, b, name, life())
 	forged := b.Die()

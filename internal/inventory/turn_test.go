@@ -13,7 +13,7 @@ import (
 
 // A book that gets long goes on in a file that holds what is still there.
 func TestLongBook(t *testing.T) {
-	h, books, at := hosttest.Hands(t), t.TempDir(), t.TempDir()
+	h, books, at := hosttest.LiveDoer(t), t.TempDir(), t.TempDir()
 	b := open(t, h, books, "run1")
 	dir, file := filepath.Join(at, "lab"), filepath.Join(at, "file")
 	tree(t, b, h, dir, "run1")

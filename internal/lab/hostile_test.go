@@ -28,9 +28,9 @@ func TestTheServersUserGainsNothing(t *testing.T) {
 		t.Skip("needs root to start a process of another user")
 	}
 	dir := sandbox.Open(t)
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
-	l := &Lab{Box: Box{Dir: dir, Do: hands}, UID: sandbox.Nobody, GID: sandbox.Nobody}
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
+	l := &Lab{Box: Workspace{Dir: dir, Do: doer}, UID: sandbox.Nobody, GID: sandbox.Nobody}
 	made := &layout{place: 1, engine: oneFile{}}
 	victim := filepath.Join(dir, "victim")
 	if err := os.WriteFile(victim, []byte("root's"), 0o600); err != nil {

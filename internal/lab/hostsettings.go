@@ -55,13 +55,13 @@ func (b *bench) hostSetting(ctx context.Context, key, value string) error {
 		}
 		t.Name, t.Proof["value"] = other, "0"
 	}
-	t, err = box.Book.Make(ctx, t, func(*inventory.Thing) error {
+	t, err = box.Log.Make(ctx, t, func(*inventory.Thing) error {
 		return box.Do.Write(ctx, sysctlFile(key), []byte(value+"\n"))
 	})
 	if err != nil {
 		return fmt.Errorf("host setting %s = %s: %w", key, value, err)
 	}
-	b.later(func(ctx context.Context) error { return box.Book.Remove(ctx, t) })
+	b.later(func(ctx context.Context) error { return box.Log.Remove(ctx, t) })
 	return nil
 }
 
@@ -69,7 +69,7 @@ func sysctlFile(key string) string {
 	return filepath.Join("/proc/sys", strings.ReplaceAll(key, ".", "/"))
 }
 
-func sysctl(ctx context.Context, b Box, key string) (string, error) {
+func sysctl(ctx context.Context, b Workspace, key string) (string, error) {
 	text, err := b.Do.ReadFile(ctx, sysctlFile(key))
 	return strings.Join(strings.Fields(string(text)), " "), err
 }

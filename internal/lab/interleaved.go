@@ -10,8 +10,8 @@ import (
 	"plumb/internal/lab/experiment"
 )
 
-// seat is one server of an interleaved block.
-type seat struct {
+// contender is one server of an interleaved block.
+type contender struct {
 	bench  *bench
 	record *experiment.Record
 	turns  []measured
@@ -25,7 +25,7 @@ type seat struct {
 // Benchmarking, ICPE 2020) compare programs that run at the same time for the
 // same reason; servers would then share processors and disk with each other.
 func (l *Lab) interleaved(ctx context.Context, x experiment.Experiment, rows []*experiment.Record) (err error) {
-	var all []*seat
+	var all []*contender
 	defer func() {
 		for _, s := range all {
 			err = errors.Join(err, s.bench.close(context.WithoutCancel(ctx)))
@@ -37,33 +37,33 @@ func (l *Lab) interleaved(ctx context.Context, x experiment.Experiment, rows []*
 		places[key]++
 		b, err := l.setUp(ctx, r, places[key])
 		if err == nil {
-			s := &seat{bench: b, record: r}
+			s := &contender{bench: b, record: r}
 			all = append(all, s)
 			err = s.warmUp(ctx, x)
 		}
-		if err := fate(ctx, r, err); err != nil {
+		if err := recordFailure(ctx, r, err); err != nil {
 			return err
 		}
 	}
 	n, _ := experiment.Turns(x)
 	for turn := range n {
 		for _, s := range forthAndBack(all, turn) {
-			if err := fate(ctx, s.record, s.turn(ctx, x, turn)); err != nil {
+			if err := recordFailure(ctx, s.record, s.turn(ctx, x, turn)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, s := range all {
-		if err := fate(ctx, s.record, s.end(ctx, x, all)); err != nil {
+		if err := recordFailure(ctx, s.record, s.end(ctx, x, all)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fate marks a trial that failed; the others of its block go on. What is
+// recordFailure marks a trial that failed; the others of its block go on. What is
 // interrupted is an error.
-func fate(ctx context.Context, r *experiment.Record, err error) error {
+func recordFailure(ctx context.Context, r *experiment.Record, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -73,7 +73,7 @@ func fate(ctx context.Context, r *experiment.Record, err error) error {
 
 // forthAndBack gives the order of a turn: what drifts steadily falls out of
 // every difference.
-func forthAndBack(all []*seat, turn int) []*seat {
+func forthAndBack(all []*contender, turn int) []*contender {
 	all = slices.Clone(all)
 	if turn%2 == 1 {
 		slices.Reverse(all)
@@ -82,7 +82,7 @@ func forthAndBack(all []*seat, turn int) []*seat {
 }
 
 // warmUp drives a server before its first turn, and halts it.
-func (s *seat) warmUp(ctx context.Context, x experiment.Experiment) error {
+func (s *contender) warmUp(ctx context.Context, x experiment.Experiment) error {
 	if err := s.bench.control.mayHalt(); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (s *seat) warmUp(ctx context.Context, x experiment.Experiment) error {
 }
 
 // turn drives a server once, and halts it.
-func (s *seat) turn(ctx context.Context, x experiment.Experiment, number int) error {
+func (s *contender) turn(ctx context.Context, x experiment.Experiment, number int) error {
 	if s.record.Has(experiment.MarkFailed) {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (s *seat) turn(ctx context.Context, x experiment.Experiment, number int) er
 }
 
 // end keeps what a server's turns gave, and looks at what it leaves.
-func (s *seat) end(ctx context.Context, x experiment.Experiment, all []*seat) error {
+func (s *contender) end(ctx context.Context, x experiment.Experiment, all []*contender) error {
 	if s.record.Has(experiment.MarkFailed) {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s *seat) end(ctx context.Context, x experiment.Experiment, all []*seat) er
 
 // steadyBeside marks a trial whose rate drifts against that of the others: its
 // cache fills still, say. What all drift by is the machine's doing.
-func steadyBeside(s *seat, all []*seat) {
+func steadyBeside(s *contender, all []*contender) {
 	var rates []float64
 	for turn := range s.turns {
 		sum, n := 0.0, 0

@@ -13,12 +13,12 @@ import (
 	"plumb/internal/load"
 )
 
-// Box is where one lab run makes things, and with what.
-type Box struct {
-	Dir  string          // its own directory, made by it: volumes, sockets, logs
-	Run  string          // name of the run, unique on this machine: in names of pools and control groups
-	Do   host.Launcher   // the machine
-	Book *inventory.Book // where everything is written down before it is made
+// Workspace is where one lab run makes things, and with what.
+type Workspace struct {
+	Dir string         // its own directory, made by it: volumes, sockets, logs
+	Run string         // name of the run, unique on this machine: in names of pools and control groups
+	Do  host.Launcher  // the machine
+	Log *inventory.Log // where everything is written down before it is made
 }
 
 // Need is what something takes, known before anything is made.
@@ -32,12 +32,12 @@ type Need struct {
 	Why      string   // of the sum, for people: "2 volumes of 4 GB and a copy of the data"
 }
 
-// Medium makes volumes.
-type Medium interface {
+// VolumeMaker makes volumes.
+type VolumeMaker interface {
 	// Check validates a volume and tells what it needs, without making anything.
 	Check(ctx context.Context, h host.Reader, v experiment.Volume) (Need, error)
 	// Make makes a volume, without its limit. name is unique in the box.
-	Make(ctx context.Context, b Box, name string, v experiment.Volume) (Volume, error)
+	Make(ctx context.Context, b Workspace, name string, v experiment.Volume) (Volume, error)
 }
 
 // Volume is a volume that was made.

@@ -20,9 +20,9 @@ func TestNoLabInSomebodysDirectory(t *testing.T) {
 	if err := os.Chown(dir, sandbox.Nobody, sandbox.Nobody); err != nil {
 		t.Fatal(err)
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
-	if l, err := New(t.Context(), hands, dir, Lab{}); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), dir) {
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
+	if l, err := New(t.Context(), doer, dir, Lab{}); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("%+v, %v", l, err)
 	}
 }

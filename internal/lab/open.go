@@ -15,7 +15,7 @@ import (
 // Open makes the lab's own directory.
 func (l *Lab) Open(ctx context.Context) error {
 	box := l.Box
-	_, err := box.Book.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: box.Dir}, func(*inventory.Thing) error {
+	_, err := box.Log.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: box.Dir}, func(*inventory.Thing) error {
 		if _, err := box.Do.Run(ctx, "mkdir", "-m", "755", box.Dir); err != nil {
 			return err
 		}

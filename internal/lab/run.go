@@ -23,8 +23,8 @@ type Ledger interface {
 // Lab carries out experiments. All fields but those said to be optional must
 // be set.
 type Lab struct {
-	Box     Box
-	Medium  Medium
+	Box     Workspace
+	Medium  VolumeMaker
 	Engines []Engine
 	Ledger  Ledger
 	UID     int // the servers run as, and the data belongs to

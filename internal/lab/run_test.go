@@ -22,7 +22,7 @@ func (plain) Check(context.Context, host.Reader, experiment.Volume) (Need, error
 	return Need{Disk: 1 << 20, Why: "files"}, nil
 }
 
-func (p plain) Make(_ context.Context, b Box, name string, v experiment.Volume) (Volume, error) {
+func (p plain) Make(_ context.Context, b Workspace, name string, v experiment.Volume) (Volume, error) {
 	if v.Mount == p.refuse && p.refuse != "" {
 		return nil, errors.New("no such option " + v.Mount)
 	}
@@ -82,11 +82,11 @@ blocks: {least: 2, most: 2}
 measure: {warmup: 0s, time: 1s, unsteady: true}
 `
 
-func newTestLab(t *testing.T, m Medium, ledger Ledger) *Lab {
+func newTestLab(t *testing.T, m VolumeMaker, ledger Ledger) *Lab {
 	t.Helper()
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { hands.Close() })
-	return &Lab{Box: Box{Dir: t.TempDir(), Run: "test", Do: hands}, Medium: m, Ledger: ledger}
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { doer.Close() })
+	return &Lab{Box: Workspace{Dir: t.TempDir(), Run: "test", Do: doer}, Medium: m, Ledger: ledger}
 }
 
 func parsed(t *testing.T, text string) experiment.Experiment {

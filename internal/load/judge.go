@@ -19,9 +19,9 @@ const (
 	leastSeconds = 10   // a shorter run shows a phase of the server, not its rate
 )
 
-// usual is the rule a result is judged by afterwards: SNIA's, over thirty
+// defaultSteady is the rule a result is judged by afterwards: SNIA's, over thirty
 // seconds or a third of the run.
-var usual = SteadyRule{Window: 30 * time.Second, Range: 0.20, Slope: 0.10}
+var defaultSteady = SteadyRule{Window: 30 * time.Second, Range: 0.20, Slope: 0.10}
 
 // result puts together what was measured and judges it.
 func (r *run) result(o outcome) *Result {

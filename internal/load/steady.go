@@ -23,17 +23,17 @@ func (s SteadyRule) met(lines []Second) bool {
 // steadiness judges the measured part by the usual rule. Seconds begin at
 // warmup after the start.
 func steadiness(rates []float64, warmup time.Duration) Steadiness {
-	window := min(int(usual.Window/time.Second), len(rates)/3)
+	window := min(int(defaultSteady.Window/time.Second), len(rates)/3)
 	if window < 5 {
 		return Steadiness{Why: fmt.Sprintf("%d seconds are too few to tell", len(rates))}
 	}
-	found := stats.Steady(rates, window, usual.Range, usual.Slope)
+	found := stats.Steady(rates, window, defaultSteady.Range, defaultSteady.Slope)
 	s := Steadiness{Reached: found.Reached, Range: found.Range, Slope: found.Slope}
 	if s.Reached {
 		s.From = warmup + time.Duration(found.From)*time.Second
 		return s
 	}
 	s.Why = fmt.Sprintf("over the last %d s it ranged over %.0f %% of its mean (steady: %.0f %%) and its trend moved by %.0f %% (steady: %.0f %%)",
-		window, 100*s.Range, 100*usual.Range, 100*s.Slope, 100*usual.Slope)
+		window, 100*s.Range, 100*defaultSteady.Range, 100*s.Slope, 100*defaultSteady.Slope)
 	return s
 }

@@ -33,7 +33,7 @@ func (p *placer) directories(ctx context.Context) {
 		dir := path.Join("/", p.view(ctx, r.PID).prefix, r.Resolved)
 		nocow, from, err := p.noCOW(ctx, dir, firstFile[r.DB.Kind])
 		if err != nil {
-			p.sight.Gap(r.DB, err.Error(), "run as root, with e2fsprogs installed for lsattr", "data_nocow")
+			p.obs.Gap(r.DB, err.Error(), "run as root, with e2fsprogs installed for lsattr", "data_nocow")
 			continue
 		}
 		db.Set("data_nocow", stack.Bool(nocow), from)
@@ -41,7 +41,7 @@ func (p *placer) directories(ctx context.Context) {
 }
 
 func (p *placer) fstype(ref stack.Ref) string {
-	for _, t := range p.sight.Things {
+	for _, t := range p.obs.Things {
 		if t.Ref == ref {
 			return t.Text("fstype")
 		}

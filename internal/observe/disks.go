@@ -46,8 +46,8 @@ func (j *joiner) gap(of stack.Ref, err error, facts ...string) {
 	if _, said := j.s.GapFor(of, facts[0]); said {
 		return
 	}
-	if _, said := (&stack.Stack{Gaps: j.sight.Gaps}).GapFor(of, facts[0]); !said {
-		j.sight.Gap(of, err.Error(), hintFor(err), facts...)
+	if _, said := (&stack.Stack{Gaps: j.obs.Gaps}).GapFor(of, facts[0]); !said {
+		j.obs.Gap(of, err.Error(), hintFor(err), facts...)
 	}
 }
 

@@ -11,20 +11,20 @@ const atATime = 8
 
 // Each looks at several servers side by side, so that one that does not answer
 // keeps no other waiting, and joins what was seen in their order.
-func Each[T any](servers []T, look func(T) stack.Sight) stack.Sight {
-	sights := make([]stack.Sight, len(servers))
+func Each[T any](servers []T, look func(T) stack.Observation) stack.Observation {
+	observations := make([]stack.Observation, len(servers))
 	slots := make(chan struct{}, atATime)
 	var wg sync.WaitGroup
 	for i, s := range servers {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			Guard("looking at a server", &sights[i], func() { sights[i] = look(s) })
+			Guard("looking at a server", &observations[i], func() { observations[i] = look(s) })
 		})
 	}
 	wg.Wait()
-	var all stack.Sight
-	for _, s := range sights {
+	var all stack.Observation
+	for _, s := range observations {
 		all.Things = append(all.Things, s.Things...)
 		all.Roles = append(all.Roles, s.Roles...)
 		all.Gaps = append(all.Gaps, s.Gaps...)

@@ -15,7 +15,7 @@ import (
 // with the devices or files they are made of, and everything with its disks.
 func join(ctx context.Context, p *placer) {
 	j := &joiner{placer: p, byDev: map[string]stack.Ref{}, found: map[stack.Ref]*chain{}}
-	j.sight = stack.Sight{}
+	j.obs = stack.Observation{}
 	for _, b := range p.s.OfKind("block") {
 		if dev := b.Text("dev"); dev != "" {
 			j.byDev[dev] = b.Ref
@@ -38,7 +38,7 @@ func join(ctx context.Context, p *placer) {
 		j.tellCache(f)
 	}
 	j.tellUses()
-	p.s.Add("join", j.sight)
+	p.s.Add("join", j.obs)
 }
 
 type joiner struct {
@@ -58,7 +58,7 @@ func (j *joiner) base(ctx context.Context, f *stack.Thing) {
 		if j.s.Find(ds) != nil {
 			f.Link("dataset", ds)
 		} else {
-			j.sight.Gap(f.Ref, "no probe saw the dataset "+ds.Name, "zfs list must work for this user, and answer", "dataset", "disks")
+			j.obs.Gap(f.Ref, "no probe saw the dataset "+ds.Name, "zfs list must work for this user, and answer", "dataset", "disks")
 		}
 		f.Link("block")
 		return
@@ -79,7 +79,7 @@ func (j *joiner) base(ctx context.Context, f *stack.Thing) {
 		f.Link("block")
 		return
 	}
-	j.sight.Gap(f.Ref, fmt.Sprintf("no block device seen has number %s (%s)", f.Text("dev"), f.Text("source")), "", "block", "disks")
+	j.obs.Gap(f.Ref, fmt.Sprintf("no block device seen has number %s (%s)", f.Text("dev"), f.Text("source")), "", "block", "disks")
 }
 
 // members links a bcachefs to all of its devices. Its number in the mount
@@ -89,7 +89,7 @@ func (j *joiner) members(ctx context.Context, f *stack.Thing, devices []string) 
 	for _, name := range devices {
 		ref, err := j.device(ctx, name)
 		if err != nil {
-			j.sight.Gap(f.Ref, fmt.Sprintf("find the device %s of bcachefs: %v", name, err), hintFor(err), "block", "disks")
+			j.obs.Gap(f.Ref, fmt.Sprintf("find the device %s of bcachefs: %v", name, err), hintFor(err), "block", "disks")
 			return
 		}
 		refs = append(refs, ref)
@@ -109,7 +109,7 @@ func (j *joiner) loop(ctx context.Context, b *stack.Thing) {
 	}
 	ref, err := j.holder(ctx, file)
 	if err != nil {
-		j.sight.Gap(b.Ref, fmt.Sprintf("find the filesystem of %s: %v", file, err), hintFor(err), "backing", "disks")
+		j.obs.Gap(b.Ref, fmt.Sprintf("find the filesystem of %s: %v", file, err), hintFor(err), "backing", "disks")
 		return
 	}
 	b.Link("backing", ref)
@@ -129,8 +129,8 @@ func (j *joiner) holder(ctx context.Context, name string) (stack.Ref, error) {
 	}
 	ref := j.filesystem(ctx, v, m, resolved)
 	if j.s.Find(ref) == nil { // made just now: a tmpfs, say
-		j.s.Add("place", stack.Sight{Things: j.sight.Things})
-		j.sight.Things = nil
+		j.s.Add("place", stack.Observation{Things: j.obs.Things})
+		j.obs.Things = nil
 		j.base(ctx, j.s.Find(ref))
 	}
 	return ref, nil

@@ -22,7 +22,7 @@ import (
 // earlier phases saw and must not be changed.
 type Probe interface {
 	Name() string
-	Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error)
+	Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Observation, error)
 }
 
 // Host reads everything the probes see. Probes of one phase run in parallel
@@ -32,78 +32,78 @@ func Host(ctx context.Context, h host.Reader, phases ...[]Probe) *stack.Stack {
 	about := h.About()
 	s := &stack.Stack{TakenAt: about.Taken, Root: about.Root}
 	for _, probes := range phases {
-		sights, late := lookAll(ctx, h, s, probes)
+		observations, late := collectAll(ctx, h, s, probes)
 		if late { // a probe that was left behind may still read what it was shown
 			s = s.Clone()
 		}
-		for i, sight := range sights {
-			s.Add(probes[i].Name(), sight)
+		for i, obs := range observations {
+			s.Add(probes[i].Name(), obs)
 		}
 	}
 	Place(ctx, h, s)
 	return s
 }
 
-func lookAll(ctx context.Context, h host.Reader, seen *stack.Stack, probes []Probe) (sights []stack.Sight, late bool) {
+func collectAll(ctx context.Context, h host.Reader, seen *stack.Stack, probes []Probe) (observations []stack.Observation, late bool) {
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
 		defer cancel()
 	}
-	sights = make([]stack.Sight, len(probes))
+	observations = make([]stack.Observation, len(probes))
 	lates := make([]bool, len(probes))
 	var wg sync.WaitGroup
 	for i, p := range probes {
-		wg.Go(func() { sights[i], lates[i] = lookInTime(ctx, h, seen, p) })
+		wg.Go(func() { observations[i], lates[i] = collectInTime(ctx, h, seen, p) })
 	}
 	wg.Wait()
-	return sights, slices.Contains(lates, true)
+	return observations, slices.Contains(lates, true)
 }
 
 // grace is what a probe gets after its time to come to an end with what it
 // has seen.
 const grace = 500 * time.Millisecond
 
-// lookInTime runs one probe. One that does not end is left behind, and what it
+// collectInTime runs one probe. One that does not end is left behind, and what it
 // finds later is dropped.
-func lookInTime(ctx context.Context, h host.Reader, seen *stack.Stack, p Probe) (sight stack.Sight, late bool) {
+func collectInTime(ctx context.Context, h host.Reader, seen *stack.Stack, p Probe) (obs stack.Observation, late bool) {
 	began := time.Now()
-	done := make(chan stack.Sight, 1)
-	go func() { done <- look(ctx, h, seen, p) }()
+	done := make(chan stack.Observation, 1)
+	go func() { done <- collect(ctx, h, seen, p) }()
 	select {
-	case sight := <-done:
-		return sight, false
+	case obs := <-done:
+		return obs, false
 	case <-ctx.Done():
 	}
 	select {
-	case sight := <-done:
-		return sight, false
+	case obs := <-done:
+		return obs, false
 	case <-time.After(grace):
 	}
-	sight.Gap(stack.Ref{}, fmt.Sprintf("the probe %s did not end in %s; nothing it saw is shown", p.Name(), time.Since(began).Round(100*time.Millisecond)),
+	obs.Gap(stack.Ref{}, fmt.Sprintf("the probe %s did not end in %s; nothing it saw is shown", p.Name(), time.Since(began).Round(100*time.Millisecond)),
 		"something it asked for hangs; --timeout 2m gives it longer")
-	return sight, true
+	return obs, true
 }
 
-// look runs one probe.
-func look(ctx context.Context, h host.Reader, seen *stack.Stack, p Probe) (sight stack.Sight) {
-	Guard("the probe "+p.Name(), &sight, func() {
+// collect runs one probe.
+func collect(ctx context.Context, h host.Reader, seen *stack.Stack, p Probe) (obs stack.Observation) {
+	Guard("the probe "+p.Name(), &obs, func() {
 		var err error
-		if sight, err = p.Look(ctx, h, seen); err != nil {
-			sight.Gap(stack.Ref{}, err.Error(), "")
+		if obs, err = p.Collect(ctx, h, seen); err != nil {
+			obs.Gap(stack.Ref{}, err.Error(), "")
 		}
 	})
-	return sight
+	return obs
 }
 
 // Guard runs a part of a probe. A panic is our bug, but it must not cost a
 // person the rest of the check, so it becomes a gap that says so. Every
 // goroutine of a probe needs a guard of its own: a panic ends the program
 // unless the goroutine it is in recovers.
-func Guard(what string, sight *stack.Sight, look func()) {
+func Guard(what string, obs *stack.Observation, look func()) {
 	defer func() {
 		if r := recover(); r != nil {
-			sight.Gap(stack.Ref{}, fmt.Sprintf("%s broke: %v", what, r), "this is a bug in Plumb: please report it with `plumb capture`")
+			obs.Gap(stack.Ref{}, fmt.Sprintf("%s broke: %v", what, r), "this is a bug in Plumb: please report it with `plumb capture`")
 		}
 	}()
 	look()

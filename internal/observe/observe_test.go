@@ -24,22 +24,22 @@ type sleeper struct {
 
 func (p sleeper) Name() string { return p.name }
 
-func (p sleeper) Look(ctx context.Context, _ host.Reader, seen *stack.Stack) (sight stack.Sight, err error) {
-	sight.New("block", p.name+"-begun")
+func (p sleeper) Collect(ctx context.Context, _ host.Reader, seen *stack.Stack) (obs stack.Observation, err error) {
+	obs.New("block", p.name+"-begun")
 	if p.deaf {
 		time.Sleep(p.takes)
 	} else {
 		select {
 		case <-time.After(p.takes):
 		case <-ctx.Done():
-			return sight, ctx.Err()
+			return obs, ctx.Err()
 		}
 	}
-	sight.New("block", p.name)
+	obs.New("block", p.name)
 	for _, t := range seen.Things {
 		*p.found = append(*p.found, t.Ref.Name)
 	}
-	return sight, nil
+	return obs, nil
 }
 
 func TestHostDeadlines(t *testing.T) {
@@ -82,13 +82,13 @@ func TestHostDeadlines(t *testing.T) {
 func TestEachKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		sight := Each([]int{3, 1, 2, 0, 5, 4}, func(n int) (s stack.Sight) {
+		obs := Each([]int{3, 1, 2, 0, 5, 4}, func(n int) (s stack.Observation) {
 			time.Sleep(time.Duration(10-n) * time.Second)
 			s.Gap(stack.Ref{}, string(rune('a'+n)), "")
 			return s
 		})
 		var got strings.Builder
-		for _, g := range sight.Gaps {
+		for _, g := range obs.Gaps {
 			got.WriteString(g.Why)
 		}
 		if got.String() != "dbcafe" || time.Since(began) > 10*time.Second {

@@ -24,7 +24,7 @@ func Place(ctx context.Context, h host.Reader, s *stack.Stack) {
 	p := &placer{h: h, s: s, views: map[int]*view{}, places: map[string]place{}}
 	p.roles(ctx)
 	p.linkRoles()
-	s.Add("place", p.sight)
+	s.Add("place", p.obs)
 	join(ctx, p)
 }
 
@@ -33,8 +33,8 @@ type placer struct {
 	h      host.Reader
 	s      *stack.Stack
 	views  map[int]*view
-	places map[string]place // by process and path: many roles share one directory
-	sight  stack.Sight      // gaps, and filesystems that were not known before
+	places map[string]place  // by process and path: many roles share one directory
+	obs    stack.Observation // gaps, and filesystems that were not known before
 }
 
 // view is one mount namespace as a process sees it.
@@ -74,7 +74,7 @@ func (p *placer) role(ctx context.Context, r *stack.Role) {
 	}
 	r.Placement = got.Placement
 	if got.err != nil {
-		p.sight.Gap(r.DB, fmt.Sprintf("place %s at %s: %v", r.Name, r.Path, got.err), hintFor(got.err), r.Name, "storage")
+		p.obs.Gap(r.DB, fmt.Sprintf("place %s at %s: %v", r.Name, r.Path, got.err), hintFor(got.err), r.Name, "storage")
 	}
 }
 
@@ -237,7 +237,7 @@ func lastAt(mounts []Mount, point string) (Mount, bool) {
 // agree: a volume of a container is a bind mount.
 func (p *placer) filesystem(ctx context.Context, v *view, m Mount, resolved string) stack.Ref {
 	var same *stack.Thing
-	for _, t := range slices.Concat(p.s.OfKind("filesystem"), p.sight.Things) {
+	for _, t := range slices.Concat(p.s.OfKind("filesystem"), p.obs.Things) {
 		if id, ok := t.Int("mount_id"); ok && uint64(id) == m.ID {
 			return t.Ref
 		}
@@ -250,12 +250,12 @@ func (p *placer) filesystem(ctx context.Context, v *view, m Mount, resolved stri
 	}
 	t := m.Thing(p.freeName(path.Join("/", v.prefix, m.Point), m.ID))
 	if err := Space(ctx, p.h, t, path.Join("/", v.prefix, resolved)); err != nil {
-		p.sight.Gap(t.Ref, err.Error(), hintFor(err), "size", "free", "used_percent", "inodes*", "block_size")
+		p.obs.Gap(t.Ref, err.Error(), hintFor(err), "size", "free", "used_percent", "inodes*", "block_size")
 	}
 	if v.prefix != "" && m.OnBlock() {
-		p.sight.Gap(t.Ref, "mounted only in the mount namespace of the server", "", "*")
+		p.obs.Gap(t.Ref, "mounted only in the mount namespace of the server", "", "*")
 	}
-	p.sight.Things = append(p.sight.Things, t)
+	p.obs.Things = append(p.obs.Things, t)
 	return t.Ref
 }
 
@@ -267,7 +267,7 @@ func betterView(t, than *stack.Thing) bool {
 // freeName keeps apart two filesystems mounted one over the other.
 func (p *placer) freeName(name string, id uint64) string {
 	ref := stack.Ref{Kind: "filesystem", Name: name}
-	taken := slices.ContainsFunc(p.sight.Things, func(t *stack.Thing) bool { return t.Ref == ref })
+	taken := slices.ContainsFunc(p.obs.Things, func(t *stack.Thing) bool { return t.Ref == ref })
 	if taken || p.s.Find(ref) != nil {
 		return fmt.Sprintf("%s#%d", name, id)
 	}

@@ -59,7 +59,7 @@ func machine() hosttest.Map {
 
 // seen is what the probes would have reported of machine.
 func seen(roles ...stack.Role) *stack.Stack {
-	var s stack.Sight
+	var s stack.Observation
 	mounts, _ := ParseMounts([]byte(ownMounts))
 	for _, m := range mounts {
 		if m.Type != "tmpfs" {
@@ -236,7 +236,7 @@ func TestJoinEveryDeviceOfBcachefs(t *testing.T) {
 	} {
 		s := seen()
 		mounts, _ := ParseMounts([]byte("90 27 254:0 / /many rw - bcachefs " + c.source + " rw\n"))
-		s.Add("test", stack.Sight{Things: []*stack.Thing{mounts[0].Thing("/many")}})
+		s.Add("test", stack.Observation{Things: []*stack.Thing{mounts[0].Thing("/many")}})
 		Place(context.Background(), machine(), s)
 		ref := stack.Ref{Kind: "filesystem", Name: "/many"}
 		var got []string

@@ -118,7 +118,7 @@ func (r *Result) found(cat *catalog.Catalog, now func(stack.Knob) (stack.Value, 
 }
 
 // tooLarge says why a share of memory has no place in the server's.
-func (r *Result) tooLarge(d Dial, v float64) string {
+func (r *Result) tooLarge(d Tunable, v float64) string {
 	const most = 0.75 // of memory, as in the sandbox
 	if !d.Memory || r.Proposal.Scale > 0.95 {
 		return ""
@@ -178,7 +178,7 @@ func (r *Result) about(step *advise.Step, f *catalog.Fact, text string, now func
 
 // AtServer is a value of the sandbox for the server itself: a share of memory
 // is as much larger as the server is. scale is the sandbox as a part of it.
-func (d Dial) AtServer(v, scale float64) float64 {
+func (d Tunable) AtServer(v, scale float64) float64 {
 	const unit = 64 << 20
 	if !d.Memory || !(scale > 0) || scale > 0.95 {
 		return v

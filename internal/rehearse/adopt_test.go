@@ -17,17 +17,17 @@ import (
 // searched is a rehearsal with a search whose best point is better than all
 // advice.
 func searched() Result {
-	dial := func(name string, t catalog.Type, start float64) Dial {
-		return Dial{Dimension: search.Dimension{Name: name, Start: start}, Kind: "mysql", Type: t, Path: serverPath(name)}
+	dial := func(name string, t catalog.Type, start float64) Tunable {
+		return Tunable{Dimension: search.Dimension{Name: name, Start: start}, Kind: "mysql", Type: t, Path: serverPath(name)}
 	}
 	pool, io := dial("innodb_buffer_pool_size", catalog.Bytes, 512<<20), dial("innodb_io_capacity", catalog.Int, math.NaN())
 	pool.Memory, io.Also = true, map[string]float64{serverPath("innodb_io_capacity_max"): 2}
-	pair := func(baseline string) report.Verdict {
-		return report.Verdict{Pair: experiment.Pair{Arm: BestFound, Baseline: baseline}, Word: report.Better, Effect: stats.Estimate{Value: 0.2, Low: 0.1, High: 0.3, N: 4}}
+	pair := func(baseline string) report.Comparison {
+		return report.Comparison{Pair: experiment.Pair{Arm: BestFound, Baseline: baseline}, Word: report.Better, Effect: stats.Estimate{Value: 0.2, Low: 0.1, High: 0.3, N: 4}}
 	}
 	plan := planned(placed, "innodb_buffer_pool_size", 4<<30, "sync_binlog", 1)
 	r := Result{Proposal: Proposal{Server: placed, Scale: 0.125, Memory: 8 << 30}, Plan: plan,
-		Search: &Search{Dials: []Dial{pool, io, dial("innodb_max_dirty_pages_pct", catalog.Percent, 90)}, Best: search.Point{640 << 20, 4000, 90}, Confirmed: []report.Verdict{pair(AllAdvice), pair(AsIs)}}}
+		Search: &Search{Dials: []Tunable{pool, io, dial("innodb_max_dirty_pages_pct", catalog.Percent, 90)}, Best: search.Point{640 << 20, 4000, 90}, Confirmed: []report.Comparison{pair(AllAdvice), pair(AsIs)}}}
 	for i, a := range plan.Steps {
 		r.Proposal.Steps = append(r.Proposal.Steps, Step{Step: a, Number: i + 1})
 		r.Steps = append(r.Steps, Verdict{Step: &r.Proposal.Steps[i], Word: Helps, Keep: true, Why: "kept: it helps"})
@@ -95,17 +95,17 @@ func TestBestPointIsNotInThePlan(t *testing.T) {
 func TestBestPointOfOtherThings(t *testing.T) {
 	r := searched()
 	r.Proposal.Server, r.Proposal.Scale, r.Proposal.Memory, r.Proposal.Dataset = stack.Ref{}, 1, 0, stack.Ref{Kind: "dataset", Name: "tank/db"}
-	r.Search.Dials[2] = Dial{Dimension: choices("recordsize", 16384, 32768), Kind: "dataset", Type: catalog.Bytes, Path: "volume.properties.recordsize"}
+	r.Search.Dials[2] = Tunable{Dimension: choices("recordsize", 16384, 32768), Kind: "dataset", Type: catalog.Bytes, Path: "volume.properties.recordsize"}
 	r.Search.Dials[2].Start, r.Search.Best[2] = 128<<10, 16384
 	r.Adopt(known(), nil)
 	n := len(r.Plan.Steps)
 	if !r.Search.InPlan || r.Plan.Steps[0].To.String() != "671088640" || r.Plan.Steps[n-1].Knob.String() != "dataset:tank/db#recordsize" || r.Plan.Steps[2].Knob.Of != placed {
 		t.Errorf("%s: %+v", r.Search.Why, r.Plan.Steps)
 	}
-	wal := Dial{Dimension: choices("wal_compression", 0, 1), Kind: "postgres", Type: catalog.Bool, Path: serverPath("wal_compression"), On: "lz4"}
+	wal := Tunable{Dimension: choices("wal_compression", 0, 1), Kind: "postgres", Type: catalog.Bool, Path: serverPath("wal_compression"), On: "lz4"}
 	r = searched()
 	r.Proposal.Server, r.Plan.Steps, r.Proposal.Steps = stack.Ref{Kind: "postgres", Name: "5432"}, nil, nil
-	r.Search.Dials, r.Search.Best = []Dial{wal}, search.Point{1}
+	r.Search.Dials, r.Search.Best = []Tunable{wal}, search.Point{1}
 	if r.Adopt(known(), nil); len(r.Plan.Steps) != 1 || r.Plan.Steps[0].To.String() != "lz4" {
 		t.Errorf("%s: %+v", r.Search.Why, r.Plan.Steps)
 	}

@@ -67,7 +67,7 @@ func (j judge) verdict(arm string) Verdict {
 		}
 		v := rep.Verdicts[k]
 		out := Verdict{Arm: arm, Rate: v.Effect, P99: unknown(), Costs: costs(rep, v.Pair), onTop: v.Baseline != AsIs}
-		var tail report.Verdict
+		var tail report.Comparison
 		if tails := j.tails[i].Verdicts; k < len(tails) {
 			tail = tails[k]
 			out.P99 = tail.Effect
@@ -88,7 +88,7 @@ func (j judge) verdict(arm string) Verdict {
 
 // judge finds the word. The rate decides; where it is the same, the longest
 // response times do.
-func (v *Verdict) judge(rate, tail report.Verdict) {
+func (v *Verdict) judge(rate, tail report.Comparison) {
 	v.Word = Undecided
 	switch rate.Word {
 	case report.Better:

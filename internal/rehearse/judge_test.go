@@ -75,7 +75,7 @@ func packed(t *testing.T, p99 float64) []byte {
 }
 
 // judged rehearses a plan in a world.
-func (w world) judged(t *testing.T, plan advise.Plan, stake func(string) Stake, want Want) Result {
+func (w world) judged(t *testing.T, plan advise.Plan, stake func(string) Importance, want Want) Result {
 	t.Helper()
 	s, db := mariadb()
 	db.Set("innodb_data_size", stack.Int(100<<20), "test")
@@ -97,7 +97,7 @@ func fourSteps() advise.Plan {
 	return plan
 }
 
-func ofSyncBinlog(rule string) Stake { return Stake{Safety: rule == "mysql/sync-binlog"} }
+func ofSyncBinlog(rule string) Importance { return Importance{Safety: rule == "mysql/sync-binlog"} }
 
 func TestVerdicts(t *testing.T) {
 	w := world{noise: 0.01, rate: map[string]float64{AllAdvice: 1.3, "innodb_io_capacity = 2000": 1.4, "sync_binlog = 1": 0.9, "innodb_flush_neighbors = 0": 1.01},
@@ -185,7 +185,7 @@ func TestVerdictsWithoutOne(t *testing.T) {
 func TestLessDurableIsNeverKept(t *testing.T) {
 	plan := planned(placed, "innodb_flush_log_at_trx_commit", 2)
 	w := world{noise: 0.01, rate: map[string]float64{AllAdvice: 3}}
-	r := w.judged(t, plan, func(string) Stake { return Stake{Safety: true} }, Want{})
+	r := w.judged(t, plan, func(string) Importance { return Importance{Safety: true} }, Want{})
 	if v := r.Steps[0]; v.Word != Helps || v.Keep || !strings.Contains(v.Why, "less durable (may lose the last transactions)") || len(r.Plan.Steps) != 0 {
 		t.Errorf("%+v", v)
 	}
@@ -268,8 +268,8 @@ func TestNothingKnownYet(t *testing.T) {
 	db.Set("innodb_data_size", stack.Int(100<<20), "test")
 	plan := fourSteps()
 	plan.Steps = append(plan.Steps, planned(stack.Ref{Kind: "host", Name: "db1"}, "vm_swappiness", 1).Steps...)
-	p, err := Propose(s, known(), plan, func(rule string) Stake {
-		return Stake{Safety: rule == "host/vm-swappiness" || ofSyncBinlog(rule).Safety}
+	p, err := Propose(s, known(), plan, func(rule string) Importance {
+		return Importance{Safety: rule == "host/vm-swappiness" || ofSyncBinlog(rule).Safety}
 	}, Want{Budget: time.Hour})
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	usualScript  = "oltp_read_write"
-	usualThreads = 8
-	tables       = 4
-	fewHouses    = 4 // whose consistency is tested in seconds
+	usualScript    = "oltp_read_write"
+	defaultThreads = 8
+	tables         = 4
+	fewHouses      = 4 // whose consistency is tested in seconds
 )
 
 // load is what the sandbox is put under.
@@ -47,7 +47,7 @@ func (d *draft) threads() int {
 		n, _ := host.Int("cpus")
 		cpus = max(cpus, n)
 	}
-	return int(max(usualThreads, min(busy, 4*cpus)))
+	return int(max(defaultThreads, min(busy, 4*cpus)))
 }
 
 // checks are the invariants that each trial must leave: a setting that loses

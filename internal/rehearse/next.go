@@ -27,7 +27,7 @@ func (p Proposal) Next(measure time.Duration) (Stage, error) {
 // left to a check of the server itself, which has its real files, logins and
 // peers; so are the sizes of caches where the sandbox is smaller. What would take
 // a setting back to what the server has is no advice for it.
-func (p Proposal) Follow(found []advise.Step, server *stack.Thing, stake func(rule string) Stake) (plan advise.Plan, added []advise.Step) {
+func (p Proposal) Follow(found []advise.Step, server *stack.Thing, stake func(rule string) Importance) (plan advise.Plan, added []advise.Step) {
 	plan = p.Plan
 	plan.Steps = slices.Clone(plan.Steps)
 	for _, s := range found {
@@ -35,7 +35,7 @@ func (p Proposal) Follow(found []advise.Step, server *stack.Thing, stake func(ru
 		_, isCache := cached(server.Ref.Kind)[s.Knob.Name]
 		now, known := server.Get(s.Knob.Name)
 		switch {
-		case isCache && p.Scale < 1, known && s.To.Equal(now), stakeOf(s.Why, stake).Safety, i >= 0 && (plan.Steps[i].To.Equal(s.To) || p.left(s.Knob)):
+		case isCache && p.Scale < 1, known && s.To.Equal(now), importanceOf(s.Why, stake).Safety, i >= 0 && (plan.Steps[i].To.Equal(s.To) || p.left(s.Knob)):
 			continue
 		case i >= 0:
 			old := plan.Steps[i]

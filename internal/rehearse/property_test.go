@@ -51,7 +51,7 @@ func anyServer(t *rapid.T) (*stack.Stack, stack.Ref) {
 		db.Links = links
 		db.Set("flavor", stack.Text("postgres"), "test")
 		db.Set("version", stack.Text("17.5"), "test")
-		s.Add("test", stack.Sight{Things: []*stack.Thing{db}})
+		s.Add("test", stack.Observation{Things: []*stack.Thing{db}})
 		s.Roles[0].DB = db.Ref
 	} else {
 		db.Set("flavor", stack.Text(rapid.SampledFrom([]string{"mariadb", "mysql", "percona"}).Draw(t, "flavor")), "test")
@@ -71,7 +71,7 @@ func anyServer(t *rapid.T) (*stack.Stack, stack.Ref) {
 	if rapid.Bool().Draw(t, "zfs") {
 		dataset := stack.NewThing("dataset", "tank/db")
 		dataset.Setting("recordsize", stack.Int(128<<10), "zfs", stack.Origin{From: stack.FromLocal})
-		s.Add("test", stack.Sight{Things: []*stack.Thing{dataset}})
+		s.Add("test", stack.Observation{Things: []*stack.Thing{dataset}})
 		s.Find(stack.Ref{Kind: "filesystem", Name: "/srv"}).Links["dataset"] = []stack.Ref{dataset.Ref}
 	}
 	return s, db.Ref
@@ -112,7 +112,7 @@ func TestAnyPlanIsTriedOrLeft(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, server := anyServer(t)
 		plan := anyPlan(t, server)
-		p, err := Propose(s, known(), plan, func(rule string) Stake { return Stake{strings.HasSuffix(rule, "1"), len(rule) % 3} }, anyWant(t, server))
+		p, err := Propose(s, known(), plan, func(rule string) Importance { return Importance{strings.HasSuffix(rule, "1"), len(rule) % 3} }, anyWant(t, server))
 		if err != nil {
 			if _, ok := errors.AsType[hint.Hinted](err); !ok || strings.Contains(err.Error(), "no sound experiment") {
 				t.Fatalf("no error that a person can do something about: %v", err)

@@ -14,8 +14,8 @@ import (
 	"plumb/internal/stack"
 )
 
-// usualBudget is that of a person who names none.
-const usualBudget = 20 * time.Minute
+// defaultBudget is that of a person who names none.
+const defaultBudget = 20 * time.Minute
 
 // Propose makes the experiments that put a plan to the test on a sandbox that
 // is like the server. stake tells what a rule is about; nil: nothing is known
@@ -24,7 +24,7 @@ const usualBudget = 20 * time.Minute
 //
 // Where all cannot be had, data and caches are made smaller together, and so
 // many steps are left out that the rest can be decided within the budget.
-func Propose(s *stack.Stack, cat *catalog.Catalog, plan advise.Plan, stake func(rule string) Stake, w Want) (Proposal, error) {
+func Propose(s *stack.Stack, cat *catalog.Catalog, plan advise.Plan, stake func(rule string) Importance, w Want) (Proposal, error) {
 	d, err := newDraft(s, cat, w)
 	if err != nil {
 		return Proposal{}, err
@@ -42,7 +42,7 @@ func Propose(s *stack.Stack, cat *catalog.Catalog, plan advise.Plan, stake func(
 }
 
 // propose finds the most data with which the budget is enough.
-func (d *draft) propose(plan advise.Plan, stake func(rule string) Stake) (Proposal, error) {
+func (d *draft) propose(plan advise.Plan, stake func(rule string) Importance) (Proposal, error) {
 	most := int64(usualData)
 	if d.want.Data > 0 {
 		most = int64(d.want.Data)
@@ -103,22 +103,22 @@ type draft struct {
 	version string // of the server that the lab is to find
 	basedir string // where it is, when that is no usual place
 
-	site   Site
-	volume experiment.Volume
-	on     string   // what the data is on, for the title
-	said   []string // of the place and the program; more is said at the end
+	site    Site
+	volume  experiment.Volume
+	on      string   // what the data is on, for the title
+	remarks []string // of the place and the program; more is said at the end
 
 	size     sizes
 	settings map[string]string // of the server as it is
 	create   map[string]string
-	apart    []string // what could not be taken over, a sentence each
+	excluded []string // what could not be taken over, a sentence each
 	tried    []unit
 }
 
 // newDraft chooses the server and looks whether a private one can be like it.
 func newDraft(s *stack.Stack, cat *catalog.Catalog, w Want) (*draft, error) {
 	if w.Budget <= 0 {
-		w.Budget = usualBudget
+		w.Budget = defaultBudget
 	}
 	server, err := serverOf(s, w.Server)
 	if err != nil {
@@ -200,5 +200,5 @@ func product(engine string) string {
 }
 
 func (d *draft) say(format string, args ...any) {
-	d.said = append(d.said, fmt.Sprintf(format, args...))
+	d.remarks = append(d.remarks, fmt.Sprintf(format, args...))
 }

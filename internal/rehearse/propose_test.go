@@ -32,8 +32,8 @@ var known = sync.OnceValue(func() *catalog.Catalog {
 func mariadb() (*stack.Stack, *stack.Thing) {
 	s, _ := hostWith("/srv", "ext4", "/srv/db/mysql")
 	s.TakenAt = time.Date(2026, 11, 21, 15, 4, 5, 0, time.UTC)
-	var sight stack.Sight
-	host, process := sight.New("host", "db1"), sight.New("process", "42")
+	var obs stack.Observation
+	host, process := obs.New("host", "db1"), obs.New("process", "42")
 	host.Set("memory_total", stack.Int(32*gigabyte), "test")
 	host.Set("memory_available", stack.Int(20*gigabyte), "test")
 	host.Set("cpus", stack.Int(4), "test")
@@ -47,7 +47,7 @@ func mariadb() (*stack.Stack, *stack.Thing) {
 	}
 	db.Setting("innodb_buffer_pool_size", stack.Int(128<<20), "test", stack.Origin{From: stack.FromDefault})
 	db.Setting("innodb_page_size", stack.Int(16<<10), "test", stack.Origin{From: stack.FromDefault})
-	s.Add("test", sight)
+	s.Add("test", obs)
 	return s, db
 }
 
@@ -163,7 +163,7 @@ func TestSmallDataKeepTheirSizes(t *testing.T) {
 	if _, set := now.Server.Settings["innodb_buffer_pool_size"]; set || now.Load.Rows*4*experiment.RowBytes < 290<<20 || now.Server.Memory != usualMemory {
 		t.Errorf("%+v", now.Server)
 	}
-	if p.Stages[0].Experiment.Budget != usualBudget {
+	if p.Stages[0].Experiment.Budget != defaultBudget {
 		t.Errorf("budget %s", p.Stages[0].Experiment.Budget)
 	}
 }
@@ -180,7 +180,7 @@ func TestProposalOfPostgres(t *testing.T) {
 	configured(db, map[string]stack.Value{"checkpoint_timeout": stack.Int(900), "wal_compression": stack.Text("lz4"), "synchronous_commit": stack.Text("off"), "log_line_prefix": stack.Text("%m [%p] "),
 		"archive_mode": stack.Text("on"), "shared_preload_libraries": stack.Text("pg_stat_statements"), "pg_stat_statements.max": stack.Text("10000"), "work_mem": stack.Int(4 << 20),
 		"random_page_cost": stack.Float(1.1), "autovacuum": stack.Bool(true), "data_directory": stack.Text("/srv/db/mysql"), "huge_pages": stack.Text("on"), "max_connections": stack.Int(30)})
-	s.Add("test", stack.Sight{Things: []*stack.Thing{db}})
+	s.Add("test", stack.Observation{Things: []*stack.Thing{db}})
 	s.Roles[0].DB = db.Ref
 	p := proposed(t, s, planned(db.Ref, "shared_buffers", gigabyte, "max_wal_size", 4*gigabyte, "fsync", true, "max_connections", 20, "wal_segment_size", 16<<20), Want{Server: db.Ref})
 	now := armOf(t, p.Stages[0], AsIs)
@@ -216,7 +216,7 @@ func TestStepsOfOtherThings(t *testing.T) {
 	log.Link("pool", pool.Ref)
 	logs.Link("dataset", log.Ref)
 	pool.Link("disks", stack.Ref{Kind: "block", Name: "sda"})
-	s.Add("test", stack.Sight{Things: []*stack.Thing{dataset, log, pool, logs, stack.NewThing("block", "sda"), stack.NewThing("postgres", "5432")}})
+	s.Add("test", stack.Observation{Things: []*stack.Thing{dataset, log, pool, logs, stack.NewThing("block", "sda"), stack.NewThing("postgres", "5432")}})
 	db.Link("redo", logs.Ref)
 	plan := planned(dataset.Ref, "recordsize", 16<<10, "quota", 5*gigabyte)
 	for _, more := range []advise.Plan{planned(stack.Ref{Kind: "dataset", Name: "tank/db/log"}, "logbias", "latency"), planned(stack.Ref{Kind: "pool", Name: "tank"}, "autotrim", "on"),
@@ -372,7 +372,7 @@ func TestProposalsThatCannotBe(t *testing.T) {
 		"another":        {want: Want{Server: stack.Ref{Kind: "mysql", Name: "3307"}}, error: "no server mysql:3307", hint: "plumb stack"},
 		"no such engine": {want: Want{Server: stack.Ref{Kind: "host", Name: "db1"}}, error: "no private server like host:db1", hint: "PostgreSQL can"},
 		"two": {with: func(s *stack.Stack, _ *stack.Thing) {
-			s.Add("test", stack.Sight{Things: []*stack.Thing{stack.NewThing("postgres", "5432")}})
+			s.Add("test", stack.Observation{Things: []*stack.Thing{stack.NewThing("postgres", "5432")}})
 		}, error: "2 servers here: mysql:3306, postgres:5432", hint: "--server mysql:3306"},
 		"remote":         {with: func(_ *stack.Stack, db *stack.Thing) { db.Set("remote", stack.Bool(true), "test") }, error: "on another machine", hint: "on the machine"},
 		"no login":       {with: func(_ *stack.Stack, db *stack.Thing) { db.Set("logged_in", stack.Bool(false), "test") }, error: "could not be asked", hint: "--dsn"},
@@ -411,7 +411,7 @@ func TestMemoryOfTheGroup(t *testing.T) {
 	group := stack.NewThing("cgroup", "/db")
 	group.Set("memory_limit", stack.Int(768<<20), "test")
 	group.Set("cpu_limit", stack.Float(1.5), "test")
-	s.Add("test", stack.Sight{Things: []*stack.Thing{group}})
+	s.Add("test", stack.Observation{Things: []*stack.Thing{group}})
 	s.Find(stack.Ref{Kind: "process", Name: "42"}).Link("cgroup", group.Ref)
 	db.Set("innodb_data_size", stack.Int(100<<20), "test")
 	p := proposed(t, s, planned(placed, "innodb_buffer_pool_size", 499<<20), Want{})
@@ -447,7 +447,7 @@ func TestProgramOfTheSandbox(t *testing.T) {
 // What is made for a rehearsal is tried in the set-up in which it was looked
 // at, and can be kept as JSON though it has no name.
 func TestLikeALook(t *testing.T) {
-	look, err := Look(Looking{Engine: "mariadb", Memory: gigabyte, Data: 512 << 20, Time: 20 * time.Second, Want: Want{Volume: "iops=200"}})
+	look, err := Observe(Observation{Engine: "mariadb", Memory: gigabyte, Data: 512 << 20, Time: 20 * time.Second, Want: Want{Volume: "iops=200"}})
 	if err != nil {
 		t.Fatal(err)
 	}

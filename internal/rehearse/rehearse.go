@@ -32,19 +32,19 @@ type Want struct {
 // Step is a step of the plan and how it is tried.
 type Step struct {
 	advise.Step
-	Number int    // in the plan, from 1
-	Arm    string // its arm in the experiments; "" when it is not tried
-	Called string // what it sets, with those it is tried with: its arm where it is tried by itself; "" when it is not in all advice
-	With   []int  // numbers of the steps that are tried in the same arm, because the same rules ask for them
-	Path   string // what it sets there: server.settings.innodb_buffer_pool_size, volume.properties.recordsize, host.vm.swappiness
-	Value  string // as the configuration file writes it
-	Scaled string // how the value differs from the plan's in a smaller sandbox, for people; "" when it does not
-	Left   string // why it is not tried; "" when it is
-	Stake         // what the rules that ask for it are about
+	Number     int    // in the plan, from 1
+	Arm        string // its arm in the experiments; "" when it is not tried
+	Called     string // what it sets, with those it is tried with: its arm where it is tried by itself; "" when it is not in all advice
+	With       []int  // numbers of the steps that are tried in the same arm, because the same rules ask for them
+	Path       string // what it sets there: server.settings.innodb_buffer_pool_size, volume.properties.recordsize, host.vm.swappiness
+	Value      string // as the configuration file writes it
+	Scaled     string // how the value differs from the plan's in a smaller sandbox, for people; "" when it does not
+	Left       string // why it is not tried; "" when it is
+	Importance        // what the rules that ask for it are about
 }
 
-// Stake is what a rule is about.
-type Stake struct {
+// Importance is what a rule is about.
+type Importance struct {
 	Safety bool // lost data or an outage: its steps are kept whatever they bring
 	Gain   int  // how much speed it promises, by the rule's own word: more is more, 0 when nothing is known
 }

@@ -45,7 +45,7 @@ type pointed struct {
 	set  map[string]string
 }
 
-func pathsOf(dials []Dial, point search.Point) map[string]string {
+func pathsOf(dials []Tunable, point search.Point) map[string]string {
 	all := map[string]string{}
 	for i, d := range dials {
 		maps.Copy(all, d.Sets(point[i]))

@@ -93,7 +93,7 @@ func (d *draft) lay() (err error) {
 	if d.site, err = Place(d.stack, d.server.Ref); err != nil {
 		return err
 	}
-	d.said = append(d.said, d.site.Says...)
+	d.remarks = append(d.remarks, d.site.Says...)
 	d.volume = experiment.Volume{Kind: d.site.Kind, Parent: d.site.Parent, Properties: d.site.Properties}
 	d.on = "its own filesystem"
 	if f := d.stack.Find(d.site.Filesystem); f != nil {

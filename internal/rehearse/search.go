@@ -17,21 +17,21 @@ import (
 
 // Search is what a search for better numbers has found.
 type Search struct {
-	Dials     []Dial
-	Left      []string         // what was not searched, and why: one sentence each
-	Method    string           // how points were chosen, for people
-	Planned   int              // trials of points
-	Tried     []search.Outcome // in the order in which they were measured
-	Curves    []search.Curve   // the response to each dial; nil when too little is known
-	Best      search.Point     // the most promising; nil when no trial gave a value
-	Expected  stats.Estimate   // of Best, by all trials together: ratio to as is less one
-	Confirmed []report.Verdict // of Best, measured anew in blocks in which it was not chosen: against all advice, against as is
-	Broken    string           // Best could not run when it was measured anew: why
-	Margin    float64          // differences within ± this part count as none
-	InPlan    bool             // Best is in the plan of what is kept
-	Why       string           // it is not; "" when that is not settled
-	Says      []string         // what to bear in mind: one sentence each
-	Ended     string           // why it ended, for people
+	Dials     []Tunable
+	Left      []string            // what was not searched, and why: one sentence each
+	Method    string              // how points were chosen, for people
+	Planned   int                 // trials of points
+	Tried     []search.Outcome    // in the order in which they were measured
+	Curves    []search.Curve      // the response to each dial; nil when too little is known
+	Best      search.Point        // the most promising; nil when no trial gave a value
+	Expected  stats.Estimate      // of Best, by all trials together: ratio to as is less one
+	Confirmed []report.Comparison // of Best, measured anew in blocks in which it was not chosen: against all advice, against as is
+	Broken    string              // Best could not run when it was measured anew: why
+	Margin    float64             // differences within ± this part count as none
+	InPlan    bool                // Best is in the plan of what is kept
+	Why       string              // it is not; "" when that is not settled
+	Says      []string            // what to bear in mind: one sentence each
+	Ended     string              // why it ended, for people
 	Took      time.Duration
 
 	from   Stage  // that rounds are made from
@@ -91,7 +91,7 @@ func (p Proposal) NewSearch(reports []report.Report, cat *catalog.Catalog, trial
 
 // few keeps the first dials, which matter most often, of those that so many
 // trials can tell apart, and says which are left out.
-func few(dials []Dial, trials int) (kept []Dial, left []string) {
+func few(dials []Tunable, trials int) (kept []Tunable, left []string) {
 	const each = 4 // trials for a dial
 	n := min(len(dials), max(2, trials/each))
 	for _, d := range dials[n:] {
@@ -100,7 +100,7 @@ func few(dials []Dial, trials int) (kept []Dial, left []string) {
 	return dials[:n], left
 }
 
-func space(dials []Dial) (all []search.Dimension) {
+func space(dials []Tunable) (all []search.Dimension) {
 	for _, d := range dials {
 		all = append(all, d.Dimension)
 	}
@@ -121,7 +121,7 @@ func (s *Search) Take(r report.Report) {
 }
 
 // outcomes reads what a round, which has one block, measured of its points.
-func outcomes(dials []Dial, r report.Report, round int) (all []search.Outcome) {
+func outcomes(dials []Tunable, r report.Report, round int) (all []search.Outcome) {
 	last := map[string]experiment.Record{} // attempt of each arm
 	for _, rec := range r.Records {
 		if !rec.Has(experiment.MarkCut) {
@@ -209,7 +209,7 @@ func (s Search) Counted() (values, broken, spoilt int) {
 }
 
 // caveats are what every search must be read with.
-func caveats(x experiment.Experiment, on string, dials []Dial) (says []string) {
+func caveats(x experiment.Experiment, on string, dials []Tunable) (says []string) {
 	says = append(says, "No value that is tried is less durable; points are tried on top of all advice, so that what guards data is in force in all of them.")
 	if on == AsIs {
 		says[0] = "No value that is tried is less durable than what is in force as it is."

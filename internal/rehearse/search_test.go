@@ -101,7 +101,7 @@ func TestNoValueIsLessDurable(t *testing.T) {
 	}
 }
 
-func names(dials []Dial) (all []string) {
+func names(dials []Tunable) (all []string) {
 	for _, d := range dials {
 		all = append(all, d.Name)
 	}

@@ -10,9 +10,9 @@ import (
 	"plumb/internal/stack"
 )
 
-// given are the origins of settings that somebody chose. A role's own settings
+// explicitlySet are the origins of settings that somebody chose. A role's own settings
 // in PostgreSQL, which are told as of run time, are not the server's.
-func given(kind string, o *stack.Origin) bool {
+func explicitlySet(kind string, o *stack.Origin) bool {
 	if o == nil {
 		return false
 	}
@@ -29,7 +29,7 @@ func given(kind string, o *stack.Origin) bool {
 // configuration or somebody at run time has set, with the values in force,
 // less what a private server must not have.
 func (d *draft) take() {
-	d.settings, d.create, d.apart = map[string]string{}, map[string]string{}, nil
+	d.settings, d.create, d.excluded = map[string]string{}, map[string]string{}, nil
 	kind := d.server.Ref.Kind
 	var unsure []string
 	told := map[string][]string{}
@@ -37,7 +37,7 @@ func (d *draft) take() {
 		v, _ := d.inForce(name)
 		f := d.cat.Fact(kind, name)
 		value := d.written(name, v)
-		out, why := keptApart(kind, name, value)
+		out, why := excluded(kind, name, value)
 		switch {
 		case out && why != "" && !isOff(value):
 			told[why] = append(told[why], name)
@@ -52,10 +52,10 @@ func (d *draft) take() {
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(told)) {
-		d.apart = append(d.apart, fmt.Sprintf("Left out of the sandbox: %s; %s.", someOf(told[why]), why))
+		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox: %s; %s.", someOf(told[why]), why))
 	}
 	if len(unsure) > 0 {
-		d.apart = append(d.apart, fmt.Sprintf("Left out of the sandbox, because they may belong to plugins: %s.", someOf(unsure)))
+		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox, because they may belong to plugins: %s.", someOf(unsure)))
 	}
 	d.format()
 	d.caches()
@@ -71,7 +71,7 @@ func (d *draft) chosen() []string {
 	for _, name := range slices.Sorted(maps.Keys(d.server.Facts)) {
 		fact := d.server.Facts[name]
 		f := d.cat.Fact(d.server.Ref.Kind, name)
-		if fact.Value.IsAbsent() || f != nil && f.Knob == nil || !given(d.server.Ref.Kind, fact.Origin) {
+		if fact.Value.IsAbsent() || f != nil && f.Knob == nil || !explicitlySet(d.server.Ref.Kind, fact.Origin) {
 			continue
 		}
 		names = append(names, name)

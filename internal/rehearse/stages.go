@@ -48,7 +48,7 @@ func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, er
 	byPromise(tried)
 	d.tried = tried
 	if len(tried) == 0 {
-		p.Says = d.says()
+		p.Says = d.describe()
 		return p, nil
 	}
 	all, err := d.stage(stageAll, d.allArms(tried), d.want.Budget)
@@ -72,7 +72,7 @@ func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, er
 		return d.both(p, all, tried, first, final)
 	}
 	tried[0].call(AllAdvice) // alone it is all advice
-	p.Stages, p.Says = []Stage{all}, d.says()
+	p.Stages, p.Says = []Stage{all}, d.describe()
 	return p, nil
 }
 
@@ -114,7 +114,7 @@ func (d *draft) both(p Proposal, all Stage, tried []unit, first time.Duration, f
 	if err != nil {
 		return Proposal{}, err
 	}
-	p.Stages, p.Says = []Stage{all}, d.says()
+	p.Stages, p.Says = []Stage{all}, d.describe()
 	if fit > 0 && fit < len(single) {
 		second, err = d.stage(stageSteps, d.stepArms(tried, single[:fit]), rest)
 	}
@@ -194,7 +194,7 @@ func units(steps []Step) (all []unit) {
 // time for all. Last comes what is kept whatever a trial shows.
 func byPromise(all []unit) {
 	slices.SortStableFunc(all, func(a, b unit) int {
-		switch a, b := a[0].Stake, b[0].Stake; {
+		switch a, b := a[0].Importance, b[0].Importance; {
 		case a.Safety != b.Safety && a.Safety:
 			return 1
 		case a.Safety != b.Safety:

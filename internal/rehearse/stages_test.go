@@ -16,8 +16,8 @@ func TestOrderOfSingleSteps(t *testing.T) {
 	db.Set("innodb_data_size", stack.Int(2*gigabyte), "test")
 	plan := planned(placed, "sync_binlog", 1, "innodb_io_capacity", 2000, "innodb_flush_neighbors", 0, "innodb_log_buffer_size", 64<<20)
 	plan.Steps[2].Why = append(plan.Steps[2].Why, "mysql/other")
-	stake := func(rule string) Stake {
-		return map[string]Stake{"mysql/sync-binlog": {true, 6}, "mysql/innodb-io-capacity": {false, 2}, "mysql/other": {false, 5}, "mysql/innodb-log-buffer-size": {false, 3}}[rule]
+	stake := func(rule string) Importance {
+		return map[string]Importance{"mysql/sync-binlog": {true, 6}, "mysql/innodb-io-capacity": {false, 2}, "mysql/other": {false, 5}, "mysql/innodb-log-buffer-size": {false, 3}}[rule]
 	}
 	p, err := Propose(s, known(), plan, stake, Want{Budget: time.Hour})
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 )
 
 // steps says of each step of the plan how it is tried, or why it is not.
-func (d *draft) steps(plan advise.Plan, stake func(rule string) Stake) []Step {
+func (d *draft) steps(plan advise.Plan, stake func(rule string) Importance) []Step {
 	all := make([]Step, len(plan.Steps))
 	taken := map[string]int{} // number of the step, by path
 	tried, most := 0, mostSteps
@@ -26,7 +26,7 @@ func (d *draft) steps(plan advise.Plan, stake func(rule string) Stake) []Step {
 		most = mostWithout
 	}
 	for i, a := range plan.Steps {
-		s := Step{Step: a, Number: i + 1, Stake: stakeOf(a.Why, stake)}
+		s := Step{Step: a, Number: i + 1, Importance: importanceOf(a.Why, stake)}
 		s.Path, s.Value, s.Left = d.target(a)
 		switch first := taken[s.Path]; {
 		case s.Left != "":
@@ -47,8 +47,8 @@ func (d *draft) steps(plan advise.Plan, stake func(rule string) Stake) []Step {
 	return all
 }
 
-// stakeOf puts together what the rules are about that ask for a step.
-func stakeOf(rules []string, stake func(rule string) Stake) (all Stake) {
+// importanceOf puts together what the rules are about that ask for a step.
+func importanceOf(rules []string, stake func(rule string) Importance) (all Importance) {
 	if stake == nil {
 		return all
 	}
@@ -102,7 +102,7 @@ func (d *draft) elsewhere(of stack.Ref) string {
 func (d *draft) ofServer(a advise.Step) (path, value, left string) {
 	kind, name := d.server.Ref.Kind, a.Knob.Name
 	value = d.written(name, a.To)
-	apart, why := keptApart(kind, name, value)
+	apart, why := excluded(kind, name, value)
 	switch {
 	case apart && why != "":
 		return "", "", why

@@ -46,7 +46,7 @@ func fromTape(t *testing.T, name string) *stack.Stack {
 		t.Fatal(err)
 	}
 	programs := map[string]string{"mysqld": "mysql", "mariadbd": "mysql", "postgres": "postgres", "postmaster": "postgres"}
-	s := observe.Host(t.Context(), host.NewOnce(taped),
+	s := observe.Host(t.Context(), host.NewCached(taped),
 		[]observe.Probe{kernel.New(), process.New(programs), block.Probe{}, filesystem.Probe{}, zfs.Probe{}},
 		[]observe.Probe{mysqlprobe.NewProbe(known(), nil), postgresprobe.NewProbe(known(), nil)})
 	budget.Apply(s)
@@ -144,7 +144,7 @@ func TestDurabilityIsTakenOver(t *testing.T) {
 	for _, kind := range []string{"mysql", "postgres"} {
 		for name, f := range known().Knobs(kind) {
 			for value, class := range f.Knob.Durability {
-				apart, _ := keptApart(kind, name, strings.TrimPrefix(value, catalog.Above))
+				apart, _ := excluded(kind, name, strings.TrimPrefix(value, catalog.Above))
 				if apart && !slices.Contains(rescue, name) {
 					t.Errorf("%s %s = %s (%s) is kept apart", kind, name, value, class)
 				}

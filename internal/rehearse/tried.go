@@ -63,7 +63,7 @@ func Brought(r report.Report, arm string) (effect stats.Estimate, word string, o
 // there is none. Where all advice is compared with all but one step, the step's
 // arm is the baseline.
 func compared(r report.Report, arm string) int {
-	return slices.IndexFunc(r.Verdicts, func(v report.Verdict) bool {
+	return slices.IndexFunc(r.Verdicts, func(v report.Comparison) bool {
 		return v.Arm == arm && v.Baseline == AsIs || v.Arm == AllAdvice && v.Baseline == arm && arm != AsIs
 	})
 }

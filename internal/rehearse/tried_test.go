@@ -23,10 +23,10 @@ func TestTriedFindsTheArmsOfARule(t *testing.T) {
 }
 
 func TestBroughtFindsWhatAStepIsComparedWith(t *testing.T) {
-	verdict := func(arm, baseline string, value float64) report.Verdict {
-		return report.Verdict{Pair: experiment.Pair{Arm: arm, Baseline: baseline}, Word: report.Better, Effect: stats.Estimate{Value: value, N: 4}}
+	verdict := func(arm, baseline string, value float64) report.Comparison {
+		return report.Comparison{Pair: experiment.Pair{Arm: arm, Baseline: baseline}, Word: report.Better, Effect: stats.Estimate{Value: value, N: 4}}
 	}
-	r := report.Report{Verdicts: []report.Verdict{verdict("pool", AsIs, 0.5), verdict(AllAdvice, "without binlog", 0.2)}}
+	r := report.Report{Verdicts: []report.Comparison{verdict("pool", AsIs, 0.5), verdict(AllAdvice, "without binlog", 0.2)}}
 	for arm, want := range map[string]float64{"pool": 0.5, "without binlog": 0.2, AllAdvice: 0, "none": 0} {
 		got, word, ok := Brought(r, arm)
 		if got.Value != want || ok != (want > 0) || ok && word != report.Better {

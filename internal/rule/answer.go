@@ -18,14 +18,14 @@ import (
 // Answers gives the verdicts that show that a rule has met what it is about:
 // it fires, or it is quiet, and not only because something it asks for does
 // not exist there.
-func (b *Base) Answers(s *stack.Stack) []Verdict {
-	of := make([][]Verdict, len(b.rules))
+func (b *Base) Answers(s *stack.Stack) []Evaluation {
+	of := make([][]Evaluation, len(b.rules))
 	each(len(b.rules), func(i int) { of[i] = b.rules[i].answers(s) })
 	return slices.Concat(of...)
 }
 
-func (r *Rule) answers(s *stack.Stack) []Verdict {
-	var out []Verdict
+func (r *Rule) answers(s *stack.Stack) []Evaluation {
+	var out []Evaluation
 	for _, c := range r.combinations(s) {
 		if len(c.missing) > 0 { // part of what it is about was not seen
 			continue

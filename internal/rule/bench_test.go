@@ -15,7 +15,7 @@ func BenchmarkJudge(b *testing.B) {
 	base := embedded(b)
 	s := &stack.Stack{}
 	for _, kind := range []string{"host", "mysql", "postgres", "filesystem", "dataset", "pool", "block", "process", "zfs", "cgroup"} {
-		s.Add("bench", stack.Sight{Things: []*stack.Thing{stack.NewThing(kind, "a")}})
+		s.Add("bench", stack.Observation{Things: []*stack.Thing{stack.NewThing(kind, "a")}})
 	}
 	for _, r := range base.Rules() {
 		for _, x := range r.Examples {

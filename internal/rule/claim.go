@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // Part is a part of a host that a claim can be about. Products of one part
@@ -101,23 +101,23 @@ func productsOf(kind string) []string {
 }
 
 // claims reads the key range: {mysql: "8.0.30-", mariadb: any}.
-func (d *reader) claims(n *sheet.Node) {
-	d.sheet.Entries(n, "range", func(key, value *sheet.Node) {
+func (d *reader) claims(n *strictyaml.Node) {
+	d.doc.Entries(n, "range", func(key, value *strictyaml.Node) {
 		known := products()
 		if known[key.Value] == "" {
 			names := slices.Sorted(maps.Keys(known))
-			d.sheet.Errorf(key, "there is no product %s%s (known: %s)", key.Value, sheet.Meant(key.Value, names), strings.Join(names, ", "))
+			d.doc.Errorf(key, "there is no product %s%s (known: %s)", key.Value, strictyaml.Meant(key.Value, names), strings.Join(names, ", "))
 			return
 		}
-		c := Claim{Product: key.Value, Text: strings.TrimSpace(d.sheet.Text(value, "a range of versions"))}
+		c := Claim{Product: key.Value, Text: strings.TrimSpace(d.doc.Text(value, "a range of versions"))}
 		if c.Text == "" {
-			d.sheet.Errorf(value, "a range of versions is written \"8.0.30-\", \"-5.7\", \"10.5-11.3\", several with commas, or any")
+			d.doc.Errorf(value, "a range of versions is written \"8.0.30-\", \"-5.7\", \"10.5-11.3\", several with commas, or any")
 			return
 		}
 		if c.Text != anyVersion {
 			var err error
 			if c.Ranges, err = catalog.ParseRanges(c.Text); err != nil {
-				d.sheet.Errorf(value, "%v, or any", err)
+				d.doc.Errorf(value, "%v, or any", err)
 				return
 			}
 		}

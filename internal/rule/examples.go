@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // outcomes checks that there is an example of each outcome.
-func (d *reader) outcomes(root *sheet.Node) {
+func (d *reader) outcomes(root *strictyaml.Node) {
 	for _, want := range []Outcome{Fires, Quiet, Unknown} {
 		if len(d.rule.Examples) > 0 && !slices.ContainsFunc(d.rule.Examples, func(x Example) bool { return x.Want == want }) {
-			d.sheet.Errorf(root, "no example wants %s: there must be one at least of fires, quiet and unknown", want)
+			d.doc.Errorf(root, "no example wants %s: there must be one at least of fires, quiet and unknown", want)
 		}
 	}
 }
@@ -26,9 +26,9 @@ func (d *reader) tryExamples() []TestedExample {
 		out = append(out, TestedExample{x.Name, x.Want, v.Outcome, x.line})
 		switch {
 		case v.Err != nil:
-			d.sheet.At(x.line, x.col, "example %s: %v", x.Name, v.Err)
+			d.doc.At(x.line, x.col, "example %s: %v", x.Name, v.Err)
 		case v.Outcome != x.Want:
-			d.sheet.At(x.line, x.col, "example %s: want %s, got %s, with %s", x.Name, x.Want, v.Outcome, d.rule.inputs(x.things))
+			d.doc.At(x.line, x.col, "example %s: want %s, got %s, with %s", x.Name, x.Want, v.Outcome, d.rule.inputs(x.things))
 		}
 		d.tryRemedies(x, v)
 	}
@@ -36,7 +36,7 @@ func (d *reader) tryExamples() []TestedExample {
 }
 
 // tryRemedies computes the values of all remedies of an example that fires.
-func (d *reader) tryRemedies(x Example, v Verdict) {
+func (d *reader) tryRemedies(x Example, v Evaluation) {
 	if v.Outcome != Fires {
 		return
 	}
@@ -54,7 +54,7 @@ func (d *reader) tryRemedies(x Example, v Verdict) {
 			continue
 		}
 		if _, err := m.fit(to); err != nil {
-			d.sheet.At(x.line, x.col, "example %s: remedy: %v", x.Name, err)
+			d.doc.At(x.line, x.col, "example %s: remedy: %v", x.Name, err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 
 	"plumb/internal/catalog"
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // expression is a compiled CEL expression.
@@ -118,7 +118,7 @@ func noFact(name string, k *catalog.Kind, fact string) string {
 	if link, ok := k.Links[fact]; ok {
 		return fmt.Sprintf("%s.%s is a link, not a fact: bind it first, as in \"- x in %s.%s\" (a %s)", name, fact, name, fact, link.To)
 	}
-	return fmt.Sprintf("%s (%s) has no fact %s%s", name, k.Name, fact, sheet.Meant(fact, slices.Sorted(maps.Keys(k.Facts))))
+	return fmt.Sprintf("%s (%s) has no fact %s%s", name, k.Name, fact, strictyaml.Meant(fact, slices.Sorted(maps.Keys(k.Facts))))
 }
 
 // problems puts CEL's findings into our words.
@@ -150,7 +150,7 @@ func (s *scope) reword(msg string) string {
 		known := slices.Concat(slices.Sorted(maps.Keys(s.kinds)), slices.Sorted(maps.Keys(constants())),
 			[]string{"version", "show", "min", "max", "round", "roundUp", "double", "int", "has", "size"})
 		return fmt.Sprintf("there is no %s here%s (a text is written \"%s\", with its quotes; bound: %s)",
-			name, sheet.Meant(name, known), name, strings.Join(slices.Sorted(maps.Keys(s.kinds)), ", "))
+			name, strictyaml.Meant(name, known), name, strings.Join(slices.Sorted(maps.Keys(s.kinds)), ", "))
 	}
 	if rest, ok := strings.CutPrefix(msg, "found no matching overload for '"); ok {
 		call, args, _ := strings.Cut(rest, "' applied to '")

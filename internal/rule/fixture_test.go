@@ -91,7 +91,7 @@ sources: [https://example.org]
 }
 
 // judge judges a stack by one rule whose examples are left out.
-func judge(t testing.TB, text string, s *stack.Stack) []rule.Verdict {
+func judge(t testing.TB, text string, s *stack.Stack) []rule.Evaluation {
 	t.Helper()
 	return loadOne(t, text).Judge(s)
 }
@@ -118,6 +118,6 @@ func thing(s *stack.Stack, kind, name string, facts map[string]any) *stack.Thing
 		}
 		t.Set(f, got, "test")
 	}
-	s.Add("test", stack.Sight{Things: []*stack.Thing{t}})
+	s.Add("test", stack.Observation{Things: []*stack.Thing{t}})
 	return s.Find(t.Ref)
 }

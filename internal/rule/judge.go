@@ -21,18 +21,18 @@ func (b *Base) Rule(id string) *Rule { return b.byID[id] }
 // With gives a base that has the rules of another too.
 func (b *Base) With(other *Base) *Base { return newBase(slices.Concat(b.rules, other.rules)) }
 
-// Judge asks every rule about every combination of things it binds. Verdicts
+// Judge asks every rule about every combination of things it binds. Evaluations
 // come sorted by rule, then by things. A rule that concerns nothing on this
 // host gives no verdict.
-func (b *Base) Judge(s *stack.Stack) []Verdict {
-	of := make([][]Verdict, len(b.rules))
+func (b *Base) Judge(s *stack.Stack) []Evaluation {
+	of := make([][]Evaluation, len(b.rules))
 	each(len(b.rules), func(i int) { of[i] = b.rules[i].verdicts(s) })
 	return slices.Concat(of...)
 }
 
 // verdicts judges every combination of things the rule binds.
-func (r *Rule) verdicts(s *stack.Stack) []Verdict {
-	var out []Verdict
+func (r *Rule) verdicts(s *stack.Stack) []Evaluation {
+	var out []Evaluation
 	for _, c := range r.combinations(s) {
 		v := r.judge(c)
 		for i, m := range v.Missing {
@@ -46,8 +46,8 @@ func (r *Rule) verdicts(s *stack.Stack) []Verdict {
 }
 
 // judge asks the rule about one combination.
-func (r *Rule) judge(c combination) Verdict {
-	v := Verdict{Rule: r, Things: r.refs(c.things), Outcome: Unknown}
+func (r *Rule) judge(c combination) Evaluation {
+	v := Evaluation{Rule: r, Things: r.refs(c.things), Outcome: Unknown}
 	if v.Err = prepared(r.ready); v.Err != nil {
 		return v
 	}

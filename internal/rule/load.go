@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 
 	"plumb/internal/catalog"
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // Load reads rules/**/*.yaml. It returns the rules that are sound, together
@@ -28,11 +28,11 @@ func Load(fsys fs.FS, cat *catalog.Catalog) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mistakes []sheet.Error
+	var mistakes []strictyaml.Error
 	for _, t := range tests {
 		mistakes = append(mistakes, t.Mistakes...)
 	}
-	return b, sheet.Join(mistakes)
+	return b, strictyaml.Join(mistakes)
 }
 
 // Tested is what came of checking one rule file.
@@ -40,7 +40,7 @@ type Tested struct {
 	ID       string // "" when the file gives none
 	File     string
 	Examples []TestedExample
-	Mistakes []sheet.Error // examples that are judged otherwise than wanted included; none: the rule is sound
+	Mistakes []strictyaml.Error // examples that are judged otherwise than wanted included; none: the rule is sound
 }
 
 // TestedExample is what a rule said of one of its examples.
@@ -71,12 +71,12 @@ func Own(fsys fs.FS, cat *catalog.Catalog) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mistakes []sheet.Error
+	var mistakes []strictyaml.Error
 	for _, t := range tests {
 		mistakes = append(mistakes, t.Mistakes...)
 	}
 	if len(mistakes) > 0 {
-		return nil, sheet.Join(mistakes)
+		return nil, strictyaml.Join(mistakes)
 	}
 	for _, r := range b.rules {
 		r.ID = path.Join(OwnArea, r.ID)
@@ -99,7 +99,7 @@ func load(fsys fs.FS, prefix string, cat *catalog.Catalog) (*Base, []Tested, err
 		file := path.Join(prefix, names[i])
 		data, err := readFile(fsys, names[i])
 		if err != nil {
-			tests[i] = Tested{File: file, Mistakes: []sheet.Error{{File: file, Line: 1, Col: 1, Msg: err.Error()}}}
+			tests[i] = Tested{File: file, Mistakes: []strictyaml.Error{{File: file, Line: 1, Col: 1, Msg: err.Error()}}}
 			return
 		}
 		rules[i], tests[i] = c.file(file, strings.TrimSuffix(names[i], ".yaml"), data)
@@ -166,12 +166,12 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 // file reads one rule; it is nil when there is any mistake in it.
 func (c *compiler) file(file, id string, data []byte) (*Rule, Tested) {
 	tested := Tested{File: file}
-	s, root := sheet.Parse(file, data)
+	s, root := strictyaml.Parse(file, data)
 	if root == nil {
 		tested.Mistakes = s.Errors()
 		return nil, tested
 	}
-	d := &reader{sheet: s, compiler: c, rule: &Rule{File: file, cat: c.cat}}
+	d := &reader{doc: s, compiler: c, rule: &Rule{File: file, cat: c.cat}}
 	d.read(root, id)
 	tested.ID = d.rule.ID
 	if len(s.Errors()) == 0 {

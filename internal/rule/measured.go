@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // measuredFile lists what experiments of our own showed.
@@ -39,11 +39,11 @@ func Measurements(fsys fs.FS) ([]Measurement, error) {
 }
 
 func parseMeasured(data []byte) (all []Measurement, err error) {
-	s, root := sheet.Parse(measuredFile, data)
+	s, root := strictyaml.Parse(measuredFile, data)
 	if root == nil {
 		return nil, s.Err()
 	}
-	s.Items(root, "the file", func(n *sheet.Node) {
+	s.Items(root, "the file", func(n *strictyaml.Node) {
 		before := len(s.Errors())
 		m := measurement(s, n)
 		if len(s.Errors()) == before {
@@ -59,27 +59,27 @@ var (
 	interval  = regexp.MustCompile(`\([−+-]?[\d.,]+ to [−+-]?[\d.,]+`)
 )
 
-func measurement(s *sheet.Sheet, n *sheet.Node) (m Measurement) {
-	text := func(into *string, what string) func(*sheet.Node) {
-		return func(n *sheet.Node) {
+func measurement(s *strictyaml.Document, n *strictyaml.Node) (m Measurement) {
+	text := func(into *string, what string) func(*strictyaml.Node) {
+		return func(n *strictyaml.Node) {
 			if *into = strings.TrimSpace(s.Text(n, what)); *into == "" {
 				s.Errorf(n, "%s says nothing", what)
 			}
 		}
 	}
-	s.Object(n, "a measurement", sheet.Fields{
-		"rules": func(n *sheet.Node) {
+	s.Object(n, "a measurement", strictyaml.Fields{
+		"rules": func(n *strictyaml.Node) {
 			if m.Rules = s.Texts(n, "rules"); len(m.Rules) == 0 {
 				s.Errorf(n, "rules names at least one rule")
 			}
 		},
 		"experiment": text(&m.Experiment, "experiment"),
-		"power_cuts": func(n *sheet.Node) {
+		"power_cuts": func(n *strictyaml.Node) {
 			if m.Cuts = s.Texts(n, "power_cuts"); len(m.Cuts) == 0 {
 				s.Errorf(n, "power_cuts names at least one row of research/powercut")
 			}
 		},
-		"date": func(n *sheet.Node) {
+		"date": func(n *strictyaml.Node) {
 			day, err := time.Parse(time.DateOnly, s.Text(n, "date"))
 			if err != nil {
 				s.Errorf(n, "a date is written as 2026-11-21")
@@ -88,12 +88,12 @@ func measurement(s *sheet.Sheet, n *sheet.Node) (m Measurement) {
 		},
 		"machine": text(&m.Machine, "machine"),
 		"setup":   text(&m.Setup, "setup"),
-		"shows": func(n *sheet.Node) {
+		"shows": func(n *strictyaml.Node) {
 			if m.Shows = strings.TrimSpace(s.Text(n, "shows")); !interval.MatchString(m.Shows) {
 				s.Errorf(n, "shows has numbers with their intervals: 41 %% more (8.7 to 83 %%)")
 			}
 		},
-		"ledger": func(n *sheet.Node) {
+		"ledger": func(n *strictyaml.Node) {
 			if m.Ledger = s.Text(n, "ledger"); !hashBegin.MatchString(m.Ledger) {
 				s.Errorf(n, "ledger is how the experiment's hash begins, at least 8 hexadecimal digits")
 			}

@@ -75,7 +75,7 @@ func TestUnrelatedFactsChangeNothing(t *testing.T) {
 		drawFacts(t, s.Things[0])
 		before := base.Judge(s)[0].Outcome
 		s.Things[0].Set("connections", stack.Int(rapid.Int64().Draw(t, "connections")), "test")
-		s.Add("other", stack.Sight{Things: []*stack.Thing{stack.NewThing("volume", "v"), stack.NewThing("host", "h")}})
+		s.Add("other", stack.Observation{Things: []*stack.Thing{stack.NewThing("volume", "v"), stack.NewThing("host", "h")}})
 		if after := base.Judge(s)[0].Outcome; after != before {
 			t.Errorf("the verdict turns from %s to %s", before, after)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // Read reads one rule as it is written, for explaining: it compiles nothing,
@@ -45,7 +45,7 @@ func (r *Rule) Written() []WrittenRemedy { return slices.Clone(r.written) }
 
 // writtenRemedy takes the texts of a remedy; what is wrong with them is said
 // when they are compiled.
-func writtenRemedy(n *sheet.Node) (w WrittenRemedy) {
+func writtenRemedy(n *strictyaml.Node) (w WrittenRemedy) {
 	into := map[string]*string{"if": &w.If, "knob": &w.Knob, "to": &w.To, "do": &w.Do, "note": &w.Note}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if text := into[n.Content[i].Value]; text != nil {

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"plumb/internal/catalog"
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // Open reads rules that were tested before, as the built-in ones were, for
@@ -43,23 +43,23 @@ func Open(fsys fs.FS, cat *catalog.Catalog) (*Base, error) {
 
 // open reads one rule and leaves its expressions for later.
 func (c *compiler) open(file, id string, data []byte) (*Rule, error) {
-	d, err := c.written(file, id, sheet.Without(data, "explain", "examples"), requiredKeys[:len(requiredKeys)-2])
+	d, err := c.written(file, id, strictyaml.Without(data, "explain", "examples"), requiredKeys[:len(requiredKeys)-2])
 	if err != nil {
 		return nil, err
 	}
 	r := d.rule
-	r.ready = sync.OnceValue(func() error { d.condition(); return d.sheet.Err() })
-	r.speak = sync.OnceValue(func() error { d.texts(); return d.sheet.Err() })
+	r.ready = sync.OnceValue(func() error { d.condition(); return d.doc.Err() })
+	r.speak = sync.OnceValue(func() error { d.texts(); return d.doc.Err() })
 	return r, nil
 }
 
 // written reads what is written in one rule and compiles nothing.
 func (c *compiler) written(file, id string, data []byte, required []string) (*reader, error) {
-	s, root := sheet.Parse(file, data)
+	s, root := strictyaml.Parse(file, data)
 	if root == nil {
 		return nil, s.Err()
 	}
-	d := &reader{sheet: s, compiler: c, rule: &Rule{File: file, cat: c.cat}}
+	d := &reader{doc: s, compiler: c, rule: &Rule{File: file, cat: c.cat}}
 	d.fields(root, id, required)
 	return d, s.Err()
 }

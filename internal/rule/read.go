@@ -6,23 +6,23 @@ import (
 	"slices"
 	"strings"
 
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // reader reads one rule file.
 type reader struct {
-	sheet    *sheet.Sheet
+	doc      *strictyaml.Document
 	compiler *compiler
 	rule     *Rule
-	root     *sheet.Node
+	root     *strictyaml.Node
 	vars     map[string]string // variable to kind
 	unbound  bool              // a binding could not be read
 	scope    *scope
 
 	// nodes that are compiled once the variables are known
-	when, title, say *sheet.Node
-	remedies         []*sheet.Node
-	examples         []*sheet.Node
+	when, title, say *strictyaml.Node
+	remedies         []*strictyaml.Node
+	examples         []*strictyaml.Node
 }
 
 // requiredKeys are those every rule has. The last two are for people and for
@@ -30,7 +30,7 @@ type reader struct {
 var requiredKeys = []string{"id", "title", "harm", "gain", "when", "say", "basis", "versions", "explain", "examples"}
 
 // read reads the whole rule and checks it; mistakes go to the sheet.
-func (d *reader) read(root *sheet.Node, id string) {
+func (d *reader) read(root *strictyaml.Node, id string) {
 	d.fields(root, id, requiredKeys)
 	if d.unbound { // what follows would only be said again of every use
 		return
@@ -44,44 +44,44 @@ func (d *reader) read(root *sheet.Node, id string) {
 }
 
 // fields reads what is written and compiles nothing.
-func (d *reader) fields(root *sheet.Node, id string, required []string) {
-	s, r := d.sheet, d.rule
+func (d *reader) fields(root *strictyaml.Node, id string, required []string) {
+	s, r := d.doc, d.rule
 	d.root, d.vars = root, map[string]string{hostVar: "host"}
-	text := func(into *string, what string) func(*sheet.Node) {
-		return func(n *sheet.Node) { *into = strings.TrimSpace(s.Text(n, what)) }
+	text := func(into *string, what string) func(*strictyaml.Node) {
+		return func(n *strictyaml.Node) { *into = strings.TrimSpace(s.Text(n, what)) }
 	}
 	sources, quote := root, root
-	s.Object(root, "a rule", sheet.Fields{
-		"id": func(n *sheet.Node) {
+	s.Object(root, "a rule", strictyaml.Fields{
+		"id": func(n *strictyaml.Node) {
 			if r.ID = s.Text(n, "id"); r.ID != id {
 				s.Errorf(n, "the id is the path of the file: %s", id)
 			}
 		},
-		"title": func(n *sheet.Node) { d.title, r.Title = n, s.Text(n, "title") },
-		"harm": func(n *sheet.Node) {
+		"title": func(n *strictyaml.Node) { d.title, r.Title = n, s.Text(n, "title") },
+		"harm": func(n *strictyaml.Node) {
 			r.Harm = Harm(s.OneOf(n, "harm", string(Danger), string(Outage), string(Slow), string(Note)))
 		},
-		"gain":     func(n *sheet.Node) { r.Gain = Gain(s.OneOf(n, "gain", string(High), string(Medium), string(Low))) },
-		"for":      func(n *sheet.Node) { d.bindings(n) },
-		"distinct": func(n *sheet.Node) { r.Distinct = s.Texts(n, "distinct"); d.distinct(n) },
-		"when":     func(n *sheet.Node) { d.when, r.When = n, s.Text(n, "when") },
-		"say":      func(n *sheet.Node) { d.say, r.Say = n, s.Text(n, "say") },
+		"gain":     func(n *strictyaml.Node) { r.Gain = Gain(s.OneOf(n, "gain", string(High), string(Medium), string(Low))) },
+		"for":      func(n *strictyaml.Node) { d.bindings(n) },
+		"distinct": func(n *strictyaml.Node) { r.Distinct = s.Texts(n, "distinct"); d.distinct(n) },
+		"when":     func(n *strictyaml.Node) { d.when, r.When = n, s.Text(n, "when") },
+		"say":      func(n *strictyaml.Node) { d.say, r.Say = n, s.Text(n, "say") },
 		"explain":  text(&r.Explain, "explain"),
-		"remedy": func(n *sheet.Node) {
-			s.Items(n, "remedy", func(c *sheet.Node) {
+		"remedy": func(n *strictyaml.Node) {
+			s.Items(n, "remedy", func(c *strictyaml.Node) {
 				d.remedies, r.written = append(d.remedies, c), append(r.written, writtenRemedy(c))
 			})
 		},
-		"basis": func(n *sheet.Node) {
+		"basis": func(n *strictyaml.Node) {
 			r.Basis = Basis(s.OneOf(n, "basis", string(Measured), string(Documented), string(Folklore)))
 		},
 		"versions": text(&r.Versions, "versions"),
-		"range":    func(n *sheet.Node) { d.claims(n) },
-		"seeds":    func(n *sheet.Node) { r.Seeds = s.Texts(n, "seeds") },
-		"sources":  func(n *sheet.Node) { sources, r.Sources = n, s.Texts(n, "sources") },
-		"quote":    func(n *sheet.Node) { quote = n; d.quote(n) },
-		"examples": func(n *sheet.Node) {
-			s.Items(n, "examples", func(c *sheet.Node) { d.examples = append(d.examples, c) })
+		"range":    func(n *strictyaml.Node) { d.claims(n) },
+		"seeds":    func(n *strictyaml.Node) { r.Seeds = s.Texts(n, "seeds") },
+		"sources":  func(n *strictyaml.Node) { sources, r.Sources = n, s.Texts(n, "sources") },
+		"quote":    func(n *strictyaml.Node) { quote = n; d.quote(n) },
+		"examples": func(n *strictyaml.Node) {
+			s.Items(n, "examples", func(c *strictyaml.Node) { d.examples = append(d.examples, c) })
 		},
 	}, required...)
 	if r.Basis == Folklore && r.Harm != Note && r.Harm != "" {
@@ -96,11 +96,11 @@ func (d *reader) fields(root *sheet.Node, id string, required []string) {
 }
 
 // quote reads the sentence that decides.
-func (d *reader) quote(n *sheet.Node) {
+func (d *reader) quote(n *strictyaml.Node) {
 	q := &d.rule.Quote
-	d.sheet.Object(n, "a quote", sheet.Fields{
-		"says": func(n *sheet.Node) { q.Says = strings.TrimSpace(d.sheet.Text(n, "says")) },
-		"from": func(n *sheet.Node) { q.From = d.sheet.Text(n, "from") },
+	d.doc.Object(n, "a quote", strictyaml.Fields{
+		"says": func(n *strictyaml.Node) { q.Says = strings.TrimSpace(d.doc.Text(n, "says")) },
+		"from": func(n *strictyaml.Node) { q.From = d.doc.Text(n, "from") },
 	}, "says", "from")
 }
 
@@ -108,7 +108,7 @@ func (d *reader) quote(n *sheet.Node) {
 func (d *reader) condition() {
 	var err error
 	if d.scope, err = d.compiler.scope(d.vars); err != nil {
-		d.sheet.Errorf(d.root, "%v", err)
+		d.doc.Errorf(d.root, "%v", err)
 		return
 	}
 	if d.when != nil {
@@ -138,15 +138,15 @@ func (d *reader) texts() {
 // bindingPattern is "variable in kind" or "variable in variable.link.link".
 var bindingPattern = regexp.MustCompile(`^([a-z][a-z0-9_]*) in ([a-z_][a-z0-9_]*)((?:\.[a-z_][a-z0-9_]*)*)$`)
 
-func (d *reader) bindings(n *sheet.Node) {
-	before := len(d.sheet.Errors())
-	d.sheet.Items(n, "for", d.binding)
-	d.unbound = len(d.sheet.Errors()) > before
+func (d *reader) bindings(n *strictyaml.Node) {
+	before := len(d.doc.Errors())
+	d.doc.Items(n, "for", d.binding)
+	d.unbound = len(d.doc.Errors()) > before
 }
 
 // binding reads "db in mysql" or "ds in db.data.dataset".
-func (d *reader) binding(n *sheet.Node) {
-	s := d.sheet
+func (d *reader) binding(n *strictyaml.Node) {
+	s := d.doc
 	text := strings.TrimSpace(s.Text(n, "a binding"))
 	if text == "" {
 		return
@@ -169,7 +169,7 @@ func (d *reader) binding(n *sheet.Node) {
 	known := slices.Sorted(maps.Keys(kinds))
 	if m[3] == "" {
 		if b.Kind = m[2]; kinds[b.Kind] == nil {
-			s.Errorf(n, "there is no kind %s%s", b.Kind, sheet.Meant(b.Kind, known))
+			s.Errorf(n, "there is no kind %s%s", b.Kind, strictyaml.Meant(b.Kind, known))
 			return
 		}
 	} else if !d.path(n, &b, m[2], m[3]) {
@@ -180,10 +180,10 @@ func (d *reader) binding(n *sheet.Node) {
 }
 
 // path follows the links of a binding through the catalogue.
-func (d *reader) path(n *sheet.Node, b *Binding, from, links string) bool {
+func (d *reader) path(n *strictyaml.Node, b *Binding, from, links string) bool {
 	b.From, b.Kind = from, d.vars[from]
 	if b.Kind == "" {
-		d.sheet.Errorf(n, "%s is not bound above%s", from, sheet.Meant(from, slices.Sorted(maps.Keys(d.vars))))
+		d.doc.Errorf(n, "%s is not bound above%s", from, strictyaml.Meant(from, slices.Sorted(maps.Keys(d.vars))))
 		return false
 	}
 	b.Links = strings.Split(links[1:], ".")
@@ -191,7 +191,7 @@ func (d *reader) path(n *sheet.Node, b *Binding, from, links string) bool {
 		k := d.compiler.cat.Kinds[b.Kind]
 		to, ok := k.Links[link]
 		if !ok {
-			d.sheet.Errorf(n, "%s has no link %s%s", k.Name, link, sheet.Meant(link, slices.Sorted(maps.Keys(k.Links))))
+			d.doc.Errorf(n, "%s has no link %s%s", k.Name, link, strictyaml.Meant(link, slices.Sorted(maps.Keys(k.Links))))
 			return false
 		}
 		b.Kind = to.To
@@ -199,17 +199,17 @@ func (d *reader) path(n *sheet.Node, b *Binding, from, links string) bool {
 	return d.compiler.cat.Kinds[b.Kind] != nil
 }
 
-func (d *reader) distinct(n *sheet.Node) {
+func (d *reader) distinct(n *strictyaml.Node) {
 	kinds := map[string]bool{}
 	for _, name := range d.rule.Distinct {
 		kind := d.vars[name]
 		if kind == "" || name == hostVar {
-			d.sheet.Errorf(n, "%s is not bound above: distinct comes after for", name)
+			d.doc.Errorf(n, "%s is not bound above: distinct comes after for", name)
 		}
 		kinds[kind] = true
 	}
 	if len(d.rule.Distinct) < 2 || len(kinds) > 1 {
-		d.sheet.Errorf(n, "distinct names two or more variables of one kind")
+		d.doc.Errorf(n, "distinct names two or more variables of one kind")
 	}
 }
 

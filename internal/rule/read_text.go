@@ -9,50 +9,50 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"plumb/internal/catalog"
-	"plumb/internal/sheet"
 	"plumb/internal/stack"
+	"plumb/internal/strictyaml"
 )
 
 // note puts mistakes in a text where they stand in the file.
-func (d *reader) note(n *sheet.Node, wrong []problem) {
+func (d *reader) note(n *strictyaml.Node, wrong []problem) {
 	for _, p := range wrong {
-		line, col := d.sheet.Place(n, p.offset)
-		d.sheet.At(line, col, "%s", p.msg)
+		line, col := d.doc.Place(n, p.offset)
+		d.doc.At(line, col, "%s", p.msg)
 	}
 }
 
-func (d *reader) expression(n *sheet.Node, what string, track bool) *expression {
-	e, wrong := d.scope.compile(d.sheet.Text(n, what), track)
+func (d *reader) expression(n *strictyaml.Node, what string, track bool) *expression {
+	e, wrong := d.scope.compile(d.doc.Text(n, what), track)
 	d.note(n, wrong)
 	return e
 }
 
 // truth compiles an expression that yields true or false.
-func (d *reader) truth(n *sheet.Node, what string) *expression {
+func (d *reader) truth(n *strictyaml.Node, what string) *expression {
 	e := d.expression(n, what, true)
 	if e != nil && !e.ast.OutputType().IsExactType(cel.BoolType) {
-		d.sheet.Errorf(n, "%s yields %s: want true or false", what, e.ast.OutputType())
+		d.doc.Errorf(n, "%s yields %s: want true or false", what, e.ast.OutputType())
 		return nil
 	}
 	return e
 }
 
-func (d *reader) template(n *sheet.Node) *template {
-	t, wrong := d.scope.template(d.sheet.Text(n, "a text"))
+func (d *reader) template(n *strictyaml.Node) *template {
+	t, wrong := d.scope.template(d.doc.Text(n, "a text"))
 	d.note(n, wrong)
 	return t
 }
 
 // remedy reads one remedy.
-func (d *reader) remedy(n *sheet.Node) *remedy {
-	s, m := d.sheet, &remedy{}
-	var to *sheet.Node
-	s.Object(n, "a remedy", sheet.Fields{
-		"knob": func(n *sheet.Node) { d.knob(n, m) },
-		"to":   func(n *sheet.Node) { to = n },
-		"if":   func(n *sheet.Node) { m.cond = d.truth(n, "if") },
-		"do":   func(n *sheet.Node) { m.do = d.template(n) },
-		"note": func(n *sheet.Node) { m.note = d.template(n) },
+func (d *reader) remedy(n *strictyaml.Node) *remedy {
+	s, m := d.doc, &remedy{}
+	var to *strictyaml.Node
+	s.Object(n, "a remedy", strictyaml.Fields{
+		"knob": func(n *strictyaml.Node) { d.knob(n, m) },
+		"to":   func(n *strictyaml.Node) { to = n },
+		"if":   func(n *strictyaml.Node) { m.cond = d.truth(n, "if") },
+		"do":   func(n *strictyaml.Node) { m.do = d.template(n) },
+		"note": func(n *strictyaml.Node) { m.note = d.template(n) },
 	})
 	switch {
 	case m.do != nil && (m.knob != nil || to != nil):
@@ -68,34 +68,34 @@ func (d *reader) remedy(n *sheet.Node) *remedy {
 }
 
 // knob reads db#sync_binlog.
-func (d *reader) knob(n *sheet.Node, m *remedy) {
-	text := d.sheet.Text(n, "knob")
+func (d *reader) knob(n *strictyaml.Node, m *remedy) {
+	text := d.doc.Text(n, "knob")
 	name, knob, ok := strings.Cut(text, "#")
 	m.name = name
 	k := d.scope.kinds[name]
 	switch {
 	case !ok:
-		d.sheet.Errorf(n, "%q is no knob: write variable#knob, such as db#sync_binlog", text)
+		d.doc.Errorf(n, "%q is no knob: write variable#knob, such as db#sync_binlog", text)
 		return
 	case k == nil:
-		d.sheet.Errorf(n, "%s is not bound%s", name, sheet.Meant(name, slices.Sorted(maps.Keys(d.vars))))
+		d.doc.Errorf(n, "%s is not bound%s", name, strictyaml.Meant(name, slices.Sorted(maps.Keys(d.vars))))
 		return
 	}
 	f := k.Facts[knob]
 	switch {
 	case f == nil:
 		knobs := slices.Sorted(maps.Keys(d.compiler.cat.Knobs(k.Name)))
-		d.sheet.Errorf(n, "%s has no knob %s%s", k.Name, knob, sheet.Meant(knob, knobs))
+		d.doc.Errorf(n, "%s has no knob %s%s", k.Name, knob, strictyaml.Meant(knob, knobs))
 		return
 	case f.Knob == nil:
-		d.sheet.Errorf(n, "%s of %s can only be observed (%s:%d): a remedy needs a knob", knob, k.Name, f.File, f.Line)
+		d.doc.Errorf(n, "%s of %s can only be observed (%s:%d): a remedy needs a knob", knob, k.Name, f.File, f.Line)
 		return
 	}
 	m.knob = f
 }
 
 // target compiles the value of a remedy and checks it against the knob.
-func (d *reader) target(n *sheet.Node, m *remedy) *expression {
+func (d *reader) target(n *strictyaml.Node, m *remedy) *expression {
 	e := d.expression(n, "to", false)
 	if e == nil {
 		return nil
@@ -109,7 +109,7 @@ func (d *reader) target(n *sheet.Node, m *remedy) *expression {
 		if m.knob.Type == catalog.Text {
 			hint = fmt.Sprintf(": write the text with its own quotes, to: '%q'", e.source)
 		}
-		d.sheet.Errorf(n, "%s takes %s, this yields %s%s", m.knob.Name, m.knob.Type, got, hint)
+		d.doc.Errorf(n, "%s takes %s, this yields %s%s", m.knob.Name, m.knob.Type, got, hint)
 		return nil
 	}
 	if len(e.uses) == 0 {
@@ -118,27 +118,29 @@ func (d *reader) target(n *sheet.Node, m *remedy) *expression {
 			_, err = m.fit(v)
 		}
 		if err != nil {
-			d.sheet.Errorf(n, "%v", err)
+			d.doc.Errorf(n, "%v", err)
 		}
 	}
 	return e
 }
 
 // example reads one example.
-func (d *reader) example(n *sheet.Node) {
-	s := d.sheet
+func (d *reader) example(n *strictyaml.Node) {
+	s := d.doc
 	x := Example{line: n.Line, col: n.Column, things: things{}}
 	for name, kind := range d.vars {
 		x.things[name] = stack.NewThing(kind, name)
 	}
-	s.Object(n, "an example", sheet.Fields{
-		"name": func(n *sheet.Node) { x.Name = s.Text(n, "name") },
-		"want": func(n *sheet.Node) {
+	s.Object(n, "an example", strictyaml.Fields{
+		"name": func(n *strictyaml.Node) { x.Name = s.Text(n, "name") },
+		"want": func(n *strictyaml.Node) {
 			x.Want = Outcome(s.OneOf(n, "want", string(Fires), string(Quiet), string(Unknown)))
 		},
-		"given":  func(n *sheet.Node) { s.Entries(n, "given", func(key, value *sheet.Node) { d.given(x, key, value) }) },
-		"host":   func(n *sheet.Node) { d.facts(x.things[hostVar], n) },
-		"absent": func(n *sheet.Node) { s.Items(n, "absent", func(c *sheet.Node) { d.absent(x, c) }) },
+		"given": func(n *strictyaml.Node) {
+			s.Entries(n, "given", func(key, value *strictyaml.Node) { d.given(x, key, value) })
+		},
+		"host":   func(n *strictyaml.Node) { d.facts(x.things[hostVar], n) },
+		"absent": func(n *strictyaml.Node) { s.Items(n, "absent", func(c *strictyaml.Node) { d.absent(x, c) }) },
 	}, "name", "want")
 	for _, other := range d.rule.Examples {
 		if other.Name == x.Name {
@@ -148,35 +150,35 @@ func (d *reader) example(n *sheet.Node) {
 	d.rule.Examples = append(d.rule.Examples, x)
 }
 
-func (d *reader) given(x Example, key, value *sheet.Node) {
+func (d *reader) given(x Example, key, value *strictyaml.Node) {
 	t := x.things[key.Value]
 	if t == nil {
-		d.sheet.Errorf(key, "%s is not bound%s", key.Value, sheet.Meant(key.Value, slices.Sorted(maps.Keys(d.vars))))
+		d.doc.Errorf(key, "%s is not bound%s", key.Value, strictyaml.Meant(key.Value, slices.Sorted(maps.Keys(d.vars))))
 		return
 	}
 	d.facts(t, value)
 }
 
 // facts reads facts of one thing.
-func (d *reader) facts(t *stack.Thing, n *sheet.Node) {
-	d.sheet.Entries(n, "facts of "+t.Ref.Name, func(key, value *sheet.Node) {
+func (d *reader) facts(t *stack.Thing, n *strictyaml.Node) {
+	d.doc.Entries(n, "facts of "+t.Ref.Name, func(key, value *strictyaml.Node) {
 		f := d.factOf(t, key, key.Value)
 		if f == nil {
 			return
 		}
-		if sheet.IsList(value) && f.Type == catalog.List {
-			t.Set(f.Name, stack.List(d.sheet.Texts(value, f.Name)), "example")
+		if strictyaml.IsList(value) && f.Type == catalog.List {
+			t.Set(f.Name, stack.List(d.doc.Texts(value, f.Name)), "example")
 			return
 		}
-		if value.Value == "" && f.Type == catalog.Text && !sheet.IsNull(value) {
+		if value.Value == "" && f.Type == catalog.Text && !strictyaml.IsNull(value) {
 			t.Set(f.Name, stack.Text(""), "example")
 			return
 		}
-		text := d.sheet.Text(value, f.Name)
+		text := d.doc.Text(value, f.Name)
 		v, err := catalog.ParseValue(f, text)
 		if err != nil {
 			if text != "" {
-				d.sheet.Errorf(value, "%s: %v", f.Name, err)
+				d.doc.Errorf(value, "%s: %v", f.Name, err)
 			}
 			return
 		}
@@ -184,11 +186,11 @@ func (d *reader) facts(t *stack.Thing, n *sheet.Node) {
 	})
 }
 
-func (d *reader) absent(x Example, n *sheet.Node) {
-	name, fact, ok := strings.Cut(d.sheet.Text(n, "an absent fact"), ".")
+func (d *reader) absent(x Example, n *strictyaml.Node) {
+	name, fact, ok := strings.Cut(d.doc.Text(n, "an absent fact"), ".")
 	t := x.things[name]
 	if !ok || t == nil {
-		d.sheet.Errorf(n, "an absent fact is written variable.fact, such as db.innodb_use_native_aio")
+		d.doc.Errorf(n, "an absent fact is written variable.fact, such as db.innodb_use_native_aio")
 		return
 	}
 	if f := d.factOf(t, n, fact); f != nil {
@@ -196,11 +198,11 @@ func (d *reader) absent(x Example, n *sheet.Node) {
 	}
 }
 
-func (d *reader) factOf(t *stack.Thing, at *sheet.Node, name string) *catalog.Fact {
+func (d *reader) factOf(t *stack.Thing, at *strictyaml.Node, name string) *catalog.Fact {
 	k := d.compiler.cat.Kinds[t.Ref.Kind]
 	f := d.compiler.cat.Fact(t.Ref.Kind, name)
 	if f == nil && k != nil {
-		d.sheet.Errorf(at, "%s", noFact(t.Ref.Name, k, name))
+		d.doc.Errorf(at, "%s", noFact(t.Ref.Name, k, name))
 	}
 	return f
 }

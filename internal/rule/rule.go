@@ -153,4 +153,4 @@ func (x Example) Things() []*stack.Thing {
 }
 
 // Try judges an example of the rule.
-func (r *Rule) Try(x Example) Verdict { return r.judge(combination{things: x.things}) }
+func (r *Rule) Try(x Example) Evaluation { return r.judge(combination{things: x.things}) }

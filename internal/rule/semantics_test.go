@@ -68,7 +68,7 @@ func TestConditionIsThreeValued(t *testing.T) {
 	}
 }
 
-func outcomes(vs []rule.Verdict) string {
+func outcomes(vs []rule.Evaluation) string {
 	var out []string
 	for _, v := range vs {
 		text := string(v.Outcome)

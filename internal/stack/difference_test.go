@@ -31,7 +31,7 @@ func (clock) Since(_, fact string) (string, bool) {
 // seen is a server that has been up for some seconds, and what else was read.
 func seen(at int, up int64, facts map[string]Value) *Stack {
 	s := &Stack{TakenAt: time.Date(2026, 11, 23, 3, 0, at, 0, time.UTC)}
-	var o Sight
+	var o Observation
 	t := o.New("mysql", "3306")
 	t.Set("uptime", Int(up), "status")
 	for name, v := range facts {
@@ -99,7 +99,7 @@ func TestDifferenceOfWhatIsNoPair(t *testing.T) {
 	}
 	one, two := seen(0, 5, nil), seen(5, 10, nil)
 	for s, name := range map[*Stack]string{one: "db1", two: "db2"} {
-		var o Sight
+		var o Observation
 		o.New("host", "host").Set("hostname", Text(name), "uname")
 		s.Add("kernel", o)
 	}
@@ -107,7 +107,7 @@ func TestDifferenceOfWhatIsNoPair(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	began := seen(9, 14, nil)
-	var o Sight
+	var o Observation
 	o.New("mysql", "3307")
 	began.Add("test", o)
 	d, err := Since(seen(0, 5, nil), began, clock{})

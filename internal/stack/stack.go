@@ -42,30 +42,30 @@ type Gap struct {
 	Hint  string   `json:"hint,omitempty"` // what a person can do: "run as root"
 }
 
-// Sight is what one probe saw.
-type Sight struct {
+// Observation is what one probe saw.
+type Observation struct {
 	Things []*Thing
 	Roles  []Role
 	Gaps   []Gap
 }
 
 // New makes the empty thing and adds it to the sight.
-func (s *Sight) New(kind, name string) *Thing {
+func (s *Observation) New(kind, name string) *Thing {
 	t := NewThing(kind, name)
 	s.Things = append(s.Things, t)
 	return t
 }
 
 // Gap adds a gap about facts of one thing.
-func (s *Sight) Gap(of Ref, why, hint string, facts ...string) {
+func (s *Observation) Gap(of Ref, why, hint string, facts ...string) {
 	s.Gaps = append(s.Gaps, Gap{Of: of, Facts: facts, Why: why, Hint: hint})
 }
 
 // Add joins a probe's sight to the stack. Of two probes that report the same
 // fact the one added first is believed, so the order of probes is meaningful
 // and results do not depend on which goroutine was faster.
-func (s *Stack) Add(probe string, sight Sight) {
-	for _, t := range sight.Things {
+func (s *Stack) Add(probe string, obs Observation) {
+	for _, t := range obs.Things {
 		if have := s.Find(t.Ref); have != nil {
 			have.merge(t)
 			continue
@@ -73,11 +73,11 @@ func (s *Stack) Add(probe string, sight Sight) {
 		i, _ := slices.BinarySearchFunc(s.Things, t.Ref, byRef)
 		s.Things = slices.Insert(s.Things, i, t)
 	}
-	s.Roles = append(s.Roles, sight.Roles...)
+	s.Roles = append(s.Roles, obs.Roles...)
 	slices.SortStableFunc(s.Roles, func(a, b Role) int {
 		return cmp.Or(a.DB.Compare(b.DB), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
 	})
-	for _, g := range sight.Gaps {
+	for _, g := range obs.Gaps {
 		if g.Probe == "" {
 			g.Probe = probe
 		}

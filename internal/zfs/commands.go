@@ -163,15 +163,15 @@ func Inherit(property, name string, received bool) []string {
 
 // Create makes a dataset; the options are in the order given.
 func Create(name string, options ...string) []string {
-	return made("create", options, name)
+	return withOptions("create", options, name)
 }
 
 // Clone makes a dataset of a snapshot.
 func Clone(snapshot, name string, options ...string) []string {
-	return append(made("clone", options, snapshot), name)
+	return append(withOptions("clone", options, snapshot), name)
 }
 
-func made(verb string, options []string, name string) []string {
+func withOptions(verb string, options []string, name string) []string {
 	argv := []string{"zfs", verb}
 	for _, o := range options {
 		argv = append(argv, "-o", o)

@@ -47,7 +47,7 @@ func times(e stats.Estimate) ratio {
 }
 
 // others are the verdicts on plumb and each adviser with another opinion.
-func (r row) others() (all []report.Verdict) {
+func (r row) others() (all []report.Comparison) {
 	for _, v := range r.report.Verdicts {
 		if !slices.Contains(namesOf(v.Baseline), byDefault) {
 			all = append(all, v)

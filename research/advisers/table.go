@@ -84,7 +84,7 @@ func readExperiment(file string) (experiment.Experiment, error) {
 func newRow(cell cell, x experiment.Experiment, records []experiment.Record, older bool) row {
 	r := row{cell: cell, report: report.Make(x, records), instead: "not run"}
 	switch {
-	case r.plumb().Trials > 0 && slices.ContainsFunc(r.report.Verdicts, func(v report.Verdict) bool { return v.Effect.N > 0 }):
+	case r.plumb().Trials > 0 && slices.ContainsFunc(r.report.Verdicts, func(v report.Comparison) bool { return v.Effect.N > 0 }):
 		r.known = true
 	case len(records) > 0:
 		r.instead = "begun"

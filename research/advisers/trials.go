@@ -30,7 +30,7 @@ func (c contest) trials(ctx context.Context) (trials, error) {
 			return nothing{}, nil
 		}
 	}
-	l, err := ledger.Look(ctx, c.ledger)
+	l, err := ledger.OpenExisting(ctx, c.ledger)
 	return book{l}, err
 }
 

@@ -42,7 +42,7 @@ func (h *host) Run(ctx context.Context, g guest) (code int, output []byte, err e
 	if err := stage(ctx, dir, g); err != nil {
 		return -1, nil, err
 	}
-	r := &running{dir: dir, output: &keeper{live: g.live, most: mostOutput}}
+	r := &running{dir: dir, output: &executor{live: g.live, most: mostOutput}}
 	err = r.begin(ctx, g)
 	if err == nil {
 		select {
@@ -103,7 +103,7 @@ type running struct {
 	power  []*daemon
 	loops  []*loop
 	guest  *child
-	output *keeper
+	output *executor
 }
 
 // begin starts the guest on its disks.
@@ -174,14 +174,14 @@ func (r *running) end() error {
 }
 
 // keeper keeps the beginning of an output and shows it to somebody.
-type keeper struct {
+type executor struct {
 	kept []byte
 	live io.Writer
 	most int
 }
 
 // Write implements io.Writer.
-func (k *keeper) Write(p []byte) (int, error) {
+func (k *executor) Write(p []byte) (int, error) {
 	k.kept = append(k.kept, p[:min(len(p), k.most-len(k.kept))]...)
 	if k.live != nil {
 		return k.live.Write(p)

@@ -121,7 +121,7 @@ func TestDaemonArguments(t *testing.T) {
 
 func TestKeeper(t *testing.T) {
 	var live strings.Builder
-	k := &keeper{live: &live, most: 5}
+	k := &executor{live: &live, most: 5}
 	for range 3 {
 		if n, err := k.Write([]byte("abc")); n != 3 || err != nil {
 			t.Fatal(n, err)

@@ -20,7 +20,7 @@ func journalThatRuns(t *testing.T, argv ...string) []byte {
 	}{
 		{"begin", change.Begin{Version: 1, Plumb: "test", Host: "h", User: "u"}},
 		{"intent", map[string]any{"step": 0, "made": change.Made{Before: "z"}, "act": change.Act{Switch: &change.Switch{On: "x",
-			Look: change.Look{File: "/proc/sys/kernel/ostype"}, After: "Linux", Undo: []change.Op{{Argv: argv}}}}}},
+			Inspect: change.Inspection{File: "/proc/sys/kernel/ostype"}, After: "Linux", Undo: []change.Op{{Argv: argv}}}}}},
 		{"done", map[string]int{"intent": 2}},
 	} {
 		text, err := log.Append(time.Now(), r.kind, r.body)

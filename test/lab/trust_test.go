@@ -52,7 +52,7 @@ func TestRepeatable(t *testing.T) {
 	sandbox.NeedTime(t, "two whole experiments take some minutes: make test-real does it")
 	needServer(t, postgres)
 	l := newLab(t)
-	var seen []report.Verdict
+	var seen []report.Comparison
 	for _, name := range []string{"first", "second"} {
 		l.ledger = filepath.Join(l.dir, name)
 		l.run("testdata/repeat.yaml")

@@ -21,7 +21,7 @@ const env = "PLUMB_MORTAL"
 
 // Machine is a doer on this machine whose process dies at one operation.
 type Machine struct {
-	*host.Hands
+	*host.LiveDoer
 	At  int    // operation at which it dies, from 1; 0: never
 	How string // before, amid or after it; amid only where half of it can be done
 	N   int    // operations so far
@@ -29,7 +29,7 @@ type Machine struct {
 
 // Born gives the machine of a process that Live started.
 func Born() (*Machine, error) {
-	m := &Machine{Hands: host.NewHands(host.NewLive(host.LiveOptions{}))}
+	m := &Machine{LiveDoer: host.NewLiveDoer(host.NewLive(host.LiveOptions{}))}
 	if _, err := fmt.Sscan(os.Getenv(env), &m.At, &m.How); err != nil {
 		return nil, fmt.Errorf("read %s: %w", env, err)
 	}
@@ -58,38 +58,38 @@ func (m *Machine) around(do func() error) error {
 func (m *Machine) Append(ctx context.Context, name string, data []byte) error {
 	return m.around(func() error {
 		if m.N == m.At && m.How == "amid" {
-			_ = m.Hands.Append(ctx, name, data[:len(data)/2])
+			_ = m.LiveDoer.Append(ctx, name, data[:len(data)/2])
 			m.die("amid")
 		}
-		return m.Hands.Append(ctx, name, data)
+		return m.LiveDoer.Append(ctx, name, data)
 	})
 }
 
 // Run implements host.Doer.
 func (m *Machine) Run(ctx context.Context, argv ...string) (out []byte, err error) {
-	err = m.around(func() error { out, err = m.Hands.Run(ctx, argv...); return err })
+	err = m.around(func() error { out, err = m.LiveDoer.Run(ctx, argv...); return err })
 	return out, err
 }
 
 // Write implements host.Doer.
 func (m *Machine) Write(ctx context.Context, name string, data []byte) error {
-	return m.around(func() error { return m.Hands.Write(ctx, name, data) })
+	return m.around(func() error { return m.LiveDoer.Write(ctx, name, data) })
 }
 
 // Remove implements host.Doer.
 func (m *Machine) Remove(ctx context.Context, name string) error {
-	return m.around(func() error { return m.Hands.Remove(ctx, name) })
+	return m.around(func() error { return m.LiveDoer.Remove(ctx, name) })
 }
 
 // Start implements host.Launcher.
 func (m *Machine) Start(ctx context.Context, p host.Process) (r host.Running, err error) {
-	err = m.around(func() error { r, err = m.Hands.Start(ctx, p); return err })
+	err = m.around(func() error { r, err = m.LiveDoer.Start(ctx, p); return err })
 	return r, err
 }
 
 // Pipe implements host.Streamer.
 func (m *Machine) Pipe(ctx context.Context, p host.Pipe) (f host.Flow, err error) {
-	err = m.around(func() error { f, err = m.Hands.Pipe(ctx, p); return err })
+	err = m.around(func() error { f, err = m.LiveDoer.Pipe(ctx, p); return err })
 	return f, err
 }
 

@@ -133,7 +133,7 @@ func TestDebKeepsWhatALabMade(t *testing.T) {
 		return
 	}
 	installDeb(t)
-	h := host.NewHands(host.NewLive(host.LiveOptions{}))
+	h := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	defer h.Close()
 	tree := "/packages/lab"
 	book, err := inventory.Open(t.Context(), h, kinds.All(), inventory.Directory, "run1")

@@ -8,7 +8,7 @@ import (
 )
 
 // Keep keeps what plumb stack --json printed on a real host, where PLUMB_MET
-// names a directory: go run ./test/met -write DIR/*.json then records which
+// names a directory: go run ./test/coverage -write DIR/*.json then records which
 // rules have met it. Do not give it a host that a test made up, and run nothing
 // else on the machine: plumb sees other servers and pools too.
 func Keep(t *testing.T, document []byte) {

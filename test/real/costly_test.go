@@ -55,7 +55,7 @@ func TestStorageThatCosts(t *testing.T) {
 					if len(found) == 0 {
 						t.Fatalf("%s was not judged", c.rule)
 					}
-					fires := slices.ContainsFunc(found, func(v rule.Verdict) bool { return v.Outcome == rule.Fires })
+					fires := slices.ContainsFunc(found, func(v rule.Evaluation) bool { return v.Outcome == rule.Fires })
 					if fires != sick {
 						t.Errorf("%s fires: %v, want %v: %+v", c.rule, fires, sick, found)
 					}

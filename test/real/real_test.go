@@ -89,13 +89,13 @@ func look(t *testing.T, args ...string) *stack.Stack {
 
 // verdicts gives what a rule says wherever it concerns a server (or the whole
 // host when ref is zero).
-func verdicts(s *stack.Stack, id string, ref stack.Ref) []rule.Verdict {
-	return slices.DeleteFunc(shared.rules.Judge(s), func(v rule.Verdict) bool {
+func verdicts(s *stack.Stack, id string, ref stack.Ref) []rule.Evaluation {
+	return slices.DeleteFunc(shared.rules.Judge(s), func(v rule.Evaluation) bool {
 		return v.Rule.ID != id || !ref.IsZero() && !binds(v, ref)
 	})
 }
 
-func binds(v rule.Verdict, ref stack.Ref) bool {
+func binds(v rule.Evaluation, ref stack.Ref) bool {
 	return slices.Contains(v.Things, ref)
 }
 

@@ -55,7 +55,7 @@ func firesSomewhere(t *testing.T, s *stack.Stack, id string) {
 		return
 	}
 	found := verdicts(s, id, stack.Ref{})
-	if slices.ContainsFunc(found, func(v rule.Verdict) bool { return v.Outcome == rule.Fires }) {
+	if slices.ContainsFunc(found, func(v rule.Evaluation) bool { return v.Outcome == rule.Fires }) {
 		return
 	}
 	t.Errorf("%s does not fire", id)
@@ -85,7 +85,7 @@ func TestSoundServers(t *testing.T) {
 }
 
 // ofThisTest leaves out what the machine itself brings, such as its own disk.
-func ofThisTest(v rule.Verdict, b *sandbox.Box) bool {
+func ofThisTest(v rule.Evaluation, b *sandbox.Box) bool {
 	return slices.ContainsFunc(v.Things, func(r stack.Ref) bool {
 		return r.Kind == "mysql" || r.Kind == "postgres" || strings.HasPrefix(r.Name, b.Dir)
 	})

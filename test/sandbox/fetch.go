@@ -45,9 +45,9 @@ func MariaDBTree() (string, error) {
 }
 
 func tree(r fetch.Release) (string, error) {
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
-	dir, err := fetch.Store{Dir: Cache()}.Tree(context.Background(), hands, r)
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
+	dir, err := fetch.Store{Dir: Cache()}.Tree(context.Background(), doer, r)
 	if err != nil {
 		return "", Missing{err.Error(), "run where Maven Central can be reached, with tar and xz-utils"}
 	}

@@ -118,7 +118,7 @@ func (d *dying) Lock(ctx context.Context, name string) (func(), error) {
 	return d.Doer.Lock(ctx, name)
 }
 
-// late is a broken Keeper's doer: what it intends reaches the disk only
+// late is a broken Executor's doer: what it intends reaches the disk only
 // after it is done. The suite must find that.
 type late struct {
 	host.Doer

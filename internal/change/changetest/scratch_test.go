@@ -25,7 +25,7 @@ func (sysctl) Kinds() []string { return []string{"host"} }
 func (sysctl) Recipe(_ context.Context, _ host.Reader, _ *stack.Stack, w change.Want) (change.Recipe, error) {
 	const file = "/proc/sys/vm/swappiness"
 	return change.Recipe{Effect: catalog.Now, Lasts: "/etc/sysctl.d/99-zz-plumb.conf", Acts: []change.Act{
-		{Switch: &change.Switch{On: file, Look: change.Look{File: file}, After: w.To.String(),
+		{Switch: &change.Switch{On: file, Inspect: change.Inspection{File: file}, After: w.To.String(),
 			Do:   []change.Op{{Write: &change.Write{File: file, Text: w.To.String()}}},
 			Undo: []change.Op{{Write: &change.Write{File: file, Text: "{before}"}}}}},
 		{Edit: &change.Edit{File: "/etc/sysctl.d/99-zz-plumb.conf", Form: edit.Sysctl, Key: "vm.swappiness", Value: w.To.String(), Ours: true, Note: "Read at boot."}},
@@ -44,17 +44,17 @@ func scratch(t *testing.T) (string, Case) {
 		write(t, dir+name, text)
 	}
 	live := host.NewLive(host.LiveOptions{})
-	hands := host.NewHands(live)
-	t.Cleanup(func() { hands.Close() })
+	doer := host.NewLiveDoer(live)
+	t.Cleanup(func() { doer.Close() })
 	fact := &catalog.Fact{Kind: "host", Name: "vm_swappiness", Type: catalog.Int, Knob: &catalog.Knob{Effect: catalog.Now}}
 	cat := &catalog.Catalog{Kinds: map[string]*catalog.Kind{"host": {Name: "host", Facts: map[string]*catalog.Fact{fact.Name: fact}}}}
 	return dir, Case{
-		Doer: chroot.New(hands, dir), Setter: sysctl{}, Catalog: cat, Dir: "/var/lib/plumb",
+		Doer: chroot.New(doer, dir), Setter: sysctl{}, Catalog: cat, Dir: "/var/lib/plumb",
 		Observe: func() *stack.Stack {
 			s := &stack.Stack{}
-			var sight stack.Sight
-			sight.New("host", "test").Set("vm_swappiness", stack.Int(60), "here")
-			s.Add("test", sight)
+			var obs stack.Observation
+			obs.New("host", "test").Set("vm_swappiness", stack.Int(60), "here")
+			s.Add("test", obs)
 			return s
 		},
 		Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "test"}, Name: "vm_swappiness"}, To: stack.Int(10),

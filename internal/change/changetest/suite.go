@@ -62,8 +62,8 @@ func Run(t *testing.T, c Case) {
 }
 
 // keeper makes a keeper as a newly started Plumb has it.
-func (c Case) keeper(d host.Doer) *change.Keeper {
-	return &change.Keeper{Doer: d, Dir: c.Dir, Plumb: "test", Now: time.Now}
+func (c Case) executor(d host.Doer) *change.Executor {
+	return &change.Executor{Doer: d, Dir: c.Dir, Plumb: "test", Now: time.Now}
 }
 
 // draft prepares the one step of the case.
@@ -106,7 +106,7 @@ func thereAndBack(ctx context.Context, c Case) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.keeper(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
+	out, err := c.executor(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
 	if err != nil {
 		return errors.Join(err, c.clear(ctx))
 	}
@@ -116,7 +116,7 @@ func thereAndBack(ctx context.Context, c Case) error {
 	if c.State() == was {
 		return fmt.Errorf("nothing has changed: %s", was)
 	}
-	again, err := c.keeper(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
+	again, err := c.executor(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
 	if err != nil {
 		return errors.Join(fmt.Errorf("set again: %w", err), c.clear(ctx))
 	}
@@ -124,7 +124,7 @@ func thereAndBack(ctx context.Context, c Case) error {
 		return errors.Join(fmt.Errorf("setting it again did %d acts", n), err, c.clear(ctx))
 	}
 	for range 2 {
-		if err := c.keeper(c.Doer).Undo(ctx, []int{out.Number}, change.UndoOptions{}); err != nil {
+		if err := c.executor(c.Doer).Undo(ctx, []int{out.Number}, change.UndoOptions{}); err != nil {
 			return err
 		}
 		if now := c.State(); now != was {
@@ -136,7 +136,7 @@ func thereAndBack(ctx context.Context, c Case) error {
 
 // acts counts what a change did.
 func (c Case) acts(ctx context.Context, number int) (int, error) {
-	all, err := c.keeper(c.Doer).Changes(ctx)
+	all, err := c.executor(c.Doer).Changes(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -157,20 +157,20 @@ func drifts(ctx context.Context, c Case) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.keeper(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
+	out, err := c.executor(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
 	if err != nil {
 		return errors.Join(err, c.clear(ctx))
 	}
 	c.Meddle()
 	meddled := c.State()
-	err = c.keeper(c.Doer).Undo(ctx, []int{out.Number}, change.UndoOptions{})
+	err = c.executor(c.Doer).Undo(ctx, []int{out.Number}, change.UndoOptions{})
 	if d, ok := errors.AsType[*change.Drifted](err); !ok || len(d.Drifts) == 0 {
 		return errors.Join(fmt.Errorf("a value that somebody changed since was overwritten, or: %w", err), c.clear(ctx))
 	}
 	if now := c.State(); now != meddled {
 		return errors.Join(fmt.Errorf("an undo that was refused changed something: %s", now), c.clear(ctx))
 	}
-	if err := c.keeper(c.Doer).Undo(ctx, []int{out.Number}, change.UndoOptions{Force: true}); err != nil {
+	if err := c.executor(c.Doer).Undo(ctx, []int{out.Number}, change.UndoOptions{Force: true}); err != nil {
 		return err
 	}
 	if now := c.State(); now != was {
@@ -181,7 +181,7 @@ func drifts(ctx context.Context, c Case) error {
 
 // clear undoes whatever is left, by force, so that the next part starts anew.
 func (c Case) clear(ctx context.Context) error {
-	all, err := c.keeper(c.Doer).Changes(ctx)
+	all, err := c.executor(c.Doer).Changes(ctx)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (c Case) clear(ctx context.Context) error {
 			numbers = append(numbers, one.Number)
 		}
 	}
-	return c.keeper(c.Doer).Undo(ctx, numbers, change.UndoOptions{Force: true})
+	return c.executor(c.Doer).Undo(ctx, numbers, change.UndoOptions{Force: true})
 }
 
 // Deaths lets the machine die before, after and amid every operation of
@@ -278,15 +278,15 @@ func (c Case) dieTwice(ctx context.Context, bend func(host.Doer) host.Doer, firs
 	if err != nil {
 		return false, false, err
 	}
-	all, err := c.keeper(c.Doer).Changes(ctx)
+	all, err := c.executor(c.Doer).Changes(ctx)
 	if err != nil || number == 0 || len(all) == 0 || all[len(all)-1].Number != number {
 		return !d.dead, true, err // it died before anything was written down
 	}
 	u := &dying{Doer: c.Doer, death: second}
-	if err := c.keeper(u).Undo(ctx, []int{number}, change.UndoOptions{}); err != nil && !u.dead {
+	if err := c.executor(u).Undo(ctx, []int{number}, change.UndoOptions{}); err != nil && !u.dead {
 		return false, false, fmt.Errorf("undo: %w", err)
 	}
-	if err := c.keeper(c.Doer).Undo(ctx, []int{number}, change.UndoOptions{}); err != nil {
+	if err := c.executor(c.Doer).Undo(ctx, []int{number}, change.UndoOptions{}); err != nil {
 		return false, false, fmt.Errorf("undo after the second death: %w", err)
 	}
 	return !d.dead, !u.dead, nil
@@ -298,7 +298,7 @@ func (c Case) applyUntilDeath(ctx context.Context, d host.Doer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	out, err := c.keeper(d).Apply(ctx, draft, change.ApplyOptions{})
+	out, err := c.executor(d).Apply(ctx, draft, change.ApplyOptions{})
 	if err != nil && !errors.Is(err, errDead) {
 		return 0, err
 	}

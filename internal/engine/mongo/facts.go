@@ -153,9 +153,9 @@ func sourceOf(o stack.Origin) string {
 
 // setAllocator says which allocator the process uses when it is one that the
 // program contains. buildInfo tells; the process shows only its C library.
-func setAllocator(sight *stack.Sight, t, process *stack.Thing) {
+func setAllocator(obs *stack.Observation, t, process *stack.Thing) {
 	if strings.HasPrefix(t.Text("allocator"), "tcmalloc") {
-		sight.New("process", process.Ref.Name).Set("allocator", stack.Text("tcmalloc"), "buildInfo of "+t.Ref.String())
+		obs.New("process", process.Ref.Name).Set("allocator", stack.Text("tcmalloc"), "buildInfo of "+t.Ref.String())
 	}
 }
 

@@ -22,30 +22,30 @@ type Probe struct {
 // Name implements observe.Probe.
 func (Probe) Name() string { return "mongo" }
 
-// Look implements observe.Probe.
-func (p Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
+// Collect implements observe.Probe.
+func (p Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Observation, error) {
 	all := p.instances(ctx, h, seen)
-	sight := observe.Each(all, func(in instance) (sight stack.Sight) {
-		in.local(ctx, h, &sight)
-		return sight
+	obs := observe.Each(all, func(in instance) (obs stack.Observation) {
+		in.local(ctx, h, &obs)
+		return obs
 	})
 	if p.Remote != "" && !slices.ContainsFunc(all, func(in instance) bool { return in.met }) {
-		remote(ctx, h, &sight, p.Remote)
+		remote(ctx, h, &obs, p.Remote)
 	}
-	return sight, nil
+	return obs, nil
 }
 
 // local reads a mongod of this host.
-func (in instance) local(ctx context.Context, h host.Reader, sight *stack.Sight) {
-	t := sight.New("mongo", in.name)
+func (in instance) local(ctx context.Context, h host.Reader, obs *stack.Observation) {
+	t := obs.New("mongo", in.name)
 	t.Set("remote", stack.Bool(false), "process "+in.Process.Ref.Name)
 	t.Link("process", in.Process.Ref)
 	if in.fileErr != nil {
-		sight.Gap(t.Ref, in.fileErr.Error(), "run as root", "data_path", "storage_*", "net_*", "security_*")
+		obs.Gap(t.Ref, in.fileErr.Error(), "run as root", "data_path", "storage_*", "net_*", "security_*")
 	}
-	in.read(ctx, h, sight, t)
-	setAllocator(sight, t, in.Process)
-	addRoles(sight, t, in)
+	in.read(ctx, h, obs, t)
+	setAllocator(obs, t, in.Process)
+	addRoles(obs, t, in)
 }
 
 // readConfig merges the file below the arguments, which win.
@@ -63,34 +63,34 @@ func readConfig(ctx context.Context, h host.Reader, root, file string, options m
 	return port(options), err
 }
 
-func remote(ctx context.Context, h host.Reader, sight *stack.Sight, address string) {
-	t := sight.New("mongo", address)
+func remote(ctx context.Context, h host.Reader, obs *stack.Observation, address string) {
+	t := obs.New("mongo", address)
 	t.Set("remote", stack.Bool(true), "--dsn")
 	t.Link("process")
-	sight.Gap(t.Ref, "the server is remote, and this host says nothing about it", "run plumb on that host",
+	obs.Gap(t.Ref, "the server is remote, and this host says nothing about it", "run plumb on that host",
 		"data", "journal", "log", "storage", "memory")
 	in := instance{target: host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address,
 		Logins: []host.Login{{DSN: true}}}}
-	in.read(ctx, h, sight, t)
+	in.read(ctx, h, obs, t)
 }
 
 // read asks a server for all it tells.
-func (in *instance) read(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing) {
+func (in *instance) read(ctx context.Context, h host.Reader, obs *stack.Observation, t *stack.Thing) {
 	if in.target.Address == "" {
 		setOptions(t, in.options)
 		t.Set("logged_in", stack.Bool(false), "process "+in.Process.Ref.Name)
-		sight.Gap(t.Ref, "it listens in a network of its own, and on no socket", "run plumb there, or give a way to it with --dsn", "*")
+		obs.Gap(t.Ref, "it listens in a network of its own, and on no socket", "run plumb there, or give a way to it with --dsn", "*")
 		return
 	}
-	in.inForce(ctx, h, sight, t)
+	in.inForce(ctx, h, obs, t)
 	setOptions(t, in.options)
-	ask(ctx, h, sight, t, in.target)
+	ask(ctx, h, obs, t, in.target)
 	setDefaults(t, *in)
 }
 
 // inForce asks how the server was started. Where the file says something else
 // it was changed since, and counts from the next start on.
-func (in *instance) inForce(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing) {
+func (in *instance) inForce(ctx context.Context, h host.Reader, obs *stack.Observation, t *stack.Thing) {
 	q := question{command: `{"getCmdLineOpts": 1}`}
 	rows, err := h.Query(ctx, in.target, q.command)
 	if errors.Is(err, host.ErrDown) || errors.Is(err, host.ErrLogin) {
@@ -101,7 +101,7 @@ func (in *instance) inForce(ctx context.Context, h host.Reader, sight *stack.Sig
 		doc, err = firstDocument(rows)
 	}
 	if err != nil {
-		gapFor(sight, t, q, err)
+		gapFor(obs, t, q, err)
 		return
 	}
 	running := readOptions(doc)
@@ -142,7 +142,7 @@ var questions = []question{
 const oplogQuestion = `{"serverStatus": 1, "oplog": 1, "$only": ["oplog"]}`
 
 // ask runs the commands; each that fails leaves a gap and hides nothing.
-func ask(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing, target host.Target) {
+func ask(ctx context.Context, h host.Reader, obs *stack.Observation, t *stack.Thing, target host.Target) {
 	loggedIn := false
 	for _, q := range questions {
 		rows, err := h.Query(ctx, target, q.command)
@@ -155,16 +155,16 @@ func ask(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing,
 			if errors.Is(err, host.ErrDown) {
 				hint = "look whether it answers anybody, and in its log"
 			}
-			sight.Gap(t.Ref, err.Error(), hint, "*")
+			obs.Gap(t.Ref, err.Error(), hint, "*")
 			return
 		}
 		if err != nil {
-			gapFor(sight, t, q, err)
+			gapFor(obs, t, q, err)
 			continue
 		}
 		doc, err := firstDocument(rows)
 		if err != nil {
-			gapFor(sight, t, q, err)
+			gapFor(obs, t, q, err)
 			continue
 		}
 		q.read(t, doc)
@@ -172,13 +172,13 @@ func ask(ctx context.Context, h host.Reader, sight *stack.Sight, t *stack.Thing,
 	}
 	t.Set("logged_in", stack.Bool(loggedIn), target.Name)
 	if !loggedIn {
-		sight.Gap(t.Ref, "serverStatus was refused", "give a login with --dsn; `plumb check --grants` prints the rights it needs", "*")
+		obs.Gap(t.Ref, "serverStatus was refused", "give a login with --dsn; `plumb check --grants` prints the rights it needs", "*")
 	}
 }
 
 // gapFor notes a refused command. That a server is in no replica set, or has
 // no such command, is an answer.
-func gapFor(sight *stack.Sight, t *stack.Thing, q question, err error) {
+func gapFor(obs *stack.Observation, t *stack.Thing, q question, err error) {
 	if len(q.absent) > 0 && (says(err, "NoReplicationEnabled") || says(err, "CommandNotFound")) {
 		for _, fact := range q.absent {
 			t.SetAbsent(fact, q.command)
@@ -196,7 +196,7 @@ func gapFor(sight *stack.Sight, t *stack.Thing, q question, err error) {
 	case t.Text("replica_set_state") == notInitiated:
 		hint = "its replica set has not begun: rs.initiate(), or add it to one"
 	}
-	sight.Gap(t.Ref, fmt.Sprintf("%s: %v", q.command, err), hint)
+	obs.Gap(t.Ref, fmt.Sprintf("%s: %v", q.command, err), hint)
 }
 
 // says reports whether the server refused a command with an error of this name.
@@ -214,7 +214,7 @@ func firstDocument(rows host.Rows) (document, error) {
 }
 
 // addRoles says where the server keeps its files.
-func addRoles(sight *stack.Sight, t *stack.Thing, in instance) {
+func addRoles(obs *stack.Observation, t *stack.Thing, in instance) {
 	pid, _ := strconv.Atoi(in.Process.Ref.Name)
 	roles := map[string]string{}
 	switch data := t.Text("data_path"); {
@@ -223,7 +223,7 @@ func addRoles(sight *stack.Sight, t *stack.Thing, in instance) {
 			t.Link(role)
 		}
 	case data == "":
-		sight.Gap(t.Ref, "storage.dbPath is not known", "", "data", "journal", "storage")
+		obs.Gap(t.Ref, "storage.dbPath is not known", "", "data", "journal", "storage")
 		return
 	default:
 		roles["data"] = data
@@ -237,7 +237,7 @@ func addRoles(sight *stack.Sight, t *stack.Thing, in instance) {
 		roles["log"] = log
 	}
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
-		sight.Roles = append(sight.Roles, stack.Role{DB: t.Ref, Name: name, Path: roles[name], PID: pid})
+		obs.Roles = append(obs.Roles, stack.Role{DB: t.Ref, Name: name, Path: roles[name], PID: pid})
 	}
 	t.Link("temporary")
 	t.Link("tablespace")

@@ -54,7 +54,7 @@ func machine(queries map[string]host.Rows) (hosttest.Map, *stack.Stack) {
 	process.Set("args", stack.List([]string{"/usr/bin/mongod", "--config", "/etc/mongod.conf"}), "test")
 	process.Set("own_mounts", stack.Bool(false), "test")
 	var seen stack.Stack
-	seen.Add("process", stack.Sight{Things: []*stack.Thing{process}})
+	seen.Add("process", stack.Observation{Things: []*stack.Thing{process}})
 	return hosttest.Map{Files: map[string]string{"/etc/mongod.conf": config}, Queries: queries}, &seen
 }
 
@@ -71,11 +71,11 @@ func TestLocalServer(t *testing.T) {
 		`{"getCmdLineOpts": 1}`:         answer(started),
 		oplogQuestion:                   answer(oplog),
 	})
-	sight, err := Probe{}.Look(t.Context(), m, seen)
-	if err != nil || len(sight.Things) != 2 || len(sight.Gaps) != 0 {
-		t.Fatalf("err %v, things %v, gaps %v", err, sight.Things, sight.Gaps)
+	obs, err := Probe{}.Collect(t.Context(), m, seen)
+	if err != nil || len(obs.Things) != 2 || len(obs.Gaps) != 0 {
+		t.Fatalf("err %v, things %v, gaps %v", err, obs.Things, obs.Gaps)
 	}
-	db := sight.Things[0]
+	db := obs.Things[0]
 	for fact, want := range map[string]stack.Value{
 		"version": stack.Text("7.0.14"), "flavor": stack.Text("percona"), "uptime": stack.Int(86400),
 		"cache_size": stack.Int(8 << 30), "cache_used_percent": stack.Float(100 * 6871947674.0 / 8589934592.0),
@@ -89,14 +89,14 @@ func TestLocalServer(t *testing.T) {
 			t.Errorf("%s = %v, want %v", fact, got, want)
 		}
 	}
-	if process := sight.Things[1]; process.Ref.String() != "process:811" || process.Text("allocator") != "tcmalloc" {
+	if process := obs.Things[1]; process.Ref.String() != "process:811" || process.Text("allocator") != "tcmalloc" {
 		t.Errorf("%s has the allocator %q", process.Ref, process.Text("allocator"))
 	}
 	if o := db.Facts["storage_cache_size_gb"].Origin; o.File != "/etc/mongod.conf" || o.Line != 6 {
 		t.Errorf("origin of the cache size is %+v, want /etc/mongod.conf line 6", o)
 	}
 	var roles []string
-	for _, r := range sight.Roles {
+	for _, r := range obs.Roles {
 		roles = append(roles, fmt.Sprint(r.Name, "=", r.Path, " by ", r.PID))
 	}
 	if got := strings.Join(roles, "; "); got != "data=/srv/mongo by 811; journal=/srv/mongo/journal by 811; log=/var/log/mongod.log by 811" {
@@ -112,8 +112,8 @@ func TestServerThatAnswersLittle(t *testing.T) {
 		`{"buildInfo": 1}`:    answer(`{"version": "7.0.42", "ferretdb": {"version": "v2"}}`),
 		`{"serverStatus": 1}`: answer(`{"uptime": 5, "ok": 1}`),
 	})
-	sight, _ := Probe{}.Look(t.Context(), m, seen)
-	db := sight.Things[0]
+	obs, _ := Probe{}.Collect(t.Context(), m, seen)
+	db := obs.Things[0]
 	if _, known := db.Facts["cache_size"]; known {
 		t.Error("a cache size was made up")
 	}
@@ -161,13 +161,13 @@ func TestTwoOnOnePort(t *testing.T) {
 	}
 	other.Set("own_network", stack.Bool(true), "test")
 	other.Set("listen", stack.List([]string{"tcp:127.0.0.1:27018"}), "test")
-	seen.Add("process", stack.Sight{Things: []*stack.Thing{other}})
-	sight, _ := Probe{}.Look(t.Context(), m, seen)
-	if len(sight.Things) != 2 || sight.Things[0].Ref.Name != "27018" || sight.Things[1].Ref.Name != "27018-12" {
-		t.Fatalf("things %v", sight.Things)
+	seen.Add("process", stack.Observation{Things: []*stack.Thing{other}})
+	obs, _ := Probe{}.Collect(t.Context(), m, seen)
+	if len(obs.Things) != 2 || obs.Things[0].Ref.Name != "27018" || obs.Things[1].Ref.Name != "27018-12" {
+		t.Fatalf("things %v", obs.Things)
 	}
-	if in, known := sight.Things[1].Bool("logged_in"); in || !known || sight.Things[1].Text("version") != "" || sight.Things[1].Text("data_path") != "/srv/mongo" {
-		t.Errorf("the one apart: %+v", sight.Things[1].Facts)
+	if in, known := obs.Things[1].Bool("logged_in"); in || !known || obs.Things[1].Text("version") != "" || obs.Things[1].Text("data_path") != "/srv/mongo" {
+		t.Errorf("the one apart: %+v", obs.Things[1].Facts)
 	}
 }
 
@@ -180,8 +180,8 @@ func TestFileChangedSinceTheStart(t *testing.T) {
 		`{"getCmdLineOpts": 1}`: answer(`{"parsed": {"net": {"port": 27018}, "storage": {"dbPath": "/srv/mongo", "journal": {"enabled": false}}}}`),
 	})
 	m.Files["/etc/mongod.conf"] = strings.Replace(config, "storage:", "storage:\r\n  journal: {enabled: true}", 1)
-	sight, _ := Probe{}.Look(t.Context(), m, seen)
-	db := sight.Things[0]
+	obs, _ := Probe{}.Collect(t.Context(), m, seen)
+	db := obs.Things[0]
 	if on, known := db.Bool("storage_journal_enabled"); on || !known || db.Facts["storage_journal_enabled"].Origin.From != stack.FromRuntime {
 		t.Errorf("the journal is %v (known %v) from %+v", on, known, db.Facts["storage_journal_enabled"].Origin)
 	}
@@ -191,8 +191,8 @@ func TestFileChangedSinceTheStart(t *testing.T) {
 	if o := db.Facts["data_path"].Origin; o.Line != 4 {
 		t.Errorf("what the file still says is from %+v, want its line 4", o)
 	}
-	if journal, known := db.Links["journal"]; !known || len(journal) != 0 || slices.ContainsFunc(sight.Roles, func(r stack.Role) bool { return r.Name == "journal" }) {
-		t.Errorf("it has a journal: %v, %v", db.Links, sight.Roles)
+	if journal, known := db.Links["journal"]; !known || len(journal) != 0 || slices.ContainsFunc(obs.Roles, func(r stack.Role) bool { return r.Name == "journal" }) {
+		t.Errorf("it has a journal: %v, %v", db.Links, obs.Roles)
 	}
 }
 
@@ -203,10 +203,10 @@ func TestRemoteServer(t *testing.T) {
 		`{"serverStatus": 1}`:   answer(serverStatus),
 		`{"getCmdLineOpts": 1}`: answer(`{"parsed": {"net": {"bindIp": "*"}}}`),
 	}}
-	sight, _ := Probe{Remote: "db1:27017"}.Look(t.Context(), m, &stack.Stack{})
-	db := sight.Things[0]
-	if on, known := db.Bool("storage_journal_enabled"); !on || !known || db.Text("net_bind_ip") != "*" || db.Text("security_authorization") != "disabled" || len(sight.Roles) != 0 {
-		t.Errorf("%+v, roles %v", db.Facts, sight.Roles)
+	obs, _ := Probe{Remote: "db1:27017"}.Collect(t.Context(), m, &stack.Stack{})
+	db := obs.Things[0]
+	if on, known := db.Bool("storage_journal_enabled"); !on || !known || db.Text("net_bind_ip") != "*" || db.Text("security_authorization") != "disabled" || len(obs.Roles) != 0 {
+		t.Errorf("%+v, roles %v", db.Facts, obs.Roles)
 	}
 }
 
@@ -222,14 +222,14 @@ func TestOlderServerInNoSet(t *testing.T) {
 		"query mongo:127.0.0.1:27018 " + `{"replSetGetStatus": 1}`: errors.New("command failed: not running with --replSet (NoReplicationEnabled)"),
 		"query mongo:127.0.0.1:27018 " + `{"replSetGetConfig": 1}`: errors.New("command failed: not running with --replSet (NoReplicationEnabled)"),
 	}
-	sight, _ := Probe{}.Look(t.Context(), m, seen)
-	db := sight.Things[0]
+	obs, _ := Probe{}.Collect(t.Context(), m, seen)
+	db := obs.Things[0]
 	for _, fact := range []string{"replica_set", "primary", "replica_set_state", "replica_set_members", "replica_set_healthy", "replica_set_has_primary", "replica_set_voting", "majority_journal_default"} {
 		if f, known := db.Facts[fact]; !known || !f.Value.IsAbsent() {
 			t.Errorf("%s is %+v (known %v), want it absent", fact, f, known)
 		}
 	}
-	for _, g := range sight.Gaps {
+	for _, g := range obs.Gaps {
 		if strings.Contains(g.Why, "hello") || strings.Contains(g.Why, "replSet") {
 			t.Errorf("gap %q for what was answered", g.Why)
 		}
@@ -241,16 +241,16 @@ func TestSetNotInitiated(t *testing.T) {
 	m, seen := machine(map[string]host.Rows{`{"hello": 1}`: answer(`{"isWritablePrimary": false, "isreplicaset": true}`)})
 	m.Files["/etc/mongod.conf"] += "replication: {replSetName: rs0}\n"
 	m.Errors = map[string]error{"query mongo:127.0.0.1:27018 " + `{"replSetGetStatus": 1}`: errors.New("command failed: no replset config has been received (NotYetInitialized)")}
-	sight, _ := Probe{}.Look(t.Context(), m, seen)
-	db := sight.Things[0]
+	obs, _ := Probe{}.Collect(t.Context(), m, seen)
+	db := obs.Things[0]
 	if primary, ok := db.Bool("primary"); db.Text("replica_set") != "rs0" || primary || !ok {
 		t.Errorf("set %q, primary %v (known %v)", db.Text("replica_set"), primary, ok)
 	}
 	if db.Text("replica_set_state") != "STARTUP" {
 		t.Errorf("its state is %q", db.Text("replica_set_state"))
 	}
-	if i := slices.IndexFunc(sight.Gaps, func(g stack.Gap) bool { return strings.Contains(g.Why, "NotYetInitialized") }); i < 0 || !strings.Contains(sight.Gaps[i].Hint, "rs.initiate()") {
-		t.Errorf("gaps %+v, want one that says to initiate the set", sight.Gaps)
+	if i := slices.IndexFunc(obs.Gaps, func(g stack.Gap) bool { return strings.Contains(g.Why, "NotYetInitialized") }); i < 0 || !strings.Contains(obs.Gaps[i].Hint, "rs.initiate()") {
+		t.Errorf("gaps %+v, want one that says to initiate the set", obs.Gaps)
 	}
 }
 
@@ -260,19 +260,19 @@ func TestServerDown(t *testing.T) {
 	for _, q := range append([]question{{command: `{"getCmdLineOpts": 1}`}}, questions...) {
 		m.Errors["query mongo:127.0.0.1:27018 "+q.command] = fmt.Errorf("connect: %w", host.ErrDown)
 	}
-	sight, err := Probe{}.Look(t.Context(), m, seen)
+	obs, err := Probe{}.Collect(t.Context(), m, seen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sight.Things[0]
+	db := obs.Things[0]
 	if in, ok := db.Bool("logged_in"); in || !ok {
 		t.Error("want logged_in = false")
 	}
 	if db.Text("data_path") != "/srv/mongo" {
 		t.Error("the file's settings are lost when the server is down")
 	}
-	if len(sight.Gaps) != 1 || sight.Gaps[0].Hint == "" {
-		t.Errorf("gaps %+v, want one with a hint", sight.Gaps)
+	if len(obs.Gaps) != 1 || obs.Gaps[0].Hint == "" {
+		t.Errorf("gaps %+v, want one with a hint", obs.Gaps)
 	}
 }
 
@@ -282,8 +282,8 @@ func TestNoRights(t *testing.T) {
 	for _, q := range questions[2:] {
 		m.Errors["query mongo:127.0.0.1:27018 "+q.command] = fmt.Errorf("not authorized: %w", host.ErrDenied)
 	}
-	sight, _ := Probe{}.Look(t.Context(), m, seen)
-	if in, _ := sight.Things[0].Bool("logged_in"); in {
+	obs, _ := Probe{}.Collect(t.Context(), m, seen)
+	if in, _ := obs.Things[0].Bool("logged_in"); in {
 		t.Error("logged_in although serverStatus was refused")
 	}
 }
@@ -308,9 +308,9 @@ func TestPartsOfACluster(t *testing.T) {
 	} {
 		m, seen := machine(nil)
 		seen.OfKind("process")[0].Set("args", stack.List(strings.Fields(args)), "test")
-		sight, _ := Probe{}.Look(t.Context(), m, seen)
-		if db := sight.Things[0]; db.Ref.Name != strconv.Itoa(want.port) || len(sight.Roles) != want.roles {
-			t.Errorf("%s: %s with roles %v", args, db.Ref, sight.Roles)
+		obs, _ := Probe{}.Collect(t.Context(), m, seen)
+		if db := obs.Things[0]; db.Ref.Name != strconv.Itoa(want.port) || len(obs.Roles) != want.roles {
+			t.Errorf("%s: %s with roles %v", args, db.Ref, obs.Roles)
 		}
 	}
 }
@@ -344,8 +344,8 @@ func TestAuthorizationAsGiven(t *testing.T) {
 		m, seen := machine(map[string]host.Rows{`{"buildInfo": 1}`: answer(`{"version": "7.0.14"}`)})
 		seen.OfKind("process")[0].Set("args", stack.List(args), "test")
 		m.Files["/etc/mongod.conf"] = c.file
-		sight, _ := Probe{}.Look(t.Context(), m, seen)
-		db := sight.Things[0]
+		obs, _ := Probe{}.Collect(t.Context(), m, seen)
+		db := obs.Things[0]
 		if auth, bind, data := db.Text("security_authorization"), db.Text("net_bind_ip"), db.Text("data_path"); auth != c.auth || bind != c.bind || data != c.data {
 			t.Errorf("%q with %q: authorization %q, listens on %q, data in %q", c.args, c.file, auth, bind, data)
 		}

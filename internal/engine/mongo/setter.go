@@ -249,7 +249,7 @@ func (in instance) live(ctx context.Context, h host.Reader, w change.Want, k kno
 	op := func(v string) []change.Op {
 		return []change.Op{{Target: &in.target, Statement: fmt.Sprintf(set, v)}}
 	}
-	return change.Act{Switch: &change.Switch{On: w.Knob.Of.String() + " " + k.parameter, Look: change.Look{Target: &in.target, Query: look},
+	return change.Act{Switch: &change.Switch{On: w.Knob.Of.String() + " " + k.parameter, Inspect: change.Inspection{Target: &in.target, Query: look},
 		After: value, Do: op(value), Undo: op("{before}"), Patience: 2000}}, nil
 }
 

@@ -22,7 +22,7 @@ type live struct {
 	t      *testing.T
 	server *sandbox.Server
 	uid    int // whom it runs as
-	hands  *host.Hands
+	doer   *host.LiveDoer
 	cat    *catalog.Catalog
 }
 
@@ -47,10 +47,10 @@ func newLive(t *testing.T, o sandbox.MongoOptions) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mongo": mongo.NewDialer("")}}))
-	t.Cleanup(func() { hands.Close() })
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mongo": mongo.NewDialer("")}}))
+	t.Cleanup(func() { doer.Close() })
 	uid, _ := box.User()
-	return &live{t: t, server: server, uid: uid, hands: hands, cat: cat}
+	return &live{t: t, server: server, uid: uid, doer: doer, cat: cat}
 }
 
 func (l *live) file() string { return filepath.Join(filepath.Dir(l.server.Socket), "mongod.conf") }
@@ -61,14 +61,14 @@ func (l *live) ref() stack.Ref { return stack.Ref{Kind: "mongo", Name: strconv.I
 func (l *live) observe() *stack.Stack {
 	l.t.Helper()
 	var seen stack.Stack
-	var sight stack.Sight
-	p := sight.New("process", strconv.Itoa(l.server.PID))
+	var obs stack.Observation
+	p := obs.New("process", strconv.Itoa(l.server.PID))
 	for name, v := range map[string]stack.Value{"engine": stack.Text("mongo"), "own_mounts": stack.Bool(false), "uid": stack.Int(int64(l.uid)),
 		"args": stack.List([]string{"mongod", "--config", l.file()})} {
 		p.Set(name, v, "test")
 	}
-	seen.Add("process", sight)
-	found, err := mongo.Probe{}.Look(l.t.Context(), l.hands, &seen)
+	seen.Add("process", obs)
+	found, err := mongo.Probe{}.Collect(l.t.Context(), l.doer, &seen)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestSuiteLive(t *testing.T) {
 		{"security_authorization", stack.Text("enabled"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			one := changetest.Case{Doer: l.hands, Setter: mongo.NewSetter(mongo.Probe{}), Catalog: l.cat, Observe: l.observe, Unsafe: true,
+			one := changetest.Case{Doer: l.doer, Setter: mongo.NewSetter(mongo.Probe{}), Catalog: l.cat, Observe: l.observe, Unsafe: true,
 				Knob: stack.Knob{Of: l.ref(), Name: c.name}, To: c.to, State: l.state, Dir: changetest.Journal(t.TempDir()), Few: 40}
 			if c.meddle != "" {
 				one.Meddle = func() {

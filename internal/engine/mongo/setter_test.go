@@ -62,7 +62,7 @@ func (s server) recipe(t *testing.T, name string, to stack.Value) (change.Recipe
 	}
 	thing := stack.NewThing("mongo", number)
 	thing.Set("version", stack.Text(s.version), "test")
-	seen.Add("mongo", stack.Sight{Things: []*stack.Thing{thing}})
+	seen.Add("mongo", stack.Observation{Things: []*stack.Thing{thing}})
 	cat, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func acts(r change.Recipe) string {
 			continue
 		}
 		s := a.Switch
-		out = append(out, fmt.Sprintf("%s -> %s by %s back %s", s.Look.Query, s.After, s.Do[0].Statement, s.Undo[0].Statement))
+		out = append(out, fmt.Sprintf("%s -> %s by %s back %s", s.Inspect.Query, s.After, s.Do[0].Statement, s.Undo[0].Statement))
 	}
 	return strings.Join(out, "; ")
 }

@@ -32,11 +32,11 @@ func TestSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mongo": mongo.NewDialer("")}}))
-	t.Cleanup(func() { hands.Close() })
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mongo": mongo.NewDialer("")}}))
+	t.Cleanup(func() { doer.Close() })
 	observe := func() *stack.Stack {
 		var seen stack.Stack
-		var process, server stack.Sight
+		var process, server stack.Observation
 		p := process.New("process", "1")
 		p.Set("engine", stack.Text("mongo"), "test")
 		p.Set("own_mounts", stack.Bool(false), "test")
@@ -55,7 +55,7 @@ func TestSuite(t *testing.T) {
 		{"enable_flow_control", stack.Bool(false), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			one := changetest.Case{Doer: hands, Setter: mongo.NewSetter(mongo.Probe{}), Catalog: cat, Observe: observe,
+			one := changetest.Case{Doer: doer, Setter: mongo.NewSetter(mongo.Probe{}), Catalog: cat, Observe: observe,
 				Knob: stack.Knob{Of: stack.Ref{Kind: "mongo", Name: port}, Name: c.name}, To: c.to, Dir: changetest.Journal(t.TempDir()), Few: 7,
 				State: func() string {
 					text, err := os.ReadFile(file)
@@ -66,7 +66,7 @@ func TestSuite(t *testing.T) {
 				}}
 			if c.meddle != "" {
 				one.Meddle = func() {
-					if err := hands.Exec(t.Context(), host.Target{Engine: "mongo", Name: "mongo:" + f.address, Network: "tcp", Address: f.address}, c.meddle); err != nil {
+					if err := doer.Exec(t.Context(), host.Target{Engine: "mongo", Name: "mongo:" + f.address, Network: "tcp", Address: f.address}, c.meddle); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -18,17 +18,17 @@ import (
 // waits is what a rogue does: nothing, until it is killed.
 const waits = "while :; do read -t 1000 x <> <(:); done"
 
-// lookAtRogue records what the probe reads of a process of nobody that is
+// collectFromRogue records what the probe reads of a process of nobody that is
 // called mysqld and names an option file.
-func lookAtRogue(t *testing.T, file string) (*tape.Tape, stack.Sight) {
+func collectFromRogue(t *testing.T, file string) (*tape.Tape, stack.Observation) {
 	t.Helper()
 	args := []string{"--defaults-file=" + file}
 	pid := sandbox.Rogue(t, "mysqld", waits, args...)
 	live := host.NewLive(host.LiveOptions{})
 	t.Cleanup(func() { live.Close() })
-	rec := host.NewRecorder(host.NewOnce(live))
+	rec := host.NewRecorder(host.NewCached(live))
 	seen := running(strconv.Itoa(pid), append([]string{"mysqld"}, args...), []string{})
-	sight, err := NewProbe(load(t), nil).Look(t.Context(), rec, seen)
+	obs, err := NewProbe(load(t), nil).Collect(t.Context(), rec, seen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func lookAtRogue(t *testing.T, file string) (*tape.Tape, stack.Sight) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return recorded, sight
+	return recorded, obs
 }
 
 func put(t *testing.T, name, text string, mode os.FileMode) string {
@@ -64,19 +64,19 @@ func TestARogueReadsNothingThroughUs(t *testing.T) {
 	}
 	put(t, shut+"/"+marker+".cnf", "[mysqld]\nport=1\n", 0o644)
 	file := put(t, dir+"/my.cnf", fmt.Sprintf("[mysqld]\nport=3399\n!include %s\n!include %s/link\n!includedir %s\n!include /etc/shadow\n", secret, dir, shut), 0o644)
-	recorded, sight := lookAtRogue(t, file)
+	recorded, obs := collectFromRogue(t, file)
 	for _, e := range recorded.Entries {
 		if strings.Contains(fmt.Sprint(e.Of, e.Value, e.Says), marker) || e.Text != nil && strings.Contains(string(*e.Text), marker) {
 			t.Errorf("on the tape: %s %v", e.Op, e.Of)
 		}
 	}
-	said := fmt.Sprint(sight.Gaps)
+	said := fmt.Sprint(obs.Gaps)
 	for _, name := range []string{secret, dir + "/link", shut, "/etc/shadow"} {
 		if !strings.Contains(said, name) {
 			t.Errorf("no gap tells of %s: %s", name, said)
 		}
 	}
-	if db := sight.Things[0]; db.Facts["option_files"].Value.String() == "" {
+	if db := obs.Things[0]; db.Facts["option_files"].Value.String() == "" {
 		t.Error("its own option file was not read")
 	}
 }
@@ -107,7 +107,7 @@ func TestOptionFilesWithoutEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			recorded, sight := lookAtRogue(t, file)
+			recorded, obs := collectFromRogue(t, file)
 			runtime.ReadMemStats(&after)
 			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 200 {
 				t.Errorf("it took %d MiB", took)
@@ -115,7 +115,7 @@ func TestOptionFilesWithoutEnd(t *testing.T) {
 			if n := len(recorded.Entries); n > 1000 {
 				t.Errorf("the tape has %d entries", n)
 			}
-			if n := len(sight.Gaps); n == 0 || n > 300 {
+			if n := len(obs.Gaps); n == 0 || n > 300 {
 				t.Errorf("%d gaps", n)
 			}
 		})

@@ -41,7 +41,7 @@ func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack)
 	var out []*instance
 	for _, l := range observe.Locals(seen, "mysql") {
 		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root, args: list(l.Process, "args"), exe: l.Process.Text("exe")}
-		in.look(in.reads(ctx), h)
+		in.collect(in.reads(ctx), h)
 		out = append(out, in)
 	}
 	if len(out) > 1 {
@@ -70,8 +70,8 @@ func forgetAssumed(all []*instance) {
 	}
 }
 
-// look reads what files and the process tell without a login.
-func (in *instance) look(ctx context.Context, h host.Reader) {
+// collect reads what files and the process tell without a login.
+func (in *instance) collect(ctx context.Context, h host.Reader) {
 	env := environment(ctx, h, in.pid)
 	in.version, in.flavor = programVersion(ctx, h, in)
 	in.options = readOptionFiles(ctx, h, in.root, startPaths(in.args, env), in.local.Lines)

@@ -72,7 +72,7 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 		group := stack.NewThing("cgroup", s.group)
 		group.Set("path", stack.Text(s.group), "test")
 		process.Link("cgroup", group.Ref)
-		seen.Add("group", stack.Sight{Things: []*stack.Thing{group}})
+		seen.Add("group", stack.Observation{Things: []*stack.Thing{group}})
 	}
 	setter, server := NewSetter(cat, nil), "/run/a.sock"
 	if s.remote {
@@ -89,7 +89,7 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 	for fact, v := range s.facts {
 		thing.Set(fact, v, "test")
 	}
-	seen.Add("mysql", stack.Sight{Things: []*stack.Thing{thing}})
+	seen.Add("mysql", stack.Observation{Things: []*stack.Thing{thing}})
 	a := &alteration{name: name, in: &instance{flavor: flavor}}
 	table := func(q string, cells []string) {
 		h.Queries[q] = hosttest.Table(strings.Repeat("c\t", len(cells)-1)+"c", strings.Join(cells, "\t"))

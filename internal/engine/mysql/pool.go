@@ -47,7 +47,7 @@ func (a *alteration) poolSteps(r *change.Recipe) error {
 		for _, later := range sizes[i+1:] {
 			s.Beyond = append(s.Beyond, strconv.FormatInt(later, 10))
 		}
-		s.Look.Query, s.Patience, s.Guard = a.poolQuestion(), poolPatience, guard
+		s.Inspect.Query, s.Patience, s.Guard = a.poolQuestion(), poolPatience, guard
 		r.Acts = append(r.Acts, change.Act{Switch: s})
 	}
 	return nil

@@ -32,11 +32,11 @@ func NewProbe(c *catalog.Catalog, given *host.Target) *Probe {
 // Name implements observe.Probe.
 func (p *Probe) Name() string { return "mysql" }
 
-// Look implements observe.Probe. It needs what the process probe saw.
-func (p *Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
-	return observe.Each(p.servers(ctx, h, seen), func(in *instance) (sight stack.Sight) {
-		p.lookAt(ctx, h, in, &sight)
-		return sight
+// Collect implements observe.Probe. It needs what the process probe saw.
+func (p *Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Observation, error) {
+	return observe.Each(p.servers(ctx, h, seen), func(in *instance) (obs stack.Observation) {
+		p.collectFrom(ctx, h, in, &obs)
+		return obs
 	}), nil
 }
 
@@ -82,14 +82,14 @@ type look struct {
 	h         host.Reader
 	in        *instance
 	t         *stack.Thing
-	sight     *stack.Sight
+	obs       *stack.Observation
 	variables map[string]string // SHOW GLOBAL VARIABLES; nil without login
 	status    map[string]string // SHOW GLOBAL STATUS; nil when it was refused
 	origins   map[string]origin
 }
 
-func (p *Probe) lookAt(ctx context.Context, h host.Reader, in *instance, sight *stack.Sight) {
-	l := &look{Probe: p, ctx: in.reads(ctx), h: h, in: in, sight: sight, t: sight.New("mysql", in.name)}
+func (p *Probe) collectFrom(ctx context.Context, h host.Reader, in *instance, obs *stack.Observation) {
+	l := &look{Probe: p, ctx: in.reads(ctx), h: h, in: in, obs: obs, t: obs.New("mysql", in.name)}
 	l.t.Set("remote", stack.Bool(in.process == nil), "processes of this host")
 	if in.process == nil {
 		l.t.Link("process")
@@ -138,7 +138,7 @@ func (l *look) logIn() bool {
 	return false
 }
 
-func (l *look) gap(why, hint string, facts ...string) { l.sight.Gap(l.t.Ref, why, hint, facts...) }
+func (l *look) gap(why, hint string, facts ...string) { l.obs.Gap(l.t.Ref, why, hint, facts...) }
 
 // query asks one thing; when it is refused the facts it would have given
 // become a gap.

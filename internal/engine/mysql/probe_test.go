@@ -25,8 +25,8 @@ func load(t *testing.T) *catalog.Catalog {
 // running makes what the process probe would have seen.
 func running(pid string, args []string, listen []string) *stack.Stack {
 	s := &stack.Stack{}
-	var sight stack.Sight
-	p := sight.New("process", pid)
+	var obs stack.Observation
+	p := obs.New("process", pid)
 	p.Set("engine", stack.Text("mysql"), "test")
 	p.Set("exe", stack.Text(args[0]), "test")
 	p.Set("args", stack.List(args), "test")
@@ -35,7 +35,7 @@ func running(pid string, args []string, listen []string) *stack.Stack {
 	if listen != nil {
 		p.Set("listen", stack.List(listen), "test")
 	}
-	s.Add("process", sight)
+	s.Add("process", obs)
 	return s
 }
 
@@ -53,11 +53,11 @@ func TestWithoutLoginFilesStillTell(t *testing.T) {
 	}
 	seen := running("77", []string{"/usr/sbin/mariadbd", "--port=3307"}, []string{"unix:/run/a.sock", "tcp:127.0.0.1:3307"})
 	c := load(t)
-	sight, err := NewProbe(c, nil).Look(context.Background(), h, seen)
-	if err != nil || len(sight.Things) != 1 {
-		t.Fatalf("%v, %d things", err, len(sight.Things))
+	obs, err := NewProbe(c, nil).Collect(context.Background(), h, seen)
+	if err != nil || len(obs.Things) != 1 {
+		t.Fatalf("%v, %d things", err, len(obs.Things))
 	}
-	db := sight.Things[0]
+	db := obs.Things[0]
 	if db.Ref.String() != "mysql:3307" || db.Text("version") != "10.11.19" || db.Text("flavor") != "mariadb" || db.Text("data_path") != "/srv/db" {
 		t.Errorf("%s %s %s %s", db.Ref, db.Text("version"), db.Text("flavor"), db.Text("data_path"))
 	}
@@ -75,7 +75,7 @@ func TestWithoutLoginFilesStillTell(t *testing.T) {
 		t.Error("without a login it is not known that there is no binary log")
 	}
 	s := &stack.Stack{}
-	s.Add("mysql", sight)
+	s.Add("mysql", obs)
 	if g, ok := s.GapFor(db.Ref, "max_connections"); !ok || g.Hint == "" {
 		t.Error("no gap with a hint says why max_connections is not known")
 	}
@@ -93,13 +93,13 @@ func TestRemoteServerHasNothingOfThisHost(t *testing.T) {
 	h := hosttest.Map{Queries: map[string]host.Rows{
 		"mysql:db.example.com:3306 SHOW GLOBAL VARIABLES": {Values: [][]*string{{&one, &two}}},
 	}}
-	sight, err := NewProbe(load(t), &target).Look(context.Background(), h, &stack.Stack{})
-	if err != nil || len(sight.Things) != 1 {
-		t.Fatalf("%v, %d things", err, len(sight.Things))
+	obs, err := NewProbe(load(t), &target).Collect(context.Background(), h, &stack.Stack{})
+	if err != nil || len(obs.Things) != 1 {
+		t.Fatalf("%v, %d things", err, len(obs.Things))
 	}
-	db := sight.Things[0]
-	if remote, _ := db.Bool("remote"); !remote || db.Text("version") != "8.4.6" || len(sight.Roles) != 0 {
-		t.Errorf("remote %v, version %s, roles %v", remote, db.Text("version"), sight.Roles)
+	db := obs.Things[0]
+	if remote, _ := db.Bool("remote"); !remote || db.Text("version") != "8.4.6" || len(obs.Roles) != 0 {
+		t.Errorf("remote %v, version %s, roles %v", remote, db.Text("version"), obs.Roles)
 	}
 	if to, known := db.Links["process"]; !known || len(to) != 0 {
 		t.Error("a remote server has no process here, and that is known")
@@ -111,13 +111,13 @@ func TestRemoteServerHasNothingOfThisHost(t *testing.T) {
 
 func TestSeveralServersWithoutSightAreNotGuessed(t *testing.T) {
 	seen := running("10", []string{"mysqld"}, nil)
-	seen.Add("process", stack.Sight{Things: running("11", []string{"mysqld"}, nil).Things})
-	sight, err := NewProbe(load(t), nil).Look(context.Background(), hosttest.Map{}, seen)
+	seen.Add("process", stack.Observation{Things: running("11", []string{"mysqld"}, nil).Things})
+	obs, err := NewProbe(load(t), nil).Collect(context.Background(), hosttest.Map{}, seen)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, db := range sight.Things {
+	for _, db := range obs.Things {
 		names = append(names, db.Ref.Name)
 	}
 	if !slices.Equal(names, []string{"pid-10", "pid-11"}) {

@@ -70,8 +70,8 @@ func under(dir, name string) string {
 
 func (l *look) role(name, at string) {
 	r := stack.Role{DB: l.t.Ref, Name: name, Path: at, PID: l.in.pid}
-	if at != "" && !slices.Contains(l.sight.Roles, r) {
-		l.sight.Roles = append(l.sight.Roles, r)
+	if at != "" && !slices.Contains(l.obs.Roles, r) {
+		l.obs.Roles = append(l.obs.Roles, r)
 	}
 }
 

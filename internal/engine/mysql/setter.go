@@ -105,11 +105,11 @@ func (a *alteration) global(to string) *change.Switch {
 		}
 	}
 	return &change.Switch{
-		On:    fmt.Sprintf("%s @@GLOBAL.%s", a.want.Knob.Of, a.name),
-		Look:  change.Look{Target: &t, Query: a.question()},
-		After: to,
-		Do:    []change.Op{{Target: &t, Statement: "SET GLOBAL " + a.name + " = " + value}},
-		Undo:  []change.Op{{Target: &t, Statement: "SET GLOBAL " + a.name + " = " + before}},
+		On:      fmt.Sprintf("%s @@GLOBAL.%s", a.want.Knob.Of, a.name),
+		Inspect: change.Inspection{Target: &t, Query: a.question()},
+		After:   to,
+		Do:      []change.Op{{Target: &t, Statement: "SET GLOBAL " + a.name + " = " + value}},
+		Undo:    []change.Op{{Target: &t, Statement: "SET GLOBAL " + a.name + " = " + before}},
 	}
 }
 
@@ -120,7 +120,7 @@ func (a *alteration) persisted() change.Act {
 	before := a.v.before()
 	return change.Act{Switch: &change.Switch{
 		On:       fmt.Sprintf("%s persisted %s", a.want.Knob.Of, a.name),
-		Look:     change.Look{Target: &t, Query: "SELECT VARIABLE_VALUE FROM performance_schema.persisted_variables WHERE VARIABLE_NAME = '" + a.name + "'"},
+		Inspect:  change.Inspection{Target: &t, Query: "SELECT VARIABLE_VALUE FROM performance_schema.persisted_variables WHERE VARIABLE_NAME = '" + a.name + "'"},
 		After:    a.to,
 		Do:       []change.Op{{Target: &t, Statement: "SET PERSIST_ONLY " + a.name + " = " + a.literal(a.to)}},
 		Undo:     []change.Op{{Target: &t, Statement: "SET PERSIST_ONLY " + a.name + " = " + before}},

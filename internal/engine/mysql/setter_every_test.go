@@ -88,7 +88,7 @@ func everyKnob(t *testing.T, l *live) {
 func turn(t *testing.T, l *live, name string, value stack.Value, s *change.Switch) {
 	read := func(want string) string {
 		for end := time.Now().Add(time.Duration(s.Patience) * time.Millisecond); ; time.Sleep(50 * time.Millisecond) {
-			rows, err := l.doer.Query(t.Context(), *s.Look.Target, s.Look.Query)
+			rows, err := l.doer.Query(t.Context(), *s.Inspect.Target, s.Inspect.Query)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

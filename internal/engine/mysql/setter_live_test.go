@@ -21,12 +21,12 @@ import (
 	"plumb/test/sandbox"
 )
 
-// live is a private server with the hands that change it.
+// live is a private server with the LiveDoer that changes it.
 type live struct {
 	t      *testing.T
 	server *sandbox.Server
 	db     *sql.DB
-	doer   *host.Hands
+	doer   *host.LiveDoer
 	cat    *catalog.Catalog
 	conf   string
 }
@@ -56,9 +56,9 @@ func newLive(t *testing.T, o sandbox.MySQLOptions) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: "root@unix(" + server.Socket + ")/"}))
-	t.Cleanup(func() { hands.Close() })
-	return &live{t, server, db, hands, cat, filepath.Join(filepath.Dir(server.Socket), "my.cnf")}
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: "root@unix(" + server.Socket + ")/"}))
+	t.Cleanup(func() { doer.Close() })
+	return &live{t, server, db, doer, cat, filepath.Join(filepath.Dir(server.Socket), "my.cnf")}
 }
 
 // given names the server as --dsn does.
@@ -84,18 +84,18 @@ func (l *live) user() int {
 func (l *live) observe() *stack.Stack {
 	l.t.Helper()
 	var seen stack.Stack
-	var sight stack.Sight
-	p := sight.New("process", strconv.Itoa(l.server.PID))
+	var obs stack.Observation
+	p := obs.New("process", strconv.Itoa(l.server.PID))
 	for name, v := range map[string]stack.Value{"engine": stack.Text("mysql"), "own_mounts": stack.Bool(false), "uid": stack.Int(int64(l.user())),
 		"args": stack.List([]string{"mariadbd", "--defaults-file=" + l.conf}), "listen": stack.List([]string{"unix:" + l.server.Socket})} {
 		p.Set(name, v, "test")
 	}
-	seen.Add("process", sight)
-	sight, err := mysql.NewProbe(l.cat, l.given()).Look(l.t.Context(), l.doer, &seen)
+	seen.Add("process", obs)
+	obs, err := mysql.NewProbe(l.cat, l.given()).Collect(l.t.Context(), l.doer, &seen)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	seen.Add("mysql", sight)
+	seen.Add("mysql", obs)
 	return &seen
 }
 

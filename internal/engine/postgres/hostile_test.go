@@ -17,9 +17,9 @@ import (
 	"plumb/test/sandbox"
 )
 
-// lookAtRogue records what the probe reads of a process of nobody that is
+// collectFromRogue records what the probe reads of a process of nobody that is
 // called postgres and works in a directory.
-func lookAtRogue(t *testing.T, dir string) (*tape.Tape, stack.Sight) {
+func collectFromRogue(t *testing.T, dir string) (*tape.Tape, stack.Observation) {
 	t.Helper()
 	pid := sandbox.Rogue(t, "postgres", "cd "+dir+"; while :; do read -t 1000 x <> <(:); done")
 	name := strconv.Itoa(pid)
@@ -32,15 +32,15 @@ func lookAtRogue(t *testing.T, dir string) (*tape.Tape, stack.Sight) {
 		process.Set(fact, v, "test")
 	}
 	var seen stack.Stack
-	seen.Add("process", stack.Sight{Things: []*stack.Thing{process}})
+	seen.Add("process", stack.Observation{Things: []*stack.Thing{process}})
 	live := host.NewLive(host.LiveOptions{})
 	t.Cleanup(func() { live.Close() })
-	rec := host.NewRecorder(host.NewOnce(live))
+	rec := host.NewRecorder(host.NewCached(live))
 	cat, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sight, err := NewProbe(cat, nil).Look(t.Context(), rec, &seen)
+	obs, err := NewProbe(cat, nil).Collect(t.Context(), rec, &seen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func lookAtRogue(t *testing.T, dir string) (*tape.Tape, stack.Sight) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return recorded, sight
+	return recorded, obs
 }
 
 func put(t *testing.T, name, text string, mode os.FileMode) {
@@ -75,7 +75,7 @@ func TestARogueReadsNothingThroughUs(t *testing.T) {
 			if err := os.Symlink("secret", dir+"/"+file); err != nil {
 				t.Fatal(err)
 			}
-			recorded, sight := lookAtRogue(t, dir)
+			recorded, obs := collectFromRogue(t, dir)
 			asked := false
 			for _, e := range recorded.Entries {
 				asked = asked || strings.HasSuffix(string(e.Of[0]), "/"+file)
@@ -86,8 +86,8 @@ func TestARogueReadsNothingThroughUs(t *testing.T) {
 			if !asked {
 				t.Errorf("%s was not looked for", file)
 			}
-			if strings.Contains(fmt.Sprint(sight), marker) {
-				t.Errorf("it is told: %+v", sight)
+			if strings.Contains(fmt.Sprint(obs), marker) {
+				t.Errorf("it is told: %+v", obs)
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func TestSettingsWithoutEnd(t *testing.T) {
 			put(t, dir+"/big.conf", strings.Repeat("a=b\n", 2<<20), 0o644)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			recorded, sight := lookAtRogue(t, dir)
+			recorded, obs := collectFromRogue(t, dir)
 			runtime.ReadMemStats(&after)
 			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 200 {
 				t.Errorf("it took %d MiB", took)
@@ -118,7 +118,7 @@ func TestSettingsWithoutEnd(t *testing.T) {
 			if n := len(recorded.Entries); n > 1000 {
 				t.Errorf("the tape has %d entries", n)
 			}
-			for _, thing := range sight.Things {
+			for _, thing := range obs.Things {
 				if bad, ok := thing.Facts["config_errors"].Value.List(); ok && len(bad) > maxBad {
 					t.Errorf("%d wrong lines are told", len(bad))
 				}

@@ -32,7 +32,7 @@ func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack)
 	var out []*instance
 	for _, l := range observe.Locals(seen, "postgres") {
 		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root}
-		in.look(in.reads(ctx), h)
+		in.collect(in.reads(ctx), h)
 		out = append(out, in)
 	}
 	nameAll(out)
@@ -47,8 +47,8 @@ func (in *instance) reads(ctx context.Context) context.Context {
 	return in.local.For(ctx)
 }
 
-// look reads what the process and postmaster.pid tell.
-func (in *instance) look(ctx context.Context, h host.Reader) {
+// collect reads what the process and postmaster.pid tell.
+func (in *instance) collect(ctx context.Context, h host.Reader) {
 	var given string
 	given, in.args = parseArguments(list(in.process, "args"))
 	in.data = in.findData(ctx, h, given)

@@ -22,7 +22,7 @@ func TestWhatRunsOut(t *testing.T) {
 		"sequence_used":         hosttest.Table("sequence_used\tsequence_used_name", "0.9313\tpublic.t_id_seq"),
 	})
 	m.Spaces = map[string]host.Statfs{"/dev/shm": {TotalBytes: 64 << 20, AvailBytes: 60 << 20}}
-	db, _ := lookAt(t, m, seen)
+	db, _ := collectFrom(t, m, seen)
 	for name, want := range map[string]stack.Value{
 		"slots_active_retained": stack.Int(6 << 30), "slots_active_worst": stack.Text("sub1"), "receiver_running": stack.Bool(false),
 		"replay_age": stack.Int(96), "multixact_members": stack.Int(52352), "sequence_used": stack.Float(0.9313),
@@ -47,9 +47,9 @@ func TestWhatIsHiddenIsUnknown(t *testing.T) {
 	rows := settingsRows
 	rows.Values = slices.DeleteFunc(slices.Clone(rows.Values), func(row []*string) bool { return *row[0] == "data_directory" })
 	m.Queries[settingsQuery] = rows
-	db, sight := lookAt(t, m, seen)
+	db, obs := collectFrom(t, m, seen)
 	s := seen
-	s.Add("postgres", sight)
+	s.Add("postgres", obs)
 	for _, name := range []string{"replica_lag", "receiver_status", "sequence_used", "multixact_members", "shm_size", "primary_conninfo"} {
 		if f, known := db.Facts[name]; known {
 			t.Errorf("%s = %v, although nobody told it", name, f.Value)

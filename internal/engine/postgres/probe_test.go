@@ -52,7 +52,7 @@ func machine(statistics map[string]host.Rows) (hosttest.Map, *stack.Stack) {
 		process.Set(name, v, "test")
 	}
 	var seen stack.Stack
-	seen.Add("process", stack.Sight{Things: []*stack.Thing{process}})
+	seen.Add("process", stack.Observation{Things: []*stack.Thing{process}})
 	queries := map[string]host.Rows{settingsQuery: settingsRows, fileSettings: fileRows}
 	for _, q := range questions() {
 		sql := strings.Join(strings.Fields(q.sql), " ")
@@ -65,17 +65,17 @@ func machine(statistics map[string]host.Rows) (hosttest.Map, *stack.Stack) {
 	return hosttest.Map{Who: host.About{Root: true, User: "root"}, Links: map[string]string{"/proc/4242/cwd": "/srv/pg"}, Queries: queries}, &seen
 }
 
-func lookAt(t *testing.T, m hosttest.Map, seen *stack.Stack) (*stack.Thing, stack.Sight) {
+func collectFrom(t *testing.T, m hosttest.Map, seen *stack.Stack) (*stack.Thing, stack.Observation) {
 	t.Helper()
 	cat, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		t.Fatalf("the catalogue does not load: %v", err)
 	}
-	sight, err := NewProbe(cat, nil).Look(t.Context(), m, seen)
-	if err != nil || len(sight.Things) != 1 || sight.Things[0].Ref != (stack.Ref{Kind: "postgres", Name: "5433"}) {
-		t.Fatalf("saw %+v, %v", sight.Things, err)
+	obs, err := NewProbe(cat, nil).Collect(t.Context(), m, seen)
+	if err != nil || len(obs.Things) != 1 || obs.Things[0].Ref != (stack.Ref{Kind: "postgres", Name: "5433"}) {
+		t.Fatalf("saw %+v, %v", obs.Things, err)
 	}
-	return sight.Things[0], sight
+	return obs.Things[0], obs
 }
 
 func TestServerOnThisHost(t *testing.T) {
@@ -87,7 +87,7 @@ func TestServerOnThisHost(t *testing.T) {
 		"checksum_failures":    hosttest.Table("checksum_failures", `\N`),
 		"replicas_synchronous": hosttest.Table("replicas\treplicas_synchronous", `1`+"\t"+`\N`),
 	})
-	db, sight := lookAt(t, m, seen)
+	db, obs := collectFrom(t, m, seen)
 	for name, want := range map[string]stack.Value{
 		"version": stack.Text("15.18"), "version_num": stack.Int(150018), "logged_in": stack.Bool(true), "remote": stack.Bool(false),
 		"shared_buffers": stack.Int(128 << 20), "max_wal_size": stack.Int(2 << 30), "fsync": stack.Bool(true), "wal_buffers": stack.Int(4 << 20),
@@ -109,7 +109,7 @@ func TestServerOnThisHost(t *testing.T) {
 	}
 	// NULL and refused questions are unknown and say why.
 	s := seen
-	s.Add("postgres", sight)
+	s.Add("postgres", obs)
 	for _, name := range []string{"replicas_synchronous", "xid_age", "slots", "wal_bytes_per_hour"} {
 		if _, known := db.Facts[name]; known {
 			t.Errorf("%s is known although nobody told it", name)
@@ -122,7 +122,7 @@ func TestServerOnThisHost(t *testing.T) {
 		t.Errorf("max_wal_size comes from %+v", o)
 	}
 	var roles []string
-	for _, r := range sight.Roles {
+	for _, r := range obs.Roles {
 		roles = append(roles, r.Name+" "+r.Path)
 	}
 	if !slices.Contains(roles, "data /srv/pg") || !slices.Contains(roles, "wal /srv/pg/pg_wal") {
@@ -144,7 +144,7 @@ func TestServerWithoutLogin(t *testing.T) {
 		"/srv/pg/conf.d/30-note.txt":   "work_mem = 2MB\n",
 		"/srv/pg/postgresql.auto.conf": "# by ALTER SYSTEM\nmax_connections = '321'\n",
 	}
-	db, _ := lookAt(t, m, seen)
+	db, _ := collectFrom(t, m, seen)
 	for name, want := range map[string]stack.Value{
 		"version": stack.Text("15"), "logged_in": stack.Bool(false), "work_mem": stack.Int(16 << 20), "fsync": stack.Bool(false),
 		"shared_buffers": stack.Int(1 << 30), "max_connections": stack.Int(321),

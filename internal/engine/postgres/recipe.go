@@ -39,7 +39,7 @@ func (a *alteration) alterRecipe() (change.Recipe, error) {
 	r.Lasts = "postgresql.auto.conf"
 	r.Acts = []change.Act{{Switch: &change.Switch{
 		On:       fmt.Sprintf("%s postgresql.auto.conf %s", a.want.Knob.Of, a.name),
-		Look:     change.Look{Target: &a.in.target, Query: a.lookQuery()},
+		Inspect:  change.Inspection{Target: &a.in.target, Query: a.lookQuery()},
 		After:    after,
 		Do:       []change.Op{op(alter + set), again},
 		Undo:     []change.Op{op(alter + back), again},

@@ -30,7 +30,7 @@ func (l *look) roles() {
 }
 
 func (l *look) role(name, dir string) {
-	l.sight.Roles = append(l.sight.Roles, stack.Role{DB: l.t.Ref, Name: name, Path: dir, PID: l.in.pid})
+	l.obs.Roles = append(l.obs.Roles, stack.Role{DB: l.t.Ref, Name: name, Path: dir, PID: l.in.pid})
 }
 
 // tablespaces asks for tablespaces outside the data directory. Temporary

@@ -20,7 +20,7 @@ import (
 	"plumb/test/sandbox"
 )
 
-// live is a private server with the hands that change it.
+// live is a private server with the LiveDoer that changes it.
 type live struct {
 	t      *testing.T
 	box    *sandbox.Box
@@ -62,27 +62,27 @@ func newLive(t *testing.T, o sandbox.PostgresOptions) *live {
 	return l
 }
 
-// logIn makes hands that log in as a role.
+// logIn makes a LiveDoer that logs in as a role.
 func (l *live) logIn(user string) {
-	hands := host.NewHands(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"postgres": postgres.Dialer{}},
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"postgres": postgres.Dialer{}},
 		DSN: "postgres://" + user + "@/postgres?host=" + l.server.Socket}))
-	l.t.Cleanup(func() { hands.Close() })
-	l.doer, l.user = hands, user
+	l.t.Cleanup(func() { doer.Close() })
+	l.doer, l.user = doer, user
 }
 
 // observe is what a check would see of the server.
 func (l *live) observe() *stack.Stack {
 	l.t.Helper()
 	var seen stack.Stack
-	var sight stack.Sight
-	p := sight.New("process", "1")
+	var obs stack.Observation
+	p := obs.New("process", "1")
 	for name, v := range map[string]stack.Value{"engine": stack.Text("postgres"), "own_mounts": stack.Bool(false), "uid": stack.Int(int64(os.Getuid())),
 		"args": stack.List([]string{"postgres", "-D", l.server.Dir}), "listen": stack.List([]string{"unix:" + l.socket()})} {
 		p.Set(name, v, "test")
 	}
-	seen.Add("process", sight)
+	seen.Add("process", obs)
 	given := l.given()
-	seenPostgres, err := postgres.NewProbe(l.cat, &given).Look(l.t.Context(), l.doer, &seen)
+	seenPostgres, err := postgres.NewProbe(l.cat, &given).Collect(l.t.Context(), l.doer, &seen)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -228,8 +228,8 @@ func TestRemedies(t *testing.T) {
 	if err != nil || len(d.Steps) != len(steps) {
 		t.Fatalf("refused %+v, already %+v, missing %v, %v", d.Refused, d.Already, d.Missing, err)
 	}
-	keeper := &change.Keeper{Doer: l.doer, Dir: dir, Plumb: "test", Now: time.Now}
-	out, err := keeper.Apply(t.Context(), d, change.ApplyOptions{})
+	executor := &change.Executor{Doer: l.doer, Dir: dir, Plumb: "test", Now: time.Now}
+	out, err := executor.Apply(t.Context(), d, change.ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestRemedies(t *testing.T) {
 			t.Errorf("%s: %+v, got %v", s.Knob, now, s.Got)
 		}
 	}
-	if err := keeper.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil || l.state("autovacuum") != was {
+	if err := executor.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil || l.state("autovacuum") != was {
 		t.Errorf("%v, %s", err, l.state("autovacuum"))
 	}
 }
@@ -252,14 +252,14 @@ func TestRemedies(t *testing.T) {
 func TestUndoAfterARestart(t *testing.T) {
 	l := newLive(t, sandbox.PostgresOptions{})
 	given, dir := l.given(), changetest.Journal(t.TempDir())
-	keeper := func() *change.Keeper { return &change.Keeper{Doer: l.doer, Dir: dir, Plumb: "test", Now: time.Now} }
+	executor := func() *change.Executor { return &change.Executor{Doer: l.doer, Dir: dir, Plumb: "test", Now: time.Now} }
 	apply := func() change.Outcome {
 		d, err := change.Prepare(t.Context(), l.doer, l.observe(), l.cat, []change.Setter{postgres.NewSetter(l.cat, &given)},
 			[]change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(150)}}, change.Options{Dir: dir})
 		if err != nil || len(d.Steps) != 1 {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		out, err := keeper().Apply(t.Context(), d, change.ApplyOptions{})
+		out, err := executor().Apply(t.Context(), d, change.ApplyOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,14 +271,14 @@ func TestUndoAfterARestart(t *testing.T) {
 	if now := l.state("max_connections"); !strings.HasSuffix(now, "\n150 false") {
 		t.Fatalf("after a restart: %s", now)
 	}
-	if err := keeper().Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
+	if err := executor().Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if now := l.state("max_connections"); !strings.HasSuffix(now, "\n150 true") {
 		t.Fatalf("after the undo: %s", now)
 	}
 	out = apply()
-	if err := keeper().Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
+	if err := executor().Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	l.restart()
@@ -295,11 +295,11 @@ func TestSuiteOfADistantServer(t *testing.T) {
 		Doer: l.doer, Setter: postgres.NewSetter(l.cat, &given), Catalog: l.cat,
 		Observe: func() *stack.Stack {
 			var seen stack.Stack
-			sight, err := postgres.NewProbe(l.cat, &given).Look(t.Context(), l.doer, &seen)
+			obs, err := postgres.NewProbe(l.cat, &given).Collect(t.Context(), l.doer, &seen)
 			if err != nil {
 				t.Fatal(err)
 			}
-			seen.Add("postgres", sight)
+			seen.Add("postgres", obs)
 			return &seen
 		},
 		Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: given.Address}, Name: "work_mem"}, To: stack.Int(64 << 20),

@@ -63,7 +63,7 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 		group := stack.NewThing("cgroup", "unit")
 		group.Set("path", stack.Text(s.group), "test")
 		seen.OfKind("process")[0].Link("cgroup", group.Ref)
-		seen.Add("group", stack.Sight{Things: []*stack.Thing{group}})
+		seen.Add("group", stack.Observation{Things: []*stack.Thing{group}})
 	}
 	thing := stack.NewThing("postgres", "5433")
 	for name, v := range s.facts {
@@ -72,7 +72,7 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 	for name, v := range s.next {
 		thing.Facts[name] = stack.Fact{Next: &stack.Next{Value: v}}
 	}
-	seen.Add("postgres", stack.Sight{Things: []*stack.Thing{thing}})
+	seen.Add("postgres", stack.Observation{Things: []*stack.Thing{thing}})
 	cat, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
@@ -168,8 +168,8 @@ func TestRecipe(t *testing.T) {
 		s.Undo[0].Statement != "ALTER SYSTEM SET work_mem = {before:sql}" || s.Undo[1].Statement != reload || s.UndoNone[0].Statement != "ALTER SYSTEM RESET work_mem" || s.UndoNone[1].Statement != reload {
 		t.Errorf("%+v %+v", r, s)
 	}
-	if !statement.Reads(s.Look.Query) {
-		t.Errorf("a look that is refused: %s", s.Look.Query)
+	if !statement.Reads(s.Inspect.Query) {
+		t.Errorf("a look that is refused: %s", s.Inspect.Query)
 	}
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "postgresql.conf:12, which sets 8MB, counts no more") || !strings.Contains(notes, "every role in database shop keeps its own value, 2MB") ||
 		!strings.HasSuffix(notes, "what others wrote since: deadlock_timeout = 500") {

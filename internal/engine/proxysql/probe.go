@@ -26,17 +26,17 @@ type Probe struct{}
 // Name implements observe.Probe.
 func (Probe) Name() string { return "proxysql" }
 
-// Look implements observe.Probe. It needs what the process probe saw.
-func (Probe) Look(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Sight, error) {
-	var sight stack.Sight
+// Collect implements observe.Probe. It needs what the process probe saw.
+func (Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Observation, error) {
+	var obs stack.Observation
 	var names []string
 	for _, l := range observe.Locals(seen, "proxysql") {
-		lookAt(ctx, h, l, &sight, &names)
+		collectFrom(ctx, h, l, &obs, &names)
 	}
-	return sight, nil
+	return obs, nil
 }
 
-func lookAt(ctx context.Context, h host.Reader, l observe.Local, sight *stack.Sight, names *[]string) {
+func collectFrom(ctx context.Context, h host.Reader, l observe.Local, obs *stack.Observation, names *[]string) {
 	proc, root := l.Process, l.Root
 	file := configFile(list(proc, "args"))
 	text, err := h.ReadFile(l.For(ctx), root+file)
@@ -49,32 +49,32 @@ func lookAt(ctx context.Context, h host.Reader, l observe.Local, sight *stack.Si
 		name = "pid-" + proc.Ref.Name
 	}
 	*names = append(*names, name)
-	t := sight.New("proxysql", name)
+	t := obs.New("proxysql", name)
 	t.Link("process", proc.Ref)
-	programVersion(ctx, h, root, proc, t, sight)
+	programVersion(ctx, h, root, proc, t, obs)
 	if port == 0 || root != "" {
-		sight.Gap(t.Ref, "the port for clients is not known or is in a container", "", "server_version")
+		obs.Gap(t.Ref, "the port for clients is not known or is in a container", "", "server_version")
 		return
 	}
 	target := host.Target{Engine: "proxysql", Network: "tcp", Address: "127.0.0.1:" + strconv.Itoa(port), Logins: []host.Login{{}}}
 	target.Name = "proxysql:" + target.Address
 	rows, err := h.Query(ctx, target, GreetingQuery)
 	if err != nil || len(rows.Values) == 0 || len(rows.Values[0]) == 0 || rows.Values[0][0] == nil {
-		sight.Gap(t.Ref, fmt.Sprintf("read the greeting of %s: %v", target.Address, err), "", "server_version")
+		obs.Gap(t.Ref, fmt.Sprintf("read the greeting of %s: %v", target.Address, err), "", "server_version")
 		return
 	}
 	t.Set("server_version", stack.Text(*rows.Values[0][0]), "greeting of "+target.Address)
 }
 
-func programVersion(ctx context.Context, h host.Reader, root string, proc, t *stack.Thing, sight *stack.Sight) {
+func programVersion(ctx context.Context, h host.Reader, root string, proc, t *stack.Thing, obs *stack.Observation) {
 	exe := proc.Text("exe")
 	if root != "" || exe == "" {
-		sight.Gap(t.Ref, "the program is in a container", "", "version")
+		obs.Gap(t.Ref, "the program is in a container", "", "version")
 		return
 	}
 	out, err := h.Output(ctx, exe, "--version")
 	if err != nil {
-		sight.Gap(t.Ref, err.Error(), "", "version")
+		obs.Gap(t.Ref, err.Error(), "", "version")
 		return
 	}
 	if v := parseProgramVersion(out); v != "" {

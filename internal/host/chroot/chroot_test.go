@@ -26,7 +26,7 @@ func content(t *testing.T, name string) string {
 func TestTheRootIsTheMachine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.conf")
 	must(t, os.WriteFile(file, nil, 0o644))
-	found, err := New(hosttest.Hands(t), "/").Glob(t.Context(), file)
+	found, err := New(hosttest.LiveDoer(t), "/").Glob(t.Context(), file)
 	if err != nil || len(found) != 1 || found[0] != file {
 		t.Errorf("glob: %v, %v", found, err)
 	}
@@ -41,7 +41,7 @@ func TestLinksStayInside(t *testing.T) {
 	must(t, os.Symlink(filepath.Join(out, "victim"), filepath.Join(dir, "etc", "absolute")))
 	must(t, os.Symlink(strings.Repeat("../", 20)+out+"/victim", filepath.Join(dir, "etc", "dots")))
 	must(t, os.Symlink(out, filepath.Join(dir, "etc", "dir")))
-	u := New(hosttest.Hands(t), dir)
+	u := New(hosttest.LiveDoer(t), dir)
 	for _, name := range []string{"/etc/absolute", "/etc/dots", "/etc/dir/victim", "/etc/../../victim"} {
 		if err := u.Replace(t.Context(), name, []byte("inside"), 0o644); err != nil {
 			t.Logf("%s: %v", name, err) // a dangling link may be refused

@@ -27,7 +27,7 @@ func tree(t *testing.T, files map[string]string) *chroot.Doer {
 			t.Fatal(err)
 		}
 	}
-	return chroot.New(host.NewHands(host.NewLive(host.LiveOptions{})), dir)
+	return chroot.New(host.NewLiveDoer(host.NewLive(host.LiveOptions{})), dir)
 }
 
 func TestVersions(t *testing.T) {

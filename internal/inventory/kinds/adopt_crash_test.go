@@ -56,7 +56,7 @@ func TestCrashOfAdoptForgetRemove(t *testing.T) {
 
 func checkPrecious(t *testing.T, dir, what, when string) {
 	t.Helper()
-	h, books, name := hosttest.Hands(t), filepath.Join(dir, "books"), filepath.Join(dir, "precious")
+	h, books, name := hosttest.LiveDoer(t), filepath.Join(dir, "books"), filepath.Join(dir, "precious")
 	left, err := inventory.List(t.Context(), h, books)
 	must(t, err)
 	known := false

@@ -97,7 +97,7 @@ func mortalLife(what string) error {
 
 // makeAll makes one of each kind, as a lab does. lab is its directory, name
 // that of its control group.
-func makeAll(ctx context.Context, d host.Launcher, b *inventory.Book, lab, name string) error {
+func makeAll(ctx context.Context, d host.Launcher, b *inventory.Log, lab, name string) error {
 	group := filepath.Join("/sys/fs/cgroup/memory", name)
 	image, mnt, device := filepath.Join(lab, "image"), filepath.Join(lab, "mnt"), ""
 	command := func(argv ...string) func(*inventory.Thing) error {
@@ -253,7 +253,7 @@ func ways(t *testing.T, n int, try func(at int, how string)) {
 
 func sweepAll(t *testing.T, dir string) {
 	t.Helper()
-	swept, err := inventory.Sweep(t.Context(), hosttest.Hands(t), All(), filepath.Join(dir, "books"))
+	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), All(), filepath.Join(dir, "books"))
 	must(t, err)
 	for _, s := range swept {
 		if s.Err != nil {
@@ -381,7 +381,7 @@ func forge(t *testing.T, file string, whole, half []inventory.Thing) {
 // A book that names what since belongs to others takes none of it away.
 func TestSweepTouchesNothingOfOthers(t *testing.T) {
 	needAll(t)
-	d, h, books := decoys(t), hosttest.Hands(t), t.TempDir()
+	d, h, books := decoys(t), hosttest.LiveDoer(t), t.TempDir()
 	number := deviceNumber(d.loop)
 	things := []inventory.Thing{
 		{Kind: inventory.Tree, Name: d.dir, Proof: map[string]string{"inode": "1"}},
@@ -430,7 +430,7 @@ func TestBusyMount(t *testing.T) {
 	busy.Dir = filepath.Join(dir, "lab/mnt")
 	must(t, busy.Start())
 	defer func() { busy.Process.Kill(); busy.Wait() }()
-	swept, err := inventory.Sweep(t.Context(), hosttest.Hands(t), All(), filepath.Join(dir, "books"))
+	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), All(), filepath.Join(dir, "books"))
 	must(t, err)
 	for _, s := range swept {
 		kept := s.Thing.Kind == inventory.Loop || s.Thing.Kind == inventory.File || s.Thing.Kind == inventory.Tree

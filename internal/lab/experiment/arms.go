@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // change is a path of a set-up and what it is set to.
 type change struct {
 	path      string
-	at, value *sheet.Node // where the path and the value are written
+	at, value *strictyaml.Node // where the path and the value are written
 }
 
 // variant is a named list of changes: an arm, or a level of an axis.
 type variant struct {
 	name    string
-	at      *sheet.Node
+	at      *strictyaml.Node
 	changes []change
 	levels  map[string]string
 }
@@ -30,8 +30,8 @@ func (v variant) set() map[string]string {
 }
 
 // written gives a value as people read it.
-func written(n *sheet.Node) string {
-	if !sheet.IsList(n) {
+func written(n *strictyaml.Node) string {
+	if !strictyaml.IsList(n) {
 		return n.Value
 	}
 	var parts []string
@@ -43,15 +43,15 @@ func written(n *sheet.Node) string {
 
 // spell makes the arms: those that are named, or all combinations of the axes,
 // or the base alone. It is false when they could not be read.
-func (r *reader) spell(root *sheet.Node) bool {
-	before := len(r.sheet.Errors())
+func (r *reader) spell(root *strictyaml.Node) bool {
+	before := len(r.doc.Errors())
 	if r.base == nil {
 		r.base = nodeAt(root, root.Kind, "")
 	}
 	var all []variant
 	switch {
 	case r.arms != nil && r.axes != nil:
-		r.sheet.Errorf(r.arms, "an experiment has axes or arms, not both")
+		r.doc.Errorf(r.arms, "an experiment has axes or arms, not both")
 		return false
 	case r.arms != nil:
 		all = r.readVariants(r.arms, "arms", "an arm", nil)
@@ -61,18 +61,18 @@ func (r *reader) spell(root *sheet.Node) bool {
 		all = []variant{{name: "base", at: r.base}}
 	}
 	if r.except != nil && r.axes == nil {
-		r.sheet.Errorf(r.except, "except leaves out combinations of axes, and there are no axes")
+		r.doc.Errorf(r.except, "except leaves out combinations of axes, and there are no axes")
 	}
-	if len(r.sheet.Errors()) > before {
+	if len(r.doc.Errors()) > before {
 		return false
 	}
 	if len(all) == 0 || len(all) > mostArms {
-		for _, n := range []*sheet.Node{r.arms, r.axes} {
+		for _, n := range []*strictyaml.Node{r.arms, r.axes} {
 			if n != nil {
 				root = n
 			}
 		}
-		r.sheet.Errorf(root, "there are %d arms: 1 to %d are possible", len(all), mostArms)
+		r.doc.Errorf(root, "there are %d arms: 1 to %d are possible", len(all), mostArms)
 		return false
 	}
 	for _, v := range all {
@@ -84,26 +84,26 @@ func (r *reader) spell(root *sheet.Node) bool {
 
 // readVariants reads a list of arms or of levels. Levels of an axis with a path
 // may be bare values.
-func (r *reader) readVariants(n *sheet.Node, list, what string, path *sheet.Node) []variant {
+func (r *reader) readVariants(n *strictyaml.Node, list, what string, path *strictyaml.Node) []variant {
 	var all []variant
 	seen := map[string]bool{}
-	r.items(n, list, mostArms, func(c *sheet.Node) {
+	r.items(n, list, mostArms, func(c *strictyaml.Node) {
 		v := variant{at: c}
 		switch {
-		case sheet.IsMap(c):
+		case strictyaml.IsMap(c):
 			r.variant(c, what, &v)
 		case path == nil:
-			r.sheet.Errorf(c, "%s is written {name: …, set: {path: value}}%s", what, withoutPath(what))
+			r.doc.Errorf(c, "%s is written {name: …, set: {path: value}}%s", what, withoutPath(what))
 			return
-		case sheet.IsList(c):
-			v.name = strings.Join(r.sheet.Texts(c, what), " ")
+		case strictyaml.IsList(c):
+			v.name = strings.Join(r.doc.Texts(c, what), " ")
 			v.changes = []change{{path.Value, path, c}}
 		default:
 			v.name = r.label(c, what)
 			v.changes = []change{{path.Value, path, c}}
 		}
 		if seen[v.name] && v.name != "" {
-			r.sheet.Errorf(c, "%s named %q is there already", what, v.name)
+			r.doc.Errorf(c, "%s named %q is there already", what, v.name)
 		}
 		seen[v.name] = true
 		all = append(all, v)
@@ -118,13 +118,13 @@ func withoutPath(what string) string {
 	return ""
 }
 
-func (r *reader) variant(n *sheet.Node, what string, v *variant) {
-	r.sheet.Object(n, what, sheet.Fields{
-		"name": func(n *sheet.Node) { v.name = r.label(n, "the name of "+what) },
-		"set": func(n *sheet.Node) {
-			r.sheet.Entries(n, "set", func(key, value *sheet.Node) {
-				if sheet.IsMap(value) {
-					r.sheet.Errorf(value, "set has whole paths with one value each: %s.… : value", key.Value)
+func (r *reader) variant(n *strictyaml.Node, what string, v *variant) {
+	r.doc.Object(n, what, strictyaml.Fields{
+		"name": func(n *strictyaml.Node) { v.name = r.label(n, "the name of "+what) },
+		"set": func(n *strictyaml.Node) {
+			r.doc.Entries(n, "set", func(key, value *strictyaml.Node) {
+				if strictyaml.IsMap(value) {
+					r.doc.Errorf(value, "set has whole paths with one value each: %s.… : value", key.Value)
 					return
 				}
 				v.changes = append(v.changes, change{key.Value, key, value})
@@ -136,28 +136,28 @@ func (r *reader) variant(n *sheet.Node, what string, v *variant) {
 // axis is one axis as it is written.
 type axis struct {
 	name   string
-	at     *sheet.Node
+	at     *strictyaml.Node
 	levels []variant
 }
 
 func (r *reader) readAxes() []axis {
 	var all []axis
-	r.items(r.axes, "axes", mostAxes, func(n *sheet.Node) {
+	r.items(r.axes, "axes", mostAxes, func(n *strictyaml.Node) {
 		a := axis{at: n}
-		var levels, path *sheet.Node
-		r.sheet.Object(n, "an axis", sheet.Fields{
-			"name":   func(n *sheet.Node) { a.name = r.label(n, "the name of an axis") },
-			"path":   func(n *sheet.Node) { path = n; r.needed(n, "path") },
-			"levels": func(n *sheet.Node) { levels = n },
+		var levels, path *strictyaml.Node
+		r.doc.Object(n, "an axis", strictyaml.Fields{
+			"name":   func(n *strictyaml.Node) { a.name = r.label(n, "the name of an axis") },
+			"path":   func(n *strictyaml.Node) { path = n; r.needed(n, "path") },
+			"levels": func(n *strictyaml.Node) { levels = n },
 		}, "name", "levels")
 		if levels == nil {
 			return
 		}
 		if a.levels = r.readVariants(levels, "levels", "a level", path); len(a.levels) == 0 {
-			r.sheet.Errorf(levels, "an axis needs levels")
+			r.doc.Errorf(levels, "an axis needs levels")
 		}
 		if slices.ContainsFunc(all, func(b axis) bool { return b.name == a.name }) {
-			r.sheet.Errorf(n, "an axis named %q is there already", a.name)
+			r.doc.Errorf(n, "an axis named %q is there already", a.name)
 		}
 		all = append(all, a)
 	})
@@ -179,7 +179,7 @@ func (r *reader) overlaps(all []axis) {
 		for _, l := range a.levels {
 			for _, c := range l.changes {
 				if first, taken := owner[c.path]; taken && first != i {
-					r.sheet.Errorf(c.at, "%s is set by the axis %q already", c.path, all[first].name)
+					r.doc.Errorf(c.at, "%s is set by the axis %q already", c.path, all[first].name)
 					continue
 				}
 				owner[c.path] = i
@@ -243,19 +243,19 @@ func (r *reader) exceptions(axes []axis) (out []map[string]string) {
 	for i, a := range axes {
 		names[i] = a.name
 	}
-	r.items(r.except, "except", mostArms, func(n *sheet.Node) {
+	r.items(r.except, "except", mostArms, func(n *strictyaml.Node) {
 		e := map[string]string{}
-		r.sheet.Entries(n, "an item of except", func(key, value *sheet.Node) {
+		r.doc.Entries(n, "an item of except", func(key, value *strictyaml.Node) {
 			i := slices.Index(names, key.Value)
 			if i < 0 {
-				r.sheet.Errorf(key, "there is no axis %q%s", key.Value, sheet.Meant(key.Value, names))
+				r.doc.Errorf(key, "there is no axis %q%s", key.Value, strictyaml.Meant(key.Value, names))
 				return
 			}
 			var levels []string
 			for _, l := range axes[i].levels {
 				levels = append(levels, l.name)
 			}
-			e[key.Value] = r.sheet.OneOf(value, "a level of "+key.Value, levels...)
+			e[key.Value] = r.doc.OneOf(value, "a level of "+key.Value, levels...)
 		})
 		if len(e) > 0 {
 			out = append(out, e)

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 var (
@@ -21,7 +21,7 @@ var (
 type checker struct {
 	r     *reader
 	arm   string
-	tree  *sheet.Node
+	tree  *strictyaml.Node
 	setup Setup
 }
 
@@ -29,7 +29,7 @@ type checker struct {
 // may make the same mistake by what they share: the first of them is named.
 func (c *checker) errorf(path, format string, args ...any) {
 	at := find(c.tree, path)
-	e := sheet.Error{Line: max(at.Line, 1), Col: max(at.Column, 1), Msg: fmt.Sprintf(format, args...)}
+	e := strictyaml.Error{Line: max(at.Line, 1), Col: max(at.Column, 1), Msg: fmt.Sprintf(format, args...)}
 	if c.r.said[e] {
 		return
 	}
@@ -37,7 +37,7 @@ func (c *checker) errorf(path, format string, args ...any) {
 	if len(c.r.x.Arms) > 1 {
 		e.Msg += fmt.Sprintf(" (in the arm %q)", c.arm)
 	}
-	c.r.sheet.At(e.Line, e.Col, "%s", e.Msg)
+	c.r.doc.At(e.Line, e.Col, "%s", e.Msg)
 }
 
 func (c *checker) check() {

@@ -8,15 +8,15 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // pairs reads which arms are compared with which.
 func (r *reader) pairs() {
 	switch {
-	case r.compare != nil && sheet.IsList(r.compare):
+	case r.compare != nil && strictyaml.IsList(r.compare):
 		if r.baseline != nil {
-			r.sheet.Errorf(r.baseline, "baseline has no meaning where compare spells the pairs out")
+			r.doc.Errorf(r.baseline, "baseline has no meaning where compare spells the pairs out")
 		}
 		r.items(r.compare, "compare", mostPairs, r.pair)
 	case r.compare != nil:
@@ -27,27 +27,27 @@ func (r *reader) pairs() {
 }
 
 // pair reads [arm, baseline].
-func (r *reader) pair(n *sheet.Node) {
-	if !sheet.IsList(n) || len(n.Content) != 2 {
-		r.sheet.Errorf(n, "a comparison is [arm, baseline], two names")
+func (r *reader) pair(n *strictyaml.Node) {
+	if !strictyaml.IsList(n) || len(n.Content) != 2 {
+		r.doc.Errorf(n, "a comparison is [arm, baseline], two names")
 		return
 	}
-	names := r.sheet.Texts(n, "a comparison")
+	names := r.doc.Texts(n, "a comparison")
 	one, two := r.known(n.Content[0], names[0]), r.known(n.Content[1], names[1])
 	p := Pair{Arm: names[0], Baseline: names[1]}
 	switch {
 	case !one || !two:
 	case p.Arm == p.Baseline:
-		r.sheet.Errorf(n, "an arm is not compared with itself; two equal arms under two names can be")
+		r.doc.Errorf(n, "an arm is not compared with itself; two equal arms under two names can be")
 	case slices.Contains(r.x.Pairs, p):
-		r.sheet.Errorf(n, "this comparison is there already")
+		r.doc.Errorf(n, "this comparison is there already")
 	default:
 		r.x.Pairs = append(r.x.Pairs, p)
 	}
 }
 
 // known says when there is no arm of a name.
-func (r *reader) known(n *sheet.Node, name string) bool {
+func (r *reader) known(n *strictyaml.Node, name string) bool {
 	var names []string
 	for _, a := range r.x.Arms {
 		names = append(names, a.Name)
@@ -55,7 +55,7 @@ func (r *reader) known(n *sheet.Node, name string) bool {
 	if slices.Contains(names, name) {
 		return true
 	}
-	r.sheet.Errorf(n, "there is no arm %q%s", name, sheet.Meant(name, names))
+	r.doc.Errorf(n, "there is no arm %q%s", name, strictyaml.Meant(name, names))
 	return false
 }
 
@@ -63,7 +63,7 @@ func (r *reader) known(n *sheet.Node, name string) bool {
 func (r *reader) compareAll() {
 	baseline := r.x.Arms[0].Name
 	if r.baseline != nil {
-		if baseline = r.sheet.Text(r.baseline, "baseline"); !r.known(r.baseline, baseline) {
+		if baseline = r.doc.Text(r.baseline, "baseline"); !r.known(r.baseline, baseline) {
 			return
 		}
 	}
@@ -77,7 +77,7 @@ func (r *reader) compareAll() {
 // compareAxis compares, within each combination of the other axes, every level
 // of one axis with its first, or with the level that baseline names.
 func (r *reader) compareAxis() {
-	name := r.sheet.Text(r.compare, "compare")
+	name := r.doc.Text(r.compare, "compare")
 	var axes, levels []string
 	for _, a := range r.x.Axes {
 		if axes = append(axes, a.Name); a.Name == name {
@@ -90,15 +90,15 @@ func (r *reader) compareAxis() {
 	case r.compare.Kind != yaml.ScalarNode:
 		return // said
 	case len(axes) == 0:
-		r.sheet.Errorf(r.compare, "compare names an axis, and there are none: write [[arm, baseline], …]")
+		r.doc.Errorf(r.compare, "compare names an axis, and there are none: write [[arm, baseline], …]")
 		return
 	case levels == nil:
-		r.sheet.Errorf(r.compare, "there is no axis %q%s", name, sheet.Meant(name, axes))
+		r.doc.Errorf(r.compare, "there is no axis %q%s", name, strictyaml.Meant(name, axes))
 		return
 	}
 	baseline := levels[0]
 	if r.baseline != nil {
-		if baseline = r.sheet.OneOf(r.baseline, "baseline", levels...); baseline == "" {
+		if baseline = r.doc.OneOf(r.baseline, "baseline", levels...); baseline == "" {
 			return
 		}
 	}
@@ -126,7 +126,7 @@ func (r *reader) compareLevels(axis, baseline string) {
 		switch {
 		case a.Levels[axis] == baseline:
 		case !have:
-			r.sheet.Errorf(r.compare, "%q has no counterpart: the arm with %s %s is left out; name another baseline, or write [[arm, baseline], …]",
+			r.doc.Errorf(r.compare, "%q has no counterpart: the arm with %s %s is left out; name another baseline, or write [[arm, baseline], …]",
 				a.Name, axis, baseline)
 		default:
 			r.x.Pairs = append(r.x.Pairs, Pair{a.Name, with})
@@ -139,18 +139,18 @@ func (r *reader) readPublished() {
 	if r.published == nil {
 		return
 	}
-	s := r.sheet
-	r.items(r.published, "published", mostArms, func(n *sheet.Node) {
+	s := r.doc
+	r.items(r.published, "published", mostArms, func(n *strictyaml.Node) {
 		var p Published
-		s.Object(n, "a published number", sheet.Fields{
-			"arm": func(n *sheet.Node) {
+		s.Object(n, "a published number", strictyaml.Fields{
+			"arm": func(n *strictyaml.Node) {
 				if p.Arm = s.Text(n, "arm"); r.known(n, p.Arm) && slices.ContainsFunc(r.x.Published, func(q Published) bool { return q.Arm == p.Arm }) {
 					s.Errorf(n, "the arm %q has a published number already", p.Arm)
 				}
 			},
-			"value": func(n *sheet.Node) { p.Value = r.real(n, "value", 0, 1e15) },
-			"unit":  func(n *sheet.Node) { p.Unit = r.needed(n, "unit") },
-			"note":  func(n *sheet.Node) { p.Note = s.Text(n, "note") },
+			"value": func(n *strictyaml.Node) { p.Value = r.real(n, "value", 0, 1e15) },
+			"unit":  func(n *strictyaml.Node) { p.Unit = r.needed(n, "unit") },
+			"note":  func(n *strictyaml.Node) { p.Note = s.Text(n, "note") },
 		}, "arm", "value", "unit")
 		r.x.Published = append(r.x.Published, p)
 	})
@@ -168,8 +168,8 @@ func (r *reader) readChecks() {
 	if r.checks == nil {
 		return
 	}
-	s := r.sheet
-	r.items(r.checks, "checks", 3, func(n *sheet.Node) {
+	s := r.doc
+	r.items(r.checks, "checks", 3, func(n *strictyaml.Node) {
 		name := s.OneOf(n, "a check", NoErrors, Rows, Consistency)
 		if name == "" {
 			return

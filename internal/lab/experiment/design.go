@@ -26,16 +26,16 @@ func (x Experiment) Together() bool { return x.Design == ABBA || x.Design == Int
 
 // interleaved checks what servers that take turns ask for.
 func (r *reader) interleaved() {
-	if r.x.Design != Interleaved || len(r.sheet.Errors()) > 0 {
+	if r.x.Design != Interleaved || len(r.doc.Errors()) > 0 {
 		return
 	}
 	if len(r.x.Arms) < 2 {
-		r.sheet.Errorf(r.base, "design interleaved compares arms that take turns, and there is one")
+		r.doc.Errorf(r.base, "design interleaved compares arms that take turns, and there is one")
 		return
 	}
 	for _, a := range r.x.Arms {
 		if why := NoTurns(a.Setup); why != "" {
-			r.sheet.Errorf(r.base, "design interleaved: arm %s: %s; use blocks", a.Name, why)
+			r.doc.Errorf(r.base, "design interleaved: arm %s: %s; use blocks", a.Name, why)
 			return
 		}
 	}
@@ -61,27 +61,27 @@ func NoTurns(u Setup) string {
 
 // abba checks what switching a running server there and back asks for.
 func (r *reader) abba() {
-	if r.x.Design != ABBA || len(r.sheet.Errors()) > 0 {
+	if r.x.Design != ABBA || len(r.doc.Errors()) > 0 {
 		return
 	}
 	at := r.base
 	if len(r.x.Arms) != 2 {
-		r.sheet.Errorf(at, "design abba compares exactly two arms, and there are %d", len(r.x.Arms))
+		r.doc.Errorf(at, "design abba compares exactly two arms, and there are %d", len(r.x.Arms))
 		return
 	}
 	a, b := r.x.Arms[0].Setup, r.x.Arms[1].Setup
 	if a.Server == nil || b.Server == nil {
-		r.sheet.Errorf(at, "design abba switches settings of a server, and there is none")
+		r.doc.Errorf(at, "design abba switches settings of a server, and there is none")
 		return
 	}
 	one, two := a.Server.Settings, b.Server.Settings
 	if !reflect.DeepEqual(unset(a), unset(b)) {
-		r.sheet.Errorf(at, "design abba is for arms that differ in server.settings alone, because one server is switched there and back; use blocks")
+		r.doc.Errorf(at, "design abba is for arms that differ in server.settings alone, because one server is switched there and back; use blocks")
 	}
 	for name := range sorted(both(one, two)) {
 		_, first := one[name]
 		if _, second := two[name]; first != second {
-			r.sheet.Errorf(at, "design abba: only one arm sets %s; give both a value, so that it can be switched back", name)
+			r.doc.Errorf(at, "design abba: only one arm sets %s; give both a value, so that it can be switched back", name)
 		}
 	}
 }

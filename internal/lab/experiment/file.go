@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // Bounds of one experiment: more is a slip of the pen.
@@ -36,10 +36,10 @@ const decidedWord = "decided"
 // first twenty, each a [sheet.Error].
 func Parse(name string, text []byte) (Experiment, error) {
 	if len(text) > mostText {
-		return Experiment{}, sheet.Error{File: name, Line: 1, Col: 1, Msg: fmt.Sprintf("larger than an experiment is: at most %d bytes", mostText)}
+		return Experiment{}, strictyaml.Error{File: name, Line: 1, Col: 1, Msg: fmt.Sprintf("larger than an experiment is: at most %d bytes", mostText)}
 	}
-	s, root := sheet.Parse(name, text)
-	r := &reader{sheet: s, said: map[sheet.Error]bool{}}
+	s, root := strictyaml.Parse(name, text)
+	r := &reader{doc: s, said: map[strictyaml.Error]bool{}}
 	if root != nil && r.alone(text) {
 		r.file(root)
 	}
@@ -54,30 +54,30 @@ func Parse(name string, text []byte) (Experiment, error) {
 // alone says when a file holds a second document, which would not be read.
 func (r *reader) alone(text []byte) bool {
 	d := yaml.NewDecoder(bytes.NewReader(text))
-	var first, second sheet.Node
+	var first, second strictyaml.Node
 	if d.Decode(&first) != nil || errors.Is(d.Decode(&second), io.EOF) {
 		return true
 	}
-	r.sheet.At(max(second.Line, 1), max(second.Column, 1), "a second document begins here: one file is one experiment")
+	r.doc.At(max(second.Line, 1), max(second.Column, 1), "a second document begins here: one file is one experiment")
 	return false
 }
 
 // reader reads one file.
 type reader struct {
-	sheet *sheet.Sheet
-	x     Experiment
-	said  map[sheet.Error]bool
+	doc  *strictyaml.Document
+	x    Experiment
+	said map[strictyaml.Error]bool
 
-	base, axes, arms, except, compare, baseline, checks, published *sheet.Node
+	base, axes, arms, except, compare, baseline, checks, published *strictyaml.Node
 
 	variants []variant // the arms, as they are written
 }
 
 // mistakes joins what was found, each once: arms share what their base says.
 func (r *reader) mistakes() error {
-	var list []sheet.Error
-	seen := map[sheet.Error]bool{}
-	for _, e := range r.sheet.Errors() {
+	var list []strictyaml.Error
+	seen := map[strictyaml.Error]bool{}
+	for _, e := range r.doc.Errors() {
 		if !seen[e] {
 			seen[e] = true
 			list = append(list, e)
@@ -88,20 +88,20 @@ func (r *reader) mistakes() error {
 		last.Msg += fmt.Sprintf(" (and %d more mistakes)", more)
 		list = append(list[:mostErrors-1], last)
 	}
-	return sheet.Join(list)
+	return strictyaml.Join(list)
 }
 
 // file reads the whole file. What needs the arms comes after them.
-func (r *reader) file(root *sheet.Node) {
+func (r *reader) file(root *strictyaml.Node) {
 	seeded := false
 	r.x = Experiment{Design: Blocks, Least: 3, Most: 8, Warmup: 5 * time.Second, Measure: 20 * time.Second, Metric: "rate", Margin: 0.05}
 	fields := r.words()
-	fields["seed"] = func(n *sheet.Node) { seeded, r.x.Seed = true, uint64(r.count(n, "seed", 0, mostSeed-1)) }
-	r.sheet.Object(root, "an experiment", fields, "experiment", "question", "base")
+	fields["seed"] = func(n *strictyaml.Node) { seeded, r.x.Seed = true, uint64(r.count(n, "seed", 0, mostSeed-1)) }
+	r.doc.Object(root, "an experiment", fields, "experiment", "question", "base")
 	if !seeded {
 		r.x.Seed = seedOf(r.x.Name)
 	}
-	if !sheet.IsMap(root) || !r.spell(root) {
+	if !strictyaml.IsMap(root) || !r.spell(root) {
 		return
 	}
 	r.setups()
@@ -114,14 +114,14 @@ func (r *reader) file(root *sheet.Node) {
 
 // words says how each key of a file is read. Those that concern arms are only
 // kept here and read when the arms are known.
-func (r *reader) words() sheet.Fields {
-	s, x := r.sheet, &r.x
-	later := func(into **sheet.Node) func(*sheet.Node) { return func(n *sheet.Node) { *into = n } }
-	return sheet.Fields{
-		"experiment": func(n *sheet.Node) { x.Name = r.name(n) },
-		"question":   func(n *sheet.Node) { x.Question = r.needed(n, "question") },
-		"source":     func(n *sheet.Node) { x.Source = s.Text(n, "source") },
-		"notes":      func(n *sheet.Node) { x.Notes = s.Text(n, "notes") },
+func (r *reader) words() strictyaml.Fields {
+	s, x := r.doc, &r.x
+	later := func(into **strictyaml.Node) func(*strictyaml.Node) { return func(n *strictyaml.Node) { *into = n } }
+	return strictyaml.Fields{
+		"experiment": func(n *strictyaml.Node) { x.Name = r.name(n) },
+		"question":   func(n *strictyaml.Node) { x.Question = r.needed(n, "question") },
+		"source":     func(n *strictyaml.Node) { x.Source = s.Text(n, "source") },
+		"notes":      func(n *strictyaml.Node) { x.Notes = s.Text(n, "notes") },
 		"published":  later(&r.published),
 		"base":       later(&r.base),
 		"axes":       later(&r.axes),
@@ -130,13 +130,13 @@ func (r *reader) words() sheet.Fields {
 		"compare":    later(&r.compare),
 		"baseline":   later(&r.baseline),
 		"checks":     later(&r.checks),
-		"design":     func(n *sheet.Node) { x.Design = s.OneOf(n, "design", Blocks, ABBA, Interleaved) },
+		"design":     func(n *strictyaml.Node) { x.Design = s.OneOf(n, "design", Blocks, ABBA, Interleaved) },
 		"blocks":     r.blocks,
 		"measure":    r.measure,
 		"until":      r.until,
-		"budget":     func(n *sheet.Node) { x.Budget = r.duration(n, "budget", time.Second, 30*longestRun) },
-		"metric":     func(n *sheet.Node) { x.Metric = s.OneOf(n, "metric", Metrics()...) },
-		"margin":     func(n *sheet.Node) { x.Margin = r.percent(n, "margin") },
+		"budget":     func(n *strictyaml.Node) { x.Budget = r.duration(n, "budget", time.Second, 30*longestRun) },
+		"metric":     func(n *strictyaml.Node) { x.Metric = s.OneOf(n, "metric", Metrics()...) },
+		"margin":     func(n *strictyaml.Node) { x.Margin = r.percent(n, "margin") },
 	}
 }
 
@@ -146,20 +146,20 @@ func Metrics() []string { return []string{"rate", "mean", "p50", "p95", "p99"} }
 
 var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-func (r *reader) name(n *sheet.Node) string {
-	name := r.sheet.Text(n, "experiment")
+func (r *reader) name(n *strictyaml.Node) string {
+	name := r.doc.Text(n, "experiment")
 	if n.Kind == yaml.ScalarNode && !plainName.MatchString(name) {
-		r.sheet.Errorf(n, "the name %q is not made of a-z, 0-9 and -, at most 63 of them", name)
+		r.doc.Errorf(n, "the name %q is not made of a-z, 0-9 and -, at most 63 of them", name)
 		return ""
 	}
 	return name
 }
 
-func (r *reader) blocks(n *sheet.Node) {
+func (r *reader) blocks(n *strictyaml.Node) {
 	x, most := &r.x, false
-	r.sheet.Object(n, "blocks", sheet.Fields{
-		"least": func(n *sheet.Node) { x.Least = int(r.count(n, "blocks.least", 1, mostBlocks)) },
-		"most":  func(n *sheet.Node) { most, x.Most = true, int(r.count(n, "blocks.most", 1, mostBlocks)) },
+	r.doc.Object(n, "blocks", strictyaml.Fields{
+		"least": func(n *strictyaml.Node) { x.Least = int(r.count(n, "blocks.least", 1, mostBlocks)) },
+		"most":  func(n *strictyaml.Node) { most, x.Most = true, int(r.count(n, "blocks.most", 1, mostBlocks)) },
 	})
 	switch {
 	case x.Least <= x.Most:
@@ -168,13 +168,13 @@ func (r *reader) blocks(n *sheet.Node) {
 	case len(n.Content) == 2: // only most is written
 		x.Least = x.Most
 	default:
-		r.sheet.Errorf(n, "blocks.least is %d, more than blocks.most, %d", x.Least, x.Most)
+		r.doc.Errorf(n, "blocks.least is %d, more than blocks.most, %d", x.Least, x.Most)
 	}
 }
 
 // until reads when to stop before all blocks are done: "decided", or at a
 // precision.
-func (r *reader) until(n *sheet.Node) {
+func (r *reader) until(n *strictyaml.Node) {
 	if n.Value == decidedWord {
 		r.x.Decided = true
 		return
@@ -182,13 +182,13 @@ func (r *reader) until(n *sheet.Node) {
 	r.x.Until = r.percent(n, "until")
 }
 
-func (r *reader) measure(n *sheet.Node) {
+func (r *reader) measure(n *strictyaml.Node) {
 	x := &r.x
-	r.sheet.Object(n, "measure", sheet.Fields{
-		"fill":     func(n *sheet.Node) { x.Fill = r.duration(n, "measure.fill", 0, longestRun) },
-		"warmup":   func(n *sheet.Node) { x.Warmup = r.duration(n, "measure.warmup", 0, longestRun) },
-		"time":     func(n *sheet.Node) { x.Measure = r.duration(n, "measure.time", time.Second, longestRun) },
-		"unsteady": func(n *sheet.Node) { x.Unsteady = r.sheet.Switch(n, "measure.unsteady") },
+	r.doc.Object(n, "measure", strictyaml.Fields{
+		"fill":     func(n *strictyaml.Node) { x.Fill = r.duration(n, "measure.fill", 0, longestRun) },
+		"warmup":   func(n *strictyaml.Node) { x.Warmup = r.duration(n, "measure.warmup", 0, longestRun) },
+		"time":     func(n *strictyaml.Node) { x.Measure = r.duration(n, "measure.time", time.Second, longestRun) },
+		"unsteady": func(n *strictyaml.Node) { x.Unsteady = r.doc.Switch(n, "measure.unsteady") },
 	})
 }
 

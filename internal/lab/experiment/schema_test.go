@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"plumb/internal/draw"
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 func compiled(t *testing.T) *jsonschema.Schema {
@@ -133,7 +133,7 @@ func TestSchemaNamesWhatTheTypesName(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	r := &reader{sheet: &sheet.Sheet{}}
+	r := &reader{doc: &strictyaml.Document{}}
 	keys := append(slices.Collect(maps.Keys(r.words())), "seed")
 	if diff := cmp.Diff(slices.Sorted(slices.Values(keys)), slices.Sorted(maps.Keys(part(t, "")))); diff != "" {
 		t.Error(diff)

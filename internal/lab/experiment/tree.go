@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"plumb/internal/sheet"
+	"plumb/internal/strictyaml"
 )
 
 // settingName is what settings, properties and sysctls are called.
@@ -27,7 +27,7 @@ func steps(path string) []string {
 // put sets what a path leads to. The keys it has to make stand where the path
 // is written, so that mistakes in them are shown there. It is false where the
 // way is barred by something that is no mapping; reading the set-up says so.
-func put(root *sheet.Node, path string, at, value *sheet.Node) bool {
+func put(root *strictyaml.Node, path string, at, value *strictyaml.Node) bool {
 	way := steps(path)
 	for i, step := range way {
 		if root.Kind != yaml.MappingNode {
@@ -43,7 +43,7 @@ func put(root *sheet.Node, path string, at, value *sheet.Node) bool {
 			root.Content[k], root.Content[k+1] = nodeAt(at, yaml.ScalarNode, step), value
 			return true
 		}
-		if sheet.IsNull(root.Content[k+1]) { // "server:" with nothing behind it
+		if strictyaml.IsNull(root.Content[k+1]) { // "server:" with nothing behind it
 			root.Content[k+1] = nodeAt(at, yaml.MappingNode, "")
 		}
 		root = root.Content[k+1]
@@ -52,7 +52,7 @@ func put(root *sheet.Node, path string, at, value *sheet.Node) bool {
 }
 
 // find gives the deepest node on the way of a path that there is.
-func find(root *sheet.Node, path string) *sheet.Node {
+func find(root *strictyaml.Node, path string) *strictyaml.Node {
 	for _, step := range steps(path) {
 		k := keyOf(root, step)
 		if k < 0 {
@@ -64,7 +64,7 @@ func find(root *sheet.Node, path string) *sheet.Node {
 }
 
 // keyOf is the index of a key in a mapping, or -1.
-func keyOf(n *sheet.Node, key string) int {
+func keyOf(n *strictyaml.Node, key string) int {
 	if n.Kind != yaml.MappingNode {
 		return -1
 	}
@@ -76,11 +76,11 @@ func keyOf(n *sheet.Node, key string) int {
 	return -1
 }
 
-func nodeAt(at *sheet.Node, kind yaml.Kind, value string) *sheet.Node {
-	return &sheet.Node{Kind: kind, Value: value, Line: at.Line, Column: at.Column}
+func nodeAt(at *strictyaml.Node, kind yaml.Kind, value string) *strictyaml.Node {
+	return &strictyaml.Node{Kind: kind, Value: value, Line: at.Line, Column: at.Column}
 }
 
-func copyTree(n *sheet.Node) *sheet.Node {
+func copyTree(n *strictyaml.Node) *strictyaml.Node {
 	c := *n
 	c.Content = slices.Clone(n.Content)
 	for i, below := range c.Content {

@@ -46,7 +46,7 @@ func TestNewerLedgerIsRefused(t *testing.T) {
 		ok(t, err)
 		for _, open := range []func() (*Ledger, error){
 			func() (*Ledger, error) { return Open(t.Context(), where) },
-			func() (*Ledger, error) { return Look(t.Context(), where) },
+			func() (*Ledger, error) { return OpenExisting(t.Context(), where) },
 		} {
 			_, err = open()
 			refused(t, err, "it has version 7 of the layout, and this plumb knows versions up to 1", "newer plumb")

@@ -154,7 +154,7 @@ type lockFiles string
 
 func (dir lockFiles) lock(ctx context.Context, hash string) (func() error, error) {
 	sum := sha256.Sum256([]byte(hash)) // whatever the hash looks like, this is the name of a file
-	unlock, err := host.NewHands(host.NewLive(host.LiveOptions{})).Lock(ctx, filepath.Join(string(dir), hex.EncodeToString(sum[:16])))
+	unlock, err := host.NewLiveDoer(host.NewLive(host.LiveOptions{})).Lock(ctx, filepath.Join(string(dir), hex.EncodeToString(sum[:16])))
 	if errors.Is(err, host.ErrLocked) {
 		return nil, errHeld
 	}

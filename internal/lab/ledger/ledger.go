@@ -50,7 +50,7 @@ var (
 func Open(ctx context.Context, where string) (*Ledger, error) { return open(ctx, where, true) }
 
 // Look opens a ledger that is there already, for those who only read.
-func Look(ctx context.Context, where string) (*Ledger, error) { return open(ctx, where, false) }
+func OpenExisting(ctx context.Context, where string) (*Ledger, error) { return open(ctx, where, false) }
 
 func open(ctx context.Context, where string, create bool) (l *Ledger, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -323,13 +323,13 @@ func TestLockIsHeldOnce(t *testing.T) {
 
 func TestLookMakesNothing(t *testing.T) {
 	each(t, func(t *testing.T, where string) {
-		_, err := Look(t.Context(), where)
+		_, err := OpenExisting(t.Context(), where)
 		refused(t, err, "there is no ledger", "lab run")
 		if _, err := os.Stat(where); err == nil {
 			t.Error("it was made")
 		}
 		opened(t, where)
-		l, err := Look(t.Context(), where)
+		l, err := OpenExisting(t.Context(), where)
 		ok(t, err)
 		ok(t, l.Close())
 	})

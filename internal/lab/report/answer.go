@@ -109,7 +109,7 @@ func ofCurves(r Report) (all []string) {
 // open.
 func ofVerdicts(r Report) (all []string) {
 	different := pick(r, Better, Worse)
-	slices.SortStableFunc(different, func(a, b Verdict) int {
+	slices.SortStableFunc(different, func(a, b Comparison) int {
 		return -cmp.Compare(math.Abs(math.Log1p(a.Effect.Value)), math.Abs(math.Log1p(b.Effect.Value)))
 	})
 	rest := len(different) - most
@@ -129,13 +129,13 @@ func ofVerdicts(r Report) (all []string) {
 	}
 	if open := pick(r, Undecided); len(open) > 0 && len(all) > 0 {
 		all = append(all, fmt.Sprintf("undecided: %s.", listed(r, open)))
-	} else if known := slices.DeleteFunc(open, func(v Verdict) bool { return v.Effect.N < 2 }); len(known) > 0 {
+	} else if known := slices.DeleteFunc(open, func(v Comparison) bool { return v.Effect.N < 2 }); len(known) > 0 {
 		all = append(all, fmt.Sprintf("undecided in all %s after %s.", counted(len(r.Verdicts), "comparison"), counted(r.Done, "block")))
 	}
 	return all
 }
 
-func pick(r Report, words ...string) (all []Verdict) {
+func pick(r Report, words ...string) (all []Comparison) {
 	for _, v := range r.Verdicts {
 		if slices.Contains(words, v.Word) {
 			all = append(all, v)
@@ -145,7 +145,7 @@ func pick(r Report, words ...string) (all []Verdict) {
 }
 
 // listed names some comparisons, or says how many there are.
-func listed(r Report, all []Verdict) string {
+func listed(r Report, all []Comparison) string {
 	if len(all) > most {
 		return fmt.Sprintf("%d of %s", len(all), counted(len(r.Verdicts), "comparison"))
 	}

@@ -18,7 +18,7 @@ type Report struct {
 	Experiment experiment.Experiment
 	Answer     string         // one or two sentences, for people
 	Arms       []ArmResult    // in the order of the file
-	Verdicts   []Verdict      // in the order of Pairs
+	Verdicts   []Comparison   // in the order of Pairs
 	Curves     []Curve        // when threads are an axis
 	Invalid    []Invalid      // what does not count, and why
 	Done       int            // blocks in which every arm that can run has a valid trial
@@ -65,8 +65,8 @@ const (
 	Undecided  = "undecided"
 )
 
-// Verdict compares two arms.
-type Verdict struct {
+// Comparison compares two arms.
+type Comparison struct {
 	experiment.Pair
 	Word     string         // Better, …: of Arm against Baseline
 	Effect   stats.Estimate // ratio of the metric less one: 0.05 is 5 % more; 95 % interval

@@ -7,7 +7,7 @@ import (
 )
 
 // sentence says a verdict to people.
-func (t *table) sentence(v Verdict, c stats.Comparison) string {
+func (t *table) sentence(v Comparison, c stats.Comparison) string {
 	n := named(t.x, v.Pair)
 	of := ""
 	if !higherIsBetter(t.x.Metric) {
@@ -28,7 +28,7 @@ func (t *table) sentence(v Verdict, c stats.Comparison) string {
 }
 
 // different says how far the arms of a comparison are apart.
-func (t *table) different(v Verdict, n names) string {
+func (t *table) different(v Comparison, n names) string {
 	if higherIsBetter(t.x.Metric) {
 		return n.arm + n.where + " does " + howMuch(v.Effect, "less", "more", "as much", n.baseline)
 	}
@@ -52,7 +52,7 @@ func beyond(e stats.Estimate, margin float64) bool {
 	return e.Low < 1/(1+margin)-1 || e.High > margin
 }
 
-func (t *table) undecided(v Verdict, c stats.Comparison) string {
+func (t *table) undecided(v Comparison, c stats.Comparison) string {
 	for _, arm := range []string{v.Arm, v.Baseline} {
 		if t.broken(arm) != "" {
 			return "nothing to compare, because " + arm + " could not run"

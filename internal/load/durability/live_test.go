@@ -59,7 +59,7 @@ func TestCrash(t *testing.T) {
 const writers = 4
 
 // crash puts a server under load, kills it, starts it again and verifies.
-func crash(t *testing.T, engine, settings string) *durability.Verdict {
+func crash(t *testing.T, engine, settings string) *durability.Outcome {
 	b, err := sandbox.New("")
 	sandbox.Need(t, err)
 	t.Cleanup(func() {

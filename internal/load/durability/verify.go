@@ -62,8 +62,8 @@ func (b *Ledger) Fill(args []load.Arg, n int64) {
 	args[0], args[1] = load.Int(b.Header.Run), load.Int(n)
 }
 
-// Verdict is what comparing a ledger with its table found.
-type Verdict struct {
+// Outcome is what comparing a ledger with its table found.
+type Outcome struct {
 	Header       Header
 	Acknowledged int64   // different operations in the ledger
 	Found        int64   // of those, in the table
@@ -76,7 +76,7 @@ type Verdict struct {
 
 // Verify compares a ledger with the table of a server. It asks for one page of
 // rows at a time.
-func Verify(ctx context.Context, db load.Admin, path string) (*Verdict, error) {
+func Verify(ctx context.Context, db load.Admin, path string) (*Outcome, error) {
 	n, err := Read(path)
 	if err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func Verify(ctx context.Context, db load.Admin, path string) (*Verdict, error) {
 	return n.verify(ctx, db)
 }
 
-func (n *Noted) verify(ctx context.Context, db load.Admin) (*Verdict, error) {
-	v := &Verdict{Header: n.Header, Acknowledged: n.acks.count, Torn: n.Torn, Damaged: n.Damaged}
+func (n *Noted) verify(ctx context.Context, db load.Admin) (*Outcome, error) {
+	v := &Outcome{Header: n.Header, Acknowledged: n.acks.count, Torn: n.Torn, Damaged: n.Damaged}
 	for after := int64(-1); ; {
 		rows, err := db.Query(ctx, fmt.Sprintf("SELECT n FROM %s WHERE run = %d AND n > %d ORDER BY n LIMIT %d", Table, n.Header.Run, after, pageRows))
 		if err != nil {

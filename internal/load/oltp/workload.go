@@ -46,7 +46,7 @@ func (w *workload) Ops() []string { return []string{"transaction"} }
 
 // Open implements load.Workload.
 func (w *workload) Open(ctx context.Context, worker int) (load.Work, error) {
-	w.once.Do(func() { w.err = w.look(ctx) })
+	w.once.Do(func() { w.err = w.inspectTables(ctx) })
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -64,8 +64,8 @@ func (w *workload) Open(ctx context.Context, worker int) (load.Work, error) {
 
 const prepareHint = "plumb load oltp " + "prepare makes them, with the same options"
 
-// look checks once, before the first session, what would go wrong later.
-func (w *workload) look(ctx context.Context) error {
+// inspectTables checks once, before the first session, what would go wrong later.
+func (w *workload) inspectTables(ctx context.Context) error {
 	if w.c.Sessions > 0 {
 		_, statements := w.c.needs()
 		if err := w.s.Room(ctx, w.c.Sessions, statements); err != nil {

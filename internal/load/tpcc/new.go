@@ -60,7 +60,7 @@ func New(ctx context.Context, c Config) (load.Workload, error) {
 	if err := c.runnable(); err != nil {
 		return nil, err
 	}
-	rows, err := c.look(ctx)
+	rows, err := c.loadedRows(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func (c Config) runnable() error {
 	return nil
 }
 
-// look checks what would go wrong later, and gives the seed of the rows.
-func (c Config) look(ctx context.Context) (rows uint64, err error) {
+// loadedRows checks what would go wrong later, and gives the seed of the rows.
+func (c Config) loadedRows(ctx context.Context) (rows uint64, err error) {
 	if c.Sessions > 0 {
 		if err := c.Server.Room(ctx, c.Sessions, c.statements()); err != nil {
 			return 0, err

@@ -97,7 +97,7 @@ func (x *Runner) write(ctx context.Context, k kept) error {
 	}
 	text, err := json.MarshalIndent(k, "", "  ")
 	if err == nil {
-		err = x.Hands.Replace(ctx, x.keptFile(k.Name), append(text, '\n'), 0o600)
+		err = x.Live.Replace(ctx, x.keptFile(k.Name), append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the rehearsal so that it can be resumed: %w", err)
@@ -112,7 +112,7 @@ func (x *Runner) Close(ctx context.Context) error {
 	case x.kept.Name == "" || x.ended == interrupted || x.ended == brokenOff:
 		return nil
 	case x.ended != budgetUsed:
-		return x.Hands.Remove(ctx, x.keptFile(x.kept.Name))
+		return x.Live.Remove(ctx, x.keptFile(x.kept.Name))
 	}
 	x.kept.Ended = x.ended
 	return errors.Join(x.write(ctx, x.kept), x.prune(ctx))
@@ -120,10 +120,10 @@ func (x *Runner) Close(ctx context.Context) error {
 
 // prune removes the files of the oldest rehearsals that ended.
 func (x *Runner) prune(ctx context.Context) error {
-	all, err := readAllKept(ctx, x.Hands, x.Books)
+	all, err := readAllKept(ctx, x.Live, x.Books)
 	ended := slices.DeleteFunc(all, func(k kept) bool { return k.Ended == "" })
 	for len(ended) > keptMost && err == nil {
-		err = x.Hands.Remove(ctx, x.keptFile(ended[0].Name))
+		err = x.Live.Remove(ctx, x.keptFile(ended[0].Name))
 		ended = ended[1:]
 	}
 	return err
@@ -201,7 +201,7 @@ func toResume(all []kept, name string) (kept, error) {
 // that is named, or for "" the last. What the options leave out is as it was.
 func Resume(ctx context.Context, name string, o Options, p Ports) (*Runner, error) {
 	x := &Runner{Options: o, Ports: p, resumed: true, laid: map[string]bool{}}
-	all, err := readAllKept(ctx, x.Hands, x.Books)
+	all, err := readAllKept(ctx, x.Live, x.Books)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func Resume(ctx context.Context, name string, o Options, p Ports) (*Runner, erro
 		return nil, err
 	}
 	x.takeOver()
-	if _, err := inventory.Sweep(ctx, x.Hands, kinds.All(), x.Books); err != nil { // before room is looked for
+	if _, err := inventory.Sweep(ctx, x.Live, kinds.All(), x.Books); err != nil { // before room is looked for
 		return nil, err
 	}
 	x.began = time.Now()

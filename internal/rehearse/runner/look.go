@@ -32,8 +32,8 @@ func lookTime(budget time.Duration) time.Duration {
 }
 
 // looking is what the look at a sandbox without a live server is like.
-func (x *Runner) looking() rehearse.Looking {
-	return rehearse.Looking{Engine: x.Sandbox, Version: x.Version, Memory: cmp.Or(x.Memory, sandboxMemory), Data: cmp.Or(x.Data, sandboxData),
+func (x *Runner) looking() rehearse.Observation {
+	return rehearse.Observation{Engine: x.Sandbox, Version: x.Version, Memory: cmp.Or(x.Memory, sandboxMemory), Data: cmp.Or(x.Data, sandboxData),
 		Time: lookTime(x.Budget), Seed: uint64(x.began.Unix()), Want: x.want()}
 }
 
@@ -49,9 +49,9 @@ func (x *Runner) planned() (all []experiment.Experiment) {
 	return all
 }
 
-// look puts a server with the defaults of its distribution under load, judges
+// observe puts a server with the defaults of its distribution under load, judges
 // it as if it were a live one, and makes the proposal.
-func (x *Runner) look(ctx context.Context) (err error) {
+func (x *Runner) observe(ctx context.Context) (err error) {
 	var server stack.Ref
 	if x.stack, server, err = x.lookAt(ctx, x.looks.Experiment, "a look at the server"); err != nil {
 		return err

@@ -35,7 +35,7 @@ func (x *Runner) needs(ctx context.Context) (says []string, err error) {
 func (x *Runner) fits(ctx context.Context, e experiment.Experiment) error {
 	const least = 64 << 20
 	dir := filepath.Dir(x.lab.Box.Dir)
-	free, err := x.Hands.Statfs(ctx, dir)
+	free, err := x.Live.Statfs(ctx, dir)
 	if takes := diskOf(e); err == nil && int64(free.AvailBytes) < takes {
 		help := "--dir names a directory on another disk"
 		if data := dataFor(int64(free.AvailBytes)); data >= least && x.Volume == "" {
@@ -86,7 +86,7 @@ func (x *Runner) roomIn(ctx context.Context, dir string) int64 {
 	if dir == "" {
 		return 0
 	}
-	st, err := x.Hands.Statfs(ctx, dir)
+	st, err := x.Live.Statfs(ctx, dir)
 	if err != nil {
 		return 0
 	}
@@ -99,7 +99,7 @@ func (x *Runner) farFromData(ctx context.Context) {
 	if x.wanted.Dir == "" || x.Volume != "" {
 		return
 	}
-	here, err := x.Hands.Stat(ctx, x.wanted.Dir)
+	here, err := x.Live.Stat(ctx, x.wanted.Dir)
 	if err != nil {
 		return // said when the lab is made
 	}
@@ -107,7 +107,7 @@ func (x *Runner) farFromData(ctx context.Context) {
 		if r.DB != x.proposal.Server || r.Name != "data" {
 			continue
 		}
-		there, err := x.Hands.Stat(ctx, r.Path)
+		there, err := x.Live.Stat(ctx, r.Path)
 		if err == nil && (there.DevMajor != here.DevMajor || there.DevMinor != here.DevMinor) {
 			x.proposal.Says = append(x.proposal.Says, fmt.Sprintf("The sandbox lies below %s, which is on another filesystem than the server's data: what it shows of the disk need not hold there.", x.wanted.Dir))
 		}

@@ -64,7 +64,7 @@ func (x *Runner) follow(ctx context.Context, s rehearse.Stage) ([]advise.Step, e
 		return nil, err
 	}
 	server := x.stack.Find(x.wanted.Server)
-	plan, added := x.proposal.Follow(x.asked(seen, sandbox, server.Ref), server, x.stake)
+	plan, added := x.proposal.Follow(x.asked(seen, sandbox, server.Ref), server, x.importance)
 	if len(added) == 0 {
 		return nil, nil
 	}

@@ -41,8 +41,8 @@ type Options struct {
 // Ports are what a rehearsal needs of the world.
 type Ports struct {
 	Know    check.Knowledge
-	Hands   *host.Hands
-	Medium  lab.Medium
+	Live    *host.LiveDoer
+	Volumes lab.VolumeMaker
 	Engines []lab.Engine
 	Books   string                                                   // directory of what labs made, and of what is known of rehearsals
 	Read    func(context.Context) (*stack.Stack, error)              // reads this host

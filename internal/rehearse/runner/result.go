@@ -77,8 +77,8 @@ type Forecast struct {
 // tried. What this machine has not is an error.
 func (x *Runner) Prepare(ctx context.Context) (f Forecast, err error) {
 	x.Dir = cmp.Or(x.Dir, "/var/tmp")
-	x.lab, err = lab.New(ctx, x.Hands, x.Dir,
-		lab.Lab{Medium: x.Medium, Engines: x.Engines, Plumb: x.Know.Plumb, Fetch: x.Fetch, Host: x.AllowHost, Keep: true, Watch: x.Watch.Progress})
+	x.lab, err = lab.New(ctx, x.Live, x.Dir,
+		lab.Lab{Medium: x.Volumes, Engines: x.Engines, Plumb: x.Know.Plumb, Fetch: x.Fetch, Host: x.AllowHost, Keep: true, Watch: x.Watch.Progress})
 	if err != nil {
 		return f, err
 	}

@@ -61,7 +61,7 @@ func New(ctx context.Context, o Options, p Ports) (*Runner, error) {
 		return nil, err
 	}
 	if x.Sandbox != "" {
-		x.looks, err = rehearse.Look(x.looking())
+		x.looks, err = rehearse.Observe(x.looking())
 	} else {
 		err = x.proposeLive(ctx)
 	}
@@ -93,7 +93,7 @@ func (x *Runner) proposeLive(ctx context.Context) error {
 
 // propose makes the experiments for a plan.
 func (x *Runner) propose(ctx context.Context, plan advise.Plan) (err error) {
-	if x.proposal, err = rehearse.Propose(x.stack, x.Know.Catalog, plan, x.stake, x.wanted); err != nil {
+	if x.proposal, err = rehearse.Propose(x.stack, x.Know.Catalog, plan, x.importance, x.wanted); err != nil {
 		return fmt.Errorf("rehearse: %w", err)
 	}
 	if x.Sandbox != "" {
@@ -120,10 +120,10 @@ func (x *Runner) want() rehearse.Want {
 		Budget: x.Budget, WithoutOne: x.WithoutOne, Host: x.AllowHost}
 }
 
-// stake tells what a rule is about: data and service, or speed. What slows a
+// importance tells what a rule is about: data and service, or speed. What slows a
 // server promises more than what is worth a note, whatever either says of its
 // gain among its like.
-func (x *Runner) stake(id string) (s rehearse.Stake) {
+func (x *Runner) importance(id string) (s rehearse.Importance) {
 	r := x.Know.Rules.Rule(id)
 	if r == nil {
 		return s
@@ -184,7 +184,7 @@ func (x *Runner) carryOut(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	if len(x.proposal.Stages) == 0 {
-		if err := x.look(ctx); err != nil {
+		if err := x.observe(ctx); err != nil {
 			return err
 		}
 		if len(x.proposal.Stages) == 0 {

@@ -101,7 +101,7 @@ func TestNearlyDecided(t *testing.T) {
 	} {
 		x := &Runner{Options: Options{Budget: 10 * time.Minute}, began: time.Now()}
 		x.proposal.Stages = []rehearse.Stage{stageOf(t, tiny)}
-		x.reports = []report.Report{{Stopped: c.stopped, Verdicts: []report.Verdict{{Word: c.word, More: c.more}}}}
+		x.reports = []report.Report{{Stopped: c.stopped, Verdicts: []report.Comparison{{Word: c.word, More: c.more}}}}
 		if got := x.nearlyDecided(0); got != c.want {
 			t.Errorf("%+v: %t", c, got)
 		}
@@ -206,20 +206,20 @@ func TestStake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := func(h rule.Harm, g rule.Gain) rehearse.Stake {
+	first := func(h rule.Harm, g rule.Gain) rehearse.Importance {
 		for _, r := range k.Rules.Rules() {
 			if r.Harm == h && r.Gain == g {
-				return (&Runner{Ports: Ports{Know: k}}).stake(r.ID)
+				return (&Runner{Ports: Ports{Know: k}}).importance(r.ID)
 			}
 		}
 		t.Fatalf("no rule has harm %s and gain %s", h, g)
-		return rehearse.Stake{}
+		return rehearse.Importance{}
 	}
 	if s := first(rule.Danger, rule.High); !s.Safety {
 		t.Errorf("danger: %+v", s)
 	}
 	slow, low, note := first(rule.Slow, rule.High), first(rule.Slow, rule.Low), first(rule.Note, rule.Medium)
-	if slow.Safety || slow.Gain <= low.Gain || low.Gain <= note.Gain || note.Gain <= 0 || (&Runner{Ports: Ports{Know: k}}).stake("none") != (rehearse.Stake{}) {
+	if slow.Safety || slow.Gain <= low.Gain || low.Gain <= note.Gain || note.Gain <= 0 || (&Runner{Ports: Ports{Know: k}}).importance("none") != (rehearse.Importance{}) {
 		t.Errorf("slow, high %+v; slow, low %+v; note %+v", slow, low, note)
 	}
 }
@@ -302,9 +302,9 @@ func TestDiskOf(t *testing.T) {
 // rehearsal leaves.
 func TestKeptRehearsalsHoldNoPassword(t *testing.T) {
 	dir := t.TempDir()
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
-	x := &Runner{Ports: Ports{Books: dir, Hands: hands}}
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
+	x := &Runner{Ports: Ports{Books: dir, Live: doer}}
 	for _, where := range []string{"postgres://u:s3cr3tpw@db1/lab?sslmode=require", "postgres://u@db1/lab?password=s3cr3tpw&sslpassword=s3cr3tpw"} {
 		x.Ledger = where
 		if err := x.keep(t.Context()); err != nil {

@@ -53,17 +53,17 @@ func (d *device) set(ctx context.Context, fact, attribute string, read reading) 
 }
 
 func (d *device) setFrom(ctx context.Context, fact, name string, read reading) {
-	gaps := len(d.sight.Gaps)
+	gaps := len(d.obs.Gaps)
 	s, ok := d.textAt(ctx, name, fact)
 	if !ok {
-		if len(d.sight.Gaps) == gaps {
+		if len(d.obs.Gaps) == gaps {
 			d.thing.SetAbsent(fact, name)
 		}
 		return
 	}
 	v, ok := read(s)
 	if !ok {
-		d.sight.Gap(d.thing.Ref, name+": not understood: "+strconv.Quote(head(s, 60)), "", fact)
+		d.obs.Gap(d.thing.Ref, name+": not understood: "+strconv.Quote(head(s, 60)), "", fact)
 		return
 	}
 	d.thing.Set(fact, v, name)

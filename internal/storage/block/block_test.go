@@ -242,12 +242,12 @@ func lvmHost() hosttest.Map {
 }
 
 func TestLook(t *testing.T) {
-	sight, err := Probe{}.Look(context.Background(), lvmHost(), &stack.Stack{})
+	obs, err := Probe{}.Collect(context.Background(), lvmHost(), &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &stack.Stack{}
-	s.Add("block", sight)
+	s.Add("block", obs)
 	var names []string
 	for _, b := range s.OfKind("block") {
 		names = append(names, b.Ref.Name)
@@ -306,8 +306,8 @@ func TestManyDevices(t *testing.T) {
 			}
 		}
 	})}}
-	sight, _ := Probe{}.Look(context.Background(), h, &stack.Stack{})
-	cut := slices.ContainsFunc(sight.Gaps, func(g stack.Gap) bool { return strings.Contains(g.Why, "only the first 4096") })
+	obs, _ := Probe{}.Collect(context.Background(), h, &stack.Stack{})
+	cut := slices.ContainsFunc(obs.Gaps, func(g stack.Gap) bool { return strings.Contains(g.Why, "only the first 4096") })
 	if len(files) > deviceLimit && !cut {
 		t.Error("devices were cut and nothing says so")
 	}

@@ -27,10 +27,10 @@ type Counters struct {
 
 const diskstats = "/proc/diskstats"
 
-func readStats(ctx context.Context, h host.Reader, sight *stack.Sight) map[string]Counters {
+func readStats(ctx context.Context, h host.Reader, obs *stack.Observation) map[string]Counters {
 	data, err := h.ReadFile(ctx, diskstats)
 	if err != nil {
-		sight.Gap(stack.Ref{}, err.Error(), "")
+		obs.Gap(stack.Ref{}, err.Error(), "")
 		return nil
 	}
 	return ParseDiskstats(data)

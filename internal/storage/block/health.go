@@ -41,7 +41,7 @@ func (d *device) health(ctx context.Context) {
 		return
 	}
 	if !d.h.About().Root {
-		d.sight.Gap(d.thing.Ref, "the health log of a drive is only shown to root", "run as root", "nvme_*")
+		d.obs.Gap(d.thing.Ref, "the health log of a drive is only shown to root", "run as root", "nvme_*")
 		return
 	}
 	argv := []string{"nvme", "smart-log", "-o", "json", "/dev/" + d.name}
@@ -53,16 +53,16 @@ func (d *device) health(ctx context.Context) {
 		parse = ParseSmartctl
 	}
 	if errors.Is(err, host.ErrNoCommand) {
-		d.sight.Gap(d.thing.Ref, "neither nvme nor smartctl is installed", "install nvme-cli", "nvme_*")
+		d.obs.Gap(d.thing.Ref, "neither nvme nor smartctl is installed", "install nvme-cli", "nvme_*")
 		return
 	}
 	if err != nil {
-		d.sight.Gap(d.thing.Ref, err.Error(), "", "nvme_*")
+		d.obs.Gap(d.thing.Ref, err.Error(), "", "nvme_*")
 		return
 	}
 	log, err := parse(out)
 	if err != nil {
-		d.sight.Gap(d.thing.Ref, fmt.Sprintf("%s: %v", strings.Join(argv, " "), err), "", "nvme_*")
+		d.obs.Gap(d.thing.Ref, fmt.Sprintf("%s: %v", strings.Join(argv, " "), err), "", "nvme_*")
 		return
 	}
 	log.set(d.thing, strings.Join(argv, " "))

@@ -41,15 +41,15 @@ func (d *device) kind(ctx context.Context, layer string) {
 	if v.Virtual != nil {
 		d.thing.Set("virtual_disk", stack.Bool(*v.Virtual), from)
 	} else {
-		d.sight.Gap(d.thing.Ref, "model and transport do not say whether a hypervisor provides the disk", "", "virtual_disk")
+		d.obs.Gap(d.thing.Ref, "model and transport do not say whether a hypervisor provides the disk", "", "virtual_disk")
 	}
 	switch {
 	case v.SolidState != nil:
 		d.thing.Set("solid_state", stack.Bool(*v.SolidState), from)
 	case v.Virtual != nil && *v.Virtual:
-		d.sight.Gap(d.thing.Ref, "a virtual disk does not say what it is made of", "", "solid_state")
+		d.obs.Gap(d.thing.Ref, "a virtual disk does not say what it is made of", "", "solid_state")
 	default:
-		d.sight.Gap(d.thing.Ref, "behind a RAID controller or an unknown driver, rotational says little", "", "solid_state")
+		d.obs.Gap(d.thing.Ref, "behind a RAID controller or an unknown driver, rotational says little", "", "solid_state")
 	}
 	if v.Cloud != "" {
 		d.thing.Set("cloud_volume", stack.Text(v.Cloud), from)

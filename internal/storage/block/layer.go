@@ -66,7 +66,7 @@ func (d *device) chain(ctx context.Context, layer string, zvols map[string]strin
 	case "lvm", "crypt", "multipath", "dm", "md", "bcache":
 		d.slaves(ctx, true)
 	case "drbd":
-		d.sight.Gap(d.thing.Ref, "what a DRBD device lies on is not read", "", "on", "disks")
+		d.obs.Gap(d.thing.Ref, "what a DRBD device lies on is not read", "", "on", "disks")
 	default:
 		d.slaves(ctx, false)
 	}
@@ -84,7 +84,7 @@ func (d *device) chain(ctx context.Context, layer string, zvols map[string]strin
 		if ds := zvols[d.name]; ds != "" {
 			d.thing.Link("dataset", stack.Ref{Kind: "dataset", Name: ds})
 		} else {
-			d.sight.Gap(d.thing.Ref, "no link in /dev/zvol leads to /dev/"+d.name, "", "dataset", "disks")
+			d.obs.Gap(d.thing.Ref, "no link in /dev/zvol leads to /dev/"+d.name, "", "dataset", "disks")
 		}
 		return
 	}
@@ -109,7 +109,7 @@ func parentOf(real, name string) string {
 func (d *device) slaves(ctx context.Context, wanted bool) {
 	below, err := d.h.Glob(ctx, d.dir+"/slaves/*")
 	if err != nil || wanted && len(below) == 0 {
-		d.sight.Gap(d.thing.Ref, "nothing listed in "+d.dir+"/slaves", "", "on", "disks")
+		d.obs.Gap(d.thing.Ref, "nothing listed in "+d.dir+"/slaves", "", "on", "disks")
 		return
 	}
 	refs := make([]stack.Ref, len(below))
@@ -145,7 +145,7 @@ func (d *device) loop(ctx context.Context) {
 		return
 	}
 	if strings.HasSuffix(file, " (deleted)") {
-		d.sight.Gap(d.thing.Ref, "the file behind the device was deleted: "+file, "", "backing", "disks")
+		d.obs.Gap(d.thing.Ref, "the file behind the device was deleted: "+file, "", "backing", "disks")
 		return
 	}
 	d.thing.Set("loop_file", stack.Text(file), d.dir+"/loop/backing_file")

@@ -28,27 +28,27 @@ type Probe struct{}
 // Name implements observe.Probe.
 func (Probe) Name() string { return "block" }
 
-// Look implements observe.Probe.
-func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sight, error) {
-	var sight stack.Sight
+// Collect implements observe.Probe.
+func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
+	var obs stack.Observation
 	dirs, err := h.Glob(ctx, "/sys/class/block/*")
 	if err != nil {
-		sight.Gap(stack.Ref{}, fmt.Sprintf("list block devices: %v", err), "", "block")
-		return sight, nil
+		obs.Gap(stack.Ref{}, fmt.Sprintf("list block devices: %v", err), "", "block")
+		return obs, nil
 	}
 	names := interesting(dirs)
 	if len(names) > deviceLimit {
-		sight.Gap(stack.Ref{}, fmt.Sprintf("%d block devices; only the first %d were read, up to %s",
+		obs.Gap(stack.Ref{}, fmt.Sprintf("%d block devices; only the first %d were read, up to %s",
 			len(names), deviceLimit, names[deviceLimit-1]), "")
 		names = names[:deviceLimit]
 	}
-	stats := readStats(ctx, h, &sight)
-	all := shared{stats: stats, zvols: readZvols(ctx, h, names), thin: readThin(ctx, h, names, &sight)}
+	stats := readStats(ctx, h, &obs)
+	all := shared{stats: stats, zvols: readZvols(ctx, h, names), thin: readThin(ctx, h, names, &obs)}
 	for _, one := range lookAll(ctx, h, names, all) {
-		sight.Things = append(sight.Things, one.Things...)
-		sight.Gaps = append(sight.Gaps, one.Gaps...)
+		obs.Things = append(obs.Things, one.Things...)
+		obs.Gaps = append(obs.Gaps, one.Gaps...)
 	}
-	return sight, nil
+	return obs, nil
 }
 
 // interesting drops devices that no database lies on: floppies and optical
@@ -77,8 +77,8 @@ type shared struct {
 	thin  map[string]Thin // nil when nobody could ask
 }
 
-func lookAll(ctx context.Context, h host.Reader, names []string, all shared) []stack.Sight {
-	sights := make([]stack.Sight, len(names))
+func lookAll(ctx context.Context, h host.Reader, names []string, all shared) []stack.Observation {
+	observations := make([]stack.Observation, len(names))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, readers)
 	for i, name := range names {
@@ -86,12 +86,12 @@ func lookAll(ctx context.Context, h host.Reader, names []string, all shared) []s
 		wg.Go(func() {
 			defer func() { <-slots }()
 			d := device{h: h, name: name, dir: "/sys/class/block/" + name}
-			observe.Guard("reading the device "+name, &d.sight, func() { d.look(ctx, all) })
-			sights[i] = d.sight
+			observe.Guard("reading the device "+name, &d.obs, func() { d.collect(ctx, all) })
+			observations[i] = d.obs
 		})
 	}
 	wg.Wait()
-	return sights
+	return observations
 }
 
 // device is one block device while it is read.
@@ -101,10 +101,10 @@ type device struct {
 	dir   string // in sysfs
 	real  string // where dir leads: ../../devices/…, "" when not readable
 	thing *stack.Thing
-	sight stack.Sight
+	obs   stack.Observation
 }
 
-func (d *device) look(ctx context.Context, all shared) {
+func (d *device) collect(ctx context.Context, all shared) {
 	dev, ok := d.text(ctx, "dev")
 	if !ok || dev == "" { // a hidden path of an NVMe multipath device
 		return
@@ -114,7 +114,7 @@ func (d *device) look(ctx context.Context, all shared) {
 	if layer == "loop" && !d.attached(ctx) {
 		return
 	}
-	d.thing = d.sight.New("block", d.name)
+	d.thing = d.obs.New("block", d.name)
 	d.thing.Set("name", stack.Text(d.name), d.dir)
 	d.thing.Set("dev", stack.Text(dev), d.dir+"/dev")
 	d.thing.Set("layer", stack.Text(layer), d.dir)
@@ -144,7 +144,7 @@ func (d *device) textAt(ctx context.Context, name, fact string) (string, bool) {
 		return strings.TrimSpace(string(data)), true
 	}
 	if d.thing != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.sight.Gap(d.thing.Ref, err.Error(), "", path.Base(fact))
+		d.obs.Gap(d.thing.Ref, err.Error(), "", path.Base(fact))
 	}
 	return "", false
 }

@@ -109,7 +109,7 @@ func live(ctx context.Context, h host.Reader, name string, w change.Want) (chang
 			}
 		}
 	}
-	return change.Act{Switch: &change.Switch{On: file, Look: change.Look{File: file, Choice: true}, After: reads(w),
+	return change.Act{Switch: &change.Switch{On: file, Inspect: change.Inspection{File: file, Choice: true}, After: reads(w),
 		Do:   []change.Op{{Write: &change.Write{File: file, Text: to}}},
 		Undo: []change.Op{{Write: &change.Write{File: file, Text: "{before}"}}}}}, nil
 }

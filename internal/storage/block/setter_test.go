@@ -46,8 +46,8 @@ func loopDevice(t *testing.T) string {
 // udev rules.
 func TestSuiteOnALoopDevice(t *testing.T) {
 	name := loopDevice(t)
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
 	cat, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
@@ -58,15 +58,15 @@ func TestSuiteOnALoopDevice(t *testing.T) {
 			if text, err := os.ReadFile(file); err != nil || knob == "scheduler" && !strings.Contains(string(text), "mq-deadline") {
 				t.Skipf("this kernel offers %q", text)
 			}
-			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 30,
+			changetest.Run(t, changetest.Case{Doer: doer, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 30,
 				Knob: stack.Knob{Of: stack.Ref{Kind: "block", Name: name}, Name: knob}, To: to,
 				Observe: func() *stack.Stack {
 					s := &stack.Stack{}
-					sight, err := Probe{}.Look(context.Background(), hands, s)
+					obs, err := Probe{}.Collect(context.Background(), doer, s)
 					if err != nil {
 						t.Fatal(err)
 					}
-					s.Add("block", sight)
+					s.Add("block", obs)
 					return s
 				},
 				State: func() string {
@@ -87,12 +87,12 @@ func disks() (hosttest.Map, *stack.Stack) {
 		"/etc/udev/rules.d/99-zzz.rules":   `KERNEL=="sd*", ATTR{queue/scheduler}=="bfq", ATTR{queue/read_ahead_kb}="4096"` + "\n",
 		"/usr/lib/udev/rules.d/60-x.rules": `ATTR{queue/scheduler}="bfq"` + "\n",
 	}, Stats: map[string]host.Stat{"/etc/udev/rules.d": {}}}
-	var sight stack.Sight
-	part := sight.New("block", "vda1")
+	var obs stack.Observation
+	part := obs.New("block", "vda1")
 	part.Set("layer", stack.Text("partition"), "test")
 	part.Link("on", stack.Ref{Kind: "block", Name: "vda"})
 	var s stack.Stack
-	s.Add("test", sight)
+	s.Add("test", obs)
 	return h, &s
 }
 

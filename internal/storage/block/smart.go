@@ -33,24 +33,24 @@ func (d *device) smart(ctx context.Context) {
 		return
 	}
 	if !known || !d.h.About().Root {
-		d.sight.Gap(d.thing.Ref, "a drive shows its health only to root", "run as root", "smart_*")
+		d.obs.Gap(d.thing.Ref, "a drive shows its health only to root", "run as root", "smart_*")
 		return
 	}
 	argv := []string{"smartctl", "-n", "standby", "-j", "-H", "-A", "/dev/" + d.name}
 	out, err := d.h.Output(ctx, argv...)
 	if errors.Is(err, host.ErrNoCommand) {
-		d.sight.Gap(d.thing.Ref, "smartctl is not installed", "install smartmontools", "smart_*")
+		d.obs.Gap(d.thing.Ref, "smartctl is not installed", "install smartmontools", "smart_*")
 		return
 	}
 	// smartctl ends with a status other than 0 for a drive that is ill, too.
 	s, wrong := ParseSmart(out)
 	switch {
 	case wrong == nil && s.Asleep:
-		d.sight.Gap(d.thing.Ref, "its motor is off, and asking would start it", "", "smart_*")
+		d.obs.Gap(d.thing.Ref, "its motor is off, and asking would start it", "", "smart_*")
 	case wrong != nil && err != nil:
-		d.sight.Gap(d.thing.Ref, err.Error(), "behind a RAID controller smartctl wants -d: see its manual", "smart_*")
+		d.obs.Gap(d.thing.Ref, err.Error(), "behind a RAID controller smartctl wants -d: see its manual", "smart_*")
 	case wrong != nil:
-		d.sight.Gap(d.thing.Ref, fmt.Sprintf("%s: %v", strings.Join(argv, " "), wrong), "", "smart_*")
+		d.obs.Gap(d.thing.Ref, fmt.Sprintf("%s: %v", strings.Join(argv, " "), wrong), "", "smart_*")
 	default:
 		s.set(d.thing, strings.Join(argv, " "))
 	}

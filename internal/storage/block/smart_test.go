@@ -67,11 +67,11 @@ func (a answering) Output(context.Context, ...string) ([]byte, error) { return [
 // looked gives what is known of a disk whose smartctl gives an answer.
 func looked(text string, err error) (*stack.Thing, []stack.Gap) {
 	d := device{h: answering{hosttest.Map{Who: host.About{Root: true}}, text, err}, name: "sda", dir: "/sys/class/block/sda"}
-	d.thing = d.sight.New("block", "sda")
+	d.thing = d.obs.New("block", "sda")
 	d.thing.Set("transport", stack.Text("ata"), "test")
 	d.thing.Set("virtual_disk", stack.Bool(false), "test")
 	d.smart(context.Background())
-	return d.thing, d.sight.Gaps
+	return d.thing, d.obs.Gaps
 }
 
 // A drive whose motor is off is not asked, and that is no health of 0.

@@ -22,7 +22,7 @@ type Thin struct {
 // readThin asks for the state of all thin pools, by the name of the device.
 // --noflush leaves them as they are: without it the kernel first commits
 // the pool's metadata.
-func readThin(ctx context.Context, h host.Reader, names []string, sight *stack.Sight) map[string]Thin {
+func readThin(ctx context.Context, h host.Reader, names []string, obs *stack.Observation) map[string]Thin {
 	if !h.About().Root || !hasMapper(names) {
 		return nil
 	}
@@ -31,7 +31,7 @@ func readThin(ctx context.Context, h host.Reader, names []string, sight *stack.S
 		return nil
 	}
 	if err != nil {
-		sight.Gap(stack.Ref{}, err.Error(), "")
+		obs.Gap(stack.Ref{}, err.Error(), "")
 		return nil
 	}
 	return ParseThin(out)
@@ -95,7 +95,7 @@ func (d *device) thin(layer string, pools map[string]Thin) {
 	p, ok := pools[d.thing.Text("dm_name")]
 	if !ok {
 		if pools == nil {
-			d.sight.Gap(d.thing.Ref, "whether it is a thin pool was not asked", "run as root, with dmsetup installed", "thin_*")
+			d.obs.Gap(d.thing.Ref, "whether it is a thin pool was not asked", "run as root, with dmsetup installed", "thin_*")
 			return
 		}
 		d.notThin(from)

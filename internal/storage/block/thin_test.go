@@ -39,7 +39,7 @@ func TestParseThin(t *testing.T) {
 func TestThinFacts(t *testing.T) {
 	for name, want := range map[string]stack.Value{"vg-pool-tpool": stack.Float(43.75), "vg-data": {}, "dead": {}} {
 		d := device{}
-		d.thing = d.sight.New("block", "dm-0")
+		d.thing = d.obs.New("block", "dm-0")
 		d.thing.Set("dm_name", stack.Text(name), "test")
 		d.thin("lvm", ParseThin([]byte(thinText)))
 		f, known := d.thing.Facts["thin_data_used"]
@@ -48,20 +48,20 @@ func TestThinFacts(t *testing.T) {
 		}
 	}
 	d := device{} // nobody could ask: that is not none
-	d.thing = d.sight.New("block", "dm-0")
+	d.thing = d.obs.New("block", "dm-0")
 	d.thin("lvm", nil)
-	if _, known := d.thing.Facts["thin_mode"]; known || len(d.sight.Gaps) != 1 {
-		t.Errorf("facts %v, gaps %v", d.thing.Facts, d.sight.Gaps)
+	if _, known := d.thing.Facts["thin_mode"]; known || len(d.obs.Gaps) != 1 {
+		t.Errorf("facts %v, gaps %v", d.thing.Facts, d.obs.Gaps)
 	}
 }
 
 // TestADiskIsNoThinPool, whoever asks and with whatever installed.
 func TestADiskIsNoThinPool(t *testing.T) {
 	d := device{}
-	d.thing = d.sight.New("block", "vda")
+	d.thing = d.obs.New("block", "vda")
 	d.thin("disk", nil)
-	if f, known := d.thing.Facts["thin_mode"]; !known || !f.Value.IsAbsent() || len(d.sight.Gaps) != 0 {
-		t.Errorf("thin_mode %v (known %v), gaps %v", f.Value, known, d.sight.Gaps)
+	if f, known := d.thing.Facts["thin_mode"]; !known || !f.Value.IsAbsent() || len(d.obs.Gaps) != 0 {
+		t.Errorf("thin_mode %v (known %v), gaps %v", f.Value, known, d.obs.Gaps)
 	}
 }
 
@@ -70,7 +70,7 @@ func FuzzParseThin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for name, p := range ParseThin(data) {
 			d := device{}
-			d.thing = d.sight.New("block", "dm-0")
+			d.thing = d.obs.New("block", "dm-0")
 			d.thing.Set("dm_name", stack.Text(name), "test")
 			d.thin("lvm", map[string]Thin{name: p})
 		}

@@ -22,7 +22,7 @@ func (v *volume) btrfs(ctx context.Context) {
 	}
 	dir := v.btrfsDir(ctx)
 	if dir == "" {
-		v.sight.Gap(v.thing.Ref, "no filesystem in /sys/fs/btrfs has the device "+v.mount.Source, "", "block", "disks", "data_profile", "metadata_profile", "features", "errors_seen")
+		v.obs.Gap(v.thing.Ref, "no filesystem in /sys/fs/btrfs has the device "+v.mount.Source, "", "block", "disks", "data_profile", "metadata_profile", "features", "errors_seen")
 		return
 	}
 	v.btrfsDevices(ctx, dir)
@@ -51,7 +51,7 @@ func (v *volume) btrfsProfile(ctx context.Context, fact, dir string) {
 		}
 	}
 	if len(profiles) == 0 {
-		v.sight.Gap(v.thing.Ref, dir+" names no profile", "", fact)
+		v.obs.Gap(v.thing.Ref, dir+" names no profile", "", fact)
 		return
 	}
 	v.thing.Set(fact, stack.Text(strings.Join(profiles, ",")), dir)

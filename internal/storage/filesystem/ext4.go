@@ -17,7 +17,7 @@ import (
 func (v *volume) ext4(ctx context.Context) {
 	dev := v.kernelName(ctx)
 	if dev == "" {
-		v.sight.Gap(v.thing.Ref, "no device in /sys/dev/block has number "+v.mount.Dev, "", "data_mode", "barrier", "delalloc", "errors_seen", "features", "cluster_size", "journal")
+		v.obs.Gap(v.thing.Ref, "no device in /sys/dev/block has number "+v.mount.Dev, "", "data_mode", "barrier", "delalloc", "errors_seen", "features", "cluster_size", "journal")
 		return
 	}
 	v.ext4Options(ctx, dev)
@@ -96,7 +96,7 @@ func ParseExt4Options(data []byte) Ext4Options {
 func (v *volume) ext4Superblock(ctx context.Context, dev string) {
 	facts := []string{"features", "cluster_size", "made_block_size"}
 	if !v.h.About().Root {
-		v.sight.Gap(v.thing.Ref, "the superblock of "+dev+" is only shown to root", "run as root", facts...)
+		v.obs.Gap(v.thing.Ref, "the superblock of "+dev+" is only shown to root", "run as root", facts...)
 		return
 	}
 	out, err := v.h.Output(ctx, "dumpe2fs", "-h", dev)
@@ -107,7 +107,7 @@ func (v *volume) ext4Superblock(ctx context.Context, dev string) {
 	const from = "dumpe2fs -h"
 	s := ParseSuperblock(out)
 	if len(s.Features) == 0 || s.BlockSize == 0 {
-		v.sight.Gap(v.thing.Ref, "dumpe2fs -h "+dev+": no features or block size in the answer", "", facts...)
+		v.obs.Gap(v.thing.Ref, "dumpe2fs -h "+dev+": no features or block size in the answer", "", facts...)
 		return
 	}
 	v.thing.Set("features", stack.List(s.Features), from)

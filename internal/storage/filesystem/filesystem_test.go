@@ -143,12 +143,12 @@ func machine() hosttest.Map {
 }
 
 func TestLook(t *testing.T) {
-	sight, err := Probe{}.Look(context.Background(), machine(), &stack.Stack{})
+	obs, err := Probe{}.Collect(context.Background(), machine(), &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &stack.Stack{}
-	s.Add("filesystem", sight)
+	s.Add("filesystem", obs)
 	var names []string
 	for _, f := range s.OfKind("filesystem") {
 		names = append(names, f.Ref.Name)
@@ -196,10 +196,10 @@ func TestBtrfsProfiles(t *testing.T) {
 	for _, f := range []string{"devices/loop3", "allocation/data/raid1", "allocation/data/bytes_used", "allocation/metadata/raid6", "allocation/metadata/raid1c3", "allocation/metadata/flags"} {
 		h.Files[dir+f] = ""
 	}
-	sight, _ := Probe{}.Look(context.Background(), h, &stack.Stack{})
-	b := sight.Things[0]
+	obs, _ := Probe{}.Collect(context.Background(), h, &stack.Stack{})
+	b := obs.Things[0]
 	if data, meta := b.Text("data_profile"), b.Text("metadata_profile"); data != "raid1" || meta != "raid1c3,raid6" {
-		t.Errorf("data %q, metadata %q; gaps %v", data, meta, sight.Gaps)
+		t.Errorf("data %q, metadata %q; gaps %v", data, meta, obs.Gaps)
 	}
 }
 
@@ -209,11 +209,11 @@ func TestManyMounts(t *testing.T) {
 		fmt.Fprintf(&b, "%d 1 8:%d / /m%d rw,relatime - xfs /dev/sd%d rw\n", i+2, i, i, i)
 	}
 	h := hosttest.Map{Files: map[string]string{"/proc/self/mountinfo": b.String()}}
-	sight, _ := Probe{}.Look(context.Background(), h, &stack.Stack{})
-	if len(sight.Things) != mountLimit {
-		t.Errorf("%d filesystems, want %d", len(sight.Things), mountLimit)
+	obs, _ := Probe{}.Collect(context.Background(), h, &stack.Stack{})
+	if len(obs.Things) != mountLimit {
+		t.Errorf("%d filesystems, want %d", len(obs.Things), mountLimit)
 	}
-	if !slices.ContainsFunc(sight.Gaps, func(g stack.Gap) bool { return strings.Contains(g.Why, "only the first") }) {
+	if !slices.ContainsFunc(obs.Gaps, func(g stack.Gap) bool { return strings.Contains(g.Why, "only the first") }) {
 		t.Error("nothing says that mounts were cut")
 	}
 }

@@ -24,11 +24,11 @@ type Entry struct {
 	Line    int // 1-based
 }
 
-func readFstab(ctx context.Context, h host.Reader, sight *stack.Sight) []Entry {
+func readFstab(ctx context.Context, h host.Reader, obs *stack.Observation) []Entry {
 	data, err := h.ReadFile(ctx, fstab)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			sight.Gap(stack.Ref{}, err.Error(), "")
+			obs.Gap(stack.Ref{}, err.Error(), "")
 		}
 		return nil
 	}

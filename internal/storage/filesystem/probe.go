@@ -33,24 +33,24 @@ type Probe struct{}
 // Name implements observe.Probe.
 func (Probe) Name() string { return "filesystem" }
 
-// Look implements observe.Probe.
-func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sight, error) {
-	var sight stack.Sight
+// Collect implements observe.Probe.
+func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
+	var obs stack.Observation
 	mounts, err := observe.MountTable(ctx, h, "self")
 	if err != nil {
-		sight.Gap(stack.Ref{}, err.Error(), "")
+		obs.Gap(stack.Ref{}, err.Error(), "")
 	}
 	mounts = interesting(mounts)
 	if len(mounts) > mountLimit {
-		sight.Gap(stack.Ref{}, fmt.Sprintf("%d mounted filesystems; only the first %d and those a server uses were read", len(mounts), mountLimit), "")
+		obs.Gap(stack.Ref{}, fmt.Sprintf("%d mounted filesystems; only the first %d and those a server uses were read", len(mounts), mountLimit), "")
 		mounts = mounts[:mountLimit]
 	}
-	t := table{h: h, mounts: mounts, fstab: readFstab(ctx, h, &sight)}
+	t := table{h: h, mounts: mounts, fstab: readFstab(ctx, h, &obs)}
 	for _, one := range t.lookAll(ctx) {
-		sight.Things = append(sight.Things, one.Things...)
-		sight.Gaps = append(sight.Gaps, one.Gaps...)
+		obs.Things = append(obs.Things, one.Things...)
+		obs.Gaps = append(obs.Gaps, one.Gaps...)
 	}
-	return sight, nil
+	return obs, nil
 }
 
 // stored are types that keep data though no block device number shows.
@@ -92,10 +92,10 @@ type table struct {
 	fstab  []Entry
 }
 
-func (t table) lookAll(ctx context.Context) []stack.Sight {
+func (t table) lookAll(ctx context.Context) []stack.Observation {
 	spaceCtx, cancel := context.WithTimeout(ctx, spaceTime)
 	defer cancel()
-	sights := make([]stack.Sight, len(t.mounts))
+	observations := make([]stack.Observation, len(t.mounts))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, readers)
 	for i, m := range t.mounts {
@@ -103,12 +103,12 @@ func (t table) lookAll(ctx context.Context) []stack.Sight {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			v := volume{h: t.h, mount: m, thing: m.Thing(m.Point), fstab: t.fstab}
-			observe.Guard("reading the filesystem "+m.Point, &v.sight, func() { v.look(ctx, spaceCtx) })
-			sights[i] = v.sight
+			observe.Guard("reading the filesystem "+m.Point, &v.obs, func() { v.collect(ctx, spaceCtx) })
+			observations[i] = v.obs
 		})
 	}
 	wg.Wait()
-	return sights
+	return observations
 }
 
 // volume is one filesystem while it is read.
@@ -117,11 +117,11 @@ type volume struct {
 	mount observe.Mount
 	thing *stack.Thing
 	fstab []Entry
-	sight stack.Sight
+	obs   stack.Observation
 }
 
-func (v *volume) look(ctx, spaceCtx context.Context) {
-	v.sight.Things = []*stack.Thing{v.thing}
+func (v *volume) collect(ctx, spaceCtx context.Context) {
+	v.obs.Things = []*stack.Thing{v.thing}
 	if err := observe.Space(spaceCtx, v.h, v.thing, v.mount.Point); err != nil {
 		v.gap(err, "size", "free", "used_percent", "inodes*", "block_size")
 	}
@@ -146,5 +146,5 @@ func (v *volume) gap(err error, facts ...string) {
 	case errors.Is(err, context.DeadlineExceeded):
 		hint = "look for a dead NFS server or a failed disk, or give the check longer with --timeout 2m"
 	}
-	v.sight.Gap(v.thing.Ref, err.Error(), hint, facts...)
+	v.obs.Gap(v.thing.Ref, err.Error(), hint, facts...)
 }

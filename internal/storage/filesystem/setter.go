@@ -176,8 +176,8 @@ func remount(ctx context.Context, h host.Reader, o option, point string) (change
 		return []change.Op{{Argv: []string{"mount", "-o", strings.Join(append(slices.Clone(keep), word), ","), m.Source, point}}}
 	}
 	return change.Act{Switch: &change.Switch{On: "mount " + point + " " + o.words[0], After: o.show,
-		Look: change.Look{File: "/proc/self/mountinfo", Match: o.match(point)},
-		Do:   with(o.want), Undo: with("{before}"), UndoNone: with(o.none)}}, nil
+		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: o.match(point)},
+		Do:      with(o.want), Undo: with("{before}"), UndoNone: with(o.none)}}, nil
 }
 
 // match finds in mountinfo which of its words is in force at a mount point.
@@ -193,10 +193,10 @@ func (o option) match(point string) string {
 
 // fstabLine gives the line that the next mount uses; nil when there is none.
 func fstabLine(ctx context.Context, h host.Reader, point string) (*Entry, error) {
-	var sight stack.Sight
-	entries := readFstab(ctx, h, &sight)
-	if len(sight.Gaps) > 0 {
-		return nil, &change.Refusal{Why: sight.Gaps[0].Why, What: "run as root"}
+	var obs stack.Observation
+	entries := readFstab(ctx, h, &obs)
+	if len(obs.Gaps) > 0 {
+		return nil, &change.Refusal{Why: obs.Gaps[0].Why, What: "run as root"}
 	}
 	return lineFor(entries, point), nil
 }

@@ -52,11 +52,11 @@ func (o ownFstab) Writable(ctx context.Context, name string) error {
 
 func (o ownFstab) observe() *stack.Stack {
 	s := &stack.Stack{}
-	sight, err := Probe{}.Look(context.Background(), o, s)
+	obs, err := Probe{}.Collect(context.Background(), o, s)
 	if err != nil {
 		panic(err)
 	}
-	s.Add("filesystem", sight)
+	s.Add("filesystem", obs)
 	return s
 }
 
@@ -80,8 +80,8 @@ func TestSuiteWithFstab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
 	for _, c := range []struct {
 		fstype, knob, options string
 		to                    stack.Value
@@ -96,7 +96,7 @@ func TestSuiteWithFstab(t *testing.T) {
 		t.Run(c.fstype+" "+c.knob, func(t *testing.T) {
 			point, err := box.Filesystem("f-"+c.fstype+"-"+c.knob, c.fstype, 320, []string{"-q"}, c.options)
 			sandbox.Need(t, err)
-			o := ownFstab{hands, filepath.Join(t.TempDir(), "fstab")}
+			o := ownFstab{doer, filepath.Join(t.TempDir(), "fstab")}
 			text := "# mine\nUUID=1 / ext4 defaults 0 1\r\nUUID=2\t" + point + " " + c.fstype + "  " + c.line + " 0 2"
 			if err := os.WriteFile(o.file, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
@@ -145,11 +145,11 @@ func TestOptionsAndFstab(t *testing.T) {
 		fstab:                  "/dev/sda1 /a xfs noatime\n/dev/sda2 /b xfs discard,nolazytime\n",
 	}}
 	var s stack.Stack
-	sight, err := Probe{}.Look(t.Context(), h, &s)
+	obs, err := Probe{}.Collect(t.Context(), h, &s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Add("filesystem", sight)
+	s.Add("filesystem", obs)
 	for _, c := range []struct {
 		point, knob, value, from, next string
 	}{
@@ -172,20 +172,20 @@ func TestOptionsAndFstab(t *testing.T) {
 }
 
 func TestSetterRefuses(t *testing.T) {
-	var sight stack.Sight
+	var obs stack.Observation
 	for point, facts := range map[string]map[string]stack.Value{
 		"/":     {"fstype": stack.Text("ext4"), "data_mode": stack.Text("journal")},
 		"/bind": {"fstype": stack.Text("ext4"), "mount_root": stack.Text("/x"), "atime": stack.Text("relatime")},
 		"/x":    {"fstype": stack.Text("xfs"), "discard": stack.Bool(false), "fstab_options": stack.List([]string{"discard"})},
 		"/y":    {"fstype": stack.Text("xfs"), "discard": stack.Bool(false)},
 	} {
-		f := sight.New("filesystem", point)
+		f := obs.New("filesystem", point)
 		for name, v := range facts {
 			f.Set(name, v, "test")
 		}
 	}
 	var s stack.Stack
-	s.Add("test", sight)
+	s.Add("test", obs)
 	h := hosttest.Map{Files: map[string]string{fstab: "/dev/x /x xfs discard,ikeep\n"}}
 	for _, c := range []struct {
 		point, knob string

@@ -38,8 +38,8 @@ func TestSuiteOnLoopDevices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
 	for _, c := range []struct {
 		fstype, knob, options string
 		to                    stack.Value
@@ -65,15 +65,15 @@ func TestSuiteOnLoopDevices(t *testing.T) {
 				t.Fatal("not mounted any more")
 				return ""
 			}
-			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 60, Unsafe: true,
+			changetest.Run(t, changetest.Case{Doer: doer, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 60, Unsafe: true,
 				Knob: stack.Knob{Of: stack.Ref{Kind: "filesystem", Name: point}, Name: c.knob}, To: c.to,
 				Observe: func() *stack.Stack {
 					s := &stack.Stack{}
-					sight, err := Probe{}.Look(context.Background(), hands, s)
+					obs, err := Probe{}.Collect(context.Background(), doer, s)
 					if err != nil {
 						t.Fatal(err)
 					}
-					s.Add("filesystem", sight)
+					s.Add("filesystem", obs)
 					return s
 				},
 				State: mounted})
@@ -88,14 +88,14 @@ func TestFstabOfAnImage(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir+"/etc", 0o755), os.WriteFile(dir+"/etc/fstab", []byte(text), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
-	under := chroot.New(hands, dir)
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
+	under := chroot.New(doer, dir)
 	cat, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &change.Keeper{Doer: under, Dir: "/var/lib/plumb", Plumb: "test", Now: time.Now}
+	k := &change.Executor{Doer: under, Dir: "/var/lib/plumb", Plumb: "test", Now: time.Now}
 	for _, c := range []struct {
 		point, knob string
 		to          stack.Value

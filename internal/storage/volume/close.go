@@ -11,9 +11,9 @@ import (
 
 // removeThings takes things away, the newest first, and stops where it cannot
 // go on: a file must not go while a device is on it.
-func removeThings(ctx context.Context, b lab.Box, things []inventory.Thing) error {
+func removeThings(ctx context.Context, b lab.Workspace, things []inventory.Thing) error {
 	for _, t := range slices.Backward(things) {
-		if err := b.Book.Remove(ctx, t); err != nil {
+		if err := b.Log.Remove(ctx, t); err != nil {
 			return err
 		}
 	}

@@ -20,17 +20,17 @@ import (
 // the whole machine.
 type dataset struct {
 	datasets
-	box   lab.Box
+	box   lab.Workspace
 	thing inventory.Thing
 }
 
-func makeDataset(ctx context.Context, b lab.Box, name string, v experiment.Volume) (lab.Volume, error) {
+func makeDataset(ctx context.Context, b lab.Workspace, name string, v experiment.Volume) (lab.Volume, error) {
 	d := &dataset{datasets: datasets{tree: newTree(b, name, v), name: datasetName(v.Parent, b.Run, name), fuse: !openZFS(ctx, b.Do), manual: true}, box: b}
 	if err := mkdir(ctx, b.Do, d.dir); err != nil { // below the lab's directory, which is in the book
 		return nil, err
 	}
 	t := inventory.Thing{Kind: inventory.Dataset, Name: d.name, Proof: map[string]string{"run": b.Run, "below": "data golden"}}
-	t, err := b.Book.Make(ctx, t, func(*inventory.Thing) error { return d.run(ctx, createDataset(d.name, b.Run, v.Properties)...) })
+	t, err := b.Log.Make(ctx, t, func(*inventory.Thing) error { return d.run(ctx, createDataset(d.name, b.Run, v.Properties)...) })
 	if err != nil {
 		err = hint.With(fmt.Errorf("make the dataset %s: %w", d.name, err), "volume.properties holds what was asked of it")
 		return nil, firstOf(err, removeTree(context.WithoutCancel(ctx), b.Do, d.dir))
@@ -122,7 +122,7 @@ func (d *dataset) Counters(ctx context.Context) map[string]float64 {
 
 // Close implements lab.Volume.
 func (d *dataset) Close(ctx context.Context) error {
-	err := d.box.Book.Remove(ctx, d.thing)
+	err := d.box.Log.Remove(ctx, d.thing)
 	if err == nil {
 		err = removeTree(ctx, d.do, d.dir)
 	}

@@ -34,7 +34,7 @@ func mortalLab(ctx context.Context, told string) error {
 	if err != nil {
 		return err
 	}
-	l := &lab.Lab{Box: lab.Box{Dir: filepath.Join(dir, "lab"), Run: "crash1", Do: m, Book: book}}
+	l := &lab.Lab{Box: lab.Workspace{Dir: filepath.Join(dir, "lab"), Run: "crash1", Do: m, Log: book}}
 	if err := l.Open(ctx); err != nil {
 		return err
 	}
@@ -146,9 +146,9 @@ func TestDatasetOfAPoolThatIsAway(t *testing.T) {
 	nothingLeftOf(t, dir, pool, before, "after the pool came back")
 }
 
-func machine(t *testing.T) *host.Hands {
+func machine(t *testing.T) *host.LiveDoer {
 	t.Helper()
-	do := host.NewHands(host.NewLive(host.LiveOptions{}))
+	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	t.Cleanup(func() { do.Close() })
 	return do
 }

@@ -113,8 +113,8 @@ func TestDatasets(t *testing.T) {
 func TestDatasetBelowAnother(t *testing.T) {
 	pool, dir := somebodysPool(t)
 	sh(t, "zfs", "create", "-o", "mountpoint="+filepath.Join(dir, "data"), pool+"/data")
-	s := datasets{tree: tree{do: host.NewHands(host.NewLive(host.LiveOptions{}))}}
-	defer s.do.(*host.Hands).Close()
+	s := datasets{tree: tree{do: host.NewLiveDoer(host.NewLive(host.LiveOptions{}))}}
+	defer s.do.(*host.LiveDoer).Close()
 	must(t, s.mounted(t.Context(), filepath.Join(dir, "data")))
 	must(t, os.MkdirAll(filepath.Join(dir, "data/lab/data"), 0o755))
 	if err := s.mounted(t.Context(), filepath.Join(dir, "data/lab/data")); err == nil {
@@ -200,7 +200,7 @@ func TestDatasetOfSomebodyElse(t *testing.T) {
 	b := labBox(t)
 	name := datasetName(pool, b.Run, "v1")
 	thing := inventory.Thing{Kind: inventory.Dataset, Name: name, Proof: map[string]string{"run": b.Run, "below": "data golden"}}
-	_, err := b.Book.Make(t.Context(), thing, func(*inventory.Thing) error {
+	_, err := b.Log.Make(t.Context(), thing, func(*inventory.Thing) error {
 		sh(t, "zfs", "create", name)
 		return errors.New("it is there")
 	})

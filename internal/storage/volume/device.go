@@ -25,14 +25,14 @@ func (d device) name() string { return path.Base(d.path) }
 
 // makeDevice makes a sparse file and a loop device on it, with direct I/O:
 // without, everything would be in the page cache twice.
-func makeDevice(ctx context.Context, b lab.Box, file string, size experiment.Bytes) (d device, err error) {
+func makeDevice(ctx context.Context, b lab.Workspace, file string, size experiment.Bytes) (d device, err error) {
 	d.file = file
 	image, err := makeImage(ctx, b, file, size)
 	if err != nil {
 		return d, err
 	}
 	d.things = append(d.things, image)
-	loop, err := b.Book.Make(ctx, inventory.Thing{Kind: inventory.Loop, Proof: map[string]string{"file": file}}, func(t *inventory.Thing) error {
+	loop, err := b.Log.Make(ctx, inventory.Thing{Kind: inventory.Loop, Proof: map[string]string{"file": file}}, func(t *inventory.Thing) error {
 		out, err := b.Do.Run(ctx, "losetup", "--find", "--show", "--direct-io=on", "--", file)
 		if err != nil {
 			return hint.With(err, "loop devices need /dev/loop-control and the module loop; a container has them only when it is privileged")
@@ -54,8 +54,8 @@ func makeDevice(ctx context.Context, b lab.Box, file string, size experiment.Byt
 	return d, nil
 }
 
-func makeImage(ctx context.Context, b lab.Box, file string, size experiment.Bytes) (inventory.Thing, error) {
-	t, err := b.Book.Make(ctx, inventory.Thing{Kind: inventory.File, Name: file}, func(*inventory.Thing) error {
+func makeImage(ctx context.Context, b lab.Workspace, file string, size experiment.Bytes) (inventory.Thing, error) {
+	t, err := b.Log.Make(ctx, inventory.Thing{Kind: inventory.File, Name: file}, func(*inventory.Thing) error {
 		if err := b.Do.Replace(ctx, file, nil, 0o600); err != nil { // others must not read data through it
 			return err
 		}
@@ -84,6 +84,6 @@ func deviceNumber(ctx context.Context, h host.Reader, dev string) (string, error
 }
 
 // remove takes the device and its file away.
-func (d device) remove(ctx context.Context, b lab.Box) error {
+func (d device) remove(ctx context.Context, b lab.Workspace) error {
 	return removeThings(ctx, b, d.things)
 }

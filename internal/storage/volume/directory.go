@@ -16,7 +16,7 @@ import (
 // that is. It needs no root.
 type directory struct{ tree }
 
-func makeDirectory(ctx context.Context, b lab.Box, name string, v experiment.Volume) (lab.Volume, error) {
+func makeDirectory(ctx context.Context, b lab.Workspace, name string, v experiment.Volume) (lab.Volume, error) {
 	d := &directory{newTree(b, name, v)}
 	if err := mkdir(ctx, b.Do, d.dir); err != nil { // below the lab's directory, which is in the book
 		return nil, err

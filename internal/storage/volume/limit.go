@@ -54,8 +54,8 @@ type book interface {
 
 // newLimiter makes the limiter of a volume. dir is a directory on it in which
 // nothing else is disturbed by a file of 32 MiB for some seconds.
-func newLimiter(b lab.Box, p experiment.Profile, devices []string, dir string) *limiter {
-	return &limiter{do: b.Do, book: b.Book, run: b.Run, profile: p, devices: devices, dir: dir}
+func newLimiter(b lab.Workspace, p experiment.Profile, devices []string, dir string) *limiter {
+	return &limiter{do: b.Do, book: b.Log, run: b.Run, profile: p, devices: devices, dir: dir}
 }
 
 // Limit puts the limit in force and measures it. What it measured is given

@@ -20,12 +20,12 @@ import (
 
 // limitedChild is a lab that limits a loop device and waits to be killed.
 func limitedChild(t *testing.T, dir string) {
-	do := host.NewHands(host.NewLive(host.LiveOptions{}))
+	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	b, err := inventory.Open(t.Context(), do, kinds.All(), dir, "killed")
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := lab.Box{Dir: dir, Run: "killed", Do: do, Book: b}
+	box := lab.Workspace{Dir: dir, Run: "killed", Do: do, Log: b}
 	d, err := makeDevice(t.Context(), box, filepath.Join(dir, "image"), 64<<20)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestLiveKilledLabLeavesNoLimit(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("loop devices need root")
 	}
-	do := host.NewHands(host.NewLive(host.LiveOptions{}))
+	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	if _, err := findGate(t.Context(), do, ""); err != nil {
 		t.Skip(err)
 	}

@@ -45,7 +45,7 @@ func TestLiveDeviceIsFreeOfEarlierLimits(t *testing.T) {
 }
 
 // mustDevice makes a device that is taken away at the end.
-func mustDevice(t *testing.T, box lab.Box, name string) device {
+func mustDevice(t *testing.T, box lab.Workspace, name string) device {
 	t.Helper()
 	d, err := makeDevice(t.Context(), box, filepath.Join(box.Dir, name), 64<<20)
 	must(t, err)

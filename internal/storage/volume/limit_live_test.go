@@ -30,7 +30,7 @@ func liveVolume(t *testing.T, fstype, profile string) (*limiter, string) {
 	t.Cleanup(func() { box.Close() })
 	dir, err := box.Filesystem("v", fstype, 600, nil, "")
 	sandbox.Need(t, err)
-	do := host.NewHands(host.NewLive(host.LiveOptions{}))
+	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	t.Cleanup(func() { do.Close() })
 	if _, err := findGate(t.Context(), do, ""); err != nil {
 		t.Skip(err)

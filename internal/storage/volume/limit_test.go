@@ -211,7 +211,7 @@ func TestGateOfBothVersions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		g, err := findGate(t.Context(), chroot.New(host.NewHands(host.NewLive(host.LiveOptions{})), dir), "r")
+		g, err := findGate(t.Context(), chroot.New(host.NewLiveDoer(host.NewLive(host.LiveOptions{})), dir), "r")
 		if !slices.Equal(g.dirs, c.want) || !errors.Is(err, c.err) {
 			t.Errorf("%s: %v %v", name, g.dirs, err)
 		}

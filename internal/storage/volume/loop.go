@@ -18,7 +18,7 @@ import (
 type loop struct {
 	tree
 	limits *limiter
-	box    lab.Box
+	box    lab.Workspace
 	device device
 	mount  inventory.Thing
 	base   int64  // bytes in use that are not the clone's
@@ -26,7 +26,7 @@ type loop struct {
 	trims  string // what became of the last trim
 }
 
-func makeLoop(ctx context.Context, b lab.Box, name string, v experiment.Volume) (lab.Volume, error) {
+func makeLoop(ctx context.Context, b lab.Workspace, name string, v experiment.Volume) (lab.Volume, error) {
 	profile, err := experiment.ParseProfile(v.Profile)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (l *loop) makeFilesystem(ctx context.Context) error {
 	}
 	var err error
 	t := inventory.Thing{Kind: inventory.Mount, Name: l.dir, Proof: map[string]string{"source": l.device.path}}
-	l.mount, err = l.box.Book.Make(ctx, t, func(*inventory.Thing) error { return l.attach(ctx) })
+	l.mount, err = l.box.Log.Make(ctx, t, func(*inventory.Thing) error { return l.attach(ctx) })
 	return err
 }
 
@@ -146,7 +146,7 @@ func (l *loop) Close(ctx context.Context) error {
 		err = l.Unlimit(ctx)
 	}
 	if l.mount.Name != "" {
-		err = errors.Join(err, l.box.Book.Remove(ctx, l.mount))
+		err = errors.Join(err, l.box.Log.Remove(ctx, l.mount))
 	}
 	if err == nil && there(ctx, l.do, l.dir) {
 		err = l.run(ctx, "rmdir", "--", l.dir)

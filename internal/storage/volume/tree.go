@@ -24,7 +24,7 @@ type tree struct {
 	cloned string // how, once it was
 }
 
-func newTree(b lab.Box, name string, v experiment.Volume) tree {
+func newTree(b lab.Workspace, name string, v experiment.Volume) tree {
 	return tree{do: b.Do, dir: filepath.Join(b.Dir, name), v: v}
 }
 

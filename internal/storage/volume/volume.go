@@ -36,15 +36,15 @@ import (
 )
 
 // New gives the medium that makes all kinds of volumes.
-func New() lab.Medium { return &medium{} }
+func New() lab.VolumeMaker { return &maker{} }
 
-type medium struct {
+type maker struct {
 	mu   sync.Mutex
 	fuse *daemon // zfs-fuse, when we started it; one serves all pools
 }
 
 // Check implements lab.Medium.
-func (m *medium) Check(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Need, error) {
+func (m *maker) Check(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Need, error) {
 	switch v.Kind {
 	case experiment.Directory:
 		return checkDirectory(v)
@@ -59,7 +59,7 @@ func (m *medium) Check(ctx context.Context, h host.Reader, v experiment.Volume) 
 }
 
 // Make implements lab.Medium.
-func (m *medium) Make(ctx context.Context, b lab.Box, name string, v experiment.Volume) (lab.Volume, error) {
+func (m *maker) Make(ctx context.Context, b lab.Workspace, name string, v experiment.Volume) (lab.Volume, error) {
 	if _, err := m.Check(ctx, b.Do, v); err != nil {
 		return nil, err
 	}

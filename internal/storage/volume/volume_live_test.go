@@ -28,16 +28,16 @@ import (
 
 // labBox makes the lab's directory and book, and checks at the end that
 // nothing is left.
-func labBox(t *testing.T) lab.Box {
+func labBox(t *testing.T) lab.Workspace {
 	t.Helper()
 	top := t.TempDir()
 	sandbox.NeedMount(t, top)
-	do := host.NewHands(host.NewLive(host.LiveOptions{}))
+	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	books := filepath.Join(top, "books")
 	run := fmt.Sprintf("t%d", os.Getpid())
 	book, err := inventory.Open(t.Context(), do, kinds.All(), books, run)
 	must(t, err)
-	b := lab.Box{Dir: filepath.Join(top, "lab"), Run: run, Do: do, Book: book}
+	b := lab.Workspace{Dir: filepath.Join(top, "lab"), Run: run, Do: do, Log: book}
 	_, err = book.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: b.Dir}, func(*inventory.Thing) error {
 		return os.WriteFile(filepath.Join(mustMkdir(t, b.Dir), inventory.Marker), []byte(run+"\n"), 0o600)
 	})

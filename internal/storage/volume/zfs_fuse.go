@@ -23,7 +23,7 @@ import (
 // ARC. Pools that want another size of it have to be exported while it is
 // started anew.
 type daemon struct {
-	box   lab.Box
+	box   lab.Workspace
 	arc   experiment.Bytes // 0 for its own default
 	thing inventory.Thing  // the process; without a name when it does not run
 	pools []*pool          // that lie on it, imported or not
@@ -33,7 +33,7 @@ type daemon struct {
 const startTime = 15 * time.Second
 
 // serve makes zfs-fuse run with the ARC of a pool. The caller has m.mu.
-func (m *medium) serve(ctx context.Context, p *pool) error {
+func (m *maker) serve(ctx context.Context, p *pool) error {
 	if p.open {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
 	}
 	t := inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(argv, " ")}}
 	var process host.Running
-	t, err := d.box.Book.Make(ctx, t, func(t *inventory.Thing) (err error) {
+	t, err := d.box.Log.Make(ctx, t, func(t *inventory.Thing) (err error) {
 		process, err = d.box.Do.Start(ctx, host.Process{Argv: argv, Log: filepath.Join(d.box.Dir, "zfs-fuse.log")})
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func (d *daemon) stop(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.box.Book.Remove(ctx, d.thing); err != nil {
+	if err := d.box.Log.Remove(ctx, d.thing); err != nil {
 		return fmt.Errorf("stop zfs-fuse: %w", err)
 	}
 	d.thing = inventory.Thing{}
@@ -119,7 +119,7 @@ func (d *daemon) stop(ctx context.Context) error {
 
 // leave takes a pool off the daemon, which ends with the last. The caller has
 // m.mu.
-func (m *medium) leave(ctx context.Context, p *pool) error {
+func (m *maker) leave(ctx context.Context, p *pool) error {
 	d := m.fuse
 	if d == nil {
 		return nil

@@ -57,7 +57,7 @@ func TestPools(t *testing.T) {
 	}
 }
 
-func onlyLogs(t *testing.T, b lab.Box) {
+func onlyLogs(t *testing.T, b lab.Workspace) {
 	t.Helper()
 	left, err := os.ReadDir(b.Dir)
 	must(t, err)

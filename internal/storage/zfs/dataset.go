@@ -55,7 +55,7 @@ func (l *look) readDatasets(ctx context.Context) {
 	cut := errors.Is(err, host.ErrTooLarge)
 	if err != nil && !cut {
 		why, hint := because(err)
-		l.sight.Gap(stack.Ref{}, "the ZFS datasets could not be read: "+why, hint)
+		l.obs.Gap(stack.Ref{}, "the ZFS datasets could not be read: "+why, hint)
 		return
 	}
 	l.datasets = map[string]*stack.Thing{}
@@ -66,7 +66,7 @@ func (l *look) readDatasets(ctx context.Context) {
 		}
 		t := l.datasets[p.Of]
 		if t == nil {
-			t = l.sight.New("dataset", p.Of)
+			t = l.obs.New("dataset", p.Of)
 			l.datasets[p.Of] = t
 			order = append(order, p.Of)
 			t.Link("pool", stack.Ref{Kind: "pool", Name: zfs.PoolOf(p.Of)})
@@ -76,7 +76,7 @@ func (l *look) readDatasets(ctx context.Context) {
 	if cut && len(order) > 0 { // the last one may lack properties: do not call those absent
 		last := order[len(order)-1]
 		l.gap(l.datasets[last].Ref, err, "*")
-		l.sight.Gap(stack.Ref{}, "there are more ZFS datasets than could be read: what comes after "+last+" is missing", "")
+		l.obs.Gap(stack.Ref{}, "there are more ZFS datasets than could be read: what comes after "+last+" is missing", "")
 		order = order[:len(order)-1]
 	}
 	for _, name := range order {

@@ -19,7 +19,7 @@ const (
 
 // kernelModule reads OpenZFS itself: versions, parameters, caches.
 func (l *look) kernelModule(ctx context.Context) {
-	m := l.sight.New("zfs", "module")
+	m := l.obs.New("zfs", "module")
 	l.module = m
 	m.Set("implementation", stack.Text(openZFS), moduleDir)
 	l.kernelVersion(ctx)
@@ -41,7 +41,7 @@ func (l *look) kernelVersion(ctx context.Context) {
 	if v := zfs.VersionNumber(release); v != "" {
 		l.module.Set("version", stack.Text(v), name)
 	} else {
-		l.sight.Gap(l.module.Ref, name+" holds no version number: "+release, "", "version")
+		l.obs.Gap(l.module.Ref, name+" holds no version number: "+release, "", "version")
 	}
 }
 
@@ -53,7 +53,7 @@ func (l *look) userland(ctx context.Context) {
 	}
 	v := zfs.ParseVersion(text)
 	if v == "" {
-		l.sight.Gap(l.module.Ref, "`zfs version` printed no version", "", "userland")
+		l.obs.Gap(l.module.Ref, "`zfs version` printed no version", "", "userland")
 		return
 	}
 	l.module.Set("userland", stack.Text(v), "zfs version")
@@ -87,7 +87,7 @@ func (l *look) counters(ctx context.Context) {
 // fuseModule reads the zfs-fuse daemon, which has neither parameters nor a
 // version it would tell.
 func (l *look) fuseModule(ctx context.Context, d daemon) {
-	m := l.sight.New("zfs", "module")
+	m := l.obs.New("zfs", "module")
 	l.module = m
 	source := "/proc/PID/comm of the daemon"
 	m.Set("implementation", stack.Text(zfsFuse), source)
@@ -129,5 +129,5 @@ func (l *look) fuseARC(ctx context.Context, d daemon) {
 	if limit, ok := maxARC(d.args); ok {
 		l.module.Set("arc_limit", stack.Int(limit), "command line of zfs-fuse")
 	}
-	l.sight.Gap(l.module.Ref, "zfs-fuse runs without "+fuseKstat, "it was started with --no-kstat-mount", "arc_*", "l2_*")
+	l.obs.Gap(l.module.Ref, "zfs-fuse runs without "+fuseKstat, "it was started with --no-kstat-mount", "arc_*", "l2_*")
 }

@@ -55,7 +55,7 @@ func (l *look) parameters(ctx context.Context) {
 		setParameter(m, p, strings.TrimSpace(string(text)), name, boot)
 	}
 	if len(seen) == 0 {
-		l.sight.Gap(m.Ref, "there is nothing in "+moduleDir+"/parameters", "in a container, mount the host's /sys", "zfs_*", "l2arc_*", "zil_*", "modprobe_unknown")
+		l.obs.Gap(m.Ref, "there is nothing in "+moduleDir+"/parameters", "in a container, mount the host's /sys", "zfs_*", "l2arc_*", "zil_*", "modprobe_unknown")
 		return
 	}
 	for _, p := range parameterNames {

@@ -20,12 +20,12 @@ func (l *look) readPools(ctx context.Context) {
 	text, err := l.output(ctx, argv...)
 	if err != nil {
 		why, hint := because(err)
-		l.sight.Gap(stack.Ref{}, "the ZFS pools could not be listed: "+why, hint)
+		l.obs.Gap(stack.Ref{}, "the ZFS pools could not be listed: "+why, hint)
 		return
 	}
 	source := strings.Join(argv[:2], " ")
 	for _, row := range zfs.ParseRows(text, 8) {
-		p := l.sight.New("pool", row[0])
+		p := l.obs.New("pool", row[0])
 		l.pools[row[0]] = p
 		l.listed(p, row, source)
 	}
@@ -165,10 +165,10 @@ func (l *look) scanFacts(p *stack.Thing, st zfs.Status, source string) {
 	if st.DataErrors >= 0 {
 		p.Set("data_errors", stack.Int(st.DataErrors), source)
 	} else {
-		l.sight.Gap(p.Ref, "zpool status gives no number of damaged files", "run `zpool status -v POOL` as root", "data_errors")
+		l.obs.Gap(p.Ref, "zpool status gives no number of damaged files", "run `zpool status -v POOL` as root", "data_errors")
 	}
 	if !st.ScanRead {
-		l.sight.Gap(p.Ref, "the line about the last scan was not understood", "", "scan", "scan_errors", "scrub_age")
+		l.obs.Gap(p.Ref, "the line about the last scan was not understood", "", "scan", "scan_errors", "scrub_age")
 		return
 	}
 	word := st.ScanWord()
@@ -184,7 +184,7 @@ func (l *look) scanFacts(p *stack.Thing, st zfs.Status, source string) {
 	case len(st.Scans) == 0:
 		p.SetAbsent("scrub_age", source)
 	default:
-		l.sight.Gap(p.Ref, "zpool status shows no finished scrub; the last scan is: "+word, "see `zpool history POOL`", "scrub_age")
+		l.obs.Gap(p.Ref, "zpool status shows no finished scrub; the last scan is: "+word, "see `zpool history POOL`", "scrub_age")
 	}
 }
 
@@ -271,7 +271,7 @@ func (l *look) ashift(ctx context.Context) {
 			l.gap(p.Ref, err, "ashift")
 			continue
 		}
-		l.sight.Gap(p.Ref, "ashift is 0 (found out when the pool was made) and `zdb -C` does not list the pool",
+		l.obs.Gap(p.Ref, "ashift is 0 (found out when the pool was made) and `zdb -C` does not list the pool",
 			"a pool without a cache file: try `zdb -e -C "+name+"`", "ashift")
 	}
 }

@@ -28,14 +28,14 @@ const (
 	zfsFuse = "zfs-fuse"
 )
 
-// Look implements observe.Probe. A host without ZFS gives an empty sight.
-func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sight, error) {
-	var sight stack.Sight
+// Collect implements observe.Probe. A host without ZFS gives an empty sight.
+func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
+	var obs stack.Observation
 	daemon, found, err := implementation(ctx, h)
 	if err != nil || !found {
-		return sight, err
+		return obs, err
 	}
-	l := &look{h: h, sight: &sight, tools: zfs.Tools{Fuse: daemon.pid != 0}, pools: map[string]*stack.Thing{}}
+	l := &look{h: h, obs: &obs, tools: zfs.Tools{Fuse: daemon.pid != 0}, pools: map[string]*stack.Thing{}}
 	if l.tools.Fuse {
 		l.fuseModule(ctx, daemon)
 	} else {
@@ -44,13 +44,13 @@ func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sig
 	l.readPools(ctx)
 	l.readDatasets(ctx)
 	l.readSnapshots(ctx)
-	return sight, nil
+	return obs, nil
 }
 
 // look is one pass over one host.
 type look struct {
 	h        host.Reader
-	sight    *stack.Sight
+	obs      *stack.Observation
 	tools    zfs.Tools
 	module   *stack.Thing
 	pools    map[string]*stack.Thing
@@ -81,5 +81,5 @@ func because(err error) (why, hint string) {
 // gap records that facts of a thing could not be had because of err.
 func (l *look) gap(of stack.Ref, err error, facts ...string) {
 	why, hint := because(err)
-	l.sight.Gap(of, why, hint, facts...)
+	l.obs.Gap(of, why, hint, facts...)
 }

@@ -25,12 +25,12 @@ const (
 
 func lookAt(t *testing.T, m hosttest.Map) *stack.Stack {
 	t.Helper()
-	sight, err := Probe{}.Look(context.Background(), m, &stack.Stack{})
+	obs, err := Probe{}.Collect(context.Background(), m, &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &stack.Stack{}
-	s.Add("zfs", sight)
+	s.Add("zfs", obs)
 	return s
 }
 

@@ -86,7 +86,7 @@ func (a *alteration) property() *change.Switch {
 	none := zfs.Inherit(a.name, a.of, o != nil && o.From == stack.FromReceived)
 	return &change.Switch{
 		On:       "dataset " + a.of + " " + a.name,
-		Look:     change.Look{Argv: zfs.LocalValue(a.name, a.of)},
+		Inspect:  change.Inspection{Argv: zfs.LocalValue(a.name, a.of)},
 		After:    a.want.To.String(),
 		Do:       []change.Op{{Argv: zfs.Set(a.name, a.want.To.String(), a.of)}},
 		Undo:     []change.Op{{Argv: zfs.Set(a.name, "{before}", a.of)}},
@@ -108,11 +108,11 @@ func (a *alteration) limit() *change.Switch {
 		back = "none"
 	}
 	return &change.Switch{
-		On:    "dataset " + a.of + " " + a.name,
-		Look:  change.Look{Argv: zfs.Value(a.name, a.of)},
-		After: a.want.To.String(),
-		Do:    []change.Op{{Argv: zfs.Set(a.name, text(a.want.To.String()), a.of)}},
-		Undo:  []change.Op{{Argv: zfs.Set(a.name, back, a.of)}},
+		On:      "dataset " + a.of + " " + a.name,
+		Inspect: change.Inspection{Argv: zfs.Value(a.name, a.of)},
+		After:   a.want.To.String(),
+		Do:      []change.Op{{Argv: zfs.Set(a.name, text(a.want.To.String()), a.of)}},
+		Undo:    []change.Op{{Argv: zfs.Set(a.name, back, a.of)}},
 	}
 }
 
@@ -163,11 +163,11 @@ func (a *alteration) pool() (change.Recipe, error) {
 		return change.Recipe{}, &change.Refusal{Why: fmt.Sprintf("%s is not set by Plumb", a.name), What: "use zpool set"}
 	}
 	s := &change.Switch{
-		On:    "pool " + a.of + " " + a.name,
-		Look:  change.Look{Argv: zfs.PoolValue(a.name, a.of)},
-		After: a.want.To.String(),
-		Do:    []change.Op{{Argv: zfs.SetPool(a.name, a.want.To.String(), a.of)}},
-		Undo:  []change.Op{{Argv: zfs.SetPool(a.name, "{before}", a.of)}},
+		On:      "pool " + a.of + " " + a.name,
+		Inspect: change.Inspection{Argv: zfs.PoolValue(a.name, a.of)},
+		After:   a.want.To.String(),
+		Do:      []change.Op{{Argv: zfs.SetPool(a.name, a.want.To.String(), a.of)}},
+		Undo:    []change.Op{{Argv: zfs.SetPool(a.name, "{before}", a.of)}},
 	}
 	return change.Recipe{Effect: catalog.Now, Lasts: "the pool", Acts: []change.Act{{Switch: s}}, Notes: a.notes, Needs: a.needs}, nil
 }

@@ -130,7 +130,7 @@ func (a *alteration) liveParameter(file, to, now string) change.Act {
 		undo = slices.Insert(undo, 0, write(strconv.FormatInt(size, 10)))
 		a.notes = append(a.notes, fmt.Sprintf("a running module does not go back to computing it: undo sets the %d in force now, and shows 0 again", size))
 	}
-	return change.Act{Switch: &change.Switch{On: file, Look: change.Look{File: file}, After: to, Do: []change.Op{write(to)}, Undo: undo}}
+	return change.Act{Switch: &change.Switch{On: file, Inspect: change.Inspection{File: file}, After: to, Do: []change.Op{write(to)}, Undo: undo}}
 }
 
 // modprobeFile is the file in which a line decides: ours, unless one that is

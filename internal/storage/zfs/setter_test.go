@@ -40,8 +40,8 @@ func TestSuiteOnADataset(t *testing.T) {
 	if _, err := pool.Dataset("db", "logbias=throughput"); err != nil {
 		t.Fatal(err)
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
 	cat, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +60,9 @@ func TestSuiteOnADataset(t *testing.T) {
 	} {
 		of, knob, to := pool.Name+"/"+c.name, c.knob, c.to
 		t.Run(c.name+" "+knob, func(t *testing.T) {
-			changetest.Run(t, changetest.Case{Doer: hands, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 120,
+			changetest.Run(t, changetest.Case{Doer: doer, Setter: Setter{}, Catalog: cat, Dir: changetest.Journal(t.TempDir()), Few: 120,
 				Knob: stack.Knob{Of: stack.Ref{Kind: "dataset", Name: of}, Name: knob}, To: to,
-				Observe: func() *stack.Stack { return observed(t, hands) },
+				Observe: func() *stack.Stack { return observed(t, doer) },
 				State: func() string {
 					columns := "value,source"
 					if knob == "quota" || knob == "reservation" { // 0 is none, whoever said so
@@ -85,9 +85,9 @@ func TestSuiteOnADataset(t *testing.T) {
 func observed(t *testing.T, h host.Reader) *stack.Stack {
 	t.Helper()
 	s := &stack.Stack{}
-	sight, err := Probe{}.Look(context.Background(), h, s)
+	obs, err := Probe{}.Collect(context.Background(), h, s)
 	must(t, err)
-	s.Add("zfs", sight)
+	s.Add("zfs", obs)
 	return s
 }
 
@@ -157,17 +157,17 @@ func TestParameterInAScratchRoot(t *testing.T) {
 	for name, text := range map[string]string{parametersDir + "zfs_arc_max": "0\n", arcstats: "c_max 4 8589934592\n", "/etc/modprobe.d/zfs.conf": "options zfs zfs_txg_timeout=5\n", "/proc/meminfo": "MemTotal: 16777216 kB\n"} {
 		must(t, errors.Join(os.MkdirAll(filepath.Dir(dir+name), 0o755), os.WriteFile(dir+name, []byte(text), 0o644)))
 	}
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
 	cat, err := catalog.Load(knowledge.FS)
 	must(t, err)
-	changetest.Run(t, changetest.Case{Doer: chroot.New(hands, dir), Setter: Setter{}, Catalog: cat, Dir: "/var/lib/plumb", Few: 7,
+	changetest.Run(t, changetest.Case{Doer: chroot.New(doer, dir), Setter: Setter{}, Catalog: cat, Dir: "/var/lib/plumb", Few: 7,
 		Knob: stack.Knob{Of: stack.Ref{Kind: "zfs", Name: "module"}, Name: "zfs_arc_max"}, To: stack.Int(4 << 30),
 		Observe: func() *stack.Stack {
-			var sight stack.Sight
-			sight.New("zfs", "module").Set("zfs_arc_max", stack.Int(0), "test")
+			var obs stack.Observation
+			obs.New("zfs", "module").Set("zfs_arc_max", stack.Int(0), "test")
 			s := &stack.Stack{}
-			s.Add("zfs", sight)
+			s.Add("zfs", obs)
 			return s
 		},
 		State: func() string {
@@ -180,14 +180,14 @@ func TestParameterInAScratchRoot(t *testing.T) {
 }
 
 func TestSetterOfDatasetsRefuses(t *testing.T) {
-	var sight stack.Sight
-	ds := sight.New("dataset", "tank/v")
+	var obs stack.Observation
+	ds := obs.New("dataset", "tank/v")
 	for name, v := range map[string]stack.Value{"volsize": stack.Int(100), "quota": stack.Int(0), "used": stack.Int(50), "refquota": stack.Int(0), "referenced": stack.Int(40), "readonly": stack.Text("off"), "mountpoint": stack.Text("/v")} {
 		ds.Setting(name, v, "test", stack.Origin{From: stack.FromLocal})
 	}
 	ds.SetAbsent("direct", "test")
 	var s stack.Stack
-	s.Add("zfs", sight)
+	s.Add("zfs", obs)
 	cat, err := catalog.Load(knowledge.FS)
 	must(t, err)
 	for name, c := range map[string]struct {

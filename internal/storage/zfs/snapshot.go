@@ -19,7 +19,7 @@ func (l *look) readSnapshots(ctx context.Context) {
 	if err != nil {
 		why, _ := because(err)
 		for _, name := range l.sortedNames() {
-			l.sight.Gap(l.datasets[name].Ref, why, "", "snapshots", "snapshot_*")
+			l.obs.Gap(l.datasets[name].Ref, why, "", "snapshots", "snapshot_*")
 		}
 		return
 	}
@@ -36,7 +36,7 @@ func (l *look) readSnapshots(ctx context.Context) {
 		}
 		t.Set("snapshot_newest", stack.Text(s.Newest), "zfs list -t snapshot")
 		if l.tools.Fuse {
-			l.sight.Gap(t.Ref, "zfs-fuse does not say the moment of a snapshot", "", "snapshot_newest_age", "snapshot_newest_txg")
+			l.obs.Gap(t.Ref, "zfs-fuse does not say the moment of a snapshot", "", "snapshot_newest_age", "snapshot_newest_txg")
 			continue
 		}
 		t.Set("snapshot_newest_age", stack.Int(max(0, now-s.Created)), "zfs list -t snapshot")

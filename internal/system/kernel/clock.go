@@ -47,7 +47,7 @@ func (l *look) synchronized() {
 			why += fmt.Sprintf("; %v", err)
 		}
 	}
-	l.sight.Gap(l.t.Ref, why, "run chrony, or look at `timedatectl` yourself", fact)
+	l.obs.Gap(l.t.Ref, why, "run chrony, or look at `timedatectl` yourself", fact)
 }
 
 // parseChrony reads `chronyc tracking`: the leap status says whether it

@@ -63,7 +63,7 @@ func (l *look) threads(x86 bool) {
 	for _, name := range names[:min(len(names), maxProcessors)] {
 		list, ok := observe.ParseNumbers([]byte(l.word(name)))
 		if !ok || len(list) == 0 {
-			l.sight.Gap(l.t.Ref, name+" could not be read", "", fact)
+			l.obs.Gap(l.t.Ref, name+" could not be read", "", fact)
 			return
 		}
 		if len(list) > 1 {
@@ -75,7 +75,7 @@ func (l *look) threads(x86 bool) {
 		l.t.Set(fact, stack.Bool(false), siblings)
 		return
 	}
-	l.sight.Gap(l.t.Ref, "neither "+smt+" nor the topology of the CPUs is shown", "", fact)
+	l.obs.Gap(l.t.Ref, "neither "+smt+" nor the topology of the CPUs is shown", "", fact)
 }
 
 // numa reads the memory of each node.

@@ -27,7 +27,7 @@ const maxLogindFiles = 100
 func (l *look) logind() {
 	const fact = "logind_remove_ipc"
 	if inside, known := l.t.Bool("in_container"); !known || inside {
-		l.sight.Gap(l.t.Ref, "what logind does is set on the host, outside this container", "run Plumb on the host", fact)
+		l.obs.Gap(l.t.Ref, "what logind does is set on the host, outside this container", "run Plumb on the host", fact)
 		return
 	}
 	if !l.systemd() {
@@ -55,7 +55,7 @@ func (l *look) logind() {
 	}
 	on, ok := parseUnitBool(set)
 	if !ok {
-		l.sight.Gap(l.t.Ref, "no file of logind says whether RemoveIPC is on by default", "", fact)
+		l.obs.Gap(l.t.Ref, "no file of logind says whether RemoveIPC is on by default", "", fact)
 		return
 	}
 	l.t.Set(fact, stack.Bool(on), source)

@@ -47,14 +47,14 @@ func TestLogindRemoveIPC(t *testing.T) {
 	} {
 		c.files["/run/systemd/system/x"] = ""
 		l := &look{ctx: t.Context(), h: hosttest.Map{Files: c.files}}
-		l.t = l.sight.New("host", "x")
+		l.t = l.obs.New("host", "x")
 		l.t.Set("in_container", stack.Bool(false), "test")
 		l.logind()
 		if got, known := l.t.Get("logind_remove_ipc"); known != c.known || known && !got.Equal(c.want) {
-			t.Errorf("%s: %v, %v; gaps %v", name, got, known, l.sight.Gaps)
+			t.Errorf("%s: %v, %v; gaps %v", name, got, known, l.obs.Gaps)
 		}
-		if !c.known && len(l.sight.Gaps) != 1 {
-			t.Errorf("%s: gaps %v", name, l.sight.Gaps)
+		if !c.known && len(l.obs.Gaps) != 1 {
+			t.Errorf("%s: gaps %v", name, l.obs.Gaps)
 		}
 	}
 }

@@ -83,12 +83,12 @@ func (l *look) platform() {
 	if v := s.virtualization(); v != "" {
 		l.t.Set("virtualization", stack.Text(v), source)
 	} else {
-		l.sight.Gap(l.t.Ref, "neither DMI tables, a device tree nor the processor tell whether the machine is virtual", "", "virtualization")
+		l.obs.Gap(l.t.Ref, "neither DMI tables, a device tree nor the processor tell whether the machine is virtual", "", "virtualization")
 	}
 	if c := s.cloud(); c != "" {
 		l.t.Set("cloud", stack.Text(c), dir+"*")
 	} else {
-		l.sight.Gap(l.t.Ref, "there are no DMI tables that name a cloud vendor", "", "cloud")
+		l.obs.Gap(l.t.Ref, "there are no DMI tables that name a cloud vendor", "", "cloud")
 	}
 }
 
@@ -251,7 +251,7 @@ func (l *look) container() {
 	const mounts = "/proc/self/mountinfo"
 	data, err := l.h.ReadFile(l.ctx, mounts)
 	if err != nil || !rootIsDevice(data) {
-		l.sight.Gap(l.t.Ref, "the mount namespace of the first process cannot be compared with ours", asRoot, fact)
+		l.obs.Gap(l.t.Ref, "the mount namespace of the first process cannot be compared with ours", asRoot, fact)
 		return
 	}
 	l.t.Set(fact, stack.Bool(false), mounts)

@@ -26,32 +26,32 @@ func New() Probe { return Probe{} }
 // Name names the probe in gaps.
 func (Probe) Name() string { return "kernel" }
 
-// Look reads everything of the host that is no device, filesystem or server.
-func (Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sight, error) {
+// Collect reads everything of the host that is no device, filesystem or server.
+func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
 	l := &look{ctx: ctx, h: h}
 	name := "localhost"
 	if data, err := h.ReadFile(ctx, "/proc/sys/kernel/hostname"); err == nil && len(strings.TrimSpace(string(data))) > 0 {
 		name = strings.TrimSpace(string(data))
 	}
-	l.t = l.sight.New("host", name)
+	l.t = l.obs.New("host", name)
 	l.t.Set("hostname", stack.Text(name), "/proc/sys/kernel/hostname")
 	for _, part := range []func(){
 		l.release, l.cpu, l.memory, l.counters, l.swap, l.hugePages, l.numa,
 		l.container, l.sysctls, l.pressure, l.clock, l.security, l.platform, l.logind,
 	} {
 		if err := ctx.Err(); err != nil {
-			return l.sight, fmt.Errorf("read the kernel: %w", err)
+			return l.obs, fmt.Errorf("read the kernel: %w", err)
 		}
 		part()
 	}
-	return l.sight, nil
+	return l.obs, nil
 }
 
 // look is one run of the probe.
 type look struct {
 	ctx   context.Context
 	h     host.Reader
-	sight stack.Sight
+	obs   stack.Observation
 	t     *stack.Thing // the host
 	image bool         // h shows an unpacked image, in which nothing runs
 }
@@ -94,7 +94,7 @@ func (l *look) gap(err error, facts ...string) {
 	if errors.Is(err, fs.ErrPermission) {
 		hint = asRoot
 	}
-	l.sight.Gap(l.t.Ref, err.Error(), hint, facts...)
+	l.obs.Gap(l.t.Ref, err.Error(), hint, facts...)
 }
 
 // integer sets a fact from a file that holds one number.
@@ -106,7 +106,7 @@ func (l *look) integer(fact, name string) {
 	if n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil {
 		l.t.Set(fact, stack.Int(n), name)
 	} else {
-		l.sight.Gap(l.t.Ref, name+" is not a number", "", fact)
+		l.obs.Gap(l.t.Ref, name+" is not a number", "", fact)
 	}
 }
 
@@ -120,6 +120,6 @@ func (l *look) chosen(fact, name string) {
 	if c, ok := parseChosen(data); ok {
 		l.t.Set(fact, stack.Text(c), name)
 	} else {
-		l.sight.Gap(l.t.Ref, name+" shows no choice in brackets", "", fact)
+		l.obs.Gap(l.t.Ref, name+" shows no choice in brackets", "", fact)
 	}
 }

@@ -15,12 +15,12 @@ import (
 
 func lookAt(t *testing.T, m hosttest.Map) *stack.Stack {
 	t.Helper()
-	sight, err := New().Look(context.Background(), m, &stack.Stack{})
+	obs, err := New().Collect(context.Background(), m, &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &stack.Stack{}
-	s.Add("kernel", sight)
+	s.Add("kernel", obs)
 	return s
 }
 

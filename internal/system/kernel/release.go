@@ -75,7 +75,7 @@ func (l *look) upstream(release string) {
 	case known:
 		l.t.SetAbsent("kernel_upstream", "a kernel with changes from many releases")
 	default:
-		l.sight.Gap(l.t.Ref, "the distribution does not say which kernel.org release "+release+" is built from", "", "kernel_upstream")
+		l.obs.Gap(l.t.Ref, "the distribution does not say which kernel.org release "+release+" is built from", "", "kernel_upstream")
 	}
 }
 

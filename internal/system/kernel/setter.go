@@ -57,7 +57,7 @@ func (l *look) sysctl(w change.Want) (change.Recipe, error) {
 		if err != nil {
 			return r, err
 		}
-		r.Acts = append(r.Acts, change.Act{Switch: &change.Switch{On: file, Look: change.Look{File: file}, After: after,
+		r.Acts = append(r.Acts, change.Act{Switch: &change.Switch{On: file, Inspect: change.Inspection{File: file}, After: after,
 			Do: []change.Op{{Write: &change.Write{File: file, Text: after}}}, Undo: undo, Patience: patienceOf(name)}})
 	}
 	if name == "vm.nr_hugepages" {
@@ -161,7 +161,7 @@ func (l *look) sysfs(w change.Want) (change.Recipe, error) {
 }
 
 func writeSysfs(file, value string) change.Act {
-	return change.Act{Switch: &change.Switch{On: file, Look: change.Look{File: file, Choice: true}, After: value,
+	return change.Act{Switch: &change.Switch{On: file, Inspect: change.Inspection{File: file, Choice: true}, After: value,
 		Do:   []change.Op{{Write: &change.Write{File: file, Text: value}}},
 		Undo: []change.Op{{Write: &change.Write{File: file, Text: "{before}"}}}}}
 }

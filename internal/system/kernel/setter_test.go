@@ -28,10 +28,10 @@ func load(t *testing.T) *catalog.Catalog {
 	return cat
 }
 
-// hands can change this machine.
-func hands(t *testing.T) *host.Hands {
+// a LiveDoer can change this machine.
+func doer(t *testing.T) *host.LiveDoer {
 	t.Helper()
-	h := host.NewHands(host.NewLive(host.LiveOptions{}))
+	h := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	t.Cleanup(func() { h.Close() })
 	return h
 }
@@ -39,12 +39,12 @@ func hands(t *testing.T) *host.Hands {
 // looking reads the host as check does.
 func looking(t *testing.T, h host.Reader) func() *stack.Stack {
 	return func() *stack.Stack {
-		sight, err := New().Look(context.Background(), h, nil)
+		obs, err := New().Collect(context.Background(), h, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := &stack.Stack{}
-		s.Add("kernel", sight)
+		s.Add("kernel", obs)
 		return s
 	}
 }
@@ -74,7 +74,7 @@ func TestSetterInAScratchRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	under := chroot.New(hands(t), dir)
+	under := chroot.New(doer(t), dir)
 	for knob, lasts := range map[string]string{"vm_swappiness": "/etc/sysctl.conf", "vm_page_cluster": sysctlOurs} {
 		t.Run(knob, func(t *testing.T) {
 			c := changetest.Case{Doer: under, Setter: Setter{}, Catalog: load(t), Dir: "/var/lib/plumb", Observe: looking(t, under),
@@ -97,7 +97,7 @@ func TestSetterOnThisKernel(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("setting sysctls needs root")
 	}
-	h := hands(t)
+	h := doer(t)
 	here := looking(t, h)().Host()
 	if inside, _ := here.Bool("in_container"); inside {
 		t.Skip("the kernel's settings belong to the host, and this is a container")
@@ -134,9 +134,9 @@ func shownFile(shown string) string {
 func TestSetterRefuses(t *testing.T) {
 	cat := load(t)
 	inside := &stack.Stack{}
-	var sight stack.Sight
-	sight.New("host", "x").Set("in_container", stack.Bool(true), "test")
-	inside.Add("test", sight)
+	var obs stack.Observation
+	obs.New("host", "x").Set("in_container", stack.Bool(true), "test")
+	inside.Add("test", obs)
 	for _, c := range []struct {
 		name, knob string
 		to         stack.Value

@@ -58,7 +58,7 @@ type bootSettings struct {
 func (l *look) bootSettings() bootSettings {
 	b := bootSettings{complete: true, tuned: l.tuned()}
 	if inside, known := l.t.Bool("in_container"); !known || inside {
-		l.sight.Gap(l.t.Ref, "what sets sysctls at boot lies on the host, outside this container",
+		l.obs.Gap(l.t.Ref, "what sets sysctls at boot lies on the host, outside this container",
 			"run Plumb on the host", "sysctl_next_boot", "sysctl_conf_ignored")
 		return bootSettings{}
 	}
@@ -80,7 +80,7 @@ func (l *look) bootSettings() bootSettings {
 		b.lines = append(b.lines, b.conf...)
 	}
 	if !b.complete {
-		l.sight.Gap(l.t.Ref, "not every file of sysctl.d could be read", asRoot, "sysctl_next_boot", "sysctl_conf_ignored")
+		l.obs.Gap(l.t.Ref, "not every file of sysctl.d could be read", asRoot, "sysctl_next_boot", "sysctl_conf_ignored")
 	}
 	return b
 }

@@ -43,7 +43,7 @@ func (l *look) cgroup(t *stack.Thing, s server) {
 		return
 	}
 	if outside(m.memory) || outside(m.cpu) {
-		l.sight.Gap(t.Ref, fmt.Sprintf("its control group %s lies outside the part of the tree that Plumb sees", m.memory),
+		l.obs.Gap(t.Ref, fmt.Sprintf("its control group %s lies outside the part of the tree that Plumb sees", m.memory),
 			"run Plumb on the host, not in a container", "cgroup")
 		return
 	}
@@ -57,7 +57,7 @@ func (l *look) cgroup(t *stack.Thing, s server) {
 		return
 	}
 	l.seen[name] = m.cpu
-	l.group(l.sight.New(ref.Kind, ref.Name), m)
+	l.group(l.obs.New(ref.Kind, ref.Name), m)
 }
 
 // outside tells whether a path climbs out of our cgroup namespace.

@@ -63,7 +63,7 @@ func (l *look) owner(t *stack.Thing, s server) {
 	passwd := "/etc/passwd"
 	own, known := t.Bool("own_mounts")
 	if !known {
-		l.sight.Gap(t.Ref, "not known whether the server has its own /etc/passwd", asRoot, "user")
+		l.obs.Gap(t.Ref, "not known whether the server has its own /etc/passwd", asRoot, "user")
 		return
 	}
 	if own {

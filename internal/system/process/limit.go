@@ -85,7 +85,7 @@ func (l *look) swapV1(t *stack.Thing, dirs []string, top bool) {
 	case ok && limited && n <= memory:
 		t.Set(name, stack.Int(0), both.Source)
 	default:
-		l.sight.Gap(t.Ref, "version 1 limits memory and swap only together", "", name)
+		l.obs.Gap(t.Ref, "version 1 limits memory and swap only together", "", name)
 	}
 }
 
@@ -141,7 +141,7 @@ func (l *look) throttled(t *stack.Thing, dirs []string) {
 		t.SetAbsent("cpu_throttled", src)
 		t.SetAbsent("cpu_periods", src)
 	default:
-		l.sight.Gap(t.Ref, src+" does not exist", "", "cpu_throttled", "cpu_periods")
+		l.obs.Gap(t.Ref, src+" does not exist", "", "cpu_throttled", "cpu_periods")
 	}
 }
 
@@ -194,7 +194,7 @@ func (l *look) smallest(t *stack.Thing, fact string, dirs []string, name string,
 		}
 		v, ok := parse(dir, data)
 		if !ok {
-			l.sight.Gap(t.Ref, at+" is not understood", "", fact)
+			l.obs.Gap(t.Ref, at+" is not understood", "", fact)
 			return
 		}
 		n, limited := v.Number()
@@ -209,7 +209,7 @@ func (l *look) smallest(t *stack.Thing, fact string, dirs []string, name string,
 	case top:
 		t.SetAbsent(fact, src)
 	default:
-		l.sight.Gap(t.Ref, "groups above the visible ones may limit it", "run Plumb on the host, not in a container", fact)
+		l.obs.Gap(t.Ref, "groups above the visible ones may limit it", "run Plumb on the host, not in a container", fact)
 	}
 }
 

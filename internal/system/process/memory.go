@@ -73,7 +73,7 @@ func (l *look) shared(t *stack.Thing, s server) {
 			continue // ended between open and read
 		}
 		if !ok || !okSwap {
-			l.sight.Gap(t.Ref, file(pid, "smaps_rollup")+" has no Pss", "", "rss", "swapped")
+			l.obs.Gap(t.Ref, file(pid, "smaps_rollup")+" has no Pss", "", "rss", "swapped")
 			return
 		}
 		rss, swap = rss+pss, swap+swapPss
@@ -104,7 +104,7 @@ func (l *look) allocator(t *stack.Thing, s server) {
 		return // most builds contain TCMalloc instead of linking to it: the server itself says so
 	}
 	if name == "" {
-		l.sight.Gap(t.Ref, "the program is linked statically: "+src+" shows no library", "", "allocator")
+		l.obs.Gap(t.Ref, "the program is linked statically: "+src+" shows no library", "", "allocator")
 		return
 	}
 	t.Set("allocator", stack.Text(name), src)

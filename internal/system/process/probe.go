@@ -39,24 +39,24 @@ func New(engines map[string]string) *Probe { return &Probe{engines: engines} }
 // Name names the probe in gaps.
 func (*Probe) Name() string { return "process" }
 
-// Look reads every server process and its control group.
-func (p *Probe) Look(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Sight, error) {
+// Collect reads every server process and its control group.
+func (p *Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
 	l := &look{ctx: ctx, h: h, self: h.About().User}
 	all, err := l.processes()
 	if err != nil {
-		return l.sight, err
+		return l.obs, err
 	}
 	l.hidden()
 	servers := p.servers(l, all)
 	if len(servers) > maxServers {
-		l.sight.Gap(stack.Ref{}, fmt.Sprintf("%d server processes run; the first %d were read", len(servers), maxServers), "")
+		l.obs.Gap(stack.Ref{}, fmt.Sprintf("%d server processes run; the first %d were read", len(servers), maxServers), "")
 		servers = servers[:maxServers]
 	}
 	l.prepare()
 	for _, s := range servers {
 		l.server(s)
 	}
-	return l.sight, nil
+	return l.obs, nil
 }
 
 // look is one run of the probe: what is read once for all servers.
@@ -64,7 +64,7 @@ type look struct {
 	ctx    context.Context
 	h      host.Reader
 	self   string
-	sight  stack.Sight
+	obs    stack.Observation
 	uptime float64 // seconds; 0 when not known
 	mounts cgroupMounts
 	nodes  bool              // the host has more than one NUMA node, or it is not known
@@ -92,7 +92,7 @@ func (l *look) processes() ([]stat, error) {
 		return nil, fmt.Errorf("list the processes: %w", err)
 	}
 	if len(names) > maxProcesses {
-		l.sight.Gap(stack.Ref{}, fmt.Sprintf("%d processes run; the first %d were looked at", len(names), maxProcesses), "")
+		l.obs.Gap(stack.Ref{}, fmt.Sprintf("%d processes run; the first %d were looked at", len(names), maxProcesses), "")
 		names = names[:maxProcesses]
 	}
 	var all []stat
@@ -172,7 +172,7 @@ func (l *look) hidden() {
 		return
 	}
 	if hidesProcesses(data) {
-		l.sight.Gap(stack.Ref{}, "/proc is mounted with hidepid: servers of other users cannot be seen", asRoot)
+		l.obs.Gap(stack.Ref{}, "/proc is mounted with hidepid: servers of other users cannot be seen", asRoot)
 	}
 }
 
@@ -191,7 +191,7 @@ func (l *look) prepare() {
 
 // server reads one server process.
 func (l *look) server(s server) {
-	t := l.sight.New("process", strconv.Itoa(s.pid))
+	t := l.obs.New("process", strconv.Itoa(s.pid))
 	t.Set("engine", stack.Text(s.engine), file(s.pid, "stat"))
 	if l.uptime > 0 {
 		started := int64(l.uptime) - s.start/100
@@ -236,5 +236,5 @@ func (l *look) gap(t *stack.Thing, err error, facts ...string) {
 	if errors.Is(err, fs.ErrPermission) {
 		hint = asRoot
 	}
-	l.sight.Gap(t.Ref, err.Error(), hint, facts...)
+	l.obs.Gap(t.Ref, err.Error(), hint, facts...)
 }

@@ -37,12 +37,12 @@ func statLine(pid int, comm string, ppid int) string {
 
 func lookAt(t *testing.T, m hosttest.Map) *stack.Stack {
 	t.Helper()
-	sight, err := New(engines()).Look(context.Background(), m, &stack.Stack{})
+	obs, err := New(engines()).Collect(context.Background(), m, &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &stack.Stack{}
-	s.Add("process", sight)
+	s.Add("process", obs)
 	return s
 }
 

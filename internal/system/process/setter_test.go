@@ -19,8 +19,8 @@ import (
 
 // running is a server as the probe shows it.
 func running(group string, facts map[string]stack.Value) *stack.Stack {
-	var sight stack.Sight
-	p := sight.New("process", "7")
+	var obs stack.Observation
+	p := obs.New("process", "7")
 	p.Set("nofile_soft", stack.Int(1024), "test")
 	p.Set("memlock_soft", stack.Int(65536), "test")
 	p.Set("own_mounts", stack.Bool(false), "test")
@@ -29,11 +29,11 @@ func running(group string, facts map[string]stack.Value) *stack.Stack {
 	}
 	p.Link("cgroup")
 	if group != "" {
-		sight.New("cgroup", group).Set("path", stack.Text(group), "test")
+		obs.New("cgroup", group).Set("path", stack.Text(group), "test")
 		p.Link("cgroup", stack.Ref{Kind: "cgroup", Name: group})
 	}
 	var s stack.Stack
-	s.Add("test", sight)
+	s.Add("test", obs)
 	return &s
 }
 
@@ -49,8 +49,8 @@ func knobs(t *testing.T) *catalog.Catalog {
 // The suite in a scratch root: a drop-in of a unit, and limits.d for a server
 // that no unit started.
 func TestSetterInAScratchRoot(t *testing.T) {
-	hands := host.NewHands(host.NewLive(host.LiveOptions{}))
-	defer hands.Close()
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer doer.Close()
 	for name, c := range map[string]struct {
 		group, file string
 	}{
@@ -59,7 +59,7 @@ func TestSetterInAScratchRoot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			changetest.Run(t, changetest.Case{Doer: systemd{chroot.New(hands, dir)}, Setter: Setter{}, Catalog: knobs(t), Dir: "/var/lib/plumb", Few: 3,
+			changetest.Run(t, changetest.Case{Doer: systemd{chroot.New(doer, dir)}, Setter: Setter{}, Catalog: knobs(t), Dir: "/var/lib/plumb", Few: 3,
 				Observe: func() *stack.Stack { return running(c.group, map[string]stack.Value{"user": stack.Text("mysql")}) },
 				Knob:    stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: "nofile_soft"}, To: stack.Int(65536),
 				State: func() string {

@@ -49,7 +49,7 @@ func (l *look) sockets(t *stack.Thing, s server) {
 	}
 	slices.Sort(found)
 	if len(found) == 0 && more {
-		l.sight.Gap(t.Ref, fmt.Sprintf("no listening socket among the first %d descriptors", maxDescriptors), "", "listen")
+		l.obs.Gap(t.Ref, fmt.Sprintf("no listening socket among the first %d descriptors", maxDescriptors), "", "listen")
 		return
 	}
 	t.Set("listen", stack.List(found), src+" and net/{unix,tcp,tcp6}")
@@ -79,7 +79,7 @@ func (l *look) openFiles(t *stack.Thing, dir string, listed int, more bool) bool
 	beyond, err := l.h.Glob(l.ctx, path.Join(dir, "[0-9][0-9][0-9][0-9]*"))
 	more = more || err != nil || len(beyond) > 0
 	if more {
-		l.sight.Gap(t.Ref, fmt.Sprintf("more than %d descriptors: not counted before Linux 6.2", maxDescriptors), "", "open_files")
+		l.obs.Gap(t.Ref, fmt.Sprintf("more than %d descriptors: not counted before Linux 6.2", maxDescriptors), "", "open_files")
 		return true
 	}
 	t.Set("open_files", stack.Int(int64(listed)), dir)

@@ -37,7 +37,7 @@ func TestForetoldIsSaid(t *testing.T) {
 	if idle := Text(r, Options{}, page.Screen{Width: 200}); !strings.Contains(idle, "NEXT: check again under load\n") || !strings.Contains(idle, "almost idle now") {
 		t.Errorf("of an idle server:\n%s", idle)
 	}
-	var see stack.Sight
+	var see stack.Observation
 	see.New("postgres", "5432")
 	healthy := r
 	healthy.Stack = &stack.Stack{}

@@ -21,7 +21,7 @@ func TestUnknownVersionsAreSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for version, want := range map[string]string{"5.6.51": "older than 5.7, the first that Plumb knows", "9.7.4": "", "26.7.0": "newer than 9.7, the last that Plumb knows"} {
-		var see stack.Sight
+		var see stack.Observation
 		see.New("host", "db1")
 		db := see.New("mysql", "3306")
 		db.Set("flavor", stack.Text("mysql"), "test")

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"plumb/internal/met"
+	"plumb/internal/coverage"
 	"plumb/internal/rule"
 	"plumb/internal/view/page"
 )
@@ -52,7 +52,7 @@ func counts(rules []*rule.Rule, kind func(*rule.Rule) string) string {
 }
 
 // RulesDocument lists rules as JSON v1. standings are theirs, in their order.
-func RulesDocument(rules []*rule.Rule, standings []met.Standing, version string) RulesJSON {
+func RulesDocument(rules []*rule.Rule, standings []coverage.Standing, version string) RulesJSON {
 	d := RulesJSON{Plumb: page.JSONVersion, Kind: "rules", Version: version, Rules: []RuleJSON{}}
 	for i, r := range rules {
 		one := RuleJSON{ID: r.ID, Harm: r.Harm, Gain: string(r.Gain), Basis: string(r.Basis), Title: r.Title,
@@ -72,7 +72,7 @@ func RulesDocument(rules []*rule.Rule, standings []met.Standing, version string)
 	return d
 }
 
-func meetingsJSON(list []met.Meeting) []MeetingJSON {
+func meetingsJSON(list []coverage.Meeting) []MeetingJSON {
 	out := make([]MeetingJSON, len(list))
 	for i, m := range list {
 		out[i] = MeetingJSON{On: make([]string, len(m.On)), Says: string(m.Says), Host: m.Host, Day: m.Day}

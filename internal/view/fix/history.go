@@ -136,7 +136,7 @@ func nextOf(c *change.Change) string {
 }
 
 // past shows one act: its place, the values, and its state.
-func past(p *page.Page, a change.Past) {
+func past(p *page.Page, a change.Recorded) {
 	p.Hang(page.Normal, "    "+fmt.Sprintf("%-8s", string(a.State)), a.Act.Place()+": "+pastValues(a))
 	if a.Why != "" {
 		p.Para(page.Dim, 12, a.Why)
@@ -144,7 +144,7 @@ func past(p *page.Page, a change.Past) {
 }
 
 // pastValues says from what to what an act went.
-func pastValues(a change.Past) string {
+func pastValues(a change.Recorded) string {
 	if e := a.Act.Edit; e != nil {
 		if a.Made.New {
 			return "new file, " + e.Value

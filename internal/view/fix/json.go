@@ -149,7 +149,7 @@ func HistoryDocument(all []*change.Change, now time.Time) HistoryJSON {
 	return doc
 }
 
-func actJSON(c *change.Change, a change.Past) ActJSON {
+func actJSON(c *change.Change, a change.Recorded) ActJSON {
 	j := ActJSON{Place: a.Act.Place(), State: string(a.State), Why: a.Why, New: a.Made.New}
 	j.Before, j.After = beforeAfter(a)
 	if a.Step < len(c.Steps) {
@@ -159,7 +159,7 @@ func actJSON(c *change.Change, a change.Past) ActJSON {
 }
 
 // beforeAfter gives the values of an act as they were found and left.
-func beforeAfter(a change.Past) (before, after string) {
+func beforeAfter(a change.Recorded) (before, after string) {
 	switch {
 	case a.Act.Edit == nil:
 		return a.Made.Before, cmp.Or(a.Got, a.Act.Switch.After)

@@ -14,7 +14,7 @@ import (
 func TestLeftovers(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 	one := func(n int, s change.State) *change.Change {
-		return &change.Change{Number: n, At: at, Acts: []change.Past{{State: s}}}
+		return &change.Change{Number: n, At: at, Acts: []change.Recorded{{State: s}}}
 	}
 	tried, overdue, confirmed := one(3, change.Done), one(4, change.Done), one(5, change.Done)
 	tried.Try, overdue.Try, confirmed.Try = at.Add(time.Hour), at.Add(time.Minute), at.Add(time.Hour)

@@ -68,7 +68,7 @@ func (p fixPage) step(number int, s change.Prepared) {
 	if because != "" {
 		p.Para(page.Normal, 4, because)
 	}
-	p.Para(page.Dim, 4, strings.Join(keeping(s), " · "))
+	p.Para(page.Dim, 4, strings.Join(lasting(s), " · "))
 	if s.DurabilityFrom != s.DurabilityTo || s.DurabilityTo != catalog.Safe {
 		colour := page.Normal
 		if catalog.Danger(s.DurabilityTo) > catalog.Danger(s.DurabilityFrom) {
@@ -100,8 +100,8 @@ func effectWord(s change.Prepared) string {
 	return "now"
 }
 
-// keeping says what makes a value last, and how it is undone.
-func keeping(s change.Prepared) []string {
+// lasting says what makes a value last, and how it is undone.
+func lasting(s change.Prepared) []string {
 	lasts := "persists in " + s.Recipe.Lasts
 	if s.Recipe.Lasts == "" {
 		lasts = "does not persist"

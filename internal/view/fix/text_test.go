@@ -119,14 +119,14 @@ func TestFixOutcome(t *testing.T) {
 // someHistory is a change in every state.
 func someHistory() ([]*change.Change, time.Time) {
 	now := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
-	act := func(state change.State, place, before, after string) change.Past {
-		return change.Past{Act: change.Act{Switch: &change.Switch{On: place, After: after}}, Made: change.Made{Before: before}, State: state}
+	act := func(state change.State, place, before, after string) change.Recorded {
+		return change.Recorded{Act: change.Act{Switch: &change.Switch{On: place, After: after}}, Made: change.Made{Before: before}, State: state}
 	}
-	file := func(state change.State, isNew bool, before, after string) change.Past {
+	file := func(state change.State, isNew bool, before, after string) change.Recorded {
 		s := edit.Diff([]byte(before), []byte(after))
-		return change.Past{Act: change.Act{Edit: &change.Edit{File: "/etc/sysctl.conf", Key: "vm.swappiness", Value: "1"}}, Made: change.Made{New: isNew, Splice: &s}, State: state}
+		return change.Recorded{Act: change.Act{Edit: &change.Edit{File: "/etc/sysctl.conf", Key: "vm.swappiness", Value: "1"}}, Made: change.Made{New: isNew, Splice: &s}, State: state}
 	}
-	make1 := func(n int, ended bool, acts ...change.Past) *change.Change {
+	make1 := func(n int, ended bool, acts ...change.Recorded) *change.Change {
 		c := &change.Change{Number: n, At: now.Add(time.Duration(n-20) * time.Hour), Acts: acts, Ended: ended}
 		c.Host, c.User, c.Plumb = "db1.example.com", "root", "0.4.0"
 		c.Steps = []change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "db1"}, Name: "vm_swappiness"}, To: stack.Int(1), Because: "vm.swappiness is 60"}}

@@ -63,7 +63,7 @@ func restartLine(r change.Restart) string {
 }
 
 // backValues says from what to what an undo goes.
-func backValues(a change.Past) string {
+func backValues(a change.Recorded) string {
 	if e := a.Act.Edit; e != nil {
 		if a.Made.New {
 			return "remove the file, unless others wrote into it"

@@ -69,7 +69,7 @@ type Ratios struct{ low, high float64 }
 // RatioScale takes in all intervals, as far as they are known, the margin and
 // a little air. An interval more than three times as wide as the effects
 // themselves runs out of the picture rather than flatten everything else.
-func RatioScale(all []report.Verdict) Ratios {
+func RatioScale(all []report.Comparison) Ratios {
 	s := Ratios{-0.02, 0.02}
 	take := func(part float64) {
 		if page.IsReal(part) && part > -1 {
@@ -161,7 +161,7 @@ func signedRound(effect float64) string {
 }
 
 // ForestLine makes the row of a verdict.
-func ForestLine(v report.Verdict, s Ratios) ForestRow {
+func ForestLine(v report.Comparison, s Ratios) ForestRow {
 	row := ForestRow{Arm: v.Arm, Against: v.Baseline, Class: v.Word, Word: VerdictWords(v), Value: "–"}
 	e := v.Effect
 	if !page.MeasuredAtAll(e) {

@@ -117,7 +117,7 @@ func TestRatioAxisHasLabelsWithRoom(t *testing.T) {
 		{Value: 0.001, Low: -0.002, High: 0.004, N: 8}, {Value: -0.31, Low: -0.4, High: -0.22, N: 8}, {Value: 0.8, Low: 0.2, High: 3, N: 8},
 		{Value: 20, Low: 10, High: 44, N: 8}, {Value: -0.99, Low: -0.999, High: -0.9, N: 8}, {Value: 900, Low: 800, High: 1000, N: 9},
 	} {
-		s := RatioScale([]report.Verdict{{Effect: e, Margin: 0.05}})
+		s := RatioScale([]report.Comparison{{Effect: e, Margin: 0.05}})
 		ticks := s.Ticks()
 		if len(ticks) < 2 || len(ticks) > 12 {
 			t.Errorf("%v: %d labels", e, len(ticks))

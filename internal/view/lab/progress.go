@@ -60,7 +60,7 @@ func stepDoing(s lab.Progress) string {
 
 // verdictSoFar is the comparison that the arm at work belongs to, or else the
 // first that has a value.
-func verdictSoFar(s lab.Progress) *report.Verdict {
+func verdictSoFar(s lab.Progress) *report.Comparison {
 	if v := verdictOf(s.Report, s.Trial.Arm); v != nil && page.MeasuredAtAll(v.Effect) {
 		return v
 	}

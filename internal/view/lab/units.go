@@ -63,7 +63,7 @@ func withUnit(value, unit string) string {
 }
 
 // VerdictWords say a verdict in a few words.
-func VerdictWords(v report.Verdict) string {
+func VerdictWords(v report.Comparison) string {
 	switch v.Word {
 	case report.Equivalent:
 		return "equal within ±" + page.RoundPercent(v.Margin)
@@ -77,7 +77,7 @@ func VerdictWords(v report.Verdict) string {
 
 // verdictOf finds the comparison a table shows beside an arm: the first of
 // which it is not the baseline.
-func verdictOf(r report.Report, arm string) *report.Verdict {
+func verdictOf(r report.Report, arm string) *report.Comparison {
 	for i := range r.Verdicts {
 		if r.Verdicts[i].Arm == arm {
 			return &r.Verdicts[i]

@@ -64,8 +64,8 @@ func madeCheck() tpcc.CheckReport {
 		{Number: 11, Rule: "all orders but the new ones were delivered before the load", Skipped: "transactions may have run since the load"}}}
 }
 
-func madeVerdict(lost int64) *durability.Verdict {
-	v := &durability.Verdict{Header: durability.Header{Target: "/run/mysqld/mysqld.sock sbtest", Workload: "oltp_write_only", Seed: 5, Began: "2026-11-21T06:00:00Z"}, Acknowledged: 120034, Found: 120034 - lost, Lost: lost, Extra: 7}
+func madeVerdict(lost int64) *durability.Outcome {
+	v := &durability.Outcome{Header: durability.Header{Target: "/run/mysqld/mysqld.sock sbtest", Workload: "oltp_write_only", Seed: 5, Began: "2026-11-21T06:00:00Z"}, Acknowledged: 120034, Found: 120034 - lost, Lost: lost, Extra: 7}
 	if lost > 0 {
 		v.FirstLost, v.Torn, v.Damaged = []int64{119001, 119004}, 9, 2
 	}

@@ -26,7 +26,7 @@ type VerifyJSON struct {
 }
 
 // Verify says whether a server kept what it acknowledged.
-func Verify(v *durability.Verdict, screen page.Screen) string {
+func Verify(v *durability.Outcome, screen page.Screen) string {
 	p := page.NewPage(screen)
 	if v.Lost > 0 {
 		p.Para(page.Red, 0, fmt.Sprintf("%s of %s acknowledged commits are lost", page.Grouped(v.Lost), page.Grouped(v.Acknowledged)))
@@ -57,7 +57,7 @@ func Verify(v *durability.Verdict, screen page.Screen) string {
 }
 
 // VerifyDocument is the same as JSON v1.
-func VerifyDocument(v *durability.Verdict, version string) VerifyJSON {
+func VerifyDocument(v *durability.Outcome, version string) VerifyJSON {
 	return VerifyJSON{Plumb: page.JSONVersion, Kind: "load-verify", Version: version, Workload: v.Header.Workload, Target: v.Header.Target,
 		Began: v.Header.Began, Seed: page.SeedText(v.Header.Seed), Acknowledged: v.Acknowledged, Found: v.Found, Lost: v.Lost,
 		FirstLost: page.NotNil(v.FirstLost), Extra: v.Extra, TornBytes: v.Torn, DamagedLines: v.Damaged}

@@ -209,11 +209,11 @@ func forestsOf(r rehearse.Result, v picture.Facts) *twoForests {
 		return nil
 	}
 	margin := marginOf(r)
-	var rates, tails []report.Verdict
+	var rates, tails []report.Comparison
 	for _, x := range append([]rehearse.Verdict{r.All}, tried...) {
 		pair := experiment.Pair{Arm: x.Arm, Baseline: rehearse.AsIs}
-		rates = append(rates, report.Verdict{Pair: pair, Word: wordClass(x.Word), Effect: x.Rate, Margin: margin})
-		tails = append(tails, report.Verdict{Pair: pair, Word: wordClass(x.Word), Effect: x.P99, Margin: margin})
+		rates = append(rates, report.Comparison{Pair: pair, Word: wordClass(x.Word), Effect: x.Rate, Margin: margin})
+		tails = append(tails, report.Comparison{Pair: pair, Word: wordClass(x.Word), Effect: x.P99, Margin: margin})
 	}
 	rate, p99 := labview.RatioScale(rates), labview.RatioScale(tails)
 	f := &twoForests{Rate: axisOf(rate, margin), P99: axisOf(p99, margin)}
@@ -239,7 +239,7 @@ func forestsOf(r rehearse.Result, v picture.Facts) *twoForests {
 }
 
 // plot draws a row; where nothing was measured there is nothing behind it.
-func plot(label string, v report.Verdict, s labview.Ratios, a axis) plotted {
+func plot(label string, v report.Comparison, s labview.Ratios, a axis) plotted {
 	if !page.MeasuredAtAll(v.Effect) {
 		a = axis{}
 	}

@@ -143,11 +143,11 @@ func searchPlan(s rehearse.Search) string {
 }
 
 // dialValue writes a value for people.
-func dialValue(d rehearse.Dial, v float64) string { return catalog.ShowAs(d.Type, d.Value(v)) }
+func dialValue(d rehearse.Tunable, v float64) string { return catalog.ShowAs(d.Type, d.Value(v)) }
 
 // atServer is the value for the real server, where the sandbox is smaller; ""
 // where it is the same.
-func atServer(d rehearse.Dial, v, scale float64) string {
+func atServer(d rehearse.Tunable, v, scale float64) string {
 	if !d.Memory || !(scale > 0) || scale > 0.95 {
 		return ""
 	}

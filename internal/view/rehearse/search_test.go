@@ -18,12 +18,12 @@ import (
 
 // foundNumbers is a search as it could have gone.
 func foundNumbers() rehearse.Search {
-	dial := func(name string, t catalog.Type, low, high float64) rehearse.Dial {
-		return rehearse.Dial{Dimension: search.Dimension{Name: name, Low: low, High: high, Start: math.NaN()}, Kind: "mysql", Type: t, Path: "server.settings." + name}
+	dial := func(name string, t catalog.Type, low, high float64) rehearse.Tunable {
+		return rehearse.Tunable{Dimension: search.Dimension{Name: name, Low: low, High: high, Start: math.NaN()}, Kind: "mysql", Type: t, Path: "server.settings." + name}
 	}
 	pool := dial("innodb_buffer_pool_size", catalog.Bytes, 104<<20, 768<<20)
 	pool.Memory = true
-	s := rehearse.Search{Method: "a surface is fitted", Dials: []rehearse.Dial{pool, dial("innodb_io_capacity", catalog.Int, 100, 20000), dial("innodb_max_dirty_pages_pct", catalog.Percent, 10, 90)},
+	s := rehearse.Search{Method: "a surface is fitted", Dials: []rehearse.Tunable{pool, dial("innodb_io_capacity", catalog.Int, 100, 20000), dial("innodb_max_dirty_pages_pct", catalog.Percent, 10, 90)},
 		Planned: 36, Margin: 0.05, Best: search.Point{680 << 20, 4000, 75}, Expected: stats.Estimate{Value: 1.52, Low: 1.4, High: 1.65, N: 33}, Ended: "the budget is used up", Took: 24 * time.Minute,
 		Left: []string{"checkpoint_timeout: trials of 15s see no checkpoint that time brings about"}, Says: []string{"No value that is tried is less durable."}}
 	for i := range 5 {
@@ -41,10 +41,10 @@ func foundNumbers() rehearse.Search {
 		{Dimension: 1, Values: []float64{100, 1400, 20000}, Response: response(1.2, 1.21, 1.2), Spread: stats.Estimate{Value: 0.01, Low: 0.002, High: 0.03, N: 33}, Best: 1, Word: search.NoMatter},
 		{Dimension: 2, Values: []float64{10, 90}, Response: response(1.1, 1.3), Spread: stats.Estimate{Value: 0.1, Low: 0.02, High: 0.2, N: 33}, Best: 1, Word: search.NotDecided},
 	}
-	pair := func(baseline, word string, e stats.Estimate) report.Verdict {
-		return report.Verdict{Pair: experiment.Pair{Arm: rehearse.BestFound, Baseline: baseline}, Word: word, Effect: e, Margin: 0.05}
+	pair := func(baseline, word string, e stats.Estimate) report.Comparison {
+		return report.Comparison{Pair: experiment.Pair{Arm: rehearse.BestFound, Baseline: baseline}, Word: word, Effect: e, Margin: 0.05}
 	}
-	s.Confirmed = []report.Verdict{pair(rehearse.AllAdvice, report.Better, stats.Estimate{Value: 0.083, Low: 0.05, High: 0.12, N: 4}),
+	s.Confirmed = []report.Comparison{pair(rehearse.AllAdvice, report.Better, stats.Estimate{Value: 0.083, Low: 0.05, High: 0.12, N: 4}),
 		pair(rehearse.AsIs, report.Better, stats.Estimate{Value: 1.49, Low: 1.38, High: 1.6, N: 4})}
 	return s
 }

@@ -27,7 +27,7 @@ func Units() *catalog.Catalog {
 
 // ZfsHost is a server with its data and logs on two datasets of one mirror.
 func ZfsHost() *stack.Stack {
-	var see stack.Sight
+	var see stack.Observation
 	h := see.New("host", "db1")
 	Set(h, "hostname", "db1", "os", "Debian 13", "kernel", "6.12.48+deb13-amd64", "cpus", 16, "memory_total", 64<<30, "vm_swappiness", 60)
 	db := see.New("mysql", "3306")
@@ -63,7 +63,7 @@ func ZfsHost() *stack.Stack {
 
 // LvmHost is PostgreSQL on ext4 over LVM over an md mirror.
 func LvmHost() *stack.Stack {
-	var see stack.Sight
+	var see stack.Observation
 	h := see.New("host", "pg1")
 	Set(h, "hostname", "pg1", "os", "Ubuntu 24.04", "kernel", "6.8.0-45-generic", "cpus", 8, "memory_total", 32<<30, "cloud", "aws")
 	db := see.New("postgres", "5432")
@@ -86,7 +86,7 @@ func LvmHost() *stack.Stack {
 	return stackOf(see)
 }
 
-func stackOf(see stack.Sight) *stack.Stack {
+func stackOf(see stack.Observation) *stack.Stack {
 	s := &stack.Stack{TakenAt: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Root: true}
 	s.Add("test", see)
 	return s

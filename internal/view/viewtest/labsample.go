@@ -145,7 +145,7 @@ func SampleReport(blocks int) report.Report {
 	}
 	words := []string{report.Worse, report.Equivalent, report.Worse}
 	for i, p := range x.Pairs {
-		v := report.Verdict{Pair: p, Word: words[i], Effect: sampleEffect(p, records), P: 0.0002, Margin: x.Margin, Smallest: r.Smallest}
+		v := report.Comparison{Pair: p, Word: words[i], Effect: sampleEffect(p, records), P: 0.0002, Margin: x.Margin, Smallest: r.Smallest}
 		v.Sentence = fmt.Sprintf("%s against %s: %s, %s.", p.Arm, p.Baseline, v.Word, page.Differs(v.Effect))
 		r.Verdicts = append(r.Verdicts, v)
 	}

@@ -38,14 +38,14 @@ func TestReport(s *stack.Stack) check.Report {
 		f.Origin = o
 		return rule.Evidence{Of: of, Name: name, Fact: f}
 	}
-	records := func(ds stack.Ref) rule.Verdict {
-		return rule.Verdict{Rule: rules["cross/zfs-recordsize-innodb"], Outcome: rule.Fires, Things: []stack.Ref{db, ds},
+	records := func(ds stack.Ref) rule.Evaluation {
+		return rule.Evaluation{Rule: rules["cross/zfs-recordsize-innodb"], Outcome: rule.Fires, Things: []stack.Ref{db, ds},
 			Title: "16K pages are kept in 128K records", Say: "Changing one page reads and rewrites eight.",
 			Evidence: []rule.Evidence{fact(ds, "recordsize", &stack.Origin{From: stack.FromInherited, Of: "tank"}), fact(db, "innodb_page_size", nil)},
 			Remedies: []rule.Remedy{{Knob: stack.Knob{Of: ds, Name: "recordsize"}, To: stack.Int(16384), Note: "copy the tables to finish"},
 				{Do: "plumb rehearse measures it here"}}}
 	}
-	verdicts := []rule.Verdict{
+	verdicts := []rule.Evaluation{
 		{Rule: rules["kernel/swappiness"], Outcome: rule.Fires, Title: "vm.swappiness is 60", Say: "The kernel swaps early.",
 			Evidence: []rule.Evidence{fact(host, "vm_swappiness", nil)},
 			Remedies: []rule.Remedy{{Knob: stack.Knob{Of: host, Name: "vm_swappiness"}, To: stack.Int(1)}}},

@@ -174,7 +174,7 @@ func stackOf(t *testing.T, plumb program.Program, text string) *stack.Stack {
 // check wants of each rule what it is to say.
 func (at moment) check(t *testing.T, rules *rule.Base, s *stack.Stack) {
 	t.Helper()
-	said := map[string][]rule.Verdict{}
+	said := map[string][]rule.Evaluation{}
 	for _, v := range rules.Judge(s) {
 		said[v.Rule.ID] = append(said[v.Rule.ID], v)
 	}
@@ -184,19 +184,19 @@ func (at moment) check(t *testing.T, rules *rule.Base, s *stack.Stack) {
 		}
 	}
 	for _, id := range at.fires {
-		if !slices.ContainsFunc(said[id], func(v rule.Verdict) bool { return v.Outcome == rule.Fires }) {
+		if !slices.ContainsFunc(said[id], func(v rule.Evaluation) bool { return v.Outcome == rule.Fires }) {
 			t.Errorf("%s does not fire%s", id, list(said[id]))
 		}
 	}
 	for _, id := range at.quiet {
-		if slices.ContainsFunc(said[id], func(v rule.Verdict) bool { return v.Outcome != rule.Quiet }) {
+		if slices.ContainsFunc(said[id], func(v rule.Evaluation) bool { return v.Outcome != rule.Quiet }) {
 			t.Errorf("%s is not quiet%s", id, list(said[id]))
 		}
 	}
 }
 
 // list tells what a rule said, and what it did not know.
-func list(all []rule.Verdict) (text string) {
+func list(all []rule.Evaluation) (text string) {
 	for _, v := range all {
 		text += fmt.Sprintf("\n  %v: %v, %v, missing %v", v.Things, v.Outcome, v.Evidence, v.Missing)
 	}

@@ -25,7 +25,7 @@ type Server struct {
 	Data    string
 	PID     int
 
-	hands   *host.Hands
+	doer    *host.LiveDoer
 	running host.Running
 	stop    host.Signal
 }
@@ -33,10 +33,10 @@ type Server struct {
 // Start finds, installs and starts a server below a directory of the box, and
 // waits until it can be loaded. It is stopped when the box is closed.
 func Start(ctx context.Context, b *sandbox.Box, name string, e lab.Engine, s experiment.Server, fetch bool) (*Server, error) {
-	p := &Server{hands: host.NewHands(host.NewLive(host.LiveOptions{}))}
-	b.OnClose(p.hands.Close)
+	p := &Server{doer: host.NewLiveDoer(host.NewLive(host.LiveOptions{}))}
+	b.OnClose(p.doer.Close)
 	var err error
-	if p.Program, err = e.Find(ctx, p.hands, s, fetch); err != nil {
+	if p.Program, err = e.Find(ctx, p.doer, s, fetch); err != nil {
 		return nil, err
 	}
 	for dir, path := range map[string]*string{name: &p.Data, name + "-run": &p.Run} {
@@ -74,7 +74,7 @@ func (p *Server) Again(ctx context.Context, b *sandbox.Box, e lab.Engine, s expe
 func (p *Server) install(ctx context.Context, b *sandbox.Box, start lab.Start) error {
 	start.UID, start.GID = user(b)
 	start.Log = filepath.Join(p.Run, "install.log")
-	running, err := p.hands.Start(ctx, start)
+	running, err := p.doer.Start(ctx, start)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (p *Server) serve(ctx context.Context, b *sandbox.Box, e lab.Engine, s expe
 	start, stop, log := e.Serve(p.Program, s, p.Data, p.Run)
 	start.UID, start.GID = user(b)
 	start.Log = filepath.Join(p.Run, "output.log")
-	if p.running, err = p.hands.Start(ctx, start); err != nil {
+	if p.running, err = p.doer.Start(ctx, start); err != nil {
 		return err
 	}
 	p.PID, p.Server, p.stop = p.running.PID(), e.Dial(p.Run), stop

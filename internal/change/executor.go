@@ -1,0 +1,165 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/journal"
+)
+
+// Directory is where journals are kept: one file for each change, and the
+// lock of the one writer.
+const Directory = "/var/lib/plumb"
+
+// journals matches the names of the journals in there.
+const journals = "change-*.journal"
+
+// Executor changes a host, and keeps the journal of it.
+type Executor struct {
+	Doer  host.Doer
+	Dir   string // Directory, but for tests
+	Plumb string // version
+	Now   func() time.Time
+	// Guard says why what stands in the journals cannot be trusted: others than
+	// the one who undoes could have written there what is then run. nil: all is.
+	Guard func(dir, pattern string) error
+}
+
+// NewExecutor keeps the journal in Directory.
+func NewExecutor(d host.Doer, plumb string) *Executor {
+	return &Executor{Doer: d, Dir: Directory, Plumb: plumb, Now: time.Now}
+}
+
+// Trusted says why the journals are not to be acted on, or nil.
+func (k *Executor) Trusted() error {
+	if k.Guard == nil {
+		return nil
+	}
+	return k.Guard(k.Dir, journals)
+}
+
+// lock makes this process the one writer.
+func (k *Executor) lock(ctx context.Context) (func(), error) {
+	if err := k.Trusted(); err != nil {
+		return nil, err
+	}
+	unlock, err := k.Doer.Lock(ctx, path.Join(k.Dir, "lock"))
+	if errors.Is(err, host.ErrLocked) {
+		return nil, &Refusal{Why: "another Plumb is changing this host", What: "wait until it has ended; plumb history shows what it does"}
+	}
+	if err == nil {
+		if err = k.Trusted(); err != nil { // the lock has made the directory, or somebody before it
+			unlock()
+		}
+	}
+	return unlock, err
+}
+
+// Changes reads all journals, oldest first. One that is damaged, or of a newer
+// Plumb, costs its own change alone: that has Damage set and nothing else.
+func (k *Executor) Changes(ctx context.Context) ([]*Change, error) {
+	files, err := k.Doer.Glob(ctx, path.Join(k.Dir, journals))
+	if err != nil {
+		return nil, err
+	}
+	var all []*Change
+	for _, file := range files {
+		number, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(path.Base(file), "change-"), ".journal"))
+		if err != nil {
+			continue
+		}
+		c, err := k.read(ctx, number, file)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b *Change) int { return a.Number - b.Number })
+	return all, nil
+}
+
+func (k *Executor) read(ctx context.Context, number int, file string) (*Change, error) {
+	text, err := k.Doer.Raw(ctx, file)
+	if ctx.Err() != nil || errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	if err != nil {
+		return &Change{Number: number, File: file, Damage: &Refusal{Why: err.Error(), What: damageHint}}, nil
+	}
+	c, err := replay(number, file, text)
+	if err == nil {
+		return c, nil
+	}
+	hint := damageHint
+	if r, ok := errors.AsType[*Refusal](err); ok && r.What != "" {
+		hint = r.What
+	}
+	return &Change{Number: number, File: file, Damage: &Refusal{Why: err.Error(), What: hint}}, nil
+}
+
+// What a person can do about a journal that cannot be read.
+const (
+	damageHint = "nothing of it was touched; the file can be read by people: what it says was done can be undone by hand, and then the file moved away"
+	newerHint  = "nothing of it was touched; the Plumb that wrote it, or a later one, can undo it"
+)
+
+// begin opens the journal of a new change.
+func (k *Executor) begin(ctx context.Context, b Begin) (*Change, error) {
+	all, err := k.Changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	number := 1
+	if len(all) > 0 {
+		number = all[len(all)-1].Number + 1
+	}
+	c := &Change{Number: number, File: path.Join(k.Dir, fmt.Sprintf("change-%06d.journal", number))}
+	b.Version, b.Plumb = journal.Version, k.Plumb
+	return c, k.note(ctx, c, kindBegin, b)
+}
+
+// note writes a record down; when it returns, the record is on disk.
+func (k *Executor) note(ctx context.Context, c *Change, kind string, body any) error {
+	text, err := c.log.Append(k.Now(), kind, body)
+	if err != nil {
+		return err
+	}
+	if err := k.Doer.Append(ctx, c.File, text); err != nil {
+		c.log.Drop()
+		return fmt.Errorf("keep the journal: %w", err)
+	}
+	return c.take(c.log.Records[len(c.log.Records)-1])
+}
+
+// Confirm says that a change made with a time limit shall stay.
+func (k *Executor) Confirm(ctx context.Context, number int) (*Change, error) {
+	unlock, err := k.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	all, err := k.Changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range slices.Backward(all) {
+		switch {
+		case number != 0 && c.Number != number || c.Try.IsZero() || number == 0 && (c.Confirmed || !c.Open()):
+		case c.Confirmed:
+			return c, &Refusal{Why: fmt.Sprintf("change %d is confirmed already", c.Number)}
+		case !c.Open():
+			return c, &Refusal{Why: fmt.Sprintf("change %d is undone already", c.Number), What: "plumb fix makes it anew"}
+		default:
+			return c, k.note(ctx, c, kindConfirmed, struct{}{})
+		}
+	}
+	return nil, &Refusal{Why: "no change waits for a confirmation", What: "plumb history lists them"}
+}

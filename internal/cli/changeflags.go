@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/host/chroot"
+)
+
+// changeFlags are the flags of the commands that change this machine, or look up
+// what was changed.
+type changeFlags struct {
+	source
+	state string
+	image string // the directory of an unpacked image; "" for this machine
+}
+
+func (k *changeFlags) flags(c *cobra.Command) {
+	k.liveFlags(c)
+	k.placeFlags(c)
+}
+
+// placeFlags say where the journal is.
+func (k *changeFlags) placeFlags(c *cobra.Command) {
+	c.Flags().StringVar(&k.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
+	c.Flags().StringVar(&k.image, "root", "", "work on the files of the unpacked image in `DIR`, and on nothing that runs")
+}
+
+func (k changeFlags) validate() error {
+	if info, err := os.Stat(k.image); k.image != "" && (err != nil || !info.IsDir()) {
+		return hint.Usage(fmt.Sprintf("--root %s is no directory", k.image), "unpack the image there first")
+	}
+	return k.source.validate()
+}
+
+// doer gives what the command works on.
+func (k changeFlags) doer(live *host.LiveDoer) host.Doer {
+	if k.image != "" {
+		return chroot.New(live, k.image)
+	}
+	return live
+}
+
+func (k changeFlags) executor(d host.Doer) *change.Executor {
+	executor := change.NewExecutor(d, programVersion())
+	executor.Dir = cmp.Or(k.state, change.Directory)
+	if k.image == "" { // an undo in an image runs nothing, and touches only what is in it
+		executor.Guard = host.Guarded
+	}
+	return executor
+}
+
+// open makes the LiveDoer of a command that has no plan: undo, confirm, history.
+func (k changeFlags) open() (*host.LiveDoer, *change.Executor, error) {
+	live, _, err := openLive(k.source)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := host.NewLiveDoer(live)
+	return m, k.executor(k.doer(m)), nil
+}
+
+// changes makes it too, and reads what the journals tell.
+func (k changeFlags) changes(ctx context.Context) (*host.LiveDoer, *change.Executor, []*change.Change, error) {
+	live, executor, err := k.open()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	all, err := executor.Changes(ctx)
+	if err != nil {
+		live.Close()
+		return nil, nil, nil, unreadable(executor.Dir, err)
+	}
+	return live, executor, all, nil
+}
+
+// ask asks a person; without one, only --yes will do.
+func (a *app) ask(question string, yes bool) error {
+	if yes {
+		return nil
+	}
+	in, ok := a.in.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return hint.Usage("nobody can be asked: standard input is no terminal", "--yes does it without asking, --dry-run only shows it")
+	}
+	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
+		return nil
+	}
+	return errors.New("nothing was changed")
+}

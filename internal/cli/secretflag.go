@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/engine/dsn"
+)
+
+// fromEnvironment holds the data source name of a command that is given none:
+// on a command line every user of the machine could read its password.
+const fromEnvironment = "PLUMB_DSN"
+
+// dsnUsage is the end of the sentence about every flag that may hold a password.
+const dsnUsage = "@FILE or - reads it from a file or standard input, where no ps shows it"
+
+// secretFlag is a flag whose value may hold a password, so that it can be given
+// apart from the command line: @FILE for the first line of a file, - for that
+// of standard input.
+type secretFlag struct {
+	into *string
+	c    *cobra.Command
+}
+
+// secretVar makes such a flag.
+func secretVar(c *cobra.Command, into *string, name, usual, usage string) {
+	*into = usual
+	c.Flags().Var(&secretFlag{into, c}, name, usage+"; "+dsnUsage)
+}
+
+// String implements pflag.Value.
+func (k *secretFlag) String() string {
+	if k.into == nil {
+		return ""
+	}
+	return *k.into
+}
+
+// Type implements pflag.Value.
+func (k *secretFlag) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (k *secretFlag) Set(text string) (err error) {
+	switch file, isFile := strings.CutPrefix(text, "@"); {
+	case text == "-":
+		text, err = lineOf(k.c.InOrStdin())
+	case isFile && !strings.Contains(file, "("): // @unix(/path)/ is a data source name without a user
+		text, err = lineOfFile(file)
+	}
+	*k.into = text
+	return err
+}
+
+func lineOfFile(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return lineOf(f)
+}
+
+// lineOf reads the first line, and no byte of the next: a question may be
+// answered there.
+func lineOf(r io.Reader) (string, error) {
+	const most = 64 << 10
+	var line strings.Builder
+	for b := make([]byte, 1); line.Len() < most; {
+		n, err := r.Read(b)
+		if n > 0 && b[0] == '\n' {
+			break
+		}
+		line.Write(b[:n])
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	text := strings.TrimSpace(line.String())
+	if text == "" || strings.ContainsRune(text, 0) {
+		return "", errors.New("its first line is no data source name")
+	}
+	return text, nil
+}
+
+// orEnvironment gives the data source name of the command line, or else that
+// of the environment.
+func orEnvironment(name string) string { return cmp.Or(name, os.Getenv(fromEnvironment)) }
+
+// warnUnverified tells that nobody can be sure who answers at the server that was given.
+func (a *app) warnUnverified(g dsn.Given) {
+	if g.Engine == "" || g.Verified() {
+		return
+	}
+	how := map[string]string{"mysql": "tls=true", "postgres": "sslmode=verify-full", "mongo": "tls=true"}[g.Engine]
+	fmt.Fprintf(a.err, "note: who answers at %s is not verified: whoever is on the way there could read and answer in its place; %s in the data source name verifies it\n",
+		g.At.Address, how)
+}

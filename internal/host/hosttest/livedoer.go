@@ -1,0 +1,16 @@
+package hosttest
+
+import (
+	"testing"
+
+	"plumb/internal/host"
+)
+
+// LiveDoer gives this machine to a test, to be read and changed; it is closed
+// with the test.
+func LiveDoer(t *testing.T) *host.LiveDoer {
+	t.Helper()
+	h := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { h.Close() })
+	return h
+}

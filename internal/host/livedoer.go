@@ -1,0 +1,386 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plumb/internal/host/redact"
+)
+
+// LiveDoer are a live reader that can also change the machine: the only [Doer]
+// that does. A Live reader cannot be turned into one by a type assertion;
+// somebody must ask for it by name.
+type LiveDoer struct {
+	*Live
+	changing map[string]ChangeSession // by Target.Name
+	unended  stuckCount               // commands that do not end; those of the reader are counted apart
+
+	changeTime time.Duration // changeTime, but for tests
+}
+
+var _ Doer = (*LiveDoer)(nil)
+
+// RunTime ends a command that changes the machine: a restart of a server
+// with a large buffer pool takes minutes.
+const RunTime = 10 * time.Minute
+
+// execTime ends a statement that changes a server.
+const execTime = 2 * time.Minute
+
+// changeTime is how long one file may take to be changed: a sync waits for
+// whatever else the disk has to write.
+const changeTime = time.Minute
+
+// NewLiveDoer makes the doer of the machine that l reads. It is not safe for
+// concurrent changes: one writer at a time is the law anyway.
+func NewLiveDoer(l *Live) *LiveDoer {
+	return &LiveDoer{Live: l, changing: map[string]ChangeSession{}, changeTime: changeTime}
+}
+
+// Close ends the sessions that change servers, and then the others.
+func (h *LiveDoer) Close() error {
+	var all []error
+	for _, s := range h.changing {
+		all = append(all, s.Close())
+	}
+	clear(h.changing)
+	return errors.Join(append(all, h.Live.Close())...)
+}
+
+// Raw implements Doer. It goes the way that Replace goes, so that what is
+// written back is what was read.
+func (h *LiveDoer) Raw(ctx context.Context, name string) ([]byte, error) {
+	type head struct {
+		data []byte
+		err  error
+	}
+	got, err := onFile(ctx, h.Live, name, true, func(context.Context) (head, error) {
+		data, err := readPlace(name, h.options.FileBytes)
+		return head{data, err}, nil
+	})
+	if err != nil {
+		return nil, fileError("read", name, err)
+	}
+	return got.data, fileError("read", name, got.err)
+}
+
+func readPlace(name string, limit int) ([]byte, error) {
+	p, err := placeOf(name, true, isError)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	there, st, err := p.look()
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(there)
+	return readThere(there, st, limit)
+}
+
+// Replace implements Doer: it writes a new file beside the old one, with its
+// owner, mode and extended attributes, syncs it, renames it over the old one
+// and syncs the directory.
+func (h *LiveDoer) Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	return changeError("replace", name, h.at(ctx, name, true, isMade, func(ctx context.Context, p place) error { return p.replace(ctx, data, perm) }))
+}
+
+// at does something at the place of a file. What is beside a link is beside
+// the file that it leads to: replacing a link by a file would leave the
+// real file as it was.
+//
+// On a dead filesystem it is left behind: the caller hears of it, and it changes
+// nothing any more should it come back. Who is only told to stop gets an
+// answer nevertheless, because half of a change is worse than a whole one.
+func (h *LiveDoer) at(ctx context.Context, name string, follow bool, gone missing, do func(context.Context, place) error) error {
+	_, err := h.onPlace(context.WithoutCancel(ctx), name, func(ctx context.Context) (*os.File, error) {
+		return nil, at(name, follow, gone, func(p place) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return do(ctx, p)
+		})
+	})
+	return err
+}
+
+// onPlace runs an operation that changes a file, or takes it as a lock. A file
+// that it gives too late is closed.
+func (h *LiveDoer) onPlace(ctx context.Context, name string, do func(context.Context) (*os.File, error)) (*os.File, error) {
+	on := subject{names: parents(name), path: true}
+	on.note = !isKernels(on.names[0])
+	return remembering(ctx, h.Live, on, h.changeTime, func(ctx context.Context) (*os.File, error) {
+		f, err := do(ctx)
+		if err == nil && f != nil && ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), f.Close())
+		}
+		return f, err
+	})
+}
+
+func at(name string, follow bool, gone missing, do func(place) error) error {
+	p, err := placeOf(name, follow, gone)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return do(p)
+}
+
+// leftover is the name under which a new file is written. It is always the
+// same, so that one which a killed Plumb left can be found. None of the
+// programs that read whole directories takes a name like this.
+func leftover(base string) string { return "." + base + ".plumb-new" }
+
+// Tidy implements Doer.
+func (h *LiveDoer) Tidy(ctx context.Context, name string) error {
+	err := h.at(ctx, name, true, isError, func(_ context.Context, p place) error { return unix.Unlinkat(p.dir, leftover(p.base), 0) })
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	return changeError("remove what was left beside", name, err)
+}
+
+// copyAttributes copies extended attributes. A filesystem without them has
+// none to lose.
+func copyAttributes(old string, to int) error {
+	names := make([]byte, 64<<10)
+	n, err := unix.Listxattr(old, names)
+	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read its extended attributes: %w", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(names[:n]), "\x00"), "\x00") {
+		if name == "" {
+			continue
+		}
+		value := make([]byte, 64<<10)
+		n, err := unix.Getxattr(old, name, value)
+		if err == nil {
+			err = unix.Fsetxattr(to, name, value[:n], 0)
+		}
+		if err != nil {
+			return fmt.Errorf("keep its extended attribute %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Remove implements Doer.
+func (h *LiveDoer) Remove(ctx context.Context, name string) error {
+	err := h.at(ctx, name, false, isError, func(_ context.Context, p place) error {
+		if err := p.remove(p.base); err != nil {
+			return err
+		}
+		return syncAt(p.dir)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return changeError("remove", name, err)
+}
+
+// Append implements Doer.
+func (h *LiveDoer) Append(ctx context.Context, name string, data []byte) error {
+	return changeError("append to", name, h.at(ctx, name, false, isMade, func(_ context.Context, p place) error { return p.append(data) }))
+}
+
+func (p place) append(data []byte) error {
+	f, err := p.open(unix.O_WRONLY|unix.O_APPEND, 0)
+	made := errors.Is(err, fs.ErrNotExist)
+	if made {
+		f, err = p.open(unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(data); err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil && made {
+		err = syncAt(p.dir)
+	}
+	return err
+}
+
+// Write implements Doer.
+func (h *LiveDoer) Write(ctx context.Context, name string, data []byte) error {
+	err := h.at(ctx, name, true, isError, func(_ context.Context, p place) error {
+		f, err := p.open(unix.O_WRONLY|unix.O_TRUNC, 0)
+		if err == nil {
+			_, err = f.Write(data)
+			err = errors.Join(err, f.Close())
+		}
+		return err
+	})
+	return changeError("write "+redact.Text(strings.TrimSpace(string(data)))+" to", name, err)
+}
+
+// Run implements Doer. It waits for the command's end, at most RunTime. One that
+// waits in the kernel does not end even when it is killed: it is left behind.
+func (h *LiveDoer) Run(ctx context.Context, argv ...string) ([]byte, error) {
+	line := strings.Join(argv, " ")
+	if len(argv) == 0 {
+		return nil, kindError{"run: no command given", ErrRefused}
+	}
+	program, err := h.findProgram(ctx, argv[0])
+	if err != nil {
+		return nil, answered(fmt.Errorf("run %s: %w", line, err))
+	}
+	out, err := h.run(ctx, newChild(program, argv, h.options.OutputBytes))
+	if err != nil {
+		return out, answered(fmt.Errorf("run %s: %w", line, err))
+	}
+	return out, nil
+}
+
+func (h *LiveDoer) run(ctx context.Context, c *child) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, RunTime)
+	defer cancel()
+	waiting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	defer context.AfterFunc(ctx, func() {
+		c.kill()
+		time.AfterFunc(graceTime, giveUp)
+	})()
+	type head struct {
+		out []byte
+		err error
+	}
+	got, err := within(waiting, &h.unended, RunTime+2*graceTime, func(context.Context) (head, error) {
+		out, err := c.run()
+		return head{out, err}, nil
+	})
+	switch {
+	case err != nil && waiting.Err() != nil:
+		err = errStays
+	case err == nil:
+		err = got.err
+	}
+	if err != nil {
+		err = errors.Join(err, ctx.Err())
+	}
+	return got.out, err
+}
+
+// findProgram does not wait for a dead filesystem in PATH.
+func (h *LiveDoer) findProgram(ctx context.Context, name string) (string, error) {
+	return within(ctx, &h.unended, h.options.FileTime, func(context.Context) (string, error) { return findProgram(name) })
+}
+
+// Exec implements Doer. Its session is kept apart from the one that reads.
+func (h *LiveDoer) Exec(ctx context.Context, t Target, statement string) error {
+	ctx, cancel := context.WithTimeout(ctx, execTime)
+	defer cancel()
+	s, err := h.sessionToChange(ctx, t)
+	if err == nil {
+		err = s.Exec(ctx, statement)
+		if errors.Is(err, ErrDown) || errors.Is(err, context.DeadlineExceeded) {
+			delete(h.changing, t.Name)
+			_ = s.Close() // it is broken already
+		}
+	}
+	if err != nil {
+		return answered(fmt.Errorf("execute %s on %s: %w", statement, t.Name, err))
+	}
+	return nil
+}
+
+func (h *LiveDoer) sessionToChange(ctx context.Context, t Target) (ChangeSession, error) {
+	if s, ok := h.changing[t.Name]; ok {
+		return s, nil
+	}
+	dialer, ok := h.options.Dialers[t.Engine].(Changer)
+	if !ok {
+		return nil, fmt.Errorf("%w: servers of kind %q cannot be changed", ErrRefused, t.Engine)
+	}
+	s, err := dialer.DialToChange(ctx, t, h.secrets(ctx))
+	if err == nil {
+		h.changing[t.Name] = s
+	}
+	return s, err
+}
+
+// Writable implements Doer. For a file that is not there, what counts is
+// whether its directory, or the nearest one above that exists, can be written to.
+func (h *LiveDoer) Writable(ctx context.Context, name string) error {
+	return changeError("write", name, h.at(ctx, name, true, isTheEnd, func(_ context.Context, p place) error {
+		if strings.HasPrefix(name, "/proc/sys/") || strings.HasPrefix(name, "/sys/") {
+			return unix.Faccessat(p.dir, p.base, unix.W_OK, 0) // written in place
+		}
+		if err := unix.Faccessat(p.dir, ".", unix.W_OK|unix.X_OK, 0); err != nil {
+			return err
+		}
+		var room unix.Statfs_t
+		if err := unix.Fstatfs(p.dir, &room); err != nil {
+			return err
+		}
+		const enough = 1 << 20
+		if room.Blocks > 0 && room.Bavail*uint64(room.Bsize) < enough {
+			return fmt.Errorf("%w: less than 1 MiB is free", syscall.ENOSPC)
+		}
+		return nil
+	}))
+}
+
+// Lock implements Doer. The kernel gives the lock back when the process ends.
+func (h *LiveDoer) Lock(ctx context.Context, name string) (func(), error) {
+	f, err := h.onPlace(context.WithoutCancel(ctx), name, func(context.Context) (f *os.File, err error) {
+		err = at(name, false, isMade, func(p place) (err error) {
+			f, err = p.open(unix.O_RDWR|unix.O_CREAT, 0o600)
+			return err
+		})
+		return f, err
+	})
+	if err != nil {
+		return nil, changeError("lock", name, err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = ErrLocked
+		}
+		return nil, changeError("lock", name, err)
+	}
+	return func() {
+		// Closing alone is not enough: a child that is just being started still
+		// holds the same open file.
+		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // the close below gives it back too
+		f.Close()
+	}, nil
+}
+
+func changeError(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ErrLocked) {
+		return fmt.Errorf("%s %s: %w", op, name, ErrLocked)
+	}
+	return answered(fmt.Errorf("%s %s: %w", op, name, strip(err)))
+}
+
+// strip leaves out path and operation, which the caller names better.
+func strip(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		if all := slices.DeleteFunc(slices.Clone(joined.Unwrap()), func(e error) bool { return e == nil }); len(all) == 1 {
+			return strip(all[0])
+		}
+	}
+	if e := (*os.LinkError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return underlying(err)
+}

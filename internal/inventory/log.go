@@ -1,0 +1,247 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"plumb/internal/host"
+)
+
+// Log is the open book of one running lab. It may be used by several
+// goroutines.
+type Log struct {
+	d      host.Doer
+	kinds  Kinds
+	file   string
+	unlock func()
+
+	mu     sync.Mutex
+	pages  *pages
+	making int // things that are just being made
+	volume int // files before this one
+	most   int // records in one file
+	closed bool
+}
+
+const ending = ".book"
+
+// Open makes the book of a new run, locked for as long as the process lives.
+func Open(ctx context.Context, d host.Doer, kinds Kinds, directory, run string) (*Log, error) {
+	if run == "" || strings.ContainsAny(run, "/*?[\\\x00\n") || strings.HasPrefix(run, ".") {
+		return nil, fmt.Errorf("open a book for the run %q: that is no name for a file", run)
+	}
+	b := &Log{d: d, kinds: kinds, file: path.Join(directory, run+ending), pages: &pages{}, most: volumeRecords}
+	// A sweep removes empty books: it must not see ours before it says whose it is.
+	release, err := doorway(ctx, d, directory)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if b.unlock, err = d.Lock(ctx, b.file); err != nil {
+		if errors.Is(err, host.ErrLocked) {
+			err = fmt.Errorf("the run %s: %w", run, ErrLive)
+		}
+		return nil, err
+	}
+	text, err := d.Raw(ctx, b.file)
+	if err == nil && len(text) > 0 {
+		err = fmt.Errorf("open %s: a run of that name left it", b.file)
+	}
+	if err == nil {
+		err = b.note(ctx, kindBegin, begin{Version: Version, Run: run, Boot: Boot(ctx, d)})
+	}
+	if err != nil {
+		b.unlock()
+		return nil, err
+	}
+	return b, nil
+}
+
+// doorTime is how long another may be opening or looking for books.
+const doorTime = 10 * time.Second
+
+// doorway makes this process the only one that opens, locks or removes books.
+func doorway(ctx context.Context, d host.Doer, directory string) (release func(), err error) {
+	err = Until(ctx, doorTime, func() (bool, error) {
+		release, err = d.Lock(ctx, path.Join(directory, "lock"))
+		if errors.Is(err, host.ErrLocked) {
+			return false, err
+		}
+		return true, err
+	})
+	return release, err
+}
+
+func (b *Log) note(ctx context.Context, kind string, body any) error {
+	return b.pages.note(ctx, b.d, b.file, kind, body)
+}
+
+// Make writes down that a thing is going to be made, makes it, and writes
+// down what was made: make may complete name and proof (the number of a loop
+// device is known only then). When make fails, the thing is taken away as far as it
+// came about. A name that is taken already is refused: what is there is not ours.
+func (b *Log) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Thing, error) {
+	t.Proof = maps.Clone(t.Proof)
+	n, err := b.intend(ctx, t)
+	if err != nil {
+		return t, err
+	}
+	t.Proof = maps.Clone(t.Proof)
+	if t.Proof == nil {
+		t.Proof = map[string]string{}
+	}
+	err = make(&t)
+	after := context.WithoutCancel(ctx) // what came about must go, and be known, all the same
+	if err == nil {
+		err = b.kinds.prove(after, b.d, &t)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.making--
+	if err == nil {
+		if err = b.note(after, kindMade, result{N: n, Thing: &t}); err == nil {
+			return t, nil
+		}
+	}
+	e := Entry{N: n, At: time.Now(), Thing: t}
+	for _, had := range b.pages.entries {
+		if had.N == n {
+			e.At = had.At
+		}
+	}
+	if undo := b.away(after, e); undo != nil && !errors.Is(undo, ErrForeign) {
+		err = errors.Join(err, undo)
+	}
+	return t, err
+}
+
+// intend writes the intent down.
+func (b *Log) intend(ctx context.Context, t Thing) (n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return 0, fmt.Errorf("make %s %s: the book is closed", t.Kind, t.Name)
+	}
+	k, ok := b.kinds[t.Kind]
+	if !ok {
+		return 0, fmt.Errorf("make %s %s: the book knows no such kind", t.Kind, t.Name)
+	}
+	if k.Free != nil {
+		if err := k.Free(ctx, b.d, t); err != nil {
+			return 0, fmt.Errorf("make %s %s: %w", t.Kind, t.Name, err)
+		}
+	}
+	if len(b.pages.log.Records) >= b.most && b.making == 0 { // their intents have numbers of this file
+		if err := b.turn(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if err := b.note(ctx, kindIntent, t); err != nil {
+		return 0, err
+	}
+	b.making++
+	return len(b.pages.log.Records), nil
+}
+
+// Remove takes a thing away and notes it. One that has gone already is fine;
+// one that is not ours any more is ErrForeign.
+func (b *Log) Remove(ctx context.Context, t Thing) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e, ok := b.pages.find(t)
+	if !ok {
+		return fmt.Errorf("take %s %s away: it is not in the book", t.Kind, t.Name)
+	}
+	if e.Gone {
+		return nil
+	}
+	return b.away(ctx, e)
+}
+
+// away takes one thing away and notes it.
+func (b *Log) away(ctx context.Context, e Entry) error {
+	return settle(ctx, b.kinds, b.pages.holder(b.d, !b.closed), e, b.note)
+}
+
+// settle takes a thing away and notes what came of it. One that could not be
+// taken away stays in the book.
+func settle(ctx context.Context, kinds Kinds, h Holder, e Entry, note func(context.Context, string, any) error) error {
+	err := kinds.takeAway(ctx, h, e)
+	switch {
+	case err == nil:
+		return note(ctx, kindGone, result{N: e.N})
+	case errors.Is(err, ErrForeign):
+		return errors.Join(err, note(ctx, kindLeft, result{N: e.N, Why: err.Error()}))
+	}
+	return err
+}
+
+// Close takes away all that is left and not meant to live, limits and processes
+// first, then newest first, and removes the book. When something could not be
+// taken away, the book stays for a sweep; and it stays for what lives.
+func (b *Log) Close(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	var all []error
+	b.pages.clear(func(e Entry) error { return b.away(ctx, e) }, func(_ Entry, err error) { all = append(all, err) })
+	if len(b.pages.open()) == 0 {
+		all = append(all, b.d.Remove(ctx, b.file))
+	}
+	b.closed = true
+	b.unlock()
+	return errors.Join(all...)
+}
+
+// Boot names this life of the kernel, "" when unknown.
+func Boot(ctx context.Context, h host.Reader) string {
+	text, err := h.ReadFile(ctx, "/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// step is the pause between two looks.
+const step = 50 * time.Millisecond
+
+var errStill = errors.New("it is still there")
+
+// Until tries f until it says that it is done, which can be an error, or the
+// time is up, which gives the last error.
+func Until(ctx context.Context, limit time.Duration, f func() (done bool, err error)) error {
+	late := time.Now().Add(limit)
+	for {
+		done, err := f()
+		if done {
+			return err
+		}
+		if time.Now().After(late) {
+			if err == nil {
+				err = errStill
+			}
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(step):
+		}
+	}
+}
+
+// Missing tells whether there is nothing under a name, not even a link that
+// leads nowhere.
+func Missing(ctx context.Context, h host.Reader, name string) bool {
+	_, err := h.Readlink(ctx, name)
+	return errors.Is(err, fs.ErrNotExist)
+}

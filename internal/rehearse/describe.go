@@ -1,0 +1,74 @@
+package rehearse
+
+import (
+	"fmt"
+	"slices"
+
+	"plumb/internal/catalog"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/stack"
+)
+
+// describe tells what the sandbox is like, and how it differs from the real thing.
+func (d *draft) describe() []string {
+	out := slices.Clone(d.remarks)
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	l := d.load()
+	d.describeSizes(add)
+	load := l.Script + " of sysbench"
+	if l.Kind == experiment.TPCC {
+		load = "a load like TPC-C's"
+	}
+	add("It is driven by %s with %d sessions, not by the statements of the real clients.", load, l.Threads)
+	pace, filled := d.pace(), "from a cold cache"
+	if pace.fill > 0 {
+		filled = fmt.Sprintf("and %s without the volume's limit, which fill the cache", pace.fill)
+	}
+	add("A trial lasts %s after %s of warm-up %s: what takes longer to show, such as rare checkpoints, is seen in part or not at all.", pace.measure, pace.warmup, filled)
+	if d.design(d.allArms(d.tried)) == experiment.Interleaved {
+		add("The servers that are compared are up at once and take turns of about %s, while the others stand still: what makes this machine faster or slower for a while weighs on all alike.", experiment.Turn)
+	}
+	if group := d.group(); group != nil {
+		if cpus, ok := group.Number("cpu_limit"); ok && cpus > 0 {
+			add("The server may use %.3g CPUs; the sandbox may use all.", cpus)
+		}
+	}
+	return append(out, d.excluded...)
+}
+
+// describeSizes tells of memory and data, here and there.
+func (d *draft) describeSizes(add func(format string, args ...any)) {
+	z := d.size
+	if d.want.Like != nil { // it is like nothing but itself
+		add("It has %s of memory, and %s of data.", shown(z.memory), shown(z.data))
+		return
+	}
+	memory := fmt.Sprintf("It has %s of memory", shown(z.memory))
+	switch {
+	case z.realMemory == 0:
+		memory += "; how much the server may take is not known"
+	case z.realMemory > z.memory+z.memory/50:
+		memory += fmt.Sprintf(", the server %s", shown(z.realMemory))
+	default:
+		memory += ", as the server"
+	}
+	data := fmt.Sprintf("%s of data", shown(z.data))
+	switch {
+	case z.realData >= leastData && z.realData-z.data < z.data/50:
+		data += ", as the server"
+	case z.realData >= leastData:
+		data += fmt.Sprintf(", the server %s", shown(z.realData))
+	case z.realData > 0:
+		data += "; the server holds hardly any"
+	default:
+		data += "; how much the server holds is not known"
+	}
+	add("%s, and %s.", memory, data)
+	if z.scale < 1 {
+		add("Caches that are shares of memory are made smaller to %s of their size, as it is and in all arms, so that they stand to the data as the real ones do.", catalog.ShowAs(catalog.Ratio, stack.Float(z.scale)))
+	} else if z.realMemory > z.memory+z.memory/50 {
+		add("That is enough for its caches and data, so all sizes are the real ones.")
+	}
+}
+
+func shown(bytes int64) string { return catalog.ShowAs(catalog.Bytes, stack.Int(bytes)) }
