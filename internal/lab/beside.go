@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/load/files"
 )
@@ -36,8 +37,7 @@ func (b *bench) beside(ctx context.Context) (stop func() error, err error) {
 		if err != nil {
 			err = fmt.Errorf("the copy beside the load: %w", err)
 		}
-		_, gone := b.lab.Box.Do.Run(tidy, "rm", "-rf", dir)
-		return errors.Join(err, gone)
+		return errors.Join(err, host.RemoveTree(tidy, b.lab.Box.Do, dir))
 	}, nil
 }
 

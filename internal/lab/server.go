@@ -49,10 +49,11 @@ func placeName(place int) string {
 
 // fresh empties a server's directory.
 func (l *Lab) fresh(ctx context.Context, dir string) error {
-	for _, argv := range [][]string{{"rm", "-rf", dir}, {"mkdir", "-m", "700", dir}} { // logins over its socket need no password
-		if _, err := l.Box.Do.Run(ctx, argv...); err != nil {
-			return err
-		}
+	if err := host.RemoveTree(ctx, l.Box.Do, dir); err != nil {
+		return err
+	}
+	if _, err := l.Box.Do.Run(ctx, "mkdir", "-m", "700", dir); err != nil { // logins over its socket need no password
+		return err
 	}
 	return l.own(ctx, dir)
 }
