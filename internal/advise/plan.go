@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/catalog"
+	"plumb/internal/hint"
 	"plumb/internal/stack"
 )
 
@@ -42,13 +43,33 @@ func (s Step) Equal(o Step) bool { return s.Knob == o.Knob && s.To.Equal(o.To) }
 // ReadPlan reads a plan file.
 func ReadPlan(data []byte) (Plan, error) {
 	var p Plan
-	if err := json.Unmarshal(data, &p); err != nil {
+	err := CheckForm(data, "plan", PlanVersion)
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if err != nil {
 		return Plan{}, fmt.Errorf("read plan: %w", err)
 	}
-	if p.Kind != "plan" || p.Plumb != PlanVersion {
-		return Plan{}, fmt.Errorf("read plan: kind %q version %d: want kind \"plan\" version %d", p.Kind, p.Plumb, PlanVersion)
-	}
 	return p, nil
+}
+
+// CheckForm refuses JSON that does not say it is of a kind, or is of another
+// version of its form.
+func CheckForm(data []byte, kind string, version int) error {
+	var form struct {
+		Plumb int
+		Kind  string
+	}
+	if err := json.Unmarshal(data, &form); err != nil {
+		return err
+	}
+	switch {
+	case form.Kind != kind || form.Plumb < version:
+		return fmt.Errorf("kind %q version %d: want kind %q version %d", form.Kind, form.Plumb, kind, version)
+	case form.Plumb > version:
+		return hint.Newer("it is a "+kind, form.Plumb, version)
+	}
+	return nil
 }
 
 // plan collects the steps of the findings in their order, each once. Settle

@@ -60,7 +60,7 @@ func (r Request) whole(k check.Knowledge, s *stack.Stack) (advise.Plan, error) {
 func PlanIn(file string, text []byte) (advise.Plan, error) {
 	p, err := advise.ReadPlan(text)
 	if err != nil {
-		err = hint.With(fmt.Errorf("%s: %w", file, err), "plumb check --plan FILE writes one")
+		err = hint.With(fmt.Errorf("%s: %w", file, err), cmp.Or(hint.Of(err), "plumb check --plan FILE writes one"))
 	}
 	return p, err
 }

@@ -3,6 +3,7 @@ package hint
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 )
@@ -36,6 +37,13 @@ type hinted struct {
 
 func (h *hinted) Hint() string  { return h.text }
 func (h *hinted) Unwrap() error { return h.error }
+
+// Newer is the error of something that a newer Plumb wrote, which is left as it is.
+// it says what: "it is a plan". version is the one it has, and most the newest one
+// that this Plumb knows.
+func Newer(it string, version, most int) error {
+	return With(fmt.Errorf("%s of version %d, and this plumb knows versions up to %d", it, version, most), "a newer plumb wrote it: use that one")
+}
 
 // OneOf lists the words that would do: "a, b or c".
 func OneOf(words []string) string {

@@ -8,10 +8,12 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"go.yaml.in/yaml/v4"
 
+	"plumb/internal/hint"
 	"plumb/internal/strictyaml"
 )
 
@@ -28,6 +30,10 @@ const (
 	mostSeed   = 1 << 53 // every ledger and every program reads such numbers exactly
 )
 
+// formVersion is that of the form of these files. A file that does not say has
+// the first.
+const formVersion = 1
+
 // decidedWord is what until says for stopping when all verdicts are sure.
 const decidedWord = "decided"
 
@@ -40,8 +46,13 @@ func Parse(name string, text []byte) (Experiment, error) {
 	}
 	s, root := strictyaml.Parse(name, text)
 	r := &reader{doc: s, said: map[strictyaml.Error]bool{}}
-	if root != nil && r.alone(text) {
-		r.file(root)
+	if root != nil {
+		if err := newer(name, root); err != nil {
+			return Experiment{}, err
+		}
+		if r.alone(text) {
+			r.file(root)
+		}
 	}
 	if err := r.mistakes(); err != nil {
 		return Experiment{}, err
@@ -49,6 +60,19 @@ func Parse(name string, text []byte) (Experiment, error) {
 	r.x.Text = slices.Clone(text)
 	r.x.Hash = hash(r.x)
 	return r.x, nil
+}
+
+// newer refuses a file of a later form, whose other mistakes may be none.
+func newer(name string, root *strictyaml.Node) error {
+	k := keyOf(root, "plumb")
+	if k < 0 {
+		return nil
+	}
+	version, err := strconv.Atoi(root.Content[k+1].Value)
+	if err != nil || version <= formVersion {
+		return nil // a mistake, or read with the rest
+	}
+	return fmt.Errorf("%s:%d: %w", name, root.Content[k].Line, hint.Newer("it is an experiment", version, formVersion))
 }
 
 // alone says when a file holds a second document, which would not be read.
@@ -118,6 +142,7 @@ func (r *reader) words() strictyaml.Fields {
 	s, x := r.doc, &r.x
 	later := func(into **strictyaml.Node) func(*strictyaml.Node) { return func(n *strictyaml.Node) { *into = n } }
 	return strictyaml.Fields{
+		"plumb":      func(n *strictyaml.Node) { r.count(n, "plumb", 1, formVersion) },
 		"experiment": func(n *strictyaml.Node) { x.Name = r.name(n) },
 		"question":   func(n *strictyaml.Node) { x.Question = r.needed(n, "question") },
 		"source":     func(n *strictyaml.Node) { x.Source = s.Text(n, "source") },

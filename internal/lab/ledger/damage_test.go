@@ -49,7 +49,7 @@ func TestNewerLedgerIsRefused(t *testing.T) {
 			func() (*Ledger, error) { return OpenExisting(t.Context(), where) },
 		} {
 			_, err = open()
-			refused(t, err, "it has version 7 of the layout, and this plumb knows versions up to 1", "newer plumb")
+			refused(t, err, "it has a layout of version 7, and this plumb knows versions up to 1", "newer plumb")
 		}
 	})
 }

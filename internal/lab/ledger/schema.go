@@ -69,8 +69,7 @@ func migrate(ctx context.Context, db *sql.DB, d dialect, steps [][]string, creat
 	case have == len(steps):
 		return nil
 	case have > len(steps):
-		return hint.With(fmt.Errorf("it has version %d of the layout, and this plumb knows versions up to %d", have, len(steps)),
-			"a newer plumb wrote it: use that one")
+		return hint.Newer("it has a layout", have, len(steps))
 	case have == 0 && !create:
 		return errNoLedger()
 	}

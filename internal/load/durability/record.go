@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strconv"
+	"strings"
+
+	"plumb/internal/hint"
 )
 
 // Header says what a ledger belongs to.
@@ -22,9 +26,10 @@ type Header struct {
 //	header: magic (8), length (4), CRC-32C of the text (4), JSON text, zeros
 //	record: n (8), low half of its place in the ledger (4), CRC-32C of run, n, place (4)
 const (
-	magic      = "PLMBLDG1"
-	headerSize = 4096
-	recordSize = 16
+	magic       = "PLMBLDG" // and the version of the form, a digit
+	formVersion = 1
+	headerSize  = 4096
+	recordSize  = 16
 )
 
 var (
@@ -42,7 +47,7 @@ func (h Header) encode() ([]byte, error) {
 		return nil, fmt.Errorf("the ledger's header has %d bytes, and %d fit", len(text), headerSize-16)
 	}
 	data := make([]byte, headerSize)
-	copy(data, magic)
+	copy(data, magic+strconv.Itoa(formVersion))
 	binary.LittleEndian.PutUint32(data[8:], uint32(len(text)))
 	binary.LittleEndian.PutUint32(data[12:], crc32.Checksum(text, castagnoli))
 	copy(data[16:], text)
@@ -52,8 +57,14 @@ func (h Header) encode() ([]byte, error) {
 // ParseHeader reads the first bytes of a ledger.
 func ParseHeader(data []byte) (Header, error) {
 	var h Header
-	if len(data) < headerSize || string(data[:8]) != magic {
+	if len(data) < headerSize || !strings.HasPrefix(string(data), magic) {
 		return h, ErrNoBook
+	}
+	switch form := int(data[len(magic)]) - '0'; {
+	case form < 1 || form > 9:
+		return h, ErrNoBook
+	case form != formVersion:
+		return h, hint.Newer("it is a ledger", form, formVersion)
 	}
 	n := binary.LittleEndian.Uint32(data[8:])
 	if n > headerSize-16 {

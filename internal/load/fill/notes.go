@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 )
@@ -21,7 +22,10 @@ const (
 	kindRange   = "range"   // name, lo, hi: these units are in
 	kindStep    = "step"    // name, lo: statement number lo of After was done; of Links where name is links
 	kindDone    = "done"    // everything is
+	kindForm    = "form"    // lo: version of the form of the notes; formVersion where there is no such note
 )
+
+const formVersion = 1
 
 const links = "(links)"
 
@@ -92,6 +96,9 @@ func parseNotes(rows host.Rows) ([]note, error) {
 			if *v, err = strconv.ParseInt(host.Text(row, 2+i), 10, 64); err != nil {
 				return nil, fmt.Errorf("read the notes in %s: %s %s: %w", noteTable, n.kind, n.name, err)
 			}
+		}
+		if n.kind == kindForm && n.lo > formVersion {
+			return nil, hint.Newer("the notes in "+noteTable+" are", int(n.lo), formVersion)
 		}
 		if n.lo < 0 || n.hi < n.lo {
 			return nil, fmt.Errorf("read the notes in %s: %s %s has units %d to %d", noteTable, n.kind, n.name, n.lo, n.hi)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/advise"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
@@ -142,7 +143,7 @@ func readAllKept(ctx context.Context, h host.Doer, books string) (all []kept, er
 		}
 		k, err := readKept(text)
 		if err != nil {
-			return nil, hint.With(fmt.Errorf("read %s: %w", file, err), "remove it when nothing is to be resumed from it")
+			return nil, hint.With(fmt.Errorf("read %s: %w", file, err), cmp.Or(hint.Of(err), "remove it when nothing is to be resumed from it"))
 		}
 		all = append(all, k)
 	}
@@ -152,11 +153,14 @@ func readAllKept(ctx context.Context, h host.Doer, books string) (all []kept, er
 
 // readKept reads what is known of one rehearsal.
 func readKept(text []byte) (k kept, err error) {
+	if err := advise.CheckForm(text, keptKind, keptVersion); err != nil {
+		return k, err
+	}
 	if err := json.Unmarshal(text, &k); err != nil {
 		return k, err
 	}
-	if k.Kind != keptKind || k.Plumb != keptVersion || k.Name == "" || strings.ContainsAny(k.Name, "/\x00") {
-		return k, fmt.Errorf("kind %q version %d: want kind %q version %d", k.Kind, k.Plumb, keptKind, keptVersion)
+	if k.Name == "" || strings.ContainsAny(k.Name, "/\x00") {
+		return k, fmt.Errorf("%q is no name of a rehearsal", k.Name)
 	}
 	for i := range k.Proposal.Stages {
 		s := &k.Proposal.Stages[i]
