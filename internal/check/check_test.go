@@ -112,7 +112,8 @@ func TestAVerbOnThisHost(t *testing.T) {
 // slow is a probe that ends only with its context.
 type slow struct{}
 
-func (slow) Name() string { return "slow" }
+func (slow) Name() string       { return "slow" }
+func (slow) Cost() observe.Cost { return observe.Cost{} }
 func (slow) Collect(ctx context.Context, _ host.Reader, _ *stack.Stack) (stack.Observation, error) {
 	<-ctx.Done()
 	return stack.Observation{}, ctx.Err()

@@ -16,12 +16,14 @@ import (
 	"plumb/internal/stack"
 )
 
-// Probe looks at one part of a host. Look may return a partial sight together
-// with an error: the sight is kept and the error becomes a gap. What it can
-// say more precisely it puts into the sight's gaps itself. seen is what the
+// Probe looks at one part of a host. Collect may return a part of what there is
+// together with an error: the part is kept and the error becomes a gap. What it
+// can say more precisely it puts into the gaps of the observation itself. seen is what the
 // earlier phases saw and must not be changed.
 type Probe interface {
 	Name() string
+	// Cost tells what Collect asks for, and how often it may be asked.
+	Cost() Cost
 	Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Observation, error)
 }
 

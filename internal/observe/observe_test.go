@@ -24,6 +24,8 @@ type sleeper struct {
 
 func (p sleeper) Name() string { return p.name }
 
+func (sleeper) Cost() Cost { return Cost{} }
+
 func (p sleeper) Collect(ctx context.Context, _ host.Reader, seen *stack.Stack) (obs stack.Observation, err error) {
 	obs.New("block", p.name+"-begun")
 	if p.deaf {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -21,6 +22,11 @@ type Probe struct {
 
 // Name implements observe.Probe.
 func (Probe) Name() string { return "mongo" }
+
+// Cost implements observe.Probe.
+func (Probe) Cost() observe.Cost {
+	return observe.Cost{Every: time.Minute, Waits: true, Each: map[string]observe.Requests{"mongo": {Files: 2, Queries: 12}}}
+}
 
 // Collect implements observe.Probe.
 func (p Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Observation, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumb/internal/catalog"
 	"plumb/internal/host"
@@ -31,6 +32,12 @@ func NewProbe(c *catalog.Catalog, given *host.Target) *Probe {
 
 // Name implements observe.Probe.
 func (p *Probe) Name() string { return "mysql" }
+
+// Cost implements observe.Probe. Tables and their columns are listed, which takes
+// a server of many tables a second.
+func (p *Probe) Cost() observe.Cost {
+	return observe.Cost{Every: 10 * time.Minute, Waits: true, Each: map[string]observe.Requests{"mysql": {Files: 24, Commands: 1, Queries: 20}}}
+}
 
 // Collect implements observe.Probe. It needs what the process probe saw.
 func (p *Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Observation, error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -25,6 +26,11 @@ type Probe struct{}
 
 // Name implements observe.Probe.
 func (Probe) Name() string { return "proxysql" }
+
+// Cost implements observe.Probe.
+func (Probe) Cost() observe.Cost {
+	return observe.Cost{Every: time.Minute, Waits: true, Each: map[string]observe.Requests{"proxysql": {Files: 2, Commands: 1, Queries: 1}}}
+}
 
 // Collect implements observe.Probe. It needs what the process probe saw.
 func (Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (stack.Observation, error) {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -27,6 +28,12 @@ type Probe struct{}
 
 // Name implements observe.Probe.
 func (Probe) Name() string { return "block" }
+
+// Cost implements observe.Probe. The commands ask a drive for its health.
+func (Probe) Cost() observe.Cost {
+	return observe.Cost{Every: time.Minute, Waits: true, Once: observe.Requests{Files: 20, Commands: 1},
+		Each: map[string]observe.Requests{"block": {Files: 40, Commands: 2}}}
+}
 
 // Collect implements observe.Probe.
 func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {

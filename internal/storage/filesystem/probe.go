@@ -33,6 +33,12 @@ type Probe struct{}
 // Name implements observe.Probe.
 func (Probe) Name() string { return "filesystem" }
 
+// Cost implements observe.Probe.
+func (Probe) Cost() observe.Cost {
+	return observe.Cost{Every: time.Minute, Waits: true, Once: observe.Requests{Files: 2},
+		Each: map[string]observe.Requests{"filesystem": {Files: 8, Commands: 1}}}
+}
+
 // Collect implements observe.Probe.
 func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
 	var obs stack.Observation

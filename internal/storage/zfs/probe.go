@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
 )
@@ -17,6 +18,14 @@ type Probe struct{}
 
 // Name implements observe.Probe.
 func (Probe) Name() string { return "zfs" }
+
+// Cost implements observe.Probe. A module has some 350 parameters; zfs-fuse is
+// looked for among all processes.
+func (Probe) Cost() observe.Cost {
+	return observe.Cost{Every: time.Minute, Waits: true, Once: observe.Requests{Files: 8}, Each: map[string]observe.Requests{
+		observe.Running: {Files: 1}, "zfs": {Files: 450, Commands: 6}, "pool": {Files: 2, Commands: 1},
+	}}
+}
 
 // patience is how long one zpool or zfs command may take. They wait in the
 // kernel while a pool is suspended, and the rest of the check must not.

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -25,6 +27,12 @@ func New() Probe { return Probe{} }
 
 // Name names the probe in gaps.
 func (Probe) Name() string { return "kernel" }
+
+// Cost implements observe.Probe. Files of sysctl.d are few, and each is two
+// questions; the topology of the processors is asked for before Linux 4.19.
+func (Probe) Cost() observe.Cost {
+	return observe.Cost{Every: 10 * time.Second, Once: observe.Requests{Files: 200, Commands: 5}}
+}
 
 // Collect reads everything of the host that is no device, filesystem or server.
 func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -38,6 +39,13 @@ func New(engines map[string]string) *Probe { return &Probe{engines: engines} }
 
 // Name names the probe in gaps.
 func (*Probe) Name() string { return "process" }
+
+// Cost implements observe.Probe.
+func (*Probe) Cost() observe.Cost {
+	return observe.Cost{Every: 10 * time.Second, Once: observe.Requests{Files: 6}, Each: map[string]observe.Requests{
+		observe.Running: {Files: 1}, "process": {Files: 80}, "process.open_files": {Files: 1},
+	}}
+}
 
 // Collect reads every server process and its control group.
 func (p *Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
