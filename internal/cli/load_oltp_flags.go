@@ -27,7 +27,6 @@ type oltpFlags struct {
 type distribution struct {
 	name  string
 	shape draw.Shape
-	set   bool // the user chose it
 }
 
 func (f *oltpFlags) flags(c *cobra.Command) {

@@ -106,7 +106,7 @@ func TestSetRefusesUnusual(t *testing.T) {
 		{"yaml list", Mongod, "- a\n", "a", "2", "line 1: not a list of settings"},
 		{"yaml list in place", Mongod, "a:\n  - b\n", "a", "2", "is there, and not as a plain value"},
 		{"yaml in braces, new", Mongod, "{a: 1}\n", "b", "2", "between braces"},
-		{"yaml ended", Mongod, "a: 1\n...\n", "b", "2", "ended by"},
+		{"yaml ended", Mongod, "a: 1\n...\n", "b", "2", "ends the document"},
 		{"yaml control sign", Mongod, "a: 1\n", "a", "x\ny", "holds a character"},
 		{"yaml name", Mongod, "a: 1\n", "b: c", "x", "want names"},
 		{"yaml too deep", Mongod, strings.Repeat("{a: ", 30) + "1" + strings.Repeat("}", 30), "b", "x", "nested too deeply"},

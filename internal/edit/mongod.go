@@ -228,7 +228,7 @@ func insertYAML(text []byte, key, raw string) ([]byte, error) {
 func placeYAML(text []byte, root, parent, below *yaml.Node, rest []string, raw string) ([]byte, error) {
 	if below == nil {
 		if bytes.Contains(text, []byte("\n...")) {
-			return nil, errors.New("the document is ended by ...")
+			return nil, errors.New("a line of three dots ends the document")
 		}
 		return appended(text, nested(rest, raw, root.Column-1)), nil
 	}

@@ -18,7 +18,7 @@ import (
 type product struct {
 	start  func(*sandbox.Box) (*sandbox.Server, error)
 	dialer host.Dialer
-	given  func(socket string) (dsn string, err error, t host.Target)
+	given  func(socket string) (dsn string, t host.Target, err error)
 	kill   string // one connection, by its number
 	count  string // connections other than the one that asks
 	slow   string // a statement that takes a minute
@@ -32,10 +32,10 @@ func products() map[string]product {
 				return b.MySQL(sandbox.MySQLOptions{Settings: "wait_timeout=1\n"})
 			},
 			dialer: mysql.Dialer{},
-			given: func(socket string) (string, error, host.Target) {
+			given: func(socket string) (string, host.Target, error) {
 				dsn := "root@unix(" + socket + ")/"
 				t, err := mysql.Given(dsn)
-				return dsn, err, t
+				return dsn, t, err
 			},
 			kill:  "KILL CONNECTION %d",
 			count: "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()",
@@ -47,10 +47,10 @@ func products() map[string]product {
 				return b.Postgres(sandbox.PostgresOptions{Settings: "idle_in_transaction_session_timeout = 500\nstatement_timeout = 800\n"})
 			},
 			dialer: postgres.Dialer{},
-			given: func(socket string) (string, error, host.Target) {
+			given: func(socket string) (string, host.Target, error) {
 				dsn := "postgres://postgres@/postgres?host=" + socket
 				t, err := postgres.Given(dsn)
-				return dsn, err, t
+				return dsn, t, err
 			},
 			kill:  "SELECT pg_terminate_backend(%d)",
 			count: "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
@@ -82,7 +82,7 @@ func run(t *testing.T, p product) *server {
 	})
 	s, err := p.start(box)
 	sandbox.Need(t, err)
-	dsn, err, target := p.given(s.Socket)
+	dsn, target, err := p.given(s.Socket)
 	sandbox.Need(t, err)
 	admin, err := s.Open()
 	sandbox.Need(t, err)

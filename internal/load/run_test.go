@@ -180,8 +180,7 @@ func marked(res *Result, kind string) bool {
 
 func TestRetriesAndFailuresAreCountedApart(t *testing.T) {
 	var tries atomic.Int64
-	var f *fake
-	f = newFake(func(n int64, tally *Tally) error {
+	f := newFake(func(n int64, tally *Tally) error {
 		time.Sleep(10 * time.Millisecond)
 		switch {
 		case n%10 == 1 && tries.Add(1)%2 == 1: // fails once

@@ -46,7 +46,7 @@ func TestReadGivesWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	slices.SortStableFunc(want.Entries, Entry.Compare)
-	if fmt.Sprintf("%s", dump(got)) != fmt.Sprintf("%s", dump(want)) {
+	if dump(got) != dump(want) {
 		t.Errorf("got\n%s\nwant\n%s", dump(got), dump(want))
 	}
 }

@@ -154,9 +154,7 @@ func (l *listener) Write(p []byte) (int, error) {
 func TestReplayByHand(t *testing.T) {
 	dir := t.TempDir()
 	log := make([]byte, 512)
-	for i, n := range []byte{0x72, 0x68, 0x73, 0x77, 0x66, 0x73, 0x6a} { // the magic number, from its last byte
-		log[i] = n
-	}
+	copy(log, []byte{0x72, 0x68, 0x73, 0x77, 0x66, 0x73, 0x6a}) // the magic number, from its last byte
 	log[8], log[25] = 1, 2
 	log = append(log, entry(1, 1, 0, 42)...)
 	log = append(log, entry(0, 0, 1, 0)...)

@@ -88,7 +88,7 @@ func TestHash(t *testing.T) {
 	b.settings = append(slices.Clone(b.settings), "--x=1")
 	c := a
 	c.release = bookworm
-	if a.hash() != a.hash() || a.hash() == b.hash() || a.hash() == c.hash() {
+	if a.hash() != rows()[0].hash() || a.hash() == b.hash() || a.hash() == c.hash() {
 		t.Error(a.hash(), b.hash(), c.hash())
 	}
 }

@@ -14,7 +14,6 @@ type sums struct {
 	lossy, worst         int64 // trials that lost, and the most that one lost
 	failed, inconsistent int
 	checks               []string // that found something
-	void                 int      // trials that say nothing
 }
 
 func sum(list []trial) sums {

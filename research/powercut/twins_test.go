@@ -12,8 +12,6 @@ import (
 	"plumb/research/powercut/writelog"
 )
 
-const pageSectors = innodbPage / 512
-
 // innodb makes a page of this number and log position.
 func innodb(number, lsn uint32) []byte {
 	page := bytes.Repeat([]byte{byte(number)}, innodbPage)

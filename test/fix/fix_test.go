@@ -49,11 +49,6 @@ func reads(t *testing.T, text string, expressions ...string) {
 	program.Reads(t, text, expressions...)
 }
 
-func document(t *testing.T, name, text string, into any) {
-	t.Helper()
-	built.Document(t, name, text, into)
-}
-
 // content gives a file's text, and "(none)" for no file.
 func content(name string) string {
 	text, err := os.ReadFile(name)
@@ -100,7 +95,7 @@ func TestImage(t *testing.T) {
 	reads(t, out, `^Change 1: 3 steps done`)
 	after := tree(t, dir)
 	reads(t, after, `/etc/sysctl.conf: "# by hand\\r\\nvm.swappiness = 10\\r\\n"$`, `/x.conf: "w .* - - - - never\\n"$`, `99-zz-plumb.conf: .*vm.max_map_count = 262144`)
-	out, _ = plumb(t, 0, append([]string{"fix", "--root", dir, "--yes"}, sets...)...)
+	plumb(t, 0, append([]string{"fix", "--root", dir, "--yes"}, sets...)...)
 	plumb(t, 0, "undo", "--root", dir, "--all", "--yes")
 	if now := tree(t, dir); now != was {
 		t.Errorf("undo left\n%s\nin place of\n%s", now, was)

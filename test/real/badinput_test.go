@@ -45,7 +45,7 @@ func bothServers(t *testing.T) []*sandbox.Server {
 	pg, err := b.Postgres(sandbox.PostgresOptions{Port: freePort(t), TCP: true})
 	check(t, err)
 	check(t, pg.Exec("CREATE ROLE app LOGIN PASSWORD 'right-one'"))
-	hba := fmt.Sprintf("local all postgres trust\nlocal all app scram-sha-256\nhost all app 127.0.0.1/32 scram-sha-256\nhost all plumb 127.0.0.1/32 trust\n")
+	hba := "local all postgres trust\nlocal all app scram-sha-256\nhost all app 127.0.0.1/32 scram-sha-256\nhost all plumb 127.0.0.1/32 trust\n"
 	check(t, os.WriteFile(filepath.Join(pg.Dir, "pg_hba.conf"), []byte(hba), 0o600))
 	check(t, pg.Exec("SELECT pg_reload_conf()"))
 	return []*sandbox.Server{my, pg}

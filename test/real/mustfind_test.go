@@ -15,8 +15,6 @@ type pair struct {
 	rule  string
 	long  string // why it needs make test-real; "" when it does not
 	start func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server
-	// healthy is what the rule says of the twin; "" for quiet.
-	healthy rule.Outcome
 }
 
 func TestMustFind(t *testing.T) {

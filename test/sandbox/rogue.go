@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 )
@@ -43,10 +42,4 @@ func Rogue(t testing.TB, name, script string, args ...string) (pid int) {
 		_ = c.Wait() // it was killed
 	})
 	return c.Process.Pid
-}
-
-// RogueNumber is Rogue's number as a process is named.
-func RogueNumber(t testing.TB, name, script string, args ...string) string {
-	t.Helper()
-	return strconv.Itoa(Rogue(t, name, script, args...))
 }

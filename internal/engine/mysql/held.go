@@ -24,7 +24,7 @@ func (Dialer) DialToHold(ctx context.Context, t host.Target, secret func(string)
 			s.Close()
 			return nil, meaning(cfg.User, err)
 		}
-		return heldSession{s.session}, nil
+		return heldSession(s), nil
 	})
 }
 

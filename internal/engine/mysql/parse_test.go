@@ -172,7 +172,7 @@ func FuzzParseOptions(f *testing.F) {
 			}
 			canonical(l.name, l.value, l.bare, func(string) bool { return false })
 			whole(l.value)
-			Truth(l.value)
+			_, _ = Truth(l.value)
 		}
 	})
 }

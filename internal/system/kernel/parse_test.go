@@ -179,7 +179,7 @@ func FuzzParsers(f *testing.F) {
 		parseChosen(data)
 		parseMeminfo(data)
 		if value, _ := parseRemoveIPC(data); value != "" {
-			parseUnitBool(value)
+			_, _ = parseUnitBool(value)
 		}
 		parseCounters(data)
 		parseAssignments(data)

@@ -62,9 +62,7 @@ func (l *look) bootSettings() bootSettings {
 			"run Plumb on the host", "sysctl_next_boot", "sysctl_conf_ignored")
 		return bootSettings{}
 	}
-	for _, s := range bootArguments(l.word("/proc/cmdline")) {
-		b.lines = append(b.lines, s)
-	}
+	b.lines = append(b.lines, bootArguments(l.word("/proc/cmdline"))...)
 	files, linked := l.sysctlFiles(&b)
 	for _, f := range files {
 		b.lines = append(b.lines, l.sysctlLines(f, &b)...)
