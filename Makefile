@@ -5,7 +5,7 @@
 #                 some fuzzing of what edits configuration files; FULL=1 runs every test, however long
 # make flaky      runs the packages that were touched 20 times, under load and with the race detector
 # make vm         boots Debian with a real OpenZFS in QEMU and gives a shell; RUN='…' runs a line instead
-# make lint       format, vet, and the style and layer tests
+# make lint       format, vet, the style and layer tests, deadcode, staticcheck and govulncheck
 # make golden     rewrites the expected outputs, and which rules were judged on the hosts in fixtures/;
 #                 read the diff before you commit
 # make dist       builds the last commit for amd64 and arm64: binaries, .deb, .rpm, SBOM, checksums
@@ -58,6 +58,7 @@ lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@$(GO) vet ./...
 	@$(GO) test . ./test
+	@$(GO) run ./test/lint
 
 golden:
 	$(GO) run ./test/coverage -write
