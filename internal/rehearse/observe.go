@@ -2,7 +2,6 @@ package rehearse
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"plumb/internal/lab/experiment"
@@ -25,29 +24,14 @@ type Observation struct {
 // is tried in the same set-up ([Want.Like]).
 func Observe(l Observation) (Stage, error) {
 	const name, warm = "look", 5 * time.Second
-	server := []field{{"engine", words(l.Engine)}, {"memory", words(l.Memory.String())}}
-	if l.Version != "" {
-		server = append(server, field{"version", words(l.Version)})
-	}
-	load := l.Want.load(int64(l.Data), cmp.Or(l.Want.Threads, defaultThreads))
-	text, err := encoded(object(
-		field{"experiment", words(name + "-" + l.Engine)},
-		field{"question", words("What does a " + product(l.Engine) + " with the defaults of its distribution look like under this load?")},
-		field{"base", object(field{"volume", volumeNode(l.volume())}, field{"server", object(server...)}, field{"load", loadNode(load)})},
-		field{"arms", sequence(object(field{"name", words(AsIs)}, field{"set", object()}))},
-		field{"blocks", object(field{"least", number(1)}, field{"most", number(1)})},
-		field{"measure", object(field{"warmup", words(warm.String())}, field{"time", words(l.Time.String())}, field{"unsteady", plain("true")})},
-		field{"checks", texts([]string{experiment.NoErrors})},
-		field{"seed", number(int64(l.Seed))},
-	))
-	if err != nil {
-		return Stage{}, fmt.Errorf("write the experiment of a look at %s: %w", l.Engine, err)
-	}
-	x, err := experiment.Parse(name, text)
-	if err != nil {
-		return Stage{}, fmt.Errorf("the experiment of a look at %s: %w", l.Engine, err)
-	}
-	return Stage{Name: name, Experiment: x, Text: text}, nil
+	return file{
+		Experiment: name + "-" + l.Engine,
+		Question:   "What does a " + product(l.Engine) + " with the defaults of its distribution look like under this load?",
+		Base: experiment.Setup{Volume: l.volume(), Server: &experiment.Server{Engine: l.Engine, Version: l.Version, Memory: l.Memory},
+			Load: l.Want.load(int64(l.Data), cmp.Or(l.Want.Threads, defaultThreads))},
+		Arms: []fileArm{{Name: AsIs}}, Blocks: fileBlocks{1, 1}, Measure: fileMeasure{Warmup: warm, Time: l.Time, Unsteady: true},
+		Checks: []string{experiment.NoErrors}, Seed: &l.Seed,
+	}.stage(name, 0)
 }
 
 // volume is a directory, or with a profile a volume of its own with room for

@@ -56,7 +56,7 @@ func (p Proposal) Alone(r report.Report) (s Stage, ok bool, err error) {
 	write := func(names []string) (err error) {
 		d.arms = nil
 		for _, name := range names {
-			d.arms = append(d.arms, pointed{name, set[name]})
+			d.arms = append(d.arms, fileArm{name, set[name]})
 		}
 		s, err = d.of(p.Stages[0], AsIs)
 		return err
@@ -91,19 +91,19 @@ func (p Proposal) AllBut(alone report.Report) (s Stage, ok bool, err error) {
 	if len(p.Stages) == 0 || len(refused) == 0 || len(refused) == len(names) {
 		return s, false, nil
 	}
-	rest := pointed{cut(allBut+strings.Join(refused, ", "), longest), map[string]string{}}
+	rest := fileArm{cut(allBut+strings.Join(refused, ", "), longest), map[string]string{}}
 	var rules []string
 	for _, s := range p.Steps {
 		if s.Path != "" && set[s.Called] != nil && !slices.Contains(refused, s.Called) {
-			rest.set[s.Path] = s.Value
+			rest.Set[s.Path] = s.Value
 			rules = append(rules, s.Why...)
 		}
 	}
 	slices.Sort(rules)
 	x := p.Stages[0].Experiment
-	s, err = derived{name: StageBut, question: strings.TrimSuffix(x.Question, "?") + ", but what the server refuses?", keep: []string{AsIs}, arms: []pointed{rest},
-		compare: [][2]string{{rest.name, AsIs}}, least: x.Least, most: x.Most, warmup: x.Warmup, measure: x.Measure, budget: x.Budget,
-		notes: RulesNote(rest.name, slices.Compact(rules))}.of(p.Stages[0], AsIs)
+	s, err = derived{name: StageBut, question: strings.TrimSuffix(x.Question, "?") + ", but what the server refuses?", keep: []string{AsIs}, arms: []fileArm{rest},
+		compare: []filePair{{rest.Name, AsIs}}, least: x.Least, most: x.Most, warmup: x.Warmup, measure: x.Measure, budget: x.Budget,
+		notes: RulesNote(rest.Name, slices.Compact(rules))}.of(p.Stages[0], AsIs)
 	return s, err == nil, err
 }
 

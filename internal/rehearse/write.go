@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,77 +14,133 @@ import (
 	"plumb/internal/lab/experiment"
 )
 
-// stage writes an experiment as a file, and reads it back: what is carried out
-// is what plumb lab run would repeat.
-func (d *draft) stage(name string, arms []arm, budget time.Duration) (Stage, error) {
-	text, err := d.file(name, arms, budget)
-	if err != nil {
-		return Stage{}, fmt.Errorf("write the experiment %s: %w", name, err)
-	}
-	x, err := experiment.Parse("rehearsal-"+name+".yaml", text)
-	if err != nil {
-		return Stage{}, hint.With(fmt.Errorf("the advice makes no sound experiment: %w", err), "this is a fault of Plumb's: tell us, with the plan")
-	}
-	return Stage{Name: name, Experiment: x, Text: text, AtOnce: d.atOnce()}, nil
+// file is an experiment as its file is written, in the order in which people read it.
+type file struct {
+	Experiment string           `yaml:"experiment"`
+	Question   string           `yaml:"question"`
+	Source     string           `yaml:"source,omitempty"`
+	Notes      string           `yaml:"notes,omitempty"`
+	Base       experiment.Setup `yaml:"base"`
+	Arms       []fileArm        `yaml:"arms"`
+	Compare    []filePair       `yaml:"compare,omitempty"`
+	Baseline   string           `yaml:"baseline,omitempty"`
+	Design     string           `yaml:"design,omitempty"`
+	Blocks     fileBlocks       `yaml:"blocks,flow"`
+	Measure    fileMeasure      `yaml:"measure,flow"`
+	Until      string           `yaml:"until,omitempty"`
+	Budget     time.Duration    `yaml:"budget,omitempty"`
+	Metric     string           `yaml:"metric,omitempty"`
+	Margin     string           `yaml:"margin,omitempty"`
+	Checks     []string         `yaml:"checks,flow,omitempty"`
+	Seed       *uint64          `yaml:"seed,omitempty"` // nil: by the name
 }
 
-func (d *draft) file(name string, arms []arm, budget time.Duration) ([]byte, error) {
-	l := d.load()
-	pace := d.pace()
-	measure := []field{{"warmup", words(pace.warmup.String())}, {"time", words(pace.measure.String())}, {"unsteady", plain("true")}}
-	if pace.fill > 0 {
-		measure = append([]field{{"fill", words(pace.fill.String())}}, measure...)
+type fileArm struct {
+	Name string            `yaml:"name"`
+	Set  map[string]string `yaml:"set"`
+}
+
+// filePair is an arm and what it is compared with.
+type filePair [2]string
+
+// MarshalYAML writes a pair on one line.
+func (p filePair) MarshalYAML() (any, error) {
+	var n yaml.Node
+	err := n.Encode([]string{p[0], p[1]})
+	n.Style = yaml.FlowStyle
+	return &n, err
+}
+
+type fileBlocks struct {
+	Least int `yaml:"least"`
+	Most  int `yaml:"most"`
+}
+
+type fileMeasure struct {
+	Fill     time.Duration `yaml:"fill,omitempty"`
+	Warmup   time.Duration `yaml:"warmup"`
+	Time     time.Duration `yaml:"time"`
+	Unsteady bool          `yaml:"unsteady,omitempty"`
+}
+
+// stage writes the file and reads it back: what is carried out is what plumb lab
+// run would repeat.
+func (f file) stage(name string, atOnce int) (Stage, error) {
+	var b bytes.Buffer
+	b.WriteString("# Made by plumb rehearse; plumb lab run repeats it.\n")
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(f), e.Close()); err != nil {
+		return Stage{}, fmt.Errorf("write the experiment %s: %w", name, err)
 	}
-	question := fmt.Sprintf("What does the advice for %s bring, all of it together?", d.called())
+	x, err := experiment.Parse("rehearsal-"+name+".yaml", b.Bytes())
+	if err != nil {
+		return Stage{}, hint.With(fmt.Errorf("the experiment %s is not sound: %w", name, err), "this is a fault of Plumb's: tell us, with the plan")
+	}
+	return Stage{Name: name, Experiment: x, Text: b.Bytes(), AtOnce: atOnce}, nil
+}
+
+// read is the inverse.
+func (s Stage) read() (f file, err error) {
+	if err := yaml.Unmarshal(s.Text, &f); err != nil {
+		return f, fmt.Errorf("read the experiment %s: %w", s.Name, err)
+	}
+	return f, nil
+}
+
+// Seeded gives a stage with another seed: it is measured anew.
+func (s Stage) Seeded(seed uint64) (Stage, error) {
+	f, err := s.read()
+	if err != nil {
+		return s, err
+	}
+	f.Seed = &seed
+	return f.stage(s.Name, s.AtOnce)
+}
+
+// Within gives a stage that has so much time.
+func (s Stage) Within(budget time.Duration) (Stage, error) {
+	f, err := s.read()
+	if err != nil {
+		return s, err
+	}
+	f.Budget = max(time.Second, budget.Round(time.Second))
+	return f.stage(s.Name, s.AtOnce)
+}
+
+// stage makes an experiment of some arms.
+func (d *draft) stage(name string, arms []arm, budget time.Duration) (Stage, error) {
+	l, pace := d.load(), d.pace()
+	f := file{Experiment: d.name(name), Question: fmt.Sprintf("What does the advice for %s bring, all of it together?", d.called()), Source: "plumb rehearse", Notes: d.notes(arms),
+		Base: experiment.Setup{Volume: d.volume, Server: d.privateServer(), Load: l}, Design: d.design(arms), Blocks: fileBlocks{leastBlocks, d.mostBlocks()},
+		Measure: fileMeasure{pace.fill, pace.warmup, pace.measure, true}, Until: "decided", Budget: budget.Round(time.Second), Metric: "rate", Margin: "5%", Checks: checks(l)}
 	switch {
 	case name != stageAll && d.want.WithoutOne:
-		question = fmt.Sprintf("What is lost where one step of the advice for %s is left out?", d.called())
+		f.Question = fmt.Sprintf("What is lost where one step of the advice for %s is left out?", d.called())
 	case name != stageAll:
-		question = fmt.Sprintf("What does each step of the advice for %s bring by itself?", d.called())
+		f.Question = fmt.Sprintf("What does each step of the advice for %s bring by itself?", d.called())
 	}
-	var list, pairs []*yaml.Node
 	for i, a := range arms {
-		var set []field
+		set := map[string]string{}
 		for _, c := range a.set {
-			set = append(set, field{c.path, words(c.value)})
+			set[c.path] = c.value
 		}
-		list = append(list, object(field{"name", words(a.name)}, field{"set", object(set...)}))
+		f.Arms = append(f.Arms, fileArm{a.name, set})
 		switch {
 		case i == 0:
 		case a.without: // what the step adds to the rest
-			pairs = append(pairs, flow(sequence(words(AllAdvice), words(a.name))))
+			f.Compare = append(f.Compare, filePair{AllAdvice, a.name})
 		default:
-			pairs = append(pairs, flow(sequence(words(a.name), words(arms[0].name))))
+			f.Compare = append(f.Compare, filePair{a.name, arms[0].name})
 		}
 	}
-	root := object(
-		field{"experiment", words(d.name(name))},
-		field{"question", words(question)},
-		field{"source", words("plumb rehearse")},
-		field{"notes", words(d.notes(arms))},
-		field{"base", object(field{"volume", volumeNode(d.volume)}, field{"server", d.serverNode()}, field{"load", flow(loadNode(l))})},
-		field{"arms", sequence(list...)},
-		field{"compare", sequence(pairs...)},
-		field{"design", words(d.design(arms))},
-		field{"blocks", flow(object(field{"least", number(leastBlocks)}, field{"most", number(int64(d.mostBlocks()))}))},
-		field{"measure", flow(object(measure...))},
-		field{"until", words("decided")},
-		field{"budget", words(budget.Round(time.Second).String())},
-		field{"metric", words("rate")},
-		field{"margin", words("5%")},
-		field{"checks", flow(texts(checks(l)))},
-	)
-	text, err := encoded(root)
-	return append([]byte("# Made by plumb rehearse; plumb lab run repeats it.\n"), text...), err
+	return f.stage(name, d.atOnce())
 }
 
-// encoded writes a file.
-func encoded(n *yaml.Node) ([]byte, error) {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	err := errors.Join(e.Encode(n), e.Close())
-	return b.Bytes(), err
+// privateServer is the one that is like the real one.
+func (d *draft) privateServer() *experiment.Server {
+	return &experiment.Server{Engine: d.engine, Version: d.version, Basedir: d.basedir, Memory: experiment.Bytes(d.size.memory),
+		UsedLogs: experiment.KindOf(d.engine) == "mysql", Create: d.create, Settings: d.settings}
 }
 
 // called names the server for people.
@@ -129,101 +183,4 @@ func (d *draft) notes(arms []arm) string {
 	}
 	slices.Sort(all)
 	return strings.Join(append([]string{rulesAll + strings.Join(slices.Compact(all), ", ")}, lines...), "\n")
-}
-
-func volumeNode(v experiment.Volume) *yaml.Node {
-	fields := []field{{"kind", words(v.Kind)}}
-	for _, f := range []field{{"parent", words(v.Parent)}, {"filesystem", words(v.Filesystem)}, {"profile", words(v.Profile)}} {
-		if f.value.Value != "" {
-			fields = append(fields, f)
-		}
-	}
-	if v.Size > 0 {
-		fields = append(fields, field{"size", words(v.Size.String())})
-	}
-	if len(v.Properties) > 0 {
-		fields = append(fields, field{"properties", settingsNode(v.Properties)})
-	}
-	return object(fields...)
-}
-
-func (d *draft) serverNode() *yaml.Node {
-	fields := []field{{"engine", words(d.engine)}, {"version", words(d.version)}, {"memory", words(experiment.Bytes(d.size.memory).String())}}
-	if experiment.KindOf(d.engine) == "mysql" {
-		fields = append(fields, field{"used_logs", plain("true")})
-	}
-	if d.basedir != "" {
-		fields = append(fields, field{"basedir", words(d.basedir)})
-	}
-	for _, f := range []struct {
-		name string
-		set  map[string]string
-	}{{"create", d.create}, {"settings", d.settings}} {
-		if len(f.set) > 0 {
-			fields = append(fields, field{f.name, settingsNode(f.set)})
-		}
-	}
-	return object(fields...)
-}
-
-func loadNode(l experiment.Load) *yaml.Node {
-	if l.Kind == experiment.TPCC {
-		return object(field{"kind", words(l.Kind)}, field{"warehouses", number(int64(l.Warehouses))}, field{"threads", number(int64(l.Threads))})
-	}
-	return object(field{"kind", words(l.Kind)}, field{"script", words(l.Script)}, field{"tables", number(int64(l.Tables))}, field{"rows", number(l.Rows)},
-		field{"threads", number(int64(l.Threads))})
-}
-
-func settingsNode(set map[string]string) *yaml.Node {
-	var fields []field
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		fields = append(fields, field{name, words(set[name])})
-	}
-	return object(fields...)
-}
-
-// field is a key of a mapping, in the order in which it is to stand.
-type field struct {
-	key   string
-	value *yaml.Node
-}
-
-func object(fields ...field) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	for _, f := range fields {
-		n.Content = append(n.Content, words(f.key), f.value)
-	}
-	return n
-}
-
-func sequence(items ...*yaml.Node) *yaml.Node {
-	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: items}
-}
-
-func texts(all []string) *yaml.Node {
-	n := sequence()
-	for _, s := range all {
-		n.Content = append(n.Content, words(s))
-	}
-	return n
-}
-
-// words is a text, which is quoted where it would be read as something else.
-func words(s string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if strings.Contains(s, "\n") {
-		n.Style = yaml.LiteralStyle
-	}
-	return n
-}
-
-func plain(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
-
-func number(n int64) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(n, 10)}
-}
-
-func flow(n *yaml.Node) *yaml.Node {
-	n.Style = yaml.FlowStyle
-	return n
 }

@@ -37,6 +37,9 @@ func (b *Bytes) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// MarshalYAML writes the size as files have it.
+func (b Bytes) MarshalYAML() (any, error) { return b.String(), nil }
+
 // UnmarshalJSON implements json.Unmarshaler: JSON has the number of bytes, and a
 // text is read as in a file.
 func (b *Bytes) UnmarshalJSON(data []byte) error {

@@ -4,10 +4,10 @@ package experiment
 // by their names in the file: "volume.filesystem", "server.settings.sync_binlog".
 type Setup struct {
 	Volume Volume            `yaml:"volume" json:"volume"`
-	Server *Server           `yaml:"server" json:"server,omitempty"` // nil: files alone
-	Load   Load              `yaml:"load" json:"load"`
-	Beside *Beside           `yaml:"beside" json:"beside,omitempty"`
-	Host   map[string]string `yaml:"host" json:"host,omitempty"` // sysctls of the whole machine, put back after each trial; only with --allow-host
+	Server *Server           `yaml:"server,omitempty" json:"server,omitempty"` // nil: files alone
+	Load   Load              `yaml:"load,flow" json:"load"`
+	Beside *Beside           `yaml:"beside,omitempty" json:"beside,omitempty"`
+	Host   map[string]string `yaml:"host,omitempty" json:"host,omitempty"` // sysctls of the whole machine, put back after each trial; only with --allow-host
 }
 
 // Kinds of volumes.
@@ -21,31 +21,31 @@ const (
 // Volume is what the data is put on.
 type Volume struct {
 	Kind       string            `yaml:"kind" json:"kind"`
-	Size       Bytes             `yaml:"size" json:"size,omitempty"`             // of the loop device, or of each vdev
-	Filesystem string            `yaml:"filesystem" json:"filesystem,omitempty"` // loop: ext4, xfs, btrfs
-	Mkfs       []string          `yaml:"mkfs" json:"mkfs,omitempty"`             // more arguments for mkfs
-	Mount      string            `yaml:"mount" json:"mount,omitempty"`           // options, as for mount -o
-	Layout     string            `yaml:"layout" json:"layout,omitempty"`         // zpool: "" for one vdev, mirror, raidz, stripe
-	Vdevs      int               `yaml:"vdevs" json:"vdevs,omitempty"`           // zpool: how many; 0 for 1, or 2 for a mirror, 3 for raidz
-	Log        Bytes             `yaml:"log" json:"log,omitempty"`               // zpool: size of a log device; 0 for none
-	Cache      Bytes             `yaml:"cache" json:"cache,omitempty"`           // zpool: size of a cache device; 0 for none
-	Pool       map[string]string `yaml:"pool" json:"pool,omitempty"`             // zpool: pool properties, such as ashift
-	Parent     string            `yaml:"parent" json:"parent,omitempty"`         // dataset: the one it is made below, tank or tank/db
-	Properties map[string]string `yaml:"properties" json:"properties,omitempty"` // zpool, dataset: of the dataset with the data
-	ARC        Bytes             `yaml:"arc" json:"arc,omitempty"`               // zpool: most the ARC may take; it is counted in server.memory
-	Profile    string            `yaml:"profile" json:"profile,omitempty"`       // what a volume of the cloud allows: gp3, or iops=3000,mbps=125; "" for no limit
-	Clone      string            `yaml:"clone" json:"clone,omitempty"`           // how each trial gets its data: auto, copy, reflink, snapshot
+	Size       Bytes             `yaml:"size,omitempty" json:"size,omitempty"`             // of the loop device, or of each vdev
+	Filesystem string            `yaml:"filesystem,omitempty" json:"filesystem,omitempty"` // loop: ext4, xfs, btrfs
+	Mkfs       []string          `yaml:"mkfs,omitempty" json:"mkfs,omitempty"`             // more arguments for mkfs
+	Mount      string            `yaml:"mount,omitempty" json:"mount,omitempty"`           // options, as for mount -o
+	Layout     string            `yaml:"layout,omitempty" json:"layout,omitempty"`         // zpool: "" for one vdev, mirror, raidz, stripe
+	Vdevs      int               `yaml:"vdevs,omitempty" json:"vdevs,omitempty"`           // zpool: how many; 0 for 1, or 2 for a mirror, 3 for raidz
+	Log        Bytes             `yaml:"log,omitempty" json:"log,omitempty"`               // zpool: size of a log device; 0 for none
+	Cache      Bytes             `yaml:"cache,omitempty" json:"cache,omitempty"`           // zpool: size of a cache device; 0 for none
+	Pool       map[string]string `yaml:"pool,omitempty" json:"pool,omitempty"`             // zpool: pool properties, such as ashift
+	Parent     string            `yaml:"parent,omitempty" json:"parent,omitempty"`         // dataset: the one it is made below, tank or tank/db
+	Properties map[string]string `yaml:"properties,omitempty" json:"properties,omitempty"` // zpool, dataset: of the dataset with the data
+	ARC        Bytes             `yaml:"arc,omitempty" json:"arc,omitempty"`               // zpool: most the ARC may take; it is counted in server.memory
+	Profile    string            `yaml:"profile,omitempty" json:"profile,omitempty"`       // what a volume of the cloud allows: gp3, or iops=3000,mbps=125; "" for no limit
+	Clone      string            `yaml:"clone,omitempty" json:"clone,omitempty"`           // how each trial gets its data: auto, copy, reflink, snapshot
 }
 
 // Server is a private server.
 type Server struct {
-	Engine   string            `yaml:"engine" json:"engine"`                 // mariadb, mysql, percona, postgres
-	Version  string            `yaml:"version" json:"version,omitempty"`     // "" for the installed one; "17", "11.4"
-	Basedir  string            `yaml:"basedir" json:"basedir,omitempty"`     // of an unpacked one
-	Memory   Bytes             `yaml:"memory" json:"memory,omitempty"`       // for the server, its page cache and the ARC together; 0 for no limit
-	UsedLogs bool              `yaml:"used_logs" json:"used_logs,omitempty"` // InnoDB's redo log was written through once: a flush of new space is a commit of the filesystem's journal as well
-	Create   map[string]string `yaml:"create" json:"create,omitempty"`       // settings that count when the data is made, such as innodb_page_size
-	Settings map[string]string `yaml:"settings" json:"settings,omitempty"`   // as in its configuration file
+	Engine   string            `yaml:"engine" json:"engine"`                           // mariadb, mysql, percona, postgres
+	Version  string            `yaml:"version,omitempty" json:"version,omitempty"`     // "" for the installed one; "17", "11.4"
+	Basedir  string            `yaml:"basedir,omitempty" json:"basedir,omitempty"`     // of an unpacked one
+	Memory   Bytes             `yaml:"memory,omitempty" json:"memory,omitempty"`       // for the server, its page cache and the ARC together; 0 for no limit
+	UsedLogs bool              `yaml:"used_logs,omitempty" json:"used_logs,omitempty"` // InnoDB's redo log was written through once: a flush of new space is a commit of the filesystem's journal as well
+	Create   map[string]string `yaml:"create,omitempty" json:"create,omitempty"`       // settings that count when the data is made, such as innodb_page_size
+	Settings map[string]string `yaml:"settings,omitempty" json:"settings,omitempty"`   // as in its configuration file
 }
 
 // KindOf is the kind of thing in the catalogue that an engine's servers are.
@@ -69,25 +69,25 @@ const (
 // plumb load.
 type Load struct {
 	Kind       string  `yaml:"kind" json:"kind"`
-	Script     string  `yaml:"script" json:"script,omitempty"`             // oltp: oltp_read_write, …
-	Tables     int     `yaml:"tables" json:"tables,omitempty"`             // oltp
-	Rows       int64   `yaml:"rows" json:"rows,omitempty"`                 // oltp: of each table
-	Random     string  `yaml:"random" json:"random,omitempty"`             // oltp: distribution of keys: uniform, pareto, …
-	Warehouses int     `yaml:"warehouses" json:"warehouses,omitempty"`     // tpcc
-	Mode       string  `yaml:"mode" json:"mode,omitempty"`                 // fileio: rndrd, rndwr, …; fsync: append, overwrite
-	Files      int     `yaml:"files" json:"files,omitempty"`               // fileio
-	Total      Bytes   `yaml:"total" json:"total,omitempty"`               // fileio: all files together
-	Block      Bytes   `yaml:"block" json:"block,omitempty"`               // fileio, fsync: of a request
-	Direct     bool    `yaml:"direct" json:"direct,omitempty"`             // fileio: O_DIRECT
-	Sync       string  `yaml:"sync" json:"sync,omitempty"`                 // fsync: fsync, fdatasync, dsync
-	Compress   float64 `yaml:"compressible" json:"compressible,omitempty"` // fileio: part of what is written that compresses away
-	Threads    int     `yaml:"threads" json:"threads,omitempty"`           // 0 for 1
-	Rate       float64 `yaml:"rate" json:"rate,omitempty"`                 // operations a second that are due; 0 for a closed loop
+	Script     string  `yaml:"script,omitempty" json:"script,omitempty"`             // oltp: oltp_read_write, …
+	Tables     int     `yaml:"tables,omitempty" json:"tables,omitempty"`             // oltp
+	Rows       int64   `yaml:"rows,omitempty" json:"rows,omitempty"`                 // oltp: of each table
+	Random     string  `yaml:"random,omitempty" json:"random,omitempty"`             // oltp: distribution of keys: uniform, pareto, …
+	Warehouses int     `yaml:"warehouses,omitempty" json:"warehouses,omitempty"`     // tpcc
+	Mode       string  `yaml:"mode,omitempty" json:"mode,omitempty"`                 // fileio: rndrd, rndwr, …; fsync: append, overwrite
+	Files      int     `yaml:"files,omitempty" json:"files,omitempty"`               // fileio
+	Total      Bytes   `yaml:"total,omitempty" json:"total,omitempty"`               // fileio: all files together
+	Block      Bytes   `yaml:"block,omitempty" json:"block,omitempty"`               // fileio, fsync: of a request
+	Direct     bool    `yaml:"direct,omitempty" json:"direct,omitempty"`             // fileio: O_DIRECT
+	Sync       string  `yaml:"sync,omitempty" json:"sync,omitempty"`                 // fsync: fsync, fdatasync, dsync
+	Compress   float64 `yaml:"compressible,omitempty" json:"compressible,omitempty"` // fileio: part of what is written that compresses away
+	Threads    int     `yaml:"threads,omitempty" json:"threads,omitempty"`           // 0 for 1
+	Rate       float64 `yaml:"rate,omitempty" json:"rate,omitempty"`                 // operations a second that are due; 0 for a closed loop
 }
 
 // Beside is what goes on on the same volume while the load is measured.
 type Beside struct {
-	Kind  string `yaml:"kind" json:"kind"`   // copy: a large file is written through the page cache, again and again
-	Size  Bytes  `yaml:"size" json:"size"`   // of the file
-	Every string `yaml:"every" json:"every"` // "" for without pause, otherwise a time
+	Kind  string `yaml:"kind" json:"kind"`             // copy: a large file is written through the page cache, again and again
+	Size  Bytes  `yaml:"size" json:"size"`             // of the file
+	Every string `yaml:"every,omitempty" json:"every"` // "" for without pause, otherwise a time
 }

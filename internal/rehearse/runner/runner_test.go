@@ -42,19 +42,6 @@ func stageOf(t *testing.T, text string) rehearse.Stage {
 	return rehearse.Stage{Name: "all", Experiment: x, Text: []byte(text)}
 }
 
-func TestWithLine(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"a: 1\nbudget: 9m\nb: 2\n", "a: 1\nbudget: 5m\nb: 2\n"},
-		{"a: 1\nbudget: 9m", "a: 1\nbudget: 5m\n"},
-		{"a: 1\nb:\n  budget: 3\n", "a: 1\nb:\n  budget: 3\nbudget: 5m\n"},
-		{"a: 1", "a: 1\nbudget: 5m\n"},
-	} {
-		if got := string(withLine([]byte(c.text), "budget", "5m")); got != c.want {
-			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
-		}
-	}
-}
-
 // A new rehearsal that is like an earlier one is measured anew, and a budget
 // does not make it another.
 func TestStampAndBudget(t *testing.T) {

@@ -85,11 +85,10 @@ func (x *Runner) confirm(ctx context.Context, s *rehearse.Search) error {
 	if err != nil {
 		return err
 	}
-	e, err := withBudget(stage, x.left()-closingTime)
-	if err != nil {
+	if stage, err = stage.Within(x.left() - closingTime); err != nil {
 		return err
 	}
-	r, err := x.try(ctx, e, "search, the best anew")
+	r, err := x.try(ctx, stage.Experiment, "search, the best anew")
 	s.Confirm(r)
 	return err
 }

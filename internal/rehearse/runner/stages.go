@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"plumb/internal/hint"
@@ -101,7 +100,8 @@ func (x *Runner) toDecide(i int) (experiment.Experiment, error) {
 	e, err := x.inTime(i, true)
 	r := x.reports[i]
 	if wants := r.Took + 2*time.Duration(r.Verdicts[0].More)*x.blockTime(i); err == nil && e.Budget > wants {
-		return withBudget(x.proposal.Stages[i], wants)
+		s, err := x.proposal.Stages[i].Within(wants)
+		return s.Experiment, err
 	}
 	return e, err
 }
@@ -184,12 +184,8 @@ func (x *Runner) inTime(i int, again bool) (experiment.Experiment, error) {
 	if last := i == len(x.proposal.Stages)-1; !again && !last && s.Experiment.Budget > 0 {
 		may = min(may, s.Experiment.Budget)
 	}
-	return withBudget(s, may)
-}
-
-// withBudget gives the experiment of a stage with so much time.
-func withBudget(s rehearse.Stage, may time.Duration) (experiment.Experiment, error) {
-	return experiment.Parse(s.Name, withLine(s.Text, "budget", max(time.Second, may.Round(time.Second)).String()))
+	s, err := s.Within(may)
+	return s.Experiment, err
 }
 
 // keptBack is the part of the budget that the stages leave: for taking away
@@ -283,32 +279,13 @@ func (x *Runner) howItEnded() string {
 
 // stamp gives the experiments of a new rehearsal seeds of their own, so that
 // one like an earlier one is measured anew.
-func (x *Runner) stamp() error {
-	return x.rewrite(func(s rehearse.Stage) []byte { return withLine(s.Text, "seed", fmt.Sprint(x.began.Unix())) })
-}
-
-// rewrite changes the texts of the stages and reads them again.
-func (x *Runner) rewrite(text func(rehearse.Stage) []byte) (err error) {
-	for i := range x.proposal.Stages {
-		s := &x.proposal.Stages[i]
-		s.Text = text(*s)
-		if s.Experiment, err = experiment.Parse(s.Name, s.Text); err != nil {
-			return fmt.Errorf("the experiment of stage %s: %w", s.Name, err)
+func (x *Runner) stamp() (err error) {
+	for i, s := range x.proposal.Stages {
+		if x.proposal.Stages[i], err = s.Seeded(uint64(x.began.Unix())); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// withLine sets a key of the first level of an experiment file.
-func withLine(text []byte, key, value string) []byte {
-	line := []byte(key + ": " + value + "\n")
-	if old := regexp.MustCompile(`(?m)^` + key + `:.*\n?`); old.Match(text) {
-		return old.ReplaceAllLiteral(text, line)
-	}
-	if n := len(text); n > 0 && text[n-1] != '\n' {
-		text = append(text[:n:n], '\n')
-	}
-	return append(text[:len(text):len(text)], line...)
 }
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Second) }

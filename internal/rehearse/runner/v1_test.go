@@ -43,6 +43,9 @@ func TestResumesWhatEarlierPlumbsBegan(t *testing.T) {
 	if len(s) != 1 || s[0].Experiment.Hash != "3e075582349ced7c1caf5f12ac37ad87fb860c2cc3f7625bff0f570034b0f6ef" || s[0].AtOnce != 21 {
 		t.Errorf("%d stages, the first has the hash %s", len(s), s[0].Experiment.Hash)
 	}
+	if later, err := s[0].Within(time.Hour); err != nil || later.Experiment.Hash != s[0].Experiment.Hash || later.Experiment.Budget != time.Hour {
+		t.Errorf("with more time it has the hash %s: %v", later.Experiment.Hash, err)
+	}
 	if steps := x.proposal.Steps; len(steps) != 1 || steps[0].Knob.Name != "innodb_buffer_pool_size" || steps[0].Gain != 7 || steps[0].Value != "256M" {
 		t.Errorf("steps %+v", x.proposal.Steps)
 	}
