@@ -33,7 +33,7 @@ func programs() map[string]string {
 // what the earlier phases saw.
 func phases(cat *catalog.Catalog, g dsn.Given) [][]observe.Probe {
 	return [][]observe.Probe{
-		{kernel.New(), process.New(programs()), block.Probe{}, filesystem.Probe{}, zfs.Probe{}},
+		{kernel.New(cat), process.New(programs()), block.Probe{}, filesystem.Probe{}, zfs.NewProbe(cat)},
 		{mysql.NewProbe(cat, g.Target("mysql")), postgres.NewProbe(cat, g.Target("postgres")),
 			mongo.Probe{Remote: g.Address("mongo")}, proxysql.Probe{}},
 	}

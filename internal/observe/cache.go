@@ -23,9 +23,7 @@ func (j *joiner) tellCache(f *stack.Thing) {
 		return
 	}
 	if len(refs) == 0 {
-		for _, fact := range []string{"disk_names", "write_cache", "virtual_disks"} {
-			f.SetAbsent(fact, from)
-		}
+		f.Absent(from, "disk_names", "write_cache", "virtual_disks")
 		return
 	}
 	names := []string{}

@@ -47,7 +47,7 @@ func fromTape(t *testing.T, name string) *stack.Stack {
 	}
 	programs := map[string]string{"mysqld": "mysql", "mariadbd": "mysql", "postgres": "postgres", "postmaster": "postgres"}
 	s := observe.Host(t.Context(), host.NewCached(taped),
-		[]observe.Probe{kernel.New(), process.New(programs), block.Probe{}, filesystem.Probe{}, zfs.Probe{}},
+		[]observe.Probe{kernel.New(known()), process.New(programs), block.Probe{}, filesystem.Probe{}, zfs.NewProbe(known())},
 		[]observe.Probe{mysqlprobe.NewProbe(known(), nil), postgresprobe.NewProbe(known(), nil)})
 	budget.Apply(s)
 	return s

@@ -63,9 +63,27 @@ func (t *Thing) Set(name string, v Value, source string) {
 // variable this server version does not have.
 func (t *Thing) SetAbsent(name, source string) { t.Facts[name] = Fact{Source: source} }
 
+// Absent records several facts that do not exist here.
+func (t *Thing) Absent(source string, names ...string) {
+	for _, name := range names {
+		t.SetAbsent(name, source)
+	}
+}
+
 // Setting records a setting with its origin.
 func (t *Thing) Setting(name string, v Value, source string, o Origin) {
 	t.Facts[name] = Fact{Value: v, Source: source, Origin: &o}
+}
+
+// SettingUntil records a setting of which the next start is known: who sets it
+// then has set it now if the value is the same, and otherwise it was set while
+// running.
+func (t *Thing) SettingUntil(name string, v Value, source string, next Next) {
+	if next.Value.Equal(v) {
+		t.Setting(name, v, source, next.Origin)
+		return
+	}
+	t.Facts[name] = Fact{Value: v, Source: source, Origin: &Origin{From: FromRuntime}, Next: &next}
 }
 
 // Link records that t stands in relation name to the given things. Called

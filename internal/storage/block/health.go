@@ -35,9 +35,7 @@ var healthFacts = []string{"nvme_critical_warning", "nvme_spare", "nvme_spare_th
 // what its hypervisor thought of, so that counts as having none.
 func (d *device) health(ctx context.Context) {
 	if virtual, _ := d.thing.Bool("virtual_disk"); virtual || d.thing.Text("transport") != "nvme" {
-		for _, fact := range healthFacts {
-			d.thing.SetAbsent(fact, "model and transport")
-		}
+		d.thing.Absent("model and transport", healthFacts...)
 		return
 	}
 	if !d.h.About().Root {

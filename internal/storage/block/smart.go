@@ -27,9 +27,7 @@ var smartFacts = []string{"smart_passed", "smart_pending", "smart_reallocated", 
 func (d *device) smart(ctx context.Context) {
 	virtual, known := d.thing.Bool("virtual_disk")
 	if t := d.thing.Text("transport"); virtual || t != "ata" && t != "scsi" {
-		for _, fact := range smartFacts {
-			d.thing.SetAbsent(fact, "model and transport")
-		}
+		d.thing.Absent("model and transport", smartFacts...)
 		return
 	}
 	if !known || !d.h.About().Root {

@@ -110,7 +110,5 @@ func (d *device) thin(layer string, pools map[string]Thin) {
 }
 
 func (d *device) notThin(from string) {
-	for _, fact := range []string{"thin_data_used", "thin_metadata_used", "thin_mode", "thin_needs_check"} {
-		d.thing.SetAbsent(fact, from)
-	}
+	d.thing.Absent(from, "thin_data_used", "thin_metadata_used", "thin_mode", "thin_needs_check")
 }

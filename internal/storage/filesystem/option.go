@@ -139,13 +139,8 @@ func (v *volume) setOption(knob string, now stack.Value, from string) {
 	switch {
 	case next.IsAbsent(): // fstab leaves it to the superblock
 		v.thing.Set(knob, now, from)
-	case next.Equal(now):
-		v.thing.Setting(knob, now, from, origin)
 	default:
-		v.thing.Setting(knob, now, from, stack.Origin{From: stack.FromRuntime})
-		f := v.thing.Facts[knob]
-		f.Next = &stack.Next{Value: next, Origin: origin}
-		v.thing.Facts[knob] = f
+		v.thing.SettingUntil(knob, now, from, stack.Next{Value: next, Origin: origin})
 	}
 }
 

@@ -3,10 +3,12 @@ package zfs
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
@@ -34,17 +36,6 @@ var datasetFacts = map[string]struct {
 	"usedbydataset": {"usedbydataset", count}, "usedbychildren": {"usedbychildren", count},
 	"creation": {"age", since}, "mounted": {"mounted", text}, "origin": {"clone_of", text},
 	"encryptionroot": {"encryptionroot", text}, "keystatus": {"keystatus", text},
-}
-
-// datasetKnobs are the properties that can be set (knobs/dataset.yaml); a
-// test keeps the two lists alike.
-var datasetKnobs = map[string]form{
-	"recordsize": count, "volblocksize": count, "volsize": count, "compression": text, "checksum": text,
-	"sync": text, "logbias": text, "primarycache": text, "secondarycache": text, "prefetch": text, "direct": text,
-	"atime": text, "relatime": text, "xattr": text, "acltype": text, "dnodesize": text, "redundant_metadata": text,
-	"special_small_blocks": count, "dedup": text, "copies": count, "encryption": text, "mountpoint": text,
-	"canmount": text, "readonly": text, "exec": text, "snapdir": text, "quota": count, "refquota": count,
-	"reservation": count, "refreservation": count, "snapshot_limit": text, "overlay": text,
 }
 
 // readDatasets reads the properties of every filesystem and volume. The
@@ -80,7 +71,7 @@ func (l *look) readDatasets(ctx context.Context) {
 		order = order[:len(order)-1]
 	}
 	for _, name := range order {
-		markAbsent(l.datasets[name], "zfs get")
+		l.markAbsent(l.datasets[name], "zfs get")
 	}
 	l.sparse(cut)
 	if !cut { // with a part of the datasets missing, so may be the nearest quota
@@ -102,9 +93,13 @@ func (l *look) setProperty(t *stack.Thing, p zfs.Property, source string) {
 		}
 		return
 	}
-	f, ok := datasetKnobs[p.Name]
-	if !ok {
+	knob := l.knobs("dataset")[p.Name]
+	if knob == nil {
 		return
+	}
+	f := text
+	if knob.Type != catalog.Text {
+		f = count
 	}
 	if v, ok := l.value(p.Value, f); ok {
 		t.Setting(p.Name, v, source, origin(p.Source))
@@ -135,13 +130,13 @@ func (l *look) value(s string, f form) (stack.Value, bool) {
 
 // markAbsent records which properties this type of dataset, or this version,
 // does not have: `zfs get all` prints every one there is.
-func markAbsent(t *stack.Thing, source string) {
+func (l *look) markAbsent(t *stack.Thing, source string) {
 	for _, f := range datasetFacts {
 		if _, have := t.Facts[f.fact]; !have {
 			t.SetAbsent(f.fact, source)
 		}
 	}
-	for name := range datasetKnobs {
+	for name := range l.knobs("dataset") {
 		if _, have := t.Facts[name]; !have {
 			t.SetAbsent(name, source)
 		}
@@ -168,10 +163,5 @@ func origin(s string) stack.Origin {
 
 // sortedNames lists the datasets that were seen.
 func (l *look) sortedNames() []string {
-	names := make([]string, 0, len(l.datasets))
-	for n := range l.datasets {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(l.datasets))
 }

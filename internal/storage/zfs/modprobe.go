@@ -61,18 +61,12 @@ func parseBootOptions(cmdline []byte) map[string]string {
 	return set
 }
 
-// bootSetting is what the next load of the module will set a parameter to.
-type bootSetting struct {
-	value  string
-	origin stack.Origin
-}
-
 // bootSettings collects what modprobe and the kernel command line will set.
 // Of two modprobe.d files of the same name the one in /etc counts, then /run;
 // of two lines the later one. The command line of the kernel is given to a
 // built-in module, and modprobe passes it on to a loaded one.
-func (l *look) bootSettings(ctx context.Context) map[string]bootSetting {
-	set := map[string]bootSetting{}
+func (l *look) bootSettings(ctx context.Context) map[string]stack.Next {
+	set := map[string]stack.Next{}
 	files := map[string]string{}
 	for _, dir := range []string{"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"} {
 		names, err := l.h.Glob(ctx, dir+"/modprobe.d/*.conf")
@@ -98,12 +92,12 @@ func (l *look) bootSettings(ctx context.Context) map[string]bootSetting {
 			continue
 		}
 		for _, o := range parseModprobe(text) {
-			set[o.name] = bootSetting{o.value, stack.Origin{From: stack.FromFile, File: files[b], Line: o.line}}
+			set[o.name] = stack.Next{Value: parameterValue(o.value), Origin: stack.Origin{From: stack.FromFile, File: files[b], Line: o.line}}
 		}
 	}
 	if text, err := l.h.ReadFile(ctx, "/proc/cmdline"); err == nil {
 		for name, value := range parseBootOptions(text) {
-			set[name] = bootSetting{value, stack.Origin{From: stack.FromCommand, Of: "kernel command line"}}
+			set[name] = stack.Next{Value: parameterValue(value), Origin: stack.Origin{From: stack.FromCommand, Of: "kernel command line"}}
 		}
 	}
 	return set

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"plumb/internal/stack"
@@ -91,17 +93,9 @@ func (l *look) fuseModule(ctx context.Context, d daemon) {
 	l.module = m
 	source := "/proc/PID/comm of the daemon"
 	m.Set("implementation", stack.Text(zfsFuse), source)
-	for _, name := range []string{"version", "release", "userland", "modprobe_unknown"} {
-		m.SetAbsent(name, source)
-	}
-	for _, name := range parameterNames {
-		m.SetAbsent(name, source)
-	}
-	for _, figures := range [][]figure{zilFigures, txFigures} {
-		for _, f := range figures {
-			m.SetAbsent(f.fact, source)
-		}
-	}
+	m.Absent(source, "version", "release", "userland", "modprobe_unknown")
+	m.Absent(source, slices.Collect(maps.Keys(l.knobs("zfs")))...)
+	m.Absent(source, factNames(slices.Concat(zilFigures, txFigures))...)
 	l.fuseARC(ctx, d)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
@@ -188,36 +189,26 @@ func (l *look) scanFacts(p *stack.Thing, st zfs.Status, source string) {
 	}
 }
 
-// poolKnobs are the pool properties the catalogue knows (knobs/pool.yaml);
-// true marks numbers.
-var poolKnobs = map[string]bool{
-	"autoexpand": false, "autoreplace": false, "autotrim": false, "bootfs": false, "cachefile": false,
-	"comment": false, "compatibility": false, "delegation": false, "failmode": false, "listsnapshots": false,
-	"multihost": false, "dedup_table_quota": false,
-}
-
 func (l *look) poolProperties(ctx context.Context) {
+	knobs := l.knobs("pool")
 	for _, name := range slices.Sorted(maps.Keys(l.pools)) {
 		p := l.pools[name]
 		text, err := l.output(ctx, l.tools.PoolProperties(name)...)
 		if err != nil {
-			names := []string{"ashift", "cloned", "pool_version"}
-			for k := range poolKnobs {
-				names = append(names, k)
-			}
+			names := append(slices.Collect(maps.Keys(knobs)), "cloned", "pool_version")
 			slices.Sort(names)
 			l.gap(p.Ref, err, names...)
 			continue
 		}
-		setPoolProperties(p, l.tools.ParsePool(text), "zpool get")
+		setPoolProperties(p, l.tools.ParsePool(text), knobs, "zpool get")
 	}
 }
 
-func setPoolProperties(p *stack.Thing, all []zfs.Property, source string) {
+func setPoolProperties(p *stack.Thing, all []zfs.Property, knobs map[string]*catalog.Fact, source string) {
 	seen := map[string]bool{}
 	for _, prop := range all {
 		name, is := prop.Name, prop.Of == p.Ref.Name
-		if _, known := poolKnobs[name]; known && is {
+		if knobs[name] != nil && name != "ashift" && is {
 			seen[name] = true
 			value := prop.Value
 			if value == "-" { // zpool's way to write nothing
@@ -243,8 +234,8 @@ func setPoolProperties(p *stack.Thing, all []zfs.Property, source string) {
 			}
 		}
 	}
-	for name := range poolKnobs {
-		if !seen[name] && len(seen) > 0 {
+	for name := range knobs {
+		if !seen[name] && name != "ashift" && len(seen) > 0 {
 			p.SetAbsent(name, source)
 		}
 	}
@@ -281,9 +272,7 @@ func (l *look) kstats(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(l.pools)) {
 		p := l.pools[name]
 		if l.tools.Fuse {
-			for _, f := range []string{"txg_count", "txg_sync_max", "txg_slow", "direct_reads", "direct_writes"} {
-				p.SetAbsent(f, fuseKstat)
-			}
+			p.Absent(fuseKstat, "txg_count", "txg_sync_max", "txg_slow", "direct_reads", "direct_writes")
 			continue
 		}
 		file := path.Join(kstatDir, name, "txgs")

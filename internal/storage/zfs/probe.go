@@ -7,14 +7,19 @@ import (
 	"io/fs"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
 )
 
-// Probe reads everything about ZFS on one host.
-type Probe struct{}
+// Probe reads everything about ZFS on one host. Which properties and parameters
+// can be set it has from the catalogue.
+type Probe struct{ catalog *catalog.Catalog }
+
+// NewProbe makes the probe.
+func NewProbe(c *catalog.Catalog) Probe { return Probe{c} }
 
 // Name implements observe.Probe.
 func (Probe) Name() string { return "zfs" }
@@ -38,13 +43,13 @@ const (
 )
 
 // Collect implements observe.Probe. A host without ZFS gives an empty sight.
-func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
+func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
 	var obs stack.Observation
 	daemon, found, err := implementation(ctx, h)
 	if err != nil || !found {
 		return obs, err
 	}
-	l := &look{h: h, obs: &obs, tools: zfs.Tools{Fuse: daemon.pid != 0}, pools: map[string]*stack.Thing{}}
+	l := &look{knobs: p.catalog.Knobs, h: h, obs: &obs, tools: zfs.Tools{Fuse: daemon.pid != 0}, pools: map[string]*stack.Thing{}}
 	if l.tools.Fuse {
 		l.fuseModule(ctx, daemon)
 	} else {
@@ -58,6 +63,7 @@ func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.
 
 // look is one pass over one host.
 type look struct {
+	knobs    func(kind string) map[string]*catalog.Fact
 	h        host.Reader
 	obs      *stack.Observation
 	tools    zfs.Tools

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
+	"plumb/knowledge"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 
 func lookAt(t *testing.T, m hosttest.Map) *stack.Stack {
 	t.Helper()
-	obs, err := Probe{}.Collect(context.Background(), m, &stack.Stack{})
+	obs, err := NewProbe(known(t)).Collect(context.Background(), m, &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,35 +236,13 @@ func TestLookReadsZFSFuse(t *testing.T) {
 	}
 }
 
-func TestKnobsOfTheProbeAreTheCatalogues(t *testing.T) {
-	for file, names := range map[string][]string{
-		"zfs": parameterNames, "pool": append(keys(poolKnobs), "ashift"), "dataset": keys(datasetKnobs),
-	} {
-		text, err := os.ReadFile("../../../knowledge/knobs/" + file + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var listed []string
-		for line := range strings.Lines(string(text)) {
-			name, rest, ok := strings.Cut(line, ":")
-			if ok && strings.HasPrefix(name, "  ") && !strings.HasPrefix(name, "   ") && rest != "" {
-				listed = append(listed, strings.TrimSpace(name))
-			}
-		}
-		slices.Sort(listed)
-		slices.Sort(names)
-		if !slices.Equal(listed, names) {
-			t.Errorf("knobs/%s.yaml lists\n%v\nthe probe reads\n%v", file, listed, names)
-		}
+func known(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func keys[V any](m map[string]V) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	return out
+	return c
 }
 
 // testdata is what the commands printed; the parsers keep it.

@@ -36,9 +36,7 @@ func (l *look) tellQuotas() {
 			at = at[:slash]
 		}
 		if by == "" {
-			for _, fact := range []string{"quota_left", "quota_left_limit", "quota_left_by"} {
-				t.SetAbsent(fact, source)
-			}
+			t.Absent(source, "quota_left", "quota_left_limit", "quota_left_by")
 			continue
 		}
 		t.Set("quota_left", stack.Int(nearest.left), source)

@@ -85,7 +85,7 @@ func TestSuiteOnADataset(t *testing.T) {
 func observed(t *testing.T, h host.Reader) *stack.Stack {
 	t.Helper()
 	s := &stack.Stack{}
-	obs, err := Probe{}.Collect(context.Background(), h, s)
+	obs, err := NewProbe(known(t)).Collect(context.Background(), h, s)
 	must(t, err)
 	s.Add("zfs", obs)
 	return s

@@ -29,9 +29,7 @@ func (l *look) readSnapshots(ctx context.Context) {
 		t, s := l.datasets[name], found[name]
 		t.Set("snapshots", stack.Int(s.Count), "zfs list -t snapshot")
 		if s.Count == 0 {
-			for _, f := range []string{"snapshot_newest", "snapshot_newest_age", "snapshot_newest_txg"} {
-				t.SetAbsent(f, "zfs list -t snapshot")
-			}
+			t.Absent("zfs list -t snapshot", "snapshot_newest", "snapshot_newest_age", "snapshot_newest_txg")
 			continue
 		}
 		t.Set("snapshot_newest", stack.Text(s.Newest), "zfs list -t snapshot")

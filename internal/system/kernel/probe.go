@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
@@ -20,10 +21,10 @@ const (
 )
 
 // Probe reads the machine and its kernel.
-type Probe struct{}
+type Probe struct{ knobs map[string]*catalog.Fact }
 
-// New makes the probe.
-func New() Probe { return Probe{} }
+// New makes a probe that reads the sysctls of the catalogue.
+func New(c *catalog.Catalog) Probe { return Probe{c.Knobs("host")} }
 
 // Name names the probe in gaps.
 func (Probe) Name() string { return "kernel" }
@@ -35,8 +36,8 @@ func (Probe) Cost() observe.Cost {
 }
 
 // Collect reads everything of the host that is no device, filesystem or server.
-func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
-	l := &look{ctx: ctx, h: h}
+func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
+	l := &look{ctx: ctx, h: h, knobs: p.knobs}
 	name := "localhost"
 	if data, err := h.ReadFile(ctx, "/proc/sys/kernel/hostname"); err == nil && len(strings.TrimSpace(string(data))) > 0 {
 		name = strings.TrimSpace(string(data))
@@ -61,7 +62,8 @@ type look struct {
 	h     host.Reader
 	obs   stack.Observation
 	t     *stack.Thing // the host
-	image bool         // h shows an unpacked image, in which nothing runs
+	knobs map[string]*catalog.Fact
+	image bool // h shows an unpacked image, in which nothing runs
 }
 
 // read reads a file about facts of the host. A file that does not exist makes

@@ -39,7 +39,7 @@ func doer(t *testing.T) *host.LiveDoer {
 // looking reads the host as check does.
 func looking(t *testing.T, h host.Reader) func() *stack.Stack {
 	return func() *stack.Stack {
-		obs, err := New().Collect(context.Background(), h, nil)
+		obs, err := New(known(t)).Collect(context.Background(), h, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
