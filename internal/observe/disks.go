@@ -47,7 +47,7 @@ func (j *joiner) gap(of stack.Ref, err error, facts ...string) {
 		return
 	}
 	if _, said := (&stack.Stack{Gaps: j.obs.Gaps}).GapFor(of, facts[0]); !said {
-		j.obs.Gap(of, err.Error(), hintFor(err), facts...)
+		j.obs.Gap(of, err.Error(), HintFor(err), facts...)
 	}
 }
 
@@ -98,9 +98,8 @@ func (c *chain) join(o chain) {
 }
 
 var (
-	errCircle   = errors.New("the chain of devices leads back to itself")
-	errNoDisks  = errors.New("its disks are not known")
-	errNoMedium = errors.New("a disk below it does not say what it is made of")
+	errCircle  = errors.New("the chain of devices leads back to itself")
+	errNoDisks = errors.New("its disks are not known")
 )
 
 // below follows the chain from a thing down to whole disks. A loop device on a

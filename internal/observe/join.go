@@ -33,9 +33,7 @@ func join(ctx context.Context, p *placer) {
 		}
 	}
 	for _, f := range p.s.OfKind("filesystem") {
-		j.tellCloud(f)
-		j.tellMedium(f)
-		j.tellCache(f)
+		j.tellDisks(f)
 	}
 	j.tellUses()
 	p.s.Add("join", j.obs)
@@ -89,7 +87,7 @@ func (j *joiner) members(ctx context.Context, f *stack.Thing, devices []string) 
 	for _, name := range devices {
 		ref, err := j.device(ctx, name)
 		if err != nil {
-			j.obs.Gap(f.Ref, fmt.Sprintf("find the device %s of bcachefs: %v", name, err), hintFor(err), "block", "disks")
+			j.obs.Gap(f.Ref, fmt.Sprintf("find the device %s of bcachefs: %v", name, err), HintFor(err), "block", "disks")
 			return
 		}
 		refs = append(refs, ref)
@@ -109,7 +107,7 @@ func (j *joiner) loop(ctx context.Context, b *stack.Thing) {
 	}
 	ref, err := j.holder(ctx, file)
 	if err != nil {
-		j.obs.Gap(b.Ref, fmt.Sprintf("find the filesystem of %s: %v", file, err), hintFor(err), "backing", "disks")
+		j.obs.Gap(b.Ref, fmt.Sprintf("find the filesystem of %s: %v", file, err), HintFor(err), "backing", "disks")
 		return
 	}
 	b.Link("backing", ref)

@@ -28,6 +28,9 @@ type Mount struct {
 	Options []string // of the mount, then of the superblock, each once
 }
 
+// String gives the place of the mount.
+func (m Mount) String() string { return m.Point }
+
 // MountLimit is the most mounts that are read of one namespace, which take
 // 7 MB. Container hosts have thousands; a million is an accident that must not
 // end a check.
@@ -121,11 +124,8 @@ func (m Mount) Thing(name string) *stack.Thing {
 		t.Set("cow", stack.Bool(cow), from)
 	}
 	for _, own := range ownFacts {
-		if slices.Contains(own.types, m.Type) {
-			continue
-		}
-		for _, fact := range own.facts {
-			t.SetAbsent(fact, from)
+		if !slices.Contains(own.types, m.Type) {
+			t.Absent(from, own.facts...)
 		}
 	}
 	return t
@@ -177,8 +177,7 @@ func Space(ctx context.Context, h host.Reader, t *stack.Thing, name string) erro
 		t.Set("used_percent", stack.Float(100*float64(used)/float64(able)), from)
 	}
 	if s.TotalInodes == 0 || slices.Contains([]string{"btrfs", "zfs", "fuse.zfs"}, t.Text("fstype")) {
-		t.SetAbsent("inodes", from)
-		t.SetAbsent("inodes_free", from)
+		t.Absent(from, "inodes", "inodes_free")
 		return nil
 	}
 	t.Set("inodes", stack.Int(int64(s.TotalInodes)), from)

@@ -74,11 +74,12 @@ func (p *placer) role(ctx context.Context, r *stack.Role) {
 	}
 	r.Placement = got.Placement
 	if got.err != nil {
-		p.obs.Gap(r.DB, fmt.Sprintf("place %s at %s: %v", r.Name, r.Path, got.err), hintFor(got.err), r.Name, "storage")
+		p.obs.Gap(r.DB, fmt.Sprintf("place %s at %s: %v", r.Name, r.Path, got.err), HintFor(got.err), r.Name, "storage")
 	}
 }
 
-func hintFor(err error) string {
+// HintFor says what a person can do about what could not be read.
+func HintFor(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return "run as root"
@@ -250,7 +251,7 @@ func (p *placer) filesystem(ctx context.Context, v *view, m Mount, resolved stri
 	}
 	t := m.Thing(p.freeName(path.Join("/", v.prefix, m.Point), m.ID))
 	if err := Space(ctx, p.h, t, path.Join("/", v.prefix, resolved)); err != nil {
-		p.obs.Gap(t.Ref, err.Error(), hintFor(err), "size", "free", "used_percent", "inodes*", "block_size")
+		p.obs.Gap(t.Ref, err.Error(), HintFor(err), "size", "free", "used_percent", "inodes*", "block_size")
 	}
 	if v.prefix != "" && m.OnBlock() {
 		p.obs.Gap(t.Ref, "mounted only in the mount namespace of the server", "", "*")

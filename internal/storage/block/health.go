@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,29 +14,39 @@ import (
 	"plumb/internal/stack"
 )
 
-// Health is log page 02h of an NVMe drive. A field that was not in the answer
-// is nil.
-type Health struct {
-	CriticalWarning   *int64 // bits: 0 spare, 1 temperature, 2 reliability, 3 read-only, 4 volatile memory backup, 5 persistent memory
-	Spare             *int64 // percent
-	SpareThreshold    *int64 // percent
-	Used              *int64 // percent of the rated endurance; may pass 100
-	MediaErrors       *int64
-	UnsafeShutdowns   *int64
-	DataUnitsRead     *int64 // of 512,000 bytes
-	DataUnitsWritten  *int64 // of 512,000 bytes
-	TemperatureKelvin *int64
+// Health is log page 02h of an NVMe drive, by fact. A field that was not in the
+// answer is not in it.
+type Health map[string]stack.Value
+
+// healthFields are the fields of the log but for the temperature, by the names
+// that the versions of nvme-cli and smartctl give them.
+var healthFields = []struct {
+	fact  string
+	unit  int64 // what it counts; 0: percent
+	names []string
+}{
+	// Bits: 0 spare, 1 temperature, 2 reliability, 3 read-only, 4 volatile memory backup, 5 persistent memory.
+	{"nvme_critical_warning", 1, []string{"critical_warning"}},
+	{"nvme_spare", 0, []string{"avail_spare", "available_spare"}},
+	{"nvme_spare_threshold", 0, []string{"spare_thresh", "available_spare_threshold"}},
+	{"nvme_used", 0, []string{"percent_used", "percentage_used"}}, // of the rated endurance; may pass 100
+	{"nvme_media_errors", 1, []string{"media_errors"}},
+	{"nvme_unsafe_shutdowns", 1, []string{"unsafe_shutdowns"}},
+	{"nvme_read", dataUnit, []string{"data_units_read"}},
+	{"nvme_written", dataUnit, []string{"data_units_written"}},
 }
 
-// healthFacts are the facts of a health log.
-var healthFacts = []string{"nvme_critical_warning", "nvme_spare", "nvme_spare_threshold", "nvme_used", "nvme_media_errors",
-	"nvme_unsafe_shutdowns", "nvme_written", "nvme_read", "nvme_temperature"}
+// dataUnit is what a data unit of the log counts: thousands of 512 bytes.
+const dataUnit = 512_000
 
 // health asks a real NVMe drive how it is. The log of a virtual one holds
 // what its hypervisor thought of, so that counts as having none.
 func (d *device) health(ctx context.Context) {
 	if virtual, _ := d.thing.Bool("virtual_disk"); virtual || d.thing.Text("transport") != "nvme" {
-		d.thing.Absent("model and transport", healthFacts...)
+		for _, f := range healthFields {
+			d.thing.SetAbsent(f.fact, "model and transport")
+		}
+		d.thing.SetAbsent("nvme_temperature", "model and transport")
 		return
 	}
 	if !d.h.About().Root {
@@ -66,19 +77,14 @@ func (d *device) health(ctx context.Context) {
 	log.set(d.thing, strings.Join(argv, " "))
 }
 
-// ParseSmartLog reads `nvme smart-log -o json`. Names of fields changed with
-// the versions of nvme-cli, and with -v critical_warning is an object.
+// ParseSmartLog reads `nvme smart-log -o json`. With -v critical_warning is an
+// object.
 func ParseSmartLog(out []byte) (Health, error) {
 	var m map[string]any
 	if err := decode(out, &m); err != nil {
-		return Health{}, err
+		return nil, err
 	}
-	h := fields(m)
-	h.TemperatureKelvin = first(m, "temperature")
-	if h.empty() {
-		return h, errors.New("no health log in the answer")
-	}
-	return h, nil
+	return readHealth(m, 273)
 }
 
 // ParseSmartctl reads `smartctl -j -A` of an NVMe drive.
@@ -87,15 +93,29 @@ func ParseSmartctl(out []byte) (Health, error) {
 		Log map[string]any `json:"nvme_smart_health_information_log"`
 	}
 	if err := decode(out, &m); err != nil {
-		return Health{}, err
+		return nil, err
 	}
-	h := fields(m.Log)
-	if celsius := first(m.Log, "temperature"); celsius != nil {
-		kelvin := *celsius + 273
-		h.TemperatureKelvin = &kelvin
+	return readHealth(m.Log, 0)
+}
+
+// readHealth takes the fields of a log whose temperature is so many degrees
+// above Celsius.
+func readHealth(m map[string]any, above int64) (Health, error) {
+	h := Health{}
+	for _, f := range healthFields {
+		switch n, ok := first(m, f.names...); {
+		case ok && f.unit == 0:
+			h[f.fact] = stack.Float(float64(n))
+		case ok && n <= math.MaxInt64/f.unit:
+			h[f.fact] = stack.Int(n * f.unit)
+		}
 	}
-	if h.empty() {
-		return h, errors.New("no health log in the answer")
+	told := func(fact string) bool { _, ok := h[fact]; return ok }
+	if !slices.ContainsFunc([]string{"nvme_critical_warning", "nvme_spare", "nvme_used", "nvme_media_errors"}, told) {
+		return nil, errors.New("no health log in the answer")
+	}
+	if n, ok := first(m, "temperature"); ok && n-above > -73 && n-above < 227 {
+		h["nvme_temperature"] = stack.Int(n - above)
 	}
 	return h, nil
 }
@@ -106,26 +126,9 @@ func decode(out []byte, into any) error {
 	return d.Decode(into)
 }
 
-func fields(m map[string]any) Health {
-	return Health{
-		CriticalWarning:  first(m, "critical_warning"),
-		Spare:            first(m, "avail_spare", "available_spare"),
-		SpareThreshold:   first(m, "spare_thresh", "available_spare_threshold"),
-		Used:             first(m, "percent_used", "percentage_used"),
-		MediaErrors:      first(m, "media_errors"),
-		UnsafeShutdowns:  first(m, "unsafe_shutdowns"),
-		DataUnitsRead:    first(m, "data_units_read"),
-		DataUnitsWritten: first(m, "data_units_written"),
-	}
-}
-
-func (h Health) empty() bool {
-	return h.CriticalWarning == nil && h.Spare == nil && h.Used == nil && h.MediaErrors == nil
-}
-
 // first gives the first of the names that holds a number: as a number, as
 // text, or as an object with the number in "value".
-func first(m map[string]any, names ...string) *int64 {
+func first(m map[string]any, names ...string) (n int64, ok bool) {
 	for _, name := range names {
 		v := m[name]
 		if o, ok := v.(map[string]any); ok {
@@ -140,36 +143,14 @@ func first(m map[string]any, names ...string) *int64 {
 		}
 		// The counters are 128 bits wide; nvme-cli writes large ones as a float.
 		if f, err := strconv.ParseFloat(s, 64); err == nil && f >= 0 && f < math.MaxInt64 {
-			n := int64(f)
-			return &n
+			return int64(f), true
 		}
 	}
-	return nil
+	return 0, false
 }
 
-// dataUnit is what a data unit of the log counts: thousands of 512 bytes.
-const dataUnit = 512_000
-
 func (h Health) set(t *stack.Thing, from string) {
-	whole := func(fact string, n *int64, unit int64) {
-		if n != nil && *n <= math.MaxInt64/unit {
-			t.Set(fact, stack.Int(*n*unit), from)
-		}
-	}
-	percent := func(fact string, n *int64) {
-		if n != nil {
-			t.Set(fact, stack.Float(float64(*n)), from)
-		}
-	}
-	whole("nvme_critical_warning", h.CriticalWarning, 1)
-	percent("nvme_spare", h.Spare)
-	percent("nvme_spare_threshold", h.SpareThreshold)
-	percent("nvme_used", h.Used)
-	whole("nvme_media_errors", h.MediaErrors, 1)
-	whole("nvme_unsafe_shutdowns", h.UnsafeShutdowns, 1)
-	whole("nvme_read", h.DataUnitsRead, dataUnit)
-	whole("nvme_written", h.DataUnitsWritten, dataUnit)
-	if k := h.TemperatureKelvin; k != nil && *k > 200 && *k < 500 {
-		t.Set("nvme_temperature", stack.Int(*k-273), from)
+	for fact, v := range h {
+		t.Set(fact, v, from)
 	}
 }

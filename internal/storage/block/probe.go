@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"plumb/internal/host"
@@ -18,10 +17,6 @@ import (
 // deviceLimit is the most devices that are read. Hosts with thousands of
 // zvols or iSCSI volumes exist.
 const deviceLimit = 4096
-
-// readers is how many devices are read at a time; sysfs is quick, but a tape
-// over a slow line is not.
-const readers = 8
 
 // Probe reads the block devices.
 type Probe struct{}
@@ -51,10 +46,12 @@ func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.
 	}
 	stats := readStats(ctx, h, &obs)
 	all := shared{stats: stats, zvols: readZvols(ctx, h, names), thin: readThin(ctx, h, names, &obs)}
-	for _, one := range lookAll(ctx, h, names, all) {
-		obs.Things = append(obs.Things, one.Things...)
-		obs.Gaps = append(obs.Gaps, one.Gaps...)
-	}
+	each := observe.EachOf("reading the device", names, func(name string) stack.Observation {
+		d := device{h: h, name: name, dir: "/sys/class/block/" + name}
+		d.collect(ctx, all)
+		return d.obs
+	})
+	obs.Things, obs.Gaps = each.Things, append(obs.Gaps, each.Gaps...)
 	return obs, nil
 }
 
@@ -82,23 +79,6 @@ type shared struct {
 	stats map[string]Counters
 	zvols map[string]string
 	thin  map[string]Thin // nil when nobody could ask
-}
-
-func lookAll(ctx context.Context, h host.Reader, names []string, all shared) []stack.Observation {
-	observations := make([]stack.Observation, len(names))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, readers)
-	for i, name := range names {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			d := device{h: h, name: name, dir: "/sys/class/block/" + name}
-			observe.Guard("reading the device "+name, &d.obs, func() { d.collect(ctx, all) })
-			observations[i] = d.obs
-		})
-	}
-	wg.Wait()
-	return observations
 }
 
 // device is one block device while it is read.

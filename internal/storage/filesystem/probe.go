@@ -2,12 +2,9 @@ package filesystem
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"plumb/internal/host"
@@ -18,10 +15,6 @@ import (
 // mountLimit is the most filesystems that are reported. One that a server uses
 // is reported in any case, by observe.Place.
 const mountLimit = 2048
-
-// readers is how many filesystems are asked at a time, so that a few that do
-// not answer do not hold up the rest.
-const readers = 8
 
 // spaceTime bounds the time all filesystems together may take to tell their
 // space: hundreds of dead NFS mounts must not end the check.
@@ -51,11 +44,15 @@ func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.
 		obs.Gap(stack.Ref{}, fmt.Sprintf("%d mounted filesystems; only the first %d and those a server uses were read", len(mounts), mountLimit), "")
 		mounts = mounts[:mountLimit]
 	}
-	t := table{h: h, mounts: mounts, fstab: readFstab(ctx, h, &obs)}
-	for _, one := range t.lookAll(ctx) {
-		obs.Things = append(obs.Things, one.Things...)
-		obs.Gaps = append(obs.Gaps, one.Gaps...)
-	}
+	fstab := readFstab(ctx, h, &obs)
+	spaceCtx, cancel := context.WithTimeout(ctx, spaceTime)
+	defer cancel()
+	each := observe.EachOf("reading the filesystem", mounts, func(m observe.Mount) stack.Observation {
+		v := volume{h: h, mount: m, thing: m.Thing(m.Point), fstab: fstab}
+		v.collect(ctx, spaceCtx)
+		return v.obs
+	})
+	obs.Things, obs.Gaps = each.Things, append(obs.Gaps, each.Gaps...)
 	return obs, nil
 }
 
@@ -91,32 +88,6 @@ func holdsData(m observe.Mount) bool {
 	return m.OnBlock() || fuse || slices.Contains(stored, m.Type)
 }
 
-// table is what the readings of single filesystems share.
-type table struct {
-	h      host.Reader
-	mounts []observe.Mount
-	fstab  []Entry
-}
-
-func (t table) lookAll(ctx context.Context) []stack.Observation {
-	spaceCtx, cancel := context.WithTimeout(ctx, spaceTime)
-	defer cancel()
-	observations := make([]stack.Observation, len(t.mounts))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, readers)
-	for i, m := range t.mounts {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			v := volume{h: t.h, mount: m, thing: m.Thing(m.Point), fstab: t.fstab}
-			observe.Guard("reading the filesystem "+m.Point, &v.obs, func() { v.collect(ctx, spaceCtx) })
-			observations[i] = v.obs
-		})
-	}
-	wg.Wait()
-	return observations
-}
-
 // volume is one filesystem while it is read.
 type volume struct {
 	h     host.Reader
@@ -145,12 +116,5 @@ func (v *volume) collect(ctx, spaceCtx context.Context) {
 
 // gap says why facts are not known, and what a person can do about it.
 func (v *volume) gap(err error, facts ...string) {
-	hint := ""
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		hint = "run as root"
-	case errors.Is(err, context.DeadlineExceeded):
-		hint = "look for a dead NFS server or a failed disk, or give the check longer with --timeout 2m"
-	}
-	v.obs.Gap(v.thing.Ref, err.Error(), hint, facts...)
+	v.obs.Gap(v.thing.Ref, err.Error(), observe.HintFor(err), facts...)
 }

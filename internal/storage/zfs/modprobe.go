@@ -2,10 +2,10 @@ package zfs
 
 import (
 	"context"
-	"path"
-	"slices"
 	"strings"
 
+	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -61,38 +61,29 @@ func parseBootOptions(cmdline []byte) map[string]string {
 	return set
 }
 
+// modprobeFiles lists what modprobe reads, in its order.
+func modprobeFiles(ctx context.Context, h host.Reader) ([]string, error) {
+	return observe.DropIns(ctx, h, "*.conf", "/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
+}
+
 // bootSettings collects what modprobe and the kernel command line will set.
 // Of two modprobe.d files of the same name the one in /etc counts, then /run;
 // of two lines the later one. The command line of the kernel is given to a
 // built-in module, and modprobe passes it on to a loaded one.
 func (l *look) bootSettings(ctx context.Context) map[string]stack.Next {
 	set := map[string]stack.Next{}
-	files := map[string]string{}
-	for _, dir := range []string{"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"} {
-		names, err := l.h.Glob(ctx, dir+"/modprobe.d/*.conf")
-		if err != nil {
-			l.gap(l.module.Ref, err, "modprobe_unknown")
-			continue
-		}
-		for _, name := range names {
-			if _, have := files[path.Base(name)]; !have {
-				files[path.Base(name)] = name
-			}
-		}
+	files, err := modprobeFiles(ctx, l.h)
+	if err != nil {
+		l.gap(l.module.Ref, err, "modprobe_unknown")
 	}
-	bases := make([]string, 0, len(files))
-	for b := range files {
-		bases = append(bases, b)
-	}
-	slices.Sort(bases)
-	for _, b := range bases {
-		text, err := l.h.ReadFile(ctx, files[b])
+	for _, name := range files {
+		text, err := l.h.ReadFile(ctx, name)
 		if err != nil {
 			l.gap(l.module.Ref, err, "modprobe_unknown")
 			continue
 		}
 		for _, o := range parseModprobe(text) {
-			set[o.name] = stack.Next{Value: parameterValue(o.value), Origin: stack.Origin{From: stack.FromFile, File: files[b], Line: o.line}}
+			set[o.name] = stack.Next{Value: parameterValue(o.value), Origin: stack.Origin{From: stack.FromFile, File: name, Line: o.line}}
 		}
 	}
 	if text, err := l.h.ReadFile(ctx, "/proc/cmdline"); err == nil {

@@ -111,13 +111,8 @@ func (a *alteration) arcstat(name string) (int64, bool) {
 	if err != nil || name == "" {
 		return 0, false
 	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == name {
-			n, err := strconv.ParseInt(f[2], 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
+	n, ok := parseKstat(text)[name]
+	return n, ok
 }
 
 // liveParameter sets a parameter of the running module. To undo a limit that
@@ -138,26 +133,17 @@ func (a *alteration) liveParameter(file, to, now string) change.Act {
 // and one in /etc hides those of the same name elsewhere.
 func (a *alteration) modprobeFile() (string, error) {
 	decides := modprobeOurs
-	seen := map[string]bool{}
-	for _, dir := range []string{"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"} {
-		files, err := a.h.Glob(a.ctx, dir+"/modprobe.d/*.conf")
+	files, _ := modprobeFiles(a.ctx, a.h)
+	for _, f := range files {
+		if path.Base(f) <= path.Base(modprobeOurs) {
+			continue
+		}
+		text, err := a.h.ReadFile(a.ctx, f)
 		if err != nil {
 			continue
 		}
-		for _, f := range files {
-			base := path.Base(f)
-			if seen[base] || base <= path.Base(decides) {
-				seen[base] = true
-				continue
-			}
-			seen[base] = true
-			text, err := a.h.ReadFile(a.ctx, f)
-			if err != nil {
-				continue
-			}
-			if _, set, err := edit.Get(edit.Modprobe, text, "zfs/"+a.name); err == nil && set {
-				decides = f
-			}
+		if _, set, err := edit.Get(edit.Modprobe, text, "zfs/"+a.name); err == nil && set {
+			decides = f
 		}
 	}
 	if !strings.HasPrefix(decides, "/etc/") {

@@ -3,10 +3,9 @@ package kernel
 import (
 	"errors"
 	"io/fs"
-	"path"
-	"slices"
 	"strings"
 
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -90,27 +89,11 @@ func (l *look) logindNames() ([]string, error) {
 			return nil, err
 		}
 	}
-	first := map[string]string{}
-	for _, dir := range dirs {
-		found, err := l.h.Glob(l.ctx, dir+"/*.conf")
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range found {
-			if _, have := first[path.Base(name)]; !have && len(first) < maxLogindFiles {
-				first[path.Base(name)] = name
-			}
-		}
+	found, err := observe.DropIns(l.ctx, l.h, "*.conf", dirs...)
+	if err != nil {
+		return nil, err
 	}
-	bases := make([]string, 0, len(first))
-	for base := range first {
-		bases = append(bases, base)
-	}
-	slices.Sort(bases)
-	for _, base := range bases {
-		names = append(names, first[base])
-	}
-	return names, nil
+	return append(names, found[:min(len(found), maxLogindFiles)]...), nil
 }
 
 // parseRemoveIPC gives what a file of logind sets in its section Login, last

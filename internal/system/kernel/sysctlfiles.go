@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/edit"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -95,23 +95,8 @@ func (l *look) systemd() bool {
 // sysctlFiles lists the files of the directories in the order they count, and
 // tells whether one of them is a link to /etc/sysctl.conf.
 func (l *look) sysctlFiles(b *bootSettings) (files []string, linked bool) {
-	byName := map[string]string{}
-	for _, dir := range sysctlDirs() {
-		names, err := l.h.Glob(l.ctx, dir+"/*.conf")
-		if err != nil {
-			b.complete = false
-			continue
-		}
-		for _, name := range names {
-			if base := path.Base(name); byName[base] == "" {
-				byName[base] = name
-			}
-		}
-	}
-	for _, name := range byName {
-		files = append(files, name)
-	}
-	slices.SortFunc(files, func(a, c string) int { return cmp.Compare(path.Base(a), path.Base(c)) })
+	files, err := observe.DropIns(l.ctx, l.h, "*.conf", sysctlDirs()...)
+	b.complete = b.complete && err == nil
 	if len(files) > maxSysctlFiles {
 		files, b.complete = files[:maxSysctlFiles], false
 	}
