@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"engine/private"}, // servers of the lab's own
 	{"view/page", "view/schema"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
-	{"view/check", "view/stack", "view/lab", "view/load", "view/playbook"},
+	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook"},
 	{"view/explain", "view/fix", "view/rehearse"},
 	{"cli/value"},
 	{"cli"},

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/inventory"
 	"plumb/internal/journal"
 )
 
@@ -54,6 +56,13 @@ func TestNothingDrivesTheTerminal(t *testing.T) {
 		{"check", "--" + hostileName},
 		{"explain", hostileName},
 		{"lab", "run", filepath.Join(dir, hostileName)},
+		{"inventory", "--state", hostileBook(t)},
+		{"inventory", "--json", "--state", hostileBook(t)},
+		{"inventory", "remove", "file", hostileFile, "--dry-run", "--state", hostileBook(t)},
+		{"inventory", "forget", "file", hostileFile, "--yes", "--state", hostileBook(t)},
+		{"inventory", "adopt", "file", hostileName, "--state", hostileBook(t)},
+		{"inventory", "remove", hostileName, hostileName},
+		{"lab", "sweep", "--dry-run", "--state", hostileBook(t)},
 	} {
 		var out, errs bytes.Buffer
 		Main(args, strings.NewReader(""), &out, &errs)
@@ -91,6 +100,29 @@ func hostileJournal(t *testing.T) []byte {
 		Undo: []change.Op{{Argv: []string{"touch", hostileName}}}}}, "made": change.Made{Before: hostileName}})
 	add("failed", map[string]any{"intent": 2, "why": hostileName})
 	return out.Bytes()
+}
+
+const hostileFile = "/nowhere/" + hostileName
+
+// hostileBook gives the directory of a book of which every text is hostile.
+func hostileBook(t *testing.T) string {
+	t.Helper()
+	d, dir := hosttest.LiveDoer(t), t.TempDir()
+	b, err := inventory.Open(t.Context(), d, inventory.Kinds{"file": {}, hostileName: {}}, dir, "run"+strings.ReplaceAll(hostileName, "\n", ""))
+	must(t, err)
+	life := &inventory.Life{Owner: hostileName, Purpose: hostileName, Since: time.Unix(0, 0)}
+	for _, thing := range []inventory.Thing{{Kind: "file", Name: hostileFile, Life: life}, {Kind: hostileName, Name: hostileName}} {
+		_, err := b.Make(t.Context(), thing, func(*inventory.Thing) error { return nil })
+		must(t, err)
+	}
+	// Its run is killed: what it wrote is there, and nobody holds it.
+	books, err := filepath.Glob(filepath.Join(dir, "*.book"))
+	must(t, err)
+	text, err := os.ReadFile(books[0])
+	must(t, err)
+	dead := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dead, "dead.book"), text, 0o600))
+	return dead
 }
 
 // What Plumb does to its own line on a terminal, and nothing else, goes there

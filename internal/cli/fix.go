@@ -255,12 +255,7 @@ func (a *app) apply(ctx context.Context, x *fix.Fix, draft change.Draft, f fixFl
 	if r.Number == 0 && err != nil {
 		return err
 	}
-	if f.json {
-		err = errors.Join(err, a.document(fixview.Document(r, x.Know.Catalog)))
-	} else {
-		err = errors.Join(err, a.print(fixview.Outcome(r, x.Know.Catalog, screen(a.out))))
-	}
-	if err != nil {
+	if err := errors.Join(err, a.answer(f.json, fixview.Document(r, x.Know.Catalog), fixview.Outcome(r, x.Know.Catalog, screen(a.out)))); err != nil {
 		return err
 	}
 	return leftOut(draft)

@@ -30,7 +30,7 @@ func (a *app) groups() []group {
 		{"Look", "only reads; changes nothing on the host or in a server",
 			[]*cobra.Command{a.check(), a.explain(), a.stack(), a.capture(), a.rules()}},
 		{"Change", "keeps a journal, so that everything can be taken back",
-			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history()}},
+			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.inventory()}},
 		{"Measure", "makes tables, files, volumes or servers of its own and loads them",
 			[]*cobra.Command{a.rehearse(), a.load(), a.lab()}},
 		{"Other", "",

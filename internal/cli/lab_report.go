@@ -84,10 +84,7 @@ func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (er
 }
 
 func (a *app) showReport(r report.Report, asJSON bool) error {
-	if asJSON {
-		return a.document(labview.Document(r, programVersion()))
-	}
-	return a.print(labview.Text(r, screen(a.out)))
+	return a.answer(asJSON, labview.Document(r, programVersion()), labview.Text(r, screen(a.out)))
 }
 
 func (a *app) writeReport(r report.Report, f labReporting) error {

@@ -18,6 +18,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
+	inventoryview "plumb/internal/view/inventory"
 	labview "plumb/internal/view/lab"
 )
 
@@ -146,7 +147,7 @@ func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab,
 	if f.resume {
 		swept, err := inventory.Sweep(ctx, l.Box.Do, kinds.All(), books)
 		if len(swept) > 0 {
-			fmt.Fprint(a.err, labview.Swept(swept, screen(a.err)))
+			fmt.Fprint(a.err, inventoryview.Swept(swept, screen(a.err)))
 		}
 		if err != nil {
 			return r, err

@@ -10,7 +10,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
-	labview "plumb/internal/view/lab"
+	inventoryview "plumb/internal/view/inventory"
 )
 
 func (a *app) labSweep() *cobra.Command {
@@ -44,7 +44,7 @@ func (a *app) runLabSweep(ctx context.Context, p labPlace, yes, dryRun bool) (er
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
 	defer func() { err = errors.Join(err, doer.Close()) }()
 	left, listErr := inventory.List(ctx, doer, books)
-	fmt.Fprint(a.out, labview.Left(left, screen(a.out)))
+	fmt.Fprint(a.out, inventoryview.Dead(left, screen(a.out)))
 	n := 0
 	for _, one := range left {
 		if !one.Live {
@@ -58,6 +58,6 @@ func (a *app) runLabSweep(ctx context.Context, p labPlace, yes, dryRun bool) (er
 		return errors.Join(err, listErr)
 	}
 	swept, err := inventory.Sweep(ctx, doer, kinds.All(), books)
-	fmt.Fprint(a.out, labview.Swept(swept, screen(a.out)))
+	fmt.Fprint(a.out, inventoryview.Swept(swept, screen(a.out)))
 	return errors.Join(err, listErr)
 }

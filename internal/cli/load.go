@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -62,11 +63,12 @@ func action(c *cobra.Command, word string, known ...string) error {
 	if slices.Contains(known, word) {
 		return nil
 	}
-	help := hint.Meant(word, known)
-	if help == "" {
-		help = "want " + hint.OneOf(known)
-	}
-	return hint.Usage(fmt.Sprintf("%s cannot %q", c.CommandPath(), word), help)
+	return hint.Usage(fmt.Sprintf("%s cannot %q", c.CommandPath(), word), meantOr(word, known))
+}
+
+// meantOr suggests what a word was meant to be, or lists what it can be.
+func meantOr(word string, known []string) string {
+	return cmp.Or(hint.Meant(word, known), "want "+hint.OneOf(known))
 }
 
 // oneAction wants the one word that says what to do.

@@ -74,8 +74,5 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads value.Numbers, eac
 	}
 	a.wipe()
 	cores := min(runtime.GOMAXPROCS(0), runtime.NumCPU())
-	if asJSON {
-		return a.document(loadview.CalibrateDocument(all, cores, programVersion()))
-	}
-	return a.print(loadview.Calibrate(all, cores, screen(a.out)))
+	return a.answer(asJSON, loadview.CalibrateDocument(all, cores, programVersion()), loadview.Calibrate(all, cores, screen(a.out)))
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,11 +22,9 @@ import (
 // fileFlags are the options of sysbench's fileio, under its names.
 type fileFlags struct {
 	drive
-	c                            files.IOConfig
-	block, total                 value.Size
-	extra                        []string
-	fsyncAll, fsyncEnd, validate value.OnOff
-	series                       bool
+	c      files.IOConfig
+	extra  []string
+	series bool
 }
 
 func (a *app) loadFileIO() *cobra.Command {
@@ -62,26 +59,23 @@ that are used up; give it minutes.`,
 
 func (f *fileFlags) flags(c *cobra.Command) {
 	fl, d := c.Flags(), files.DefaultIO()
-	f.c, f.block, f.total, f.fsyncEnd, f.fsyncAll = d, value.Size(d.BlockSize), value.Size(d.TotalSize), value.OnOff(d.FsyncEnd), value.OnOff(d.FsyncAll)
+	f.c = d
 	fl.StringVar(&f.c.Dir, "dir", ".", "the `DIRECTORY` of the test files")
 	fl.IntVar(&f.c.Files, "file-num", d.Files, "`N` files")
-	fl.Var(&f.block, "file-block-size", "`SIZE` of each request")
-	fl.Var(&f.total, "file-total-size", "`SIZE` of all files together")
+	fl.Var((*value.Size)(&f.c.BlockSize), "file-block-size", "`SIZE` of each request")
+	fl.Var((*value.Size)(&f.c.TotalSize), "file-total-size", "`SIZE` of all files together")
 	fl.StringVar(&f.c.Mode, "file-test-mode", "", "`MODE`: "+strings.Join(files.Modes(), ", "))
 	fl.StringVar(&f.c.IOMode, "file-io-mode", d.IOMode, "sync")
 	fl.StringSliceVar(&f.extra, "file-extra-flags", nil, "`FLAGS` to open with: direct, sync, dsync")
 	fl.IntVar(&f.c.FsyncFreq, "file-fsync-freq", d.FsyncFreq, "after every `N` requests sync every file; 0 for never")
-	fl.Var(&f.fsyncAll, "file-fsync-all", "sync within each write")
-	fl.Var(&f.fsyncEnd, "file-fsync-end", "sync all files at the end")
+	onOff(c, &f.c.FsyncAll, "file-fsync-all", "sync within each write")
+	onOff(c, &f.c.FsyncEnd, "file-fsync-end", "sync all files at the end")
 	fl.StringVar(&f.c.FsyncMode, "file-fsync-mode", d.FsyncMode, "fsync or fdatasync")
 	fl.IntVar(&f.c.Merged, "file-merged-requests", d.Merged, "as in sysbench")
 	fl.Float64Var(&f.c.RWRatio, "file-rw-ratio", d.RWRatio, "reads for each write in rndrw")
-	fl.Var(&f.validate, "validate", "check what is read")
+	onOff(c, &f.c.Validate, "validate", "check what is read")
 	fl.Float64Var(&f.c.Compressible, "compressible", 0, "`PART` of what is written that compresses away: 0 to 1")
 	fl.BoolVar(&f.series, "series", false, "say what the seconds show: dips, levels, bursts")
-	for _, name := range []string{"file-fsync-all", "file-fsync-end", "validate"} {
-		fl.Lookup(name).NoOptDefVal = "on"
-	}
 	hide(c, "file-io-mode", "file-fsync-freq", "file-fsync-all", "file-fsync-end", "file-fsync-mode", "file-merged-requests", "file-rw-ratio", "validate")
 	offer(c, map[string]words{
 		"file-test-mode":   files.Modes,
@@ -96,7 +90,7 @@ func (f *fileFlags) flags(c *cobra.Command) {
 // config completes the workload's options.
 func (f *fileFlags) config(seed uint64) (files.IOConfig, error) {
 	c := f.c
-	c.BlockSize, c.TotalSize, c.FsyncAll, c.FsyncEnd, c.Validate, c.Seed = int64(f.block), int64(f.total), bool(f.fsyncAll), bool(f.fsyncEnd), bool(f.validate), seed
+	c.Seed = seed
 	for _, flag := range f.extra {
 		switch flag {
 		case "direct":
@@ -146,7 +140,7 @@ func (a *app) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 		return hint.Usage("run wants to know the access pattern", "give --file-test-mode "+hint.OneOf(files.Modes()))
 	}
 	if !slices.Contains(files.Modes(), cfg.Mode) {
-		return hint.Usage("--file-test-mode "+cfg.Mode+" is not known", cmp.Or(hint.Meant(cfg.Mode, files.Modes()), "want "+hint.OneOf(files.Modes())))
+		return hint.Usage("--file-test-mode "+cfg.Mode+" is not known", meantOr(cfg.Mode, files.Modes()))
 	}
 	if len(f.threads) > 1 {
 		return a.sweepFiles(c.Context(), cfg, o, f)
@@ -199,7 +193,7 @@ func (a *app) driveFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 		about = res
 		return res.Result, nil
 	}
-	err = a.measureWith(ctx, run, o, &f.drive, f.report(cfg), func(r *loadview.Report) {
+	err = a.measure(ctx, run, o, &f.drive, f.report(cfg), func(r *loadview.Report) {
 		r.Remarks = loadview.FileRemarks(about, f.series)
 		r.Place += " · " + loadview.PlaceText(about.Place)
 	})
@@ -223,8 +217,14 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 	r := f.report(cfg)
 	r.Version, r.Result = programVersion(), s.Levels[0].Result.Result
 	r.Place += " · " + loadview.PlaceText(s.Levels[0].Result.Place)
-	if err := a.showSweep(r, s, f.json); err != nil {
-		return err
+	if f.json {
+		doc, bad := loadview.SweepDocument(r, s)
+		if bad != nil {
+			return bad
+		}
+		err = errors.Join(err, a.document(doc))
+	} else {
+		err = errors.Join(err, a.print(loadview.SweepText(r, s, screen(a.out))))
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("fileio was interrupted; what is above was measured until then")
@@ -232,20 +232,9 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 	return err
 }
 
-func (a *app) showSweep(r loadview.Report, s *files.Sweep, asJSON bool) error {
-	if !asJSON {
-		return a.print(loadview.SweepText(r, s, screen(a.out)))
-	}
-	doc, err := loadview.SweepDocument(r, s)
-	if err != nil {
-		return err
-	}
-	return a.document(doc)
-}
-
 // report has what a reader must know of a run of files.
 func (f *fileFlags) report(c files.IOConfig) loadview.Report {
-	return loadview.FileReport(c, f.total.String(), f.block.String(), f.extra)
+	return loadview.FileReport(c, (*value.Size)(&c.TotalSize).String(), (*value.Size)(&c.BlockSize).String(), f.extra)
 }
 
 func (a *app) loadFsync() *cobra.Command {
@@ -292,8 +281,5 @@ func (a *app) runFsync(ctx context.Context, dir string, each time.Duration, asJS
 	if r == nil || len(r.Rows) == 0 {
 		return files.WithHint(err, dir)
 	}
-	if asJSON {
-		return errors.Join(a.document(loadview.FsyncDocument(r, programVersion())), err)
-	}
-	return errors.Join(a.print(loadview.Fsync(r, screen(a.out))), err)
+	return errors.Join(a.answer(asJSON, loadview.FsyncDocument(r, programVersion()), loadview.Fsync(r, screen(a.out))), err)
 }

@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,13 +18,14 @@ import (
 type oltpCommand struct {
 	login
 	drive
-	oltpFlags
-	book   string
-	verify string
+	oltp.Config
+	dataSeed uint64
+	book     string
+	verify   string
 }
 
 func (a *app) loadOLTP() *cobra.Command {
-	var f oltpCommand
+	f := oltpCommand{Config: oltp.Defaults()}
 	c := &cobra.Command{
 		Use:   "oltp SCRIPT prepare|run|warmup|cleanup",
 		Short: "sysbench's scripts, on MySQL, MariaDB and PostgreSQL",
@@ -47,10 +47,11 @@ warmup reads the tables once; cleanup drops what prepare made.`,
 	}
 	f.login.flags(c)
 	f.drive.flags(c)
-	f.oltpFlags.flags(c)
+	oltpFlags(c, &f.Config)
+	c.Flags().Uint64Var(&f.dataSeed, "data-seed", 1, "the same `SEED`, the same rows")
 	c.Flags().StringVar(&f.book, "ledger", "", "note every acknowledged commit in `FILE`, for plumb load verify after a crash")
 	c.Flags().StringVar(&f.verify, "verify", "counts", "after prepare check `WHAT`: counts, content or nothing")
-	hide(c, "verify")
+	hide(c, "data-seed", "verify")
 	sysbenchNames(c, &f.drive.notes)
 	return c
 }
@@ -64,10 +65,7 @@ func oltpArgs(c *cobra.Command, args []string) error {
 	}
 	if script := oltp.ScriptNamed(args[0]); !slices.Contains(oltp.Scripts(), script) {
 		help := hint.Meant(script, slices.Concat(oltp.Scripts(), oltp.ShortScripts()))
-		if help == "" {
-			help = "want " + hint.OneOf(oltp.ShortScripts())
-		}
-		return hint.Usage(fmt.Sprintf("there is no script %q", args[0]), help)
+		return hint.Usage(fmt.Sprintf("there is no script %q", args[0]), cmp.Or(help, "want "+hint.OneOf(oltp.ShortScripts())))
 	}
 	return action(c, args[1], oltpActions()...)
 }
@@ -84,9 +82,9 @@ func oltpWords(c *cobra.Command, args []string, typed string) ([]string, cobra.S
 }
 
 func (a *app) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
-	script, what := oltp.ScriptNamed(args[0]), args[1]
 	a.note(f.drive.notes)
-	if _, err := f.dist.named(); err != nil {
+	dist, err := distribution(f.Config)
+	if err != nil {
 		return err
 	}
 	if err := f.oneThreads(); err != nil {
@@ -100,60 +98,29 @@ func (a *app) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
 	if err != nil {
 		return err
 	}
-	cfg := f.config(script, o)
-	switch what {
+	cfg := f.Config
+	cfg.Script, cfg.Seed, cfg.Sessions, cfg.Text = oltp.ScriptNamed(args[0]), o.Seed, o.Threads, f.text == "disable"
+	switch args[1] {
 	case "prepare":
 		cfg.Seed = f.dataSeed
-		return a.prepareOLTP(c.Context(), s, cfg, f)
+		o, err := f.drive.fillOptions(a, f.verify)
+		if err != nil {
+			return err
+		}
+		r, err := oltp.Prepare(c.Context(), s, cfg, o)
+		return a.prepared("oltp", r, err)
 	case "warmup":
 		if err := oltp.Warm(c.Context(), s, cfg); err != nil {
 			return err
 		}
-		return a.print(loadview.Warmed(script, cfg.Tables) + "\n")
+		return a.print(loadview.Warmed(cfg.Script, cfg.Tables) + "\n")
 	case "cleanup":
 		return a.cleaned(oltp.Cleanup(c.Context(), s))
 	}
-	return a.driveOLTP(c.Context(), s, cfg, o, f)
-}
-
-// config maps the options to those of the workload.
-func (f *oltpCommand) config(script string, o load.Options) oltp.Config {
-	return oltp.Config{Script: script, Seed: o.Seed, Tables: f.tables, TableSize: f.tableSize, RangeSize: int64(f.rangeSize),
-		PointSelects: f.pointSelects, SimpleRanges: f.simpleRanges, SumRanges: f.sumRanges, OrderRanges: f.orderRanges,
-		Distinct: f.distinctRanges, IndexUpdates: f.indexUpdates, NonIndex: f.nonIndexUpdates, DeleteInsert: f.deleteInserts,
-		RangeSelects: bool(f.rangeSelects), SkipTrx: bool(f.skipTrx), RandomPoints: f.randomPoints, Ranges: f.numberOfRanges,
-		Delta: int64(f.delta), RandType: f.dist.name, Shape: f.dist.shape, AutoInc: bool(f.autoInc), Secondary: bool(f.secondary),
-		CreateSecondary: bool(f.createSecondary), Engine: f.engine, TableOptions: f.tableOptions, Sessions: o.Threads, Text: f.text == "disable"}
-}
-
-func (a *app) prepareOLTP(ctx context.Context, s load.Server, cfg oltp.Config, f *oltpCommand) error {
-	o, err := f.drive.fillOptions(a, f.verify)
-	if err != nil {
-		return err
-	}
-	r, err := oltp.Prepare(ctx, s, cfg, o)
-	return a.prepared("oltp", r, err)
-}
-
-func (a *app) driveOLTP(ctx context.Context, s load.Server, cfg oltp.Config, o load.Options, f *oltpCommand) error {
-	about, err := s.About(ctx)
-	if err != nil {
-		return err
-	}
-	book, err := durability.Begin(ctx, s, f.book, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: cfg.Script})
-	if err != nil {
-		return err
-	}
-	cfg.Ledger = book
-	w, err := oltp.New(s, cfg)
-	if err == nil {
-		err = a.measure(ctx, w, o, &f.drive, loadview.Report{Server: &about, Options: f.shown(cfg), Warnings: cfg.Warnings()}, nil)
-	}
-	return errors.Join(err, book.Close())
-}
-
-// shown are the options that decide what a run does.
-func (f *oltpCommand) shown(cfg oltp.Config) loadview.Options {
-	dist, _ := f.dist.named() // it was made before
-	return loadview.OLTPOptions(cfg, dist.String(), f.text).Ledger(f.book)
+	shown := loadview.OLTPOptions(cfg, dist.String(), f.text).Ledger(f.book)
+	return a.drive(c.Context(), s, &f.drive, o, f.book, cfg.Script, func(book *durability.Ledger, r *loadview.Report) (load.Workload, func(*loadview.Report), error) {
+		cfg.Ledger, r.Options, r.Warnings = book, shown, cfg.Warnings()
+		w, err := oltp.New(s, cfg)
+		return w, nil, err
+	})
 }

@@ -7,19 +7,36 @@ import (
 	"time"
 
 	"plumb/internal/load"
+	"plumb/internal/load/durability"
 	loadview "plumb/internal/view/load"
 )
+
+// drive measures a workload on a server. begin makes it, with the ledger of
+// acknowledged commits, and adds to the report what the workload knows, also
+// what it knows only when all is done.
+func (a *app) drive(ctx context.Context, s load.Server, d *drive, o load.Options, file, workload string,
+	begin func(*durability.Ledger, *loadview.Report) (load.Workload, func(*loadview.Report), error)) error {
+	about, err := s.About(ctx)
+	if err != nil {
+		return err
+	}
+	book, err := durability.Begin(ctx, s, file, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: workload})
+	if err != nil {
+		return err
+	}
+	r := loadview.Report{Server: &about}
+	w, complete, err := begin(book, &r)
+	if err == nil {
+		run := func(o load.Options) (*load.Result, error) { return load.Run(ctx, w, o) }
+		err = a.measure(ctx, run, o, d, r, complete)
+	}
+	return errors.Join(err, book.Close())
+}
 
 // measure runs a workload, shows the result, and gives the error that ends
 // the program when it was not all it should be. make completes the report
 // with what only the workload knows.
-func (a *app) measure(ctx context.Context, w load.Workload, o load.Options, d *drive, r loadview.Report, complete func(*loadview.Report)) error {
-	run := func(o load.Options) (*load.Result, error) { return load.Run(ctx, w, o) }
-	return a.measureWith(ctx, run, o, d, r, complete)
-}
-
-// measureWith is measure for what has its own way to run.
-func (a *app) measureWith(ctx context.Context, run func(load.Options) (*load.Result, error), o load.Options, d *drive, r loadview.Report,
+func (a *app) measure(ctx context.Context, run func(load.Options) (*load.Result, error), o load.Options, d *drive, r loadview.Report,
 	complete func(*loadview.Report)) error {
 	var y *loadview.Sysbench
 	if d.report == "sysbench" {
@@ -29,8 +46,11 @@ func (a *app) measureWith(ctx context.Context, run func(load.Options) (*load.Res
 	watcher := a.watch(&o, d, y)
 	res, err := run(o)
 	watcher.done()
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted before anything was measured")
+	}
 	if err != nil {
-		return startError(ctx, err)
+		return err
 	}
 	r.Version, r.Result = programVersion(), res
 	if complete != nil {
@@ -40,14 +60,6 @@ func (a *app) measureWith(ctx context.Context, run func(load.Options) (*load.Res
 		return err
 	}
 	return runVerdict(ctx, r, d.strict)
-}
-
-// startError words what kept a run from beginning.
-func startError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return errors.New("interrupted before anything was measured")
-	}
-	return err
 }
 
 func (a *app) showRun(r loadview.Report, d *drive, y *loadview.Sysbench) error {

@@ -6,8 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/cli/value"
 	"plumb/internal/hint"
+	"plumb/internal/load"
+	"plumb/internal/load/durability"
 	"plumb/internal/load/tpcc"
 	loadview "plumb/internal/view/load"
 )
@@ -16,16 +17,11 @@ import (
 type tpccCommand struct {
 	login
 	drive
-	scale       int64
-	compat      string
-	sets        int
-	foreignKeys value.OnOff
-	purge       value.OnOff
-	keying      bool
-	dataSeed    uint64
-	book        string
-	verify      string
-	fresh       bool
+	tpcc.Config
+	compat string
+	book   string
+	verify string
+	fresh  bool
 }
 
 func (a *app) loadTPCC() *cobra.Command {
@@ -62,20 +58,17 @@ does, with its peculiarities; the two never share a table.`,
 
 func (f *tpccCommand) flags(c *cobra.Command) {
 	fl := c.Flags()
-	f.foreignKeys = true
-	fl.Int64Var(&f.scale, "scale", 1, "`N` warehouses of about 70 MB each; also --warehouses")
+	fl.Int64Var(&f.Warehouses, "scale", 1, "`N` warehouses of about 70 MB each; also --warehouses")
 	fl.StringVar(&f.compat, "compat", "", "do as `NAME` does: sysbench-tpcc")
-	fl.BoolVar(&f.keying, "keying", false, "people at terminals: key and think between transactions")
+	fl.BoolVar(&f.Keying, "keying", false, "people at terminals: key and think between transactions")
 	fl.StringVar(&f.book, "ledger", "", "note every acknowledged commit in `FILE`, for plumb load verify after a crash")
 	fl.BoolVar(&f.fresh, "fresh", false, "check: nothing has run since prepare, so condition 11 must hold too")
-	fl.IntVar(&f.sets, "tables", 1, "copies of the tables, with --compat")
-	fl.Var(&f.foreignKeys, "use-fk", "declare foreign keys; without --compat off by default")
-	fl.Var(&f.purge, "enable-purge", "as in sysbench-tpcc, with --compat")
-	fl.Uint64Var(&f.dataSeed, "data-seed", 1, "the same `SEED`, the same rows")
+	fl.IntVar(&f.Sets, "tables", 1, "copies of the tables, with --compat")
+	f.ForeignKeys = true
+	onOff(c, &f.ForeignKeys, "use-fk", "declare foreign keys; without --compat off by default")
+	onOff(c, &f.Purge, "enable-purge", "as in sysbench-tpcc, with --compat")
+	fl.Uint64Var(&f.Seed, "data-seed", 1, "the same `SEED`, the same rows")
 	fl.StringVar(&f.verify, "verify", "counts", "after prepare check `WHAT`: counts, content or nothing")
-	for _, name := range []string{"use-fk", "enable-purge"} {
-		fl.Lookup(name).NoOptDefVal = "on"
-	}
 	hide(c, "tables", "use-fk", "enable-purge", "data-seed", "verify")
 	offer(c, map[string]words{"compat": func() []string { return []string{"sysbench-tpcc"} }})
 }
@@ -85,15 +78,15 @@ func (f *tpccCommand) validate(c *cobra.Command) error {
 	switch {
 	case f.compat != "" && f.compat != "sysbench-tpcc":
 		return hint.Usage("--compat "+f.compat+" is not known", "want sysbench-tpcc")
-	case f.scale < 1:
-		return hint.Usage(fmt.Sprintf("--scale %d makes no warehouse", f.scale), "give 1 or more")
-	case f.compat == "" && (changed("tables") && f.sets != 1 || bool(f.purge)):
+	case f.Warehouses < 1:
+		return hint.Usage(fmt.Sprintf("--scale %d makes no warehouse", f.Warehouses), "give 1 or more")
+	case f.compat == "" && (changed("tables") && f.Sets != 1 || f.Purge):
 		return hint.Usage("--tables and --enable-purge belong to sysbench-tpcc", "give --compat sysbench-tpcc too")
-	case f.keying && f.compat != "":
+	case f.Keying && f.compat != "":
 		return hint.Usage("--keying is not a thing of sysbench-tpcc", "leave one of them out")
 	}
 	if f.compat == "" && !changed("use-fk") {
-		f.foreignKeys = false
+		f.ForeignKeys = false
 	}
 	return f.oneThreads()
 }
@@ -114,8 +107,8 @@ func (a *app) runTPCC(c *cobra.Command, what string, f *tpccCommand) error {
 	if err != nil {
 		return err
 	}
-	cfg := tpcc.Config{Server: s, Warehouses: f.scale, Seed: f.dataSeed, Compat: f.compat != "", Sets: f.sets,
-		ForeignKeys: bool(f.foreignKeys), Purge: bool(f.purge), Keying: f.keying}
+	cfg := f.Config
+	cfg.Server, cfg.Compat = s, f.compat != ""
 	switch what {
 	case "prepare":
 		o, err := f.drive.fillOptions(a, f.verify)
@@ -129,7 +122,18 @@ func (a *app) runTPCC(c *cobra.Command, what string, f *tpccCommand) error {
 	case "cleanup":
 		return a.cleaned(tpcc.Cleanup(c.Context(), cfg))
 	}
-	return a.driveTPCC(c.Context(), cfg, o, f)
+	if cfg.Keying && !f.threadsGiven { // as many threads as terminals
+		o.Threads = cfg.Terminals()
+	}
+	cfg.Run, cfg.Sessions = o.Seed, o.Threads
+	return a.drive(c.Context(), s, &f.drive, o, f.book, "tpcc", func(book *durability.Ledger, r *loadview.Report) (load.Workload, func(*loadview.Report), error) {
+		cfg.Ledger, r.Options = book, loadview.TPCCOptions(cfg, f.compat).Ledger(f.book)
+		if cfg.Compat {
+			r.Warnings = tpcc.Peculiarities()
+		}
+		w, err := tpcc.New(c.Context(), cfg)
+		return w, func(r *loadview.Report) { r.TPCC(cfg) }, err
+	})
 }
 
 func (a *app) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) error {
@@ -137,12 +141,7 @@ func (a *app) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) er
 	if err != nil {
 		return err
 	}
-	if f.json {
-		err = a.document(loadview.TPCCCheckDocument(r, programVersion()))
-	} else {
-		err = a.print(loadview.TPCCCheck(r, screen(a.out)))
-	}
-	if err != nil {
+	if err := a.answer(f.json, loadview.TPCCCheckDocument(r, programVersion()), loadview.TPCCCheck(r, screen(a.out))); err != nil {
 		return err
 	}
 	if len(r.Broken()) > 0 {

@@ -67,12 +67,7 @@ func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) err
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		err = a.document(loadview.VerifyDocument(v, programVersion()))
-	} else {
-		err = a.print(loadview.Verify(v, screen(a.out)))
-	}
-	if err != nil {
+	if err := a.answer(asJSON, loadview.VerifyDocument(v, programVersion()), loadview.Verify(v, screen(a.out))); err != nil {
 		return err
 	}
 	if v.Lost > 0 {

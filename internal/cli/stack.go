@@ -62,10 +62,7 @@ file: what counters counted and how much a second, and which values changed.
 			if since != "" {
 				return a.stackSince(since, s, cat, asJSON)
 			}
-			if asJSON {
-				return a.document(stackview.Document(s, programVersion()))
-			}
-			return a.print(stackview.Text(s, cat, only, screen(a.out)))
+			return a.answer(asJSON, stackview.Document(s, programVersion()), stackview.Text(s, cat, only, screen(a.out)))
 		},
 	}
 	src.flags(c)
@@ -90,10 +87,7 @@ func (a *app) stackSince(file string, now *stack.Stack, cat *catalog.Catalog, as
 	if err != nil {
 		return fmt.Errorf("compare this host with %s: %w", file, err)
 	}
-	if asJSON {
-		return a.document(stackview.SinceDocument(d, programVersion()))
-	}
-	return a.print(stackview.Since(d, now, cat, screen(a.out)))
+	return a.answer(asJSON, stackview.SinceDocument(d, programVersion()), stackview.Since(d, now, cat, screen(a.out)))
 }
 
 // onlyServers checks that --only of stack names servers: nothing else is drawn.

@@ -58,6 +58,14 @@ func (a *app) document(doc any) error {
 	return err
 }
 
+// answer prints an answer in the form that was asked for.
+func (a *app) answer(asJSON bool, doc any, text string) error {
+	if asJSON {
+		return a.document(doc)
+	}
+	return a.print(text)
+}
+
 // print prints an answer for people.
 func (a *app) print(text string) error {
 	_, err := io.WriteString(a.out, text)

@@ -6,9 +6,29 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"plumb/internal/host"
 )
+
+// Find gives a thing as the books have it. With an error of what cannot be read
+// nobody knows whether it is in there.
+func Find(ctx context.Context, d host.Doer, directory, kind, name string) (Thing, error) {
+	all, err := List(ctx, d, directory)
+	for _, l := range all {
+		for _, e := range l.Living {
+			l.Things = append(l.Things, e.Thing)
+		}
+		i := slices.IndexFunc(l.Things, func(t Thing) bool { return t.Kind == kind && t.Name == name })
+		if i >= 0 {
+			return l.Things[i], nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("%s %s: %w", kind, name, ErrUnknown)
+	}
+	return Thing{}, err
+}
 
 // RemoveOne removes one thing that is in the books of a directory, after its
 // proof was checked again. It removes none that a run still uses, and none in

@@ -16,6 +16,8 @@ package inventory
 import (
 	"errors"
 	"time"
+
+	"plumb/internal/hint"
 )
 
 // Directory is where root's books are. Those of an ordinary user are in
@@ -61,7 +63,7 @@ type Life struct {
 
 // Errors of this package.
 var (
-	ErrForeign = errors.New("not made by this lab: left alone")
-	ErrLive    = errors.New("its lab is still running")
-	ErrUnknown = errors.New("it is not in the inventory")
+	ErrForeign = hint.With(errors.New("not made by this lab: left alone"), "what is there now is somebody's: look at it before you remove it by hand")
+	ErrLive    = hint.With(errors.New("its lab is still running"), "let it end, or interrupt it")
+	ErrUnknown = hint.With(errors.New("it is not in the inventory"), "plumb inventory lists what is in it")
 )

@@ -3,7 +3,9 @@ package packages
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plumb/internal/host"
@@ -158,6 +160,38 @@ func TestDebKeepsWhatALabMade(t *testing.T) {
 	does(t, "plumb", "lab", "sweep", "--yes")
 	if exists(tree) {
 		t.Error("the sweep left what the lab made")
+	}
+	purge(t)
+}
+
+// TestDebKeepsWhatLives has something that is meant to outlive every run: a
+// purge would take away the only word of whose it is.
+func TestDebKeepsWhatLives(t *testing.T) {
+	if !inRootOfItsOwn(t, "dpkg") {
+		return
+	}
+	installDeb(t)
+	file := "/packages/kept"
+	must(t, os.WriteFile(file, []byte("data"), 0o600))
+	st, err := os.Stat(file)
+	must(t, err)
+	does(t, "plumb", "inventory", "adopt", "file", file, "--id", strconv.FormatUint(st.Sys().(*syscall.Stat_t).Ino, 10))
+	says := []string{"plumb is not purged", "file /packages/kept is meant to live: plumb inventory remove file /packages/kept", "hint: "}
+	refuses(t, says, "dpkg", "--no-triggers", "--purge", "plumb")
+	wantState(t, " ok installed")
+
+	if out := does(t, "dpkg", "--no-triggers", "--remove", "plumb"); !strings.Contains(out, "is meant to live") {
+		t.Errorf("removed, it does not say what stays: %s", out)
+	}
+	refuses(t, append(says, "install plumb again"), "dpkg", "--no-triggers", "--purge", "plumb")
+	if !exists(file) {
+		t.Error("a refused purge took the thing away")
+	}
+
+	installDeb(t)
+	does(t, "plumb", "inventory", "remove", "file", file, "--yes")
+	if exists(file) {
+		t.Error("it is there although it was removed")
 	}
 	purge(t)
 }

@@ -16,8 +16,9 @@ type Leftover struct {
 	Busy bool   // Plumb itself still has work with it: it must not be removed now
 }
 
-// Leftovers lists the changes in force and what labs made. What cannot be read
-// may be either, so it is on the list too.
+// Leftovers lists the changes in force, what labs made, and what was made to
+// live: without its line in the inventory nobody would know it for Plumb's. What
+// cannot be read may be any of these, so it is on the list too.
 func Leftovers(all []*change.Change, books []inventory.Left, unread error, now time.Time) []Leftover {
 	var list []Leftover
 	for _, c := range all {
@@ -31,6 +32,10 @@ func Leftovers(all []*change.Change, books []inventory.Left, unread error, now t
 			list = append(list, Leftover{fmt.Sprintf("lab %s is still running, with %s: let it end, or interrupt it", b.Run, n), true})
 		case len(b.Things) > 0:
 			list = append(list, Leftover{fmt.Sprintf("lab %s left %s: plumb lab sweep", b.Run, n), false})
+		}
+		for _, e := range b.Living {
+			name := strings.ReplaceAll(e.Thing.Kind+" "+e.Thing.Name, "\n", "?")
+			list = append(list, Leftover{fmt.Sprintf("%s is meant to live: plumb inventory remove %s, or plumb inventory forget %s", name, name, name), false})
 		}
 	}
 	if unread != nil {

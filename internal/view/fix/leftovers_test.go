@@ -20,10 +20,11 @@ func TestLeftovers(t *testing.T) {
 	tried.Try, overdue.Try, confirmed.Try = at.Add(time.Hour), at.Add(time.Minute), at.Add(time.Hour)
 	confirmed.Confirmed = true
 	things := []inventory.Thing{{Kind: inventory.Tree, Name: "/var/tmp/lab"}}
+	lives := inventory.Thing{Kind: inventory.Dataset, Name: "tank/before", Life: &inventory.Life{Owner: "test", Since: at}}
 	got := Leftovers([]*change.Change{
 		one(1, change.Undone), one(2, change.Done), tried, overdue, confirmed, one(6, change.Begun), one(7, change.Left),
 		{Number: 8, Damage: errors.New("read it: damaged")}, {Number: 9},
-	}, []inventory.Left{{Run: "dead", Things: things}, {Run: "alive", Live: true}, {Run: "swept"}},
+	}, []inventory.Left{{Run: "dead", Things: things}, {Run: "alive", Live: true}, {Run: "swept"}, {Run: "kept", Living: []inventory.Entry{{Thing: lives}}}},
 		errors.New("read a.book: damaged"), at.Add(30*time.Minute))
 	want := []Leftover{
 		{"change 2 of 2026-01-02 03:04 UTC is in force: plumb undo 2", false},
@@ -34,6 +35,7 @@ func TestLeftovers(t *testing.T) {
 		{"change 8 may be in force: read it: damaged", false},
 		{"lab dead left 1 thing: plumb lab sweep", false},
 		{"lab alive is still running, with 0 things: let it end, or interrupt it", true},
+		{"dataset tank/before is meant to live: plumb inventory remove dataset tank/before, or plumb inventory forget dataset tank/before", false},
 		{"read a.book: damaged", false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

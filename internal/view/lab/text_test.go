@@ -1,13 +1,11 @@
 package lab
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"plumb/internal/inventory"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
@@ -114,19 +112,6 @@ func TestEffectsReadWell(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-}
-
-func TestLabLeft(t *testing.T) {
-	things := []inventory.Thing{
-		{Kind: inventory.Process, Name: "4711", Proof: map[string]string{"start": "991", "argv": "/usr/sbin/mariadbd --defaults-file=/var/tmp/lab/run/my.cnf"}},
-		{Kind: inventory.Mount, Name: "/var/tmp/lab/v1", Proof: map[string]string{"source": "/dev/loop3"}},
-		{Kind: inventory.Loop, Name: "/dev/loop3", Proof: map[string]string{"file": "/var/tmp/lab/v1.img"}},
-		{Kind: inventory.Sysctl, Name: "vm.dirty_ratio", Proof: map[string]string{"before": "20", "value": "5"}},
-	}
-	left := []inventory.Left{{Run: "20261121-a1", Book: "/var/lib/plumb/lab/20261121-a1", Things: things}, {Run: "20261121-b2", Live: true, Things: things[:1]}}
-	swept := []inventory.Swept{{Thing: things[0]}, {Thing: things[1]}, {Thing: things[2], Err: inventory.ErrForeign}, {Thing: things[3], Err: errors.New("write /proc/sys/vm/dirty_ratio: permission denied")}}
-	s := page.Screen{Width: 80}
-	viewtest.Golden(t, "lab-left.txt", Left(left, s)+"---\n"+Swept(swept, s)+"---\n"+Left(nil, s))
 }
 
 func TestLabExperiments(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	checkview "plumb/internal/view/check"
 	explainview "plumb/internal/view/explain"
 	fixview "plumb/internal/view/fix"
+	inventoryview "plumb/internal/view/inventory"
 	labview "plumb/internal/view/lab"
 	loadview "plumb/internal/view/load"
 	rehearseview "plumb/internal/view/rehearse"
@@ -58,6 +59,7 @@ func documents() map[string]document {
 		"fix":            {reflect.TypeFor[fixview.FixJSON](), "plumb fix --json"},
 		"undo":           {reflect.TypeFor[fixview.UndoJSON](), "plumb undo --json"},
 		"history":        {reflect.TypeFor[fixview.HistoryJSON](), "plumb history --json"},
+		"inventory":      {reflect.TypeFor[inventoryview.InventoryJSON](), "plumb inventory --json"},
 		"lab":            {reflect.TypeFor[labview.LabJSON](), "plumb lab report --json"},
 		"rehearse":       {reflect.TypeFor[rehearseview.RehearseJSON](), "plumb rehearse --json"},
 		"load-verify":    {reflect.TypeFor[loadview.VerifyJSON](), "plumb load verify --json"},
@@ -172,7 +174,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../lab", "../load", "../rehearse", "../stack", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../rehearse", "../stack", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+	inventoryview "plumb/internal/view/inventory"
+)
+
+// inventoryFlags are the flags of inventory and of what is below it.
+type inventoryFlags struct {
+	labPlace
+	json, yes, dryRun bool
+	id, purpose       string
+}
+
+const inventoryExits = `Exit codes:
+  0  done
+  2  the command line is wrong
+  3  not done: refused, or the inventory could not be read`
+
+func (a *app) inventory() *cobra.Command {
+	var f inventoryFlags
+	c := &cobra.Command{
+		Use:   "inventory",
+		Short: "list what Plumb made on this host, and remove it",
+		Long: `Inventory lists all that Plumb made on this host and that is still there: what is
+meant to live until somebody removes it, what labs that were killed left, and what
+labs that run use. A thing that was there before is put on the list with adopt.
+
+Nothing is removed that cannot be proved, immediately before, to be the thing that
+was written down: another one of the same name is left alone. Settings that plumb
+fix changed are not things, and are in plumb history.
+
+` + readExits,
+		Example: `  plumb inventory
+  plumb inventory adopt dataset tank/db-before --purpose "the data of before the upgrade"
+  plumb inventory remove dataset tank/db-before --dry-run
+  plumb inventory forget dataset tank/db-before`,
+		Args: a.noSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runInventory(c.Context(), f) },
+	}
+	f.stateFlag(c)
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	c.AddCommand(a.inventoryAdopt(), a.inventoryForget(), a.inventoryRemove())
+	return c
+}
+
+func (a *app) inventoryAdopt() *cobra.Command {
+	var f inventoryFlags
+	c := &cobra.Command{
+		Use:   "adopt KIND NAME",
+		Short: "put what is there on the list, as something that is meant to live",
+		Long: `Adopt puts a ` + hint.OneOf(adoptable()) + ` on the list: no sweep takes it away
+then, and plumb inventory remove can. What a killed lab left is known by its proof.
+Of anything else nothing tells that it is the one you mean: --id does, with the guid
+of a dataset or pool, or the inode of a file. A directory is adopted only if a lab
+marked it, because it is removed with all that is in it.
+
+` + inventoryExits,
+		Example: `  plumb inventory adopt tree /var/tmp/plumb-lab-1 --purpose "to look at the data"
+  plumb inventory adopt dataset tank/copy --id "$(zfs get -H -o value guid tank/copy)"`,
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.id, "id", "", "the `NUMBER` of the thing that is meant: a guid or an inode")
+	fl.StringVar(&f.purpose, "purpose", "", "what for, in a few words: the list shows this `TEXT`")
+	return onThing(c, &f, adoptable, func(ctx context.Context, d *host.LiveDoer, books string, t inventory.Thing) error {
+		t.Proof = map[string]string{kinds.Proof(t.Kind): f.id}
+		t.Life = &inventory.Life{Owner: "inventory adopt", Purpose: f.purpose, Since: time.Now().UTC()}
+		if err := inventory.Adopt(ctx, d, kinds.All(), books, t); err != nil {
+			return err
+		}
+		return a.said(t, "is in the inventory now.")
+	})
+}
+
+func (a *app) inventoryForget() *cobra.Command {
+	var f inventoryFlags
+	c := &cobra.Command{
+		Use:   "forget KIND NAME",
+		Short: "take something off the list, and leave it where it is",
+		Long: `Forget takes a thing off the list and leaves the thing. Plumb can no longer remove
+it then, and what a lab set for the time of its run stays for good. It asks first.
+
+` + inventoryExits,
+		Example: "  plumb inventory forget dataset tank/db-before",
+	}
+	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	return onThing(c, &f, allKinds, func(ctx context.Context, d *host.LiveDoer, books string, t inventory.Thing) error {
+		t, err := inventory.Find(ctx, d, books, t.Kind, t.Name)
+		if err != nil {
+			return err
+		}
+		if err := a.print(inventoryview.Forgetting(t, screen(a.out))); err != nil {
+			return err
+		}
+		if err := a.ask("Forget it?", f.yes); err != nil {
+			return err
+		}
+		if err := inventory.Forget(ctx, d, books, t.Kind, t.Name); err != nil {
+			return err
+		}
+		return a.said(t, "is forgotten, and left where it is.")
+	})
+}
+
+func (a *app) inventoryRemove() *cobra.Command {
+	var f inventoryFlags
+	c := &cobra.Command{
+		Use:   "remove KIND NAME",
+		Short: "remove one thing from the host and from the list",
+		Long: `Remove shows the thing and what is done first, asks, and removes it, after its proof
+was checked again. It removes nothing that a lab still uses, and nothing in which
+something else is meant to live.
+
+` + inventoryExits,
+		Example: `  plumb inventory remove dataset tank/db-before --dry-run
+  plumb inventory remove dataset tank/db-before`,
+	}
+	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	return onThing(c, &f, allKinds, func(ctx context.Context, d *host.LiveDoer, books string, t inventory.Thing) error {
+		t, err := inventory.Find(ctx, d, books, t.Kind, t.Name)
+		if err != nil {
+			return err
+		}
+		first, err := inventory.TryRemove(ctx, d, kinds.All(), books, t.Kind, t.Name)
+		if err != nil {
+			return err
+		}
+		if err := a.print(inventoryview.Removal(t, first, screen(a.out))); err != nil || f.dryRun {
+			return err
+		}
+		if err := a.ask("Remove it?", f.yes); err != nil {
+			return err
+		}
+		if err := inventory.RemoveOne(ctx, d, kinds.All(), books, t.Kind, t.Name); err != nil {
+			return err
+		}
+		return a.said(t, "is removed.")
+	})
+}
+
+// said says what became of a thing.
+func (a *app) said(t inventory.Thing, what string) error {
+	_, err := fmt.Fprintf(a.out, "%s %s %s\n", oneLine(t.Kind), oneLine(t.Name), what)
+	return err
+}
+
+func allKinds() []string { return slices.Sorted(maps.Keys(kinds.All())) }
+
+func adoptable() []string {
+	return slices.DeleteFunc(allKinds(), func(kind string) bool { return kinds.Proof(kind) == "" })
+}
+
+// onThing completes a command that works on one thing.
+func onThing(c *cobra.Command, f *inventoryFlags, of words, do func(context.Context, *host.LiveDoer, string, inventory.Thing) error) *cobra.Command {
+	f.stateFlag(c)
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) != 2 || strings.TrimSpace(args[1]) == "" {
+			return hint.Usage(c.CommandPath()+" wants a KIND and a NAME", "plumb inventory lists both")
+		}
+		if known := of(); !slices.Contains(known, args[0]) {
+			return hint.Usage(fmt.Sprintf("%s takes no things of the kind %q", c.CommandPath(), args[0]), "want "+hint.OneOf(known))
+		}
+		return nil
+	}
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return of.complete(c, args, typed)
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		books, err := f.books()
+		if err != nil {
+			return err
+		}
+		d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
+		defer func() { err = errors.Join(err, d.Close()) }()
+		return do(c.Context(), d, books, inventory.Thing{Kind: args[0], Name: args[1]})
+	}
+	return c
+}
+
+func (a *app) runInventory(ctx context.Context, f inventoryFlags) (err error) {
+	books, err := f.books()
+	if err != nil {
+		return err
+	}
+	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
+	defer func() { err = errors.Join(err, d.Close()) }()
+	left, unread := inventory.List(ctx, d, books)
+	return errors.Join(a.answer(f.json, inventoryview.Document(books, left, unread), inventoryview.Text(left, screen(a.out))), unread)
+}
