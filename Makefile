@@ -34,7 +34,7 @@ demo: all
 RERUN ?= 2
 test: all lint
 	@test/setup.sh test
-	@$(GO) run ./test/report -rerun $(RERUN) -also research ./...
+	@$(GO) run ./test/report -rerun $(RERUN) -race internal -also research ./...
 
 # FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
 .PHONY: flaky
@@ -43,7 +43,7 @@ flaky:
 
 test-real: all lint
 	@test/setup.sh test-real
-	@PLUMB_REAL=$(if $(FULL),full,1) $(GO) run ./test/report -rerun $(RERUN) -timeout $(if $(FULL),8h,60m) -count 1 -also research ./...
+	@PLUMB_REAL=$(if $(FULL),full,1) $(GO) run ./test/report -rerun $(RERUN) -timeout $(if $(FULL),8h,60m) -count 1 -race internal -also research ./...
 	@FUZZTIME=$(if $(FULL),60s,10s) test/fuzz.sh ./internal/edit
 
 # VM takes flags, such as VM='-systemd' or VM='-release bookworm -iops 3000'; go run ./test/vm -help lists them.

@@ -4,6 +4,9 @@
 //
 //	report -rerun 2 -timeout 40m -also research ./...
 //
+// With -race DIR it then runs those tests of the packages below DIR with the
+// race detector that start no real servers (-short), where the code of the
+// package runs in several goroutines; the file norace says which are left out.
 // With -also DIR it then runs the tests of another module, which is in DIR.
 // With -rerun N it runs a test that failed again, alone, at most N times. One
 // that then passes is flaky: it does not fail the run, is named at the end, and
@@ -23,11 +26,15 @@ import (
 type suite struct {
 	dir  string   // of the module; "" for here
 	args []string // all but the packages
+	race bool
 }
 
 func (s suite) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("go", slices.Concat([]string{"test", "-json"}, s.args, args)...)
 	cmd.Dir, cmd.Stderr = s.dir, os.Stderr
+	if s.race {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	}
 	return cmd
 }
 
@@ -36,6 +43,7 @@ func main() {
 	timeout := flag.String("timeout", "40m", "the timeout of go test")
 	count := flag.Int("count", 0, "the count of go test; 0: once, and results may be cached")
 	also := flag.String("also", "", "the directory of another module, all of whose tests are run too")
+	race := flag.String("race", "", "the directory whose packages are also run with the race detector")
 	flag.Parse()
 	args := []string{"-timeout", *timeout}
 	if *count > 0 {
@@ -44,8 +52,11 @@ func main() {
 	t := newTally()
 	here := suite{args: args}
 	err := t.run(here, here.command(flag.Args()...), os.Stdout)
+	if err == nil && *race != "" {
+		err = t.races(*race, args)
+	}
 	if err == nil && *also != "" {
-		there := suite{*also, args}
+		there := suite{dir: *also, args: args}
 		err = t.run(there, there.command("./..."), os.Stdout)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -129,7 +130,7 @@ func TestNeverWithMore(t *testing.T) {}
 			t.Fatal(err)
 		}
 	}
-	tally, there := newTally(), suite{dir, []string{"-timeout", "1m"}}
+	tally, there := newTally(), suite{dir: dir, args: []string{"-timeout", "1m"}}
 	if err := tally.run(there, there.command("."), io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -148,5 +149,77 @@ func TestBrokenOff(t *testing.T) {
 	whole := newTally()
 	if err := whole.run(suite{}, exec.Command("printf", "%s", text), io.Discard); err != nil || whole.bad() {
 		t.Errorf("a whole run: %v", err)
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"d/starts/a.go": "package a\nfunc f() { go f() }\n",
+		"d/guards/a.go": "package a\nimport _ \"sync\"\n",
+		"d/tests/a.go":  "package a\n", "d/tests/a_test.go": "package a\nfunc f() { go f() }\n",
+		"d/a.go": "package d\nfunc f() { f() }\n",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := concurrent("d")
+	if err != nil || !slices.Equal(got, []string{"./d/guards", "./d/starts"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for text, want := range map[string][]string{
+		"# why\n./d/guards # slow\n": {"./d/starts"},
+		"./d/guards\n":               nil, // no reason
+		"./d/gone # slow\n":          nil,
+	} {
+		if err := os.WriteFile("norace", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := without(got, "norace"); !slices.Equal(left, want) || (err == nil) != (want != nil) {
+			t.Errorf("%q leaves %q, %v", text, left, err)
+		}
+	}
+}
+
+// TestRealRace: the detector finds a race that a plain run passes, it fails
+// the run, and it is not run again until it hides.
+func TestRealRace(t *testing.T) {
+	if err := canRace(); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module m\n\ngo 1.21\n",
+		"m_test.go": `package m
+
+import "testing"
+
+func TestRacy(t *testing.T) {
+	n, done := 0, make(chan bool)
+	go func() { n++; close(done) }()
+	n++
+	<-done
+}
+
+func TestSkips(t *testing.T) { t.Skip("without the detector it ran") }
+
+func TestSound(t *testing.T) {}
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tally, there := newTally(), suite{dir: dir, args: []string{"-timeout", "1m"}}
+	raced := suite{dir: dir, args: []string{"-race"}, race: true}
+	if err := errors.Join(tally.run(there, there.command("."), io.Discard), tally.run(raced, raced.command("."), io.Discard)); err != nil {
+		t.Fatal(err)
+	}
+	tally.rerun(2, again(tally.suites), io.Discard)
+	if !tally.bad() || len(tally.flaky) != 0 || !slices.Equal(tally.failures, []id{{"m -race", "TestRacy"}}) {
+		t.Errorf("flaky %q, failed %q\n%v", tally.flaky, tally.failures, tally.output)
+	}
+	if tally.passed != 2 || tally.raced != 1 || tally.skipped != 1 {
+		t.Errorf("%d passed, %d with the detector, %d skipped", tally.passed, tally.raced, tally.skipped)
 	}
 }

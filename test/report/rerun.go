@@ -43,7 +43,7 @@ func (t *tally) rerun(times int, alone runner, w io.Writer) {
 			left = append(left, key)
 			continue
 		}
-		t.passed++
+		t.pass(key)
 		fmt.Fprintf(w, "\n--- flaky: %s\n%s", key, strings.Join(t.output[key], ""))
 	}
 	t.failures = left
@@ -67,7 +67,7 @@ func (t *tally) passesAlone(test id, times int, alone runner, w io.Writer) bool 
 type again map[string]suite
 
 func (a again) run(test id) io.Reader {
-	cmd := a[test.pkg].command("-count", "1", "-run", "^"+regexp.QuoteMeta(test.test)+"$", test.pkg)
+	cmd := a[test.pkg].command("-count", "1", "-run", "^"+regexp.QuoteMeta(test.test)+"$", strings.TrimSuffix(test.pkg, raceMark))
 	out, _ := cmd.Output() // how it ended is in the events
 	return bytes.NewReader(out)
 }

@@ -33,6 +33,7 @@ type tally struct {
 	suites          map[string]suite // of packages: where they were run
 	began           map[id]bool      // tests that have not ended
 	passed, skipped int
+	raced           int // that passed with the race detector too
 	skips           []string
 	failures        []id // tests, in the order they failed
 	broken          []id // packages that failed outside their tests, or did not build
@@ -53,6 +54,9 @@ func (t *tally) read(r io.Reader, s suite, w io.Writer) error {
 			fmt.Fprintln(w, lines.Text()) // a build error, before the first event
 			t.broken = append(t.broken, id{})
 			continue
+		}
+		if s.race {
+			e.Package += raceMark
 		}
 		t.suites[e.Package] = s
 		t.add(e, w)
@@ -75,9 +79,12 @@ func (t *tally) add(e event, w io.Writer) {
 		t.began[key] = true
 		return
 	case "pass":
-		t.passed++
+		t.pass(key)
 		delete(t.output, key)
 	case "skip":
+		if strings.HasSuffix(e.Package, raceMark) {
+			break // the run without the detector tells it
+		}
 		t.skipped++
 		t.skips = append(t.skips, key.String()+": "+reason(t.output[key]))
 	case "fail":
@@ -86,6 +93,14 @@ func (t *tally) add(e event, w io.Writer) {
 		return // pause, cont, bench
 	}
 	delete(t.began, key)
+}
+
+func (t *tally) pass(key id) {
+	if strings.HasSuffix(key.pkg, raceMark) {
+		t.raced++
+		return
+	}
+	t.passed++
 }
 
 func (t *tally) addPackage(e event, w io.Writer) {
@@ -139,6 +154,9 @@ func (t *tally) print(w io.Writer) {
 	list(w, "flaky: failed, and passed when run again alone; each is a fault to be mended:", t.flaky)
 	if len(t.flaky) > maxFlaky {
 		fmt.Fprintf(w, "\n%d flaky tests fail the run: at most %d may be\n", len(t.flaky), maxFlaky)
+	}
+	if t.raced > 0 {
+		fmt.Fprintf(w, "\n%d tests passed with the race detector too\n", t.raced)
 	}
 	fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped\n", t.passed, len(t.failures), t.skipped)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,18 +50,19 @@ func TestCleartextOverANetworkIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told, dials := make(chan []byte, 4), 0
+			told := make(chan []byte, 4)
+			var dials atomic.Int64 // a connection that is refused is cancelled over another, meanwhile
 			cfg.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"192.0.2.1"}, nil }
 			cfg.DialFunc = func(context.Context, string, string) (net.Conn, error) {
 				ours, theirs := net.Pipe()
-				dials++
+				dials.Add(1)
 				go askClear(theirs, told)
 				return ours, nil
 			}
 			_, err = pgconn.ConnectConfig(t.Context(), cfg)
 			err = meaning(err)
 			var got []byte
-			for range dials { // one with TLS may have gone before
+			for range dials.Load() { // one with TLS may have gone before
 				got = append(got, <-told...)
 			}
 			if (len(got) > 0) != sent || len(got) > 5 && string(got[5:len(got)-1]) != "s3cr3tpw" {
