@@ -1,3 +1,20 @@
+# purging tells whether a purge was asked for: it must be refused while the
+# binary is there to be used. dpkg removes before it purges, and what it was asked
+# for stands in its database. apt has dpkg remove and then purge, and what it was
+# asked for stands on its command line alone. Of other front ends postrm learns.
+purging() {
+  [ "$(dpkg-query -W -f '${db:Status-Want}' plumb 2>/dev/null)" != purge ] || return 0
+  pid=$PPID
+  while [ "${pid:-0}" -gt 1 ]; do
+    case $(cat "/proc/$pid/comm" 2>/dev/null) in
+      apt | apt-get | aptitude*)
+        if tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxE -e '(--)?(auto)?purge'; then return 0; fi
+        ;;
+    esac
+    pid=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$pid/status" 2>/dev/null)
+  done
+  return 1
+}
 
 [ "$1" = remove ] || exit 0
 
@@ -9,10 +26,7 @@ recorded || exit 0
 digest=$(records) # before it is asked: a record made since is noticed
 left=$(asked)
 
-# dpkg removes before it purges. What it was asked for stands in its database, so
-# that a purge can be refused while the binary is there to be used. apt asks for
-# the two one after the other: then postrm refuses.
-if [ -n "$left" ] && [ "$(dpkg-query -W -f '${db:Status-Want}' plumb 2>/dev/null)" = purge ]; then
+if [ -n "$left" ] && purging; then
   refuse "is not purged: only the records in $state can take this back" "$left" "run what is listed, then purge; to remove without purging keeps the records"
 fi
 

@@ -80,9 +80,13 @@ func TestDebKeepsWhatCanBeUndone(t *testing.T) {
 	refuses(t, says, "dpkg", "--no-triggers", "--purge", "plumb")
 	wantState(t, " ok installed")
 	works(t)
-	if exists("/usr/bin/apt-get") { // it has dpkg remove, then purge
-		refuses(t, append(says, "install plumb again"), "apt-get", "-y", "purge", "plumb")
-		wantState(t, " ok config-files")
+	for _, argv := range [][]string{{"purge", "plumb"}, {"remove", "--purge", "plumb"}} {
+		if !exists("/usr/bin/apt-get") {
+			break
+		}
+		refuses(t, append(says, "run what is listed, then purge"), append([]string{"apt-get", "-y"}, argv...)...)
+		wantState(t, " ok installed")
+		works(t)
 		if string(read(t, journal)) != was {
 			t.Error("the refused purge touched the journal")
 		}
@@ -90,6 +94,11 @@ func TestDebKeepsWhatCanBeUndone(t *testing.T) {
 
 	installDeb(t)
 	installDeb(t) // over itself, as an upgrade does
+	if exists("/usr/bin/apt-get") {
+		does(t, "apt-get", "-y", "remove", "plumb")
+		wantState(t, " ok config-files")
+		installDeb(t)
+	}
 	if out := does(t, "dpkg", "--no-triggers", "--remove", "plumb"); !strings.Contains(out, "plumb undo 1") {
 		t.Errorf("removed, it does not say what stays: %s", out)
 	}
