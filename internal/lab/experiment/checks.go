@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -46,6 +47,9 @@ func (c *checker) check() {
 	if c.setup.Server != nil {
 		c.checkServer()
 	}
+	if b := c.setup.Beside; b != nil && b.Every != "" {
+		c.r.duration(find(c.tree, "beside.every"), "beside.every", time.Second, longestRun)
+	}
 	for name := range sorted(c.setup.Host) {
 		if !sysctlName.MatchString(name) {
 			c.errorf("host."+name, "%s is no sysctl of the machine: write vm.dirty_bytes", name)
@@ -55,14 +59,16 @@ func (c *checker) check() {
 
 // knows refuses what a kind has no meaning for. Empty values do no harm: an
 // arm may empty what its base has.
-func (c *checker) knows(part, what string, known []string) {
+func (c *checker) knows(part, what, kind string, of any) {
 	n := find(c.tree, part)
 	if n.Kind != yaml.MappingNode {
 		return
 	}
+	fields := fieldsOf(of)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		if slices.Contains(known, key.Value) || len(value.Content) == 0 && slices.Contains([]string{"", "0", "false"}, value.Value) {
+		kinds, some := fields[key.Value].Tag.Lookup("for")
+		if !some || slices.Contains(strings.Fields(kinds), kind) || len(value.Content) == 0 && slices.Contains([]string{"", "0", "false"}, value.Value) {
 			continue
 		}
 		c.errorf(part+"."+key.Value, "%s.%s has no meaning for %s", part, key.Value, what)
@@ -71,18 +77,14 @@ func (c *checker) knows(part, what string, known []string) {
 
 func (c *checker) checkVolume() {
 	v := c.setup.Volume
-	switch v.Kind {
-	case Directory:
-		c.knows("volume", "a directory", []string{"kind", "clone"})
-	case Loop:
-		c.knows("volume", "a loop device", []string{"kind", "size", "filesystem", "mkfs", "mount", "profile", "clone"})
-		if v.Filesystem == "" {
-			c.errorf("volume.filesystem", "a loop device needs volume.filesystem: one of %s", strings.Join(Filesystems(), ", "))
-		}
-	case Zpool:
-		c.knows("volume", "a zpool", []string{"kind", "size", "layout", "vdevs", "log", "cache", "pool", "properties", "arc", "profile", "clone"})
+	what := map[string]string{Directory: "a directory", Loop: "a loop device", Zpool: "a zpool", Dataset: "a dataset"}[v.Kind]
+	c.knows("volume", what, v.Kind, &v)
+	switch {
+	case v.Kind == Loop && v.Filesystem == "":
+		c.errorf("volume.filesystem", "a loop device needs volume.filesystem: one of %s", strings.Join(Filesystems(), ", "))
+	case v.Kind == Zpool:
 		c.checkVdevs()
-	case Dataset:
+	case v.Kind == Dataset:
 		c.checkDataset()
 	}
 	if (v.Kind == Loop || v.Kind == Zpool) && v.Size == 0 {
@@ -106,7 +108,6 @@ func (c *checker) checkVdevs() {
 }
 
 func (c *checker) checkDataset() {
-	c.knows("volume", "a dataset", []string{"kind", "parent", "properties", "profile", "clone"})
 	if c.setup.Volume.Profile != "" {
 		c.errorf("volume.profile", "a dataset lies on devices that others use, so it cannot be limited: volume.kind loop or zpool can")
 	}
@@ -134,6 +135,9 @@ func (c *checker) checkClone() {
 
 func (c *checker) checkServer() {
 	s := c.setup.Server
+	if s.Version != "" && !versionText.MatchString(s.Version) {
+		c.errorf("server.version", "server.version is a number such as 17, 10.11 or 8.0.36, not %q", s.Version)
+	}
 	if s.Basedir != "" && !strings.HasPrefix(s.Basedir, "/") {
 		c.errorf("server.basedir", "server.basedir is an absolute path, not %q", s.Basedir)
 	}
@@ -197,18 +201,8 @@ func atCreation(name string) bool {
 
 func (c *checker) checkLoad() {
 	l := c.setup.Load
-	what, known := "", []string{"kind", "threads"}
-	switch l.Kind {
-	case OLTP:
-		what, known = "an oltp load", append(known, "script", "tables", "rows", "random", "rate")
-	case TPCC:
-		what, known = "a tpcc load", append(known, "warehouses", "rate")
-	case FileIO:
-		what, known = "a fileio load", append(known, "mode", "files", "total", "block", "direct", "compressible", "rate")
-	case Fsync:
-		what, known = "an fsync load", append(known, "mode", "block", "sync")
-	}
-	c.knows("load", what, known)
+	what := map[string]string{OLTP: "an oltp load", TPCC: "a tpcc load", FileIO: "a fileio load", Fsync: "an fsync load"}[l.Kind]
+	c.knows("load", what, l.Kind, &l)
 	files := l.Kind == FileIO || l.Kind == Fsync
 	switch {
 	case files && c.setup.Server != nil:

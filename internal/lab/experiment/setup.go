@@ -2,6 +2,10 @@ package experiment
 
 // Setup is everything that can differ between arms. Its fields are addressed
 // by their names in the file: "volume.filesystem", "server.settings.sync_binlog".
+//
+// Below, the tag "is" says what may be written: one of some words, a number of the
+// first to the second, or a size of 0 or so much. The tag "for" names the kinds
+// that a field has a meaning for, where that is not all.
 type Setup struct {
 	Volume Volume            `yaml:"volume" json:"volume"`
 	Server *Server           `yaml:"server,omitempty" json:"server,omitempty"` // nil: files alone
@@ -20,32 +24,32 @@ const (
 
 // Volume is what the data is put on.
 type Volume struct {
-	Kind       string            `yaml:"kind" json:"kind"`
-	Size       Bytes             `yaml:"size,omitempty" json:"size,omitempty"`             // of the loop device, or of each vdev
-	Filesystem string            `yaml:"filesystem,omitempty" json:"filesystem,omitempty"` // loop: ext4, xfs, btrfs
-	Mkfs       []string          `yaml:"mkfs,omitempty" json:"mkfs,omitempty"`             // more arguments for mkfs
-	Mount      string            `yaml:"mount,omitempty" json:"mount,omitempty"`           // options, as for mount -o
-	Layout     string            `yaml:"layout,omitempty" json:"layout,omitempty"`         // zpool: "" for one vdev, mirror, raidz, stripe
-	Vdevs      int               `yaml:"vdevs,omitempty" json:"vdevs,omitempty"`           // zpool: how many; 0 for 1, or 2 for a mirror, 3 for raidz
-	Log        Bytes             `yaml:"log,omitempty" json:"log,omitempty"`               // zpool: size of a log device; 0 for none
-	Cache      Bytes             `yaml:"cache,omitempty" json:"cache,omitempty"`           // zpool: size of a cache device; 0 for none
-	Pool       map[string]string `yaml:"pool,omitempty" json:"pool,omitempty"`             // zpool: pool properties, such as ashift
-	Parent     string            `yaml:"parent,omitempty" json:"parent,omitempty"`         // dataset: the one it is made below, tank or tank/db
-	Properties map[string]string `yaml:"properties,omitempty" json:"properties,omitempty"` // zpool, dataset: of the dataset with the data
-	ARC        Bytes             `yaml:"arc,omitempty" json:"arc,omitempty"`               // zpool: most the ARC may take; it is counted in server.memory
-	Profile    string            `yaml:"profile,omitempty" json:"profile,omitempty"`       // what a volume of the cloud allows: gp3, or iops=3000,mbps=125; "" for no limit
-	Clone      string            `yaml:"clone,omitempty" json:"clone,omitempty"`           // how each trial gets its data: auto, copy, reflink, snapshot
+	Kind       string            `yaml:"kind" json:"kind" is:"directory loop zpool dataset"`
+	Size       Bytes             `yaml:"size,omitempty" json:"size,omitempty" is:"64M" for:"loop zpool"`                  // of the loop device, or of each vdev
+	Filesystem string            `yaml:"filesystem,omitempty" json:"filesystem,omitempty" is:"ext4 xfs btrfs" for:"loop"` // loop: ext4, xfs, btrfs
+	Mkfs       []string          `yaml:"mkfs,omitempty" json:"mkfs,omitempty" for:"loop"`                                 // more arguments for mkfs
+	Mount      string            `yaml:"mount,omitempty" json:"mount,omitempty" for:"loop"`                               // options, as for mount -o
+	Layout     string            `yaml:"layout,omitempty" json:"layout,omitempty" is:"mirror raidz stripe" for:"zpool"`   // zpool: "" for one vdev, mirror, raidz, stripe
+	Vdevs      int               `yaml:"vdevs,omitempty" json:"vdevs,omitempty" is:"0 16" for:"zpool"`                    // zpool: how many; 0 for 1, or 2 for a mirror, 3 for raidz
+	Log        Bytes             `yaml:"log,omitempty" json:"log,omitempty" is:"64M" for:"zpool"`                         // zpool: size of a log device; 0 for none
+	Cache      Bytes             `yaml:"cache,omitempty" json:"cache,omitempty" is:"64M" for:"zpool"`                     // zpool: size of a cache device; 0 for none
+	Pool       map[string]string `yaml:"pool,omitempty" json:"pool,omitempty" for:"zpool"`                                // zpool: pool properties, such as ashift
+	Parent     string            `yaml:"parent,omitempty" json:"parent,omitempty" for:"dataset"`                          // dataset: the one it is made below, tank or tank/db
+	Properties map[string]string `yaml:"properties,omitempty" json:"properties,omitempty" for:"zpool dataset"`            // zpool, dataset: of the dataset with the data
+	ARC        Bytes             `yaml:"arc,omitempty" json:"arc,omitempty" is:"64M" for:"zpool"`                         // zpool: most the ARC may take; it is counted in server.memory
+	Profile    string            `yaml:"profile,omitempty" json:"profile,omitempty" for:"loop zpool dataset"`             // what a volume of the cloud allows: gp3, or iops=3000,mbps=125; "" for no limit
+	Clone      string            `yaml:"clone,omitempty" json:"clone,omitempty" is:"auto copy reflink snapshot"`          // how each trial gets its data: auto, copy, reflink, snapshot
 }
 
 // Server is a private server.
 type Server struct {
-	Engine   string            `yaml:"engine" json:"engine"`                           // mariadb, mysql, percona, postgres
-	Version  string            `yaml:"version,omitempty" json:"version,omitempty"`     // "" for the installed one; "17", "11.4"
-	Basedir  string            `yaml:"basedir,omitempty" json:"basedir,omitempty"`     // of an unpacked one
-	Memory   Bytes             `yaml:"memory,omitempty" json:"memory,omitempty"`       // for the server, its page cache and the ARC together; 0 for no limit
-	UsedLogs bool              `yaml:"used_logs,omitempty" json:"used_logs,omitempty"` // InnoDB's redo log was written through once: a flush of new space is a commit of the filesystem's journal as well
-	Create   map[string]string `yaml:"create,omitempty" json:"create,omitempty"`       // settings that count when the data is made, such as innodb_page_size
-	Settings map[string]string `yaml:"settings,omitempty" json:"settings,omitempty"`   // as in its configuration file
+	Engine   string            `yaml:"engine" json:"engine" is:"mariadb mysql percona postgres"` // mariadb, mysql, percona, postgres
+	Version  string            `yaml:"version,omitempty" json:"version,omitempty"`               // "" for the installed one; "17", "11.4"
+	Basedir  string            `yaml:"basedir,omitempty" json:"basedir,omitempty"`               // of an unpacked one
+	Memory   Bytes             `yaml:"memory,omitempty" json:"memory,omitempty" is:"64M"`        // for the server, its page cache and the ARC together; 0 for no limit
+	UsedLogs bool              `yaml:"used_logs,omitempty" json:"used_logs,omitempty"`           // InnoDB's redo log was written through once: a flush of new space is a commit of the filesystem's journal as well
+	Create   map[string]string `yaml:"create,omitempty" json:"create,omitempty"`                 // settings that count when the data is made, such as innodb_page_size
+	Settings map[string]string `yaml:"settings,omitempty" json:"settings,omitempty"`             // as in its configuration file
 }
 
 // KindOf is the kind of thing in the catalogue that an engine's servers are.
@@ -68,26 +72,26 @@ const (
 // not know must be empty. Sizes and counts left at 0 take the defaults of
 // plumb load.
 type Load struct {
-	Kind       string  `yaml:"kind" json:"kind"`
-	Script     string  `yaml:"script,omitempty" json:"script,omitempty"`             // oltp: oltp_read_write, …
-	Tables     int     `yaml:"tables,omitempty" json:"tables,omitempty"`             // oltp
-	Rows       int64   `yaml:"rows,omitempty" json:"rows,omitempty"`                 // oltp: of each table
-	Random     string  `yaml:"random,omitempty" json:"random,omitempty"`             // oltp: distribution of keys: uniform, pareto, …
-	Warehouses int     `yaml:"warehouses,omitempty" json:"warehouses,omitempty"`     // tpcc
-	Mode       string  `yaml:"mode,omitempty" json:"mode,omitempty"`                 // fileio: rndrd, rndwr, …; fsync: append, overwrite
-	Files      int     `yaml:"files,omitempty" json:"files,omitempty"`               // fileio
-	Total      Bytes   `yaml:"total,omitempty" json:"total,omitempty"`               // fileio: all files together
-	Block      Bytes   `yaml:"block,omitempty" json:"block,omitempty"`               // fileio, fsync: of a request
-	Direct     bool    `yaml:"direct,omitempty" json:"direct,omitempty"`             // fileio: O_DIRECT
-	Sync       string  `yaml:"sync,omitempty" json:"sync,omitempty"`                 // fsync: fsync, fdatasync, dsync
-	Compress   float64 `yaml:"compressible,omitempty" json:"compressible,omitempty"` // fileio: part of what is written that compresses away
-	Threads    int     `yaml:"threads,omitempty" json:"threads,omitempty"`           // 0 for 1
-	Rate       float64 `yaml:"rate,omitempty" json:"rate,omitempty"`                 // operations a second that are due; 0 for a closed loop
+	Kind       string  `yaml:"kind" json:"kind" is:"oltp tpcc fileio fsync"`
+	Script     string  `yaml:"script,omitempty" json:"script,omitempty" for:"oltp"`                         // oltp: oltp_read_write, …
+	Tables     int     `yaml:"tables,omitempty" json:"tables,omitempty" is:"1 10000" for:"oltp"`            // oltp
+	Rows       int64   `yaml:"rows,omitempty" json:"rows,omitempty" is:"1 2147483647" for:"oltp"`           // oltp: of each table
+	Random     string  `yaml:"random,omitempty" json:"random,omitempty" for:"oltp"`                         // oltp: distribution of keys: uniform, pareto, …
+	Warehouses int     `yaml:"warehouses,omitempty" json:"warehouses,omitempty" is:"1 100000" for:"tpcc"`   // tpcc
+	Mode       string  `yaml:"mode,omitempty" json:"mode,omitempty" for:"fileio fsync"`                     // fileio: rndrd, rndwr, …; fsync: append, overwrite
+	Files      int     `yaml:"files,omitempty" json:"files,omitempty" is:"1 65536" for:"fileio"`            // fileio
+	Total      Bytes   `yaml:"total,omitempty" json:"total,omitempty" is:"1M" for:"fileio"`                 // fileio: all files together
+	Block      Bytes   `yaml:"block,omitempty" json:"block,omitempty" is:"512" for:"fileio fsync"`          // fileio, fsync: of a request
+	Direct     bool    `yaml:"direct,omitempty" json:"direct,omitempty" for:"fileio"`                       // fileio: O_DIRECT
+	Sync       string  `yaml:"sync,omitempty" json:"sync,omitempty" is:"fsync fdatasync dsync" for:"fsync"` // fsync: fsync, fdatasync, dsync
+	Compress   float64 `yaml:"compressible,omitempty" json:"compressible,omitempty" is:"0 1" for:"fileio"`  // fileio: part of what is written that compresses away
+	Threads    int     `yaml:"threads,omitempty" json:"threads,omitempty" is:"1 10000"`                     // 0 for 1
+	Rate       float64 `yaml:"rate,omitempty" json:"rate,omitempty" is:"0 1e7" for:"oltp tpcc fileio"`      // operations a second that are due; 0 for a closed loop
 }
 
 // Beside is what goes on on the same volume while the load is measured.
 type Beside struct {
-	Kind  string `yaml:"kind" json:"kind"`             // copy: a large file is written through the page cache, again and again
-	Size  Bytes  `yaml:"size" json:"size"`             // of the file
+	Kind  string `yaml:"kind" json:"kind" is:"copy"`   // copy: a large file is written through the page cache, again and again
+	Size  Bytes  `yaml:"size" json:"size" is:"1M"`     // of the file
 	Every string `yaml:"every,omitempty" json:"every"` // "" for without pause, otherwise a time
 }
