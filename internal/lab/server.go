@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
@@ -192,4 +193,18 @@ func (l *Lab) tail(ctx context.Context, names ...string) string {
 		}
 	}
 	return ""
+}
+
+// socketMost is the longest path a socket can have, in bytes: sun_path holds
+// 108 with the one that ends it.
+const socketMost = 107
+
+// SocketFits refuses a path that is too long for a Unix socket, before a server
+// is started that could not be reached.
+func SocketFits(path string) error {
+	if len(path) <= socketMost {
+		return nil
+	}
+	return hint.With(fmt.Errorf("the path of the socket has %d bytes, and %d is the most: %s", len(path), socketMost, path),
+		"run the lab in a directory with a shorter path")
 }

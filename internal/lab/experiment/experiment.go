@@ -1,6 +1,12 @@
+// Package experiment holds what a lab works on: the question a file asks, the
+// arms it compares, the trials that answer it, and the record each trial
+// leaves. It is plain data and pure functions; package lab carries it out.
 package experiment
 
-import "time"
+import (
+	_ "embed"
+	"time"
+)
 
 // Designs: how trials of the arms are spread over time.
 const (
@@ -79,3 +85,10 @@ type Trial struct {
 	Arm      string `json:"arm"`
 	Seed     uint64 `json:"seed"` // of the load: one for all arms of a block, so that they get the same operations
 }
+
+//go:embed experiment.v1.schema.json
+var schema string
+
+// Schema gives the JSON Schema of experiment files, for editors. [Parse] is
+// stricter: it also knows what fits together.
+func Schema() []byte { return []byte(schema) }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"plumb/internal/hint"
 )
 
 // limit ends one call of the ledger, which may have to wait for others that
@@ -87,4 +89,55 @@ func (l *Ledger) fail(doing string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s in the ledger %s: %w", doing, l.where, l.dialect.explain(err))
+}
+
+// insist writes, and tries again while the database is away for a moment: what
+// a trial has left took long to measure. Without an acknowledgement it is not
+// known whether a write was done, so f must bear being repeated.
+func (l *Ledger) insist(ctx context.Context, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		err := f(ctx)
+		if err == nil || ctx.Err() != nil || !l.dialect.passing(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// within runs f in a transaction.
+func (l *Ledger) within(ctx context.Context, f func(tx *sql.Tx) error) error {
+	tx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		if undo := tx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
+			return errors.Join(err, undo)
+		}
+		return err
+	}
+	return tx.Commit()
+}
+
+// Lock makes sure that one lab at a time runs an experiment of this ledger. It
+// does not wait: when another lab has it, that is the error. The lock is free
+// again when its holder unlocks it or dies. An error of unlock says that the
+// lock was lost meanwhile.
+func (l *Ledger) Lock(ctx context.Context, hash string) (unlock func() error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	free, err := l.locks.lock(ctx, hash)
+	if errors.Is(err, errHeld) {
+		err = hint.With(errors.New("another lab is running it"), "wait for its end, or stop it and go on with --resume")
+	}
+	if err != nil {
+		return nil, l.fail("lock the experiment", err)
+	}
+	return func() error { return l.fail("unlock the experiment", free()) }, nil
 }
