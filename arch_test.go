@@ -12,7 +12,7 @@ import (
 // layers lists every package below internal, lowest first. A package imports
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
-	{"hint"},
+	{"hint", "product"},
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
 	{"host", "catalog", "zfs", "host/scratch", "host/self"},
 	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change"},

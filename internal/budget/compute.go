@@ -3,6 +3,7 @@ package budget
 import (
 	"slices"
 
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -163,7 +164,7 @@ func (sv server) held(host *stack.Thing) (int64, bool) {
 	if pool, _ := host.Int("huge_pages_total"); !known && pool > 0 {
 		return 0, false
 	}
-	if huge > 0 && sv.thing.Ref.Kind == "postgres" {
+	if huge > 0 && product.Of(sv.thing.Ref.Kind).SharesMemory {
 		buffers, _ := sv.thing.Int("shared_buffers")
 		shared, _ := sv.thing.Int("shared_memory_size")
 		huge = max(huge, buffers, shared)

@@ -1,13 +1,16 @@
 package budget
 
-import "plumb/internal/stack"
+import (
+	"plumb/internal/product"
+	"plumb/internal/stack"
+)
 
 // models says for each engine what its settings let it take. Settings come
 // from the server; the constants below do not, so they are ranges.
 var models = map[string]func(*model){
-	"mysql":    (*model).mysql,
-	"postgres": (*model).postgres,
-	"mongo":    (*model).mongo,
+	product.MySQL:    (*model).mysql,
+	product.Postgres: (*model).postgres,
+	product.Mongo:    (*model).mongo,
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -12,19 +13,20 @@ import (
 // sysctl. kind is that of the thing, t the type of the fact.
 func Native(kind string, t Type, v stack.Value) string {
 	n, isInt := v.Int()
-	switch kind {
-	case "mysql":
+	notation := product.Of(kind).Notation
+	switch {
+	case notation == product.Option:
 		if b, ok := v.Bool(); ok {
 			return map[bool]string{true: "ON", false: "OFF"}[b]
 		}
 		if t == Bytes && isInt {
 			return exactBytes(n, []string{"", "K", "M", "G"})
 		}
-	case "postgres":
-		if text, ok := postgresNumber(t, n); ok && isInt && n > 0 {
+	case notation == product.Units:
+		if text, ok := withUnit(t, n); ok && isInt && n > 0 {
 			return text
 		}
-	case "dataset", "pool":
+	case kind == "dataset", kind == "pool":
 		if t == Bytes && isInt {
 			return exactBytes(n, []string{"", "K", "M", "G"})
 		}
@@ -35,9 +37,9 @@ func Native(kind string, t Type, v stack.Value) string {
 	return v.String()
 }
 
-// postgresNumber writes a number with its unit: a bare one counts in the
+// withUnit writes a number with its unit: a bare one counts in the
 // setting's own unit, which can be 8kB. 0 and -1 have none.
-func postgresNumber(t Type, n int64) (text string, ok bool) {
+func withUnit(t Type, n int64) (text string, ok bool) {
 	switch t {
 	case Bytes:
 		return exactBytes(n, []string{"B", "kB", "MB", "GB"}), true

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/product"
 )
 
 // inspect reads the state that a Look names.
@@ -136,13 +137,12 @@ func (o Op) filled(before string) Op {
 	return o
 }
 
-// quoted makes an SQL string. A backslash is one only for MySQL's kin.
+// quoted makes an SQL string.
 func (o Op) quoted(text string) string {
-	text = strings.ReplaceAll(text, "'", "''")
-	if o.Target != nil && o.Target.Engine == "mysql" {
-		text = strings.ReplaceAll(text, `\`, `\\`)
+	if o.Target == nil {
+		return product.DialectOf("").Quote(text)
 	}
-	return "'" + text + "'"
+	return product.DialectOf(o.Target.Engine).Quote(text)
 }
 
 // Available reads MemAvailable, in bytes. A kernel that does not tell it is

@@ -213,7 +213,7 @@ func TestOnlyWhatIsThere(t *testing.T) {
 		}
 	}
 	r := run(tapeText(t), "stack", "--tape", "-", "--only", "nonsense")
-	if r.code != exitUsage || !strings.HasPrefix(r.err, "plumb: --only nonsense is no server\nhint: want mongo, mysql, postgres") {
+	if r.code != exitUsage || !strings.HasPrefix(r.err, "plumb: --only nonsense is no server\nhint: want mysql, postgres, mongo") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }

@@ -110,7 +110,7 @@ func running(ctx context.Context) string {
 	defer cancel()
 	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
 	defer live.Close()
-	s := observe.Host(ctx, live, []observe.Probe{process.New(programs())})
+	s := observe.Host(ctx, live, []observe.Probe{process.Probe{}})
 	var list []string
 	for _, t := range s.OfKind("process") {
 		list = append(list, fmt.Sprintf("%s (process %s)", t.Text("engine"), t.Ref.Name))

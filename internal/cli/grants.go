@@ -5,12 +5,13 @@ import (
 
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/postgres"
+	"plumb/internal/product"
 )
 
 // grants gives, for each engine, what makes the least user a check needs.
 func grants() string {
 	parts := []string{
-		mysql.Grants("mariadb", ""), mysql.Grants("mysql", ""), mysql.Grants("mysql", "5.7"),
+		mysql.Grants(product.MariaDB, ""), mysql.Grants(product.MySQL, ""), mysql.Grants(product.MySQL, "5.7"),
 		postgres.Grants(), mongoGrants,
 	}
 	return "-- Look through these, and run those of your server.\n\n" + strings.Join(parts, "\n")

@@ -13,6 +13,7 @@ import (
 
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
+	"plumb/internal/product"
 )
 
 // login says which server is put under load, with sysbench's options or one
@@ -83,7 +84,7 @@ func (l *login) resolve(changed func(string) bool) (dsn.Address, error) {
 		at, err = dsn.AddressOf(l.dsn)
 	case l.isPostgres(changed):
 		at, err = l.postgres()
-	case l.driver != "" && l.driver != "mysql":
+	case l.driver != "" && product.OfScheme(l.driver).Kind != product.MySQL:
 		err = hint.Usage(fmt.Sprintf("--db-driver %s is not known", l.driver), "want mysql or pgsql")
 	default:
 		at, err = l.mysql(changed)
@@ -105,14 +106,14 @@ func (l *login) resolve(changed func(string) bool) (dsn.Address, error) {
 
 func (l *login) isPostgres(changed func(string) bool) bool {
 	if l.driver != "" {
-		return l.driver == "pgsql" || l.driver == "postgres" || l.driver == "postgresql"
+		return l.driver == "pgsql" || product.OfScheme(l.driver).Kind == product.Postgres
 	}
 	return changed("pgsql-host") || changed("pgsql-port") || changed("pgsql-user") || changed("pgsql-db")
 }
 
 func (l *login) postgres() (dsn.Address, error) {
 	p := l.pg
-	at := dsn.Address{Engine: "postgres", Hostname: cmp.Or(p.host, "localhost"), User: cmp.Or(p.user, os.Getenv("PGUSER")),
+	at := dsn.Address{Engine: product.Postgres, Hostname: cmp.Or(p.host, "localhost"), User: cmp.Or(p.user, os.Getenv("PGUSER")),
 		Password: p.password, Database: p.database, TLS: p.tls}
 	port := strconv.Itoa(p.port)
 	if strings.HasPrefix(p.host, "/") {
@@ -127,7 +128,7 @@ func (l *login) postgres() (dsn.Address, error) {
 // unless a port is asked for.
 func (l *login) mysql(changed func(string) bool) (dsn.Address, error) {
 	p := l.my
-	at := dsn.Address{Engine: "mysql", Hostname: cmp.Or(p.host, "localhost"), User: p.user, Password: p.password, Database: p.database, TLS: p.tls}
+	at := dsn.Address{Engine: product.MySQL, Hostname: cmp.Or(p.host, "localhost"), User: p.user, Password: p.password, Database: p.database, TLS: p.tls}
 	if strings.Contains(at.Hostname, ",") {
 		return at, hint.Usage("--mysql-host names several servers", "name one: a result of several servers is the result of none")
 	}

@@ -7,6 +7,7 @@ import (
 	mysql "plumb/internal/engine/mysql/client"
 	postgres "plumb/internal/engine/postgres/client"
 	"plumb/internal/load"
+	"plumb/internal/product"
 )
 
 // This file is the list of servers that load knows: a new engine is a line in
@@ -60,7 +61,7 @@ func (l *login) server(changed func(string) bool) (load.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.Engine == "postgres" {
+	if at.Engine == product.Postgres {
 		return postgres.New(postgres.Config{Network: at.Network, Address: at.Address, User: at.User, Password: at.Password, Database: at.Database,
 			TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.Secret}), nil
 	}

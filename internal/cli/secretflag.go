@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/engine/dsn"
+	"plumb/internal/product"
 )
 
 // fromEnvironment holds the data source name of a command that is given none:
@@ -100,7 +101,6 @@ func (a *app) warnUnverified(g dsn.Given) {
 	if g.Engine == "" || g.Verified() {
 		return
 	}
-	how := map[string]string{"mysql": "tls=true", "postgres": "sslmode=verify-full", "mongo": "tls=true"}[g.Engine]
 	fmt.Fprintf(a.err, "note: who answers at %s is not verified: whoever is on the way there could read and answer in its place; %s in the data source name verifies it\n",
-		g.At.Address, how)
+		g.At.Address, product.Of(g.Engine).Verify)
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/check"
 	"plumb/internal/hint"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 	stackview "plumb/internal/view/stack"
 )
@@ -92,7 +92,7 @@ func (a *app) stackSince(file string, now *stack.Stack, cat *catalog.Catalog, as
 
 // onlyServers checks that --only of stack names servers: nothing else is drawn.
 func onlyServers(only []string) error {
-	engines := slices.Compact(slices.Sorted(maps.Values(programs())))
+	engines := product.Kinds()
 	for _, o := range only {
 		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(engines, kind) {
 			return hint.Usage(fmt.Sprintf("--only %s is no server", o), "want "+strings.Join(engines, ", ")+", or one of them such as mysql:3306")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/product"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 )
@@ -42,8 +43,9 @@ func productsOf(s *stack.Stack, v rule.Evaluation) (on []Product, known bool) {
 	kernel := len(v.Things) == 0 || slices.ContainsFunc(v.Rule.Claims(), func(c rule.Claim) bool { return c.Part() == rule.PartLinux })
 	kernel = kernel || slices.Contains(v.Rule.Kinds(), "host")
 	for _, ref := range v.Things {
-		switch t := s.Find(ref); ref.Kind {
-		case "mysql", "postgres", "mongo", "proxysql":
+		t := s.Find(ref)
+		switch kind := ref.Kind; {
+		case product.IsServer(kind):
 			if t == nil || t.Text("version") == "" || rule.ServerProduct(t) == "" {
 				return nil, false
 			}
@@ -51,23 +53,23 @@ func productsOf(s *stack.Stack, v rule.Evaluation) (on []Product, known bool) {
 			if galera, _ := t.Bool("galera"); galera {
 				on = append(on, Product{Name: "galera"})
 			}
-		case "zfs", "pool", "dataset":
+		case kind == "zfs", kind == "pool", kind == "dataset":
 			on = append(on, zfsOf(s)...)
-		case "filesystem":
+		case kind == "filesystem":
 			kernel = true
 			on = append(on, filesystemOf(s, t)...)
-		case "block":
+		case kind == "block":
 			kernel = true
 			on = append(on, deviceOf(t)...)
 			if t != nil && t.Text("layer") == "zvol" {
 				on = append(on, zfsOf(s)...)
 			}
-		case "cgroup":
+		case kind == "cgroup":
 			kernel = true
 			if n, ok := intOf(t, "hierarchy"); ok {
 				on = append(on, Product{"cgroup", strconv.FormatInt(n, 10)})
 			}
-		case "process":
+		case kind == "process":
 			kernel = true
 			on = append(on, servedBy(s, ref)...)
 		default: // memory is the kernel's
@@ -83,7 +85,7 @@ func productsOf(s *stack.Stack, v rule.Evaluation) (on []Product, known bool) {
 
 // servedBy gives the servers that a process is, as far as they tell.
 func servedBy(s *stack.Stack, process stack.Ref) (on []Product) {
-	for _, kind := range []string{"mysql", "postgres", "mongo", "proxysql"} {
+	for _, kind := range product.Kinds() {
 		for _, t := range s.OfKind(kind) {
 			if slices.Contains(t.Links["process"], process) && rule.ServerProduct(t) != "" && t.Text("version") != "" {
 				on = append(on, numbered(rule.ServerProduct(t), t.Text("version")))

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/product"
 )
 
 // layout is a volume with the data that all trials of its arms begin from.
@@ -78,7 +80,7 @@ func (l *Lab) engineOf(name string) (Engine, error) {
 			}
 		}
 	}
-	return nil, hint.With(fmt.Errorf("no private server of engine %q can be made", name), "mariadb, mysql, percona and postgres can")
+	return nil, hint.With(fmt.Errorf("no private server of engine %q can be made", name), strings.Join(product.Private(), ", ")+" can")
 }
 
 // twin gives a layout like another one, at another place; nil when there is

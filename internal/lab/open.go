@@ -13,6 +13,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
+	"plumb/internal/product"
 )
 
 // Open makes the lab's own directory.
@@ -30,10 +31,6 @@ func (l *Lab) Open(ctx context.Context) error {
 	return nil
 }
 
-// users are whom the servers run as when the lab runs as root: they refuse to
-// be root.
-var users = []string{"mysql", "postgres", "nobody"}
-
 // user gives the ids that servers run as: 0 and 0, ourselves, for a lab that is
 // not root.
 func user(ctx context.Context, h host.Reader) (uid, gid int, err error) {
@@ -44,6 +41,11 @@ func user(ctx context.Context, h host.Reader) (uid, gid int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	var users []string // they refuse to be root
+	for _, p := range product.Servers() {
+		users = append(users, p.Accounts...)
+	}
+	users = append(users, "nobody")
 	for _, name := range users {
 		if uid, gid, ok := passwd(string(text), name); ok {
 			return uid, gid, nil

@@ -6,20 +6,13 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
-// firstFile names a file that every data directory of an engine has since it
-// was made. Its attributes are those of the server's files; the directory's
-// only say what new files will have.
-var firstFile = map[string]string{
-	"mysql":    "ibdata1",
-	"postgres": "global/pg_control",
-	"mongo":    "WiredTiger",
-}
-
 // directories learns what only the data directory itself can tell: whether its
-// files carry the No_COW attribute of btrfs.
+// files carry the No_COW attribute of btrfs. The attributes of its first file
+// are those of the server's files; the directory's only say what new files will have.
 func (p *placer) directories(ctx context.Context) {
 	for _, r := range p.s.Roles {
 		db := p.s.Find(r.DB)
@@ -31,7 +24,7 @@ func (p *placer) directories(ctx context.Context) {
 			continue
 		}
 		dir := path.Join("/", p.view(ctx, r.PID).prefix, r.Resolved)
-		nocow, from, err := p.noCOW(ctx, dir, firstFile[r.DB.Kind])
+		nocow, from, err := p.noCOW(ctx, dir, product.Of(r.DB.Kind).FirstFile)
 		if err != nil {
 			p.obs.Gap(r.DB, err.Error(), "run as root, with e2fsprogs installed for lsattr", "data_nocow")
 			continue

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -55,8 +56,8 @@ func OwnUnit(ctx context.Context, h host.Reader, s *stack.Stack, process *stack.
 	return ""
 }
 
-// keeperOf gives the process id of the mysqld_safe or mariadbd-safe that is a
-// process's parent, or "".
+// keeperOf gives the process id of the parent of a process when that is one
+// that starts servers and stays, such as mysqld_safe; "" otherwise.
 func keeperOf(ctx context.Context, h host.Reader, pid string) string {
 	status, err := h.ReadFile(ctx, "/proc/"+pid+"/status")
 	if err != nil {
@@ -69,7 +70,7 @@ func keeperOf(ctx context.Context, h host.Reader, pid string) string {
 		}
 		parent = strings.TrimSpace(parent)
 		name, err := h.ReadFile(ctx, "/proc/"+parent+"/comm")
-		if comm := strings.TrimSpace(string(name)); err == nil && (comm == "mysqld_safe" || comm == "mariadbd-safe") {
+		if comm := strings.TrimSpace(string(name)); err == nil && product.IsWrapper(comm) {
 			return parent
 		}
 	}

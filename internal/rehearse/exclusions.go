@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"plumb/internal/product"
 )
 
 // A private server must not have all that the real one has: not its paths and
@@ -26,10 +28,16 @@ type exclusion struct {
 	says string // why, where it can matter for speed
 }
 
-var (
-	excludedMySQL    = exclusionsOf("mysql")
-	excludedPostgres = exclusionsOf("postgres")
-)
+// exclusions are the lists by kind of server.
+var exclusions = func() map[string][]exclusion {
+	all := map[string][]exclusion{}
+	for _, kind := range product.Kinds() {
+		if product.Of(kind).Dialect != nil {
+			all[kind] = exclusionsOf(kind)
+		}
+	}
+	return all
+}()
 
 // exclusionsOf reads the list of a kind of server.
 func exclusionsOf(kind string) (all []exclusion) {
@@ -52,13 +60,10 @@ func exclusionsOf(kind string) (all []exclusion) {
 // excluded tells whether a setting is not for a private server, and why where
 // that can matter for speed.
 func excluded(kind, name, value string) (apart bool, why string) {
-	list := excludedMySQL
-	if kind == "postgres" {
-		list = excludedPostgres
-		if strings.Contains(name, ".") {
-			return true, "" // of an extension
-		}
+	if kindOf(kind).dotted && strings.Contains(name, ".") {
+		return true, ""
 	}
+	list := exclusions[kind]
 	i := slices.IndexFunc(list, func(x exclusion) bool {
 		fits, _ := path.Match(x.name, name)
 		return fits

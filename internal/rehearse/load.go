@@ -37,11 +37,7 @@ func (d *draft) threads() int {
 	if d.want.Threads > 0 {
 		return d.want.Threads
 	}
-	name := "threads_running"
-	if d.server.Ref.Kind == "postgres" {
-		name = "connections_active"
-	}
-	busy, _ := d.server.Int(name)
+	busy, _ := d.server.Int(kindOf(d.server.Ref.Kind).busy)
 	cpus := int64(1)
 	if host := d.stack.Host(); host != nil {
 		n, _ := host.Int("cpus")

@@ -34,7 +34,7 @@ func (p Proposal) Follow(found []advise.Step, server *stack.Thing, stake func(ru
 	plan.Steps = slices.Clone(plan.Steps)
 	for _, s := range found {
 		i := slices.IndexFunc(plan.Steps, func(o advise.Step) bool { return o.Knob == s.Knob })
-		_, isCache := cached(server.Ref.Kind)[s.Knob.Name]
+		_, isCache := kindOf(server.Ref.Kind).caches[s.Knob.Name]
 		now, known := server.Get(s.Knob.Name)
 		switch {
 		case isCache && p.Scale < 1, known && s.To.Equal(now), importanceOf(s.Why, stake).Safety, i >= 0 && (plan.Steps[i].To.Equal(s.To) || p.left(s.Knob)):
@@ -82,7 +82,7 @@ func Observe(l Observation) (Stage, error) {
 	const name, warm = "look", 5 * time.Second
 	return file{
 		Experiment: name + "-" + l.Engine,
-		Question:   "What does a " + product(l.Engine) + " with the defaults of its distribution look like under this load?",
+		Question:   "What does a " + labelOf(l.Engine) + " with the defaults of its distribution look like under this load?",
 		Base: experiment.Setup{Volume: l.volume(), Server: &experiment.Server{Engine: l.Engine, Version: l.Version, Memory: l.Memory},
 			Load: l.Want.load(int64(l.Data), cmp.Or(l.Want.Threads, defaultThreads))},
 		Arms: []fileArm{{Name: AsIs}}, Blocks: fileBlocks{1, 1}, Measure: fileMeasure{Warmup: warm, Time: l.Time, Unsteady: true},

@@ -3,7 +3,6 @@ package rehearse
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -161,7 +161,7 @@ func serverOf(s *stack.Stack, name stack.Ref) (*stack.Thing, error) {
 	}
 	var all []*stack.Thing
 	var names []string
-	for _, kind := range []string{"mysql", "postgres"} {
+	for _, kind := range product.Kinds() {
 		for _, t := range s.OfKind(kind) {
 			if engineOf(t) != "" {
 				all, names = append(all, t), append(names, t.Ref.String())
@@ -180,24 +180,19 @@ func serverOf(s *stack.Stack, name stack.Ref) (*stack.Thing, error) {
 // engineOf is what the lab calls the product of a server; "" when it makes no
 // such servers. A server that could not be asked is no product yet.
 func engineOf(t *stack.Thing) string {
-	flavor := t.Text("flavor")
-	switch {
-	case t.Ref.Kind == "postgres":
-		return "postgres"
-	case t.Ref.Kind != "mysql":
-		return ""
-	case slices.Contains([]string{"mysql", "percona", "mariadb"}, flavor):
-		return flavor
-	case flavor == "":
-		return "mariadb" // what could not be asked is refused for that, and not for its flavour
+	is := product.Of(t.Ref.Kind)
+	engine := t.Text("flavor")
+	if len(is.Flavors) > 0 && (engine == "" || len(is.Flavors) == 1) { // what could not be asked is refused for that, and not for its flavour
+		engine = is.Flavors[0].Name
 	}
-	return ""
+	if product.OfFlavor(engine).Kind != t.Ref.Kind {
+		return ""
+	}
+	return engine
 }
 
-// product is what people call an engine.
-func product(engine string) string {
-	return map[string]string{"mariadb": "MariaDB", "mysql": "MySQL", "percona": "Percona Server", "postgres": "PostgreSQL"}[engine]
-}
+// labelOf is what people call an engine.
+func labelOf(engine string) string { return product.OfFlavor(engine).Label(engine) }
 
 func (d *draft) say(format string, args ...any) {
 	d.remarks = append(d.remarks, fmt.Sprintf(format, args...))

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -30,7 +31,7 @@ func (d *draft) program() {
 			why = "was updated on disk since it was started"
 		}
 		d.version = series(d.engine, d.version)
-		d.say("The server %s: the sandbox uses the newest %s %s installed on this host.", why, product(d.engine), d.version)
+		d.say("The server %s: the sandbox uses the newest %s %s installed on this host.", why, labelOf(d.engine), d.version)
 		return
 	}
 	if exe := path.Clean(process.Text("exe")); path.IsAbs(exe) && !usualPlace(exe) {
@@ -49,23 +50,20 @@ func versionOf(text string) string { return numbers.FindString(text) }
 // same: 10.11, 8.4, and of PostgreSQL 17.
 func series(engine, version string) string {
 	parts := strings.Split(version, ".")
-	n := 2
-	if engine == "postgres" && len(parts[0]) > 1 {
-		n = 1
-	}
+	n := kindOf(experiment.KindOf(engine)).series(parts)
 	return strings.Join(parts[:min(n, len(parts))], ".")
 }
 
 // usualPlace tells whether the lab looks for programs where this one is.
 func usualPlace(exe string) bool {
 	dir := path.Dir(exe)
-	if slices.Contains([]string{"/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin"}, dir) {
-		return true
-	}
-	for _, pattern := range []string{"/usr/local/mysql/bin", "/usr/local/mariadb/bin", "/opt/mysql*/bin", "/opt/mariadb*/bin", "/opt/percona*/bin",
-		"/usr/lib/postgresql*/bin", "/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/postgresql*/bin", "/usr/local/pgsql*/bin"} {
-		if ok, err := path.Match(pattern, dir); ok && err == nil {
-			return true
+	for _, s := range product.Servers() {
+		for _, p := range s.Places {
+			for _, below := range p.Dirs {
+				if ok, err := path.Match(path.Join(p.Base, below), dir); ok && err == nil {
+					return true
+				}
+			}
 		}
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 	"plumb/internal/stats"
 )
@@ -17,7 +18,7 @@ import (
 func (d *draft) concerning(steps []advise.Step) []advise.Step {
 	own := standsOn(d.stack, d.server)
 	var others []*stack.Thing
-	for _, kind := range servers {
+	for _, kind := range product.Kinds() {
 		for _, t := range d.stack.OfKind(kind) {
 			if t != d.server {
 				others = append(others, t)
@@ -35,7 +36,7 @@ func (d *draft) concerning(steps []advise.Step) []advise.Step {
 		switch {
 		case of == d.server.Ref:
 			return false
-		case slices.Contains(servers, of.Kind):
+		case product.IsServer(of.Kind):
 			return true
 		case !slices.Contains(parts, of.Kind) || holds(own, of):
 			return false
@@ -44,13 +45,9 @@ func (d *draft) concerning(steps []advise.Step) []advise.Step {
 	})
 }
 
-// servers are the kinds of things of which a rehearsal is about one, and parts
-// those that one server may stand on and another not. The kernel, the
-// machine and the ZFS module are everybody's.
-var (
-	servers = []string{"mysql", "postgres", "mongo", "proxysql"}
-	parts   = []string{"filesystem", "dataset", "pool", "block", "process", "cgroup", "memory"}
-)
+// parts are the kinds of things that one server may stand on and another not.
+// The kernel, the machine and the ZFS module are everybody's.
+var parts = []string{"filesystem", "dataset", "pool", "block", "process", "cgroup", "memory"}
 
 // standsOn gives all that links lead to from some things: they lead down, from
 // a server to its disks, its process and that one's control group.

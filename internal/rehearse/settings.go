@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +21,7 @@ func explicitlySet(kind string, o *stack.Origin) bool {
 	case stack.FromFile, stack.FromCommand, stack.FromPersisted:
 		return true
 	case stack.FromRuntime:
-		return kind == "mysql"
+		return kindOf(kind).runtime
 	}
 	return false
 }
@@ -42,7 +43,7 @@ func (d *draft) take() {
 		case out && why != "" && !isOff(value):
 			told[why] = append(told[why], name)
 		case out || !settable.MatchString(name) || d.fixed(name):
-		case f == nil && kind == "mysql" && !beginsKnown(name):
+		case f == nil && kindOf(kind).plugins && !beginsKnown(name):
 			unsure = append(unsure, name)
 		case d.followsPool(name):
 		case atCreation(kind, name):
@@ -57,7 +58,7 @@ func (d *draft) take() {
 	if len(unsure) > 0 {
 		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox, because they may belong to plugins: %s.", someOf(unsure)))
 	}
-	d.format()
+	kindOf(kind).format(d)
 	d.caches()
 	d.clients()
 }
@@ -121,20 +122,12 @@ func someOf(names []string) string {
 
 // optionOf is what the option file calls a variable.
 func optionOf(kind, name string) string {
-	if kind == "mysql" && name == "tx_isolation" { // MariaDB's variable before 11.1; the option was always called so
-		return "transaction_isolation"
-	}
-	return name
+	return cmp.Or(kindOf(kind).options[name], name)
 }
 
 // atCreation tells the settings that count when the data is made, and that the
 // lab can give to whatever makes it.
-func atCreation(kind, name string) bool {
-	if kind == "postgres" {
-		return name == "data_checksums" || name == "wal_segment_size"
-	}
-	return name == "innodb_page_size" || name == "innodb_data_file_path"
-}
+func atCreation(kind, name string) bool { return slices.Contains(kindOf(kind).atCreation, name) }
 
 // fixed tells the settings that are decided by how the data directory was made,
 // and cannot be given to whatever makes the sandbox's.
@@ -143,31 +136,13 @@ func (d *draft) fixed(name string) bool {
 	return f != nil && f.Knob != nil && f.Knob.Effect == catalog.Recreate && !atCreation(d.server.Ref.Kind, name)
 }
 
-// format takes over what the data directory was made with, whoever chose it.
-func (d *draft) format() {
-	if d.server.Ref.Kind == "mysql" {
-		if n, ok := d.server.Int("innodb_page_size"); ok && n != 16<<10 {
-			d.create["innodb_page_size"] = d.written("innodb_page_size", stack.Int(n))
-		}
-		return
-	}
-	const checksumsByDefault = 180000 // initdb knows --no-data-checksums since then
-	number, _ := d.server.Int("version_num")
-	if on, ok := d.server.Bool("data_checksums"); ok && (on || number >= checksumsByDefault) {
-		d.create["data_checksums"] = d.written("data_checksums", stack.Bool(on))
-	}
-	if n, ok := d.server.Int("wal_segment_size"); ok && n != 16<<20 {
-		d.create["wal_segment_size"] = d.written("wal_segment_size", stack.Int(n))
-	}
-}
-
 // caches gives a smaller sandbox smaller caches, also where the server has its
 // defaults: they stand to its data as the real ones do.
 func (d *draft) caches() {
 	sizesItself, _ := d.server.Bool("innodb_dedicated_server")
 	var names []string
 	if d.size.scale < 1 {
-		names = slices.Collect(maps.Keys(cached(d.server.Ref.Kind)))
+		names = slices.Collect(maps.Keys(kindOf(d.server.Ref.Kind).caches))
 	}
 	if sizesItself {
 		names = append(names, "innodb_buffer_pool_size", "innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")

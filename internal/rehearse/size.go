@@ -52,7 +52,7 @@ func (d *draft) fit(plan advise.Plan, mostData int64) error {
 	d.size = z
 	d.take()
 	if d.volume.Size = 0; d.volume.Kind == experiment.Loop || d.volume.Kind == experiment.Zpool {
-		need := 5*experiment.DataBytes(experiment.Setup{Load: d.load(), Server: &experiment.Server{}})/2 + 2*min(d.largestLog(plan), 1<<40) + gigabyte // and a binary log
+		need := 5*experiment.DataBytes(experiment.Setup{Load: d.load(), Server: &experiment.Server{}})/2 + 2*min(kindOf(d.server.Ref.Kind).log(d, plan), 1<<40) + gigabyte // and a binary log
 		d.volume.Size = experiment.Bytes(roundUp(need, gigabyte))
 	}
 	return nil
@@ -148,32 +148,14 @@ func (d *draft) group() *stack.Thing {
 
 // realData is how much data the server holds. 0: not known.
 func (d *draft) realData() int64 {
-	name := "data_size"
-	if d.server.Ref.Kind == "mysql" {
-		name = "innodb_data_size"
-	}
-	n, _ := d.server.Int(name)
+	n, _ := d.server.Int(kindOf(d.server.Ref.Kind).data)
 	return min(max(n, 0), 1<<55)
-}
-
-// cached are the settings that are shares of the server's memory: in a smaller
-// sandbox they are smaller, as it is and in all arms. The others concern
-// connections, rates or logs, which a sandbox has as the server has them.
-func cached(kind string) map[string]int64 { // to the least that is sensible
-	if kind == "postgres" {
-		return map[string]int64{"shared_buffers": 8 << 20, "effective_cache_size": 8 << 20}
-	}
-	return map[string]int64{"innodb_buffer_pool_size": 24 << 20, "key_buffer_size": 1 << 20, "aria_pagecache_buffer_size": 1 << 20, "query_cache_size": 0}
 }
 
 // largestCaches is what the caches take that data are kept in, as it is or
 // with the plan, in the real server.
 func (d *draft) largestCaches(plan advise.Plan) int64 {
-	name := "innodb_buffer_pool_size"
-	if d.server.Ref.Kind == "postgres" {
-		name = "shared_buffers"
-	}
-	return d.largest(plan, name)
+	return d.largest(plan, kindOf(d.server.Ref.Kind).cache)
 }
 
 func (d *draft) largest(plan advise.Plan, name string) int64 {
@@ -189,18 +171,11 @@ func (d *draft) largest(plan advise.Plan, name string) int64 {
 	return min(max(most, 0), 1<<50)
 }
 
-// largestLog is what redo or WAL can take.
-func (d *draft) largestLog(plan advise.Plan) int64 {
-	if d.server.Ref.Kind == "postgres" {
-		return d.largest(plan, "max_wal_size")
-	}
-	files := max(1, min(d.largest(plan, "innodb_log_files_in_group"), 100))
-	return max(d.largest(plan, "innodb_redo_log_capacity"), files*min(d.largest(plan, "innodb_log_file_size"), 1<<42))
-}
-
-// scaled makes a cache as much smaller as the sandbox is.
+// scaled makes a cache as much smaller as the sandbox is, as it is and in all
+// arms. The other settings concern connections, rates or logs, which a sandbox
+// has as the server has them.
 func (d *draft) scaled(name string, n int64) int64 {
-	least, isCache := cached(d.server.Ref.Kind)[name]
+	least, isCache := kindOf(d.server.Ref.Kind).caches[name]
 	if !isCache || d.size.scale >= 1 || n <= least {
 		return n
 	}

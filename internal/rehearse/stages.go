@@ -36,7 +36,7 @@ var errTime = errors.New("the budget is too small")
 // stages makes the experiments. It fails with errTime when less data would
 // leave time for more, unless there cannot be less.
 func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, error) {
-	p := Proposal{Server: d.server.Ref, Engine: d.engine, Title: strings.TrimSpace(product(d.engine) + " " + d.server.Text("version") + " " + onText(d.on)),
+	p := Proposal{Server: d.server.Ref, Engine: d.engine, Title: strings.TrimSpace(labelOf(d.engine) + " " + d.server.Text("version") + " " + onText(d.on)),
 		Dir: d.site.Dir, Scale: d.size.scale, Memory: d.size.realMemory, Steps: steps, Plan: plan}
 	if d.want.Like != nil {
 		p.Server = stack.Ref{}

@@ -130,7 +130,7 @@ var settable = regexp.MustCompile(`^[a-z][a-z0-9_]{0,90}$`)
 // noChange tells whether a cache has the same size with the step and without
 // once both are made smaller.
 func (d *draft) noChange(name, value string) bool {
-	if _, isCache := cached(d.server.Ref.Kind)[name]; !isCache {
+	if _, isCache := kindOf(d.server.Ref.Kind).caches[name]; !isCache {
 		return false
 	}
 	now, ok := d.inForce(name)

@@ -45,9 +45,8 @@ func fromTape(t *testing.T, name string) *stack.Stack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs := map[string]string{"mysqld": "mysql", "mariadbd": "mysql", "postgres": "postgres", "postmaster": "postgres"}
 	s := observe.Host(t.Context(), host.NewCached(taped),
-		[]observe.Probe{kernel.New(known()), process.New(programs), block.Probe{}, filesystem.Probe{}, zfs.NewProbe(known())},
+		[]observe.Probe{kernel.New(known()), process.Probe{}, block.Probe{}, filesystem.Probe{}, zfs.NewProbe(known())},
 		[]observe.Probe{mysqlprobe.NewProbe(known(), nil), postgresprobe.NewProbe(known(), nil)})
 	budget.Apply(s)
 	return s

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/internal/product"
 	"plumb/internal/search"
 	"plumb/internal/stack"
 )
@@ -41,18 +42,19 @@ func (d Tunable) Value(v float64) stack.Value {
 
 // Text writes a value as the configuration takes it.
 func (d Tunable) Text(v float64) string {
+	units := product.Of(d.Kind).Notation == product.Units
 	switch {
 	case d.Type == catalog.Bool && v > 0:
 		return cmp.Or(d.On, "on")
 	case d.Type == catalog.Bool:
 		return "off"
-	case d.Type == catalog.Bytes && d.Kind == "postgres":
+	case d.Type == catalog.Bytes && units:
 		return strconv.FormatInt(int64(v)/1024, 10) + "kB"
 	case d.Type == catalog.Bytes:
 		return experiment.Bytes(v).String()
-	case d.Type == catalog.Seconds && d.Kind == "postgres":
+	case d.Type == catalog.Seconds && units:
 		return strconv.FormatFloat(v, 'f', -1, 64) + "s"
-	case d.Type == catalog.Millis && d.Kind == "postgres":
+	case d.Type == catalog.Millis && units:
 		return strconv.FormatFloat(v, 'f', -1, 64) + "ms"
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)

@@ -5,6 +5,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/product"
 	"plumb/internal/search"
 )
 
@@ -31,10 +32,8 @@ func serverPath(name string) string { return "server.settings." + name }
 
 // candidates gives all dials of an engine, whether they fit here or not.
 func (l dialLimits) candidates(engine string, has func(name string) bool) []Tunable {
-	if engine == "postgres" {
-		return append(l.postgres(), l.records(8<<10)...)
-	}
-	return append(l.mysql(has), l.records(16<<10)...)
+	k := kindOf(experiment.KindOf(engine))
+	return append(k.tunables(l, has), l.records(k.page)...)
 }
 
 // journal is the most that redo or WAL between checkpoints may take: more than
@@ -50,7 +49,7 @@ func (l dialLimits) journal() float64 {
 // mysql gives the dials of MySQL, MariaDB and Percona Server. Left out are those
 // that trade durability, and switches.
 func (l dialLimits) mysql(has func(name string) bool) []Tunable {
-	const kind = "mysql"
+	const kind = product.MySQL
 	redo := "innodb_log_file_size"
 	if has("innodb_redo_log_capacity") {
 		redo = "innodb_redo_log_capacity"
@@ -68,7 +67,7 @@ func (l dialLimits) mysql(has func(name string) bool) []Tunable {
 
 // postgres gives the dials of PostgreSQL.
 func (l dialLimits) postgres() []Tunable {
-	const kind = "postgres"
+	const kind = product.Postgres
 	memory := float64(l.memory)
 	dial := func(d search.Dimension, t catalog.Type) Tunable {
 		return Tunable{Dimension: d, Kind: kind, Type: t, Path: serverPath(d.Name)}

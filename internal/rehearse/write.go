@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/product"
 )
 
 // file is an experiment as its file is written, in the order in which people read it.
@@ -140,13 +141,13 @@ func (d *draft) stage(name string, arms []arm, budget time.Duration) (Stage, err
 // privateServer is the one that is like the real one.
 func (d *draft) privateServer() *experiment.Server {
 	return &experiment.Server{Engine: d.engine, Version: d.version, Basedir: d.basedir, Memory: experiment.Bytes(d.size.memory),
-		UsedLogs: experiment.KindOf(d.engine) == "mysql", Create: d.create, Settings: d.settings}
+		UsedLogs: product.Of(experiment.KindOf(d.engine)).SparseLogs, Create: d.create, Settings: d.settings}
 }
 
 // called names the server for people.
 func (d *draft) called() string {
 	if d.want.Like != nil { // it is gone when this is read
-		return "a default " + product(d.engine)
+		return "a default " + labelOf(d.engine)
 	}
 	return d.server.Ref.String()
 }

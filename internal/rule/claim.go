@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/product"
 	"plumb/internal/strictyaml"
 )
 
@@ -50,9 +51,7 @@ func (c Claim) Part() Part { return products()[c.Product] }
 
 // products lists what a claim can be about.
 func products() map[string]Part {
-	return map[string]Part{
-		"mysql": PartServer, "percona": PartServer, "mariadb": PartServer, "postgres": PartServer,
-		"mongodb": PartServer, "percona-mongodb": PartServer, "proxysql": PartServer,
+	all := map[string]Part{
 		"galera":  PartCluster,
 		"openzfs": PartZFS, "zfs-fuse": PartZFS,
 		"ext3": PartFilesystem, "ext4": PartFilesystem, "xfs": PartFilesystem, "btrfs": PartFilesystem, "nfs": PartFilesystem, "overlay": PartFilesystem,
@@ -61,6 +60,12 @@ func products() map[string]Part {
 		"cgroup": PartGroup,
 		"linux":  PartLinux,
 	}
+	for _, s := range product.Servers() {
+		for _, name := range s.Claims() {
+			all[name] = PartServer
+		}
+	}
+	return all
 }
 
 // Claims lists the versions that the rule speaks of: what its key range says,
@@ -86,18 +91,10 @@ func (r *Rule) Claims() []Claim {
 // is about it.
 func productsOf(kind string) []string {
 	switch kind {
-	case "mysql":
-		return []string{"mysql", "percona", "mariadb"}
-	case "postgres":
-		return []string{"postgres"}
-	case "mongo":
-		return []string{"mongodb", "percona-mongodb"}
-	case "proxysql":
-		return []string{"proxysql"}
 	case "zfs", "pool", "dataset":
 		return []string{"openzfs", "zfs-fuse"}
 	}
-	return nil
+	return product.Of(kind).Claims()
 }
 
 // claims reads the key range: {mysql: "8.0.30-", mariadb: any}.

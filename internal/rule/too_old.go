@@ -1,6 +1,9 @@
 package rule
 
-import "plumb/internal/stack"
+import (
+	"plumb/internal/product"
+	"plumb/internal/stack"
+)
 
 // tooOld lists the servers that are older than what Plumb knows and that the
 // rule does not speak of: what a later version does need not hold for them.
@@ -34,12 +37,5 @@ func (r *Rule) speaksOf(product, version string) bool {
 // ServerProduct is the product that a server is, as claims name it; "" when it
 // does not tell.
 func ServerProduct(t *stack.Thing) string {
-	flavor := t.Text("flavor")
-	switch {
-	case t.Ref.Kind == "postgres", t.Ref.Kind == "proxysql":
-		return t.Ref.Kind
-	case t.Ref.Kind == "mongo" && flavor == "percona":
-		return "percona-mongodb"
-	}
-	return flavor
+	return product.Of(t.Ref.Kind).Claim(t.Text("flavor"))
 }

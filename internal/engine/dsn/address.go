@@ -3,6 +3,7 @@ package dsn
 import (
 	"cmp"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"plumb/internal/engine/postgres"
 	"plumb/internal/hint"
 	"plumb/internal/host/trust"
+	"plumb/internal/product"
 )
 
 const dsnForms = "mysql://user@host:3306/db, mysql://user@/db?socket=/path or postgres://user@host:5432/db"
@@ -25,34 +27,31 @@ type Address struct {
 
 // AddressOf reads a data source name.
 func AddressOf(dsn string) (Address, error) {
-	scheme, _, isURL := strings.Cut(dsn, "://")
-	wrong := func(why string) error { return hint.Usage("read --dsn: "+why, dsnForms) }
-	switch {
-	case !isURL:
-		n, err := mysql.ReadDSN(dsn)
+	wrong := func(err error) (Address, error) { return Address{}, hint.Usage("read --dsn: "+err.Error(), dsnForms) }
+	engine, forDriver, err := engineOf(dsn)
+	if err != nil {
+		return wrong(err)
+	}
+	switch engine {
+	case product.MySQL:
+		n, err := mysql.ReadDSN(forDriver)
 		if err != nil {
-			return Address{}, wrong(err.Error())
+			return wrong(err)
 		}
-		return Address{Engine: "mysql", Network: n.Network, Address: n.Address, User: n.User, Password: n.Password, Database: n.Database, TLS: mysqlTLS(n.TLS)}, nil
-	case scheme == "postgres" || scheme == "postgresql":
+		at := Address{Engine: engine, Network: n.Network, Address: n.Address, User: n.User, Password: n.Password, Database: n.Database, TLS: mysqlTLS(n.TLS)}
+		if forDriver != dsn && at.Network == "tcp" {
+			at.Hostname = strings.Trim(at.Address[:strings.LastIndexByte(at.Address, ':')], "[]")
+		}
+		return at, nil
+	case product.Postgres:
 		n, err := postgres.ReadDSN(dsn)
 		if err != nil {
-			return Address{}, wrong(err.Error())
+			return wrong(err)
 		}
-		return Address{Engine: "postgres", Network: n.Network, Address: n.Address, Hostname: cmp.Or(n.Host, "localhost"),
+		return Address{Engine: engine, Network: n.Network, Address: n.Address, Hostname: cmp.Or(n.Host, "localhost"),
 			User: n.User, Password: n.Password, Database: n.Database, TLS: cmp.Or(n.SSLMode, "disable")}, nil
-	case scheme != "mysql" && scheme != "mariadb":
-		return Address{}, wrong("load knows no engine by " + scheme + "://")
 	}
-	forDriver, err := mysql.OfURL(dsn)
-	if err != nil {
-		return Address{}, wrong(err.Error())
-	}
-	at, err := AddressOf(forDriver)
-	if at.Network == "tcp" {
-		at.Hostname = strings.Trim(at.Address[:strings.LastIndexByte(at.Address, ':')], "[]")
-	}
-	return at, err
+	return wrong(errors.New("load knows no engine by " + dsn[:strings.Index(dsn, "://")+3]))
 }
 
 // HostPort joins a host and a port; an address of IPv6 gets its brackets.
@@ -89,7 +88,7 @@ type Home struct {
 func (at *Address) Fill(from Home, named bool) {
 	given := at.Password != ""
 	file := ""
-	if at.Engine == "mysql" {
+	if at.Engine == product.MySQL {
 		file = filepath.Join(from.Dir, ".my.cnf")
 		given = at.fromOptionFile(from, file) || given
 	} else {

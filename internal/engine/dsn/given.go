@@ -10,6 +10,7 @@ import (
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
+	"plumb/internal/product"
 )
 
 // Given is the server that a data source name names; the zero value when it names none.
@@ -57,9 +58,9 @@ func (g Given) NameFor(engine string) string {
 // Verified reports whether nobody can pass for the server that was given.
 func (g Given) Verified() bool {
 	switch g.Engine {
-	case "mysql":
+	case product.MySQL:
 		return mysql.Verified(g.DSN)
-	case "postgres":
+	case product.Postgres:
 		return postgres.Verified(g.DSN)
 	}
 	return mongo.Verified(g.DSN)
@@ -75,11 +76,11 @@ func Read(dsn string) (g Given, err error) {
 		return Given{}, err
 	}
 	switch g.Engine {
-	case "mysql":
+	case product.MySQL:
 		g.At, err = mysql.Given(g.DSN)
-	case "mongo":
+	case product.Mongo:
 		g.At.Address, err = mongoAddress(g.DSN)
-	case "postgres":
+	case product.Postgres:
 		g.At, err = postgres.Given(g.DSN)
 	}
 	return g, err
@@ -102,20 +103,19 @@ func mongoAddress(dsn string) (string, error) {
 // engineOf tells the engine of a data source name, and turns the URL form of
 // MySQL into the one its driver reads.
 func engineOf(dsn string) (engine, forDriver string, err error) {
-	scheme, _, ok := strings.Cut(dsn, "://")
+	scheme, _, isURL := strings.Cut(dsn, "://")
+	engine = product.OfScheme(scheme).Kind
 	switch {
-	case !ok:
-		return "mysql", dsn, nil
-	case scheme == "postgres" || scheme == "postgresql":
-		return "postgres", dsn, nil
-	case scheme == "mongodb" || scheme == "mongodb+srv":
-		return "mongo", dsn, nil
-	case scheme != "mysql" && scheme != "mariadb":
+	case !isURL:
+		return product.MySQL, dsn, nil
+	case engine == "":
 		return "", "", fmt.Errorf("no engine is known by %s://", scheme)
+	case engine != product.MySQL:
+		return engine, dsn, nil
 	}
 	forDriver, err = mysql.OfURL(dsn)
 	if err != nil {
 		return "", "", fmt.Errorf("%w: want %s://user:password@host:port/ or %s://user:password@/?socket=/path", err, scheme, scheme)
 	}
-	return "mysql", forDriver, nil
+	return engine, forDriver, nil
 }

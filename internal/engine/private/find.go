@@ -15,6 +15,7 @@ import (
 	"plumb/internal/host/fetch"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/product"
 )
 
 // Names of a program's paths.
@@ -26,29 +27,21 @@ const (
 
 // programs says how the servers of a family are found.
 type programs struct {
-	products []product
-	names    []string // of the server's program
-	places   []place  // where packages and archives put it
-	below    []string // directories of programs in an unpacked server
-	missing  string   // what a directory, %s, lacks that is no unpacked server
-	example  string   // a program's path in one
+	product.Server
+	sources map[string]source // by engine
+	below   []string          // directories of programs in an unpacked server
+	lacks   string            // what a directory, %s, lacks that is no unpacked server
+	example string            // a program's path in one
 	// complete asks a program what it is, and finds what belongs to it. It is
 	// false when it does not run or is none of the family's.
 	complete func(ctx context.Context, d host.Doer, f *found) bool
 	cache    func() (string, error) // where fetched servers are kept
 }
 
-// product is one of a family.
-type product struct {
-	engine, label string
-	get           string                             // what to do where there is none
-	release       func(string) (fetch.Release, bool) // of a version; nil where none can be fetched
-}
-
-// place is where programs may lie. It and its directories may be patterns.
-type place struct {
-	base string // of an unpacked server; "" for the system's own
-	dirs []string
+// source is where the servers of an engine come from.
+type source struct {
+	get     string                             // what to do where there is none
+	release func(string) (fetch.Release, bool) // of a version; nil where none can be fetched
 }
 
 // found is one server program.
@@ -60,23 +53,22 @@ type found struct {
 
 // Names implements lab.Engine.
 func (p programs) Names() (all []string) {
-	for _, one := range p.products {
-		all = append(all, one.engine)
+	for _, f := range p.Flavors {
+		all = append(all, f.Name)
 	}
 	return all
 }
 
 // Find implements lab.Engine.
 func (p programs) Find(ctx context.Context, d host.Doer, s experiment.Server, mayFetch bool) (lab.Program, error) {
-	i := slices.Index(p.Names(), s.Engine)
-	if i < 0 {
+	one, known := p.sources[s.Engine]
+	if !known {
 		return lab.Program{}, fmt.Errorf("%q is no engine of this family", s.Engine)
 	}
-	one := p.products[i]
 	if s.Basedir != "" {
-		return p.unpacked(ctx, d, one, s)
+		return p.unpacked(ctx, d, s)
 	}
-	all, err := p.in(ctx, d, p.places)
+	all, err := p.in(ctx, d, p.Places)
 	if err != nil {
 		return lab.Program{}, err
 	}
@@ -89,13 +81,13 @@ func (p programs) Find(ctx context.Context, d host.Doer, s experiment.Server, ma
 		release, exists = one.release(s.Version)
 	}
 	if !exists || !mayFetch {
-		return lab.Program{}, missing(all, one, s.Version, exists)
+		return lab.Program{}, p.missing(all, s, exists)
 	}
-	return p.fetched(ctx, d, one, release)
+	return p.fetched(ctx, d, s.Engine, release)
 }
 
 // fetched finds the server of a release of the repository.
-func (p programs) fetched(ctx context.Context, d host.Doer, one product, release fetch.Release) (lab.Program, error) {
+func (p programs) fetched(ctx context.Context, d host.Doer, engine string, release fetch.Release) (lab.Program, error) {
 	dir, err := p.cache()
 	if err != nil {
 		return lab.Program{}, err
@@ -109,41 +101,41 @@ func (p programs) fetched(ctx context.Context, d host.Doer, one product, release
 		return lab.Program{}, err
 	}
 	for _, b := range bases {
-		if f, err := p.unpacked(ctx, d, one, experiment.Server{Engine: one.engine, Basedir: b}); err == nil {
+		if f, err := p.unpacked(ctx, d, experiment.Server{Engine: engine, Basedir: b}); err == nil {
 			return f, nil
 		}
 	}
-	return lab.Program{}, hint.With(fmt.Errorf("the fetched server in %s does not run here", tree), "install "+one.label+", or name an unpacked one with basedir")
+	return lab.Program{}, hint.With(fmt.Errorf("the fetched server in %s does not run here", tree), "install "+p.Label(engine)+", or name an unpacked one with basedir")
 }
 
 // unpacked finds the server of a base directory.
-func (p programs) unpacked(ctx context.Context, d host.Doer, one product, s experiment.Server) (lab.Program, error) {
+func (p programs) unpacked(ctx context.Context, d host.Doer, s experiment.Server) (lab.Program, error) {
 	if !path.IsAbs(s.Basedir) {
 		return lab.Program{}, hint.With(fmt.Errorf("basedir is %q", s.Basedir), "give it as a path from the root")
 	}
-	all, err := p.in(ctx, d, []place{{s.Basedir, p.below}})
+	all, err := p.in(ctx, d, []product.Place{{Base: s.Basedir, Dirs: p.below}})
 	if err != nil {
 		return lab.Program{}, err
 	}
 	if len(all) == 0 {
-		return lab.Program{}, hint.With(fmt.Errorf(p.missing, s.Basedir), "basedir is the directory that holds "+p.example)
+		return lab.Program{}, hint.With(fmt.Errorf(p.lacks, s.Basedir), "basedir is the directory that holds "+p.example)
 	}
 	if f, ok := choose(all, s); ok {
 		return f.Program, nil
 	}
-	return lab.Program{}, missing(all, one, s.Version, false)
+	return lab.Program{}, p.missing(all, s, false)
 }
 
 // in asks every server program in some places what it is. One that does not
 // run is passed over.
-func (p programs) in(ctx context.Context, d host.Doer, places []place) (all []found, err error) {
+func (p programs) in(ctx context.Context, d host.Doer, places []product.Place) (all []found, err error) {
 	dirs, err := directories(ctx, d, places)
 	if err != nil {
 		return nil, err
 	}
 	var seen []string
 	for _, in := range dirs {
-		for _, name := range p.names {
+		for _, name := range p.Programs {
 			st, err := d.Stat(ctx, path.Join(in.path, name))
 			if err != nil || !st.Mode.IsRegular() {
 				continue
@@ -173,14 +165,14 @@ func (p programs) in(ctx context.Context, d host.Doer, places []place) (all []fo
 type directory struct{ base, path string }
 
 // directories gives those of all places.
-func directories(ctx context.Context, d host.Doer, places []place) (all []directory, err error) {
+func directories(ctx context.Context, d host.Doer, places []product.Place) (all []directory, err error) {
 	for _, at := range places {
-		bases, err := matching(ctx, d, at.base)
+		bases, err := matching(ctx, d, at.Base)
 		if err != nil {
 			return nil, err
 		}
 		for _, b := range bases {
-			for _, dir := range at.dirs {
+			for _, dir := range at.Dirs {
 				paths, err := matching(ctx, d, path.Join(b, dir))
 				if err != nil {
 					return nil, err
@@ -222,9 +214,9 @@ func isVersion(have, want string) bool {
 }
 
 // missing says what was asked for and what there is.
-func missing(all []found, one product, version string, canFetch bool) error {
-	want := strings.TrimSpace(one.label + " " + version)
-	help := one.get
+func (p programs) missing(all []found, s experiment.Server, canFetch bool) error {
+	want := strings.TrimSpace(p.Label(s.Engine) + " " + s.Version)
+	help := p.sources[s.Engine].get
 	if canFetch {
 		help = "--fetch gets it from Maven Central; or install it, or name an unpacked one with basedir"
 	}

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/fetch"
 	"plumb/internal/load"
+	"plumb/internal/product"
 )
 
 // mysqlEngine implements [lab.Engine].
@@ -19,19 +20,14 @@ type mysqlEngine struct{ family }
 func mysqlFamily(cache func() (string, error)) family {
 	return family{
 		programs: programs{
-			products: []product{
-				{mariadb, "MariaDB", "install mariadb-server, or name an unpacked one with basedir", fetch.MariaDB},
-				{mysql, "MySQL", "install mysql-server, or name an unpacked one with basedir; MariaDB is engine: mariadb", nil},
-				{percona, "Percona Server", "install percona-server-server, or name an unpacked one with basedir", nil},
-			},
-			names: []string{"mariadbd", "mysqld"},
-			places: []place{
-				{"", []string{"/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin"}},
-				{"/usr/local/mysql", []string{"bin"}}, {"/usr/local/mariadb", []string{"bin"}},
-				{"/opt/mysql*", []string{"bin"}}, {"/opt/mariadb*", []string{"bin"}}, {"/opt/percona*", []string{"bin"}},
+			Server: product.Of(product.MySQL),
+			sources: map[string]source{
+				product.MariaDB: {"install mariadb-server, or name an unpacked one with basedir", fetch.MariaDB},
+				product.MySQL:   {"install mysql-server, or name an unpacked one with basedir; MariaDB is engine: mariadb", nil},
+				product.Percona: {"install percona-server-server, or name an unpacked one with basedir", nil},
 			},
 			below:    []string{"bin", "sbin", "libexec", "usr/sbin", "usr/bin"},
-			missing:  "no mariadbd or mysqld below %s",
+			lacks:    "no mariadbd or mysqld below %s",
 			example:  "bin/mysqld",
 			complete: completeMySQL,
 			cache:    cache,
@@ -58,8 +54,9 @@ func (mysqlEngine) ReservedLogs() []string { return []string{"ib_logfile*", "#ib
 func completeMySQL(ctx context.Context, d host.Doer, f *found) bool {
 	withLoader(ctx, d, f)
 	out, err := d.Run(ctx, append(slices.Clone(f.Before), f.Paths[server], "--no-defaults", "--version")...)
-	f.engine, f.version, f.Product = productOf(out)
-	return err == nil && f.engine != "" && (f.engine != mariadb || withInstaller(ctx, d, f))
+	f.engine, f.version = productOf(out)
+	f.Product = product.Of(product.MySQL).Label(f.engine) + " " + f.version
+	return err == nil && f.engine != "" && (f.engine != product.MariaDB || withInstaller(ctx, d, f))
 }
 
 // withLoader lets a package that was unpacked with all its libraries run on a
@@ -104,17 +101,17 @@ var mysqlVersion = regexp.MustCompile(`Ver ((\d+\.\d+\.\d+)\S*) for [^\n]*`)
 
 // productOf reads what a server says of itself with --version. engine is ""
 // when it is none of ours.
-func productOf(out []byte) (engine, version, product string) {
+func productOf(out []byte) (engine, version string) {
 	m := mysqlVersion.FindSubmatch(out[:min(len(out), 4096)])
 	if m == nil {
-		return "", "", ""
+		return "", ""
 	}
 	version = string(m[2])
 	switch line := strings.ToLower(string(m[0])); {
 	case strings.Contains(line, "mariadb"):
-		return mariadb, version, "MariaDB " + version
+		return product.MariaDB, version
 	case strings.Contains(line, "percona"):
-		return percona, version, "Percona Server " + version
+		return product.Percona, version
 	}
-	return mysql, version, "MySQL " + version
+	return product.MySQL, version
 }

@@ -10,6 +10,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/product"
 )
 
 func errorLog(run string) string { return filepath.Join(run, "error.log") }
@@ -21,7 +22,7 @@ func writeMySQL(in box, s experiment.Server) string {
 	for _, o := range boxed(in) {
 		writeOption(b, o[0], o[1])
 	}
-	if s.Engine == mariadb { // absent is OFF, and MariaDB has no such plugin
+	if s.Engine == product.MariaDB { // absent is OFF, and MariaDB has no such plugin
 		fmt.Fprintln(b, "skip_networking")
 	} else {
 		fmt.Fprintln(b, "skip_networking\nloose_mysqlx = OFF") // it listens on a port and a socket of its own

@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/product"
 )
 
 func named(label string) lab.Program { return lab.Program{Product: label} }
@@ -66,10 +67,10 @@ func TestMySQLSettingsThatLeaveTheBoxAreRefused(t *testing.T) {
 	for name, value := range map[string]string{"datadir": "/x", "socket": "x", "port": "3306", "plugin-load-add": "x", "user": "root", "loose_datadir": "x",
 		"log_bin": "/var/log/bin", "general_log_file": "../../x", "init-file": "x", "a b": "1", "sync_binlog": "1\nuser=root", "wsrep_on": "ON",
 		"skip_innodb_doublewrite": "", "innodb_data_file_path": "ibdata1:12M;/x:1M"} {
-		if err := mysqlRules().validate(experiment.Server{Engine: mariadb, Settings: map[string]string{name: value}}); err == nil {
+		if err := mysqlRules().validate(experiment.Server{Engine: product.MariaDB, Settings: map[string]string{name: value}}); err == nil {
 			t.Errorf("%s = %q is allowed", name, value)
 		}
-		if err := mysqlRules().validate(experiment.Server{Engine: mariadb, Create: map[string]string{name: value}}); err == nil {
+		if err := mysqlRules().validate(experiment.Server{Engine: product.MariaDB, Create: map[string]string{name: value}}); err == nil {
 			t.Errorf("create %s = %q is allowed", name, value)
 		}
 		if _, _, err := MySQL().Set(name, value); err == nil {
@@ -77,14 +78,14 @@ func TestMySQLSettingsThatLeaveTheBoxAreRefused(t *testing.T) {
 		}
 	}
 	fine := map[string]string{"log_bin": "mybin", "default_time_zone": "Europe/Berlin", "sql_mode": "", "skip_name_resolve": "ON", "innodb_data_file_path": "ibdata1:12M:autoextend"}
-	if err := mysqlRules().validate(experiment.Server{Engine: mariadb, Settings: fine}); err != nil {
+	if err := mysqlRules().validate(experiment.Server{Engine: product.MariaDB, Settings: fine}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestFilesOfMySQL(t *testing.T) {
-	s := experiment.Server{Engine: mariadb, Create: map[string]string{"innodb-page-size": "8K"}, Settings: map[string]string{"log_bin": "on", "sql_mode": "", "init_connect": `SET @a = '#\'`}}
-	files, err := MySQL().Files(named(mariadb), s, "/box/data", "/box/run")
+	s := experiment.Server{Engine: product.MariaDB, Create: map[string]string{"innodb-page-size": "8K"}, Settings: map[string]string{"log_bin": "on", "sql_mode": "", "init_connect": `SET @a = '#\'`}}
+	files, err := MySQL().Files(named(product.MariaDB), s, "/box/data", "/box/run")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestFilesOfMySQL(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", line, text)
 		}
 	}
-	if _, err := MySQL().Files(named(mariadb), s, "/box/data", "/"+strings.Repeat("x", 100)); err == nil {
+	if _, err := MySQL().Files(named(product.MariaDB), s, "/box/data", "/"+strings.Repeat("x", 100)); err == nil {
 		t.Error("a socket with too long a path is allowed")
 	}
 }
@@ -115,7 +116,7 @@ func TestProducts(t *testing.T) {
 		"mysqld  Ver 5.7.44-log for Linux on x86_64 (MySQL Community Server (GPL))\n":                     "mysql 5.7.44",
 		"something else": " ",
 	} {
-		engine, version, _ := productOf([]byte(line))
+		engine, version := productOf([]byte(line))
 		if engine+" "+version != want {
 			t.Errorf("%s: %s %s", line, engine, version)
 		}
@@ -123,17 +124,17 @@ func TestProducts(t *testing.T) {
 }
 
 func TestChoosingSaysWhatThereIs(t *testing.T) {
-	all := []found{{engine: mariadb, version: "10.11.19", Program: named("MariaDB 10.11.19")}, {engine: mariadb, version: "11.4.5"}, {engine: mariadb, version: "10.5.1"}}
-	if p, ok := choose(all, experiment.Server{Engine: mariadb}); !ok || p.version != "11.4.5" {
+	all := []found{{engine: product.MariaDB, version: "10.11.19", Program: named("MariaDB 10.11.19")}, {engine: product.MariaDB, version: "11.4.5"}, {engine: product.MariaDB, version: "10.5.1"}}
+	if p, ok := choose(all, experiment.Server{Engine: product.MariaDB}); !ok || p.version != "11.4.5" {
 		t.Error(p, ok)
 	}
-	if p, ok := choose(all, experiment.Server{Engine: mariadb, Version: "10"}); !ok || p.version != "10.11.19" {
+	if p, ok := choose(all, experiment.Server{Engine: product.MariaDB, Version: "10"}); !ok || p.version != "10.11.19" {
 		t.Error(p, ok)
 	}
-	if _, ok := choose(all, experiment.Server{Engine: mariadb, Version: "10.1"}); ok {
+	if _, ok := choose(all, experiment.Server{Engine: product.MariaDB, Version: "10.1"}); ok {
 		t.Error("10.11 is no 10.1")
 	}
-	if err := missing(all[:1], product{label: "MySQL"}, "", false); err.Error() != "no MySQL is installed; there is MariaDB 10.11.19" {
+	if err := (programs{Server: product.Of(product.MySQL)}).missing(all[:1], experiment.Server{Engine: product.MySQL}, false); err.Error() != "no MySQL is installed; there is MariaDB 10.11.19" {
 		t.Error(err)
 	}
 }

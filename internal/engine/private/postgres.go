@@ -10,6 +10,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/fetch"
 	"plumb/internal/load"
+	"plumb/internal/product"
 )
 
 // postgresEngine implements [lab.Engine].
@@ -18,14 +19,10 @@ type postgresEngine struct{ family }
 func postgresFamily(cache func() (string, error)) family {
 	return family{
 		programs: programs{
-			products: []product{{postgres, "PostgreSQL", "install postgresql, or name an unpacked one with basedir", fetch.PostgreSQL}},
-			names:    []string{"postgres"},
-			// Of Debian's packages, of the project's own, of archives, and of
-			// distributions with one version.
-			places: []place{{"", []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin", "/opt/postgresql*/bin",
-				"/usr/local/pgsql*/bin", "/usr/local/bin", "/usr/bin"}}},
+			Server:   product.Of(product.Postgres),
+			sources:  map[string]source{product.Postgres: {"install postgresql, or name an unpacked one with basedir", fetch.PostgreSQL}},
 			below:    []string{"bin"},
-			missing:  "no postgres and initdb in %s/bin",
+			lacks:    "no postgres and initdb in %s/bin",
 			example:  "bin/postgres",
 			complete: completePostgres,
 			cache:    cache,
@@ -77,7 +74,7 @@ func completePostgres(ctx context.Context, d host.Doer, f *found) bool {
 		f.Env = []string{"LD_LIBRARY_PATH=" + lib} // an unpacked tree brings its libraries along
 	}
 	version, ok := versionOf(out)
-	f.engine, f.version, f.Product = postgres, version, "PostgreSQL "+version
+	f.engine, f.version, f.Product = product.Postgres, version, "PostgreSQL "+version
 	return ok
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/product"
 )
 
 func TestSameOfPostgreSQL(t *testing.T) {
@@ -113,7 +114,7 @@ func TestVersions(t *testing.T) {
 	if _, ok := choose(all, experiment.Server{Engine: postgres, Version: "1"}); ok {
 		t.Error("15 is no 1")
 	}
-	if err := missing(all[1:], product{label: "PostgreSQL"}, "17", true); err.Error() != "no PostgreSQL 17 is installed; there is PostgreSQL 15.18" {
+	if err := (programs{Server: product.Of(product.Postgres)}).missing(all[1:], experiment.Server{Engine: postgres, Version: "17"}, true); err.Error() != "no PostgreSQL 17 is installed; there is PostgreSQL 15.18" {
 		t.Error(err)
 	}
 }

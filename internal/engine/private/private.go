@@ -17,13 +17,8 @@ import (
 	"plumb/internal/load"
 )
 
-// The engines of experiment files.
-const (
-	mariadb  = "mariadb"
-	mysql    = "mysql"
-	percona  = "percona"
-	postgres = "postgres" // which is the superuser's name, too
-)
+// postgres is the superuser of PostgreSQL, and a database that every server has.
+const postgres = "postgres"
 
 // database is the one that loads use.
 const database = "plumb"

@@ -11,9 +11,10 @@ package trust
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
+
+	"plumb/internal/product"
 )
 
 // Secret says where what a login proves itself with comes from. The zero value
@@ -35,7 +36,7 @@ type Process struct {
 
 // Connection is a connection that stands, and on which nothing was said yet.
 type Connection struct {
-	Engine           string  // "mysql" or "postgres"
+	Engine           string  // a kind of servers
 	Network, Address string  // as in host.Target
 	Verified         bool    // TLS will be used, and the server's certificate verified
 	Self             int     // the user as whom Plumb runs
@@ -80,7 +81,7 @@ func (c Connection) doubt(p Process) string {
 	if unitRuns(c.Engine, p.Unit) {
 		return ""
 	}
-	known := append([]string{"root"}, accounts[c.Engine]...)
+	known := append([]string{"root"}, product.Of(c.Engine).Accounts...)
 	for i, uid := range p.UIDs {
 		name := ""
 		if i < len(p.Names) {
@@ -97,21 +98,11 @@ func (c Connection) doubt(p Process) string {
 	return ""
 }
 
-// accounts are the users that packages make for servers. Only root makes users.
-var accounts = map[string][]string{
-	"mysql":    {"mysql", "mariadb"},
-	"postgres": {"postgres", "pgsql", "enterprisedb"},
-}
-
-// units are the services under which packages start servers, whatever user
-// they run as. Only root puts a process into a service of the system.
-var units = map[string]*regexp.Regexp{
-	"mysql":    regexp.MustCompile(`^(mysql|mysqld|mariadb)(@[^/]+)?\.service$`),
-	"postgres": regexp.MustCompile(`^(postgresql|edb-as)(-[0-9.]+)?(@[^/]+)?\.service$`),
-}
-
+// unitRuns tells whether packages start such servers under a service, whatever
+// user they run as. Only root puts a process into a service of the system, and
+// only root makes users.
 func unitRuns(engine, unit string) bool {
-	pattern := units[engine]
+	pattern := product.Of(engine).Units
 	return unit != "" && pattern != nil && pattern.MatchString(unit)
 }
 

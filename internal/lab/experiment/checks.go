@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"plumb/internal/product"
 	"plumb/internal/strictyaml"
 )
 
@@ -158,7 +159,7 @@ func (c *checker) checkServer() {
 			c.errorf("server.create."+name, "%s is decided by the lab: the server is a private one", name)
 		}
 	}
-	if s.UsedLogs && KindOf(s.Engine) == "postgres" {
+	if s.UsedLogs && !product.Of(KindOf(s.Engine)).SparseLogs {
 		c.errorf("server.used_logs", "server.used_logs is for InnoDB's redo log: PostgreSQL fills its WAL with zeros when it makes it")
 	}
 	c.twice("server.settings", s.Settings)

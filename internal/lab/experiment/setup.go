@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"plumb/internal/product"
 )
 
 // Setup is everything that can differ between arms. Its fields are addressed
@@ -60,12 +62,7 @@ type Server struct {
 }
 
 // KindOf is the kind of thing in the catalogue that an engine's servers are.
-func KindOf(engine string) string {
-	if engine == "postgres" {
-		return engine
-	}
-	return "mysql"
-}
+func KindOf(engine string) string { return product.OfFlavor(engine).Kind }
 
 // Kinds of loads.
 const (

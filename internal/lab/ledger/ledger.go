@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/hint"
+	"plumb/internal/product"
 )
 
 // limit ends one call of the ledger, which may have to wait for others that
@@ -72,7 +73,8 @@ func open(ctx context.Context, where string, create bool) (l *Ledger, err error)
 }
 
 func isPostgres(where string) bool {
-	return strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
+	scheme, _, isURL := strings.Cut(where, "://")
+	return isURL && product.OfScheme(scheme).Kind == product.Postgres
 }
 
 // Close ends the use of the ledger. Locks are freed by their own unlock.

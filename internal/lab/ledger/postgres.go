@@ -20,6 +20,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host/reach"
 	"plumb/internal/host/trust"
+	"plumb/internal/product"
 )
 
 // openPostgres opens the ledger of a PostgreSQL database.
@@ -47,7 +48,7 @@ func openPostgres(ctx context.Context, where string, create bool) (*Ledger, erro
 // guard makes the driver tell the password to none but whom it is for. One that
 // the driver found in a file goes by the rules for files.
 func guard(config *pgx.ConnConfig, where string) {
-	reach := reach.Server{Engine: "postgres", Verified: true}
+	reach := reach.Server{Engine: product.Postgres, Verified: true}
 	encrypted := true
 	for _, c := range append([]*pgconn.FallbackConfig{{TLSConfig: config.TLSConfig}}, config.Fallbacks...) {
 		encrypted = encrypted && c.TLSConfig != nil

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
+	"plumb/internal/product"
 )
 
 // Table is the name of the table that transactions note their number in.
@@ -27,11 +28,7 @@ const Insert = "INSERT INTO " + Table + " (run, n) VALUES (?, ?)"
 // CreateTable gives the statement that makes the table, if it is not there.
 // The engine is that of load.Server.
 func CreateTable(engine string) string {
-	s := "CREATE TABLE IF NOT EXISTS " + Table + " (run BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (run, n))"
-	if engine == "mysql" {
-		s += " ENGINE=InnoDB"
-	}
-	return s
+	return "CREATE TABLE IF NOT EXISTS " + Table + " (run BIGINT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (run, n))" + product.DialectOf(engine).TableOptions
 }
 
 // Begin begins the ledger of a run and makes its table; nil without a path.

@@ -2,25 +2,8 @@ package fill
 
 import (
 	"bytes"
-	"crypto/md5" //nolint:gosec // a checksum that PostgreSQL has too
-	"encoding/binary"
-	"hash/crc32"
 	"math/big"
 )
-
-// hasherOf gives the hash of a row that the server can compute as well.
-func hasherOf(engine string, v Level) func([]byte) uint64 {
-	switch {
-	case v != Content:
-		return nil
-	case engine == "mysql":
-		return func(row []byte) uint64 { return uint64(crc32.ChecksumIEEE(row)) }
-	}
-	return func(row []byte) uint64 {
-		sum := md5.Sum(row)
-		return uint64(binary.BigEndian.Uint32(sum[:]))
-	}
-}
 
 // hashLines sums the hashes of rows, so that their order does not matter.
 func hashLines(lines []byte, hash func([]byte) uint64) (sum uint64) {

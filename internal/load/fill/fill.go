@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"plumb/internal/load"
+	"plumb/internal/product"
 )
 
 // loader carries a plan out.
 type loader struct {
 	s       load.Server
+	sql     *product.Dialect
 	p       Plan
 	o       Options
 	tables  []*table
@@ -31,6 +33,7 @@ func Fill(ctx context.Context, s load.Server, p Plan, o Options) (Report, error)
 	if err != nil {
 		return Report{}, err
 	}
+	l.sql = product.DialectOf(s.Engine())
 	// The session ends with ctx, or with the end of all.
 	lead, err := l.session(ctx)
 	if err != nil {
@@ -124,15 +127,11 @@ func (l *loader) bySize() []*table {
 
 func (l *loader) statistics(ctx context.Context, s *session, t *table) error {
 	l.meter.at("statistics", t.Name)
-	query := "ANALYZE TABLE " + t.Name
-	switch {
-	case l.s.Engine() == "mysql":
-	case l.o.NoVacuum:
-		query = "ANALYZE " + t.Name
-	default:
-		query = "VACUUM ANALYZE " + t.Name
+	analyze := l.sql.Vacuum
+	if l.o.NoVacuum {
+		analyze = l.sql.Analyze
 	}
-	_, err := s.Query(ctx, query)
+	_, err := s.Query(ctx, analyze+t.Name)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/load"
+	"plumb/internal/product"
 )
 
 // Gaps and spans together are all units, each once, whatever is in.
@@ -151,7 +152,7 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		sum := known.newTally()
 		known.measure(&sum, lines)
-		hashLines(lines, hasherOf("mysql", Content))
+		hashLines(lines, product.DialectOf(product.MySQL).Hash)
 		if out := unescape(nil, lines); len(out) > len(lines) || !bytes.Contains(lines, []byte{'\\'}) && !bytes.Equal(out, lines) {
 			t.Errorf("%q became %q", lines, out)
 		}

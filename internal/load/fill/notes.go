@@ -10,6 +10,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
+	"plumb/internal/product"
 )
 
 // noteTable holds what has been loaded, beside the tables themselves.
@@ -36,14 +37,10 @@ type note struct {
 	detail     string
 }
 
-func createNotes(engine string) string {
-	query := "CREATE TABLE IF NOT EXISTS " + noteTable + ` (workload VARCHAR(32) NOT NULL, kind VARCHAR(16) NOT NULL, name VARCHAR(100) NOT NULL,
+func createNotes(sql *product.Dialect) string {
+	return "CREATE TABLE IF NOT EXISTS " + noteTable + ` (workload VARCHAR(32) NOT NULL, kind VARCHAR(16) NOT NULL, name VARCHAR(100) NOT NULL,
  lo BIGINT NOT NULL, hi BIGINT NOT NULL, detail VARCHAR(1000) NOT NULL,
- PRIMARY KEY (workload, kind, name, lo))`
-	if engine == "mysql" {
-		query += " ENGINE=InnoDB" // a note must go or stay with its rows
-	}
-	return query
+ PRIMARY KEY (workload, kind, name, lo))` + sql.TableOptions // a note must go or stay with its rows
 }
 
 // insert gives the statement that adds a note.
@@ -57,12 +54,8 @@ func (n note) insert(workload string) string {
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // tablesThere lists the tables of the database.
-func tablesThere(ctx context.Context, engine string, a load.Admin) (map[string]bool, error) {
-	schema := "current_schema()"
-	if engine == "mysql" {
-		schema = "DATABASE()"
-	}
-	rows, err := a.Query(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = "+schema)
+func tablesThere(ctx context.Context, sql *product.Dialect, a load.Admin) (map[string]bool, error) {
+	rows, err := a.Query(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = "+sql.Schema)
 	if err != nil {
 		return nil, err
 	}

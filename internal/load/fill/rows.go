@@ -86,10 +86,10 @@ func (l *loader) after(t *table) job {
 	}
 }
 
-// step runs a statement and notes it. PostgreSQL does both or none; MySQL may
-// be ended between the two, and then finds the index there.
+// step runs a statement and notes it. Some servers do both or none; others may
+// be ended between the two, and then find the index there.
 func (l *loader) step(ctx context.Context, s *session, n note, query string) error {
-	if l.s.Engine() == "postgres" {
+	if l.sql.Transactional {
 		err := s.Exec(ctx, "BEGIN", query, n.insert(l.p.Workload), "COMMIT")
 		if err != nil {
 			_ = s.Exec(ctx, "ROLLBACK") // err says more

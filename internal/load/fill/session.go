@@ -2,6 +2,8 @@ package fill
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,16 +19,14 @@ type session struct {
 	killing *sync.WaitGroup
 }
 
-// settings of a session. With both checks off, MariaDB loads the first rows
-// into an empty table in a way that locks the others out and, measured, costs
-// more; so keys stay checked.
+// settings makes a session ready.
 func (l *loader) settings() []string {
-	if l.s.Engine() != "mysql" {
-		return []string{"SET datestyle = 'ISO, YMD'", "SELECT pg_advisory_lock_shared(" + l.shared() + ")"}
+	all := slices.Clone(l.sql.LoadSession)
+	if l.o.NoLog && l.sql.NoLog != "" {
+		all = append(all, l.sql.NoLog)
 	}
-	all := []string{"SET SESSION foreign_key_checks = 0", "SET SESSION unique_checks = 1"}
-	if l.o.NoLog {
-		all = append(all, "SET SESSION sql_log_bin = 0")
+	if l.sql.Share != nil {
+		all = append(all, l.sql.Share(noteTable, l.p.Workload))
 	}
 	return all
 }
@@ -36,11 +36,7 @@ func (l *loader) session(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := "SELECT pg_backend_pid()"
-	if l.s.Engine() == "mysql" {
-		id = "SELECT CONNECTION_ID()"
-	}
-	rows, err := a.Query(ctx, id)
+	rows, err := a.Query(ctx, l.sql.Session)
 	if err == nil {
 		err = a.Exec(ctx, l.settings()...)
 	}
@@ -79,11 +75,7 @@ func (l *loader) kill(ctx context.Context, id string) {
 		return // the server is gone, and the session with it
 	}
 	defer a.Close()
-	query := "SELECT pg_terminate_backend(" + id + ")"
-	if l.s.Engine() == "mysql" {
-		query = "KILL " + id
-	}
-	_, _ = a.Query(ctx, query) // it may have ended by itself
+	_, _ = a.Query(ctx, fmt.Sprintf(l.sql.Kill, id)) // it may have ended by itself
 }
 
 func (s *session) close() {

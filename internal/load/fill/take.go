@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/load"
+	"plumb/internal/product"
 )
 
 // patience is how long to wait for another load of the same workload: one
@@ -32,7 +33,7 @@ func (l *loader) take(ctx context.Context, lead *session) (done bool, err error)
 		}
 		l.resumed = true
 	}
-	there, err := tablesThere(ctx, l.s.Engine(), lead)
+	there, err := tablesThere(ctx, l.sql, lead)
 	if err != nil {
 		return false, err
 	}
@@ -49,13 +50,7 @@ func (l *loader) take(ctx context.Context, lead *session) (done bool, err error)
 // lock makes sure that nobody else loads the same; it is let go with the
 // session.
 func (l *loader) lock(ctx context.Context, lead *session) error {
-	// Every session of a load shares the second lock until the server has done
-	// its last statement, so a COMMIT of a killed load is waited for.
-	query := "SELECT CASE WHEN pg_try_advisory_lock(hashtext(" + quoted(noteTable+"."+l.p.Workload) + ")) AND pg_try_advisory_lock(" +
-		l.shared() + ") THEN 1 ELSE 0 END"
-	if l.s.Engine() == "mysql" { // a name has 64 characters at most; MySQL 9.7 has MD5 in a component only
-		query = "SELECT GET_LOCK(CONCAT('" + noteTable + ".', LEFT(SHA2(CONCAT(DATABASE(), '.', " + quoted(l.p.Workload) + "), 256), 32)), 0)"
-	}
+	query := l.sql.Lock(noteTable, l.p.Workload)
 	for until := time.Now().Add(patience); ; {
 		rows, err := lead.Query(ctx, query)
 		if err != nil {
@@ -76,26 +71,20 @@ func (l *loader) lock(ctx context.Context, lead *session) error {
 	}
 }
 
-// shared is PostgreSQL's number of the lock that all sessions of a load share.
-func (l *loader) shared() string {
-	return "hashtext(" + quoted(noteTable+"."+l.p.Workload+".sessions") + ")"
-}
-
-// letIn lets the other sessions of this load have the shared lock.
+// letIn lets the other sessions of this load have the lock that they share.
 func (l *loader) letIn(ctx context.Context, lead *session) error {
-	if l.s.Engine() == "mysql" {
+	if l.sql.Admit == nil {
 		return nil
 	}
-	_, err := lead.Query(ctx, "SELECT pg_advisory_unlock("+l.shared()+")")
+	_, err := lead.Query(ctx, l.sql.Admit(noteTable, l.p.Workload))
 	return err
 }
 
 // lastNotes reads the notes when nothing of an earlier load is under way any
-// more. MySQL has no shared lock of that kind; there the notes are read with
-// locks, which waits for a COMMIT of a killed load that is still to be done.
+// more.
 func (l *loader) lastNotes(ctx context.Context, lead *session) ([]note, error) {
-	if l.s.Engine() == "mysql" {
-		_, err := lead.Query(ctx, "SELECT COUNT(*) FROM "+noteTable+" WHERE workload = "+quoted(l.p.Workload)+" LOCK IN SHARE MODE")
+	if l.sql.AwaitNotes != "" {
+		_, err := lead.Query(ctx, fmt.Sprintf(l.sql.AwaitNotes, noteTable, quoted(l.p.Workload)))
 		if err != nil && !hasCode(err, missingCodes) {
 			return nil, err
 		}
@@ -160,7 +149,7 @@ func (l *loader) missing() []*table {
 func (l *loader) create(ctx context.Context, lead *session, state State, missing []*table, there map[string]bool) error {
 	var first []string
 	if state.Settings == nil {
-		first = append(first, createNotes(l.s.Engine()), "BEGIN")
+		first = append(first, createNotes(l.sql), "BEGIN")
 		for _, s := range l.p.Settings {
 			first = append(first, note{kind: kindSetting, name: s.Name, detail: s.Value}.insert(l.p.Workload))
 		}
@@ -196,7 +185,7 @@ func (l *loader) creating(err error, query string) error {
 // Cleanup drops the tables of a workload that Fill made, and its notes. It
 // gives their names.
 func Cleanup(ctx context.Context, s load.Server, workload string) ([]string, error) {
-	l := &loader{s: s, p: Plan{Workload: workload}}
+	l := &loader{s: s, sql: product.DialectOf(s.Engine()), p: Plan{Workload: workload}}
 	lead, err := l.session(ctx)
 	if err != nil {
 		return nil, err
@@ -214,11 +203,7 @@ func Cleanup(ctx context.Context, s load.Server, workload string) ([]string, err
 	}
 	drops := []string{}
 	for _, t := range state.Tables {
-		drop := "DROP TABLE IF EXISTS " + t
-		if s.Engine() == "postgres" {
-			drop += " CASCADE" // the foreign keys of the others
-		}
-		drops = append(drops, drop)
+		drops = append(drops, "DROP TABLE IF EXISTS "+t+l.sql.Cascade) // with the foreign keys of the others
 	}
 	// The notes go last: what is interrupted here can be done again.
 	drops = append(drops, "DELETE FROM "+noteTable+" WHERE workload = "+quoted(workload))

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"plumb/internal/host"
+	"plumb/internal/product"
 )
 
 const differ = "cleanup and prepare again; the server's log may say why"
@@ -27,7 +28,7 @@ func (l *loader) verify(ctx context.Context, s *session, t *table) error {
 		query += ", COALESCE(SUM(" + name + "), 0)"
 	}
 	if l.o.Verify == Content {
-		query += ", " + checksumExpression(l.s.Engine(), t.Columns)
+		query += ", " + checksumExpression(l.sql, t.Columns)
 	}
 	rows, err := s.Query(ctx, query+" FROM "+t.Name)
 	if err != nil {
@@ -60,13 +61,14 @@ func (l *loader) verify(ctx context.Context, s *session, t *table) error {
 func (l *loader) expected(ctx context.Context, t *table) (tally, error) {
 	again := t.earlier
 	sum := t.newTally()
+	var hash func([]byte) uint64
 	if l.o.Verify == Content {
-		again = []span{{0, t.Units}}
+		again, hash = []span{{0, t.Units}}, l.sql.Hash
 	} else {
 		sum.add(t.sent)
 	}
 	if len(again) > 0 {
-		more, err := t.tally(ctx, again, hasherOf(l.s.Engine(), l.o.Verify))
+		more, err := t.tally(ctx, again, hash)
 		if err != nil {
 			return tally{}, err
 		}
@@ -113,25 +115,16 @@ func Checksum(engine string, t Table) (sum string, rows int64, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	all, err := known.tally(context.Background(), []span{{0, t.Units}}, hasherOf(engine, Content))
+	all, err := known.tally(context.Background(), []span{{0, t.Units}}, product.DialectOf(engine).Hash)
 	return fmt.Sprintf("%016x", all.hash), all.rows, err
 }
 
 // checksumExpression sums a hash of each row's text, with fields joined by
 // tabs and \N for NULL, as Row writes them.
-func checksumExpression(engine string, columns []string) string {
+func checksumExpression(sql *product.Dialect, columns []string) string {
 	var fields []string
 	for _, c := range columns {
-		if engine == "mysql" {
-			fields = append(fields, "IFNULL("+c+", x'5C4E')") // \N, however the server reads backslashes
-		} else {
-			fields = append(fields, "COALESCE("+c+`::text, E'\\N')`)
-		}
+		fields = append(fields, fmt.Sprintf(sql.HashField, c))
 	}
-	list := strings.Join(fields, ", ")
-	if engine == "mysql" {
-		return "COALESCE(SUM(CRC32(CONCAT_WS(x'09', " + list + "))), 0)"
-	}
-	// PostgreSQL has no CRC before 18: the first 32 bits of MD5.
-	return `COALESCE(SUM(('x' || substr(md5(concat_ws(E'\t', ` + list + `)), 1, 8))::bit(32)::bigint), 0)`
+	return fmt.Sprintf(sql.HashRows, strings.Join(fields, ", "))
 }

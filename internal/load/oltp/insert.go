@@ -19,7 +19,7 @@ func (w *work) insertText(n int64, s *draw.Stream, t *load.Tally) error {
 	case !w.c.AutoInc:
 		b = strconv.AppendInt(append(b, " (id, k, c, pad) VALUES ("...), w.base+n+1, 10)
 		b = append(b, ", "...)
-	case w.mysql:
+	case w.sql.ZeroIsNext:
 		b = append(b, " (id, k, c, pad) VALUES (0, "...)
 	default:
 		b = append(b, " (k, c, pad) VALUES ("...)

@@ -9,6 +9,7 @@ import (
 	"plumb/internal/draw"
 	"plumb/internal/load"
 	"plumb/internal/load/fill"
+	"plumb/internal/product"
 )
 
 // workloadName is what the notes of a load call it.
@@ -57,25 +58,26 @@ func (c Config) plan(engine string) (fill.Plan, error) {
 	if err != nil {
 		return fill.Plan{}, err
 	}
-	p := fill.Plan{Workload: workloadName, Settings: c.settings(engine, dist)}
+	sql := product.DialectOf(engine)
+	p := fill.Plan{Workload: workloadName, Settings: c.settings(sql, dist)}
 	for n := 1; n <= c.Tables; n++ {
 		if c.Script == bulkInsert {
-			p.Tables = append(p.Tables, c.bulkTable(engine, n))
+			p.Tables = append(p.Tables, c.bulkTable(sql, n))
 		} else {
-			p.Tables = append(p.Tables, c.table(engine, n, dist))
+			p.Tables = append(p.Tables, c.table(sql, n, dist))
 		}
 	}
 	return p, nil
 }
 
-func (c Config) settings(engine string, dist draw.Distribution) []load.Setting {
+func (c Config) settings(sql *product.Dialect, dist draw.Distribution) []load.Setting {
 	all := []load.Setting{{Name: "columns", Value: c.columns()}, {Name: "generator", Value: generator}, {Name: "auto-inc", Value: onOff(c.AutoInc)},
 		{Name: "secondary", Value: onOff(c.Secondary)}}
 	if c.Script != bulkInsert {
 		all = append(all, load.Setting{Name: "table-size", Value: strconv.FormatInt(c.TableSize, 10)}, load.Setting{Name: "rand-type", Value: dist.String()},
 			load.Setting{Name: "seed", Value: strconv.FormatUint(c.Seed, 10)}, load.Setting{Name: "create-secondary", Value: onOff(c.CreateSecondary)})
 	}
-	if engine == "mysql" {
+	if sql.StorageEngines {
 		all = append(all, load.Setting{Name: "mysql-storage-engine", Value: c.Engine}, load.Setting{Name: "mysql-table-options", Value: c.TableOptions})
 	}
 	return all
@@ -92,7 +94,7 @@ func onOff(b bool) string {
 // stream 0.
 const rowStreams = 1 << 32
 
-func (c Config) table(engine string, n int, dist draw.Distribution) fill.Table {
+func (c Config) table(sql *product.Dialect, n int, dist draw.Distribution) fill.Table {
 	name := tableName(n)
 	t := fill.Table{Name: name, Columns: []string{"id", "k", "c", "pad"}, Units: c.TableSize, Sums: []string{"id", "k"}}
 	seed, size := c.Seed, c.TableSize
@@ -108,38 +110,34 @@ func (c Config) table(engine string, n int, dist draw.Distribution) fill.Table {
 		return append(dst, '\n')
 	}
 	id, key := "INTEGER NOT NULL", ""
-	switch {
-	case engine == "postgres" && c.AutoInc:
-		id = "SERIAL"
-	case c.AutoInc:
-		id += " AUTO_INCREMENT"
+	if c.AutoInc {
+		id = sql.Serial
 	}
-	if engine == "mysql" {
+	if sql.Clustered {
 		key = ", PRIMARY KEY (id)"
 		if c.Secondary {
 			key = ", KEY xid (id)"
 		}
 	}
 	t.Create = fmt.Sprintf("CREATE TABLE %s (id %s, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL%s)%s",
-		name, id, key, c.tableOptions(engine))
-	t.After = c.after(engine, n)
+		name, id, key, c.tableOptions(sql))
+	t.After = c.after(sql, n)
 	return t
 }
 
-// after gives what follows the rows. PostgreSQL builds a key faster from rows
-// that are there; InnoDB keeps the rows in it.
-func (c Config) after(engine string, n int) []string {
+// after gives what follows the rows.
+func (c Config) after(sql *product.Dialect, n int) []string {
 	name := tableName(n)
 	var all []string
-	if engine == "postgres" {
-		if c.Secondary {
-			all = append(all, fmt.Sprintf("CREATE INDEX xid_%d ON %s (id)", n, name))
-		} else {
-			all = append(all, "ALTER TABLE "+name+" ADD PRIMARY KEY (id)")
-		}
-		if c.AutoInc {
-			all = append(all, fmt.Sprintf("SELECT setval(pg_get_serial_sequence('%s', 'id'), %d)", name, c.TableSize))
-		}
+	switch {
+	case sql.Clustered:
+	case c.Secondary:
+		all = append(all, fmt.Sprintf("CREATE INDEX xid_%d ON %s (id)", n, name))
+	default:
+		all = append(all, "ALTER TABLE "+name+" ADD PRIMARY KEY (id)")
+	}
+	if c.AutoInc && sql.SetSerial != "" {
+		all = append(all, fmt.Sprintf(sql.SetSerial, name, c.TableSize))
 	}
 	if c.CreateSecondary {
 		all = append(all, fmt.Sprintf("CREATE INDEX k_%d ON %s (k)", n, name))
@@ -147,15 +145,15 @@ func (c Config) after(engine string, n int) []string {
 	return all
 }
 
-func (c Config) bulkTable(engine string, n int) fill.Table {
+func (c Config) bulkTable(sql *product.Dialect, n int) fill.Table {
 	name := tableName(n)
 	return fill.Table{Name: name, Columns: []string{"id", "k"}, Row: func(dst []byte, _ int64) []byte { return dst },
-		Create: "CREATE TABLE " + name + " (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (id))" + c.tableOptions(engine)}
+		Create: "CREATE TABLE " + name + " (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (id))" + c.tableOptions(sql)}
 }
 
-func (c Config) tableOptions(engine string) string {
+func (c Config) tableOptions(sql *product.Dialect) string {
 	options := ""
-	if engine == "mysql" && c.Engine != "" {
+	if sql.StorageEngines && c.Engine != "" {
 		options = " ENGINE = " + c.Engine
 	}
 	if c.TableOptions != "" {
@@ -175,15 +173,12 @@ func Warm(ctx context.Context, s load.Server, c Config) error {
 		return err
 	}
 	defer a.Close()
-	analyze, k := "ANALYZE ", "CAST(k AS TEXT)"
-	if s.Engine() == "mysql" {
-		analyze, k = "ANALYZE TABLE ", "k"
-	}
+	sql := product.DialectOf(s.Engine())
 	for n := 1; n <= c.Tables; n++ {
 		name := tableName(n)
-		queries := []string{analyze + name, "SELECT AVG(id) FROM " + name}
+		queries := []string{sql.Analyze + name, "SELECT AVG(id) FROM " + name}
 		if c.Script != bulkInsert {
-			queries = append(queries, "SELECT SUM(LENGTH(c)) FROM "+name, "SELECT COUNT(*) FROM "+name+" WHERE "+k+" LIKE '%0%'")
+			queries = append(queries, "SELECT SUM(LENGTH(c)) FROM "+name, "SELECT COUNT(*) FROM "+name+" WHERE "+fmt.Sprintf(sql.Text, "k")+" LIKE '%0%'")
 		}
 		for _, query := range queries {
 			if _, err := a.Query(ctx, query); err != nil {

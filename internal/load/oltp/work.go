@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/draw"
 	"plumb/internal/load"
+	"plumb/internal/product"
 )
 
 // segments is into how many parts select_random_points and _ranges divide a
@@ -24,7 +25,7 @@ type work struct {
 	c          Config
 	dist       draw.Distribution
 	script     script
-	mysql      bool
+	sql        *product.Dialect
 	base       int64 // ids above it are free
 	own        int   // the table of this worker, for bulk_insert
 	statements [kinds][]int

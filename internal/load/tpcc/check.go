@@ -13,6 +13,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/load/fill"
+	"plumb/internal/product"
 )
 
 // CheckOptions say what is checked.
@@ -72,7 +73,7 @@ func Check(ctx context.Context, c Config, o CheckOptions) (CheckReport, error) {
 	if err := c.ours(ctx, a); err != nil {
 		return r, err
 	}
-	if err := a.Exec(ctx, snapshot(c.Server.Engine())...); err != nil {
+	if err := a.Exec(ctx, product.DialectOf(c.Server.Engine()).Snapshot...); err != nil {
 		return r, err
 	}
 	for set := 1; set <= c.sets(); set++ {
@@ -105,14 +106,6 @@ func wanted(only []int) ([]rule, error) {
 		}
 	}
 	return list, nil
-}
-
-// snapshot begins a transaction in which all statements see the same.
-func snapshot(engine string) []string {
-	if engine == "postgres" {
-		return []string{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
-	}
-	return []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"}
 }
 
 const prepareHint = "load tpcc prepare makes the tables"

@@ -76,8 +76,5 @@ func (w *work) purge() (ending, error) {
 			}
 		}
 	}
-	if w.mysql {
-		return wrote, w.say("DELETE FROM history# WHERE h_w_id = ? AND h_d_id = ? LIMIT 10", home, district)
-	}
-	return wrote, w.say("DELETE FROM history# WHERE ctid IN (SELECT ctid FROM history# WHERE h_w_id = ? AND h_d_id = ? LIMIT 10)", home, district)
+	return wrote, w.say(w.forget, home, district)
 }

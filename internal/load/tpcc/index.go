@@ -1,6 +1,10 @@
 package tpcc
 
-import "fmt"
+import (
+	"fmt"
+
+	"plumb/internal/product"
+)
 
 type index struct{ name, table, columns string }
 
@@ -22,7 +26,7 @@ var forLinks = []index{
 // indexes gives the statements that make the secondary indexes of a table.
 func (c Config) indexes(engine, table string, set int) []string {
 	list := always
-	if c.Compat || c.ForeignKeys && engine == "mysql" {
+	if c.Compat || c.ForeignKeys && product.DialectOf(engine).IndexedLinks {
 		list = append(list[:len(list):len(list)], forLinks...)
 	}
 	var all []string

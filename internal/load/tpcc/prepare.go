@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/load"
 	"plumb/internal/load/fill"
+	"plumb/internal/product"
 )
 
 // workload is the name of the tables' plan.
@@ -60,7 +61,7 @@ func (c Config) valid() error {
 	if c.Warehouses < 1 || c.Warehouses > mostWarehouses {
 		return fmt.Errorf("scale %d: not within 1 to %d warehouses", c.Warehouses, mostWarehouses)
 	}
-	if e := c.Server.Engine(); e != "mysql" && e != "postgres" {
+	if e := c.Server.Engine(); product.Of(e).Dialect == nil {
 		return fmt.Errorf("tpcc knows no tables for %s", e)
 	}
 	return nil

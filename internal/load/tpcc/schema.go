@@ -3,6 +3,8 @@ package tpcc
 import (
 	"strconv"
 	"strings"
+
+	"plumb/internal/product"
 )
 
 // Names of the tables; those of compat mode end in the number of their set.
@@ -61,10 +63,8 @@ var definitions = []definition{
 // warehouses: w_ytd after some four million payments, s_order_cnt and
 // c_payment_cnt after 32767 orders or payments of one row.
 func dialect(engine string, compat bool) *strings.Replacer {
-	types := []string{"!", " NOT NULL", "TINY", "tinyint", "TIME", "datetime"}
-	if engine == "postgres" {
-		types = []string{"!", " NOT NULL", "TINY", "smallint", "TIME", "timestamp"}
-	}
+	sql := product.DialectOf(engine)
+	types := []string{"!", " NOT NULL", "TINY", sql.TinyInt, "TIME", sql.Moment}
 	if compat {
 		types = append(types, "?", "", "COUNT", "smallint", "LIMIT", "bigint", "RATE", "decimal(4,2)", "YTD", "decimal(12,2)", "DATA", "text")
 	} else {
@@ -77,7 +77,9 @@ func dialect(engine string, compat bool) *strings.Replacer {
 // none. InnoDB would make a hidden one with numbers from one counter of the
 // whole server, and replicas would search for rows without any index, so
 // specification mode has a number there.
-func numbered(engine string, compat bool) bool { return engine == "mysql" && !compat }
+func numbered(engine string, compat bool) bool {
+	return product.DialectOf(engine).Clustered && !compat
+}
 
 // table names a table of a set.
 func (c Config) table(name string, set int) string {
@@ -103,9 +105,5 @@ func create(engine string, compat bool, d definition, name string) (string, []st
 	if key != "" {
 		lines = append(lines, "PRIMARY KEY"+key)
 	}
-	s := "CREATE TABLE " + name + " (" + strings.Join(lines, ", ") + ")"
-	if engine == "mysql" {
-		s += " ENGINE=InnoDB"
-	}
-	return s, names
+	return "CREATE TABLE " + name + " (" + strings.Join(lines, ", ") + ")" + product.DialectOf(engine).TableOptions, names
 }

@@ -148,8 +148,8 @@ func (w *work) prepare() error {
 		w.ready.ledger = ready(durability.Insert)
 	}
 	if w.c.Compat {
-		if err == nil && w.mysql {
-			err = w.s.Text([]byte("SET FOREIGN_KEY_CHECKS = 0")) // quirkUnchecked
+		if err == nil && w.sql.SkipLinks != "" {
+			err = w.s.Text([]byte(w.sql.SkipLinks)) // quirkUnchecked
 		}
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/draw"
 	"plumb/internal/load"
+	"plumb/internal/product"
 )
 
 var (
@@ -17,11 +18,12 @@ var (
 
 // work is one session's half of the workload.
 type work struct {
-	s     load.Session
-	c     Config
-	draw  *drawer
-	ready prepared
-	mysql bool
+	s      load.Session
+	c      Config
+	draw   *drawer
+	ready  prepared
+	sql    *product.Dialect
+	forget string // deletes some of a district's history
 
 	// Of the operation under way; kept so that nothing is allocated.
 	p         parameters
@@ -58,7 +60,8 @@ func (w *orderEntry) Open(ctx context.Context, _ int) (load.Work, error) {
 }
 
 func newWork(s load.Session, w *orderEntry) *work {
-	return &work{s: s, c: w.c, draw: w.draw, mysql: w.c.Server.Engine() == "mysql",
+	sql := product.DialectOf(w.c.Server.Engine())
+	return &work{s: s, c: w.c, draw: w.draw, sql: sql, forget: fmt.Sprintf(sql.DeleteSome, "history#", "h_w_id = ? AND h_d_id = ?"),
 		args: make([]load.Arg, 0, 9*mostLines), texts: make([]byte, 0, 2048), query: make([]byte, 0, 2048), found: make([]int64, 0, 64)}
 }
 

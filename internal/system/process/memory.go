@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -30,7 +31,7 @@ func (l *look) memory(t *stack.Thing, s server) {
 		case "":
 			t.SetAbsent("thp_enabled", src) // before Linux 5.0
 		}
-		if s.engine == "postgres" {
+		if product.Of(s.engine).SharesMemory {
 			l.shared(t, s)
 		} else {
 			setKilobytes(t, "rss", st["VmRSS"], src)
@@ -100,7 +101,7 @@ func (l *look) allocator(t *stack.Thing, s server) {
 		l.gap(t, fmt.Errorf("read %s: %w", src, err), "allocator") // a library may follow
 		return
 	}
-	if s.engine == "mongo" && (name == "" || name == "glibc") {
+	if product.Of(s.engine).HidesAllocator && (name == "" || name == "glibc") {
 		return // most builds contain TCMalloc instead of linking to it: the server itself says so
 	}
 	if name == "" {

@@ -14,6 +14,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -27,28 +28,21 @@ const (
 	maxServers = 256
 )
 
-// Probe finds server processes. Its zero value finds none: use [New].
-type Probe struct {
-	engines map[string]string
-}
-
-// New makes a probe that looks for processes by the name the kernel has for
-// them (/proc/PID/comm, at most 15 bytes), each leading to the engine it
-// serves: "mariadbd" to "mysql".
-func New(engines map[string]string) *Probe { return &Probe{engines: engines} }
+// Probe finds server processes, by the name that the kernel has for them.
+type Probe struct{}
 
 // Name names the probe in gaps.
-func (*Probe) Name() string { return "process" }
+func (Probe) Name() string { return "process" }
 
 // Cost implements observe.Probe.
-func (*Probe) Cost() observe.Cost {
+func (Probe) Cost() observe.Cost {
 	return observe.Cost{Every: 10 * time.Second, Once: observe.Requests{Files: 6}, Each: map[string]observe.Requests{
 		observe.Running: {Files: 1}, "process": {Files: 80}, "process.open_files": {Files: 1},
 	}}
 }
 
 // Collect reads every server process and its control group.
-func (p *Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
+func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
 	l := &look{ctx: ctx, h: h, self: h.About().User}
 	all, err := l.processes()
 	if err != nil {
@@ -122,7 +116,7 @@ func (l *look) processes() ([]stat, error) {
 
 // servers picks the processes that serve, and leaves out the ones another
 // process of the same engine started: backends of PostgreSQL.
-func (p *Probe) servers(l *look, all []stat) []server {
+func (p Probe) servers(l *look, all []stat) []server {
 	engineOf := map[int]string{}
 	for _, s := range all {
 		if e := p.engineOf(l, s); e != "" {
@@ -150,8 +144,8 @@ func (p *Probe) servers(l *look, all []stat) []server {
 
 // engineOf tells what a process serves, or "". A server started through the
 // dynamic loader has the loader's name; its arguments tell which it is.
-func (p *Probe) engineOf(l *look, s stat) string {
-	if e := p.engines[s.comm]; e != "" {
+func (p Probe) engineOf(l *look, s stat) string {
+	if e := product.OfProgram(s.comm).Kind; e != "" {
 		return e
 	}
 	if !strings.HasPrefix(s.comm, "ld-") && !strings.HasPrefix(s.comm, "ld.so") {
@@ -162,7 +156,7 @@ func (p *Probe) engineOf(l *look, s stat) string {
 		return ""
 	}
 	for _, arg := range parseCmdline(data) {
-		if e := p.engines[path.Base(arg)]; e != "" && !strings.HasPrefix(arg, "-") {
+		if e := product.OfProgram(path.Base(arg)).Kind; e != "" && !strings.HasPrefix(arg, "-") {
 			return e
 		}
 	}

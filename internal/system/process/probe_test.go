@@ -27,17 +27,13 @@ const (
 	unifiedMounts = "41 31 0:38 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n"
 )
 
-func engines() map[string]string {
-	return map[string]string{"mysqld": "mysql", "mariadbd": "mysql", "postgres": "postgres", "mongod": "mongo"}
-}
-
 func statLine(pid int, comm string, ppid int) string {
 	return fmt.Sprintf("%d (%s) S %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5000 0 0 0", pid, comm, ppid)
 }
 
 func lookAt(t *testing.T, m hosttest.Map) *stack.Stack {
 	t.Helper()
-	obs, err := New(engines()).Collect(context.Background(), m, &stack.Stack{})
+	obs, err := Probe{}.Collect(context.Background(), m, &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
@@ -40,16 +41,15 @@ func Emit(target string, plan advise.Plan, cat *catalog.Catalog) (string, error)
 
 func targetKinds(target string) []string {
 	switch target {
-	case "my.cnf":
-		return []string{"mysql"}
-	case "postgresql.conf":
-		return []string{"postgres"}
-	case "mongod.conf":
-		return []string{"mongo"}
 	case "sysctl":
 		return []string{"host"}
 	case "udev":
 		return []string{"block"}
+	}
+	for _, s := range product.Servers() {
+		if s.Config == target {
+			return []string{s.Kind}
+		}
 	}
 	return []string{"dataset", "pool", "zfs"}
 }
@@ -74,7 +74,7 @@ func (e emitter) kind(target, kind string, steps []advise.Step) int {
 			of = append(of, s.Knob.Of)
 		}
 	}
-	if len(of) > 1 && slices.Contains(picture.Engines[:], kind) {
+	if len(of) > 1 && product.IsServer(kind) {
 		e.comment(fmt.Sprintf("These are %d servers: each part belongs into the file of its own server.", len(of)))
 	}
 	for _, thing := range of {
@@ -129,9 +129,9 @@ func (e emitter) text(s advise.Step) {
 	t := e.TypeOf(of.Kind, s.Knob.Name)
 	line := ""
 	switch of.Kind {
-	case "mysql":
+	case product.MySQL:
 		line = name + " = " + mysqlValue(t, s.To)
-	case "postgres":
+	case product.Postgres:
 		line = name + " = " + postgresValue(t, s.To)
 	case "host":
 		if strings.HasPrefix(name, "/sys/") {
@@ -163,7 +163,7 @@ func (e emitter) text(s advise.Step) {
 }
 
 func mysqlValue(t catalog.Type, v stack.Value) string {
-	s := catalog.Native("mysql", t, v)
+	s := catalog.Native(product.MySQL, t, v)
 	if strings.ContainsAny(s, " #;'\"") {
 		return strconv.Quote(s)
 	}
@@ -171,7 +171,7 @@ func mysqlValue(t catalog.Type, v stack.Value) string {
 }
 
 func postgresValue(t catalog.Type, v stack.Value) string {
-	s := catalog.Native("postgres", t, v)
+	s := catalog.Native(product.Postgres, t, v)
 	_, isBool := v.Bool()
 	if _, isNumber := v.Number(); isBool || isNumber {
 		return s

@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 )
@@ -37,7 +38,7 @@ func (e emitter) mongo(steps []advise.Step) {
 			e.Line(page.Normal, inset+strings.TrimRight(l, "\n"))
 		}
 		leaf := keys[len(keys)-1]
-		e.Line(page.Normal, inset+leaf+": "+mongoValue(leaf, e.TypeOf("mongo", s.Knob.Name), s.To))
+		e.Line(page.Normal, inset+leaf+": "+mongoValue(leaf, e.TypeOf(product.Mongo, s.Knob.Name), s.To))
 	}
 }
 

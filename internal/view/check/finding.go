@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
+	"plumb/internal/product"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
@@ -79,7 +80,7 @@ func (c CheckPage) thing(r stack.Ref) string {
 	case "host", "zfs", "memory":
 		return ""
 	}
-	if slices.Contains(picture.Engines[:], r.Kind) && len(picture.Servers(c.r.Stack)) == 1 {
+	if product.IsServer(r.Kind) && len(picture.Servers(c.r.Stack)) == 1 {
 		return ""
 	}
 	return page.Keep(picture.ThingName(c.r.Stack, r)) + ": "
@@ -156,7 +157,8 @@ func (c CheckPage) setting(s advise.Step) string {
 		return fmt.Sprintf("zfs set %s=%s %s", name, to, of.Name)
 	case "pool":
 		return fmt.Sprintf("zpool set %s=%s %s", name, to, of.Name)
-	case "mysql", "postgres", "mongo", "host", "zfs":
+	}
+	if of.Kind == "host" || of.Kind == "zfs" || product.IsServer(of.Kind) {
 		return name + " = " + to
 	}
 	return c.thing(of) + name + " = " + to
@@ -199,7 +201,7 @@ func (c CheckPage) placeOf(k, first advise.Case) string {
 		if slices.Contains(first.Things, r) {
 			continue
 		}
-		if slices.Contains(picture.Engines[:], r.Kind) {
+		if product.IsServer(r.Kind) {
 			return r.String()
 		}
 		names = append(names, strings.TrimSuffix(c.thing(r), ": "))

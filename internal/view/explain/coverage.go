@@ -10,6 +10,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/coverage"
 	"plumb/internal/hint"
+	"plumb/internal/product"
 	"plumb/internal/rule"
 	"plumb/internal/view/page"
 )
@@ -96,12 +97,10 @@ func rangeText(r catalog.Range) string {
 // productTitle is what people call a product of a rule's claims.
 func productTitle(name string) string {
 	titles := map[string]string{
-		"mysql": "MySQL", "percona": "Percona Server", "mariadb": "MariaDB", "postgres": "PostgreSQL",
-		"mongodb": "MongoDB", "percona-mongodb": "Percona Server for MongoDB", "proxysql": "ProxySQL", "galera": "Galera",
-		"openzfs": "OpenZFS", "xfs": "XFS", "nfs": "NFS", "nvme": "NVMe", "ebs": "EBS", "azure-disk": "Azure disks",
+		"galera": "Galera", "openzfs": "OpenZFS", "xfs": "XFS", "nfs": "NFS", "nvme": "NVMe", "ebs": "EBS", "azure-disk": "Azure disks",
 		"cgroup": "control groups", "linux": "Linux",
 	}
-	return cmp.Or(titles[name], name)
+	return cmp.Or(product.ClaimLabel(name), titles[name], name)
 }
 
 // Unmet lists the rules not tested on a real host with the versions they are

@@ -3,6 +3,7 @@ package picture
 import (
 	"cmp"
 
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -27,7 +28,8 @@ func ThingName(s *stack.Stack, r stack.Ref) string {
 		}
 	case "cgroup":
 		return "control group " + r.Name
-	case "mysql", "postgres", "mongo", "proxysql":
+	}
+	if product.IsServer(r.Kind) {
 		return r.String()
 	}
 	return r.Kind + " " + r.Name

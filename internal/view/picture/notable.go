@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 )
@@ -23,21 +24,21 @@ type notableFact struct {
 // lists what could not be seen.
 func notableFacts(kind string) []notableFact {
 	switch kind {
-	case "mysql":
+	case product.MySQL:
 		return []notableFact{
 			{"innodb_page_size", "%s pages"}, {"innodb_flush_method", "flush method %s"}, {"innodb_doublewrite", "doublewrite %s"},
 			{"innodb_buffer_pool_size", "buffer pool %s"}, {"innodb_redo_log_capacity", "redo %s"}, {"innodb_log_file_size", "redo files of %s"},
 			{"innodb_flush_log_at_trx_commit", "flush_log_at_trx_commit %s"}, {"sync_binlog", "sync_binlog %s"},
 			{"innodb_use_native_aio", "native AIO|no native AIO"},
 		}
-	case "postgres":
+	case product.Postgres:
 		return []notableFact{
 			{"block_size", "%s pages"}, {"data_checksums", "checksums|no checksums"}, {"fsync", "|fsync OFF"},
 			{"full_page_writes", "full page writes|full_page_writes OFF"}, {"shared_buffers", "shared buffers %s"},
 			{"max_wal_size", "max_wal_size %s"}, {"synchronous_commit", "synchronous_commit %s"},
 			{"wal_recycle", "WAL recycled|WAL not recycled"},
 		}
-	case "mongo":
+	case product.Mongo:
 		return []notableFact{{"cache_size", "WiredTiger cache %s"}, {"replica_set_state", "%s"}, {"replica_set", "of the set %s"}}
 	case "filesystem":
 		return []notableFact{

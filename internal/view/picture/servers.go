@@ -6,18 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/product"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 )
 
-// Engines are the kinds of things that are database servers, in the order in
-// which they are shown.
-var Engines = [...]string{"mysql", "postgres", "mongo", "proxysql"}
-
 // Servers gives the database servers of a stack, in order.
 func Servers(s *stack.Stack) []*stack.Thing {
 	var out []*stack.Thing
-	for _, kind := range Engines {
+	for _, kind := range product.Kinds() {
 		out = append(out, s.OfKind(kind)...)
 	}
 	return out
@@ -90,22 +87,14 @@ func shortKernel(release string) string {
 	return release
 }
 
-// product names a server as its maker does.
-func product(db *stack.Thing) string {
-	name := map[string]string{
-		"mysql": "MySQL", "mariadb": "MariaDB", "percona": "Percona Server", "postgres": "PostgreSQL",
-		"mongodb": "MongoDB", "ferretdb": "FerretDB", "mongo": "MongoDB", "proxysql": "ProxySQL",
-	}
-	n, ok := name[cmp.Or(db.Text("flavor"), db.Ref.Kind)]
-	if !ok {
-		n = db.Text("flavor")
-	}
-	return strings.TrimSpace(n + " " + db.Text("version"))
+// productText names a server as its maker does.
+func productText(db *stack.Thing) string {
+	return strings.TrimSpace(product.Of(db.Ref.Kind).Label(db.Text("flavor")) + " " + db.Text("version"))
 }
 
 // ServerLine says what a server is and how long it has run.
 func ServerLine(s *stack.Stack, db *stack.Thing) string {
-	parts := []string{product(db)}
+	parts := []string{productText(db)}
 	if up, ok := db.Int("uptime"); ok {
 		parts = append(parts, "up "+page.Age(time.Duration(up)*time.Second))
 	}

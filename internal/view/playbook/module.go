@@ -10,6 +10,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/product"
 )
 
 // module is an Ansible module with what it is given.
@@ -55,9 +56,9 @@ func switchModule(w *change.Switch) (module, bool) {
 	}
 	first := w.Do[0]
 	switch {
-	case first.Statement != "" && first.Target.Engine == "mysql" && len(w.Do) == 1:
+	case first.Statement != "" && first.Target.Engine == product.MySQL && len(w.Do) == 1:
 		return mysqlModule(first)
-	case first.Statement != "" && first.Target.Engine == "postgres":
+	case first.Statement != "" && first.Target.Engine == product.Postgres:
 		return postgresModule(first)
 	case len(w.Do) == 1 && len(first.Argv) == 4 && first.Argv[0] == "zfs" && first.Argv[1] == "set":
 		name, value, ok := strings.Cut(first.Argv[2], "=")

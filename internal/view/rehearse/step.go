@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"plumb/internal/catalog"
+	"plumb/internal/product"
 	"plumb/internal/rehearse"
 	"plumb/internal/stats"
 	labview "plumb/internal/view/lab"
@@ -124,9 +125,7 @@ func (p rehearsalPage) details(v rehearse.Verdict) {
 // is not a server's own setting is named with what it belongs to.
 func changeText(v picture.Facts, s rehearse.Step, arrow string) string {
 	of, name := s.Knob.Of, v.Name(s.Knob.Of.Kind, s.Knob.Name)
-	switch of.Kind {
-	case "mysql", "postgres", "mongo", "proxysql", "host", "zfs":
-	default:
+	if of.Kind != "host" && of.Kind != "zfs" && !product.IsServer(of.Kind) {
 		name = of.Name + " " + name
 	}
 	from := "not known"

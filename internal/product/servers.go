@@ -1,0 +1,68 @@
+package product
+
+import "regexp"
+
+// servers is the table.
+var servers = []Server{
+	{
+		Kind: MySQL,
+		Flavors: []Flavor{
+			{Name: MariaDB, Label: "MariaDB", Private: true},
+			{Name: MySQL, Label: "MySQL", Private: true},
+			{Name: Percona, Label: "Percona Server", Private: true},
+		},
+		Programs: []string{"mariadbd", "mysqld"},
+		Wrappers: []string{"mysqld_safe", "mariadbd-safe"},
+		Accounts: []string{"mysql", "mariadb"},
+		Units:    regexp.MustCompile(`^(mysql|mysqld|mariadb)(@[^/]+)?\.service$`),
+		Places: []Place{
+			{"", []string{"/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin"}},
+			{"/usr/local/mysql", []string{"bin"}}, {"/usr/local/mariadb", []string{"bin"}},
+			{"/opt/mysql*", []string{"bin"}}, {"/opt/mariadb*", []string{"bin"}}, {"/opt/percona*", []string{"bin"}},
+		},
+		Schemes:    []string{"mysql", "mariadb"},
+		Verify:     "tls=true",
+		Config:     "my.cnf",
+		FirstFile:  "ibdata1",
+		Notation:   Option,
+		Dialect:    &mysqlDialect,
+		SparseLogs: true,
+	},
+	{
+		Kind:     Postgres,
+		Flavors:  []Flavor{{Name: Postgres, Label: "PostgreSQL", Private: true}},
+		Programs: []string{"postgres", "postmaster"},
+		Accounts: []string{"postgres", "pgsql", "enterprisedb"},
+		Units:    regexp.MustCompile(`^(postgresql|edb-as)(-[0-9.]+)?(@[^/]+)?\.service$`),
+		// Of Debian's packages, of the project's own, of archives, and of
+		// distributions with one version.
+		Places: []Place{{"", []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin", "/opt/postgresql*/bin",
+			"/usr/local/pgsql*/bin", "/usr/local/bin", "/usr/bin"}}},
+		Schemes:      []string{"postgres", "postgresql"},
+		Verify:       "sslmode=verify-full",
+		Config:       "postgresql.conf",
+		FirstFile:    "global/pg_control",
+		Notation:     Units,
+		Dialect:      &postgresDialect,
+		SharesMemory: true,
+	},
+	{
+		Kind: Mongo,
+		Flavors: []Flavor{
+			{Name: "mongodb", Label: "MongoDB"},
+			{Name: Percona, Label: "Percona Server for MongoDB", Claim: "percona-mongodb"},
+			{Name: "ferretdb", Label: "FerretDB", Unruled: true},
+		},
+		Programs:       []string{"mongod", "mongos"},
+		Schemes:        []string{"mongodb", "mongodb+srv"},
+		Verify:         "tls=true",
+		Config:         "mongod.conf",
+		FirstFile:      "WiredTiger",
+		HidesAllocator: true,
+	},
+	{
+		Kind:     ProxySQL,
+		Flavors:  []Flavor{{Name: ProxySQL, Label: "ProxySQL"}},
+		Programs: []string{"proxysql"},
+	},
+}
