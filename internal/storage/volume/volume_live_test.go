@@ -30,6 +30,9 @@ import (
 // nothing is left.
 func labBox(t *testing.T) lab.Workspace {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("makes volumes: run without -short")
+	}
 	top := t.TempDir()
 	sandbox.NeedMount(t, top)
 	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
