@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"strings"
 
 	"plumb/internal/stack"
@@ -140,4 +142,27 @@ func (c *Catalog) Since(kind, name string) (of string, ofHost bool) {
 		since = c.Kinds[kind].Since
 	}
 	return strings.CutPrefix(since, "host.")
+}
+
+// Source is a fact and what it is called where it is read.
+type Source struct {
+	Name string
+	Fact *Fact
+}
+
+// ReadFrom lists what is read of a kind from one place, sorted by fact: of place
+// "arcstats " a fact from "arcstats c_max" is c_max.
+func (c *Catalog) ReadFrom(kind, place string) []Source {
+	var out []Source
+	k := c.Kinds[kind]
+	if k == nil {
+		return nil
+	}
+	for _, f := range k.Facts {
+		if name, ok := strings.CutPrefix(f.From, place); ok {
+			out = append(out, Source{name, f})
+		}
+	}
+	slices.SortFunc(out, func(a, b Source) int { return cmp.Compare(a.Fact.Name, b.Fact.Name) })
+	return out
 }

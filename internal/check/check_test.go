@@ -44,7 +44,7 @@ func knowledge(t *testing.T, c check.Choice) check.Knowledge {
 
 func phases(cat *catalog.Catalog) [][]observe.Probe {
 	return [][]observe.Probe{
-		{kernel.New(cat), process.Probe{}, block.Probe{}, filesystem.Probe{}, zfs.NewProbe(cat)},
+		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)},
 		{mysql.NewProbe(cat, nil), postgres.NewProbe(cat, nil)},
 	}
 }

@@ -25,7 +25,7 @@ import (
 // what the earlier phases saw.
 func phases(cat *catalog.Catalog, g dsn.Given) [][]observe.Probe {
 	return [][]observe.Probe{
-		{kernel.New(cat), process.Probe{}, block.Probe{}, filesystem.Probe{}, zfs.NewProbe(cat)},
+		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)},
 		{mysql.NewProbe(cat, g.Target(product.MySQL)), postgres.NewProbe(cat, g.Target(product.Postgres)),
 			mongo.Probe{Remote: g.Address(product.Mongo)}, proxysql.Probe{}},
 	}

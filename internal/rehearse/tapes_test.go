@@ -46,7 +46,7 @@ func fromTape(t *testing.T, name string) *stack.Stack {
 		t.Fatal(err)
 	}
 	s := observe.Host(t.Context(), host.NewCached(taped),
-		[]observe.Probe{kernel.New(known()), process.Probe{}, block.Probe{}, filesystem.Probe{}, zfs.NewProbe(known())},
+		[]observe.Probe{kernel.New(known()), process.Probe{}, block.NewProbe(known()), filesystem.Probe{}, zfs.NewProbe(known())},
 		[]observe.Probe{mysqlprobe.NewProbe(known(), nil), postgresprobe.NewProbe(known(), nil)})
 	budget.Apply(s)
 	return s

@@ -2,71 +2,69 @@ package block
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
-// A reading turns the text of a sysfs attribute into a value; ok is false for
-// text it does not understand.
-type reading func(text string) (v stack.Value, ok bool)
-
-func text(s string) (stack.Value, bool) { return stack.Text(s), s != "" }
-
-func integer(s string) (stack.Value, bool) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return stack.Int(n), err == nil
-}
-
-// times reads a number of units of so many bytes.
-func times(unit int64) reading {
-	return func(s string) (stack.Value, bool) {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || n < 0 || n > (1<<62)/unit {
-			return stack.Value{}, false
-		}
-		return stack.Int(n * unit), true
+// group reads all facts that the catalogue has from one place, "queue/", with
+// the directory that holds the place for this device.
+func (d *device) group(ctx context.Context, dir, place string) {
+	for _, s := range d.catalog.ReadFrom("block", place) {
+		d.setFrom(ctx, s.Fact.Name, dir+place+s.Name)
 	}
 }
 
-func truth(s string) (stack.Value, bool) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return stack.Bool(n != 0), err == nil
+// set reads one attribute into a fact.
+func (d *device) set(ctx context.Context, fact, attribute string) {
+	d.setFrom(ctx, fact, d.dir+"/"+attribute)
 }
 
-// chosen reads a list with the value in force in brackets: "none [bfq] kyber".
-// A file with one choice may have no brackets.
-func chosen(s string) (stack.Value, bool) {
-	_, rest, open := strings.Cut(s, "[")
-	name, _, closed := strings.Cut(rest, "]")
-	if open && closed && name != "" {
-		return stack.Text(name), true
-	}
-	return stack.Text(s), s != "" && !strings.ContainsAny(s, " []")
-}
-
-// set reads one attribute into a fact. An attribute this kernel or driver does
-// not have is an absent fact.
-func (d *device) set(ctx context.Context, fact, attribute string, read reading) {
-	d.setFrom(ctx, fact, d.dir+"/"+attribute, read)
-}
-
-func (d *device) setFrom(ctx context.Context, fact, name string, read reading) {
-	gaps := len(d.obs.Gaps)
-	s, ok := d.textAt(ctx, name, fact)
+// setFrom reads a file into a fact of its type. An attribute this kernel or
+// driver does not have is an absent fact.
+func (d *device) setFrom(ctx context.Context, fact, name string) {
+	text, ok := d.told(ctx, fact, name)
 	if !ok {
-		if len(d.obs.Gaps) == gaps {
-			d.thing.SetAbsent(fact, name)
-		}
 		return
 	}
-	v, ok := read(s)
-	if !ok {
-		d.obs.Gap(d.thing.Ref, name+": not understood: "+strconv.Quote(head(s, 60)), "", fact)
+	v, err := observe.ValueIn(d.catalog.Fact("block", fact), []byte(text))
+	if err != nil {
+		d.obs.Gap(d.thing.Ref, fmt.Sprintf("%s: not understood: %.60q", name, text), "", fact)
 		return
 	}
 	d.thing.Set(fact, v, name)
 }
 
-func head(s string, n int) string { return s[:min(n, len(s))] }
+// setSectors reads a number of 512 bytes each, which is what the kernel counts
+// in whatever the sector size.
+func (d *device) setSectors(ctx context.Context, fact string) {
+	name := d.dir + "/" + fact
+	text, ok := d.told(ctx, fact, name)
+	if !ok {
+		return
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)/512 {
+		d.obs.Gap(d.thing.Ref, fmt.Sprintf("%s: not understood: %.60q", name, text), "", fact)
+		return
+	}
+	d.thing.Set(fact, stack.Int(n*512), name)
+}
+
+// told reads the text of an attribute. While an array is reshaped, the number
+// it had before follows: "11 (10)".
+func (d *device) told(ctx context.Context, fact, name string) (string, bool) {
+	gaps := len(d.obs.Gaps)
+	text, ok := d.textAt(ctx, name, fact)
+	if !ok && len(d.obs.Gaps) == gaps {
+		d.thing.SetAbsent(fact, name)
+	}
+	now, _, reshaped := strings.Cut(text, " (")
+	if reshaped && strings.HasSuffix(text, ")") {
+		text = now
+	}
+	return text, ok
+}

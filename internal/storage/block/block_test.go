@@ -6,30 +6,20 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
+	"plumb/knowledge"
 )
 
-func TestChosen(t *testing.T) {
-	for _, c := range []struct {
-		text, want string
-		ok         bool
-	}{
-		{"none [mq-deadline] kyber bfq", "mq-deadline", true},
-		{"[none] mq-deadline", "none", true},
-		{"none", "none", true},
-		{"", "", false},
-		{"[]", "", false},
-		{"none mq-deadline", "", false},
-		{"writethrough [writeback] writearound none", "writeback", true},
-	} {
-		v, ok := chosen(c.text)
-		got, _ := v.Text()
-		if ok != c.ok || ok && got != c.want {
-			t.Errorf("chosen(%q) = %q, %v; want %q, %v", c.text, got, ok, c.want, c.ok)
-		}
+func known(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	cat, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return cat
 }
 
 func TestMapperLayer(t *testing.T) {
@@ -242,7 +232,7 @@ func lvmHost() hosttest.Map {
 }
 
 func TestLook(t *testing.T) {
-	obs, err := Probe{}.Collect(context.Background(), lvmHost(), &stack.Stack{})
+	obs, err := NewProbe(known(t)).Collect(context.Background(), lvmHost(), &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +296,7 @@ func TestManyDevices(t *testing.T) {
 			}
 		}
 	})}}
-	obs, _ := Probe{}.Collect(context.Background(), h, &stack.Stack{})
+	obs, _ := NewProbe(known(t)).Collect(context.Background(), h, &stack.Stack{})
 	cut := slices.ContainsFunc(obs.Gaps, func(g stack.Gap) bool { return strings.Contains(g.Why, "only the first 4096") })
 	if len(files) > deviceLimit && !cut {
 		t.Error("devices were cut and nothing says so")
@@ -338,9 +328,6 @@ func FuzzHealth(f *testing.F) {
 func FuzzAttributes(f *testing.F) {
 	f.Add("none [mq-deadline] kyber", "../../devices/virtual/block/loop0", "LVM-abc")
 	f.Fuzz(func(t *testing.T, text, real, uuid string) {
-		for _, read := range []reading{chosen, integer, wanted, truth, times(512)} {
-			read(text)
-		}
 		transport(real)
 		parentOf(real, "sda1")
 		mapperLayer(uuid)
@@ -352,9 +339,11 @@ func FuzzAttributes(f *testing.F) {
 // raid_disks_show of drivers/md/md.c writes both numbers during a reshape.
 func TestWantedDisksDuringAReshape(t *testing.T) {
 	for text, want := range map[string]stack.Value{"4": stack.Int(4), "11 (10)": stack.Int(11), "": {}, "11 (10": {}, "x (10)": {}} {
-		got, ok := wanted(text)
-		if ok != !want.IsAbsent() || ok && !got.Equal(want) {
-			t.Errorf("wanted(%q) = %v, %v; want %v", text, got, ok, want)
+		d := device{h: hosttest.Map{Files: map[string]string{"/md/raid_disks": text + "\n"}}, catalog: known(t)}
+		d.thing = d.obs.New("block", "md0")
+		d.group(t.Context(), "/", "md/")
+		if got, ok := d.thing.Get("md_disks"); ok != !want.IsAbsent() || !got.Equal(want) || ok == (len(d.obs.Gaps) > 0) {
+			t.Errorf("%q = %v, %v; want %v; gaps %v", text, got, ok, want, d.obs.Gaps)
 		}
 	}
 }

@@ -27,9 +27,9 @@ func (d *device) kind(ctx context.Context, layer string) {
 		return
 	}
 	id := identity{Transport: transport(d.real)}
-	d.set(ctx, "model", "device/model", text)
+	d.set(ctx, "model", "device/model")
 	if id.Transport != "virtio" && id.Transport != "nvme" { // there the file holds a PCI number
-		d.set(ctx, "vendor", "device/vendor", text)
+		d.set(ctx, "vendor", "device/vendor")
 	}
 	d.thing.Set("transport", stack.Text(id.Transport), d.dir)
 	id.Model, id.Vendor = d.thing.Text("model"), d.thing.Text("vendor")

@@ -72,12 +72,11 @@ func (d *device) chain(ctx context.Context, layer string, zvols map[string]strin
 	}
 	switch layer {
 	case "lvm", "crypt", "multipath", "dm":
-		d.set(ctx, "dm_name", "dm/name", text)
+		d.group(ctx, d.dir+"/", "dm/")
 	case "md":
-		d.raid(ctx)
+		d.group(ctx, d.dir+"/", "md/")
 	case "bcache":
-		d.set(ctx, "bcache_mode", "bcache/cache_mode", chosen)
-		d.set(ctx, "bcache_state", "bcache/state", text)
+		d.group(ctx, d.dir+"/", "bcache/")
 	case "loop":
 		d.loop(ctx)
 	case "zvol":
@@ -119,27 +118,8 @@ func (d *device) slaves(ctx context.Context, wanted bool) {
 	d.thing.Link("on", refs...)
 }
 
-func (d *device) raid(ctx context.Context) {
-	d.set(ctx, "md_level", "md/level", text)
-	d.set(ctx, "md_degraded", "md/degraded", integer)
-	d.set(ctx, "md_disks", "md/raid_disks", wanted)
-	d.set(ctx, "md_sync_action", "md/sync_action", text)
-	d.set(ctx, "md_consistency_policy", "md/consistency_policy", text)
-	d.set(ctx, "md_mismatches", "md/mismatch_cnt", integer)
-}
-
-// wanted reads a number that is followed, while the array is reshaped, by the
-// one it had before: "11 (10)".
-func wanted(s string) (stack.Value, bool) {
-	now, before, reshaped := strings.Cut(s, " (")
-	if reshaped && !strings.HasSuffix(before, ")") {
-		return stack.Value{}, false
-	}
-	return integer(now)
-}
-
 func (d *device) loop(ctx context.Context) {
-	d.set(ctx, "loop_dio", "loop/dio", truth)
+	d.set(ctx, "loop_dio", "loop/dio")
 	file, ok := d.text(ctx, "loop/backing_file")
 	if !ok {
 		return

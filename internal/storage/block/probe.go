@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
@@ -19,7 +20,10 @@ import (
 const deviceLimit = 4096
 
 // Probe reads the block devices.
-type Probe struct{}
+type Probe struct{ catalog *catalog.Catalog }
+
+// NewProbe makes a probe that reads the attributes of the catalogue.
+func NewProbe(c *catalog.Catalog) Probe { return Probe{c} }
 
 // Name implements observe.Probe.
 func (Probe) Name() string { return "block" }
@@ -31,7 +35,7 @@ func (Probe) Cost() observe.Cost {
 }
 
 // Collect implements observe.Probe.
-func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
+func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
 	var obs stack.Observation
 	dirs, err := h.Glob(ctx, "/sys/class/block/*")
 	if err != nil {
@@ -47,7 +51,7 @@ func (Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.
 	stats := readStats(ctx, h, &obs)
 	all := shared{stats: stats, zvols: readZvols(ctx, h, names), thin: readThin(ctx, h, names, &obs)}
 	each := observe.EachOf("reading the device", names, func(name string) stack.Observation {
-		d := device{h: h, name: name, dir: "/sys/class/block/" + name}
+		d := device{h: h, catalog: p.catalog, name: name, dir: "/sys/class/block/" + name}
 		d.collect(ctx, all)
 		return d.obs
 	})
@@ -83,12 +87,13 @@ type shared struct {
 
 // device is one block device while it is read.
 type device struct {
-	h     host.Reader
-	name  string
-	dir   string // in sysfs
-	real  string // where dir leads: ../../devices/…, "" when not readable
-	thing *stack.Thing
-	obs   stack.Observation
+	h       host.Reader
+	catalog *catalog.Catalog
+	name    string
+	dir     string // in sysfs
+	real    string // where dir leads: ../../devices/…, "" when not readable
+	thing   *stack.Thing
+	obs     stack.Observation
 }
 
 func (d *device) collect(ctx context.Context, all shared) {

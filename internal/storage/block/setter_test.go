@@ -62,7 +62,7 @@ func TestSuiteOnALoopDevice(t *testing.T) {
 				Knob: stack.Knob{Of: stack.Ref{Kind: "block", Name: name}, Name: knob}, To: to,
 				Observe: func() *stack.Stack {
 					s := &stack.Stack{}
-					obs, err := Probe{}.Collect(context.Background(), doer, s)
+					obs, err := NewProbe(cat).Collect(context.Background(), doer, s)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -14,30 +14,6 @@ import (
 	"plumb/internal/zfs"
 )
 
-// form says how the text of a property becomes a value.
-type form int
-
-const (
-	text  form = iota
-	count      // bytes or another whole number; "none" is 0, as zfs get -p prints it
-	ratio      // "1.53" or "1.53x"
-	since      // a Unix time, recorded as seconds ago
-)
-
-// datasetFacts are the properties only to be observed, by ZFS's names.
-var datasetFacts = map[string]struct {
-	fact string
-	form form
-}{
-	"type": {"dataset_type", text}, "used": {"used", count}, "available": {"available", count},
-	"referenced": {"referenced", count}, "logicalused": {"logicalused", count},
-	"logicalreferenced": {"logicalreferenced", count}, "compressratio": {"compressratio", ratio},
-	"refcompressratio": {"refcompressratio", ratio}, "usedbysnapshots": {"usedbysnapshots", count},
-	"usedbydataset": {"usedbydataset", count}, "usedbychildren": {"usedbychildren", count},
-	"creation": {"age", since}, "mounted": {"mounted", text}, "origin": {"clone_of", text},
-	"encryptionroot": {"encryptionroot", text}, "keystatus": {"keystatus", text},
-}
-
 // readDatasets reads the properties of every filesystem and volume. The
 // tab-separated form is used with every version: it is exact, and one that is
 // cut at the size limit still tells what came before.
@@ -49,7 +25,10 @@ func (l *look) readDatasets(ctx context.Context) {
 		l.obs.Gap(stack.Ref{}, "the ZFS datasets could not be read: "+why, hint)
 		return
 	}
-	l.datasets = map[string]*stack.Thing{}
+	l.datasets, l.properties, l.settings = map[string]*stack.Thing{}, map[string]*catalog.Fact{}, l.catalog.Knobs("dataset")
+	for _, p := range l.catalog.ReadFrom("dataset", "zfs get ") {
+		l.properties[p.Name] = p.Fact
+	}
 	var order []string
 	for _, p := range zfs.ParseProperties(out) {
 		if strings.ContainsAny(p.Of, "@#") {
@@ -87,41 +66,36 @@ func (l *look) readDatasets(ctx context.Context) {
 }
 
 func (l *look) setProperty(t *stack.Thing, p zfs.Property, source string) {
-	if f, ok := datasetFacts[p.Name]; ok {
-		if v, ok := l.value(p.Value, f.form); ok {
-			t.Set(f.fact, v, source)
+	if f := l.properties[p.Name]; f != nil {
+		if v, ok := l.value(p.Value, f); ok {
+			t.Set(f.Name, v, source)
 		}
 		return
 	}
-	knob := l.knobs("dataset")[p.Name]
-	if knob == nil {
-		return
-	}
-	f := text
-	if knob.Type != catalog.Text {
-		f = count
-	}
-	if v, ok := l.value(p.Value, f); ok {
-		t.Setting(p.Name, v, source, origin(p.Source))
+	if f := l.settings[p.Name]; f != nil {
+		if v, ok := l.value(p.Value, f); ok {
+			t.Setting(p.Name, v, source, origin(p.Source))
+		}
 	}
 }
 
-// value reads a property's text; "-" means that the property says nothing.
-func (l *look) value(s string, f form) (stack.Value, bool) {
+// value reads a property's text; "-" means that the property says nothing. A
+// time is a moment, and recorded as seconds ago.
+func (l *look) value(s string, f *catalog.Fact) (stack.Value, bool) {
 	if s == "-" {
 		return stack.Value{}, false
 	}
-	switch f {
-	case count:
-		if s == "none" {
+	switch f.Type {
+	case catalog.Bytes, catalog.Int:
+		if s == "none" { // 0, as zfs get -p prints it
 			return stack.Int(0), true
 		}
 		n, ok := zfs.ParseSize(s)
 		return stack.Int(n), ok
-	case ratio:
+	case catalog.Float: // 1.53 or 1.53x
 		x, err := strconv.ParseFloat(strings.TrimSuffix(s, "x"), 64)
 		return stack.Float(x), err == nil
-	case since:
+	case catalog.Seconds:
 		n, ok := zfs.ParseCount(s)
 		return stack.Int(max(0, l.h.About().Taken.Unix()-n)), ok
 	}
@@ -131,14 +105,11 @@ func (l *look) value(s string, f form) (stack.Value, bool) {
 // markAbsent records which properties this type of dataset, or this version,
 // does not have: `zfs get all` prints every one there is.
 func (l *look) markAbsent(t *stack.Thing, source string) {
-	for _, f := range datasetFacts {
-		if _, have := t.Facts[f.fact]; !have {
-			t.SetAbsent(f.fact, source)
-		}
-	}
-	for name := range l.knobs("dataset") {
-		if _, have := t.Facts[name]; !have {
-			t.SetAbsent(name, source)
+	for _, all := range []map[string]*catalog.Fact{l.properties, l.settings} {
+		for _, f := range all {
+			if _, have := t.Facts[f.Name]; !have {
+				t.SetAbsent(f.Name, source)
+			}
 		}
 	}
 }

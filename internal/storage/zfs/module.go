@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/catalog"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
 )
@@ -70,19 +72,28 @@ func (l *look) arc(ctx context.Context) {
 		l.gap(l.module.Ref, err, "arc_*", "l2_*")
 		return
 	}
-	setFigures(l.module, parseKstat(text), arcFigures, name)
+	observe.SetFigures(l.module, parseKstat(text), l.catalog.ReadFrom("zfs", "arcstats "), name)
+}
+
+func factNames(of []catalog.Source) []string {
+	names := make([]string, len(of))
+	for i, s := range of {
+		names[i] = s.Fact.Name
+	}
+	return names
 }
 
 // counters reads what the intent log and the write throttle have counted.
 func (l *look) counters(ctx context.Context) {
-	for file, figures := range map[string][]figure{"zil": zilFigures, "dmu_tx": txFigures} {
+	for _, file := range []string{"zil", "dmu_tx"} {
+		figures := l.catalog.ReadFrom("zfs", file+" ")
 		name := path.Join(kstatDir, file)
 		text, err := l.h.ReadFile(ctx, name)
 		if err != nil {
 			l.gap(l.module.Ref, err, factNames(figures)...)
 			continue
 		}
-		setFigures(l.module, parseKstat(text), figures, name)
+		observe.SetFigures(l.module, parseKstat(text), figures, name)
 	}
 }
 
@@ -94,8 +105,8 @@ func (l *look) fuseModule(ctx context.Context, d daemon) {
 	source := "/proc/PID/comm of the daemon"
 	m.Set("implementation", stack.Text(zfsFuse), source)
 	m.Absent(source, "version", "release", "userland", "modprobe_unknown")
-	m.Absent(source, slices.Collect(maps.Keys(l.knobs("zfs")))...)
-	m.Absent(source, factNames(slices.Concat(zilFigures, txFigures))...)
+	m.Absent(source, slices.Collect(maps.Keys(l.catalog.Knobs("zfs")))...)
+	m.Absent(source, factNames(slices.Concat(l.catalog.ReadFrom("zfs", "zil "), l.catalog.ReadFrom("zfs", "dmu_tx ")))...)
 	l.fuseARC(ctx, d)
 }
 
@@ -103,8 +114,9 @@ func (l *look) fuseModule(ctx context.Context, d daemon) {
 func (l *look) fuseARC(ctx context.Context, d daemon) {
 	dir := path.Join(fuseKstat, "arcstats")
 	stats := map[string]int64{}
-	for _, f := range arcFigures {
-		text, err := l.h.ReadFile(ctx, path.Join(dir, f.name))
+	figures := l.catalog.ReadFrom("zfs", "arcstats ")
+	for _, f := range figures {
+		text, err := l.h.ReadFile(ctx, path.Join(dir, f.Name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -113,11 +125,11 @@ func (l *look) fuseARC(ctx context.Context, d daemon) {
 			return
 		}
 		if n, ok := zfs.ParseCount(strings.TrimSpace(string(text))); ok {
-			stats[f.name] = n
+			stats[f.Name] = n
 		}
 	}
 	if len(stats) > 0 {
-		setFigures(l.module, stats, arcFigures, dir)
+		observe.SetFigures(l.module, stats, figures, dir)
 		return
 	}
 	if limit, ok := maxARC(d.args); ok {

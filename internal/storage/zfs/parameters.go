@@ -20,7 +20,7 @@ func (l *look) parameters(ctx context.Context) {
 		l.gap(m.Ref, err, "zfs_*", "l2arc_*", "zil_*", "modprobe_unknown")
 		return
 	}
-	boot, knobs := l.bootSettings(ctx), l.knobs("zfs")
+	boot, knobs := l.bootSettings(ctx), l.catalog.Knobs("zfs")
 	seen := map[string]bool{}
 	for _, name := range files {
 		p := path.Base(name)

@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
 )
@@ -190,7 +191,7 @@ func (l *look) scanFacts(p *stack.Thing, st zfs.Status, source string) {
 }
 
 func (l *look) poolProperties(ctx context.Context) {
-	knobs := l.knobs("pool")
+	knobs := l.catalog.Knobs("pool")
 	for _, name := range slices.Sorted(maps.Keys(l.pools)) {
 		p := l.pools[name]
 		text, err := l.output(ctx, l.tools.PoolProperties(name)...)
@@ -288,7 +289,7 @@ func (l *look) kstats(ctx context.Context) {
 			l.gap(p.Ref, err, "direct_reads", "direct_writes")
 			continue
 		}
-		setFigures(p, parseKstat(text), []figure{{"direct_read_count", "direct_reads"}, {"direct_write_count", "direct_writes"}}, file)
+		observe.SetFigures(p, parseKstat(text), l.catalog.ReadFrom("pool", "iostats "), file)
 	}
 }
 

@@ -49,7 +49,7 @@ func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stac
 	if err != nil || !found {
 		return obs, err
 	}
-	l := &look{knobs: p.catalog.Knobs, h: h, obs: &obs, tools: zfs.Tools{Fuse: daemon.pid != 0}, pools: map[string]*stack.Thing{}}
+	l := &look{catalog: p.catalog, h: h, obs: &obs, tools: zfs.Tools{Fuse: daemon.pid != 0}, pools: map[string]*stack.Thing{}}
 	if l.tools.Fuse {
 		l.fuseModule(ctx, daemon)
 	} else {
@@ -63,13 +63,17 @@ func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stac
 
 // look is one pass over one host.
 type look struct {
-	knobs    func(kind string) map[string]*catalog.Fact
+	catalog  *catalog.Catalog
 	h        host.Reader
 	obs      *stack.Observation
 	tools    zfs.Tools
 	module   *stack.Thing
 	pools    map[string]*stack.Thing
 	datasets map[string]*stack.Thing
+
+	// Of datasets, by ZFS's names.
+	properties map[string]*catalog.Fact // that can only be observed
+	settings   map[string]*catalog.Fact // that can be set
 }
 
 // output runs a reading command with the package's patience.

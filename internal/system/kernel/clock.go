@@ -9,22 +9,10 @@ import (
 	"plumb/internal/stack"
 )
 
-// clock reads what tells the time and whether something keeps it right.
-func (l *look) clock() {
-	const dir = "/sys/devices/system/clocksource/clocksource0/"
-	if data, ok := l.read(dir+"current_clocksource", "clocksource"); ok {
-		l.t.Set("clocksource", stack.Text(trim(data)), dir+"current_clocksource")
-	}
-	if data, ok := l.read(dir+"available_clocksource", "clocksources"); ok {
-		l.t.Set("clocksources", stack.List(strings.Fields(string(data))), dir+"available_clocksource")
-	}
-	l.synchronized()
-}
-
-// synchronized asks the time services in turn. Each can only speak for what
+// clock tells whether something keeps the clock right. It asks the time services in turn. Each can only speak for what
 // it knows: a clock that the hypervisor keeps right looks free-running to all
 // of them, so "no" is believed only from a service that is in charge.
-func (l *look) synchronized() {
+func (l *look) clock() {
 	const fact = "clock_synchronized"
 	out, errChrony := l.h.Output(l.ctx, "chronyc", "-n", "tracking")
 	if errChrony == nil {

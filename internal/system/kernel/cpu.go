@@ -31,17 +31,6 @@ func (l *look) cpu() {
 			l.t.Set("cpu_rated_mhz", stack.Float(mhz), info)
 		}
 	}
-	const dir = "/sys/devices/system/cpu/cpu0/cpufreq/"
-	for _, f := range [][2]string{
-		{"cpu_driver", "scaling_driver"},
-		{"cpu_governor", "scaling_governor"},
-		{"cpu_energy_preference", "energy_performance_preference"},
-	} {
-		fact, file := f[0], f[1]
-		if data, ok := l.read(dir+file, fact); ok {
-			l.t.Set(fact, stack.Text(trim(data)), dir+file)
-		}
-	}
 	l.threads(x86)
 }
 

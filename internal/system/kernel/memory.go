@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -18,21 +19,7 @@ func (l *look) memory() {
 		return
 	}
 	m := parseMeminfo(data)
-	for fact, name := range map[string]string{
-		"memory_total": "MemTotal", "memory_available": "MemAvailable", "memory_free": "MemFree",
-		"memory_anon": "AnonPages", "memory_shared": "Shmem", "memory_slab": "Slab",
-		"page_tables": "PageTables", "memory_committed": "Committed_AS", "commit_limit": "CommitLimit",
-		"dirty": "Dirty", "writeback": "Writeback", "swap_total": "SwapTotal",
-		"huge_pages_total": "HugePages_Total", "huge_pages_free": "HugePages_Free",
-		"huge_pages_reserved": "HugePages_Rsvd", "huge_pages_surplus": "HugePages_Surp",
-		"huge_page_size": "Hugepagesize", "thp_anon": "AnonHugePages",
-	} {
-		if n, ok := m[name]; ok {
-			l.t.Set(fact, stack.Int(n), src)
-		} else {
-			l.t.SetAbsent(fact, src+" has no "+name)
-		}
-	}
+	observe.SetFigures(l.t, m, l.catalog.ReadFrom("host", src+" "), src)
 	if free, ok := m["SwapFree"]; ok && free <= m["SwapTotal"] {
 		l.t.Set("swap_used", stack.Int(m["SwapTotal"]-free), src)
 	}
@@ -50,15 +37,7 @@ func (l *look) counters() {
 		return
 	}
 	c := parseCounters(data)
-	for fact, name := range map[string]string{
-		"swap_in_pages": "pswpin", "swap_out_pages": "pswpout", "oom_kills": "oom_kill",
-	} {
-		if n, ok := c[name]; ok {
-			l.t.Set(fact, stack.Int(n), src)
-		} else {
-			l.t.SetAbsent(fact, src+" has no "+name)
-		}
-	}
+	observe.SetFigures(l.t, c, l.catalog.ReadFrom("host", src+" "), src)
 	stalls, found := int64(0), false
 	for name, n := range c {
 		if strings.HasPrefix(name, "allocstall") {
@@ -127,10 +106,6 @@ func (l *look) swap() {
 		}
 		l.t.Set("swap_in_memory", stack.Bool(in), src)
 	}
-	const zswap = "/sys/module/zswap/parameters/enabled"
-	if data, ok := l.read(zswap, "zswap"); ok {
-		l.t.Set("zswap", stack.Bool(trim(data) == "Y"), zswap)
-	}
 }
 
 // parseSwaps lists the devices and files of /proc/swaps.
@@ -146,17 +121,9 @@ func parseSwaps(data []byte) []string {
 	return out
 }
 
-// hugePages reads transparent huge pages with all that steers them.
+// hugePages reads the sizes of transparent huge pages that are not off.
 func (l *look) hugePages() {
 	const dir = "/sys/kernel/mm/transparent_hugepage/"
-	l.chosen("thp_enabled", dir+"enabled")
-	l.chosen("thp_defrag", dir+"defrag")
-	l.chosen("thp_shmem_enabled", dir+"shmem_enabled")
-	l.integer("thp_max_ptes_none", dir+"khugepaged/max_ptes_none")
-	l.integer("thp_khugepaged_defrag", dir+"khugepaged/defrag")
-	l.integer("thp_use_zero_page", dir+"use_zero_page")
-	l.integer("thp_shrink_underused", dir+"shrink_underused")
-	l.integer("thp_size", dir+"hpage_pmd_size")
 	names, err := l.h.Glob(l.ctx, dir+"hugepages-*kB/enabled")
 	if err != nil {
 		l.gap(err, "thp_sizes")
@@ -169,7 +136,7 @@ func (l *look) hugePages() {
 			l.gap(err, "thp_sizes")
 			return
 		}
-		if c, ok := parseChosen(data); ok && c != "never" {
+		if c, ok := observe.Chosen(string(data)); ok && c != "never" {
 			sizes = append(sizes, strings.TrimPrefix(path.Base(path.Dir(name)), "hugepages-")+" "+c)
 		}
 	}

@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// parseChosen finds the word in brackets.
-func parseChosen(data []byte) (string, bool) {
-	_, rest, ok := strings.Cut(string(data), "[")
-	word, _, closed := strings.Cut(rest, "]")
-	return strings.TrimSpace(word), ok && closed && strings.TrimSpace(word) != ""
-}
-
 // parseMeminfo reads "Name:   123 kB" lines; sizes become bytes, counts
 // without a unit (HugePages_Total) stay counts.
 func parseMeminfo(data []byte) map[string]int64 {

@@ -28,19 +28,6 @@ Hugepagesize:       2048 kB
 	tracking = "Reference ID    : CB00710F (foo.example.net)\nStratum         : 3\nLeap status     : Normal\n"
 )
 
-func TestParseChosen(t *testing.T) {
-	for text, want := range map[string]string{"always [madvise] never\n": "madvise", "[always] madvise never": "always", "always defer defer+madvise [madvise] never": "madvise"} {
-		if got, ok := parseChosen([]byte(text)); !ok || got != want {
-			t.Errorf("parseChosen(%q) = %q, %v", text, got, ok)
-		}
-	}
-	for _, bad := range []string{"", "always", "[]", "[always"} {
-		if _, ok := parseChosen([]byte(bad)); ok {
-			t.Errorf("parseChosen(%q) accepted", bad)
-		}
-	}
-}
-
 func TestParseMeminfo(t *testing.T) {
 	m := parseMeminfo([]byte(meminfo))
 	if m["MemTotal"] != 24684096<<10 || m["Hugepagesize"] != 2<<20 || m["HugePages_Total"] != 0 {
@@ -176,7 +163,6 @@ func FuzzParsers(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		parseChosen(data)
 		parseMeminfo(data)
 		if value, _ := parseRemoveIPC(data); value != "" {
 			_, _ = parseUnitBool(value)

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,10 +22,10 @@ const (
 )
 
 // Probe reads the machine and its kernel.
-type Probe struct{ knobs map[string]*catalog.Fact }
+type Probe struct{ catalog *catalog.Catalog }
 
-// New makes a probe that reads the sysctls of the catalogue.
-func New(c *catalog.Catalog) Probe { return Probe{c.Knobs("host")} }
+// New makes a probe that reads what the catalogue has of a host.
+func New(c *catalog.Catalog) Probe { return Probe{c} }
 
 // Name names the probe in gaps.
 func (Probe) Name() string { return "kernel" }
@@ -37,7 +38,7 @@ func (Probe) Cost() observe.Cost {
 
 // Collect reads everything of the host that is no device, filesystem or server.
 func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
-	l := &look{ctx: ctx, h: h, knobs: p.knobs}
+	l := &look{ctx: ctx, h: h, catalog: p.catalog}
 	name := "localhost"
 	if data, err := h.ReadFile(ctx, "/proc/sys/kernel/hostname"); err == nil && len(strings.TrimSpace(string(data))) > 0 {
 		name = strings.TrimSpace(string(data))
@@ -45,7 +46,7 @@ func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stac
 	l.t = l.obs.New("host", name)
 	l.t.Set("hostname", stack.Text(name), "/proc/sys/kernel/hostname")
 	for _, part := range []func(){
-		l.release, l.cpu, l.memory, l.counters, l.swap, l.hugePages, l.numa,
+		l.release, l.files, l.cpu, l.memory, l.counters, l.swap, l.hugePages, l.numa,
 		l.container, l.sysctls, l.pressure, l.clock, l.security, l.platform, l.logind,
 	} {
 		if err := ctx.Err(); err != nil {
@@ -58,12 +59,12 @@ func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stac
 
 // look is one run of the probe.
 type look struct {
-	ctx   context.Context
-	h     host.Reader
-	obs   stack.Observation
-	t     *stack.Thing // the host
-	knobs map[string]*catalog.Fact
-	image bool // h shows an unpacked image, in which nothing runs
+	ctx     context.Context
+	h       host.Reader
+	obs     stack.Observation
+	t       *stack.Thing // the host
+	catalog *catalog.Catalog
+	image   bool // h shows an unpacked image, in which nothing runs
 }
 
 // read reads a file about facts of the host. A file that does not exist makes
@@ -107,29 +108,35 @@ func (l *look) gap(err error, facts ...string) {
 	l.obs.Gap(l.t.Ref, err.Error(), hint, facts...)
 }
 
-// integer sets a fact from a file that holds one number.
-func (l *look) integer(fact, name string) {
-	data, ok := l.read(name, fact)
-	if !ok {
-		return
+// files reads what stands alone in a file: knobs of /sys, and some that can only
+// be observed.
+func (l *look) files() {
+	for _, name := range []string{"cpu_driver", "clocksource", "zswap", "thp_size", "fs_aio_nr"} {
+		f := l.catalog.Fact("host", name)
+		l.file(f, f.From)
 	}
-	if n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil {
-		l.t.Set(fact, stack.Int(n), name)
-	} else {
-		l.obs.Gap(l.t.Ref, name+" is not a number", "", fact)
+	knobs := l.catalog.Knobs("host")
+	for _, name := range slices.Sorted(maps.Keys(knobs)) {
+		if f := knobs[name]; strings.HasPrefix(f.Shown, "/") {
+			l.file(f, f.Shown)
+		}
+	}
+	const offered = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
+	if data, ok := l.read(offered, "clocksources"); ok {
+		l.t.Set("clocksources", stack.List(strings.Fields(string(data))), offered)
 	}
 }
 
-// chosen sets a fact from a file that lists choices with the one in force in
-// brackets: "always [madvise] never".
-func (l *look) chosen(fact, name string) {
-	data, ok := l.read(name, fact)
+// file sets a fact from a file that holds it alone.
+func (l *look) file(f *catalog.Fact, name string) {
+	data, ok := l.read(name, f.Name)
 	if !ok {
 		return
 	}
-	if c, ok := parseChosen(data); ok {
-		l.t.Set(fact, stack.Text(c), name)
-	} else {
-		l.obs.Gap(l.t.Ref, name+" shows no choice in brackets", "", fact)
+	v, err := observe.ValueIn(f, data)
+	if err != nil {
+		l.obs.Gap(l.t.Ref, fmt.Sprintf("%s: %v", name, err), "", f.Name)
+		return
 	}
+	l.t.Set(f.Name, v, name)
 }

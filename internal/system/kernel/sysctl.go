@@ -20,8 +20,9 @@ func sysctlFile(sysctl string) string { return "/proc/sys/" + strings.ReplaceAll
 func (l *look) sysctls() {
 	boot := l.bootSettings()
 	var changes []string
-	for _, fact := range slices.Sorted(maps.Keys(l.knobs)) {
-		name := l.knobs[fact].Shown
+	knobs := l.catalog.Knobs("host")
+	for _, fact := range slices.Sorted(maps.Keys(knobs)) {
+		name := knobs[fact].Shown
 		if strings.HasPrefix(name, "/") {
 			continue
 		}
@@ -49,7 +50,6 @@ func (l *look) sysctls() {
 			changes = append(changes, fmt.Sprintf("%s = %s (now %s), %s", name, next, now, set.where()))
 		}
 	}
-	l.integer("fs_aio_nr", sysctlFile("fs.aio-nr"))
 	l.overlooked(boot)
 	if boot.complete {
 		l.t.Set("sysctl_next_boot", stack.List(changes), "sysctl.d")
