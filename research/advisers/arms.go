@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"plumb/research/advisers/formula"
 )
 
 // Names of arms that every experiment has.
@@ -48,33 +46,21 @@ func arms(c cell, ours advised) (all []arm, notes []string) {
 	}
 	add(arm{names: []string{byDefault}})
 	add(arm{names: []string{byPlumb}, settings: ours.of(c)})
-	for _, a := range advices(c) {
-		add(arm{names: []string{a.Adviser}, settings: a.Settings, host: a.Host, unsafe: a.Unsafe})
+	var atRisk []arm
+	for _, a := range otherAdvisers() {
+		if a.Engine != c.engine.name || len(a.Host) > 0 && !c.volume.host {
+			continue
+		}
+		one := arm{names: []string{a.Adviser}, settings: a.Settings, host: a.Host}
+		add(one)
 		notes = append(notes, a.Notes...)
+		if len(a.Unsafe) > 0 && c.volume.unsafe {
+			one.settings, one.unsafe = maps.Clone(a.Settings), true
+			maps.Copy(one.settings, a.Unsafe)
+			atRisk = append(atRisk, one)
+		}
 	}
-	return all, notes
-}
-
-// advices asks the other advisers.
-func advices(c cell) []formula.Advice {
-	m := machine(c.engine)
-	ask := []func(formula.Machine) formula.Advice{formula.MySQLTuner, formula.Dedicated, formula.MariaDBByHand}
-	atRisk := formula.MariaDBUnsafe
-	if c.engine.flavour == "" {
-		ask = []func(formula.Machine) formula.Advice{formula.PGTune, formula.Pgconfig, formula.TimescaleDB, formula.PostgresByHand}
-		atRisk = formula.PostgresUnsafe
-	}
-	if c.volume.host {
-		ask = append(ask, formula.TuneD)
-	}
-	if c.volume.unsafe {
-		ask = append(ask, atRisk)
-	}
-	var all []formula.Advice
-	for _, f := range ask {
-		all = append(all, f(m))
-	}
-	return all
+	return append(all, atRisk...), notes
 }
 
 // pairs compares plumb with every other arm that is crash-safe.

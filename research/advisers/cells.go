@@ -2,8 +2,6 @@ package main
 
 import (
 	"time"
-
-	"plumb/research/advisers/formula"
 )
 
 // The machine of the contest: small, so that a trial is short, and in the
@@ -16,17 +14,9 @@ const (
 	threads = 8
 )
 
-// machine is what an adviser is told. A person who has loop devices before
-// them, or a cloud's volume, says SSD.
-func machine(e engine) formula.Machine {
-	return formula.Machine{Memory: memory, CPUs: cpus, Disk: formula.SSD, Type: formula.OLTP, Data: data, Sessions: threads + 1,
-		Version: e.major, Flavour: e.flavour}
-}
-
 // engine is a database server of the contest.
 type engine struct {
 	name       string
-	major      int    // PostgreSQL's, as installed where the formulas need it
 	flavour    string // of MySQL
 	defaults   string // what the default is called in notes
 	warehouses int
@@ -38,7 +28,7 @@ func engines() []engine {
 	return []engine{
 		{name: "mariadb", flavour: "mariadb", defaults: "a buffer pool of 128M and a redo log of 96M",
 			warehouses: 6, rowBytes: 250, houseBytes: 82 << 20},
-		{name: "postgres", major: 15, defaults: "shared_buffers of 128MB and max_wal_size 1GB",
+		{name: "postgres", defaults: "shared_buffers of 128MB and max_wal_size 1GB",
 			warehouses: 5, rowBytes: 264, houseBytes: 100 << 20},
 	}
 }

@@ -10,6 +10,26 @@ import (
 //go:embed plumb.yaml
 var plumbText []byte
 
+//go:embed advisers.yaml
+var advisersText []byte
+
+// advice is what another adviser says for the machine of the contest.
+type advice struct {
+	Adviser  string            // its name in tables
+	Engine   string            // that it is for
+	Settings map[string]string // of the server, as its configuration file has them
+	Host     map[string]string // sysctls of the machine
+	Unsafe   map[string]string // more settings, of another arm: a crash may cost data
+	Notes    []string          // what was left out, chosen or scaled; sentences
+}
+
+func otherAdvisers() (all []advice) {
+	if err := yaml.Unmarshal(advisersText, &all); err != nil {
+		panic(err) // it is part of the program
+	}
+	return all
+}
+
 // advised is what plumb check advises, by engine ("mariadb"), by engine and
 // load ("mariadb-tpcc") or by cell ("mariadb-tpcc-gp3").
 type advised map[string]map[string]string
