@@ -80,14 +80,14 @@ type Observation struct {
 // is tried in the same set-up ([Want.Like]).
 func Observe(l Observation) (Stage, error) {
 	const name, warm = "look", 5 * time.Second
-	return file{
+	return stageOf(file{
 		Experiment: name + "-" + l.Engine,
 		Question:   "What does a " + labelOf(l.Engine) + " with the defaults of its distribution look like under this load?",
 		Base: experiment.Setup{Volume: l.volume(), Server: &experiment.Server{Engine: l.Engine, Version: l.Version, Memory: l.Memory},
 			Load: l.Want.load(int64(l.Data), cmp.Or(l.Want.Threads, defaultThreads))},
-		Arms: []fileArm{{Name: AsIs}}, Blocks: fileBlocks{1, 1}, Measure: fileMeasure{Warmup: warm, Time: l.Time, Unsteady: true},
+		Arms: []fileArm{{Name: AsIs}}, Blocks: experiment.FileBlocks{Least: 1, Most: 1}, Measure: experiment.FileMeasure{Warmup: warm, Time: l.Time, Unsteady: true},
 		Checks: []string{experiment.NoErrors}, Seed: &l.Seed,
-	}.stage(name, 0)
+	}, name, 0)
 }
 
 // volume is a directory, or with a profile a volume of its own with room for

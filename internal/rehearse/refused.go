@@ -56,7 +56,7 @@ func (p Proposal) Alone(r report.Report) (s Stage, ok bool, err error) {
 	write := func(names []string) (err error) {
 		d.arms = nil
 		for _, name := range names {
-			d.arms = append(d.arms, fileArm{name, set[name]})
+			d.arms = append(d.arms, fileArm{Name: name, Set: set[name]})
 		}
 		s, err = d.of(p.Stages[0], AsIs)
 		return err
@@ -91,7 +91,7 @@ func (p Proposal) AllBut(alone report.Report) (s Stage, ok bool, err error) {
 	if len(p.Stages) == 0 || len(refused) == 0 || len(refused) == len(names) {
 		return s, false, nil
 	}
-	rest := fileArm{cut(allBut+strings.Join(refused, ", "), longest), map[string]string{}}
+	rest := fileArm{Name: cut(allBut+strings.Join(refused, ", "), longest), Set: map[string]string{}}
 	var rules []string
 	for _, s := range p.Steps {
 		if s.Path != "" && set[s.Called] != nil && !slices.Contains(refused, s.Called) {

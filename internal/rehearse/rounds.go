@@ -17,7 +17,7 @@ import (
 func (s *Search) round(points []search.Point) (Stage, error) {
 	var arms []fileArm
 	for i, point := range points {
-		arms = append(arms, fileArm{pointArm + strconv.Itoa(len(s.Tried)+1+i), pathsOf(s.Dials, point)})
+		arms = append(arms, fileArm{Name: pointArm + strconv.Itoa(len(s.Tried)+1+i), Set: pathsOf(s.Dials, point)})
 	}
 	warmup, measure := SearchPace(s.from.Experiment)
 	return s.derived(derived{name: fmt.Sprintf("search-%d", s.rounds+1), arms: arms, least: 1, most: 1, keep: []string{AsIs}, warmup: warmup, measure: measure,
@@ -28,7 +28,7 @@ func (s *Search) round(points []search.Point) (Stage, error) {
 // as is and the arm that points were tried on top of.
 func (s *Search) Confirmation(least, most int) (Stage, error) {
 	warmup, measure := SearchPace(s.from.Experiment)
-	d := derived{name: "search-best", arms: []fileArm{{BestFound, pathsOf(s.Dials, s.Best)}}, least: least, most: most, keep: []string{AsIs, s.on}, warmup: warmup, measure: measure,
+	d := derived{name: "search-best", arms: []fileArm{{Name: BestFound, Set: pathsOf(s.Dials, s.Best)}}, least: least, most: most, keep: []string{AsIs, s.on}, warmup: warmup, measure: measure,
 		question: "Is the best that a search found better, measured anew?"}
 	if s.on != AsIs {
 		d.compare = append(d.compare, filePair{BestFound, s.on})
@@ -75,7 +75,7 @@ func (d derived) of(from Stage, on string) (Stage, error) {
 		return Stage{}, err
 	}
 	f.Experiment, f.Question, f.Notes, f.Arms = nameOf(from.Experiment.Name, d.name), d.question, d.notes, d.armsOf(f.Arms, on)
-	f.Blocks, f.Metric, f.Budget = fileBlocks{d.least, d.most}, "rate", d.budget
+	f.Blocks, f.Metric, f.Budget = experiment.FileBlocks{Least: d.least, Most: d.most}, "rate", d.budget
 	f.Measure.Warmup, f.Measure.Time = d.warmup, d.measure
 	f.Compare, f.Baseline, f.Until = nil, "", ""
 	arms := len(d.keep) + len(d.arms)
@@ -92,7 +92,7 @@ func (d derived) of(from Stage, on string) (Stage, error) {
 	default:
 		f.Compare, f.Until = d.compare, "decided"
 	}
-	return f.stage(d.name, from.AtOnce)
+	return stageOf(f, d.name, from.AtOnce)
 }
 
 // SearchPace is how long trials of a search warm up and are measured: half as
@@ -128,7 +128,7 @@ func (d derived) armsOf(arms []fileArm, on string) (all []fileArm) {
 		set := map[string]string{}
 		maps.Copy(set, below)
 		maps.Copy(set, a.Set)
-		all = append(all, fileArm{a.Name, set})
+		all = append(all, fileArm{Name: a.Name, Set: set})
 	}
 	return all
 }

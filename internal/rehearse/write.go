@@ -1,8 +1,6 @@
 package rehearse
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,70 +13,24 @@ import (
 	"plumb/internal/product"
 )
 
-// file is an experiment as its file is written, in the order in which people read it.
-type file struct {
-	Experiment string           `yaml:"experiment"`
-	Question   string           `yaml:"question"`
-	Source     string           `yaml:"source,omitempty"`
-	Notes      string           `yaml:"notes,omitempty"`
-	Base       experiment.Setup `yaml:"base"`
-	Arms       []fileArm        `yaml:"arms"`
-	Compare    []filePair       `yaml:"compare,omitempty"`
-	Baseline   string           `yaml:"baseline,omitempty"`
-	Design     string           `yaml:"design,omitempty"`
-	Blocks     fileBlocks       `yaml:"blocks,flow"`
-	Measure    fileMeasure      `yaml:"measure,flow"`
-	Until      string           `yaml:"until,omitempty"`
-	Budget     time.Duration    `yaml:"budget,omitempty"`
-	Metric     string           `yaml:"metric,omitempty"`
-	Margin     string           `yaml:"margin,omitempty"`
-	Checks     []string         `yaml:"checks,flow,omitempty"`
-	Seed       *uint64          `yaml:"seed,omitempty"` // nil: by the name
-}
+type (
+	file     = experiment.File
+	fileArm  = experiment.FileArm
+	filePair = experiment.FilePair
+)
 
-type fileArm struct {
-	Name string            `yaml:"name"`
-	Set  map[string]string `yaml:"set"`
-}
-
-// filePair is an arm and what it is compared with.
-type filePair [2]string
-
-// MarshalYAML writes a pair on one line.
-func (p filePair) MarshalYAML() (any, error) {
-	var n yaml.Node
-	err := n.Encode([]string{p[0], p[1]})
-	n.Style = yaml.FlowStyle
-	return &n, err
-}
-
-type fileBlocks struct {
-	Least int `yaml:"least"`
-	Most  int `yaml:"most"`
-}
-
-type fileMeasure struct {
-	Fill     time.Duration `yaml:"fill,omitempty"`
-	Warmup   time.Duration `yaml:"warmup"`
-	Time     time.Duration `yaml:"time"`
-	Unsteady bool          `yaml:"unsteady,omitempty"`
-}
-
-// stage writes the file and reads it back: what is carried out is what plumb lab
+// stageOf writes a file and reads it back: what is carried out is what plumb lab
 // run would repeat.
-func (f file) stage(name string, atOnce int) (Stage, error) {
-	var b bytes.Buffer
-	b.WriteString("# Made by plumb rehearse; plumb lab run repeats it.\n")
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := errors.Join(e.Encode(f), e.Close()); err != nil {
+func stageOf(f file, name string, atOnce int) (Stage, error) {
+	text, err := f.Encode("Made by plumb rehearse; plumb lab run repeats it.")
+	if err != nil {
 		return Stage{}, fmt.Errorf("write the experiment %s: %w", name, err)
 	}
-	x, err := experiment.Parse("rehearsal-"+name+".yaml", b.Bytes())
+	x, err := experiment.Parse("rehearsal-"+name+".yaml", text)
 	if err != nil {
 		return Stage{}, hint.With(fmt.Errorf("the experiment %s is not sound: %w", name, err), "this is a fault of Plumb's: tell us, with the plan")
 	}
-	return Stage{Name: name, Experiment: x, Text: b.Bytes(), AtOnce: atOnce}, nil
+	return Stage{Name: name, Experiment: x, Text: text, AtOnce: atOnce}, nil
 }
 
 // read is the inverse.
@@ -96,7 +48,7 @@ func (s Stage) Seeded(seed uint64) (Stage, error) {
 		return s, err
 	}
 	f.Seed = &seed
-	return f.stage(s.Name, s.AtOnce)
+	return stageOf(f, s.Name, s.AtOnce)
 }
 
 // Within gives a stage that has so much time.
@@ -106,15 +58,15 @@ func (s Stage) Within(budget time.Duration) (Stage, error) {
 		return s, err
 	}
 	f.Budget = max(time.Second, budget.Round(time.Second))
-	return f.stage(s.Name, s.AtOnce)
+	return stageOf(f, s.Name, s.AtOnce)
 }
 
 // stage makes an experiment of some arms.
 func (d *draft) stage(name string, arms []arm, budget time.Duration) (Stage, error) {
 	l, pace := d.load(), d.pace()
 	f := file{Experiment: d.name(name), Question: fmt.Sprintf("What does the advice for %s bring, all of it together?", d.called()), Source: "plumb rehearse", Notes: d.notes(arms),
-		Base: experiment.Setup{Volume: d.volume, Server: d.privateServer(), Load: l}, Design: d.design(arms), Blocks: fileBlocks{leastBlocks, d.mostBlocks()},
-		Measure: fileMeasure{pace.fill, pace.warmup, pace.measure, true}, Until: "decided", Budget: budget.Round(time.Second), Metric: "rate", Margin: "5%", Checks: checks(l)}
+		Base: experiment.Setup{Volume: d.volume, Server: d.privateServer(), Load: l}, Design: d.design(arms), Blocks: experiment.FileBlocks{Least: leastBlocks, Most: d.mostBlocks()},
+		Measure: experiment.FileMeasure{Fill: pace.fill, Warmup: pace.warmup, Time: pace.measure, Unsteady: true}, Until: "decided", Budget: budget.Round(time.Second), Metric: "rate", Margin: "5%", Checks: checks(l)}
 	switch {
 	case name != stageAll && d.want.WithoutOne:
 		f.Question = fmt.Sprintf("What is lost where one step of the advice for %s is left out?", d.called())
@@ -126,7 +78,7 @@ func (d *draft) stage(name string, arms []arm, budget time.Duration) (Stage, err
 		for _, c := range a.set {
 			set[c.path] = c.value
 		}
-		f.Arms = append(f.Arms, fileArm{a.name, set})
+		f.Arms = append(f.Arms, fileArm{Name: a.name, Set: set})
 		switch {
 		case i == 0:
 		case a.without: // what the step adds to the rest
@@ -135,7 +87,7 @@ func (d *draft) stage(name string, arms []arm, budget time.Duration) (Stage, err
 			f.Compare = append(f.Compare, filePair{a.name, arms[0].name})
 		}
 	}
-	return f.stage(name, d.atOnce())
+	return stageOf(f, name, d.atOnce())
 }
 
 // privateServer is the one that is like the real one.

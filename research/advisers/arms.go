@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"plumb/internal/lab/experiment"
 )
 
 // Names of arms that every experiment has.
@@ -64,11 +66,11 @@ func arms(c cell, ours advised) (all []arm, notes []string) {
 }
 
 // pairs compares plumb with every other arm that is crash-safe.
-func pairs(all []arm) (out [][2]string) {
+func pairs(all []arm) (out []experiment.FilePair) {
 	i := slices.IndexFunc(all, func(a arm) bool { return slices.Contains(a.names, byPlumb) })
 	for j, a := range all {
 		if j != i && !a.unsafe {
-			out = append(out, [2]string{all[i].name(), a.name()})
+			out = append(out, experiment.FilePair{all[i].name(), a.name()})
 		}
 	}
 	return out
