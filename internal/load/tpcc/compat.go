@@ -8,25 +8,29 @@ import (
 
 // compatBody does the transaction of sysbench-tpcc: the same statements in the
 // same order, each a text with the values written into it.
-func (w *work) compatBody() (ending, error) {
+func (w *work) compatBody() ending {
 	switch w.p.kind {
 	case opNewOrder:
 		return w.compatOrder()
 	case opPayment:
-		return wrote, w.compatPayment()
+		w.compatPayment()
+		return wrote
 	case opOrderStatus:
-		return onlyRead, w.compatStatus()
+		w.compatStatus()
+		return onlyRead
 	case opDelivery:
-		return w.compatDelivery()
+		return w.deliveries(w.compatDeliver)
 	case opStockLevel:
-		return onlyRead, w.compatStock()
+		w.compatStock()
+		return onlyRead
 	}
-	return w.purge()
+	w.purge()
+	return wrote
 }
 
 // say sends a text in which # stands for the number of the set of tables, ?
 // for the next of the values, and $ for the next as money, of cents.
-func (w *work) say(text string, values ...load.Arg) error {
+func (w *work) say(text string, values ...load.Arg) {
 	w.query = w.query[:0]
 	for i := range len(text) {
 		switch text[i] {
@@ -43,7 +47,7 @@ func (w *work) say(text string, values ...load.Arg) error {
 			w.query = append(w.query, text[i])
 		}
 	}
-	return w.send(w.query)
+	w.send(w.query)
 }
 
 // appendValue appends a value as a literal. Quotes and backslashes are in
@@ -65,33 +69,23 @@ func appendValue(dst []byte, v load.Arg) []byte {
 	return append(dst, "NULL"...)
 }
 
-// row is say for what must give a row, on which it stands then.
-func (w *work) row(what, text string, values ...load.Arg) error {
-	if err := w.say(text, values...); err != nil {
-		return err
-	}
-	if !w.s.Next() {
-		return w.missing(what, w.p.warehouse, w.p.district, w.p.customer)
-	}
-	return nil
+// ask is say for what must give a row, on which it stands then.
+func (w *work) ask(what, text string, values ...load.Arg) {
+	w.say(text, values...)
+	w.must(what, w.p.warehouse, w.p.district, w.p.customer)
 }
 
 // compatMiddle gives the customer of a name: two statements, the number of
 // them and their list.
-func (w *work) compatMiddle(warehouse, district load.Arg) (int64, error) {
-	if err := w.row("customer of a name", "SELECT count(c_id) FROM customer# WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?", warehouse, district, w.name()); err != nil {
-		return 0, err
-	}
-	row := w.s.Int(0)/2 + 1 // quirkMiddleRow
-	if err := w.say("SELECT c_id FROM customer# WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first", warehouse, district, w.name()); err != nil {
-		return 0, err
-	}
-	customer := int64(0)
-	for ; row > 0 && w.s.Next(); row-- {
-		customer = w.s.Int(0)
+func (w *work) compatMiddle(warehouse, district load.Arg) (customer int64) {
+	w.ask("customer of a name", "SELECT count(c_id) FROM customer# WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?", warehouse, district, w.name())
+	row := w.int(0)/2 + 1 // quirkMiddleRow
+	w.say("SELECT c_id FROM customer# WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first", warehouse, district, w.name())
+	for ; row > 0 && w.next(); row-- {
+		customer = w.int(0)
 	}
 	if customer == 0 {
-		return 0, w.missing("customer of a last name", w.p.warehouse, w.p.district, w.p.lastName)
+		w.fail(w.missing("customer of a last name", w.p.warehouse, w.p.district, w.p.lastName))
 	}
-	return customer, nil
+	return customer
 }

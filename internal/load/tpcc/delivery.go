@@ -4,46 +4,36 @@ import "plumb/internal/load"
 
 // delivery is TPC-C 2.7.4: the oldest new order of each of the ten districts,
 // in one transaction.
-func (w *work) delivery() (ending, error) {
+func (w *work) delivery() ending { return w.deliveries(w.deliver) }
+
+// deliveries delivers in all districts, each of which tells whether there was
+// something.
+func (w *work) deliveries(in func(district int64) (found bool)) ending {
 	for district := int64(1); district <= districts; district++ {
-		found, err := w.deliver(district)
-		if err != nil {
-			return wrote, err
-		}
-		if found {
+		if in(district) {
 			w.delivered++
 		}
 	}
 	if w.delivered == 0 {
-		return onlyRead, nil
+		return onlyRead
 	}
-	return wrote, nil
+	return wrote
 }
 
 // deliver delivers in one district, if there is something.
-func (w *work) deliver(district int64) (found bool, err error) {
+func (w *work) deliver(district int64) (found bool) {
 	home := w.p.warehouse
-	if err := w.run(oldestNewOrder, home, district); err != nil || !w.s.Next() {
-		return false, err
+	w.run(oldestNewOrder, home, district)
+	if !w.next() {
+		return false
 	}
-	order := w.s.Int(0)
-	if err := w.run(deleteNewOrder, home, district, order); err != nil {
-		return false, err
-	}
-	if err := w.run(carryOrder, w.p.carrier, home, district, order); err != nil {
-		return false, err
-	}
-	if err := w.run(dateLines, home, district, order); err != nil {
-		return false, err
-	}
-	if err := w.run(sumLines, home, district, order); err != nil {
-		return false, err
-	}
-	if !w.s.Next() {
-		return false, w.missing("order with lines", home, district, order)
-	}
-	customer, sum := w.s.Int(0), load.Str(w.keep(w.s.Bytes(1)))
-	w.args = append(w.args[:0], sum)
-	w.add(home, district, customer)
-	return true, w.execute(w.ready.fixed[creditCustomer])
+	order := w.int(0)
+	w.run(deleteNewOrder, home, district, order)
+	w.run(carryOrder, w.p.carrier, home, district, order)
+	w.run(dateLines, home, district, order)
+	w.run(sumLines, home, district, order)
+	w.must("order with lines", home, district, order)
+	customer, sum := w.int(0), load.Str(w.keep(w.bytes(1)))
+	w.runWith(creditCustomer, []load.Arg{sum}, home, district, customer)
+	return true
 }

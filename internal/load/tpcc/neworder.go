@@ -5,66 +5,43 @@ import "plumb/internal/load"
 // newOrder is TPC-C 2.4.2. It reads all items at once and inserts all lines at
 // once, but stock row by row: an item may be twice in an order. An order that
 // will be rolled back does all the rest first.
-func (w *work) newOrder() (ending, error) {
+func (w *work) newOrder() ending {
 	p := &w.p
-	if err := w.run(orderCustomer, p.warehouse, p.district, p.customer); err != nil {
-		return wrote, err
-	}
-	if !w.s.Next() {
-		return wrote, w.missing("customer", p.warehouse, p.district, p.customer)
-	}
-	if err := w.run(orderDistrict, p.warehouse, p.district); err != nil {
-		return wrote, err
-	}
-	if !w.s.Next() {
-		return wrote, w.missing("district", p.warehouse, p.district)
-	}
-	order := w.s.Int(0)
-	if err := w.run(nextOrder, order+1, p.warehouse, p.district); err != nil {
-		return wrote, err
-	}
-	if err := w.run(insertOrder, p.warehouse, p.district, order, p.customer, int64(p.count), oneIf(p.allLocal)); err != nil {
-		return wrote, err
-	}
-	if err := w.run(insertNewOrder, p.warehouse, p.district, order); err != nil {
-		return wrote, err
-	}
+	w.one("customer", orderCustomer, p.warehouse, p.district, p.customer)
+	w.one("district", orderDistrict, p.warehouse, p.district)
+	order := w.int(0)
+	w.run(nextOrder, order+1, p.warehouse, p.district)
+	w.run(insertOrder, p.warehouse, p.district, order, p.customer, int64(p.count), oneIf(p.allLocal))
+	w.run(insertNewOrder, p.warehouse, p.district, order)
 	var prices [mostLines]int64
-	if err := w.prices(&prices); err != nil {
-		return wrote, err
-	}
-	if err := w.orderLines(order, &prices); err != nil {
-		return wrote, err
-	}
+	w.prices(&prices)
+	w.orderLines(order, &prices)
 	if p.rollback {
-		return rollBack, nil
+		return rollBack
 	}
-	return wrote, nil
+	return wrote
 }
 
 // prices reads the items of the lines; 0 for those that there are not.
-func (w *work) prices(prices *[mostLines]int64) error {
+func (w *work) prices(prices *[mostLines]int64) {
 	lines := w.p.lines[:w.p.count]
 	w.args = w.args[:0]
 	for _, l := range lines {
 		w.add(l.item)
 	}
-	if err := w.execute(w.ready.items[len(lines)]); err != nil {
-		return err
-	}
-	for w.s.Next() {
-		item, price := w.s.Int(0), centsOf(w.s.Bytes(1))
+	w.execute(w.ready.items[len(lines)])
+	for w.next() {
+		item, price := w.int(0), centsOf(w.bytes(1))
 		for i, l := range lines {
 			if l.item == item {
 				prices[i] = price
 			}
 		}
 	}
-	return nil
 }
 
 // orderLines takes from stock what each line wants, and inserts the lines.
-func (w *work) orderLines(order int64, prices *[mostLines]int64) error {
+func (w *work) orderLines(order int64, prices *[mostLines]int64) {
 	p := &w.p
 	var info [mostLines][]byte
 	inserted := 0
@@ -73,12 +50,10 @@ func (w *work) orderLines(order int64, prices *[mostLines]int64) error {
 			if p.rollback && l.item == w.draw.unused() {
 				continue
 			}
-			return w.missing("item", l.item)
+			w.fail(w.missing("item", l.item))
+			return
 		}
-		var err error
-		if info[i], err = w.takeStock(l); err != nil {
-			return err
-		}
+		info[i] = w.takeStock(l)
 		inserted++
 	}
 	w.args = w.args[:0]
@@ -88,25 +63,22 @@ func (w *work) orderLines(order int64, prices *[mostLines]int64) error {
 			w.args = append(w.args, w.money(prices[i]*l.quantity), load.Str(info[i]))
 		}
 	}
-	return w.execute(w.ready.inserts[inserted])
+	w.execute(w.ready.inserts[inserted])
 }
 
 // takeStock gives what the line says of the district.
-func (w *work) takeStock(l line) (info []byte, err error) {
+func (w *work) takeStock(l line) (info []byte) {
 	w.args = w.args[:0]
 	w.add(l.supply, l.item)
-	if err := w.execute(w.ready.stock[w.p.district]); err != nil {
-		return nil, err
-	}
-	if !w.s.Next() {
-		return nil, w.missing("stock", l.supply, l.item)
-	}
-	info = w.keep(w.s.Bytes(1))
-	left := w.s.Int(0) - l.quantity
+	w.execute(w.ready.stock[w.p.district])
+	w.must("stock", l.supply, l.item)
+	info = w.keep(w.bytes(1))
+	left := w.int(0) - l.quantity
 	if left < 10 {
 		left += 91
 	}
-	return info, w.run(updateStock, left, l.quantity, oneIf(l.supply != w.p.warehouse), l.supply, l.item)
+	w.run(updateStock, left, l.quantity, oneIf(l.supply != w.p.warehouse), l.supply, l.item)
+	return info
 }
 
 // centsOf reads an amount as a server prints it: "12.34", "12.3", "12".

@@ -5,14 +5,9 @@ const recentOrders = 20
 
 // stockLevel is TPC-C 2.8.2: how many items of the last orders of a district
 // are short.
-func (w *work) stockLevel() error {
+func (w *work) stockLevel() {
 	p := &w.p
-	if err := w.run(readNext, p.warehouse, p.district); err != nil {
-		return err
-	}
-	if !w.s.Next() {
-		return w.missing("district", p.warehouse, p.district)
-	}
-	next := w.s.Int(0)
-	return w.run(countLow, p.warehouse, p.district, next-recentOrders, next, p.threshold)
+	w.one("district", readNext, p.warehouse, p.district)
+	next := w.int(0)
+	w.run(countLow, p.warehouse, p.district, next-recentOrders, next, p.threshold)
 }

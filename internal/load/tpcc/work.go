@@ -1,6 +1,7 @@
 package tpcc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type work struct {
 	found     []int64
 	delivered int   // districts
 	payerIs   int64 // the customer who was found
+	failed    error // why; what would be sent after it is left out
 	t         *load.Tally
 }
 
@@ -72,10 +74,10 @@ func (w *work) Close() error { return w.s.Close() }
 func (w *work) Do(n int64, t *load.Tally) error {
 	w.draw.draw(&w.p, n)
 	w.t, t.Op = t, w.p.kind
-	w.texts, w.delivered = w.texts[:0], 0
-	end, err := w.event(n)
-	if err != nil {
-		return w.undo(err)
+	w.texts, w.delivered, w.failed = w.texts[:0], 0, nil
+	end := w.event(n)
+	if w.failed != nil {
+		return w.undo()
 	}
 	if end == wrote && w.c.Ledger != nil {
 		w.c.Ledger.Acknowledge(n)
@@ -87,55 +89,53 @@ func (w *work) Do(n int64, t *load.Tally) error {
 }
 
 // event does the transaction.
-func (w *work) event(n int64) (end ending, err error) {
-	if err := w.send(textBegin); err != nil {
-		return end, err
-	}
+func (w *work) event(n int64) (end ending) {
+	w.send(textBegin)
 	if w.c.Compat {
-		end, err = w.compatBody()
+		end = w.compatBody()
 	} else {
-		end, err = w.body()
-	}
-	if err != nil {
-		return end, err
+		end = w.body()
 	}
 	if end == rollBack {
-		return end, w.send(textRollback)
+		w.send(textRollback)
+		return end
 	}
 	if end == wrote && w.c.Ledger != nil {
 		w.args = append(w.args[:0], load.Arg{}, load.Arg{})
 		w.c.Ledger.Fill(w.args, n)
-		if err := w.execute(w.ready.ledger); err != nil {
-			return end, err
-		}
+		w.execute(w.ready.ledger)
 	}
-	return end, w.send(textCommit)
+	w.send(textCommit)
+	return end
 }
 
-func (w *work) body() (ending, error) {
+func (w *work) body() ending {
 	switch w.p.kind {
 	case opNewOrder:
 		return w.newOrder()
 	case opPayment:
-		return wrote, w.payment()
+		w.payment()
+		return wrote
 	case opOrderStatus:
-		return onlyRead, w.orderStatus()
+		w.orderStatus()
+		return onlyRead
 	case opDelivery:
 		return w.delivery()
 	}
-	return onlyRead, w.stockLevel()
+	w.stockLevel()
+	return onlyRead
 }
 
 // undo ends the transaction of a failed operation, so that it can be begun
 // again.
-func (w *work) undo(err error) error {
+func (w *work) undo() error {
+	err := w.failed
 	if f, ok := errors.AsType[*load.Failure](err); ok && f.Class == load.Lost {
 		return err
 	}
-	if e := w.send(textRollback); e != nil {
-		return e // the session is of no more use
-	}
-	return err
+	w.failed = nil
+	w.send(textRollback)
+	return cmp.Or(w.failed, err) // without a rollback the session is of no more use
 }
 
 // note counts what the audit wants to know.
@@ -163,10 +163,44 @@ func oneIf(yes bool) int64 {
 }
 
 // run executes a prepared statement with numbers as parameters.
-func (w *work) run(which statement, numbers ...int64) error {
-	w.args = w.args[:0]
+func (w *work) run(which statement, numbers ...int64) { w.runWith(which, nil, numbers...) }
+
+// runWith is run with other arguments before the numbers.
+func (w *work) runWith(which statement, first []load.Arg, numbers ...int64) {
+	w.args = append(w.args[:0], first...)
 	w.add(numbers...)
-	return w.execute(w.ready.fixed[which])
+	w.execute(w.ready.fixed[which])
+}
+
+// one is run for what must give a row, on which it stands then.
+func (w *work) one(what string, which statement, numbers ...int64) {
+	w.run(which, numbers...)
+	w.must(what, numbers...)
+}
+
+// must moves to a row that has to be there.
+func (w *work) must(what string, numbers ...int64) {
+	if !w.next() {
+		w.fail(w.missing(what, append([]int64(nil), numbers...)...)) // a copy: numbers need no memory of their own otherwise
+	}
+}
+
+// next moves to the next row of the answer, if there is one.
+func (w *work) next() bool { return w.failed == nil && w.s.Next() }
+
+// int and bytes give a column of the row; nothing once something has failed.
+func (w *work) int(column int) int64 {
+	if w.failed != nil {
+		return 0
+	}
+	return w.s.Int(column)
+}
+
+func (w *work) bytes(column int) []byte {
+	if w.failed != nil {
+		return nil
+	}
+	return w.s.Bytes(column)
 }
 
 func (w *work) add(numbers ...int64) {
@@ -176,20 +210,31 @@ func (w *work) add(numbers ...int64) {
 }
 
 // execute runs a statement with the arguments there are.
-func (w *work) execute(number int) error {
-	if err := w.s.Run(number, w.args); err != nil {
-		return err
+func (w *work) execute(number int) {
+	if w.failed == nil {
+		w.sent(w.s.Run(number, w.args))
 	}
-	w.count()
-	return nil
 }
 
-func (w *work) send(query []byte) error {
-	if err := w.s.Text(query); err != nil {
-		return err
+func (w *work) send(query []byte) {
+	if w.failed == nil {
+		w.sent(w.s.Text(query))
+	}
+}
+
+func (w *work) sent(err error) {
+	if err != nil {
+		w.failed = err
+		return
 	}
 	w.count()
-	return nil
+}
+
+// fail ends the operation; the first reason is the one that is told.
+func (w *work) fail(err error) {
+	if w.failed == nil {
+		w.failed = err
+	}
 }
 
 func (w *work) count() {
