@@ -10,7 +10,7 @@ import (
 // insertText sends the INSERT of oltp_insert, which sysbench does not
 // prepare. With auto-inc the server chooses the id. Without, it is the event's
 // number above the highest id there was when the run began.
-func (w *work) insertText(n int64, s *draw.Stream, t *load.Tally) error {
+func (w *work) insertText(n int64, s *draw.Stream) {
 	table := int(s.Below(int64(w.c.Tables))) + 1
 	k := w.key(s)
 	b := append(w.buf[:0], "INSERT INTO sbtest"...)
@@ -28,7 +28,7 @@ func (w *work) insertText(n int64, s *draw.Stream, t *load.Tally) error {
 	b = s.Digits(append(b, ", '"...), 10)
 	b = s.Digits(append(b, "', '"...), 5)
 	w.buf = append(b, "')"...)
-	return w.send(w.buf, t)
+	w.Text(w.buf)
 }
 
 // bulkBytes is how long a statement of bulk_insert gets.
@@ -50,21 +50,17 @@ func (w *work) gather(n int64, t *load.Tally) error {
 	w.bulk = strconv.AppendInt(append(w.bulk, '('), w.base+n+1, 10)
 	w.bulk = strconv.AppendInt(append(w.bulk, ", "...), n, 10)
 	w.bulk = append(w.bulk, ')')
-	if len(w.bulk) < bulkBytes {
-		return nil
+	w.Reset(t)
+	if len(w.bulk) >= bulkBytes {
+		w.flush()
 	}
-	return w.flush(t)
+	return w.Err
 }
 
-// flush sends what was gathered. t is nil when nobody counts.
-func (w *work) flush(t *load.Tally) error {
-	if len(w.bulk) == 0 {
-		return nil
+// flush sends what was gathered.
+func (w *work) flush() {
+	if len(w.bulk) > 0 {
+		w.Text(w.bulk)
+		w.bulk = w.bulk[:0]
 	}
-	err := w.s.Text(w.bulk)
-	if err == nil && t != nil {
-		w.count(t)
-	}
-	w.bulk = w.bulk[:0]
-	return err
 }

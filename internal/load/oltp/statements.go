@@ -137,7 +137,7 @@ func (w *work) prepare() error {
 	need, _ := w.c.needs()
 	for k, n := range need {
 		for t := 1; t <= n; t++ {
-			id, err := w.s.Prepare(w.c.text(kind(k), tableName(t)))
+			id, err := w.Session.Prepare(w.c.text(kind(k), tableName(t)))
 			if err != nil {
 				return missingTable(fmt.Errorf("prepare a statement: %w", err), tableName(t))
 			}
@@ -148,6 +148,6 @@ func (w *work) prepare() error {
 		return nil
 	}
 	var err error
-	w.ledger, err = w.s.Prepare(durability.Insert)
+	w.ledger, err = w.Session.Prepare(durability.Insert)
 	return err
 }

@@ -1,7 +1,6 @@
 package oltp
 
 import (
-	"errors"
 	"sync"
 
 	"plumb/internal/draw"
@@ -13,15 +12,9 @@ import (
 // table, one for each event in turn. sysbench has one for each thread.
 const segments = 16
 
-var (
-	textBegin    = []byte("BEGIN")
-	textCommit   = []byte("COMMIT")
-	textRollback = []byte("ROLLBACK")
-)
-
 // work is one session's half of the workload.
 type work struct {
-	s          load.Session
+	load.Statements
 	c          Config
 	dist       draw.Distribution
 	script     script
@@ -44,82 +37,58 @@ func (w *work) Do(n int64, t *load.Tally) error {
 	if w.c.Script == bulkInsert {
 		return w.gather(n, t)
 	}
-	err := w.event(n, t)
-	if err != nil && w.script.transaction {
-		return w.undo(err, t)
-	}
-	if err == nil && w.script.writes && w.c.Ledger != nil {
+	w.Reset(t)
+	w.event(n)
+	switch {
+	case w.Err == nil && w.script.writes && w.c.Ledger != nil:
 		w.c.Ledger.Acknowledge(n)
+	case w.Err != nil && w.script.transaction:
+		return w.Undo()
 	}
-	return err
+	return w.Err
 }
 
-func (w *work) event(n int64, t *load.Tally) error {
+func (w *work) event(n int64) {
 	w.stream = draw.Keyed(w.c.Seed, 0, n)
 	s := &w.stream
 	if w.script.transaction {
-		if err := w.send(textBegin, t); err != nil {
-			return err
-		}
+		w.Begin()
 	}
 	for _, g := range w.script.groups {
-		if g.n == 0 {
-			continue
-		}
-		if err := w.group(g, n, s, t); err != nil {
-			return err
+		if g.n > 0 {
+			w.group(g, n, s)
 		}
 	}
 	if !w.script.prepared {
-		if err := w.insertText(n, s, t); err != nil {
-			return err
-		}
+		w.insertText(n, s)
 	}
 	if !w.script.transaction {
-		return nil
+		return
 	}
 	if w.c.Ledger != nil && w.script.writes {
 		w.args = append(w.args[:0], load.Arg{}, load.Arg{})
 		w.c.Ledger.Fill(w.args, n)
-		if err := w.run(w.ledger, t); err != nil {
-			return err
-		}
+		w.Run(w.ledger, w.args)
 	}
-	return w.send(textCommit, t)
-}
-
-// undo ends the transaction of a failed event, so that it can be begun again.
-func (w *work) undo(err error, t *load.Tally) error {
-	if f, ok := errors.AsType[*load.Failure](err); ok && f.Class == load.Lost {
-		return err
-	}
-	if e := w.send(textRollback, t); e != nil {
-		return e // the session is of no more use
-	}
-	return err
+	w.Commit()
 }
 
 // group does the statements of one kind on one table.
-func (w *work) group(g group, n int64, s *draw.Stream, t *load.Tally) error {
+func (w *work) group(g group, n int64, s *draw.Stream) {
 	table := 0
 	if g.kind != points && g.kind != ranges {
 		table = int(s.Below(int64(w.c.Tables)))
 	}
 	for range g.n {
 		w.draw(g.kind, n, s)
-		if err := w.run(w.statements[g.kind][table], t); err != nil {
-			return err
-		}
+		w.Run(w.statements[g.kind][table], w.args)
 		if g.kind != remove || len(w.statements[insert]) == 0 {
 			continue
 		}
 		w.args = append(w.args, load.Int(w.key(s)))
 		w.drawTexts(s)
-		if err := w.run(w.statements[insert][table], t); err != nil {
-			return err
-		}
+		w.Run(w.statements[insert][table], w.args)
 	}
-	return nil
 }
 
 // key draws an id, or a k.
@@ -165,40 +134,12 @@ func (w *work) drawTexts(s *draw.Stream) {
 	w.args = append(w.args, load.Str(w.buf[:end]), load.Str(w.buf[end:]))
 }
 
-func (w *work) run(statement int, t *load.Tally) error {
-	if err := w.s.Run(statement, w.args); err != nil {
-		return err
-	}
-	w.count(t)
-	return nil
-}
-
-func (w *work) send(query []byte, t *load.Tally) error {
-	if err := w.s.Text(query); err != nil {
-		return err
-	}
-	w.count(t)
-	return nil
-}
-
-// count counts a statement as sysbench does: an UPDATE of no row is neither a
-// read nor a write.
-func (w *work) count(t *load.Tally) {
-	switch {
-	case w.s.HadRows():
-		t.Reads++
-	case w.s.Affected() > 0:
-		t.Writes++
-	default:
-		t.Other++
-	}
-}
-
 // Close implements load.Work.
 func (w *work) Close() error {
 	if w.mu.TryLock() { // otherwise Do runs, and shall end
-		_ = w.flush(nil) // nobody asks any more
+		w.Reset(&load.Tally{})
+		w.flush() // nobody asks any more
 		w.mu.Unlock()
 	}
-	return w.s.Close()
+	return w.Session.Close()
 }

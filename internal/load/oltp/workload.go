@@ -55,7 +55,7 @@ func (w *workload) Open(ctx context.Context, worker int) (load.Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &work{s: s, c: w.c, dist: w.dist, script: w.c.script(), sql: product.DialectOf(w.s.Engine()), base: w.base, own: worker%w.c.Tables + 1}
+	out := &work{Statements: load.Statements{Session: s}, c: w.c, dist: w.dist, script: w.c.script(), sql: product.DialectOf(w.s.Engine()), base: w.base, own: worker%w.c.Tables + 1}
 	if err := out.prepare(); err != nil {
 		_ = s.Close() // err says more
 		return nil, err

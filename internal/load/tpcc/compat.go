@@ -47,7 +47,7 @@ func (w *work) say(text string, values ...load.Arg) {
 			w.query = append(w.query, text[i])
 		}
 	}
-	w.send(w.query)
+	w.Text(w.query)
 }
 
 // appendValue appends a value as a literal. Quotes and backslashes are in
@@ -79,13 +79,13 @@ func (w *work) ask(what, text string, values ...load.Arg) {
 // them and their list.
 func (w *work) compatMiddle(warehouse, district load.Arg) (customer int64) {
 	w.ask("customer of a name", "SELECT count(c_id) FROM customer# WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?", warehouse, district, w.name())
-	row := w.int(0)/2 + 1 // quirkMiddleRow
+	row := w.Int(0)/2 + 1 // quirkMiddleRow
 	w.say("SELECT c_id FROM customer# WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first", warehouse, district, w.name())
-	for ; row > 0 && w.next(); row-- {
-		customer = w.int(0)
+	for ; row > 0 && w.Next(); row-- {
+		customer = w.Int(0)
 	}
 	if customer == 0 {
-		w.fail(w.missing("customer of a last name", w.p.warehouse, w.p.district, w.p.lastName))
+		w.Fail(w.missing("customer of a last name", w.p.warehouse, w.p.district, w.p.lastName))
 	}
 	return customer
 }

@@ -12,10 +12,10 @@ func (w *work) compatOrder() ending {
 	home, district := load.Int(p.warehouse), load.Int(p.district)
 	w.ask("customer", "SELECT c_discount, c_last, c_credit, w_tax FROM customer#, warehouse# WHERE w_id = ? AND c_w_id = w_id AND c_d_id = ? AND c_id = ?",
 		home, district, load.Int(p.customer))
-	discount, tax := centsOf(w.bytes(0)), centsOf(w.bytes(3))
+	discount, tax := centsOf(w.Bytes(0)), centsOf(w.Bytes(3))
 	w.ask("district", "SELECT d_next_o_id, d_tax FROM district# WHERE d_w_id = ? AND d_id = ? FOR UPDATE", home, district)
-	order := w.int(0)
-	tax += centsOf(w.bytes(1))
+	order := w.Int(0)
+	tax += centsOf(w.Bytes(1))
 	w.say("UPDATE district# SET d_next_o_id = ? WHERE d_id = ? AND d_w_id = ?", load.Int(order+1), district, home)
 	w.say("INSERT INTO orders# (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) VALUES (?, ?, ?, ?, NOW(), ?, ?)",
 		load.Int(order), district, home, load.Int(p.customer), load.Int(int64(p.count)), load.Int(oneIf(p.allLocal)))
@@ -41,15 +41,15 @@ var stockQuestions = func() (all [districts + 1]string) {
 func (w *work) compatLine(order int64, l line, rate int64) (found bool) {
 	p := &w.p
 	w.say("SELECT i_price, i_name, i_data FROM item# WHERE i_id = ?", load.Int(l.item))
-	if !w.next() {
+	if !w.Next() {
 		if l.item != w.draw.unused() {
-			w.fail(w.missing("item", l.item))
+			w.Fail(w.missing("item", l.item))
 		}
 		return false
 	}
-	price := centsOf(w.bytes(0))
+	price := centsOf(w.Bytes(0))
 	w.ask("stock", stockQuestions[p.district], load.Int(l.item), load.Int(l.supply))
-	left, info := w.int(0), load.Str(w.keep(w.bytes(2)))
+	left, info := w.Int(0), load.Str(w.keep(w.Bytes(2)))
 	if left <= l.quantity { // quirkCounters: the specification renews below quantity + 10
 		left += 91
 	}
@@ -66,7 +66,7 @@ func (w *work) compatLine(order int64, l line, rate int64) (found bool) {
 func (w *work) compatStock() {
 	home, district := load.Int(w.p.warehouse), load.Int(w.p.district)
 	w.ask("district", "SELECT d_next_o_id FROM district# WHERE d_id = ? AND d_w_id = ?", district, home)
-	next := w.int(0)
+	next := w.Int(0)
 	w.say("SELECT COUNT(DISTINCT s_i_id) FROM order_line#, stock# WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id < ? AND ol_o_id >= ?"+
 		" AND s_w_id = ? AND s_i_id = ol_i_id AND s_quantity < ?", home, district, load.Int(next), load.Int(next-recentOrders), home, load.Int(w.p.threshold))
 }

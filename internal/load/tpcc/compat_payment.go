@@ -13,10 +13,10 @@ func (w *work) compatPayment() {
 	w.say("UPDATE warehouse# SET w_ytd = w_ytd + ? WHERE w_id = ?", amount, home)
 	w.ask("warehouse", "SELECT w_street_1, w_street_2, w_city, w_state, w_zip, w_name FROM warehouse# WHERE w_id = ?", home)
 	from := len(w.texts)
-	w.texts = append(append(w.texts, w.bytes(5)...), ' ')
+	w.texts = append(append(w.texts, w.Bytes(5)...), ' ')
 	w.say("UPDATE district# SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?", amount, home, district)
 	w.ask("district", "SELECT d_street_1, d_street_2, d_city, d_state, d_zip, d_name FROM district# WHERE d_w_id = ? AND d_id = ?", home, district)
-	w.texts = append(w.texts, w.bytes(5)...)
+	w.texts = append(w.texts, w.Bytes(5)...)
 	about := w.texts[from:]
 	about = about[:min(len(about), 24)]
 	w.compatPayer(amount)
@@ -36,13 +36,13 @@ func (w *work) compatPayer(amount load.Arg) {
 	customer := load.Int(w.payerIs)
 	w.ask("customer", "SELECT c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_credit, c_credit_lim,"+
 		" c_discount, c_balance, c_ytd_payment, c_since FROM customer# WHERE c_w_id = ? AND c_d_id = ? AND c_id = ? FOR UPDATE", warehouse, district, customer)
-	if !bytes.Equal(w.bytes(9), []byte("BC")) {
+	if !bytes.Equal(w.Bytes(9), []byte("BC")) {
 		w.say("UPDATE customer# SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ? WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
 			amount, amount, warehouse, district, customer)
 		return
 	}
 	w.ask("customer", "SELECT c_data FROM customer# WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?", warehouse, district, customer)
-	data := load.Str(w.history(w.payerIs, w.bytes(0)))
+	data := load.Str(w.history(w.payerIs, w.Bytes(0)))
 	w.say("UPDATE customer# SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, c_data = ? WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
 		amount, amount, data, warehouse, district, customer)
 }

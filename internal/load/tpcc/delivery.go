@@ -24,16 +24,16 @@ func (w *work) deliveries(in func(district int64) (found bool)) ending {
 func (w *work) deliver(district int64) (found bool) {
 	home := w.p.warehouse
 	w.run(oldestNewOrder, home, district)
-	if !w.next() {
+	if !w.Next() {
 		return false
 	}
-	order := w.int(0)
+	order := w.Int(0)
 	w.run(deleteNewOrder, home, district, order)
 	w.run(carryOrder, w.p.carrier, home, district, order)
 	w.run(dateLines, home, district, order)
 	w.run(sumLines, home, district, order)
 	w.must("order with lines", home, district, order)
-	customer, sum := w.int(0), load.Str(w.keep(w.bytes(1)))
+	customer, sum := w.Int(0), load.Str(w.keep(w.Bytes(1)))
 	w.runWith(creditCustomer, []load.Arg{sum}, home, district, customer)
 	return true
 }

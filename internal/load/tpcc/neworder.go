@@ -9,7 +9,7 @@ func (w *work) newOrder() ending {
 	p := &w.p
 	w.one("customer", orderCustomer, p.warehouse, p.district, p.customer)
 	w.one("district", orderDistrict, p.warehouse, p.district)
-	order := w.int(0)
+	order := w.Int(0)
 	w.run(nextOrder, order+1, p.warehouse, p.district)
 	w.run(insertOrder, p.warehouse, p.district, order, p.customer, int64(p.count), oneIf(p.allLocal))
 	w.run(insertNewOrder, p.warehouse, p.district, order)
@@ -30,8 +30,8 @@ func (w *work) prices(prices *[mostLines]int64) {
 		w.add(l.item)
 	}
 	w.execute(w.ready.items[len(lines)])
-	for w.next() {
-		item, price := w.int(0), centsOf(w.bytes(1))
+	for w.Next() {
+		item, price := w.Int(0), centsOf(w.Bytes(1))
 		for i, l := range lines {
 			if l.item == item {
 				prices[i] = price
@@ -50,7 +50,7 @@ func (w *work) orderLines(order int64, prices *[mostLines]int64) {
 			if p.rollback && l.item == w.draw.unused() {
 				continue
 			}
-			w.fail(w.missing("item", l.item))
+			w.Fail(w.missing("item", l.item))
 			return
 		}
 		info[i] = w.takeStock(l)
@@ -72,8 +72,8 @@ func (w *work) takeStock(l line) (info []byte) {
 	w.add(l.supply, l.item)
 	w.execute(w.ready.stock[w.p.district])
 	w.must("stock", l.supply, l.item)
-	info = w.keep(w.bytes(1))
-	left := w.int(0) - l.quantity
+	info = w.keep(w.Bytes(1))
+	left := w.Int(0) - l.quantity
 	if left < 10 {
 		left += 91
 	}

@@ -10,7 +10,7 @@ func (w *work) orderStatus() {
 		w.one("customer", statusByNumber, p.warehouse, p.district, customer)
 	}
 	w.run(lastOrder, p.warehouse, p.district, customer)
-	if w.next() {
-		w.run(readLines, p.warehouse, p.district, w.int(0))
+	if w.Next() {
+		w.run(readLines, p.warehouse, p.district, w.Int(0))
 	}
 }

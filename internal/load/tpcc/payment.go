@@ -18,10 +18,10 @@ func (w *work) payment() {
 	w.runWith(payWarehouse, []load.Arg{amount}, p.warehouse)
 	w.one("warehouse", readWarehouse, p.warehouse)
 	from := len(w.texts)
-	w.texts = append(append(w.texts, w.bytes(0)...), "    "...)
+	w.texts = append(append(w.texts, w.Bytes(0)...), "    "...)
 	w.runWith(payDistrict, []load.Arg{amount}, p.warehouse, p.district)
 	w.one("district", readDistrict, p.warehouse, p.district)
-	w.texts = append(w.texts, w.bytes(0)...)
+	w.texts = append(w.texts, w.Bytes(0)...)
 	about := w.texts[from:]
 	w.payer(amount)
 	w.args = w.args[:0]
@@ -38,12 +38,12 @@ func (w *work) payer(amount load.Arg) {
 		w.payerIs = w.byName(customersByName, p.customerWarehouse, p.customerDistrict)
 	}
 	w.one("customer", lockCustomer, p.customerWarehouse, p.customerDistrict, w.payerIs)
-	if !bytes.Equal(w.bytes(0), []byte("BC")) {
+	if !bytes.Equal(w.Bytes(0), []byte("BC")) {
 		w.runWith(payCustomer, []load.Arg{amount, amount}, p.customerWarehouse, p.customerDistrict, w.payerIs)
 		return
 	}
 	w.one("customer", lockCustomerData, p.customerWarehouse, p.customerDistrict, w.payerIs)
-	data := load.Str(w.history(w.payerIs, w.bytes(0)))
+	data := load.Str(w.history(w.payerIs, w.Bytes(0)))
 	w.runWith(payCustomerData, []load.Arg{amount, amount, data}, p.customerWarehouse, p.customerDistrict, w.payerIs)
 }
 
@@ -68,11 +68,11 @@ func (w *work) byName(which statement, warehouse, district int64) int64 {
 	w.args = append(w.args, w.name())
 	w.execute(w.ready.fixed[which])
 	w.found = w.found[:0]
-	for w.next() {
-		w.found = append(w.found, w.int(0))
+	for w.Next() {
+		w.found = append(w.found, w.Int(0))
 	}
 	if len(w.found) == 0 {
-		w.fail(w.missing("customer of a last name", warehouse, district, w.p.lastName))
+		w.Fail(w.missing("customer of a last name", warehouse, district, w.p.lastName))
 		return 0
 	}
 	return w.found[(len(w.found)+1)/2-1]

@@ -138,7 +138,7 @@ func (w *work) prepare() error {
 	var err error
 	ready := func(text string) (n int) {
 		if err == nil {
-			if n, err = w.s.Prepare(text); err != nil {
+			if n, err = w.Session.Prepare(text); err != nil {
 				err = fmt.Errorf("prepare a statement: %w", err)
 			}
 		}
@@ -149,7 +149,7 @@ func (w *work) prepare() error {
 	}
 	if w.c.Compat {
 		if err == nil && w.sql.SkipLinks != "" {
-			err = w.s.Text([]byte(w.sql.SkipLinks)) // quirkUnchecked
+			err = w.Session.Text([]byte(w.sql.SkipLinks)) // quirkUnchecked
 		}
 		return err
 	}

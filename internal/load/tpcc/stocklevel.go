@@ -8,6 +8,6 @@ const recentOrders = 20
 func (w *work) stockLevel() {
 	p := &w.p
 	w.one("district", readNext, p.warehouse, p.district)
-	next := w.int(0)
+	next := w.Int(0)
 	w.run(countLow, p.warehouse, p.district, next-recentOrders, next, p.threshold)
 }

@@ -1,9 +1,7 @@
 package tpcc
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"plumb/internal/draw"
@@ -11,15 +9,9 @@ import (
 	"plumb/internal/product"
 )
 
-var (
-	textBegin    = []byte("BEGIN")
-	textCommit   = []byte("COMMIT")
-	textRollback = []byte("ROLLBACK")
-)
-
 // work is one session's half of the workload.
 type work struct {
-	s      load.Session
+	load.Statements
 	c      Config
 	draw   *drawer
 	ready  prepared
@@ -34,8 +26,6 @@ type work struct {
 	found     []int64
 	delivered int   // districts
 	payerIs   int64 // the customer who was found
-	failed    error // why; what would be sent after it is left out
-	t         *load.Tally
 }
 
 // ending is how a transaction ends.
@@ -63,21 +53,22 @@ func (w *orderEntry) Open(ctx context.Context, _ int) (load.Work, error) {
 
 func newWork(s load.Session, w *orderEntry) *work {
 	sql := product.DialectOf(w.c.Server.Engine())
-	return &work{s: s, c: w.c, draw: w.draw, sql: sql, forget: fmt.Sprintf(sql.DeleteSome, "history#", "h_w_id = ? AND h_d_id = ?"),
+	return &work{Statements: load.Statements{Session: s}, c: w.c, draw: w.draw, sql: sql, forget: fmt.Sprintf(sql.DeleteSome, "history#", "h_w_id = ? AND h_d_id = ?"),
 		args: make([]load.Arg, 0, 9*mostLines), texts: make([]byte, 0, 2048), query: make([]byte, 0, 2048), found: make([]int64, 0, 64)}
 }
 
 // Close implements load.Work.
-func (w *work) Close() error { return w.s.Close() }
+func (w *work) Close() error { return w.Session.Close() }
 
 // Do implements load.Work.
 func (w *work) Do(n int64, t *load.Tally) error {
 	w.draw.draw(&w.p, n)
-	w.t, t.Op = t, w.p.kind
-	w.texts, w.delivered, w.failed = w.texts[:0], 0, nil
+	w.Reset(t)
+	t.Op = w.p.kind
+	w.texts, w.delivered = w.texts[:0], 0
 	end := w.event(n)
-	if w.failed != nil {
-		return w.undo()
+	if w.Err != nil {
+		return w.Undo()
 	}
 	if end == wrote && w.c.Ledger != nil {
 		w.c.Ledger.Acknowledge(n)
@@ -90,14 +81,14 @@ func (w *work) Do(n int64, t *load.Tally) error {
 
 // event does the transaction.
 func (w *work) event(n int64) (end ending) {
-	w.send(textBegin)
+	w.Begin()
 	if w.c.Compat {
 		end = w.compatBody()
 	} else {
 		end = w.body()
 	}
 	if end == rollBack {
-		w.send(textRollback)
+		w.Rollback()
 		return end
 	}
 	if end == wrote && w.c.Ledger != nil {
@@ -105,7 +96,7 @@ func (w *work) event(n int64) (end ending) {
 		w.c.Ledger.Fill(w.args, n)
 		w.execute(w.ready.ledger)
 	}
-	w.send(textCommit)
+	w.Commit()
 	return end
 }
 
@@ -124,18 +115,6 @@ func (w *work) body() ending {
 	}
 	w.stockLevel()
 	return onlyRead
-}
-
-// undo ends the transaction of a failed operation, so that it can be begun
-// again.
-func (w *work) undo() error {
-	err := w.failed
-	if f, ok := errors.AsType[*load.Failure](err); ok && f.Class == load.Lost {
-		return err
-	}
-	w.failed = nil
-	w.send(textRollback)
-	return cmp.Or(w.failed, err) // without a rollback the session is of no more use
 }
 
 // note counts what the audit wants to know.
@@ -180,27 +159,9 @@ func (w *work) one(what string, which statement, numbers ...int64) {
 
 // must moves to a row that has to be there.
 func (w *work) must(what string, numbers ...int64) {
-	if !w.next() {
-		w.fail(w.missing(what, append([]int64(nil), numbers...)...)) // a copy: numbers need no memory of their own otherwise
+	if !w.Next() {
+		w.Fail(w.missing(what, append([]int64(nil), numbers...)...)) // a copy: numbers need no memory of their own otherwise
 	}
-}
-
-// next moves to the next row of the answer, if there is one.
-func (w *work) next() bool { return w.failed == nil && w.s.Next() }
-
-// int and bytes give a column of the row; nothing once something has failed.
-func (w *work) int(column int) int64 {
-	if w.failed != nil {
-		return 0
-	}
-	return w.s.Int(column)
-}
-
-func (w *work) bytes(column int) []byte {
-	if w.failed != nil {
-		return nil
-	}
-	return w.s.Bytes(column)
 }
 
 func (w *work) add(numbers ...int64) {
@@ -210,43 +171,7 @@ func (w *work) add(numbers ...int64) {
 }
 
 // execute runs a statement with the arguments there are.
-func (w *work) execute(number int) {
-	if w.failed == nil {
-		w.sent(w.s.Run(number, w.args))
-	}
-}
-
-func (w *work) send(query []byte) {
-	if w.failed == nil {
-		w.sent(w.s.Text(query))
-	}
-}
-
-func (w *work) sent(err error) {
-	if err != nil {
-		w.failed = err
-		return
-	}
-	w.count()
-}
-
-// fail ends the operation; the first reason is the one that is told.
-func (w *work) fail(err error) {
-	if w.failed == nil {
-		w.failed = err
-	}
-}
-
-func (w *work) count() {
-	switch {
-	case w.s.HadRows():
-		w.t.Reads++
-	case w.s.Affected() > 0:
-		w.t.Writes++
-	default:
-		w.t.Other++
-	}
-}
+func (w *work) execute(number int) { w.Run(number, w.args) }
 
 // keep copies a text for an argument, which must live until the operation is
 // over.
