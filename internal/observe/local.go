@@ -2,6 +2,9 @@ package observe
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 
@@ -20,16 +23,41 @@ const (
 
 // Local is a server process that an earlier phase found on this host.
 type Local struct {
-	Process *stack.Thing
-	PID     int
-	Root    string     // what goes before its paths to see them as it does: "", or /proc/PID/root in a container
-	Room    *host.Room // for what is read on its behalf
-	Lines   int        // of configuration that are looked at
+	Process   *stack.Thing
+	PID       int
+	Root      string     // what goes before its paths to see them as it does: "", or /proc/PID/root where it has mounts of its own
+	Contained bool       // it has another root directory: what it calls a path is nothing of this host's
+	Room      *host.Room // for what is read on its behalf
+	Lines     int        // of configuration that are looked at
 }
 
 // For marks reads of what the server names, such as its configuration: with its
 // rights, and within its room.
 func (l Local) For(ctx context.Context) context.Context { return host.For(ctx, l.PID, l.Room) }
+
+// Shared tells whether a path leads the server to the same file as us. systemd
+// gives services mounts of their own, in which most is as it is outside, and
+// anybody can make such mounts with another file at any path. What does not
+// exist yet is where its directory is.
+func (l Local) Shared(ctx context.Context, h host.Reader, name string) bool {
+	if l.Root == "" || l.Contained || !path.IsAbs(name) {
+		return l.Root == ""
+	}
+	theirs, err := h.Stat(l.For(ctx), l.Root+name)
+	ours, ownErr := h.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) && errors.Is(ownErr, fs.ErrNotExist) && name != "/" {
+		return l.Shared(ctx, h, path.Dir(name))
+	}
+	return err == nil && ownErr == nil && theirs.Inode == ours.Inode && theirs.DevMajor == ours.DevMajor && theirs.DevMinor == ours.DevMinor
+}
+
+// Path gives the path by which we get to what the server calls name.
+func (l Local) Path(ctx context.Context, h host.Reader, name string) string {
+	if !path.IsAbs(name) || l.Shared(ctx, h, name) {
+		return name
+	}
+	return l.Root + name
+}
 
 // Whose tells whether a file or directory is the user's who runs a server, and
 // whether it is root's, for nobody else to write. Of /proc nothing is: the
@@ -56,6 +84,9 @@ func Locals(seen *stack.Stack, engine string) []Local {
 		l := Local{Process: p, PID: pid}
 		if own, known := p.Bool("own_mounts"); known && own {
 			l.Root = "/proc/" + p.Ref.Name + "/root"
+		}
+		if contained, known := p.Bool("own_root"); contained || !known && l.Root != "" {
+			l.Root, l.Contained = "/proc/"+p.Ref.Name+"/root", true
 		}
 		out = append(out, l)
 	}

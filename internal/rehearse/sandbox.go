@@ -24,7 +24,7 @@ func (d *draft) program() {
 	}
 	process := all[0]
 	deleted, _ := process.Bool("exe_deleted")
-	contained, _ := process.Bool("own_mounts")
+	contained, _ := process.Bool("own_root")
 	if deleted || contained {
 		why := "runs in a container"
 		if deleted {

@@ -43,7 +43,7 @@ func TestClaimsOfWhatIsBound(t *testing.T) {
 	}{
 		{rule.Rule{}, nil},
 		{rule.Rule{For: []rule.Binding{{Kind: "process"}}}, nil},
-		{rule.Rule{For: []rule.Binding{{Kind: "mysql"}, {Kind: "dataset"}, {Kind: "pool"}}}, all("mysql", "percona", "mariadb", "openzfs", "zfs-fuse")},
+		{rule.Rule{For: []rule.Binding{{Kind: "mysql"}, {Kind: "dataset"}, {Kind: "pool"}}}, all("mariadb", "mysql", "percona", "openzfs", "zfs-fuse")},
 		{rule.Rule{For: []rule.Binding{{Kind: "postgres"}, {Kind: "dataset"}}, Range: []rule.Claim{openzfs}}, append([]rule.Claim{openzfs}, all("postgres")...)},
 		{rule.Rule{For: []rule.Binding{{Kind: "mysql"}}, Range: all("mariadb")}, all("mariadb")},
 	} {

@@ -32,6 +32,9 @@ func TestServersInTheirOwnNamespace(t *testing.T) {
 			if own, known := process[0].Bool("own_mounts"); !own || !known {
 				t.Errorf("own_mounts is %v, known %v", own, known)
 			}
+			if root, known := process[0].Bool("own_root"); root || !known {
+				t.Errorf("own_root is %v, known %v: it has our root directory", root, known)
+			}
 			if data, known := s.Follow(db, "data"); !known || len(data) != 1 || data[0].Facts["fstype"].Value.Equal(stack.Text("")) {
 				t.Errorf("data placed on %v, known %v", data, known)
 			}

@@ -65,13 +65,13 @@ func (p Probe) instanceOf(ctx context.Context, h host.Reader, l observe.Local) i
 	if in.fileErr == nil {
 		complete(in.options)
 	}
-	in.reach(p, number)
+	in.reach(ctx, h, p, number)
 	return in
 }
 
 // reach finds the way to a server: where it listens as it was told to, or else
 // where it does. Into another network only a socket leads.
-func (in *instance) reach(p Probe, number int) {
+func (in *instance) reach(ctx context.Context, h host.Reader, p Probe, number int) {
 	listens, _ := in.Process.Facts["listen"].Value.List()
 	tcp, sockets := map[int][]string{}, []string{}
 	for _, l := range listens {
@@ -89,10 +89,10 @@ func (in *instance) reach(p Probe, number int) {
 		number = slices.Min(slices.Collect(maps.Keys(tcp)))
 	}
 	in.name = strconv.Itoa(number)
-	in.met = !in.apart && p.leadsTo(number, in.Root)
+	in.met = !in.apart && !in.Contained && p.leadsTo(number)
 	address, network := net.JoinHostPort(loopback(tcp[number]), in.name), "tcp"
 	if len(sockets) > 0 && (in.apart || len(listens) == len(sockets)) {
-		address, network = in.Root+slices.Min(sockets), "unix"
+		address, network = in.Path(ctx, h, slices.Min(sockets)), "unix"
 	} else if in.apart {
 		address = ""
 	}
@@ -126,7 +126,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // leadsTo reports whether the server given by --dsn is the one of this host
 // that listens on a port. The login of another server is never tried on it.
-func (p Probe) leadsTo(number int, root string) bool {
+func (p Probe) leadsTo(number int) bool {
 	name, given, err := net.SplitHostPort(p.Remote)
-	return err == nil && root == "" && given == strconv.Itoa(number) && slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, name)
+	return err == nil && given == strconv.Itoa(number) && slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, name)
 }

@@ -405,11 +405,8 @@ func FuzzDocuments(f *testing.F) {
 func TestDSNLeadsToALocalServer(t *testing.T) {
 	for remote, want := range map[string]bool{"127.0.0.1:27017": true, "localhost:27017": true, "[::1]:27017": true,
 		"127.0.0.1:27018": false, "db1:27017": false, "": false} {
-		if got := (Probe{Remote: remote}).leadsTo(27017, ""); got != want {
+		if got := (Probe{Remote: remote}).leadsTo(27017); got != want {
 			t.Errorf("%s: %v", remote, got)
-		}
-		if (Probe{Remote: remote}).leadsTo(27017, "/proc/9/root") {
-			t.Errorf("%s leads into a container", remote)
 		}
 	}
 }

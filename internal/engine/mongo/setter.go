@@ -127,7 +127,7 @@ func obsolete(t *stack.Thing, name string) error {
 // with a container.
 func (in instance) managed() error {
 	switch {
-	case in.Root != "":
+	case in.Contained:
 		return &change.Refusal{Why: "the server runs in a container, and its mongod.conf goes with it", What: "change what the container is made from"}
 	case in.file == "":
 		return &change.Refusal{Why: "the server was started without --config, so it reads no file", What: "write its options into a mongod.conf and start it with --config"}
@@ -144,6 +144,9 @@ func (in instance) managed() error {
 // vouched refuses a file that is a mongod.conf by the word of the server's
 // command line alone: anybody can start a server that names another program's.
 func (in instance) vouched(ctx context.Context, h host.Reader) error {
+	if !in.Shared(ctx, h, in.file) {
+		return &change.Refusal{Why: "the server has mounts of its own, and what it reads as " + in.file + " is another file than here", What: "set it by hand where the server reads it"}
+	}
 	st, err := h.Stat(in.For(ctx), in.file)
 	own, roots := observe.Whose(in.Process, in.file, st)
 	if err != nil || own || in.file == "/etc/mongod.conf" {

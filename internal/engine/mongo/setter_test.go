@@ -55,7 +55,7 @@ func (s server) recipe(t *testing.T, name string, to stack.Value) (change.Recipe
 	if s.args != "" {
 		process.Set("args", stack.List(append([]string{"mongod"}, strings.Fields(s.args)...)), "test")
 	}
-	process.Set("own_mounts", stack.Bool(s.own), "test")
+	process.Set("own_root", stack.Bool(s.own), "test")
 	number := "27018"
 	if s.args != "" && !strings.Contains(s.args, "/etc/mongod.conf") || s.own || s.nofile {
 		number = "27017"

@@ -21,7 +21,7 @@ type instance struct {
 	process *stack.Thing // nil for a remote server
 	local   observe.Local
 	pid     int
-	root    string // of its mount namespace: "" or /proc/PID/root
+	root    string // what goes before its paths: see observe.Local
 	args    []string
 	exe     string
 	groups  []string
@@ -102,8 +102,8 @@ func environment(ctx context.Context, h host.Reader, pid int) map[string]string 
 	return env
 }
 
-// programVersion asks the program file; inside a container only its name is
-// believed, since running it outside would run another one.
+// programVersion asks the program file; of one that is another file here, as in a
+// container, only the name is believed.
 func programVersion(ctx context.Context, h host.Reader, in *instance) (version, product string) {
 	program := in.exe
 	if program == "" && len(in.args) > 0 {
@@ -112,7 +112,7 @@ func programVersion(ctx context.Context, h host.Reader, in *instance) (version, 
 	if strings.Contains(path.Base(program), "mariadb") {
 		product = flavorMariaDB
 	}
-	if in.root != "" || in.exe == "" || strings.HasSuffix(in.exe, " (deleted)") {
+	if in.exe == "" || !in.local.Shared(ctx, h, in.exe) || strings.HasSuffix(in.exe, " (deleted)") {
 		return "", product
 	}
 	text, err := h.Output(ctx, in.exe, "--version")
@@ -225,7 +225,7 @@ func (in *instance) reach(ctx context.Context, h host.Reader, given *host.Target
 	t := host.Target{Engine: "mysql", PID: in.pid}
 	switch {
 	case in.socket != "":
-		t.Network, t.Address = "unix", in.root+in.socket
+		t.Network, t.Address = "unix", in.local.Path(ctx, h, in.socket)
 	case in.port == 0:
 		return
 	default:

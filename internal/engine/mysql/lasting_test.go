@@ -66,7 +66,7 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 	}
 	seen := running("77", append([]string{"/usr/sbin/mysqld"}, s.args...), []string{"unix:/run/a.sock"})
 	process := seen.OfKind("process")[0]
-	process.Set("own_mounts", stack.Bool(s.inside), "test")
+	process.Set("own_root", stack.Bool(s.inside), "test")
 	process.Set("uid", stack.Int(rogue), "test")
 	if s.group != "" {
 		group := stack.NewThing("cgroup", s.group)

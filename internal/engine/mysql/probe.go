@@ -75,7 +75,7 @@ func (in *instance) reachedBy(t *host.Target) bool {
 		return t.Address == in.socket || t.Address == in.root+in.socket
 	}
 	for _, local := range []string{"127.0.0.1", "localhost", "[::1]"} {
-		if in.port != 0 && in.root == "" && t.Address == local+":"+strconv.Itoa(in.port) {
+		if in.port != 0 && !in.local.Contained && t.Address == local+":"+strconv.Itoa(in.port) {
 			return true
 		}
 	}
@@ -104,7 +104,7 @@ func (p *Probe) collectFrom(ctx context.Context, h host.Reader, in *instance, ob
 			"memory", "storage", "data", "temporary", "tablespace", "redo", "undo", "doublewrite", "binlog", "relaylog", "log")
 	} else {
 		l.t.Link("process", in.process.Ref)
-		l.t.Set("in_container", stack.Bool(in.root != ""), "/proc/PID/ns/mnt")
+		l.t.Set("in_container", stack.Bool(in.local.Contained), "/proc/PID/root")
 	}
 	l.optionFacts()
 	if !l.logIn() {

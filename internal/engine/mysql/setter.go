@@ -141,13 +141,17 @@ func (a *alteration) lasting() (lasts string, acts []change.Act, err error) {
 	case a.in.process == nil:
 		a.notes = append(a.notes, "the next start forgets it: the option files are on another machine; run Plumb there")
 		return "", nil, nil
-	case a.in.root != "":
+	case a.in.local.Contained:
 		a.notes = append(a.notes, "the next start forgets it: the option files are inside a container, where its image or its volume must hold the value")
 		return "", nil, nil
 	}
 	e, err := a.edit()
 	if err != nil {
 		return "", nil, err
+	}
+	if !a.in.local.Shared(a.ctx, a.h, e.File) {
+		a.notes = append(a.notes, "the next start forgets it: the server has mounts of its own, and what it reads as "+e.File+" is another file than here")
+		return "", nil, nil
 	}
 	return e.File, []change.Act{{Edit: e}}, nil
 }
@@ -165,7 +169,7 @@ func (a *alteration) persists() bool {
 
 // restart says what a variable that is read at start waits for.
 func (a *alteration) restart() (waits string, ops []change.Op) {
-	if a.in.process == nil || a.in.root != "" {
+	if a.in.process == nil || a.in.local.Contained {
 		return "a restart of the server", nil
 	}
 	// The unit that begins a cluster must not be started anew.

@@ -39,7 +39,8 @@ func (a *alteration) editRecipe() (change.Recipe, error) {
 		return change.Recipe{}, err
 	}
 	again := change.Op{Target: &a.in.target, Statement: reload}
-	act := place.edit(a.in.root, a.name, a.to.text)
+	place.file = a.in.local.Path(a.ctx, a.h, place.file)
+	act := place.edit(a.name, a.to.text)
 	act.Edit.Apply = &again
 	r := a.recipe()
 	r.Lasts = place.file
@@ -79,8 +80,8 @@ type place struct {
 	ours bool
 }
 
-func (p place) edit(root, name, value string) change.Act {
-	e := &change.Edit{File: root + p.file, Form: edit.Postgresql, Key: name, Value: value, Ours: p.ours}
+func (p place) edit(name, value string) change.Act {
+	e := &change.Edit{File: p.file, Form: edit.Postgresql, Key: name, Value: value, Ours: p.ours}
 	if p.ours {
 		e.Note = "Read by the include_dir of postgresql.conf."
 	}

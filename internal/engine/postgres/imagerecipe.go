@@ -38,7 +38,7 @@ func imageRecipe(ctx context.Context, h host.Reader, w change.Want) (change.Reci
 		notes = append(notes, to.note)
 	}
 	return change.Recipe{Effect: catalog.Restart, Waits: "a start of the server", Lasts: at.file, Notes: notes,
-		Acts: []change.Act{at.edit("", name, to.text)}}, nil
+		Acts: []change.Act{at.edit(name, to.text)}}, nil
 }
 
 // imageRow stands in for what a server would say of a setting.

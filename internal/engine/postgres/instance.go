@@ -17,7 +17,8 @@ type instance struct {
 	process *stack.Thing // nil for a remote server
 	local   observe.Local
 	pid     int
-	root    string // of its mount namespace: "" or /proc/PID/root
+	root    string // what goes before its paths: see observe.Local
+	at      string // the path by which we get to its socket
 	data    string // data directory; "" when it is not known
 	args    []assigned
 	port    string
@@ -69,6 +70,9 @@ func (in *instance) collect(ctx context.Context, h host.Reader) {
 	}
 	if dirs := splitNames(settings["unix_socket_directories"].value); in.socket == "" && len(dirs) > 0 {
 		in.socket = socketPath(dirs[0], in.port)
+	}
+	if in.socket != "" {
+		in.at = in.local.Path(ctx, h, in.socket)
 	}
 }
 
@@ -145,8 +149,8 @@ func (in *instance) reach(about host.About, given *host.Target) {
 	t := host.Target{Engine: "postgres", PID: in.pid}
 	switch {
 	case in.socket != "":
-		t.Network, t.Address = "unix", in.root+in.socket
-	case in.tcp != "" && in.root == "":
+		t.Network, t.Address = "unix", in.at
+	case in.tcp != "" && !in.local.Contained:
 		t.Network, t.Address = "tcp", in.tcp
 	}
 	if given != nil {
@@ -159,10 +163,10 @@ func (in *instance) reach(about host.About, given *host.Target) {
 		uid = n
 	}
 	if t.Network == "unix" && about.Root && uid > 0 {
-		if user != "" && in.root == "" {
+		if user != "" && !in.local.Contained {
 			t.Logins = append(t.Logins, host.Login{User: user, Database: "postgres", PeerUID: int(uid)})
 		}
-		if user != "postgres" || in.root != "" {
+		if user != "postgres" || in.local.Contained {
 			t.Logins = append(t.Logins, host.Login{User: "postgres", Database: "postgres", PeerUID: int(uid)})
 		}
 	}
@@ -180,10 +184,10 @@ func (in *instance) reach(about host.About, given *host.Target) {
 // isReachedBy reports whether a data source name leads to this server.
 func (in *instance) isReachedBy(t *host.Target) bool {
 	if t.Network == "unix" {
-		return in.root == "" && t.Address == in.socket
+		return !in.local.Contained && t.Address == in.at
 	}
 	colon := strings.LastIndexByte(t.Address, ':')
-	return in.root == "" && isLocal(strings.Trim(t.Address[:colon], "[]")) && t.Address[colon+1:] == in.port
+	return !in.local.Contained && isLocal(strings.Trim(t.Address[:colon], "[]")) && t.Address[colon+1:] == in.port
 }
 
 func list(t *stack.Thing, fact string) []string {

@@ -47,8 +47,8 @@ func (a *alteration) alterRecipe() (change.Recipe, error) {
 		Down:     a.down(),
 		Patience: 3000,
 	}}}
-	if a.in.root != "" {
-		r.Notes = append(r.Notes, "the server runs in a container: undo finds it there as long as that process runs, and what lasts is the volume of its data directory")
+	if a.in.at != a.in.socket {
+		r.Notes = append(r.Notes, "the server runs in a container, or with mounts of its own: undo finds it there as long as that process runs, and what lasts is the volume of its data directory")
 	}
 	return r, nil
 }
@@ -56,7 +56,7 @@ func (a *alteration) alterRecipe() (change.Recipe, error) {
 // down says where the value lies while the server is down: with one that is
 // too large it may not start, and then nobody can ask it to take it back.
 func (a *alteration) down() *change.Down {
-	if a.in.process == nil || a.in.root != "" || a.in.data == "" {
+	if a.in.process == nil || a.in.data == "" || !a.in.local.Shared(a.ctx, a.h, a.in.data) {
 		return nil
 	}
 	return &change.Down{File: a.in.data + autoFile, Form: edit.Postgresql, Key: a.name, Value: a.to.text, Quoted: a.quoted(), PID: a.in.data + "/postmaster.pid"}

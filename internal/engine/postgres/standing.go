@@ -166,7 +166,7 @@ func (a *alteration) persisted() (assigned, bool) {
 // does not know.
 func (a *alteration) restart() (waits string, ops []change.Op) {
 	name := a.want.Knob.Of.String()
-	if a.in.process == nil || a.in.root != "" {
+	if a.in.process == nil || a.in.local.Contained {
 		return "a restart of " + name, nil
 	}
 	if unit := observe.OwnUnit(a.ctx, a.h, a.seen, a.in.process); unit != "" {

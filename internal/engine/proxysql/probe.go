@@ -57,8 +57,8 @@ func collectFrom(ctx context.Context, h host.Reader, l observe.Local, obs *stack
 	*names = append(*names, name)
 	t := obs.New("proxysql", name)
 	t.Link("process", proc.Ref)
-	programVersion(ctx, h, root, proc, t, obs)
-	if port == 0 || root != "" {
+	programVersion(ctx, h, l, t, obs)
+	if port == 0 || l.Contained {
 		obs.Gap(t.Ref, "the port for clients is not known or is in a container", "", "server_version")
 		return
 	}
@@ -72,10 +72,10 @@ func collectFrom(ctx context.Context, h host.Reader, l observe.Local, obs *stack
 	t.Set("server_version", stack.Text(*rows.Values[0][0]), "greeting of "+target.Address)
 }
 
-func programVersion(ctx context.Context, h host.Reader, root string, proc, t *stack.Thing, obs *stack.Observation) {
-	exe := proc.Text("exe")
-	if root != "" || exe == "" {
-		obs.Gap(t.Ref, "the program is in a container", "", "version")
+func programVersion(ctx context.Context, h host.Reader, l observe.Local, t *stack.Thing, obs *stack.Observation) {
+	exe := l.Process.Text("exe")
+	if exe == "" || !l.Shared(ctx, h, exe) {
+		obs.Gap(t.Ref, "the program is not known or is in a container", "", "version")
 		return
 	}
 	out, err := h.Output(ctx, exe, "--version")

@@ -1,9 +1,13 @@
 package process
 
 import (
+	"cmp"
+	"context"
 	"strconv"
 	"strings"
 
+	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -42,6 +46,49 @@ func (l *look) namespace(t *stack.Thing, s server) {
 		}
 		t.Set(fact, stack.Bool(ours != theirs), file(s.pid, "ns/"+ns))
 	}
+	l.root(t, s)
+}
+
+// root tells whether the server has another root directory, as in a container
+// or a chroot. Mounts of its own alone say nothing: systemd gives services
+// some (PrivateTmp, ProtectHome) over the root that everybody has.
+func (l *look) root(t *stack.Thing, s server) {
+	const fact = "own_root"
+	src := file(s.pid, "root")
+	link, err := l.h.Readlink(l.ctx, src)
+	own, known := t.Bool("own_mounts")
+	switch {
+	case err != nil:
+		l.gap(t, err, fact)
+		return
+	case link != "/":
+		t.Set(fact, stack.Bool(true), src)
+		return
+	case !known: // which has its gap
+		return
+	case !own:
+		t.Set(fact, stack.Bool(false), src)
+		return
+	}
+	ours, err := rootMount(l.ctx, l.h, "self")
+	theirs, err2 := rootMount(l.ctx, l.h, strconv.Itoa(s.pid))
+	if err := cmp.Or(err, err2); err != nil {
+		l.gap(t, err, fact)
+		return
+	}
+	t.Set(fact, stack.Bool(ours != theirs), file(s.pid, "mountinfo"))
+}
+
+// rootMount gives the filesystem that a process has at /, and which directory
+// of it.
+func rootMount(ctx context.Context, h host.Reader, pid string) (at [2]string, err error) {
+	mounts, err := observe.MountTable(ctx, h, pid)
+	for _, m := range mounts {
+		if m.Point == "/" { // the last one counts: it lies on top
+			at = [2]string{m.Dev, m.Root}
+		}
+	}
+	return at, err
 }
 
 // owner reads the user the server runs as. Inside a container the name is
@@ -66,7 +113,7 @@ func (l *look) owner(t *stack.Thing, s server) {
 		l.obs.Gap(t.Ref, "not known whether the server has its own /etc/passwd", asRoot, "user")
 		return
 	}
-	if own {
+	if contained, _ := t.Bool("own_root"); own || contained {
 		passwd = file(s.pid, "root/etc/passwd")
 		data, ok = l.readFor(t, s.pid, passwd, "user")
 	} else {

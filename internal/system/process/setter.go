@@ -32,12 +32,10 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 	p := s.Find(w.Knob.Of)
 	most := hardLimit(ctx, h, p.Ref.Name, w)
 	unit, ofUser := observe.Unit(s, p)
-	// Its own unit first: systemd gives most services mounts of their own (PrivateTmp,
-	// ProtectSystem), and then they look like a container.
 	if own := observe.OwnUnit(ctx, h, s, p); own != "" {
 		return ofUnit(ctx, h, own, w, most)
 	}
-	contained, known := p.Bool("own_mounts")
+	contained, known := p.Bool("own_root")
 	switch {
 	case !known || contained:
 		return change.Recipe{}, &change.Refusal{Why: "who started it decides about its limits, and that is a container's runtime, or not visible from here", What: "docker run --ulimit, or the like"}

@@ -23,7 +23,7 @@ func running(group string, facts map[string]stack.Value) *stack.Stack {
 	p := obs.New("process", "7")
 	p.Set("nofile_soft", stack.Int(1024), "test")
 	p.Set("memlock_soft", stack.Int(65536), "test")
-	p.Set("own_mounts", stack.Bool(false), "test")
+	p.Set("own_root", stack.Bool(false), "test")
 	for name, v := range facts {
 		p.Set(name, v, "test")
 	}
@@ -114,7 +114,7 @@ func TestRecipes(t *testing.T) {
 	}
 	for want, s := range map[string]*stack.Stack{
 		"a user's own systemd":          running("/user.slice/user-1.slice/user@1.service/app.slice/x.service", nil),
-		"container's runtime":           running("/docker/x", map[string]stack.Value{"own_mounts": stack.Bool(true)}),
+		"container's runtime":           running("/docker/x", map[string]stack.Value{"own_root": stack.Bool(true)}),
 		"neither its unit nor its user": running("", nil),
 	} {
 		_, err := recipe(s, hosttest.Map{}, "nofile_soft", stack.Int(65536))

@@ -1,0 +1,51 @@
+package observe
+
+import (
+	"testing"
+
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/stack"
+)
+
+// What a server with mounts of its own calls a path is ours where it is the same file.
+func TestSharedPaths(t *testing.T) {
+	m := hosttest.Map{Stats: map[string]host.Stat{
+		"/etc":                        {DevMajor: 8, Inode: 2},
+		"/etc/my.cnf":                 {DevMajor: 8, Inode: 12},
+		"/tmp":                        {DevMajor: 8, Inode: 3},
+		"/tmp/a.sock":                 {DevMajor: 8, Inode: 13},
+		"/proc/7/root/etc":            {DevMajor: 8, Inode: 2},
+		"/proc/7/root/etc/my.cnf":     {DevMajor: 8, Inode: 12},
+		"/proc/7/root/tmp":            {DevMinor: 31, Inode: 1},
+		"/proc/7/root/tmp/a.sock":     {DevMinor: 31, Inode: 13},
+		"/proc/7/root/tmp/other.sock": {DevMinor: 31, Inode: 14},
+	}}
+	for _, c := range []struct {
+		facts      map[string]bool
+		name, want string
+	}{
+		{nil, "/tmp/a.sock", "/tmp/a.sock"},
+		{map[string]bool{"own_mounts": true, "own_root": false}, "/etc/my.cnf", "/etc/my.cnf"},
+		{map[string]bool{"own_mounts": true, "own_root": false}, "/etc/new.cnf", "/etc/new.cnf"}, // its directory is ours
+		{map[string]bool{"own_mounts": true, "own_root": false}, "/tmp/a.sock", "/proc/7/root/tmp/a.sock"},
+		{map[string]bool{"own_mounts": true, "own_root": false}, "/tmp/other.sock", "/proc/7/root/tmp/other.sock"},
+		{map[string]bool{"own_mounts": true, "own_root": false}, "/tmp/new.sock", "/proc/7/root/tmp/new.sock"},
+		{map[string]bool{"own_mounts": true, "own_root": true}, "/etc/my.cnf", "/proc/7/root/etc/my.cnf"},
+		{map[string]bool{"own_mounts": true}, "/etc/my.cnf", "/proc/7/root/etc/my.cnf"},
+		{map[string]bool{"own_mounts": false, "own_root": true}, "/etc/my.cnf", "/proc/7/root/etc/my.cnf"},
+		{map[string]bool{"own_mounts": true, "own_root": false}, "relative", "relative"},
+	} {
+		var obs stack.Observation
+		p := obs.New("process", "7")
+		p.Set("engine", stack.Text("mysql"), "test")
+		for fact, on := range c.facts {
+			p.Set(fact, stack.Bool(on), "test")
+		}
+		s := &stack.Stack{}
+		s.Add("process", obs)
+		if got := Locals(s, "mysql")[0].Path(t.Context(), m, c.name); got != c.want {
+			t.Errorf("%v: %s is %s, want %s", c.facts, c.name, got, c.want)
+		}
+	}
+}
