@@ -38,6 +38,7 @@ func errorKinds() []struct {
 		{"login", ErrLogin},
 		{"denied", ErrDenied},
 		{"not_on_tape", ErrNotOnTape},
+		{"exist", fs.ErrExist},
 		{"not_exist", fs.ErrNotExist},
 		{"permission", fs.ErrPermission},
 		{"deadline", context.DeadlineExceeded},

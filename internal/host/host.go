@@ -58,6 +58,12 @@ type Doer interface {
 	Tidy(ctx context.Context, name string) error
 	// Remove removes a file durably. One that is not there is no error.
 	Remove(ctx context.Context, name string) error
+	// MakeDir makes one directory, with its mode and owner; fs.ErrExist when the
+	// name is taken.
+	MakeDir(ctx context.Context, name string, perm fs.FileMode, uid, gid int) error
+	// Rename gives a file or directory another name on the same filesystem. It
+	// replaces nothing: fs.ErrExist.
+	Rename(ctx context.Context, from, to string) error
 	// Append adds to the end of a file, which is made with its directory when
 	// missing, readable by its owner alone.
 	Append(ctx context.Context, name string, data []byte) error
@@ -111,6 +117,7 @@ type Stat struct {
 	UID       uint32      `json:"uid"`                //
 	GID       uint32      `json:"gid"`                //
 	Modified  time.Time   `json:"modified"`           //
+	Born      time.Time   `json:"born,omitzero"`      // when it was made; zero where the filesystem does not tell
 	Resolved  string      `json:"resolved,omitempty"` // path after all symbolic links
 }
 

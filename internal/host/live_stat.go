@@ -61,7 +61,7 @@ func statx(name string) (Stat, error) {
 	err := unix.EINTR
 	var failed error = err
 	for failed == unix.EINTR {
-		failed = unix.Statx(unix.AT_FDCWD, name, unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS|unix.STATX_MNT_ID, &st)
+		failed = unix.Statx(unix.AT_FDCWD, name, unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS|unix.STATX_BTIME|unix.STATX_MNT_ID, &st)
 	}
 	if failed == unix.ENOSYS { // before Linux 4.11
 		return oldStat(name)
@@ -79,6 +79,9 @@ func statx(name string) (Stat, error) {
 		Mode:      fileMode(uint32(st.Mode)),
 		UID:       st.Uid, GID: st.Gid,
 		Modified: modified(st.Mtime.Sec, int64(st.Mtime.Nsec)),
+	}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		s.Born = modified(st.Btime.Sec, int64(st.Btime.Nsec))
 	}
 	if st.Mask&unix.STATX_MNT_ID != 0 {
 		s.MountID = st.Mnt_id

@@ -61,6 +61,16 @@ func (r *Refusing) Replace(_ context.Context, name string, _ []byte, _ fs.FileMo
 	return r.refuse("replace " + name)
 }
 
+// MakeDir implements Doer.
+func (r *Refusing) MakeDir(_ context.Context, name string, _ fs.FileMode, _, _ int) error {
+	return r.refuse("make directory " + name)
+}
+
+// Rename implements Doer.
+func (r *Refusing) Rename(_ context.Context, from, to string) error {
+	return r.refuse("rename " + from + " to " + to)
+}
+
 // Append implements Doer.
 func (r *Refusing) Append(_ context.Context, name string, _ []byte) error {
 	return r.refuse("append to " + name)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -79,6 +80,16 @@ func (m *Machine) Write(ctx context.Context, name string, data []byte) error {
 // Remove implements host.Doer.
 func (m *Machine) Remove(ctx context.Context, name string) error {
 	return m.around(func() error { return m.LiveDoer.Remove(ctx, name) })
+}
+
+// MakeDir implements host.Doer.
+func (m *Machine) MakeDir(ctx context.Context, name string, perm fs.FileMode, uid, gid int) error {
+	return m.around(func() error { return m.LiveDoer.MakeDir(ctx, name, perm, uid, gid) })
+}
+
+// Rename implements host.Doer.
+func (m *Machine) Rename(ctx context.Context, from, to string) error {
+	return m.around(func() error { return m.LiveDoer.Rename(ctx, from, to) })
 }
 
 // Start implements host.Launcher.

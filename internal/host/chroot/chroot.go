@@ -161,6 +161,28 @@ func (u *Doer) Remove(ctx context.Context, name string) error {
 	return u.d.Remove(ctx, at)
 }
 
+// MakeDir implements host.Doer.
+func (u *Doer) MakeDir(ctx context.Context, name string, perm fs.FileMode, uid, gid int) error {
+	at, err := u.at(name)
+	if err != nil {
+		return err
+	}
+	return u.d.MakeDir(ctx, at, perm, uid, gid)
+}
+
+// Rename implements host.Doer.
+func (u *Doer) Rename(ctx context.Context, from, to string) error {
+	old, err := u.at(from)
+	if err != nil {
+		return err
+	}
+	at, err := u.at(to)
+	if err != nil {
+		return err
+	}
+	return u.d.Rename(ctx, old, at)
+}
+
 // Append implements host.Doer.
 func (u *Doer) Append(ctx context.Context, name string, data []byte) error {
 	at, err := u.at(name)

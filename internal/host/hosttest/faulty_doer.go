@@ -58,6 +58,24 @@ func (f *Faulty) Remove(ctx context.Context, name string) error {
 	return d.Remove(ctx, name)
 }
 
+// MakeDir implements host.Doer.
+func (f *Faulty) MakeDir(ctx context.Context, name string, perm fs.FileMode, uid, gid int) error {
+	d, _, err := f.doer(ctx, "make directory", name)
+	if err != nil {
+		return err
+	}
+	return d.MakeDir(ctx, name, perm, uid, gid)
+}
+
+// Rename implements host.Doer.
+func (f *Faulty) Rename(ctx context.Context, from, to string) error {
+	d, _, err := f.doer(ctx, "rename", from, to)
+	if err != nil {
+		return err
+	}
+	return d.Rename(ctx, from, to)
+}
+
 // Append implements host.Doer.
 func (f *Faulty) Append(ctx context.Context, name string, data []byte) error {
 	d, _, err := f.doer(ctx, "append", name)
