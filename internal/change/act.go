@@ -9,11 +9,14 @@ import (
 	"plumb/internal/host"
 )
 
-// Act is one reversible operation on one place: an edit of a file, or a
-// switch of something that runs. Exactly one of the two is set.
+// Act is one operation on one place. Exactly one of its kinds is set. All can be
+// taken back, but for what a Remove has removed for good.
 type Act struct {
 	Edit   *Edit   `json:"edit,omitempty"`
 	Switch *Switch `json:"switch,omitempty"`
+	Make   *Make   `json:"make,omitempty"`
+	Remove *Remove `json:"remove,omitempty"`
+	Copy   *Copy   `json:"copy,omitempty"`
 }
 
 // Edit sets one key in a configuration file, and so lasts. What of the file's
@@ -106,15 +109,6 @@ type Write struct {
 type Guard struct {
 	MemAvailable int64 `json:"mem_available"` // bytes of MemAvailable that must be left
 	SwapIn       bool  `json:"swap_in"`       // no page may be swapped in or out meanwhile
-}
-
-// Place names what an act changes, for people and to find two acts on one
-// place.
-func (a Act) Place() string {
-	if a.Edit != nil {
-		return a.Edit.File + " " + a.Edit.Key
-	}
-	return a.Switch.On
 }
 
 // String shows an operation as a person would type it.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
-	"plumb/internal/edit"
 )
 
 // Outcome is what became of a plan.
@@ -60,7 +57,7 @@ func (k *Executor) Apply(ctx context.Context, draft Draft, o ApplyOptions) (Outc
 		o.Begin.Steps = append(o.Begin.Steps, s.Step)
 		out.Steps = append(out.Steps, StepOutcome{Prepared: s})
 	}
-	c, err := k.begin(ctx, o.Begin)
+	c, err := k.begin(ctx, o.Begin, draft.plan())
 	if err != nil {
 		return out, err
 	}
@@ -87,7 +84,9 @@ func (k *Executor) steps(ctx context.Context, c *Change, out *Outcome, o ApplyOp
 		err := k.step(ctx, c, i, s, o)
 		if err != nil {
 			s.Failure, s.Back = err.Error(), "taken back"
-			if backErr := k.takeBack(context.WithoutCancel(ctx), c, i); backErr != nil {
+			if errors.Is(err, ErrStopped) {
+				s.Back = "kept, to go on with or to undo"
+			} else if backErr := k.takeBack(context.WithoutCancel(ctx), c, i); backErr != nil {
 				s.Back = "could not be taken back: " + backErr.Error()
 			}
 		}
@@ -115,7 +114,7 @@ func (k *Executor) step(ctx context.Context, c *Change, i int, s *StepOutcome, o
 			return err
 		}
 		if got != "" {
-			s.Got = append(s.Got, fmt.Sprintf("%s took %s in place of %s", a.Switch.On, got, a.Switch.After))
+			s.Got = append(s.Got, fmt.Sprintf("%s took %s in place of %s", a.Place(), got, a.Switch.After))
 		}
 		if o.Doing != nil {
 			o.Doing(i, a, true)
@@ -127,114 +126,26 @@ func (k *Executor) step(ctx context.Context, c *Change, i int, s *StepOutcome, o
 // act does one act: intent, effect, result. It gives the state that was
 // reached when it is not the one wanted.
 func (k *Executor) act(ctx context.Context, c *Change, step int, a Act) (got string, err error) {
-	made, after, need, err := k.found(ctx, a)
+	made, need, err := a.deed().found(ctx, k)
 	if err != nil || !need {
 		return "", err
-	}
-	var swapped int64
-	if a.Edit == nil && a.Switch.Guard != nil {
-		if swapped, err = k.guarded(ctx, a.Switch.Guard, -1); err != nil {
-			return "", err
-		}
 	}
 	if err := k.note(ctx, c, kindIntent, intent{Step: step, Act: a, Made: made}); err != nil {
 		return "", err
 	}
-	n := len(c.log.Records)
-	if a.Edit != nil {
-		err = k.write(ctx, a.Edit, after)
-	} else {
-		got, err = k.turn(ctx, a.Switch, made.Before)
-		if err == nil && a.Switch.Guard != nil {
-			_, err = k.guarded(ctx, a.Switch.Guard, swapped)
-		}
-	}
+	return k.carryOut(ctx, c, &c.Acts[len(c.Acts)-1])
+}
+
+// carryOut does an act whose intent is written down.
+func (k *Executor) carryOut(ctx context.Context, c *Change, p *Recorded) (got string, err error) {
+	got, err = p.Act.deed().do(ctx, k, c, p)
 	if err != nil {
-		return "", errors.Join(err, k.note(context.WithoutCancel(ctx), c, kindFailed, result{N: n, Why: err.Error()}))
+		return "", errors.Join(err, k.note(context.WithoutCancel(ctx), c, kindFailed, result{N: p.N, Why: err.Error()}))
 	}
-	return got, k.note(ctx, c, kindDone, result{N: n, Got: got})
-}
-
-// found reads what is there before an act; need is false when nothing is
-// left to do.
-func (k *Executor) found(ctx context.Context, a Act) (made Made, after []byte, need bool, err error) {
-	if a.Edit == nil {
-		made.Before, err = inspect(ctx, k.Doer, a.Switch.Inspect)
-		if err != nil {
-			return made, nil, false, fmt.Errorf("read %s: %w", a.Switch.On, err)
-		}
-		return made, nil, made.Before != a.Switch.After && !slices.Contains(a.Switch.Beyond, made.Before), nil
-	}
-	text, err := rawOrNone(ctx, k.Doer, a.Edit.File)
-	if err != nil {
-		return made, nil, false, err
-	}
-	if after, err = a.Edit.after(text); err != nil {
-		return made, nil, false, err
-	}
-	made.New = text == nil
-	if made.New {
-		text = []byte(a.Edit.blank()) // the header is nobody's value: it goes with the last of them
-	}
-	splice := edit.Diff(text, after)
-	made.Splice = &splice
-	value, had, err := edit.Get(a.Edit.Form, text, a.Edit.Key)
-	if err != nil {
-		return made, nil, false, err
-	}
-	if made.Unset = !had; had {
-		made.Value = &value
-	}
-	return made, after, made.New || string(text) != string(after), nil
-}
-
-func (k *Executor) write(ctx context.Context, e *Edit, text []byte) error {
-	if err := k.Doer.Replace(ctx, e.File, text, e.perm()); err != nil {
-		return err
-	}
-	return k.reread(ctx, e)
-}
-
-// reread makes those who read a file read it again.
-func (k *Executor) reread(ctx context.Context, e *Edit) error {
-	if e.Apply == nil {
-		return nil
-	}
-	return e.Apply.do(ctx, k.Doer)
-}
-
-// turn does a switch and reads back what came of it.
-func (k *Executor) turn(ctx context.Context, s *Switch, before string) (string, error) {
-	if err := operate(ctx, k.Doer, s.Do, before); err != nil {
-		return "", err
-	}
-	got, err := reach(ctx, k.Doer, s, s.After)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("read %s back: %w", s.On, err)
-	case got == s.After:
+	if p.State == Gone {
 		return "", nil
-	case got == before:
-		return "", fmt.Errorf("%s did not take %s: it is still %s", s.On, s.After, before)
 	}
-	return got, nil
-}
-
-// guarded gives the pages swapped so far; it fails when the guard does not
-// hold. since -1 stands for now.
-func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, error) {
-	_, swapped, err := memory(ctx, k.Doer)
-	if err != nil {
-		return 0, fmt.Errorf("watch the memory: %w", err)
-	}
-	if since < 0 {
-		since = swapped
-	}
-	why, err := g.holds(ctx, k.Doer, since)
-	if err == nil && why != "" {
-		err = errors.New(why)
-	}
-	return swapped, err
+	return got, k.note(ctx, c, kindDone, result{N: p.N, Got: got})
 }
 
 // restarts does what steps wait for, each once.

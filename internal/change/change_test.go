@@ -421,14 +421,14 @@ func TestJournalOfVersion1(t *testing.T) {
 func TestJournalOfTheFuture(t *testing.T) {
 	m := newMachine(t)
 	var log journal.Log
-	text, err := log.Append(time.Now(), kindBegin, Begin{Version: journal.Version + 1, Plumb: "9.0"})
+	text, err := log.Append(time.Now(), kindBegin, Begin{Version: Form + 1, Plumb: "9.0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.write("/var/lib/plumb/change-000001.journal", string(text))
 	was := m.state()
 	err = m.executor(m.doer).Undo(t.Context(), []int{1}, UndoOptions{})
-	if err == nil || !strings.Contains(err.Error(), "written by Plumb 9.0, in form 2: this one knows form 1") || m.state() != was {
+	if err == nil || !strings.Contains(err.Error(), "written by Plumb 9.0, in form 3: this one knows form 2") || m.state() != was {
 		t.Errorf("%v", err)
 	}
 }

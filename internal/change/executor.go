@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"plumb/internal/host"
-	"plumb/internal/journal"
 )
 
 // Directory is where journals are kept: one file for each change, and the
@@ -112,18 +111,21 @@ const (
 )
 
 // begin opens the journal of a new change.
-func (k *Executor) begin(ctx context.Context, b Begin) (*Change, error) {
-	all, err := k.Changes(ctx)
+func (k *Executor) begin(ctx context.Context, b Begin, all plan) (*Change, error) {
+	before, err := k.Changes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	number := 1
-	if len(all) > 0 {
-		number = all[len(all)-1].Number + 1
+	if len(before) > 0 {
+		number = before[len(before)-1].Number + 1
 	}
 	c := &Change{Number: number, File: path.Join(k.Dir, fmt.Sprintf("change-%06d.journal", number))}
-	b.Version, b.Plumb = journal.Version, k.Plumb
-	return c, k.note(ctx, c, kindBegin, b)
+	b.Version, b.Plumb = all.form(), k.Plumb
+	if err := k.note(ctx, c, kindBegin, b); err != nil || b.Version == 1 {
+		return c, err
+	}
+	return c, k.note(ctx, c, kindPlan, all)
 }
 
 // note writes a record down; when it returns, the record is on disk.

@@ -48,6 +48,7 @@ func oddActs() map[string]string {
 		"no way to read":          `{"step":0,"act":{"switch":{"on":"x","look":{},"after":"5","undo":[{"argv":["true"]}]}},"made":{"before":"1"}}`,
 		"no way to undo":          `{"step":0,"act":{"switch":{"on":"x",` + look + `,"after":"5"}},"made":{"before":"1"}}`,
 		"an operation of no kind": `{"step":0,"act":{"switch":{"on":"x",` + look + `,"after":"5","undo":[{"ioctl":7}]}},"made":{"before":"1"}}`,
+		"a making in form 1":      `{"step":0,"act":{"make":{"path":"/run/b","directory":{"perm":488,"uid":0,"gid":0}}},"made":{"mark":"aaaaaaaaaaaaaaaaaaaaaaaaaa"}}`,
 		"a statement for nobody":  `{"step":0,"act":{"switch":{"on":"x",` + look + `,"after":"5","undo":[{"statement":"DROP"}]}},"made":{"before":"1"}}`,
 	}
 }
@@ -119,21 +120,27 @@ func FuzzJournal(f *testing.F) {
 	}
 	f.Add([]byte(`{"step":0,"act":{"edit":{"file":"/etc/toy.conf","form":"sysctl","key":"a","value":"5"}},"made":{"splice":{"at":9999999,"old":"x","new":"a = 1\n","before":"","after":""}}}`), "done")
 	f.Add([]byte(`{"step":0,"act":{"switch":{"on":"x","look":{"file":"/run/a","match":"(a"},"undo":[{"argv":["true"]}]}},"made":{}}`), "done")
+	const mark = `"made":{"before":"x","mark":"aaaaaaaaaaaaaaaaaaaaaaaaaa"}}`
+	for _, act := range []string{`{"make":{"path":"/a/b","directory":{"perm":488,"uid":0,"gid":0}}}`, `{"copy":{"from":"/a","to":"/b"}}`, `{"remove":{"dataset":"a/b@c","keep":true}}`,
+		`{"make":{"inspect":{"file":"/x"},"name":"x","do":[{"argv":["true"]}],"undo":[{"argv":["true"]}]}}`, `{"make":{"dataset":"a/b","do":[{"argv":["true"]}],"undo":[{"argv":["true"]}]}}`} {
+		f.Add([]byte(`{"step":0,"act":`+act+`,`+mark), "made")
+	}
 	f.Fuzz(func(t *testing.T, body []byte, kind string) {
 		if !json.Valid(body) {
 			return
 		}
-		c, err := replay(1, "x", []byte(journalOf(t, record{kindBegin, Begin{Version: 1}}, record{kindIntent, json.RawMessage(body)}, record{kind, result{N: 2}})))
+		c, err := replay(1, "x", []byte(journalOf(t, record{kindBegin, Begin{Version: Form}}, record{kindIntent, json.RawMessage(body)}, record{kind, result{N: 2}})))
 		if err != nil {
 			return
 		}
 		k := &Executor{Doer: nobody{}, Dir: "/x", Now: time.Now}
 		for _, p := range c.Acts {
 			_, _ = p.Act.Place(), p.Back()
+			_, _ = p.Words()
 			if p.Act.Edit != nil {
 				for _, text := range [][]byte{nil, {}, []byte("a = 5\n"), []byte("# x\na = 1\nb=2")} {
-					_, _ = p.back(text)
-					_, _ = p.forced(text)
+					_, _ = p.Act.Edit.without(p.Made, text)
+					_, _ = p.Act.Edit.forced(p.Made, text)
 				}
 			}
 		}
@@ -155,10 +162,15 @@ func (nobody) Output(context.Context, ...string) ([]byte, error) { return nil, e
 func (nobody) Query(context.Context, host.Target, string) (host.Rows, error) {
 	return host.Rows{}, errNobody
 }
-func (nobody) Exec(context.Context, host.Target, string) error            { return errNobody }
-func (nobody) Run(context.Context, ...string) ([]byte, error)             { return nil, errNobody }
-func (nobody) Write(context.Context, string, []byte) error                { return errNobody }
-func (nobody) Append(context.Context, string, []byte) error               { return nil }
-func (nobody) Tidy(context.Context, string) error                         { return nil }
-func (nobody) Remove(context.Context, string) error                       { return errNobody }
-func (nobody) Replace(context.Context, string, []byte, fs.FileMode) error { return errNobody }
+func (nobody) Exec(context.Context, host.Target, string) error              { return errNobody }
+func (nobody) Run(context.Context, ...string) ([]byte, error)               { return nil, errNobody }
+func (nobody) Readlink(context.Context, string) (string, error)             { return "", errNobody }
+func (nobody) Glob(context.Context, string) ([]string, error)               { return nil, errNobody }
+func (nobody) MakeDir(context.Context, string, fs.FileMode, int, int) error { return errNobody }
+func (nobody) Rename(context.Context, string, string) error                 { return errNobody }
+func (nobody) About() host.About                                            { return host.About{Root: true} }
+func (nobody) Write(context.Context, string, []byte) error                  { return errNobody }
+func (nobody) Append(context.Context, string, []byte) error                 { return nil }
+func (nobody) Tidy(context.Context, string) error                           { return nil }
+func (nobody) Remove(context.Context, string) error                         { return errNobody }
+func (nobody) Replace(context.Context, string, []byte, fs.FileMode) error   { return errNobody }

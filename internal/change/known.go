@@ -19,12 +19,12 @@ func (i intent) known(c *Change) error {
 		return errors.New("an act before the record that begins the change")
 	case i.Step < 0:
 		return fmt.Errorf("an act of step %d", i.Step)
-	case (i.Act.Edit == nil) == (i.Act.Switch == nil):
-		return unknown("an act that is neither an edit of a file nor a switch")
-	case i.Act.Edit != nil:
-		return i.Act.Edit.known(i.Made)
+	case i.Act.deed() == nil:
+		return unknown("an act that is not of exactly one kind")
+	case i.Act.form() > c.Version:
+		return unknown(fmt.Sprintf("an act of form %d in a journal of form %d", i.Act.form(), c.Version))
 	}
-	return i.Act.Switch.known()
+	return i.Act.deed().known(i.Made)
 }
 
 // unknown refuses what a later Plumb may have written.
@@ -48,19 +48,27 @@ func (e *Edit) known(m Made) error {
 	return nil
 }
 
-func (s *Switch) known() error {
+// known says why a state cannot be read; on is what it is of.
+func (l Inspection) known(on string) error {
 	ways := 0
-	for _, is := range []bool{s.Inspect.File != "", s.Inspect.Argv != nil, s.Inspect.Target != nil} {
+	for _, is := range []bool{l.File != "", l.Argv != nil, l.Target != nil} {
 		if is {
 			ways++
 		}
 	}
-	_, err := regexp.Compile(s.Inspect.Match)
-	switch {
-	case ways != 1:
-		return unknown(fmt.Sprintf("a switch of %s that does not say how it is read", s.On))
+	if _, err := regexp.Compile(l.Match); err != nil {
+		return unknown(fmt.Sprintf("%s, read with %q", on, l.Match))
+	}
+	if ways != 1 {
+		return unknown(fmt.Sprintf("%s, without a word of how it is read", on))
+	}
+	return nil
+}
+
+func (s *Switch) known(Made) error {
+	switch err := s.Inspect.known(s.On); {
 	case err != nil:
-		return unknown(fmt.Sprintf("a switch of %s, read with %q", s.On, s.Inspect.Match))
+		return err
 	case len(s.Undo) == 0 && len(s.UndoNone) == 0:
 		return unknown(fmt.Sprintf("a switch of %s that does not say how it is undone", s.On))
 	}

@@ -173,7 +173,7 @@ func (p *drafter) already(step Step, now stack.Value) bool {
 func (p *drafter) idle(ctx context.Context, r Recipe) bool {
 	k := Executor{Doer: p.d}
 	for _, a := range r.Acts {
-		if _, _, need, err := k.found(ctx, a); err != nil || need {
+		if _, need, err := a.deed().found(ctx, &k); err != nil || need {
 			return false
 		}
 	}
@@ -191,6 +191,9 @@ func (p *drafter) wanted(acts []Act) []Act {
 // rehearse makes the edits of a step in memory.
 func (p *drafter) rehearse(ctx context.Context, r Recipe) error {
 	for _, a := range r.Acts {
+		if a.deed() == nil {
+			return fmt.Errorf("the recipe of %s has an act that is of no kind or of several", r.Lasts)
+		}
 		if a.Edit == nil {
 			continue
 		}
@@ -229,6 +232,20 @@ func (p *drafter) rights(ctx context.Context, r Recipe) {
 			p.writable(ctx, a.Edit.File, "to make it last")
 			continue
 		}
+		p.rightsTo(ctx, a)
+	}
+}
+
+// rightsTo notes what an act could not do that does not last.
+func (p *drafter) rightsTo(ctx context.Context, a Act) {
+	switch {
+	case a.Make != nil && a.Make.Path != "":
+		p.writable(ctx, a.Make.Path, "to make it")
+	case a.Remove != nil && a.Remove.Path != "":
+		p.writable(ctx, a.Remove.Path, "to remove it")
+	case a.Copy != nil:
+		p.writable(ctx, a.Copy.To, "to copy there")
+	case a.Switch != nil:
 		for _, op := range a.Switch.Do {
 			if op.Write != nil {
 				p.writable(ctx, op.Write.File, "to set it")

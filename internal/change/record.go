@@ -14,6 +14,11 @@ import (
 const (
 	kindBegin         = "begin"          // Begin
 	kindIntent        = "intent"         // intent: the act is about to be done
+	kindPlan          = "plan"           // plan: all acts that will be done, since form 2
+	kindMade          = "made"           // result: who is what was made, and its state; since form 2
+	kindProgress      = "progress"       // result: how far a copy is; since form 2
+	kindRemoving      = "removing"       // result: what is removed now cannot be taken back; since form 2
+	kindGone          = "gone"           // result: removed for good; since form 2
 	kindDone          = "done"           // result
 	kindFailed        = "failed"         // result: it was not done, or is taken back next
 	kindUndoing       = "undoing"        // result: it is about to be undone
@@ -26,9 +31,13 @@ const (
 	kindConfirmed     = "confirmed"      // nothing
 )
 
+// Form of a change's journal. The first knew edits and switches alone, and a
+// change of nothing else is still written so, for a Plumb of that time to undo.
+const Form = 2
+
 // Begin opens the journal of a change.
 type Begin struct {
-	Version int       `json:"version"` // journal.Version
+	Version int       `json:"version"` // the form: 1 or Form
 	Plumb   string    `json:"plumb"`   // version of the Plumb that made it
 	Host    string    `json:"host"`
 	User    string    `json:"user"`
@@ -43,21 +52,34 @@ type intent struct {
 	Made `json:"made"`
 }
 
+// plan lists all acts of a change, so that one which was killed can be gone on
+// with from its journal alone.
+type plan struct {
+	Acts []plannedAct `json:"acts"`
+}
+
+type plannedAct struct {
+	Step int `json:"step"`
+	Act  Act `json:"act"`
+}
+
 // Made is what was found when an act was about to be done.
 type Made struct {
-	Before string       `json:"before,omitempty"` // of a switch: its state
+	Before string       `json:"before,omitempty"` // of a switch: its state; of a removal: who it was
 	New    bool         `json:"new,omitempty"`    // of an edit: the file was not there
 	Splice *edit.Splice `json:"splice,omitempty"` // of an edit: what changes in the file
 	Value  *string      `json:"value,omitempty"`  // of an edit: what the key was set to in the file
 	Unset  bool         `json:"unset,omitempty"`  // of an edit: the file did not set the key
+	Mark   string       `json:"mark,omitempty"`   // of a making, removal or copy: a word of its own, by which is known what is its
 }
 
 // result says what became of an intent; N is its record's number.
 type result struct {
-	N    int    `json:"intent,omitempty"`
-	Got  string `json:"got,omitempty"` // the state read afterwards, when it is not the one wanted
-	Why  string `json:"why,omitempty"`
-	What string `json:"what,omitempty"`
+	N     int    `json:"intent,omitempty"`
+	Got   string `json:"got,omitempty"` // the state read afterwards, when it is not the one wanted
+	Why   string `json:"why,omitempty"`
+	What  string `json:"what,omitempty"`
+	Files int    `json:"files,omitempty"` // of a copy: so many of its list are there
 }
 
 // Restart is a restart that a change did, or began.
@@ -78,6 +100,7 @@ const (
 	Undoing State = "undoing" // an undo of it began and did not end
 	Undone  State = "undone"  //
 	Left    State = "left"    // changed by others since, and left so
+	Gone    State = "gone"    // removed for good
 )
 
 // Recorded is an act of a change as the journal tells it.
@@ -89,37 +112,15 @@ type Recorded struct {
 	State State
 	Got   string // the state that was reached, when it is not the one wanted
 	Why   string // why it failed or was left
-}
 
-// Back lists what undoing it would run, beside writing files: commands,
-// statements, and writes to the kernel's files.
-func (p Recorded) Back() []Op {
-	ops := []Op(nil)
-	switch s := p.Act.Switch; {
-	case s == nil && p.Act.Edit.Apply != nil:
-		return []Op{*p.Act.Edit.Apply}
-	case s == nil:
-		return nil
-	default:
-		ops = s.back(p.Made.Before)
-	}
-	filled := make([]Op, len(ops))
-	for i, o := range ops {
-		filled[i] = o.filled(p.Made.Before)
-	}
-	return filled
-}
-
-// back gives the operations that bring a state back.
-func (s *Switch) back(before string) []Op {
-	if before == None && s.UndoNone != nil {
-		return s.UndoNone
-	}
-	return s.Undo
+	Identity string // who it is that was made, "" before that was written down
+	Kept     string // the state in which it was made, or the digest of what is copied
+	Files    int    // of a copy: so many are there, and the same
+	Removing bool   // what is put aside is being removed for good
 }
 
 // open tells whether there may be something to undo.
-func (p Recorded) open() bool { return p.State != Undone && p.State != Left }
+func (p Recorded) open() bool { return p.State != Undone && p.State != Left && p.State != Gone }
 
 // Change is one run of fix as its journal tells it.
 type Change struct {
@@ -134,6 +135,7 @@ type Change struct {
 	Last      time.Time // of its last record
 
 	log  journal.Log
+	plan []plannedAct
 	File string // its journal
 }
 
@@ -182,10 +184,12 @@ func (c *Change) take(r journal.Record) error {
 		if err := json.Unmarshal(r.Body, &c.Begin); err != nil {
 			return err
 		}
-		if c.Version > journal.Version {
-			return &Refusal{Why: fmt.Sprintf("it was written by Plumb %s, in form %d: this one knows form %d", c.Plumb, c.Version, journal.Version), What: newerHint}
+		if c.Version > Form {
+			return &Refusal{Why: fmt.Sprintf("it was written by Plumb %s, in form %d: this one knows form %d", c.Plumb, c.Version, Form), What: newerHint}
 		}
 		return nil
+	case kindPlan:
+		return c.planned(r.Body)
 	case kindConfirmed:
 		c.Confirmed = true
 		return nil
@@ -218,8 +222,9 @@ func (c *Change) take(r journal.Record) error {
 }
 
 func (c *Change) result(kind string, res result) error {
-	states := map[string]State{kindDone: Done, kindFailed: Failed, kindUndoing: Undoing, kindUndone: Undone, kindLeft: Left}
+	states := map[string]State{kindDone: Done, kindFailed: Failed, kindUndoing: Undoing, kindUndone: Undone, kindLeft: Left, kindGone: Gone}
 	state, ofAct := states[kind]
+	ofAct = ofAct || slices.Contains([]string{kindMade, kindProgress, kindRemoving}, kind)
 	switch {
 	case kind == kindEnd:
 		c.Ended = true
@@ -232,14 +237,52 @@ func (c *Change) result(kind string, res result) error {
 	case !ofAct:
 		return nil // of a newer Plumb, or only for people
 	}
+	p := c.find(res.N)
+	if p == nil {
+		return fmt.Errorf("%s of record %d, which is no intent", kind, res.N)
+	}
+	p.became(kind, state, res)
+	return nil
+}
+
+// find gives the act whose intent has a number; nil when none has.
+func (c *Change) find(n int) *Recorded {
 	for i := range c.Acts {
-		if c.Acts[i].N == res.N {
-			c.Acts[i].State, c.Acts[i].Why = state, res.Why
-			if state == Done {
-				c.Acts[i].Got = res.Got
-			}
-			return nil
+		if c.Acts[i].N == n {
+			return &c.Acts[i]
 		}
 	}
-	return fmt.Errorf("%s of record %d, which is no intent", kind, res.N)
+	return nil
+}
+
+// became adds to an act what was written down of it later.
+func (p *Recorded) became(kind string, state State, res result) {
+	switch kind {
+	case kindMade:
+		p.Identity, p.Kept = res.Got, res.What
+	case kindProgress:
+		p.Files, p.Kept = res.Files, res.What
+	case kindRemoving:
+		p.Removing = true
+	default:
+		p.State, p.Why = state, res.Why
+		if state == Done {
+			p.Got = res.Got
+		}
+	}
+}
+
+// planned reads which acts a change is of.
+func (c *Change) planned(body json.RawMessage) error {
+	var all plan
+	if err := json.Unmarshal(body, &all); err != nil {
+		return err
+	}
+	for _, a := range all.Acts {
+		if a.Act.deed() == nil || a.Step < 0 || a.Act.form() > c.Version {
+			return unknown("a plan with an act that is of no kind known here")
+		}
+	}
+	c.plan = all.Acts
+	return nil
 }

@@ -125,7 +125,12 @@ func (o Op) do(ctx context.Context, d host.Doer) error {
 
 // filled puts the state found where {before} stands.
 func (o Op) filled(before string) Op {
-	r := strings.NewReplacer("{before}", before, "{before:sql}", o.quoted(before))
+	return o.with("{before}", before, "{before:sql}", o.quoted(before))
+}
+
+// with replaces words in the texts of an operation: each by the one after it.
+func (o Op) with(words ...string) Op {
+	r := strings.NewReplacer(words...)
 	if o.Write != nil {
 		o.Write = &Write{File: o.Write.File, Text: r.Replace(o.Write.Text)}
 	}

@@ -1,13 +1,10 @@
 package change
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-
-	"plumb/internal/edit"
 )
 
 // UndoOptions say how changes are taken back.
@@ -23,7 +20,9 @@ type Drift struct {
 	Place  string
 	Want   string // as Plumb left it
 	Found  string
-	By     int // the later change that set it; 0: somebody else
+	By     int  // the later change that set it; 0: somebody else
+	Nested bool // it may be so for what the same change did later
+	Others bool // what others put there: it is not removed, even by force
 }
 
 // Drifted is the error of an undo that found places changed since.
@@ -47,6 +46,9 @@ func (d *Drifted) Hint() string {
 	for _, x := range d.Drifts {
 		if x.By > 0 {
 			return fmt.Sprintf("undo change %d first; or --force to set the older value nevertheless", x.By)
+		}
+		if x.Others {
+			return "--keep leaves these and undoes the rest; what others put there is not removed, even with --force"
 		}
 	}
 	return "--keep leaves these and undoes the rest; --force takes them back as well"
@@ -106,6 +108,7 @@ func find(all []*Change, number int) *Change {
 func (k *Executor) drifted(ctx context.Context, all, todo []*Change) error {
 	seen := map[string]bool{}
 	var drifts []Drift
+	nested := false // things were made or removed that may be in those of before, and are undone first
 	for _, c := range todo {
 		for i := len(c.Acts) - 1; i >= 0; i-- {
 			p := c.Acts[i]
@@ -113,14 +116,15 @@ func (k *Executor) drifted(ctx context.Context, all, todo []*Change) error {
 				continue
 			}
 			seen[p.Act.Place()] = true
-			d, err := k.drift(ctx, p)
+			d, err := p.Act.deed().drift(ctx, k, &p)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err == nil && d != nil {
+			if err == nil && d != nil && !(d.Nested && nested) {
 				d.Change, d.By = c.Number, laterThan(all, c.Number, d.Place)
 				drifts = append(drifts, *d)
 			}
+			nested = nested || p.Act.form() > 1
 		}
 	}
 	if drifts != nil {
@@ -140,35 +144,6 @@ func laterThan(all []*Change, number int, place string) int {
 		}
 	}
 	return by
-}
-
-// drift says how a place differs from what it was before and from what Plumb
-// left; nil when it does not.
-func (k *Executor) drift(ctx context.Context, p Recorded) (*Drift, error) {
-	if e := p.Act.Edit; e != nil {
-		text, err := rawOrNone(ctx, k.Doer, e.File)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := p.back(text); errors.Is(err, edit.ErrDrifted) {
-			found, _, _ := edit.Get(e.Form, text, e.Key)
-			return &Drift{Place: p.Act.Place(), Want: e.Value, Found: cmp.Or(found, "not set there as Plumb wrote it")}, nil
-		} else if err != nil {
-			return nil, err
-		}
-		return nil, nil
-	}
-	s := p.Act.Switch
-	now, err := k.seen(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	want := cmp.Or(p.Got, s.After)
-	// Of an act that began and did not end, what lies between is its own doing.
-	if now == want || now == p.Made.Before || p.State != Done {
-		return nil, nil
-	}
-	return &Drift{Place: p.Act.Place(), Want: want, Found: now}, nil
 }
 
 // takeBack undoes one step of a change that failed.
@@ -198,7 +173,7 @@ func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions)
 
 func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOptions) error {
 	if !o.Force {
-		d, err := k.drift(ctx, p)
+		d, err := p.Act.deed().drift(ctx, k, &p)
 		if err != nil {
 			return k.orDown(ctx, c, p, o, err)
 		}
@@ -217,13 +192,8 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 	if err := k.note(ctx, c, kindUndoing, result{N: p.N}); err != nil {
 		return err
 	}
-	var err error
-	if p.Act.Edit != nil {
-		err = k.unwrite(ctx, p, o.Force)
-	} else {
-		err = k.turnBack(ctx, p)
-	}
-	if err != nil {
+	err := p.Act.deed().undo(ctx, k, c, &p, o.Force)
+	if err != nil || !c.find(p.N).open() {
 		return err
 	}
 	return k.note(ctx, c, kindUndone, result{N: p.N})
@@ -236,58 +206,6 @@ func (k *Executor) orDown(ctx context.Context, c *Change, p Recorded, o UndoOpti
 		return k.whileDown(ctx, c, p, o, err)
 	}
 	return err
-}
-
-// turnBack brings a switch back to the state before.
-func (k *Executor) turnBack(ctx context.Context, p Recorded) error {
-	s := p.Act.Switch
-	now, err := k.seen(ctx, s)
-	if err != nil {
-		return err
-	}
-	if now == p.Made.Before && p.State == Done {
-		return nil
-	}
-	if err := operate(ctx, k.Doer, s.back(p.Made.Before), p.Made.Before); err != nil {
-		return err
-	}
-	got, err := reach(ctx, k.Doer, s, p.Made.Before)
-	if err == nil && got != p.Made.Before {
-		err = fmt.Errorf("%s did not take %s back: it is %s", s.On, p.Made.Before, got)
-	}
-	return err
-}
-
-// unwrite takes an edit back.
-func (k *Executor) unwrite(ctx context.Context, p Recorded, force bool) error {
-	e := p.Act.Edit
-	if err := k.Doer.Tidy(ctx, e.File); err != nil {
-		return err
-	}
-	text, err := rawOrNone(ctx, k.Doer, e.File)
-	if err != nil {
-		return err
-	}
-	after, err := p.back(text)
-	if force && errors.Is(err, edit.ErrDrifted) {
-		after, err = p.forced(text)
-	}
-	switch {
-	case err != nil:
-		return err
-	case text == nil && after == nil, text != nil && after != nil && string(text) == string(after):
-	case after == nil:
-		err = k.Doer.Remove(ctx, e.File)
-	default:
-		err = k.Doer.Replace(ctx, e.File, after, e.perm())
-	}
-	if err != nil {
-		return err
-	}
-	if err := k.reread(ctx, e); err != nil {
-		return waiting(ctx, e.Apply.Target, fmt.Errorf("%s is as it was; have it read again: %w", e.File, err))
-	}
-	return nil
 }
 
 // RestartBack does the restarts again that a change did, so that the values
@@ -317,46 +235,4 @@ func (k *Executor) RestartBack(ctx context.Context, number int) (did bool, err e
 		}
 	}
 	return did, nil
-}
-
-// back gives a file as it is without the edit: nil for none. A file of ours
-// in which nothing is left but its header goes.
-func (p Recorded) back(text []byte) ([]byte, error) {
-	e := p.Act.Edit
-	if text == nil {
-		if p.Made.New || len(p.Made.Splice.Old) == 0 {
-			return nil, nil // whoever removed the file removed our value
-		}
-		return nil, edit.ErrDrifted
-	}
-	after, err := edit.Revert(e.Form, *p.Made.Splice, text, e.Key)
-	if err != nil {
-		return nil, err
-	}
-	return p.kept(after), nil
-}
-
-// forced gives a file with the value before, wherever the key stands now: set
-// anew, or taken out when the file did not set it. nil stands for no file.
-func (p Recorded) forced(text []byte) (after []byte, err error) {
-	e := p.Act.Edit
-	switch {
-	case p.Made.Value != nil:
-		return edit.Set(e.Form, text, e.Key, *p.Made.Value)
-	case !p.Made.Unset:
-		return nil, fmt.Errorf("%s was changed, and what it said before is not known: %w", e.File, edit.ErrDrifted)
-	}
-	if after, err = edit.Unset(e.Form, text, e.Key); err != nil {
-		return nil, err
-	}
-	return p.kept(after), nil
-}
-
-// kept gives what stays of a file: nil when it is ours and nothing but its
-// header is left.
-func (p Recorded) kept(text []byte) []byte {
-	if (p.Act.Edit.Ours || p.Made.New) && string(text) == p.Act.Edit.blank() {
-		return nil
-	}
-	return text
 }

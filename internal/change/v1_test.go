@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,5 +94,30 @@ func TestWhatEarlierPlumbsUndidIsClosed(t *testing.T) {
 		if c, err := replay(i+1, file, text); err != nil || c.Open() || !c.Ended || len(c.Acts) != 2 {
 			t.Errorf("%s: %+v, %v", file, c, err)
 		}
+	}
+}
+
+// TestReadsForm2: the journal in testdata/v2 was written by the Plumb of 2026-11-23
+// that began to make, copy and remove things.
+func TestReadsForm2(t *testing.T) {
+	const file = "testdata/v2/change-000001.journal"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := replay(1, file, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range c.Acts {
+		_, after := p.Words()
+		got = append(got, p.Act.Kind()+" "+p.Act.Place()+" "+string(p.State)+": "+strings.TrimSpace(after))
+	}
+	want := []string{"make /tmp/gen/srv/mysql done: a directory, mode 0750", "copy /tmp/gen/srv/mysql/data done: a copy of /tmp/gen/old",
+		"remove /tmp/gen/old done: put aside as /tmp/gen/.old.plumb-fqebvtn3rt7sujnsq43p27tjod", "remove /tmp/gen/older gone: " + goneForGood,
+		"edit /tmp/gen/conf a done: a = 1", "switch /tmp/gen/value done: 2"}
+	if !slices.Equal(got, want) || !c.Open() || !c.Ended || len(c.plan) != 6 || c.Acts[1].Kept == "" || c.Acts[0].Identity == "" {
+		t.Errorf("%q", got)
 	}
 }

@@ -58,8 +58,8 @@ type Doer interface {
 	Tidy(ctx context.Context, name string) error
 	// Remove removes a file durably. One that is not there is no error.
 	Remove(ctx context.Context, name string) error
-	// MakeDir makes one directory, with its mode and owner; fs.ErrExist when the
-	// name is taken.
+	// MakeDir makes one directory, with its mode and owner, -1 for our own;
+	// fs.ErrExist when the name is taken.
 	MakeDir(ctx context.Context, name string, perm fs.FileMode, uid, gid int) error
 	// Rename gives a file or directory another name on the same filesystem. It
 	// replaces nothing: fs.ErrExist.

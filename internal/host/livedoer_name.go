@@ -25,7 +25,7 @@ func (p place) makeDir(perm fs.FileMode, uid, gid int) error {
 	}
 	f := os.NewFile(uintptr(fd), p.base)
 	defer f.Close()
-	if uid != os.Geteuid() || gid != os.Getegid() {
+	if uid >= 0 && uid != os.Geteuid() || gid >= 0 && gid != os.Getegid() {
 		if err := f.Chown(uid, gid); err != nil {
 			return fmt.Errorf("give it to user %d: %w", uid, strip(err))
 		}

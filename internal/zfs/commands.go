@@ -120,6 +120,25 @@ func Exists(name string) []string { return []string{"zfs", "list", "-H", "-o", "
 // Below prints the names of a dataset and of the datasets below it; see [Names].
 func Below(name string) []string { return []string{"zfs", "list", "-H", "-r", "-o", "name", name} }
 
+// ChildrenOf prints the names of a dataset and of those directly below it; see [Names].
+func ChildrenOf(name string) []string {
+	return []string{"zfs", "list", "-H", "-d", "1", "-t", "filesystem,volume", "-o", "name", name}
+}
+
+// SnapshotsOf prints the names of the snapshots of a dataset; see [Names].
+func SnapshotsOf(name string) []string {
+	return []string{"zfs", "list", "-H", "-d", "1", "-t", "snapshot", "-o", "name", name}
+}
+
+// Everything prints the names of a dataset, of all below it and of their
+// snapshots; see [Names].
+func Everything(name string) []string {
+	return []string{"zfs", "list", "-H", "-r", "-t", "all", "-o", "name", name}
+}
+
+// Rename gives a dataset or snapshot another name.
+func Rename(from, to string) []string { return []string{"zfs", "rename", from, to} }
+
 // Values prints all properties of a dataset; see [ParseValues]. With exact,
 // sizes are in bytes.
 func Values(name string, exact bool) []string {

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"sync/atomic"
 
 	"plumb/internal/host"
 )
@@ -34,19 +36,21 @@ type dying struct {
 	host.Doer
 	death
 	n    int
-	dead bool
+	dead atomic.Bool // a copy reads and writes at the same time
 }
+
+var _ host.Streamer = (*dying)(nil)
 
 // step counts one changing operation.
 func (d *dying) step(do func() error) error {
-	if d.dead {
+	if d.dead.Load() {
 		return errDead
 	}
 	d.n++
 	if d.n != d.at {
 		return do()
 	}
-	d.dead = true
+	d.dead.Store(true)
 	if d.when == after {
 		_ = do() // nobody is left to hear of an error
 	}
@@ -61,10 +65,57 @@ func (d *dying) Remove(ctx context.Context, name string) error {
 	return d.step(func() error { return d.Doer.Remove(ctx, name) })
 }
 
+// torn tells whether the machine dies now, amid an operation that does its half before.
+func (d *dying) torn(half func() error) bool {
+	if d.dead.Load() || d.n+1 != d.at || d.when != torn {
+		return false
+	}
+	d.n++
+	_ = half() // nobody is left to hear of an error
+	d.dead.Store(true)
+	return true
+}
+
+func (d *dying) MakeDir(ctx context.Context, name string, perm fs.FileMode, uid, gid int) error {
+	if d.torn(func() error { return d.Doer.MakeDir(ctx, name, 0o700, -1, -1) }) {
+		return errDead
+	}
+	return d.step(func() error { return d.Doer.MakeDir(ctx, name, perm, uid, gid) })
+}
+
+func (d *dying) Rename(ctx context.Context, from, to string) error {
+	return d.step(func() error { return d.Doer.Rename(ctx, from, to) })
+}
+
+// Pipe implements host.Streamer. What dies amid one has passed on a part of what
+// it was given, or removed a part of what was to be removed. A reading command is
+// no operation, and can be run at the same time as another.
+func (d *dying) Pipe(ctx context.Context, p host.Pipe) (flow host.Flow, err error) {
+	s, ok := d.Doer.(host.Streamer)
+	if !ok {
+		return flow, host.ErrNoCommand
+	}
+	if p.In == nil && p.Argv[0] != "rm" {
+		if d.dead.Load() {
+			return flow, errDead
+		}
+		return s.Pipe(ctx, p)
+	}
+	half := p
+	if p.In != nil {
+		half.In = io.LimitReader(p.In, 3<<19)
+	} else {
+		half.Argv = []string{"find", p.Argv[len(p.Argv)-1], "-type", "f", "-delete"}
+	}
+	if d.torn(func() error { _, err := s.Pipe(ctx, half); return err }) {
+		return flow, errDead
+	}
+	err = d.step(func() error { flow, err = s.Pipe(ctx, p); return err })
+	return flow, err
+}
+
 func (d *dying) Append(ctx context.Context, name string, data []byte) error {
-	if !d.dead && d.n+1 == d.at && d.when == torn {
-		d.n, d.dead = d.n+1, true
-		_ = d.Doer.Append(ctx, name, data[:len(data)/2]) // a test's own disk
+	if d.torn(func() error { return d.Doer.Append(ctx, name, data[:len(data)/2]) }) {
 		return errDead
 	}
 	return d.step(func() error { return d.Doer.Append(ctx, name, data) })
@@ -84,35 +135,56 @@ func (d *dying) Exec(ctx context.Context, t host.Target, statement string) error
 }
 
 func (d *dying) Query(ctx context.Context, t host.Target, query string) (host.Rows, error) {
-	if d.dead {
+	if d.dead.Load() {
 		return host.Rows{}, errDead
 	}
 	return d.Doer.Query(ctx, t, query)
 }
 
 func (d *dying) Output(ctx context.Context, argv ...string) ([]byte, error) {
-	if d.dead {
+	if d.dead.Load() {
 		return nil, errDead
 	}
 	return d.Doer.Output(ctx, argv...)
 }
 
 func (d *dying) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	if d.dead {
+	if d.dead.Load() {
 		return nil, errDead
 	}
 	return d.Doer.ReadFile(ctx, name)
 }
 
+func (d *dying) Stat(ctx context.Context, name string) (host.Stat, error) {
+	if d.dead.Load() {
+		return host.Stat{}, errDead
+	}
+	return d.Doer.Stat(ctx, name)
+}
+
+func (d *dying) Readlink(ctx context.Context, name string) (string, error) {
+	if d.dead.Load() {
+		return "", errDead
+	}
+	return d.Doer.Readlink(ctx, name)
+}
+
+func (d *dying) Glob(ctx context.Context, pattern string) ([]string, error) {
+	if d.dead.Load() {
+		return nil, errDead
+	}
+	return d.Doer.Glob(ctx, pattern)
+}
+
 func (d *dying) Raw(ctx context.Context, name string) ([]byte, error) {
-	if d.dead {
+	if d.dead.Load() {
 		return nil, errDead
 	}
 	return d.Doer.Raw(ctx, name)
 }
 
 func (d *dying) Lock(ctx context.Context, name string) (func(), error) {
-	if d.dead {
+	if d.dead.Load() {
 		return nil, errDead
 	}
 	return d.Doer.Lock(ctx, name)

@@ -37,6 +37,14 @@ type Case struct {
 	Meddle func()
 	// Dir is where the journal is kept: a directory of the test's own.
 	Dir string
+	// Makes is set when the recipe makes, removes or copies things: what is there
+	// cannot be made again, and a change that was killed can be gone on with.
+	Makes bool
+	// Lost tells whether in a state only that is missing which was to be removed
+	// for good; nil when nothing is.
+	Lost func(was, now string) bool
+	// Reset makes again what was removed for good; nil when nothing is.
+	Reset func()
 	// Few tries only every n-th pair of deaths, for things that are slow; 0: all.
 	Few int
 }
@@ -52,8 +60,12 @@ func Run(t *testing.T, c Case) {
 		{"set, set again, undo, undo again", thereAndBack},
 		{"a value changed since is not overwritten", drifts},
 		{"a death at every operation", Deaths},
+		{"a death at every operation, and then on", Resumes},
 	} {
 		t.Run(part.name, func(t *testing.T) {
+			if c.Reset != nil {
+				c.Reset()
+			}
 			if err := part.run(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
@@ -116,22 +128,42 @@ func thereAndBack(ctx context.Context, c Case) error {
 	if c.State() == was {
 		return fmt.Errorf("nothing has changed: %s", was)
 	}
-	again, err := c.executor(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
-	if err != nil {
-		return errors.Join(fmt.Errorf("set again: %w", err), c.clear(ctx))
-	}
-	if n, err := c.acts(ctx, again.Number); err != nil || n > 0 {
-		return errors.Join(fmt.Errorf("setting it again did %d acts", n), err, c.clear(ctx))
+	if err := c.setAgain(ctx, draft); err != nil {
+		return errors.Join(err, c.clear(ctx))
 	}
 	for range 2 {
 		if err := c.executor(c.Doer).Undo(ctx, []int{out.Number}, change.UndoOptions{}); err != nil {
 			return err
 		}
-		if now := c.State(); now != was {
-			return fmt.Errorf("undo left\n%s\nin place of\n%s", now, was)
+		if err := c.restored(was); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (c Case) setAgain(ctx context.Context, draft change.Draft) error {
+	if c.Makes {
+		return nil
+	}
+	again, err := c.executor(c.Doer).Apply(ctx, draft, change.ApplyOptions{})
+	if err != nil {
+		return fmt.Errorf("set again: %w", err)
+	}
+	if n, err := c.acts(ctx, again.Number); err != nil || n > 0 {
+		return errors.Join(fmt.Errorf("setting it again did %d acts", n), err)
+	}
+	return nil
+}
+
+// restored says how a state differs from the one at the start, but for what
+// was lost as it should be.
+func (c Case) restored(was string) error {
+	now := c.State()
+	if now == was || c.Lost != nil && c.Lost(was, now) {
+		return nil
+	}
+	return fmt.Errorf("%w: undo left\n%s\nin place of\n%s", errNotRestored, now, was)
 }
 
 // acts counts what a change did.
@@ -225,14 +257,14 @@ func deaths(ctx context.Context, c Case, bend func(host.Doer) host.Doer) error {
 				second = death{} // only the first death
 			}
 			ended, undone, err := c.dieTwice(ctx, bend, first, second)
-			if now := c.State(); err == nil && now != was {
-				err = fmt.Errorf("%w: undo left\n%s\nin place of\n%s", errNotRestored, now, was)
+			if err == nil {
+				err = c.restored(was)
+			}
+			if err == nil {
+				err = c.again(ctx)
 			}
 			if err != nil {
 				return fmt.Errorf("apply dies %s, undo dies %s: %w", first, second, err)
-			}
-			if err := c.forget(ctx); err != nil {
-				return err
 			}
 			if ended && first.when == torn {
 				return nil // apply has fewer operations than that
@@ -243,6 +275,82 @@ func deaths(ctx context.Context, c Case, bend func(host.Doer) host.Doer) error {
 		}
 	}
 	return nil
+}
+
+// Resumes lets the machine die at every operation of apply, and then of going
+// on with it: what comes of that must be what an undisturbed apply makes, and be
+// undone like it.
+func Resumes(ctx context.Context, c Case) error {
+	if !c.Makes {
+		return nil
+	}
+	was := c.State()
+	number, err := c.applyUntilDeath(ctx, c.Doer)
+	if err != nil {
+		return err
+	}
+	want := c.State()
+	if err := errors.Join(c.executor(c.Doer).Undo(ctx, []int{number}, change.UndoOptions{}), c.restored(was), c.again(ctx)); err != nil {
+		return err
+	}
+	tried := 0
+	for first := range moments() {
+		for second := range moments() {
+			if tried++; c.Few > 1 && tried%c.Few != 0 && second.at > 0 {
+				second = death{}
+			}
+			ended, resumed, err := c.goOn(ctx, first, second, want)
+			if err == nil {
+				err = errors.Join(c.restored(was), c.again(ctx))
+			}
+			if err != nil {
+				return fmt.Errorf("apply dies %s, going on dies %s: %w", first, second, err)
+			}
+			if ended && first.when == torn {
+				return nil
+			}
+			if ended || resumed && second.when == torn || second.at == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// goOn applies until death, goes on until another, goes on to the end, and
+// undoes it all.
+func (c Case) goOn(ctx context.Context, first, second death, want string) (ended, resumed bool, err error) {
+	d := &dying{Doer: c.Doer, death: first}
+	number, err := c.applyUntilDeath(ctx, d)
+	if err != nil {
+		return false, false, err
+	}
+	all, err := c.executor(c.Doer).Changes(ctx)
+	if err != nil || number == 0 || len(all) == 0 {
+		return !d.dead.Load(), true, err
+	}
+	r := &dying{Doer: c.Doer, death: second}
+	err = c.executor(r).Resume(ctx, number)
+	if err == nil || r.dead.Load() {
+		err = c.executor(c.Doer).Resume(ctx, number)
+	}
+	if _, refused := errors.AsType[*change.Refusal](err); refused && len(all[0].Acts) == 0 {
+		err = nil // it died before the plan was written down, and so before anything was done
+	} else if err == nil && c.State() != want {
+		err = fmt.Errorf("going on made\n%s\nin place of\n%s", c.State(), want)
+	}
+	if err == nil {
+		err = c.executor(c.Doer).Undo(ctx, []int{number}, change.UndoOptions{})
+	}
+	return !d.dead.Load(), !r.dead.Load(), err
+}
+
+// again makes all as it was at the start.
+func (c Case) again(ctx context.Context) error {
+	if c.Reset != nil {
+		c.Reset()
+	}
+	return c.forget(ctx)
 }
 
 // forget removes the journals of changes that are undone, so that reading
@@ -280,16 +388,16 @@ func (c Case) dieTwice(ctx context.Context, bend func(host.Doer) host.Doer, firs
 	}
 	all, err := c.executor(c.Doer).Changes(ctx)
 	if err != nil || number == 0 || len(all) == 0 || all[len(all)-1].Number != number {
-		return !d.dead, true, err // it died before anything was written down
+		return !d.dead.Load(), true, err // it died before anything was written down
 	}
 	u := &dying{Doer: c.Doer, death: second}
-	if err := c.executor(u).Undo(ctx, []int{number}, change.UndoOptions{}); err != nil && !u.dead {
+	if err := c.executor(u).Undo(ctx, []int{number}, change.UndoOptions{}); err != nil && !u.dead.Load() {
 		return false, false, fmt.Errorf("undo: %w", err)
 	}
 	if err := c.executor(c.Doer).Undo(ctx, []int{number}, change.UndoOptions{}); err != nil {
 		return false, false, fmt.Errorf("undo after the second death: %w", err)
 	}
-	return !d.dead, !u.dead, nil
+	return !d.dead.Load(), !u.dead.Load(), nil
 }
 
 // applyUntilDeath gives the number of the change, 0 when none was begun.

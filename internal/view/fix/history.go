@@ -64,7 +64,7 @@ func stillOpen(c *change.Change) (open int, torn bool) {
 		case change.Begun, change.Undoing, change.Failed:
 			torn = true
 			open++
-		case change.Done:
+		case change.Done, change.Gone:
 			open++
 		}
 	}
@@ -154,11 +154,8 @@ func pastValues(a change.Recorded) string {
 		}
 		return lines(string(a.Made.Splice.Old)) + " -> " + lines(string(a.Made.Splice.New))
 	}
-	to := a.Act.Switch.After
-	if a.Got != "" {
-		to = a.Got
-	}
-	return stateText(a.Made.Before) + " -> " + stateText(to)
+	before, after := a.Words()
+	return stateText(before) + " -> " + stateText(after)
 }
 
 // stateText shows a state: what is not there is not set, so that what lies

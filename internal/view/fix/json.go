@@ -1,7 +1,6 @@
 package fix
 
 import (
-	"cmp"
 	"time"
 
 	"plumb/internal/catalog"
@@ -119,11 +118,12 @@ type ChangeJSON struct {
 // ActJSON is one act.
 type ActJSON struct {
 	Knob   string `json:"knob"`
-	Place  string `json:"place"`
-	Before string `json:"before"` // the state found, or the lines of a file
-	After  string `json:"after"`  // the state reached, or the lines written
+	Act    string `json:"act"`    // edit, switch, make, remove or copy
+	Place  string `json:"place"`  // what it changed: a file and its key, a setting, a directory, a dataset
+	Before string `json:"before"` // the state found, or the lines of a file; "not there" of what was made or copied
+	After  string `json:"after"`  // the state reached, or the lines written; of what was made, copied or removed, in words
 	New    bool   `json:"new_file,omitempty"`
-	State  string `json:"state"`         // begun, done, failed, undoing, undone or left
+	State  string `json:"state"`         // begun, done, failed, undoing, undone, left or gone, which is removed for good
 	Why    string `json:"why,omitempty"` // why it failed, or was left as others set it
 }
 
@@ -150,21 +150,10 @@ func HistoryDocument(all []*change.Change, now time.Time) HistoryJSON {
 }
 
 func actJSON(c *change.Change, a change.Recorded) ActJSON {
-	j := ActJSON{Place: a.Act.Place(), State: string(a.State), Why: a.Why, New: a.Made.New}
-	j.Before, j.After = beforeAfter(a)
+	j := ActJSON{Act: a.Act.Kind(), Place: a.Act.Place(), State: string(a.State), Why: a.Why, New: a.Made.New}
+	j.Before, j.After = a.Words()
 	if a.Step < len(c.Steps) {
 		j.Knob = c.Steps[a.Step].Knob.String()
 	}
 	return j
-}
-
-// beforeAfter gives the values of an act as they were found and left.
-func beforeAfter(a change.Recorded) (before, after string) {
-	switch {
-	case a.Act.Edit == nil:
-		return a.Made.Before, cmp.Or(a.Got, a.Act.Switch.After)
-	case a.Made.Splice == nil:
-		return "", a.Act.Edit.Value
-	}
-	return string(a.Made.Splice.Old), string(a.Made.Splice.New)
 }

@@ -121,6 +121,14 @@ func undoing(s change.Prepared) string {
 		switch {
 		case a.Switch != nil:
 			add("set back")
+		case a.Make != nil:
+			add("removed, while as it was made")
+		case a.Copy != nil:
+			add("copy removed, while nobody changed it")
+		case a.Remove != nil && a.Remove.Keep:
+			add("put back")
+		case a.Remove != nil:
+			add("none: what is removed cannot be brought back")
 		case a.Edit.Ours:
 			add("line removed")
 		default:

@@ -22,7 +22,7 @@ func UndoPlan(todo []*change.Change, restart bool, s page.Screen) string {
 		p.Para(page.Bold, 0, fmt.Sprintf("Change %d of %s:", c.Number, c.At.UTC().Format("2006-01-02 15:04 UTC")))
 		for i := len(c.Acts) - 1; i >= 0; i-- {
 			a := c.Acts[i]
-			if a.State == change.Undone || a.State == change.Left {
+			if a.State == change.Undone || a.State == change.Left || a.State == change.Gone {
 				continue
 			}
 			p.Hang(page.Normal, "    ", a.Act.Place()+": "+backValues(a))
@@ -64,7 +64,16 @@ func restartLine(r change.Restart) string {
 
 // backValues says from what to what an undo goes.
 func backValues(a change.Recorded) string {
-	if e := a.Act.Edit; e != nil {
+	switch {
+	case a.Act.Make != nil:
+		return "remove it, if it is as it was made"
+	case a.Act.Copy != nil:
+		return "remove the copy, if nobody changed it"
+	case a.Act.Remove != nil && a.Act.Remove.Keep:
+		return "put it back"
+	case a.Act.Remove != nil:
+		return "put it back, if none of it is gone yet"
+	case a.Act.Edit != nil:
 		if a.Made.New {
 			return "remove the file, unless others wrote into it"
 		}
@@ -98,6 +107,9 @@ func UndoOutcome(trail []fix.Undone, s page.Screen) string {
 		case u.Past.State == change.Left:
 			left++
 			p.Hang(page.Normal, "left        ", u.Past.Act.Place()+": "+u.Past.Why)
+		case u.Past.State == change.Gone:
+			_, after := u.Past.Words()
+			p.Hang(page.Yellow, "gone        ", u.Past.Act.Place()+": "+after)
 		default:
 			done++
 		}

@@ -20,7 +20,7 @@ type UndoJSON struct {
 type UndoActJSON struct {
 	Change int      `json:"change"`
 	Place  string   `json:"place"`
-	State  string   `json:"state"`               // undone, left, or what it still is
+	State  string   `json:"state"`               // undone, left, gone (removed for good), or what it still is
 	To     string   `json:"to,omitempty"`        // of a dry run: what it goes back to, in words
 	Runs   []string `json:"runs,omitempty"`      // of a dry run: commands and statements, as the journal has them
 	Waits  string   `json:"waits_for,omitempty"` // the server that does not answer; undo again once it runs
@@ -49,7 +49,7 @@ func UndoPlanDocument(todo []*change.Change, restart bool) UndoJSON {
 	for _, c := range todo {
 		for i := len(c.Acts) - 1; i >= 0; i-- {
 			a := c.Acts[i]
-			if a.State == change.Undone || a.State == change.Left {
+			if a.State == change.Undone || a.State == change.Left || a.State == change.Gone {
 				continue
 			}
 			j := UndoActJSON{Change: c.Number, Place: a.Act.Place(), State: string(a.State), To: backValues(a)}

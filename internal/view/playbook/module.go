@@ -27,6 +27,9 @@ func moduleOf(s change.Prepared, act int) (m module, ok bool) {
 		live := slices.ContainsFunc(s.Recipe.Acts, func(o change.Act) bool { return sysctlOf(o) == a.Edit.Key })
 		return editModule(a.Edit, live)
 	}
+	if a.Switch == nil {
+		return module{}, false
+	}
 	sysctl := sysctlOf(a)
 	if slices.ContainsFunc(s.Recipe.Acts[act+1:], func(o change.Act) bool {
 		return o.Switch != nil && o.Switch.On == a.Switch.On || o.Edit != nil && o.Edit.Form == edit.Sysctl && o.Edit.Key == sysctl
@@ -161,6 +164,10 @@ func editModule(e *change.Edit, live bool) (module, bool) {
 func inWords(a change.Act) string {
 	if a.Edit != nil {
 		return fmt.Sprintf("in %s, %s = %s", a.Edit.File, a.Edit.Key, a.Edit.Value)
+	}
+	if a.Switch == nil {
+		before, after := change.Recorded{Act: a}.Words()
+		return fmt.Sprintf("%s %s, which was %s: %s", a.Kind(), a.Place(), before, after)
 	}
 	words := make([]string, len(a.Switch.Do))
 	for i, o := range a.Switch.Do {

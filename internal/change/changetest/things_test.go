@@ -1,0 +1,234 @@
+package changetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+	"plumb/internal/zfs"
+	"plumb/test/sandbox"
+)
+
+// things is a toy setter: its recipe is what a test says.
+type things []change.Act
+
+func (things) Kinds() []string { return []string{"host"} }
+
+func (a things) Recipe(context.Context, host.Reader, *stack.Stack, change.Want) (change.Recipe, error) {
+	return change.Recipe{Effect: catalog.Now, Acts: a}, nil
+}
+
+// onDisk makes a case of acts on a directory of a real filesystem.
+func onDisk(t *testing.T, dir string, acts ...change.Act) Case {
+	t.Helper()
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { doer.Close() })
+	_, c := scratch(t)
+	c.Doer, c.Setter, c.Dir, c.Meddle, c.Makes, c.Few = doer, things(acts), t.TempDir(), nil, true, 7
+	c.State = func() string { return everything(t, dir) }
+	return c
+}
+
+// marks are the names that only one act has.
+var marks = regexp.MustCompile(`plumb-[a-z2-7]{26}`)
+
+// everything lists a directory with all that can be told of it but inodes and
+// the times of directories, which undo cannot bring back.
+func everything(t *testing.T, dir string) string {
+	t.Helper()
+	out, err := exec.Command("sh", "-c", `cd "$1" && find . -mindepth 1 -type d -printf "%p %y %m %U:%G\n" -o -printf "%p %y %s %m %U:%G %T@ %l\n" | sort && find . -type f -print0 | sort -z | xargs -0 -r sha256sum`, "sh", dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return marks.ReplaceAllString(string(out), "plumb-MARK")
+}
+
+func aDirectory(path string) change.Act {
+	return change.Act{Make: &change.Make{Thing: change.Thing{Path: path}, Directory: &change.Dir{Perm: 0o750, UID: -1, GID: -1}}}
+}
+
+func TestMakeDirectories(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := onDisk(t, dir, aDirectory(dir+"/a"), aDirectory(dir+"/a/b"))
+	Run(t, c)
+}
+
+// What is neither a directory nor a dataset is made by commands and known by
+// what a reading says of it.
+func TestMakeByCommands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := dir + "/volume"
+	c := onDisk(t, dir, change.Act{Make: &change.Make{
+		Thing:     change.Thing{Name: "the volume " + file, Inspect: &change.Inspection{File: file, Match: "^made by (.*)$"}},
+		Do:        []change.Op{{Argv: []string{"sh", "-c", "echo made by {mark} >" + file}}},
+		Undo:      []change.Op{{Argv: []string{"rm", file}}},
+		Unchanged: &change.Inspection{File: file},
+	}})
+	c.State = func() string {
+		text, err := os.ReadFile(file)
+		return fmt.Sprint(len(text), err != nil)
+	}
+	Run(t, c)
+}
+
+// filled makes a directory with files of all kinds: large, with holes, odd names.
+func filled(t *testing.T, dir string) {
+	t.Helper()
+	sh(t, filepath.Dir(dir), `mkdir -p "$1/d 1/empty"; cd "$1"
+		head -c 2500000 /dev/urandom >large1; truncate -s 2100000 large1.hole; printf x >>large1.hole; truncate -s 4M large1.hole
+		printf small >"d 1/-s *1"; : >d\ 1/none1; chmod 600 large1; chmod 2750 "d 1"; ln -s ../large1 "d 1/link"; ln -s -- nowhere -broken
+		touch -d @1500000000.123456789 large1 "d 1/none1"; touch -h -d @1400000000 ./-broken`, dir)
+}
+
+// sh runs a script in a directory.
+func sh(t *testing.T, dir, script string, args ...string) {
+	t.Helper()
+	c := exec.Command("sh", append([]string{"-ec", script, "sh"}, args...)...)
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+func TestRemoveAndKeep(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	filled(t, dir+"/old")
+	Run(t, onDisk(t, dir, change.Act{Remove: &change.Remove{Thing: change.Thing{Path: dir + "/old"}, Keep: true}}, aDirectory(dir+"/old")))
+}
+
+func TestRemoveForGood(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := onDisk(t, dir, change.Act{Remove: &change.Remove{Thing: change.Thing{Path: dir + "/old"}}})
+	c.Lost = func(_, now string) bool { return now == "" } // whole or not at all, and nothing left aside
+	c.State = func() string {
+		out := everything(t, dir)
+		if strings.Contains(out, "./old/large1 f 2500000") && !strings.Contains(out, "plumb-") {
+			return "there"
+		}
+		return out
+	}
+	c.Reset = func() {
+		if c.State() != "there" {
+			filled(t, dir+"/old")
+		}
+	}
+	Run(t, c)
+}
+
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sh(t, dir, `mkdir -m 2750 -p from/d; cd from; head -c 1600000 /dev/urandom >large1; truncate -s 2M large1; chmod 600 large1
+		printf x >"d/-s *1"; ln -s -- nowhere d/-broken; touch -d @1500000000.123456789 large1`)
+	Run(t, onDisk(t, dir, aCopy(dir)))
+}
+
+func TestCopyIsLikeWhatWasCopied(t *testing.T) {
+	dir := t.TempDir()
+	filled(t, dir+"/from")
+	apply(t, onDisk(t, dir, aCopy(dir)))
+	if a, b := everything(t, dir+"/from"), everything(t, dir+"/to"); a != b {
+		t.Errorf("the copy is\n%s\nof\n%s", b, a)
+	}
+}
+
+func apply(t *testing.T, c Case) int {
+	t.Helper()
+	draft, err := c.draft(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.executor(c.Doer).Apply(t.Context(), draft, change.ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Number
+}
+
+// All kinds in one recipe, and on datasets of a real pool.
+func TestDatasets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts zfs-fuse: run without -short")
+	}
+	box, err := sandbox.New("")
+	sandbox.Need(t, err)
+	t.Cleanup(func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	pool, err := box.ZFSFuse(128)
+	sandbox.Need(t, err)
+	name := pool.Name + "/db"
+	run := func(argv ...string) string {
+		t.Helper()
+		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v: %s", argv, err, out)
+		}
+		return string(out)
+	}
+	run(zfs.Create(pool.Name+"/old", "mountpoint=none")...)
+	run(zfs.TakeSnapshot(pool.Name + "/old@was")...)
+	dataset := func(name, point string) change.Act {
+		return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: name}, Empty: true,
+			Do: []change.Op{{Argv: zfs.Create(name, "mountpoint="+point, "org.plumb:act={mark}")}}, Undo: []change.Op{{Argv: zfs.Destroy(name)}}}}
+	}
+	snapshot := change.Act{Make: &change.Make{Thing: change.Thing{Dataset: name + "@first"},
+		Do:   []change.Op{{Argv: []string{"zfs", "snapshot", "-o", "org.plumb:act={mark}", name + "@first"}}},
+		Undo: []change.Op{{Argv: zfs.Destroy(name + "@first")}}}}
+	remove := change.Act{Remove: &change.Remove{Thing: change.Thing{Dataset: pool.Name + "/old@was"}, Keep: true}}
+	removeAll := change.Act{Remove: &change.Remove{Thing: change.Thing{Dataset: pool.Name + "/old"}, Keep: true}}
+	c := onDisk(t, box.Dir, dataset(name, filepath.Join(box.Dir, "db")), snapshot, remove, removeAll)
+	c.State = func() string {
+		all := run("zfs", "get", "-H", "-p", "-r", "-o", "name,value", "guid", pool.Name)
+		all = regexp.MustCompile(`(/db\S*)\s.*`).ReplaceAllString(all, "$1") // made anew, it is another
+		return marks.ReplaceAllString(all, "plumb-MARK")
+	}
+	if err := thereAndBack(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("deaths", func(t *testing.T) {
+		sandbox.NeedTime(t, "lets the machine die 100 times among datasets: PLUMB_REAL=1 go test ./internal/change/changetest -run Datasets")
+		Run(t, c)
+	})
+
+	// What others put into it, or a pool that is away, keeps it.
+	number := apply(t, onDisk(t, box.Dir, dataset(name, filepath.Join(box.Dir, "db"))).in(c.Dir))
+	write(t, filepath.Join(box.Dir, "db/file"), "somebody's")
+	for _, o := range []change.UndoOptions{{}, {Force: true}} {
+		if d, ok := errors.AsType[*change.Drifted](c.executor(c.Doer).Undo(t.Context(), []int{number}, o)); !ok || !strings.Contains(d.Error(), "holds file") {
+			t.Errorf("%+v: %v", o, d)
+		}
+	}
+	if err := os.Remove(filepath.Join(box.Dir, "db/file")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.executor(c.Doer).Undo(t.Context(), []int{number}, change.UndoOptions{}); err != nil {
+		t.Error(err)
+	}
+	gone := things{dataset("plumbnopool/db", "none")}
+	c.Setter = gone
+	if draft, err := c.draft(t.Context()); err == nil {
+		if _, err := c.executor(c.Doer).Apply(t.Context(), draft, change.ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "not imported") {
+			t.Error(fmt.Errorf("in a pool that is not imported: %w", err))
+		}
+	}
+}
+
+// in keeps the journal in another directory.
+func (c Case) in(dir string) Case { c.Dir = dir; return c }

@@ -1,0 +1,84 @@
+package change
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+)
+
+// deed is what every kind of act can do. Whatever it finds out on the way that
+// undoing needs, it notes before it goes on.
+type deed interface {
+	// place names what is changed, for people and to find two acts on one place.
+	place() string
+	// found reads what is there before the act; need is false when nothing is left to do.
+	found(ctx context.Context, k *Executor) (made Made, need bool, err error)
+	// do does it, or goes on with it: p is its record. It gives the state that
+	// was reached when it is not the one wanted.
+	do(ctx context.Context, k *Executor, c *Change, p *Recorded) (got string, err error)
+	// drift says how the place differs from what it was before and from what
+	// Plumb left; nil when it does not.
+	drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error)
+	// undo takes it back. With force, also where others have changed it.
+	undo(ctx context.Context, k *Executor, c *Change, p *Recorded, force bool) error
+	// known says why a journaled act of the kind cannot be undone by this Plumb.
+	known(m Made) error
+	// words say what was before and what comes of it, for people.
+	words(p *Recorded) (before, after string)
+	// back lists what undoing it would run, beside writing and renaming files.
+	back(p *Recorded) []Op
+}
+
+// kinds lists what an act can be, as documents name it.
+func (a Act) kinds() (names []string, set []deed) {
+	add := func(name string, is bool, d deed) {
+		if is {
+			names, set = append(names, name), append(set, d)
+		}
+	}
+	add("edit", a.Edit != nil, a.Edit)
+	add("switch", a.Switch != nil, a.Switch)
+	add("make", a.Make != nil, a.Make)
+	add("remove", a.Remove != nil, a.Remove)
+	add("copy", a.Copy != nil, a.Copy)
+	return names, set
+}
+
+// deed gives the kind that is set; nil unless it is exactly one.
+func (a Act) deed() deed {
+	if _, set := a.kinds(); len(set) == 1 {
+		return set[0]
+	}
+	return nil
+}
+
+// Kind names what an act is: edit, switch, make, remove or copy.
+func (a Act) Kind() string { names, _ := a.kinds(); return strings.Join(names, " and ") }
+
+// Place names what an act changes.
+func (a Act) Place() string { return a.deed().place() }
+
+// form is the least form of a journal that can hold the act.
+func (a Act) form() int {
+	if a.Edit != nil || a.Switch != nil {
+		return 1
+	}
+	return Form
+}
+
+// Words say for people what was at the place before the act, and what the act
+// makes of it.
+func (p Recorded) Words() (before, after string) { return p.Act.deed().words(&p) }
+
+// Back lists what undoing it would run, beside writing and renaming files:
+// commands, statements, and writes to the kernel's files.
+func (p Recorded) Back() []Op { return p.Act.deed().back(&p) }
+
+// markLetters are what marks are made of.
+const markLetters = "abcdefghijklmnopqrstuvwxyz234567"
+
+// isMark tells whether a journaled mark is one: it becomes part of names.
+func isMark(mark string) bool { return mark != "" && strings.Trim(mark, markLetters) == "" }
+
+// newMark gives a word that no other act has, and that nobody can guess.
+func newMark() string { return strings.ToLower(rand.Text()) }

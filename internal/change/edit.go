@@ -1,0 +1,156 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"plumb/internal/edit"
+)
+
+func (e *Edit) place() string { return e.File + " " + e.Key }
+
+func (e *Edit) found(ctx context.Context, k *Executor) (made Made, need bool, err error) {
+	text, err := rawOrNone(ctx, k.Doer, e.File)
+	if err != nil {
+		return made, false, err
+	}
+	after, err := e.after(text)
+	if err != nil {
+		return made, false, err
+	}
+	made.New = text == nil
+	if made.New {
+		text = []byte(e.blank()) // the header is nobody's value: it goes with the last of them
+	}
+	splice := edit.Diff(text, after)
+	made.Splice = &splice
+	value, had, err := edit.Get(e.Form, text, e.Key)
+	if err != nil {
+		return made, false, err
+	}
+	if made.Unset = !had; had {
+		made.Value = &value
+	}
+	return made, made.New || string(text) != string(after), nil
+}
+
+func (e *Edit) do(ctx context.Context, k *Executor, _ *Change, _ *Recorded) (string, error) {
+	text, err := rawOrNone(ctx, k.Doer, e.File)
+	if err != nil {
+		return "", err
+	}
+	if text, err = e.after(text); err != nil {
+		return "", err
+	}
+	if err := k.Doer.Replace(ctx, e.File, text, e.perm()); err != nil {
+		return "", err
+	}
+	return "", e.reread(ctx, k)
+}
+
+// reread makes those who read a file read it again.
+func (e *Edit) reread(ctx context.Context, k *Executor) error {
+	if e.Apply == nil {
+		return nil
+	}
+	return e.Apply.do(ctx, k.Doer)
+}
+
+func (e *Edit) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {
+	text, err := rawOrNone(ctx, k.Doer, e.File)
+	if err != nil {
+		return nil, err
+	}
+	_, err = e.without(p.Made, text)
+	if errors.Is(err, edit.ErrDrifted) {
+		found, _, _ := edit.Get(e.Form, text, e.Key)
+		return &Drift{Place: e.place(), Want: e.Value, Found: cmp.Or(found, "not set there as Plumb wrote it")}, nil
+	}
+	return nil, err
+}
+
+func (e *Edit) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, force bool) error {
+	if err := k.Doer.Tidy(ctx, e.File); err != nil {
+		return err
+	}
+	text, err := rawOrNone(ctx, k.Doer, e.File)
+	if err != nil {
+		return err
+	}
+	after, err := e.without(p.Made, text)
+	if force && errors.Is(err, edit.ErrDrifted) {
+		after, err = e.forced(p.Made, text)
+	}
+	switch {
+	case err != nil:
+		return err
+	case text == nil && after == nil, text != nil && after != nil && string(text) == string(after):
+	case after == nil:
+		err = k.Doer.Remove(ctx, e.File)
+	default:
+		err = k.Doer.Replace(ctx, e.File, after, e.perm())
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.reread(ctx, k); err != nil {
+		return waiting(ctx, e.Apply.Target, fmt.Errorf("%s is as it was; have it read again: %w", e.File, err))
+	}
+	return nil
+}
+
+// without gives a file as it is without the edit: nil for none. A file of ours
+// in which nothing is left but its header goes.
+func (e *Edit) without(m Made, text []byte) ([]byte, error) {
+	if text == nil {
+		if m.New || len(m.Splice.Old) == 0 {
+			return nil, nil // whoever removed the file removed our value
+		}
+		return nil, edit.ErrDrifted
+	}
+	after, err := edit.Revert(e.Form, *m.Splice, text, e.Key)
+	if err != nil {
+		return nil, err
+	}
+	return e.kept(m, after), nil
+}
+
+// forced gives a file with the value before, wherever the key stands now: set
+// anew, or taken out when the file did not set it. nil stands for no file.
+func (e *Edit) forced(m Made, text []byte) (after []byte, err error) {
+	switch {
+	case m.Value != nil:
+		return edit.Set(e.Form, text, e.Key, *m.Value)
+	case !m.Unset:
+		return nil, fmt.Errorf("%s was changed, and what it said before is not known: %w", e.File, edit.ErrDrifted)
+	}
+	if after, err = edit.Unset(e.Form, text, e.Key); err != nil {
+		return nil, err
+	}
+	return e.kept(m, after), nil
+}
+
+// kept gives what stays of a file: nil when it is ours and nothing but its
+// header is left.
+func (e *Edit) kept(m Made, text []byte) []byte {
+	if (e.Ours || m.New) && string(text) == e.blank() {
+		return nil
+	}
+	return text
+}
+
+func (e *Edit) words(p *Recorded) (before, after string) {
+	if p.Made.Splice == nil {
+		return "", e.Value
+	}
+	return string(p.Made.Splice.Old), string(p.Made.Splice.New)
+}
+
+func (e *Edit) back(*Recorded) []Op {
+	if e.Apply == nil {
+		return nil
+	}
+	return []Op{*e.Apply}
+}

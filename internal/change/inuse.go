@@ -1,0 +1,69 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"plumb/internal/host"
+)
+
+// mount is one line of the kernel's table.
+type mount struct{ source, point string }
+
+func mounted(ctx context.Context, d host.Doer) ([]mount, error) {
+	text, err := d.ReadFile(ctx, "/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	var all []mount
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace
+	for line := range strings.Lines(string(text)) {
+		front, rest, ok := strings.Cut(strings.TrimSpace(line), " - ")
+		f, r := strings.Fields(front), strings.Fields(rest)
+		if !ok || len(f) < 5 || len(r) < 2 {
+			return nil, fmt.Errorf("read /proc/self/mountinfo: %q is no mount", line)
+		}
+		all = append(all, mount{unescape(r[1]), unescape(f[4])})
+	}
+	return all, nil
+}
+
+// below tells whether a path is a directory or in it.
+func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+
+// unused refuses a directory in which a process works or has a file open. Of
+// processes that may not be looked at nothing is known; all must be seen where
+// it is to be sure.
+func unused(ctx context.Context, d host.Doer, dir string, sure bool) error {
+	unseen := ""
+	for _, pattern := range []string{"/proc/[0-9]*/cwd", "/proc/[0-9]*/root", "/proc/[0-9]*/fd/*"} {
+		links, err := d.Glob(ctx, pattern)
+		if err != nil {
+			return fmt.Errorf("look who uses %s: %w", dir, err)
+		}
+		for _, link := range links {
+			to, err := d.Readlink(ctx, link)
+			if errors.Is(err, fs.ErrPermission) {
+				unseen = link
+			}
+			if err == nil && below(to, dir) {
+				return &Refusal{Why: dir + " is in use by " + process(ctx, d, link), What: "stop that first"}
+			}
+		}
+	}
+	if unseen != "" && sure {
+		return &Refusal{Why: fmt.Sprintf("whether %s is in use cannot be seen: %s may not be looked at", dir, process(ctx, d, unseen)), What: "run plumb as root, and outside of a container"}
+	}
+	return nil
+}
+
+// process names the process of a path below /proc, for people.
+func process(ctx context.Context, d host.Doer, link string) string {
+	pid := strings.Split(link, "/")[2]
+	name, _ := d.ReadFile(ctx, path.Join("/proc", pid, "comm"))
+	return strings.TrimSpace(fmt.Sprintf("process %s %s", pid, name))
+}

@@ -1,0 +1,324 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/zfs"
+)
+
+// Make brings a thing into being under a name that nothing has yet.
+type Make struct {
+	Thing
+	Directory *Dir `json:"directory,omitempty"` // of a Path
+	// Do makes anything else. In its texts {mark} stands for a word that no other
+	// act has: a dataset is given it as its property org.plumb:act, and of another
+	// thing Inspect must read it, so that one made just before a crash is known.
+	Do []Op `json:"do,omitempty"`
+	// Undo removes it, and should refuse while others use it. It is done only to
+	// what still is what was made.
+	Undo []Op `json:"undo,omitempty"`
+	// Empty lets undo remove it only while nothing is in it. A Directory is
+	// always treated so.
+	Empty bool `json:"empty,omitempty"`
+	// Unchanged lets undo remove it only while this reads as it did when it was made.
+	Unchanged *Inspection `json:"unchanged,omitempty"`
+}
+
+// Dir says whose a new directory is: -1 for user and group of the Plumb that makes it.
+type Dir struct {
+	Perm fs.FileMode `json:"perm"`
+	UID  int         `json:"uid"`
+	GID  int         `json:"gid"`
+}
+
+// removePatience is how long an undo waits for somebody who is just leaving
+// what it removes: a server that has ended holds its files for a moment.
+const removePatience = 15 * time.Second
+
+func (m *Make) found(ctx context.Context, k *Executor) (Made, bool, error) {
+	id, err := m.identity(ctx, k.Doer)
+	if err != nil {
+		return Made{}, false, err
+	}
+	if id != None {
+		return Made{}, false, taken(m.place())
+	}
+	return Made{Before: None, Mark: newMark()}, true, nil
+}
+
+// taken refuses a name that something has.
+func taken(place string) error {
+	return &Refusal{Why: place + " is there already, and what was there before is not Plumb's to take back", What: "choose another name, or remove it first"}
+}
+
+func (m *Make) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (string, error) {
+	if m.Directory != nil {
+		return "", m.directory(ctx, k, c, p)
+	}
+	ours, id, err := m.ours(ctx, k.Doer, p)
+	switch {
+	case err != nil:
+		return "", err
+	case id != None && !ours:
+		return "", taken(m.place())
+	case id == None:
+		for _, op := range m.Do {
+			if err := op.with("{mark}", p.Made.Mark).do(ctx, k.Doer); err != nil {
+				return "", err
+			}
+		}
+		if ours, id, err = m.ours(ctx, k.Doer, p); err == nil && !ours {
+			err = fmt.Errorf("%s was to be made, and is %s", m.place(), id)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	state := ""
+	if m.Unchanged != nil {
+		if state, err = inspect(ctx, k.Doer, *m.Unchanged); err != nil {
+			return "", err
+		}
+	}
+	return "", k.note(ctx, c, kindMade, result{N: p.N, Got: id, What: state})
+}
+
+// directory makes it under a name of its own, so that it is known for ours
+// before it has the name wanted.
+func (m *Make) directory(ctx context.Context, k *Executor, c *Change, p *Recorded) error {
+	aside := m.aside(p.Made.Mark)
+	if done, err := m.is(ctx, k.Doer, p.Identity); err != nil || done {
+		return err
+	}
+	if err := k.Doer.Remove(ctx, aside.Path); err != nil { // of an earlier try, and empty
+		return err
+	}
+	if err := k.Doer.MakeDir(ctx, aside.Path, m.Directory.Perm, m.Directory.UID, m.Directory.GID); err != nil {
+		return err
+	}
+	return m.publish(ctx, k, c, p, "")
+}
+
+// publish gives a thing that was made aside its name, once its identity is
+// written down.
+func (t Thing) publish(ctx context.Context, k *Executor, c *Change, p *Recorded, state string) error {
+	aside := t.aside(p.Made.Mark)
+	id, err := aside.identity(ctx, k.Doer)
+	if err != nil {
+		return err
+	}
+	if err := k.note(ctx, c, kindMade, result{N: p.N, Got: id, What: state}); err != nil {
+		return err
+	}
+	if err := aside.rename(ctx, k.Doer, t); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return taken(t.place())
+		}
+		return err
+	}
+	if ours, err := t.is(ctx, k.Doer, id); err != nil || !ours {
+		return errors.Join(fmt.Errorf("%s is another thing than was just made there", t.place()), err)
+	}
+	return nil
+}
+
+// ours tells whether what is there was made by the act.
+func (m *Make) ours(ctx context.Context, d host.Doer, p *Recorded) (ours bool, id string, err error) {
+	id, err = m.identity(ctx, d)
+	switch {
+	case err != nil || id == None:
+	case p.Identity != "":
+		ours = id == p.Identity
+	case m.Dataset != "":
+		ours, err = marked(ctx, d, m.Dataset, p.Made.Mark)
+	case m.Inspect != nil:
+		ours = strings.Contains(id, p.Made.Mark)
+	}
+	return ours, id, err
+}
+
+func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {
+	ours, id, err := m.ours(ctx, k.Doer, p)
+	if err != nil || id == None {
+		return nil, err
+	}
+	if !ours {
+		if p.State != Done { // it was never made there
+			return nil, nil
+		}
+		return &Drift{Place: m.place(), Want: "made by Plumb, " + p.Identity, Found: "another: " + id, Others: true}, nil
+	}
+	if m.Empty || m.Directory != nil {
+		in, err := m.contents(ctx, k.Doer)
+		if err != nil {
+			return nil, err
+		}
+		if len(in) > 0 {
+			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + some(in), Nested: true, Others: true}, nil
+		}
+	}
+	if m.Unchanged != nil && p.Identity != "" {
+		now, err := inspect(ctx, k.Doer, *m.Unchanged)
+		if err != nil || now == p.Kept {
+			return nil, err
+		}
+		return &Drift{Place: m.place(), Want: p.Kept, Found: now}, nil
+	}
+	return nil, nil
+}
+
+// some lists the first of many names.
+func some(names []string) string {
+	if len(names) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
+
+// contents lists what is in a directory, or in and below a dataset.
+func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
+	if t.Path != "" {
+		return inside(ctx, d, t.Path)
+	}
+	if t.Dataset == "" || strings.Contains(t.Dataset, "@") {
+		return nil, nil
+	}
+	out, err := d.Output(ctx, zfs.Everything(t.Dataset)...)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.DeleteFunc(zfs.Names(out), func(name string) bool { return name == t.Dataset })
+	mounts, err := mounted(ctx, d)
+	for _, m := range mounts {
+		if m.source == t.Dataset && err == nil {
+			var in []string
+			in, err = inside(ctx, d, m.point)
+			all = append(all, in...)
+		}
+	}
+	return all, err
+}
+
+func inside(ctx context.Context, d host.Doer, dir string) ([]string, error) {
+	names, err := d.Glob(ctx, quotedPattern(dir)+"/*")
+	for i, name := range names {
+		names[i] = path.Base(name)
+	}
+	return names, err
+}
+
+// quotedPattern takes their meaning from the characters of a pattern.
+func quotedPattern(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+}
+
+func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, force bool) error {
+	d, err := m.drift(ctx, k, p)
+	if err == nil && d != nil && (d.Others || !force) {
+		err = &Drifted{[]Drift{*d}} // what others put there is not ours to remove, even by force
+	}
+	if err != nil {
+		return err
+	}
+	if m.Directory != nil {
+		if err := m.withdraw(ctx, k.Doer, p.Made.Mark, p.Identity); err != nil {
+			return err
+		}
+		return k.Doer.Remove(ctx, m.aside(p.Made.Mark).Path)
+	}
+	return insist(ctx, func() (bool, error) {
+		ours, _, err := m.ours(ctx, k.Doer, p)
+		if err != nil || !ours {
+			return true, err
+		}
+		for _, op := range m.Undo {
+			if err := op.with("{mark}", p.Made.Mark).do(ctx, k.Doer); err != nil {
+				return false, err
+			}
+		}
+		id, err := m.identity(ctx, k.Doer)
+		if err == nil && id != None {
+			err = fmt.Errorf("%s was to be removed, and is %s", m.place(), id)
+		}
+		return true, err
+	})
+}
+
+// insist repeats an operation until it is done or nobody can wait any longer.
+func insist(ctx context.Context, try func() (final bool, err error)) error {
+	for end := time.Now().Add(removePatience); ; {
+		final, err := try()
+		if final || err == nil || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// withdraw takes the thing of an identity out of its place, to the name that
+// only this act uses: what is removed there later can be no other. What turns
+// out to be another goes back.
+func (t Thing) withdraw(ctx context.Context, d host.Doer, mark, id string) error {
+	ours, err := t.is(ctx, d, id)
+	if err != nil || !ours {
+		return err
+	}
+	aside := t.aside(mark)
+	if err := t.rename(ctx, d, aside); err != nil {
+		return err
+	}
+	now, err := aside.identity(ctx, d)
+	if err == nil && now != id {
+		err = errors.Join(&Drifted{[]Drift{{Place: t.place(), Want: id, Found: now}}}, aside.rename(ctx, d, t))
+	}
+	return err
+}
+
+func (m *Make) known(made Made) error {
+	err := m.Thing.known()
+	switch {
+	case err != nil:
+		return err
+	case !isMark(made.Mark):
+		return unknown(fmt.Sprintf("a making of %s without a mark", m.place()))
+	case (m.Directory != nil) != (m.Path != ""):
+		return unknown(fmt.Sprintf("a making of %s that does not say what it is", m.place()))
+	case m.Directory != nil:
+		return nil
+	case len(m.Do) == 0 || len(m.Undo) == 0:
+		return unknown(fmt.Sprintf("a making of %s that does not say how it is made and removed", m.place()))
+	}
+	if m.Unchanged != nil {
+		err = m.Unchanged.known(m.place())
+	}
+	return errors.Join(err, known(m.Do), known(m.Undo))
+}
+
+func (m *Make) words(*Recorded) (before, after string) {
+	if m.Directory != nil {
+		if m.Directory.UID < 0 {
+			return "not there", fmt.Sprintf("a directory, mode %04o", m.Directory.Perm)
+		}
+		return "not there", fmt.Sprintf("a directory of user %d and group %d, mode %04o", m.Directory.UID, m.Directory.GID, m.Directory.Perm)
+	}
+	return "not there", "made"
+}
+
+func (m *Make) back(p *Recorded) (ops []Op) {
+	for _, op := range m.Undo {
+		ops = append(ops, op.with("{mark}", p.Made.Mark))
+	}
+	return ops
+}

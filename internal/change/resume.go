@@ -1,0 +1,88 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// plan lists the acts of a draft.
+func (d Draft) plan() (all plan) {
+	for i, s := range d.Steps {
+		for _, a := range s.Recipe.Acts {
+			all.Acts = append(all.Acts, plannedAct{Step: i, Act: a})
+		}
+	}
+	return all
+}
+
+// form is the form of a journal that can hold all acts of a plan.
+func (p plan) form() int {
+	form := 1
+	for _, a := range p.Acts {
+		form = max(form, a.Act.form())
+	}
+	return form
+}
+
+// Resume goes on with a change of form 2 that was stopped or killed, from its
+// journal alone: what was begun is ended, and what was planned is done. When an act
+// fails, all is left as it is, to be resumed once more or undone.
+func (k *Executor) Resume(ctx context.Context, number int) error {
+	return k.with(ctx, number, func(c *Change) error {
+		if c.plan == nil {
+			return &Refusal{Why: fmt.Sprintf("change %d does not say what it was going to do", number), What: "undo it, and make it anew"}
+		}
+		for i := range c.Acts {
+			if state := c.Acts[i].State; state == Undoing || state == Undone || state == Left {
+				return &Refusal{Why: fmt.Sprintf("change %d is being taken back", number), What: fmt.Sprintf("plumb undo %d goes on with that", number)}
+			}
+		}
+		for _, a := range c.plan {
+			if err := k.resume(ctx, c, a); err != nil {
+				return fmt.Errorf("go on with %s: %w", a.Act.Place(), err)
+			}
+		}
+		return k.note(ctx, c, kindEnd, result{})
+	})
+}
+
+func (k *Executor) resume(ctx context.Context, c *Change, a plannedAct) error {
+	for i := range c.Acts {
+		p := &c.Acts[i]
+		if p.Step != a.Step || !reflect.DeepEqual(p.Act, a.Act) {
+			continue
+		}
+		if p.State == Done || p.State == Gone {
+			return nil
+		}
+		if p.Act.form() > 1 {
+			_, err := k.carryOut(ctx, c, p)
+			return err
+		}
+	}
+	_, err := k.act(ctx, c, a.Step, a.Act)
+	return err
+}
+
+// with does something to one change, as the one writer.
+func (k *Executor) with(ctx context.Context, number int, do func(*Change) error) error {
+	unlock, err := k.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	all, err := k.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	c := find(all, number)
+	switch {
+	case c == nil:
+		return &Refusal{Why: fmt.Sprintf("there is no change %d", number), What: "plumb history lists them"}
+	case c.Damage != nil:
+		return c.Damage
+	}
+	return errors.Join(do(c), ctx.Err())
+}

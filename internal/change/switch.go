@@ -1,0 +1,115 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+func (s *Switch) place() string { return s.On }
+
+func (s *Switch) found(ctx context.Context, k *Executor) (made Made, need bool, err error) {
+	if made.Before, err = inspect(ctx, k.Doer, s.Inspect); err != nil {
+		return made, false, fmt.Errorf("read %s: %w", s.On, err)
+	}
+	need = made.Before != s.After && !slices.Contains(s.Beyond, made.Before)
+	if need && s.Guard != nil {
+		_, err = k.guarded(ctx, s.Guard, -1)
+	}
+	return made, need, err
+}
+
+// do does a switch and reads back what came of it.
+func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (got string, err error) {
+	var swapped int64
+	if s.Guard != nil {
+		if swapped, err = k.guarded(ctx, s.Guard, -1); err != nil {
+			return "", err
+		}
+	}
+	if err := operate(ctx, k.Doer, s.Do, p.Made.Before); err != nil {
+		return "", err
+	}
+	got, err = reach(ctx, k.Doer, s, s.After)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read %s back: %w", s.On, err)
+	case got == s.After:
+		got = ""
+	case got == p.Made.Before:
+		return "", fmt.Errorf("%s did not take %s: it is still %s", s.On, s.After, got)
+	}
+	if s.Guard != nil {
+		_, err = k.guarded(ctx, s.Guard, swapped)
+	}
+	return got, err
+}
+
+// guarded gives the pages swapped so far; it fails when the guard does not
+// hold. since -1 stands for now.
+func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, error) {
+	_, swapped, err := memory(ctx, k.Doer)
+	if err != nil {
+		return 0, fmt.Errorf("watch the memory: %w", err)
+	}
+	if since < 0 {
+		since = swapped
+	}
+	why, err := g.holds(ctx, k.Doer, since)
+	if err == nil && why != "" {
+		err = errors.New(why)
+	}
+	return swapped, err
+}
+
+func (s *Switch) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {
+	now, err := k.seen(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	want := cmp.Or(p.Got, s.After)
+	// Of an act that began and did not end, what lies between is its own doing.
+	if now == want || now == p.Made.Before || p.State != Done {
+		return nil, nil
+	}
+	return &Drift{Place: s.On, Want: want, Found: now}, nil
+}
+
+// undo brings a switch back to the state before.
+func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, _ bool) error {
+	before := p.Made.Before
+	now, err := k.seen(ctx, s)
+	if err != nil || now == before && p.State == Done {
+		return err
+	}
+	if err := operate(ctx, k.Doer, s.undoing(before), before); err != nil {
+		return err
+	}
+	got, err := reach(ctx, k.Doer, s, before)
+	if err == nil && got != before {
+		err = fmt.Errorf("%s did not take %s back: it is %s", s.On, before, got)
+	}
+	return err
+}
+
+// undoing gives the operations that bring a state back.
+func (s *Switch) undoing(before string) []Op {
+	if before == None && s.UndoNone != nil {
+		return s.UndoNone
+	}
+	return s.Undo
+}
+
+func (s *Switch) words(p *Recorded) (before, after string) {
+	return p.Made.Before, cmp.Or(p.Got, s.After)
+}
+
+func (s *Switch) back(p *Recorded) []Op {
+	ops := slices.Clone(s.undoing(p.Made.Before))
+	for i, o := range ops {
+		ops[i] = o.filled(p.Made.Before)
+	}
+	return ops
+}

@@ -1,0 +1,183 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/zfs"
+)
+
+// Thing is what a Make brings into being, a Copy fills or a Remove takes away.
+// It is there or it is not; if it is, an identity tells it from another of the
+// same name. Exactly one of Path, Dataset and Inspect is set.
+type Thing struct {
+	Path    string      `json:"path,omitempty"`    // a directory: its device, inode and time of birth
+	Dataset string      `json:"dataset,omitempty"` // a dataset or snapshot of ZFS: its GUID
+	Inspect *Inspection `json:"inspect,omitempty"` // anything else: what this reads, None when it is not there
+	Name    string      `json:"name,omitempty"`    // of what Inspect reads, for people
+}
+
+// markProperty is set on a dataset in the command that makes it, to the mark of
+// its act: should the machine die before its GUID is written down, that is how it is known.
+const markProperty = "org.plumb:act"
+
+// place names the thing, for people and to find two acts on one place.
+func (t Thing) place() string { return cmp.Or(t.Path, t.Dataset, t.Name) }
+
+// identity reads which thing is there. What could not be read is an error:
+// None is given only of what surely is not there.
+func (t Thing) identity(ctx context.Context, d host.Doer) (id string, err error) {
+	switch {
+	case t.Path != "":
+		id, err = directoryID(ctx, d, t.Path)
+	case t.Dataset != "":
+		id, err = datasetID(ctx, d, t.Dataset)
+	default:
+		id, err = inspect(ctx, d, *t.Inspect)
+	}
+	if err != nil {
+		return "", fmt.Errorf("look for %s: %w", t.place(), err)
+	}
+	return id, nil
+}
+
+// is tells whether the thing there is the one of an identity.
+func (t Thing) is(ctx context.Context, d host.Doer, id string) (bool, error) {
+	now, err := t.identity(ctx, d)
+	return now == id && id != None, err
+}
+
+// aside gives the name that only the act of a mark uses, in the same directory
+// or dataset.
+func (t Thing) aside(mark string) Thing {
+	if t.Path != "" {
+		dir, base := path.Split(t.Path)
+		return Thing{Path: dir + "." + base + ".plumb-" + mark}
+	}
+	if dataset, _, snapshot := strings.Cut(t.Dataset, "@"); snapshot {
+		return Thing{Dataset: dataset + "@plumb-" + mark}
+	}
+	return Thing{Dataset: path.Dir(t.Dataset) + "/plumb-" + mark}
+}
+
+// rename gives a thing another name, unless that one is taken.
+func (t Thing) rename(ctx context.Context, d host.Doer, to Thing) error {
+	if t.Path != "" {
+		return d.Rename(ctx, t.Path, to.Path)
+	}
+	_, err := d.Run(ctx, zfs.Rename(t.Dataset, to.Dataset)...)
+	return err
+}
+
+// aDevice is what the identity of a directory begins with.
+const aDevice = "device "
+
+// directoryID tells one directory from another. A link is no directory.
+func directoryID(ctx context.Context, d host.Doer, name string) (string, error) {
+	_, err := d.Readlink(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return None, nil
+	}
+	if err == nil {
+		return "a link", nil
+	}
+	st, err := d.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return None, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if !st.Mode.IsDir() {
+		return "no directory", nil
+	}
+	id := fmt.Sprintf(aDevice+"%d:%d inode %d", st.DevMajor, st.DevMinor, st.Inode)
+	if !st.Born.IsZero() {
+		id += " born " + st.Born.Format(time.RFC3339Nano)
+	}
+	return id, nil
+}
+
+// datasetID gives a GUID. That a dataset does not exist is said by the list of
+// its parent: an error of zfs about the dataset itself can mean anything.
+func datasetID(ctx context.Context, d host.Doer, name string) (string, error) {
+	there, err := datasetThere(ctx, d, name)
+	if err != nil || !there {
+		return None, err
+	}
+	out, err := d.Output(ctx, zfs.Value("guid", name)...)
+	if err != nil {
+		return "", err
+	}
+	id := strings.TrimSpace(string(out))
+	if id == "" || strings.Trim(id, "0123456789") != "" {
+		return "", fmt.Errorf("zfs gives %q as the GUID of %s", id, name)
+	}
+	return "guid " + id, nil
+}
+
+func datasetThere(ctx context.Context, d host.Doer, name string) (bool, error) {
+	list, parent := zfs.Pools(), ""
+	if of, _, snapshot := strings.Cut(name, "@"); snapshot {
+		parent, list = of, zfs.SnapshotsOf(of)
+	} else if i := strings.LastIndexByte(name, '/'); i > 0 {
+		parent, list = name[:i], zfs.ChildrenOf(name[:i])
+	}
+	if parent != "" {
+		if there, err := datasetThere(ctx, d, parent); err != nil || !there {
+			return false, err
+		}
+	}
+	out, err := d.Output(ctx, list...)
+	if err != nil {
+		return false, err
+	}
+	for _, one := range zfs.Names(out) {
+		if one == name {
+			return true, nil
+		}
+	}
+	if parent == "" { // not imported, its datasets may be there all the same
+		return false, fmt.Errorf("the pool %s is not imported", name)
+	}
+	return false, nil
+}
+
+// marked tells whether a dataset was made by the act of a mark.
+func marked(ctx context.Context, d host.Doer, dataset, mark string) (bool, error) {
+	out, err := d.Output(ctx, zfs.Marks(markProperty, dataset)...)
+	if err != nil {
+		return false, err
+	}
+	marks, err := zfs.ParseMarks(out)
+	return err == nil && marks[dataset] == (zfs.Mark{Value: mark, Source: "local"}), err
+}
+
+// known says why a thing that a journal names cannot be acted on.
+func (t Thing) known() error {
+	ways := 0
+	for _, is := range []bool{t.Path != "", t.Dataset != "", t.Inspect != nil} {
+		if is {
+			ways++
+		}
+	}
+	of, snapshot, isSnapshot := strings.Cut(t.Dataset, "@")
+	switch {
+	case ways != 1:
+		return unknown("a thing that is neither a directory, a dataset nor read otherwise")
+	case t.Path != "" && (!path.IsAbs(t.Path) || path.Clean(t.Path) != t.Path || t.Path == "/"):
+		return unknown(fmt.Sprintf("a directory %q", t.Path))
+	case t.Dataset != "" && (!zfs.IsDataset(of) || isSnapshot && (snapshot == "" || strings.ContainsAny(snapshot, "/@#% ")) || !isSnapshot && zfs.IsPool(of)):
+		return unknown(fmt.Sprintf("a dataset %q", t.Dataset))
+	case t.Inspect != nil && (t.Name == "" || t.Inspect.known(t.Name) != nil):
+		return unknown(fmt.Sprintf("a thing %q that does not say how it is read", t.Name))
+	}
+	return nil
+}

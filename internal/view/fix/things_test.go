@@ -1,0 +1,47 @@
+package fix
+
+import (
+	"encoding/json"
+	"testing"
+
+	"plumb/internal/change"
+	"plumb/internal/stack"
+	"plumb/internal/view/page"
+	"plumb/internal/view/viewtest"
+)
+
+// Every kind of act is shown: before it is done, as history, as a plan of its undo.
+func TestActsThatMakeAndRemove(t *testing.T) {
+	all, now := someHistory()
+	c := all[0]
+	path := func(p string) change.Thing { return change.Thing{Path: p} }
+	acts := []change.Recorded{
+		{Act: change.Act{Make: &change.Make{Thing: path("/srv/mysql"), Directory: &change.Dir{Perm: 0o750, UID: 27, GID: 27}}}, State: change.Done},
+		{Act: change.Act{Make: &change.Make{Thing: change.Thing{Dataset: "tank/db"}, Undo: []change.Op{{Argv: []string{"zfs", "destroy", "tank/db"}}}}}, State: change.Done},
+		{Act: change.Act{Copy: &change.Copy{From: "/var/lib/mysql", To: "/srv/mysql/data"}}, State: change.Begun, Files: 512},
+		{Act: change.Act{Remove: &change.Remove{Thing: path("/var/lib/old"), Keep: true}}, Made: change.Made{Before: "x", Mark: "mark"}, State: change.Done},
+		{Act: change.Act{Remove: &change.Remove{Thing: change.Thing{Dataset: "tank/old"}, Keep: true}}, Made: change.Made{Before: "x", Mark: "mark"}, State: change.Done},
+		{Act: change.Act{Remove: &change.Remove{Thing: path("/var/lib/older")}}, State: change.Gone},
+	}
+	c.Acts = append(c.Acts, acts...)
+	screen := page.Screen{Width: 80}
+	viewtest.Golden(t, "history-things.txt", HistoryOf(c, now, screen)+UndoPlan([]*change.Change{c}, false, screen))
+	text, err := json.MarshalIndent([]any{HistoryDocument([]*change.Change{c}, now), UndoPlanDocument([]*change.Change{c}, false)}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	viewtest.Golden(t, "history-things.json", string(text)+"\n")
+	var s change.Prepared
+	s.Knob = stack.Knob{Of: stack.Ref{Kind: "host", Name: "db1"}, Name: "x"}
+	for _, a := range acts {
+		s.Recipe.Acts = append(s.Recipe.Acts, a.Act)
+	}
+	want := "removed, while as it was made, copy removed, while nobody changed it, put back, none: what is removed cannot be brought back"
+	if got := undoing(s); got != want {
+		t.Errorf("undo: %s", got)
+	}
+	only := []*change.Change{{Number: 2, Acts: acts[5:], Ended: true}}
+	if word := changeWord(only[0], now); word != "applied" || only[0].Open() {
+		t.Errorf("what is removed for good is %s", word)
+	}
+}
