@@ -39,11 +39,11 @@ func errorKinds() []struct {
 		{"denied", ErrDenied},
 		{"not_on_tape", ErrNotOnTape},
 		{"exist", fs.ErrExist},
-		{"not_exist", fs.ErrNotExist},
 		{"permission", fs.ErrPermission},
 		{"deadline", context.DeadlineExceeded},
 		{"canceled", context.Canceled},
-		{"down", ErrDown},
+		{"down", ErrDown}, // also where the socket does not exist
+		{"not_exist", fs.ErrNotExist},
 	}
 }
 

@@ -23,6 +23,9 @@ type product struct {
 	count  string // connections other than the one that asks
 	slow   string // a statement that takes a minute
 	ask    string // which connection it is
+
+	userOf                          func(socket string) (dsn string, t host.Target, err error) // the login that comes and goes
+	makeUser, lock, unlock, killAll string                                                     // of that login and its sessions
 }
 
 func products() map[string]product {
@@ -41,6 +44,15 @@ func products() map[string]product {
 			count: "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()",
 			slow:  "DO SLEEP(60)",
 			ask:   "SELECT CONNECTION_ID()",
+			userOf: func(socket string) (string, host.Target, error) {
+				dsn := "watch:secret@unix(" + socket + ")/"
+				t, err := mysql.Given(dsn)
+				return dsn, t, err
+			},
+			makeUser: "CREATE USER watch@localhost IDENTIFIED BY 'secret'",
+			lock:     "ALTER USER watch@localhost ACCOUNT LOCK",
+			unlock:   "ALTER USER watch@localhost ACCOUNT UNLOCK",
+			killAll:  "KILL CONNECTION USER watch@localhost",
 		},
 		"postgres": {
 			start: func(b *sandbox.Box) (*sandbox.Server, error) {
@@ -56,6 +68,15 @@ func products() map[string]product {
 			count: "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
 			slow:  "SELECT pg_sleep(60)",
 			ask:   "SELECT pg_backend_pid()",
+			userOf: func(socket string) (string, host.Target, error) {
+				dsn := "postgres://watch@/postgres?host=" + socket
+				t, err := postgres.Given(dsn)
+				return dsn, t, err
+			},
+			makeUser: "CREATE ROLE watch LOGIN",
+			lock:     "ALTER ROLE watch NOLOGIN",
+			unlock:   "ALTER ROLE watch LOGIN",
+			killAll:  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'watch'",
 		},
 	}
 }

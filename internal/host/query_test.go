@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -143,5 +144,13 @@ func TestQueryIsBounded(t *testing.T) {
 	}
 	if took := time.Since(started); took > 3*time.Second {
 		t.Errorf("took %v", took)
+	}
+}
+
+// A server whose socket is gone is down, and not a file that is missing.
+func TestAServerWithoutASocketIsDown(t *testing.T) {
+	err := answered(fmt.Errorf("%w: dial: %w", ErrDown, fs.ErrNotExist))
+	if !errors.Is(err, ErrDown) || errors.Is(answered(fs.ErrNotExist), ErrDown) {
+		t.Error(err)
 	}
 }
