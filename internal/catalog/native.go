@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/product"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // Native writes a value as the thing it belongs to takes it, not quoted: in an
@@ -20,7 +21,7 @@ func Native(kind string, t Type, v stack.Value) string {
 			return map[bool]string{true: "ON", false: "OFF"}[b]
 		}
 		if t == Bytes && isInt {
-			return exactBytes(n, []string{"", "K", "M", "G"})
+			return units.Typed(n, "", "K", "M", "G")
 		}
 	case notation == product.Units:
 		if text, ok := withUnit(t, n); ok && isInt && n > 0 {
@@ -28,7 +29,7 @@ func Native(kind string, t Type, v stack.Value) string {
 		}
 	case kind == "dataset", kind == "pool":
 		if t == Bytes && isInt {
-			return exactBytes(n, []string{"", "K", "M", "G"})
+			return units.Typed(n, "", "K", "M", "G")
 		}
 	}
 	if f, ok := v.Number(); ok && !isInt {
@@ -42,7 +43,7 @@ func Native(kind string, t Type, v stack.Value) string {
 func withUnit(t Type, n int64) (text string, ok bool) {
 	switch t {
 	case Bytes:
-		return exactBytes(n, []string{"B", "kB", "MB", "GB"}), true
+		return units.Typed(n, "B", "kB", "MB", "GB"), true
 	case Millis:
 		return fmt.Sprintf("%dms", n), true
 	case Micros:
@@ -51,14 +52,4 @@ func withUnit(t Type, n int64) (text string, ok bool) {
 		return fmt.Sprintf("%ds", n), true
 	}
 	return "", false
-}
-
-// exactBytes writes bytes with the largest unit that loses nothing.
-func exactBytes(n int64, units []string) string {
-	u := 0
-	for n != 0 && n%1024 == 0 && u < len(units)-1 {
-		n /= 1024
-		u++
-	}
-	return strconv.FormatInt(n, 10) + units[u]
 }

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"testing"
-	"time"
 
 	"plumb/internal/stack"
 )
@@ -91,14 +90,6 @@ func TestDurability(t *testing.T) {
 	} {
 		if got := c.fact.LessDurable(c.from, c.to); got != c.less {
 			t.Errorf("%v from %v to %v: got %v", c.fact.Type, c.from, c.to, got)
-		}
-	}
-}
-
-func TestShortTime(t *testing.T) {
-	for d, want := range map[time.Duration]string{20 * time.Minute: "20m", 10 * time.Second: "10s", time.Hour: "1h", 90 * time.Second: "1m30s", 0: "0s"} {
-		if got := ShortTime(d); got != want {
-			t.Errorf("%s: %s, want %s", d, got, want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/product"
+	"plumb/internal/units"
 )
 
 // inspect reads the state that a Look names.
@@ -198,7 +199,7 @@ func (g *Guard) holds(ctx context.Context, h host.Reader, swapped int64) (string
 	case err != nil:
 		return "", fmt.Errorf("watch the memory: %w", err)
 	case available < g.MemAvailable:
-		return fmt.Sprintf("only %d MiB of memory are available, and %d MiB must be left", available>>20, g.MemAvailable>>20), nil
+		return fmt.Sprintf("only %s of memory are available, and %s must be left", units.Bytes(available), units.Bytes(g.MemAvailable)), nil
 	case g.SwapIn && now > swapped:
 		return fmt.Sprintf("%d pages were swapped meanwhile", now-swapped), nil
 	}

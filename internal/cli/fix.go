@@ -21,8 +21,8 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	fixview "plumb/internal/view/fix"
-	"plumb/internal/view/page"
 	"plumb/internal/view/playbook"
 )
 
@@ -248,7 +248,7 @@ func (a *app) apply(ctx context.Context, x *fix.Fix, draft change.Draft, f fixFl
 	if err := x.Possible(draft); err != nil {
 		return err
 	}
-	if err := a.ask(fmt.Sprintf("Apply %s?", page.Count(len(draft.Steps), "step")), f.yes); err != nil {
+	if err := a.ask(fmt.Sprintf("Apply %s?", units.Count(len(draft.Steps), "step")), f.yes); err != nil {
 		return err
 	}
 	r, err := x.Apply(ctx, draft)

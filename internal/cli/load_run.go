@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/load"
 	"plumb/internal/load/durability"
+	"plumb/internal/units"
 	loadview "plumb/internal/view/load"
 )
 
@@ -84,9 +85,9 @@ func runVerdict(ctx context.Context, r loadview.Report, strict bool) error {
 	res := r.Result
 	switch {
 	case res.Ended != nil:
-		return fmt.Errorf("%s ended after %s: %w", res.Workload, res.Measured.Round(time.Millisecond), res.Ended)
+		return fmt.Errorf("%s ended after %s: %w", res.Workload, units.Span(res.Measured), res.Ended)
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s was interrupted after %s; what is above was measured until then", res.Workload, res.Measured.Round(time.Millisecond))
+		return fmt.Errorf("%s was interrupted after %s; what is above was measured until then", res.Workload, units.Span(res.Measured))
 	case strict && len(res.Marks) > 0:
 		return errMarked
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"plumb/internal/advise"
-	"plumb/internal/catalog"
 	"plumb/internal/check"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
@@ -18,8 +17,8 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse/runner"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	labview "plumb/internal/view/lab"
-	"plumb/internal/view/page"
 	rehearseview "plumb/internal/view/rehearse"
 )
 
@@ -142,7 +141,7 @@ func (a *app) showRehearsal(x *runner.Runner, out *runner.Outcome, f rehearseFla
 		if err := writePlan(x.Plan, out.Plan); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "%s: %s\n", x.Plan, page.Count(len(out.Plan.Steps), "step"))
+		fmt.Fprintf(a.err, "%s: %s\n", x.Plan, units.Count(len(out.Plan.Steps), "step"))
 	}
 	if x.Page == "" {
 		return nil
@@ -160,7 +159,7 @@ func rehearsalNext(x *runner.Runner, out *runner.Outcome) []string {
 	case out.Interrupted: // its hint says what may follow
 		return nil
 	case out.Resume != "":
-		return []string{fmt.Sprintf("plumb rehearse --resume %s --budget %s goes on for as long again", out.Resume, catalog.ShortTime((2 * x.Budget).Round(time.Second)))}
+		return []string{fmt.Sprintf("plumb rehearse --resume %s --budget %s goes on for as long again", out.Resume, units.Short((2 * x.Budget).Round(time.Second)))}
 	case x.Sandbox != "" || len(out.Plan.Steps) == 0:
 		return nil
 	case x.Plan != "":

@@ -12,8 +12,8 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/fix"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 	fixview "plumb/internal/view/fix"
-	"plumb/internal/view/page"
 )
 
 // undoFlags are the flags of undo.
@@ -144,7 +144,7 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if err := executor.Trusted(); err != nil {
 		return fmt.Errorf("undo what the journal says: %w", err)
 	}
-	if err := a.ask(fmt.Sprintf("Undo %s?", page.Count(len(todo), "change")), f.yes); err != nil {
+	if err := a.ask(fmt.Sprintf("Undo %s?", units.Count(len(todo), "change")), f.yes); err != nil {
 		return err
 	}
 	doer.Close()

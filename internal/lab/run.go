@@ -11,6 +11,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/internal/units"
 )
 
 // Ledger keeps what trials leave.
@@ -226,7 +227,7 @@ func machine(ctx context.Context, h host.Reader) (says []string) {
 	}
 	if v, ok := field(read("/proc/meminfo"), "MemTotal", ":"); ok {
 		if kb, err := strconv.ParseInt(strings.TrimSuffix(v, " kB"), 10, 64); err == nil {
-			says = append(says, fmt.Sprintf("%.1f GB of memory", float64(kb)/(1<<20)))
+			says = append(says, units.Bytes(kb<<10)+" of memory")
 		}
 	}
 	return says

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // Bounds beyond which a result is marked.
@@ -118,14 +119,14 @@ func client(o outcome, res *Result) Client {
 func (r *run) marks(o outcome, res *Result) (all []Mark) {
 	add := func(kind, format string, args ...any) { all = append(all, Mark{kind, fmt.Sprintf(format, args...)}) }
 	if o.interrupted {
-		add(MarkInterrupted, "interrupted after %s", res.Measured.Round(time.Millisecond))
+		add(MarkInterrupted, "interrupted after %s", units.Span(res.Measured))
 	}
 	if r.ended != nil {
 		kind := MarkErrors
 		if classOf(r.ended) == Lost {
 			kind = MarkLost
 		}
-		add(kind, "ended after %s: %s", res.Measured.Round(time.Millisecond), r.ended)
+		add(kind, "ended after %s: %s", units.Span(res.Measured), r.ended)
 	}
 	if o.stuck > 0 {
 		add(MarkStuck, "%d operations had not ended %s after the time was up, and were cut off", o.stuck, r.o.Grace)
@@ -145,14 +146,14 @@ func (r *run) marks(o outcome, res *Result) (all []Mark) {
 		add(MarkCrowded, "this machine's processors were %.0f %% busy, and the generator took %.0f %% of them", 100**m, 100*res.Client.Share)
 	}
 	if r.clocks.jumped != 0 {
-		add(MarkClock, "the wall clock jumped by %s: the machine may have been suspended or moved (times are measured by the monotonic clock)", r.clocks.jumped.Round(time.Millisecond))
+		add(MarkClock, "the wall clock jumped by %s: the machine may have been suspended or moved (times are measured by the monotonic clock)", units.Span(r.clocks.jumped))
 	}
 	return append(all, steadyMarks(r.o, res)...)
 }
 
 func steadyMarks(o Options, res *Result) (all []Mark) {
 	if res.Measured < leastSeconds*time.Second {
-		return []Mark{{MarkTooShort, fmt.Sprintf("measured for %.1f s only: servers have periods of 5 s to 15 min (checkpoints, flushing, vacuum)", res.Measured.Seconds())}}
+		return []Mark{{MarkTooShort, fmt.Sprintf("measured for %s only: servers have periods of 5 s to 15 min (checkpoints, flushing, vacuum)", units.Span(res.Measured))}}
 	}
 	if !res.Steady.Reached && res.Steady.Why != "" {
 		all = append(all, Mark{MarkNotSteady, "throughput was never steady: " + res.Steady.Why})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // met reports whether the last window of a series is steady.
@@ -33,7 +34,7 @@ func steadiness(rates []float64, warmup time.Duration) Steadiness {
 		s.From = warmup + time.Duration(found.From)*time.Second
 		return s
 	}
-	s.Why = fmt.Sprintf("over the last %d s it ranged over %.0f %% of its mean (steady: %.0f %%) and its trend moved by %.0f %% (steady: %.0f %%)",
-		window, 100*s.Range, 100*defaultSteady.Range, 100*s.Slope, 100*defaultSteady.Slope)
+	s.Why = fmt.Sprintf("over the last %s it ranged over %.0f %% of its mean (steady: %.0f %%) and its trend moved by %.0f %% (steady: %.0f %%)",
+		units.Span(time.Duration(window)*time.Second), 100*s.Range, 100*defaultSteady.Range, 100*s.Slope, 100*defaultSteady.Slope)
 	return s
 }

@@ -14,6 +14,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // Probe looks at one part of a host. Collect may return a part of what there is
@@ -82,7 +83,7 @@ func collectInTime(ctx context.Context, h host.Reader, seen *stack.Stack, p Prob
 		return obs, false
 	case <-time.After(grace):
 	}
-	obs.Gap(stack.Ref{}, fmt.Sprintf("the probe %s did not end in %s; nothing it saw is shown", p.Name(), time.Since(began).Round(100*time.Millisecond)),
+	obs.Gap(stack.Ref{}, fmt.Sprintf("the probe %s did not end in %s; nothing it saw is shown", p.Name(), units.Span(time.Since(began))),
 		"something it asked for hangs; --timeout 2m gives it longer")
 	return obs, true
 }

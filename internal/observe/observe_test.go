@@ -68,7 +68,7 @@ func TestHostDeadlines(t *testing.T) {
 			t.Errorf("the second phase was shown %v", second)
 		}
 		gap := slices.ContainsFunc(s.Gaps, func(g stack.Gap) bool {
-			return g.Probe == "deaf" && strings.Contains(g.Why, "did not end in 15.5s")
+			return g.Probe == "deaf" && strings.Contains(g.Why, "did not end in 15.5 s")
 		})
 		if !gap {
 			t.Errorf("no gap says that deaf did not end: %+v", s.Gaps)

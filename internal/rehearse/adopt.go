@@ -11,6 +11,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/lab/report"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // Adopt puts the best point of the search into the plan of what is kept, where it
@@ -127,7 +128,7 @@ func (r *Result) tooLarge(d Tunable, v float64) string {
 	case memory <= 0:
 		return "how much memory the server may take is not known, and " + d.Name + " is a share of it"
 	case v > most*float64(memory):
-		return fmt.Sprintf("at the server's size %s would be %s of its %s of memory", d.Name, catalog.ShowAs(catalog.Bytes, stack.Int(int64(v))), catalog.ShowAs(catalog.Bytes, stack.Int(memory)))
+		return fmt.Sprintf("at the server's size %s would be %s of its %s of memory", d.Name, units.Bytes(int64(v)), units.Bytes(memory))
 	}
 	return ""
 }

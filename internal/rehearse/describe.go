@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"plumb/internal/catalog"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // describe tells what the sandbox is like, and how it differs from the real thing.
@@ -40,24 +39,24 @@ func (d *draft) describe() []string {
 func (d *draft) describeSizes(add func(format string, args ...any)) {
 	z := d.size
 	if d.want.Like != nil { // it is like nothing but itself
-		add("It has %s of memory, and %s of data.", shown(z.memory), shown(z.data))
+		add("It has %s of memory, and %s of data.", units.Bytes(z.memory), units.Bytes(z.data))
 		return
 	}
-	memory := fmt.Sprintf("It has %s of memory", shown(z.memory))
+	memory := fmt.Sprintf("It has %s of memory", units.Bytes(z.memory))
 	switch {
 	case z.realMemory == 0:
 		memory += "; how much the server may take is not known"
 	case z.realMemory > z.memory+z.memory/50:
-		memory += fmt.Sprintf(", the server %s", shown(z.realMemory))
+		memory += fmt.Sprintf(", the server %s", units.Bytes(z.realMemory))
 	default:
 		memory += ", as the server"
 	}
-	data := fmt.Sprintf("%s of data", shown(z.data))
+	data := fmt.Sprintf("%s of data", units.Bytes(z.data))
 	switch {
 	case z.realData >= leastData && z.realData-z.data < z.data/50:
 		data += ", as the server"
 	case z.realData >= leastData:
-		data += fmt.Sprintf(", the server %s", shown(z.realData))
+		data += fmt.Sprintf(", the server %s", units.Bytes(z.realData))
 	case z.realData > 0:
 		data += "; the server holds hardly any"
 	default:
@@ -65,10 +64,8 @@ func (d *draft) describeSizes(add func(format string, args ...any)) {
 	}
 	add("%s, and %s.", memory, data)
 	if z.scale < 1 {
-		add("Caches that are shares of memory are made smaller to %s of their size, as it is and in all arms, so that they stand to the data as the real ones do.", catalog.ShowAs(catalog.Ratio, stack.Float(z.scale)))
+		add("Caches that are shares of memory are made smaller to %s of their size, as it is and in all arms, so that they stand to the data as the real ones do.", units.Percent(z.scale))
 	} else if z.realMemory > z.memory+z.memory/50 {
 		add("That is enough for its caches and data, so all sizes are the real ones.")
 	}
 }
-
-func shown(bytes int64) string { return catalog.ShowAs(catalog.Bytes, stack.Int(bytes)) }

@@ -2,13 +2,13 @@ package rehearse
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/lab/report"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // decide says whether a step is kept, and why: what helps is, alone or among
@@ -97,7 +97,7 @@ func (v *Verdict) guards(doubt string) string {
 // gain says what helps.
 func (v *Verdict) gain() string {
 	if v.Within > 0 {
-		return fmt.Sprintf("as many transactions a second within ±%s, but the slowest answers come %s sooner%s", percent(v.Within), percent(v.P99.Value), interval(v.P99))
+		return fmt.Sprintf("as many transactions a second within ±%s, but the slowest answers come %s sooner%s", units.RoundPercent(v.Within), percent(v.P99.Value), interval(v.P99))
 	}
 	text := fmt.Sprintf("%s more transactions a second%s", percent(v.Rate.Value), interval(v.Rate))
 	if report.Known(v.P99) && v.P99.Low > 0 {
@@ -109,7 +109,7 @@ func (v *Verdict) gain() string {
 // loss says what harms.
 func (v *Verdict) loss() string {
 	if v.Within > 0 {
-		return fmt.Sprintf("no transactions a second within ±%s, but the slowest answers come %s later%s", percent(v.Within), percent(v.P99.Value), interval(v.P99))
+		return fmt.Sprintf("no transactions a second within ±%s, but the slowest answers come %s later%s", units.RoundPercent(v.Within), percent(v.P99.Value), interval(v.P99))
 	}
 	return fmt.Sprintf("%s of the transactions a second%s", percent(v.Rate.Value), interval(v.Rate))
 }
@@ -120,15 +120,11 @@ func (v *Verdict) bringsNothing() string {
 	case Harms:
 		return "it costs " + v.loss()
 	case NoDifference:
-		return fmt.Sprintf("no difference larger than ±%s%s", percent(v.Within), interval(v.Rate))
+		return fmt.Sprintf("no difference larger than ±%s%s", units.RoundPercent(v.Within), interval(v.Rate))
 	}
 	text := "undecided"
 	if v.Rate.N > 0 {
-		blocks := "blocks"
-		if v.Rate.N == 1 {
-			blocks = "block"
-		}
-		text += fmt.Sprintf(" after %d %s%s", v.Rate.N, blocks, interval(v.Rate))
+		text += " after " + units.Count(v.Rate.N, "block") + interval(v.Rate)
 	}
 	switch {
 	case v.More >= stats.MostMore:
@@ -141,20 +137,14 @@ func (v *Verdict) bringsNothing() string {
 	return text
 }
 
-// interval writes the 95 % interval of a difference: " (−1.2 to +3 %)"; "" when
+// interval writes the 95 % interval of a difference: " (−1.2 to +3.0 %)"; "" when
 // it is not known.
 func interval(e stats.Estimate) string {
 	if !report.Known(e) {
 		return ""
 	}
-	return " (" + report.Span(e) + ")"
+	return " (" + units.Interval(e) + ")"
 }
 
 // percent writes the size of a part: 12 %, 1.2 %.
-func percent(part float64) string {
-	p, format := math.Abs(100*part), "%.0f"
-	if p < 9.95 {
-		format = "%.1f"
-	}
-	return strings.TrimSuffix(fmt.Sprintf(format, p), ".0") + " %"
-}
+func percent(part float64) string { return units.PercentDigits(part) + " %" }

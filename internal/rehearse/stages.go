@@ -171,8 +171,8 @@ func (d *draft) alone(tried []unit) []unit {
 	return slices.DeleteFunc(slices.Clone(tried), func(u unit) bool { return u.late() && !d.want.WithoutOne })
 }
 
-// units puts the steps that can be tried together.
-func units(steps []Step) (all []unit) {
+// unitsOf puts the steps that can be tried together.
+func unitsOf(steps []Step) (all []unit) {
 	for i := range steps {
 		s := &steps[i]
 		if s.Left != "" {
@@ -220,7 +220,7 @@ func (u unit) others(than *Step) (numbers []int) {
 func (d *draft) nameArms(steps []Step) (tried []unit) {
 	const longest = 80 // an experiment allows 100
 	taken := []string{AsIs, AllAdvice}
-	tried = units(steps)
+	tried = unitsOf(steps)
 	for _, u := range tried {
 		name := strings.TrimSpace(cut(u.sets(), longest))
 		if slices.Contains(taken, name) {

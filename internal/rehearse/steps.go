@@ -8,6 +8,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // An experiment file has its limits, and so has patience.
@@ -185,11 +186,10 @@ func (d *draft) scaledText(a advise.Step, value string) string {
 	if !ok || d.scaled(a.Knob.Name, n) == n {
 		return ""
 	}
-	shown := func(v stack.Value) string { return catalog.ShowAs(catalog.Bytes, v) }
-	text := shown(stack.Int(d.scaled(a.Knob.Name, n))) + " for " + shown(a.To)
+	text := units.Bytes(d.scaled(a.Knob.Name, n)) + " for " + units.Bytes(n)
 	now, ok := d.inForce(a.Knob.Name)
 	if have, isInt := now.Int(); ok && isInt {
-		text += fmt.Sprintf(", and %s for the %s it has now", shown(stack.Int(d.scaled(a.Knob.Name, have))), shown(now))
+		text += fmt.Sprintf(", and %s for the %s it has now", units.Bytes(d.scaled(a.Knob.Name, have)), units.Bytes(have))
 	}
 	return text
 }

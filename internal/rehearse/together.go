@@ -5,6 +5,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/lab/report"
+	"plumb/internal/units"
 )
 
 // together keeps steps that alone bring nothing, where all advice brings what
@@ -85,7 +86,7 @@ func (r *Result) unexplainedBytes(c Cost) string {
 		return ""
 	}
 	return fmt.Sprintf("with all advice the %s %s %s a transaction, %s",
-		c.Layer, verb, kib(c.After.Value), r.explain("no less than "+kib(left)))
+		c.Layer, verb, units.Measured(c.After.Value), r.explain("no less than "+units.Measured(left)))
 }
 
 // explain says how much the steps that help alone explain.
@@ -95,5 +96,3 @@ func (r *Result) explain(much string) string {
 	}
 	return "and the steps that help alone explain " + much
 }
-
-func kib(bytes float64) string { return fmt.Sprintf("%.1f KiB", bytes/1024) }

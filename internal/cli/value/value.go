@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"plumb/internal/units"
 )
 
 // Seconds is a time, also as a bare number of seconds.
@@ -75,16 +77,7 @@ type Size int64
 func (s *Size) Type() string { return "size" }
 
 // String implements pflag.Value.
-func (s *Size) String() string {
-	n, unit := int64(*s), ""
-	for _, u := range []string{"K", "M", "G", "T"} {
-		if n == 0 || n%1024 != 0 {
-			break
-		}
-		n, unit = n/1024, u
-	}
-	return strconv.FormatInt(n, 10) + unit
-}
+func (s *Size) String() string { return units.Typed(int64(*s), "", "K", "M", "G", "T") }
 
 // Set implements pflag.Value.
 func (s *Size) Set(text string) error {

@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	"plumb/internal/units"
 )
 
 // The buffer pool is resized in steps, so that a machine that gets short of
@@ -36,7 +37,7 @@ func (a *alteration) poolSteps(r *change.Recipe) error {
 		return err
 	}
 	if p.most > 0 && p.to > p.most {
-		a.notes = append(a.notes, fmt.Sprintf("innodb_buffer_pool_size_max is %s: beyond it the pool grows only at the next start", mib(p.most)))
+		a.notes = append(a.notes, fmt.Sprintf("innodb_buffer_pool_size_max is %s: beyond it the pool grows only at the next start", units.Bytes(p.most)))
 		r.Effect = catalog.Restart
 		r.Waits, r.Restart = a.restart()
 		return nil
@@ -67,7 +68,7 @@ func (a *alteration) pool() (pool, error) {
 		return p, &change.Refusal{Why: "the size must be a whole number of bytes"}
 	}
 	if p.to = (to + p.unit - 1) / p.unit * p.unit; p.to != to {
-		a.notes = append(a.notes, fmt.Sprintf("the server takes whole steps of %s, so it becomes %s", mib(p.unit), mib(p.to)))
+		a.notes = append(a.notes, fmt.Sprintf("the server takes whole steps of %s, so it becomes %s", units.Bytes(p.unit), units.Bytes(p.to)))
 	}
 	return p, nil
 }
@@ -99,13 +100,11 @@ func (a *alteration) guard(p pool) (*change.Guard, error) {
 		return nil, fmt.Errorf("read how much memory is free: %w", err)
 	}
 	if grows := p.to - p.now; known && available < grows+leastLeft {
-		return nil, &change.Refusal{Why: fmt.Sprintf("it would grow by %s, and only %s of memory are available, of which %s must be left", mib(grows), mib(available), mib(leastLeft)),
+		return nil, &change.Refusal{Why: fmt.Sprintf("it would grow by %s, and only %s of memory are available, of which %s must be left", units.Bytes(grows), units.Bytes(available), units.Bytes(leastLeft)),
 			What: "choose a smaller size, or give other caches less first"}
 	}
 	return &change.Guard{MemAvailable: leastLeft, SwapIn: true}, nil
 }
-
-func mib(n int64) string { return strconv.FormatInt(n>>20, 10) + " MiB" }
 
 // poolQuestion asks for the size once it is not being changed any more.
 func (a *alteration) poolQuestion() string {

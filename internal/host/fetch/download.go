@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // offline says what to do without the repository.
@@ -52,7 +53,7 @@ func (s Store) download(ctx context.Context, url, known, to string) error {
 		return fmt.Errorf("download %s: %w", url, err)
 	}
 	if n > jarMost {
-		return fmt.Errorf("download %s: larger than %d MB", url, jarMost>>20)
+		return fmt.Errorf("download %s: larger than %s", url, units.Bytes(jarMost))
 	}
 	if have := hex.EncodeToString(algorithm.Sum(nil)); have != sum {
 		return hint.With(fmt.Errorf("download %s: its checksum is %s, and %s %s", url, have, says, sum), "try again; something on the way changed the file")

@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/units"
 )
 
 // unpack writes the wanted members of a jar below a directory, all of them to
@@ -66,7 +67,7 @@ func unpackMember(f *zip.File, path string, most int64) (int64, error) {
 	}
 	n, err := io.Copy(w, io.LimitReader(r, most+1))
 	if n > most {
-		err = fmt.Errorf("more than %d GB", treeMost>>30)
+		err = fmt.Errorf("more than %s", units.Bytes(treeMost))
 	}
 	return n, errors.Join(err, w.Chmod(0o755), w.Close())
 }

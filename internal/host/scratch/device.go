@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/units"
 )
 
 // Place is the filesystem that a directory is on.
@@ -69,7 +71,7 @@ func Fits(dir string, bytes int64) error {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return fmt.Errorf("%s has %d MiB left, and %d MiB are wanted: %w", dir, free(&st)>>20, bytes>>20, ErrFull)
+	return fmt.Errorf("%s has %s left, and %s are wanted: %w", dir, units.Bytes(free(&st)), units.Bytes(bytes), ErrFull)
 }
 
 func free(st *unix.Statfs_t) int64 { return int64(st.Bavail) * st.Bsize }

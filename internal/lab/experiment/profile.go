@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"plumb/internal/units"
 )
 
 // Profile is what a volume allows: a volume of a cloud by its name, or any
@@ -60,7 +62,7 @@ func (p Profile) Words() string {
 			add("%.10g %sIOPS", d.io, d.of)
 		}
 		if d.by > 0 {
-			add("%.4g %sMiB/s", d.by/MiB, d.of)
+			add("%s/s%s", units.Bytes(int64(d.by)), d.of)
 		}
 	}
 	text := strings.Join(parts, ", ")
@@ -70,10 +72,10 @@ func (p Profile) Words() string {
 	if b := p.Burst; b != nil {
 		text += fmt.Sprintf("; %.10g IOPS", b.IOPS)
 		if b.Bytes > 0 {
-			text += fmt.Sprintf(" and %.4g MiB/s", b.Bytes/MiB)
+			text += " and " + units.Bytes(int64(b.Bytes)) + "/s"
 		}
 		text += fmt.Sprintf(" while there are credits: %.4g of requests in the beginning, %s at full rate",
-			b.Credits*b.Full, p.Lasts().Round(100*time.Millisecond))
+			b.Credits*b.Full, units.Span(p.Lasts()))
 	}
 	return text
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plumb/internal/units"
 )
 
 const (
@@ -227,7 +229,7 @@ func (w *words) gp3() Profile {
 	mbs := w.number("mbps", gp3MBs, gp3MBs, gp3MostMBs)
 	w.perGiB(size, iops, gp3IOPS, gp3PerGiB)
 	if most := math.Floor(iops * gp3PerIOPS); mbs > most {
-		w.fail("gp3 gives at most %.10g MiB/s with %.10g IOPS, not %.10g", most, iops, mbs)
+		w.fail("gp3 gives at most %s/s with %.10g IOPS, not %s/s", units.Bytes(int64(most*MiB)), iops, units.Bytes(int64(mbs*MiB)))
 	}
 	return Profile{Name: "gp3", IOPS: Pace{Both: iops}, Bytes: Pace{Both: mbs * MiB}, Unit: ebsUnit}
 }

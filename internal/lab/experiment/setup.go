@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/product"
+	"plumb/internal/units"
 )
 
 // Setup is everything that can differ between arms. Its fields are addressed
@@ -105,9 +106,9 @@ type Bytes int64
 
 // ParseBytes reads a size.
 func ParseBytes(s string) (Bytes, error) {
-	const units = "KMGT"
+	const letters = "KMGT"
 	number, factor := strings.TrimSuffix(strings.TrimSuffix(s, "B"), "i"), int64(1)
-	if i := strings.IndexByte(units, last(number)); i >= 0 {
+	if i := strings.IndexByte(letters, last(number)); i >= 0 {
 		number, factor = number[:len(number)-1], 1<<(10*(i+1))
 	}
 	n, err := strconv.ParseFloat(number, 64)
@@ -147,13 +148,4 @@ func (b *Bytes) UnmarshalJSON(data []byte) error {
 }
 
 // String prints the size in the largest unit that divides it.
-func (b Bytes) String() string {
-	n := int64(b)
-	for _, u := range []string{"T", "G", "M", "K"} {
-		shift := map[string]uint{"T": 40, "G": 30, "M": 20, "K": 10}[u]
-		if n != 0 && n%(1<<shift) == 0 {
-			return strconv.FormatInt(n>>shift, 10) + u
-		}
-	}
-	return strconv.FormatInt(n, 10)
-}
+func (b Bytes) String() string { return units.Typed(int64(b), "", "K", "M", "G", "T") }

@@ -9,8 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"plumb/internal/catalog"
 	"plumb/internal/strictyaml"
+	"plumb/internal/units"
 )
 
 // items reads a list of bounded length.
@@ -129,7 +129,7 @@ func (r *reader) duration(n *strictyaml.Node, what string, low, high time.Durati
 		r.doc.Errorf(n, "%s is a time such as 20s, 500ms or 1m30s, not %q", what, text)
 		return low
 	case v < low || v > high:
-		r.doc.Errorf(n, "%s is %s: %s to %s are possible", what, text, catalog.ShortTime(low), catalog.ShortTime(high))
+		r.doc.Errorf(n, "%s is %s: %s to %s are possible", what, text, units.Short(low), units.Short(high))
 		return low
 	}
 	return v

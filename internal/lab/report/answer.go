@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"plumb/internal/units"
 )
 
 // most is how many differences an answer names.
@@ -29,7 +31,7 @@ func answer(r Report) string {
 		sentences = ofVerdicts(r)
 	}
 	if len(sentences) == 0 {
-		return fmt.Sprintf("After %d of at most %s nothing can be said yet.", r.Done, counted(r.Experiment.Most, "block"))
+		return fmt.Sprintf("After %d of at most %s nothing can be said yet.", r.Done, units.Count(r.Experiment.Most, "block"))
 	}
 	for i, s := range sentences {
 		sentences[i] = capital(s)
@@ -56,15 +58,15 @@ func plainly(r Report) (all []string) {
 		if a.Metric.N == 0 || len(all) == most {
 			continue
 		}
+		show, before, after := units.Spaced, "the "+metricName(r.Experiment.Metric)+" of "+a.Name+" is ", ""
+		if higherIsBetter(r.Experiment.Metric) {
+			show, before, after = units.PerSecond, a.Name+" does ", " operations a second"
+		}
 		interval := ""
 		if known(a.Metric) {
-			interval = " (" + amount(a.Metric.Low) + " to " + amount(a.Metric.High) + ")"
+			interval = " (" + show(a.Metric.Low) + " to " + show(a.Metric.High) + ")"
 		}
-		if higherIsBetter(r.Experiment.Metric) {
-			all = append(all, a.Name+" does "+amount(a.Metric.Value)+" operations a second"+interval+".")
-			continue
-		}
-		all = append(all, "the "+metricName(r.Experiment.Metric)+" of "+a.Name+" is "+amount(a.Metric.Value)+" ms"+interval+".")
+		all = append(all, before+show(a.Metric.Value)+after+interval+".")
 	}
 	return all
 }
@@ -100,7 +102,7 @@ func ofCurves(r Report) (all []string) {
 			best += " to " + fmt.Sprint(k.Best.High)
 		}
 		all = append(all, fmt.Sprintf("%sat most %s operations a second (%s to %s), best at %s threads: %s.",
-			text, amount(k.Max.Value), amount(k.Max.Low), amount(k.Max.High), best, k.Best.Why))
+			text, units.PerSecond(k.Max.Value), units.PerSecond(k.Max.Low), units.PerSecond(k.Max.High), best, k.Best.Why))
 	}
 	return all
 }
@@ -120,17 +122,17 @@ func ofVerdicts(r Report) (all []string) {
 	if len(all) > 0 {
 		text := strings.Join(all, "; ")
 		if rest > 0 {
-			text += fmt.Sprintf("; and %s that %s smaller", counted(rest, "difference"), map[bool]string{true: "is", false: "are"}[rest == 1])
+			text += fmt.Sprintf("; and %s that %s smaller", units.Count(rest, "difference"), map[bool]string{true: "is", false: "are"}[rest == 1])
 		}
 		all = []string{text + "."}
 	}
 	if same := pick(r, Equivalent); len(same) > 0 {
-		all = append(all, fmt.Sprintf("no difference larger than %s: %s.", chosen(r.Experiment.Margin), listed(r, same)))
+		all = append(all, fmt.Sprintf("no difference larger than %s: %s.", units.RoundPercent(r.Experiment.Margin), listed(r, same)))
 	}
 	if open := pick(r, Undecided); len(open) > 0 && len(all) > 0 {
 		all = append(all, fmt.Sprintf("undecided: %s.", listed(r, open)))
 	} else if known := slices.DeleteFunc(open, func(v Comparison) bool { return v.Effect.N < 2 }); len(known) > 0 {
-		all = append(all, fmt.Sprintf("undecided in all %s after %s.", counted(len(r.Verdicts), "comparison"), counted(r.Done, "block")))
+		all = append(all, fmt.Sprintf("undecided in all %s after %s.", units.Count(len(r.Verdicts), "comparison"), units.Count(r.Done, "block")))
 	}
 	return all
 }
@@ -147,7 +149,7 @@ func pick(r Report, words ...string) (all []Comparison) {
 // listed names some comparisons, or says how many there are.
 func listed(r Report, all []Comparison) string {
 	if len(all) > most {
-		return fmt.Sprintf("%d of %s", len(all), counted(len(r.Verdicts), "comparison"))
+		return fmt.Sprintf("%d of %s", len(all), units.Count(len(r.Verdicts), "comparison"))
 	}
 	var names []string
 	for _, v := range all {

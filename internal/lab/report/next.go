@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // Reasons why an experiment ends, besides that its stop rule was met.
@@ -44,7 +45,7 @@ func (t *table) next() (more bool, why string) {
 	case block > max(t.x.Least, hopeless) && t.nothingCounts():
 		return false, NothingCounts
 	case t.x.Until > 0 && t.settled(block, t.narrow):
-		return false, fmt.Sprintf("±%s reached", chosen(t.x.Until))
+		return false, fmt.Sprintf("±%s reached", units.RoundPercent(t.x.Until))
 	case t.x.Decided && t.settled(block, t.sure):
 		return false, AllDecided
 	case t.x.Budget > 0 && t.took()+t.took()/time.Duration(block-1) > t.x.Budget:

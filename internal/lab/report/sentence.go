@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // sentence says a verdict to people.
@@ -18,11 +19,11 @@ func (t *table) sentence(v Comparison, c stats.Comparison) string {
 	case Better, Worse:
 		return capital(t.different(v, n)) + ": " + v.Word + "."
 	case Equivalent:
-		interval := span(v.Effect)
+		interval := units.Interval(v.Effect)
 		if beyond(v.Effect, v.Margin) { // two one-sided tests of 5 % are the interval of 90 %
-			interval = span(c.Narrow()) + ", 90 % interval"
+			interval = units.Interval(c.Narrow()) + ", 90 % interval"
 		}
-		return fmt.Sprintf("%sno difference larger than %s (%s).", against, chosen(v.Margin), interval)
+		return fmt.Sprintf("%sno difference larger than %s (%s).", against, units.RoundPercent(v.Margin), interval)
 	}
 	return against + t.undecided(v, c) + "."
 }
@@ -43,9 +44,9 @@ func howMuch(e stats.Estimate, less, more, factor, baseline string) string {
 	case e.Value >= 2:
 		return fmt.Sprintf("%s times %s (%s to %s) as %s", times(e.Value+1), factor, times(e.Low+1), times(e.High+1), baseline)
 	case e.Value >= 0:
-		return fmt.Sprintf("%s %% %s (%s to %s %%) than %s", percent(e.Value), more, percent(e.Low), percent(e.High), baseline)
+		return fmt.Sprintf("%s %% %s (%s to %s %%) than %s", units.PercentDigits(e.Value), more, units.PercentDigits(e.Low), units.PercentDigits(e.High), baseline)
 	}
-	return fmt.Sprintf("%s %% %s (%s to %s %%) than %s", percent(e.Value), less, percent(e.High), percent(e.Low), baseline)
+	return fmt.Sprintf("%s %% %s (%s to %s %%) than %s", units.PercentDigits(e.Value), less, units.PercentDigits(e.High), units.PercentDigits(e.Low), baseline)
 }
 
 func beyond(e stats.Estimate, margin float64) bool {
@@ -63,20 +64,20 @@ func (t *table) undecided(v Comparison, c stats.Comparison) string {
 	case v.Effect.N == 0:
 		text = "no block has both yet"
 	case !known(v.Effect):
-		text = fmt.Sprintf("undecided after one block: %s %%, and nothing is known of chance", signed(v.Effect.Value))
+		text = fmt.Sprintf("undecided after one block: %s, and nothing is known of chance", units.Signed(v.Effect.Value))
 	default:
-		text = fmt.Sprintf("undecided after %s: %s %% (%s)", counted(v.Effect.N, "block"), signed(v.Effect.Value), span(v.Effect))
+		text = fmt.Sprintf("undecided after %s: %s (%s)", units.Count(v.Effect.N, "block"), units.Signed(v.Effect.Value), units.Interval(v.Effect))
 		if c.P < stats.Level {
-			text += fmt.Sprintf(", which is too likely by chance among %s", counted(len(t.x.Pairs), "comparison"))
+			text += fmt.Sprintf(", which is too likely by chance among %s", units.Count(len(t.x.Pairs), "comparison"))
 		}
 	}
 	switch {
 	case v.More >= stats.MostMore:
 		text += fmt.Sprintf("; not even %d more blocks would surely tell", stats.MostMore)
 	case v.More > 0 && known(v.Effect):
-		text += fmt.Sprintf("; about %s would tell", counted(v.More, "more block"))
+		text += fmt.Sprintf("; about %s would tell", units.Count(v.More, "more block"))
 	case v.More > 0:
-		text += fmt.Sprintf("; at least %s are needed", counted(v.More, "more block"))
+		text += fmt.Sprintf("; at least %s are needed", units.Count(v.More, "more block"))
 	}
 	return text
 }

@@ -74,42 +74,6 @@ func metricName(metric string) string {
 	return metric + " response time"
 }
 
-// percent writes the size of a part: 0.52, 5.2, 31, always without a sign.
-func percent(part float64) string {
-	p := math.Abs(100 * part)
-	decimals := 0
-	switch {
-	case p == 0:
-	case p < 0.995:
-		decimals = 2
-	case p < 9.95:
-		decimals = 1
-	}
-	return strconv.FormatFloat(p, 'f', decimals, 64)
-}
-
-// signed writes a part with its sign, without the unit.
-func signed(part float64) string {
-	switch {
-	case math.Abs(part) < 0.00005:
-		return "0"
-	case part < 0:
-		return "−" + percent(part)
-	}
-	return "+" + percent(part)
-}
-
-// chosen writes a part that was chosen, not measured: 5 %, 2.5 %.
-func chosen(part float64) string {
-	return strconv.FormatFloat(math.Round(1e4*part)/100, 'f', -1, 64) + " %"
-}
-
-// span writes an interval of differences: −1.2 to +2.9 %.
-func span(e stats.Estimate) string { return signed(e.Low) + " to " + signed(e.High) + " %" }
-
-// Span writes an interval of differences for people: −1.2 to +2.9 %.
-func Span(e stats.Estimate) string { return span(e) }
-
 // Known tells whether an estimate has an interval.
 func Known(e stats.Estimate) bool { return known(e) }
 
@@ -122,27 +86,4 @@ func times(f float64) string {
 		return strconv.FormatFloat(f, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(f, 'f', 0, 64)
-}
-
-// amount writes a measured value to three digits, with commas from a thousand on.
-func amount(v float64) string {
-	if v >= 100 {
-		return commas(strconv.FormatFloat(v, 'f', 0, 64))
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
-}
-
-func commas(digits string) string {
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// counted writes a number of things.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plumb/internal/draw"
+	"plumb/internal/units"
 )
 
 // rowBytes is about what a row takes in a table, with its key and its part of
@@ -20,7 +21,7 @@ func (c Config) Warnings() []string {
 	}
 	hot, never := skew(dist)
 	size := float64(c.TableSize) * float64(c.Tables) * rowBytes
-	text := fmt.Sprintf("rand-type %s: three of four reads and writes go to %.2g %% of the rows, about %s of %s", c.RandType, 100*hot, bytesText(hot*size), bytesText(size))
+	text := fmt.Sprintf("rand-type %s: three of four reads and writes go to %s %% of the rows, about %s of %s", c.RandType, units.PercentDigits(hot), units.Measured(hot*size), units.Measured(size))
 	if never > 0.05 {
 		text += fmt.Sprintf("; %.0f %% of the rows are practically never touched", 100*never)
 	}
@@ -51,13 +52,4 @@ func skew(d draw.Distribution) (hot, never float64) {
 		}
 	}
 	return hot / keys, float64(zero) / keys
-}
-
-func bytesText(n float64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	i := 0
-	for ; n >= 1024 && i < len(units)-1; i++ {
-		n /= 1024
-	}
-	return fmt.Sprintf("%.3g %s", n, units[i])
 }

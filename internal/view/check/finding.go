@@ -10,6 +10,7 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
 )
@@ -24,7 +25,7 @@ func (c CheckPage) finding(f advise.Finding) {
 	first := f.Cases[0]
 	title := first.Title
 	if n := len(f.Cases) - 1; n > 0 {
-		title += fmt.Sprintf(" (and %s)", page.Count(n, "other"))
+		title += fmt.Sprintf(" (and %s)", units.Count(n, "other"))
 	}
 	c.Sides(fmt.Sprintf("%2d  ", f.Number), page.Bold, title, page.Dim, f.Rule.ID)
 	if f.Rule.Harm == rule.Note && !c.all {

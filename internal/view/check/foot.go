@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/rule"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -18,7 +19,7 @@ func (c CheckPage) foot() {
 	if len(fs) > 0 {
 		head = findingsText(fs)
 	}
-	c.Hang(page.Normal, "", page.Keep(head)+" · "+page.Count(c.r.Judged, "rule")+" judged · nothing was changed")
+	c.Hang(page.Normal, "", page.Keep(head)+" · "+units.Count(c.r.Judged, "rule")+" judged · nothing was changed")
 	if !c.r.Stack.Root && len(c.r.Stack.Gaps) > 0 && c.r.From == "" {
 		c.Hang(page.Normal, "", "Read without root's rights: sudo plumb check sees more.")
 	}
@@ -80,7 +81,7 @@ func findingsText(fs []advise.Finding) string {
 			parts = append(parts, fmt.Sprintf("%d %s", by[h], h))
 		}
 	}
-	return page.Count(len(fs), "finding") + ": " + strings.Join(parts, ", ")
+	return units.Count(len(fs), "finding") + ": " + strings.Join(parts, ", ")
 }
 
 func countHarms(fs []advise.Finding) map[rule.Harm]int {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"plumb/internal/advise"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -56,7 +57,7 @@ func (c CheckPage) rulesThatWait(ids []string) string {
 	}
 	text := strings.Join(shown, ", ")
 	if left := len(ids) - len(shown); left > 0 {
-		text += " and " + page.Count(left, "other rule") + " (--all)"
+		text += " and " + units.Count(left, "other rule") + " (--all)"
 	}
 	return text
 }

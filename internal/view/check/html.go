@@ -13,6 +13,7 @@ import (
 	"plumb/internal/check"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
 )
@@ -173,7 +174,7 @@ func answer(r check.Report) string {
 func hostMeta(r check.Report) []string {
 	_, machine, _ := strings.Cut(picture.HostLine(r.Stack), " · ")
 	facts := strings.Split(machine, " · ")
-	facts = append(facts, readAt(r.Stack), readAs(r.Stack), factCount(r.Stack), page.Count(r.Judged, "rule")+" judged", "nothing was changed")
+	facts = append(facts, readAt(r.Stack), readAs(r.Stack), factCount(r.Stack), units.Count(r.Judged, "rule")+" judged", "nothing was changed")
 	facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" })
 	return facts
 }

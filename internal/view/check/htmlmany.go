@@ -6,7 +6,7 @@ import (
 
 	"plumb/internal/check"
 	"plumb/internal/rule"
-	"plumb/internal/view/page"
+	"plumb/internal/units"
 )
 
 // maxPages is how many bytes of reports a page of many hosts holds. A browser
@@ -62,14 +62,14 @@ type failedHTML struct{ Name, Why string }
 func (s *Summary) HTML(plumb string) ([]byte, error) {
 	html, err := web("many.html").HTML(s.page(plumb))
 	if err != nil {
-		return nil, fmt.Errorf("make the page of %s: %w", page.Count(len(s.hosts), "host"), err)
+		return nil, fmt.Errorf("make the page of %s: %w", units.Count(len(s.hosts), "host"), err)
 	}
 	return html, nil
 }
 
 func (s *Summary) page(plumb string) *manyHTML {
 	s.sort()
-	d := &manyHTML{Title: "Check of " + page.Count(len(s.hosts), "host"), Head: page.Count(len(s.hosts), "host") + " judged by " + page.Count(s.judged, "rule") + ".",
+	d := &manyHTML{Title: "Check of " + units.Count(len(s.hosts), "host"), Head: units.Count(len(s.hosts), "host") + " judged by " + units.Count(s.judged, "rule") + ".",
 		Foot: []string{"Made by Plumb " + plumb}}
 	all := map[rule.Harm]int{}
 	for _, h := range s.hosts {

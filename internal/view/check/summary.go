@@ -10,6 +10,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/check"
 	"plumb/internal/rule"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -87,9 +88,9 @@ const maxHosts = 40
 // listed when all is set.
 func (s *Summary) Text(all bool, screen page.Screen) string {
 	p := page.NewPage(screen)
-	head := page.Count(len(s.hosts), "host") + " judged by " + page.Count(s.judged, "rule")
+	head := units.Count(len(s.hosts), "host") + " judged by " + units.Count(s.judged, "rule")
 	if len(s.failed) > 0 {
-		head += " · " + page.Count(len(s.failed), "tape") + " could not be read"
+		head += " · " + units.Count(len(s.failed), "tape") + " could not be read"
 	}
 	p.Hang(page.Normal, "", head)
 	s.table(p, all)
@@ -139,10 +140,10 @@ func (s *Summary) table(p *page.Page, all bool) {
 		p.Line(page.Normal, line+cut(page.Clean(h.worst), p.Width-page.Width(line)))
 	}
 	if more > 0 {
-		p.Para(page.Dim, 0, "and "+page.Count(more, "host")+" less bad than these (--all lists them)")
+		p.Para(page.Dim, 0, "and "+units.Count(more, "host")+" less bad than these (--all lists them)")
 	}
 	if quiet > 0 {
-		p.Para(page.Dim, 0, page.Count(quiet, "host")+" with nothing worse than a note (--all lists them)")
+		p.Para(page.Dim, 0, units.Count(quiet, "host")+" with nothing worse than a note (--all lists them)")
 	}
 }
 
@@ -189,9 +190,9 @@ func (s *Summary) frequent(p *page.Page, all bool) {
 	p.Line(page.Bold, "MOST FREQUENT")
 	for i, r := range list {
 		if i == maxFrequent && !all {
-			p.Para(page.Dim, 0, "and "+page.Count(len(list)-maxFrequent, "other rule")+" (--all lists them)")
+			p.Para(page.Dim, 0, "and "+units.Count(len(list)-maxFrequent, "other rule")+" (--all lists them)")
 			return
 		}
-		p.Hang(page.Normal, fmt.Sprintf("%9s  %-8s", page.Count(r.hosts, "host"), r.harm), r.id)
+		p.Hang(page.Normal, fmt.Sprintf("%9s  %-8s", units.Count(r.hosts, "host"), r.harm), r.id)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"plumb/internal/check"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
 )
@@ -63,7 +64,7 @@ func factCount(s *stack.Stack) string {
 	for _, t := range s.Things {
 		n += len(t.Facts)
 	}
-	text := page.Count(n, "fact")
+	text := units.Count(n, "fact")
 	if len(s.Gaps) > 0 {
 		text += fmt.Sprintf(", %d not visible", len(s.Gaps))
 	}
@@ -91,7 +92,7 @@ func (c CheckPage) quiet() {
 		c.Hang(page.Normal, "", text)
 		c.version(db)
 	}
-	c.Para(page.Normal, 0, fmt.Sprintf("Nothing is out of line: %s judged, nothing was changed.", page.Count(c.r.Judged, "rule")))
+	c.Para(page.Normal, 0, fmt.Sprintf("Nothing is out of line: %s judged, nothing was changed.", units.Count(c.r.Judged, "rule")))
 	c.foretold()
 }
 

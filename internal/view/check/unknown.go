@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
 )
@@ -43,7 +44,7 @@ func (c CheckPage) unknown() {
 		list = slices.DeleteFunc(slices.Clone(list), func(u advise.Unknown) bool { return u.Hint == hint })
 	}
 	if left > 0 {
-		c.Para(page.Dim, reasonIndent, "and "+page.Count(left, "other reason")+": --all lists them")
+		c.Para(page.Dim, reasonIndent, "and "+units.Count(left, "other reason")+": --all lists them")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/product"
 	"plumb/internal/rule"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -128,6 +129,6 @@ func Unmet(rules []*rule.Rule, standings []coverage.Standing, screen page.Screen
 		p.Blank()
 	}
 	p.Hang(page.Dim, "", fmt.Sprintf("%d of %s have not been tested on a real host with the versions they are for · %d have, and %d of these have fired there · plumb explain RULE says where",
-		unmet, page.Count(len(rules), "rule"), len(rules)-unmet, fired))
+		unmet, units.Count(len(rules), "rule"), len(rules)-unmet, fired))
 	return p.String()
 }

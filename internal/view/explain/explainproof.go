@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/explain"
 	"plumb/internal/rule"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -27,7 +28,7 @@ func proven(p *page.Page, of explain.Proof) {
 		section(p, "REHEARSED ON THIS MACHINE")
 	}
 	for _, r := range of.Rehearsed {
-		parts := []string{r.At.Format(time.DateOnly), r.Arm, page.Keep(page.Differs(r.Effect) + " transactions/s"), r.Word}
+		parts := []string{r.At.Format(time.DateOnly), r.Arm, page.Keep(units.Differs(r.Effect) + " transactions/s"), r.Word}
 		p.Hang(page.Normal, "    ", strings.Join(append(parts, page.Keep("plumb lab report "+page.ShortHash(r.Hash)+" --ledger "+of.Ledger)), " · "))
 	}
 	if of.Note != "" {

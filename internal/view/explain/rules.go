@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/coverage"
 	"plumb/internal/rule"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -34,7 +35,7 @@ func Rules(rules []*rule.Rule, screen page.Screen) string {
 		p.Hang(page.Normal, "by area  ", counts(rules, func(r *rule.Rule) string { a, _, _ := strings.Cut(r.ID, "/"); return a }))
 		p.Hang(page.Normal, "by harm  ", counts(rules, func(r *rule.Rule) string { return string(r.Harm) }))
 	}
-	p.Hang(page.Dim, "", page.Count(len(rules), "rule")+" · plumb explain RULE shows all there is to know of one")
+	p.Hang(page.Dim, "", units.Count(len(rules), "rule")+" · plumb explain RULE shows all there is to know of one")
 	return p.String()
 }
 
@@ -97,6 +98,6 @@ func RuleTests(tests []rule.Tested, screen page.Screen) (text string, wrong int)
 			p.Line(page.Normal, m.Error())
 		}
 	}
-	p.Line(page.Normal, fmt.Sprintf("%s with %s, %d with mistakes", page.Count(len(tests), "rule"), page.Count(examples, "example"), wrong))
+	p.Line(page.Normal, fmt.Sprintf("%s with %s, %d with mistakes", units.Count(len(tests), "rule"), units.Count(examples, "example"), wrong))
 	return p.String(), wrong
 }

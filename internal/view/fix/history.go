@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -81,7 +82,7 @@ func changeState(c *change.Change, now time.Time) string {
 		return "try until " + c.Try.UTC().Format("15:04:05")
 	case "partly undone":
 		open, _ := stillOpen(c)
-		return fmt.Sprintf("partly undone (%d of %s in force)", open, page.Count(len(c.Acts), "act"))
+		return fmt.Sprintf("partly undone (%d of %s in force)", open, units.Count(len(c.Acts), "act"))
 	}
 	return word
 }

@@ -7,7 +7,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/inventory"
-	"plumb/internal/view/page"
+	"plumb/internal/units"
 )
 
 // Leftover is one thing on a host that only Plumb can take back or away.
@@ -27,7 +27,7 @@ func Leftovers(all []*change.Change, books []inventory.Left, unread error, now t
 		}
 	}
 	for _, b := range books {
-		switch n := page.Count(len(b.Things), "thing"); {
+		switch n := units.Count(len(b.Things), "thing"); {
 		case b.Live:
 			list = append(list, Leftover{fmt.Sprintf("lab %s is still running, with %s: let it end, or interrupt it", b.Run, n), true})
 		case len(b.Things) > 0:

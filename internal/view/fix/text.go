@@ -9,6 +9,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/fix"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	checkview "plumb/internal/view/check"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
@@ -205,7 +206,7 @@ func (p fixPage) total(d change.Draft) string {
 			waits++
 		}
 	}
-	parts := []string{page.Count(len(d.Steps), "step")}
+	parts := []string{units.Count(len(d.Steps), "step")}
 	if len(d.Steps) == 0 {
 		parts = []string{"Nothing to do"}
 	}
@@ -238,9 +239,9 @@ func Outcome(r fix.Result, cat *catalog.Catalog, s page.Screen) string {
 	case done == 0:
 		p.Line(page.Normal, "Nothing was changed.")
 	case r.Try > 0:
-		p.Para(page.Bold, 0, fmt.Sprintf("Change %d is undone in %s unless you type: plumb confirm", r.Number, catalog.ShortTime(r.Try)))
+		p.Para(page.Bold, 0, fmt.Sprintf("Change %d is undone in %s unless you type: plumb confirm", r.Number, units.Short(r.Try)))
 	default:
-		p.Para(page.Normal, 0, fmt.Sprintf("Change %d: %s done. plumb undo takes it back.", r.Number, page.Count(done, "step")))
+		p.Para(page.Normal, 0, fmt.Sprintf("Change %d: %s done. plumb undo takes it back.", r.Number, units.Count(done, "step")))
 	}
 	return p.String()
 }

@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/fix"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -114,7 +115,7 @@ func UndoOutcome(trail []fix.Undone, s page.Screen) string {
 			done++
 		}
 	}
-	text := fmt.Sprintf("%s taken back", page.Count(done, "act"))
+	text := fmt.Sprintf("%s taken back", units.Count(done, "act"))
 	if left > 0 {
 		text += fmt.Sprintf(" · %d left as others set them", left)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"plumb/internal/inventory"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -53,7 +54,7 @@ func Swept(all []inventory.Swept, screen page.Screen) string {
 	if len(all) > 0 {
 		p.Blank()
 	}
-	text := page.Count(gone, "thing") + " taken away"
+	text := units.Count(gone, "thing") + " taken away"
 	if foreign > 0 {
 		text += fmt.Sprintf(", %d left alone", foreign)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/inventory"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -102,10 +103,10 @@ func Dead(left []inventory.Left, screen page.Screen) string {
 
 func leftOf(p *page.Page, l inventory.Left) {
 	if l.Live {
-		p.Para(page.Normal, 0, fmt.Sprintf("%s is still running: left alone, with %s.", l.Run, page.Count(len(l.Things), "thing")))
+		p.Para(page.Normal, 0, fmt.Sprintf("%s is still running: left alone, with %s.", l.Run, units.Count(len(l.Things), "thing")))
 		return
 	}
-	p.Line(page.Bold, fmt.Sprintf("%s left %s", l.Run, page.Count(len(l.Things), "thing")))
+	p.Line(page.Bold, fmt.Sprintf("%s left %s", l.Run, units.Count(len(l.Things), "thing")))
 	for _, t := range l.Things {
 		row(p, "  ", t)
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"plumb/internal/view/page"
+	"plumb/internal/units"
 )
 
 // A chart's drawing has a square of canvas × canvas units that the page
@@ -62,7 +62,7 @@ func (s scale) At(v float64) float64 {
 
 // Linear makes a scale from 0 to the round tick at or above high.
 func Linear(high float64, show func(float64) string) (scale, []Tick) {
-	if !(high > 0) || !page.IsReal(high) {
+	if !(high > 0) || !units.IsReal(high) {
 		high = 1
 	}
 	step := roundStep(high / 4)
@@ -91,7 +91,7 @@ func roundStep(v float64) float64 {
 // logarithmic makes a scale around low to high, with ticks at 1, 2, 5 times
 // powers of ten, or at the powers alone where that is too many.
 func logarithmic(low, high float64, show func(float64) string) (scale, []Tick) {
-	if !(low > 0) || !(high > 0) || !page.IsReal(low) || !page.IsReal(high) || low > high {
+	if !(low > 0) || !(high > 0) || !units.IsReal(low) || !units.IsReal(high) || low > high {
 		low, high = 1, 10
 	}
 	if high < 1.5*low {
@@ -127,7 +127,7 @@ func PathOf(points []Point) string {
 	var b strings.Builder
 	pen := "M"
 	for _, p := range points {
-		if !page.IsReal(p.X) || !page.IsReal(p.Y) {
+		if !units.IsReal(p.X) || !units.IsReal(p.Y) {
 			pen = "M"
 			continue
 		}

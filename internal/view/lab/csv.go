@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -100,7 +101,7 @@ func trialCells(r report.Report, rec experiment.Record) []string {
 	row := []string{r.Experiment.Name, rec.Experiment, rec.ID, strconv.Itoa(rec.Block), strconv.Itoa(rec.Position), strconv.Itoa(rec.Attempt), rec.Arm, page.SeedText(rec.Seed),
 		timeCell(rec.Began), timeCell(rec.Ended), strconv.FormatBool(rec.Valid()), strings.Join(kinds, " "), r.Experiment.Metric}
 	known := rec.Metric > 0
-	row = append(row, numberCell(rec.Metric, known), numberCell(rec.Rate.Value, page.MeasuredAtAll(rec.Rate)), numberCell(rec.Rate.Low, page.Ranged(rec.Rate)), numberCell(rec.Rate.High, page.Ranged(rec.Rate)))
+	row = append(row, numberCell(rec.Metric, known), numberCell(rec.Rate.Value, units.MeasuredAtAll(rec.Rate)), numberCell(rec.Rate.Low, units.Ranged(rec.Rate)), numberCell(rec.Rate.High, units.Ranged(rec.Rate)))
 	for _, n := range []int64{done, failed, retried} {
 		row = append(row, numberCell(float64(n), len(rec.Ops) > 0))
 	}
@@ -119,7 +120,7 @@ func tally(rec experiment.Record) (done, failed, retried int64) {
 }
 
 func numberCell(v float64, known bool) string {
-	if !known || !page.IsReal(v) {
+	if !known || !units.IsReal(v) {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'g', 8, 64)

@@ -5,6 +5,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -17,7 +18,7 @@ func Document(r report.Report, version string) LabJSON {
 	if r.Smallest == 0 { // no difference at all is none that could be found
 		d.SmallestEffect = nil
 	}
-	if page.MeasuredAtAll(r.Noise) {
+	if units.MeasuredAtAll(r.Noise) {
 		noise := LabEstimate(r.Noise)
 		d.Noise = &noise
 	}
@@ -26,7 +27,7 @@ func Document(r report.Report, version string) LabJSON {
 	}
 	for _, v := range r.Verdicts {
 		j := LabVerdictJSON{Arm: v.Arm, Baseline: v.Baseline, Verdict: v.Word, Effect: LabEstimate(v.Effect), Margin: page.Finite(v.Margin), More: v.More, Sentence: v.Sentence}
-		if page.Ranged(v.Effect) {
+		if units.Ranged(v.Effect) {
 			j.P = Known(v.P)
 		}
 		d.Comparisons = append(d.Comparisons, j)
@@ -90,7 +91,7 @@ func labTrial(rec experiment.Record) LabTrialJSON {
 		j.Ops = append(j.Ops, LabOpJSON{Name: o.Name, Done: o.Done, Failed: o.Failed, Retried: o.Retried, HDR: string(o.Histogram)})
 	}
 	for _, c := range rec.Costs {
-		if page.IsReal(c.Value) {
+		if units.IsReal(c.Value) {
 			j.Costs = append(j.Costs, LabTrialCostJSON{Layer: c.Layer, Name: c.Name, Unit: c.Unit, Value: c.Value})
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"plumb/internal/lab/report"
 	"plumb/internal/stats"
-	"plumb/internal/view/page"
+	"plumb/internal/units"
 )
 
 // forest is the picture of all comparisons, one below the other on one axis
@@ -44,7 +44,7 @@ func forestOf(r report.Report) *forest {
 		f.Against = r.Verdicts[0].Baseline
 	}
 	if m := r.Verdicts[0].Margin; m > 0 && m < 1 {
-		f.Margin = page.RoundPercent(m)
+		f.Margin = units.RoundPercent(m)
 		f.Bands = []Band{Between(s.Part(-m), s.Part(m), "margin")}
 	}
 	f.X = s.Ticks()
@@ -72,21 +72,21 @@ type Ratios struct{ low, high float64 }
 func RatioScale(all []report.Comparison) Ratios {
 	s := Ratios{-0.02, 0.02}
 	take := func(part float64) {
-		if page.IsReal(part) && part > -1 {
+		if units.IsReal(part) && part > -1 {
 			s.low, s.high = math.Min(s.low, math.Log1p(part)), math.Max(s.high, math.Log1p(part))
 		}
 	}
 	for _, v := range all {
 		take(1.4 * v.Margin)
 		take(-1.4 * v.Margin)
-		if page.MeasuredAtAll(v.Effect) {
+		if units.MeasuredAtAll(v.Effect) {
 			take(v.Effect.Value)
 		}
 	}
 	reach := math.Max(math.Log(4), 3*(s.high-s.low))
 	bounds := Ratios{s.low - reach, s.high + reach}
 	for _, v := range all {
-		if page.Ranged(v.Effect) {
+		if units.Ranged(v.Effect) {
 			for _, end := range []float64{v.Effect.Low, v.Effect.High} {
 				if end > -1 {
 					take(math.Expm1(math.Max(bounds.low, math.Min(bounds.high, math.Log1p(end)))))
@@ -155,22 +155,22 @@ func signedRound(effect float64) string {
 	case effect == 0:
 		return "0"
 	case effect >= 4:
-		return "×" + DigitsShort(1+effect)
+		return "×" + units.Whole(1+effect)
 	}
-	return page.Sign(effect) + page.RoundPercent(math.Abs(effect))
+	return units.Sign(effect) + units.RoundPercent(math.Abs(effect))
 }
 
 // ForestLine makes the row of a verdict.
 func ForestLine(v report.Comparison, s Ratios) ForestRow {
 	row := ForestRow{Arm: v.Arm, Against: v.Baseline, Class: v.Word, Word: VerdictWords(v), Value: "–"}
 	e := v.Effect
-	if !page.MeasuredAtAll(e) {
+	if !units.MeasuredAtAll(e) {
 		row.Word = "not yet known"
 		return row
 	}
-	row.Value, row.Range = page.Signed(e.Value), page.DiffersRange(e)
+	row.Value, row.Range = units.Signed(e.Value), units.DiffersRange(e)
 	row.Dot = Dot(s.Part(e.Value), 0.5)
-	if !page.Ranged(e) {
+	if !units.Ranged(e) {
 		row.Open = beyond(stats.Estimate{Low: math.Inf(-1), High: math.Inf(1)}, e.Value, s)
 		return row
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/lab/report"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -130,8 +131,8 @@ func labMeta(r report.Report) (facts []string) {
 			valid++
 		}
 	}
-	facts = append(facts, page.Count(len(r.Arms), "arm"), fmt.Sprintf("%s, of which %d count", page.Count(len(r.Records), "trial"), valid),
-		blocksDone(r), page.Span(r.Took.Round(time.Second))+" of trials", strings.TrimSpace(LabEnd(r)))
+	facts = append(facts, units.Count(len(r.Arms), "arm"), fmt.Sprintf("%s, of which %d count", units.Count(len(r.Records), "trial"), valid),
+		blocksDone(r), units.Span(r.Took.Round(time.Second))+" of trials", strings.TrimSpace(LabEnd(r)))
 	return append(facts, ProgramsOf(r)...)
 }
 

@@ -6,6 +6,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -215,7 +216,7 @@ type LabSecondJSON struct {
 
 // Known gives a number, or nil for what is none.
 func Known(v float64) *float64 {
-	if !page.IsReal(v) {
+	if !units.IsReal(v) {
 		return nil
 	}
 	return &v
@@ -232,10 +233,10 @@ func knownTime(t time.Time) *time.Time {
 // LabEstimate gives an estimate as JSON v1; what is not known is left out.
 func LabEstimate(e stats.Estimate) LabEstimateJSON {
 	j := LabEstimateJSON{N: e.N, Warnings: e.Warnings}
-	if page.MeasuredAtAll(e) {
+	if units.MeasuredAtAll(e) {
 		j.Value = Known(e.Value)
 	}
-	if page.Ranged(e) {
+	if units.Ranged(e) {
 		j.Low, j.High = Known(e.Low), Known(e.High)
 	}
 	return j

@@ -8,7 +8,7 @@ import (
 	"plumb/internal/lab/report"
 	"plumb/internal/load"
 	"plumb/internal/stats"
-	"plumb/internal/view/page"
+	"plumb/internal/units"
 )
 
 // merged is the distribution of all operations of all trials of an arm that
@@ -90,9 +90,9 @@ func percentileChart(r report.Report, all []load.Latency, most int64) *Chart {
 			}
 		}
 	}
-	y, ticks := logarithmic(low*0.9, high*1.1, roundMS)
+	y, ticks := logarithmic(low*0.9, high*1.1, units.Tick)
 	c := &Chart{Title: "Response time by percentile", Sub: "all trials that count, merged; both axes are logarithmic", XLabel: "part of the operations that were no slower", YLabel: "response time", Y: ticks,
-		Alt: fmt.Sprintf("response time by percentile of %s", page.Count(len(r.Arms), "arm"))}
+		Alt: fmt.Sprintf("response time by percentile of %s", units.Count(len(r.Arms), "arm"))}
 	c.Grid()
 	for _, q := range []struct {
 		beyond float64
@@ -122,7 +122,7 @@ const (
 // histogramChart shows how the operations of an arm spread, in bars of equal
 // width on a logarithmic axis that all arms share.
 func histogramChart(a report.ArmResult, i int, l load.Latency, low, high float64) Chart {
-	x, ticks := logarithmic(low*0.9, high*1.1, roundMS)
+	x, ticks := logarithmic(low*0.9, high*1.1, units.Tick)
 	bars, top := [histogramBars]float64{}, 0.0
 	for _, b := range l.Distribution() {
 		if b.Count > 0 {
@@ -132,8 +132,8 @@ func histogramChart(a report.ArmResult, i int, l load.Latency, low, high float64
 			top = math.Max(top, bars[k])
 		}
 	}
-	c := Chart{Title: a.Name, Sub: page.Grouped(l.TotalCount()) + " operations", XLabel: "response time", YLabel: "share of the operations", X: ticks, Low: true,
-		Y: []Tick{{At: 0, Text: "0"}, {At: PercentAt(1 / headroom), Text: page.Percent(top)}}, Alt: "distribution of the response times of " + a.Name}
+	c := Chart{Title: a.Name, Sub: units.Grouped(l.TotalCount()) + " operations", XLabel: "response time", YLabel: "share of the operations", X: ticks, Low: true,
+		Y: []Tick{{At: 0, Text: "0"}, {At: PercentAt(1 / headroom), Text: units.Percent(top)}}, Alt: "distribution of the response times of " + a.Name}
 	c.Grid()
 	for k, v := range bars {
 		if v > 0 {
@@ -145,10 +145,10 @@ func histogramChart(a report.ArmResult, i int, l load.Latency, low, high float64
 		e    stats.Estimate
 		name string
 	}{{a.Latency.P50, "p50"}, {a.Latency.P99, "p99"}} {
-		if page.MeasuredAtAll(q.e) && q.e.Value > 0 {
+		if units.MeasuredAtAll(q.e) && q.e.Value > 0 {
 			at := x.At(q.e.Value)
 			c.Lines = append(c.Lines, Line{Path: Upright(at), Class: "rule"})
-			c.Notes = append(c.Notes, note{X: PercentAt(at), Text: q.name + " " + spacedMS(q.e.Value), Class: q.name})
+			c.Notes = append(c.Notes, note{X: PercentAt(at), Text: q.name + " " + units.Spaced(q.e.Value), Class: q.name})
 		}
 	}
 	return c
@@ -163,7 +163,7 @@ func curveChart(c report.Curve) *Chart {
 	for _, p := range c.Points {
 		top, most = math.Max(top, p.Rate*(1+p.Error)), max(most, p.Threads)
 	}
-	y, ticks := Linear(top, page.PerSecond)
+	y, ticks := Linear(top, units.PerSecond)
 	x := scale{low: 0.9, high: float64(most) * 1.1, log: true}
 	out := &Chart{Title: c.Name, Sub: curveText(c), XLabel: "threads", YLabel: "operations, /s", Y: ticks, Alt: "operations a second by number of threads: " + c.Name}
 	out.Grid()
@@ -176,7 +176,7 @@ func curveChart(c report.Curve) *Chart {
 		if p.Error > 0 {
 			out.Lines = append(out.Lines, Line{Path: fmt.Sprintf("M%g %gV%g", spot(at), spot(1-y.At(p.Rate*(1-p.Error))), spot(1-y.At(p.Rate*(1+p.Error)))), Class: "whisker"})
 		}
-		out.Lines = append(out.Lines, Line{Path: Dot(at, y.At(p.Rate)), Class: "dot a0", Title: page.PerSecond(p.Rate)})
+		out.Lines = append(out.Lines, Line{Path: Dot(at, y.At(p.Rate)), Class: "dot a0", Title: units.PerSecond(p.Rate)})
 	}
 	return out
 }
@@ -187,7 +187,7 @@ func fittedLines(k *stats.Capacity, most int, x, y scale) []Line {
 	for n := 1; n <= most; n += 1 + n/24 {
 		e, at := k.Predict(n), x.At(float64(n))
 		curve = append(curve, Point{at, y.At(e.Value)})
-		if page.Ranged(e) {
+		if units.Ranged(e) {
 			low, high = append(low, Point{at, y.At(e.Low)}), append(high, Point{at, math.Min(1, y.At(e.High))})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/lab/experiment"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -55,7 +56,7 @@ func Plan(in PlanInput, screen page.Screen) string {
 func DesignText(x experiment.Experiment) string {
 	n := fmt.Sprintf("%d to %d blocks", x.Least, x.Most)
 	if x.Least == x.Most {
-		n = page.Count(x.Most, "block")
+		n = units.Count(x.Most, "block")
 	}
 	text := "randomised blocks: each of " + n + " holds every arm once, in random order, on fresh data"
 	if x.Design == experiment.ABBA {
@@ -63,29 +64,29 @@ func DesignText(x experiment.Experiment) string {
 	}
 	if x.Design == experiment.Interleaved {
 		turns, each := experiment.Turns(x)
-		text = fmt.Sprintf("interleaved: in each of %s the servers of all arms are up at once, on fresh data, and take %d turns of %s; those that wait stand still", n, turns, page.Span(each))
+		text = fmt.Sprintf("interleaved: in each of %s the servers of all arms are up at once, on fresh data, and take %d turns of %s; those that wait stand still", n, turns, units.Span(each))
 	}
 	if x.Until > 0 {
-		text += fmt.Sprintf("; ends once every comparison is known to ±%s", page.RoundPercent(x.Until))
+		text += fmt.Sprintf("; ends once every comparison is known to ±%s", units.RoundPercent(x.Until))
 	}
 	if x.Decided {
 		text += "; ends once every comparison is decided"
 	}
 	if x.Budget > 0 {
-		text += "; begins no block that would end after " + Planned(x.Budget)
+		text += "; begins no block that would end after " + units.Planned(x.Budget)
 	}
 	return text
 }
 
 func trialsText(in PlanInput) string {
 	x := in.Experiment
-	each := page.Span(x.Measure) + " measured"
+	each := units.Span(x.Measure) + " measured"
 	if x.Warmup > 0 {
-		each += " after " + page.Span(x.Warmup) + " of warm-up"
+		each += " after " + units.Span(x.Warmup) + " of warm-up"
 	}
-	text := fmt.Sprintf("%s of %s at most, each with %s", page.Count(len(in.Trials), "trial"), page.Count(len(x.Arms), "arm"), each)
+	text := fmt.Sprintf("%s of %s at most, each with %s", units.Count(len(in.Trials), "trial"), units.Count(len(x.Arms), "arm"), each)
 	if in.Layouts > 0 {
-		text += "; " + page.Count(in.Layouts, "data set") + " made once and copied"
+		text += "; " + units.Count(in.Layouts, "data set") + " made once and copied"
 	}
 	return text
 }
@@ -96,24 +97,9 @@ func PlanTime(in PlanInput) string {
 	case in.Most <= 0:
 		return "not known"
 	case in.Least <= 0 || in.Least == in.Most:
-		return "about " + Planned(in.Most)
+		return "about " + units.Planned(in.Most)
 	}
-	return fmt.Sprintf("about %s to %s, by when it can stop", Planned(in.Least), Planned(in.Most))
-}
-
-// Planned writes a length of time as people plan with it: 40s, 12m, 3h20m.
-func Planned(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds", int(d.Round(time.Second).Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%dm", int(d.Round(time.Minute).Minutes()))
-	}
-	m := int(d.Round(time.Minute).Minutes())
-	if m%60 == 0 {
-		return fmt.Sprintf("%dh", m/60)
-	}
-	return fmt.Sprintf("%dh%02dm", m/60, m%60)
+	return fmt.Sprintf("about %s to %s, by when it can stop", units.Planned(in.Least), units.Planned(in.Most))
 }
 
 // planArms shows what the arms have in common once, and what sets each apart.

@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/lab"
 	"plumb/internal/lab/report"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -16,10 +17,10 @@ import (
 func Progress(s lab.Progress) string {
 	parts := []string{stepWhere(s) + stepDoing(s)}
 	if s.Left > 0 {
-		parts = append(parts, Planned(s.Left)+" left")
+		parts = append(parts, units.Planned(s.Left)+" left")
 	}
 	if v := verdictSoFar(s); v != nil {
-		parts = append(parts, "so far "+page.Keep(page.Differs(v.Effect)))
+		parts = append(parts, "so far "+page.Keep(units.Differs(v.Effect)))
 	}
 	return strings.ReplaceAll(page.Clean(strings.Join(parts, " · ")), string(page.NoBreak), " ")
 }
@@ -51,9 +52,9 @@ func stepWhere(s lab.Progress) string {
 func stepDoing(s lab.Progress) string {
 	switch {
 	case s.Of > 0:
-		return fmt.Sprintf("%s %.0f of %.0f s", s.Doing, min(s.Elapsed, s.Of).Seconds(), s.Of.Seconds())
+		return fmt.Sprintf("%s %.0f of %s", s.Doing, min(s.Elapsed, s.Of).Seconds(), units.Span(s.Of.Round(time.Second)))
 	case s.Elapsed >= 2*time.Second:
-		return fmt.Sprintf("%s, %.0f s", s.Doing, s.Elapsed.Seconds())
+		return s.Doing + ", " + units.Span(s.Elapsed.Round(time.Second))
 	}
 	return s.Doing
 }
@@ -61,11 +62,11 @@ func stepDoing(s lab.Progress) string {
 // verdictSoFar is the comparison that the arm at work belongs to, or else the
 // first that has a value.
 func verdictSoFar(s lab.Progress) *report.Comparison {
-	if v := verdictOf(s.Report, s.Trial.Arm); v != nil && page.MeasuredAtAll(v.Effect) {
+	if v := verdictOf(s.Report, s.Trial.Arm); v != nil && units.MeasuredAtAll(v.Effect) {
 		return v
 	}
 	for i := range s.Report.Verdicts {
-		if v := &s.Report.Verdicts[i]; page.MeasuredAtAll(v.Effect) && len(s.Report.Verdicts) == 1 {
+		if v := &s.Report.Verdicts[i]; units.MeasuredAtAll(v.Effect) && len(s.Report.Verdicts) == 1 {
 			return v
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
-	"plumb/internal/view/page"
+	"plumb/internal/units"
 )
 
 // trialLine is one trial over its seconds.
@@ -81,7 +81,7 @@ func SeriesCharts(r report.Report) (charts []Chart, caption string) {
 		all[i] = tracesOf(r, a.Name)
 		for _, t := range all[i] {
 			for _, p := range t.points {
-				if page.IsReal(p.X) {
+				if units.IsReal(p.X) {
 					end, tops[i] = math.Max(end, p.X), math.Max(tops[i], p.Y)
 				}
 			}
@@ -125,10 +125,10 @@ func SeriesCharts(r report.Report) (charts []Chart, caption string) {
 }
 
 func seriesChart(a report.ArmResult, i int, traces []trialLine, end, top float64) Chart {
-	y, ticks := Linear(top, page.PerSecond)
+	y, ticks := Linear(top, units.PerSecond)
 	x := scale{high: end}
-	c := Chart{Title: a.Name, Sub: page.Count(a.Trials, "trial"), XLabel: "seconds", YLabel: "operations, /s", Y: ticks, X: secondTicks(x), Low: true,
-		Alt: fmt.Sprintf("operations a second over %.0f seconds in %s of %s", end, page.Count(len(traces), "trial"), a.Name)}
+	c := Chart{Title: a.Name, Sub: units.Count(a.Trials, "trial"), XLabel: "seconds", YLabel: "operations, /s", Y: ticks, X: secondTicks(x), Low: true,
+		Alt: fmt.Sprintf("operations a second over %.0f seconds in %s of %s", end, units.Count(len(traces), "trial"), a.Name)}
 	if a.Trials == 0 {
 		c.Sub = "no trial counts"
 	}
@@ -165,7 +165,7 @@ func seriesChart(a report.ArmResult, i int, traces []trialLine, end, top float64
 func secondTicks(s scale) (ticks []Tick) {
 	step := roundStep(s.high / 5)
 	for v := 0.0; v <= s.high*1.0001; v += step {
-		ticks = append(ticks, Tick{At: PercentAt(s.At(v)), Text: DigitsShort(v)})
+		ticks = append(ticks, Tick{At: PercentAt(s.At(v)), Text: units.Whole(v)})
 	}
 	return ticks
 }
@@ -182,7 +182,7 @@ func (c *Chart) Grid() {
 func OrderChart(r report.Report) *Chart {
 	top, n := 0.0, 0
 	for _, rec := range r.Records {
-		if rec.Metric > 0 && page.IsReal(rec.Metric) {
+		if rec.Metric > 0 && units.IsReal(rec.Metric) {
 			top, n = math.Max(top, rec.Metric), n+1
 		}
 	}
@@ -192,7 +192,7 @@ func OrderChart(r report.Report) *Chart {
 	name, unit := metricUnit(r.Experiment.Metric)
 	y, ticks := Linear(top, showMetric(r.Experiment.Metric))
 	c := &Chart{Title: "Every trial in the order in which they ran", Sub: "a hollow dot does not count", XLabel: "block", YLabel: name + ", " + unit, Y: ticks,
-		Alt: fmt.Sprintf("%s of %s in order", name, page.Count(n, "trial"))}
+		Alt: fmt.Sprintf("%s of %s in order", name, units.Count(n, "trial"))}
 	c.Grid()
 	x := scale{low: -0.5, high: float64(len(r.Records)) - 0.5}
 	block, from := 0, 0
@@ -211,7 +211,7 @@ func OrderChart(r report.Report) *Chart {
 			}
 			block, from = rec.Block, i
 		}
-		if !(rec.Metric > 0) || !page.IsReal(rec.Metric) {
+		if !(rec.Metric > 0) || !units.IsReal(rec.Metric) {
 			continue
 		}
 		at := Dot(x.At(float64(i)), y.At(rec.Metric))

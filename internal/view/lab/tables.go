@@ -9,6 +9,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -16,10 +17,10 @@ import (
 type cell struct{ Value, Range string }
 
 func cellOf(e stats.Estimate, show func(float64) string) cell {
-	if !page.MeasuredAtAll(e) {
+	if !units.MeasuredAtAll(e) {
 		return cell{Value: "–"}
 	}
-	if !page.Ranged(e) {
+	if !units.Ranged(e) {
 		return cell{Value: show(e.Value)}
 	}
 	return cell{show(e.Value), lowToHigh(show(e.Low), show(e.High))}
@@ -57,16 +58,16 @@ type ArmRow struct {
 func ArmRows(r report.Report) (rows []ArmRow) {
 	for i, a := range r.Arms {
 		row := ArmRow{Name: a.Name, Key: armClass(i), Trials: a.Trials, Failed: a.Failed, Metric: cellOf(a.Metric, showMetric(r.Experiment.Metric)), Baseline: isBaseline(r, a.Name),
-			P50: cellOf(a.Latency.P50, spacedMS), P95: cellOf(a.Latency.P95, spacedMS), P99: cellOf(a.Latency.P99, spacedMS), Variation: "–", Stalls: "–"}
+			P50: cellOf(a.Latency.P50, units.Spaced), P95: cellOf(a.Latency.P95, units.Spaced), P99: cellOf(a.Latency.P99, units.Spaced), Variation: "–", Stalls: "–"}
 		if a.Trials > 0 {
 			row.Variation, row.Stalls = percentOf(a.Variation), perThousand(a.Stalls)
 		}
-		if v := verdictOf(r, a.Name); v != nil && page.MeasuredAtAll(v.Effect) {
-			row.Against = cell{page.Signed(v.Effect.Value), strings.Trim(page.DiffersRange(v.Effect), "()")}
+		if v := verdictOf(r, a.Name); v != nil && units.MeasuredAtAll(v.Effect) {
+			row.Against = cell{units.Signed(v.Effect.Value), strings.Trim(units.DiffersRange(v.Effect), "()")}
 			row.Verdict, row.Class = VerdictWords(*v), v.Word
 		}
 		if a.Published != nil {
-			row.Published, row.PublishedBy = page.PerSecond(a.Published.Value)+" "+a.Published.Unit, a.Published.Note
+			row.Published, row.PublishedBy = units.PerSecond(a.Published.Value)+" "+a.Published.Unit, a.Published.Note
 		}
 		rows = append(rows, row)
 	}
@@ -162,12 +163,12 @@ func trialRows(r report.Report) (rows []trialRow) {
 	index := armIndex(r)
 	for _, rec := range r.Records {
 		row := trialRow{Block: rec.Block, Position: rec.Position, Attempt: rec.Attempt, Arm: rec.Arm, Key: armClass(index[rec.Arm]), Began: rec.Began.UTC().Format("15:04:05"),
-			Seed: page.SeedText(rec.Seed), Metric: "–", Rate: valueRange(rec.Rate, page.PerSecond), P99: "–"}
-		if rec.Metric > 0 && page.IsReal(rec.Metric) {
+			Seed: page.SeedText(rec.Seed), Metric: "–", Rate: valueRange(rec.Rate, units.PerSecond), P99: "–"}
+		if rec.Metric > 0 && units.IsReal(rec.Metric) {
 			row.Metric = showMetric(r.Experiment.Metric)(rec.Metric)
 		}
 		if l := trialLatency(rec).Summary(); l.N > 0 {
-			row.P99 = spacedMS(page.Ms(l.P99))
+			row.P99 = units.Spaced(page.Ms(l.P99))
 		}
 		if !rec.Valid() {
 			row.Why = marksText(rec.Marks)
@@ -244,11 +245,11 @@ func limitsOf(r report.Report, names []string) (rows []limitRow) {
 		}
 	}
 	for _, k := range order {
-		measured := page.PerSecond(low[k])
-		if to := page.PerSecond(high[k]); to != measured {
+		measured := units.PerSecond(low[k])
+		if to := units.PerSecond(high[k]); to != measured {
 			measured += " to " + to
 		}
-		rows = append(rows, limitRow{k.what, page.PerSecond(k.asked), measured})
+		rows = append(rows, limitRow{k.what, units.PerSecond(k.asked), measured})
 	}
 	return rows
 }
@@ -308,12 +309,12 @@ func ProgramsOf(r report.Report) (names []string) {
 func HowDone(r report.Report) (lines []string) {
 	x := r.Experiment
 	lines = append(lines, "Design: "+DesignText(x)+".")
-	each := "Each trial: " + page.Span(x.Measure) + " measured"
+	each := "Each trial: " + units.Span(x.Measure) + " measured"
 	if x.Fill > 0 {
-		lines = append(lines, "Before each trial the load runs for "+page.Span(x.Fill)+" without the volume's limit, so that caches are as full as they will be.")
+		lines = append(lines, "Before each trial the load runs for "+units.Span(x.Fill)+" without the volume's limit, so that caches are as full as they will be.")
 	}
 	if x.Warmup > 0 {
-		each += " after " + page.Span(x.Warmup) + " of warm-up that are driven and left out"
+		each += " after " + units.Span(x.Warmup) + " of warm-up that are driven and left out"
 	}
 	if x.Design == experiment.Blocks {
 		each += ", on a fresh copy of the data with nothing of it in the page cache"
@@ -330,8 +331,8 @@ func HowDone(r report.Report) (lines []string) {
 	lines = append(lines,
 		"What is counted is trials, not seconds: seconds of one trial depend on one another. Arms are compared within blocks, so that what drifts over hours falls out; intervals are those that would hold the true value in 95 of 100 such experiments, and chance is judged for all comparisons together (Holm).",
 		"Percentiles are those of all operations of an arm, from merged histograms; their intervals come from drawing whole trials again. With few trials every interval rests on few numbers and on this one machine.")
-	if r.Noise.N > 1 && page.IsReal(r.Noise.Value) {
-		lines = append(lines, fmt.Sprintf("Between blocks the ratio of two arms varied by %s %% (standard deviation).", page.PercentDigits(r.Noise.Value)))
+	if r.Noise.N > 1 && units.IsReal(r.Noise.Value) {
+		lines = append(lines, fmt.Sprintf("Between blocks the ratio of two arms varied by %s %% (standard deviation).", units.PercentDigits(r.Noise.Value)))
 	}
 	return append(lines, labNotes(r)...)
 }

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -46,7 +47,7 @@ func Text(r report.Report, screen page.Screen, next ...string) string {
 
 func labHead(p *page.Page, r report.Report) {
 	x := r.Experiment
-	p.Para(page.Bold, 0, strings.Join([]string{x.Name, page.Count(len(x.Arms), "arm"), blocksDone(r), labState(r)}, " · "))
+	p.Para(page.Bold, 0, strings.Join([]string{x.Name, units.Count(len(x.Arms), "arm"), blocksDone(r), labState(r)}, " · "))
 	if x.Question != "" {
 		p.Blank()
 		p.Para(page.Normal, 0, x.Question)
@@ -54,7 +55,7 @@ func labHead(p *page.Page, r report.Report) {
 }
 
 func blocksDone(r report.Report) string {
-	return fmt.Sprintf("%d of at most %s", r.Done, page.Count(r.Experiment.Most, "block"))
+	return fmt.Sprintf("%d of at most %s", r.Done, units.Count(r.Experiment.Most, "block"))
 }
 
 // labState says whether more is to come.
@@ -64,7 +65,7 @@ func labState(r report.Report) string {
 		state = cmp.Or(r.Stopped, "complete")
 	}
 	if n := len(r.Records); n > 0 {
-		state = fmt.Sprintf("%s in %s · %s", page.Count(n, "trial"), page.Span(r.Took.Round(time.Second)), state)
+		state = fmt.Sprintf("%s in %s · %s", units.Count(n, "trial"), units.Span(r.Took.Round(time.Second)), state)
 	}
 	return state
 }
@@ -109,7 +110,7 @@ func labRates(p *page.Page, r report.Report) {
 			continue
 		}
 		v := "–"
-		if page.MeasuredAtAll(a.Metric) {
+		if units.MeasuredAtAll(a.Metric) {
 			v = show(a.Metric.Value)
 		}
 		row(page.Normal, a.Name, fmt.Sprint(a.Trials), v, interval(a.Metric, show), againstText(r, a.Name))
@@ -130,7 +131,7 @@ func againstText(r report.Report, arm string) string {
 	v := verdictOf(r, arm)
 	switch {
 	case v != nil:
-		return page.Keep(page.Differs(v.Effect)) + " " + VerdictWords(*v)
+		return page.Keep(units.Differs(v.Effect)) + " " + VerdictWords(*v)
 	case isBaseline(r, arm):
 		return "baseline"
 	}
@@ -175,10 +176,10 @@ func hiddenStalls(r report.Report) string {
 }
 
 func percentOf(part float64) string {
-	if !page.IsReal(part) {
+	if !units.IsReal(part) {
 		return "–"
 	}
-	return page.Percent(part)
+	return units.Percent(part)
 }
 
 func labVerdicts(p *page.Page, r report.Report) {
@@ -218,7 +219,7 @@ func curveText(c report.Curve) string {
 			best += " to " + fmt.Sprint(k.Best.High)
 		}
 		text = fmt.Sprintf("best at %s threads: %s; at most %s/s (%s to %s)", best, k.Best.Why,
-			page.PerSecond(k.Max.Value), page.PerSecond(k.Max.Low), page.PerSecond(k.Max.High))
+			units.PerSecond(k.Max.Value), units.PerSecond(k.Max.Low), units.PerSecond(k.Max.High))
 	}
 	if c.Doubt != "" {
 		text += "; " + c.Doubt
@@ -239,8 +240,8 @@ func labPublished(p *page.Page, r report.Report) {
 			p.Line(page.Dim, "Published: "+cmp.Or(r.Experiment.Source, "by the source"))
 			said = true
 		}
-		text := a.Name + ": " + page.PerSecond(a.Published.Value) + " " + a.Published.Unit
-		if page.MeasuredAtAll(a.Metric) {
+		text := a.Name + ": " + units.PerSecond(a.Published.Value) + " " + a.Published.Unit
+		if units.MeasuredAtAll(a.Metric) {
 			text += ", here " + withUnit(show(a.Metric.Value), unit)
 		}
 		if a.Published.Note != "" {
@@ -308,12 +309,12 @@ func marksText(marks []experiment.Mark) string {
 
 // labNotes are what a reader must know to trust or doubt the verdicts.
 func labNotes(r report.Report) (notes []string) {
-	if page.IsReal(r.Smallest) && r.Smallest > 0 {
-		smallest := page.PercentDigits(r.Smallest) + " %"
+	if units.IsReal(r.Smallest) && r.Smallest > 0 {
+		smallest := units.PercentDigits(r.Smallest) + " %"
 		if r.Smallest >= 1 {
-			smallest = "a factor of " + page.Digits3(1+r.Smallest)
+			smallest = "a factor of " + units.Digits3(1+r.Smallest)
 		}
-		notes = append(notes, fmt.Sprintf("With %s a difference of %s would be found four times in five.", page.Count(r.Done, "block"), smallest))
+		notes = append(notes, fmt.Sprintf("With %s a difference of %s would be found four times in five.", units.Count(r.Done, "block"), smallest))
 	}
 	return append(notes, remarksOf(r)...)
 }
@@ -335,7 +336,7 @@ func remarksOf(r report.Report) (texts []string) {
 		}
 	}
 	for _, k := range kinds {
-		of := "Remark on " + page.Count(n[k], "trial")
+		of := "Remark on " + units.Count(n[k], "trial")
 		if n[k] > 1 {
 			of += ", for one"
 		}

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 	"plumb/internal/view/schema"
 	"plumb/internal/view/viewtest"
@@ -108,7 +109,7 @@ func TestEffectsReadWell(t *testing.T) {
 		"+0.20 % (−0.31 to +0.71 %)": {Value: 0.002, Low: -0.0031, High: 0.0071, N: 8},
 		"×12.3 (×11.0 to ×14.0)":     {Value: 11.3, Low: 10, High: 13, N: 8},
 	} {
-		if got := page.Differs(e); got != want {
+		if got := units.Differs(e); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/load"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -31,7 +32,7 @@ type CeilingJSON struct {
 // Calibrate shows the ceilings of the generator on this machine.
 func Calibrate(all []load.Ceiling, cores int, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Para(page.Bold, 0, "What the generator reaches on this machine, with "+page.Count(cores, "processor"))
+	p.Para(page.Bold, 0, "What the generator reaches on this machine, with "+units.Count(cores, "processor"))
 	p.Blank()
 	if p.Width < 70 {
 		narrowCeilings(p, all)
@@ -49,7 +50,7 @@ func Calibrate(all []load.Ceiling, cores int, screen page.Screen) string {
 		}
 		s := c.Result.Total.Response.Summary()
 		p.Line(page.Normal, page.Columns(c.Target, head)+page.Right(strconv.Itoa(c.Threads), 7)+page.Right(estimateText(c.Result.Rate), 14)+
-			page.Right(page.Latency(perOp(c.Result)), 10)+page.Right(page.LatencyOf(s.P50, s.N), latWidth)+page.Right(page.LatencyOf(s.P99, s.N), latWidth))
+			page.Right(units.Latency(perOp(c.Result)), 10)+page.Right(units.LatencyOf(s.P50, s.N), latWidth)+page.Right(units.LatencyOf(s.P99, s.N), latWidth))
 	}
 	p.Blank()
 	p.Para(page.Dim, 0, "The fake servers run in this very process and share its processors: their CPU is counted too, so a server on another machine leaves room for more. "+
@@ -63,9 +64,9 @@ func narrowCeilings(p *page.Page, all []load.Ceiling) {
 		text := c.Err
 		if c.Result != nil {
 			s := c.Result.Total.Response.Summary()
-			text = fmt.Sprintf("%s/s, CPU each %s, p50 %s, p99 %s", estimateText(c.Result.Rate), page.Latency(perOp(c.Result)), page.LatencyOf(s.P50, s.N), page.LatencyOf(s.P99, s.N))
+			text = fmt.Sprintf("%s/s, CPU each %s, p50 %s, p99 %s", estimateText(c.Result.Rate), units.Latency(perOp(c.Result)), units.LatencyOf(s.P50, s.N), units.LatencyOf(s.P99, s.N))
 		}
-		p.Hang(page.Normal, "  ", c.Target+", "+page.Count(c.Threads, "thread")+": "+text)
+		p.Hang(page.Normal, "  ", c.Target+", "+units.Count(c.Threads, "thread")+": "+text)
 	}
 }
 

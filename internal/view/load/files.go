@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plumb/internal/load/files"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -15,7 +16,7 @@ func FileRemarks(r *files.IOResult, series bool) (all []Remark) {
 		all = append(all, Remark{"reads", "came from the device"})
 	}
 	if e := r.End; e != nil {
-		text := fmt.Sprintf("%s in %s after the last operation; not in the figures", page.Count(e.Files, "file"), page.Latency(e.Took))
+		text := fmt.Sprintf("%s in %s after the last operation; not in the figures", units.Count(e.Files, "file"), units.Latency(e.Took))
 		if e.Err != nil {
 			text = "failed: " + e.Err.Error()
 		}
@@ -31,9 +32,9 @@ func FileRemarks(r *files.IOResult, series bool) (all []Remark) {
 
 // FileProgress says how far the making of files is.
 func FileProgress(done, total int64, took time.Duration) string {
-	text := fmt.Sprintf("%s of %s", page.BytesAbout(done), page.BytesAbout(total))
+	text := fmt.Sprintf("%s of %s", units.Measured(float64(done)), units.Measured(float64(total)))
 	if s := took.Seconds(); s > 0.5 {
-		text += fmt.Sprintf(" · %s/s", page.BytesAbout(int64(float64(done)/s)))
+		text += fmt.Sprintf(" · %s/s", units.Measured(float64(done)/s))
 	}
 	return text
 }
@@ -41,16 +42,16 @@ func FileProgress(done, total int64, took time.Duration) string {
 // FilesPrepared says what a prepare made.
 func FilesPrepared(r files.Prepared, dir string, took time.Duration) string {
 	if r.Old {
-		return page.Clean(fmt.Sprintf("%s are in %s already: %s", page.Count(r.Files, "test file"), dir, page.BytesAbout(r.Bytes)))
+		return page.Clean(fmt.Sprintf("%s are in %s already: %s", units.Count(r.Files, "test file"), dir, units.Measured(float64(r.Bytes))))
 	}
-	return page.Clean(fmt.Sprintf("%s made in %s: %s in %.1f s, synced", page.Count(r.Files, "test file"), dir, page.BytesAbout(r.Bytes), took.Seconds()))
+	return page.Clean(fmt.Sprintf("%s made in %s: %s in %s, synced", units.Count(r.Files, "test file"), dir, units.Measured(float64(r.Bytes)), units.Span(took)))
 }
 
 // LevelDone is one line of progress of a sweep.
 func LevelDone(l files.Level) string {
-	text := page.Count(l.Threads, "thread")
+	text := units.Count(l.Threads, "thread")
 	for _, o := range l.Ops {
-		text += fmt.Sprintf(" · %s %s/s", o.Name, page.PerSecond(o.Rate))
+		text += fmt.Sprintf(" · %s %s/s", o.Name, units.PerSecond(o.Rate))
 	}
 	return text
 }

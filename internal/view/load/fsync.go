@@ -5,6 +5,7 @@ import (
 
 	"plumb/internal/host/scratch"
 	"plumb/internal/load/files"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -24,17 +25,17 @@ func Fsync(r *files.FsyncResult, screen page.Screen) string {
 		s := row.Summary
 		flushes := "–"
 		if row.Flushes != nil {
-			flushes = page.Digits3(*row.Flushes)
+			flushes = units.Digits3(*row.Flushes)
 		}
 		name := row.Row.Name
 		if page.Width(name) >= head {
 			p.Para(page.Normal, 0, name)
 			name = ""
 		}
-		p.Line(page.Normal, page.Columns(name, head)+page.Right(page.PerSecond(row.Rate), 11)+page.Right(page.LatencyOf(s.P50, s.N), latWidth)+page.Right(page.LatencyOf(s.P95, s.N), latWidth)+
-			page.Right(page.LatencyOf(s.P99, s.N), latWidth)+page.Right(page.LatencyOf(s.Max, s.N), latWidth)+page.Right(flushes, 9))
+		p.Line(page.Normal, page.Columns(name, head)+page.Right(units.PerSecond(row.Rate), 11)+page.Right(units.LatencyOf(s.P50, s.N), latWidth)+page.Right(units.LatencyOf(s.P95, s.N), latWidth)+
+			page.Right(units.LatencyOf(s.P99, s.N), latWidth)+page.Right(units.LatencyOf(s.Max, s.N), latWidth)+page.Right(flushes, 9))
 		if row.Row.PageWriters > 0 {
-			p.Para(page.Dim, 2, fmt.Sprintf("the page writers meanwhile: %s writes of 16 KiB a second, p99 %s", page.PerSecond(row.Pages), page.LatencyOf(row.Page.P99, row.Page.N)))
+			p.Para(page.Dim, 2, fmt.Sprintf("the page writers meanwhile: %s writes of 16 KiB a second, p99 %s", units.PerSecond(row.Pages), units.LatencyOf(row.Page.P99, row.Page.N)))
 		}
 	}
 	p.Para(page.Dim, 0, "Times are of a write and its sync together. Flushes: of the disk's cache, for each durable write.")

@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/load"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -65,7 +66,7 @@ func opTables(p *page.Page, res *load.Result) {
 	opHead(p, page.Columns(title, head), cols, true)
 	for i, r := range rows {
 		rate := estimateText(opRate(res, i, len(rows)))
-		p.Line(page.Normal, page.Columns(r.Name, head)+page.Right(page.Grouped(r.Done), doneWidth-1)+page.Right(rate, rateWidth)+latCells(cols, r.Response.Summary()))
+		p.Line(page.Normal, page.Columns(r.Name, head)+page.Right(units.Grouped(r.Done), doneWidth-1)+page.Right(rate, rateWidth)+latCells(cols, r.Response.Summary()))
 	}
 	if res.Open == nil {
 		return
@@ -91,7 +92,7 @@ func opHead(p *page.Page, title string, cols []lat, counts bool) {
 func latCells(cols []lat, s load.Summary) string {
 	text := ""
 	for _, c := range cols {
-		text += page.Right(page.LatencyOf(c.of(s), s.N), latWidth)
+		text += page.Right(units.LatencyOf(c.of(s), s.N), latWidth)
 	}
 	return text
 }
@@ -135,24 +136,24 @@ func opRate(res *load.Result, i, n int) stats.Estimate {
 func estimateText(e stats.Estimate) string {
 	half := (e.High - e.Low) / 2
 	if e.N < 2 || e.Value <= 0 || half <= 0 || math.IsNaN(half) || math.IsInf(half, 0) {
-		return page.PerSecond(e.Value)
+		return units.PerSecond(e.Value)
 	}
 	part := 100 * half / e.Value
 	switch {
 	case part > 100: // wider than the value itself: it says that nothing is known
-		return page.PerSecond(e.Value) + " ±?"
+		return units.PerSecond(e.Value) + " ±?"
 	case part >= 9.95:
-		return fmt.Sprintf("%s ±%.0f%%", page.PerSecond(e.Value), part)
+		return fmt.Sprintf("%s ±%.0f%%", units.PerSecond(e.Value), part)
 	case part < 0.05:
-		return page.PerSecond(e.Value) + " ±<0.1%"
+		return units.PerSecond(e.Value) + " ±<0.1%"
 	}
-	return fmt.Sprintf("%s ±%.1f%%", page.PerSecond(e.Value), part)
+	return fmt.Sprintf("%s ±%.1f%%", units.PerSecond(e.Value), part)
 }
 
 func openLoop(p *page.Page, o *load.OpenLoop) {
 	lag := o.Lag.Summary()
 	p.Para(page.Normal, 0, fmt.Sprintf("%s/s were due, %s/s ended, %s waiting at the end · the pacer itself was late by %s (p50), %s (p99)",
-		page.PerSecond(o.Offered), page.PerSecond(o.Served), page.Grouped(o.Waiting), page.LatencyOf(lag.P50, lag.N), page.LatencyOf(lag.P99, lag.N)))
+		units.PerSecond(o.Offered), units.PerSecond(o.Served), units.Grouped(o.Waiting), units.LatencyOf(lag.P50, lag.N), units.LatencyOf(lag.P99, lag.N)))
 	p.Para(page.Dim, 0, "Response counts from when an operation was due, service from when a worker began it.")
 }
 
@@ -162,26 +163,25 @@ func work(p *page.Page, res *load.Result) {
 	if secs <= 0 {
 		return
 	}
-	rate := func(n int64) string { return page.PerSecond(float64(n) / secs) }
+	rate := func(n int64) string { return units.PerSecond(float64(n) / secs) }
 	switch {
 	case t.ReadBytes > 0 || t.WriteBytes > 0:
 		p.Blank()
-		mib := func(n int64) string { return page.Digits3(float64(n) / (1 << 20) / secs) }
-		p.Hang(page.Normal, "bytes     ", fmt.Sprintf("read %s MiB/s · written %s MiB/s", mib(t.ReadBytes), mib(t.WriteBytes)))
+		p.Hang(page.Normal, "bytes     ", fmt.Sprintf("read %s/s · written %s/s", units.Measured(float64(t.ReadBytes)/secs), units.Measured(float64(t.WriteBytes)/secs)))
 	case t.Reads+t.Writes+t.Other > 0:
 		p.Blank()
 		p.Hang(page.Normal, "queries   ", fmt.Sprintf("%s/s: %s read, %s write, %s other", rate(t.Reads+t.Writes+t.Other), rate(t.Reads), rate(t.Writes), rate(t.Other)))
 	}
 	var notes []string
 	if t.RolledBack > 0 {
-		notes = append(notes, page.Grouped(t.RolledBack)+" rolled back as intended")
+		notes = append(notes, units.Grouped(t.RolledBack)+" rolled back as intended")
 	}
 	if t.Skipped > 0 {
-		notes = append(notes, page.Grouped(t.Skipped)+" found nothing to do")
+		notes = append(notes, units.Grouped(t.Skipped)+" found nothing to do")
 	}
 	for _, n := range res.Notes {
 		if n.N > 0 {
-			notes = append(notes, page.Grouped(n.N)+" "+n.Name)
+			notes = append(notes, units.Grouped(n.N)+" "+n.Name)
 		}
 	}
 	if len(notes) > 0 {
@@ -197,13 +197,13 @@ func failures(p *page.Page, res *load.Result) {
 		p.Hang(page.Normal, "errors    ", "none")
 		return
 	}
-	p.Hang(page.Normal, "errors    ", fmt.Sprintf("%s failed for good · %s tried again", page.Grouped(t.Failed), page.Grouped(t.Retried)))
+	p.Hang(page.Normal, "errors    ", fmt.Sprintf("%s failed for good · %s tried again", units.Grouped(t.Failed), units.Grouped(t.Retried)))
 	for i, e := range res.Errors {
 		if i == 5 {
 			p.Para(page.Dim, 12, fmt.Sprintf("and %d other kinds", len(res.Errors)-i))
 			break
 		}
-		p.Hang(page.Normal, "          ", fmt.Sprintf("%s × %s", page.Grouped(e.N), e.Message))
+		p.Hang(page.Normal, "          ", fmt.Sprintf("%s × %s", units.Grouped(e.N), e.Message))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/load/files"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -19,7 +20,7 @@ func SweepText(r Report, s *files.Sweep, screen page.Screen) string {
 	p := page.NewPage(screen)
 	p.Para(page.Bold, 0, strings.Join([]string{r.Result.Workload, r.Place}, " · "))
 	p.Hang(page.Normal, "  work    ", optionsText(r.Options))
-	p.Hang(page.Normal, "  pace    ", strings.Join([]string{r.Result.Pace, fmt.Sprintf("seed %d", r.Result.Seed), "measured " + page.Span(r.Result.Measured) + " at each number of threads"}, " · "))
+	p.Hang(page.Normal, "  pace    ", strings.Join([]string{r.Result.Pace, fmt.Sprintf("seed %d", r.Result.Seed), "measured " + units.Span(r.Result.Measured) + " at each number of threads"}, " · "))
 	sweepMarks(p, s)
 	for _, name := range sweptOps(s) {
 		p.Blank()
@@ -106,13 +107,13 @@ func sweepTable(p *page.Page, s *files.Sweep, name string) {
 		if !ok {
 			continue
 		}
-		text := page.Columns(page.Count(l.Threads, "thread"), 11) + page.Right(page.PerSecond(o.Rate), 12)
+		text := page.Columns(units.Count(l.Threads, "thread"), 11) + page.Right(units.PerSecond(o.Rate), 12)
 		if fit != nil {
-			text += page.Right(page.PerSecond(fit.Predict(l.Threads).Value), 9)
+			text += page.Right(units.PerSecond(fit.Predict(l.Threads).Value), 9)
 		}
 		text += latCells(cols, o.Summary)
 		if name != allOps {
-			text += page.Right(page.Digits3(o.Slower), 8) + wide(page.Right(page.Digits3(o.Slower99), 8)+page.Right(page.Digits3(o.Parallel), 8))
+			text += page.Right(units.Digits3(o.Slower), 8) + wide(page.Right(units.Digits3(o.Slower99), 8)+page.Right(units.Digits3(o.Parallel), 8))
 		}
 		p.Line(page.Normal, text)
 	}
@@ -144,7 +145,7 @@ func curve(p *page.Page, f files.Fit) {
 	}
 	p.Hang(page.Normal, "best      ", best+" threads: "+c.Best.Why)
 	p.Hang(page.Normal, "curve     ", fmt.Sprintf("%s: %s/s at most (%s to %s) · alone an operation takes %s · off by %s on average",
-		c.Model, page.PerSecond(c.Max.Value), page.PerSecond(c.Max.Low), page.PerSecond(c.Max.High), page.Latency(fromSeconds(c.Base.Value)), page.Percent(c.Fit)))
+		c.Model, units.PerSecond(c.Max.Value), units.PerSecond(c.Max.Low), units.PerSecond(c.Max.High), units.Latency(fromSeconds(c.Base.Value)), units.Percent(c.Fit)))
 	for _, d := range c.Doubts {
 		p.Hang(page.Dim, "          ", d)
 	}
@@ -162,15 +163,15 @@ func fromSeconds(s float64) time.Duration {
 func seriesRemarks(a stats.Analysis) (all []Remark) {
 	if d := a.Dips; d != nil {
 		all = append(all, Remark{"dips", fmt.Sprintf("%d times, every %s s (%s to %s), it falls by %s for %s of the time; chance alone would show that with a probability of %.1g",
-			d.Count, page.Digits3(d.Period.Value), page.Digits3(d.Period.Low), page.Digits3(d.Period.High), page.Percent(d.Depth.Value), page.Percent(d.Share.Value), d.P)})
+			d.Count, units.Digits3(d.Period.Value), units.Digits3(d.Period.Low), units.Digits3(d.Period.High), units.Percent(d.Depth.Value), units.Percent(d.Share.Value), d.P)})
 	}
 	if b := a.Burst; b != nil {
-		all = append(all, Remark{"burst", fmt.Sprintf("used up after %s s: from %s/s down to %s/s", page.Digits3(b.At.Value), page.PerSecond(b.Before.Value), page.PerSecond(b.After.Value))})
+		all = append(all, Remark{"burst", fmt.Sprintf("used up after %s s: from %s/s down to %s/s", units.Digits3(b.At.Value), units.PerSecond(b.Before.Value), units.PerSecond(b.After.Value))})
 	}
 	if len(a.Regimes) > 1 {
 		var list []string
 		for _, r := range a.Regimes {
-			list = append(list, fmt.Sprintf("%d to %d s %s/s", r.From, r.To, page.PerSecond(r.Level.Value)))
+			list = append(list, fmt.Sprintf("%d to %s %s/s", r.From, units.Span(time.Duration(r.To)*time.Second), units.PerSecond(r.Level.Value)))
 		}
 		all = append(all, Remark{"levels", strings.Join(list, " · ")})
 	}

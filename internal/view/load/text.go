@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/load"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -82,9 +83,9 @@ func loadHead(p *page.Page, r Report) {
 	for _, w := range r.Warnings {
 		p.Hang(page.Dim, "          ", w)
 	}
-	pace := []string{page.Count(res.Threads, "thread"), res.Pace, fmt.Sprintf("seed %d", res.Seed), "measured " + page.Span(res.Measured)}
+	pace := []string{units.Count(res.Threads, "thread"), res.Pace, fmt.Sprintf("seed %d", res.Seed), "measured " + units.Span(res.Measured)}
 	if res.Warmup > 0 {
-		pace = append(pace, "after a warm-up of "+page.Span(res.Warmup))
+		pace = append(pace, "after a warm-up of "+units.Span(res.Warmup))
 	}
 	p.Hang(page.Normal, "  pace    ", strings.Join(pace, " · "))
 	if r.Server != nil {
@@ -147,7 +148,7 @@ func loadFoot(p *page.Page, res *load.Result) {
 	switch {
 	case s.Reached:
 		p.Hang(page.Normal, "steady    ", fmt.Sprintf("from %s on; the last window ranged over %s of its mean, with a trend of %s",
-			page.Span(s.From), page.Percent(s.Range), page.Percent(s.Slope)))
+			units.Span(s.From), units.Percent(s.Range), units.Percent(s.Slope)))
 	case s.Why != "" && !marked(res, load.MarkNotSteady):
 		p.Hang(page.Normal, "steady    ", "not known: "+s.Why)
 	}
@@ -155,12 +156,12 @@ func loadFoot(p *page.Page, res *load.Result) {
 		p.Hang(page.Dim, "          ", w)
 	}
 	c := res.Client
-	text := fmt.Sprintf("%s of %s", page.Percent(c.Share), page.Count(c.Cores, "processor"))
+	text := fmt.Sprintf("%s of %s", units.Percent(c.Share), units.Count(c.Cores, "processor"))
 	if c.PerOp > 0 {
-		text += " · " + page.Latency(c.PerOp) + " of CPU for each operation"
+		text += " · " + units.Latency(c.PerOp) + " of CPU for each operation"
 	}
 	if c.Machine != nil {
-		text += " · the machine was " + page.Percent(*c.Machine) + " busy"
+		text += " · the machine was " + units.Percent(*c.Machine) + " busy"
 	}
 	p.Hang(page.Normal, "generator ", text)
 }

@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/load"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 	"plumb/internal/view/schema"
 	"plumb/internal/view/viewtest"
@@ -126,7 +127,7 @@ func TestLatenciesReadWell(t *testing.T) {
 		0: "0ns", 850: "850ns", 1234: "1.23µs", 12345: "12.3µs", 123456: "123µs", 999400: "999µs", 999600: "1.00ms",
 		4560 * time.Microsecond: "4.56ms", 999700 * time.Microsecond: "1.00s", 95 * time.Second: "95.0s", 725 * time.Second: "12m5s",
 	} {
-		if got := page.Latency(d); got != want {
+		if got := units.Latency(d); got != want {
 			t.Errorf("latency(%d) = %s, want %s", d, got, want)
 		}
 	}

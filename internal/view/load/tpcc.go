@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/load/tpcc"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -20,9 +21,9 @@ func TPCCCheck(r tpcc.CheckReport, screen page.Screen) string {
 		}
 	}
 	if broken == 0 {
-		p.Para(page.Bold, 0, fmt.Sprintf("All %d conditions that were checked hold · %s", checked, page.Span(r.Elapsed)))
+		p.Para(page.Bold, 0, fmt.Sprintf("All %d conditions that were checked hold · %s", checked, units.Span(r.Elapsed)))
 	} else {
-		p.Para(page.Red, 0, fmt.Sprintf("%d of %d conditions do not hold · %s", broken, checked, page.Span(r.Elapsed)))
+		p.Para(page.Red, 0, fmt.Sprintf("%d of %d conditions do not hold · %s", broken, checked, units.Span(r.Elapsed)))
 	}
 	p.Blank()
 	for _, c := range r.Conditions {
@@ -42,7 +43,7 @@ func TPCCCheck(r tpcc.CheckReport, screen page.Screen) string {
 			p.Para(page.Dim, 15, "not checked: "+c.Skipped)
 		}
 		if c.Violations > 0 {
-			p.Para(page.Normal, 15, fmt.Sprintf("broken in %s %ss, such as %s", page.Grouped(c.Violations), c.Group, strings.Join(c.Examples[:min(3, len(c.Examples))], "; ")))
+			p.Para(page.Normal, 15, fmt.Sprintf("broken in %s %ss, such as %s", units.Grouped(c.Violations), c.Group, strings.Join(c.Examples[:min(3, len(c.Examples))], "; ")))
 		}
 	}
 	return p.String()

@@ -5,7 +5,7 @@ import (
 
 	"plumb/internal/load/tpcc"
 	"plumb/internal/stats"
-	"plumb/internal/view/page"
+	"plumb/internal/units"
 )
 
 // TPCC completes the report of a run with what only this workload has.
@@ -22,9 +22,9 @@ func (r *Report) TPCC(c tpcc.Config) {
 
 // perMinute words a rate with its interval, where there is one.
 func perMinute(e stats.Estimate) string {
-	text := page.Grouped(int64(e.Value + 0.5))
+	text := units.Grouped(int64(e.Value + 0.5))
 	if half := (e.High - e.Low) / 2; e.N > 1 && half > 0 {
-		text += " ±" + page.Grouped(int64(half+0.5))
+		text += " ±" + units.Grouped(int64(half+0.5))
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plumb/internal/load/durability"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -29,7 +30,7 @@ type VerifyJSON struct {
 func Verify(v *durability.Outcome, screen page.Screen) string {
 	p := page.NewPage(screen)
 	if v.Lost > 0 {
-		p.Para(page.Red, 0, fmt.Sprintf("%s of %s acknowledged commits are lost", page.Grouped(v.Lost), page.Grouped(v.Acknowledged)))
+		p.Para(page.Red, 0, fmt.Sprintf("%s of %s acknowledged commits are lost", units.Grouped(v.Lost), units.Grouped(v.Acknowledged)))
 		first := ""
 		for i, n := range v.FirstLost {
 			if i > 0 {
@@ -41,17 +42,17 @@ func Verify(v *durability.Outcome, screen page.Screen) string {
 		p.Para(page.Normal, 2, "The server said that these transactions were committed, and they are not there. Durability was promised and not kept: "+
 			"by the server's settings, the filesystem, or the disk's cache.")
 	} else {
-		p.Para(page.Bold, 0, fmt.Sprintf("No acknowledged commit is lost: all %s are in the server's table", page.Grouped(v.Acknowledged)))
+		p.Para(page.Bold, 0, fmt.Sprintf("No acknowledged commit is lost: all %s are in the server's table", units.Grouped(v.Acknowledged)))
 	}
 	p.Hang(page.Normal, "  run        ", fmt.Sprintf("%s on %s · begun %s · seed %d", v.Header.Workload, v.Header.Target, v.Header.Began, v.Header.Seed))
 	if v.Extra > 0 {
-		p.Hang(page.Normal, "  besides    ", fmt.Sprintf("%s committed that the ledger does not have: they were under way when it ended, which is no loss", page.Grouped(v.Extra)))
+		p.Hang(page.Normal, "  besides    ", fmt.Sprintf("%s committed that the ledger does not have: they were under way when it ended, which is no loss", units.Grouped(v.Extra)))
 	}
 	if v.Torn > 0 {
 		p.Hang(page.Normal, "  ledger     ", fmt.Sprintf("its last %d bytes are half a record: its own machine stopped too, and the last commits before that are not compared", v.Torn))
 	}
 	if v.Damaged > 0 {
-		p.Hang(page.Yellow, "  ledger     ", fmt.Sprintf("%s records in its midst cannot be read: its own disk is at fault, and those commits are not compared", page.Grouped(v.Damaged)))
+		p.Hang(page.Yellow, "  ledger     ", fmt.Sprintf("%s records in its midst cannot be read: its own disk is at fault, and those commits are not compared", units.Grouped(v.Damaged)))
 	}
 	return p.String()
 }

@@ -1,10 +1,11 @@
 package page
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"plumb/internal/units"
 )
 
 // Screen says how text is to be laid out.
@@ -179,14 +180,6 @@ func Columns(s string, n int) string {
 	return s + strings.Repeat(" ", max(1, n-Width(s)))
 }
 
-// Count writes "1 finding", "2 findings".
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // Join strings a list as a sentence's words: "a, b and c".
 func Join(list []string) string {
 	if len(list) < 2 {
@@ -200,5 +193,5 @@ func Few(list []string, n int) string {
 	if len(list) <= n+1 {
 		return strings.Join(list, ", ")
 	}
-	return strings.Join(list[:n], ", ") + " and " + Count(len(list)-n, "other")
+	return strings.Join(list[:n], ", ") + " and " + units.Count(len(list)-n, "other")
 }

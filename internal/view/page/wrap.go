@@ -28,7 +28,7 @@ const MaxItem = 32
 func Wrap(s string, w int) []string {
 	w = max(w, 16)
 	var lines []string
-	for para := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
+	for para := range strings.SplitSeq(strings.TrimRight(Tie(s), "\n"), "\n") {
 		line := ""
 		for _, word := range words(para, w) {
 			switch {
@@ -102,5 +102,8 @@ func pieces(word string, w int) []string {
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
+// withUnit are numbers and what must not be parted from them.
+var withUnit = regexp.MustCompile(`([0-9]) (%|s|ms)([ ,.;:)]|$)`)
+
 // Tie keeps a number and its unit on one line.
-func Tie(s string) string { return strings.ReplaceAll(s, " %", "\u00a0%") }
+func Tie(s string) string { return withUnit.ReplaceAllString(s, "$1"+string(NoBreak)+"$2$3") }

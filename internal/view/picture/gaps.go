@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -49,7 +50,7 @@ func GapList(p *page.Page, s *stack.Stack, v Facts, groups []gapGroup, in int) {
 		groups = slices.DeleteFunc(slices.Clone(groups), func(g gapGroup) bool { return g.hint == hint })
 	}
 	if left > 0 {
-		p.Para(page.Dim, in, "and "+page.Count(left, "other reason")+": --json lists all")
+		p.Para(page.Dim, in, "and "+units.Count(left, "other reason")+": --json lists all")
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/product"
 	"plumb/internal/stack"
-	"plumb/internal/view/page"
+	"plumb/internal/units"
 )
 
 // notableFact is one fact worth a word in the picture of a stack. form is the word
@@ -175,7 +175,7 @@ func (v Facts) Memory(m *stack.Thing) string {
 	if n, _ := m.Int("known"); ok {
 		parts = append(parts, "expected "+low+" to "+high)
 	} else if n > 0 {
-		parts = append(parts, "expected at least "+page.BytesText(n))
+		parts = append(parts, "expected at least "+units.Bytes(n))
 	}
 	if s, ok := size("worst_high"); ok {
 		parts = append(parts, "worst case "+s)

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"plumb/internal/product"
 	"plumb/internal/stack"
-	"plumb/internal/view/page"
+	"plumb/internal/units"
 )
 
 // Servers gives the database servers of a stack, in order.
@@ -47,10 +46,10 @@ func HostLine(s *stack.Stack) string {
 	parts = append(parts, os)
 	var size []string
 	if n, ok := h.Int("cpus"); ok {
-		size = append(size, page.Count(int(n), "CPU"))
+		size = append(size, units.Count(int(n), "CPU"))
 	}
 	if n, ok := h.Int("memory_total"); ok {
-		size = append(size, page.BytesText(n)+" memory")
+		size = append(size, units.Bytes(n)+" memory")
 	}
 	parts = append(parts, strings.Join(size, ", "))
 	where := []string{h.Text("cloud")}
@@ -96,7 +95,7 @@ func productText(db *stack.Thing) string {
 func ServerLine(s *stack.Stack, db *stack.Thing) string {
 	parts := []string{productText(db)}
 	if up, ok := db.Int("uptime"); ok {
-		parts = append(parts, "up "+page.Age(time.Duration(up)*time.Second))
+		parts = append(parts, "up "+units.Age(up))
 	}
 	if far, ok := db.Bool("remote"); ok && far {
 		parts = append(parts, "remote: this host says nothing about it")

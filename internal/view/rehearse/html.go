@@ -11,8 +11,8 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
+	"plumb/internal/units"
 	labview "plumb/internal/view/lab"
-	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
 )
 
@@ -125,7 +125,7 @@ func rehearsalMeta(r rehearse.Result, head []string) []string {
 		}
 	}
 	if trials > 0 {
-		facts = append(facts, fmt.Sprintf("%s, of which %d count", page.Count(trials, "trial"), counted))
+		facts = append(facts, fmt.Sprintf("%s, of which %d count", units.Count(trials, "trial"), counted))
 	}
 	return facts
 }
@@ -202,7 +202,7 @@ type axis struct {
 // forestsOf draws what was tried; nil when nothing was.
 func forestsOf(r rehearse.Result, v picture.Facts) *twoForests {
 	empty := func(x rehearse.Verdict) bool {
-		return !page.MeasuredAtAll(x.Rate) && !page.MeasuredAtAll(x.P99) && x.Failed == ""
+		return !units.MeasuredAtAll(x.Rate) && !units.MeasuredAtAll(x.P99) && x.Failed == ""
 	}
 	tried := slices.DeleteFunc(slices.Clone(r.Steps), empty)
 	if len(tried) == 0 && empty(r.All) {
@@ -218,7 +218,7 @@ func forestsOf(r rehearse.Result, v picture.Facts) *twoForests {
 	rate, p99 := labview.RatioScale(rates), labview.RatioScale(tails)
 	f := &twoForests{Rate: axisOf(rate, margin), P99: axisOf(p99, margin)}
 	if margin > 0 {
-		f.Margin = page.RoundPercent(margin)
+		f.Margin = units.RoundPercent(margin)
 	}
 	for i := range rates {
 		pair := forestPair{Name: wholeName(r.All), Class: rates[i].Word + " all", Word: wordWithMore(r.All), Failed: sentenceOf(r.All.Failed),
@@ -240,7 +240,7 @@ func forestsOf(r rehearse.Result, v picture.Facts) *twoForests {
 
 // plot draws a row; where nothing was measured there is nothing behind it.
 func plot(label string, v report.Comparison, s labview.Ratios, a axis) plotted {
-	if !page.MeasuredAtAll(v.Effect) {
+	if !units.MeasuredAtAll(v.Effect) {
 		a = axis{}
 	}
 	return plotted{label, labview.ForestLine(v, s), a}

@@ -9,6 +9,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
 	"plumb/internal/rehearse/runner"
+	"plumb/internal/units"
 	labview "plumb/internal/view/lab"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
@@ -51,9 +52,9 @@ func proposedTime(in runner.Forecast) string {
 	case in.Budget <= 0:
 		return text
 	case in.Most <= 0:
-		return "at most " + labview.Planned(in.Budget)
+		return "at most " + units.Planned(in.Budget)
 	}
-	return text + "; the budget is " + labview.Planned(in.Budget)
+	return text + "; the budget is " + units.Planned(in.Budget)
 }
 
 // proposedSteps lists the steps of the plan with how each is tried, or why it
@@ -101,9 +102,9 @@ func (p rehearsalPage) stage(name string, x experiment.Experiment) {
 	p.Line(page.Dim, "Stage "+name)
 	p.Hang(page.Normal, "  arms     ", strings.Join(arms, " · "))
 	p.Hang(page.Normal, "  design   ", labview.DesignText(x))
-	each := page.Span(x.Measure) + " measured"
+	each := units.Span(x.Measure) + " measured"
 	if x.Warmup > 0 {
-		each += " after " + page.Span(x.Warmup) + " of warm-up"
+		each += " after " + units.Span(x.Warmup) + " of warm-up"
 	}
 	p.Hang(page.Normal, "  trial    ", each)
 }

@@ -10,6 +10,7 @@ import (
 	"plumb/internal/rehearse"
 	"plumb/internal/search"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	labview "plumb/internal/view/lab"
 	"plumb/internal/view/page"
 )
@@ -40,7 +41,7 @@ func Search(s rehearse.Search, scale float64, screen page.Screen) string {
 
 // SearchLine says in one line how a search goes.
 func SearchLine(s rehearse.Search) string {
-	text := "search: " + page.Count(len(s.Tried), "trial")
+	text := "search: " + units.Count(len(s.Tried), "trial")
 	if s.Best == nil {
 		return text + ", none with a value yet"
 	}
@@ -48,13 +49,13 @@ func SearchLine(s rehearse.Search) string {
 	for i, d := range s.Dials {
 		values = append(values, d.Name+" "+dialValue(d, s.Best[i]))
 	}
-	return plainSpaces(text + ", most promising " + strings.Join(values, ", ") + ": about " + page.Signed(s.Expected.Value) + " against as is")
+	return plainSpaces(text + ", most promising " + strings.Join(values, ", ") + ": about " + units.Signed(s.Expected.Value) + " against as is")
 }
 
 // searchHead are the facts of the first line.
 func searchHead(s rehearse.Search) []string {
 	values, broken, spoilt := s.Counted()
-	head := []string{"search for better numbers", page.Count(len(s.Dials), "setting"), page.Count(len(s.Tried), "trial")}
+	head := []string{"search for better numbers", units.Count(len(s.Dials), "setting"), units.Count(len(s.Tried), "trial")}
 	if broken > 0 {
 		head = append(head, fmt.Sprintf("%d could not run", broken))
 	}
@@ -65,7 +66,7 @@ func searchHead(s rehearse.Search) []string {
 		head = append(head, "none gave a value")
 	}
 	if s.Took > 0 {
-		head = append(head, labview.Planned(s.Took))
+		head = append(head, units.Planned(s.Took))
 	}
 	if s.Ended != "" {
 		head = append(head, s.Ended)
@@ -87,13 +88,13 @@ func searchBest(p *page.Page, s rehearse.Search, scale float64) {
 		p.Para(page.Normal, 4, d.Name+" = "+page.Keep(text))
 	}
 	for _, v := range s.Confirmed {
-		p.Hang(page.Normal, "    against "+v.Baseline+": ", page.Keep(page.Differs(v.Effect))+": "+labview.VerdictWords(v))
+		p.Hang(page.Normal, "    against "+v.Baseline+": ", page.Keep(units.Differs(v.Effect))+": "+labview.VerdictWords(v))
 	}
 	if plan := searchPlan(s); plan != "" {
 		p.Para(page.Normal, 0, plan)
 	}
-	if page.MeasuredAtAll(s.Expected) {
-		p.Hang(page.Dim, "    ", "by all trials together "+page.Keep(page.Differs(s.Expected))+" against as is was to be expected")
+	if units.MeasuredAtAll(s.Expected) {
+		p.Hang(page.Dim, "    ", "by all trials together "+page.Keep(units.Differs(s.Expected))+" against as is was to be expected")
 	}
 }
 
@@ -118,14 +119,14 @@ func searchSentence(s rehearse.Search) string {
 	}
 	switch v.Word {
 	case report.Better:
-		return "The best point is better than " + against + ", measured again: " + page.Keep(page.Differs(v.Effect)) + "."
+		return "The best point is better than " + against + ", measured again: " + page.Keep(units.Differs(v.Effect)) + "."
 	case report.Worse:
-		return "The best point looked better only by chance: measured again it is worse than " + against + ", " + page.Keep(page.Differs(v.Effect)) + "."
+		return "The best point looked better only by chance: measured again it is worse than " + against + ", " + page.Keep(units.Differs(v.Effect)) + "."
 	case report.Equivalent:
-		return "The best point is no better than " + against + ": equal within ±" + page.RoundPercent(v.Margin) + ", measured again. There is nothing to gain by these settings."
+		return "The best point is no better than " + against + ": equal within ±" + units.RoundPercent(v.Margin) + ", measured again. There is nothing to gain by these settings."
 	}
-	if page.MeasuredAtAll(v.Effect) {
-		return "Whether the best point is better than " + against + " is undecided: " + page.Keep(page.Differs(v.Effect)) + ", measured again."
+	if units.MeasuredAtAll(v.Effect) {
+		return "Whether the best point is better than " + against + " is undecided: " + page.Keep(units.Differs(v.Effect)) + ", measured again."
 	}
 	return "Whether the best point is better than " + against + " is not known: its new measurement did not end."
 }
@@ -164,7 +165,7 @@ func searchCurve(p *page.Page, s rehearse.Search, c search.Curve) {
 	}
 	name, effect, reach := 0, 0, 0
 	for i, v := range c.Values {
-		name, effect, reach = max(name, page.Width(dialValue(d, v))), max(effect, page.Width(page.Signed(c.Response[i].Value))), max(reach, page.Width(page.DiffersRange(c.Response[i])))
+		name, effect, reach = max(name, page.Width(dialValue(d, v))), max(effect, page.Width(units.Signed(c.Response[i].Value))), max(reach, page.Width(units.DiffersRange(c.Response[i])))
 	}
 	room := p.Width - 4 - name - effect - reach - 6
 	low, high := curveBounds(c)
@@ -173,7 +174,7 @@ func searchCurve(p *page.Page, s rehearse.Search, c search.Curve) {
 		if i == c.Best {
 			i2 = page.Bold
 		}
-		line := "    " + page.Right(dialValue(d, v), name) + "  " + page.Right(page.Signed(e.Value), effect) + "  " + page.Columns(page.DiffersRange(e), reach+1)
+		line := "    " + page.Right(dialValue(d, v), name) + "  " + page.Right(units.Signed(e.Value), effect) + "  " + page.Columns(units.DiffersRange(e), reach+1)
 		if room >= 12 {
 			line += " " + strip(e, low, high, min(room, 40))
 		}
@@ -195,9 +196,9 @@ func curveInk(word string) page.Ink {
 func curveWord(c search.Curve, margin float64) string {
 	switch c.Word {
 	case search.Matters:
-		return fmt.Sprintf("matters: best against worst %s", page.Differs(c.Spread))
+		return fmt.Sprintf("matters: best against worst %s", units.Differs(c.Spread))
 	case search.NoMatter:
-		return "makes no difference larger than " + page.RoundPercent(margin)
+		return "makes no difference larger than " + units.RoundPercent(margin)
 	}
 	return "not decided whether it matters"
 }
@@ -213,7 +214,7 @@ func curveBounds(c search.Curve) (low, high float64) {
 
 // strip draws an interval with its value on a line of n columns.
 func strip(e stats.Estimate, low, high float64, n int) string {
-	if !page.IsReal(low) || !page.IsReal(high) || high <= low {
+	if !units.IsReal(low) || !units.IsReal(high) || high <= low {
 		return ""
 	}
 	at := func(part float64) int {

@@ -7,8 +7,8 @@ import (
 
 	"plumb/internal/rehearse"
 	"plumb/internal/search"
+	"plumb/internal/units"
 	labview "plumb/internal/view/lab"
-	"plumb/internal/view/page"
 )
 
 // searchHTML is a search as the page shows it.
@@ -62,7 +62,7 @@ func searchPage(s *rehearse.Search, scale float64) *searchHTML {
 // searchChart draws the response to one setting, and the trials behind it.
 func searchChart(s rehearse.Search, c search.Curve, most float64) labview.Chart {
 	d := s.Dials[c.Dimension]
-	y, ticks := labview.Linear(most, labview.DigitsShort)
+	y, ticks := labview.Linear(most, units.Whole)
 	out := labview.Chart{Title: d.Name, Sub: plainSpaces(curveWord(c, s.Margin)), XLabel: d.Name, YLabel: "times as is", Y: ticks,
 		Alt: "response to " + d.Name + ": " + plainSpaces(curveWord(c, s.Margin))}
 	out.Grid()
@@ -79,11 +79,11 @@ func searchChart(s rehearse.Search, c search.Curve, most float64) labview.Chart 
 	}
 	out.Lines = append(out.Lines, labview.Line{Path: labview.PathOf(low), Class: "open"}, labview.Line{Path: labview.PathOf(high), Class: "open"}, labview.Line{Path: labview.PathOf(curve), Class: "curve fitted"})
 	for _, o := range s.Tried {
-		if !page.IsReal(o.Value) || len(o.Point) <= c.Dimension {
+		if !units.IsReal(o.Value) || len(o.Point) <= c.Dimension {
 			continue
 		}
 		if at := y.At(math.Exp(o.Value)); at <= 1 {
-			out.Lines = append(out.Lines, labview.Line{Path: labview.Dot(inside(d.Part(o.Point[c.Dimension])), at), Class: "dot a0", Title: fmt.Sprintf("%s: %s", dialValue(d, o.Point[c.Dimension]), page.Signed(math.Expm1(o.Value)))})
+			out.Lines = append(out.Lines, labview.Line{Path: labview.Dot(inside(d.Part(o.Point[c.Dimension])), at), Class: "dot a0", Title: fmt.Sprintf("%s: %s", dialValue(d, o.Point[c.Dimension]), units.Signed(math.Expm1(o.Value)))})
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"plumb/internal/rehearse"
+	"plumb/internal/units"
 	labview "plumb/internal/view/lab"
 	"plumb/internal/view/page"
 )
@@ -78,7 +79,7 @@ func rehearseSearch(s *rehearse.Search) *RehearseSearchJSON {
 			}
 		}
 	}
-	if page.MeasuredAtAll(s.Expected) {
+	if units.MeasuredAtAll(s.Expected) {
 		expected := labview.LabEstimate(s.Expected)
 		j.Expected = &expected
 	}
@@ -87,7 +88,7 @@ func rehearseSearch(s *rehearse.Search) *RehearseSearchJSON {
 	}
 	for _, o := range s.Tried {
 		t := RehearsePointJSON{Values: o.Point, Round: o.Block, Failed: o.Failed}
-		if page.IsReal(o.Value) {
+		if units.IsReal(o.Value) {
 			t.Effect = labview.Known(math.Expm1(o.Value))
 		}
 		j.Trials = append(j.Trials, t)

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/rehearse"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	labview "plumb/internal/view/lab"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
@@ -43,7 +44,7 @@ func (p rehearsalPage) verdicts(r rehearse.Result) {
 }
 
 func (p rehearsalPage) row(head string, v rehearse.Verdict) stepRow {
-	row := stepRow{head: head, name: v.Arm, rate: page.Differs(v.Rate), p99: page.Differs(v.P99), word: wordWithMore(v), ink: wordInk(v)}
+	row := stepRow{head: head, name: v.Arm, rate: units.Differs(v.Rate), p99: units.Differs(v.P99), word: wordWithMore(v), ink: wordInk(v)}
 	if v.Step != nil {
 		row.name = changeText(p.Facts, *v.Step, " -> ")
 	}
@@ -259,7 +260,7 @@ func beside(c rehearse.Cost, v float64) string {
 // apart tells whether two intervals have nothing in common and lie a tenth
 // from each other: less is not worth a line.
 func apart(a, b stats.Estimate) bool {
-	if !page.Ranged(a) || !page.Ranged(b) || a.Value < 0 || b.Value < 0 {
+	if !units.Ranged(a) || !units.Ranged(b) || a.Value < 0 || b.Value < 0 {
 		return false
 	}
 	return (a.High < b.Low || b.High < a.Low) && math.Abs(a.Value-b.Value) >= 0.1*max(a.Value, b.Value)

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
+	"plumb/internal/units"
 	labview "plumb/internal/view/lab"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
@@ -66,7 +67,7 @@ func rehearsalHead(r rehearse.Result) []string {
 		}
 	}
 	if r.Took > 0 {
-		head = append(head, labview.Planned(r.Took))
+		head = append(head, units.Planned(r.Took))
 	}
 	if r.Ended != "" {
 		head = append(head, r.Ended)
@@ -90,7 +91,7 @@ func scaleText(scale float64) string {
 	if n := math.Round(1 / scale); math.Abs(1/scale-n) < 0.05*n {
 		return fmt.Sprintf("a sandbox of 1/%.0f its size", n)
 	}
-	return "a sandbox of " + page.Percent(scale) + " its size"
+	return "a sandbox of " + units.Percent(scale) + " its size"
 }
 
 // proposedLoad says what is done to the sandbox; "" when nothing is.
@@ -106,10 +107,10 @@ func proposedLoad(p rehearse.Proposal) string {
 func loadWords(l experiment.Load) string {
 	words := []string{cmp.Or(l.Script, l.Kind)}
 	if l.Warehouses > 0 {
-		words = append(words, page.Count(l.Warehouses, "warehouse"))
+		words = append(words, units.Count(l.Warehouses, "warehouse"))
 	}
 	if l.Threads > 0 {
-		words = append(words, page.Count(l.Threads, "thread"))
+		words = append(words, units.Count(l.Threads, "thread"))
 	}
 	return strings.Join(words, ", ")
 }
@@ -133,7 +134,7 @@ func allSentence(r rehearse.Result) string {
 		return all + " " + v.Word + ": " + effects(v) + "."
 	case v.Word == rehearse.NoDifference:
 		return all + " makes " + rehearsalWord(v) + ": " + effects(v) + "."
-	case v.Word == rehearse.Undecided && page.MeasuredAtAll(v.Rate):
+	case v.Word == rehearse.Undecided && units.MeasuredAtAll(v.Rate):
 		return all + " is undecided so far: " + effects(v) + moreText(v) + "."
 	case v.Word == rehearse.NotTried:
 		return all + " was not tried."
@@ -155,11 +156,11 @@ func wholeName(v rehearse.Verdict) string {
 // +166 %), p99 −61 % (−70 to −50 %).
 func effects(v rehearse.Verdict) string {
 	var parts []string
-	if page.MeasuredAtAll(v.Rate) {
-		parts = append(parts, page.Keep(strings.TrimSpace(page.Signed(v.Rate.Value)+" transactions/s "+page.DiffersRange(v.Rate))))
+	if units.MeasuredAtAll(v.Rate) {
+		parts = append(parts, page.Keep(strings.TrimSpace(units.Signed(v.Rate.Value)+" transactions/s "+units.DiffersRange(v.Rate))))
 	}
-	if page.MeasuredAtAll(v.P99) {
-		parts = append(parts, page.Keep("p99 "+page.Differs(v.P99)))
+	if units.MeasuredAtAll(v.P99) {
+		parts = append(parts, page.Keep("p99 "+units.Differs(v.P99)))
 	}
 	if len(parts) == 0 {
 		return "nothing was measured"
@@ -172,7 +173,7 @@ func rehearsalWord(v rehearse.Verdict) string {
 	switch v.Word {
 	case rehearse.NoDifference:
 		if v.Within > 0 {
-			return "no difference within ±" + page.RoundPercent(v.Within)
+			return "no difference within ±" + units.RoundPercent(v.Within)
 		}
 	case "":
 		return "not yet known"
@@ -184,7 +185,7 @@ func rehearsalWord(v rehearse.Verdict) string {
 func wordWithMore(v rehearse.Verdict) string {
 	word := rehearsalWord(v)
 	if v.Word == rehearse.Undecided && v.More > 0 {
-		word += ": about " + page.Count(v.More, "more block")
+		word += ": about " + units.Count(v.More, "more block")
 	}
 	return word
 }
@@ -193,7 +194,7 @@ func moreText(v rehearse.Verdict) string {
 	if v.Word != rehearse.Undecided || v.More <= 0 {
 		return ""
 	}
-	return "; about " + page.Count(v.More, "more block") + " would probably decide"
+	return "; about " + units.Count(v.More, "more block") + " would probably decide"
 }
 
 // keptSentence says which steps the plan keeps, by their numbers.
@@ -259,12 +260,12 @@ func uncounted(r rehearse.Result) (all []report.Invalid) {
 // rehearsalNotes are what a reader must know to trust or doubt the verdicts.
 func rehearsalNotes(r rehearse.Result) (notes []string) {
 	for i, rep := range r.Reports {
-		text := "Stage " + stageName(r.Proposal, i) + ": " + page.Count(len(rep.Records), "trial") + " in " + blocksOf(rep) + ", " + page.Span(rep.Took.Round(time.Second))
+		text := "Stage " + stageName(r.Proposal, i) + ": " + units.Count(len(rep.Records), "trial") + " in " + blocksOf(rep) + ", " + units.Span(rep.Took.Round(time.Second))
 		if rep.Stopped != "" {
 			text += ", " + rep.Stopped
 		}
-		if page.IsReal(rep.Smallest) && rep.Smallest > 0 && rep.Smallest < 1 {
-			text += fmt.Sprintf("; a difference of %s %% would be found four times in five", page.PercentDigits(rep.Smallest))
+		if units.IsReal(rep.Smallest) && rep.Smallest > 0 && rep.Smallest < 1 {
+			text += fmt.Sprintf("; a difference of %s %% would be found four times in five", units.PercentDigits(rep.Smallest))
 		}
 		notes = append(notes, text+".")
 	}
@@ -274,7 +275,7 @@ func rehearsalNotes(r rehearse.Result) (notes []string) {
 	return notes
 }
 
-func blocksOf(r report.Report) string { return page.Count(r.Done, "block") }
+func blocksOf(r report.Report) string { return units.Count(r.Done, "block") }
 
 func stageName(p rehearse.Proposal, i int) string {
 	if i < len(p.Stages) && p.Stages[i].Name != "" {

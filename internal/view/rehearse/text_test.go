@@ -83,7 +83,7 @@ func TestRehearsalProgress(t *testing.T) {
 }
 
 func TestScaleText(t *testing.T) {
-	for scale, want := range map[float64]string{0: "", 1: "", 1.5: "", 0.97: "", 0.5: "a sandbox of 1/2 its size", 0.125: "a sandbox of 1/8 its size", 0.37: "a sandbox of 37\u00a0% its size", 0.0104: "a sandbox of 1/96 its size"} {
+	for scale, want := range map[float64]string{0: "", 1: "", 1.5: "", 0.97: "", 0.5: "a sandbox of 1/2 its size", 0.125: "a sandbox of 1/8 its size", 0.37: "a sandbox of 37 % its size", 0.0104: "a sandbox of 1/96 its size"} {
 		if got := scaleText(scale); got != want {
 			t.Errorf("%g: %q, want %q", scale, got, want)
 		}

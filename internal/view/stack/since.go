@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
 )
@@ -30,7 +31,7 @@ func SinceDocument(d stack.Difference, version string) SinceJSON {
 func Since(d stack.Difference, now *stack.Stack, cat *catalog.Catalog, screen page.Screen) string {
 	p, v := page.NewPage(screen), picture.FactsOf(cat)
 	p.Hang(page.Normal, "", fmt.Sprintf("%s, from %s to %s: %s", picture.HostLine(now),
-		d.From.UTC().Format(time.DateTime), d.To.UTC().Format(time.DateTime+" UTC"), page.Span(d.To.Sub(d.From).Round(time.Second))))
+		d.From.UTC().Format(time.DateTime), d.To.UTC().Format(time.DateTime+" UTC"), units.Span(d.To.Sub(d.From).Round(time.Second))))
 	var of stack.Ref
 	still := 0
 	for _, c := range d.Changes {
@@ -56,7 +57,7 @@ func Since(d stack.Difference, now *stack.Stack, cat *catalog.Catalog, screen pa
 		p.Para(page.Normal, 0, r.String()+" is gone")
 	}
 	p.Para(page.Dim, 0, fmt.Sprintf("%s did not move. What could not be read both times is not shown; averages since a server's start are not either.",
-		page.Count(still, "counter")))
+		units.Count(still, "counter")))
 	return p.String()
 }
 
@@ -91,7 +92,7 @@ func became(v picture.Facts, c stack.Change) string {
 
 func perSecond(t catalog.Type, rate float64) string {
 	if t == catalog.Bytes {
-		return page.BytesAbout(int64(rate)) + "/s"
+		return units.Measured(rate) + "/s"
 	}
-	return page.PerSecond(rate) + "/s"
+	return units.PerSecond(rate) + "/s"
 }

@@ -11,7 +11,7 @@ import (
 	"plumb/internal/lab/report"
 	"plumb/internal/load"
 	"plumb/internal/stats"
-	"plumb/internal/view/page"
+	"plumb/internal/units"
 )
 
 // The sample is no real measurement: its records come out of a generator with
@@ -146,7 +146,7 @@ func SampleReport(blocks int) report.Report {
 	words := []string{report.Worse, report.Equivalent, report.Worse}
 	for i, p := range x.Pairs {
 		v := report.Comparison{Pair: p, Word: words[i], Effect: sampleEffect(p, records), P: 0.0002, Margin: x.Margin, Smallest: r.Smallest}
-		v.Sentence = fmt.Sprintf("%s against %s: %s, %s.", p.Arm, p.Baseline, v.Word, page.Differs(v.Effect))
+		v.Sentence = fmt.Sprintf("%s against %s: %s, %s.", p.Arm, p.Baseline, v.Word, units.Differs(v.Effect))
 		r.Verdicts = append(r.Verdicts, v)
 	}
 	for _, rec := range records {

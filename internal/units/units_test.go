@@ -1,0 +1,68 @@
+package units
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"plumb/internal/stats"
+)
+
+func TestBytes(t *testing.T) {
+	for want, n := range map[string]int64{
+		"0 bytes": 0, "512 bytes": 512, "16K": 16 << 10, "16385 bytes": 16385, "1.5G": 3 << 29, "1100M": 1100 << 20, "1G": 1 << 30, "-16K": -16 << 10, "8E": math.MaxInt64, "-8E": math.MinInt64,
+	} {
+		if got := Bytes(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+	for want, n := range map[string]float64{"0 bytes": 0, "512 bytes": 512, "0.98K": 1000, "12.3K": 12600, "1.00M": 1 << 20, "150M": 150 << 20} {
+		if got := Measured(n); got != want {
+			t.Errorf("%g is about %s, want %s", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 16384: "16K", 16385: "16385", 1 << 50: "1024T"} {
+		if got := Typed(n, "", "K", "M", "G", "T"); got != want {
+			t.Errorf("%d is typed %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for d, want := range map[time.Duration]string{20 * time.Minute: "20m", 10 * time.Second: "10s", time.Hour: "1h", 90 * time.Second: "1m30s", 0: "0s"} {
+		if got := Short(d); got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0ns", 850: "850ns", 12345: "12.3µs", 999499: "999µs", 999500: "1.00ms", 4560 * time.Microsecond: "4.56ms", 95 * time.Second: "95.0s", 725 * time.Second: "12m5s", 20 * time.Minute: "20m"} {
+		if got := Latency(d); got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
+		}
+	}
+	for got, want := range map[string]string{
+		Span(2 * time.Second): "2 s", Span(350 * time.Millisecond): "0.35 s", Span(150 * time.Second): "2m30s", Span(20 * time.Minute): "20m",
+		Planned(40*time.Second + 1): "40s", Planned(12*time.Minute + time.Second): "12m", Planned(200 * time.Minute): "3h20m",
+		Time(5e6): "5 s", Time(600e6): "10 min", Time(250e3): "250 ms", Time(0): "0 s", Age(119): "119 s", Age(67 * 60): "67 min", Age(18 * 3600): "18 h", Age(3 * 86400): "3 days",
+		Spaced(1.234): "1.23 ms", Spaced(725e3): "12m5s", Spaced(math.NaN()): "–", Milliseconds(0.5): "500µs", Tick(10_000): "10 s", Tick(0.5): "500 µs",
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	for got, want := range map[string]string{
+		Percent(0.005): "0.5 %", Percent(0.12): "12 %", Percent(0): "0 %", PercentDigits(0): "0", PercentDigits(-0.0052): "0.52", PercentDigits(0.31): "31",
+		RoundPercent(0.025): "2.5 %", Signed(-0.31): "−31 %", Signed(11): "×12.0", Signed(0): "0 %",
+		Differs(stats.Estimate{Value: -0.31, Low: -0.40, High: -0.22, N: 8}):    "−31 % (−40 to −22 %)",
+		Differs(stats.Estimate{Value: 0.002, Low: -0.0031, High: 0.0071, N: 8}): "+0.20 % (−0.31 to +0.71 %)",
+		Differs(stats.Estimate{}):                   "–",
+		Differs(stats.Estimate{Value: 0.052, N: 1}): "+5.2 %",
+		PerSecond(12345.6):                          "12,346", PerSecond(12.34): "12.3", Grouped(-1234567): "-1,234,567", Count(1, "step"): "1 step", Count(2, "step"): "2 steps",
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
