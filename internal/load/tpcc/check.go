@@ -95,12 +95,12 @@ func Check(ctx context.Context, c Config, o CheckOptions) (CheckReport, error) {
 // wanted gives the rules of some numbers.
 func wanted(only []int) ([]rule, error) {
 	for _, n := range only {
-		if !slices.ContainsFunc(rules, func(r rule) bool { return r.number == n }) {
-			return nil, hint.With(fmt.Errorf("there is no condition %d", n), fmt.Sprintf("they are numbered 1 to %d", len(rules)))
+		if !slices.ContainsFunc(rules(), func(r rule) bool { return r.number == n }) {
+			return nil, hint.With(fmt.Errorf("there is no condition %d", n), fmt.Sprintf("they are numbered 1 to %d", len(rules())))
 		}
 	}
 	var list []rule
-	for _, r := range rules {
+	for _, r := range rules() {
 		if only == nil || slices.Contains(only, r.number) {
 			list = append(list, r)
 		}
