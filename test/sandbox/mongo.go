@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,17 +34,8 @@ func (b *Box) Mongo(o MongoOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Name == "" {
-		o.Name = "mongo"
-	}
-	if o.Datadir == "" {
-		o.Datadir = o.Name
-	}
-	data, err := b.Mkdir(o.Datadir)
-	if err != nil {
-		return nil, err
-	}
-	run, err := b.Mkdir(o.Name + "-run")
+	o.Name = cmp.Or(o.Name, "mongo")
+	data, run, err := b.home(o.Name, o.Datadir)
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +44,9 @@ func (b *Box) Mongo(o MongoOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := b.start(o.Wrap, syscall.SIGTERM, nil, append([]string{program, "--config", conf}, o.Args...)...)
-	if err != nil {
+	if s.PID, err = b.start(o.Wrap, syscall.SIGTERM, nil, append([]string{program, "--config", conf}, o.Args...)...); err != nil {
 		return nil, err
 	}
-	s.PID = p.Pid
 	return s, s.mongoReady(o.Set)
 }
 

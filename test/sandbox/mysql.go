@@ -1,12 +1,14 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -40,17 +42,8 @@ type MySQLOptions struct {
 
 // MySQL starts a private server with an option file of its own.
 func (b *Box) MySQL(o MySQLOptions) (*Server, error) {
-	if o.Name == "" {
-		o.Name = "mysql"
-	}
-	if o.Datadir == "" {
-		o.Datadir = o.Name
-	}
-	data, err := b.Mkdir(o.Datadir)
-	if err != nil {
-		return nil, err
-	}
-	run, err := b.Mkdir(o.Name + "-run")
+	o.Name = cmp.Or(o.Name, "mysql")
+	data, run, err := b.home(o.Name, o.Datadir)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +60,10 @@ func (b *Box) MySQL(o MySQLOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv := append(append([]string{}, o.Loader...), program, "--defaults-file="+conf)
-	p, err := b.start(o.Wrap, syscall.SIGTERM, nil, argv...)
-	if err != nil {
+	argv := append(slices.Clone(o.Loader), program, "--defaults-file="+conf)
+	if s.PID, err = b.start(o.Wrap, syscall.SIGTERM, nil, argv...); err != nil {
 		return nil, err
 	}
-	s.PID = p.Pid
 	return s, s.ready()
 }
 
@@ -108,7 +99,7 @@ func (b *Box) initialiseMySQL(o MySQLOptions, conf, data string) (string, error)
 		return program, nil // started again on its old data
 	}
 	if o.Native {
-		argv := append(append([]string{}, o.Loader...), program, "--defaults-file="+conf, "--initialize-insecure")
+		argv := append(slices.Clone(o.Loader), program, "--defaults-file="+conf, "--initialize-insecure")
 		_, err = output(b.asServer(exec.Command(argv[0], argv[1:]...)))
 		return program, err
 	}

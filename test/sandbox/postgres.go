@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,24 +27,12 @@ type PostgresOptions struct {
 
 // Postgres starts a private server.
 func (b *Box) Postgres(o PostgresOptions) (*Server, error) {
-	if o.Name == "" {
-		o.Name = "postgres"
-	}
-	if o.Port == 0 {
-		o.Port = 5432
-	}
+	o.Name, o.Port = cmp.Or(o.Name, "postgres"), cmp.Or(o.Port, 5432)
 	bin, err := postgresBin(o.Bindir)
 	if err != nil {
 		return nil, err
 	}
-	if o.Datadir == "" {
-		o.Datadir = o.Name
-	}
-	data, err := b.Mkdir(o.Datadir)
-	if err != nil {
-		return nil, err
-	}
-	run, err := b.Mkdir(o.Name + "-run")
+	data, run, err := b.home(o.Name, o.Datadir)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +40,9 @@ func (b *Box) Postgres(o PostgresOptions) (*Server, error) {
 	if err := b.initdb(bin, data, run, o); err != nil {
 		return nil, err
 	}
-	p, err := b.start(o.Wrap, syscall.SIGINT, libraryPath(bin), filepath.Join(bin, "postgres"), "-D", data)
-	if err != nil {
+	if s.PID, err = b.start(o.Wrap, syscall.SIGINT, libraryPath(bin), filepath.Join(bin, "postgres"), "-D", data); err != nil {
 		return nil, err
 	}
-	s.PID = p.Pid
 	return s, s.ready()
 }
 
@@ -92,11 +79,7 @@ func libraryPath(bin string) []string {
 }
 
 func (b *Box) initdb(bin, data, run string, o PostgresOptions) error {
-	auth := o.Auth
-	if auth == "" {
-		auth = "trust"
-	}
-	args := []string{"-D", data, "-U", "postgres", "-A", auth, "-E", "UTF8", "--no-locale"}
+	args := []string{"-D", data, "-U", "postgres", "-A", cmp.Or(o.Auth, "trust"), "-E", "UTF8", "--no-locale"}
 	if o.WALdir != "" {
 		args = append(args, "--waldir="+o.WALdir)
 	}

@@ -9,6 +9,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,9 +75,7 @@ func at(dir string) (*Box, error) {
 
 func (b *Box) unprivileged() error {
 	for _, name := range []string{"mysql", "postgres", "nobody"} {
-		if u, err := user.Lookup(name); err == nil {
-			b.uid, _ = strconv.Atoi(u.Uid)
-			b.gid, _ = strconv.Atoi(u.Gid)
+		if b.As(name) == nil {
 			return nil
 		}
 	}
@@ -129,6 +128,16 @@ func (b *Box) Mkdir(name string) (string, error) {
 	return name, os.Chown(name, b.uid, b.gid)
 }
 
+// home makes the directories of a server of the box: for its data, unless they
+// shall be elsewhere, and for its socket and log.
+func (b *Box) home(name, elsewhere string) (data, run string, err error) {
+	if data, err = b.Mkdir(cmp.Or(elsewhere, name)); err != nil {
+		return "", "", err
+	}
+	run, err = b.Mkdir(name + "-run")
+	return data, run, err
+}
+
 // Write writes a file that the servers can read, below the box.
 func (b *Box) Write(name, content string) (string, error) {
 	path := filepath.Join(b.Dir, name)
@@ -163,11 +172,11 @@ func output(cmd *exec.Cmd) (string, error) {
 // start starts a server that is stopped with sig when the box is closed.
 // wrap is a command that starts it, such as a control group's shell; nil for
 // none.
-func (b *Box) start(wrap []string, sig syscall.Signal, env []string, argv ...string) (*os.Process, error) {
+func (b *Box) start(wrap []string, sig syscall.Signal, env []string, argv ...string) (pid int, err error) {
 	argv = append(slices.Clone(wrap), argv...)
 	log, err := os.Create(filepath.Join(b.Dir, filepath.Base(argv[len(wrap)])+"-"+strconv.Itoa(len(b.cleanup))+".out"))
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer log.Close()
 	cmd := b.asServer(exec.Command(argv[0], argv[1:]...))
@@ -176,13 +185,18 @@ func (b *Box) start(wrap []string, sig syscall.Signal, env []string, argv ...str
 	}
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = log, log
+	return b.run(cmd, sig)
+}
+
+// run starts a command that is stopped with sig when the box is closed.
+func (b *Box) run(cmd *exec.Cmd, sig syscall.Signal) (pid int, err error) {
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return 0, err
 	}
 	done := make(chan struct{})
 	go func() { cmd.Wait(); close(done) }()
 	b.onClose(func() error { return stop(cmd.Process, sig, done) })
-	return cmd.Process, nil
+	return cmd.Process.Pid, nil
 }
 
 func stop(p *os.Process, sig syscall.Signal, done <-chan struct{}) error {

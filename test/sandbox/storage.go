@@ -172,12 +172,9 @@ func (b *Box) zfsDaemon(daemon string) error {
 	}
 	cmd := exec.Command(daemon, "-n")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
+	if _, err := b.run(cmd, syscall.SIGTERM); err != nil {
 		return err
 	}
-	done := make(chan struct{})
-	go func() { cmd.Wait(); close(done) }()
-	b.onClose(func() error { return stop(cmd.Process, syscall.SIGTERM, done) })
 	err := until(10*time.Second, func(context.Context) error {
 		_, err := output(exec.Command("zpool", "list"))
 		return err
