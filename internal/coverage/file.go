@@ -41,29 +41,12 @@ func ReadOne(fsys fs.FS, id string) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("read what rules have met: %w", err)
 	}
-	records, err := parse(only(data, id))
-	return records[id], err
-}
-
-// only empties the lines of all records but one, so that reading costs less.
-// Every line keeps its number.
-func only(data []byte, id string) []byte {
-	out := make([]byte, 0, 4<<10)
-	ours, found := false, false
-	for line := range bytes.Lines(data) {
-		if c := line[0]; c != ' ' && c != '\n' && c != '#' {
-			ours = string(line) == id+":\n"
-			found = found || ours
-		}
-		if !ours {
-			line = line[len(bytes.TrimRight(line, "\n")):]
-		}
-		out = append(out, line...)
-	}
+	text, found := strictyaml.Only(data, id)
 	if !found {
-		return []byte("{}\n")
+		return Record{}, nil
 	}
-	return out
+	records, err := parse(text)
+	return records[id], err
 }
 
 func parse(data []byte) (Records, error) {

@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"plumb/internal/rule"
+	"plumb/internal/strictyaml"
 	"plumb/knowledge"
 )
 
@@ -84,7 +85,7 @@ func FuzzRecords(f *testing.F) {
 				t.Fatalf("half a record was read: %+v", r)
 			}
 		}
-		if cut := only(text, id); bytes.Count(cut, []byte("\n")) > bytes.Count(text, []byte("\n"))+1 {
+		if cut, _ := strictyaml.Only(text, id); bytes.Count(cut, []byte("\n")) > bytes.Count(text, []byte("\n"))+1 {
 			t.Fatalf("%q has more lines than %q", cut, text)
 		}
 	})

@@ -91,6 +91,12 @@ func (f *Failure) Error() string {
 // Unwrap gives the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
+// NoTable tells whether a failure says that a table is not there.
+func NoTable(err error) bool {
+	f, ok := errors.AsType[*Failure](err)
+	return ok && (f.Code == "1146" || f.Code == "42P01")
+}
+
 // classOf is Fatal for errors that are no [*Failure].
 func classOf(err error) Class {
 	if f, ok := errors.AsType[*Failure](err); ok {

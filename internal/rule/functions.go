@@ -157,7 +157,10 @@ func fromCEL(v ref.Val) (stack.Value, error) {
 }
 
 // version is a version as a CEL value; only comparing makes sense.
-type version struct{ catalog.Version }
+type version struct {
+	catalog.Version
+	opaque
+}
 
 func versionType() *cel.Type { return cel.ObjectType("version", traits.ComparerType) }
 
@@ -167,7 +170,7 @@ func toVersion(v ref.Val) ref.Val {
 	if err != nil {
 		return types.WrapErr(err)
 	}
-	return version{got}
+	return version{got, opaque{versionType()}}
 }
 
 // comparable declares an operator for versions; CEL's own binding of the
@@ -185,24 +188,11 @@ func (v version) Compare(other ref.Val) ref.Val {
 	return types.Int(min(1, max(-1, v.Version.Compare(o.Version))))
 }
 
-// ConvertToNative is part of CEL's ref.Val.
-func (v version) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errors.New("a version is no value")
-}
-
-// ConvertToType is part of CEL's ref.Val.
-func (v version) ConvertToType(to ref.Type) ref.Val {
-	return types.NewErr("a version cannot become %s", to.TypeName())
-}
-
 // Equal is part of CEL's ref.Val.
 func (v version) Equal(other ref.Val) ref.Val {
 	o, ok := other.(version)
 	return types.Bool(ok && v.Version.Compare(o.Version) == 0)
 }
-
-// Type is part of CEL's ref.Val.
-func (v version) Type() ref.Type { return versionType() }
 
 // Value is part of CEL's ref.Val.
 func (v version) Value() any { return v.String() }

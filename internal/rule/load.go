@@ -28,11 +28,7 @@ func Load(fsys fs.FS, cat *catalog.Catalog) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mistakes []strictyaml.Error
-	for _, t := range tests {
-		mistakes = append(mistakes, t.Mistakes...)
-	}
-	return b, strictyaml.Join(mistakes)
+	return b, mistakes(tests)
 }
 
 // Tested is what came of checking one rule file.
@@ -49,6 +45,15 @@ type TestedExample struct {
 	Want Outcome
 	Got  Outcome
 	Line int // 1-based, in the rule's file
+}
+
+// mistakes joins those of all files.
+func mistakes(tests []Tested) error {
+	var all []strictyaml.Error
+	for _, t := range tests {
+		all = append(all, t.Mistakes...)
+	}
+	return strictyaml.Join(all)
 }
 
 // Test checks every rule file of a directory and below: fsys is the directory,
@@ -71,12 +76,8 @@ func Own(fsys fs.FS, cat *catalog.Catalog) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mistakes []strictyaml.Error
-	for _, t := range tests {
-		mistakes = append(mistakes, t.Mistakes...)
-	}
-	if len(mistakes) > 0 {
-		return nil, strictyaml.Join(mistakes)
+	if err := mistakes(tests); err != nil {
+		return nil, err
 	}
 	for _, r := range b.rules {
 		r.ID = path.Join(OwnArea, r.ID)

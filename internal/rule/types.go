@@ -110,22 +110,15 @@ func celType(t catalog.Type) *cel.Type {
 // NativeToValue is part of CEL's types.Adapter; it lets a text name a thing.
 func (p provider) NativeToValue(value any) ref.Val {
 	if t, ok := value.(*stack.Thing); ok {
-		return thing{t}
+		return thing{t, opaque{typeOfKind(t.Ref.Kind)}}
 	}
 	return p.Registry.NativeToValue(value)
 }
 
 // thing is a thing as a CEL value. It is only good for its facts and its name.
-type thing struct{ *stack.Thing }
-
-// ConvertToNative is part of CEL's ref.Val.
-func (t thing) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errors.New("a thing is no value")
-}
-
-// ConvertToType is part of CEL's ref.Val.
-func (t thing) ConvertToType(to ref.Type) ref.Val {
-	return types.NewErr("%s cannot become %s", t.Ref, to.TypeName())
+type thing struct {
+	*stack.Thing
+	opaque
 }
 
 // Equal is part of CEL's ref.Val: two things are equal when they are the same.
@@ -134,8 +127,22 @@ func (t thing) Equal(other ref.Val) ref.Val {
 	return types.Bool(ok && o.Ref == t.Ref)
 }
 
-// Type is part of CEL's ref.Val.
-func (t thing) Type() ref.Type { return typeOfKind(t.Ref.Kind) }
-
 // Value is part of CEL's ref.Val.
 func (t thing) Value() any { return t.Thing }
+
+// opaque is what CEL asks of every value, for those that are only compared or
+// looked into.
+type opaque struct{ of *cel.Type }
+
+// ConvertToNative is part of CEL's ref.Val.
+func (o opaque) ConvertToNative(reflect.Type) (any, error) {
+	return nil, fmt.Errorf("a %s is no value", o.of.TypeName())
+}
+
+// ConvertToType is part of CEL's ref.Val.
+func (o opaque) ConvertToType(to ref.Type) ref.Val {
+	return types.NewErr("a %s cannot become %s", o.of.TypeName(), to.TypeName())
+}
+
+// Type is part of CEL's ref.Val.
+func (o opaque) Type() ref.Type { return o.of }

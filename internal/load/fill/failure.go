@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"plumb/internal/hint"
 	"plumb/internal/load"
@@ -17,22 +18,13 @@ const again = "what is in stays: prepare again goes on from there, cleanup takes
 
 // codes of errors that have a meaning here, of both engines.
 var (
-	fullCodes    = []string{"53100", "1114", "1021", "28"}
-	madeCodes    = []string{"1061", "1826", "1022", "1005"} // MySQL: an index or a foreign key of this name exists
-	missingCodes = []string{"42P01", "1146"}
+	fullCodes = []string{"53100", "1114", "1021", "28"}
+	madeCodes = []string{"1061", "1826", "1022", "1005"} // MySQL: an index or a foreign key of this name exists
 )
 
 func hasCode(err error, codes []string) bool {
 	f, ok := errors.AsType[*load.Failure](err)
-	if !ok {
-		return false
-	}
-	for _, c := range codes {
-		if f.Code == c {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(codes, f.Code)
 }
 
 func hasClass(err error, c load.Class) bool {

@@ -70,7 +70,7 @@ func tablesThere(ctx context.Context, sql *product.Dialect, a load.Admin) (map[s
 func readNotes(ctx context.Context, a load.Admin, workload string) ([]note, error) {
 	rows, err := a.Query(ctx, "SELECT kind, name, lo, hi, detail FROM "+noteTable+
 		" WHERE workload = "+quoted(workload)+" ORDER BY kind, name, lo")
-	if hasCode(err, missingCodes) {
+	if load.NoTable(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -101,13 +101,25 @@ func parseNotes(rows host.Rows) ([]note, error) {
 	return all, nil
 }
 
-// Loaded reads the notes of a workload.
-func Loaded(ctx context.Context, a load.Admin, workload string) (State, error) {
+// Look looks before a run whether the server has room for the sessions and
+// their statements, 0 sessions asking nothing, and what was loaded. The caller
+// closes the connection.
+func Look(ctx context.Context, s load.Server, workload string, sessions, statements int) (load.Admin, State, error) {
+	if sessions > 0 {
+		if err := s.Room(ctx, sessions, statements); err != nil {
+			return nil, State{}, err
+		}
+	}
+	a, err := s.Admin(ctx)
+	if err != nil {
+		return nil, State{}, err
+	}
 	notes, err := readNotes(ctx, a, workload)
 	if err != nil {
-		return State{}, err
+		_ = a.Close() // err says more
+		return nil, State{}, err
 	}
-	return stateOf(notes), nil
+	return a, stateOf(notes), nil
 }
 
 func stateOf(notes []note) State {

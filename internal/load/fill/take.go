@@ -85,7 +85,7 @@ func (l *loader) letIn(ctx context.Context, lead *session) error {
 func (l *loader) lastNotes(ctx context.Context, lead *session) ([]note, error) {
 	if l.sql.AwaitNotes != "" {
 		_, err := lead.Query(ctx, fmt.Sprintf(l.sql.AwaitNotes, noteTable, quoted(l.p.Workload)))
-		if err != nil && !hasCode(err, missingCodes) {
+		if err != nil && !load.NoTable(err) {
 			return nil, err
 		}
 	}
@@ -194,10 +194,11 @@ func Cleanup(ctx context.Context, s load.Server, workload string) ([]string, err
 	if err := l.lock(ctx, lead); err != nil {
 		return nil, err
 	}
-	state, err := Loaded(ctx, lead, workload)
+	notes, err := readNotes(ctx, lead, workload)
 	if err != nil {
 		return nil, err
 	}
+	state := stateOf(notes)
 	if state.Settings == nil && len(state.Tables) == 0 {
 		return nil, nil
 	}

@@ -67,21 +67,12 @@ const prepareHint = "plumb load oltp " + "prepare makes them, with the same opti
 
 // inspectTables checks once, before the first session, what would go wrong later.
 func (w *workload) inspectTables(ctx context.Context) error {
-	if w.c.Sessions > 0 {
-		_, statements := w.c.needs()
-		if err := w.s.Room(ctx, w.c.Sessions, statements); err != nil {
-			return err
-		}
-	}
-	a, err := w.s.Admin(ctx)
+	_, statements := w.c.needs()
+	a, state, err := fill.Look(ctx, w.s, workloadName, w.c.Sessions, statements)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	state, err := fill.Loaded(ctx, a, workloadName)
-	if err != nil {
-		return err
-	}
 	if state.Settings != nil {
 		if err := w.ours(state); err != nil {
 			return err
@@ -141,8 +132,7 @@ func (w *workload) highest(ctx context.Context, a load.Admin, foreign bool) erro
 
 // missingTable adds a hint to errors about tables that are not there.
 func missingTable(err error, name string) error {
-	f, ok := errors.AsType[*load.Failure](err)
-	if ok && (f.Code == "1146" || f.Code == "42P01") {
+	if load.NoTable(err) {
 		return hint.With(fmt.Errorf("there is no table %s: %w", name, err), prepareHint)
 	}
 	return err

@@ -65,12 +65,12 @@ func Check(ctx context.Context, c Config, o CheckOptions) (CheckReport, error) {
 	if err != nil {
 		return r, err
 	}
-	a, err := c.Server.Admin(ctx)
+	a, state, err := fill.Look(ctx, c.Server, workload, 0, 0)
 	if err != nil {
 		return r, err
 	}
 	defer a.Close()
-	if err := c.ours(ctx, a); err != nil {
+	if err := c.ours(state); err != nil {
 		return r, err
 	}
 	if err := a.Exec(ctx, product.DialectOf(c.Server.Engine()).Snapshot...); err != nil {
@@ -113,11 +113,8 @@ const prepareHint = "load tpcc prepare makes the tables"
 // ours tells whether the tables are those that the configuration means. The
 // seed does not matter here. In compat mode tables that sysbench-tpcc itself
 // made are checked too.
-func (c Config) ours(ctx context.Context, a load.Admin) error {
-	state, err := fill.Loaded(ctx, a, workload)
+func (c Config) ours(state fill.State) error {
 	switch {
-	case err != nil:
-		return err
 	case state.Settings == nil && c.Compat:
 		return nil
 	case state.Settings == nil:
@@ -132,7 +129,7 @@ func (c Config) ours(ctx context.Context, a load.Admin) error {
 // explained adds what a person can do.
 func explained(err error, r rule) error {
 	wrapped := fmt.Errorf("check condition %d: %w", r.number, err)
-	if f, ok := errors.AsType[*load.Failure](err); ok && (f.Code == "1146" || f.Code == "42P01") { // no such table
+	if load.NoTable(err) {
 		return hint.With(wrapped, prepareHint)
 	}
 	return wrapped

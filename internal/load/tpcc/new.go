@@ -90,21 +90,12 @@ func (c Config) runnable() error {
 
 // loadedRows checks what would go wrong later, and gives the seed of the rows.
 func (c Config) loadedRows(ctx context.Context) (rows uint64, err error) {
-	if c.Sessions > 0 {
-		if err := c.Server.Room(ctx, c.Sessions, c.statements()); err != nil {
-			return 0, err
-		}
-	}
-	a, err := c.Server.Admin(ctx)
+	a, state, err := fill.Look(ctx, c.Server, workload, c.Sessions, c.statements())
 	if err != nil {
 		return 0, err
 	}
 	defer a.Close()
-	if err := c.ours(ctx, a); err != nil {
-		return 0, err
-	}
-	state, err := fill.Loaded(ctx, a, workload)
-	if err != nil {
+	if err := c.ours(state); err != nil {
 		return 0, err
 	}
 	if state.Settings == nil {
