@@ -27,7 +27,9 @@ all:
 
 demo: all
 	@test/setup.sh demo
-	@$(GO) run ./test/demo -plumb ./plumb
+	@mkdir -p .cache
+	@$(GO) build -o .cache/demo ./test/demo
+	@exec .cache/demo -plumb ./plumb
 
 # A test that fails is run again, alone, at most RERUN times. One that then passes is
 # listed as flaky at the end, and more than two of those fail the run.

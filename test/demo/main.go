@@ -1,9 +1,10 @@
-// Command demo sets up a MariaDB and a PostgreSQL in a temporary directory,
-// configured as an old article would have them, gives them a little work,
-// runs plumb check on this machine, tries the advice for one of them in a
-// sandbox, lets plumb fix apply the advice to those servers, checks again, takes
-// it back with plumb undo, and takes everything away again. With root's rights and zfs-fuse the MariaDB lies on a ZFS pool in a
-// file, so that findings across the layers show, and the rehearsal is on a volume like a small one of a cloud.
+// Command demo shows Plumb on servers of its own. It sets up a MariaDB and a
+// PostgreSQL in a temporary directory, configured as an old article would have
+// them, checks them at once, gives them a little work, checks this machine again,
+// tries the advice for one of them in a sandbox, applies it to those servers,
+// takes it back, and takes everything away again. With root's rights and zfs-fuse
+// the MariaDB lies on a ZFS pool in a file, so that findings across the layers
+// show, and the rehearsal is on a volume like a small one of a cloud.
 package main
 
 import (
@@ -20,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"plumb/test/sandbox"
 )
@@ -80,6 +82,9 @@ type demoBox struct {
 	plumb  string
 	ours   string // for what plumb makes and keeps: nobody else can write there
 	things []string
+	pg     *sandbox.Server // nil when there is none
+	began  time.Time
+	before string // the rules that fired before anything was fixed
 }
 
 // place makes a directory for the rehearsal and the journal. The box belongs to
@@ -95,15 +100,57 @@ func place(b *sandbox.Box) (string, error) {
 
 func run(ctx context.Context, plumb string) (err error) {
 	inner, err := box()
-	b := &demoBox{Box: inner, ctx: ctx, plumb: plumb}
+	b := &demoBox{Box: inner, ctx: ctx, plumb: plumb, began: time.Now()}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	fmt.Println("demo: setting up servers in " + b.Dir + ", which goes away at the end")
 	if b.ours, err = place(inner); err != nil {
 		return err
 	}
+	steps := b.steps()
+	fmt.Println("demo: it works on servers of its own in " + b.Dir + ". That takes about ten minutes:")
+	for i, s := range steps {
+		fmt.Printf("  %d  %-52s %s\n", i+1, s.title, s.takes)
+	}
+	fmt.Println("All of it goes away at the end. Ctrl-C ends it at any time, and leaves nothing.")
+	for i, s := range steps {
+		fmt.Printf("\ndemo: %d of %d · %s · %s · %s so far\n", i+1, len(steps), s.title, s.takes, time.Since(b.began).Round(time.Second))
+		err := s.do()
+		if errors.Is(err, errNone) {
+			fmt.Println("demo: no server can be set up here, so this is a recorded host")
+			return b.show("check", "--tape", "fixtures/mariadb-zfs-128K.tape.gz")
+		}
+		if err := cmp.Or(interrupted(ctx), err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step is a part of the demo, and how long a person waits for it.
+type step struct {
+	title, takes string
+	do           func() error
+}
+
+func (b *demoBox) steps() []step {
+	return []step{
+		{"set up a MariaDB and a PostgreSQL", "half a minute", b.servers},
+		{"check them: the first findings", "a second", func() error { return b.show("check", "--only", b.only()) }},
+		{"give the PostgreSQL data and work", "1 to 2 minutes", b.work},
+		{"check all of this machine, and draw it", "seconds", b.look},
+		{"rehearse: what does the advice bring here?", "up to 8 minutes", func() error { return b.show(b.rehearsal()...) }},
+		{"fix what concerns these servers, and check again", "seconds", b.fix},
+		{"undo it, and check that all is as before", "seconds", b.undo},
+	}
+}
+
+// errNone says that no server can be set up.
+var errNone = errors.New("no server can be set up here")
+
+// servers sets up those that can be set up here.
+func (b *demoBox) servers() error {
 	started := 0
 	for _, s := range []struct {
 		name string
@@ -111,8 +158,8 @@ func run(ctx context.Context, plumb string) (err error) {
 	}{{"MariaDB", mariadb}, {"PostgreSQL", postgres}} {
 		err := s.set(b)
 		switch {
-		case ctx.Err() != nil:
-			return interrupted(ctx)
+		case b.ctx.Err() != nil:
+			return interrupted(b.ctx)
 		case errors.As(err, new(sandbox.Missing)):
 			fmt.Printf("demo: without %s: %v\n", s.name, err)
 		case err != nil:
@@ -122,11 +169,16 @@ func run(ctx context.Context, plumb string) (err error) {
 		}
 	}
 	if started == 0 {
-		fmt.Println("demo: no server can be set up here, so this is a recorded host")
-		return b.show("check", "--tape", "fixtures/mariadb-zfs-128K.tape.gz")
+		return errNone
 	}
-	return b.tour()
+	return nil
 }
+
+// only names the demo's own servers: nothing else of this machine is fixed.
+func (b *demoBox) only() string { return strings.Join(b.things, ",") }
+
+// state is where the journal of the demo's changes is.
+func (b *demoBox) state() string { return filepath.Join(b.ours, "journal") }
 
 // interrupted is what ends the demo when it was asked to end, nil otherwise.
 func interrupted(ctx context.Context) error {
@@ -136,37 +188,45 @@ func interrupted(ctx context.Context) error {
 	return errors.New("interrupted")
 }
 
-// tour checks, fixes what concerns the demo's own servers and nothing else of
-// this machine, checks again, and takes it back.
-func (b *demoBox) tour() error {
-	only := []string{"--only", strings.Join(b.things, ",")}
-	state := []string{"--state", filepath.Join(b.ours, "journal")}
-	first, err := b.findings(only)
+// look shows the machine, and notes what fires before anything is fixed.
+func (b *demoBox) look() (err error) {
+	if b.before, err = b.findings(); err != nil {
+		return err
+	}
+	return b.showAll([]string{"check"}, []string{"stack"})
+}
+
+func (b *demoBox) fix() error {
+	return b.showAll(
+		[]string{"fix", "--yes", "--skip", "cross/storage-readahead-*", "--only", b.only(), "--state", b.state()}, // the disk is the machine's
+		[]string{"check", "--only", b.only()},
+		[]string{"history", "1", "--state", b.state()})
+}
+
+func (b *demoBox) undo() error {
+	if err := b.show("undo", "--yes", "--state", b.state()); err != nil {
+		return err
+	}
+	last, err := b.findings()
 	if err != nil {
 		return err
 	}
-	for _, args := range [][]string{
-		{"check"}, {"stack"}, b.rehearsal(),
-		slices.Concat([]string{"fix", "--yes", "--skip", "cross/storage-readahead-*"}, only, state), // the disk is the machine's
-		slices.Concat([]string{"check"}, only),
-		slices.Concat([]string{"history", "1"}, state),
-		slices.Concat([]string{"undo", "--yes"}, state),
-	} {
-		if err := b.show(args...); err != nil {
+	if b.before != last {
+		return fmt.Errorf("after the undo a check finds other things than before: %s, before %s", last, b.before)
+	}
+	fmt.Printf("\ndemo: after the undo a check finds the same as before the fix: %s\n", last)
+	if text, err := os.ReadFile(b.page()); err == nil {
+		if err := os.WriteFile(picture, text, 0o644); err != nil {
 			return err
 		}
+		fmt.Println("demo: the rehearsal as a page, to open in a browser: " + picture)
 	}
-	last, err := b.findings(only)
-	if err != nil {
-		return err
-	}
-	if first != last {
-		return fmt.Errorf("after the undo a check finds other things than before: %s, before %s", last, first)
-	}
-	fmt.Printf("\ndemo: after the undo a check finds the same as at the start: %s\n", first)
-	fmt.Println("demo: the rehearsal as a page, to open in a browser: " + picture)
 	return nil
 }
+
+// page is where the rehearsal writes its page. The demo keeps it when it comes
+// to its end: interrupted, it leaves nothing.
+func (b *demoBox) page() string { return filepath.Join(b.ours, picture) }
 
 // picture is where the demo leaves its one file.
 const picture = "demo-rehearsal.html"
@@ -179,7 +239,7 @@ func (b *demoBox) rehearsal() []string {
 		server = "mysql:33306"
 	}
 	args := []string{"rehearse", "--server", server, "--budget", rehearsing, "--memory", "1G", "--data", "500M", "--threads", "8",
-		"--dir", b.ours, "--ledger", filepath.Join(b.ours, "ledger"), "--html", picture, "--force"}
+		"--dir", b.ours, "--ledger", filepath.Join(b.ours, "ledger"), "--html", b.page()}
 	if os.Geteuid() == 0 {
 		args = append(args, "--volume", "iops=500,mbps=60")
 	}
@@ -191,8 +251,8 @@ func (b *demoBox) rehearsal() []string {
 const rehearsing = "8m"
 
 // findings lists the rules that fire on the demo's servers.
-func (b *demoBox) findings(only []string) (string, error) {
-	out, err := b.command(append([]string{"check", "--json"}, only...)...).Output()
+func (b *demoBox) findings() (string, error) {
+	out, err := b.command("check", "--json", "--only", b.only()).Output()
 	if err != nil {
 		return "", fmt.Errorf("check: %w", err)
 	}
@@ -219,6 +279,16 @@ func box() (*sandbox.Box, error) {
 		return sandbox.New("")
 	}
 	return b, err
+}
+
+// showAll shows commands until one fails.
+func (b *demoBox) showAll(commands ...[]string) error {
+	for _, args := range commands {
+		if err := b.show(args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *demoBox) show(args ...string) error {
@@ -286,13 +356,18 @@ func postgres(b *demoBox) error {
 	if err != nil {
 		return err
 	}
-	b.things = append(b.things, "postgres:54432")
-	return b.work(s)
+	b.things, b.pg = append(b.things, "postgres:54432"), s
+	return nil
 }
 
 // work fills the PostgreSQL and lets clients read for a while: advice about
 // caches asks for signs of need.
-func (b *demoBox) work(s *sandbox.Server) error {
+func (b *demoBox) work() error {
+	s := b.pg
+	if s == nil {
+		fmt.Println("demo: there is no PostgreSQL")
+		return nil
+	}
 	if err := s.Exec("CREATE DATABASE sbtest"); err != nil {
 		return err
 	}
