@@ -17,7 +17,7 @@ import (
 
 // Load reads facts/*.yaml and knobs/*.yaml. It returns the catalogue as far
 // as it could be read, together with every mistake found, joined into one
-// error whose parts are of type [sheet.Error].
+// error whose parts are of type [strictyaml.Error].
 func Load(fsys fs.FS) (*Catalog, error) {
 	return LoadPart(fsys, func([]byte) bool { return true })
 }

@@ -77,7 +77,7 @@ func (a *app) runRules(o rulesOptions) error {
 // showMet prints the rules with what they have met, or would have to.
 func (a *app) showMet(o rulesOptions, list []*rule.Rule, records coverage.Records) error {
 	if !o.json {
-		return a.print(explainview.Unmet(list, records.Standings(list), screen(a.out)))
+		return a.print(explainview.Untested(list, records.Standings(list), screen(a.out)))
 	}
 	if o.unmet {
 		list = slices.DeleteFunc(list, func(r *rule.Rule) bool { return len(records[r.ID].Met) > 0 })

@@ -25,21 +25,21 @@ const head = `# On which real hosts each rule was judged to an answer, over the 
 `
 
 // Read reads all records. It returns what is sound, together with every
-// mistake, joined into one error whose parts are of type [sheet.Error].
+// mistake, joined into one error whose parts are of type [strictyaml.Error].
 func Read(fsys fs.FS) (Records, error) {
 	data, err := fs.ReadFile(fsys, file)
 	if err != nil {
-		return nil, fmt.Errorf("read what rules have met: %w", err)
+		return nil, fmt.Errorf("read on what rules were tested: %w", err)
 	}
 	return parse(data)
 }
 
 // ReadOne reads the record of one rule, and no other: a page that a person
-// waits for wants one. The record is empty when the rule has met nothing.
+// waits for wants one. The record is empty when the rule was tested on nothing.
 func ReadOne(fsys fs.FS, id string) (Record, error) {
 	data, err := fs.ReadFile(fsys, file)
 	if err != nil {
-		return Record{}, fmt.Errorf("read what rules have met: %w", err)
+		return Record{}, fmt.Errorf("read on what rules were tested: %w", err)
 	}
 	text, found := strictyaml.Only(data, id)
 	if !found {

@@ -1,10 +1,10 @@
-// Package met says on which real servers, filesystems and kernels a rule was
-// judged to an answer. A rule speaks of versions; one that has never met any
-// of them is a guess, however good its sources are.
+// Package coverage says on which real servers, filesystems and kernels a rule was
+// judged to an answer. A rule speaks of versions; one that was never tested on
+// any of them is a guess, however good its sources are.
 //
-// A meeting is a verdict on a real host that fires, or is quiet although all
-// it asks for exists there, over products that are in the rule's claims. What
-// meetings there were is in knowledge/coverage.yaml, which a program writes: those
+// A meeting is an evaluation on a real host in which the rule fires, or does not
+// although all it asks for exists there, over products that are in the rule's
+// claims. What meetings there were is in knowledge/coverage.yaml, which a program writes: those
 // with captured hosts are found again from their tapes whenever it is checked,
 // those with live hosts are kept as long as the rule's condition is the same.
 package coverage
@@ -47,7 +47,7 @@ type Record struct {
 	Met       []Meeting
 }
 
-// Records has the record of every rule that has met something, by id.
+// Records has the record of every rule that was tested, by id.
 type Records map[string]Record
 
 // Make judges real hosts by all rules. Of what was recorded before, it keeps

@@ -174,11 +174,11 @@ func TestStandingSaysWhatIsWanted(t *testing.T) {
 			text += "; "
 		}
 		want := map[string]string{"a/newer": "openzfs 2.3-, ; ", "a/mongo": "mongodb any, percona-mongodb any, ; "}[id]
-		if text != want || s.Unmet() != (id != "a/met") {
-			t.Errorf("%s: unmet %v, wants %q, not %q", id, s.Unmet(), text, want)
+		if text != want || s.Untested() != (id != "a/met") {
+			t.Errorf("%s: untested %v, wants %q, not %q", id, s.Untested(), text, want)
 		}
 	}
-	if s := records.Of(base.Rule("a/mongo")); !s.Unmet() || len(s.Wants) != 1 {
+	if s := records.Of(base.Rule("a/mongo")); !s.Untested() || len(s.Wants) != 1 {
 		t.Errorf("alone: %v", s)
 	}
 }

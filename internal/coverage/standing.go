@@ -6,18 +6,18 @@ import (
 	"plumb/internal/rule"
 )
 
-// Standing is how a rule stands: what it has met, or what it would have to.
+// Standing is how a rule stands: on what it was tested, or on what it would have to be.
 type Standing struct {
 	Met []Meeting
-	// Wants lists, for a rule that has met nothing, the claims of which no
+	// Wants lists, for a rule that was tested on nothing, the claims of which no
 	// product was ever seen, grouped by the part of a host; one of each group
 	// would do. It is empty when all products were there, and the rest of what
 	// the rule asks about was not: a replica, a cloud's disk, a fault.
 	Wants [][]rule.Claim
 }
 
-// Unmet reports whether a rule has met none of the versions it speaks of.
-func (s Standing) Unmet() bool { return len(s.Met) == 0 }
+// Untested reports whether a rule was tested on none of the versions it speaks of.
+func (s Standing) Untested() bool { return len(s.Met) == 0 }
 
 // Of says how a rule stands. It looks at all records to tell which products
 // were seen by any rule.
@@ -35,7 +35,7 @@ func (r Records) Standings(rules []*rule.Rule) []Standing {
 	return out
 }
 
-// seen lists every product that any rule has met.
+// seen lists every product that any rule was tested on.
 func (r Records) seen() []Product {
 	var all []Product
 	for _, record := range r {

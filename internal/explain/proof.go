@@ -26,7 +26,7 @@ type Proof struct {
 	Rehearsed []Rehearsed        // on this machine, newest first
 	Ledger    string             // which has the rehearsals
 	Note      string             // why rehearsals could not be looked at; "" when they could
-	Standing  *coverage.Standing // what it has met; nil when that could not be read
+	Standing  *coverage.Standing // on what it was tested; nil when that could not be read
 }
 
 // Rehearsed is what a rehearsal on this machine showed of a step that a rule

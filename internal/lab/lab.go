@@ -1,7 +1,7 @@
 // Package lab carries experiments out: it makes volumes and private servers,
 // loads them, runs the trials in a randomised order that can be resumed,
 // and keeps a record of each. What it needs of products and filesystems it is
-// given as [Medium] and [Engine], which cli wires.
+// given as [VolumeMaker] and [Engine], which cli wires.
 package lab
 
 import (

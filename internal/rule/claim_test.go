@@ -76,7 +76,7 @@ func TestRangesReportMistakes(t *testing.T) {
 var number = regexp.MustCompile(`(^|[^\w.])\d`)
 
 // TestRangesAreWritten asks of every built-in rule whose words name a version
-// for the same as a range: plumb rules --unmet goes by that.
+// for the same as a range: plumb rules --untested goes by that.
 func TestRangesAreWritten(t *testing.T) {
 	for _, r := range embedded(t).Rules() {
 		if number.MatchString(r.Versions) && len(r.Range) == 0 {

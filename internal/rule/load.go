@@ -18,7 +18,7 @@ import (
 
 // Load reads rules/**/*.yaml. It returns the rules that are sound, together
 // with every mistake in the others, joined into one error whose parts are of
-// type [sheet.Error].
+// type [strictyaml.Error].
 func Load(fsys fs.FS, cat *catalog.Catalog) (*Base, error) {
 	sub, err := fs.Sub(fsys, "rules")
 	if err != nil {

@@ -29,7 +29,7 @@ type Measurement struct {
 }
 
 // Measurements reads measured.yaml. It returns what is sound, together with every
-// mistake, joined into one error whose parts are of type [sheet.Error].
+// mistake, joined into one error whose parts are of type [strictyaml.Error].
 func Measurements(fsys fs.FS) ([]Measurement, error) {
 	data, err := fs.ReadFile(fsys, measuredFile)
 	if err != nil {

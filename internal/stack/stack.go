@@ -49,7 +49,7 @@ type Observation struct {
 	Gaps   []Gap
 }
 
-// New makes the empty thing and adds it to the sight.
+// New makes the empty thing and adds it to the observation.
 func (s *Observation) New(kind, name string) *Thing {
 	t := NewThing(kind, name)
 	s.Things = append(s.Things, t)
@@ -61,7 +61,7 @@ func (s *Observation) Gap(of Ref, why, hint string, facts ...string) {
 	s.Gaps = append(s.Gaps, Gap{Of: of, Facts: facts, Why: why, Hint: hint})
 }
 
-// Add joins a probe's sight to the stack. Of two probes that report the same
+// Add joins a probe's observation to the stack. Of two probes that report the same
 // fact the one added first is believed, so the order of probes is meaningful
 // and results do not depend on which goroutine was faster.
 func (s *Stack) Add(probe string, obs Observation) {

@@ -1,4 +1,4 @@
-// Package sheet reads YAML that people write by hand, strictly: every mistake
+// Package strictyaml reads YAML that people write by hand, strictly: every mistake
 // is reported with file, line, column and what was probably meant, and reading
 // goes on, so that one run shows all mistakes of a file.
 //

@@ -1,4 +1,4 @@
-// Command met says which rules have met real hosts of the versions they speak
+// Command coverage says which rules were tested on real hosts of the versions they speak
 // of, and checks that knowledge/coverage.yaml says the same; -write writes it.
 //
 //	go run ./test/coverage                     checks
@@ -39,7 +39,7 @@ func main() {
 	write := flag.Bool("write", false, "write "+records)
 	flag.Parse()
 	if err := run(os.Stdout, ".", *write, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "met:", err)
+		fmt.Fprintln(os.Stderr, "coverage:", err)
 		os.Exit(1)
 	}
 }
@@ -60,15 +60,15 @@ func run(out io.Writer, root string, write bool, live []string) error {
 		return err
 	}
 	now, lost := coverage.Make(base, all, before)
-	unmet := 0
+	untested := 0
 	for _, s := range now.Standings(base.Rules()) {
-		if s.Unmet() {
-			unmet++
+		if s.Untested() {
+			untested++
 		}
 	}
-	fmt.Fprintf(out, "%d hosts, %d rules, %d unmet\n", len(all), len(base.Rules()), unmet)
+	fmt.Fprintf(out, "%d hosts, %d rules, %d untested\n", len(all), len(base.Rules()), untested)
 	for _, id := range lost {
-		fmt.Fprintf(out, "%s: its condition has changed, so what it met live no longer counts\n", id)
+		fmt.Fprintf(out, "%s: its condition has changed, so its tests on live hosts no longer count\n", id)
 	}
 	if write {
 		return os.WriteFile(name, now.Text(), 0o644)

@@ -73,7 +73,7 @@ func Run(t *testing.T, c Case) {
 	}
 }
 
-// keeper makes a keeper as a newly started Plumb has it.
+// keeper makes an executor as a newly started Plumb has it.
 func (c Case) executor(d host.Doer) *change.Executor {
 	return &change.Executor{Doer: d, Dir: c.Dir, Plumb: "test", Now: time.Now}
 }
@@ -233,7 +233,7 @@ func Deaths(ctx context.Context, c Case) error {
 	return deaths(ctx, c, func(d host.Doer) host.Doer { return d })
 }
 
-// CatchesLateJournal is the proof of the proof: with a keeper that writes its
+// CatchesLateJournal is the proof of the proof: with an executor that writes its
 // journal after the effect, Deaths must fail.
 func CatchesLateJournal(ctx context.Context, c Case) error {
 	err := deaths(ctx, c, func(d host.Doer) host.Doer { return &late{Doer: d} })

@@ -17,7 +17,7 @@ import (
 	"plumb/test/sandbox"
 )
 
-// live is a private mongod with the hands that change it.
+// live is a private mongod, and the doer that changes it.
 type live struct {
 	t      *testing.T
 	server *sandbox.Server

@@ -39,7 +39,7 @@ const decidedWord = "decided"
 
 // Parse reads an experiment file and checks it, without looking at the
 // machine. The file's name is for messages. The error joins its mistakes, the
-// first twenty, each a [sheet.Error].
+// first twenty, each a [strictyaml.Error].
 func Parse(name string, text []byte) (Experiment, error) {
 	if len(text) > mostText {
 		return Experiment{}, strictyaml.Error{File: name, Line: 1, Col: 1, Msg: fmt.Sprintf("larger than an experiment is: at most %d bytes", mostText)}

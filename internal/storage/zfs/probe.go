@@ -42,7 +42,7 @@ const (
 	zfsFuse = "zfs-fuse"
 )
 
-// Collect implements observe.Probe. A host without ZFS gives an empty sight.
+// Collect implements observe.Probe. A host without ZFS gives an empty observation.
 func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
 	var obs stack.Observation
 	daemon, found, err := implementation(ctx, h)

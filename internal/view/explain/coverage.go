@@ -18,7 +18,7 @@ import (
 
 // meetings writes what a rule has met, or what it would have to.
 func meetings(p *page.Page, s coverage.Standing) {
-	if s.Unmet() {
+	if s.Untested() {
 		p.Hang(page.Normal, "    tested    ", "on no real host yet: needs "+wanted(s.Wants))
 		return
 	}
@@ -104,31 +104,31 @@ func productTitle(name string) string {
 	return cmp.Or(product.ClaimLabel(name), titles[name], name)
 }
 
-// Unmet lists the rules not tested on a real host with the versions they are
+// Untested lists the rules not tested on a real host with the versions they are
 // for, by what they would have to meet, and counts the others. standings are those of
 // the rules, in their order.
-func Unmet(rules []*rule.Rule, standings []coverage.Standing, screen page.Screen) string {
+func Untested(rules []*rule.Rule, standings []coverage.Standing, screen page.Screen) string {
 	p := page.NewPage(screen)
 	by := map[string][]string{}
 	fired := 0
 	for i, r := range rules {
 		switch s := standings[i]; {
-		case s.Unmet():
+		case s.Untested():
 			by[wanted(s.Wants)] = append(by[wanted(s.Wants)], r.ID)
 		case slices.ContainsFunc(s.Met, func(m coverage.Meeting) bool { return m.Says == rule.Fires }):
 			fired++
 		}
 	}
-	unmet := 0
+	untested := 0
 	for _, want := range slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(len(by[b])-len(by[a]), cmp.Compare(a, b)) }) {
 		p.Para(page.Bold, 0, "needs "+want)
 		for _, id := range by[want] {
 			p.Para(page.Normal, 4, id)
-			unmet++
+			untested++
 		}
 		p.Blank()
 	}
 	p.Hang(page.Dim, "", fmt.Sprintf("%d of %s have not been tested on a real host with the versions they are for · %d have, and %d of these have fired there · plumb explain RULE says where",
-		unmet, units.Count(len(rules), "rule"), len(rules)-unmet, fired))
+		untested, units.Count(len(rules), "rule"), len(rules)-untested, fired))
 	return p.String()
 }

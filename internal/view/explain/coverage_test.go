@@ -59,12 +59,12 @@ needs a host with the other things it asks about; its products have been there
 4 of 6 rules have not been tested on a real host with the versions they are for · 2 have, and 1 of these have fired
 there · plumb explain RULE says where
 `
-	got := Unmet(rules, standings, page.Screen{Width: 120})
+	got := Untested(rules, standings, page.Screen{Width: 120})
 	if flat(got) != flat(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, width := range []int{60, 80, 120} {
-		for l := range strings.Lines(Unmet(rules, standings, page.Screen{Width: width})) {
+		for l := range strings.Lines(Untested(rules, standings, page.Screen{Width: width})) {
 			if n := len([]rune(strings.TrimRight(l, "\n"))); n > width {
 				t.Errorf("%d columns: %q", width, l)
 			}

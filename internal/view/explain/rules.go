@@ -65,7 +65,7 @@ func RulesDocument(rules []*rule.Rule, standings []coverage.Standing, version st
 		if r.Quote.Says != "" {
 			one.Quote = &QuoteJSON{Says: r.Quote.Says, From: r.Quote.From}
 		}
-		if standings[i].Unmet() {
+		if standings[i].Untested() {
 			one.Needs = wanted(standings[i].Wants)
 		}
 		d.Rules = append(d.Rules, one)
