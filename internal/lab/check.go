@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"plumb/internal/lab/experiment"
@@ -57,7 +56,7 @@ func consistent(ctx context.Context, c tpcc.Config) error {
 // leave it as it was.
 func wholeTables(ctx context.Context, s load.Server, w experiment.Load) error {
 	c := oltpConfig(w, dataSeed)
-	if !slices.Contains(keepsRows, c.Script) {
+	if !experiment.KeepsRows(c.Script) {
 		return nil
 	}
 	a, err := s.Admin(ctx)
@@ -76,6 +75,3 @@ func wholeTables(ctx context.Context, s load.Server, w experiment.Load) error {
 	}
 	return nil
 }
-
-// keepsRows are the scripts that delete a row only to insert it again.
-var keepsRows = []string{"oltp_read_only", "oltp_read_write", "oltp_write_only", "oltp_point_select", "oltp_update_index", "oltp_update_non_index"}

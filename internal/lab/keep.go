@@ -31,7 +31,7 @@ func keep(x experiment.Experiment, r *experiment.Record, m measured) {
 		sortMark(r, experiment.Mark{Kind: mark.Kind, Text: mark.Text})
 	}
 	if !x.Unsteady {
-		steady(r)
+		markDrift(r, experiment.Rates(r.Series))
 	}
 }
 
@@ -39,19 +39,9 @@ func keep(x experiment.Experiment, r *experiment.Record, m measured) {
 // from its beginning to its end.
 const mostDrift = 0.10
 
-// steady marks a trial whose rate drifts by more than noise explains. The
+// markDrift marks a trial whose rate drifts by more than noise explains. The
 // rule of package load is for one long run: in a trial of seconds it would
 // take noise for unsteadiness, and noise is what blocks are there for.
-func steady(r *experiment.Record) {
-	var rates []float64
-	for _, s := range r.Series {
-		if !s.Warmup && s.Length > 0.5 {
-			rates = append(rates, float64(s.Done)/s.Length)
-		}
-	}
-	markDrift(r, rates)
-}
-
 func markDrift(r *experiment.Record, rates []float64) {
 	if d := stats.Drift(rates); d.Low > mostDrift || d.High < -mostDrift {
 		r.Mark(load.MarkNotSteady, "the rate moved by %+.0f %% of its mean from beginning to end (%+.0f to %+.0f %%): the warm-up was too short, or something changed", 100*d.Value, 100*d.Low, 100*d.High)
@@ -117,10 +107,8 @@ func keepMerged(x experiment.Experiment, r *experiment.Record, periods []measure
 		keep(x, &one, m)
 		r.Metric += one.Metric / float64(len(periods))
 		r.Marks, r.Remarks = append(r.Marks, one.Marks...), append(r.Remarks, one.Remarks...)
+		rates = append(rates, experiment.Rates(one.Series)...)
 		for _, s := range one.Series {
-			if !s.Warmup && s.Length > 0.5 {
-				rates = append(rates, float64(s.Done)/s.Length)
-			}
 			s.At += offset
 			r.Series = append(r.Series, s)
 		}

@@ -135,9 +135,7 @@ func attempts(records []experiment.Record, t experiment.Trial) (n int) {
 func (l *Lab) record(ctx context.Context, x experiment.Experiment, trials []experiment.Trial, before []experiment.Record) (done []experiment.Record, err error) {
 	rows := make([]*experiment.Record, len(trials))
 	for i, t := range trials {
-		if rows[i], err = l.row(x, t, attempts(before, t)+1); err != nil {
-			return nil, err
-		}
+		rows[i] = l.row(x, t, attempts(before, t)+1)
 		if err := l.Ledger.Begin(ctx, *rows[i]); err != nil {
 			return nil, err
 		}
@@ -168,22 +166,9 @@ func (l *Lab) record(ctx context.Context, x experiment.Experiment, trials []expe
 }
 
 // row begins the record of a trial.
-func (l *Lab) row(x experiment.Experiment, t experiment.Trial, attempt int) (*experiment.Record, error) {
-	arm, err := armOf(x, t.Arm)
-	if err != nil {
-		return nil, err
-	}
-	return &experiment.Record{Trial: t, Experiment: x.Hash, Attempt: attempt, Began: time.Now().UTC(), Setup: arm.Setup, Plumb: l.Plumb, Machine: l.machine,
-		ID: fmt.Sprintf("%.12s-%03d-%03d-%d", x.Hash, t.Block, t.Position, attempt), Files: map[string]string{}}, nil
-}
-
-func armOf(x experiment.Experiment, name string) (experiment.Arm, error) {
-	for _, a := range x.Arms {
-		if a.Name == name {
-			return a, nil
-		}
-	}
-	return experiment.Arm{}, fmt.Errorf("the experiment %s has no arm %q", x.Name, name)
+func (l *Lab) row(x experiment.Experiment, t experiment.Trial, attempt int) *experiment.Record {
+	return &experiment.Record{Trial: t, Experiment: x.Hash, Attempt: attempt, Began: time.Now().UTC(), Setup: x.Arm(t.Arm).Setup, Plumb: l.Plumb, Machine: l.machine,
+		ID: fmt.Sprintf("%.12s-%03d-%03d-%d", x.Hash, t.Block, t.Position, attempt), Files: map[string]string{}}
 }
 
 // say tells what goes on, with how long all will take at most, at the pace

@@ -138,10 +138,8 @@ func failure(rep report.Report, pair experiment.Pair) (failed, doubt string) {
 // broken tells why an arm cannot be used: the server does not start or has
 // crashed with it again and again, or has lost rows.
 func broken(rep report.Report, arm string) string {
-	for _, a := range rep.Arms {
-		if a.Name == arm && a.Failed != "" {
-			return plainly(a.Failed)
-		}
+	if why := rep.Arm(arm).Failed; why != "" {
+		return plainly(why)
 	}
 	failed, lost, ran := 0, 0, 0
 	text := ""
@@ -152,10 +150,10 @@ func broken(rep report.Report, arm string) string {
 		switch {
 		case rec.Has(experiment.MarkFailed):
 			failed++
-			text = markText(rec, experiment.MarkFailed)
+			text = rec.Why(experiment.MarkFailed)
 		case rec.Has(experiment.MarkInvariant):
 			lost++
-			text = markText(rec, experiment.MarkInvariant)
+			text = rec.Why(experiment.MarkInvariant)
 		default:
 			ran++
 		}
@@ -197,15 +195,6 @@ func went(rep report.Report, arm string) bool {
 	})
 }
 
-func markText(r experiment.Record, kind string) string {
-	for _, m := range r.Marks {
-		if m.Kind == kind {
-			return m.Text
-		}
-	}
-	return ""
-}
-
 // plainly leaves of an error with the end of a log what a person reads: its
 // first line, and the first of the log that calls itself an error: what comes
 // after follows from it.
@@ -225,16 +214,8 @@ func plainly(text string) string {
 // costs gives what an operation took of each layer in the baseline and in the
 // arm, where both are known.
 func costs(rep report.Report, pair experiment.Pair) (all []Cost) {
-	find := func(name string) []report.CostResult {
-		for _, a := range rep.Arms {
-			if a.Name == name {
-				return a.Costs
-			}
-		}
-		return nil
-	}
-	before := find(pair.Baseline)
-	for _, after := range find(pair.Arm) {
+	before := rep.Arm(pair.Baseline).Costs
+	for _, after := range rep.Arm(pair.Arm).Costs {
 		i := slices.IndexFunc(before, func(c report.CostResult) bool {
 			return c.Layer == after.Layer && c.Name == after.Name && c.Unit == after.Unit
 		})

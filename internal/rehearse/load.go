@@ -2,7 +2,6 @@ package rehearse
 
 import (
 	"cmp"
-	"slices"
 
 	"plumb/internal/lab/experiment"
 )
@@ -49,11 +48,10 @@ func (d *draft) threads() int {
 // checks are the invariants that each trial must leave: a setting that loses
 // rows must not win.
 func checks(l experiment.Load) []string {
-	keeps := []string{"oltp_read_only", "oltp_read_write", "oltp_write_only", "oltp_point_select", "oltp_update_index", "oltp_update_non_index"}
 	switch {
 	case l.Kind == experiment.TPCC && l.Warehouses <= fewHouses:
 		return []string{experiment.NoErrors, experiment.Consistency}
-	case l.Kind == experiment.OLTP && slices.Contains(keeps, l.Script):
+	case l.Kind == experiment.OLTP && experiment.KeepsRows(l.Script):
 		return []string{experiment.NoErrors, experiment.Rows}
 	}
 	return []string{experiment.NoErrors}

@@ -48,7 +48,7 @@ func (p Proposal) among() (names []string, set map[string]map[string]string) {
 // own are left out: the data would take far longer than the trial.
 func (p Proposal) Alone(r report.Report) (s Stage, ok bool, err error) {
 	names, set := p.among()
-	if len(p.Stages) == 0 || len(names) < 2 || neverRan(r, AllAdvice) == "" || neverRan(r, AsIs) != "" {
+	if len(p.Stages) == 0 || len(names) < 2 || r.Arm(AllAdvice).Failed == "" || r.Arm(AsIs).Failed != "" {
 		return s, false, nil
 	}
 	d := derived{name: StageAlone, question: "With which step of the advice can the server not be used?", keep: []string{AsIs}, least: 1, most: 1,
@@ -79,7 +79,7 @@ func (p Proposal) Alone(r report.Report) (s Stage, ok bool, err error) {
 // themselves. alone is the report of the stage of that name.
 func (p Proposal) Refused(alone report.Report) []string {
 	names, _ := p.among()
-	return slices.DeleteFunc(names, func(name string) bool { return neverRan(alone, AsIs) != "" || neverRan(alone, name) == "" })
+	return slices.DeleteFunc(names, func(name string) bool { return alone.Arm(AsIs).Failed != "" || alone.Arm(name).Failed == "" })
 }
 
 // AllBut makes the experiment of all advice without the steps that were refused
@@ -118,7 +118,7 @@ func (p Proposal) whole(reports []report.Report) (stage int, arm string) {
 			continue
 		}
 		for _, a := range p.Stages[i].Experiment.Arms {
-			if strings.HasPrefix(a.Name, allBut) && neverRan(reports[i], a.Name) == "" {
+			if strings.HasPrefix(a.Name, allBut) && reports[i].Arm(a.Name).Failed == "" {
 				return i, a.Name
 			}
 		}
@@ -126,23 +126,12 @@ func (p Proposal) whole(reports []report.Report) (stage int, arm string) {
 	return 0, AllAdvice
 }
 
-// neverRan tells why an arm could not be used in any trial; "" when it could,
-// or was not tried.
-func neverRan(r report.Report, arm string) string {
-	for _, a := range r.Arms {
-		if a.Name == arm {
-			return a.Failed
-		}
-	}
-	return ""
-}
-
 // refused makes of a step that was not tried otherwise, or could not be, one
 // that harms, where the server could not be used with it alone.
 func (v *Verdict) refused(alone report.Report) {
 	s := v.Step
-	why := neverRan(alone, s.Called)
-	if s.Called == "" || why == "" || neverRan(alone, AsIs) != "" || v.Word != NotTried && v.Failed == "" && v.Why == "" {
+	why := alone.Arm(s.Called).Failed
+	if s.Called == "" || why == "" || alone.Arm(AsIs).Failed != "" || v.Word != NotTried && v.Failed == "" && v.Why == "" {
 		return
 	}
 	v.Arm, v.Word, v.Failed, v.Why = cmp.Or(v.Arm, s.Called), Harms, cmp.Or(v.Failed, plainly(why)), ""

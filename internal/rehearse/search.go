@@ -60,11 +60,8 @@ func (p Proposal) base(reports []report.Report) (s Stage, r report.Report, on ex
 		r = reports[k]
 	}
 	for _, name := range []string{all, AsIs} {
-		broken := slices.ContainsFunc(r.Arms, func(a report.ArmResult) bool { return a.Name == name && a.Failed != "" })
-		for _, a := range s.Experiment.Arms {
-			if a.Name == name && a.Setup.Server != nil && !broken {
-				return s, r, a, true
-			}
+		if a := s.Experiment.Arm(name); a.Setup.Server != nil && r.Arm(name).Failed == "" {
+			return s, r, a, true
 		}
 	}
 	return s, r, on, false
@@ -185,11 +182,7 @@ func (s *Search) Confirm(r report.Report) {
 			s.Confirmed = append(s.Confirmed, v)
 		}
 	}
-	for _, a := range r.Arms {
-		if a.Name == BestFound {
-			s.Broken = a.Failed
-		}
-	}
+	s.Broken = r.Arm(BestFound).Failed
 }
 
 // Counted gives how many trials have a value, how many showed that a server

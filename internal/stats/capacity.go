@@ -186,31 +186,3 @@ func (c *Capacity) doubt(points []Point, levels []int) {
 		}
 	}
 }
-
-// Ratio is how one concurrency compares with the lowest measured.
-type Ratio struct {
-	Threads     int
-	Response    float64 // response time as a multiple of the lowest concurrency's
-	Parallelism float64 // requests that effectively progress at once: threads / Response
-}
-
-// Ratios compares each point with the one of the lowest concurrency. That
-// should be one thread: what is measured of a loaded device says less.
-func Ratios(points []Point) []Ratio {
-	if len(points) == 0 {
-		return nil
-	}
-	response := func(p Point) float64 {
-		if p.Response > 0 {
-			return p.Response
-		}
-		return float64(p.Threads) / p.Rate
-	}
-	alone := response(slices.MinFunc(points, func(a, b Point) int { return a.Threads - b.Threads }))
-	all := make([]Ratio, len(points))
-	for i, p := range points {
-		r := response(p) / alone
-		all[i] = Ratio{p.Threads, r, float64(p.Threads) / r}
-	}
-	return all
-}

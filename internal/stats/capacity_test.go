@@ -49,17 +49,6 @@ func TestCapacityOfNVMe(t *testing.T) {
 	}
 }
 
-func TestRatios(t *testing.T) {
-	for i, want := range []Ratio{{1, 1, 1}, {4, 1.084, 3.69}, {16, 1.481, 10.8}, {64, 3.561, 17.97}, {256, 13.84, 18.5}} {
-		got := Ratios(nvme)[i]
-		within(t, "response ratio", got.Response, want.Response, 0.001)
-		within(t, "parallelism", got.Parallelism, want.Parallelism, 0.002)
-	}
-	if Ratios(nil) != nil {
-		t.Error("ratios of nothing")
-	}
-}
-
 // Predicting 64 and 256 threads from one and four, as the research did.
 func TestCapacityFromLittleLoad(t *testing.T) {
 	points := []Point{{Threads: 1, Rate: 7113.16}, {Threads: 2, Rate: 13900}, {Threads: 4, Rate: 26248.44}, {Threads: 16, Rate: 76845.96}}

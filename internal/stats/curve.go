@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"gonum.org/v1/gonum/optimize"
 )
 
 // Models of capacity, for N requests under way.
@@ -126,12 +128,23 @@ func (m *model) fit(points []Point, start []float64) curve {
 	if x == nil {
 		x = m.coarse(cost)
 	}
-	cost(simplex(cost, x))
+	cost(minimum(cost, x))
 	first := math.Exp(scale)
 	if m.inverse {
 		first = 1 / first
 	}
 	return curve{m, append([]float64{first}, p...), len(points) - len(m.params)}
+}
+
+// minimum finds a minimum near x by the method of J. A. Nelder and R. Mead (1965).
+func minimum(cost func([]float64) float64, x []float64) []float64 {
+	const size, steps, enough = 0.3, 300, 1e-10
+	r, err := optimize.Minimize(optimize.Problem{Func: cost}, x, &optimize.Settings{MajorIterations: steps,
+		Converger: &optimize.FunctionConverge{Relative: enough, Iterations: 20}}, &optimize.NelderMead{SimplexSize: size})
+	if err != nil {
+		return x // costs are numbers, and so this is not seen
+	}
+	return r.X
 }
 
 // scaled gives the logarithm of the best scale for a shape, and how badly

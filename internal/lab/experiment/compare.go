@@ -196,7 +196,7 @@ func unfit(check string, l Load) string {
 		return "there is no server"
 	case l.Kind == TPCC && check == Rows:
 		return "orders are added; consistency tests TPC-C's conditions"
-	case l.Script == "oltp_insert" || l.Script == "oltp_delete":
+	case !KeepsRows(l.Script):
 		return l.Script + " changes how many rows there are"
 	}
 	return ""

@@ -136,6 +136,10 @@ func scripts() []string {
 		"oltp_update_non_index", "oltp_insert", "oltp_delete", "select_random_points", "select_random_ranges"}
 }
 
+// KeepsRows tells whether a script of oltp leaves as many rows as it found; some
+// delete one only to insert it again.
+func KeepsRows(script string) bool { return script != "oltp_insert" && script != "oltp_delete" }
+
 // modes are the access patterns of a kind of load.
 func modes(kind string) []string {
 	switch kind {

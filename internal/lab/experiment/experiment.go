@@ -5,6 +5,7 @@ package experiment
 
 import (
 	_ "embed"
+	"slices"
 	"time"
 )
 
@@ -70,6 +71,14 @@ type Arm struct {
 	Name   string            `json:"name"`
 	Levels map[string]string `json:"levels,omitempty"` // by axis
 	Setup  Setup             `json:"setup"`
+}
+
+// Arm gives the arm of a name; one of that name without a set-up when there is none.
+func (x Experiment) Arm(name string) Arm {
+	if i := slices.IndexFunc(x.Arms, func(a Arm) bool { return a.Name == name }); i >= 0 {
+		return x.Arms[i]
+	}
+	return Arm{Name: name}
 }
 
 // Pair is one comparison.

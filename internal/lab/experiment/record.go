@@ -128,3 +128,22 @@ func (r *Record) Lent(stolen *float64) {
 func (r Record) Has(kind string) bool {
 	return slices.ContainsFunc(r.Marks, func(m Mark) bool { return m.Kind == kind })
 }
+
+// Why gives the text of the first mark of a kind; "" when there is none.
+func (r Record) Why(kind string) string {
+	if i := slices.IndexFunc(r.Marks, func(m Mark) bool { return m.Kind == kind }); i >= 0 {
+		return r.Marks[i].Text
+	}
+	return ""
+}
+
+// Rates gives operations a second of the measured part. Less than half a
+// second, as at the end of a run, says too little to count as one.
+func Rates(series []Second) (all []float64) {
+	for _, s := range series {
+		if !s.Warmup && s.Length > 0.5 {
+			all = append(all, float64(s.Done)/s.Length)
+		}
+	}
+	return all
+}

@@ -63,7 +63,7 @@ func plainly(r Report) (all []string) {
 			show, before, after = units.PerSecond, a.Name+" does ", " operations a second"
 		}
 		interval := ""
-		if known(a.Metric) {
+		if Known(a.Metric) {
 			interval = " (" + show(a.Metric.Low) + " to " + show(a.Metric.High) + ")"
 		}
 		all = append(all, before+show(a.Metric.Value)+after+interval+".")
@@ -79,7 +79,7 @@ func onlyThreads(r Report) bool {
 		return false
 	}
 	for _, v := range r.Verdicts {
-		a, b := armOf(r.Experiment, v.Arm), armOf(r.Experiment, v.Baseline)
+		a, b := r.Experiment.Arm(v.Arm), r.Experiment.Arm(v.Baseline)
 		if others(r.Experiment, a, axis) != others(r.Experiment, b, axis) {
 			return false
 		}

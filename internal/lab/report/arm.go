@@ -46,7 +46,7 @@ func seconds(trials []*experiment.Record) (variation, stalls float64) {
 	var all []float64
 	stalled, n := 0, 0
 	for _, r := range trials {
-		rates := rates(r.Series)
+		rates := experiment.Rates(r.Series)
 		stalled, n = stalled+stats.Stalls(rates), n+len(rates)
 		if v := stats.Variation(rates); !math.IsNaN(v) {
 			all = append(all, v)
@@ -56,17 +56,6 @@ func seconds(trials []*experiment.Record) (variation, stalls float64) {
 		return math.NaN(), math.NaN()
 	}
 	return stats.Independent(all).Value, 1000 * float64(stalled) / float64(n)
-}
-
-// rates gives operations a second of the measured part. Less than half a
-// second, as at the end of a run, says too little to count as one.
-func rates(series []experiment.Second) (all []float64) {
-	for _, s := range series {
-		if !s.Warmup && s.Length > 0.5 {
-			all = append(all, float64(s.Done)/s.Length)
-		}
-	}
-	return all
 }
 
 // costs averages what an operation took of each layer, over the trials that

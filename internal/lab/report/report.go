@@ -7,6 +7,7 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"plumb/internal/lab/experiment"
@@ -43,6 +44,14 @@ type ArmResult struct {
 	Costs     []CostResult // per operation, by layer
 	Risks     []string     // what its settings may cost besides time; filled in by who knows them
 	Failed    string       // the arm could not run at all: why
+}
+
+// Arm gives what is known of an arm; nothing when there is none of that name.
+func (r Report) Arm(name string) (a ArmResult) {
+	if i := slices.IndexFunc(r.Arms, func(a ArmResult) bool { return a.Name == name }); i >= 0 {
+		return r.Arms[i]
+	}
+	return a
 }
 
 // Latency is a distribution of response times in milliseconds.

@@ -63,7 +63,7 @@ func (t *table) undecided(v Comparison, c stats.Comparison) string {
 	switch {
 	case v.Effect.N == 0:
 		text = "no block has both yet"
-	case !known(v.Effect):
+	case !Known(v.Effect):
 		text = fmt.Sprintf("undecided after one block: %s, and nothing is known of chance", units.Signed(v.Effect.Value))
 	default:
 		text = fmt.Sprintf("undecided after %s: %s (%s)", units.Count(v.Effect.N, "block"), units.Signed(v.Effect.Value), units.Interval(v.Effect))
@@ -74,7 +74,7 @@ func (t *table) undecided(v Comparison, c stats.Comparison) string {
 	switch {
 	case v.More >= stats.MostMore:
 		text += fmt.Sprintf("; not even %d more blocks would surely tell", stats.MostMore)
-	case v.More > 0 && known(v.Effect):
+	case v.More > 0 && Known(v.Effect):
 		text += fmt.Sprintf("; about %s would tell", units.Count(v.More, "more block"))
 	case v.More > 0:
 		text += fmt.Sprintf("; at least %s are needed", units.Count(v.More, "more block"))

@@ -62,8 +62,7 @@ func (t *table) failedIn(arm string) (block int, why string) {
 		case ran && !failed:
 			failed = true
 		default:
-			i := slices.IndexFunc(r.Marks, func(m experiment.Mark) bool { return m.Kind == experiment.MarkFailed })
-			return r.Block, r.Marks[i].Text
+			return r.Block, r.Why(experiment.MarkFailed)
 		}
 	}
 	return 0, ""

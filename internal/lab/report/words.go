@@ -19,7 +19,7 @@ type names struct {
 
 // named tells the arms of a pair apart by the axes on which they differ.
 func named(x experiment.Experiment, p experiment.Pair) names {
-	a, b := armOf(x, p.Arm), armOf(x, p.Baseline)
+	a, b := x.Arm(p.Arm), x.Arm(p.Baseline)
 	if len(x.Axes) == 0 || a.Levels == nil || b.Levels == nil {
 		return names{arm: p.Arm, baseline: p.Baseline}
 	}
@@ -57,15 +57,6 @@ func levelName(axis experiment.Axis, level string) string {
 	return level
 }
 
-func armOf(x experiment.Experiment, name string) experiment.Arm {
-	for _, a := range x.Arms {
-		if a.Name == name {
-			return a
-		}
-	}
-	return experiment.Arm{Name: name}
-}
-
 // metricName is what a metric of time is called in a sentence.
 func metricName(metric string) string {
 	if metric == "mean" {
@@ -75,10 +66,7 @@ func metricName(metric string) string {
 }
 
 // Known tells whether an estimate has an interval.
-func Known(e stats.Estimate) bool { return known(e) }
-
-// known tells whether an estimate has an interval.
-func known(e stats.Estimate) bool { return e.N > 1 && !math.IsInf(e.Low, 0) && !math.IsInf(e.High, 0) }
+func Known(e stats.Estimate) bool { return e.N > 1 && !math.IsInf(e.Low, 0) && !math.IsInf(e.High, 0) }
 
 // times writes a factor: 2.4, 12.
 func times(f float64) string {
