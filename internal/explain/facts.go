@@ -25,7 +25,7 @@ func FactsNamed(cat *catalog.Catalog, name string) []*catalog.Fact {
 	var out []*catalog.Fact
 	for _, k := range cat.Kinds {
 		for _, f := range k.Facts {
-			if (kind == "" || kind == k.Name) && (f.Name == name || f.Shown == name) {
+			if (kind == "" || kind == k.Name) && (f.Name == name || f.Shown == name && name != "") {
 				out = append(out, f)
 			}
 		}
