@@ -67,8 +67,8 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		Example: `  plumb check                     what is out of line here?
   plumb explain sync-binlog-off   why is that so? mechanism, versions, sources
   plumb fix --dry-run             what would be done about it?
-  plumb rehearse                  what would the advice bring here?
-  plumb capture -o db1.tape       record this host, to be judged elsewhere`,
+  plumb undo                      take it back
+  plumb rehearse                  what would the advice bring here?`,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
 		SilenceUsage:               true,
@@ -79,7 +79,6 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
 	a.arrange(root, a.groups())
 	root.AddCommand(a.man(), a.leftovers())
 	return root

@@ -79,9 +79,14 @@ func noArgs(c *cobra.Command, args []string) error {
 }
 
 // oneArg wants exactly one argument.
-func oneArg(what string) cobra.PositionalArgs {
+func oneArg(what string) cobra.PositionalArgs { return someArgs(1, what) }
+
+// atMostOneArg takes one argument or none.
+func atMostOneArg(what string) cobra.PositionalArgs { return someArgs(0, what) }
+
+func someArgs(least int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) != 1 {
+		if len(args) < least || len(args) > 1 {
 			return hint.Usage(fmt.Sprintf("%s wants one %s, got %d", c.CommandPath(), what, len(args)), c.CommandPath()+" --help shows how it is used")
 		}
 		return nil

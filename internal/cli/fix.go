@@ -70,12 +70,7 @@ the trial without undoing it; plumb history then says so.
   plumb fix --set mysql:3306#sync_binlog=1 one knob, whatever the rules say
   plumb fix plan.json --root /mnt/image    the lasting half, into an unpacked image
   plumb fix --emit ansible > fix.yml       the same as a playbook, with its reverse`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return hint.Usage(fmt.Sprintf("plumb fix takes one plan, got %d", len(args)), "plumb check --plan FILE writes one")
-			}
-			return nil
-		},
+		Args: atMostOneArg("plan"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				f.file = args[0]

@@ -16,24 +16,25 @@ import (
 	"plumb/internal/system/process"
 )
 
-// group is a part of the help: what people come for, and the commands for it,
-// the most used first.
+// group is a part of the help: what people come for, in two lines, and the
+// commands for it, the most used first.
 type group struct {
 	title    string
 	about    string
+	does     string
 	commands []*cobra.Command
 }
 
 // groups is the one list of the commands that are not hidden.
 func (a *app) groups() []group {
 	return []group{
-		{"Look", "only reads; changes nothing on the host or in a server",
+		{"Look", "what stands here, what is out of line, and why", "Only reads. It changes nothing on the host or in a server.",
 			[]*cobra.Command{a.check(), a.explain(), a.stack(), a.capture(), a.rules()}},
-		{"Change", "keeps a journal, so that everything can be taken back",
+		{"Change", "apply the advice, and take it back", "Everything is in a journal or an inventory before it is done.",
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.inventory()}},
-		{"Measure", "makes tables, files, volumes or servers of its own and loads them",
+		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own and loads them.",
 			[]*cobra.Command{a.rehearse(), a.load(), a.lab()}},
-		{"Other", "",
+		{"Other", "for scripts and shells", "Says what Plumb itself is.",
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
 	}
 }
@@ -41,6 +42,9 @@ func (a *app) groups() []group {
 // arrange adds the groups to the root command, and prints its help by them.
 // The flags of every command are wrapped to the screen.
 func (a *app) arrange(root *cobra.Command, groups []group) {
+	help, last := a.help(root, groups), &groups[len(groups)-1]
+	last.commands = append(last.commands, help)
+	root.SetHelpCommand(help)
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {
@@ -59,22 +63,43 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 	})
 }
 
-// groupedUsage lists the commands by group, and what to type first.
+// groupedUsage says what to type first, and has three lines on each group.
 func groupedUsage(root *cobra.Command, groups []group) string {
 	var b strings.Builder
-	b.WriteString("Usage:\n  plumb COMMAND [flags]\n")
+	b.WriteString("Usage:\n  plumb COMMAND [flags]\n\nMost used:\n" + root.Example + "\n")
 	for _, g := range groups {
-		b.WriteString("\n" + g.title)
-		if g.about != "" {
-			b.WriteString(": " + g.about)
-		}
-		b.WriteString("\n")
+		var names []string
 		for _, c := range g.commands {
-			fmt.Fprintf(&b, "  %-11s %s\n", c.Name(), c.Short)
+			names = append(names, c.Name())
 		}
+		fmt.Fprintf(&b, "\n%s: %s\n  %s\n  %s\n", g.title, g.about, g.does, strings.Join(names, "  "))
 	}
-	b.WriteString("\nExamples:\n" + root.Example + "\n\nplumb COMMAND --help shows its flags, examples and exit codes.\n")
+	b.WriteString("\nplumb help GROUP says what each command of a group does, such as plumb help look;\nplumb COMMAND --help shows its flags, examples and exit codes.\n")
 	return b.String()
+}
+
+// help lists the commands of a group, or shows the help of a command.
+func (a *app) help(root *cobra.Command, groups []group) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [GROUP|COMMAND]",
+		Short: "say what each command of a group does, or how one is used",
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, g := range groups {
+				if len(args) == 1 && strings.EqualFold(args[0], g.title) {
+					text := g.title + ": " + g.about + "\n"
+					for _, c := range g.commands {
+						text += fmt.Sprintf("  %-11s %s\n", c.Name(), c.Short)
+					}
+					return a.print(text)
+				}
+			}
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return a.noSuchCommand(root, args)
+			}
+			return c.Help()
+		},
+	}
 }
 
 // firstLook is how long plumb alone looks for servers before it goes without.

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -33,27 +34,40 @@ func TestHelpFitsTheScreen(t *testing.T) {
 	}
 }
 
-// TestHelpListsEveryCommand: a new verb that is in no group is in no help.
+// TestHelpListsEveryCommand: a new verb that is in no group is in no help. Each
+// group has three lines, and a page with a line on each verb.
 func TestHelpListsEveryCommand(t *testing.T) {
-	var out bytes.Buffer
-	a := &app{out: &out, err: io.Discard}
-	root := a.root()
-	root.SetOut(&out)
-	root.SetArgs([]string{"--help"})
-	if err := root.Execute(); err != nil {
-		t.Fatal(err)
+	help := func(args ...string) string {
+		var out bytes.Buffer
+		root := (&app{out: &out, err: io.Discard}).root()
+		root.SetOut(&out)
+		root.SetArgs(args)
+		if err := root.Execute(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if len(strings.TrimRight(line, "\n")) > 81 {
+				t.Errorf("%q has more than 80 columns: %s", args, line)
+			}
+		}
+		return out.String()
 	}
+	all := help("--help")
+	if n := strings.Count(all, "\n"); n > 40 {
+		t.Errorf("it has %d lines: more than a screen", n)
+	}
+	root := (&app{out: io.Discard, err: io.Discard}).root()
 	for _, c := range root.Commands() {
 		if c.Hidden {
 			continue
 		}
-		if c.GroupID == "" || strings.Count(out.String(), "\n  "+c.Name()+" ") != 1 {
-			t.Errorf("%s is in no group of the help", c.Name())
+		_, group, _ := strings.Cut(all, "\n"+c.GroupID+": ")
+		lines := strings.SplitN(group, "\n", 4)
+		if c.GroupID == "" || len(lines) < 4 || lines[3][:1] != "\n" || !slices.Contains(strings.Fields(lines[2]), c.Name()) {
+			t.Errorf("%s is in no group of the help, or its group has not three lines", c.Name())
 		}
-	}
-	for line := range strings.Lines(out.String()) {
-		if len(strings.TrimRight(line, "\n")) > 80 {
-			t.Errorf("more than 80 columns: %s", line)
+		if page := help("help", strings.ToLower(c.GroupID)); strings.Count(page, "\n  "+c.Name()+" ") != 1 {
+			t.Errorf("%s is not on its group's page: %s", c.Name(), page)
 		}
 	}
 }

@@ -49,7 +49,12 @@ fix changed are not things, and are in plumb history.
   plumb inventory remove dataset tank/db-before --dry-run
   plumb inventory forget dataset tank/db-before`,
 		Args: a.noSuchCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runInventory(c.Context(), f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.onBooks(func(d *host.LiveDoer, books string) error {
+				left, unread := inventory.List(c.Context(), d, books)
+				return errors.Join(a.answer(f.json, inventoryview.Document(books, left, unread), inventoryview.Text(left, screen(a.out))), unread)
+			})
+		},
 	}
 	f.stateFlag(c)
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
@@ -182,25 +187,21 @@ func onThing(c *cobra.Command, f *inventoryFlags, of words, do func(context.Cont
 		}
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	c.RunE = func(c *cobra.Command, args []string) (err error) {
-		books, err := f.books()
-		if err != nil {
-			return err
-		}
-		d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
-		defer func() { err = errors.Join(err, d.Close()) }()
-		return do(c.Context(), d, books, inventory.Thing{Kind: args[0], Name: args[1]})
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return f.onBooks(func(d *host.LiveDoer, books string) error {
+			return do(c.Context(), d, books, inventory.Thing{Kind: args[0], Name: args[1]})
+		})
 	}
 	return c
 }
 
-func (a *app) runInventory(ctx context.Context, f inventoryFlags) (err error) {
-	books, err := f.books()
+// onBooks opens this machine for a command that works on what Plumb made.
+func (p labPlace) onBooks(do func(d *host.LiveDoer, books string) error) (err error) {
+	books, err := p.books()
 	if err != nil {
 		return err
 	}
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
 	defer func() { err = errors.Join(err, d.Close()) }()
-	left, unread := inventory.List(ctx, d, books)
-	return errors.Join(a.answer(f.json, inventoryview.Document(books, left, unread), inventoryview.Text(left, screen(a.out))), unread)
+	return do(d, books)
 }

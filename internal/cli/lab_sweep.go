@@ -28,7 +28,9 @@ before; what is not is left alone and said. Labs that still run are not touched.
 		Example: `  plumb lab sweep --dry-run
   plumb lab sweep --yes`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runLabSweep(c.Context(), p, yes, dryRun) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.onBooks(func(d *host.LiveDoer, books string) error { return a.runLabSweep(c.Context(), d, books, yes, dryRun) })
+		},
 	}
 	p.stateFlag(c)
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
@@ -36,13 +38,7 @@ before; what is not is left alone and said. Labs that still run are not touched.
 	return c
 }
 
-func (a *app) runLabSweep(ctx context.Context, p labPlace, yes, dryRun bool) (err error) {
-	books, err := p.books()
-	if err != nil {
-		return err
-	}
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
-	defer func() { err = errors.Join(err, doer.Close()) }()
+func (a *app) runLabSweep(ctx context.Context, doer *host.LiveDoer, books string, yes, dryRun bool) error {
 	left, listErr := inventory.List(ctx, doer, books)
 	fmt.Fprint(a.out, inventoryview.Dead(left, screen(a.out)))
 	n := 0

@@ -252,12 +252,7 @@ Then it lists what speaks for or against believing the figures: how fast a sync 
 be without a battery, whether the disk was asked to flush at all, and so on.`, loadExitTable),
 		Example: `  plumb load fsync /var/lib/mysql
   plumb load fsync /var/lib/postgresql --time 5 --json`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return oneArg("directory")(c, args)
-			}
-			return nil
-		},
+		Args: atMostOneArg("directory"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.runFsync(c.Context(), append(args, ".")[0], time.Duration(each), asJSON)
 		},

@@ -67,12 +67,7 @@ func (a *app) schema() *cobra.Command {
 		Short:     "print the JSON Schema of check --json, or of another document",
 		Long:      "Schema prints the JSON Schema of a document that a command prints with --json, or\nof the experiment files that plumb lab run reads. Without a name it is that of\ncheck. The documents:\n  " + strings.Join(documents(), "\n  "),
 		ValidArgs: documents(),
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return oneArg("document")(c, args)
-			}
-			return nil
-		},
+		Args:      atMostOneArg("document"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := strings.Join(append(args, "check")[:1], "")
 			text := schema.Of(name)
