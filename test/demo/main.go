@@ -109,7 +109,7 @@ func run(ctx context.Context, plumb string) (err error) {
 		return err
 	}
 	steps := b.steps()
-	fmt.Println("demo: it works on servers of its own in " + b.Dir + ". That takes about ten minutes:")
+	fmt.Println("demo: it works on servers of its own in " + b.Dir + ". That takes about eight minutes:")
 	for i, s := range steps {
 		fmt.Printf("  %d  %-52s %s\n", i+1, s.title, s.takes)
 	}
