@@ -25,6 +25,7 @@ var layers = [][]string{
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},
+	{"engine/fake"},
 	{"storage/volume", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/private"}, // servers of the lab's own
 	{"view/page", "view/schema"},
@@ -50,7 +51,7 @@ var only = map[string]struct {
 	"github.com/spf13/cobra":         {[]string{"cli"}, "only cli knows flags"},
 	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":         {[]string{"view/page"}, "only view formats"},
-	"net":                            {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "lab/ledger"}, "connections are made by dialers, which host calls"},
+	"net":                            {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "lab/ledger"}, "connections are made by dialers, which host calls"},
 	"os":                             {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 

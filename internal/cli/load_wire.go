@@ -61,10 +61,10 @@ func (l *login) server(changed func(string) bool) (load.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	c := load.Login{Network: at.Network, Address: at.Address, User: at.User, Password: at.Password, Database: at.Database,
+		TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.Secret}
 	if at.Engine == product.Postgres {
-		return postgres.New(postgres.Config{Network: at.Network, Address: at.Address, User: at.User, Password: at.Password, Database: at.Database,
-			TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.Secret}), nil
+		return postgres.New(c), nil
 	}
-	return mysql.New(mysql.Config{Network: at.Network, Address: at.Address, User: at.User, Password: at.Password, Database: at.Database,
-		TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.Secret}), nil
+	return mysql.New(c), nil
 }

@@ -2,9 +2,12 @@ package load
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
+	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/trust"
 )
 
 // Server is a database that can be put under load. The engine packages
@@ -24,6 +27,25 @@ type Server interface {
 	Room(ctx context.Context, sessions, statements int) error
 }
 
+// Login says how to reach a server and how its sessions behave.
+type Login struct {
+	Network    string        // "unix" or "tcp"
+	Address    string        // path of the socket file, or host:port
+	User       string        //
+	Password   string        //
+	Database   string        // "" for PostgreSQL's: the one named as the user
+	TLS        *tls.Config   // nil for none; MySQL's sessions then run on the driver, which costs more of the client
+	Text       bool          // the text protocol with the parameters written in, instead of prepared statements
+	RetryCodes []string      // errors that go away by trying again; nil for those of sysbench
+	Timeout    time.Duration // for connecting, with logging in; 0: 10 s
+	Isolation  string        // "read committed", …; "" leaves the server's default
+	PeerUID    int           // connect to a socket as this operating-system user, where we are root; 0 for ourselves
+	Secret     trust.Secret  // where the password was found; the zero value when it was given for this server
+}
+
+// Verified tells whether nobody can pass for the server.
+func (l Login) Verified() bool { return l.TLS != nil && !l.TLS.InsecureSkipVerify }
+
 // About is what a result says of the server it was measured on.
 type About struct {
 	Product   string    // "MariaDB", "MySQL", "Percona Server", "PostgreSQL"
@@ -33,6 +55,21 @@ type About struct {
 	Isolation string    // "READ COMMITTED", as the sessions of the load have it
 	Local     bool      // on this machine
 	Settings  []Setting // those that decide durability and memory, as the server has them now
+}
+
+// Values reads an answer of names and values, and gives those of some names as
+// settings, in their order.
+func Values(rows host.Rows, names []string) (value map[string]string, settings []Setting) {
+	value = map[string]string{}
+	for _, row := range rows.Values {
+		value[host.Text(row, 0)] = host.Text(row, 1)
+	}
+	for _, name := range names {
+		if v, ok := value[name]; ok {
+			settings = append(settings, Setting{Name: name, Value: v})
+		}
+	}
+	return value, settings
 }
 
 // Setting is one value as the running server gave it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -22,27 +21,17 @@ const changeTime = 90 * time.Second
 func (Dialer) DialToChange(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.ChangeSession, error) {
 	return logIn(t, secret, func(cfg *mysql.Config) (host.ChangeSession, error) {
 		cfg.ReadTimeout = changeTime
-		return openToChange(ctx, cfg)
+		s, err := begin(ctx, cfg, (*session).free)
+		return changeSession{s}, err
 	})
 }
 
-func openToChange(ctx context.Context, cfg *mysql.Config) (s changeSession, err error) {
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return s, fmt.Errorf("log in as %s: %w", cfg.User, err)
-	}
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(1)
-	conn, err := db.Conn(ctx)
-	if err == nil {
-		// Strict, because a server that is not bends a value out of its range and
-		// says so only in a warning. No other mode: a backslash in a string is one.
-		_, err = conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = 10, sql_mode = 'STRICT_ALL_TABLES'")
-	}
-	if err != nil {
-		return s, errors.Join(meaning(cfg.User, err), db.Close())
-	}
-	return changeSession{&session{db: db, conn: conn}}, nil
+// free makes the session one that changes. Strict, because a server that is not
+// bends a value out of its range and says so only in a warning. No other mode: a
+// backslash in a string is one.
+func (s *session) free(ctx context.Context) error {
+	_, err := s.conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = 10, sql_mode = 'STRICT_ALL_TABLES'")
+	return err
 }
 
 // changeSession is one connection that may change the server.

@@ -123,6 +123,15 @@ func fromFile(cfg *mysql.Config, t host.Target, l host.Login, secret func(string
 }
 
 func open(ctx context.Context, cfg *mysql.Config) (host.Session, error) {
+	s, err := begin(ctx, cfg, (*session).bound)
+	if err != nil {
+		return nil, err // and no session, not even one that is nil
+	}
+	return s, nil
+}
+
+// begin logs in and makes the session ready.
+func begin(ctx context.Context, cfg *mysql.Config, ready func(*session, context.Context) error) (*session, error) {
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("log in as %s: %w", cfg.User, err)
@@ -134,7 +143,7 @@ func open(ctx context.Context, cfg *mysql.Config) (host.Session, error) {
 		return nil, errors.Join(meaning(cfg.User, err), db.Close())
 	}
 	s := &session{db: db, conn: conn}
-	if err := s.bound(ctx); err != nil {
+	if err := ready(s, ctx); err != nil {
 		return nil, errors.Join(meaning(cfg.User, err), s.Close())
 	}
 	return s, nil

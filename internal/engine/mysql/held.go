@@ -16,22 +16,18 @@ var _ host.HoldDialer = Dialer{}
 func (Dialer) DialToHold(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.HeldSession, error) {
 	return logIn(t, secret, func(cfg *mysql.Config) (host.HeldSession, error) {
 		cfg.ReadTimeout = 0 // a statement may be silent for long
-		s, err := openToChange(ctx, cfg)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.lasting(ctx); err != nil {
-			s.Close()
-			return nil, meaning(cfg.User, err)
-		}
-		return heldSession(s), nil
+		s, err := begin(ctx, cfg, (*session).lasting)
+		return heldSession{s}, err
 	})
 }
 
 // lasting keeps the server from ending what waits: a short wait_timeout is
 // meant for clients that were forgotten. lock_wait_timeout stays short: who is
 // cut off while waiting for a global lock holds up all writers that long.
-func (s changeSession) lasting(ctx context.Context) error {
+func (s *session) lasting(ctx context.Context) error {
+	if err := s.free(ctx); err != nil {
+		return err
+	}
 	for _, set := range []string{"wait_timeout = 28800", "max_statement_time = 0", "max_execution_time = 0", "idle_transaction_timeout = 0"} {
 		if _, err := s.conn.ExecContext(ctx, "SET SESSION "+set); err != nil && code(err) != unknownVariable {
 			return err

@@ -46,7 +46,7 @@ func TestCleartextOverANetworkIsRefused(t *testing.T) {
 		for _, mode := range []string{"disable", "prefer", ""} {
 			c := credentials{user: "u", password: "s3cr3tpw", database: "d", sslmode: mode}
 			target := host.Target{Engine: "postgres", Network: "tcp", Address: address}
-			cfg, err := config(target, host.Login{DSN: true}, c)
+			cfg, err := config(target, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func TestCleartextOverANetworkIsRefused(t *testing.T) {
 			}
 		}
 		for _, mode := range []string{"require", "verify-full"} {
-			cfg, err := config(host.Target{Network: "tcp", Address: address}, host.Login{DSN: true}, credentials{user: "u", sslmode: mode})
+			cfg, err := config(host.Target{Network: "tcp", Address: address}, credentials{user: "u", sslmode: mode})
 			if err != nil || cfg.RequireAuth != "" || len(cfg.Fallbacks) > 0 && cfg.Fallbacks[0].TLSConfig == nil {
 				t.Errorf("%s, sslmode %s: %q, %v", address, mode, cfg.RequireAuth, err)
 			}

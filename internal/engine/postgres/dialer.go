@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
@@ -72,7 +74,7 @@ func logIn(ctx context.Context, t host.Target, secret func(string) ([]byte, erro
 }
 
 func open(ctx context.Context, t host.Target, login host.Login, c credentials, prepare func(*session, context.Context) error) (*session, error) {
-	cfg, err := config(t, login, c)
+	cfg, err := config(t, c)
 	if err != nil {
 		return nil, err
 	}
@@ -98,38 +100,41 @@ func open(ctx context.Context, t host.Target, login host.Login, c credentials, p
 	return s, nil
 }
 
-// config makes the driver's configuration. The driver takes what is not given
-// from PG* variables and files in the home directory: every key that could is
-// given here, so that a check does not depend on the shell it is started from.
-func config(t host.Target, login host.Login, c credentials) (*pgconn.Config, error) {
-	name, port, network := "localhost", "5432", t.Network
-	if network != "unix" {
-		var err error
-		if name, port, err = net.SplitHostPort(t.Address); err != nil {
-			return nil, fmt.Errorf("read the address %s: %w", t.Address, err)
-		}
-	}
-	mode := c.sslmode
-	if network == "unix" {
+func config(t host.Target, c credentials) (*pgconn.Config, error) {
+	mode := cmp.Or(c.sslmode, "prefer")
+	if t.Network == "unix" {
 		mode = "disable"
 	}
-	if mode == "" {
-		mode = "prefer"
+	return DriverConfig(t.Network, t.Address, mode == "require" || strings.HasPrefix(mode, "verify-"), map[string]string{
+		"user": c.user, "password": c.password, "database": c.database, "sslmode": mode, "sslcert": c.sslcert, "sslkey": c.sslkey,
+		"sslrootcert": c.sslrootcert, "connect_timeout": strconv.Itoa(int(dialTime.Seconds()))})
+}
+
+// DriverConfig makes the driver's configuration. The driver takes what is not
+// given from PG* variables and files in the home directory: every key that could
+// is given here, so that nothing depends on the shell Plumb is started from.
+// encrypted tells that no line is used that others can read.
+func DriverConfig(network, address string, encrypted bool, given map[string]string) (*pgconn.Config, error) {
+	keys := map[string]string{"host": "localhost", "port": "5432", "passfile": "/dev/null", "sslmode": "disable", "sslcert": "", "sslkey": "", "sslrootcert": "",
+		"sslpassword": "", "sslcertmode": "allow", "sslnegotiation": "postgres", "sslsni": "1", "target_session_attrs": "any",
+		"min_protocol_version": "3.0", "max_protocol_version": "3.0", "channel_binding": "prefer", "require_auth": "", "connect_timeout": "0"}
+	if network != "unix" {
+		var err error
+		if keys["host"], keys["port"], err = net.SplitHostPort(address); err != nil {
+			return nil, fmt.Errorf("read the address %s: %w", address, err)
+		}
 	}
+	maps.Copy(keys, given)
 	var text strings.Builder
-	for _, kv := range [][2]string{{"host", name}, {"port", port}, {"user", c.user}, {"password", c.password},
-		{"database", c.database}, {"passfile", "/dev/null"}, {"sslmode", mode}, {"sslcert", c.sslcert}, {"sslkey", c.sslkey},
-		{"sslrootcert", c.sslrootcert}, {"sslpassword", ""}, {"sslcertmode", "allow"}, {"sslnegotiation", "postgres"}, {"sslsni", "1"},
-		{"target_session_attrs", "any"}, {"min_protocol_version", "3.0"}, {"max_protocol_version", "3.0"},
-		{"channel_binding", "prefer"}, {"require_auth", ""}, {"connect_timeout", strconv.Itoa(int(dialTime.Seconds()))}} {
-		fmt.Fprintf(&text, "%s='%s' ", kv[0], strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(kv[1]))
+	for key, value := range keys {
+		fmt.Fprintf(&text, "%s='%s' ", key, strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value))
 	}
 	cfg, err := pgconn.ParseConfig(text.String())
 	if err != nil { // the driver's error can hold the password
 		return nil, errors.New("make up the connection: is PGSERVICE set, or a certificate file missing?")
 	}
 	cfg.RuntimeParams = map[string]string{"application_name": "plumb", "client_encoding": "UTF8"}
-	if encrypted := mode == "require" || strings.HasPrefix(mode, "verify-"); trust.Readable(network, t.Address, encrypted) {
+	if trust.Readable(network, address, encrypted) {
 		cfg.RequireAuth = "!password"
 	}
 	return cfg, nil
@@ -234,7 +239,7 @@ func meaning(err error) error {
 		if strings.Contains(e.Error(), "require_auth check failed") { // the driver has no other sign
 			return fmt.Errorf("%w: %w", host.ErrLogin, ErrReadable)
 		}
-		return fmt.Errorf("%w: %s", host.ErrDown, reason(e))
+		return fmt.Errorf("%w: %s", host.ErrDown, Reason(e))
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return fmt.Errorf("%w: %w", host.ErrDown, err)
@@ -242,9 +247,9 @@ func meaning(err error) error {
 	return err
 }
 
-// reason gives what went wrong without the driver's account of where: for a
+// Reason gives what went wrong without the driver's account of where: for a
 // socket it names 127.0.0.1:5432, where nobody was asked.
-func reason(e *pgconn.ConnectError) string {
+func Reason(e *pgconn.ConnectError) string {
 	first, _, _ := strings.Cut(e.Unwrap().Error(), "\n")
 	for _, before := range []string{"dial error: ", "): "} {
 		if _, said, ok := strings.Cut(first, before); ok {

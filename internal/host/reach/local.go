@@ -2,9 +2,16 @@ package reach
 
 import "net"
 
-// IsLocal reports whether a name or address is one of this machine. A name
-// other than localhost is not looked up: false then means unknown.
-func IsLocal(name string) bool {
+// IsLocal reports whether an address is one of this machine. A name other than
+// localhost is not looked up: false then means unknown.
+func IsLocal(network, address string) bool {
+	if network == "unix" {
+		return true
+	}
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
 	if name == "localhost" {
 		return true
 	}

@@ -2,10 +2,8 @@ package client
 
 import (
 	"context"
-	"net"
 	"strings"
 
-	"plumb/internal/host"
 	"plumb/internal/host/reach"
 	"plumb/internal/load"
 )
@@ -29,20 +27,12 @@ func (s *Server) About(ctx context.Context) (load.About, error) {
 	if err != nil {
 		return load.About{}, err
 	}
-	value := map[string]string{}
-	for _, row := range rows.Values {
-		value[host.Text(row, 0)] = host.Text(row, 1)
-	}
+	value, settings := load.Values(rows, names)
 	about := load.About{Product: product(value["version"], value["version_comment"]), Version: value["version"], Address: s.c.Address,
-		Database: s.c.Database, Local: s.local()}
+		Database: s.c.Database, Local: reach.IsLocal(s.c.Network, s.c.Address), Settings: settings}
 	about.Isolation = strings.ReplaceAll(value["transaction_isolation"], "-", " ")
 	if about.Isolation == "" { // before MySQL 5.7.20 and MariaDB 11.1
 		about.Isolation = strings.ReplaceAll(value["tx_isolation"], "-", " ")
-	}
-	for _, name := range names {
-		if v, ok := value[name]; ok {
-			about.Settings = append(about.Settings, load.Setting{Name: name, Value: v})
-		}
 	}
 	return about, nil
 }
@@ -55,13 +45,4 @@ func product(version, comment string) string {
 		return "Percona Server"
 	}
 	return "MySQL"
-}
-
-// local reports whether the address is one of this machine.
-func (s *Server) local() bool {
-	if s.c.Network == "unix" {
-		return true
-	}
-	name, _, err := net.SplitHostPort(s.c.Address)
-	return err == nil && reach.IsLocal(name)
 }

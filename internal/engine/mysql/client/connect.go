@@ -76,7 +76,7 @@ func (s *Server) config(heard **overheard) (*mysql.Config, *engine.Line) {
 	c.Logger = silent{}
 	c.ConnectionAttributes = "program_name:plumb"
 	line := &engine.Line{Reach: reach.Server{Engine: "mysql", Network: s.c.Network, Address: s.c.Address, PeerUID: s.c.PeerUID, Secret: s.c.Secret,
-		Verified: s.c.TLS != nil && !s.c.TLS.InsecureSkipVerify}}
+		Verified: s.c.Verified()}}
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := line.Dial(ctx, network, address)
 		if err != nil {

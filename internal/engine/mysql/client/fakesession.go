@@ -47,15 +47,15 @@ func (s *fakeSession) serve() {
 		if !more || len(body) == 0 || body[0] == 0x01 { // COM_QUIT
 			return
 		}
-		s.f.wait()
+		s.f.Wait()
 		s.answered++
-		if s.f.o.CloseAfter > 0 && s.answered > s.f.o.CloseAfter {
+		if s.f.CloseAfter > 0 && s.answered > s.f.CloseAfter {
 			return
 		}
 		if !s.send(s.answer(body, ok)) {
 			return
 		}
-		s.f.statements.Add(1)
+		s.f.Answered.Add(1)
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *fakeSession) prepare(query []byte) []byte {
 	params := bytes.Count(query, []byte("?"))
 	columns := 0
 	if rows {
-		columns = len(s.f.o.Row)
+		columns = len(s.f.Row)
 	}
 	head := []byte{isOK}
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(s.prepared)))

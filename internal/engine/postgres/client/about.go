@@ -2,10 +2,8 @@ package client
 
 import (
 	"context"
-	"net"
 	"strings"
 
-	"plumb/internal/host"
 	"plumb/internal/host/reach"
 	"plumb/internal/load"
 )
@@ -28,25 +26,8 @@ func (s *Server) About(ctx context.Context) (load.About, error) {
 	if err != nil {
 		return load.About{}, err
 	}
-	value := map[string]string{}
-	for _, row := range rows.Values {
-		value[host.Text(row, 0)] = host.Text(row, 1)
-	}
+	value, settings := load.Values(rows, names)
 	about := load.About{Product: "PostgreSQL", Version: value["server_version"], Address: s.c.Address, Database: s.c.Database,
-		Isolation: strings.ToUpper(value["default_transaction_isolation"]), Local: s.local()}
-	for _, name := range names {
-		if v, ok := value[name]; ok {
-			about.Settings = append(about.Settings, load.Setting{Name: name, Value: v})
-		}
-	}
+		Isolation: strings.ToUpper(value["default_transaction_isolation"]), Local: reach.IsLocal(s.c.Network, s.c.Address), Settings: settings}
 	return about, nil
-}
-
-// local reports whether the address is one of this machine.
-func (s *Server) local() bool {
-	if s.c.Network == "unix" {
-		return true
-	}
-	name, _, err := net.SplitHostPort(s.c.Address)
-	return err == nil && reach.IsLocal(name)
 }

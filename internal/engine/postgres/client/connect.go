@@ -14,7 +14,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/reach"
-	"plumb/internal/host/trust"
 	"plumb/internal/load"
 )
 
@@ -37,41 +36,20 @@ func (s *Server) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	return conn, nil
 }
 
-// config makes the driver's configuration. The driver takes what is not given
-// from PG* variables and files in the home directory, and a load must not
-// depend on the shell it is started from: so every key is given here.
+// config makes the driver's configuration.
 func (s *Server) config() (*pgconn.Config, error) {
-	name, port := "localhost", "5432"
-	if s.c.Network != "unix" {
-		var err error
-		if name, port, err = net.SplitHostPort(s.c.Address); err != nil {
-			return nil, fmt.Errorf("read the address: %w", err)
-		}
-	}
-	var text strings.Builder
-	for _, kv := range [][2]string{{"host", name}, {"port", port}, {"user", s.c.User}, {"password", s.c.Password},
-		{"database", s.c.Database}, {"passfile", "/dev/null"}, {"sslmode", "disable"}, {"sslcert", ""}, {"sslkey", ""},
-		{"sslrootcert", ""}, {"sslpassword", ""}, {"sslnegotiation", "postgres"}, {"target_session_attrs", "any"},
-		{"min_protocol_version", "3.0"}, {"max_protocol_version", "3.0"}, {"channel_binding", "prefer"},
-		{"require_auth", ""}, {"connect_timeout", "0"}} {
-		fmt.Fprintf(&text, "%s='%s' ", kv[0], strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(kv[1]))
-	}
-	cfg, err := pgconn.ParseConfig(text.String())
-	if err != nil { // the driver's error can hold the password
-		return nil, errors.New("make up the connection: is PGSERVICE set?")
+	cfg, err := engine.DriverConfig(s.c.Network, s.c.Address, s.c.TLS != nil, map[string]string{"user": s.c.User, "password": s.c.Password, "database": s.c.Database})
+	if err != nil {
+		return nil, err
 	}
 	cfg.Fallbacks = nil
-	cfg.RuntimeParams = map[string]string{"application_name": "plumb", "client_encoding": "UTF8"}
 	reach := reach.Server{Engine: "postgres", Network: s.c.Network, Address: s.c.Address, PeerUID: s.c.PeerUID, Secret: s.c.Secret,
-		Verified: s.c.TLS != nil && !s.c.TLS.InsecureSkipVerify}
+		Verified: s.c.Verified()}
 	cfg.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return reach.Dial(ctx) }
-	if trust.Readable(s.c.Network, s.c.Address, s.c.TLS != nil) {
-		cfg.RequireAuth = "!password"
-	}
 	if s.c.Network != "unix" && s.c.TLS != nil {
 		cfg.TLSConfig = s.c.TLS.Clone()
 		if cfg.TLSConfig.ServerName == "" {
-			cfg.TLSConfig.ServerName = name
+			cfg.TLSConfig.ServerName = cfg.Host
 		}
 	}
 	return cfg, nil
@@ -154,13 +132,7 @@ func reason(e *pgconn.ConnectError) error {
 	if op, ok := errors.AsType[*net.OpError](e); ok {
 		return op.Err
 	}
-	first, _, _ := strings.Cut(e.Unwrap().Error(), "\n")
-	for _, before := range []string{"dial error: ", "): "} {
-		if _, said, ok := strings.Cut(first, before); ok {
-			return errors.New(said)
-		}
-	}
-	return errors.New(first)
+	return errors.New(engine.Reason(e))
 }
 
 // quoted writes a text as a literal, with standard_conforming_strings.

@@ -1,6 +1,10 @@
 package client
 
-import "testing"
+import (
+	"testing"
+
+	"plumb/internal/engine/fake"
+)
 
 // FuzzRequests gives a fake server garbage instead of requests.
 func FuzzRequests(f *testing.F) {
@@ -11,7 +15,7 @@ func FuzzRequests(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		server := &FakeServer{canned: newAnswers([]string{"1"}, 1)}
+		server := &FakeServer{&fake.Server{}, newAnswers([]string{"1"}, 1)}
 		s := &fakeSession{f: server, status: 'I', statements: map[string]*fakeStatement{}}
 		if used, _ := s.requests(in); used < 0 || used > len(in) {
 			t.Fatalf("used %d of %d bytes", used, len(in))

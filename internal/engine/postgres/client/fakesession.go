@@ -149,12 +149,12 @@ func (s *fakeSession) request(kind byte, body []byte) bool {
 
 // execute answers the statement that was bound.
 func (s *fakeSession) execute() bool {
-	if s.bound == nil || s.f.o.CloseAfter > 0 && s.answered >= s.f.o.CloseAfter {
+	if s.bound == nil || s.f.CloseAfter > 0 && s.answered >= s.f.CloseAfter {
 		return false
 	}
 	s.answered++
-	s.f.wait()
-	s.f.statements.Add(1)
+	s.f.Wait()
+	s.f.Answered.Add(1)
 	s.out = append(append(s.out, s.bound.rows...), s.bound.done...)
 	if s.bound.status != 0 {
 		s.status = s.bound.status

@@ -2,28 +2,13 @@ package client
 
 import (
 	"context"
-	"crypto/tls"
 	"time"
 
-	"plumb/internal/host/trust"
 	"plumb/internal/load"
 )
 
 // Config says how to reach a server and how its sessions behave.
-type Config struct {
-	Network    string        // "unix" or "tcp"
-	Address    string        // path of the socket file, or host:port
-	User       string        //
-	Password   string        //
-	Database   string        // "" for the one named as the user
-	TLS        *tls.Config   // nil for none; ignored on sockets
-	Text       bool          // simple queries with the parameters written into them, instead of prepared statements
-	RetryCodes []string      // errors that go away by trying again; nil for 40001, 40P01 and 23505, as sysbench does
-	Timeout    time.Duration // for connecting, with logging in; 0: 10 s
-	Isolation  string        // "read committed", …; "" leaves the server's default
-	PeerUID    int           // connect to a socket as this operating-system user, where we are root; 0 for ourselves
-	Secret     trust.Secret  // where the password was found; the zero value when it was given for this server
-}
+type Config = load.Login
 
 // Server is a PostgreSQL server to put under load.
 type Server struct{ c Config }
