@@ -1,49 +1,34 @@
 package mongo
 
 import (
+	_ "embed" // the arguments
 	"strings"
 
 	"plumb/internal/stack"
 )
 
-// flags maps mongod's arguments to the names in the file.
-var flags = map[string]string{
-	"dbpath": "storage.dbPath", "port": "net.port", "bind_ip": "net.bindIp", "bind_ip_all": "net.bindIpAll",
-	"logpath": "systemLog.path", "replSet": "replication.replSetName",
-	"wiredTigerCacheSizeGB": "storage.wiredTiger.engineConfig.cacheSizeGB",
-	"storageEngine":         "storage.engine", "directoryperdb": "storage.directoryPerDB",
-	"auth": "security.authorization", "noauth": "security.authorization", "keyFile": "security.keyFile",
-	"clusterAuthMode": "security.clusterAuthMode", "transitionToAuth": "security.transitionToAuth",
-	"journal": "storage.journal.enabled", "dur": "storage.journal.enabled",
-	"nojournal": "storage.journal.enabled", "nodur": "storage.journal.enabled",
-	"journalCommitInterval":               "storage.journal.commitIntervalMs",
-	"wiredTigerCollectionBlockCompressor": "storage.wiredTiger.collectionConfig.blockCompressor",
-	"wiredTigerDirectoryForIndexes":       "storage.wiredTiger.engineConfig.directoryForIndexes",
-	"unixSocketPrefix":                    "net.unixDomainSocket.pathPrefix",
-	"configsvr":                           "sharding.clusterRole", "shardsvr": "sharding.clusterRole",
-}
+//go:embed flags.txt
+var flagsFile string
 
-// switches are the arguments that take no value, and what giving one means.
-// They are those of type Switch in mongod's option definitions (the files
-// *options*.idl of its source); what no option above is made of means "true".
-var switches = map[string]string{
-	"auth": "enabled", "noauth": "disabled", "nojournal": "false", "nodur": "false", "journal": "true", "dur": "true",
-	"configsvr": "configsvr", "shardsvr": "shardsvr",
-	"bind_ip_all": "true", "transitionToAuth": "true", "directoryperdb": "true", "wiredTigerDirectoryForIndexes": "true",
+// flags maps mongod's arguments to the names in the file; switches are those
+// that take no value, and what giving one means.
+var flags, switches = readFlags()
 
-	"help": "true", "h": "true", "version": "true", "outputConfig": "true", "ipv6": "true", "nounixsocket": "true",
-	"fork": "true", "objcheck": "true", "noobjcheck": "true", "crashOnInvalidBSONError": "true", "cpu": "true",
-	"sysinfo": "true", "noscripting": "true", "notablescan": "true", "shutdown": "true", "quiet": "true",
-	"logv2": "true", "syslog": "true", "logappend": "true", "traceExceptions": "true", "queryableBackupMode": "true",
-	"groupCollections": "true", "upgrade": "true", "repair": "true",
-	"noMoveParanoia": "true", "moveParanoia": "true", "master": "true", "slave": "true", "enableEncryption": "true",
-	"rest": "true", "jsonp": "true", "httpinterface": "true", "nohttpinterface": "true", "smallfiles": "true",
-	"noprealloc": "true", "quota": "true", "tlsOnNormalPorts": "true", "sslOnNormalPorts": "true",
-	"tlsAllowConnectionsWithoutCertificates": "true", "sslAllowConnectionsWithoutCertificates": "true",
-	"tlsWeakCertificateValidation": "true", "sslWeakCertificateValidation": "true",
-	"tlsAllowInvalidHostnames": "true", "sslAllowInvalidHostnames": "true",
-	"tlsAllowInvalidCertificates": "true", "sslAllowInvalidCertificates": "true",
-	"tlsFIPSMode": "true", "sslFIPSMode": "true",
+func readFlags() (flags, switches map[string]string) {
+	flags, switches = map[string]string{}, map[string]string{}
+	for line := range strings.Lines(flagsFile) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] == "#" {
+			continue
+		}
+		if f[1] != "-" {
+			flags[f[0]] = f[1]
+		}
+		if len(f) > 2 {
+			switches[f[0]] = f[2]
+		}
+	}
+	return flags, switches
 }
 
 // parseArguments reads mongod's command line. config is the file it names. An

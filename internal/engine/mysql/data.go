@@ -229,11 +229,5 @@ func (l *look) accounts() {
 		l.t.SetAbsent("native_password_accounts", "@@version")
 		return
 	}
-	rows, ok := l.query("SELECT COUNT(*) FROM mysql.user WHERE plugin = 'mysql_native_password'", "native_password_accounts")
-	if !ok || len(rows.Values) == 0 || len(rows.Values[0]) == 0 {
-		return
-	}
-	if n, ok := whole(host.Text(rows.Values[0], 0)); ok {
-		l.t.Set("native_password_accounts", stack.Int(n), "mysql.user")
-	}
+	l.number("SELECT COUNT(*) FROM mysql.user WHERE plugin = 'mysql_native_password'", "native_password_accounts", "mysql.user")
 }

@@ -28,11 +28,7 @@ func (l *look) galera() {
 			l.t.Set(fact, stack.Text(s), statusQuery)
 		}
 	}
-	for fact, name := range counts {
-		if n, ok := l.stat(name); ok {
-			l.t.Set(fact, stack.Int(n), statusQuery)
-		}
-	}
+	l.each(counts, false, stack.Int)
 	if b, ok := Truth(l.status["wsrep_ready"]); ok && l.status["wsrep_ready"] != "" {
 		l.t.Set("galera_ready", stack.Bool(b), statusQuery)
 	}

@@ -133,18 +133,23 @@ func (l *look) replicas() {
 			return
 		}
 	}
-	if !l.isMariaDB() && !atLeast(l.in.version, "8.0") || l.isMariaDB() {
+	if l.isMariaDB() || !atLeast(l.in.version, "8.0") {
 		if n, ok := l.stat("slaves_connected"); ok { // MariaDB
 			l.t.Set("replicas", stack.Int(n), statusQuery)
 			return
 		}
 	}
-	rows, ok := l.query(q, "replicas")
+	l.number(q, "replicas", "process list")
+}
+
+// number asks for one number.
+func (l *look) number(query, fact, source string) {
+	rows, ok := l.query(query, fact)
 	if !ok || len(rows.Values) == 0 {
 		return
 	}
 	if n, ok := whole(host.Text(rows.Values[0], 0)); ok {
-		l.t.Set("replicas", stack.Int(n), "process list")
+		l.t.Set(fact, stack.Int(n), source)
 	}
 }
 
@@ -168,11 +173,7 @@ func (l *look) semiSync() {
 			b, _ := Truth(s)
 			l.t.Set("semi_sync_active", stack.Bool(b), statusQuery)
 		}
-		for fact, name := range map[string]string{"semi_sync_replicas": "_clients", "semi_sync_missed": "_no_tx"} {
-			if n, ok := l.stat("rpl_semi_sync_" + side + name); ok {
-				l.t.Set(fact, stack.Int(n), statusQuery)
-			}
-		}
+		l.each(map[string]string{"semi_sync_replicas": "rpl_semi_sync_" + side + "_clients", "semi_sync_missed": "rpl_semi_sync_" + side + "_no_tx"}, false, stack.Int)
 		return
 	}
 	for _, f := range []string{"semi_sync_source", "semi_sync_timeout", "semi_sync_wait_point", "semi_sync_active", "semi_sync_replicas", "semi_sync_missed"} {

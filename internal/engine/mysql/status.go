@@ -35,10 +35,21 @@ func (l *look) stat(name string) (int64, bool) {
 	return whole(text)
 }
 
-// counters sets the facts that are one status counter each. One that this
-// version does not have is absent.
+// each sets facts that are made of one status counter each. One that this
+// version does not have is absent, or else not known.
+func (l *look) each(facts map[string]string, absent bool, of func(n int64) stack.Value) {
+	for fact, name := range facts {
+		if n, ok := l.stat(name); ok {
+			l.t.Set(fact, of(n), statusQuery)
+		} else if absent {
+			l.t.SetAbsent(fact, statusQuery)
+		}
+	}
+}
+
+// counters sets the facts that are one status counter each.
 func (l *look) counters() {
-	for fact, name := range map[string]string{
+	l.each(map[string]string{
 		"uptime": "uptime", "max_used_connections": "max_used_connections", "threads_connected": "threads_connected",
 		"threads_running": "threads_running", "connections_refused": "connection_errors_max_connections",
 		"buffer_pool_reads": "innodb_buffer_pool_reads", "wait_free": "innodb_buffer_pool_wait_free",
@@ -46,13 +57,7 @@ func (l *look) counters() {
 		"open_tables": "open_tables", "binlog_cache_disk_use": "binlog_cache_disk_use", "binlog_cache_use": "binlog_cache_use",
 		"query_cache_lowmem_prunes": "qcache_lowmem_prunes", "query_cache_hits": "qcache_hits",
 		"query_cache_inserts": "qcache_inserts", "slow_queries": "slow_queries", "aborted_connects": "aborted_connects",
-	} {
-		if n, ok := l.stat(name); ok {
-			l.t.Set(fact, stack.Int(n), statusQuery)
-		} else {
-			l.t.SetAbsent(fact, statusQuery)
-		}
-	}
+	}, true, stack.Int)
 	if at := l.status["max_used_connections_time"]; at != "" {
 		l.t.Set("max_used_connections_time", stack.Text(at), statusQuery)
 	} else {
@@ -84,25 +89,18 @@ func (l *look) rates() {
 	if !ok || uptime < 1 {
 		return
 	}
-	for fact, name := range map[string]string{
+	per := func(seconds float64) func(int64) stack.Value {
+		return func(n int64) stack.Value { return stack.Float(rounded(float64(n) * seconds / float64(uptime))) }
+	}
+	l.each(map[string]string{
 		"queries_per_second": "questions", "commits_per_second": "com_commit",
 		"buffer_pool_reads_per_second": "innodb_buffer_pool_reads", "pages_written_per_second": "innodb_pages_written",
 		"data_fsyncs_per_second": "innodb_data_fsyncs", "row_lock_waits_per_second": "innodb_row_lock_waits",
 		"tmp_disk_tables_per_second": "created_tmp_disk_tables", "opened_tables_per_second": "opened_tables",
 		"table_cache_overflows_per_second": "table_open_cache_overflows",
-	} {
-		if n, ok := l.stat(name); ok {
-			l.t.Set(fact, stack.Float(rounded(float64(n)/float64(uptime))), statusQuery)
-		} else {
-			l.t.SetAbsent(fact, statusQuery)
-		}
-	}
-	for fact, name := range map[string]string{"wait_free_per_hour": "innodb_buffer_pool_wait_free", "log_waits_per_hour": "innodb_log_waits",
-		"key_writes_per_hour": "key_write_requests", "connections_refused_per_hour": "connection_errors_max_connections"} {
-		if n, ok := l.stat(name); ok {
-			l.t.Set(fact, stack.Float(rounded(float64(n)*3600/float64(uptime))), statusQuery)
-		}
-	}
+	}, true, per(1))
+	l.each(map[string]string{"wait_free_per_hour": "innodb_buffer_pool_wait_free", "log_waits_per_hour": "innodb_log_waits",
+		"key_writes_per_hour": "key_write_requests", "connections_refused_per_hour": "connection_errors_max_connections"}, false, per(3600))
 	l.ratio("tmp_disk_ratio", "created_tmp_disk_tables", "created_tmp_tables")
 	if n, ok := l.stat("innodb_pages_written"); ok {
 		if size, ok := whole(l.variables["innodb_page_size"]); ok {
@@ -142,11 +140,8 @@ func (l *look) bufferPool() {
 	if !ok {
 		return
 	}
-	for fact, name := range map[string]string{"buffer_pool_free": "innodb_buffer_pool_pages_free", "buffer_pool_dirty": "innodb_buffer_pool_pages_dirty"} {
-		if n, ok := l.stat(name); ok {
-			l.t.Set(fact, stack.Int(n*size), statusQuery)
-		}
-	}
+	l.each(map[string]string{"buffer_pool_free": "innodb_buffer_pool_pages_free", "buffer_pool_dirty": "innodb_buffer_pool_pages_dirty"}, false,
+		func(n int64) stack.Value { return stack.Int(n * size) })
 	l.ratio("buffer_pool_dirty_ratio", "innodb_buffer_pool_pages_dirty", "innodb_buffer_pool_pages_total")
 }
 

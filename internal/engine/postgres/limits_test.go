@@ -3,7 +3,6 @@ package postgres
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"plumb/internal/host"
@@ -65,8 +64,8 @@ func TestWhatIsHiddenIsUnknown(t *testing.T) {
 
 // Members of multixacts have no end since 19: the fact is absent there.
 func TestMultixactMembersOf19(t *testing.T) {
-	for _, q := range limitQuestions() {
-		if slices.Contains(q.facts, "multixact_members") && (!q.suits(18) || q.suits(19) || !q.gone) {
+	for _, q := range questions {
+		if slices.Contains(q.Facts, "multixact_members") && (!q.suits(18) || q.suits(19) || !q.Gone) {
 			t.Error("18 has an end of members, 19 has none")
 		}
 	}
@@ -74,8 +73,8 @@ func TestMultixactMembersOf19(t *testing.T) {
 
 // Every question is one that only reads.
 func TestQuestionsOnlyRead(t *testing.T) {
-	for _, q := range questions() {
-		if sql := strings.Join(strings.Fields(q.sql), " "); !(Dialer{}).Reads(sql) {
+	for _, q := range questions {
+		if sql := q.SQL; !(Dialer{}).Reads(sql) {
 			t.Errorf("refused: %s", sql)
 		}
 	}

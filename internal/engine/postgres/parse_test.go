@@ -118,9 +118,9 @@ func TestPassfile(t *testing.T) {
 }
 
 func TestReadsEveryQuestion(t *testing.T) {
-	for _, q := range questions() {
-		if !(Dialer{}).Reads(q.sql) {
-			t.Errorf("not a reading statement: %s", q.sql)
+	for _, q := range questions {
+		if !(Dialer{}).Reads(q.SQL) {
+			t.Errorf("not a reading statement: %s", q.SQL)
 		}
 	}
 	if !(Dialer{}).Reads(settingsQuery) {

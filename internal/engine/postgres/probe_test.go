@@ -54,10 +54,10 @@ func machine(statistics map[string]host.Rows) (hosttest.Map, *stack.Stack) {
 	var seen stack.Stack
 	seen.Add("process", stack.Observation{Things: []*stack.Thing{process}})
 	queries := map[string]host.Rows{settingsQuery: settingsRows, fileSettings: fileRows}
-	for _, q := range questions() {
-		sql := strings.Join(strings.Fields(q.sql), " ")
+	for _, q := range questions {
+		sql := q.SQL
 		for fact, rows := range statistics {
-			if q.suits(15) && slices.Contains(q.facts, fact) {
+			if q.suits(15) && slices.Contains(q.Facts, fact) {
 				queries[sql] = rows
 			}
 		}
@@ -201,10 +201,10 @@ func TestEveryAnswerIsDeclared(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the catalogue does not load: %v", err)
 	}
-	for _, q := range questions() {
-		for _, name := range q.facts {
+	for _, q := range questions {
+		for _, name := range q.Facts {
 			if f := cat.Fact("postgres", name); f == nil && !strings.HasSuffix(name, "*") {
-				t.Errorf("%s gives %s, which is not declared", q.about, name)
+				t.Errorf("%s gives %s, which is not declared", q.About, name)
 			}
 		}
 	}

@@ -1,44 +1,24 @@
 package postgres
 
 import (
-	"strings"
-
 	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
 
-// question is a query of one row whose columns are named after the facts they
-// become. From and before bound the major versions it is for. Rates are since
-// the counters were reset, which a *_window fact tells.
-type question struct {
-	about        string
-	from, before int // 0: no bound
-	sql          string
-	facts        []string
-	absent       bool   // NULL means that there is no such thing, not that it is unknown
-	newOnly      bool   // releases before from have nothing of the kind
-	gone         bool   // releases from before on have nothing of the kind
-	untold, hint string // why NULL is unknown, and what to do; "" when the role is not allowed to see it
-}
-
-func (q question) suits(major int) bool {
-	return (q.from == 0 || major >= q.from) && (q.before == 0 || major < q.before)
-}
-
 // statistics asks everything that suits the version; what is refused or too
 // slow leaves a gap and hides nothing.
 func (l *look) statistics() {
-	for _, q := range questions() {
+	for _, q := range questions {
 		if !q.suits(l.major) {
-			if q.newOnly && l.major < q.from || q.gone && l.major >= q.before {
-				for _, name := range q.facts {
+			if q.NewOnly && l.major < q.From || q.Gone && l.major >= q.Before {
+				for _, name := range q.Facts {
 					l.t.SetAbsent(name, "this release")
 				}
 			}
 			continue
 		}
-		rows, ok := l.query(q.about, strings.Join(strings.Fields(q.sql), " "), q.facts...)
+		rows, ok := l.query(q.About, q.SQL, q.Facts...)
 		if !ok || len(rows.Values) == 0 {
 			continue
 		}
@@ -70,23 +50,23 @@ func (l *look) measured(q question, name string, value *string) {
 	switch {
 	case f == nil:
 		l.gap("the fact "+name+" is not declared", "this is a bug in Plumb", name)
-	case value == nil && q.absent:
-		l.t.SetAbsent(name, q.about)
-	case value == nil && q.untold != "":
-		l.gap(q.untold, q.hint, name)
+	case value == nil && q.Absent:
+		l.t.SetAbsent(name, q.About)
+	case value == nil && q.Untold != "":
+		l.gap(q.Untold, q.Hint, name)
 	case value == nil:
-		l.gap(q.about+" does not show it to this role", grantsHint, name)
+		l.gap(q.About+" does not show it to this role", grantsHint, name)
 	case f.Type == catalog.Bool:
 		b, ok := ParseBool(*value)
 		if ok {
-			l.t.Set(name, stack.Bool(b), q.about)
+			l.t.Set(name, stack.Bool(b), q.About)
 		}
 	default:
 		v, err := catalog.ParseValue(f, *value)
 		if err != nil {
-			l.gap(q.about+": "+err.Error(), "", name)
+			l.gap(q.About+": "+err.Error(), "", name)
 			return
 		}
-		l.t.Set(name, v, q.about)
+		l.t.Set(name, v, q.About)
 	}
 }
