@@ -119,6 +119,9 @@ func (t *Thing) Bool(name string) (b, ok bool) { v, _ := t.Get(name); return v.B
 // Text gives a known string, or "" when it is not known.
 func (t *Thing) Text(name string) string { v, _ := t.Get(name); s, _ := v.Text(); return s }
 
+// List gives a list; nil when it is not known.
+func (t *Thing) List(name string) []string { v, _ := t.Get(name); l, _ := v.List(); return l }
+
 // merge adds what o knows and t does not; what t already knows stays.
 func (t *Thing) merge(o *Thing) {
 	for name, f := range o.Facts {

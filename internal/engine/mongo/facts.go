@@ -180,8 +180,7 @@ func readHello(t *stack.Thing, d document) {
 		t.Set("replica_set_state", stack.Text(notInitiated), source)
 		return
 	}
-	t.SetAbsent("replica_set", source)
-	t.SetAbsent("primary", source)
+	t.Absent(source, "replica_set", "primary")
 }
 
 // statusFacts are the whole numbers of serverStatus, with the factor that

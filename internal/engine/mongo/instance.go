@@ -53,7 +53,7 @@ func (p Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) 
 
 // instanceOf reads what a process says.
 func (p Probe) instanceOf(ctx context.Context, h host.Reader, l observe.Local) instance {
-	args, _ := l.Process.Facts["args"].Value.List()
+	args := l.Process.List("args")
 	in := instance{Local: l, router: len(args) > 0 && path.Base(args[0]) == "mongos"}
 	in.apart, _ = l.Process.Bool("own_network")
 	in.given, in.file = parseArguments(args)
@@ -72,7 +72,7 @@ func (p Probe) instanceOf(ctx context.Context, h host.Reader, l observe.Local) i
 // reach finds the way to a server: where it listens as it was told to, or else
 // where it does. Into another network only a socket leads.
 func (in *instance) reach(ctx context.Context, h host.Reader, p Probe, number int) {
-	listens, _ := in.Process.Facts["listen"].Value.List()
+	listens := in.Process.List("listen")
 	tcp, sockets := map[int][]string{}, []string{}
 	for _, l := range listens {
 		if socket, ok := strings.CutPrefix(l, "unix:"); ok {

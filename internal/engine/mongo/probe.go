@@ -186,9 +186,7 @@ func ask(ctx context.Context, h host.Reader, obs *stack.Observation, t *stack.Th
 // no such command, is an answer.
 func gapFor(obs *stack.Observation, t *stack.Thing, q question, err error) {
 	if len(q.absent) > 0 && (says(err, "NoReplicationEnabled") || says(err, "CommandNotFound")) {
-		for _, fact := range q.absent {
-			t.SetAbsent(fact, q.command)
-		}
+		t.Absent(q.command, q.absent...)
 		return
 	}
 	if q.command == oplogQuestion && errors.Is(err, errEmpty) {

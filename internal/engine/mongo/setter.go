@@ -171,7 +171,7 @@ func (in instance) beaten(k knob) error {
 	if _, ok := in.given[k.option]; ok {
 		return &change.Refusal{Why: "the server's command line sets " + k.option + ", which wins over its file", What: "take it out of how the server is started (its unit), and restart it"}
 	}
-	args, _ := in.Process.Facts["args"].Value.List()
+	args := in.Process.List("args")
 	parameter, isParameter := strings.CutPrefix(k.option, "setParameter.")
 	for i, a := range args {
 		name, value, _ := strings.Cut(a, "=")

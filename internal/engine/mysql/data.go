@@ -163,14 +163,12 @@ func seesTables(grants host.Rows) bool {
 // binlogs adds up the binary logs on disk. SHOW BINARY LOGS holds a lock that
 // rotation needs, so the files are asked instead.
 func (l *look) binlogs() {
+	facts := []string{"binlog_size", "binlog_files", "binlog_oldest"}
 	base := l.variables["log_bin_basename"]
 	if on, _ := Truth(l.variables["log_bin"]); !on || base == "" {
-		l.t.SetAbsent("binlog_size", "@@log_bin")
-		l.t.SetAbsent("binlog_files", "@@log_bin")
-		l.t.SetAbsent("binlog_oldest", "@@log_bin")
+		l.t.Absent("@@log_bin", facts...)
 		return
 	}
-	facts := []string{"binlog_size", "binlog_files", "binlog_oldest"}
 	if l.in.process == nil {
 		l.gap("the server is remote", "", facts...)
 		return
@@ -206,8 +204,7 @@ func (l *look) binlogs() {
 // allocated.
 func (l *look) memory() {
 	if on, _ := Truth(l.variables["performance_schema"]); !on {
-		l.t.SetAbsent("performance_schema_memory", "@@performance_schema")
-		l.t.SetAbsent("instrumented_memory", "@@performance_schema")
+		l.t.Absent("@@performance_schema", "performance_schema_memory", "instrumented_memory")
 		return
 	}
 	const q = "SELECT SUM(CURRENT_NUMBER_OF_BYTES_USED), SUM(IF(EVENT_NAME LIKE 'memory/performance_schema/%', CURRENT_NUMBER_OF_BYTES_USED, 0)) " +

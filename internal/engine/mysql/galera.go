@@ -17,10 +17,8 @@ func (l *look) galera() {
 	counts := map[string]string{"galera_cluster_size": "wsrep_cluster_size", "galera_flow_control_sent": "wsrep_flow_control_sent",
 		"galera_cert_failures": "wsrep_local_cert_failures"}
 	if !member {
-		for _, f := range append(append(names(facts), names(counts)...), "galera_ready", "galera_flow_control_paused", "galera_gcache_size", "galera_written_per_hour",
-			"galera_ignores_split_brain", "galera_ignores_quorum") {
-			l.t.SetAbsent(f, "@@wsrep_on, @@wsrep_provider")
-		}
+		l.t.Absent("@@wsrep_on, @@wsrep_provider", append(append(names(facts), names(counts)...), "galera_ready", "galera_flow_control_paused", "galera_gcache_size", "galera_written_per_hour",
+			"galera_ignores_split_brain", "galera_ignores_quorum")...)
 		return
 	}
 	for fact, name := range facts {

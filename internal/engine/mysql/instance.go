@@ -40,7 +40,7 @@ type instance struct {
 func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
 	var out []*instance
 	for _, l := range observe.Locals(seen, "mysql") {
-		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root, args: list(l.Process, "args"), exe: l.Process.Text("exe")}
+		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root, args: l.Process.List("args"), exe: l.Process.Text("exe")}
 		in.collect(in.reads(ctx), h)
 		out = append(out, in)
 	}
@@ -153,7 +153,7 @@ func (in *instance) address() {
 	}
 	in.sure = in.sure || in.socket != ""
 	off, _ := Truth(set["skip_networking"].value)
-	listens := list(in.process, "listen")
+	listens := in.process.List("listen")
 	if _, known := in.process.Get("listen"); !known {
 		if off {
 			in.port = 0
@@ -274,12 +274,6 @@ func homeOf(ctx context.Context, h host.Reader, user string) string {
 func knownBeforeLogin(name string) bool {
 	return slices.Contains([]string{"skip_networking", "skip_name_resolve", "skip_show_database",
 		"skip_external_locking", "skip_replica_start", "skip_slave_start", "skip_parallel_replication", "skip_replication"}, name)
-}
-
-func list(t *stack.Thing, name string) []string {
-	v, _ := t.Get(name)
-	l, _ := v.List()
-	return l
 }
 
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

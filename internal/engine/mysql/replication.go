@@ -58,9 +58,7 @@ func (l *look) channels() {
 	l.t.Set("is_replica", stack.Bool(c.count > 0), q)
 	l.t.Set("replication_channels", stack.Int(int64(c.count)), q)
 	if c.count == 0 {
-		for _, f := range []string{"replica_io_running", "replica_sql_running", "replica_lag", "replica_error", "replica_gtid", "replica_delay"} {
-			l.t.SetAbsent(f, q)
-		}
+		l.t.Absent(q, "replica_io_running", "replica_sql_running", "replica_lag", "replica_error", "replica_gtid", "replica_delay")
 		return
 	}
 	l.t.Set("replica_io_running", stack.Bool(c.receiving), q)
@@ -176,9 +174,7 @@ func (l *look) semiSync() {
 		l.each(map[string]string{"semi_sync_replicas": "rpl_semi_sync_" + side + "_clients", "semi_sync_missed": "rpl_semi_sync_" + side + "_no_tx"}, false, stack.Int)
 		return
 	}
-	for _, f := range []string{"semi_sync_source", "semi_sync_timeout", "semi_sync_wait_point", "semi_sync_active", "semi_sync_replicas", "semi_sync_missed"} {
-		l.t.SetAbsent(f, "SHOW GLOBAL VARIABLES")
-	}
+	l.t.Absent("SHOW GLOBAL VARIABLES", "semi_sync_source", "semi_sync_timeout", "semi_sync_wait_point", "semi_sync_active", "semi_sync_replicas", "semi_sync_missed")
 }
 
 // groupMembers counts the members of a Group Replication group.
@@ -186,9 +182,7 @@ func (l *look) groupMembers() {
 	facts := []string{"group_members", "group_members_online", "group_members_reachable"}
 	const members = "performance_schema.replication_group_members"
 	if !l.has("group_replication_group_name") || l.variables["group_replication_group_name"] == "" {
-		for _, f := range facts {
-			l.t.SetAbsent(f, "SHOW GLOBAL VARIABLES")
-		}
+		l.t.Absent("SHOW GLOBAL VARIABLES", facts...)
 		return
 	}
 	rows, ok := l.query("SELECT MEMBER_STATE, COUNT(*) FROM performance_schema.replication_group_members GROUP BY MEMBER_STATE", facts...)

@@ -51,11 +51,11 @@ func (in *instance) reads(ctx context.Context) context.Context {
 // collect reads what the process and postmaster.pid tell.
 func (in *instance) collect(ctx context.Context, h host.Reader) {
 	var given string
-	given, in.args = parseArguments(list(in.process, "args"))
+	given, in.args = parseArguments(in.process.List("args"))
 	in.data = in.findData(ctx, h, given)
 	settings := last(in.args)
 	in.port = settings["port"].value
-	in.listening(list(in.process, "listen"))
+	in.listening(in.process.List("listen"))
 	if in.data != "" {
 		text, err := h.ReadFile(ctx, in.root+in.data+"/postmaster.pid")
 		if f := parsePidFile(text); err == nil && f.port != "" {
@@ -188,10 +188,4 @@ func (in *instance) isReachedBy(t *host.Target) bool {
 	}
 	colon := strings.LastIndexByte(t.Address, ':')
 	return !in.local.Contained && isLocal(strings.Trim(t.Address[:colon], "[]")) && t.Address[colon+1:] == in.port
-}
-
-func list(t *stack.Thing, fact string) []string {
-	v, _ := t.Get(fact)
-	l, _ := v.List()
-	return l
 }

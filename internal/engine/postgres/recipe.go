@@ -171,7 +171,7 @@ func (a *alteration) comeAlong() {
 // onlyAtStart tells whether a reload leaves a setting as it is.
 func (a *alteration) onlyAtStart(name string) bool {
 	f := a.catalog.Fact("postgres", name)
-	return slices.Contains(list(a.thing, "pending_restart"), name) || f != nil && f.Knob != nil && f.Knob.Effect != catalog.Reload && f.Knob.Effect != catalog.Now
+	return slices.Contains(a.thing.List("pending_restart"), name) || f != nil && f.Knob != nil && f.Knob.Effect != catalog.Reload && f.Knob.Effect != catalog.Now
 }
 
 // identifier writes a setting's name. Those of extensions have a dot.

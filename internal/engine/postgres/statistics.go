@@ -12,9 +12,7 @@ func (l *look) statistics() {
 	for _, q := range questions {
 		if !q.suits(l.major) {
 			if q.NewOnly && l.major < q.From || q.Gone && l.major >= q.Before {
-				for _, name := range q.Facts {
-					l.t.SetAbsent(name, "this release")
-				}
+				l.t.Absent("this release", q.Facts...)
 			}
 			continue
 		}

@@ -44,12 +44,12 @@ func (Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (sta
 
 func collectFrom(ctx context.Context, h host.Reader, l observe.Local, obs *stack.Observation, names *[]string) {
 	proc, root := l.Process, l.Root
-	file := configFile(list(proc, "args"))
+	file := configFile(proc.List("args"))
 	text, err := h.ReadFile(l.For(ctx), root+file)
 	if err != nil && !errors.Is(err, host.ErrTooLarge) {
 		text = nil
 	}
-	port := clientPort(parseConfig(text)["mysql_variables.interfaces"], list(proc, "listen"))
+	port := clientPort(parseConfig(text)["mysql_variables.interfaces"], proc.List("listen"))
 	name := strconv.Itoa(port)
 	if port == 0 || slices.Contains(*names, name) {
 		name = "pid-" + proc.Ref.Name
@@ -133,10 +133,4 @@ func clientPort(interfaces string, listens []string) int {
 		return 6033
 	}
 	return 0
-}
-
-func list(t *stack.Thing, name string) []string {
-	v, _ := t.Get(name)
-	l, _ := v.List()
-	return l
 }

@@ -26,9 +26,9 @@ func (l *look) group(t *stack.Thing, m membership) {
 		l.memoryV1(t, m.memory)
 	}
 	if m.cpuV1 {
-		l.cpuV1(t, m.cpu)
+		l.cpu(t, l.mounts.cpu, m.cpu, l.isRootV1, "cpu.cfs_quota_us", l.quota)
 	} else {
-		l.cpuV2(t, m.cpu)
+		l.cpu(t, l.mounts.v2, m.cpu, l.isRootV2, "cpu.max", parseCPUMax)
 	}
 }
 
@@ -89,24 +89,14 @@ func (l *look) swapV1(t *stack.Thing, dirs []string, top bool) {
 	}
 }
 
-func (l *look) cpuV2(t *stack.Thing, group string) {
-	dirs, err := l.mounts.v2.levels(group)
+// cpu reads the quota from a file, of either version.
+func (l *look) cpu(t *stack.Thing, tree mount, group string, isRoot func(dir string) bool, file string, parse limitParser) {
+	dirs, err := tree.levels(group)
 	if err != nil {
 		l.gap(t, err, "cpu_*")
 		return
 	}
-	l.smallest(t, "cpu_limit", dirs, "cpu.max", l.isRootV2(dirs[len(dirs)-1]), parseCPUMax)
-	l.throttled(t, dirs)
-}
-
-func (l *look) cpuV1(t *stack.Thing, group string) {
-	dirs, err := l.mounts.cpu.levels(group)
-	if err != nil {
-		l.gap(t, err, "cpu_*")
-		return
-	}
-	top := l.isRootV1(dirs[len(dirs)-1])
-	l.smallest(t, "cpu_limit", dirs, "cpu.cfs_quota_us", top, l.quota)
+	l.smallest(t, "cpu_limit", dirs, file, isRoot(dirs[len(dirs)-1]), parse)
 	l.throttled(t, dirs)
 }
 
@@ -138,8 +128,7 @@ func (l *look) throttled(t *stack.Thing, dirs []string) {
 		t.Set("cpu_throttled", stack.Int(most), src)
 		t.Set("cpu_periods", stack.Int(periods), src)
 	case seen:
-		t.SetAbsent("cpu_throttled", src)
-		t.SetAbsent("cpu_periods", src)
+		t.Absent(src, "cpu_throttled", "cpu_periods")
 	default:
 		l.obs.Gap(t.Ref, src+" does not exist", "", "cpu_throttled", "cpu_periods")
 	}
@@ -177,9 +166,12 @@ func (l *look) isRootV1(dir string) bool {
 	return err == nil
 }
 
+// limitParser reads a limit of a directory; the value is absent where there is none.
+type limitParser func(dir string, data []byte) (v stack.Value, ok bool)
+
 // smallest sets the smallest limit that any of the directories states. Where
 // none does, the fact is absent when the last one is the root of the tree.
-func (l *look) smallest(t *stack.Thing, fact string, dirs []string, name string, top bool, parse func(dir string, data []byte) (stack.Value, bool)) {
+func (l *look) smallest(t *stack.Thing, fact string, dirs []string, name string, top bool, parse limitParser) {
 	var least stack.Value
 	src := path.Join(dirs[0], name)
 	for _, dir := range dirs {
