@@ -64,11 +64,7 @@ func (s *shard) record(m mark, t *Tally) {
 func (s *shard) measure(c *counts, m mark, t *Tally) {
 	r := &c.measured
 	r.Retried += m.retried
-	r.Reads += t.Reads
-	r.Writes += t.Writes
-	r.Other += t.Other
-	r.ReadBytes += t.ReadBytes
-	r.WriteBytes += t.WriteBytes
+	r.Counted.add(t.Counted)
 	for i, n := range t.Notes {
 		s.notes[i] += n
 	}
@@ -171,9 +167,5 @@ func (r *OpResult) add(o OpResult) {
 	r.Skipped += o.Skipped
 	r.Failed += o.Failed
 	r.Retried += o.Retried
-	r.Reads += o.Reads
-	r.Writes += o.Writes
-	r.Other += o.Other
-	r.ReadBytes += o.ReadBytes
-	r.WriteBytes += o.WriteBytes
+	r.Counted.add(o.Counted)
 }

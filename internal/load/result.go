@@ -38,13 +38,9 @@ type OpResult struct {
 	Skipped    int64 // found nothing to do
 	Failed     int64 // gave up after retries, or could not be retried
 	Retried    int64 // attempts that failed and were tried again
-	Reads      int64
-	Writes     int64
-	Other      int64
-	ReadBytes  int64
-	WriteBytes int64
-	Response   Latency // from when it was due (open loop) or begun (closed loop) to its end, retries included
-	Service    Latency // from when a worker began it to its end; in a closed loop the same as Response
+	Counted
+	Response Latency // from when it was due (open loop) or begun (closed loop) to its end, retries included
+	Service  Latency // from when a worker began it to its end; in a closed loop the same as Response
 }
 
 // ThreadShare is what one thread did while measuring.
@@ -61,15 +57,13 @@ type Note struct {
 
 // Second is one line of the series.
 type Second struct {
-	At       time.Duration // end of the interval, after the start of the run
-	Length   time.Duration // exact
-	Warmup   bool
-	Done     int64
-	Failed   int64
-	Retried  int64
-	Reads    int64
-	Writes   int64
-	Other    int64
+	At      time.Duration // end of the interval, after the start of the run
+	Length  time.Duration // exact
+	Warmup  bool
+	Done    int64
+	Failed  int64
+	Retried int64
+	Counted
 	Lost     int64 // sessions lost
 	Waiting  int64 // operations due and not begun (open loop)
 	Response Summary
@@ -94,14 +88,11 @@ func (m *Second) Add(s Second) {
 		m.Done += s.Done
 		m.Failed += s.Failed
 		m.Retried += s.Retried
-		m.Reads += s.Reads
-		m.Writes += s.Writes
-		m.Other += s.Other
+		m.Counted.add(s.Counted)
 		m.Lost += s.Lost
 		for i, o := range s.Ops {
 			m.Ops[i].Done += o.Done
-			m.Ops[i].ReadBytes += o.ReadBytes
-			m.Ops[i].WriteBytes += o.WriteBytes
+			m.Ops[i].Counted.add(o.Counted)
 		}
 	}
 	m.All, m.Response = all, all.Summary()
@@ -109,10 +100,9 @@ func (m *Second) Add(s Second) {
 
 // OpSecond is one kind of operation in one second.
 type OpSecond struct {
-	Done       int64
-	ReadBytes  int64
-	WriteBytes int64
-	Response   Summary
+	Done int64
+	Counted
+	Response Summary
 }
 
 // OpenLoop is what only an open loop can say.

@@ -44,11 +44,8 @@ func (s *series) cut(now time.Duration, this, next phase, waiting int64) Second 
 		line.Done += c.ended
 		line.Failed += c.failed
 		line.Retried += c.retried
-		line.Reads += c.measured.Reads
-		line.Writes += c.measured.Writes
-		line.Other += c.measured.Other
-		line.Ops = append(line.Ops, OpSecond{Done: c.ended, ReadBytes: c.measured.ReadBytes,
-			WriteBytes: c.measured.WriteBytes, Response: c.response.Summary()})
+		line.Counted.add(c.measured.Counted)
+		line.Ops = append(line.Ops, OpSecond{Done: c.ended, Counted: c.measured.Counted, Response: c.response.Summary()})
 		s.all.Merge(c.response.Histogram)
 		if this == warming {
 			c.forget()

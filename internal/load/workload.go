@@ -33,15 +33,28 @@ type Work interface {
 // Tally is what one operation did. Counts include what failed attempts did,
 // because the server did that work too.
 type Tally struct {
-	Op         int   // index in Workload.Ops
-	RolledBack bool  // ended as intended by a rollback: not a commit, not an error
-	Skipped    bool  // there was nothing to do, such as an empty delivery
+	Op         int  // index in Workload.Ops
+	RolledBack bool // ended as intended by a rollback: not a commit, not an error
+	Skipped    bool // there was nothing to do, such as an empty delivery
+	Counted
+	Notes [8]int64 // counts with a meaning of the workload's own, named by Noted
+}
+
+// Counted is what operations asked for.
+type Counted struct {
 	Reads      int64 // statements that returned rows, or reading requests
 	Writes     int64 // statements that changed rows, or writing requests
 	Other      int64 // statements that did neither: BEGIN, COMMIT, an update of no row; fsyncs
 	ReadBytes  int64
 	WriteBytes int64
-	Notes      [8]int64 // counts with a meaning of the workload's own, named by Noted
+}
+
+func (c *Counted) add(o Counted) {
+	c.Reads += o.Reads
+	c.Writes += o.Writes
+	c.Other += o.Other
+	c.ReadBytes += o.ReadBytes
+	c.WriteBytes += o.WriteBytes
 }
 
 // Noted is a workload that counts things of its own in Tally.Notes.

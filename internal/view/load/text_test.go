@@ -34,7 +34,7 @@ func madeResult() *load.Result {
 		Measured: 60*time.Second + 3*time.Millisecond, Threads: 16, Seed: 4711, Pace: "closed loop",
 		Rate:   stats.Estimate{Value: 1223.4, Low: 1190.1, High: 1256.7, N: 21},
 		Steady: load.Steadiness{Reached: true, From: 12 * time.Second, Range: 0.08, Slope: 0.012}}
-	r.Ops = []load.OpResult{{Name: "transaction", Done: 73404, Retried: 3, Reads: 1027656, Writes: 293616, Other: 146808, Response: latencies(5000, 12*time.Millisecond)}}
+	r.Ops = []load.OpResult{{Name: "transaction", Done: 73404, Retried: 3, Counted: load.Counted{Reads: 1027656, Writes: 293616, Other: 146808}, Response: latencies(5000, 12*time.Millisecond)}}
 	r.Ops[0].Service = r.Ops[0].Response
 	r.Total = r.Ops[0]
 	r.Total.Name = "all"
@@ -42,7 +42,7 @@ func madeResult() *load.Result {
 	r.Client = load.Client{CPU: 21 * time.Second, Cores: 2, Share: 0.175, PerOp: 286 * time.Microsecond, Machine: &busy}
 	r.Errors = []load.ErrorCount{{Class: "retry", Code: "1213", Message: "UPDATE sbtest1 SET k=k+1 WHERE id=?: error 1213: Deadlock found when trying to get lock; try restarting transaction", N: 3}}
 	for i := range 70 {
-		s := load.Second{At: time.Duration(i+1) * time.Second, Length: time.Second, Warmup: i < 10, Done: 1223 + int64(i%7), Reads: 17127, Writes: 4893, Other: 2446}
+		s := load.Second{At: time.Duration(i+1) * time.Second, Length: time.Second, Warmup: i < 10, Done: 1223 + int64(i%7), Counted: load.Counted{Reads: 17127, Writes: 4893, Other: 2446}}
 		s.Response = r.Total.Response.Summary()
 		s.Ops = []load.OpSecond{{Done: s.Done}}
 		r.Series = append(r.Series, s)
@@ -149,7 +149,7 @@ func TestSysbenchReport(t *testing.T) {
 
 	y.Files = true
 	s := r.Series[10]
-	s.All, s.Ops = r.Total.Response, []load.OpSecond{{ReadBytes: 1 << 20}, {WriteBytes: 1 << 19}}
+	s.All, s.Ops = r.Total.Response, []load.OpSecond{{Counted: load.Counted{ReadBytes: 1 << 20}}, {Counted: load.Counted{WriteBytes: 1 << 19}}}
 	sameShape(t, "sysbench-1.0.20-fileio.txt", y.Interval(s, 1)+"\n"+y.Report(r))
 }
 
