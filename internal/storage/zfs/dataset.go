@@ -92,8 +92,8 @@ func (l *look) value(s string, f *catalog.Fact) (stack.Value, bool) {
 		}
 		n, ok := zfs.ParseSize(s)
 		return stack.Int(n), ok
-	case catalog.Float: // 1.53 or 1.53x
-		x, err := strconv.ParseFloat(strings.TrimSuffix(s, "x"), 64)
+	case catalog.Float, catalog.Percent: // 1.53, 1.53x or 12%
+		x, err := strconv.ParseFloat(strings.TrimRight(s, "x%"), 64)
 		return stack.Float(x), err == nil
 	case catalog.Seconds:
 		n, ok := zfs.ParseCount(s)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"plumb/internal/catalog"
@@ -40,32 +39,18 @@ func (l *look) readPools(ctx context.Context) {
 	l.kstats(ctx)
 }
 
-// listed records one row of zpool list.
+// listed records one row of zpool list, whose columns are those of Tools.Space;
+// "-" means the pool cannot tell.
 func (l *look) listed(p *stack.Thing, row []string, source string) {
-	for i, name := range map[int]string{1: "size", 2: "allocated", 3: "free"} {
-		if n, ok := zfs.ParseSize(row[i]); ok {
-			p.Set(name, stack.Int(n), source)
-		}
-	}
-	setPercent(p, "capacity", row[4], source)
+	columns := []string{"size", "allocated", "free", "capacity", "fragmentation", "dedupratio", "health"}
 	if l.tools.Fuse {
+		columns[4] = "pool_version"
 		p.SetAbsent("fragmentation", source)
-		if n, ok := zfs.ParseCount(row[5]); ok {
-			p.Set("pool_version", stack.Int(n), source)
+	}
+	for i, fact := range columns {
+		if v, ok := l.value(row[i+1], l.catalog.Fact("pool", fact)); ok {
+			p.Set(fact, v, source)
 		}
-	} else {
-		setPercent(p, "fragmentation", row[5], source)
-	}
-	if f, err := strconv.ParseFloat(strings.TrimSuffix(row[6], "x"), 64); err == nil {
-		p.Set("dedupratio", stack.Float(f), source)
-	}
-	p.Set("health", stack.Text(row[7]), source)
-}
-
-// setPercent records a percentage; "-" means the pool cannot tell.
-func setPercent(t *stack.Thing, fact, text, source string) {
-	if f, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64); err == nil {
-		t.Set(fact, stack.Float(f), source)
 	}
 }
 
@@ -206,42 +191,37 @@ func (l *look) poolProperties(ctx context.Context) {
 }
 
 func setPoolProperties(p *stack.Thing, all []zfs.Property, knobs map[string]*catalog.Fact, source string) {
-	seen := map[string]bool{}
+	given := map[string]zfs.Property{}
 	for _, prop := range all {
-		name, is := prop.Name, prop.Of == p.Ref.Name
-		if knobs[name] != nil && name != "ashift" && is {
-			seen[name] = true
-			value := prop.Value
-			if value == "-" { // zpool's way to write nothing
-				value = ""
-			}
-			p.Setting(name, stack.Text(value), source, origin(prop.Source))
+		if prop.Of == p.Ref.Name {
+			given[prop.Name] = prop
 		}
-		switch {
-		case !is:
+	}
+	if len(given) == 0 {
+		return
+	}
+	for name := range knobs {
+		switch prop, have := given[name]; {
 		case name == "ashift":
 			if n, ok := zfs.ParseCount(prop.Value); ok && n > 0 { // 0 says only that it was found out at creation
 				p.Setting(name, stack.Int(n), source, origin(prop.Source))
 			}
-		case name == "version":
-			if n, ok := zfs.ParseCount(prop.Value); ok {
-				p.Set("pool_version", stack.Int(n), source)
-			} else { // "-": the pool has features in place of a version
-				p.SetAbsent("pool_version", source)
-			}
-		case name == "bcloneused":
-			if n, ok := zfs.ParseCount(prop.Value); ok {
-				p.Set("cloned", stack.Int(n), source)
-			}
-		}
-	}
-	for name := range knobs {
-		if !seen[name] && name != "ashift" && len(seen) > 0 {
+		case !have:
 			p.SetAbsent(name, source)
+		case prop.Value == "-": // zpool's way to write nothing
+			p.Setting(name, stack.Text(""), source, origin(prop.Source))
+		default:
+			p.Setting(name, stack.Text(prop.Value), source, origin(prop.Source))
 		}
 	}
-	if _, have := p.Facts["cloned"]; !have && len(all) > 0 && !slices.ContainsFunc(all, func(x zfs.Property) bool { return x.Name == "bcloneused" }) {
-		p.SetAbsent("cloned", source)
+	// A version that is "-" is that of a pool with features in place of one.
+	for fact, name := range map[string]string{"pool_version": "version", "cloned": "bcloneused"} {
+		prop, have := given[name]
+		if n, ok := zfs.ParseCount(prop.Value); ok {
+			p.Set(fact, stack.Int(n), source)
+		} else if have == (fact == "pool_version") {
+			p.SetAbsent(fact, source)
+		}
 	}
 }
 
