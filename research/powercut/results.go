@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // Bounds of a file of results.
@@ -78,19 +80,11 @@ func appendTrial(name string, t trial) error {
 
 // endLine cuts off a torn last line, so that the next one begins a line.
 func endLine(f *os.File) error {
-	end, err := f.Seek(0, io.SeekEnd)
+	text, err := io.ReadAll(f)
 	if err != nil {
 		return err
 	}
-	last := make([]byte, 1)
-	for ; end > 0; end-- {
-		if _, err := f.ReadAt(last, end-1); err != nil {
-			return err
-		}
-		if last[0] == '\n' {
-			break
-		}
-	}
+	end := int64(bytes.LastIndexByte(text, '\n') + 1)
 	if err := f.Truncate(end); err != nil {
 		return err
 	}
@@ -98,20 +92,18 @@ func endLine(f *os.File) error {
 	return err
 }
 
+// of tells whether a trial is one of a row as it is now.
+func (t trial) of(r row, k kind) bool { return t.Row == r.name && t.Kind == k && t.Hash == r.hash() }
+
 // counted are the trials of a row as it is now that say something.
-func counted(all []trial, r row, k kind) (list []trial) {
-	for _, t := range all {
-		if t.Row == r.name && t.Kind == k && t.Hash == r.hash() && t.Error == "" {
-			list = append(list, t)
-		}
-	}
-	return list
+func counted(all []trial, r row, k kind) []trial {
+	return slices.DeleteFunc(slices.Clone(all), func(t trial) bool { return !t.of(r, k) || t.Error != "" })
 }
 
 // next is the number of a session that was not tried yet.
 func next(all []trial, r row, k kind) (number int) {
 	for _, t := range all {
-		if t.Row == r.name && t.Kind == k && t.Hash == r.hash() {
+		if t.of(r, k) {
 			number = max(number, t.Session+1)
 		}
 	}

@@ -152,7 +152,7 @@ func of(n, all int) string { return fmt.Sprintf("%d of %d", n, all) }
 // voids counts the trials of a row that say nothing.
 func voids(all []trial, r row, k kind) (n int) {
 	for _, t := range all {
-		if t.Row == r.name && t.Kind == k && t.Hash == r.hash() && t.Error != "" {
+		if t.of(r, k) && t.Error != "" {
 			n++
 		}
 	}

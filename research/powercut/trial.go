@@ -85,16 +85,11 @@ func (t trial) at(began time.Time) trial {
 
 // replays cuts the power of one session at so many places of its log.
 func (b *bench) replays(ctx context.Context, r row, s *session, t trial, cuts int, keep func(trial) error) error {
-	log, err := os.Open(s.log())
-	if err != nil {
+	l, log, err := openLog(s.log())
+	if log == nil {
 		return err
 	}
 	defer log.Close()
-	st, err := log.Stat()
-	if err != nil {
-		return err
-	}
-	l, err := writelog.Read(log, st.Size())
 	if err == nil {
 		_, _, err = span(s.marks, l)
 	}
@@ -123,6 +118,24 @@ func (b *bench) replays(ctx context.Context, r row, s *session, t trial, cuts in
 		}
 	}
 	return nil
+}
+
+// openLog reads a log of writes, whose data stay in the file. There is no file
+// when it could not be opened.
+func openLog(name string) (*writelog.Log, *os.File, error) {
+	log, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := log.Stat()
+	if err != nil {
+		return nil, log, err
+	}
+	l, err := writelog.Read(log, st.Size())
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return l, log, err
 }
 
 // replay makes the image of one cut and looks at it.
@@ -192,4 +205,33 @@ func replayTo(ctx context.Context, l *writelog.Log, log *os.File, base, image st
 		err = l.Replay(log, f, st.Size(), c)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// replay makes the image of one cut of any log.
+func (o order) replay(ctx context.Context) error {
+	if o.base == "" || o.image == "" {
+		return errors.New("-replay wants -base and -image too")
+	}
+	if _, err := os.Stat(o.image); err == nil {
+		return fmt.Errorf("%s is there already", o.image)
+	}
+	l, log, err := openLog(o.log)
+	defer log.Close() // also of none
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d entries, %d of them flushes, sectors of %d bytes\n", len(l.Entries), len(l.Flushes()), l.SectorSize)
+	if l.Hole {
+		fmt.Println("an entry is missing and others follow it: what they were cannot be known")
+	}
+	end := o.end
+	if end < 0 {
+		end = len(l.Entries)
+	}
+	c, err := l.Draw(end, o.seed)
+	if err != nil {
+		return err
+	}
+	fmt.Println(c)
+	return replayTo(ctx, l, log, o.base, o.image, c)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"os"
 	"strings"
 
 	"plumb/research/powercut/writelog"
@@ -88,16 +87,8 @@ func findTwins(l *writelog.Log, log io.ReaderAt) (e *exposure, all []twins, err 
 
 // countTwins prints what a log by hand has.
 func countTwins(name string, out io.Writer) error {
-	log, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	st, err := log.Stat()
-	if err != nil {
-		return err
-	}
-	l, err := writelog.Read(log, st.Size())
+	l, log, err := openLog(name)
+	defer log.Close() // also of none
 	if err != nil {
 		return err
 	}
