@@ -23,11 +23,9 @@ type Capacity struct {
 	Params  []Param  // of the formula
 	Max     Estimate // operations a second that it tends to, or peaks at
 	Base    Estimate // response time alone, seconds
-	Knee    Estimate // concurrency that would fill it if requests never met: Max * Base
 	Best    Best
 	Fit     float64  // root mean square of the relative errors
 	Cross   float64  // the same where each concurrency was predicted from the others
-	Rivals  []Rival  // all models tried, best first
 	Doubts  []string // reasons not to rely on it, for people
 
 	curve  curve
@@ -38,12 +36,6 @@ type Capacity struct {
 type Param struct {
 	Name string
 	Estimate
-}
-
-// Rival is a model that was tried.
-type Rival struct {
-	Model      string
-	Fit, Cross float64 // as in Capacity
 }
 
 // ErrFewPoints says that a curve cannot be fitted to what was measured.
@@ -86,17 +78,15 @@ func choose(points []Point, levels []int) *Capacity {
 			continue
 		}
 		fitted := m.fit(points, nil)
-		r := Rival{m.name, fitted.rms(points), m.cross(points, levels)}
-		c.Rivals = append(c.Rivals, r)
+		cross := m.cross(points, levels)
 		needed := c.Cross
 		if c.Model != "" && len(m.params) > len(c.curve.model.params) {
 			needed *= simpler
 		}
-		if r.Cross < needed {
-			c.Model, c.Fit, c.Cross, c.curve = m.name, r.Fit, r.Cross, fitted
+		if cross < needed {
+			c.Model, c.Fit, c.Cross, c.curve = m.name, fitted.rms(points), cross, fitted
 		}
 	}
-	slices.SortStableFunc(c.Rivals, func(a, b Rival) int { return cmp.Compare(a.Cross, b.Cross) })
 	c.Formula = c.curve.model.formula
 	return c
 }
@@ -151,7 +141,6 @@ func quantile(sorted []float64, q float64) float64 {
 func (c *Capacity) estimate() {
 	c.Max = c.spread(curve.max)
 	c.Base = c.spread(curve.base)
-	c.Knee = c.spread(func(k curve) float64 { return k.max() * k.base() })
 	for i := range c.curve.params {
 		e := c.spread(func(k curve) float64 { return k.params[i] })
 		c.Params = append(c.Params, Param{c.curve.model.params[i], e})
