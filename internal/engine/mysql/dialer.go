@@ -251,7 +251,7 @@ func meaning(user string, err error) error {
 	}
 	kind := error(nil)
 	switch code(err) {
-	case 1044, 1045, 1130, 1251, 1524, 1698, 1820, 1862, 3118, 3955:
+	case 1044, 1045, 1130, 1251, 1524, 1698, 1820, 1862, 3118, 3955, 4151: // 3118 and 4151: an account that is locked, of MySQL and of MariaDB
 		kind = host.ErrLogin
 	case 1142, 1143, 1227, 1370, 1345, 3169:
 		kind = host.ErrDenied
