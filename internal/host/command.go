@@ -1,95 +1,13 @@
 package host
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 )
 
-// readingCommandList names the commands that only read, one a line.
-//
-//	?         one argument that is no option and holds no "="
-//	a|b       one of these words
-//	...       any further arguments
-//	not -x    but none of these options, alone, with "=value" or among
-//	          bundled letters
-//
-// Before adding a line, read the command's manual page for options that
-// write, run other programs or reach other hosts (zpool status -c runs
-// scripts, sysctl writes when it sees "=", systemctl -H opens ssh), and check
-// that it opens nothing for writing (strace), as blkid and mysqld --help do.
-const readingCommandList = `
-zfs list|get ...
-zfs version|--version
-zpool list|get ...
-zpool version|--version
-zpool status|iostat ... not -c
-zpool upgrade
-zdb -C
-uname ?
-uname -a|-r|-s|-m|-v|-n|-p|-o
-getconf ?
-head -c ? ?
-ldd --version
-nvme list|list-subsys ...
-nvme smart-log|id-ctrl|id-ns|error-log ...
-nvme version
-smartctl -j -a|-x|-i|-H|-A ?
-smartctl -n standby -j -H -A ?
-smartctl -a|-x|-i|-H|-A ?
-xfs_info ?
-xfs_info -V
-tune2fs -l ?
-dumpe2fs -h ?
-btrfs filesystem show|usage|df ...
-btrfs subvolume list|show ...
-btrfs device stats ?
-btrfs --version
-lsattr -d ...
-lsblk ...
-findmnt ...
-losetup --list|--all|--json
-losetup --list --json
-blockdev --getra|--getss|--getpbsz|--getsize64|--getro ?
-dmsetup table|info|ls|deps ... not --showkeys --exec
-dmsetup status --noflush ... not --exec
-lvs|vgs|pvs --reportformat json --readonly ... not --config --profile --commandprofile --metadataprofile --driverloaded
-mdadm --detail|--examine ?
-mdadm --detail --export ?
-cryptsetup status ?
-multipath -ll
-systemctl show|cat|is-active|is-enabled ... not -H --host -M --machine
-systemctl list-units|list-unit-files|list-timers ... not -H --host -M --machine
-systemd-detect-virt
-systemd-detect-virt --vm|--container
-timedatectl show|show-timesync
-chronyc -n|-c tracking|sources
-chronyc -n -c tracking|sources
-ntpq -pn
-getenforce
-sestatus
-aa-status
-aa-status --json
-tuned-adm active
-numactl --hardware|-H
-lscpu ...
-modinfo ...
-dpkg-query -W ...
-rpm -q ?
-sysctl -n ?
-sysctl -n -e ?
-postgres -C ?
-postgres -C ? -D ?
-postgres -D ? -C ?
-postgres|psql|pg_ctl --version|-V
-pg_config ...
-pg_controldata ?
-pg_controldata -D ?
-mysqld|mariadbd|mysql|mariadb|mysqladmin --version|-V
-my_print_defaults ... not -s --show
-mongod|mongos|mongosh --version
-proxysql --version
-xtrabackup|mariabackup|mariadb-backup --version
-`
+//go:embed commands.txt
+var readingCommandList string
 
 // commandPattern is one line of the list.
 type commandPattern struct {
@@ -104,7 +22,7 @@ func parseCommands(list string) []commandPattern {
 	var patterns []commandPattern
 	for line := range strings.Lines(list) {
 		words := strings.Fields(line)
-		if len(words) == 0 {
+		if len(words) == 0 || words[0] == "#" {
 			continue
 		}
 		var p commandPattern

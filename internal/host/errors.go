@@ -20,16 +20,15 @@ type kindError struct {
 func (e kindError) Error() string { return e.text }
 func (e kindError) Unwrap() error { return e.kind }
 
-// errorKinds names the errors that keep their meaning on a tape. The order
-// matters where one error is of two kinds.
-func errorKinds() []struct {
+type errorKind struct {
 	name string
 	kind error
-} {
-	return []struct {
-		name string
-		kind error
-	}{
+}
+
+// errorKinds names the errors that keep their meaning on a tape. The order
+// matters where one error is of two kinds.
+func errorKinds() []errorKind {
+	return []errorKind{
 		{"too_large", ErrTooLarge},
 		{"no_command", ErrNoCommand},
 		{"refused", ErrRefused},

@@ -46,7 +46,7 @@ var errNotRegular = errors.New("not a regular file")
 // not harmless: a watchdog resets the machine when it is closed again, a tape
 // drive rewinds. So it is looked at first, and what was looked at is opened.
 func readHead(name string, limit int) ([]byte, error) {
-	at, err := inItsRoot(name)
+	at, err := inItsRoot(name, true)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func readAll(fd, limit int, hint int64) ([]byte, error) {
 // Readlink implements Reader.
 func (l *Live) Readlink(ctx context.Context, name string) (string, error) {
 	to, err := onFile(ctx, l, name, true, func(context.Context) (string, error) {
-		at, err := parentInItsRoot(name)
+		at, err := inItsRoot(name, false)
 		if err != nil {
 			return "", err
 		}
@@ -137,7 +137,7 @@ func (l *Live) Readlink(ctx context.Context, name string) (string, error) {
 // Statfs implements Reader.
 func (l *Live) Statfs(ctx context.Context, name string) (Statfs, error) {
 	s, err := onFile(ctx, l, name, true, func(context.Context) (Statfs, error) {
-		at, err := inItsRoot(name)
+		at, err := inItsRoot(name, true)
 		if err != nil {
 			return Statfs{}, err
 		}

@@ -84,7 +84,7 @@ func matching(dir, part string, limit int) ([]string, error) {
 		prefix += "/"
 	}
 	if !strings.ContainsAny(part, `*?[\`) {
-		if at, err := parentInItsRoot(prefix + part); err != nil {
+		if at, err := inItsRoot(prefix+part, false); err != nil {
 			return nil, err
 		} else if _, err := os.Lstat(at); err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func matching(dir, part string, limit int) ([]string, error) {
 	if dir == "" {
 		dir = "."
 	}
-	at, err := inItsRoot(dir)
+	at, err := inItsRoot(dir, true)
 	if err != nil {
 		return nil, err
 	}

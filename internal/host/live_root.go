@@ -35,29 +35,18 @@ func SplitRoot(name string) (start, root, rest string) {
 }
 
 func isPID(s string) bool {
-	if s == "self" || s == "thread-self" {
-		return true
-	}
-	return s != "" && strings.Trim(s, "0123456789") == ""
+	return s == "self" || s == "thread-self" || s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 // inItsRoot gives the path to open for a name: the name itself, or for one
-// below a process's root the path with all links resolved inside that root.
-func inItsRoot(name string) (string, error) {
+// below a process's root the path with all links resolved inside that root, the
+// last element only if last is set.
+func inItsRoot(name string, last bool) (string, error) {
 	start, root, rest := SplitRoot(name)
 	if root == "" || strings.Trim(rest, "/") == "" {
 		return name, nil
 	}
-	return Resolve(start, root, rest, true)
-}
-
-// parentInItsRoot is inItsRoot for a name whose last element is not followed.
-func parentInItsRoot(name string) (string, error) {
-	start, root, rest := SplitRoot(name)
-	if root == "" || strings.Trim(rest, "/") == "" {
-		return name, nil
-	}
-	return Resolve(start, root, rest, false)
+	return Resolve(start, root, rest, last)
 }
 
 // Resolve resolves rest from start, with absolute links and ".." held inside

@@ -21,7 +21,7 @@ func (l *Live) Stat(ctx context.Context, name string) (Stat, error) {
 }
 
 func statOf(name string) (Stat, error) {
-	at, err := inItsRoot(name)
+	at, err := inItsRoot(name, true)
 	if err != nil {
 		return Stat{}, err
 	}

@@ -115,11 +115,7 @@ func (rec *Recorder) Glob(ctx context.Context, pattern string) ([]string, error)
 func (rec *Recorder) Stat(ctx context.Context, name string) (Stat, error) {
 	s, err := rec.r.Stat(ctx, name)
 	err = answered(err)
-	var answer any
-	if err == nil {
-		answer = wireOfStat(s)
-	}
-	rec.keep(opStat, onBehalf(ctx, name), answer, err)
+	rec.keep(opStat, onBehalf(ctx, name), ifNone(err, wireOfStat(s)), err)
 	return s, err
 }
 
@@ -127,11 +123,7 @@ func (rec *Recorder) Stat(ctx context.Context, name string) (Stat, error) {
 func (rec *Recorder) Readlink(ctx context.Context, name string) (string, error) {
 	to, err := rec.r.Readlink(ctx, name)
 	err = answered(err)
-	var answer any
-	if err == nil {
-		answer = textOf([]byte(to))
-	}
-	rec.keep(opLink, onBehalf(ctx, name), answer, err)
+	rec.keep(opLink, onBehalf(ctx, name), ifNone(err, textOf([]byte(to))), err)
 	return to, err
 }
 
@@ -139,11 +131,7 @@ func (rec *Recorder) Readlink(ctx context.Context, name string) (string, error) 
 func (rec *Recorder) Statfs(ctx context.Context, name string) (Statfs, error) {
 	s, err := rec.r.Statfs(ctx, name)
 	err = answered(err)
-	var answer any
-	if err == nil {
-		answer = s
-	}
-	rec.keep(opStatfs, onBehalf(ctx, name), answer, err)
+	rec.keep(opStatfs, onBehalf(ctx, name), ifNone(err, s), err)
 	return s, err
 }
 
@@ -169,4 +157,12 @@ func (rec *Recorder) Query(ctx context.Context, t Target, query string) (Rows, e
 	}
 	rec.keep(opQuery, []string{t.Name, query}, answer, err)
 	return rows, err
+}
+
+// ifNone gives an answer that came without an error.
+func ifNone(err error, answer any) any {
+	if err != nil {
+		return nil
+	}
+	return answer
 }

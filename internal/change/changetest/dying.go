@@ -33,13 +33,28 @@ const (
 // dying passes on to a doer until its time comes: from then on nothing works,
 // as when the power is gone. What was done stays done.
 type dying struct {
-	host.Doer
+	host.Hooked
 	death
 	n    int
 	dead atomic.Bool // a copy reads and writes at the same time
 }
 
 var _ host.Streamer = (*dying)(nil)
+
+func newDying(of host.Doer, at death) *dying {
+	d := &dying{death: at}
+	d.Behind = of
+	d.Around = func(_ context.Context, c host.Call, do func() error) error {
+		if !c.Reads() && c.Op != "lock" {
+			return d.step(do)
+		}
+		if d.dead.Load() {
+			return errDead
+		}
+		return do()
+	}
+	return d
+}
 
 // step counts one changing operation.
 func (d *dying) step(do func() error) error {
@@ -57,14 +72,6 @@ func (d *dying) step(do func() error) error {
 	return errDead
 }
 
-func (d *dying) Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	return d.step(func() error { return d.Doer.Replace(ctx, name, data, perm) })
-}
-
-func (d *dying) Remove(ctx context.Context, name string) error {
-	return d.step(func() error { return d.Doer.Remove(ctx, name) })
-}
-
 // torn tells whether the machine dies now, amid an operation that does its half before.
 func (d *dying) torn(half func() error) bool {
 	if d.dead.Load() || d.n+1 != d.at || d.when != torn {
@@ -77,21 +84,17 @@ func (d *dying) torn(half func() error) bool {
 }
 
 func (d *dying) MakeDir(ctx context.Context, name string, perm fs.FileMode, uid, gid int) error {
-	if d.torn(func() error { return d.Doer.MakeDir(ctx, name, 0o700, -1, -1) }) {
+	if d.torn(func() error { return d.Behind.MakeDir(ctx, name, 0o700, -1, -1) }) {
 		return errDead
 	}
-	return d.step(func() error { return d.Doer.MakeDir(ctx, name, perm, uid, gid) })
-}
-
-func (d *dying) Rename(ctx context.Context, from, to string) error {
-	return d.step(func() error { return d.Doer.Rename(ctx, from, to) })
+	return d.Hooked.MakeDir(ctx, name, perm, uid, gid)
 }
 
 // Pipe implements host.Streamer. What dies amid one has passed on a part of what
 // it was given, or removed a part of what was to be removed. A reading command is
 // no operation, and can be run at the same time as another.
 func (d *dying) Pipe(ctx context.Context, p host.Pipe) (flow host.Flow, err error) {
-	s, ok := d.Doer.(host.Streamer)
+	s, ok := d.Behind.(host.Streamer)
 	if !ok {
 		return flow, host.ErrNoCommand
 	}
@@ -115,93 +118,36 @@ func (d *dying) Pipe(ctx context.Context, p host.Pipe) (flow host.Flow, err erro
 }
 
 func (d *dying) Append(ctx context.Context, name string, data []byte) error {
-	if d.torn(func() error { return d.Doer.Append(ctx, name, data[:len(data)/2]) }) {
+	if d.torn(func() error { return d.Behind.Append(ctx, name, data[:len(data)/2]) }) {
 		return errDead
 	}
-	return d.step(func() error { return d.Doer.Append(ctx, name, data) })
-}
-
-func (d *dying) Write(ctx context.Context, name string, data []byte) error {
-	return d.step(func() error { return d.Doer.Write(ctx, name, data) })
-}
-
-func (d *dying) Run(ctx context.Context, argv ...string) (out []byte, err error) {
-	err = d.step(func() error { out, err = d.Doer.Run(ctx, argv...); return err })
-	return out, err
-}
-
-func (d *dying) Exec(ctx context.Context, t host.Target, statement string) error {
-	return d.step(func() error { return d.Doer.Exec(ctx, t, statement) })
-}
-
-func (d *dying) Query(ctx context.Context, t host.Target, query string) (host.Rows, error) {
-	if d.dead.Load() {
-		return host.Rows{}, errDead
-	}
-	return d.Doer.Query(ctx, t, query)
-}
-
-func (d *dying) Output(ctx context.Context, argv ...string) ([]byte, error) {
-	if d.dead.Load() {
-		return nil, errDead
-	}
-	return d.Doer.Output(ctx, argv...)
-}
-
-func (d *dying) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	if d.dead.Load() {
-		return nil, errDead
-	}
-	return d.Doer.ReadFile(ctx, name)
-}
-
-func (d *dying) Stat(ctx context.Context, name string) (host.Stat, error) {
-	if d.dead.Load() {
-		return host.Stat{}, errDead
-	}
-	return d.Doer.Stat(ctx, name)
-}
-
-func (d *dying) Readlink(ctx context.Context, name string) (string, error) {
-	if d.dead.Load() {
-		return "", errDead
-	}
-	return d.Doer.Readlink(ctx, name)
-}
-
-func (d *dying) Glob(ctx context.Context, pattern string) ([]string, error) {
-	if d.dead.Load() {
-		return nil, errDead
-	}
-	return d.Doer.Glob(ctx, pattern)
-}
-
-func (d *dying) Raw(ctx context.Context, name string) ([]byte, error) {
-	if d.dead.Load() {
-		return nil, errDead
-	}
-	return d.Doer.Raw(ctx, name)
-}
-
-func (d *dying) Lock(ctx context.Context, name string) (func(), error) {
-	if d.dead.Load() {
-		return nil, errDead
-	}
-	return d.Doer.Lock(ctx, name)
+	return d.Hooked.Append(ctx, name, data)
 }
 
 // late is a broken Executor's doer: what it intends reaches the disk only
 // after it is done. The suite must find that.
 type late struct {
-	host.Doer
+	host.Hooked
 	kept []func() error
+}
+
+func newLate(of host.Doer) *late {
+	l := &late{}
+	l.Behind = of
+	l.Around = func(_ context.Context, c host.Call, do func() error) error {
+		if c.Reads() || c.Op == "lock" {
+			return do()
+		}
+		return l.flush(do())
+	}
+	return l
 }
 
 func (l *late) Append(ctx context.Context, name string, data []byte) error {
 	if !bytes.Contains(data, []byte(`"kind":"intent"`)) {
-		return l.flush(l.Doer.Append(ctx, name, data))
+		return l.flush(l.Behind.Append(ctx, name, data))
 	}
-	l.kept = append(l.kept, func() error { return l.Doer.Append(ctx, name, data) })
+	l.kept = append(l.kept, func() error { return l.Behind.Append(ctx, name, data) })
 	return nil
 }
 
@@ -215,21 +161,4 @@ func (l *late) flush(err error) error {
 	}
 	l.kept = nil
 	return err
-}
-
-func (l *late) Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	return l.flush(l.Doer.Replace(ctx, name, data, perm))
-}
-
-func (l *late) Write(ctx context.Context, name string, data []byte) error {
-	return l.flush(l.Doer.Write(ctx, name, data))
-}
-
-func (l *late) Exec(ctx context.Context, t host.Target, statement string) error {
-	return l.flush(l.Doer.Exec(ctx, t, statement))
-}
-
-func (l *late) Run(ctx context.Context, argv ...string) ([]byte, error) {
-	out, err := l.Doer.Run(ctx, argv...)
-	return out, l.flush(err)
 }

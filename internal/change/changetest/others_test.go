@@ -122,7 +122,7 @@ func TestCopyReadsWithTheRightsOfTheOwner(t *testing.T) {
 		t.Skipf("needs a user nobody: %s", out)
 	}
 	c := onDisk(t, dir, aCopy(dir))
-	c.Doer = &swapping{dying: &dying{Doer: c.Doer}, sub: dir + "/from/sub", to: secret}
+	c.Doer = &swapping{dying: newDying(c.Doer, death{}), sub: dir + "/from/sub", to: secret}
 	draft, err := c.draft(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -184,12 +184,12 @@ func TestCopyGoesOnWhereItWas(t *testing.T) {
 	}
 	// Begin, plan, intent, the directory and who it is; 255 files and what is noted of
 	// them; 45 more; nine for what comes before the large file.
-	d := &dying{Doer: c.Doer, death: death{5 + 255 + 2 + 45 + 9 + 1, torn}}
+	d := newDying(c.Doer, death{5 + 255 + 2 + 45 + 9 + 1, torn})
 	out, err := c.executor(d).Apply(t.Context(), draft, change.ApplyOptions{})
 	if err == nil || !d.dead.Load() {
 		t.Fatalf("it did not die: %v", err)
 	}
-	count := &counting{dying: &dying{Doer: c.Doer}}
+	count := &counting{dying: newDying(c.Doer, death{})}
 	if err := c.executor(count).Resume(t.Context(), out.Number); err != nil {
 		t.Fatal(err)
 	}

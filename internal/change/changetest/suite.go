@@ -236,7 +236,7 @@ func Deaths(ctx context.Context, c Case) error {
 // CatchesLateJournal is the proof of the proof: with an executor that writes its
 // journal after the effect, Deaths must fail.
 func CatchesLateJournal(ctx context.Context, c Case) error {
-	err := deaths(ctx, c, func(d host.Doer) host.Doer { return &late{Doer: d} })
+	err := deaths(ctx, c, func(d host.Doer) host.Doer { return newLate(d) })
 	if clearErr := c.clear(ctx); clearErr != nil {
 		return clearErr
 	}
@@ -320,7 +320,7 @@ func Resumes(ctx context.Context, c Case) error {
 // goOn applies until death, goes on until another, goes on to the end, and
 // undoes it all.
 func (c Case) goOn(ctx context.Context, first, second death, want string) (ended, resumed bool, err error) {
-	d := &dying{Doer: c.Doer, death: first}
+	d := newDying(c.Doer, first)
 	number, err := c.applyUntilDeath(ctx, d)
 	if err != nil {
 		return false, false, err
@@ -329,7 +329,7 @@ func (c Case) goOn(ctx context.Context, first, second death, want string) (ended
 	if err != nil || number == 0 || len(all) == 0 {
 		return !d.dead.Load(), true, err
 	}
-	r := &dying{Doer: c.Doer, death: second}
+	r := newDying(c.Doer, second)
 	err = c.executor(r).Resume(ctx, number)
 	if err == nil || r.dead.Load() {
 		err = c.executor(c.Doer).Resume(ctx, number)
@@ -381,7 +381,7 @@ func moments() iter.Seq[death] {
 // last undo, by a Plumb that knows only the journal, ends it. ended tells
 // that apply, and undone that undo, had no such moment any more.
 func (c Case) dieTwice(ctx context.Context, bend func(host.Doer) host.Doer, first, second death) (ended, undone bool, err error) {
-	d := &dying{Doer: c.Doer, death: first}
+	d := newDying(c.Doer, first)
 	number, err := c.applyUntilDeath(ctx, bend(d))
 	if err != nil {
 		return false, false, err
@@ -390,7 +390,7 @@ func (c Case) dieTwice(ctx context.Context, bend func(host.Doer) host.Doer, firs
 	if err != nil || number == 0 || len(all) == 0 || all[len(all)-1].Number != number {
 		return !d.dead.Load(), true, err // it died before anything was written down
 	}
-	u := &dying{Doer: c.Doer, death: second}
+	u := newDying(c.Doer, second)
 	if err := c.executor(u).Undo(ctx, []int{number}, change.UndoOptions{}); err != nil && !u.dead.Load() {
 		return false, false, fmt.Errorf("undo: %w", err)
 	}

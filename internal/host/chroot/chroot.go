@@ -4,7 +4,6 @@ package chroot
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,14 +15,18 @@ import (
 // unpacked image: links cannot lead out of it. Nothing runs there, so
 // commands and queries are refused.
 type Doer struct {
-	d   host.Doer
+	host.Hooked
 	dir string
 }
 
 var _ host.Doer = (*Doer)(nil)
 
 // New shows the directory dir of d as a machine of its own.
-func New(d host.Doer, dir string) *Doer { return &Doer{d: d, dir: filepath.Clean(dir)} }
+func New(d host.Doer, dir string) *Doer {
+	u := &Doer{host.Hooked{Behind: d}, filepath.Clean(dir)}
+	u.At = u.at
+	return u
+}
 
 // at gives the real path of a name in there, with all links resolved inside.
 func (u *Doer) at(name string) (string, error) {
@@ -65,30 +68,9 @@ func existing(dir, name string) string {
 	return "/"
 }
 
-// About implements host.Reader.
-func (u *Doer) About() host.About { return u.d.About() }
-
-// ReadFile implements host.Reader.
-func (u *Doer) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	at, err := u.at(name)
-	if err != nil {
-		return nil, err
-	}
-	return u.d.ReadFile(ctx, at)
-}
-
-// Raw implements host.Doer.
-func (u *Doer) Raw(ctx context.Context, name string) ([]byte, error) {
-	at, err := u.at(name)
-	if err != nil {
-		return nil, err
-	}
-	return u.d.Raw(ctx, at)
-}
-
 // Glob implements host.Reader. Patterns of directories that are links find nothing.
 func (u *Doer) Glob(ctx context.Context, pattern string) ([]string, error) {
-	found, err := u.d.Glob(ctx, u.dir+pattern)
+	found, err := u.Behind.Glob(ctx, u.dir+pattern)
 	for i, f := range found {
 		found[i] = u.inside(f)
 	}
@@ -101,7 +83,7 @@ func (u *Doer) Stat(ctx context.Context, name string) (host.Stat, error) {
 	if err != nil {
 		return host.Stat{}, err
 	}
-	st, err := u.d.Stat(ctx, at)
+	st, err := u.Behind.Stat(ctx, at)
 	st.Resolved = u.inside(st.Resolved)
 	return st, err
 }
@@ -112,16 +94,7 @@ func (u *Doer) Readlink(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return u.d.Readlink(ctx, filepath.Join(parent, filepath.Base(name)))
-}
-
-// Statfs implements host.Reader.
-func (u *Doer) Statfs(ctx context.Context, name string) (host.Statfs, error) {
-	at, err := u.at(name)
-	if err != nil {
-		return host.Statfs{}, err
-	}
-	return u.d.Statfs(ctx, at)
+	return u.Behind.Readlink(ctx, filepath.Join(parent, filepath.Base(name)))
 }
 
 // Output implements host.Reader: nothing runs in an image.
@@ -134,73 +107,6 @@ func (u *Doer) Query(_ context.Context, t host.Target, _ string) (host.Rows, err
 	return host.Rows{}, fmt.Errorf("query %s below %s: %w", t.Name, u.dir, host.ErrDown)
 }
 
-// Replace implements host.Doer.
-func (u *Doer) Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	at, err := u.at(name)
-	if err != nil {
-		return err
-	}
-	return u.d.Replace(ctx, at, data, perm)
-}
-
-// Tidy implements host.Doer.
-func (u *Doer) Tidy(ctx context.Context, name string) error {
-	at, err := u.at(name)
-	if err != nil {
-		return err
-	}
-	return u.d.Tidy(ctx, at)
-}
-
-// Remove implements host.Doer.
-func (u *Doer) Remove(ctx context.Context, name string) error {
-	at, err := u.at(name)
-	if err != nil {
-		return err
-	}
-	return u.d.Remove(ctx, at)
-}
-
-// MakeDir implements host.Doer.
-func (u *Doer) MakeDir(ctx context.Context, name string, perm fs.FileMode, uid, gid int) error {
-	at, err := u.at(name)
-	if err != nil {
-		return err
-	}
-	return u.d.MakeDir(ctx, at, perm, uid, gid)
-}
-
-// Rename implements host.Doer.
-func (u *Doer) Rename(ctx context.Context, from, to string) error {
-	old, err := u.at(from)
-	if err != nil {
-		return err
-	}
-	at, err := u.at(to)
-	if err != nil {
-		return err
-	}
-	return u.d.Rename(ctx, old, at)
-}
-
-// Append implements host.Doer.
-func (u *Doer) Append(ctx context.Context, name string, data []byte) error {
-	at, err := u.at(name)
-	if err != nil {
-		return err
-	}
-	return u.d.Append(ctx, at, data)
-}
-
-// Write implements host.Doer.
-func (u *Doer) Write(ctx context.Context, name string, data []byte) error {
-	at, err := u.at(name)
-	if err != nil {
-		return err
-	}
-	return u.d.Write(ctx, at, data)
-}
-
 // Run implements host.Doer: nothing runs in an image.
 func (u *Doer) Run(_ context.Context, argv ...string) ([]byte, error) {
 	return nil, fmt.Errorf("run %s below %s: %w", strings.Join(argv, " "), u.dir, host.ErrNoCommand)
@@ -209,22 +115,4 @@ func (u *Doer) Run(_ context.Context, argv ...string) ([]byte, error) {
 // Exec implements host.Doer: nothing runs in an image.
 func (u *Doer) Exec(_ context.Context, t host.Target, _ string) error {
 	return fmt.Errorf("execute on %s below %s: %w", t.Name, u.dir, host.ErrDown)
-}
-
-// Writable implements host.Doer.
-func (u *Doer) Writable(ctx context.Context, name string) error {
-	at, err := u.at(name)
-	if err != nil {
-		return err
-	}
-	return u.d.Writable(ctx, at)
-}
-
-// Lock implements host.Doer.
-func (u *Doer) Lock(ctx context.Context, name string) (func(), error) {
-	at, err := u.at(name)
-	if err != nil {
-		return nil, err
-	}
-	return u.d.Lock(ctx, at)
 }

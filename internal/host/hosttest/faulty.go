@@ -12,7 +12,7 @@ import (
 
 // Fault is one thing that goes wrong on purpose, in a test.
 type Fault struct {
-	Op    string        // the call as on a tape ("file", "glob", "stat", "link", "statfs", "run", "query", also "replace", "remove", "append", "write", "do", "exec", "writable", "lock"); "" for any
+	Op    string        // the call as on a tape ("file", "glob", "stat", "link", "statfs", "run", "query", also "replace", "remove", "append", "write", "do", "exec", "writable", "lock", "tidy", "make directory", "rename"); "" for any
 	Name  string        // its arguments, joined by spaces; "*" stands for any text; "" for any
 	Nth   int           // the call that fails, from 1; 0 for every one
 	Delay time.Duration // first wait so long, or for the end of the context
@@ -48,7 +48,7 @@ func or(s, other string) string {
 // Faulty passes calls on to another reader or doer, except where its plan
 // says otherwise. It is for tests and safe for concurrent use.
 type Faulty struct {
-	r host.Reader
+	host.Hooked
 
 	mu     sync.Mutex
 	faults []Fault
@@ -61,7 +61,18 @@ var _ host.Doer = (*Faulty)(nil)
 // NewFaulty makes faults in front of r, which may be a Doer. Of several
 // faults that match a call the first counts.
 func NewFaulty(r host.Reader, faults ...Fault) *Faulty {
-	return &Faulty{r: r, faults: faults, seen: make([]int, len(faults)), fired: make([]bool, len(faults))}
+	f := &Faulty{faults: faults, seen: make([]int, len(faults)), fired: make([]bool, len(faults))}
+	f.Behind, _ = r.(host.Doer)
+	if f.Behind == nil {
+		f.Behind = &host.Refusing{Reader: r, Refused: func(string) {}}
+	}
+	f.Around = func(ctx context.Context, c host.Call, do func() error) error {
+		if _, err := f.fault(ctx, c.Op, c.Of...); err != nil {
+			return err
+		}
+		return do()
+	}
+	return f
 }
 
 // Plan lists the faults, one a line.
@@ -154,16 +165,13 @@ func cut[T any](fault Fault, all []T, err error) ([]T, error) {
 	return all[:fault.Cut], host.ErrTooLarge
 }
 
-// About implements host.Reader.
-func (f *Faulty) About() host.About { return f.r.About() }
-
 // ReadFile implements host.Reader.
 func (f *Faulty) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	fault, err := f.fault(ctx, "file", name)
 	if err != nil {
 		return nil, err
 	}
-	data, err := f.r.ReadFile(ctx, name)
+	data, err := f.Behind.ReadFile(ctx, name)
 	return cut(fault, data, err)
 }
 
@@ -173,32 +181,8 @@ func (f *Faulty) Glob(ctx context.Context, pattern string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := f.r.Glob(ctx, pattern)
+	found, err := f.Behind.Glob(ctx, pattern)
 	return cut(fault, found, err)
-}
-
-// Stat implements host.Reader.
-func (f *Faulty) Stat(ctx context.Context, name string) (host.Stat, error) {
-	if _, err := f.fault(ctx, "stat", name); err != nil {
-		return host.Stat{}, err
-	}
-	return f.r.Stat(ctx, name)
-}
-
-// Readlink implements host.Reader.
-func (f *Faulty) Readlink(ctx context.Context, name string) (string, error) {
-	if _, err := f.fault(ctx, "link", name); err != nil {
-		return "", err
-	}
-	return f.r.Readlink(ctx, name)
-}
-
-// Statfs implements host.Reader.
-func (f *Faulty) Statfs(ctx context.Context, name string) (host.Statfs, error) {
-	if _, err := f.fault(ctx, "statfs", name); err != nil {
-		return host.Statfs{}, err
-	}
-	return f.r.Statfs(ctx, name)
 }
 
 // Output implements host.Reader.
@@ -207,7 +191,7 @@ func (f *Faulty) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := f.r.Output(ctx, argv...)
+	out, err := f.Behind.Output(ctx, argv...)
 	return cut(fault, out, err)
 }
 
@@ -217,9 +201,29 @@ func (f *Faulty) Query(ctx context.Context, t host.Target, query string) (host.R
 	if err != nil {
 		return host.Rows{}, err
 	}
-	rows, err := f.r.Query(ctx, t, query)
+	rows, err := f.Behind.Query(ctx, t, query)
 	all := len(rows.Values)
 	rows.Values, err = cut(fault, rows.Values, err)
 	rows.Cut = rows.Cut || len(rows.Values) < all
 	return rows, err
+}
+
+// Raw implements host.Doer.
+func (f *Faulty) Raw(ctx context.Context, name string) ([]byte, error) {
+	fault, err := f.fault(ctx, "file", name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := f.Behind.Raw(ctx, name)
+	return cut(fault, data, err)
+}
+
+// Run implements host.Doer.
+func (f *Faulty) Run(ctx context.Context, argv ...string) ([]byte, error) {
+	fault, err := f.fault(ctx, "do", argv...)
+	if err != nil {
+		return nil, err
+	}
+	out, err := f.Behind.Run(ctx, argv...)
+	return cut(fault, out, err)
 }

@@ -44,18 +44,3 @@ func (Sleeper) Sleep(d time.Duration) {
 
 // Close sets the timers back to their default and gives the thread back.
 func (Sleeper) Close() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0); runtime.UnlockOSThread() }
-
-// Files raises the limit of open files to at least n where it may, and gives
-// the limit as it now is.
-func Files(n uint64) (uint64, error) {
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
-		return 0, err
-	}
-	if l.Cur >= n {
-		return l.Cur, nil
-	}
-	l.Cur = min(n, l.Max)
-	err := unix.Setrlimit(unix.RLIMIT_NOFILE, &l)
-	return l.Cur, err
-}

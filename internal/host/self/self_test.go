@@ -52,13 +52,3 @@ func FuzzTicks(f *testing.F) {
 	f.Add([]byte("cpu  100 0 50 800 50 0 0 0 7 0"))
 	f.Fuzz(func(t *testing.T, line []byte) { ParseTicks(line).Since(Ticks{busy: 1, all: 2}) })
 }
-
-func TestFilesIsNeverLowered(t *testing.T) {
-	now, err := Files(1)
-	if err != nil || now < 1 {
-		t.Fatalf("Files(1) = %d, %v", now, err)
-	}
-	if again, err := Files(now); err != nil || again < now {
-		t.Errorf("Files(%d) = %d, %v", now, again, err)
-	}
-}
