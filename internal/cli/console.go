@@ -15,7 +15,7 @@ type console struct{ to io.Writer }
 
 // Write implements io.Writer.
 func (c *console) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(c.to, page.Plain(string(text))); err != nil {
+	if _, err := io.WriteString(c.to, page.Clean(string(text))); err != nil {
 		return 0, err
 	}
 	return len(text), nil
@@ -33,7 +33,7 @@ func rewrite(w io.Writer, text string) {
 // oneLine is a text of which others may have written part, as one line that
 // cannot be taken for two.
 func oneLine(text string) string {
-	return strings.ReplaceAll(page.Plain(strings.TrimSpace(text)), "\n", "; ")
+	return strings.ReplaceAll(page.Clean(strings.TrimSpace(text)), "\n", "; ")
 }
 
 // fileOf gives the file behind a writer, nil for none.

@@ -155,12 +155,8 @@ func (p *Page) String() string {
 // Width is how many columns a text takes.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
-// Plain is a text of which strangers may have written part, without what could
-// drive a terminal or reorder text: for all that goes there by another way
-// than a page.
-func Plain(s string) string { return Clean(s) }
-
-// Clean replaces what could drive a terminal or reorder text.
+// Clean replaces what could drive a terminal or reorder text: strangers may
+// have written part of it.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
