@@ -55,9 +55,7 @@ func (s sheet) text() []byte {
 			head = append(head, "One arm is never for data that matter: a crash of the machine can cost them. It is shown apart, compared with nothing.")
 		}
 	}
-	for _, p := range pairs(s.arms) {
-		f.Compare = append(f.Compare, p)
-	}
+	f.Compare = append(f.Compare, pairs(s.arms)...)
 	out, err := f.Encode(head...)
 	if err != nil {
 		panic(err) // plain data
