@@ -88,7 +88,7 @@ func watchOne(t *testing.T, p product) *watched {
 			t.Error(err)
 		}
 	})
-	w := &watched{product: p, t: t, turn: min(time.Minute, liveTime(t)/20), box: box, allowed: true, did: map[string]int{}, chance: rand.New(rand.NewPCG(1, 2))}
+	w := &watched{product: p, t: t, turn: min(time.Minute, liveTime(t)/20), box: box, allowed: true, did: map[string]int{}, chance: rand.New(rand.NewPCG(3, 4))}
 	w.mount = newWobbly(t)
 	w.start()
 	w.exec(p.makeUser)
@@ -128,11 +128,11 @@ func (w *watched) disturb() {
 		{"server restarted", w.up, func() { w.stop(w.server.Stop); w.start() }},
 		{"session killed", w.up && w.allowed, func() { w.exec(w.killAll) }},
 		{"mount hung", !w.mount.hangs(), w.mount.come},
-		{"mount gone", w.mount.hangs(), w.mount.goAway},
 		{"mount gone, its threads left", w.mount.hangs(), w.mount.leave},
+		{"mount gone", w.mount.hangs(), w.mount.goAway},
 	} {
 		// A thing may have changed by what was done just before.
-		if d.now && w.chance.IntN(3) == 0 && w.still(d.name) {
+		if d.now && w.chance.IntN(2) == 0 && w.still(d.name) {
 			d.do()
 			w.did[d.name]++
 		}
