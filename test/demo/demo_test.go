@@ -59,7 +59,7 @@ func TestHungUp(t *testing.T) {
 	if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || bytes.Contains(mounts, []byte(dir)) {
 		t.Errorf("left mounted: %s, %v", mounts, err)
 	}
-	left, err := filepath.Glob(dir + "/plumb-demo*") // the lock of zfs-fuse stays: others may wait for it
+	left, err := filepath.Glob(dir + "/plumb-demo*")
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

@@ -187,12 +187,22 @@ func (b *Box) zfsDaemon(daemon string) error {
 
 // lock waits until no other process holds what the machine has only once.
 func (b *Box) lock(what string) error {
-	f, err := os.OpenFile(filepath.Join(os.TempDir(), "plumb-test-"+what+".lock"), os.O_CREATE|os.O_RDWR, 0o666)
-	if err != nil {
-		return err
+	f, err := Alone(what)
+	if err == nil {
+		b.onClose(f.Close)
 	}
-	b.onClose(f.Close)
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	return err
+}
+
+// Alone waits until no other test or demo holds what the machine has only
+// once, and holds it until the file is closed. The file lies in the same place
+// for all of them, whatever their TMPDIR says.
+func Alone(what string) (*os.File, error) {
+	f, err := os.OpenFile("/tmp/plumb-test-"+what+".lock", os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return f, syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 }
 
 // Dataset makes a dataset with properties such as "recordsize=16K" and gives

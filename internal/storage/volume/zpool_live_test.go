@@ -11,6 +11,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/test/sandbox"
 )
 
 // needZFS takes the machine's only ZFS for a test.
@@ -27,10 +28,9 @@ func needZFS(t *testing.T) {
 	if _, err := checkPool(t.Context(), h, experiment.Volume{Kind: experiment.Zpool, Size: 256 << 20}); err != nil {
 		t.Skip(err)
 	}
-	f, err := os.OpenFile(filepath.Join(os.TempDir(), "plumb-test-zfs-fuse.lock"), os.O_CREATE|os.O_RDWR, 0o666)
+	f, err := sandbox.Alone("zfs-fuse")
 	must(t, err)
 	t.Cleanup(func() { f.Close() })
-	must(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 	if !openZFS(t.Context(), h) && exec.Command("zpool", "list").Run() == nil {
 		t.Skip("somebody's zfs-fuse runs")
 	}
