@@ -30,7 +30,8 @@ func btrfsOnParity(t *testing.T, b *sandbox.Box) {
 	mysqlOn(t, b, dir+"/data", "innodb_doublewrite=0\n")
 	known := patterned(t, dir+"/ballast", 100)
 	damageBelow(t, b.Dir+"/two.img", known)
-	run(t, "sh", "-c", `echo 1 > /proc/sys/vm/drop_caches; btrfs scrub start -B "$1" >/dev/null || true`, "sh", dir)
+	// Reading counts what does not match its checksum. A scrub passes over it now and then.
+	run(t, "sh", "-c", `sync; echo 1 > /proc/sys/vm/drop_caches; cat "$1/ballast" > /dev/null`, "sh", dir)
 }
 
 // nodatacow has data where btrfs does not copy on write.
