@@ -23,7 +23,8 @@ type copying struct {
 	c        *Change
 	p        *Recorded
 	from, to string
-	noted    int // so many entries of the list are there, and the same: the journal says so
+	dirs     map[string]entry // of the source, by name
+	noted    int              // so many entries of the list are there, and the same: the journal says so
 }
 
 // How often progress is written down: at most so much is compared again after a
@@ -47,12 +48,18 @@ func (r *copying) all(ctx context.Context) (state string, err error) {
 	if r.p.Kept == sum { // the source is still as it was when progress was noted
 		r.noted = r.p.Files
 	}
+	r.dirs = map[string]entry{}
+	for _, e := range entries {
+		if e.kind == 'd' {
+			r.dirs[e.name] = e
+		}
+	}
 	var bytes int64
 	for i, e := range entries {
 		if i < r.noted {
 			continue
 		}
-		if err := r.entry(ctx, entries, e); err != nil {
+		if err := r.entry(ctx, e); err != nil {
 			return "", fmt.Errorf("copy %s: %w", path.Join(r.from, e.name), err)
 		}
 		bytes += e.size
@@ -97,7 +104,7 @@ func (r *copying) note(ctx context.Context, files int, sum string) error {
 	return r.k.note(ctx, r.c, kindProgress, result{N: r.p.N, Files: files, What: sum})
 }
 
-func (r *copying) entry(ctx context.Context, all []entry, e entry) error {
+func (r *copying) entry(ctx context.Context, e entry) error {
 	to := path.Join(r.to, e.name)
 	switch e.kind {
 	case 'd':
@@ -119,7 +126,7 @@ func (r *copying) entry(ctx context.Context, all []entry, e entry) error {
 		_, err := r.do.Run(ctx, "ln", "-s", "-T", "--", e.link, to)
 		return err
 	}
-	return r.file(ctx, to, e, r.reader(all, e))
+	return r.file(ctx, to, e, r.reader(e))
 }
 
 // file copies a file, or the rest of one. What an earlier try left is taken on
@@ -192,17 +199,11 @@ func (r *copying) sum(ctx context.Context, name string, as []string) (string, er
 // reader gives what comes before a command that reads a file of the source.
 // Where its user could put a link to another's file in its place, it is read with
 // no more rights than his.
-func (r *copying) reader(all []entry, e entry) []string {
+func (r *copying) reader(e entry) []string {
 	if !r.do.About().Root {
 		return nil
 	}
-	owners := map[string]entry{}
-	for _, o := range all {
-		if o.kind == 'd' {
-			owners[o.name] = o
-		}
-	}
-	for at := e; ; at = owners[path.Dir(at.name)] {
+	for at := e; ; at = r.dirs[path.Dir(at.name)] {
 		if at.uid != 0 {
 			return []string{"setpriv", "--reuid=" + strconv.Itoa(at.uid), "--regid=" + strconv.Itoa(at.gid), "--clear-groups", "--"}
 		}
