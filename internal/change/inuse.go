@@ -1,6 +1,7 @@
 package change
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,26 +9,21 @@ import (
 	"path"
 	"strings"
 
+	"github.com/moby/sys/mountinfo"
+
 	"plumb/internal/host"
 )
 
-// mount is one line of the kernel's table.
-type mount struct{ source, point string }
-
-func mounted(ctx context.Context, d host.Doer) ([]mount, error) {
-	text, err := d.ReadFile(ctx, "/proc/self/mountinfo")
+// mounted lists all that is mounted here.
+func mounted(ctx context.Context, d host.Doer) ([]*mountinfo.Info, error) {
+	const table = "/proc/self/mountinfo"
+	text, err := d.ReadFile(ctx, table)
 	if err != nil {
 		return nil, err
 	}
-	var all []mount
-	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace
-	for line := range strings.Lines(string(text)) {
-		front, rest, ok := strings.Cut(strings.TrimSpace(line), " - ")
-		f, r := strings.Fields(front), strings.Fields(rest)
-		if !ok || len(f) < 5 || len(r) < 2 {
-			return nil, fmt.Errorf("read /proc/self/mountinfo: %q is no mount", line)
-		}
-		all = append(all, mount{unescape(r[1]), unescape(f[4])})
+	all, err := mountinfo.GetMountsFromReader(bytes.NewReader(text), nil)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", table, err)
 	}
 	return all, nil
 }

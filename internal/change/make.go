@@ -198,9 +198,9 @@ func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
 	all := slices.DeleteFunc(zfs.Names(out), func(name string) bool { return name == t.Dataset })
 	mounts, err := mounted(ctx, d)
 	for _, m := range mounts {
-		if m.source == t.Dataset && err == nil {
+		if m.Source == t.Dataset && err == nil {
 			var in []string
-			in, err = inside(ctx, d, m.point)
+			in, err = inside(ctx, d, m.Mountpoint)
 			all = append(all, in...)
 		}
 	}

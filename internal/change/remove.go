@@ -61,8 +61,8 @@ func unmounted(ctx context.Context, d host.Doer, dir string) error {
 		return err
 	}
 	for _, m := range mounts {
-		if below(m.point, dir) {
-			return &Refusal{Why: fmt.Sprintf("%s is mounted on %s", m.source, m.point), What: "unmount it first"}
+		if below(m.Mountpoint, dir) {
+			return &Refusal{Why: fmt.Sprintf("%s is mounted on %s", m.Source, m.Mountpoint), What: "unmount it first"}
 		}
 	}
 	return nil
