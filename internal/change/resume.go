@@ -77,12 +77,9 @@ func (k *Executor) with(ctx context.Context, number int, do func(*Change) error)
 	if err != nil {
 		return err
 	}
-	c := find(all, number)
-	switch {
-	case c == nil:
-		return &Refusal{Why: fmt.Sprintf("there is no change %d", number), What: "plumb history lists them"}
-	case c.Damage != nil:
-		return c.Damage
+	c, err := whole(all, number)
+	if err != nil {
+		return err
 	}
 	return errors.Join(do(c), ctx.Err())
 }

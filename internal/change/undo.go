@@ -68,12 +68,9 @@ func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error
 	}
 	var todo []*Change
 	for _, n := range numbers {
-		c := find(all, n)
-		if c == nil {
-			return &Refusal{Why: fmt.Sprintf("there is no change %d", n), What: "plumb history lists them"}
-		}
-		if c.Damage != nil {
-			return c.Damage
+		c, err := whole(all, n)
+		if err != nil {
+			return err
 		}
 		todo = append(todo, c)
 	}
@@ -89,6 +86,18 @@ func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// whole gives a change whose journal could be read to its end.
+func whole(all []*Change, number int) (*Change, error) {
+	c := find(all, number)
+	switch {
+	case c == nil:
+		return nil, &Refusal{Why: fmt.Sprintf("there is no change %d", number), What: "plumb history lists them"}
+	case c.Damage != nil:
+		return nil, c.Damage
+	}
+	return c, nil
 }
 
 func find(all []*Change, number int) *Change {
