@@ -20,19 +20,24 @@ var layers = [][]string{
 	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch"},
 	{"inventory/kinds"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
-	{"check", "lab", "lab/ledger", "rehearse"}, // watch will live here
-	{"explain", "fix", "rehearse/runner"},
+	{"check", "lab", "lab/ledger", "rehearse", "protect"}, // watch will live here
+	{"explain", "fix", "rehearse/runner", "protect/keep"},
+	{"protect/instance"}, // a server on a copy of a point
+	{"protect/drill", "protect/replicate"},
+	{"protect/clone", "protect/rollback", "protect/policy"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process"},
 	{"engine/fake"},
-	{"storage/volume", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
-	{"engine/private"}, // servers of the lab's own
+	{"storage/volume", "storage/point", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
+	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point"}, // servers of the lab's own, and copies of others
 	{"view/page", "view/schema"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
-	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook"},
+	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect"},
 	{"view/explain", "view/fix", "view/rehearse"},
 	{"cli/value"},
+	{"cli/shell"},
+	{"cli/protect"},
 	{"cli"},
 }
 

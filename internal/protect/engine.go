@@ -1,0 +1,118 @@
+package protect
+
+import (
+	"context"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/load"
+	"plumb/internal/stack"
+)
+
+// Names of modes, cheapest first.
+const (
+	ModeCrash     = "crash"      // no lock: all in one atomic set, and all of it survives a power cut
+	ModeLocked    = "locked"     // commits wait while the snapshot is taken
+	ModeBackupAPI = "backup-api" // the server's own protocol for copies that are not of one moment
+	ModeFreeze    = "freeze"     // the server's processes stand still
+)
+
+// Mode is a way to take a point.
+type Mode struct {
+	Name       string   `json:"name"`
+	Why        string   `json:"why"`              // it is right here: "all tables are InnoDB, and data, redo and binlog lie in one pool"
+	Not        string   `json:"not,omitempty"`    // it is not possible here, and why; "" when it is
+	Blocks     string   `json:"blocks,omitempty"` // who waits meanwhile; "" for nobody
+	Statements []string `json:"statements"`       // typed to the server, in order, the snapshot among them as "-- snapshot"
+	Doubts     []string `json:"doubts,omitempty"` // what a point of this mode may lack here: "innodb_flush_log_at_trx_commit = 2: the last second"
+}
+
+// Engine is what taking a point asks of a database product.
+type Engine interface {
+	// Kind is that of its things in the stack.
+	Kind() string
+	// Describe says what the server is, and how it is reached. It only reads.
+	Describe(ctx context.Context, h host.Reader, s *stack.Stack, db stack.Ref) (Server, host.Target, error)
+	// Aside tells whether a file that the server has open for writing may be missing
+	// from a point: logs for people, temporary files.
+	Aside(s *stack.Stack, sv Server, file string) bool
+	// Modes lists all modes, cheapest correct first; those that are not possible say
+	// why. It only reads, and takes no lock.
+	Modes(ctx context.Context, h host.Reader, t host.Target, s *stack.Stack, sv Server, set Set) ([]Mode, error)
+	// Position reads where the server stands, without any lock.
+	Position(ctx context.Context, h host.Reader, t host.Target) (Position, error)
+	// Quiesce takes what a mode holds, on one connection, waiting for others no
+	// longer than limit. It is released when the connection ends, however that is.
+	// With an error nothing is held.
+	Quiesce(ctx context.Context, h host.Held, m Mode, limit time.Duration) (Quiet, error)
+
+	Starter
+}
+
+// Quiet is what is held while a snapshot is taken.
+type Quiet interface {
+	// Position reads where the server stands, on the same connection.
+	Position(ctx context.Context) (Position, error)
+	// Release gives everything back. The files are those that a copy needs
+	// besides (Point.Files).
+	Release(ctx context.Context) (files map[string]string, err error)
+}
+
+// Starter starts copies of a server.
+type Starter interface {
+	// Neutralise takes the identity and the outward connections of a copy away and
+	// writes its configuration, before its first start. All it touches lies below
+	// Root and Run. What lies below Root belongs to the server's user, who could have put
+	// links there: it is changed with no more rights than his.
+	Neutralise(ctx context.Context, d host.Streamer, c Copy) error
+	// Serve gives the command that runs a copy, in the foreground, the signal that ends it in an orderly
+	// way, and the file of its log.
+	Serve(c Copy) (start host.Process, stop host.Signal, log string, err error)
+	// Open logs in to a copy that is starting or runs. An error means that it does not answer yet.
+	Open(ctx context.Context, c Copy) (load.Admin, error)
+	// Recovered reads where a copy stands after its recovery, before anybody wrote to it.
+	Recovered(ctx context.Context, a load.Admin, c Copy) (Position, error)
+	// Same tells whether a copy recovered exactly the point's position, and if not, in what they differ.
+	Same(point, recovered Position) (difference string)
+	// Check looks at the data by the engine's own means; full reads all of it.
+	Check(ctx context.Context, a load.Admin, c Copy, full bool) ([]Check, error)
+	// Follow makes a copy a replica of its source. Replicas only.
+	Follow(ctx context.Context, a load.Admin, c Copy) error
+	// Caught tells how far a replica is behind; "" when it has caught up.
+	Caught(ctx context.Context, a load.Admin, c Copy) (behind string, err error)
+}
+
+// Purpose says what a copy is for.
+type Purpose string
+
+// Purposes of copies.
+const (
+	ForDrill   Purpose = "drill"   // read and thrown away
+	ForUse     Purpose = "clone"   // a server of its own, for development
+	ForReplica Purpose = "replica" // follows its source
+)
+
+// Copy is a copy of a server's files, and how a server is to run on it.
+type Copy struct {
+	Server   Server // as the point has it
+	Files    map[string]string
+	Position Position
+	Purpose  Purpose
+	Root     string // every path of the server is below this directory in the copy: Root + "/var/lib/mysql"
+	Run      string // directory of its own, for configuration, socket and log: only its user and root may enter it
+	Closed   bool   // nobody but we may log in: accounts are not asked, nothing listens but a socket in Run
+	Port     int    // it listens on, on the loopback; 0: on a socket in Run only
+	Memory   int64  // that its cache may take, in bytes
+	Number   int    // of the server, unlike that of any other near it
+	Source   *Source
+}
+
+// In gives the place of one of the server's paths in the copy.
+func (c Copy) In(path string) string { return c.Root + path }
+
+// Source is whom a replica follows.
+type Source struct {
+	Network, Address string // unix or tcp
+	User, Password   string
+	Slot             string // PostgreSQL: a physical slot that exists
+}

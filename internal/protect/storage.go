@@ -1,0 +1,87 @@
+package protect
+
+import (
+	"context"
+
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/stack"
+)
+
+// Volume is a dataset, subvolume or volume that holds files of a server.
+type Volume struct {
+	Storage    string `json:"storage"`          // which adapter: zfs, btrfs, xfs, lvm
+	Name       string `json:"name"`             // as its storage names it: tank/db/data
+	Pool       string `json:"pool,omitempty"`   // volumes of one pool can be taken at one moment
+	Mountpoint string `json:"mountpoint"`       // where the server sees it
+	Within     string `json:"within,omitempty"` // directory of the volume that is mounted there, "" for its root
+}
+
+// Storage is what protect asks of a kind of storage.
+type Storage interface {
+	// Name is that of its volumes' Storage.
+	Name() string
+	// Volume tells which volume a mounted filesystem is; false when it is none of this storage.
+	Volume(s *stack.Stack, fs *stack.Thing) (Volume, bool)
+	// Atomic tells why snapshots of these volumes are not of one moment; "" when they are.
+	Atomic(vols []Volume) string
+	// Room tells why there is too little space to keep a snapshot of them: less than a tenth of a
+	// pool; or why they cannot be cloned: a key that is not loaded. "" when all is well.
+	Room(s *stack.Stack, vols []Volume) string
+	// Settle makes what waits to be written smaller, before anything is held. It is no part of the proof.
+	Settle(ctx context.Context, d host.Streamer, vols []Volume) error
+	// Snapshot takes all volumes at one moment, with facts written on each snapshot in the same
+	// command where the storage can. With an error, what came about is given too.
+	Snapshot(ctx context.Context, d host.Streamer, vols []Volume, name string, facts map[string]string) ([]Member, error)
+	// Find looks for the snapshots that Snapshot makes under a name; for what a killed run left.
+	Find(ctx context.Context, h host.Reader, vols []Volume, name string) ([]Member, error)
+	// State tells what has become of a snapshot.
+	State(ctx context.Context, h host.Reader, m Member) (MemberState, error)
+	// Mark writes facts on a snapshot; it does nothing where the storage cannot.
+	Mark(ctx context.Context, d host.Streamer, m Member, facts map[string]string) error
+	// Clone makes a writable copy of a snapshot, and mounts it on dir, which is an empty directory. What it makes is
+	// written into the log first. life is nil for what goes with the run.
+	Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m Member, dir string, life *inventory.Life) error
+	// Destroy destroys snapshots, each by name, GUID and birth, in one step where the storage can. It
+	// destroys none that is held, has clones, or is another than was recorded.
+	Destroy(ctx context.Context, d host.Streamer, members []Member) error
+}
+
+// MemberState is what a storage tells of one snapshot now.
+type MemberState struct {
+	Gone   bool     // there is none of that name
+	Other  bool     // there is one, but it is another
+	Clones []string // made of it
+	Held   bool     // by anybody
+	Space  int64    // bytes that only it keeps; -1 when not known
+}
+
+// Set is the volumes on which one server keeps data.
+type Set struct {
+	Volumes []Volume `json:"volumes"`          // parents before what is mounted in them
+	Apart   string   `json:"apart,omitempty"`  // why their snapshots are not of one moment; "" when they are
+	Strays  []Stray  `json:"strays,omitempty"` // files the server writes that lie on none of them
+	Others  []string `json:"others,omitempty"` // servers and programs that have files open on them too
+}
+
+// Stray is a file of the server outside of what can be snapshotted.
+type Stray struct {
+	Path string `json:"path"`
+	Why  string `json:"why"` // "on tmpfs, which has no snapshots"
+}
+
+// Of gives the volume that holds a path, and false when none does.
+func (s Set) Of(path string) (Volume, bool) {
+	var found Volume
+	ok := false
+	for _, v := range s.Volumes {
+		if inside(path, v.Mountpoint) && (!ok || len(v.Mountpoint) > len(found.Mountpoint)) {
+			found, ok = v, true
+		}
+	}
+	return found, ok
+}
+
+func inside(path, dir string) bool {
+	return dir == "/" || path == dir || len(path) > len(dir) && path[:len(dir)] == dir && path[len(dir)] == '/'
+}
