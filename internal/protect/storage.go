@@ -21,7 +21,8 @@ type Volume struct {
 type Storage interface {
 	// Name is that of its volumes' Storage.
 	Name() string
-	// Volume tells which volume a mounted filesystem is; false when it is none of this storage.
+	// Volume tells which volume a mounted filesystem is; false when it is none of this
+	// storage. fs has the facts of mountinfo alone (fstype, source, mountpoint, mount_root, dev).
 	Volume(s *stack.Stack, fs *stack.Thing) (Volume, bool)
 	// Atomic tells why snapshots of these volumes are not of one moment; "" when they are.
 	Atomic(vols []Volume) string

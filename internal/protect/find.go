@@ -1,0 +1,237 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/stack"
+)
+
+// FindSet finds what a server keeps data on: where its directories lie as the
+// process itself sees them, what is mounted in those, and every file it has open
+// for writing.
+func FindSet(ctx context.Context, h host.Reader, s *stack.Stack, e Engine, storages []Storage, sv Server) (Set, error) {
+	if sv.PID == 0 {
+		return Set{}, fmt.Errorf("find what %s keeps its data on: it has no process on this host", sv.Ref)
+	}
+	mounts, err := observe.MountTable(ctx, h, strconv.Itoa(sv.PID))
+	if err != nil {
+		return Set{}, fmt.Errorf("find what %s keeps its data on: %w", sv.Ref, err)
+	}
+	f := finding{s: s, storages: storages, mounts: mounts}
+	for _, d := range sv.Dirs {
+		if !passing(d.Role) {
+			f.directory(d.Path)
+		}
+	}
+	files, err := written(ctx, h, sv.PID)
+	if err != nil {
+		return Set{}, fmt.Errorf("find which files %s has open: %w", sv.Ref, err)
+	}
+	for _, file := range files {
+		if _, in := f.set.Of(file); !in && !e.Aside(s, sv, file) {
+			f.file(file)
+		}
+	}
+	slices.SortStableFunc(f.set.Volumes, func(a, b Volume) int { return strings.Compare(a.Mountpoint, b.Mountpoint) })
+	f.set.Apart = apart(storages, f.set.Volumes)
+	f.set.Others = others(s, sv, f.set)
+	return f.set, nil
+}
+
+// passing tells whether a role holds nothing that a copy would miss.
+func passing(role string) bool { return role == "temporary" || role == "log" || role == "pid" }
+
+// finding is a set that is being found.
+type finding struct {
+	s        *stack.Stack
+	storages []Storage
+	mounts   []observe.Mount
+	set      Set
+}
+
+// directory adds the filesystem of a directory and all that is mounted in it.
+func (f *finding) directory(dir string) {
+	f.file(dir)
+	for _, m := range f.mounts {
+		if m.Point != dir && inside(m.Point, dir) {
+			f.file(m.Point)
+		}
+	}
+}
+
+// file adds the volume that a file lies on. What lies on none is a stray.
+func (f *finding) file(name string) {
+	m, ok := mountOf(f.mounts, name)
+	if !ok {
+		f.stray(name, "no mount of the server's leads to it")
+		return
+	}
+	v, ok := f.volume(m)
+	if !ok {
+		f.stray(name, "on "+m.Type+" ("+m.Source+"), of which no snapshots can be taken here")
+		return
+	}
+	if !slices.Contains(f.set.Volumes, v) {
+		f.set.Volumes = append(f.set.Volumes, v)
+	}
+}
+
+func (f *finding) volume(m observe.Mount) (Volume, bool) {
+	fs := m.Thing(m.Point)
+	for _, storage := range f.storages {
+		if v, ok := storage.Volume(f.s, fs); ok {
+			return v, true
+		}
+	}
+	return Volume{}, false
+}
+
+func (f *finding) stray(file, why string) {
+	f.set.Strays = append(f.set.Strays, Stray{Path: file, Why: why})
+}
+
+// mountOf gives the mount that a path leads to: the longest, and of several on
+// one place the last, which covers the others.
+func mountOf(mounts []observe.Mount, name string) (found observe.Mount, ok bool) {
+	for _, m := range mounts {
+		if inside(name, m.Point) && len(m.Point) >= len(found.Point) {
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// apart tells why snapshots of some volumes are not of one moment.
+func apart(storages []Storage, vols []Volume) string {
+	for _, v := range vols {
+		if first := vols[0]; v.Storage != first.Storage || v.Pool != first.Pool {
+			return fmt.Sprintf("%s and %s are in two pools, and no snapshot covers both", first.Name, v.Name)
+		}
+	}
+	for _, storage := range storages {
+		if len(vols) > 0 && storage.Name() == vols[0].Storage {
+			return storage.Atomic(vols)
+		}
+	}
+	return ""
+}
+
+// others lists servers of the host that keep something on the volumes of a set.
+func others(s *stack.Stack, sv Server, set Set) (names []string) {
+	for _, r := range s.Roles {
+		at := r.Resolved
+		if at == "" {
+			at = r.Path
+		}
+		if _, in := set.Of(at); in && r.DB != sv.Ref && !slices.Contains(names, r.DB.String()) {
+			names = append(names, r.DB.String())
+		}
+	}
+	return names
+}
+
+// mostFiles bounds the open files that are looked at. A server with more than this
+// keeps them where it keeps the others.
+const mostFiles = 50_000
+
+// written lists the files that a process and its children have open for writing,
+// or have mapped so. One that was deleted belongs to nobody.
+func written(ctx context.Context, h host.Reader, pid int) (all []string, err error) {
+	seen := map[string]bool{}
+	for _, pid := range family(ctx, h, pid) {
+		files, err := writtenBy(ctx, h, pid)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a session that has ended
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			if !seen[file] && len(all) < mostFiles {
+				seen[file] = true
+				all = append(all, file)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// family gives a process and the children it has now: the server processes of PostgreSQL
+// have its files open, and not the one that started them.
+func family(ctx context.Context, h host.Reader, pid int) []int {
+	all := []int{pid}
+	text, err := h.ReadFile(ctx, fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return all // a kernel without it; the directories are known all the same
+	}
+	for _, word := range strings.Fields(string(text)) {
+		if child, err := strconv.Atoi(word); err == nil {
+			all = append(all, child)
+		}
+	}
+	return all
+}
+
+func writtenBy(ctx context.Context, h host.Reader, pid int) (files []string, err error) {
+	dir := fmt.Sprintf("/proc/%d", pid)
+	links, err := h.Glob(ctx, dir+"/fd/*")
+	if err != nil {
+		return nil, err
+	}
+	for _, link := range links {
+		to, err := h.Readlink(ctx, link)
+		if err != nil || !onDisk(to) {
+			continue // closed meanwhile, or no file
+		}
+		info, err := h.ReadFile(ctx, dir+"/fdinfo/"+path.Base(link))
+		if err != nil || forWriting(info) {
+			files = append(files, to)
+		}
+	}
+	maps, err := h.ReadFile(ctx, dir+"/maps")
+	if err != nil {
+		return files, err
+	}
+	return append(files, mapped(maps)...), nil
+}
+
+// onDisk tells whether what a descriptor leads to is a file with a name.
+func onDisk(to string) bool {
+	return strings.HasPrefix(to, "/") && !strings.HasSuffix(to, " (deleted)") &&
+		!inside(to, "/dev") && !inside(to, "/proc") && !inside(to, "/sys") && !strings.HasPrefix(to, "/memfd:")
+}
+
+// forWriting reads the flags in /proc/PID/fdinfo: the last two bits of open(2).
+func forWriting(info []byte) bool {
+	for line := range strings.Lines(string(info)) {
+		if text, ok := strings.CutPrefix(line, "flags:"); ok {
+			flags, err := strconv.ParseInt(strings.TrimSpace(text), 8, 64)
+			return err != nil || flags&3 != 0
+		}
+	}
+	return true
+}
+
+// mapped lists the files that are mapped shared and for writing, from /proc/PID/maps.
+func mapped(maps []byte) (files []string) {
+	for line := range strings.Lines(string(maps)) {
+		f := strings.Fields(line)
+		if len(f) < 6 || len(f[1]) != 4 || f[1][1] != 'w' || f[1][3] != 's' {
+			continue
+		}
+		if name := strings.TrimSpace(line[strings.Index(line, f[5]):]); onDisk(name) {
+			files = append(files, name)
+		}
+	}
+	return files
+}

@@ -1,0 +1,99 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// Plan is what a point of a server would be. Making one only reads.
+type Plan struct {
+	Server Server
+	Target host.Target
+	Set    Set
+	Modes  []Mode // cheapest correct first
+	Room   string // why there is too little space, or a key is missing; "" when all is well
+}
+
+// Plan finds what a point of a server takes.
+func (k *Keeper) Plan(ctx context.Context, h host.Reader, s *stack.Stack, db stack.Ref) (p Plan, err error) {
+	e, err := k.engine(db.Kind)
+	if err != nil {
+		return p, err
+	}
+	if p.Server, p.Target, err = e.Describe(ctx, h, s, db); err != nil {
+		return p, fmt.Errorf("look at %s: %w", db, err)
+	}
+	if p.Set, err = FindSet(ctx, h, s, e, k.Storages, p.Server); err != nil {
+		return p, err
+	}
+	for _, storage := range k.Storages {
+		if vols := of(storage, p.Set.Volumes); len(vols) > 0 && p.Room == "" {
+			p.Room = storage.Room(s, vols)
+		}
+	}
+	p.Modes, err = e.Modes(ctx, h, p.Target, s, p.Server, p.Set)
+	if err != nil {
+		return p, fmt.Errorf("find how a point of %s can be taken: %w", db, err)
+	}
+	return p, nil
+}
+
+// of picks the volumes of one storage.
+func of(storage Storage, vols []Volume) (own []Volume) {
+	for _, v := range vols {
+		if v.Storage == storage.Name() {
+			own = append(own, v)
+		}
+	}
+	return own
+}
+
+// Choose gives the mode of a name, or without one the cheapest that is possible
+// and was not to be asked for.
+func (p Plan) Choose(name string) (Mode, error) {
+	var why []string
+	for _, m := range p.Modes {
+		switch {
+		case name != "" && m.Name != name:
+		case m.Not != "":
+			why = append(why, m.Name+": "+m.Not)
+		case name == "" && m.Name == ModeFreeze: // stops the server: only for who says so
+			why = append(why, m.Name+": only when it is asked for with --mode "+ModeFreeze)
+		default:
+			return m, nil
+		}
+	}
+	if why == nil {
+		return Mode{}, hint.Usage(fmt.Sprintf("there is no mode %q", name), "want "+hint.OneOf([]string{ModeCrash, ModeLocked, ModeBackupAPI, ModeFreeze}))
+	}
+	return Mode{}, hint.With(fmt.Errorf("no point of %s can be taken: %s", p.Server.Ref, strings.Join(why, "; ")), "plumb snapshot --dry-run shows each mode, and what stands in its way")
+}
+
+// Possible says why no point is taken, whatever the mode.
+func (p Plan) Possible() error {
+	if len(p.Set.Strays) > 0 {
+		s := p.Set.Strays[0]
+		return hint.With(fmt.Errorf("a point of %s would lack %s, which is %s%s", p.Server.Ref, s.Path, s.Why, more(len(p.Set.Strays)-1)),
+			"move it to where the data is, or snapshot with --with COMMAND what holds it")
+	}
+	if len(p.Set.Volumes) == 0 {
+		return hint.With(fmt.Errorf("nothing is known of what %s keeps its data on", p.Server.Ref), "run as root; plumb stack shows what is seen")
+	}
+	if p.Room != "" {
+		return hint.With(errors.New(p.Room), "plumb prune makes room")
+	}
+	return nil
+}
+
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d more", n)
+}

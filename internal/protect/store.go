@@ -1,0 +1,144 @@
+package protect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+)
+
+// Directory is where points are written down, one file for each.
+const Directory = "/var/lib/plumb/points"
+
+// ErrNoPoint says that there is no point of a name.
+var ErrNoPoint = hint.With(errors.New("there is no such point"), "plumb protect status lists them")
+
+// Store is where points are written down.
+type Store struct {
+	Dir string // Directory, but for tests
+	// Guard says why what stands there cannot be trusted: others than the one who
+	// reads it could have written it. nil: all is.
+	Guard func(dir, pattern string) error
+}
+
+const pointFiles = "*.json"
+
+func (s Store) file(id string) string { return path.Join(s.Dir, id+".json") }
+
+// Lock makes this process the one that makes, changes or destroys points here.
+func (s Store) Lock(ctx context.Context, d host.Doer) (unlock func(), err error) {
+	unlock, err = d.Lock(ctx, path.Join(s.Dir, "lock"))
+	if errors.Is(err, host.ErrLocked) {
+		return nil, hint.With(errors.New("another Plumb is making or removing points on this host"), "wait until it has ended")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.trusted(); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+func (s Store) trusted() error {
+	if s.Guard == nil {
+		return nil
+	}
+	return s.Guard(s.Dir, pointFiles)
+}
+
+// List gives all points, oldest first. The error names files that could not be
+// read; the others are given with it.
+func (s Store) List(ctx context.Context, h host.Reader) (all []Point, err error) {
+	files, err := h.Glob(ctx, path.Join(s.Dir, pointFiles))
+	if err != nil {
+		return nil, err
+	}
+	var bad []error
+	for _, file := range files {
+		p, err := s.read(ctx, h, file)
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		all = append(all, p)
+	}
+	slices.SortStableFunc(all, func(a, b Point) int { return strings.Compare(a.ID, b.ID) })
+	return all, errors.Join(bad...)
+}
+
+// Get gives the point of an ID, or of the beginning of one that no other has.
+func (s Store) Get(ctx context.Context, h host.Reader, id string) (Point, error) {
+	all, bad := s.List(ctx, h)
+	var found []Point
+	for _, p := range all {
+		if p.ID == id {
+			return p, nil
+		}
+		if id != "" && strings.HasPrefix(p.ID, id) {
+			found = append(found, p)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return Point{}, hint.With(fmt.Errorf("%q begins the names of %d points", id, len(found)), "give more of it")
+	case bad != nil:
+		return Point{}, fmt.Errorf("look for point %q: %w", id, bad)
+	}
+	return Point{}, fmt.Errorf("look for point %q: %w", id, ErrNoPoint)
+}
+
+func (s Store) read(ctx context.Context, h host.Reader, file string) (p Point, err error) {
+	text, err := h.ReadFile(ctx, file)
+	if err != nil {
+		return p, err
+	}
+	var form struct {
+		Form int `json:"form"`
+	}
+	if err := json.Unmarshal(text, &form); err != nil {
+		return p, fmt.Errorf("read %s: %w", file, err)
+	}
+	if form.Form > Form {
+		return p, fmt.Errorf("read %s: %w", file, hint.Newer("it is a point", form.Form, Form))
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("read %s: %w", file, err)
+	}
+	if s.file(p.ID) != file || p.Form < 1 {
+		return p, fmt.Errorf("read %s: it is no point of this name", file)
+	}
+	return p, nil
+}
+
+// Put writes a point down, in place of what is there of it.
+func (s Store) Put(ctx context.Context, d host.Doer, p Point) error {
+	p.Form = Form
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := d.Replace(ctx, s.file(p.ID), append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write point %s down: %w", p.ID, err)
+	}
+	return nil
+}
+
+// Remove drops what is written of a point.
+func (s Store) Remove(ctx context.Context, d host.Doer, id string) error {
+	err := d.Remove(ctx, s.file(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
+}

@@ -1,0 +1,296 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+)
+
+// TakeOptions say how a point is taken.
+type TakeOptions struct {
+	Mode string        // "" for the cheapest that is possible
+	Wait time.Duration // how long a lock may be waited for, which others then wait for too
+	Hold time.Duration // how long a lock may be held; then it is given up and the point is a crash point
+}
+
+// The times when none are given. What waits for a global lock already holds up
+// writers, so that both are short.
+const (
+	waitTime   = 5 * time.Second
+	holdTime   = 10 * time.Second
+	settleTime = time.Minute
+	letGoTime  = 10 * time.Second // for what is done when all else is given up
+)
+
+// Take takes a point. One that was taken is given also with an error, which then
+// says what of it could not be done.
+func (k *Keeper) Take(ctx context.Context, plan Plan, o TakeOptions) (Point, error) {
+	if err := plan.Possible(); err != nil {
+		return Point{}, err
+	}
+	mode, err := plan.Choose(o.Mode)
+	if err != nil {
+		return Point{}, err
+	}
+	unlock, err := k.Store.Lock(ctx, k.Do)
+	if err != nil {
+		return Point{}, err
+	}
+	defer unlock()
+	if err := k.sweep(ctx); err != nil {
+		return Point{}, fmt.Errorf("finish what an earlier run left: %w", err)
+	}
+	t, err := k.begin(ctx, plan, mode, o)
+	if err != nil {
+		return Point{}, err
+	}
+	if err := t.take(ctx); err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+		err = fmt.Errorf("take a point of %s: %w", plan.Server.Ref, err)
+		if errors.Is(err, context.DeadlineExceeded) { // what was given up can still come about: the next run looks for it
+			return Point{}, err
+		}
+		return Point{}, errors.Join(err, k.takeBack(ctx, t.point))
+	}
+	return t.point, nil
+}
+
+// taking is a point that is being taken.
+type taking struct {
+	k       *Keeper
+	e       Engine
+	storage Storage
+	plan    Plan
+	mode    Mode
+	o       TakeOptions
+	point   Point
+}
+
+// begin writes down what is going to be made.
+func (k *Keeper) begin(ctx context.Context, plan Plan, mode Mode, o TakeOptions) (*taking, error) {
+	e, err := k.EngineOf(plan.Server)
+	if err != nil {
+		return nil, err
+	}
+	storage, err := k.StorageOf(plan.Set.Volumes[0])
+	if err != nil {
+		return nil, err
+	}
+	if o.Wait <= 0 {
+		o.Wait = waitTime
+	}
+	if o.Hold <= 0 {
+		o.Hold = holdTime
+	}
+	now := k.Now().UTC()
+	t := &taking{k: k, e: e, storage: storage, plan: plan, mode: mode, o: o}
+	t.point = Point{ID: NewID(now), State: Taking, Host: k.Host, Plumb: k.Plumb, Server: plan.Server, Mode: mode.Name,
+		Label: Crash, Doubts: mode.Doubts, Times: Times{Began: now}}
+	for _, v := range plan.Set.Volumes {
+		t.point.Members = append(t.point.Members, Member{Volume: v})
+	}
+	return t, k.Store.Put(ctx, k.Do, t.point)
+}
+
+// take takes the point, with what its mode holds.
+func (t *taking) take(ctx context.Context) error {
+	settle, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	if err := t.each(func(s Storage, vols []Volume) error { return s.Settle(settle, t.k.Do, vols) }); err != nil {
+		return fmt.Errorf("write out what waits: %w", err)
+	}
+	started, err := t.started(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.held(ctx); err != nil {
+		return err
+	}
+	if now, err := t.started(ctx); err != nil || now != started {
+		t.doubt("the server was restarted meanwhile")
+	}
+	if t.point.Label, err = t.label(); err != nil {
+		return err
+	}
+	t.point.State, t.point.Times.Ended = Taken, t.k.Now().UTC()
+	if err := t.k.Store.Put(ctx, t.k.Do, t.point); err != nil {
+		return err
+	}
+	return t.markAll(ctx)
+}
+
+// started tells one life of the server's process from another.
+func (t *taking) started(ctx context.Context) (string, error) {
+	thing := inventory.Thing{Kind: inventory.Process}
+	err := kinds.Proven(ctx, t.k.Do, &thing, t.plan.Server.PID)
+	if err == nil && thing.Proof["start"] == "ended" {
+		err = errors.New("its process has ended")
+	}
+	if err != nil {
+		return "", hint.With(fmt.Errorf("look at %s: %w", t.plan.Server.Ref, err), "look at its log")
+	}
+	return thing.Proof["start"], nil
+}
+
+// held takes what the mode holds, snapshots, and gives it back.
+func (t *taking) held(ctx context.Context) error {
+	switch t.mode.Name {
+	case ModeCrash:
+		return t.bare(ctx)
+	case ModeFreeze:
+		return t.frozen(ctx)
+	}
+	return t.quiet(ctx)
+}
+
+// bare snapshots without holding anything. What the server says just before is
+// where the copy stands at least.
+func (t *taking) bare(ctx context.Context) (err error) {
+	if t.point.Position, err = t.e.Position(ctx, t.k.Do, t.plan.Target); err != nil {
+		t.doubt("where the server stood is not known: " + err.Error())
+	}
+	return t.snapshot(ctx)
+}
+
+// frozen snapshots while the server's processes stand still.
+func (t *taking) frozen(ctx context.Context) error {
+	if t.k.Freezer == nil {
+		return errors.New("nothing here can freeze a server")
+	}
+	var err error
+	if t.point.Position, err = t.e.Position(ctx, t.k.Do, t.plan.Target); err != nil {
+		t.doubt("where the server stood is not known: " + err.Error())
+	}
+	began := t.k.Now()
+	f, err := t.k.Freezer.Freeze(ctx, t.k.Do, t.plan.Server, t.o.Hold)
+	if err != nil {
+		return err
+	}
+	err = t.snapshot(ctx)
+	whole := f.Whole(ctx)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoTime)
+	defer cancel()
+	thawed := f.Thaw(late)
+	t.point.Times.Held = t.k.Now().Sub(began)
+	if whole != nil {
+		t.doubt("it was not proven that the server stood still: " + whole.Error())
+	}
+	return errors.Join(err, thawed)
+}
+
+// quiet snapshots under the engine's lock, on one connection.
+func (t *taking) quiet(ctx context.Context) error {
+	held, err := t.k.Do.Hold(ctx, t.plan.Target)
+	if err != nil {
+		return err
+	}
+	defer held.Close() // with it goes whatever is still locked
+	began := t.k.Now()
+	q, err := t.e.Quiesce(ctx, held, t.mode, t.o.Wait)
+	if err != nil {
+		return err
+	}
+	before, beforeErr := q.Position(ctx)
+	err = t.snapshot(ctx)
+	after, afterErr := q.Position(ctx)
+	t.prove(ctx, held, before, after, errors.Join(beforeErr, afterErr))
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoTime)
+	defer cancel()
+	files, released := q.Release(late)
+	t.point.Times.Held = t.k.Now().Sub(began)
+	t.point.Position, t.point.Files = before, files
+	if released != nil {
+		t.doubt("the lock could not be given back in order: " + released.Error())
+		if t.mode.Name == ModeBackupAPI { // its files come with the release
+			err = errors.Join(err, released)
+		}
+	}
+	return err
+}
+
+// prove notes what speaks against the lock having held.
+func (t *taking) prove(ctx context.Context, held host.Held, before, after Position, err error) {
+	switch {
+	case err != nil:
+		t.doubt("the server's position could not be read under the lock: " + err.Error())
+	case t.mode.Name == ModeLocked && before != after:
+		t.doubt("the server's position moved under the lock")
+	}
+	if err := held.Whole(ctx); err != nil {
+		t.doubt("the lock was lost: " + err.Error())
+	}
+}
+
+func (t *taking) doubt(why string) { t.point.Doubts = append(t.point.Doubts, why) }
+
+// snapshot takes the storage's snapshots. They may not hold up the server longer
+// than was allowed.
+func (t *taking) snapshot(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, t.o.Hold)
+	defer cancel()
+	name, facts := SnapshotName(t.point.ID), t.facts()
+	t.point.Times.Snapshot = t.k.Now().UTC()
+	began := t.k.Now()
+	var all []Member
+	err := t.each(func(s Storage, vols []Volume) error {
+		members, err := s.Snapshot(ctx, t.k.Do, vols, name, facts)
+		all = append(all, members...)
+		return err
+	})
+	t.point.Times.Storage = t.k.Now().Sub(began)
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	if len(all) != len(t.plan.Set.Volumes) {
+		return fmt.Errorf("snapshot: %d volumes were asked for, and %d came about", len(t.plan.Set.Volumes), len(all))
+	}
+	t.point.Members = all
+	return nil
+}
+
+// each calls f for the volumes of each storage.
+func (t *taking) each(f func(Storage, []Volume) error) error {
+	for _, s := range t.k.Storages {
+		if vols := of(s, t.plan.Set.Volumes); len(vols) > 0 {
+			if err := f(s, vols); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// label says what was proven, and refuses a point that is of no use: parts of several
+// moments under no protocol that allows for it.
+func (t *taking) label() (Label, error) {
+	whole := t.plan.Set.Apart == "" && sameBirth(t.point.Members)
+	switch {
+	case t.mode.Name == ModeCrash && !whole:
+		return "", errors.New("the snapshots are not of one moment")
+	case t.mode.Name == ModeCrash, len(t.point.Doubts) > len(t.mode.Doubts):
+		return Crash, nil
+	}
+	return Locked, nil
+}
+
+func sameBirth(all []Member) bool {
+	return !slices.ContainsFunc(all, func(m Member) bool {
+		return m.Birth != all[0].Birth || m.Storage != all[0].Storage || m.Pool != all[0].Pool
+	})
+}
+
+// Fell tells why a point is less than its mode promises; "" when it is not.
+func (p Point) Fell() string {
+	if p.Mode == ModeCrash || p.Label != Crash || len(p.Doubts) == 0 {
+		return ""
+	}
+	return p.Doubts[len(p.Doubts)-1]
+}
