@@ -24,7 +24,10 @@ type Mode struct {
 	Not        string   `json:"not,omitempty"`    // it is not possible here, and why; "" when it is
 	Blocks     string   `json:"blocks,omitempty"` // who waits meanwhile; "" for nobody
 	Statements []string `json:"statements"`       // typed to the server, in order, the snapshot among them as "-- snapshot"
-	Doubts     []string `json:"doubts,omitempty"` // what a point of this mode may lack here: "innodb_flush_log_at_trx_commit = 2: the last second"
+	// Order is the mountpoints of all volumes, in the order in which they are snapshotted
+	// one by one, the last of them after Staged.Between; none where they are taken together.
+	Order  []string `json:"order,omitempty"`
+	Doubts []string `json:"doubts,omitempty"` // what a point of this mode may lack here: "innodb_flush_log_at_trx_commit = 2: the last second"
 }
 
 // Engine is what taking a point asks of a database product.
@@ -58,6 +61,14 @@ type Quiet interface {
 	Release(ctx context.Context) (files map[string]string, err error)
 }
 
+// Staged is the Quiet of a mode with an order.
+type Staged interface {
+	Quiet
+	// Between is called once when all volumes but the last are taken. With an error
+	// they are no point.
+	Between(ctx context.Context) error
+}
+
 // Starter starts copies of a server.
 type Starter interface {
 	// Neutralise takes the identity and the outward connections of a copy away and
@@ -77,6 +88,8 @@ type Starter interface {
 	// Check looks at the data by the engine's own means; full reads all of it.
 	Check(ctx context.Context, a load.Admin, c Copy, full bool) ([]Check, error)
 	// Follow makes a copy a replica of its source. Replicas only.
+	// Where the server must be told before its first start, Neutralise did so, and this
+	// proves it.
 	Follow(ctx context.Context, a load.Admin, c Copy) error
 	// Caught tells how far a replica is behind; "" when it has caught up.
 	Caught(ctx context.Context, a load.Admin, c Copy) (behind string, err error)
@@ -90,6 +103,9 @@ const (
 	ForDrill   Purpose = "drill"   // read and thrown away
 	ForUse     Purpose = "clone"   // a server of its own, for development
 	ForReplica Purpose = "replica" // follows its source
+	// ForRollback takes its source's place: it keeps its identity, and what it writes
+	// can be told from what the source wrote. One start of it, closed, prepares that.
+	ForRollback Purpose = "rollback"
 )
 
 // Copy is a copy of a server's files, and how a server is to run on it.
@@ -105,6 +121,7 @@ type Copy struct {
 	Memory   int64  // that its cache may take, in bytes
 	Number   int    // of the server, unlike that of any other near it
 	Source   *Source
+	Newest   int // timeline that the server had come to, for a rollback
 }
 
 // In gives the place of one of the server's paths in the copy.

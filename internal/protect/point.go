@@ -73,6 +73,9 @@ type Server struct {
 type Dir struct {
 	Role string `json:"role"` // of package stack: data, redo, wal, binlog, …
 	Path string `json:"path"` // absolute, links resolved
+	// Link is the name below the data directory of a link by which the server finds
+	// it: pg_tblspc/16390; "" where it is found by its path.
+	Link string `json:"link,omitempty"`
 }
 
 // Dir gives the first directory of a role, "" when there is none.

@@ -157,7 +157,7 @@ func (t *taking) bare(ctx context.Context) (err error) {
 	if t.point.Position, err = t.e.Position(ctx, t.k.Do, t.plan.Target); err != nil {
 		t.doubt("where the server stood is not known: " + err.Error())
 	}
-	return t.snapshot(ctx)
+	return t.snapshot(ctx, nil)
 }
 
 // frozen snapshots while the server's processes stand still.
@@ -174,7 +174,7 @@ func (t *taking) frozen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = t.snapshot(ctx)
+	err = t.snapshot(ctx, nil)
 	whole := f.Whole(ctx)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoTime)
 	defer cancel()
@@ -199,7 +199,7 @@ func (t *taking) quiet(ctx context.Context) error {
 		return err
 	}
 	before, beforeErr := q.Position(ctx)
-	err = t.snapshot(ctx)
+	err = t.snapshot(ctx, q)
 	after, afterErr := q.Position(ctx)
 	t.prove(ctx, held, before, after, errors.Join(beforeErr, afterErr))
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoTime)
@@ -233,14 +233,14 @@ func (t *taking) doubt(why string) { t.point.Doubts = append(t.point.Doubts, why
 
 // snapshot takes the storage's snapshots. They may not hold up the server longer
 // than was allowed.
-func (t *taking) snapshot(ctx context.Context) error {
+func (t *taking) snapshot(ctx context.Context, q Quiet) error {
 	ctx, cancel := context.WithTimeout(ctx, t.o.Hold)
 	defer cancel()
 	name, facts := SnapshotName(t.point.ID), t.facts()
 	t.point.Times.Snapshot = t.k.Now().UTC()
 	began := t.k.Now()
 	var all []Member
-	err := t.each(func(s Storage, vols []Volume) error {
+	err := t.inOrder(ctx, q, func(s Storage, vols []Volume) error {
 		members, err := s.Snapshot(ctx, t.k.Do, vols, name, facts)
 		all = append(all, members...)
 		return err
@@ -253,6 +253,33 @@ func (t *taking) snapshot(ctx context.Context) error {
 		return fmt.Errorf("snapshot: %d volumes were asked for, and %d came about", len(t.plan.Set.Volumes), len(all))
 	}
 	t.point.Members = all
+	return nil
+}
+
+// inOrder calls f for the volumes of each storage, or one by one where the mode has
+// an order.
+func (t *taking) inOrder(ctx context.Context, q Quiet, f func(Storage, []Volume) error) error {
+	if len(t.mode.Order) == 0 {
+		return t.each(f)
+	}
+	for i, point := range t.mode.Order {
+		if s, ok := q.(Staged); ok && i == len(t.mode.Order)-1 {
+			if err := s.Between(ctx); err != nil {
+				return err
+			}
+		}
+		at := slices.IndexFunc(t.plan.Set.Volumes, func(v Volume) bool { return v.Mountpoint == point })
+		if at < 0 {
+			return fmt.Errorf("no volume is mounted at %s any more", point)
+		}
+		s, err := t.k.StorageOf(t.plan.Set.Volumes[at])
+		if err != nil {
+			return err
+		}
+		if err := f(s, t.plan.Set.Volumes[at:at+1]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
