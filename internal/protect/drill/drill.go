@@ -1,0 +1,119 @@
+// Package drill starts a copy of a point, looks at it, and throws it away: only that
+// proves that the point is good for anything.
+package drill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plumb/internal/load"
+	"plumb/internal/protect"
+	"plumb/internal/protect/instance"
+)
+
+// Drill says how points are drilled.
+type Drill struct {
+	Maker instance.Maker
+	Full  bool          // all data is read
+	Limit time.Duration // for all of it; an hour when 0
+	Up    time.Duration // for the recovery; the whole limit when 0
+	// Memory of the copy's server in bytes.
+	Memory int64
+	Doing  func(what string) // told what goes on; nil for nobody
+}
+
+const hour = time.Hour
+
+// Run drills a point, and notes what came of it in the point's file and on its snapshots.
+// The error says why there is no result; that the point failed is no error.
+func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) {
+	limit := d.Limit
+	if limit <= 0 {
+		limit = hour
+	}
+	if d.Up <= 0 {
+		d.Up = limit
+	}
+	if p.State != protect.Taken {
+		return protect.Drill{}, fmt.Errorf("drill point %s: it is not whole", p.ID)
+	}
+	k := d.Maker.Keeper
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	began := k.Now()
+	r := protect.Drill{At: began.UTC(), Plumb: k.Plumb}
+	err := d.look(within, p, &r)
+	r.Took = k.Now().Sub(began)
+	switch {
+	case errors.Is(err, errSetup) || ctx.Err() != nil: // says nothing of the point
+		return r, errors.Join(fmt.Errorf("drill point %s: %w", p.ID, err), ctx.Err())
+	case err != nil:
+		r.Why = err.Error()
+	default:
+		r.OK = true
+	}
+	return r, k.Drilled(context.WithoutCancel(ctx), p.ID, r)
+}
+
+// errSetup says that no copy could be made: nothing is known of the point then.
+var errSetup = errors.New("no copy of it could be made")
+
+// look makes a copy, starts it, and reads it.
+func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err error) {
+	d.say("cloning")
+	c, err := d.Maker.Make(ctx, p, instance.Options{Name: "drill-" + p.ID, Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true})
+	if err != nil {
+		return errors.Join(errSetup, err)
+	}
+	defer func() {
+		if gone := c.Remove(context.WithoutCancel(ctx)); gone != nil {
+			err = errors.Join(err, fmt.Errorf("take the copy away: %w", gone))
+		}
+	}()
+	d.say("recovering")
+	began := d.Maker.Keeper.Now()
+	a, err := c.Start(ctx, true, d.Up)
+	r.Recovery = d.Maker.Keeper.Now().Sub(began)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.read(ctx, c, a, p, r), a.Close())
+}
+
+// read reads where the copy stands, and checks its data.
+func (d Drill) read(ctx context.Context, c *instance.Copy, a load.Admin, p protect.Point, r *protect.Drill) (err error) {
+	e, err := d.Maker.Keeper.EngineOf(p.Server)
+	if err != nil {
+		return err
+	}
+	if r.Position, err = e.Recovered(ctx, a, c.Copy); err != nil {
+		return fmt.Errorf("read where the copy stands: %w", err)
+	}
+	if p.Mode == protect.ModeLocked && p.Position.Known() {
+		why := e.Same(p.Position, r.Position)
+		exact := why == ""
+		r.Exact = &exact
+		if !exact {
+			r.Checks = append(r.Checks, protect.Check{What: "the recovered position is the point's", Wrong: why})
+		}
+	}
+	d.say("checking")
+	checks, err := e.Check(ctx, a, c.Copy, d.Full)
+	r.Checks = append(r.Checks, checks...)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(checks, func(c protect.Check) bool { return c.Wrong != "" }); i >= 0 {
+		return fmt.Errorf("%s: %s", checks[i].What, checks[i].Wrong)
+	}
+	return nil
+}
+
+func (d Drill) say(what string) {
+	if d.Doing != nil {
+		d.Doing(what)
+	}
+}

@@ -1,0 +1,40 @@
+package protect
+
+import "context"
+
+// Drilled notes what came of a drill. A copy that recovered another position than was
+// read under the lock proves that the lock did not hold.
+func (k *Keeper) Drilled(ctx context.Context, id string, d Drill) error {
+	return k.Change(ctx, id, func(p *Point) {
+		p.Drill = &d
+		exact := d.Exact == nil || *d.Exact
+		switch {
+		case d.OK && exact:
+			p.Label = Proven
+		case !exact:
+			p.Label = Crash
+			p.Doubts = append(p.Doubts, "a copy recovered another position than was read under the lock")
+		case p.Label == Proven:
+			p.Label = Crash // it started once, and does not any more
+		}
+	})
+}
+
+// Change changes what is written of a point, and what its snapshots say of its label.
+func (k *Keeper) Change(ctx context.Context, id string, change func(*Point)) error {
+	unlock, err := k.Store.Lock(ctx, k.Do)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p, err := k.Store.Get(ctx, k.Do, id)
+	if err != nil {
+		return err
+	}
+	was := p.Label
+	change(&p)
+	if err := k.Store.Put(ctx, k.Do, p); err != nil || p.Label == was {
+		return err
+	}
+	return k.mark(ctx, p, map[string]string{FactLabel: string(p.Label)})
+}

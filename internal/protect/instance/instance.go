@@ -1,0 +1,422 @@
+// Package instance starts a server on a copy of a point, and takes all of it away again.
+//
+// A copy lies below a directory of its own: the clones of the point's snapshots are
+// mounted under root/ where the server had them, and run/ holds its configuration, socket
+// and log. The process has mounts of its own, in which the directories of the server that
+// was copied are covered: what was missed when the copy lost its identity fails, and
+// touches nothing of the source. A closed copy has no network either.
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/host/group"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+	"plumb/internal/load"
+	"plumb/internal/protect"
+)
+
+// Directory is where copies are. Their servers' users pass through it, so it is not
+// below that of the journals.
+const Directory = "/var/lib/plumb-copies"
+
+// Maker makes copies.
+type Maker struct {
+	Keeper *protect.Keeper
+	Dir    string // Directory, but for tests
+	Books  string // directory of the inventory
+}
+
+// Options say what becomes of a copy.
+type Options struct {
+	Name    string // its own name: a part of paths, and of control groups
+	Purpose protect.Purpose
+	Port    int
+	Number  int   // of the server
+	Memory  int64 // bytes for the whole server; its cache gets half of that
+	Source  *protect.Source
+	Life    *inventory.Life  // why it is to outlive this run; nil: it goes with Close
+	Of      []protect.Member // the snapshots it is made of; the point's own when nil
+	Gentle  bool             // it gives way to all else on the machine: processor and disk
+}
+
+// Copy is one copy of a point.
+type Copy struct {
+	protect.Copy
+	Name   string
+	Dir    string
+	Things []inventory.Thing // all that was made, in this order
+
+	maker   Maker
+	engine  protect.Engine
+	log     *inventory.Log
+	life    *inventory.Life
+	memory  int64
+	gentle  bool
+	hidden  []string // mount points of the source
+	running host.Running
+	process inventory.Thing
+	stopBy  host.Signal
+	logFile string
+	closed  bool // as it runs now
+}
+
+const (
+	leastMemory = 256 << 20 // of a copy's server, in bytes
+	downTime    = 2 * time.Minute
+	logTail     = 1500 // bytes of its log in an error
+)
+
+// Make makes the copy of a point, and neutralises it. It does not start it. With an
+// error nothing is left.
+func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, err error) {
+	e, err := m.Keeper.EngineOf(p.Server)
+	if err != nil {
+		return nil, err
+	}
+	if o.Of == nil {
+		o.Of = p.Members
+	}
+	if err := m.there(ctx, o.Of); err != nil {
+		return nil, err
+	}
+	dir, err := m.place(ctx, o.Name)
+	if err != nil {
+		return nil, err
+	}
+	c = &Copy{Name: o.Name, Dir: dir, maker: m, engine: e, life: o.Life, memory: max(o.Memory, leastMemory), gentle: o.Gentle}
+	c.Copy = protect.Copy{Server: p.Server, Files: p.Files, Position: p.Position, Purpose: o.Purpose, Root: path.Join(dir, "root"),
+		Run: path.Join(dir, "run"), Port: o.Port, Memory: c.memory / 2, Number: o.Number, Source: o.Source}
+	if c.log, err = inventory.Open(ctx, m.Keeper.Do, kinds.All(), m.Books, o.Name); err != nil {
+		return nil, err
+	}
+	if err := c.make(ctx, o.Of); err != nil {
+		return nil, errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
+	}
+	return c, nil
+}
+
+// there tells whether the snapshots of a point are still those that were taken.
+func (m Maker) there(ctx context.Context, members []protect.Member) error {
+	for _, one := range members {
+		s, err := m.Keeper.StorageOf(one.Volume)
+		if err != nil {
+			return err
+		}
+		st, err := s.State(ctx, m.Keeper.Do, one)
+		switch {
+		case err != nil:
+			return fmt.Errorf("look for the snapshot %s: %w", one.Snapshot, err)
+		case st.Gone:
+			return hint.With(fmt.Errorf("the snapshot %s is gone", one.Snapshot), "somebody destroyed it: the point is of no more use")
+		case st.Other:
+			return hint.With(fmt.Errorf("%s is another snapshot than the one that was taken", one.Snapshot), "somebody destroyed that and made this: the point is of no more use")
+		}
+	}
+	return nil
+}
+
+// place names the directory of a copy, which must not be one in which others can
+// rename things.
+func (m Maker) place(ctx context.Context, name string) (string, error) {
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+		return "", hint.Usage(fmt.Sprintf("%q is no name for a copy", name), "use letters, digits, - and _")
+	}
+	if _, err := m.Keeper.Do.Run(ctx, "mkdir", "-p", "-m", "711", "--", m.Dir); err != nil {
+		return "", err
+	}
+	dir, err := host.OnlyOurs(m.Dir)
+	if err != nil {
+		return "", err
+	}
+	dir = path.Join(dir, name)
+	if _, err := m.Keeper.Do.Stat(ctx, dir); err == nil {
+		return "", hint.With(fmt.Errorf("there is a copy of the name %s already", name), "plumb clone list shows it; give this one another name")
+	}
+	return dir, nil
+}
+
+// make makes the directories, clones the snapshots into them, and neutralises the copy.
+func (c *Copy) make(ctx context.Context, members []protect.Member) error {
+	do := c.maker.Keeper.Do
+	err := c.thing(ctx, inventory.Thing{Kind: inventory.Tree, Name: c.Dir}, func(*inventory.Thing) error {
+		if _, err := do.Run(ctx, "mkdir", "-m", "711", "--", c.Dir); err != nil {
+			return err
+		}
+		return do.Append(ctx, path.Join(c.Dir, inventory.Marker), []byte(c.Name+"\n"))
+	})
+	if err != nil {
+		return fmt.Errorf("make the directory of the copy: %w", err)
+	}
+	if err := do.MakeDir(ctx, c.Root, 0o711, -1, -1); err != nil {
+		return err
+	}
+	if err := do.MakeDir(ctx, c.Run, 0o700, c.Server.UID, c.Server.GID); err != nil {
+		return err
+	}
+	for _, m := range members {
+		c.hidden = append(c.hidden, path.Clean(m.Mountpoint))
+		if err := c.clone(ctx, m); err != nil {
+			return fmt.Errorf("clone %s: %w", m.Snapshot, err)
+		}
+	}
+	return c.engine.Neutralise(ctx, do, c.Copy)
+}
+
+// clone clones one snapshot to where the server had its volume, below the copy's root.
+// Members come with parents first, so that what is mounted in another finds its place there.
+func (c *Copy) clone(ctx context.Context, m protect.Member) error {
+	do := c.maker.Keeper.Do
+	s, err := c.maker.Keeper.StorageOf(m.Volume)
+	if err != nil {
+		return err
+	}
+	at := c.In(path.Clean(m.Mountpoint))
+	if err := c.way(ctx, at); err != nil {
+		return err
+	}
+	if err := s.Clone(ctx, do, c.log, m, at, c.life); err != nil {
+		return err
+	}
+	return c.mounted(ctx, at)
+}
+
+// way makes the directories that lead to a place in the copy.
+func (c *Copy) way(ctx context.Context, to string) error {
+	at := c.Root
+	for name := range strings.SplitSeq(strings.TrimPrefix(to, c.Root+"/"), "/") {
+		at = path.Join(at, name)
+		_, err := c.maker.Keeper.Do.Readlink(ctx, at)
+		if err == nil {
+			return fmt.Errorf("%s is a link, and a directory was expected", at)
+		}
+		if st, err := c.maker.Keeper.Do.Stat(ctx, at); err == nil && st.Mode.IsDir() {
+			continue
+		}
+		if err := c.maker.Keeper.Do.MakeDir(ctx, at, 0o755, -1, -1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mounted proves that a clone lies where the server will look: one started on an empty
+// directory makes a new database there.
+func (c *Copy) mounted(ctx context.Context, at string) error {
+	in, err := c.maker.Keeper.Do.Stat(ctx, at)
+	if err != nil {
+		return err
+	}
+	above, err := c.maker.Keeper.Do.Stat(ctx, path.Dir(at))
+	if err != nil {
+		return err
+	}
+	if in.DevMajor == above.DevMajor && in.DevMinor == above.DevMinor {
+		return fmt.Errorf("the clone is not mounted on %s", at)
+	}
+	return nil
+}
+
+// thing makes a thing of the copy's, which lives as long as it.
+func (c *Copy) thing(ctx context.Context, t inventory.Thing, make func(*inventory.Thing) error) error {
+	t.Life = c.life
+	_, err := c.log.Make(ctx, t, make)
+	return err
+}
+
+// Start starts the server of a copy and waits until it answers. Closed, nobody but we can
+// log in, and it has no network.
+func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (load.Admin, error) {
+	c.Closed, c.closed = closed, closed
+	p, stop, log, err := c.engine.Serve(c.Copy)
+	if err != nil {
+		return nil, err
+	}
+	c.stopBy, c.logFile = stop, log
+	if p, err = c.enclosed(ctx, p); err != nil {
+		return nil, err
+	}
+	t := inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}, Life: c.life}
+	c.process, err = c.log.Make(ctx, t, func(t *inventory.Thing) (err error) {
+		if c.running, err = c.maker.Keeper.Do.Start(ctx, p); err != nil {
+			return err
+		}
+		return kinds.Proven(ctx, c.maker.Keeper.Do, t, c.running.PID())
+	})
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.answer(ctx, within)
+	if err != nil {
+		err = fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, err, c.tail(ctx, log, p.Log))
+		return nil, errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
+	}
+	return a, nil
+}
+
+// answer waits until the server lets us in.
+func (c *Copy) answer(ctx context.Context, within time.Duration) (load.Admin, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		a, err := c.engine.Open(ctx, c.Copy)
+		if err == nil {
+			return a, nil
+		}
+		select {
+		case <-c.running.Done():
+			if err := c.running.Err(); err != nil {
+				return nil, err
+			}
+			return nil, errors.New("it ended at once")
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no answer within %s: %w", within, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// tail gives the end of the first log that says something.
+func (c *Copy) tail(ctx context.Context, names ...string) string {
+	for _, name := range slices.Compact(names) {
+		text, err := c.maker.Keeper.Do.ReadFile(host.AsUser(ctx, c.Server.UID, c.Server.GID), name)
+		if err == nil && len(strings.TrimSpace(string(text))) > 0 {
+			return "\n" + string(text[max(0, len(text)-logTail):])
+		}
+	}
+	return ""
+}
+
+// Stop ends the server in an orderly way.
+func (c *Copy) Stop(ctx context.Context) error {
+	if c.running == nil {
+		return nil
+	}
+	err := c.running.Signal(c.stopBy)
+	select {
+	case <-c.running.Done():
+	case <-time.After(downTime):
+		err = fmt.Errorf("the copy of %s had not ended %s after it was asked to", c.Server.Ref, downTime)
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	c.running = nil
+	return errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
+}
+
+// Remove takes away all that was made of a copy which is not to live.
+func (c *Copy) Remove(ctx context.Context) error { return c.log.Close(ctx) }
+
+// enclosed gives the command that runs a server with mounts of its own, in which the
+// source's directories are covered, without network when it is closed, and with no more
+// memory than it was given.
+func (c *Copy) enclosed(ctx context.Context, p host.Process) (host.Process, error) {
+	p.Log = path.Join(c.Run, "output.log")
+	groups, err := c.group(ctx)
+	if err != nil {
+		return p, err
+	}
+	p.Groups = groups
+	if !c.maker.Keeper.Do.About().Root {
+		return p, nil
+	}
+	argv := []string{"unshare", "--mount", "--propagation", "slave"} // what is unmounted on the host is not kept busy here
+	if c.Closed {
+		argv = append(argv, "--net")
+	}
+	argv = append(argv, "--", "sh", "-c", coverScript, "sh", strconv.Itoa(c.Server.UID), strconv.Itoa(c.Server.GID))
+	argv = append(argv, c.unmounted()...)
+	argv = append(append(argv, "--"), c.covered()...)
+	argv = append(argv, "--")
+	if c.gentle {
+		argv = append(argv, "nice", "-n", "19", "ionice", "-c", "3")
+	}
+	p.Argv = append(argv, p.Argv...)
+	p.UID, p.GID = 0, 0
+	return p, nil
+}
+
+// coverScript takes mounts away, deepest first, covers directories, and goes on as a user
+// with a command. A directory that is not there needs no cover.
+const coverScript = `set -e
+uid=$1 gid=$2
+shift 2
+while [ "$1" != -- ]; do
+	umount -l -- "$1" 2>/dev/null || ! mountpoint -q -- "$1"
+	shift
+done
+shift
+while [ "$1" != -- ]; do
+	if [ -d "$1" ]; then mount -t tmpfs -o ro,size=4k,mode=0 plumb-covered "$1"; fi
+	shift
+done
+shift
+ip link set lo up 2>/dev/null || :
+exec setpriv --reuid="$uid" --regid="$gid" --clear-groups -- "$@"`
+
+// unmounted lists the mounts of the source that the copy does not see, and so does not keep
+// busy: those that hold its data and nothing it needs.
+func (c *Copy) unmounted() (points []string) {
+	for _, at := range slices.Backward(c.hidden) {
+		if !c.needs(at) {
+			points = append(points, at)
+		}
+	}
+	return points
+}
+
+// needs tells whether the copy runs from a directory, or its program does.
+func (c *Copy) needs(dir string) bool {
+	return dir == "/" || below(c.Dir, dir) || slices.ContainsFunc(c.Server.Program, func(p string) bool { return below(p, dir) })
+}
+
+// covered lists the directories of the source that the copy must not see: not those
+// below which it runs itself.
+func (c *Copy) covered() (dirs []string) {
+	for _, d := range c.Server.Dirs {
+		at := path.Clean(d.Path)
+		within := slices.ContainsFunc(dirs, func(dir string) bool { return below(at, dir) })
+		if !within && !c.needs(at) && d.Role != "temporary" && d.Role != "log" {
+			dirs = append(dirs, at)
+		}
+	}
+	return dirs
+}
+
+func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+
+// group makes the control group that limits the copy's memory; none where the machine lends none.
+func (c *Copy) group(ctx context.Context) ([]string, error) {
+	do := c.maker.Keeper.Do
+	tree, err := group.Find(ctx, do)
+	if errors.Is(err, group.ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	g := tree.Group("plumb-" + c.Name)
+	for _, dir := range g.Dirs() {
+		if st, err := do.Stat(ctx, dir); err == nil && st.Mode.IsDir() {
+			continue // of an earlier start
+		}
+		err := c.thing(ctx, inventory.Thing{Kind: inventory.Group, Name: dir}, func(*inventory.Thing) error {
+			_, err := do.Run(ctx, "mkdir", "--", dir)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return g.Dirs(), g.LimitMemory(ctx, do, c.memory)
+}
