@@ -1,0 +1,56 @@
+package keep
+
+import (
+	"fmt"
+	"time"
+
+	"plumb/internal/protect"
+	"plumb/internal/units"
+)
+
+// yearOff is how long nothing can have been taken before the clock is doubted.
+const yearOff = 365 * 24 * time.Hour
+
+// brake says why the plan had better not be carried out.
+func (p *Plan) brake(now time.Time, o Options) {
+	var counted, going, goingProven, stayProven int
+	var dated []Fate
+	for _, f := range p.Fates {
+		if !f.counts {
+			continue
+		}
+		counted++
+		dated = append(dated, f)
+		proven := f.Point.Label == protect.Proven
+		switch {
+		case f.Goes && proven:
+			goingProven++
+		case proven:
+			stayProven++
+		}
+		if f.Goes {
+			going++
+		}
+	}
+	if going == 0 {
+		return // what was begun is finished in any case
+	}
+	stop := func(hint, format string, args ...any) {
+		p.Brakes = append(p.Brakes, Brake{Why: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	agreed := o.AllRight == going
+	all := fmt.Sprintf("if that is all right, say --all-right %d", going)
+	if why := jumped(now, dated); why != "" {
+		stop("set the clock right, or destroy the points with a wrong time by name", "a clock jumped: %s", why)
+	} else if newest := At(dated[len(dated)-1].Point); now.Sub(newest) > yearOff && !agreed {
+		stop("look whether the clock is right; "+all, "nothing was taken for more than a year, or the clock is ahead: the newest point is of %s",
+			newest.Format(time.DateTime))
+	}
+	// One may always go: with two or three points that is how a rule works from day to day.
+	if going > 1 && going*4 > counted && !agreed {
+		stop(all, "%s of %d would go, which is more than a quarter", units.Count(going, "point"), counted)
+	}
+	if goingProven > 0 && stayProven == 0 {
+		stop("prove a newer one with a drill, or keep it with verified=1", "the last proven point would go")
+	}
+}

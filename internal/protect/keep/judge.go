@@ -1,0 +1,241 @@
+package keep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+	"plumb/internal/units"
+)
+
+// Facts are what is known of a point besides what is written of it.
+type Facts struct {
+	Unread string   // why its snapshots could not be looked at; "" when they were
+	Gone   []string // snapshots of it that are not there, or are others now
+	Clones []string // made of its snapshots, but for its own ready copy
+	Held   bool     // by somebody in the storage
+	Bases  []string // targets whose next increment begins here
+	Space  int64    // bytes that only it keeps; -1 when not known
+}
+
+// Options of a judgement.
+type Options struct {
+	// AllRight is how many points of each server a person said may go: more than
+	// a quarter go only with their exact number. 0: nobody said.
+	AllRight int
+}
+
+// Plan is what is to become of the points of one server.
+type Plan struct {
+	Server   stack.Ref `json:"server"`
+	Identity string    `json:"identity,omitempty"`
+	Fates    []Fate    `json:"fates"` // oldest first
+	Brakes   []Brake   `json:"brakes,omitempty"`
+}
+
+// Fate is what is to become of one point, and why.
+type Fate struct {
+	Point protect.Point `json:"point"`
+	Goes  bool          `json:"goes"`
+	Why   []string      `json:"why"`   // never empty
+	Space int64         `json:"space"` // bytes that only it keeps; -1 when not known
+
+	counts bool // among those that rules count
+	facts  Facts
+}
+
+// Brake says why a plan is not carried out.
+type Brake struct {
+	Why  string `json:"why"`
+	Hint string `json:"hint"`
+}
+
+// Going gives the fates of those that go; none when there is a brake.
+func (p Plan) Going() []Fate {
+	if len(p.Brakes) > 0 {
+		return nil
+	}
+	return p.going()
+}
+
+func (p Plan) going() (out []Fate) {
+	for _, f := range p.Fates {
+		if f.Goes {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// At is the moment of a point.
+func At(p protect.Point) time.Time {
+	if p.Times.Snapshot.IsZero() {
+		return p.Times.Began.UTC()
+	}
+	return p.Times.Snapshot.UTC()
+}
+
+// Judge decides for each server alone. A server that was made anew under its old name
+// is another. facts are by point ID; a point without is judged by what is written of it.
+func Judge(now time.Time, points []protect.Point, facts map[string]Facts, rules Rules, o Options) []Plan {
+	var plans []Plan
+	for _, p := range points {
+		i := slices.IndexFunc(plans, func(a Plan) bool { return a.Server == p.Server.Ref && a.Identity == p.Server.Identity })
+		if i < 0 {
+			i, plans = len(plans), append(plans, Plan{Server: p.Server.Ref, Identity: p.Server.Identity})
+		}
+		known, ok := facts[p.ID]
+		if !ok {
+			known.Space = -1
+		}
+		plans[i].Fates = append(plans[i].Fates, Fate{Point: p, Space: known.Space, facts: known})
+	}
+	slices.SortFunc(plans, func(a, b Plan) int {
+		if c := a.Server.Compare(b.Server); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Identity, b.Identity)
+	})
+	for i := range plans {
+		plans[i].judge(now, rules, o)
+	}
+	return plans
+}
+
+func (p *Plan) judge(now time.Time, rules Rules, o Options) {
+	p.Fates = inOrder(p.Fates)
+	for i := range p.Fates {
+		p.Fates[i].first()
+	}
+	p.apply(rules)
+	for i := range p.Fates {
+		if f := &p.Fates[i]; len(f.Why) == 0 {
+			f.Goes, f.Why = true, []string{"no rule keeps it"}
+		}
+	}
+	p.brake(now, o)
+}
+
+// first decides what no rule is asked about, and what keeps a point whatever the rules say.
+func (f *Fate) first() {
+	switch {
+	case f.Point.State == protect.Destroying:
+		f.Goes, f.Why = true, []string{"its destruction began before and was not finished"}
+		return
+	case f.Point.State != protect.Taken:
+		f.Why = []string{"it is being taken, or a killed run left it: the next snapshot finishes it"}
+		return
+	case f.facts.Unread != "":
+		f.Why = []string{"its snapshots could not be looked at: " + f.facts.Unread}
+		return
+	case len(f.facts.Gone) > 0:
+		f.Why = []string{"it cannot be started, and is not counted: " + strings.Join(f.facts.Gone, ", ") + " is gone or another now"}
+		return
+	}
+	f.counts = true
+	for _, h := range f.Point.Holds {
+		f.keep("held by " + h.Owner)
+	}
+	for _, target := range f.facts.Bases {
+		f.keep("the next increment to " + target + " begins here")
+	}
+	for _, clone := range f.facts.Clones {
+		f.keep("the clone " + clone + " was made of it")
+	}
+	if f.facts.Held {
+		f.keep("somebody holds its snapshots in the storage")
+	}
+}
+
+func (f *Fate) keep(why string) { f.Why = append(f.Why, why) }
+
+// apply lets each rule keep its points.
+func (p *Plan) apply(rules Rules) {
+	var all, proven []*Fate // newest first
+	for i := len(p.Fates) - 1; i >= 0; i-- {
+		f := &p.Fates[i]
+		if !f.counts {
+			continue
+		}
+		all = append(all, f)
+		if f.Point.Label == protect.Proven {
+			proven = append(proven, f)
+		}
+	}
+	if len(all) > 0 && rules.Last == 0 {
+		all[0].keep("the newest is never pruned")
+	}
+	keepFirst(all, rules.Last, "last")
+	for _, unit := range periods() {
+		keepPeriods(all, *unit.count(&rules), unit)
+	}
+	keepFirst(proven, rules.Verified, "verified")
+}
+
+func keepFirst(all []*Fate, n int, name string) {
+	for i, f := range all[:min(n, len(all))] {
+		f.keep(fmt.Sprintf("%s %d of %d", name, i+1, n))
+	}
+}
+
+// keepPeriods keeps the best point of each of the newest n periods that have any.
+func keepPeriods(all []*Fate, n int, unit period) {
+	best := map[time.Time]*Fate{}
+	var starts []time.Time
+	for _, f := range all {
+		start := unit.start(At(f.Point))
+		had := best[start]
+		if had == nil {
+			starts = append(starts, start)
+		}
+		if had == nil || worth(f.Point) > worth(had.Point) {
+			best[start] = f
+		}
+	}
+	slices.SortFunc(starts, func(a, b time.Time) int { return b.Compare(a) })
+	for i, start := range starts[:min(n, len(starts))] {
+		best[start].keep(fmt.Sprintf("%s %d of %d", unit.one, i+1, n))
+	}
+}
+
+// worth orders points of one period: a copy that started is worth more than one nobody
+// tried, and that more than one which did not start.
+func worth(p protect.Point) int {
+	switch {
+	case p.Label == protect.Proven:
+		return 2
+	case p.Drill != nil && !p.Drill.OK:
+		return 0
+	}
+	return 1
+}
+
+// Space adds up what points keep alone, and tells whether that of all is known. Blocks that
+// several of them share are counted in none, so it is the least that their end frees.
+func Space(fates []Fate) (bytes int64, known bool) {
+	known = true
+	for _, f := range fates {
+		if f.Space < 0 {
+			known = false
+			continue
+		}
+		bytes += f.Space
+	}
+	return bytes, known
+}
+
+// Summary says in one line what a plan comes to.
+func (p Plan) Summary() string {
+	n := len(p.going())
+	text := fmt.Sprintf("%s of %s would go", units.Count(n, "point"), p.Server)
+	switch {
+	case len(p.Brakes) > 0:
+		text += ", but none does: " + p.Brakes[0].Why
+	case n == 0:
+		text = fmt.Sprintf("no point of %s would go", p.Server)
+	}
+	return text
+}

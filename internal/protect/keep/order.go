@@ -1,0 +1,109 @@
+package keep
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"plumb/internal/protect"
+)
+
+// slack is how far a clock that is set right now and then may be off: less is no jump.
+const slack = 5 * time.Minute
+
+// birth is where a storage counted a snapshot: numbers of one pool grow with time,
+// whatever the clock says.
+type birth struct {
+	pool string
+	n    uint64
+}
+
+// births of a point, by pool.
+func births(p protect.Point) (all []birth) {
+	for _, m := range p.Members {
+		n, err := strconv.ParseUint(m.Birth, 10, 64)
+		if err != nil || m.Pool == "" {
+			continue
+		}
+		all = append(all, birth{m.Storage + " " + m.Pool, n})
+	}
+	return all
+}
+
+func birthIn(p protect.Point, pool string) (uint64, bool) {
+	for _, b := range births(p) {
+		if b.pool == pool {
+			return b.n, true
+		}
+	}
+	return 0, false
+}
+
+// inOrder sorts by birth those of one pool, and merges the pools by time: a server can
+// have moved from one to another.
+func inOrder(fates []Fate) []Fate {
+	groups := map[string][]Fate{}
+	var pools []string
+	for _, f := range fates {
+		pool := ""
+		if b := births(f.Point); len(b) > 0 {
+			pool = b[0].pool
+		}
+		if groups[pool] == nil {
+			pools = append(pools, pool)
+		}
+		groups[pool] = append(groups[pool], f)
+	}
+	slices.Sort(pools)
+	for _, pool := range pools {
+		slices.SortFunc(groups[pool], func(a, b Fate) int {
+			x, _ := birthIn(a.Point, pool)
+			y, _ := birthIn(b.Point, pool)
+			return cmp.Or(cmp.Compare(x, y), byTime(a, b))
+		})
+	}
+	out := make([]Fate, 0, len(fates))
+	for len(out) < len(fates) {
+		next := ""
+		for _, pool := range pools {
+			if len(groups[pool]) > 0 && (len(groups[next]) == 0 || byTime(groups[pool][0], groups[next][0]) < 0) {
+				next = pool
+			}
+		}
+		out, groups[next] = append(out, groups[next][0]), groups[next][1:]
+	}
+	return out
+}
+
+func byTime(a, b Fate) int {
+	return cmp.Or(At(a.Point).Compare(At(b.Point)), cmp.Compare(a.Point.ID, b.Point.ID))
+}
+
+// jumped says how the clock that dated these points, or the one of now, cannot have been
+// right; "" when nothing speaks against it. They are in order.
+func jumped(now time.Time, fates []Fate) string {
+	last := map[string]Fate{} // with the latest time so far, by pool
+	for _, f := range fates {
+		at := At(f.Point)
+		switch {
+		case at.After(now.Add(slack)):
+			return fmt.Sprintf("point %s is of the future: it is %s now", f.Point.ID, now.UTC().Format(time.DateTime))
+		case at.Before(firstTime()):
+			return fmt.Sprintf("point %s is older than Plumb", f.Point.ID)
+		}
+		for _, b := range births(f.Point) {
+			if had, ok := last[b.pool]; ok && At(had.Point).After(at.Add(slack)) {
+				return fmt.Sprintf("point %s was made before %s, and has the later time", had.Point.ID, f.Point.ID)
+			}
+			if had, ok := last[b.pool]; !ok || at.After(At(had.Point)) {
+				last[b.pool] = f
+			}
+		}
+	}
+	return ""
+}
+
+// firstTime is when there was no Plumb yet: a machine whose clock has no battery begins in 1970.
+func firstTime() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
