@@ -53,9 +53,8 @@ type Options struct {
 // Copy is one copy of a point.
 type Copy struct {
 	protect.Copy
-	Name   string
-	Dir    string
-	Things []inventory.Thing // all that was made, in this order
+	Name string
+	Dir  string
 
 	maker   Maker
 	engine  protect.Engine
@@ -104,6 +103,25 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 		return nil, errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
 	}
 	return c, nil
+}
+
+// Drop takes away what is left of a copy that was to live, the newest thing first.
+func (m Maker) Drop(ctx context.Context, owner string) error {
+	books, err := inventory.List(ctx, m.Keeper.Do, m.Books)
+	if err != nil {
+		return err
+	}
+	for _, book := range books {
+		for _, e := range book.Living {
+			if e.Thing.Life == nil || e.Thing.Life.Owner != owner {
+				continue
+			}
+			if err := inventory.RemoveOne(ctx, m.Keeper.Do, kinds.All(), m.Books, e.Thing.Kind, e.Thing.Name); err != nil {
+				return fmt.Errorf("remove %s %s: %w", e.Thing.Kind, e.Thing.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // there tells whether the snapshots of a point are still those that were taken.
@@ -314,14 +332,26 @@ func (c *Copy) Stop(ctx context.Context) error {
 	return errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
 }
 
-// Remove takes away all that was made of a copy which is not to live.
-func (c *Copy) Remove(ctx context.Context) error { return c.log.Close(ctx) }
+// Remove takes away all that was made of a copy.
+func (c *Copy) Remove(ctx context.Context) error {
+	err := c.log.Close(ctx)
+	if c.life == nil || err != nil {
+		return err
+	}
+	return c.maker.Drop(ctx, c.life.Owner)
+}
+
+// Leave lets a copy that is to live go on without us.
+func (c *Copy) Leave(ctx context.Context) error { return c.log.Close(ctx) }
+
+// PID is the number of the copy's process.
+func (c *Copy) PID() int { return c.running.PID() }
 
 // enclosed gives the command that runs a server with mounts of its own, in which the
 // source's directories are covered, without network when it is closed, and with no more
 // memory than it was given.
 func (c *Copy) enclosed(ctx context.Context, p host.Process) (host.Process, error) {
-	p.Log = path.Join(c.Run, "output.log")
+	p.Log = path.Join(c.Dir, "output.log") // not in Run, where its user could put a link in its place
 	groups, err := c.group(ctx)
 	if err != nil {
 		return p, err

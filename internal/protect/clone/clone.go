@@ -1,0 +1,219 @@
+package clone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/load"
+	"plumb/internal/protect"
+	"plumb/internal/protect/instance"
+)
+
+// Maker makes clones.
+type Maker struct {
+	Maker instance.Maker
+	Dir   string            // Directory, but for tests
+	Doing func(what string) // told what goes on; nil for nobody
+}
+
+// Options say what becomes of a clone.
+type Options struct {
+	Name    string
+	Purpose protect.Purpose // ForUse or ForReplica
+	Port    int             // 0: on a socket only
+	Memory  int64           // bytes
+	Masks   []string        // statements that run before the clone listens
+	Source  *protect.Source // of a replica
+	Number  int             // of the server; 0 for one made of the name
+	Within  time.Duration   // for its recovery; an hour when 0
+}
+
+// Purger is an engine that can take the logs of the source's past out of a copy that was
+// stopped in an orderly way: they hold what a mask removed.
+type Purger interface {
+	Purge(ctx context.Context, d host.Streamer, c protect.Copy) error
+}
+
+// Make makes a clone of a point, and waits until it answers. With an error nothing of it
+// is left.
+func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, error) {
+	k := m.Maker.Keeper
+	if p.State != protect.Taken {
+		return Clone{}, fmt.Errorf("clone point %s: it is not whole", p.ID)
+	}
+	unlock, err := k.Do.Lock(ctx, path.Join(m.Dir, "lock"))
+	if errors.Is(err, host.ErrLocked) {
+		return Clone{}, hint.With(errors.New("another Plumb is making or dropping clones on this host"), "wait until it has ended")
+	}
+	if err != nil {
+		return Clone{}, err
+	}
+	defer unlock()
+	if err := m.sweep(ctx); err != nil {
+		return Clone{}, fmt.Errorf("take away what an earlier run left: %w", err)
+	}
+	return m.make(ctx, p, o)
+}
+
+func (m Maker) make(ctx context.Context, p protect.Point, o Options) (c Clone, err error) {
+	k := m.Maker.Keeper
+	if _, err := m.Get(ctx, k.Do, o.Name); !errors.Is(err, ErrNoClone) {
+		return Clone{}, errors.Join(err, hint.With(fmt.Errorf("there is a clone %s already", o.Name), "give another name with --name, or plumb clone drop it"))
+	}
+	if o.Within <= 0 {
+		o.Within = time.Hour
+	}
+	if o.Number == 0 {
+		o.Number = numberOf(o.Name)
+	}
+	began := k.Now()
+	c = Clone{Name: o.Name, State: Making, Point: p.ID, Purpose: o.Purpose, Product: p.Server.Product, Since: began.UTC(),
+		Port: o.Port, Memory: o.Memory, Number: o.Number, Masks: o.Masks}
+	if err := m.put(ctx, c); err != nil {
+		return Clone{}, err
+	}
+	life := &inventory.Life{Owner: owner(o.Name), Purpose: "clone of point " + p.ID + " of " + p.Server.Ref.String(), Since: c.Since}
+	m.say("cloning")
+	copied, err := m.Maker.Make(ctx, p, instance.Options{Name: o.Name, Purpose: o.Purpose, Port: o.Port, Number: o.Number,
+		Memory: o.Memory, Source: o.Source, Life: life})
+	if err == nil {
+		if err = m.run(ctx, copied, o); err != nil {
+			err = errors.Join(err, copied.Remove(context.WithoutCancel(ctx)))
+		}
+	}
+	if err != nil {
+		return Clone{}, errors.Join(fmt.Errorf("clone point %s: %w", p.ID, err), k.Do.Remove(context.WithoutCancel(ctx), m.file(o.Name)))
+	}
+	c.State, c.Dir, c.Run, c.PID, c.Ready = Made, copied.Dir, copied.Run, copied.PID(), k.Now().Sub(began)
+	return c, errors.Join(m.put(ctx, c), copied.Leave(ctx))
+}
+
+// run prepares the server of a clone behind closed doors, where that is asked, and
+// starts it for good.
+func (m Maker) run(ctx context.Context, c *instance.Copy, o Options) error {
+	if len(o.Masks) > 0 || o.Purpose == protect.ForReplica {
+		if err := m.prepare(ctx, c, o); err != nil {
+			return err
+		}
+	}
+	m.say("starting")
+	a, err := c.Start(ctx, false, o.Within)
+	if err != nil {
+		return err
+	}
+	return a.Close()
+}
+
+// prepare starts the server closed, masks what is to be masked, tells it whom to follow,
+// and stops it.
+func (m Maker) prepare(ctx context.Context, c *instance.Copy, o Options) error {
+	m.say("preparing")
+	a, err := c.Start(ctx, true, o.Within)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(m.behindDoors(ctx, c, a, o), a.Close())
+	if err = errors.Join(err, c.Stop(ctx)); err != nil {
+		return err
+	}
+	if len(o.Masks) == 0 {
+		return nil
+	}
+	e, err := m.Maker.Keeper.EngineOf(c.Server)
+	if err != nil {
+		return err
+	}
+	if purger, ok := e.(Purger); ok {
+		return purger.Purge(ctx, m.Maker.Keeper.Do, c.Copy)
+	}
+	return nil
+}
+
+func (m Maker) behindDoors(ctx context.Context, c *instance.Copy, a load.Admin, o Options) error {
+	for i, mask := range o.Masks {
+		if err := a.Exec(ctx, mask); err != nil {
+			return fmt.Errorf("run statement %d of the mask: %w", i+1, err)
+		}
+	}
+	if o.Purpose != protect.ForReplica {
+		return nil
+	}
+	e, err := m.Maker.Keeper.EngineOf(c.Server)
+	if err != nil {
+		return err
+	}
+	return e.Follow(ctx, a, c.Copy)
+}
+
+// Drop takes a clone away, with all that was written to it.
+func (m Maker) Drop(ctx context.Context, name string) error {
+	unlock, err := m.Maker.Keeper.Do.Lock(ctx, path.Join(m.Dir, "lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	c, err := m.Get(ctx, m.Maker.Keeper.Do, name)
+	if err != nil {
+		return err
+	}
+	return m.drop(ctx, c)
+}
+
+func (m Maker) drop(ctx context.Context, c Clone) error {
+	c.State = Dropping
+	if err := m.put(ctx, c); err != nil {
+		return err
+	}
+	if err := m.Maker.Drop(ctx, owner(c.Name)); err != nil {
+		return fmt.Errorf("drop clone %s: %w", c.Name, err)
+	}
+	return m.Maker.Keeper.Do.Remove(ctx, m.file(c.Name))
+}
+
+// sweep takes away clones whose making or dropping was killed.
+func (m Maker) sweep(ctx context.Context) error {
+	all, err := m.List(ctx, m.Maker.Keeper.Do)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.State != Made {
+			err = errors.Join(err, m.drop(ctx, c))
+		}
+	}
+	return err
+}
+
+// Refresh drops a clone and makes it again of another point.
+func (m Maker) Refresh(ctx context.Context, name string, p protect.Point, source *protect.Source) (Clone, error) {
+	was, err := m.Get(ctx, m.Maker.Keeper.Do, name)
+	if err != nil {
+		return Clone{}, err
+	}
+	if err := m.Drop(ctx, name); err != nil {
+		return Clone{}, err
+	}
+	return m.Make(ctx, p, Options{Name: name, Purpose: was.Purpose, Port: was.Port, Memory: was.Memory, Masks: was.Masks, Source: source, Number: was.Number})
+}
+
+func (m Maker) say(what string) {
+	if m.Doing != nil {
+		m.Doing(what)
+	}
+}
+
+// numberOf makes a server's number of a name: the same each time, and hardly that of
+// another server, which are small.
+func numberOf(name string) int {
+	sum := uint32(2166136261) // FNV-1a
+	for _, b := range []byte(name) {
+		sum = (sum ^ uint32(b)) * 16777619
+	}
+	return int(1<<30 + sum>>3)
+}
