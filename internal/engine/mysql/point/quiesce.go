@@ -1,0 +1,199 @@
+package point
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+	"plumb/internal/units"
+)
+
+const (
+	pause     = 100 * time.Millisecond // between two looks
+	letGo     = 5 * time.Second        // for statements that give back
+	rightsFor = "see `plumb snapshot --grants` for the rights that this needs"
+)
+
+// quiet is a lock that is held.
+type quiet struct {
+	h        host.Held
+	position []string // statements
+	release  []string
+}
+
+// Quiesce implements protect.Engine: it runs the statements of the mode.
+func (*Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, limit time.Duration) (protect.Quiet, error) {
+	at := slices.Index(m.Statements, snapshot)
+	if m.Name != protect.ModeLocked || at < 0 {
+		return nil, fmt.Errorf("hold the server for a point: mode %s holds nothing of it", m.Name)
+	}
+	q := &quiet{h: h}
+	var take, looks []string
+	for _, s := range m.Statements[:at] {
+		switch {
+		case isPosition(s):
+			q.position = append(q.position, s)
+		case s == running || s == runs || s == holders || s == prepared:
+			looks = append(looks, s)
+		case strings.HasPrefix(s, thisServer), strings.HasPrefix(s, "SET "):
+			if err := q.begin(ctx, s); err != nil {
+				return nil, fmt.Errorf("hold the server for a point: %w", err)
+			}
+		default:
+			take = append(take, s)
+		}
+	}
+	q.release = m.Statements[at+1+len(q.position):]
+	if err := q.take(ctx, take, looks, limit); err != nil {
+		return nil, fmt.Errorf("hold the server for a point: %w", err)
+	}
+	return q, nil
+}
+
+func isPosition(s string) bool {
+	return s == sourceStatus || s == logStatus || s == gtidsMariaDB || s == gtidsMySQL
+}
+
+// begin makes the session ready, and looks whose it is.
+func (q *quiet) begin(ctx context.Context, s string) error {
+	if !strings.HasPrefix(s, thisServer) {
+		return q.h.Exec(ctx, s)
+	}
+	rows, err := q.h.Query(ctx, s)
+	if err == nil && len(rows.Values) != 1 {
+		err = hint.With(errors.New("the session leads to another server than the one whose files are snapshotted, or to one that was restarted with other settings"),
+			"log in over the server's own socket, not through a proxy")
+	}
+	return err
+}
+
+// take takes the locks. What was granted is given back before it is tried again:
+// others wait behind a lock that waits.
+func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	all := slices.Contains(take, readLock)
+	for {
+		err := q.clear(limited, looks, all)
+		if err != nil {
+			return q.gaveUp(ctx, limited, limit, err)
+		}
+		for _, s := range take {
+			if err = q.h.Exec(limited, s); err != nil {
+				break
+			}
+		}
+		if err == nil {
+			return nil
+		}
+		back := q.giveBack(ctx)
+		if !isTimeout(err) || back != nil || limited.Err() != nil {
+			return q.gaveUp(ctx, limited, limit, errors.Join(err, back))
+		}
+		if who, failed := q.inTheWay(limited, looks, true); failed == nil && who != "" {
+			err = errors.New(who)
+		}
+		select {
+		case <-limited.Done():
+			return q.gaveUp(ctx, limited, limit, err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// isTimeout tells whether a lock was not granted in lock_wait_timeout.
+func isTimeout(err error) bool {
+	return strings.Contains(err.Error(), "Error 1205") || strings.Contains(err.Error(), "Lock wait timeout")
+}
+
+// gaveUp words why nothing is held.
+func (q *quiet) gaveUp(ctx, limited context.Context, limit time.Duration, err error) error {
+	switch {
+	case errors.Is(err, host.ErrDenied):
+		return hint.With(err, rightsFor)
+	case ctx.Err() == nil && limited.Err() != nil:
+		return hint.With(fmt.Errorf("given up after %s, nothing is held: %w", units.Span(limit), err), "wait for it to end, or end it yourself: Plumb ends nobody's work")
+	}
+	return err
+}
+
+// clear waits until nobody is in the way of the locks.
+func (q *quiet) clear(ctx context.Context, looks []string, all bool) error {
+	for {
+		who, err := q.inTheWay(ctx, looks, all)
+		if err != nil || who == "" {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.New(who)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// inTheWay names who would hold up the lock: all that runs for long, or only what
+// changes tables.
+func (q *quiet) inTheWay(ctx context.Context, looks []string, all bool) (string, error) {
+	for _, look := range looks {
+		rows, err := q.h.Query(ctx, look)
+		if errors.Is(err, host.ErrDenied) {
+			continue // the lock itself is bounded
+		}
+		if err != nil {
+			return "", err
+		}
+		for _, row := range rows.Values {
+			if look == prepared {
+				return "the XA transaction " + plain(host.Text(row, 3)) + " is prepared: XA COMMIT or XA ROLLBACK it", nil
+			}
+			if info := host.Text(row, 4); all || changesTables(info) {
+				return fmt.Sprintf("session %s has for %s s: %s %s", host.Text(row, 0), host.Text(row, 2), plain(host.Text(row, 3)), shape(info)), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// giveBack releases what may have been granted. Statements for what was not are no error.
+func (q *quiet) giveBack(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGo)
+	defer cancel()
+	for _, s := range q.release {
+		err := q.h.Exec(ctx, s)
+		switch {
+		case errors.Is(err, host.ErrBroken):
+			return nil // with the connection all is gone
+		case err != nil && !strings.Contains(err.Error(), "must start backup"): // what was not begun need not end
+			return errors.Join(err, q.h.Close())
+		}
+	}
+	return nil
+}
+
+// Position implements protect.Quiet.
+func (q *quiet) Position(ctx context.Context) (protect.Position, error) {
+	p, err := read(ctx, q.h.Query, q.position)
+	if err != nil {
+		return p, fmt.Errorf("read the position under the lock: %w", err)
+	}
+	return p, nil
+}
+
+// Release implements protect.Quiet.
+func (q *quiet) Release(ctx context.Context) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGo)
+	defer cancel()
+	for _, s := range q.release {
+		if err := q.h.Exec(ctx, s); err != nil {
+			return nil, errors.Join(fmt.Errorf("release the server: %w", err), q.h.Close())
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,110 @@
+package point
+
+import (
+	"strings"
+
+	"plumb/internal/product"
+)
+
+// snapshot stands in a list of statements for the storage's own.
+const snapshot = "-- snapshot"
+
+// What is typed to a server besides its locks.
+const (
+	running = "SELECT ID, COMMAND, TIME, STATE, LEFT(INFO, 2000) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND TIME >= 1 ORDER BY TIME DESC LIMIT 20"
+	runs    = "SELECT ID, COMMAND, TIME, STATE, LEFT(INFO, 2000) FROM performance_schema.processlist WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND TIME >= 1 ORDER BY TIME DESC LIMIT 20"
+	// Who holds a lock on the whole server between two statements runs nothing.
+	holders = "SELECT PROCESSLIST_ID, 'holds', PROCESSLIST_TIME, OBJECT_TYPE, LOCK_TYPE FROM performance_schema.metadata_locks JOIN performance_schema.threads ON THREAD_ID = OWNER_THREAD_ID " +
+		"WHERE OBJECT_TYPE IN ('GLOBAL', 'COMMIT', 'BACKUP LOCK') AND LOCK_DURATION = 'EXPLICIT' AND LOCK_STATUS = 'GRANTED' AND PROCESSLIST_ID <> CONNECTION_ID()"
+	prepared = "XA RECOVER"
+
+	sourceStatus = "SHOW MASTER STATUS"
+	logStatus    = "SHOW BINARY LOG STATUS"
+	gtidsMariaDB = "SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos"
+	gtidsMySQL   = "SELECT @@GLOBAL.gtid_executed"
+
+	thisServer = "SELECT 'this server' FROM DUAL WHERE "
+	readLock   = "FLUSH TABLES WITH READ LOCK"
+)
+
+// staged tells whether the server has MariaDB's backup stages. Before 10.4.1 there
+// are none.
+func (j *judged) staged() bool { return isMariaDB(j.sv) && since(j.sv, "10.4.1") }
+
+// script is all that is typed to the server in locked mode.
+func (j *judged) script() []string {
+	out := []string{j.itself()}
+	out = append(out, j.session()...)
+	out = append(out, j.looks()...)
+	var release []string
+	switch {
+	case j.staged():
+		// The stages between are passed through by the server itself.
+		out = append(out, "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT")
+		release = []string{"BACKUP STAGE END"}
+	case !isMariaDB(j.sv) && since(j.sv, "8.0"):
+		out = append(out, "LOCK INSTANCE FOR BACKUP", readLock)
+		release = []string{"UNLOCK TABLES", "UNLOCK INSTANCE"}
+	default:
+		out = append(out, readLock)
+		release = []string{"UNLOCK TABLES"}
+	}
+	// Without it transactions may be prepared that only the binary log can decide.
+	out = append(out, "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
+	out = append(out, j.positions()...)
+	out = append(out, snapshot)
+	out = append(out, j.positions()...)
+	return append(out, release...)
+}
+
+// itself asks whether the session leads to the server whose files are
+// snapshotted: a lock behind a proxy would hold another.
+func (j *judged) itself() string {
+	var same []string
+	for _, name := range []string{"hostname", "datadir", "pid_file", "port", "server_uuid"} {
+		if value, ok := j.v[name]; ok {
+			same = append(same, "@@GLOBAL."+name+" = "+quoted(value))
+		}
+	}
+	return thisServer + strings.Join(same, " AND ")
+}
+
+// session sets what would end the lock, or would wait for the lock itself.
+func (j *judged) session() []string {
+	// Who waits for a lock on everything holds up all who come after.
+	out := []string{"SET SESSION lock_wait_timeout = 2"}
+	if _, has := j.v["wsrep_sync_wait"]; has && j.galera {
+		out = append(out, "SET SESSION wsrep_sync_wait = 0")
+	}
+	if j.v["group_replication_group_name"] != "" {
+		out = append(out, "SET SESSION group_replication_consistency = 'EVENTUAL'")
+	}
+	return out
+}
+
+func (j *judged) looks() []string {
+	if isMariaDB(j.sv) || !since(j.sv, "8.0.22") || j.schemaOff {
+		return []string{running, prepared}
+	}
+	return []string{runs, holders, prepared}
+}
+
+// positions reads where the server stands.
+func (j *judged) positions() []string {
+	return positions(j.sv.Flavor, j.sv.Version, on(j.v["log_bin"]))
+}
+
+func positions(flavor, version string, logs bool) (out []string) {
+	sv := judged{}.sv
+	sv.Flavor, sv.Version = flavor, version
+	if logs {
+		out = append(out, sourceStatus)
+		if !isMariaDB(sv) && since(sv, "8.2") {
+			out[0] = logStatus // 8.4 has the other no more
+		}
+	}
+	if flavor == product.MariaDB {
+		return append(out, gtidsMariaDB)
+	}
+	return append(out, gtidsMySQL)
+}
