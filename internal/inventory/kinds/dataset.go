@@ -48,9 +48,7 @@ func (h holder) dataset(ctx context.Context, e inventory.Entry) error {
 	switch {
 	case err != nil || !there:
 	case e.Thing.Proof["run"] == "" && e.Thing.Proof[guidProof] != "":
-		if err = h.sameGUID(ctx, e.Thing); err == nil {
-			_, err = h.Do.Run(ctx, zfs.Destroy(name)...)
-		}
+		err = h.destroyAlone(ctx, e.Thing)
 	default:
 		if err = h.ownDataset(ctx, e); err == nil {
 			err = h.destroyDataset(ctx, name)
@@ -60,6 +58,18 @@ func (h holder) dataset(ctx context.Context, e inventory.Entry) error {
 		return err
 	}
 	return h.unmountDead(ctx, name) // of a zfs-fuse that was killed and started anew
+}
+
+// destroyAlone destroys a dataset that has nothing below it. zfs-fuse calls it
+// busy for a while after its last user has gone.
+func (h holder) destroyAlone(ctx context.Context, t inventory.Thing) error {
+	return inventory.Until(ctx, 3*patience, func() (bool, error) {
+		err := h.sameGUID(ctx, t)
+		if err == nil {
+			_, err = h.Do.Run(ctx, zfs.Destroy(t.Name)...)
+		}
+		return err == nil || !strings.Contains(err.Error(), "busy"), err
+	})
 }
 
 // datasetThere tells whether a dataset exists. While its pool is not

@@ -1,0 +1,104 @@
+package point
+
+import (
+	"context"
+	"fmt"
+
+	"plumb/internal/host"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+	"plumb/internal/units"
+	"plumb/internal/zfs"
+)
+
+// ZFS makes points of datasets. OpenZFS and zfs-fuse are two storages: a host has one of them,
+// and they differ in what they can do in one step.
+//
+// Beyond root it needs on OpenZFS, with zfs allow on the datasets: snapshot, userprop, mount and
+// for the removal destroy, rename and create. Clones are mounted, which only root may.
+type ZFS struct{ Fuse bool }
+
+var _ protect.Storage = ZFS{}
+
+// Name implements protect.Storage.
+func (z ZFS) Name() string {
+	if z.Fuse {
+		return "zfs-fuse"
+	}
+	return "zfs"
+}
+
+func (z ZFS) tools() zfs.Tools { return zfs.Tools{Fuse: z.Fuse} }
+
+// Volume implements protect.Storage.
+func (z ZFS) Volume(_ *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
+	fstype, source := "zfs", fs.Text("source")
+	if z.Fuse {
+		fstype = "fuse.zfs"
+	}
+	if fs.Text("fstype") != fstype || !zfs.IsDataset(source) { // a mounted snapshot is none
+		return protect.Volume{}, false
+	}
+	v := protect.Volume{Storage: z.Name(), Name: source, Pool: zfs.PoolOf(source), Mountpoint: fs.Text("mountpoint")}
+	if root := fs.Text("mount_root"); root != "/" {
+		v.Within = root
+	}
+	return v, true
+}
+
+// Atomic implements protect.Storage. Of zfs-fuse, whose command takes one name, the
+// datasets of a pool are taken with all below the one that holds them.
+func (z ZFS) Atomic(vols []protect.Volume) string {
+	for _, v := range vols {
+		if v.Pool != vols[0].Pool {
+			return fmt.Sprintf("%s and %s are in two pools, whose snapshots are of two moments", vols[0].Name, v.Name)
+		}
+	}
+	return ""
+}
+
+// leastFree is the part of a pool that must be free. ZFS gets slow below it, and a
+// snapshot keeps what is overwritten from then on.
+const leastFree = 0.1
+
+// Room implements protect.Storage. A snapshot_limit is not looked at: it does not hold
+// for root, and for others zfs snapshot says so before anything is made.
+func (z ZFS) Room(s *stack.Stack, vols []protect.Volume) string {
+	for _, v := range vols {
+		pool := s.Find(stack.Ref{Kind: "pool", Name: v.Pool})
+		if pool == nil {
+			return fmt.Sprintf("how full the pool %s is is not known", v.Pool)
+		}
+		free, known := pool.Number("free")
+		size, known2 := pool.Number("size")
+		switch {
+		case !known || !known2 || size <= 0:
+			return fmt.Sprintf("how full the pool %s is is not known", v.Pool)
+		case free < leastFree*size:
+			return fmt.Sprintf("the pool %s has only %s of %s free, and what snapshots keep comes on top: a tenth must be free",
+				v.Pool, units.Bytes(int64(free)), units.Bytes(int64(size)))
+		}
+		if ds := s.Find(stack.Ref{Kind: "dataset", Name: v.Name}); ds != nil && ds.Text("keystatus") == "unavailable" {
+			return fmt.Sprintf("the key of the encrypted dataset %s is not loaded: no copy of it could be mounted", v.Name)
+		}
+	}
+	return ""
+}
+
+// Settle implements protect.Storage.
+func (z ZFS) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
+	done := map[string]bool{}
+	for _, v := range vols {
+		argv := zfs.SyncPool(v.Pool)
+		if z.Fuse {
+			argv = []string{"sync", "-f", v.Mountpoint}
+		}
+		if last := argv[len(argv)-1]; !done[last] {
+			if _, err := d.Run(ctx, argv...); err != nil {
+				return fmt.Errorf("write out what waits for %s: %w", v.Name, err)
+			}
+			done[last] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package point
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+	"plumb/internal/observe"
+	"plumb/internal/protect"
+	"plumb/internal/zfs"
+)
+
+// likeOrigin are the properties that a clone takes from its origin. Left alone, they would
+// come from whatever is above the clone.
+func likeOrigin() []string {
+	return []string{"recordsize", "compression", "checksum", "primarycache", "secondarycache", "logbias", "sync", "atime", "relatime",
+		"xattr", "acltype", "aclinherit", "dnodesize", "redundant_metadata", "copies", "dedup", "special_small_blocks", "direct", "exec"}
+}
+
+// Clone implements protect.Storage. The clone is beside its origin, under the same quota, where whoever
+// may clone and create there may make it. It says that it is not to be snapshotted by others, and is mounted
+// by hand: nothing but Plumb mounts it.
+func (z ZFS) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
+	err := z.clone(ctx, d, log, m, dir, life)
+	if err != nil {
+		err = fmt.Errorf("clone %s on %s: %w", m.Snapshot, dir, err)
+	}
+	return err
+}
+
+func (z ZFS) clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
+	if err := emptyDirectory(ctx, d, dir); err != nil {
+		return err
+	}
+	options, err := z.cloneOptions(ctx, d, m)
+	if err != nil {
+		return err
+	}
+	name, mark := cloneName(m.Name)
+	set := inventory.Thing{Kind: inventory.Dataset, Name: name, Life: life, Proof: map[string]string{"run": mark}}
+	set, err = log.Make(ctx, set, func(t *inventory.Thing) error {
+		if _, err := d.Run(ctx, zfs.Clone(m.Snapshot, name, append(options, kinds.RunProperty+"="+mark)...)...); err != nil {
+			return hint.With(err, "who is not root needs: zfs allow -u USER clone,create,mount DATASET")
+		}
+		if err := z.clonedRight(ctx, d, m); err != nil { // from now on nobody can destroy it
+			return err
+		}
+		if _, err := d.Run(ctx, zfs.Value("guid", name)...); err == nil {
+			delete(t.Proof, "run") // known by its GUID it is removed alone, never with what is below it
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	at := inventory.Thing{Kind: inventory.Mount, Name: dir, Life: life, Proof: map[string]string{"source": name}}
+	_, err = log.Make(ctx, at, func(*inventory.Thing) error {
+		if err := z.mount(ctx, d, name, dir); err != nil {
+			return err
+		}
+		return mountedAt(ctx, d, name, dir)
+	})
+	if err != nil {
+		err = errors.Join(err, log.Remove(context.WithoutCancel(ctx), set))
+	}
+	return err
+}
+
+// emptyDirectory is an error unless dir is one. What it holds would be hidden.
+func emptyDirectory(ctx context.Context, h host.Reader, dir string) error {
+	st, err := h.Stat(ctx, dir)
+	if err == nil && !st.Mode.IsDir() {
+		err = errors.New("it is no directory")
+	}
+	for _, pattern := range []string{"/*", "/.[!.]*", "/..?*"} {
+		var found []string
+		if err == nil {
+			if found, err = h.Glob(ctx, escaped(dir)+pattern); len(found) > 0 {
+				err = hint.With(fmt.Errorf("the directory holds %s already", path.Base(found[0])), "name an empty one")
+			}
+		}
+	}
+	return err
+}
+
+// escaped makes a path a pattern that matches it alone.
+func escaped(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
+}
+
+// cloneOptions gives the properties with which a clone is made.
+func (z ZFS) cloneOptions(ctx context.Context, d host.Doer, m protect.Member) ([]string, error) {
+	s, err := z.state(ctx, d.Run, m, m.Snapshot)
+	if err == nil && (s.Gone || s.Other) {
+		err = errors.New("the snapshot is gone, or another of its name is there")
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.Run(ctx, zfs.Values(m.Name, true)...)
+	if err != nil {
+		return nil, err
+	}
+	values := zfs.ParseValues(out)
+	if values["keystatus"] == "unavailable" {
+		return nil, hint.With(fmt.Errorf("the key of %s is not loaded", m.Name), "zfs load-key "+values["encryptionroot"])
+	}
+	options := []string{"canmount=noauto", "mountpoint=" + z.unmounted(), "com.sun:auto-snapshot=false", "readonly=off"}
+	for _, name := range likeOrigin() {
+		if v := values[name]; v != "" && v != "-" {
+			options = append(options, name+"="+v)
+		}
+	}
+	return options, nil
+}
+
+// unmounted is the mount point of a clone: zfs-fuse mounts only where a property says.
+func (z ZFS) unmounted() string {
+	if z.Fuse {
+		return "none"
+	}
+	return "legacy"
+}
+
+// clonedRight makes sure that the snapshot that was cloned is the right one.
+func (z ZFS) clonedRight(ctx context.Context, d host.Doer, m protect.Member) error {
+	s, err := z.state(ctx, d.Run, m, m.Snapshot)
+	if err == nil && (s.Gone || s.Other) {
+		err = errors.New("another snapshot took its name meanwhile")
+	}
+	return err
+}
+
+// cloneName gives a clone a name of its own beside its origin, or in a pool that is the origin.
+func cloneName(origin string) (name, mark string) {
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // never fails
+	mark = "clone-" + hex.EncodeToString(random[:])
+	parent, leaf := path.Split(origin)
+	if parent == "" {
+		parent = origin + "/"
+	}
+	return parent + "plumb-" + mark + "-" + leaf[:min(len(leaf), 60)], mark
+}
+
+// mount mounts a clone. What a server's user left in his files cannot give him root's rights there.
+func (z ZFS) mount(ctx context.Context, d host.Doer, name, dir string) error {
+	argv := []string{"mount", "-t", "zfs", "-o", "nosuid,nodev", name, dir}
+	if z.Fuse {
+		if _, err := d.Run(ctx, zfs.Set("mountpoint", dir, name)...); err != nil {
+			return err
+		}
+		argv = zfs.Mount(name)
+	}
+	_, err := d.Run(ctx, argv...)
+	return err
+}
+
+// mountedAt is an error unless a dataset is what is seen at dir: a server that is started on an
+// empty directory makes itself a new, empty database.
+func mountedAt(ctx context.Context, h host.Reader, name, dir string) error {
+	st, err := h.Stat(ctx, dir)
+	if err != nil {
+		return err
+	}
+	all, err := observe.MountTable(ctx, h, "self")
+	if err != nil {
+		return err
+	}
+	at := path.Clean(dir)
+	if st.Resolved != "" {
+		at = st.Resolved
+	}
+	slices.Reverse(all) // the uppermost is the last
+	i := slices.IndexFunc(all, func(m observe.Mount) bool { return m.Point == at })
+	if i < 0 || all[i].Source != name || all[i].Dev != fmt.Sprintf("%d:%d", st.DevMajor, st.DevMinor) {
+		return fmt.Errorf("%s is not what is mounted there", name)
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package point
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+	"plumb/internal/protect"
+	"plumb/test/mortal"
+	"plumb/test/sandbox"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sh(t *testing.T, argv ...string) string {
+	t.Helper()
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v: %s", argv, err, out)
+	}
+	return string(out)
+}
+
+const name = "plumb-20261123T210500Z-4f3a"
+
+var facts = map[string]string{protect.FactPoint: "20261123T210500Z-4f3a", protect.FactPosition: "binlog.000001:4, GTID 0-1-42"}
+
+// server makes datasets as a server has them: data, a log below it, and somebody else's.
+func server(t *testing.T) (pool *sandbox.Pool, vols []protect.Volume) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("makes a pool: run without -short")
+	}
+	b, err := sandbox.New("")
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Close()) })
+	if pool, err = b.ZFSFuse(256); errors.As(err, &sandbox.Missing{}) {
+		t.Skip(err)
+	}
+	must(t, err)
+	for set, property := range map[string]string{"db": "recordsize=16K", "other": "atime=on"} {
+		_, err = pool.Dataset(set, property)
+		must(t, err)
+	}
+	_, err = pool.Dataset("db/log", "compression=gzip-1")
+	must(t, err)
+	_, err = pool.Dataset("db/foreign")
+	must(t, err)
+	for _, of := range []string{"db", "db/log"} {
+		must(t, os.WriteFile(filepath.Join(pool.Dir, of, "file"), []byte("data of "+of), 0o600))
+		vols = append(vols, protect.Volume{Storage: "zfs-fuse", Name: pool.Name + "/" + of, Pool: pool.Name, Mountpoint: filepath.Join(pool.Dir, of)})
+	}
+	return pool, vols
+}
+
+func snapshots(t *testing.T, pool *sandbox.Pool) []string {
+	return strings.Fields(sh(t, "zfs", "list", "-H", "-r", "-t", "snapshot", "-o", "name", pool.Name))
+}
+
+func TestPointsOnZFSFuse(t *testing.T) {
+	pool, vols := server(t)
+	z, d, ctx := ZFS{Fuse: true}, hosttest.LiveDoer(t), t.Context()
+	must(t, z.Settle(ctx, d, vols))
+	all, err := z.Snapshot(ctx, d, vols, name, facts)
+	must(t, err)
+	if len(all) != 2 || all[0].Birth != all[1].Birth || all[0].GUID == all[1].GUID || all[0].Snapshot != vols[0].Name+"@"+name {
+		t.Fatalf("%+v", all)
+	}
+	if left := snapshots(t, pool); len(left) != 2 { // those of the other datasets are gone
+		t.Errorf("there are %v", left)
+	}
+	if got := sh(t, "zfs", "get", "-Hp", "-o", "value", protect.FactPosition, all[1].Snapshot); got != facts[protect.FactPosition]+"\n" {
+		t.Errorf("the snapshot says %q", got)
+	}
+	found, err := z.Find(ctx, d, vols, name)
+	must(t, err)
+	if !slices.Equal(found, all) {
+		t.Errorf("found %+v", found)
+	}
+	must(t, z.Mark(ctx, d, all[0], map[string]string{protect.FactLabel: "proven"}))
+	if got := sh(t, "zfs", "get", "-Hp", "-o", "value", protect.FactLabel, all[0].Snapshot); got != "proven\n" {
+		t.Errorf("it is marked %q", got)
+	}
+	copies(t, z, d, all, vols)
+	sh(t, "zfs", "hold", "somebody", all[1].Snapshot)
+	if s, err := z.State(ctx, d, all[1]); err != nil || !s.Held || s.Gone || s.Other {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := z.Destroy(ctx, d, all); err == nil || !strings.Contains(err.Error(), all[1].Snapshot+": it is held") || len(snapshots(t, pool)) != 2 {
+		t.Errorf("what is held: %v", err)
+	}
+	sh(t, "zfs", "release", "somebody", all[1].Snapshot)
+	must(t, z.Destroy(ctx, d, all))
+	must(t, z.Destroy(ctx, d, all)) // again, as after a death
+	if s, err := z.State(ctx, d, all[0]); err != nil || !s.Gone || len(snapshots(t, pool)) != 0 {
+		t.Errorf("%+v, %v; there are %v", s, err, snapshots(t, pool))
+	}
+}
+
+// copies clones a snapshot, looks at the clone, and drops it.
+func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []protect.Volume) {
+	ctx, dir := t.Context(), t.TempDir()
+	log, err := inventory.Open(ctx, d, kinds.All(), filepath.Join(dir, "books"), "run1")
+	must(t, err)
+	at := filepath.Join(dir, "copy [1]*")
+	must(t, os.Mkdir(at, 0o755))
+	must(t, os.WriteFile(filepath.Join(vols[0].Mountpoint, "file"), []byte("later"), 0o600))
+	must(t, z.Clone(ctx, d, log, all[0], at, nil))
+	text, err := os.ReadFile(filepath.Join(at, "file"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(at, "more"), text, 0o600))
+	s, err := z.State(ctx, d, all[0])
+	if string(text) != "data of db" || err != nil || len(s.Clones) != 1 {
+		t.Fatalf("the clone holds %q; %+v, %v", text, s, err)
+	}
+	if got := sh(t, "zfs", "get", "-Hp", "-o", "value", "recordsize,canmount", s.Clones[0]); got != "16384\nnoauto\n" {
+		t.Errorf("the clone has %q", got)
+	}
+	if err := z.Destroy(ctx, d, all); err == nil || !strings.Contains(err.Error(), "it is the origin of "+s.Clones[0]) {
+		t.Errorf("what has clones: %v", err)
+	}
+	if err := z.Clone(ctx, d, log, all[1], at, nil); err == nil || !strings.Contains(err.Error(), "holds") {
+		t.Errorf("on a directory that is taken: %v", err)
+	}
+	other := all[0]
+	other.GUID = "7"
+	free := filepath.Join(dir, "free")
+	must(t, os.Mkdir(free, 0o755))
+	if err := z.Clone(ctx, d, log, other, free, nil); err == nil {
+		t.Error("another snapshot was cloned")
+	}
+	must(t, log.Close(ctx))
+	if s, err = z.State(ctx, d, all[0]); err != nil || len(s.Clones) > 0 {
+		t.Errorf("after the run: %+v, %v", s, err)
+	}
+	if books, _ := filepath.Glob(filepath.Join(dir, "books/*.book")); len(books) > 0 {
+		t.Errorf("%v is left", books)
+	}
+}
+
+// swapping is a machine on which somebody puts another snapshot in the place of one, just
+// before its name is changed.
+type swapping struct {
+	*host.LiveDoer
+	swap func(name string)
+}
+
+func (s swapping) Run(ctx context.Context, argv ...string) ([]byte, error) {
+	if argv[1] == "rename" && !strings.HasSuffix(argv[2], asideMark) {
+		s.swap(argv[2])
+	}
+	return s.LiveDoer.Run(ctx, argv...)
+}
+
+// A snapshot that was swapped for another of the same name is not destroyed, whether that
+// was before the destruction or in its midst.
+func TestSwappedSnapshotsStay(t *testing.T) {
+	pool, vols := server(t)
+	z, d := ZFS{Fuse: true}, hosttest.LiveDoer(t)
+	swap := func(name string) { sh(t, "zfs", "destroy", name); sh(t, "zfs", "snapshot", name) }
+	destroyed := 0
+	for i := range 100 {
+		all, err := z.Snapshot(t.Context(), d, vols[1:], name, nil)
+		must(t, err)
+		if i%2 == 0 {
+			swap(all[0].Snapshot)
+			err = z.Destroy(t.Context(), d, all)
+		} else {
+			err = z.Destroy(t.Context(), swapping{d, swap}, all)
+		}
+		if err == nil || !strings.Contains(err.Error(), "another snapshot") {
+			t.Errorf("time %d: %v", i, err)
+		}
+		if left := snapshots(t, pool); len(left) != 1 || left[0] != all[0].Snapshot {
+			destroyed++
+			t.Fatalf("time %d: there are %v", i, left)
+		}
+		sh(t, "zfs", "destroy", all[0].Snapshot)
+	}
+	t.Logf("%d of 100 destroyed", destroyed)
+}
+
+// Of the process that is killed: its directory and its volumes' names and mount points.
+const envPoint = "PLUMB_POINT"
+
+// mortalPoint takes a point, clones it and destroys both.
+func mortalPoint(ctx context.Context, told string) error {
+	words := strings.Split(told, ",")
+	m, err := mortal.Born()
+	if err != nil {
+		return err
+	}
+	z, vols := ZFS{Fuse: true}, toldVolumes(words)
+	all, err := z.Snapshot(ctx, m, vols, name, facts)
+	if err != nil {
+		return err
+	}
+	log, err := inventory.Open(ctx, m, kinds.All(), filepath.Join(words[0], "books"), "run1")
+	if err == nil {
+		err = z.Clone(ctx, m, log, all[0], filepath.Join(words[0], "copy"), nil)
+	}
+	if err == nil {
+		err = log.Close(ctx)
+	}
+	if err == nil {
+		err = z.Destroy(ctx, m, all)
+	}
+	m.Tell()
+	return err
+}
+
+func toldVolumes(words []string) (vols []protect.Volume) {
+	for i := 1; i+1 < len(words); i += 2 {
+		pool, _, _ := strings.Cut(words[i], "/")
+		vols = append(vols, protect.Volume{Storage: "zfs-fuse", Name: words[i], Pool: pool, Mountpoint: words[i+1]})
+	}
+	return vols
+}
+
+// pace is of how many deaths one is tried.
+func pace() int {
+	if os.Getenv("PLUMB_REAL") != "" {
+		return 1
+	}
+	return 7
+}
+
+// Killed before or after any operation, nothing of a point is lost: what it made is found and
+// goes, and nothing else.
+func TestPointOfAKilledRun(t *testing.T) {
+	if told := os.Getenv(envPoint); told != "" {
+		must(t, mortalPoint(t.Context(), told))
+		return
+	}
+	pool, vols := server(t)
+	z, d, ctx := ZFS{Fuse: true}, hosttest.LiveDoer(t), t.Context()
+	sh(t, "zfs", "snapshot", "-r", pool.Name+"/db@daily")
+	before, dir := sh(t, "zfs", "list", "-H", "-r", "-t", "all", "-o", "name", pool.Name), t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "copy"), 0o755))
+	life := func(at int, how string) int {
+		c := exec.Command(os.Args[0], "-test.run=^TestPointOfAKilledRun$")
+		c.Env = append(os.Environ(), fmt.Sprintf("%s=%s,%s,%s,%s,%s", envPoint, dir, vols[0].Name, vols[0].Mountpoint, vols[1].Name, vols[1].Mountpoint))
+		return mortal.Live(t, c, at, how)
+	}
+	n, most, began := life(0, "never"), 0, time.Now()
+	if n < 20 {
+		t.Fatalf("only %d operations", n)
+	}
+	mortal.Ways(t, n, pace(), func(at int, how string) {
+		life(at, how)
+		swept, err := inventory.Sweep(ctx, d, kinds.All(), filepath.Join(dir, "books"))
+		must(t, err)
+		for _, s := range swept {
+			must(t, s.Err)
+		}
+		found, err := z.Find(ctx, d, vols, name)
+		must(t, err)
+		most = max(most, len(found))
+		if err := z.Destroy(ctx, d, found); err != nil {
+			t.Fatalf("killed %s operation %d of %d: %v", how, at, n, err)
+		}
+		if after := sh(t, "zfs", "list", "-H", "-r", "-t", "all", "-o", "name", pool.Name); after != before {
+			t.Errorf("killed %s operation %d of %d: there was\n%sand there is\n%s", how, at, n, before, after)
+		}
+		mounts, err := os.ReadFile("/proc/self/mountinfo")
+		if err != nil || bytes.Contains(mounts, []byte(dir)) {
+			t.Errorf("killed %s operation %d of %d: something is mounted", how, at, n)
+		}
+	})
+	t.Logf("%d operations, one death in %d, in %v; the most that was found were %d snapshots", n, pace(), time.Since(began).Round(time.Second), most)
+	if most < 3 {
+		t.Error("no death left what the command took of others")
+	}
+}

@@ -1,0 +1,101 @@
+package point
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+)
+
+func volumes(z ZFS, names ...string) (all []protect.Volume) {
+	for _, n := range names {
+		pool, _, _ := strings.Cut(n, "/")
+		all = append(all, protect.Volume{Storage: z.Name(), Name: n, Pool: pool, Mountpoint: "/" + n})
+	}
+	return all
+}
+
+func TestVolumeOfZFS(t *testing.T) {
+	for _, c := range []struct {
+		fstype, source, root string
+		fuse, ok             bool
+		within               string
+	}{
+		{"zfs", "tank/db", "/", false, true, ""},
+		{"zfs", "tank/db", "/sub", false, true, "/sub"},
+		{"zfs", "tank/db", "/", true, false, ""},
+		{"fuse.zfs", "tank/db", "/", true, true, ""},
+		{"zfs", "tank/db@daily", "/", false, false, ""},
+		{"ext4", "/dev/sda", "/", false, false, ""},
+	} {
+		fs := stack.NewThing("filesystem", "/db")
+		for k, v := range map[string]string{"fstype": c.fstype, "source": c.source, "mount_root": c.root, "mountpoint": "/db"} {
+			fs.Set(k, stack.Text(v), "test")
+		}
+		v, ok := ZFS{Fuse: c.fuse}.Volume(nil, fs)
+		if ok != c.ok || v.Within != c.within || ok && (v.Pool != "tank" || v.Mountpoint != "/db") {
+			t.Errorf("%+v: %+v, %v", c, v, ok)
+		}
+	}
+}
+
+func TestAtomicOfZFS(t *testing.T) {
+	z := ZFS{}
+	if why := z.Atomic(volumes(z, "t/a", "t/b", "t")); why != "" {
+		t.Error(why)
+	}
+	if why := z.Atomic(volumes(z, "t/a", "u/b")); !strings.Contains(why, "two pools") {
+		t.Error(why)
+	}
+	for want, names := range map[string][]string{
+		"t": {"t/a", "t/b/c"}, "t/a": {"t/a", "t/a/b"}, "t/ab": {"t/ab"}, "t/x": {"t/x/a/1", "t/x/ab"},
+	} {
+		if got := above(volumes(z, names...)); got != want {
+			t.Errorf("above %v is %s, want %s", names, got, want)
+		}
+	}
+}
+
+func TestRoomOfZFS(t *testing.T) {
+	z := ZFS{}
+	s := &stack.Stack{}
+	vols := volumes(z, "t/db")
+	if z.Room(s, vols) == "" {
+		t.Error("what is not known counts as enough")
+	}
+	obs := stack.Observation{}
+	p, ds := obs.New("pool", "t"), obs.New("dataset", "t/db")
+	p.Set("size", stack.Int(1000), "test")
+	p.Set("free", stack.Int(100), "test")
+	s.Add("test", obs)
+	if why := z.Room(s, vols); why != "" {
+		t.Error(why)
+	}
+	ds.Set("keystatus", stack.Text("unavailable"), "test")
+	s.Add("test", obs)
+	if why := z.Room(s, vols); !strings.Contains(why, "key") {
+		t.Error(why)
+	}
+	p.Set("free", stack.Int(99), "test")
+	s.Add("test", obs)
+	if why := z.Room(s, vols); !strings.Contains(why, "a tenth") {
+		t.Error(why)
+	}
+}
+
+func TestCloneName(t *testing.T) {
+	for origin, want := range map[string]string{"tank/x/db": `^tank/x/plumb-clone-[0-9a-f]{8}-db$`, "tank": `^tank/plumb-clone-[0-9a-f]{8}-tank$`} {
+		if got, mark := cloneName(origin); !regexp.MustCompile(want).MatchString(got) || !strings.Contains(got, mark) {
+			t.Errorf("a clone of %s is %s", origin, got)
+		}
+	}
+}
+
+func TestFactsThatDoNotFit(t *testing.T) {
+	got := kept(map[string]string{"a:b": strings.Repeat("x", 8192), "a:c": strings.Repeat("x", 8191), "a:d": ""})
+	if len(got) != 1 || got["a:c"] == "" {
+		t.Errorf("%d are kept", len(got))
+	}
+}

@@ -1,0 +1,181 @@
+package zfs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// MaxValue is the longest value of a user property, in bytes: ZAP_MAXVALUELEN less its end.
+const MaxValue = 8191
+
+// TakeSnapshots makes snapshots of datasets of one pool, in one transaction group, with
+// properties written in the same step. With below, it makes them of one dataset and of
+// all below it.
+func TakeSnapshots(below bool, properties map[string]string, names ...string) []string {
+	argv := []string{"zfs", "snapshot"}
+	if below {
+		argv = append(argv, "-r")
+	}
+	return append(append(argv, options("-o", properties)...), names...)
+}
+
+// SnapshotsBelow prints the names of the snapshots of a dataset and of all below it; see [Names].
+func SnapshotsBelow(name string) []string {
+	return []string{"zfs", "list", "-H", "-r", "-t", "snapshot", "-o", "name", name}
+}
+
+// Origins prints of a dataset, and of all below it, the name and the snapshot of which
+// it is a clone, "-" for none; see [ParseRows].
+func Origins(name string) []string {
+	return []string{"zfs", "list", "-H", "-r", "-t", "filesystem,volume", "-o", "name,origin", name}
+}
+
+// SyncPool writes out what waits to be written in a pool; zfs-fuse knows no such command.
+func SyncPool(pool string) []string { return []string{"zpool", "sync", pool} }
+
+// Promote makes a clone the origin, and its origin the clone.
+func Promote(clone string) []string { return []string{"zfs", "promote", clone} }
+
+// Proof is by what a snapshot is known, and what keeps it from being destroyed.
+type Proof struct {
+	GUID   string
+	Birth  string // transaction group in which it was made
+	Holds  int64
+	Used   int64    // bytes that only it keeps
+	Clones []string // zfs-fuse does not tell them: see Origins
+	User   string   // the user property that was asked for; "" when it is not set
+}
+
+// Proofs prints of snapshots what a Proof holds, and one user property; see [ParseProofs].
+func (t Tools) Proofs(property string, names ...string) []string {
+	columns := "guid,createtxg,userrefs,used,"
+	if !t.Fuse {
+		columns += "clones,"
+	}
+	return append([]string{"zfs", "get", "-Hp", "-o", "name,property,value", columns + property}, names...)
+}
+
+// ParseProofs reads what Proofs printed, by name. A removal relies on it, so what is
+// not understood, or was cut, is an error.
+func ParseProofs(text []byte) (map[string]Proof, error) {
+	rows := ParseRows(text, 3)
+	if strings.Count(string(text), "\n") != len(rows) || len(text) > 0 && text[len(text)-1] != '\n' {
+		return nil, errors.New("what zfs get printed is not understood")
+	}
+	all := map[string]Proof{}
+	for _, row := range rows {
+		p, value := all[row[0]], row[2]
+		ok := true
+		switch row[1] {
+		case "guid":
+			p.GUID = value
+		case "createtxg":
+			p.Birth = value
+		case "userrefs":
+			p.Holds, ok = ParseCount(value)
+		case "used":
+			p.Used, ok = ParseCount(value)
+		case "clones":
+			p.Clones = strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
+			if value == "-" {
+				p.Clones = nil
+			}
+		default:
+			if value != "-" {
+				p.User = value
+			}
+		}
+		if !ok {
+			return nil, fmt.Errorf("zfs get printed %q as %s of %s", value, row[1], row[0])
+		}
+		all[row[0]] = p
+	}
+	for name, p := range all {
+		if _, err := signed(p.GUID); err != nil || p.Birth == "" {
+			return nil, fmt.Errorf("zfs get tells no identity of %s", name)
+		}
+	}
+	return all, nil
+}
+
+// Doomed is a snapshot that is to be destroyed.
+type Doomed struct{ Name, GUID, Birth string }
+
+// destroyer checks all snapshots it is told, and destroys all of them or none. A channel
+// program runs while nothing else can change the pool. Its numbers are signed.
+const destroyer = `args = ...
+argv = args["argv"]
+wrong = {}
+there = {}
+for i = 1, #argv, 3 do
+	local name = argv[i]
+	if zfs.exists(name) then
+		local guid = zfs.get_prop(name, "guid")
+		local birth = zfs.get_prop(name, "createtxg")
+		local holds = zfs.get_prop(name, "userrefs")
+		local clones = zfs.get_prop(name, "numclones")
+		if tostring(guid) ~= argv[i + 1] or tostring(birth) ~= argv[i + 2] then
+			wrong[name] = "it is another snapshot of that name"
+		elseif holds ~= 0 then
+			wrong[name] = "it is held"
+		elseif clones ~= 0 then
+			wrong[name] = "it has clones"
+		else
+			local err = zfs.check.destroy(name)
+			if err == 16 then
+				wrong[name] = "it is in use"
+			elseif err ~= 0 then
+				wrong[name] = "error " .. tostring(err)
+			end
+			table.insert(there, name)
+		end
+	end
+end
+if next(wrong) == nil then
+	for _, name in ipairs(there) do
+		local err = zfs.sync.destroy(name)
+		if err ~= 0 then
+			wrong[name] = "error " .. tostring(err)
+		end
+	end
+end
+return {wrong = wrong}
+`
+
+// DestroyProven destroys snapshots of one pool in one step, all or none, each only if it is the
+// one that is meant, not held and without clones. Those that are gone are passed over. The command
+// reads the program from its input, and only root may run it (OpenZFS 0.8). See [ParseDestroyed].
+func DestroyProven(pool string, all ...Doomed) (argv []string, program string, err error) {
+	argv = []string{"zfs", "program", "-j", pool, "-"}
+	for _, s := range all {
+		guid, err := signed(s.GUID)
+		birth, err2 := signed(s.Birth)
+		if err := errors.Join(err, err2); err != nil || PoolOf(s.Name) != pool {
+			return nil, "", fmt.Errorf("destroy %s of pool %s with GUID %q and birth %q: not to be told from others", s.Name, pool, s.GUID, s.Birth)
+		}
+		argv = append(argv, s.Name, guid, birth)
+	}
+	return argv, destroyer, nil
+}
+
+// ParseDestroyed reads what DestroyProven printed: of each snapshot that stood in the way, why.
+func ParseDestroyed(text []byte) (wrong map[string]string, err error) {
+	var answer struct {
+		Return *struct {
+			Wrong map[string]string `json:"wrong"`
+		} `json:"return"`
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || answer.Return == nil {
+		return nil, errors.Join(errors.New("what zfs program printed is not understood"), err)
+	}
+	return answer.Return.Wrong, nil
+}
+
+// signed writes an unsigned number as a channel program does.
+func signed(s string) (string, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	return strconv.FormatInt(int64(n), 10), err
+}

@@ -1,0 +1,85 @@
+package zfs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCommandsOfPoints(t *testing.T) {
+	facts := map[string]string{"org.plumb:b": "two words", "org.plumb:a": "1"}
+	for want, argv := range map[string][]string{
+		"zfs snapshot -o org.plumb:a=1 -o org.plumb:b=two words t/a@p t/b@p": TakeSnapshots(false, facts, "t/a@p", "t/b@p"),
+		"zfs snapshot -r t@p":                                  TakeSnapshots(true, nil, "t@p"),
+		"zfs list -H -r -t snapshot -o name t":                 SnapshotsBelow("t"),
+		"zfs list -H -r -t filesystem,volume -o name,origin t": Origins("t"),
+		"zpool sync t":    SyncPool("t"),
+		"zfs promote t/c": Promote("t/c"),
+		"zfs get -Hp -o name,property,value guid,createtxg,userrefs,used,clones,a:b t@p": Tools{}.Proofs("a:b", "t@p"),
+		"zfs get -Hp -o name,property,value guid,createtxg,userrefs,used,a:b t@p":        Tools{Fuse: true}.Proofs("a:b", "t@p"),
+	} {
+		if got := strings.Join(argv, " "); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestParseProofs(t *testing.T) {
+	const good = "t@p\tguid\t15903956383140518150\nt@p\tcreatetxg\t24\nt@p\tuserrefs\t1\nt@p\tused\t0\nt@p\tclones\tt/a,t/b c\nt@p\ta:b\tx\n"
+	got, err := ParseProofs([]byte(good))
+	if diff := cmp.Diff(map[string]Proof{"t@p": {GUID: "15903956383140518150", Birth: "24", Holds: 1, Clones: []string{"t/a", "t/b c"}, User: "x"}}, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	for what, text := range map[string]string{
+		"cut":             strings.TrimSuffix(good, "\n"),
+		"another line":    good + "cannot open\n",
+		"no number":       strings.Replace(good, "userrefs\t1", "userrefs\tmany", 1),
+		"without a guid":  strings.Replace(good, "guid\t15903956383140518150", "guid\t-", 1),
+		"without a birth": "t@p\tguid\t1\n",
+	} {
+		if got, err := ParseProofs([]byte(text)); err == nil {
+			t.Errorf("%s: read as %v", what, got)
+		}
+	}
+}
+
+// A GUID above 2^63 is negative in a channel program.
+func TestDestroyProven(t *testing.T) {
+	argv, program, err := DestroyProven("t", Doomed{"t/a@p", "15903956383140518150", "24"}, Doomed{"t/b@p", "7", "24"})
+	if got, want := strings.Join(argv, " "), "zfs program -j t - t/a@p -2542787690569033466 24 t/b@p 7 24"; err != nil || got != want {
+		t.Errorf("%s, %v; want %s", got, err, want)
+	}
+	if check, destroy := strings.Index(program, "zfs.check.destroy"), strings.Index(program, "zfs.sync.destroy"); check < 0 || destroy < check {
+		t.Error("it destroys before it has checked all")
+	}
+	for _, bad := range []Doomed{{"t/a@p", "", "24"}, {"t/a@p", "7", ""}, {"other/a@p", "7", "24"}, {"t/a@p", "-", "24"}} {
+		if argv, _, err := DestroyProven("t", bad); err == nil {
+			t.Errorf("%v: %v", bad, argv)
+		}
+	}
+	wrong, err := ParseDestroyed([]byte(`{"return":{"wrong":{"t/a@p":"it is held"}}}`))
+	if err != nil || wrong["t/a@p"] != "it is held" {
+		t.Error(wrong, err)
+	}
+	if wrong, err = ParseDestroyed([]byte("{\"return\":{\"wrong\":{}}}\n")); err != nil || len(wrong) > 0 {
+		t.Error(wrong, err)
+	}
+	for _, text := range []string{"", "{}", "[]", `{"error":"x"}`, `{"return":5}`} {
+		if _, err := ParseDestroyed([]byte(text)); err == nil {
+			t.Errorf("%q was read as done", text)
+		}
+	}
+}
+
+func FuzzParseProofs(f *testing.F) {
+	f.Add([]byte("t@p\tguid\t1\nt@p\tcreatetxg\t24\nt@p\tuserrefs\t1\nt@p\tused\t0\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		all, _ := ParseProofs(text)
+		for name, p := range all {
+			if _, _, err := DestroyProven(PoolOf(name), Doomed{name, p.GUID, "1"}); err != nil {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+	})
+}
