@@ -83,3 +83,12 @@ func FuzzParseProofs(f *testing.F) {
 		}
 	})
 }
+
+func FuzzParseDestroyed(f *testing.F) {
+	f.Add([]byte(`{"return":{"wrong":{"t/a@p":"it is held"}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if wrong, err := ParseDestroyed(text); err != nil && wrong != nil {
+			t.Errorf("%v and %v", wrong, err)
+		}
+	})
+}

@@ -109,6 +109,18 @@ func (b *Box) ZFSFuseOf(megabytes int, vdevs ...string) (*Pool, error) {
 	if err := b.zfsDaemon(daemon); err != nil {
 		return nil, err
 	}
+	return b.newPool(megabytes, vdevs...)
+}
+
+// OpenZFS is ZFSFuse with the ZFS that is in the kernel.
+func (b *Box) OpenZFS(megabytes int, vdevs ...string) (*Pool, error) {
+	if err := needRoot("a ZFS pool"); err != nil {
+		return nil, err
+	}
+	return b.newPool(megabytes, append([]string{"FILE"}, vdevs...)...)
+}
+
+func (b *Box) newPool(megabytes int, vdevs ...string) (*Pool, error) {
 	b.pools++
 	name := fmt.Sprintf("%s%d", strings.ReplaceAll(filepath.Base(b.Dir), "-", ""), b.pools)
 	p := &Pool{Name: name, Dir: filepath.Join(b.Dir, fmt.Sprintf("pool%d", b.pools)), box: b}

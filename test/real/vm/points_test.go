@@ -1,0 +1,35 @@
+package vm
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestPointsOnOpenZFS runs the tests of points, which make pools of whatever ZFS is
+// there, on OpenZFS: several names in one command, and channel programs.
+func TestPointsOnOpenZFS(t *testing.T) {
+	for _, release := range Releases() {
+		t.Run(release, func(t *testing.T) {
+			m := Open(t, release)
+			line, in := "set -e\nexport TMPDIR=/root PLUMB_REAL=1\n", []string(nil)
+			for name, dir := range map[string]string{"point.test": "internal/storage/point"} {
+				test := filepath.Join(t.TempDir(), name)
+				c := exec.Command("go", "test", "-c", "-o", test, "./"+dir)
+				c.Dir, c.Env = "../../..", append(os.Environ(), "CGO_ENABLED=0")
+				if out, err := c.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				in = append(in, test)
+				line += "/in/" + name + " -test.v -test.run 'ZFS|Swapped|Killed' 2>&1\n"
+			}
+			r, err := m.Run(t.Context(), Script{In: in, Line: line, Deadline: 30 * time.Minute})
+			t.Logf("%s", r.Output)
+			if err != nil || r.Code != 0 {
+				t.Fatalf("code %d, %v", r.Code, err)
+			}
+		})
+	}
+}
