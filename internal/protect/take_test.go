@@ -1,0 +1,174 @@
+package protect
+
+import (
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+)
+
+func TestLabels(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		mode  string
+		with  func(*scene)
+		m     machine
+		label Label
+		doubt string
+		fails string
+	}{
+		{"no lock", ModeCrash, nil, machine{}, Crash, "", ""},
+		{"lock held", ModeLocked, nil, machine{}, Locked, "", ""},
+		{"position moved", ModeLocked, func(s *scene) { s.server.moves = true }, machine{}, Crash, "moved under the lock", ""},
+		{"position unread", ModeLocked, func(s *scene) { s.server.unread = true }, machine{}, Crash, "could not be read", ""},
+		{"another connection", ModeLocked, nil, machine{broken: true}, Crash, "the lock was lost", ""},
+		{"release failed", ModeLocked, func(s *scene) { s.server.kept = true }, machine{}, Crash, "could not be given back", ""},
+		{"known doubts change nothing", ModeLocked, func(s *scene) { s.plan.Modes[1].Doubts = []string{"flush = 2"} }, machine{}, Locked, "flush = 2", ""},
+		{"two moments", ModeCrash, func(s *scene) { s.shelf.swap = true }, machine{}, "", "", "not of one moment"},
+		{"snapshot failed", ModeLocked, func(s *scene) { s.shelf.fail = 2 }, machine{}, "", "", "no space left"},
+		{"nothing can freeze", ModeFreeze, nil, machine{}, "", "", "freeze"},
+		{"a stray", ModeCrash, func(s *scene) { s.plan.Set.Strays = []Stray{{"/x", "on tmpfs"}} }, machine{}, "", "", "would lack /x"},
+		{"no such mode", "fast", nil, machine{}, "", "", "no mode"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t, c.m)
+			if c.with != nil {
+				c.with(s)
+			}
+			p, err := s.Take(t.Context(), s.plan, TakeOptions{Mode: c.mode})
+			if c.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fails) {
+					t.Fatalf("error %v, want one with %q", err, c.fails)
+				}
+				if len(s.points(t)) > 0 || len(s.snapshots(t)) > 0 {
+					t.Errorf("left %v and %v", s.points(t), s.snapshots(t))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Label != c.label || !strings.Contains(strings.Join(p.Doubts, "; "), c.doubt) {
+				t.Errorf("label %s with %q, want %s with %q", p.Label, p.Doubts, c.label, c.doubt)
+			}
+			if c.mode == ModeLocked && s.server.released != 1 {
+				t.Errorf("released %d times", s.server.released)
+			}
+			if err := s.whole(t); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestTheMachineDies lets the machine die before and after every change that taking and
+// destroying a point makes. The next run leaves whole points, or nothing.
+func TestTheMachineDies(t *testing.T) {
+	for _, mode := range []string{ModeCrash, ModeLocked} {
+		for _, after := range []bool{false, true} {
+			for at := 1; ; at++ {
+				s := newScene(t, machine{})
+				alive := s.Do
+				live := hosttest.LiveDoer(t)
+				s.Do = machine{LiveDoer: live, front: dies(live, at, after)}
+				p, err := s.Take(t.Context(), s.plan, TakeOptions{Mode: mode})
+				if err == nil {
+					err = s.Destroy(t.Context(), p.ID)
+				}
+				done := err == nil
+				s.Do = alive
+				if err := s.Sweep(t.Context()); err != nil {
+					t.Fatalf("%s: died at %d (after: %v): %v", mode, at, after, err)
+				}
+				if err := s.whole(t); err != nil {
+					t.Errorf("%s: died at %d (after: %v): %v", mode, at, after, err)
+				}
+				for _, p := range s.points(t) {
+					if p.Label != Crash && mode == ModeCrash {
+						t.Errorf("died at %d: the label is %s", at, p.Label)
+					}
+				}
+				if done {
+					if at < 6 {
+						t.Errorf("only %d changes were seen", at)
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
+func TestTwoPlumbs(t *testing.T) {
+	s := newScene(t, machine{})
+	unlock, err := s.Store.Lock(t.Context(), s.Do)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	other := hosttest.LiveDoer(t)
+	s.Do = machine{LiveDoer: other, front: other}
+	if _, err := s.Take(t.Context(), s.plan, TakeOptions{}); err == nil || !strings.Contains(err.Error(), "another Plumb") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestStore(t *testing.T) {
+	s := newScene(t, machine{})
+	p, err := s.Take(t.Context(), s.plan, TakeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Store.Get(t.Context(), s.Do, p.ID[:18]); err != nil || got.ID != p.ID {
+		t.Errorf("by its beginning: %v, %v", got.ID, err)
+	}
+	for name, text := range map[string]string{"newer": `{"form": 2, "id": "newer"}`, "damaged": `{`, "renamed": `{"form": 1, "id": "other"}`} {
+		if err := os.WriteFile(path.Join(s.Store.Dir, name+".json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := s.Store.List(t.Context(), s.Do)
+	if len(all) != 1 || err == nil || strings.Count(err.Error(), "\n") != 2 {
+		t.Errorf("%d points, and %v", len(all), err)
+	}
+	if _, err := s.Take(t.Context(), s.plan, TakeOptions{}); err == nil {
+		t.Error("a point was taken beside files that could not be read")
+	}
+}
+
+func TestForWriting(t *testing.T) {
+	for text, want := range map[string]bool{"pos:\t0\nflags:\t0100000\n": false, "flags:\t0100002\n": true, "flags:\t01\n": true, "": true} {
+		if got := forWriting([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	maps := "7f00-7f01 rw-s 00000000 08:01 12 /var/lib/a b\n7f02-7f03 r--s 0 08:01 13 /etc/x\n7f04-7f05 rw-p 0 08:01 14 /lib/y\n7f06-7f07 rw-s 0 00:01 15 /dev/zero (deleted)\n"
+	if got := mapped([]byte(maps)); len(got) != 1 || got[0] != "/var/lib/a b" {
+		t.Errorf("mapped %q", got)
+	}
+}
+
+// TestWritten finds a file that this process has open for writing, and not one that it reads.
+func TestWritten(t *testing.T) {
+	dir := t.TempDir()
+	w, err := os.Create(path.Join(dir, "written"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	files, err := written(t.Context(), hosttest.LiveDoer(t), os.Getpid())
+	got := strings.Join(files, "\n")
+	if err != nil || !strings.Contains(got, w.Name()) || strings.Contains(got+"\n", dir+"\n") {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
+var _ host.Held = heldFake{}
