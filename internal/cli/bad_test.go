@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plumb/internal/cli/shell"
 )
 
 // result is what a command came to, run in this process.
@@ -92,7 +94,7 @@ func TestSpoiltTapes(t *testing.T) {
 
 func wantError(t *testing.T, r result, begins, says, hint string) {
 	t.Helper()
-	if r.code != exitUnread || r.out != "" {
+	if r.code != shell.ExitUnread || r.out != "" {
 		t.Errorf("exit %d, %d bytes of output", r.code, len(r.out))
 	}
 	if !strings.HasPrefix(r.err, begins) || !strings.Contains(r.err, says) || !strings.Contains(r.err, "\nhint: "+hint) {
@@ -110,7 +112,7 @@ func TestEveryFlippedBitIsNoticed(t *testing.T) {
 		for bit := range 8 {
 			bad := bytes.Clone(good)
 			bad[i] ^= 1 << bit
-			if _, err := (&app{in: bytes.NewReader(bad)}).openTape("-"); err == nil && !harmless(good, bad, i) {
+			if _, err := (&app{Shell: shell.Shell{In: bytes.NewReader(bad)}}).openTape("-"); err == nil && !harmless(good, bad, i) {
 				t.Errorf("bit %d of byte %d (%q) went unnoticed", bit, i, good[i])
 			}
 		}
@@ -151,11 +153,11 @@ func TestBadTapeAmongGoodOnes(t *testing.T) {
 			t.Errorf("%q is not in\n%s", part, r.out)
 		}
 	}
-	if r.code != exitUnread || !strings.Contains(r.err, "2 could not be read") {
+	if r.code != shell.ExitUnread || !strings.Contains(r.err, "2 could not be read") {
 		t.Errorf("exit %d, %s", r.code, r.err)
 	}
 	r = run(nil, "check", "--json", "--tape", dir)
-	if r.code != exitUnread || strings.Count(r.out, "\n") != 3 || !strings.Contains(r.err, "bad.tape") {
+	if r.code != shell.ExitUnread || strings.Count(r.out, "\n") != 3 || !strings.Contains(r.err, "bad.tape") {
 		t.Errorf("json: exit %d, %d documents, %s", r.code, strings.Count(r.out, "\n"), r.err)
 	}
 }
@@ -169,7 +171,7 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := run(nil, "capture", "--timeout", "50ms", "-o", full)
-	if r.code != exitUnread || !strings.HasPrefix(r.err, "plumb: write the tape to "+full+": no space left on device\nhint: ") {
+	if r.code != shell.ExitUnread || !strings.HasPrefix(r.err, "plumb: write the tape to "+full+": no space left on device\nhint: ") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 	for _, name := range []string{full, "/dev/full"} {
@@ -182,7 +184,7 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = run(nil, "capture", "--timeout", "50ms", "-o", kept)
-	if want := "plumb: write the tape: " + kept + " is there already\nhint: give another name, or --force to replace it\n"; r.code != exitUnread || r.err != want {
+	if want := "plumb: write the tape: " + kept + " is there already\nhint: give another name, or --force to replace it\n"; r.code != shell.ExitUnread || r.err != want {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 	if text, _ := os.ReadFile(kept); string(text) != "precious" {
@@ -195,7 +197,7 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("the replaced tape: %s", r.err)
 	}
 	for _, name := range []string{dir, filepath.Join(dir, "no", "x.tape")} {
-		if r = run(nil, "capture", "--timeout", "50ms", "-o", name); r.code != exitUnread || !strings.Contains(r.err, name) {
+		if r = run(nil, "capture", "--timeout", "50ms", "-o", name); r.code != shell.ExitUnread || !strings.Contains(r.err, name) {
 			t.Errorf("-o %s: exit %d, %s", name, r.code, r.err)
 		}
 	}
@@ -208,12 +210,12 @@ func TestWriteFile(t *testing.T) {
 func TestOnlyWhatIsThere(t *testing.T) {
 	for _, command := range []string{"check", "stack"} {
 		r := run(tapeText(t), command, "--tape", "-", "--only", "mysql:9999")
-		if r.code != exitUsage || r.err != "plumb: --only mysql:9999 is not on this host\nhint: plumb stack shows what there is\n" || r.out != "" {
+		if r.code != shell.ExitUsage || r.err != "plumb: --only mysql:9999 is not on this host\nhint: plumb stack shows what there is\n" || r.out != "" {
 			t.Errorf("%s: exit %d: %s%s", command, r.code, r.out, r.err)
 		}
 	}
 	r := run(tapeText(t), "stack", "--tape", "-", "--only", "nonsense")
-	if r.code != exitUsage || !strings.HasPrefix(r.err, "plumb: --only nonsense is no server\nhint: want mysql, postgres, mongo") {
+	if r.code != shell.ExitUsage || !strings.HasPrefix(r.err, "plumb: --only nonsense is no server\nhint: want mysql, postgres, mongo") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }

@@ -1,18 +1,15 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"plumb/internal/change"
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/chroot"
@@ -21,13 +18,13 @@ import (
 // changeFlags are the flags of the commands that change this machine, or look up
 // what was changed.
 type changeFlags struct {
-	source
+	shell.Source
 	state string
 	image string // the directory of an unpacked image; "" for this machine
 }
 
 func (k *changeFlags) flags(c *cobra.Command) {
-	k.liveFlags(c)
+	k.LiveFlags(c)
 	k.placeFlags(c)
 }
 
@@ -41,7 +38,7 @@ func (k changeFlags) validate() error {
 	if info, err := os.Stat(k.image); k.image != "" && (err != nil || !info.IsDir()) {
 		return hint.Usage(fmt.Sprintf("--root %s is no directory", k.image), "unpack the image there first")
 	}
-	return k.source.validate()
+	return k.Source.Validate()
 }
 
 // doer gives what the command works on.
@@ -53,7 +50,7 @@ func (k changeFlags) doer(live *host.LiveDoer) host.Doer {
 }
 
 func (k changeFlags) executor(d host.Doer) *change.Executor {
-	executor := change.NewExecutor(d, programVersion())
+	executor := change.NewExecutor(d, shell.Version())
 	executor.Dir = cmp.Or(k.state, change.Directory)
 	if k.image == "" { // an undo in an image runs nothing, and touches only what is in it
 		executor.Guard = host.Guarded
@@ -63,7 +60,7 @@ func (k changeFlags) executor(d host.Doer) *change.Executor {
 
 // open makes the LiveDoer of a command that has no plan: undo, confirm, history.
 func (k changeFlags) open() (*host.LiveDoer, *change.Executor, error) {
-	live, _, err := openLive(k.source)
+	live, _, err := openLive(k.Source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,21 +80,4 @@ func (k changeFlags) changes(ctx context.Context) (*host.LiveDoer, *change.Execu
 		return nil, nil, nil, unreadable(executor.Dir, err)
 	}
 	return live, executor, all, nil
-}
-
-// ask asks a person; without one, only --yes will do.
-func (a *app) ask(question string, yes bool) error {
-	if yes {
-		return nil
-	}
-	in, ok := a.in.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return hint.Usage("nobody can be asked: standard input is no terminal", "--yes does it without asking, --dry-run only shows it")
-	}
-	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
-		return nil
-	}
-	return errors.New("nothing was changed")
 }

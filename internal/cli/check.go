@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/rule"
 	checkview "plumb/internal/view/check"
@@ -17,7 +18,7 @@ import (
 
 // checkFlags are the flags of check.
 type checkFlags struct {
-	source
+	shell.Source
 	choice      check.Choice
 	rules       string
 	failOn      string
@@ -59,10 +60,10 @@ each server a few dozen short queries, in a session that is set to read-only.
   plumb check --rules ./our-rules          rules of your own beside the built-in ones
   plumb check --emit sysctl                what to write into sysctl.conf
   plumb check --html db1.html              also one page, to be sent to others`,
-		Args: noArgs,
+		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCheck(c.Context(), f) },
 	}
-	f.source.flags(c)
+	f.Source.Flags(c)
 	choiceFlags(c, &f.choice)
 	fl := c.Flags()
 	fl.StringVar(&f.rules, "rules", "", "judge with the rules in `DIR` too; their ids begin with own/ (plumb rules test DIR tests them)")
@@ -75,7 +76,7 @@ each server a few dozen short queries, in a session that is set to read-only.
 	fl.BoolVar(&f.all, "all", false, "show everything: notes in full, every place, every reason")
 	fl.BoolVar(&f.grants, "grants", false, "print the least privileges that a check needs on each server, and stop")
 	fl.BoolVar(&f.allowUnsafe, "allow-unsafe", false, "also propose values that are less durable than those in force")
-	offer(c, map[string]words{"fail-on": harmWords, "emit": checkview.EmitTargets})
+	shell.Offer(c, map[string]shell.Words{"fail-on": harmWords, "emit": checkview.EmitTargets})
 	return c
 }
 
@@ -84,16 +85,16 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 		return err
 	}
 	if f.grants {
-		return a.print(grants())
+		return a.Print(grants())
 	}
 	know, err := a.loadKnowledge(f.choice, f.rules)
 	if err != nil {
 		return err
 	}
-	if f.isDirectory() {
+	if f.IsDirectory() {
 		return a.checkMany(ctx, know, f)
 	}
-	s, err := a.read(ctx, know.Catalog, f.source)
+	s, err := a.read(ctx, know.Catalog, f.Source)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 		return err
 	}
 	r := know.Judge(s, f.allowUnsafe)
-	r.From = f.tape
+	r.From = f.Tape
 	if err := a.show(r, f); err != nil {
 		return err
 	}
@@ -122,15 +123,15 @@ func (a *app) show(r check.Report, f checkFlags) error {
 	}
 	switch {
 	case f.json:
-		return a.document(checkview.Document(r))
+		return a.Document(checkview.Document(r))
 	case f.emit != "":
 		text, err := checkview.Emit(f.emit, r.Advice.Plan, r.Catalog)
 		if err != nil {
 			return err
 		}
-		return a.print(text)
+		return a.Print(text)
 	}
-	return a.print(checkview.Text(r, checkview.Options{All: f.all, Only: f.choice.Only}, screen(a.out)))
+	return a.Print(checkview.Text(r, checkview.Options{All: f.all, Only: f.choice.Only}, shell.Screen(a.Out)))
 }
 
 func pageOptions(know check.Knowledge, f checkFlags) checkview.PageOptions {
@@ -143,7 +144,7 @@ func (a *app) writeCheckPage(know check.Knowledge, r check.Report, f checkFlags)
 	if err != nil {
 		return err
 	}
-	return a.writePage(f.html, f.force, html)
+	return a.WritePage(f.html, f.force, html)
 }
 
 // validate finds what is wrong with the flags before anything is read.
@@ -158,20 +159,20 @@ func (f checkFlags) validate() error {
 	if f.json && f.emit != "" {
 		return hint.Usage("--json and --emit are two forms of one answer", "give one of them")
 	}
-	if f.plan != "" && f.isDirectory() {
+	if f.plan != "" && f.IsDirectory() {
 		return hint.Usage("--plan wants one host, and --tape names a directory", "give one tape")
 	}
-	if err := roomFor("--html", f.html, f.force); err != nil {
+	if err := shell.RoomFor("--html", f.html, f.force); err != nil {
 		return err
 	}
-	return f.source.validate()
+	return f.Source.Validate()
 }
 
 // verdict turns findings into the exit code that --fail-on asks for.
 func (f checkFlags) verdict(fs []advise.Finding) error {
 	for _, found := range fs {
 		if f.failOn != "" && advise.AtLeast(found.Rule.Harm, rule.Harm(f.failOn)) {
-			return errFound
+			return shell.ErrFound
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plumb/internal/advise"
+	"plumb/internal/cli/shell"
 	"plumb/internal/rule"
 )
 
@@ -18,8 +19,8 @@ func TestFailOn(t *testing.T) {
 		{"", found, nil},
 		{"danger", found, nil},
 		{"outage", found, nil},
-		{"slow", found, errFound},
-		{"note", found, errFound},
+		{"slow", found, shell.ErrFound},
+		{"note", found, shell.ErrFound},
 		{"note", nil, nil},
 	} {
 		t.Run("on_"+c.failOn, func(t *testing.T) {

@@ -8,21 +8,11 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/hint"
-)
-
-// Exit codes: every help page shows those its command can end with.
-const (
-	exitOK     = 0
-	exitFound  = 1
-	exitUsage  = 2
-	exitUnread = 3
+	"plumb/internal/cli/shell"
 )
 
 const exitTable = `Exit codes:
@@ -31,29 +21,20 @@ const exitTable = `Exit codes:
   2  the command line is wrong
   3  what was to be read could not be read`
 
-// readExits are those of commands that find nothing good or bad.
-const readExits = `Exit codes:
-  0  done
-  2  the command line is wrong
-  3  what was to be read could not be read`
-
-// app is what commands need of the process.
-type app struct {
-	in       io.Reader
-	out, err io.Writer
-}
+// app is the process, with the commands as its methods.
+type app struct{ shell.Shell }
 
 // Main runs one command and gives the exit code.
 func Main(args []string, in io.Reader, out, err io.Writer) int {
-	a := &app{in: in, out: out, err: &console{err}}
-	ctx, stop := ending()
+	a := &app{Shell: shell.New(in, out, err)}
+	ctx, stop := shell.Ending()
 	defer stop()
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
-	root.SetErr(a.err)
-	return a.exit(root.ExecuteContext(ctx))
+	root.SetErr(a.Err)
+	return a.Exit(root.ExecuteContext(ctx))
 }
 
 // root makes the command tree.
@@ -73,40 +54,13 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		SuggestionsMinimumDistance: 2,
 		SilenceUsage:               true,
 		DisableAutoGenTag:          true,
-		PersistentPreRun:           func(c *cobra.Command, _ []string) { outlive(c) },
-		Args:                       a.noSuchCommand,
+		PersistentPreRun:           func(c *cobra.Command, _ []string) { shell.Outlive(c, "fix", "undo", "load", "lab", "rehearse") },
+		Args:                       a.NoSuchCommand,
 		RunE:                       func(c *cobra.Command, _ []string) error { return a.start(c.Context()) },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(shell.FlagError)
 	a.arrange(root, a.groups())
 	root.AddCommand(a.man(), a.leftovers())
 	return root
-}
-
-func (a *app) noSuchCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	help := c.CommandPath() + " --help lists the commands"
-	if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-		help = "did you mean " + c.CommandPath() + " " + like[0] + "?"
-	}
-	return hint.Usage(fmt.Sprintf("there is no command %q", args[0]), help)
-}
-
-// exit prints an error and gives its exit code.
-func (a *app) exit(err error) int {
-	if err == nil {
-		return exitOK
-	}
-	if errors.Is(err, errFound) || errors.Is(err, errMarked) {
-		return exitFound
-	}
-	text, help, code := describe(err)
-	fmt.Fprintf(a.err, "plumb: %s\n", oneLine(text))
-	if help != "" {
-		fmt.Fprintf(a.err, "hint: %s\n", oneLine(help))
-	}
-	return code
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/cli/shell"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/inventory"
 	"plumb/internal/journal"
@@ -129,9 +130,9 @@ func hostileBook(t *testing.T) string {
 // as it is.
 func TestConsole(t *testing.T) {
 	var to bytes.Buffer
-	c := &console{&to}
+	c := shell.New(nil, nil, &to).Err
 	fmt.Fprintf(c, "plumb: %v\n", errors.New("\x1b[2Jx\ty"))
-	rewrite(c, "1/2 \x1b[31mplace\nplumb: done")
+	shell.Rewrite(c, "1/2 \x1b[31mplace\nplumb: done")
 	if got := to.String(); got != "plumb: ?[2Jx y\n\r1/2 ?[31mplace; plumb: done\x1b[K" {
 		t.Errorf("%q", got)
 	}

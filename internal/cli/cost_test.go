@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -26,7 +27,7 @@ func TestProbesCostWhatTheySay(t *testing.T) {
 	if err != nil || len(tapes) == 0 {
 		t.Fatalf("no tapes in fixtures: %v", err)
 	}
-	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	a := &app{Shell: shell.Shell{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
 	used := map[string]float64{} // the largest part of a bound that a host takes
 	for _, name := range tapes {
 		h, err := a.openTape(name)
@@ -35,7 +36,7 @@ func TestProbesCostWhatTheySay(t *testing.T) {
 		}
 		costOn(t, filepath.Base(name), h, dsn.OnTape(h.About().Given), used)
 	}
-	live, given, err := openLive(source{})
+	live, given, err := openLive(shell.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestProbesCostWhatTheySay(t *testing.T) {
 
 // costOn compares what the probes ask of one host with what they say.
 func costOn(t *testing.T, name string, h host.Reader, g dsn.Given, used map[string]float64) {
-	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	a := &app{Shell: shell.Shell{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
 	cat, err := a.loadCatalog()
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/explain"
 	"plumb/internal/rule"
 	explainview "plumb/internal/view/explain"
@@ -31,13 +32,13 @@ its values are, and the rules that use it.
 A name may be short where it is clear: explain sync-binlog-off, explain sync_binlog,
 explain vm.swappiness, explain mysql#sync_binlog.
 
-` + readExits,
+` + shell.ReadExits,
 		Example: `  plumb explain cross/zfs-recordsize-innodb
   plumb explain innodb_doublewrite
   plumb explain own/mysql/binlog-format --rules ./our-rules`,
-		Args:              oneArg("rule or setting"),
+		Args:              shell.OneArg("rule or setting"),
 		RunE:              func(c *cobra.Command, args []string) error { return a.runExplain(c.Context(), args[0], own) },
-		ValidArgsFunction: words(explainable).complete,
+		ValidArgsFunction: shell.Words(explainable).Complete,
 	}
 	c.Flags().StringVar(&own, "rules", "", "also look among the rules in `DIR`, whose ids begin with own/")
 	return c
@@ -66,11 +67,11 @@ func (a *app) runExplain(ctx context.Context, name, own string) error {
 			if err != nil {
 				return fmt.Errorf("explain: %w", err)
 			}
-			pages = append(pages, explainview.Rule(r, explain.ProofOf(ctx, r, defaultLedger, a.warn), screen(a.out)))
+			pages = append(pages, explainview.Rule(r, explain.ProofOf(ctx, r, defaultLedger, a.Warn), shell.Screen(a.Out)))
 		}
 	}
 	for _, f := range explain.FactsNamed(cat, name) {
-		pages = append(pages, explainview.Fact(f, cat.Kinds[f.Kind], explain.RulesUsing(f, ids), screen(a.out)))
+		pages = append(pages, explainview.Fact(f, cat.Kinds[f.Kind], explain.RulesUsing(f, ids), shell.Screen(a.Out)))
 	}
 	if len(pages) == 0 {
 		if cat, err = a.loadCatalog(); err != nil {
@@ -78,7 +79,7 @@ func (a *app) runExplain(ctx context.Context, name, own string) error {
 		}
 		return explain.NotKnown(cat, ids, name)
 	}
-	return a.print(strings.Join(pages, "\n"))
+	return a.Print(strings.Join(pages, "\n"))
 }
 
 // explainOwn writes the page of a rule of a user's directory, or what is built
@@ -98,7 +99,7 @@ func (a *app) explainOwn(ctx context.Context, name, dir string) error {
 	}
 	for _, r := range base.Rules() {
 		if r.ID == name || path.Base(r.ID) == name {
-			return a.print(explainview.Rule(r, explain.Proof{}, screen(a.out)))
+			return a.Print(explainview.Rule(r, explain.Proof{}, shell.Screen(a.Out)))
 		}
 	}
 	return a.runExplain(ctx, name, "")

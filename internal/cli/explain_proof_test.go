@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/stats"
@@ -69,7 +70,7 @@ func TestExplainTellsOfRehearsals(t *testing.T) {
 	l, hash := keepRehearsal(t, defaultLedger)
 	explain := func(rule string) string {
 		var out, errs bytes.Buffer
-		if code := Main([]string{"explain", rule}, strings.NewReader(""), &out, &errs); code != exitOK || errs.Len() > 0 {
+		if code := Main([]string{"explain", rule}, strings.NewReader(""), &out, &errs); code != shell.ExitOK || errs.Len() > 0 {
 			t.Fatalf("exit %d: %s", code, errs.String())
 		}
 		return strings.Join(strings.Fields(out.String()), " ")
@@ -100,7 +101,7 @@ func TestExplainNotesALedgerThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if code := Main([]string{"explain", "mysql/sync-binlog-off"}, strings.NewReader(""), &out, &errs); code != exitOK || !strings.Contains(out.String(), "could not be read") {
+	if code := Main([]string{"explain", "mysql/sync-binlog-off"}, strings.NewReader(""), &out, &errs); code != shell.ExitOK || !strings.Contains(out.String(), "could not be read") {
 		t.Errorf("exit %d: %s%s", code, out.String(), errs.String())
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/fix"
 	"plumb/internal/hint"
@@ -70,7 +71,7 @@ the trial without undoing it; plumb history then says so.
   plumb fix --set mysql:3306#sync_binlog=1 one knob, whatever the rules say
   plumb fix plan.json --root /mnt/image    the lasting half, into an unpacked image
   plumb fix --emit ansible > fix.yml       the same as a playbook, with its reverse`,
-		Args: atMostOneArg("plan"),
+		Args: shell.AtMostOneArg("plan"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				f.file = args[0]
@@ -90,7 +91,7 @@ the trial without undoing it; plumb history then says so.
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time unless plumb confirm is typed before")
 	fl.StringVar(&f.emit, "emit", "", "print what carries the plan to other hosts and calls plumb there, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
-	offer(c, map[string]words{"emit": playbook.Forms})
+	shell.Offer(c, map[string]shell.Words{"emit": playbook.Forms})
 	return c
 }
 
@@ -131,7 +132,7 @@ func (a *app) planText(file string) (text []byte, err error) {
 	switch file {
 	case "":
 	case "-":
-		text, err = io.ReadAll(a.in)
+		text, err = io.ReadAll(a.In)
 	default:
 		text, err = os.ReadFile(filepath.Clean(file))
 	}
@@ -146,20 +147,20 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 		return err
 	}
 	f.choice.Skip, f.skipKnobs = fix.KnobsApart(f.choice.Skip)
-	f.dsn = orEnvironment(f.dsn)
+	f.DSN = shell.OrEnvironment(f.DSN)
 	know, err := a.loadKnowledge(f.choice, "")
 	if err != nil {
 		return err
 	}
-	live, g, err := openLive(f.source)
+	live, g, err := openLive(f.Source)
 	if err != nil {
 		return err
 	}
-	a.warnUnverified(g)
+	a.WarnUnverified(g)
 	x := a.wireFix(f, know, host.NewLiveDoer(live), g)
 	defer x.Live.Close()
 	if f.image == "" {
-		if x.Stack, err = lookInTime(ctx, host.NewCached(live), know.Catalog, g, f.timeout); err != nil {
+		if x.Stack, err = lookInTime(ctx, host.NewCached(live), know.Catalog, g, f.Timeout); err != nil {
 			return err
 		}
 	}
@@ -180,7 +181,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.print(text)
+		return a.Print(text)
 	}
 	return a.apply(ctx, x, draft, f)
 }
@@ -190,24 +191,24 @@ func (a *app) wireFix(f fixFlags, know check.Knowledge, live *host.LiveDoer, g d
 	x := &fix.Fix{Know: know, Live: live, Executor: f.executor(f.doer(live)), Setters: setters(know.Catalog, g), Stack: &stack.Stack{},
 		Image: f.image != "", AllowUnsafe: f.allowUnsafe, Restart: f.restart, Try: f.try, Undo: f.undoCommand}
 	x.Look = func(ctx context.Context) (*stack.Stack, error) { // sessions of before a restart are broken
-		live, g, err := openLive(f.source)
+		live, g, err := openLive(f.Source)
 		if err != nil {
 			return nil, err
 		}
 		defer live.Close()
-		return lookInTime(ctx, host.NewCached(live), know.Catalog, g, f.timeout)
+		return lookInTime(ctx, host.NewCached(live), know.Catalog, g, f.Timeout)
 	}
-	if isTerminal(a.err) && !f.json {
+	if shell.IsTerminal(a.Err) && !f.json {
 		x.Doing = func(i, of int, act change.Act, done bool) {
 			if done {
-				rewrite(a.err, "")
+				shell.Rewrite(a.Err, "")
 			} else {
-				rewrite(a.err, fmt.Sprintf("%d/%d %s", i+1, of, act.Place()))
+				shell.Rewrite(a.Err, fmt.Sprintf("%d/%d %s", i+1, of, act.Place()))
 			}
 		}
 	}
-	if f.dsn != "" {
-		x.Secret = []string{fromEnvironment + "=" + f.dsn}
+	if f.DSN != "" {
+		x.Secret = []string{shell.FromEnvironment + "=" + f.DSN}
 	}
 	return x
 }
@@ -226,11 +227,11 @@ func (f fixFlags) undoCommand(number int) ([]string, error) {
 // apply shows the draft, asks, and does it.
 func (a *app) apply(ctx context.Context, x *fix.Fix, draft change.Draft, f fixFlags) error {
 	if f.json && f.dryRun {
-		if err := a.document(fixview.Document(fix.Result{Draft: draft}, x.Know.Catalog)); err != nil {
+		if err := a.Document(fixview.Document(fix.Result{Draft: draft}, x.Know.Catalog)); err != nil {
 			return err
 		}
 	} else if !f.json {
-		if err := a.print(fixview.Plan(draft, x.Know.Catalog, screen(a.out))); err != nil {
+		if err := a.Print(fixview.Plan(draft, x.Know.Catalog, shell.Screen(a.Out))); err != nil {
 			return err
 		}
 	}
@@ -243,14 +244,14 @@ func (a *app) apply(ctx context.Context, x *fix.Fix, draft change.Draft, f fixFl
 	if err := x.Possible(draft); err != nil {
 		return err
 	}
-	if err := a.ask(fmt.Sprintf("Apply %s?", units.Count(len(draft.Steps), "step")), f.yes); err != nil {
+	if err := a.Ask(fmt.Sprintf("Apply %s?", units.Count(len(draft.Steps), "step")), f.yes); err != nil {
 		return err
 	}
 	r, err := x.Apply(ctx, draft)
 	if r.Number == 0 && err != nil {
 		return err
 	}
-	if err := errors.Join(err, a.answer(f.json, fixview.Document(r, x.Know.Catalog), fixview.Outcome(r, x.Know.Catalog, screen(a.out)))); err != nil {
+	if err := errors.Join(err, a.Answer(f.json, fixview.Document(r, x.Know.Catalog), fixview.Outcome(r, x.Know.Catalog, shell.Screen(a.Out)))); err != nil {
 		return err
 	}
 	return leftOut(draft)
@@ -259,7 +260,7 @@ func (a *app) apply(ctx context.Context, x *fix.Fix, draft change.Draft, f fixFl
 // leftOut says by the exit code that some steps were not done.
 func leftOut(d change.Draft) error {
 	if len(d.Refused) > 0 {
-		return errMarked
+		return shell.ErrMarked
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/stack"
 )
 
@@ -20,14 +21,14 @@ func TestTapes(t *testing.T) {
 	if err != nil || len(tapes) == 0 {
 		t.Fatalf("no tapes in fixtures: %v", err)
 	}
-	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	a := &app{Shell: shell.Shell{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
 	know, err := a.loadKnowledge(check.Choice{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range tapes {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".tape.gz"), func(t *testing.T) {
-			s, err := a.read(t.Context(), know.Catalog, source{tape: name, timeout: check.DefaultTimeout})
+			s, err := a.read(t.Context(), know.Catalog, shell.Source{Tape: name, Timeout: check.DefaultTimeout})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,12 +47,12 @@ func TestTapes(t *testing.T) {
 
 // TestLiveFits reads this machine, whatever it is.
 func TestLiveFits(t *testing.T) {
-	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	a := &app{Shell: shell.Shell{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
 	cat, err := a.loadCatalog()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := a.read(t.Context(), cat, source{timeout: check.DefaultTimeout})
+	s, err := a.read(t.Context(), cat, shell.Source{Timeout: check.DefaultTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/system/process"
@@ -52,7 +53,7 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 			root.AddCommand(c)
 		}
 	}
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", screen(a.out).Width)))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", shell.Screen(a.Out).Width)))
 	usual := root.UsageFunc()
 	root.SetUsageFunc(func(c *cobra.Command) error {
 		if c != root {
@@ -90,12 +91,12 @@ func (a *app) help(root *cobra.Command, groups []group) *cobra.Command {
 					for _, c := range g.commands {
 						text += fmt.Sprintf("  %-11s %s\n", c.Name(), c.Short)
 					}
-					return a.print(text)
+					return a.Print(text)
 				}
 			}
 			c, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return a.noSuchCommand(root, args)
+				return a.NoSuchCommand(root, args)
 			}
 			return c.Help()
 		},
@@ -126,14 +127,14 @@ func (a *app) start(ctx context.Context) error {
 	for _, r := range rows {
 		fmt.Fprintf(&b, "  %-20s%s\n", r[0], r[1])
 	}
-	return a.print(b.String())
+	return a.Print(b.String())
 }
 
 // running says which servers run here, by the process table alone.
 func running(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()
-	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
+	live := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
 	defer live.Close()
 	s := observe.Host(ctx, live, []observe.Probe{process.Probe{}})
 	var list []string

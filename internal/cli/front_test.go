@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
 )
 
 // TestHelpFitsTheScreen holds the prose of every help page to 84 columns.
@@ -28,7 +30,7 @@ func TestHelpFitsTheScreen(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk((&app{out: io.Discard}).root())
+	walk((&app{Shell: shell.Shell{Out: io.Discard}}).root())
 	if pages < 20 {
 		t.Fatalf("only %d commands", pages)
 	}
@@ -39,7 +41,7 @@ func TestHelpFitsTheScreen(t *testing.T) {
 func TestHelpListsEveryCommand(t *testing.T) {
 	help := func(args ...string) string {
 		var out bytes.Buffer
-		root := (&app{out: &out, err: io.Discard}).root()
+		root := (&app{Shell: shell.Shell{Out: &out, Err: io.Discard}}).root()
 		root.SetOut(&out)
 		root.SetArgs(args)
 		if err := root.Execute(); err != nil {
@@ -56,7 +58,7 @@ func TestHelpListsEveryCommand(t *testing.T) {
 	if n := strings.Count(all, "\n"); n > 40 {
 		t.Errorf("it has %d lines: more than a screen", n)
 	}
-	root := (&app{out: io.Discard, err: io.Discard}).root()
+	root := (&app{Shell: shell.Shell{Out: io.Discard, Err: io.Discard}}).root()
 	for _, c := range root.Commands() {
 		if c.Hidden {
 			continue

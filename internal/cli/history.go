@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	fixview "plumb/internal/view/fix"
 )
@@ -25,7 +26,7 @@ func (a *app) history() *cobra.Command {
 NUMBER it shows every act of that change, with the value before and after. It
 changes nothing.
 
-` + readExits,
+` + shell.ReadExits,
 		Example: "  plumb history\n  plumb history 3",
 		Args:    numberInto(&which),
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runHistory(c.Context(), k, which, json) },
@@ -49,7 +50,7 @@ func numberInto(n *int) cobra.PositionalArgs {
 }
 
 func (a *app) runHistory(ctx context.Context, k changeFlags, which int, json bool) error {
-	k.timeout = check.DefaultTimeout
+	k.Timeout = check.DefaultTimeout
 	if err := k.validate(); err != nil {
 		return err
 	}
@@ -66,12 +67,12 @@ func (a *app) runHistory(ctx context.Context, k changeFlags, which int, json boo
 		}
 	}
 	if json {
-		return a.document(fixview.HistoryDocument(all, time.Now()))
+		return a.Document(fixview.HistoryDocument(all, time.Now()))
 	}
 	if which > 0 {
-		return a.print(fixview.HistoryOf(all[0], time.Now(), screen(a.out)))
+		return a.Print(fixview.HistoryOf(all[0], time.Now(), shell.Screen(a.Out)))
 	}
-	return a.print(fixview.History(all, time.Now(), screen(a.out)))
+	return a.Print(fixview.History(all, time.Now(), shell.Screen(a.Out)))
 }
 
 func (a *app) confirm() *cobra.Command {
@@ -90,7 +91,7 @@ Exit codes:
 		Example: "  plumb confirm",
 		Args:    numberInto(&which),
 		RunE: func(c *cobra.Command, _ []string) error {
-			k.timeout = check.DefaultTimeout
+			k.Timeout = check.DefaultTimeout
 			if err := k.validate(); err != nil {
 				return err
 			}
@@ -101,7 +102,7 @@ Exit codes:
 			defer doer.Close()
 			done, err := executor.Confirm(c.Context(), which)
 			if err == nil {
-				_, err = fmt.Fprintf(a.out, "Change %d stays. plumb undo %d still takes it back.\n", done.Number, done.Number)
+				_, err = fmt.Fprintf(a.Out, "Change %d stays. plumb undo %d still takes it back.\n", done.Number, done.Number)
 			}
 			return err
 		},

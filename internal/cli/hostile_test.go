@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/host"
 	"plumb/internal/stack"
@@ -112,7 +113,7 @@ func nonsense(size int) map[string][]byte {
 // A hostile machine costs the time that was given and little memory, breaks
 // no probe, and gives a report.
 func TestHostileMachine(t *testing.T) {
-	k, err := (&app{err: new(bytes.Buffer)}).loadKnowledge(check.Choice{}, "")
+	k, err := (&app{Shell: shell.Shell{Err: new(bytes.Buffer)}}).loadKnowledge(check.Choice{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +267,7 @@ func (s *spoiler) Query(ctx context.Context, t host.Target, query string) (host.
 // Whatever a captured host is made to answer, files, commands and queries
 // alike, no probe and no rule breaks. This is where parsers of rows are tried.
 func TestSpoiltAnswers(t *testing.T) {
-	k, err := (&app{err: new(bytes.Buffer)}).loadKnowledge(check.Choice{}, "")
+	k, err := (&app{Shell: shell.Shell{Err: new(bytes.Buffer)}}).loadKnowledge(check.Choice{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

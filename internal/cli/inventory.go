@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
@@ -43,20 +44,20 @@ Nothing is removed that cannot be proved, immediately before, to be the thing th
 was written down: another one of the same name is left alone. Settings that plumb
 fix changed are not things, and are in plumb history.
 
-` + readExits,
+` + shell.ReadExits,
 		Example: `  plumb inventory
   plumb inventory adopt dataset tank/db-before --purpose "the data of before the upgrade"
   plumb inventory remove dataset tank/db-before --dry-run
   plumb inventory forget dataset tank/db-before`,
-		Args: a.noSuchCommand,
+		Args: a.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.onBooks(func(d *host.LiveDoer, books string) error {
+			return f.OnBooks(func(d *host.LiveDoer, books string) error {
 				left, unread := inventory.List(c.Context(), d, books)
-				return errors.Join(a.answer(f.json, inventoryview.Document(books, left, unread), inventoryview.Text(left, screen(a.out))), unread)
+				return errors.Join(a.Answer(f.json, inventoryview.Document(books, left, unread), inventoryview.Text(left, shell.Screen(a.Out))), unread)
 			})
 		},
 	}
-	f.stateFlag(c)
+	f.StateFlag(c)
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	c.AddCommand(a.inventoryAdopt(), a.inventoryForget(), a.inventoryRemove())
 	return c
@@ -107,10 +108,10 @@ it then, and what a lab set for the time of its run stays for good. It asks firs
 		if err != nil {
 			return err
 		}
-		if err := a.print(inventoryview.Forgetting(t, screen(a.out))); err != nil {
+		if err := a.Print(inventoryview.Forgetting(t, shell.Screen(a.Out))); err != nil {
 			return err
 		}
-		if err := a.ask("Forget it?", f.yes); err != nil {
+		if err := a.Ask("Forget it?", f.yes); err != nil {
 			return err
 		}
 		if err := inventory.Forget(ctx, d, books, t.Kind, t.Name); err != nil {
@@ -144,10 +145,10 @@ something else is meant to live.
 		if err != nil {
 			return err
 		}
-		if err := a.print(inventoryview.Removal(t, first, screen(a.out))); err != nil || f.dryRun {
+		if err := a.Print(inventoryview.Removal(t, first, shell.Screen(a.Out))); err != nil || f.dryRun {
 			return err
 		}
-		if err := a.ask("Remove it?", f.yes); err != nil {
+		if err := a.Ask("Remove it?", f.yes); err != nil {
 			return err
 		}
 		if err := inventory.RemoveOne(ctx, d, kinds.All(), books, t.Kind, t.Name); err != nil {
@@ -159,7 +160,7 @@ something else is meant to live.
 
 // said says what became of a thing.
 func (a *app) said(t inventory.Thing, what string) error {
-	_, err := fmt.Fprintf(a.out, "%s %s %s\n", oneLine(t.Kind), oneLine(t.Name), what)
+	_, err := fmt.Fprintf(a.Out, "%s %s %s\n", shell.OneLine(t.Kind), shell.OneLine(t.Name), what)
 	return err
 }
 
@@ -170,8 +171,8 @@ func adoptable() []string {
 }
 
 // onThing completes a command that works on one thing.
-func onThing(c *cobra.Command, f *inventoryFlags, of words, do func(context.Context, *host.LiveDoer, string, inventory.Thing) error) *cobra.Command {
-	f.stateFlag(c)
+func onThing(c *cobra.Command, f *inventoryFlags, of shell.Words, do func(context.Context, *host.LiveDoer, string, inventory.Thing) error) *cobra.Command {
+	f.StateFlag(c)
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) != 2 || strings.TrimSpace(args[1]) == "" {
 			return hint.Usage(c.CommandPath()+" wants a KIND and a NAME", "plumb inventory lists both")
@@ -183,25 +184,14 @@ func onThing(c *cobra.Command, f *inventoryFlags, of words, do func(context.Cont
 	}
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return of.complete(c, args, typed)
+			return of.Complete(c, args, typed)
 		}
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return f.onBooks(func(d *host.LiveDoer, books string) error {
+		return f.OnBooks(func(d *host.LiveDoer, books string) error {
 			return do(c.Context(), d, books, inventory.Thing{Kind: args[0], Name: args[1]})
 		})
 	}
 	return c
-}
-
-// onBooks opens this machine for a command that works on what Plumb made.
-func (p labPlace) onBooks(do func(d *host.LiveDoer, books string) error) (err error) {
-	books, err := p.books()
-	if err != nil {
-		return err
-	}
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
-	defer func() { err = errors.Join(err, d.Close()) }()
-	return do(d, books)
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 
 	"plumb/internal/catalog"
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 )
 
@@ -20,8 +20,8 @@ func (a *app) loadKnowledge(c check.Choice, dir string) (check.Knowledge, error)
 	if err != nil {
 		return check.Knowledge{}, err
 	}
-	know, err := check.Load(c, own, a.warn)
-	know.Plumb = programVersion()
+	know, err := check.Load(c, own, a.Warn)
+	know.Plumb = shell.Version()
 	return know, err
 }
 
@@ -34,23 +34,11 @@ func ownRules(dir string) (*check.Own, error) {
 	return &check.Own{Name: dir, Files: files}, err
 }
 
-func (a *app) loadCatalog() (*catalog.Catalog, error) { return check.Catalog(check.All, a.warn) }
+func (a *app) loadCatalog() (*catalog.Catalog, error) { return check.Catalog(check.All, a.Warn) }
 
 // catalogWith reads all facts, and those files of knobs in which a name stands.
 func (a *app) catalogWith(name string) (*catalog.Catalog, error) {
-	return check.Catalog(func(text []byte) bool { return bytes.Contains(text, []byte(name)) }, a.warn)
-}
-
-// warn says on standard error what went wrong without ending the command.
-func (a *app) warn(what string, err error) {
-	if err == nil {
-		return
-	}
-	first, more, _ := strings.Cut(err.Error(), "\n")
-	if n := strings.Count(more, "\n"); more != "" {
-		first += fmt.Sprintf(" (and %d more)", n+1)
-	}
-	fmt.Fprintf(a.err, "plumb: %s: %s\n", what, oneLine(first))
+	return check.Catalog(func(text []byte) bool { return bytes.Contains(text, []byte(name)) }, a.Warn)
 }
 
 // rulesIn opens a directory of rules that the command line names. what says

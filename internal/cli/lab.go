@@ -1,15 +1,9 @@
 package cli
 
 import (
-	"cmp"
-	"errors"
-	"os"
-	"path/filepath"
-
 	"github.com/spf13/cobra"
 
-	"plumb/internal/hint"
-	"plumb/internal/inventory"
+	"plumb/internal/cli/shell"
 )
 
 const labExitTable = `Exit codes:
@@ -40,7 +34,7 @@ Volumes other than directories need root.`,
   plumb lab report sync-binlog --html report.html
   plumb lab list
   plumb lab sweep                                 what a killed lab left`,
-		Args: a.noSuchCommand,
+		Args: a.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.labRun(), a.labReport(), a.labList(), a.labSweep())
@@ -52,30 +46,10 @@ const defaultLedger = "plumb-lab"
 
 // labPlace are the flags that say where a lab keeps things.
 type labPlace struct {
+	shell.Place
 	ledger string
-	state  string
 }
 
 func (p *labPlace) ledgerFlag(c *cobra.Command) {
-	secretVar(c, &p.ledger, "ledger", defaultLedger, "the `PLACE` of the records: a directory, or postgres://user@host/db for a team")
-}
-
-func (p *labPlace) stateFlag(c *cobra.Command) {
-	c.Flags().StringVar(&p.state, "state", "", "keep the list of what was made in `DIR` instead of the usual place")
-}
-
-// books is the directory of the books of what labs made.
-func (p *labPlace) books() (string, error) {
-	if p.state != "" {
-		return filepath.Abs(p.state)
-	}
-	if os.Getuid() == 0 {
-		return inventory.Directory, nil
-	}
-	home := os.Getenv("HOME")
-	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state"))
-	if home == "" && !filepath.IsAbs(base) {
-		return "", hint.With(errors.New("find a directory for the book of what is made: neither $XDG_STATE_HOME nor $HOME is set"), "--state DIR names one")
-	}
-	return filepath.Join(base, "plumb/lab"), nil
+	shell.SecretVar(c, &p.ledger, "ledger", defaultLedger, "the `PLACE` of the records: a directory, or postgres://user@host/db for a team")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
@@ -78,17 +79,17 @@ func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (er
 	case f.html != "":
 		return a.writeReport(r, f)
 	case f.csv:
-		return a.print(labview.CSV(r))
+		return a.Print(labview.CSV(r))
 	}
 	return a.showReport(r, f.json)
 }
 
 func (a *app) showReport(r report.Report, asJSON bool) error {
-	return a.answer(asJSON, labview.Document(r, programVersion()), labview.Text(r, screen(a.out)))
+	return a.Answer(asJSON, labview.Document(r, shell.Version()), labview.Text(r, shell.Screen(a.Out)))
 }
 
 func (a *app) writeReport(r report.Report, f labReporting) error {
-	about := labview.About{Version: programVersion()}
+	about := labview.About{Version: shell.Version()}
 	if n := len(r.Records); n > 0 {
 		about.Machine = r.Records[n-1].Machine
 	}
@@ -96,10 +97,10 @@ func (a *app) writeReport(r report.Report, f labReporting) error {
 	if err != nil {
 		return err
 	}
-	if err := writeWhole(f.html, f.force, page); err != nil {
+	if err := shell.WriteWhole(f.html, f.force, page); err != nil {
 		return hint.With(fmt.Errorf("write the report to %s: %w", f.html, hint.Cause(err)), "--force replaces a file that is there")
 	}
-	fmt.Fprintf(a.err, "%s: %d trials\n", f.html, len(r.Records))
+	fmt.Fprintf(a.Err, "%s: %d trials\n", f.html, len(r.Records))
 	return nil
 }
 
@@ -110,7 +111,7 @@ func (a *app) labList() *cobra.Command {
 		Short:   "list the experiments of a ledger",
 		Long:    "List shows the experiments that a ledger has trials of.\n\n" + labExitTable,
 		Example: "  plumb lab list --ledger postgres://lab@db1/lab",
-		Args:    noArgs,
+		Args:    shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			store, err := ledger.OpenExisting(c.Context(), p.ledger)
 			if err != nil {
@@ -121,7 +122,7 @@ func (a *app) labList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(labview.Experiments(all, screen(a.out)))
+			return a.Print(labview.Experiments(all, shell.Screen(a.Out)))
 		},
 	}
 	p.ledgerFlag(c)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/catalog"
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
@@ -53,11 +54,11 @@ ended are kept, the one that was cut off is done again.
 		Example: `  plumb lab run experiments/aa.yaml --dry-run
   plumb lab run experiments/doublewrite.yaml --dir /mnt/fast
   plumb lab run experiments/doublewrite.yaml --resume`,
-		Args: oneArg("experiment file"),
+		Args: shell.OneArg("experiment file"),
 		RunE: func(c *cobra.Command, args []string) error { return a.runLab(c.Context(), args[0], f) },
 	}
 	f.ledgerFlag(c)
-	f.stateFlag(c)
+	f.StateFlag(c)
 	fl := c.Flags()
 	fl.StringVar(&f.dir, "dir", "/var/tmp", "make volumes and data below `DIR`")
 	fl.BoolVar(&f.resume, "resume", false, "go on with an experiment that the ledger has trials of, after taking away what dead labs left")
@@ -75,7 +76,7 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 	if err != nil {
 		return err
 	}
-	live := host.NewLive(host.LiveOptions{Plumb: programVersion()})
+	live := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
 	doer := host.NewLiveDoer(live)
 	defer func() { err = errors.Join(err, doer.Close()) }()
 	cat, err := a.loadCatalog()
@@ -91,7 +92,7 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 		return fmt.Errorf("experiment %s: %w", x.Name, err)
 	}
 	if f.dryRun {
-		return a.print(labview.Plan(labview.PlanOf(x, needs), screen(a.out)))
+		return a.Print(labview.Plan(labview.PlanOf(x, needs), shell.Screen(a.Out)))
 	}
 	r, err := a.carryOut(ctx, x, l, f)
 	if len(r.Records) > 0 {
@@ -99,14 +100,14 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 		err = errors.Join(err, a.showReport(r, f.json))
 	}
 	if err == nil && f.strict && doubtful(r) {
-		return errMarked
+		return shell.ErrMarked
 	}
 	return err
 }
 
 // making is the lab that the flags ask for.
 func (f labRunning) making(cat *catalog.Catalog) lab.Lab {
-	l := lab.Lab{Medium: volumeMaker(), Engines: engines(), Plumb: programVersion(), Fetch: f.fetch, Host: f.allowHost}
+	l := lab.Lab{Medium: volumeMaker(), Engines: engines(), Plumb: shell.Version(), Fetch: f.fetch, Host: f.allowHost}
 	if !f.noCapture {
 		l.Capture = captureStack(cat)
 	}
@@ -132,7 +133,7 @@ func openExperiment(file string) (experiment.Experiment, error) {
 
 // carryOut opens what a run needs, runs, and takes all away again.
 func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab, f labRunning) (r report.Report, err error) {
-	books, err := f.books()
+	books, err := f.Books()
 	if err != nil {
 		return r, err
 	}
@@ -147,7 +148,7 @@ func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab,
 	if f.resume {
 		swept, err := inventory.Sweep(ctx, l.Box.Do, kinds.All(), books)
 		if len(swept) > 0 {
-			fmt.Fprint(a.err, inventoryview.Swept(swept, screen(a.err)))
+			fmt.Fprint(a.Err, inventoryview.Swept(swept, shell.Screen(a.Err)))
 		}
 		if err != nil {
 			return r, err

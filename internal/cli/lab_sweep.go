@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
@@ -27,12 +28,12 @@ before; what is not is left alone and said. Labs that still run are not touched.
 ` + labExitTable,
 		Example: `  plumb lab sweep --dry-run
   plumb lab sweep --yes`,
-		Args: noArgs,
+		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.onBooks(func(d *host.LiveDoer, books string) error { return a.runLabSweep(c.Context(), d, books, yes, dryRun) })
+			return p.OnBooks(func(d *host.LiveDoer, books string) error { return a.runLabSweep(c.Context(), d, books, yes, dryRun) })
 		},
 	}
-	p.stateFlag(c)
+	p.StateFlag(c)
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what is left, and do nothing")
 	return c
@@ -40,7 +41,7 @@ before; what is not is left alone and said. Labs that still run are not touched.
 
 func (a *app) runLabSweep(ctx context.Context, doer *host.LiveDoer, books string, yes, dryRun bool) error {
 	left, listErr := inventory.List(ctx, doer, books)
-	fmt.Fprint(a.out, inventoryview.Dead(left, screen(a.out)))
+	fmt.Fprint(a.Out, inventoryview.Dead(left, shell.Screen(a.Out)))
 	n := 0
 	for _, one := range left {
 		if !one.Live {
@@ -50,10 +51,10 @@ func (a *app) runLabSweep(ctx context.Context, doer *host.LiveDoer, books string
 	if dryRun || n == 0 {
 		return listErr
 	}
-	if err := a.ask(fmt.Sprintf("take %d things away?", n), yes); err != nil {
+	if err := a.Ask(fmt.Sprintf("take %d things away?", n), yes); err != nil {
 		return errors.Join(err, listErr)
 	}
 	swept, err := inventory.Sweep(ctx, doer, kinds.All(), books)
-	fmt.Fprint(a.out, inventoryview.Swept(swept, screen(a.out)))
+	fmt.Fprint(a.Out, inventoryview.Swept(swept, shell.Screen(a.Out)))
 	return errors.Join(err, listErr)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
@@ -22,7 +23,7 @@ type labWatcher struct {
 }
 
 func (a *app) labWatch() *labWatcher {
-	return &labWatcher{out: a.err, screen: isTerminal(a.err), told: map[experiment.Trial]bool{}}
+	return &labWatcher{out: a.Err, screen: shell.IsTerminal(a.Err), told: map[experiment.Trial]bool{}}
 }
 
 // Progress shows where the lab is.
@@ -31,7 +32,7 @@ func (w *labWatcher) Progress(p lab.Progress) {
 	case w.screen:
 		if time.Since(w.shown) > 200*time.Millisecond || p.Elapsed == 0 {
 			w.shown = time.Now()
-			rewrite(w.out, rehearseview.Progress(w.stage, p))
+			shell.Rewrite(w.out, rehearseview.Progress(w.stage, p))
 		}
 	case !w.told[p.Trial]:
 		w.told[p.Trial] = true
@@ -56,6 +57,6 @@ func (w *labWatcher) Searched(s rehearse.Search) { w.Tell(rehearseview.SearchLin
 
 func (w *labWatcher) done() {
 	if w.screen {
-		rewrite(w.out, "")
+		shell.Rewrite(w.out, "")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/catalog"
+	"plumb/internal/cli/shell"
 	"plumb/internal/engine/private"
 	"plumb/internal/lab"
 	"plumb/internal/storage/volume"
@@ -24,7 +25,7 @@ const captureTime = 20 * time.Second
 // as plumb capture does.
 func captureStack(cat *catalog.Catalog) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
-		t, err := record(ctx, cat, source{timeout: captureTime})
+		t, err := record(ctx, cat, shell.Source{Timeout: captureTime})
 		if err != nil {
 			return nil, err
 		}

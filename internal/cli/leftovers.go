@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/inventory"
 	fixview "plumb/internal/view/fix"
 )
@@ -29,7 +30,7 @@ Exit codes:
   1  there is what was listed
   2  the command line is wrong
   3  what was to be read could not be read`,
-		Args:   noArgs,
+		Args:   shell.NoArgs,
 		Hidden: true,
 		RunE:   func(c *cobra.Command, _ []string) error { return a.runLeftovers(c.Context(), k, busy) },
 	}
@@ -39,7 +40,7 @@ Exit codes:
 }
 
 func (a *app) runLeftovers(ctx context.Context, k changeFlags, busy bool) error {
-	k.timeout = check.DefaultTimeout
+	k.Timeout = check.DefaultTimeout
 	if err := k.validate(); err != nil {
 		return err
 	}
@@ -55,12 +56,12 @@ func (a *app) runLeftovers(ctx context.Context, k changeFlags, busy bool) error 
 			continue
 		}
 		n++
-		if _, err := fmt.Fprintln(a.out, l.Text); err != nil {
+		if _, err := fmt.Fprintln(a.Out, l.Text); err != nil {
 			return err
 		}
 	}
 	if n > 0 {
-		return errFound
+		return shell.ErrFound
 	}
 	return nil
 }

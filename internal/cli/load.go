@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +54,7 @@ func (a *app) noSuchLoad(c *cobra.Command, args []string) error {
 	if len(args) > 0 && slices.Contains(oltp.Scripts(), oltp.ScriptNamed(args[0])) {
 		return hint.Usage(fmt.Sprintf("there is no command %q", args[0]), "did you mean plumb load oltp "+strings.Join(args, " ")+"?")
 	}
-	return a.noSuchCommand(c, args)
+	return a.NoSuchCommand(c, args)
 }
 
 // action is one of the words that say what to do with a workload.
@@ -80,6 +79,3 @@ func oneAction(known ...string) cobra.PositionalArgs {
 		return action(c, args[0], known...)
 	}
 }
-
-// errMarked ends a run whose result is marked, with --strict.
-var errMarked = errors.New("the result is marked")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/load"
 	loadview "plumb/internal/view/load"
@@ -29,7 +30,7 @@ server named it also asks that one SELECT 1. A result close to these rates says
 more about the generator than about a server.`, loginHelp, loadExitTable),
 		Example: `  plumb load calibrate
   plumb load calibrate --dsn postgres://bench@db1/postgres --threads 1,16,64`,
-		Args: noArgs,
+		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.note(notes)
 			return a.runCalibrate(c, l, threads, time.Duration(each), asJSON)
@@ -49,7 +50,7 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads value.Numbers, eac
 		return err
 	}
 	targets := fakeTargets()
-	if l.named(c.Flags().Changed) || orEnvironment("") != "" {
+	if l.named(c.Flags().Changed) || shell.OrEnvironment("") != "" {
 		s, err := l.server(c.Flags().Changed)
 		if err != nil {
 			return err
@@ -63,8 +64,8 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads value.Numbers, eac
 	var all []load.Ceiling
 	for _, t := range targets {
 		for _, n := range threads {
-			if isTerminal(a.err) {
-				rewrite(a.err, fmt.Sprintf("%s, %d threads", t.Name, n))
+			if shell.IsTerminal(a.Err) {
+				shell.Rewrite(a.Err, fmt.Sprintf("%s, %d threads", t.Name, n))
 			}
 			all = append(all, t.Measure(c.Context(), n, each))
 			if c.Context().Err() != nil {
@@ -74,5 +75,5 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads value.Numbers, eac
 	}
 	a.wipe()
 	cores := min(runtime.GOMAXPROCS(0), runtime.NumCPU())
-	return a.answer(asJSON, loadview.CalibrateDocument(all, cores, programVersion()), loadview.Calibrate(all, cores, screen(a.out)))
+	return a.Answer(asJSON, loadview.CalibrateDocument(all, cores, shell.Version()), loadview.Calibrate(all, cores, shell.Screen(a.Out)))
 }

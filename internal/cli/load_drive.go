@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/load"
@@ -53,7 +54,7 @@ func (d *drive) flags(c *cobra.Command) {
 	fl.BoolVar(&d.json, "json", false, "print JSON v1 with histograms and series (plumb schema load describes it)")
 	fl.BoolVar(&d.strict, "strict", false, "exit 1 when the result is marked")
 	hide(c, "retries", "reconnect", "percentile")
-	offer(c, map[string]words{
+	shell.Offer(c, map[string]shell.Words{
 		"pace":   func() []string { return []string{"poisson", "fixed", "ramp"} },
 		"report": func() []string { return []string{"sysbench"} },
 		"warmup": func() []string { return []string{"10s", "30s", "steady"} },

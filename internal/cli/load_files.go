@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/load"
@@ -77,7 +78,7 @@ func (f *fileFlags) flags(c *cobra.Command) {
 	fl.Float64Var(&f.c.Compressible, "compressible", 0, "`PART` of what is written that compresses away: 0 to 1")
 	fl.BoolVar(&f.series, "series", false, "say what the seconds show: dips, levels, bursts")
 	hide(c, "file-io-mode", "file-fsync-freq", "file-fsync-all", "file-fsync-end", "file-fsync-mode", "file-merged-requests", "file-rw-ratio", "validate")
-	offer(c, map[string]words{
+	shell.Offer(c, map[string]shell.Words{
 		"file-test-mode":   files.Modes,
 		"file-extra-flags": func() []string { return []string{"direct", "sync", "dsync"} },
 		"file-fsync-mode":  func() []string { return []string{"fsync", "fdatasync"} },
@@ -133,7 +134,7 @@ func (a *app) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 		if err != nil {
 			return files.WithHint(err, cfg.Dir)
 		}
-		_, err = fmt.Fprintf(a.out, "removed %d test files from %s\n", n, cfg.Dir)
+		_, err = fmt.Fprintf(a.Out, "removed %d test files from %s\n", n, cfg.Dir)
 		return err
 	}
 	if cfg.Mode == "" {
@@ -155,14 +156,14 @@ func (a *app) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags
 	}
 	last := time.Now()
 	began := last
-	watched := isTerminal(a.err)
+	watched := shell.IsTerminal(a.Err)
 	said := make(chan struct{}, 1)
 	r, err := files.Prepare(ctx, cfg, threads, func(done, total int64) {
 		select {
 		case said <- struct{}{}: // several goroutines call it; one speaks
 			if watched && time.Since(last) > 200*time.Millisecond {
 				last = time.Now()
-				rewrite(a.err, loadview.FileProgress(done, total, time.Since(began)))
+				shell.Rewrite(a.Err, loadview.FileProgress(done, total, time.Since(began)))
 			}
 			<-said
 		default:
@@ -175,7 +176,7 @@ func (a *app) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags
 		}
 		return files.WithHint(err, cfg.Dir)
 	}
-	_, err = fmt.Fprintln(a.out, loadview.FilesPrepared(r, cfg.Dir, time.Since(began)))
+	_, err = fmt.Fprintln(a.Out, loadview.FilesPrepared(r, cfg.Dir, time.Since(began)))
 	return err
 }
 
@@ -201,13 +202,13 @@ func (a *app) driveFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 }
 
 func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options, f *fileFlags) error {
-	watched := isTerminal(a.err)
+	watched := shell.IsTerminal(a.Err)
 	if watched {
-		fmt.Fprintf(a.err, "%d threads …", f.threads[0])
+		fmt.Fprintf(a.Err, "%d threads …", f.threads[0])
 	}
 	s, err := files.RunSweep(ctx, cfg, f.threads, o, func(l files.Level) {
 		if watched {
-			rewrite(a.err, loadview.LevelDone(l))
+			shell.Rewrite(a.Err, loadview.LevelDone(l))
 		}
 	})
 	a.wipe()
@@ -215,16 +216,16 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 		return files.WithHint(err, cfg.Dir)
 	}
 	r := f.report(cfg)
-	r.Version, r.Result = programVersion(), s.Levels[0].Result.Result
+	r.Version, r.Result = shell.Version(), s.Levels[0].Result.Result
 	r.Place += " · " + loadview.PlaceText(s.Levels[0].Result.Place)
 	if f.json {
 		doc, bad := loadview.SweepDocument(r, s)
 		if bad != nil {
 			return bad
 		}
-		err = errors.Join(err, a.document(doc))
+		err = errors.Join(err, a.Document(doc))
 	} else {
-		err = errors.Join(err, a.print(loadview.SweepText(r, s, screen(a.out))))
+		err = errors.Join(err, a.Print(loadview.SweepText(r, s, shell.Screen(a.Out))))
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("fileio was interrupted; what is above was measured until then")
@@ -252,7 +253,7 @@ Then it lists what speaks for or against believing the figures: how fast a sync 
 be without a battery, whether the disk was asked to flush at all, and so on.`, loadExitTable),
 		Example: `  plumb load fsync /var/lib/mysql
   plumb load fsync /var/lib/postgresql --time 5 --json`,
-		Args: atMostOneArg("directory"),
+		Args: shell.AtMostOneArg("directory"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.runFsync(c.Context(), append(args, ".")[0], time.Duration(each), asJSON)
 		},
@@ -268,13 +269,13 @@ func (a *app) runFsync(ctx context.Context, dir string, each time.Duration, asJS
 		return hint.With(fmt.Errorf("write into %s: no such directory", dir), "name a directory on the filesystem that is to be measured")
 	}
 	r, err := files.Fsync(ctx, files.FsyncConfig{Dir: dir, Time: each, Seed: uint64(time.Now().UnixNano())}, func(m files.FsyncMeasured) {
-		if isTerminal(a.err) {
-			rewrite(a.err, m.Row.Name)
+		if shell.IsTerminal(a.Err) {
+			shell.Rewrite(a.Err, m.Row.Name)
 		}
 	})
 	a.wipe()
 	if r == nil || len(r.Rows) == 0 {
 		return files.WithHint(err, dir)
 	}
-	return errors.Join(a.answer(asJSON, loadview.FsyncDocument(r, programVersion()), loadview.Fsync(r, screen(a.out))), err)
+	return errors.Join(a.Answer(asJSON, loadview.FsyncDocument(r, shell.Version()), loadview.Fsync(r, shell.Screen(a.Out))), err)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/load/fill"
 	loadview "plumb/internal/view/load"
@@ -29,14 +30,14 @@ func (d *drive) fillOptions(a *app, verify string) (fill.Options, error) {
 // progress shows how far a load is: one line that rewrites itself where a
 // person watches, otherwise a line now and then.
 func (a *app) progress() func(fill.Progress) {
-	if isTerminal(a.err) {
-		return func(p fill.Progress) { rewrite(a.err, loadview.FillProgress(p)) }
+	if shell.IsTerminal(a.Err) {
+		return func(p fill.Progress) { shell.Rewrite(a.Err, loadview.FillProgress(p)) }
 	}
 	said, doing := time.Duration(0), ""
 	return func(p fill.Progress) {
 		if p.Elapsed-said >= 10*time.Second || p.Doing != doing && p.Elapsed > 2*time.Second {
 			said, doing = p.Elapsed, p.Doing
-			fmt.Fprintln(a.err, loadview.FillProgress(p))
+			fmt.Fprintln(a.Err, loadview.FillProgress(p))
 		}
 	}
 }
@@ -50,13 +51,13 @@ func (a *app) prepared(what string, r fill.Report, err error) error {
 		}
 		return err
 	}
-	return a.print(loadview.Prepared(what, r))
+	return a.Print(loadview.Prepared(what, r))
 }
 
 // wipe clears a line that rewrites itself.
 func (a *app) wipe() {
-	if isTerminal(a.err) {
-		rewrite(a.err, "")
+	if shell.IsTerminal(a.Err) {
+		shell.Rewrite(a.Err, "")
 	}
 }
 
@@ -69,6 +70,6 @@ func (a *app) cleaned(names []string, err error) error {
 	if len(names) > 0 {
 		text = "removed " + strings.Join(names, ", ")
 	}
-	_, err = fmt.Fprintln(a.out, text)
+	_, err = fmt.Fprintln(a.Out, text)
 	return err
 }

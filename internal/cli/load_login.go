@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/product"
@@ -37,7 +38,7 @@ type place struct {
 
 func (l *login) flags(c *cobra.Command) {
 	fl := c.Flags()
-	secretVar(c, &l.dsn, "dsn", "", "the server, as a `URL`: mysql://user@host:3306/db or postgres://user@host/db; $PLUMB_DSN otherwise")
+	shell.SecretVar(c, &l.dsn, "dsn", "", "the server, as a `URL`: mysql://user@host:3306/db or postgres://user@host/db; $PLUMB_DSN otherwise")
 	fl.StringVar(&l.driver, "db-driver", "", "mysql or pgsql, where no other option tells")
 	fl.StringVar(&l.my.host, "mysql-host", "", "`NAME` of the host")
 	fl.IntVar(&l.my.port, "mysql-port", 3306, "its `PORT`")
@@ -58,7 +59,7 @@ func (l *login) flags(c *cobra.Command) {
 	fl.DurationVar(&l.timeout, "timeout", 10*time.Second, "for connecting")
 	hide(c, "db-driver", "mysql-host", "mysql-port", "mysql-socket", "mysql-user", "mysql-password", "mysql-db", "mysql-ssl",
 		"pgsql-host", "pgsql-port", "pgsql-user", "pgsql-password", "pgsql-db", "pgsql-sslmode", "db-ps-mode", "mysql-ignore-errors", "timeout")
-	offer(c, map[string]words{
+	shell.Offer(c, map[string]shell.Words{
 		"db-driver":  func() []string { return []string{"mysql", "pgsql"} },
 		"db-ps-mode": func() []string { return []string{"auto", "disable"} },
 		"isolation":  func() []string { return []string{"RC", "RR", "SER"} },
@@ -75,7 +76,7 @@ machine, to one whose certificate is verified, or to another machine that you na
 // resolve reads the options of one command.
 func (l *login) resolve(changed func(string) bool) (dsn.Address, error) {
 	if !l.named(changed) {
-		l.dsn = orEnvironment(l.dsn)
+		l.dsn = shell.OrEnvironment(l.dsn)
 	}
 	var at dsn.Address
 	var err error

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"plumb/internal/cli/shell"
 )
 
 // renamed are names that sysbench had for an option in older versions, and
@@ -83,6 +85,6 @@ func hide(c *cobra.Command, names ...string) {
 // note writes the notes on how the command line was understood.
 func (a *app) note(notes []string) {
 	for _, n := range notes {
-		fmt.Fprintln(a.err, "note: "+oneLine(n))
+		fmt.Fprintln(a.Err, "note: "+shell.OneLine(n))
 	}
 }

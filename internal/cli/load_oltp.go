@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/load"
 	"plumb/internal/load/durability"
@@ -74,9 +75,9 @@ func oltpArgs(c *cobra.Command, args []string) error {
 func oltpWords(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
-		return words(oltp.ShortScripts).complete(c, args, typed)
+		return shell.Words(oltp.ShortScripts).Complete(c, args, typed)
 	case 1:
-		return words(oltpActions).complete(c, args, typed)
+		return shell.Words(oltpActions).Complete(c, args, typed)
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
@@ -113,7 +114,7 @@ func (a *app) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
 		if err := oltp.Warm(c.Context(), s, cfg); err != nil {
 			return err
 		}
-		return a.print(loadview.Warmed(cfg.Script, cfg.Tables) + "\n")
+		return a.Print(loadview.Warmed(cfg.Script, cfg.Tables) + "\n")
 	case "cleanup":
 		return a.cleaned(oltp.Cleanup(c.Context(), s))
 	}

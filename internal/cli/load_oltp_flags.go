@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/draw"
 	"plumb/internal/hint"
@@ -55,7 +56,7 @@ func distributionFlags(c *cobra.Command, f *oltp.Config) {
 	fl.Float64Var(&f.Shape.ZipfianExp, "rand-zipfian-exp", 0.8, "as in sysbench")
 	fl.BoolVar(&f.Shape.Scramble, "rand-scramble", false, "scatter the hot rows, which in sysbench are neighbours and share pages")
 	hide(c, "rand-spec-iter", "rand-spec-pct", "rand-spec-res", "rand-pareto-h", "rand-zipfian-exp")
-	offer(c, map[string]words{"rand-type": draw.Names})
+	shell.Offer(c, map[string]shell.Words{"rand-type": draw.Names})
 }
 
 // distribution makes the one that was named.

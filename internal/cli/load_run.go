@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/load"
 	"plumb/internal/load/durability"
 	"plumb/internal/units"
@@ -41,8 +42,8 @@ func (a *app) measure(ctx context.Context, run func(load.Options) (*load.Result,
 	complete func(*loadview.Report)) error {
 	var y *loadview.Sysbench
 	if d.report == "sysbench" {
-		y = &loadview.Sysbench{Version: programVersion(), Percentile: d.percentile, Files: r.Server == nil}
-		fmt.Fprint(a.out, y.Head(o.Threads, time.Duration(d.interval)))
+		y = &loadview.Sysbench{Version: shell.Version(), Percentile: d.percentile, Files: r.Server == nil}
+		fmt.Fprint(a.Out, y.Head(o.Threads, time.Duration(d.interval)))
 	}
 	watcher := a.watch(&o, d, y)
 	res, err := run(o)
@@ -53,7 +54,7 @@ func (a *app) measure(ctx context.Context, run func(load.Options) (*load.Result,
 	if err != nil {
 		return err
 	}
-	r.Version, r.Result = programVersion(), res
+	r.Version, r.Result = shell.Version(), res
 	if complete != nil {
 		complete(&r)
 	}
@@ -70,14 +71,14 @@ func (a *app) showRun(r loadview.Report, d *drive, y *loadview.Sysbench) error {
 		if err != nil {
 			return err
 		}
-		return a.document(doc)
+		return a.Document(doc)
 	case y != nil:
 		for _, m := range r.Result.Marks { // sysbench's report has no place for them
-			fmt.Fprintln(a.err, "warning: "+oneLine(m.Text))
+			fmt.Fprintln(a.Err, "warning: "+shell.OneLine(m.Text))
 		}
-		return a.print(y.Report(r.Result))
+		return a.Print(y.Report(r.Result))
 	}
-	return a.print(loadview.Text(r, screen(a.out)))
+	return a.Print(loadview.Text(r, shell.Screen(a.Out)))
 }
 
 // runVerdict turns a result into the exit code.
@@ -89,7 +90,7 @@ func runVerdict(ctx context.Context, r loadview.Report, strict bool) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s was interrupted after %s; what is above was measured until then", res.Workload, units.Span(res.Measured))
 	case strict && len(res.Marks) > 0:
-		return errMarked
+		return shell.ErrMarked
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/load"
 	"plumb/internal/load/durability"
@@ -70,7 +71,7 @@ func (f *tpccCommand) flags(c *cobra.Command) {
 	fl.Uint64Var(&f.Seed, "data-seed", 1, "the same `SEED`, the same rows")
 	fl.StringVar(&f.verify, "verify", "counts", "after prepare check `WHAT`: counts, content or nothing")
 	hide(c, "tables", "use-fk", "enable-purge", "data-seed", "verify")
-	offer(c, map[string]words{"compat": func() []string { return []string{"sysbench-tpcc"} }})
+	shell.Offer(c, map[string]shell.Words{"compat": func() []string { return []string{"sysbench-tpcc"} }})
 }
 
 func (f *tpccCommand) validate(c *cobra.Command) error {
@@ -141,11 +142,11 @@ func (a *app) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) er
 	if err != nil {
 		return err
 	}
-	if err := a.answer(f.json, loadview.TPCCCheckDocument(r, programVersion()), loadview.TPCCCheck(r, screen(a.out))); err != nil {
+	if err := a.Answer(f.json, loadview.TPCCCheckDocument(r, shell.Version()), loadview.TPCCCheck(r, shell.Screen(a.Out))); err != nil {
 		return err
 	}
 	if len(r.Broken()) > 0 {
-		return errFound
+		return shell.ErrFound
 	}
 	return nil
 }

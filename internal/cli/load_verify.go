@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/load/durability"
 	loadview "plumb/internal/view/load"
@@ -30,7 +31,7 @@ Exits with 1 when a commit is lost.`, loginHelp, loadExitTable),
 		Example: `  plumb load oltp write_only run --ledger /mnt/usb/run1.ledger --time 600 --dsn mysql://bench@db1/sbtest
   (pull the plug of db1, start it again)
   plumb load verify --ledger /mnt/usb/run1.ledger --dsn mysql://bench@db1/sbtest`,
-		Args: noArgs,
+		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.note(notes)
 			return a.runVerify(c, l, book, asJSON)
@@ -67,11 +68,11 @@ func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) err
 	if err != nil {
 		return err
 	}
-	if err := a.answer(asJSON, loadview.VerifyDocument(v, programVersion()), loadview.Verify(v, screen(a.out))); err != nil {
+	if err := a.Answer(asJSON, loadview.VerifyDocument(v, shell.Version()), loadview.Verify(v, shell.Screen(a.Out))); err != nil {
 		return err
 	}
 	if v.Lost > 0 {
-		return errFound
+		return shell.ErrFound
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/load"
 	loadview "plumb/internal/view/load"
 )
@@ -23,16 +24,16 @@ type watcher struct {
 
 // watch makes the watcher of a run, and hooks it in.
 func (a *app) watch(o *load.Options, d *drive, y *loadview.Sysbench) *watcher {
-	w := &watcher{out: a.out, interval: time.Duration(d.interval), limit: o.Time}
+	w := &watcher{out: a.Out, interval: time.Duration(d.interval), limit: o.Time}
 	if d.json {
-		w.out = a.err
+		w.out = a.Err
 	}
 	threads := o.Threads
 	w.line = loadview.Line(d.percentile)
 	if y != nil {
 		w.line = func(s load.Second) string { return y.Interval(s, threads) }
-	} else if w.interval == 0 && isTerminal(a.err) {
-		w.screen = a.err
+	} else if w.interval == 0 && shell.IsTerminal(a.Err) {
+		w.screen = a.Err
 	}
 	if o.Time > 0 {
 		w.limit += o.Warmup
@@ -44,7 +45,7 @@ func (a *app) watch(o *load.Options, d *drive, y *loadview.Sysbench) *watcher {
 // second is called by the engine once a second.
 func (w *watcher) second(s load.Second) {
 	if w.screen != nil {
-		rewrite(w.screen, loadview.Progress(s, w.limit))
+		shell.Rewrite(w.screen, loadview.Progress(s, w.limit))
 		w.wrote = true
 		return
 	}
@@ -74,6 +75,6 @@ func (w *watcher) flush() {
 // done wipes the line that rewrites itself.
 func (w *watcher) done() {
 	if w.wrote {
-		rewrite(w.screen, "")
+		shell.Rewrite(w.screen, "")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 )
 
@@ -18,13 +19,13 @@ func (a *app) man() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "write the man pages into a directory",
-		Args:   oneArg("directory"),
+		Args:   shell.OneArg("directory"),
 		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("write man pages: %w", err)
 			}
-			head := &doc.GenManHeader{Title: "PLUMB", Section: "1", Source: "plumb " + programVersion(), Manual: "Plumb", Date: builtAt()}
+			head := &doc.GenManHeader{Title: "PLUMB", Section: "1", Source: "plumb " + shell.Version(), Manual: "Plumb", Date: builtAt()}
 			if err := doc.GenManTree(c.Root(), head, args[0]); err != nil {
 				return fmt.Errorf("write man pages to %s: %w", args[0], err)
 			}
@@ -55,16 +56,16 @@ func (a *app) completion() *cobra.Command {
 		Use:       "completion bash|zsh|fish",
 		Short:     "print the completion script for a shell",
 		Example:   "  plumb completion bash > /etc/bash_completion.d/plumb",
-		Args:      oneArg("shell"),
+		Args:      shell.OneArg("shell"),
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		RunE: func(c *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
-				return c.Root().GenBashCompletionV2(a.out, true)
+				return c.Root().GenBashCompletionV2(a.Out, true)
 			case "zsh":
-				return c.Root().GenZshCompletion(a.out)
+				return c.Root().GenZshCompletion(a.Out)
 			case "fish":
-				return c.Root().GenFishCompletion(a.out, true)
+				return c.Root().GenFishCompletion(a.Out, true)
 			}
 			return hint.Usage(fmt.Sprintf("no completion for %q", args[0]), "want bash, zsh or fish")
 		},

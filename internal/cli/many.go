@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
 	checkview "plumb/internal/view/check"
@@ -26,28 +27,28 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 	}
 	debug.SetGCPercent(200) // two or three tapes are a small heap: collecting it at every doubling takes a third of the time
 	var sum checkview.Summary
-	names, err := tapesIn(f.tape, &sum)
+	names, err := tapesIn(f.Tape, &sum)
 	if err != nil {
 		return err
 	}
 	var worst error
 	done := 0
-	for result := range k.Each(ctx, names, f.allowUnsafe, a.tapeReader(k.Catalog, f.source)) {
+	for result := range k.Each(ctx, names, f.allowUnsafe, a.tapeReader(k.Catalog, f.Source)) {
 		t := <-result
-		if done++; isTerminal(a.err) {
-			rewrite(a.err, fmt.Sprintf("%d of %d tapes", done, len(names)))
+		if done++; shell.IsTerminal(a.Err) {
+			shell.Rewrite(a.Err, fmt.Sprintf("%d of %d tapes", done, len(names)))
 		}
 		if t.Err != nil {
-			sum.Fail(relative(f.tape, t.Name), t.Err)
+			sum.Fail(relative(f.Tape, t.Name), t.Err)
 			if f.json { // the summary, which lists them, is not shown
-				fmt.Fprintf(a.err, "plumb: %s\n", oneLine(t.Err.Error()))
+				fmt.Fprintf(a.Err, "plumb: %s\n", shell.OneLine(t.Err.Error()))
 			}
 			continue
 		}
 		if err := f.verdict(t.Report.Advice.Findings); err != nil {
 			worst = err
 		}
-		if err := count(&sum, k, relative(f.tape, t.Name), t.Report, f); err != nil {
+		if err := count(&sum, k, relative(f.Tape, t.Name), t.Report, f); err != nil {
 			return err
 		}
 		if !f.json {
@@ -55,22 +56,22 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 		}
 		line, err := json.Marshal(checkview.Document(t.Report))
 		if err == nil {
-			_, err = a.out.Write(append(page.Inert(line), '\n'))
+			_, err = a.Out.Write(append(page.Inert(line), '\n'))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if isTerminal(a.err) {
-		rewrite(a.err, "")
+	if shell.IsTerminal(a.Err) {
+		shell.Rewrite(a.Err, "")
 	}
 	if !f.json {
-		fmt.Fprint(a.out, sum.Text(f.all, screen(a.out)))
+		fmt.Fprint(a.Out, sum.Text(f.all, shell.Screen(a.Out)))
 	}
 	if f.html != "" && ctx.Err() == nil {
-		html, err := sum.HTML(programVersion())
+		html, err := sum.HTML(shell.Version())
 		if err == nil {
-			err = a.writePage(f.html, f.force, html)
+			err = a.WritePage(f.html, f.force, html)
 		}
 		if err != nil {
 			return err
@@ -93,11 +94,11 @@ func count(sum *checkview.Summary, k check.Knowledge, name string, r check.Repor
 func outcome(ctx context.Context, sum *checkview.Summary, worst error, f checkFlags) error {
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("read tapes in %s: interrupted", f.tape)
+		return fmt.Errorf("read tapes in %s: interrupted", f.Tape)
 	case worst != nil:
 		return worst
 	case sum.Failed() > 0:
-		return fmt.Errorf("read tapes in %s: %d could not be read", f.tape, sum.Failed())
+		return fmt.Errorf("read tapes in %s: %d could not be read", f.Tape, sum.Failed())
 	}
 	return nil
 }
@@ -135,10 +136,10 @@ func relative(dir, name string) string {
 }
 
 // tapeReader reads one tape after the other.
-func (a *app) tapeReader(cat *catalog.Catalog, src source) func(context.Context, string) (*stack.Stack, error) {
+func (a *app) tapeReader(cat *catalog.Catalog, src shell.Source) func(context.Context, string) (*stack.Stack, error) {
 	return func(ctx context.Context, name string) (*stack.Stack, error) {
 		src := src
-		src.tape = name
+		src.Tape = name
 		return a.read(ctx, cat, src)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
@@ -101,7 +102,7 @@ func TestReadersCannotChange(t *testing.T) {
 // The same answers give the same findings, live and from the tape.
 func TestReplayEqualsLive(t *testing.T) {
 	servers(t)
-	k, err := (&app{err: new(bytes.Buffer)}).loadKnowledge(check.Choice{}, "")
+	k, err := (&app{Shell: shell.Shell{Err: new(bytes.Buffer)}}).loadKnowledge(check.Choice{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

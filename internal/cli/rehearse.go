@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
@@ -24,7 +25,7 @@ const rehearseExitTable = `Exit codes:
 
 // rehearseFlags are the flags of rehearse.
 type rehearseFlags struct {
-	source
+	shell.Source
 	choice check.Choice
 	labPlace
 	file          string // a plan; "" for the one that a check makes now
@@ -115,12 +116,12 @@ func (f *rehearseFlags) argument(args []string) {
 }
 
 func (f *rehearseFlags) flags(c *cobra.Command) {
-	f.liveFlags(c)
+	f.LiveFlags(c)
 	choiceFlags(c, &f.choice)
 	f.ledgerFlag(c)
-	f.stateFlag(c)
+	f.StateFlag(c)
 	fl := c.Flags()
-	fl.StringVar(&f.tape, "tape", "", "")
+	fl.StringVar(&f.Tape, "tape", "", "")
 	hide(c, "tape") // a person who gives it is told why not
 	fl.StringVar(&f.server, "server", "", "rehearse the advice for this `SERVER`, such as mysql:3306; needed where several run")
 	fl.StringVar(&f.sandbox, "sandbox", "", "make a server of this `ENGINE` with the defaults of its distribution, and rehearse what check advises it: "+hint.OneOf(sandboxEngines()))
@@ -143,7 +144,7 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	fl.BoolVar(&f.force, "force", false, "replace the file of --html when it is there already")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema rehearse describes it)")
 	fl.BoolVar(&f.strict, "strict", false, "exit 1 when a verdict is undecided")
-	offer(c, map[string]words{"sandbox": sandboxEngines, "workload": runner.Workloads})
+	shell.Offer(c, map[string]shell.Words{"sandbox": sandboxEngines, "workload": runner.Workloads})
 }
 
 // sandboxEngines are the servers that a lab can make.
@@ -159,9 +160,9 @@ const leastBudget = 30 * time.Second
 
 // validate finds what is wrong with the flags before anything is read.
 func (f rehearseFlags) validate() error {
-	if f.tape != "" {
+	if f.Tape != "" {
 		return hint.Usage("a rehearsal needs the machine itself, and a tape has no disk to run on",
-			"plumb check --tape "+f.tape+" --plan plan.json, then plumb rehearse plan.json on that host")
+			"plumb check --tape "+f.Tape+" --plan plan.json, then plumb rehearse plan.json on that host")
 	}
 	if err := f.validateSandbox(); err != nil {
 		return err
@@ -188,16 +189,16 @@ func (f rehearseFlags) validate() error {
 	if err := f.validateFiles(); err != nil {
 		return err
 	}
-	return f.source.validate()
+	return f.Source.Validate()
 }
 
 // validateFiles sees that what is written in the end has a place, before
 // anything is measured.
 func (f rehearseFlags) validateFiles() error {
-	if err := roomFor("--plan", f.plan, true); err != nil {
+	if err := shell.RoomFor("--plan", f.plan, true); err != nil {
 		return err
 	}
-	return roomFor("--html", f.html, f.force)
+	return shell.RoomFor("--html", f.html, f.force)
 }
 
 // validateSandbox finds what does not go with a server that is made.
@@ -215,7 +216,7 @@ func (f rehearseFlags) validateSandbox() error {
 	for _, live := range []struct {
 		given bool
 		what  string
-	}{{f.server != "", "--server names a live server"}, {f.dsn != "", "--dsn logs in to a live server"}, {len(f.choice.Only) > 0, "--only names what is on this host"}} {
+	}{{f.server != "", "--server names a live server"}, {f.DSN != "", "--dsn logs in to a live server"}, {len(f.choice.Only) > 0, "--only names what is on this host"}} {
 		if live.given {
 			return hint.Usage(live.what+", and --sandbox makes one of its own", "give one of them")
 		}

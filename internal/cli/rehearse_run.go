@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -64,7 +65,7 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags, flags *pflag.Fla
 	if err != nil {
 		return err
 	}
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: programVersion()}))
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
 	defer func() { err = errors.Join(err, doer.Close()) }()
 	watch := a.labWatch()
 	ports, err := a.rehearsePorts(f, know, doer)
@@ -89,7 +90,7 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags, flags *pflag.Fla
 		return err
 	}
 	if f.dryRun {
-		return a.print(rehearseview.Plan(plan, know.Catalog, screen(a.out)))
+		return a.Print(rehearseview.Plan(plan, know.Catalog, shell.Screen(a.Out)))
 	}
 	out, err := x.Run(ctx)
 	watch.done()
@@ -98,7 +99,7 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags, flags *pflag.Fla
 	}
 	err = errors.Join(err, a.showRehearsal(x, out, f), x.Close(context.WithoutCancel(ctx)))
 	if err == nil && f.strict && out.Undecided() {
-		return errMarked
+		return shell.ErrMarked
 	}
 	return err
 }
@@ -106,7 +107,7 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags, flags *pflag.Fla
 // rehearsePorts wires the adapters into a rehearsal.
 func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, doer *host.LiveDoer) (p runner.Ports, err error) {
 	p = runner.Ports{Know: know, Live: doer, Volumes: volumeMaker(), Engines: engines(), Capture: captureStack(know.Catalog),
-		Read: func(ctx context.Context) (*stack.Stack, error) { return a.read(ctx, know.Catalog, f.source) },
+		Read: func(ctx context.Context) (*stack.Stack, error) { return a.read(ctx, know.Catalog, f.Source) },
 		Advice: func(s *stack.Stack) (advise.Plan, error) {
 			r, err := a.request(fixFlags{file: f.file})
 			if err != nil {
@@ -115,9 +116,9 @@ func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, doer *host.Li
 			return r.Plan(know, s)
 		},
 		Replay: func(ctx context.Context, t *host.Taped) (*stack.Stack, error) {
-			return lookInTime(ctx, t, know.Catalog, dsn.OnTape(t.About().Given), f.timeout)
+			return lookInTime(ctx, t, know.Catalog, dsn.OnTape(t.About().Given), f.Timeout)
 		}}
-	p.Books, err = f.labPlace.books()
+	p.Books, err = f.labPlace.Books()
 	return p, err
 }
 
@@ -126,13 +127,13 @@ func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, doer *host.Li
 func (a *app) showRehearsal(x *runner.Runner, out *runner.Outcome, f rehearseFlags) error {
 	var err error
 	if f.json {
-		err = a.document(rehearseview.Document(out.Result, programVersion()))
+		err = a.Document(rehearseview.Document(out.Result, shell.Version()))
 	} else {
-		text := rehearseview.Text(out.Result, x.Know.Catalog, screen(a.out), rehearsalNext(x, out)...)
+		text := rehearseview.Text(out.Result, x.Know.Catalog, shell.Screen(a.Out), rehearsalNext(x, out)...)
 		if out.Search != nil {
-			text += "\n" + rehearseview.Search(*out.Search, out.Proposal.Scale, screen(a.out))
+			text += "\n" + rehearseview.Search(*out.Search, out.Proposal.Scale, shell.Screen(a.Out))
 		}
-		err = a.print(text)
+		err = a.Print(text)
 	}
 	if err != nil {
 		return err
@@ -141,16 +142,16 @@ func (a *app) showRehearsal(x *runner.Runner, out *runner.Outcome, f rehearseFla
 		if err := writePlan(x.Plan, out.Plan); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "%s: %s\n", x.Plan, units.Count(len(out.Plan.Steps), "step"))
+		fmt.Fprintf(a.Err, "%s: %s\n", x.Plan, units.Count(len(out.Plan.Steps), "step"))
 	}
 	if x.Page == "" {
 		return nil
 	}
-	html, err := rehearseview.HTML(out.Result, x.Know.Catalog, labview.About{Version: programVersion(), Machine: out.Machine()})
+	html, err := rehearseview.HTML(out.Result, x.Know.Catalog, labview.About{Version: shell.Version(), Machine: out.Machine()})
 	if err != nil {
 		return err
 	}
-	return a.writePage(x.Page, x.Replace, html)
+	return a.WritePage(x.Page, x.Replace, html)
 }
 
 // rehearsalNext are the commands that may follow.

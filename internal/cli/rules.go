@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/coverage"
 	"plumb/internal/hint"
 	"plumb/internal/rule"
@@ -26,13 +27,13 @@ With --untested it lists those that no real host with the versions they are for
 has tested yet, and what such a host would need. What these rules say rests on
 their sources and on examples alone.
 
-` + readExits,
+` + shell.ReadExits,
 		Example: `  plumb rules
   plumb rules --only zfs
   plumb rules --rule 'cross/*'
   plumb rules --untested
   plumb rules test ./my-rules`,
-		Args: a.noSuchCommand,
+		Args: a.NoSuchCommand,
 		RunE: func(*cobra.Command, []string) error { return a.runRules(o) },
 	}
 	choiceFlags(c, &o.choice)
@@ -65,7 +66,7 @@ func (a *app) runRules(o rulesOptions) error {
 	}
 	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !o.choice.Lists(r) })
 	if !o.json && !o.unmet { // the plain list says nothing of meetings
-		return a.print(explainview.Rules(list, screen(a.out)))
+		return a.Print(explainview.Rules(list, shell.Screen(a.Out)))
 	}
 	records, err := coverage.Read(knowledge.FS)
 	if err != nil {
@@ -77,12 +78,12 @@ func (a *app) runRules(o rulesOptions) error {
 // showMet prints the rules with what they have met, or would have to.
 func (a *app) showMet(o rulesOptions, list []*rule.Rule, records coverage.Records) error {
 	if !o.json {
-		return a.print(explainview.Untested(list, records.Standings(list), screen(a.out)))
+		return a.Print(explainview.Untested(list, records.Standings(list), shell.Screen(a.Out)))
 	}
 	if o.unmet {
 		list = slices.DeleteFunc(list, func(r *rule.Rule) bool { return len(records[r.ID].Met) > 0 })
 	}
-	return a.document(explainview.RulesDocument(list, records.Standings(list), programVersion()))
+	return a.Document(explainview.RulesDocument(list, records.Standings(list), shell.Version()))
 }
 
 func (a *app) rulesTest() *cobra.Command {
@@ -99,7 +100,7 @@ Exit codes:
   2  the command line is wrong
   3  the rules could not be read`,
 		Example: "  plumb rules test ./my-rules",
-		Args:    oneArg("directory"),
+		Args:    shell.OneArg("directory"),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.runRulesTest(args[0]) },
 	}
 }
@@ -120,12 +121,12 @@ func (a *app) runRulesTest(dir string) error {
 	if len(tests) == 0 {
 		return hint.With(fmt.Errorf("test rules in %s: there are none", dir), "a rule is a file such as DIR/mysql/my-rule.yaml")
 	}
-	text, wrong := explainview.RuleTests(tests, screen(a.out))
-	if err := a.print(text); err != nil {
+	text, wrong := explainview.RuleTests(tests, shell.Screen(a.Out))
+	if err := a.Print(text); err != nil {
 		return err
 	}
 	if wrong > 0 {
-		return errFound
+		return shell.ErrFound
 	}
 	return nil
 }

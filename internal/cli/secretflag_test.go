@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 )
 
@@ -23,7 +24,7 @@ func TestDataSourceNamesCanBeKeptApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := strings.NewReader(dsn + "\ny\n")
-	a := &app{in: in, out: io.Discard, err: io.Discard}
+	a := &app{Shell: shell.Shell{In: in, Out: io.Discard, Err: io.Discard}}
 	root := a.root()
 	root.SetIn(in)
 	flags := 0
@@ -35,7 +36,7 @@ func TestDataSourceNamesCanBeKeptApart(t *testing.T) {
 				continue
 			}
 			flags++
-			if !strings.Contains(f.Usage, dsnUsage) || name == "dsn" && !strings.Contains(f.Usage, "$"+fromEnvironment) {
+			if !strings.Contains(f.Usage, shell.DSNUsage) || name == "dsn" && !strings.Contains(f.Usage, "$"+shell.FromEnvironment) {
 				t.Errorf("%s --%s does not say how it is kept apart: %s", c.CommandPath(), name, f.Usage)
 			}
 			for text, want := range map[string]string{"@" + file: dsn, dsn: dsn, "@unix(/s)/": "@unix(/s)/"} {
@@ -65,8 +66,8 @@ func TestDataSourceNamesCanBeKeptApart(t *testing.T) {
 	if rest, _ := io.ReadAll(in); string(rest) != "y\n" {
 		t.Errorf("an answer is left to be read: %q", rest)
 	}
-	t.Setenv(fromEnvironment, dsn)
-	live, g, err := openLive(source{})
+	t.Setenv(shell.FromEnvironment, dsn)
+	live, g, err := openLive(shell.Source{})
 	if err != nil || g.At.Address != "db1.example.com:3306" {
 		t.Errorf("from the environment: %+v, %v", g.At, err)
 	}
@@ -107,7 +108,7 @@ func TestUnverifiedServersAreNoted(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var said bytes.Buffer
-		(&app{err: &said}).warnUnverified(g)
+		(&app{Shell: shell.Shell{Err: &said}}).WarnUnverified(g)
 		if (said.Len() > 0) != noted || strings.Contains(said.String(), "pw") {
 			t.Errorf("%s: %q", name, said.String())
 		}

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/product"
 	"plumb/internal/stack"
@@ -17,7 +18,7 @@ import (
 )
 
 func (a *app) stack() *cobra.Command {
-	var src source
+	var src shell.Source
 	var only []string
 	var since string
 	var asJSON bool
@@ -31,18 +32,18 @@ disks, with the values that matter at each level. It changes nothing.
 With --since FILE it tells what happened since plumb stack --json wrote that
 file: what counters counted and how much a second, and which values changed.
 
-` + readExits,
+` + shell.ReadExits,
 		Example: `  plumb stack
   plumb stack --only mysql:3306
   plumb stack --tape db1.tape
   plumb stack --json               every fact, with where it was read
   plumb stack --json > before.json; sleep 60; plumb stack --since before.json`,
-		Args: noArgs,
+		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := src.validate(); err != nil {
+			if err := src.Validate(); err != nil {
 				return err
 			}
-			if src.isDirectory() {
+			if src.IsDirectory() {
 				return hint.Usage("a stack is of one host, and --tape names a directory", "give one tape")
 			}
 			if err := onlyServers(only); err != nil {
@@ -62,10 +63,10 @@ file: what counters counted and how much a second, and which values changed.
 			if since != "" {
 				return a.stackSince(since, s, cat, asJSON)
 			}
-			return a.answer(asJSON, stackview.Document(s, programVersion()), stackview.Text(s, cat, only, screen(a.out)))
+			return a.Answer(asJSON, stackview.Document(s, shell.Version()), stackview.Text(s, cat, only, shell.Screen(a.Out)))
 		},
 	}
-	src.flags(c)
+	src.Flags(c)
 	c.Flags().StringSliceVar(&only, "only", nil, "only these `SERVERS`: mysql, or mysql:3306")
 	c.Flags().BoolVar(&asJSON, "json", false, "print every fact as JSON v1")
 	c.Flags().StringVar(&since, "since", "", "tell what happened since `FILE` was written by plumb stack --json")
@@ -87,7 +88,7 @@ func (a *app) stackSince(file string, now *stack.Stack, cat *catalog.Catalog, as
 	if err != nil {
 		return fmt.Errorf("compare this host with %s: %w", file, err)
 	}
-	return a.answer(asJSON, stackview.SinceDocument(d, programVersion()), stackview.Since(d, now, cat, screen(a.out)))
+	return a.Answer(asJSON, stackview.SinceDocument(d, shell.Version()), stackview.Since(d, now, cat, shell.Screen(a.Out)))
 }
 
 // onlyServers checks that --only of stack names servers: nothing else is drawn.

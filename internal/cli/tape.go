@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/catalog"
+	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -21,7 +22,7 @@ import (
 
 // openTape reads a tape file, or standard input for "-".
 func (a *app) openTape(name string) (host.Reader, error) {
-	in, shown := a.in, "standard input"
+	in, shown := a.In, "standard input"
 	if name != "-" {
 		f, err := os.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +50,7 @@ func (a *app) openTape(name string) (host.Reader, error) {
 }
 
 func (a *app) capture() *cobra.Command {
-	src := source{}
+	src := shell.Source{}
 	output, force := "", false
 	c := &cobra.Command{
 		Use:   "capture",
@@ -63,25 +64,25 @@ The tape is the only thing that is written. It goes to standard output unless
 -o names a file; a name that ends in .gz is compressed. A file that is there
 already is kept, unless --force is given.
 
-` + readExits,
+` + shell.ReadExits,
 		Example: `  plumb capture -o db1.tape
   plumb capture | ssh elsewhere plumb check --tape -`,
-		Args: noArgs,
+		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := src.validate(); err != nil {
+			if err := src.Validate(); err != nil {
 				return err
 			}
 			return a.runCapture(c.Context(), src, output, force)
 		},
 	}
-	src.liveFlags(c)
+	src.LiveFlags(c)
 	c.Flags().StringVarP(&output, "output", "o", "", "write the tape to `FILE`, whole or not at all")
 	c.Flags().BoolVar(&force, "force", false, "replace FILE when it is there already")
 	return c
 }
 
-func (a *app) runCapture(ctx context.Context, src source, output string, force bool) error {
-	if output == "" && isTerminal(a.out) {
+func (a *app) runCapture(ctx context.Context, src shell.Source, output string, force bool) error {
+	if output == "" && shell.IsTerminal(a.Out) {
 		return hint.Usage("a tape is not for a terminal", "plumb capture -o FILE, or plumb capture | ...")
 	}
 	cat, err := a.loadCatalog()
@@ -91,15 +92,15 @@ func (a *app) runCapture(ctx context.Context, src source, output string, force b
 	if info, err := os.Stat(output); err == nil && info.Mode().IsRegular() && !force { // said before the work, not after it
 		return writeTape(output, force, nil)
 	}
-	if g, err := dsn.Read(orEnvironment(src.dsn)); err == nil {
-		a.warnUnverified(g)
+	if g, err := dsn.Read(shell.OrEnvironment(src.DSN)); err == nil {
+		a.WarnUnverified(g)
 	}
 	t, err := record(ctx, cat, src)
 	if err != nil {
 		return err
 	}
 	if output == "" {
-		if err := tape.Write(a.out, t); err != nil {
+		if err := tape.Write(a.Out, t); err != nil {
 			return fmt.Errorf("write the tape to standard output: %w", hint.Cause(err))
 		}
 		return nil
@@ -107,19 +108,19 @@ func (a *app) runCapture(ctx context.Context, src source, output string, force b
 	if err := writeTape(output, force, t); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s: %d answers. Look through it before you send it: zless %s\n", oneLine(output), len(t.Entries), output)
+	fmt.Fprintf(a.Err, "%s: %d answers. Look through it before you send it: zless %s\n", shell.OneLine(output), len(t.Entries), output)
 	return nil
 }
 
 // record reads this machine as check does, and keeps every answer.
-func record(ctx context.Context, cat *catalog.Catalog, src source) (*tape.Tape, error) {
+func record(ctx context.Context, cat *catalog.Catalog, src shell.Source) (*tape.Tape, error) {
 	live, g, err := openLive(src)
 	if err != nil {
 		return nil, err
 	}
 	defer live.Close()
 	recorder := host.NewRecorder(live)
-	if _, err := lookInTime(ctx, host.NewCached(recorder), cat, g, src.timeout); err != nil {
+	if _, err := lookInTime(ctx, host.NewCached(recorder), cat, g, src.Timeout); err != nil {
 		return nil, err
 	}
 	t, err := recorder.Tape()
@@ -131,7 +132,7 @@ func record(ctx context.Context, cat *catalog.Catalog, src source) (*tape.Tape, 
 
 // writeTape writes a tape to a file.
 func writeTape(name string, force bool, t *tape.Tape) error {
-	err := writeFile(name, force, func(w io.Writer) error {
+	err := shell.WriteFile(name, force, func(w io.Writer) error {
 		if !strings.HasSuffix(name, ".gz") {
 			return tape.Write(w, t)
 		}

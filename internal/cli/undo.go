@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/change"
+	"plumb/internal/cli/shell"
 	"plumb/internal/fix"
 	"plumb/internal/hint"
 	"plumb/internal/units"
@@ -133,10 +134,10 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return a.undone(f, nil, nil)
 	}
 	if f.dryRun && f.json {
-		return a.document(fixview.UndoPlanDocument(todo, f.restart))
+		return a.Document(fixview.UndoPlanDocument(todo, f.restart))
 	}
 	if !f.json {
-		fmt.Fprint(a.out, fixview.UndoPlan(todo, f.restart, screen(a.out)))
+		fmt.Fprint(a.Out, fixview.UndoPlan(todo, f.restart, shell.Screen(a.Out)))
 	}
 	if f.dryRun {
 		return nil
@@ -144,14 +145,14 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if err := executor.Trusted(); err != nil {
 		return fmt.Errorf("undo what the journal says: %w", err)
 	}
-	if err := a.ask(fmt.Sprintf("Undo %s?", units.Count(len(todo), "change")), f.yes); err != nil {
+	if err := a.Ask(fmt.Sprintf("Undo %s?", units.Count(len(todo), "change")), f.yes); err != nil {
 		return err
 	}
 	doer.Close()
 	back := how.TakeBack(ctx, todo...)
 	err = errors.Join(a.undone(f, back.Changes, back.Trail), back.Verdict())
 	if err == nil && f.number == 0 && fix.NewestDamaged(all, todo[0].Number) != nil || err == nil && f.all && fix.NewestDamaged(all, 0) != nil {
-		return errMarked // what was asked for, but for what was left out
+		return shell.ErrMarked // what was asked for, but for what was left out
 	}
 	return err
 }
@@ -170,8 +171,8 @@ func unreadable(dir string, err error) error {
 func (a *app) damaged(all []*change.Change) {
 	for _, c := range all {
 		if c.Damage != nil {
-			text, help, _ := describe(c.Damage)
-			fmt.Fprintf(a.err, "plumb: change %d is left out: %s\nhint: %s\n", c.Number, oneLine(text), oneLine(help))
+			text, help, _ := shell.Describe(c.Damage)
+			fmt.Fprintf(a.Err, "plumb: change %d is left out: %s\nhint: %s\n", c.Number, shell.OneLine(text), shell.OneLine(help))
 		}
 	}
 }
@@ -179,10 +180,10 @@ func (a *app) damaged(all []*change.Change) {
 // undone says what was taken back.
 func (a *app) undone(f undoFlags, todo []*change.Change, trail []fix.Undone) error {
 	if f.json {
-		return a.document(fixview.UndoDocument(trail))
+		return a.Document(fixview.UndoDocument(trail))
 	}
 	if len(todo) == 0 {
-		return a.print("Nothing to undo: nothing that Plumb changed is in force.\n")
+		return a.Print("Nothing to undo: nothing that Plumb changed is in force.\n")
 	}
-	return a.print(fixview.UndoOutcome(trail, screen(a.out)) + fixview.UndoWaits(todo, screen(a.out)))
+	return a.Print(fixview.UndoOutcome(trail, shell.Screen(a.Out)) + fixview.UndoWaits(todo, shell.Screen(a.Out)))
 }

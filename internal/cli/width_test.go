@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"plumb/internal/catalog"
+	"plumb/internal/cli/shell"
 	"plumb/internal/coverage"
 	"plumb/internal/explain"
 	"plumb/internal/rule"
@@ -71,7 +72,7 @@ func TestEveryPageOfExplainFitsTheScreen(t *testing.T) {
 func runsWithin(t *testing.T, w int, args ...string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := Main(args, strings.NewReader(""), &out, &errs); code != exitOK {
+	if code := Main(args, strings.NewReader(""), &out, &errs); code != shell.ExitOK {
 		t.Errorf("plumb %s: exit %d: %s", strings.Join(args, " "), code, errs.String())
 	}
 	within(t, w, strings.Join(args, " "), out.String())

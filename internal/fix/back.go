@@ -35,6 +35,9 @@ type Partly struct{ error }
 // Unwrap gives the error of the part that was not done.
 func (p *Partly) Unwrap() error { return p.error }
 
+// Partly tells the command line that it is one.
+func (p *Partly) Partly() {}
+
 // Choice says which changes are to be undone.
 type Choice struct {
 	Number  int  // 0: the last one

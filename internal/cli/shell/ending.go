@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 	"plumb/internal/host"
 )
 
-// ending makes the context of a command. Whatever asks it to end, it ends as
+// Ending makes the context of a command. Whatever asks it to end, it ends as
 // by an interrupt, and takes away what it made. A person's second interrupt
 // ends the program at once, whatever hangs. The system repeats itself: a
 // terminal that is closed, and timeout(1), send their signal twice, and the
 // second one must not stop the clearing up.
-func ending() (ctx context.Context, stop func()) {
+func Ending() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	asked := make(chan os.Signal, 16)
 	signal.Notify(asked, host.EndSignals()...)
@@ -34,12 +34,13 @@ func ending() (ctx context.Context, stop func()) {
 	}
 }
 
-// outlive makes a command that makes things end as by an interrupt when
-// nobody reads its output any more: the kernel's answer to that, the end at
-// once, would leave them behind. What only reads ends as any program does.
-func outlive(c *cobra.Command) {
+// Outlive makes a command, if it is one of those that make things, end as by an
+// interrupt when nobody reads its output any more: the kernel's answer to that,
+// the end at once, would leave them behind. What only reads ends as any program
+// does.
+func Outlive(c *cobra.Command, makers ...string) {
 	words := strings.Fields(c.CommandPath())
-	if len(words) < 2 || !slices.Contains([]string{"fix", "undo", "load", "lab", "rehearse"}, words[1]) {
+	if len(words) < 2 || !slices.Contains(makers, words[1]) {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.Context())

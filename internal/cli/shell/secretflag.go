@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"cmp"
@@ -14,12 +14,12 @@ import (
 	"plumb/internal/product"
 )
 
-// fromEnvironment holds the data source name of a command that is given none:
+// FromEnvironment holds the data source name of a command that is given none:
 // on a command line every user of the machine could read its password.
-const fromEnvironment = "PLUMB_DSN"
+const FromEnvironment = "PLUMB_DSN"
 
-// dsnUsage is the end of the sentence about every flag that may hold a password.
-const dsnUsage = "@FILE or - reads it from a file or standard input, where no ps shows it"
+// DSNUsage is the end of the sentence about every flag that may hold a password.
+const DSNUsage = "@FILE or - reads it from a file or standard input, where no ps shows it"
 
 // secretFlag is a flag whose value may hold a password, so that it can be given
 // apart from the command line: @FILE for the first line of a file, - for that
@@ -29,10 +29,10 @@ type secretFlag struct {
 	c    *cobra.Command
 }
 
-// secretVar makes such a flag.
-func secretVar(c *cobra.Command, into *string, name, usual, usage string) {
+// SecretVar makes such a flag.
+func SecretVar(c *cobra.Command, into *string, name, usual, usage string) {
 	*into = usual
-	c.Flags().Var(&secretFlag{into, c}, name, usage+"; "+dsnUsage)
+	c.Flags().Var(&secretFlag{into, c}, name, usage+"; "+DSNUsage)
 }
 
 // String implements pflag.Value.
@@ -92,15 +92,15 @@ func lineOf(r io.Reader) (string, error) {
 	return text, nil
 }
 
-// orEnvironment gives the data source name of the command line, or else that
+// OrEnvironment gives the data source name of the command line, or else that
 // of the environment.
-func orEnvironment(name string) string { return cmp.Or(name, os.Getenv(fromEnvironment)) }
+func OrEnvironment(name string) string { return cmp.Or(name, os.Getenv(FromEnvironment)) }
 
-// warnUnverified tells that nobody can be sure who answers at the server that was given.
-func (a *app) warnUnverified(g dsn.Given) {
+// WarnUnverified tells that nobody can be sure who answers at the server that was given.
+func (s *Shell) WarnUnverified(g dsn.Given) {
 	if g.Engine == "" || g.Verified() {
 		return
 	}
-	fmt.Fprintf(a.err, "note: who answers at %s is not verified: whoever is on the way there could read and answer in its place; %s in the data source name verifies it\n",
+	fmt.Fprintf(s.Err, "note: who answers at %s is not verified: whoever is on the way there could read and answer in its place; %s in the data source name verifies it\n",
 		g.At.Address, product.Of(g.Engine).Verify)
 }

@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"io"
@@ -10,7 +10,7 @@ import (
 
 // console is standard error. Nothing that is written to it can drive a
 // terminal: messages name files, hosts and places that come from a stranger's
-// tape, plan or journal. What Plumb itself does to a line goes through rewrite.
+// tape, plan or journal. What Plumb itself does to a line goes through Rewrite.
 type console struct{ to io.Writer }
 
 // Write implements io.Writer.
@@ -21,18 +21,18 @@ func (c *console) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// rewrite puts a text in place of the line that is shown; "" wipes it.
-func rewrite(w io.Writer, text string) {
+// Rewrite puts a text in place of the line that is shown; "" wipes it.
+func Rewrite(w io.Writer, text string) {
 	if c, ok := w.(*console); ok {
 		w = c.to
 	}
 	// A terminal that is gone changes nothing for what is being done.
-	_, _ = io.WriteString(w, "\r"+oneLine(text)+"\x1b[K")
+	_, _ = io.WriteString(w, "\r"+OneLine(text)+"\x1b[K")
 }
 
-// oneLine is a text of which others may have written part, as one line that
+// OneLine is a text of which others may have written part, as one line that
 // cannot be taken for two.
-func oneLine(text string) string {
+func OneLine(text string) string {
 	return strings.ReplaceAll(page.Clean(strings.TrimSpace(text)), "\n", "; ")
 }
 

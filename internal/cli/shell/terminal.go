@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	"plumb/internal/view/page"
 )
 
-// screen finds out how wide the output is and whether it takes colour. A pipe
+// Screen finds out how wide the output is and whether it takes colour. A pipe
 // gets 80 columns, so that a report can be put into a ticket or a mail.
-func screen(out io.Writer) page.Screen {
+func Screen(out io.Writer) page.Screen {
 	s := page.Screen{Width: 80, ASCII: !utf8Locale()}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		s.Width = n
@@ -40,8 +40,8 @@ func utf8Locale() bool {
 	return locale == "" || strings.Contains(name, "utf8")
 }
 
-// isTerminal reports whether a person watches this stream.
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether a person watches this stream.
+func IsTerminal(w io.Writer) bool {
 	f := fileOf(w)
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }

@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"errors"
@@ -8,16 +8,15 @@ import (
 	"os"
 	"path/filepath"
 
-	"plumb/internal/advise"
 	"plumb/internal/hint"
 	"plumb/internal/view/page"
 )
 
-// writeFile makes a file that only its owner can read, whole or not at all:
+// WriteFile makes a file that only its owner can read, whole or not at all:
 // it is written beside its place and put there when it is complete. A file
 // that is there already is replaced only if replace says so. A device or a
 // pipe is written to as it is, and never removed.
-func writeFile(name string, replace bool, write func(io.Writer) error) error {
+func WriteFile(name string, replace bool, write func(io.Writer) error) error {
 	switch st, err := os.Stat(name); {
 	case err == nil && st.IsDir():
 		return &fs.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
@@ -44,58 +43,46 @@ func writeFile(name string, replace bool, write func(io.Writer) error) error {
 	return err
 }
 
-// writeWhole writes a file that is known as a whole.
-func writeWhole(name string, replace bool, text []byte) error {
-	return writeFile(name, replace, func(w io.Writer) error { _, err := w.Write(text); return err })
+// WriteWhole writes a file that is known as a whole.
+func WriteWhole(name string, replace bool, text []byte) error {
+	return WriteFile(name, replace, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-// document prints an answer as JSON.
-func (a *app) document(doc any) error {
+// Document prints an answer as JSON.
+func (s *Shell) Document(doc any) error {
 	text, err := page.JSON(doc)
 	if err == nil {
-		_, err = a.out.Write(text)
+		_, err = s.Out.Write(text)
 	}
 	return err
 }
 
-// answer prints an answer in the form that was asked for.
-func (a *app) answer(asJSON bool, doc any, text string) error {
+// Answer prints an answer in the form that was asked for.
+func (s *Shell) Answer(asJSON bool, doc any, text string) error {
 	if asJSON {
-		return a.document(doc)
+		return s.Document(doc)
 	}
-	return a.print(text)
+	return s.Print(text)
 }
 
-// print prints an answer for people.
-func (a *app) print(text string) error {
-	_, err := io.WriteString(a.out, text)
+// Print prints an answer for people.
+func (s *Shell) Print(text string) error {
+	_, err := io.WriteString(s.Out, text)
 	return err
 }
 
-// writePlan writes a plan for plumb fix, in place of what is there.
-func writePlan(name string, p advise.Plan) error {
-	text, err := page.JSON(p)
-	if err != nil {
-		return err
-	}
-	if err := writeWhole(name, true, text); err != nil {
-		return fmt.Errorf("write the plan to %s: %w", name, hint.Cause(err))
-	}
-	return nil
-}
-
-// writePage writes a page for a browser, and says where it is.
-func (a *app) writePage(name string, replace bool, html []byte) error {
-	if err := writeWhole(name, replace, html); err != nil {
+// WritePage writes a page for a browser, and says where it is.
+func (s *Shell) WritePage(name string, replace bool, html []byte) error {
+	if err := WriteWhole(name, replace, html); err != nil {
 		return hint.With(fmt.Errorf("write the page to %s: %w", name, hint.Cause(err)), "--force replaces a file that is there")
 	}
-	fmt.Fprintf(a.err, "%s: %d bytes\n", oneLine(filepath.Clean(name)), len(html))
+	fmt.Fprintf(s.Err, "%s: %d bytes\n", OneLine(filepath.Clean(name)), len(html))
 	return nil
 }
 
-// roomFor sees that a file which a flag names can be written in the end,
+// RoomFor sees that a file which a flag names can be written in the end,
 // before anything is read or measured.
-func roomFor(flag, name string, replace bool) error {
+func RoomFor(flag, name string, replace bool) error {
 	if name == "" {
 		return nil
 	}

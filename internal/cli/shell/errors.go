@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"cmp"
@@ -10,31 +10,39 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"plumb/internal/fix"
 	"plumb/internal/hint"
 )
 
-// errFound ends a check that found what --fail-on asked about. It is not
+// ErrFound ends a check that found what --fail-on asked about. It is not
 // printed: the findings have been.
-var errFound = errors.New("findings at or above --fail-on")
+var ErrFound = errors.New("findings at or above --fail-on")
 
-// describe gives the line, the hint and the exit code of an error.
-func describe(err error) (text, help string, code int) {
+// ErrMarked ends a run whose result is marked, with --strict.
+var ErrMarked = errors.New("the result is marked")
+
+// partly is the error of what did a part of what was asked, and said what is left.
+type partly interface {
+	error
+	Partly()
+}
+
+// Describe gives the line, the hint and the exit code of an error.
+func Describe(err error) (text, help string, code int) {
 	if u := hint.AsUsage(err); u != nil {
-		return u.Error(), hint.Of(u), exitUsage
+		return u.Error(), hint.Of(u), ExitUsage
 	}
 	text = strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 	if errors.Is(err, context.Canceled) {
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
 	}
-	if _, ok := errors.AsType[*fix.Partly](err); ok {
-		return text, hint.Of(err), exitFound
+	if _, ok := errors.AsType[partly](err); ok {
+		return text, hint.Of(err), ExitFound
 	}
-	return text, hint.Of(err), exitUnread
+	return text, hint.Of(err), ExitUnread
 }
 
-// flagError words what pflag says, and suggests the flag that was meant.
-func flagError(c *cobra.Command, err error) error {
+// FlagError words what pflag says, and suggests the flag that was meant.
+func FlagError(c *cobra.Command, err error) error {
 	help := c.CommandPath() + " --help lists the flags"
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if unknown {
@@ -70,19 +78,19 @@ func flagNames(c *cobra.Command) []string {
 	return names
 }
 
-// noArgs refuses arguments in our words.
-func noArgs(c *cobra.Command, args []string) error {
+// NoArgs refuses arguments in our words.
+func NoArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return hint.Usage(fmt.Sprintf("%s takes no argument, got %q", c.CommandPath(), args[0]), c.CommandPath()+" --help shows how it is used")
 	}
 	return nil
 }
 
-// oneArg wants exactly one argument.
-func oneArg(what string) cobra.PositionalArgs { return someArgs(1, what) }
+// OneArg wants exactly one argument.
+func OneArg(what string) cobra.PositionalArgs { return someArgs(1, what) }
 
-// atMostOneArg takes one argument or none.
-func atMostOneArg(what string) cobra.PositionalArgs { return someArgs(0, what) }
+// AtMostOneArg takes one argument or none.
+func AtMostOneArg(what string) cobra.PositionalArgs { return someArgs(0, what) }
 
 func someArgs(least int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {

@@ -1,0 +1,16 @@
+package shell
+
+import (
+	"plumb/internal/engine/dsn"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+)
+
+// Live makes the reader of this machine, and the server that --dsn names.
+func (s Source) Live(dialers func(dsn.Given) map[string]host.Dialer) (*host.Live, dsn.Given, error) {
+	g, err := dsn.Read(OrEnvironment(s.DSN))
+	if err != nil {
+		return nil, dsn.Given{}, hint.Usage("read --dsn: "+err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/")
+	}
+	return host.NewLive(host.LiveOptions{Dialers: dialers(g), DSN: g.DSN, Given: g.Named(), Plumb: Version()}), g, nil
+}

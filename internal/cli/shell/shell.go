@@ -1,0 +1,66 @@
+// Package shell is what commands need of the process they run in and are not
+// themselves: its streams and how they are written to, errors and exit codes,
+// questions to a person, how a command ends, and the flags that many of them have.
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/hint"
+)
+
+// Exit codes: every help page shows those its command can end with.
+const (
+	ExitOK     = 0 // done
+	ExitFound  = 1 // done, and there is something about it
+	ExitUsage  = 2 // the command line is wrong
+	ExitUnread = 3 // not done, or not to be read
+)
+
+// ReadExits are those of commands that find nothing good or bad.
+const ReadExits = `Exit codes:
+  0  done
+  2  the command line is wrong
+  3  what was to be read could not be read`
+
+// Shell is the process as commands see it.
+type Shell struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// New makes it. Nothing that is written to Err can drive a terminal.
+func New(in io.Reader, out, err io.Writer) Shell { return Shell{In: in, Out: out, Err: &console{err}} }
+
+// NoSuchCommand are the arguments of a command that has others below it, and
+// takes none itself.
+func (s *Shell) NoSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	help := c.CommandPath() + " --help lists the commands"
+	if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+		help = "did you mean " + c.CommandPath() + " " + like[0] + "?"
+	}
+	return hint.Usage(fmt.Sprintf("there is no command %q", args[0]), help)
+}
+
+// Exit prints an error and gives its exit code.
+func (s *Shell) Exit(err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	if errors.Is(err, ErrFound) || errors.Is(err, ErrMarked) {
+		return ExitFound
+	}
+	text, help, code := Describe(err)
+	fmt.Fprintf(s.Err, "plumb: %s\n", OneLine(text))
+	if help != "" {
+		fmt.Fprintf(s.Err, "hint: %s\n", OneLine(help))
+	}
+	return code
+}

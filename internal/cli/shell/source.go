@@ -1,0 +1,54 @@
+package shell
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/check"
+	"plumb/internal/hint"
+)
+
+// Source says which machine is read: this one, a server elsewhere, or a tape.
+type Source struct {
+	Tape    string        // a file or directory; - for standard input
+	DSN     string        // of a server to log in to besides
+	Timeout time.Duration // of all reading
+}
+
+// Flags are the flags of a command that reads a machine or a tape.
+func (s *Source) Flags(c *cobra.Command) {
+	c.Flags().StringVar(&s.Tape, "tape", "", "read a captured host from `FILE` instead of this one; - for standard input, a directory for many")
+	if err := c.MarkFlagFilename("tape", "tape", "tape.gz", "gz"); err != nil {
+		panic(err)
+	}
+	s.LiveFlags(c)
+}
+
+// LiveFlags are the flags that concern this machine.
+func (s *Source) LiveFlags(c *cobra.Command) {
+	SecretVar(c, &s.DSN, "dsn", "", "log in to the server at `URL` too, such as postgres://user@host/db or mysql://user@host:3306/; $PLUMB_DSN otherwise")
+	c.Flags().DurationVar(&s.Timeout, "timeout", check.DefaultTimeout, "end after this time and say what was not seen")
+}
+
+// Validate finds what is wrong with them.
+func (s Source) Validate() error {
+	if s.Tape != "" && s.DSN != "" {
+		return hint.Usage("--dsn logs in to a server, and --tape reads none", "give one of them")
+	}
+	if s.Timeout <= 0 {
+		return hint.Usage(fmt.Sprintf("--timeout %s leaves no time", s.Timeout), "give something like --timeout 30s")
+	}
+	return nil
+}
+
+// IsDirectory tells whether many tapes are named.
+func (s Source) IsDirectory() bool {
+	if s.Tape == "" || s.Tape == "-" {
+		return false
+	}
+	info, err := os.Stat(s.Tape)
+	return err == nil && info.IsDir()
+}
