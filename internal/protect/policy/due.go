@@ -1,0 +1,143 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
+	"plumb/internal/stack"
+)
+
+// Kind is what an act does.
+type Kind string
+
+// Kinds of acts, in the order in which they are done.
+const (
+	Take      Kind = "snapshot"
+	Prove     Kind = "drill"
+	Replicate Kind = "replicate"
+	Prune     Kind = "prune"
+)
+
+// Kinds lists them in the order in which they are done: a point is taken before it is
+// proven, and sent before an older one goes.
+func Kinds() []Kind { return []Kind{Take, Prove, Replicate, Prune} }
+
+// Act is one thing that is due.
+type Act struct {
+	Kind   Kind      `json:"kind"`
+	Server stack.Ref `json:"server"`
+	Point  string    `json:"point,omitempty"`  // to prove, to send
+	Target string    `json:"target,omitempty"` // to send it to
+	Rule   *Rule     `json:"-"`
+}
+
+// slack is how much earlier than asked something is due: a timer that comes every 15
+// minutes must not find an hour to be a second short, and wait for the next one.
+func slack(every time.Duration) time.Duration { return min(every/10, 5*time.Minute) }
+
+// ahead is by how much a point's time may be later than now. What is later still was
+// dated by a clock that ran ahead, and puts nothing off.
+const ahead = 5 * time.Minute
+
+// Due gives the acts that are due. servers are those that run; memory is what was done before.
+func Due(now time.Time, p *Policy, servers []stack.Ref, points []protect.Point, m Memory) (acts []Act) {
+	for _, ref := range p.Servers(servers) {
+		d := due{now: now, rule: p.For(ref), act: Act{Server: ref}, memory: m}
+		d.act.Rule = d.rule
+		for _, pt := range points {
+			if pt.Server.Ref == ref {
+				d.points = append(d.points, pt)
+			}
+		}
+		acts = append(acts, d.all()...)
+	}
+	slices.SortStableFunc(acts, func(a, b Act) int { return slices.Index(Kinds(), a.Kind) - slices.Index(Kinds(), b.Kind) })
+	return acts
+}
+
+// Servers gives those that the policy is about: all that run and have a rule, and all it names.
+func (p *Policy) Servers(running []stack.Ref) (refs []stack.Ref) {
+	refs = p.Named()
+	for _, ref := range running {
+		if !slices.Contains(refs, ref) && p.For(ref) != nil {
+			refs = append(refs, ref)
+		}
+	}
+	slices.SortFunc(refs, stack.Ref.Compare)
+	return refs
+}
+
+// due looks at one server.
+type due struct {
+	now    time.Time
+	rule   *Rule
+	act    Act
+	memory Memory
+	points []protect.Point // of the server
+}
+
+func (d due) all() (acts []Act) {
+	newest := newest(d.now, d.points)
+	if newest == nil || d.passed(keep.At(*newest), d.rule.Every) {
+		acts = append(acts, d.of(Take, "", ""))
+	}
+	if newest != nil && d.rule.Drill != nil && d.passed(lastProof(d.now, d.points), d.rule.Drill.Every) &&
+		(newest.Drill == nil || d.passed(newest.Drill.At, d.rule.Drill.Every)) {
+		acts = append(acts, d.of(Prove, newest.ID, ""))
+	}
+	for _, t := range d.rule.Replicate {
+		last, _ := d.memory.Last(Replicate, d.act.Server, t.To)
+		if newest != nil && newest.ID != last.Point && d.passed(last.OK, t.Every) {
+			acts = append(acts, d.of(Replicate, newest.ID, t.To))
+		}
+	}
+	if d.rule.Keep != (keep.Rules{}) && prunes(d.now, d.points, d.rule.Keep) {
+		acts = append(acts, d.of(Prune, "", ""))
+	}
+	return acts
+}
+
+func (d due) of(kind Kind, point, target string) Act {
+	a := d.act
+	a.Kind, a.Point, a.Target = kind, point, target
+	return a
+}
+
+// passed tells whether something that was done at a time, zero for never, is due again. A
+// time of the future says nothing: the clock was wrong then or is wrong now.
+func (d due) passed(at time.Time, every time.Duration) bool {
+	age := d.now.Sub(at)
+	return at.IsZero() || age < -ahead || age >= every-slack(every)
+}
+
+// prunes tells whether there is anything to prune, or to say about it.
+func prunes(now time.Time, points []protect.Point, rules keep.Rules) bool {
+	for _, plan := range keep.Judge(now, points, nil, rules, keep.Options{}) {
+		if len(plan.Brakes) > 0 || len(plan.Going()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// newest gives the newest whole point that is not of the future; nil when there is none.
+func newest(now time.Time, points []protect.Point) (found *protect.Point) {
+	for i, p := range points {
+		if p.State == protect.Taken && keep.At(p).Sub(now) <= ahead && (found == nil || keep.At(p).After(keep.At(*found))) {
+			found = &points[i]
+		}
+	}
+	return found
+}
+
+// lastProof is when a copy of any of the points last started well; zero for never.
+func lastProof(now time.Time, points []protect.Point) (at time.Time) {
+	for _, p := range points {
+		if p.State == protect.Taken && p.Drill != nil && p.Drill.OK && p.Drill.At.Sub(now) <= ahead && p.Drill.At.After(at) {
+			at = p.Drill.At
+		}
+	}
+	return at
+}

@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+)
+
+// Emitted is a file that makes a service call plumb protect run.
+type Emitted struct {
+	Path string // where it belongs
+	Text string
+}
+
+// Kinds of services that call it.
+const (
+	Systemd = "systemd"
+	Cron    = "cron"
+)
+
+// Period is how often the policy has to be run: often enough that nothing is late by
+// more than a quarter.
+func (p *Policy) Period() time.Duration {
+	least := time.Duration(0)
+	for _, r := range p.Rules {
+		if least == 0 || r.Every < least {
+			least = r.Every
+		}
+	}
+	switch {
+	case least >= time.Hour:
+		return 15 * time.Minute
+	case least >= 20*time.Minute:
+		return 5 * time.Minute
+	}
+	return time.Minute
+}
+
+// Emit writes the files with which a service calls this program. All names are absolute.
+func Emit(kind, program string, p *Policy) ([]Emitted, error) {
+	for _, name := range []string{program, p.File} {
+		if !strings.HasPrefix(name, "/") || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f || c == 0xfffd }) {
+			return nil, hint.Usage(fmt.Sprintf("%q cannot be written into a unit or a crontab", name), "give an absolute path without control characters")
+		}
+	}
+	if strings.ContainsAny(program, " \"'\\$%;&|<>()*?[]#~`!{}") {
+		return nil, hint.Usage(fmt.Sprintf("%q cannot be written into a unit or a crontab", program), "install plumb under a plain name, such as /usr/bin/plumb")
+	}
+	minutes := int(p.Period() / time.Minute)
+	switch kind {
+	case Systemd:
+		return unitFiles(program, p.File, minutes), nil
+	case Cron:
+		return []Emitted{{"/etc/cron.d/plumb-protect", crontab(program, p.File, minutes)}}, nil
+	}
+	return nil, hint.Usage(fmt.Sprintf("nothing is known of %q", kind), "want "+hint.OneOf([]string{Systemd, Cron}))
+}
+
+func unitFiles(program, file string, minutes int) []Emitted {
+	calendar := fmt.Sprintf("*:0/%d", minutes)
+	if minutes == 1 {
+		calendar = "*:*"
+	}
+	// A server that a drill started must end with it, so its control group is ended; a run that is
+	// stopped first has time to take away what it made.
+	return []Emitted{{"/etc/systemd/system/plumb-protect.service", fmt.Sprintf(`[Unit]
+Description=Points in time of databases: do what is due
+Documentation=man:plumb(1)
+After=local-fs.target time-sync.target
+
+[Service]
+Type=oneshot
+ExecStart=%s protect run %s
+KillMode=mixed
+TimeoutStopSec=5min
+`, program, quoteUnit(file))}, {"/etc/systemd/system/plumb-protect.timer", fmt.Sprintf(`[Unit]
+Description=Points in time of databases
+
+[Timer]
+OnCalendar=%s
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+`, calendar)}}
+}
+
+// quoteUnit quotes a word of ExecStart: systemd.service(5), systemd.unit(5).
+func quoteUnit(word string) string {
+	word = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`, `$`, `$$`).Replace(word)
+	return `"` + word + `"`
+}
+
+func crontab(program, file string, minutes int) string {
+	when := fmt.Sprintf("*/%d", minutes)
+	if minutes == 1 {
+		when = "*"
+	}
+	return fmt.Sprintf("# Points in time of databases.\nPATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n%s * * * * root %s protect run %s\n",
+		when, program, quoteCron(file))
+}
+
+// quoteCron quotes a word for the shell, and then for cron, which ends a command at %: crontab(5).
+// Outside of the quotes the backslash does no harm if cron leaves it to the shell.
+func quoteCron(word string) string {
+	word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return strings.ReplaceAll(word, "%", `'\%'`)
+}

@@ -1,0 +1,246 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/product"
+	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
+	"plumb/internal/stack"
+	"plumb/internal/strictyaml"
+	"plumb/internal/units"
+)
+
+// All stands for every server of the host that no other rule names.
+const All = "all"
+
+// Policy is what a person wants of the points of a host.
+type Policy struct {
+	File  string `json:"file"`
+	Rules []Rule `json:"rules"`
+}
+
+// Rule is what is wanted for one server, or for all that are not named.
+type Rule struct {
+	Server    string        `json:"server"` // All, or kind:name
+	Every     time.Duration `json:"every_ns"`
+	Mode      string        `json:"mode,omitempty"` // "" for the cheapest that is right
+	Keep      keep.Rules    `json:"keep,omitzero"`  // none: nothing is pruned
+	Replicate []Target      `json:"replicate,omitempty"`
+	Drill     *Drill        `json:"drill,omitempty"` // nil: no point is proven
+	Limits    Limits        `json:"limits,omitzero"`
+	Line      int           `json:"line"` // of the file
+}
+
+// Target is where points are sent.
+type Target struct {
+	To    string        `json:"to"`                 // tank2/copies, or user@host:tank/copies
+	Every time.Duration `json:"every_ns,omitempty"` // 0: every point that is the newest when the policy is run
+}
+
+// Drill is how points are proven.
+type Drill struct {
+	Every  time.Duration `json:"every_ns"`
+	Full   bool          `json:"full,omitempty"`     // all data is read
+	Ready  bool          `json:"ready,omitempty"`    // a recovered copy is kept, which starts at once
+	Limit  time.Duration `json:"limit_ns,omitempty"` // for all of it
+	Memory int64         `json:"memory,omitempty"`   // of the copy's server, in bytes
+}
+
+// Limits of taking a point; 0 for those of the snapshot command.
+type Limits struct {
+	Wait time.Duration `json:"wait_ns,omitempty"` // for a lock
+	Hold time.Duration `json:"hold_ns,omitempty"` // it
+}
+
+// For gives the rule of a server: the one that names it before the one for all; nil when there is none.
+func (p *Policy) For(server stack.Ref) *Rule {
+	var all *Rule
+	for i := range p.Rules {
+		switch p.Rules[i].Server {
+		case server.String():
+			return &p.Rules[i]
+		case All:
+			all = &p.Rules[i]
+		}
+	}
+	return all
+}
+
+// Named gives the servers that rules name.
+func (p *Policy) Named() (refs []stack.Ref) {
+	for _, r := range p.Rules {
+		if ref, err := stack.ParseRef(r.Server); r.Server != All && err == nil {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// parser reads one file.
+type parser struct {
+	*strictyaml.Document
+	policy Policy
+}
+
+// Parse reads a policy. The error names every mistake with its line and column.
+func Parse(file string, text []byte) (*Policy, error) {
+	doc, root := strictyaml.Parse(file, text)
+	p := parser{Document: doc, policy: Policy{File: file}}
+	if root != nil {
+		p.Object(root, "a policy", strictyaml.Fields{"points": func(n *strictyaml.Node) { p.Items(n, "points", p.rule) }}, "points")
+		if len(p.policy.Rules) == 0 && doc.Err() == nil {
+			p.Errorf(root, "it names no server: nothing would be protected")
+		}
+	}
+	if err := doc.Err(); err != nil {
+		return nil, err
+	}
+	return &p.policy, nil
+}
+
+func (p *parser) rule(n *strictyaml.Node) {
+	r := Rule{Line: n.Line}
+	p.Object(n, "a rule", strictyaml.Fields{
+		"server":    func(v *strictyaml.Node) { r.Server = p.server(v) },
+		"every":     func(v *strictyaml.Node) { r.Every = p.span(v, "every", time.Minute) },
+		"mode":      func(v *strictyaml.Node) { r.Mode = p.mode(v) },
+		"keep":      func(v *strictyaml.Node) { r.Keep = p.keep(v) },
+		"replicate": func(v *strictyaml.Node) { p.Items(v, "replicate", func(t *strictyaml.Node) { p.target(&r, t) }) },
+		"drill":     func(v *strictyaml.Node) { r.Drill = p.drill(v) },
+		"limits": func(v *strictyaml.Node) {
+			p.Object(v, "limits", strictyaml.Fields{
+				"wait": func(v *strictyaml.Node) { r.Limits.Wait = p.span(v, "wait", time.Millisecond) },
+				"hold": func(v *strictyaml.Node) { r.Limits.Hold = p.span(v, "hold", time.Millisecond) },
+			})
+		},
+	}, "server", "every")
+	for _, had := range p.policy.Rules {
+		if r.Server != "" && had.Server == r.Server {
+			p.Errorf(n, "%s has a rule already, in line %d", r.Server, had.Line)
+		}
+	}
+	if r.Drill != nil && r.Every > 0 && r.Drill.Every > 0 && r.Drill.Every < r.Every {
+		p.Errorf(n, "a drill every %s proves nothing new: points are taken every %s", short(r.Drill.Every), short(r.Every))
+	}
+	p.policy.Rules = append(p.policy.Rules, r)
+}
+
+func (p *parser) server(n *strictyaml.Node) string {
+	text := p.Text(n, "server")
+	if text == "" || text == All {
+		return text
+	}
+	ref, err := stack.ParseRef(text)
+	switch {
+	case err != nil || ref.Name == "":
+		p.Errorf(n, "server is all, or a server as plumb check names it, such as %s:3306, not %q", product.Kinds()[0], text)
+	case !product.IsServer(ref.Kind):
+		p.Errorf(n, "%q is no kind of server%s", ref.Kind, strictyaml.Meant(ref.Kind, product.Kinds()))
+	}
+	return text
+}
+
+// mode reads one of the modes, or auto for the cheapest that is right.
+func (p *parser) mode(n *strictyaml.Node) string {
+	mode := p.OneOf(n, "mode", "auto", protect.ModeCrash, protect.ModeLocked, protect.ModeBackupAPI, protect.ModeFreeze)
+	if mode == "auto" {
+		return ""
+	}
+	return mode
+}
+
+func (p *parser) keep(n *strictyaml.Node) keep.Rules {
+	text := p.Text(n, "keep")
+	if text == "" {
+		return keep.Rules{}
+	}
+	rules, err := keep.Parse(text)
+	if err != nil {
+		p.Errorf(n, "%v (%s)", err, hint.Of(err))
+	}
+	return rules
+}
+
+func (p *parser) target(r *Rule, n *strictyaml.Node) {
+	var t Target
+	p.Object(n, "a target", strictyaml.Fields{
+		"to": func(v *strictyaml.Node) {
+			t.To = p.Text(v, "to")
+			if strings.HasPrefix(t.To, "-") || strings.ContainsFunc(t.To, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+				p.Errorf(v, "to is a dataset, such as tank2/copies or user@host:tank/copies, not %q", t.To)
+			}
+		},
+		"every": func(v *strictyaml.Node) { t.Every = p.span(v, "every", time.Minute) },
+	}, "to")
+	for _, had := range r.Replicate {
+		if had.To == t.To {
+			p.Errorf(n, "%s is there twice", t.To)
+		}
+	}
+	r.Replicate = append(r.Replicate, t)
+}
+
+func (p *parser) drill(n *strictyaml.Node) *Drill {
+	d := &Drill{}
+	p.Object(n, "drill", strictyaml.Fields{
+		"every":  func(v *strictyaml.Node) { d.Every = p.span(v, "every", time.Minute) },
+		"checks": func(v *strictyaml.Node) { d.Full = p.OneOf(v, "checks", "quick", "full") == "full" },
+		"ready":  func(v *strictyaml.Node) { d.Ready = p.Switch(v, "ready") },
+		"limit":  func(v *strictyaml.Node) { d.Limit = p.span(v, "limit", time.Minute) },
+		"memory": func(v *strictyaml.Node) {
+			text := p.Text(v, "memory")
+			n, err := experiment.ParseBytes(text)
+			if text != "" && (err != nil || n < 1<<20) {
+				p.Errorf(v, "memory is a size such as 512M or 2G, not %q", text)
+			}
+			d.Memory = int64(n)
+		},
+	}, "every")
+	return d
+}
+
+// longest is more than anybody waits for.
+const longest = 5 * 366 * 24 * time.Hour
+
+// span reads a length of time: 5s, 15m, 6h, 1d, 2w.
+func (p *parser) span(n *strictyaml.Node, what string, least time.Duration) time.Duration {
+	text := p.Text(n, what)
+	if text == "" {
+		return 0
+	}
+	d, err := parseSpan(text)
+	switch {
+	case err != nil:
+		p.Errorf(n, "%s is a length of time such as 15m, 6h, 1d or 2w, not %q", what, text)
+	case d < least || d > longest:
+		p.Errorf(n, "%s is between %s and five years, not %s", what, short(least), text)
+	}
+	return d
+}
+
+func parseSpan(text string) (time.Duration, error) {
+	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
+		if n, ok := strings.CutSuffix(text, unit); ok {
+			d, err := time.ParseDuration(n + "h")
+			if err != nil || d > longest/time.Duration(hours) {
+				return 0, fmt.Errorf("%q is no length of time", text)
+			}
+			return d * time.Duration(hours), nil
+		}
+	}
+	return time.ParseDuration(text)
+}
+
+// short writes a length of time as it is typed here.
+func short(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= day && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return units.Short(d)
+}

@@ -1,0 +1,227 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
+	"plumb/internal/stack"
+	"plumb/internal/units"
+)
+
+// Seen is what a status is made of.
+type Seen struct {
+	Now     time.Time
+	Policy  *Policy // nil: there is none, and nothing is unmet
+	Servers []stack.Ref
+	Unseen  string // why the servers could not be listed; "" when they were
+	Points  []protect.Point
+	Unread  string // why files of points could not be read; "" when all were
+	Facts   map[string]keep.Facts
+	Memory  Memory
+	Foreign []Foreign
+}
+
+// Status says how the points of a host stand.
+type Status struct {
+	At      time.Time      `json:"at"`
+	Policy  string         `json:"policy,omitempty"` // its file; "" without one
+	LastRun time.Time      `json:"last_run,omitzero"`
+	Servers []ServerStatus `json:"servers"`
+	Unmet   []Unmet        `json:"unmet,omitempty"` // of the host as a whole
+	Foreign []Foreign      `json:"foreign,omitempty"`
+}
+
+// ServerStatus says how the points of one server stand.
+type ServerStatus struct {
+	Server  stack.Ref   `json:"server"`
+	Rule    *Rule       `json:"rule,omitempty"` // nil: no policy is about it
+	Runs    bool        `json:"runs"`           // it was seen; not seen is not stopped: see Status.Unmet
+	Points  int         `json:"points"`         // whole ones
+	Newest  *Aged       `json:"newest,omitempty"`
+	Proven  *Aged       `json:"proven,omitempty"` // the newest that is proven
+	Space   int64       `json:"space"`            // the least that its points keep alone; -1 when that of one is not known
+	Targets []Sent      `json:"targets,omitempty"`
+	Prune   []keep.Plan `json:"prune,omitempty"` // what the next prune would do; none without rules to keep
+	Unmet   []Unmet     `json:"unmet,omitempty"`
+}
+
+// Aged is a point and its age.
+type Aged struct {
+	ID  string        `json:"id"`
+	At  time.Time     `json:"at"`
+	Age time.Duration `json:"age_ns"`
+}
+
+// Sent is what a target has.
+type Sent struct {
+	To    string    `json:"to"`
+	Point string    `json:"point,omitempty"` // "" when nothing is known to have been sent
+	At    time.Time `json:"at,omitzero"`     // it was sent
+}
+
+// Unmet is something that was asked for and is not there, or not known.
+type Unmet struct {
+	Why  string `json:"why"`
+	Hint string `json:"hint,omitempty"`
+}
+
+// Met tells whether nothing is missing. What is not known is missing.
+func (s Status) Met() bool {
+	return len(s.Unmet) == 0 && !slices.ContainsFunc(s.Servers, func(v ServerStatus) bool { return len(v.Unmet) > 0 })
+}
+
+// Assess says how the points of a host stand, and what is missing.
+func Assess(in Seen) Status {
+	s := Status{At: in.Now.UTC(), LastRun: in.Memory.Began, Foreign: in.Foreign}
+	refs := slices.Clone(in.Servers)
+	for _, p := range in.Points {
+		refs = append(refs, p.Server.Ref)
+	}
+	if in.Policy != nil {
+		s.Policy = in.Policy.File
+		refs = append(refs, in.Policy.Named()...)
+		s.runs(in)
+	}
+	if in.Unread != "" {
+		s.Unmet = append(s.Unmet, Unmet{Why: "not all points could be read: " + in.Unread})
+	}
+	slices.SortFunc(refs, stack.Ref.Compare)
+	for _, ref := range slices.Compact(refs) {
+		s.Servers = append(s.Servers, assess(in, ref))
+	}
+	return s
+}
+
+// runs tells whether the policy is carried out at all.
+func (s *Status) runs(in Seen) {
+	missing := func(hint, format string, args ...any) {
+		s.Unmet = append(s.Unmet, Unmet{Why: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	if in.Unseen != "" {
+		missing("run it as root", "the servers of this host are not known: %s", in.Unseen)
+	}
+	const install = "plumb protect run --emit systemd prints a timer"
+	switch began := in.Memory.Began; {
+	case began.IsZero():
+		missing(install, "the policy was never run")
+	case in.Now.Sub(began) > 3*in.Policy.Period()+slack(time.Hour):
+		missing(install, "the policy was last run %s ago", units.Age(int64(in.Now.Sub(began).Seconds())))
+	case in.Memory.Policy != in.Policy.File:
+		missing("", "the last run was for another policy, %s", in.Memory.Policy)
+	}
+}
+
+// assess looks at one server.
+func assess(in Seen, ref stack.Ref) ServerStatus {
+	v := ServerStatus{Server: ref, Runs: slices.Contains(in.Servers, ref)}
+	var points []protect.Point
+	for _, p := range in.Points {
+		if p.Server.Ref == ref {
+			points = append(points, p)
+		}
+	}
+	var fates []keep.Fate
+	for _, p := range points {
+		known, ok := in.Facts[p.ID]
+		if !ok {
+			known.Space = -1
+		}
+		fates = append(fates, keep.Fate{Point: p, Space: known.Space})
+		if p.State == protect.Taken {
+			v.Points++
+		}
+	}
+	v.Newest = aged(in.Now, newest(in.Now, points))
+	v.Proven = aged(in.Now, newest(in.Now, slices.DeleteFunc(slices.Clone(points), func(p protect.Point) bool { return p.Label != protect.Proven })))
+	space, known := keep.Space(fates)
+	if v.Space = space; !known {
+		v.Space = -1
+	}
+	if in.Policy == nil {
+		return v
+	}
+	if v.Rule = in.Policy.For(ref); v.Rule == nil {
+		return v
+	}
+	if v.Rule.Keep != (keep.Rules{}) {
+		v.Prune = keep.Judge(in.Now, points, in.Facts, v.Rule.Keep, keep.Options{})
+	}
+	v.judge(in, points)
+	return v
+}
+
+func aged(now time.Time, p *protect.Point) *Aged {
+	if p == nil {
+		return nil
+	}
+	return &Aged{ID: p.ID, At: keep.At(*p), Age: max(0, now.Sub(keep.At(*p)))}
+}
+
+// late is how old something may become that is wanted every so often: half as old again,
+// since it takes its time, and one miss is no alarm yet.
+func late(every time.Duration) time.Duration { return every + every/2 + slack(time.Hour) }
+
+// judge says what of the rule is not met.
+func (v *ServerStatus) judge(in Seen, points []protect.Point) {
+	missing := func(hint, format string, args ...any) {
+		v.Unmet = append(v.Unmet, Unmet{Why: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	old := func(d time.Duration) string { return units.Age(int64(d.Seconds())) }
+	if !v.Runs && in.Unseen == "" {
+		missing("start it; if it is gone for good, take it out of the policy and destroy its points by name", "it does not run, so that no points are taken of it")
+	}
+	for _, p := range points {
+		if keep.At(p).Sub(in.Now) > ahead {
+			missing("set the clock right, or destroy that point by name", "point %s is of the future: a clock was wrong", p.ID)
+			break
+		}
+	}
+	switch {
+	case v.Newest == nil:
+		missing("", "there is no point of it")
+	case v.Newest.Age > late(v.Rule.Every):
+		missing("", "its newest point is %s old, and one is wanted every %s", old(v.Newest.Age), short(v.Rule.Every))
+	}
+	if d := v.Rule.Drill; d != nil {
+		switch {
+		case v.Proven == nil:
+			missing("plumb snapshot --drill proves one", "no point of it is proven to start")
+		case v.Proven.Age > late(d.Every)+v.Rule.Every:
+			missing("", "its newest proven point is %s old, and one is wanted every %s", old(v.Proven.Age), short(d.Every))
+		}
+	}
+	for _, t := range v.Rule.Replicate {
+		last, _ := in.Memory.Last(Replicate, v.Server, t.To)
+		v.Targets = append(v.Targets, Sent{To: t.To, Point: last.Point, At: last.OK})
+		switch age := in.Now.Sub(last.OK); {
+		case last.OK.IsZero():
+			missing("", "nothing was sent to %s yet", t.To)
+		case age > late(max(t.Every, v.Rule.Every)):
+			missing("", "%s was last sent a point %s ago", t.To, old(age))
+		}
+	}
+	for _, l := range in.Memory.Lasts {
+		if l.Server == v.Server && l.Fails() && asked(in.Policy, l) {
+			missing(l.Hint, "%s: %s", failing(l), l.Why)
+		}
+	}
+	for _, plan := range v.Prune {
+		for _, b := range plan.Brakes {
+			missing(b.Hint, "nothing is pruned: %s", b.Why)
+		}
+	}
+}
+
+func failing(l Last) string {
+	what := string(l.Kind)
+	if l.Target != "" {
+		what += " to " + l.Target
+	}
+	if l.Times > 1 {
+		return fmt.Sprintf("%s failed %d times since %s", what, l.Times, l.Since.Format(time.DateTime))
+	}
+	return fmt.Sprintf("%s failed at %s", what, l.Failed.Format(time.DateTime))
+}
