@@ -1,0 +1,226 @@
+// Package points tries points in time on real servers and real storage, from the process
+// that is found to the copy that answers.
+package points
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/check"
+	"plumb/internal/engine/mysql"
+	mysqlpoint "plumb/internal/engine/mysql/point"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/product"
+	"plumb/internal/protect"
+	"plumb/internal/protect/clone"
+	"plumb/internal/protect/drill"
+	"plumb/internal/protect/instance"
+	"plumb/internal/stack"
+	"plumb/internal/storage/block"
+	"plumb/internal/storage/filesystem"
+	"plumb/internal/storage/point"
+	"plumb/internal/storage/zfs"
+	"plumb/internal/system/kernel"
+	"plumb/internal/system/process"
+	"plumb/knowledge"
+	"plumb/test/sandbox"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bench is a real server on real storage, and a keeper of its points.
+type bench struct {
+	*protect.Keeper
+	box    *sandbox.Box
+	pool   *sandbox.Pool
+	server *sandbox.Server
+	cat    *catalog.Catalog
+	maker  instance.Maker
+}
+
+// onPool starts a MariaDB whose data and binary log lie in two datasets of a pool.
+func onPool(t *testing.T) *bench {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts servers on a pool: run without -short")
+	}
+	b, err := sandbox.New("")
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Close()) })
+	pool, err := b.ZFSFuse(1024)
+	sandbox.Need(t, err)
+	for _, name := range []string{"db", "db/data", "db/log"} {
+		_, err := pool.Dataset(name, "recordsize=16K")
+		must(t, err)
+	}
+	s, err := b.MySQL(sandbox.MySQLOptions{Datadir: filepath.Join(pool.Dir, "db/data"),
+		Settings: "log_bin = " + filepath.Join(pool.Dir, "db/log/binlog") + "\nserver_id = 7\ngtid_strict_mode = ON\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\ninnodb_buffer_pool_size = 64M\ninnodb_log_file_size = 16M"})
+	sandbox.Need(t, err)
+	return newBench(t, b, pool, s)
+}
+
+func newBench(t *testing.T, b *sandbox.Box, pool *sandbox.Pool, s *sandbox.Server) *bench {
+	t.Helper()
+	cat, err := catalog.Load(knowledge.FS)
+	must(t, err)
+	live := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{product.MySQL: mysql.Dialer{}}}))
+	t.Cleanup(func() { live.Close() })
+	state := t.TempDir()
+	k := &protect.Keeper{Do: live, Engines: []protect.Engine{mysqlpoint.New(cat, nil)}, Storages: []protect.Storage{point.ZFS{}, point.ZFS{Fuse: true}},
+		Store: protect.Store{Dir: filepath.Join(state, "points")}, Now: time.Now, Plumb: "test", Host: "here"}
+	copies, err := os.MkdirTemp("/var/tmp", "plumb-test-copies-")
+	must(t, err)
+	must(t, os.Chmod(copies, 0o711))
+	t.Cleanup(func() { must(t, os.RemoveAll(copies)) })
+	return &bench{Keeper: k, box: b, pool: pool, server: s, cat: cat,
+		maker: instance.Maker{Keeper: k, Dir: copies, Books: filepath.Join(state, "books")}}
+}
+
+// look reads the host.
+func (b *bench) look(t *testing.T) *stack.Stack {
+	t.Helper()
+	phases := [][]observe.Probe{
+		{kernel.New(b.cat), process.Probe{}, block.NewProbe(b.cat), filesystem.Probe{}, zfs.NewProbe(b.cat)},
+		{mysql.NewProbe(b.cat, nil)},
+	}
+	s, err := check.Observe(t.Context(), host.NewCached(b.Do.(*host.LiveDoer).Live), b.cat, phases, time.Minute)
+	must(t, err)
+	return s
+}
+
+// db gives the server of the bench as the stack names it.
+func (b *bench) db(t *testing.T, s *stack.Stack) stack.Ref {
+	t.Helper()
+	for _, r := range s.Roles {
+		if r.Name == "data" && r.PID == b.server.PID {
+			return r.DB
+		}
+	}
+	t.Fatalf("the server with process %d is not in the stack", b.server.PID)
+	return stack.Ref{}
+}
+
+// plan makes the plan of a point.
+func (b *bench) plan(t *testing.T) protect.Plan {
+	t.Helper()
+	s := b.look(t)
+	p, err := b.Plan(t.Context(), b.Do, s, b.db(t, s))
+	must(t, err)
+	return p
+}
+
+// committing writes rows from several sessions until it is stopped, which gives the
+// number of rows that were acknowledged.
+func committing(t *testing.T, db *sql.DB) (stop func() int64) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var n atomic.Int64
+	var all sync.WaitGroup
+	for w := range 4 {
+		all.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				if _, err := db.ExecContext(ctx, "INSERT INTO plumbtest.t (who, n) VALUES (?, ?)", w, i); err == nil {
+					n.Add(1)
+				}
+			}
+		})
+	}
+	return func() int64 { cancel(); all.Wait(); return n.Load() }
+}
+
+// TestPointsOfMariaDB takes points under load, drills them, and makes clones of one.
+func TestPointsOfMariaDB(t *testing.T) {
+	b := onPool(t)
+	must(t, b.server.Exec("CREATE DATABASE plumbtest", "CREATE TABLE plumbtest.t (id INT AUTO_INCREMENT PRIMARY KEY, who INT, n INT)"))
+	db, err := b.server.Open()
+	must(t, err)
+	defer db.Close()
+	plan := b.plan(t)
+	if len(plan.Set.Volumes) != 2 || plan.Set.Apart != "" || len(plan.Set.Strays) > 0 {
+		t.Fatalf("the set is %+v", plan.Set)
+	}
+	stop := committing(t, db)
+	time.Sleep(time.Second)
+	var taken []protect.Point
+	for _, mode := range []string{protect.ModeCrash, protect.ModeLocked} {
+		p, err := b.Take(t.Context(), plan, protect.TakeOptions{Mode: mode})
+		must(t, err)
+		t.Logf("%s: %s at %s, held %s, of which the storage %s, doubts %q", mode, p.Label, p.Position, p.Times.Held, p.Times.Storage, p.Doubts)
+		taken = append(taken, p)
+	}
+	time.Sleep(time.Second)
+	rows := stop()
+	for _, p := range taken {
+		r, err := drill.Drill{Maker: b.maker}.Run(t.Context(), p)
+		must(t, err)
+		t.Logf("%s: %+v", p.Mode, r)
+		if !r.OK || p.Mode == protect.ModeLocked && (r.Exact == nil || !*r.Exact) {
+			t.Errorf("%s: the drill says %+v", p.Mode, r)
+		}
+		if p, err := b.Store.Get(t.Context(), b.Do, p.ID); err != nil || p.Label != protect.Proven {
+			t.Errorf("%s: the label is %s, %v", p.Mode, p.Label, err)
+		}
+	}
+	b.clone(t, taken[1], rows)
+	for _, p := range taken {
+		must(t, b.Destroy(t.Context(), p.ID))
+	}
+	var n int64
+	must(t, db.QueryRow("SELECT COUNT(*) FROM plumbtest.t").Scan(&n))
+	if n < rows {
+		t.Errorf("the source has %d rows, and %d were acknowledged", n, rows)
+	}
+	if left, err := b.maker.Keeper.Do.Glob(t.Context(), b.maker.Dir+"/*"); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// clone makes a server of a point, and asks it.
+func (b *bench) clone(t *testing.T, p protect.Point, rows int64) {
+	t.Helper()
+	m := clone.Maker{Maker: b.maker, Dir: filepath.Join(b.maker.Books, "clones")}
+	port := sandbox.FreePort(t)
+	c, err := m.Make(t.Context(), p, clone.Options{Name: "dev", Purpose: protect.ForUse, Port: port, Memory: 512 << 20,
+		Masks: []string{"UPDATE plumbtest.t SET n = -1 WHERE who = 0"}})
+	must(t, err)
+	t.Logf("the clone answered after %s", c.Ready)
+	at := &sandbox.Server{Engine: "mysql", Socket: filepath.Join(c.Run, "mysqld.sock"), User: "root"}
+	db, err := at.Open()
+	must(t, err)
+	defer db.Close()
+	var n, masked int64
+	var id string
+	must(t, db.QueryRow("SELECT COUNT(*), SUM(n >= 0 AND who = 0), @@server_id FROM plumbtest.t").Scan(&n, &masked, &id))
+	if n == 0 || n > rows || masked != 0 || id == "7" {
+		t.Errorf("the clone has %d rows, %d unmasked, server_id %s; the source had %d", n, masked, id, rows)
+	}
+	if _, err := db.Exec("INSERT INTO plumbtest.t (who, n) VALUES (9, 9)"); err != nil {
+		t.Errorf("write to the clone: %v", err)
+	}
+	if err := b.Destroy(t.Context(), p.ID); err == nil {
+		t.Error("a point was destroyed that has a clone")
+	}
+	must(t, m.Drop(t.Context(), "dev"))
+	if _, err := m.Get(t.Context(), b.Do, "dev"); !errors.Is(err, clone.ErrNoClone) {
+		t.Errorf("after the drop: %v", err)
+	}
+	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", c.PID)); err == nil && strings.Contains(string(text), c.Dir) {
+		t.Error("the clone still runs")
+	}
+}
