@@ -16,6 +16,7 @@ type Keeper struct {
 	Storages []Storage
 	Store    Store
 	Freezer  Freezer
+	Books    string // directory of the inventory
 	Plumb    string // version
 	Host     string // name of this machine
 	Now      func() time.Time

@@ -107,7 +107,11 @@ func (k *Keeper) Destroy(ctx context.Context, id string) error {
 }
 
 func (k *Keeper) destroy(ctx context.Context, p Point) error {
-	if err := k.destroyMembers(ctx, append(p.Ready, p.Members...)); err != nil {
+	err := k.unready(ctx, p)
+	if err == nil {
+		err = k.destroyMembers(ctx, p.Members)
+	}
+	if err != nil {
 		return fmt.Errorf("destroy point %s: %w", p.ID, err)
 	}
 	return k.Store.Remove(ctx, k.Do, p.ID)

@@ -83,13 +83,13 @@ func newBench(t *testing.T, b *sandbox.Box, pool *sandbox.Pool, s *sandbox.Serve
 	t.Cleanup(func() { live.Close() })
 	state := t.TempDir()
 	k := &protect.Keeper{Do: live, Engines: []protect.Engine{mysqlpoint.New(cat, nil)}, Storages: []protect.Storage{point.ZFS{}, point.ZFS{Fuse: true}},
-		Store: protect.Store{Dir: filepath.Join(state, "points")}, Now: time.Now, Plumb: "test", Host: "here"}
+		Store: protect.Store{Dir: filepath.Join(state, "points")}, Now: time.Now, Plumb: "test", Host: "here", Books: filepath.Join(state, "books")}
 	copies, err := os.MkdirTemp("/var/tmp", "plumb-test-copies-")
 	must(t, err)
 	must(t, os.Chmod(copies, 0o711))
 	t.Cleanup(func() { must(t, os.RemoveAll(copies)) })
 	return &bench{Keeper: k, box: b, pool: pool, server: s, cat: cat,
-		maker: instance.Maker{Keeper: k, Dir: copies, Books: filepath.Join(state, "books")}}
+		maker: instance.Maker{Keeper: k, Dir: copies}}
 }
 
 // look reads the host.
@@ -167,7 +167,7 @@ func TestPointsOfMariaDB(t *testing.T) {
 	time.Sleep(time.Second)
 	rows := stop()
 	for _, p := range taken {
-		r, err := drill.Drill{Maker: b.maker}.Run(t.Context(), p)
+		r, err := drill.Drill{Maker: b.maker, Ready: p.Mode == protect.ModeLocked}.Run(t.Context(), p)
 		must(t, err)
 		t.Logf("%s: %+v", p.Mode, r)
 		if !r.OK || p.Mode == protect.ModeLocked && (r.Exact == nil || !*r.Exact) {
@@ -177,7 +177,12 @@ func TestPointsOfMariaDB(t *testing.T) {
 			t.Errorf("%s: the label is %s, %v", p.Mode, p.Label, err)
 		}
 	}
-	b.clone(t, taken[1], rows)
+	ready, err := b.Store.Get(t.Context(), b.Do, taken[1].ID)
+	must(t, err)
+	if len(ready.Ready) != 2 {
+		t.Errorf("the drill kept %+v", ready.Ready)
+	}
+	b.clone(t, ready, rows)
 	for _, p := range taken {
 		must(t, b.Destroy(t.Context(), p.ID))
 	}
@@ -194,7 +199,7 @@ func TestPointsOfMariaDB(t *testing.T) {
 // clone makes a server of a point, and asks it.
 func (b *bench) clone(t *testing.T, p protect.Point, rows int64) {
 	t.Helper()
-	m := clone.Maker{Maker: b.maker, Dir: filepath.Join(b.maker.Books, "clones")}
+	m := clone.Maker{Maker: b.maker, Dir: filepath.Join(b.Books, "clones")}
 	port := sandbox.FreePort(t)
 	c, err := m.Make(t.Context(), p, clone.Options{Name: "dev", Purpose: protect.ForUse, Port: port, Memory: 512 << 20,
 		Masks: []string{"UPDATE plumbtest.t SET n = -1 WHERE who = 0"}})

@@ -81,7 +81,7 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options) (c Clone, e
 	life := &inventory.Life{Owner: owner(o.Name), Purpose: "clone of point " + p.ID + " of " + p.Server.Ref.String(), Since: c.Since}
 	m.say("cloning")
 	copied, err := m.Maker.Make(ctx, p, instance.Options{Name: o.Name, Purpose: o.Purpose, Port: o.Port, Number: o.Number,
-		Memory: o.Memory, Source: o.Source, Life: life})
+		Memory: o.Memory, Source: o.Source, Life: life, Of: p.Ready})
 	if err == nil {
 		if err = m.run(ctx, copied, o); err != nil {
 			err = errors.Join(err, copied.Remove(context.WithoutCancel(ctx)))
@@ -170,7 +170,7 @@ func (m Maker) drop(ctx context.Context, c Clone) error {
 	if err := m.put(ctx, c); err != nil {
 		return err
 	}
-	if err := m.Maker.Drop(ctx, owner(c.Name)); err != nil {
+	if err := m.Maker.Keeper.Drop(ctx, owner(c.Name), nil); err != nil {
 		return fmt.Errorf("drop clone %s: %w", c.Name, err)
 	}
 	return m.Maker.Keeper.Do.Remove(ctx, m.file(c.Name))

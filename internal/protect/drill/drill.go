@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/inventory"
 	"plumb/internal/load"
 	"plumb/internal/protect"
 	"plumb/internal/protect/instance"
@@ -18,6 +19,7 @@ import (
 type Drill struct {
 	Maker instance.Maker
 	Full  bool          // all data is read
+	Ready bool          // snapshots of the recovered copy are kept: clones of the point start without redo
 	Limit time.Duration // for all of it; an hour when 0
 	Up    time.Duration // for the recovery; the whole limit when 0
 	// Memory of the copy's server in bytes.
@@ -45,30 +47,48 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 	defer cancel()
 	began := k.Now()
 	r := protect.Drill{At: began.UTC(), Plumb: k.Plumb}
-	err := d.look(within, p, &r)
+	ready, err := d.look(within, p, &r)
 	r.Took = k.Now().Sub(began)
 	switch {
 	case errors.Is(err, errSetup) || ctx.Err() != nil: // says nothing of the point
 		return r, errors.Join(fmt.Errorf("drill point %s: %w", p.ID, err), ctx.Err())
-	case err != nil:
-		r.Why = err.Error()
+	case err != nil && !errors.Is(err, errKeep):
+		r.Why, err = err.Error(), nil
 	default:
 		r.OK = true
 	}
-	return r, k.Drilled(context.WithoutCancel(ctx), p.ID, r)
+	after := context.WithoutCancel(ctx)
+	err = errors.Join(err, k.Drilled(after, p.ID, r))
+	if ready != nil {
+		err = errors.Join(err, k.Readied(after, p.ID, ready))
+	}
+	return r, err
 }
+
+// errKeep says that the point is good, and that its recovered copy could not be kept.
+var errKeep = errors.New("the recovered copy could not be kept")
 
 // errSetup says that no copy could be made: nothing is known of the point then.
 var errSetup = errors.New("no copy of it could be made")
 
 // look makes a copy, starts it, and reads it.
-func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err error) {
+func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (ready []protect.Member, err error) {
 	d.say("cloning")
-	c, err := d.Maker.Make(ctx, p, instance.Options{Name: "drill-" + p.ID, Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true})
+	o := instance.Options{Name: "drill-" + p.ID, Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true}
+	if d.Ready {
+		if err := d.unready(ctx, p); err != nil {
+			return nil, errors.Join(errSetup, err)
+		}
+		o.Life = &inventory.Life{Owner: p.ReadyOwner(), Purpose: "recovered copy of point " + p.ID, Since: d.Maker.Keeper.Now().UTC()}
+	}
+	c, err := d.Maker.Make(ctx, p, o)
 	if err != nil {
-		return errors.Join(errSetup, err)
+		return nil, errors.Join(errSetup, err)
 	}
 	defer func() {
+		if ready != nil {
+			return
+		}
 		if gone := c.Remove(context.WithoutCancel(ctx)); gone != nil {
 			err = errors.Join(err, fmt.Errorf("take the copy away: %w", gone))
 		}
@@ -78,9 +98,28 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err
 	a, err := c.Start(ctx, true, d.Up)
 	r.Recovery = d.Maker.Keeper.Now().Sub(began)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return errors.Join(d.read(ctx, c, a, p, r), a.Close())
+	if err := errors.Join(d.read(ctx, c, a, p, r), a.Close()); err != nil || !d.Ready {
+		return nil, err
+	}
+	d.say("keeping the recovered copy")
+	err = c.Stop(ctx)
+	if err == nil {
+		ready, err = c.Keep(ctx, p.ID)
+	}
+	if err != nil {
+		return nil, errors.Join(errKeep, err)
+	}
+	return ready, nil
+}
+
+// unready takes away what an earlier drill kept.
+func (d Drill) unready(ctx context.Context, p protect.Point) error {
+	if len(p.Ready) > 0 {
+		return fmt.Errorf("it has a recovered copy already")
+	}
+	return d.Maker.Keeper.Drop(ctx, p.ReadyOwner(), nil) // of a run that was killed
 }
 
 // read reads where the copy stands, and checks its data.

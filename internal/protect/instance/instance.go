@@ -34,7 +34,6 @@ const Directory = "/var/lib/plumb-copies"
 type Maker struct {
 	Keeper *protect.Keeper
 	Dir    string // Directory, but for tests
-	Books  string // directory of the inventory
 }
 
 // Options say what becomes of a copy.
@@ -62,7 +61,7 @@ type Copy struct {
 	life    *inventory.Life
 	memory  int64
 	gentle  bool
-	hidden  []string // mount points of the source
+	members []protect.Member
 	running host.Running
 	process inventory.Thing
 	stopBy  host.Signal
@@ -96,32 +95,13 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 	c = &Copy{Name: o.Name, Dir: dir, maker: m, engine: e, life: o.Life, memory: max(o.Memory, leastMemory), gentle: o.Gentle}
 	c.Copy = protect.Copy{Server: p.Server, Files: p.Files, Position: p.Position, Purpose: o.Purpose, Root: path.Join(dir, "root"),
 		Run: path.Join(dir, "run"), Port: o.Port, Memory: c.memory / 2, Number: o.Number, Source: o.Source}
-	if c.log, err = inventory.Open(ctx, m.Keeper.Do, kinds.All(), m.Books, o.Name); err != nil {
+	if c.log, err = inventory.Open(ctx, m.Keeper.Do, kinds.All(), m.Keeper.Books, o.Name); err != nil {
 		return nil, err
 	}
 	if err := c.make(ctx, o.Of); err != nil {
 		return nil, errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
 	}
 	return c, nil
-}
-
-// Drop takes away what is left of a copy that was to live, the newest thing first.
-func (m Maker) Drop(ctx context.Context, owner string) error {
-	books, err := inventory.List(ctx, m.Keeper.Do, m.Books)
-	if err != nil {
-		return err
-	}
-	for _, book := range books {
-		for _, e := range book.Living {
-			if e.Thing.Life == nil || e.Thing.Life.Owner != owner {
-				continue
-			}
-			if err := inventory.RemoveOne(ctx, m.Keeper.Do, kinds.All(), m.Books, e.Thing.Kind, e.Thing.Name); err != nil {
-				return fmt.Errorf("remove %s %s: %w", e.Thing.Kind, e.Thing.Name, err)
-			}
-		}
-	}
-	return nil
 }
 
 // there tells whether the snapshots of a point are still those that were taken.
@@ -183,7 +163,7 @@ func (c *Copy) make(ctx context.Context, members []protect.Member) error {
 		return err
 	}
 	for _, m := range members {
-		c.hidden = append(c.hidden, path.Clean(m.Mountpoint))
+		c.members = append(c.members, m)
 		if err := c.clone(ctx, m); err != nil {
 			return fmt.Errorf("clone %s: %w", m.Snapshot, err)
 		}
@@ -338,7 +318,7 @@ func (c *Copy) Remove(ctx context.Context) error {
 	if c.life == nil || err != nil {
 		return err
 	}
-	return c.maker.Drop(ctx, c.life.Owner)
+	return c.maker.Keeper.Drop(ctx, c.life.Owner, nil)
 }
 
 // Leave lets a copy that is to live go on without us.
@@ -397,8 +377,8 @@ exec setpriv --reuid="$uid" --regid="$gid" --clear-groups -- "$@"`
 // unmounted lists the mounts of the source that the copy does not see, and so does not keep
 // busy: those that hold its data and nothing it needs.
 func (c *Copy) unmounted() (points []string) {
-	for _, at := range slices.Backward(c.hidden) {
-		if !c.needs(at) {
+	for _, m := range slices.Backward(c.members) {
+		if at := path.Clean(m.Mountpoint); !c.needs(at) {
 			points = append(points, at)
 		}
 	}

@@ -1,0 +1,59 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"plumb/internal/inventory"
+	"plumb/internal/observe"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+)
+
+// Keep snapshots a copy of a point whose server was stopped, and takes away all of it but what the
+// snapshots need. A copy of those starts without redo.
+func (c *Copy) Keep(ctx context.Context, id string) (ready []protect.Member, err error) {
+	mounts, err := observe.MountTable(ctx, c.maker.Keeper.Do, "self")
+	if err != nil {
+		return nil, err
+	}
+	for _, of := range c.members {
+		one, err := c.keep(ctx, of, mounts, id)
+		if err != nil {
+			return nil, fmt.Errorf("snapshot the copy of %s: %w", of.Snapshot, err)
+		}
+		ready = append(ready, one)
+	}
+	if err := c.log.Close(ctx); err != nil {
+		return nil, err
+	}
+	return ready, c.maker.Keeper.Drop(ctx, c.life.Owner, func(t inventory.Thing) bool {
+		return t.Kind != inventory.Process && t.Kind != inventory.Group && t.Kind != inventory.Mount && t.Name != c.Dir
+	})
+}
+
+// keep snapshots one volume of the copy. The server stands still, so that several need
+// not be of one moment.
+func (c *Copy) keep(ctx context.Context, of protect.Member, mounts []observe.Mount, id string) (one protect.Member, err error) {
+	s, err := c.maker.Keeper.StorageOf(of.Volume)
+	if err != nil {
+		return one, err
+	}
+	at := c.In(path.Clean(of.Mountpoint))
+	for _, m := range mounts {
+		v, ok := s.Volume(&stack.Stack{}, m.Thing(m.Point))
+		if m.Point != at || !ok {
+			continue
+		}
+		all, err := s.Snapshot(ctx, c.maker.Keeper.Do, []protect.Volume{v}, protect.SnapshotName(id)+"-ready", map[string]string{protect.FactPoint: id})
+		if err != nil || len(all) != 1 {
+			return one, errors.Join(err, fmt.Errorf("%d snapshots came about", len(all)))
+		}
+		one = all[0]
+		one.Mountpoint = of.Mountpoint
+		return one, nil
+	}
+	return one, fmt.Errorf("it is not mounted on %s", at)
+}
