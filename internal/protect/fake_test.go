@@ -25,6 +25,9 @@ type shelf struct {
 	dir  string
 	swap bool // the second snapshot is of a later moment
 	fail int  // the snapshot that fails, from 1
+
+	clones map[string][]string // by snapshot
+	busy   error               // what a removal of the second volume's snapshots says
 }
 
 func (*shelf) Name() string                                          { return "shelf" }
@@ -62,7 +65,7 @@ func (s *shelf) Find(ctx context.Context, h host.Reader, vols []Volume, name str
 
 func (s *shelf) State(ctx context.Context, h host.Reader, m Member) (MemberState, error) {
 	_, err := h.ReadFile(ctx, path.Join(s.dir, m.Snapshot))
-	return MemberState{Gone: err != nil, Space: -1}, nil
+	return MemberState{Gone: err != nil, Clones: s.clones[m.Snapshot], Space: -1}, nil
 }
 
 func (*shelf) Mark(context.Context, host.Streamer, Member, map[string]string) error { return nil }
@@ -72,6 +75,9 @@ func (*shelf) Clone(context.Context, host.Streamer, *inventory.Log, Member, stri
 
 func (s *shelf) Destroy(ctx context.Context, d host.Streamer, members []Member) error {
 	for _, m := range members {
+		if s.busy != nil && m.Name == "log" {
+			return s.busy
+		}
 		if err := d.Remove(ctx, path.Join(s.dir, m.Snapshot)); err != nil {
 			return err
 		}

@@ -14,21 +14,19 @@ func (k *Keeper) Sweep(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	return k.sweep(ctx)
+	return errors.Join(k.sweep(ctx, Taking, k.finish), k.sweep(ctx, Destroying, k.goOn))
 }
 
-func (k *Keeper) sweep(ctx context.Context) error {
+// sweep does something to all points of a state. Each fails alone.
+func (k *Keeper) sweep(ctx context.Context, state State, do func(context.Context, Point) error) error {
 	all, err := k.Store.List(ctx, k.Do)
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for _, p := range all {
-		switch p.State {
-		case Taking:
-			failed = append(failed, k.finish(ctx, p))
-		case Destroying:
-			failed = append(failed, k.destroy(ctx, p))
+		if p.State == state {
+			failed = append(failed, do(ctx, p))
 		}
 	}
 	return errors.Join(failed...)
@@ -82,64 +80,4 @@ func (k *Keeper) takeBack(ctx context.Context, p Point) error {
 		return err
 	}
 	return k.Store.Remove(ctx, k.Do, p.ID)
-}
-
-// Destroy destroys a point: its intent is written down first, so that a run which
-// is killed is finished by the next.
-func (k *Keeper) Destroy(ctx context.Context, id string) error {
-	unlock, err := k.Store.Lock(ctx, k.Do)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	p, err := k.Store.Get(ctx, k.Do, id)
-	if err != nil {
-		return err
-	}
-	if len(p.Holds) > 0 {
-		return fmt.Errorf("point %s is held by %s", p.ID, p.Holds[0].Owner)
-	}
-	p.State = Destroying
-	if err := k.Store.Put(ctx, k.Do, p); err != nil {
-		return err
-	}
-	return k.destroy(ctx, p)
-}
-
-func (k *Keeper) destroy(ctx context.Context, p Point) error {
-	err := k.unready(ctx, p)
-	if err == nil {
-		err = k.destroyMembers(ctx, p.Members)
-	}
-	if err != nil {
-		return fmt.Errorf("destroy point %s: %w", p.ID, err)
-	}
-	return k.Store.Remove(ctx, k.Do, p.ID)
-}
-
-// destroyMembers destroys snapshots, storage by storage. One that is gone is fine;
-// another of the same name is left alone.
-func (k *Keeper) destroyMembers(ctx context.Context, all []Member) error {
-	for _, s := range k.Storages {
-		var own []Member
-		for _, m := range all {
-			if m.Storage != s.Name() || m.Snapshot == "" {
-				continue
-			}
-			state, err := s.State(ctx, k.Do, m)
-			if err != nil {
-				return err
-			}
-			if !state.Gone && !state.Other {
-				own = append(own, m)
-			}
-		}
-		if len(own) == 0 {
-			continue
-		}
-		if err := s.Destroy(ctx, k.Do, own); err != nil {
-			return err
-		}
-	}
-	return nil
 }

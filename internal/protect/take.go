@@ -44,7 +44,8 @@ func (k *Keeper) Take(ctx context.Context, plan Plan, o TakeOptions) (Point, err
 		return Point{}, err
 	}
 	defer unlock()
-	if err := k.sweep(ctx); err != nil {
+	// What waits to be destroyed waits for the next prune: it must not keep points from being taken.
+	if err := k.sweep(ctx, Taking, k.finish); err != nil {
 		return Point{}, fmt.Errorf("finish what an earlier run left: %w", err)
 	}
 	t, err := k.begin(ctx, plan, mode, o)

@@ -1,0 +1,188 @@
+package protect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// Gone is a line of the log of what was destroyed.
+type Gone struct {
+	ID      string    `json:"id"`
+	Server  stack.Ref `json:"server"`
+	Label   Label     `json:"label"`
+	Members []Member  `json:"members"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"` // user
+	Plumb   string    `json:"plumb"`
+	Why     []string  `json:"why,omitempty"`
+}
+
+// goneLog is beside the points. It is no point, and so is not named like one.
+const goneLog = "destroyed.log"
+
+// Destroy destroys a point: its intent is written down first, so that a run which
+// is killed is finished by the next. Nothing is done to one that anything depends on.
+// why goes into the log of what was destroyed.
+func (k *Keeper) Destroy(ctx context.Context, id string, why ...string) error {
+	return k.DestroyIf(ctx, id, nil, why...)
+}
+
+// DestroyIf is Destroy for a point that is still as it was when somebody decided that it goes: still
+// asks that of what is written now, while nobody else can change it.
+func (k *Keeper) DestroyIf(ctx context.Context, id string, still func(Point) error, why ...string) error {
+	unlock, err := k.Store.Lock(ctx, k.Do)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p, err := k.Store.Get(ctx, k.Do, id)
+	if err != nil {
+		return err
+	}
+	if still != nil {
+		if err := still(p); err != nil {
+			return fmt.Errorf("destroy point %s: %w", p.ID, err)
+		}
+	}
+	switch p.State {
+	case Taking: // by a run that was killed: we have the lock
+		return k.takeBack(ctx, p)
+	case Destroying:
+		return k.goOn(ctx, p)
+	}
+	needed, err := k.Needed(ctx, k.Do, p)
+	if err == nil && len(needed) > 0 {
+		err = hint.With(errors.New(strings.Join(needed, "; ")), "nothing of it was destroyed")
+	}
+	if err != nil {
+		return fmt.Errorf("destroy point %s: %w", p.ID, err)
+	}
+	p.State = Destroying
+	if err := k.Store.Put(ctx, k.Do, p); err != nil {
+		return err
+	}
+	return k.destroy(ctx, p, why...)
+}
+
+// Needed says what depends on a point: who holds it, and what was made of its snapshots. Its
+// own ready copy does not count.
+func (k *Keeper) Needed(ctx context.Context, h host.Reader, p Point) (why []string, err error) {
+	for _, h := range p.Holds {
+		why = append(why, "it is held by "+h.Owner)
+	}
+	for _, m := range slices.Concat(p.Members, p.Ready) {
+		s, err := k.MemberState(ctx, h, m)
+		if err != nil {
+			return nil, err
+		}
+		if s.Held {
+			why = append(why, "somebody holds "+m.Snapshot)
+		}
+		for _, clone := range s.Clones {
+			if !p.OwnCopy(clone) {
+				why = append(why, clone+" was made of "+m.Snapshot)
+			}
+		}
+	}
+	return why, nil
+}
+
+// OwnCopy tells whether a volume is the recovered copy that comes with a point.
+func (p Point) OwnCopy(name string) bool {
+	return slices.ContainsFunc(p.Ready, func(m Member) bool { return m.Name == name })
+}
+
+// MemberState asks the storage of a snapshot. One that was never made is gone.
+func (k *Keeper) MemberState(ctx context.Context, h host.Reader, m Member) (MemberState, error) {
+	if m.Snapshot == "" {
+		return MemberState{Gone: true}, nil
+	}
+	s, err := k.StorageOf(m.Volume)
+	if err != nil {
+		return MemberState{}, err
+	}
+	return s.State(ctx, h, m)
+}
+
+// goOn finishes a destruction that was begun.
+func (k *Keeper) goOn(ctx context.Context, p Point) error {
+	return k.destroy(ctx, p, "its destruction was begun before")
+}
+
+// destroy destroys what is left of a point. When it cannot and nothing is lost yet, the
+// point is whole again.
+func (k *Keeper) destroy(ctx context.Context, p Point, why ...string) error {
+	err := k.unready(ctx, p)
+	if err == nil {
+		err = k.destroyMembers(ctx, p.Members)
+	}
+	if err != nil {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoTime)
+		defer cancel()
+		return errors.Join(fmt.Errorf("destroy point %s: %w", p.ID, err), k.restore(after, p))
+	}
+	line, err := json.Marshal(Gone{ID: p.ID, Server: p.Server.Ref, Label: p.Label, Members: p.Members, At: k.Now().UTC(), By: k.Do.About().User, Plumb: k.Plumb, Why: why})
+	if err != nil {
+		return err
+	}
+	if err := k.Do.Append(ctx, path.Join(k.Store.Dir, goneLog), append(line, '\n')); err != nil {
+		return fmt.Errorf("note that point %s was destroyed: %w", p.ID, err)
+	}
+	return k.Store.Remove(ctx, k.Do, p.ID)
+}
+
+// restore takes the announcement back of a destruction that destroyed none of the snapshots.
+func (k *Keeper) restore(ctx context.Context, p Point) error {
+	for _, m := range p.Members {
+		s, err := k.MemberState(ctx, k.Do, m)
+		if err != nil || s.Gone || s.Other {
+			return err
+		}
+	}
+	ready := func(m Member) bool {
+		s, err := k.MemberState(ctx, k.Do, m)
+		return err != nil || s.Gone || s.Other
+	}
+	if slices.ContainsFunc(p.Ready, ready) {
+		p.Ready = nil
+	}
+	p.State = Taken
+	return k.Store.Put(ctx, k.Do, p)
+}
+
+// destroyMembers destroys snapshots, storage by storage. One that is gone is fine;
+// another of the same name is left alone.
+func (k *Keeper) destroyMembers(ctx context.Context, all []Member) error {
+	for _, s := range k.Storages {
+		var own []Member
+		for _, m := range all {
+			if m.Storage != s.Name() || m.Snapshot == "" {
+				continue
+			}
+			state, err := s.State(ctx, k.Do, m)
+			if err != nil {
+				return err
+			}
+			if !state.Gone && !state.Other {
+				own = append(own, m)
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		if err := s.Destroy(ctx, k.Do, own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
