@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"hint", "product"},
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
 	{"units"},
-	{"host", "catalog", "zfs", "host/scratch", "host/self"},
+	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self"},
 	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change"},
 	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch"},
 	{"inventory/kinds"},

@@ -26,7 +26,7 @@ func FindSet(ctx context.Context, h host.Reader, s *stack.Stack, e Engine, stora
 	if err != nil {
 		return Set{}, fmt.Errorf("find what %s keeps its data on: %w", sv.Ref, err)
 	}
-	f := finding{s: s, storages: storages, mounts: mounts}
+	f := finding{ctx: ctx, h: h, s: s, storages: storages, mounts: mounts}
 	for _, d := range sv.Dirs {
 		if !passing(d.Role) {
 			f.directory(d.Path)
@@ -52,6 +52,8 @@ func passing(role string) bool { return role == "temporary" || role == "log" || 
 
 // finding is a set that is being found.
 type finding struct {
+	ctx      context.Context
+	h        host.Reader
 	s        *stack.Stack
 	storages []Storage
 	mounts   []observe.Mount
@@ -75,24 +77,37 @@ func (f *finding) file(name string) {
 		f.stray(name, "no mount of the server's leads to it")
 		return
 	}
-	v, ok := f.volume(m)
-	if !ok {
-		f.stray(name, "on "+m.Type+" ("+m.Source+"), of which no snapshots can be taken here")
+	v, err := f.volume(m, name)
+	if err != nil {
+		f.stray(name, err.Error())
 		return
 	}
-	if !slices.Contains(f.set.Volumes, v) {
-		f.set.Volumes = append(f.set.Volumes, v)
+	if !slices.ContainsFunc(f.set.Volumes, func(w Volume) bool { return w.holds(v) }) {
+		f.set.Volumes = append(slices.DeleteFunc(f.set.Volumes, v.holds), v)
 	}
 }
 
-func (f *finding) volume(m observe.Mount) (Volume, bool) {
+// holds tells whether what is mounted of a volume is part of what is mounted of
+// another, as a directory of a directory. Two places of one thing are both kept.
+func (v Volume) holds(w Volume) bool {
+	within := strings.TrimPrefix(w.Mountpoint, v.Mountpoint)
+	return v == w || v.Storage == w.Storage && v.Pool == w.Pool && v.Name == w.Name && v.Within != "" &&
+		inside(w.Mountpoint, v.Mountpoint) && w.Within == v.Within+within
+}
+
+func (f *finding) volume(m observe.Mount, name string) (Volume, error) {
 	fs := m.Thing(m.Point)
 	for _, storage := range f.storages {
-		if v, ok := storage.Volume(f.s, fs); ok {
-			return v, true
+		v, ok := storage.Volume(f.s, fs)
+		if !ok {
+			continue
 		}
+		if p, ok := storage.(Placer); ok {
+			return p.Place(f.ctx, f.h, v, name)
+		}
+		return v, nil
 	}
-	return Volume{}, false
+	return Volume{}, errors.New("on " + m.Type + " (" + m.Source + "), of which no snapshots can be taken here")
 }
 
 func (f *finding) stray(file, why string) {

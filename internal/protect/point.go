@@ -117,6 +117,7 @@ type Member struct {
 	Snapshot string `json:"snapshot"`        // as its storage names it: tank/db@plumb-20261123T210500Z-4f3a
 	GUID     string `json:"guid"`            // by which it is known; the UUID of a subvolume
 	Birth    string `json:"birth,omitempty"` // transaction group or generation in which it was made; all of one pool are equal
+	Part     bool   `json:"part,omitempty"`  // it came about in part only: fit for nothing but to be destroyed
 }
 
 // Hold keeps a point from being pruned.

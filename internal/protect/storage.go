@@ -48,6 +48,14 @@ type Storage interface {
 	Destroy(ctx context.Context, d host.Streamer, members []Member) error
 }
 
+// Placer is a storage that cannot tell all its volumes by what is mounted: subvolumes
+// and directories that lie in a filesystem.
+type Placer interface {
+	// Place tells which volume holds a file or directory that the server sees, on the mount whose
+	// volume v is. An error says why no snapshot would cover it.
+	Place(ctx context.Context, h host.Reader, v Volume, name string) (Volume, error)
+}
+
 // MemberState is what a storage tells of one snapshot now.
 type MemberState struct {
 	Gone   bool     // there is none of that name

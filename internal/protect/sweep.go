@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Sweep finishes what killed runs left: a point whose snapshots are all there is
@@ -39,7 +40,7 @@ func (k *Keeper) finish(ctx context.Context, p Point) error {
 	if err != nil {
 		return err
 	}
-	usable := p.Mode != ModeBackupAPI && p.Mode != ModeFreeze && len(found) == len(p.Members) && sameBirth(found)
+	usable := p.Mode != ModeBackupAPI && p.Mode != ModeFreeze && len(found) == len(p.Members) && sameBirth(found) && !slices.ContainsFunc(found, func(m Member) bool { return m.Part })
 	if !usable {
 		return k.takeBack(ctx, p)
 	}
