@@ -172,7 +172,7 @@ func (d *described) linked(data string) {
 		}
 		st, err := d.h.Stat(d.local.For(d.ctx), name)
 		if err == nil && st.Mode.IsDir() {
-			d.dir("data", strings.TrimPrefix(st.Resolved, d.local.Root))
+			d.sv.Dirs = append(d.sv.Dirs, protect.Dir{Role: "data", Path: strings.TrimPrefix(st.Resolved, d.local.Root), Link: path.Base(name)})
 		}
 	}
 }
@@ -209,7 +209,7 @@ func directories() []string {
 
 // settings keeps what a copy needs.
 func (d *described) settings() {
-	keep := map[string]string{"log_bin": d.v["log_bin"]}
+	keep := map[string]string{"log_bin": d.v["log_bin"], "server_id": d.v["server_id"]}
 	for _, name := range plainSettings() {
 		if value, ok := d.v[name]; ok && (value != "" || name == "sql_mode") {
 			keep[name] = value

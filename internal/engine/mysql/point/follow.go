@@ -38,6 +38,9 @@ func (e *Engine) follow(ctx context.Context, a load.Admin, c protect.Copy) error
 	if err != nil {
 		return err
 	}
+	if c.Closed {
+		statements = statements[:len(statements)-1] // it begins with the next start
+	}
 	for _, s := range statements {
 		if err := a.Exec(ctx, s); err != nil {
 			// What went wrong may repeat the statement.

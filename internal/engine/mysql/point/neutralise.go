@@ -16,7 +16,7 @@ import (
 // Neutralise implements protect.Starter.
 func (*Engine) Neutralise(ctx context.Context, d host.Streamer, c protect.Copy) error {
 	n := &neutral{ctx: ctx, d: d, o: ownerOf(d, c.Server), c: c}
-	for _, step := range []func() error{n.possible, n.whole, n.links, n.identity, n.indexes, n.configure} {
+	for _, step := range []func() error{n.possible, n.whole, n.links, n.identity, n.index, n.configure} {
 		if err := step(); err != nil {
 			return fmt.Errorf("make a copy of %s harmless: %w", c.Server.Ref, err)
 		}
@@ -158,6 +158,9 @@ func (n *neutral) spare(name string) bool {
 
 // identity removes what tells the copy who it is, or whom it follows.
 func (n *neutral) identity() error {
+	if n.c.Purpose == protect.ForRollback {
+		return nil
+	}
 	data := n.c.In(n.c.Server.Dir("data"))
 	relay := n.setting("relay_log_basename")
 	dirs := []string{data}
@@ -200,29 +203,32 @@ func isLog(file, base string) bool {
 	return rest != "" && strings.ContainsRune(".-", rune(rest[0])) && (ext == "index" || ext != "" && strings.Trim(ext, "0123456789") == "")
 }
 
-// indexes makes the index of the binary log name the copy's files. It holds full
+// index makes the index of the binary log name the copy's files. It holds full
 // paths where log_bin is one: a copy would go on in the source's, and purge them.
-func (n *neutral) indexes() error {
+func (n *neutral) index() error {
 	if !n.logs {
 		return nil
 	}
-	index := n.index()
-	text, err := n.o.run(n.ctx, "cat", "--", index)
+	return n.reindex(path.Dir(n.c.In(n.setting("log_bin_basename"))))
+}
+
+// reindex makes the index name files of a directory.
+func (n *neutral) reindex(dir string) error {
+	text, err := n.o.run(n.ctx, "cat", "--", n.indexFile())
 	if err != nil {
 		return err
 	}
-	dir := path.Dir(n.c.In(n.setting("log_bin_basename")))
 	var out strings.Builder
 	for line := range strings.Lines(string(text)) {
-		if name := path.Base(strings.TrimSpace(line)); strings.TrimSpace(line) != "" {
-			out.WriteString(path.Join(dir, name) + "\n")
+		if line = strings.TrimSpace(line); line != "" {
+			out.WriteString(path.Join(dir, path.Base(line)) + "\n")
 		}
 	}
-	return n.o.write(n.ctx, index, out.String())
+	return n.o.write(n.ctx, n.indexFile(), out.String())
 }
 
-// index is the index of the copy's binary log.
-func (n *neutral) index() string {
+// indexFile is the index of the copy's binary log.
+func (n *neutral) indexFile() string {
 	if at := n.setting("log_bin_index"); at != "" {
 		return n.c.In(at)
 	}

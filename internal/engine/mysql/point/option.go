@@ -102,13 +102,17 @@ func (n *neutral) kept(f *file) {
 // binlog lets recovery find the copied binary log, which decides about prepared
 // transactions; nothing of it is purged.
 func (n *neutral) binlog(f *file) {
-	f.set("server_id", strconv.Itoa(n.c.Number))
+	if n.c.Purpose == protect.ForRollback {
+		f.set("server_id", n.setting("server_id"))
+	} else {
+		f.set("server_id", strconv.Itoa(n.c.Number))
+	}
 	if !n.logs {
 		f.WriteString("skip_log_bin\n")
 		return
 	}
 	f.set("log_bin", n.c.In(n.setting("log_bin_basename")))
-	f.set("log_bin_index", n.index())
+	f.set("log_bin_index", n.indexFile())
 	if isMariaDB(n.c.Server) || !since(n.c.Server, "8.0") {
 		f.set("expire_logs_days", "0")
 	} else {
@@ -119,14 +123,14 @@ func (n *neutral) binlog(f *file) {
 // calm keeps the copy small, and from doing anything by itself.
 func (n *neutral) calm(f *file) {
 	f.set("event_scheduler", "OFF")
-	if isMariaDB(n.c.Server) || !since(n.c.Server, "8.0.26") {
-		f.WriteString("skip_slave_start\n")
-	} else {
-		f.set("skip_replica_start", "ON")
+	if !isMariaDB(n.c.Server) && since(n.c.Server, "8.0") {
+		f.set("persisted_globals_load", "OFF")
 	}
-	f.set("relay_log", "plumb-relay-bin")
-	f.set("relay_log_index", "plumb-relay-bin.index")
-	f.set("relay_log_recovery", "ON")
+	if n.c.Purpose != protect.ForRollback {
+		f.set("relay_log", "plumb-relay-bin")
+		f.set("relay_log_index", "plumb-relay-bin.index")
+		f.set("relay_log_recovery", "ON")
+	}
 	f.set("loose_wsrep_on", "OFF")
 	f.set("loose_wsrep_provider", "none")
 	f.set("loose_mysqlx", "OFF")
@@ -141,12 +145,10 @@ func (n *neutral) calm(f *file) {
 	}
 }
 
-// network is closed but for what is asked.
+// network is closed but for what is asked. A copy that is served closed is told so on
+// its command line, because the same copy can be served in both ways.
 func (n *neutral) network(f *file) {
-	if n.c.Closed {
-		f.WriteString("skip_grant_tables\n")
-	}
-	if n.c.Closed || n.c.Port == 0 {
+	if n.c.Port == 0 {
 		f.WriteString("skip_networking\n")
 		return
 	}

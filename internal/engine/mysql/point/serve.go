@@ -3,6 +3,7 @@ package point
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"time"
 
@@ -24,7 +25,21 @@ func (*Engine) Serve(c protect.Copy) (host.Process, host.Signal, string, error) 
 		return host.Process{}, 0, "", err
 	}
 	argv := append(slices.Clone(c.Server.Program), "--defaults-file="+config(c))
+	if c.Closed {
+		argv = append(argv, "--skip-grant-tables", "--skip-networking")
+	}
+	if c.Closed || c.Purpose != protect.ForReplica {
+		argv = append(argv, skipStart(c.Server))
+	}
 	return host.Process{Argv: argv, Env: c.Server.Env, Dir: c.Run, UID: c.Server.UID, GID: c.Server.GID, Log: errorLog(c)}, host.Terminate, errorLog(c), nil
+}
+
+// skipStart keeps replication from going on by itself.
+func skipStart(sv protect.Server) string {
+	if isMariaDB(sv) || !since(sv, "8.0.26") {
+		return "--skip-slave-start"
+	}
+	return "--skip-replica-start"
 }
 
 // Open implements protect.Starter. Of a copy that asks for accounts, root and
@@ -52,5 +67,22 @@ func (*Engine) Open(ctx context.Context, c protect.Copy) (load.Admin, error) {
 			return nil, err
 		}
 	}
-	return nil, hint.With(first, "the copy has the source's accounts: it answers, but root needs a password there")
+	return refused{hint.With(first, "the copy has the source's accounts: it runs, but root needs a password there")}, nil
 }
+
+// refused is a copy that runs and does not let us in.
+type refused struct{ why error }
+
+// Exec implements load.Admin.
+func (r refused) Exec(context.Context, ...string) error { return r.why }
+
+// Query implements load.Admin.
+func (r refused) Query(context.Context, string) (host.Rows, error) { return host.Rows{}, r.why }
+
+// Fill implements load.Admin.
+func (r refused) Fill(context.Context, string, []string, io.Reader, ...string) (int64, error) {
+	return 0, r.why
+}
+
+// Close implements load.Admin.
+func (refused) Close() error { return nil }
