@@ -3,6 +3,7 @@ package point
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	engine "plumb/internal/engine/mysql"
@@ -42,7 +43,13 @@ func (*Engine) Check(ctx context.Context, a load.Admin, c protect.Copy, full boo
 			return nil, fmt.Errorf("check the copy of %s: %w", c.Server.Ref, ctx.Err())
 		}
 	}
-	out := []protect.Check{checked.check("CHECK TABLE of "), opened.check("the first row of ")}
+	var out []protect.Check
+	for what, v := range map[string]*verdict{"CHECK TABLE of ": checked, "the first row of ": opened} {
+		if v.n > 0 {
+			out = append(out, v.check(what))
+		}
+	}
+	slices.SortFunc(out, func(a, b protect.Check) int { return strings.Compare(a.What, b.What) })
 	outside, err := strays(ctx, a, c)
 	if err != nil {
 		return nil, fmt.Errorf("check the copy of %s: %w", c.Server.Ref, err)
