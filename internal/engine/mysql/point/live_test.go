@@ -94,12 +94,35 @@ func begin(t *testing.T, options func() (sandbox.MySQLOptions, error)) *source {
 	s := &source{t: t, box: box}
 	s.server, err = box.MySQL(o)
 	sandbox.Need(t, err)
-	s.db, err = s.server.Open()
-	sandbox.Need(t, err)
-	t.Cleanup(func() { s.db.Close() })
-	s.doer = host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: "root@unix(" + s.server.Socket + ")/"}))
-	t.Cleanup(func() { s.doer.Close() })
+	s.log()
 	s.exec("CREATE DATABASE shop", "CREATE TABLE shop.t (id BIGINT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(200)) ENGINE=InnoDB")
+	s.look()
+	return s
+}
+
+// log logs in.
+func (s *source) log() {
+	var err error
+	s.db, err = s.server.Open()
+	sandbox.Need(s.t, err)
+	s.t.Cleanup(func() { s.db.Close() })
+	s.doer = host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: "root@unix(" + s.server.Socket + ")/"}))
+	s.t.Cleanup(func() { s.doer.Close() })
+}
+
+// attach looks at a server that another process has started.
+func attach(t *testing.T, socket string) *source {
+	t.Helper()
+	s := &source{t: t, server: &sandbox.Server{Engine: "mysql", Socket: socket, User: "root"}}
+	s.log()
+	var file string
+	if err := s.db.QueryRow("SELECT @@pid_file").Scan(&file); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	sandbox.Need(t, err)
+	s.server.PID, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	sandbox.Need(t, err)
 	s.look()
 	return s
 }
@@ -363,47 +386,53 @@ func TestPointUnderLoad(t *testing.T) {
 		}
 		stop()
 
-		c := s.copyOf(root, at)
-		if err := s.engine.Neutralise(t.Context(), s.doer, c); err != nil {
-			t.Fatal(err)
-		}
-		r := s.start(c)
-		got, err := s.engine.Recovered(t.Context(), r, c)
-		if why := s.engine.Same(at, got); err != nil || why != "" {
-			t.Errorf("%v: %s", err, why)
-		}
-		if n := r.number(t, "SELECT COUNT(*) FROM shop.t"); n != before {
-			t.Errorf("the copy has %d rows, and %d were acknowledged", n, before)
-		}
-		s.sound(r, c, false)
-		s.sound(r, c, true)
-		s.apart(r, c)
-		if n := r.number(t, "SELECT @@server_id"); n != 4711 {
-			t.Errorf("the copy is server %d", n)
-		}
-		if s.sv.Identity != "" && r.number(t, "SELECT COUNT(*) FROM DUAL WHERE @@server_uuid = '"+s.sv.Identity+"'") != 0 {
-			t.Error("the copy has the source's UUID")
-		}
-		if now, _ := os.ReadFile(s.sv.Settings["log_bin_index"]); string(now) != string(index) {
-			t.Errorf("the source's index was %q and is %q", index, now)
-		}
-		r.stop()
-
-		// A copy that was recovered starts again, and what it wrote itself is not taken for the source's.
-		r = s.start(c)
-		if got, err = s.engine.Recovered(t.Context(), r, c); err != nil || got.File != at.File || got.Offset != at.Offset {
-			t.Errorf("started again: %+v, %v", got, err)
-		}
-		r.stop()
-		if err := s.engine.Purge(t.Context(), s.doer, c); err != nil {
-			t.Fatal(err)
-		}
-		left, _ := filepath.Glob(root + filepath.Dir(s.sv.Settings["log_bin_index"]) + "/bin.*")
-		r = s.start(c)
-		if len(left) != 0 || r.number(t, "SELECT COUNT(*) FROM shop.t") != before {
-			t.Errorf("binary logs after the purge: %v", left)
-		}
+		s.recovers(s.copyOf(root, at), before, string(index))
 	})
+}
+
+// recovers starts a copy, which must be where the point was, with all rows, and leave the
+// source alone.
+func (s *source) recovers(c protect.Copy, rows int64, index string) {
+	t, at := s.t, c.Position
+	if err := s.engine.Neutralise(t.Context(), s.doer, c); err != nil {
+		t.Fatal(err)
+	}
+	r := s.start(c)
+	got, err := s.engine.Recovered(t.Context(), r, c)
+	if why := s.engine.Same(at, got); err != nil || why != "" {
+		t.Errorf("%v: %s", err, why)
+	}
+	if n := r.number(t, "SELECT COUNT(*) FROM shop.t"); n != rows {
+		t.Errorf("the copy has %d rows, and %d were acknowledged", n, rows)
+	}
+	s.sound(r, c, false)
+	s.sound(r, c, true)
+	s.apart(r, c)
+	if n := r.number(t, "SELECT @@server_id"); n != 4711 {
+		t.Errorf("the copy is server %d", n)
+	}
+	if s.sv.Identity != "" && r.number(t, "SELECT COUNT(*) FROM DUAL WHERE @@server_uuid = '"+s.sv.Identity+"'") != 0 {
+		t.Error("the copy has the source's UUID")
+	}
+	if now, _ := os.ReadFile(s.sv.Settings["log_bin_index"]); string(now) != index {
+		t.Errorf("the source's index was %q and is %q", index, now)
+	}
+	r.stop()
+
+	// A copy that was recovered starts again, and what it wrote itself is not taken for the source's.
+	r = s.start(c)
+	if got, err = s.engine.Recovered(t.Context(), r, c); err != nil || got.File != at.File || got.Offset != at.Offset {
+		t.Errorf("started again: %+v, %v", got, err)
+	}
+	r.stop()
+	if err := s.engine.Purge(t.Context(), s.doer, c); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(c.Root + filepath.Dir(s.sv.Settings["log_bin_index"]) + "/bin.*")
+	r = s.start(c)
+	if len(left) != 0 || r.number(t, "SELECT COUNT(*) FROM shop.t") != rows {
+		t.Errorf("binary logs after the purge: %v", left)
+	}
 }
 
 // Without a lock a copy starts too, and has every commit that was acknowledged before.

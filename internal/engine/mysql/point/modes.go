@@ -69,7 +69,7 @@ func tornTables(ctx context.Context, h host.Reader, t host.Target) (torn, unseen
 	rows, err := h.Query(ctx, t, "SELECT ENGINE, COUNT(*), MIN(CONCAT(TABLE_SCHEMA, '.', TABLE_NAME)) FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN "+
 		engine.OwnSchemas+" AND (ENGINE IS NULL OR ENGINE NOT IN ('InnoDB', 'ROCKSDB', 'MEMORY', 'BLACKHOLE', 'FEDERATED', 'SPIDER', 'PERFORMANCE_SCHEMA')) GROUP BY ENGINE ORDER BY ENGINE")
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "", "there are too many tables to ask for the engine of each", nil
+		return "", "it took too long to ask for the engine of each: there are too many, or one is being changed", nil
 	}
 	if err != nil {
 		return "", "", err

@@ -17,6 +17,7 @@ import (
 const (
 	pause     = 100 * time.Millisecond // between two looks
 	letGo     = 5 * time.Second        // for statements that give back
+	lockWait  = 2 * time.Second        // lock_wait_timeout
 	rightsFor = "see `plumb snapshot --grants` for the rights that this needs"
 )
 
@@ -79,33 +80,52 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	all := slices.Contains(take, readLock)
+	var was error // who was in the way the last time
 	for {
 		err := q.clear(limited, looks, all)
-		if err != nil {
-			return q.gaveUp(ctx, limited, limit, err)
-		}
-		for _, s := range take {
-			if err = q.h.Exec(limited, s); err != nil {
-				break
-			}
+		if late, _ := limited.Deadline(); err == nil && was != nil && time.Until(late) < lockWait {
+			err = was // it would be cut off while it waits
+		} else if err == nil {
+			err = q.locks(limited, take)
 		}
 		if err == nil {
 			return nil
 		}
 		back := q.giveBack(ctx)
 		if !isTimeout(err) || back != nil || limited.Err() != nil {
-			return q.gaveUp(ctx, limited, limit, errors.Join(err, back))
+			return q.gaveUp(ctx, limited, limit, errors.Join(err, back), was)
 		}
-		if who, failed := q.inTheWay(limited, looks, true); failed == nil && who != "" {
-			err = errors.New(who)
+		if was, err = q.blamed(limited, looks); err != nil {
+			return q.gaveUp(ctx, limited, limit, err, was)
 		}
 		select {
 		case <-limited.Done():
-			return q.gaveUp(ctx, limited, limit, err)
+			return q.gaveUp(ctx, limited, limit, was, was)
 		case <-time.After(pause):
 		}
 	}
 }
+
+func (q *quiet) locks(ctx context.Context, take []string) error {
+	for _, s := range take {
+		if err := q.h.Exec(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blamed tells who may have held up a lock that was not granted.
+func (q *quiet) blamed(ctx context.Context, looks []string) (who, err error) {
+	name, err := q.inTheWay(ctx, looks, true)
+	if name == "" {
+		name = "the lock was not granted, and nobody runs a statement: a session holds LOCK TABLES, or another backup goes on"
+	}
+	return waited{errors.New(name)}, err
+}
+
+// waited is who was in the way until the time was up.
+type waited struct{ error }
 
 // isTimeout tells whether a lock was not granted in lock_wait_timeout.
 func isTimeout(err error) bool {
@@ -113,11 +133,15 @@ func isTimeout(err error) bool {
 }
 
 // gaveUp words why nothing is held.
-func (q *quiet) gaveUp(ctx, limited context.Context, limit time.Duration, err error) error {
+func (q *quiet) gaveUp(ctx, limited context.Context, limit time.Duration, err, was error) error {
+	_, known := errors.AsType[waited](err)
 	switch {
 	case errors.Is(err, host.ErrDenied):
 		return hint.With(err, rightsFor)
-	case ctx.Err() == nil && limited.Err() != nil:
+	case ctx.Err() == nil && (known || limited.Err() != nil):
+		if !known && was != nil {
+			err = was
+		}
 		return hint.With(fmt.Errorf("given up after %s, nothing is held: %w", units.Span(limit), err), "wait for it to end, or end it yourself: Plumb ends nobody's work")
 	}
 	return err
@@ -132,7 +156,7 @@ func (q *quiet) clear(ctx context.Context, looks []string, all bool) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.New(who)
+			return waited{errors.New(who)}
 		case <-time.After(pause):
 		}
 	}
@@ -151,10 +175,10 @@ func (q *quiet) inTheWay(ctx context.Context, looks []string, all bool) (string,
 		}
 		for _, row := range rows.Values {
 			if look == prepared {
-				return "the XA transaction " + plain(host.Text(row, 3)) + " is prepared: XA COMMIT or XA ROLLBACK it", nil
+				return "the XA transaction " + plain(host.Text(row, 3)) + " is prepared, and waits for XA COMMIT or XA ROLLBACK", nil
 			}
 			if info := host.Text(row, 4); all || changesTables(info) {
-				return fmt.Sprintf("session %s has for %s s: %s %s", host.Text(row, 0), host.Text(row, 2), plain(host.Text(row, 3)), shape(info)), nil
+				return fmt.Sprintf("session %s, for %s s (%s): %s", host.Text(row, 0), host.Text(row, 2), plain(host.Text(row, 3)), shape(info)), nil
 			}
 		}
 	}

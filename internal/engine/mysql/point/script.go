@@ -14,8 +14,9 @@ const (
 	running = "SELECT ID, COMMAND, TIME, STATE, LEFT(INFO, 2000) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND TIME >= 1 ORDER BY TIME DESC LIMIT 20"
 	runs    = "SELECT ID, COMMAND, TIME, STATE, LEFT(INFO, 2000) FROM performance_schema.processlist WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND TIME >= 1 ORDER BY TIME DESC LIMIT 20"
 	// Who holds a lock on the whole server between two statements runs nothing.
-	holders = "SELECT PROCESSLIST_ID, 'holds', PROCESSLIST_TIME, OBJECT_TYPE, LOCK_TYPE FROM performance_schema.metadata_locks JOIN performance_schema.threads ON THREAD_ID = OWNER_THREAD_ID " +
-		"WHERE OBJECT_TYPE IN ('GLOBAL', 'COMMIT', 'BACKUP LOCK') AND LOCK_DURATION = 'EXPLICIT' AND LOCK_STATUS = 'GRANTED' AND PROCESSLIST_ID <> CONNECTION_ID()"
+	holders = "SELECT PROCESSLIST_ID, PROCESSLIST_COMMAND, PROCESSLIST_TIME, 'idle', CONCAT('holds a lock on everything, as by LOCK TABLES or for a backup: ', OBJECT_TYPE, ' ', LOCK_TYPE) " +
+		"FROM performance_schema.metadata_locks JOIN performance_schema.threads ON THREAD_ID = OWNER_THREAD_ID " +
+		"WHERE OBJECT_TYPE IN ('GLOBAL', 'COMMIT', 'BACKUP LOCK') AND LOCK_STATUS = 'GRANTED' AND PROCESSLIST_COMMAND = 'Sleep'"
 	prepared = "XA RECOVER"
 
 	sourceStatus = "SHOW MASTER STATUS"

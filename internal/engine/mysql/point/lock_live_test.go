@@ -1,0 +1,228 @@
+package point_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+)
+
+// within runs a write and tells how long it took; one that hangs fails.
+func (s *source) write(limit time.Duration) time.Duration {
+	s.t.Helper()
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if _, err := s.db.ExecContext(ctx, "INSERT INTO shop.t (v) VALUES ('free')"); err != nil {
+		s.t.Fatalf("the server is not free after %v: %v", limit, err)
+	}
+	return time.Since(began)
+}
+
+// A session that somebody ends says so, and the server is free.
+func TestLockOwnerKilled(t *testing.T) {
+	onEach(t, func(s *source) {
+		for range 10 {
+			h := s.hold()
+			q := s.quiesce(h)
+			s.exec(fmt.Sprintf("KILL %d", h.ID()))
+			if _, err := q.Position(s.t.Context()); !errors.Is(err, host.ErrBroken) {
+				s.t.Errorf("the position after the end of the session: %v", err)
+			}
+			if _, err := q.Release(s.t.Context()); err == nil {
+				s.t.Error("what was lost was released")
+			}
+			s.write(2 * time.Second)
+		}
+	})
+}
+
+const holder = "PLUMB_TEST_HOLDER"
+
+// TestHolder is no test: it is the process that TestKilledHolder kills.
+func TestHolder(t *testing.T) {
+	socket := os.Getenv(holder)
+	if socket == "" {
+		return
+	}
+	s := attach(t, socket)
+	s.quiesce(s.hold())
+	fmt.Println("held")
+	time.Sleep(time.Minute)
+}
+
+// When we are killed while the lock is held, the server is free within two seconds.
+func TestKilledHolder(t *testing.T) {
+	onEach(t, func(s *source) {
+		var worst time.Duration
+		for range 5 {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestHolder$")
+			cmd.Env = append(os.Environ(), holder+"="+s.server.Socket)
+			out, err := cmd.StdoutPipe()
+			if err = errors.Join(err, cmd.Start()); err != nil {
+				s.t.Fatal(err)
+			}
+			said := make([]byte, 4)
+			if _, err := out.Read(said); string(said) != "held" {
+				s.t.Fatalf("%q, %v", said, err)
+			}
+			ctx, cancel := context.WithTimeout(s.t.Context(), 300*time.Millisecond)
+			if _, err := s.db.ExecContext(ctx, "INSERT INTO shop.t (v) VALUES ('held')"); err == nil {
+				s.t.Error("it is not held")
+			}
+			cancel()
+			if err := cmd.Process.Kill(); err != nil {
+				s.t.Fatal(err)
+			}
+			worst = max(worst, s.write(2*time.Second))
+			_ = cmd.Wait()
+		}
+		s.t.Log("free after ", worst, " at the latest")
+	})
+}
+
+// What stands in the way is waited for until the limit, named without its values, and
+// lives on; nothing is held then.
+func TestInTheWay(t *testing.T) {
+	onEach(t, func(s *source) {
+		s.exec("CREATE TABLE shop.m (id INT, v VARCHAR(50)) ENGINE=MyISAM", "INSERT INTO shop.m VALUES (1, 'a')",
+			"CREATE TABLE shop.big (id INT PRIMARY KEY, v VARCHAR(50)) ENGINE=InnoDB", "INSERT INTO shop.big VALUES (1, 'a')")
+		mariadb := strings.HasPrefix(s.sv.Product, "MariaDB")
+		long := "SELECT SLEEP(?), ? FROM shop.big"
+		slow := "SELECT SLEEP(60), 'card 4111' FROM shop.big"
+		if mariadb { // which waits for no reader
+			slow = "UPDATE shop.m SET v = 'card 4111' WHERE SLEEP(60) = 0"
+			long = "UPDATE shop.m SET v = ? WHERE SLEEP(?) = ?"
+		}
+		for _, c := range []struct{ name, before, statement, after, want string }{
+			{"a long statement", "", slow, "", long},
+			{"DDL", "", "CREATE TABLE shop.slow SELECT SLEEP(60) AS v, 'card 4111' FROM shop.big", "", "CREATE TABLE shop.slow SELECT SLEEP(?) AS v, ? FROM shop.big"},
+			{"locked tables", "LOCK TABLES shop.t WRITE", "", "UNLOCK TABLES", "LOCK TABLES"},
+			{"XA", "XA START 'pay'", "", "XA ROLLBACK 'pay'", "XA transaction pay is prepared"},
+		} {
+			s.t.Run(c.name, func(t *testing.T) {
+				of := *s
+				of.t = t
+				of.inTheWay(c.before, c.statement, c.after, c.want)
+			})
+		}
+	})
+}
+
+func (s *source) inTheWay(before, statement, after, want string) {
+	conn, err := s.db.Conn(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer conn.Close()
+	var id int64
+	if err := conn.QueryRowContext(s.t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+		s.t.Fatal(err)
+	}
+	run := func(q string) {
+		if _, err := conn.ExecContext(s.t.Context(), q); q != "" && err != nil {
+			s.t.Fatal(q, err)
+		}
+	}
+	run(before)
+	if strings.HasPrefix(before, "XA") {
+		run("INSERT INTO shop.t (v) VALUES ('xa')")
+		run("XA END 'pay'")
+		run("XA PREPARE 'pay'")
+	}
+	ended := make(chan error, 1)
+	if statement != "" {
+		go func() { _, err := conn.ExecContext(context.Background(), statement); ended <- err }()
+		time.Sleep(1200 * time.Millisecond)
+	}
+	h, m := s.hold(), s.mode(protect.ModeLocked, protect.Set{})
+	began := time.Now()
+	q, err := s.engine.Quiesce(s.t.Context(), h, m, 3*time.Second)
+	took := time.Since(began)
+	s.t.Log(took.Round(time.Millisecond), err, hint.Of(err))
+	if q != nil || err == nil || took > 4*time.Second || hint.Of(err) == "" || !strings.Contains(err.Error(), "given up after 3") {
+		s.t.Errorf("after %v: %v", took, err)
+	}
+	if err != nil && (strings.Contains(err.Error(), "4111") || !strings.Contains(err.Error(), want)) {
+		s.t.Errorf("it says %v, and not %s", err, want)
+	}
+	select {
+	case err := <-ended:
+		s.t.Errorf("it was ended: %v", err)
+	default:
+	}
+	if strings.HasPrefix(before, "LOCK") {
+		run(after)
+		after = ""
+	}
+	s.write(2 * time.Second)
+	run2 := after
+	if statement != "" {
+		s.exec(fmt.Sprintf("KILL QUERY %d", id))
+		<-ended
+	}
+	run(run2)
+	fresh := s.hold()
+	if _, err := s.quiesce(fresh).Release(s.t.Context()); err != nil {
+		s.t.Error("afterwards: ", err)
+	}
+}
+
+// A lock is never taken on another server than the one whose files are snapshotted.
+func TestAnotherServer(t *testing.T) {
+	onEach(t, func(s *source) {
+		m := s.mode(protect.ModeLocked, protect.Set{})
+		m.Statements[0] = strings.Replace(m.Statements[0], "@@GLOBAL.port = '", "@@GLOBAL.port = '9", 1)
+		h := s.hold()
+		if q, err := s.engine.Quiesce(s.t.Context(), h, m, time.Second); q != nil || err == nil || !strings.Contains(err.Error(), "another server") {
+			s.t.Errorf("%v, %v", q, err)
+		}
+		s.write(time.Second)
+	})
+}
+
+// Each mode says why it is possible, or why not, with the table or setting that decides.
+func TestModes(t *testing.T) {
+	onEach(t, func(s *source) {
+		apart := protect.Set{Apart: "they lie in two pools"}
+		stray := protect.Set{Strays: []protect.Stray{{Path: "/tmp/redo", Why: "on tmpfs, which has no snapshots"}}}
+		for _, c := range []struct {
+			name, mode, before, after string
+			set                       protect.Set
+			not                       string
+		}{
+			{"all well", protect.ModeCrash, "", "", protect.Set{}, ""},
+			{"all well", protect.ModeLocked, "", "", protect.Set{}, ""},
+			{"all well", protect.ModeFreeze, "", "", apart, ""},
+			{"two pools", protect.ModeCrash, "", "", apart, "two pools"},
+			{"two pools", protect.ModeLocked, "", "", apart, "two pools"},
+			{"a stray", protect.ModeCrash, "", "", stray, "/tmp/redo"},
+			{"a stray", protect.ModeLocked, "", "", stray, "/tmp/redo"},
+			{"a stray", protect.ModeFreeze, "", "", stray, "/tmp/redo"},
+			{"no protocol", protect.ModeBackupAPI, "", "", protect.Set{}, "no protocol"},
+			{"MyISAM", protect.ModeCrash, "CREATE TABLE shop.`old ones` (a INT) ENGINE=MyISAM", "DROP TABLE shop.`old ones`", protect.Set{}, "1 of MyISAM (shop.old ones)"},
+			{"MyISAM", protect.ModeLocked, "CREATE TABLE shop.`old ones` (a INT) ENGINE=MyISAM", "DROP TABLE shop.`old ones`", protect.Set{}, ""},
+			{"lazy", protect.ModeCrash, "SET GLOBAL innodb_flush_log_at_trx_commit = 0", "SET GLOBAL innodb_flush_log_at_trx_commit = 1", protect.Set{}, "innodb_flush_log_at_trx_commit = 0"},
+			{"half lazy", protect.ModeCrash, "SET GLOBAL innodb_flush_log_at_trx_commit = 2", "SET GLOBAL innodb_flush_log_at_trx_commit = 1", protect.Set{}, ""},
+		} {
+			if c.before != "" {
+				s.exec(c.before)
+			}
+			if m := s.mode(c.mode, c.set); (m.Not == "") != (c.not == "") || !strings.Contains(m.Not, c.not) || m.Not == "" && m.Why == "" {
+				s.t.Errorf("%s with %s: %+v", c.mode, c.name, m)
+			}
+			if c.after != "" {
+				s.exec(c.after)
+			}
+		}
+		s.t.Log(strings.Join(s.mode(protect.ModeLocked, protect.Set{}).Statements, ";\n"))
+	})
+}
