@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"check", "lab", "lab/ledger", "rehearse", "protect"}, // watch will live here
 	{"explain", "fix", "rehearse/runner", "protect/keep"},
 	{"protect/instance"}, // a server on a copy of a point
-	{"protect/drill", "protect/replicate"},
+	{"protect/drill", "protect/replicate", "protect/prune"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",

@@ -1,0 +1,149 @@
+// Package prune carries out what package keep decides: it looks at the snapshots of all
+// points, makes the plans, and destroys what goes, one point after the other.
+//
+// A plan is only read from the machine and can be shown ([Pruner.Plan]). When it is
+// carried out ([Pruner.Carry]) each point is read again under the lock of the store, and
+// only goes when it is as it was planned; the intent is written down first, so that a
+// run that is killed is finished by the next.
+package prune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
+	"plumb/internal/stack"
+)
+
+// Pruner prunes the points of a host.
+type Pruner struct {
+	Keeper *protect.Keeper
+	// Bases tells which targets' next increment begins at a point, besides what the
+	// point's holds say; nil for none.
+	Bases func(protect.Point) []string
+}
+
+// Options of a plan.
+type Options struct {
+	Server   stack.Ref // zero for all
+	Rules    keep.Rules
+	AllRight int // see keep.Options
+}
+
+// Outcome is what came of one point.
+type Outcome struct {
+	Point string `json:"point"`
+	Gone  bool   `json:"gone"`
+	Why   string `json:"why,omitempty"` // not
+	Hint  string `json:"hint,omitempty"`
+}
+
+// Plan decides for each server what goes. It only reads. A file of a point that cannot be
+// read makes it fail: nobody knows what that point needs, nor which is the last proven one.
+func (p Pruner) Plan(ctx context.Context, h host.Reader, o Options) ([]keep.Plan, error) {
+	all, err := p.Keeper.Store.List(ctx, h)
+	if err != nil {
+		return nil, hint.With(fmt.Errorf("read the points: %w", err), "nothing is pruned while a point cannot be read: repair its file, or move it away")
+	}
+	if !o.Server.IsZero() {
+		all = slices.DeleteFunc(all, func(pt protect.Point) bool { return pt.Server.Ref != o.Server })
+	}
+	return keep.Judge(p.Keeper.Now(), all, p.Facts(ctx, h, all), o.Rules, keep.Options{AllRight: o.AllRight}), nil
+}
+
+// Facts looks at the snapshots of points. It only reads.
+func (p Pruner) Facts(ctx context.Context, h host.Reader, points []protect.Point) map[string]keep.Facts {
+	facts := map[string]keep.Facts{}
+	for _, pt := range points {
+		if pt.State != protect.Taken {
+			continue
+		}
+		facts[pt.ID] = p.look(ctx, h, pt)
+	}
+	return facts
+}
+
+func (p Pruner) look(ctx context.Context, h host.Reader, pt protect.Point) (f keep.Facts) {
+	if p.Bases != nil {
+		f.Bases = p.Bases(pt)
+	}
+	for i, m := range slices.Concat(pt.Members, pt.Ready) {
+		s, err := p.Keeper.MemberState(ctx, h, m)
+		if err != nil {
+			f.Unread, f.Space = err.Error(), -1
+			return f
+		}
+		own := i < len(pt.Members)
+		switch {
+		case s.Gone || s.Other:
+			if own { // without its ready copy a point is as good as before
+				f.Gone = append(f.Gone, m.Snapshot)
+			}
+			continue
+		case s.Space < 0 || f.Space < 0:
+			f.Space = -1
+		default:
+			f.Space += s.Space
+		}
+		f.Held = f.Held || s.Held
+		for _, clone := range s.Clones {
+			if !pt.OwnCopy(clone) {
+				f.Clones = append(f.Clones, clone)
+			}
+		}
+	}
+	return f
+}
+
+// Carry destroys what goes by a plan, oldest first, each point failing alone. Of a plan with a
+// brake nothing is destroyed, and the error says why.
+func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err error) {
+	if len(plan.Brakes) > 0 {
+		var why, help []string
+		for _, b := range plan.Brakes {
+			why, help = append(why, b.Why), append(help, b.Hint)
+		}
+		return nil, hint.With(fmt.Errorf("nothing of %s is pruned: %s", plan.Server, strings.Join(why, "; ")), strings.Join(help, "; "))
+	}
+	var failed []error
+	for _, f := range plan.Going() {
+		if ctx.Err() != nil {
+			return done, errors.Join(append(failed, ctx.Err())...)
+		}
+		o := Outcome{Point: f.Point.ID}
+		err := p.Keeper.DestroyIf(ctx, f.Point.ID, func(now protect.Point) error { return same(f.Point, now) }, f.Why...)
+		switch {
+		case errors.Is(err, protect.ErrNoPoint):
+			continue // another prune was faster
+		case err != nil:
+			o.Why, o.Hint = err.Error(), hint.Of(err)
+			failed = append(failed, err)
+		default:
+			o.Gone = true
+		}
+		done = append(done, o)
+	}
+	return done, errors.Join(failed...)
+}
+
+// same tells in what a point is not as it was planned.
+func same(planned, now protect.Point) error {
+	member := func(a, b protect.Member) bool {
+		return a.Storage == b.Storage && a.Snapshot == b.Snapshot && a.GUID == b.GUID && a.Birth == b.Birth
+	}
+	switch {
+	case planned.State != now.State:
+		return fmt.Errorf("it was %s when that was decided, and is %s", planned.State, now.State)
+	case planned.Label != now.Label:
+		return fmt.Errorf("it was %s when that was decided, and is %s", planned.Label, now.Label)
+	case !slices.EqualFunc(planned.Members, now.Members, member):
+		return errors.New("it has other snapshots than when that was decided")
+	}
+	return nil
+}
