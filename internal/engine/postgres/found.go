@@ -1,0 +1,34 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/stack"
+)
+
+// Found is a server of this host, and how Plumb logs in to it.
+type Found struct {
+	Local  observe.Local
+	Target host.Target
+	Data   string // directory, as the server calls it
+}
+
+// Find gives the server of a thing in the stack.
+func (p *Probe) Find(ctx context.Context, h host.Reader, seen *stack.Stack, of stack.Ref) (Found, error) {
+	for _, in := range p.servers(ctx, h, seen) {
+		switch {
+		case in.name != of.Name:
+		case in.process == nil:
+			return Found{}, hint.With(fmt.Errorf("%s runs on another machine", of), "run Plumb there")
+		case in.data == "" || in.target.Address == "":
+			return Found{}, hint.With(fmt.Errorf("the data directory and socket of %s are not known", of), "run as root, or give a login with --dsn")
+		default:
+			return Found{Local: in.local, Target: in.target, Data: in.data}, nil
+		}
+	}
+	return Found{}, hint.With(fmt.Errorf("%s does not run here", of), "plumb stack lists the servers of this host")
+}

@@ -1,0 +1,196 @@
+package point
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/engine/postgres"
+	"plumb/internal/protect"
+)
+
+// setting is a line of a configuration file.
+type setting struct{ name, value string }
+
+// loners are libraries that act by themselves, or talk to others: a copy would do so
+// a second time.
+const loners = "pg_cron pg_net pglogical spock bdr citus repmgr pg_failover_slots pgactive pgautofailover pg_partman_bgw pg_squeeze pg_later"
+
+const (
+	leastCache   = 1 << 20   // of memory for a copy, in bytes
+	defaultCache = 128 << 20 // where none was said
+)
+
+// settings are those of a copy: what its data needs, and nothing by which it would
+// reach out, be reached or wait for others.
+func (n neutral) settings() (all []setting) {
+	c := n.c
+	for _, name := range strings.Fields(carried) {
+		if value, ok := c.Server.Settings[name]; ok && name != "shared_preload_libraries" {
+			all = append(all, setting{name, value})
+		}
+	}
+	cache := c.Memory
+	if cache <= 0 {
+		cache = defaultCache
+	}
+	all = append(all,
+		setting{"shared_preload_libraries", n.libraries()},
+		setting{"port", strconv.Itoa(port(c))},
+		setting{"unix_socket_directories", `"` + c.Run + `"`}, // a list of names
+		setting{"unix_socket_permissions", "0700"},
+		setting{"external_pid_file", ""},
+		setting{"cluster_name", "plumb " + string(c.Purpose)},
+		setting{"shared_buffers", strconv.FormatInt(max(cache, leastCache)>>10, 10) + "kB"},
+		setting{"huge_pages", "off"},
+		setting{"ssl", "off"},
+		setting{"logging_collector", "off"},
+		setting{"log_destination", "stderr"},
+		setting{"max_logical_replication_workers", "0"}, // a subscription would take its source's place at the publisher
+		setting{"synchronous_standby_names", ""},
+		setting{"archive_mode", "off"},
+		setting{"archive_command", ""})
+	switch c.Purpose {
+	case protect.ForDrill:
+		all = append(all, setting{"autovacuum", "off"}, setting{"fsync", "off"}, setting{"checkpoint_timeout", "1h"})
+	case protect.ForReplica:
+		if following, err := n.following(); err == nil && n.major >= 12 {
+			all = append(all, following...)
+		}
+	case protect.ForRollback:
+		all = slices.DeleteFunc(all, func(s setting) bool { return s.name == "archive_mode" })
+		if mode := c.Server.Settings["archive_mode"]; mode != "" && mode != "off" {
+			all = append(all, setting{"archive_mode", "on"}) // what it writes waits for its own command
+		}
+		if n.major >= 12 {
+			all = append(all, setting{"restore_command", "false"}, setting{"recovery_target_timeline", "current"}, setting{"primary_conninfo", ""})
+		}
+	}
+	return all
+}
+
+// libraries are those of the server, without what acts by itself.
+func (n neutral) libraries() string {
+	var keep []string
+	for name := range strings.SplitSeq(n.c.Server.Settings["shared_preload_libraries"], ",") {
+		base := strings.TrimSuffix(path.Base(strings.Trim(strings.TrimSpace(name), `"`)), ".so")
+		if base != "" && base != "." && !slices.Contains(strings.Fields(loners), base) {
+			keep = append(keep, strings.TrimSpace(name))
+		}
+	}
+	return strings.Join(keep, ", ")
+}
+
+// following are the settings by which a replica finds its source. The password is in
+// a file beside, for it would be seen among the settings.
+func (n neutral) following() ([]setting, error) {
+	s := n.c.Source
+	name, number, err := endpoint(s)
+	if err != nil {
+		return nil, err
+	}
+	conn := ""
+	for _, kv := range []setting{{"host", name}, {"port", number}, {"user", s.User}, {"passfile", path.Join(n.c.Run, passFile)}, {"application_name", "plumb_" + strconv.Itoa(n.c.Number)}} {
+		conn += kv.name + "='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(kv.value) + "' "
+	}
+	all := []setting{{"primary_conninfo", strings.TrimSpace(conn)}}
+	if s.Slot != "" {
+		all = append(all, setting{"primary_slot_name", s.Slot})
+	}
+	return all, nil
+}
+
+// endpoint gives the host, or directory of the socket, and the port of a source.
+func endpoint(s *protect.Source) (name, number string, err error) {
+	if s.Network != "unix" {
+		return net.SplitHostPort(s.Address)
+	}
+	number, ok := strings.CutPrefix(path.Base(s.Address), ".s.PGSQL.")
+	if !ok {
+		return "", "", fmt.Errorf("%s is no socket of PostgreSQL", s.Address)
+	}
+	return path.Dir(s.Address), number, nil
+}
+
+// password is the text of the password file; "" where none is needed.
+func (n neutral) password() string {
+	s := n.c.Source
+	if s == nil || s.Password == "" || strings.Contains(s.Password, "\n") {
+		return ""
+	}
+	escape := strings.NewReplacer(`\`, `\\`, `:`, `\:`).Replace
+	return "*:*:*:" + escape(s.User) + ":" + escape(s.Password) + "\n"
+}
+
+// config is the configuration file.
+func (n neutral) config() string {
+	return "# Written by Plumb for this copy alone; the source's configuration is not read.\n" + lines(n.settings())
+}
+
+func lines(all []setting) string {
+	var b strings.Builder
+	for _, s := range all {
+		fmt.Fprintf(&b, "%s = '%s'\n", s.name, strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s.value))
+	}
+	return b.String()
+}
+
+// closed lets in one role, over a socket that only the server's user and root reach.
+func (n neutral) closed() string {
+	return `local all "` + strings.ReplaceAll(role(n.c), `"`, `""`) + "\" trust\n"
+}
+
+// open asks the accounts on the loopback; md5 takes the passwords of SCRAM, too.
+func (n neutral) open() string {
+	return "local all all trust\nhost all all 127.0.0.1/32 md5\n"
+}
+
+// role is the superuser that logs in to a copy.
+func role(c protect.Copy) string {
+	if name := c.Server.Settings[superuser]; name != "" {
+		return name
+	}
+	return "postgres"
+}
+
+func port(c protect.Copy) int {
+	if c.Port > 0 {
+		return c.Port
+	}
+	return 5432
+}
+
+func socket(c protect.Copy) string { return path.Join(c.Run, ".s.PGSQL."+strconv.Itoa(port(c))) }
+
+// arguments are those of the server's program.
+func (n neutral) arguments() ([]string, error) {
+	c := n.c
+	if len(c.Server.Program) == 0 {
+		return nil, errors.New("which program runs it is not known")
+	}
+	all := []setting{{"config_file", path.Join(c.Run, configFile)}, {"hba_file", path.Join(c.Run, openFile)}, {"listen_addresses", ""}}
+	if c.Port > 0 {
+		all[2].value = "127.0.0.1"
+	}
+	if c.Closed {
+		all[1].value, all[2].value = path.Join(c.Run, closedFile), ""
+		if n.major >= 17 {
+			all = append(all, setting{"event_triggers", "off"})
+		}
+	}
+	if c.Purpose == protect.ForRollback { // its postgresql.auto.conf is left, and would win over the file
+		all = append(all, n.settings()...)
+	}
+	argv := append(slices.Clone(c.Server.Program), "-D", n.data)
+	for _, s := range all {
+		argv = append(argv, "-c", s.name+"="+s.value)
+	}
+	return argv, nil
+}
+
+// on tells whether a setting is.
+func on(value string) bool { v, _ := postgres.ParseBool(value); return v }

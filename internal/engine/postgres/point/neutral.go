@@ -1,0 +1,140 @@
+package point
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+)
+
+// The files in a copy's run directory; see script.
+const (
+	configFile = "postgresql.conf"
+	closedFile = "closed.conf" // who may log in to a closed copy
+	openFile   = "open.conf"   // and to one that is not
+	passFile   = "source.pass"
+	logFile    = "server.log"
+)
+
+// Neutralise implements protect.Starter. What it did once it does not do again: the
+// server may have started, and what a first start needs would harm it then.
+func (Engine) Neutralise(ctx context.Context, d host.Streamer, c protect.Copy) error {
+	n := neutral{c: c, data: c.In(c.Server.Dir("data")), major: major(c.Server.Version)}
+	err := n.sound()
+	if err == nil {
+		err = n.run(ctx, d)
+	}
+	if err != nil {
+		return fmt.Errorf("make a copy of %s harmless, in %s: %w", c.Server.Ref, n.data, err)
+	}
+	return nil
+}
+
+// neutral is a copy that is made harmless.
+type neutral struct {
+	c     protect.Copy
+	data  string
+	major int
+}
+
+const socketPath = 107 // the longest path of a socket, in bytes
+
+// sound refuses what cannot be right before anything is touched.
+func (n neutral) sound() error {
+	c := n.c
+	for _, name := range []string{c.Server.Dir("data"), c.Run, n.data} {
+		if !path.IsAbs(name) || path.Clean(name) != name || strings.ContainsAny(name, "\n\x00") {
+			return fmt.Errorf("%q is no path of a directory", name)
+		}
+	}
+	switch {
+	case (c.Root == "") != (c.Purpose == protect.ForRollback):
+		return errors.New("only what is rolled back is where its source was")
+	case len(c.Server.Program) == 0 || c.Server.UID <= 0 || n.major < 10:
+		return errors.New("which program runs it, of which version, and as whom, is not known")
+	case len(socket(c)) > socketPath:
+		return hint.With(fmt.Errorf("the path of its socket, %s, is too long", socket(c)), "a shorter name makes it fit")
+	case c.Purpose == protect.ForReplica && c.Source == nil:
+		return errors.New("whom it shall follow is not known")
+	}
+	for name := range c.Files {
+		if name != labelFile {
+			return fmt.Errorf("the point has a file %q, of which this Plumb knows nothing", name)
+		}
+	}
+	return nil
+}
+
+// run runs the script as the server's user.
+func (n neutral) run(ctx context.Context, d host.Streamer) error {
+	c := n.c
+	keep := "no"
+	if c.Purpose == protect.ForRollback {
+		keep = "yes"
+	}
+	signal, text, err := n.signal()
+	if err != nil {
+		return err
+	}
+	var argv []string
+	if d.About().Root {
+		argv = []string{"setpriv", "--reuid=" + strconv.Itoa(c.Server.UID), "--regid=" + strconv.Itoa(c.Server.GID), "--clear-groups", "--no-new-privs", "--"}
+	}
+	of := strconv.Itoa(n.major)
+	argv = append(argv, "sh", "-c", script, "sh", n.data, c.Run, keep, of, signal, text, c.Files[labelFile], n.config(), n.closed(), n.open(), n.histories())
+	if keep == "no" {
+		for _, dir := range c.Server.Dirs {
+			if dir.Link != "" {
+				argv = append(argv, dir.Link, c.In(dir.Path))
+			}
+		}
+	}
+	_, err = d.Pipe(ctx, host.Pipe{Argv: argv, In: strings.NewReader(n.password()), Works: true})
+	return err
+}
+
+// signal gives the file that makes the server's start another than that after a
+// crash, with its text.
+func (n neutral) signal() (name, text string, err error) {
+	switch n.c.Purpose {
+	case protect.ForReplica:
+		name = "standby.signal"
+		if n.major < 12 {
+			name, text = "recovery.conf", "standby_mode = on\nrecovery_target_timeline = latest\n"
+		}
+	case protect.ForRollback:
+		// A recovery ends on a timeline of its own, also one that finds nothing to restore.
+		name = "recovery.signal"
+		if n.major < 12 {
+			name, text = "recovery.conf", "restore_command = 'false'\n"
+		}
+	default:
+		return "", "", nil
+	}
+	if n.major < 12 && n.c.Source != nil {
+		all, err := n.following()
+		if err != nil {
+			return "", "", err
+		}
+		text += lines(all)
+	}
+	return name, text, err
+}
+
+// histories names the files by which the server knows which timelines there were:
+// it opens one that is newer than all of them.
+func (n neutral) histories() string {
+	var all []string
+	if n.c.Purpose == protect.ForRollback {
+		for t := max(n.c.Position.Timeline, 1) + 1; t <= min(n.c.Newest, n.c.Position.Timeline+1000); t++ {
+			all = append(all, fmt.Sprintf("%08X.history", t))
+		}
+	}
+	return strings.Join(all, " ")
+}

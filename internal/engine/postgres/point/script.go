@@ -1,0 +1,77 @@
+package point
+
+// script makes a data directory ready for its first start on its own. It runs as the server's
+// user, and changes things only by names in directories that it has entered and that
+// are where they should be: a link that its user put somewhere leads nowhere.
+const script = `set -efu
+umask 077
+data=$1 run=$2 keep=$3 major=$4 signal=$5 text=$6 label=$7 conf=$8 closed=$9
+shift 9
+open=$1 histories=$2
+shift 2
+fail() { echo "$*" >&2; exit 1; }
+at() {
+	cd -P -- "$1"
+	[ "$(pwd -P)" = "$1" ] || fail "$1 is not there: it leads to $(pwd -P)"
+}
+put() {
+	rm -f -- "$1"
+	set -C
+	printf %s "$2" > "$1"
+	set +C
+}
+at "$run"
+[ ! -e neutral ] || exit 0
+put postgresql.conf "$conf"
+put closed.conf "$closed"
+put open.conf "$open"
+rm -f source.pass
+set -C
+cat > source.pass
+set +C
+sync postgresql.conf closed.conf open.conf source.pass
+
+at "$data"
+[ -f PG_VERSION ] || fail "it holds no data of PostgreSQL: is the copy mounted?"
+read -r version < PG_VERSION
+[ "$version" = "$major" ] || fail "it holds data of PostgreSQL $version, and the server is $major"
+if [ "$keep" = yes ]; then
+	[ ! -e standby.signal ] && [ ! -e recovery.conf ] || fail "it is that of a standby: roll back its primary"
+	if [ -f postmaster.pid ] && read -r pid < postmaster.pid; then
+		[ "$(readlink "/proc/$pid/cwd" || :)" != "$data" ] || fail "a server runs on it (process $pid)"
+	fi
+	for name in $histories; do
+		[ -e "pg_wal/$name" ] || printf '# this timeline was written before the server was rolled back\n' > "pg_wal/$name"
+	done
+else
+	rm -f postgresql.auto.conf postgresql.auto.conf.tmp
+	find -P ./pg_replslot -xdev -mindepth 1 -delete
+	known=' '
+	while [ $# -gt 0 ]; do
+		case $1 in
+		pg_tblspc/*) at "$data/pg_tblspc" ;;
+		esac
+		[ -L "${1##*/}" ] || fail "$1 is no link any more"
+		[ -d "$2" ] || fail "$2 is missing in the copy"
+		[ "$(cd -P -- "$2" && pwd -P)" = "$2" ] || fail "$2 leads out of the copy"
+		ln -s -f -n -T -- "$2" "${1##*/}"
+		at "$data"
+		known="$known$1 "
+		shift 2
+	done
+	others=$(find -P . -type l ! -name '*.crt' ! -name '*.key' ! -name '*.pem' ! -name '*.conf' ! -name log ! -name pg_log -printf '%P\n')
+	IFS='
+'
+	for link in $others; do
+		case "$known" in
+		*" $link "*) ;;
+		*) fail "the link $link leads to $(readlink -- "$link"): it was not there when the server was looked at, or Plumb does not know it" ;;
+		esac
+	done
+	unset IFS
+fi
+rm -f postmaster.pid postmaster.opts current_logfiles recovery.signal standby.signal recovery.conf backup_label tablespace_map
+[ -z "$signal" ] || put "$signal" "$text"
+[ -z "$label" ] || put backup_label "$label"
+at "$run"
+put neutral done`

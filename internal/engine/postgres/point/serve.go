@@ -1,0 +1,144 @@
+package point
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"time"
+
+	"plumb/internal/engine/postgres/client"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/load"
+	"plumb/internal/protect"
+)
+
+// Serve implements protect.Starter.
+func (Engine) Serve(c protect.Copy) (host.Process, host.Signal, string, error) {
+	n := neutral{c: c, data: c.In(c.Server.Dir("data")), major: major(c.Server.Version)}
+	err := n.sound()
+	if err != nil {
+		return host.Process{}, 0, "", fmt.Errorf("start a copy of %s: %w", c.Server.Ref, err)
+	}
+	argv, err := n.arguments()
+	log := path.Join(c.Run, logFile)
+	return host.Process{Argv: argv, Env: c.Server.Env, UID: c.Server.UID, GID: c.Server.GID, Log: log}, host.Interrupt, log, err
+}
+
+const dialTime = 5 * time.Second
+
+// Open implements protect.Starter.
+func (Engine) Open(ctx context.Context, c protect.Copy) (load.Admin, error) {
+	a, err := dial(ctx, c, "postgres")
+	if f, ok := errors.AsType[*load.Failure](err); ok && f.Code == "3D000" { // somebody dropped it
+		a, err = dial(ctx, c, "template1")
+	}
+	return a, err
+}
+
+func dial(ctx context.Context, c protect.Copy, database string) (load.Admin, error) {
+	a, err := client.New(client.Config{Network: "unix", Address: socket(c), User: role(c), Database: database, Timeout: dialTime}).Admin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// What of the data is asked here is asked by us, with nobody's settings or triggers.
+	err = a.Exec(ctx, "SET session_replication_role = replica", "SET search_path = pg_catalog", "SET statement_timeout = 0", "SET lock_timeout = 0",
+		"SET default_transaction_read_only = off", "SET row_security = off", "SET standard_conforming_strings = on", "SET DateStyle = 'ISO'")
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// recovered is where a server stands that nobody has written to. The checkpoint with which
+// recovery from a crash ends begins where the replayed log ended.
+const recovered = `SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE c.redo_lsn END, ` +
+	`CASE WHEN pg_is_in_recovery() THEN greatest(c.timeline_id, r.min_recovery_end_timeline) ELSE c.timeline_id END, ` +
+	`pg_is_in_recovery() FROM pg_control_checkpoint() c, pg_control_recovery() r`
+
+// Recovered implements protect.Starter.
+func (Engine) Recovered(ctx context.Context, a load.Admin, c protect.Copy) (protect.Position, error) {
+	if c.Purpose == protect.ForRollback {
+		return branched(ctx, a)
+	}
+	rows, err := a.Query(ctx, recovered)
+	if err != nil {
+		return protect.Position{}, err
+	}
+	p, err := position(rows)
+	if err == nil && c.Purpose != protect.ForReplica && host.Text(rows.Values[0], 2) == "t" {
+		err = errors.New("the copy still recovers, as a standby would")
+	}
+	return p, err
+}
+
+// parting is the last line of a timeline's history: from which timeline it
+// parted, and where.
+var parting = regexp.MustCompile(`(?:^|\n)(\d+)\t([0-9A-F]+/[0-9A-F]+)\t[^\n]*\n?$`)
+
+// branched reads where a server that was rolled back opened its new timeline: its history
+// says it, as the checkpoint that follows need not be done yet.
+func branched(ctx context.Context, a load.Admin) (p protect.Position, err error) {
+	rows, err := a.Query(ctx, `SELECT pg_is_in_recovery(), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`)
+	if f, ok := errors.AsType[*load.Failure](err); ok && f.Code == "55000" {
+		return p, hint.With(errors.New("the server still recovers"), "try again in a moment")
+	}
+	if err != nil || len(rows.Values) != 1 {
+		return p, err
+	}
+	name := host.Text(rows.Values[0], 1)
+	timeline, err := strconv.ParseUint(name, 16, 31)
+	if err != nil {
+		return p, err
+	}
+	if rows, err = a.Query(ctx, "SELECT pg_read_file('pg_wal/"+name+".history')"); err != nil {
+		return p, err
+	}
+	if len(rows.Values) == 1 {
+		if m := parting.FindStringSubmatch(host.Text(rows.Values[0], 0)); m != nil {
+			return protect.Position{LSN: m[2], Timeline: int(timeline)}, nil
+		}
+	}
+	return p, fmt.Errorf("the history of timeline %d does not say where it began", timeline)
+}
+
+// Follow implements protect.Starter. The server was told whom to follow before its first
+// start: as a server of its own it would have written what its source did not.
+func (Engine) Follow(ctx context.Context, a load.Admin, c protect.Copy) error {
+	rows, err := a.Query(ctx, "SELECT pg_is_in_recovery()")
+	if err != nil {
+		return err
+	}
+	if c.Purpose != protect.ForReplica || len(rows.Values) != 1 || host.Text(rows.Values[0], 0) != "t" {
+		return errors.New("the copy was started as a server of its own, and cannot follow any more")
+	}
+	return nil
+}
+
+const following = `SELECT coalesce(w.status, ''), coalesce(pg_wal_lsn_diff(w.latest_end_lsn, pg_last_wal_replay_lsn()), -1) FROM (SELECT 1) one LEFT JOIN pg_stat_wal_receiver w ON true`
+
+// Caught implements protect.Starter.
+func (Engine) Caught(ctx context.Context, a load.Admin, _ protect.Copy) (string, error) {
+	rows, err := a.Query(ctx, following)
+	if err != nil || len(rows.Values) != 1 {
+		return "", err
+	}
+	status := host.Text(rows.Values[0], 0)
+	behind, err := strconv.ParseInt(host.Text(rows.Values[0], 1), 10, 64)
+	switch {
+	case err != nil:
+		return "", err
+	case status == "":
+		return "it is not connected to its source; its log says why", nil
+	case status != "streaming":
+		return "its connection is " + status, nil
+	case behind > 0:
+		return fmt.Sprintf("it has yet to replay %d bytes", behind), nil
+	case behind < 0:
+		return "its source has not told yet where it stands", nil
+	}
+	return "", nil
+}
