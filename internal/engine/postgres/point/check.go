@@ -44,6 +44,7 @@ type looking struct {
 	full     bool
 	amcheck  string // its schema, quoted; "" where it is not to be had
 	heap     bool   // it checks tables, too
+	compares bool   // and indexes with their tables
 }
 
 func checkDatabase(ctx context.Context, c protect.Copy, database string, full bool) (all []protect.Check, err error) {
@@ -70,7 +71,8 @@ func checkDatabase(ctx context.Context, c protect.Copy, database string, full bo
 
 // begin finds amcheck, or makes it for this transaction.
 func (l *looking) begin(make bool) error {
-	const installed = "SELECT quote_ident(n.nspname), EXISTS (SELECT 1 FROM pg_proc WHERE pronamespace = n.oid AND proname = 'verify_heapam') " +
+	const installed = "SELECT quote_ident(n.nspname), EXISTS (SELECT 1 FROM pg_proc WHERE pronamespace = n.oid AND proname = 'verify_heapam'), " +
+		"EXISTS (SELECT 1 FROM pg_proc WHERE pronamespace = n.oid AND proname = 'bt_index_check' AND pronargs > 1) " +
 		"FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'amcheck'"
 	if err := l.a.Exec(l.ctx, "BEGIN"); err != nil {
 		return err
@@ -83,7 +85,8 @@ func (l *looking) begin(make bool) error {
 		rows, err = l.a.Query(l.ctx, installed)
 	}
 	if err == nil && len(rows.Values) == 1 {
-		l.amcheck, l.heap = host.Text(rows.Values[0], 0), host.Text(rows.Values[0], 1) == "t"
+		row := rows.Values[0]
+		l.amcheck, l.heap, l.compares = host.Text(row, 0), host.Text(row, 1) == "t", host.Text(row, 2) == "t"
 	}
 	return err
 }
@@ -155,10 +158,13 @@ func (l *looking) indexes() (protect.Check, error) {
 	if l.amcheck == "" {
 		return protect.Check{}, nil
 	}
-	all := strconv.FormatBool(l.full)
+	all := ""
+	if l.full && l.compares {
+		all = ", true"
+	}
 	return l.each("bt_index_check of indexes:", "am.amname = 'btree' AND c.relkind = 'i' AND EXISTS (SELECT 1 FROM pg_index i WHERE i.indexrelid = c.oid AND i.indisvalid AND i.indisready)",
 		func(oid, _ string) string {
-			return "SELECT " + l.amcheck + ".bt_index_check(" + oid + "::regclass, " + all + ")"
+			return "SELECT " + l.amcheck + ".bt_index_check(" + oid + "::regclass" + all + ")"
 		})
 }
 

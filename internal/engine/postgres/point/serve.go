@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"plumb/internal/engine/postgres/client"
-	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/protect"
@@ -36,7 +35,17 @@ func (Engine) Open(ctx context.Context, c protect.Copy) (load.Admin, error) {
 	if f, ok := errors.AsType[*load.Failure](err); ok && f.Code == "3D000" { // somebody dropped it
 		a, err = dial(ctx, c, "template1")
 	}
-	return a, err
+	if err != nil || c.Purpose != protect.ForRollback {
+		return a, err
+	}
+	rows, err := a.Query(ctx, "SELECT pg_is_in_recovery()") // it answers before its timeline is opened
+	if err == nil && (len(rows.Values) != 1 || host.Text(rows.Values[0], 0) != "f") {
+		err = errors.New("it still recovers")
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
 }
 
 func dial(ctx context.Context, c protect.Copy, database string) (load.Admin, error) {
@@ -82,14 +91,11 @@ var parting = regexp.MustCompile(`(?:^|\n)(\d+)\t([0-9A-F]+/[0-9A-F]+)\t[^\n]*\n
 // branched reads where a server that was rolled back opened its new timeline: its history
 // says it, as the checkpoint that follows need not be done yet.
 func branched(ctx context.Context, a load.Admin) (p protect.Position, err error) {
-	rows, err := a.Query(ctx, `SELECT pg_is_in_recovery(), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`)
-	if f, ok := errors.AsType[*load.Failure](err); ok && f.Code == "55000" {
-		return p, hint.With(errors.New("the server still recovers"), "try again in a moment")
-	}
+	rows, err := a.Query(ctx, `SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`)
 	if err != nil || len(rows.Values) != 1 {
 		return p, err
 	}
-	name := host.Text(rows.Values[0], 1)
+	name := host.Text(rows.Values[0], 0)
 	timeline, err := strconv.ParseUint(name, 16, 31)
 	if err != nil {
 		return p, err
