@@ -3,7 +3,6 @@ package point
 import (
 	"errors"
 	"fmt"
-	"net"
 	"path"
 	"slices"
 	"strconv"
@@ -62,10 +61,6 @@ func (n neutral) settings() (all []setting) {
 			all = append(all, following...)
 		}
 	case protect.ForRollback:
-		all = slices.DeleteFunc(all, func(s setting) bool { return s.name == "archive_mode" })
-		if mode := c.Server.Settings["archive_mode"]; mode != "" && mode != "off" {
-			all = append(all, setting{"archive_mode", "on"}) // what it writes waits for its own command
-		}
 		if n.major >= 12 {
 			all = append(all, setting{"restore_command", "false"}, setting{"recovery_target_timeline", "current"}, setting{"primary_conninfo", ""})
 		}
@@ -106,14 +101,16 @@ func (n neutral) following() ([]setting, error) {
 
 // endpoint gives the host, or directory of the socket, and the port of a source.
 func endpoint(s *protect.Source) (name, number string, err error) {
-	if s.Network != "unix" {
-		return net.SplitHostPort(s.Address)
+	at := strings.LastIndexByte(s.Address, ':')
+	if s.Network == "unix" {
+		name, at = path.Dir(s.Address), strings.LastIndex(s.Address, "/.s.PGSQL.")+len("/.s.PGSQL.")-1
+	} else if at > 0 {
+		name = strings.Trim(s.Address[:at], "[]")
 	}
-	number, ok := strings.CutPrefix(path.Base(s.Address), ".s.PGSQL.")
-	if !ok {
-		return "", "", fmt.Errorf("%s is no socket of PostgreSQL", s.Address)
+	if at < 0 || at+1 >= len(s.Address) || strings.Trim(s.Address[at+1:], "0123456789") != "" {
+		return "", "", fmt.Errorf("%s is no address of PostgreSQL", s.Address)
 	}
-	return path.Dir(s.Address), number, nil
+	return name, s.Address[at+1:], nil
 }
 
 // password is the text of the password file; "" where none is needed.

@@ -43,7 +43,10 @@ type neutral struct {
 	major int
 }
 
-const socketPath = 107 // the longest path of a socket, in bytes
+const (
+	socketPath    = 107  // the longest path of a socket, in bytes
+	mostTimelines = 1000 // that a server can have opened since a point
+)
 
 // sound refuses what cannot be right before anything is touched.
 func (n neutral) sound() error {
@@ -62,6 +65,9 @@ func (n neutral) sound() error {
 		return hint.With(fmt.Errorf("the path of its socket, %s, is too long", socket(c)), "a shorter name makes it fit")
 	case c.Purpose == protect.ForReplica && c.Source == nil:
 		return errors.New("whom it shall follow is not known")
+	}
+	if c.Newest-c.Position.Timeline > mostTimelines {
+		return fmt.Errorf("the server came from timeline %d to %d: that cannot be", c.Position.Timeline, c.Newest)
 	}
 	for name := range c.Files {
 		if name != labelFile {
@@ -87,7 +93,7 @@ func (n neutral) run(ctx context.Context, d host.Streamer) error {
 		argv = []string{"setpriv", "--reuid=" + strconv.Itoa(c.Server.UID), "--regid=" + strconv.Itoa(c.Server.GID), "--clear-groups", "--no-new-privs", "--"}
 	}
 	of := strconv.Itoa(n.major)
-	argv = append(argv, "sh", "-c", script, "sh", n.data, c.Run, keep, of, signal, text, c.Files[labelFile], n.config(), n.closed(), n.open(), n.histories())
+	argv = append(argv, "sh", "-c", script, "sh", n.data, c.Run, keep, of, signal, text, c.Files[labelFile], n.config(), n.closed(), n.open(), n.histories(), n.opens())
 	if keep == "no" {
 		for _, dir := range c.Server.Dirs {
 			if dir.Link != "" {
@@ -127,12 +133,22 @@ func (n neutral) signal() (name, text string, err error) {
 	return name, text, err
 }
 
+// opens names the history of the timeline that a rolled back server opens, for its
+// archive; "" where it has none. The start that opens it archives nothing: the last WAL of
+// the old timeline would get the name of what the source has archived.
+func (n neutral) opens() string {
+	if mode := n.c.Server.Settings["archive_mode"]; n.c.Purpose != protect.ForRollback || mode == "" || mode == "off" {
+		return ""
+	}
+	return fmt.Sprintf("%08X.history", max(n.c.Position.Timeline, n.c.Newest, 1)+1)
+}
+
 // histories names the files by which the server knows which timelines there were:
 // it opens one that is newer than all of them.
 func (n neutral) histories() string {
 	var all []string
 	if n.c.Purpose == protect.ForRollback {
-		for t := max(n.c.Position.Timeline, 1) + 1; t <= min(n.c.Newest, n.c.Position.Timeline+1000); t++ {
+		for t := max(n.c.Position.Timeline, 1) + 1; t <= n.c.Newest; t++ {
 			all = append(all, fmt.Sprintf("%08X.history", t))
 		}
 	}

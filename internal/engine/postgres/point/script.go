@@ -7,8 +7,8 @@ const script = `set -efu
 umask 077
 data=$1 run=$2 keep=$3 major=$4 signal=$5 text=$6 label=$7 conf=$8 closed=$9
 shift 9
-open=$1 histories=$2
-shift 2
+open=$1 histories=$2 opens=$3
+shift 3
 fail() { echo "$*" >&2; exit 1; }
 at() {
 	cd -P -- "$1"
@@ -43,6 +43,14 @@ if [ "$keep" = yes ]; then
 	for name in $histories; do
 		[ -e "pg_wal/$name" ] || printf '# this timeline was written before the server was rolled back\n' > "pg_wal/$name"
 	done
+	if [ -n "$opens" ]; then # in what is archived already nothing else may be put
+		cd -P -- pg_wal
+		for name in $(find -P . -maxdepth 1 -type f -regextype posix-extended -regex './[0-9A-F]{24}' -printf '%f\n'); do
+			[ -e "archive_status/$name.done" ] || [ -e "archive_status/$name.ready" ] || put "archive_status/$name.done" ''
+		done
+		put "archive_status/$opens.ready" ''
+		cd -P -- "$data"
+	fi
 else
 	rm -f postgresql.auto.conf postgresql.auto.conf.tmp
 	find -P ./pg_replslot -xdev -mindepth 1 -delete
