@@ -54,9 +54,11 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		SuggestionsMinimumDistance: 2,
 		SilenceUsage:               true,
 		DisableAutoGenTag:          true,
-		PersistentPreRun:           func(c *cobra.Command, _ []string) { shell.Outlive(c, "fix", "undo", "load", "lab", "rehearse") },
-		Args:                       a.NoSuchCommand,
-		RunE:                       func(c *cobra.Command, _ []string) error { return a.start(c.Context()) },
+		PersistentPreRun: func(c *cobra.Command, _ []string) {
+			shell.Outlive(c, "fix", "undo", "load", "lab", "rehearse", "snapshot", "drill", "clone", "prune", "protect")
+		},
+		Args: a.NoSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return a.start(c.Context()) },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(shell.FlagError)

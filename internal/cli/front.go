@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	protectcli "plumb/internal/cli/protect"
 	"plumb/internal/cli/shell"
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -33,6 +34,8 @@ func (a *app) groups() []group {
 			[]*cobra.Command{a.check(), a.explain(), a.stack(), a.capture(), a.rules()}},
 		{"Change", "apply the advice, and take it back", "Everything is in a journal or an inventory before it is done.",
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.inventory()}},
+		{"Protect", "points in time that are proven to start", "Makes snapshots and servers of its own, and destroys only what it can prove.",
+			protectcli.Commands(&a.Shell, keepers())},
 		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own and loads them.",
 			[]*cobra.Command{a.rehearse(), a.load(), a.lab()}},
 		{"Other", "for scripts and shells", "Says what Plumb itself is.",

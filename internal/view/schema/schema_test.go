@@ -24,6 +24,7 @@ import (
 	inventoryview "plumb/internal/view/inventory"
 	labview "plumb/internal/view/lab"
 	loadview "plumb/internal/view/load"
+	protectview "plumb/internal/view/protect"
 	rehearseview "plumb/internal/view/rehearse"
 	stackview "plumb/internal/view/stack"
 	"plumb/internal/view/viewtest"
@@ -62,6 +63,11 @@ func documents() map[string]document {
 		"inventory":      {reflect.TypeFor[inventoryview.InventoryJSON](), "plumb inventory --json"},
 		"lab":            {reflect.TypeFor[labview.LabJSON](), "plumb lab report --json"},
 		"rehearse":       {reflect.TypeFor[rehearseview.RehearseJSON](), "plumb rehearse --json"},
+		"snapshot":       {reflect.TypeFor[protectview.SnapshotJSON](), "plumb snapshot --json"},
+		"drill":          {reflect.TypeFor[protectview.DrillJSON](), "plumb drill --json"},
+		"points":         {reflect.TypeFor[protectview.PointsJSON](), "plumb protect list --json"},
+		"clones":         {reflect.TypeFor[protectview.ClonesJSON](), "plumb clone --json and plumb clone list --json"},
+		"prune":          {reflect.TypeFor[protectview.PruneJSON](), "plumb prune --json"},
 		"load-verify":    {reflect.TypeFor[loadview.VerifyJSON](), "plumb load verify --json"},
 	}
 }
@@ -174,7 +180,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../rehearse", "../stack", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../protect", "../../protect", "../../protect/keep", "../rehearse", "../stack", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,279 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/hint"
+	"plumb/internal/protect"
+	"plumb/internal/protect/clone"
+	view "plumb/internal/view/protect"
+)
+
+// cloneFlags are the flags of clone.
+type cloneFlags struct {
+	place
+	name        string
+	port, count int
+	memory      value.Size
+	masks       []string
+	replica     bool
+	source      string
+	slot        string
+}
+
+func (v *verbs) clone() *cobra.Command {
+	var f cloneFlags
+	c := &cobra.Command{
+		Use:   "clone POINT",
+		Short: "start a server of its own on a copy of a point",
+		Long: `Clone makes a running server of a point: it clones the snapshots, takes identity and
+outward connections away, and starts a server that goes on when plumb ends. It
+listens on a socket of its own, and with --port on 127.0.0.1. With --replica it
+follows the server of the point from the position of the point.
+
+--mask runs SQL before the clone listens, with nobody else logged in. What it
+overwrites can still stand in free pages and logs of the copy's files: give the
+clone to people, and not its files.
+
+The source keeps its identity, slots and logs; the copy's process does not see the
+directories of the source. clone list shows what runs, clone drop takes it away.
+
+` + exits,
+		Example: `  plumb clone 20261123T2105 --name dev --port 3307
+  plumb clone 20261123T2105 --name dev --mask "UPDATE shop.users SET mail = ''" --mask @mask.sql
+  plumb clone 20261123T2105 --name r --count 5 --port 3310 --replica --source @replica.dsn`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && !strings.HasPrefix(args[0], "2") { // not how an ID begins
+				return v.NoSuchCommand(c, args)
+			}
+			return shell.OneArg("point")(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.on(f.place, func(m *machine) error { return v.runClone(c.Context(), m, f, args[0]) })
+		},
+	}
+	f.place.flags(c)
+	f.memory = 512 << 20
+	fl := c.Flags()
+	fl.StringVar(&f.name, "name", "", "call it `NAME`; after the server and the point otherwise")
+	fl.IntVar(&f.port, "port", 0, "listen on 127.0.0.1, `PORT`; with --count on this and the following")
+	fl.IntVar(&f.count, "count", 1, "make `N` of them: NAME-1, NAME-2, ...")
+	fl.Var(&f.memory, "memory", "`SIZE` that its server may take in all")
+	fl.StringArrayVar(&f.masks, "mask", nil, "run `SQL` before it listens; @FILE for statements that end with ; and a line end")
+	fl.BoolVar(&f.replica, "replica", false, "follow the server of the point; --source says how it is reached")
+	shell.SecretVar(c, &f.source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
+	fl.StringVar(&f.slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
+	c.AddCommand(v.cloneList(), v.cloneDrop(), v.cloneRefresh())
+	return c
+}
+
+// cloneName is what a clone may be called: it is a part of paths and of control groups.
+var cloneName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]{0,40}$`)
+
+func (f cloneFlags) validate() error {
+	switch {
+	case f.name != "" && !cloneName.MatchString(f.name):
+		return hint.Usage(fmt.Sprintf("--name %q cannot be the name of a clone", f.name), "want letters, digits, - and _, 41 at most")
+	case f.count < 1 || f.count > 100:
+		return hint.Usage(fmt.Sprintf("--count %d makes no sense", f.count), "want 1 to 100")
+	case f.port < 0 || f.port > 0 && f.port+f.count-1 > 65535:
+		return hint.Usage(fmt.Sprintf("--port %d is no port", f.port), "want 1 to 65535")
+	case f.replica && f.source == "":
+		return hint.Usage("--replica wants to know whom it follows", "--source URL says it")
+	case !f.replica && (f.source != "" || f.slot != ""):
+		return hint.Usage("--source and --slot are for a replica", "give --replica too")
+	case f.replica && len(f.masks) > 0:
+		return hint.Usage("a replica is as its source is, and --mask changes it", "give one of them")
+	}
+	return nil
+}
+
+// sourceOf reads whom a replica follows.
+func sourceOf(url, slot string) (*protect.Source, error) {
+	if url == "" {
+		return nil, nil
+	}
+	at, err := dsn.AddressOf(url)
+	if err != nil {
+		return nil, err
+	}
+	return &protect.Source{Network: at.Network, Address: at.Address, User: at.User, Password: at.Password, Slot: slot}, nil
+}
+
+// statements reads masks: SQL, or files of it.
+func statements(masks []string) (all []string, err error) {
+	for _, mask := range masks {
+		file, isFile := strings.CutPrefix(mask, "@")
+		if !isFile {
+			all = append(all, mask)
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read the mask %s: %w", file, hint.Cause(err))
+		}
+		for _, s := range strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n")+"\n", ";\n") {
+			if s = strings.TrimSpace(s); s != "" {
+				all = append(all, s)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (v *verbs) runClone(ctx context.Context, m *machine, f cloneFlags, id string) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	o := clone.Options{Name: f.name, Purpose: protect.ForUse, Port: f.port, Memory: int64(f.memory)}
+	var err error
+	if o.Masks, err = statements(f.masks); err != nil {
+		return err
+	}
+	if o.Source, err = sourceOf(f.source, f.slot); err != nil {
+		return err
+	}
+	if f.replica {
+		o.Purpose = protect.ForReplica
+	}
+	point, err := m.keeper.Store.Get(ctx, m.doer, id)
+	if err != nil {
+		return err
+	}
+	if o.Name == "" {
+		o.Name = point.Server.Ref.Kind + "-" + point.ID[len(point.ID)-4:]
+	}
+	var made []clone.Clone
+	for i := range f.count {
+		one := o
+		if f.count > 1 {
+			one.Name = fmt.Sprintf("%s-%d", o.Name, i+1)
+		}
+		if one.Port > 0 {
+			one.Port += i
+		}
+		c, failed := m.clones.Make(ctx, point, one)
+		if c.Name != "" {
+			made = append(made, c)
+		}
+		if err = failed; err != nil {
+			break
+		}
+	}
+	v.done()
+	if len(made) > 0 {
+		err = errors.Join(v.Answer(f.json, view.ClonesDocument(made, nil), view.Clones(made, shell.Screen(v.Out))), err)
+	}
+	return err
+}
+
+func (v *verbs) cloneList() *cobra.Command {
+	var p place
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "list the clones of this host",
+		Long:    "List shows each clone, how it is reached, and of which point it is. It changes\nnothing.\n\n" + exits,
+		Example: "  plumb clone list",
+		Args:    shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return v.on(p, func(m *machine) error {
+				all, unread := m.clones.List(c.Context(), m.doer)
+				return errors.Join(v.Answer(p.json, view.ClonesDocument(all, unread), view.Clones(all, shell.Screen(v.Out))), unread)
+			})
+		},
+	}
+	p.flags(c)
+	return c
+}
+
+func (v *verbs) cloneDrop() *cobra.Command {
+	var p place
+	var yes bool
+	c := &cobra.Command{
+		Use:   "drop NAME",
+		Short: "end a clone, and take it away",
+		Long: `Drop ends the server of a clone and takes away all that was made for it. What was
+written in it is lost. The point stays.
+
+` + exits,
+		Example: "  plumb clone drop dev",
+		Args:    shell.OneArg("clone"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.on(p, func(m *machine) error {
+				one, err := m.clones.Get(c.Context(), m.doer, args[0])
+				if err != nil {
+					return err
+				}
+				if err := v.Ask(fmt.Sprintf("Drop the clone %s, and what was written in it?", one.Name), yes); err != nil {
+					return err
+				}
+				if err := m.clones.Drop(c.Context(), one.Name); err != nil {
+					return err
+				}
+				all, unread := m.clones.List(c.Context(), m.doer)
+				return errors.Join(v.Answer(p.json, view.ClonesDocument(all, unread), "Dropped "+shell.OneLine(one.Name)+".\n"), unread)
+			})
+		},
+	}
+	p.flags(c)
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
+}
+
+func (v *verbs) cloneRefresh() *cobra.Command {
+	var p place
+	var yes bool
+	source, slot := "", ""
+	c := &cobra.Command{
+		Use:   "refresh NAME POINT",
+		Short: "make a clone anew, of another point",
+		Long: `Refresh drops a clone and makes it again of another point, under its name, on its
+port, with its mask. What was written in it is lost.
+
+` + exits,
+		Example: "  plumb clone refresh dev 20261124T0300",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return hint.Usage(c.CommandPath()+" wants a NAME and a POINT", "plumb clone list and plumb protect list show them")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.on(p, func(m *machine) error {
+				from, err := sourceOf(source, slot)
+				if err != nil {
+					return err
+				}
+				point, err := m.keeper.Store.Get(c.Context(), m.doer, args[1])
+				if err != nil {
+					return err
+				}
+				if err := v.Ask(fmt.Sprintf("Drop the clone %s, and make it anew of point %s?", args[0], point.ID), yes); err != nil {
+					return err
+				}
+				one, err := m.clones.Refresh(c.Context(), args[0], point, from)
+				v.done()
+				if err != nil {
+					return err
+				}
+				all := []clone.Clone{one}
+				return v.Answer(p.json, view.ClonesDocument(all, nil), view.Clones(all, shell.Screen(v.Out)))
+			})
+		},
+	}
+	p.flags(c)
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	shell.SecretVar(c, &source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
+	c.Flags().StringVar(&slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
+	return c
+}

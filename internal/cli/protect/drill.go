@@ -1,0 +1,99 @@
+package protect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
+	"plumb/internal/hint"
+	"plumb/internal/protect"
+	"plumb/internal/protect/drill"
+	view "plumb/internal/view/protect"
+)
+
+// drilling are the flags that say how a copy is tried.
+type drilling struct {
+	checks string
+	memory value.Size
+	limit  time.Duration
+}
+
+func (d *drilling) flags(c *cobra.Command) {
+	d.memory = 512 << 20
+	fl := c.Flags()
+	fl.StringVar(&d.checks, "checks", "quick", "quick, or full: read all data by the engine's own means")
+	fl.Var(&d.memory, "memory", "`SIZE` that the server of the copy may take in all")
+	fl.DurationVar(&d.limit, "limit", time.Hour, "give the drill up after this time; the point is not proven then")
+	shell.Offer(c, map[string]shell.Words{"checks": func() []string { return []string{"quick", "full"} }})
+}
+
+func (d drilling) validate() error {
+	switch {
+	case d.checks != "quick" && d.checks != "full":
+		return hint.Usage(fmt.Sprintf("--checks %s is not known", d.checks), "want quick or full")
+	case d.limit <= 0:
+		return hint.Usage(fmt.Sprintf("--limit %s leaves no time", d.limit), "give something like --limit 1h")
+	}
+	return nil
+}
+
+func (v *verbs) drill() *cobra.Command {
+	var p place
+	var d drilling
+	c := &cobra.Command{
+		Use:   "drill POINT",
+		Short: "prove a point: start a copy of it, check it, read it, throw it away",
+		Long: `Drill clones the snapshots of a point, takes identity and outward connections away
+from the copy, starts a server on it without a network and in little memory, waits
+for its recovery, runs the engine's own checks, reads its position, and takes all of
+it away again. A point of which that went well is proven; only then it is a backup.
+
+A copy of a point that was taken under a lock must recover exactly the position that
+was read under it. The server of the point is not touched: the copy's process sees
+none of its directories. POINT is an ID, or its beginning.
+
+` + exits,
+		Example: `  plumb drill 20261123T2105
+  plumb drill 20261123T210500Z-4f3a --checks full --memory 2G`,
+		Args: shell.OneArg("point"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.on(p, func(m *machine) error {
+				if err := d.validate(); err != nil {
+					return err
+				}
+				return v.runDrill(c.Context(), m, p, d, args[0])
+			})
+		},
+	}
+	p.flags(c)
+	d.flags(c)
+	return c
+}
+
+func (v *verbs) runDrill(ctx context.Context, m *machine, p place, d drilling, id string) error {
+	point, err := m.keeper.Store.Get(ctx, m.doer, id)
+	if err != nil {
+		return err
+	}
+	if point, err = v.prove(ctx, m, d, point, p.json); err != nil {
+		return err
+	}
+	if err := v.Answer(p.json, view.DrillDocument(point), view.Point(point, shell.Screen(v.Out))); err != nil {
+		return err
+	}
+	return verdict(point)
+}
+
+// prove drills a point, and gives it as it is then.
+func (v *verbs) prove(ctx context.Context, m *machine, d drilling, point protect.Point, quiet bool) (protect.Point, error) {
+	defer v.done()
+	run := drill.Drill{Maker: m.copies, Full: d.checks == "full", Limit: d.limit, Memory: int64(d.memory), Doing: v.doing(quiet)}
+	if _, err := run.Run(ctx, point); err != nil {
+		return point, err
+	}
+	return m.keeper.Store.Get(ctx, m.doer, point.ID)
+}

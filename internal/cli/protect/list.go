@@ -1,0 +1,45 @@
+package protect
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	view "plumb/internal/view/protect"
+)
+
+// protect is the command about the points of a host as a whole.
+func (v *verbs) protect() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "protect",
+		Short: "list the points of this host",
+		Long:  "Protect is about the points of this host as a whole.\n\n" + exits,
+		Args:  v.NoSuchCommand,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(v.list())
+	return c
+}
+
+func (v *verbs) list() *cobra.Command {
+	var p place
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "list the points of this host, oldest first",
+		Long: `List shows each point that is written down on this host, with its label and the
+position of its server. It changes nothing.
+
+` + exits,
+		Example: "  plumb protect list\n  plumb protect list --json",
+		Args:    shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return v.on(p, func(m *machine) error {
+				all, unread := m.keeper.Store.List(c.Context(), m.doer)
+				return errors.Join(v.Answer(p.json, view.PointsDocument(m.keeper.Store.Dir, all, unread), view.Points(all, shell.Screen(v.Out))), unread)
+			})
+		},
+	}
+	p.flags(c)
+	return c
+}

@@ -1,0 +1,124 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
+	"plumb/internal/units"
+	view "plumb/internal/view/protect"
+)
+
+// pruneFlags are the flags of prune.
+type pruneFlags struct {
+	place
+	keep        string
+	allRight    int
+	dryRun, yes bool
+	server      string
+	rules       keep.Rules
+}
+
+func (v *verbs) prune() *cobra.Command {
+	var f pruneFlags
+	c := &cobra.Command{
+		Use:   "prune [SERVER]",
+		Short: "destroy the points that no rule keeps",
+		Long: `Prune shows what becomes of each point and why, asks, and destroys those that no
+rule keeps. RULES are what stays, with commas between them:
+  last=3      the newest three
+  24h 7d 4w   one for each of the last 24 hours, 7 days, 4 weeks; 12m and 2y too
+  verified=2  the newest two that are proven
+All times are in UTC. Of an hour or a day a proven point stays before others.
+
+A snapshot is destroyed by its name, its GUID and its birth: another one of the same
+name is left alone. A point that somebody holds, that has clones, or from which the
+next increment to a target begins, stays. Nothing is destroyed at all when a clock
+jumped, when more than a quarter would go (--all-right N allows exactly N), or when
+the last proven point would.
+
+` + exits,
+		Example: `  plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --dry-run
+  plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --yes
+  plumb prune mysql:3306 --keep last=1 --all-right 9`,
+		Args: shell.AtMostOneArg("server"),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			f.server = append(args, "")[0]
+			return v.on(f.place, func(m *machine) error {
+				if f.rules, err = keep.Parse(f.keep); err != nil {
+					return hint.Usage("--keep: "+err.Error(), hint.Of(err))
+				}
+				return v.runPrune(c.Context(), m, f)
+			})
+		},
+	}
+	f.place.flags(c)
+	fl := c.Flags()
+	fl.StringVar(&f.keep, "keep", "", "what stays, as `RULES`: last=3,24h,7d,4w,12m,verified=2")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would go and why, and destroy nothing")
+	fl.IntVar(&f.allRight, "all-right", 0, "of each server exactly `N` points may go, even if that is more than a quarter")
+	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	return c
+}
+
+func (v *verbs) runPrune(ctx context.Context, m *machine, f pruneFlags) error {
+	points, unread := m.keeper.Store.List(ctx, m.doer)
+	if unread != nil {
+		return hint.With(fmt.Errorf("prune: not all points could be read: %w", unread), "mend or remove these files; nothing is destroyed before")
+	}
+	points = slices.DeleteFunc(points, func(p protect.Point) bool {
+		return f.server != "" && p.Server.Ref.String() != f.server
+	})
+	if len(points) == 0 && f.server != "" {
+		return hint.With(fmt.Errorf("there is no point of %s", f.server), "plumb protect list shows all")
+	}
+	plans := keep.Judge(m.keeper.Now(), points, m.facts(ctx, points), f.rules, keep.Options{AllRight: f.allRight})
+	if !f.json || f.dryRun {
+		if err := v.Answer(f.json, view.PruneDocument(plans, f.rules, true, nil), view.Prune(plans, shell.Screen(v.Out))); err != nil {
+			return err
+		}
+	}
+	if f.dryRun {
+		return stopped(plans)
+	}
+	var going []string
+	for _, plan := range plans {
+		for _, fate := range plan.Going() {
+			going = append(going, fate.Point.ID)
+		}
+	}
+	var destroyed []string
+	if len(going) > 0 {
+		if err := v.Ask(fmt.Sprintf("Destroy %s?", units.Count(len(going), "point")), f.yes); err != nil {
+			return err
+		}
+	}
+	var failed []error
+	for _, id := range going {
+		if err := m.keeper.Destroy(ctx, id); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		destroyed = append(destroyed, id)
+	}
+	err := v.Answer(f.json, view.PruneDocument(plans, f.rules, false, destroyed), view.Pruned(destroyed, shell.Screen(v.Out)))
+	if err := errors.Join(err, errors.Join(failed...)); err != nil {
+		return err
+	}
+	return stopped(plans)
+}
+
+// stopped says by the exit code that a brake held.
+func stopped(plans []keep.Plan) error {
+	if slices.ContainsFunc(plans, func(p keep.Plan) bool { return len(p.Brakes) > 0 }) {
+		return shell.ErrMarked
+	}
+	return nil
+}

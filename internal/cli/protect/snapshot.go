@@ -1,0 +1,140 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/protect"
+	view "plumb/internal/view/protect"
+)
+
+// snapshotFlags are the flags of snapshot.
+type snapshotFlags struct {
+	place
+	drilling
+	take   protect.TakeOptions
+	dryRun bool
+	drill  bool
+}
+
+func (v *verbs) snapshot() *cobra.Command {
+	var f snapshotFlags
+	c := &cobra.Command{
+		Use:   "snapshot [SERVER]",
+		Short: "take a point in time of a server: all it keeps data on, at one moment",
+		Long: `Snapshot takes a point: the snapshots of everything a server keeps data on, as
+one, with the server's position. What the server keeps data on is found from its
+process: its directories, and every file it has open. One file on something of
+which no snapshot can be taken, and the point is refused with its name.
+
+There are four modes, and the cheapest that is right here is taken:
+  crash       nobody waits: all is in one atomic set that survives a power cut
+  locked      commits wait while the snapshots are taken
+  backup-api  the server's own protocol for copies that are not of one moment
+  freeze      the server's processes stand still; only with --mode freeze
+--dry-run shows each with its reason, what is typed to the server, and who waits.
+It takes no lock and makes nothing.
+
+That the lock held is proven: the same connection, and the same position, before
+and after. If a proof fails, the point counts as a crash point, and the exit code
+says so. A point is no backup until plumb drill, or --drill here, has started one.
+
+` + exits,
+		Example: `  plumb snapshot --dry-run              what would be taken, how, and who waits
+  plumb snapshot mysql:3306
+  plumb snapshot --drill                and prove that it starts
+  plumb snapshot postgres --mode locked --wait 10s`,
+		Args: shell.AtMostOneArg("server"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.on(f.place, func(m *machine) error { return v.runSnapshot(c.Context(), m, f, append(args, "")[0]) })
+		},
+	}
+	f.place.flags(c)
+	fl := c.Flags()
+	fl.StringVar(&f.take.Mode, "mode", "", "take it in `MODE`: crash, locked, backup-api or freeze; the cheapest that is right otherwise")
+	fl.DurationVar(&f.take.Wait, "wait", 5*time.Second, "give up when a lock is not had by then: others wait behind who waits for it")
+	fl.DurationVar(&f.take.Hold, "hold", 10*time.Second, "give up what is held after this time: the point is refused then")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show how it would be taken, and do nothing")
+	fl.BoolVar(&f.drill, "drill", false, "start a copy of it afterwards, and read it, as plumb drill does")
+	f.drilling.flags(c)
+	shell.Offer(c, map[string]shell.Words{"mode": modes})
+	return c
+}
+
+func modes() []string {
+	return []string{protect.ModeCrash, protect.ModeLocked, protect.ModeBackupAPI, protect.ModeFreeze}
+}
+
+func (f snapshotFlags) validate() error {
+	if f.take.Wait <= 0 || f.take.Hold <= 0 {
+		return hint.Usage("--wait and --hold want a time", "give something like --wait 5s")
+	}
+	if f.dryRun && f.drill {
+		return hint.Usage("--dry-run makes nothing that --drill could start", "give one of them")
+	}
+	return f.drilling.validate()
+}
+
+func (v *verbs) runSnapshot(ctx context.Context, m *machine, f snapshotFlags, server string) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	s, err := m.look(ctx)
+	if err != nil {
+		return err
+	}
+	ref, err := m.server(s, server)
+	if err != nil {
+		return err
+	}
+	plan, err := m.keeper.Plan(ctx, m.seen, s, ref)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		return v.dryRun(plan, f)
+	}
+	point, err := m.keeper.Take(ctx, plan, f.take)
+	if point.ID == "" {
+		return err
+	}
+	if f.drill && err == nil {
+		point, err = v.prove(ctx, m, f.drilling, point, f.json)
+	}
+	if err := errors.Join(v.Answer(f.json, view.SnapshotDocument(plan, point), view.Point(point, shell.Screen(v.Out))), err); err != nil {
+		return err
+	}
+	return verdict(point)
+}
+
+// dryRun shows how a point would be taken.
+func (v *verbs) dryRun(plan protect.Plan, f snapshotFlags) error {
+	mode, refused := plan.Choose(f.take.Mode)
+	if err := plan.Possible(); err != nil {
+		refused = err
+	}
+	if hint.AsUsage(refused) != nil {
+		return refused
+	}
+	if err := v.Answer(f.json, view.PlanDocument(plan, mode.Name, refused), view.Plan(plan, mode.Name, refused, shell.Screen(v.Out))); err != nil {
+		return err
+	}
+	if refused != nil {
+		return fmt.Errorf("a snapshot would be refused: %w", refused)
+	}
+	return nil
+}
+
+// verdict says by the exit code that a point is less than was asked.
+func verdict(p protect.Point) error {
+	if p.Fell() != "" || p.Drill != nil && !p.Drill.OK {
+		return shell.ErrMarked
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package protect
+
+import (
+	"fmt"
+	"time"
+
+	"plumb/internal/protect"
+	"plumb/internal/protect/clone"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+)
+
+// Clones lists clones and how they are reached.
+func Clones(all []clone.Clone, screen page.Screen) string {
+	p := page.NewPage(screen)
+	if len(all) == 0 {
+		p.Para(page.Normal, 0, "There is no clone on this host. plumb clone POINT makes one.")
+		return p.String()
+	}
+	for i, c := range all {
+		if i > 0 {
+			p.Blank()
+		}
+		p.Line(page.Bold, oneLine(c.Name+", "+c.Product)+state(c))
+		at := "socket in " + c.Run
+		if c.Port > 0 {
+			at = fmt.Sprintf("127.0.0.1:%d, and a %s", c.Port, at)
+		}
+		p.Hang(page.Normal, "  at      ", oneLine(at))
+		p.Hang(page.Normal, "  of      ", oneLine("point "+c.Point+", "+purpose(c)))
+		since := c.Since.UTC().Format(time.DateTime + " UTC")
+		if c.State == clone.Made {
+			since += fmt.Sprintf("; it answered after %s; %s of memory", span(c.Ready), units.Bytes(c.Memory))
+		}
+		p.Hang(page.Dim, "  since   ", since)
+	}
+	return p.String()
+}
+
+func state(c clone.Clone) string {
+	switch c.State {
+	case clone.Making:
+		return ": not complete; it is being made, or a killed run left it"
+	case clone.Dropping:
+		return ": being dropped, or a killed run left it"
+	}
+	return ""
+}
+
+func purpose(c clone.Clone) string {
+	switch {
+	case c.Purpose == protect.ForReplica:
+		return "a replica of its source"
+	case len(c.Masks) > 0:
+		return fmt.Sprintf("a server of its own, after %s of a mask", units.Count(len(c.Masks), "statement"))
+	}
+	return "a server of its own"
+}

@@ -1,0 +1,167 @@
+package protect
+
+import (
+	"time"
+
+	"plumb/internal/protect"
+	"plumb/internal/protect/clone"
+	"plumb/internal/protect/keep"
+	"plumb/internal/view/page"
+)
+
+// SnapshotJSON is version 1 of what snapshot --json prints.
+type SnapshotJSON struct {
+	Plumb   int            `json:"plumb"`
+	Kind    string         `json:"kind"`              // "snapshot"
+	DryRun  bool           `json:"dry_run"`           // nothing was done
+	Server  protect.Server `json:"server"`            // of which the point is
+	Set     protect.Set    `json:"set"`               // what it keeps data on
+	Modes   []protect.Mode `json:"modes"`             // cheapest correct first
+	Mode    string         `json:"mode,omitempty"`    // the one that is taken, or would be
+	Refused string         `json:"refused,omitempty"` // why no point can be taken
+	Point   *protect.Point `json:"point,omitempty"`   // that was taken
+	Fell    string         `json:"fell,omitempty"`    // why it is less than its mode promises
+}
+
+// DrillJSON is version 1 of what drill --json prints.
+type DrillJSON struct {
+	Plumb int           `json:"plumb"`
+	Kind  string        `json:"kind"`  // "drill"
+	Point protect.Point `json:"point"` // with the drill
+}
+
+// PointsJSON is version 1 of what protect list --json prints.
+type PointsJSON struct {
+	Plumb     int             `json:"plumb"`
+	Kind      string          `json:"kind"`      // "points"
+	Directory string          `json:"directory"` // where they are written down
+	Points    []protect.Point `json:"points"`    // oldest first
+	Unread    []string        `json:"unread,omitempty"`
+}
+
+// ClonesJSON is version 1 of what clone --json and clone list --json print.
+type ClonesJSON struct {
+	Plumb  int         `json:"plumb"`
+	Kind   string      `json:"kind"` // "clones"
+	Clones []CloneJSON `json:"clones"`
+	Unread []string    `json:"unread,omitempty"`
+}
+
+// CloneJSON is one running copy of a point. The statements of its mask are not in it.
+type CloneJSON struct {
+	Name    string        `json:"name"`
+	State   string        `json:"state"` // making, made, dropping
+	Point   string        `json:"point"` // ID
+	Purpose string        `json:"purpose"`
+	Product string        `json:"product"`
+	Since   time.Time     `json:"since"`
+	Dir     string        `json:"dir"`
+	Run     string        `json:"run"` // with its socket, configuration and log
+	Port    int           `json:"port,omitempty"`
+	PID     int           `json:"pid,omitempty"` // with which it was started
+	Memory  int64         `json:"memory"`
+	Masked  bool          `json:"masked"`   // statements ran before it listened
+	Ready   time.Duration `json:"ready_ns"` // from the request to its first answer
+}
+
+// PruneJSON is version 1 of what prune --json prints.
+type PruneJSON struct {
+	Plumb     int           `json:"plumb"`
+	Kind      string        `json:"kind"` // "prune"
+	DryRun    bool          `json:"dry_run"`
+	Keep      string        `json:"keep"`      // the rules
+	Servers   []ServerPrune `json:"servers"`   //
+	Destroyed []string      `json:"destroyed"` // IDs of points
+}
+
+// ServerPrune is what becomes of the points of one server.
+type ServerPrune struct {
+	Server string       `json:"server"`
+	Points []PointFate  `json:"points"` // oldest first
+	Brakes []keep.Brake `json:"brakes,omitempty"`
+}
+
+// PointFate is what becomes of one point.
+type PointFate struct {
+	ID    string   `json:"id"`
+	Label string   `json:"label"`
+	Goes  bool     `json:"goes"`
+	Why   []string `json:"why"`
+	Space int64    `json:"space"` // bytes that only it keeps; -1 when not known
+}
+
+// PlanDocument is the document of a dry run.
+func PlanDocument(p protect.Plan, mode string, refused error) SnapshotJSON {
+	doc := SnapshotJSON{Plumb: 1, Kind: "snapshot", DryRun: true, Server: p.Server, Set: p.Set, Mode: mode}
+	for _, m := range p.Modes {
+		m.Statements = page.NotNil(m.Statements)
+		doc.Modes = append(doc.Modes, m)
+	}
+	doc.Modes, doc.Set.Volumes, doc.Server = page.NotNil(doc.Modes), page.NotNil(doc.Set.Volumes), shown(p.Server)
+	if refused != nil {
+		doc.Refused = refused.Error()
+	}
+	return doc
+}
+
+// SnapshotDocument is the document of a point that was taken.
+func SnapshotDocument(p protect.Plan, at protect.Point) SnapshotJSON {
+	doc := PlanDocument(p, at.Mode, nil)
+	at = whole(at)
+	doc.DryRun, doc.Point, doc.Fell = false, &at, at.Fell()
+	return doc
+}
+
+// DrillDocument is the document of a point that was drilled.
+func DrillDocument(p protect.Point) DrillJSON {
+	return DrillJSON{Plumb: 1, Kind: "drill", Point: whole(p)}
+}
+
+// PointsDocument is the document of all points.
+func PointsDocument(dir string, all []protect.Point, unread error) PointsJSON {
+	doc := PointsJSON{Plumb: 1, Kind: "points", Directory: dir, Points: []protect.Point{}, Unread: lines(unread)}
+	for _, p := range all {
+		doc.Points = append(doc.Points, whole(p))
+	}
+	return doc
+}
+
+// whole gives a point as its document has it: lists are lists. What a copy needs
+// besides the data is in the file of the point, and of no use to a reader.
+func whole(p protect.Point) protect.Point {
+	p.Members, p.Server, p.Files = page.NotNil(p.Members), shown(p.Server), nil
+	if p.Drill != nil {
+		d := *p.Drill
+		d.Checks = page.NotNil(d.Checks)
+		p.Drill = &d
+	}
+	return p
+}
+
+func shown(s protect.Server) protect.Server {
+	s.Dirs, s.Program, s.Env = page.NotNil(s.Dirs), page.NotNil(s.Program), nil
+	return s
+}
+
+// ClonesDocument is the document of clones.
+func ClonesDocument(all []clone.Clone, unread error) ClonesJSON {
+	doc := ClonesJSON{Plumb: 1, Kind: "clones", Clones: []CloneJSON{}, Unread: lines(unread)}
+	for _, c := range all {
+		doc.Clones = append(doc.Clones, CloneJSON{Name: c.Name, State: string(c.State), Point: c.Point, Purpose: string(c.Purpose), Product: c.Product,
+			Since: c.Since, Dir: c.Dir, Run: c.Run, Port: c.Port, PID: c.PID, Memory: c.Memory, Masked: len(c.Masks) > 0, Ready: c.Ready})
+	}
+	return doc
+}
+
+// PruneDocument is the document of a prune.
+func PruneDocument(plans []keep.Plan, rules keep.Rules, dryRun bool, destroyed []string) PruneJSON {
+	doc := PruneJSON{Plumb: 1, Kind: "prune", DryRun: dryRun, Keep: rules.String(), Servers: []ServerPrune{}, Destroyed: page.NotNil(destroyed)}
+	for _, plan := range plans {
+		s := ServerPrune{Server: plan.Server.String(), Points: []PointFate{}, Brakes: plan.Brakes}
+		for _, f := range plan.Fates {
+			s.Points = append(s.Points, PointFate{ID: f.Point.ID, Label: string(f.Point.Label), Goes: f.Goes, Why: page.NotNil(f.Why), Space: f.Space})
+		}
+		doc.Servers = append(doc.Servers, s)
+	}
+	return doc
+}

@@ -1,0 +1,162 @@
+package protect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/protect"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+)
+
+// headWidth is the column of what is said of a point.
+const headWidth = 11
+
+// Point shows a point that was taken, and its drill.
+func Point(at protect.Point, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Line(page.Bold, "Point "+at.ID+" of "+oneLine(at.Server.Ref.String()+", "+at.Server.Product))
+	row := func(head string, ink page.Ink, text string) {
+		if text != "" {
+			p.Hang(ink, "  "+page.Columns(head, headWidth), oneLine(text))
+		}
+	}
+	row("mode", page.Normal, at.Mode)
+	row("label", labelInk(at.Label), labelText(at))
+	row("position", page.Normal, at.Position.String())
+	for i, m := range at.Members {
+		row(once(i, "snapshots"), page.Normal, m.Snapshot)
+	}
+	row("held", page.Normal, heldText(at))
+	for i, d := range at.Doubts {
+		row(once(i, "doubts"), page.Yellow, d)
+	}
+	for i, h := range at.Holds {
+		row(once(i, "kept for"), page.Normal, h.Owner)
+	}
+	if at.Drill != nil {
+		drillRows(p, *at.Drill)
+	}
+	for i, m := range at.Ready {
+		row(once(i, "ready"), page.Normal, m.Snapshot)
+	}
+	if why := at.Fell(); why != "" {
+		p.Blank()
+		p.Hang(page.Red, "Less than asked: ", oneLine("it counts as a crash point, because "+why))
+	}
+	return p.String()
+}
+
+func once(i int, head string) string {
+	if i == 0 {
+		return head
+	}
+	return ""
+}
+
+// labelText says what a label means.
+func labelText(at protect.Point) string {
+	switch at.Label {
+	case protect.Proven:
+		return "proven: a copy was started, recovered, checked and read"
+	case protect.Locked:
+		return "locked: nothing was committed between the position and the snapshot; no copy was started yet"
+	}
+	return "crash: the server's files at one moment, as after a power cut; no copy is known to start"
+}
+
+func labelInk(l protect.Label) page.Ink {
+	if l == protect.Proven {
+		return page.Bold
+	}
+	return page.Normal
+}
+
+// heldText says how long anybody could be blocked, and how much of it was the storage's own snapshot.
+func heldText(at protect.Point) string {
+	t := at.Times
+	if t.Held == 0 {
+		return "nothing; the storage took " + span(t.Storage) + " for its snapshots"
+	}
+	return fmt.Sprintf("%s, of which the storage took %s for its snapshots", span(t.Held), span(t.Storage))
+}
+
+func drillRows(p *page.Page, d protect.Drill) {
+	verdict, ink := "it started, and all checks are well", page.Normal
+	if !d.OK {
+		verdict, ink = "failed: "+d.Why, page.Red
+	}
+	p.Hang(ink, "  "+page.Columns("drill", headWidth), oneLine(verdict))
+	under := "  " + page.Columns("", headWidth)
+	p.Hang(page.Dim, under, oneLine(fmt.Sprintf("%s; recovered in %s, %s in all", d.At.UTC().Format(time.DateTime+" UTC"), span(d.Recovery), span(d.Took))))
+	if pos := d.Position.String(); pos != "" {
+		text := "recovered position " + pos
+		if d.Exact != nil && *d.Exact {
+			text += ": exactly the point's"
+		}
+		p.Hang(page.Normal, under, oneLine(text))
+	}
+	for _, c := range d.Checks {
+		if c.Wrong != "" {
+			p.Hang(page.Red, under+"wrong: ", oneLine(c.What+": "+c.Wrong))
+			continue
+		}
+		p.Hang(page.Normal, under+"well: ", oneLine(c.What))
+	}
+}
+
+// span writes how long something took.
+func span(d time.Duration) string {
+	if d < time.Second {
+		return units.Spaced(float64(d) / float64(time.Millisecond))
+	}
+	return units.Span(d)
+}
+
+// Points lists points, oldest first.
+func Points(all []protect.Point, screen page.Screen) string {
+	p := page.NewPage(screen)
+	if len(all) == 0 {
+		p.Para(page.Normal, 0, "There is no point on this host. plumb snapshot takes one.")
+		return p.String()
+	}
+	p.Line(page.Bold, page.Columns("POINT", idWidth)+page.Columns("SERVER", serverWidth)+page.Columns("LABEL", labelWidth)+"")
+	for _, at := range all {
+		what := string(at.Label)
+		if at.State != protect.Taken {
+			what = string(at.State)
+		}
+		p.Within(p.Width, page.Normal, page.Columns(at.ID, idWidth)+page.Columns(oneLine(at.Server.Ref.String()), serverWidth)+page.Columns(what, labelWidth),
+			page.Dim, oneLine(remark(at)))
+	}
+	return p.String()
+}
+
+// Widths of the columns of lists.
+const (
+	idWidth     = 23
+	serverWidth = 16
+	labelWidth  = 11
+)
+
+// remark is the most important thing to know of a point.
+func remark(at protect.Point) string {
+	var parts []string
+	if d := at.Drill; d != nil && !d.OK {
+		parts = append(parts, "drill failed: "+d.Why)
+	}
+	if why := at.Fell(); why != "" {
+		parts = append(parts, why)
+	}
+	if len(at.Ready) > 0 {
+		parts = append(parts, "ready")
+	}
+	for _, h := range at.Holds {
+		parts = append(parts, "kept for "+h.Owner)
+	}
+	if len(parts) == 0 {
+		parts = append(parts, at.Position.String())
+	}
+	return strings.Join(parts, "; ")
+}

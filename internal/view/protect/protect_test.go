@@ -1,0 +1,78 @@
+package protect
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
+	"plumb/internal/view/page"
+	"plumb/internal/view/schema"
+	"plumb/internal/view/viewtest"
+)
+
+var narrow = page.Screen{Width: 80}
+
+func TestPages(t *testing.T) {
+	refused := errors.New("a point of mysql:3306 would lack /dev/shm/x, which is on tmpfs (tmpfs), of which no snapshots can be taken here")
+	for name, text := range map[string]string{
+		"plan":   Plan(plan, "locked", nil, narrow) + "---\n" + Plan(bad, "", refused, narrow),
+		"point":  Point(proven(), narrow) + "---\n" + Point(fallen(), narrow) + "---\n" + Point(bare(), narrow),
+		"points": Points([]protect.Point{proven(), fallen(), bare()}, narrow) + "---\n" + Points(nil, narrow),
+		"clones": Clones(clones(), narrow) + "---\n" + Clones(nil, narrow),
+		"prune":  Prune(plans(), narrow) + "---\n" + Prune(nil, narrow) + "---\n" + Pruned([]string{"a", "b"}, narrow),
+	} {
+		viewtest.Golden(t, name+".txt", text)
+		for line := range strings.Lines(text) {
+			if n := page.Width(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+	}
+}
+
+func TestDocumentsFitTheirSchemas(t *testing.T) {
+	unread := errors.New("read a.json: damaged\nread b.json: damaged")
+	for name, docs := range map[string][]any{
+		"snapshot": {SnapshotDocument(plan, fallen()), PlanDocument(plan, "locked", nil), PlanDocument(bad, "", errors.New("refused")), PlanDocument(protect.Plan{}, "", nil)},
+		"drill":    {DrillDocument(proven()), DrillDocument(protect.Point{})},
+		"points":   {PointsDocument("/var/lib/plumb/points", []protect.Point{proven(), fallen(), bare()}, unread), PointsDocument("/x", nil, nil)},
+		"clones":   {ClonesDocument(clones(), unread), ClonesDocument(nil, nil)},
+		"prune":    {PruneDocument(plans(), keep.Rules{Last: 1}, false, []string{"a"}), PruneDocument(nil, keep.Rules{Last: 1}, true, nil)},
+	} {
+		for i, doc := range docs {
+			viewtest.FitsSchema(t, schema.Of(name), doc)
+			text, err := page.JSON(doc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, secret := range []string{"SECRET", "UPDATE secret", `"data/x"`} {
+				if strings.Contains(string(text), secret) {
+					t.Errorf("%s holds %s", name, secret)
+				}
+			}
+			if i == 0 {
+				viewtest.Golden(t, name+".json", string(text))
+			}
+		}
+	}
+}
+
+// What strangers named is one line each, and drives nothing.
+func TestNamesStayNames(t *testing.T) {
+	odd := "x\nproven\x1b[2J"
+	p := proven()
+	p.Server.Product, p.Doubts, p.Holds[0].Owner, p.Members[0].Snapshot, p.Drill.Why = odd, []string{odd}, odd, odd, odd
+	p.Drill.OK, p.Drill.Checks[0].Wrong = false, odd
+	c := clones()
+	c[0].Name, c[0].Run, c[0].Product = odd, odd, odd
+	broken := bad
+	broken.Set.Strays, broken.Set.Others, broken.Set.Volumes = []protect.Stray{{Path: odd, Why: odd}}, []string{odd}, []protect.Volume{{Name: odd, Mountpoint: odd}}
+	wide := page.Screen{Width: 120}
+	for line := range strings.Lines(Point(p, wide) + Points([]protect.Point{p}, wide) + Clones(c, wide) + Plan(broken, "", errors.New(odd), wide)) {
+		if strings.Contains(line, "\x1b") || strings.HasPrefix(strings.TrimSpace(line), "proven?") {
+			t.Errorf("%q", line)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package protect
+
+import (
+	"time"
+
+	"plumb/internal/protect"
+	"plumb/internal/protect/clone"
+	"plumb/internal/protect/keep"
+	"plumb/internal/stack"
+)
+
+var (
+	at     = time.Date(2026, 11, 23, 21, 5, 0, 0, time.UTC)
+	exact  = true
+	server = protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}, Flavor: "mariadb", Product: "MariaDB 10.11.14", Version: "10.11.14", PID: 4711,
+		Program: []string{"/usr/sbin/mariadbd"}, UID: 101, GID: 102, Env: []string{"SECRET=1"},
+		Dirs: []protect.Dir{{Role: "data", Path: "/var/lib/mysql"}, {Role: "binlog", Path: "/var/log/mysql"}}}
+	data   = protect.Volume{Storage: "zfs", Name: "tank/db/data", Pool: "tank", Mountpoint: "/var/lib/mysql"}
+	binlog = protect.Volume{Storage: "zfs", Name: "tank/db/binlog", Pool: "tank", Mountpoint: "/var/log/mysql", Within: "mysql"}
+	where  = protect.Position{File: "bin.000012", Offset: 4711, GTID: "0-1-42"}
+	modes  = []protect.Mode{
+		{Name: "crash", Why: "all tables are InnoDB, and data, redo and binlog lie in one pool", Not: "innodb_flush_log_at_trx_commit is 0"},
+		{Name: "locked", Why: "commits wait, so that the position is that of the snapshot", Blocks: "commits, and statements that change tables",
+			Statements: []string{"BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT", "-- snapshot", "BACKUP STAGE END"},
+			Doubts:     []string{"innodb_flush_log_at_trx_commit = 0: the last second"}},
+		{Name: "backup-api", Not: "the server has no protocol for a copy of its files that is made by others"},
+	}
+	set  = protect.Set{Volumes: []protect.Volume{data, binlog}, Others: []string{"postgres:5432"}}
+	plan = protect.Plan{Server: server, Set: set, Modes: modes}
+	bad  = protect.Plan{Server: server, Set: protect.Set{Strays: []protect.Stray{{Path: "/dev/shm/x", Why: "on tmpfs (tmpfs), of which no snapshots can be taken here"}}, Apart: "tank/db/data and fast/db are in two pools, and no snapshot covers both"}}
+)
+
+func point(n int, label protect.Label) protect.Point {
+	began := at.Add(time.Duration(n) * time.Hour)
+	id := began.Format("20060102T150405Z") + "-4f3a"
+	return protect.Point{Form: 1, ID: id, State: protect.Taken, Host: "db1", Plumb: "1.0", Server: server, Mode: "locked", Label: label, Position: where,
+		Files: map[string]string{"data/x": "y"},
+		Members: []protect.Member{{Volume: data, Snapshot: "tank/db/data@plumb-" + id, GUID: "1", Birth: "100"},
+			{Volume: binlog, Snapshot: "tank/db/binlog@plumb-" + id, GUID: "2", Birth: "100"}},
+		Times: protect.Times{Began: began, Snapshot: began, Ended: began, Held: 31 * time.Millisecond, Storage: 24 * time.Millisecond}}
+}
+
+func proven() protect.Point {
+	p := point(0, protect.Proven)
+	p.Ready = []protect.Member{{Volume: data, Snapshot: "tank/ready@x", GUID: "3"}}
+	p.Holds = []protect.Hold{{Owner: "replicate tank2/copy", Since: at}}
+	p.Drill = &protect.Drill{At: at, OK: true, Plumb: "1.0", Position: where, Exact: &exact, Checks: []protect.Check{{What: "CHECK TABLE of 12 tables"}}, Recovery: 800 * time.Millisecond, Took: 5 * time.Second}
+	return p
+}
+
+func fallen() protect.Point {
+	p := point(1, protect.Crash)
+	p.Doubts = []string{"the lock was lost: the connection ended"}
+	p.Drill = &protect.Drill{At: at, Why: "CHECK TABLE of 12 tables: shop.orders: Corrupt", Checks: []protect.Check{{What: "CHECK TABLE of 12 tables", Wrong: "shop.orders: Corrupt"}}}
+	return p
+}
+
+func bare() protect.Point {
+	p := point(2, protect.Crash)
+	p.Mode, p.Times.Held, p.Members = "crash", 0, p.Members[:1]
+	return p
+}
+
+func clones() []clone.Clone {
+	return []clone.Clone{
+		{Name: "dev", State: clone.Made, Point: point(0, "").ID, Purpose: protect.ForUse, Product: "MariaDB 10.11.14", Since: at, Dir: "/var/lib/plumb-copies/dev",
+			Run: "/var/lib/plumb-copies/dev/run", Port: 3307, PID: 99, Memory: 512 << 20, Masks: []string{"UPDATE secret SET x = 1"}, Ready: 2300 * time.Millisecond},
+		{Name: "r-1", State: clone.Making, Point: point(0, "").ID, Purpose: protect.ForReplica, Product: "MariaDB 10.11.14", Since: at, Run: "/var/lib/plumb-copies/r-1/run"},
+	}
+}
+
+func plans() []keep.Plan {
+	all := []protect.Point{point(-30, protect.Crash), point(-20, protect.Proven), point(-10, protect.Crash), point(-1, protect.Proven), proven()}
+	facts := map[string]keep.Facts{}
+	for i, p := range all {
+		facts[p.ID] = keep.Facts{Space: int64(i) << 20}
+	}
+	delete(facts, all[4].ID)
+	stopped := keep.Judge(at, all, facts, keep.Rules{Last: 1}, keep.Options{})
+	agreed := keep.Judge(at, all, facts, keep.Rules{Last: 1}, keep.Options{AllRight: 4})
+	return append(stopped, agreed...)
+}
