@@ -23,7 +23,7 @@ func pointEngines(cat *catalog.Catalog, g dsn.Given) []protect.Engine {
 
 // pointStorages lists the storages that have snapshots.
 func pointStorages() []protect.Storage {
-	return []protect.Storage{storage.ZFS{}, storage.ZFS{Fuse: true}}
+	return []protect.Storage{storage.ZFS{}, storage.ZFS{Fuse: true}, storage.Btrfs{}, storage.Reflink{}}
 }
 
 // pointGrants gives the least rights of all that is done with points.

@@ -18,6 +18,7 @@ import (
 // drilling are the flags that say how a copy is tried.
 type drilling struct {
 	checks string
+	ready  bool
 	memory value.Size
 	limit  time.Duration
 }
@@ -26,6 +27,7 @@ func (d *drilling) flags(c *cobra.Command) {
 	d.memory = 512 << 20
 	fl := c.Flags()
 	fl.StringVar(&d.checks, "checks", "quick", "quick, or full: read all data by the engine's own means")
+	fl.BoolVar(&d.ready, "ready", false, "keep snapshots of the recovered copy: clones of the point start without redo then")
 	fl.Var(&d.memory, "memory", "`SIZE` that the server of the copy may take in all")
 	fl.DurationVar(&d.limit, "limit", time.Hour, "give the drill up after this time; the point is not proven then")
 	shell.Offer(c, map[string]shell.Words{"checks": func() []string { return []string{"quick", "full"} }})
@@ -91,7 +93,7 @@ func (v *verbs) runDrill(ctx context.Context, m *machine, p place, d drilling, i
 // prove drills a point, and gives it as it is then.
 func (v *verbs) prove(ctx context.Context, m *machine, d drilling, point protect.Point, quiet bool) (protect.Point, error) {
 	defer v.done()
-	run := drill.Drill{Maker: m.copies, Full: d.checks == "full", Limit: d.limit, Memory: int64(d.memory), Doing: v.doing(quiet)}
+	run := drill.Drill{Maker: m.copies, Full: d.checks == "full", Ready: d.ready, Limit: d.limit, Memory: int64(d.memory), Doing: v.doing(quiet)}
 	if _, err := run.Run(ctx, point); err != nil {
 		return point, err
 	}

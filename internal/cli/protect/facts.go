@@ -25,12 +25,7 @@ func (m *machine) facts(ctx context.Context, points []protect.Point) map[string]
 
 // fact adds what a storage tells of one snapshot.
 func (m *machine) fact(ctx context.Context, p protect.Point, one protect.Member, f *keep.Facts) {
-	s, err := m.keeper.StorageOf(one.Volume)
-	if err != nil {
-		f.Unread, f.Space = err.Error(), -1
-		return
-	}
-	state, err := s.State(ctx, m.doer, one)
+	state, err := m.keeper.MemberState(ctx, m.doer, one)
 	switch {
 	case err != nil:
 		f.Unread, f.Space = err.Error(), -1
@@ -41,7 +36,7 @@ func (m *machine) fact(ctx context.Context, p protect.Point, one protect.Member,
 	}
 	f.Held = f.Held || state.Held
 	for _, c := range state.Clones {
-		if !slices.ContainsFunc(p.Ready, func(r protect.Member) bool { return r.Name == c }) {
+		if !p.OwnCopy(c) {
 			f.Clones = append(f.Clones, c)
 		}
 	}

@@ -79,8 +79,9 @@ func (v *verbs) open(p place) (*machine, error) {
 	}
 	m := &machine{live: live, doer: host.NewLiveDoer(live), seen: host.NewCached(live)}
 	m.keeper = &protect.Keeper{Do: m.doer, Engines: v.Engines(cat, given), Storages: v.Storages(), Plumb: shell.Version(), Host: name, Now: time.Now,
+		Books: filepath.Join(base, filepath.Base(inventory.Directory)),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
-	m.copies = instance.Maker{Keeper: m.keeper, Dir: copies, Books: filepath.Join(base, filepath.Base(inventory.Directory))}
+	m.copies = instance.Maker{Keeper: m.keeper, Dir: copies}
 	m.clones = clone.Maker{Maker: m.copies, Dir: filepath.Join(base, filepath.Base(clone.Directory)), Doing: v.doing(p.json)}
 	m.look = func(ctx context.Context) (*stack.Stack, error) {
 		return check.Observe(ctx, m.seen, cat, v.Phases(cat, given), p.Timeout)

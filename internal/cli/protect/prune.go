@@ -88,11 +88,9 @@ func (v *verbs) runPrune(ctx context.Context, m *machine, f pruneFlags) error {
 	if f.dryRun {
 		return stopped(plans)
 	}
-	var going []string
+	var going []keep.Fate
 	for _, plan := range plans {
-		for _, fate := range plan.Going() {
-			going = append(going, fate.Point.ID)
-		}
+		going = append(going, plan.Going()...)
 	}
 	var destroyed []string
 	if len(going) > 0 {
@@ -101,18 +99,28 @@ func (v *verbs) runPrune(ctx context.Context, m *machine, f pruneFlags) error {
 		}
 	}
 	var failed []error
-	for _, id := range going {
-		if err := m.keeper.Destroy(ctx, id); err != nil {
+	for _, fate := range going {
+		if err := m.keeper.DestroyIf(ctx, fate.Point.ID, unchanged(fate.Point), fate.Why...); err != nil {
 			failed = append(failed, err)
 			continue
 		}
-		destroyed = append(destroyed, id)
+		destroyed = append(destroyed, fate.Point.ID)
 	}
 	err := v.Answer(f.json, view.PruneDocument(plans, f.rules, false, destroyed), view.Pruned(destroyed, shell.Screen(v.Out)))
 	if err := errors.Join(err, errors.Join(failed...)); err != nil {
 		return err
 	}
 	return stopped(plans)
+}
+
+// unchanged refuses a point of which more is known than when it was judged.
+func unchanged(judged protect.Point) func(protect.Point) error {
+	return func(now protect.Point) error {
+		if now.Label != judged.Label || len(now.Holds) != len(judged.Holds) || len(now.Ready) != len(judged.Ready) {
+			return hint.With(errors.New("something was done with it meanwhile"), "prune again")
+		}
+		return nil
+	}
 }
 
 // stopped says by the exit code that a brake held.

@@ -27,7 +27,7 @@ func (v *verbs) snapshot() *cobra.Command {
 	var f snapshotFlags
 	c := &cobra.Command{
 		Use:   "snapshot [SERVER]",
-		Short: "take a point in time of a server: all it keeps data on, at one moment",
+		Short: "take a point: all that a server keeps data on, at one moment",
 		Long: `Snapshot takes a point: the snapshots of everything a server keeps data on, as
 one, with the server's position. What the server keeps data on is found from its
 process: its directories, and every file it has open. One file on something of
