@@ -1,14 +1,12 @@
 package point
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"plumb/internal/engine/postgres"
@@ -91,42 +89,15 @@ func (d *description) says() error {
 
 // process reads which program runs, as whom.
 func (d *description) process() error {
-	proc := "/proc/" + strconv.Itoa(d.sv.PID)
-	program, err := d.h.Readlink(d.ctx, proc+"/exe")
-	if err != nil {
-		return hint.With(err, "run as root")
-	}
-	if strings.HasSuffix(program, " (deleted)") {
-		return hint.With(fmt.Errorf("its program %s was replaced since it was started", program), "restart the server first: a copy would start the new program")
-	}
-	d.sv.Program = []string{program}
-	status, err := d.h.ReadFile(d.ctx, proc+"/status")
+	p, err := observe.ProgramOf(d.ctx, d.h, d.sv.PID)
 	if err != nil {
 		return err
 	}
-	d.sv.UID, d.sv.GID = idOf(status, "Uid:"), idOf(status, "Gid:")
-	if d.sv.UID <= 0 || d.sv.GID < 0 {
-		return fmt.Errorf("it runs as user %d, group %d: PostgreSQL never runs as root", d.sv.UID, d.sv.GID)
+	if p.UID == 0 {
+		return errors.New("it runs as root, as PostgreSQL never does")
 	}
-	environ, err := d.h.ReadFile(d.ctx, proc+"/environ")
-	for pair := range bytes.SplitSeq(environ, []byte{0}) {
-		if err == nil && bytes.HasPrefix(pair, []byte("LD_LIBRARY_PATH=")) {
-			d.sv.Env = append(d.sv.Env, string(pair))
-		}
-	}
-	return err
-}
-
-// idOf gives the effective id of a line of /proc/PID/status, -1 when it is not there.
-func idOf(status []byte, name string) int {
-	for line := range strings.Lines(string(status)) {
-		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == name {
-			if id, err := strconv.Atoi(fields[2]); err == nil {
-				return id
-			}
-		}
-	}
-	return -1
+	d.sv.Program, d.sv.UID, d.sv.GID, d.sv.Env = []string{p.Path}, p.UID, p.GID, p.Env
+	return nil
 }
 
 // dirs finds what lies where, by the links that the server itself follows.
