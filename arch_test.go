@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"inventory/kinds"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse", "protect"}, // watch will live here
-	{"explain", "fix", "rehearse/runner", "protect/keep"},
+	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/freeze"},
 	{"protect/instance"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
