@@ -15,7 +15,7 @@ func TestPointsOnOpenZFS(t *testing.T) {
 		t.Run(release, func(t *testing.T) {
 			m := Open(t, release)
 			line, in := "set -e\nexport TMPDIR=/root PLUMB_REAL=1\n", []string(nil)
-			for name, dir := range map[string]string{"point.test": "internal/storage/point"} {
+			for name, dir := range map[string]string{"point.test": "internal/storage/point", "replicate.test": "internal/protect/replicate"} {
 				test := filepath.Join(t.TempDir(), name)
 				c := exec.Command("go", "test", "-c", "-o", test, "./"+dir)
 				c.Dir, c.Env = "../../..", append(os.Environ(), "CGO_ENABLED=0")
@@ -23,7 +23,7 @@ func TestPointsOnOpenZFS(t *testing.T) {
 					t.Fatalf("%v: %s", err, out)
 				}
 				in = append(in, test)
-				line += "/in/" + name + " -test.v -test.run 'ZFS|Swapped|Killed' 2>&1\n"
+				line += "/in/" + name + " -test.v -test.run 'ZFS|Swapped|Killed|Replicate' 2>&1\n"
 			}
 			r, err := m.Run(t.Context(), Script{In: in, Line: line, Deadline: 30 * time.Minute})
 			t.Logf("%s", r.Output)

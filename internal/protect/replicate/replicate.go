@@ -1,0 +1,229 @@
+package replicate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+	"plumb/internal/zfs"
+)
+
+// Replicator sends points.
+type Replicator struct {
+	Keeper *protect.Keeper
+	Fuse   bool     // the ZFS of this host is zfs-fuse
+	SSH    []string // options for ssh, such as -i FILE
+}
+
+// Options say how a point is sent.
+type Options struct {
+	// Decrypted sends encrypted datasets in the clear; otherwise they go raw, and the target needs no key.
+	// It counts for the first point of a dataset. Later it must be the same.
+	Decrypted bool
+}
+
+// Result is what came of sending a point.
+type Result struct {
+	Point   string        `json:"point"`
+	Target  string        `json:"target"`
+	Sent    []Sent        `json:"sent"`
+	At      time.Time     `json:"at"`
+	Took    time.Duration `json:"took_ns"`
+	Resumed bool          `json:"resumed,omitempty"` // a half-received stream was completed
+}
+
+// Sent is what came of sending one dataset.
+type Sent struct {
+	Snapshot string `json:"snapshot"`       // that was sent
+	Dataset  string `json:"dataset"`        // of the target
+	Base     string `json:"base,omitempty"` // snapshot or bookmark since which changes were sent; "" for all
+	Way      string `json:"way"`            // plain, compressed or raw
+	Bytes    int64  `json:"bytes"`          // that went over
+	There    bool   `json:"there,omitempty"`
+}
+
+// sending is a point on its way.
+type sending struct {
+	Replicator
+	d         host.Streamer
+	p         protect.Point
+	t         Target
+	o         Options
+	result    Result
+	fresh     bool              // this run began to hold the point
+	theirFuse bool              // the ZFS of the target is zfs-fuse
+	holder    map[string]string // what the dataset that holds the replicas says of itself
+}
+
+// Run sends a point to a target. With an error, the result says how far it came.
+func (r Replicator) Run(ctx context.Context, p protect.Point, t Target, o Options) (Result, error) {
+	began := r.Keeper.Now()
+	s := &sending{Replicator: r, d: r.Keeper.Do, p: p, t: t, o: o, result: Result{Point: p.ID, Target: t.String(), At: began.UTC()}}
+	err := s.run(ctx)
+	s.result.Took = r.Keeper.Now().Sub(began)
+	if err != nil {
+		err = fmt.Errorf("send point %s to %s: %w", p.ID, t, err)
+	}
+	return s.result, err
+}
+
+// file is where what came of the last sending to a target is written, beside the points.
+func (s *sending) file(ending string) string {
+	sum := sha256.Sum256([]byte(s.t.String()))
+	return path.Join(s.Keeper.Store.Dir, "replicas", hex.EncodeToString(sum[:8])+ending)
+}
+
+func (s *sending) run(ctx context.Context) error {
+	if err := s.possible(); err != nil {
+		return err
+	}
+	unlock, err := s.d.Lock(ctx, s.file(".lock"))
+	if errors.Is(err, host.ErrLocked) {
+		return hint.With(errors.New("another Plumb is sending to it"), "wait until it has ended")
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.Keeper.Change(ctx, s.p.ID, s.hold); err != nil {
+		return err
+	}
+	if err := s.open(ctx); err != nil {
+		if s.fresh {
+			err = errors.Join(err, s.letGo(ctx, s.p.ID))
+		}
+		return err
+	}
+	for _, m := range s.members() {
+		if err := s.send(ctx, m); err != nil {
+			return err // it stays held: the next run goes on
+		}
+	}
+	return s.finish(ctx)
+}
+
+// possible refuses what can be refused without asking anybody.
+func (s *sending) possible() error {
+	if s.p.State != protect.Taken || len(s.p.Members) == 0 {
+		return errors.New("it is not a whole point")
+	}
+	for _, m := range s.p.Members {
+		dataset, _, ok := strings.Cut(m.Snapshot, "@")
+		switch {
+		case m.Storage != "zfs" && m.Storage != "zfs-fuse" || !ok:
+			return hint.With(fmt.Errorf("%s is on %s", m.Name, m.Storage), "only points on ZFS are sent")
+		case !plain.MatchString(strings.Replace(m.Snapshot, "@", "/", 1)):
+			return fmt.Errorf("%q is a name that is not sent: want letters, digits and _.:-", m.Snapshot)
+		case s.t.Host == "" && (dataset == s.t.Dataset || strings.HasPrefix(dataset, s.t.Dataset+"/") || strings.HasPrefix(s.t.Dataset, dataset+"/")):
+			return hint.With(fmt.Errorf("%s and the target lie in one another", dataset), "name another dataset, of another pool")
+		}
+	}
+	return nil
+}
+
+// members are those of the point, each snapshot once.
+func (s *sending) members() []protect.Member {
+	return slices.CompactFunc(slices.Clone(s.p.Members), func(a, b protect.Member) bool { return a.Snapshot == b.Snapshot })
+}
+
+func (s *sending) mine(h protect.Hold) bool { return h.Owner == s.t.Owner() }
+
+func (s *sending) hold(p *protect.Point) {
+	if s.fresh = !slices.ContainsFunc(p.Holds, s.mine); s.fresh {
+		p.Holds = append(p.Holds, protect.Hold{Owner: s.t.Owner(), Since: s.Keeper.Now().UTC()})
+	}
+}
+
+func (s *sending) letGo(ctx context.Context, id string) error {
+	return s.Keeper.Change(context.WithoutCancel(ctx), id, func(p *protect.Point) { p.Holds = slices.DeleteFunc(p.Holds, s.mine) })
+}
+
+// letGoAll gives up what this target holds. zfs-fuse has no bookmarks: there this point stays the
+// base of the next, and only older ones go.
+func (s *sending) letGoAll(ctx context.Context) error {
+	all, err := s.Keeper.Store.List(ctx, s.d)
+	for _, p := range all {
+		if slices.ContainsFunc(p.Holds, s.mine) && (!s.Fuse || p.ID < s.p.ID) {
+			err = errors.Join(err, s.letGo(ctx, p.ID))
+		}
+	}
+	return err
+}
+
+// at runs a command at the target.
+func (s *sending) at(ctx context.Context, words ...string) ([]byte, error) {
+	out, err := s.d.Run(ctx, s.t.reach(s.SSH, words)...)
+	return out, s.reached(err)
+}
+
+// reached tells an error of SSH itself from one of the command that it runs.
+func (s *sending) reached(err error) error {
+	if err != nil && s.t.Host != "" && strings.Contains(err.Error(), "exit status 255") {
+		err = hint.With(fmt.Errorf("%s cannot be reached: %w", s.t.Host, err), "ssh "+s.t.Host+" must work without a password, for the user who runs plumb")
+	}
+	return err
+}
+
+// open looks at the dataset that holds the replicas, and makes it when it is missing.
+func (s *sending) open(ctx context.Context) error {
+	if _, err := s.at(ctx, zfs.Version()...); err != nil {
+		if !strings.Contains(err.Error(), "unrecognized command") {
+			return err
+		}
+		s.theirFuse = true
+	}
+	if err := s.readHolder(ctx); !absent(err) {
+		return err
+	}
+	if _, err := s.at(ctx, holder(s.t.Dataset)...); err != nil {
+		return err
+	}
+	return s.readHolder(ctx)
+}
+
+// readHolder reads the marks of the dataset that holds the replicas, which must be ours.
+func (s *sending) readHolder(ctx context.Context) error {
+	out, err := s.at(ctx, look(s.t.Dataset)...)
+	if err != nil {
+		return err
+	}
+	s.holder = map[string]string{}
+	for _, p := range zfs.ParseProperties(out) {
+		if p.Of == s.t.Dataset && p.Source == "local" {
+			s.holder[p.Name] = p.Value
+		}
+	}
+	if s.holder[ourMark] != "1" {
+		return hint.With(fmt.Errorf("the dataset %s was not made by plumb replicate", s.t.Dataset), "name one that does not exist yet: it is made")
+	}
+	return nil
+}
+
+func absent(err error) bool { return err != nil && strings.Contains(err.Error(), "does not exist") }
+
+// finish notes that all came whole.
+func (s *sending) finish(ctx context.Context) error {
+	if s.holder[lastMark] != s.p.ID {
+		if _, err := s.at(ctx, setLast(s.t.Dataset, s.p.ID)...); err != nil {
+			return err
+		}
+	}
+	text, err := json.MarshalIndent(s.result, "", "  ")
+	if err == nil {
+		err = s.d.Replace(ctx, s.file(".json"), append(text, '\n'), 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	return s.letGoAll(ctx)
+}
