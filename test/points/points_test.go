@@ -55,6 +55,14 @@ type bench struct {
 	maker  instance.Maker
 }
 
+// poolSize gives the size of a pool, in megabytes: it is for 2 GB of data when time is given.
+func poolSize() int {
+	if os.Getenv("PLUMB_REAL") != "" {
+		return 6144
+	}
+	return 1024
+}
+
 // onPool starts a MariaDB whose data and binary log lie in two datasets of a pool.
 func onPool(t *testing.T) *bench {
 	t.Helper()
@@ -64,13 +72,13 @@ func onPool(t *testing.T) *bench {
 	b, err := sandbox.New("")
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
-	pool, err := b.ZFSFuse(1024)
+	pool, err := b.ZFSFuse(poolSize())
 	sandbox.Need(t, err)
 	for _, name := range []string{"db", "db/data", "db/log"} {
 		_, err := pool.Dataset(name, "recordsize=16K")
 		must(t, err)
 	}
-	s, err := b.MySQL(sandbox.MySQLOptions{Datadir: filepath.Join(pool.Dir, "db/data"),
+	s, err := b.MySQL(sandbox.MySQLOptions{Port: sandbox.FreePort(t), Datadir: filepath.Join(pool.Dir, "db/data"),
 		Settings: "log_bin = " + filepath.Join(pool.Dir, "db/log/binlog") + "\nserver_id = 7\ngtid_strict_mode = ON\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\ninnodb_buffer_pool_size = 64M\ninnodb_log_file_size = 16M"})
 	sandbox.Need(t, err)
 	return newBench(t, b, pool, s)
