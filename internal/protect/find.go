@@ -205,8 +205,8 @@ func writtenBy(ctx context.Context, h host.Reader, pid int) (files []string, err
 	}
 	for _, link := range links {
 		to, err := h.Readlink(ctx, link)
-		if err != nil || !onDisk(to) {
-			continue // closed meanwhile, or no file
+		if n := path.Base(link); err != nil || !onDisk(to) || n == "1" || n == "2" {
+			continue // closed meanwhile, no file, or standard output and error: what it says to people
 		}
 		info, err := h.ReadFile(ctx, dir+"/fdinfo/"+path.Base(link))
 		if err != nil || forWriting(info) {

@@ -21,16 +21,19 @@ func TestManyPoints(t *testing.T) {
 	sandbox.NeedTime(t, "200 points of each mode take half an hour: make test-real")
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("PLUMB_POINTS"), "200"))
 	must(t, err)
-	b := onPool(t)
-	must(t, b.server.Exec("CREATE DATABASE plumbtest", "CREATE TABLE plumbtest.t (id INT AUTO_INCREMENT PRIMARY KEY, who INT, n INT)"))
-	db, err := b.server.Open()
-	must(t, err)
-	defer db.Close()
-	w := writing(t, db, "INSERT INTO plumbtest.t (who, n) VALUES (?, ?)")
-	defer w.stop()
-	plan := b.plan(t)
-	for _, mode := range []string{protect.ModeCrash, protect.ModeLocked} {
-		b.many(t, w, plan, mode, n)
+	for _, of := range families {
+		t.Run(of.name, func(t *testing.T) {
+			b := onPool(t, of)
+			db, err := b.server.Open()
+			must(t, err)
+			defer db.Close()
+			w := writing(t, db, of.insert)
+			defer w.stop()
+			plan := b.plan(t)
+			for _, mode := range possible(plan) {
+				b.many(t, w, plan, mode, n)
+			}
+		})
 	}
 }
 

@@ -17,13 +17,12 @@ import (
 // TestReplicas makes replicas of one point, while the source goes on, and waits until
 // each has what the source had when all were asked for. PLUMB_REAL makes it five of 2 GB.
 func TestReplicas(t *testing.T) {
-	b := onPool(t)
+	b := onPool(t, families[0])
 	replicas, megabytes := 2, 20
 	if os.Getenv("PLUMB_REAL") != "" {
 		replicas, megabytes = 5, 2048
 	}
-	must(t, b.server.Exec("CREATE DATABASE plumbtest", "CREATE TABLE plumbtest.t (id INT AUTO_INCREMENT PRIMARY KEY, who INT, n INT)",
-		"CREATE TABLE plumbtest.big (id INT AUTO_INCREMENT PRIMARY KEY, b LONGBLOB)",
+	must(t, b.server.Exec("CREATE TABLE plumbtest.big (id INT AUTO_INCREMENT PRIMARY KEY, b LONGBLOB)",
 		"CREATE USER repl@'127.0.0.1' IDENTIFIED BY 'secret'", "GRANT REPLICATION SLAVE ON *.* TO repl@'127.0.0.1'"))
 	db, err := b.server.Open()
 	must(t, err)
@@ -33,7 +32,7 @@ func TestReplicas(t *testing.T) {
 		must(t, err)
 	}
 	before := sourceSays(t, db)
-	w := writing(t, db, "INSERT INTO plumbtest.t (who, n) VALUES (?, ?)")
+	w := writing(t, db, b.insert)
 	defer w.stop()
 	p, err := b.Take(t.Context(), b.plan(t), protect.TakeOptions{Mode: protect.ModeLocked})
 	must(t, err)

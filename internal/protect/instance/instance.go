@@ -45,7 +45,7 @@ type Options struct {
 	Memory  int64 // bytes for the whole server; its cache gets half of that
 	Source  *protect.Source
 	Life    *inventory.Life  // why it is to outlive this run; nil: it goes with Close
-	Of      []protect.Member // the snapshots it is made of; the point's own when nil
+	Of      []protect.Member // the snapshots of a recovered copy it is made of; the point's own when nil
 	Gentle  bool             // it gives way to all else on the machine: processor and disk
 }
 
@@ -84,6 +84,8 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 	}
 	if o.Of == nil {
 		o.Of = p.Members
+	} else {
+		p.Files = nil // they were for the recovery
 	}
 	if err := m.there(ctx, o.Of); err != nil {
 		return nil, err
