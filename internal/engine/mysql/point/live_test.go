@@ -106,8 +106,12 @@ func (s *source) log() {
 	s.db, err = s.server.Open()
 	sandbox.Need(s.t, err)
 	s.t.Cleanup(func() { s.db.Close() })
-	s.doer = host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: "root@unix(" + s.server.Socket + ")/"}))
+	s.doer = host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: s.dialers(), DSN: "root@unix(" + s.server.Socket + ")/"}))
 	s.t.Cleanup(func() { s.doer.Close() })
+}
+
+func (*source) dialers() map[string]host.Dialer {
+	return map[string]host.Dialer{"mysql": mysql.Dialer{}}
 }
 
 // attach looks at a server that another process has started.
