@@ -50,16 +50,16 @@ func TestFollow(t *testing.T) {
 		s.exec(`CREATE USER follower@'%' IDENTIFIED BY 'se''cr\\et'`, "GRANT REPLICATION SLAVE ON *.* TO follower@'%'")
 		_, stop := s.load()
 		c := s.at("replica")
-		time.Sleep(200 * time.Millisecond)
+		stop()
 		c.Purpose, c.Source = protect.ForReplica, &protect.Source{Network: "tcp", Address: "127.0.0.1:" + strings.Split(s.port(), "\n")[0], User: "follower", Password: password}
 		if err := s.engine.Neutralise(s.t.Context(), s.doer, c); err != nil {
 			s.t.Fatal(err)
 		}
 		r := s.start(c)
 		wrong := c
-		wrong.Source = &protect.Source{Network: "tcp", Address: "127.0.0.1:1", User: strings.Repeat("x", 200), Password: password}
-		if err := s.engine.Follow(s.t.Context(), r, wrong); err == nil || strings.Contains(err.Error(), "cr") && strings.Contains(err.Error(), "et'") {
-			s.t.Errorf("a user that cannot be: %v", err)
+		wrong.Source = &protect.Source{Network: "tcp", Address: strings.Repeat("h", 300) + ":1", User: "x", Password: password}
+		if err := s.engine.Follow(s.t.Context(), r, wrong); err == nil || strings.Contains(err.Error(), "et'") {
+			s.t.Errorf("a host that cannot be: %v", err)
 		}
 		if err := s.engine.Follow(s.t.Context(), r, c); err != nil {
 			s.t.Fatal(err)
@@ -68,10 +68,9 @@ func TestFollow(t *testing.T) {
 			s.t.Errorf("it follows while it is closed: %q, %v", behind, err)
 		}
 		r.stop()
-		stop()
 		c.Closed = false
 		r = s.start(c)
-		for late := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		for late := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 			behind, err := s.engine.Caught(s.t.Context(), r, c)
 			if err == nil && behind == "" && r.number(s.t, "SELECT COUNT(*) FROM shop.t") == s.rows() {
 				break
@@ -109,9 +108,6 @@ func TestLinkedDatabase(t *testing.T) {
 		away, err := s.box.Mkdir("away")
 		sandbox.Need(s.t, err)
 		s.exec("CREATE DATABASE far", "CREATE TABLE far.t (id INT PRIMARY KEY) ENGINE=InnoDB", "INSERT INTO far.t VALUES (1)", "FLUSH TABLES")
-		if strings.HasPrefix(s.sv.Product, "MySQL") {
-			s.t.Skip("MySQL 8.0 and later do not follow a link that takes a database's place (they take the tables for deleted)")
-		}
 		if err := s.server.Stop(); err != nil {
 			s.t.Fatal(err)
 		}
@@ -148,15 +144,8 @@ func TestLinkedDatabase(t *testing.T) {
 // again starts the server anew on its data.
 func (s *source) again() {
 	s.t.Helper()
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(s.server.Socket), "my.cnf"))
-	sandbox.Need(s.t, err)
-	_, settings, _ := strings.Cut(string(text), "innodb_buffer_pool_size")
-	port, _ := strconv.Atoi(s.sv.Settings["port"])
-	o := sandbox.MySQLOptions{Settings: "innodb_buffer_pool_size" + settings, Port: max(port, sandbox.FreePort(s.t))}
-	if base := s.sv.Settings["basedir"]; s.sv.Program[0] != "/usr/sbin/mariadbd" {
-		o.Basedir = strings.TrimSuffix(base, "/")
-	}
-	s.server, err = s.box.MySQL(o)
+	var err error
+	s.server, err = s.box.MySQL(s.options)
 	sandbox.Need(s.t, err)
 	s.look()
 }

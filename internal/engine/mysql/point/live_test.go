@@ -31,15 +31,16 @@ import (
 
 // source is a real server, as a check sees it.
 type source struct {
-	t      *testing.T
-	box    *sandbox.Box
-	server *sandbox.Server
-	db     *sql.DB
-	doer   *host.LiveDoer
-	engine *point.Engine
-	seen   *stack.Stack
-	sv     protect.Server
-	target host.Target
+	t       *testing.T
+	box     *sandbox.Box
+	options sandbox.MySQLOptions
+	server  *sandbox.Server
+	db      *sql.DB
+	doer    *host.LiveDoer
+	engine  *point.Engine
+	seen    *stack.Stack
+	sv      protect.Server
+	target  host.Target
 }
 
 // servers are those that the tests run on.
@@ -91,7 +92,7 @@ func begin(t *testing.T, options func() (sandbox.MySQLOptions, error)) *source {
 	if o.Native {
 		o.Settings += "gtid_mode = ON\nenforce_gtid_consistency = ON\ninnodb_directories = " + logs + "\n"
 	}
-	s := &source{t: t, box: box}
+	s := &source{t: t, box: box, options: o}
 	s.server, err = box.MySQL(o)
 	sandbox.Need(t, err)
 	s.log()
