@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"protect/clone", "protect/rollback", "protect/policy"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
-		"system/kernel", "system/process"},
+		"system/kernel", "system/process", "system/points"},
 	{"engine/fake"},
 	{"storage/volume", "storage/point", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point"},            // servers of the lab's own, and copies of others

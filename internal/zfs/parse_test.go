@@ -66,7 +66,7 @@ func TestParsePropertiesOfZFSFuse(t *testing.T) {
 
 func TestParseSnapshots(t *testing.T) {
 	got := ParseSnapshots([]byte("a@x\t100\t7\na@y\t200\t9\na@w\t150\t8\nb\t1\t1\nb@one\t100\t7\n"))
-	want := map[string]Snapshots{"a": {3, "y", 200, 9}, "b": {1, "one", 100, 7}}
+	want := map[string]Snapshots{"a": {3, "y", 200, 9, 100}, "b": {1, "one", 100, 7, 100}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

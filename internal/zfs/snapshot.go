@@ -8,6 +8,7 @@ type Snapshots struct {
 	Newest  string // after the @
 	Created int64  // Unix time
 	TXG     int64  // transaction group of the newest
+	Oldest  int64  // Unix time of the first one made; 0 where that is not printed
 }
 
 // ParseSnapshots reads lines of name, and where printed creation and
@@ -27,6 +28,9 @@ func ParseSnapshots(text []byte) map[string]Snapshots {
 		if len(f) == 3 {
 			created, _ = ParseCount(f[1])
 			txg, _ = ParseCount(f[2])
+		}
+		if created > 0 && (s.Oldest == 0 || created < s.Oldest) {
+			s.Oldest = created
 		}
 		if txg >= s.TXG && created >= s.Created {
 			s.Newest, s.Created, s.TXG = name, created, txg

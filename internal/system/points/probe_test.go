@@ -1,0 +1,73 @@
+package points
+
+import (
+	"encoding/json"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+)
+
+var taken = time.Date(2027, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func points(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for i, label := range []protect.Label{protect.Crash, protect.Proven, protect.Locked, protect.Crash} {
+		at := taken.Add(time.Duration(i-3) * 24 * time.Hour)
+		p := protect.Point{Form: 1, ID: at.Format("20060102T150405Z") + "-0000", State: protect.Taken, Label: label,
+			Server: protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}}, Times: protect.Times{Snapshot: at.Add(-time.Hour)}}
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[protect.Directory+"/"+p.ID+".json"] = string(text)
+	}
+	return files
+}
+
+func TestProbe(t *testing.T) {
+	files := points(t)
+	files["/var/lib/plumb/protect/status.json"] = `{"form": 1, "acts": [
+		{"kind": "drill", "server": "mysql:3306", "since": "2027-03-13T00:00:00Z", "why": "no memory"},
+		{"kind": "snapshot", "server": "postgres:5432", "ok": "2027-03-13T00:00:00Z"}]}`
+	seen := &stack.Stack{Things: []*stack.Thing{stack.NewThing("mysql", "3306")}}
+	obs, err := Probe{}.Collect(t.Context(), &hosttest.Map{Files: files, Who: host.About{Taken: taken}}, seen)
+	if err != nil || len(obs.Things) != 2 {
+		t.Fatalf("%+v, %v", obs, err)
+	}
+	m, p := obs.Things[0], obs.Things[1]
+	ints := func(t *stack.Thing, name string) int64 { n, _ := t.Int(name); return n }
+	runs, _ := m.Bool("server_runs")
+	if m.Ref.String() != "points:mysql:3306" || !runs || ints(m, "points") != 4 || ints(m, "newest_age") != 3600 || ints(m, "oldest_age") != 3*86400+3600 ||
+		ints(m, "proven_age") != 2*86400+3600 || strings.Join(m.List("failing"), "") != "drill: no memory" {
+		t.Errorf("%+v", m)
+	}
+	runs, known := p.Bool("server_runs")
+	named, _ := p.Bool("in_policy")
+	if _, ok := p.Get("proven_age"); ok || !known || runs || !named || ints(p, "points") != 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestProbeWithoutPoints(t *testing.T) {
+	obs, err := Probe{}.Collect(t.Context(), &hosttest.Map{}, &stack.Stack{})
+	if err != nil || len(obs.Things)+len(obs.Gaps) != 0 {
+		t.Errorf("%+v, %v", obs, err)
+	}
+	// A file that cannot be read could be the proven one.
+	files := points(t)
+	files[protect.Directory+"/20270101T000000Z-0000.json"] = "{"
+	if obs, err := (Probe{}).Collect(t.Context(), &hosttest.Map{Files: files}, &stack.Stack{}); err == nil || len(obs.Things) != 0 {
+		t.Errorf("%+v, %v", obs, err)
+	}
+	denied := hosttest.NewFaulty(&hosttest.Map{Files: points(t)}, hosttest.Fault{Op: "glob", Err: fs.ErrPermission})
+	if _, err := (Probe{}).Collect(t.Context(), denied, &stack.Stack{}); err == nil {
+		t.Error("no word of what may not be read")
+	}
+}
