@@ -28,17 +28,20 @@ const Directory = "/var/lib/plumb/lab"
 // nothing has to wait for a slow device, then processes, then the others, newest
 // first.
 const (
-	Process   = "process"   // Name: PID. Proof: "start" (field 22 of /proc/PID/stat), "boot" and "argv"
-	Limit     = "limit"     // Name: file of the kernel. Proof: "line" (what was written), "undo" (what takes it back)
-	Sysctl    = "sysctl"    // Name: key. Proof: "before" and "value"
-	Mount     = "mount"     // Name: mount point. Proof: "source"
-	Pool      = "pool"      // Name: of the pool. Proof: "guid"; "vdevs", which lie below the lab's directory
-	Dataset   = "dataset"   // Name: of the dataset. Proof: "guid" where it has one, "run", which its property RunProperty says, and "below", the names of the datasets in it
-	Subvolume = "subvolume" // Name: path. Proof: "uuid", "parent" (the UUID of what it is a snapshot of), "filesystem" (its UUID), "top" (where that is mounted)
-	Loop      = "loop"      // Name: device. Proof: "file", its backing file
-	Group     = "group"     // Name: directory of the control group
-	File      = "file"      // Name: path. Proof: "inode", unless it lies below a tree of the book
-	Tree      = "tree"      // Name: directory with all that is in it, which holds a marker file of ours. Proof: "inode"
+	Process       = "process"        // Name: PID. Proof: "start" (field 22 of /proc/PID/stat), "boot" and "argv"
+	Limit         = "limit"          // Name: file of the kernel. Proof: "line" (what was written), "undo" (what takes it back)
+	Sysctl        = "sysctl"         // Name: key. Proof: "before" and "value"
+	Mount         = "mount"          // Name: mount point. Proof: "source"
+	Pool          = "pool"           // Name: of the pool. Proof: "guid"; "vdevs", which lie below the lab's directory
+	Dataset       = "dataset"        // Name: of the dataset. Proof: "guid" where it has one, "run", which its property RunProperty says, and "below", the names of the datasets in it
+	LogicalVolume = "logical volume" // Name: group/volume. Proof: "uuid"
+	Image         = "rbd image"      // Name: pool/image. Proof: "id"
+	Mapping       = "rbd mapping"    // Name: device. Proof: "image"
+	Subvolume     = "subvolume"      // Name: path. Proof: "uuid", "parent" (the UUID of what it is a snapshot of), "filesystem" (its UUID), "top" (where that is mounted)
+	Loop          = "loop"           // Name: device. Proof: "file", its backing file
+	Group         = "group"          // Name: directory of the control group
+	File          = "file"           // Name: path. Proof: "inode", unless it lies below a tree of the book
+	Tree          = "tree"           // Name: directory with all that is in it, which holds a marker file of ours. Proof: "inode"
 )
 
 // Marker is the file in a tree that tells it from any other directory. It

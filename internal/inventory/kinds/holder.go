@@ -16,17 +16,20 @@ import (
 // All gives the kinds that Plumb makes.
 func All() inventory.Kinds {
 	return inventory.Kinds{
-		inventory.Process:   {Remove: on(holder.process)},
-		inventory.Limit:     {Remove: on(holder.limit)},
-		inventory.Sysctl:    {Remove: on(holder.sysctl)},
-		inventory.Mount:     {Free: freeMount, Remove: on(holder.mount)},
-		inventory.Pool:      {Prove: proveGUID, Adopt: adoptPool, Remove: on(holder.pool)},
-		inventory.Dataset:   {Free: freeDataset, Prove: proveGUID, Adopt: adoptDataset, Remove: on(holder.dataset)},
-		inventory.Subvolume: {Free: freeName, Prove: proveSubvolume, Remove: on(holder.subvolume)},
-		inventory.Loop:      {Remove: on(holder.loop)},
-		inventory.Group:     {Free: freeName, Remove: on(holder.group)},
-		inventory.File:      {Free: freeName, Prove: proveInode, Adopt: adoptFile, Remove: on(holder.file)},
-		inventory.Tree:      {Free: freeName, Prove: proveTree, Adopt: adoptTree, Remove: on(holder.tree)},
+		inventory.Process:       {Remove: on(holder.process)},
+		inventory.Limit:         {Remove: on(holder.limit)},
+		inventory.Sysctl:        {Remove: on(holder.sysctl)},
+		inventory.Mount:         {Free: freeMount, Remove: on(holder.mount)},
+		inventory.Pool:          {Prove: proveGUID, Adopt: adoptPool, Remove: on(holder.pool)},
+		inventory.Dataset:       {Free: freeDataset, Prove: proveGUID, Adopt: adoptDataset, Remove: on(holder.dataset)},
+		inventory.LogicalVolume: {Remove: on(holder.logicalVolume)},
+		inventory.Image:         {Remove: on(holder.image)},
+		inventory.Mapping:       {Remove: on(holder.mapping)},
+		inventory.Subvolume:     {Free: freeName, Prove: proveSubvolume, Remove: on(holder.subvolume)},
+		inventory.Loop:          {Remove: on(holder.loop)},
+		inventory.Group:         {Free: freeName, Remove: on(holder.group)},
+		inventory.File:          {Free: freeName, Prove: proveInode, Adopt: adoptFile, Remove: on(holder.file)},
+		inventory.Tree:          {Free: freeName, Prove: proveTree, Adopt: adoptTree, Remove: on(holder.tree)},
 	}
 }
 

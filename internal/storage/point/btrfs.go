@@ -266,12 +266,8 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 
 // Destroy implements protect.Storage. Each is deleted by its number, which is never given to another.
 func (b Btrfs) Destroy(ctx context.Context, d host.Streamer, members []protect.Member) error {
-	for _, m := range members {
-		if _, _, st, err := b.look(ctx, d, m); err != nil {
-			return err
-		} else if err := destroyable(m, st); err != nil {
-			return err
-		}
+	if err := allDestroyable(ctx, b, d, members); err != nil {
+		return err
 	}
 	for _, m := range members {
 		t, s, st, err := b.look(ctx, d, m)

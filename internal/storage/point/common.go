@@ -98,6 +98,20 @@ func destroyable(m protect.Member, st protect.MemberState) error {
 	return nil
 }
 
+// allDestroyable looks at all of a destruction before the first is destroyed.
+func allDestroyable(ctx context.Context, s protect.Storage, h host.Reader, members []protect.Member) error {
+	for _, m := range members {
+		st, err := s.State(ctx, h, m)
+		if err == nil {
+			err = destroyable(m, st)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // writeFacts adds facts to the file of facts.
 func writeFacts(ctx context.Context, d host.Doer, file string, facts map[string]string) error {
 	all := map[string]string{}

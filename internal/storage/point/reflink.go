@@ -269,12 +269,8 @@ func (r Reflink) Clone(ctx context.Context, d host.Streamer, log *inventory.Log,
 // Destroy implements protect.Storage. A copy is given a name of its own, looked at again under
 // that, and only then removed: another that was put in its place gets its name back.
 func (r Reflink) Destroy(ctx context.Context, d host.Streamer, members []protect.Member) error {
-	for _, m := range members {
-		if _, st, err := r.look(ctx, d, m); err != nil {
-			return err
-		} else if err := destroyable(m, st); err != nil {
-			return err
-		}
+	if err := allDestroyable(ctx, r, d, members); err != nil {
+		return err
 	}
 	for _, m := range members {
 		if err := r.destroy(ctx, d, m); err != nil {

@@ -1,0 +1,250 @@
+package point
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+)
+
+// told is a machine whose commands are told to the test: it answers some, and notes all.
+type told struct {
+	hosttest.Map
+	host.Streamer // what a test does not expect
+	answers       map[string]string
+	did           []string
+}
+
+func (m *told) answer(argv []string) ([]byte, error) {
+	line := strings.Join(argv, " ")
+	m.did = append(m.did, line)
+	for begin, text := range m.answers {
+		if strings.HasPrefix(line, begin) {
+			return []byte(text), nil
+		}
+	}
+	return nil, nil
+}
+
+func (m *told) Run(_ context.Context, argv ...string) ([]byte, error)    { return m.answer(argv) }
+func (m *told) Output(_ context.Context, argv ...string) ([]byte, error) { return m.answer(argv) }
+func (m *told) About() host.About                                        { return m.Map.About() }
+func (m *told) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	return m.Map.ReadFile(ctx, name)
+}
+func (m *told) Glob(ctx context.Context, p string) ([]string, error) { return m.Map.Glob(ctx, p) }
+func (m *told) Stat(ctx context.Context, name string) (host.Stat, error) {
+	return m.Map.Stat(ctx, name)
+}
+func (m *told) Readlink(ctx context.Context, name string) (string, error) {
+	return m.Map.Readlink(ctx, name)
+}
+func (m *told) Statfs(ctx context.Context, name string) (host.Statfs, error) {
+	return m.Map.Statfs(ctx, name)
+}
+func (m *told) Query(context.Context, host.Target, string) (host.Rows, error) {
+	return host.Rows{}, errors.New("no queries here")
+}
+
+func (m *told) says(t *testing.T, want string) {
+	t.Helper()
+	if !slices.Contains(m.did, want) {
+		t.Errorf("not done: %s\nbut\n%s", want, strings.Join(m.did, "\n"))
+	}
+}
+
+// onBlock is a filesystem on a device of a layer, as the probes saw it.
+func onBlock(layer, source string) (*stack.Stack, *stack.Thing) {
+	fs, dev := stack.NewThing("filesystem", "/db"), stack.NewThing("block", "dm-3")
+	for fact, text := range map[string]string{"fstype": "xfs", "source": source, "mountpoint": "/db", "mount_root": "/"} {
+		fs.Set(fact, stack.Text(text), "test")
+	}
+	dev.Set("layer", stack.Text(layer), "test")
+	fs.Link("block", dev.Ref)
+	s := &stack.Stack{}
+	s.Add("test", stack.Observation{Things: []*stack.Thing{fs, dev}})
+	return s, fs
+}
+
+const lvsList = `{"report":[{"lv":[
+ {"vg_name":"vg-a","lv_name":"db","lv_uuid":"u-db","origin_uuid":"","pool_lv":"thin","thin_id":"1","lv_dm_path":"/dev/mapper/vg--a-db"},
+ {"vg_name":"vg-a","lv_name":"thick","lv_uuid":"u-thick","origin_uuid":"","pool_lv":"","thin_id":"","lv_dm_path":"/dev/mapper/vg--a-thick"},
+ {"vg_name":"vg-a","lv_name":"plumb-20261123T210500Z-4f3a.db","lv_uuid":"u-snap","origin_uuid":"u-db","pool_lv":"thin","thin_id":"2","lv_dm_path":""}]}]}`
+
+func TestPointsOfThinVolumes(t *testing.T) {
+	ctx, l := t.Context(), LVM{}
+	m := &told{answers: map[string]string{"lvs": lvsList}}
+	s, fs := onBlock("lvm", "/dev/mapper/vg--a-db")
+	v, ok := l.Volume(s, fs)
+	if !ok {
+		t.Fatal("no volume")
+	}
+	v, err := l.Place(ctx, m, v, "/db")
+	if must(t, err); v.Name != "vg-a/db" || v.Pool != "vg-a/thin" {
+		t.Fatalf("%+v", v)
+	}
+	_, fs = onBlock("lvm", "/dev/mapper/vg--a-thick")
+	thick, _ := l.Volume(s, fs)
+	if _, err := l.Place(ctx, m, thick, "/db"); err == nil || !strings.Contains(err.Error(), "not thin") {
+		t.Errorf("a thick one: %v", err)
+	}
+	all, err := l.Snapshot(ctx, m, []protect.Volume{v}, name, facts)
+	must(t, err)
+	m.says(t, "lvcreate --snapshot --setactivationskip y --name "+name+".db -- vg-a/db")
+	if len(all) != 1 || all[0].Snapshot != "vg-a/"+name+".db" || all[0].GUID != "u-snap" || all[0].Birth != "2" {
+		t.Fatalf("%+v", all)
+	}
+	other := slices.Clone(all)
+	other[0].GUID = "u-else"
+	if err := l.Destroy(ctx, m, other); err == nil || slices.ContainsFunc(m.did, func(s string) bool { return strings.HasPrefix(s, "lvremove") }) {
+		t.Errorf("another was destroyed: %v", err)
+	}
+	if err := l.Destroy(ctx, m, all); err == nil { // lvs goes on listing it
+		t.Error("one that stays is called destroyed")
+	}
+	m.says(t, `lvremove --yes --select lv_uuid="u-snap" && lv_name="`+name+`.db" -- vg-a`)
+	if why := l.Atomic([]protect.Volume{v, {Name: "vg-a/log"}}); why == "" {
+		t.Error("two volumes are called one moment")
+	}
+}
+
+func TestPointsOfImages(t *testing.T) {
+	ctx, r := t.Context(), RBD{}
+	m := &told{answers: map[string]string{"rbd snap ls": `[{"id":4,"name":"` + name + `","size":1,"protected":"false","timestamp":"Mon Nov 23 21:05:00 2026"}]`, "rbd children": "[]"}}
+	m.Files = map[string]string{"/sys/bus/rbd/devices/0/pool": "db\n", "/sys/bus/rbd/devices/0/name": "data\n", "/sys/bus/rbd/devices/0/pool_ns": "\n"}
+	s, fs := onBlock("rbd", "/dev/rbd0")
+	v, _ := r.Volume(s, fs)
+	v, err := r.Place(ctx, m, v, "/db")
+	if must(t, err); v.Name != "db/data" {
+		t.Fatalf("%+v", v)
+	}
+	all, err := r.Snapshot(ctx, m, []protect.Volume{v}, name, facts)
+	must(t, err)
+	m.says(t, "rbd snap create --no-progress -- db/data@"+name)
+	must(t, r.Destroy(ctx, m, all))
+	m.says(t, "rbd snap rm --no-progress --snap-id 4 -- db/data")
+	m.did = nil
+	all[0].GUID = "5"
+	if err := r.Destroy(ctx, m, all); err == nil || slices.ContainsFunc(m.did, func(s string) bool { return strings.Contains(s, "snap rm") }) {
+		t.Errorf("another was destroyed: %v", err)
+	}
+	m.answers["rbd children"], all[0].GUID = `[{"pool":"db","pool_namespace":"","image":"c"}]`, "4"
+	if err := r.Destroy(ctx, m, all); err == nil || !strings.Contains(err.Error(), "db/c") {
+		t.Errorf("one with a clone: %v", err)
+	}
+}
+
+func TestPointsOfEBS(t *testing.T) {
+	ctx, e := t.Context(), EBS{}
+	m := &told{answers: map[string]string{
+		"aws ec2 create-snapshots":   `{"Snapshots":[{"SnapshotId":"snap-2","VolumeId":"vol-0b","State":"pending"},{"SnapshotId":"snap-1","VolumeId":"vol-0a","State":"pending"}]}`,
+		"aws ec2 describe-snapshots": `{"Snapshots":[{"SnapshotId":"snap-1","VolumeId":"vol-0a","State":"completed"}]}`,
+	}}
+	m.Files = map[string]string{"/sys/class/dmi/id/board_asset_tag": "i-0abc\n", "/proc/self/mountinfo": "1 1 259:1 / / rw - ext4 /dev/nvme0n1p1 rw\n"}
+	for disk, serial := range map[string]string{"nvme0n1": "vol0root", "nvme1n1": "vol0a", "nvme2n1": "vol0b", "nvme3n1": "vol0other", "nvme4n1": "AWS1234"} {
+		m.Files["/sys/class/block/"+disk+"/device/serial"] = serial + "\n"
+	}
+	m.Links = map[string]string{"/sys/class/block/nvme0n1p1": "../../devices/pci/nvme0/nvme0n1/nvme0n1p1"}
+	fs := stack.NewThing("filesystem", "/db")
+	fs.Set("mountpoint", stack.Text("/db"), "test")
+	fs.Set("cloud_volume", stack.Text("ebs"), "test")
+	fs.Set("disk_names", stack.List([]string{"nvme1n1", "nvme2n1"}), "test")
+	s := &stack.Stack{}
+	s.Add("test", stack.Observation{Things: []*stack.Thing{fs}})
+	v, ok := e.Volume(s, fs)
+	if !ok {
+		t.Fatal("no volume")
+	}
+	v, err := e.Place(ctx, m, v, "/db")
+	if must(t, err); v.Name != "vol-0a,vol-0b" || v.Pool != "i-0abc" {
+		t.Fatalf("%+v", v)
+	}
+	all, err := e.Snapshot(ctx, m, []protect.Volume{v}, name, facts)
+	must(t, err)
+	m.says(t, `aws ec2 create-snapshots --instance-specification {"InstanceId":"i-0abc","ExcludeBootVolume":true,"ExcludeDataVolumeIds":["vol-0other"]} --tag-specifications [{"ResourceType":"snapshot","Tags":[{"Key":"plumb-point","Value":"`+name+`"}]}] --description `+name+` --output json`)
+	if len(all) != 1 || all[0].GUID != "snap-1,snap-2" || all[0].Part {
+		t.Fatalf("%+v", all)
+	}
+	found, err := e.Find(ctx, m, []protect.Volume{v}, name)
+	if must(t, err); len(found) != 1 || !found[0].Part {
+		t.Errorf("one of two is called whole: %+v", found)
+	}
+	must(t, e.Destroy(ctx, m, all))
+	m.says(t, "aws ec2 delete-snapshot --snapshot-id snap-1")
+	if slices.Contains(m.did, "aws ec2 delete-snapshot --snapshot-id snap-2") {
+		t.Error("what is gone was destroyed again")
+	}
+}
+
+func TestPointsByACommand(t *testing.T) {
+	d, ctx, dir := hosttest.LiveDoer(t), t.Context(), t.TempDir()
+	c := Command{Line: `printf '%s\n%s' "$PLUMB_POINT" "$PLUMB_VOLUMES" >'` + dir + `/told'`}
+	vols := []protect.Volume{{Storage: "command", Name: "/dev/vdb", Mountpoint: "/a b"}, {Storage: "command", Name: "/dev/vdc", Mountpoint: "/log"}}
+	all, err := c.Snapshot(ctx, d, vols, name, facts)
+	must(t, err)
+	text, err := os.ReadFile(filepath.Join(dir, "told"))
+	if must(t, err); len(all) != 2 || string(text) != name+"\n/dev/vdb\t/a b\n/dev/vdc\t/log" {
+		t.Errorf("%+v; it was told %q", all, text)
+	}
+	if err := c.Destroy(ctx, d, all); err == nil {
+		t.Error("nobody knows how to destroy them, and they were")
+	}
+	c.Destroys = "rm '" + dir + "'/told"
+	must(t, c.Destroy(ctx, d, all))
+	if all, err := (Command{Line: "exit 3"}).Snapshot(ctx, d, vols, name, facts); err == nil || all != nil {
+		t.Errorf("%+v, %v", all, err)
+	}
+	began := time.Now()
+	if _, err := (Command{Line: "sleep 60", Progress: time.Second}).Snapshot(ctx, d, vols, name, facts); err == nil || time.Since(began) > 20*time.Second {
+		t.Errorf("one that stands still: %v after %v", err, time.Since(began))
+	}
+	if why := c.Atomic(vols); why == "" {
+		t.Error("two volumes are called one moment")
+	}
+}
+
+// What is removed of a clone is proven first.
+func TestClonesOfDevicesAreProven(t *testing.T) {
+	m := &told{answers: map[string]string{"rbd info": `{"id":"abc"}`}}
+	all := kinds.All()
+	remove := func(kind, name string, proof map[string]string) error {
+		return all[kind].Remove(t.Context(), inventory.Holder{Do: m}, inventory.Entry{Thing: inventory.Thing{Kind: kind, Name: name, Proof: proof}})
+	}
+	must(t, remove(inventory.LogicalVolume, "vg/plumb-clone-1", map[string]string{"uuid": "u1"}))
+	m.says(t, `lvremove --yes --select lv_name="plumb-clone-1" && lv_uuid="u1" -- vg`)
+	must(t, remove(inventory.Image, "db/plumb-clone-1", map[string]string{"id": "abc"}))
+	m.says(t, "rbd rm --no-progress -- db/plumb-clone-1")
+	m.did = nil
+	for kind, names := range map[string][]string{inventory.LogicalVolume: {"vg/db", "db", `vg/plumb-clone-" || lv_name="db`}, inventory.Image: {"db/data", "db/plumb-clone-1"}} {
+		for _, name := range names {
+			if err := remove(kind, name, map[string]string{"id": "else", "uuid": "u1"}); !errors.Is(err, inventory.ErrForeign) {
+				t.Errorf("%s %s: %v", kind, name, err)
+			}
+		}
+	}
+	if slices.ContainsFunc(m.did, func(s string) bool { return strings.Contains(s, " rm ") || strings.HasPrefix(s, "lvremove") }) {
+		t.Errorf("removed: %s", fmt.Sprint(m.did))
+	}
+}
+
+func FuzzListsOfDevices(f *testing.F) {
+	f.Add([]byte(lvsList))
+	f.Add([]byte(`[{"id":4,"name":"x"}]`))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		parseLogical(out)
+		parseRBDSnapshots(out)
+		ebsMembers(out, []protect.Volume{{Name: "vol-1"}}, name)
+	})
+}

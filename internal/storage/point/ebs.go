@@ -1,0 +1,229 @@
+package point
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/observe"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+)
+
+// EBS takes points of the volumes of an EC2 instance. One call of create-snapshots takes all of
+// an instance's volumes at one moment, but for those that it is told to leave out.
+type EBS struct{}
+
+// ebsTag is the tag of a snapshot that names its point.
+const ebsTag = "plumb-point"
+
+// Name implements protect.Storage.
+func (EBS) Name() string { return "ebs" }
+
+// Volume implements protect.Storage: the disks under the filesystem, by the kernel's names.
+func (e EBS) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
+	known := s.Find(stack.Ref{Kind: "filesystem", Name: fs.Text("mountpoint")})
+	if known == nil || known.Text("cloud_volume") != "ebs" {
+		return protect.Volume{}, false
+	}
+	return protect.Volume{Storage: e.Name(), Name: strings.Join(known.List("disk_names"), ","), Mountpoint: fs.Text("mountpoint"), Within: strings.Trim(fs.Text("mount_root"), "/")}, true
+}
+
+// Place implements protect.Placer: disks by the names that AWS gave them.
+func (EBS) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string) (protect.Volume, error) {
+	var ids []string
+	for disk := range strings.SplitSeq(v.Name, ",") {
+		id := ebsVolume(ctx, h, disk)
+		if id == "" {
+			return v, fmt.Errorf("on EBS, but the disk %s does not tell which volume it is", disk)
+		}
+		ids = append(ids, id)
+	}
+	var err error
+	v.Name = strings.Join(ids, ",")
+	v.Pool, err = ebsInstance(ctx, h)
+	return v, err
+}
+
+// ebsVolume reads the serial number of an NVMe disk, which on EBS is the volume's id without its dash.
+func ebsVolume(ctx context.Context, h host.Reader, disk string) string {
+	text, err := h.ReadFile(ctx, "/sys/class/block/"+disk+"/device/serial")
+	id, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "vol")
+	if err != nil || !ok {
+		return ""
+	}
+	return "vol-" + strings.TrimPrefix(id, "-")
+}
+
+// ebsInstance reads the instance's id, which instances on Nitro have in their firmware.
+func ebsInstance(ctx context.Context, h host.Reader) (string, error) {
+	text, err := h.ReadFile(ctx, "/sys/class/dmi/id/board_asset_tag")
+	id := strings.TrimSpace(string(text))
+	if err == nil && !strings.HasPrefix(id, "i-") {
+		err = fmt.Errorf("%q is no id of an EC2 instance", id)
+	}
+	if err != nil {
+		return "", hint.With(fmt.Errorf("find out which EC2 instance this is: %w", err), "instances before Nitro do not tell: use --with and a command of your own")
+	}
+	return id, nil
+}
+
+// Atomic implements protect.Storage.
+func (EBS) Atomic([]protect.Volume) string { return "" }
+
+// Room implements protect.Storage: snapshots are kept elsewhere.
+func (EBS) Room(*stack.Stack, []protect.Volume) string { return "" }
+
+// Settle implements protect.Storage.
+func (EBS) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
+	return syncAll(ctx, d, vols)
+}
+
+// Snapshot implements protect.Storage.
+func (e EBS) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, _ map[string]string) ([]protect.Member, error) {
+	spec, err := ebsSpecification(ctx, d, vols)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := json.Marshal([]any{map[string]any{"ResourceType": "snapshot", "Tags": []any{map[string]string{"Key": ebsTag, "Value": name}}}})
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.Run(ctx, "aws", "ec2", "create-snapshots", "--instance-specification", spec, "--tag-specifications", string(tags), "--description", name, "--output", "json")
+	if err != nil {
+		return nil, hint.With(err, "it needs the right ec2:CreateSnapshots and ec2:CreateTags, and a login for root")
+	}
+	return ebsMembers(out, vols, name)
+}
+
+// ebsSpecification names the instance and the volumes that are left out.
+func ebsSpecification(ctx context.Context, h host.Reader, vols []protect.Volume) (string, error) {
+	boot, err := ebsBoot(ctx, h)
+	if err != nil {
+		return "", err
+	}
+	files, err := h.Glob(ctx, "/sys/class/block/nvme*/device/serial")
+	if err != nil {
+		return "", err
+	}
+	var wanted []string
+	for _, v := range vols {
+		wanted = append(wanted, strings.Split(v.Name, ",")...)
+	}
+	spec := struct {
+		InstanceID string   `json:"InstanceId"`
+		Boot       bool     `json:"ExcludeBootVolume"`
+		Data       []string `json:"ExcludeDataVolumeIds,omitempty"`
+	}{vols[0].Pool, !slices.Contains(wanted, boot), nil}
+	for _, file := range files {
+		id := ebsVolume(ctx, h, path.Base(path.Dir(path.Dir(file))))
+		if id != "" && id != boot && !slices.Contains(wanted, id) && !slices.Contains(spec.Data, id) {
+			spec.Data = append(spec.Data, id)
+		}
+	}
+	text, err := json.Marshal(spec)
+	return string(text), err
+}
+
+// ebsBoot gives the volume of the root filesystem.
+func ebsBoot(ctx context.Context, h host.Reader) (string, error) {
+	all, err := observe.MountTable(ctx, h, "self")
+	for _, m := range all {
+		if m.Point != "/" {
+			continue
+		}
+		name := kernelName(ctx, h, m.Source)
+		if id := ebsVolume(ctx, h, name); id != "" {
+			return id, nil
+		}
+		to, err := h.Readlink(ctx, "/sys/class/block/"+name) // …/nvme0n1/nvme0n1p1
+		if id := ebsVolume(ctx, h, path.Base(path.Dir(to))); err == nil && id != "" {
+			return id, nil
+		}
+	}
+	return "", errors.Join(errors.New("find which volume the instance boots from, which must be named in its own way: / is on none"), err)
+}
+
+// ebsMembers reads what create-snapshots and describe-snapshots tell. A member with several
+// volumes has several snapshots.
+func ebsMembers(out []byte, vols []protect.Volume, name string) ([]protect.Member, error) {
+	var said struct {
+		Snapshots []struct {
+			SnapshotID string `json:"SnapshotId"`
+			VolumeID   string `json:"VolumeId"`
+			State      string
+		}
+	}
+	if err := json.Unmarshal(out, &said); err != nil {
+		return nil, fmt.Errorf("read the answer of aws: %w", err)
+	}
+	var all []protect.Member
+	for _, v := range vols {
+		var ids []string
+		part := false
+		want := strings.Split(v.Name, ",")
+		for _, s := range said.Snapshots {
+			if slices.Contains(want, s.VolumeID) {
+				ids = append(ids, s.SnapshotID)
+				part = part || s.State == "error"
+			}
+		}
+		if slices.Sort(ids); len(ids) > 0 {
+			id := strings.Join(ids, ",")
+			all = append(all, protect.Member{Volume: v, Snapshot: id, GUID: id, Birth: name, Part: part || len(ids) != len(want)})
+		}
+	}
+	return all, nil
+}
+
+// Find implements protect.Storage.
+func (EBS) Find(ctx context.Context, h host.Reader, vols []protect.Volume, name string) ([]protect.Member, error) {
+	out, err := h.Output(ctx, "aws", "ec2", "describe-snapshots", "--owner-ids", "self", "--filters", "Name=tag:"+ebsTag+",Values="+name, "--output", "json")
+	if err != nil {
+		return nil, err
+	}
+	return ebsMembers(out, vols, name)
+}
+
+// State implements protect.Storage. An id is never given to another snapshot.
+func (e EBS) State(ctx context.Context, h host.Reader, m protect.Member) (protect.MemberState, error) {
+	found, err := e.Find(ctx, h, []protect.Volume{m.Volume}, m.Birth)
+	st := protect.MemberState{Space: -1, Gone: err == nil && len(found) == 0}
+	return st, err
+}
+
+// Mark implements protect.Storage: facts are in the point's file.
+func (EBS) Mark(context.Context, host.Streamer, protect.Member, map[string]string) error { return nil }
+
+// Clone implements protect.Storage.
+func (EBS) Clone(_ context.Context, _ host.Streamer, _ *inventory.Log, m protect.Member, _ string, _ *inventory.Life) error {
+	return hint.With(fmt.Errorf("a volume of %s is not made and attached by Plumb", m.Snapshot), "aws ec2 create-volume --snapshot-id, attach-volume, and mount it; XFS needs -o nouuid on the same instance")
+}
+
+// Destroy implements protect.Storage. What is gone already is not asked for again.
+func (e EBS) Destroy(ctx context.Context, d host.Streamer, members []protect.Member) error {
+	for _, m := range members {
+		found, err := e.Find(ctx, d, []protect.Volume{m.Volume}, m.Birth)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			for id := range strings.SplitSeq(f.Snapshot, ",") {
+				if !slices.Contains(strings.Split(m.GUID, ","), id) {
+					continue
+				}
+				if _, err := d.Run(ctx, "aws", "ec2", "delete-snapshot", "--snapshot-id", id); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package point
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+)
+
+// LVM takes points of thin logical volumes. Taking one suspends the device, for which the kernel
+// freezes the filesystem: what is in the snapshot needs no repair. A snapshot is not activated with its group.
+type LVM struct{}
+
+// Name implements protect.Storage.
+func (LVM) Name() string { return "lvm" }
+
+// Volume implements protect.Storage: what kind of logical volume it is, Place finds out.
+func (l LVM) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
+	return onDevice(s, fs, l.Name(), "lvm")
+}
+
+// onDevice tells whether a filesystem lies right on a device of a layer.
+func onDevice(s *stack.Stack, fs *stack.Thing, storage, layer string) (protect.Volume, bool) {
+	known := s.Find(stack.Ref{Kind: "filesystem", Name: fs.Text("mountpoint")})
+	if known == nil {
+		return protect.Volume{}, false
+	}
+	devices, _ := s.Follow(known, "block")
+	if len(devices) != 1 || devices[0].Text("layer") != layer {
+		return protect.Volume{}, false
+	}
+	return protect.Volume{Storage: storage, Name: fs.Text("source"), Mountpoint: fs.Text("mountpoint"), Within: strings.Trim(fs.Text("mount_root"), "/")}, true
+}
+
+// wholeDevice refuses a bind mount: a clone is mounted as a whole.
+func wholeDevice(v protect.Volume) error {
+	if v.Within == "" {
+		return nil
+	}
+	return fmt.Errorf("only the directory /%s of %s is mounted at %s, and a clone could only be mounted as a whole", v.Within, v.Name, v.Mountpoint)
+}
+
+// logical is a logical volume as lvs lists it.
+type logical struct {
+	Group  string `json:"vg_name"`
+	Name   string `json:"lv_name"`
+	UUID   string `json:"lv_uuid"`
+	Origin string `json:"origin_uuid"`
+	Pool   string `json:"pool_lv"`
+	Thin   string `json:"thin_id"`
+	Path   string `json:"lv_dm_path"`
+}
+
+// listLogical lists the logical volumes of a group, or with "" of all.
+func listLogical(ctx context.Context, h host.Reader, group string) ([]logical, error) {
+	argv := []string{"lvs", "--reportformat", "json", "--readonly", "-o", "vg_name,lv_name,lv_uuid,origin_uuid,pool_lv,thin_id,lv_dm_path", "--"}
+	if group != "" {
+		argv = append(argv, group)
+	}
+	out, err := h.Output(ctx, argv...)
+	if err != nil {
+		return nil, err
+	}
+	return parseLogical(out)
+}
+
+func parseLogical(out []byte) (all []logical, err error) {
+	var said struct {
+		Report []struct {
+			LV []logical `json:"lv"`
+		} `json:"report"`
+	}
+	if err := json.Unmarshal(out, &said); err != nil {
+		return nil, fmt.Errorf("read what lvs lists: %w", err)
+	}
+	for _, r := range said.Report {
+		all = append(all, r.LV...)
+	}
+	return all, nil
+}
+
+// Place implements protect.Placer.
+func (LVM) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string) (protect.Volume, error) {
+	if err := wholeDevice(v); err != nil {
+		return v, err
+	}
+	all, err := listLogical(ctx, h, "")
+	if err != nil {
+		return v, err
+	}
+	device := kernelName(ctx, h, v.Name)
+	for _, l := range all {
+		if l.Path == "" || kernelName(ctx, h, l.Path) != device {
+			continue
+		}
+		if l.Thin == "" {
+			return v, hint.With(fmt.Errorf("on the logical volume %s/%s, which is not thin", l.Group, l.Name), "a snapshot of such a volume slows every write down and breaks when it is full; --with takes them by a command of your own")
+		}
+		v.Name, v.Pool = l.Group+"/"+l.Name, l.Group+"/"+l.Pool
+		return v, nil
+	}
+	return v, fmt.Errorf("on %s, which lvs does not list", v.Name)
+}
+
+// Atomic implements protect.Storage.
+func (LVM) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "LVM") }
+
+func oneAfterOther(vols []protect.Volume, who string) string {
+	for _, v := range vols {
+		if v.Name != vols[0].Name {
+			return fmt.Sprintf("%s and %s are two volumes, and %s takes one snapshot after the other", vols[0].Name, v.Name, who)
+		}
+	}
+	return ""
+}
+
+// Room implements protect.Storage. What a thin pool has left counts, not what its filesystems have.
+func (LVM) Room(s *stack.Stack, vols []protect.Volume) string {
+	for _, v := range vols {
+		group, pool, _ := strings.Cut(v.Pool, "/")
+		name := strings.ReplaceAll(group, "-", "--") + "-" + strings.ReplaceAll(pool, "-", "--")
+		for _, b := range s.OfKind("block") {
+			if n := b.Text("dm_name"); n != name && n != name+"-tpool" {
+				continue
+			}
+			for _, fact := range []string{"thin_data_used", "thin_metadata_used"} {
+				if used, known := b.Number(fact); known && used > 100*(1-leastFree) {
+					return fmt.Sprintf("less than a tenth of the thin pool %s is free", v.Pool)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// Settle implements protect.Storage.
+func (LVM) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
+	return syncAll(ctx, d, vols)
+}
+
+// lvmSnapshot names the snapshot of a volume of a group.
+func lvmSnapshot(v protect.Volume, name string) (group, snapshot string) {
+	group, lv, _ := strings.Cut(v.Name, "/")
+	return group, name + "." + lv
+}
+
+// Snapshot implements protect.Storage.
+func (l LVM) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, _ map[string]string) ([]protect.Member, error) {
+	var failed error
+	for _, v := range vols {
+		_, snapshot := lvmSnapshot(v, name)
+		if failed == nil {
+			_, failed = d.Run(ctx, "lvcreate", "--snapshot", "--setactivationskip", "y", "--name", snapshot, "--", v.Name)
+		}
+	}
+	all, err := l.Find(context.WithoutCancel(ctx), d, vols, name)
+	return all, errors.Join(failed, err)
+}
+
+// Find implements protect.Storage.
+func (LVM) Find(ctx context.Context, h host.Reader, vols []protect.Volume, name string) ([]protect.Member, error) {
+	var all []protect.Member
+	for _, v := range vols {
+		group, snapshot := lvmSnapshot(v, name)
+		list, err := listLogical(ctx, h, group)
+		if err != nil {
+			return all, err
+		}
+		for _, s := range list {
+			if s.Name == snapshot {
+				all = append(all, protect.Member{Volume: v, Snapshot: group + "/" + s.Name, GUID: s.UUID, Birth: s.Thin})
+			}
+		}
+	}
+	return all, nil
+}
+
+// State implements protect.Storage.
+func (LVM) State(ctx context.Context, h host.Reader, m protect.Member) (protect.MemberState, error) {
+	st := protect.MemberState{Space: -1, Gone: true}
+	group, name, _ := strings.Cut(m.Snapshot, "/")
+	list, err := listLogical(ctx, h, group)
+	for _, s := range list {
+		if s.Name == name {
+			st.Gone, st.Other = false, m.GUID == "" || s.UUID != m.GUID || s.Thin != m.Birth
+		}
+		if s.Origin == m.GUID && m.GUID != "" {
+			st.Clones = append(st.Clones, group+"/"+s.Name)
+		}
+	}
+	return st, err
+}
+
+// Mark implements protect.Storage: facts are in the point's file.
+func (LVM) Mark(context.Context, host.Streamer, protect.Member, map[string]string) error { return nil }
+
+// Clone implements protect.Storage.
+func (l LVM) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
+	if err := emptyDirectory(ctx, d, dir); err != nil {
+		return err
+	}
+	st, err := l.State(ctx, d, m)
+	if err == nil {
+		err = usable(m, st)
+	}
+	if err != nil {
+		return err
+	}
+	group, _, _ := strings.Cut(m.Snapshot, "/")
+	name := "plumb-clone-" + protect.NewID(time.Now())
+	_, err = log.Make(ctx, inventory.Thing{Kind: inventory.LogicalVolume, Name: group + "/" + name, Life: life}, func(t *inventory.Thing) error {
+		if _, err := d.Run(ctx, "lvcreate", "--snapshot", "--setactivationskip", "n", "--activate", "y", "--name", name, "--", m.Snapshot); err != nil {
+			return err
+		}
+		list, err := listLogical(ctx, d, group)
+		for _, s := range list {
+			if s.Name == name && s.Origin == m.GUID {
+				t.Proof["uuid"] = s.UUID
+			}
+		}
+		if err == nil && t.Proof["uuid"] == "" {
+			err = fmt.Errorf("%s is no clone of the snapshot that was taken", name)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return mountDevice(ctx, d, log, path.Join("/dev/mapper", strings.ReplaceAll(group, "-", "--")+"-"+strings.ReplaceAll(name, "-", "--")), dir, life)
+}
+
+// mountDevice mounts a clone of a device. XFS does not mount a second filesystem of one UUID, unless
+// it is told to.
+func mountDevice(ctx context.Context, d host.Doer, log *inventory.Log, device, dir string, life *inventory.Life) error {
+	out, err := d.Run(ctx, "blkid", "--probe", "--output", "value", "--match-tag", "TYPE", "--", device)
+	if err != nil {
+		return err
+	}
+	fstype, options := strings.TrimSpace(string(out)), "nosuid,nodev"
+	if fstype == "xfs" {
+		options += ",nouuid"
+	}
+	_, err = log.Make(ctx, inventory.Thing{Kind: inventory.Mount, Name: dir, Life: life, Proof: map[string]string{"source": device}}, func(*inventory.Thing) error {
+		_, err := d.Run(ctx, "mount", "-t", fstype, "-o", options, "--", device, dir)
+		return err
+	})
+	return err
+}
+
+// Destroy implements protect.Storage. LVM itself looks once more at the UUID.
+func (l LVM) Destroy(ctx context.Context, d host.Streamer, members []protect.Member) error {
+	if err := allDestroyable(ctx, l, d, members); err != nil {
+		return err
+	}
+	for _, m := range members {
+		group, name, _ := strings.Cut(m.Snapshot, "/")
+		if _, err := d.Run(ctx, "lvremove", "--yes", "--select", fmt.Sprintf("lv_uuid=%q && lv_name=%q", m.GUID, name), "--", group); err != nil {
+			return err
+		}
+		if st, err := l.State(ctx, d, m); err != nil || !st.Gone {
+			return errors.Join(err, fmt.Errorf("the snapshot %s is still there, or another took its name", m.Snapshot))
+		}
+	}
+	return nil
+}
