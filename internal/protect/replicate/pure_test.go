@@ -41,7 +41,7 @@ func TestReach(t *testing.T) {
 func TestAllowed(t *testing.T) {
 	const only = "tank/copies"
 	for _, words := range [][]string{
-		{"zfs", "version"}, look(only), look(only + "/tank:db"), identities(only + "/a"), holder(only), holder(only + "/host1"),
+		look(only), look(only + "/tank:db"), identities(only + "/a"), holder(only), holder(only + "/host1"),
 		setChain(only, "15903956383140518150", wayRaw), setLast(only, "20261123T210500Z-4f3a"), receive(true, only+"/a"), receive(false, only+"/a"), abort(only + "/a"),
 	} {
 		if got := allowed(only, strings.Join(words, " ")); !slices.Equal(got, words) {
@@ -53,7 +53,7 @@ func TestAllowed(t *testing.T) {
 		"zfs receive tank/copies/../db", "zfs receive tank/copies/a@b", "zfs receive  tank/copies/a", "zfs receive tank/copies/a ", "zfs receive tank/copies/a;id",
 		"zfs receive tank/copies/a\nid", "zfs receive tank/copies/$(id)", "zfs receive -A tank/copies", "zfs set mountpoint=/ tank/copies/a", "zfs set org.plumb:replica=1 tank/copies",
 		"zfs set org.plumb:chain-1=other tank/copies", "zfs set org.plumb:last=x tank/copies", "zfs set org.plumb:last=20261123T210500Z-4f3a tank", "zfs create tank/copies/a",
-		"zfs get -Hp -o name,property,value,source all tank", "zfs version; id", "zfs version\n", "/tmp/zfs version", "ZFS version",
+		"zfs get -Hp -o name,property,value,source all tank", "zfs version", "zfs version; id", "zfs version\n", "/tmp/zfs version", "ZFS version",
 	} {
 		if got := allowed(only, line); got != nil {
 			t.Errorf("%q is let through as %q", line, got)
@@ -76,8 +76,8 @@ func FuzzAllowed(f *testing.F) {
 			return
 		}
 		last := words[len(words)-1]
-		if strings.Join(words, " ") != line || words[0] != "zfs" || !slices.Contains([]string{"version", "get", "create", "set", "receive"}, words[1]) ||
-			last != "version" && last != only && !strings.HasPrefix(last, only+"/") || slices.Contains(words, "-F") || strings.Contains(last, "..") {
+		if strings.Join(words, " ") != line || words[0] != "zfs" || !slices.Contains([]string{"get", "create", "set", "receive"}, words[1]) ||
+			last != only && !strings.HasPrefix(last, only+"/") || slices.Contains(words, "-F") || strings.Contains(last, "..") {
 			t.Errorf("%q lets %q through", only, line)
 		}
 		for _, w := range words {

@@ -21,10 +21,13 @@ func Receive(ctx context.Context, d host.Streamer, only, command string, in io.R
 		return hint.With(fmt.Errorf("refused: %s is not what plumb replicate types for a dataset below %s", strconv.Quote(command), only),
 			"the key is for plumb replicate alone; both hosts need the same version of it")
 	}
-	p := host.Pipe{Argv: words, Out: out}
 	if words[1] == "receive" {
-		p.In = in
+		_, err := d.Pipe(ctx, host.Pipe{Argv: words, In: in, Out: out})
+		return err
 	}
-	_, err := d.Pipe(ctx, p)
+	text, err := d.Run(ctx, words...)
+	if err == nil {
+		_, err = out.Write(text)
+	}
 	return err
 }

@@ -176,12 +176,6 @@ func (s *sending) reached(err error) error {
 
 // open looks at the dataset that holds the replicas, and makes it when it is missing.
 func (s *sending) open(ctx context.Context) error {
-	if _, err := s.at(ctx, zfs.Version()...); err != nil {
-		if !strings.Contains(err.Error(), "unrecognized command") {
-			return err
-		}
-		s.theirFuse = true
-	}
 	if err := s.readHolder(ctx); !absent(err) {
 		return err
 	}
@@ -197,10 +191,13 @@ func (s *sending) readHolder(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.holder = map[string]string{}
+	s.holder, s.theirFuse = map[string]string{}, true
 	for _, p := range zfs.ParseProperties(out) {
 		if p.Of == s.t.Dataset && p.Source == "local" {
 			s.holder[p.Name] = p.Value
+		}
+		if p.Name == "guid" { // which zfs-fuse has, but not among all
+			s.theirFuse = false
 		}
 	}
 	if s.holder[ourMark] != "1" {

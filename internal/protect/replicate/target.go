@@ -84,8 +84,8 @@ func (t Target) reach(options, words []string) []string {
 	if t.Host == "" {
 		return words
 	}
-	// BatchMode: nobody is there to type a password. The others end a connection that is dead.
-	argv := []string{"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4"}
+	// Nobody is there to type a password, a banner would hide what went wrong, and a dead connection is to end.
+	argv := []string{"ssh", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4"}
 	argv = append(argv, options...)
 	if t.Port != 0 {
 		argv = append(argv, "-p", strconv.Itoa(t.Port))
