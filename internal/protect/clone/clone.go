@@ -80,8 +80,12 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options) (c Clone, e
 	}
 	life := &inventory.Life{Owner: owner(o.Name), Purpose: "clone of point " + p.ID + " of " + p.Server.Ref.String(), Since: c.Since}
 	m.say("cloning")
+	of := p.Ready
+	if o.Purpose == protect.ForReplica { // a server that has recovered has written what its source has not
+		of = nil
+	}
 	copied, err := m.Maker.Make(ctx, p, instance.Options{Name: o.Name, Purpose: o.Purpose, Port: o.Port, Number: o.Number,
-		Memory: o.Memory, Source: o.Source, Life: life, Of: p.Ready})
+		Memory: o.Memory, Source: o.Source, Life: life, Of: of})
 	if err == nil {
 		if err = m.run(ctx, copied, o); err != nil {
 			err = errors.Join(err, copied.Remove(context.WithoutCancel(ctx)))

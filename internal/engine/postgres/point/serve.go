@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"plumb/internal/engine/postgres/client"
@@ -35,17 +36,19 @@ func (Engine) Open(ctx context.Context, c protect.Copy) (load.Admin, error) {
 	if f, ok := errors.AsType[*load.Failure](err); ok && f.Code == "3D000" { // somebody dropped it
 		a, err = dial(ctx, c, "template1")
 	}
-	if err != nil || c.Purpose != protect.ForRollback {
-		return a, err
-	}
-	rows, err := a.Query(ctx, "SELECT pg_is_in_recovery()") // it answers before its timeline is opened
-	if err == nil && (len(rows.Values) != 1 || host.Text(rows.Values[0], 0) != "f") {
-		err = errors.New("it still recovers")
-	}
 	if err != nil {
-		return nil, errors.Join(err, a.Close())
+		return nil, err
 	}
-	return a, nil
+	if c.Purpose == protect.ForRollback {
+		rows, err := a.Query(ctx, "SELECT pg_is_in_recovery()") // it answers before its timeline is opened
+		if err == nil && (len(rows.Values) != 1 || host.Text(rows.Values[0], 0) != "f") {
+			err = errors.New("it still recovers")
+		}
+		if err != nil {
+			return nil, errors.Join(err, a.Close())
+		}
+	}
+	return &session{Admin: a, c: c}, nil
 }
 
 func dial(ctx context.Context, c protect.Copy, database string) (load.Admin, error) {
@@ -60,6 +63,36 @@ func dial(ctx context.Context, c protect.Copy, database string) (load.Admin, err
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
+}
+
+// session is a session of one database that can go to another, as psql's does.
+type session struct {
+	load.Admin
+	c protect.Copy
+}
+
+// Exec implements load.Admin. After \connect NAME statements are those of that database, with
+// its own search_path and triggers: a mask needs that, for no statement reaches another database.
+func (s *session) Exec(ctx context.Context, statements ...string) error {
+	for _, statement := range statements {
+		name, connect := strings.CutPrefix(strings.TrimSpace(statement), `\connect `)
+		if !connect {
+			if err := s.Admin.Exec(ctx, statement); err != nil {
+				return err
+			}
+			continue
+		}
+		a, err := dial(ctx, s.c, strings.Trim(strings.TrimSpace(strings.TrimSuffix(name, ";")), `"`))
+		if err != nil {
+			return err
+		}
+		old := s.Admin
+		s.Admin = a
+		if err := errors.Join(old.Close(), a.Exec(ctx, "RESET search_path", "RESET session_replication_role", "RESET row_security")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // recovered is where a server stands that nobody has written to. The checkpoint with which
