@@ -131,7 +131,7 @@ func programOf(exe string, args []string) ([]string, error) {
 func (d *described) dirs(s *stack.Stack) {
 	for _, r := range s.Roles {
 		if r.DB == d.sv.Ref && r.Name != "log" && r.Name != "temporary" {
-			d.dir(r.Name, cmp.Or(r.Resolved, r.Path))
+			d.dir(r.Name, d.resolved(cmp.Or(r.Resolved, r.Path)))
 		}
 	}
 	data := d.sv.Dir("data")

@@ -61,6 +61,11 @@ func servers() map[string]func() (sandbox.MySQLOptions, error) {
 // onEach runs a test on a server of each kind, which keeps a binary log in a directory
 // of its own, by its full path.
 func onEach(t *testing.T, f func(*source)) {
+	onEachWith(t, func(*sandbox.Box, *sandbox.MySQLOptions) {}, f)
+}
+
+// onEachWith does so with other options.
+func onEachWith(t *testing.T, with func(*sandbox.Box, *sandbox.MySQLOptions), f func(*source)) {
 	if testing.Short() {
 		t.Skip("starts real servers: run without -short")
 	}
@@ -69,12 +74,12 @@ func onEach(t *testing.T, f func(*source)) {
 			if name != "MariaDB" {
 				sandbox.NeedTime(t, "other servers than the installed one: PLUMB_REAL=1")
 			}
-			f(begin(t, options))
+			f(begin(t, options, with))
 		})
 	}
 }
 
-func begin(t *testing.T, options func() (sandbox.MySQLOptions, error)) *source {
+func begin(t *testing.T, options func() (sandbox.MySQLOptions, error), with func(*sandbox.Box, *sandbox.MySQLOptions)) *source {
 	t.Helper()
 	o, err := options()
 	sandbox.Need(t, err)
@@ -92,6 +97,7 @@ func begin(t *testing.T, options func() (sandbox.MySQLOptions, error)) *source {
 	if o.Native {
 		o.Settings += "gtid_mode = ON\nenforce_gtid_consistency = ON\ninnodb_directories = " + logs + "\n"
 	}
+	with(box, &o)
 	s := &source{t: t, box: box, options: o}
 	s.server, err = box.MySQL(o)
 	sandbox.Need(t, err)

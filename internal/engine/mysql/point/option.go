@@ -83,11 +83,12 @@ func (n *neutral) places(f *file) {
 
 // kept are the source's settings without which its data is read wrongly.
 func (n *neutral) kept(f *file) {
+	_, renamed := n.c.Server.Settings["log_replica_updates"]
 	_, capacity := n.c.Server.Settings["innodb_redo_log_capacity"]
 	for _, name := range plainSettings() {
 		value, ok := n.c.Server.Settings[name]
 		switch {
-		case !ok:
+		case !ok, renamed && name == "log_slave_updates":
 		case capacity && strings.HasPrefix(name, "innodb_log_file"): // of no effect, with a warning
 		case name == "innodb_undo_tablespaces" && !isMariaDB(n.c.Server) && since(n.c.Server, "8.0.14"): // likewise
 		default:

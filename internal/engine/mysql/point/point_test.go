@@ -1,0 +1,127 @@
+package point
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"plumb/internal/host"
+	"plumb/internal/protect"
+)
+
+func TestProgramOf(t *testing.T) {
+	for _, c := range []struct {
+		exe  string
+		args []string
+		want string // "" for an error
+	}{
+		{"/usr/sbin/mariadbd", []string{"mysqld", "--port=1"}, "/usr/sbin/mariadbd"},
+		{"/x/ld-linux-x86-64.so.2", []string{"/x/ld-linux-x86-64.so.2", "--library-path", "/l", "/x/mysqld", "--defaults-file=/c"}, "/x/ld-linux-x86-64.so.2 --library-path /l /x/mysqld"},
+		{"/x/ld-linux.so", []string{"ld", "--inhibit-cache", "/x/mysqld"}, "/x/ld-linux.so --inhibit-cache /x/mysqld"},
+		{"/x/ld-linux.so", []string{"ld", "mysqld"}, ""},
+		{"/x/ld-linux.so", []string{"ld", "--library-path"}, ""},
+		{"", nil, ""},
+	} {
+		got, err := programOf(c.exe, c.args)
+		if strings.Join(got, " ") != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s %v: %v, %v", c.exe, c.args, got, err)
+		}
+	}
+}
+
+func TestShape(t *testing.T) {
+	for statement, want := range map[string]string{
+		"UPDATE t SET pan = '4111', n=12 WHERE x='it''s' ": "UPDATE t SET pan = ?, n=? WHERE x=?",
+		"select \"a\\\"b\" /* secret */ from t1 -- more":   "select ? from t1",
+		"INSERT INTO t VALUES ('never closed":              "INSERT INTO t VALUES (?",
+		"SELECT 0xDEADBEEF, 1.5\n FROM\tt /* open":         "SELECT ?, ? FROM t",
+		"DROP TABLE \x1b[31mt":                             "DROP TABLE ?[31mt",
+	} {
+		if got := shape(statement); got != want {
+			t.Errorf("%q: %q, want %q", statement, got, want)
+		}
+	}
+	if !changesTables("/* app */ ALTER TABLE t ADD c INT") || changesTables("SELECT 1") || changesTables("") {
+		t.Error("which statements change tables")
+	}
+}
+
+func FuzzShape(f *testing.F) {
+	f.Add("SELECT 'secret'")
+	f.Fuzz(func(t *testing.T, statement string) {
+		if got := shape(statement); strings.ContainsAny(got, "\x1b\n'") && !strings.Contains(got, "`") {
+			t.Errorf("%q becomes %q", statement, got)
+		}
+	})
+}
+
+func TestLogs(t *testing.T) {
+	for file, want := range map[string]bool{"/d/relay.000001": true, "/d/relay.index": true, "/d/relay-east.000002": true, "/d/relay-east.index": true,
+		"/d/relay": false, "/d/relay.frm": false, "/d/relays.000001": false, "/d/other.000001": false, "/d/relay.": false} {
+		if isLog(file, "/d/relay") != want {
+			t.Errorf("%s: %t", file, !want)
+		}
+	}
+}
+
+func TestSame(t *testing.T) {
+	e := &Engine{}
+	at := protect.Position{File: "bin.000002", Offset: 400, GTID: gtids("b:1-5,\na:1-7"), Applied: "0-1-4"}
+	for want, p := range map[string]protect.Position{
+		"":           at,
+		"bin.000002": {File: "bin.000002", Offset: 500, GTID: at.GTID, Applied: at.Applied},
+		"GTID":       {File: at.File, Offset: at.Offset, GTID: "a:1-8,b:1-5", Applied: at.Applied},
+		"applied":    {File: at.File, Offset: at.Offset, GTID: at.GTID},
+		"not known":  {},
+	} {
+		if got := e.Same(at, p); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%+v: %q", p, got)
+		}
+	}
+	if e.Same(protect.Position{}, at) != "" {
+		t.Error("a point without a position differs")
+	}
+}
+
+// The statements of servers that are not run here.
+func TestScripts(t *testing.T) {
+	for _, c := range []struct{ flavor, version, want string }{
+		{"mysql", "5.7.44", "FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES"},
+		{"percona", "8.0.36", "LOCK INSTANCE FOR BACKUP; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES; UNLOCK INSTANCE"},
+		{"mariadb", "10.3.39", "FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; UNLOCK TABLES"},
+	} {
+		j := &judged{sv: protect.Server{Flavor: c.flavor, Version: c.version}, v: map[string]string{"log_bin": "ON", "datadir": `/d'\`}, galera: c.flavor == "percona"}
+		j.v["wsrep_sync_wait"] = "1"
+		all := j.script()
+		i := slices.Index(all, prepared) + 1
+		if got := strings.Join(all[i:], "; "); got != c.want {
+			t.Errorf("%s %s: %s", c.flavor, c.version, got)
+		}
+		if all[0] != thisServer+`@@GLOBAL.datadir = '/d''\\'` || slices.Contains(all, "SET SESSION wsrep_sync_wait = 0") != j.galera {
+			t.Error(all[:i])
+		}
+	}
+}
+
+func TestLag(t *testing.T) {
+	columns := []string{"Master_Log_File", "Read_Master_Log_Pos", "Relay_Master_Log_File", "Exec_Master_Log_Pos", "Slave_IO_Running", "Slave_SQL_Running", "Seconds_Behind_Master", "Last_IO_Error", "Last_SQL_Error"}
+	for _, c := range []struct{ values, want, err string }{
+		{"b.1 40 b.1 40 Yes Yes 0 - -", "", ""},
+		{"b.1 80 b.1 40 Yes Yes 0 - -", "applied b.1:40", ""},
+		{"b.2 40 b.1 40 Yes Yes 0 - -", "applied b.1:40", ""},
+		{"b.1 40 b.1 40 Yes Yes 7 - -", "by 7 s", ""},
+		{"- 4 - 0 Connecting Yes 0 - -", "connecting", ""},
+		{"b.1 40 b.1 40 Yes No 0 - duplicate", "", "duplicate"},
+	} {
+		row := make([]*string, len(columns))
+		for i, v := range strings.Fields(c.values) {
+			if v = strings.TrimPrefix(v, "-"); true {
+				row[i] = &v
+			}
+		}
+		got, err := lag(host.Rows{Columns: columns, Values: [][]*string{row}})
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) || (err != nil) != (c.err != "") {
+			t.Errorf("%s: %q, %v", c.values, got, err)
+		}
+	}
+}
