@@ -57,6 +57,12 @@ type Switch struct {
 	// Guard must hold before and after: growing a buffer pool stops when
 	// memory gets short.
 	Guard *Guard `json:"guard,omitempty"`
+	// Exact tells that the state read is all that Do and Undo change: where it is as it
+	// was, nothing is left to undo, whatever happened.
+	Exact bool `json:"exact,omitempty"`
+	// Again is how long what fails is tried again, in milliseconds: a filesystem is busy
+	// for a moment after its last user has gone.
+	Again int64 `json:"again_ms,omitempty"`
 }
 
 // Down says where a value lies that a server keeps itself: a server that does

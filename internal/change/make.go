@@ -30,6 +30,9 @@ type Make struct {
 	Empty bool `json:"empty,omitempty"`
 	// Unchanged lets undo remove it only while this reads as it did when it was made.
 	Unchanged *Inspection `json:"unchanged,omitempty"`
+	// Keep is done in place of Undo to a thing that is not Unchanged: it puts it aside,
+	// under another name, and nothing of it is lost.
+	Keep []Op `json:"keep,omitempty"`
 }
 
 // Dir says whose a new directory is: -1 for user and group of the Plumb that makes it.
@@ -165,14 +168,19 @@ func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + some(in), Nested: true, Others: true}, nil
 		}
 	}
-	if m.Unchanged != nil && p.Identity != "" {
-		now, err := inspect(ctx, k.Doer, *m.Unchanged)
-		if err != nil || now == p.Kept {
-			return nil, err
-		}
-		return &Drift{Place: m.place(), Want: p.Kept, Found: now}, nil
+	if now, changed, err := m.changed(ctx, k, p); err != nil || changed && m.Keep == nil {
+		return &Drift{Place: m.place(), Want: p.Kept, Found: now}, err
 	}
 	return nil, nil
+}
+
+// changed tells whether a thing is not Unchanged.
+func (m *Make) changed(ctx context.Context, k *Executor, p *Recorded) (now string, changed bool, err error) {
+	if m.Unchanged == nil || p.Identity == "" {
+		return "", false, nil
+	}
+	now, err = inspect(ctx, k.Doer, *m.Unchanged)
+	return now, now != p.Kept, err
 }
 
 // some lists the first of many names.
@@ -239,7 +247,13 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 		if err != nil || !ours {
 			return true, err
 		}
-		for _, op := range m.Undo {
+		undo := m.Undo
+		if _, changed, err := m.changed(ctx, k, p); err != nil || changed && m.Keep != nil {
+			if undo = m.Keep; err != nil {
+				return false, err
+			}
+		}
+		for _, op := range undo {
 			if err := op.with("{mark}", p.Made.Mark).do(ctx, k.Doer); err != nil {
 				return false, err
 			}
@@ -303,7 +317,7 @@ func (m *Make) known(made Made) error {
 	if m.Unchanged != nil {
 		err = m.Unchanged.known(m.place())
 	}
-	return errors.Join(err, known(m.Do), known(m.Undo))
+	return errors.Join(err, known(m.Do), known(m.Undo), known(m.Keep))
 }
 
 func (m *Make) words(*Recorded) (before, after string) {

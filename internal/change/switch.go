@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 func (s *Switch) place() string { return s.On }
@@ -29,7 +30,7 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 			return "", err
 		}
 	}
-	if err := operate(ctx, k.Doer, s.Do, p.Made.Before); err != nil {
+	if err := s.operate(ctx, k, s.Do, p.Made.Before, s.After); err != nil {
 		return "", err
 	}
 	got, err = reach(ctx, k.Doer, s, s.After)
@@ -81,10 +82,10 @@ func (s *Switch) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, e
 func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, _ bool) error {
 	before := p.Made.Before
 	now, err := k.seen(ctx, s)
-	if err != nil || now == before && p.State == Done {
+	if err != nil || now == before && (p.State == Done || s.Exact) {
 		return err
 	}
-	if err := operate(ctx, k.Doer, s.undoing(before), before); err != nil {
+	if err := s.operate(ctx, k, s.undoing(before), before, before); err != nil {
 		return err
 	}
 	got, err := reach(ctx, k.Doer, s, before)
@@ -92,6 +93,24 @@ func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, 
 		err = fmt.Errorf("%s did not take %s back: it is %s", s.On, before, got)
 	}
 	return err
+}
+
+// operate does operations, again and again for as long as they fail and may.
+func (s *Switch) operate(ctx context.Context, k *Executor, ops []Op, before, want string) error {
+	for end := time.Now().Add(time.Duration(s.Again) * time.Millisecond); ; {
+		err := operate(ctx, k.Doer, ops, before)
+		if err == nil || !time.Now().Before(end) {
+			return err
+		}
+		if now, seen := inspect(ctx, k.Doer, s.Inspect); seen != nil || now == want {
+			return err // done nevertheless, or nobody can tell
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // undoing gives the operations that bring a state back.

@@ -179,3 +179,24 @@ func signed(s string) (string, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	return strconv.FormatInt(int64(n), 10), err
 }
+
+// Columns prints properties of a dataset and of all filesystems and volumes below it, one
+// dataset a line, divided by tabs; "-" for what is not set.
+func Columns(columns, name string) []string {
+	return []string{"zfs", "list", "-H", "-r", "-t", "filesystem,volume", "-o", columns, name}
+}
+
+// Properties prints all properties of one dataset; see [ParseProperties].
+func Properties(name string) []string {
+	return []string{"zfs", "get", "-Hp", "-o", "name,property,value,source", "all", name}
+}
+
+// GUIDs prints the names and GUIDs of a dataset and of all below it, exactly; from zfs-fuse
+// also of snapshots.
+func (t Tools) GUIDs(name string) []string {
+	argv := []string{"zfs", "get", "-Hp", "-r", "-o", "name,value"}
+	if !t.Fuse {
+		argv = append(argv, "-t", "filesystem,volume")
+	}
+	return append(argv, "guid", name)
+}

@@ -1,0 +1,219 @@
+package rollback
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/zfs"
+)
+
+// What a filesystem is busy with for a moment is waited for.
+const busy = int64(30 * time.Second / time.Millisecond)
+
+// acts lists what is done, in order. What a start of the machine in between may have undone
+// is looked at again, as an act of its own: it costs nothing where all is well.
+func (c *checking) acts() (all []change.Act, err error) {
+	add := func(s change.Switch) { all = append(all, change.Act{Switch: &s}) }
+	look, err := listening(c.plan.Target.Network, c.plan.Target.Address)
+	if err != nil {
+		return nil, err
+	}
+	inward := slices.SortedFunc(slices.Values(c.plan.Volumes), func(a, b Volume) int { return strings.Compare(b.Mountpoint, a.Mountpoint) })
+	outward := slices.Clone(inward)
+	slices.Reverse(outward)
+
+	add(c.stop(look, "", true))
+	for _, v := range c.plan.Volumes {
+		all = append(all, safety(v), clone(v))
+	}
+	for _, v := range c.plan.Volumes {
+		add(promote(v))
+	}
+	for _, v := range c.plan.Volumes {
+		if v.root && v.inherits {
+			add(pin(v))
+		}
+	}
+	for _, again := range []string{"", ", again"} {
+		add(c.stop(look, ", before it is unmounted"+again, false))
+		for _, v := range inward {
+			add(unmount(v, again))
+		}
+	}
+	for _, v := range c.plan.Volumes {
+		if v.root {
+			add(c.aside(v))
+		}
+	}
+	for _, v := range c.plan.Volumes {
+		if v.root {
+			add(takePlace(v))
+			add(mountpoint(v))
+		}
+	}
+	for _, v := range c.plan.Volumes {
+		if !v.root && !v.inherits {
+			add(mountpoint(v))
+		}
+	}
+	for _, v := range c.plan.Volumes {
+		add(mountable(v))
+	}
+	for _, v := range outward {
+		add(mount(v, ""))
+	}
+	for _, v := range c.plan.Volumes {
+		add(notMountable(v))
+	}
+	add(c.stop(look, ", before it is started", false))
+	for _, v := range inward {
+		add(uncover(v))
+	}
+	for _, v := range outward {
+		add(mount(v, ", again"))
+	}
+	add(c.start(look))
+	return all, nil
+}
+
+// exact makes a switch of one command each way, whose state is read whole.
+func exact(on string, look change.Inspection, after string, do, undo []string) change.Switch {
+	return change.Switch{On: on, Inspect: look, After: after, Do: ops(do), Undo: ops(undo), Exact: true, Again: busy}
+}
+
+func ops(all ...[]string) (o []change.Op) {
+	for _, argv := range all {
+		o = append(o, change.Op{Argv: argv})
+	}
+	return o
+}
+
+// stop stops the server; while it runs for the first time, until its process has ended.
+func (c *checking) stop(look change.Inspection, when string, first bool) change.Switch {
+	s := change.Switch{On: c.plan.Server.Ref.String() + when, Inspect: look, After: change.None, Do: ops(c.plan.Stop), Undo: ops(c.plan.Start),
+		Patience: c.o.within().Milliseconds(), Exact: c.plan.Stop[0] != "systemctl"}
+	if first {
+		s.Do = append(s.Do, ops([]string{"timeout", "590", "tail", "--pid=" + strconv.Itoa(c.plan.Server.PID), "-f", "/dev/null"})...)
+	}
+	return s
+}
+
+// start starts the server on what took the place of its datasets. Before that it is written on
+// them that they may hold what nobody else has.
+func (c *checking) start(look change.Inspection) change.Switch {
+	s := change.Switch{On: c.plan.Server.Ref.String(), Inspect: look, After: c.plan.Target.Address, Undo: ops(c.plan.Stop), Patience: c.o.within().Milliseconds()}
+	if look.File == "/proc/net/tcp" {
+		_, s.After, _ = strings.Cut(c.plan.Target.Address, ":")
+		port, _ := strconv.Atoi(s.After)
+		s.After = fmt.Sprintf("%04X", port)
+	}
+	for _, v := range c.plan.Volumes {
+		s.Do = append(s.Do, ops(zfs.Set(usedMark, "yes", v.Name))...)
+	}
+	s.Do = append(s.Do, ops(c.plan.Start)...)
+	return s
+}
+
+// safety keeps the state just before the rollback, whatever is done to the dataset later.
+func safety(v Volume) change.Act {
+	name := v.Name + "@plumb-" + path.Base(v.Before)[len(path.Base(v.Name))+1:]
+	if !v.root {
+		name = v.Name + "@plumb-before-" + v.tag[:strings.LastIndexByte(v.tag, '-')]
+	}
+	return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: name},
+		Do: ops(zfs.TakeSnapshots(false, map[string]string{"org.plumb:act": "{mark}"}, name)), Undo: ops(zfs.Destroy(name))}}
+}
+
+// clone makes the clone aside, mounted nowhere. Undoing it removes it while no server can
+// have written to it, and puts it aside else.
+func clone(v Volume) change.Act {
+	options := append([]string{"canmount=noauto", "org.plumb:act={mark}", tagProperty + "=" + v.tag}, v.own...)
+	if v.root || !v.inherits {
+		options = append(options, "mountpoint=none")
+	}
+	return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: v.next},
+		Do: ops(zfs.Clone(v.Snapshot, v.next, options...)), Undo: ops(zfs.Destroy(v.next)),
+		Unchanged: v.reads(usedMark), Keep: ops(zfs.Rename(v.next, v.Undone))}}
+}
+
+// reads reads a property of the clone, whatever its name is by then.
+func (v Volume) reads(property string) *change.Inspection {
+	return &change.Inspection{Argv: zfs.Columns(tagProperty+","+property, above(v)), Match: `^` + regexp.QuoteMeta(v.tag) + `\t(.*)$`}
+}
+
+// above gives a dataset that keeps its name, and holds all of the volume's.
+func above(v Volume) string { return zfs.PoolOf(v.Name) }
+
+// promote makes the dataset a clone of its clone: the snapshots up to the point go over.
+func promote(v Volume) change.Switch {
+	return exact("origin of "+v.next, *v.reads("origin"), "-", zfs.Promote(v.next), zfs.Promote(v.Name))
+}
+
+// pin sets an inherited mount point on the dataset itself, so that it stays when the dataset
+// is renamed.
+func pin(v Volume) change.Switch {
+	s := exact("mountpoint of "+v.Name, change.Inspection{Argv: zfs.LocalValue("mountpoint", v.Name)}, v.Mountpoint,
+		zfs.Set("mountpoint", v.Mountpoint, v.Name), zfs.Set("mountpoint", "{before}", v.Name))
+	s.UndoNone = ops(zfs.Inherit("mountpoint", v.Name, false))
+	return s
+}
+
+// mounted reads which dataset is uppermost on the mount point, from the mount table.
+func (v Volume) mounted() change.Inspection {
+	at := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(v.Mountpoint)
+	return change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ / ` + regexp.QuoteMeta(at) + ` .* - \S+ (\S+) `}
+}
+
+func unmount(v Volume, again string) change.Switch {
+	return exact("mount of "+v.Mountpoint+again, v.mounted(), change.None, zfs.Unmount(v.Mountpoint), zfs.Mount(v.Name))
+}
+
+// mount mounts the dataset that has the name by then.
+func mount(v Volume, again string) change.Switch {
+	return exact("mount of "+v.Mountpoint+" after the swap"+again, v.mounted(), v.Name, zfs.Mount(v.Name), zfs.Unmount(v.Mountpoint))
+}
+
+// uncover takes the dataset of before away from where a start of the machine mounted it over
+// the other.
+func uncover(v Volume) change.Switch {
+	s := exact("mount of "+v.Before, v.mounted(), v.Name, zfs.Unmount(v.Mountpoint), zfs.Mount("{before}"))
+	s.Beyond = []string{change.None}
+	return s
+}
+
+// aside renames the dataset, with all below it.
+func (c *checking) aside(v Volume) change.Switch {
+	look := change.Inspection{Argv: c.tools.GUIDs(path.Dir(v.Name)), Match: `^([^@\t]+)\t` + v.guid + `$`}
+	return exact("name of "+v.Name, look, v.Before, zfs.Rename(v.Name, v.Before), zfs.Rename(v.Before, v.Name))
+}
+
+// takePlace gives the clone the name.
+func takePlace(v Volume) change.Switch {
+	return exact("name of "+v.next, *v.reads("name"), v.Name, zfs.Rename(v.next, v.Name), zfs.Rename(v.Name, v.next))
+}
+
+// mountpoint gives the clone the mount point, in the way in which the dataset has it.
+func mountpoint(v Volume) change.Switch {
+	do := zfs.Set("mountpoint", v.Mountpoint, v.Name)
+	if v.inherits {
+		do = zfs.Inherit("mountpoint", v.Name, false)
+	}
+	return exact("mountpoint of what is now "+v.Name, *v.reads("mountpoint"), v.Mountpoint, do, zfs.Set("mountpoint", "none", v.Name))
+}
+
+// mountable lets a start of the machine mount the clone.
+func mountable(v Volume) change.Switch {
+	return exact("canmount of what is now "+v.Name, *v.reads("canmount"), "on", zfs.Set("canmount", "on", v.Name), zfs.Set("canmount", "noauto", v.Name))
+}
+
+// notMountable keeps the dataset of before from being mounted by a start of the machine.
+func notMountable(v Volume) change.Switch {
+	look := change.Inspection{Argv: zfs.Columns("name,canmount", above(v)), Match: `^` + regexp.QuoteMeta(v.Before) + `\t(.*)$`}
+	return exact("canmount of "+v.Before, look, "noauto", zfs.Set("canmount", "noauto", v.Before), zfs.Set("canmount", "{before}", v.Before))
+}

@@ -1,0 +1,143 @@
+package rollback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/hint"
+	"plumb/internal/observe"
+	"plumb/internal/protect"
+	"plumb/internal/zfs"
+)
+
+// Properties of ours. Those are not copied.
+const (
+	ownPrefix   = "org.plumb:"
+	tagProperty = "org.plumb:rollback" // tells a clone from others, under any name
+	usedMark    = "org.plumb:used"     // a server may have written to it
+)
+
+// datasets finds the names that the datasets get, and refuses those that cannot be swapped.
+func (c *checking) datasets(ctx context.Context) error {
+	tag := protect.NewID(c.r.Keeper.Now())
+	members := slices.Clone(c.plan.Point.Members)
+	slices.SortFunc(members, func(a, b protect.Member) int { return strings.Compare(a.Name, b.Name) })
+	for i, m := range members {
+		v := Volume{Member: m, tag: tag + "-" + strconv.Itoa(i)}
+		if up := slices.IndexFunc(c.plan.Volumes, func(o Volume) bool { return o.root && below(m.Name, o.Name) }); up >= 0 {
+			rest := strings.TrimPrefix(m.Name, c.plan.Volumes[up].Name)
+			v.next, v.Before = c.plan.Volumes[up].next+rest, c.plan.Volumes[up].Before+rest
+			v.Undone = c.plan.Volumes[up].Name + strings.ReplaceAll(rest, "/", ".") + ".undone-" + tag
+		} else {
+			v.root = true
+			v.next, v.Before, v.Undone = path.Dir(m.Name)+"/plumb-rollback-"+v.tag, m.Name+".before-"+tag, m.Name+".undone-"+tag
+			if err := c.swappable(ctx, m.Name); err != nil {
+				return err
+			}
+		}
+		if err := c.properties(ctx, &v); err != nil {
+			return fmt.Errorf("look at %s: %w", m.Name, err)
+		}
+		c.plan.Volumes = append(c.plan.Volumes, v)
+	}
+	return nil
+}
+
+// swappable refuses a dataset that cannot be renamed, or has others below it, which would go
+// with it.
+func (c *checking) swappable(ctx context.Context, name string) error {
+	if !strings.Contains(name, "/") {
+		return hint.With(fmt.Errorf("%s is a pool's own dataset, which cannot be renamed", name), "plumb rollback --table brings back one table")
+	}
+	out, err := c.h.Output(ctx, zfs.Columns("name", name)...)
+	if err != nil {
+		return err
+	}
+	for _, other := range zfs.Names(out) {
+		if !slices.ContainsFunc(c.plan.Point.Members, func(m protect.Member) bool { return m.Name == other }) {
+			return hint.With(fmt.Errorf("%s lies below %s, is not in the point, and would be taken along", other, name), "zfs rename it to another place")
+		}
+	}
+	return nil
+}
+
+// fixed lists properties that are not given to a clone: it has them of its origin, or they
+// are set when it takes its place.
+var fixed = []string{"mountpoint", "canmount", "encryption", "keylocation", "keyformat", "pbkdf2iters", "volsize", "version",
+	"casesensitivity", "normalization", "utf8only", "objsetid"}
+
+// properties finds which properties of a dataset its clone must be given: what is set on it,
+// or was received with it.
+func (c *checking) properties(ctx context.Context, v *Volume) error {
+	out, err := c.h.Output(ctx, zfs.Properties(v.Name)...)
+	if err != nil {
+		return err
+	}
+	all := zfs.ParseProperties(out)
+	if strings.Count(string(out), "\n") != len(all) {
+		return errors.New("a property of it is not understood: it may hold a line break")
+	}
+	for _, p := range all {
+		set := p.Source == "local" || p.Source == "received"
+		switch {
+		case p.Name == "guid":
+			v.guid = p.Value
+		case p.Name == "mountpoint":
+			v.inherits = !set
+			if p.Value != v.Mountpoint {
+				err = hint.With(fmt.Errorf("its mountpoint is %s, and it is mounted on %s", p.Value, v.Mountpoint), "Plumb swaps what ZFS itself mounts")
+			}
+		case p.Name == "canmount" && p.Value != "on":
+			err = hint.With(errors.New("its canmount is "+p.Value+": who mounts it is not known"), "Plumb swaps what ZFS itself mounts")
+		case p.Name == "encryptionroot" && p.Value == v.Name:
+			err = hint.With(errors.New("it has an encryption key of its own, and swapping such a one was never tried"), "plumb clone starts a copy of the point, beside the server")
+		case !set || slices.Contains(fixed, p.Name) || strings.HasPrefix(p.Name, ownPrefix) || none(p):
+		default:
+			v.own = append(v.own, p.Name+"="+p.Value)
+		}
+	}
+	if v.guid == "" { // zfs-fuse does not list it
+		out, err := c.h.Output(ctx, zfs.Value("guid", v.Name)...)
+		if err != nil {
+			return err
+		}
+		v.guid = strings.TrimSpace(string(out))
+	}
+	return err
+}
+
+// none tells whether a limit is set to none, which is shown as 0 and is so of any clone.
+func none(p zfs.Property) bool {
+	limit := strings.HasSuffix(p.Name, "quota") || strings.HasSuffix(p.Name, "reservation") || strings.HasSuffix(p.Name, "_limit")
+	return limit && (p.Value == "0" || p.Value == "none" || p.Value == "18446744073709551615")
+}
+
+func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+
+// mounts refuses when others are mounted in what will be unmounted.
+func (c *checking) mounts(ctx context.Context) error {
+	all, err := observe.MountTable(ctx, c.h, "self")
+	if err != nil {
+		return err
+	}
+	for _, v := range c.plan.Volumes {
+		last := slices.IndexFunc(all, func(m observe.Mount) bool { return m.Point == v.Mountpoint })
+		if last < 0 || all[last].Source != v.Name || slices.ContainsFunc(all[last+1:], func(m observe.Mount) bool { return m.Point == v.Mountpoint }) {
+			return hint.With(fmt.Errorf("%s is not what is mounted on %s here, or not alone", v.Name, v.Mountpoint), "run plumb where the server's mounts are, outside of a container")
+		}
+	}
+	for _, m := range all {
+		for _, v := range c.plan.Volumes {
+			ours := slices.ContainsFunc(c.plan.Volumes, func(o Volume) bool { return o.Mountpoint == m.Point })
+			if !ours && below(m.Point, v.Mountpoint) {
+				return hint.With(fmt.Errorf("%s is mounted in %s, and is not in the point", m.Point, v.Mountpoint), "unmount it")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package rollback
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+	"plumb/internal/zfs"
+)
+
+// Rollback brings servers back to points.
+type Rollback struct {
+	Keeper   *protect.Keeper
+	Executor *change.Executor
+}
+
+// Options say what is allowed, and how the server is stopped and started.
+type Options struct {
+	Stop, Start []string      // commands in place of the unit's: each returns when it is done, and stopping what does not run is no error
+	Service     string        // of service(8), in place of both
+	Replicas    bool          // also with replicas, slots or archiving, which will not follow
+	Unproven    bool          // also to a point that no drill has proven
+	Within      time.Duration // until the server must answer; ten minutes when 0
+}
+
+// Plan is what a rollback would do.
+type Plan struct {
+	Point   protect.Point
+	Server  protect.Server
+	Target  host.Target
+	Volumes []Volume
+	Moves   []string // snapshots that go with the promoted clones, with their holds, and come back with an undo
+	Stay    []string // snapshots taken after the point: they stay with the datasets of before
+	Clones  []string // of the snapshots that move: they stay as they are
+	Stop    []string // the commands
+	Start   []string
+	Recipe  change.Recipe
+}
+
+// Volume is one dataset that is swapped.
+type Volume struct {
+	protect.Member
+	Before string // its name afterwards
+	Undone string // the name of what replaces it, after an undo
+
+	next     string // the clone's name until they are swapped
+	tag      string // by which the clone is known, under any name
+	guid     string // of the dataset
+	root     bool   // it is renamed; others go with the one above them
+	own      []string
+	inherits bool // its mount point
+}
+
+// Plan finds what a rollback to a point does, and refuses what must not be done. It only reads.
+func (r Rollback) Plan(ctx context.Context, h host.Reader, s *stack.Stack, p protect.Point, o Options) (Plan, error) {
+	plan, err := r.plan(ctx, h, s, p, o)
+	if err != nil {
+		return plan, fmt.Errorf("roll %s back to point %s: %w", p.Server.Ref, p.ID, err)
+	}
+	return plan, nil
+}
+
+func (r Rollback) plan(ctx context.Context, h host.Reader, s *stack.Stack, p protect.Point, o Options) (plan Plan, err error) {
+	if p.State != protect.Taken || p.Host != r.Keeper.Host {
+		return plan, hint.With(errors.New("it is not whole, or was taken on another host"), "plumb clone starts a copy of it")
+	}
+	if p.Label != protect.Proven && !o.Unproven {
+		return plan, hint.With(fmt.Errorf("no drill has proven it: it is %s", p.Label), "plumb snapshot --drill proves it")
+	}
+	now, err := r.Keeper.Plan(ctx, h, s, p.Server.Ref)
+	if err != nil {
+		return plan, err
+	}
+	if err := now.Possible(); err != nil {
+		return plan, err
+	}
+	plan = Plan{Point: p, Server: now.Server, Target: now.Target}
+	c := checking{r: r, h: h, s: s, now: now, plan: &plan, o: o}
+	for _, check := range []func(context.Context) error{c.same, c.alone, c.cluster, c.startable, c.snapshots, c.datasets, c.mounts, c.users} {
+		if err := check(ctx); err != nil {
+			return plan, err
+		}
+	}
+	acts, err := c.acts()
+	plan.Recipe = change.Recipe{Acts: acts, Effect: "now", Lasts: "the datasets"}
+	return plan, err
+}
+
+// checking is a plan that is being made.
+type checking struct {
+	r     Rollback
+	h     host.Reader
+	s     *stack.Stack
+	now   protect.Plan
+	plan  *Plan
+	o     Options
+	tools zfs.Tools
+}
+
+// same refuses a server that is not the point's, or keeps its data elsewhere by now.
+func (c *checking) same(context.Context) error {
+	p := c.plan.Point
+	if p.Server.Identity != c.now.Server.Identity {
+		return fmt.Errorf("the server has the identity %q, and the point is of %q", c.now.Server.Identity, p.Server.Identity)
+	}
+	names := func(vols []protect.Volume) (all []string) {
+		for _, v := range vols {
+			all = append(all, v.Name+" on "+v.Mountpoint)
+		}
+		slices.Sort(all)
+		return all
+	}
+	var of []protect.Volume
+	for _, m := range p.Members {
+		of = append(of, m.Volume)
+	}
+	if was, is := names(of), names(c.now.Set.Volumes); !slices.Equal(was, is) {
+		return hint.With(fmt.Errorf("it keeps its data on %s now, and the point is of %s", strings.Join(is, ", "), strings.Join(was, ", ")),
+			"plumb clone starts a copy of the point, beside the server")
+	}
+	for i, m := range p.Members {
+		if m.Storage != "zfs" && m.Storage != "zfs-fuse" {
+			return hint.With(fmt.Errorf("%s is on %s, and datasets of ZFS are all that Plumb swaps", m.Name, m.Storage), "plumb clone starts a copy of the point, beside the server")
+		}
+		if m.Within != "" || slices.ContainsFunc(p.Members[:i], func(o protect.Member) bool { return o.Name == m.Name }) {
+			return fmt.Errorf("%s is mounted in parts or more than once", m.Name)
+		}
+	}
+	c.tools = zfs.Tools{Fuse: p.Members[0].Storage == "zfs-fuse"}
+	return nil
+}
+
+// alone refuses datasets on which others keep something too: that would go back with it.
+func (c *checking) alone(context.Context) error {
+	if len(c.now.Set.Others) > 0 {
+		return hint.With(fmt.Errorf("%s has files on its datasets too, and would go back with it", strings.Join(c.now.Set.Others, ", ")),
+			"plumb rollback --table brings back one table, or plumb clone starts a copy beside it")
+	}
+	return nil
+}
+
+// cluster refuses a server whose state others follow or rely on.
+func (c *checking) cluster(context.Context) error {
+	db := c.s.Find(c.plan.Server.Ref)
+	if db == nil || c.o.Replicas {
+		return nil
+	}
+	for _, f := range following {
+		v, known := db.Get(f.fact)
+		n, number := v.Number()
+		yes, _ := v.Bool()
+		text, isText := v.Text()
+		if known && (number && n > 0 || yes || isText && slices.Contains(f.texts, text)) {
+			return hint.With(fmt.Errorf("%s: they would not go back with it", f.what), "--replicas does it nevertheless; what follows it must then be made anew (plumb clone --replica)")
+		}
+	}
+	return nil
+}
+
+// following lists what tells that others follow a server or rely on what it wrote.
+var following = []struct {
+	fact, what string
+	texts      []string
+}{
+	{"replicas", "replicas are connected to it", nil},
+	{"is_replica", "it is a replica itself, of a server that goes on", nil},
+	{"replication_role", "it is a replica itself, of a server that goes on", []string{"standby"}},
+	{"galera", "it takes part in a cluster", nil},
+	{"group_members", "it takes part in a replication group", nil},
+	{"slots", "it has replication slots", nil},
+	{"archive_mode", "its log is archived", []string{"on", "always"}},
+}
+
+// snapshots looks whether the point's are still there, and what promoting moves.
+func (c *checking) snapshots(ctx context.Context) error {
+	for _, m := range c.plan.Point.Members {
+		s, err := c.r.Keeper.StorageOf(m.Volume)
+		if err != nil {
+			return err
+		}
+		st, err := s.State(ctx, c.h, m)
+		switch {
+		case err != nil:
+			return err
+		case st.Gone || st.Other:
+			return hint.With(fmt.Errorf("the snapshot %s is gone, or another has its name", m.Snapshot), "the point is of no more use; plumb protect status lists others")
+		}
+		out, err := c.h.Output(ctx, zfs.SnapshotsOf(m.Name)...)
+		if err != nil {
+			return err
+		}
+		all := zfs.Names(out)
+		at := slices.Index(all, m.Snapshot) + 1
+		c.plan.Moves, c.plan.Stay = append(c.plan.Moves, all[:at]...), append(c.plan.Stay, all[at:]...)
+	}
+	out, err := c.h.Output(ctx, zfs.Origins(c.plan.Point.Members[0].Pool)...)
+	for _, row := range zfs.ParseRows(out, 2) {
+		if slices.Contains(c.plan.Moves, row[1]) {
+			c.plan.Clones = append(c.plan.Clones, row[0])
+		}
+	}
+	return err
+}
+
+// within is how long the server may take to answer.
+func (o Options) within() time.Duration { return cmp.Or(o.Within, 10*time.Minute) }

@@ -1,0 +1,148 @@
+package rollback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+	"plumb/internal/zfs"
+)
+
+// Result is what came of a rollback.
+type Result struct {
+	Change   int      // its number in the journal, for plumb undo; 0 when nothing was begun
+	Point    string   //
+	Before   []string // datasets that hold the state of just before
+	Position protect.Position
+	Down     time.Duration // from the stop to the first answer
+	Back     string        // with an error: "taken back", or what could not be
+}
+
+// Run carries a plan out. With an error all of it was taken back, unless Back says otherwise.
+func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin, doing func(a change.Act, done bool)) (Result, error) {
+	res := Result{Point: plan.Point.ID}
+	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: "point"}, To: stack.Text(plan.Point.ID), Because: "rollback to a point"}
+	began := r.Keeper.Now()
+	out, err := r.Executor.Apply(ctx, change.Draft{Steps: []change.Prepared{{Step: step, Recipe: plan.Recipe}}}, change.ApplyOptions{Begin: begin,
+		Doing: func(_ int, a change.Act, done bool) {
+			if doing != nil {
+				doing(a, done)
+			}
+		}})
+	res.Change, res.Down = out.Number, r.Keeper.Now().Sub(began)
+	if len(out.Steps) > 0 {
+		res.Back = out.Steps[0].Back
+	}
+	if err == nil {
+		for _, v := range plan.Volumes {
+			res.Before = append(res.Before, v.Before)
+		}
+		res.Position, err = r.answer(ctx, plan)
+	}
+	late := context.WithoutCancel(ctx)
+	if err = errors.Join(err, r.Follow(late)); err != nil {
+		err = fmt.Errorf("roll %s back to point %s: %w", plan.Server.Ref, plan.Point.ID, err)
+	}
+	return res, err
+}
+
+// answer reads where the server stands now: that it listens is not yet that it answers.
+func (r Rollback) answer(ctx context.Context, plan Plan) (protect.Position, error) {
+	e, err := r.Keeper.EngineOf(plan.Server)
+	if err != nil {
+		return protect.Position{}, err
+	}
+	for end := time.Now().Add(time.Minute); ; {
+		p, err := e.Position(ctx, r.Keeper.Do, plan.Target)
+		if err == nil || ctx.Err() != nil || time.Now().After(end) {
+			return p, err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// Follow corrects where the snapshots of points lie: those taken after the point of a
+// rollback are with the datasets of before, and after an undo they are back. A snapshot is known by its
+// GUID and birth; one that is nowhere stays written down as it is.
+func (r Rollback) Follow(ctx context.Context) error {
+	k := r.Keeper
+	all, err := k.Store.List(ctx, k.Do)
+	failed := []error{err}
+	for _, p := range all {
+		members, ready, changed := slices.Clone(p.Members), slices.Clone(p.Ready), false
+		for _, of := range [][]protect.Member{members, ready} {
+			for i, m := range of {
+				found, err := r.found(ctx, m)
+				failed = append(failed, err)
+				if err == nil && found.Snapshot != m.Snapshot {
+					of[i].Name, of[i].Snapshot, changed = found.Name, found.Snapshot, true
+				}
+			}
+		}
+		if changed {
+			failed = append(failed, k.Change(ctx, p.ID, func(p *protect.Point) { p.Members, p.Ready = members, ready }))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// found looks where the snapshot of a member is: under its name, or under another of
+// the dataset's. It gives the member as it is when it is nowhere.
+func (r Rollback) found(ctx context.Context, m protect.Member) (protect.Member, error) {
+	s, err := r.Keeper.StorageOf(m.Volume)
+	if err != nil || m.Snapshot == "" {
+		return m, err
+	}
+	st, err := s.State(ctx, r.Keeper.Do, m)
+	if err != nil || !st.Gone && !st.Other {
+		return m, err
+	}
+	names, err := r.names(ctx, m)
+	if err != nil {
+		return m, err
+	}
+	_, snapshot, _ := strings.Cut(m.Snapshot, "@")
+	for _, name := range names {
+		there := m
+		there.Name, there.Snapshot = name, name+"@"+snapshot
+		if st, err := s.State(ctx, r.Keeper.Do, there); err == nil && !st.Gone && !st.Other {
+			return there, nil
+		}
+	}
+	return m, nil
+}
+
+// names lists the names that a dataset may have had before and after rollbacks and undos.
+func (r Rollback) names(ctx context.Context, m protect.Member) (names []string, err error) {
+	if m.Storage != "zfs" && m.Storage != "zfs-fuse" {
+		return nil, nil
+	}
+	out, err := r.Keeper.Do.Output(ctx, zfs.Columns("name", m.Pool)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range zfs.Names(out) {
+		if original(name) == original(m.Name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// original takes what rollbacks put behind the parts of a name off it.
+func original(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		for _, mark := range []string{".before-", ".undone-"} {
+			part, _, _ = strings.Cut(part, mark)
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "/")
+}

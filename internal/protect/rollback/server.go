@@ -1,0 +1,119 @@
+package rollback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/stack"
+)
+
+// startable finds how the server is stopped and started, and refuses one that could not be
+// started again.
+func (c *checking) startable(ctx context.Context) error {
+	sv, o := c.plan.Server, c.o
+	if p := c.s.Find(stack.Ref{Kind: "process", Name: strconv.Itoa(sv.PID)}); p != nil {
+		if other, _ := p.Get("own_root"); other.String() == "true" {
+			return hint.With(errors.New("it runs in a container, which Plumb does not start"), "stop the container, and swap the datasets by hand; plumb clone starts a copy beside it")
+		}
+	}
+	switch {
+	case len(o.Stop) > 0 && len(o.Start) > 0:
+		c.plan.Stop, c.plan.Start = o.Stop, o.Start
+	case len(o.Stop)+len(o.Start) > 0:
+		return hint.Usage("only one of two commands is given", "give both, --stop-with and --start-with")
+	case o.Service != "" && strings.Trim(o.Service, url.PathEscape(o.Service)) == "" && o.Service[0] != '-':
+		c.plan.Stop, c.plan.Start = []string{"service", o.Service, "stop"}, []string{"service", o.Service, "start"}
+	case sv.Unit != "":
+		c.plan.Stop, c.plan.Start = []string{"systemctl", "stop", "--", sv.Unit}, []string{"systemctl", "start", "--", sv.Unit}
+	default:
+		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"),
+			"name its --service, or say how with --stop-with COMMAND and --start-with COMMAND")
+	}
+	look, err := listening(c.plan.Target.Network, c.plan.Target.Address)
+	if err != nil {
+		return err
+	}
+	text, err := c.h.ReadFile(ctx, look.File)
+	if err != nil {
+		return err
+	}
+	if !regexp.MustCompile("(?m)" + look.Match).Match(text) {
+		return hint.With(fmt.Errorf("that it listens on %s cannot be seen here, and so not whether it runs", c.plan.Target.Address), "run plumb in the same network namespace")
+	}
+	return nil
+}
+
+// listening reads whether somebody listens at an address: the address, or None.
+func listening(network, address string) (change.Inspection, error) {
+	if network == "unix" && path.IsAbs(address) {
+		return change.Inspection{File: "/proc/net/unix", Match: `^[0-9A-Fa-f]+: \S+ \S+ 00010000 \S+ \S+ +\S+ (` + regexp.QuoteMeta(address) + `)$`}, nil
+	}
+	_, port, _ := strings.Cut(address, ":")
+	n, err := strconv.ParseUint(port, 10, 16)
+	if network != "tcp" || err != nil {
+		return change.Inspection{}, hint.With(fmt.Errorf("it is reached by %s at %s, where it cannot be seen whether it runs", network, address), "let it listen on a socket of this host")
+	}
+	return change.Inspection{File: "/proc/net/tcp", Match: fmt.Sprintf(`^ *[0-9]+: [0-9A-F]{8}:(%04X) 0{8}:0{4} 0A `, n)}, nil
+}
+
+// users refuses datasets on which other processes have files open. The server and its
+// processes go, and whoever started it keeps none open there.
+func (c *checking) users(ctx context.Context) error {
+	for _, pattern := range []string{"/proc/[0-9]*/cwd", "/proc/[0-9]*/root", "/proc/[0-9]*/fd/*"} {
+		links, err := c.h.Glob(ctx, pattern)
+		if err != nil {
+			return fmt.Errorf("look who uses the datasets: %w", err)
+		}
+		for _, link := range links {
+			to, err := c.h.Readlink(ctx, link)
+			if errors.Is(err, fs.ErrPermission) {
+				return hint.With(fmt.Errorf("whether others use the datasets cannot be seen: %w", err), "run plumb as root")
+			}
+			if err != nil || !slices.ContainsFunc(c.plan.Volumes, func(v Volume) bool { return below(to, v.Mountpoint) }) {
+				continue
+			}
+			if pid := strings.Split(link, "/")[2]; !c.servers(ctx, pid) {
+				comm, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/comm")
+				return hint.With(fmt.Errorf("process %s (%s) has %s open, and would go back with it", pid, strings.TrimSpace(string(comm)), to), "end it first")
+			}
+		}
+	}
+	return nil
+}
+
+// servers tells whether a process is the server, was started by it, or started it.
+func (c *checking) servers(ctx context.Context, pid string) bool {
+	server := strconv.Itoa(c.plan.Server.PID)
+	if pid == c.parent(ctx, server) {
+		return true
+	}
+	for range 32 {
+		if pid == server {
+			return true
+		}
+		if pid = c.parent(ctx, pid); pid == "" || pid == "0" {
+			return false
+		}
+	}
+	return false
+}
+
+func (c *checking) parent(ctx context.Context, pid string) string {
+	text, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/status")
+	for line := range strings.Lines(string(text)) {
+		if id, ok := strings.CutPrefix(line, "PPid:"); ok {
+			return strings.TrimSpace(id)
+		}
+	}
+	return ""
+}
