@@ -207,7 +207,8 @@ func mountpoint(v Volume) change.Switch {
 	return exact("mountpoint of what is now "+v.Name, *v.reads("mountpoint"), v.Mountpoint, do, zfs.Set("mountpoint", "none", v.Name))
 }
 
-// mountable lets a start of the machine mount the clone.
+// mountable lets a start of the machine mount the clone. Once set, canmount cannot be unset: it
+// then says on where it said nothing, which is the same.
 func mountable(v Volume) change.Switch {
 	return exact("canmount of what is now "+v.Name, *v.reads("canmount"), "on", zfs.Set("canmount", "on", v.Name), zfs.Set("canmount", "noauto", v.Name))
 }

@@ -91,7 +91,7 @@ func (r Rollback) plan(ctx context.Context, h host.Reader, s *stack.Stack, p pro
 		}
 	}
 	acts, err := c.acts()
-	plan.Recipe = change.Recipe{Acts: acts, Effect: "now", Lasts: "the datasets"}
+	plan.Recipe = change.Recipe{Acts: acts, Effect: "now", Lasts: "the datasets", Notes: c.notes}
 	return plan, err
 }
 
@@ -104,6 +104,7 @@ type checking struct {
 	plan  *Plan
 	o     Options
 	tools zfs.Tools
+	notes []string
 }
 
 // same refuses a server that is not the point's, or keeps its data elsewhere by now.
