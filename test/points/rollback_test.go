@@ -93,24 +93,7 @@ func TestRollbackOfMariaDB(t *testing.T) {
 	must(t, err)
 	was := b.properties(t)
 
-	if _, err := r.Plan(t.Context(), b.Do, b.look(t), p, rollback.Options{}); err == nil || !strings.Contains(err.Error(), "no unit") {
-		t.Errorf("a server that nobody starts: %v", err)
-	}
-	open, err := os.Open(filepath.Join(b.pool.Dir, "db/log"))
-	must(t, err)
-	if _, err := r.Plan(t.Context(), b.Do, b.look(t), p, o); err != nil { // the test is the server's parent, which started it
-		t.Errorf("its own parent: %v", err)
-	}
-	open.Close()
-	reader := exec.Command("sleep", "1000")
-	reader.Dir = filepath.Join(b.pool.Dir, "db/log")
-	must(t, reader.Start())
-	if _, err := r.Plan(t.Context(), b.Do, b.look(t), p, o); err == nil || !strings.Contains(err.Error(), "has "+reader.Dir+" open") {
-		t.Errorf("another's files: %v", err)
-	}
-	must(t, reader.Process.Kill())
-	_ = reader.Wait()
-
+	b.refused(t, r, p, o)
 	plan, err := r.Plan(t.Context(), b.Do, b.look(t), p, o)
 	must(t, err)
 	res, err := r.Run(t.Context(), plan, change.Begin{}, nil)
@@ -149,4 +132,19 @@ func TestRollbackOfMariaDB(t *testing.T) {
 	if strings.Count(string(out), ".undone-") != 2 || strings.Contains(string(out), "before-") {
 		t.Errorf("the undo left\n%s", out)
 	}
+}
+
+// refused tries what must be refused before anything is stopped.
+func (b *bench) refused(t *testing.T, r rollback.Rollback, p protect.Point, o rollback.Options) {
+	if _, err := r.Plan(t.Context(), b.Do, b.look(t), p, rollback.Options{}); err == nil || !strings.Contains(err.Error(), "no unit") {
+		t.Errorf("a server that nobody starts: %v", err)
+	}
+	reader := exec.Command("sleep", "1000")
+	reader.Dir = filepath.Join(b.pool.Dir, "db/log")
+	must(t, reader.Start())
+	if _, err := r.Plan(t.Context(), b.Do, b.look(t), p, o); err == nil || !strings.Contains(err.Error(), "has "+reader.Dir+" open") {
+		t.Errorf("another's files: %v", err)
+	}
+	must(t, reader.Process.Kill())
+	_ = reader.Wait()
 }
