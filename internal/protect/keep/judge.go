@@ -45,6 +45,7 @@ type Fate struct {
 
 	counts bool // among those that rules count
 	facts  Facts
+	births []birth // at least one
 }
 
 // Brake says why a plan is not carried out.

@@ -32,25 +32,17 @@ func births(p protect.Point) (all []birth) {
 	return all
 }
 
-func birthIn(p protect.Point, pool string) (uint64, bool) {
-	for _, b := range births(p) {
-		if b.pool == pool {
-			return b.n, true
-		}
-	}
-	return 0, false
-}
-
 // inOrder sorts by birth those of one pool, and merges the pools by time: a server can
 // have moved from one to another.
 func inOrder(fates []Fate) []Fate {
-	groups := map[string][]Fate{}
+	groups := map[string][]*Fate{}
 	var pools []string
-	for _, f := range fates {
-		pool := ""
-		if b := births(f.Point); len(b) > 0 {
-			pool = b[0].pool
+	for i := range fates {
+		f := &fates[i]
+		if f.births = births(f.Point); len(f.births) == 0 {
+			f.births = []birth{{}}
 		}
+		pool := f.births[0].pool
 		if groups[pool] == nil {
 			pools = append(pools, pool)
 		}
@@ -58,10 +50,8 @@ func inOrder(fates []Fate) []Fate {
 	}
 	slices.Sort(pools)
 	for _, pool := range pools {
-		slices.SortFunc(groups[pool], func(a, b Fate) int {
-			x, _ := birthIn(a.Point, pool)
-			y, _ := birthIn(b.Point, pool)
-			return cmp.Or(cmp.Compare(x, y), byTime(a, b))
+		slices.SortFunc(groups[pool], func(a, b *Fate) int {
+			return cmp.Or(cmp.Compare(a.births[0].n, b.births[0].n), byTime(a, b))
 		})
 	}
 	out := make([]Fate, 0, len(fates))
@@ -72,20 +62,21 @@ func inOrder(fates []Fate) []Fate {
 				next = pool
 			}
 		}
-		out, groups[next] = append(out, groups[next][0]), groups[next][1:]
+		out, groups[next] = append(out, *groups[next][0]), groups[next][1:]
 	}
 	return out
 }
 
-func byTime(a, b Fate) int {
+func byTime(a, b *Fate) int {
 	return cmp.Or(At(a.Point).Compare(At(b.Point)), cmp.Compare(a.Point.ID, b.Point.ID))
 }
 
 // jumped says how the clock that dated these points, or the one of now, cannot have been
 // right; "" when nothing speaks against it. They are in order.
 func jumped(now time.Time, fates []Fate) string {
-	last := map[string]Fate{} // with the latest time so far, by pool
-	for _, f := range fates {
+	last := map[string]*Fate{} // with the latest time so far, by pool
+	for i := range fates {
+		f := &fates[i]
 		at := At(f.Point)
 		switch {
 		case at.After(now.Add(slack)):
@@ -93,7 +84,10 @@ func jumped(now time.Time, fates []Fate) string {
 		case at.Before(firstTime()):
 			return fmt.Sprintf("point %s is older than Plumb", f.Point.ID)
 		}
-		for _, b := range births(f.Point) {
+		for _, b := range f.births {
+			if b.pool == "" {
+				continue
+			}
 			if had, ok := last[b.pool]; ok && At(had.Point).After(at.Add(slack)) {
 				return fmt.Sprintf("point %s was made before %s, and has the later time", had.Point.ID, f.Point.ID)
 			}
