@@ -279,6 +279,20 @@ func TestRun(t *testing.T) {
 	if last, _ = m.Last(Take, db, ""); last.Fails() || last.Why != "" || !last.OK.Equal(clock) {
 		t.Errorf("%+v", last)
 	}
+	p.File = filepath.Join(t.TempDir(), "[p]*.yaml")
+	if err := os.WriteFile(p.File, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Run(ctx, p); err != nil {
+		t.Errorf("a policy of our own: %v", err)
+	}
+	if err := os.Chmod(p.File, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := r.Run(ctx, p); err == nil || len(report.Done) > 0 || hint.Of(err) == "" {
+		t.Errorf("a policy that anybody can write: %+v, %v", report, err)
+	}
+	p.File = "/etc/plumb/protect.yaml"
 	if err := os.WriteFile(file, []byte(`{"form": 99}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

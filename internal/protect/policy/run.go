@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"plumb/internal/hint"
@@ -63,6 +64,12 @@ func (r Report) Failed() (n int) {
 // came of it is written down, so that a run that is killed has told what it did.
 // The error is of what kept it from doing anything, or from writing that down.
 func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
+	// Who can write a policy says to which host a database is sent, with our rights.
+	for _, file := range []string{p.File, r.File} {
+		if err := host.Guarded(path.Dir(file), literal(path.Base(file))); err != nil {
+			return report, hint.With(fmt.Errorf("run the policy %s: %w", p.File, err), "give it, and its directory, to root or to the user who runs this, for nobody else to write")
+		}
+	}
 	unlock, err := r.Do.Lock(ctx, path.Join(path.Dir(r.File), "lock"))
 	if errors.Is(err, host.ErrLocked) {
 		return Report{Busy: true}, nil
@@ -131,4 +138,9 @@ func (r Runner) do(ctx context.Context, a Act, m *Memory) Outcome {
 		m.note(a, r.Now().UTC(), err)
 	}
 	return o
+}
+
+// literal makes a pattern that is met by one name alone.
+func literal(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
