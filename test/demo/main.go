@@ -83,6 +83,7 @@ type demoBox struct {
 	ours   string // for what plumb makes and keeps: nobody else can write there
 	things []string
 	pg     *sandbox.Server // nil when there is none
+	maria  *sandbox.Server // on a pool; nil when there is none
 	began  time.Time
 	before string // the rules that fired before anything was fixed
 }
@@ -109,7 +110,7 @@ func run(ctx context.Context, plumb string) (err error) {
 		return err
 	}
 	steps := b.steps()
-	fmt.Println("demo: it works on servers of its own in " + b.Dir + ". That takes about eight minutes:")
+	fmt.Println("demo: it works on servers of its own in " + b.Dir + ". That takes about ten minutes:")
 	for i, s := range steps {
 		fmt.Printf("  %d  %-52s %s\n", i+1, s.title, s.takes)
 	}
@@ -143,6 +144,7 @@ func (b *demoBox) steps() []step {
 		{"rehearse: what does the advice bring here?", "up to 8 minutes", func() error { return b.show(b.rehearsal()...) }},
 		{"fix what concerns these servers, and check again", "seconds", b.fix},
 		{"undo it, and check that all is as before", "seconds", b.undo},
+		{"take a point under load, prove that it starts, clone it", "half a minute", b.points},
 	}
 }
 
@@ -324,8 +326,12 @@ func mariadb(b *demoBox) error {
 		return err
 	}
 	b.things = append(b.things, "mysql:33306")
+	if strings.HasPrefix(o.Settings, mariadbSettings+zfsSettings) {
+		b.maria = s
+	}
 	return s.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, item VARCHAR(200))",
-		"INSERT INTO shop.orders (item) SELECT REPEAT('plumb', 20) FROM mysql.seq_1_to_100000")
+		"INSERT INTO shop.orders (item) SELECT REPEAT('plumb', 20) FROM mysql.seq_1_to_100000",
+		"CREATE TABLE shop.prices (item INT PRIMARY KEY, cents INT)", "INSERT INTO shop.prices SELECT seq, seq * 7 FROM mysql.seq_1_to_1000")
 }
 
 // dataset makes a ZFS dataset with the record size it has when nobody sets
