@@ -4,21 +4,24 @@ import (
 	"plumb/internal/catalog"
 	protectcli "plumb/internal/cli/protect"
 	"plumb/internal/engine/dsn"
+	mongopoint "plumb/internal/engine/mongo/point"
 	mysqlpoint "plumb/internal/engine/mysql/point"
+	postgrespoint "plumb/internal/engine/postgres/point"
 	"plumb/internal/product"
 	"plumb/internal/protect"
+	"plumb/internal/protect/freeze"
 	storage "plumb/internal/storage/point"
 )
 
 // keepers are the adapters of the commands about points in time: a new engine or
 // storage is a line in one of these functions.
 func keepers() protectcli.Adapters {
-	return protectcli.Adapters{Dialers: dialers, Phases: phases, Engines: pointEngines, Storages: pointStorages, Grants: pointGrants}
+	return protectcli.Adapters{Dialers: dialers, Phases: phases, Engines: pointEngines, Storages: pointStorages, Freezer: freeze.Freezer{}, Grants: pointGrants}
 }
 
 // pointEngines lists the engines that have points.
 func pointEngines(cat *catalog.Catalog, g dsn.Given) []protect.Engine {
-	return []protect.Engine{mysqlpoint.New(cat, g.Target(product.MySQL))}
+	return []protect.Engine{mysqlpoint.New(cat, g.Target(product.MySQL)), postgrespoint.New(g.Target(product.Postgres)), mongopoint.New(g.Address(product.Mongo))}
 }
 
 // pointStorages lists the storages that have snapshots.
@@ -29,7 +32,8 @@ func pointStorages() []protect.Storage {
 // pointGrants gives the least rights of all that is done with points.
 func pointGrants() string {
 	return "-- Look through these, and run those of your server and your storage.\n\n" +
-		mysqlpoint.Grants(product.MariaDB, "") + "\n" + mysqlpoint.Grants(product.MySQL, "8.0") + "\n" + mysqlpoint.Grants(product.MySQL, "5.7") + "\n" + zfsGrants
+		mysqlpoint.Grants(product.MariaDB, "") + "\n" + mysqlpoint.Grants(product.MySQL, "8.0") + "\n" + mysqlpoint.Grants(product.MySQL, "5.7") + "\n" +
+		postgrespoint.Grants("") + "\n" + mongopoint.Grants() + "\n" + zfsGrants
 }
 
 const zfsGrants = `# OpenZFS, for a user that is not root: snapshots and their marks.

@@ -13,12 +13,12 @@ import (
 func (v *verbs) protect() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "protect",
-		Short: "list the points of this host",
-		Long:  "Protect is about the points of this host as a whole.\n\n" + exits,
+		Short: "say how the points of this host stand, and do what a policy asks for",
+		Long:  "Protect is about the points of this host as a whole: what there is, and what a policy\nwants there to be.\n\n" + exits,
 		Args:  v.NoSuchCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(v.list())
+	c.AddCommand(v.list(), v.status(), v.run())
 	return c
 }
 

@@ -19,6 +19,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"
 	"plumb/internal/protect/instance"
+	"plumb/internal/protect/policy"
 	"plumb/internal/stack"
 )
 
@@ -48,6 +49,7 @@ type machine struct {
 	keeper *protect.Keeper
 	copies instance.Maker
 	clones clone.Maker
+	memory string // file of what came of a policy
 	look   func(context.Context) (*stack.Stack, error)
 }
 
@@ -78,11 +80,12 @@ func (v *verbs) open(p place) (*machine, error) {
 		name = "unknown"
 	}
 	m := &machine{live: live, doer: host.NewLiveDoer(live), seen: host.NewCached(live)}
-	m.keeper = &protect.Keeper{Do: m.doer, Engines: v.Engines(cat, given), Storages: v.Storages(), Plumb: shell.Version(), Host: name, Now: time.Now,
+	m.keeper = &protect.Keeper{Do: m.doer, Engines: v.Engines(cat, given), Storages: v.Storages(), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
 		Books: filepath.Join(base, filepath.Base(inventory.Directory)),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
 	m.copies = instance.Maker{Keeper: m.keeper, Dir: copies}
 	m.clones = clone.Maker{Maker: m.copies, Dir: filepath.Join(base, filepath.Base(clone.Directory)), Doing: v.doing(p.json)}
+	m.memory = filepath.Join(base, filepath.Base(filepath.Dir(policy.File)), filepath.Base(policy.File))
 	m.look = func(ctx context.Context) (*stack.Stack, error) {
 		return check.Observe(ctx, m.seen, cat, v.Phases(cat, given), p.Timeout)
 	}
@@ -117,18 +120,35 @@ func (v *verbs) on(p place, do func(m *machine) error) (err error) {
 	return do(m)
 }
 
+// servers gives those of which points can be taken. Copies of points are no servers that
+// anybody wants points of.
+func (m *machine) servers(s *stack.Stack) (all []stack.Ref) {
+	copies := map[stack.Ref]bool{}
+	for _, r := range s.Roles {
+		if strings.HasPrefix(r.Path, m.copies.Dir+"/") {
+			copies[r.DB] = true
+		}
+	}
+	for _, e := range m.keeper.Engines {
+		for _, t := range s.OfKind(e.Kind()) {
+			if !copies[t.Ref] {
+				all = append(all, t.Ref)
+			}
+		}
+	}
+	return all
+}
+
 // server finds the one that is meant: by its name, by its kind where there is one of it,
 // or without a name the only one there is.
 func (m *machine) server(s *stack.Stack, name string) (stack.Ref, error) {
 	var all []stack.Ref
 	var names []string
-	for _, e := range m.keeper.Engines {
-		for _, t := range s.OfKind(e.Kind()) {
-			if name == "" || t.Ref.String() == name || t.Ref.Kind == name {
-				all = append(all, t.Ref)
-			}
-			names = append(names, t.Ref.String())
+	for _, ref := range m.servers(s) {
+		if name == "" || ref.String() == name || ref.Kind == name {
+			all = append(all, ref)
 		}
+		names = append(names, ref.String())
 	}
 	switch {
 	case len(all) == 1:

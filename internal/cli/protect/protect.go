@@ -19,6 +19,7 @@ type Adapters struct {
 	Phases   func(*catalog.Catalog, dsn.Given) [][]observe.Probe
 	Engines  func(*catalog.Catalog, dsn.Given) []protect.Engine
 	Storages func() []protect.Storage
+	Freezer  protect.Freezer
 	Grants   func() string // the least rights of each verb, as a text for people
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
-	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
+	"plumb/internal/protect/prune"
 	"plumb/internal/units"
 	view "plumb/internal/view/protect"
 )
@@ -69,17 +69,20 @@ the last proven point would.
 }
 
 func (v *verbs) runPrune(ctx context.Context, m *machine, f pruneFlags) error {
-	points, unread := m.keeper.Store.List(ctx, m.doer)
-	if unread != nil {
-		return hint.With(fmt.Errorf("prune: not all points could be read: %w", unread), "mend or remove these files; nothing is destroyed before")
+	o := prune.Options{Rules: f.rules, AllRight: f.allRight}
+	if f.server != "" {
+		if err := o.Server.UnmarshalText([]byte(f.server)); err != nil {
+			return hint.Usage(fmt.Sprintf("%q names no server", f.server), "give it as plumb protect list does, such as mysql:3306")
+		}
 	}
-	points = slices.DeleteFunc(points, func(p protect.Point) bool {
-		return f.server != "" && p.Server.Ref.String() != f.server
-	})
-	if len(points) == 0 && f.server != "" {
+	pruner := prune.Pruner{Keeper: m.keeper}
+	plans, err := pruner.Plan(ctx, m.doer, o)
+	if err != nil {
+		return err
+	}
+	if len(plans) == 0 && f.server != "" {
 		return hint.With(fmt.Errorf("there is no point of %s", f.server), "plumb protect list shows all")
 	}
-	plans := keep.Judge(m.keeper.Now(), points, m.facts(ctx, points), f.rules, keep.Options{AllRight: f.allRight})
 	if !f.json || f.dryRun {
 		if err := v.Answer(f.json, view.PruneDocument(plans, f.rules, true, nil), view.Prune(plans, shell.Screen(v.Out))); err != nil {
 			return err
@@ -88,39 +91,37 @@ func (v *verbs) runPrune(ctx context.Context, m *machine, f pruneFlags) error {
 	if f.dryRun {
 		return stopped(plans)
 	}
-	var going []keep.Fate
+	going := 0
 	for _, plan := range plans {
-		going = append(going, plan.Going()...)
+		going += len(plan.Going())
 	}
-	var destroyed []string
-	if len(going) > 0 {
-		if err := v.Ask(fmt.Sprintf("Destroy %s?", units.Count(len(going), "point")), f.yes); err != nil {
+	if going > 0 {
+		if err := v.Ask(fmt.Sprintf("Destroy %s?", units.Count(going, "point")), f.yes); err != nil {
 			return err
 		}
 	}
-	var failed []error
-	for _, fate := range going {
-		if err := m.keeper.DestroyIf(ctx, fate.Point.ID, unchanged(fate.Point), fate.Why...); err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		destroyed = append(destroyed, fate.Point.ID)
-	}
-	err := v.Answer(f.json, view.PruneDocument(plans, f.rules, false, destroyed), view.Pruned(destroyed, shell.Screen(v.Out)))
-	if err := errors.Join(err, errors.Join(failed...)); err != nil {
+	destroyed, failed := carry(ctx, pruner, plans)
+	if err := errors.Join(v.Answer(f.json, view.PruneDocument(plans, f.rules, false, destroyed), view.Pruned(destroyed, shell.Screen(v.Out))), failed); err != nil {
 		return err
 	}
 	return stopped(plans)
 }
 
-// unchanged refuses a point of which more is known than when it was judged.
-func unchanged(judged protect.Point) func(protect.Point) error {
-	return func(now protect.Point) error {
-		if now.Label != judged.Label || len(now.Holds) != len(judged.Holds) || len(now.Ready) != len(judged.Ready) {
-			return hint.With(errors.New("something was done with it meanwhile"), "prune again")
+// carry destroys what goes by some plans, but by those that are stopped.
+func carry(ctx context.Context, pruner prune.Pruner, plans []keep.Plan) (destroyed []string, failed error) {
+	for _, plan := range plans {
+		if len(plan.Brakes) > 0 {
+			continue
 		}
-		return nil
+		done, err := pruner.Carry(ctx, plan)
+		failed = errors.Join(failed, err)
+		for _, o := range done {
+			if o.Gone {
+				destroyed = append(destroyed, o.Point)
+			}
+		}
 	}
+	return destroyed, failed
 }
 
 // stopped says by the exit code that a brake held.

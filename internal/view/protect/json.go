@@ -6,6 +6,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"
 	"plumb/internal/protect/keep"
+	"plumb/internal/protect/policy"
 	"plumb/internal/view/page"
 )
 
@@ -90,6 +91,69 @@ type PointFate struct {
 	Space int64    `json:"space"` // bytes that only it keeps; -1 when not known
 }
 
+// StatusJSON is version 1 of what protect status --json prints.
+type StatusJSON struct {
+	Plumb   int                `json:"plumb"`
+	Kind    string             `json:"kind"` // "protect-status"
+	At      time.Time          `json:"at"`
+	Policy  string             `json:"policy,omitempty"` // its file; "" without one
+	LastRun *time.Time         `json:"last_run,omitempty"`
+	Met     bool               `json:"met"` // nothing is missing; true without a policy
+	Servers []ServerStatusJSON `json:"servers"`
+	Unmet   []policy.Unmet     `json:"unmet,omitempty"` // of the host as a whole
+	Foreign []policy.Foreign   `json:"foreign,omitempty"`
+}
+
+// ServerStatusJSON says how the points of one server stand.
+type ServerStatusJSON struct {
+	Server  string         `json:"server"`
+	Asked   bool           `json:"asked"`  // the policy is about it
+	Runs    bool           `json:"runs"`   // it was seen
+	Points  int            `json:"points"` // whole ones
+	Newest  *policy.Aged   `json:"newest,omitempty"`
+	Proven  *policy.Aged   `json:"proven,omitempty"` // the newest that is proven
+	Space   int64          `json:"space"`            // bytes that its points keep alone, at least; -1 when not known
+	Targets []policy.Sent  `json:"targets,omitempty"`
+	Prune   []ServerPrune  `json:"prune,omitempty"` // what the next prune would do
+	Unmet   []policy.Unmet `json:"unmet,omitempty"`
+}
+
+// RunJSON is version 1 of what protect run --json prints.
+type RunJSON struct {
+	Plumb  int              `json:"plumb"`
+	Kind   string           `json:"kind"` // "protect-run"
+	DryRun bool             `json:"dry_run"`
+	Policy string           `json:"policy"` // its file
+	Busy   bool             `json:"busy"`   // another run was at work: nothing was done
+	Done   []policy.Outcome `json:"done"`   // of a dry run: what is due
+}
+
+// StatusDocument is the document of a status.
+func StatusDocument(s policy.Status) StatusJSON {
+	doc := StatusJSON{Plumb: 1, Kind: "protect-status", At: s.At, Policy: s.Policy, Met: s.Met(), Servers: []ServerStatusJSON{}, Unmet: s.Unmet, Foreign: s.Foreign}
+	if !s.LastRun.IsZero() {
+		doc.LastRun = &s.LastRun
+	}
+	for _, v := range s.Servers {
+		doc.Servers = append(doc.Servers, ServerStatusJSON{Server: v.Server.String(), Asked: v.Rule != nil, Runs: v.Runs, Points: v.Points, Newest: v.Newest,
+			Proven: v.Proven, Space: v.Space, Targets: v.Targets, Prune: fates(v.Prune), Unmet: v.Unmet})
+	}
+	return doc
+}
+
+// Due makes a report of what is due.
+func Due(acts []policy.Act) (r policy.Report) {
+	for _, a := range acts {
+		r.Done = append(r.Done, policy.Outcome{Act: a})
+	}
+	return r
+}
+
+// RunDocument is the document of a run of a policy.
+func RunDocument(file string, dryRun bool, r policy.Report) RunJSON {
+	return RunJSON{Plumb: 1, Kind: "protect-run", DryRun: dryRun, Policy: file, Busy: r.Busy, Done: page.NotNil(r.Done)}
+}
+
 // PlanDocument is the document of a dry run.
 func PlanDocument(p protect.Plan, mode string, refused error) SnapshotJSON {
 	doc := SnapshotJSON{Plumb: 1, Kind: "snapshot", DryRun: true, Server: p.Server, Set: p.Set, Mode: mode}
@@ -155,13 +219,17 @@ func ClonesDocument(all []clone.Clone, unread error) ClonesJSON {
 
 // PruneDocument is the document of a prune.
 func PruneDocument(plans []keep.Plan, rules keep.Rules, dryRun bool, destroyed []string) PruneJSON {
-	doc := PruneJSON{Plumb: 1, Kind: "prune", DryRun: dryRun, Keep: rules.String(), Servers: []ServerPrune{}, Destroyed: page.NotNil(destroyed)}
+	return PruneJSON{Plumb: 1, Kind: "prune", DryRun: dryRun, Keep: rules.String(), Servers: page.NotNil(fates(plans)), Destroyed: page.NotNil(destroyed)}
+}
+
+// fates gives what becomes of the points of each server.
+func fates(plans []keep.Plan) (all []ServerPrune) {
 	for _, plan := range plans {
 		s := ServerPrune{Server: plan.Server.String(), Points: []PointFate{}, Brakes: plan.Brakes}
 		for _, f := range plan.Fates {
 			s.Points = append(s.Points, PointFate{ID: f.Point.ID, Label: string(f.Point.Label), Goes: f.Goes, Why: page.NotNil(f.Why), Space: f.Space})
 		}
-		doc.Servers = append(doc.Servers, s)
+		all = append(all, s)
 	}
-	return doc
+	return all
 }

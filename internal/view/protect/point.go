@@ -2,6 +2,7 @@ package protect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,30 +115,37 @@ func span(d time.Duration) string {
 	return units.Span(d)
 }
 
-// Points lists points, oldest first.
+// Points lists the points of each server, oldest first.
 func Points(all []protect.Point, screen page.Screen) string {
 	p := page.NewPage(screen)
 	if len(all) == 0 {
 		p.Para(page.Normal, 0, "There is no point on this host. plumb snapshot takes one.")
 		return p.String()
 	}
-	p.Line(page.Bold, page.Columns("POINT", idWidth)+page.Columns("SERVER", serverWidth)+page.Columns("LABEL", labelWidth)+"")
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b protect.Point) int { return a.Server.Ref.Compare(b.Server.Ref) })
+	server := ""
 	for _, at := range all {
+		if of := at.Server.Ref.String(); of != server {
+			if server != "" {
+				p.Blank()
+			}
+			server = of
+			p.Line(page.Bold, oneLine(of+", "+at.Server.Product))
+		}
 		what := string(at.Label)
 		if at.State != protect.Taken {
 			what = string(at.State)
 		}
-		p.Within(p.Width, page.Normal, page.Columns(at.ID, idWidth)+page.Columns(oneLine(at.Server.Ref.String()), serverWidth)+page.Columns(what, labelWidth),
-			page.Dim, oneLine(remark(at)))
+		p.Within(p.Width, page.Normal, "  "+page.Columns(at.ID, idWidth)+page.Columns(what, labelWidth), page.Dim, oneLine(remark(at)))
 	}
 	return p.String()
 }
 
 // Widths of the columns of lists.
 const (
-	idWidth     = 23
-	serverWidth = 16
-	labelWidth  = 11
+	idWidth    = 23
+	labelWidth = 11
 )
 
 // remark is the most important thing to know of a point.

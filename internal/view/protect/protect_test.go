@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
+	"plumb/internal/protect/policy"
 	"plumb/internal/view/page"
 	"plumb/internal/view/schema"
 	"plumb/internal/view/viewtest"
@@ -21,6 +22,8 @@ func TestPages(t *testing.T) {
 		"point":  Point(proven(), narrow) + "---\n" + Point(fallen(), narrow) + "---\n" + Point(bare(), narrow),
 		"points": Points([]protect.Point{proven(), fallen(), bare()}, narrow) + "---\n" + Points(nil, narrow),
 		"clones": Clones(clones(), narrow) + "---\n" + Clones(nil, narrow),
+		"status": Status(status(), narrow) + "---\n" + Status(policy.Assess(policy.Seen{Now: at}), narrow),
+		"run":    Run(report, false, narrow) + "---\n" + Run(report, true, narrow) + "---\n" + Run(policy.Report{Busy: true}, false, narrow),
 		"prune":  Prune(plans(), narrow) + "---\n" + Prune(nil, narrow) + "---\n" + Pruned([]string{"a", "b"}, narrow),
 	} {
 		viewtest.Golden(t, name+".txt", text)
@@ -35,11 +38,13 @@ func TestPages(t *testing.T) {
 func TestDocumentsFitTheirSchemas(t *testing.T) {
 	unread := errors.New("read a.json: damaged\nread b.json: damaged")
 	for name, docs := range map[string][]any{
-		"snapshot": {SnapshotDocument(plan, fallen()), PlanDocument(plan, "locked", nil), PlanDocument(bad, "", errors.New("refused")), PlanDocument(protect.Plan{}, "", nil)},
-		"drill":    {DrillDocument(proven()), DrillDocument(protect.Point{})},
-		"points":   {PointsDocument("/var/lib/plumb/points", []protect.Point{proven(), fallen(), bare()}, unread), PointsDocument("/x", nil, nil)},
-		"clones":   {ClonesDocument(clones(), unread), ClonesDocument(nil, nil)},
-		"prune":    {PruneDocument(plans(), keep.Rules{Last: 1}, false, []string{"a"}), PruneDocument(nil, keep.Rules{Last: 1}, true, nil)},
+		"snapshot":       {SnapshotDocument(plan, fallen()), PlanDocument(plan, "locked", nil), PlanDocument(bad, "", errors.New("refused")), PlanDocument(protect.Plan{}, "", nil)},
+		"drill":          {DrillDocument(proven()), DrillDocument(protect.Point{})},
+		"points":         {PointsDocument("/var/lib/plumb/points", []protect.Point{proven(), fallen(), bare()}, unread), PointsDocument("/x", nil, nil)},
+		"clones":         {ClonesDocument(clones(), unread), ClonesDocument(nil, nil)},
+		"protect-status": {StatusDocument(status()), StatusDocument(policy.Status{})},
+		"protect-run":    {RunDocument("/etc/plumb/protect.yaml", false, report), RunDocument("", true, policy.Report{})},
+		"prune":          {PruneDocument(plans(), keep.Rules{Last: 1}, false, []string{"a"}), PruneDocument(nil, keep.Rules{Last: 1}, true, nil)},
 	} {
 		for i, doc := range docs {
 			viewtest.FitsSchema(t, schema.Of(name), doc)

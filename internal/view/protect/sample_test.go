@@ -6,6 +6,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"
 	"plumb/internal/protect/keep"
+	"plumb/internal/protect/policy"
 	"plumb/internal/stack"
 )
 
@@ -79,4 +80,19 @@ func plans() []keep.Plan {
 	stopped := keep.Judge(at, all, facts, keep.Rules{Last: 1}, keep.Options{})
 	agreed := keep.Judge(at, all, facts, keep.Rules{Last: 1}, keep.Options{AllRight: 4})
 	return append(stopped, agreed...)
+}
+
+var report = policy.Report{Done: []policy.Outcome{
+	{Act: policy.Act{Kind: policy.Take, Server: server.Ref}, Took: 400 * time.Millisecond},
+	{Act: policy.Act{Kind: policy.Prove, Server: server.Ref, Point: "20261123T210500Z-4f3a"}, Took: time.Minute, Why: "the drill failed: CHECK TABLE of 12 tables: shop.orders: Corrupt", Hint: "look at its log"},
+	{Act: policy.Act{Kind: policy.Replicate, Server: server.Ref, Point: "20261123T210500Z-4f3a", Target: "tank2/copies"}, Took: 2 * time.Second},
+}}
+
+func status() policy.Status {
+	rules := policy.Policy{File: "/etc/plumb/protect.yaml", Rules: []policy.Rule{{Server: "mysql:3306", Every: time.Hour, Keep: keep.Rules{Last: 9}, Drill: &policy.Drill{Every: 24 * time.Hour},
+		Replicate: []policy.Target{{To: "tank2/copies"}}, Line: 2}}}
+	return policy.Assess(policy.Seen{Now: at.Add(5 * time.Hour), Policy: &rules, Servers: []stack.Ref{server.Ref, {Kind: "postgres", Name: "5432"}}, Points: []protect.Point{proven(), fallen()},
+		Facts:   map[string]keep.Facts{proven().ID: {Space: 5 << 20}, fallen().ID: {Space: 1 << 20}},
+		Memory:  policy.Memory{Policy: rules.File, Began: at.Add(4 * time.Hour), Lasts: []policy.Last{{Kind: policy.Take, Server: server.Ref, Failed: at, Since: at, Times: 3, Why: "a lock was not had within 5 s"}}},
+		Foreign: []policy.Foreign{{Volume: "tank/db", By: "sanoid", Snapshots: 30}}})
 }

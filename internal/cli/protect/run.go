@@ -1,0 +1,215 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/protect"
+	"plumb/internal/protect/drill"
+	"plumb/internal/protect/policy"
+	"plumb/internal/protect/prune"
+	"plumb/internal/stack"
+	view "plumb/internal/view/protect"
+)
+
+// runFlags are the flags of protect run.
+type runFlags struct {
+	place
+	emit   string
+	dryRun bool
+}
+
+func emitted() []string { return []string{policy.Systemd, policy.Cron} }
+
+func (v *verbs) run() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run POLICY",
+		Short: "do what a policy asks for now: take, prove, prune points",
+		Long: `Run reads a policy and does what is due, one thing after the other: it takes points,
+drills one, and prunes. What fails does so alone; it is written down, and plumb
+protect status tells of it until it goes well. A second run beside one that is at
+work does nothing.
+
+--emit prints the units of a systemd timer or the crontab that call it; each file
+begins with its name. A policy is a file such as:
+
+  points:
+    - server: mysql:3306          # or all
+      every: 1h
+      keep: last=3,24h,7d,4w,verified=2
+      drill: {every: 1d, checks: full}
+
+` + exits,
+		Example: `  plumb protect run /etc/plumb/protect.yaml --dry-run
+  plumb protect run /etc/plumb/protect.yaml
+  plumb protect run /etc/plumb/protect.yaml --emit systemd`,
+		Args: shell.OneArg("policy"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.grants {
+				return v.Print(v.Grants())
+			}
+			p, err := readPolicy(args[0])
+			if err != nil {
+				return err
+			}
+			if f.emit != "" {
+				return v.emitPolicy(p, f.emit)
+			}
+			return v.on(f.place, func(m *machine) error { return v.runPolicy(c.Context(), m, f, p) })
+		},
+	}
+	f.place.flags(c)
+	c.Flags().StringVar(&f.emit, "emit", "", "print what calls it, in the `FORM` "+hint.OneOf(emitted()))
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what is due, and do nothing")
+	shell.Offer(c, map[string]shell.Words{"emit": emitted})
+	return c
+}
+
+// readPolicy reads the file of a policy. Its name is absolute: a timer calls it from elsewhere.
+func readPolicy(name string) (*policy.Policy, error) {
+	file, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, hint.Usage(fmt.Sprintf("read the policy %s: %v", name, hint.Cause(err)), "plumb protect run --help shows one")
+	}
+	p, err := policy.Parse(file, text)
+	if err != nil {
+		return nil, hint.Usage(err.Error(), "plumb protect run --help shows one")
+	}
+	return p, nil
+}
+
+func (v *verbs) emitPolicy(p *policy.Policy, form string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	files, err := policy.Emit(form, self, p)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := v.Print("# " + f.Path + "\n" + f.Text + "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verbs) runPolicy(ctx context.Context, m *machine, f runFlags, p *policy.Policy) error {
+	a := &acts{v: v, m: m}
+	r := policy.Runner{Do: m.doer, Acts: a, File: m.memory, Now: m.keeper.Now}
+	if f.dryRun {
+		due, err := a.due(ctx, p, m.memory)
+		if err != nil {
+			return err
+		}
+		return v.Answer(f.json, view.RunDocument(p.File, true, view.Due(due)), view.Run(view.Due(due), true, shell.Screen(v.Out)))
+	}
+	if say := v.doing(f.json); say != nil {
+		r.Doing = func(a policy.Act) { say(string(a.Kind) + " " + a.Server.String()) }
+	}
+	report, err := r.Run(ctx, p)
+	v.done()
+	if err := errors.Join(v.Answer(f.json, view.RunDocument(p.File, false, report), view.Run(report, false, shell.Screen(v.Out))), err); err != nil {
+		return err
+	}
+	if report.Failed() > 0 {
+		return shell.ErrMarked
+	}
+	return nil
+}
+
+// acts does what a policy asks for.
+type acts struct {
+	v *verbs
+	m *machine
+	s *stack.Stack
+}
+
+// due gives what a run would do now, as far as it does not depend on what it does first.
+func (a *acts) due(ctx context.Context, p *policy.Policy, file string) ([]policy.Act, error) {
+	memory, err := policy.Remember(ctx, a.m.doer, file)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := a.Servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	points, err := a.Points(ctx)
+	return policy.Due(a.m.keeper.Now(), p, servers, points, memory), err
+}
+
+// Servers implements policy.Acts.
+func (a *acts) Servers(ctx context.Context) (refs []stack.Ref, err error) {
+	if a.s, err = a.m.look(ctx); err != nil {
+		return nil, err
+	}
+	return a.m.servers(a.s), nil
+}
+
+// Points implements policy.Acts.
+func (a *acts) Points(ctx context.Context) ([]protect.Point, error) {
+	return a.m.keeper.Store.List(ctx, a.m.doer)
+}
+
+// Do implements policy.Acts.
+func (a *acts) Do(ctx context.Context, act policy.Act) error {
+	switch act.Kind {
+	case policy.Take:
+		return a.take(ctx, act)
+	case policy.Prove:
+		return a.prove(ctx, act)
+	case policy.Prune:
+		return a.prune(ctx, act)
+	}
+	return fmt.Errorf("%s: this plumb cannot do that yet", act.Kind)
+}
+
+func (a *acts) take(ctx context.Context, act policy.Act) error {
+	plan, err := a.m.keeper.Plan(ctx, a.m.doer, a.s, act.Server)
+	if err != nil {
+		return err
+	}
+	l := act.Rule.Limits
+	point, err := a.m.keeper.Take(ctx, plan, protect.TakeOptions{Mode: act.Rule.Mode, Wait: l.Wait, Hold: l.Hold})
+	if err == nil && point.Fell() != "" {
+		err = fmt.Errorf("point %s counts as a crash point, because %s", point.ID, point.Fell())
+	}
+	return err
+}
+
+func (a *acts) prove(ctx context.Context, act policy.Act) error {
+	point, err := a.m.keeper.Store.Get(ctx, a.m.doer, act.Point)
+	if err != nil {
+		return err
+	}
+	d := act.Rule.Drill
+	came, err := drill.Drill{Maker: a.m.copies, Full: d.Full, Ready: d.Ready, Limit: d.Limit, Memory: d.Memory}.Run(ctx, point)
+	if err == nil && !came.OK {
+		err = fmt.Errorf("the drill of point %s failed: %s", point.ID, came.Why)
+	}
+	return err
+}
+
+func (a *acts) prune(ctx context.Context, act policy.Act) error {
+	pruner := prune.Pruner{Keeper: a.m.keeper}
+	plans, err := pruner.Plan(ctx, a.m.doer, prune.Options{Server: act.Server, Rules: act.Rule.Keep})
+	for _, plan := range plans {
+		_, failed := pruner.Carry(ctx, plan)
+		err = errors.Join(err, failed)
+	}
+	return err
+}

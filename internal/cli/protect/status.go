@@ -1,0 +1,72 @@
+package protect
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/protect/policy"
+	"plumb/internal/protect/prune"
+	view "plumb/internal/view/protect"
+)
+
+func (v *verbs) status() *cobra.Command {
+	var p place
+	file := ""
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "say how the points of this host stand, and whether a policy is met",
+		Long: `Status shows for each server its newest point, its newest proven one, the space that
+its points keep, and what the next prune would do. With a policy it says what of it
+is not met: the one of --policy, or else that of the last plumb protect run. It
+changes nothing.
+
+Exit codes:
+  0  all that the policy asks for is there, or there is no policy
+  1  something of the policy is not met, or not known
+  2  the command line is wrong
+  3  what was to be read could not be read`,
+		Example: "  plumb protect status\n  plumb protect status --policy /etc/plumb/protect.yaml --json",
+		Args:    shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return v.on(p, func(m *machine) error { return v.runStatus(c.Context(), m, p, file) })
+		},
+	}
+	p.flags(c)
+	c.Flags().StringVar(&file, "policy", "", "the policy in `FILE`; that of the last run otherwise")
+	return c
+}
+
+func (v *verbs) runStatus(ctx context.Context, m *machine, p place, file string) error {
+	in := policy.Seen{Now: m.keeper.Now()}
+	var err error
+	if in.Memory, err = policy.Remember(ctx, m.doer, m.memory); err != nil {
+		return err
+	}
+	if file == "" {
+		file = in.Memory.Policy
+	}
+	if file != "" {
+		if in.Policy, err = readPolicy(file); err != nil {
+			return err
+		}
+	}
+	if s, err := m.look(ctx); err != nil {
+		in.Unseen = err.Error()
+	} else {
+		in.Servers = m.servers(s)
+	}
+	if in.Points, err = m.keeper.Store.List(ctx, m.doer); err != nil {
+		in.Unread = err.Error()
+	}
+	in.Facts = prune.Pruner{Keeper: m.keeper}.Facts(ctx, m.doer, in.Points)
+	status := policy.Assess(in)
+	if err := v.Answer(p.json, view.StatusDocument(status), view.Status(status, shell.Screen(v.Out))); err != nil {
+		return err
+	}
+	if !status.Met() {
+		return shell.ErrMarked
+	}
+	return nil
+}

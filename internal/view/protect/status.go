@@ -1,0 +1,125 @@
+package protect
+
+import (
+	"time"
+
+	"plumb/internal/protect/policy"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+)
+
+// Status says how the points of a host stand.
+func Status(s policy.Status, screen page.Screen) string {
+	p := page.NewPage(screen)
+	switch {
+	case s.Policy == "":
+		p.Para(page.Dim, 0, "There is no policy: nothing is asked for, and nothing is done by itself.")
+	default:
+		text := "Policy " + s.Policy
+		if !s.LastRun.IsZero() {
+			text += ", last run " + s.LastRun.UTC().Format(time.DateTime+" UTC")
+		}
+		p.Para(page.Normal, 0, oneLine(text))
+	}
+	missing(p, "", s.Unmet)
+	for _, v := range s.Servers {
+		p.Blank()
+		serverStatus(p, v)
+	}
+	for _, f := range s.Foreign {
+		p.Para(page.Dim, 0, oneLine(f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+madeBy(f.By)+", which Plumb does not touch"))
+	}
+	p.Blank()
+	switch {
+	case !s.Met():
+		p.Line(page.Red, "The policy is not met.")
+	case s.Policy != "":
+		p.Line(page.Bold, "The policy is met.")
+	case len(s.Servers) == 0:
+		p.Line(page.Normal, "No server of which points can be taken is seen here, and there is no point.")
+	default:
+		p.Para(page.Dim, 0, "plumb protect run POLICY takes, proves and prunes points; plumb protect list shows each.")
+	}
+	return p.String()
+}
+
+func madeBy(by string) string {
+	if by == "" {
+		return "somebody"
+	}
+	return by
+}
+
+func serverStatus(p *page.Page, v policy.ServerStatus) {
+	name := v.Server.String()
+	if !v.Runs {
+		name += ", which was not seen running"
+	}
+	p.Line(page.Bold, oneLine(name))
+	p.Hang(page.Normal, "  newest  ", aged(v.Newest, "there is no point"))
+	p.Hang(page.Normal, "  proven  ", aged(v.Proven, "none is proven to start"))
+	space := "they keep " + bytesOf(v.Space)
+	if v.Space < 0 {
+		space = "what they keep is not known"
+	}
+	p.Hang(page.Normal, "  all     ", units.Count(v.Points, "point")+"; "+space)
+	for _, t := range v.Targets {
+		text := "nothing was sent yet"
+		if t.Point != "" {
+			text = t.Point + ", sent " + t.At.UTC().Format(time.DateTime+" UTC")
+		}
+		p.Hang(page.Normal, "  copy    ", oneLine(t.To+": "+text))
+	}
+	for _, plan := range v.Prune {
+		p.Hang(page.Dim, "  prune   ", oneLine(plan.Summary()))
+	}
+	missing(p, "  ", v.Unmet)
+}
+
+func aged(a *policy.Aged, none string) string {
+	if a == nil {
+		return none
+	}
+	return a.ID + ", " + units.Age(int64(a.Age.Seconds())) + " old"
+}
+
+func missing(p *page.Page, indent string, all []policy.Unmet) {
+	for _, u := range all {
+		p.Hang(page.Red, indent+"not met: ", oneLine(u.Why))
+		if u.Hint != "" {
+			p.Hang(page.Dim, indent+"         ", oneLine(u.Hint))
+		}
+	}
+}
+
+// Run says what a run of a policy did, or what is due.
+func Run(r policy.Report, dryRun bool, screen page.Screen) string {
+	p := page.NewPage(screen)
+	for _, o := range r.Done {
+		head := string(o.Kind) + " " + o.Server.String()
+		if o.Point != "" {
+			head += " " + o.Point
+		}
+		if o.Target != "" {
+			head += " to " + o.Target
+		}
+		switch {
+		case dryRun:
+			p.Hang(page.Normal, "due     ", oneLine(head))
+		case o.Why == "":
+			p.Hang(page.Normal, "done    ", oneLine(head+", in "+span(o.Took)))
+		default:
+			p.Hang(page.Red, "failed  ", oneLine(head+": "+o.Why))
+			if o.Hint != "" {
+				p.Hang(page.Dim, "        ", oneLine(o.Hint))
+			}
+		}
+	}
+	switch {
+	case r.Busy:
+		p.Line(page.Normal, "Another run is at work: nothing was done.")
+	case len(r.Done) == 0:
+		p.Line(page.Normal, "Nothing is due.")
+	}
+	return p.String()
+}
