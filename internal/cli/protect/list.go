@@ -13,7 +13,7 @@ import (
 func (v *verbs) protect() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "protect",
-		Short: "say how the points of this host stand, and do what a policy asks for",
+		Short: "say how the points of this host stand; carry a policy out",
 		Long:  "Protect is about the points of this host as a whole: what there is, and what a policy\nwants there to be.\n\n" + exits,
 		Args:  v.NoSuchCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },

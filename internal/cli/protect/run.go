@@ -56,7 +56,7 @@ begins with its name. A policy is a file such as:
 			if f.grants {
 				return v.Print(v.Grants())
 			}
-			p, err := readPolicy(args[0])
+			p, err := policyOf(args[0])
 			if err != nil {
 				return err
 			}
@@ -73,8 +73,8 @@ begins with its name. A policy is a file such as:
 	return c
 }
 
-// readPolicy reads the file of a policy. Its name is absolute: a timer calls it from elsewhere.
-func readPolicy(name string) (*policy.Policy, error) {
+// policyOf reads the file of a policy. Its name is absolute: a timer calls it from elsewhere.
+func policyOf(name string) (*policy.Policy, error) {
 	file, err := filepath.Abs(name)
 	if err != nil {
 		return nil, err

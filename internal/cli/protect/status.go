@@ -48,7 +48,7 @@ func (v *verbs) runStatus(ctx context.Context, m *machine, p place, file string)
 		file = in.Memory.Policy
 	}
 	if file != "" {
-		if in.Policy, err = readPolicy(file); err != nil {
+		if in.Policy, err = policyOf(file); err != nil {
 			return err
 		}
 	}
