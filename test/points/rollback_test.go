@@ -72,9 +72,9 @@ func (b *bench) rollback(t *testing.T) rollback.Rollback {
 
 // TestRollbackOfMariaDB brings a dropped table back, and then what was later.
 func TestRollbackOfMariaDB(t *testing.T) {
-	b := onPool(t)
+	b := onPool(t, families[0])
 	must(t, exec.Command("zfs", "set", "my:note=a b", b.pool.Name+"/db/data").Run())
-	must(t, b.server.Exec("CREATE DATABASE plumbtest", "CREATE TABLE plumbtest.t (id INT PRIMARY KEY)", "INSERT INTO plumbtest.t VALUES (1), (2)"))
+	must(t, b.server.Exec("CREATE DATABASE rolled", "CREATE TABLE rolled.t (id INT PRIMARY KEY)", "INSERT INTO rolled.t VALUES (1), (2)"))
 	p, err := b.Take(t.Context(), b.plan(t), protect.TakeOptions{})
 	must(t, err)
 	stop, start := b.stopAndStart(t)
@@ -88,7 +88,7 @@ func TestRollbackOfMariaDB(t *testing.T) {
 	}
 	p, err = b.Store.Get(t.Context(), b.Do, p.ID)
 	must(t, err)
-	must(t, b.server.Exec("DROP TABLE plumbtest.t", "CREATE TABLE plumbtest.later (id INT PRIMARY KEY)", "INSERT INTO plumbtest.later VALUES (3)"))
+	must(t, b.server.Exec("DROP TABLE rolled.t", "CREATE TABLE rolled.later (id INT PRIMARY KEY)", "INSERT INTO rolled.later VALUES (3)"))
 	later, err := b.Take(t.Context(), b.plan(t), protect.TakeOptions{})
 	must(t, err)
 	was := b.properties(t)
@@ -99,7 +99,7 @@ func TestRollbackOfMariaDB(t *testing.T) {
 	res, err := r.Run(t.Context(), plan, change.Begin{}, nil)
 	must(t, err)
 	t.Logf("%+v", res)
-	if got := b.ask(t, "SELECT GROUP_CONCAT(id) FROM plumbtest.t"); got != "1,2" {
+	if got := b.ask(t, "SELECT GROUP_CONCAT(id) FROM rolled.t"); got != "1,2" {
 		t.Errorf("after the rollback the table holds %q", got)
 	}
 	if now := b.properties(t); now != was {
@@ -114,11 +114,11 @@ func TestRollbackOfMariaDB(t *testing.T) {
 	if !strings.Contains(moved.Members[0].Snapshot, ".before-") {
 		t.Errorf("the later point is said to be %s", moved.Members[0].Snapshot)
 	}
-	must(t, b.server.Exec("INSERT INTO plumbtest.t VALUES (4)"))
+	must(t, b.server.Exec("INSERT INTO rolled.t VALUES (4)"))
 
 	must(t, r.Executor.Undo(t.Context(), []int{res.Change}, change.UndoOptions{}))
 	must(t, r.Follow(t.Context()))
-	if got := b.ask(t, "SELECT GROUP_CONCAT(id) FROM plumbtest.later"); got != "3" {
+	if got := b.ask(t, "SELECT GROUP_CONCAT(id) FROM rolled.later"); got != "3" {
 		t.Errorf("after the undo the later table holds %q", got)
 	}
 	if now := b.properties(t); now != was {
