@@ -117,7 +117,7 @@ for i = 1, #argv, 3 do
 		local birth = zfs.get_prop(name, "createtxg")
 		local holds = zfs.get_prop(name, "userrefs")
 		local clones = zfs.get_prop(name, "numclones")
-		if tostring(guid) ~= argv[i + 1] or tostring(birth) ~= argv[i + 2] then
+		if "=" .. tostring(guid) ~= argv[i + 1] or "=" .. tostring(birth) ~= argv[i + 2] then
 			wrong[name] = "it is another snapshot of that name"
 		elseif holds ~= 0 then
 			wrong[name] = "it is held"
@@ -156,7 +156,7 @@ func DestroyProven(pool string, all ...Doomed) (argv []string, program string, e
 		if err := errors.Join(err, err2); err != nil || PoolOf(s.Name) != pool {
 			return nil, "", fmt.Errorf("destroy %s of pool %s with GUID %q and birth %q: not to be told from others", s.Name, pool, s.GUID, s.Birth)
 		}
-		argv = append(argv, s.Name, guid, birth)
+		argv = append(argv, s.Name, "="+guid, "="+birth) // a minus sign would make it an option
 	}
 	return argv, destroyer, nil
 }

@@ -47,7 +47,7 @@ func TestParseProofs(t *testing.T) {
 // A GUID above 2^63 is negative in a channel program.
 func TestDestroyProven(t *testing.T) {
 	argv, program, err := DestroyProven("t", Doomed{"t/a@p", "15903956383140518150", "24"}, Doomed{"t/b@p", "7", "24"})
-	if got, want := strings.Join(argv, " "), "zfs program -j t - t/a@p -2542787690569033466 24 t/b@p 7 24"; err != nil || got != want {
+	if got, want := strings.Join(argv, " "), "zfs program -j t - t/a@p =-2542787690569033466 =24 t/b@p =7 =24"; err != nil || got != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
 	if check, destroy := strings.Index(program, "zfs.check.destroy"), strings.Index(program, "zfs.sync.destroy"); check < 0 || destroy < check {
