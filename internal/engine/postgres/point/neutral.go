@@ -1,6 +1,7 @@
 package point
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,11 @@ func (n neutral) run(ctx context.Context, d host.Streamer) error {
 			}
 		}
 	}
-	_, err = d.Pipe(ctx, host.Pipe{Argv: argv, In: strings.NewReader(n.password()), Works: true})
+	var said bytes.Buffer
+	flow, err := d.Pipe(ctx, host.Pipe{Argv: argv, In: strings.NewReader(n.password()), Out: &said, Works: true})
+	if text := strings.TrimSpace(said.String()); err != nil && flow.Code > 0 && text != "" {
+		return errors.New(text) // and not the whole script
+	}
 	return err
 }
 

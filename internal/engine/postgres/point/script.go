@@ -4,12 +4,13 @@ package point
 // user, and changes things only by names in directories that it has entered and that
 // are where they should be: a link that its user put somewhere leads nowhere.
 const script = `set -efu
+exec 2>&1
 umask 077
 data=$1 run=$2 keep=$3 major=$4 signal=$5 text=$6 label=$7 conf=$8 closed=$9
 shift 9
 open=$1 histories=$2 opens=$3
 shift 3
-fail() { echo "$*" >&2; exit 1; }
+fail() { echo "$*"; exit 1; }
 at() {
 	cd -P -- "$1"
 	[ "$(pwd -P)" = "$1" ] || fail "$1 is not there: it leads to $(pwd -P)"
@@ -51,7 +52,9 @@ if [ "$keep" = yes ]; then
 		put "archive_status/$opens.ready" ''
 		cd -P -- "$data"
 	fi
-else
+fi
+rm -f postmaster.pid postmaster.opts current_logfiles recovery.signal standby.signal recovery.conf backup_label tablespace_map
+if [ "$keep" != yes ]; then
 	rm -f postgresql.auto.conf postgresql.auto.conf.tmp
 	find -P ./pg_replslot -xdev -mindepth 1 -delete
 	known=' '
@@ -78,7 +81,6 @@ else
 	done
 	unset IFS
 fi
-rm -f postmaster.pid postmaster.opts current_logfiles recovery.signal standby.signal recovery.conf backup_label tablespace_map
 [ -z "$signal" ] || put "$signal" "$text"
 [ -z "$label" ] || put backup_label "$label"
 at "$run"
