@@ -1,7 +1,6 @@
 package point_test
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -77,18 +76,26 @@ func TestPointsOfStandby(t *testing.T) {
 		stop()
 		end()
 		s.exec("ALTER SYSTEM SET full_page_writes = off", "SELECT pg_reload_conf()", "SELECT pg_sleep(0.5)", "CHECKPOINT", "CREATE TABLE without_pages AS SELECT 1 AS n", "CHECKPOINT")
-		for i := 0; ; i++ {
-			b := standby.dial()
-			if err := b.Exec(t.Context(), "CHECKPOINT"); err != nil { // a restart point takes over what the primary said
-				t.Fatal(err)
-			}
-			b.Close()
-			if mode = standby.mode(protect.ModeBackupAPI, standby.set(true)); strings.Contains(mode.Not, "full_page_writes") {
-				break
-			}
-			if time.Sleep(200 * time.Millisecond); i > 50 {
-				t.Fatal(fmt.Sprintf("%+v", mode))
-			}
-		}
+		standby.refusesHalves()
 	})
+}
+
+// refusesHalves waits until the standby knows that its primary logs no whole pages, and
+// wants that it does not offer copies of several moments then.
+func (s *source) refusesHalves() {
+	s.t.Helper()
+	for i := 0; ; i++ {
+		b := s.dial()
+		if err := b.Exec(s.t.Context(), "CHECKPOINT"); err != nil { // a restart point takes over what the primary said
+			s.t.Fatal(err)
+		}
+		b.Close()
+		mode := s.mode(protect.ModeBackupAPI, s.set(true))
+		if strings.Contains(mode.Not, "full_page_writes") {
+			return
+		}
+		if time.Sleep(200 * time.Millisecond); i > 50 {
+			s.t.Fatalf("%+v", mode)
+		}
+	}
 }
