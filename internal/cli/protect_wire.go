@@ -24,9 +24,14 @@ func pointEngines(cat *catalog.Catalog, g dsn.Given) []protect.Engine {
 	return []protect.Engine{mysqlpoint.New(cat, g.Target(product.MySQL)), postgrespoint.New(g.Target(product.Postgres)), mongopoint.New(g.Address(product.Mongo))}
 }
 
-// pointStorages lists the storages that have snapshots.
-func pointStorages() []protect.Storage {
-	return []protect.Storage{storage.ZFS{}, storage.ZFS{Fuse: true}, storage.Btrfs{}, storage.Reflink{}}
+// pointStorages lists the storages that have snapshots. One that is asked for takes all
+// volumes, and the others are there for the points that exist.
+func pointStorages(with string) []protect.Storage {
+	command, ebs := storage.Command{Line: with}, storage.EBS{Asked: with == "ebs"}
+	if ebs.Asked {
+		command.Line = ""
+	}
+	return []protect.Storage{command, ebs, storage.ZFS{}, storage.ZFS{Fuse: true}, storage.Btrfs{}, storage.LVM{}, storage.RBD{}, storage.Reflink{}}
 }
 
 // pointGrants gives the least rights of all that is done with points.

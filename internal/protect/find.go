@@ -97,15 +97,24 @@ func (v Volume) holds(w Volume) bool {
 
 func (f *finding) volume(m observe.Mount, name string) (Volume, error) {
 	fs := m.Thing(m.Point)
+	var why error
 	for _, storage := range f.storages {
 		v, ok := storage.Volume(f.s, fs)
 		if !ok {
 			continue
 		}
-		if p, ok := storage.(Placer); ok {
-			return p.Place(f.ctx, f.h, v, name)
+		p, ok := storage.(Placer)
+		if !ok {
+			return v, nil
 		}
-		return v, nil
+		if v, err := p.Place(f.ctx, f.h, v, name); err == nil {
+			return v, nil
+		} else if why == nil { // another storage may be right: XFS on a logical volume that is not thin
+			why = err
+		}
+	}
+	if why != nil {
+		return Volume{}, why
 	}
 	return Volume{}, errors.New("on " + m.Type + " (" + m.Source + "), of which no snapshots can be taken here")
 }

@@ -80,7 +80,7 @@ func (v *verbs) open(p place) (*machine, error) {
 		name = "unknown"
 	}
 	m := &machine{live: live, doer: host.NewLiveDoer(live), seen: host.NewCached(live)}
-	m.keeper = &protect.Keeper{Do: m.doer, Engines: v.Engines(cat, given), Storages: v.Storages(), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
+	m.keeper = &protect.Keeper{Do: m.doer, Engines: v.Engines(cat, given), Storages: v.Storages(""), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
 		Books: filepath.Join(base, filepath.Base(inventory.Directory)),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
 	m.copies = instance.Maker{Keeper: m.keeper, Dir: copies}

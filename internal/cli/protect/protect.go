@@ -18,7 +18,7 @@ type Adapters struct {
 	Dialers  func(dsn.Given) map[string]host.Dialer
 	Phases   func(*catalog.Catalog, dsn.Given) [][]observe.Probe
 	Engines  func(*catalog.Catalog, dsn.Given) []protect.Engine
-	Storages func() []protect.Storage
+	Storages func(with string) []protect.Storage // with: somebody's own command that takes the snapshots, or the name of a storage that is only used when asked for; "" for none
 	Freezer  protect.Freezer
 	Grants   func() string // the least rights of each verb, as a text for people
 }

@@ -20,7 +20,7 @@ import (
 // It is run by the shell with the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one a line:
 // device, tab, mount point. That its exit status is 0 says that all snapshots were taken.
 type Command struct {
-	Line     string        // that takes the snapshots
+	Line     string        // that takes the snapshots; "" for none, when only those that exist are of interest
 	Destroys string        // that destroys those of PLUMB_POINT; "" for none
 	Progress time.Duration // for how long it may neither read nor write nor say anything; a minute
 }
@@ -31,6 +31,9 @@ func (Command) Name() string { return "command" }
 // Volume implements protect.Storage. What has no device or server behind it keeps nothing.
 func (c Command) Volume(_ *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
 	source := fs.Text("source")
+	if c.Line == "" { // it is not what takes new points
+		return protect.Volume{}, false
+	}
 	kept := strings.ContainsAny(source, "/:") || fs.Text("fstype") == "zfs"
 	return protect.Volume{Storage: c.Name(), Name: source, Pool: c.Name(), Mountpoint: fs.Text("mountpoint"), Within: strings.Trim(fs.Text("mount_root"), "/")}, kept
 }

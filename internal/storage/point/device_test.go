@@ -147,7 +147,7 @@ func TestPointsOfImages(t *testing.T) {
 }
 
 func TestPointsOfEBS(t *testing.T) {
-	ctx, e := t.Context(), EBS{}
+	ctx, e := t.Context(), EBS{Asked: true}
 	m := &told{answers: map[string]string{
 		"aws ec2 create-snapshots":   `{"Snapshots":[{"SnapshotId":"snap-2","VolumeId":"vol-0b","State":"pending"},{"SnapshotId":"snap-1","VolumeId":"vol-0a","State":"pending"}]}`,
 		"aws ec2 describe-snapshots": `{"Snapshots":[{"SnapshotId":"snap-1","VolumeId":"vol-0a","State":"completed"}]}`,

@@ -19,7 +19,9 @@ import (
 
 // EBS takes points of the volumes of an EC2 instance. One call of create-snapshots takes all of
 // an instance's volumes at one moment, but for those that it is told to leave out.
-type EBS struct{}
+type EBS struct {
+	Asked bool // only then are new points taken of it: they cost money, and only a few hosts have the right
+}
 
 // ebsTag is the tag of a snapshot that names its point.
 const ebsTag = "plumb-point"
@@ -30,7 +32,7 @@ func (EBS) Name() string { return "ebs" }
 // Volume implements protect.Storage: the disks under the filesystem, by the kernel's names.
 func (e EBS) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
 	known := s.Find(stack.Ref{Kind: "filesystem", Name: fs.Text("mountpoint")})
-	if known == nil || known.Text("cloud_volume") != "ebs" {
+	if !e.Asked || known == nil || known.Text("cloud_volume") != "ebs" {
 		return protect.Volume{}, false
 	}
 	return protect.Volume{Storage: e.Name(), Name: strings.Join(known.List("disk_names"), ","), Mountpoint: fs.Text("mountpoint"), Within: strings.Trim(fs.Text("mount_root"), "/")}, true
