@@ -11,6 +11,10 @@ import (
 // yearOff is how long nothing can have been taken before the clock is doubted.
 const yearOff = 365 * 24 * time.Hour
 
+// daily is how many may go whatever part of all they are: with few points a new one that is
+// proven takes the place of the newest and of the last proven one.
+const daily = 2
+
 // brake says why the plan had better not be carried out.
 func (p *Plan) brake(now time.Time, o Options) {
 	var counted, going, goingProven, stayProven int
@@ -46,8 +50,7 @@ func (p *Plan) brake(now time.Time, o Options) {
 		stop("look whether the clock is right; "+all, "nothing was taken for more than a year, or the clock is ahead: the newest point is of %s",
 			newest.Format(time.DateTime))
 	}
-	// One may always go: with two or three points that is how a rule works from day to day.
-	if going > 1 && going*4 > counted && !agreed {
+	if going > daily && going*4 > counted && !agreed {
 		stop(all, "%s of %d would go, which is more than a quarter", units.Count(going, "point"), counted)
 	}
 	if goingProven > 0 && stayProven == 0 {

@@ -203,6 +203,39 @@ func TestAWeek(t *testing.T) {
 	}
 }
 
+// TestAQuarterIsNoBother: pruned as points come, no sensible rules ever meet a brake.
+func TestAQuarterIsNoBother(t *testing.T) {
+	for _, rules := range []string{"last=3,24h,7d,4w,12m,verified=2", "last=1,verified=1", "last=2,verified=2", "7d,verified=1", "last=2,3h,2d,1w,verified=1"} {
+		p := parse(t, "points: [{server: 'mysql:3306', every: 1h, drill: {every: 1d}, keep: '"+rules+"'}]")
+		var points []protect.Point
+		for tick := range 100 * 24 {
+			at := now.Add(time.Duration(tick) * time.Hour)
+			for _, a := range Due(at, p, nil, points, Memory{}) {
+				if a.Kind == Take {
+					points = append(points, point(at))
+				}
+			}
+			for _, a := range Due(at, p, nil, points, Memory{}) {
+				if a.Kind == Prove {
+					i := slices.IndexFunc(points, func(p protect.Point) bool { return p.ID == a.Point })
+					points[i] = proven(points[i], at)
+				}
+			}
+			plan := keep.Judge(at, points, nil, p.Rules[0].Keep, keep.Options{})[0]
+			if len(plan.Brakes) > 0 {
+				t.Fatalf("%s: after %d hours: %+v", rules, tick, plan.Brakes)
+			}
+			for _, f := range plan.Going() {
+				points = slices.DeleteFunc(points, func(p protect.Point) bool { return p.ID == f.Point.ID })
+			}
+		}
+		r := p.Rules[0].Keep
+		if most := 1 + r.Last + r.Hours + r.Days + r.Weeks + r.Months + r.Verified; len(points) > most {
+			t.Errorf("%s: %d points are left", rules, len(points))
+		}
+	}
+}
+
 // acts is what a run calls on, in memory.
 type acts struct {
 	points []protect.Point

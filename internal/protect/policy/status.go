@@ -203,8 +203,9 @@ func (v *ServerStatus) judge(in Seen, points []protect.Point) {
 			missing("", "%s was last sent a point %s ago", t.To, old(age))
 		}
 	}
+	braked := slices.ContainsFunc(v.Prune, func(p keep.Plan) bool { return len(p.Brakes) > 0 }) // said below
 	for _, l := range in.Memory.Lasts {
-		if l.Server == v.Server && l.Fails() && asked(in.Policy, l) {
+		if l.Server == v.Server && l.Fails() && asked(in.Policy, l) && !(braked && l.Kind == Prune) {
 			missing(l.Hint, "%s: %s", failing(l), l.Why)
 		}
 	}
