@@ -1,6 +1,7 @@
 package point
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,8 @@ func (n *neutral) possible() error {
 		return hint.With(fmt.Errorf("the server takes keys for encrypted tables from %s, and a copy would use the same place as the server itself", keys),
 			"start this copy by hand, with the keys in a place of its own")
 	}
-	if len(n.c.Server.Program) == 0 || !path.IsAbs(n.c.Root) || !path.IsAbs(n.c.Run) {
+	inPlace := n.c.Purpose == protect.ForRollback && n.c.Root == ""
+	if len(n.c.Server.Program) == 0 || !path.IsAbs(n.c.Root) && !inPlace || !path.IsAbs(n.c.Run) {
 		return errors.New("which program starts it, or where the copy is, is not known")
 	}
 	return nil
@@ -51,10 +53,11 @@ func (n *neutral) possible() error {
 // whole looks whether the server's directories are there, where they should be: a
 // server must never start on an empty directory.
 func (n *neutral) whole() error {
-	root, err := n.d.Stat(n.ctx, n.c.Root)
+	root, err := n.d.Stat(n.ctx, cmp.Or(n.c.Root, "/"))
 	if err != nil {
 		return err
 	}
+	above := strings.TrimSuffix(root.Resolved, "/")
 	for _, dir := range n.c.Server.Dirs {
 		at := n.c.In(dir.Path)
 		st, err := n.d.Stat(n.ctx, at)
@@ -66,7 +69,7 @@ func (n *neutral) whole() error {
 			return fmt.Errorf("its %s directory is missing in the copy: %w", dir.Role, err)
 		case !st.Mode.IsDir():
 			return fmt.Errorf("its %s directory %s is none", dir.Role, at)
-		case st.Resolved != "" && root.Resolved != "" && st.Resolved != root.Resolved+dir.Path:
+		case st.Resolved != above+dir.Path:
 			return fmt.Errorf("its %s directory %s leads to %s", dir.Role, at, st.Resolved)
 		}
 		n.logs = n.logs || dir.Role == "binlog"
@@ -85,6 +88,9 @@ func (n *neutral) whole() error {
 // links makes links lead into the copy. What leads to files that are none of the
 // copy would be the source's own.
 func (n *neutral) links() error {
+	if n.c.Root == "" {
+		return nil // it lies where its source lay
+	}
 	all, err := n.o.find(n.ctx, n.dirs, "(", "-type", "l", "-o", "-name", "*.isl", ")")
 	if err != nil {
 		return err
@@ -156,7 +162,8 @@ func (n *neutral) spare(name string) bool {
 	return slices.Contains([]string{".pem", ".cnf", ".log", ".err", ".sock", ".pid", ".lock"}, path.Ext(base))
 }
 
-// identity removes what tells the copy who it is, or whom it follows.
+// identity removes what tells the copy who it is, or whom it follows. What takes its
+// source's place lies there already, and stays what it is.
 func (n *neutral) identity() error {
 	if n.c.Purpose == protect.ForRollback {
 		return nil
@@ -206,14 +213,10 @@ func isLog(file, base string) bool {
 // index makes the index of the binary log name the copy's files. It holds full
 // paths where log_bin is one: a copy would go on in the source's, and purge them.
 func (n *neutral) index() error {
-	if !n.logs {
+	if !n.logs || n.c.Purpose == protect.ForRollback {
 		return nil
 	}
-	return n.reindex(path.Dir(n.c.In(n.setting("log_bin_basename"))))
-}
-
-// reindex makes the index name files of a directory.
-func (n *neutral) reindex(dir string) error {
+	dir := path.Dir(n.c.In(n.setting("log_bin_basename")))
 	text, err := n.o.run(n.ctx, "cat", "--", n.indexFile())
 	if err != nil {
 		return err

@@ -35,34 +35,3 @@ func (*Engine) Purge(ctx context.Context, d host.Streamer, c protect.Copy) error
 	}
 	return nil
 }
-
-// Home makes a copy for a rollback, which was stopped in an orderly way, ready to lie where
-// its source lay: what Neutralise made to lead into the copy leads there.
-func (*Engine) Home(ctx context.Context, d host.Streamer, c protect.Copy) error {
-	n := &neutral{ctx: ctx, d: d, o: ownerOf(d, c.Server), c: c}
-	if err := n.home(); err != nil {
-		return fmt.Errorf("make a copy of %s ready to take its place: %w", c.Server.Ref, err)
-	}
-	return nil
-}
-
-func (n *neutral) home() error {
-	if err := n.whole(); err != nil {
-		return err
-	}
-	all, err := n.o.find(n.ctx, n.dirs, "-type", "l")
-	if err != nil {
-		return err
-	}
-	for _, e := range all {
-		if below(e.link, n.c.Root) {
-			if _, err := n.o.run(n.ctx, "ln", "-s", "-f", "-n", "-T", "--", e.link[len(n.c.Root):], e.path); err != nil {
-				return err
-			}
-		}
-	}
-	if !n.logs {
-		return nil
-	}
-	return n.reindex(path.Dir(n.setting("log_bin_basename")))
-}
