@@ -221,7 +221,8 @@ func (c *Copy) mounted(ctx context.Context, at string) error {
 	if err != nil {
 		return err
 	}
-	if in.DevMajor == above.DevMajor && in.DevMinor == above.DevMinor {
+	// A copy of files on the filesystem that holds the copies is another mount of the same device.
+	if in.DevMajor == above.DevMajor && in.DevMinor == above.DevMinor && in.MountID == above.MountID {
 		return fmt.Errorf("the clone is not mounted on %s", at)
 	}
 	return nil
