@@ -122,10 +122,7 @@ func (c *checking) start(look change.Inspection) change.Switch {
 
 // safety keeps the state just before the rollback, whatever is done to the dataset later.
 func safety(v Volume) change.Act {
-	name := v.Name + "@plumb-" + path.Base(v.Before)[len(path.Base(v.Name))+1:]
-	if !v.root {
-		name = v.Name + "@plumb-before-" + v.tag[:strings.LastIndexByte(v.tag, '-')]
-	}
+	name := v.Name + "@plumb-before-" + v.tag[:strings.LastIndexByte(v.tag, '-')]
 	return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: name},
 		Do: ops(zfs.TakeSnapshots(false, map[string]string{"org.plumb:act": "{mark}"}, name)), Undo: ops(zfs.Destroy(name))}}
 }
@@ -158,10 +155,9 @@ func promote(v Volume) change.Switch {
 // pin sets an inherited mount point on the dataset itself, so that it stays when the dataset
 // is renamed.
 func pin(v Volume) change.Switch {
-	s := exact("mountpoint of "+v.Name, change.Inspection{Argv: zfs.LocalValue("mountpoint", v.Name)}, v.Mountpoint,
-		zfs.Set("mountpoint", v.Mountpoint, v.Name), zfs.Set("mountpoint", "{before}", v.Name))
-	s.UndoNone = ops(zfs.Inherit("mountpoint", v.Name, false))
-	return s
+	look := change.Inspection{Argv: zfs.Marks("mountpoint", above(v)), // the dataset is known under both of its names
+		Match: `^(?:` + regexp.QuoteMeta(v.Name) + `|` + regexp.QuoteMeta(v.Before) + `)\t` + regexp.QuoteMeta(v.Mountpoint) + `\t(local)$`}
+	return exact("mountpoint of "+v.Name, look, "local", zfs.Set("mountpoint", v.Mountpoint, v.Name), zfs.Inherit("mountpoint", v.Name, false))
 }
 
 // mounted reads which dataset is uppermost on the mount point, from the mount table.

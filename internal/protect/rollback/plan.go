@@ -27,7 +27,7 @@ type Rollback struct {
 type Options struct {
 	Stop, Start []string      // commands in place of the unit's: each returns when it is done, and stopping what does not run is no error
 	Service     string        // of service(8), in place of both
-	Replicas    bool          // also with replicas, slots or archiving, which will not follow
+	Replicas    bool          // also with replicas or in a cluster, which will not follow; never where that needs a new timeline
 	Unproven    bool          // also to a point that no drill has proven
 	Within      time.Duration // until the server must answer; ten minutes when 0
 }
@@ -152,7 +152,14 @@ func (c *checking) alone(context.Context) error {
 // cluster refuses a server whose state others follow or rely on.
 func (c *checking) cluster(context.Context) error {
 	db := c.s.Find(c.plan.Server.Ref)
-	if db == nil || c.o.Replicas {
+	if db == nil {
+		return errors.New("who follows it is not known: it is not in the stack")
+	}
+	if mode := c.plan.Server.Settings["archive_mode"]; mode != "" && mode != "off" {
+		return hint.With(errors.New("its log is archived (archive_mode is "+mode+"), and it would write the same timeline into the archive a second time"),
+			"plumb clone starts a copy of the point, beside the server")
+	}
+	if c.o.Replicas && c.plan.Point.Position.Timeline == 0 {
 		return nil
 	}
 	for _, f := range following {
@@ -161,6 +168,9 @@ func (c *checking) cluster(context.Context) error {
 		yes, _ := v.Bool()
 		text, isText := v.Text()
 		if known && (number && n > 0 || yes || isText && slices.Contains(f.texts, text)) {
+			if c.o.Replicas { // it has timelines, and the swap opens none
+				return hint.With(fmt.Errorf("%s, and it would write the same timeline a second time", f.what), "plumb clone starts a copy of the point, beside the server")
+			}
 			return hint.With(fmt.Errorf("%s: they would not go back with it", f.what), "--replicas does it nevertheless; what follows it must then be made anew (plumb clone --replica)")
 		}
 	}
@@ -178,7 +188,7 @@ var following = []struct {
 	{"galera", "it takes part in a cluster", nil},
 	{"group_members", "it takes part in a replication group", nil},
 	{"slots", "it has replication slots", nil},
-	{"archive_mode", "its log is archived", []string{"on", "always"}},
+	{"archived", "its log is archived", nil},
 }
 
 // snapshots looks whether the point's are still there, and what promoting moves.
