@@ -45,7 +45,7 @@ var pointID = regexp.MustCompile(`\d{8}T\d{6}Z-[0-9a-f]{4}`)
 
 // TestTypedOnMariaDB goes the way of a point from the dry run to the prune on the command line.
 func TestTypedOnMariaDB(t *testing.T) {
-	b := onPool(t)
+	b := onPool(t, families[0])
 	must(t, b.server.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT AUTO_INCREMENT PRIMARY KEY, mail TEXT)", "INSERT INTO shop.orders (mail) VALUES ('a@example.com'), ('b@example.com')"))
 	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-verbs-")
 	must(t, err)
