@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	protectcli "plumb/internal/cli/protect"
 	"plumb/internal/cli/shell"
 )
 
@@ -55,7 +56,7 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		SilenceUsage:               true,
 		DisableAutoGenTag:          true,
 		PersistentPreRun: func(c *cobra.Command, _ []string) {
-			shell.Outlive(c, "fix", "undo", "load", "lab", "rehearse", "snapshot", "drill", "clone", "prune", "protect")
+			shell.Outlive(c, "fix", "undo", "load", "lab", "rehearse", "snapshot", "drill", "clone", "rollback", "replicate", "receive", "prune", "protect")
 		},
 		Args: a.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return a.start(c.Context()) },
@@ -64,5 +65,6 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 	root.SetFlagErrorFunc(shell.FlagError)
 	a.arrange(root, a.groups())
 	root.AddCommand(a.man(), a.leftovers())
+	root.AddCommand(protectcli.Hidden(&a.Shell, keepers())...)
 	return root
 }

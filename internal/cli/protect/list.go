@@ -14,7 +14,7 @@ func (v *verbs) protect() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "protect",
 		Short: "say how the points of this host stand; carry a policy out",
-		Long:  "Protect is about the points of this host as a whole: what there is, and what a policy\nwants there to be.\n\n" + exits,
+		Long:  "Protect is about the points of this host as a whole: what there is,\nand what a policy wants there to be.\n\n" + exits,
 		Args:  v.NoSuchCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -49,6 +49,7 @@ type machine struct {
 	keeper *protect.Keeper
 	copies instance.Maker
 	clones clone.Maker
+	base   string // of all that is written down
 	memory string // file of what came of a policy
 	look   func(context.Context) (*stack.Stack, error)
 }
@@ -85,6 +86,7 @@ func (v *verbs) open(p place) (*machine, error) {
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
 	m.copies = instance.Maker{Keeper: m.keeper, Dir: copies}
 	m.clones = clone.Maker{Maker: m.copies, Dir: filepath.Join(base, filepath.Base(clone.Directory)), Doing: v.doing(p.json)}
+	m.base = base
 	m.memory = filepath.Join(base, filepath.Base(filepath.Dir(policy.File)), filepath.Base(policy.File))
 	m.look = func(ctx context.Context) (*stack.Stack, error) {
 		return check.Observe(ctx, m.seen, cat, v.Phases(cat, given), p.Timeout)

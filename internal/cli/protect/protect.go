@@ -32,7 +32,7 @@ type verbs struct {
 // Commands makes the commands, the most used first.
 func Commands(s *shell.Shell, a Adapters) []*cobra.Command {
 	v := &verbs{s, a}
-	return []*cobra.Command{v.snapshot(), v.drill(), v.clone(), v.prune(), v.protect()}
+	return []*cobra.Command{v.snapshot(), v.drill(), v.clone(), v.rollback(), v.replicate(), v.prune(), v.protect()}
 }
 
 const exits = `Exit codes:
@@ -40,6 +40,12 @@ const exits = `Exit codes:
   1  done, and it is less than was asked: see what is said
   2  the command line is wrong
   3  refused, or failed`
+
+// Hidden makes the commands that no person types.
+func Hidden(s *shell.Shell, a Adapters) []*cobra.Command {
+	v := &verbs{s, a}
+	return []*cobra.Command{v.receive()}
+}
 
 // grantsFlag adds a flag that only prints.
 func grantsFlag(c *cobra.Command, into *bool) {

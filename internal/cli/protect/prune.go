@@ -75,6 +75,9 @@ func (v *verbs) runPrune(ctx context.Context, m *machine, f pruneFlags) error {
 			return hint.Usage(fmt.Sprintf("%q names no server", f.server), "give it as plumb protect list does, such as mysql:3306")
 		}
 	}
+	if !f.dryRun {
+		v.follow(ctx, m)
+	}
 	pruner := prune.Pruner{Keeper: m.keeper}
 	plans, err := pruner.Plan(ctx, m.doer, o)
 	if err != nil {

@@ -32,7 +32,7 @@ func (v *verbs) run() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run POLICY",
-		Short: "do what a policy asks for now: take, prove, prune points",
+		Short: "do what a policy asks for now: take, prove, send, prune points",
 		Long: `Run reads a policy and does what is due, one thing after the other: it takes points,
 drills one, and prunes. What fails does so alone; it is written down, and plumb
 protect status tells of it until it goes well. A second run beside one that is at
@@ -174,6 +174,8 @@ func (a *acts) Do(ctx context.Context, act policy.Act) error {
 		return a.prove(ctx, act)
 	case policy.Prune:
 		return a.prune(ctx, act)
+	case policy.Replicate:
+		return a.send(ctx, act.Point, act.Target)
 	}
 	return fmt.Errorf("%s: this plumb cannot do that yet", act.Kind)
 }

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
 	"plumb/internal/protect/policy"
+	"plumb/internal/protect/replicate"
+	"plumb/internal/protect/rollback"
 	"plumb/internal/view/page"
 	"plumb/internal/view/schema"
 	"plumb/internal/view/viewtest"
@@ -23,6 +26,7 @@ func TestPages(t *testing.T) {
 		"points": Points([]protect.Point{proven(), fallen(), bare()}, narrow) + "---\n" + Points(nil, narrow),
 		"clones": Clones(clones(), narrow) + "---\n" + Clones(nil, narrow),
 		"status": Status(status(), narrow) + "---\n" + Status(policy.Assess(policy.Seen{Now: at}), narrow),
+		"moves":  Replicated(sent, narrow) + "---\n" + RollbackPlan(back, narrow) + "---\n" + RolledBack(rollback.Result{Change: 7, Before: []string{"tank/db/data.before-x"}, Position: where, Down: 8 * time.Second}, narrow),
 		"run":    Run(report, false, narrow) + "---\n" + Run(report, true, narrow) + "---\n" + Run(policy.Report{Busy: true}, false, narrow),
 		"prune":  Prune(plans(), narrow) + "---\n" + Prune(nil, narrow) + "---\n" + Pruned([]string{"a", "b"}, narrow),
 	} {
@@ -43,6 +47,8 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 		"points":         {PointsDocument("/var/lib/plumb/points", []protect.Point{proven(), fallen(), bare()}, unread), PointsDocument("/x", nil, nil)},
 		"clones":         {ClonesDocument(clones(), unread), ClonesDocument(nil, nil)},
 		"protect-status": {StatusDocument(status()), StatusDocument(policy.Status{})},
+		"replicate":      {ReplicateDocument(sent), ReplicateDocument(replicate.Result{})},
+		"rollback":       {RollbackDocument(back, rollback.Result{Change: 7}), RollbackPlanDocument(rollback.Plan{})},
 		"protect-run":    {RunDocument("/etc/plumb/protect.yaml", false, report), RunDocument("", true, policy.Report{})},
 		"prune":          {PruneDocument(plans(), keep.Rules{Last: 1}, false, []string{"a"}), PruneDocument(nil, keep.Rules{Last: 1}, true, nil)},
 	} {

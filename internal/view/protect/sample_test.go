@@ -7,6 +7,8 @@ import (
 	"plumb/internal/protect/clone"
 	"plumb/internal/protect/keep"
 	"plumb/internal/protect/policy"
+	"plumb/internal/protect/replicate"
+	"plumb/internal/protect/rollback"
 	"plumb/internal/stack"
 )
 
@@ -96,3 +98,11 @@ func status() policy.Status {
 		Memory:  policy.Memory{Policy: rules.File, Began: at.Add(4 * time.Hour), Lasts: []policy.Last{{Kind: policy.Take, Server: server.Ref, Failed: at, Since: at, Times: 3, Why: "a lock was not had within 5 s"}}},
 		Foreign: []policy.Foreign{{Volume: "tank/db", By: "sanoid", Snapshots: 30}}})
 }
+
+var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault/tank/copies", Took: 3 * time.Second, Resumed: true, Sent: []replicate.Sent{
+	{Snapshot: "tank/db/data@x", Dataset: "tank/copies/data", Base: "tank/db/data#y", Way: "raw", Bytes: 3 << 20},
+	{Snapshot: "tank/db/log@x", Dataset: "tank/copies/log", Way: "plain", Bytes: 5 << 20},
+	{Snapshot: "tank/db/a@x", Dataset: "tank/copies/a", There: true}}}
+
+var back = rollback.Plan{Point: proven(), Server: server, Stop: []string{"systemctl", "stop", "mariadb.service"}, Start: []string{"systemctl", "start", "mariadb.service"},
+	Volumes: []rollback.Volume{{Member: proven().Members[0], Before: "tank/db/data.before-x"}}, Moves: []string{"tank/db/data@older"}, Stay: []string{"tank/db/data@later"}}

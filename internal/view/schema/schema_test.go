@@ -69,6 +69,8 @@ func documents() map[string]document {
 		"clones":         {reflect.TypeFor[protectview.ClonesJSON](), "plumb clone --json and plumb clone list --json"},
 		"protect-status": {reflect.TypeFor[protectview.StatusJSON](), "plumb protect status --json"},
 		"protect-run":    {reflect.TypeFor[protectview.RunJSON](), "plumb protect run --json"},
+		"replicate":      {reflect.TypeFor[protectview.ReplicateJSON](), "plumb replicate --json"},
+		"rollback":       {reflect.TypeFor[protectview.RollbackJSON](), "plumb rollback --json"},
 		"prune":          {reflect.TypeFor[protectview.PruneJSON](), "plumb prune --json"},
 		"load-verify":    {reflect.TypeFor[loadview.VerifyJSON](), "plumb load verify --json"},
 	}
@@ -182,7 +184,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/keep", "../../protect", "../protect", "../rehearse", "../stack", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../rehearse", "../stack", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,114 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/change"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect/rollback"
+	view "plumb/internal/view/protect"
+)
+
+// rollbackFlags are the flags of rollback.
+type rollbackFlags struct {
+	place
+	o           rollback.Options
+	stop, start string
+	dryRun, yes bool
+}
+
+func (v *verbs) rollback() *cobra.Command {
+	var f rollbackFlags
+	c := &cobra.Command{
+		Use:   "rollback POINT",
+		Short: "bring a server back to a point, and destroy nothing",
+		Long: `Rollback stops the server of a point, clones the point's snapshots, puts the clones in
+the place of its datasets, and starts it. The datasets of before stay under names of
+their own, with all that was written since. It is a change in the journal: plumb undo
+takes it back, and what the server wrote meanwhile stays then too.
+
+It wants a proven point on ZFS, and a server that a unit of systemd starts, or
+--service, or --stop and --start. A server with replicas, slots or archiving is
+refused unless --replicas says that they need not follow. It shows what it does, and
+asks.
+
+` + exits,
+		Example: `  plumb rollback 20261123T2105 --dry-run
+  plumb rollback 20261123T2105
+  plumb undo                               forward again`,
+		Args: shell.OneArg("point"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.on(f.place, func(m *machine) error { return v.runRollback(c.Context(), m, f, args[0]) })
+		},
+	}
+	f.place.flags(c)
+	fl := c.Flags()
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	fl.StringVar(&f.o.Service, "service", "", "stop and start it as `NAME` of service(8)")
+	fl.StringVar(&f.stop, "stop", "", "stop it with `COMMAND`, which returns when it has ended")
+	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
+	fl.BoolVar(&f.o.Replicas, "replicas", false, "also with replicas, slots or archiving, which will not follow")
+	fl.BoolVar(&f.o.Unproven, "unproven", false, "also to a point that no drill has proven")
+	fl.DurationVar(&f.o.Within, "within", 10*time.Minute, "take it back when the server does not answer by then")
+	c.MarkFlagsRequiredTogether("stop", "start")
+	c.MarkFlagsMutuallyExclusive("service", "stop")
+	return c
+}
+
+// rollbacks gives what brings servers back. Its journal is that of plumb undo.
+func (m *machine) rollbacks() rollback.Rollback {
+	x := change.NewExecutor(m.doer, shell.Version())
+	x.Dir, x.Guard = m.base, host.Guarded
+	return rollback.Rollback{Keeper: m.keeper, Executor: x}
+}
+
+func (v *verbs) runRollback(ctx context.Context, m *machine, f rollbackFlags, id string) error {
+	if f.stop != "" {
+		f.o.Stop, f.o.Start = []string{"sh", "-c", f.stop}, []string{"sh", "-c", f.start}
+	}
+	point, err := m.keeper.Store.Get(ctx, m.doer, id)
+	if err != nil {
+		return err
+	}
+	s, err := m.look(ctx)
+	if err != nil {
+		return err
+	}
+	r := m.rollbacks()
+	plan, err := r.Plan(ctx, m.doer, s, point, f.o)
+	if err != nil {
+		return err
+	}
+	if !f.json || f.dryRun {
+		if err := v.Answer(f.json, view.RollbackPlanDocument(plan), view.RollbackPlan(plan, shell.Screen(v.Out))); err != nil || f.dryRun {
+			return err
+		}
+	}
+	if err := v.Ask(fmt.Sprintf("Stop %s, and bring it back to %s?", plan.Server.Ref, point.ID), f.yes); err != nil {
+		return err
+	}
+	res, err := r.Run(ctx, plan, change.Begin{Host: m.keeper.Host, User: m.live.About().User}, nil)
+	if err != nil {
+		if res.Change > 0 {
+			err = hint.With(err, fmt.Sprintf("change %d in plumb history: %s", res.Change, res.Back))
+		}
+		return err
+	}
+	return v.Answer(f.json, view.RollbackDocument(plan, res), view.RolledBack(res, shell.Screen(v.Out)))
+}
+
+// follow notes where the snapshots of points lie after a rollback was undone.
+func (v *verbs) follow(ctx context.Context, m *machine) {
+	if err := m.rollbacks().Follow(ctx); err != nil && !errors.Is(err, os.ErrNotExist) {
+		v.Warn("look where the snapshots of points lie", err)
+	}
+}

@@ -1,0 +1,114 @@
+package protect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/protect/replicate"
+	"plumb/internal/protect/rollback"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+)
+
+// ReplicateJSON is version 1 of what replicate --json prints.
+type ReplicateJSON struct {
+	Plumb   int              `json:"plumb"`
+	Kind    string           `json:"kind"` // "replicate"
+	Point   string           `json:"point"`
+	Target  string           `json:"target"`
+	Sent    []replicate.Sent `json:"sent"`
+	Took    time.Duration    `json:"took_ns"`
+	Resumed bool             `json:"resumed"` // a half-received stream was completed
+}
+
+// RollbackJSON is version 1 of what rollback --json prints.
+type RollbackJSON struct {
+	Plumb    int           `json:"plumb"`
+	Kind     string        `json:"kind"` // "rollback"
+	DryRun   bool          `json:"dry_run"`
+	Server   string        `json:"server"`
+	Point    string        `json:"point"`
+	Change   int           `json:"change,omitempty"` // its number in the journal, for plumb undo
+	Before   []string      `json:"before"`           // datasets that hold, or would hold, the state of just before
+	Moves    []string      `json:"moves"`            // snapshots that go with the promoted clones
+	Stay     []string      `json:"stay"`             // snapshots taken after the point: they stay with the datasets of before
+	Position string        `json:"position,omitempty"`
+	Down     time.Duration `json:"down_ns,omitempty"` // from the stop to the first answer
+}
+
+// ReplicateDocument is the document of a point that was sent.
+func ReplicateDocument(r replicate.Result) ReplicateJSON {
+	return ReplicateJSON{Plumb: 1, Kind: "replicate", Point: r.Point, Target: r.Target, Sent: page.NotNil(r.Sent), Took: r.Took, Resumed: r.Resumed}
+}
+
+// Replicated says what was sent.
+func Replicated(r replicate.Result, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Line(page.Bold, oneLine("Point "+r.Point+" to "+r.Target))
+	for _, s := range r.Sent {
+		text := s.Dataset + ": " + units.Measured(float64(s.Bytes)) + ", " + s.Way
+		switch {
+		case s.There:
+			text = s.Dataset + ": was there already"
+		case s.Base != "":
+			text += ", what changed since " + s.Base
+		}
+		p.Hang(page.Normal, "  ", oneLine(text))
+	}
+	end := "Sent in " + span(r.Took) + "."
+	if r.Resumed {
+		end += " A stream that was cut off was completed."
+	}
+	p.Line(page.Dim, end)
+	return p.String()
+}
+
+// RollbackPlanDocument is the document of a rollback that was not done.
+func RollbackPlanDocument(plan rollback.Plan) RollbackJSON {
+	doc := RollbackJSON{Plumb: 1, Kind: "rollback", DryRun: true, Server: plan.Server.Ref.String(), Point: plan.Point.ID, Before: []string{},
+		Moves: page.NotNil(plan.Moves), Stay: page.NotNil(plan.Stay)}
+	for _, v := range plan.Volumes {
+		doc.Before = append(doc.Before, v.Before)
+	}
+	return doc
+}
+
+// RollbackDocument is the document of a rollback.
+func RollbackDocument(plan rollback.Plan, r rollback.Result) RollbackJSON {
+	doc := RollbackPlanDocument(plan)
+	doc.DryRun, doc.Change, doc.Position, doc.Down = false, r.Change, r.Position.String(), r.Down
+	return doc
+}
+
+// RollbackPlan shows what a rollback would do.
+func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Line(page.Bold, oneLine(plan.Server.Ref.String()+" back to point "+plan.Point.ID))
+	row := func(head string, all []string) {
+		for i, text := range all {
+			p.Hang(page.Normal, "  "+page.Columns(once(i, head), headWidth), oneLine(text))
+		}
+	}
+	row("stop", []string{strings.Join(plan.Stop, " ")})
+	for i, v := range plan.Volumes {
+		row(once(i, "swap"), []string{v.Name + " for a clone of " + v.Snapshot + "; it stays as " + v.Before})
+	}
+	row("start", []string{strings.Join(plan.Start, " ")})
+	row("go along", plan.Moves)
+	row("stay there", plan.Stay)
+	row("clones", plan.Clones)
+	p.Para(page.Dim, 0, "Nothing is destroyed, and plumb undo takes it back.")
+	return p.String()
+}
+
+// RolledBack says what came of a rollback.
+func RolledBack(r rollback.Result, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Para(page.Normal, 0, oneLine(fmt.Sprintf("The server answers again, after %s, and stands at %s.", span(r.Down), r.Position)))
+	for i, name := range r.Before {
+		p.Hang(page.Normal, page.Columns(once(i, "before"), headWidth), oneLine(name))
+	}
+	p.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d goes forward again.", r.Change))
+	return p.String()
+}
