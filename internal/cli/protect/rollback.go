@@ -30,10 +30,10 @@ func (v *verbs) rollback() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollback POINT",
 		Short: "bring a server back to a point, and destroy nothing",
-		Long: `Rollback stops the server of a point, clones the point's snapshots, puts the clones in
-the place of its datasets, and starts it. The datasets of before stay under names of
-their own, with all that was written since. It is a change in the journal: plumb undo
-takes it back, and what the server wrote meanwhile stays then too.
+		Long: `Rollback stops the server of a point, clones the point's snapshots, puts the clones
+in the place of its datasets, and starts it. The datasets of before stay under names
+of their own, with all that was written since. It is a change in the journal: plumb
+undo takes it back, and what the server wrote meanwhile stays then too.
 
 It wants a proven point on ZFS, and a server that a unit of systemd starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
