@@ -26,8 +26,8 @@ func (v *verbs) replicate() *cobra.Command {
 		Long: `Replicate sends the snapshots of a point on ZFS to TARGET: a dataset of another
 pool, or ssh://user@host/pool/dataset. It sends what changed since the newest point
 that the target has, goes on with a stream that was cut off, and overwrites or rolls
-back nothing there. The target dataset is made when it is missing, and must be one that
-plumb replicate made. What is received is read-only and not mounted.
+back nothing there. The target dataset is made when it is missing, and must be one
+that plumb replicate made. What is received is read-only and not mounted.
 
 Encrypted datasets go raw, so that the target needs no key, unless --decrypted says
 otherwise the first time. The target needs sshd and zfs; with a forced command,
@@ -92,8 +92,8 @@ func (v *verbs) receive() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "receive --only DATASET",
 		Short: "receive points from another host, as the forced command of an SSH key",
-		Long: `Receive runs what plumb replicate asked for over SSH, for DATASET and those below it,
-and refuses all else. It is the forced command of a key, in authorized_keys:
+		Long: `Receive runs what plumb replicate asked for over SSH, for DATASET and those below
+it, and refuses all else. It is the forced command of a key, in authorized_keys:
 
   restrict,command="plumb receive --only tank/copies" ssh-ed25519 AAAA...
 
