@@ -15,7 +15,6 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"
 	"plumb/internal/protect/instance"
@@ -82,7 +81,7 @@ func (v *verbs) open(p place) (*machine, error) {
 	}
 	m := &machine{live: live, doer: host.NewLiveDoer(live), seen: host.NewCached(live)}
 	m.keeper = &protect.Keeper{Do: m.doer, Engines: v.Engines(cat, given), Storages: v.Storages(""), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
-		Books: filepath.Join(base, filepath.Base(inventory.Directory)),
+		Books: filepath.Join(base, "lab"),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
 	m.copies = instance.Maker{Keeper: m.keeper, Dir: copies}
 	m.clones = clone.Maker{Maker: m.copies, Dir: filepath.Join(base, filepath.Base(clone.Directory)), Doing: v.doing(p.json)}

@@ -12,7 +12,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/protect/keep"
 	"plumb/internal/protect/prune"
-	"plumb/internal/units"
 	view "plumb/internal/view/protect"
 )
 
@@ -99,7 +98,7 @@ func (v *verbs) runPrune(ctx context.Context, m *machine, f pruneFlags) error {
 		going += len(plan.Going())
 	}
 	if going > 0 {
-		if err := v.Ask(fmt.Sprintf("Destroy %s?", units.Count(going, "point")), f.yes); err != nil {
+		if err := v.Ask(fmt.Sprintf("Destroy what goes (%d)?", going), f.yes); err != nil {
 			return err
 		}
 	}
