@@ -40,11 +40,9 @@ func (c *checking) acts() (all []change.Act, err error) {
 			add(pin(v))
 		}
 	}
-	for _, again := range []string{"", ", again"} {
-		add(c.stop(look, ", before it is unmounted"+again, false))
-		for _, v := range inward {
-			add(unmount(v, again))
-		}
+	add(c.stop(look, ", before it is unmounted", false))
+	for _, v := range inward {
+		add(unmount(v))
 	}
 	for _, v := range c.plan.Volumes {
 		if v.root {
@@ -65,6 +63,9 @@ func (c *checking) acts() (all []change.Act, err error) {
 	for _, v := range c.plan.Volumes {
 		add(mountable(v))
 	}
+	for _, v := range inward {
+		add(uncover(v, ""))
+	}
 	for _, v := range outward {
 		add(mount(v, ""))
 	}
@@ -73,12 +74,13 @@ func (c *checking) acts() (all []change.Act, err error) {
 	}
 	add(c.stop(look, ", before it is started", false))
 	for _, v := range inward {
-		add(uncover(v))
+		add(uncover(v, ", again"))
 	}
 	for _, v := range outward {
 		add(mount(v, ", again"))
 	}
-	add(c.start(look))
+	add(c.start(look, ""))
+	add(c.start(look, ", again")) // going on may have stopped it once more
 	return all, nil
 }
 
@@ -106,8 +108,8 @@ func (c *checking) stop(look change.Inspection, when string, first bool) change.
 
 // start starts the server on what took the place of its datasets. Before that it is written on
 // them that they may hold what nobody else has.
-func (c *checking) start(look change.Inspection) change.Switch {
-	s := change.Switch{On: c.plan.Server.Ref.String(), Inspect: look, After: c.plan.Target.Address, Undo: ops(c.plan.Stop), Patience: c.o.within().Milliseconds()}
+func (c *checking) start(look change.Inspection, again string) change.Switch {
+	s := change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: c.plan.Target.Address, Undo: ops(c.plan.Stop), Patience: c.o.within().Milliseconds()}
 	if look.File == "/proc/net/tcp" {
 		_, s.After, _ = strings.Cut(c.plan.Target.Address, ":")
 		port, _ := strconv.Atoi(s.After)
@@ -166,8 +168,8 @@ func (v Volume) mounted() change.Inspection {
 	return change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ / ` + regexp.QuoteMeta(at) + ` .* - \S+ (\S+) `}
 }
 
-func unmount(v Volume, again string) change.Switch {
-	return exact("mount of "+v.Mountpoint+again, v.mounted(), change.None, zfs.Unmount(v.Mountpoint), zfs.Mount(v.Name))
+func unmount(v Volume) change.Switch {
+	return exact("mount of "+v.Mountpoint, v.mounted(), change.None, zfs.Unmount(v.Mountpoint), zfs.Mount(v.Name))
 }
 
 // mount mounts the dataset that has the name by then.
@@ -177,8 +179,8 @@ func mount(v Volume, again string) change.Switch {
 
 // uncover takes the dataset of before away from where a start of the machine mounted it over
 // the other.
-func uncover(v Volume) change.Switch {
-	s := exact("mount of "+v.Before, v.mounted(), v.Name, zfs.Unmount(v.Mountpoint), zfs.Mount("{before}"))
+func uncover(v Volume, again string) change.Switch {
+	s := exact("mount of "+v.Before+again, v.mounted(), v.Name, zfs.Unmount(v.Mountpoint), zfs.Mount("{before}"))
 	s.Beyond = []string{change.None}
 	return s
 }

@@ -87,7 +87,7 @@ zfs snapshot %[1]s@p; zfs snapshot %[1]s/log@p; echo now >%[2]s/db/f; echo now >
 		return sh(t, fmt.Sprintf("zfs list -H -r -t all -o name,origin,mountpoint %s; cat %[2]s/db/f %[2]s/db/log/f; grep -c %[3]s /proc/net/unix", db, pool.Dir, c.plan.Target.Address))
 	}
 	was, done := state(), ""
-	stride := 11
+	stride := 19
 	if sandbox.Full() {
 		stride = 1
 	}
