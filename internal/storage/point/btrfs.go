@@ -253,7 +253,7 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 	}
 	to := path.Join(t.dir, newClone())
 	thing := inventory.Thing{Kind: inventory.Subvolume, Name: to, Life: life, Proof: map[string]string{"parent": s.UUID, "filesystem": m.Pool, "top": t.dir}}
-	thing, err = log.Make(ctx, thing, func(*inventory.Thing) error {
+	_, err = log.Make(ctx, thing, func(*inventory.Thing) error {
 		_, err := d.Run(ctx, btrfs.Clone(path.Join(t.dir, m.Snapshot), to)...)
 		return err
 	})

@@ -210,7 +210,7 @@ func (s swappingFile) Run(ctx context.Context, argv ...string) ([]byte, error) {
 // the destruction or in its midst.
 func TestSwappedFilesystemSnapshotsStay(t *testing.T) {
 	places(t, func(t *testing.T, p place) {
-		d, destroyed := hosttest.LiveDoer(t), 0
+		d := hosttest.LiveDoer(t)
 		for i := range 100 {
 			all, err := p.Snapshot(t.Context(), d, p.vols, name, facts)
 			must(t, err)
@@ -226,12 +226,11 @@ func TestSwappedFilesystemSnapshotsStay(t *testing.T) {
 				t.Errorf("time %d: nothing was said", i)
 			}
 			if _, err := os.Stat(at); err != nil {
-				destroyed++
 				t.Fatalf("time %d: %v", i, err)
 			}
 			p.remove(t, at)
 		}
-		t.Logf("%d of 100 destroyed", destroyed)
+		t.Log("0 of 100 destroyed")
 	})
 }
 
