@@ -7,11 +7,13 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/protect"
+	"plumb/internal/units"
 )
 
 // Follow implements protect.Starter.
@@ -140,7 +142,8 @@ func lag(rows host.Rows) (string, error) {
 	case get("Source_Log_File") == "" || get("Source_Log_File") != get("Relay_Source_Log_File") || get("Read_Source_Log_Pos") != get("Exec_Source_Log_Pos"):
 		return fmt.Sprintf("it has applied %s:%s and received %s:%s", get("Relay_Source_Log_File"), get("Exec_Source_Log_Pos"), get("Source_Log_File"), get("Read_Source_Log_Pos")), nil
 	case get("Seconds_Behind_Source") != "0":
-		return "by " + get("Seconds_Behind_Source") + " s", nil
+		seconds, err := strconv.Atoi(get("Seconds_Behind_Source"))
+		return "by " + units.Span(time.Duration(seconds)*time.Second), err
 	}
 	return "", nil
 }

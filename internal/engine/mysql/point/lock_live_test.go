@@ -117,6 +117,21 @@ func TestInTheWay(t *testing.T) {
 	})
 }
 
+// runsLong waits until the server counts a statement of a session as long.
+func (s *source) runsLong(id int64) {
+	for range 200 {
+		var n int
+		if err := s.db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ? AND COMMAND IN ('Query', 'Execute') AND TIME >= 2", id).Scan(&n); err != nil {
+			s.t.Fatal(err)
+		}
+		if n == 1 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	s.t.Fatal("the statement does not run")
+}
+
 func (s *source) inTheWay(before, statement, after, want string) {
 	conn, err := s.db.Conn(s.t.Context())
 	if err != nil {
@@ -141,7 +156,7 @@ func (s *source) inTheWay(before, statement, after, want string) {
 	ended := make(chan error, 1)
 	if statement != "" {
 		go func() { _, err := conn.ExecContext(context.Background(), statement); ended <- err }()
-		time.Sleep(1200 * time.Millisecond)
+		s.runsLong(id)
 	}
 	h, m := s.hold(), s.mode(protect.ModeLocked, protect.Set{})
 	began := time.Now()
