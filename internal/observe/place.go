@@ -187,7 +187,7 @@ func mountFor(mounts []Mount, st host.Stat, resolved string) (Mount, error) {
 	dev := fmt.Sprintf("%d:%d", st.DevMajor, st.DevMinor)
 	best, found := Mount{}, false
 	for _, m := range mounts {
-		if within(resolved, m.Point) && (m.Dev == dev || m.Type == "btrfs") &&
+		if Within(resolved, m.Point) && (m.Dev == dev || m.Type == "btrfs") &&
 			(!found || len(m.Point) >= len(best.Point)) {
 			best, found = m, true
 		}
@@ -218,8 +218,8 @@ func (p *placer) known(dev string) (stack.Ref, bool) {
 	return best.Ref, true
 }
 
-// within reports whether name is dir or lies below it.
-func within(name, dir string) bool {
+// Within reports whether a path is a directory or lies below it.
+func Within(name, dir string) bool {
 	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
 }
 

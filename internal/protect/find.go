@@ -64,7 +64,7 @@ type finding struct {
 func (f *finding) directory(dir string) {
 	f.file(dir)
 	for _, m := range f.mounts {
-		if m.Point != dir && inside(m.Point, dir) {
+		if m.Point != dir && observe.Within(m.Point, dir) {
 			f.file(m.Point)
 		}
 	}
@@ -92,7 +92,7 @@ func (f *finding) file(name string) {
 func (v Volume) holds(w Volume) bool {
 	within := strings.TrimPrefix(w.Mountpoint, v.Mountpoint)
 	return v == w || v.Storage == w.Storage && v.Pool == w.Pool && v.Name == w.Name && v.Within != "" &&
-		inside(w.Mountpoint, v.Mountpoint) && w.Within == v.Within+within
+		observe.Within(w.Mountpoint, v.Mountpoint) && w.Within == v.Within+within
 }
 
 func (f *finding) volume(m observe.Mount, name string) (Volume, error) {
@@ -127,7 +127,7 @@ func (f *finding) stray(file, why string) {
 // one place the last, which covers the others.
 func mountOf(mounts []observe.Mount, name string) (found observe.Mount, ok bool) {
 	for _, m := range mounts {
-		if inside(name, m.Point) && len(m.Point) >= len(found.Point) {
+		if observe.Within(name, m.Point) && len(m.Point) >= len(found.Point) {
 			found, ok = m, true
 		}
 	}
@@ -232,7 +232,7 @@ func writtenBy(ctx context.Context, h host.Reader, pid int) (files []string, err
 // onDisk tells whether what a descriptor leads to is a file with a name.
 func onDisk(to string) bool {
 	return strings.HasPrefix(to, "/") && !strings.HasSuffix(to, " (deleted)") &&
-		!inside(to, "/dev") && !inside(to, "/proc") && !inside(to, "/sys") && !strings.HasPrefix(to, "/memfd:")
+		!observe.Within(to, "/dev") && !observe.Within(to, "/proc") && !observe.Within(to, "/sys") && !strings.HasPrefix(to, "/memfd:")
 }
 
 // forWriting reads the flags in /proc/PID/fdinfo: the last two bits of open(2).

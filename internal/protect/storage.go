@@ -5,6 +5,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/inventory"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -84,13 +85,9 @@ func (s Set) Of(path string) (Volume, bool) {
 	var found Volume
 	ok := false
 	for _, v := range s.Volumes {
-		if inside(path, v.Mountpoint) && (!ok || len(v.Mountpoint) > len(found.Mountpoint)) {
+		if observe.Within(path, v.Mountpoint) && (!ok || len(v.Mountpoint) > len(found.Mountpoint)) {
 			found, ok = v, true
 		}
 	}
 	return found, ok
-}
-
-func inside(path, dir string) bool {
-	return dir == "/" || path == dir || len(path) > len(dir) && path[:len(dir)] == dir && path[len(dir)] == '/'
 }

@@ -169,7 +169,7 @@ func (f *files) cutAt(why string) { f.cut = cmp.Or(f.cut, why) }
 // files that end in .conf and do not begin with a dot, in the order of the C
 // locale.
 func (f *files) included(ctx context.Context, h host.Reader, root, dir string, l assigned) []string {
-	name := under(dir, l.value)
+	name := Under(dir, l.value)
 	if l.name != "include_dir" {
 		return []string{name}
 	}
@@ -191,7 +191,8 @@ func (f *files) included(ctx context.Context, h host.Reader, root, dir string, l
 	return out
 }
 
-func under(dir, name string) string {
+// Under gives a path that a setting names, which is below dir unless it is absolute.
+func Under(dir, name string) string {
 	if path.IsAbs(name) {
 		return path.Clean(name)
 	}

@@ -125,7 +125,7 @@ func includeDir(ctx context.Context, h host.Reader, root, main string) (dir stri
 	lines, _ := parseConfig(main, text)
 	for _, l := range lines {
 		if l.name == "include_dir" {
-			dir, line = under(path.Dir(main), l.value), l.origin.Line
+			dir, line = Under(path.Dir(main), l.value), l.origin.Line
 		}
 	}
 	return dir, line

@@ -41,10 +41,10 @@ func (l *look) ownLines(hint string) (lines []assigned, complete bool) {
 
 func (l *look) configFile() string {
 	if s, ok := l.settings["config_file"]; ok && s.value != "" {
-		return under(l.in.data, s.value)
+		return Under(l.in.data, s.value)
 	}
 	if a, ok := last(l.in.args)["config_file"]; ok {
-		return under(l.in.data, a.value)
+		return Under(l.in.data, a.value)
 	}
 	return path.Join(l.in.data, "postgresql.conf")
 }

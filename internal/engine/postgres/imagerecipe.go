@@ -99,7 +99,7 @@ func imageSetting(ctx context.Context, h host.Reader, main, name string) string 
 // elsewhere the file lies in it.
 func imageData(ctx context.Context, h host.Reader, main string) string {
 	if data := imageSetting(ctx, h, main, "data_directory"); data != "" {
-		return under(path.Dir(main), data)
+		return Under(path.Dir(main), data)
 	}
 	if strings.HasPrefix(main, "/etc/") {
 		return ""

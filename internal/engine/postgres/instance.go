@@ -61,7 +61,7 @@ func (in *instance) collect(ctx context.Context, h host.Reader) {
 		if f := parsePidFile(text); err == nil && f.port != "" {
 			in.port = f.port
 			if in.socket == "" && f.socketDir != "" {
-				in.socket = socketPath(under(in.data, f.socketDir), f.port)
+				in.socket = socketPath(Under(in.data, f.socketDir), f.port)
 			}
 		}
 	}

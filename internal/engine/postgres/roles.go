@@ -48,7 +48,7 @@ func (l *look) tablespaces() {
 		if location == "" {
 			continue
 		}
-		location = under(l.in.data, location)
+		location = Under(l.in.data, location)
 		l.role("tablespace", location)
 		for _, name := range temporary {
 			if name == host.Text(row, 0) {
@@ -87,5 +87,5 @@ func (l *look) logRole() {
 		l.gap("log_directory is not readable for this role", grantsHint, "log")
 		return
 	}
-	l.role("log", under(l.in.data, dir.value))
+	l.role("log", Under(l.in.data, dir.value))
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"plumb/internal/observe"
 	"slices"
 	"strconv"
 	"strings"
@@ -390,7 +391,7 @@ func (c *Copy) unmounted() (points []string) {
 
 // needs tells whether the copy runs from a directory, or its program does.
 func (c *Copy) needs(dir string) bool {
-	return dir == "/" || below(c.Dir, dir) || slices.ContainsFunc(c.Server.Program, func(p string) bool { return below(p, dir) })
+	return dir == "/" || observe.Within(c.Dir, dir) || slices.ContainsFunc(c.Server.Program, func(p string) bool { return observe.Within(p, dir) })
 }
 
 // covered lists the directories of the source that the copy must not see: not those
@@ -398,15 +399,13 @@ func (c *Copy) needs(dir string) bool {
 func (c *Copy) covered() (dirs []string) {
 	for _, d := range c.Server.Dirs {
 		at := path.Clean(d.Path)
-		within := slices.ContainsFunc(dirs, func(dir string) bool { return below(at, dir) })
+		within := slices.ContainsFunc(dirs, func(dir string) bool { return observe.Within(at, dir) })
 		if !within && !c.needs(at) && d.Role != "temporary" && d.Role != "log" {
 			dirs = append(dirs, at)
 		}
 	}
 	return dirs
 }
-
-func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
 // group makes the control group that limits the copy's memory; none where the machine lends none.
 func (c *Copy) group(ctx context.Context) ([]string, error) {

@@ -29,7 +29,7 @@ func (c *checking) datasets(ctx context.Context) error {
 	slices.SortFunc(members, func(a, b protect.Member) int { return strings.Compare(a.Name, b.Name) })
 	for i, m := range members {
 		v := Volume{Member: m, tag: tag + "-" + strconv.Itoa(i)}
-		if up := slices.IndexFunc(c.plan.Volumes, func(o Volume) bool { return o.root && below(m.Name, o.Name) }); up >= 0 {
+		if up := slices.IndexFunc(c.plan.Volumes, func(o Volume) bool { return o.root && observe.Within(m.Name, o.Name) }); up >= 0 {
 			rest := strings.TrimPrefix(m.Name, c.plan.Volumes[up].Name)
 			v.next, v.Before = c.plan.Volumes[up].next+rest, c.plan.Volumes[up].Before+rest
 			v.Undone = c.plan.Volumes[up].Name + strings.ReplaceAll(rest, "/", ".") + ".undone-" + tag
@@ -117,8 +117,6 @@ func none(p zfs.Property) bool {
 	return limit && (p.Value == "0" || p.Value == "none" || p.Value == "18446744073709551615")
 }
 
-func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
-
 // mounts refuses when others are mounted in what will be unmounted.
 func (c *checking) mounts(ctx context.Context) error {
 	all, err := observe.MountTable(ctx, c.h, "self")
@@ -134,7 +132,7 @@ func (c *checking) mounts(ctx context.Context) error {
 	for _, m := range all {
 		for _, v := range c.plan.Volumes {
 			ours := slices.ContainsFunc(c.plan.Volumes, func(o Volume) bool { return o.Mountpoint == m.Point })
-			if !ours && below(m.Point, v.Mountpoint) {
+			if !ours && observe.Within(m.Point, v.Mountpoint) {
 				return hint.With(fmt.Errorf("%s is mounted in %s, and is not in the point", m.Point, v.Mountpoint), "unmount it")
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -84,7 +85,7 @@ func (c *checking) users(ctx context.Context) error {
 			if errors.Is(err, fs.ErrPermission) {
 				return hint.With(fmt.Errorf("whether others use the datasets cannot be seen: %w", err), "run plumb as root")
 			}
-			if err != nil || !slices.ContainsFunc(c.plan.Volumes, func(v Volume) bool { return below(to, v.Mountpoint) }) {
+			if err != nil || !slices.ContainsFunc(c.plan.Volumes, func(v Volume) bool { return observe.Within(to, v.Mountpoint) }) {
 				continue
 			}
 			if pid := strings.Split(link, "/")[2]; !c.servers(ctx, pid) {

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
@@ -44,19 +45,14 @@ func (*Engine) Aside(s *stack.Stack, sv protect.Server, file string) bool {
 // none of the server's own.
 func temporary(s *stack.Stack, sv protect.Server, file string) bool {
 	for _, d := range sv.Dirs {
-		if below(file, d.Path) {
+		if observe.Within(file, d.Path) {
 			return false
 		}
 	}
 	for _, r := range s.Roles {
-		if r.DB == sv.Ref && (r.Name == "temporary" || r.Name == "log") && (below(file, r.Path) || r.Resolved != "" && below(file, r.Resolved)) {
+		if r.DB == sv.Ref && (r.Name == "temporary" || r.Name == "log") && (observe.Within(file, r.Path) || r.Resolved != "" && observe.Within(file, r.Resolved)) {
 			return true
 		}
 	}
 	return false
-}
-
-// below tells whether a path is dir or something in it.
-func below(p, dir string) bool {
-	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }

@@ -9,6 +9,7 @@ import (
 	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
 	"plumb/internal/load"
+	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/units"
@@ -120,7 +121,7 @@ func strays(ctx context.Context, a load.Admin, c protect.Copy) (protect.Check, e
 		return out, err
 	}
 	for _, row := range rows.Values {
-		if at := host.Text(row, 0); !below(at, c.Root) && !below(at, c.Run) {
+		if at := host.Text(row, 0); !observe.Within(at, c.Root) && !observe.Within(at, c.Run) {
 			out.Wrong = at + " is none of the copy's"
 		}
 	}

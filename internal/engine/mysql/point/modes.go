@@ -8,6 +8,7 @@ import (
 
 	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
@@ -138,7 +139,7 @@ func (j *judged) locked() protect.Mode {
 		m.Blocks += "; while the lock lasts, flow control may hold up the whole cluster"
 	}
 	for _, s := range j.set.Strays {
-		if dir := j.sv.Dir("binlog"); dir == "" || !below(s.Path, dir) {
+		if dir := j.sv.Dir("binlog"); dir == "" || !observe.Within(s.Path, dir) {
 			m.Not = j.stray(s)
 			return m
 		}

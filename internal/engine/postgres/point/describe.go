@@ -122,7 +122,7 @@ func (d *description) dirs() error {
 		if err != nil {
 			return fmt.Errorf("find a tablespace: %w", err)
 		}
-		if !below(to, data) {
+		if !observe.Within(to, data) {
 			d.add("tablespace", to, name, data)
 		}
 	}
@@ -131,7 +131,7 @@ func (d *description) dirs() error {
 		if dir == "" {
 			dir = "log"
 		}
-		if to, err := d.real(under(data, dir)); err == nil {
+		if to, err := d.real(postgres.Under(data, dir)); err == nil {
 			d.sv.Dirs = append(d.sv.Dirs, protect.Dir{Role: "log", Path: to})
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
@@ -31,25 +32,16 @@ func (Engine) Aside(_ *stack.Stack, sv protect.Server, file string) bool {
 	if strings.HasPrefix(file, "/dev/") || strings.Contains(file, "/pgsql_tmp/") {
 		return true
 	}
-	if !below(file, data) && path.Ext(file) == ".log" { // of its standard error, where pg_ctl was told so
+	if !observe.Within(file, data) && path.Ext(file) == ".log" { // of its standard error, where pg_ctl was told so
 		return true
 	}
 	for _, d := range sv.Dirs {
-		if d.Role == "log" && below(file, d.Path) {
+		if d.Role == "log" && observe.Within(file, d.Path) {
 			return true
 		}
 	}
 	dir := sv.Settings["stats_temp_directory"]
-	return dir != "" && below(file, under(data, dir)) || slices.Contains([]string{path.Join(data, "postmaster.pid"), sv.Settings["external_pid_file"]}, file)
-}
-
-func below(file, dir string) bool { return file == dir || strings.HasPrefix(file, dir+"/") }
-
-func under(dir, name string) string {
-	if path.IsAbs(name) {
-		return path.Clean(name)
-	}
-	return path.Join(dir, name)
+	return dir != "" && observe.Within(file, postgres.Under(data, dir)) || slices.Contains([]string{path.Join(data, "postmaster.pid"), sv.Settings["external_pid_file"]}, file)
 }
 
 // standing is where the server's log stands. A standby's data never holds what it
