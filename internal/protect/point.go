@@ -3,6 +3,7 @@ package protect
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"strconv"
 	"time"
 
 	"plumb/internal/stack"
@@ -143,6 +144,15 @@ type Drill struct {
 type Check struct {
 	What  string `json:"what"`            // CHECK TABLE of 12 tables
 	Wrong string `json:"wrong,omitempty"` // what was found
+}
+
+// As gives what comes before a command that is run with no more rights than the server's
+// user, who could have put links into what it works on; nothing when we are not root.
+func (s Server) As(root bool) []string {
+	if !root {
+		return nil
+	}
+	return []string{"setpriv", "--reuid=" + strconv.Itoa(s.UID), "--regid=" + strconv.Itoa(s.GID), "--clear-groups", "--no-new-privs", "--"}
 }
 
 // NewID names a point: of fixed width, sorted by time, the same in every time zone.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strconv"
 	"strings"
 
 	"plumb/internal/host"
@@ -19,11 +18,7 @@ type owner struct {
 }
 
 func ownerOf(d host.Streamer, sv protect.Server) owner {
-	o := owner{d: d}
-	if d.About().Root {
-		o.argv = []string{"setpriv", "--reuid=" + strconv.Itoa(sv.UID), "--regid=" + strconv.Itoa(sv.GID), "--clear-groups", "--no-new-privs", "--"}
-	}
-	return o
+	return owner{d: d, argv: sv.As(d.About().Root)}
 }
 
 func (o owner) run(ctx context.Context, argv ...string) ([]byte, error) {

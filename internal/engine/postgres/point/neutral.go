@@ -89,10 +89,7 @@ func (n neutral) run(ctx context.Context, d host.Streamer) error {
 	if err != nil {
 		return err
 	}
-	var argv []string
-	if d.About().Root {
-		argv = []string{"setpriv", "--reuid=" + strconv.Itoa(c.Server.UID), "--regid=" + strconv.Itoa(c.Server.GID), "--clear-groups", "--no-new-privs", "--"}
-	}
+	argv := c.Server.As(d.About().Root)
 	of := strconv.Itoa(n.major)
 	argv = append(argv, "sh", "-c", script, "sh", n.data, c.Run, keep, of, signal, text, c.Files[labelFile], n.config(), n.closed(), n.open(), n.histories(), n.opens())
 	if keep == "no" {
