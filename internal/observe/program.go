@@ -26,21 +26,37 @@ func ProgramOf(ctx context.Context, h host.Reader, pid int) (p Program, err erro
 	if strings.HasSuffix(p.Path, " (deleted)") {
 		return p, hint.With(fmt.Errorf("its program %s was replaced since it was started", strings.TrimSuffix(p.Path, " (deleted)")), "restart the server first: a copy would start the new program")
 	}
-	status, err := h.ReadFile(ctx, proc+"/status")
-	if err != nil {
+	if p.UID, p.GID, err = RunsAs(ctx, h, pid); err != nil {
 		return p, err
 	}
-	p.UID, p.GID = effective(status, "Uid:"), effective(status, "Gid:")
-	if p.UID < 0 || p.GID < 0 {
-		return p, fmt.Errorf("%s/status does not say as whom it runs", proc)
-	}
 	environ, err := h.ReadFile(ctx, proc+"/environ")
-	for pair := range strings.SplitSeq(string(environ), "\x00") {
-		if err == nil && strings.HasPrefix(pair, "LD_LIBRARY_PATH=") {
-			p.Env = append(p.Env, pair)
-		}
+	if err == nil {
+		p.Env = Libraries(environ)
 	}
 	return p, err
+}
+
+// RunsAs gives the effective ids of a process.
+func RunsAs(ctx context.Context, h host.Reader, pid int) (uid, gid int, err error) {
+	name := fmt.Sprintf("/proc/%d/status", pid)
+	status, err := h.ReadFile(ctx, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	if uid, gid = effective(status, "Uid:"), effective(status, "Gid:"); uid < 0 || gid < 0 {
+		err = fmt.Errorf("%s does not say as whom it runs", name)
+	}
+	return uid, gid, err
+}
+
+// Libraries picks from an environment what a program may not find its libraries without.
+func Libraries(environ []byte) (env []string) {
+	for pair := range strings.SplitSeq(string(environ), "\x00") {
+		if strings.HasPrefix(pair, "LD_LIBRARY_PATH=") {
+			env = append(env, pair)
+		}
+	}
+	return env
 }
 
 // effective gives the effective id of a line of a process's status, -1 when it is not there.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	engine "plumb/internal/engine/mysql"
@@ -64,7 +63,8 @@ func (d *described) identity(db stack.Ref) {
 		Product: product.Of(product.MySQL).Label(flavor) + " " + version}
 }
 
-// process tells how the server was started, and as whom it runs.
+// process tells how the server was started, and as whom it runs: the directory's owner would
+// be root for a server that began as root.
 func (d *described) process(s *stack.Stack) error {
 	p := d.local.Process
 	program, err := programOf(p.Text("exe"), p.List("args"))
@@ -72,35 +72,13 @@ func (d *described) process(s *stack.Stack) error {
 		return err
 	}
 	d.sv.Program = program
-	status, err := d.h.ReadFile(d.ctx, fmt.Sprintf("/proc/%d/status", d.local.PID))
-	if err != nil {
-		return err
-	}
-	if d.sv.UID, err = effective(status, "Uid:"); err != nil {
-		return err
-	}
-	if d.sv.GID, err = effective(status, "Gid:"); err != nil {
+	if d.sv.UID, d.sv.GID, err = observe.RunsAs(d.ctx, d.h, d.local.PID); err != nil {
 		return err
 	}
 	d.sv.Unit = observe.OwnUnit(d.ctx, d.h, s, p)
 	env, _ := d.h.ReadFile(d.ctx, fmt.Sprintf("/proc/%d/environ", d.local.PID)) // without it the copy has no more than the programs' own places
-	for pair := range strings.SplitSeq(string(env), "\x00") {
-		if strings.HasPrefix(pair, "LD_LIBRARY_PATH=") {
-			d.sv.Env = append(d.sv.Env, pair)
-		}
-	}
+	d.sv.Env = observe.Libraries(env)
 	return nil
-}
-
-// effective reads an effective id from /proc/PID/status. The directory's owner would
-// be root for a server that began as root.
-func effective(status []byte, name string) (int, error) {
-	for line := range strings.Lines(string(status)) {
-		if f := strings.Fields(line); len(f) > 2 && f[0] == name {
-			return strconv.Atoi(f[2])
-		}
-	}
-	return 0, errors.New("/proc/PID/status has no " + name)
 }
 
 // programOf gives the program, with its loader where it was started by one.
