@@ -2,7 +2,6 @@ package protect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +17,7 @@ import (
 const Directory = "/var/lib/plumb/points"
 
 // ErrNoPoint says that there is no point of a name.
-var ErrNoPoint = hint.With(errors.New("there is no such point"), "plumb protect status lists them")
+var ErrNoPoint = hint.With(errors.New("there is no such point"), "plumb protect list shows them")
 
 // Store is where points are written down.
 type Store struct {
@@ -99,20 +98,7 @@ func (s Store) Get(ctx context.Context, h host.Reader, id string) (Point, error)
 }
 
 func (s Store) read(ctx context.Context, h host.Reader, file string) (p Point, err error) {
-	text, err := h.ReadFile(ctx, file)
-	if err != nil {
-		return p, err
-	}
-	var form struct {
-		Form int `json:"form"`
-	}
-	if err := json.Unmarshal(text, &form); err != nil {
-		return p, fmt.Errorf("read %s: %w", file, err)
-	}
-	if form.Form > Form {
-		return p, fmt.Errorf("read %s: %w", file, hint.Newer("it is a point", form.Form, Form))
-	}
-	if err := json.Unmarshal(text, &p); err != nil {
+	if err := ReadKept(ctx, h, file, "it is a point", Form, &p); err != nil {
 		return p, fmt.Errorf("read %s: %w", file, err)
 	}
 	if s.file(p.ID) != file || p.Form < 1 {
@@ -124,11 +110,7 @@ func (s Store) read(ctx context.Context, h host.Reader, file string) (p Point, e
 // Put writes a point down, in place of what is there of it.
 func (s Store) Put(ctx context.Context, d host.Doer, p Point) error {
 	p.Form = Form
-	text, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := d.Replace(ctx, s.file(p.ID), append(text, '\n'), 0o600); err != nil {
+	if err := WriteKept(ctx, d, s.file(p.ID), p, 0o600); err != nil {
 		return fmt.Errorf("write point %s down: %w", p.ID, err)
 	}
 	return nil

@@ -5,7 +5,6 @@ package clone
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,24 +97,11 @@ func (m Maker) Get(ctx context.Context, h host.Reader, name string) (Clone, erro
 }
 
 func read(ctx context.Context, h host.Reader, file string) (c Clone, err error) {
-	text, err := h.ReadFile(ctx, file)
-	if err != nil {
-		return c, err
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return c, err
-	}
-	if c.Form > Form {
-		return Clone{}, hint.Newer("it is a clone", c.Form, Form)
-	}
-	return c, nil
+	err = protect.ReadKept(ctx, h, file, "it is a clone", Form, &c)
+	return c, err
 }
 
 func (m Maker) put(ctx context.Context, c Clone) error {
 	c.Form = Form
-	text, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return err
-	}
-	return m.Maker.Keeper.Do.Replace(ctx, m.file(c.Name), append(text, '\n'), 0o600)
+	return protect.WriteKept(ctx, m.Maker.Keeper.Do, m.file(c.Name), c, 0o600)
 }

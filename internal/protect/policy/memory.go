@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
 
@@ -129,11 +130,7 @@ func Remember(ctx context.Context, h host.Reader, file string) (m Memory, err er
 
 func (m Memory) write(ctx context.Context, d host.Doer, file string) error {
 	m.Form = form
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := d.Replace(ctx, file, append(text, '\n'), 0o644); err != nil {
+	if err := protect.WriteKept(ctx, d, file, m, 0o644); err != nil {
 		return fmt.Errorf("write down what came of the run: %w", err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -215,11 +214,7 @@ func (s *sending) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	text, err := json.MarshalIndent(s.result, "", "  ")
-	if err == nil {
-		err = s.d.Replace(ctx, s.file(".json"), append(text, '\n'), 0o600)
-	}
-	if err != nil {
+	if err := protect.WriteKept(ctx, s.d, s.file(".json"), s.result, 0o600); err != nil {
 		return err
 	}
 	return s.letGoAll(ctx)
