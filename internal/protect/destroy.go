@@ -40,20 +40,18 @@ func (k *Keeper) Destroy(ctx context.Context, id string, why ...string) error {
 // DestroyIf is Destroy for a point that is still as it was when somebody decided that it goes: still
 // asks that of what is written now, while nobody else can change it.
 func (k *Keeper) DestroyIf(ctx context.Context, id string, still func(Point) error, why ...string) error {
-	unlock, err := k.Store.Lock(ctx, k.Do)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	p, err := k.Store.Get(ctx, k.Do, id)
-	if err != nil {
-		return err
-	}
-	if still != nil {
-		if err := still(p); err != nil {
-			return fmt.Errorf("destroy point %s: %w", p.ID, err)
+	return k.locked(ctx, id, func(p Point) error {
+		if still != nil {
+			if err := still(p); err != nil {
+				return fmt.Errorf("destroy point %s: %w", p.ID, err)
+			}
 		}
-	}
+		return k.begun(ctx, p, why...)
+	})
+}
+
+// begun destroys a point, or finishes what was begun with it.
+func (k *Keeper) begun(ctx context.Context, p Point, why ...string) error {
 	switch p.State {
 	case Taking: // by a run that was killed: we have the lock
 		return k.takeBack(ctx, p)

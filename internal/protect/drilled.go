@@ -22,6 +22,18 @@ func (k *Keeper) Drilled(ctx context.Context, id string, d Drill) error {
 
 // Change changes what is written of a point, and what its snapshots say of its label.
 func (k *Keeper) Change(ctx context.Context, id string, change func(*Point)) error {
+	return k.locked(ctx, id, func(p Point) error {
+		was := p.Label
+		change(&p)
+		if err := k.Store.Put(ctx, k.Do, p); err != nil || p.Label == was {
+			return err
+		}
+		return k.mark(ctx, p, map[string]string{FactLabel: string(p.Label)})
+	})
+}
+
+// locked does something with a point as it is written now, while nobody else can change it.
+func (k *Keeper) locked(ctx context.Context, id string, do func(Point) error) error {
 	unlock, err := k.Store.Lock(ctx, k.Do)
 	if err != nil {
 		return err
@@ -31,10 +43,5 @@ func (k *Keeper) Change(ctx context.Context, id string, change func(*Point)) err
 	if err != nil {
 		return err
 	}
-	was := p.Label
-	change(&p)
-	if err := k.Store.Put(ctx, k.Do, p); err != nil || p.Label == was {
-		return err
-	}
-	return k.mark(ctx, p, map[string]string{FactLabel: string(p.Label)})
+	return do(p)
 }

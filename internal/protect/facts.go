@@ -2,6 +2,7 @@ package protect
 
 import (
 	"context"
+	"maps"
 	"strconv"
 )
 
@@ -22,15 +23,8 @@ const (
 func (t *taking) facts() map[string]string {
 	p := t.point
 	facts := map[string]string{FactPoint: p.ID, FactServer: p.Server.Ref.String(), FactProduct: p.Server.Product,
-		FactIdentity: p.Server.Identity, FactMode: p.Mode, FactHost: p.Host}
-	if pos := p.Position.String(); pos != "" {
-		facts[FactPosition] = pos
-	}
-	for name, value := range facts {
-		if value == "" {
-			delete(facts, name)
-		}
-	}
+		FactIdentity: p.Server.Identity, FactMode: p.Mode, FactHost: p.Host, FactPosition: p.Position.String()}
+	maps.DeleteFunc(facts, func(_, value string) bool { return value == "" })
 	return facts
 }
 

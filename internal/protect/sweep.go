@@ -51,13 +51,12 @@ func (k *Keeper) finish(ctx context.Context, p Point) error {
 
 // find looks for the snapshots of a point that was announced.
 func (k *Keeper) find(ctx context.Context, p Point) (all []Member, err error) {
+	var announced []Volume
+	for _, m := range p.Members {
+		announced = append(announced, m.Volume)
+	}
 	for _, s := range k.Storages {
-		var vols []Volume
-		for _, m := range p.Members {
-			if m.Storage == s.Name() {
-				vols = append(vols, m.Volume)
-			}
-		}
+		vols := of(s, announced)
 		if len(vols) == 0 {
 			continue
 		}

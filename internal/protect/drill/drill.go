@@ -21,29 +21,27 @@ type Drill struct {
 	Full  bool          // all data is read
 	Ready bool          // snapshots of the recovered copy are kept: clones of the point start without redo
 	Limit time.Duration // for all of it; an hour when 0
-	Up    time.Duration // for the recovery; the whole limit when 0
 	// Memory of the copy's server in bytes.
 	Memory int64
 	Doing  func(what string) // told what goes on; nil for nobody
 }
 
-const hour = time.Hour
+// limit is the time that a drill has.
+func (d Drill) limit() time.Duration {
+	if d.Limit <= 0 {
+		return time.Hour
+	}
+	return d.Limit
+}
 
 // Run drills a point, and notes what came of it in the point's file and on its snapshots.
 // The error says why there is no result; that the point failed is no error.
 func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) {
-	limit := d.Limit
-	if limit <= 0 {
-		limit = hour
-	}
-	if d.Up <= 0 {
-		d.Up = limit
-	}
 	if p.State != protect.Taken {
 		return protect.Drill{}, fmt.Errorf("drill point %s: it is not whole", p.ID)
 	}
 	k := d.Maker.Keeper
-	within, cancel := context.WithTimeout(ctx, limit)
+	within, cancel := context.WithTimeout(ctx, d.limit())
 	defer cancel()
 	began := k.Now()
 	r := protect.Drill{At: began.UTC(), Plumb: k.Plumb}
@@ -95,7 +93,7 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (rea
 	}()
 	d.say("recovering")
 	began := d.Maker.Keeper.Now()
-	a, err := c.Start(ctx, true, d.Up)
+	a, err := c.Start(ctx, true, d.limit())
 	r.Recovery = d.Maker.Keeper.Now().Sub(began)
 	if err != nil {
 		return nil, err

@@ -66,8 +66,6 @@ type Copy struct {
 	running host.Running
 	process inventory.Thing
 	stopBy  host.Signal
-	logFile string
-	closed  bool // as it runs now
 }
 
 const (
@@ -239,12 +237,12 @@ func (c *Copy) thing(ctx context.Context, t inventory.Thing, make func(*inventor
 // Start starts the server of a copy and waits until it answers. Closed, nobody but we can
 // log in, and it has no network.
 func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (load.Admin, error) {
-	c.Closed, c.closed = closed, closed
+	c.Closed = closed
 	p, stop, log, err := c.engine.Serve(c.Copy)
 	if err != nil {
 		return nil, err
 	}
-	c.stopBy, c.logFile = stop, log
+	c.stopBy = stop
 	if p, err = c.enclosed(ctx, p); err != nil {
 		return nil, err
 	}
