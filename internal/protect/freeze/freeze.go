@@ -320,8 +320,19 @@ func (f *frozen) will(s step, do func() error) error {
 
 // signal stops each process with SIGSTOP, until there are no new ones.
 func (f *frozen) signal(ctx context.Context) error {
-	stopped := map[int]bool{}
 	f.still = func(ctx context.Context) (bool, error) { return allStopped(ctx, f.d, f.pid) }
+	return f.each(ctx, func(pid int) error {
+		name := strconv.Itoa(pid)
+		return f.will(step{verb: goOn, what: name}, func() error {
+			_, err := f.d.Run(ctx, "sh", "-c", `kill -s STOP -- "$1" || ! kill -s 0 -- "$1"`, "sh", name)
+			return err
+		})
+	})
+}
+
+// each does something with each process of the server once, until there are no new ones.
+func (f *frozen) each(ctx context.Context, do func(pid int) error) error {
+	done := map[int]bool{}
 	for {
 		pids, err := family(ctx, f.d, f.pid)
 		if err != nil {
@@ -329,16 +340,11 @@ func (f *frozen) signal(ctx context.Context) error {
 		}
 		fresh := false
 		for _, pid := range pids {
-			if stopped[pid] {
+			if done[pid] {
 				continue
 			}
-			fresh, stopped[pid] = true, true
-			name := strconv.Itoa(pid)
-			err := f.will(step{verb: goOn, what: name}, func() error {
-				_, err := f.d.Run(ctx, "sh", "-c", `kill -s STOP -- "$1" || ! kill -s 0 -- "$1"`, "sh", name)
-				return err
-			})
-			if err != nil {
+			fresh, done[pid] = true, true
+			if err := do(pid); err != nil {
 				return err
 			}
 		}
@@ -464,27 +470,13 @@ func (f *frozen) newGroup(ctx context.Context) (bool, error) {
 
 // enter puts the server's processes into a group, until there are no new ones.
 func (f *frozen) enter(ctx context.Context, dir string) error {
-	in := map[int]bool{}
-	for {
-		pids, err := family(ctx, f.d, f.pid)
-		if err != nil {
+	return f.each(ctx, func(pid int) error {
+		err := f.d.Write(ctx, path.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)))
+		if err != nil && !inventory.Missing(ctx, f.d, fmt.Sprintf("/proc/%d/exe", pid)) {
 			return err
 		}
-		fresh := false
-		for _, pid := range pids {
-			if in[pid] {
-				continue
-			}
-			fresh, in[pid] = true, true
-			err := f.d.Write(ctx, path.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)))
-			if err != nil && !inventory.Missing(ctx, f.d, fmt.Sprintf("/proc/%d/exe", pid)) {
-				return err
-			}
-		}
-		if !fresh {
-			return nil
-		}
-	}
+		return nil
+	})
 }
 
 // says tells whether a file of the kernel says something.

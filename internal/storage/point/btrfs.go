@@ -101,14 +101,7 @@ func (t btrfsMount) holding(ctx context.Context, h host.Reader, name string) (bt
 }
 
 // Atomic implements protect.Storage.
-func (Btrfs) Atomic(vols []protect.Volume) string {
-	for _, v := range vols {
-		if v.Name != vols[0].Name {
-			return fmt.Sprintf("%s and %s are two subvolumes, and btrfs takes one snapshot after the other", vols[0].Name, v.Name)
-		}
-	}
-	return ""
-}
+func (Btrfs) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "subvolumes", "btrfs") }
 
 // Room implements protect.Storage.
 func (Btrfs) Room(s *stack.Stack, vols []protect.Volume) string { return room(s, vols) }

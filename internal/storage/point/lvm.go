@@ -112,12 +112,13 @@ func (LVM) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string)
 }
 
 // Atomic implements protect.Storage.
-func (LVM) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "LVM") }
+func (LVM) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "volumes", "LVM") }
 
-func oneAfterOther(vols []protect.Volume, who string) string {
+// oneAfterOther tells of a storage that takes no two snapshots at one moment whether there are two.
+func oneAfterOther(vols []protect.Volume, what, who string) string {
 	for _, v := range vols {
 		if v.Name != vols[0].Name {
-			return fmt.Sprintf("%s and %s are two volumes, and %s takes one snapshot after the other", vols[0].Name, v.Name, who)
+			return fmt.Sprintf("%s and %s are two %s, and %s takes one snapshot after the other", vols[0].Name, v.Name, what, who)
 		}
 	}
 	return ""

@@ -53,7 +53,7 @@ func (RBD) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string)
 }
 
 // Atomic implements protect.Storage.
-func (RBD) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "Ceph") }
+func (RBD) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "volumes", "Ceph") }
 
 // Room implements protect.Storage: how full a cluster is, a client is not told.
 func (RBD) Room(*stack.Stack, []protect.Volume) string { return "" }
