@@ -52,7 +52,7 @@ func (c *checking) datasets(ctx context.Context) error {
 // with it.
 func (c *checking) swappable(ctx context.Context, name string) error {
 	if !strings.Contains(name, "/") {
-		return hint.With(fmt.Errorf("%s is a pool's own dataset, which cannot be renamed", name), "plumb rollback --table brings back one table")
+		return hint.With(fmt.Errorf("%s is a pool's own dataset, which cannot be renamed", name), "plumb clone starts a copy of the point beside it")
 	}
 	out, err := c.h.Output(ctx, zfs.Columns("name", name)...)
 	if err != nil {

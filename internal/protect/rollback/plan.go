@@ -144,7 +144,7 @@ func (c *checking) same(context.Context) error {
 func (c *checking) alone(context.Context) error {
 	if len(c.now.Set.Others) > 0 {
 		return hint.With(fmt.Errorf("%s has files on its datasets too, and would go back with it", strings.Join(c.now.Set.Others, ", ")),
-			"plumb rollback --table brings back one table, or plumb clone starts a copy beside it")
+			"plumb clone starts a copy of the point beside it")
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (c *checking) snapshots(ctx context.Context) error {
 		case err != nil:
 			return err
 		case st.Gone || st.Other:
-			return hint.With(fmt.Errorf("the snapshot %s is gone, or another has its name", m.Snapshot), "the point is of no more use; plumb protect status lists others")
+			return hint.With(fmt.Errorf("the snapshot %s is gone, or another has its name", m.Snapshot), "the point is of no more use; plumb protect list shows others")
 		}
 		out, err := c.h.Output(ctx, zfs.SnapshotsOf(m.Name)...)
 		if err != nil {

@@ -31,14 +31,14 @@ func (c *checking) startable(ctx context.Context) error {
 	case len(o.Stop) > 0 && len(o.Start) > 0:
 		c.plan.Stop, c.plan.Start = o.Stop, o.Start
 	case len(o.Stop)+len(o.Start) > 0:
-		return hint.Usage("only one of two commands is given", "give both, --stop-with and --start-with")
+		return hint.Usage("only one of two commands is given", "give both, --stop and --start")
 	case o.Service != "" && strings.Trim(o.Service, url.PathEscape(o.Service)) == "" && o.Service[0] != '-':
 		c.plan.Stop, c.plan.Start = []string{"service", o.Service, "stop"}, []string{"service", o.Service, "start"}
 	case sv.Unit != "":
 		c.plan.Stop, c.plan.Start = []string{"systemctl", "stop", "--", sv.Unit}, []string{"systemctl", "start", "--", sv.Unit}
 	default:
 		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"),
-			"name its --service, or say how with --stop-with COMMAND and --start-with COMMAND")
+			"name its --service, or say how with --stop COMMAND and --start COMMAND")
 	}
 	look, err := listening(c.plan.Target.Network, c.plan.Target.Address)
 	if err != nil {
