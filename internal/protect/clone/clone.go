@@ -43,14 +43,10 @@ type Purger interface {
 // Make makes a clone of a point, and waits until it answers. With an error nothing of it
 // is left.
 func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, error) {
-	k := m.Maker.Keeper
 	if p.State != protect.Taken {
 		return Clone{}, fmt.Errorf("clone point %s: it is not whole", p.ID)
 	}
-	unlock, err := k.Do.Lock(ctx, path.Join(m.Dir, "lock"))
-	if errors.Is(err, host.ErrLocked) {
-		return Clone{}, hint.With(errors.New("another Plumb is making or dropping clones on this host"), "wait until it has ended")
-	}
+	unlock, err := m.lock(ctx)
 	if err != nil {
 		return Clone{}, err
 	}
@@ -59,6 +55,15 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, err
 		return Clone{}, fmt.Errorf("take away what an earlier run left: %w", err)
 	}
 	return m.make(ctx, p, o)
+}
+
+// lock makes this process the one that makes and drops clones here.
+func (m Maker) lock(ctx context.Context) (unlock func(), err error) {
+	unlock, err = m.Maker.Keeper.Do.Lock(ctx, path.Join(m.Dir, "lock"))
+	if errors.Is(err, host.ErrLocked) {
+		err = hint.With(errors.New("another Plumb is making or dropping clones on this host"), "wait until it has ended")
+	}
+	return unlock, err
 }
 
 func (m Maker) make(ctx context.Context, p protect.Point, o Options) (c Clone, err error) {
@@ -157,7 +162,7 @@ func (m Maker) behindDoors(ctx context.Context, c *instance.Copy, a load.Admin, 
 
 // Drop takes a clone away, with all that was written to it.
 func (m Maker) Drop(ctx context.Context, name string) error {
-	unlock, err := m.Maker.Keeper.Do.Lock(ctx, path.Join(m.Dir, "lock"))
+	unlock, err := m.lock(ctx)
 	if err != nil {
 		return err
 	}
