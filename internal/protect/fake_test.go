@@ -208,22 +208,6 @@ func (s *scene) points(t *testing.T) []Point {
 	return all
 }
 
-// dies gives what comes before the machine when it dies at its nth change, before or
-// after that is done.
-func dies(of host.Doer, at int, after bool) *host.Hooked {
-	n, dead := 0, errors.New("the machine is dead")
-	return &host.Hooked{Behind: of, Around: func(_ context.Context, c host.Call, do func() error) error {
-		n++
-		if n == at && after {
-			_ = do() // nobody is left to hear of it
-		}
-		if n >= at {
-			return dead
-		}
-		return do()
-	}}
-}
-
 // whole says what is wrong with what is left: each snapshot belongs to a point that has
 // all of its snapshots.
 func (s *scene) whole(t *testing.T) error {

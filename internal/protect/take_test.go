@@ -73,7 +73,7 @@ func TestTheMachineDies(t *testing.T) {
 				s := newScene(t, machine{})
 				alive := s.Do
 				live := hosttest.LiveDoer(t)
-				s.Do = machine{LiveDoer: live, front: dies(live, at, after)}
+				s.Do = machine{LiveDoer: live, front: hosttest.NewMortal(live, at, after)}
 				p, err := s.Take(t.Context(), s.plan, TakeOptions{Mode: mode})
 				if err == nil {
 					err = s.Destroy(t.Context(), p.ID)

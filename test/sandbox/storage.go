@@ -120,6 +120,15 @@ func (b *Box) OpenZFS(megabytes int, vdevs ...string) (*Pool, error) {
 	return b.newPool(megabytes, append([]string{"FILE"}, vdevs...)...)
 }
 
+// AnyZFS makes pools of the ZFS that is here: that of the kernel, or else zfs-fuse. It is for
+// what both can do.
+func (b *Box) AnyZFS() (make func(megabytes int, vdevs ...string) (*Pool, error), fuse bool) {
+	if _, err := os.Stat("/sys/module/zfs"); err == nil {
+		return b.OpenZFS, false
+	}
+	return b.ZFSFuse, true
+}
+
 func (b *Box) newPool(megabytes int, vdevs ...string) (*Pool, error) {
 	b.pools++
 	name := fmt.Sprintf("%s%d", strings.ReplaceAll(filepath.Base(b.Dir), "-", ""), b.pools)

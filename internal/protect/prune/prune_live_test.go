@@ -158,13 +158,10 @@ func pool(t *testing.T) (*sandbox.Pool, point.ZFS) {
 	b, err := sandbox.New("")
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
-	make, z := b.ZFSFuse, point.ZFS{Fuse: true}
-	if _, err := os.Stat("/sys/module/zfs"); err == nil {
-		make, z = b.OpenZFS, point.ZFS{}
-	}
+	make, fuse := b.AnyZFS()
 	p, err := make(256)
 	sandbox.Need(t, err)
-	return p, z
+	return p, point.ZFS{Fuse: fuse}
 }
 
 func TestPruneOnZFS(t *testing.T) {

@@ -60,16 +60,10 @@ func twoPools(t *testing.T) *world {
 	b, err := sandbox.New("")
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
-	w := &world{fuse: true, sums: map[string]string{}, dir: filepath.Join(b.Dir, "points")}
-	make := b.ZFSFuse
-	if _, err := os.Stat("/sys/module/zfs"); err == nil {
-		w.fuse, make = false, b.OpenZFS
-	}
+	make, fuse := b.AnyZFS()
+	w := &world{fuse: fuse, sums: map[string]string{}, dir: filepath.Join(b.Dir, "points")}
 	w.from, err = make(256)
-	if errors.As(err, &sandbox.Missing{}) {
-		t.Skip(err)
-	}
-	must(t, err)
+	sandbox.Need(t, err)
 	w.to, err = make(256)
 	must(t, err)
 	for _, set := range []string{"db", "db/log"} {

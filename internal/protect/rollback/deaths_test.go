@@ -1,8 +1,6 @@
 package rollback
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,33 +34,6 @@ func sh(t *testing.T, script string) string {
 	return string(out)
 }
 
-// mortal is a machine that dies before or after its operation number at.
-type mortal struct {
-	host.Hooked
-	n, at int
-	after bool
-}
-
-var errDead = errors.New("the machine is dead")
-
-func newMortal(d host.Doer, at int, after bool) *mortal {
-	m := &mortal{at: at, after: after}
-	m.Behind = d
-	m.Around = func(_ context.Context, c host.Call, do func() error) error {
-		if !c.Reads() && c.Op != "lock" {
-			m.n++
-			if m.n == m.at && m.after {
-				_ = do()
-			}
-		}
-		if m.at > 0 && m.n >= m.at {
-			return errDead
-		}
-		return do()
-	}
-	return m
-}
-
 // TestEveryDeathIsTakenBackOrGoneOn lets the machine die before and after operations of a
 // rollback on a real pool, with a listener in place of a server: an undo leaves what was, and
 // going on leaves what an undisturbed rollback does.
@@ -93,10 +64,10 @@ zfs snapshot %[1]s@p; zfs snapshot %[1]s/log@p; echo now >%[2]s/db/f; echo now >
 	}
 	for at := 0; ; at += stride {
 		dir := filepath.Join(t.TempDir(), "plumb")
-		m := newMortal(d, at, at%2 == 1)
+		m := hosttest.NewMortal(d, at, at%2 == 1)
 		out, err := (&change.Executor{Doer: m, Dir: dir, Plumb: "test", Now: time.Now}).Apply(t.Context(), draft, change.ApplyOptions{})
 		alive := &change.Executor{Doer: d, Dir: dir, Plumb: "test", Now: time.Now}
-		switch ended := m.n < m.at || at == 0; {
+		switch ended := m.N < at || at == 0; {
 		case at == 0:
 			must(t, err)
 			if done = state(); !strings.Contains(done, "then\nthen\n1") {

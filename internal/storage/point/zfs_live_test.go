@@ -66,16 +66,10 @@ func somePool(t *testing.T) (*sandbox.Pool, ZFS) {
 	b, err := sandbox.New("")
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
-	make, z := b.ZFSFuse, ZFS{Fuse: true}
-	if _, err := os.Stat("/sys/module/zfs"); err == nil {
-		make, z = b.OpenZFS, ZFS{}
-	}
+	make, fuse := b.AnyZFS()
 	pool, err := make(256)
-	if errors.As(err, &sandbox.Missing{}) {
-		t.Skip(err)
-	}
-	must(t, err)
-	return pool, z
+	sandbox.Need(t, err)
+	return pool, ZFS{Fuse: fuse}
 }
 
 func snapshots(t *testing.T, pool *sandbox.Pool) []string {
