@@ -66,7 +66,19 @@ func (s *fakeSession) Query(ctx context.Context, query string, limits QueryLimit
 	return rows, nil
 }
 
-func (s *fakeSession) Close() error { return nil }
+// Close fails as that of a connection does which the server has closed.
+func (s *fakeSession) Close() error { return errors.New("bad connection") }
+
+// A server that ended a session which has read all it was to read takes nothing back of that.
+func TestCloseOfALostSessionIsNoFailure(t *testing.T) {
+	l := newTestLive(t, LiveOptions{Dialers: map[string]Dialer{"fake": &fakeDialer{}}, DSN: "a:s3cret@tcp(x)"})
+	if _, err := l.Query(t.Context(), Target{Engine: "fake", Name: "a", Logins: []Login{{File: SecretDSN}}}, "SELECT 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
 
 func TestQueryKeepsOneSessionAndOneQueryAtATime(t *testing.T) {
 	d := &fakeDialer{}
