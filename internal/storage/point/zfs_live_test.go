@@ -303,3 +303,24 @@ func TestPointOfAKilledRun(t *testing.T) {
 		t.Error("no death left what the command took of others")
 	}
 }
+
+// TestSnapshotsOfAPoolThatIsAwayAreUnknown holds that only a pool that is here can tell that a
+// snapshot is gone: a prune forgets a point of which all is gone.
+func TestSnapshotsOfAPoolThatIsAwayAreUnknown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a pool: run without -short")
+	}
+	pool, z := somePool(t)
+	sh(t, "zfs", "create", pool.Name+"/db")
+	d := hosttest.LiveDoer(t)
+	m := protect.Member{Volume: volumes(z, pool.Name+"/db")[0], Snapshot: pool.Name + "/db@never", GUID: "1", Birth: "1"}
+	if s, err := z.State(t.Context(), d, m); err != nil || !s.Gone {
+		t.Fatalf("a snapshot that is gone: %+v, %v", s, err)
+	}
+	sh(t, "zpool", "export", pool.Name)
+	s, err := z.State(t.Context(), d, m)
+	sh(t, "zpool", "import", "-d", filepath.Dir(pool.Files[0]), pool.Name)
+	if err == nil || s.Gone || !strings.Contains(err.Error(), "not imported") {
+		t.Errorf("the pool is away: %+v, %v", s, err)
+	}
+}

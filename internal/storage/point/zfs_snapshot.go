@@ -214,10 +214,23 @@ func (z ZFS) State(ctx context.Context, h host.Reader, m protect.Member) (protec
 	if err == nil && s.Gone { // its destruction may have begun
 		s, err = z.state(ctx, h.Output, m, m.Snapshot+asideMark)
 	}
-	if err != nil {
-		err = fmt.Errorf("look at the snapshot %s: %w", m.Snapshot, err)
+	if err == nil && s.Gone {
+		err = imported(ctx, h, zfs.PoolOf(m.Snapshot))
 	}
-	return s, err
+	if err != nil {
+		return protect.MemberState{Space: -1}, fmt.Errorf("look at the snapshot %s: %w", m.Snapshot, err)
+	}
+	return s, nil
+}
+
+// imported is an error where a pool is not there: the snapshots of one that is not imported
+// are unknown, and only those of one that is here can be gone.
+func imported(ctx context.Context, h host.Reader, pool string) error {
+	_, err := h.Output(ctx, zfs.Exists(pool)...)
+	if err != nil && missing(err) {
+		err = hint.With(fmt.Errorf("the pool %s is not imported, so nothing is known of its snapshots", pool), "zpool import shows the pools that can be imported")
+	}
+	return err
 }
 
 // state tells of what is there under a name now.
