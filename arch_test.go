@@ -23,13 +23,13 @@ var layers = [][]string{
 	{"check", "lab", "lab/ledger", "rehearse", "protect"}, // watch will live here
 	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/freeze"},
 	{"protect/instance"}, // a server on a copy of a point
-	{"protect/drill", "protect/replicate", "protect/prune"},
+	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process", "system/points"},
 	{"engine/fake"},
-	{"storage/volume", "storage/point", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
+	{"engine/mysql/binlog", "storage/volume", "storage/point", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point"},            // servers of the lab's own, and copies of others
 	{"view/page", "view/schema"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone

@@ -106,6 +106,9 @@ const (
 	// ForRollback takes its source's place: it keeps its identity, and what it writes
 	// can be told from what the source wrote. One start of it, closed, prepares that.
 	ForRollback Purpose = "rollback"
+	// ForReplay is brought forward, stopped, and takes its source's place then: it keeps its
+	// identity, and runs apart until then.
+	ForReplay Purpose = "replay"
 )
 
 // Copy is a copy of a server's files, and how a server is to run on it.

@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect/rollback"
@@ -22,6 +23,8 @@ type rollbackFlags struct {
 	place
 	o           rollback.Options
 	stop, start string
+	to          string
+	memory      value.Size
 	dryRun, yes bool
 }
 
@@ -35,6 +38,13 @@ in the place of its datasets, and starts it. The datasets of before stay under n
 of their own, with all that was written since. It is a change in the journal: plumb
 undo takes it back, and what the server wrote meanwhile stays then too.
 
+With --to it goes forward from the point again, to a moment before that: the server's
+binary log is replayed up to it into a copy without a network, while the server runs,
+and the copy takes its place. A time ends before the first transaction that was
+committed in its second or later; a GTID or FILE:POSITION ends before the
+transaction that has it. --dry-run lists the transactions on both sides. What was
+written later stays with the datasets of before.
+
 It wants a proven point on ZFS, and a server that a unit of systemd starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
 refused unless --replicas says that they need not follow. It shows what it does, and
@@ -43,6 +53,7 @@ asks.
 ` + exits,
 		Example: `  plumb rollback 20261123T2105 --dry-run
   plumb rollback 20261123T2105
+  plumb rollback 20261123T2105 --to '2026-11-24 03:12:00 Europe/Berlin' --dry-run
   plumb undo                               forward again`,
 		Args: shell.OneArg("point"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -51,6 +62,9 @@ asks.
 	}
 	f.place.flags(c)
 	fl := c.Flags()
+	f.memory = 512 << 20
+	fl.StringVar(&f.to, "to", "", "replay the server's log up to just before `MOMENT`: a date with its zone, a GTID, or FILE:POSITION")
+	fl.Var(&f.memory, "memory", "`SIZE` that the server of the copy may take in all, with --to")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	fl.StringVar(&f.o.Service, "service", "", "stop and start it as `NAME` of service(8)")
@@ -68,12 +82,19 @@ asks.
 func (m *machine) rollbacks() rollback.Rollback {
 	x := change.NewExecutor(m.doer, shell.Version())
 	x.Dir, x.Guard = m.base, host.Guarded
-	return rollback.Rollback{Keeper: m.keeper, Executor: x}
+	return rollback.Rollback{Keeper: m.keeper, Executor: x, Copies: m.copies}
 }
 
 func (v *verbs) runRollback(ctx context.Context, m *machine, f rollbackFlags, id string) error {
 	if f.stop != "" {
 		f.o.Stop, f.o.Start = []string{"sh", "-c", f.stop}, []string{"sh", "-c", f.start}
+	}
+	if f.to != "" {
+		to, err := rollback.Moment(f.to)
+		if err != nil {
+			return err
+		}
+		f.o.To, f.o.Memory = &to, int64(f.memory)
 	}
 	point, err := m.keeper.Store.Get(ctx, m.doer, id)
 	if err != nil {

@@ -1,6 +1,7 @@
 package rollback
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -31,6 +32,11 @@ func (c *checking) acts() (all []change.Act, err error) {
 	add(c.stop(look, "", true))
 	for _, v := range c.plan.Volumes {
 		all = append(all, safety(v), clone(v))
+	}
+	for _, v := range c.plan.Volumes {
+		if v.from.Snapshot != "" {
+			add(adopt(v))
+		}
 	}
 	for _, v := range c.plan.Volumes {
 		add(promote(v))
@@ -137,7 +143,7 @@ func clone(v Volume) change.Act {
 		options = append(options, "mountpoint=none")
 	}
 	return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: v.next},
-		Do: ops(zfs.Clone(v.Snapshot, v.next, options...)), Undo: ops(zfs.Destroy(v.next)),
+		Do: ops(zfs.Clone(cmp.Or(v.from.Snapshot, v.Snapshot), v.next, options...)), Undo: ops(zfs.Destroy(v.next)),
 		Unchanged: v.reads(usedMark), Keep: ops(zfs.Rename(v.next, v.Undone))}}
 }
 

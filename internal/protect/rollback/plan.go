@@ -13,6 +13,8 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
+	"plumb/internal/protect/instance"
+	"plumb/internal/protect/replay"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
 )
@@ -20,16 +22,19 @@ import (
 // Rollback brings servers back to points.
 type Rollback struct {
 	Keeper   *protect.Keeper
+	Copies   instance.Maker // for Options.To
 	Executor *change.Executor
 }
 
 // Options say what is allowed, and how the server is stopped and started.
 type Options struct {
-	Stop, Start []string      // commands in place of the unit's: each returns when it is done, and stopping what does not run is no error
-	Service     string        // of service(8), in place of both
-	Replicas    bool          // also with replicas or in a cluster, which will not follow; never where that needs a new timeline
-	Unproven    bool          // also to a point that no drill has proven
-	Within      time.Duration // until the server must answer; ten minutes when 0
+	Stop, Start []string       // commands in place of the unit's: each returns when it is done, and stopping what does not run is no error
+	Service     string         // of service(8), in place of both
+	Replicas    bool           // also with replicas or in a cluster, which will not follow; never where that needs a new timeline
+	Unproven    bool           // also to a point that no drill has proven
+	To          *replay.Target // the log is replayed from the point up to it
+	Memory      int64          // of the copy into which it is replayed, in bytes
+	Within      time.Duration  // until the server must answer; ten minutes when 0
 }
 
 // Plan is what a rollback would do.
@@ -44,6 +49,11 @@ type Plan struct {
 	Stop    []string // the commands
 	Start   []string
 	Recipe  change.Recipe
+	Way     *replay.Way // what is replayed; nil without a target
+
+	to   *replay.Target
+	make func([]protect.Member) (change.Recipe, error)
+	copy int64
 }
 
 // Volume is one dataset that is swapped.
@@ -57,7 +67,8 @@ type Volume struct {
 	guid     string // of the dataset
 	root     bool   // it is renamed; others go with the one above them
 	own      []string
-	inherits bool // its mount point
+	inherits bool           // its mount point
+	from     protect.Member // snapshot of a copy that was brought forward, in place of the point's
 }
 
 // Plan finds what a rollback to a point does, and refuses what must not be done. It only reads.
@@ -90,8 +101,13 @@ func (r Rollback) plan(ctx context.Context, h host.Reader, s *stack.Stack, p pro
 			return plan, err
 		}
 	}
-	acts, err := c.acts()
-	plan.Recipe = change.Recipe{Acts: acts, Effect: "now", Lasts: "the datasets", Notes: c.notes}
+	plan.make, plan.to, plan.copy = c.recipe, o.To, o.Memory
+	if o.To != nil {
+		if err := c.way(ctx); err != nil {
+			return plan, err
+		}
+	}
+	plan.Recipe, err = c.recipe(nil)
 	return plan, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
@@ -25,8 +26,15 @@ type Result struct {
 }
 
 // Run carries a plan out. With an error all of it was taken back, unless Back says otherwise.
-func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin, doing func(a change.Act, done bool)) (Result, error) {
-	res := Result{Point: plan.Point.ID}
+func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin, doing func(a change.Act, done bool)) (res Result, err error) {
+	res = Result{Point: plan.Point.ID}
+	if plan.to != nil {
+		again, err := r.forward(ctx, &plan)
+		if err != nil {
+			return res, fmt.Errorf("roll %s back to %s: %w", plan.Server.Ref, plan.to.Text, hint.With(err, "the server was not touched, and nothing of the copy is left"))
+		}
+		defer func() { err = again(ctx, err, res) }()
+	}
 	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: "point"}, To: stack.Text(plan.Point.ID), Because: "rollback to a point"}
 	began := r.Keeper.Now()
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: []change.Prepared{{Step: step, Recipe: plan.Recipe}}}, change.ApplyOptions{Begin: begin,

@@ -98,8 +98,22 @@ func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 	row("go along", plan.Moves)
 	row("stay there", plan.Stay)
 	row("clones", plan.Clones)
+	if w := plan.Way; w != nil {
+		row("replay", []string{units.Count(w.Count, "transaction") + " from " + w.From.String() + ", and no more"})
+		row("up to", transactions(w.Before))
+		row("not", transactions(w.After))
+		p.Para(page.Dim, 0, "What comes later stays with the datasets of before, in their tables and in their log.")
+	}
 	p.Para(page.Dim, 0, "Nothing is destroyed, and plumb undo takes it back.")
 	return p.String()
+}
+
+// transactions writes those near the end of a replay, one a line.
+func transactions(all []rollback.Transaction) (lines []string) {
+	for _, t := range all {
+		lines = append(lines, fmt.Sprintf("%s  %s:%d  %s  %s", t.Time.UTC().Format("2006-01-02 15:04:05 MST"), t.File, t.Offset, t.GTID, t.What))
+	}
+	return lines
 }
 
 // RolledBack says what came of a rollback.

@@ -103,6 +103,9 @@ func (n *neutral) links() error {
 			return hint.With(fmt.Errorf("table %s has a DATA DIRECTORY of its own: its redo log names the file by its full path, which is the source's", table(e.path)),
 				"ALTER TABLE … DATA DIRECTORY back into the data directory, and take another point")
 		}
+		if n.c.Purpose == protect.ForReplay {
+			return hint.With(fmt.Errorf("%s is a link, which would have to lead into the copy now and out of it later", e.path), "roll back to the point itself, or replay by hand into a plumb clone")
+		}
 		if err := n.link(e); err != nil {
 			return err
 		}
@@ -166,7 +169,7 @@ func (n *neutral) spare(name string) bool {
 // identity removes what tells the copy who it is, or whom it follows. What takes its
 // source's place lies there already, and stays what it is.
 func (n *neutral) identity() error {
-	if n.c.Purpose == protect.ForRollback {
+	if n.c.Purpose == protect.ForRollback || n.c.Purpose == protect.ForReplay {
 		return nil
 	}
 	data := n.c.In(n.c.Server.Dir("data"))

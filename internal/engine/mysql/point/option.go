@@ -127,7 +127,7 @@ func (n *neutral) calm(f *file) {
 	if !isMariaDB(n.c.Server) && since(n.c.Server, "8.0") {
 		f.set("persisted_globals_load", "OFF")
 	}
-	if n.c.Purpose != protect.ForRollback {
+	if n.c.Purpose != protect.ForRollback && n.c.Purpose != protect.ForReplay {
 		f.set("relay_log", "plumb-relay-bin")
 		f.set("relay_log_index", "plumb-relay-bin.index")
 		f.set("relay_log_recovery", "ON")

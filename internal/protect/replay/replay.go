@@ -1,0 +1,126 @@
+// Package replay brings a copy of a point forward to a moment between points: it plays what the
+// server wrote to its log since, into a copy without a network, and ends before the moment. The
+// live server is only read.
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/load"
+	"plumb/internal/protect"
+	"plumb/internal/protect/instance"
+)
+
+// Engine is what replaying asks of a database product beyond [protect.Engine].
+type Engine interface {
+	// Way reads the log of a server from a position on, proves that nothing is missing in it,
+	// and finds where a replay ends. It only reads.
+	Way(ctx context.Context, d host.Streamer, sv protect.Server, from protect.Position, to Target) (Way, error)
+	// Replay plays a way into a copy, closed and just recovered, and proves that the copy
+	// stands at its end.
+	Replay(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, w Way) error
+	// Settle gives a copy that was stopped the names of its source's files again: it is
+	// to take the source's place.
+	Settle(ctx context.Context, d host.Streamer, c protect.Copy) error
+}
+
+// Transaction is one entry of a log.
+type Transaction struct {
+	File   string    `json:"file"`
+	Offset int64     `json:"offset"` // where it begins
+	Time   time.Time `json:"time"`   // of its commit, in whole seconds
+	GTID   string    `json:"gtid,omitempty"`
+	What   string    `json:"what"` // statements that change tables, without their values
+}
+
+// Way is what is replayed.
+type Way struct {
+	From   protect.Position `json:"from"`
+	Stop   protect.Position `json:"stop"`  // of the log: what begins here, or later, is not replayed; GTID: the last of each domain that is
+	Files  []string         `json:"files"` // of the log, absolute
+	Count  int              `json:"transactions"`
+	Before []Transaction    `json:"before"` // the last that are replayed
+	After  []Transaction    `json:"after"`  // the first that are not
+	Notes  []string         `json:"notes,omitempty"`
+}
+
+// Near is how many transactions are shown on each side of a target.
+const Near = 5
+
+// Recovered is a copy that was brought to a moment, and stopped.
+type Recovered struct {
+	ID      string           // of the copies' snapshots
+	Members []protect.Member // snapshots of it, in the order of the point's
+	Way     Way
+	Drop    func(context.Context) error // takes all of it away
+}
+
+// EngineOf gives the engine of a server that can replay.
+func EngineOf(k *protect.Keeper, sv protect.Server) (Engine, protect.Engine, error) {
+	e, err := k.EngineOf(sv)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, ok := e.(Engine)
+	if !ok {
+		return nil, nil, hint.With(fmt.Errorf("the log of %s cannot be replayed by Plumb", sv.Product), "roll back to a point, or replay by hand into a plumb clone")
+	}
+	return r, e, nil
+}
+
+// Recover makes a copy of a point, replays the server's log into it up to the target, stops
+// it, and keeps snapshots of it. With an error nothing of it is left.
+func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect.Server, to Target, memory int64, doing func(string)) (r Recovered, err error) {
+	replayer, engine, err := EngineOf(m.Keeper, p.Server)
+	if err != nil {
+		return r, err
+	}
+	r.ID = protect.NewID(m.Keeper.Now())
+	owner := "replay " + r.ID
+	life := &inventory.Life{Owner: owner, Purpose: "point " + p.ID + " brought forward to " + to.Text, Since: m.Keeper.Now().UTC()}
+	r.Drop = func(ctx context.Context) error { return m.Keeper.Drop(ctx, owner, nil) }
+	doing("cloning")
+	c, err := m.Make(ctx, p, instance.Options{Name: "replay-" + r.ID, Purpose: protect.ForReplay, Number: number, Memory: memory, Life: life})
+	if err != nil {
+		return r, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
+		}
+	}()
+	doing("recovering")
+	a, err := c.Start(ctx, true, time.Hour)
+	if err != nil {
+		return r, err
+	}
+	from, err := engine.Recovered(ctx, a, c.Copy)
+	if err == nil {
+		doing("reading the log")
+		r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, from, to)
+	}
+	if err == nil {
+		doing(fmt.Sprintf("replaying %d transactions", r.Way.Count))
+		err = replayer.Replay(ctx, m.Keeper.Do, a, c.Copy, r.Way)
+	}
+	if err = errors.Join(err, a.Close()); err != nil {
+		return r, err
+	}
+	if err = c.Stop(ctx); err != nil {
+		return r, err
+	}
+	if err = replayer.Settle(ctx, m.Keeper.Do, c.Copy); err != nil {
+		return r, err
+	}
+	r.Members, err = c.Keep(ctx, r.ID)
+	return r, err
+}
+
+// number is that of the copy's server: hardly that of another, which are small.
+const number = 1<<31 - 19

@@ -1,0 +1,80 @@
+package rollback
+
+import (
+	"context"
+	"errors"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/protect"
+	"plumb/internal/protect/replay"
+	"plumb/internal/zfs"
+)
+
+// recipe lists what is done, with snapshots of a copy in place of the point's own when there
+// are any.
+func (c *checking) recipe(from []protect.Member) (change.Recipe, error) {
+	for i, m := range c.plan.Point.Members {
+		for j := range c.plan.Volumes {
+			if c.plan.Volumes[j].Name == m.Name && from != nil {
+				c.plan.Volumes[j].from = from[i]
+			}
+		}
+	}
+	acts, err := c.acts()
+	return change.Recipe{Acts: acts, Effect: "now", Lasts: "the datasets", Notes: c.notes}, err
+}
+
+// Transaction is one entry of the log that is replayed.
+type Transaction = replay.Transaction
+
+// Moment reads what a person gives as the moment to which a log is replayed.
+func Moment(text string) (replay.Target, error) { return replay.Parse(text) }
+
+// way finds what is replayed, from where the point says that it stands: a copy of it tells
+// exactly.
+func (c *checking) way(ctx context.Context) error {
+	if c.o.To.Time.After(c.r.Keeper.Now()) {
+		return hint.With(errors.New(c.o.To.Text+" is still to come"), "give a time that has passed")
+	}
+	if !c.o.To.Time.IsZero() && !c.o.To.Time.After(c.plan.Point.Times.Began) {
+		return hint.With(errors.New(c.o.To.Text+" is before the point"), "take an earlier point (plumb protect list)")
+	}
+	e, _, err := replay.EngineOf(c.r.Keeper, c.plan.Server)
+	if err != nil {
+		return err
+	}
+	w, err := e.Way(ctx, c.r.Keeper.Do, c.now.Server, c.plan.Point.Position, *c.o.To)
+	c.plan.Way = &w
+	return err
+}
+
+// forward makes the copy that takes the server's place, while that still runs. What it gives is called
+// when the change has ended: after one that failed nothing is left of the copy, and after another it
+// stays for an undo, and takes no room.
+func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context, error, Result) error, error) {
+	doing := func(string) {}
+	if r.Copies.Keeper == nil {
+		return nil, errors.New("no copies can be made")
+	}
+	got, err := replay.Recover(ctx, r.Copies, plan.Point, plan.Server, *plan.to, plan.copy, doing)
+	if err != nil {
+		return nil, err
+	}
+	*plan.Way = got.Way
+	if plan.Recipe, err = plan.make(got.Members); err != nil {
+		return nil, errors.Join(err, got.Drop(context.WithoutCancel(ctx)))
+	}
+	return func(ctx context.Context, err error, res Result) error {
+		if err != nil && (res.Change == 0 || res.Back == "taken back") {
+			return errors.Join(err, got.Drop(context.WithoutCancel(ctx)))
+		}
+		return err
+	}, nil
+}
+
+// adopt gives the clone the snapshot that it was made of, so that only the point's own keeps
+// it from standing alone.
+func adopt(v Volume) change.Switch {
+	return exact("origin of "+v.next+", of what was replayed", *v.reads("origin"), v.Snapshot, zfs.Promote(v.next), zfs.Promote(v.from.Name))
+}
