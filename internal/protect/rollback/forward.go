@@ -3,6 +3,8 @@ package rollback
 import (
 	"context"
 	"errors"
+	"regexp"
+	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
@@ -73,8 +75,10 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 	}, nil
 }
 
-// adopt gives the clone the snapshot that it was made of, so that only the point's own keeps
-// it from standing alone.
+// adopt gives the clone the snapshot that it was made of: the copy is a clone of that then. Which
+// snapshot it is a clone of stays the same whatever is renamed or promoted later.
 func adopt(v Volume) change.Switch {
-	return exact("origin of "+v.next+", of what was replayed", *v.reads("origin"), v.Snapshot, zfs.Promote(v.next), zfs.Promote(v.from.Name))
+	look := change.Inspection{Argv: zfs.Columns("name,origin", v.from.Name), Match: `^` + regexp.QuoteMeta(v.from.Name) + `\t[^@]*@(.*)$`}
+	_, after, _ := strings.Cut(v.from.Snapshot, "@")
+	return exact("origin of "+v.from.Name, look, after, zfs.Promote(v.next), zfs.Promote(v.from.Name))
 }

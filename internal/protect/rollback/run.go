@@ -29,11 +29,11 @@ type Result struct {
 func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin, doing func(a change.Act, done bool)) (res Result, err error) {
 	res = Result{Point: plan.Point.ID}
 	if plan.to != nil {
-		again, err := r.forward(ctx, &plan)
-		if err != nil {
+		settle, failed := r.forward(ctx, &plan)
+		if err := failed; err != nil {
 			return res, fmt.Errorf("roll %s back to %s: %w", plan.Server.Ref, plan.to.Text, hint.With(err, "the server was not touched, and nothing of the copy is left"))
 		}
-		defer func() { err = again(ctx, err, res) }()
+		defer func() { err = settle(ctx, err, res) }()
 	}
 	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: "point"}, To: stack.Text(plan.Point.ID), Because: "rollback to a point"}
 	began := r.Keeper.Now()
@@ -47,13 +47,15 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin, doing 
 	if len(out.Steps) > 0 {
 		res.Back = out.Steps[0].Back
 	}
+	// A session that broke with the stop can make it look as if nobody read our output
+	// any more. Nothing is left to be cut short.
+	late := context.WithoutCancel(ctx)
 	if err == nil {
 		for _, v := range plan.Volumes {
 			res.Before = append(res.Before, v.Before)
 		}
-		res.Position, err = r.answer(ctx, plan)
+		res.Position, err = r.answer(late, plan)
 	}
-	late := context.WithoutCancel(ctx)
 	if err = errors.Join(err, r.Follow(late)); err != nil {
 		err = fmt.Errorf("roll %s back to point %s: %w", plan.Server.Ref, plan.Point.ID, err)
 	}
