@@ -38,12 +38,12 @@ in the place of its datasets, and starts it. The datasets of before stay under n
 of their own, with all that was written since. It is a change in the journal: plumb
 undo takes it back, and what the server wrote meanwhile stays then too.
 
-With --to it goes forward from the point again, to a moment before that: the server's
-binary log is replayed up to it into a copy without a network, while the server runs,
-and the copy takes its place. A time ends before the first transaction that was
-committed in its second or later; a GTID or FILE:POSITION ends before the
-transaction that has it. --dry-run lists the transactions on both sides. What was
-written later stays with the datasets of before.
+With --to it goes forward again from the point: while the server runs, its binary
+log is replayed into a copy without a network, which takes its place then. A time
+ends before the first transaction that was committed in its second or later, a
+GTID or FILE:POSITION before the transaction that has it. --dry-run lists the
+transactions on both sides. What was written later stays with the datasets of
+before.
 
 It wants a proven point on ZFS, and a server that a unit of systemd starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is

@@ -111,9 +111,8 @@ func (s *scan) next() (e Event, err error) {
 		h[17] &^= inUse // its checksum was made without
 	}
 	_, _ = sum.Write(h[:])
-	var tail last
 	body := bytes.NewBuffer(nil)
-	n, err := io.Copy(io.MultiWriter(&tail, sink{sum}, &limited{body}), io.LimitReader(s.r, size-header))
+	n, err := io.Copy(io.MultiWriter(sum, &limited{body}), io.LimitReader(s.r, size-header))
 	if err == nil && n < size-header {
 		err = io.ErrUnexpectedEOF
 	}
@@ -122,7 +121,10 @@ func (s *scan) next() (e Event, err error) {
 	}
 	e.Body = body.Bytes()
 	if e.Type == Format {
-		s.summed = len(e.Body) > 5 && e.Body[len(e.Body)-5] == 1
+		if len(e.Body) < 5 || e.Body[len(e.Body)-5] > 1 {
+			return e, errors.New("how its checksums are made is not known")
+		}
+		s.summed = e.Body[len(e.Body)-5] == 1
 	}
 	if s.summed {
 		// The sum of all bytes with their own sum behind them is always the same.
@@ -139,14 +141,6 @@ func (s *scan) next() (e Event, err error) {
 
 // residue is the CRC-32 of any bytes that are followed by their own, little end first.
 const residue = 0x2144df1c
-
-type sink struct{ io.Writer }
-
-// last only counts.
-type last struct{ n int64 }
-
-// Write implements io.Writer.
-func (l *last) Write(p []byte) (int, error) { l.n += int64(len(p)); return len(p), nil }
 
 // limited keeps the first bytes.
 type limited struct{ b *bytes.Buffer }
