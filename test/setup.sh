@@ -10,6 +10,7 @@ declare -A package=( # program -> package that has it
   [mariadbd]=mariadb-server-core
   [my_print_defaults]=mariadb-client-core
   [initdb]=postgresql
+  [mariadb-binlog]=mariadb-client
   [setpriv]=util-linux
   [xz]=xz-utils
 )

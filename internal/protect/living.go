@@ -37,10 +37,15 @@ func (k *Keeper) Readied(ctx context.Context, id string, ready []Member) error {
 	return k.Change(ctx, id, func(p *Point) { p.Ready = ready })
 }
 
-// unready destroys the ready snapshots of a point, and the copies they are of.
-func (k *Keeper) unready(ctx context.Context, p Point) error {
-	if err := k.destroyMembers(ctx, p.Ready); err != nil {
+// Forgo destroys snapshots, and the copies they are of, which were made to live for an owner.
+func (k *Keeper) Forgo(ctx context.Context, owner string, of []Member) error {
+	if err := k.destroyMembers(ctx, of); err != nil {
 		return err
 	}
-	return k.Drop(ctx, p.ReadyOwner(), nil)
+	return k.Drop(ctx, owner, nil)
+}
+
+// unready destroys the ready snapshots of a point, and the copies they are of.
+func (k *Keeper) unready(ctx context.Context, p Point) error {
+	return k.Forgo(ctx, p.ReadyOwner(), p.Ready)
 }

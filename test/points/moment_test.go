@@ -51,6 +51,7 @@ func TestRollbackToAMoment(t *testing.T) {
 	all := roll(0, time.Now().UTC().Add(-time.Second).Format("2006-01-02 15:04:05 MST"), "--dry-run")
 	says(t, all, "replay")
 	says(t, roll(0, moment, "--dry-run"), "up to", "not")
+	b.wrong(t, v, roll, moment)
 	out = roll(0, moment, "--yes")
 	if got := b.ask(t, "SELECT GROUP_CONCAT(id ORDER BY id) FROM shop.orders"); got != want {
 		t.Errorf("at %s the table held %s, and holds %s", moment, want, got)
@@ -63,5 +64,60 @@ func TestRollbackToAMoment(t *testing.T) {
 	v.typed(0, "undo", "--yes")
 	if got := b.ask(t, "SELECT COUNT(*) FROM shop.orders"); !strings.Contains(got, "doesn't exist") {
 		t.Errorf("after the undo the table that was dropped holds %s rows", got)
+	}
+}
+
+// wrong tries what must leave the server and the machine as they are.
+func (b *bench) wrong(t *testing.T, v verbs, roll func(int, string, ...string) string, moment string) {
+	t.Helper()
+	was := b.everything(t)
+	log := filepath.Join(b.pool.Dir, "db/log")
+	aside := filepath.Join(log, "aside")
+	must(t, os.Rename(filepath.Join(log, "binlog.000002"), aside))
+	says(t, roll(3, moment, "--dry-run"), "binlog.000002")
+	must(t, os.Rename(aside, filepath.Join(log, "binlog.000002")))
+	index, err := os.ReadFile(filepath.Join(log, "binlog.index"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(log, "binlog.index"), []byte(strings.Join(strings.SplitAfter(string(index), "\n")[1:], "")), 0o660))
+	says(t, roll(3, moment, "--yes"), "binlog.000001, in which the point stands, is gone", "the server's oldest is binlog.000002")
+	must(t, os.WriteFile(filepath.Join(log, "binlog.index"), index, 0o660))
+	if now := b.everything(t); now != was {
+		t.Errorf("there was\n%s\nand is\n%s", was, now)
+	}
+}
+
+func (b *bench) everything(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("zfs", "list", "-H", "-r", "-t", "all", "-o", "name,origin", b.pool.Name).Output()
+	must(t, err)
+	return string(out)
+}
+
+// TestReplayThatFails replays a log into a copy that cannot take it: all of the copy goes.
+func TestReplayThatFails(t *testing.T) {
+	if _, err := exec.LookPath("mariadb-binlog"); err != nil {
+		t.Skip("needs mariadb-binlog: apt-get install mariadb-client")
+	}
+	b := onPool(t, families[0])
+	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-moment-")
+	must(t, err)
+	must(t, os.Chmod(dir, 0o711))
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	v := verbs{t, filepath.Join(dir, "state")}
+	stop, start := b.stopAndStart(t)
+	must(t, b.server.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY)"))
+	id := pointID.FindString(v.typed(0, "snapshot", b.db(t, b.look(t)).String(), "--drill"))
+	// What is not in the log cannot be replayed, and what follows it is not taken.
+	must(t, b.server.Exec("SET STATEMENT sql_log_bin = 0 FOR CREATE TABLE shop.later (id INT PRIMARY KEY)", "INSERT INTO shop.orders VALUES (1)", "INSERT INTO shop.later VALUES (1)"))
+	was := b.everything(t)
+	time.Sleep(2 * time.Second)
+	now := time.Now().UTC().Add(-time.Second).Format("2006-01-02 15:04:05 MST")
+	out := v.typed(3, "rollback", id, "--to", now, "--stop", strings.Join(stop, " "), "--start", strings.Join(start, " "), "--yes")
+	says(t, out, "doesn't exist", "the server was not touched")
+	if after := b.everything(t); after != was {
+		t.Errorf("there was\n%s\nand is\n%s", was, after)
+	}
+	if got := b.ask(t, "SELECT COUNT(*) FROM shop.later"); got != "1" {
+		t.Errorf("the server: %s", got)
 	}
 }

@@ -82,9 +82,8 @@ func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect
 		return r, err
 	}
 	r.ID = protect.NewID(m.Keeper.Now())
-	owner := "replay " + r.ID
+	owner := Owner + r.ID
 	life := &inventory.Life{Owner: owner, Purpose: "point " + p.ID + " brought forward to " + to.Text, Since: m.Keeper.Now().UTC()}
-	r.Drop = func(ctx context.Context) error { return m.Keeper.Drop(ctx, owner, nil) }
 	doing("cloning")
 	c, err := m.Make(ctx, p, instance.Options{Name: "replay-" + r.ID, Purpose: protect.ForReplay, Number: number, Memory: memory, Life: life})
 	if err != nil {
@@ -119,8 +118,12 @@ func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect
 		return r, err
 	}
 	r.Members, err = c.Keep(ctx, r.ID)
+	r.Drop = func(ctx context.Context) error { return m.Keeper.Forgo(ctx, owner, r.Members) }
 	return r, err
 }
+
+// Owner is the beginning of whom the inventory names for what a replay made; its ID follows.
+const Owner = "replay "
 
 // number is that of the copy's server: hardly that of another, which are small.
 const number = 1<<31 - 19

@@ -3,11 +3,15 @@ package rollback
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path"
 	"regexp"
 	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
 	"plumb/internal/zfs"
@@ -55,10 +59,19 @@ func (c *checking) way(ctx context.Context) error {
 // when the change has ended: after one that failed nothing is left of the copy, and after another it
 // stays for an undo, and takes no room.
 func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context, error, Result) error, error) {
-	doing := func(string) {}
-	if r.Copies.Keeper == nil {
-		return nil, errors.New("no copies can be made")
+	k := r.Keeper
+	unlock, err := k.Do.Lock(ctx, path.Join(k.Store.Dir, "replay-lock"))
+	if errors.Is(err, host.ErrLocked) {
+		err = hint.With(errors.New("another Plumb is replaying a log on this host"), "wait until it has ended")
 	}
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := r.sweep(ctx); err != nil {
+		return nil, fmt.Errorf("take away what an earlier run left: %w", err)
+	}
+	doing := func(string) {}
 	got, err := replay.Recover(ctx, r.Copies, plan.Point, plan.Server, *plan.to, plan.copy, doing)
 	if err != nil {
 		return nil, err
@@ -73,6 +86,39 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 		}
 		return err
 	}, nil
+}
+
+// sweep takes away copies of runs that were killed before there was anything to swap.
+func (r Rollback) sweep(ctx context.Context) error {
+	k := r.Keeper
+	books, err := inventory.List(ctx, k.Do, k.Books)
+	if err != nil {
+		return err
+	}
+	stays := map[string]bool{}
+	for _, book := range books {
+		for _, e := range book.Living {
+			if e.Thing.Life == nil || !strings.HasPrefix(e.Thing.Life.Owner, replay.Owner) {
+				continue
+			}
+			owner := e.Thing.Life.Owner
+			stays[owner] = stays[owner] || e.Thing.Kind == inventory.Dataset && r.needed(ctx, e.Thing.Name, strings.TrimPrefix(owner, replay.Owner))
+		}
+	}
+	for owner, stay := range stays {
+		if !stay {
+			err = errors.Join(err, k.Drop(ctx, owner, nil))
+		}
+	}
+	return err
+}
+
+// needed tells whether a copy was swapped in, or can still be: it has a snapshot, or is a clone of the
+// one that it had.
+func (r Rollback) needed(ctx context.Context, dataset, id string) bool {
+	origin, err := r.Keeper.Do.Output(ctx, zfs.Value("origin", dataset)...)
+	own, err2 := r.Keeper.Do.Output(ctx, zfs.SnapshotsOf(dataset)...)
+	return err != nil || err2 != nil || len(zfs.Names(own)) > 0 || strings.Contains(string(origin), "@"+protect.SnapshotName(id))
 }
 
 // adopt gives the clone the snapshot that it was made of: the copy is a clone of that then. Which
