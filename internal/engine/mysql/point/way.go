@@ -40,13 +40,12 @@ type seeking struct {
 	next string   // that the one before named
 	cut  bool     // the one before has no end: the server died
 
-	cur    *replay.Transaction
-	ends   bool // nothing of it can come any more
-	end    int64
-	stop   bool              // the target was passed
-	begins bool              // a transaction begins where the way does
-	last   map[string]string // GTID of each domain that is replayed
-	seen   map[string]string // GTID of each domain and server that was read; of MariaDB
+	cur  *replay.Transaction
+	ends bool // nothing of it can come any more
+	end  int64
+	stop bool              // the target was passed
+	last map[string]string // GTID of each domain that is replayed
+	seen map[string]string // GTID of each domain and server that was read; of MariaDB
 }
 
 var errEnough = errors.New("enough was read")
