@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"plumb/internal/change"
-	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
@@ -31,7 +30,7 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin, doing 
 	if plan.to != nil {
 		settle, failed := r.forward(ctx, &plan)
 		if err := failed; err != nil {
-			return res, fmt.Errorf("roll %s back to %s: %w", plan.Server.Ref, plan.to.Text, hint.With(err, "the server was not touched, and nothing of the copy is left"))
+			return res, fmt.Errorf("roll %s back to %s (the server was not touched): %w", plan.Server.Ref, plan.to.Text, err)
 		}
 		defer func() { err = settle(ctx, err, res) }()
 	}
