@@ -37,6 +37,7 @@ var layers = [][]string{
 	{"view/explain", "view/fix", "view/rehearse"},
 	{"cli/value"},
 	{"cli/shell"},
+	{"cli/protect/machine"},
 	{"cli/protect"},
 	{"cli"},
 }
@@ -53,11 +54,11 @@ var only = map[string]struct {
 	"github.com/jackc/pgx/v5":        {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
 	"modernc.org/sqlite":             {[]string{"lab/ledger"}, "only the lab's ledger keeps a database"},
 	"go.mongodb.org/mongo-driver/v2": {[]string{"engine/mongo"}, "each driver stays in its engine"},
-	"github.com/spf13/cobra":         {[]string{"cli", "cli/shell", "cli/protect"}, "only cli knows flags"},
+	"github.com/spf13/cobra":         {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/machine"}, "only cli knows flags"},
 	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":         {[]string{"view/page"}, "only view formats"},
 	"net":                            {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "lab/ledger"}, "connections are made by dialers, which host calls"},
-	"os":                             {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                             {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/machine", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

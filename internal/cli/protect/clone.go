@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/engine/dsn"
@@ -21,7 +22,7 @@ import (
 
 // cloneFlags are the flags of clone.
 type cloneFlags struct {
-	place
+	machine.Place
 	name        string
 	port, count int
 	memory      value.Size
@@ -59,10 +60,10 @@ directories of the source. clone list shows what runs, clone drop takes it away.
 			return shell.OneArg("point")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.on(f.place, func(m *machine) error { return v.runClone(c.Context(), m, f, args[0]) })
+			return v.On(f.Place, func(m *machine.Machine) error { return v.runClone(c.Context(), m, f, args[0]) })
 		},
 	}
-	f.place.flags(c)
+	f.Place.Flags(c)
 	f.memory = 512 << 20
 	fl := c.Flags()
 	fl.StringVar(&f.name, "name", "", "call it `NAME`; after the server and the point otherwise")
@@ -131,7 +132,7 @@ func statements(masks []string) (all []string, err error) {
 	return all, nil
 }
 
-func (v *verbs) runClone(ctx context.Context, m *machine, f cloneFlags, id string) error {
+func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, id string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func (v *verbs) runClone(ctx context.Context, m *machine, f cloneFlags, id strin
 	if f.replica {
 		o.Purpose = protect.ForReplica
 	}
-	point, err := m.keeper.Store.Get(ctx, m.doer, id)
+	point, err := m.Keeper.Store.Get(ctx, m.Doer, id)
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func (v *verbs) runClone(ctx context.Context, m *machine, f cloneFlags, id strin
 		if one.Port > 0 {
 			one.Port += i
 		}
-		c, failed := m.clones.Make(ctx, point, one)
+		c, failed := m.Clones.Make(ctx, point, one)
 		if c.Name != "" {
 			made = append(made, c)
 		}
@@ -170,15 +171,15 @@ func (v *verbs) runClone(ctx context.Context, m *machine, f cloneFlags, id strin
 			break
 		}
 	}
-	v.done()
+	v.Done()
 	if len(made) > 0 {
-		err = errors.Join(v.Answer(f.json, view.ClonesDocument(made, nil), view.Clones(made, shell.Screen(v.Out))), err)
+		err = errors.Join(v.Answer(f.JSON, view.ClonesDocument(made, nil), view.Clones(made, shell.Screen(v.Out))), err)
 	}
 	return err
 }
 
 func (v *verbs) cloneList() *cobra.Command {
-	var p place
+	var p machine.Place
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "list the clones of this host",
@@ -186,18 +187,18 @@ func (v *verbs) cloneList() *cobra.Command {
 		Example: "  plumb clone list",
 		Args:    shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return v.on(p, func(m *machine) error {
-				all, unread := m.clones.List(c.Context(), m.doer)
-				return errors.Join(v.Answer(p.json, view.ClonesDocument(all, unread), view.Clones(all, shell.Screen(v.Out))), unread)
+			return v.On(p, func(m *machine.Machine) error {
+				all, unread := m.Clones.List(c.Context(), m.Doer)
+				return errors.Join(v.Answer(p.JSON, view.ClonesDocument(all, unread), view.Clones(all, shell.Screen(v.Out))), unread)
 			})
 		},
 	}
-	p.flags(c)
+	p.Flags(c)
 	return c
 }
 
 func (v *verbs) cloneDrop() *cobra.Command {
-	var p place
+	var p machine.Place
 	var yes bool
 	c := &cobra.Command{
 		Use:   "drop NAME",
@@ -209,29 +210,29 @@ written in it is lost. The point stays.
 		Example: "  plumb clone drop dev",
 		Args:    shell.OneArg("clone"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.on(p, func(m *machine) error {
-				one, err := m.clones.Get(c.Context(), m.doer, args[0])
+			return v.On(p, func(m *machine.Machine) error {
+				one, err := m.Clones.Get(c.Context(), m.Doer, args[0])
 				if err != nil {
 					return err
 				}
 				if err := v.Ask(fmt.Sprintf("Drop the clone %s, and what was written in it?", one.Name), yes); err != nil {
 					return err
 				}
-				if err := m.clones.Drop(c.Context(), one.Name); err != nil {
+				if err := m.Clones.Drop(c.Context(), one.Name); err != nil {
 					return err
 				}
-				all, unread := m.clones.List(c.Context(), m.doer)
-				return errors.Join(v.Answer(p.json, view.ClonesDocument(all, unread), "Dropped "+shell.OneLine(one.Name)+".\n"), unread)
+				all, unread := m.Clones.List(c.Context(), m.Doer)
+				return errors.Join(v.Answer(p.JSON, view.ClonesDocument(all, unread), "Dropped "+shell.OneLine(one.Name)+".\n"), unread)
 			})
 		},
 	}
-	p.flags(c)
+	p.Flags(c)
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return c
 }
 
 func (v *verbs) cloneRefresh() *cobra.Command {
-	var p place
+	var p machine.Place
 	var yes bool
 	source, slot := "", ""
 	c := &cobra.Command{
@@ -249,29 +250,29 @@ port, with its mask. What was written in it is lost.
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.on(p, func(m *machine) error {
+			return v.On(p, func(m *machine.Machine) error {
 				from, err := sourceOf(source, slot)
 				if err != nil {
 					return err
 				}
-				point, err := m.keeper.Store.Get(c.Context(), m.doer, args[1])
+				point, err := m.Keeper.Store.Get(c.Context(), m.Doer, args[1])
 				if err != nil {
 					return err
 				}
 				if err := v.Ask(fmt.Sprintf("Drop the clone %s, and make it anew of point %s?", args[0], point.ID), yes); err != nil {
 					return err
 				}
-				one, err := m.clones.Refresh(c.Context(), args[0], point, from)
-				v.done()
+				one, err := m.Clones.Refresh(c.Context(), args[0], point, from)
+				v.Done()
 				if err != nil {
 					return err
 				}
 				all := []clone.Clone{one}
-				return v.Answer(p.json, view.ClonesDocument(all, nil), view.Clones(all, shell.Screen(v.Out)))
+				return v.Answer(p.JSON, view.ClonesDocument(all, nil), view.Clones(all, shell.Screen(v.Out)))
 			})
 		},
 	}
-	p.flags(c)
+	p.Flags(c)
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	shell.SecretVar(c, &source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
 	c.Flags().StringVar(&slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")

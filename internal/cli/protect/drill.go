@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
@@ -44,7 +45,7 @@ func (d drilling) validate() error {
 }
 
 func (v *verbs) drill() *cobra.Command {
-	var p place
+	var p machine.Place
 	var d drilling
 	c := &cobra.Command{
 		Use:   "drill POINT",
@@ -63,7 +64,7 @@ none of its directories. POINT is an ID, or its beginning.
   plumb drill 20261123T210500Z-4f3a --checks full --memory 2G`,
 		Args: shell.OneArg("point"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.on(p, func(m *machine) error {
+			return v.On(p, func(m *machine.Machine) error {
 				if err := d.validate(); err != nil {
 					return err
 				}
@@ -71,31 +72,31 @@ none of its directories. POINT is an ID, or its beginning.
 			})
 		},
 	}
-	p.flags(c)
+	p.Flags(c)
 	d.flags(c)
 	return c
 }
 
-func (v *verbs) runDrill(ctx context.Context, m *machine, p place, d drilling, id string) error {
-	point, err := m.keeper.Store.Get(ctx, m.doer, id)
+func (v *verbs) runDrill(ctx context.Context, m *machine.Machine, p machine.Place, d drilling, id string) error {
+	point, err := m.Keeper.Store.Get(ctx, m.Doer, id)
 	if err != nil {
 		return err
 	}
-	if point, err = v.prove(ctx, m, d, point, p.json); err != nil {
+	if point, err = v.prove(ctx, m, d, point, p.JSON); err != nil {
 		return err
 	}
-	if err := v.Answer(p.json, view.DrillDocument(point), view.Point(point, shell.Screen(v.Out))); err != nil {
+	if err := v.Answer(p.JSON, view.DrillDocument(point), view.Point(point, shell.Screen(v.Out))); err != nil {
 		return err
 	}
 	return verdict(point)
 }
 
 // prove drills a point, and gives it as it is then.
-func (v *verbs) prove(ctx context.Context, m *machine, d drilling, point protect.Point, quiet bool) (protect.Point, error) {
-	defer v.done()
-	run := drill.Drill{Maker: m.copies, Full: d.checks == "full", Ready: d.ready, Limit: d.limit, Memory: int64(d.memory), Doing: v.doing(quiet)}
+func (v *verbs) prove(ctx context.Context, m *machine.Machine, d drilling, point protect.Point, quiet bool) (protect.Point, error) {
+	defer v.Done()
+	run := drill.Drill{Maker: m.Copies, Full: d.checks == "full", Ready: d.ready, Limit: d.limit, Memory: int64(d.memory), Doing: v.Doing(quiet)}
 	if _, err := run.Run(ctx, point); err != nil {
 		return point, err
 	}
-	return m.keeper.Store.Get(ctx, m.doer, point.ID)
+	return m.Keeper.Store.Get(ctx, m.Doer, point.ID)
 }

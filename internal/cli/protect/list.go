@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	view "plumb/internal/view/protect"
 )
@@ -23,7 +24,7 @@ func (v *verbs) protect() *cobra.Command {
 }
 
 func (v *verbs) list() *cobra.Command {
-	var p place
+	var p machine.Place
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "list the points of this host, oldest first",
@@ -34,12 +35,12 @@ position of its server. It changes nothing.
 		Example: "  plumb protect list\n  plumb protect list --json",
 		Args:    shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return v.on(p, func(m *machine) error {
-				all, unread := m.keeper.Store.List(c.Context(), m.doer)
-				return errors.Join(v.Answer(p.json, view.PointsDocument(m.keeper.Store.Dir, all, unread), view.Points(all, shell.Screen(v.Out))), unread)
+			return v.On(p, func(m *machine.Machine) error {
+				all, unread := m.Keeper.Store.List(c.Context(), m.Doer)
+				return errors.Join(v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, all, unread), view.Points(all, shell.Screen(v.Out))), unread)
 			})
 		},
 	}
-	p.flags(c)
+	p.Flags(c)
 	return c
 }

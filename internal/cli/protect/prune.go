@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/protect/keep"
@@ -17,7 +18,7 @@ import (
 
 // pruneFlags are the flags of prune.
 type pruneFlags struct {
-	place
+	machine.Place
 	keep        string
 	allRight    int
 	dryRun, yes bool
@@ -50,7 +51,7 @@ the last proven point would.
 		Args: shell.AtMostOneArg("server"),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			f.server = append(args, "")[0]
-			return v.on(f.place, func(m *machine) error {
+			return v.On(f.Place, func(m *machine.Machine) error {
 				if f.rules, err = keep.Parse(f.keep); err != nil {
 					return hint.Usage("--keep: "+err.Error(), hint.Of(err))
 				}
@@ -58,7 +59,7 @@ the last proven point would.
 			})
 		},
 	}
-	f.place.flags(c)
+	f.Place.Flags(c)
 	fl := c.Flags()
 	fl.StringVar(&f.keep, "keep", "", "what stays, as `RULES`: last=3,24h,7d,4w,12m,verified=2")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would go and why, and destroy nothing")
@@ -67,7 +68,7 @@ the last proven point would.
 	return c
 }
 
-func (v *verbs) runPrune(ctx context.Context, m *machine, f pruneFlags) error {
+func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags) error {
 	o := prune.Options{Rules: f.rules, AllRight: f.allRight}
 	if f.server != "" {
 		if err := o.Server.UnmarshalText([]byte(f.server)); err != nil {
@@ -77,16 +78,16 @@ func (v *verbs) runPrune(ctx context.Context, m *machine, f pruneFlags) error {
 	if !f.dryRun {
 		v.follow(ctx, m)
 	}
-	pruner := prune.Pruner{Keeper: m.keeper}
-	plans, err := pruner.Plan(ctx, m.doer, o)
+	pruner := prune.Pruner{Keeper: m.Keeper}
+	plans, err := pruner.Plan(ctx, m.Doer, o)
 	if err != nil {
 		return err
 	}
 	if len(plans) == 0 && f.server != "" {
 		return hint.With(fmt.Errorf("there is no point of %s", f.server), "plumb protect list shows all")
 	}
-	if !f.json || f.dryRun {
-		if err := v.Answer(f.json, view.PruneDocument(plans, f.rules, true, nil), view.Prune(plans, shell.Screen(v.Out))); err != nil {
+	if !f.JSON || f.dryRun {
+		if err := v.Answer(f.JSON, view.PruneDocument(plans, f.rules, true, nil), view.Prune(plans, shell.Screen(v.Out))); err != nil {
 			return err
 		}
 	}
@@ -103,7 +104,7 @@ func (v *verbs) runPrune(ctx context.Context, m *machine, f pruneFlags) error {
 		}
 	}
 	destroyed, failed := carry(ctx, pruner, plans)
-	if err := errors.Join(v.Answer(f.json, view.PruneDocument(plans, f.rules, false, destroyed), view.Pruned(destroyed, shell.Screen(v.Out))), failed); err != nil {
+	if err := errors.Join(v.Answer(f.JSON, view.PruneDocument(plans, f.rules, false, destroyed), view.Pruned(destroyed, shell.Screen(v.Out))), failed); err != nil {
 		return err
 	}
 	return stopped(plans)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -17,7 +18,7 @@ import (
 )
 
 func (v *verbs) replicate() *cobra.Command {
-	var p place
+	var p machine.Place
 	var o replicate.Options
 	var ssh []string
 	c := &cobra.Command{
@@ -47,29 +48,29 @@ plumb receive --only DATASET, the key can do nothing else there.
 			if err != nil {
 				return err
 			}
-			return v.on(p, func(m *machine) error {
-				point, err := m.keeper.Store.Get(c.Context(), m.doer, args[0])
+			return v.On(p, func(m *machine.Machine) error {
+				point, err := m.Keeper.Store.Get(c.Context(), m.Doer, args[0])
 				if err != nil {
 					return err
 				}
-				r, err := m.replicator(point, ssh).Run(c.Context(), point, target, o)
+				r, err := replicator(m, point, ssh).Run(c.Context(), point, target, o)
 				if len(r.Sent) == 0 {
 					return err
 				}
-				return errors.Join(v.Answer(p.json, view.ReplicateDocument(r), view.Replicated(r, shell.Screen(v.Out))), err)
+				return errors.Join(v.Answer(p.JSON, view.ReplicateDocument(r), view.Replicated(r, shell.Screen(v.Out))), err)
 			})
 		},
 	}
-	p.flags(c)
+	p.Flags(c)
 	c.Flags().BoolVar(&o.Decrypted, "decrypted", false, "send encrypted datasets in the clear; the same for all points of a dataset")
 	c.Flags().StringArrayVar(&ssh, "ssh", nil, "one `WORD` of options for ssh; can be given several times")
 	return c
 }
 
 // replicator sends points by the ZFS that this one is on.
-func (m *machine) replicator(p protect.Point, ssh []string) replicate.Replicator {
+func replicator(m *machine.Machine, p protect.Point, ssh []string) replicate.Replicator {
 	fuse := slices.ContainsFunc(p.Members, func(m protect.Member) bool { return m.Storage == "zfs-fuse" })
-	return replicate.Replicator{Keeper: m.keeper, Fuse: fuse, SSH: ssh}
+	return replicate.Replicator{Keeper: m.Keeper, Fuse: fuse, SSH: ssh}
 }
 
 // send does what a policy asks for.
@@ -78,11 +79,11 @@ func (a *acts) send(ctx context.Context, id, to string) error {
 	if err != nil {
 		return err
 	}
-	point, err := a.m.keeper.Store.Get(ctx, a.m.doer, id)
+	point, err := a.m.Keeper.Store.Get(ctx, a.m.Doer, id)
 	if err != nil {
 		return err
 	}
-	_, err = a.m.replicator(point, nil).Run(ctx, point, target, replicate.Options{})
+	_, err = replicator(a.m, point, nil).Run(ctx, point, target, replicate.Options{})
 	return err
 }
 

@@ -9,18 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/change"
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/protect/rollback"
 	view "plumb/internal/view/protect"
 )
 
 // rollbackFlags are the flags of rollback.
 type rollbackFlags struct {
-	place
+	machine.Place
 	o           rollback.Options
 	stop, start string
 	to          string
@@ -57,10 +56,10 @@ asks.
   plumb undo                               forward again`,
 		Args: shell.OneArg("point"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.on(f.place, func(m *machine) error { return v.runRollback(c.Context(), m, f, args[0]) })
+			return v.On(f.Place, func(m *machine.Machine) error { return v.runRollback(c.Context(), m, f, args[0]) })
 		},
 	}
-	f.place.flags(c)
+	f.Place.Flags(c)
 	fl := c.Flags()
 	f.memory = 512 << 20
 	fl.StringVar(&f.to, "to", "", "replay the server's log up to just before `MOMENT`: a date with its zone, a GTID, or FILE:POSITION")
@@ -78,14 +77,7 @@ asks.
 	return c
 }
 
-// rollbacks gives what brings servers back. Its journal is that of plumb undo.
-func (m *machine) rollbacks() rollback.Rollback {
-	x := change.NewExecutor(m.doer, shell.Version())
-	x.Dir, x.Guard = m.base, host.Guarded
-	return rollback.Rollback{Keeper: m.keeper, Executor: x, Copies: m.copies}
-}
-
-func (v *verbs) runRollback(ctx context.Context, m *machine, f rollbackFlags, id string) error {
+func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackFlags, id string) error {
 	if f.stop != "" {
 		f.o.Stop, f.o.Start = []string{"sh", "-c", f.stop}, []string{"sh", "-c", f.start}
 	}
@@ -96,40 +88,40 @@ func (v *verbs) runRollback(ctx context.Context, m *machine, f rollbackFlags, id
 		}
 		f.o.To, f.o.Memory = &to, int64(f.memory)
 	}
-	point, err := m.keeper.Store.Get(ctx, m.doer, id)
+	point, err := m.Keeper.Store.Get(ctx, m.Doer, id)
 	if err != nil {
 		return err
 	}
-	s, err := m.look(ctx)
+	s, err := m.Look(ctx)
 	if err != nil {
 		return err
 	}
-	r := m.rollbacks()
-	plan, err := r.Plan(ctx, m.doer, s, point, f.o)
+	r := m.Rollbacks()
+	plan, err := r.Plan(ctx, m.Doer, s, point, f.o)
 	if err != nil {
 		return err
 	}
-	if !f.json || f.dryRun {
-		if err := v.Answer(f.json, view.RollbackPlanDocument(plan), view.RollbackPlan(plan, shell.Screen(v.Out))); err != nil || f.dryRun {
+	if !f.JSON || f.dryRun {
+		if err := v.Answer(f.JSON, view.RollbackPlanDocument(plan), view.RollbackPlan(plan, shell.Screen(v.Out))); err != nil || f.dryRun {
 			return err
 		}
 	}
 	if err := v.Ask(fmt.Sprintf("Stop %s, and bring it back to %s?", plan.Server.Ref, point.ID), f.yes); err != nil {
 		return err
 	}
-	res, err := r.Run(ctx, plan, change.Begin{Host: m.keeper.Host, User: m.live.About().User}, nil)
+	res, err := r.Run(ctx, plan, m.Begin(), nil)
 	if err != nil {
 		if res.Change > 0 {
 			err = hint.With(err, fmt.Sprintf("change %d in plumb history: %s", res.Change, res.Back))
 		}
 		return err
 	}
-	return v.Answer(f.json, view.RollbackDocument(plan, res), view.RolledBack(res, shell.Screen(v.Out)))
+	return v.Answer(f.JSON, view.RollbackDocument(plan, res), view.RolledBack(res, shell.Screen(v.Out)))
 }
 
 // follow notes where the snapshots of points lie after a rollback was undone.
-func (v *verbs) follow(ctx context.Context, m *machine) {
-	if err := m.rollbacks().Follow(ctx); err != nil && !errors.Is(err, os.ErrNotExist) {
+func (v *verbs) follow(ctx context.Context, m *machine.Machine) {
+	if err := m.Rollbacks().Follow(ctx); err != nil && !errors.Is(err, os.ErrNotExist) {
 		v.Warn("look where the snapshots of points lie", err)
 	}
 }

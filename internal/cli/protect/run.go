@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/protect"
@@ -21,7 +22,7 @@ import (
 
 // runFlags are the flags of protect run.
 type runFlags struct {
-	place
+	machine.Place
 	emit   string
 	dryRun bool
 }
@@ -53,7 +54,7 @@ begins with its name. A policy is a file such as:
   plumb protect run /etc/plumb/protect.yaml --emit systemd`,
 		Args: shell.OneArg("policy"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if f.grants {
+			if f.Grants {
 				return v.Print(v.Grants())
 			}
 			p, err := policyOf(args[0])
@@ -63,10 +64,10 @@ begins with its name. A policy is a file such as:
 			if f.emit != "" {
 				return v.emitPolicy(p, f.emit)
 			}
-			return v.on(f.place, func(m *machine) error { return v.runPolicy(c.Context(), m, f, p) })
+			return v.On(f.Place, func(m *machine.Machine) error { return v.runPolicy(c.Context(), m, f, p) })
 		},
 	}
-	f.place.flags(c)
+	f.Place.Flags(c)
 	c.Flags().StringVar(&f.emit, "emit", "", "print what calls it, in the `FORM` "+hint.OneOf(emitted()))
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what is due, and do nothing")
 	shell.Offer(c, map[string]shell.Words{"emit": emitted})
@@ -107,22 +108,22 @@ func (v *verbs) emitPolicy(p *policy.Policy, form string) error {
 	return nil
 }
 
-func (v *verbs) runPolicy(ctx context.Context, m *machine, f runFlags, p *policy.Policy) error {
+func (v *verbs) runPolicy(ctx context.Context, m *machine.Machine, f runFlags, p *policy.Policy) error {
 	a := &acts{v: v, m: m}
-	r := policy.Runner{Do: m.doer, Acts: a, File: m.memory, Now: m.keeper.Now}
+	r := policy.Runner{Do: m.Doer, Acts: a, File: m.Memory, Now: m.Keeper.Now}
 	if f.dryRun {
-		due, err := a.due(ctx, p, m.memory)
+		due, err := a.due(ctx, p, m.Memory)
 		if err != nil {
 			return err
 		}
-		return v.Answer(f.json, view.RunDocument(p.File, true, view.Due(due)), view.Run(view.Due(due), true, shell.Screen(v.Out)))
+		return v.Answer(f.JSON, view.RunDocument(p.File, true, view.Due(due)), view.Run(view.Due(due), true, shell.Screen(v.Out)))
 	}
-	if say := v.doing(f.json); say != nil {
+	if say := v.Doing(f.JSON); say != nil {
 		r.Doing = func(a policy.Act) { say(string(a.Kind) + " " + a.Server.String()) }
 	}
 	report, err := r.Run(ctx, p)
-	v.done()
-	if err := errors.Join(v.Answer(f.json, view.RunDocument(p.File, false, report), view.Run(report, false, shell.Screen(v.Out))), err); err != nil {
+	v.Done()
+	if err := errors.Join(v.Answer(f.JSON, view.RunDocument(p.File, false, report), view.Run(report, false, shell.Screen(v.Out))), err); err != nil {
 		return err
 	}
 	if report.Failed() > 0 {
@@ -134,13 +135,13 @@ func (v *verbs) runPolicy(ctx context.Context, m *machine, f runFlags, p *policy
 // acts does what a policy asks for.
 type acts struct {
 	v *verbs
-	m *machine
+	m *machine.Machine
 	s *stack.Stack
 }
 
 // due gives what a run would do now, as far as it does not depend on what it does first.
 func (a *acts) due(ctx context.Context, p *policy.Policy, file string) ([]policy.Act, error) {
-	memory, err := policy.Remember(ctx, a.m.doer, file)
+	memory, err := policy.Remember(ctx, a.m.Doer, file)
 	if err != nil {
 		return nil, err
 	}
@@ -149,20 +150,20 @@ func (a *acts) due(ctx context.Context, p *policy.Policy, file string) ([]policy
 		return nil, err
 	}
 	points, err := a.Points(ctx)
-	return policy.Due(a.m.keeper.Now(), p, servers, points, memory), err
+	return policy.Due(a.m.Keeper.Now(), p, servers, points, memory), err
 }
 
 // Servers implements policy.Acts.
 func (a *acts) Servers(ctx context.Context) (refs []stack.Ref, err error) {
-	if a.s, err = a.m.look(ctx); err != nil {
+	if a.s, err = a.m.Look(ctx); err != nil {
 		return nil, err
 	}
-	return a.m.servers(a.s), nil
+	return a.m.Servers(a.s), nil
 }
 
 // Points implements policy.Acts.
 func (a *acts) Points(ctx context.Context) ([]protect.Point, error) {
-	return a.m.keeper.Store.List(ctx, a.m.doer)
+	return a.m.Keeper.Store.List(ctx, a.m.Doer)
 }
 
 // Do implements policy.Acts.
@@ -181,12 +182,12 @@ func (a *acts) Do(ctx context.Context, act policy.Act) error {
 }
 
 func (a *acts) take(ctx context.Context, act policy.Act) error {
-	plan, err := a.m.keeper.Plan(ctx, a.m.doer, a.s, act.Server)
+	plan, err := a.m.Keeper.Plan(ctx, a.m.Doer, a.s, act.Server)
 	if err != nil {
 		return err
 	}
 	l := act.Rule.Limits
-	point, err := a.m.keeper.Take(ctx, plan, protect.TakeOptions{Mode: act.Rule.Mode, Wait: l.Wait, Hold: l.Hold})
+	point, err := a.m.Keeper.Take(ctx, plan, protect.TakeOptions{Mode: act.Rule.Mode, Wait: l.Wait, Hold: l.Hold})
 	if err == nil && point.Fell() != "" {
 		err = fmt.Errorf("point %s counts as a crash point, because %s", point.ID, point.Fell())
 	}
@@ -194,12 +195,12 @@ func (a *acts) take(ctx context.Context, act policy.Act) error {
 }
 
 func (a *acts) prove(ctx context.Context, act policy.Act) error {
-	point, err := a.m.keeper.Store.Get(ctx, a.m.doer, act.Point)
+	point, err := a.m.Keeper.Store.Get(ctx, a.m.Doer, act.Point)
 	if err != nil {
 		return err
 	}
 	d := act.Rule.Drill
-	came, err := drill.Drill{Maker: a.m.copies, Full: d.Full, Ready: d.Ready, Limit: d.Limit, Memory: d.Memory}.Run(ctx, point)
+	came, err := drill.Drill{Maker: a.m.Copies, Full: d.Full, Ready: d.Ready, Limit: d.Limit, Memory: d.Memory}.Run(ctx, point)
 	if err == nil && !came.OK {
 		err = fmt.Errorf("the drill of point %s failed: %s", point.ID, came.Why)
 	}
@@ -207,8 +208,8 @@ func (a *acts) prove(ctx context.Context, act policy.Act) error {
 }
 
 func (a *acts) prune(ctx context.Context, act policy.Act) error {
-	pruner := prune.Pruner{Keeper: a.m.keeper}
-	plans, err := pruner.Plan(ctx, a.m.doer, prune.Options{Server: act.Server, Rules: act.Rule.Keep})
+	pruner := prune.Pruner{Keeper: a.m.Keeper}
+	plans, err := pruner.Plan(ctx, a.m.Doer, prune.Options{Server: act.Server, Rules: act.Rule.Keep})
 	for _, plan := range plans {
 		_, failed := pruner.Carry(ctx, plan)
 		err = errors.Join(err, failed)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/protect"
@@ -16,7 +17,7 @@ import (
 
 // snapshotFlags are the flags of snapshot.
 type snapshotFlags struct {
-	place
+	machine.Place
 	drilling
 	take   protect.TakeOptions
 	dryRun bool
@@ -53,10 +54,10 @@ says so. A point is no backup until plumb drill, or --drill here, has started on
   plumb snapshot postgres --mode locked --wait 10s`,
 		Args: shell.AtMostOneArg("server"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.on(f.place, func(m *machine) error { return v.runSnapshot(c.Context(), m, f, append(args, "")[0]) })
+			return v.On(f.Place, func(m *machine.Machine) error { return v.runSnapshot(c.Context(), m, f, append(args, "")[0]) })
 		},
 	}
-	f.place.flags(c)
+	f.Place.Flags(c)
 	fl := c.Flags()
 	fl.StringVar(&f.take.Mode, "mode", "", "take it in `MODE`: crash, locked, backup-api or freeze; the cheapest that is right otherwise")
 	fl.DurationVar(&f.take.Wait, "wait", 5*time.Second, "give up when a lock is not had by then: others wait behind who waits for it")
@@ -83,36 +84,36 @@ func (f snapshotFlags) validate() error {
 	return f.drilling.validate()
 }
 
-func (v *verbs) runSnapshot(ctx context.Context, m *machine, f snapshotFlags, server string) error {
+func (v *verbs) runSnapshot(ctx context.Context, m *machine.Machine, f snapshotFlags, server string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
 	if f.with != "" {
-		m.keeper.Storages = v.Storages(f.with)
+		m.Keeper.Storages = v.Storages(f.with)
 	}
-	s, err := m.look(ctx)
+	s, err := m.Look(ctx)
 	if err != nil {
 		return err
 	}
-	ref, err := m.server(s, server)
+	ref, err := m.Server(s, server)
 	if err != nil {
 		return err
 	}
-	plan, err := m.keeper.Plan(ctx, m.seen, s, ref)
+	plan, err := m.Keeper.Plan(ctx, m.Seen, s, ref)
 	if err != nil {
 		return err
 	}
 	if f.dryRun {
 		return v.dryRun(plan, f)
 	}
-	point, err := m.keeper.Take(ctx, plan, f.take)
+	point, err := m.Keeper.Take(ctx, plan, f.take)
 	if point.ID == "" {
 		return err
 	}
 	if f.drill && err == nil {
-		point, err = v.prove(ctx, m, f.drilling, point, f.json)
+		point, err = v.prove(ctx, m, f.drilling, point, f.JSON)
 	}
-	if err := errors.Join(v.Answer(f.json, view.SnapshotDocument(plan, point), view.Point(point, shell.Screen(v.Out))), err); err != nil {
+	if err := errors.Join(v.Answer(f.JSON, view.SnapshotDocument(plan, point), view.Point(point, shell.Screen(v.Out))), err); err != nil {
 		return err
 	}
 	return verdict(point)
@@ -127,7 +128,7 @@ func (v *verbs) dryRun(plan protect.Plan, f snapshotFlags) error {
 	if hint.AsUsage(refused) != nil {
 		return refused
 	}
-	if err := v.Answer(f.json, view.PlanDocument(plan, mode.Name, refused), view.Plan(plan, mode.Name, refused, shell.Screen(v.Out))); err != nil {
+	if err := v.Answer(f.JSON, view.PlanDocument(plan, mode.Name, refused), view.Plan(plan, mode.Name, refused, shell.Screen(v.Out))); err != nil {
 		return err
 	}
 	if refused != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/protect/policy"
 	"plumb/internal/protect/prune"
@@ -12,7 +13,7 @@ import (
 )
 
 func (v *verbs) status() *cobra.Command {
-	var p place
+	var p machine.Place
 	file := ""
 	c := &cobra.Command{
 		Use:   "status",
@@ -30,18 +31,18 @@ Exit codes:
 		Example: "  plumb protect status\n  plumb protect status --policy /etc/plumb/protect.yaml --json",
 		Args:    shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return v.on(p, func(m *machine) error { return v.runStatus(c.Context(), m, p, file) })
+			return v.On(p, func(m *machine.Machine) error { return v.runStatus(c.Context(), m, p, file) })
 		},
 	}
-	p.flags(c)
+	p.Flags(c)
 	c.Flags().StringVar(&file, "policy", "", "the policy in `FILE`; that of the last run otherwise")
 	return c
 }
 
-func (v *verbs) runStatus(ctx context.Context, m *machine, p place, file string) error {
-	in := policy.Seen{Now: m.keeper.Now()}
+func (v *verbs) runStatus(ctx context.Context, m *machine.Machine, p machine.Place, file string) error {
+	in := policy.Seen{Now: m.Keeper.Now()}
 	var err error
-	if in.Memory, err = policy.Remember(ctx, m.doer, m.memory); err != nil {
+	if in.Memory, err = policy.Remember(ctx, m.Doer, m.Memory); err != nil {
 		return err
 	}
 	if file == "" {
@@ -52,17 +53,17 @@ func (v *verbs) runStatus(ctx context.Context, m *machine, p place, file string)
 			return err
 		}
 	}
-	if s, err := m.look(ctx); err != nil {
+	if s, err := m.Look(ctx); err != nil {
 		in.Unseen = err.Error()
 	} else {
-		in.Servers = m.servers(s)
+		in.Servers = m.Servers(s)
 	}
-	if in.Points, err = m.keeper.Store.List(ctx, m.doer); err != nil {
+	if in.Points, err = m.Keeper.Store.List(ctx, m.Doer); err != nil {
 		in.Unread = err.Error()
 	}
-	in.Facts = prune.Pruner{Keeper: m.keeper}.Facts(ctx, m.doer, in.Points)
+	in.Facts = prune.Pruner{Keeper: m.Keeper}.Facts(ctx, m.Doer, in.Points)
 	status := policy.Assess(in)
-	if err := v.Answer(p.json, view.StatusDocument(status), view.Status(status, shell.Screen(v.Out))); err != nil {
+	if err := v.Answer(p.JSON, view.StatusDocument(status), view.Status(status, shell.Screen(v.Out))); err != nil {
 		return err
 	}
 	if !status.Met() {

@@ -1,0 +1,209 @@
+// Package machine is this machine, opened for the commands about points in time.
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/check"
+	"plumb/internal/cli/shell"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/protect"
+	"plumb/internal/protect/clone"
+	"plumb/internal/protect/instance"
+	"plumb/internal/protect/policy"
+	"plumb/internal/protect/rollback"
+	"plumb/internal/stack"
+)
+
+// Adapters are the engines and storages that the commands know.
+type Adapters struct {
+	Dialers  func(dsn.Given) map[string]host.Dialer
+	Phases   func(*catalog.Catalog, dsn.Given) [][]observe.Probe
+	Engines  func(*catalog.Catalog, dsn.Given) []protect.Engine
+	Storages func(with string) []protect.Storage // with: somebody's own command that takes the snapshots, or the name of a storage that is only used when asked for; "" for none
+	Freezer  protect.Freezer
+	Grants   func() string // the least rights of each verb, as a text for people
+}
+
+// Opener opens this machine for commands.
+type Opener struct {
+	*shell.Shell
+	Adapters
+}
+
+// Place is the flags of all verbs that look at this machine.
+type Place struct {
+	shell.Source
+	JSON   bool
+	Grants bool // print what it needs, and stop
+	state  string
+}
+
+// Flags adds the flags to a command.
+func (p *Place) Flags(c *cobra.Command) {
+	p.LiveFlags(c)
+	fl := c.Flags()
+	fl.StringVar(&p.state, "state", "", "keep what is written of points and clones in `DIR` instead of "+usualState)
+	fl.BoolVar(&p.JSON, "json", false, "print JSON v1 (plumb schema describes it)")
+	fl.BoolVar(&p.Grants, "grants", false, "print the least rights that this needs, in each server and on the storage, and stop")
+}
+
+// usualState is where points, clones and the inventory are written down, each in a
+// directory of its own below it.
+var usualState = filepath.Dir(protect.Directory)
+
+// Machine is this machine, opened for points.
+type Machine struct {
+	Doer   *host.LiveDoer
+	Seen   host.Reader // what was read is read once
+	Keeper *protect.Keeper
+	Copies instance.Maker
+	Clones clone.Maker
+	Memory string // file of what came of a policy
+	Look   func(context.Context) (*stack.Stack, error)
+
+	base string // of all that is written down
+}
+
+// open opens this machine. It is closed by the caller.
+func (v Opener) open(p Place) (*Machine, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	base, copies := usualState, instance.Directory
+	if p.state != "" {
+		dir, err := filepath.Abs(p.state)
+		if err != nil {
+			return nil, err
+		}
+		base, copies = dir, dir+"-copies"
+	}
+	cat, err := check.Catalog(check.All, v.Warn)
+	if err != nil {
+		return nil, err
+	}
+	live, given, err := p.Live(v.Dialers)
+	if err != nil {
+		return nil, err
+	}
+	v.WarnUnverified(given)
+	name, err := os.Hostname()
+	if err != nil {
+		name = "unknown"
+	}
+	m := &Machine{Doer: host.NewLiveDoer(live), Seen: host.NewCached(live)}
+	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages(""), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
+		Books: filepath.Join(base, "lab"),
+		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
+	m.Copies = instance.Maker{Keeper: m.Keeper, Dir: copies}
+	m.Clones = clone.Maker{Maker: m.Copies, Dir: filepath.Join(base, filepath.Base(clone.Directory)), Doing: v.Doing(p.JSON)}
+	m.base = base
+	m.Memory = filepath.Join(base, filepath.Base(filepath.Dir(policy.File)), filepath.Base(policy.File))
+	m.Look = func(ctx context.Context) (*stack.Stack, error) {
+		return check.Observe(ctx, m.Seen, cat, v.Phases(cat, given), p.Timeout)
+	}
+	return m, nil
+}
+
+// Doing shows what goes on in one line, where a person watches.
+func (v Opener) Doing(quiet bool) func(string) {
+	if quiet || !shell.IsTerminal(v.Err) {
+		return nil
+	}
+	return func(what string) { shell.Rewrite(v.Err, what+" ...") }
+}
+
+// Done wipes that line.
+func (v Opener) Done() {
+	if shell.IsTerminal(v.Err) {
+		shell.Rewrite(v.Err, "")
+	}
+}
+
+// On opens the machine for one command.
+func (v Opener) On(p Place, do func(m *Machine) error) (err error) {
+	if p.Grants {
+		return v.Print(v.Grants())
+	}
+	m, err := v.open(p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Doer.Close()) }()
+	return do(m)
+}
+
+// Servers gives those of which points can be taken. Copies of points are no servers that
+// anybody wants points of.
+func (m *Machine) Servers(s *stack.Stack) (all []stack.Ref) {
+	copies := map[stack.Ref]bool{}
+	for _, r := range s.Roles {
+		if strings.HasPrefix(r.Path, m.Copies.Dir+"/") {
+			copies[r.DB] = true
+		}
+	}
+	for _, e := range m.Keeper.Engines {
+		for _, t := range s.OfKind(e.Kind()) {
+			if !copies[t.Ref] {
+				all = append(all, t.Ref)
+			}
+		}
+	}
+	return all
+}
+
+// Server finds the one that is meant: by its name, by its kind where there is one of it,
+// or without a name the only one there is.
+func (m *Machine) Server(s *stack.Stack, name string) (stack.Ref, error) {
+	var all []stack.Ref
+	var names []string
+	for _, ref := range m.Servers(s) {
+		if name == "" || ref.String() == name || ref.Kind == name {
+			all = append(all, ref)
+		}
+		names = append(names, ref.String())
+	}
+	switch {
+	case len(all) == 1:
+		return all[0], nil
+	case len(names) == 0:
+		return stack.Ref{}, hint.With(errors.New("no server of which points can be taken is seen on this host"), "run as root; plumb stack shows what is seen")
+	case len(all) == 0:
+		return stack.Ref{}, hint.Usage(fmt.Sprintf("there is no server %q on this host", name), "there is "+strings.Join(names, ", "))
+	}
+	what := "this host has several servers, and none was named"
+	if name != "" {
+		what = fmt.Sprintf("%q can be any of several servers", name)
+	}
+	return stack.Ref{}, hint.With(errors.New(what), "name one of "+strings.Join(names, ", "))
+}
+
+// Executor carries changes out. Its journal is that of plumb undo.
+func (m *Machine) Executor() *change.Executor {
+	x := change.NewExecutor(m.Doer, shell.Version())
+	x.Dir, x.Guard = m.base, host.Guarded
+	return x
+}
+
+// Begin says who begins a change.
+func (m *Machine) Begin() change.Begin {
+	return change.Begin{Host: m.Keeper.Host, User: m.Doer.About().User}
+}
+
+// Rollbacks gives what brings servers back.
+func (m *Machine) Rollbacks() rollback.Rollback {
+	return rollback.Rollback{Keeper: m.Keeper, Executor: m.Executor(), Copies: m.Copies}
+}
