@@ -45,13 +45,14 @@ type Proof struct {
 	Birth  string // transaction group in which it was made
 	Holds  int64
 	Used   int64    // bytes that only it keeps
+	Made   int64    // seconds since 1970
 	Clones []string // zfs-fuse does not tell them: see Origins
 	User   string   // the user property that was asked for; "" when it is not set
 }
 
 // Proofs prints of snapshots what a Proof holds, and one user property; see [ParseProofs].
 func (t Tools) Proofs(property string, names ...string) []string {
-	columns := "guid,createtxg,userrefs,used,"
+	columns := "guid,createtxg,creation,userrefs,used,"
 	if !t.Fuse {
 		columns += "clones,"
 	}
@@ -74,6 +75,8 @@ func ParseProofs(text []byte) (map[string]Proof, error) {
 			p.GUID = value
 		case "createtxg":
 			p.Birth = value
+		case "creation":
+			p.Made, ok = ParseCount(value)
 		case "userrefs":
 			p.Holds, ok = ParseCount(value)
 		case "used":

@@ -16,8 +16,8 @@ func TestCommandsOfPoints(t *testing.T) {
 		"zfs list -H -r -t filesystem,volume -o name,origin t": Origins("t"),
 		"zpool sync t":    SyncPool("t"),
 		"zfs promote t/c": Promote("t/c"),
-		"zfs get -Hp -o name,property,value guid,createtxg,userrefs,used,clones,a:b t@p": Tools{}.Proofs("a:b", "t@p"),
-		"zfs get -Hp -o name,property,value guid,createtxg,userrefs,used,a:b t@p":        Tools{Fuse: true}.Proofs("a:b", "t@p"),
+		"zfs get -Hp -o name,property,value guid,createtxg,creation,userrefs,used,clones,a:b t@p": Tools{}.Proofs("a:b", "t@p"),
+		"zfs get -Hp -o name,property,value guid,createtxg,creation,userrefs,used,a:b t@p":        Tools{Fuse: true}.Proofs("a:b", "t@p"),
 	} {
 		if got := strings.Join(argv, " "); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -46,15 +46,20 @@ follows the server of the point from the position of the point.
 overwrites can still stand in free pages and logs of the copy's files: give the
 clone to people, and not its files.
 
+POINT can also be DATASET@NAME, snapshots that others took (sanoid, zrepl, by hand) of
+all that a running server keeps data on: it is started as after a power cut, and is
+not proven until plumb drill DATASET@NAME. Others cannot destroy what has a clone.
+
 The source keeps its identity, slots and logs; the copy's process does not see the
 directories of the source. clone list shows what runs, clone drop takes it away.
 
 ` + exits,
 		Example: `  plumb clone 20261123T2105 --name dev --port 3307
   plumb clone 20261123T2105 --name dev --mask "UPDATE shop.users SET mail = ''" --mask @mask.sql
+  plumb clone tank/db@autosnap_2026-11-23_21:00:00_hourly --name yesterday
   plumb clone 20261123T2105 --name r --count 5 --port 3310 --replica --source @replica.dsn`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 && !strings.HasPrefix(args[0], "2") { // not how an ID begins
+			if len(args) == 1 && !strings.HasPrefix(args[0], "2") && !protect.IsForeign(args[0]) { // not how an ID begins
 				return v.NoSuchCommand(c, args)
 			}
 			return shell.OneArg("point")(c, args)
@@ -147,12 +152,15 @@ func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, 
 	if f.replica {
 		o.Purpose = protect.ForReplica
 	}
-	point, err := m.Keeper.Store.Get(ctx, m.Doer, id)
+	if f.replica && protect.IsForeign(id) {
+		return hint.Usage("of a snapshot that others took no position is known, from which a replica could go on", "plumb snapshot takes a point that has one")
+	}
+	point, err := m.Point(ctx, id)
 	if err != nil {
 		return err
 	}
 	if o.Name == "" {
-		o.Name = point.Server.Ref.Kind + "-" + point.ID[len(point.ID)-4:]
+		o.Name = point.Server.Ref.Kind + "-" + point.Tag()[len(point.Tag())-4:]
 	}
 	var made []clone.Clone
 	for i := range f.count {
@@ -255,7 +263,7 @@ port, with its mask. What was written in it is lost.
 				if err != nil {
 					return err
 				}
-				point, err := m.Keeper.Store.Get(c.Context(), m.Doer, args[1])
+				point, err := m.Point(c.Context(), args[1])
 				if err != nil {
 					return err
 				}

@@ -57,7 +57,8 @@ it away again. A point of which that went well is proven; only then it is a back
 
 A copy of a point that was taken under a lock must recover exactly the position that
 was read under it. The server of the point is not touched: the copy's process sees
-none of its directories. POINT is an ID, or its beginning.
+none of its directories. POINT is an ID, or its beginning; or DATASET@NAME for
+snapshots that others took, of which nothing is written down.
 
 ` + exits,
 		Example: `  plumb drill 20261123T2105
@@ -78,7 +79,10 @@ none of its directories. POINT is an ID, or its beginning.
 }
 
 func (v *verbs) runDrill(ctx context.Context, m *machine.Machine, p machine.Place, d drilling, id string) error {
-	point, err := m.Keeper.Store.Get(ctx, m.Doer, id)
+	if d.ready && protect.IsForeign(id) {
+		return hint.Usage("--ready is for points of Plumb", "take one with plumb snapshot")
+	}
+	point, err := m.Point(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -95,8 +99,15 @@ func (v *verbs) runDrill(ctx context.Context, m *machine.Machine, p machine.Plac
 func (v *verbs) prove(ctx context.Context, m *machine.Machine, d drilling, point protect.Point, quiet bool) (protect.Point, error) {
 	defer v.Done()
 	run := drill.Drill{Maker: m.Copies, Full: d.checks == "full", Ready: d.ready, Limit: d.limit, Memory: int64(d.memory), Doing: v.Doing(quiet)}
-	if _, err := run.Run(ctx, point); err != nil {
+	did, err := run.Run(ctx, point)
+	if err != nil {
 		return point, err
+	}
+	if point.ByOthers() {
+		if point.Drill = &did; did.OK {
+			point.Label = protect.Proven
+		}
+		return point, nil
 	}
 	return m.Keeper.Store.Get(ctx, m.Doer, point.ID)
 }

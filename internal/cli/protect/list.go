@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
+	"plumb/internal/protect"
 	view "plumb/internal/view/protect"
 )
 
@@ -25,11 +26,14 @@ func (v *verbs) protect() *cobra.Command {
 
 func (v *verbs) list() *cobra.Command {
 	var p machine.Place
+	foreign := false
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "list the points of this host, oldest first",
 		Long: `List shows each point that is written down on this host, with its label and the
-position of its server. It changes nothing.
+position of its server. With --foreign it also shows what others took of what the
+servers of this host keep data on: of unknown consistency, never pruned by Plumb, and
+good for plumb clone and plumb drill. It changes nothing.
 
 ` + exits,
 		Example: "  plumb protect list\n  plumb protect list --json",
@@ -37,10 +41,19 @@ position of its server. It changes nothing.
 		RunE: func(c *cobra.Command, _ []string) error {
 			return v.On(p, func(m *machine.Machine) error {
 				all, unread := m.Keeper.Store.List(c.Context(), m.Doer)
-				return errors.Join(v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, all, unread), view.Points(all, shell.Screen(v.Out))), unread)
+				var others []protect.Foreign
+				if foreign {
+					s, err := m.Look(c.Context())
+					if err == nil {
+						others, err = m.Foreign(c.Context(), s, all)
+					}
+					unread = errors.Join(unread, err)
+				}
+				return errors.Join(v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, all, others, unread), view.Points(all, shell.Screen(v.Out))+view.Foreign(others, shell.Screen(v.Out))), unread)
 			})
 		},
 	}
 	p.Flags(c)
+	c.Flags().BoolVar(&foreign, "foreign", false, "show also the snapshots that others took")
 	return c
 }

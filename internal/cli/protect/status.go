@@ -19,7 +19,8 @@ func (v *verbs) status() *cobra.Command {
 		Use:   "status",
 		Short: "say how the points of this host stand, and whether a policy is met",
 		Long: `Status shows for each server its newest point, its newest proven one, the space that
-its points keep, and what the next prune would do. With a policy it says what of it
+its points keep, what the next prune would do, and what others took of its volumes,
+which is counted as no point. With a policy it says what of it
 is not met: the one of --policy, or else that of the last plumb protect run. It
 changes nothing.
 
@@ -53,13 +54,15 @@ func (v *verbs) runStatus(ctx context.Context, m *machine.Machine, p machine.Pla
 			return err
 		}
 	}
+	if in.Points, err = m.Keeper.Store.List(ctx, m.Doer); err != nil {
+		in.Unread = err.Error()
+	}
 	if s, err := m.Look(ctx); err != nil {
 		in.Unseen = err.Error()
 	} else {
 		in.Servers = m.Servers(s)
-	}
-	if in.Points, err = m.Keeper.Store.List(ctx, m.Doer); err != nil {
-		in.Unread = err.Error()
+		others, _ := m.Foreign(ctx, s, in.Points) // what cannot be read is no part of what is asked for
+		in.Foreign = policy.Count(others)
 	}
 	in.Facts = prune.Pruner{Keeper: m.Keeper}.Facts(ctx, m.Doer, in.Points)
 	status := policy.Assess(in)

@@ -56,6 +56,9 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 		r.OK = true
 	}
 	after := context.WithoutCancel(ctx)
+	if p.ByOthers() { // nothing is written of it
+		return r, err
+	}
 	err = errors.Join(err, k.Drilled(after, p.ID, r))
 	if ready != nil {
 		err = errors.Join(err, k.Readied(after, p.ID, ready))
@@ -72,7 +75,7 @@ var errSetup = errors.New("no copy of it could be made")
 // look makes a copy, starts it, and reads it.
 func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (ready []protect.Member, err error) {
 	d.say("cloning")
-	o := instance.Options{Name: "drill-" + p.ID, Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true}
+	o := instance.Options{Name: "drill-" + p.Tag(), Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true}
 	if d.Ready {
 		if err := d.unready(ctx, p); err != nil {
 			return nil, errors.Join(errSetup, err)

@@ -1,12 +1,21 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"time"
 
-// Foreign is what another program made on the volumes of a server: seen, never touched.
+	"plumb/internal/protect"
+)
+
+// Foreign is what another program made on the volumes of a server: seen, never touched. How it
+// was taken is not known.
 type Foreign struct {
-	Volume    string `json:"volume"`
-	By        string `json:"by"` // "" for nobody known
-	Snapshots int    `json:"snapshots"`
+	Volume    string    `json:"volume"`
+	By        string    `json:"by"` // "" for nobody known
+	Snapshots int       `json:"snapshots"`
+	Newest    string    `json:"newest"` // snapshot
+	At        time.Time `json:"at"`     // it was taken
 }
 
 // foreign are the beginnings of the names that other programs give to snapshots, behind
@@ -43,24 +52,17 @@ func By(name string) string {
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// Count sums up snapshots of others, given as volume@name.
-func Count(snapshots []string) (all []Foreign) {
+// Count sums up snapshots of others. Of each volume they come oldest first.
+func Count(snapshots []protect.Foreign) (all []Foreign) {
 	for _, s := range snapshots {
-		volume, name, ok := strings.Cut(s, "@")
-		if !ok || strings.HasPrefix(name, "plumb-") {
-			continue
+		_, name, _ := strings.Cut(s.Snapshot, "@")
+		by := By(name)
+		i := slices.IndexFunc(all, func(f Foreign) bool { return f.Volume == s.Name && f.By == by })
+		if i < 0 {
+			i, all = len(all), append(all, Foreign{Volume: s.Name, By: by})
 		}
-		f := Foreign{Volume: volume, By: By(name), Snapshots: 1}
-		found := false
-		for i := range all {
-			if all[i].Volume == f.Volume && all[i].By == f.By {
-				all[i].Snapshots++
-				found = true
-			}
-		}
-		if !found {
-			all = append(all, f)
-		}
+		all[i].Snapshots++
+		all[i].Newest, all[i].At = s.Snapshot, s.At
 	}
 	return all
 }

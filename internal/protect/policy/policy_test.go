@@ -450,8 +450,12 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	got := Count([]string{"tank/db@autosnap_1", "tank/db@autosnap_2", "tank/db@mine", "tank/db@plumb-20261123T210500Z-4f3a", "tank"})
-	if len(got) != 2 || got[0] != (Foreign{"tank/db", "sanoid", 2}) || got[1] != (Foreign{"tank/db", "", 1}) {
+	var all []protect.Foreign
+	for i, name := range []string{"tank/db@autosnap_1", "tank/db@autosnap_2", "tank/db@mine"} {
+		all = append(all, protect.Foreign{Member: protect.Member{Volume: protect.Volume{Name: "tank/db"}, Snapshot: name}, At: time.Unix(int64(i), 0)})
+	}
+	got := Count(all)
+	if len(got) != 2 || got[0] != (Foreign{"tank/db", "sanoid", 2, "tank/db@autosnap_2", time.Unix(1, 0)}) || got[1] != (Foreign{"tank/db", "", 1, "tank/db@mine", time.Unix(2, 0)}) {
 		t.Errorf("%+v", got)
 	}
 }

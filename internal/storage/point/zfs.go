@@ -3,6 +3,9 @@ package point
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/protect"
@@ -101,4 +104,27 @@ func (z ZFS) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume)
 		}
 	}
 	return nil
+}
+
+// Foreign implements protect.Lister.
+func (z ZFS) Foreign(ctx context.Context, h host.Reader, v protect.Volume) (all []protect.Foreign, err error) {
+	out, err := h.Output(ctx, zfs.SnapshotsOf(v.Name)...)
+	if err != nil {
+		return nil, fmt.Errorf("list the snapshots of %s: %w", v.Name, err)
+	}
+	for names := range slices.Chunk(zfs.Names(out), 500) { // of what a command line holds
+		proofs, err := z.proofs(ctx, h.Output, names...)
+		if err != nil {
+			return nil, fmt.Errorf("look at the snapshots of %s: %w", v.Name, err)
+		}
+		for _, name := range names {
+			p, there := proofs[name]
+			_, own := strings.CutPrefix(name, v.Name+"@"+protect.SnapshotName(""))
+			if there && p.User == "" && !own {
+				all = append(all, protect.Foreign{Member: protect.Member{Volume: v, Snapshot: name, GUID: p.GUID, Birth: p.Birth}, At: time.Unix(p.Made, 0).UTC()})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b protect.Foreign) int { return a.At.Compare(b.At) })
+	return all, nil
 }

@@ -27,7 +27,14 @@ func Clones(all []clone.Clone, screen page.Screen) string {
 			at = fmt.Sprintf("127.0.0.1:%d, and a %s", c.Port, at)
 		}
 		p.Hang(page.Normal, "  at      ", oneLine(at))
-		p.Hang(page.Normal, "  of      ", oneLine("point "+c.Point+", "+purpose(c)))
+		of := "point " + c.Point
+		if protect.IsForeign(c.Point) {
+			of = "snapshot " + c.Point + ", which others took"
+		}
+		p.Hang(page.Normal, "  of      ", oneLine(of+", "+purpose(c)))
+		if protect.IsForeign(c.Point) {
+			p.Hang(page.Yellow, "  proof   ", "none: it was started as after a power cut; plumb drill tells more of what it is made of")
+		}
 		since := c.Since.UTC().Format(time.DateTime + " UTC")
 		if c.State == clone.Made {
 			since += fmt.Sprintf("; it answered after %s; %s of memory", span(c.Ready), units.Bytes(c.Memory))

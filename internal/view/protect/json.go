@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"strings"
 	"time"
 
 	"plumb/internal/protect"
@@ -37,7 +38,16 @@ type PointsJSON struct {
 	Kind      string          `json:"kind"`      // "points"
 	Directory string          `json:"directory"` // where they are written down
 	Points    []protect.Point `json:"points"`    // oldest first
+	Foreign   []ForeignJSON   `json:"foreign,omitempty"`
 	Unread    []string        `json:"unread,omitempty"`
+}
+
+// ForeignJSON is a snapshot that others took. How, is not known; Plumb never destroys it.
+type ForeignJSON struct {
+	Snapshot string    `json:"snapshot"`
+	GUID     string    `json:"guid"`
+	By       string    `json:"by"` // as its name says; "" for nobody known
+	At       time.Time `json:"at"`
 }
 
 // ClonesJSON is version 1 of what clone --json and clone list --json print.
@@ -182,10 +192,14 @@ func DrillDocument(p protect.Point) DrillJSON {
 }
 
 // PointsDocument is the document of all points.
-func PointsDocument(dir string, all []protect.Point, unread error) PointsJSON {
+func PointsDocument(dir string, all []protect.Point, others []protect.Foreign, unread error) PointsJSON {
 	doc := PointsJSON{Plumb: 1, Kind: "points", Directory: dir, Points: []protect.Point{}, Unread: lines(unread)}
 	for _, p := range all {
 		doc.Points = append(doc.Points, whole(p))
+	}
+	for _, f := range others {
+		_, name, _ := strings.Cut(f.Snapshot, "@")
+		doc.Foreign = append(doc.Foreign, ForeignJSON{Snapshot: f.Snapshot, GUID: f.GUID, By: policy.By(name), At: f.At})
 	}
 	return doc
 }

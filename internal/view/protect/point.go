@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/protect"
+	"plumb/internal/protect/policy"
 	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
@@ -17,7 +18,11 @@ const headWidth = 11
 // Point shows a point that was taken, and its drill.
 func Point(at protect.Point, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, "Point "+at.ID+" of "+oneLine(at.Server.Ref.String()+", "+at.Server.Product))
+	head := "Point "
+	if at.ByOthers() {
+		head = "Snapshot "
+	}
+	p.Line(page.Bold, oneLine(head+at.ID+" of "+at.Server.Ref.String()+", "+at.Server.Product))
 	row := func(head string, ink page.Ink, text string) {
 		if text != "" {
 			p.Hang(ink, "  "+page.Columns(head, headWidth), oneLine(text))
@@ -29,7 +34,9 @@ func Point(at protect.Point, screen page.Screen) string {
 	for i, m := range at.Members {
 		row(once(i, "snapshots"), page.Normal, m.Snapshot)
 	}
-	row("held", page.Normal, heldText(at))
+	if !at.ByOthers() {
+		row("held", page.Normal, heldText(at))
+	}
 	for i, d := range at.Doubts {
 		row(once(i, "doubts"), page.Yellow, d)
 	}
@@ -63,6 +70,9 @@ func labelText(at protect.Point) string {
 		return "proven: a copy was started, recovered, checked and read"
 	case protect.Locked:
 		return "locked: nothing was committed between the position and the snapshot; no copy was started yet"
+	}
+	if at.ByOthers() {
+		return "unknown: others took it, and no copy is known to start"
 	}
 	return "crash: the server's files at one moment, as after a power cut; no copy is known to start"
 }
@@ -138,6 +148,20 @@ func Points(all []protect.Point, screen page.Screen) string {
 			what = string(at.State)
 		}
 		p.Within(p.Width, page.Normal, "  "+page.Columns(at.ID, idWidth)+page.Columns(what, labelWidth), page.Dim, oneLine(remark(at)))
+	}
+	return p.String()
+}
+
+// Foreign lists what others took, each volume's oldest first.
+func Foreign(all []protect.Foreign, screen page.Screen) string {
+	p := page.NewPage(screen)
+	for i, f := range all {
+		if i == 0 {
+			p.Blank()
+			p.Para(page.Bold, 0, "Taken by others: of unknown consistency, and never pruned by Plumb")
+		}
+		_, name, _ := strings.Cut(f.Snapshot, "@")
+		p.Hang(page.Normal, "  ", oneLine(f.Snapshot+"  "+f.At.UTC().Format(time.DateTime+" UTC")+", by "+madeBy(policy.By(name))))
 	}
 	return p.String()
 }

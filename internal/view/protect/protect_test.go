@@ -22,8 +22,8 @@ func TestPages(t *testing.T) {
 	refused := errors.New("a point of mysql:3306 would lack /dev/shm/x, which is on tmpfs (tmpfs), of which no snapshots can be taken here")
 	for name, text := range map[string]string{
 		"plan":   Plan(plan, "locked", nil, narrow) + "---\n" + Plan(bad, "", refused, narrow),
-		"point":  Point(proven(), narrow) + "---\n" + Point(fallen(), narrow) + "---\n" + Point(bare(), narrow),
-		"points": Points([]protect.Point{proven(), fallen(), bare()}, narrow) + "---\n" + Points(nil, narrow),
+		"point":  Point(proven(), narrow) + "---\n" + Point(fallen(), narrow) + "---\n" + Point(bare(), narrow) + "---\n" + Point(others(), narrow),
+		"points": Points([]protect.Point{proven(), fallen(), bare()}, narrow) + Foreign(taken(), narrow) + "---\n" + Points(nil, narrow),
 		"clones": Clones(clones(), narrow) + "---\n" + Clones(nil, narrow),
 		"status": Status(status(), narrow) + "---\n" + Status(policy.Assess(policy.Seen{Now: at}), narrow),
 		"moves":  Replicated(sent, narrow) + "---\n" + RollbackPlan(back, narrow) + "---\n" + RolledBack(rollback.Result{Change: 7, Before: []string{"tank/db/data.before-x"}, Position: where, Down: 8 * time.Second}, narrow),
@@ -44,7 +44,7 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 	for name, docs := range map[string][]any{
 		"snapshot":       {SnapshotDocument(plan, fallen()), PlanDocument(plan, "locked", nil), PlanDocument(bad, "", errors.New("refused")), PlanDocument(protect.Plan{}, "", nil)},
 		"drill":          {DrillDocument(proven()), DrillDocument(protect.Point{})},
-		"points":         {PointsDocument("/var/lib/plumb/points", []protect.Point{proven(), fallen(), bare()}, unread), PointsDocument("/x", nil, nil)},
+		"points":         {PointsDocument("/var/lib/plumb/points", []protect.Point{proven(), fallen(), bare()}, taken(), unread), PointsDocument("/x", nil, nil, nil)},
 		"clones":         {ClonesDocument(clones(), unread), ClonesDocument(nil, nil)},
 		"protect-status": {StatusDocument(status()), StatusDocument(policy.Status{})},
 		"replicate":      {ReplicateDocument(sent), ReplicateDocument(replicate.Result{})},

@@ -64,11 +64,23 @@ func bare() protect.Point {
 	return p
 }
 
+func others() protect.Point {
+	p := bare()
+	p.ID, p.Doubts, p.Position, p.Times = "tank/db/data@autosnap_1", []string{"others took it: nothing is known of how"}, protect.Position{}, protect.Times{}
+	p.Members[0].Snapshot = p.ID
+	return p
+}
+
+func taken() []protect.Foreign {
+	return []protect.Foreign{{Member: others().Members[0], At: at}, {Member: protect.Member{Volume: data, Snapshot: "tank/db/data@before-upgrade", GUID: "2"}, At: at}}
+}
+
 func clones() []clone.Clone {
 	return []clone.Clone{
 		{Name: "dev", State: clone.Made, Point: point(0, "").ID, Purpose: protect.ForUse, Product: "MariaDB 10.11.14", Since: at, Dir: "/var/lib/plumb-copies/dev",
 			Run: "/var/lib/plumb-copies/dev/run", Port: 3307, PID: 99, Memory: 512 << 20, Masks: []string{"UPDATE secret SET x = 1"}, Ready: 2300 * time.Millisecond},
 		{Name: "r-1", State: clone.Making, Point: point(0, "").ID, Purpose: protect.ForReplica, Product: "MariaDB 10.11.14", Since: at, Run: "/var/lib/plumb-copies/r-1/run"},
+		{Name: "old", State: clone.Made, Point: others().ID, Purpose: protect.ForUse, Product: "MariaDB 10.11.14", Since: at, Run: "/var/lib/plumb-copies/old/run", Memory: 512 << 20, Ready: time.Second},
 	}
 }
 
@@ -96,7 +108,7 @@ func status() policy.Status {
 	return policy.Assess(policy.Seen{Now: at.Add(5 * time.Hour), Policy: &rules, Servers: []stack.Ref{server.Ref, {Kind: "postgres", Name: "5432"}}, Points: []protect.Point{proven(), fallen()},
 		Facts:   map[string]keep.Facts{proven().ID: {Space: 5 << 20}, fallen().ID: {Space: 1 << 20}},
 		Memory:  policy.Memory{Policy: rules.File, Began: at.Add(4 * time.Hour), Lasts: []policy.Last{{Kind: policy.Take, Server: server.Ref, Failed: at, Since: at, Times: 3, Why: "a lock was not had within 5 s"}}},
-		Foreign: []policy.Foreign{{Volume: "tank/db", By: "sanoid", Snapshots: 30}}})
+		Foreign: []policy.Foreign{{Volume: "tank/db", By: "sanoid", Snapshots: 30, Newest: "tank/db@autosnap_30", At: at}}})
 }
 
 var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault/tank/copies", Took: 3 * time.Second, Resumed: true, Sent: []replicate.Sent{

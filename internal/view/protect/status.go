@@ -27,7 +27,7 @@ func Status(s policy.Status, screen page.Screen) string {
 		serverStatus(p, v)
 	}
 	for _, f := range s.Foreign {
-		p.Para(page.Dim, 0, oneLine(f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+madeBy(f.By)+", which Plumb does not touch"))
+		p.Para(page.Dim, 0, oneLine(f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+madeBy(f.By)+", of unknown consistency, which Plumb never prunes; the newest is "+f.Newest+", of "+f.At.UTC().Format(time.DateTime+" UTC")))
 	}
 	p.Blank()
 	switch {

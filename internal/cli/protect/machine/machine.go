@@ -146,6 +146,29 @@ func (v Opener) On(p Place, do func(m *Machine) error) (err error) {
 	return do(m)
 }
 
+// Point finds the point that is meant: one that is written down, or what others took.
+func (m *Machine) Point(ctx context.Context, id string) (protect.Point, error) {
+	if !protect.IsForeign(id) {
+		return m.Keeper.Store.Get(ctx, m.Doer, id)
+	}
+	s, err := m.Look(ctx)
+	if err != nil {
+		return protect.Point{}, err
+	}
+	return m.Keeper.ForeignPoint(ctx, m.Doer, s, m.Servers(s), id)
+}
+
+// Foreign lists what others took of what servers here, and their points, lie on.
+func (m *Machine) Foreign(ctx context.Context, s *stack.Stack, points []protect.Point) ([]protect.Foreign, error) {
+	vols := m.Keeper.Volumes(ctx, m.Doer, s, m.Servers(s))
+	for _, p := range points {
+		for _, member := range p.Members {
+			vols = append(vols, member.Volume)
+		}
+	}
+	return m.Keeper.Foreign(ctx, m.Doer, vols)
+}
+
 // Servers gives those of which points can be taken. Copies of points are no servers that
 // anybody wants points of.
 func (m *Machine) Servers(s *stack.Stack) (all []stack.Ref) {

@@ -1,0 +1,128 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// Foreign is a snapshot that others took of a volume: it is seen, can be cloned from, and is never
+// destroyed or written on.
+type Foreign struct {
+	Member
+	At time.Time `json:"at"`
+}
+
+// Lister is a storage that tells what others took of a volume.
+type Lister interface {
+	// Foreign lists the snapshots of a volume that are of no point of any Plumb, oldest first.
+	Foreign(ctx context.Context, h host.Reader, v Volume) ([]Foreign, error)
+}
+
+// Foreign lists what others took of volumes. A volume that cannot be read fails alone.
+func (k *Keeper) Foreign(ctx context.Context, h host.Reader, vols []Volume) (all []Foreign, err error) {
+	for i, v := range vols {
+		if slices.ContainsFunc(vols[:i], func(w Volume) bool { return v.Storage == w.Storage && v.Name == w.Name }) {
+			continue
+		}
+		s, unknown := k.StorageOf(v)
+		if unknown != nil {
+			continue
+		}
+		if l, ok := s.(Lister); ok {
+			found, failed := l.Foreign(ctx, h, v)
+			all, err = append(all, found...), errors.Join(err, failed)
+		}
+	}
+	return all, err
+}
+
+// Volumes lists what servers keep data on, as far as it can be seen.
+func (k *Keeper) Volumes(ctx context.Context, h host.Reader, s *stack.Stack, servers []stack.Ref) (all []Volume) {
+	for _, ref := range servers {
+		e, err := k.engine(ref.Kind)
+		if err != nil {
+			continue
+		}
+		if sv, _, err := e.Describe(ctx, h, s, ref); err == nil {
+			if set, err := FindSet(ctx, h, s, e, k.Storages, sv); err == nil {
+				all = append(all, set.Volumes...)
+			}
+		}
+	}
+	return all
+}
+
+// ByOthers tells whether a point is made of snapshots that others took. It is written down nowhere.
+func (p Point) ByOthers() bool { return IsForeign(p.ID) }
+
+// IsForeign tells whether what stands for a point names a snapshot of somebody else.
+func IsForeign(id string) bool { return strings.Contains(id, "@") }
+
+// Tag is a name of a point that can be a part of others.
+func (p Point) Tag() string {
+	if p.ByOthers() && len(p.Members) > 0 {
+		return "of-" + p.Members[0].GUID
+	}
+	return p.ID
+}
+
+// ForeignPoint makes a point of the snapshots that others took of a server under one name. The server must
+// run: what starts a copy is known of it alone.
+func (k *Keeper) ForeignPoint(ctx context.Context, h host.Reader, s *stack.Stack, servers []stack.Ref, snapshot string) (Point, error) {
+	dataset, name, _ := strings.Cut(snapshot, "@")
+	for _, ref := range servers {
+		plan, err := k.Plan(ctx, h, s, ref)
+		if slices.ContainsFunc(plan.Set.Volumes, func(v Volume) bool { return v.Name == dataset }) {
+			var p Point
+			if err == nil {
+				p, err = k.foreign(ctx, h, plan, name)
+			}
+			if err != nil {
+				err = fmt.Errorf("make a point of %s: %w", snapshot, err)
+			}
+			p.ID = snapshot
+			return p, err
+		}
+	}
+	return Point{}, hint.With(fmt.Errorf("no server that runs here keeps data on %s", dataset),
+		"start the server of which the snapshot is: how a copy is started is known of it alone. plumb protect list --foreign shows what can be named")
+}
+
+func (k *Keeper) foreign(ctx context.Context, h host.Reader, plan Plan, name string) (Point, error) {
+	if len(plan.Set.Strays) > 0 {
+		return Point{}, plan.Possible()
+	}
+	all, err := k.Foreign(ctx, h, plan.Set.Volumes)
+	if err != nil {
+		return Point{}, err
+	}
+	p := Point{State: Taken, Host: k.Host, Plumb: k.Plumb, Server: plan.Server, Mode: ModeCrash, Label: Crash,
+		Doubts: []string{"others took it: nothing is known of how", "its copy is started with the program and the settings that the server has now"}}
+	for _, v := range plan.Set.Volumes {
+		i := slices.IndexFunc(all, func(f Foreign) bool {
+			return f.Storage == v.Storage && f.Name == v.Name && strings.HasSuffix(f.Snapshot, "@"+name)
+		})
+		if i < 0 {
+			return Point{}, hint.With(fmt.Errorf("%s keeps data on %s too, of which others have no snapshot named %s", plan.Server.Ref, v.Name, name), "plumb protect list --foreign shows what there is")
+		}
+		p.Members = append(p.Members, Member{Volume: v, Snapshot: all[i].Snapshot, GUID: all[i].GUID, Birth: all[i].Birth})
+		p.Times.Began, p.Times.Snapshot, p.Times.Ended = all[i].At, all[i].At, all[i].At
+	}
+	if plan.Set.Apart != "" || !sameBirth(p.Members) {
+		return Point{}, hint.With(errors.New("the snapshots are not of one moment"), "whoever takes them must take them in one command: sanoid with recursive = zfs, zfs snapshot -r")
+	}
+	for _, m := range plan.Modes {
+		if m.Name == ModeCrash && m.Not != "" {
+			p.Doubts = append(p.Doubts, "files taken without a lock are not enough of this server: "+m.Not)
+		}
+	}
+	return p, nil
+}
