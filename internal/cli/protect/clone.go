@@ -46,9 +46,9 @@ follows the server of the point from the position of the point.
 overwrites can still stand in free pages and logs of the copy's files: give the
 clone to people, and not its files.
 
-POINT can also be DATASET@NAME, snapshots that others took (sanoid, zrepl, by hand) of
-all that a running server keeps data on: it is started as after a power cut, and is
-not proven until plumb drill DATASET@NAME. Others cannot destroy what has a clone.
+POINT can also be DATASET@NAME, snapshots that others took (sanoid, zrepl, by
+hand) of all that a running server keeps data on: it is started as after a power
+cut, and is not proven. Others cannot destroy what has a clone.
 
 The source keeps its identity, slots and logs; the copy's process does not see the
 directories of the source. clone list shows what runs, clone drop takes it away.

@@ -31,9 +31,9 @@ func (v *verbs) list() *cobra.Command {
 		Use:   "list",
 		Short: "list the points of this host, oldest first",
 		Long: `List shows each point that is written down on this host, with its label and the
-position of its server. With --foreign it also shows what others took of what the
-servers of this host keep data on: of unknown consistency, never pruned by Plumb, and
-good for plumb clone and plumb drill. It changes nothing.
+position of its server. With --foreign it also shows what others took of what
+the servers of this host keep data on: of unknown consistency, never pruned by
+Plumb, and good for plumb clone and plumb drill. It changes nothing.
 
 ` + exits,
 		Example: "  plumb protect list\n  plumb protect list --json",
