@@ -124,7 +124,8 @@ type Copy struct {
 	Memory   int64  // that its cache may take, in bytes
 	Number   int    // of the server, unlike that of any other near it
 	Source   *Source
-	Newest   int // timeline that the server had come to, for a rollback
+	Newest   int    // timeline that the server had come to; ForReplay
+	Until    string // the last record of the log that is replayed as it recovers; "" for what it has itself
 }
 
 // In gives the place of one of the server's paths in the copy.

@@ -86,8 +86,9 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 		if err != nil {
 			return err
 		}
-		f.o.To, f.o.Memory = &to, int64(f.memory)
+		f.o.To = &to
 	}
+	f.o.Memory = int64(f.memory)
 	point, err := m.Keeper.Store.Get(ctx, m.Doer, id)
 	if err != nil {
 		return err

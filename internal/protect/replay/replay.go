@@ -30,6 +30,15 @@ type Engine interface {
 	Settle(ctx context.Context, d host.Streamer, c protect.Copy) error
 }
 
+// Recoverer is an Engine whose copies replay the log as they recover, and go on on a timeline of their own.
+// Also a server that goes back to the point itself must get one: it would write its old one a second time.
+type Recoverer interface {
+	Engine
+	// Prepare gives a copy, before its first start, what of the log it replays: nothing where the way
+	// has no end. It opens a timeline that is newer than to.Now's.
+	Prepare(ctx context.Context, d host.Streamer, c *protect.Copy, w Way, to Target) error
+}
+
 // Transaction is one entry of a log.
 type Transaction struct {
 	File   string    `json:"file"`
@@ -94,13 +103,26 @@ func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect
 			err = errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
 		}
 	}()
+	recovers, ahead := replayer.(Recoverer)
+	if ahead {
+		r.Way.From = Known(p)
+		if !to.Point() {
+			r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, r.Way.From, to)
+		}
+		if err == nil {
+			err = recovers.Prepare(ctx, m.Keeper.Do, &c.Copy, r.Way, to)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
 	doing("recovering")
 	a, err := c.Start(ctx, true, time.Hour)
 	if err != nil {
 		return r, err
 	}
 	from, err := engine.Recovered(ctx, a, c.Copy)
-	if err == nil {
+	if err == nil && !ahead {
 		doing("reading the log")
 		r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, from, to)
 	}
@@ -120,6 +142,15 @@ func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect
 	r.Members, err = c.Keep(ctx, r.ID)
 	r.Drop = func(ctx context.Context) error { return m.Keeper.Forgo(ctx, owner, r.Members) }
 	return r, err
+}
+
+// Known gives where a copy of a point stands at least: a drill has found it further than what the server
+// said just before.
+func Known(p protect.Point) protect.Position {
+	if p.Drill != nil && p.Drill.OK && p.Drill.Position.LSN != "" {
+		return p.Drill.Position
+	}
+	return p.Position
 }
 
 // Owner is the beginning of whom the inventory names for what a replay made; its ID follows.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/hint"
+	"plumb/internal/protect"
 )
 
 // Target is the moment before which a replay ends. One of its parts is given.
@@ -16,8 +17,12 @@ type Target struct {
 	GTID   string
 	File   string
 	Offset int64
-	Text   string // as it was typed
+	Text   string           // as it was typed
+	Now    protect.Position // where the server stands, and the newest timeline it ever came to
 }
+
+// Point tells whether it is the point itself.
+func (t Target) Point() bool { return t.Time.IsZero() && t.GTID == "" && t.File == "" }
 
 var (
 	place = regexp.MustCompile(`^([^/:\s]+\.[0-9]{6,}):([0-9]{1,19})$`)

@@ -107,10 +107,16 @@ func (c *checking) stop(look change.Inspection, when string, first bool) change.
 	s := change.Switch{On: c.plan.Server.Ref.String() + when, Inspect: look, After: change.None, Do: ops(c.plan.Stop), Undo: ops(c.plan.Start),
 		Patience: c.o.within().Milliseconds(), Exact: c.plan.Stop[0] != "systemctl"}
 	if first {
-		s.Do = append(s.Do, ops([]string{"timeout", "590", "tail", "--pid=" + strconv.Itoa(c.plan.Server.PID), "-f", "/dev/null"})...)
+		s.Do = append(s.Do, ops([]string{"timeout", "590", "sh", "-c", ended, "sh", strconv.Itoa(c.plan.Server.PID)})...)
 	}
 	return s
 }
+
+// ended waits until a process has ended. One that nobody reaped has: it has let go of its files.
+const ended = `while s=$(grep -s '^State:' "/proc/$1/status"); do
+	case $s in *[ZX]*) exit 0 ;; esac
+	sleep 0.05
+done`
 
 // start starts the server on what took the place of its datasets. Before that it is written on
 // them that they may hold what nobody else has.

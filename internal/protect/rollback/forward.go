@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"plumb/internal/change"
@@ -50,9 +53,52 @@ func (c *checking) way(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := e.Way(ctx, c.r.Keeper.Do, c.now.Server, c.plan.Point.Position, *c.o.To)
+	if c.plan.to == nil {
+		c.plan.to = c.o.To
+	}
+	from := c.plan.Point.Position
+	if _, ahead := e.(replay.Recoverer); ahead {
+		from = replay.Known(c.plan.Point)
+	}
+	w, err := e.Way(ctx, c.r.Keeper.Do, c.now.Server, from, *c.plan.to)
 	c.plan.Way = &w
 	return err
+}
+
+// timeline finds which one the server goes on on, where it has any: newer than all that it was ever on,
+// also those that were undone.
+func (c *checking) timeline(ctx context.Context) error {
+	k := c.r.Keeper
+	e, err := k.EngineOf(c.plan.Server)
+	if _, ahead := e.(replay.Recoverer); err != nil || !ahead {
+		return err
+	}
+	to := replay.Target{Text: "point " + c.plan.Point.ID}
+	if c.o.To != nil {
+		to = *c.o.To
+	}
+	if to.Now, err = e.Position(ctx, c.h, c.plan.Target); err != nil {
+		return err
+	}
+	text, err := c.h.ReadFile(ctx, timelines(k, c.plan.Server))
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = []byte("0"), nil
+	}
+	if err != nil {
+		return err
+	}
+	opened, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", timelines(k, c.plan.Server), err)
+	}
+	to.Now.Timeline = max(to.Now.Timeline, opened)
+	c.plan.to, c.plan.Opens = &to, to.Now.Timeline+1
+	return nil
+}
+
+// timelines names the file that keeps the newest timeline that a rollback of a server opened.
+func timelines(k *protect.Keeper, sv protect.Server) string {
+	return path.Join(k.Store.Dir, "timeline-"+url.PathEscape(sv.Identity))
 }
 
 // forward makes the copy that takes the server's place, while that still runs. What it gives is called
@@ -71,12 +117,19 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 	if err := r.sweep(ctx); err != nil {
 		return nil, fmt.Errorf("take away what an earlier run left: %w", err)
 	}
+	if plan.Opens > 0 {
+		if err := k.Do.Replace(ctx, timelines(k, plan.Server), fmt.Appendf(nil, "%d\n", plan.Opens), 0o600); err != nil {
+			return nil, err
+		}
+	}
 	doing := func(string) {}
 	got, err := replay.Recover(ctx, r.Copies, plan.Point, plan.Server, *plan.to, plan.copy, doing)
 	if err != nil {
 		return nil, err
 	}
-	*plan.Way = got.Way
+	if plan.Way != nil {
+		*plan.Way = got.Way
+	}
 	if plan.Recipe, err = plan.make(got.Members); err != nil {
 		return nil, errors.Join(err, got.Drop(context.WithoutCancel(ctx)))
 	}

@@ -50,6 +50,7 @@ type Plan struct {
 	Start   []string
 	Recipe  change.Recipe
 	Way     *replay.Way // what is replayed; nil without a target
+	Opens   int         // timeline that the server goes on on; 0 where there are none
 
 	to   *replay.Target
 	make func([]protect.Member) (change.Recipe, error)
@@ -96,12 +97,12 @@ func (r Rollback) plan(ctx context.Context, h host.Reader, s *stack.Stack, p pro
 	}
 	plan = Plan{Point: p, Server: now.Server, Target: now.Target}
 	c := checking{r: r, h: h, s: s, now: now, plan: &plan, o: o}
-	for _, check := range []func(context.Context) error{c.same, c.alone, c.cluster, c.startable, c.snapshots, c.datasets, c.mounts, c.users} {
+	for _, check := range []func(context.Context) error{c.same, c.alone, c.cluster, c.timeline, c.startable, c.snapshots, c.datasets, c.mounts, c.users} {
 		if err := check(ctx); err != nil {
 			return plan, err
 		}
 	}
-	plan.make, plan.to, plan.copy = c.recipe, o.To, o.Memory
+	plan.make, plan.copy = c.recipe, o.Memory
 	if o.To != nil {
 		if err := c.way(ctx); err != nil {
 			return plan, err
@@ -171,12 +172,15 @@ func (c *checking) cluster(context.Context) error {
 	if db == nil {
 		return errors.New("who follows it is not known: it is not in the stack")
 	}
-	if mode := c.plan.Server.Settings["archive_mode"]; mode != "" && mode != "off" {
-		return hint.With(errors.New("its log is archived (archive_mode is "+mode+"), and it would write the same timeline into the archive a second time"),
-			"plumb clone starts a copy of the point, beside the server")
+	if role, _ := db.Get("replication_role"); c.plan.Point.Position.Timeline > 0 && role.String() == "standby" {
+		return hint.With(errors.New("it is a standby: rolled back it would be a server of its own"), "roll its primary back, or make it anew with plumb clone --replica")
 	}
-	if c.o.Replicas && c.plan.Point.Position.Timeline == 0 {
+	if c.o.Replicas {
 		return nil
+	}
+	if mode := c.plan.Server.Settings["archive_mode"]; mode != "" && mode != "off" {
+		return hint.With(errors.New("its log is archived (archive_mode is "+mode+"), and the archive would hold what it wrote since as well as what it writes then"),
+			"--replicas does it nevertheless: it writes on a timeline of its own; take a new backup then")
 	}
 	for _, f := range following {
 		v, known := db.Get(f.fact)
@@ -184,9 +188,6 @@ func (c *checking) cluster(context.Context) error {
 		yes, _ := v.Bool()
 		text, isText := v.Text()
 		if known && (number && n > 0 || yes || isText && slices.Contains(f.texts, text)) {
-			if c.o.Replicas { // it has timelines, and the swap opens none
-				return hint.With(fmt.Errorf("%s, and it would write the same timeline a second time", f.what), "plumb clone starts a copy of the point, beside the server")
-			}
 			return hint.With(fmt.Errorf("%s: they would not go back with it", f.what), "--replicas does it nevertheless; what follows it must then be made anew (plumb clone --replica)")
 		}
 	}

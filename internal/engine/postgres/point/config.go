@@ -60,10 +60,6 @@ func (n neutral) settings() (all []setting) {
 		if following, err := n.following(); err == nil && n.major >= 12 {
 			all = append(all, following...)
 		}
-	case protect.ForRollback:
-		if n.major >= 12 {
-			all = append(all, setting{"restore_command", "false"}, setting{"recovery_target_timeline", "current"}, setting{"primary_conninfo", ""})
-		}
 	}
 	return all
 }
@@ -179,8 +175,8 @@ func (n neutral) arguments() ([]string, error) {
 			all = append(all, setting{"event_triggers", "off"})
 		}
 	}
-	if c.Purpose == protect.ForRollback { // its postgresql.auto.conf is left, and would win over the file
-		all = append(all, n.settings()...)
+	if c.Purpose == protect.ForReplay && n.major >= 12 {
+		all = append(all, n.recovery()...)
 	}
 	argv := append(slices.Clone(c.Server.Program), "-D", n.data)
 	for _, s := range all {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/protect"
+	"plumb/internal/protect/replay"
 )
 
 func TestCrashPointUnderLoad(t *testing.T) {
@@ -193,6 +194,34 @@ func TestRollbackOpensTimeline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			c := s.copyOf(protect.ForReplay, at)
+			if out, err := exec.Command("cp", "-a", kept.Root+"/.", c.Root).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			way := replay.Way{From: at}
+			if err := s.e.Neutralise(t.Context(), s.doer, c); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.e.Prepare(t.Context(), s.doer, &c, way, replay.Target{Now: now}); err != nil {
+				t.Fatal(err)
+			}
+			a, stop := s.serve(c)
+			is, err := s.e.Recovered(t.Context(), a, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if is.Timeline != timeline {
+				t.Errorf("it stands at %+v, and the point at %+v", is, at)
+			}
+			if err := s.e.Replay(t.Context(), s.doer, a, c, way); err != nil {
+				t.Error(err)
+			}
+			s.whole(c, a, told)
+			a.Close()
+			stop()
+			if err := s.e.Settle(t.Context(), s.doer, c); err != nil {
+				t.Fatal(err)
+			}
 			if err := s.server.Stop(); err != nil {
 				t.Fatal(err)
 			}
@@ -200,22 +229,11 @@ func TestRollbackOpensTimeline(t *testing.T) {
 				if err := os.Rename(dir, fmt.Sprintf("%s.before-%d", dir, timeline)); err != nil {
 					t.Fatal(err)
 				}
-				if out, err := exec.Command("cp", "-a", kept.Root+dir, dir).CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
+				if err := os.Rename(c.Root+dir, dir); err != nil {
+					t.Fatal(err)
 				}
 			}
-			c := protect.Copy{Server: s.sv, Purpose: protect.ForRollback, Position: at, Newest: now.Timeline, Run: s.mkdir(fmt.Sprintf("roll%d", timeline)), Closed: true, Memory: 32 << 20}
-			a, stop := s.start(c)
-			is, err := s.e.Recovered(t.Context(), a, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if is.Timeline != timeline || s.e.Same(at, is) != "" {
-				t.Errorf("it stands at %+v, and the point at %+v", is, at)
-			}
-			s.whole(c, a, told)
-			a.Close()
-			stop()
+			c.Root = ""
 			if s.server, err = s.box.Postgres(s.options); err != nil {
 				t.Fatal(err)
 			}

@@ -58,8 +58,8 @@ func (n neutral) sound() error {
 		}
 	}
 	switch {
-	case (c.Root == "") != (c.Purpose == protect.ForRollback):
-		return errors.New("only what is rolled back is where its source was")
+	case c.Root == "":
+		return errors.New("it has no directory of its own")
 	case len(c.Server.Program) == 0 || c.Server.UID <= 0 || n.major < 10:
 		return errors.New("which program runs it, of which version, and as whom, is not known")
 	case len(socket(c)) > socketPath:
@@ -82,7 +82,7 @@ func (n neutral) sound() error {
 func (n neutral) run(ctx context.Context, d host.Streamer) error {
 	c := n.c
 	keep := "no"
-	if c.Purpose == protect.ForRollback {
+	if c.Purpose == protect.ForReplay {
 		keep = "yes"
 	}
 	signal, text, err := n.signal()
@@ -91,16 +91,19 @@ func (n neutral) run(ctx context.Context, d host.Streamer) error {
 	}
 	argv := c.Server.As(d.About().Root)
 	of := strconv.Itoa(n.major)
-	argv = append(argv, "sh", "-c", script, "sh", n.data, c.Run, keep, of, signal, text, c.Files[labelFile], n.config(), n.closed(), n.open(), n.histories(), n.opens())
-	if keep == "no" {
-		for _, dir := range c.Server.Dirs {
-			if dir.Link != "" {
-				argv = append(argv, dir.Link, c.In(dir.Path))
-			}
+	argv = append(argv, "sh", "-c", script, "sh", n.data, c.Run, keep, of, signal, text, c.Files[labelFile], n.config(), n.closed(), n.open())
+	for _, dir := range c.Server.Dirs {
+		if dir.Link != "" {
+			argv = append(argv, dir.Link, c.In(dir.Path))
 		}
 	}
+	return typed(ctx, d, argv, n.password())
+}
+
+// typed runs a script, which says what is wrong on its output.
+func typed(ctx context.Context, d host.Streamer, argv []string, in string) error {
 	var said bytes.Buffer
-	flow, err := d.Pipe(ctx, host.Pipe{Argv: argv, In: strings.NewReader(n.password()), Out: &said, Works: true})
+	flow, err := d.Pipe(ctx, host.Pipe{Argv: argv, In: strings.NewReader(in), Out: &said, Works: true})
 	if text := strings.TrimSpace(said.String()); err != nil && flow.Code > 0 && text != "" {
 		return errors.New(text) // and not the whole script
 	}
@@ -116,12 +119,6 @@ func (n neutral) signal() (name, text string, err error) {
 		if n.major < 12 {
 			name, text = "recovery.conf", "standby_mode = on\nrecovery_target_timeline = latest\n"
 		}
-	case protect.ForRollback:
-		// A recovery ends on a timeline of its own, also one that finds nothing to restore.
-		name = "recovery.signal"
-		if n.major < 12 {
-			name, text = "recovery.conf", "restore_command = 'false'\n"
-		}
 	default:
 		return "", "", nil
 	}
@@ -133,26 +130,4 @@ func (n neutral) signal() (name, text string, err error) {
 		text += lines(all)
 	}
 	return name, text, err
-}
-
-// opens names the history of the timeline that a rolled back server opens, for its
-// archive; "" where it has none. The start that opens it archives nothing: the last WAL of
-// the old timeline would get the name of what the source has archived.
-func (n neutral) opens() string {
-	if mode := n.c.Server.Settings["archive_mode"]; n.c.Purpose != protect.ForRollback || mode == "" || mode == "off" {
-		return ""
-	}
-	return fmt.Sprintf("%08X.history", max(n.c.Position.Timeline, n.c.Newest, 1)+1)
-}
-
-// histories names the files by which the server knows which timelines there were:
-// it opens one that is newer than all of them.
-func (n neutral) histories() string {
-	var all []string
-	if n.c.Purpose == protect.ForRollback {
-		for t := max(n.c.Position.Timeline, 1) + 1; t <= n.c.Newest; t++ {
-			all = append(all, fmt.Sprintf("%08X.history", t))
-		}
-	}
-	return strings.Join(all, " ")
 }

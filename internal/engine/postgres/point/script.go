@@ -8,8 +8,8 @@ exec 2>&1
 umask 077
 data=$1 run=$2 keep=$3 major=$4 signal=$5 text=$6 label=$7 conf=$8 closed=$9
 shift 9
-open=$1 histories=$2 opens=$3
-shift 3
+open=$1
+shift
 fail() { echo "$*"; exit 1; }
 at() {
 	cd -P -- "$1"
@@ -38,49 +38,37 @@ read -r version < PG_VERSION
 [ "$version" = "$major" ] || fail "it holds data of PostgreSQL $version, and the server is $major"
 if [ "$keep" = yes ]; then
 	[ ! -e standby.signal ] && [ ! -e recovery.conf ] || fail "it is that of a standby: roll back its primary"
-	if [ -f postmaster.pid ] && read -r pid < postmaster.pid; then
-		[ "$(readlink "/proc/$pid/cwd" || :)" != "$data" ] || fail "a server runs on it (process $pid)"
-	fi
-	for name in $histories; do
-		[ -e "pg_wal/$name" ] || printf '# this timeline was written before the server was rolled back\n' > "pg_wal/$name"
-	done
-	if [ -n "$opens" ]; then # in what is archived already nothing else may be put
-		cd -P -- pg_wal
-		for name in $(find -P . -maxdepth 1 -type f -regextype posix-extended -regex './[0-9A-F]{24}' -printf '%f\n'); do
-			[ -e "archive_status/$name.done" ] || [ -e "archive_status/$name.ready" ] || put "archive_status/$name.done" ''
-		done
-		put "archive_status/$opens.ready" ''
-		cd -P -- "$data"
-	fi
+	mkdir plumb.replay plumb.replay/wal
+	[ ! -e postgresql.auto.conf ] || mv -T postgresql.auto.conf plumb.replay/auto.conf
 fi
 rm -f postmaster.pid postmaster.opts current_logfiles recovery.signal standby.signal recovery.conf backup_label tablespace_map
 if [ "$keep" != yes ]; then
 	rm -f postgresql.auto.conf postgresql.auto.conf.tmp
 	find -P ./pg_replslot -xdev -mindepth 1 -delete
-	known=' '
-	while [ $# -gt 0 ]; do
-		case $1 in
-		pg_tblspc/*) at "$data/pg_tblspc" ;;
-		esac
-		[ -L "${1##*/}" ] || fail "$1 is no link any more"
-		[ -d "$2" ] || fail "$2 is missing in the copy"
-		[ "$(cd -P -- "$2" && pwd -P)" = "$2" ] || fail "$2 leads out of the copy"
-		ln -s -f -n -T -- "$2" "${1##*/}"
-		at "$data"
-		known="$known$1 "
-		shift 2
-	done
-	others=$(find -P . -type l ! -name '*.crt' ! -name '*.key' ! -name '*.pem' ! -name '*.conf' ! -name log ! -name pg_log -printf '%P\n')
-	IFS='
-'
-	for link in $others; do
-		case "$known" in
-		*" $link "*) ;;
-		*) fail "the link $link leads to $(readlink -- "$link"): it was not there when the server was looked at, or Plumb does not know it" ;;
-		esac
-	done
-	unset IFS
 fi
+known=' '
+while [ $# -gt 0 ]; do
+	case $1 in
+	pg_tblspc/*) at "$data/pg_tblspc" ;;
+	esac
+	[ -L "${1##*/}" ] || fail "$1 is no link any more"
+	[ -d "$2" ] || fail "$2 is missing in the copy"
+	[ "$(cd -P -- "$2" && pwd -P)" = "$2" ] || fail "$2 leads out of the copy"
+	ln -s -f -n -T -- "$2" "${1##*/}"
+	at "$data"
+	known="$known$1 "
+	shift 2
+done
+others=$(find -P . -type l ! -name '*.crt' ! -name '*.key' ! -name '*.pem' ! -name '*.conf' ! -name log ! -name pg_log -printf '%P\n')
+IFS='
+'
+for link in $others; do
+	case "$known" in
+	*" $link "*) ;;
+	*) fail "the link $link leads to $(readlink -- "$link"): it was not there when the server was looked at, or Plumb does not know it" ;;
+	esac
+done
+unset IFS
 [ -z "$signal" ] || put "$signal" "$text"
 [ -z "$label" ] || put backup_label "$label"
 at "$run"

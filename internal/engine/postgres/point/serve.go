@@ -39,7 +39,7 @@ func (Engine) Open(ctx context.Context, c protect.Copy) (load.Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Purpose == protect.ForRollback {
+	if c.Purpose == protect.ForReplay {
 		rows, err := a.Query(ctx, "SELECT pg_is_in_recovery()") // it answers before its timeline is opened
 		if err == nil && (len(rows.Values) != 1 || host.Text(rows.Values[0], 0) != "f") {
 			err = errors.New("it still recovers")
@@ -103,7 +103,7 @@ const recovered = `SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_
 
 // Recovered implements protect.Starter.
 func (Engine) Recovered(ctx context.Context, a load.Admin, c protect.Copy) (protect.Position, error) {
-	if c.Purpose == protect.ForRollback {
+	if c.Purpose == protect.ForReplay {
 		return branched(ctx, a)
 	}
 	rows, err := a.Query(ctx, recovered)
@@ -121,7 +121,7 @@ func (Engine) Recovered(ctx context.Context, a load.Admin, c protect.Copy) (prot
 // parted, and where.
 var parting = regexp.MustCompile(`(?:^|\n)(\d+)\t([0-9A-F]+/[0-9A-F]+)\t[^\n]*\n?$`)
 
-// branched reads where a server that was rolled back opened its new timeline: its history
+// branched reads where a copy that replayed a log opened its new timeline: its history
 // says it, as the checkpoint that follows need not be done yet.
 func branched(ctx context.Context, a load.Admin) (p protect.Position, err error) {
 	rows, err := a.Query(ctx, `SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`)
