@@ -26,7 +26,7 @@ func (b *bench) stopAndStart(t *testing.T) (stop, start []string) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o755))
 	file := filepath.Join(filepath.Dir(b.server.Socket), "mysqld.pid")
-	stopping := fmt.Sprintf("#!/bin/sh\n[ -e %[1]s ] || exit 0\np=$(cat %[1]s)\nkill $p 2>/dev/null || exit 0\nexec timeout 60 tail --pid=$p -s 0.05 -f /dev/null\n", file)
+	stopping := fmt.Sprintf("#!/bin/sh\n[ -e %[1]s ] || exit 0\np=$(cat %[1]s)\nkill $p 2>/dev/null || exit 0\n"+untilEnded, file)
 	starting := fmt.Sprintf("#!/bin/sh\nsetsid setpriv --reuid=%d --regid=%d --clear-groups -- '%s' >/dev/null 2>&1 </dev/null &\n",
 		uid, gid, strings.Join(strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00"), "' '"))
 	stop, start = []string{filepath.Join(dir, "stop")}, []string{filepath.Join(dir, "start")}
@@ -37,6 +37,9 @@ func (b *bench) stopAndStart(t *testing.T) (stop, start []string) {
 	stop, start = append([]string{"sh"}, stop...), append([]string{"sh"}, start...) // the directory is not root's alone
 	return stop, start
 }
+
+// untilEnded waits for the process $p: one that nobody reaped has ended.
+const untilEnded = "while s=$(grep -s '^State:' /proc/$p/status); do case $s in *[ZX]*) exit 0 ;; esac; sleep 0.05; done\n"
 
 // ask gives one cell, or the error's text.
 func (b *bench) ask(t *testing.T, query string) (text string) {

@@ -47,7 +47,7 @@ before.
 It wants a proven point on ZFS, and a server that a unit of systemd starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
 refused unless --replicas says that they need not follow. It shows what it does, and
-asks.
+asks. A PostgreSQL goes on on a timeline of its own.
 
 ` + exits,
 		Example: `  plumb rollback 20261123T2105 --dry-run

@@ -95,6 +95,9 @@ func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 		row(once(i, "swap"), []string{v.Name + " for a clone of " + v.Snapshot + "; it stays as " + v.Before})
 	}
 	row("start", []string{strings.Join(plan.Start, " ")})
+	if plan.Opens > 0 {
+		row("timeline", []string{fmt.Sprintf("it goes on on timeline %d", plan.Opens)})
+	}
 	row("go along", plan.Moves)
 	row("stay there", plan.Stay)
 	row("clones", plan.Clones)

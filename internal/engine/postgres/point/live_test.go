@@ -1,6 +1,7 @@
 package point_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -198,41 +199,8 @@ func TestRollbackOpensTimeline(t *testing.T) {
 			if out, err := exec.Command("cp", "-a", kept.Root+"/.", c.Root).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			way := replay.Way{From: at}
-			if err := s.e.Neutralise(t.Context(), s.doer, c); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.e.Prepare(t.Context(), s.doer, &c, way, replay.Target{Now: now}); err != nil {
-				t.Fatal(err)
-			}
-			a, stop := s.serve(c)
-			is, err := s.e.Recovered(t.Context(), a, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if is.Timeline != timeline {
-				t.Errorf("it stands at %+v, and the point at %+v", is, at)
-			}
-			if err := s.e.Replay(t.Context(), s.doer, a, c, way); err != nil {
-				t.Error(err)
-			}
-			s.whole(c, a, told)
-			a.Close()
-			stop()
-			if err := s.e.Settle(t.Context(), s.doer, c); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.server.Stop(); err != nil {
-				t.Fatal(err)
-			}
-			for _, dir := range s.dirs() {
-				if err := os.Rename(dir, fmt.Sprintf("%s.before-%d", dir, timeline)); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Rename(c.Root+dir, dir); err != nil {
-					t.Fatal(err)
-				}
-			}
+			s.branched(c, replay.Way{From: at}, replay.Target{Now: now}, timeline, told)
+			s.replaced(c, timeline)
 			c.Root = ""
 			if s.server, err = s.box.Postgres(s.options); err != nil {
 				t.Fatal(err)
@@ -259,4 +227,42 @@ func TestRollbackOpensTimeline(t *testing.T) {
 			t.Error("the archive refused: ", ask(t, a, "SELECT last_failed_wal FROM pg_stat_archiver"))
 		}
 	})
+}
+
+// branched lets a copy recover on a timeline of its own, and settles it.
+func (s *source) branched(c protect.Copy, way replay.Way, to replay.Target, timeline int, told [writers]int64) {
+	t := s.t
+	t.Helper()
+	fatal := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fatal(s.e.Neutralise(t.Context(), s.doer, c))
+	fatal(s.e.Prepare(t.Context(), s.doer, &c, way, to))
+	a, stop := s.serve(c)
+	is, err := s.e.Recovered(t.Context(), a, c)
+	fatal(err)
+	if is.Timeline != timeline {
+		t.Errorf("it stands at %+v, and the way is %+v", is, way)
+	}
+	fatal(s.e.Replay(t.Context(), s.doer, a, c, way))
+	s.whole(c, a, told)
+	a.Close()
+	stop()
+	c.Newest = timeline - 1
+	fatal(s.e.Settle(t.Context(), s.doer, c))
+}
+
+// replaced stops the server, and puts a copy in the place of its directories.
+func (s *source) replaced(c protect.Copy, n int) {
+	s.t.Helper()
+	err := s.server.Stop()
+	for _, dir := range s.dirs() {
+		err = errors.Join(err, os.Rename(dir, fmt.Sprintf("%s.before-%d", dir, n)), os.Rename(c.Root+dir, dir))
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
 }
