@@ -103,6 +103,7 @@ const (
 	ForDrill   Purpose = "drill"   // read and thrown away
 	ForUse     Purpose = "clone"   // a server of its own, for development
 	ForReplica Purpose = "replica" // follows its source
+	ForBrowse  Purpose = "browse"  // its files are looked at, and no server is started on them
 	// ForRollback takes its source's place: it keeps its identity, and what it writes
 	// can be told from what the source wrote. One start of it, closed, prepares that.
 	ForRollback Purpose = "rollback"

@@ -1,10 +1,12 @@
 package points
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plumb/internal/protect"
@@ -72,6 +74,8 @@ func TestForeignSnapshots(t *testing.T) {
 	says(t, v.typed(0, "clone", "refresh", "theirs", id, "--yes"), "point "+id)
 	says(t, v.typed(0, "clone", "refresh", "theirs", db+"/data@"+hourly, "--yes"), "which others took")
 	v.typed(0, "clone", "drop", "theirs", "--yes")
+	v.browsed(b, id)
+	v.browsed(b, db+"/data@"+hourly)
 	v.typed(0, "prune", "--keep", "last=1", "--yes")
 	if out, _ := exec.Command("zfs", "list", "-H", "-r", "-t", "all", "-o", "name", db).Output(); strings.Count(string(out), hourly) != 3 || strings.Contains(string(out), "clone-") {
 		t.Errorf("left are\n%s", out)
@@ -85,5 +89,32 @@ func TestForeignSnapshots(t *testing.T) {
 	zfsTyped(t, "snapshot", db+"/data@"+hourly)
 	if _, err := b.maker.Make(t.Context(), p, instance.Options{Name: "swapped", Purpose: protect.ForUse, Memory: 256 << 20, Number: 9}); err == nil || !strings.Contains(err.Error(), "another snapshot") {
 		t.Errorf("a swapped snapshot was cloned: %v", err)
+	}
+}
+
+// browsed mounts the files of a point for people: all of them, and none can be written.
+func (v verbs) browsed(b *bench, id string) {
+	v.t.Helper()
+	v.typed(2, "clone", id, "--browse", "--port", "3307")
+	says(v.t, v.typed(0, "clone", id, "--browse", "--name", "look"), "with no server", "read-only")
+	root := filepath.Join(v.state+"-copies", "look/root")
+	for _, file := range []string{"db/data/plumbtest/t.ibd", "db/data/ibdata1", "db/log/binlog.index"} {
+		at := filepath.Join(root, b.pool.Dir, file)
+		if text, err := os.ReadFile(at); err != nil || len(text) == 0 {
+			v.t.Errorf("%s: %d bytes, %v", file, len(text), err)
+		}
+		if err := os.WriteFile(at, nil, 0o600); !errors.Is(err, syscall.EROFS) {
+			v.t.Errorf("%s can be written: %v", file, err)
+		}
+	}
+	if out, err := exec.Command("pgrep", "-f", "--", root).Output(); err == nil {
+		v.t.Errorf("something runs there: %s", out)
+	}
+	says(v.t, v.typed(0, "clone", "list"), "files below "+filepath.Dir(root))
+	says(v.t, v.typed(3, "clone", id, "--browse", "--name", "look"), "there is a clone look already")
+	v.typed(0, "clone", "refresh", "look", id, "--yes")
+	v.typed(0, "clone", "drop", "look", "--yes")
+	if _, err := os.Stat(filepath.Dir(root)); !errors.Is(err, os.ErrNotExist) {
+		v.t.Errorf("it is left: %v", err)
 	}
 }

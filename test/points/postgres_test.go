@@ -1,8 +1,10 @@
 package points
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
+	"plumb/internal/protect/clone"
 	"plumb/internal/protect/drill"
 	"plumb/internal/protect/instance"
 	"plumb/internal/storage/block"
@@ -95,6 +98,7 @@ func onBtrfs(t *testing.T, apart bool, mode string) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	rows(t, k, p, told)
+	k.sealed(t, p, o.Datadir)
 	must(t, k.Destroy(t.Context(), p.ID))
 }
 
@@ -111,4 +115,20 @@ func rows(t *testing.T, b *bench, p protect.Point, acknowledged [4]int) {
 	t.Logf("a copy of the point answered after %s", time.Since(began))
 	must(t, lost(t.Context(), a, acknowledged))
 	must(t, a.Exec(t.Context(), "CREATE DATABASE other", `\connect other`, "CREATE TABLE here (n INT)", `\connect postgres;`, "UPDATE plumbtest.t SET n = -1"))
+}
+
+// sealed wants that the files of a point can be read, and not written.
+func (k *bench) sealed(t *testing.T, p protect.Point, data string) {
+	t.Helper()
+	m := clone.Maker{Maker: k.maker, Dir: t.TempDir()}
+	c, err := m.Make(t.Context(), p, clone.Options{Name: "look", Purpose: protect.ForBrowse})
+	must(t, err)
+	in := filepath.Join(c.Dir, "root", data)
+	if text, err := os.ReadFile(in + "/PG_VERSION"); err != nil || len(text) == 0 {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := os.Remove(in + "/PG_VERSION"); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("it can be written: %v", err)
+	}
+	must(t, m.Drop(t.Context(), "look"))
 }

@@ -28,6 +28,7 @@ type cloneFlags struct {
 	memory      value.Size
 	masks       []string
 	replica     bool
+	browse      bool
 	source      string
 	slot        string
 }
@@ -50,6 +51,9 @@ POINT can also be DATASET@NAME, snapshots that others took (sanoid, zrepl, by
 hand) of all that a running server keeps data on: it is started as after a power
 cut, and is not proven. Others cannot destroy what has a clone.
 
+--browse starts nothing: all files of the point are mounted read-only, where root
+can look at them and copy out of them.
+
 The source keeps its identity, slots and logs; the copy's process does not see the
 directories of the source. clone list shows what runs, clone drop takes it away.
 
@@ -57,6 +61,7 @@ directories of the source. clone list shows what runs, clone drop takes it away.
 		Example: `  plumb clone 20261123T2105 --name dev --port 3307
   plumb clone 20261123T2105 --name dev --mask "UPDATE shop.users SET mail = ''" --mask @mask.sql
   plumb clone tank/db@autosnap_2026-11-23_21:00:00_hourly --name yesterday
+  plumb clone 20261123T2105 --browse --name look
   plumb clone 20261123T2105 --name r --count 5 --port 3310 --replica --source @replica.dsn`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && !strings.HasPrefix(args[0], "2") && !protect.IsForeign(args[0]) { // not how an ID begins
@@ -76,6 +81,7 @@ directories of the source. clone list shows what runs, clone drop takes it away.
 	fl.IntVar(&f.count, "count", 1, "make `N` of them: NAME-1, NAME-2, ...")
 	fl.Var(&f.memory, "memory", "`SIZE` that its server may take in all")
 	fl.StringArrayVar(&f.masks, "mask", nil, "run `SQL` before it listens; @FILE for statements that end with ; and a line end")
+	fl.BoolVar(&f.browse, "browse", false, "start no server: mount the files read-only, to look at and to copy out of")
 	fl.BoolVar(&f.replica, "replica", false, "follow the server of the point; --source says how it is reached")
 	shell.SecretVar(c, &f.source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
 	fl.StringVar(&f.slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
@@ -94,6 +100,8 @@ func (f cloneFlags) validate() error {
 		return hint.Usage(fmt.Sprintf("--count %d makes no sense", f.count), "want 1 to 100")
 	case f.port < 0 || f.port > 0 && f.port+f.count-1 > 65535:
 		return hint.Usage(fmt.Sprintf("--port %d is no port", f.port), "want 1 to 65535")
+	case f.browse && (f.replica || f.port > 0 || f.count > 1 || len(f.masks) > 0):
+		return hint.Usage("--browse starts no server, so --replica, --port, --count and --mask say nothing", "give one or the other")
 	case f.replica && f.source == "":
 		return hint.Usage("--replica wants to know whom it follows", "--source URL says it")
 	case !f.replica && (f.source != "" || f.slot != ""):
@@ -149,8 +157,11 @@ func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, 
 	if o.Source, err = sourceOf(f.source, f.slot); err != nil {
 		return err
 	}
-	if f.replica {
+	switch {
+	case f.replica:
 		o.Purpose = protect.ForReplica
+	case f.browse:
+		o.Purpose = protect.ForBrowse
 	}
 	if f.replica && protect.IsForeign(id) {
 		return hint.Usage("of a snapshot that others took no position is known, from which a replica could go on", "plumb snapshot takes a point that has one")

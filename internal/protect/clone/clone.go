@@ -25,7 +25,7 @@ type Maker struct {
 // Options say what becomes of a clone.
 type Options struct {
 	Name    string
-	Purpose protect.Purpose // ForUse or ForReplica
+	Purpose protect.Purpose // ForUse, ForReplica or ForBrowse
 	Port    int             // 0: on a socket only
 	Memory  int64           // bytes
 	Masks   []string        // statements that run before the clone listens
@@ -86,7 +86,7 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options) (c Clone, e
 	life := &inventory.Life{Owner: owner(o.Name), Purpose: "clone of point " + p.ID + " of " + p.Server.Ref.String(), Since: c.Since}
 	m.say("cloning")
 	of := p.Ready
-	if o.Purpose == protect.ForReplica { // a server that has recovered has written what its source has not
+	if o.Purpose != protect.ForUse { // a server that has recovered has written what its source has not
 		of = nil
 	}
 	copied, err := m.Maker.Make(ctx, p, instance.Options{Name: o.Name, Purpose: o.Purpose, Port: o.Port, Number: o.Number,
@@ -99,6 +99,9 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options) (c Clone, e
 	if err != nil {
 		return Clone{}, errors.Join(fmt.Errorf("clone point %s: %w", p.ID, err), k.Do.Remove(context.WithoutCancel(ctx), m.file(o.Name)))
 	}
+	if o.Purpose == protect.ForBrowse {
+		copied.Run = ""
+	}
 	c.State, c.Dir, c.Run, c.PID, c.Ready = Made, copied.Dir, copied.Run, copied.PID(), k.Now().Sub(began)
 	return c, errors.Join(m.put(ctx, c), copied.Leave(ctx))
 }
@@ -106,6 +109,9 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options) (c Clone, e
 // run prepares the server of a clone behind closed doors, where that is asked, and
 // starts it for good.
 func (m Maker) run(ctx context.Context, c *instance.Copy, o Options) error {
+	if o.Purpose == protect.ForBrowse {
+		return nil
+	}
 	if len(o.Masks) > 0 || o.Purpose == protect.ForReplica {
 		if err := m.prepare(ctx, c, o); err != nil {
 			return err

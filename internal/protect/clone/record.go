@@ -44,7 +44,7 @@ type Clone struct {
 	Product string          `json:"product"`
 	Since   time.Time       `json:"since"`
 	Dir     string          `json:"dir"`
-	Run     string          `json:"run"` // with its socket, configuration and log
+	Run     string          `json:"run"` // with its socket, configuration and log; "" when no server runs on it
 	Port    int             `json:"port,omitempty"`
 	PID     int             `json:"pid,omitempty"`
 	Memory  int64           `json:"memory"`

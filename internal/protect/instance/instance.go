@@ -160,8 +160,10 @@ func (c *Copy) make(ctx context.Context, members []protect.Member) error {
 	if err := do.MakeDir(ctx, c.Root, 0o711, -1, -1); err != nil {
 		return err
 	}
-	if err := do.MakeDir(ctx, c.Run, 0o700, c.Server.UID, c.Server.GID); err != nil {
-		return err
+	if c.Purpose != protect.ForBrowse {
+		if err := do.MakeDir(ctx, c.Run, 0o700, c.Server.UID, c.Server.GID); err != nil {
+			return err
+		}
 	}
 	for _, m := range members {
 		c.members = append(c.members, m)
@@ -169,7 +171,28 @@ func (c *Copy) make(ctx context.Context, members []protect.Member) error {
 			return fmt.Errorf("clone %s: %w", m.Snapshot, err)
 		}
 	}
+	if c.Purpose == protect.ForBrowse {
+		return c.sealed(ctx)
+	}
 	return c.engine.Neutralise(ctx, do, c.Copy)
+}
+
+// sealed lets nobody write to the copy, or run a program of it.
+func (c *Copy) sealed(ctx context.Context) error {
+	for _, m := range c.members {
+		at := c.In(path.Clean(m.Mountpoint))
+		if _, err := c.maker.Keeper.Do.Run(ctx, "mount", "-o", "remount,bind,ro,nosuid,nodev,noexec", "--", at); err != nil {
+			return err
+		}
+		mounts, err := observe.MountTable(ctx, c.maker.Keeper.Do, "self")
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(mounts, func(m observe.Mount) bool { return m.Point == at && slices.Contains(m.Options, "ro") }) {
+			return fmt.Errorf("%s is not mounted read-only", at)
+		}
+	}
+	return nil
 }
 
 // clone clones one snapshot to where the server had its volume, below the copy's root.
@@ -326,8 +349,13 @@ func (c *Copy) Remove(ctx context.Context) error {
 // Leave lets a copy that is to live go on without us.
 func (c *Copy) Leave(ctx context.Context) error { return c.log.Close(ctx) }
 
-// PID is the number of the copy's process.
-func (c *Copy) PID() int { return c.running.PID() }
+// PID is the number of the copy's process, 0 when there is none.
+func (c *Copy) PID() int {
+	if c.running == nil {
+		return 0
+	}
+	return c.running.PID()
+}
 
 // enclosed gives the command that runs a server with mounts of its own, in which the
 // source's directories are covered, without network when it is closed, and with no more

@@ -23,7 +23,10 @@ func Clones(all []clone.Clone, screen page.Screen) string {
 		}
 		p.Line(page.Bold, oneLine(c.Name+", "+c.Product)+state(c))
 		at := "socket in " + c.Run
-		if c.Port > 0 {
+		switch {
+		case c.Purpose == protect.ForBrowse:
+			at = "files below " + c.Dir + "/root, for root, read-only"
+		case c.Port > 0:
 			at = fmt.Sprintf("127.0.0.1:%d, and a %s", c.Port, at)
 		}
 		p.Hang(page.Normal, "  at      ", oneLine(at))
@@ -32,11 +35,11 @@ func Clones(all []clone.Clone, screen page.Screen) string {
 			of = "snapshot " + c.Point + ", which others took"
 		}
 		p.Hang(page.Normal, "  of      ", oneLine(of+", "+purpose(c)))
-		if protect.IsForeign(c.Point) {
+		if protect.IsForeign(c.Point) && c.Purpose != protect.ForBrowse {
 			p.Hang(page.Yellow, "  proof   ", "none: it was started as after a power cut; plumb drill tells more of what it is made of")
 		}
 		since := c.Since.UTC().Format(time.DateTime + " UTC")
-		if c.State == clone.Made {
+		if c.State == clone.Made && c.Purpose != protect.ForBrowse {
 			since += fmt.Sprintf("; it answered after %s; %s of memory", span(c.Ready), units.Bytes(c.Memory))
 		}
 		p.Hang(page.Dim, "  since   ", since)
@@ -58,6 +61,8 @@ func purpose(c clone.Clone) string {
 	switch {
 	case c.Purpose == protect.ForReplica:
 		return "a replica of its source"
+	case c.Purpose == protect.ForBrowse:
+		return "with no server"
 	case len(c.Masks) > 0:
 		return fmt.Sprintf("a server of its own, after %s of a mask", units.Count(len(c.Masks), "statement"))
 	}

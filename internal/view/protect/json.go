@@ -67,7 +67,7 @@ type CloneJSON struct {
 	Product string        `json:"product"`
 	Since   time.Time     `json:"since"`
 	Dir     string        `json:"dir"`
-	Run     string        `json:"run"` // with its socket, configuration and log
+	Run     string        `json:"run"` // with its socket, configuration and log; "" when no server runs on it
 	Port    int           `json:"port,omitempty"`
 	PID     int           `json:"pid,omitempty"` // with which it was started
 	Memory  int64         `json:"memory"`
