@@ -106,7 +106,7 @@ func (n *neutral) binlog(f *file) {
 	if n.c.Purpose == protect.ForRollback {
 		f.set("server_id", n.setting("server_id"))
 	} else {
-		f.set("server_id", strconv.Itoa(n.c.Number))
+		f.set("server_id", strconv.Itoa(n.number()))
 	}
 	if !n.logs {
 		f.WriteString("skip_log_bin\n")
@@ -119,6 +119,14 @@ func (n *neutral) binlog(f *file) {
 	} else {
 		f.set("binlog_expire_logs_seconds", "0")
 	}
+}
+
+// number is the copy's own, and never the source's: by that it is known which logs the source wrote.
+func (n *neutral) number() int {
+	if strconv.Itoa(n.c.Number) == n.setting("server_id") {
+		return n.c.Number + 1
+	}
+	return n.c.Number
 }
 
 // calm keeps the copy small, and from doing anything by itself.

@@ -85,6 +85,24 @@ func TestElsewhere(t *testing.T) {
 	})
 }
 
+// A copy never has its source's number, which MariaDB has by default and drills give: it would take
+// the log that it begins itself for the source's.
+func TestNumberIsNotTheSources(t *testing.T) {
+	onEachWith(t, func(_ *sandbox.Box, o *sandbox.MySQLOptions) { o.Settings += "server_id = 1\n" }, func(s *source) {
+		s.exec("INSERT INTO shop.t (v) VALUES ('a')")
+		c := s.at("copy")
+		c.Number = 1
+		if err := s.engine.Neutralise(s.t.Context(), s.doer, c); err != nil {
+			s.t.Fatal(err)
+		}
+		r := s.start(c)
+		got, err := s.engine.Recovered(s.t.Context(), r, c)
+		if why := s.engine.Same(c.Position, got); err != nil || why != "" || r.number(s.t, "SELECT @@server_id") == 1 {
+			s.t.Errorf("%+v, %v: %s", got, err, why)
+		}
+	})
+}
+
 // A server without a binary log has no position, or only that of its GTIDs.
 func TestNoBinaryLog(t *testing.T) {
 	onEachWith(t, func(_ *sandbox.Box, o *sandbox.MySQLOptions) { o.Settings = "skip_log_bin\nserver_id = 7" }, func(s *source) {
