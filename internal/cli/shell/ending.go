@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/host"
+	"plumb/internal/host/self"
 )
 
 // Ending makes the context of a command. Whatever asks it to end, it ends as
@@ -46,9 +47,14 @@ func Outlive(c *cobra.Command, makers ...string) {
 	ctx, cancel := context.WithCancel(c.Context())
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, host.BrokenPipe)
+	out, errs := os.Stdout, os.Stderr
 	go func() {
-		<-broken
-		cancel()
+		for range broken { // also of a server's connection that broke, which is no reason to end
+			if self.Unread(out) || self.Unread(errs) {
+				cancel()
+				return
+			}
+		}
 	}()
 	c.SetContext(ctx)
 }
