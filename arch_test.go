@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"check", "lab", "lab/ledger", "rehearse", "protect"}, // watch will live here
 	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/freeze"},
 	{"protect/instance"}, // a server on a copy of a point
-	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay"},
+	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
@@ -38,6 +38,7 @@ var layers = [][]string{
 	{"cli/value"},
 	{"cli/shell"},
 	{"cli/protect/machine"},
+	{"cli/protect/table"},
 	{"cli/protect"},
 	{"cli"},
 }

@@ -94,6 +94,7 @@ type Inspection struct {
 	Argv   []string     `json:"argv,omitempty"`   // a reading command; its output
 	Target *host.Target `json:"target,omitempty"`
 	Query  string       `json:"query,omitempty"` // its cells, joined by tabs and newlines
+	Long   bool         `json:"long,omitempty"`  // the query may take as long as it needs, or has names that a reading session does not take: it is asked on a session held for it
 }
 
 // Op is one operation. Exactly one of Write, Argv and Statement is set.

@@ -30,9 +30,18 @@ type Make struct {
 	Empty bool `json:"empty,omitempty"`
 	// Unchanged lets undo remove it only while this reads as it did when it was made.
 	Unchanged *Inspection `json:"unchanged,omitempty"`
+	// Moved tells that Do only gives a thing its name that was made before, and what is read of
+	// it then: no mark is needed to know it.
+	Moved *Moved `json:"moved,omitempty"`
 	// Keep is done in place of Undo to a thing that is not Unchanged: it puts it aside,
 	// under another name, and nothing of it is lost.
 	Keep []Op `json:"keep,omitempty"`
+}
+
+// Moved is what will be read of a thing under its new name.
+type Moved struct {
+	Identity string `json:"identity"` // by Inspect
+	State    string `json:"state"`    // by Unchanged
 }
 
 // Dir says whose a new directory is: -1 for user and group of the Plumb that makes it.
@@ -90,6 +99,9 @@ func (m *Make) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 		if state, err = inspect(ctx, k.Doer, *m.Unchanged); err != nil {
 			return "", err
 		}
+		if m.Moved != nil && state != m.Moved.State {
+			return "", fmt.Errorf("%s was to be %s, and is %s", m.place(), m.Moved.State, state)
+		}
 	}
 	return "", k.note(ctx, c, kindMade, result{N: p.N, Got: id, What: state})
 }
@@ -142,6 +154,8 @@ func (m *Make) ours(ctx context.Context, d host.Doer, p *Recorded) (ours bool, i
 		ours = id == p.Identity
 	case m.Dataset != "":
 		ours, err = marked(ctx, d, m.Dataset, p.Made.Mark)
+	case m.Moved != nil:
+		ours = id == m.Moved.Identity
 	case m.Inspect != nil:
 		ours = strings.Contains(id, p.Made.Mark)
 	}
@@ -169,18 +183,26 @@ func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 		}
 	}
 	if now, changed, err := m.changed(ctx, k, p); err != nil || changed && m.Keep == nil {
-		return &Drift{Place: m.place(), Want: p.Kept, Found: now}, err
+		return &Drift{Place: m.place(), Want: m.kept(p), Found: now}, err
 	}
 	return nil, nil
 }
 
 // changed tells whether a thing is not Unchanged.
 func (m *Make) changed(ctx context.Context, k *Executor, p *Recorded) (now string, changed bool, err error) {
-	if m.Unchanged == nil || p.Identity == "" {
+	if m.Unchanged == nil || p.Identity == "" && m.Moved == nil {
 		return "", false, nil
 	}
 	now, err = inspect(ctx, k.Doer, *m.Unchanged)
-	return now, now != p.Kept, err
+	return now, now != m.kept(p), err
+}
+
+// kept is how a thing was when it was made.
+func (m *Make) kept(p *Recorded) string {
+	if m.Moved != nil {
+		return m.Moved.State
+	}
+	return p.Kept
 }
 
 // some lists the first of many names.
@@ -313,6 +335,9 @@ func (m *Make) known(made Made) error {
 		return nil
 	case len(m.Do) == 0 || len(m.Undo) == 0:
 		return unknown(fmt.Sprintf("a making of %s that does not say how it is made and removed", m.place()))
+	}
+	if m.Moved != nil && (m.Inspect == nil || m.Unchanged == nil) {
+		return unknown(fmt.Sprintf("a moving of %s that does not say how it is known", m.place()))
 	}
 	if m.Unchanged != nil {
 		err = m.Unchanged.known(m.place())

@@ -35,13 +35,32 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 		}
 		return l.state(string(text), part), err
 	case l.Target != nil:
-		rows, err := h.Query(ctx, *l.Target, l.Query)
+		rows, err := l.ask(ctx, h)
 		if err != nil {
 			return "", err
 		}
 		return cells(rows), nil
 	}
 	return "", fmt.Errorf("read a state: the act does not say how: %w", errDamaged)
+}
+
+// holder holds sessions, as what may change a machine does.
+type holder interface {
+	Hold(ctx context.Context, t host.Target) (host.Held, error)
+}
+
+// ask asks the server.
+func (l Inspection) ask(ctx context.Context, h host.Reader) (rows host.Rows, err error) {
+	d, ok := h.(holder)
+	if !l.Long || !ok {
+		return h.Query(ctx, *l.Target, l.Query)
+	}
+	s, err := d.Hold(ctx, *l.Target)
+	if err != nil {
+		return rows, err
+	}
+	defer s.Close()
+	return s.Query(ctx, l.Query)
 }
 
 var errDamaged = errors.New("an act of a newer Plumb, or a damaged one")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/protect/table"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
@@ -23,6 +24,7 @@ type rollbackFlags struct {
 	o           rollback.Options
 	stop, start string
 	to          string
+	table       table.Flags
 	memory      value.Size
 	dryRun, yes bool
 }
@@ -44,6 +46,10 @@ GTID or FILE:POSITION before the transaction that has it. --dry-run lists the
 transactions on both sides. What was written later stays with the datasets of
 before.
 
+With --table it brings one table back beside the server, which goes on: a copy of the
+point is started, the table copied under another name, compared and then renamed. What
+others wrote since stays, and plumb undo removes it while it is as it was put.
+
 It wants a proven point on ZFS, and a server that a unit of systemd starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
 refused unless --replicas says that they need not follow. It shows what it does, and
@@ -53,17 +59,29 @@ asks. A PostgreSQL goes on on a timeline of its own.
 		Example: `  plumb rollback 20261123T2105 --dry-run
   plumb rollback 20261123T2105
   plumb rollback 20261123T2105 --to '2026-11-24 03:12:00 Europe/Berlin' --dry-run
+  plumb rollback 20261123T2105 --table shop.orders
   plumb undo                               forward again`,
 		Args: shell.OneArg("point"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.On(f.Place, func(m *machine.Machine) error { return v.runRollback(c.Context(), m, f, args[0]) })
+			if err := f.oneTable(); err != nil {
+				return err
+			}
+			return v.On(f.Place, func(m *machine.Machine) error {
+				if f.table.Table == "" {
+					return v.runRollback(c.Context(), m, f, args[0])
+				}
+				f.table.Memory, f.table.DryRun, f.table.Yes = int64(f.memory), f.dryRun, f.yes
+				return table.Run(c.Context(), v.Opener, m, f.table, f.JSON, args[0])
+			})
 		},
 	}
 	f.Place.Flags(c)
 	fl := c.Flags()
 	f.memory = 512 << 20
 	fl.StringVar(&f.to, "to", "", "replay the server's log up to just before `MOMENT`: a date with its zone, a GTID, or FILE:POSITION")
-	fl.Var(&f.memory, "memory", "`SIZE` that the server of the copy may take in all, with --to")
+	fl.StringVar(&f.table.Table, "table", "", "bring back `DATABASE.TABLE` alone, beside the server (PostgreSQL: DATABASE.SCHEMA.TABLE)")
+	fl.StringVar(&f.table.As, "as", "", "give the table another `NAME`")
+	fl.Var(&f.memory, "memory", "`SIZE` that the server of the copy may take in all, with --to or --table")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	fl.StringVar(&f.o.Service, "service", "", "stop and start it as `NAME` of service(8)")
@@ -75,6 +93,17 @@ asks. A PostgreSQL goes on on a timeline of its own.
 	c.MarkFlagsRequiredTogether("stop", "start")
 	c.MarkFlagsMutuallyExclusive("service", "stop")
 	return c
+}
+
+// oneTable refuses flags that say nothing about one table, or nothing about all of a server.
+func (f rollbackFlags) oneTable() error {
+	switch {
+	case f.table.As != "" && f.table.Table == "":
+		return hint.Usage("--as names a table, and no --table is given", "plumb rollback POINT --table DATABASE.TABLE --as NAME")
+	case f.table.Table != "" && (f.to != "" || f.stop != "" || f.o.Service != "" || f.o.Replicas || f.o.Unproven):
+		return hint.Usage("--table brings back one table as the point has it, and stops no server", "leave out --to, --stop, --start, --service, --replicas and --unproven")
+	}
+	return nil
 }
 
 func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackFlags, id string) error {

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/protect/policy"
 	"plumb/internal/protect/replicate"
 	"plumb/internal/protect/rollback"
+	"plumb/internal/protect/tables"
 	"plumb/internal/view/page"
 	"plumb/internal/view/schema"
 	"plumb/internal/view/viewtest"
@@ -28,6 +29,7 @@ func TestPages(t *testing.T) {
 		"status": Status(status(), narrow) + "---\n" + Status(policy.Assess(policy.Seen{Now: at}), narrow),
 		"moves":  Replicated(sent, narrow) + "---\n" + RollbackPlan(back, narrow) + "---\n" + RolledBack(rollback.Result{Change: 7, Before: []string{"tank/db/data.before-x"}, Position: where, Down: 8 * time.Second}, narrow),
 		"run":    Run(report, false, narrow) + "---\n" + Run(report, true, narrow) + "---\n" + Run(policy.Report{Busy: true}, false, narrow),
+		"table":  TablePlan(oneTable, narrow) + "---\n" + TableBack(oneTable, tables.Result{Change: 7, Took: 3 * time.Second}, narrow),
 		"prune":  Prune(plans(), narrow) + "---\n" + Prune(nil, narrow) + "---\n" + Pruned([]string{"a", "b"}, narrow),
 	} {
 		viewtest.Golden(t, name+".txt", text)
@@ -49,6 +51,7 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 		"protect-status": {StatusDocument(status()), StatusDocument(policy.Status{})},
 		"replicate":      {ReplicateDocument(sent), ReplicateDocument(replicate.Result{})},
 		"rollback":       {RollbackDocument(back, rollback.Result{Change: 7}), RollbackPlanDocument(rollback.Plan{})},
+		"rollback-table": {TableDocument(oneTable, tables.Result{Change: 7}), TablePlanDocument(tables.Plan{})},
 		"protect-run":    {RunDocument("/etc/plumb/protect.yaml", false, report), RunDocument("", true, policy.Report{})},
 		"prune":          {PruneDocument(plans(), keep.Rules{Last: 1}, false, []string{"a"}), PruneDocument(nil, keep.Rules{Last: 1}, true, nil)},
 	} {

@@ -9,6 +9,7 @@ import (
 	"plumb/internal/protect/policy"
 	"plumb/internal/protect/replicate"
 	"plumb/internal/protect/rollback"
+	"plumb/internal/protect/tables"
 	"plumb/internal/stack"
 )
 
@@ -119,3 +120,7 @@ var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault
 
 var back = rollback.Plan{Point: proven(), Server: server, Stop: []string{"systemctl", "stop", "mariadb.service"}, Start: []string{"systemctl", "start", "mariadb.service"},
 	Volumes: []rollback.Volume{{Member: proven().Members[0], Before: "tank/db/data.before-x"}}, Moves: []string{"tank/db/data@older"}, Stay: []string{"tank/db/data@later"}}
+
+var oneTable = tables.Plan{Point: proven(), Server: server, Table: tables.Name{"shop", "orders"}, As: tables.Name{"shop", "old orders"}, Content: "rows 2, checksum 7, definition 1/2/1/0",
+	Statements: []string{"CREATE TABLE `plumb_x` (\n  `id` int\n)", "INSERT INTO `shop`.`plumb_x` (`id`) VALUES …", "RENAME TABLE `shop`.`plumb_x` TO `shop`.`old orders`"},
+	Notes:      []string{"the trigger t does not come along"}}

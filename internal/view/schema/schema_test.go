@@ -71,6 +71,7 @@ func documents() map[string]document {
 		"protect-run":    {reflect.TypeFor[protectview.RunJSON](), "plumb protect run --json"},
 		"replicate":      {reflect.TypeFor[protectview.ReplicateJSON](), "plumb replicate --json"},
 		"rollback":       {reflect.TypeFor[protectview.RollbackJSON](), "plumb rollback --json"},
+		"rollback-table": {reflect.TypeFor[protectview.TableJSON](), "plumb rollback --table --json"},
 		"prune":          {reflect.TypeFor[protectview.PruneJSON](), "plumb prune --json"},
 		"load-verify":    {reflect.TypeFor[loadview.VerifyJSON](), "plumb load verify --json"},
 	}

@@ -25,6 +25,7 @@ import (
 	"plumb/internal/protect/instance"
 	"plumb/internal/protect/policy"
 	"plumb/internal/protect/rollback"
+	"plumb/internal/protect/tables"
 	"plumb/internal/stack"
 )
 
@@ -229,4 +230,9 @@ func (m *Machine) Begin() change.Begin {
 // Rollbacks gives what brings servers back.
 func (m *Machine) Rollbacks() rollback.Rollback {
 	return rollback.Rollback{Keeper: m.Keeper, Executor: m.Executor(), Copies: m.Copies}
+}
+
+// Tables gives what brings single tables back.
+func (m *Machine) Tables() tables.Bringer {
+	return tables.Bringer{Keeper: m.Keeper, Executor: m.Executor(), Copies: m.Copies, Dir: filepath.Join(m.base, "tables")}
 }

@@ -1,0 +1,66 @@
+package protect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/protect/tables"
+	"plumb/internal/view/page"
+)
+
+// TableJSON is version 1 of what rollback --table --json prints.
+type TableJSON struct {
+	Plumb      int           `json:"plumb"`
+	Kind       string        `json:"kind"` // "rollback-table"
+	DryRun     bool          `json:"dry_run"`
+	Server     string        `json:"server"`
+	Point      string        `json:"point"`
+	Table      []string      `json:"table"`             // its database, for PostgreSQL its schema, and its name
+	As         []string      `json:"as"`                // what it is called in the server
+	Statements []string      `json:"statements"`        // typed to the server, or would be; rows are left out
+	Content    string        `json:"content"`           // what the point has, summed up
+	Notes      []string      `json:"notes"`             // what does not come along, and what else a person should know
+	Change     int           `json:"change,omitempty"`  // its number in the journal, for plumb undo
+	Took       time.Duration `json:"took_ns,omitempty"` // with the copy of the point
+}
+
+// TablePlanDocument is the document of a table that was not brought back.
+func TablePlanDocument(p tables.Plan) TableJSON {
+	return TableJSON{Plumb: 1, Kind: "rollback-table", DryRun: true, Server: p.Server.Ref.String(), Point: p.Point.ID, Table: page.NotNil(p.Table), As: page.NotNil(p.As),
+		Statements: page.NotNil(p.Statements), Content: p.Content, Notes: page.NotNil(p.Notes)}
+}
+
+// TableDocument is the document of a table that was brought back.
+func TableDocument(p tables.Plan, r tables.Result) TableJSON {
+	doc := TablePlanDocument(p)
+	doc.DryRun, doc.Change, doc.Took = false, r.Change, r.Took
+	return doc
+}
+
+// TablePlan shows how a table would be brought back.
+func TablePlan(p tables.Plan, screen page.Screen) string {
+	out := page.NewPage(screen)
+	out.Line(page.Bold, oneLine(fmt.Sprintf("%s of point %s, into %s", p.Table, p.Point.ID, p.Server.Ref)))
+	row := func(head string, all []string) {
+		for i, text := range all {
+			out.Hang(page.Normal, "  "+page.Columns(once(i, head), headWidth), oneLine(text))
+		}
+	}
+	row("as", []string{p.As.String()})
+	row("content", []string{p.Content})
+	for i, text := range p.Statements {
+		out.Hang(page.Normal, "  "+page.Columns(once(i, "typed"), headWidth), oneLine(strings.ReplaceAll(text, "\n", "")))
+	}
+	row("note", p.Notes)
+	out.Para(page.Dim, 0, "The server goes on meanwhile, and nothing that is in it is touched. plumb undo takes it back.")
+	return out.String()
+}
+
+// TableBack says what came of it.
+func TableBack(p tables.Plan, r tables.Result, screen page.Screen) string {
+	out := page.NewPage(screen)
+	out.Para(page.Normal, 0, oneLine(fmt.Sprintf("%s is there again after %s, and is what the point has: %s.", p.As, span(r.Took), p.Content)))
+	out.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d removes it, while it is still exactly that.", r.Change))
+	return out.String()
+}
