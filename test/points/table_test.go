@@ -128,4 +128,3 @@ func (b *bench) second(t *testing.T, query string) string {
 	must(t, rows.Scan(cells...))
 	return text[1]
 }
-
