@@ -46,9 +46,9 @@ GTID or FILE:POSITION before the transaction that has it. --dry-run lists the
 transactions on both sides. What was written later stays with the datasets of
 before.
 
-With --table it brings one table back beside the server, which goes on: a copy of the
-point is started, the table copied under another name, compared and then renamed. What
-others wrote since stays, and plumb undo removes it while it is as it was put.
+With --table it brings one table back beside the server, which goes on: a copy of
+the point is started, the table copied under another name, compared, and renamed.
+What others wrote since stays. plumb undo removes it while it is as it was put.
 
 It wants a proven point on ZFS, and a server that a unit of systemd starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
