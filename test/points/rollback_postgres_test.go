@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plumb/test/sandbox"
 )
 
 // byHand gives the flags that stop and start a PostgreSQL server as a person would type them.
@@ -106,4 +108,38 @@ func again(t *testing.T, by []string, b *bench) {
 	must(t, exec.Command("sh", "-c", by[3]).Run())
 	time.Sleep(500 * time.Millisecond)
 	b.restarted(t)
+}
+
+// TestRollbackOnBtrfs is the same on a subvolume that is mounted by its path, and with the WAL on one that
+// is not.
+func TestRollbackOnBtrfs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers on filesystems of their own: run without -short")
+	}
+	b, err := sandbox.New("")
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Close()) })
+	top, err := b.Filesystem("fs", "btrfs", 1024, nil, "")
+	sandbox.Need(t, err)
+	must(t, os.Chown(top, 0, 0))
+	data, err := b.Mkdir("data")
+	must(t, err)
+	uid, gid := b.User()
+	out, err := exec.Command("sh", "-ec", fmt.Sprintf(`cd %[1]s; btrfs subvolume create pg; btrfs subvolume create wal; mount -o subvol=pg,noatime "$(findmnt -n -o SOURCE %[1]s)" %[2]s; mkdir %[2]s/d; chown %[3]d:%[4]d %[2]s/d wal`,
+		top, data, uid, gid)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Cleanup(func() { must(t, exec.Command("umount", data).Run()) })
+	s, err := b.Postgres(sandbox.PostgresOptions{Port: sandbox.FreePort(t), Datadir: filepath.Join(data, "d"), WALdir: filepath.Join(top, "wal", "w")})
+	sandbox.Need(t, err)
+	k := newBench(t, b, nil, s)
+	k.family = families[1]
+	rollbackOfPostgreSQL(t, k)
+	list, err := exec.Command("btrfs", "subvolume", "list", top).CombinedOutput()
+	must(t, err)
+	t.Logf("%s", list)
+	if n := strings.Count(string(list), ".before-"); n != 2 || strings.Contains(string(list), "/clone-") || strings.Contains(string(list), "-ready") {
+		t.Errorf("there is\n%s", list)
+	}
 }

@@ -50,7 +50,7 @@ With --table it brings one table back beside the server, which goes on: a copy o
 the point is started, the table copied under another name, compared, and renamed.
 What others wrote since stays. plumb undo removes it while it is as it was put.
 
-It wants a proven point on ZFS, and a server that a unit of systemd starts, or
+It wants a proven point on ZFS or btrfs, and a server that a unit starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
 refused unless --replicas says that they need not follow. It shows what it does, and
 asks. A PostgreSQL goes on on a timeline of its own.

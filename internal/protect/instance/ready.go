@@ -47,6 +47,11 @@ func (c *Copy) keep(ctx context.Context, of protect.Member, mounts []observe.Mou
 		if m.Point != at || !ok {
 			continue
 		}
+		if p, ok := s.(protect.Placer); ok {
+			if v, err = p.Place(ctx, c.maker.Keeper.Do, v, at); err != nil {
+				return one, err
+			}
+		}
 		all, err := s.Snapshot(ctx, c.maker.Keeper.Do, []protect.Volume{v}, protect.SnapshotName(id)+"-ready", map[string]string{protect.FactPoint: id})
 		if err != nil || len(all) != 1 {
 			return one, errors.Join(err, fmt.Errorf("%d snapshots came about", len(all)))

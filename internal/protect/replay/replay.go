@@ -105,9 +105,9 @@ func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect
 	}()
 	recovers, ahead := replayer.(Recoverer)
 	if ahead {
-		r.Way.From = Known(p)
+		r.Way.From = p.Position
 		if !to.Point() {
-			r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, r.Way.From, to)
+			r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, Known(p), to)
 		}
 		if err == nil {
 			err = recovers.Prepare(ctx, m.Keeper.Do, &c.Copy, r.Way, to)

@@ -31,15 +31,21 @@ func (c *checking) acts() (all []change.Act, err error) {
 
 	add(c.stop(look, "", true))
 	for _, v := range c.plan.Volumes {
+		if v.top != "" {
+			add(v.copied())
+			continue
+		}
 		all = append(all, safety(v), clone(v))
 	}
 	for _, v := range c.plan.Volumes {
-		if v.from.Snapshot != "" {
+		if v.from.Snapshot != "" && v.top == "" {
 			add(adopt(v))
 		}
 	}
 	for _, v := range c.plan.Volumes {
-		add(promote(v))
+		if v.top == "" {
+			add(promote(v))
+		}
 	}
 	for _, v := range c.plan.Volumes {
 		if v.root && v.inherits {
@@ -47,6 +53,7 @@ func (c *checking) acts() (all []change.Act, err error) {
 		}
 	}
 	add(c.stop(look, ", before it is unmounted", false))
+	inward, outward = slices.DeleteFunc(inward, Volume.inside), slices.DeleteFunc(outward, Volume.inside)
 	for _, v := range inward {
 		add(unmount(v))
 	}
@@ -58,7 +65,9 @@ func (c *checking) acts() (all []change.Act, err error) {
 	for _, v := range c.plan.Volumes {
 		if v.root {
 			add(takePlace(v))
-			add(mountpoint(v))
+			if v.top == "" {
+				add(mountpoint(v))
+			}
 		}
 	}
 	for _, v := range c.plan.Volumes {
@@ -67,7 +76,9 @@ func (c *checking) acts() (all []change.Act, err error) {
 		}
 	}
 	for _, v := range c.plan.Volumes {
-		add(mountable(v))
+		if v.top == "" {
+			add(mountable(v))
+		}
 	}
 	for _, v := range inward {
 		add(uncover(v, ""))
@@ -76,7 +87,9 @@ func (c *checking) acts() (all []change.Act, err error) {
 		add(mount(v, ""))
 	}
 	for _, v := range c.plan.Volumes {
-		add(notMountable(v))
+		if v.top == "" {
+			add(notMountable(v))
+		}
 	}
 	add(c.stop(look, ", before it is started", false))
 	for _, v := range inward {
@@ -128,7 +141,11 @@ func (c *checking) start(look change.Inspection, again string) change.Switch {
 		s.After = fmt.Sprintf("%04X", port)
 	}
 	for _, v := range c.plan.Volumes {
-		s.Do = append(s.Do, ops(zfs.Set(usedMark, "yes", v.Name))...)
+		mark := zfs.Set(usedMark, "yes", v.Name)
+		if v.top != "" {
+			mark = []string{"touch", "--", path.Join(v.top, v.next+usedEnd)}
+		}
+		s.Do = append(s.Do, ops(mark)...)
 	}
 	s.Do = append(s.Do, ops(c.plan.Start)...)
 	return s
@@ -176,35 +193,68 @@ func pin(v Volume) change.Switch {
 
 // mounted reads which dataset is uppermost on the mount point, from the mount table.
 func (v Volume) mounted() change.Inspection {
-	at := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(v.Mountpoint)
+	at := escaped(v.Mountpoint)
+	if v.top != "" {
+		return change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ (\S+) ` + regexp.QuoteMeta(at) + ` `}
+	}
 	return change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ / ` + regexp.QuoteMeta(at) + ` .* - \S+ (\S+) `}
 }
 
+// escaped writes a path as the mount table has it.
+func escaped(name string) string {
+	return strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(name)
+}
+
+// mountOf and unmountOf give what mounts and unmounts a volume, under a name.
+func (v Volume) mountOf(name string) []string {
+	if v.top == "" {
+		return zfs.Mount(name)
+	}
+	return []string{"mount", "-t", "btrfs", "-o", v.options + ",subvol=" + name, "--", v.source, v.Mountpoint}
+}
+
+func (v Volume) unmountOf() []string {
+	if v.top == "" {
+		return zfs.Unmount(v.Mountpoint)
+	}
+	return []string{"umount", "--", v.Mountpoint}
+}
+
 func unmount(v Volume) change.Switch {
-	return exact("mount of "+v.Mountpoint, v.mounted(), change.None, zfs.Unmount(v.Mountpoint), zfs.Mount(v.Name))
+	return exact("mount of "+v.Mountpoint, v.mounted(), change.None, v.unmountOf(), v.mountOf(v.Name))
 }
 
 // mount mounts the dataset that has the name by then.
 func mount(v Volume, again string) change.Switch {
-	return exact("mount of "+v.Mountpoint+" after the swap"+again, v.mounted(), v.Name, zfs.Mount(v.Name), zfs.Unmount(v.Mountpoint))
+	return exact("mount of "+v.Mountpoint+" after the swap"+again, v.mounted(), v.shown(), v.mountOf(v.Name), v.unmountOf())
 }
 
 // uncover takes the dataset of before away from where a start of the machine mounted it over
 // the other.
 func uncover(v Volume, again string) change.Switch {
-	s := exact("mount of "+v.Before+again, v.mounted(), v.Name, zfs.Unmount(v.Mountpoint), zfs.Mount("{before}"))
+	before := "{before}"
+	if v.top != "" {
+		before = v.Before
+	}
+	s := exact("mount of "+v.Before+again, v.mounted(), v.shown(), v.unmountOf(), v.mountOf(before))
 	s.Beyond = []string{change.None}
 	return s
 }
 
 // aside renames the dataset, with all below it.
 func (c *checking) aside(v Volume) change.Switch {
+	if v.top != "" {
+		return v.renamed()
+	}
 	look := change.Inspection{Argv: c.tools.GUIDs(path.Dir(v.Name)), Match: `^([^@\t]+)\t` + v.guid + `$`}
 	return exact("name of "+v.Name, look, v.Before, zfs.Rename(v.Name, v.Before), zfs.Rename(v.Before, v.Name))
 }
 
 // takePlace gives the clone the name.
 func takePlace(v Volume) change.Switch {
+	if v.top != "" {
+		return v.inPlace()
+	}
 	return exact("name of "+v.next, *v.reads("name"), v.Name, zfs.Rename(v.next, v.Name), zfs.Rename(v.Name, v.next))
 }
 

@@ -29,6 +29,13 @@ func (c *checking) datasets(ctx context.Context) error {
 	slices.SortFunc(members, func(a, b protect.Member) int { return strings.Compare(a.Name, b.Name) })
 	for i, m := range members {
 		v := Volume{Member: m, tag: tag + "-" + strconv.Itoa(i)}
+		if m.Storage == onBtrfs {
+			if err := c.subvolume(ctx, &v); err != nil {
+				return fmt.Errorf("look at %s: %w", m.Name, err)
+			}
+			c.plan.Volumes = append(c.plan.Volumes, v)
+			continue
+		}
 		if up := slices.IndexFunc(c.plan.Volumes, func(o Volume) bool { return o.root && observe.Within(m.Name, o.Name) }); up >= 0 {
 			rest := strings.TrimPrefix(m.Name, c.plan.Volumes[up].Name)
 			v.next, v.Before = c.plan.Volumes[up].next+rest, c.plan.Volumes[up].Before+rest
@@ -124,8 +131,11 @@ func (c *checking) mounts(ctx context.Context) error {
 		return err
 	}
 	for _, v := range c.plan.Volumes {
+		if v.inside() {
+			continue
+		}
 		last := slices.IndexFunc(all, func(m observe.Mount) bool { return m.Point == v.Mountpoint })
-		if last < 0 || all[last].Source != v.Name || slices.ContainsFunc(all[last+1:], func(m observe.Mount) bool { return m.Point == v.Mountpoint }) {
+		if last < 0 || v.top == "" && all[last].Source != v.Name || slices.ContainsFunc(all[last+1:], func(m observe.Mount) bool { return m.Point == v.Mountpoint }) {
 			return hint.With(fmt.Errorf("%s is not what is mounted on %s here, or not alone", v.Name, v.Mountpoint), "run plumb where the server's mounts are, outside of a container")
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
+	"plumb/internal/storage/point"
 	"plumb/internal/zfs"
 	"plumb/test/sandbox"
 )
@@ -49,14 +50,20 @@ func TestEveryDeathIsTakenBackOrGoneOn(t *testing.T) {
 	db, d := pool.Name+"/db", hosttest.LiveDoer(t)
 	sh(t, fmt.Sprintf(`zfs create -o recordsize=16K %[1]s; zfs create %[1]s/log; echo then >%[2]s/db/f; echo then >%[2]s/db/log/f
 zfs snapshot %[1]s@p; zfs snapshot %[1]s/log@p; echo now >%[2]s/db/f; echo now >%[2]s/db/log/f; zfs snapshot %[1]s@later`, db, pool.Dir))
-	c := listener(t, pool, db)
+	c := listener(t, members(pool, db), zfs.Tools{Fuse: true})
+	state := func() string {
+		return sh(t, fmt.Sprintf("zfs list -H -r -t all -o name,origin,mountpoint %s; cat %[2]s/db/f %[2]s/db/log/f; grep -c %[3]s /proc/net/unix", db, pool.Dir, c.plan.Target.Address))
+	}
+	everyDeath(t, d, c, state, fmt.Sprintf("for d in $(zfs list -H -r -o name %s | grep undone-); do zfs destroy $d; done", pool.Name))
+}
+
+// everyDeath carries a rollback out again and again, and takes it back or goes on after each death.
+func everyDeath(t *testing.T, d host.Doer, c *checking, state func() string, clean string) {
+	t.Helper()
 	must(t, c.datasets(t.Context()))
 	acts, err := c.acts()
 	must(t, err)
 	draft := change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: c.plan.Server.Ref, Name: "point"}}, Recipe: change.Recipe{Acts: acts}}}}
-	state := func() string {
-		return sh(t, fmt.Sprintf("zfs list -H -r -t all -o name,origin,mountpoint %s; cat %[2]s/db/f %[2]s/db/log/f; grep -c %[3]s /proc/net/unix", db, pool.Dir, c.plan.Target.Address))
-	}
 	was, done := state(), ""
 	stride := 19
 	if sandbox.Full() {
@@ -87,20 +94,59 @@ zfs snapshot %[1]s@p; zfs snapshot %[1]s/log@p; echo now >%[2]s/db/f; echo now >
 				}
 			}
 		}
-		sh(t, fmt.Sprintf("for d in $(zfs list -H -r -o name %s | grep undone-); do zfs destroy $d; done", pool.Name))
+		sh(t, clean)
 		if now := state(); now != was {
 			t.Fatalf("dead at operation %d, the undo left\n%s\nin place of\n%s", at, now, was)
 		}
 	}
 }
 
-// listener is a rollback of two datasets, one below the other, of a process that only listens.
-func listener(t *testing.T, pool *sandbox.Pool, db string) *checking {
+// members are two datasets, one below the other.
+func members(pool *sandbox.Pool, db string) (all []protect.Member) {
+	for _, name := range []string{db, db + "/log"} {
+		m := protect.Member{Snapshot: name + "@p"}
+		m.Storage, m.Name, m.Pool, m.Mountpoint = "zfs-fuse", name, pool.Name, filepath.Join(pool.Dir, strings.TrimPrefix(name, pool.Name+"/"))
+		all = append(all, m)
+	}
+	return all
+}
+
+// TestEveryDeathOnBtrfs is the same with two subvolumes: one is mounted, one is seen inside the top.
+func TestEveryDeathOnBtrfs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a filesystem: run without -short")
+	}
+	b, err := sandbox.New("")
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Close()) })
+	top, err := b.Filesystem("fs", "btrfs", 256, nil, "")
+	sandbox.Need(t, err)
+	at, d := top+"-db at", hosttest.LiveDoer(t)
+	sh(t, fmt.Sprintf(`chown 0:0 %[1]s; chmod 755 %[1]s; cd %[1]s; mkdir -m 700 .plumb-points; mkdir 'a b'; btrfs subvolume create 'a b/db'; btrfs subvolume create log; mkdir -p '%[2]s'
+mount -o subvol='a b/db',noatime,nosuid $(findmnt -n -o SOURCE %[1]s) '%[2]s'
+echo then >'%[2]s/f'; echo then >log/f; for s in 'a b/db' log; do btrfs subvolume snapshot -r "$s" ".plumb-points/p.${s##*/}"; done
+echo now >'%[2]s/f'; echo now >log/f`, top, at))
+	t.Cleanup(func() { sh(t, "umount '"+at+"'; rmdir '"+at+"'") })
+	uuid := strings.TrimSpace(sh(t, "findmnt -n -o UUID "+top))
+	c := listener(t, []protect.Member{
+		{Volume: protect.Volume{Storage: "btrfs", Name: "/a b/db", Pool: uuid, Mountpoint: at}, Snapshot: ".plumb-points/p.db"},
+		{Volume: protect.Volume{Storage: "btrfs", Name: "/log", Pool: uuid, Mountpoint: filepath.Join(top, "log")}, Snapshot: ".plumb-points/p.log"},
+	}, zfs.Tools{})
+	c.r.Keeper.Storages = []protect.Storage{point.Btrfs{}}
+	state := func() string {
+		return sh(t, fmt.Sprintf("cd %[1]s; btrfs subvolume list . | sed 's/.* path//' | sort; cat '%[2]s/f' log/f; grep -c %[3]s /proc/net/unix; grep '%[4]s' /proc/self/mountinfo | cut -d ' ' -f 4-6; findmnt -n -o UUID '%[2]s'",
+			top, at, c.plan.Target.Address, strings.ReplaceAll(at, " ", `\\\\040`)))
+	}
+	everyDeath(t, d, c, state, fmt.Sprintf("cd %s; find . -maxdepth 2 -name '*.undone-*' -exec btrfs subvolume delete {} +; ! ls -A .plumb-points | grep rollback-", top))
+}
+
+// listener is a rollback of a process that only listens.
+func listener(t *testing.T, members []protect.Member, tools zfs.Tools) *checking {
 	t.Helper()
 	dir := t.TempDir()
 	socket, pid := filepath.Join(dir, "s"), filepath.Join(dir, "pid")
 	start, stop := filepath.Join(dir, "start"), filepath.Join(dir, "stop")
-	must(t, os.WriteFile(start, fmt.Appendf(nil, `test -e %[1]s && kill -0 $(cat %[1]s) 2>/dev/null && exit 0
+	must(t, os.WriteFile(start, fmt.Appendf(nil, `grep -q "%[2]s" /proc/net/unix && exit 0
 rm -f %[2]s
 setsid python3 -c 'import socket, time
 s = socket.socket(socket.AF_UNIX); s.bind("%[2]s"); s.listen(); time.sleep(600)' >/dev/null 2>&1 </dev/null &
@@ -111,10 +157,6 @@ echo $! >%[1]s
 	t.Cleanup(func() { sh(t, "sh "+stop) })
 	plan := &Plan{Stop: []string{"sh", stop}, Start: []string{"sh", start}, Target: host.Target{Network: "unix", Address: socket}}
 	plan.Server.Ref, plan.Server.PID = stack.Ref{Kind: "server", Name: "x"}, 1<<22
-	for _, name := range []string{db, db + "/log"} {
-		m := protect.Member{Snapshot: name + "@p"}
-		m.Storage, m.Name, m.Pool, m.Mountpoint = "zfs-fuse", name, pool.Name, filepath.Join(pool.Dir, strings.TrimPrefix(name, pool.Name+"/"))
-		plan.Point.Members = append(plan.Point.Members, m)
-	}
-	return &checking{r: Rollback{Keeper: &protect.Keeper{Now: time.Now}}, h: hosttest.LiveDoer(t), plan: plan, tools: zfs.Tools{Fuse: true}, o: Options{Within: 20 * time.Second}}
+	plan.Point.Members = members
+	return &checking{r: Rollback{Keeper: &protect.Keeper{Now: time.Now}}, h: hosttest.LiveDoer(t), plan: plan, tools: tools, o: Options{Within: 20 * time.Second}}
 }

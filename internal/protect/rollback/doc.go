@@ -10,6 +10,12 @@
 // then NAME.undone-TAG. [Rollback.Follow] must be called after each of these: it corrects
 // what is written down of the points whose snapshots now lie under another name.
 //
+// On btrfs a subvolume is renamed, and a writable snapshot of the point gets its name: nothing is promoted,
+// and no properties are copied.
+//
+// A server whose log has timelines never starts on the point itself, as it would go on on the old one: a copy that
+// recovered on a new one takes its place, as it does with a log that was replayed.
+//
 // No server starts on an empty directory, whenever the machine is restarted: the dataset of
 // before stays set to be mounted where it was until the new one is mounted there, so that a start
 // of the machine finds the one or the other, and both are whole. Whatever was mounted or

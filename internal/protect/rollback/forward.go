@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,7 +104,7 @@ func timelines(k *protect.Keeper, sv protect.Server) string {
 
 // forward makes the copy that takes the server's place, while that still runs. What it gives is called
 // when the change has ended: after one that failed nothing is left of the copy, and after another it
-// stays for an undo, and takes no room.
+// stays for an undo where clones need it, and takes no room.
 func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context, error, Result) error, error) {
 	k := r.Keeper
 	unlock, err := k.Do.Lock(ctx, path.Join(k.Store.Dir, "replay-lock"))
@@ -136,6 +137,9 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 	return func(ctx context.Context, err error, res Result) error {
 		if err != nil && (res.Change == 0 || res.Back == "taken back") {
 			return errors.Join(err, got.Drop(context.WithoutCancel(ctx)))
+		}
+		if err == nil && !slices.ContainsFunc(plan.Volumes, func(v Volume) bool { return v.top == "" }) {
+			return got.Drop(context.WithoutCancel(ctx)) // subvolumes do not need what they were copied of
 		}
 		return err
 	}, nil

@@ -70,6 +70,8 @@ type Volume struct {
 	own      []string
 	inherits bool           // its mount point
 	from     protect.Member // snapshot of a copy that was brought forward, in place of the point's
+
+	top, source, options string // of btrfs: where its top is mounted, and how the volume is; no options: it is part of another mount
 }
 
 // Plan finds what a rollback to a point does, and refuses what must not be done. It only reads.
@@ -146,8 +148,8 @@ func (c *checking) same(context.Context) error {
 			"plumb clone starts a copy of the point, beside the server")
 	}
 	for i, m := range p.Members {
-		if m.Storage != "zfs" && m.Storage != "zfs-fuse" {
-			return hint.With(fmt.Errorf("%s is on %s, and datasets of ZFS are all that Plumb swaps", m.Name, m.Storage), "plumb clone starts a copy of the point, beside the server")
+		if !swaps(m.Storage) {
+			return hint.With(fmt.Errorf("%s is on %s, and Plumb swaps datasets of ZFS and subvolumes of btrfs", m.Name, m.Storage), "plumb clone starts a copy of the point, beside the server")
 		}
 		if m.Within != "" || slices.ContainsFunc(p.Members[:i], func(o protect.Member) bool { return o.Name == m.Name }) {
 			return fmt.Errorf("%s is mounted in parts or more than once", m.Name)
@@ -222,6 +224,9 @@ func (c *checking) snapshots(ctx context.Context) error {
 		case st.Gone || st.Other:
 			return hint.With(fmt.Errorf("the snapshot %s is gone, or another has its name", m.Snapshot), "the point is of no more use; plumb protect list shows others")
 		}
+		if m.Storage == onBtrfs {
+			continue
+		}
 		out, err := c.h.Output(ctx, zfs.SnapshotsOf(m.Name)...)
 		if err != nil {
 			return err
@@ -229,6 +234,9 @@ func (c *checking) snapshots(ctx context.Context) error {
 		all := zfs.Names(out)
 		at := slices.Index(all, m.Snapshot) + 1
 		c.plan.Moves, c.plan.Stay = append(c.plan.Moves, all[:at]...), append(c.plan.Stay, all[at:]...)
+	}
+	if c.plan.Moves == nil {
+		return nil
 	}
 	out, err := c.h.Output(ctx, zfs.Origins(c.plan.Point.Members[0].Pool)...)
 	for _, row := range zfs.ParseRows(out, 2) {

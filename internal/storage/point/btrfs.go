@@ -212,7 +212,7 @@ func (Btrfs) look(ctx context.Context, h host.Reader, m protect.Member) (t btrfs
 	s, ok := pathOf(list, m.Snapshot)
 	st.Gone, st.Other = !ok, ok && (m.GUID == "" || s.UUID != m.GUID || fmt.Sprint(s.Born) != m.Birth)
 	for _, c := range list {
-		if ok && !st.Other && c.Parent == s.UUID {
+		if ok && !st.Other && c.Parent == s.UUID && strings.HasPrefix(c.Path, pointsDir+"/clone-") { // what a rollback put in place needs no origin
 			st.Clones = append(st.Clones, "/"+c.Path)
 		}
 	}
@@ -305,6 +305,12 @@ func btrfsTop(ctx context.Context, h host.Reader, uuid string) (btrfsMount, erro
 			"snapshots lie at its top, outside of what the server sees: mount it where only root enters, with mount -o subvolid=5 /dev/disk/by-uuid/"+uuid+" DIRECTORY")
 	}
 	return btrfsMount{m.Point, m.Source}, err
+}
+
+// Top gives the directory on which the top of the filesystem of a UUID is mounted for writing.
+func (Btrfs) Top(ctx context.Context, h host.Reader, uuid string) (string, error) {
+	t, err := btrfsTop(ctx, h, uuid)
+	return t.dir, err
 }
 
 // list lists all subvolumes, the top first.
