@@ -29,78 +29,49 @@ func (c *checking) acts() (all []change.Act, err error) {
 	outward := slices.Clone(inward)
 	slices.Reverse(outward)
 
-	add(c.stop(look, "", true))
-	for _, v := range c.plan.Volumes {
-		if v.top != "" {
-			add(v.copied())
-			continue
+	sets, each := c.of(func(v Volume) bool { return v.top == "" }), func(volumes []Volume, act func(Volume) change.Switch) {
+		for _, v := range volumes {
+			add(act(v))
 		}
+	}
+	roots := c.of(func(v Volume) bool { return v.root })
+	inward, outward = slices.DeleteFunc(inward, Volume.inside), slices.DeleteFunc(outward, Volume.inside)
+	mounted := func(again string) {
+		each(inward, func(v Volume) change.Switch { return uncover(v, again) })
+		each(outward, func(v Volume) change.Switch { return mount(v, again) })
+	}
+
+	add(c.stop(look, "", true))
+	each(c.of(func(v Volume) bool { return v.top != "" }), Volume.copied)
+	for _, v := range sets {
 		all = append(all, safety(v), clone(v))
 	}
-	for _, v := range c.plan.Volumes {
-		if v.from.Snapshot != "" && v.top == "" {
-			add(adopt(v))
-		}
-	}
-	for _, v := range c.plan.Volumes {
-		if v.top == "" {
-			add(promote(v))
-		}
-	}
-	for _, v := range c.plan.Volumes {
-		if v.root && v.inherits {
-			add(pin(v))
-		}
-	}
+	each(c.of(func(v Volume) bool { return v.from.Snapshot != "" && v.top == "" }), adopt)
+	each(sets, promote)
+	each(c.of(func(v Volume) bool { return v.root && v.inherits }), pin)
 	add(c.stop(look, ", before it is unmounted", false))
-	inward, outward = slices.DeleteFunc(inward, Volume.inside), slices.DeleteFunc(outward, Volume.inside)
-	for _, v := range inward {
-		add(unmount(v))
-	}
-	for _, v := range c.plan.Volumes {
-		if v.root {
-			add(c.aside(v))
-		}
-	}
-	for _, v := range c.plan.Volumes {
-		if v.root {
-			add(takePlace(v))
-			if v.top == "" {
-				add(mountpoint(v))
-			}
-		}
-	}
-	for _, v := range c.plan.Volumes {
-		if !v.root && !v.inherits {
+	each(inward, unmount)
+	each(roots, c.aside)
+	for _, v := range roots {
+		add(takePlace(v))
+		if v.top == "" {
 			add(mountpoint(v))
 		}
 	}
-	for _, v := range c.plan.Volumes {
-		if v.top == "" {
-			add(mountable(v))
-		}
-	}
-	for _, v := range inward {
-		add(uncover(v, ""))
-	}
-	for _, v := range outward {
-		add(mount(v, ""))
-	}
-	for _, v := range c.plan.Volumes {
-		if v.top == "" {
-			add(notMountable(v))
-		}
-	}
+	each(c.of(func(v Volume) bool { return !v.root && !v.inherits }), mountpoint)
+	each(sets, mountable)
+	mounted("")
+	each(sets, notMountable)
 	add(c.stop(look, ", before it is started", false))
-	for _, v := range inward {
-		add(uncover(v, ", again"))
-	}
-	for _, v := range outward {
-		add(mount(v, ", again"))
-	}
+	mounted(", again")
 	add(c.start(look, ""))
 	add(c.start(look, ", again")) // going on may have stopped it once more
 	return all, nil
+}
+
+// of gives some of the volumes.
+func (c *checking) of(these func(Volume) bool) []Volume {
+	return slices.DeleteFunc(slices.Clone(c.plan.Volumes), func(v Volume) bool { return !these(v) })
 }
 
 // exact makes a switch of one command each way, whose state is read whole.
