@@ -144,7 +144,7 @@ func (b *demoBox) steps() []step {
 		{"rehearse: what does the advice bring here?", "up to 8 minutes", func() error { return b.show(b.rehearsal()...) }},
 		{"fix what concerns these servers, and check again", "seconds", b.fix},
 		{"undo it, and check that all is as before", "seconds", b.undo},
-		{"take a point under load, prove that it starts, clone it", "half a minute", b.points},
+		{"take a point under load, prove that it starts, clone it, bring a table back", "half a minute", b.points},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 )
 
 // points takes a point of the MariaDB while clients write to it, proves that it starts,
-// and asks a clone of it for a table that was dropped meanwhile.
+// asks a clone of it for a table that was dropped meanwhile, and brings that back.
 func (b *demoBox) points() (err error) {
 	if b.maria == nil {
 		fmt.Println("demo: there is no MariaDB on a pool")
@@ -40,8 +41,26 @@ func (b *demoBox) points() (err error) {
 	if err := b.show("clone", id, "--name", "demo", "--port", "33307", "--state", state); err != nil {
 		return err
 	}
-	err = b.ask(state)
-	return errors.Join(err, b.show("clone", "drop", "demo", "--yes", "--state", state))
+	err = b.ask(&sandbox.Server{Engine: "mysql", Socket: state + "-copies/demo/run/mysqld.sock", User: "root"}, "the clone")
+	if err = errors.Join(err, b.show("clone", "drop", "demo", "--yes", "--state", state)); err != nil {
+		return err
+	}
+	return b.table(id, state)
+}
+
+// table brings the table back beside what was written since, and takes that back.
+func (b *demoBox) table(id, state string) error {
+	if _, err := exec.LookPath("mariadb-binlog"); err != nil {
+		fmt.Println("\ndemo: the client programs of MariaDB are not here, with which one table is brought back")
+		return nil
+	}
+	if err := b.show("rollback", id, "--table", "shop.prices", "--yes", "--state", state); err != nil {
+		return err
+	}
+	if err := b.ask(b.maria, "the server"); err != nil {
+		return err
+	}
+	return b.show("undo", "--yes", "--state", state)
 }
 
 // write adds orders until it is told to end, and says how many.
@@ -69,10 +88,9 @@ func (b *demoBox) newest(state string) (string, error) {
 	return id, nil
 }
 
-// ask asks the clone for the table that was dropped.
-func (b *demoBox) ask(state string) error {
-	clone := &sandbox.Server{Engine: "mysql", Socket: state + "-copies/demo/run/mysqld.sock", User: "root"}
-	db, err := clone.Open()
+// ask asks a server for the table that was dropped.
+func (b *demoBox) ask(server *sandbox.Server, who string) error {
+	db, err := server.Open()
 	if err != nil {
 		return err
 	}
@@ -80,8 +98,8 @@ func (b *demoBox) ask(state string) error {
 	var prices, orders int
 	err = db.QueryRowContext(b.ctx, "SELECT (SELECT COUNT(*) FROM shop.prices), (SELECT COUNT(*) FROM shop.orders)").Scan(&prices, &orders)
 	if err != nil {
-		return fmt.Errorf("ask the clone: %w", err)
+		return fmt.Errorf("ask %s: %w", who, err)
 	}
-	fmt.Printf("\ndemo: the clone answers: shop.prices has %d rows, shop.orders %d\n", prices, orders)
+	fmt.Printf("\ndemo: %s answers: shop.prices has %d rows, shop.orders %d\n", who, prices, orders)
 	return nil
 }
