@@ -49,12 +49,22 @@ func TablePlan(p tables.Plan, screen page.Screen) string {
 	}
 	row("as", []string{p.As.String()})
 	row("content", []string{p.Content})
-	for i, text := range p.Statements {
-		out.Hang(page.Normal, "  "+page.Columns(once(i, "typed"), headWidth), oneLine(strings.ReplaceAll(text, "\n", "")))
-	}
+	row("typed", typedLines(p.Statements))
 	row("note", p.Notes)
 	out.Para(page.Dim, 0, "The server goes on meanwhile, and nothing that is in it is touched. plumb undo takes it back.")
 	return out.String()
+}
+
+// typedLines gives the lines of statements; those that are only remarks are left out.
+func typedLines(statements []string) (lines []string) {
+	for _, text := range statements {
+		for line := range strings.Lines(text) {
+			if plain := strings.TrimSpace(line); plain != "" && !strings.HasPrefix(plain, "--") {
+				lines = append(lines, strings.TrimRight(line, "\n"))
+			}
+		}
+	}
+	return lines
 }
 
 // TableBack says what came of it.
