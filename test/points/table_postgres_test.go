@@ -46,20 +46,7 @@ func TestTableBackOnPostgres(t *testing.T) {
 	indexes := `SELECT string_agg(indexdef, '; ' ORDER BY indexdef) FROM pg_indexes WHERE schemaname = 'sh-op ''.x' AND tablename <> 'parents'`
 	made := b.ask(t, indexes)
 
-	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.orders", "--yes"), "has a table, view, index or sequence", "--as")
-	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.Orders", "--yes"), "no table postgres.shop.Orders")
-	says(t, v.typed(3, "rollback", id, "--table", "postgres.none.orders", "--yes"), "no schema none")
-	v.typed(3, "rollback", id, "--table", "none.shop.orders", "--yes")
-	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.v", "--as", "w", "--yes"), "is no table")
-	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.u", "--as", "w", "--yes"), "is unlogged")
-	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.p", "--as", "w", "--yes"), "is a partitioned table")
-	says(t, v.typed(0, "rollback", id, "--table", "postgres.shop.p1", "--as", "p 1", "--yes"), "was a partition", "rows 1,")
-	says(t, v.typed(0, "rollback", id, "--table", "postgres.shop.many", "--as", "many \"2", "--yes"), "rows 50000", "is called")
-	must(t, b.server.Exec(`UPDATE shop."many ""2" SET t = 'x' WHERE id = 7`))
-	says(t, v.typed(3, "undo", "--yes"), "changed since")
-	must(t, b.server.Exec(`UPDATE shop."many ""2" SET t = repeat('7', 20) WHERE id = 7`))
-	v.typed(0, "undo", "--yes")
-
+	b.refuseAndRename(t, v, id)
 	for _, n := range names {
 		must(t, b.server.Exec("DROP TABLE "+n[1]))
 	}
@@ -98,4 +85,22 @@ func TestTableBackOnPostgres(t *testing.T) {
 			t.Errorf("left: %q", strings.Join(left, " "))
 		}
 	}
+}
+
+// refuseAndRename tries what is refused, and what gets another name.
+func (b *bench) refuseAndRename(t *testing.T, v verbs, id string) {
+	t.Helper()
+	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.orders", "--yes"), "has a table, view, index or sequence", "--as")
+	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.Orders", "--yes"), "no table postgres.shop.Orders")
+	says(t, v.typed(3, "rollback", id, "--table", "postgres.none.orders", "--yes"), "no schema none")
+	v.typed(3, "rollback", id, "--table", "none.shop.orders", "--yes")
+	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.v", "--as", "w", "--yes"), "is no table")
+	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.u", "--as", "w", "--yes"), "is unlogged")
+	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.p", "--as", "w", "--yes"), "is a partitioned table")
+	says(t, v.typed(0, "rollback", id, "--table", "postgres.shop.p1", "--as", "p 1", "--yes"), "was a partition", "rows 1,")
+	says(t, v.typed(0, "rollback", id, "--table", "postgres.shop.many", "--as", "many \"2", "--yes"), "rows 50000", "is called")
+	must(t, b.server.Exec(`UPDATE shop."many ""2" SET t = 'x' WHERE id = 7`))
+	says(t, v.typed(3, "undo", "--yes"), "changed since")
+	must(t, b.server.Exec(`UPDATE shop."many ""2" SET t = repeat('7', 20) WHERE id = 7`))
+	v.typed(0, "undo", "--yes")
 }
