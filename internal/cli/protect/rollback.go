@@ -23,6 +23,7 @@ type rollbackFlags struct {
 	machine.Place
 	o           rollback.Options
 	stop, start string
+	wal         string
 	to          string
 	table       table.Flags
 	memory      value.Size
@@ -78,7 +79,8 @@ asks. A PostgreSQL goes on on a timeline of its own.
 	f.Place.Flags(c)
 	fl := c.Flags()
 	f.memory = 512 << 20
-	fl.StringVar(&f.to, "to", "", "replay the server's log up to just before `MOMENT`: a date with its zone, a GTID, or FILE:POSITION")
+	fl.StringVar(&f.to, "to", "", "replay the server's log up to just before `MOMENT`: a date with its zone, a GTID, FILE:POSITION, or of PostgreSQL an LSN")
+	fl.StringVar(&f.wal, "wal", "", "`DIR` with archived WAL of PostgreSQL, for --to")
 	fl.StringVar(&f.table.Table, "table", "", "bring back `DATABASE.TABLE` alone, beside the server (PostgreSQL: DATABASE.SCHEMA.TABLE)")
 	fl.StringVar(&f.table.As, "as", "", "give the table another `NAME`")
 	fl.Var(&f.memory, "memory", "`SIZE` that the server of the copy may take in all, with --to or --table")
@@ -115,6 +117,7 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 		if err != nil {
 			return err
 		}
+		to.Archive = f.wal
 		f.o.To = &to
 	}
 	f.o.Memory = int64(f.memory)

@@ -35,7 +35,7 @@ type Engine interface {
 type Recoverer interface {
 	Engine
 	// Prepare gives a copy, before its first start, what of the log it replays: nothing where the way
-	// has no end. It opens a timeline that is newer than to.Now's.
+	// has no end. It opens a timeline that is newer than to.Newest.
 	Prepare(ctx context.Context, d host.Streamer, c *protect.Copy, w Way, to Target) error
 }
 
@@ -51,8 +51,9 @@ type Transaction struct {
 // Way is what is replayed.
 type Way struct {
 	From   protect.Position `json:"from"`
-	Stop   protect.Position `json:"stop"`  // of the log: what begins here, or later, is not replayed; GTID: the last of each domain that is
-	Files  []string         `json:"files"` // of the log, absolute
+	Stop   protect.Position `json:"stop"`           // of the log: what begins here, or later, is not replayed; GTID: the last of each domain that is
+	Files  []string         `json:"files"`          // of the log, absolute
+	Last   string           `json:"last,omitempty"` // record that is replayed, where the log tells records
 	Count  int              `json:"transactions"`
 	Before []Transaction    `json:"before"` // the last that are replayed
 	After  []Transaction    `json:"after"`  // the first that are not

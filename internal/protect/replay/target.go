@@ -13,18 +13,22 @@ import (
 
 // Target is the moment before which a replay ends. One of its parts is given.
 type Target struct {
-	Time   time.Time
-	GTID   string
-	File   string
-	Offset int64
-	Text   string           // as it was typed
-	Now    protect.Position // where the server stands, and the newest timeline it ever came to
+	Time    time.Time
+	GTID    string
+	File    string
+	LSN     string
+	Offset  int64
+	Text    string           // as it was typed
+	Now     protect.Position // where the server stands
+	Newest  int              // timeline that it ever was on
+	Archive string           // directory in which archived log lies
 }
 
 // Point tells whether it is the point itself.
-func (t Target) Point() bool { return t.Time.IsZero() && t.GTID == "" && t.File == "" }
+func (t Target) Point() bool { return t.Time.IsZero() && t.GTID == "" && t.File == "" && t.LSN == "" }
 
 var (
+	lsn   = regexp.MustCompile(`^[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}$`)
 	place = regexp.MustCompile(`^([^/:\s]+\.[0-9]{6,}):([0-9]{1,19})$`)
 	gtid  = regexp.MustCompile(`^(?:[0-9]+-[0-9]+-[0-9]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?::[a-z_][a-z0-9_]*)?:[0-9]+)$`)
 )
@@ -38,6 +42,10 @@ func Parse(text string) (Target, error) {
 		n, err := strconv.ParseInt(m[2], 10, 64)
 		t.File, t.Offset = m[1], n
 		return t, err
+	}
+	if lsn.MatchString(text) {
+		t.LSN = strings.ToUpper(text)
+		return t, nil
 	}
 	if gtid.MatchString(text) {
 		t.GTID = strings.ToLower(text)
@@ -55,7 +63,7 @@ func Parse(text string) (Target, error) {
 	if at, err := time.ParseInLocation(wall, text, time.Local); err == nil {
 		return t, hint.Usage("--to "+text+" names no time zone", fmt.Sprintf("say which: --to '%s UTC', or as this host's clock says --to '%s'", text, at.Format(wall+" -0700")))
 	}
-	return t, hint.Usage(fmt.Sprintf("--to %q is no moment", text), "give a date with its zone, such as '2026-11-23 03:12:00 Europe/Berlin', a GTID, or FILE:POSITION of a binary log")
+	return t, hint.Usage(fmt.Sprintf("--to %q is no moment", text), "give a date with its zone, such as '2026-11-23 03:12:00 Europe/Berlin', a GTID, FILE:POSITION of a binary log, or a place in the WAL")
 }
 
 // zoned reads a date of a named zone, which must have been there once.

@@ -92,8 +92,8 @@ func (c *checking) timeline(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", timelines(k, c.plan.Server), err)
 	}
-	to.Now.Timeline = max(to.Now.Timeline, opened)
-	c.plan.to, c.plan.Opens = &to, to.Now.Timeline+1
+	to.Newest = max(to.Now.Timeline, opened)
+	c.plan.to, c.plan.Opens = &to, to.Newest+1
 	return nil
 }
 

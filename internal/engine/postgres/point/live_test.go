@@ -199,7 +199,7 @@ func TestRollbackOpensTimeline(t *testing.T) {
 			if out, err := exec.Command("cp", "-a", kept.Root+"/.", c.Root).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			s.branched(c, replay.Way{From: at}, replay.Target{Now: now}, timeline, told)
+			s.branched(c, replay.Way{From: at}, replay.Target{Newest: now.Timeline}, timeline, told)
 			s.replaced(c, timeline)
 			c.Root = ""
 			if s.server, err = s.box.Postgres(s.options); err != nil {

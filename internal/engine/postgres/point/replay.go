@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"plumb/internal/host"
@@ -22,7 +21,7 @@ const restore = "cp plumb.replay/wal/%f %p"
 func (n neutral) recovery() []setting {
 	all := []setting{{"restore_command", restore}}
 	if n.major >= 12 {
-		all = append(all, setting{"recovery_target_timeline", "current"}, setting{"primary_conninfo", ""})
+		all = append(all, setting{"recovery_target_timeline", "current"}, setting{"primary_conninfo", ""}, setting{"hot_standby", "off"})
 	}
 	if n.c.Until != "" {
 		all = append(all, setting{"recovery_target_lsn", n.c.Until}, setting{"recovery_target_inclusive", "on"}, setting{"recovery_target_action", "promote"})
@@ -48,7 +47,7 @@ sync -f .`
 
 // Prepare implements replay.Recoverer.
 func (Engine) Prepare(ctx context.Context, d host.Streamer, c *protect.Copy, w replay.Way, to replay.Target) error {
-	c.Newest, c.Until = max(to.Now.Timeline, c.Position.Timeline, 1), w.Stop.File
+	c.Newest, c.Until = max(to.Newest, c.Position.Timeline, 1), w.Last
 	n := neutral{c: *c, data: c.In(c.Server.Dir("data")), major: major(c.Server.Version)}
 	err := n.sound()
 	if err == nil {
@@ -144,9 +143,4 @@ func (Engine) Settle(ctx context.Context, d host.Streamer, c protect.Copy) error
 		return fmt.Errorf("give a copy of %s its settings back: %w", c.Server.Ref, err)
 	}
 	return nil
-}
-
-// Way implements replay.Engine.
-func (Engine) Way(context.Context, host.Streamer, protect.Server, protect.Position, replay.Target) (replay.Way, error) {
-	return replay.Way{}, errors.New("not yet: " + strconv.Itoa(0))
 }

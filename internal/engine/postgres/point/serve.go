@@ -119,7 +119,7 @@ func (Engine) Recovered(ctx context.Context, a load.Admin, c protect.Copy) (prot
 
 // parting is the last line of a timeline's history: from which timeline it
 // parted, and where.
-var parting = regexp.MustCompile(`(?:^|\n)(\d+)\t([0-9A-F]+/[0-9A-F]+)\t[^\n]*\n?$`)
+var parting = regexp.MustCompile(`(?:^|\n)(\d+)\t([0-9A-F]+/[0-9A-F]+)\t[^\n]*\n*$`) // the reason ends in a line break of its own after a target
 
 // branched reads where a copy that replayed a log opened its new timeline: its history
 // says it, as the checkpoint that follows need not be done yet.
