@@ -104,9 +104,6 @@ const (
 	ForUse     Purpose = "clone"   // a server of its own, for development
 	ForReplica Purpose = "replica" // follows its source
 	ForBrowse  Purpose = "browse"  // its files are looked at, and no server is started on them
-	// ForRollback takes its source's place: it keeps its identity, and what it writes
-	// can be told from what the source wrote. One start of it, closed, prepares that.
-	ForRollback Purpose = "rollback"
 	// ForReplay is brought forward, stopped, and takes its source's place then: it keeps its
 	// identity, and runs apart until then.
 	ForReplay Purpose = "replay"

@@ -131,26 +131,6 @@ func TestLinkedDatabase(t *testing.T) {
 		}
 		s.apart(r, c)
 		r.stop()
-
-		// In its source's place it keeps what it is.
-		if err := s.server.Stop(); err != nil {
-			s.t.Fatal(err)
-		}
-		before, _ := os.ReadFile(s.sv.Settings["log_bin_index"])
-		c.Root, c.Purpose = "", protect.ForRollback
-		if err := s.engine.Neutralise(s.t.Context(), s.doer, c); err != nil {
-			s.t.Fatal(err)
-		}
-		r = s.start(c)
-		if r.number(s.t, "SELECT COUNT(*) FROM far.t") != 2 || r.number(s.t, "SELECT @@server_id") != 7 {
-			s.t.Error("it is another server")
-		}
-		if s.sv.Identity != "" && r.number(s.t, "SELECT COUNT(*) FROM DUAL WHERE @@server_uuid = '"+s.sv.Identity+"'") != 1 {
-			s.t.Error("it has another UUID")
-		}
-		if index, _ := os.ReadFile(s.sv.Settings["log_bin_index"]); !strings.HasPrefix(string(index), string(before)) {
-			s.t.Errorf("its index was %q and is %q", before, index)
-		}
 	})
 }
 

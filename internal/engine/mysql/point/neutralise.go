@@ -1,7 +1,6 @@
 package point
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,8 +43,7 @@ func (n *neutral) possible() error {
 		return hint.With(fmt.Errorf("the server takes keys for encrypted tables from %s, and a copy would use the same place as the server itself", keys),
 			"start this copy by hand, with the keys in a place of its own")
 	}
-	inPlace := n.c.Purpose == protect.ForRollback && n.c.Root == ""
-	if len(n.c.Server.Program) == 0 || !path.IsAbs(n.c.Root) && !inPlace || !path.IsAbs(n.c.Run) {
+	if len(n.c.Server.Program) == 0 || !path.IsAbs(n.c.Root) || !path.IsAbs(n.c.Run) {
 		return errors.New("which program starts it, or where the copy is, is not known")
 	}
 	return nil
@@ -54,7 +52,7 @@ func (n *neutral) possible() error {
 // whole looks whether the server's directories are there, where they should be: a
 // server must never start on an empty directory.
 func (n *neutral) whole() error {
-	root, err := n.d.Stat(n.ctx, cmp.Or(n.c.Root, "/"))
+	root, err := n.d.Stat(n.ctx, n.c.Root)
 	if err != nil {
 		return err
 	}
@@ -169,7 +167,7 @@ func (n *neutral) spare(name string) bool {
 // identity removes what tells the copy who it is, or whom it follows. What takes its
 // source's place lies there already, and stays what it is.
 func (n *neutral) identity() error {
-	if n.c.Purpose == protect.ForRollback || n.c.Purpose == protect.ForReplay {
+	if n.c.Purpose == protect.ForReplay {
 		return nil
 	}
 	data := n.c.In(n.c.Server.Dir("data"))
@@ -217,7 +215,7 @@ func isLog(file, base string) bool {
 // index makes the index of the binary log name the copy's files. It holds full
 // paths where log_bin is one: a copy would go on in the source's, and purge them.
 func (n *neutral) index() error {
-	if !n.logs || n.c.Purpose == protect.ForRollback {
+	if !n.logs {
 		return nil
 	}
 	dir := path.Dir(n.c.In(n.setting("log_bin_basename")))

@@ -103,11 +103,7 @@ func (n *neutral) kept(f *file) {
 // binlog lets recovery find the copied binary log, which decides about prepared
 // transactions; nothing of it is purged.
 func (n *neutral) binlog(f *file) {
-	if n.c.Purpose == protect.ForRollback {
-		f.set("server_id", n.setting("server_id"))
-	} else {
-		f.set("server_id", strconv.Itoa(n.number()))
-	}
+	f.set("server_id", strconv.Itoa(n.number()))
 	if !n.logs {
 		f.WriteString("skip_log_bin\n")
 		return
@@ -135,7 +131,7 @@ func (n *neutral) calm(f *file) {
 	if !isMariaDB(n.c.Server) && since(n.c.Server, "8.0") {
 		f.set("persisted_globals_load", "OFF")
 	}
-	if n.c.Purpose != protect.ForRollback && n.c.Purpose != protect.ForReplay {
+	if n.c.Purpose != protect.ForReplay {
 		f.set("relay_log", "plumb-relay-bin")
 		f.set("relay_log_index", "plumb-relay-bin.index")
 		f.set("relay_log_recovery", "ON")

@@ -140,7 +140,6 @@ func TestSound(t *testing.T) {
 	}
 	for what, change := range map[string]func(*protect.Copy){
 		"the live directory":    func(c *protect.Copy) { c.Root = "" },
-		"a rollback elsewhere":  func(c *protect.Copy) { c.Purpose = protect.ForRollback },
 		"no data directory":     func(c *protect.Copy) { c.Server.Dirs = nil },
 		"a relative root":       func(c *protect.Copy) { c.Root = "r" },
 		"root":                  func(c *protect.Copy) { c.Server.UID = 0 },
