@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"plumb/test/sandbox"
 )
 
 const journals = "/var/lib/plumb"
@@ -53,7 +55,7 @@ func inRootOfItsOwn(t *testing.T, programs ...string) bool {
 	if out, err := exec.Command(own[0], append(own[1:], probe, t.TempDir())...).CombinedOutput(); err != nil {
 		t.Skipf("no root of its own can be made here: %s", out)
 	}
-	c := exec.Command(own[0], append(own[1:], script, self, t.TempDir(), dir, tape, "-test.run=^"+t.Name()+"$", "-test.v")...)
+	c := exec.Command(own[0], append(own[1:], sandbox.LetGo("")+script, self, t.TempDir(), dir, tape, "-test.run=^"+t.Name()+"$", "-test.v")...)
 	c.Env = append(os.Environ(), packagesIn+"=/packages", "TMPDIR=/tmp", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive")
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {

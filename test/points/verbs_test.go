@@ -53,6 +53,8 @@ func TestTypedOnMariaDB(t *testing.T) {
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	v := verbs{t, filepath.Join(dir, "state")}
 	server := b.db(t, b.look(t)).String()
+	beside, err := b.box.Filesystem("beside", "ext4", 32, nil, "")
+	must(t, err)
 
 	says(t, v.typed(0, "snapshot", server, "--dry-run"), "What it keeps data on", "Mode crash, which is taken", "Nothing was locked")
 	if out := v.typed(0, "protect", "list"); !strings.Contains(out, "There is no point") {
@@ -71,6 +73,7 @@ func TestTypedOnMariaDB(t *testing.T) {
 	says(t, v.typed(0, "clone", first, "--name", "dev", "--mask", "UPDATE shop.orders SET mail = ''"), "dev", "after 1 statement of a mask")
 	says(t, v.typed(3, "clone", first, "--name", "dev"), "there is a clone dev already")
 	run := regexp.MustCompile(`socket in (\S+)`).FindStringSubmatch(v.typed(0, "clone", "list"))[1]
+	notMounted(t, run, beside)
 	db, err := (&sandbox.Server{Engine: "mysql", Socket: filepath.Join(run, "mysqld.sock"), User: "root"}).Open()
 	must(t, err)
 	var mails string
@@ -89,6 +92,28 @@ func TestTypedOnMariaDB(t *testing.T) {
 		t.Error("the prune did not destroy the one it named")
 	}
 	v.policy(filepath.Join(dir, "protect.yaml"), server)
+}
+
+// notMounted wants that the process of a clone has no mount on a directory of others: it would
+// keep its disk busy for as long as the clone lives.
+func notMounted(t *testing.T, run, dir string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	must(t, err)
+	found := false
+	for _, file := range files {
+		if argv, err := os.ReadFile(file); err != nil || !bytes.Contains(argv, []byte(run)) {
+			continue
+		}
+		mounts, err := os.ReadFile(filepath.Join(filepath.Dir(file), "mountinfo"))
+		must(t, err)
+		if found = true; bytes.Contains(mounts, []byte(" "+dir+" ")) {
+			t.Errorf("it keeps %s busy:\n%s", dir, mounts)
+		}
+	}
+	if !found {
+		t.Error("the clone has no process")
+	}
 }
 
 // policy has a policy carried out, and asks whether it is met.

@@ -30,6 +30,9 @@ func TestRogueServersLearnNoPassword(t *testing.T) {
 		againInOwnMounts(t)
 		return
 	}
+	if out, err := exec.Command("sh", "-c", sandbox.LetGo("")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	b := box(t)
 	fake, err := program.Rogue(b.Dir)
 	check(t, err)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -83,7 +84,16 @@ func (b *Box) Namespace() ([]string, error) {
 	if _, err := output(exec.Command("unshare", "--mount", "true")); err != nil { // in a chroot, for example
 		return nil, Missing{"cannot make a mount namespace: " + err.Error(), "run where unshare --mount works"}
 	}
-	return []string{"unshare", "--mount", "sh", "-c", "exec " + b.stepDown() + `"$@"`, "sh"}, nil
+	return []string{"unshare", "--mount", "sh", "-c", LetGo(b.Dir) + "exec " + b.stepDown() + `"$@"`, "sh"}, nil
+}
+
+// LetGo gives the shell's words with which a process that has mounts of its own lets go of
+// those of other boxes, whose disks it would keep busy while it lives; dir is its own box, "" for none.
+func LetGo(dir string) string {
+	return fmt.Sprintf(`tac /proc/self/mounts | while read -r _ at _; do
+	case $at in "%s"/*) ;; */plumb-*) umount -l "$at" 2>/dev/null ;; esac
+done
+`, cmp.Or(dir, "/none"))
 }
 
 // stepDown is what a wrapper that runs as root needs to become the servers' user.

@@ -14,7 +14,6 @@ import (
 	"path"
 	"plumb/internal/observe"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -355,82 +354,6 @@ func (c *Copy) PID() int {
 		return 0
 	}
 	return c.running.PID()
-}
-
-// enclosed gives the command that runs a server with mounts of its own, in which the
-// source's directories are covered, without network when it is closed, and with no more
-// memory than it was given.
-func (c *Copy) enclosed(ctx context.Context, p host.Process) (host.Process, error) {
-	p.Log = path.Join(c.Dir, "output.log") // not in Run, where its user could put a link in its place
-	groups, err := c.group(ctx)
-	if err != nil {
-		return p, err
-	}
-	p.Groups = groups
-	if !c.maker.Keeper.Do.About().Root {
-		return p, nil
-	}
-	argv := []string{"unshare", "--mount", "--propagation", "slave"} // what is unmounted on the host is not kept busy here
-	if c.Closed {
-		argv = append(argv, "--net")
-	}
-	argv = append(argv, "--", "sh", "-c", coverScript, "sh", strconv.Itoa(c.Server.UID), strconv.Itoa(c.Server.GID))
-	argv = append(argv, c.unmounted()...)
-	argv = append(append(argv, "--"), c.covered()...)
-	argv = append(argv, "--")
-	if c.gentle {
-		argv = append(argv, "nice", "-n", "19", "ionice", "-c", "3")
-	}
-	p.Argv = append(argv, p.Argv...)
-	p.UID, p.GID = 0, 0
-	return p, nil
-}
-
-// coverScript takes mounts away, deepest first, covers directories, and goes on as a user
-// with a command. A directory that is not there needs no cover.
-const coverScript = `set -e
-uid=$1 gid=$2
-shift 2
-while [ "$1" != -- ]; do
-	umount -l -- "$1" 2>/dev/null || ! mountpoint -q -- "$1"
-	shift
-done
-shift
-while [ "$1" != -- ]; do
-	if [ -d "$1" ]; then mount -t tmpfs -o ro,size=4k,mode=0 plumb-covered "$1"; fi
-	shift
-done
-shift
-ip link set lo up 2>/dev/null || :
-exec setpriv --reuid="$uid" --regid="$gid" --clear-groups -- "$@"`
-
-// unmounted lists the mounts of the source that the copy does not see, and so does not keep
-// busy: those that hold its data and nothing it needs.
-func (c *Copy) unmounted() (points []string) {
-	for _, m := range slices.Backward(c.members) {
-		if at := path.Clean(m.Mountpoint); !c.needs(at) {
-			points = append(points, at)
-		}
-	}
-	return points
-}
-
-// needs tells whether the copy runs from a directory, or its program does.
-func (c *Copy) needs(dir string) bool {
-	return dir == "/" || observe.Within(c.Dir, dir) || slices.ContainsFunc(c.Server.Program, func(p string) bool { return observe.Within(p, dir) })
-}
-
-// covered lists the directories of the source that the copy must not see: not those
-// below which it runs itself.
-func (c *Copy) covered() (dirs []string) {
-	for _, d := range c.Server.Dirs {
-		at := path.Clean(d.Path)
-		within := slices.ContainsFunc(dirs, func(dir string) bool { return observe.Within(at, dir) })
-		if !within && !c.needs(at) && d.Role != "temporary" && d.Role != "log" {
-			dirs = append(dirs, at)
-		}
-	}
-	return dirs
 }
 
 // group makes the control group that limits the copy's memory; none where the machine lends none.
