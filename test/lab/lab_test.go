@@ -70,7 +70,8 @@ func (l lab) args(file string, more ...string) []string {
 // run runs an experiment to its end.
 func (l lab) run(file string, more ...string) string {
 	l.t.Helper()
-	out, _ := plumb.Run(l.t, 0, l.args(file, more...)...)
+	out, errs := plumb.Run(l.t, 0, l.args(file, more...)...)
+	l.t.Log(errs) // what a resumed run swept
 	return out
 }
 
