@@ -94,7 +94,7 @@ func (m *many) one(t *testing.T, mode string, s *series, last bool) error {
 // starts starts a copy of a point, and looks at where it stands and what it holds.
 func (m *many) starts(t *testing.T, p protect.Point, kept string, last bool, s *series) error {
 	t.Helper()
-	c, err := m.maker.Make(t.Context(), p, instance.Options{Name: "many-" + p.ID, Purpose: protect.ForDrill, Number: 1})
+	c, err := m.maker.Make(t.Context(), p, instance.Options{Name: "many-" + p.ID, Purpose: protect.ForDrill, Number: 1, Memory: 512 << 20}) // as much as a drill gives
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (m *many) all(t *testing.T, a load.Admin, c *instance.Copy) error {
 		}
 	}
 	w := m.work(1, (*durability.Ledger)(nil))
-	w.Server = m.driven(m.socket(c.Run, m.server.Port))
+	w.Server = m.driven(m.socket(c.Run, 5432))
 	r, err := tpcc.Check(t.Context(), w, tpcc.CheckOptions{})
 	if err != nil {
 		return err

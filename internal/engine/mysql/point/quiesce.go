@@ -17,7 +17,9 @@ import (
 const (
 	pause     = 100 * time.Millisecond // between two looks
 	letGo     = 5 * time.Second        // for statements that give back
-	lockWait  = 2 * time.Second        // lock_wait_timeout
+	lockWait  = time.Second            // lock_wait_timeout
+	lullTries = 50                     // looks for a moment without row waits, before it is tried all the same
+	lullPause = 10 * time.Millisecond
 	rightsFor = "see `plumb snapshot --grants` for the rights that this needs"
 )
 
@@ -26,6 +28,7 @@ type quiet struct {
 	h        host.Held
 	position []string // statements
 	release  []string
+	lulls    string // asks how many transactions wait for rows; "" where that does not matter
 }
 
 // Quiesce implements protect.Engine: it runs the statements of the mode.
@@ -42,6 +45,8 @@ func (*Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, limit t
 			q.position = append(q.position, s)
 		case s == running || s == runs || s == holders || s == prepared:
 			looks = append(looks, s)
+		case s == rowWaits:
+			q.lulls = s
 		case strings.HasPrefix(s, thisServer), strings.HasPrefix(s, "SET "):
 			if err := q.begin(ctx, s); err != nil {
 				return nil, fmt.Errorf("hold the server for a point: %w", err)
@@ -86,7 +91,9 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 		if late, _ := limited.Deadline(); err == nil && was != nil && time.Until(late) < lockWait {
 			err = was // it would be cut off while it waits
 		} else if err == nil {
-			err = q.locks(limited, take)
+			if err = q.lull(limited); err == nil {
+				err = q.locks(limited, take)
+			}
 		}
 		if err == nil {
 			return nil
@@ -104,6 +111,27 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 		case <-time.After(pause):
 		}
 	}
+}
+
+// lull waits for a moment in which no transaction waits for a row of another. FLUSH TABLES WITH READ LOCK
+// waits for those who do, and stops the one they wait for, if he has not come to his COMMIT: a circle
+// that the server does not see, and that lasts until the lock is given up.
+func (q *quiet) lull(ctx context.Context) error {
+	if q.lulls == "" {
+		return nil
+	}
+	for range lullTries {
+		rows, err := q.h.Query(ctx, q.lulls)
+		if err != nil || len(rows.Values) != 1 || host.Text(rows.Values[0], 1) == "0" {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lullPause):
+		}
+	}
+	return nil // with many writers there may be none: then it is left to luck
 }
 
 func (q *quiet) locks(ctx context.Context, take []string) error {
