@@ -70,7 +70,7 @@ func (m *many) take(t *testing.T, mode string, n int) {
 func (m *many) one(t *testing.T, mode string, s *series, last bool) error {
 	t.Helper()
 	name := filepath.Join(m.dir, fmt.Sprintf("run%03d", len(m.whole)))
-	load := m.press(t, uint64(len(m.whole)+1), name)
+	load := m.press(t, uint64(len(m.whole)+1), name, 0)
 	time.Sleep(time.Duration(100+137*len(m.whole)%500) * time.Millisecond) // wherever the server is just then
 	kept := load.acknowledgedBy(t, 20)
 	p, err := m.Take(t.Context(), m.plan, protect.TakeOptions{Mode: mode})

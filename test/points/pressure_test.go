@@ -38,8 +38,8 @@ type pressure struct {
 	stop   func() *load.Result // ends the load and gives what it measured
 }
 
-// press begins a run of the load with a ledger of its own.
-func (b *bench) press(t *testing.T, seed uint64, path string) *pressure {
+// press begins a run of the load, with a ledger of its own if that has a name. What happens in the warm-up does not count.
+func (b *bench) press(t *testing.T, seed uint64, path string, warmup time.Duration) *pressure {
 	t.Helper()
 	server := b.driven(b.server)
 	ledger, err := durability.Begin(t.Context(), server, path, durability.Header{Target: b.name, Workload: "tpcc", Seed: seed})
@@ -53,7 +53,7 @@ func (b *bench) press(t *testing.T, seed uint64, path string) *pressure {
 	}
 	ended := make(chan end, 1)
 	go func() {
-		r, err := load.Run(ctx, w, load.Options{Threads: terminals, Time: time.Hour, Seed: seed, Retries: 100})
+		r, err := load.Run(ctx, w, load.Options{Threads: terminals, Time: time.Hour, Warmup: warmup, Seed: seed, Retries: 100})
 		ended <- end{r, err}
 	}()
 	return &pressure{ledger: ledger, stop: func() *load.Result {
