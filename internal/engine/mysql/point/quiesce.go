@@ -18,10 +18,11 @@ const (
 	pause     = 100 * time.Millisecond // between two looks
 	letGo     = 5 * time.Second        // for statements that give back
 	lockWait  = time.Second            // lock_wait_timeout
-	lullTries = 50                     // looks for a moment without row waits, before it is tried all the same
-	lullPause = 10 * time.Millisecond
+	lullPause = 10 * time.Millisecond  // between two looks for a moment without row waits
 	rightsFor = "see `plumb snapshot --grants` for the rights that this needs"
 )
+
+var _ protect.Blocking = (*quiet)(nil)
 
 // quiet is a lock that is held.
 type quiet struct {
@@ -29,7 +30,11 @@ type quiet struct {
 	position []string // statements
 	release  []string
 	lulls    string // asks how many transactions wait for rows; "" where that does not matter
+	since    time.Time
 }
+
+// Since implements protect.Blocking: all that was typed before the first lock stopped nobody.
+func (q *quiet) Since() time.Time { return q.since }
 
 // Quiesce implements protect.Engine: it runs the statements of the mode.
 func (*Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, limit time.Duration) (protect.Quiet, error) {
@@ -120,7 +125,7 @@ func (q *quiet) lull(ctx context.Context) error {
 	if q.lulls == "" {
 		return nil
 	}
-	for range lullTries {
+	for late, _ := ctx.Deadline(); time.Until(late) > 2*lockWait; { // this wait stops nobody, and one for the lock does
 		rows, err := q.h.Query(ctx, q.lulls)
 		if err != nil || len(rows.Values) != 1 || host.Text(rows.Values[0], 1) == "0" {
 			return err
@@ -135,6 +140,9 @@ func (q *quiet) lull(ctx context.Context) error {
 }
 
 func (q *quiet) locks(ctx context.Context, take []string) error {
+	if q.since.IsZero() {
+		q.since = time.Now()
+	}
 	for _, s := range take {
 		if err := q.h.Exec(ctx, s); err != nil {
 			return err
