@@ -160,3 +160,9 @@ func count(t *testing.T, variable string, full, few int) int {
 	must(t, err)
 	return n
 }
+
+// needFetched skips a test of servers that must be fetched, unless time is given.
+func needFetched(t *testing.T) {
+	t.Helper()
+	sandbox.NeedTime(t, "other servers than the installed one: PLUMB_REAL=1")
+}
