@@ -41,6 +41,7 @@ func lostMidway(t *testing.T, b *bench, n int) {
 	db, err := b.server.Open()
 	must(t, err)
 	defer db.Close()
+	db.SetMaxIdleConns(8) // so that the session of the lock is the newest
 	w := writing(t, db, b.insert)
 	defer w.stop()
 	plan := b.plan(t)
