@@ -59,7 +59,7 @@ func (m *many) take(t *testing.T, mode string, n int) {
 		}
 	}
 	lock := "no lock"
-	if mode != protect.ModeCrash {
+	if mode == protect.ModeLocked {
 		lock = "held, less the storage's own snapshot: " + spread(s.held)
 	}
 	fmt.Printf("%s %s on %s: %d points, %d bad, %d commits acknowledged before them; %s; the storage's snapshot: %s; the longest transaction of each run: %s; copy up after: %s\n",
