@@ -61,6 +61,13 @@ type Quiet interface {
 	Release(ctx context.Context) (files map[string]string, err error)
 }
 
+// Blocking is a Quiet for which others wait.
+type Blocking interface {
+	Quiet
+	// Since is when the first statement was typed that can stop anybody.
+	Since() time.Time
+}
+
 // Staged is the Quiet of a mode with an order.
 type Staged interface {
 	Quiet

@@ -199,6 +199,9 @@ func (t *taking) quiet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if b, ok := q.(Blocking); ok {
+		began = b.Since()
+	}
 	before, beforeErr := q.Position(ctx)
 	err = t.snapshot(ctx, q)
 	after, afterErr := q.Position(ctx)

@@ -54,67 +54,9 @@ type bench struct {
 	box    *sandbox.Box
 	pool   *sandbox.Pool
 	server *sandbox.Server
+	under  string // the name of its ground
 	cat    *catalog.Catalog
 	maker  instance.Maker
-}
-
-// poolSize gives the size of a pool, in megabytes: it is for 2 GB of data when time is given.
-func poolSize() int {
-	if os.Getenv("PLUMB_REAL") != "" {
-		return 6144
-	}
-	return 1024
-}
-
-// family is what these tests must know of a kind of server.
-type family struct {
-	name   string
-	start  func(t *testing.T, b *sandbox.Box, data, log string) (*sandbox.Server, error)
-	tables []string
-	insert string // a row of two numbers
-	socket func(run string, port int) *sandbox.Server
-}
-
-// MariaDB has its binary log in the second dataset, PostgreSQL its WAL.
-var families = []family{
-	{"mariadb", func(t *testing.T, b *sandbox.Box, data, log string) (*sandbox.Server, error) {
-		return b.MySQL(sandbox.MySQLOptions{Port: sandbox.FreePort(t), Datadir: data, Settings: "log_bin = " + log + "/binlog\nserver_id = 7\n" +
-			"gtid_strict_mode = ON\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\ninnodb_buffer_pool_size = 64M\ninnodb_log_file_size = 16M"})
-	}, []string{"CREATE DATABASE plumbtest", "CREATE TABLE plumbtest.t (id INT AUTO_INCREMENT PRIMARY KEY, who INT, n INT)"},
-		"INSERT INTO plumbtest.t (who, n) VALUES (?, ?)",
-		func(run string, _ int) *sandbox.Server {
-			return &sandbox.Server{Engine: "mysql", Socket: filepath.Join(run, "mysqld.sock"), User: "root"}
-		}},
-	{"postgres", func(t *testing.T, b *sandbox.Box, data, log string) (*sandbox.Server, error) {
-		return b.Postgres(sandbox.PostgresOptions{Port: sandbox.FreePort(t), Datadir: data, WALdir: log + "/wal", Settings: "shared_buffers = 64MB"})
-	}, []string{"CREATE SCHEMA plumbtest", "CREATE TABLE plumbtest.t (id SERIAL PRIMARY KEY, who INT, n INT)"},
-		"INSERT INTO plumbtest.t (who, n) VALUES ($1, $2)",
-		func(run string, port int) *sandbox.Server {
-			return &sandbox.Server{Engine: "postgres", Socket: run, Port: port, User: "postgres"}
-		}},
-}
-
-// onPool starts a server whose data and log lie in two datasets of a pool.
-func onPool(t *testing.T, of family) *bench {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("starts servers on a pool: run without -short")
-	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
-	pool, err := b.ZFSFuse(poolSize())
-	sandbox.Need(t, err)
-	for _, name := range []string{"db", "db/data", "db/log"} {
-		_, err := pool.Dataset(name, "recordsize=16K")
-		must(t, err)
-	}
-	s, err := of.start(t, b, filepath.Join(pool.Dir, "db/data"), filepath.Join(pool.Dir, "db/log"))
-	sandbox.Need(t, err)
-	must(t, s.Exec(of.tables...))
-	bench := newBench(t, b, pool, s)
-	bench.family = of
-	return bench
 }
 
 func newBench(t *testing.T, b *sandbox.Box, pool *sandbox.Pool, s *sandbox.Server) *bench {
@@ -124,7 +66,7 @@ func newBench(t *testing.T, b *sandbox.Box, pool *sandbox.Pool, s *sandbox.Serve
 	live := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{product.MySQL: mysql.Dialer{}, product.Postgres: postgres.Dialer{}}}))
 	t.Cleanup(func() { live.Close() })
 	state := t.TempDir()
-	k := &protect.Keeper{Do: live, Engines: []protect.Engine{mysqlpoint.New(cat, nil), postgrespoint.New(nil)}, Storages: []protect.Storage{point.ZFS{}, point.ZFS{Fuse: true}},
+	k := &protect.Keeper{Do: live, Engines: []protect.Engine{mysqlpoint.New(cat, nil), postgrespoint.New(nil)}, Storages: []protect.Storage{point.ZFS{}, point.ZFS{Fuse: true}, point.Btrfs{}},
 		Store: protect.Store{Dir: filepath.Join(state, "points")}, Now: time.Now, Plumb: "test", Host: "here", Books: filepath.Join(state, "books")}
 	copies, err := os.MkdirTemp("/var/tmp", "plumb-test-copies-")
 	must(t, err)

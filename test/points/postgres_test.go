@@ -31,7 +31,7 @@ func TestPointsOfPostgreSQL(t *testing.T) {
 	for name, c := range map[string]struct {
 		apart bool
 		mode  string
-	}{"one subvolume": {false, protect.ModeCrash}, "two filesystems": {true, protect.ModeBackupAPI}} {
+	}{"one subvolume": {false, protect.ModeCrash}, "one subvolume, with its protocol": {false, protect.ModeBackupAPI}, "two filesystems": {true, protect.ModeBackupAPI}} {
 		t.Run(name, func(t *testing.T) { onBtrfs(t, c.apart, c.mode) })
 	}
 }
@@ -80,12 +80,12 @@ func onBtrfs(t *testing.T, apart bool, mode string) {
 	defer w.stop()
 	time.Sleep(time.Second)
 	told, _ := w.acknowledged()
-	p, err := k.Take(t.Context(), plan, protect.TakeOptions{})
+	p, err := k.Take(t.Context(), plan, protect.TakeOptions{Mode: mode})
 	must(t, err)
 	_, slow := w.acknowledged()
 	w.stop()
-	if p.Mode != mode {
-		t.Errorf("it was taken in mode %s, want %s", p.Mode, mode)
+	if best, err := plan.Choose(""); err != nil || apart != (best.Name == protect.ModeBackupAPI) {
+		t.Errorf("mode %s would be taken unasked, %v", best.Name, err)
 	}
 	t.Logf("%s of %s at %s, held %s, of which the storage %s, the longest commit %s, doubts %q", p.Mode, p.Server.Product, p.Position, p.Times.Held, p.Times.Storage, slow, p.Doubts)
 	r, err := drill.Drill{Maker: k.maker, Full: true}.Run(t.Context(), p)

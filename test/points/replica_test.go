@@ -15,69 +15,111 @@ import (
 )
 
 // TestReplicas makes replicas of one point, while the source goes on, and waits until
-// each has what the source had when all were asked for. PLUMB_REAL makes it five of 2 GB.
-func TestReplicas(t *testing.T) {
-	b := onPool(t, families[0])
-	replicas, megabytes := 2, 20
-	if os.Getenv("PLUMB_REAL") != "" {
-		replicas, megabytes = 5, 2048
-	}
-	must(t, b.server.Exec("CREATE TABLE plumbtest.big (id INT AUTO_INCREMENT PRIMARY KEY, b LONGBLOB)",
-		"CREATE USER repl@'127.0.0.1' IDENTIFIED BY 'secret'", "GRANT REPLICATION SLAVE ON *.* TO repl@'127.0.0.1'"))
+// each has what the source had when all were asked for.
+func TestReplicas(t *testing.T) { replicas(t, onPool(t, families[0]), 2, 20) }
+
+// TestFiveReplicas makes five of 2 GB, and says after what time they had all caught up.
+// PLUMB_MEGABYTES asks for another size.
+func TestFiveReplicas(t *testing.T) {
+	sandbox.NeedTime(t, "2 GB on each storage take minutes: make test-real")
+	megabytes := count(t, "PLUMB_MEGABYTES", 2048, 200)
+	everywhere(t, families, 4*megabytes+1024, func(t *testing.T, b *bench) { replicas(t, b, 5, megabytes) })
+}
+
+// asSource is what these tests must know of a server that is followed.
+type asSource struct {
+	prepare []string // statements
+	fill    string   // writes sixteen megabytes
+	after   string   // what no copy may change: who the server is, and what it keeps for others; a row for each
+	source  func(s *sandbox.Server, replica int) *protect.Source
+}
+
+var sources = map[string]asSource{
+	"mysql": {
+		[]string{"CREATE TABLE plumbtest.big (id INT AUTO_INCREMENT PRIMARY KEY, b LONGBLOB)",
+			"CREATE USER repl@'127.0.0.1' IDENTIFIED BY 'secret'", "GRANT REPLICATION SLAVE ON *.* TO repl@'127.0.0.1'"},
+		strings.Repeat("SET sql_log_bin = 0; INSERT INTO plumbtest.big (b) VALUES (REPEAT(RANDOM_BYTES(1024), 1024));", 16),
+		"SHOW BINARY LOGS",
+		func(s *sandbox.Server, _ int) *protect.Source {
+			return &protect.Source{Network: "tcp", Address: fmt.Sprintf("127.0.0.1:%d", s.Port), User: "repl", Password: "secret"}
+		},
+	},
+	"postgres": {
+		[]string{"CREATE TABLE plumbtest.big (id SERIAL PRIMARY KEY, b BYTEA)", "ALTER TABLE plumbtest.big ALTER b SET STORAGE EXTERNAL",
+			"SELECT pg_create_physical_replication_slot('plumb_replica' || n, true) FROM generate_series(0, 4) n"},
+		"INSERT INTO plumbtest.big (b) SELECT decode(repeat(md5(random()::text), 65536), 'hex') FROM generate_series(1, 16)",
+		"SELECT slot_name, slot_type FROM pg_replication_slots ORDER BY 1",
+		func(s *sandbox.Server, replica int) *protect.Source {
+			return &protect.Source{Network: "unix", Address: fmt.Sprintf("%s/.s.PGSQL.%d", s.Socket, s.Port), User: "postgres", Slot: fmt.Sprint("plumb_replica", replica)}
+		},
+	},
+}
+
+func replicas(t *testing.T, b *bench, many, megabytes int) {
+	as := sources[b.server.Engine]
+	must(t, b.server.Exec(as.prepare...))
 	db, err := b.server.Open()
 	must(t, err)
 	defer db.Close()
-	for range megabytes {
-		_, err := db.Exec("INSERT INTO plumbtest.big (b) VALUES (CONCAT(" + strings.TrimSuffix(strings.Repeat("RANDOM_BYTES(1024),", 1024), ",") + "))")
-		must(t, err)
+	for done := 0; done < megabytes; done += 16 {
+		must(t, b.server.Exec(as.fill)) // in a session of its own, which may be set to write no log
 	}
-	before := sourceSays(t, db)
+	before := b.says(t, db)
 	w := writing(t, db, b.insert)
 	defer w.stop()
-	p, err := b.Take(t.Context(), b.plan(t), protect.TakeOptions{Mode: protect.ModeLocked})
+	p, err := b.Take(t.Context(), b.plan(t), protect.TakeOptions{})
 	must(t, err)
 	began := time.Now()
 	m := clone.Maker{Maker: b.maker, Dir: filepath.Join(b.Books, "clones")}
 	var made []clone.Clone
-	for i := range replicas {
-		c, err := m.Make(t.Context(), p, clone.Options{Name: fmt.Sprintf("replica%d", i), Purpose: protect.ForReplica, Port: sandbox.FreePort(t), Memory: 256 << 20,
-			Source: &protect.Source{Network: "tcp", Address: fmt.Sprintf("127.0.0.1:%d", b.server.Port), User: "repl", Password: "secret"}})
+	for i := range many {
+		c, err := m.Make(t.Context(), p, clone.Options{Name: fmt.Sprintf("replica%d", i), Purpose: protect.ForReplica, Port: sandbox.FreePort(t), Memory: 256 << 20, Source: as.source(b.server, i)})
 		must(t, err)
 		defer func() { must(t, m.Drop(t.Context(), c.Name)) }()
 		made = append(made, c)
 	}
 	want, _ := w.acknowledged()
 	for _, c := range made {
-		caughtUp(t, c, want)
+		b.caughtUp(t, c, want)
 	}
 	took := time.Since(began)
-	fmt.Printf("%s on %s: %d replicas of %d MB caught up after %s\n", p.Server.Product, p.Members[0].Storage, replicas, megabytes, took.Round(100*time.Millisecond))
-	if after := sourceSays(t, db); after != before {
+	fmt.Printf("%s on %s: %d replicas of %d MB caught up after %s\n", p.Server.Product, b.under, many, megabytes, took.Round(100*time.Millisecond))
+	if after := b.says(t, db); !strings.HasPrefix(after, before) { // the server goes on writing new logs
 		t.Errorf("the source was %s, and is %s", before, after)
 	}
 }
 
-// sourceSays gives what no copy may change of its source: its number, and the first of its logs.
-func sourceSays(t *testing.T, db *sql.DB) (text string) {
+// says gives what no copy may change of its source.
+func (b *bench) says(t *testing.T, db *sql.DB) (text string) {
 	t.Helper()
-	var id, first, size string
-	must(t, db.QueryRow("SELECT @@server_id").Scan(&id))
-	must(t, db.QueryRow("SHOW BINARY LOGS").Scan(&first, &size))
-	return id + " " + first
+	for _, q := range []string{map[string]string{"mysql": "SELECT @@server_id, ''", "postgres": "SELECT system_identifier, (SELECT timeline_id FROM pg_control_checkpoint()) FROM pg_control_system()"}[b.server.Engine],
+		sources[b.server.Engine].after} {
+		rows, err := db.Query(q)
+		must(t, err)
+		for rows.Next() {
+			var name, more string
+			must(t, rows.Scan(&name, &more))
+			if b.server.Engine == "mysql" {
+				more = "" // the size of a log
+			}
+			text += name + " " + more + "\n"
+		}
+		must(t, rows.Err())
+	}
+	return text
 }
 
 // caughtUp waits until a replica has rows of the source.
-func caughtUp(t *testing.T, c clone.Clone, want [4]int) {
+func (b *bench) caughtUp(t *testing.T, c clone.Clone, want [4]int) {
 	t.Helper()
-	at := &sandbox.Server{Engine: "mysql", Socket: filepath.Join(c.Run, "mysqld.sock"), User: "root"}
-	db, err := at.Open()
+	db, err := b.socket(c.Run, c.Port).Open()
 	must(t, err)
 	defer db.Close()
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		behind := -1
 		for who, n := range want {
 			var most sql.NullInt64
-			must(t, db.QueryRow("SELECT MAX(n) FROM plumbtest.t WHERE who = ?", who).Scan(&most))
+			must(t, db.QueryRow(fmt.Sprintf("SELECT MAX(n) FROM plumbtest.t WHERE who = %d", who)).Scan(&most))
 			if int(most.Int64) < n {
 				behind = who
 			}
@@ -86,7 +128,8 @@ func caughtUp(t *testing.T, c clone.Clone, want [4]int) {
 			return
 		}
 		if time.Since(began) > time.Minute {
-			text, _ := os.ReadFile(filepath.Join(c.Run, "error.log"))
+			log := map[string]string{"mysql": "error.log", "postgres": "server.log"}[b.server.Engine]
+			text, _ := os.ReadFile(filepath.Join(c.Run, log))
 			t.Fatalf("%s has not caught up: %s", c.Name, text[max(0, len(text)-3000):])
 		}
 	}

@@ -102,7 +102,7 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (rea
 		return nil, err
 	}
 	if err := errors.Join(d.read(ctx, c, a, p, r), a.Close()); err != nil || !d.Ready {
-		return nil, err
+		return nil, c.Starved(ctx, err)
 	}
 	d.say("keeping the recovered copy")
 	err = c.Stop(ctx)

@@ -8,11 +8,11 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
-	"plumb/internal/observe"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +23,9 @@ import (
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/load"
+	"plumb/internal/observe"
 	"plumb/internal/protect"
+	"plumb/internal/units"
 )
 
 // Directory is where copies are. Their servers' users pass through it, so it is not
@@ -42,7 +44,7 @@ type Options struct {
 	Purpose protect.Purpose
 	Port    int
 	Number  int   // of the server
-	Memory  int64 // bytes for the whole server; its cache gets half of that
+	Memory  int64 // bytes for the whole server; its cache gets half of that; 0: 512 MB
 	Source  *protect.Source
 	Life    *inventory.Life  // why it is to outlive this run; nil: it goes with Close
 	Of      []protect.Member // the snapshots of a recovered copy it is made of; the point's own when nil
@@ -61,6 +63,7 @@ type Copy struct {
 	life    *inventory.Life
 	memory  int64
 	gentle  bool
+	limits  *group.Group // nil where the machine lends none
 	members []protect.Member
 	running host.Running
 	process inventory.Thing
@@ -69,6 +72,7 @@ type Copy struct {
 
 const (
 	leastMemory = 256 << 20 // of a copy's server, in bytes
+	usualMemory = 512 << 20 // MySQL 9.7 does not start in less
 	downTime    = 2 * time.Minute
 	logTail     = 1500 // bytes of its log in an error
 )
@@ -92,7 +96,7 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 	if err != nil {
 		return nil, err
 	}
-	c = &Copy{Name: o.Name, Dir: dir, maker: m, engine: e, life: o.Life, memory: max(o.Memory, leastMemory), gentle: o.Gentle}
+	c = &Copy{Name: o.Name, Dir: dir, maker: m, engine: e, life: o.Life, memory: max(cmp.Or(o.Memory, usualMemory), leastMemory), gentle: o.Gentle}
 	c.Copy = protect.Copy{Server: p.Server, Files: p.Files, Position: p.Position, Purpose: o.Purpose, Root: path.Join(dir, "root"),
 		Run: path.Join(dir, "run"), Port: o.Port, Memory: c.memory / 2, Number: o.Number, Source: o.Source}
 	if c.log, err = inventory.Open(ctx, m.Keeper.Do, kinds.All(), m.Keeper.Books, o.Name); err != nil {
@@ -280,10 +284,22 @@ func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (lo
 	}
 	a, err := c.answer(ctx, within)
 	if err != nil {
-		err = fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, err, c.tail(ctx, log, p.Log))
+		err = fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, c.Starved(ctx, err), c.tail(ctx, log, p.Log))
 		return nil, errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
 	}
 	return a, nil
+}
+
+// Starved adds to an error that the copy's server was killed for want of memory, if it was: that
+// says nothing of the point.
+func (c *Copy) Starved(ctx context.Context, err error) error {
+	if err == nil || c.limits == nil {
+		return err
+	}
+	if n, known := c.limits.Kills(ctx, c.maker.Keeper.Do); known && n > 0 {
+		return fmt.Errorf("%w (the kernel killed it, as it wanted more memory than the %s it was given: give it more)", err, units.Bytes(c.memory))
+	}
+	return err
 }
 
 // answer waits until the server lets us in.
@@ -379,5 +395,6 @@ func (c *Copy) group(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 	}
+	c.limits = &g
 	return g.Dirs(), g.LimitMemory(ctx, do, c.memory)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,10 +28,18 @@ func (s *source) write(limit time.Duration) time.Duration {
 	return time.Since(began)
 }
 
+// rounds is how often something is tried: so often, or as often as it is promised for when time is given.
+func rounds(n int) int {
+	if os.Getenv("PLUMB_REAL") != "" {
+		return 50
+	}
+	return n
+}
+
 // A session that somebody ends says so, and the server is free.
 func TestLockOwnerKilled(t *testing.T) {
 	onEach(t, func(s *source) {
-		for range 10 {
+		for range rounds(10) {
 			h := s.hold()
 			q := s.quiesce(h)
 			s.exec(fmt.Sprintf("KILL %d", h.ID()))
@@ -63,7 +72,7 @@ func TestHolder(t *testing.T) {
 func TestKilledHolder(t *testing.T) {
 	onEach(t, func(s *source) {
 		var worst time.Duration
-		for range 5 {
+		for range rounds(5) {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestHolder$")
 			cmd.Env = append(os.Environ(), holder+"="+s.server.Socket)
 			out, err := cmd.StdoutPipe()
@@ -86,6 +95,41 @@ func TestKilledHolder(t *testing.T) {
 			_ = cmd.Wait()
 		}
 		s.t.Log("free after ", worst, " at the latest")
+	})
+}
+
+// Where all sessions change one row, and often wait for each other, the lock is had all the same.
+func TestHotRow(t *testing.T) {
+	onEach(t, func(s *source) {
+		s.exec("CREATE TABLE shop.hot (id INT PRIMARY KEY, n INT) ENGINE=InnoDB", "INSERT INTO shop.hot VALUES (1, 0), (2, 0)")
+		ctx, cancel := context.WithCancel(context.Background())
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					_, err := s.db.Exec("BEGIN; UPDATE shop.hot SET n = n + 1 WHERE id = 1; DO SLEEP(0.001); UPDATE shop.hot SET n = n + 1 WHERE id = 2; COMMIT")
+					if err != nil {
+						s.t.Error(err)
+						return
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+			})
+		}
+		defer all.Wait()
+		defer cancel()
+		for range rounds(5) {
+			h := s.hold()
+			began := time.Now()
+			q := s.quiesce(h)
+			if took := time.Since(began); took > time.Second {
+				s.t.Log("held after ", took.Round(time.Millisecond))
+			}
+			if _, err := q.Release(s.t.Context()); err != nil {
+				s.t.Error(err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
 	})
 }
 

@@ -86,9 +86,9 @@ func TestSame(t *testing.T) {
 // The statements of servers that are not run here.
 func TestScripts(t *testing.T) {
 	for _, c := range []struct{ flavor, version, want string }{
-		{"mysql", "5.7.44", "FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES"},
-		{"percona", "8.0.36", "LOCK INSTANCE FOR BACKUP; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES; UNLOCK INSTANCE"},
-		{"mariadb", "10.3.39", "FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; UNLOCK TABLES"},
+		{"mysql", "5.7.44", rowWaits + "; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES"},
+		{"percona", "8.0.36", rowWaits + "; LOCK INSTANCE FOR BACKUP; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES; UNLOCK INSTANCE"},
+		{"mariadb", "10.3.39", rowWaits + "; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; UNLOCK TABLES"},
 	} {
 		j := &judged{sv: protect.Server{Flavor: c.flavor, Version: c.version}, v: map[string]string{"log_bin": "ON", "datadir": `/d'\`}, galera: c.flavor == "percona"}
 		j.v["wsrep_sync_wait"] = "1"

@@ -17,16 +17,24 @@ import (
 const (
 	pause     = 100 * time.Millisecond // between two looks
 	letGo     = 5 * time.Second        // for statements that give back
-	lockWait  = 2 * time.Second        // lock_wait_timeout
+	lockWait  = time.Second            // lock_wait_timeout
+	lullPause = 10 * time.Millisecond  // between two looks for a moment without row waits
 	rightsFor = "see `plumb snapshot --grants` for the rights that this needs"
 )
+
+var _ protect.Blocking = (*quiet)(nil)
 
 // quiet is a lock that is held.
 type quiet struct {
 	h        host.Held
 	position []string // statements
 	release  []string
+	lulls    string // asks how many transactions wait for rows; "" where that does not matter
+	since    time.Time
 }
+
+// Since implements protect.Blocking: all that was typed before the first lock stopped nobody.
+func (q *quiet) Since() time.Time { return q.since }
 
 // Quiesce implements protect.Engine: it runs the statements of the mode.
 func (*Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, limit time.Duration) (protect.Quiet, error) {
@@ -42,6 +50,8 @@ func (*Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, limit t
 			q.position = append(q.position, s)
 		case s == running || s == runs || s == holders || s == prepared:
 			looks = append(looks, s)
+		case s == rowWaits:
+			q.lulls = s
 		case strings.HasPrefix(s, thisServer), strings.HasPrefix(s, "SET "):
 			if err := q.begin(ctx, s); err != nil {
 				return nil, fmt.Errorf("hold the server for a point: %w", err)
@@ -86,7 +96,9 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 		if late, _ := limited.Deadline(); err == nil && was != nil && time.Until(late) < lockWait {
 			err = was // it would be cut off while it waits
 		} else if err == nil {
-			err = q.locks(limited, take)
+			if err = q.lull(limited); err == nil {
+				err = q.locks(limited, take)
+			}
 		}
 		if err == nil {
 			return nil
@@ -106,7 +118,31 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 	}
 }
 
+// lull waits for a moment in which no transaction waits for a row of another. FLUSH TABLES WITH READ LOCK
+// waits for those who do, and stops the one they wait for, if he has not come to his COMMIT: a circle
+// that the server does not see, and that lasts until the lock is given up.
+func (q *quiet) lull(ctx context.Context) error {
+	if q.lulls == "" {
+		return nil
+	}
+	for late, _ := ctx.Deadline(); time.Until(late) > 2*lockWait; { // this wait stops nobody, and one for the lock does
+		rows, err := q.h.Query(ctx, q.lulls)
+		if err != nil || len(rows.Values) != 1 || host.Text(rows.Values[0], 1) == "0" {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lullPause):
+		}
+	}
+	return nil // with many writers there may be none: then it is left to luck
+}
+
 func (q *quiet) locks(ctx context.Context, take []string) error {
+	if q.since.IsZero() {
+		q.since = time.Now()
+	}
 	for _, s := range take {
 		if err := q.h.Exec(ctx, s); err != nil {
 			return err

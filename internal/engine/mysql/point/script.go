@@ -18,6 +18,8 @@ const (
 		"FROM performance_schema.metadata_locks JOIN performance_schema.threads ON THREAD_ID = OWNER_THREAD_ID " +
 		"WHERE OBJECT_TYPE IN ('GLOBAL', 'COMMIT', 'BACKUP LOCK') AND LOCK_STATUS = 'GRANTED' AND PROCESSLIST_COMMAND = 'Sleep'"
 	prepared = "XA RECOVER"
+	// Who waits for a row of another runs a statement, which a lock on all tables waits for.
+	rowWaits = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'"
 
 	sourceStatus = "SHOW MASTER STATUS"
 	logStatus    = "SHOW BINARY LOG STATUS"
@@ -44,10 +46,10 @@ func (j *judged) script() []string {
 		out = append(out, "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT")
 		release = []string{"BACKUP STAGE END"}
 	case !isMariaDB(j.sv) && since(j.sv, "8.0"):
-		out = append(out, "LOCK INSTANCE FOR BACKUP", readLock)
+		out = append(out, rowWaits, "LOCK INSTANCE FOR BACKUP", readLock)
 		release = []string{"UNLOCK TABLES", "UNLOCK INSTANCE"}
 	default:
-		out = append(out, readLock)
+		out = append(out, rowWaits, readLock)
 		release = []string{"UNLOCK TABLES"}
 	}
 	// Without it transactions may be prepared that only the binary log can decide.
@@ -73,7 +75,7 @@ func (j *judged) itself() string {
 // session sets what would end the lock, or would wait for the lock itself.
 func (j *judged) session() []string {
 	// Who waits for a lock on everything holds up all who come after.
-	out := []string{"SET SESSION lock_wait_timeout = 2"}
+	out := []string{"SET SESSION lock_wait_timeout = 1"}
 	if _, has := j.v["wsrep_sync_wait"]; has && j.galera {
 		out = append(out, "SET SESSION wsrep_sync_wait = 0")
 	}

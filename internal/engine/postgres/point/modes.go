@@ -14,6 +14,9 @@ import (
 // snapshot stands for the storage's commands among the statements of a mode.
 const snapshot = "-- snapshot"
 
+// stopping begins the statement that ends a backup.
+const stopping = "SELECT lsn, labelfile, spcmapfile FROM "
+
 // state is what decides about modes.
 type state struct {
 	standby, pages, fsync, minimal, async bool // pages: full_page_writes, of a standby those of its primary
@@ -110,9 +113,9 @@ func (st state) backupAPI(sv protect.Server, set protect.Set, outside string) pr
 	if st.slot { // keeps the WAL that the copy needs from being recycled; it goes with the session
 		m.Statements = append(m.Statements, "SELECT pg_create_physical_replication_slot('plumb_snapshot', true, true)")
 	}
-	start, stop := "SELECT pg_backup_start('plumb', fast => true)", "SELECT lsn, labelfile, spcmapfile FROM pg_backup_stop(wait_for_archive => false)"
+	start, stop := "SELECT pg_backup_start('plumb', fast => true)", stopping+"pg_backup_stop(wait_for_archive => false)"
 	if st.major < 15 {
-		start, stop = "SELECT pg_start_backup('plumb', true, false)", "SELECT lsn, labelfile, spcmapfile FROM pg_stop_backup(false, false)"
+		start, stop = "SELECT pg_start_backup('plumb', true, false)", stopping+"pg_stop_backup(false, false)"
 	}
 	m.Statements = append(m.Statements, start)
 	for i, v := range m.Order {

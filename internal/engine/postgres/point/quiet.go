@@ -25,7 +25,7 @@ func (Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, _ time.D
 		return nil, err
 	}
 	for i, statement := range m.Statements {
-		if strings.HasPrefix(statement, snapshot) {
+		if strings.HasPrefix(statement, snapshot) || isStop(statement) { // of one volume the backup ends before the snapshot
 			b.rest = m.Statements[i:]
 			return b, nil
 		}
@@ -35,6 +35,9 @@ func (Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, _ time.D
 	}
 	return nil, errors.New("the mode takes no snapshot")
 }
+
+// isStop tells whether a statement ends the backup.
+func isStop(statement string) bool { return strings.HasPrefix(statement, stopping) }
 
 // backup is a backup that has begun, and ends with its connection.
 type backup struct {

@@ -1,0 +1,106 @@
+package points
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"plumb/internal/protect"
+	"plumb/test/sandbox"
+)
+
+// TestHeld measures what locked points cost a server under plumb load tpcc. It starts no copies. Ten points
+// in a row, half a second apart, take turns with seconds in which none is taken. PLUMB_POINTS says how many
+// points are taken on each storage.
+func TestHeld(t *testing.T) {
+	sandbox.NeedTime(t, "200 points on each storage take some minutes: PLUMB_REAL=full, or PLUMB_REAL=1 for a few")
+	n := count(t, "PLUMB_POINTS", 200, 20)
+	everywhere(t, []family{families[0], fetched[0]}, 4096, func(t *testing.T, b *bench) {
+		b.prepareWork(t)
+		h := held{bench: b, plan: b.plan(t)}
+		for turn := 0; len(h.cost.held) < n; turn++ {
+			parts := []func(*testing.T, uint64){h.points, h.none}
+			if turn%2 == 1 { // what comes second is not always the same
+				slices.Reverse(parts)
+			}
+			for i, part := range parts {
+				part(t, uint64(2*turn+i+1))
+			}
+			h.destroy(t)
+		}
+		h.print()
+	})
+}
+
+const (
+	inARow  = 10                     // points in one turn
+	apart   = 500 * time.Millisecond // from one to the next, at least
+	without = 3 * time.Second        // in which no point is taken
+	settled = time.Second            // in which the load begins
+)
+
+// held is what points cost.
+type held struct {
+	*bench
+	plan      protect.Plan
+	taken     []protect.Point
+	cost      series
+	idle      []time.Duration // the longest transaction of each turn without points
+	with, not pace
+}
+
+// pace is how many transactions were done in a time.
+type pace struct {
+	done int64
+	time time.Duration
+}
+
+func (p pace) perSecond() float64 { return float64(p.done) / p.time.Seconds() }
+
+// measured runs the load meanwhile, and adds what it did.
+func (h *held) measured(t *testing.T, seed uint64, to *pace, stall *[]time.Duration, f func()) {
+	t.Helper()
+	load := h.press(t, seed, "", settled)
+	time.Sleep(settled + 50*time.Millisecond)
+	f()
+	res := load.stop()
+	to.done, to.time = to.done+res.Total.Done, to.time+res.Measured
+	*stall = append(*stall, res.Total.Response.Summary().Max)
+}
+
+func (h *held) points(t *testing.T, seed uint64) {
+	h.measured(t, seed, &h.with, &h.cost.stall, func() {
+		for range inARow {
+			next := time.Now().Add(apart)
+			p, err := h.Take(t.Context(), h.plan, protect.TakeOptions{Mode: protect.ModeLocked})
+			must(t, err)
+			if p.Label != protect.Locked {
+				t.Errorf("%s is labelled %s, doubts %q", p.ID, p.Label, p.Doubts)
+			}
+			h.taken = append(h.taken, p)
+			h.cost.held, h.cost.storage = append(h.cost.held, p.Times.Held-p.Times.Storage), append(h.cost.storage, p.Times.Storage)
+			time.Sleep(time.Until(next))
+		}
+	})
+}
+
+func (h *held) none(t *testing.T, seed uint64) {
+	h.measured(t, seed, &h.not, &h.idle, func() { time.Sleep(without) })
+}
+
+// destroy takes the points away while nobody measures.
+func (h *held) destroy(t *testing.T) {
+	t.Helper()
+	for _, p := range h.taken {
+		must(t, h.Destroy(t.Context(), p.ID))
+	}
+	h.taken = nil
+}
+
+func (h *held) print() {
+	fmt.Printf("%s locked on %s, %d points under plumb load tpcc:\n  held, less the storage's own snapshot: %s\n  the storage's snapshot: %s\n"+
+		"  the longest transaction: %s with points, %s without\n  transactions a second: %.0f with %.1f points a second, %.0f without: %+.0f %%\n",
+		h.plan.Server.Product, h.under, len(h.cost.held), spread(h.cost.held), spread(h.cost.storage), slices.Max(h.cost.stall).Round(time.Millisecond), slices.Max(h.idle).Round(time.Millisecond),
+		h.with.perSecond(), float64(len(h.cost.held))/h.with.time.Seconds(), h.not.perSecond(), 100*(h.with.perSecond()/h.not.perSecond()-1))
+}
