@@ -91,8 +91,8 @@ wsrep_node_address=127.0.0.1:%d
 wsrep_sst_method=plumb
 wsrep_sst_auth=plumb:secret
 wsrep_sst_receive_address=127.0.0.1:%d
-wsrep_provider_options="gmcast.listen_addr=tcp://127.0.0.1:%d;ist.recv_addr=127.0.0.1:%d;gcache.size=64M"
-`, provider, filepath.Base(b.Dir), c.others(i), i, c.gcomm[i], sandbox.FreePort(t), c.gcomm[i], sandbox.FreePort(t))}
+wsrep_provider_options="gmcast.listen_addr=tcp://127.0.0.1:%d;ist.recv_addr=127.0.0.1:%d;gcache.size=64M;pc.weight=%d"
+`, provider, filepath.Base(b.Dir), c.others(i), i, c.gcomm[i], sandbox.FreePort(t), c.gcomm[i], sandbox.FreePort(t), 3-2*min(i, 1))} // the first goes on alone
 	}
 	t.Cleanup(func() { // leaving a cluster in peace can take long
 		for _, s := range c.nodes {
@@ -134,11 +134,14 @@ chmod 755 %[1]s/wsrep_sst_plumb`, bin, self, gid, uid, asPlumb, c.state))
 // join starts a node, and waits until it is one of the cluster.
 func (c *cluster) join(node int) {
 	c.t.Helper()
+	began := time.Now()
 	s, err := c.box.MySQL(c.settings[node])
 	if err != nil {
 		c.t.Fatalf("%v\n%s", err, c.log(node))
 	}
 	c.nodes[node] = s
+	c.t.Logf("node %d answers after %s", node, time.Since(began))
+	defer func() { c.t.Logf("node %d is synced after %s", node, time.Since(began)) }()
 	c.wait(node, "SELECT variable_value = 'Synced' FROM information_schema.global_status WHERE variable_name = 'WSREP_LOCAL_STATE_COMMENT'")
 }
 
@@ -214,6 +217,7 @@ func (c *cluster) load(nodes ...int) *load {
 					if err == nil {
 						l.rows.Add(1)
 					}
+					time.Sleep(2 * time.Millisecond) // the machine has other work
 				}
 			})
 		}
@@ -251,7 +255,7 @@ func (c *cluster) fill(megabytes int) {
 func (c *cluster) nothingLeft() {
 	c.t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
-		left := sh(c.t, fmt.Sprintf("ls -A %[1]s-copies %[1]s/points 2>/dev/null | grep -v -e : -e '^$' -e lock || :; btrfs subvolume list %[2]s | grep -v -e 'path node[012]$' || :", c.state, c.top))
+		left := sh(c.t, fmt.Sprintf("ls -A %[1]s-copies %[1]s/points 2>/dev/null | grep -v -e : -e '^$' -e lock -e destroyed.log || :; btrfs subvolume list %[2]s | grep -v -e 'path node[012]$' || :", c.state, c.top))
 		if left == "" {
 			return
 		}

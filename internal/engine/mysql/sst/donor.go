@@ -97,6 +97,7 @@ func (d Donor) files(ctx context.Context, c io.Writer) (state State, err error) 
 	if state, err = d.pause(ctx); err != nil {
 		return state, err
 	}
+	stopped := time.Now()
 	if err := l.tell("held"); err != nil {
 		return state, err
 	}
@@ -104,7 +105,7 @@ func (d Donor) files(ctx context.Context, c io.Writer) (state State, err error) 
 		return state, err // with our end the server goes on
 	}
 	d.Say("continue")
-	d.Log(fmt.Sprintf("the donor stood still for %s, at %s", units.Span(time.Since(began)), state.Position))
+	d.Log(fmt.Sprintf("the donor took %s to stop, and stood still for %s for the snapshot, at %s", units.Span(stopped.Sub(began)), units.Span(time.Since(stopped)), state.Position))
 	dir, err := l.waitFor("files ", lendTime)
 	if err != nil {
 		return state, err
