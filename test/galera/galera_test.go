@@ -19,11 +19,9 @@ import (
 	"plumb/test/sandbox"
 )
 
-// asPlumb makes this program plumb itself, for what the servers start.
-const asPlumb = "PLUMB_TEST_AS_PLUMB"
-
+// TestMain makes a copy of this program with the name plumb plumb itself, for what the servers start.
 func TestMain(m *testing.M) {
-	if os.Getenv(asPlumb) != "" {
+	if filepath.Base(os.Args[0]) == "plumb" {
 		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
@@ -124,10 +122,9 @@ func (c *cluster) script() {
 	sh(c.t, fmt.Sprintf(`mkdir -m 755 %[1]s; cp %[2]s %[1]s/plumb; chmod 755 %[1]s/plumb; install -o root -g %[3]d -m 4750 "$(command -v setpriv)" %[1]s/become
 cat >%[1]s/wsrep_sst_plumb <<'END'
 #!/bin/sh
-export %[5]s=1
-exec %[1]s/plumb sst --lend "%[1]s/become --reuid=0 --regid=0 --clear-groups -- env SUDO_UID=%[4]d %[5]s=1 %[1]s/plumb lend --state %[6]s" "$@"
+exec %[1]s/plumb sst --lend "%[1]s/become --reuid=0 --regid=0 --clear-groups -- env SUDO_UID=%[4]d %[1]s/plumb lend --state %[5]s" "$@"
 END
-chmod 755 %[1]s/wsrep_sst_plumb`, bin, self, gid, uid, asPlumb, c.state))
+chmod 755 %[1]s/wsrep_sst_plumb`, bin, self, gid, uid, c.state))
 	c.t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 }
 

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,10 @@ func (l Lender) Lend(ctx context.Context, plan protect.Plan, in io.Reader, out i
 	t := &talk{said: make(chan string), out: out}
 	go t.listen(in)
 	k.Engines = []protect.Engine{still{e, t}}
+	plan.Modes = slices.Clone(plan.Modes)
+	for i := range plan.Modes { // nothing is taken from the server here
+		plan.Modes[i].Will = nil
+	}
 	p, err := k.Take(ctx, plan, protect.TakeOptions{Mode: protect.ModeLocked, Wait: stillTime})
 	if p.ID == "" {
 		return err
