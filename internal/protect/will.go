@@ -24,9 +24,13 @@ type nobody struct{}
 // End implements Armed.
 func (nobody) End(context.Context, bool) error { return nil }
 
+// ErrUntouched says of an error of Engine.Quiesce that nothing was even asked for: what is held is
+// somebody else's.
+var ErrUntouched = errors.New("nothing was taken")
+
 // abandon has given back what may have been taken.
 func abandon(ctx context.Context, heir Armed, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	return errors.Join(err, heir.End(ctx, false))
+	return errors.Join(err, heir.End(ctx, errors.Is(err, ErrUntouched)))
 }

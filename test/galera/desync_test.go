@@ -73,11 +73,27 @@ func TestLockedNode(t *testing.T) {
 		t.Errorf("the other node waited %s, and the node is desynced: %v", l.slow[1], c.desynced(0))
 	}
 	c.same(0, 1)
+	c.without()
 	c.killed()
 	out = c.typed(0, "snapshot", c.server(0), "--mode", "crash", "--dry-run")
 	if strings.Count(out, "wsrep_desync = ON") > 1 {
 		t.Errorf("crash mode desyncs: %s", out)
 	}
+}
+
+// without shows what the same lock does to the other node when the node is not desynced before.
+func (c *cluster) without() {
+	conn, err := c.open(0).Conn(c.t.Context())
+	must(c.t, err)
+	defer conn.Close()
+	l := c.load(1)
+	for _, s := range []string{"SET SESSION wsrep_sync_wait = 0", "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT", "DO SLEEP(3)", "BACKUP STAGE END"} {
+		_, err := conn.ExecContext(c.t.Context(), s)
+		must(c.t, err)
+	}
+	l.stop()
+	c.t.Logf("without desync: the longest statement on the other node %s, %d rows", l.slow[1], l.rows.Load())
+	c.same(0, 1)
 }
 
 // killed kills plumb while it holds the lock.

@@ -43,6 +43,7 @@ type cluster struct {
 	gcomm    [3]int
 	settings [3]sandbox.MySQLOptions
 	nodes    [3]*sandbox.Server
+	sessions [3]*sql.DB
 }
 
 // newCluster makes a cluster of one node.
@@ -143,10 +144,13 @@ func (c *cluster) join(node int) {
 }
 
 func (c *cluster) open(node int) *sql.DB {
-	db, err := c.nodes[node].Open()
-	must(c.t, err)
-	c.t.Cleanup(func() { db.Close() })
-	return db
+	if c.sessions[node] == nil {
+		db, err := c.nodes[node].Open()
+		must(c.t, err)
+		c.t.Cleanup(func() { db.Close() })
+		c.sessions[node] = db
+	}
+	return c.sessions[node]
 }
 
 // wait waits until a question is answered with yes.
@@ -228,10 +232,14 @@ func (c *cluster) load(nodes ...int) *load {
 func (c *cluster) same(nodes ...int) {
 	c.t.Helper()
 	var sums, rows [3]string
-	var at string
-	must(c.t, c.open(nodes[0]).QueryRow("SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'WSREP_LAST_COMMITTED'").Scan(&at))
+	at := 0
 	for _, n := range nodes {
-		c.wait(n, "SELECT variable_value >= "+at+" FROM information_schema.global_status WHERE variable_name = 'WSREP_LAST_COMMITTED'")
+		var here int
+		must(c.t, c.open(n).QueryRow("SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'WSREP_LAST_COMMITTED'").Scan(&here))
+		at = max(at, here)
+	}
+	for _, n := range nodes {
+		c.wait(n, fmt.Sprintf("SELECT variable_value >= %d", at)+" FROM information_schema.global_status WHERE variable_name = 'WSREP_LAST_COMMITTED'")
 		var table string
 		must(c.t, c.open(n).QueryRow("CHECKSUM TABLE t.t").Scan(&table, &sums[n]))
 		must(c.t, c.open(n).QueryRow("SELECT COUNT(*) FROM t.t").Scan(&rows[n]))

@@ -202,6 +202,8 @@ func act(ctx context.Context, m Holder, t testament, held host.Held) (err error)
 		case err == nil:
 			left = left[1:]
 			continue
+		case errors.Is(err, host.ErrDenied):
+			return fmt.Errorf("%s: %w", left[0], err)
 		case errors.Is(err, host.ErrBroken):
 			held = nil
 		}

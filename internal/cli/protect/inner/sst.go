@@ -1,4 +1,5 @@
-package protect
+// Package inner is the commands that programs type: a Galera node, its user by sudo, and plumb itself.
+package inner
 
 import (
 	"context"
@@ -21,6 +22,20 @@ import (
 	"plumb/internal/protect/lend"
 	"plumb/internal/stack"
 )
+
+// verbs are the commands, with what they need of the process.
+type verbs struct{ machine.Opener }
+
+// Commands makes the commands.
+func Commands(o machine.Opener) []*cobra.Command {
+	v := &verbs{o}
+	return []*cobra.Command{v.sst(), v.lend(), v.heir()}
+}
+
+const exits = `Exit codes:
+  0  done as asked
+  2  the command line is wrong
+  3  refused, or failed`
 
 // sstScript is what the server looks for, by its name.
 const sstScript = "#!/bin/sh\n# wsrep_sst_plumb: wsrep_sst_method = plumb\nexec plumb sst \"$@\"\n"
