@@ -197,7 +197,7 @@ func (j Joiner) receive(ctx context.Context, conn net.Conn) (State, error) {
 	if ctx.Err() != nil { // another server may run on the directory by now
 		return state, ctx.Err()
 	}
-	return state, j.put(ctx)
+	return state, put(ctx, j.Do, j.Request.Datadir)
 }
 
 func oneLine(err error) string {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"plumb/internal/host"
 )
 
 // What is made in the data directory, for a time.
@@ -26,18 +28,18 @@ func (j Joiner) tidy(ctx context.Context) error {
 }
 
 // put puts the files that came in the place of the server's own. All of them are on the disk by now.
-func (j Joiner) put(ctx context.Context) error {
+func put(ctx context.Context, d host.Doer, dir string) error {
 	ctx = context.WithoutCancel(ctx) // half of it is worse than either end
-	if err := j.exchange(ctx); err != nil {
+	if err := exchange(ctx, d, dir); err != nil {
 		return fmt.Errorf("put the files into place: %w", err)
 	}
-	all, err := top(ctx, j.Do, j.Request.Datadir)
+	all, err := top(ctx, d, dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range all {
 		if e.dir && strings.HasPrefix(e.name, old) {
-			if _, err := j.Do.Run(ctx, "rm", "-rf", "--", path.Join(j.Request.Datadir, e.name)); err != nil {
+			if _, err := d.Run(ctx, "rm", "-rf", "--", path.Join(dir, e.name)); err != nil {
 				return err
 			}
 		}
@@ -45,43 +47,40 @@ func (j Joiner) put(ctx context.Context) error {
 	return nil
 }
 
-func (j Joiner) exchange(ctx context.Context) error {
-	dir := j.Request.Datadir
+func exchange(ctx context.Context, d host.Doer, dir string) error {
 	from, aside := path.Join(dir, fresh), path.Join(dir, old+token())
-	if err := j.Do.MakeDir(ctx, aside, 0o700, -1, -1); err != nil {
-		return err
-	}
-	if err := j.Do.Replace(ctx, path.Join(dir, redo), []byte(poison), 0o600); err != nil {
-		return err
-	}
-	was, err := top(ctx, j.Do, dir)
+	was, err := top(ctx, d, dir)
 	if err != nil {
 		return err
 	}
-	come, err := top(ctx, j.Do, from)
+	come, err := top(ctx, d, from)
 	if err != nil {
+		return err
+	}
+	if err := d.MakeDir(ctx, aside, 0o700, -1, -1); err != nil {
+		return err
+	}
+	if err := d.Replace(ctx, path.Join(dir, redo), []byte(poison), 0o600); err != nil {
 		return err
 	}
 	for _, e := range was {
 		if e.stale() && e.name != redo {
-			if err := j.Do.Rename(ctx, path.Join(dir, e.name), path.Join(aside, e.name)); err != nil {
+			if err := d.Rename(ctx, path.Join(dir, e.name), path.Join(aside, e.name)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, e := range come {
 		if e.data() && e.name != redo { // nothing else comes from a donor of ours
-			if err := j.Do.Rename(ctx, path.Join(from, e.name), path.Join(dir, e.name)); err != nil {
+			if err := d.Rename(ctx, path.Join(from, e.name), path.Join(dir, e.name)); err != nil {
 				return err
 			}
 		}
 	}
-	if _, err := j.Do.Run(ctx, "mv", "-f", "-T", "--", path.Join(from, redo), path.Join(dir, redo)); err != nil {
-		return err
+	for _, argv := range [][]string{{"sync", "-f", dir}, {"mv", "-f", "-T", "--", path.Join(from, redo), path.Join(dir, redo)}, {"sync", "-f", dir}, {"rm", "-rf", "--", from}} {
+		if _, err := d.Run(ctx, argv...); err != nil {
+			return err
+		}
 	}
-	if _, err := j.Do.Run(ctx, "sync", "-f", dir); err != nil {
-		return err
-	}
-	_, err = j.Do.Run(ctx, "rm", "-rf", "--", from)
-	return err
+	return nil
 }
