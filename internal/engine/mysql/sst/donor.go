@@ -89,7 +89,14 @@ func answer(c io.Reader) error {
 // files takes a point and sends its files.
 func (d Donor) files(ctx context.Context, c io.Writer) (state State, err error) {
 	l := d.borrow(ctx)
-	defer func() { err = errors.Join(err, l.giveBack()) }()
+	defer func() {
+		gone := l.giveBack()
+		if err == nil && gone != nil { // the joiner has all that it needs
+			d.Log("the point was not taken away: " + gone.Error())
+			return
+		}
+		err = errors.Join(err, gone)
+	}()
 	if _, err := l.waitFor("hold", lendTime); err != nil {
 		return state, err
 	}

@@ -26,8 +26,9 @@ type Joiner struct {
 	Log     func(text string)
 }
 
-// atOnce bounds who is asked for a proof at the same time.
-const atOnce = 16
+// atOnce bounds who is asked for a proof at the same time. Who holds that many connections open, saying
+// nothing, keeps the donor out.
+const atOnce = 256
 
 const lockTime = 10 * time.Second
 
@@ -114,8 +115,7 @@ func (p proven) Read(b []byte) (int, error) {
 	return p.r.Read(b)
 }
 
-// accept waits for the one that has the proof. Others are sent away, and cannot keep it out: each
-// is asked apart from the others.
+// accept waits for the one that has the proof. Others are sent away, each asked apart from the others.
 func accept(ctx context.Context, l net.Listener, proof string, log func(string)) (net.Conn, error) {
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	found := make(chan net.Conn, 1)
@@ -193,6 +193,9 @@ func (j Joiner) receive(ctx context.Context, conn net.Conn) (State, error) {
 	}
 	if h.Bypass {
 		return state, nil
+	}
+	if j.Request.Binlog != "" {
+		j.Log("the binary log goes on with a gap: make replicas that follow this node anew")
 	}
 	if ctx.Err() != nil { // another server may run on the directory by now
 		return state, ctx.Err()

@@ -24,6 +24,7 @@ type Request struct {
 	State   State  // donor: where it stood when it was asked
 	Bypass  bool   // donor: the joiner gets what it lacks from the cluster, and no files
 	Parent  string // joiner: process of its server
+	Binlog  string // base name of the server's binary log; "" when it writes none, or does not tell
 }
 
 // State is a position in a cluster's history, with the domain of its GTIDs where the server tells it.
@@ -50,7 +51,7 @@ func ParseState(text string) (State, error) {
 // skipped, and with --mysqld-args those of the server begin.
 func ParseRequest(args []string) (r Request, err error) {
 	gtid, domain := "", ""
-	valued := map[string]*string{"--role": &r.Role, "--address": &r.Address, "--datadir": &r.Datadir, "--parent": &r.Parent, "--gtid": &gtid, "--gtid-domain-id": &domain}
+	valued := map[string]*string{"--role": &r.Role, "--address": &r.Address, "--datadir": &r.Datadir, "--parent": &r.Parent, "--binlog": &r.Binlog, "--gtid": &gtid, "--gtid-domain-id": &domain}
 	for i := 0; i < len(args) && args[i] != "--mysqld-args"; i++ {
 		name, value, joined := strings.Cut(args[i], "=")
 		to, ours := valued[name]
