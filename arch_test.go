@@ -21,16 +21,17 @@ var layers = [][]string{
 	{"inventory/kinds"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse", "protect"}, // watch will live here
-	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/freeze"},
+	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir"},
+	{"protect/freeze"},
 	{"protect/instance"}, // a server on a copy of a point
-	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables"},
+	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process", "system/points"},
-	{"engine/fake"},
+	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
-	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point"},                                                          // servers of the lab's own, and copies of others
+	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst"},                                      // servers of the lab's own, and copies of others
 	{"view/page", "view/schema"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
 	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect"},
@@ -38,7 +39,7 @@ var layers = [][]string{
 	{"cli/value"},
 	{"cli/shell"},
 	{"cli/protect/machine"},
-	{"cli/protect/table"},
+	{"cli/protect/table", "cli/protect/inner"},
 	{"cli/protect"},
 	{"cli"},
 }
@@ -54,12 +55,12 @@ var only = map[string]struct {
 	"github.com/go-sql-driver/mysql": {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
 	"github.com/jackc/pgx/v5":        {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
 	"modernc.org/sqlite":             {[]string{"lab/ledger"}, "only the lab's ledger keeps a database"},
-	"go.mongodb.org/mongo-driver/v2": {[]string{"engine/mongo"}, "each driver stays in its engine"},
-	"github.com/spf13/cobra":         {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/machine"}, "only cli knows flags"},
+	"go.mongodb.org/mongo-driver/v2": {[]string{"engine/mongo", "engine/mongo/mongotest"}, "each driver stays in its engine"},
+	"github.com/spf13/cobra":         {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine"}, "only cli knows flags"},
 	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":         {[]string{"view/page"}, "only view formats"},
-	"net":                            {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "lab/ledger"}, "connections are made by dialers, which host calls"},
-	"os":                             {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/machine", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"net":                            {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger"}, "connections are made by dialers, which host calls"},
+	"os":                             {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

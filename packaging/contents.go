@@ -41,7 +41,7 @@ func contents(program, licences []byte, docs []File) []File {
 	return all
 }
 
-// documents has a binary write its man pages and completions.
+// documents has a binary write its man pages, its completions, and the script by which Galera starts it.
 func documents(binary string) ([]File, error) {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
@@ -62,7 +62,11 @@ func documents(binary string) ([]File, error) {
 		}
 		files = append(files, File{Path: name, Mode: 0o644, Body: text})
 	}
-	return files, nil
+	script, err := exec.Command(binary, "sst", "--script").Output()
+	if err != nil {
+		return nil, fmt.Errorf("script for Galera: %w", err)
+	}
+	return append(files, File{Path: "/usr/bin/wsrep_sst_plumb", Mode: 0o755, Body: script}), nil
 }
 
 func manPages(binary string) ([]File, error) {

@@ -24,6 +24,10 @@ type Mode struct {
 	Not        string   `json:"not,omitempty"`    // it is not possible here, and why; "" when it is
 	Blocks     string   `json:"blocks,omitempty"` // who waits meanwhile; "" for nobody
 	Statements []string `json:"statements"`       // typed to the server, in order, the snapshot among them as "-- snapshot"
+	// Will is the statements that give back what does not go with the connection. A process of its
+	// own runs them when ours dies.
+	Will  []string `json:"will,omitempty"`
+	Asked bool     `json:"asked,omitempty"` // only when it is asked for by its name
 	// Order is the mountpoints of all volumes, in the order in which they are snapshotted
 	// one by one, the last of them after Staged.Between; none where they are taken together.
 	Order  []string `json:"order,omitempty"`

@@ -16,6 +16,7 @@ type Keeper struct {
 	Storages []Storage
 	Store    Store
 	Freezer  Freezer
+	Heir     Heir
 	Books    string // directory of the inventory
 	Plumb    string // version
 	Host     string // name of this machine
@@ -40,6 +41,20 @@ type Frozen interface {
 	Whole(ctx context.Context) error
 	// Thaw lets it go on.
 	Thaw(ctx context.Context) error
+}
+
+// Heir gives back what a server keeps when our connection ends (Mode.Will).
+type Heir interface {
+	// Arm starts a process that is logged in to the server, and runs the statements after limit, and at once when this
+	// process ends, however that is. With an error nobody is there.
+	Arm(ctx context.Context, d host.Streamer, t host.Target, will []string, limit time.Duration) (Armed, error)
+}
+
+// Armed is an heir that waits.
+type Armed interface {
+	// End ends it: without a word when all was given back, which is an error when it did so before; otherwise it
+	// gives back, and an error says that it could not.
+	End(ctx context.Context, back bool) error
 }
 
 // EngineOf gives the engine of a kind of server.

@@ -63,8 +63,8 @@ func (p Plan) Choose(name string) (Mode, error) {
 		case name != "" && m.Name != name:
 		case m.Not != "":
 			why = append(why, m.Name+": "+m.Not)
-		case name == "" && m.Name == ModeFreeze: // stops the server: only for who says so
-			why = append(why, m.Name+": only when it is asked for with --mode "+ModeFreeze)
+		case name == "" && (m.Asked || m.Name == ModeFreeze): // freeze stops the server: only for who says so
+			why = append(why, m.Name+": only when it is asked for with --mode "+m.Name)
 		default:
 			return m, nil
 		}

@@ -189,15 +189,19 @@ func (t *taking) frozen(ctx context.Context) error {
 
 // quiet snapshots under the engine's lock, on one connection.
 func (t *taking) quiet(ctx context.Context) error {
-	held, err := t.k.Do.Hold(ctx, t.plan.Target)
+	heir, err := t.arm(ctx)
 	if err != nil {
 		return err
+	}
+	held, err := t.k.Do.Hold(ctx, t.plan.Target)
+	if err != nil {
+		return abandon(ctx, heir, err)
 	}
 	defer held.Close() // with it goes whatever is still locked
 	began := t.k.Now()
 	q, err := t.e.Quiesce(ctx, held, t.mode, t.o.Wait)
 	if err != nil {
-		return err
+		return abandon(ctx, heir, err)
 	}
 	if b, ok := q.(Blocking); ok {
 		began = b.Since()
@@ -211,6 +215,9 @@ func (t *taking) quiet(ctx context.Context) error {
 	files, released := q.Release(late)
 	t.point.Times.Held = t.k.Now().Sub(began)
 	t.point.Position, t.point.Files = before, files
+	if err := heir.End(late, released == nil); err != nil {
+		t.doubt(err.Error())
+	}
 	if released != nil {
 		t.doubt("the lock could not be given back in order: " + released.Error())
 		if t.mode.Name == ModeBackupAPI { // its files come with the release

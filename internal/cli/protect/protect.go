@@ -5,6 +5,7 @@ package protect
 import (
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/protect/inner"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 )
@@ -30,5 +31,5 @@ const exits = `Exit codes:
 // Hidden makes the commands that no person types.
 func Hidden(s *shell.Shell, a Adapters) []*cobra.Command {
 	v := &verbs{machine.Opener{Shell: s, Adapters: a}}
-	return []*cobra.Command{v.receive()}
+	return append(inner.Commands(v.Opener), v.receive())
 }

@@ -29,6 +29,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/protect"
+	"plumb/internal/protect/heir"
 )
 
 // Freezer implements protect.Freezer.
@@ -237,16 +238,10 @@ func (s step) back(ctx context.Context, d host.Doer) error {
 	return err
 }
 
-// heir is the dead man's switch: it reads steps back until its input ends or the time is up, and then
+// takesOver is the dead man's switch: it reads steps back until its input ends or the time is up, and then
 // takes them, the last first. It leaves our session, and our control groups, because a service manager
 // that kills us kills all of those. timeout ends with the input too.
-const heir = `
-trap '' HUP INT TERM PIPE
-for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/systemd/cgroup.procs /sys/fs/cgroup/unified/cgroup.procs /sys/fs/cgroup/freezer/cgroup.procs; do
-	[ -e "$f" ] && echo $$ >"$f"
-done
-echo -1000 >/proc/self/oom_score_adj
-echo armed
+const takesOver = heir.Apart + `echo armed
 timeout -s KILL "$1" cat | {
 	steps=
 	while IFS= read -r line; do
@@ -271,7 +266,7 @@ func (f *frozen) arm(ctx context.Context, limit time.Duration) error {
 	said := &answer{armed: make(chan struct{})}
 	f.man, f.heir = out, make(chan error, 2)
 	seconds := strconv.Itoa(int(math.Ceil(max(limit.Seconds(), 1))))
-	p := host.Pipe{Argv: []string{"setsid", "--wait", "sh", "-c", heir, "sh", seconds}, In: in, Out: said, Progress: limit + time.Hour}
+	p := host.Pipe{Argv: []string{"setsid", "--wait", "sh", "-c", takesOver, "sh", seconds}, In: in, Out: said, Progress: limit + time.Hour}
 	go func() {
 		_, err := f.d.Pipe(context.WithoutCancel(ctx), p)
 		in.CloseWithError(io.ErrClosedPipe) // nobody waits in vain for it to take a step

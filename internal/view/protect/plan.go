@@ -73,6 +73,9 @@ func modeOf(p *page.Page, m protect.Mode, chosen bool) {
 	for _, d := range m.Doubts {
 		p.Hang(page.Yellow, "  doubt: ", oneLine(d))
 	}
+	if len(m.Will) > 0 {
+		p.Hang(page.Normal, "  if plumb dies: ", oneLine("another process, which is there first, runs "+strings.Join(m.Will, "; ")))
+	}
 	if len(m.Order) > 0 {
 		p.Hang(page.Normal, "  one by one: ", oneLine(strings.Join(m.Order, ", ")))
 	}

@@ -22,6 +22,7 @@ import (
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"
+	"plumb/internal/protect/heir"
 	"plumb/internal/protect/instance"
 	"plumb/internal/protect/policy"
 	"plumb/internal/protect/rollback"
@@ -109,6 +110,9 @@ func (v Opener) open(p Place) (*Machine, error) {
 	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages(""), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
 		Books: filepath.Join(base, "lab"),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
+	if exe, err := os.Executable(); err == nil {
+		m.Keeper.Heir = heir.Heir{Argv: []string{exe, "heir"}, DSN: given.DSN}
+	}
 	m.Copies = instance.Maker{Keeper: m.Keeper, Dir: copies}
 	m.Clones = clone.Maker{Maker: m.Copies, Dir: filepath.Join(base, filepath.Base(clone.Directory)), Doing: v.Doing(p.JSON)}
 	m.base = base

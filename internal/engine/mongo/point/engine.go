@@ -1,6 +1,6 @@
 // Package point says how points of MongoDB are taken, as far as its files at one moment go.
-// No mongod was ever at hand to run it on: all that would need to be tried first, a lock and
-// the start of a copy, is refused, and says so.
+// No mongod was ever at hand to run it on: a lock is only taken when it is asked for, the start of a
+// copy is refused, and both say so.
 package point
 
 import (
@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"time"
 
 	"plumb/internal/engine/mongo"
 	"plumb/internal/hint"
@@ -95,9 +94,8 @@ func (Engine) Modes(_ context.Context, _ host.Reader, _ host.Target, _ *stack.St
 	if kind := sv.Settings["storage_engine"]; crash.Not == "" && kind != "" && kind != "wiredTiger" {
 		crash.Not = "its storage engine is " + kind + ", of which nothing is known here"
 	}
-	locked := protect.Mode{Name: protect.ModeLocked, Blocks: "all writers", Statements: []string{`{"fsync": 1, "lock": true}`, "-- snapshot", `{"fsyncUnlock": 1}`},
-		Why: "for volumes that are not of one moment",
-		Not: "the lock outlives its connection, and a server that stays locked is worse than no point: " + neverRun}
+	locked := protect.Mode{Name: protect.ModeLocked, Blocks: "all writers; a secondary stops to replicate", Statements: []string{isLocked, fsyncLock, "-- snapshot", isLocked, fsyncUnlock}, Will: []string{fsyncUnlock},
+		Asked: true, Not: outside(sv, set), Why: "for volumes that are not of one moment: the server writes nothing to them (" + neverRun + ")"}
 	backup := protect.Mode{Name: protect.ModeBackupAPI, Statements: []string{}, Why: "for volumes that are not of one moment",
 		Not: "only Percona Server for MongoDB has one: Percona Backup for MongoDB drives it"}
 	freeze := protect.Mode{Name: protect.ModeFreeze, Blocks: "all sessions: the server stands still", Statements: []string{"-- snapshot"}, Not: outside(sv, set),
@@ -126,11 +124,6 @@ func (Engine) Position(ctx context.Context, h host.Reader, t host.Target) (prote
 	}
 	at, err := mongo.LastWrite(rows)
 	return protect.Position{Time: at}, err
-}
-
-// Quiesce implements protect.Engine.
-func (Engine) Quiesce(_ context.Context, _ host.Held, m protect.Mode, _ time.Duration) (protect.Quiet, error) {
-	return nil, fmt.Errorf("mode %s of MongoDB: %s", m.Name, neverRun)
 }
 
 var errStart = hint.With(errors.New("a copy of MongoDB is not started: "+neverRun),
@@ -169,7 +162,8 @@ func (Engine) Caught(context.Context, load.Admin, protect.Copy) (string, error) 
 // Grants gives a role with the least rights.
 func Grants() string {
 	return `// MongoDB: never run. A snapshot reads hello and buildInfo, which every user may;
-// clusterMonitor adds the server's options and its state in a replica set.
+// clusterMonitor adds the server's options and its state in a replica set. --mode locked asks for
+// hostManager too, for fsyncLock and fsyncUnlock.
 db.getSiblingDB("admin").createUser({user: "plumb", pwd: passwordPrompt(), roles: ["clusterMonitor"]})
 `
 }

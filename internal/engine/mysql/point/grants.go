@@ -28,6 +28,8 @@ GRANT BINLOG MONITOR ON *.* TO plumb@localhost;
 GRANT SHOW VIEW ON *.* TO plumb@localhost;
 -- who stands in the way of the lock; without it only the lock's own time limit holds
 GRANT PROCESS ON *.* TO plumb@localhost;
+-- locked, on a node of Galera: wsrep_desync; without it there is no locked mode there
+-- GRANT SUPER ON *.* TO plumb@localhost;
 -- clone --replica: for the account with which the copy follows, not for plumb
 -- GRANT REPLICATION SLAVE ON *.* TO replica@localhost;
 -- Drills, clones, rollback and prune ask nothing more of this server: copies are started without accounts.

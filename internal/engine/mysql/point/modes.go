@@ -123,7 +123,7 @@ func (j *judged) doubts() (all []string) {
 }
 
 func (j *judged) locked() protect.Mode {
-	m := protect.Mode{Name: protect.ModeLocked, Statements: j.script(), Doubts: j.doubts()}
+	m := protect.Mode{Name: protect.ModeLocked, Statements: j.script(), Will: j.will(), Doubts: j.doubts()}
 	switch {
 	case j.staged():
 		m.Why = "BACKUP STAGE BLOCK_COMMIT holds commits, DDL and writes to tables without transactions" + j.untried
@@ -136,7 +136,7 @@ func (j *judged) locked() protect.Mode {
 		}
 	}
 	if j.galera {
-		m.Blocks += "; while the lock lasts, flow control may hold up the whole cluster"
+		m.Blocks += "; on this node: it is desynced before, so that the rest of the cluster does not wait for it"
 	}
 	for _, s := range j.set.Strays {
 		if dir := j.sv.Dir("binlog"); dir == "" || !observe.Within(s.Path, dir) {

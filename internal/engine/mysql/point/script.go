@@ -28,6 +28,11 @@ const (
 
 	thisServer = "SELECT 'this server' FROM DUAL WHERE "
 	readLock   = "FLUSH TABLES WITH READ LOCK"
+
+	// A node of Galera that falls behind makes the whole cluster wait for it, unless it has said
+	// that it will. Said under the lock it would wait for itself (galera#131).
+	desync = "SET GLOBAL wsrep_desync = ON"
+	resync = "SET GLOBAL wsrep_desync = OFF"
 )
 
 // staged tells whether the server has MariaDB's backup stages. Before 10.4.1 there
@@ -57,7 +62,15 @@ func (j *judged) script() []string {
 	out = append(out, j.positions()...)
 	out = append(out, snapshot)
 	out = append(out, j.positions()...)
-	return append(out, release...)
+	return append(append(out, release...), j.will()...)
+}
+
+// will gives back what does not go with the session. What somebody else has set stays.
+func (j *judged) will() []string {
+	if j.galera && !on(j.v["wsrep_desync"]) {
+		return []string{resync}
+	}
+	return nil
 }
 
 // itself asks whether the session leads to the server whose files are
@@ -81,6 +94,9 @@ func (j *judged) session() []string {
 	}
 	if j.v["group_replication_group_name"] != "" {
 		out = append(out, "SET SESSION group_replication_consistency = 'EVENTUAL'")
+	}
+	if j.will() != nil {
+		out = append(out, desync)
 	}
 	return out
 }
