@@ -103,7 +103,8 @@ func onPool(t *testing.T, of family) *bench {
 	b, err := sandbox.New("")
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
-	pool, err := b.ZFSFuse(poolSize())
+	makePool, _ := b.AnyZFS()
+	pool, err := makePool(poolSize())
 	sandbox.Need(t, err)
 	for _, name := range []string{"db", "db/data", "db/log"} {
 		_, err := pool.Dataset(name, "recordsize=16K")

@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# What the scripts about points of a MariaDB begin with. Commands are typed with the
+# real binary and shown; what the test looks for begins with "== ".
+set -e
+cd /
+died() { echo "it ended in line $1"; journalctl --no-pager -n 60 -u mariadb 2>/dev/null || true; }
+trap 'died $LINENO' ERR
+
+# typed CODE ARG... types a command that is to end so, and keeps what it says in $said.
+typed() {
+	local want=$1 got=0
+	shift
+	echo "\$ plumb $*"
+	said=$(/in/plumb "$@" </dev/null 2>&1) || got=$?
+	printf '%s\n' "$said"
+	[ "$got" = "$want" ] || { echo "it ended with $got, not $want"; return 1; }
+}
+# point prints the first point that was named last.
+point() { grep -oE '[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}' <<<"$said" | head -n 1; }
+ask() { mariadb -Ne "$1"; }
+until_up() {
+	for _ in $(seq 300); do
+		! mariadb-admin --silent ping >/dev/null 2>&1 || return 0
+		sleep 1
+	done
+	return 1
+}
+
+# move_mariadb DATA LOG [SETTING...] has systemd's MariaDB keep its data and its binary log there.
+move_mariadb() {
+	local data=$1 log=$2
+	shift 2
+	systemctl stop mariadb
+	cp -a /var/lib/mysql/. "$data/"
+	chown mysql:mysql "$data" "$log"
+	printf '%s\n' '[mariadbd]' "datadir = $data" "log_bin = $log/binlog" 'server_id = 7' 'gtid_strict_mode = ON' 'sync_binlog = 1' \
+		'innodb_flush_log_at_trx_commit = 1' 'innodb_buffer_pool_size = 64M' 'innodb_log_file_size = 16M' 'skip_name_resolve' "$@" \
+		>/etc/mysql/mariadb.conf.d/99-points.cnf
+	systemctl start mariadb
+	until_up
+	ask 'CREATE DATABASE shop; CREATE TABLE shop.ledger (id INT PRIMARY KEY) ENGINE=InnoDB;
+		CREATE TABLE shop.orders (id INT AUTO_INCREMENT PRIMARY KEY, mail TEXT); INSERT INTO shop.orders (mail) VALUES ("a@example.com"), ("b@example.com")'
+	echo "MariaDB $(ask 'SELECT VERSION()')"
+}
+
+# start_writer commits rows 1, 2, 3, …, and notes each that was acknowledged.
+start_writer() {
+	seq "${1:-1}" 100000000 | sed 's/.*/INSERT INTO shop.ledger VALUES (&); SELECT &;/' | mariadb -Nn >/run/acknowledged 2>/run/writer.err &
+	writer=$!
+	until [ -s /run/acknowledged ]; do sleep 0.1; done
+}
+acknowledged() { tail -c 100 /run/acknowledged | head -c -1 | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }
+# The row that is being printed may be cut short, which only makes it smaller.
+stop_writer() {
+	kill "$writer"
+	wait "$writer" 2>/dev/null || true
+}
+
+# whole SOCKET ROW says whether a copy has all rows from the first to at least this one.
+whole() {
+	mariadb -S "$1" -Ne "SELECT IF(COUNT(*) = MAX(id) AND MAX(id) >= $2, 'whole', CONCAT('lost: ', COUNT(*), ' rows up to ', MAX(id), ' of $2')) FROM shop.ledger"
+}
+# socket_of NAME gives the socket of a clone.
+socket_of() { /in/plumb clone list </dev/null | grep -A5 "$1" | grep -oE 'socket in [^ ]+' | head -n 1 | sed 's/socket in //;s/$/\/mysqld.sock/'; }
