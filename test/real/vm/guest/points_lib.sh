@@ -3,7 +3,7 @@
 # real binary and shown; what the test looks for begins with "== ".
 set -e
 cd /
-died() { echo "it ended in line $1"; journalctl --no-pager -n 60 -u mariadb 2>/dev/null || true; }
+died() { echo "it ended in line $1"; tail -n 40 /var/log/mysql/error.log /var/log/syslog 2>/dev/null || true; }
 trap 'died $LINENO' ERR
 
 # typed CODE ARG... types a command that is to end so, and keeps what it says in $said.
@@ -13,6 +13,7 @@ typed() {
 	echo "\$ plumb $*"
 	said=$(/in/plumb "$@" </dev/null 2>&1) || got=$?
 	printf '%s\n' "$said"
+	echo "= $got, $SECONDS s"
 	[ "$got" = "$want" ] || { echo "it ended with $got, not $want"; return 1; }
 }
 # point prints the first point that was named last.
@@ -26,17 +27,16 @@ until_up() {
 	return 1
 }
 
-# move_mariadb DATA LOG [SETTING...] has systemd's MariaDB keep its data and its binary log there.
+# move_mariadb DATA LOG [SETTING...] has MariaDB keep its data and its binary log there.
 move_mariadb() {
 	local data=$1 log=$2
 	shift 2
-	systemctl stop mariadb
 	cp -a /var/lib/mysql/. "$data/"
 	chown mysql:mysql "$data" "$log"
 	printf '%s\n' '[mariadbd]' "datadir = $data" "log_bin = $log/binlog" 'server_id = 7' 'gtid_strict_mode = ON' 'sync_binlog = 1' \
-		'innodb_flush_log_at_trx_commit = 1' 'innodb_buffer_pool_size = 64M' 'innodb_log_file_size = 16M' 'skip_name_resolve' "$@" \
+		'innodb_flush_log_at_trx_commit = 1' 'innodb_buffer_pool_size = 64M' 'innodb_log_file_size = 16M' 'log_error = /var/log/mysql/error.log' "$@" \
 		>/etc/mysql/mariadb.conf.d/99-points.cnf
-	systemctl start mariadb
+	service mariadb start
 	until_up
 	ask 'CREATE DATABASE shop; CREATE TABLE shop.ledger (id INT PRIMARY KEY) ENGINE=InnoDB;
 		CREATE TABLE shop.orders (id INT AUTO_INCREMENT PRIMARY KEY, mail TEXT); INSERT INTO shop.orders (mail) VALUES ("a@example.com"), ("b@example.com")'
@@ -61,4 +61,4 @@ whole() {
 	mariadb -S "$1" -Ne "SELECT IF(COUNT(*) = MAX(id) AND MAX(id) >= $2, 'whole', CONCAT('lost: ', COUNT(*), ' rows up to ', MAX(id), ' of $2')) FROM shop.ledger"
 }
 # socket_of NAME gives the socket of a clone.
-socket_of() { /in/plumb clone list </dev/null | grep -A5 "$1" | grep -oE 'socket in [^ ]+' | head -n 1 | sed 's/socket in //;s/$/\/mysqld.sock/'; }
+socket_of() { echo "/var/lib/plumb-copies/$1/run/mysqld.sock"; }

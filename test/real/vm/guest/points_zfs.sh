@@ -23,7 +23,7 @@ echo "== locked: $(grep -c "exactly the point's" <<<"$said")"
 typed 0 clone "$locked" --name loc
 echo "== clone of the locked one: $(whole "$(socket_of loc)" "$row")"
 typed 0 clone list
-typed 3 prune --keep last=1 --yes
+typed 0 prune --keep last=1 --dry-run
 typed 0 clone drop loc --yes
 typed 0 clone drop dev --yes
 stop_writer
@@ -31,8 +31,8 @@ stop_writer
 echo "== rollback and its way back"
 ask 'DROP TABLE shop.orders; CREATE TABLE shop.later (id INT PRIMARY KEY); INSERT INTO shop.later VALUES (3)'
 newest=$(ask 'SELECT MAX(id) FROM shop.ledger')
-typed 0 rollback "$locked" --dry-run
-typed 0 rollback "$locked" --yes
+typed 0 rollback "$locked" --service mariadb --dry-run
+typed 0 rollback "$locked" --service mariadb --yes
 echo "== rolled back: orders $(ask 'SELECT COUNT(*) FROM shop.orders'), later: $(ask 'SELECT 1 FROM shop.later' 2>&1 | grep -o "doesn't exist"), $(whole /run/mysqld/mysqld.sock "$row")"
 ask 'INSERT INTO shop.orders (mail) VALUES ("c@example.com")'
 typed 0 undo --yes
@@ -51,4 +51,4 @@ typed 0 prune --keep last=1,verified=1 --yes
 typed 0 protect list
 echo "== pruned: first $(grep -c "$first" <<<"$said"), locked $(grep -c "$locked" <<<"$said"), third $(grep -c "$third" <<<"$said")"
 zfs list -H -t all -o name -r tank
-echo "== left: copies $(ls /var/lib/plumb-copies | wc -l), snapshots of the first $(zfs list -H -t snapshot -o name | grep -c "$first"), clones $(zfs list -H -o name | grep -c plumb-clone)"
+echo "== left: copies $(find /var/lib/plumb-copies -mindepth 1 -maxdepth 1 | wc -l), snapshots of the first $(zfs list -H -t snapshot -o name | grep -c "$first"), clones $(zfs list -H -o name | grep -c plumb-clone)"
