@@ -39,13 +39,10 @@ points_of() {
 	ask 'CREATE TABLE shop.flat (id INT PRIMARY KEY) ENGINE=MyISAM; INSERT INTO shop.flat VALUES (1), (2), (3)'
 
 	typed 0 snapshot --dry-run
-	start_writer
-	sleep 5
-	row=$(acknowledged)
-	typed 0 snapshot --mode locked
+	taken 0 snapshot --mode locked
 	locked=$(point)
 	typed 0 drill "$locked" --checks full --ready
-	echo "== $1 locked: $(grep -c "exactly the point's" <<<"$said")"
+	echo "== $1 locked: $(said_of "exactly the point's")"
 	held
 	typed 0 clone "$locked" --name loc
 	echo "== $1 clone: $(whole "$(socket_of loc)" "$row"), MyISAM $(mariadb -S "$(socket_of loc)" -Ne 'SELECT COUNT(*) FROM shop.flat')"
@@ -53,18 +50,17 @@ points_of() {
 	held
 	typed 3 rollback "$locked" --service mariadb --yes
 	typed 0 clone drop loc --yes
-	row=$(acknowledged)
-	typed 0 snapshot --mode crash --drill
+	taken 0 snapshot --mode crash
 	crash=$(point)
-	echo "== $1 crash: $(grep -c 'proven: a copy was started' <<<"$said")"
+	typed 0 drill "$crash"
+	echo "== $1 crash: $(said_of 'proven: a copy was started')"
 	typed 0 clone "$crash" --name dev
 	echo "== $1 clone of the crash point: $(whole "$(socket_of dev)" "$row")"
-	stop_writer
 	typed 0 clone drop dev --yes
 	typed 0 prune --keep last=1 --dry-run
 	typed 0 prune --keep last=1 --yes
 	typed 0 protect list
-	echo "== $1 pruned: locked $(grep -c "$locked" <<<"$said"), crash $(grep -c "$crash" <<<"$said")"
+	echo "== $1 pruned: locked $(said_of "$locked"), crash $(said_of "$crash")"
 	held
 	echo "== $1 left: copies $(find /var/lib/plumb-copies -mindepth 1 -maxdepth 1 | wc -l), of the locked one $(held | grep -c "$locked"), clones $(held | grep -c plumb-clone)"
 }

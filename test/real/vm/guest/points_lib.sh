@@ -43,17 +43,34 @@ move_mariadb() {
 	echo "MariaDB $(ask 'SELECT VERSION()')"
 }
 
-# start_writer commits rows 1, 2, 3, …, and notes each that was acknowledged.
+# said_of TEXT counts what the last command said, however it was broken into lines.
+said_of() { tr -s '[:space:]' ' ' <<<"$said" | grep -c -- "$1" || true; }
+
+# start_writer commits the rows that follow, 1, 2, 3, …, and notes each that was acknowledged. It is there
+# while a point is taken, and not while a copy is looked at: the processor is emulated.
 start_writer() {
-	seq "${1:-1}" 100000000 | sed 's/.*/INSERT INTO shop.ledger VALUES (&); SELECT &;/' | mariadb -Nn >/run/acknowledged 2>/run/writer.err &
+	: >/run/acknowledged
+	seq "$(ask 'SELECT COALESCE(MAX(id), 0) + 1 FROM shop.ledger')" 100000000 | sed 's/.*/INSERT INTO shop.ledger VALUES (&); SELECT &;/' |
+		mariadb -Nn >/run/acknowledged 2>/run/writer.err &
 	writer=$!
-	until [ -s /run/acknowledged ]; do sleep 0.1; done
+	until [ "$(acknowledged)" -gt 0 ]; do sleep 0.1; done
+	sleep 2
 }
-acknowledged() { tail -c 100 /run/acknowledged | head -c -1 | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }
 # The row that is being printed may be cut short, which only makes it smaller.
+acknowledged() { tail -c 100 /run/acknowledged | head -c -1 | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }
 stop_writer() {
 	kill "$writer"
 	wait "$writer" 2>/dev/null || true
+	! grep . /run/writer.err
+}
+
+# taken CODE ARG... takes a point while rows are written: $row was acknowledged before.
+taken() {
+	start_writer
+	row=$(acknowledged)
+	typed "$@"
+	stop_writer
+	echo "acknowledged before: $row, after: $(acknowledged)"
 }
 
 # whole SOCKET ROW says whether a copy has all rows from the first to at least this one.

@@ -17,24 +17,27 @@ sql "INSERT INTO orders VALUES ('a@example.com'), ('b@example.com')"
 sql 'SELECT version()'
 
 typed 0 snapshot --dry-run
-seq 100000000 | sed 's/.*/INSERT INTO ledger VALUES (&) RETURNING id;/' | as_postgres psql -XqtA >/run/acknowledged 2>/run/writer.err &
-writer=$!
-sleep 5
-row=$(acknowledged)
-typed 0 snapshot --drill --ready
+start_writer() {
+	: >/run/acknowledged
+	seq "$(sql 'SELECT COALESCE(MAX(id), 0) + 1 FROM ledger')" 100000000 | sed 's/.*/INSERT INTO ledger VALUES (&) RETURNING id;/' |
+		as_postgres psql -XqtA >/run/acknowledged 2>/run/writer.err &
+	writer=$!
+	until [ "$(acknowledged)" -gt 0 ]; do sleep 0.1; done
+	sleep 2
+}
+taken 0 snapshot
 first=$(point)
-echo "== first: $(grep -c 'proven: a copy was started' <<<"$said")"
+typed 0 drill "$first" --ready
+echo "== first: $(said_of 'proven: a copy was started')"
 typed 0 clone "$first" --name dev --mask "UPDATE orders SET mail = ''"
 run=/var/lib/plumb-copies/dev/run
 port=$(find "$run" -name ".s.PGSQL.*[0-9]" | grep -oE "[0-9]+$")
 count() { sql "SELECT CASE WHEN COUNT(*) = MAX(id) AND MAX(id) >= $3 THEN 'whole' ELSE 'lost: ' || COUNT(*) || ' up to ' || MAX(id) || ' of $3' END FROM ledger" "$1" "$2"; }
 echo "== clone: $(count "$run" "$port" "$row"), mails $(sql "SELECT COUNT(*) FROM orders WHERE mail = ''" "$run" "$port")"
 typed 0 clone drop dev --yes
-row=$(acknowledged)
-typed 0 snapshot --drill
+taken 0 snapshot
 second=$(point)
-kill $writer
-wait $writer || true
+typed 0 drill "$second"
 sql 'DROP TABLE orders'
 sql 'CREATE TABLE later AS SELECT 3 AS id'
 newest=$(sql 'SELECT MAX(id) FROM ledger')

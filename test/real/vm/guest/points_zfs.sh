@@ -7,26 +7,21 @@ move_mariadb /tank/db/data /tank/db/log
 before=$(zfs get -Hp -r -o name,property,value -s local,received all tank/db)
 
 typed 0 snapshot --dry-run
-start_writer
-sleep 5
-row=$(acknowledged)
-typed 0 snapshot --drill --ready
+taken 0 snapshot
 first=$(point)
-echo "== first: $(grep -c 'proven: a copy was started' <<<"$said")"
+typed 0 drill "$first" --ready
+echo "== first: $(said_of 'proven: a copy was started')"
 typed 0 clone "$first" --name dev --mask "UPDATE shop.orders SET mail = ''"
 echo "== clone of the first: $(whole "$(socket_of dev)" "$row"), mails: $(mariadb -S "$(socket_of dev)" -Ne 'SELECT GROUP_CONCAT(mail) FROM shop.orders')"
-row=$(acknowledged)
-typed 0 snapshot --mode locked
+taken 0 snapshot --mode locked
 locked=$(point)
 typed 0 drill "$locked" --checks full
-echo "== locked: $(grep -c "exactly the point's" <<<"$said")"
+echo "== locked: $(said_of "exactly the point's")"
 typed 0 clone "$locked" --name loc
 echo "== clone of the locked one: $(whole "$(socket_of loc)" "$row")"
 typed 0 clone list
-typed 0 prune --keep last=1 --dry-run
 typed 0 clone drop loc --yes
 typed 0 clone drop dev --yes
-stop_writer
 
 echo "== rollback and its way back"
 ask 'DROP TABLE shop.orders; CREATE TABLE shop.later (id INT PRIMARY KEY); INSERT INTO shop.later VALUES (3)'
@@ -49,6 +44,6 @@ typed 0 prune --keep last=1 --dry-run
 typed 1 prune --keep last=1 --yes
 typed 0 prune --keep last=1,verified=1 --yes
 typed 0 protect list
-echo "== pruned: first $(grep -c "$first" <<<"$said"), locked $(grep -c "$locked" <<<"$said"), third $(grep -c "$third" <<<"$said")"
+echo "== pruned: first $(said_of "$first"), locked $(said_of "$locked"), third $(said_of "$third")"
 zfs list -H -t all -o name -r tank
 echo "== left: copies $(find /var/lib/plumb-copies -mindepth 1 -maxdepth 1 | wc -l), snapshots of the first $(zfs list -H -t snapshot -o name | grep -c "$first"), clones $(zfs list -H -o name | grep -c plumb-clone)"
