@@ -31,7 +31,7 @@ func pointStorages(with string) []protect.Storage {
 	if ebs.Asked {
 		command.Line = ""
 	}
-	return []protect.Storage{command, ebs, storage.ZFS{}, storage.ZFS{Fuse: true}, storage.Btrfs{}, storage.LVM{}, storage.RBD{}, storage.Reflink{}}
+	return []protect.Storage{command, ebs, storage.ZFS{}, storage.ZFS{Fuse: true}, storage.Zvol{}, storage.Btrfs{}, storage.LVM{}, storage.RBD{}, storage.Reflink{}}
 }
 
 // pointGrants gives the least rights of all that is done with points.

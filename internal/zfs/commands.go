@@ -125,6 +125,9 @@ func ChildrenOf(name string) []string {
 	return []string{"zfs", "list", "-H", "-d", "1", "-t", "filesystem,volume", "-o", "name", name}
 }
 
+// Volumes prints the names of all volumes; see [Names].
+func Volumes() []string { return []string{"zfs", "list", "-H", "-t", "volume", "-o", "name"} }
+
 // SnapshotsOf prints the names of the snapshots of a dataset; see [Names].
 func SnapshotsOf(name string) []string {
 	return []string{"zfs", "list", "-H", "-d", "1", "-t", "snapshot", "-o", "name", name}

@@ -96,7 +96,8 @@ var grounds = []ground{{"zfs-fuse", datasets}, {"btrfs", directories}}
 // datasets makes two datasets of a pool.
 func datasets(t *testing.T, b *sandbox.Box, megabytes int) (pool *sandbox.Pool, data, log string) {
 	t.Helper()
-	pool, err := b.ZFSFuse(megabytes)
+	makePool, _ := b.AnyZFS()
+	pool, err := makePool(megabytes)
 	sandbox.Need(t, err)
 	for _, name := range []string{"db", "db/data", "db/log"} {
 		_, err := pool.Dataset(name, "recordsize=16K")

@@ -24,12 +24,22 @@ type told struct {
 	hosttest.Map
 	host.Streamer // what a test does not expect
 	answers       map[string]string
+	fails         map[string]error
+	does          func(line string) // what comes of it; nil for nothing
 	did           []string
 }
 
 func (m *told) answer(argv []string) ([]byte, error) {
 	line := strings.Join(argv, " ")
 	m.did = append(m.did, line)
+	if m.does != nil {
+		m.does(line)
+	}
+	for begin, err := range m.fails {
+		if strings.HasPrefix(line, begin) {
+			return nil, err
+		}
+	}
 	for begin, text := range m.answers {
 		if strings.HasPrefix(line, begin) {
 			return []byte(text), nil
@@ -133,6 +143,9 @@ func TestPointsOfImages(t *testing.T) {
 	all, err := r.Snapshot(ctx, m, []protect.Volume{v}, name, facts)
 	must(t, err)
 	m.says(t, "rbd snap create --no-progress -- db/data@"+name)
+	if i := slices.Index(m.did, "sync -f -- /db"); i < 0 || i > slices.Index(m.did, "rbd snap create --no-progress -- db/data@"+name) {
+		t.Errorf("what the kernel held was not written out before: %q", m.did)
+	}
 	must(t, r.Destroy(ctx, m, all))
 	m.says(t, "rbd snap rm --no-progress --snap-id 4 -- db/data")
 	m.did = nil

@@ -88,8 +88,11 @@ func (EBS) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) e
 	return syncAll(ctx, d, vols)
 }
 
-// Snapshot implements protect.Storage.
+// Snapshot implements protect.Storage. AWS knows nothing of the filesystems, which are written out first.
 func (e EBS) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, _ map[string]string) ([]protect.Member, error) {
+	if err := syncAll(ctx, d, vols); err != nil {
+		return nil, err
+	}
 	spec, err := ebsSpecification(ctx, d, vols)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,17 +26,18 @@ func (LVM) Name() string { return "lvm" }
 
 // Volume implements protect.Storage: what kind of logical volume it is, Place finds out.
 func (l LVM) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
-	return onDevice(s, fs, l.Name(), "lvm")
+	return onDevice(s, fs, l.Name(), "lvm", "/dev/mapper/", "/dev/dm-")
 }
 
-// onDevice tells whether a filesystem lies right on a device of a layer.
-func onDevice(s *stack.Stack, fs *stack.Thing, storage, layer string) (protect.Volume, bool) {
-	known := s.Find(stack.Ref{Kind: "filesystem", Name: fs.Text("mountpoint")})
-	if known == nil {
-		return protect.Volume{}, false
+// onDevice tells whether a filesystem lies right on a device of a layer. Of one that the stack does not
+// know, as of a clone that was just mounted, the name of the device has to tell.
+func onDevice(s *stack.Stack, fs *stack.Thing, storage, layer string, names ...string) (protect.Volume, bool) {
+	is := slices.ContainsFunc(names, func(begin string) bool { return strings.HasPrefix(fs.Text("source"), begin) })
+	if known := s.Find(stack.Ref{Kind: "filesystem", Name: fs.Text("mountpoint")}); known != nil {
+		devices, _ := s.Follow(known, "block")
+		is = len(devices) == 1 && devices[0].Text("layer") == layer
 	}
-	devices, _ := s.Follow(known, "block")
-	if len(devices) != 1 || devices[0].Text("layer") != layer {
+	if !is {
 		return protect.Volume{}, false
 	}
 	return protect.Volume{Storage: storage, Name: fs.Text("source"), Mountpoint: fs.Text("mountpoint"), Within: strings.Trim(fs.Text("mount_root"), "/")}, true

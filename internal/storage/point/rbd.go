@@ -26,7 +26,7 @@ func (RBD) Name() string { return "rbd" }
 
 // Volume implements protect.Storage.
 func (r RBD) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
-	return onDevice(s, fs, r.Name(), "rbd")
+	return onDevice(s, fs, r.Name(), "rbd", "/dev/rbd")
 }
 
 // Place implements protect.Placer: the kernel knows which image a device is.
@@ -63,9 +63,10 @@ func (RBD) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) e
 	return syncAll(ctx, d, vols)
 }
 
-// Snapshot implements protect.Storage.
+// Snapshot implements protect.Storage. Ceph knows nothing of the filesystem, which is written out first:
+// the snapshot is what a power cut leaves.
 func (r RBD) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, _ map[string]string) ([]protect.Member, error) {
-	var failed error
+	failed := syncAll(ctx, d, vols)
 	for _, v := range vols {
 		if failed == nil {
 			_, failed = d.Run(ctx, "rbd", "snap", "create", "--no-progress", "--", v.Name+"@"+name)

@@ -38,17 +38,38 @@ func (z ZFS) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 }
 
 func (z ZFS) clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
-	if err := emptyDirectory(ctx, d, dir); err != nil {
-		return err
-	}
-	options, err := z.cloneOptions(ctx, d, m)
+	set, err := z.cloneBeside(ctx, d, log, m, dir, life, "canmount=noauto", "mountpoint="+z.unmounted())
 	if err != nil {
 		return err
 	}
+	at := inventory.Thing{Kind: inventory.Mount, Name: dir, Life: life, Proof: map[string]string{"source": set.Name}}
+	_, err = log.Make(ctx, at, func(*inventory.Thing) error {
+		if err := z.mount(ctx, d, set.Name, dir); err != nil {
+			return err
+		}
+		return mountedAt(ctx, d, set.Name, dir)
+	})
+	if err != nil {
+		err = errors.Join(err, log.Remove(context.WithoutCancel(ctx), set))
+	}
+	return err
+}
+
+// cloneBeside makes a clone that is to be mounted on dir, with options of its kind.
+func (z ZFS) cloneBeside(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life, options ...string) (inventory.Thing, error) {
+	set := inventory.Thing{Kind: inventory.Dataset, Life: life}
+	if err := emptyDirectory(ctx, d, dir); err != nil {
+		return set, err
+	}
+	like, err := z.cloneOptions(ctx, d, m)
+	if err != nil {
+		return set, err
+	}
 	name, mark := cloneName(m.Name)
-	set := inventory.Thing{Kind: inventory.Dataset, Name: name, Life: life, Proof: map[string]string{"run": mark}}
-	set, err = log.Make(ctx, set, func(t *inventory.Thing) error {
-		if _, err := d.Run(ctx, zfs.Clone(m.Snapshot, name, append(options, kinds.RunProperty+"="+mark)...)...); err != nil {
+	options = append(append(options, like...), kinds.RunProperty+"="+mark)
+	set.Name, set.Proof = name, map[string]string{"run": mark}
+	return log.Make(ctx, set, func(t *inventory.Thing) error {
+		if _, err := d.Run(ctx, zfs.Clone(m.Snapshot, name, options...)...); err != nil {
 			return hint.With(err, "who is not root needs: zfs allow -u USER clone,create,mount DATASET")
 		}
 		if err := z.clonedRight(ctx, d, m); err != nil { // from now on nobody can destroy it
@@ -59,20 +80,6 @@ func (z ZFS) clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	at := inventory.Thing{Kind: inventory.Mount, Name: dir, Life: life, Proof: map[string]string{"source": name}}
-	_, err = log.Make(ctx, at, func(*inventory.Thing) error {
-		if err := z.mount(ctx, d, name, dir); err != nil {
-			return err
-		}
-		return mountedAt(ctx, d, name, dir)
-	})
-	if err != nil {
-		err = errors.Join(err, log.Remove(context.WithoutCancel(ctx), set))
-	}
-	return err
 }
 
 // emptyDirectory is an error unless dir is one. What it holds would be hidden.
@@ -97,7 +104,7 @@ func escaped(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// cloneOptions gives the properties with which a clone is made.
+// cloneOptions gives the properties with which a clone of any kind is made.
 func (z ZFS) cloneOptions(ctx context.Context, d host.Doer, m protect.Member) ([]string, error) {
 	s, err := z.state(ctx, d.Run, m, m.Snapshot)
 	if err == nil && (s.Gone || s.Other) {
@@ -114,7 +121,7 @@ func (z ZFS) cloneOptions(ctx context.Context, d host.Doer, m protect.Member) ([
 	if values["keystatus"] == "unavailable" {
 		return nil, hint.With(fmt.Errorf("the key of %s is not loaded", m.Name), "zfs load-key "+values["encryptionroot"])
 	}
-	options := []string{"canmount=noauto", "mountpoint=" + z.unmounted(), "com.sun:auto-snapshot=false", "readonly=off"}
+	options := []string{"com.sun:auto-snapshot=false", "readonly=off"}
 	for _, name := range likeOrigin() {
 		if v := values[name]; v != "" && v != "-" {
 			options = append(options, name+"="+v)

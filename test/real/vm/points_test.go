@@ -13,23 +13,39 @@ import (
 func TestPointsOnOpenZFS(t *testing.T) {
 	for _, release := range Releases() {
 		t.Run(release, func(t *testing.T) {
-			m := Open(t, release)
-			line, in := "export TMPDIR=/root\n", []string(nil)
-			for name, dir := range map[string]string{"point.test": "internal/storage/point", "replicate.test": "internal/protect/replicate"} {
-				test := filepath.Join(t.TempDir(), name)
-				c := exec.Command("go", "test", "-c", "-o", test, "./"+dir)
-				c.Dir, c.Env = "../../..", append(os.Environ(), "CGO_ENABLED=0")
-				if out, err := c.CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
-				in = append(in, test)
-				line += "/in/" + name + " -test.v -test.run 'ZFS|Swapped|Killed|Replicate' 2>&1 || bad=1\n"
-			}
-			r, err := m.Run(t.Context(), Script{In: in, Line: line + "exit ${bad:-0}\n", Deadline: 30 * time.Minute})
-			t.Logf("%s", r.Output)
-			if err != nil || r.Code != 0 {
-				t.Fatalf("code %d, %v", r.Code, err)
-			}
+			testsInside(t, release, 30*time.Minute, "ZFS|Swapped|Killed|Replicate", "internal/storage/point", "internal/protect/replicate")
 		})
+	}
+}
+
+// TestManyPointsOnOpenZFS takes 50 points of servers that clients write to, and starts a copy of each.
+func TestManyPointsOnOpenZFS(t *testing.T) {
+	for _, release := range Releases() {
+		for _, engine := range []string{"mariadb", "postgres"} {
+			t.Run(release+"/"+engine, func(t *testing.T) {
+				testsInside(t, release, 90*time.Minute, "^TestManyPoints$/^"+engine+"$", "test/points")
+			})
+		}
+	}
+}
+
+// testsInside runs the tests of packages that have these names in a machine.
+func testsInside(t *testing.T, release string, deadline time.Duration, names string, packages ...string) {
+	t.Helper()
+	m := Open(t, release)
+	line, in := "export TMPDIR=/root PLUMB_REAL=1 PLUMB_POINTS=25\n", []string(nil)
+	for _, dir := range packages {
+		test := filepath.Join(t.TempDir(), filepath.Base(dir)+".test")
+		c := exec.Command("go", "test", "-c", "-o", test, "./"+dir)
+		c.Dir, c.Env = "../../..", append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		in = append(in, test)
+		line += "/in/" + filepath.Base(test) + " -test.v -test.timeout 0 -test.run '" + names + "' 2>&1 || bad=1\n"
+	}
+	r, err := m.Run(t.Context(), Script{In: in, Line: line + "exit ${bad:-0}\n", Live: t.Output(), Deadline: deadline})
+	if err != nil || r.Code != 0 {
+		t.Fatalf("code %d, %v", r.Code, err)
 	}
 }

@@ -1,0 +1,102 @@
+package point
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+	"plumb/internal/zfs"
+)
+
+// Zvol takes points of filesystems that lie right on volumes of OpenZFS. The filesystem is not
+// frozen: a frozen one that nobody thaws stops the host. Its snapshot is what a power cut leaves, and the
+// journal is replayed when a copy is mounted. What the kernel holds is written out just before, under the lock.
+type Zvol struct{ ZFS }
+
+// Name implements protect.Storage.
+func (Zvol) Name() string { return "zvol" }
+
+// Volume implements protect.Storage.
+func (z Zvol) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
+	return onDevice(s, fs, z.Name(), "zvol", "/dev/zd", "/dev/zvol/")
+}
+
+// Place implements protect.Placer: the device of a volume has a number alone.
+func (Zvol) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string) (protect.Volume, error) {
+	if err := wholeDevice(v); err != nil {
+		return v, err
+	}
+	out, err := h.Output(ctx, zfs.Volumes()...)
+	if err != nil {
+		return v, err
+	}
+	device := kernelName(ctx, h, v.Name)
+	names := zfs.Names(out)
+	i := slices.IndexFunc(names, func(name string) bool { return kernelName(ctx, h, zvolDevice(name)) == device })
+	if i < 0 {
+		return v, fmt.Errorf("on %s, to which no link of a whole volume in /dev/zvol leads", v.Name)
+	}
+	v.Name, v.Pool = names[i], zfs.PoolOf(names[i])
+	return v, nil
+}
+
+// zvolDevice is the link that udev makes to the device of a volume.
+func zvolDevice(name string) string { return "/dev/zvol/" + name }
+
+// Settle implements protect.Storage.
+func (z Zvol) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
+	if err := syncAll(ctx, d, vols); err != nil {
+		return err
+	}
+	return z.ZFS.Settle(ctx, d, vols)
+}
+
+// Snapshot implements protect.Storage.
+func (z Zvol) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, facts map[string]string) ([]protect.Member, error) {
+	if err := syncAll(ctx, d, vols); err != nil {
+		return nil, err
+	}
+	return z.ZFS.Snapshot(ctx, d, vols, name, facts)
+}
+
+// deviceTime is how long the device of a volume may take to come about.
+const deviceTime = 30 * time.Second
+
+// Clone implements protect.Storage.
+func (z Zvol) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
+	set, err := z.cloneBeside(ctx, d, log, m, dir, life, "volmode=dev", "snapdev=hidden")
+	if err == nil {
+		var device string
+		if device, err = zvolReady(ctx, d, set.Name); err == nil {
+			err = mountDevice(ctx, d, log, device, dir, life)
+		}
+		if err != nil {
+			err = errors.Join(err, log.Remove(context.WithoutCancel(ctx), set))
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("clone %s on %s: %w", m.Snapshot, dir, err)
+	}
+	return err
+}
+
+// zvolReady waits for the device of a new volume, and gives it by the name under which the kernel lists
+// what is mounted of it.
+func zvolReady(ctx context.Context, h host.Reader, name string) (device string, err error) {
+	err = inventory.Until(ctx, deviceTime, func() (bool, error) {
+		st, err := h.Stat(ctx, zvolDevice(name))
+		if err == nil && !strings.HasPrefix(st.Resolved, "/dev/zd") {
+			err = fmt.Errorf("%s leads to %q", zvolDevice(name), st.Resolved)
+		}
+		device = st.Resolved
+		return err == nil, err
+	})
+	return device, err
+}

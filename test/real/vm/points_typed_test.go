@@ -1,0 +1,78 @@
+package vm
+
+import (
+	_ "embed" // the scripts
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/test/program"
+)
+
+//go:embed guest/points_lib.sh
+var pointsLibrary string
+
+//go:embed guest/points_zfs.sh
+var pointsOnZFS string
+
+// typedPoints runs a script about points, and wants it to print these lines.
+func typedPoints(t *testing.T, release, script string, want ...string) {
+	t.Helper()
+	m := Open(t, release)
+	plumb, err := program.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Run(t.Context(), Script{In: []string{plumb.Path}, Line: pointsLibrary + script, Live: t.Output(), Deadline: 40 * time.Minute,
+		Disks: []Disk{{Name: "data", Bytes: 6 << 30}, {Name: "pool", Bytes: 6 << 30}}})
+	text := string(r.Output)
+	t.Logf("booted in %v, all took %v", r.Boot, r.Took)
+	if err != nil || r.Code != 0 {
+		t.Fatalf("code %d, %v", r.Code, err)
+	}
+	for _, line := range want {
+		if !strings.Contains(text, "\n== "+line+"\n") {
+			t.Errorf("no %q", line)
+		}
+	}
+}
+
+// TestPointsOfMariaDBOnOpenZFS types each command about points, with data and binary log in two
+// datasets and a client that writes.
+func TestPointsOfMariaDBOnOpenZFS(t *testing.T) {
+	for _, release := range Releases() {
+		t.Run(release, func(t *testing.T) {
+			typedPoints(t, release, pointsOnZFS, "first: 1", "clone of the first: whole, mails: ,", "locked: 1", "clone of the locked one: whole",
+				"rolled back: orders 2, later: doesn't exist, whole", "forward again: later 3, whole",
+				"pruned: first 0, locked 1, third 1", "left: copies 0, snapshots of the first 0, clones 0")
+		})
+	}
+}
+
+//go:embed guest/points_devices.sh
+var pointsOnDevices string
+
+// TestPointsOfMariaDBOnVolumes does so with filesystems on a thin volume of LVM, and on volumes of OpenZFS.
+func TestPointsOfMariaDBOnVolumes(t *testing.T) {
+	var want []string
+	for _, kind := range []string{"lvm", "zvol"} {
+		for _, line := range []string{"locked: 1", "clone: whole, MyISAM 3", "crash: 1", "clone of the crash point: whole",
+			"pruned: locked 0, crash 1", "left: copies 0, of the locked one 0, clones 0"} {
+			want = append(want, kind+" "+line)
+		}
+	}
+	typedPoints(t, Trixie, pointsOnDevices, want...)
+}
+
+//go:embed guest/points_postgres.sh
+var pointsOfPostgres string
+
+// TestPointsOfPostgresOnOpenZFS does so with a PostgreSQL whose WAL is in a dataset of its own.
+func TestPointsOfPostgresOnOpenZFS(t *testing.T) {
+	for _, release := range Releases() {
+		t.Run(release, func(t *testing.T) {
+			typedPoints(t, release, pointsOfPostgres, "first: 1", "clone: whole, mails 2", "rolled back: orders 2, whole",
+				"forward again: later 3, whole", "left: copies 0, snapshots of the first 0, clones 0")
+		})
+	}
+}
