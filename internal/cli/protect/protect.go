@@ -30,5 +30,5 @@ const exits = `Exit codes:
 // Hidden makes the commands that no person types.
 func Hidden(s *shell.Shell, a Adapters) []*cobra.Command {
 	v := &verbs{machine.Opener{Shell: s, Adapters: a}}
-	return []*cobra.Command{v.receive()}
+	return []*cobra.Command{v.receive(), v.verify()}
 }
