@@ -53,11 +53,11 @@ a forced command, --verify in it. The program is always one of the target's own.
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			target, err := replicate.ParseTarget(args[1])
-			if err != nil {
-				return err
-			}
 			return v.On(p, func(m *machine.Machine) error {
+				target, err := replicate.ParseTarget(args[1])
+				if err != nil {
+					return err
+				}
 				point, err := m.Keeper.Store.Get(c.Context(), m.Doer, args[0])
 				if err != nil {
 					return err

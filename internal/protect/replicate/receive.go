@@ -3,13 +3,13 @@ package replicate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/protect"
 )
 
 // Receiver answers a key that may only replicate, to a dataset and those below it.
@@ -46,15 +46,23 @@ func (r Receiver) Receive(ctx context.Context, command string, in io.Reader, out
 // verify starts a copy of a point that was received, and answers what came of it.
 func (r Receiver) verify(ctx context.Context, id string, in io.Reader, out io.Writer) error {
 	if r.Prove == nil {
-		return hint.With(errors.New("refused: this key may send points, and not have copies of them started"), "plumb receive --only "+r.Only+" --verify, in the target's authorized_keys, lets it")
+		a := answer{Refused: "this key may send points, and not have copies of them started", Hint: "plumb receive --only " + r.Only + " --verify, in the target's authorized_keys, lets it"}
+		return json.NewEncoder(out).Encode(a)
 	}
 	p, err := hear(in, id)
-	if err != nil {
-		return err
+	var a answer
+	if err == nil {
+		a.Drill, err = proven(ctx, r.Do.Run, r.Only, p, r.Prove)
 	}
-	d, err := proven(ctx, r.Do.Run, r.Only, p, r.Prove)
 	if err != nil {
-		return err
+		a = answer{Refused: err.Error(), Hint: hint.Of(err)}
 	}
-	return json.NewEncoder(out).Encode(d)
+	return json.NewEncoder(out).Encode(a)
+}
+
+// answer is what is answered to who asks for a copy.
+type answer struct {
+	Drill   protect.Drill `json:"drill,omitzero"`
+	Refused string        `json:"refused,omitempty"` // there is no drill, and why
+	Hint    string        `json:"hint,omitempty"`
 }

@@ -94,19 +94,24 @@ func (s *sending) there(ctx context.Context) (d protect.Drill, err error) {
 		return d, err
 	}
 	var out bytes.Buffer
-	answer := &bounded{w: &out, left: mostDrill}
 	argv := s.t.reach(s.SSH, verify(s.t.Dataset, s.p.ID))
-	flow, err := s.d.Pipe(ctx, host.Pipe{Argv: argv, In: bytes.NewReader(text), Out: answer, Progress: drillTime})
+	flow, err := s.d.Pipe(ctx, host.Pipe{Argv: argv, In: bytes.NewReader(text), Out: &bounded{w: &out, left: mostDrill}, Progress: drillTime})
 	switch {
 	case err != nil && flow.Code == 127:
 		return d, hint.With(fmt.Errorf("%s has no plumb: %w", s.t.Host, err), "--verify starts a copy there, which needs a Plumb and the program of the server; sending needs neither")
 	case err != nil:
 		return d, s.reached(err)
 	}
-	if err := json.Unmarshal(out.Bytes(), &d); err != nil || d.At.IsZero() {
-		return d, fmt.Errorf("what %s answered is not understood: %w", s.t.Host, errors.Join(err, errors.New("it is no drill")))
+	var a answer
+	switch err := json.Unmarshal(out.Bytes(), &a); {
+	case err != nil:
+		return d, fmt.Errorf("what %s answered is not understood: %w", s.t.Host, err)
+	case a.Refused != "":
+		return d, hint.With(fmt.Errorf("%s refused: %s", s.t.Host, a.Refused), a.Hint)
+	case a.Drill.At.IsZero():
+		return d, fmt.Errorf("%s answered no drill", s.t.Host)
 	}
-	return d, nil
+	return a.Drill, nil
 }
 
 // told is what a target is told of a point: what tells a copy what it is, and nothing of how it is run.

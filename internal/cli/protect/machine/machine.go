@@ -36,7 +36,7 @@ type Adapters struct {
 	Engines  func(*catalog.Catalog, dsn.Given) []protect.Engine
 	Storages func(with string) []protect.Storage // with: somebody's own command that takes the snapshots, or the name of a storage that is only used when asked for; "" for none
 	Freezer  protect.Freezer
-	Grants   func() string // the least rights of each verb, as a text for people
+	Grants   func(verb string) string // the least rights of a verb, as a text for people
 }
 
 // Opener opens this machine for commands.
@@ -51,15 +51,32 @@ type Place struct {
 	JSON   bool
 	Grants bool // print what it needs, and stop
 	state  string
+
+	command *cobra.Command
 }
 
 // Flags adds the flags to a command.
 func (p *Place) Flags(c *cobra.Command) {
+	p.command = c
+	if args := c.Args; args != nil { // who asks for rights has no point yet
+		c.Args = func(c *cobra.Command, all []string) error {
+			if p.Grants {
+				return nil
+			}
+			return args(c, all)
+		}
+	}
 	p.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&p.state, "state", "", "keep what is written of points and clones in `DIR` instead of "+usualState)
 	fl.BoolVar(&p.JSON, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.BoolVar(&p.Grants, "grants", false, "print the least rights that this needs, in each server and on the storage, and stop")
+}
+
+// Verb is the command's name, without plumb: protect run.
+func (p *Place) Verb() string {
+	_, verb, _ := strings.Cut(p.command.CommandPath(), " ")
+	return verb
 }
 
 // usualState is where points, clones and the inventory are written down, each in a
@@ -137,7 +154,7 @@ func (v Opener) Done() {
 // On opens the machine for one command.
 func (v Opener) On(p Place, do func(m *Machine) error) (err error) {
 	if p.Grants {
-		return v.Print(v.Grants())
+		return v.Print(v.Grants(p.Verb()))
 	}
 	m, err := v.open(p)
 	if err != nil {
