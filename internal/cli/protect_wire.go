@@ -28,8 +28,8 @@ func pointEngines(cat *catalog.Catalog, g dsn.Given) []protect.Engine {
 
 // pointStorages lists the storages that have snapshots. One that is asked for takes all
 // volumes, and the others are there for the points that exist.
-func pointStorages(with string) []protect.Storage {
-	command, ebs := storage.Command{Line: with}, storage.EBS{Asked: with == "ebs"}
+func pointStorages(with, removes string) []protect.Storage {
+	command, ebs := storage.Command{Line: with, Removes: removes}, storage.EBS{Asked: with == "ebs"}
 	if ebs.Asked {
 		command.Line = ""
 	}

@@ -152,9 +152,6 @@ func TestLeastRightsOnPostgreSQL(t *testing.T) {
 	l.without("REVOKE owner FROM plumb", "GRANT owner TO plumb", func() {
 		says(t, l.as(3, append(table, "again")...), `must be member of role "owner"`)
 	})
-	l.without("REVOKE pg_monitor FROM plumb", "GRANT pg_monitor TO plumb", func() {
-		says(t, l.as(3, "rollback", l.id, "--stop", "true", "--start", "true", "--dry-run"), "replicas")
-	})
 	if got := b.ask(t, "SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'shop'::regnamespace"); got != "back,orders" {
 		t.Errorf("there are %s", got)
 	}

@@ -31,10 +31,12 @@ import (
 
 // Adapters are the engines and storages that the commands know.
 type Adapters struct {
-	Dialers  func(dsn.Given) map[string]host.Dialer
-	Phases   func(*catalog.Catalog, dsn.Given) [][]observe.Probe
-	Engines  func(*catalog.Catalog, dsn.Given) []protect.Engine
-	Storages func(with string) []protect.Storage // with: somebody's own command that takes the snapshots, or the name of a storage that is only used when asked for; "" for none
+	Dialers func(dsn.Given) map[string]host.Dialer
+	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
+	Engines func(*catalog.Catalog, dsn.Given) []protect.Engine
+	// Storages are told somebody's own commands: with takes snapshots, or is the name of a storage that is only used when
+	// asked for; removes looks at those that such a command took, and removes them; "" for none.
+	Storages func(with, removes string) []protect.Storage
 	Freezer  protect.Freezer
 	Grants   func(verb string) string // the least rights of a verb, as a text for people
 }
@@ -123,7 +125,7 @@ func (v Opener) open(p Place) (*Machine, error) {
 		name = "unknown"
 	}
 	m := &Machine{Doer: host.NewLiveDoer(live), Seen: host.NewCached(live)}
-	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages(""), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
+	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages("", ""), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
 		Books: filepath.Join(base, "lab"),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
 	m.Copies = instance.Maker{Keeper: m.Keeper, Dir: copies}

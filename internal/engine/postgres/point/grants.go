@@ -29,9 +29,7 @@ GRANT EXECUTE ON FUNCTION pg_catalog.%s TO plumb;
 ALTER ROLE plumb REPLICATION;
 `, start, stop)
 	case "rollback":
-		b.WriteString(role + `-- who follows it, and which settings it has
-GRANT pg_monitor TO plumb;
--- --table, in the database and for the schema of the table; without them it is refused
+		b.WriteString(role + `-- --table, in the database and for the schema of the table; without them it is refused
 GRANT USAGE, CREATE ON SCHEMA public TO plumb;
 -- --table: the table gets the owner that it had; without it the server refuses
 -- GRANT owner TO plumb;
