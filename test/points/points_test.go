@@ -97,13 +97,19 @@ var families = []family{
 // onPool starts a server whose data and log lie in two datasets of a pool.
 func onPool(t *testing.T, of family) *bench {
 	t.Helper()
+	return onPoolOf(t, of, poolSize())
+}
+
+// onPoolOf does so on a pool of a size, in megabytes.
+func onPoolOf(t *testing.T, of family, size int) *bench {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts servers on a pool: run without -short")
 	}
 	b, err := sandbox.New("")
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
-	pool, err := b.ZFSFuse(poolSize())
+	pool, err := b.ZFSFuse(size)
 	sandbox.Need(t, err)
 	for _, name := range []string{"db", "db/data", "db/log"} {
 		_, err := pool.Dataset(name, "recordsize=16K")
