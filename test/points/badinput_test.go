@@ -64,10 +64,8 @@ func TestFullPool(t *testing.T) {
 	sandbox.NeedTime(t, "fills a pool: make test-real")
 	b := onPoolOf(t, families[0], 512)
 	shell(t, "zfs create -o compression=off "+b.pool.Name+"/full; zfs set mountpoint="+b.pool.Dir+"/full "+b.pool.Name+"/full")
-	size := 0
-	_, err := fmt.Sscan(shell(t, "zfs get -Hp -o value available "+b.pool.Name), &size)
-	must(t, err)
-	shell(t, fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x > %s/full/file; sync", size*93/100, b.pool.Dir))
+	full := fmt.Sprintf(`zpool list -H -o cap %s | tr -d %%`, b.pool.Name)
+	shell(t, fmt.Sprintf(`i=0; while [ $(%s) -lt 92 ]; do i=$((i+1)); [ $i -lt 100 ]; head -c 8M /dev/zero | tr '\0' x > %s/full/file$i; sync; done`, full, b.pool.Dir))
 	v := verbs{t, filepath.Join(t.TempDir(), "state")}
 	before := shell(t, "zfs list -H -r -t all -o name "+b.pool.Name)
 	server := b.db(t, b.look(t)).String()

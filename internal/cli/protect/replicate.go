@@ -38,9 +38,9 @@ otherwise the first time. The target needs sshd and zfs; with a forced command,
 plumb receive --only DATASET, the key can do nothing else there.
 
 --verify then has a copy started of what the target received, as plumb drill does
-here, and notes what came of it. That needs a Plumb at the target, the program of
-the same release of the server, the user plumb-verify as whom it runs, and, where the key has
-a forced command, --verify in it. The program is always one of the target's own.
+here, and notes what came of it. That needs a Plumb at the target, the server's
+program of the same release, the user plumb-verify as whom it runs, and, where the
+key has a forced command, --verify in that. The program is one of the target's own.
 
 ` + exits,
 		Example: `  plumb replicate 20261123T2105 tank2/copies
