@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"plumb/internal/catalog"
 	protectcli "plumb/internal/cli/protect"
 	"plumb/internal/engine/dsn"
@@ -26,24 +28,23 @@ func pointEngines(cat *catalog.Catalog, g dsn.Given) []protect.Engine {
 
 // pointStorages lists the storages that have snapshots. One that is asked for takes all
 // volumes, and the others are there for the points that exist.
-func pointStorages(with string) []protect.Storage {
-	command, ebs := storage.Command{Line: with}, storage.EBS{Asked: with == "ebs"}
+func pointStorages(with, removes string) []protect.Storage {
+	command, ebs := storage.Command{Line: with, Removes: removes}, storage.EBS{Asked: with == "ebs"}
 	if ebs.Asked {
 		command.Line = ""
 	}
 	return []protect.Storage{command, ebs, storage.ZFS{}, storage.ZFS{Fuse: true}, storage.Zvol{}, storage.Btrfs{}, storage.LVM{}, storage.RBD{}, storage.Reflink{}}
 }
 
-// pointGrants gives the least rights of all that is done with points.
-func pointGrants() string {
-	return "-- Look through these, and run those of your server and your storage.\n\n" +
-		mysqlpoint.Grants(product.MariaDB, "") + "\n" + mysqlpoint.Grants(product.MySQL, "8.0") + "\n" + mysqlpoint.Grants(product.MySQL, "5.7") + "\n" +
-		postgrespoint.Grants("") + "\n" + mongopoint.Grants() + "\n" + zfsGrants
+// pointGrants gives the least rights that a verb needs in each server and on the storage.
+func pointGrants(verb string) string {
+	if verb == "protect list" || verb == "protect status" {
+		return "-- plumb " + verb + " reads what a check reads: plumb check --grants. It needs no more.\n"
+	}
+	parts := []string{"-- Look through these, and run those of your server and your storage.\n",
+		mysqlpoint.Grants(product.MariaDB, "", verb), mysqlpoint.Grants(product.MySQL, "8.0", verb), mysqlpoint.Grants(product.MySQL, "5.7", verb), postgrespoint.Grants("", verb)}
+	if verb == "snapshot" || verb == "protect run" {
+		parts = append(parts, mongopoint.Grants())
+	}
+	return strings.Join(append(parts, storage.Allowed(verb)), "\n")
 }
-
-const zfsGrants = `# OpenZFS, for a user that is not root: snapshots and their marks.
-zfs allow -u plumb snapshot,userprop,mount tank/db
-# prune: a snapshot is renamed, proven and destroyed
-zfs allow -u plumb destroy,rename tank/db
-# Drills, clones and rollback mount clones and start servers, which only root may.
-`

@@ -1,6 +1,9 @@
 package protect
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Drilled notes what came of a drill. A copy that recovered another position than was
 // read under the lock proves that the lock did not hold.
@@ -17,6 +20,13 @@ func (k *Keeper) Drilled(ctx context.Context, id string, d Drill) error {
 		case p.Label == Proven:
 			p.Label = Crash // it started once, and does not any more
 		}
+	})
+}
+
+// Replicated notes what came of a drill of a replica. Of the point itself it says nothing.
+func (k *Keeper) Replicated(ctx context.Context, id string, r Replica) error {
+	return k.Change(ctx, id, func(p *Point) {
+		p.Replicas = append(slices.DeleteFunc(p.Replicas, func(o Replica) bool { return o.Target == r.Target }), r)
 	})
 }
 

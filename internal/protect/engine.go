@@ -106,6 +106,16 @@ type Starter interface {
 	Caught(ctx context.Context, a load.Admin, c Copy) (behind string, err error)
 }
 
+// Resident is an Engine that can start copies of servers of other hosts. What such a host says of its
+// server is not believed where it says what is run.
+type Resident interface {
+	// Programs lists patterns of where packages put the server's program on this host.
+	Programs() []string
+	// Resettle gives a server as this host would run it, by a program that said its version: with no
+	// directory of programs or libraries that the other host named. An error says why that program does not fit.
+	Resettle(sv Server, program, version string) (Server, error)
+}
+
 // Purpose says what a copy is for.
 type Purpose string
 

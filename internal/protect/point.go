@@ -27,9 +27,10 @@ type Point struct {
 	Position Position          `json:"position,omitzero"` // under the lock; of a crash point: what the server said just before
 	Files    map[string]string `json:"files,omitempty"`   // that a copy needs besides, by role and name: data/backup_label
 	Times    Times             `json:"times"`
-	Drill    *Drill            `json:"drill,omitempty"` // the last one
-	Ready    []Member          `json:"ready,omitempty"` // snapshots of a copy that was recovered: it starts without redo
-	Holds    []Hold            `json:"holds,omitempty"` // while there is one, the point is not pruned
+	Drill    *Drill            `json:"drill,omitempty"`    // the last one
+	Ready    []Member          `json:"ready,omitempty"`    // snapshots of a copy that was recovered: it starts without redo
+	Holds    []Hold            `json:"holds,omitempty"`    // while there is one, the point is not pruned
+	Replicas []Replica         `json:"replicas,omitempty"` // that a copy was started of, each target's last one
 }
 
 // State is where the life of a point is.
@@ -125,6 +126,12 @@ type Member struct {
 type Hold struct {
 	Owner string    `json:"owner"` // who asked for it: replicate tank2/copy
 	Since time.Time `json:"since"`
+}
+
+// Replica is what came of starting a copy of a point where it was sent to.
+type Replica struct {
+	Target string `json:"target"` // as it is typed: tank2/copies, ssh://vault/tank/copies
+	Drill  Drill  `json:"drill"`
 }
 
 // Drill is what came of starting a copy of a point.

@@ -57,6 +57,12 @@ type Placer interface {
 	Place(ctx context.Context, h host.Reader, v Volume, name string) (Volume, error)
 }
 
+// Bound is a storage that destroys only what it was told how to.
+type Bound interface {
+	// Unable tells why a snapshot can neither be looked at nor destroyed; "" when it can.
+	Unable(m Member) string
+}
+
 // MemberState is what a storage tells of one snapshot now.
 type MemberState struct {
 	Gone   bool     // there is none of that name

@@ -24,8 +24,11 @@ type drilling struct {
 	limit  time.Duration
 }
 
+// copyMemory is what the server of a copy may take where nobody said, in bytes.
+const copyMemory = 512 << 20
+
 func (d *drilling) flags(c *cobra.Command) {
-	d.memory = 512 << 20
+	d.memory = copyMemory
 	fl := c.Flags()
 	fl.StringVar(&d.checks, "checks", "quick", "quick, or full: read all data by the engine's own means")
 	fl.BoolVar(&d.ready, "ready", false, "keep snapshots of the recovered copy: clones of the point start without redo then")

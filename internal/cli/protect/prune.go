@@ -23,6 +23,7 @@ type pruneFlags struct {
 	allRight    int
 	dryRun, yes bool
 	server      string
+	with        string
 	rules       keep.Rules
 }
 
@@ -44,6 +45,12 @@ next increment to a target begins, stays. Nothing is destroyed at all when a clo
 jumped, when more than a quarter would go (--all-right N allows exactly N), or when
 the last proven point would.
 
+Snapshots that a command took (plumb snapshot --with) are looked at and removed by
+one, too: with PLUMB_DO=look it prints the identity of what has the name in
+PLUMB_POINT, and nothing when nothing has it; with PLUMB_DO=remove it removes that,
+when it is still PLUMB_IDENTITY. Without --with, and where no identity was printed
+when they were taken, such points stay.
+
 ` + exits,
 		Example: `  plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --dry-run
   plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --yes
@@ -62,6 +69,7 @@ the last proven point would.
 	f.Place.Flags(c)
 	fl := c.Flags()
 	fl.StringVar(&f.keep, "keep", "", "what stays, as `RULES`: last=3,24h,7d,4w,12m,verified=2")
+	fl.StringVar(&f.with, "with", "", "look at and remove the snapshots that a command took with the shell's `COMMAND`; also with --dry-run it looks")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would go and why, and destroy nothing")
 	fl.IntVar(&f.allRight, "all-right", 0, "of each server exactly `N` points may go, even if that is more than a quarter")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
@@ -74,6 +82,9 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags) 
 		if err := o.Server.UnmarshalText([]byte(f.server)); err != nil {
 			return hint.Usage(fmt.Sprintf("%q names no server", f.server), "give it as plumb protect list does, such as mysql:3306")
 		}
+	}
+	if f.with != "" {
+		m.Keeper.Storages = v.Storages("", f.with)
 	}
 	if !f.dryRun {
 		v.follow(ctx, m)

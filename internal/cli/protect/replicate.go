@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
+	"plumb/internal/protect/drill"
 	"plumb/internal/protect/replicate"
 	view "plumb/internal/view/protect"
 )
@@ -21,6 +23,7 @@ func (v *verbs) replicate() *cobra.Command {
 	var p machine.Place
 	var o replicate.Options
 	var ssh []string
+	verify := false
 	c := &cobra.Command{
 		Use:   "replicate POINT TARGET",
 		Short: "send a point to another pool or host",
@@ -34,8 +37,14 @@ Encrypted datasets go raw, so that the target needs no key, unless --decrypted s
 otherwise the first time. The target needs sshd and zfs; with a forced command,
 plumb receive --only DATASET, the key can do nothing else there.
 
+--verify then has a copy started of what the target received, as plumb drill does
+here, and notes what came of it. That needs a Plumb at the target, the server's
+program of the same release, the user plumb-verify as whom it runs, and, where the
+key has a forced command, --verify in that. The program is one of the target's own.
+
 ` + exits,
 		Example: `  plumb replicate 20261123T2105 tank2/copies
+  plumb replicate 20261123T2105 tank2/copies --verify
   plumb replicate 20261123T2105 ssh://backup@vault/tank/copies --ssh -i --ssh /root/.ssh/backup`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -44,25 +53,35 @@ plumb receive --only DATASET, the key can do nothing else there.
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			target, err := replicate.ParseTarget(args[1])
-			if err != nil {
-				return err
-			}
 			return v.On(p, func(m *machine.Machine) error {
+				target, err := replicate.ParseTarget(args[1])
+				if err != nil {
+					return err
+				}
 				point, err := m.Keeper.Store.Get(c.Context(), m.Doer, args[0])
 				if err != nil {
 					return err
 				}
-				r, err := replicator(m, point, ssh).Run(c.Context(), point, target, o)
+				sender := replicator(m, point, ssh)
+				r, err := sender.Run(c.Context(), point, target, o)
 				if len(r.Sent) == 0 {
 					return err
 				}
-				return errors.Join(v.Answer(p.JSON, view.ReplicateDocument(r), view.Replicated(r, shell.Screen(v.Out))), err)
+				if verify && err == nil {
+					r.Verified, err = sender.Verify(c.Context(), point, target, v.prover(m, p.JSON, false))
+					v.Done()
+				}
+				err = errors.Join(v.Answer(p.JSON, view.ReplicateDocument(r), view.Replicated(r, shell.Screen(v.Out))), err)
+				if err == nil && r.Verified != nil && !r.Verified.OK {
+					err = shell.ErrMarked
+				}
+				return err
 			})
 		},
 	}
 	p.Flags(c)
 	c.Flags().BoolVar(&o.Decrypted, "decrypted", false, "send encrypted datasets in the clear; the same for all points of a dataset")
+	c.Flags().BoolVar(&verify, "verify", false, "have a copy started at the target of what it received, and note whether it is whole")
 	c.Flags().StringArrayVar(&ssh, "ssh", nil, "one `WORD` of options for ssh; can be given several times")
 	return c
 }
@@ -87,9 +106,27 @@ func (a *acts) send(ctx context.Context, id, to string) error {
 	return err
 }
 
+// prover starts copies of what was received; of what came from another host with nothing but what is this one's.
+func (v *verbs) prover(m *machine.Machine, quiet, stranger bool) replicate.Prover {
+	return func(ctx context.Context, p protect.Point) (protect.Drill, error) {
+		if stranger { // one after the other: they have one account
+			unlock, err := m.Doer.Lock(ctx, filepath.Join(m.Keeper.Books, "verify.lock"))
+			if errors.Is(err, host.ErrLocked) {
+				return protect.Drill{}, hint.With(errors.New("another point is being verified at this target"), "wait until it has ended")
+			}
+			if err != nil {
+				return protect.Drill{}, err
+			}
+			defer unlock()
+		}
+		return drill.Drill{Maker: m.Copies, Memory: copyMemory, Replica: true, Stranger: stranger, Doing: v.Doing(quiet)}.Run(ctx, p)
+	}
+}
+
 // receive is the forced command of an SSH key. It is hidden: no person types it.
 func (v *verbs) receive() *cobra.Command {
-	only := ""
+	var p machine.Place
+	only, verify := "", false
 	c := &cobra.Command{
 		Use:   "receive --only DATASET",
 		Short: "receive points from another host, as the forced command of an SSH key",
@@ -98,15 +135,49 @@ it, and refuses all else. It is the forced command of a key, in authorized_keys:
 
   restrict,command="plumb receive --only tank/copies" ssh-ed25519 AAAA...
 
+With --verify the key may also have a copy started of a point that it sent. Whoever
+has the key decides what the files of that copy hold, and so what its server does:
+it runs as the user plumb-verify, with a program of this host, without network.
+
 ` + exits,
 		Args:   shell.NoArgs,
 		Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
+			command := os.Getenv("SSH_ORIGINAL_COMMAND")
+			if verify {
+				return v.received(c.Context(), p, only, command)
+			}
 			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
 			defer func() { err = errors.Join(err, d.Close()) }()
-			return replicate.Receive(c.Context(), d, only, os.Getenv("SSH_ORIGINAL_COMMAND"), v.In, v.Out)
+			return replicate.Receiver{Do: d, Only: only}.Receive(c.Context(), command, v.In, v.Out)
 		},
 	}
+	p.Flags(c)
 	c.Flags().StringVar(&only, "only", "", "the `DATASET` to which points may be sent")
+	c.Flags().BoolVar(&verify, "verify", false, "copies of what was received may be started, too")
+	return c
+}
+
+// received answers a key that may have copies started.
+func (v *verbs) received(ctx context.Context, p machine.Place, only, command string) error {
+	return v.On(p, func(m *machine.Machine) error {
+		return replicate.Receiver{Do: m.Doer, Only: only, Prove: v.prover(m, true, true)}.Receive(ctx, command, v.In, v.Out)
+	})
+}
+
+// verify is what plumb replicate --verify types where no forced command stands before it.
+func (v *verbs) verify() *cobra.Command {
+	var p machine.Place
+	c := &cobra.Command{
+		Use:    "verify POINT DATASET",
+		Short:  "start a copy of a point that another host sent here",
+		Long:   "Verify starts a copy of a point that plumb replicate sent to DATASET, and answers\nwhat came of it. The point is told on standard input.\n\n" + exits,
+		Hidden: true,
+		Args:   cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.received(c.Context(), p, args[1], "plumb verify "+args[0]+" "+args[1])
+		},
+	}
+	p.Flags(c)
 	return c
 }

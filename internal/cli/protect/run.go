@@ -55,7 +55,7 @@ begins with its name. A policy is a file such as:
 		Args: shell.OneArg("policy"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.Grants {
-				return v.Print(v.Grants())
+				return v.Print(v.Grants(f.Verb()))
 			}
 			p, err := policyOf(args[0])
 			if err != nil {

@@ -62,7 +62,7 @@ says so. A point is no backup until plumb drill, or --drill here, has started on
 	fl.StringVar(&f.take.Mode, "mode", "", "take it in `MODE`: crash, locked, backup-api or freeze; the cheapest that is right otherwise")
 	fl.DurationVar(&f.take.Wait, "wait", 5*time.Second, "give up when a lock is not had by then: others wait behind who waits for it")
 	fl.DurationVar(&f.take.Hold, "hold", 10*time.Second, "give up what is held after this time: the point is refused then")
-	fl.StringVar(&f.with, "with", "", "take the snapshots with the shell's `COMMAND`, which finds the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one a line; ebs takes those of EBS with aws")
+	fl.StringVar(&f.with, "with", "", "take the snapshots with the shell's `COMMAND`, which finds take in PLUMB_DO, the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one a line, and prints an identity by which prune --with knows them again; ebs takes those of EBS with aws")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show how it would be taken, and do nothing")
 	fl.BoolVar(&f.drill, "drill", false, "start a copy of it afterwards, and read it, as plumb drill does")
 	f.drilling.flags(c)
@@ -89,7 +89,7 @@ func (v *verbs) runSnapshot(ctx context.Context, m *machine.Machine, f snapshotF
 		return err
 	}
 	if f.with != "" {
-		m.Keeper.Storages = v.Storages(f.with)
+		m.Keeper.Storages = v.Storages(f.with, "")
 	}
 	s, err := m.Look(ctx)
 	if err != nil {

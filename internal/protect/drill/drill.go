@@ -23,7 +23,10 @@ type Drill struct {
 	Limit time.Duration // for all of it; an hour when 0
 	// Memory of the copy's server in bytes.
 	Memory int64
-	Doing  func(what string) // told what goes on; nil for nobody
+	// Replica is for a point that is a replica of another: nothing is written of it. With Stranger it came
+	// from another host.
+	Replica, Stranger bool
+	Doing             func(what string) // told what goes on; nil for nobody
 }
 
 // limit is the time that a drill has.
@@ -56,7 +59,7 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 		r.OK = true
 	}
 	after := context.WithoutCancel(ctx)
-	if p.ByOthers() { // nothing is written of it
+	if p.ByOthers() || d.Replica { // nothing is written of it
 		return r, err
 	}
 	err = errors.Join(err, k.Drilled(after, p.ID, r))
@@ -75,7 +78,7 @@ var errSetup = errors.New("no copy of it could be made")
 // look makes a copy, starts it, and reads it.
 func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (ready []protect.Member, err error) {
 	d.say("cloning")
-	o := instance.Options{Name: "drill-" + p.Tag(), Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true}
+	o := instance.Options{Name: "drill-" + p.Tag(), Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true, Stranger: d.Stranger}
 	if d.Ready {
 		if err := d.unready(ctx, p); err != nil {
 			return nil, errors.Join(errSetup, err)

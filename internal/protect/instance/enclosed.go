@@ -66,7 +66,7 @@ while [ "$1" != -- ]; do
 done
 shift
 ip link set lo up 2>/dev/null || :
-exec setpriv --reuid="$uid" --regid="$gid" --clear-groups -- "$@"`
+exec setpriv --reuid="$uid" --regid="$gid" --clear-groups --no-new-privs -- "$@"`
 
 // strange lists the mounts, deepest first, of which neither the system nor the copy has anything. A host
 // whose mounts are private tells nobody when one of them is unmounted: a copy that lives
@@ -110,6 +110,9 @@ func (c *Copy) names(dir string) bool {
 // unmounted lists the mounts of the source that the copy does not see, and so does not keep
 // busy: those that hold its data and nothing it needs.
 func (c *Copy) unmounted() (points []string) {
+	if c.alien { // what is mounted here is not the other host's
+		return nil
+	}
 	for _, m := range slices.Backward(c.members) {
 		if at := path.Clean(m.Mountpoint); !c.needs(at) {
 			points = append(points, at)
@@ -126,6 +129,9 @@ func (c *Copy) needs(dir string) bool {
 // covered lists the directories of the source that the copy must not see: not those
 // below which it runs itself.
 func (c *Copy) covered() (dirs []string) {
+	if c.alien {
+		dirs = slices.DeleteFunc(sockets(), c.needs)
+	}
 	for _, d := range c.Server.Dirs {
 		at := path.Clean(d.Path)
 		within := slices.ContainsFunc(dirs, func(dir string) bool { return observe.Within(at, dir) })

@@ -49,6 +49,9 @@ type Options struct {
 	Life    *inventory.Life  // why it is to outlive this run; nil: it goes with Close
 	Of      []protect.Member // the snapshots of a recovered copy it is made of; the point's own when nil
 	Gentle  bool             // it gives way to all else on the machine: processor and disk
+	// Stranger is for a point of another host, whose word is not taken for what is run here: the program is one of
+	// this host, the user is Account, and his are all files.
+	Stranger bool
 }
 
 // Copy is one copy of a point.
@@ -64,6 +67,7 @@ type Copy struct {
 	memory  int64
 	gentle  bool
 	limits  *group.Group // nil where the machine lends none
+	alien   bool
 	members []protect.Member
 	running host.Running
 	process inventory.Thing
@@ -92,11 +96,16 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 	if err := m.there(ctx, o.Of); err != nil {
 		return nil, err
 	}
+	if o.Stranger {
+		if p.Server, err = m.resettled(ctx, e, p.Server); err != nil {
+			return nil, err
+		}
+	}
 	dir, err := m.place(ctx, o.Name)
 	if err != nil {
 		return nil, err
 	}
-	c = &Copy{Name: o.Name, Dir: dir, maker: m, engine: e, life: o.Life, memory: max(cmp.Or(o.Memory, usualMemory), leastMemory), gentle: o.Gentle}
+	c = &Copy{Name: o.Name, Dir: dir, maker: m, engine: e, life: o.Life, memory: max(cmp.Or(o.Memory, usualMemory), leastMemory), gentle: o.Gentle, alien: o.Stranger}
 	c.Copy = protect.Copy{Server: p.Server, Files: p.Files, Position: p.Position, Purpose: o.Purpose, Root: path.Join(dir, "root"),
 		Run: path.Join(dir, "run"), Port: o.Port, Memory: c.memory / 2, Number: o.Number, Source: o.Source}
 	if c.log, err = inventory.Open(ctx, m.Keeper.Do, kinds.All(), m.Keeper.Books, o.Name); err != nil {
@@ -213,7 +222,10 @@ func (c *Copy) clone(ctx context.Context, m protect.Member) error {
 	if err := s.Clone(ctx, do, c.log, m, at, c.life); err != nil {
 		return err
 	}
-	return c.mounted(ctx, at)
+	if err := c.mounted(ctx, at); err != nil || !c.alien {
+		return err
+	}
+	return c.given(ctx, at)
 }
 
 // way makes the directories that lead to a place in the copy.
@@ -354,7 +366,11 @@ func (c *Copy) Stop(ctx context.Context) error {
 
 // Remove takes away all that was made of a copy.
 func (c *Copy) Remove(ctx context.Context) error {
-	err := c.log.Close(ctx)
+	var left error
+	if c.alien {
+		left = endAll(ctx, c.maker.Keeper.Do, c.Server.UID)
+	}
+	err := errors.Join(left, c.log.Close(ctx))
 	if c.life == nil || err != nil {
 		return err
 	}

@@ -74,6 +74,10 @@ func (p Pruner) look(ctx context.Context, h host.Reader, pt protect.Point) (f ke
 		f.Bases = p.Bases(pt)
 	}
 	for i, m := range slices.Concat(pt.Members, pt.Ready) {
+		if why := p.unable(m); why != "" {
+			f.Unread, f.Space = why, -1
+			return f
+		}
 		s, err := p.Keeper.MemberState(ctx, h, m)
 		if err != nil {
 			f.Unread, f.Space = err.Error(), -1
@@ -99,6 +103,16 @@ func (p Pruner) look(ctx context.Context, h host.Reader, pt protect.Point) (f ke
 		}
 	}
 	return f
+}
+
+// unable tells why a snapshot cannot be destroyed here.
+func (p Pruner) unable(m protect.Member) string {
+	if s, err := p.Keeper.StorageOf(m.Volume); err == nil {
+		if b, ok := s.(protect.Bound); ok {
+			return b.Unable(m)
+		}
+	}
+	return ""
 }
 
 // Carry destroys what goes by a plan, oldest first, each point failing alone. Of a plan with a

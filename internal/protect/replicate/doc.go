@@ -5,7 +5,8 @@
 //	target, err := replicate.ParseTarget("ssh://backup@vault/tank/copies") // or "tank2/copies"
 //	r := replicate.Replicator{Keeper: keeper, Fuse: the ZFS of this host is zfs-fuse}
 //	result, err := r.Run(ctx, point, target, replicate.Options{})          // plumb replicate POINT TARGET
-//	err = replicate.Receive(ctx, streamer, only, command, in, out)          // plumb receive --only DATASET
+//	drill, err := r.Verify(ctx, point, target, prover)                     // plumb replicate POINT TARGET --verify
+//	err = replicate.Receiver{...}.Receive(ctx, command, in, out)            // plumb receive --only DATASET [--verify]
 //
 // The result is given with an error too, as far as it came. The same call goes on after any
 // failure, kill or cut. Receive is the forced command of an SSH key: command is SSH_ORIGINAL_COMMAND, in and

@@ -39,6 +39,8 @@ type Result struct {
 	At      time.Time     `json:"at"`
 	Took    time.Duration `json:"took_ns"`
 	Resumed bool          `json:"resumed,omitempty"` // a half-received stream was completed
+
+	Verified *protect.Drill `json:"verified,omitempty"` // what came of a copy that the target started
 }
 
 // Sent is what came of sending one dataset.

@@ -93,7 +93,7 @@ func read(ctx context.Context, run func(context.Context, ...string) ([]byte, err
 // send brings one snapshot of the point to the target.
 func (s *sending) send(ctx context.Context, m protect.Member) error {
 	name, _, _ := strings.Cut(m.Snapshot, "@")
-	sent := Sent{Snapshot: m.Snapshot, Dataset: s.t.Dataset + "/" + strings.ReplaceAll(name, "/", ":")}
+	sent := Sent{Snapshot: m.Snapshot, Dataset: replicaOf(s.t.Dataset, m)}
 	source, err := read(ctx, s.d.Run, name)
 	if err != nil {
 		return err

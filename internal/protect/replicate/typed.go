@@ -78,6 +78,9 @@ func allowed(only, line string) []string {
 	var known [][]string
 	if isOurs(last) && isOurs(only) && (last == only || strings.HasPrefix(last, only+"/")) {
 		known = append(known, look(last), identities(last), holder(last))
+		if last == only && pointID.MatchString(words[min(2, len(words)-1)]) {
+			known = append(known, verify(last, words[2]))
+		}
 		if last != only {
 			known = append(known, receive(true, last), receive(false, last), abort(last))
 		}

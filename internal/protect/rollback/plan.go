@@ -99,7 +99,7 @@ func (r Rollback) plan(ctx context.Context, h host.Reader, s *stack.Stack, p pro
 	}
 	plan = Plan{Point: p, Server: now.Server, Target: now.Target}
 	c := checking{r: r, h: h, s: s, now: now, plan: &plan, o: o}
-	for _, check := range []func(context.Context) error{c.same, c.alone, c.cluster, c.timeline, c.startable, c.snapshots, c.datasets, c.mounts, c.users} {
+	for _, check := range []func(context.Context) error{c.same, c.alone, c.readable, c.cluster, c.timeline, c.startable, c.snapshots, c.datasets, c.mounts, c.users} {
 		if err := check(ctx); err != nil {
 			return plan, err
 		}
@@ -168,6 +168,18 @@ func (c *checking) alone(context.Context) error {
 	return nil
 }
 
+// readable refuses a server of which it could not be told afterwards where it stands.
+func (c *checking) readable(ctx context.Context) error {
+	e, err := c.r.Keeper.EngineOf(c.plan.Server)
+	if err != nil {
+		return err
+	}
+	if _, err := e.Position(ctx, c.h, c.plan.Target); err != nil {
+		return hint.With(fmt.Errorf("where it stands cannot be read: %w", err), "plumb rollback --grants shows the rights that this needs")
+	}
+	return nil
+}
+
 // cluster refuses a server whose state others follow or rely on.
 func (c *checking) cluster(context.Context) error {
 	db := c.s.Find(c.plan.Server.Ref)
@@ -183,6 +195,9 @@ func (c *checking) cluster(context.Context) error {
 	if mode := c.plan.Server.Settings["archive_mode"]; mode != "" && mode != "off" {
 		return hint.With(errors.New("its log is archived (archive_mode is "+mode+"), and the archive would hold what it wrote since as well as what it writes then"),
 			"--replicas does it nevertheless: it writes on a timeline of its own; take a new backup then")
+	}
+	if _, known := db.Facts["replicas"]; !known {
+		return hint.With(errors.New("whether replicas are connected to it is not known"), "plumb rollback --grants shows the rights that this needs; --replicas does it nevertheless")
 	}
 	for _, f := range following {
 		v, known := db.Get(f.fact)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -15,15 +16,19 @@ import (
 )
 
 // Command takes points of any storage with somebody's own command, under the same lock and with
-// the same proof. What it made is its own business: Plumb neither finds nor clones it.
+// the same proof. What it made is its own business: Plumb does not clone it.
 //
 // It is run by the shell with the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one a line:
-// device, tab, mount point. That its exit status is 0 says that all snapshots were taken.
+// device, tab, mount point. What it is to do stands in PLUMB_DO. When that is take, exit status 0 says that all snapshots were
+// taken, and the one line that it prints is the identity by which they are known again; look prints the identity of what
+// has that name now, and nothing when nothing has it; remove removes it, and finds the identity in PLUMB_IDENTITY.
 type Command struct {
 	Line     string        // that takes the snapshots; "" for none, when only those that exist are of interest
-	Destroys string        // that destroys those of PLUMB_POINT; "" for none
+	Removes  string        // that looks at those of PLUMB_POINT and removes them; "" for none
 	Progress time.Duration // for how long it may neither read nor write nor say anything; a minute
 }
+
+var _ protect.Bound = Command{}
 
 // Name implements protect.Storage.
 func (Command) Name() string { return "command" }
@@ -56,29 +61,51 @@ func (Command) Settle(ctx context.Context, d host.Streamer, vols []protect.Volum
 	return syncAll(ctx, d, vols)
 }
 
-// Snapshot implements protect.Storage.
+// Snapshot implements protect.Storage. Of a command that gives no identity nobody can tell later whether a snapshot is
+// the one that it took.
 func (c Command) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, _ map[string]string) ([]protect.Member, error) {
-	if err := c.run(ctx, d, c.Line, vols, name); err != nil {
+	identity, err := c.run(ctx, d, c.Line, "take", "", vols, name)
+	if err != nil {
 		return nil, fmt.Errorf("the command that takes the snapshots failed: %w", err)
 	}
 	var all []protect.Member
 	for _, v := range vols {
-		all = append(all, protect.Member{Volume: v, Snapshot: name, GUID: name, Birth: name})
+		all = append(all, protect.Member{Volume: v, Snapshot: name, GUID: identity, Birth: name})
 	}
 	return all, nil
 }
 
-func (c Command) run(ctx context.Context, d host.Streamer, line string, vols []protect.Volume, name string) error {
+const longestIdentity = 1000 // bytes
+
+// run runs a command, and gives the one line that it printed.
+func (c Command) run(ctx context.Context, d host.Streamer, line, do, identity string, vols []protect.Volume, name string) (string, error) {
 	var lines []string
 	for _, v := range vols {
 		lines = append(lines, v.Name+"\t"+v.Mountpoint)
 	}
-	p := host.Pipe{Argv: []string{"env", "PLUMB_POINT=" + name, "PLUMB_VOLUMES=" + strings.Join(lines, "\n"), "sh", "-c", line}, Works: true, Progress: c.Progress}
+	var out said
+	p := host.Pipe{Argv: []string{"env", "PLUMB_DO=" + do, "PLUMB_IDENTITY=" + identity, "PLUMB_POINT=" + name, "PLUMB_VOLUMES=" + strings.Join(lines, "\n"), "sh", "-c", line},
+		Out: &out, Works: true, Progress: c.Progress}
 	if p.Progress <= 0 {
 		p.Progress = time.Minute
 	}
-	_, err := d.Pipe(ctx, p)
-	return err
+	if _, err := d.Pipe(ctx, p); err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(string(out))
+	if len(text) > longestIdentity || strings.ContainsFunc(text, unicode.IsControl) {
+		text = "" // it talks to people
+	}
+	return text, nil
+}
+
+// said keeps the beginning of what a command prints.
+type said []byte
+
+// Write implements io.Writer.
+func (s *said) Write(text []byte) (int, error) {
+	*s = append(*s, text[:min(len(text), longestIdentity+2-min(len(*s), longestIdentity+2))]...)
+	return len(text), nil
 }
 
 // Find implements protect.Storage. What a killed run's command made is known to nobody but the command.
@@ -86,9 +113,28 @@ func (Command) Find(context.Context, host.Reader, []protect.Volume, string) ([]p
 	return nil, nil
 }
 
+// Unable implements protect.Bound.
+func (c Command) Unable(m protect.Member) string {
+	switch {
+	case c.Removes == "":
+		return "another command took them, and Plumb was not told with which it can look at them and remove them (plumb prune --with COMMAND)"
+	case m.GUID == "" || m.GUID == m.Snapshot: // as an older Plumb wrote it
+		return "the command that took them printed nothing by which they are known again: remove them by hand"
+	}
+	return ""
+}
+
 // State implements protect.Storage.
-func (Command) State(context.Context, host.Reader, protect.Member) (protect.MemberState, error) {
-	return protect.MemberState{Space: -1}, nil
+func (c Command) State(ctx context.Context, h host.Reader, m protect.Member) (protect.MemberState, error) {
+	d, ok := h.(host.Streamer)
+	if !ok || c.Unable(m) != "" {
+		return protect.MemberState{Space: -1}, nil
+	}
+	is, err := c.run(ctx, d, c.Removes, "look", m.GUID, []protect.Volume{m.Volume}, m.Snapshot)
+	if err != nil {
+		return protect.MemberState{}, fmt.Errorf("the command that looks at snapshots failed: %w", err)
+	}
+	return protect.MemberState{Gone: is == "", Other: is != "" && is != m.GUID, Space: -1}, nil
 }
 
 // Mark implements protect.Storage.
@@ -101,19 +147,41 @@ func (Command) Clone(context.Context, host.Streamer, *inventory.Log, protect.Mem
 	return hint.With(errors.New("a snapshot that another command took cannot be cloned by Plumb"), "make the copy by the means of that storage")
 }
 
-// Destroy implements protect.Storage.
+// Destroy implements protect.Storage. Each point is looked at just before, and must be gone afterwards. Between look and
+// removal lies an instant that only the command itself can close: it knows the identity.
 func (c Command) Destroy(ctx context.Context, d host.Streamer, members []protect.Member) error {
-	byName := map[string][]protect.Volume{}
+	byName := map[string][]protect.Member{}
 	for _, m := range members {
-		byName[m.Snapshot] = append(byName[m.Snapshot], m.Volume)
-	}
-	for name, vols := range byName {
-		if c.Destroys == "" {
-			return hint.With(fmt.Errorf("another command took the snapshots of %s: Plumb does not know how to destroy them", name), "destroy them by the means of that storage, and say with which command Plumb can")
+		if why := c.Unable(m); why != "" {
+			return fmt.Errorf("destroy the snapshots of %s: %s", m.Snapshot, why)
 		}
-		if err := c.run(ctx, d, c.Destroys, vols, name); err != nil {
-			return fmt.Errorf("the command that destroys snapshots failed: %w", err)
+		byName[m.Snapshot] = append(byName[m.Snapshot], m)
+	}
+	for name, all := range byName {
+		if err := c.destroy(ctx, d, name, all); err != nil {
+			return fmt.Errorf("destroy the snapshots of %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+func (c Command) destroy(ctx context.Context, d host.Streamer, name string, all []protect.Member) error {
+	st, err := c.State(ctx, d, all[0])
+	if err == nil {
+		err = destroyable(all[0], st)
+	}
+	if err != nil || st.Gone {
+		return err
+	}
+	var vols []protect.Volume
+	for _, m := range all {
+		vols = append(vols, m.Volume)
+	}
+	if _, err := c.run(ctx, d, c.Removes, "remove", all[0].GUID, vols, name); err != nil {
+		return fmt.Errorf("the command that removes snapshots failed: %w", err)
+	}
+	if st, err = c.State(ctx, d, all[0]); err == nil && !st.Gone {
+		err = errors.New("the command said that it removed them, and they are there")
+	}
+	return err
 }

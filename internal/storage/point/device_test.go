@@ -203,19 +203,17 @@ func TestPointsOfEBS(t *testing.T) {
 
 func TestPointsByACommand(t *testing.T) {
 	d, ctx, dir := hosttest.LiveDoer(t), t.Context(), t.TempDir()
-	c := Command{Line: `printf '%s\n%s' "$PLUMB_POINT" "$PLUMB_VOLUMES" >'` + dir + `/told'`}
+	c := Command{Line: `printf '%s\n%s\n%s' "$PLUMB_DO" "$PLUMB_POINT" "$PLUMB_VOLUMES" >'` + dir + `/told'; echo snap-1`}
 	vols := []protect.Volume{{Storage: "command", Name: "/dev/vdb", Mountpoint: "/a b"}, {Storage: "command", Name: "/dev/vdc", Mountpoint: "/log"}}
 	all, err := c.Snapshot(ctx, d, vols, name, facts)
 	must(t, err)
 	text, err := os.ReadFile(filepath.Join(dir, "told"))
-	if must(t, err); len(all) != 2 || string(text) != name+"\n/dev/vdb\t/a b\n/dev/vdc\t/log" {
+	if must(t, err); len(all) != 2 || string(text) != "take\n"+name+"\n/dev/vdb\t/a b\n/dev/vdc\t/log" || all[1].GUID != "snap-1" {
 		t.Errorf("%+v; it was told %q", all, text)
 	}
 	if err := c.Destroy(ctx, d, all); err == nil {
 		t.Error("nobody knows how to destroy them, and they were")
 	}
-	c.Destroys = "rm '" + dir + "'/told"
-	must(t, c.Destroy(ctx, d, all))
 	if all, err := (Command{Line: "exit 3"}).Snapshot(ctx, d, vols, name, facts); err == nil || all != nil {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -225,6 +223,37 @@ func TestPointsByACommand(t *testing.T) {
 	}
 	if why := c.Atomic(vols); why == "" {
 		t.Error("two volumes are called one moment")
+	}
+	removedByACommand(t, all, filepath.Join(dir, "snapshot"))
+}
+
+// removedByACommand has what stands in a file removed, which is known by the file's content.
+func removedByACommand(t *testing.T, all []protect.Member, file string) {
+	t.Helper()
+	d, ctx := hosttest.LiveDoer(t), t.Context()
+	c := Command{Removes: `case $PLUMB_DO in look) cat '` + file + `' 2>/dev/null || : ;; remove) [ "$(cat '` + file + `')" = "$PLUMB_IDENTITY" ] && rm '` + file + `' ;; esac`}
+	for content, want := range map[string]string{"snap-2": "is another snapshot than the one that was taken", "snap-1": ""} {
+		must(t, os.WriteFile(file, []byte(content+"\n"), 0o600))
+		err := c.Destroy(ctx, d, all)
+		_, there := os.Stat(file)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || (there == nil) != (want != "") {
+			t.Errorf("with %s: %v; the file: %v", content, err, there)
+		}
+	}
+	must(t, c.Destroy(ctx, d, all)) // again, as after a death
+	must(t, os.WriteFile(file, []byte("snap-1"), 0o600))
+	for line, want := range map[string]string{`[ $PLUMB_DO = remove ] || cat '` + file + `'`: "and they are there", "exit 3": "looks at snapshots failed", `[ $PLUMB_DO = look ] && cat '` + file + `'`: "removes snapshots failed"} {
+		if err := (Command{Removes: line}).Destroy(ctx, d, all); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: want %q, got %v", line, want, err)
+		}
+	}
+	nameless := slices.Clone(all)
+	nameless[0].GUID = ""
+	if err := c.Destroy(ctx, d, nameless); err == nil || !strings.Contains(err.Error(), "printed nothing by which they are known again") {
+		t.Errorf("without an identity: %v", err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error("it was removed")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/protect"
 	"plumb/internal/protect/replicate"
 	"plumb/internal/protect/rollback"
 	"plumb/internal/units"
@@ -20,6 +21,8 @@ type ReplicateJSON struct {
 	Sent    []replicate.Sent `json:"sent"`
 	Took    time.Duration    `json:"took_ns"`
 	Resumed bool             `json:"resumed"` // a half-received stream was completed
+
+	Verified *protect.Drill `json:"verified,omitempty"` // what came of a copy that the target started, with --verify
 }
 
 // RollbackJSON is version 1 of what rollback --json prints.
@@ -39,7 +42,7 @@ type RollbackJSON struct {
 
 // ReplicateDocument is the document of a point that was sent.
 func ReplicateDocument(r replicate.Result) ReplicateJSON {
-	return ReplicateJSON{Plumb: 1, Kind: "replicate", Point: r.Point, Target: r.Target, Sent: page.NotNil(r.Sent), Took: r.Took, Resumed: r.Resumed}
+	return ReplicateJSON{Plumb: 1, Kind: "replicate", Point: r.Point, Target: r.Target, Sent: page.NotNil(r.Sent), Took: r.Took, Resumed: r.Resumed, Verified: r.Verified}
 }
 
 // Replicated says what was sent.
@@ -61,6 +64,11 @@ func Replicated(r replicate.Result, screen page.Screen) string {
 		end += " A stream that was cut off was completed."
 	}
 	p.Line(page.Dim, end)
+	if r.Verified != nil {
+		p.Blank()
+		p.Line(page.Bold, "A copy of it, started there")
+		drillRows(p, *r.Verified)
+	}
 	return p.String()
 }
 

@@ -46,6 +46,9 @@ func Point(at protect.Point, screen page.Screen) string {
 	if at.Drill != nil {
 		drillRows(p, *at.Drill)
 	}
+	for i, r := range at.Replicas {
+		row(once(i, "replicas"), replicaInk(r.Drill), replicaText(r))
+	}
 	for i, m := range at.Ready {
 		row(once(i, "ready"), page.Normal, m.Snapshot)
 	}
@@ -82,6 +85,22 @@ func labelInk(l protect.Label) page.Ink {
 		return page.Bold
 	}
 	return page.Normal
+}
+
+// replicaText says whether a copy of a replica started.
+func replicaText(r protect.Replica) string {
+	at := r.Drill.At.UTC().Format(time.DateTime + " UTC")
+	if r.Drill.OK {
+		return r.Target + ": a copy was started there, recovered, checked and read, " + at
+	}
+	return r.Target + ": the copy that was started there failed, " + at + ": " + r.Drill.Why
+}
+
+func replicaInk(d protect.Drill) page.Ink {
+	if d.OK {
+		return page.Normal
+	}
+	return page.Red
 }
 
 // heldText says how long anybody could be blocked, and how much of it was the storage's own snapshot.
@@ -183,6 +202,13 @@ func remark(at protect.Point) string {
 	}
 	if len(at.Ready) > 0 {
 		parts = append(parts, "ready")
+	}
+	for _, r := range at.Replicas {
+		if r.Drill.OK {
+			parts = append(parts, "proven at "+r.Target)
+		} else {
+			parts = append(parts, "failed at "+r.Target+": "+r.Drill.Why)
+		}
 	}
 	for _, h := range at.Holds {
 		parts = append(parts, "kept for "+h.Owner)

@@ -49,6 +49,7 @@ func proven() protect.Point {
 	p.Ready = []protect.Member{{Volume: data, Snapshot: "tank/ready@x", GUID: "3"}}
 	p.Holds = []protect.Hold{{Owner: "replicate tank2/copy", Since: at}}
 	p.Drill = &protect.Drill{At: at, OK: true, Plumb: "1.0", Position: where, Exact: &exact, Checks: []protect.Check{{What: "CHECK TABLE of 12 tables"}}, Recovery: 800 * time.Millisecond, Took: 5 * time.Second}
+	p.Replicas = []protect.Replica{{Target: "tank2/copies", Drill: *p.Drill}}
 	return p
 }
 
@@ -56,6 +57,7 @@ func fallen() protect.Point {
 	p := point(1, protect.Crash)
 	p.Doubts = []string{"the lock was lost: the connection ended"}
 	p.Drill = &protect.Drill{At: at, Why: "CHECK TABLE of 12 tables: shop.orders: Corrupt", Checks: []protect.Check{{What: "CHECK TABLE of 12 tables", Wrong: "shop.orders: Corrupt"}}}
+	p.Replicas = []protect.Replica{{Target: "ssh://vault/tank/copies", Drill: *p.Drill}}
 	return p
 }
 
@@ -113,7 +115,7 @@ func status() policy.Status {
 		Foreign: []policy.Foreign{{Volume: "tank/db", By: "sanoid", Snapshots: 30, Newest: "tank/db@autosnap_30", At: at}}})
 }
 
-var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault/tank/copies", Took: 3 * time.Second, Resumed: true, Sent: []replicate.Sent{
+var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault/tank/copies", Took: 3 * time.Second, Resumed: true, Verified: proven().Drill, Sent: []replicate.Sent{
 	{Snapshot: "tank/db/data@x", Dataset: "tank/copies/data", Base: "tank/db/data#y", Way: "raw", Bytes: 3 << 20},
 	{Snapshot: "tank/db/log@x", Dataset: "tank/copies/log", Way: "plain", Bytes: 5 << 20},
 	{Snapshot: "tank/db/a@x", Dataset: "tank/copies/a", There: true}}}

@@ -32,12 +32,14 @@ import (
 
 // Adapters are the engines and storages that the commands know.
 type Adapters struct {
-	Dialers  func(dsn.Given) map[string]host.Dialer
-	Phases   func(*catalog.Catalog, dsn.Given) [][]observe.Probe
-	Engines  func(*catalog.Catalog, dsn.Given) []protect.Engine
-	Storages func(with string) []protect.Storage // with: somebody's own command that takes the snapshots, or the name of a storage that is only used when asked for; "" for none
+	Dialers func(dsn.Given) map[string]host.Dialer
+	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
+	Engines func(*catalog.Catalog, dsn.Given) []protect.Engine
+	// Storages are told somebody's own commands: with takes snapshots, or is the name of a storage that is only used when
+	// asked for; removes looks at those that such a command took, and removes them; "" for none.
+	Storages func(with, removes string) []protect.Storage
 	Freezer  protect.Freezer
-	Grants   func() string // the least rights of each verb, as a text for people
+	Grants   func(verb string) string // the least rights of a verb, as a text for people
 }
 
 // Opener opens this machine for commands.
@@ -52,15 +54,32 @@ type Place struct {
 	JSON   bool
 	Grants bool // print what it needs, and stop
 	state  string
+
+	command *cobra.Command
 }
 
 // Flags adds the flags to a command.
 func (p *Place) Flags(c *cobra.Command) {
+	p.command = c
+	if args := c.Args; args != nil { // who asks for rights has no point yet
+		c.Args = func(c *cobra.Command, all []string) error {
+			if p.Grants {
+				return nil
+			}
+			return args(c, all)
+		}
+	}
 	p.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&p.state, "state", "", "keep what is written of points and clones in `DIR` instead of "+usualState)
 	fl.BoolVar(&p.JSON, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.BoolVar(&p.Grants, "grants", false, "print the least rights that this needs, in each server and on the storage, and stop")
+}
+
+// Verb is the command's name, without plumb: protect run.
+func (p *Place) Verb() string {
+	_, verb, _ := strings.Cut(p.command.CommandPath(), " ")
+	return verb
 }
 
 // usualState is where points, clones and the inventory are written down, each in a
@@ -107,7 +126,7 @@ func (v Opener) open(p Place) (*Machine, error) {
 		name = "unknown"
 	}
 	m := &Machine{Doer: host.NewLiveDoer(live), Seen: host.NewCached(live)}
-	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages(""), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
+	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages("", ""), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
 		Books: filepath.Join(base, "lab"),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
 	if exe, err := os.Executable(); err == nil {
@@ -141,7 +160,7 @@ func (v Opener) Done() {
 // On opens the machine for one command.
 func (v Opener) On(p Place, do func(m *Machine) error) (err error) {
 	if p.Grants {
-		return v.Print(v.Grants())
+		return v.Print(v.Grants(p.Verb()))
 	}
 	m, err := v.open(p)
 	if err != nil {

@@ -246,7 +246,7 @@ func TestGrants(t *testing.T) {
 		of.doer = host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: s.dialers(), DSN: "least:least@unix(" + s.server.Socket + ")/"}))
 		s.t.Cleanup(func() { of.doer.Close() })
 		var rights []string
-		for line := range strings.Lines(point.Grants(s.sv.Flavor, s.sv.Version)) {
+		for line := range strings.Lines(point.Grants(s.sv.Flavor, s.sv.Version, "snapshot")) {
 			if grant, ok := strings.CutPrefix(line, "GRANT "); ok {
 				rights = append(rights, strings.Split(grant, " TO ")[0])
 				s.exec("GRANT " + rights[len(rights)-1] + " TO least@localhost")

@@ -27,6 +27,7 @@ type judged struct {
 	prepared  int // XA transactions
 	untried   string
 	schemaOff bool // performance_schema
+	blind     bool // this user does not see what others run
 }
 
 // Modes implements protect.Engine.
@@ -44,7 +45,12 @@ func (e *Engine) Modes(ctx context.Context, h host.Reader, t host.Target, s *sta
 	if sv.Flavor == product.Percona || !isMariaDB(sv) && !since(sv, "8.0") {
 		j.untried = "; written from the documentation of " + sv.Product + ", and never run here"
 	}
-	if j.unsafe, j.unseen, err = tornTables(ctx, h, t); err != nil {
+	grants, err := h.Query(ctx, t, "SHOW GRANTS")
+	if err == nil {
+		j.blind = lacks(grants, "", "PROCESS") != nil
+		j.unsafe, j.unseen, err = tornTables(ctx, h, t, grants)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("decide how to take a point of %s: %w", sv.Ref, err)
 	}
 	if rows, err := h.Query(ctx, t, "XA RECOVER"); err == nil {
@@ -59,11 +65,7 @@ func (e *Engine) Modes(ctx context.Context, h host.Reader, t host.Target, s *sta
 // system tables of MariaDB are Aria tables with a log of their own
 // (scripts/mysql_system_tables.sql: transactional=1), but for help texts and the statistics of
 // ANALYZE, which can be made again; those of MySQL are InnoDB, and nobody misses log tables in CSV.
-func tornTables(ctx context.Context, h host.Reader, t host.Target) (torn, unseen string, err error) {
-	grants, err := h.Query(ctx, t, "SHOW GRANTS")
-	if err != nil {
-		return "", "", err
-	}
+func tornTables(ctx context.Context, h host.Reader, t host.Target, grants host.Rows) (torn, unseen string, err error) {
 	if !engine.SeesTables(grants) {
 		return "", "this user does not see all tables: GRANT SHOW VIEW ON *.*", nil
 	}
@@ -134,6 +136,9 @@ func (j *judged) locked() protect.Mode {
 		if j.replica && (more(j.v["replica_parallel_workers"]) || more(j.v["slave_parallel_workers"])) {
 			m.Doubts = append(m.Doubts, "several applier threads: the lock may not be granted while they wait for each other; then it is given up")
 		}
+	}
+	if j.blind {
+		m.Doubts = append(m.Doubts, "this user does not see who is in the way of the lock (GRANT PROCESS ON *.*): nothing but the lock's own time limit holds")
 	}
 	if j.galera {
 		m.Blocks += "; on this node: it is desynced before, so that the rest of the cluster does not wait for it"

@@ -43,6 +43,13 @@ func (*Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as table
 	if slices.Contains([]string{"mysql", "information_schema", "performance_schema", "sys"}, strings.ToLower(as[0])) {
 		return hint.With(fmt.Errorf("%s is the server's own database", as[0]), "plumb clone starts a copy of the point, to look at it there")
 	}
+	grants, err := h.Query(ctx, "SHOW GRANTS")
+	if err != nil {
+		return err
+	}
+	if missing := lacks(grants, as[0], strings.Split(tableRights, ", ")...); missing != nil {
+		return hint.With(fmt.Errorf("this user may not %s in %s", strings.Join(missing, ", "), as[0]), "plumb rollback --grants shows the rights that this needs")
+	}
 	rows, err := h.Query(ctx, "SELECT @@GLOBAL.read_only, (SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE BINARY SCHEMA_NAME = "+quoted(as[0])+
 		"), (SELECT MIN(TABLE_TYPE) FROM information_schema.TABLES WHERE TABLE_SCHEMA = "+quoted(as[0])+" AND TABLE_NAME = "+quoted(as.Own())+")")
 	if err != nil {

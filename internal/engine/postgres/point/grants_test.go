@@ -15,7 +15,7 @@ import (
 func TestGrants(t *testing.T) {
 	versions(t, func(t *testing.T, bin string) {
 		s := newSource(t, bin, "")
-		text := point.Grants(s.sv.Version)
+		text := point.Grants(s.sv.Version, "snapshot")
 		s.exec(text)
 		s.target.Logins = []host.Login{{User: "plumb", Database: "postgres"}}
 		s.target.Name += " as plumb"

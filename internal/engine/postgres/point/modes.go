@@ -22,6 +22,7 @@ type state struct {
 	standby, pages, fsync, minimal, async bool // pages: full_page_writes, of a standby those of its primary
 	backup                                string
 	slot                                  bool // one can be had for the session
+	blind                                 bool // the role does not see all settings
 	major                                 int
 	role                                  string
 }
@@ -32,7 +33,7 @@ const stating = `SELECT pg_is_in_recovery(), CASE WHEN pg_is_in_recovery() THEN 
 	`(SELECT string_agg(proname::text, ', ') FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND NOT has_function_privilege(oid, 'EXECUTE') ` +
 	`AND (proname IN ('pg_start_backup', 'pg_stop_backup', 'pg_backup_start', 'pg_backup_stop') AND pronargs > 0 OR proname = 'pg_ls_waldir')), ` +
 	`(SELECT rolsuper OR rolreplication FROM pg_roles WHERE rolname = current_user) AND ` +
-	`current_setting('max_replication_slots')::int > (SELECT count(*) FROM pg_replication_slots), current_setting('server_version_num')::int / 10000, current_user`
+	`current_setting('max_replication_slots')::int > (SELECT count(*) FROM pg_replication_slots), current_setting('server_version_num')::int / 10000, current_user, NOT pg_has_role('pg_read_all_settings', 'USAGE')`
 
 func readState(ctx context.Context, h host.Reader, t host.Target) (st state, err error) {
 	rows, err := h.Query(ctx, t, stating)
@@ -40,7 +41,7 @@ func readState(ctx context.Context, h host.Reader, t host.Target) (st state, err
 		return st, fmt.Errorf("read how the server keeps its WAL: %w", err)
 	}
 	at := func(i int) string { return host.Text(rows.Values[0], i) }
-	st = state{standby: at(0) == "t", pages: at(1) == "t", fsync: at(2) == "t", minimal: at(3) == "t", async: at(4) == "t", backup: at(5), slot: at(6) == "t", role: at(8)}
+	st = state{standby: at(0) == "t", pages: at(1) == "t", fsync: at(2) == "t", minimal: at(3) == "t", async: at(4) == "t", backup: at(5), slot: at(6) == "t", role: at(8), blind: at(9) == "t"}
 	st.major, err = strconv.Atoi(at(7))
 	return st, err
 }
@@ -87,6 +88,9 @@ func (st state) doubts(set protect.Set) (all []string) {
 	if !st.fsync {
 		all = append(all, "fsync = off: it is whole only where the storage snapshots what the kernel has not written yet")
 	}
+	if st.blind {
+		all = append(all, "the role "+st.role+" does not see all settings (GRANT pg_monitor): shared_preload_libraries may be missing in copies")
+	}
 	zfs := !slices.ContainsFunc(set.Volumes, func(v protect.Volume) bool { return v.Storage != "zfs" })
 	if !st.pages && !zfs {
 		all = append(all, "full_page_writes = off: a page that was being written may be in it by half")
@@ -103,12 +107,17 @@ func (st state) backupAPI(sv protect.Server, set protect.Set, outside string) pr
 	}
 	switch {
 	case m.Not != "":
+	case len(m.Order) < 2:
+		m.Not = "all lies on one volume, whose snapshot is of one moment: mode crash needs no protocol for that"
 	case st.minimal:
 		m.Not = "wal_level = minimal: its backup protocol needs replica"
 	case st.backup != "":
 		m.Not = fmt.Sprintf("the role %s may not execute %s", st.role, st.backup)
 	case st.standby && !st.pages:
 		m.Not = "it is a standby, and its primary has full_page_writes = off: pages that are copied by half stay so"
+	}
+	if !st.slot {
+		m.Doubts = append(m.Doubts, "no replication slot keeps the WAL meanwhile (the role "+st.role+" lacks REPLICATION, or none is free): the point fails when it is recycled")
 	}
 	if st.slot { // keeps the WAL that the copy needs from being recycled; it goes with the session
 		m.Statements = append(m.Statements, "SELECT pg_create_physical_replication_slot('plumb_snapshot', true, true)")

@@ -51,7 +51,7 @@ func (Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as tables
 		return hint.With(fmt.Errorf("%s is the server's own schema", as[1]), "plumb clone starts a copy of the point, to look at it there")
 	}
 	rows, err := h.Query(ctx, "SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_database(), (SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = "+quoted(as[1])+
-		"), (SELECT min(relkind::text) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace WHERE nspname = "+quoted(as[1])+" AND relname = "+quoted(as.Own())+")")
+		"), (SELECT min(relkind::text) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace WHERE nspname = "+quoted(as[1])+" AND relname = "+quoted(as.Own())+"), "+lacking(as[1]))
 	if err != nil {
 		return err
 	}
@@ -65,10 +65,17 @@ func (Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as tables
 		return hint.With(fmt.Errorf("the login is for the database %s", host.Text(row, 1)), "name "+as[0]+" in --dsn")
 	case host.Text(row, 2) == "0":
 		return hint.With(fmt.Errorf("the server has no schema %s in %s", as[1], as[0]), "make it first: CREATE SCHEMA")
+	case host.Text(row, 4) != "":
+		return hint.With(fmt.Errorf("the role may not %s in the schema %s", host.Text(row, 4), as[1]), "plumb rollback --grants shows the rights that this needs")
 	case host.Cell(row, 3) != nil:
 		return hint.With(fmt.Errorf("the server has a table, view, index or sequence %s", as), "--as NAME brings it back under another name, beside it")
 	}
 	return nil
+}
+
+// lacking asks which rights the role lacks that it needs to make a table in a schema.
+func lacking(schema string) string {
+	return "(SELECT string_agg(p, ' or ') FROM pg_catalog.unnest(ARRAY['USAGE', 'CREATE']) p, pg_catalog.pg_namespace n WHERE nspname = " + quoted(schema) + " AND NOT pg_catalog.has_schema_privilege(n.oid, p))"
 }
 
 // alike makes a session write all values in one way.

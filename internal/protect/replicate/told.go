@@ -1,0 +1,93 @@
+package replicate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+
+	"plumb/internal/protect"
+)
+
+// What another host tells of a point is not believed: whoever has the key can tell anything. It says where in a copy
+// the server's directories lie and what its data needs; which snapshots are meant, which program is run and as
+// whom is found here.
+
+var (
+	kindName    = regexp.MustCompile(`^[a-z]{1,20}$`)
+	versionName = regexp.MustCompile(`^[0-9][0-9A-Za-z.+~-]{0,60}$`)
+	settingName = regexp.MustCompile(`^[A-Za-z0-9_.:]{1,100}$`)
+)
+
+const (
+	mostParts  = 200     // members, directories and settings of a point
+	longestSay = 4 << 10 // bytes of a setting or name
+)
+
+// hear reads what is told of a point, and refuses what no Plumb tells.
+func hear(in io.Reader, id string) (p protect.Point, err error) {
+	text, err := io.ReadAll(io.LimitReader(in, mostPoint+1))
+	if err != nil {
+		return p, err
+	}
+	if len(text) > mostPoint {
+		return p, errors.New("what is told of the point is too long")
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("read what is told of the point: %w", err)
+	}
+	if p.ID != id || !pointID.MatchString(id) || p.Form < 1 || p.Form > protect.Form {
+		return p, fmt.Errorf("what is told is not of point %s, or of a newer Plumb", id)
+	}
+	p = told(p)
+	if why := odd(p); why != "" {
+		return p, fmt.Errorf("what is told of point %s is refused: %s", id, why)
+	}
+	return p, nil
+}
+
+// odd says what of a point no Plumb tells.
+func odd(p protect.Point) string {
+	sv := p.Server
+	switch {
+	case !kindName.MatchString(sv.Ref.Kind) || !kindName.MatchString(sv.Flavor) || !versionName.MatchString(sv.Version) || !said(sv.Ref.Name) || !said(sv.Product) || !said(sv.Identity):
+		return "it names no server"
+	case len(p.Members) == 0 || len(p.Members) > mostParts || len(sv.Dirs) > mostParts || len(sv.Settings) > mostParts:
+		return "it has no parts, or too many"
+	}
+	for _, d := range sv.Dirs {
+		if !place(d.Path) || d.Link != "" && !place("/"+d.Link) {
+			return fmt.Sprintf("%q is no place of a directory", d.Path)
+		}
+	}
+	for _, m := range p.Members {
+		name, _, _ := strings.Cut(m.Snapshot, "@")
+		if !place(m.Mountpoint) || m.Within != "" && !place("/"+m.Within) || !plain.MatchString(name) || !isOurs("a/"+name) || !number.MatchString(m.GUID) {
+			return fmt.Sprintf("%q on %q is no snapshot of ZFS", m.Snapshot, m.Mountpoint)
+		}
+	}
+	for name, value := range sv.Settings {
+		if !settingName.MatchString(name) || !said(value) {
+			return fmt.Sprintf("%q is no setting", name)
+		}
+	}
+	for name, text := range p.Files {
+		if name != "data/backup_label" && name != "data/tablespace_map" || len(text) > 64<<10 || strings.ContainsRune(text, 0) {
+			return fmt.Sprintf("%q is no file that a copy needs", name)
+		}
+	}
+	return ""
+}
+
+// place tells whether a name can be that of a directory in a copy: whole, and leading nowhere else.
+func place(name string) bool {
+	return path.IsAbs(name) && path.Clean(name) == name && name != "/" && said(name)
+}
+
+// said tells whether a text can stand in a line.
+func said(text string) bool {
+	return len(text) <= longestSay && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
+}

@@ -1,0 +1,83 @@
+package replicate
+
+import (
+	"bytes"
+	"encoding/json"
+	"path"
+	"strings"
+	"testing"
+
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+)
+
+func example() protect.Point {
+	m := memberOf("tank/db@plumb-20261123T210500Z-4f3a", "12")
+	m.Mountpoint = "/var/lib/mysql"
+	return protect.Point{Form: protect.Form, ID: "20261123T210500Z-4f3a", Mode: protect.ModeLocked, Members: []protect.Member{m},
+		Server: protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}, Flavor: "mariadb", Product: "MariaDB 10.11.14", Version: "10.11.14", UID: 101, GID: 101, PID: 7,
+			Program: []string{"/usr/sbin/mariadbd"}, Env: []string{"LD_LIBRARY_PATH=/x"}, Unit: "mariadb.service", Dirs: []protect.Dir{{Role: "data", Path: "/var/lib/mysql"}},
+			Settings: map[string]string{"innodb_page_size": "16384"}}}
+}
+
+// What is told of a point holds nothing of how its server is run, whoever tells it.
+func TestHear(t *testing.T) {
+	text, err := json.Marshal(example())
+	must(t, err)
+	p, err := hear(bytes.NewReader(text), example().ID)
+	must(t, err)
+	if sv := p.Server; sv.Program != nil || sv.Env != nil || sv.Unit != "" || sv.UID != 0 || sv.PID != 0 || sv.Settings["innodb_page_size"] != "16384" || len(p.Members) != 1 {
+		t.Errorf("%+v", p)
+	}
+	for want, change := range map[string]func(*protect.Point){
+		"names no server":                  func(p *protect.Point) { p.Server.Ref.Kind = "../mysql" },
+		"it names no server":               func(p *protect.Point) { p.Server.Version = "10.11\n" },
+		"has no parts":                     func(p *protect.Point) { p.Members = nil },
+		"no place of a directory":          func(p *protect.Point) { p.Server.Dirs[0].Path = "/var/../etc" },
+		"is no place of a directory":       func(p *protect.Point) { p.Server.Dirs[0].Link = "../../x" },
+		"no snapshot of ZFS":               func(p *protect.Point) { p.Members[0].Mountpoint = "/" },
+		"is no snapshot of ZFS":            func(p *protect.Point) { p.Members[0].Snapshot = "tank/../db@x" },
+		"\" is no snapshot of ZFS":         func(p *protect.Point) { p.Members[0].GUID = "all" },
+		"on \"/x\\ny\" is no snapshot":     func(p *protect.Point) { p.Members[0].Mountpoint = "/x\ny" },
+		"no setting":                       func(p *protect.Point) { p.Server.Settings["a\nb"] = "1" },
+		"is no setting":                    func(p *protect.Point) { p.Server.Settings["a"] = "1\nplugin_load = x" },
+		"no file that a copy needs":        func(p *protect.Point) { p.Files = map[string]string{"../../etc/cron.d/x": "y"} },
+		"not of point":                     func(p *protect.Point) { p.ID = "20261123T210500Z-4f3b" },
+		"is not of point":                  func(p *protect.Point) { p.Form = protect.Form + 1 },
+		"what is told of the point is too": func(p *protect.Point) { p.Host = strings.Repeat("x", mostPoint) },
+	} {
+		bad := example()
+		change(&bad)
+		text, err := json.Marshal(bad)
+		if must(t, err); want == "what is told of the point is too" {
+			text = bytes.Repeat([]byte(" "), mostPoint+1)
+		}
+		if _, err := hear(bytes.NewReader(text), example().ID); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+func FuzzHear(f *testing.F) {
+	text, _ := json.Marshal(example())
+	f.Add(string(text))
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := hear(strings.NewReader(text), example().ID)
+		if err != nil {
+			return
+		}
+		for _, d := range p.Server.Dirs {
+			if at := path.Join("/copy", d.Path); !strings.HasPrefix(at, "/copy/") || strings.ContainsAny(at, "\n\x00") {
+				t.Errorf("%q leads to %q", d.Path, at)
+			}
+		}
+		for _, m := range p.Members {
+			if name := replicaOf("tank/copies", m); !isOurs(name) || !strings.HasPrefix(name, "tank/copies/") || !strings.HasPrefix(path.Join("/copy", m.Mountpoint), "/copy/") {
+				t.Errorf("%q is received as %q, and mounted on %q", m.Snapshot, name, m.Mountpoint)
+			}
+		}
+		if len(p.Server.Program) > 0 || p.Server.UID != 0 {
+			t.Errorf("%+v", p.Server)
+		}
+	})
+}
