@@ -57,6 +57,12 @@ type Placer interface {
 	Place(ctx context.Context, h host.Reader, v Volume, name string) (Volume, error)
 }
 
+// Copier is a storage of whose clones snapshots can be kept.
+type Copier interface {
+	// CopyOf tells which volume a clone is, as the inventory has it; false when it is none of this storage.
+	CopyOf(t inventory.Thing) (Volume, bool)
+}
+
 // MemberState is what a storage tells of one snapshot now.
 type MemberState struct {
 	Gone   bool     // there is none of that name

@@ -154,17 +154,21 @@ func (r Rollback) sweep(ctx context.Context) error {
 	}
 	stays := map[string]bool{}
 	for _, book := range books {
+		all := book.Things // half of a copy
 		for _, e := range book.Living {
-			if e.Thing.Life == nil || !strings.HasPrefix(e.Thing.Life.Owner, replay.Owner) {
+			all = append(slices.Clip(all), e.Thing)
+		}
+		for _, t := range all {
+			if t.Life == nil || !strings.HasPrefix(t.Life.Owner, replay.Owner) {
 				continue
 			}
-			owner := e.Thing.Life.Owner
-			stays[owner] = stays[owner] || e.Thing.Kind == inventory.Dataset && r.needed(ctx, e.Thing.Name, strings.TrimPrefix(owner, replay.Owner))
+			owner := t.Life.Owner
+			stays[owner] = stays[owner] || t.Kind == inventory.Dataset && r.needed(ctx, t.Name, strings.TrimPrefix(owner, replay.Owner))
 		}
 	}
 	for owner, stay := range stays {
 		if !stay {
-			err = errors.Join(err, k.Drop(ctx, owner, nil))
+			err = errors.Join(err, k.Forgo(ctx, owner, nil))
 		}
 	}
 	return err

@@ -245,7 +245,7 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 		return err
 	}
 	to := path.Join(t.dir, newClone())
-	thing := inventory.Thing{Kind: inventory.Subvolume, Name: to, Life: life, Proof: map[string]string{"parent": s.UUID, "filesystem": m.Pool, "top": t.dir}}
+	thing := inventory.Thing{Kind: inventory.Subvolume, Name: to, Life: life, Proof: map[string]string{"parent": s.UUID, "filesystem": m.Pool, "top": t.dir, "within": m.Within}}
 	_, err = log.Make(ctx, thing, func(*inventory.Thing) error {
 		_, err := d.Run(ctx, btrfs.Clone(path.Join(t.dir, m.Snapshot), to)...)
 		return err
@@ -255,6 +255,12 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 	}
 	// Only root can reach the clone by its own path, so nobody put a link into it yet.
 	return bind(ctx, d, log, path.Join(to, m.Within), t.source, dir, life)
+}
+
+// CopyOf implements protect.Copier.
+func (b Btrfs) CopyOf(t inventory.Thing) (protect.Volume, bool) {
+	name, ok := below(t.Name, t.Proof["top"])
+	return protect.Volume{Storage: b.Name(), Name: "/" + name, Pool: t.Proof["filesystem"], Within: t.Proof["within"]}, ok && t.Kind == inventory.Subvolume
 }
 
 // Destroy implements protect.Storage. Each is deleted by its number, which is never given to another.

@@ -46,7 +46,7 @@ func (z ZFS) clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 		return err
 	}
 	name, mark := cloneName(m.Name)
-	set := inventory.Thing{Kind: inventory.Dataset, Name: name, Life: life, Proof: map[string]string{"run": mark}}
+	set := inventory.Thing{Kind: inventory.Dataset, Name: name, Life: life, Proof: map[string]string{"run": mark, storageProof: z.Name()}}
 	set, err = log.Make(ctx, set, func(t *inventory.Thing) error {
 		if _, err := d.Run(ctx, zfs.Clone(m.Snapshot, name, append(options, kinds.RunProperty+"="+mark)...)...); err != nil {
 			return hint.With(err, "who is not root needs: zfs allow -u USER clone,create,mount DATASET")
@@ -73,6 +73,14 @@ func (z ZFS) clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 		err = errors.Join(err, log.Remove(context.WithoutCancel(ctx), set))
 	}
 	return err
+}
+
+// storageProof is which ZFS made a dataset of the inventory.
+const storageProof = "storage"
+
+// CopyOf implements protect.Copier.
+func (z ZFS) CopyOf(t inventory.Thing) (protect.Volume, bool) {
+	return protect.Volume{Storage: z.Name(), Name: t.Name, Pool: zfs.PoolOf(t.Name)}, t.Kind == inventory.Dataset && t.Proof[storageProof] == z.Name()
 }
 
 // emptyDirectory is an error unless dir is one. What it holds would be hidden.
