@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -81,6 +83,14 @@ func (s *Scene) open(t testing.TB, vols ...protect.Volume) {
 	must(t, os.Chmod(dir, 0o711))
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	s.State, s.Copies = filepath.Join(dir, "state"), filepath.Join(dir, "copies")
+	t.Cleanup(func() { // of a test that failed
+		for line := range strings.Lines(sh(t, "grep -la "+s.Copies+"/ /proc/[0-9]*/cmdline || :")) {
+			if pid, err := strconv.Atoi(strings.Split(line, "/")[2]); err == nil && pid != os.Getpid() {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		sh(t, "awk -v d="+s.Copies+"/ 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r | xargs -r -n 1 umount -l")
+	})
 	sh(t, fmt.Sprintf("cd %s; mkdir shop; echo mine >identity; printf 'made\\n(1)\\n(2)\\n' >shop/orders; echo log >%s/log", vols[0].Mountpoint, vols[1].Mountpoint))
 	sv := protect.Server{Ref: stack.Ref{Kind: Kind, Name: "1"}, Identity: "one", Product: "Stand-in 1", PID: os.Getpid(), Program: []string{"/bin/sh"}}
 	for i, role := range []string{"data", "binlog"} {

@@ -9,10 +9,11 @@ package deaths
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
-	"time"
 
 	"plumb/internal/host/hosttest"
+	"plumb/test/sandbox"
 )
 
 // Act is something that is done with the verbs.
@@ -25,6 +26,17 @@ type Verb struct {
 	Do     Act   // is killed
 	Next   []Act // what a person may type then, each on its own and each in its turn
 	After  []Act // brings back what was
+}
+
+// Stride is how far the deaths are apart that are tried: three are of one operation.
+func Stride() int {
+	switch {
+	case sandbox.Full():
+		return 1
+	case os.Getenv("PLUMB_REAL") != "":
+		return 7
+	}
+	return 97
 }
 
 // Try kills a verb at one of every so many operations. stride 1 is all of them, in each way.
@@ -59,9 +71,7 @@ func (s *Scene) life(t *testing.T, v Verb, at int, how string, next func(*Hands)
 			}
 		}
 	}
-	began := time.Now()
 	do("before", v.Before)
-	t1 := time.Now()
 	h, m := s.Mortal(at, how)
 	err := v.Do(ctx, h)
 	if at == 0 && err != nil {
@@ -69,8 +79,6 @@ func (s *Scene) life(t *testing.T, v Verb, at int, how string, next func(*Hands)
 	}
 	m.Rest()
 	s.note(t)
-	t2 := time.Now()
-	defer func() { t.Log(at, how, t1.Sub(began), t2.Sub(t1), time.Since(t2)) }()
 	if err := next(alive); err != nil {
 		t.Fatalf("dead %s operation %d (%v), then: %v", how, at, fmt.Sprint(err), err)
 	}

@@ -76,6 +76,7 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err
 		if len(p.Ready) > 0 {
 			return errors.Join(errSetup, errors.New("it has a recovered copy already"))
 		}
+		o.Name = "ready-" + p.Tag() // its book stays, and must not be in the way of the next drill
 		o.Life = &inventory.Life{Owner: p.ReadyOwner(), Purpose: "recovered copy of point " + p.ID, Since: d.Maker.Keeper.Now().UTC()}
 	}
 	c, err := d.Maker.Make(ctx, p, o)
