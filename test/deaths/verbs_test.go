@@ -36,7 +36,7 @@ func (s *Scene) verbs() []Verb {
 		{Name: "clone", Do: s.clone(dev), Next: []Act{s.again(dev), drop(name), swept}, After: clean},
 		{Name: "clone browse", Do: s.clone(look), Next: []Act{s.again(look), drop(name)}, After: clean},
 		{Name: "clone replica", Do: s.clone(follow), Next: []Act{s.again(follow), drop(name)}, After: clean},
-		{Name: "clone count", Do: all(s.clone(named(dev, name+"-1")), s.clone(named(dev, name+"-2"))), Next: []Act{all(drop(name+"-2"), drop(name+"-1")), swept}, After: []Act{drop(name+"-1"), drop(name+"-2"), swept}},
+		{Name: "clone count", Do: all(s.clone(named(dev, name+"-1")), s.clone(named(dev, name+"-2"))), Next: []Act{all(drop(name+"-2"), drop(name+"-1")), swept}, After: []Act{drop(name + "-1"), drop(name + "-2"), swept}},
 		{Name: "clone refresh", Before: []Act{s.clone(dev)}, Do: s.refresh(name), Next: []Act{all(s.refresh(name), masked(name)), drop(name)}, After: clean},
 		{Name: "clone drop", Before: []Act{s.clone(dev)}, Do: drop(name), Next: []Act{drop(name), swept}, After: clean},
 		{Name: "drill", Do: s.drill(false), Next: []Act{s.drill(false), s.drill(true), swept}, After: []Act{swept, s.unready}},
