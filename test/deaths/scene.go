@@ -30,6 +30,7 @@ type Scene struct {
 	Point  protect.Point // one that was taken
 	State  string        // directory of all that is written down
 	Copies string
+	Top    string // directory in which all of the storage is seen
 	List   string // command that lists what the storage has
 	Box    *sandbox.Box
 
@@ -69,7 +70,7 @@ func OnBtrfs(t testing.TB) *Scene {
 	sh(t, fmt.Sprintf(`chown 0:0 %[1]s; chmod 755 %[1]s; cd %[1]s; btrfs subvolume create data; btrfs subvolume create log; mkdir %[2]s
 mount -o subvol=data $(findmnt -n -o SOURCE %[1]s) %[2]s`, top, data))
 	b.OnClose(func() error { return exec.Command("umount", data).Run() })
-	s := &Scene{Box: b, List: "btrfs subvolume list " + top + " | sed 's/.* path //' | sort", storages: []protect.Storage{point.Btrfs{}}}
+	s := &Scene{Box: b, Top: top, List: "btrfs subvolume list " + top + " | sed 's/.* path //' | sort", storages: []protect.Storage{point.Btrfs{}}}
 	uuid := strings.TrimSpace(sh(t, "findmnt -n -o UUID "+top))
 	s.open(t, protect.Volume{Storage: "btrfs", Name: "/data", Pool: uuid, Mountpoint: data}, protect.Volume{Storage: "btrfs", Name: "/log", Pool: uuid, Mountpoint: log})
 	return s

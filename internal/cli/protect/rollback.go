@@ -160,7 +160,7 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 // settle ends what killed runs left, and notes where the snapshots of points lie after a rollback was undone: what is
 // left keeps points from going.
 func (v *verbs) settle(ctx context.Context, m *machine.Machine) {
-	if err := errors.Join(m.Clones.Sweep(ctx), m.Keeper.Sweep(ctx)); err != nil {
+	if err := errors.Join(m.Clones.Sweep(ctx), m.Rollbacks().Sweep(ctx), m.Keeper.Sweep(ctx)); err != nil {
 		v.Warn("take away what earlier runs left", err)
 	}
 	if err := m.Rollbacks().Follow(ctx); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -107,7 +107,7 @@ func timelines(k *protect.Keeper, sv protect.Server) string {
 // stays for an undo where clones need it, and takes no room.
 func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context, error, Result) error, error) {
 	k := r.Keeper
-	unlock, err := k.Do.Lock(ctx, path.Join(k.Store.Dir, "replay-lock"))
+	unlock, err := r.lock(ctx)
 	if errors.Is(err, host.ErrLocked) {
 		err = hint.With(errors.New("another Plumb is replaying a log on this host"), "wait until it has ended")
 	}
@@ -143,6 +143,24 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 		}
 		return err
 	}, nil
+}
+
+func (r Rollback) lock(ctx context.Context) (unlock func(), err error) {
+	return r.Keeper.Do.Lock(ctx, path.Join(r.Keeper.Store.Dir, "replay-lock"))
+}
+
+// Sweep takes away what killed runs left of copies that were to take a server's place. While another Plumb replays
+// a log, nothing is.
+func (r Rollback) Sweep(ctx context.Context) error {
+	unlock, err := r.lock(ctx)
+	if errors.Is(err, host.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return r.sweep(ctx)
 }
 
 // sweep takes away copies of runs that were killed before there was anything to swap.
