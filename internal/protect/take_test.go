@@ -172,3 +172,13 @@ func TestWritten(t *testing.T) {
 }
 
 var _ host.Held = heldFake{}
+
+// What a storage took beside the members goes when the server is free again.
+func TestTidyAfterTheRelease(t *testing.T) {
+	s := newScene(t, machine{})
+	released := -1
+	s.shelf.tidied = func() { released = s.server.released }
+	if _, err := s.Take(t.Context(), s.plan, TakeOptions{Mode: ModeLocked}); err != nil || released != 1 {
+		t.Errorf("tidied after %d releases, %v", released, err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/inventory"
 	"plumb/internal/load"
 	"plumb/internal/protect"
@@ -50,7 +51,7 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 	switch {
 	case errors.Is(err, errSetup) || ctx.Err() != nil: // says nothing of the point
 		return r, errors.Join(fmt.Errorf("drill point %s: %w", p.ID, err), ctx.Err())
-	case err != nil && !errors.Is(err, errKeep):
+	case err != nil && !errors.Is(err, errKeep) && !errors.Is(err, errLeft):
 		r.Why, err = err.Error(), nil
 	default:
 		r.OK = true
@@ -64,6 +65,9 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 
 // errKeep says that the point is good, and that its recovered copy could not be kept.
 var errKeep = errors.New("the recovered copy could not be kept")
+
+// errLeft says that the point is good, and that something of its copy is left.
+var errLeft = errors.New("the copy could not be taken away")
 
 // errSetup says that no copy could be made: nothing is known of the point then.
 var errSetup = errors.New("no copy of it could be made")
@@ -88,7 +92,10 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err
 		if kept {
 			return
 		}
-		if gone := c.Remove(context.WithoutCancel(ctx)); gone != nil {
+		switch gone := c.Remove(context.WithoutCancel(ctx)); {
+		case gone != nil && err == nil: // which says nothing of the point
+			err = hint.With(fmt.Errorf("%w: %w", errLeft, gone), "the next drill, clone or prune tries it again")
+		case gone != nil:
 			err = errors.Join(err, fmt.Errorf("take the copy away: %w", gone))
 		}
 	}()

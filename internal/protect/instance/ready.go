@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
@@ -51,7 +52,7 @@ func (c *Copy) keep(ctx context.Context, of protect.Member, mounts []observe.Mou
 		return one, err
 	}
 	at := c.In(path.Clean(of.Mountpoint))
-	for _, m := range mounts {
+	for _, m := range slices.Backward(mounts) { // what is seen is the uppermost
 		v, ok := s.Volume(&stack.Stack{}, m.Thing(m.Point))
 		if m.Point != at || !ok {
 			continue

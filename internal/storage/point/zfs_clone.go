@@ -64,10 +64,14 @@ func (z ZFS) clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	}
 	at := inventory.Thing{Kind: inventory.Mount, Name: dir, Life: life, Proof: map[string]string{"source": name}}
 	_, err = log.Make(ctx, at, func(*inventory.Thing) error {
-		if err := z.mount(ctx, d, name, dir); err != nil {
-			return err
+		err := z.mount(ctx, d, name, dir)
+		if err == nil {
+			err = mountedAt(ctx, d, name, dir)
 		}
-		return mountedAt(ctx, d, name, dir)
+		if err == nil && m.Within != "" {
+			err = inside(ctx, d, name, dir, m.Within)
+		}
+		return err
 	})
 	if err != nil {
 		err = errors.Join(err, log.Remove(context.WithoutCancel(ctx), set))
@@ -171,6 +175,21 @@ func (z ZFS) mount(ctx context.Context, d host.Doer, name, dir string) error {
 	}
 	_, err := d.Run(ctx, argv...)
 	return err
+}
+
+// inside shows of a mounted dataset only the directory that the server sees of it, on top of it.
+func inside(ctx context.Context, d host.Doer, name, dir, within string) error {
+	st, err := d.Stat(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if err := realDirectory(ctx, d, path.Join(dir, within), path.Join(st.Resolved, within)); err != nil {
+		return err
+	}
+	if err := bound(ctx, d, path.Join(dir, within), dir); err != nil {
+		return err
+	}
+	return mountedAt(ctx, d, name, dir)
 }
 
 // mountedAt is an error unless a dataset is what is seen at dir: a server that is started on an
