@@ -36,7 +36,7 @@ func Stride() int {
 	case os.Getenv("PLUMB_REAL") != "":
 		return 7
 	}
-	return 97
+	return 149
 }
 
 // Try kills a verb at one of every so many operations. stride 1 is all of them, in each way.
@@ -48,7 +48,7 @@ func (s *Scene) Try(t *testing.T, v Verb, stride int) {
 		t.Fatalf("undisturbed it left\n%s\nin place of\n%s", now, was)
 	}
 	deaths := 0
-	for i := 0; i < end*3 && !t.Failed(); i += stride {
+	for i := stride / 2; i < end*3 && !t.Failed(); i += stride {
 		at, how := i/3+1, []string{hosttest.Before, hosttest.Amid, hosttest.After}[i%3]
 		next := v.Next[deaths%len(v.Next)]
 		s.life(t, v, at, how, func(h *Hands) error { return next(t.Context(), h) })

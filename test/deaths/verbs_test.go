@@ -20,7 +20,7 @@ import (
 func TestEveryDeath(t *testing.T) {
 	s := OnBtrfs(t)
 	stride := Stride()
-	for _, v := range s.verbs() {
+	for _, v := range append(s.verbs(), s.policy(t)) {
 		t.Run(v.Name, func(t *testing.T) { s.Try(t, v, stride) })
 	}
 }

@@ -125,7 +125,8 @@ func TestCutOff(t *testing.T) {
 			s.t.Skip("of MariaDB's backup stages")
 		}
 		s.exec("CREATE TABLE shop.busy (id INT, v VARCHAR(50)) ENGINE=MyISAM", "INSERT INTO shop.busy VALUES (1, 'a')")
-		for _, limit := range []time.Duration{1500 * time.Millisecond, 2500 * time.Millisecond} {
+		for range 2 {
+			const limit = 2500 * time.Millisecond // the server's own limit ends earlier, also on a busy machine
 			conn, err := s.db.Conn(s.t.Context())
 			if err != nil {
 				s.t.Fatal(err)
