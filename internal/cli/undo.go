@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/change"
+	protectcli "plumb/internal/cli/protect"
 	"plumb/internal/cli/shell"
 	"plumb/internal/fix"
 	"plumb/internal/hint"
@@ -150,11 +151,27 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	}
 	doer.Close()
 	back := how.TakeBack(ctx, todo...)
+	a.follow(ctx, f, executor.Dir, back.Changes)
 	err = errors.Join(a.undone(f, back.Changes, back.Trail), back.Verdict())
 	if err == nil && f.number == 0 && fix.NewestDamaged(all, todo[0].Number) != nil || err == nil && f.all && fix.NewestDamaged(all, 0) != nil {
 		return shell.ErrMarked // what was asked for, but for what was left out
 	}
 	return err
+}
+
+// follow notes where the snapshots of points lie once a rollback was undone.
+func (a *app) follow(ctx context.Context, f undoFlags, state string, undone []*change.Change) {
+	if f.image != "" {
+		return
+	}
+	doer, _, err := f.open()
+	if err == nil {
+		defer doer.Close()
+		err = protectcli.Follow(ctx, doer, keepers(), state, undone)
+	}
+	if err != nil {
+		a.Warn("look where the snapshots of points lie", err)
+	}
 }
 
 // unreadable says why no journal can be read, and what helps whom.

@@ -124,6 +124,11 @@ type Swept struct {
 // what it is in. The error names books that could not be read or kept; the
 // others are swept.
 func Sweep(ctx context.Context, d host.Doer, kinds Kinds, directory string) ([]Swept, error) {
+	return SweepThose(ctx, d, kinds, directory, func(string, []Entry) bool { return true })
+}
+
+// SweepThose is Sweep for the books that are picked by their run and what is left in them.
+func SweepThose(ctx context.Context, d host.Doer, kinds Kinds, directory string, mine func(run string, left []Entry) bool) ([]Swept, error) {
 	files, err := d.Glob(ctx, path.Join(directory, "*"+ending))
 	if err != nil {
 		return nil, err
@@ -133,6 +138,9 @@ func Sweep(ctx context.Context, d host.Doer, kinds Kinds, directory string) ([]S
 	var bad []error
 	for _, file := range files {
 		err := inDead(ctx, d, directory, file, func(p *pages, note noting) error {
+			if !mine(p.runOf(file), p.open()) {
+				return nil
+			}
 			p.clear(func(e Entry) error {
 				if at, ok := living.within(e.Thing); ok {
 					return keepFor(ctx, e, at, note)

@@ -27,6 +27,7 @@ type shelf struct {
 	fail int  // the snapshot that fails, from 1
 
 	clones map[string][]string // by snapshot
+	tidied func()              // is called when all beside the members is to go
 	busy   error               // what a removal of the second volume's snapshots says
 }
 
@@ -66,6 +67,13 @@ func (s *shelf) Find(ctx context.Context, h host.Reader, vols []Volume, name str
 func (s *shelf) State(ctx context.Context, h host.Reader, m Member) (MemberState, error) {
 	_, err := h.ReadFile(ctx, path.Join(s.dir, m.Snapshot))
 	return MemberState{Gone: err != nil, Clones: s.clones[m.Snapshot], Space: -1}, nil
+}
+
+func (s *shelf) Tidy(context.Context, host.Streamer, []Member, string) error {
+	if s.tidied != nil {
+		s.tidied()
+	}
+	return nil
 }
 
 func (*shelf) Mark(context.Context, host.Streamer, Member, map[string]string) error { return nil }
@@ -193,7 +201,9 @@ func (s *scene) snapshots(t *testing.T) (names []string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if !strings.HasPrefix(e.Name(), ".") { // half of a file that came about
+			names = append(names, e.Name())
+		}
 	}
 	return names
 }

@@ -3,7 +3,9 @@ package protect
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
+	"path"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -26,6 +28,16 @@ func ReadKept(ctx context.Context, h host.Reader, file, it string, most int, int
 		return hint.Newer(it, form.Form, most)
 	}
 	return json.Unmarshal(text, into)
+}
+
+// TidyKept removes what killed runs left of such files in a directory: halves of new ones, under names of their
+// own. Nobody else may be writing there.
+func TidyKept(ctx context.Context, d host.Doer, dir string) error {
+	left, err := d.Glob(ctx, path.Join(dir, ".*.json.plumb-new"))
+	for _, name := range left {
+		err = errors.Join(err, d.Remove(ctx, name))
+	}
+	return err
 }
 
 // WriteKept writes a file that Plumb keeps, in place of what is there of it.

@@ -2,7 +2,8 @@ package protect
 
 import (
 	"context"
-	"fmt"
+	"slices"
+	"strings"
 
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
@@ -11,21 +12,7 @@ import (
 // Drop takes away what was made to live for an owner, the newest thing first, but for
 // what stays, if that is given.
 func (k *Keeper) Drop(ctx context.Context, owner string, stays func(inventory.Thing) bool) error {
-	books, err := inventory.List(ctx, k.Do, k.Books)
-	if err != nil {
-		return err
-	}
-	for _, book := range books {
-		for _, e := range book.Living {
-			if e.Thing.Life == nil || e.Thing.Life.Owner != owner || stays != nil && stays(e.Thing) {
-				continue
-			}
-			if err := inventory.RemoveOne(ctx, k.Do, kinds.All(), k.Books, e.Thing.Kind, e.Thing.Name); err != nil {
-				return fmt.Errorf("remove %s %s: %w", e.Thing.Kind, e.Thing.Name, err)
-			}
-		}
-	}
-	return nil
+	return inventory.RemoveOwned(ctx, k.Do, kinds.All(), k.Books, owner, stays)
 }
 
 // ReadyOwner is whom the inventory names for what the ready snapshots of a point are
@@ -37,12 +24,47 @@ func (k *Keeper) Readied(ctx context.Context, id string, ready []Member) error {
 	return k.Change(ctx, id, func(p *Point) { p.Ready = ready })
 }
 
-// Forgo destroys snapshots, and the copies they are of, which were made to live for an owner.
+// readyEnd ends the name of the snapshots of a recovered copy.
+const readyEnd = "-ready"
+
+// ReadyName is the name of the snapshots of a recovered copy.
+func ReadyName(id string) string { return SnapshotName(id) + readyEnd }
+
+// Forgo destroys the copies that were made to live for an owner, whose name ends with an ID, and their snapshots:
+// those that are known, and those that a killed run had no time to note.
 func (k *Keeper) Forgo(ctx context.Context, owner string, of []Member) error {
+	books, err := inventory.List(ctx, k.Do, k.Books)
+	if err != nil {
+		return err
+	}
+	for _, book := range books {
+		for _, e := range book.Living {
+			if e.Thing.Life.Owner != owner {
+				continue
+			}
+			found, err := k.readyOf(ctx, e.Thing, owner[strings.LastIndexByte(owner, ' ')+1:])
+			if err != nil {
+				return err
+			}
+			of = append(slices.Clip(of), found...)
+		}
+	}
 	if err := k.destroyMembers(ctx, of); err != nil {
 		return err
 	}
 	return k.Drop(ctx, owner, nil)
+}
+
+// readyOf finds the snapshots of a copy.
+func (k *Keeper) readyOf(ctx context.Context, t inventory.Thing, id string) (all []Member, err error) {
+	for _, s := range k.Storages {
+		if c, ok := s.(Copier); ok {
+			if v, is := c.CopyOf(t); is {
+				return s.Find(ctx, k.Do, []Volume{v}, ReadyName(id))
+			}
+		}
+	}
+	return nil, nil
 }
 
 // unready destroys the ready snapshots of a point, and the copies they are of.

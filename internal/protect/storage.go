@@ -63,6 +63,18 @@ type Bound interface {
 	Unable(m Member) string
 }
 
+// Tidier is a storage that takes more than it was asked for, where it cannot take several volumes at one moment else.
+type Tidier interface {
+	// Tidy destroys what was taken beyond the members under their name. Nothing is held any more by then.
+	Tidy(ctx context.Context, d host.Streamer, members []Member, name string) error
+}
+
+// Copier is a storage of whose clones snapshots can be kept.
+type Copier interface {
+	// CopyOf tells which volume a clone is, as the inventory has it; false when it is none of this storage.
+	CopyOf(t inventory.Thing) (Volume, bool)
+}
+
 // MemberState is what a storage tells of one snapshot now.
 type MemberState struct {
 	Gone   bool     // there is none of that name

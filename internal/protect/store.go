@@ -40,7 +40,10 @@ func (s Store) Lock(ctx context.Context, d host.Doer) (unlock func(), err error)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.trusted(); err != nil {
+	if err = s.trusted(); err == nil {
+		err = TidyKept(ctx, d, s.Dir)
+	}
+	if err != nil {
 		unlock()
 		return nil, err
 	}

@@ -115,6 +115,9 @@ func (t *taking) take(ctx context.Context) error {
 	if err := t.held(ctx); err != nil {
 		return err
 	}
+	if err := t.tidy(ctx); err != nil {
+		return err
+	}
 	if now, err := t.started(ctx); err != nil || now != started {
 		t.doubt("the server was restarted meanwhile")
 	}
@@ -126,6 +129,21 @@ func (t *taking) take(ctx context.Context) error {
 		return err
 	}
 	return t.markAll(ctx)
+}
+
+// tidy takes away what storages took beyond the set.
+func (t *taking) tidy(ctx context.Context) error {
+	for _, s := range t.k.Storages {
+		tidier, ok := s.(Tidier)
+		own := slices.DeleteFunc(slices.Clone(t.point.Members), func(m Member) bool { return m.Storage != s.Name() })
+		if !ok || len(own) == 0 {
+			continue
+		}
+		if err := tidier.Tidy(ctx, t.k.Do, own, SnapshotName(t.point.ID)); err != nil {
+			return fmt.Errorf("destroy what was snapshotted beside: %w", err)
+		}
+	}
+	return nil
 }
 
 // started tells one life of the server's process from another.

@@ -64,16 +64,16 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestTheMachineDies lets the machine die before and after every change that taking and
+// TestTheMachineDies lets the machine die before, amid and after every change that taking and
 // destroying a point makes. The next run leaves whole points, or nothing.
 func TestTheMachineDies(t *testing.T) {
 	for _, mode := range []string{ModeCrash, ModeLocked} {
-		for _, after := range []bool{false, true} {
+		for _, how := range []string{hosttest.Before, hosttest.Amid, hosttest.After} {
 			for at := 1; ; at++ {
 				s := newScene(t, machine{})
 				alive := s.Do
 				live := hosttest.LiveDoer(t)
-				s.Do = machine{LiveDoer: live, front: hosttest.NewMortal(live, at, after)}
+				s.Do = machine{LiveDoer: live, front: hosttest.NewMortal(live, at, how)}
 				p, err := s.Take(t.Context(), s.plan, TakeOptions{Mode: mode})
 				if err == nil {
 					err = s.Destroy(t.Context(), p.ID)
@@ -81,10 +81,10 @@ func TestTheMachineDies(t *testing.T) {
 				done := err == nil
 				s.Do = alive
 				if err := s.Sweep(t.Context()); err != nil {
-					t.Fatalf("%s: died at %d (after: %v): %v", mode, at, after, err)
+					t.Fatalf("%s: died %s %d: %v", mode, how, at, err)
 				}
 				if err := s.whole(t); err != nil {
-					t.Errorf("%s: died at %d (after: %v): %v", mode, at, after, err)
+					t.Errorf("%s: died %s %d: %v", mode, how, at, err)
 				}
 				for _, p := range s.points(t) {
 					if p.Label != Crash && mode == ModeCrash {
@@ -172,3 +172,13 @@ func TestWritten(t *testing.T) {
 }
 
 var _ host.Held = heldFake{}
+
+// What a storage took beside the members goes when the server is free again.
+func TestTidyAfterTheRelease(t *testing.T) {
+	s := newScene(t, machine{})
+	released := -1
+	s.shelf.tidied = func() { released = s.server.released }
+	if _, err := s.Take(t.Context(), s.plan, TakeOptions{Mode: ModeLocked}); err != nil || released != 1 {
+		t.Errorf("tidied after %d releases, %v", released, err)
+	}
+}

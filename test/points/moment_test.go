@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plumb/internal/protect"
 )
 
 // TestRollbackToAMoment types rollbacks to moments between points: rows that were committed in known
@@ -38,6 +40,7 @@ func TestRollbackToAMoment(t *testing.T) {
 	must(t, err)
 	want := b.ask(t, fmt.Sprintf("SELECT GROUP_CONCAT(id ORDER BY id) FROM shop.orders WHERE at < %d", at))
 	must(t, b.server.Exec("DROP TABLE shop.orders"))
+	v.typed(0, "snapshot", b.db(t, b.look(t)).String())
 	moment := time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05 MST")
 
 	by := []string{"--stop", strings.Join(stop, " "), "--start", strings.Join(start, " ")}
@@ -62,8 +65,27 @@ func TestRollbackToAMoment(t *testing.T) {
 	must(t, b.server.Exec("INSERT INTO shop.orders VALUES (1000, 0)"))
 	b.again(t)
 	v.typed(0, "undo", "--yes")
+	b.there(t, v)
 	if got := b.ask(t, "SELECT COUNT(*) FROM shop.orders"); !strings.Contains(got, "doesn't exist") {
 		t.Errorf("after the undo the table that was dropped holds %s rows", got)
+	}
+}
+
+// there wants that the files of points name snapshots that there are.
+func (b *bench) there(t *testing.T, v verbs) {
+	t.Helper()
+	store := protect.Store{Dir: filepath.Join(v.state, "points")}
+	all, err := store.List(t.Context(), b.Do)
+	must(t, err)
+	for _, p := range all {
+		for _, m := range p.Members {
+			if out, err := exec.Command("zfs", "list", "-H", "-o", "name", m.Snapshot).CombinedOutput(); err != nil || strings.Contains(m.Snapshot, ".before-") {
+				t.Errorf("the file of point %s names %s: %v: %s", p.ID, m.Snapshot, err, out)
+			}
+		}
+	}
+	if len(all) < 2 {
+		t.Errorf("there are %d points", len(all))
 	}
 }
 

@@ -87,7 +87,7 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags) 
 		m.Keeper.Storages = v.Storages("", f.with)
 	}
 	if !f.dryRun {
-		v.follow(ctx, m)
+		v.settle(ctx, m)
 	}
 	pruner := prune.Pruner{Keeper: m.Keeper}
 	plans, err := pruner.Plan(ctx, m.Doer, o)

@@ -5,15 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/change"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/protect/table"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
 	"plumb/internal/protect/rollback"
 	view "plumb/internal/view/protect"
 )
@@ -152,9 +157,24 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 	return v.Answer(f.JSON, view.RollbackDocument(plan, res), view.RolledBack(res, shell.Screen(v.Out)))
 }
 
-// follow notes where the snapshots of points lie after a rollback was undone.
-func (v *verbs) follow(ctx context.Context, m *machine.Machine) {
+// settle ends what killed runs left, and notes where the snapshots of points lie after a rollback was undone: what is
+// left keeps points from going.
+func (v *verbs) settle(ctx context.Context, m *machine.Machine) {
+	if err := errors.Join(m.Clones.Sweep(ctx), m.Rollbacks().Sweep(ctx), m.Keeper.Sweep(ctx)); err != nil {
+		v.Warn("take away what earlier runs left", err)
+	}
 	if err := m.Rollbacks().Follow(ctx); err != nil && !errors.Is(err, os.ErrNotExist) {
 		v.Warn("look where the snapshots of points lie", err)
 	}
+}
+
+// Follow notes where the snapshots of points lie after changes were undone; state is the directory of the journal.
+func Follow(ctx context.Context, d protect.Machine, a Adapters, state string, undone []*change.Change) error {
+	ours := func(s change.Step) bool { return s.Knob.Name == rollback.Knob }
+	if !slices.ContainsFunc(undone, func(c *change.Change) bool { return slices.ContainsFunc(c.Steps, ours) }) {
+		return nil
+	}
+	k := &protect.Keeper{Do: d, Storages: a.Storages("", ""), Now: time.Now,
+		Store: protect.Store{Dir: filepath.Join(state, filepath.Base(protect.Directory)), Guard: host.Guarded}}
+	return rollback.Rollback{Keeper: k}.Follow(ctx)
 }

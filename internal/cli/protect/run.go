@@ -208,6 +208,7 @@ func (a *acts) prove(ctx context.Context, act policy.Act) error {
 }
 
 func (a *acts) prune(ctx context.Context, act policy.Act) error {
+	a.v.settle(ctx, a.m)
 	pruner := prune.Pruner{Keeper: a.m.Keeper}
 	plans, err := pruner.Plan(ctx, a.m.Doer, prune.Options{Server: act.Server, Rules: act.Rule.Keep})
 	for _, plan := range plans {

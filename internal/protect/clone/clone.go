@@ -54,23 +54,30 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, err
 	if err := m.sweep(ctx); err != nil {
 		return Clone{}, fmt.Errorf("take away what an earlier run left: %w", err)
 	}
-	return m.make(ctx, p, o)
+	if _, err := m.Get(ctx, m.Maker.Keeper.Do, o.Name); !errors.Is(err, ErrNoClone) {
+		return Clone{}, errors.Join(err, hint.With(fmt.Errorf("there is a clone %s already", o.Name), "give another name with --name, or plumb clone drop it"))
+	}
+	return m.make(ctx, p, o, Making)
 }
 
 // lock makes this process the one that makes and drops clones here.
 func (m Maker) lock(ctx context.Context) (unlock func(), err error) {
 	unlock, err = m.Maker.Keeper.Do.Lock(ctx, path.Join(m.Dir, "lock"))
 	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(errors.New("another Plumb is making or dropping clones on this host"), "wait until it has ended")
+		return nil, hint.With(fmt.Errorf("another Plumb is making or dropping clones on this host: %w", err), "wait until it has ended")
+	}
+	if err == nil {
+		if err = protect.TidyKept(ctx, m.Maker.Keeper.Do, m.Dir); err != nil {
+			unlock()
+		}
 	}
 	return unlock, err
 }
 
-func (m Maker) make(ctx context.Context, p protect.Point, o Options) (c Clone, err error) {
+// make makes a clone that is written down in a state until it is made. One that was to be refreshed stays written
+// down when that fails.
+func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State) (c Clone, err error) {
 	k := m.Maker.Keeper
-	if _, err := m.Get(ctx, k.Do, o.Name); !errors.Is(err, ErrNoClone) {
-		return Clone{}, errors.Join(err, hint.With(fmt.Errorf("there is a clone %s already", o.Name), "give another name with --name, or plumb clone drop it"))
-	}
 	if o.Within <= 0 {
 		o.Within = time.Hour
 	}
@@ -78,7 +85,7 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options) (c Clone, e
 		o.Number = numberOf(o.Name)
 	}
 	began := k.Now()
-	c = Clone{Name: o.Name, State: Making, Point: p.ID, Purpose: o.Purpose, Product: p.Server.Product, Since: began.UTC(),
+	c = Clone{Name: o.Name, State: until, Point: p.ID, Purpose: o.Purpose, Product: p.Server.Product, Since: began.UTC(),
 		Port: o.Port, Memory: o.Memory, Number: o.Number, Masks: o.Masks}
 	if err := m.put(ctx, c); err != nil {
 		return Clone{}, err
@@ -97,7 +104,11 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options) (c Clone, e
 		}
 	}
 	if err != nil {
-		return Clone{}, errors.Join(fmt.Errorf("clone point %s: %w", p.ID, err), k.Do.Remove(context.WithoutCancel(ctx), m.file(o.Name)))
+		err = fmt.Errorf("clone point %s: %w", p.ID, err)
+		if until == Refreshing {
+			return Clone{}, hint.With(err, "the clone is gone, and its name, port and mask are kept: plumb clone refresh it once more, or drop it")
+		}
+		return Clone{}, errors.Join(err, k.Do.Remove(context.WithoutCancel(ctx), m.file(o.Name)))
 	}
 	if o.Purpose == protect.ForBrowse {
 		copied.Run = ""
@@ -191,30 +202,63 @@ func (m Maker) drop(ctx context.Context, c Clone) error {
 	return m.Maker.Keeper.Do.Remove(ctx, m.file(c.Name))
 }
 
-// sweep takes away clones whose making or dropping was killed.
+// Sweep takes away what killed runs left of clones and other copies. While another Plumb makes or drops clones, theirs
+// are left alone.
+func (m Maker) Sweep(ctx context.Context) error {
+	unlock, err := m.lock(ctx)
+	if err == nil {
+		err = m.sweep(ctx)
+		unlock()
+	} else if errors.Is(err, host.ErrLocked) {
+		err = nil
+	}
+	return errors.Join(err, m.Maker.Sweep(ctx))
+}
+
+// sweep takes away clones whose making or dropping was killed. Of one that was to be refreshed it stays written down
+// how it is made.
 func (m Maker) sweep(ctx context.Context) error {
 	all, err := m.List(ctx, m.Maker.Keeper.Do)
 	if err != nil {
 		return err
 	}
 	for _, c := range all {
-		if c.State != Made {
+		switch c.State {
+		case Made:
+		case Refreshing:
+			err = errors.Join(err, m.Maker.Keeper.Drop(ctx, owner(c.Name), nil))
+		default:
 			err = errors.Join(err, m.drop(ctx, c))
 		}
 	}
 	return err
 }
 
-// Refresh drops a clone and makes it again of another point.
+// Refresh drops a clone and makes it again of another point. Until that is done it stays written down how it is made.
 func (m Maker) Refresh(ctx context.Context, name string, p protect.Point, source *protect.Source) (Clone, error) {
+	if p.State != protect.Taken {
+		return Clone{}, fmt.Errorf("clone point %s: it is not whole", p.ID)
+	}
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return Clone{}, err
+	}
+	defer unlock()
 	was, err := m.Get(ctx, m.Maker.Keeper.Do, name)
 	if err != nil {
 		return Clone{}, err
 	}
-	if err := m.Drop(ctx, name); err != nil {
+	if was.State != Made && was.State != Refreshing {
+		return Clone{}, hint.With(fmt.Errorf("the clone %s is not whole: a run that was %s it was killed", name, was.State), "plumb clone drop takes it away")
+	}
+	was.State = Refreshing
+	if err := m.put(ctx, was); err != nil {
 		return Clone{}, err
 	}
-	return m.Make(ctx, p, Options{Name: name, Purpose: was.Purpose, Port: was.Port, Memory: was.Memory, Masks: was.Masks, Source: source, Number: was.Number})
+	if err := m.Maker.Keeper.Drop(ctx, owner(name), nil); err != nil {
+		return Clone{}, fmt.Errorf("drop clone %s: %w", name, err)
+	}
+	return m.make(ctx, p, Options{Name: name, Purpose: was.Purpose, Port: was.Port, Memory: was.Memory, Masks: was.Masks, Source: source, Number: was.Number}, Refreshing)
 }
 
 func (m Maker) say(what string) {

@@ -32,6 +32,8 @@ const (
 	Making   State = "making"
 	Made     State = "made"
 	Dropping State = "dropping"
+	// Refreshing is a clone that is gone, and is to be made anew of another point: how is written down.
+	Refreshing State = "refreshing"
 )
 
 // Clone is what is written down of one.

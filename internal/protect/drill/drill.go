@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/inventory"
 	"plumb/internal/load"
 	"plumb/internal/protect"
@@ -48,12 +49,12 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 	defer cancel()
 	began := k.Now()
 	r := protect.Drill{At: began.UTC(), Plumb: k.Plumb}
-	ready, err := d.look(within, p, &r)
+	err := d.look(within, p, &r)
 	r.Took = k.Now().Sub(began)
 	switch {
 	case errors.Is(err, errSetup) || ctx.Err() != nil: // says nothing of the point
 		return r, errors.Join(fmt.Errorf("drill point %s: %w", p.ID, err), ctx.Err())
-	case err != nil && !errors.Is(err, errKeep):
+	case err != nil && !errors.Is(err, errKeep) && !errors.Is(err, errLeft):
 		r.Why, err = err.Error(), nil
 	default:
 		r.OK = true
@@ -62,38 +63,42 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 	if p.ByOthers() || d.Replica { // nothing is written of it
 		return r, err
 	}
-	err = errors.Join(err, k.Drilled(after, p.ID, r))
-	if ready != nil {
-		err = errors.Join(err, k.Readied(after, p.ID, ready))
-	}
-	return r, err
+	return r, errors.Join(err, k.Drilled(after, p.ID, r))
 }
 
 // errKeep says that the point is good, and that its recovered copy could not be kept.
 var errKeep = errors.New("the recovered copy could not be kept")
 
+// errLeft says that the point is good, and that something of its copy is left.
+var errLeft = errors.New("the copy could not be taken away")
+
 // errSetup says that no copy could be made: nothing is known of the point then.
 var errSetup = errors.New("no copy of it could be made")
 
 // look makes a copy, starts it, and reads it.
-func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (ready []protect.Member, err error) {
+func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err error) {
 	d.say("cloning")
 	o := instance.Options{Name: "drill-" + p.Tag(), Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true, Stranger: d.Stranger}
 	if d.Ready {
-		if err := d.unready(ctx, p); err != nil {
-			return nil, errors.Join(errSetup, err)
+		if len(p.Ready) > 0 {
+			return errors.Join(errSetup, errors.New("it has a recovered copy already"))
 		}
+		o.Name = "ready-" + p.Tag() // its book stays, and must not be in the way of the next drill
 		o.Life = &inventory.Life{Owner: p.ReadyOwner(), Purpose: "recovered copy of point " + p.ID, Since: d.Maker.Keeper.Now().UTC()}
 	}
 	c, err := d.Maker.Make(ctx, p, o)
 	if err != nil {
-		return nil, errors.Join(errSetup, err)
+		return errors.Join(errSetup, err)
 	}
+	kept := false
 	defer func() {
-		if ready != nil {
+		if kept {
 			return
 		}
-		if gone := c.Remove(context.WithoutCancel(ctx)); gone != nil {
+		switch gone := c.Remove(context.WithoutCancel(ctx)); {
+		case gone != nil && err == nil: // which says nothing of the point
+			err = hint.With(fmt.Errorf("%w: %w", errLeft, gone), "the next drill, clone or prune tries it again")
+		case gone != nil:
 			err = errors.Join(err, fmt.Errorf("take the copy away: %w", gone))
 		}
 	}()
@@ -102,28 +107,23 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (rea
 	a, err := c.Start(ctx, true, d.limit())
 	r.Recovery = d.Maker.Keeper.Now().Sub(began)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := errors.Join(d.read(ctx, c, a, p, r), a.Close()); err != nil || !d.Ready {
-		return nil, c.Starved(ctx, err)
+		return c.Starved(ctx, err)
 	}
 	d.say("keeping the recovered copy")
-	err = c.Stop(ctx)
-	if err == nil {
-		ready, err = c.Keep(ctx, p.ID)
+	if err = c.Stop(ctx); err == nil {
+		_, err = c.Keep(ctx, p.ID, func(ready []protect.Member) error {
+			err := d.Maker.Keeper.Readied(context.WithoutCancel(ctx), p.ID, ready)
+			kept = err == nil
+			return err
+		})
 	}
 	if err != nil {
-		return nil, errors.Join(errKeep, err)
+		return errors.Join(errKeep, err)
 	}
-	return ready, nil
-}
-
-// unready takes away what an earlier drill kept.
-func (d Drill) unready(ctx context.Context, p protect.Point) error {
-	if len(p.Ready) > 0 {
-		return fmt.Errorf("it has a recovered copy already")
-	}
-	return d.Maker.Keeper.Drop(ctx, p.ReadyOwner(), nil) // of a run that was killed
+	return nil
 }
 
 // read reads where the copy stands, and checks its data.

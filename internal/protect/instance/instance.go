@@ -101,6 +101,7 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 			return nil, err
 		}
 	}
+	_ = m.Sweep(ctx) // what cannot be taken away yet is in nobody's way but of the same name, which is refused
 	dir, err := m.place(ctx, o.Name)
 	if err != nil {
 		return nil, err
@@ -353,12 +354,14 @@ func (c *Copy) Stop(ctx context.Context) error {
 		return nil
 	}
 	err := c.running.Signal(c.stopBy)
-	select {
-	case <-c.running.Done():
-	case <-time.After(downTime):
-		err = fmt.Errorf("the copy of %s had not ended %s after it was asked to", c.Server.Ref, downTime)
-	case <-ctx.Done():
-		err = ctx.Err()
+	if err == nil {
+		select {
+		case <-c.running.Done():
+		case <-time.After(downTime):
+			err = fmt.Errorf("the copy of %s had not ended %s after it was asked to", c.Server.Ref, downTime)
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
 	}
 	c.running = nil
 	return errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
@@ -374,7 +377,7 @@ func (c *Copy) Remove(ctx context.Context) error {
 	if c.life == nil || err != nil {
 		return err
 	}
-	return c.maker.Keeper.Drop(ctx, c.life.Owner, nil)
+	return c.maker.Keeper.Forgo(ctx, c.life.Owner, nil)
 }
 
 // Leave lets a copy that is to live go on without us.

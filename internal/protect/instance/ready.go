@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
@@ -12,9 +13,9 @@ import (
 	"plumb/internal/stack"
 )
 
-// Keep snapshots a copy of a point whose server was stopped, and takes away all of it but what the
+// Keep snapshots a copy of a point whose server was stopped, has them noted, and takes away all of it but what the
 // snapshots need. A copy of those starts without redo.
-func (c *Copy) Keep(ctx context.Context, id string) (ready []protect.Member, err error) {
+func (c *Copy) Keep(ctx context.Context, id string, note func([]protect.Member) error) (ready []protect.Member, err error) {
 	mounts, err := observe.MountTable(ctx, c.maker.Keeper.Do, "self")
 	if err != nil {
 		return nil, err
@@ -26,11 +27,20 @@ func (c *Copy) Keep(ctx context.Context, id string) (ready []protect.Member, err
 		}
 		ready = append(ready, one)
 	}
-	if err := c.log.Close(ctx); err != nil {
+	if err := note(ready); err != nil {
 		return nil, err
 	}
-	return ready, c.maker.Keeper.Drop(ctx, c.life.Owner, func(t inventory.Thing) bool {
-		return t.Kind != inventory.Process && t.Kind != inventory.Group && t.Kind != inventory.Mount && t.Name != c.Dir
+	// Until it is noted, nobody takes a copy away whose book is open.
+	if err := c.log.Close(ctx); err != nil {
+		return ready, err
+	}
+	return ready, c.maker.bare(ctx, c.life.Owner)
+}
+
+// bare takes away all of a copy but what its snapshots need.
+func (m Maker) bare(ctx context.Context, owner string) error {
+	return m.Keeper.Drop(ctx, owner, func(t inventory.Thing) bool {
+		return t.Kind != inventory.Process && t.Kind != inventory.Group && t.Kind != inventory.Mount && path.Dir(t.Name) != m.Dir
 	})
 }
 
@@ -42,7 +52,7 @@ func (c *Copy) keep(ctx context.Context, of protect.Member, mounts []observe.Mou
 		return one, err
 	}
 	at := c.In(path.Clean(of.Mountpoint))
-	for _, m := range mounts {
+	for _, m := range slices.Backward(mounts) { // what is seen is the uppermost
 		v, ok := s.Volume(&stack.Stack{}, m.Thing(m.Point))
 		if m.Point != at || !ok {
 			continue
@@ -52,7 +62,7 @@ func (c *Copy) keep(ctx context.Context, of protect.Member, mounts []observe.Mou
 				return one, err
 			}
 		}
-		all, err := s.Snapshot(ctx, c.maker.Keeper.Do, []protect.Volume{v}, protect.SnapshotName(id)+"-ready", map[string]string{protect.FactPoint: id})
+		all, err := s.Snapshot(ctx, c.maker.Keeper.Do, []protect.Volume{v}, protect.ReadyName(id), map[string]string{protect.FactPoint: id})
 		if err != nil || len(all) != 1 {
 			return one, errors.Join(err, fmt.Errorf("%d snapshots came about", len(all)))
 		}

@@ -78,6 +78,9 @@ func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 		return report, err
 	}
 	defer unlock()
+	if err := protect.TidyKept(ctx, r.Do, path.Dir(r.File)); err != nil {
+		return report, err
+	}
 	m, err := Remember(ctx, r.Do, r.File)
 	if err != nil {
 		return report, err

@@ -140,7 +140,7 @@ func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect
 	if err = replayer.Settle(ctx, m.Keeper.Do, c.Copy); err != nil {
 		return r, err
 	}
-	r.Members, err = c.Keep(ctx, r.ID)
+	r.Members, err = c.Keep(ctx, r.ID, func([]protect.Member) error { return nil })
 	r.Drop = func(ctx context.Context) error { return m.Keeper.Forgo(ctx, owner, r.Members) }
 	return r, err
 }

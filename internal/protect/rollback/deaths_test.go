@@ -71,8 +71,9 @@ func everyDeath(t *testing.T, d host.Doer, c *checking, state func() string, cle
 	}
 	for at := 0; ; at += stride {
 		dir := filepath.Join(t.TempDir(), "plumb")
-		m := hosttest.NewMortal(d, at, at%2 == 1)
+		m := hosttest.NewMortal(d, at, []string{hosttest.Before, hosttest.After, hosttest.Amid}[at%2+at/2%2])
 		out, err := (&change.Executor{Doer: m, Dir: dir, Plumb: "test", Now: time.Now}).Apply(t.Context(), draft, change.ApplyOptions{})
+		m.Rest()
 		alive := &change.Executor{Doer: d, Dir: dir, Plumb: "test", Now: time.Now}
 		switch ended := m.N < at || at == 0; {
 		case at == 0:

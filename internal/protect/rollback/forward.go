@@ -107,7 +107,7 @@ func timelines(k *protect.Keeper, sv protect.Server) string {
 // stays for an undo where clones need it, and takes no room.
 func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context, error, Result) error, error) {
 	k := r.Keeper
-	unlock, err := k.Do.Lock(ctx, path.Join(k.Store.Dir, "replay-lock"))
+	unlock, err := r.lock(ctx)
 	if errors.Is(err, host.ErrLocked) {
 		err = hint.With(errors.New("another Plumb is replaying a log on this host"), "wait until it has ended")
 	}
@@ -145,6 +145,24 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 	}, nil
 }
 
+func (r Rollback) lock(ctx context.Context) (unlock func(), err error) {
+	return r.Keeper.Do.Lock(ctx, path.Join(r.Keeper.Store.Dir, "replay-lock"))
+}
+
+// Sweep takes away what killed runs left of copies that were to take a server's place. While another Plumb replays
+// a log, nothing is.
+func (r Rollback) Sweep(ctx context.Context) error {
+	unlock, err := r.lock(ctx)
+	if errors.Is(err, host.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return r.sweep(ctx)
+}
+
 // sweep takes away copies of runs that were killed before there was anything to swap.
 func (r Rollback) sweep(ctx context.Context) error {
 	k := r.Keeper
@@ -154,17 +172,21 @@ func (r Rollback) sweep(ctx context.Context) error {
 	}
 	stays := map[string]bool{}
 	for _, book := range books {
+		all := book.Things // half of a copy
 		for _, e := range book.Living {
-			if e.Thing.Life == nil || !strings.HasPrefix(e.Thing.Life.Owner, replay.Owner) {
+			all = append(slices.Clip(all), e.Thing)
+		}
+		for _, t := range all {
+			if t.Life == nil || !strings.HasPrefix(t.Life.Owner, replay.Owner) {
 				continue
 			}
-			owner := e.Thing.Life.Owner
-			stays[owner] = stays[owner] || e.Thing.Kind == inventory.Dataset && r.needed(ctx, e.Thing.Name, strings.TrimPrefix(owner, replay.Owner))
+			owner := t.Life.Owner
+			stays[owner] = stays[owner] || t.Kind == inventory.Dataset && r.needed(ctx, t.Name, strings.TrimPrefix(owner, replay.Owner))
 		}
 	}
 	for owner, stay := range stays {
 		if !stay {
-			err = errors.Join(err, k.Drop(ctx, owner, nil))
+			err = errors.Join(err, k.Forgo(ctx, owner, nil))
 		}
 	}
 	return err

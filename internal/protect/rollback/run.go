@@ -14,6 +14,9 @@ import (
 	"plumb/internal/zfs"
 )
 
+// Knob is what a rollback changes, as journals have it.
+const Knob = "point"
+
 // Result is what came of a rollback.
 type Result struct {
 	Change   int      // its number in the journal, for plumb undo; 0 when nothing was begun
@@ -34,7 +37,7 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin, doing 
 		}
 		defer func() { err = settle(ctx, err, res) }()
 	}
-	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: "point"}, To: stack.Text(plan.Point.ID), Because: "rollback to a point"}
+	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: Knob}, To: stack.Text(plan.Point.ID), Because: "rollback to a point"}
 	began := r.Keeper.Now()
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: []change.Prepared{{Step: step, Recipe: plan.Recipe}}}, change.ApplyOptions{Begin: begin,
 		Doing: func(_ int, a change.Act, done bool) {

@@ -72,6 +72,9 @@ func (b Bringer) Run(ctx context.Context, s *stack.Stack, p protect.Point, o Opt
 		return plan, r, err
 	}
 	defer unlock()
+	if err := protect.TidyKept(ctx, b.Keeper.Do, b.Dir); err != nil {
+		return plan, r, err
+	}
 	began := b.Keeper.Now()
 	plan = Plan{Point: p, Table: o.Table, As: o.Table}
 	if o.As != "" {

@@ -58,9 +58,11 @@ func (b Btrfs) Place(ctx context.Context, h host.Reader, v protect.Volume, name 
 		return v, fmt.Errorf("%s is not on the mount at %s", name, v.Mountpoint)
 	}
 	source := v.Pool
-	if v.Pool = btrfsUUID(ctx, h, source); v.Pool == "" {
-		return v, fmt.Errorf("on btrfs (%s), whose UUID the kernel does not tell", source)
+	uuid, err := btrfsUUID(ctx, h, source)
+	if err != nil {
+		return v, fmt.Errorf("on btrfs (%s), whose UUID is not known: %w", source, err)
 	}
+	v.Pool = uuid
 	t, err := btrfsTop(ctx, h, v.Pool)
 	if err != nil {
 		return v, err
@@ -245,7 +247,7 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 		return err
 	}
 	to := path.Join(t.dir, newClone())
-	thing := inventory.Thing{Kind: inventory.Subvolume, Name: to, Life: life, Proof: map[string]string{"parent": s.UUID, "filesystem": m.Pool, "top": t.dir}}
+	thing := inventory.Thing{Kind: inventory.Subvolume, Name: to, Life: life, Proof: map[string]string{"parent": s.UUID, "filesystem": m.Pool, "top": t.dir, "within": m.Within}}
 	_, err = log.Make(ctx, thing, func(*inventory.Thing) error {
 		_, err := d.Run(ctx, btrfs.Clone(path.Join(t.dir, m.Snapshot), to)...)
 		return err
@@ -255,6 +257,12 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 	}
 	// Only root can reach the clone by its own path, so nobody put a link into it yet.
 	return bind(ctx, d, log, path.Join(to, m.Within), t.source, dir, life)
+}
+
+// CopyOf implements protect.Copier.
+func (b Btrfs) CopyOf(t inventory.Thing) (protect.Volume, bool) {
+	name, ok := below(t.Name, t.Proof["top"])
+	return protect.Volume{Storage: b.Name(), Name: "/" + name, Pool: t.Proof["filesystem"], Within: t.Proof["within"]}, ok && t.Kind == inventory.Subvolume
 }
 
 // Destroy implements protect.Storage. Each is deleted by its number, which is never given to another.
@@ -286,19 +294,26 @@ func (b Btrfs) Destroy(ctx context.Context, d host.Streamer, members []protect.M
 // btrfsMount is where the top of a filesystem is mounted.
 type btrfsMount struct{ dir, source string }
 
-// btrfsUUID gives the UUID of the filesystem that a device is part of; "" when it is not known.
-func btrfsUUID(ctx context.Context, h host.Reader, source string) string {
+// btrfsUUID gives the UUID of the filesystem that a device is part of.
+func btrfsUUID(ctx context.Context, h host.Reader, source string) (string, error) {
 	found, err := h.Glob(ctx, "/sys/fs/btrfs/*/devices/"+kernelName(ctx, h, source))
-	if err != nil || len(found) != 1 {
-		return ""
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("the kernel has %s in %d filesystems", source, len(found))
 	}
-	return path.Base(path.Dir(path.Dir(found[0])))
+	if err != nil {
+		return "", err
+	}
+	return path.Base(path.Dir(path.Dir(found[0]))), nil
 }
 
 // btrfsTop finds where the top of a filesystem is mounted for writing.
 func btrfsTop(ctx context.Context, h host.Reader, uuid string) (btrfsMount, error) {
-	m, err := topMount(ctx, h, func(m observe.Mount) bool {
-		return m.Type == "btrfs" && btrfsUUID(ctx, h, m.Source) == uuid
+	m, err := topMount(ctx, h, func(m observe.Mount) (bool, error) {
+		if m.Type != "btrfs" {
+			return false, nil
+		}
+		is, err := btrfsUUID(ctx, h, m.Source)
+		return is == uuid, err
 	})
 	if err != nil {
 		err = hint.With(fmt.Errorf("find the top of the btrfs filesystem %s: %w", uuid, err),

@@ -49,17 +49,27 @@ func makePoints(ctx context.Context, d host.Doer, top string) error {
 	return err
 }
 
-// topMount finds the uppermost mount of the top of a filesystem that can be written to.
-func topMount(ctx context.Context, h host.Reader, is func(observe.Mount) bool) (observe.Mount, error) {
+// topMount finds the uppermost mount of the top of a filesystem that can be written to. While it is not known of a
+// mount which filesystem it is, it is not known that there is none.
+func topMount(ctx context.Context, h host.Reader, is func(observe.Mount) (bool, error)) (observe.Mount, error) {
 	all, err := observe.MountTable(ctx, h, "self")
 	if err != nil {
 		return observe.Mount{}, err
 	}
+	var unknown error
 	for i, m := range all {
 		covered := slices.ContainsFunc(all[i+1:], func(o observe.Mount) bool { return o.Point == m.Point })
-		if m.Root == "/" && !covered && !slices.Contains(m.Options, "ro") && is(m) {
-			return m, nil
+		if m.Root != "/" || covered || slices.Contains(m.Options, "ro") {
+			continue
 		}
+		if it, err := is(m); it {
+			return m, nil
+		} else if err != nil {
+			unknown = errors.Join(unknown, fmt.Errorf("look at what is mounted on %s: %w", m.Point, err))
+		}
+	}
+	if unknown != nil {
+		return observe.Mount{}, unknown
 	}
 	return observe.Mount{}, errors.New("it is not mounted for writing anywhere")
 }
@@ -135,21 +145,28 @@ func newClone() string { return pointsDir + "/clone-" + protect.NewID(time.Now()
 // bind mounts a directory of a clone where it is to be seen. No program in it gains
 // rights, and no device in it is one.
 func bind(ctx context.Context, d host.Doer, log *inventory.Log, from, source, dir string, life *inventory.Life) error {
-	st, err := d.Stat(ctx, from)
-	if err == nil && (st.Resolved != from || !st.Mode.IsDir()) {
-		err = fmt.Errorf("%s is no directory but leads to %s", from, st.Resolved) // a link that was in the snapshot
-	}
-	if err != nil {
+	if err := realDirectory(ctx, d, from, from); err != nil {
 		return err
 	}
 	t := inventory.Thing{Kind: inventory.Mount, Name: dir, Life: life, Proof: map[string]string{"source": source}}
-	_, err = log.Make(ctx, t, func(*inventory.Thing) error {
-		if _, err := d.Run(ctx, "mount", "--bind", "--", from, dir); err != nil {
-			return err
-		}
-		_, err := d.Run(ctx, "mount", "-o", "remount,bind,nosuid,nodev", "--", dir)
+	_, err := log.Make(ctx, t, func(*inventory.Thing) error { return bound(ctx, d, from, dir) })
+	return err
+}
+
+// realDirectory is an error where a link that was in a snapshot leads elsewhere.
+func realDirectory(ctx context.Context, d host.Doer, name, is string) error {
+	st, err := d.Stat(ctx, name)
+	if err == nil && (st.Resolved != is || !st.Mode.IsDir()) {
+		err = fmt.Errorf("%s is no directory but leads to %s", name, st.Resolved)
+	}
+	return err
+}
+
+func bound(ctx context.Context, d host.Doer, from, dir string) error {
+	if _, err := d.Run(ctx, "mount", "--bind", "--", from, dir); err != nil {
 		return err
-	})
+	}
+	_, err := d.Run(ctx, "mount", "-o", "remount,bind,nosuid,nodev", "--", dir)
 	return err
 }
 

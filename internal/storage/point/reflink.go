@@ -78,8 +78,8 @@ func filesystemUUID(ctx context.Context, h host.Reader, device string) string {
 
 // xfsTop finds where the top of a filesystem is mounted.
 func xfsTop(ctx context.Context, h host.Reader, pool string) (observe.Mount, error) {
-	m, err := topMount(ctx, h, func(m observe.Mount) bool {
-		return m.Type == "xfs" && (m.Source == pool || filesystemUUID(ctx, h, m.Source) == pool)
+	m, err := topMount(ctx, h, func(m observe.Mount) (bool, error) {
+		return m.Type == "xfs" && (m.Source == pool || filesystemUUID(ctx, h, m.Source) == pool), nil
 	})
 	if err != nil {
 		err = hint.With(fmt.Errorf("find the top of the XFS filesystem %s: %w", pool, err), "copies lie at its top, outside of what the server sees: mount it where only root enters")

@@ -44,10 +44,14 @@ func (z ZFS) clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	}
 	at := inventory.Thing{Kind: inventory.Mount, Name: dir, Life: life, Proof: map[string]string{"source": set.Name}}
 	_, err = log.Make(ctx, at, func(*inventory.Thing) error {
-		if err := z.mount(ctx, d, set.Name, dir); err != nil {
-			return err
+		err := z.mount(ctx, d, set.Name, dir)
+		if err == nil {
+			err = mountedAt(ctx, d, set.Name, dir)
 		}
-		return mountedAt(ctx, d, set.Name, dir)
+		if err == nil && m.Within != "" {
+			err = inside(ctx, d, set.Name, dir, m.Within)
+		}
+		return err
 	})
 	if err != nil {
 		err = errors.Join(err, log.Remove(context.WithoutCancel(ctx), set))
@@ -67,7 +71,7 @@ func (z ZFS) cloneBeside(ctx context.Context, d host.Streamer, log *inventory.Lo
 	}
 	name, mark := cloneName(m.Name)
 	options = append(append(options, like...), kinds.RunProperty+"="+mark)
-	set.Name, set.Proof = name, map[string]string{"run": mark}
+	set.Name, set.Proof = name, map[string]string{"run": mark, storageProof: z.Name()}
 	return log.Make(ctx, set, func(t *inventory.Thing) error {
 		if _, err := d.Run(ctx, zfs.Clone(m.Snapshot, name, options...)...); err != nil {
 			return hint.With(err, "who is not root needs: zfs allow -u USER clone,create,mount DATASET")
@@ -80,6 +84,14 @@ func (z ZFS) cloneBeside(ctx context.Context, d host.Streamer, log *inventory.Lo
 		}
 		return nil
 	})
+}
+
+// storageProof is which ZFS made a dataset of the inventory.
+const storageProof = "storage"
+
+// CopyOf implements protect.Copier.
+func (z ZFS) CopyOf(t inventory.Thing) (protect.Volume, bool) {
+	return protect.Volume{Storage: z.Name(), Name: t.Name, Pool: zfs.PoolOf(t.Name)}, t.Kind == inventory.Dataset && t.Proof[storageProof] == z.Name()
 }
 
 // emptyDirectory is an error unless dir is one. What it holds would be hidden.
@@ -170,6 +182,21 @@ func (z ZFS) mount(ctx context.Context, d host.Doer, name, dir string) error {
 	}
 	_, err := d.Run(ctx, argv...)
 	return err
+}
+
+// inside shows of a mounted dataset only the directory that the server sees of it, on top of it.
+func inside(ctx context.Context, d host.Doer, name, dir, within string) error {
+	st, err := d.Stat(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if err := realDirectory(ctx, d, path.Join(dir, within), path.Join(st.Resolved, within)); err != nil {
+		return err
+	}
+	if err := bound(ctx, d, path.Join(dir, within), dir); err != nil {
+		return err
+	}
+	return mountedAt(ctx, d, name, dir)
 }
 
 // mountedAt is an error unless a dataset is what is seen at dir: a server that is started on an

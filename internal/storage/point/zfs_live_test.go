@@ -53,6 +53,7 @@ func server(t *testing.T) (pool *sandbox.Pool, z ZFS, vols []protect.Volume) {
 		_, err := pool.Dataset(set[0], set[1:]...)
 		must(t, err)
 	}
+	sh(t, "sh", "-ec", "mkdir "+pool.Dir+"/db/sub; echo inner >"+pool.Dir+"/db/sub/inner; ln -s /etc "+pool.Dir+"/db/link")
 	for _, of := range []string{"db", "db/log"} {
 		must(t, os.WriteFile(filepath.Join(pool.Dir, of, "file"), []byte("data of "+of), 0o600))
 		vols = append(vols, protect.Volume{Storage: z.Name(), Name: pool.Name + "/" + of, Pool: pool.Name, Mountpoint: filepath.Join(pool.Dir, of)})
@@ -85,6 +86,10 @@ func TestPointsOnZFS(t *testing.T) {
 	if len(all) != 2 || all[0].Birth != all[1].Birth || all[0].GUID == all[1].GUID || all[0].Snapshot != vols[0].Name+"@"+name {
 		t.Fatalf("%+v", all)
 	}
+	if left := snapshots(t, pool); z.Fuse != (len(left) > 2) { // what it took beside goes when nothing is held any more
+		t.Errorf("there are %v", left)
+	}
+	must(t, z.Tidy(ctx, d, all, name))
 	if left := snapshots(t, pool); len(left) != 2 { // those of the other datasets are gone
 		t.Errorf("there are %v", left)
 	}
@@ -140,6 +145,18 @@ func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []
 	}
 	if err := z.Clone(ctx, d, log, all[1], at, nil); err == nil || !strings.Contains(err.Error(), "holds") {
 		t.Errorf("on a directory that is taken: %v", err)
+	}
+	part := all[0]
+	for within, want := range map[string]string{"/sub": "inner\n", "/link": ""} { // of what the server sees by a bind mount, no more is seen
+		part.Within = within
+		seen := filepath.Join(dir, "seen"+filepath.Base(within))
+		must(t, os.Mkdir(seen, 0o755))
+		if err := z.Clone(ctx, d, log, part, seen, nil); (err == nil) != (want != "") {
+			t.Errorf("the clone of %s: %v", within, err)
+		}
+		if got := sh(t, "ls", seen); got != want {
+			t.Errorf("of %s are seen %q", within, got)
+		}
 	}
 	other := all[0]
 	other.GUID = "7"
@@ -227,6 +244,9 @@ func mortalPoint(ctx context.Context, told string) error {
 		return err
 	}
 	log, err := inventory.Open(ctx, m, kinds.All(), filepath.Join(words[0], "books"), "run1")
+	if err == nil {
+		err = z.Tidy(ctx, m, all, name)
+	}
 	if err == nil {
 		err = z.Clone(ctx, m, log, all[0], filepath.Join(words[0], "copy"), nil)
 	}

@@ -21,9 +21,9 @@ func (z ZFS) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volum
 	var all []protect.Member
 	for _, vols := range byPool(vols) {
 		names := snapshotNames(vols, name)
-		argv, surplus := zfs.TakeSnapshots(false, kept(facts), names...), false
+		argv := zfs.TakeSnapshots(false, kept(facts), names...)
 		if z.Fuse && len(names) > 1 {
-			argv, surplus = zfs.TakeSnapshots(true, kept(facts), above(vols)+"@"+name), true
+			argv = zfs.TakeSnapshots(true, kept(facts), above(vols)+"@"+name)
 		}
 		_, err := d.Run(ctx, argv...)
 		if err != nil {
@@ -35,9 +35,6 @@ func (z ZFS) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volum
 		all = append(all, members...)
 		if err = errors.Join(err, err2); err == nil {
 			err = oneMoment(members)
-		}
-		if err == nil && surplus {
-			err = z.destroySurplus(late, d, vols, members, name)
 		}
 		if err != nil {
 			return all, err
@@ -195,17 +192,35 @@ func (z ZFS) surplus(ctx context.Context, run runs, vols []protect.Volume, name 
 	return all, nil
 }
 
-// destroySurplus destroys what a command took beyond what was asked for: snapshots of
-// the moment of the members.
-func (z ZFS) destroySurplus(ctx context.Context, d host.Streamer, vols []protect.Volume, members []protect.Member, name string) error {
-	all, err := z.surplus(ctx, d.Run, vols, name)
-	if err != nil || len(all) == 0 {
-		return err
+// Tidy implements protect.Tidier: it destroys the snapshots of other datasets that zfs-fuse took, of the moment of the
+// members.
+func (z ZFS) Tidy(ctx context.Context, d host.Streamer, members []protect.Member, name string) error {
+	var vols []protect.Volume
+	for _, m := range members {
+		vols = append(vols, m.Volume)
 	}
-	if err := oneMoment(append(all, members...)); err != nil {
-		return err
+	for _, vols := range byPool(vols) {
+		if !z.Fuse || len(snapshotNames(vols, name)) == 1 {
+			continue
+		}
+		all, err := z.surplus(ctx, d.Run, vols, name)
+		if err != nil {
+			return err
+		}
+		for _, m := range members {
+			if m.Pool == vols[0].Pool {
+				all = append(all, m)
+			}
+		}
+		if err := oneMoment(all); err != nil {
+			return err
+		}
+		surplus := slices.DeleteFunc(all, func(m protect.Member) bool { return slices.Contains(members, m) })
+		if err := z.Destroy(ctx, d, surplus); err != nil {
+			return err
+		}
 	}
-	return z.Destroy(ctx, d, all)
+	return nil
 }
 
 // State implements protect.Storage.

@@ -51,6 +51,8 @@ func state(c clone.Clone) string {
 	switch c.State {
 	case clone.Making:
 		return ": not complete; it is being made, or a killed run left it"
+	case clone.Refreshing:
+		return ": gone, and being made anew, or a killed run left it: refresh it once more, or drop it"
 	case clone.Dropping:
 		return ": being dropped, or a killed run left it"
 	}

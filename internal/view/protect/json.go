@@ -61,7 +61,7 @@ type ClonesJSON struct {
 // CloneJSON is one running copy of a point. The statements of its mask are not in it.
 type CloneJSON struct {
 	Name    string        `json:"name"`
-	State   string        `json:"state"` // making, made, dropping
+	State   string        `json:"state"` // making, made, refreshing, dropping
 	Point   string        `json:"point"` // ID
 	Purpose string        `json:"purpose"`
 	Product string        `json:"product"`

@@ -161,6 +161,49 @@ func TestInTheWay(t *testing.T) {
 	})
 }
 
+// TestCutOff waits no longer for a lock than is allowed, and names who is in its way also when that began just
+// before, so that nobody had counted it as long.
+func TestCutOff(t *testing.T) {
+	onEach(t, func(s *source) {
+		if !strings.HasPrefix(s.sv.Product, "MariaDB") { // MySQL's lock_wait_timeout is a second at least
+			s.t.Skip("of MariaDB's backup stages")
+		}
+		s.exec("CREATE TABLE shop.busy (id INT, v VARCHAR(50)) ENGINE=MyISAM", "INSERT INTO shop.busy VALUES (1, 'a')")
+		for range 2 {
+			const limit = 2500 * time.Millisecond // the server's own limit ends earlier, also on a busy machine
+			conn, err := s.db.Conn(s.t.Context())
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			var id int64
+			if err := conn.QueryRowContext(s.t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+				s.t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() {
+				_, err := conn.ExecContext(context.Background(), "UPDATE shop.busy SET v = 'card 4111' WHERE SLEEP(60) = 0")
+				ended <- err
+			}()
+			for n := 0; n == 0; {
+				if err := s.db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ? AND COMMAND = 'Query' AND INFO LIKE 'UPDATE%'", id).Scan(&n); err != nil {
+					s.t.Fatal(err)
+				}
+			}
+			began := time.Now()
+			q, err := s.engine.Quiesce(s.t.Context(), s.hold(), s.mode(protect.ModeLocked, protect.Set{}), limit)
+			took := time.Since(began)
+			s.t.Log(limit, took.Round(time.Millisecond), err)
+			if q != nil || err == nil || took > limit+2*time.Second || !strings.Contains(err.Error(), "UPDATE shop.busy SET v = ?") {
+				s.t.Errorf("within %s: %v", limit, err)
+			}
+			s.exec(fmt.Sprintf("KILL QUERY %d", id))
+			<-ended
+			_ = conn.Close()
+		}
+		s.write(2 * time.Second)
+	})
+}
+
 // runsLong waits until the server counts a statement of a session as long.
 func (s *source) runsLong(id int64) {
 	for range 200 {

@@ -104,10 +104,10 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 			return nil
 		}
 		back := q.giveBack(ctx)
-		if !isTimeout(err) || back != nil || limited.Err() != nil {
+		if !isTimeout(err) || back != nil || ctx.Err() != nil {
 			return q.gaveUp(ctx, limited, limit, errors.Join(err, back), was)
 		}
-		if was, err = q.blamed(limited, looks); err != nil {
+		if was, err = q.blamed(ctx, looks); err != nil {
 			return q.gaveUp(ctx, limited, limit, err, was)
 		}
 		select {
@@ -139,11 +139,18 @@ func (q *quiet) lull(ctx context.Context) error {
 	return nil // with many writers there may be none: then it is left to luck
 }
 
+// locks takes the locks. Near its limit the server must give up before we do: a statement that is cut off takes the
+// session with it, and then nobody can be asked who was in the way.
 func (q *quiet) locks(ctx context.Context, take []string) error {
 	if q.since.IsZero() {
 		q.since = time.Now()
 	}
 	for _, s := range take {
+		if late, limited := ctx.Deadline(); limited && time.Until(late) <= lockWait {
+			if err := q.h.Exec(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d", max(0, time.Until(late)/time.Second))); err != nil {
+				return err
+			}
+		}
 		if err := q.h.Exec(ctx, s); err != nil {
 			return err
 		}
@@ -153,6 +160,8 @@ func (q *quiet) locks(ctx context.Context, take []string) error {
 
 // blamed tells who may have held up a lock that was not granted.
 func (q *quiet) blamed(ctx context.Context, looks []string) (who, err error) {
+	ctx, cancel := context.WithTimeout(ctx, letGo)
+	defer cancel()
 	name, err := q.inTheWay(ctx, looks, true)
 	if name == "" {
 		name = "the lock was not granted, and nobody runs a statement: a session holds LOCK TABLES, or another backup goes on"

@@ -55,7 +55,7 @@ func TestEveryDeathOfPut(t *testing.T) {
 			write(t, filepath.Join(dir, fresh), "new", redo, "ibdata1", "aria_log_control", "mysql/user.MAI", "more/t.ibd", "undo001")
 		}
 		come()
-		m := hosttest.NewMortal(d, at/2, at%2 == 1)
+		m := hosttest.NewMortal(d, at/2, []string{hosttest.Before, hosttest.After}[at%2])
 		err := put(t.Context(), m, dir)
 		if ended := at/2 > m.N; ended || at < 2 {
 			must(t, err)

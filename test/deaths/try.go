@@ -1,0 +1,87 @@
+// Package deaths lets the machine die before, amid and after every operation of the verbs that
+// protect a server, and looks whether what a person types next leaves nothing behind and loses nothing.
+//
+// The storage is real. In place of a database server, which would take seconds to start each time, is a process
+// that only runs: see [Engine]. The real servers are in test/points, and the real program is killed in
+// kill_test.go.
+package deaths
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"plumb/internal/host/hosttest"
+	"plumb/test/sandbox"
+)
+
+// Act is something that is done with the verbs.
+type Act func(ctx context.Context, h *Hands) error
+
+// Verb is one that is killed.
+type Verb struct {
+	Name   string
+	Before []Act // makes what it needs
+	Do     Act   // is killed
+	Next   []Act // what a person may type then, each on its own and each in its turn
+	After  []Act // brings back what was
+}
+
+// Stride is how far the deaths are apart that are tried: three are of one operation.
+func Stride() int {
+	switch {
+	case sandbox.Full():
+		return 1
+	case os.Getenv("PLUMB_REAL") != "":
+		return 7
+	}
+	return 149
+}
+
+// Try kills a verb at one of every so many operations. stride 1 is all of them, in each way.
+func (s *Scene) Try(t *testing.T, v Verb, stride int) {
+	t.Helper()
+	was := s.World(t)
+	end := s.life(t, v, 0, hosttest.Before, func(*Hands) error { return nil })
+	if now := s.World(t); now != was {
+		t.Fatalf("undisturbed it left\n%s\nin place of\n%s", now, was)
+	}
+	deaths := 0
+	for i := stride / 2; i < end*3 && !t.Failed(); i += stride {
+		at, how := i/3+1, []string{hosttest.Before, hosttest.Amid, hosttest.After}[i%3]
+		next := v.Next[deaths%len(v.Next)]
+		s.life(t, v, at, how, func(h *Hands) error { return next(t.Context(), h) })
+		deaths++
+		if now := s.World(t); now != was {
+			t.Fatalf("dead %s operation %d of %d, then %d of what is typed next: it left\n%s\nin place of\n%s", how, at, end, (deaths-1)%len(v.Next), now, was)
+		}
+	}
+	t.Logf("%d operations, %d deaths", end, deaths)
+}
+
+// life is one death, what is typed next, and what brings back what was. It gives the number of operations.
+func (s *Scene) life(t *testing.T, v Verb, at int, how string, next func(*Hands) error) int {
+	t.Helper()
+	ctx, alive := t.Context(), s.Alive()
+	do := func(what string, acts []Act) {
+		for i, act := range acts {
+			if err := act(ctx, alive); err != nil {
+				t.Fatalf("dead %s operation %d: act %d %s: %v", how, at, i, what, err)
+			}
+		}
+	}
+	do("before", v.Before)
+	h, m := s.Mortal(at, how)
+	err := v.Do(ctx, h)
+	if at == 0 && err != nil {
+		t.Fatalf("undisturbed: %v", err)
+	}
+	m.Rest()
+	s.note(t)
+	if err := next(alive); err != nil {
+		t.Fatalf("dead %s operation %d (%v), then: %v", how, at, fmt.Sprint(err), err)
+	}
+	do("after", v.After)
+	return m.N
+}
