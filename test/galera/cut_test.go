@@ -129,7 +129,7 @@ func (p process) ends(t *testing.T) {
 		if err == nil {
 			t.Error("it ended as if all were well")
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("it does not end")
 	}
 }
@@ -156,7 +156,7 @@ func (c *cluster) midway(node int) (tar int) {
 	c.t.Helper()
 	tar = c.find("tar\x00--create", c.state)
 	must(c.t, syscall.Kill(tar, syscall.SIGSTOP))
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		size := sh(c.t, fmt.Sprintf("du -sm %s/.plumb-sst-new 2>/dev/null | cut -f 1 || :", c.settings[node].Datadir))
 		if n, _ := strconv.Atoi(size); n > 0 {
 			c.t.Logf("%d MB have come", n)

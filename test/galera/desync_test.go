@@ -101,7 +101,7 @@ func (c *cluster) killed() {
 	for i := range 5 {
 		cmd := c.plumb("snapshot", c.server(0), "--mode", "locked", "--with", "sleep 20")
 		must(c.t, cmd.Start())
-		for end := time.Now().Add(30 * time.Second); !c.desynced(0); time.Sleep(time.Duration(20*i) * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); !c.desynced(0); time.Sleep(time.Duration(20*i) * time.Millisecond) {
 			if time.Now().After(end) {
 				c.t.Fatal("the node is not desynced")
 			}
@@ -110,12 +110,12 @@ func (c *cluster) killed() {
 		began := time.Now()
 		_ = cmd.Wait()
 		for c.desynced(0) {
-			if time.Since(began) > 10*time.Second {
+			if time.Since(began) > 30*time.Second {
 				c.t.Fatal("the node stays desynced")
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		_, err := c.open(0).ExecContext(ctx, "INSERT INTO t.t (node) VALUES (7)")
 		cancel()
 		must(c.t, err)

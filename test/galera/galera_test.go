@@ -134,10 +134,10 @@ func (c *cluster) join(node int) {
 	c.t.Helper()
 	began := time.Now()
 	s, err := c.box.MySQL(c.settings[node])
-	if err != nil {
-		c.t.Fatalf("%v\n%s", err, c.log(node))
+	if s == nil {
+		must(c.t, err)
 	}
-	c.nodes[node] = s
+	c.nodes[node] = s // one that is slow is waited for below
 	c.t.Logf("node %d answers after %s", node, time.Since(began))
 	defer func() { c.t.Logf("node %d is synced after %s", node, time.Since(began)) }()
 	c.wait(node, "SELECT variable_value = 'Synced' FROM information_schema.global_status WHERE variable_name = 'WSREP_LOCAL_STATE_COMMENT'")
@@ -158,12 +158,12 @@ func (c *cluster) wait(node int, question string) {
 	c.t.Helper()
 	db := c.open(node)
 	var yes sql.NullBool
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		err := db.QueryRow(question).Scan(&yes)
 		if err == nil && yes.Bool {
 			return
 		}
-		if time.Now().After(end) {
+		if time.Now().After(end) || syscall.Kill(c.nodes[node].PID, 0) != nil {
 			c.t.Fatalf("%s: %v, %v\n%s", question, yes, err, c.log(node))
 		}
 	}
@@ -200,6 +200,7 @@ func sh(t testing.TB, script string) string {
 type load struct {
 	stop func()
 	rows atomic.Int64
+	mu   sync.Mutex
 	slow [3]time.Duration // the longest statement on each
 }
 
@@ -214,7 +215,9 @@ func (c *cluster) load(nodes ...int) *load {
 				for ctx.Err() == nil {
 					began := time.Now()
 					_, err := db.Exec("INSERT INTO t.t (node, text) VALUES (?, REPEAT('x', 200))", n)
-					l.slow[n] = max(l.slow[n], time.Since(began)) // two writers of a node: near enough
+					l.mu.Lock()
+					l.slow[n] = max(l.slow[n], time.Since(began))
+					l.mu.Unlock()
 					if err == nil {
 						l.rows.Add(1)
 					}
@@ -259,7 +262,7 @@ func (c *cluster) fill(megabytes int) {
 // nothingLeft demands that all that was made of points is gone.
 func (c *cluster) nothingLeft() {
 	c.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		left := sh(c.t, fmt.Sprintf("ls -A %[1]s-copies %[1]s/points 2>/dev/null | grep -v -e : -e '^$' -e lock -e destroyed.log || :; btrfs subvolume list %[2]s | grep -v -e 'path node[012]$' || :", c.state, c.top))
 		if left == "" {
 			return

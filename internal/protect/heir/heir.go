@@ -51,7 +51,7 @@ const (
 	released = "released"
 )
 
-const armTime = 10 * time.Second
+const armTime = 30 * time.Second // nothing is held meanwhile
 
 // Arm implements protect.Heir.
 func (h Heir) Arm(ctx context.Context, d host.Streamer, t host.Target, will []string, limit time.Duration) (protect.Armed, error) {

@@ -58,9 +58,9 @@ runs plumb lend with sudo, which lends it the files of its own server alone:
 
 --lend COMMAND, in the script, runs another in place of sudo -n plumb lend.
 
-Set wsrep_sst_auth to one secret, NAME:PASSWORD, on all nodes. Without it whoever sees
-the joiner's address while it waits, in the error log or among the processes, can send
-it files. What is sent is encrypted in either case.
+Set wsrep_sst_auth to one secret, NAME:PASSWORD, on all nodes. Without it whoever
+sees the joiner's address while it waits, in the error log or among the processes,
+can send it files. What is sent is encrypted in either case.
 
 ` + exits,
 		Hidden:             true,
@@ -120,12 +120,12 @@ func (v *verbs) lend() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lend",
 		Short: "lend the files of a point to the user of the server, as plumb sst needs them",
-		Long: `Lend reads a data directory from its standard input, takes a point of the server that
-runs on it, mounts the point's files read-only, and takes all away when its input ends. The
-server is made to stand still by whoever runs it, who is told when.
+		Long: `Lend reads a data directory from its standard input, takes a point of the server
+that runs on it, mounts the point's files read-only, and takes all away when its
+input ends. The server is made to stand still by whoever runs it, who is told when.
 
-It is for sudo: who runs it with sudo gets the files of servers that run as him, and
-no others. Files keep their owners and rights.
+It is for sudo: who runs it with sudo gets the files of servers that run as him,
+and no others. Files keep their owners and rights.
 
 ` + exits,
 		Args:   shell.NoArgs,

@@ -183,16 +183,16 @@ func TestKilledLocker(t *testing.T) {
 				t.Fatalf("%q", line)
 			}
 		} else {
-			l.waitFor(t, "fsync", 10*time.Second)
+			l.waitFor(t, "fsync", 30*time.Second)
 		}
 		if err := syscall.Kill(c.Process.Pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
 		_ = c.Wait()
-		l.waitFor(t, "fsyncUnlock", 10*time.Second)
+		l.waitFor(t, "fsyncUnlock", 30*time.Second)
 		for l.slow > 0 && time.Since(began) < l.slow+100*time.Millisecond || l.held() > 0 {
-			if time.Since(began) > 10*time.Second {
+			if time.Since(began) > 30*time.Second {
 				t.Fatalf("it stays locked: %d, %q", l.held(), l.said)
 			}
 			time.Sleep(10 * time.Millisecond)

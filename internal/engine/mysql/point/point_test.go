@@ -87,7 +87,7 @@ func TestSame(t *testing.T) {
 func TestScripts(t *testing.T) {
 	for _, c := range []struct{ flavor, version, want string }{
 		{"mysql", "5.7.44", rowWaits + "; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES"},
-		{"percona", "8.0.36", rowWaits + "; LOCK INSTANCE FOR BACKUP; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES; UNLOCK INSTANCE"},
+		{"percona", "8.0.36", rowWaits + "; LOCK INSTANCE FOR BACKUP; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES; UNLOCK INSTANCE; SET GLOBAL wsrep_desync = OFF"},
 		{"mariadb", "10.3.39", rowWaits + "; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; UNLOCK TABLES"},
 	} {
 		j := &judged{sv: protect.Server{Flavor: c.flavor, Version: c.version}, v: map[string]string{"log_bin": "ON", "datadir": `/d'\`}, galera: c.flavor == "percona"}
@@ -99,6 +99,13 @@ func TestScripts(t *testing.T) {
 		}
 		if all[0] != thisServer+`@@GLOBAL.datadir = '/d''\\'` || slices.Contains(all, "SET SESSION wsrep_sync_wait = 0") != j.galera {
 			t.Error(all[:i])
+		}
+		if slices.Contains(all[:i], desync) != j.galera || (j.locked().Will != nil) != j.galera {
+			t.Errorf("a node is desynced before the lock: %q, %q", all[:i], j.locked().Will)
+		}
+		j.v["wsrep_desync"] = "ON"
+		if all := j.script(); slices.Contains(all, desync) || slices.Contains(all, resync) || j.locked().Will != nil {
+			t.Errorf("what somebody else has set does not stay: %q", all)
 		}
 	}
 }
