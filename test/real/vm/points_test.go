@@ -13,7 +13,7 @@ import (
 func TestPointsOnOpenZFS(t *testing.T) {
 	for _, release := range Releases() {
 		t.Run(release, func(t *testing.T) {
-			testsInside(t, release, 30*time.Minute, "ZFS|Swapped|Killed|Replicate", "internal/storage/point", "internal/protect/replicate")
+			testsInside(t, release, 30*time.Minute, "ZFS|Thin|Swapped|Killed|Replicate", "internal/storage/point", "internal/protect/replicate")
 		})
 	}
 }

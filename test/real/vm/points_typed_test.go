@@ -44,7 +44,7 @@ func TestPointsOfMariaDBOnOpenZFS(t *testing.T) {
 		t.Run(release, func(t *testing.T) {
 			typedPoints(t, release, pointsOnZFS, "first: 1", "clone of the first: whole, mails: ,", "locked: 1", "clone of the locked one: whole",
 				"rolled back: orders 2, later: doesn't exist, whole", "forward again: later 3, whole",
-				"pruned: first 0, locked 1, third 1", "left: copies 0, snapshots of the first 0, clones 0")
+				"properties: as before", "pruned: first 0, locked 1, third 1", "left: copies 0, snapshots of the first 0, clones 0")
 		})
 	}
 }
