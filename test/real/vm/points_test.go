@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"plumb/test/sandbox"
 )
 
 // TestPointsOnOpenZFS runs the tests of points, which make pools of whatever ZFS is
@@ -20,6 +22,7 @@ func TestPointsOnOpenZFS(t *testing.T) {
 
 // TestManyPointsOnOpenZFS takes 50 points of servers that clients write to, and starts a copy of each.
 func TestManyPointsOnOpenZFS(t *testing.T) {
+	sandbox.NeedFull(t, "50 points take an emulated machine an hour: make test-real FULL=1")
 	for _, release := range Releases() {
 		for _, engine := range []string{"mariadb", "postgres"} {
 			t.Run(release+"/"+engine, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/test/program"
+	"plumb/test/sandbox"
 )
 
 //go:embed guest/points_lib.sh
@@ -18,6 +19,7 @@ var pointsOnZFS string
 // typedPoints runs a script about points, and wants it to print these lines.
 func typedPoints(t *testing.T, release, script string, want ...string) {
 	t.Helper()
+	sandbox.NeedFull(t, "an emulated machine takes half an hour for it: make test-real FULL=1")
 	m := Open(t, release)
 	plumb, err := program.Build(t.TempDir())
 	if err != nil {
