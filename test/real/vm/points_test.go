@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"plumb/test/sandbox"
 )
 
 // TestPointsOnOpenZFS runs the tests of points, which make pools of whatever ZFS is
@@ -13,13 +15,14 @@ import (
 func TestPointsOnOpenZFS(t *testing.T) {
 	for _, release := range Releases() {
 		t.Run(release, func(t *testing.T) {
-			testsInside(t, release, 30*time.Minute, "ZFS|Swapped|Killed|Replicate", "internal/storage/point", "internal/protect/replicate")
+			testsInside(t, release, 30*time.Minute, "ZFS|Thin|Swapped|Killed|Replicate", "internal/storage/point", "internal/protect/replicate")
 		})
 	}
 }
 
 // TestManyPointsOnOpenZFS takes 50 points of servers that clients write to, and starts a copy of each.
 func TestManyPointsOnOpenZFS(t *testing.T) {
+	sandbox.NeedFull(t, "50 points take an emulated machine an hour: make test-real FULL=1")
 	for _, release := range Releases() {
 		for _, engine := range []string{"mariadb", "postgres"} {
 			t.Run(release+"/"+engine, func(t *testing.T) {
@@ -33,7 +36,7 @@ func TestManyPointsOnOpenZFS(t *testing.T) {
 func testsInside(t *testing.T, release string, deadline time.Duration, names string, packages ...string) {
 	t.Helper()
 	m := Open(t, release)
-	line, in := "export TMPDIR=/root PLUMB_REAL=1 PLUMB_POINTS=25\n", []string(nil)
+	line, in := "export TMPDIR=/root PLUMB_REAL=1 PLUMB_POINTS=25\nmodprobe -a loop dm_mod dm_thin_pool\n", []string(nil)
 	for _, dir := range packages {
 		test := filepath.Join(t.TempDir(), filepath.Base(dir)+".test")
 		c := exec.Command("go", "test", "-c", "-o", test, "./"+dir)

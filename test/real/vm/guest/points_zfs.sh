@@ -4,7 +4,9 @@ zfs create -o recordsize=16K tank/db/data
 zfs create tank/db/log
 echo "OpenZFS $(cat /sys/module/zfs/version)"
 move_mariadb /tank/db/data /tank/db/log
-before=$(zfs get -Hp -r -o name,property,value -s local,received all tank/db)
+# What a rollback and its undo leave as it was. That both are mounted is said by themselves afterwards.
+properties() { zfs get -Hp -t filesystem -o name,property,value -s local,received all tank/db tank/db/data tank/db/log | grep -v canmount; }
+before=$(properties)
 
 typed 0 snapshot --dry-run
 taken 0 snapshot
@@ -33,16 +35,12 @@ ask 'INSERT INTO shop.orders (mail) VALUES ("c@example.com")'
 typed 0 undo --yes
 echo "== forward again: later $(ask 'SELECT GROUP_CONCAT(id) FROM shop.later'), $(whole /run/mysqld/mysqld.sock "$newest")"
 zfs list -t all -r -o name,origin,mountpoint tank
-[ "$before" = "$(zfs get -Hp -r -o name,property,value -s local,received all tank/db | grep -v @ | grep -v undone)" ] || {
-	echo "the properties are not as before:"
-	diff <(echo "$before") <(zfs get -Hp -r -o name,property,value -s local,received all tank/db) || true
-}
+echo "== properties: $(diff <(echo "$before") <(properties) && echo as before)"
 
 typed 0 snapshot
 third=$(point)
 typed 0 prune --keep last=1 --dry-run
-typed 1 prune --keep last=1 --yes
-typed 0 prune --keep last=1,verified=1 --yes
+typed 0 prune --keep last=1 --yes
 typed 0 protect list
 echo "== pruned: first $(said_of "$first"), locked $(said_of "$locked"), third $(said_of "$third")"
 zfs list -H -t all -o name -r tank
