@@ -17,8 +17,8 @@ import (
 // ZFS makes points of datasets. OpenZFS and zfs-fuse are two storages: a host has one of them,
 // and they differ in what they can do in one step.
 //
-// Beyond root it needs on OpenZFS, with zfs allow on the datasets: snapshot, userprop, mount and
-// for the removal destroy, rename and create. Clones are mounted, which only root may.
+// Beyond root it needs on OpenZFS, with zfs allow on the datasets: snapshot, userprop and
+// for the removal destroy, rename, create and mount. Clones are mounted, which only root may.
 type ZFS struct{ Fuse bool }
 
 var _ protect.Storage = ZFS{}

@@ -151,6 +151,9 @@ func (z ZFS) destroyOne(ctx context.Context, d host.Streamer, m protect.Member) 
 		_, err := d.Run(context.WithoutCancel(ctx), zfs.Rename(aside, m.Snapshot)...)
 		return errors.Join(errors.New(why), err)
 	}
-	_, err = d.Run(ctx, zfs.Destroy(aside)...)
-	return err
+	if _, err = d.Run(ctx, zfs.Destroy(aside)...); err != nil && !missing(err) { // who may rename may not be who may destroy
+		_, back := d.Run(context.WithoutCancel(ctx), zfs.Rename(aside, m.Snapshot)...)
+		return errors.Join(err, back)
+	}
+	return nil
 }

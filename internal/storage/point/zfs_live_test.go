@@ -276,6 +276,35 @@ func pace() int {
 	return 7
 }
 
+// undestroying is a machine on which nobody may destroy.
+type undestroying struct{ *host.LiveDoer }
+
+func (u undestroying) Run(ctx context.Context, argv ...string) ([]byte, error) {
+	if len(argv) > 1 && argv[1] == "destroy" {
+		return nil, errors.New("permission denied")
+	}
+	return u.LiveDoer.Run(ctx, argv...)
+}
+
+// A snapshot that may be renamed and not destroyed keeps its name.
+func TestUndestroyedOnZFS(t *testing.T) {
+	pool, z, vols := server(t)
+	if !z.Fuse {
+		t.Skip("root destroys in one step: a user who is not root tries it in TestAllowedOnZFS")
+	}
+	d, ctx := hosttest.LiveDoer(t), t.Context()
+	all, err := z.Snapshot(ctx, d, vols, name, facts)
+	must(t, err)
+	before := snapshots(t, pool)
+	if err := z.Destroy(ctx, undestroying{d}, all); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("it was destroyed: %v", err)
+	}
+	if after := snapshots(t, pool); !slices.Equal(after, before) {
+		t.Errorf("there was %v, and there is %v", before, after)
+	}
+	must(t, z.Destroy(ctx, d, all))
+}
+
 // Killed before or after any operation, nothing of a point is lost: what it made is found and
 // goes, and nothing else.
 func TestPointOfAKilledRun(t *testing.T) {
