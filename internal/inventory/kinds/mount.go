@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"plumb/internal/host"
@@ -74,17 +75,15 @@ func (h holder) ownMount(ctx context.Context, e inventory.Entry) (bool, error) {
 	if err != nil || len(here) == 0 {
 		return false, err
 	}
-	source := e.Thing.Proof["source"]
-	for i, m := range here {
-		switch {
-		case source == "" || m.Source != source:
-		case i == len(here)-1:
-			return true, nil
-		default:
-			return false, fmt.Errorf("%s is mounted on top of it", here[len(here)-1].Source)
-		}
+	source, top := e.Thing.Proof["source"], here[len(here)-1].Source
+	ours := func(m observe.Mount) bool { return source != "" && m.Source == source }
+	switch {
+	case ours(here[len(here)-1]):
+		return true, nil
+	case slices.ContainsFunc(here, ours):
+		return false, fmt.Errorf("%s is mounted on top of it", top)
 	}
-	return false, foreign("what is mounted there is %s", here[len(here)-1].Source)
+	return false, foreign("what is mounted there is %s", top)
 }
 
 // mountsBelow gives the mount points in and below a directory.
