@@ -127,7 +127,7 @@ func (b *bench) caughtUp(t *testing.T, c clone.Clone, want [4]int) {
 		if behind < 0 {
 			return
 		}
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > 5*time.Minute { // the time that is promised is for a machine without other work
 			log := map[string]string{"mysql": "error.log", "postgres": "server.log"}[b.server.Engine]
 			text, _ := os.ReadFile(filepath.Join(c.Run, log))
 			t.Fatalf("%s has not caught up: %s", c.Name, text[max(0, len(text)-3000):])

@@ -194,11 +194,16 @@ func (q *quiet) gaveUp(ctx, limited context.Context, limit time.Duration, err, w
 
 // clear waits until nobody is in the way of the locks.
 func (q *quiet) clear(ctx context.Context, looks []string, all bool) error {
+	var last string
 	for {
 		who, err := q.inTheWay(ctx, looks, all)
+		if err != nil && ctx.Err() != nil && last != "" { // the time was up amid a look
+			return waited{errors.New(last)}
+		}
 		if err != nil || who == "" {
 			return err
 		}
+		last = who
 		select {
 		case <-ctx.Done():
 			return waited{errors.New(who)}
