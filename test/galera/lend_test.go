@@ -88,7 +88,7 @@ func TestLend(t *testing.T) {
 	l.hears("hold")
 	l.say("held")
 	l.hears("release")
-	dir = l.hears("files ")
+	l.hears("files ")
 	must(t, l.cmd.Process.Kill())
 	_ = l.cmd.Wait()
 
