@@ -88,10 +88,11 @@ func (b *Box) Namespace() ([]string, error) {
 }
 
 // LetGo gives the shell's words with which a process that has mounts of its own lets go of
-// those of other boxes, whose disks it would keep busy while it lives; dir is its own box, "" for none.
+// those of other boxes, whose disks and pools it would keep busy while it lives; dir is its own box, "" for none.
 func LetGo(dir string) string {
-	return fmt.Sprintf(`tac /proc/self/mounts | while read -r _ at _; do
-	case $at in "%s"/*) ;; */plumb-*) umount -l "$at" 2>/dev/null ;; esac
+	return fmt.Sprintf(`tac /proc/self/mounts | while read -r of at kind _; do
+	case $at in "%s"/*) continue ;; */plumb-*) ;; *) continue ;; esac
+	case $of:$kind in /dev/loop*|*:fuse*|*:zfs) umount -l "$at" 2>/dev/null ;; esac
 done
 `, cmp.Or(dir, "/none"))
 }

@@ -65,6 +65,9 @@ func read(ctx context.Context, run func(context.Context, ...string) ([]byte, err
 		d.values[p.Name] = p.Value
 	}
 	if out, err = run(ctx, identities(name)...); err != nil {
+		if absent(err) { // what a stream that was cut off left went meanwhile
+			return dataset{}, nil
+		}
 		return d, err
 	}
 	d.there = true

@@ -207,16 +207,12 @@ func (z ZFS) Tidy(ctx context.Context, d host.Streamer, members []protect.Member
 		if err != nil {
 			return err
 		}
-		for _, m := range members {
-			if m.Pool == vols[0].Pool {
-				all = append(all, m)
+		for _, m := range all { // with a protocol of the server's, members are not of one moment: each was taken alone
+			if !slices.ContainsFunc(members, func(of protect.Member) bool { return of.Pool == m.Pool && of.Birth == m.Birth }) {
+				return fmt.Errorf("%s is of transaction group %s, and no member of the point is: it is another's", m.Snapshot, m.Birth)
 			}
 		}
-		if err := oneMoment(all); err != nil {
-			return err
-		}
-		surplus := slices.DeleteFunc(all, func(m protect.Member) bool { return slices.Contains(members, m) })
-		if err := z.Destroy(ctx, d, surplus); err != nil {
+		if err := z.Destroy(ctx, d, all); err != nil {
 			return err
 		}
 	}

@@ -107,8 +107,6 @@ func (st state) backupAPI(sv protect.Server, set protect.Set, outside string) pr
 	}
 	switch {
 	case m.Not != "":
-	case len(m.Order) < 2:
-		m.Not = "all lies on one volume, whose snapshot is of one moment: mode crash needs no protocol for that"
 	case st.minimal:
 		m.Not = "wal_level = minimal: its backup protocol needs replica"
 	case st.backup != "":

@@ -1,3 +1,5 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # what points_lib.sh sets and uses
 # Points of a MariaDB on filesystems on volumes.
 
 # on_lvm FILESYSTEM puts it on a thin volume.
@@ -70,6 +72,7 @@ set +e
 for case in "lvm xfs" "zvol ext4 xfs"; do
 	# shellcheck disable=SC2086 # words
 	(set -e; points_of $case) # and no ||, which would let it go on after an error
+	# shellcheck disable=SC2181
 	[ $? = 0 ] || bad=1
 	kill "$(cat /run/mysqld/mysqld.pid)"
 	while [ -e /run/mysqld/mysqld.pid ]; do sleep 1; done

@@ -1,3 +1,5 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # what points_lib.sh sets and uses
 # Points of a PostgreSQL whose WAL is on a dataset of its own.
 zpool create -o ashift=12 -O atime=off -O compression=lz4 tank /dev/disk/by-id/virtio-data
 zfs create tank/pg

@@ -1,3 +1,5 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # what points_lib.sh sets and uses
 zpool create -o ashift=12 -O atime=off -O compression=lz4 tank /dev/disk/by-id/virtio-data
 zfs create tank/db
 zfs create -o recordsize=16K tank/db/data
@@ -35,7 +37,8 @@ ask 'INSERT INTO shop.orders (mail) VALUES ("c@example.com")'
 typed 0 undo --yes
 echo "== forward again: later $(ask 'SELECT GROUP_CONCAT(id) FROM shop.later'), $(whole /run/mysqld/mysqld.sock "$newest")"
 zfs list -t all -r -o name,origin,mountpoint tank
-echo "== properties: $(diff <(echo "$before") <(properties) && echo as before)"
+echo "$before" >/run/before
+echo "== properties: $(properties | diff /run/before - && echo as before)"
 
 typed 0 snapshot
 third=$(point)
