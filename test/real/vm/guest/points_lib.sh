@@ -17,7 +17,7 @@ typed() {
 	[ "$got" = "$want" ] || { echo "it ended with $got, not $want"; return 1; }
 }
 # point prints the first point that was named last.
-point() { grep -oE '[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}' <<<"$said" | head -n 1; }
+point() { printf '%s\n' "$said" | grep -oE '[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}' | head -n 1; }
 ask() { mariadb -Ne "$1"; }
 until_up() {
 	for _ in $(seq 300); do
@@ -44,7 +44,7 @@ move_mariadb() {
 }
 
 # said_of TEXT counts what the last command said, however it was broken into lines.
-said_of() { tr -s '[:space:]' ' ' <<<"$said" | grep -c -- "$1" || true; }
+said_of() { printf '%s\n' "$said" | tr -s '[:space:]' ' ' | grep -c -- "$1" || true; }
 
 # start_writer commits the rows that follow, 1, 2, 3, …, and notes each that was acknowledged. It is there
 # while a point is taken, and not while a copy is looked at: the processor is emulated.
