@@ -16,12 +16,9 @@ import (
 func Find(ctx context.Context, d host.Doer, directory, kind, name string) (Thing, error) {
 	all, err := List(ctx, d, directory)
 	for _, l := range all {
-		for _, e := range l.Living {
-			l.Things = append(l.Things, e.Thing)
-		}
-		i := slices.IndexFunc(l.Things, func(t Thing) bool { return t.Kind == kind && t.Name == name })
-		if i >= 0 {
-			return l.Things[i], nil
+		things := l.All()
+		if i := slices.IndexFunc(things, is(kind, name)); i >= 0 {
+			return things[i], nil
 		}
 	}
 	if err == nil {
@@ -30,16 +27,42 @@ func Find(ctx context.Context, d host.Doer, directory, kind, name string) (Thing
 	return Thing{}, err
 }
 
+// is picks the things of a kind and name.
+func is(kind, name string) func(Thing) bool {
+	return func(t Thing) bool { return t.Kind == kind && t.Name == name }
+}
+
 // RemoveOne removes one thing that is in the books of a directory, after its
 // proof was checked again. It removes none that a run still uses, and none in
 // which something else is that is meant to live.
 func RemoveOne(ctx context.Context, d host.Doer, kinds Kinds, directory, kind, name string) error {
-	return withOne(ctx, d, directory, kind, name, func(p *pages, e Entry, others living, note noting) error {
+	return withOne(ctx, d, directory, kind, name, removing(ctx, d, kinds))
+}
+
+// RemoveOwned does so with what was made to live for an owner, also what came about in part only: processes first, then
+// the newest thing first. What stays is left, if that is given.
+func RemoveOwned(ctx context.Context, d host.Doer, kinds Kinds, directory, owner string, stays func(Thing) bool) error {
+	goes := func(t Thing) bool { return t.Life != nil && t.Life.Owner == owner && (stays == nil || !stays(t)) }
+	remove := removing(ctx, d, kinds)
+	_, err := withThose(ctx, d, directory, "remove what was made for "+owner, goes, func(p *pages, e Entry, others living, note noting) error {
+		if err := remove(p, e, others, note); err != nil {
+			return fmt.Errorf("remove %s %s: %w", e.Thing.Kind, e.Thing.Name, err)
+		}
+		return nil
+	})
+	return err
+}
+
+// handling does something with an entry of a book. others are the other things that live.
+type handling func(p *pages, e Entry, others living, note noting) error
+
+func removing(ctx context.Context, d host.Doer, kinds Kinds) handling {
+	return func(p *pages, e Entry, others living, note noting) error {
 		if at, ok := others.within(e.Thing); ok {
 			return inTheWay(e.Thing, at)
 		}
 		return settle(ctx, kinds, p.holder(d, false), e, note)
-	})
+	}
 }
 
 // Forget drops the line of one thing, and leaves the thing.
@@ -49,60 +72,51 @@ func Forget(ctx context.Context, d host.Doer, directory, kind, name string) erro
 	})
 }
 
-// withOne finds a thing in the books and does something with each of its
-// entries, the newest first. others are the other things that live.
-func withOne(ctx context.Context, d host.Doer, directory, kind, name string, do func(p *pages, e Entry, others living, note noting) error) error {
+// withOne finds a thing in the books and does something with each of its entries.
+func withOne(ctx context.Context, d host.Doer, directory, kind, name string, do handling) error {
+	found, err := withThose(ctx, d, directory, kind+" "+name, is(kind, name), do)
+	if err == nil && !found {
+		return fmt.Errorf("%s %s: %w", kind, name, ErrUnknown)
+	}
+	return err
+}
+
+// withThose does something with each entry in the books that is picked, the newest of a book first, until that fails. The
+// other books come all the same. what names those picked, where a run still uses one.
+func withThose(ctx context.Context, d host.Doer, directory, what string, picked func(Thing) bool, do handling) (found bool, err error) {
 	files, err := d.Glob(ctx, path.Join(directory, "*"+ending))
 	if err != nil {
-		return err
+		return false, err
 	}
 	var others living
 	for _, t := range livingIn(ctx, d, files) {
-		if t.Kind != kind || t.Name != name {
+		if !picked(t) {
 			others = append(others, t)
 		}
 	}
-	found := false
 	var bad []error
 	for _, file := range files {
 		err := inDead(ctx, d, directory, file, func(p *pages, note noting) (err error) {
 			for _, e := range p.open() {
-				if e.Thing.Kind == kind && e.Thing.Name == name && err == nil {
+				if picked(e.Thing) && err == nil {
 					found = true
 					err = do(p, e, others, note)
 				}
 			}
 			return err
 		})
-		if errors.Is(err, host.ErrLocked) && inLive(ctx, d, file, kind, name) {
-			err = fmt.Errorf("%s %s: %w", kind, name, ErrLive)
+		if errors.Is(err, host.ErrLocked) && inUse(ctx, d, file, picked) {
+			err = fmt.Errorf("%s: %w", what, ErrLive)
 		}
 		if err != nil && !errors.Is(err, host.ErrLocked) && !errors.Is(err, fs.ErrNotExist) {
 			bad = append(bad, err)
 		}
 	}
-	if !found && len(bad) == 0 {
-		return fmt.Errorf("%s %s: %w", kind, name, ErrUnknown)
-	}
-	return errors.Join(bad...)
+	return found, errors.Join(bad...)
 }
 
-// inLive tells whether the book of a run that lives holds a thing.
-func inLive(ctx context.Context, d host.Doer, file, kind, name string) bool {
+// inUse tells whether the book of a run that lives holds such a thing.
+func inUse(ctx context.Context, d host.Doer, file string, picked func(Thing) bool) bool {
 	p, err := read(ctx, d, file)
-	if err != nil {
-		return false
-	}
-	_, ok := p.named(kind, name)
-	return ok
-}
-
-// named gives the newest entry of a kind and name that is not gone.
-func (p *pages) named(kind, name string) (Entry, bool) {
-	for _, e := range p.open() {
-		if e.Thing.Kind == kind && e.Thing.Name == name {
-			return e, true
-		}
-	}
-	return Entry{}, false
+	return err == nil && slices.ContainsFunc(p.open(), func(e Entry) bool { return picked(e.Thing) })
 }

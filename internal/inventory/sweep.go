@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"plumb/internal/host"
 )
@@ -17,6 +18,15 @@ type Left struct {
 	Live   bool    // the lab still runs: hands off
 	Things []Thing // that go with the run, in the order in which they are taken away
 	Living []Entry // that are meant to live, the newest first
+}
+
+// All gives both.
+func (l Left) All() []Thing {
+	all := slices.Clone(l.Things)
+	for _, e := range l.Living {
+		all = append(all, e.Thing)
+	}
+	return all
 }
 
 // List reads all books of a directory. With an error, which names the books

@@ -54,11 +54,7 @@ func (m Maker) sweepReady(ctx context.Context) error {
 
 // readyOf gives the point of whose recovered copy the book of a dead run has something; "" for none.
 func readyOf(book inventory.Left) string {
-	all := book.Things
-	for _, e := range book.Living {
-		all = append(slices.Clip(all), e.Thing)
-	}
-	for _, t := range all {
+	for _, t := range book.All() {
 		if id, ready := strings.CutPrefix(ownerOf(t), (protect.Point{}).ReadyOwner()); ready && !book.Live {
 			return id
 		}

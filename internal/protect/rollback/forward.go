@@ -172,11 +172,7 @@ func (r Rollback) sweep(ctx context.Context) error {
 	}
 	stays := map[string]bool{}
 	for _, book := range books {
-		all := book.Things // half of a copy
-		for _, e := range book.Living {
-			all = append(slices.Clip(all), e.Thing)
-		}
-		for _, t := range all {
+		for _, t := range book.All() { // also half of a copy
 			if t.Life == nil || !strings.HasPrefix(t.Life.Owner, replay.Owner) {
 				continue
 			}
