@@ -22,7 +22,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"plumb/internal/hint"
@@ -47,8 +46,7 @@ type frozen struct {
 	steps []step                                  // back, in the order in which what they undo was done
 	mark  string                                  // how often its threads have run
 
-	man  io.WriteCloser // input of the dead man's switch
-	heir chan error     // how that ended
+	man *heir.Switch // reads steps back
 }
 
 // Freeze implements protect.Freezer.
@@ -113,11 +111,8 @@ func (f *frozen) settled(ctx context.Context) error {
 
 // Whole implements protect.Frozen. A thread that ran has been switched to.
 func (f *frozen) Whole(ctx context.Context) error {
-	select {
-	case err := <-f.heir:
-		f.heir <- err
+	if ended, err := f.man.Ended(); ended {
 		return errors.Join(errors.New("the process that lets it go on has ended, so that it went on in the midst"), err)
-	default:
 	}
 	still, err := f.still(ctx)
 	if err == nil && !still {
@@ -142,14 +137,7 @@ func (f *frozen) Thaw(ctx context.Context) error {
 			failed = errors.Join(failed, err)
 		}
 	}
-	f.man.Close()
-	select {
-	case err := <-f.heir:
-		f.heir <- err
-	case <-ctx.Done():
-		failed = errors.Join(failed, ctx.Err())
-	}
-	if failed == nil {
+	if failed = errors.Join(failed, f.man.Wait(ctx)); failed == nil {
 		return nil
 	}
 	if still, err := f.still(ctx); err == nil && !still || errors.Is(err, fs.ErrNotExist) {
@@ -239,9 +227,8 @@ func (s step) back(ctx context.Context, d host.Doer) error {
 }
 
 // takesOver is the dead man's switch: it reads steps back until its input ends or the time is up, and then
-// takes them, the last first. It leaves our session, and our control groups, because a service manager
-// that kills us kills all of those. timeout ends with the input too.
-const takesOver = heir.Apart + `echo armed
+// takes them, the last first. timeout ends with the input too.
+const takesOver = `echo armed
 timeout -s KILL "$1" cat | {
 	steps=
 	while IFS= read -r line; do
@@ -261,43 +248,10 @@ exit 0
 `
 
 // arm starts the dead man's switch and waits until it is ready.
-func (f *frozen) arm(ctx context.Context, limit time.Duration) error {
-	in, out := io.Pipe()
-	said := &answer{armed: make(chan struct{})}
-	f.man, f.heir = out, make(chan error, 2)
+func (f *frozen) arm(ctx context.Context, limit time.Duration) (err error) {
 	seconds := strconv.Itoa(int(math.Ceil(max(limit.Seconds(), 1))))
-	p := host.Pipe{Argv: []string{"setsid", "--wait", "sh", "-c", takesOver, "sh", seconds}, In: in, Out: said, Progress: limit + time.Hour}
-	go func() {
-		_, err := f.d.Pipe(context.WithoutCancel(ctx), p)
-		in.CloseWithError(io.ErrClosedPipe) // nobody waits in vain for it to take a step
-		f.heir <- err
-	}()
-	select {
-	case <-said.armed:
-		return nil
-	case err := <-f.heir:
-		f.heir <- err
-		return errors.Join(errors.New("it ended at once"), err)
-	case <-ctx.Done():
-		f.man.Close()
-		return ctx.Err()
-	}
-}
-
-// answer waits for the word of the dead man's switch.
-type answer struct {
-	once  sync.Once
-	text  strings.Builder
-	armed chan struct{}
-}
-
-// Write implements io.Writer.
-func (a *answer) Write(p []byte) (int, error) {
-	a.text.Write(p)
-	if strings.Contains(a.text.String(), "armed\n") {
-		a.once.Do(func() { close(a.armed) })
-	}
-	return len(p), nil
+	f.man, err = heir.Start(ctx, f.d, takesOver, []string{seconds}, nil, limit)
+	return err
 }
 
 // will tells the dead man's switch how to take a step back, and only then does it.

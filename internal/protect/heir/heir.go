@@ -7,12 +7,12 @@ package heir
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,15 +20,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/protect"
 )
-
-// Apart is the beginning of a shell script that is to outlive who starts it.
-const Apart = `
-trap '' HUP INT TERM PIPE
-for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/systemd/cgroup.procs /sys/fs/cgroup/unified/cgroup.procs /sys/fs/cgroup/freezer/cgroup.procs; do
-	[ -e "$f" ] && echo $$ >"$f"
-done
-echo -1000 >/proc/self/oom_score_adj
-`
 
 // Heir starts heirs.
 type Heir struct {
@@ -45,13 +36,8 @@ type testament struct {
 	Limit  time.Duration // after which it does not wait any longer
 }
 
-// Words between the two.
-const (
-	ready    = "armed"
-	released = "released"
-)
-
-const armTime = 30 * time.Second // nothing is held meanwhile
+// released says that all was given back.
+const released = "released"
 
 // Arm implements protect.Heir.
 func (h Heir) Arm(ctx context.Context, d host.Streamer, t host.Target, will []string, limit time.Duration) (protect.Armed, error) {
@@ -59,82 +45,38 @@ func (h Heir) Arm(ctx context.Context, d host.Streamer, t host.Target, will []st
 	if err != nil {
 		return nil, err
 	}
-	argv := append([]string{"setsid", "--wait", "sh", "-c", Apart + `exec "$@"`, "sh"}, h.Argv...)
+	argv := h.Argv
 	if h.DSN != "" {
-		argv, text = append(argv, "--dsn", "-"), append([]byte(h.DSN+"\n"), text...)
+		argv, text = append(slices.Clip(argv), "--dsn", "-"), append([]byte(h.DSN+"\n"), text...)
 	}
-	in, out := io.Pipe()
-	a := &armed{out: out, end: make(chan end, 1), will: will}
-	said := &word{heard: make(chan struct{})}
-	go func() {
-		flow, err := d.Pipe(context.WithoutCancel(ctx), host.Pipe{Argv: argv, In: in, Out: said, Progress: limit + time.Hour})
-		in.CloseWithError(io.ErrClosedPipe)
-		a.end <- end{flow.Code, err}
-	}()
-	go func() { _, _ = out.Write(append(text, '\n')) }() // if it ended, its end says why
-	select {
-	case <-said.heard:
-		return a, nil
-	case e := <-a.end:
-		err = errors.Join(errors.New("it ended at once"), e.err)
-	case <-time.After(armTime):
-		err = errors.New("it does not log in")
-	case <-ctx.Done():
-		err = ctx.Err()
+	s, err := Start(ctx, d, `exec "$@"`, argv, append(text, '\n'), limit)
+	if err != nil {
+		return nil, hint.With(fmt.Errorf("start the process that gives the server back if we cannot: %w", err), "it needs setsid and sh, and logs in as this command does")
 	}
-	out.Close()
-	return nil, hint.With(fmt.Errorf("start the process that gives the server back if we cannot: %w", err), "it needs setsid and sh, and logs in as this command does")
+	return &armed{s, will}, nil
 }
 
 // armed is an heir that waits.
 type armed struct {
-	out  *io.PipeWriter
-	end  chan end
+	*Switch
 	will []string
-}
-
-// end is how an heir ended.
-type end struct {
-	code int
-	err  error
 }
 
 // End implements protect.Armed.
 func (a *armed) End(ctx context.Context, back bool) error {
 	if back {
-		_, _ = io.WriteString(a.out, released+"\n") // if it has ended, its end says why
+		_, _ = io.WriteString(a, released+"\n") // if it has ended, its end says why
 	}
-	a.out.Close()
-	select {
-	case e := <-a.end:
-		switch {
-		case e.code == 0 || e.code == Acted && !back:
-			return nil
-		case e.code == Acted:
-			return errors.New("what was held was given back in the midst, because it took too long")
-		}
-		return hint.With(fmt.Errorf("the process that gives the server back if we cannot: %w", e.err), "look whether it was given back; if not: "+strings.Join(a.will, "; "))
-	case <-ctx.Done():
-		return ctx.Err()
+	err := a.Wait(ctx)
+	switch {
+	case err != nil:
+		return err
+	case a.code == 0 || a.code == Acted && !back:
+		return nil
+	case a.code == Acted:
+		return errors.New("what was held was given back in the midst, because it took too long")
 	}
-}
-
-// word waits for the heir's.
-type word struct {
-	text  bytes.Buffer
-	once  bool
-	heard chan struct{}
-}
-
-// Write implements io.Writer.
-func (w *word) Write(p []byte) (int, error) {
-	if !w.once {
-		w.text.Write(p[:min(len(p), 64)])
-		if w.once = strings.Contains(w.text.String(), ready+"\n"); w.once {
-			close(w.heard)
-		}
-	}
-	return len(p), nil
+	return hint.With(fmt.Errorf("the process that gives the server back if we cannot: %w", a.err), "look whether it was given back; if not: "+strings.Join(a.will, "; "))
 }
 
 // Holder logs in to servers.
