@@ -17,6 +17,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"
+	"plumb/internal/protect/instance"
 	view "plumb/internal/view/protect"
 )
 
@@ -74,7 +75,7 @@ directories of the source. clone list shows what runs, clone drop takes it away.
 		},
 	}
 	f.Place.Flags(c)
-	f.memory = 512 << 20
+	f.memory = instance.UsualMemory
 	fl := c.Flags()
 	fl.StringVar(&f.name, "name", "", "call it `NAME`; after the server and the point otherwise")
 	fl.IntVar(&f.port, "port", 0, "listen on 127.0.0.1, `PORT`; with --count on this and the following")

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/protect/drill"
+	"plumb/internal/protect/instance"
 	view "plumb/internal/view/protect"
 )
 
@@ -24,11 +25,8 @@ type drilling struct {
 	limit  time.Duration
 }
 
-// copyMemory is what the server of a copy may take where nobody said, in bytes.
-const copyMemory = 512 << 20
-
 func (d *drilling) flags(c *cobra.Command) {
-	d.memory = copyMemory
+	d.memory = instance.UsualMemory
 	fl := c.Flags()
 	fl.StringVar(&d.checks, "checks", "quick", "quick, or full: read all data by the engine's own means")
 	fl.BoolVar(&d.ready, "ready", false, "keep snapshots of the recovered copy: clones of the point start without redo then")

@@ -119,7 +119,7 @@ func (v *verbs) prover(m *machine.Machine, quiet, stranger bool) replicate.Prove
 			}
 			defer unlock()
 		}
-		return drill.Drill{Maker: m.Copies, Memory: copyMemory, Replica: true, Stranger: stranger, Doing: v.Doing(quiet)}.Run(ctx, p)
+		return drill.Drill{Maker: m.Copies, Replica: true, Stranger: stranger, Doing: v.Doing(quiet)}.Run(ctx, p)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
+	"plumb/internal/protect/instance"
 	"plumb/internal/protect/rollback"
 	view "plumb/internal/view/protect"
 )
@@ -83,7 +84,7 @@ asks. A PostgreSQL goes on on a timeline of its own.
 	}
 	f.Place.Flags(c)
 	fl := c.Flags()
-	f.memory = 512 << 20
+	f.memory = instance.UsualMemory
 	fl.StringVar(&f.to, "to", "", "replay the server's log up to just before `MOMENT`: a date with its zone, a GTID, FILE:POSITION, or of PostgreSQL an LSN")
 	fl.StringVar(&f.wal, "wal", "", "`DIR` with archived WAL of PostgreSQL, for --to")
 	fl.StringVar(&f.table.Table, "table", "", "bring back `DATABASE.TABLE` alone, beside the server (PostgreSQL: DATABASE.SCHEMA.TABLE)")

@@ -33,7 +33,7 @@ func (c *Copy) enclosed(ctx context.Context, p host.Process) (host.Process, erro
 		argv = append(argv, "--net")
 	}
 	argv = append(argv, "--", "sh", "-c", coverScript, "sh", strconv.Itoa(c.Server.UID), strconv.Itoa(c.Server.GID))
-	argv = append(append(argv, c.strange(mounts)...), "--")
+	argv = append(append(argv, c.unneeded(mounts)...), "--")
 	argv = append(append(argv, c.unmounted()...), "--")
 	argv = append(argv, c.covered()...)
 	argv = append(argv, "--")
@@ -68,10 +68,10 @@ shift
 ip link set lo up 2>/dev/null || :
 exec setpriv --reuid="$uid" --regid="$gid" --clear-groups --no-new-privs -- "$@"`
 
-// strange lists the mounts, deepest first, of which neither the system nor the copy has anything. A host
+// unneeded lists the mounts, deepest first, of which neither the system nor the copy has anything. A host
 // whose mounts are private tells nobody when one of them is unmounted: a copy that lives
 // would keep its disk busy for as long.
-func (c *Copy) strange(mounts []observe.Mount) (points []string) {
+func (c *Copy) unneeded(mounts []observe.Mount) (points []string) {
 	for _, m := range slices.Backward(mounts) {
 		if !system(m.Point) && !observe.Within(m.Point, c.Dir) && !c.needs(m.Point) && !c.names(m.Point) {
 			points = append(points, m.Point)
@@ -110,7 +110,7 @@ func (c *Copy) names(dir string) bool {
 // unmounted lists the mounts of the source that the copy does not see, and so does not keep
 // busy: those that hold its data and nothing it needs.
 func (c *Copy) unmounted() (points []string) {
-	if c.alien { // what is mounted here is not the other host's
+	if c.stranger { // what is mounted here is not the other host's
 		return nil
 	}
 	for _, m := range slices.Backward(c.members) {
@@ -129,7 +129,7 @@ func (c *Copy) needs(dir string) bool {
 // covered lists the directories of the source that the copy must not see: not those
 // below which it runs itself.
 func (c *Copy) covered() (dirs []string) {
-	if c.alien {
+	if c.stranger {
 		dirs = slices.DeleteFunc(sockets(), c.needs)
 	}
 	for _, d := range c.Server.Dirs {

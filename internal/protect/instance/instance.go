@@ -44,7 +44,7 @@ type Options struct {
 	Purpose protect.Purpose
 	Port    int
 	Number  int   // of the server
-	Memory  int64 // bytes for the whole server; its cache gets half of that; 0: 512 MB
+	Memory  int64 // bytes for the whole server; its cache gets half of that; 0: UsualMemory
 	Source  *protect.Source
 	Life    *inventory.Life  // why it is to outlive this run; nil: it goes with Close
 	Of      []protect.Member // the snapshots of a recovered copy it is made of; the point's own when nil
@@ -53,6 +53,9 @@ type Options struct {
 	// this host, the user is Account, and his are all files.
 	Stranger bool
 }
+
+// UsualMemory is what the server of a copy may take where nobody said, in bytes. MySQL 9.7 does not start in less.
+const UsualMemory = 512 << 20
 
 // Copy is one copy of a point.
 type Copy struct {
@@ -67,7 +70,7 @@ type Copy struct {
 	memory  int64
 	gentle  bool
 	limits  *group.Group // nil where the machine lends none
-	alien   bool
+	stranger   bool
 	members []protect.Member
 	running host.Running
 	process inventory.Thing
@@ -76,7 +79,6 @@ type Copy struct {
 
 const (
 	leastMemory = 256 << 20 // of a copy's server, in bytes
-	usualMemory = 512 << 20 // MySQL 9.7 does not start in less
 	downTime    = 2 * time.Minute
 	logTail     = 1500 // bytes of its log in an error
 )
@@ -106,7 +108,7 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 	if err != nil {
 		return nil, err
 	}
-	c = &Copy{Name: o.Name, Dir: dir, maker: m, engine: e, life: o.Life, memory: max(cmp.Or(o.Memory, usualMemory), leastMemory), gentle: o.Gentle, alien: o.Stranger}
+	c = &Copy{Name: o.Name, Dir: dir, maker: m, engine: e, life: o.Life, memory: max(cmp.Or(o.Memory, UsualMemory), leastMemory), gentle: o.Gentle, stranger: o.Stranger}
 	c.Copy = protect.Copy{Server: p.Server, Files: p.Files, Position: p.Position, Purpose: o.Purpose, Root: path.Join(dir, "root"),
 		Run: path.Join(dir, "run"), Port: o.Port, Memory: c.memory / 2, Number: o.Number, Source: o.Source}
 	if c.log, err = inventory.Open(ctx, m.Keeper.Do, kinds.All(), m.Keeper.Books, o.Name); err != nil {
@@ -223,7 +225,7 @@ func (c *Copy) clone(ctx context.Context, m protect.Member) error {
 	if err := s.Clone(ctx, do, c.log, m, at, c.life); err != nil {
 		return err
 	}
-	if err := c.mounted(ctx, at); err != nil || !c.alien {
+	if err := c.mounted(ctx, at); err != nil || !c.stranger {
 		return err
 	}
 	return c.given(ctx, at)
@@ -370,7 +372,7 @@ func (c *Copy) Stop(ctx context.Context) error {
 // Remove takes away all that was made of a copy.
 func (c *Copy) Remove(ctx context.Context) error {
 	var left error
-	if c.alien {
+	if c.stranger {
 		left = endAll(ctx, c.maker.Keeper.Do, c.Server.UID)
 	}
 	err := errors.Join(left, c.log.Close(ctx))
