@@ -17,7 +17,7 @@ import (
 func Serve(t testing.TB, answer func(bson.D) bson.D) (address string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("no port on the loopback: %v", err)
 	}
 	t.Cleanup(func() { l.Close() })
 	go func() {

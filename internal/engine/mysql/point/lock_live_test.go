@@ -166,7 +166,7 @@ func TestInTheWay(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	onEach(t, func(s *source) {
 		if !strings.HasPrefix(s.sv.Product, "MariaDB") { // MySQL's lock_wait_timeout is a second at least
-			s.t.Skip("of MariaDB's backup stages")
+			s.t.Skip("MariaDB alone has backup stages, which this tries")
 		}
 		s.exec("CREATE TABLE shop.busy (id INT, v VARCHAR(50)) ENGINE=MyISAM", "INSERT INTO shop.busy VALUES (1, 'a')")
 		for range 2 {
