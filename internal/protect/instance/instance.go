@@ -63,18 +63,18 @@ type Copy struct {
 	Name string
 	Dir  string
 
-	maker   Maker
-	engine  protect.Engine
-	log     *inventory.Log
-	life    *inventory.Life
-	memory  int64
-	gentle  bool
-	limits  *group.Group // nil where the machine lends none
-	stranger   bool
-	members []protect.Member
-	running host.Running
-	process inventory.Thing
-	stopBy  host.Signal
+	maker    Maker
+	engine   protect.Engine
+	log      *inventory.Log
+	life     *inventory.Life
+	memory   int64
+	gentle   bool
+	limits   *group.Group // nil where the machine lends none
+	stranger bool
+	members  []protect.Member
+	running  host.Running
+	process  inventory.Thing
+	stopBy   host.Signal
 }
 
 const (
