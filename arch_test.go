@@ -14,13 +14,13 @@ import (
 var layers = [][]string{
 	{"hint", "product"},
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
-	{"units"},
+	{"units", "series"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self"},
-	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change"},
+	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample"},
 	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch"},
 	{"inventory/kinds"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
-	{"check", "lab", "lab/ledger", "rehearse", "protect"}, // watch will live here
+	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch"},
 	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir"},
 	{"protect/freeze"},
 	{"protect/instance"}, // a server on a copy of a point

@@ -6,8 +6,8 @@ package knowledge
 
 import "embed"
 
-// FS is the tree: facts/*.yaml, knobs/*.yaml, rules/*/*.yaml, measured.yaml,
-// coverage.yaml.
+// FS is the tree: facts/*.yaml, knobs/*.yaml, samples/*.yaml, windows/*.yaml,
+// rules/*/*.yaml, measured.yaml, coverage.yaml.
 //
-//go:embed facts knobs rules measured.yaml coverage.yaml
+//go:embed facts knobs samples windows rules measured.yaml coverage.yaml
 var FS embed.FS

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"plumb/internal/stack"
 )
@@ -45,6 +46,7 @@ type Fact struct {
 	// kind where it is another.
 	OverTime stack.OverTime
 	Since    string
+	Every    time.Duration // how often it is sampled; 0 where it is not, or where the source says
 	Knob     *Knob
 	File     string // where it is declared
 	Line     int

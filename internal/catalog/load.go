@@ -221,6 +221,7 @@ func (l *loader) fact(s *strictyaml.Document, k *Kind, key, value *strictyaml.No
 			word := s.OneOf(n, "over_time", string(stack.Counter), string(stack.Gauge), string(stack.State), string(stack.Average))
 			f.OverTime = cmp.Or(stack.OverTime(word), stack.State)
 		},
+		"every": func(n *strictyaml.Node) { f.Every = paces[s.OneOf(n, "every", "1s", "10s", "60s")] },
 		"counts_since": func(n *strictyaml.Node) {
 			f.Since = s.Text(n, "counts_since")
 			l.sinces = append(l.sinces, sinceOf{k, f.Since, at(s, n)})
