@@ -17,11 +17,11 @@ var layers = [][]string{
 	{"units", "series"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self"},
 	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample"},
-	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch"},
+	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict"},
 	{"inventory/kinds"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch"},
-	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir"},
+	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "watch/capture"},
 	{"protect/freeze"},
 	{"protect/instance"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
@@ -29,17 +29,18 @@ var layers = [][]string{
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process", "system/points"},
+	{"system/sampler", "storage/sampler", "engine/mysql/sampler", "engine/postgres/sampler", "engine/mongo/sampler"}, // what watch reads again and again
 	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst"},                                      // servers of the lab's own, and copies of others
 	{"view/page", "view/schema"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
-	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect"},
-	{"view/explain", "view/fix", "view/rehearse"},
+	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics"},
+	{"view/explain", "view/fix", "view/rehearse", "view/tui", "view/web"},
 	{"cli/value"},
 	{"cli/shell"},
 	{"cli/protect/machine"},
-	{"cli/protect/table", "cli/protect/inner"},
+	{"cli/protect/table", "cli/protect/inner", "cli/watch"},
 	{"cli/protect"},
 	{"cli"},
 }
@@ -49,18 +50,20 @@ var only = map[string]struct {
 	who []string
 	why string
 }{
-	"os/exec":                        {[]string{"host"}, "every command must be recordable, bounded and known to only read"},
-	"syscall":                        {[]string{"host", "host/reach"}, "only host touches the machine"},
-	"golang.org/x/sys/unix":          {[]string{"host", "host/reach", "host/scratch", "host/self"}, "only host touches the machine"},
-	"github.com/go-sql-driver/mysql": {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
-	"github.com/jackc/pgx/v5":        {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
-	"modernc.org/sqlite":             {[]string{"lab/ledger"}, "only the lab's ledger keeps a database"},
-	"go.mongodb.org/mongo-driver/v2": {[]string{"engine/mongo", "engine/mongo/mongotest"}, "each driver stays in its engine"},
-	"github.com/spf13/cobra":         {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine"}, "only cli knows flags"},
-	"cel.dev/cel-go":                 {[]string{"rule"}, "rules are judged in one place"},
-	"charm.land/lipgloss/v2":         {[]string{"view/page"}, "only view formats"},
-	"net":                            {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger"}, "connections are made by dialers, which host calls"},
-	"os":                             {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os/exec":                             {[]string{"host"}, "every command must be recordable, bounded and known to only read"},
+	"syscall":                             {[]string{"host", "host/reach"}, "only host touches the machine"},
+	"golang.org/x/sys/unix":               {[]string{"host", "host/reach", "host/scratch", "host/self"}, "only host touches the machine"},
+	"github.com/go-sql-driver/mysql":      {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
+	"github.com/jackc/pgx/v5":             {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
+	"modernc.org/sqlite":                  {[]string{"lab/ledger", "watch/record"}, "only the lab's ledger and recordings are databases"},
+	"go.mongodb.org/mongo-driver/v2":      {[]string{"engine/mongo", "engine/mongo/mongotest"}, "each driver stays in its engine"},
+	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch"}, "only cli knows flags"},
+	"charm.land/bubbletea/v2":             {[]string{"view/tui"}, "only view formats"},
+	"github.com/prometheus/client_golang": {[]string{"view/metrics"}, "only view formats"},
+	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
+	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
+	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch"}, "connections are made by dialers, which host calls"},
+	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "watch/record", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }
