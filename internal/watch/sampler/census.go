@@ -12,10 +12,11 @@ import (
 )
 
 // census tells cheaply whether servers came, went or were restarted: by the
-// numbers and names of processes alone. A number is looked at once, because
-// what it is called does not change while it lives, or it is another's.
+// numbers and names of processes alone. A process is looked at when it is first
+// seen, and again once a minute: it can become a server by starting its program.
 type census struct {
 	host    host.Reader
+	asked   int
 	known   map[string]bool // process number to whether it is a server's first process
 	servers map[string]bool
 }
@@ -23,6 +24,9 @@ type census struct {
 func newCensus(h host.Reader) *census {
 	return &census{host: h, known: map[string]bool{}}
 }
+
+// lookAgain is after how many times all processes are looked at again.
+const lookAgain = 12
 
 // changed tells whether other servers run than when it was asked before.
 func (c *census) changed(ctx context.Context) bool {
@@ -32,11 +36,12 @@ func (c *census) changed(ctx context.Context) bool {
 	if err != nil || len(all) == 0 {
 		return false // not known: the next picture will tell
 	}
+	c.asked++
 	known, servers := make(map[string]bool, len(all)), map[string]bool{}
 	for _, dir := range all {
 		pid := path.Base(dir)
 		is, before := c.known[pid]
-		if !before {
+		if !before || !is && c.asked%lookAgain == 0 {
 			is = c.isServer(ctx, dir)
 		}
 		known[pid] = is
