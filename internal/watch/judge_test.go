@@ -18,7 +18,7 @@ func TestASaturatedDeviceIsTheLimit(t *testing.T) {
 	m := &made{}
 	m.add(calm)
 	m.add(full)
-	j, _ := judge(t)
+	j := judge()
 	got := m.run(j)
 	if !slices.Equal(ids(got), []string{"device/saturated"}) {
 		t.Fatalf("raised: %q", ids(got))
@@ -52,7 +52,7 @@ func TestRaisedInTimeAndCleared(t *testing.T) {
 	m.add(calm)
 	m.add(full)
 	m.add(load{seconds: 90, reads: 300, each: 0.2, sessions: map[series.Class]float64{series.ClassCPU: 2}})
-	j, _ := judge(t)
+	j := judge()
 	j.Picture(start, picture())
 	var raised, cleared time.Duration
 	for _, b := range m.batches {
@@ -86,7 +86,7 @@ func TestHealthyLoadsRaiseNothing(t *testing.T) {
 		m := &made{}
 		m.add(calm)
 		m.add(l)
-		j, _ := judge(t)
+		j := judge()
 		if got := m.run(j); len(got.Verdicts) != 0 {
 			t.Errorf("%s: %q", name, ids(got))
 		}
@@ -96,7 +96,7 @@ func TestHealthyLoadsRaiseNothing(t *testing.T) {
 func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	m := &made{}
 	m.add(load{seconds: 60, reads: 3000, each: 4, mute: true, psi: 0.8})
-	j, _ := judge(t)
+	j := judge()
 	got := m.run(j)
 	if len(got.Verdicts) != 0 {
 		t.Errorf("raised without knowing: %q", ids(got))
@@ -120,7 +120,7 @@ func TestMuteSessionsAreNoShares(t *testing.T) {
 	quiet := full
 	quiet.sessions = map[series.Class]float64{series.ClassUnknown: 12}
 	m.add(quiet)
-	j, _ := judge(t)
+	j := judge()
 	got := m.run(j)
 	v := find(got, "device/saturated")
 	if v == nil || v.Share != nil {
@@ -140,7 +140,7 @@ func TestTheRootOfLocksIsNamed(t *testing.T) {
 	m := &made{}
 	m.add(calm)
 	m.add(load{seconds: 40, reads: 10, each: 0.2, sessions: map[series.Class]float64{series.ClassLock: 2}, list: list})
-	j, _ := judge(t)
+	j := judge()
 	got := m.run(j)
 	v := find(got, "lock/blocked")
 	if v == nil || !strings.Contains(v.Say, "session 7 of app@web1, idle in a transaction for 40s; 2 sessions wait for it") {
@@ -158,7 +158,7 @@ func TestAChain(t *testing.T) {
 	l := full
 	l.sessions = map[series.Class]float64{series.ClassRead: 5, series.ClassLog: 6, series.ClassCPU: 1}
 	m.add(l)
-	j, _ := judge(t)
+	j := judge()
 	got := m.run(j)
 	if !slices.Equal(ids(got), []string{"device/saturated", "log/flush"}) {
 		t.Fatalf("raised: %q", ids(got))
@@ -184,7 +184,7 @@ func TestTheSameFeedGivesTheSameBytes(t *testing.T) {
 				r.Shuffle(3, func(a, b int) { part[a], part[b] = part[b], part[a] })
 			}
 		}
-		j, _ := judge(t)
+		j := judge()
 		text, err := json.Marshal(m.run(j))
 		if err != nil {
 			t.Fatal(err)
@@ -207,7 +207,7 @@ func TestTheClockGoesBack(t *testing.T) {
 	m.add(full)
 	m.at = m.at.Add(-time.Hour)
 	m.add(full)
-	j, _ := judge(t)
+	j := judge()
 	if got := m.run(j); !slices.Equal(ids(got), []string{"device/saturated"}) {
 		t.Errorf("raised: %q", ids(got))
 	}
@@ -220,7 +220,7 @@ func TestTheClockGoesBack(t *testing.T) {
 func TestWhatWasLearnedIsKept(t *testing.T) {
 	m := &made{}
 	m.add(calm)
-	first, _ := judge(t)
+	first := judge()
 	m.run(first)
 	if len(first.Baselines()) == 0 {
 		t.Fatal("nothing was learned")
@@ -235,7 +235,7 @@ func TestWhatWasLearnedIsKept(t *testing.T) {
 	}
 	loaded := &made{}
 	loaded.add(full)
-	second, _ := judge(t)
+	second := judge()
 	second.Learned(back)
 	if got := loaded.run(second); !slices.Equal(ids(got), []string{"device/saturated"}) {
 		t.Errorf("raised: %q", ids(got))
@@ -246,7 +246,7 @@ func TestAServerThatWentIsNotJudged(t *testing.T) {
 	m := &made{}
 	m.add(calm)
 	m.add(full)
-	j, _ := judge(t)
+	j := judge()
 	m.run(j)
 	gone := picture()
 	gone.Things = slices.DeleteFunc(gone.Things, func(t *stack.Thing) bool { return t.Ref == db })
@@ -279,7 +279,7 @@ func TestLimitsOfGroups(t *testing.T) {
 			m.batches[i].Set(group, "cpu_usage_us", reads)
 		}
 	}
-	j, _ := judge(t)
+	j := judge()
 	got := m.run(j)
 	v := find(got, "limit/cgroup")
 	if v == nil || !strings.Contains(v.Title, "500 reads a second") || got.Verdicts[0].ID != "limit/cgroup" {

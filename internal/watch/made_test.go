@@ -1,10 +1,12 @@
 package watch_test
 
 import (
-	"testing"
+	"errors"
+	"sync"
 	"time"
 
 	"plumb/internal/catalog"
+	"plumb/internal/rule"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch"
@@ -24,18 +26,17 @@ var (
 	group = stack.Ref{Kind: "cgroup", Name: "/db"}
 )
 
-func judge(t testing.TB) (*watch.Judge, *catalog.Catalog) {
-	t.Helper()
+// known is read once: it is not changed.
+var known = sync.OnceValues(func() (*catalog.Catalog, []*rule.Limit) {
 	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
+	limits, err2 := verdict.Load(knowledge.FS, cat)
+	if err != nil || err2 != nil {
+		panic(errors.Join(err, err2))
 	}
-	limits, err := verdict.Load(knowledge.FS, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return watch.NewJudge(cat, limits), cat
-}
+	return cat, limits
+})
+
+func judge() *watch.Judge { return watch.NewJudge(known()) }
 
 // picture is a host with one server on one disk.
 func picture() *stack.Stack {
