@@ -118,7 +118,7 @@ func TestAnIdleTransactionHoldsARow(t *testing.T) {
 		want string
 	}{"incident": {7, "lock/blocked"}, "twin": {199999, ""}} {
 		t.Run(name, func(t *testing.T) {
-			s := mariadb(t, "innodb_buffer_pool_size=256M\ninnodb_lock_wait_timeout=60\n", nil)
+			s := mariadb(t, "innodb_buffer_pool_size=256M\ninnodb_lock_wait_timeout=60\ninnodb_flush_log_at_trx_commit=0\n", nil)
 			s.watchWith(nil)
 			tx, err := s.db.Begin()
 			check_(t, err)

@@ -60,7 +60,7 @@ type scene struct {
 func mariadb(t *testing.T, settings string, wrap []string) *scene {
 	t.Helper()
 	sandbox.NeedTime(t, "an incident takes two minutes")
-	box, err := sandbox.New(t.TempDir())
+	box, err := sandbox.New("")
 	sandbox.Need(t, err)
 	t.Cleanup(func() {
 		if err := box.Close(); err != nil {
@@ -81,7 +81,7 @@ func mariadb(t *testing.T, settings string, wrap []string) *scene {
 	s.db.SetMaxIdleConns(64)
 	t.Cleanup(func() { s.db.Close() })
 	s.exec("CREATE DATABASE w", "CREATE TABLE w.t (id INT PRIMARY KEY AUTO_INCREMENT, n INT, pad VARCHAR(400)) ENGINE=InnoDB",
-		"INSERT INTO w.t (n,pad) SELECT seq, REPEAT(MD5(seq),12) FROM seq_1_to_200000")
+		"INSERT INTO w.t (n,pad) SELECT seq, REPEAT(MD5(seq),12) FROM w.seq_1_to_200000")
 	return s
 }
 
