@@ -64,7 +64,7 @@ func TestLimitReportsMistakes(t *testing.T) {
 		"servers: [mysql, postgres]|servers: [mysql]":     "postgres is not among the servers",
 		"servers: [mysql, postgres]|servers: [oracle]":    "is not among the servers",
 		"name: full, want: fires|name: full, want: quiet": "want quiet, got fires",
-		"of: postgres, want: unknown|want: unknown":       "want unknown, got",
+		"want: unknown|want: quiet":                       "want quiet, got unknown",
 		"id: a/b|id: a/c":                                 "the id is the path",
 		"share: db.share_io|share: db.":                   "no viable alternative",
 		"explain: It is so.\n|":                           `needs the key "explain"`,
