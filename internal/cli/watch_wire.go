@@ -3,6 +3,8 @@ package cli
 import (
 	watchcli "plumb/internal/cli/watch"
 	"plumb/internal/engine/dsn"
+	mysqlsampler "plumb/internal/engine/mysql/sampler"
+	"plumb/internal/product"
 	"plumb/internal/sample"
 	storagesampler "plumb/internal/storage/sampler"
 	systemsampler "plumb/internal/system/sampler"
@@ -14,6 +16,6 @@ func watched() watchcli.Adapters {
 }
 
 // finders lists who knows what to sample: a new engine or storage is a line here.
-func finders(dsn.Given) []sample.Finder {
-	return []sample.Finder{systemsampler.Finder{}, storagesampler.Finder{}}
+func finders(g dsn.Given) []sample.Finder {
+	return []sample.Finder{systemsampler.Finder{}, storagesampler.Finder{}, mysqlsampler.New(g.Target(product.MySQL))}
 }
