@@ -33,8 +33,8 @@ func (j *Judge) server(w *judged, db *stack.Thing) {
 	j.blocker(db)
 	active, seen := db.Number("sessions_active")
 	cpus, ok := hostNumber(w.stack, "cpus")
-	if seen && ok && cpus > 0 {
-		j.set(db, "active_per_cpu", active/cpus)
+	if lately, sampled := j.sessions[db.Ref].active(); seen && sampled && ok && cpus > 0 {
+		j.set(db, "active_per_cpu", lately/cpus)
 	}
 	stalled := map[string]float64{}
 	for _, what := range []string{"cpu", "io", "memory"} {
