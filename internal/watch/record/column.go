@@ -7,13 +7,17 @@ import (
 
 // A column is the values of one series in one block, in order of time. Its
 // first byte says how they are written: the mode in the low two bits, above
-// them the number of decimals.
+// them four for the number of decimals.
 const (
 	modeDelta  = 0 // varints: by how much each differs from the one before
 	modeSlope  = 1 // varints: by how much each difference differs from the one before, for counters with a steady rate
 	modeXOR    = 2 // bits that differ from those of the one before, byte planes one after the other, for what has no short decimal form
 	modeSteady = 3 // one varint: all values are the same
 )
+
+// What many counters count comes in pieces of one size, such as sectors. Then
+// differences are written in that size, which stands behind the first byte.
+const inPieces = 1 << 6
 
 const (
 	mostDecimals = 12
@@ -74,34 +78,60 @@ func scaled(v float64, decimals int) (n int64, ok bool) {
 
 // appendInts writes whole numbers in the mode that takes the fewest bytes.
 func appendInts(dst []byte, head byte, start int64, values []int64) []byte {
-	delta, slope, steady := 0, 0, true
+	delta, slope, steady, piece := 0, 0, true, uint64(0)
 	last, step := start, int64(0)
-	for _, v := range values {
+	for i, v := range values {
 		d := v - last
 		delta += varintLen(d)
 		slope += varintLen(d - step)
 		steady = steady && v == values[0]
+		if i > 0 && piece != 1 {
+			piece = gcd(piece, magnitude(d))
+		}
 		last, step = v, d
 	}
-	switch {
-	case steady && len(values) > 0:
+	if steady && len(values) > 0 {
 		return binary.AppendVarint(append(dst, head|modeSteady), values[0]-start)
-	case slope < delta:
-		dst = append(dst, head|modeSlope)
-	default:
-		dst = append(dst, head|modeDelta)
 	}
-	last, step = start, 0
-	for _, v := range values {
-		d := v - last
-		if slope < delta {
+	mode := byte(modeDelta)
+	if slope < delta {
+		mode = modeSlope
+	}
+	size := int64(1)
+	if piece > 1 && piece < 1<<62 {
+		size = int64(piece)
+		dst = binary.AppendUvarint(append(dst, head|mode|inPieces), piece)
+	} else {
+		dst = append(dst, head|mode)
+	}
+	if len(values) > 0 {
+		dst = binary.AppendVarint(dst, values[0]-start)
+	}
+	step = 0
+	for i := 1; i < len(values); i++ {
+		d := (values[i] - values[i-1]) / size
+		if mode == modeSlope {
 			dst = binary.AppendVarint(dst, d-step)
 		} else {
 			dst = binary.AppendVarint(dst, d)
 		}
-		last, step = v, d
+		step = d
 	}
 	return dst
+}
+
+func magnitude(n int64) uint64 {
+	if n < 0 {
+		return -uint64(n)
+	}
+	return uint64(n)
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 func varintLen(n int64) (size int) {
@@ -186,7 +216,7 @@ func (in *input) column(base float64, n int) []float64 {
 		in.byte()
 		return values
 	}
-	decimals := int(in.peek() >> 2)
+	decimals := int(in.peek() >> 2 & 15)
 	if decimals > mostDecimals {
 		in.fail()
 		return nil
@@ -211,32 +241,31 @@ func (in *input) peek() byte {
 
 // ints reads n values that appendInts wrote.
 func (in *input) ints(start int64, n int) []int64 {
-	mode := in.byte() & 3
-	if n == 0 || in.bad || mode != modeSteady && n > len(in.data) {
+	head := in.byte()
+	mode, size := head&3, int64(1)
+	if head&inPieces != 0 {
+		size = int64(in.count(math.MaxInt64))
+	}
+	if n == 0 || in.bad || mode != modeSteady && n > len(in.data) || mode == modeXOR {
 		if n != 0 {
 			in.fail()
 		}
 		return nil
 	}
 	values := make([]int64, n)
-	last, step := start, int64(0)
-	switch mode {
-	case modeSteady:
-		last += in.varint()
-		for i := range values {
-			values[i] = last
+	values[0] = start + in.varint()
+	step := int64(0)
+	for i := 1; i < n; i++ {
+		if mode == modeSteady {
+			values[i] = values[0]
+			continue
 		}
-	case modeDelta, modeSlope:
-		for i := range values {
-			d := in.varint()
-			if mode == modeSlope {
-				d += step
-			}
-			last, step = last+d, d
-			values[i] = last
+		d := in.varint()
+		if mode == modeSlope {
+			d += step
 		}
-	default:
-		in.fail()
+		step = d
+		values[i] = values[i-1] + d*size
 	}
 	return values
 }

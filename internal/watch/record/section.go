@@ -60,8 +60,15 @@ func newSection(e entry) *section { return &section{source: e.Source, every: e.E
 
 // add takes a batch, and says whether its readings are in the section's order.
 func (s *section) add(e entry, gaps int64) bool {
+	if s.same(e) {
+		for i := range e.Readings {
+			s.values[i] = append(s.values[i], e.Readings[i].Value)
+		}
+		s.note(e, gaps)
+		return true
+	}
 	cols, values := e.columns()
-	if !s.same(cols) && !s.merge(cols) {
+	if !s.merge(cols) {
 		return false
 	}
 	row, next := int64(len(s.at)), 0
@@ -73,16 +80,22 @@ func (s *section) add(e entry, gaps int64) bool {
 			s.missing[i] = append(s.missing[i], row)
 		}
 	}
-	s.at, s.took, s.gaps = append(s.at, e.At.UnixNano()), append(s.took, int64(e.Took)), append(s.gaps, gaps)
+	s.note(e, gaps)
 	return true
 }
 
-func (s *section) same(cols []column) bool {
-	if len(cols) != len(s.columns) {
+func (s *section) note(e entry, gaps int64) {
+	s.at, s.took, s.gaps = append(s.at, e.At.UnixNano()), append(s.took, int64(e.Took)), append(s.gaps, gaps)
+}
+
+// same is the common case: all readings of the section in their order.
+func (s *section) same(e entry) bool {
+	if len(e.Readings) != len(s.columns) || len(e.least)+len(e.most) > 0 {
 		return false
 	}
-	for i := range cols {
-		if cols[i] != s.columns[i] {
+	for i := range e.Readings {
+		r, c := &e.Readings[i], &s.columns[i]
+		if r.Name != c.Name || r.Of != c.Of || c.As != asValue {
 			return false
 		}
 	}
@@ -116,6 +129,9 @@ func (s *section) merge(cols []column) bool {
 func (s *section) only(cols []column) bool {
 	s.columns, s.place = cols, nil
 	s.values, s.missing = make([][]float64, len(cols)), make([][]int64, len(cols))
+	for i := range s.values {
+		s.values[i] = make([]float64, 0, 60)
+	}
 	return true
 }
 
@@ -132,7 +148,7 @@ func (s *section) insert(cols []column, fresh map[column]bool) {
 			takeUntil(s.place[c] + 1)
 			continue
 		}
-		columns, values, missing = append(columns, c), append(values, make([]float64, 0, 8)), append(missing, rows(len(s.at)))
+		columns, values, missing = append(columns, c), append(values, make([]float64, 0, 60)), append(missing, rows(len(s.at)))
 	}
 	takeUntil(len(s.columns))
 	s.columns, s.values, s.missing, s.place = columns, values, missing, places(columns)

@@ -27,6 +27,8 @@ type Options struct {
 	Say     func(text string)                     // called when recording stops and goes on; may be nil
 	Now     func() time.Time                      // nil: the clock
 	Room    func() (free, total int64, err error) // of the filesystem, bytes; nil: it is asked
+
+	again time.Duration // how long it waits after a write that failed
 }
 
 // MostBytes is what a recording takes at most unless another limit is given.
@@ -126,6 +128,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Counter == nil {
 		o.Counter = func(stack.Ref, string) bool { return false }
+	}
+	if o.again == 0 {
+		o.again = 5 * time.Second
 	}
 	if o.Cap == 0 {
 		o.Cap = MostBytes
@@ -279,9 +284,6 @@ func (w *Writer) encode() {
 	}
 }
 
-// again is how long it waits after a write that failed.
-const again = 5 * time.Second
-
 // write is the goroutine that writes blocks.
 func (w *Writer) write() {
 	defer close(w.written)
@@ -321,7 +323,7 @@ func (w *Writer) wake(failed bool) <-chan struct{} {
 		return w.queue.wake
 	}
 	later := make(chan struct{})
-	time.AfterFunc(again, func() { close(later) })
+	time.AfterFunc(w.opt.again, func() { close(later) })
 	return later
 }
 
