@@ -114,11 +114,16 @@ func feed(w *Writer, m *maker, minutes int) (items []Item) {
 			w.Batch(b)
 			items = append(items, Item{At: b.At, Batch: &b})
 		}
-		for len(w.jobs) > mostWaiting/2 || w.queue.waiting() > mostWaiting/2 {
-			time.Sleep(time.Millisecond) // a test gives minutes faster than they go by
-		}
+		calm(w)
 	}
 	return items
+}
+
+// calm waits for the writer: a test gives minutes faster than they go by.
+func calm(w *Writer) {
+	for len(w.jobs)+w.queue.waiting() > mostWaiting/2 {
+		time.Sleep(100 * time.Microsecond)
+	}
 }
 
 func opened(t *testing.T, o Options) *Writer {
