@@ -1,0 +1,253 @@
+package watch
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"plumb/internal/series"
+	"plumb/internal/stack"
+)
+
+// devices is what is known of block devices over time.
+type devices struct {
+	last      map[stack.Ref]counters
+	second    map[stack.Ref][]second // the newest ten
+	best      map[stack.Ref]*best
+	ratios    map[stack.Ref][]ratio // of the last 30 s
+	baselines map[baselineKey]*Baseline
+	loaded    map[stack.Ref]bool // those that a verdict is raised about: nothing is learned of them
+}
+
+type baselineKey struct {
+	device, op string
+	class      int
+}
+
+// counters are those of a device at one moment.
+type counters struct {
+	at     time.Time
+	values map[string]float64
+}
+
+// second is what a device did in one.
+type second struct {
+	at                 time.Time
+	iops, bytes, queue float64
+}
+
+func newDevices() devices {
+	d := devices{baselines: map[baselineKey]*Baseline{}, loaded: map[stack.Ref]bool{}}
+	d.anew()
+	return d
+}
+
+// anew forgets all but the baselines.
+func (d *devices) anew() {
+	d.last, d.second, d.best, d.ratios = map[stack.Ref]counters{}, map[stack.Ref][]second{}, map[stack.Ref]*best{}, map[stack.Ref][]ratio{}
+}
+
+// take learns from one batch.
+func (d *devices) take(b series.Batch) {
+	now := map[stack.Ref]counters{}
+	for _, r := range b.Readings {
+		if r.Of.Kind != "block" {
+			continue
+		}
+		c, seen := now[r.Of]
+		if !seen {
+			c = counters{b.At, map[string]float64{}}
+			now[r.Of] = c
+		}
+		c.values[r.Name] = r.Value
+	}
+	for of, c := range now {
+		if _, counts := c.values["queue_ms"]; !counts {
+			continue
+		}
+		if was, ok := d.last[of]; ok {
+			d.compare(of, was, c)
+		}
+		d.last[of] = c
+	}
+}
+
+// best is what a device did at most in a second, in each minute of the last hour.
+type best struct{ minutes []second }
+
+func (b *best) add(x second) {
+	m := x.at.Truncate(time.Minute)
+	if n := len(b.minutes); n == 0 || !b.minutes[n-1].at.Equal(m) {
+		b.minutes = append(b.minutes, second{at: m})
+		b.minutes = slices.Clone(b.minutes[max(0, len(b.minutes)-60):])
+	}
+	last := &b.minutes[len(b.minutes)-1]
+	last.iops, last.bytes = max(last.iops, x.iops), max(last.bytes, x.bytes)
+}
+
+func (b *best) most() (x second) {
+	if b != nil {
+		for _, m := range b.minutes {
+			x.iops, x.bytes = max(x.iops, m.iops), max(x.bytes, m.bytes)
+		}
+	}
+	return x
+}
+
+// ratio is the response ratio of one window.
+type ratio struct {
+	to    time.Time
+	value float64
+}
+
+// ratio keeps that of a window, and gives the largest of the last 30 s; not
+// known where a device was loaded and its ratio could not be told.
+func (d *devices) ratio(of stack.Ref, to time.Time, t *stack.Thing) (most float64, known bool) {
+	f, told := t.Facts["response_ratio"]
+	v, isNumber := f.Value.Number()
+	switch {
+	case told && isNumber:
+		d.ratios[of] = append(d.ratios[of], ratio{to, v})
+	case !told:
+		d.ratios[of] = append(d.ratios[of], ratio{to, math.NaN()})
+	}
+	d.ratios[of] = slices.DeleteFunc(d.ratios[of], func(r ratio) bool { return r.to.Before(to.Add(-sampled)) })
+	for _, r := range d.ratios[of] {
+		if math.IsNaN(r.value) {
+			return 0, false
+		}
+		most = max(most, r.value)
+	}
+	return most, len(d.ratios[of]) > 0
+}
+
+// furthest is how far apart two readings may be that stand for a second.
+const furthest = 2500 * time.Millisecond
+
+// compare learns from two readings of a device.
+func (d *devices) compare(of stack.Ref, was, is counters) {
+	dt := is.at.Sub(was.at)
+	if dt <= 0 || dt > furthest {
+		return
+	}
+	by := func(name string) float64 {
+		v, ok := is.values[name]
+		w, ok2 := was.values[name]
+		if !ok || !ok2 || v < w {
+			return math.NaN()
+		}
+		return v - w
+	}
+	s := dt.Seconds()
+	x := second{is.at, (by("reads") + by("writes")) / s, (by("read_bytes") + by("written_bytes")) / s, by("queue_ms") / 1000 / s}
+	if math.IsNaN(x.iops + x.queue) {
+		return
+	}
+	d.second[of] = append(d.second[of], x)
+	if n := len(d.second[of]); n > pinnedSeconds {
+		d.second[of] = slices.Clone(d.second[of][n-pinnedSeconds:])
+	}
+	if d.best[of] == nil {
+		d.best[of] = &best{}
+	}
+	d.best[of].add(x)
+	if x.queue > 0 && x.queue <= 1 && !d.loaded[of] {
+		d.learn(of, is.at, by)
+	}
+}
+
+// How many requests, and how long together, tell a response time: /proc/diskstats
+// counts whole milliseconds.
+const (
+	leastRequests = 30.0
+	leastFlushes  = 5.0
+	leastMillis   = 20.0
+)
+
+// ops are the kinds of requests, and their counters.
+var ops = []struct{ op, number, millis, bytes, response, unloaded string }{
+	{"read", "reads", "read_ms", "read_bytes", "read_response", "read_unloaded"},
+	{"write", "writes", "write_ms", "written_bytes", "write_response", "write_unloaded"},
+	{"flush", "flushes", "flush_ms", "", "flush_response", "flush_unloaded"},
+}
+
+// learn adds a second in which the device had nothing else to do.
+func (d *devices) learn(of stack.Ref, at time.Time, by func(string) float64) {
+	reads, writes := by("reads"), by("writes")
+	for _, o := range ops {
+		n, ms := by(o.number), by(o.millis)
+		least, mixed := leastRequests, n < 0.8*(reads+writes)
+		if o.op == "flush" {
+			least, mixed = leastFlushes, false
+		}
+		if math.IsNaN(n+ms) || n < least || ms < leastMillis || mixed {
+			continue
+		}
+		k := baselineKey{of.Name, o.op, 0}
+		if o.bytes != "" {
+			k.class = sizeClass(by(o.bytes) / n)
+		}
+		if d.baselines[k] == nil {
+			if len(d.baselines) >= mostBaselines {
+				continue
+			}
+			d.baselines[k] = &Baseline{Device: k.device, Op: k.op, Class: k.class, Hour: at.Unix() / 3600}
+		}
+		d.baselines[k].add(at, ms*1000/n)
+	}
+}
+
+// mostBaselines bounds what a host with very many devices costs.
+const mostBaselines = 2000
+
+// unloaded gives R0 of a kind of request, of its own size or the next one.
+func (d *devices) unloaded(device, op string, class int) (float64, bool) {
+	for _, c := range []int{class, class - 1, class + 1} {
+		if b := d.baselines[baselineKey{device, op, c}]; b != nil {
+			if v, ok := b.unloaded(); ok {
+				return v, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// growth is how much slower unloaded requests of a device have become.
+func (d *devices) growth(device string) (most float64) {
+	for k, b := range d.baselines {
+		if k.device == device {
+			most = max(most, b.Growth)
+		}
+	}
+	return most
+}
+
+// Baselines gives what was learned of the devices, to be kept.
+func (j *Judge) Baselines() []Baseline {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var out []Baseline
+	for _, b := range j.devices.baselines {
+		c := *b
+		c.Times.Bins, c.Lately.Bins = maps.Clone(b.Times.Bins), maps.Clone(b.Lately.Bins)
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b Baseline) int {
+		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Class, b.Class))
+	})
+	return out
+}
+
+// Learned gives a judge what was learned before. What it has learned itself
+// since is replaced.
+func (j *Judge) Learned(all []Baseline) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, b := range all[:min(len(all), mostBaselines)] {
+		c := b
+		c.Times.Bins, c.Lately.Bins = maps.Clone(b.Times.Bins), maps.Clone(b.Lately.Bins)
+		j.devices.baselines[baselineKey{b.Device, b.Op, b.Class}] = &c
+	}
+}
