@@ -44,7 +44,9 @@ func fold(entries []entry, step time.Duration, counter func(of stack.Ref, name s
 	}
 	var out []entry
 	for _, k := range order {
-		out = append(out, folders[k].entry(counter))
+		e := folders[k].entry(counter)
+		e.Every = max(e.Every, step) // who reads it waits as long for the next
+		out = append(out, e)
 	}
 	slices.SortStableFunc(out, func(a, b entry) int { return a.At.Compare(b.At) })
 	return out

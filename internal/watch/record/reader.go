@@ -324,3 +324,12 @@ func (r *Reader) losses(ctx context.Context, from, to int64) (list []Item, err e
 	}
 	return list, rows.Err()
 }
+
+// Lost gives the spans that could not be recorded, oldest first.
+func (r *Reader) Lost(ctx context.Context, from, to time.Time) (list []Lost, err error) {
+	items, err := r.losses(ctx, from.UnixNano(), to.UnixNano())
+	for _, i := range items {
+		list = append(list, *i.Lost)
+	}
+	return list, err
+}

@@ -27,7 +27,7 @@ func room(dir string) (free, total int64, err error) {
 
 // save writes a block and what was lost before it, in one transaction, and
 // then makes room and coarser tiers. It fails when the filesystem is nearly full.
-func (s *store) save(f *flush, losses []loss) error {
+func (s *store) save(f *flush, losses []loss, c conclusion) error {
 	ctx := context.Background() // ended by nothing: a write that hangs cannot be ended
 	free, total, err := s.opt.Room()
 	if err != nil {
@@ -36,7 +36,14 @@ func (s *store) save(f *flush, losses []loss) error {
 	if total > 0 && float64(free) < leastFree*float64(total) {
 		return fmt.Errorf("the filesystem of %s has %s of %s free, and below %.0f %% nothing is written", s.opt.Dir, units.Bytes(free), units.Bytes(total), 100*leastFree)
 	}
-	if err := s.transact(ctx, func(tx *sql.Tx) error { return s.block(ctx, tx, f, losses) }); err != nil {
+	whole := func(tx *sql.Tx) error {
+		b := &batchOf{ctx: ctx, tx: tx}
+		if c.write(b); b.err != nil {
+			return b.err
+		}
+		return s.block(ctx, tx, f, losses)
+	}
+	if err := s.transact(ctx, whole); err != nil {
 		return fmt.Errorf("write %s: %w", File, explain(err))
 	}
 	if err := s.tidy(ctx, f); err != nil {

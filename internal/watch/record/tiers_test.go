@@ -67,7 +67,7 @@ func TestCoarserTiersAreMadeOfTheFiner(t *testing.T) {
 		for _, item := range items {
 			end := item.At.Truncate(l.tier.step()).Add(l.tier.step() - time.Second)
 			last := one(end)
-			if !item.At.Equal(last.At) || item.Batch.Every != time.Second {
+			if !item.At.Equal(last.At) || item.Batch.Every != l.tier.step() {
 				t.Fatalf("a batch of %s is of %s", last.At, item.At)
 			}
 			r := item.Batch.Readings

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/watch"
 )
 
 // Options say how to record.
@@ -48,6 +49,12 @@ type Writer struct {
 	words  *words
 	queue  *queue
 	store  *store
+
+	earlier []watch.Baseline // learned by an earlier run
+
+	concluded  sync.Mutex
+	conclusion conclusion
+	told       map[spanKey]time.Time // spans that were taken, and until when they went
 
 	mu       sync.Mutex
 	now      *minute
@@ -104,7 +111,8 @@ func open(ctx context.Context, opt Options) (w *Writer, err error) {
 		return nil, errors.Join(err, d.Close())
 	}
 	w = &Writer{opt: opt, host: d, unlock: unlock, words: newWords(), queue: newQueue(), jobs: make(chan job, mostWaiting),
-		encoded: make(chan struct{}), written: make(chan struct{}), ending: make(chan struct{}), numbers: &numbers{}}
+		encoded: make(chan struct{}), written: make(chan struct{}), ending: make(chan struct{}), numbers: &numbers{},
+		conclusion: conclusion{spans: map[spanKey]watch.Span{}}, told: map[spanKey]time.Time{}}
 	if err := w.begin(ctx); err != nil {
 		unlock()
 		return nil, errors.Join(err, d.Close())
@@ -173,6 +181,15 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if err := w.db.QueryRowContext(ctx, `SELECT coalesce(max(id), 0), max(last) FROM block`).Scan(&w.numbers.last, &last); err != nil {
 		return err
 	}
+	// A verdict that held when an earlier run ended is known to have held until then.
+	if _, err := w.db.ExecContext(ctx, `UPDATE verdict SET until = ? WHERE until = 0`, last.Int64); err != nil {
+		return err
+	}
+	w.earlier, _, err = learned(ctx, w.db, w.opt.Now())
+	if onlyDamage(err) != nil { // what is damaged is learned again
+		return err
+	}
+	err = nil
 	w.store = &store{db: w.db, words: w.words, numbers: w.numbers, opt: w.opt}
 	if now := w.opt.Now(); last.Valid && now.Sub(time.Unix(0, last.Int64)) > 2*time.Second {
 		w.queue.lost(loss{since: time.Unix(0, last.Int64), until: now, why: "nothing was recorded: plumb watch record did not run, or was killed"})
@@ -291,7 +308,8 @@ func (w *Writer) write() {
 	for {
 		f, losses := w.queue.head()
 		if f != nil {
-			if err := w.store.save(f, losses); err == nil {
+			c := w.take()
+			if err := w.store.save(f, losses, c); err == nil {
 				if stopped != "" {
 					w.opt.Say("recording goes on")
 				}
@@ -299,6 +317,7 @@ func (w *Writer) write() {
 				w.queue.wrote(f, len(losses))
 				continue
 			} else {
+				w.giveBack(c)
 				if stopped == "" {
 					w.opt.Say(fmt.Sprintf("recording stopped: %v; %d minutes are kept in memory meanwhile", err, mostWaiting))
 				}

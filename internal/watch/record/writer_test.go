@@ -14,6 +14,7 @@ import (
 
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/watch"
 )
 
 // made gives batches as a host has them: sources of 1 s and 10 s with counters,
@@ -233,5 +234,39 @@ func TestClockThatIsSetBackKeepsTheOrder(t *testing.T) {
 	closed(t, w)
 	if d := cmp.Diff(want, read(t, dir, ever, later), exactly, cmp.AllowUnexported(stack.Value{})); d != "" {
 		t.Fatalf("%.2000s", d)
+	}
+}
+
+func TestConclusionsAreKeptAndGoOn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "watch")
+	w := opened(t, Options{Dir: dir})
+	span := watch.Span{ID: "device/saturated", Server: stack.Ref{Kind: "mysql", Name: "3306"}, Things: []stack.Ref{{Kind: "block", Name: "sda"}}, Title: "the disk", From: sunday}
+	known := []watch.Baseline{{Device: "sda", Op: "read", Times: watch.Times{Bins: map[int]float64{90: 31}}}}
+	w.Spans([]watch.Span{span})
+	feed(w, newMaker(1, 1), 1)
+	span.To = sunday.Add(30 * time.Second)
+	w.Spans([]watch.Span{span})
+	w.Learned(sunday.Add(30*time.Second), known)
+	feed(w, newMaker(1, 1), 1)
+	closed(t, w)
+	w = opened(t, Options{Dir: dir, Now: func() time.Time { return sunday.Add(time.Hour) }})
+	if d := cmp.Diff(known, w.Before()); d != "" {
+		t.Errorf("the next run learns anew: %s", d)
+	}
+	r, err := OpenReader(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	spans, err := r.Spans(t.Context(), sunday, later)
+	if d := cmp.Diff([]watch.Span{span}, spans); d != "" || err != nil {
+		t.Errorf("%s %v", d, err)
+	}
+	if spans, err = r.Spans(t.Context(), sunday.Add(time.Minute), later); len(spans) != 0 || err != nil {
+		t.Errorf("after its end it still held: %v %v", spans, err)
+	}
+	all, at, err := r.Learned(t.Context(), later)
+	if err != nil || !at.Equal(sunday.Add(30*time.Second)) || len(all) != 1 {
+		t.Errorf("learned %v until %s, %v", all, at, err)
 	}
 }
