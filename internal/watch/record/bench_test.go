@@ -89,3 +89,79 @@ func BenchmarkTake(b *testing.B) {
 		}
 	}
 }
+
+// thirtyDays makes a recording of 30 days out of one hour of 1,500 values a
+// second, which each hour after it has again: what is asked is how long finding
+// and unpacking take.
+func thirtyDays(b *testing.B) (dir string, end time.Time) {
+	dir = filepath.Join(b.TempDir(), "watch")
+	w, err := Open(b.Context(), Options{Dir: dir, Now: func() time.Time { return sunday }, Room: func() (int64, int64, error) { return 1, 1, nil }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := newMaker(4, 150)
+	feed(w, m, 70)
+	if err := w.Close(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, File))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	end = sunday.Add(30 * 24 * time.Hour)
+	for _, l := range levels {
+		keep := min(l.keep, 30*24*time.Hour)
+		for t0 := end.Add(-keep); t0.Before(end); t0 = t0.Add(l.span) {
+			like := sunday.Truncate(time.Hour).Add(time.Hour).Add(t0.Sub(t0.Truncate(time.Hour)) % time.Hour).Truncate(l.span)
+			var id int64
+			var schema string
+			var data []byte
+			if err := db.QueryRowContext(b.Context(), `SELECT id, schema, data FROM block WHERE tier = ? AND t0 <= ? ORDER BY t0 DESC LIMIT 1`, l.tier, like.UnixNano()).Scan(&id, &schema, &data); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := db.ExecContext(b.Context(), `INSERT INTO block (tier, t0, last, schema, data, crc) VALUES (?, ?, ?, ?, ?, ?)`,
+				l.tier, t0.UnixNano(), t0.Add(l.span-time.Second).UnixNano(), schema, data, sum(data, schema, int64(l.tier), t0.UnixNano())); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	if _, err := db.ExecContext(b.Context(), `DELETE FROM block WHERE t0 < ?`, end.Add(-30*24*time.Hour+2*time.Hour).UnixNano()); err != nil {
+		b.Fatal(err) // the hour itself
+	}
+	return dir, end
+}
+
+// BenchmarkOpenMinute opens a recording of 30 days and reads one minute, as old
+// as its name says, and the ten minutes before that a judge is fed with.
+func BenchmarkOpenMinute(b *testing.B) {
+	dir, end := thirtyDays(b)
+	info, err := os.Stat(filepath.Join(dir, File))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, age := range []time.Duration{time.Hour, 47 * time.Hour, 5 * 24 * time.Hour, 29 * 24 * time.Hour} {
+		b.Run(age.String(), func(b *testing.B) {
+			for b.Loop() {
+				r, err := OpenReader(b.Context(), dir)
+				if err != nil {
+					b.Fatal(err)
+				}
+				n, at := 0, end.Add(-age)
+				if err := r.Each(b.Context(), at.Add(-10*time.Minute), at.Add(time.Minute), func(i Item) error {
+					if i.Batch != nil {
+						n++
+					}
+					return nil
+				}); err != nil {
+					b.Fatal(err)
+				}
+				if n == 0 {
+					b.Fatal("nothing is there")
+				}
+				r.Close()
+			}
+			b.ReportMetric(float64(info.Size())/1e6, "MB")
+		})
+	}
+}
