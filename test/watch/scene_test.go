@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -60,7 +62,7 @@ type scene struct {
 func mariadb(t *testing.T, settings string, wrap []string) *scene {
 	t.Helper()
 	sandbox.NeedTime(t, "an incident takes two minutes")
-	box, err := sandbox.New(t.TempDir())
+	box, err := sandbox.New("")
 	sandbox.Need(t, err)
 	t.Cleanup(func() {
 		if err := box.Close(); err != nil {
@@ -73,6 +75,12 @@ func mariadb(t *testing.T, settings string, wrap []string) *scene {
 	var at unix.Stat_t
 	check_(t, unix.Stat(s.dir, &at))
 	s.device = fmt.Sprintf("loop%d", unix.Minor(at.Dev))
+	if wrap != nil { // it starts as root, to enter its group, and steps down itself
+		uid, _ := box.User()
+		if who, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+			settings += "user=" + who.Username + "\n"
+		}
+	}
 	s.server, err = box.MySQL(sandbox.MySQLOptions{Datadir: filepath.Join(s.dir, "mysql"), Wrap: wrap,
 		Settings: "performance_schema=ON\nperformance_schema_instrument='wait/%=ON'\nperformance_schema_consumer_events_waits_current=ON\ninnodb_flush_method=O_DIRECT\n" + settings})
 	sandbox.Need(t, err)
@@ -81,7 +89,7 @@ func mariadb(t *testing.T, settings string, wrap []string) *scene {
 	s.db.SetMaxIdleConns(64)
 	t.Cleanup(func() { s.db.Close() })
 	s.exec("CREATE DATABASE w", "CREATE TABLE w.t (id INT PRIMARY KEY AUTO_INCREMENT, n INT, pad VARCHAR(400)) ENGINE=InnoDB",
-		"INSERT INTO w.t (n,pad) SELECT seq, REPEAT(MD5(seq),12) FROM seq_1_to_200000")
+		"INSERT INTO w.t (n,pad) SELECT seq, REPEAT(MD5(seq),12) FROM w.seq_1_to_200000")
 	return s
 }
 
