@@ -1,6 +1,8 @@
 package record
 
 import (
+	"bytes"
+	"errors"
 	"testing"
 	"time"
 
@@ -43,5 +45,35 @@ func FuzzBlock(f *testing.F) {
 		_, _ = decodeDigest(data)
 		_, _ = unpack(data)
 		(&input{data: data}).times(time.Now().UnixNano(), 3)
+	})
+}
+
+// FuzzLines reads what another machine's export may have become on its way.
+func FuzzLines(f *testing.F) {
+	var out bytes.Buffer
+	m := newMaker(1, 1)
+	err := WriteLines(&out, "db1", func(do func(Item) error) error {
+		err := do(Item{At: m.at, Picture: m.picture()})
+		for _, b := range m.second()[:3] {
+			err = errors.Join(err, do(Item{At: b.At, Batch: &b}))
+		}
+		return errors.Join(err, do(Item{At: m.at, Lost: &Lost{Since: m.at, Until: m.at, Why: "it was late"}}))
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(out.Bytes())
+	f.Add([]byte("{\"plumb_recording\":9}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		items := 0
+		err := ReadLines(bytes.NewReader(data), func(i Item) error {
+			if items++; i.Picture == nil && i.Batch == nil && i.Lost == nil {
+				t.Error("an item holds nothing")
+			}
+			return nil
+		})
+		if err != nil && items > bytes.Count(data, []byte("\n")) {
+			t.Error("more items than lines")
+		}
 	})
 }
