@@ -36,7 +36,7 @@ var layers = [][]string{
 	{"view/page", "view/schema"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
 	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics"},
-	{"view/explain", "view/fix", "view/rehearse", "view/tui", "view/web"},
+	{"view/explain", "view/fix", "view/rehearse", "view/tui", "view/web", "view/record"},
 	{"cli/value"},
 	{"cli/shell"},
 	{"cli/protect/machine"},
@@ -55,6 +55,7 @@ var only = map[string]struct {
 	"golang.org/x/sys/unix":               {[]string{"host", "host/reach", "host/scratch", "host/self"}, "only host touches the machine"},
 	"github.com/go-sql-driver/mysql":      {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
 	"github.com/jackc/pgx/v5":             {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
+	"github.com/klauspost/compress":       {[]string{"watch/record"}, "only recordings are packed with zstd"},
 	"modernc.org/sqlite":                  {[]string{"lab/ledger", "watch/record"}, "only the lab's ledger and recordings are databases"},
 	"go.mongodb.org/mongo-driver/v2":      {[]string{"engine/mongo", "engine/mongo/mongotest"}, "each driver stays in its engine"},
 	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch"}, "only cli knows flags"},

@@ -57,6 +57,7 @@ small queries a second.
 	f.LiveFlags(c)
 	c.Flags().BoolVar(&f.once, "once", false, "print one screen, and end")
 	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
+	c.AddCommand(Record(s, Live(s, a)), Replay(s), Export(s))
 	c.Flags().DurationVar(&f.span, "for", usualSpan, "look for this long before; goes with --once")
 	return c
 }

@@ -1,0 +1,110 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+)
+
+// Forms of a moment on the command line: with a date and without, with seconds
+// and without, with a zone and without.
+var (
+	dayForms  = []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"}
+	hourForms = []string{"15:04:05", "15:04"}
+	zoneForms = []string{" -0700", " -07:00", "-07:00", " Z07:00", "Z07:00"}
+)
+
+const momentHelp = `want a time such as 03:12, "2026-10-25 03:12", "2026-10-25 02:30 +0100" or 2026-10-25T01:30Z`
+
+// parseMoment reads a moment of the flag name. Without a date it is the latest
+// past one; without a zone it is that of the place.
+func parseMoment(name, text string, now time.Time, place *time.Location) (time.Time, error) {
+	for _, form := range dayForms {
+		if zoned, ok := withZone(form, text); ok {
+			return zoned.UTC(), nil
+		}
+		if wall, err := time.Parse(form, text); err == nil {
+			return onTheClock(name, text, wall, place)
+		}
+	}
+	if text == "now" {
+		return now.UTC(), nil
+	}
+	for _, form := range hourForms {
+		if wall, err := time.Parse(form, text); err == nil {
+			return latest(name, text, wall, now, place)
+		}
+	}
+	return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q is no moment", name, text), momentHelp)
+}
+
+func withZone(form, text string) (t time.Time, ok bool) {
+	for _, zone := range zoneForms {
+		if t, err := time.Parse(form+zone, text); err == nil {
+			return t, true
+		}
+	}
+	for _, utc := range []string{" UTC", " GMT"} {
+		if before, found := strings.CutSuffix(text, utc); found {
+			t, err := time.Parse(form, before)
+			return t, err == nil
+		}
+	}
+	return time.Time{}, false
+}
+
+// latest gives the latest past moment at which a clock showed an hour: today's,
+// or that of a day before.
+func latest(name, text string, hour, now time.Time, place *time.Location) (time.Time, error) {
+	local := now.In(place)
+	for back := range 3 {
+		wall := time.Date(local.Year(), local.Month(), local.Day()-back, hour.Hour(), hour.Minute(), hour.Second(), 0, time.UTC)
+		all := instants(wall, place)
+		if len(all) == 0 && back == 0 && wall.After(time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), 0, time.UTC)) {
+			continue // it does not exist today, and would not be past
+		}
+		if len(all) > 0 && all[0].After(now) {
+			continue
+		}
+		if len(all) == 2 && all[1].After(now) {
+			return all[0].UTC(), nil // the second is not past yet
+		}
+		return onTheClock(name, text, wall, place)
+	}
+	return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q was not in the last days", name, text), momentHelp)
+}
+
+// onTheClock gives the moment at which a clock of the place showed a date and
+// time. When clocks are set back, there are two; when they are set forward, none.
+func onTheClock(name, text string, wall time.Time, place *time.Location) (time.Time, error) {
+	switch all := instants(wall, place); len(all) {
+	case 1:
+		return all[0].UTC(), nil
+	case 0:
+		return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q does not exist in %s: clocks were set forward over it", name, text, place), "name another hour, or give the offset: "+wall.Format("2006-01-02 15:04")+" +0000")
+	default:
+		const form = "2006-01-02 15:04 -0700"
+		return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q was twice in %s: clocks were set back", name, text, place),
+			fmt.Sprintf("--%s %q is the first, --%s %q the second", name, all[0].Format(form), name, all[1].Format(form)))
+	}
+}
+
+// instants gives the moments at which a clock of the place shows what wall
+// shows in UTC. Offsets differ by three hours at most when clocks are set.
+func instants(wall time.Time, place *time.Location) (all []time.Time) {
+	seen := map[int]bool{}
+	for _, near := range []time.Duration{-26 * time.Hour, 0, 26 * time.Hour} {
+		_, offset := wall.Add(near).In(place).Zone()
+		t := wall.Add(-time.Duration(offset) * time.Second).In(place)
+		if _, really := t.Zone(); really == offset && !seen[offset] {
+			seen[offset] = true
+			all = append(all, t)
+		}
+	}
+	if len(all) == 2 && all[1].Before(all[0]) {
+		all[0], all[1] = all[1], all[0]
+	}
+	return all
+}

@@ -1,0 +1,140 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	view "plumb/internal/view/record"
+	"plumb/internal/watch/record"
+)
+
+// exportFlags are the flags of watch export.
+type exportFlags struct {
+	replayFlags // for the place
+	from, to    string
+	format      string
+	output      string
+	force       bool
+	labels      map[string]string
+}
+
+// Forms of an export.
+const (
+	formLines       = "jsonl"
+	formOpenMetrics = "openmetrics"
+)
+
+func exportForms() []string { return []string{formOpenMetrics, formLines} }
+
+// Export makes the command plumb watch export.
+func Export(s *shell.Shell) *cobra.Command {
+	var f exportFlags
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "write a part of a recording for Prometheus, or for another machine",
+		Long: `Export writes what is recorded from one time to another.
+
+openmetrics is every value with its time, under the names of plumb watch metrics,
+for promtool tsdb create-blocks-from openmetrics. jsonl is everything, a line for
+each picture and batch: plumb watch replay --from-file reads it anywhere.
+
+Times are as for plumb watch replay --at. jsonl holds texts of statements without
+literals, and names of users, clients and databases.
+
+` + shell.ReadExits,
+		Example: `  plumb watch export --from 03:00 --to 03:20 --format jsonl --output incident.jsonl
+  plumb watch export --from 03:00 --label instance=db1 --output db1.om
+  promtool tsdb create-blocks-from openmetrics db1.om /var/lib/prometheus`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runExport(c.Context(), s, f) },
+	}
+	f.flag(c)
+	fl := c.Flags()
+	fl.StringVar(&f.from, "from", "", "the first `TIME`")
+	fl.StringVar(&f.to, "to", "now", "the `TIME` after the last")
+	fl.StringVar(&f.format, "format", formOpenMetrics, "write it in the `FORM` "+hint.OneOf(exportForms()))
+	fl.StringVarP(&f.output, "output", "o", "", "write to `FILE`, which only its owner can read, instead of standard output")
+	fl.BoolVar(&f.force, "force", false, "replace a file that is there")
+	fl.StringToStringVar(&f.labels, "label", nil, "give every series of openmetrics a label `NAME=VALUE` besides")
+	shell.Offer(c, map[string]shell.Words{"format": exportForms})
+	return c
+}
+
+// span reads the times.
+func (f exportFlags) span(now time.Time) (from, to time.Time, err error) {
+	if f.from == "" {
+		return from, to, hint.Usage("no time is named", "--from 03:00 names the first")
+	}
+	if from, err = parseMoment("from", f.from, now, time.Local); err == nil {
+		to, err = parseMoment("to", f.to, now, time.Local)
+	}
+	if err == nil && !from.Before(to) {
+		err = hint.Usage(fmt.Sprintf("--from %s is not before --to %s", from.Format(time.RFC3339), to.Format(time.RFC3339)), "give the earlier first, or dates with both")
+	}
+	return from, to, err
+}
+
+// plainLabel is what a label may be called; those with __ are Prometheus' own.
+var plainLabel = regexp.MustCompile(`^[a-zA-Z_]?[a-zA-Z0-9][a-zA-Z0-9_]*$`)
+
+func (f exportFlags) validate() error {
+	if f.format == "tape" {
+		return hint.Usage("a recording cannot be made a tape: a tape is every answer of the host, and a recording the values that were read out of them", "--format jsonl is what plumb watch replay --from-file reads")
+	}
+	if f.format != formLines && f.format != formOpenMetrics {
+		return hint.Usage(fmt.Sprintf("--format %s names no form", f.format), "want "+hint.OneOf(exportForms()))
+	}
+	for name := range f.labels {
+		if !plainLabel.MatchString(name) || name[0] >= '0' && name[0] <= '9' {
+			return hint.Usage(fmt.Sprintf("--label %q cannot be a label's name", name), "letters, digits and _, such as instance=db1")
+		}
+		if f.format != formOpenMetrics {
+			return hint.Usage("--label goes with --format openmetrics", "leave it out")
+		}
+	}
+	return nil
+}
+
+func runExport(ctx context.Context, s *shell.Shell, f exportFlags) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	from, to, err := f.span(time.Now())
+	if err != nil {
+		return err
+	}
+	return f.recorded(ctx, func(r *record.Reader) error {
+		host, err := r.Host(ctx)
+		if err != nil {
+			return err
+		}
+		each := func(do func(record.Item) error) error { return r.Each(ctx, from, to, do) }
+		if f.output == "" {
+			return f.write(s, s.Out, host, each)
+		}
+		err = shell.WriteFile(f.output, f.force, func(w io.Writer) error { return f.write(s, w, host, each) })
+		if err != nil {
+			return hint.With(fmt.Errorf("write %s: %w", f.output, hint.Cause(err)), "--force replaces a file that is there")
+		}
+		return nil
+	})
+}
+
+func (f exportFlags) write(s *shell.Shell, to io.Writer, host string, each func(func(record.Item) error) error) error {
+	if f.format == formLines {
+		return record.WriteLines(to, host, each)
+	}
+	_, cat, err := newJudge(s)
+	if err != nil {
+		return err
+	}
+	o := view.OpenMetrics{Catalog: cat, Labels: f.labels, Each: each}
+	return o.Write(to)
+}

@@ -1,0 +1,158 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/catalog"
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
+	"plumb/internal/hint"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	view "plumb/internal/view/record"
+	"plumb/internal/watch"
+	"plumb/internal/watch/record"
+)
+
+// recordFlags are the flags of watch record.
+type recordFlags struct {
+	shell.Source
+	place
+	most value.Size
+	emit string
+}
+
+// leastRecording is the smallest limit that makes sense.
+const leastRecording = 32 << 20
+
+func emitted() []string { return []string{view.Systemd} }
+
+// Record makes the command plumb watch record.
+func Record(s *shell.Shell, feed Feed) *cobra.Command {
+	f := recordFlags{most: record.MostBytes}
+	c := &cobra.Command{
+		Use:   "record",
+		Short: "keep what watch sees, so that any minute can be looked at later",
+		Long: `Record watches this host until it is told to end, and keeps what it sees: each
+second for two days, ten seconds for two weeks, and minutes for 400 days, but no
+more than --most bytes. The oldest seconds go first. Texts of statements are kept
+without their literals.
+
+A disk that is full or hangs does not stop it: what it could not write is
+recorded as a gap. When less than 5 % of the filesystem is free it writes
+nothing, and says so. Killed, it loses less than a minute.
+
+--emit systemd prints the unit that runs it as a user of its own, and the line
+that makes that user; each file begins with its name.
+
+` + shell.ReadExits,
+		Example: `  plumb watch record
+  plumb watch record --dir /srv/plumb --most 4G
+  plumb watch record --emit systemd`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runRecord(c.Context(), s, feed, f) },
+	}
+	f.LiveFlags(c)
+	f.flag(c)
+	c.Flags().Var(&f.most, "most", "what the recording takes at most, such as 512M or 4G")
+	c.Flags().StringVar(&f.emit, "emit", "", "print what runs it, in the `FORM` "+hint.OneOf(emitted()))
+	shell.Offer(c, map[string]shell.Words{"emit": emitted})
+	return c
+}
+
+func runRecord(ctx context.Context, s *shell.Shell, feed Feed, f recordFlags) error {
+	if f.most < leastRecording {
+		return hint.Usage(fmt.Sprintf("--most %s is too little", f.most.String()), "32M at least; a day takes some 20 to 60 MB")
+	}
+	if f.emit != "" {
+		return emitRecord(s, f.emit)
+	}
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	dir, err := f.directory()
+	if err != nil {
+		return err
+	}
+	j, cat, err := newJudge(s)
+	if err != nil {
+		return err
+	}
+	name, _ := os.Hostname() // only to be shown
+	w, err := record.Open(ctx, record.Options{Dir: dir, Plumb: shell.Version(), Host: name, Cap: int64(f.most), Counter: counterIn(cat),
+		Say: func(text string) { fmt.Fprintln(s.Err, shell.OneLine(text)) }})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Err, "recording into %s\n", shell.OneLine(dir))
+	j.Learned(w.Before())
+	err = feed(ctx, f.Source, &keeping{Writer: w, judge: j})
+	if ctx.Err() != nil {
+		err = nil // it was told to end
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	return errors.Join(err, w.Close(last))
+}
+
+func emitRecord(s *shell.Shell, form string) error {
+	if form != view.Systemd {
+		return hint.Usage(fmt.Sprintf("--emit %s names no form", form), "want "+hint.OneOf(emitted()))
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	files, err := view.Unit(self)
+	if err != nil {
+		return err
+	}
+	return s.Print(files)
+}
+
+func counterIn(cat *catalog.Catalog) func(of stack.Ref, name string) bool {
+	return func(of stack.Ref, name string) bool {
+		f := cat.Fact(of.Kind, name)
+		return f != nil && f.OverTime == stack.Counter
+	}
+}
+
+// keeping records what is seen, judges it, and records what that says.
+type keeping struct {
+	*record.Writer
+	judge  *watch.Judge
+	known  time.Time
+	learnt time.Time
+}
+
+// learnedEach is how often what was learned of the devices is recorded. A replay
+// begins at one of these moments.
+const learnedEach = 10 * time.Minute
+
+// Picture implements watch.Sink.
+func (k *keeping) Picture(at time.Time, s *stack.Stack) {
+	k.Writer.Picture(at, s)
+	k.judge.Picture(at, s)
+}
+
+// Batch implements watch.Sink.
+func (k *keeping) Batch(b series.Batch) {
+	k.Writer.Batch(b)
+	k.judge.Batch(b)
+	known := k.judge.Known()
+	if known.Equal(k.known) {
+		return
+	}
+	k.known = known
+	k.Spans(k.judge.Moment(known).Timeline)
+	if turn := known.Truncate(learnedEach); !turn.Equal(k.learnt) {
+		k.learnt = turn
+		k.Writer.Learned(known, k.judge.Baselines())
+	}
+}

@@ -1,0 +1,211 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"plumb/internal/series"
+)
+
+// What a block holds at most. A minute of a large host is far below.
+const (
+	mostRows     = 1 << 16 // batches in a block
+	mostColumns  = 1 << 17 // in a section
+	mostValues   = 1 << 21 // in a block
+	mostSessions = 1 << 17 // in a block
+)
+
+var errDamaged = errors.New("the block is damaged")
+
+// minute is the batches of one block, in the order in which they came.
+type minute struct {
+	t0       time.Time
+	sections []*section
+	order    []int64 // of each batch, the number of its section
+	sessions []sessionRow
+	stated   []statementRow
+}
+
+func (m *minute) add(e entry, gaps int64) {
+	number := int64(len(m.order))
+	if len(e.Sessions) > 0 {
+		m.sessions = append(m.sessions, sessionRow{number, e.Sessions})
+	}
+	if len(e.Statements) > 0 {
+		m.stated = append(m.stated, statementRow{number, e.Statements})
+	}
+	for i := len(m.sections) - 1; i >= 0; i-- {
+		if s := m.sections[i]; s.source == e.Source && s.every == e.Every && s.add(e, gaps) {
+			m.order = append(m.order, int64(i))
+			return
+		}
+	}
+	s := newSection(e)
+	s.add(e, gaps)
+	m.order = append(m.order, int64(len(m.sections)))
+	m.sections = append(m.sections, s)
+}
+
+// snapshot is the minute as it is now, for a block that is written before it is full.
+func (m *minute) snapshot() *minute {
+	c := &minute{t0: m.t0, order: m.order, sessions: m.sessions, stated: m.stated}
+	for _, s := range m.sections {
+		c.sections = append(c.sections, s.snapshot())
+	}
+	return c
+}
+
+// encode writes the values. What the columns are called is in the schemas.
+func (m *minute) encode() []byte {
+	dst := binary.AppendUvarint(nil, uint64(len(m.order)))
+	dst = appendInts(dst, 0, 0, m.order)
+	var whole []int64
+	for _, s := range m.sections {
+		dst = appendTimes(dst, m.t0.UnixNano(), s.at)
+		dst = appendTimes(dst, 0, s.took)
+		dst = appendInts(dst, 0, 0, s.gaps)
+		for i, values := range s.values {
+			dst = appendMissing(dst, s.missing[i])
+			dst = appendColumn(dst, 0, values, whole)
+		}
+	}
+	return dst
+}
+
+func appendMissing(dst []byte, rows []int64) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(rows)))
+	last := int64(-1)
+	for _, r := range rows {
+		dst = binary.AppendUvarint(dst, uint64(r-last))
+		last = r
+	}
+	return dst
+}
+
+// Nanoseconds are rarely all meant: appendTimes writes the largest unit that
+// loses nothing, and then the numbers.
+func appendTimes(dst []byte, start int64, ns []int64) []byte {
+	unit := byte(3)
+	for _, n := range ns {
+		for unit > 0 && (n-start)%scales[unit] != 0 {
+			unit--
+		}
+	}
+	by := make([]int64, len(ns))
+	for i, n := range ns {
+		by[i] = (n - start) / scales[unit]
+	}
+	return appendInts(append(dst, unit), 0, 0, by)
+}
+
+var scales = [4]int64{1, 1e3, 1e6, 1e9}
+
+func (in *input) times(start int64, n int) []int64 {
+	unit := in.byte()
+	if int(unit) >= len(scales) {
+		in.fail()
+		return nil
+	}
+	ns := in.ints(0, n)
+	for i := range ns {
+		ns[i] = ns[i]*scales[unit] + start
+	}
+	return ns
+}
+
+// missing reads rows of which there are n: present[i] is false in those.
+func (in *input) missing(n int) (present []bool, count int) {
+	absent := in.count(n)
+	if absent == 0 {
+		return nil, n
+	}
+	present = make([]bool, n)
+	for i := range present {
+		present[i] = true
+	}
+	row := -1
+	for range absent {
+		row += in.count(n)
+		if row < 0 || row >= n || !present[row] {
+			in.fail()
+			return nil, 0
+		}
+		present[row] = false
+	}
+	return present, n - absent
+}
+
+// decode reads what encode wrote, in the order in which the batches came. The
+// gaps of batch i are the list of that id.
+func decode(data []byte, t0 time.Time, schemas []schema) (entries []entry, gaps []int64, err error) {
+	in := &input{data: data}
+	n := in.count(mostRows)
+	order := in.ints(0, n)
+	members := make([][]int, len(schemas))
+	for i, at := range order {
+		if at < 0 || at >= int64(len(schemas)) {
+			return nil, nil, fmt.Errorf("a batch of section %d of %d: %w", at, len(schemas), errDamaged)
+		}
+		members[at] = append(members[at], i)
+	}
+	entries, gaps = make([]entry, len(order)), make([]int64, len(order))
+	budget := mostValues
+	for i, sc := range schemas {
+		if budget -= (len(sc.columns) + 1) * max(len(members[i]), 1); budget < 0 || len(sc.columns) > mostColumns {
+			return nil, nil, fmt.Errorf("more than %d values: %w", mostValues, errDamaged)
+		}
+		in.section(sc, members[i], t0, entries, gaps)
+	}
+	if in.bad || len(in.data) > 0 {
+		return nil, nil, errDamaged
+	}
+	return entries, gaps, nil
+}
+
+func (in *input) section(sc schema, members []int, t0 time.Time, entries []entry, gaps []int64) {
+	n := len(members)
+	at, took, lists := in.times(t0.UnixNano(), n), in.times(0, n), in.ints(0, n)
+	if in.bad {
+		return
+	}
+	for row, i := range members {
+		entries[i].Batch = series.Batch{Source: sc.source, Every: sc.every, At: time.Unix(0, at[row]).UTC(), Took: time.Duration(took[row])}
+		gaps[i] = lists[row]
+		if len(sc.columns) > 0 {
+			entries[i].Readings = make([]series.Reading, 0, len(sc.columns))
+		}
+	}
+	for _, c := range sc.columns {
+		present, count := in.missing(n)
+		values := in.column(0, count)
+		if in.bad {
+			return
+		}
+		for row, i := range members {
+			if present != nil && !present[row] {
+				continue
+			}
+			entries[i].put(c, values[0])
+			values = values[1:]
+		}
+	}
+	for _, i := range members {
+		if len(entries[i].Readings) == 0 {
+			entries[i].Readings = nil
+		}
+	}
+}
+
+func (e *entry) put(c column, v float64) {
+	r := series.Reading{Of: c.Of, Name: c.Name, Value: v}
+	switch c.As {
+	case asLeast:
+		e.least = append(e.least, r)
+	case asMost:
+		e.most = append(e.most, r)
+	default:
+		e.Readings = append(e.Readings, r)
+	}
+}

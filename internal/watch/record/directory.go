@@ -1,0 +1,107 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+)
+
+// Directory is where root and the service record. An ordinary user's recording
+// is in $XDG_STATE_HOME/plumb/watch, or ~/.local/state/plumb/watch.
+const Directory = "/var/lib/plumb-watch"
+
+// ErrLocked says that another process records into a directory.
+var ErrLocked = errors.New("another plumb records into it")
+
+// prepare makes the directory, if it is not there, and the file in it, and
+// takes the lock. In a directory that others may write, they could put links in
+// place of the files, so that is refused.
+func prepare(ctx context.Context, d *host.LiveDoer, dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := ours(ctx, d, dir); err != nil {
+		return nil, err
+	}
+	if err := plain(dir); err != nil {
+		return nil, err
+	}
+	unlock, err = d.Lock(ctx, filepath.Join(dir, "lock"))
+	if errors.Is(err, host.ErrLocked) {
+		return nil, hint.With(ErrLocked, "plumb watch replay can read it meanwhile; to record twice, name another directory")
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, File), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return unlock, nil
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+func ours(ctx context.Context, d host.Reader, dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return hint.With(fmt.Errorf("it is no directory, but %s", kindOf(info)), "name the directory itself")
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return hint.With(fmt.Errorf("others than its owner may enter it (mode %04o)", info.Mode().Perm()), "chmod 700 it, if nobody else has put anything there")
+	}
+	st, err := d.Stat(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if int(st.UID) != os.Geteuid() {
+		return hint.With(fmt.Errorf("it belongs to user %d, and not to you (%d)", st.UID, os.Geteuid()), "record as that user, or name another directory")
+	}
+	return nil
+}
+
+// plain refuses files of the database that are no files.
+func plain(dir string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		info, err := os.Lstat(filepath.Join(dir, File+suffix))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s in it is no file, but %s", File+suffix, kindOf(info))
+		}
+	}
+	return nil
+}
+
+func kindOf(info fs.FileInfo) string {
+	switch m := info.Mode(); {
+	case m&fs.ModeSymlink != 0:
+		return "a link"
+	case m.IsRegular():
+		return "a file"
+	case m.IsDir():
+		return "a directory"
+	}
+	return "something else"
+}

@@ -1,0 +1,109 @@
+package record
+
+import (
+	"sync"
+	"time"
+)
+
+// mostWaiting is how many minutes wait for a disk that is full or hangs.
+const mostWaiting = 10
+
+// loss is a span of time of which nothing is recorded.
+type loss struct {
+	since, until time.Time
+	why, hint    string
+}
+
+// queue holds encoded blocks until they are written. Nobody who fills it ever
+// waits: what is too much is lost, the oldest first, and noted.
+type queue struct {
+	mu     sync.Mutex
+	list   []*flush
+	losses []loss
+	why    string // why the head could not be written, lately
+	wake   chan struct{}
+}
+
+func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
+
+// put adds a block, or replaces the one of its number. It gives whether one was lost.
+func (q *queue) put(f *flush) (lost bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if n := len(q.list); n > 0 && q.list[n-1].number == f.number {
+		q.list[n-1] = f
+		q.call()
+		return false
+	}
+	q.list = append(q.list, f)
+	if len(q.list) > mostWaiting {
+		gone := q.list[0]
+		q.list = append([]*flush(nil), q.list[1:]...)
+		q.lose(loss{since: time.Unix(0, gone.t0), until: time.Unix(0, gone.last), why: q.reason(), hint: "see the messages of plumb watch record of that time"})
+		lost = true
+	}
+	q.call()
+	return lost
+}
+
+func (q *queue) reason() string {
+	if q.why == "" {
+		return "the disk did not answer"
+	}
+	return q.why
+}
+
+// lost notes a loss.
+func (q *queue) lost(l loss) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.lose(l)
+}
+
+// lose joins losses that follow one another.
+func (q *queue) lose(l loss) {
+	if n := len(q.losses); n > 0 && q.losses[n-1].why == l.why && l.since.Sub(q.losses[n-1].until) < 2*time.Minute {
+		q.losses[n-1].until = l.until
+		return
+	}
+	q.losses = append(q.losses, l)
+}
+
+func (q *queue) call() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// head gives the block to be written next, and what was lost before it.
+func (q *queue) head() (f *flush, losses []loss) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.list) > 0 {
+		f = q.list[0]
+	}
+	return f, append([]loss(nil), q.losses...)
+}
+
+// wrote takes away what is written. A block that was replaced meanwhile stays.
+func (q *queue) wrote(f *flush, losses int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.losses, q.why = q.losses[min(losses, len(q.losses)):], ""
+	if len(q.list) > 0 && q.list[0] == f {
+		q.list = q.list[1:]
+	}
+}
+
+func (q *queue) failed(why string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.why = why
+}
+
+func (q *queue) waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.list)
+}

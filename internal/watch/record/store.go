@@ -1,0 +1,139 @@
+package record
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"plumb/internal/host/scratch"
+	"plumb/internal/units"
+)
+
+// store writes blocks into the database. One goroutine uses it.
+type store struct {
+	db      *sql.DB
+	words   *words
+	numbers *numbers
+	opt     Options
+	tidied  int64 // t0 of the block after which the recording was tidied
+	rolled  bool  // what an earlier run left was rolled up
+}
+
+func room(dir string) (free, total int64, err error) {
+	p, err := scratch.Where(dir)
+	return p.Free, p.Total, err
+}
+
+// save writes a block and what was lost before it, in one transaction, and
+// then makes room and coarser tiers. It fails when the filesystem is nearly full.
+func (s *store) save(f *flush, losses []loss, c conclusion) error {
+	ctx := context.Background() // ended by nothing: a write that hangs cannot be ended
+	free, total, err := s.opt.Room()
+	if err != nil {
+		return err
+	}
+	if total > 0 && float64(free) < leastFree*float64(total) {
+		return fmt.Errorf("the filesystem of %s has %s of %s free, and below %.0f %% nothing is written", s.opt.Dir, units.Bytes(free), units.Bytes(total), 100*leastFree)
+	}
+	whole := func(tx *sql.Tx) error {
+		b := &batchOf{ctx: ctx, tx: tx}
+		if c.write(b); b.err != nil {
+			return b.err
+		}
+		return s.block(ctx, tx, f, losses)
+	}
+	if err := s.transact(ctx, whole); err != nil {
+		return fmt.Errorf("write %s: %w", File, explain(err))
+	}
+	if err := s.tidy(ctx, f); err != nil {
+		return fmt.Errorf("make room in %s: %w", File, explain(err))
+	}
+	return nil
+}
+
+// transact runs a transaction, in which what is new in the dictionaries goes first.
+func (s *store) transact(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	var stored []func()
+	for _, d := range s.words.each() {
+		done, err := d.store(ctx, tx)
+		if err != nil {
+			return err
+		}
+		stored = append(stored, done)
+	}
+	if err := do(tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	for _, done := range stored {
+		done()
+	}
+	return nil
+}
+
+func (s *store) block(ctx context.Context, tx *sql.Tx, f *flush, losses []loss) error {
+	b := &batchOf{ctx: ctx, tx: tx}
+	for _, table := range []string{"session_sample", "digest_delta", "picture"} {
+		b.do(`DELETE FROM `+table+` WHERE block = ?`, f.number)
+	}
+	b.do(`INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?, ?, ?, ?)`, f.number, f.tier, f.t0, f.last, f.schema, f.data, sum(f.data, f.schema, int64(f.tier), f.t0))
+	if f.sessions != nil {
+		b.do(`INSERT INTO session_sample VALUES (?, ?, ?)`, f.number, f.sessions, sum(f.sessions, "", f.number))
+	}
+	if f.statements != nil {
+		b.do(`INSERT INTO digest_delta VALUES (?, ?, ?, ?)`, f.number, f.base, f.statements, sum(f.statements, "", f.number, f.base))
+	}
+	for _, p := range f.pictures {
+		b.do(`INSERT INTO picture VALUES (?, ?, ?, ?)`, p.at, f.number, p.place, p.stack)
+	}
+	for _, l := range losses {
+		b.do(`INSERT INTO gap VALUES (?, ?, ?, ?)`, l.since.UnixNano(), l.until.UnixNano(), l.why, l.hint)
+	}
+	return b.err
+}
+
+// batchOf runs statements until one fails.
+type batchOf struct {
+	ctx context.Context
+	tx  *sql.Tx
+	err error
+	n   int64 // rows that the last one changed
+}
+
+func (b *batchOf) do(text string, args ...any) {
+	if b.err != nil {
+		return
+	}
+	r, err := b.tx.ExecContext(b.ctx, text, args...)
+	if b.err = err; err == nil {
+		b.n, b.err = r.RowsAffected()
+	}
+}
+
+// tidy makes coarser tiers of spans that are over, and removes what is too old
+// or too much. The time is that of the blocks, so that it is the same whatever
+// the clock says.
+func (s *store) tidy(ctx context.Context, f *flush) error {
+	span := levels[1].span
+	if s.rolled && f.t0/int64(span) == s.tidied/int64(span) {
+		return s.shrink(ctx)
+	}
+	for i := range levels[1:] {
+		if err := s.rollUp(ctx, levels[i], levels[i+1], time.Unix(0, f.t0)); err != nil {
+			return err
+		}
+	}
+	s.rolled, s.tidied = true, f.t0
+	if err := s.expire(ctx, f.t0); err != nil {
+		return err
+	}
+	return s.shrink(ctx)
+}
