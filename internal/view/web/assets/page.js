@@ -129,7 +129,7 @@ function fillChart(box, s) {
     const css = getComputedStyle(document.documentElement), of = n => css.getPropertyValue(n).trim();
     const axis = { stroke: of("--dim"), grid: { stroke: of("--rule"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     c = new uPlot({
-      width, height: 84, legend: { show: false }, cursor: { show: false }, padding: [6, 6, 0, 0],
+      width, height: 84, legend: { show: false }, cursor: { show: false }, padding: [6, 26, 0, 0],
       tzDate: ts => uPlot.tzDate(new Date(ts * 1e3), "UTC"),
       scales: { y: { range: (u, lo, hi) => [0, Math.max(1, hi * 1.1)] } },
       axes: [Object.assign({ size: 20, space: 70, values: (u, all) => all.map(v => new Date(v * 1e3).toISOString().slice(11, 19)) }, axis), Object.assign({ size: 34, space: 24 }, axis)],
@@ -207,13 +207,13 @@ function table(box, columns, items, keyOf, none) {
 }
 
 const sessionColumns = [
-  { label: "server", cls: "short", of: s => s.server }, { label: "id", of: s => s.id }, { label: "user", cls: "short", of: s => s.user },
+  { label: "server", cls: "short", of: s => s.server }, { label: "id", cls: "number", of: s => s.id }, { label: "user", cls: "short", of: s => s.user },
   { label: "from", cls: "short", of: s => s.client }, { label: "does", of: s => s.does + (s.wait ? " (" + s.wait + ")" : "") },
-  { label: "for", of: s => s.for }, { label: "waits for", of: s => s.waits_for }, { label: "statement", cls: "text", of: s => s.text },
+  { label: "for", cls: "number", of: s => s.for }, { label: "waits for", cls: "short", of: s => s.waits_for }, { label: "statement", cls: "text", of: s => s.text },
 ];
 const statementColumns = [
-  { label: "server", cls: "short", of: s => s.server }, { label: "database", cls: "short", of: s => s.database }, { label: "of all time", of: s => s.share },
-  { label: "calls", of: s => s.calls }, { label: "each", of: s => s.each }, { label: "touched", of: s => s.touched },
+  { label: "server", cls: "short", of: s => s.server }, { label: "database", cls: "short", of: s => s.database }, { label: "share of time", cls: "number", of: s => s.share },
+  { label: "calls", cls: "number", of: s => s.calls }, { label: "each", cls: "number", of: s => s.each }, { label: "touched", of: s => s.touched },
   { label: "changed by", of: s => s.change }, { label: "statement", cls: "text", of: s => s.text },
 ];
 
