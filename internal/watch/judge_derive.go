@@ -2,11 +2,12 @@ package watch
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"plumb/internal/product"
+	"plumb/internal/series"
 	"plumb/internal/stack"
 )
 
@@ -296,10 +297,12 @@ func mean(values []float64) float64 {
 }
 
 // others sets which part of a disk's bytes no server asked for: where it is
-// known what all of them did. Below ZFS, btrfs and arrays a byte becomes
+// known what all of them did. Both are of the same seconds, because processes
+// are read less often than disks. Below ZFS, btrfs and arrays a byte becomes
 // several, and nothing can be said.
 func (j *Judge) others(w *judged) {
 	total := 0.0
+	var from, to time.Time
 	disks := map[stack.Ref]bool{}
 	for _, kind := range product.Kinds() {
 		for _, db := range w.stack.OfKind(kind) {
@@ -310,23 +313,46 @@ func (j *Judge) others(w *judged) {
 			for _, p := range processes {
 				read, ok := p.Number("read_bytes_rate")
 				written, ok2 := p.Number("written_bytes_rate")
-				if !ok || !ok2 {
+				a, b, ok3 := j.span(p.Ref, "written_bytes")
+				if !ok || !ok2 || !ok3 {
 					return
 				}
 				total += read + written
+				if from.IsZero() || a.Before(from) {
+					from = a
+				}
+				if b.After(to) {
+					to = b
+				}
 			}
 			w.plainDisks(db, disks)
 		}
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(disks), stack.Ref.Compare) {
+	for of := range disks {
 		d := w.stack.Find(of)
 		if d == nil {
 			continue
 		}
-		if moved, ok := d.Number("bytes_moved"); ok && moved > 0 {
+		if moved, ok := j.devices.moved(of, from, to); ok && moved > 0 {
 			j.set(d, "others", max(0, 1-total/moved))
 		}
 	}
+}
+
+// span gives the moments of the newest two readings of a series.
+func (j *Judge) span(of stack.Ref, name string) (from, to time.Time, known bool) {
+	for _, batches := range j.recent {
+		var at []time.Time
+		for _, b := range batches {
+			if slices.ContainsFunc(b.Readings, func(r series.Reading) bool { return r.Of == of && r.Name == name }) {
+				at = append(at, b.At)
+			}
+		}
+		if n := len(at); n > 1 {
+			return at[n-2], at[n-1], true
+		}
+	}
+	return from, to, false
 }
 
 // plainDisks adds the disks on which what a server writes is written once.
