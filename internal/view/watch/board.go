@@ -168,7 +168,7 @@ func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
 		b.Sessions = append(b.Sessions, each(s.Sessions, func(x series.Session) BoardSession { return boardSession(s.Ref, x) })...)
 		b.Statements = append(b.Statements, each(s.Statements, func(x watch.StatementChange) BoardStatement { return boardStatement(s.Ref, x) })...)
 		b.Unknown = append(b.Unknown, each(s.Unknown, func(u watch.UnknownVerdict) BoardUnknown {
-			return BoardUnknown{Plain(s.Ref.String()), Plain(u.ID), Plain(missing(u))}
+			return BoardUnknown{Plain(s.Ref.String()), Plain(u.ID), Plain(missing(u, s.Ref))}
 		})...)
 	}
 	b.Gaps = each(m.Gaps, boardGap)
