@@ -42,18 +42,23 @@ its active time that costs, what speaks for that reading and what against it,
 what it is the cause of, and what to do. What cannot be told is said to be
 unknown, with what would show it.
 
-With --once it looks for half a minute, prints one screen, and ends.
+On a terminal it shows that, the stack with live values, sessions, statements and
+a timeline, until q is typed; ? lists the keys. Into a pipe it writes a line each
+time the limit becomes another. With --once it looks for half a minute, prints
+one screen, and ends.
 
 It changes nothing, switches nothing on in a server, and asks each server a few
 small queries a second.
 
 ` + shell.ReadExits,
-		Example: `  plumb watch --once
+		Example: `  plumb watch
+  plumb watch --once
   plumb watch --once --json
   plumb watch --once --for 2m       look longer: what a disk does unloaded is learned meanwhile`,
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return runWatch(c.Context(), s, a, f) },
 	}
+	c.AddCommand(serveCommand(s, Live(s, a)))
 	f.LiveFlags(c)
 	c.Flags().BoolVar(&f.once, "once", false, "print one screen, and end")
 	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
@@ -64,7 +69,10 @@ small queries a second.
 
 func (f watchFlags) validate() error {
 	if !f.once {
-		return hint.Usage("what is to be shown is not said", "plumb watch --once prints one screen")
+		if f.json {
+			return hint.Usage("--json goes with --once", "plumb watch --once --json")
+		}
+		return f.Validate()
 	}
 	if f.span < leastSpan || f.span > 24*time.Hour {
 		return hint.Usage(fmt.Sprintf("--for %s is out of range", f.span), fmt.Sprintf("%s to 24h", leastSpan))
@@ -75,6 +83,9 @@ func (f watchFlags) validate() error {
 func runWatch(ctx context.Context, s *shell.Shell, a Adapters, f watchFlags) error {
 	if err := f.validate(); err != nil {
 		return err
+	}
+	if !f.once {
+		return runScreen(ctx, s, Live(s, a), f.Source)
 	}
 	m, cat, err := once(ctx, s, a, f)
 	if err != nil {

@@ -132,6 +132,11 @@ func (p *Page) String() string {
 	if !p.ascii {
 		return p.out.String()
 	}
+	return ASCII(p.out.String())
+}
+
+// ASCII is a text for a terminal without UTF-8.
+func ASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
 		case '·', '─', '–', '—', '−':
@@ -144,12 +149,16 @@ func (p *Page) String() string {
 			return '~'
 		case '×':
 			return 'x'
+		case '█':
+			return '#'
+		case '›':
+			return '>'
 		}
 		if r > unicode.MaxASCII {
 			return '?'
 		}
 		return r
-	}, p.out.String())
+	}, s)
 }
 
 // Width is how many columns a text takes.

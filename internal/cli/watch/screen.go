@@ -1,0 +1,86 @@
+package watch
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/cli/shell"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/view/tui"
+	view "plumb/internal/view/watch"
+	"plumb/internal/watch"
+	"plumb/knowledge"
+)
+
+// shower is a sink that only wants to know what watch says.
+type shower struct{ show func(watch.Moment) error }
+
+// Picture implements [watch.Sink].
+func (*shower) Picture(_ time.Time, _ *stack.Stack) {}
+
+// Batch implements [watch.Sink].
+func (*shower) Batch(series.Batch) {}
+
+// Moment implements [Told]. What cannot be shown is not: the next one may be.
+func (s *shower) Moment(m watch.Moment) { _ = s.show(m) }
+
+// windows is the catalogue by which evidence gets its units.
+func windows() (*catalog.Catalog, error) {
+	cat, err := catalog.Windows(knowledge.FS)
+	if cat == nil {
+		return nil, err
+	}
+	return cat, nil
+}
+
+// runScreen shows what watch says until a person ends it: on a terminal that can
+// be drawn on as a screen, elsewhere as lines.
+func runScreen(ctx context.Context, s *shell.Shell, feed Feed, src shell.Source) error {
+	cat, err := windows()
+	if err != nil {
+		return err
+	}
+	if !shell.IsTerminal(s.Out) || os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "" {
+		return runLines(ctx, s, feed, src, cat)
+	}
+	own, cancel := context.WithCancel(ctx)
+	moments, done := make(chan watch.Moment), make(chan struct{})
+	var ended error
+	go func() {
+		defer close(done)
+		defer close(moments)
+		ended = feed(own, src, &shower{func(m watch.Moment) error {
+			select {
+			case moments <- m:
+			case <-own.Done():
+			}
+			return nil
+		}})
+	}()
+	err = tui.Run(own, s.In, s.Out, shell.Screen(s.Out), cat, moments, func() error { return ended })
+	cancel()
+	<-done
+	return err
+}
+
+// runLines writes a line each time what limits a server becomes something else.
+func runLines(ctx context.Context, s *shell.Shell, feed Feed, src shell.Source, cat *catalog.Catalog) error {
+	own, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var before *view.Board
+	err := feed(own, src, &shower{func(m watch.Moment) error {
+		b := view.MakeBoard(m, cat)
+		if err := s.Print(tui.Lines(before, b, shell.Screen(s.Out))); err != nil {
+			cancel(err) // who reads is gone
+		}
+		before = &b
+		return nil
+	}})
+	if ctx.Err() == nil && own.Err() != nil {
+		return context.Cause(own)
+	}
+	return err
+}

@@ -1,0 +1,215 @@
+package watch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	view "plumb/internal/view/watch"
+	"plumb/internal/view/web"
+	"plumb/internal/watch"
+)
+
+// serveFlags are the flags of watch serve.
+type serveFlags struct {
+	shell.Source
+	port      int
+	tokenFile string
+}
+
+// usualPort is one that no exporter and no server of databases is known to use.
+const usualPort = 7583
+
+// mostConnections is how many are open at once: the streams, and as many that
+// fetch the page.
+const mostConnections = 4 * web.MostStreams
+
+func serveCommand(s *shell.Shell, feed Feed) *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "show what limits each server in a browser on this machine",
+		Long: `Serve watches this host and shows in a browser what watch shows on the terminal.
+It listens on 127.0.0.1 and ::1 alone; from another machine, come through ssh:
+
+  ssh -L 7583:127.0.0.1:7583 db1
+
+The page asks for a token, which is printed once. It only reads.
+
+` + shell.ReadExits,
+		Example: `  plumb watch serve
+  plumb watch serve --port 0 --token-file /run/plumb/token`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runServe(c.Context(), s, feed, f) },
+	}
+	f.LiveFlags(c)
+	c.Flags().IntVar(&f.port, "port", usualPort, "listen on this port; 0: one that is free")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "write the token into a new file of mode 0600 instead of printing it; it is removed in the end")
+	return c
+}
+
+func runServe(ctx context.Context, s *shell.Shell, feed Feed, f serveFlags) error {
+	if f.port < 0 || f.port > 65535 {
+		return hint.Usage(fmt.Sprintf("--port %d is no port", f.port), "0 to 65535")
+	}
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	listeners, port, err := listen(ctx, f.port)
+	if err != nil {
+		return err
+	}
+	defer closeAll(listeners)
+	token, err := newToken()
+	if err != nil {
+		return err
+	}
+	where := fmt.Sprintf("http://127.0.0.1:%d/", port)
+	if f.tokenFile == "" {
+		fmt.Fprintf(s.Err, "plumb watch: %s\ntoken: %s\n", where, token)
+	} else {
+		if err := keepToken(f.tokenFile, token); err != nil {
+			return err
+		}
+		defer os.Remove(f.tokenFile)
+		fmt.Fprintf(s.Err, "plumb watch: %s\nthe token is in %s\n", where, f.tokenFile)
+	}
+	p := strconv.Itoa(port)
+	return serve(ctx, web.New(token, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, func(ctx context.Context, sink watch.Sink) error { return feed(ctx, f.Source, sink) })
+}
+
+// newToken makes a token that nobody guesses.
+func newToken() (string, error) {
+	b := make([]byte, 32)
+	if _, err := rand.Read(b); err != nil {
+		return "", fmt.Errorf("make a token: %w", err)
+	}
+	return hex.EncodeToString(b), nil
+}
+
+// keepToken writes it where nobody has a file: what is there could be a link, or
+// be read by another user.
+func keepToken(name, token string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return hint.Usage("--token-file "+name+" is there already", "remove it if no plumb watch serve runs, or name another")
+	}
+	if err != nil {
+		return fmt.Errorf("write the token to %s: %w", name, hint.Cause(err))
+	}
+	_, err = f.WriteString(token + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(name) // ours, and half a token is of no use
+		return fmt.Errorf("write the token to %s: %w", name, hint.Cause(err))
+	}
+	return nil
+}
+
+// listen opens the port on this machine's own addresses. Where there is no
+// IPv6, that of IPv4 is enough.
+func listen(ctx context.Context, port int) ([]net.Listener, int, error) {
+	var c net.ListenConfig
+	first, err := c.Listen(ctx, "tcp4", "127.0.0.1:"+strconv.Itoa(port))
+	if err != nil {
+		return nil, 0, hint.With(fmt.Errorf("listen on 127.0.0.1:%d: %w", port, hint.Cause(err)), "--port names another port; 0 takes one that is free")
+	}
+	port = first.Addr().(*net.TCPAddr).Port
+	var open atomic.Int64
+	all := []net.Listener{&limited{first, &open}}
+	if second, err := c.Listen(ctx, "tcp6", "[::1]:"+strconv.Itoa(port)); err == nil {
+		all = append(all, &limited{second, &open})
+	}
+	return all, port, nil
+}
+
+func closeAll(all []net.Listener) {
+	for _, l := range all {
+		l.Close()
+	}
+}
+
+// serve answers until the context or the feed ends.
+func serve(ctx context.Context, s *web.Server, listeners []net.Listener, feed func(context.Context, watch.Sink) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := s.HTTP()
+	failed := make(chan error, len(listeners)+1)
+	for _, l := range listeners {
+		go func() {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serve on %s: %w", l.Addr(), err)
+			}
+		}()
+	}
+	cat, err := windows()
+	if err != nil {
+		return err
+	}
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		failed <- feed(ctx, &shower{show: func(m watch.Moment) error { return s.Show(view.MakeBoard(m, cat)) }})
+	}()
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	cancel()
+	s.End()
+	late, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer stop()
+	if server.Shutdown(late) != nil {
+		server.Close()
+	}
+	<-fed
+	return err
+}
+
+// limited takes so many connections and closes the rest at once: a client that
+// opens many must not use up our files.
+type limited struct {
+	net.Listener
+	open *atomic.Int64
+}
+
+// Accept implements [net.Listener].
+func (l *limited) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.open.Add(1) <= mostConnections {
+			return &counted{Conn: c, open: l.open}, nil
+		}
+		l.open.Add(-1)
+		c.Close()
+	}
+}
+
+type counted struct {
+	net.Conn
+	open   *atomic.Int64
+	closed atomic.Bool
+}
+
+// Close implements [net.Conn].
+func (c *counted) Close() error {
+	if c.closed.CompareAndSwap(false, true) {
+		c.open.Add(-1)
+	}
+	return c.Conn.Close()
+}

@@ -1,0 +1,279 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+)
+
+// The smallest terminal on which a screen says something.
+const (
+	leastWidth  = 30
+	leastHeight = 8
+)
+
+// mostServers is how many servers the head has room for.
+const mostServers = 3
+
+// View implements [tea.Model].
+func (m model) View() tea.View {
+	v := tea.NewView(m.text())
+	v.AltScreen = true
+	return v
+}
+
+// text is the whole screen: at most height lines of at most width columns.
+func (m model) text() string {
+	if m.width < leastWidth || m.height < leastHeight {
+		return m.ascii(fit("too small", max(0, m.width)))
+	}
+	lines := m.head()
+	body := m.body(m.height - len(lines) - 1)
+	for len(body) < m.height-len(lines)-1 {
+		body = append(body, "")
+	}
+	lines = append(append(lines, body...), m.foot())
+	return m.ascii(strings.Join(lines, "\n"))
+}
+
+func (m model) ascii(s string) string {
+	if m.screen.ASCII {
+		return page.ASCII(s)
+	}
+	return s
+}
+
+// paint makes a line stand out, where there is colour.
+func (m model) paint(i page.Ink, s string) string {
+	if !m.screen.Colour || s == "" {
+		return s
+	}
+	st := lipgloss.NewStyle()
+	switch i {
+	case page.Normal:
+		return s
+	case page.Bold:
+		st = st.Bold(true)
+	case page.Dim:
+		st = st.Faint(true)
+	case page.Red:
+		st = st.Bold(true).Foreground(lipgloss.Red)
+	case page.Yellow:
+		st = st.Foreground(lipgloss.Yellow)
+	case page.Cyan:
+		st = st.Foreground(lipgloss.Cyan)
+	}
+	return st.Render(s)
+}
+
+// head is the line of the host, what limits each server, and the panes' names.
+func (m model) head() []string {
+	left := "plumb watch"
+	if m.shown.Hostname != "" {
+		left += " · " + m.shown.Hostname
+	}
+	right, ink := m.age()
+	room := m.width - lipgloss.Width(right) - 1
+	lines := []string{m.paint(page.Bold, pad(left, room)) + " " + m.paint(ink, right)}
+	lines = append(lines, m.limits()...)
+	return append(lines, m.tabs())
+}
+
+// age says how old what is shown is. Nothing old is shown as if it were now.
+func (m model) age() (string, page.Ink) {
+	switch {
+	case m.shownAt.IsZero() && m.ended != "":
+		return "ended", page.Red
+	case m.shownAt.IsZero():
+		return "no sample yet", page.Yellow
+	}
+	seconds := max(0, m.now.Sub(m.shownAt))
+	old := units.Age(int64(seconds.Seconds())) + " old"
+	switch {
+	case m.ended != "":
+		return "ENDED, " + old + " · " + m.shown.Clock, page.Red
+	case m.paused:
+		return "PAUSED, " + old + " · " + m.shown.Clock, page.Yellow
+	case seconds >= stale:
+		return "STALE, " + old + " · " + m.shown.Clock, page.Red
+	}
+	return old + " · " + m.shown.Clock, page.Dim
+}
+
+// limits says of each server what limits it.
+func (m model) limits() []string {
+	var out []string
+	if m.ended != "" {
+		out = append(out, m.paint(page.Red, fit("Nothing is sampled any more: "+m.ended, m.width)))
+	}
+	servers := m.shown.Servers
+	if len(servers) == 0 {
+		return append(out, fit(m.none(), m.width))
+	}
+	most := min(mostServers, max(1, (m.height-6)/4))
+	for i, s := range servers {
+		if i == most {
+			out = append(out, m.paint(page.Dim, fit("and "+units.Count(len(servers)-i, "more server")+": see the stack", m.width)))
+			break
+		}
+		detail := s.Load
+		if s.Detail != "" {
+			detail = s.Detail + " · " + s.Load
+		}
+		ink := page.Normal
+		switch {
+		case s.Limit != "" && s.Limit != "client/idle":
+			ink = page.Red
+		case !s.Up:
+			ink = page.Yellow
+		}
+		out = append(out, m.paint(ink, fit(s.Ref+"  "+s.Now, m.width)), m.paint(page.Dim, fit("  "+detail, m.width)))
+	}
+	return out
+}
+
+// none says why no server is shown.
+func (m model) none() string {
+	switch {
+	case m.shownAt.IsZero() && m.ended != "":
+		return "Nothing was seen."
+	case m.shownAt.IsZero():
+		return "Waiting for the first window: that takes some seconds."
+	case len(m.shown.Gaps) > 0:
+		return "No server is seen: " + m.shown.Gaps[0]
+	}
+	return "No server is seen."
+}
+
+func (m model) tabs() string {
+	var parts []string
+	used := 0
+	for i, name := range paneNames {
+		switch {
+		case m.width < 40:
+			name = name[:2]
+		case m.width < 60:
+			name = name[:5]
+		}
+		text := fmt.Sprintf(" %d %s ", i+1, name)
+		if i == m.pane && m.open == nil {
+			text = fmt.Sprintf("[%d %s]", i+1, name)
+		}
+		used += len(text)
+		ink := page.Dim
+		if i == m.pane {
+			ink = page.Cyan
+		}
+		parts = append(parts, m.paint(ink, text))
+	}
+	rule := strings.Repeat("─", max(0, m.width-used))
+	return strings.Join(parts, "") + m.paint(page.Dim, rule)
+}
+
+// room is how many rows of a pane fit on the screen.
+func (m model) room() int {
+	n := m.height - len(m.head()) - 1
+	if m.open == nil && paneHead[m.pane] {
+		n--
+	}
+	return max(1, n)
+}
+
+func (m model) body(room int) []string {
+	if m.open != nil {
+		all := m.sheetLines()
+		top := min(m.open.top, max(0, len(all)-room))
+		return all[top:min(len(all), top+room)]
+	}
+	var out []string
+	if paneHead[m.pane] {
+		out = append(out, m.paint(page.Dim, fit(m.columns(m.pane), m.width)))
+	}
+	rows := m.rows(m.pane)
+	top := min(m.top[m.pane], max(0, len(rows)-1))
+	for i := top; i < len(rows) && len(out) < room; i++ {
+		mark, ink := "  ", rows[i].ink
+		if i == m.cursor[m.pane] {
+			mark = "› "
+		}
+		text := strings.TrimRight(mark+fit(rows[i].text, m.width-2), " ")
+		if i == m.cursor[m.pane] && m.screen.Colour {
+			text = lipgloss.NewStyle().Reverse(true).Render(pad(text, m.width))
+		} else {
+			text = m.paint(ink, text)
+		}
+		out = append(out, text)
+	}
+	if len(rows) == 0 {
+		out = append(out, m.paint(page.Dim, fit("  "+emptyPane[m.pane], m.width)))
+	}
+	return out
+}
+
+// sheetLines are those of what is open, wrapped.
+func (m model) sheetLines() []string {
+	out := []string{m.paint(page.Bold, fit(m.open.title, m.width))}
+	for _, text := range m.open.lines {
+		head, rest, labelled := strings.Cut(text, "\t")
+		if !labelled {
+			head, rest = "", text
+		}
+		for i, l := range page.Wrap(rest, m.width-labelWidth-1) {
+			if i > 0 {
+				head = ""
+			}
+			out = append(out, fit(pad(head, labelWidth)+l, m.width))
+		}
+	}
+	return out
+}
+
+// foot has the keys, and how much cannot be seen.
+func (m model) foot() string {
+	keys := []string{"q quit", "tab 1-4 panes", "enter details", "p pause", "? help"}
+	if m.open != nil {
+		keys = []string{"esc back", "arrows scroll", "q quit"}
+	}
+	text := strings.Join(keys, "  ")
+	if n := len(m.shown.Gaps); n > 0 {
+		text = fmt.Sprintf("%d not seen  ", n) + text
+	}
+	for lipgloss.Width(text) > m.width && len(keys) > 1 {
+		keys = slices.Delete(keys, len(keys)-2, len(keys)-1)
+		text = strings.Join(keys, "  ")
+	}
+	return m.paint(page.Dim, fit(text, m.width))
+}
+
+// fit is a text on at most n columns, cut where it is longer.
+func fit(s string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	if lipgloss.Width(s) <= n {
+		return s
+	}
+	var b strings.Builder
+	used := 0
+	for _, r := range s {
+		w := lipgloss.Width(string(r))
+		if used+w > n-1 {
+			break
+		}
+		used += w
+		b.WriteRune(r)
+	}
+	return b.String() + "…"
+}
+
+// pad is fit, filled up with spaces.
+func pad(s string, n int) string {
+	s = fit(s, n)
+	return s + strings.Repeat(" ", max(0, n-lipgloss.Width(s)))
+}

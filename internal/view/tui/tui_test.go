@@ -1,0 +1,295 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"plumb/internal/catalog"
+	"plumb/internal/view/page"
+	"plumb/internal/view/viewtest"
+	view "plumb/internal/view/watch"
+	"plumb/internal/watch"
+	"plumb/knowledge"
+)
+
+var start = viewtest.MomentTime
+
+func windows(t testing.TB) *catalog.Catalog {
+	t.Helper()
+	cat, err := catalog.Windows(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cat
+}
+
+// play gives messages to a model: keys as they are named, moments by number.
+func play(t testing.TB, m model, msgs ...any) model {
+	t.Helper()
+	for _, x := range msgs {
+		var msg tea.Msg = x
+		switch x := x.(type) {
+		case string:
+			msg = keyMsg(x)
+		case int:
+			msg = boardMsg{view.MakeBoard(viewtest.Moment(x), windows(t)), start.Add(time.Duration(x) * time.Second)}
+		}
+		next, _ := m.Update(msg)
+		m = next.(model)
+	}
+	return m
+}
+
+func keyMsg(name string) tea.KeyPressMsg {
+	switch name {
+	case "tab":
+		return tea.KeyPressMsg{Code: tea.KeyTab}
+	case "enter":
+		return tea.KeyPressMsg{Code: tea.KeyEnter}
+	case "esc":
+		return tea.KeyPressMsg{Code: tea.KeyEscape}
+	case "down":
+		return tea.KeyPressMsg{Code: tea.KeyDown}
+	case "up":
+		return tea.KeyPressMsg{Code: tea.KeyUp}
+	case "end":
+		return tea.KeyPressMsg{Code: tea.KeyEnd}
+	case "pgdown":
+		return tea.KeyPressMsg{Code: tea.KeyPgDown}
+	case "ctrl+c":
+		return tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}
+	}
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
+}
+
+func clock(seconds int) clockMsg { return clockMsg(start.Add(time.Duration(seconds) * time.Second)) }
+
+// fits fails if a screen is larger than its terminal or drives it.
+func fits(t *testing.T, name, text string, width, height int) {
+	t.Helper()
+	lines := strings.Split(text, "\n")
+	if len(lines) > height {
+		t.Errorf("%s: %d lines on %d", name, len(lines), height)
+	}
+	for _, l := range lines {
+		if w := lipgloss.Width(l); w > width {
+			t.Errorf("%s: %d columns on %d: %q", name, w, width, l)
+		}
+		for _, r := range l {
+			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+				t.Errorf("%s: %U in %q", name, r, l)
+			}
+		}
+	}
+}
+
+func TestScreens(t *testing.T) {
+	plain := page.Screen{Width: 80}
+	for name, c := range map[string]struct {
+		screen page.Screen
+		height int
+		msgs   []any
+	}{
+		"waiting":     {plain, 24, nil},
+		"stack":       {plain, 24, []any{9, clock(10)}},
+		"quiet":       {plain, 24, []any{2, clock(3)}},
+		"sessions":    {plain, 24, []any{9, "2"}},
+		"stranger":    {plain, 24, []any{9, "2", "end", "up", "enter"}},
+		"statements":  {plain, 24, []any{9, "3"}},
+		"timeline":    {plain, 24, []any{9, "4", "down"}},
+		"verdict":     {plain, 24, []any{9, "4", "down", "enter"}},
+		"help":        {plain, 24, []any{9, "?"}},
+		"stale":       {plain, 24, []any{9, clock(60)}},
+		"paused":      {plain, 24, []any{9, "p", 30}},
+		"ended":       {plain, 24, []any{9, endedMsg{"read /proc/stat: permission denied"}, clock(12)}},
+		"narrow":      {page.Screen{Width: 60}, 20, []any{9, "3"}},
+		"ascii":       {page.Screen{Width: 80, ASCII: true}, 24, []any{9, "4"}},
+		"large":       {page.Screen{Width: 140}, 40, []any{9, "2"}},
+		"after-shown": {plain, 24, []any{9, "tab", "tab", tea.WindowSizeMsg{Width: 60, Height: 12}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := play(t, newModel(c.screen, c.height, start), c.msgs...)
+			text := m.text()
+			fits(t, name, text, m.width, m.height)
+			viewtest.Golden(t, name+".txt", text+"\n")
+		})
+	}
+}
+
+// TestEverySizeFits: whatever the terminal and the pane, nothing runs over.
+func TestEverySizeFits(t *testing.T) {
+	base := play(t, newModel(page.Screen{Width: 80}, 24, start), 9)
+	for width := 1; width <= 130; width += 9 {
+		for height := 1; height <= 45; height += 6 {
+			m := play(t, base, tea.WindowSizeMsg{Width: width, Height: height})
+			for _, key := range []string{"1", "2", "3", "4"} {
+				for _, msgs := range [][]any{{key}, {key, "end"}, {key, "end", "enter", "pgdown"}} {
+					fits(t, fmt.Sprint(width, "×", height, " ", msgs), play(t, m, msgs...).text(), width, height)
+				}
+			}
+		}
+	}
+}
+
+func TestTheCursorStaysOnItsRow(t *testing.T) {
+	m := play(t, newModel(page.Screen{Width: 80}, 24, start), 9, "2", "down", "down")
+	want := m.rows(sessionsPane)[2].key
+	moved := viewtest.Moment(10)
+	moved.Servers[0].Sessions = moved.Servers[0].Sessions[1:]
+	m = play(t, m, boardMsg{view.MakeBoard(moved, windows(t)), start})
+	if got := m.rows(sessionsPane)[m.cursor[sessionsPane]].key; got != want {
+		t.Errorf("the cursor is on %q, was on %q", got, want)
+	}
+	none := moved
+	none.Servers = nil
+	m = play(t, m, boardMsg{view.MakeBoard(none, windows(t)), start}, "enter", "down")
+	if m.cursor[sessionsPane] != 0 || m.open != nil {
+		t.Error("a cursor stands on a row that is not there")
+	}
+}
+
+func TestQuit(t *testing.T) {
+	for _, key := range []string{"q", "ctrl+c"} {
+		for _, open := range []string{"1", "?"} {
+			m := play(t, newModel(page.Screen{Width: 80}, 24, start), 9, open)
+			if _, cmd := m.Update(keyMsg(key)); cmd == nil || cmd() != tea.Quit() {
+				t.Errorf("%s does not quit", key)
+			}
+		}
+	}
+}
+
+// TestColourIsNeverAllThereIs: with colour and without, the words are the same.
+func TestColourIsNeverAllThereIs(t *testing.T) {
+	plain := play(t, newModel(page.Screen{Width: 80}, 24, start), 9)
+	coloured := plain
+	coloured.screen.Colour = true
+	with := coloured.text()
+	if !strings.Contains(with, "\x1b[") || strings.Contains(plain.text(), "\x1b") {
+		t.Error("colour is where it should not be, or is not where it should")
+	}
+	var bare []string
+	for l := range strings.SplitSeq(stripped(with), "\n") {
+		bare = append(bare, strings.TrimRight(l, " "))
+	}
+	var want []string
+	for l := range strings.SplitSeq(plain.text(), "\n") {
+		want = append(want, strings.TrimRight(l, " "))
+	}
+	if strings.Join(bare, "\n") != strings.Join(want, "\n") {
+		t.Errorf("with colour:\n%s\nwithout:\n%s", strings.Join(bare, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// stripped is a text without the colours that this package writes.
+func stripped(s string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(s, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		_, s, _ = strings.Cut(after, "m")
+	}
+}
+
+func TestLines(t *testing.T) {
+	cat := windows(t)
+	first, later := view.MakeBoard(viewtest.Moment(2), cat), view.MakeBoard(viewtest.Moment(9), cat)
+	text := Lines(nil, first, page.Screen{}) + "--\n" + Lines(&first, later, page.Screen{}) + "--\n" + Lines(&later, later, page.Screen{ASCII: true})
+	viewtest.Golden(t, "lines.txt", text)
+}
+
+// TestInATerminal runs the program in a real terminal.
+func TestInATerminal(t *testing.T) {
+	if os.Getenv("PLUMB_TUI_CHILD") != "" {
+		child(t)
+		return
+	}
+	tmux, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Skip("tmux is not installed")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command(tmux, append([]string{"-S", socket, "-f", "/dev/null"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("tmux %v: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	env := "env PLUMB_TUI_CHILD=1 LC_ALL=C.UTF-8 " + self + " -test.run='^TestInATerminal$' -test.count=1; echo it ended; sleep 60"
+	run("-u", "new-session", "-d", "-x", "80", "-y", "24", env)
+	defer exec.Command(tmux, "-S", socket, "kill-server").Run()
+	screen := func() string { return run("capture-pane", "-p") }
+	waitFor(t, screen, "sda is saturated", "1 Stack", "q quit")
+	run("send-keys", "2")
+	waitFor(t, screen, "[2 Sessions]", "SELECT c FROM")
+	run("send-keys", "End")
+	waitFor(t, screen, "SELECT '名前'")
+	run("send-keys", "Up", "Enter")
+	waitFor(t, screen, "Session 4711", "owned")
+	if title := run("display-message", "-p", "#{pane_title}"); strings.Contains(title, "owned") {
+		t.Errorf("a session's user set the title: %s", title)
+	}
+	run("send-keys", "Escape")
+	run("resize-window", "-x", "60", "-y", "16")
+	waitFor(t, func() string {
+		s := screen()
+		if n := strings.Count(strings.TrimRight(s, "\n"), "\n"); n > 15 {
+			return ""
+		}
+		return s
+	}, "[2 Sessions]", "q quit", "› 4711")
+	run("send-keys", "C-c")
+	waitFor(t, screen, "it ended")
+	if strings.Contains(screen(), "[2 Sessions]") {
+		t.Error("the screen was not given back")
+	}
+}
+
+func waitFor(t *testing.T, screen func() string, want ...string) {
+	t.Helper()
+	var last string
+	for range 300 {
+		last = screen()
+		found := true
+		for _, w := range want {
+			found = found && strings.Contains(last, w)
+		}
+		if found {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("%q did not come; the screen is\n%s", want, last)
+}
+
+// child is the program in the terminal.
+func child(t *testing.T) {
+	feed := make(chan watch.Moment)
+	go func() {
+		for n := 5; ; n++ {
+			feed <- viewtest.Moment(n)
+			time.Sleep(200 * time.Millisecond)
+		}
+	}()
+	if err := Run(t.Context(), os.Stdin, os.Stdout, page.Screen{Width: 80, Colour: true}, windows(t), feed, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,258 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"plumb/internal/catalog"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+	"plumb/internal/watch"
+)
+
+// Board is a moment as the live views show it, on the terminal and in the
+// browser: each thing as text with its unit, on one line, without any character
+// that could drive a terminal or reorder text. It is no document for programs.
+type Board struct {
+	At         time.Time        `json:"at"`
+	Clock      string           `json:"clock"`
+	Hostname   string           `json:"hostname"`
+	Window     float64          `json:"window_s"`
+	Servers    []BoardServer    `json:"servers"`
+	Tree       []BoardNode      `json:"tree"`
+	Verdicts   []BoardVerdict   `json:"verdicts"`
+	Timeline   []BoardSpan      `json:"timeline"`
+	Sessions   []BoardSession   `json:"sessions"`
+	Statements []BoardStatement `json:"statements"`
+	Unknown    []BoardUnknown   `json:"unknown"`
+	Gaps       []string         `json:"gaps"`
+}
+
+// BoardServer is a server in a line or two.
+type BoardServer struct {
+	Ref     string       `json:"ref"`
+	Title   string       `json:"title"`
+	Up      bool         `json:"up"`
+	Limit   string       `json:"limit"`   // id of the limit; "": none is raised
+	Now     string       `json:"now"`     // what limits it
+	Detail  string       `json:"detail"`  // what that costs, and since when
+	Active  *float64     `json:"active"`  // null: not known
+	Load    string       `json:"load"`    // active sessions
+	Classes []BoardClass `json:"classes"` // what its sessions do
+	Rates   []BoardValue `json:"rates"`
+	Ruled   []string     `json:"ruled"`
+}
+
+// BoardClass is a share of a server's active time.
+type BoardClass struct {
+	Class string  `json:"class"`
+	Share float64 `json:"share"`
+	Shown string  `json:"shown"`
+}
+
+// BoardValue is a live number.
+type BoardValue struct {
+	Label string  `json:"label"`
+	Value float64 `json:"value"`
+	Shown string  `json:"shown"`
+}
+
+// BoardNode is a thing of the stack.
+type BoardNode struct {
+	Ref     string       `json:"ref"`
+	Depth   int          `json:"depth"`
+	Label   string       `json:"label"`
+	Values  []BoardValue `json:"values"`
+	Verdict string       `json:"verdict"`
+}
+
+// BoardVerdict is a verdict that is raised.
+type BoardVerdict struct {
+	ID       string   `json:"id"`
+	Server   string   `json:"server"`
+	Title    string   `json:"title"`
+	Cost     string   `json:"cost"`
+	Since    string   `json:"since"`
+	Say      string   `json:"say"`
+	Because  string   `json:"because"`
+	Causes   string   `json:"causes"`
+	Evidence []string `json:"evidence"`
+	Against  []string `json:"against"`
+	Do       []string `json:"do"`
+	Rules    []string `json:"rules"`
+}
+
+// BoardSpan is the time in which a verdict held. From and To are parts of the
+// hour before the moment, 0 to 1.
+type BoardSpan struct {
+	ID     string  `json:"id"`
+	Server string  `json:"server"`
+	Title  string  `json:"title"`
+	Cost   string  `json:"cost"`
+	When   string  `json:"when"`
+	Lasted string  `json:"lasted"`
+	Holds  bool    `json:"holds"`
+	From   float64 `json:"from"`
+	To     float64 `json:"to"`
+}
+
+// BoardSession is a session that does something, or holds up others.
+type BoardSession struct {
+	Server   string `json:"server"`
+	ID       string `json:"id"`
+	User     string `json:"user"`
+	Client   string `json:"client"`
+	Database string `json:"database"`
+	Does     string `json:"does"`
+	Wait     string `json:"wait"`
+	For      string `json:"for"`
+	InTx     string `json:"in_tx"`
+	WaitsFor string `json:"waits_for"`
+	Text     string `json:"text"`
+}
+
+// BoardStatement is what a statement cost in the last minute.
+type BoardStatement struct {
+	Server   string `json:"server"`
+	Database string `json:"database"`
+	Share    string `json:"share"`
+	Calls    string `json:"calls"`
+	Each     string `json:"each"`
+	Touched  string `json:"touched"`
+	Change   string `json:"change"`
+	Text     string `json:"text"`
+}
+
+// BoardUnknown is a verdict that cannot be told.
+type BoardUnknown struct {
+	Server string `json:"server"`
+	ID     string `json:"id"`
+	Why    string `json:"why"`
+}
+
+// What one value of a board holds at most. Statements are cut by the server, too.
+const mostRunes = 1000
+
+// Plain is a text that others wrote, on one line and without what could drive a
+// terminal, reorder the line, or take another width than it seems to.
+func Plain(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Variation_Selector, r):
+			return -1
+		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
+			return '?'
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	return cut(page.Clean(s), mostRunes)
+}
+
+// MakeBoard writes a moment for people.
+func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
+	b := Board{At: m.At.UTC(), Clock: m.At.UTC().Format(time.TimeOnly) + " UTC", Hostname: Plain(m.Hostname), Window: m.Window.Seconds()}
+	b.Servers = each(m.Servers, func(s watch.Server) BoardServer { return boardServer(m, s) })
+	b.Tree = each(m.Tree, func(n watch.Node) BoardNode {
+		return BoardNode{Plain(n.Of.String()), min(max(n.Depth, 0), 8), Plain(n.Label), each(n.Values, boardValue), Plain(n.Verdict)}
+	})
+	b.Verdicts = each(m.Verdicts, func(v watch.Verdict) BoardVerdict { return boardVerdict(v, cat) })
+	b.Timeline = each(m.Timeline, func(s watch.Span) BoardSpan { return boardSpan(s, m.At) })
+	b.Sessions, b.Statements, b.Unknown = []BoardSession{}, []BoardStatement{}, []BoardUnknown{}
+	for _, s := range m.Servers {
+		b.Sessions = append(b.Sessions, each(s.Sessions, func(x series.Session) BoardSession { return boardSession(s.Ref, x) })...)
+		b.Statements = append(b.Statements, each(s.Statements, func(x watch.StatementChange) BoardStatement { return boardStatement(s.Ref, x) })...)
+		b.Unknown = append(b.Unknown, each(s.Unknown, func(u watch.UnknownVerdict) BoardUnknown {
+			return BoardUnknown{Plain(s.Ref.String()), Plain(u.ID), Plain(missing(u, s.Ref))}
+		})...)
+	}
+	b.Gaps = each(m.Gaps, boardGap)
+	return b
+}
+
+func boardValue(r watch.Rate) BoardValue {
+	return BoardValue{Plain(r.Label), page.Finite(r.Value), Plain(Value(r))}
+}
+
+// boardServer says what limits a server: the first of its verdicts.
+func boardServer(m watch.Moment, s watch.Server) BoardServer {
+	out := BoardServer{Ref: Plain(s.Ref.String()), Title: Plain(s.Title), Up: s.Up, Load: "active sessions not known", Rates: each(s.Rates, boardValue)}
+	if s.Active != nil && units.IsReal(*s.Active) {
+		out.Active, out.Load = s.Active, units.Number(*s.Active)+" active sessions"
+	}
+	out.Classes = each(s.Classes, func(c watch.Share) BoardClass {
+		return BoardClass{Plain(string(c.Class)), page.Finite(c.Of.Value), interval(c.Of)}
+	})
+	out.Ruled = each(s.Ruled, func(r watch.Ruled) string { return Plain(strings.TrimSuffix(r.ID+": "+r.Why, ": ")) })
+	raised := of(m.Verdicts, s.Ref)
+	switch {
+	case len(raised) > 0:
+		v := raised[0]
+		out.Limit, out.Now = Plain(v.ID), Plain(v.Title)
+		out.Detail = cost(v.Share) + " · since " + since(v.Since, m.At)
+	case !s.Up:
+		out.Now = "Nothing of it was read in this window."
+	default:
+		out.Now = "Nothing that Plumb knows holds it back now."
+	}
+	return out
+}
+
+// cost says how much of the active time a limit takes.
+func cost(share *watch.Interval) string {
+	if share == nil {
+		return "share of the active time not known"
+	}
+	return interval(*share) + " of the active time"
+}
+
+func since(from, at time.Time) string {
+	return from.UTC().Format(time.TimeOnly) + ", " + units.Planned(max(0, at.Sub(from)))
+}
+
+func plains(all []string) []string { return each(all, Plain) }
+
+func boardVerdict(v watch.Verdict, cat *catalog.Catalog) BoardVerdict {
+	out := BoardVerdict{ID: Plain(v.ID), Server: Plain(v.Server.String()), Title: Plain(v.Title), Cost: cost(v.Share), Since: v.Since.UTC().Format(time.TimeOnly) + " UTC",
+		Say: Plain(v.Say), Because: Plain(strings.Join(v.Causes, ", ")), Causes: Plain(strings.Join(v.Effects, ", ")), Evidence: []string{},
+		Do: plains(v.Do), Rules: plains(v.Rules)}
+	for _, e := range v.Evidence {
+		out.Evidence = append(out.Evidence, Plain(fmt.Sprintf("%s of %s %s", e.Name, e.Of, shown(cat, e))))
+	}
+	out.Against = each(v.Against, func(a watch.Against) string { return Plain(against(a)) })
+	return out
+}
+
+func boardSpan(s watch.Span, at time.Time) BoardSpan {
+	to, holds := s.To, s.To.IsZero()
+	if holds {
+		to = at
+	}
+	out := BoardSpan{ID: Plain(s.ID), Server: Plain(s.Server.String()), Title: Plain(s.Title), Cost: cost(s.Share), Holds: holds, Lasted: units.Planned(max(0, to.Sub(s.From))),
+		From: ofHour(s.From, at), To: ofHour(to, at), When: s.From.UTC().Format(time.TimeOnly) + " to "}
+	if holds {
+		out.When += "now"
+	} else {
+		out.When += s.To.UTC().Format(time.TimeOnly)
+	}
+	return out
+}
+
+// ofHour is where a time lies in the hour before at.
+func ofHour(t, at time.Time) float64 { return min(1, max(0, 1-at.Sub(t).Hours())) }
+
+func boardGap(g series.Gap) string {
+	text := g.Why
+	if g.Of != (stack.Ref{}) {
+		text = strings.TrimSpace(strings.TrimPrefix(g.Name+" of ", " of ")+g.Of.String()) + ": " + text
+	}
+	if g.Hint != "" {
+		text += " (" + g.Hint + ")"
+	}
+	return Plain(text)
+}

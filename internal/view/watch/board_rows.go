@@ -1,0 +1,86 @@
+package watch
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/units"
+	"plumb/internal/watch"
+)
+
+func boardSession(server stack.Ref, x series.Session) BoardSession {
+	out := BoardSession{Server: Plain(server.String()), ID: strconv.FormatInt(x.ID, 10), User: Plain(x.User), Client: Plain(x.Client), Database: Plain(x.Database),
+		Does: Plain(string(x.Class)), Wait: Plain(x.Wait), For: units.Short(x.For.Round(time.Second)), Text: Plain(x.Text)}
+	if !x.Active {
+		out.Does = "idle in tx"
+	}
+	if x.InTx > 0 {
+		out.InTx = units.Short(x.InTx.Round(time.Second))
+	}
+	var by []string
+	for _, id := range x.BlockedBy {
+		by = append(by, strconv.FormatInt(id, 10))
+	}
+	out.WaitsFor = Plain(strings.Join(by, ", "))
+	if out.Text == "" && x.Statement != "" {
+		out.Text = Plain("statement " + x.Statement)
+	}
+	return out
+}
+
+func boardStatement(server stack.Ref, x watch.StatementChange) BoardStatement {
+	out := BoardStatement{Server: Plain(server.String()), Database: Plain(x.Database), Share: units.Percent(x.Share), Calls: units.Grouped(int64(x.Calls)), Each: "–",
+		Touched: touched(x), Text: Plain(x.Text)}
+	if x.Calls > 0 {
+		out.Each = units.Milliseconds(1000 * x.Seconds / x.Calls)
+	}
+	if x.Dearer != nil && x.More != nil {
+		out.Change = shift(*x.Dearer, *x.More)
+	}
+	switch {
+	case x.Rest:
+		out.Text = "all others"
+	case out.Text == "":
+		out.Text = Plain("statement " + x.ID)
+	}
+	return out
+}
+
+// touched says how much a statement looked at, in what the server counts.
+func touched(x watch.StatementChange) string {
+	switch {
+	case x.Examined != nil && x.Returned != nil:
+		return units.PerSecond(*x.Examined) + " rows for " + units.PerSecond(*x.Returned)
+	case x.Examined != nil:
+		return units.PerSecond(*x.Examined) + " rows"
+	case x.Bytes != nil:
+		return units.Measured(*x.Bytes)
+	case x.Returned != nil:
+		return units.PerSecond(*x.Returned) + " rows returned"
+	}
+	return ""
+}
+
+// shift says by what a statement costs more or less than in the minute before,
+// the larger part first.
+func shift(dearer, more float64) string {
+	parts := []string{part(dearer, "dearer", "cheaper"), part(more, "more calls", "fewer calls")}
+	if math.Abs(more) > math.Abs(dearer) {
+		parts[0], parts[1] = parts[1], parts[0]
+	}
+	return strings.Trim(strings.Join(parts, ", "), ", ")
+}
+
+func part(seconds float64, up, down string) string {
+	switch {
+	case seconds >= 0.1:
+		return "+" + units.Digits3(seconds) + " s " + up
+	case seconds <= -0.1:
+		return "−" + units.Digits3(-seconds) + " s " + down
+	}
+	return ""
+}

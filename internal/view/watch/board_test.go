@@ -1,0 +1,85 @@
+package watch_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+
+	"plumb/internal/view/viewtest"
+	view "plumb/internal/view/watch"
+	"plumb/internal/watch"
+)
+
+// TestBoardsHoldNothingThatDrives: every string of a board is plain, whoever
+// wrote it.
+func TestBoardsHoldNothingThatDrives(t *testing.T) {
+	cat, m := windows(t), viewtest.Moment(9)
+	m.Hostname = viewtest.Hostile
+	for i := range m.Verdicts {
+		v := &m.Verdicts[i]
+		v.Title, v.Say, v.Do = viewtest.Hostile, viewtest.Hostile, []string{viewtest.Hostile}
+		v.Server.Name += viewtest.Hostile
+	}
+	m.Servers[0].Title = viewtest.Hostile
+	m.Servers[0].Ruled[0].Why = viewtest.Hostile
+	m.Servers[0].Unknown[0].Missing[0].Why = viewtest.Hostile
+	m.Servers[0].Rates[0].Label = viewtest.Hostile
+	m.Gaps[0].Why = viewtest.Hostile
+	text, err := json.Marshal(view.MakeBoard(m, cat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all any
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	walk(all, func(s string) {
+		seen++
+		for _, r := range s {
+			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Bidi_Control, r) {
+				t.Errorf("%q holds %U", s, r)
+				return
+			}
+		}
+	})
+	if seen < 200 || !strings.Contains(string(text), "owned") {
+		t.Errorf("only %d strings were looked at", seen)
+	}
+}
+
+func walk(x any, each func(string)) {
+	switch x := x.(type) {
+	case string:
+		each(x)
+	case []any:
+		for _, y := range x {
+			walk(y, each)
+		}
+	case map[string]any:
+		for _, y := range x {
+			walk(y, each)
+		}
+	}
+}
+
+func TestABoardOfNothing(t *testing.T) {
+	b := view.MakeBoard(watch.Moment{At: at}, windows(t))
+	text, err := json.Marshal(b)
+	if err != nil || strings.Contains(string(text), "null") {
+		t.Errorf("%s: %v", text, err)
+	}
+}
+
+func FuzzPlain(f *testing.F) {
+	f.Add(viewtest.Hostile)
+	f.Add("\xff\xfe\x00")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range view.Plain(s) {
+			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
+				t.Errorf("%q gives %U", s, r)
+			}
+		}
+	})
+}
