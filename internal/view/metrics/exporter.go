@@ -58,6 +58,7 @@ type Exporter struct {
 	points   []protect.Point
 	counted  time.Time // when the points were read
 	shapes   map[series.ID]shape
+	outgoing func() Outgoing
 }
 
 // source is what is kept of one source.

@@ -31,6 +31,7 @@ func (e *Exporter) collect() []*family {
 	fs := newFamilies()
 	e.forget()
 	e.aboutUs(fs)
+	e.aboutSending(fs)
 	e.aboutSources(fs)
 	e.aboutMoment(fs)
 	e.aboutFindings(fs)
