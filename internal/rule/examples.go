@@ -60,10 +60,13 @@ func (d *reader) tryRemedies(x Example, v Evaluation) {
 }
 
 // inputs writes the facts a condition names, as they are.
-func (r *Rule) inputs(b things) string {
+func (r *Rule) inputs(b things) string { return r.named(b, func(use) bool { return true }) }
+
+// named writes those facts that a condition names and that are wanted.
+func (r *Rule) named(b things, wanted func(use) bool) string {
 	var parts []string
 	for _, u := range r.when.uses {
-		if u.fact == nil {
+		if u.fact == nil || b[u.name] == nil || !wanted(u) {
 			continue
 		}
 		text := u.name + "." + u.fact.Name + " "

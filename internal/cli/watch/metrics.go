@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"plumb/internal/cli/watch/outlet"
 	"plumb/internal/hint"
 	"plumb/internal/view/metrics"
+	"plumb/internal/watch/verdict"
 	"plumb/knowledge"
 )
 
@@ -166,7 +166,7 @@ func (f *metricsFlags) exporter() (*metrics.Exporter, error) {
 	if err != nil {
 		return nil, hint.Usage("--compat: "+err.Error(), "node,mysqld")
 	}
-	return metrics.New(metrics.Options{Catalog: cat, Verdicts: verdictIDs(), Compat: compat, MostSeries: f.mostSeries, Statements: f.statements, Version: shell.Version()}), nil
+	return metrics.New(metrics.Options{Catalog: cat, Verdicts: verdict.IDs(knowledge.FS), Compat: compat, MostSeries: f.mostSeries, Statements: f.statements, Version: shell.Version()}), nil
 }
 
 // opened is everything through which metrics leave.
@@ -256,6 +256,3 @@ func printOnce(ctx context.Context, s *shell.Shell, e *metrics.Exporter) error {
 	}
 	return errPrinted
 }
-
-// verdictIDs lists the verdicts there are.
-func verdictIDs() []string { return slices.Clone([]string(nil)) }
