@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/product"
+	"plumb/internal/series"
 	"plumb/internal/stack"
 )
 
@@ -118,4 +119,28 @@ func about(things []stack.Ref) (server, thing string) {
 		}
 	}
 	return server, cmp.Or(thing, server)
+}
+
+// limits are facts that stay until somebody changes them, and that others are
+// compared with: pictures have them, and sources do not.
+var limits = []series.ID{
+	{Of: stack.Ref{Kind: "filesystem"}, Name: "size"}, {Of: stack.Ref{Kind: "pool"}, Name: "size"},
+	{Of: stack.Ref{Kind: "host"}, Name: "memory_total"}, {Of: stack.Ref{Kind: "host"}, Name: "cpus"},
+}
+
+// limitsOf gives the limits of a thing as readings.
+func (e *Exporter) limitsOf(ref stack.Ref) (all []reading) {
+	if !e.fresh(e.drawn, latePicture) {
+		return nil
+	}
+	t := e.picture.Find(ref)
+	for _, l := range limits {
+		if t == nil || l.Of.Kind != ref.Kind {
+			continue
+		}
+		if v, ok := t.Number(l.Name); ok {
+			all = append(all, reading{Reading: series.Reading{Of: ref, Name: l.Name, Value: v}})
+		}
+	}
+	return all
 }

@@ -71,12 +71,12 @@ func Dashboard(cat *catalog.Catalog) ([]byte, error) {
 func variables() []map[string]any {
 	return []map[string]any{
 		{"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"},
-		{"name": "instance", "label": "Host", "type": "query", "datasource": source(), "query": "label_values(plumb_build_info, instance)",
+		{"name": "instance", "label": "Host", "type": "query", "datasource": datasource(), "query": "label_values(plumb_build_info, instance)",
 			"refresh": 2, "multi": true, "includeAll": true, "allValue": ".+", "current": map[string]any{"text": "All", "value": "$__all"}},
 	}
 }
 
-func source() map[string]any { return map[string]any{"type": "prometheus", "uid": "${datasource}"} }
+func datasource() map[string]any { return map[string]any{"type": "prometheus", "uid": "${datasource}"} }
 
 // sampledKinds lists the kinds that sources read, servers first.
 func sampledKinds(cat *catalog.Catalog) []string {
@@ -107,7 +107,7 @@ func (b *builder) row(title string, open bool, panels []panel) {
 	b.y++
 	for i := range panels {
 		b.id++
-		panels[i].ID, panels[i].Datasource = b.id, source()
+		panels[i].ID, panels[i].Datasource = b.id, datasource()
 		panels[i].Grid = grid{8, 12, 12 * (i % 2), b.y + 8*(i/2)}
 	}
 	if open {

@@ -77,7 +77,7 @@ func (e *Exporter) aboutFacts(fs *families) (left, unnamed int) {
 		if !ok {
 			continue
 		}
-		had := byThing[ref]
+		had := append(byThing[ref], e.limitsOf(ref)...)
 		if fs.series+len(had) >= e.o.MostSeries {
 			left += len(had)
 			continue

@@ -104,7 +104,9 @@ func madeMoment(at time.Time) watch.Moment {
 	}
 }
 
-// page is what a scrape would give.
+func stackRef(kind, name string) stack.Ref { return stack.Ref{Kind: kind, Name: name} }
+
+// pageOf is what a scrape would give.
 func pageOf(t testing.TB, e *Exporter) string {
 	t.Helper()
 	var b strings.Builder
