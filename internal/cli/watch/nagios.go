@@ -48,7 +48,9 @@ Exit codes, as plugins have them:
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runNagios(c.Context(), s, f) },
 	}
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return said(s, metrics.UnknownLine(err.Error()), metrics.Unknown) })
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return said(s, metrics.UnknownLine(err.Error()), metrics.Unknown)
+	})
 	fl := c.Flags()
 	fl.StringVar(&f.from, "from", "http://"+usualListen+"/metrics", "read the metrics at `URL-OR-FILE`")
 	fl.StringVar(&f.target.Token, "token", "", "log in there with the token in `FILE`")
@@ -77,7 +79,7 @@ func runNagios(ctx context.Context, s *shell.Shell, f nagiosFlags) error {
 
 func (f *nagiosFlags) open(ctx context.Context) (io.ReadCloser, error) {
 	if strings.HasPrefix(f.from, "http://") || strings.HasPrefix(f.from, "https://") {
-		f.target.URL = f.from
+		f.target.URL, f.target.Flag = f.from, "--from"
 		return outlet.Fetch(ctx, f.target)
 	}
 	st, err := os.Stat(f.from)

@@ -2,6 +2,7 @@ package outlet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -31,6 +32,7 @@ const (
 // Target is where remote write goes, and who says so.
 type Target struct {
 	URL       string
+	Flag      string // by which it was given, for messages; "" for --remote-write
 	Token     string // file with a bearer token; "" for none
 	Login     string // file with user:password; "" for none
 	CA        string // file of the authorities that are trusted instead of the system's; "" for those
@@ -66,12 +68,13 @@ type Counts struct {
 
 // NewPush checks a target and makes what sends to it.
 func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
+	flag := cmp.Or(t.Flag, "--remote-write")
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, hint.Usage("--remote-write is no URL of http or https", "such as https://metrics.example:8428/api/v1/write")
+		return nil, hint.Usage(flag+" is no URL of http or https", "such as https://metrics.example:8428/api/v1/write")
 	}
 	if u.User != nil {
-		return nil, hint.Usage("--remote-write holds a login, which every user of the machine can read there", "--remote-login FILE, with user:password in its first line")
+		return nil, hint.Usage(flag+" holds a login, which every user of the machine can read there", "--remote-login FILE, with user:password in its first line")
 	}
 	p := &Push{url: t.URL, shown: u.Scheme + "://" + u.Host + u.Path, agent: agent, changed: changed, more: make(chan struct{}, 1), pause: sleep}
 	if p.authorization, err = t.authorization(); err != nil {
@@ -79,7 +82,7 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	}
 	here, _ := loopback(u.Hostname())
 	if p.authorization != "" && u.Scheme == "http" && !here {
-		return nil, hint.Usage("--remote-write would send a secret over http, where others can read it", "give an URL of https")
+		return nil, hint.Usage(flag+" would send a secret over http, where others can read it", "give an URL of https")
 	}
 	config, err := t.tls()
 	if err != nil {
