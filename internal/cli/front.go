@@ -13,6 +13,7 @@ import (
 
 	protectcli "plumb/internal/cli/protect"
 	"plumb/internal/cli/shell"
+	watchcli "plumb/internal/cli/watch"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/system/process"
@@ -31,7 +32,7 @@ type group struct {
 func (a *app) groups() []group {
 	return []group{
 		{"Look", "what stands here, what is out of line, and why", "Only reads. It changes nothing on the host or in a server.",
-			[]*cobra.Command{a.check(), a.explain(), a.stack(), a.capture(), a.rules()}},
+			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, watched()), a.explain(), a.stack(), a.capture(), a.rules()}},
 		{"Change", "apply the advice, and take it back", "Everything is in a journal or an inventory before it is done.",
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.inventory()}},
 		{"Protect", "points in time that are proven to start", "Makes snapshots and servers of its own, and destroys only what it can prove.",

@@ -126,8 +126,10 @@ func (d *limitReader) fields(id string) {
 		"do": func(n *strictyaml.Node) {
 			s.Items(n, "do", func(c *strictyaml.Node) { d.do, l.Do = append(d.do, c), append(l.Do, s.Text(c, "do")) })
 		},
-		"sources":  texts(&l.Sources, "sources"),
-		"examples": func(n *strictyaml.Node) { s.Items(n, "examples", func(c *strictyaml.Node) { d.examples = append(d.examples, c) }) },
+		"sources": texts(&l.Sources, "sources"),
+		"examples": func(n *strictyaml.Node) {
+			s.Items(n, "examples", func(c *strictyaml.Node) { d.examples = append(d.examples, c) })
+		},
 	}, "id", "title", "servers", "when", "say", "explain", "against", "do", "sources", "examples")
 	if len(l.Servers) == 0 || len(l.Sources) == 0 {
 		s.Errorf(d.root, "a limit names at least one kind of server and one source")

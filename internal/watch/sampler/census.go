@@ -85,4 +85,3 @@ func parseStat(text []byte) (comm, parent string) {
 	}
 	return string(text[open+1 : end]), parent
 }
-

@@ -1,0 +1,144 @@
+package watch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/check"
+	"plumb/internal/cli/shell"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/rule"
+	"plumb/internal/sample"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/watch"
+	"plumb/internal/watch/sampler"
+	"plumb/internal/watch/verdict"
+	"plumb/knowledge"
+)
+
+// Feed watches this host until the context ends, and gives what it sees to
+// sinks. One that is [Told] is told what watch says, too.
+type Feed func(ctx context.Context, src shell.Source, sinks ...watch.Sink) error
+
+// Told is told what watch says each time a window was judged.
+type Told interface{ Moment(m watch.Moment) }
+
+// Adapters are the servers and storages that watch knows.
+type Adapters struct {
+	Dialers func(dsn.Given) map[string]host.Dialer
+	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
+	Finders func(dsn.Given) []sample.Finder
+}
+
+// Live makes the feed of this machine.
+func Live(s *shell.Shell, a Adapters) Feed {
+	return func(ctx context.Context, src shell.Source, sinks ...watch.Sink) error {
+		live, g, err := src.Live(a.Dialers)
+		if err != nil {
+			return err
+		}
+		defer live.Close()
+		s.WarnUnverified(g)
+		return feed(ctx, s, live, a, g, src.Timeout, sinks...)
+	}
+}
+
+// feed samples a machine.
+func feed(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn.Given, limit time.Duration, sinks ...watch.Sink) error {
+	cat, err := check.Catalog(check.All, s.Warn)
+	if err != nil {
+		return err
+	}
+	told := tellers(sinks)
+	if len(told) > 0 {
+		j, _, err := newJudge(s)
+		if err != nil {
+			return err
+		}
+		t := newTelling(j, told)
+		defer t.end()
+		sinks = append(sinks, t)
+	}
+	look := func(ctx context.Context) (*stack.Stack, error) {
+		return check.Observe(ctx, host.NewCached(live), cat, a.Phases(cat, g), limit)
+	}
+	return sampler.Run(ctx, sampler.Options{Host: live, Finders: a.Finders(g), Look: look}, sinks...)
+}
+
+// newJudge makes a judge of what is built in.
+func newJudge(s *shell.Shell) (*watch.Judge, *catalog.Catalog, error) {
+	cat, err := catalog.Windows(knowledge.FS)
+	if cat == nil {
+		return nil, nil, err
+	}
+	s.Warn("the built-in catalogue has a mistake", err)
+	var limits []*rule.Limit
+	limits, err = verdict.Load(knowledge.FS, cat)
+	s.Warn("a built-in verdict was left out", err)
+	return watch.NewJudge(cat, limits), cat, nil
+}
+
+func tellers(sinks []watch.Sink) (out []Told) {
+	for _, s := range sinks {
+		if t, ok := s.(Told); ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// telling judges, and tells what it says. Who is told may be slow: what is told
+// waits for nobody, and only the newest moment does.
+type telling struct {
+	*watch.Judge
+	known time.Time
+	boxes []chan watch.Moment
+	all   sync.WaitGroup
+}
+
+func newTelling(j *watch.Judge, told []Told) *telling {
+	t := &telling{Judge: j}
+	for _, who := range told {
+		box := make(chan watch.Moment, 1)
+		t.boxes = append(t.boxes, box)
+		t.all.Go(func() {
+			for m := range box {
+				who.Moment(m)
+			}
+		})
+	}
+	return t
+}
+
+// Batch implements [watch.Sink].
+func (t *telling) Batch(b series.Batch) {
+	t.Judge.Batch(b)
+	if known := t.Known(); known.After(t.known) || known.Before(t.known) {
+		t.known = known
+		m := t.Moment(known)
+		for _, box := range t.boxes {
+			put(box, m)
+		}
+	}
+}
+
+// put replaces what waits in a box. Only one goroutine puts.
+func put(box chan watch.Moment, m watch.Moment) {
+	select {
+	case <-box:
+	default:
+	}
+	box <- m
+}
+
+func (t *telling) end() {
+	for _, box := range t.boxes {
+		close(box)
+	}
+	t.all.Wait()
+}

@@ -1,0 +1,17 @@
+package cli
+
+import (
+	watchcli "plumb/internal/cli/watch"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/sample"
+)
+
+// watched are the adapters of watch.
+func watched() watchcli.Adapters {
+	return watchcli.Adapters{Dialers: dialers, Phases: phases, Finders: finders}
+}
+
+// finders lists who knows what to sample: a new engine or storage is a line here.
+func finders(dsn.Given) []sample.Finder {
+	return []sample.Finder{}
+}

@@ -1,0 +1,318 @@
+package watch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/rule"
+	"plumb/internal/stack"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+	"plumb/internal/watch"
+)
+
+// How much of a kind one screen shows.
+const (
+	mostStatements = 5
+	mostSessions   = 5
+	mostGaps       = 6
+)
+
+// Text writes one screen that a person can act on: of each server first what
+// holds it back, what speaks for that and against it, and what to do.
+func Text(m watch.Moment, cat *catalog.Catalog, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Sides("", page.Bold, "What limits the servers of "+orHere(m.Hostname), page.Dim, m.At.UTC().Format(time.DateTime)+" UTC")
+	for _, s := range m.Servers {
+		p.Blank()
+		server(p, m, s, cat)
+	}
+	if len(m.Servers) == 0 {
+		p.Blank()
+		p.Line(page.Normal, "No server is seen.")
+	}
+	gaps(p, m)
+	return p.String()
+}
+
+func orHere(name string) string {
+	if name == "" {
+		return "this host"
+	}
+	return name
+}
+
+func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) {
+	p.Sides("", page.Bold, s.Ref.String(), page.Dim, s.Title)
+	if !s.Up {
+		p.Para(page.Yellow, 2, "Nothing of it was read in this window.")
+	}
+	p.Hang(page.Normal, "  load      ", load(s))
+	if text := classes(s); text != "" {
+		p.Hang(page.Normal, "  time      ", text)
+	}
+	raised := of(m.Verdicts, s.Ref)
+	switch {
+	case len(raised) > 0:
+		for i, v := range raised {
+			p.Blank()
+			verdict(p, v, i == 0, cat)
+		}
+	case s.Up:
+		p.Blank()
+		p.Para(page.Normal, 2, "Nothing that Plumb knows holds it back now.")
+	}
+	p.Blank()
+	statements(p, s)
+	sessions(p, s)
+	ruled(p, s)
+	unknown(p, s)
+}
+
+func of(all []watch.Verdict, server stack.Ref) (out []watch.Verdict) {
+	for _, v := range all {
+		if v.Server == server {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// load is what the server does, in numbers.
+func load(s watch.Server) string {
+	parts := []string{"active sessions not known"}
+	if s.Active != nil {
+		parts[0] = units.Number(*s.Active) + " active sessions"
+	}
+	for _, r := range s.Rates {
+		parts = append(parts, r.Label+" "+Value(r))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// Value writes a live number with its unit.
+func Value(r watch.Rate) string {
+	switch r.Unit {
+	case "bytes/s":
+		return units.Measured(r.Value) + "/s"
+	case string(catalog.Bytes):
+		return units.Measured(r.Value)
+	}
+	return catalog.ShowAs(catalog.Type(r.Unit), stack.Float(r.Value))
+}
+
+func classes(s watch.Server) string {
+	var parts []string
+	for _, c := range s.Classes {
+		parts = append(parts, fmt.Sprintf("%s %s", c.Class, interval(c.Of)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// interval writes a share with its range.
+func interval(i watch.Interval) string {
+	return fmt.Sprintf("%.0f %% (%.0f to %.0f)", 100*i.Value, 100*i.Low, 100*i.High)
+}
+
+func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
+	head, ink := "  ALSO      ", page.Yellow
+	if first {
+		head, ink = "  LIMIT     ", page.Red
+	}
+	if v.ID == "client/idle" {
+		ink = page.Normal
+	}
+	p.Labelled(ink, head, page.Bold, v.Title)
+	cost := "its share of the active time is not known"
+	if v.Share != nil {
+		cost = interval(*v.Share) + " of the active time"
+	}
+	p.Hang(page.Normal, "            ", v.ID+" · "+cost+" · since "+v.Since.UTC().Format(time.TimeOnly))
+	if len(v.Causes) > 0 {
+		p.Hang(page.Normal, "  because   ", strings.Join(v.Causes, ", ")+": this is what it looks like from above")
+	}
+	if len(v.Effects) > 0 {
+		p.Hang(page.Normal, "  causes    ", strings.Join(v.Effects, ", "))
+	}
+	p.Hang(page.Normal, "  that is   ", v.Say)
+	var seen []string
+	for _, e := range v.Evidence {
+		seen = append(seen, fmt.Sprintf("%s of %s %s", e.Name, e.Of, shown(cat, e)))
+	}
+	p.Hang(page.Normal, "  evidence  ", strings.Join(seen, " · "))
+	head = "  against   "
+	for _, a := range v.Against {
+		p.Hang(page.Normal, head, against(a))
+		head = "            "
+	}
+	head = "  do        "
+	for _, d := range v.Do {
+		p.Hang(page.Normal, head, d)
+		head = "            "
+	}
+	if len(v.Rules) > 0 {
+		p.Hang(page.Dim, "  see also  ", "plumb explain "+v.ID+"; plumb check judges "+strings.Join(v.Rules, ", "))
+	}
+}
+
+func shown(cat *catalog.Catalog, e rule.Evidence) string {
+	return catalog.Show(cat.Fact(e.Of.Kind, e.Name), e.Fact.Value)
+}
+
+func against(a watch.Against) string {
+	switch a.Holds {
+	case rule.Fires:
+		return "it is so: " + a.Says
+	case rule.Quiet:
+		return "looked for, not so: " + a.Says
+	}
+	return "cannot be told: " + a.Says
+}
+
+func statements(p *page.Page, s watch.Server) {
+	head := "  dearest   "
+	for i, c := range s.Statements {
+		if i == mostStatements {
+			break
+		}
+		text := fmt.Sprintf("%.0f %% of statement time, %s calls in the last minute: ", 100*c.Share, units.Whole(c.Calls))
+		if c.Dearer != nil && c.More != nil {
+			text += change(*c.Dearer, *c.More)
+		}
+		if c.Rest {
+			text += "all others"
+		} else if c.Text != "" {
+			text += cut(c.Text, 160)
+		} else {
+			text += "statement " + c.ID
+		}
+		p.Hang(page.Normal, head, text)
+		head = "            "
+	}
+}
+
+// change says why a statement costs more or less than in the minute before.
+func change(dearer, more float64) string {
+	var parts []string
+	for _, x := range []struct {
+		by   float64
+		more string
+		less string
+	}{{more, "more calls", "fewer calls"}, {dearer, "dearer calls", "cheaper calls"}} {
+		switch {
+		case x.by >= 0.1:
+			parts = append(parts, fmt.Sprintf("+%s s by %s", units.Digits3(x.by), x.more))
+		case x.by <= -0.1:
+			parts = append(parts, fmt.Sprintf("−%s s by %s", units.Digits3(-x.by), x.less))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + ": "
+}
+
+func cut(text string, n int) string {
+	r := []rune(strings.Join(strings.Fields(text), " "))
+	if len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return string(r)
+}
+
+func sessions(p *page.Page, s watch.Server) {
+	head := "  sessions  "
+	for i, x := range s.Sessions {
+		if i == mostSessions {
+			p.Hang(page.Dim, head, fmt.Sprintf("and %d more", len(s.Sessions)-i))
+			break
+		}
+		what := string(x.Class)
+		if !x.Active {
+			what = "idle in a transaction"
+		}
+		if x.Wait != "" {
+			what += " (" + x.Wait + ")"
+		}
+		text := fmt.Sprintf("%d %s for %s", x.ID, what, units.Short(x.For.Round(time.Second)))
+		if x.User != "" {
+			text += ", " + x.User
+		}
+		if len(x.BlockedBy) > 0 {
+			text += fmt.Sprintf(", waits for %v", x.BlockedBy)
+		}
+		if x.Text != "" {
+			text += ": " + cut(x.Text, 80)
+		}
+		p.Hang(page.Normal, head, text)
+		head = "            "
+	}
+}
+
+func ruled(p *page.Page, s watch.Server) {
+	var parts []string
+	for _, r := range s.Ruled {
+		text := r.ID
+		if r.Why != "" {
+			text += " (" + r.Why + ")"
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) > 0 {
+		p.Hang(page.Dim, "  ruled out ", strings.Join(parts, "; "))
+	}
+}
+
+func unknown(p *page.Page, s watch.Server) {
+	head := "  unknown   "
+	for _, u := range s.Unknown {
+		p.Hang(page.Dim, head, u.ID+": "+missing(u))
+		head = "            "
+	}
+}
+
+// missing names what would show it, and why it is not there.
+func missing(u watch.UnknownVerdict) string {
+	var parts []string
+	for _, m := range u.Missing {
+		text := m.Name + " of " + m.Of.String()
+		if m.Why != "" {
+			text += ", because " + m.Why
+		}
+		if m.Hint != "" {
+			text += " (" + m.Hint + ")"
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return "what would tell could not be computed"
+	}
+	return "needs " + strings.Join(parts, "; ")
+}
+
+func gaps(p *page.Page, m watch.Moment) {
+	if len(m.Gaps) == 0 {
+		return
+	}
+	p.Blank()
+	head := "not seen    "
+	for i, g := range m.Gaps {
+		if i == mostGaps {
+			p.Hang(page.Dim, head, fmt.Sprintf("and %d more; --json has all", len(m.Gaps)-i))
+			return
+		}
+		var parts []string
+		if g.Of != (stack.Ref{}) {
+			parts = append(parts, strings.TrimSpace(g.Name+" of "+g.Of.String()))
+		}
+		text := strings.Join(slices.Concat(parts, []string{g.Why}), ": ")
+		if g.Hint != "" {
+			text += " (" + g.Hint + ")"
+		}
+		p.Hang(page.Dim, head, text)
+		head = "            "
+	}
+}

@@ -1,0 +1,345 @@
+package watch
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"plumb/internal/product"
+	"plumb/internal/stack"
+)
+
+// derive adds the facts of knowledge/windows, which are computed from several.
+func (j *Judge) derive(w *judged) {
+	for _, d := range w.stack.OfKind("block") {
+		j.device(w, d)
+	}
+	for _, l := range w.stack.OfKind("cgroup_device") {
+		j.groupLimit(l)
+	}
+	for _, kind := range product.Kinds() {
+		for _, db := range w.stack.OfKind(kind) {
+			j.server(w, db)
+		}
+	}
+	j.others(w)
+}
+
+// server adds what is derived of a server.
+func (j *Judge) server(w *judged, db *stack.Thing) {
+	known := j.shares(w, db)
+	j.blocker(db)
+	active, seen := db.Number("sessions_active")
+	cpus, ok := hostNumber(w.stack, "cpus")
+	if seen && ok && cpus > 0 {
+		j.set(db, "active_per_cpu", active/cpus)
+	}
+	stalled := map[string]float64{}
+	for _, what := range []string{"cpu", "io", "memory"} {
+		if v, ok := j.stall(w, db, what); ok {
+			j.set(db, what+"_stall", v)
+			stalled[what] = v
+		}
+	}
+	if s := j.sessions[db.Ref]; s != nil && len(s.samples) > 0 {
+		j.ioWait(db, known, stalled)
+		j.cpuNeed(w, db, known, active, cpus)
+	}
+}
+
+// ioWait sets the share of a server's time that waits for files at least.
+func (j *Judge) ioWait(db *stack.Thing, known bool, stalled map[string]float64) {
+	f, told := db.Facts["share_io_low"]
+	stall, accounted := stalled["io"]
+	switch {
+	case told:
+		db.Facts["io_wait"] = f
+	case !known && accounted:
+		j.set(db, "io_wait", stall)
+	}
+}
+
+// cpuNeed sets the share of a server's time that needs a processor at most. A
+// session that waits for nothing the server names need not run: what the process
+// used says how many can have run.
+func (j *Judge) cpuNeed(w *judged, db *stack.Thing, known bool, active, cpus float64) {
+	if f, told := db.Facts["share_cpu"]; told && f.Value.IsAbsent() {
+		db.SetAbsent("cpu_need", "sessions")
+		return
+	}
+	share, told := db.Number("share_cpu")
+	if !told || !known {
+		share = 1
+	}
+	used, ok := processor(w.stack, db)
+	if !ok || cpus <= 0 || active <= 0 {
+		return
+	}
+	j.set(db, "cpu_need", min(share, used/min(active, cpus)))
+}
+
+// processor is how many processors the process of a server used.
+func processor(s *stack.Stack, db *stack.Thing) (used float64, ok bool) {
+	processes, _ := s.Follow(db, "process")
+	for _, p := range processes {
+		user, ok := p.Number("cpu_user_ms_rate")
+		system, ok2 := p.Number("cpu_system_ms_rate")
+		if ok && ok2 {
+			return user + system, true
+		}
+	}
+	return 0, false
+}
+
+func hostNumber(s *stack.Stack, name string) (float64, bool) {
+	if h := s.Host(); h != nil {
+		return h.Number(name)
+	}
+	return 0, false
+}
+
+// stall is the share of the time in which some task of a server's control group
+// waited, or of the host where the group is not accounted. A server elsewhere
+// has neither.
+func (j *Judge) stall(w *judged, db *stack.Thing, what string) (float64, bool) {
+	processes, known := w.stack.Follow(db, "process")
+	if !known || len(processes) == 0 {
+		return 0, false
+	}
+	name := "psi_" + what + "_some_us_rate"
+	for _, p := range processes {
+		groups, _ := w.stack.Follow(p, "cgroup")
+		for _, g := range groups {
+			if v, ok := g.Number(name); ok {
+				return min(v, 1), true
+			}
+		}
+	}
+	v, ok := hostNumber(w.stack, name)
+	if !ok {
+		if h := w.stack.Host(); h != nil {
+			g, _ := w.stack.GapFor(h.Ref, name)
+			w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: db.Ref, Facts: []string{what + "_stall"}, Probe: "watch", Why: g.Why, Hint: g.Hint})
+		}
+	}
+	return min(v, 1), ok
+}
+
+// groupLimits are the limits of a control group on a device, the counters they
+// are about, and what they are called.
+var groupLimits = []struct{ limit, rate, said string }{
+	{"read_iops_limit", "reads_rate", "%.0f reads a second"},
+	{"write_iops_limit", "writes_rate", "%.0f writes a second"},
+	{"read_bytes_limit", "read_bytes_rate", "%.4g MB read a second"},
+	{"write_bytes_limit", "written_bytes_rate", "%.4g MB written a second"},
+}
+
+// groupLimit sets how much of its limits a control group uses on a device.
+func (j *Judge) groupLimit(l *stack.Thing) {
+	most, by, limited, counted := 0.0, "", false, false
+	for _, g := range groupLimits {
+		rate, ok := l.Number(g.rate)
+		counted = counted || ok
+		limit, has := l.Number(g.limit)
+		if !has || limit <= 0 {
+			continue
+		}
+		limited = true
+		if used := rate / limit; ok && used >= most {
+			shown := limit
+			if g.limit[len(g.limit)-len("bytes_limit"):] == "bytes_limit" {
+				shown /= 1e6
+			}
+			most, by = used, fmt.Sprintf(g.said, shown)
+		}
+	}
+	switch {
+	case by != "":
+		j.set(l, "limit_used", most)
+		l.Set("limit_by", stack.Text(by), "limits and counters of the group")
+	case counted && !limited:
+		l.SetAbsent("limit_used", "limits of the group")
+		l.SetAbsent("limit_by", "limits of the group")
+	}
+}
+
+// device sets what is derived of a block device.
+func (j *Judge) device(w *judged, d *stack.Thing) {
+	if queue, ok := d.Number("queue_ms_rate"); ok {
+		j.set(d, "queue", queue)
+	}
+	read, ok := d.Number("read_bytes_rate")
+	written, ok2 := d.Number("written_bytes_rate")
+	if ok && ok2 {
+		j.set(d, "bytes_moved", read+written)
+	}
+	if g := j.devices.growth(d.Ref.Name); g > 0 {
+		j.set(d, "unloaded_growth", g)
+	}
+	j.response(w, d)
+	j.pinned(d)
+}
+
+// response sets how long requests took, and how much longer than unloaded.
+func (j *Judge) response(w *judged, d *stack.Thing) {
+	var sum, compared, all float64
+	counted := false
+	for _, o := range ops {
+		rate, ok := d.Number(o.number + "_rate")
+		busy, ok2 := d.Number(o.millis + "_rate")
+		if !ok || !ok2 {
+			continue
+		}
+		counted = true
+		n, seconds := rate*Length.Seconds(), busy*Length.Seconds()
+		class := 0
+		if bytes, ok := d.Number(o.bytes + "_rate"); ok && o.bytes != "" && rate > 0 {
+			class = sizeClass(bytes / rate)
+			j.set(d, o.op+"_size", bytes/rate)
+		}
+		r0, learned := j.devices.unloaded(d.Ref.Name, o.op, class)
+		if learned {
+			j.set(d, o.unloaded, r0)
+		}
+		if n < leastFlushes || seconds*1000 < leastMillis {
+			d.SetAbsent(o.response, "/proc/diskstats")
+			continue
+		}
+		us := seconds / n * 1e6
+		j.set(d, o.response, us)
+		if o.op == "flush" {
+			if learned {
+				j.set(d, "flush_ratio", max(1, us/r0))
+			}
+			continue
+		}
+		all += n
+		if learned {
+			sum, compared = sum+n*us/r0, compared+n
+		}
+	}
+	switch {
+	case all == 0 && counted:
+		d.SetAbsent("response_ratio", "/proc/diskstats")
+		d.SetAbsent("capacity_used", "/proc/diskstats")
+	case all > 0 && compared >= all/2:
+		ratio := max(1, sum/compared)
+		j.set(d, "response_ratio", ratio)
+		j.set(d, "capacity_used", 1-math.Exp(-occupancy(ratio)))
+	case all > 0:
+		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: d.Ref, Facts: []string{"response_ratio", "capacity_used"}, Probe: "watch",
+			Why: fmt.Sprintf("%s was not yet seen with at most one request of this size under way", d.Ref.Name), Hint: fmt.Sprintf("it is learned from %d such seconds; plumb watch record keeps what was learned", leastTimes)})
+	}
+}
+
+// What is pinned: a device that does something, always the same.
+const (
+	pinnedSeconds = 10
+	pinnedSpread  = 0.03
+	pinnedMost    = 0.97
+	leastIOPS     = 20.0
+	leastBytes    = 1 << 20
+)
+
+// pinned sets whether a device has kept to one number of requests or bytes, and
+// how its queue stands to that of the minute before.
+func (j *Judge) pinned(d *stack.Thing) {
+	all := j.devices.second[d.Ref]
+	if len(all) < pinnedSeconds {
+		return
+	}
+	last, before := all[len(all)-pinnedSeconds:], all[:len(all)-pinnedSeconds]
+	of := func(part []second, f func(second) float64) (out []float64) {
+		for _, s := range part {
+			out = append(out, f(s))
+		}
+		return out
+	}
+	set := func(name string, values []float64, least float64) {
+		v := 0.0
+		if same(values, least) {
+			v = 1
+		}
+		j.set(d, name, v)
+	}
+	set("iops_pinned", of(last, func(s second) float64 { return s.iops }), leastIOPS)
+	set("bytes_pinned", of(last, func(s second) float64 { return s.bytes }), leastBytes)
+	queue := func(s second) float64 { return s.queue }
+	if was := mean(of(before, queue)); len(before) >= 2*pinnedSeconds && was > 0 {
+		j.set(d, "queue_rise", mean(of(last, queue))/was)
+	}
+}
+
+// same tells whether values keep within 3 % of one another.
+func same(values []float64, least float64) bool {
+	m := mean(values)
+	if math.IsNaN(m) || m < least {
+		return false
+	}
+	squares := 0.0
+	for _, v := range values {
+		squares += (v - m) * (v - m)
+	}
+	return math.Sqrt(squares/float64(len(values)))/m <= pinnedSpread && m >= pinnedMost*slices.Max(values)
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// others sets which part of a disk's bytes no server asked for: where it is
+// known what all of them did. Below ZFS, btrfs and arrays a byte becomes
+// several, and nothing can be said.
+func (j *Judge) others(w *judged) {
+	total := 0.0
+	disks := map[stack.Ref]bool{}
+	for _, kind := range product.Kinds() {
+		for _, db := range w.stack.OfKind(kind) {
+			processes, known := w.stack.Follow(db, "process")
+			if !known {
+				return
+			}
+			for _, p := range processes {
+				read, ok := p.Number("read_bytes_rate")
+				written, ok2 := p.Number("written_bytes_rate")
+				if !ok || !ok2 {
+					return
+				}
+				total += read + written
+			}
+			w.plainDisks(db, disks)
+		}
+	}
+	for _, of := range slices.SortedFunc(maps.Keys(disks), stack.Ref.Compare) {
+		d := w.stack.Find(of)
+		if d == nil {
+			continue
+		}
+		if moved, ok := d.Number("bytes_moved"); ok && moved > 0 {
+			j.set(d, "others", max(0, 1-total/moved))
+		}
+	}
+}
+
+// plainDisks adds the disks on which what a server writes is written once.
+func (w *judged) plainDisks(db *stack.Thing, disks map[stack.Ref]bool) {
+	all, _ := w.stack.Follow(db, "storage")
+	for _, fs := range all {
+		if t := fs.Text("fstype"); t != "ext4" && t != "xfs" && t != "ext3" {
+			continue
+		}
+		blocks, _ := w.stack.Follow(fs, "block")
+		for _, b := range blocks {
+			if b.Text("layer") == "disk" || b.Text("layer") == "partition" || b.Text("layer") == "loop" {
+				for _, of := range fs.Links["disks"] {
+					disks[of] = true
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package watch
+
+import (
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+)
+
+// overlay lays a window over the newest picture: what moves with the work is
+// the window's alone, because a picture is minutes old; what stays until
+// somebody changes it is the picture's where no source reads it.
+func (j *Judge) overlay(w *judged) *stack.Stack {
+	s := j.picture.Clone()
+	for _, t := range s.Things {
+		for name := range t.Facts {
+			switch j.cat.OverTime(t.Ref.Kind, name) {
+			case stack.Counter, stack.Gauge, stack.Average:
+				delete(t.Facts, name)
+			}
+		}
+	}
+	var seen stack.Observation
+	for _, of := range slices.SortedFunc(maps.Keys(w.values), stack.Ref.Compare) {
+		t := s.Find(of)
+		if t == nil {
+			t = seen.New(of.Kind, of.Name)
+		}
+		for name, v := range w.values[of] {
+			j.set(t, name, v)
+		}
+	}
+	s.Add("watch", seen)
+	s.Gaps = append(s.Gaps, j.stackGaps(w)...)
+	linkGroups(s)
+	return s
+}
+
+// set records a number as the catalogue types it.
+func (j *Judge) set(t *stack.Thing, name string, v float64) {
+	f := j.cat.Fact(t.Ref.Kind, name)
+	if f == nil {
+		return
+	}
+	t.Set(name, typed(f, v), f.From)
+}
+
+// typed gives a number as the catalogue types the fact.
+func typed(f *catalog.Fact, v float64) stack.Value {
+	switch f.Type {
+	case catalog.Bool:
+		return stack.Bool(v != 0)
+	case catalog.Float, catalog.Percent, catalog.Ratio, catalog.Rate:
+		return stack.Float(v)
+	}
+	return stack.Int(int64(math.Round(min(max(v, math.MinInt64), math.MaxInt64/2))))
+}
+
+// stackGaps gives the gaps of a window as those of the stack, so that a verdict
+// that is unknown can say why. A gap about a reading is one about all that a
+// window tells of it; one about a whole source is about all it has read lately.
+func (j *Judge) stackGaps(w *judged) []stack.Gap {
+	var out []stack.Gap
+	for _, g := range w.gaps {
+		if g.Of == (stack.Ref{}) {
+			continue
+		}
+		facts := []string{"*"}
+		if g.Name != "" {
+			facts = []string{g.Name, g.Name + "_*"}
+		}
+		out = append(out, stack.Gap{Of: g.Of, Facts: facts, Probe: "watch", Why: g.Why, Hint: g.Hint})
+	}
+	for _, name := range slices.Sorted(maps.Keys(j.recent)) {
+		batches := j.recent[name]
+		for _, g := range batches[len(batches)-1].Gaps {
+			if g.Of != (stack.Ref{}) {
+				continue
+			}
+			for _, of := range refs(batches) {
+				out = append(out, stack.Gap{Of: of, Facts: []string{"*"}, Probe: "watch", Why: name + ": " + g.Why, Hint: g.Hint})
+			}
+		}
+	}
+	return out
+}
+
+// refs lists what batches have readings of.
+func refs(batches []series.Batch) []stack.Ref {
+	seen := map[stack.Ref]bool{}
+	for _, b := range batches {
+		for _, r := range b.Readings {
+			seen[r.Of] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(seen), stack.Ref.Compare)
+}
+
+// linkGroups links each control group to what it and the groups above it may
+// ask of devices. Such a thing is named GROUP@DEVICE.
+func linkGroups(s *stack.Stack) {
+	for _, l := range s.OfKind("cgroup_device") {
+		if at := strings.LastIndexByte(l.Ref.Name, '@'); at >= 0 {
+			l.Link("group", stack.Ref{Kind: "cgroup", Name: l.Ref.Name[:at]})
+			l.Link("device", stack.Ref{Kind: "block", Name: l.Ref.Name[at+1:]})
+		}
+	}
+	for _, g := range s.OfKind("cgroup") {
+		if len(g.Facts) == 0 {
+			continue
+		}
+		g.Link("devices")
+		for _, l := range s.OfKind("cgroup_device") {
+			group, _, _ := strings.Cut(l.Ref.Name, "@")
+			if at := strings.LastIndexByte(l.Ref.Name, '@'); at >= 0 {
+				group = l.Ref.Name[:at]
+			}
+			if within(g.Ref.Name, group) {
+				g.Link("devices", l.Ref)
+			}
+		}
+	}
+}
+
+// within tells whether a control group is another one or lies below it.
+func within(group, other string) bool {
+	group, other = path.Clean("/"+group), path.Clean("/"+other)
+	return group == other || other == "/" || strings.HasPrefix(group, other+"/")
+}

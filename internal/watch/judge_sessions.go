@@ -1,0 +1,215 @@
+package watch
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/series"
+	"plumb/internal/stack"
+)
+
+// What shares of session time are made of.
+const (
+	sampled   = 30 * time.Second // of samples
+	leastSeen = 10.0             // sessions seen active in them, together; with fewer a share says nothing
+	mostMute  = 0.2              // share of sessions that do not say what they do, above which shares are not known
+)
+
+// sessions are what one server's sessions were seen to do.
+type sessions struct {
+	samples []sessionSample
+	list    []series.Session // of the newest look
+	listed  time.Time
+}
+
+// sessionSample counts the active sessions of one moment.
+type sessionSample struct {
+	at      time.Time
+	active  float64
+	classes map[series.Class]float64
+}
+
+func (s *sessions) forget(to time.Time) {
+	s.samples = slices.DeleteFunc(s.samples, func(x sessionSample) bool { return x.at.Before(to.Add(-sampled)) })
+	if s.listed.Before(to.Add(-sampled)) {
+		s.list = nil
+	}
+}
+
+// Names of readings.
+const (
+	sessionsActive = "sessions_active"
+	sessionsOf     = "sessions_" // and a class
+)
+
+// takeSessions keeps what a batch says of sessions.
+func (j *Judge) takeSessions(b series.Batch) {
+	found := map[stack.Ref]*sessionSample{}
+	for _, r := range b.Readings {
+		class, ok := strings.CutPrefix(r.Name, sessionsOf)
+		if !ok {
+			continue
+		}
+		if found[r.Of] == nil {
+			found[r.Of] = &sessionSample{at: b.At, active: math.NaN(), classes: map[series.Class]float64{}}
+		}
+		if r.Name == sessionsActive {
+			found[r.Of].active = r.Value
+			continue
+		}
+		found[r.Of].classes[series.Class(class)] = r.Value
+	}
+	for of, x := range found {
+		if !math.IsNaN(x.active) {
+			s := j.sessionsOf(of)
+			s.samples = append(s.samples, *x)
+			s.list, s.listed = nil, b.At
+		}
+	}
+	for _, x := range b.Sessions {
+		s := j.sessionsOf(x.Of)
+		if !s.listed.Equal(b.At) {
+			s.list, s.listed = nil, b.At
+		}
+		s.list = append(s.list, x)
+	}
+}
+
+func (j *Judge) sessionsOf(of stack.Ref) *sessions {
+	if j.sessions[of] == nil {
+		j.sessions[of] = &sessions{}
+	}
+	return j.sessions[of]
+}
+
+// ioClasses are those that wait for files.
+var ioClasses = []series.Class{series.ClassRead, series.ClassWrite, series.ClassLog}
+
+// shares sets the shares of a server's active time, and tells whether they are
+// known.
+func (j *Judge) shares(w *judged, t *stack.Thing) (known bool) {
+	s := j.sessions[t.Ref]
+	if s == nil || len(s.samples) == 0 {
+		return false
+	}
+	n, of := 0.0, map[series.Class]float64{}
+	for _, x := range s.samples {
+		n += x.active
+		for class, v := range x.classes {
+			of[class] += v
+		}
+	}
+	for _, class := range ioClasses {
+		of["io"] += of[class]
+	}
+	mute := n >= leastSeen && of[series.ClassUnknown] > mostMute*n
+	for _, class := range append(slices.Clone(series.Classes), "io") {
+		name := "share_" + string(class)
+		if n < leastSeen {
+			for _, ending := range []string{"", "_low", "_high"} {
+				t.SetAbsent(name+ending, "sessions")
+			}
+			continue
+		}
+		i := wilson(of[class], n)
+		if mute && class != series.ClassUnknown && i.Low < 0.2 {
+			w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: t.Ref, Facts: []string{name, name + "_*"}, Probe: "watch",
+				Why: fmt.Sprintf("%.0f %% of its active sessions do not say what they do", 100*of[series.ClassUnknown]/n), Hint: w.hintFor(t.Ref, "sessions_unknown")})
+			continue
+		}
+		j.set(t, name, i.Value)
+		j.set(t, name+"_low", i.Low)
+		j.set(t, name+"_high", i.High)
+	}
+	return !mute
+}
+
+// hintFor is what a source said would show a reading.
+func (w *judged) hintFor(of stack.Ref, name string) string {
+	g, _ := w.stack.GapFor(of, name)
+	return g.Hint
+}
+
+// wilson is the 95 % interval of a share of k among n.
+func wilson(k, n float64) Interval {
+	const z = 1.959964
+	k = min(max(k, 0), n)
+	p, z2 := k/n, z*z
+	middle, half := (p+z2/(2*n))/(1+z2/n), z/(1+z2/n)*math.Sqrt(p*(1-p)/n+z2/(4*n*n))
+	return Interval{Value: p, Low: max(0, middle-half), High: min(1, middle+half)}
+}
+
+// blocker sets who is at the root of most waits for locks.
+func (j *Judge) blocker(t *stack.Thing) {
+	s := j.sessions[t.Ref]
+	if s == nil || len(s.samples) == 0 {
+		return
+	}
+	id, blocks := root(s.list)
+	if blocks == 0 {
+		for _, name := range []string{"blocker", "blocker_class", "blocker_blocks", "blocker_for"} {
+			t.SetAbsent(name, "sessions")
+		}
+		return
+	}
+	text, class := fmt.Sprintf("session %d", id), ""
+	for _, x := range s.list {
+		if x.ID != id {
+			continue
+		}
+		text, class = named(x), string(x.Class)
+		if !x.Active {
+			class = "idle in a transaction"
+		}
+		j.set(t, "blocker_for", x.For.Seconds())
+	}
+	t.Set("blocker", stack.Text(text), "sessions")
+	j.set(t, "blocker_blocks", float64(blocks))
+	if class != "" {
+		t.Set("blocker_class", stack.Text(class), "sessions")
+	}
+}
+
+// named is how a session is spoken of.
+func named(x series.Session) string {
+	text := fmt.Sprintf("session %d", x.ID)
+	if x.User != "" {
+		text += " of " + x.User
+		if x.Client != "" {
+			text += "@" + x.Client
+		}
+	}
+	if !x.Active {
+		text += fmt.Sprintf(", idle in a transaction for %s", x.For.Round(time.Second))
+	}
+	return text
+}
+
+// root finds the session that waits for nobody and for which most others wait,
+// those behind them included; of several the one with the lowest number.
+func root(list []series.Session) (id int64, blocks int) {
+	by := map[int64]int64{}
+	for _, x := range list {
+		if len(x.BlockedBy) > 0 {
+			by[x.ID] = slices.Min(x.BlockedBy)
+		}
+	}
+	behind := map[int64]int{}
+	for from := range by {
+		at, seen := from, map[int64]bool{}
+		for next, waits := by[at]; waits && !seen[at]; next, waits = by[at] {
+			seen[at] = true
+			at = next
+		}
+		behind[at]++
+	}
+	for who, n := range behind {
+		if n > blocks || n == blocks && who < id {
+			id, blocks = who, n
+		}
+	}
+	return id, blocks
+}

@@ -1,0 +1,168 @@
+package watch
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"plumb/internal/series"
+	"plumb/internal/stack"
+)
+
+// How statements are compared: the last minute, and the one before it.
+const (
+	minute         = time.Minute
+	mostStatements = 50 // shown; what is left is one line
+)
+
+// statements are what one server counted of its statements, some ten seconds
+// apart, for two minutes.
+type statements struct {
+	looks []statementLook
+	texts map[string]string
+}
+
+type statementLook struct {
+	at time.Time
+	of map[string]series.Statement // by id, without text
+}
+
+// takeStatements keeps what a batch says of statements.
+func (j *Judge) takeStatements(b series.Batch) {
+	found := map[stack.Ref]*statementLook{}
+	for _, s := range b.Statements {
+		st := j.statements[s.Of]
+		if st == nil {
+			st = &statements{texts: map[string]string{}}
+			j.statements[s.Of] = st
+		}
+		l := found[s.Of]
+		if l == nil {
+			l = &statementLook{b.At, map[string]series.Statement{}}
+			found[s.Of] = l
+		}
+		id := s.Database + " " + s.ID
+		if s.Text != "" {
+			st.texts[id] = s.Text
+		}
+		s.Text = st.texts[id] // one copy for all looks
+		l.of[id] = s
+	}
+	for of, l := range found {
+		st := j.statements[of]
+		st.looks = append(st.looks, *l)
+		st.looks = slices.DeleteFunc(st.looks, func(o statementLook) bool { return !o.at.After(l.at.Add(-2*minute - 15*time.Second)) || o.at.After(l.at) })
+		for id := range st.texts {
+			if !slices.ContainsFunc(st.looks, func(o statementLook) bool { _, in := o.of[id]; return in }) {
+				delete(st.texts, id)
+			}
+		}
+	}
+}
+
+// cost is what a statement cost between two looks.
+type cost struct{ calls, seconds float64 }
+
+// changes gives what each statement cost in the last minute, the dearest first,
+// and against the minute before where both were seen.
+func (st *statements) changes() []StatementChange {
+	now := len(st.looks) - 1
+	if now < 1 {
+		return nil
+	}
+	a := st.at(st.looks[now].at.Add(-minute))
+	b := st.at(st.looks[now].at.Add(-2 * minute))
+	var out []StatementChange
+	total := 0.0
+	for id, s := range st.looks[now].of {
+		d, ok := st.looks[a].differ(id, s)
+		if !ok || d.Calls <= 0 {
+			continue
+		}
+		c := StatementChange{Statement: d}
+		if a > b {
+			if before, ok := st.looks[b].differ(id, st.looks[a].of[id]); ok {
+				scale := st.looks[now].at.Sub(st.looks[a].at).Seconds() / st.looks[a].at.Sub(st.looks[b].at).Seconds()
+				dearer, more := split(cost{before.Calls * scale, before.Seconds * scale}, cost{d.Calls, d.Seconds})
+				c.Dearer, c.More = &dearer, &more
+			}
+		}
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(x, y StatementChange) int {
+		return cmp.Or(cmp.Compare(y.Seconds, x.Seconds), cmp.Compare(x.Database, y.Database), cmp.Compare(x.ID, y.ID))
+	})
+	for _, c := range out { // in one order, so that the sum is always the same
+		total += c.Seconds
+	}
+	for i := range out {
+		if total > 0 {
+			out[i].Share = out[i].Seconds / total
+		}
+	}
+	return rest(out)
+}
+
+// at finds the look that is nearest to a moment.
+func (st *statements) at(when time.Time) (best int) {
+	for i, l := range st.looks {
+		if l.at.Sub(when).Abs() < st.looks[best].at.Sub(when).Abs() {
+			best = i
+		}
+	}
+	return best
+}
+
+// differ is what a statement cost since this look. Of one that was not among
+// those seen then, that is known only when it began to be counted since; one
+// whose counters fell began anew, and what it counts now is since then.
+func (l statementLook) differ(id string, now series.Statement) (series.Statement, bool) {
+	if now.ID == "" {
+		return now, false // it was not seen at the later look
+	}
+	was, seen := l.of[id]
+	if !seen {
+		return now, now.Since.After(l.at)
+	}
+	if now.Calls < was.Calls || now.Seconds < was.Seconds || now.Since.After(l.at) {
+		return now, true
+	}
+	d := now
+	d.Calls, d.Seconds = now.Calls-was.Calls, now.Seconds-was.Seconds
+	d.Examined, d.Returned, d.Bytes = minus(now.Examined, was.Examined), minus(now.Returned, was.Returned), minus(now.Bytes, was.Bytes)
+	return d, true
+}
+
+func minus(a, b *float64) *float64 {
+	if a == nil || b == nil || *a < *b {
+		return nil
+	}
+	d := *a - *b
+	return &d
+}
+
+// split says what part of a change in seconds is because each call is dearer,
+// and what part because there are more:
+// n2·t2 − n1·t1 = (n2−n1)·t1 + n2·(t2−t1).
+func split(was, is cost) (dearer, more float64) {
+	switch {
+	case was.calls <= 0:
+		return 0, is.seconds
+	case is.calls <= 0:
+		return 0, -was.seconds
+	}
+	t1, t2 := was.seconds/was.calls, is.seconds/is.calls
+	return is.calls * (t2 - t1), (is.calls - was.calls) * t1
+}
+
+// rest makes one line of the statements that are not shown.
+func rest(all []StatementChange) []StatementChange {
+	if len(all) <= mostStatements {
+		return all
+	}
+	r := StatementChange{Statement: series.Statement{Of: all[0].Of, ID: "rest", Rest: true}}
+	for _, s := range all[mostStatements:] {
+		r.Calls, r.Seconds, r.Share = r.Calls+s.Calls, r.Seconds+s.Seconds, r.Share+s.Share
+	}
+	return append(slices.Clone(all[:mostStatements]), r)
+}
