@@ -1,4 +1,3 @@
-// Package watch is the commands that watch a host: one file each.
 package watch
 
 import (
@@ -7,17 +6,11 @@ import (
 	"time"
 
 	"plumb/internal/check"
-	"plumb/internal/cli/shell"
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/view/metrics"
-	"plumb/internal/watch"
 )
-
-// Feed watches this host until the context ends, and gives what it sees to
-// sinks. One that has a method Moment is told what watch says, too.
-type Feed func(ctx context.Context, src shell.Source, sinks ...watch.Sink) error
 
 // seen gives an exporter what is seen, and has each picture checked.
 type seen struct {

@@ -58,6 +58,7 @@ small queries a second.
 	c.Flags().BoolVar(&f.once, "once", false, "print one screen, and end")
 	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
 	c.Flags().DurationVar(&f.span, "for", usualSpan, "look for this long before; goes with --once")
+	c.AddCommand(Metrics(s, Live(s, a)), Nagios(s), Emit(s))
 	return c
 }
 
