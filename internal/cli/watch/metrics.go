@@ -149,6 +149,8 @@ func runMetrics(ctx context.Context, s *shell.Shell, feed Feed, f metricsFlags) 
 	running.Wait()
 	look.wait()
 	switch cause := context.Cause(ctx); {
+	case f.once && errors.Is(cause, context.Canceled):
+		return errors.New("print the metrics of this host: interrupted")
 	case errors.Is(cause, errPrinted), errors.Is(cause, context.Canceled):
 		return o.close()
 	default:
