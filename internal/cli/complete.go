@@ -7,6 +7,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/check"
+	"plumb/internal/watch/verdict"
 	"plumb/knowledge"
 )
 
@@ -18,10 +19,10 @@ func areaWords() []string {
 	return check.Areas(check.RuleIDs(), cat)
 }
 
-// explainable are the names that explain knows: rules, and facts and settings
+// explainable are the names that explain knows: rules, verdicts, facts and settings
 // as people write them.
 func explainable() []string {
-	list := check.RuleIDs()
+	list := append(check.RuleIDs(), verdict.IDs(knowledge.FS)...)
 	cat, _ := catalog.Load(knowledge.FS)
 	if cat == nil {
 		return list

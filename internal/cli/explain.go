@@ -14,20 +14,22 @@ import (
 	"plumb/internal/explain"
 	"plumb/internal/rule"
 	explainview "plumb/internal/view/explain"
+	"plumb/internal/watch/verdict"
 	"plumb/knowledge"
 )
 
 func (a *app) explain() *cobra.Command {
 	own := ""
 	c := &cobra.Command{
-		Use:   "explain RULE|SETTING",
-		Short: "explain a rule or a setting: mechanism, versions, sources",
+		Use:   "explain RULE|SETTING|VERDICT",
+		Short: "explain a rule, a setting or a verdict: mechanism, versions, sources",
 		Long: `Explain shows all there is to know of a rule: the mechanism, when it fires, what
 to do, since which version, what the old advice was and whether it still holds, on
 which real servers and filesystems the rule was tested, what experiments showed,
 those on this machine too (a ledger in ./plumb-lab), and the sources. Of a setting
 or a fact it shows what it is, its default, when a change takes effect, how durable
-its values are, and the rules that use it.
+its values are, and the rules that use it. Of a verdict of plumb watch it shows when
+it is raised, what speaks against it, and what brings it about.
 
 A name may be short where it is clear: explain sync-binlog-off, explain sync_binlog,
 explain vm.swappiness, explain mysql#sync_binlog.
@@ -35,6 +37,7 @@ explain vm.swappiness, explain mysql#sync_binlog.
 ` + shell.ReadExits,
 		Example: `  plumb explain cross/zfs-recordsize-innodb
   plumb explain innodb_doublewrite
+  plumb explain device/saturated
   plumb explain own/mysql/binlog-format --rules ./our-rules`,
 		Args:              shell.OneArg("rule or setting"),
 		RunE:              func(c *cobra.Command, args []string) error { return a.runExplain(c.Context(), args[0], own) },
@@ -68,6 +71,15 @@ func (a *app) runExplain(ctx context.Context, name, own string) error {
 				return fmt.Errorf("explain: %w", err)
 			}
 			pages = append(pages, explainview.Rule(r, explain.ProofOf(ctx, r, defaultLedger, a.Warn), shell.Screen(a.Out)))
+		}
+	}
+	for _, id := range verdict.IDs(knowledge.FS) {
+		if id == name || path.Base(id) == name {
+			l, err := verdict.Read(knowledge.FS, id)
+			if err != nil {
+				return fmt.Errorf("explain: %w", err)
+			}
+			pages = append(pages, explainview.Limit(l, shell.Screen(a.Out)))
 		}
 	}
 	for _, f := range explain.FactsNamed(cat, name) {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"maps"
 	"math"
 	"time"
 )
@@ -79,19 +80,18 @@ func (b *Baseline) turn(hour int64) {
 			b.Growth = is / was
 		}
 	}
-	if b.Growth < slower {
-		fade := math.Exp2(-float64(max(hour-b.Hour, 0)) * time.Hour.Hours() / halfLife.Hours())
-		merged := map[int]float64{}
-		for i, n := range b.Times.Bins {
-			if n *= fade; n > 1e-3 {
-				merged[i] = n
-			}
-		}
-		for i, n := range b.Lately.Bins {
-			merged[i] += n
-		}
-		b.Times.Bins = merged
+	fade := math.Exp2(-float64(max(hour-b.Hour, 0)) * time.Hour.Hours() / halfLife.Hours())
+	merged := map[int]float64{}
+	for i, n := range b.Times.Bins {
+		merged[i] = n * fade
 	}
+	for i, n := range b.Lately.Bins {
+		if b.Growth < slower {
+			merged[i] += n * fade
+		}
+	}
+	maps.DeleteFunc(merged, func(_ int, n float64) bool { return n < 1e-3 })
+	b.Times.Bins = merged
 	b.Lately, b.Hour = Times{}, hour
 }
 

@@ -14,7 +14,9 @@ import (
 // devices is what is known of block devices over time.
 type devices struct {
 	last      map[stack.Ref]counters
-	second    map[stack.Ref][]second // the newest seventy
+	second    map[stack.Ref][]second // the newest ten
+	best      map[stack.Ref]*best
+	ratios    map[stack.Ref][]ratio // of the last 30 s
 	baselines map[baselineKey]*Baseline
 	loaded    map[stack.Ref]bool // those that a verdict is raised about: nothing is learned of them
 }
@@ -44,7 +46,7 @@ func newDevices() devices {
 
 // anew forgets all but the baselines.
 func (d *devices) anew() {
-	d.last, d.second = map[stack.Ref]counters{}, map[stack.Ref][]second{}
+	d.last, d.second, d.best, d.ratios = map[stack.Ref]counters{}, map[stack.Ref][]second{}, map[stack.Ref]*best{}, map[stack.Ref][]ratio{}
 }
 
 // take learns from one batch.
@@ -72,6 +74,55 @@ func (d *devices) take(b series.Batch) {
 	}
 }
 
+// best is what a device did at most in a second, in each minute of the last hour.
+type best struct{ minutes []second }
+
+func (b *best) add(x second) {
+	m := x.at.Truncate(time.Minute)
+	if n := len(b.minutes); n == 0 || !b.minutes[n-1].at.Equal(m) {
+		b.minutes = append(b.minutes, second{at: m})
+		b.minutes = slices.Clone(b.minutes[max(0, len(b.minutes)-60):])
+	}
+	last := &b.minutes[len(b.minutes)-1]
+	last.iops, last.bytes = max(last.iops, x.iops), max(last.bytes, x.bytes)
+}
+
+func (b *best) most() (x second) {
+	if b != nil {
+		for _, m := range b.minutes {
+			x.iops, x.bytes = max(x.iops, m.iops), max(x.bytes, m.bytes)
+		}
+	}
+	return x
+}
+
+// ratio is the response ratio of one window.
+type ratio struct {
+	to    time.Time
+	value float64
+}
+
+// ratio keeps that of a window, and gives the largest of the last 30 s; not
+// known where a device was loaded and its ratio could not be told.
+func (d *devices) ratio(of stack.Ref, to time.Time, t *stack.Thing) (most float64, known bool) {
+	f, told := t.Facts["response_ratio"]
+	v, isNumber := f.Value.Number()
+	switch {
+	case told && isNumber:
+		d.ratios[of] = append(d.ratios[of], ratio{to, v})
+	case !told:
+		d.ratios[of] = append(d.ratios[of], ratio{to, math.NaN()})
+	}
+	d.ratios[of] = slices.DeleteFunc(d.ratios[of], func(r ratio) bool { return r.to.Before(to.Add(-sampled)) })
+	for _, r := range d.ratios[of] {
+		if math.IsNaN(r.value) {
+			return 0, false
+		}
+		most = max(most, r.value)
+	}
+	return most, len(d.ratios[of]) > 0
+}
+
 // furthest is how far apart two readings may be that stand for a second.
 const furthest = 2500 * time.Millisecond
 
@@ -95,9 +146,13 @@ func (d *devices) compare(of stack.Ref, was, is counters) {
 		return
 	}
 	d.second[of] = append(d.second[of], x)
-	if n := len(d.second[of]); n > 70 {
-		d.second[of] = slices.Clone(d.second[of][n-70:])
+	if n := len(d.second[of]); n > pinnedSeconds {
+		d.second[of] = slices.Clone(d.second[of][n-pinnedSeconds:])
 	}
+	if d.best[of] == nil {
+		d.best[of] = &best{}
+	}
+	d.best[of].add(x)
 	if x.queue > 0 && x.queue <= 1 && !d.loaded[of] {
 		d.learn(of, is.at, by)
 	}

@@ -178,6 +178,9 @@ func (j *Judge) device(w *judged, d *stack.Thing) {
 		j.set(d, "unloaded_growth", g)
 	}
 	j.response(w, d)
+	if most, known := j.devices.ratio(d.Ref, w.to, d); known {
+		j.set(d, "response_ratio_most", most)
+	}
 	j.pinned(d)
 }
 
@@ -243,13 +246,13 @@ const (
 )
 
 // pinned sets whether a device has kept to one number of requests or bytes, and
-// how its queue stands to that of the minute before.
+// how much more it has done before.
 func (j *Judge) pinned(d *stack.Thing) {
 	all := j.devices.second[d.Ref]
 	if len(all) < pinnedSeconds {
 		return
 	}
-	last, before := all[len(all)-pinnedSeconds:], all[:len(all)-pinnedSeconds]
+	last := all[len(all)-pinnedSeconds:]
 	of := func(part []second, f func(second) float64) (out []float64) {
 		for _, s := range part {
 			out = append(out, f(s))
@@ -265,9 +268,9 @@ func (j *Judge) pinned(d *stack.Thing) {
 	}
 	set("iops_pinned", of(last, func(s second) float64 { return s.iops }), leastIOPS)
 	set("bytes_pinned", of(last, func(s second) float64 { return s.bytes }), leastBytes)
-	queue := func(s second) float64 { return s.queue }
-	if was := mean(of(before, queue)); len(before) >= 2*pinnedSeconds && was > 0 {
-		j.set(d, "queue_rise", mean(of(last, queue))/was)
+	if n, best := mean(of(last, func(s second) float64 { return s.iops })), j.devices.best[d.Ref].most(); n >= leastIOPS {
+		bytes := mean(of(last, func(s second) float64 { return s.bytes }))
+		j.set(d, "did_before", max(best.iops/n, best.bytes/max(bytes, 1)))
 	}
 }
 

@@ -51,7 +51,7 @@ func (j *Judge) takeStatements(b series.Batch) {
 	for of, l := range found {
 		st := j.statements[of]
 		st.looks = append(st.looks, *l)
-		st.looks = slices.DeleteFunc(st.looks, func(o statementLook) bool { return !o.at.After(l.at.Add(-2*minute - 15*time.Second)) || o.at.After(l.at) })
+		st.looks = slices.DeleteFunc(st.looks, func(o statementLook) bool { return !o.at.After(l.at.Add(-2*minute-15*time.Second)) || o.at.After(l.at) })
 		for id := range st.texts {
 			if !slices.ContainsFunc(st.looks, func(o statementLook) bool { _, in := o.of[id]; return in }) {
 				delete(st.texts, id)

@@ -28,6 +28,7 @@ import (
 	rehearseview "plumb/internal/view/rehearse"
 	stackview "plumb/internal/view/stack"
 	"plumb/internal/view/viewtest"
+	watchview "plumb/internal/view/watch"
 )
 
 // TestSchemaIsUpToDate makes the schemas from the types and compares them with
@@ -73,6 +74,7 @@ func documents() map[string]document {
 		"rollback":       {reflect.TypeFor[protectview.RollbackJSON](), "plumb rollback --json"},
 		"rollback-table": {reflect.TypeFor[protectview.TableJSON](), "plumb rollback --table --json"},
 		"prune":          {reflect.TypeFor[protectview.PruneJSON](), "plumb prune --json"},
+		"watch":          {reflect.TypeFor[watchview.WatchJSON](), "plumb watch --once --json"},
 		"load-verify":    {reflect.TypeFor[loadview.VerifyJSON](), "plumb load verify --json"},
 	}
 }
@@ -185,7 +187,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../rehearse", "../stack", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

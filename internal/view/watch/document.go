@@ -29,8 +29,8 @@ type WatchServer struct {
 	Ref        stack.Ref        `json:"ref"`
 	Product    string           `json:"product"` // mysql, mariadb, percona, postgres, mongodb
 	Title      string           `json:"title"`
-	Up         bool             `json:"up"`     // something of it was read in the window
-	Active     *float64         `json:"active"` // active sessions on average; null: not known
+	Up         bool             `json:"up"`               // something of it was read in the window
+	Active     *float64         `json:"active,omitempty"` // active sessions on average; not there: not known
 	Classes    []WatchShare     `json:"classes"`
 	Rates      []WatchRate      `json:"rates"`
 	Sessions   []WatchSession   `json:"sessions"`
@@ -84,12 +84,12 @@ type WatchStatement struct {
 	Calls    float64  `json:"calls"`
 	Seconds  float64  `json:"seconds"`
 	Share    float64  `json:"share"` // of the time of all statements, 0 to 1
-	Examined *float64 `json:"examined"`
-	Returned *float64 `json:"returned"`
-	Bytes    *float64 `json:"bytes"`
-	Dearer   *float64 `json:"dearer_s"` // seconds more than in the minute before because each call is dearer
-	More     *float64 `json:"more_s"`   // seconds more because there are more calls
-	Rest     bool     `json:"rest"`     // all that are not listed
+	Examined *float64 `json:"examined,omitempty"`
+	Returned *float64 `json:"returned,omitempty"`
+	Bytes    *float64 `json:"bytes,omitempty"`
+	Dearer   *float64 `json:"dearer_s,omitempty"` // seconds more than in the minute before because each call is dearer
+	More     *float64 `json:"more_s,omitempty"`   // seconds more because there are more calls
+	Rest     bool     `json:"rest"`               // all that are not listed
 }
 
 // WatchVerdict is a limit that holds a server back.
@@ -99,7 +99,7 @@ type WatchVerdict struct {
 	Things   []stack.Ref     `json:"things"`
 	Title    string          `json:"title"`
 	Say      string          `json:"say"`
-	Share    *WatchInterval  `json:"share"` // of the server's active time; null: not known
+	Share    *WatchInterval  `json:"share,omitempty"` // of the server's active time; not there: not known
 	Evidence []WatchEvidence `json:"evidence"`
 	Against  []WatchAgainst  `json:"against"`
 	Causes   []string        `json:"causes"` // verdicts raised now that bring it about
@@ -149,9 +149,9 @@ type WatchSpan struct {
 	Server stack.Ref      `json:"server"`
 	Things []stack.Ref    `json:"things"`
 	Title  string         `json:"title"`
-	Share  *WatchInterval `json:"share"` // the largest
+	Share  *WatchInterval `json:"share,omitempty"` // the largest
 	From   time.Time      `json:"from"`
-	To     *time.Time     `json:"to"` // null: it goes on
+	To     *time.Time     `json:"to,omitempty"` // not there: it goes on
 }
 
 // WatchNode is one thing of the stack with its live values.

@@ -142,7 +142,9 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	for _, e := range v.Evidence {
 		seen = append(seen, fmt.Sprintf("%s of %s %s", e.Name, e.Of, shown(cat, e)))
 	}
-	p.Hang(page.Normal, "  evidence  ", strings.Join(seen, " · "))
+	if len(seen) > 0 {
+		p.Hang(page.Normal, "  evidence  ", strings.Join(seen, " · "))
+	}
 	head = "  against   "
 	for _, a := range v.Against {
 		p.Hang(page.Normal, head, against(a))

@@ -1,0 +1,112 @@
+package watch
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"plumb/internal/series"
+	"plumb/internal/stack"
+)
+
+// The table of ρ and capacity is that of balls thrown at many bins.
+func TestOccupancyOfARatio(t *testing.T) {
+	for ratio, want := range map[float64]float64{1: 0, 1.05: 0.10, 1.27: 0.39, 1.58: 0.63, 1.93: 0.78, 2.31: 0.86, 3.16: 0.95, 5: 0.99} {
+		if got := 1 - math.Exp(-occupancy(ratio)); math.Abs(got-want) > 0.015 {
+			t.Errorf("ρ %v: %.3f of capacity, want %v", ratio, got, want)
+		}
+	}
+}
+
+func TestWilson(t *testing.T) {
+	for _, c := range []struct{ k, n, low, high float64 }{
+		{0, 10, 0, 0.2775}, {10, 10, 0.7225, 1}, {50, 100, 0.4038, 0.5962}, {3, 30, 0.0346, 0.2562},
+	} {
+		if i := wilson(c.k, c.n); math.Abs(i.Low-c.low) > 1e-3 || math.Abs(i.High-c.high) > 1e-3 {
+			t.Errorf("%v of %v: %+v", c.k, c.n, i)
+		}
+	}
+}
+
+func TestBaselinesDoNotCreep(t *testing.T) {
+	at := time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)
+	b := &Baseline{Hour: at.Unix() / 3600}
+	if _, ok := b.unloaded(); ok {
+		t.Error("nothing was seen")
+	}
+	for i := range 100 {
+		b.add(at.Add(time.Duration(i)*time.Second), 200)
+	}
+	r0, ok := b.unloaded()
+	if !ok || math.Abs(r0-200) > 10 {
+		t.Errorf("R0 %v, want 200 µs", r0)
+	}
+	for hour := 1; hour <= 3; hour++ {
+		for i := range 100 {
+			b.add(at.Add(time.Duration(hour)*time.Hour+time.Duration(i)*time.Second), 500)
+		}
+	}
+	if again, _ := b.unloaded(); again != r0 {
+		t.Errorf("R0 went to %v: a slower device hides itself", again)
+	}
+	if b.Growth < 2.3 || b.Growth > 2.7 {
+		t.Errorf("growth %v, want 2.5", b.Growth)
+	}
+	b.add(at.Add(30*24*time.Hour), 200)
+	if n := b.Times.count(); n > 10 {
+		t.Errorf("after thirty days %v of the seconds still count", n)
+	}
+}
+
+func TestChangesOfStatements(t *testing.T) {
+	for _, c := range []struct {
+		was, is      cost
+		dearer, more float64
+	}{
+		{cost{10, 10}, cost{20, 20}, 0, 10}, {cost{10, 10}, cost{10, 30}, 20, 0}, {cost{10, 10}, cost{20, 60}, 40, 10},
+		{cost{0, 0}, cost{5, 5}, 0, 5}, {cost{5, 5}, cost{0, 0}, 0, -5},
+	} {
+		dearer, more := split(c.was, c.is)
+		if dearer != c.dearer || more != c.more {
+			t.Errorf("%+v to %+v: %v dearer, %v more", c.was, c.is, dearer, more)
+		}
+		if c.was.seconds+dearer+more != c.is.seconds {
+			t.Errorf("%+v to %+v: the parts are not the whole", c.was, c.is)
+		}
+	}
+}
+
+// TestStatementsThatBeganAnew has one that grows, one that was reset, one that
+// came into the list, and one that began.
+func TestStatementsThatBeganAnew(t *testing.T) {
+	db := stack.Ref{Kind: "mysql", Name: "3306"}
+	at := time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)
+	j := &Judge{statements: map[stack.Ref]*statements{}}
+	for i := 0; i <= 12; i++ {
+		n := float64(i)
+		b := series.Batch{At: at.Add(time.Duration(i) * 10 * time.Second)}
+		b.Statements = []series.Statement{{Of: db, ID: "grows", Text: "SELECT ?", Calls: 100 + 10*n, Seconds: 10 + n}, {Of: db, ID: "reset", Calls: 1000 + n, Seconds: 50 + n}}
+		if i == 12 {
+			b.Statements[1] = series.Statement{Of: db, ID: "reset", Calls: 3, Seconds: 0.5}
+			b.Statements = append(b.Statements, series.Statement{Of: db, ID: "came", Calls: 1e6, Seconds: 1e6},
+				series.Statement{Of: db, ID: "began", Calls: 2, Seconds: 2, Since: b.At.Add(-5 * time.Second)})
+		}
+		j.takeStatements(b)
+	}
+	got := map[string]StatementChange{}
+	for _, c := range j.statements[db].changes() {
+		got[c.ID] = c
+	}
+	if c := got["grows"]; c.Calls != 60 || c.Seconds != 6 || c.Text != "SELECT ?" || c.More == nil || *c.More != 0 || *c.Dearer != 0 {
+		t.Errorf("grows: %+v", c)
+	}
+	if c := got["reset"]; c.Calls != 3 || c.Seconds != 0.5 {
+		t.Errorf("reset: %+v", c)
+	}
+	if _, there := got["came"]; there || got["began"].Calls != 2 {
+		t.Errorf("what came into the list: %+v", got)
+	}
+	if n := len(j.statements[db].looks); n > 14 {
+		t.Errorf("%d looks are kept", n)
+	}
+}

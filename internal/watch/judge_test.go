@@ -1,0 +1,288 @@
+package watch_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/rule"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/watch"
+)
+
+func TestASaturatedDeviceIsTheLimit(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	m.add(full)
+	j := judge()
+	got := m.run(j)
+	if !slices.Equal(ids(got), []string{"device/saturated"}) {
+		t.Fatalf("raised: %q", ids(got))
+	}
+	v := got.Verdicts[0]
+	if v.Share == nil || v.Share.Value < 0.8 || v.Share.Low >= v.Share.Value || v.Share.High <= v.Share.Value || v.Share.High > 1 {
+		t.Errorf("share %+v, want 0.83 with its interval", v.Share)
+	}
+	if since := v.Since.Sub(start); since < 60*time.Second || since > 75*time.Second {
+		t.Errorf("since %s after the start, want soon after 60 s", since)
+	}
+	if !slices.Contains(v.Things, disk) || !strings.Contains(v.Say, "sda") || len(v.Evidence) == 0 {
+		t.Errorf("%+v", v)
+	}
+	for _, a := range v.Against {
+		if a.Holds == rule.Fires {
+			t.Errorf("counter-evidence that is not so: %s", a.Says)
+		}
+	}
+	if s := got.Servers[0]; s.Active == nil || *s.Active != 12 || !s.Up || s.Title != "MariaDB 10.11.14" {
+		t.Errorf("server %+v", s)
+	}
+	if u := unknownOf(got, "slots/connections"); u == nil {
+		t.Error("connections of a picture minutes old decided")
+	}
+}
+
+// TestRaisedInTimeAndCleared follows a verdict over time.
+func TestRaisedInTimeAndCleared(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	m.add(full)
+	m.add(load{seconds: 90, reads: 300, each: 0.2, sessions: map[series.Class]float64{series.ClassCPU: 2}})
+	j := judge()
+	j.Picture(start, picture())
+	var raised, cleared time.Duration
+	for _, b := range m.batches {
+		j.Batch(b)
+		is := find(j.Moment(b.At), "device/saturated") != nil
+		switch at := b.At.Sub(start); {
+		case is && raised == 0:
+			raised = at
+		case !is && raised > 0 && cleared == 0:
+			cleared = at
+		}
+	}
+	if raised < 70*time.Second || raised > 85*time.Second {
+		t.Errorf("raised %s after the start; the incident began after 1m0s, and 25 s are allowed", raised)
+	}
+	if cleared < 120*time.Second || cleared > 130*time.Second {
+		t.Errorf("cleared %s after the start; it ended after 1m40s", cleared)
+	}
+	got := j.Moment(j.Known())
+	if len(got.Timeline) != 1 || got.Timeline[0].To.IsZero() || got.Timeline[0].Share == nil {
+		t.Errorf("timeline %+v", got.Timeline)
+	}
+}
+
+func TestHealthyLoadsRaiseNothing(t *testing.T) {
+	for name, l := range map[string]load{
+		"in memory":  {seconds: 60, reads: 10, each: 0.2, sessions: map[series.Class]float64{series.ClassCPU: 4}},
+		"checkpoint": {seconds: 60, reads: 3000, each: 4, sessions: map[series.Class]float64{series.ClassCPU: 4}}, // the disk is full, and nobody waits
+		"one wait":   {seconds: 60, reads: 300, each: 0.2, sessions: map[series.Class]float64{series.ClassCPU: 9, series.ClassLock: 1}},
+	} {
+		m := &made{}
+		m.add(calm)
+		m.add(l)
+		j := judge()
+		if got := m.run(j); len(got.Verdicts) != 0 {
+			t.Errorf("%s: %q", name, ids(got))
+		}
+	}
+}
+
+func TestWhatIsNotKnownIsSaid(t *testing.T) {
+	m := &made{}
+	m.add(load{seconds: 60, reads: 3000, each: 4, mute: true, psi: 0.8})
+	j := judge()
+	got := m.run(j)
+	if len(got.Verdicts) != 0 {
+		t.Errorf("raised without knowing: %q", ids(got))
+	}
+	if u := unknownOf(got, "lock/blocked"); u == nil || len(u.Missing) == 0 {
+		t.Errorf("lock/blocked: %+v", u)
+	}
+	u := unknownOf(got, "device/saturated")
+	if u == nil || !slices.ContainsFunc(u.Missing, func(m rule.Missing) bool {
+		return m.Name == "response_ratio" && strings.Contains(m.Why, "not yet seen")
+	}) {
+		t.Errorf("a disk that was never seen unloaded: %+v", u)
+	}
+}
+
+// TestMuteSessionsAreNoShares: where most sessions do not say what they do, the
+// kernel's word counts for files, and locks are not known.
+func TestMuteSessionsAreNoShares(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	quiet := full
+	quiet.sessions = map[series.Class]float64{series.ClassUnknown: 12}
+	m.add(quiet)
+	j := judge()
+	got := m.run(j)
+	v := find(got, "device/saturated")
+	if v == nil || v.Share != nil {
+		t.Errorf("device/saturated: %+v", v)
+	}
+	if unknownOf(got, "lock/blocked") == nil {
+		t.Errorf("lock/blocked is known: %+v", got.Servers[0])
+	}
+}
+
+func TestTheRootOfLocksIsNamed(t *testing.T) {
+	list := []series.Session{
+		{Of: db, ID: 7, User: "app", Client: "web1", For: 40 * time.Second, InTx: 41 * time.Second},
+		{Of: db, ID: 8, Active: true, Class: series.ClassLock, BlockedBy: []int64{7}},
+		{Of: db, ID: 9, Active: true, Class: series.ClassLock, BlockedBy: []int64{8}},
+	}
+	m := &made{}
+	m.add(calm)
+	m.add(load{seconds: 40, reads: 10, each: 0.2, sessions: map[series.Class]float64{series.ClassLock: 2}, list: list})
+	j := judge()
+	got := m.run(j)
+	v := find(got, "lock/blocked")
+	if v == nil || !strings.Contains(v.Say, "session 7 of app@web1, idle in a transaction for 40s; 2 sessions wait for it") {
+		t.Fatalf("%+v", got.Verdicts)
+	}
+	if got.Verdicts[0].ID != "lock/blocked" {
+		t.Errorf("first is %s", got.Verdicts[0].ID)
+	}
+}
+
+// TestAChain: what waits for the log waits for the disk below it.
+func TestAChain(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	l := full
+	l.sessions = map[series.Class]float64{series.ClassRead: 5, series.ClassLog: 6, series.ClassCPU: 1}
+	m.add(l)
+	j := judge()
+	got := m.run(j)
+	if !slices.Equal(ids(got), []string{"device/saturated", "log/flush"}) {
+		t.Fatalf("raised: %q", ids(got))
+	}
+	if !slices.Equal(got.Verdicts[0].Effects, []string{"log/flush"}) || !slices.Equal(got.Verdicts[1].Causes, []string{"device/saturated"}) {
+		t.Errorf("%+v", got.Verdicts)
+	}
+}
+
+// TestTheSameFeedGivesTheSameBytes delivers what came within a second in another
+// order.
+func TestTheSameFeedGivesTheSameBytes(t *testing.T) {
+	var want string
+	for i := range 4 {
+		m := &made{}
+		m.add(calm)
+		m.add(full)
+		m.add(load{seconds: 20, reads: 300, each: 0.2, sessions: map[series.Class]float64{series.ClassCPU: 2}})
+		if i > 0 {
+			r := rand.New(rand.NewPCG(7, uint64(i)))
+			for k := 0; k+3 <= len(m.batches); k += 3 {
+				part := m.batches[k : k+3]
+				r.Shuffle(3, func(a, b int) { part[a], part[b] = part[b], part[a] })
+			}
+		}
+		j := judge()
+		text, err := json.Marshal(m.run(j))
+		if err != nil {
+			t.Fatal(err)
+		}
+		base, err := json.Marshal(j.Baselines())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(text) + string(base); want == "" {
+			want = got
+		} else if got != want {
+			t.Fatalf("delivery %d gives other bytes:\n%s\n%s", i, got, want)
+		}
+	}
+}
+
+func TestTheClockGoesBack(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	m.add(full)
+	m.at = m.at.Add(-time.Hour)
+	m.add(full)
+	j := judge()
+	if got := m.run(j); !slices.Equal(ids(got), []string{"device/saturated"}) {
+		t.Errorf("raised: %q", ids(got))
+	}
+	if known := j.Known(); known.After(m.at) {
+		t.Errorf("known until %s, and it is %s", known, m.at)
+	}
+}
+
+// TestWhatWasLearnedIsKept gives a new judge what another one knew of the disk.
+func TestWhatWasLearnedIsKept(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	first := judge()
+	m.run(first)
+	if len(first.Baselines()) == 0 {
+		t.Fatal("nothing was learned")
+	}
+	text, err := json.Marshal(first.Baselines())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back []watch.Baseline
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	loaded := &made{}
+	loaded.add(full)
+	second := judge()
+	second.Learned(back)
+	if got := loaded.run(second); !slices.Equal(ids(got), []string{"device/saturated"}) {
+		t.Errorf("raised: %q", ids(got))
+	}
+}
+
+func TestAServerThatWentIsNotJudged(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	m.add(full)
+	j := judge()
+	m.run(j)
+	gone := picture()
+	gone.Things = slices.DeleteFunc(gone.Things, func(t *stack.Thing) bool { return t.Ref == db })
+	j.Picture(m.at, gone)
+	n := len(m.batches)
+	m.add(load{seconds: 70, reads: 1, each: 0.1, mute: true})
+	for _, b := range m.batches[n:] {
+		if b.Source != "mysql:3306 sessions" {
+			j.Batch(b)
+		}
+	}
+	got := j.Moment(j.Known())
+	if len(got.Servers) != 0 || len(got.Verdicts) != 0 {
+		t.Errorf("servers %d, verdicts %q", len(got.Servers), ids(got))
+	}
+}
+
+func TestLimitsOfGroups(t *testing.T) {
+	limit := stack.Ref{Kind: "cgroup_device", Name: "/db@sda"}
+	m := &made{}
+	m.add(calm)
+	n := len(m.batches)
+	m.add(load{seconds: 40, reads: 500, each: 0.2, sessions: map[series.Class]float64{series.ClassRead: 4}, psi: 0.9})
+	reads := 0.0
+	for i := n; i < len(m.batches); i++ {
+		if m.batches[i].Source == "kernel" {
+			reads += 498
+			m.batches[i].Set(limit, "reads", reads)
+			m.batches[i].Set(limit, "read_iops_limit", 500)
+			m.batches[i].Set(group, "cpu_usage_us", reads)
+		}
+	}
+	j := judge()
+	got := m.run(j)
+	v := find(got, "limit/cgroup")
+	if v == nil || !strings.Contains(v.Title, "500 reads a second") || got.Verdicts[0].ID != "limit/cgroup" {
+		t.Fatalf("raised: %q; unknown %+v", ids(got), unknownOf(got, "limit/cgroup"))
+	}
+}

@@ -1,0 +1,156 @@
+package watch
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"plumb/internal/sample"
+)
+
+// How long an incident is looked at: a verdict has 25 s.
+const looked = 50 * time.Second
+
+// Incident 2: a limit on the device's own number hides from diskstats.
+func TestLimitOfAControlGroup(t *testing.T) {
+	for name, c := range map[string]struct {
+		iops int
+		want string
+	}{"incident": {500, "limit/cgroup"}, "twin": {50000, ""}} {
+		t.Run(name, func(t *testing.T) {
+			paths, wrap := own(t, "blkio")
+			s := mariadb(t, "innodb_buffer_pool_size=16M\n", wrap)
+			number := deviceNumber(t, s.device)
+			s.watchWith(func() []sample.Source {
+				return []sample.Source{blkioSource(paths["blkio"], s.device, number, s.group)}
+			})
+			s.calm(40 * time.Second)
+			write(t, paths["blkio"]+"/blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", number, c.iops))
+			think := 0 * time.Millisecond
+			if c.want == "" {
+				think = 20 * time.Millisecond
+			}
+			stop := s.load(4, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+				time.Sleep(think)
+				return readRow(ctx, c, r)
+			})
+			defer stop()
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// Incident 4: commits that must be durable one by one.
+func TestCommitsWaitForTheLog(t *testing.T) {
+	for name, c := range map[string]struct {
+		work func(context.Context, *sql.Conn, *rand.Rand) error
+		want string
+	}{"incident": {updateRow, "log/flush"}, "twin": {slowly(readRow), ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size=256M\nlog_bin\nsync_binlog=1\ninnodb_flush_log_at_trx_commit=1\n", nil)
+			s.watchWith(nil)
+			s.calm(40 * time.Second)
+			stop := s.load(8, c.work)
+			defer stop()
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// slowly lets a client think between two statements.
+func slowly(work func(context.Context, *sql.Conn, *rand.Rand) error) func(context.Context, *sql.Conn, *rand.Rand) error {
+	return func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+		time.Sleep(20 * time.Millisecond)
+		return work(ctx, c, r)
+	}
+}
+
+// Incident 5: a redo log that is too small.
+func TestRedoLogTooSmall(t *testing.T) {
+	for name, c := range map[string]struct {
+		size, want string
+	}{"incident": {"8M", "log/checkpoint"}, "twin": {"1G", ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size=256M\ninnodb_log_file_size="+c.size+"\ninnodb_flush_log_at_trx_commit=0\n", nil)
+			s.watchWith(nil)
+			s.calm(40 * time.Second)
+			stop := s.load(8, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+				_, err := c.ExecContext(ctx, fmt.Sprintf("UPDATE w.t SET pad=REVERSE(pad), n=n+1 WHERE id BETWEEN %d AND %[1]d+20", 1+r.IntN(190000)))
+				return err
+			})
+			defer stop()
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// Incident 11: a quota of processor time.
+func TestQuotaOfProcessors(t *testing.T) {
+	for name, quota := range map[string]int{"incident": 30000, "twin": -1} {
+		t.Run(name, func(t *testing.T) {
+			paths, wrap := own(t, "cpu")
+			s := mariadb(t, "innodb_buffer_pool_size=256M\n", wrap)
+			s.watchWith(func() []sample.Source { return []sample.Source{cpuSource(paths["cpu"], s.group)} })
+			write(t, paths["cpu"]+"/cpu.cfs_quota_us", fmt.Sprint(quota))
+			want := "cpu/quota"
+			work := func(ctx context.Context, c *sql.Conn, _ *rand.Rand) error {
+				var n int
+				return c.QueryRowContext(ctx, "SELECT BENCHMARK(200000, MD5('x'))").Scan(&n)
+			}
+			if quota < 0 {
+				want = ""
+				work = slowly(work)
+			}
+			stop := s.load(2, work)
+			defer stop()
+			s.incident(want, looked)
+		})
+	}
+}
+
+// Incident 12: a transaction that does nothing holds a row.
+func TestAnIdleTransactionHoldsARow(t *testing.T) {
+	for name, c := range map[string]struct {
+		row  int
+		want string
+	}{"incident": {7, "lock/blocked"}, "twin": {199999, ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size=256M\ninnodb_lock_wait_timeout=60\ninnodb_flush_log_at_trx_commit=0\n", nil)
+			s.watchWith(nil)
+			tx, err := s.db.Begin()
+			check_(t, err)
+			defer tx.Rollback()
+			_, err = tx.Exec(fmt.Sprintf("UPDATE w.t SET n=n+1 WHERE id=%d", c.row))
+			check_(t, err)
+			stop := s.load(4, func(ctx context.Context, c *sql.Conn, _ *rand.Rand) error {
+				time.Sleep(20 * time.Millisecond)
+				_, err := c.ExecContext(ctx, "UPDATE w.t SET n=n+1 WHERE id=7")
+				return err
+			})
+			defer stop()
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// Incident 14: no connection is left.
+func TestNoConnectionIsLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		clients int
+		want    string
+	}{"incident": {19, "slots/connections"}, "twin": {5, ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size=256M\nmax_connections=20\n", nil)
+			s.watchWith(nil)
+			stop := s.load(c.clients, func(ctx context.Context, c *sql.Conn, _ *rand.Rand) error {
+				_, err := c.ExecContext(ctx, "DO SLEEP(1)")
+				return err
+			})
+			defer stop()
+			s.incident(c.want, looked)
+		})
+	}
+}

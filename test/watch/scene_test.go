@@ -1,0 +1,328 @@
+// Package watch has incidents planted under real servers, and healthy twins of
+// them. They take minutes: PLUMB_REAL=1.
+package watch
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plumb/internal/catalog"
+	"plumb/internal/check"
+	"plumb/internal/engine/mysql"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/product"
+	"plumb/internal/sample"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/storage/block"
+	"plumb/internal/storage/filesystem"
+	"plumb/internal/system/kernel"
+	"plumb/internal/system/process"
+	"plumb/internal/watch"
+	"plumb/internal/watch/sampler"
+	"plumb/internal/watch/verdict"
+	"plumb/knowledge"
+	"plumb/test/sandbox"
+)
+
+// scene is a server on a filesystem of its own, watched.
+type scene struct {
+	t      *testing.T
+	box    *sandbox.Box
+	server *sandbox.Server
+	db     *sql.DB
+	dir    string // of the filesystem
+	device string // the loop device: loop3
+	ref    stack.Ref
+	group  string
+	more   []sample.Source
+
+	judge *watch.Judge
+	mu    sync.Mutex
+	first string // the first verdict that was ever first
+	when  time.Time
+	all   map[string]bool
+}
+
+// mariadb makes a scene with a table of some 100 MB.
+func mariadb(t *testing.T, settings string, wrap []string) *scene {
+	t.Helper()
+	sandbox.NeedTime(t, "an incident takes two minutes")
+	box, err := sandbox.New("")
+	sandbox.Need(t, err)
+	t.Cleanup(func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &scene{t: t, box: box, all: map[string]bool{}}
+	s.dir, err = box.Filesystem("data", "ext4", 1500, nil, "")
+	sandbox.Need(t, err)
+	var at unix.Stat_t
+	check_(t, unix.Stat(s.dir, &at))
+	s.device = fmt.Sprintf("loop%d", unix.Minor(at.Dev))
+	s.server, err = box.MySQL(sandbox.MySQLOptions{Datadir: filepath.Join(s.dir, "mysql"), Wrap: wrap,
+		Settings: "performance_schema=ON\nperformance_schema_instrument='wait/%=ON'\nperformance_schema_consumer_events_waits_current=ON\ninnodb_flush_method=O_DIRECT\n" + settings})
+	sandbox.Need(t, err)
+	s.db, err = s.server.Open()
+	check_(t, err)
+	s.db.SetMaxIdleConns(64)
+	t.Cleanup(func() { s.db.Close() })
+	s.exec("CREATE DATABASE w", "CREATE TABLE w.t (id INT PRIMARY KEY AUTO_INCREMENT, n INT, pad VARCHAR(400)) ENGINE=InnoDB",
+		"INSERT INTO w.t (n,pad) SELECT seq, REPEAT(MD5(seq),12) FROM w.seq_1_to_200000")
+	return s
+}
+
+func check_(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *scene) exec(statements ...string) {
+	s.t.Helper()
+	for _, q := range statements {
+		if _, err := s.db.Exec(q); err != nil {
+			s.t.Fatalf("%.80s: %v", q, err)
+		}
+	}
+}
+
+// Picture, Batch and Moment make a scene keep what was said first.
+func (s *scene) Picture(at time.Time, p *stack.Stack) { s.judge.Picture(at, p) }
+
+func (s *scene) Batch(b series.Batch) {
+	before := s.judge.Known()
+	s.judge.Batch(b)
+	if s.judge.Known().Equal(before) {
+		return
+	}
+	m := s.judge.Moment(s.judge.Known())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range m.Verdicts {
+		if v.Server != s.ref {
+			continue
+		}
+		if s.first == "" && v.ID != "client/idle" {
+			s.first, s.when = v.ID, m.At
+		}
+		s.all[v.ID] = true
+	}
+}
+
+// watchWith begins to watch; more gives the sources of this scene alone, when
+// the server's control group is known.
+func (s *scene) watchWith(more func() []sample.Source) {
+	s.t.Helper()
+	cat, err := catalog.Load(knowledge.FS)
+	check_(s.t, err)
+	windows, err := catalog.Windows(knowledge.FS)
+	check_(s.t, err)
+	limits, err := verdict.Load(knowledge.FS, windows)
+	check_(s.t, err)
+	s.judge = watch.NewJudge(windows, limits)
+	live := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{product.MySQL: mysql.Dialer{}}})
+	ctx, cancel := context.WithCancel(context.Background())
+	look := func(ctx context.Context) (*stack.Stack, error) {
+		return check.Observe(ctx, host.NewCached(live), cat, [][]observe.Probe{
+			{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}}, {mysql.NewProbe(cat, nil)}}, 30*time.Second)
+	}
+	p, err := look(ctx)
+	check_(s.t, err)
+	pid := ""
+	for _, d := range p.OfKind(product.MySQL) {
+		if d.Text("data_path") == s.server.Dir || d.Text("data_path") == s.server.Dir+"/" {
+			s.ref = d.Ref
+			pid = d.Links["process"][0].Name
+			if g := p.Find(d.Links["process"][0]).Links["cgroup"]; len(g) > 0 {
+				s.group = g[0].Name
+			}
+		}
+	}
+	if s.ref == (stack.Ref{}) {
+		s.t.Fatalf("the server of %s is not in the picture", s.server.Dir)
+	}
+	n := int(number(pid))
+	if more != nil {
+		s.more = more()
+	}
+	sources := append([]sample.Source{kernelSource(p.Host().Ref), blockSource(s.device), processSource(n), mariadbSource(s.db, s.ref)}, s.more...)
+	done := make(chan error, 1)
+	go func() {
+		done <- sampler.Run(ctx, sampler.Options{Host: live, Finders: []sample.Finder{standIns{sources}},
+			Look: func(context.Context) (*stack.Stack, error) { return p, nil }}, s)
+	}()
+	s.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			s.t.Error(err)
+		}
+		live.Close()
+	})
+}
+
+// load runs n clients, each asking again when it was answered, until the
+// function it gives is called.
+func (s *scene) load(n int, work func(ctx context.Context, c *sql.Conn, r *rand.Rand) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(i)))
+			for ctx.Err() == nil {
+				c, err := s.db.Conn(ctx)
+				if err != nil {
+					time.Sleep(100 * time.Millisecond)
+					continue
+				}
+				for ctx.Err() == nil {
+					if err := work(ctx, c, r); err != nil && ctx.Err() == nil {
+						break
+					}
+				}
+				c.Close()
+			}
+		})
+	}
+	stopped := sync.OnceFunc(func() { cancel(); all.Wait() })
+	s.t.Cleanup(stopped)
+	return stopped
+}
+
+func readRow(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+	var pad string
+	return c.QueryRowContext(ctx, fmt.Sprintf("SELECT pad FROM w.t WHERE id=%d", 1+r.IntN(190000))).Scan(&pad)
+}
+
+func updateRow(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+	_, err := c.ExecContext(ctx, fmt.Sprintf("UPDATE w.t SET n=n+1 WHERE id=%d", 1+r.IntN(190000)))
+	return err
+}
+
+// calm teaches what the disk does unloaded, by one slow reader.
+func (s *scene) calm(d time.Duration) {
+	s.t.Helper()
+	stop := s.load(1, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+		time.Sleep(2 * time.Millisecond)
+		return readRow(ctx, c, r)
+	})
+	time.Sleep(d)
+	stop()
+	for _, b := range s.judge.Baselines() {
+		s.t.Logf("learned: %s %s, class %d", b.Device, b.Op, b.Class)
+	}
+}
+
+// incident waits, and compares the first verdict that was raised. want "" wants
+// none.
+func (s *scene) incident(want string, d time.Duration) {
+	s.t.Helper()
+	s.mu.Lock()
+	s.first, s.all = "", map[string]bool{}
+	s.mu.Unlock()
+	began := time.Now()
+	time.Sleep(d)
+	m := s.judge.Moment(s.judge.Known())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for id := range s.all {
+		all = append(all, id)
+	}
+	slices.Sort(all)
+	took := "never"
+	if s.first != "" {
+		took = s.when.Sub(began).Round(100 * time.Millisecond).String()
+	}
+	verdict := "RIGHT"
+	if s.first != want {
+		verdict = "WRONG"
+		s.t.Errorf("the first verdict is %q, want %q", s.first, want)
+	}
+	s.t.Logf("RUN %s %s: want %q, first %q after %s, all %q", verdict, s.t.Name(), want, s.first, took, all)
+	s.show(m)
+}
+
+// show logs what was known of the server.
+func (s *scene) show(m watch.Moment) {
+	for _, v := range m.Servers {
+		if v.Ref != s.ref {
+			continue
+		}
+		active := -1.0
+		if v.Active != nil {
+			active = *v.Active
+		}
+		s.t.Logf("active %.1f, classes %+v", active, v.Classes)
+		for _, r := range v.Ruled {
+			s.t.Logf("ruled out %s: %s", r.ID, r.Why)
+		}
+		for _, u := range v.Unknown {
+			s.t.Logf("unknown %s: %+v", u.ID, u.Missing)
+		}
+	}
+	for _, v := range m.Verdicts {
+		if v.Server == s.ref {
+			s.t.Logf("%s: %s %s %+v", v.ID, v.Title, v.Say, v.Share)
+		}
+	}
+	for _, n := range m.Tree {
+		if n.Of.Name == s.device {
+			s.t.Logf("%s %+v", n.Label, n.Values)
+		}
+	}
+}
+
+// write writes a file of a control group.
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0); err != nil {
+		sandbox.Need(t, sandbox.Missing{What: "cannot write " + name + ": " + err.Error(), Hint: "run where control groups of version 1 can be written"})
+	}
+}
+
+// own makes a control group of version 1 for a server, and gives the command
+// that starts it there.
+func own(t *testing.T, controllers ...string) (paths map[string]string, wrap []string) {
+	t.Helper()
+	paths = map[string]string{}
+	script := ""
+	for _, c := range controllers {
+		dir := fmt.Sprintf("/sys/fs/cgroup/%s/plumb-watch-%d", c, os.Getpid())
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			sandbox.Need(t, sandbox.Missing{What: "cannot make a control group: " + err.Error(), Hint: "run as root where control groups of version 1 are"})
+		}
+		t.Cleanup(func() {
+			for range 50 {
+				if os.Remove(dir) == nil {
+					return
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		})
+		paths[c] = dir
+		script += "echo $$ > " + dir + "/cgroup.procs && "
+	}
+	return paths, []string{"sh", "-c", script + `exec "$@"`, "sh"}
+}
+
+func deviceNumber(t *testing.T, device string) string {
+	t.Helper()
+	text, err := os.ReadFile("/sys/class/block/" + device + "/dev")
+	check_(t, err)
+	return strings.TrimSpace(string(text))
+}
