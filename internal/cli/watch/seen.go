@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -49,6 +50,7 @@ func (l *looker) at(s *stack.Stack) {
 		defer func() { l.mu.Lock(); l.busy = false; l.mu.Unlock() }()
 		l.check(s)
 		l.points()
+		debug.FreeOSMemory() // the rules were most of it
 	})
 }
 
