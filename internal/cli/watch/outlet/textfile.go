@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -32,11 +33,15 @@ func (t Textfile) Validate() error {
 // read and nobody can have made before. A link in its place is replaced, not
 // followed: the directory may be one that others write to.
 func (t Textfile) Write(write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(t.Path), "."+filepath.Base(t.Path)+".*")
+	beside := filepath.Join(filepath.Dir(t.Path), fmt.Sprintf(".%s.%016x", filepath.Base(t.Path), rand.Uint64()))
+	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", t.Path, hint.Cause(err))
 	}
-	err = errors.Join(write(f), f.Chmod(0o644))
+	if st, e := f.Stat(); e == nil && st.Mode().Perm() != 0o644 { // by the umask
+		err = f.Chmod(0o644)
+	}
+	err = errors.Join(err, write(f))
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), t.Path)
 	}
