@@ -77,7 +77,12 @@ func TestRedoLogTooSmall(t *testing.T) {
 			s := mariadb(t, "innodb_buffer_pool_size=256M\ninnodb_log_file_size="+c.size+"\ninnodb_flush_log_at_trx_commit=0\n", nil)
 			s.watchWith(nil)
 			s.calm(40 * time.Second)
+			think := time.Duration(0)
+			if c.want == "" {
+				think = 50 * time.Millisecond
+			}
 			stop := s.load(8, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+				time.Sleep(think)
 				_, err := c.ExecContext(ctx, fmt.Sprintf("UPDATE w.t SET pad=REVERSE(pad), n=n+1 WHERE id BETWEEN %d AND %[1]d+20", 1+r.IntN(190000)))
 				return err
 			})

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -73,6 +75,12 @@ func mariadb(t *testing.T, settings string, wrap []string) *scene {
 	var at unix.Stat_t
 	check_(t, unix.Stat(s.dir, &at))
 	s.device = fmt.Sprintf("loop%d", unix.Minor(at.Dev))
+	if wrap != nil { // it starts as root, to enter its group, and steps down itself
+		uid, _ := box.User()
+		if who, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+			settings += "user=" + who.Username + "\n"
+		}
+	}
 	s.server, err = box.MySQL(sandbox.MySQLOptions{Datadir: filepath.Join(s.dir, "mysql"), Wrap: wrap,
 		Settings: "performance_schema=ON\nperformance_schema_instrument='wait/%=ON'\nperformance_schema_consumer_events_waits_current=ON\ninnodb_flush_method=O_DIRECT\n" + settings})
 	sandbox.Need(t, err)

@@ -53,14 +53,7 @@ func (d *device) health(ctx context.Context) {
 		d.obs.Gap(d.thing.Ref, "the health log of a drive is only shown to root", "run as root", "nvme_*")
 		return
 	}
-	argv := []string{"nvme", "smart-log", "-o", "json", "/dev/" + d.name}
-	out, err := d.h.Output(ctx, argv...)
-	parse := ParseSmartLog
-	if errors.Is(err, host.ErrNoCommand) {
-		argv = []string{"smartctl", "-j", "-A", "/dev/" + d.name}
-		out, err = d.h.Output(ctx, argv...)
-		parse = ParseSmartctl
-	}
+	log, from, err := AskHealth(ctx, d.h, d.name)
 	if errors.Is(err, host.ErrNoCommand) {
 		d.obs.Gap(d.thing.Ref, "neither nvme nor smartctl is installed", "install nvme-cli", "nvme_*")
 		return
@@ -69,12 +62,28 @@ func (d *device) health(ctx context.Context) {
 		d.obs.Gap(d.thing.Ref, err.Error(), "", "nvme_*")
 		return
 	}
-	log, err := parse(out)
-	if err != nil {
-		d.obs.Gap(d.thing.Ref, fmt.Sprintf("%s: %v", strings.Join(argv, " "), err), "", "nvme_*")
-		return
+	log.set(d.thing, from)
+}
+
+// AskHealth asks an NVMe drive for its log, with whichever of the two programs
+// is installed, and says with which command. ErrNoCommand: neither is.
+func AskHealth(ctx context.Context, h host.Reader, name string) (log Health, from string, err error) {
+	argv := []string{"nvme", "smart-log", "-o", "json", "/dev/" + name}
+	out, err := h.Output(ctx, argv...)
+	parse := ParseSmartLog
+	if errors.Is(err, host.ErrNoCommand) {
+		argv = []string{"smartctl", "-j", "-A", "/dev/" + name}
+		out, err = h.Output(ctx, argv...)
+		parse = ParseSmartctl
 	}
-	log.set(d.thing, strings.Join(argv, " "))
+	from = strings.Join(argv, " ")
+	if err != nil {
+		return nil, from, err
+	}
+	if log, err = parse(out); err != nil {
+		return nil, from, fmt.Errorf("%s: %w", from, err)
+	}
+	return log, from, nil
 }
 
 // ParseSmartLog reads `nvme smart-log -o json`. With -v critical_warning is an

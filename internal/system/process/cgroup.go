@@ -14,13 +14,19 @@ type membership struct {
 	memory  string // path in the tree that limits memory
 	cpu     string // path in the tree that limits CPU
 	cpuV1   bool
+	// What only the sampler reads: version 1's own trees, and version 2's path.
+	account string // of the tree that counts CPU time
+	io      string // of the tree that limits devices
+	unified string
 }
 
 // cgroupMounts says where the control group trees are mounted.
 type cgroupMounts struct {
-	v2     mount
-	memory mount // v1
-	cpu    mount // v1
+	v2      mount
+	memory  mount // v1
+	cpu     mount // v1
+	account mount // v1
+	io      mount // v1
 }
 
 // mount is a mounted tree: dir shows the group root and what is below it.
@@ -83,9 +89,14 @@ func parseMembership(data []byte) (m membership, ok bool) {
 				m.version, m.memory = 1, where
 			case "cpu":
 				m.cpuV1, m.cpu = true, where
+			case "cpuacct":
+				m.account = where
+			case "blkio":
+				m.io = where
 			}
 		}
 	}
+	m.unified = unified
 	if m.version == 0 && unified != "" {
 		m.version, m.memory = 2, unified
 	}
@@ -119,6 +130,10 @@ func parseCgroupMounts(mountinfo []byte) (m cgroupMounts) {
 				m.memory = at
 			case "cpu":
 				m.cpu = at
+			case "cpuacct":
+				m.account = at
+			case "blkio":
+				m.io = at
 			}
 		}
 	}
