@@ -145,6 +145,20 @@ func (e *engine) ticks() (seconds float64, rss int64) {
 	return (user + system) / 100, pages * int64(os.Getpagesize())
 }
 
+// waited is for how long its threads were ready to run and had no processor, in
+// seconds: by the limit, or because others used them.
+func (e *engine) waited() (seconds float64) {
+	all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", e.cmd.Process.Pid))
+	for _, name := range all {
+		text, _ := os.ReadFile(name)
+		if f := strings.Fields(string(text)); len(f) == 3 {
+			ns, _ := strconv.ParseFloat(f[1], 64)
+			seconds += ns / 1e9
+		}
+	}
+	return seconds
+}
+
 // size is what its data takes on disk, in bytes.
 func (e *engine) size() (n int64) {
 	_ = filepath.WalkDir(e.dir+"/data", func(_ string, d os.DirEntry, err error) error {

@@ -61,13 +61,13 @@ func run(ctx context.Context, o options) error {
 	}
 	defer e.stop()
 	fmt.Printf("%d series an agent, every %s; %g cores, %d MiB; load of this machine before: %s", len(p.values), o.interval, o.cores, o.memory>>20, load())
-	fmt.Printf("%8s %10s %8s %8s %10s %9s %9s  %s\n", "agents", "samples/s", "cores", "MiB", "B/sample", "p99 ms", "query ms", "")
+	fmt.Printf("%8s %10s %8s %8s %8s %10s %9s %9s  %s\n", "agents", "samples/s", "cores", "waited", "MiB", "B/sample", "p99 ms", "query ms", "")
 	f := &fleet{template: p, url: e.url, interval: o.interval}
 	defer f.stop()
 	for n := o.step; n <= o.most && ctx.Err() == nil; n += o.step {
 		f.grow(ctx, o.step)
 		m := measure(ctx, o, e, f)
-		fmt.Printf("%8d %10.0f %8.2f %8d %10.2f %9.0f %9.0f  %s\n", n, m.samples, m.cores, m.rss>>20, m.bytes, m.p99, m.query, m.full)
+		fmt.Printf("%8d %10.0f %8.2f %8.2f %8d %10.2f %9.0f %9.0f  %s\n", n, m.samples, m.cores, m.waited, m.rss>>20, m.bytes, m.p99, m.query, m.full)
 		if m.full != "" {
 			fmt.Printf("full at %d agents: %s. That is %d agents a core and GiB at %s.\n", n, m.full, n-o.step, o.interval)
 			return nil

@@ -13,6 +13,7 @@ type measured struct {
 	rss        int64   // bytes
 	bytes      float64 // on disk, for each sample so far
 	p99, query float64 // ms
+	waited     float64 // seconds a second that its threads waited for a processor
 	full       string  // what is full; "" for nothing
 }
 
@@ -32,13 +33,14 @@ func measure(ctx context.Context, o options, e *engine, f *fleet) (m measured) {
 	s, _, _ := f.lately()
 	sentSoFar += float64(s)
 	before, _ := e.ticks()
-	began := time.Now()
+	waited, began := e.waited(), time.Now()
 	pause(ctx, o.hold-o.interval)
 	after, rss := e.ticks()
 	seconds := time.Since(began).Seconds()
 	samples, p99, failed := f.lately()
 	sentSoFar += float64(samples)
 	m = measured{samples: float64(samples) / seconds, cores: (after - before) / seconds, rss: rss, p99: float64(p99.Milliseconds())}
+	m.waited = (e.waited() - waited) / seconds
 	m.bytes = float64(e.size()) / sentSoFar
 	seen, _, err := e.query(fmt.Sprintf("count(last_over_time(plumb_build_info[%ds]))", int(3*o.interval.Seconds())))
 	_, took, err2 := e.query("topk(10, sum by (instance) (rate({job=\"plumb\",__name__=~\"plumb_block_.*_total\"}[1m])))")
@@ -60,6 +62,8 @@ func measure(ctx context.Context, o options, e *engine, f *fleet) (m measured) {
 		m.full = "its processor time"
 	case float64(rss) >= fullMemory*float64(o.memory):
 		m.full = "its memory"
+	case p99 > o.interval && m.cores < .5*o.cores && m.waited > m.cores:
+		m.full = "others use this machine's processors: this is no measurement"
 	case p99 > o.interval:
 		m.full = "requests take longer than an interval"
 	case took > fullQuery:
