@@ -25,14 +25,14 @@ func (e *Exporter) aboutSources(fs *families) {
 		if e.fresh(s.came, latePeriods*s.last.Every) {
 			up = 1
 		}
-		fs.gauge("plumb_source_up", "whether a source gave values within its last three periods", up, l)
+		fs.gauge("plumb_source_up", "whether a source answered within its last three periods, if only with what it lacks", up, l)
 		if !s.came.IsZero() {
-			fs.gauge("plumb_source_last_success_timestamp_seconds", "when a source last gave values", unix(s.last.At), l)
+			fs.gauge("plumb_source_last_success_timestamp_seconds", "when a source last answered", unix(s.last.At), l)
 		}
 		fs.gauge("plumb_source_duration_seconds", "how long a source was last waited for", s.took.Seconds(), l)
 		fs.gauge("plumb_source_gaps", "values that a source could not read when it was last asked", float64(s.gaps), l)
-		fs.counter("plumb_source_batches_total", "times a source gave values", s.batches, l)
-		fs.counter("plumb_source_late_total", "times a source was late or could read nothing", s.late, l)
+		fs.counter("plumb_source_batches_total", "times a source answered", s.batches, l)
+		fs.counter("plumb_source_late_total", "times a source was late or failed", s.late, l)
 	}
 }
 

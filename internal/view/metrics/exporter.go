@@ -68,8 +68,8 @@ type source struct {
 	heard   time.Time    // of anything
 	took    time.Duration
 	gaps    int     // in the last batch
-	batches float64 // with values
-	late    float64 // without
+	batches float64 // that were answers
+	late    float64 // that were none
 }
 
 // New makes an exporter that has seen nothing yet.
@@ -92,8 +92,8 @@ func (e *Exporter) Picture(_ time.Time, s *stack.Stack) {
 	clear(e.labels)
 }
 
-// Batch implements watch.Sink. One without values is a gap: what came before
-// stays as long as it is not late.
+// Batch implements watch.Sink. Of one that gave nothing, what came before stays
+// as long as it is not late.
 func (e *Exporter) Batch(b series.Batch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,12 +107,21 @@ func (e *Exporter) Batch(b series.Batch) {
 		e.sources[b.Source] = s
 	}
 	s.heard, s.took, s.gaps = now, b.Took, len(b.Gaps)
-	if len(b.Readings)+len(b.Sessions)+len(b.Statements) == 0 && len(b.Gaps) > 0 {
+	if !answered(b) {
 		s.late++
 		return
 	}
 	s.last, s.came = b, now
 	s.batches++
+}
+
+// answered tells whether a source gave an answer: values, or what it lacks to
+// read some. A gap about all that it reads is none.
+func answered(b series.Batch) bool {
+	if len(b.Readings)+len(b.Sessions)+len(b.Statements) > 0 {
+		return true
+	}
+	return !slices.ContainsFunc(b.Gaps, func(g series.Gap) bool { return g.Of.IsZero() && g.Name == "" })
 }
 
 // Moment takes what watch says now.

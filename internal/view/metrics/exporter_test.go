@@ -113,6 +113,23 @@ func TestLateValuesVanish(t *testing.T) {
 	}
 }
 
+// A source that answers what it lacks is not late: nobody is woken because a
+// server has no performance schema.
+func TestSourceThatLacksSomething(t *testing.T) {
+	e, c := madeExporter(t, Options{})
+	for range 5 {
+		c.pass(time.Second)
+		e.Batch(series.Batch{Source: "block", Every: time.Second, At: c.at, Gaps: []series.Gap{{Of: db, Why: "the performance schema is off"}}})
+	}
+	got := parsed(t, pageOf(t, e))
+	if got["plumb_source_up source=block"] != 1 || got["plumb_source_gaps source=block"] != 1 || got["plumb_source_late_total source=block"] != 0 {
+		t.Errorf("got %v", got)
+	}
+	if v, ok := got["plumb_block_reads_total device=sda"]; ok {
+		t.Errorf("what it no longer gives is still %v", v)
+	}
+}
+
 // A server that is down has no verdicts.
 func TestServerThatIsDown(t *testing.T) {
 	e, c := madeExporter(t, Options{})
