@@ -31,12 +31,9 @@ func devices(s *stack.Stack) []sample.Source {
 }
 
 // chosen are the devices that servers' files lie on and, so that somebody else
-// at work shows, all others but unused partitions.
+// at work shows, all others that are no part of one and no memory.
 func chosen(s *stack.Stack) []string {
-	under := map[stack.Ref]bool{}
-	for _, fs := range held(s) {
-		below(s, fs, under, 0)
-	}
+	under := sample.Below(s)
 	var mine, disks, rest []string
 	for _, b := range s.OfKind("block") {
 		switch layer := b.Text("layer"); {
@@ -44,7 +41,7 @@ func chosen(s *stack.Stack) []string {
 			mine = append(mine, b.Ref.Name)
 		case layer == "disk":
 			disks = append(disks, b.Ref.Name)
-		case layer != "partition" && layer != "ram" && layer != "loop":
+		case !slices.Contains([]string{"partition", "loop", "ram", "zram"}, layer):
 			rest = append(rest, b.Ref.Name)
 		}
 	}
@@ -52,21 +49,6 @@ func chosen(s *stack.Stack) []string {
 	all = all[:min(len(all), maxDevices)]
 	slices.Sort(all)
 	return all
-}
-
-// below follows a filesystem down to its devices.
-func below(s *stack.Stack, t *stack.Thing, seen map[stack.Ref]bool, depth int) {
-	const deepest = 16 // a foreign tape can tell of a circle
-	if depth > deepest || seen[t.Ref] {
-		return
-	}
-	seen[t.Ref] = true
-	for _, link := range []string{"block", "dataset", "pool", "on", "disks", "log_disks", "special_disks", "cache_disks", "backing"} {
-		next, _ := s.Follow(t, link)
-		for _, n := range next {
-			below(s, n, seen, depth+1)
-		}
-	}
 }
 
 // nameOf names the source by what it reads, so that one that reads others has

@@ -71,10 +71,12 @@ func (p pool) space(ctx context.Context, h host.Reader, b *series.Batch) error {
 		return nil
 	}
 	for _, row := range zfs.ParseRows(out, 8) {
-		if row[0] == p.of.Name {
+		if _, told := zfs.ParseSize(row[1]); row[0] == p.of.Name && told {
 			setSpace(b, p, row)
+			return nil
 		}
 	}
+	b.Gap(p.of, "zpool list tells no space of it", "see `zpool status "+p.of.Name+"`: a pool that is faulted has none", "size", "allocated", "free", "capacity")
 	return nil
 }
 

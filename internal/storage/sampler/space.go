@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,7 +60,11 @@ func spaces(s *stack.Stack, locals map[int]observe.Local) []sample.Source {
 }
 
 func (s *space) take(ctx context.Context, h host.Reader, b *series.Batch) error {
-	w := walk{h: h, ctx: host.For(ctx, s.local.PID, host.NewRoom(roomBytes)), root: s.local.Root, left: maxFiles}
+	uid, known := s.local.Process.Int("uid")
+	if !known {
+		return errors.New("the user of the server is not known")
+	}
+	w := walk{ctx: ctx, h: h, root: s.local.Root, uid: uid, left: maxFiles, done: map[string]bool{}}
 	sort := sorter{places: s.places, files: product.Of(s.of.Kind).Files}
 	sums := map[string]taken{}
 	for _, r := range sort.roles() {
@@ -69,7 +74,7 @@ func (s *space) take(ctx context.Context, h host.Reader, b *series.Batch) error 
 	for _, top := range sort.tops() {
 		var err error
 		if top.role == "temporary" && sort.shared(top) {
-			err = w.only(top.dir, sort.patterns("temporary"), s.local, func(f found) { sums["temporary"] = sums["temporary"].with(f) })
+			err = w.only(top.dir, sort.patterns("temporary"), func(f found) { sums["temporary"] = sums["temporary"].with(f) })
 		} else {
 			err = w.all(top, sort, func(f found) {
 				if role := sort.roleOf(f.name); role != "" {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"plumb/internal/host"
-	"plumb/internal/observe"
 )
 
 // How far the files of one server are looked at, once a minute.
@@ -27,11 +26,15 @@ type found struct {
 	bytes, length int64
 }
 
-// walk goes through the directories of a server with its rights and as it sees them.
+// walk goes through the directories of a server as it sees them. Only files of
+// its own user count: anybody can start what looks like a server and name any
+// directory, and would learn of nothing but files of their own. (To take their
+// rights for each of some thousand files costs ten times as much.)
 type walk struct {
 	ctx  context.Context
 	h    host.Reader
 	root string
+	uid  int64
 	left int             // files that may still be looked at
 	done map[string]bool // directories that were read whole, without those below
 }
@@ -39,9 +42,6 @@ type walk struct {
 // all looks at the files below a place, those of directories with a role of
 // their own first: what matters most is small.
 func (w *walk) all(top place, s sorter, each func(found)) error {
-	if w.done == nil {
-		w.done = map[string]bool{}
-	}
 	type todo struct {
 		dir   string
 		depth int
@@ -81,8 +81,8 @@ func (w *walk) one(dir string, each func(found)) (below []string, err error) {
 	}
 	if len(names) == 0 { // an empty directory, a file, or nothing
 		st, err := w.h.Stat(w.ctx, w.root+dir)
-		if err == nil && st.Mode.IsRegular() {
-			each(found{dir, st.Blocks * 512, st.Size})
+		if err == nil {
+			w.file(w.root+dir, st, each)
 		}
 		return nil, ignoreGone(err)
 	}
@@ -97,30 +97,27 @@ func (w *walk) one(dir string, each func(found)) (below []string, err error) {
 			}
 			continue
 		}
-		if st.Resolved != name {
-			continue
+		if st.Mode.IsDir() && st.Resolved == name {
+			below = append(below, strings.TrimPrefix(name, w.root))
 		}
-		file := strings.TrimPrefix(name, w.root)
-		switch {
-		case st.Mode.IsDir():
-			below = append(below, file)
-		case st.Mode.IsRegular():
-			each(found{file, st.Blocks * 512, st.Size})
-		}
+		w.file(name, st, each)
 	}
 	return below, nil
 }
 
-// only looks at the files of a directory that may be everybody's: those of the
-// server's own user whose names are as its temporary files'.
-func (w *walk) only(dir string, patterns []string, l observe.Local, each func(found)) error {
-	uid, known := l.Process.Int("uid")
-	if !known {
-		return errors.New("the user of the server is not known")
+// file gives a file, if it is one of the server's and no link.
+func (w *walk) file(name string, st host.Stat, each func(found)) {
+	if st.Mode.IsRegular() && st.Resolved == name && int64(st.UID) == w.uid {
+		each(found{strings.TrimPrefix(name, w.root), st.Blocks * 512, st.Size})
 	}
+}
+
+// only looks at the files of a directory that may be everybody's: those whose
+// names are as the server's.
+func (w *walk) only(dir string, patterns []string, each func(found)) error {
 	for _, p := range patterns {
 		if strings.Contains(p, "/") {
-			continue // a directory of the server's, which is none here
+			continue // in a directory of the server's, which is none here
 		}
 		names, err := w.h.Glob(w.ctx, pattern(w.root+dir)+"/"+p)
 		if err != nil {
@@ -131,11 +128,10 @@ func (w *walk) only(dir string, patterns []string, l observe.Local, each func(fo
 				return errMany
 			}
 			st, err := w.h.Stat(w.ctx, name)
-			if err = ignoreGone(err); err != nil {
+			if err == nil {
+				w.file(name, st, each)
+			} else if ignoreGone(err) != nil {
 				return err
-			}
-			if int64(st.UID) == uid && st.Mode.IsRegular() && st.Resolved == name && st.Inode != 0 {
-				each(found{strings.TrimPrefix(name, w.root), st.Blocks * 512, st.Size})
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package sampler
 
 import (
-	"cmp"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -121,32 +121,24 @@ func (g *group) limitsOf(r reading, l level, v1 bool) perDevice {
 	return all
 }
 
-// set records the values of one group, in the order of devices' names.
+// set records the values of one group for the devices below servers. What is
+// asked of others holds no server back.
 func (g *group) set(r reading, l level, all perDevice) {
-	numbers := slices.Sorted(maps.Keys(all))
-	if len(numbers) > maxDevices {
-		r.b.Gap(g.of, strconv.Itoa(len(numbers))+" devices are counted for it; the first were read", "", "devices")
-		numbers = numbers[:maxDevices]
-	}
-	for _, n := range numbers {
-		device := cmp.Or(g.devices[n], g.ask(r, n))
+	told := 0
+	for _, number := range slices.Sorted(maps.Keys(all)) {
+		device := g.devices[number]
 		if device == "" {
-			continue // it went meanwhile
+			continue
+		}
+		if told++; told > maxDevices {
+			r.b.Gap(g.of, fmt.Sprintf("more than %d devices are counted for it; the first were read", maxDevices), "", "devices")
+			return
 		}
 		of := stack.Ref{Kind: "cgroup_device", Name: l.name + "@" + device}
-		for _, name := range slices.Sorted(maps.Keys(all[n])) {
-			r.b.Set(of, name, float64(all[n][name]))
+		for _, name := range slices.Sorted(maps.Keys(all[number])) {
+			r.b.Set(of, name, float64(all[number][name]))
 		}
 	}
-}
-
-// ask finds the name of a device that came after the host was looked at.
-func (g *group) ask(r reading, number string) string {
-	to, err := r.h.Readlink(r.ctx, "/sys/dev/block/"+number)
-	if err != nil {
-		return ""
-	}
-	return path.Base(to)
 }
 
 var ioStatNames = map[string]string{"rbytes": "read_bytes", "wbytes": "written_bytes", "rios": "reads", "wios": "writes"}

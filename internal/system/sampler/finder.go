@@ -73,11 +73,11 @@ func memberOf(s *stack.Stack, g *stack.Thing) (pid int, ok bool) {
 	return 0, false
 }
 
-// deviceNames gives block devices by their number, "7:0".
+// deviceNames gives the block devices below servers by their number, "7:0".
 func deviceNames(s *stack.Stack) map[string]string {
-	out := map[string]string{}
+	out, under := map[string]string{}, sample.Below(s)
 	for _, b := range s.OfKind("block") {
-		if dev := b.Text("dev"); dev != "" {
+		if dev := b.Text("dev"); dev != "" && under[b.Ref] {
 			out[dev] = b.Ref.Name
 		}
 	}
