@@ -24,6 +24,7 @@ type options struct {
 	step, most          int
 	memory              int64 // bytes
 	cores               float64
+	patient             bool
 }
 
 func main() {
@@ -37,6 +38,7 @@ func main() {
 	flag.IntVar(&o.most, "most", 20000, "agents at which it ends in any case")
 	flag.Int64Var(&o.memory, "memory", 1<<30, "bytes that VictoriaMetrics may have")
 	flag.Float64Var(&o.cores, "cores", 1, "processors that it may have")
+	flag.BoolVar(&o.patient, "patient", false, "do not end because answers take long: on a machine that others use, memory and processor time can be measured, and time cannot")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -62,6 +62,7 @@ func measure(ctx context.Context, o options, e *engine, f *fleet) (m measured) {
 		m.full = "its processor time"
 	case float64(rss) >= fullMemory*float64(o.memory):
 		m.full = "its memory"
+	case o.patient: // of time nothing is concluded
 	case p99 > o.interval && m.cores < .5*o.cores && m.waited > m.cores:
 		m.full = "others use this machine's processors: this is no measurement"
 	case p99 > o.interval:
