@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 )
 
@@ -71,6 +72,9 @@ func run(ctx context.Context, o options) error {
 		m := measure(ctx, o, e, f)
 		fmt.Printf("%8d %10.0f %8.2f %8.2f %8d %10.2f %9.0f %9.0f  %s\n", n, m.samples, m.cores, m.waited, m.rss>>20, m.bytes, m.p99, m.query, m.full)
 		if m.full != "" {
+			if strings.HasSuffix(m.full, noMeasurement) {
+				return fmt.Errorf("at %d agents: %s", n, m.full)
+			}
 			fmt.Printf("full at %d agents: %s. That is %d agents a core and GiB at %s.\n", n, m.full, n-o.step, o.interval)
 			return nil
 		}

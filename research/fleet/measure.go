@@ -24,6 +24,9 @@ const (
 	fullQuery  = 10 * time.Second // a dashboard's query over all agents
 )
 
+// noMeasurement ends what is said of a run that tells nothing of the engine.
+const noMeasurement = "no measurement"
+
 var sentSoFar float64
 
 // measure holds a step and looks at it, without its first interval: that is
@@ -51,7 +54,10 @@ func measure(ctx context.Context, o options, e *engine, f *fleet) (m measured) {
 		return m
 	default:
 	}
+	due := float64(f.agents*len(f.template.values)) / o.interval.Seconds()
 	switch {
+	case m.samples < .8*due && m.cores < .5*o.cores:
+		m.full = "the agents got too little processor time to send: this is " + noMeasurement
 	case err != nil || err2 != nil:
 		m.full = fmt.Sprintf("it answers no query: %v %v", err, err2)
 	case failed > 0:
@@ -64,7 +70,7 @@ func measure(ctx context.Context, o options, e *engine, f *fleet) (m measured) {
 		m.full = "its memory"
 	case o.patient: // of time nothing is concluded
 	case p99 > o.interval && m.cores < .5*o.cores && m.waited > m.cores:
-		m.full = "others use this machine's processors: this is no measurement"
+		m.full = "others use this machine's processors: this is " + noMeasurement
 	case p99 > o.interval:
 		m.full = "requests take longer than an interval"
 	case took > fullQuery:
