@@ -6,8 +6,8 @@ package knowledge
 
 import "embed"
 
-// FS is the tree: facts/*.yaml, knobs/*.yaml, samples/*.yaml, windows/*.yaml,
+// FS is the tree: facts/*.yaml, knobs/*.yaml, samples/*.yaml, windows/*.yaml, metrics/*.yaml,
 // rules/*/*.yaml, verdicts/*/*.yaml, measured.yaml, coverage.yaml.
 //
-//go:embed facts knobs samples windows rules verdicts measured.yaml coverage.yaml
+//go:embed facts knobs metrics samples windows rules verdicts measured.yaml coverage.yaml
 var FS embed.FS

@@ -107,7 +107,7 @@ func TestReadingWritesNothing(t *testing.T) {
 	if pool, err := b.Filesystem("vol", "ext4", 64, nil, ""); err != nil {
 		t.Logf("without a filesystem of its own (%s): %v", pool, err)
 	}
-	tape := filepath.Join(t.TempDir(), "host.tape")
+	tape, text := filepath.Join(t.TempDir(), "host.tape"), t.TempDir()
 	for _, c := range []struct {
 		args []string
 		may  func(string) bool
@@ -122,6 +122,9 @@ func TestReadingWritesNothing(t *testing.T) {
 			return streams(name) || filepath.Dir(name) == filepath.Dir(tape) && strings.Contains(filepath.Base(name), "host.tape")
 		}},
 		{[]string{"check", "--tape", tape}, streams},
+		{[]string{"watch", "metrics", "--once", "--every", "5s", "--textfile", filepath.Join(text, "plumb.prom")}, func(name string) bool {
+			return streams(name) || filepath.Dir(name) == text && strings.Contains(filepath.Base(name), "plumb.prom")
+		}},
 	} {
 		t.Run(strings.Join(c.args[:min(2, len(c.args))], "_"), func(t *testing.T) {
 			lines := strace(t, c.args...)

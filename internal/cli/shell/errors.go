@@ -20,6 +20,12 @@ var ErrFound = errors.New("findings at or above --fail-on")
 // ErrMarked ends a run whose result is marked, with --strict.
 var ErrMarked = errors.New("the result is marked")
 
+// Ended ends a command with a code of its own, when all there is to say was said.
+type Ended struct{ Code int }
+
+// Error implements error.
+func (e Ended) Error() string { return fmt.Sprintf("ended with code %d", e.Code) }
+
 // partly is the error of what did a part of what was asked, and said what is left.
 type partly interface {
 	error

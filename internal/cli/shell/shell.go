@@ -57,6 +57,9 @@ func (s *Shell) Exit(err error) int {
 	if errors.Is(err, ErrFound) || errors.Is(err, ErrMarked) {
 		return ExitFound
 	}
+	if e, ok := errors.AsType[Ended](err); ok {
+		return e.Code
+	}
 	text, help, code := Describe(err)
 	fmt.Fprintf(s.Err, "plumb: %s\n", OneLine(text))
 	if help != "" {

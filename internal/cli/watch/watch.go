@@ -64,6 +64,7 @@ small queries a second.
 	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
 	c.AddCommand(Record(s, Live(s, a)), Replay(s), Export(s))
 	c.Flags().DurationVar(&f.span, "for", usualSpan, "look for this long before; goes with --once")
+	c.AddCommand(Metrics(s, Live(s, a)), Nagios(s), Emit(s))
 	return c
 }
 

@@ -1,0 +1,51 @@
+package watch
+
+import (
+	"github.com/spf13/cobra"
+
+	"plumb/internal/catalog"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/view/metrics"
+	"plumb/knowledge"
+)
+
+// Emit makes the command plumb watch emit.
+func Emit(s *shell.Shell) *cobra.Command {
+	forms := []string{"alerts", "dashboard"}
+	return &cobra.Command{
+		Use:   "emit alerts|dashboard",
+		Short: "print alert rules for Prometheus or vmalert, or a dashboard for Grafana",
+		Long: `Emit prints what a monitoring system needs to make something of the metrics of
+plumb watch metrics: alert rules in the form of Prometheus, which vmalert reads
+too, or a dashboard for Grafana, made of everything that Plumb samples.
+
+` + shell.ReadExits,
+		Example: `  plumb watch emit alerts > /etc/prometheus/rules/plumb.yaml
+  plumb watch emit dashboard > plumb.json`,
+		Args:      shell.OneArg("form: alerts or dashboard"),
+		ValidArgs: forms,
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := emitted(args[0])
+			if err != nil {
+				return err
+			}
+			return s.Print(text)
+		},
+	}
+}
+
+func emitted(form string) (string, error) {
+	switch form {
+	case "alerts":
+		return metrics.Alerts(knowledge.FS)
+	case "dashboard":
+		cat, err := catalog.Windows(knowledge.FS)
+		if err != nil {
+			return "", err
+		}
+		text, err := metrics.Dashboard(cat)
+		return string(text) + "\n", err
+	}
+	return "", hint.Usage("plumb watch emit "+form+" names no form", "alerts or dashboard")
+}

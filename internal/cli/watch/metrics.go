@@ -1,0 +1,260 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/catalog"
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/outlet"
+	"plumb/internal/hint"
+	"plumb/internal/view/metrics"
+	"plumb/internal/watch/verdict"
+	"plumb/knowledge"
+)
+
+// metricsFlags are the flags of watch metrics.
+type metricsFlags struct {
+	shell.Source
+	listen     outlet.Listening
+	textfile   outlet.Textfile
+	target     outlet.Target
+	labels     map[string]string
+	every      time.Duration
+	once       bool
+	compat     []string
+	mostSeries int
+	statements int
+}
+
+// usualListen is where metrics are offered when nobody says otherwise.
+const usualListen = "127.0.0.1:9931"
+
+// Metrics makes the command plumb watch metrics.
+func Metrics(s *shell.Shell, feed Feed) *cobra.Command {
+	var f metricsFlags
+	c := &cobra.Command{
+		Use:   "metrics",
+		Short: "offer what watch sees to Prometheus and its kin",
+		Long: `Metrics watches this host, and offers what it sees at /metrics, in a file for
+node_exporter (--textfile), or sends it by remote write (--remote-write). A
+scrape gets the last sample; no server is asked because of it. What is late has
+no series: neither an old value nor a zero.
+
+plumb_bottleneck{verdict,server} is 1 while a limit holds a server back and 0
+while it does not. A verdict that cannot be told has no series.
+
+Beyond this machine it listens only with TLS, and to those who have the token
+of --token or a certificate by --client-ca. Secrets are read from files.
+
+` + shell.ReadExits,
+		Example: `  plumb watch metrics                                      at http://127.0.0.1:9931/metrics
+  plumb watch metrics --once | promtool check metrics      one page, and stop
+  plumb watch metrics --textfile /var/lib/prometheus/node-exporter/plumb.prom
+  plumb watch metrics --listen :9931 --tls-cert c.pem --tls-key k.pem --token /etc/plumb/scrape.token
+  plumb watch metrics --remote-write https://metrics.example/api/v1/write --remote-login /etc/plumb/push.login`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runMetrics(c.Context(), s, feed, f) },
+	}
+	f.LiveFlags(c)
+	fl := c.Flags()
+	fl.StringVar(&f.listen.Address, "listen", "", "offer /metrics at `ADDRESS`; "+usualListen+" when nothing else is asked for")
+	fl.StringVar(&f.listen.Cert, "tls-cert", "", "answer with the certificate in `FILE`; a renewed one is taken at once")
+	fl.StringVar(&f.listen.Key, "tls-key", "", "its key, in `FILE`")
+	fl.StringVar(&f.listen.Token, "token", "", "answer only those who send the token in `FILE` (Authorization: Bearer …)")
+	fl.StringVar(&f.listen.ClientCA, "client-ca", "", "answer only those whose certificate an authority in `FILE` has signed")
+	fl.StringVar(&f.textfile.Path, "textfile", "", "write `DIR/NAME.prom` for node_exporter's textfile collector; removed at the end")
+	fl.StringVar(&f.target.URL, "remote-write", "", "send by remote write 1.0 to `URL`")
+	fl.StringVar(&f.target.Token, "remote-token", "", "log in there with the token in `FILE`")
+	fl.StringVar(&f.target.Login, "remote-login", "", "log in there with the user:password in `FILE`")
+	fl.StringVar(&f.target.CA, "remote-ca", "", "trust the authorities in `FILE` there, instead of the system's")
+	fl.StringVar(&f.target.Cert, "remote-cert", "", "show the certificate in `FILE` there")
+	fl.StringVar(&f.target.Key, "remote-key", "", "its key, in `FILE`")
+	fl.StringToStringVar(&f.labels, "label", nil, "add `NAME=VALUE` to every series that is sent; instance is the host's name and job plumb otherwise")
+	fl.DurationVar(&f.every, "every", 15*time.Second, "write the file, and send, this often")
+	fl.BoolVar(&f.once, "once", false, "print one page as soon as a window is full, and stop")
+	fl.StringSliceVar(&f.compat, "compat", nil, "name what `EXPORTERS` have too as they do, instead of by our names: node, mysqld")
+	fl.IntVar(&f.mostSeries, "most-series", metrics.MostSeries, "show at most `N` series; servers and what they lie on come first")
+	fl.IntVar(&f.statements, "statements", 0, "also show the `N` dearest statements of each server, without literals")
+	shell.Offer(c, map[string]shell.Words{"compat": func() []string { return []string{"node", "mysqld"} }})
+	return c
+}
+
+// validate finds what is wrong with the flags before anything is read.
+func (f *metricsFlags) validate() error {
+	if f.listen.Address == "" && f.textfile.Path == "" && f.target.URL == "" && !f.once {
+		f.listen.Address = usualListen
+	}
+	if f.textfile.Path != "" {
+		if err := f.textfile.Validate(); err != nil {
+			return err
+		}
+	}
+	for name := range f.labels {
+		if !metrics.GoodLabel(name) {
+			return hint.Usage(fmt.Sprintf("--label %s=… is no name of a label", name), "letters, digits and _, such as --label site=berlin")
+		}
+	}
+	switch {
+	case f.every < time.Second || f.every > time.Hour:
+		return hint.Usage(fmt.Sprintf("--every %s is out of range", f.every), "1s to 1h")
+	case f.mostSeries < 100 || f.mostSeries > 1_000_000:
+		return hint.Usage(fmt.Sprintf("--most-series %d is out of range", f.mostSeries), "100 to 1000000")
+	case f.statements < 0 || f.statements > 500:
+		return hint.Usage(fmt.Sprintf("--statements %d is out of range", f.statements), "0 to 500")
+	case f.listen.Address == "" && (f.listen.Cert != "" || f.listen.Token != "" || f.listen.ClientCA != ""):
+		return hint.Usage("--tls-cert, --token and --client-ca are about a listener, and there is none", "--listen ADDRESS")
+	case f.target.URL == "" && (f.target.Token != "" || f.target.Login != "" || f.target.CA != "" || f.target.Cert != "" || len(f.labels) > 0):
+		return hint.Usage("--remote-… and --label are about remote write, and nothing is sent", "--remote-write URL")
+	}
+	return f.Source.Validate()
+}
+
+func runMetrics(ctx context.Context, s *shell.Shell, feed Feed, f metricsFlags) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	e, err := f.exporter()
+	if err != nil {
+		return err
+	}
+	o, err := f.open(s, e)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	for _, run := range o.runs {
+		running.Go(func() {
+			if err := run(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	look := &looker{e: e, warn: s.Warn}
+	if f.once {
+		running.Go(func() { cancel(printOnce(ctx, s, e)) })
+	}
+	err = feed(ctx, f.Source, newSeen(e, look))
+	cancel(err)
+	running.Wait()
+	look.wait()
+	switch cause := context.Cause(ctx); {
+	case f.once && errors.Is(cause, context.Canceled):
+		return errors.New("print the metrics of this host: interrupted")
+	case errors.Is(cause, errPrinted), errors.Is(cause, context.Canceled):
+		return o.close()
+	default:
+		return errors.Join(cause, o.close())
+	}
+}
+
+// exporter makes what keeps the last samples.
+func (f *metricsFlags) exporter() (*metrics.Exporter, error) {
+	cat, err := catalog.Windows(knowledge.FS)
+	if err != nil {
+		return nil, err
+	}
+	compat, err := metrics.LoadCompat(knowledge.FS, cat, f.compat)
+	if err != nil {
+		return nil, hint.Usage("--compat: "+err.Error(), "node,mysqld")
+	}
+	return metrics.New(metrics.Options{Catalog: cat, Verdicts: verdict.IDs(knowledge.FS), Compat: compat, MostSeries: f.mostSeries, Statements: f.statements, Version: shell.Version()}), nil
+}
+
+// opened is everything through which metrics leave.
+type opened struct {
+	runs  []func(context.Context) error
+	close func() error
+}
+
+// open opens all that was asked for, before the first sample is taken.
+func (f *metricsFlags) open(s *shell.Shell, e *metrics.Exporter) (o opened, err error) {
+	o.close = func() error { return nil }
+	if f.listen.Address != "" {
+		l, err := outlet.Listen(f.listen)
+		if err != nil {
+			return o, err
+		}
+		fmt.Fprintf(s.Err, "metrics at %s://%s/metrics\n", map[bool]string{true: "https", false: "http"}[f.listen.Cert != ""], l.Addr())
+		o.runs = append(o.runs, func(ctx context.Context) error { return l.Serve(ctx, e.Handler(!l.Here())) })
+	}
+	if f.target.URL != "" {
+		push, err := outlet.NewPush(f.target, "plumb/"+shell.Version(), func(err error) { s.Warn("remote write", err) })
+		if err != nil {
+			return o, err
+		}
+		e.Sending(func() metrics.Outgoing { return metrics.Outgoing(push.Counts()) })
+		remote := e.Remote(f.common())
+		o.runs = append(o.runs, func(ctx context.Context) error { push.Run(ctx); return nil },
+			f.repeat(func() error { push.Add(remote.Request(time.Now())); return nil }))
+	}
+	if f.textfile.Path != "" {
+		o.runs = append(o.runs, f.repeat(func() error { s.Warn("textfile", f.textfile.Write(e.Text)); return nil }))
+		o.close = f.textfile.Remove
+	}
+	return o, nil
+}
+
+// common are the labels of every series that is sent.
+func (f *metricsFlags) common() map[string]string {
+	all := map[string]string{"job": "plumb"}
+	if name, err := os.Hostname(); err == nil {
+		all["instance"] = name
+	}
+	for name, value := range f.labels {
+		all[name] = value
+	}
+	return all
+}
+
+// repeat makes a run that does something again and again, at multiples of the
+// period after its start.
+func (f *metricsFlags) repeat(do func() error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		tick := time.NewTicker(f.every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if err := do(); err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// errPrinted ends a run of --once.
+var errPrinted = errors.New("the page is printed")
+
+// fullWindow is how long --once waits: a window, and the first reading of
+// sources that are asked every 10 s.
+const fullWindow = 12 * time.Second
+
+func printOnce(ctx context.Context, s *shell.Shell, e *metrics.Exporter) error {
+	select {
+	case <-time.After(fullWindow):
+	case <-ctx.Done():
+		return nil
+	}
+	var b strings.Builder
+	if err := e.Text(&b); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(s.Out, b.String()); err != nil {
+		return err
+	}
+	return errPrinted
+}

@@ -1,0 +1,104 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/outlet"
+	"plumb/internal/view/metrics"
+)
+
+// nagiosFlags are the flags of watch nagios.
+type nagiosFlags struct {
+	from   string
+	target outlet.Target
+	limits metrics.Limits
+}
+
+// Nagios makes the command plumb watch nagios.
+func Nagios(s *shell.Shell) *cobra.Command {
+	var f nagiosFlags
+	c := &cobra.Command{
+		Use:   "nagios",
+		Short: "say in one line how the host is, as a plugin for Icinga and Nagios",
+		Long: `Nagios reads what plumb watch metrics offers or wrote, and prints one line with
+performance data. It needs no rights on the host and asks no server: it answers
+at once.
+
+A limit that holds a server back is a warning, and critical once it costs at
+least --critical of the server's active time. Critical are also a server that
+does not answer, and a run of plumb protect that fails. Data that can be lost,
+and a source that is late, are warnings. Metrics that are old are unknown.
+
+Exit codes, as plugins have them:
+  0  OK
+  1  WARNING
+  2  CRITICAL
+  3  UNKNOWN, also when the command line is wrong`,
+		Example: `  plumb watch nagios
+  plumb watch nagios --from /var/lib/prometheus/node-exporter/plumb.prom
+  plumb watch nagios --max-point-age 26h --max-proof-age 192h`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runNagios(c.Context(), s, f) },
+	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return said(s, metrics.UnknownLine(err.Error()), metrics.Unknown)
+	})
+	fl := c.Flags()
+	fl.StringVar(&f.from, "from", "http://"+usualListen+"/metrics", "read the metrics at `URL-OR-FILE`")
+	fl.StringVar(&f.target.Token, "token", "", "log in there with the token in `FILE`")
+	fl.StringVar(&f.target.CA, "ca", "", "trust the authorities in `FILE` there, instead of the system's")
+	fl.Float64Var(&f.limits.Critical, "critical", 0.5, "`SHARE` of a server's active time from which a limit is critical")
+	fl.DurationVar(&f.limits.Late, "max-age", 2*time.Minute, "how old what plumb says may be")
+	fl.DurationVar(&f.limits.Point, "max-point-age", 0, "how old the newest point of a server may be; 0 does not look")
+	fl.DurationVar(&f.limits.Proof, "max-proof-age", 0, "how old the newest proven point may be; 0 does not look")
+	return c
+}
+
+// nagiosTime is how long the metrics may take to come; plugins are killed after 10 s.
+const nagiosTime = 8 * time.Second
+
+func runNagios(ctx context.Context, s *shell.Shell, f nagiosFlags) error {
+	ctx, cancel := context.WithTimeout(ctx, nagiosTime)
+	defer cancel()
+	page, err := f.open(ctx)
+	if err != nil {
+		return said(s, metrics.UnknownLine(err.Error()), metrics.Unknown)
+	}
+	defer page.Close()
+	line, state := metrics.Plugin(page, time.Now(), f.limits)
+	return said(s, line, state)
+}
+
+func (f *nagiosFlags) open(ctx context.Context) (io.ReadCloser, error) {
+	if strings.HasPrefix(f.from, "http://") || strings.HasPrefix(f.from, "https://") {
+		f.target.URL, f.target.Flag = f.from, "--from"
+		return outlet.Fetch(ctx, f.target)
+	}
+	st, err := os.Stat(f.from)
+	if err != nil {
+		return nil, fmt.Errorf("plumb watch metrics does not write: %w", err)
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", f.from)
+	}
+	return os.Open(f.from)
+}
+
+// said prints the line of a plugin and ends with its state.
+func said(s *shell.Shell, line string, state metrics.State) error {
+	if err := s.Print(line); err != nil {
+		return err
+	}
+	if state == metrics.OK {
+		return nil
+	}
+	return shell.Ended{Code: int(state)}
+}

@@ -1,0 +1,59 @@
+package outlet
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"strings"
+)
+
+// guard decides who is answered.
+type guard struct {
+	token string // "" for everybody
+	here  bool   // only this machine can reach the listener
+}
+
+// before puts the guard before what answers.
+func (g guard) before(metrics http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		switch {
+		case g.here && !named(r.Host):
+			// A page of a stranger, whose name now leads to this machine: its
+			// script would read what it is shown.
+			http.Error(w, "this is no address of the machine itself", http.StatusMisdirectedRequest)
+		case !g.lets(r):
+			w.Header().Set("WWW-Authenticate", `Bearer realm="plumb"`)
+			http.Error(w, "who asks is not known: send the token", http.StatusUnauthorized)
+		case r.URL.Path != "/metrics":
+			http.Error(w, "there is only /metrics", http.StatusNotFound)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "metrics can only be read", http.StatusMethodNotAllowed)
+		default:
+			metrics.ServeHTTP(w, r)
+		}
+	})
+}
+
+// lets compares the token in a time that tells nothing of it.
+func (g guard) lets(r *http.Request) bool {
+	if g.token == "" {
+		return true
+	}
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(g.token))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && ok
+}
+
+// named tells whether a Host header names this machine by itself.
+func named(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,189 @@
+package outlet
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"plumb/internal/hint"
+)
+
+// Limits of a listener.
+const (
+	mostConnections = 64
+	mostHeader      = 16 << 10
+	headTime        = 5 * time.Second  // to send the head of a request
+	answerTime      = 10 * time.Second // to take the answer
+	idleTime        = time.Minute      // between two requests
+)
+
+// Listening says where to listen, and who may ask.
+type Listening struct {
+	Address   string // host:port
+	Cert, Key string // files; "" for no TLS
+	ClientCA  string // file of authorities that vouch for clients; "" for none
+	Token     string // file; "" for none
+}
+
+// Listener is a server that listens already, and does not answer yet.
+type Listener struct {
+	net.Listener
+	guard guard
+	here  bool // only this machine can reach it
+}
+
+// Listen opens it. Beyond the machine itself it refuses without TLS, and
+// without a way to know who asks.
+func Listen(l Listening) (*Listener, error) {
+	host, _, err := net.SplitHostPort(l.Address)
+	if err != nil {
+		return nil, hint.Usage(fmt.Sprintf("--listen %s is no address", l.Address), "give host:port, such as 127.0.0.1:9931")
+	}
+	here, err := loopback(host)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", l.Address, err)
+	}
+	if !here && (l.Cert == "" || l.Token == "" && l.ClientCA == "") {
+		return nil, hint.Usage(fmt.Sprintf("--listen %s can be reached from other machines, and needs TLS and a way to know who asks", l.Address),
+			"--tls-cert and --tls-key, and --token FILE or --client-ca FILE; or listen on 127.0.0.1")
+	}
+	config, err := l.tls()
+	if err != nil {
+		return nil, err
+	}
+	out := &Listener{here: here, guard: guard{here: here}}
+	if l.Token != "" {
+		if out.guard.token, err = Token("--token", l.Token); err != nil {
+			return nil, err
+		}
+	}
+	if out.Listener, err = net.Listen("tcp", l.Address); err != nil {
+		return nil, hint.With(fmt.Errorf("listen on %s: %w", l.Address, hint.Cause(err)), "--listen takes another address")
+	}
+	out.Listener = limited{out.Listener, make(chan struct{}, mostConnections)}
+	if config != nil {
+		out.Listener = tls.NewListener(out.Listener, config)
+	}
+	return out, nil
+}
+
+// Here tells whether only this machine can reach it.
+func (l *Listener) Here() bool { return l.here }
+
+// loopback tells whether every address of a name is of this machine alone.
+func loopback(host string) (bool, error) {
+	if host == "" {
+		return false, nil
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback(), nil
+	}
+	all, err := net.LookupIP(host)
+	if err != nil || len(all) == 0 {
+		return false, errors.Join(fmt.Errorf("look up %s", host), err)
+	}
+	for _, ip := range all {
+		if !ip.IsLoopback() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (l Listening) tls() (*tls.Config, error) {
+	if l.Cert == "" && l.Key == "" {
+		if l.ClientCA != "" {
+			return nil, hint.Usage("--client-ca needs TLS", "--tls-cert and --tls-key")
+		}
+		return nil, nil
+	}
+	if _, err := keyPair(l.Cert, l.Key); err != nil {
+		return nil, err
+	}
+	r := &renewed{cert: l.Cert, key: l.Key}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: r.get}
+	if l.ClientCA != "" {
+		pool, err := authorities("--client-ca", l.ClientCA)
+		if err != nil {
+			return nil, err
+		}
+		c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, pool
+	}
+	return c, nil
+}
+
+// renewed is a certificate that is read anew when its file is another one.
+type renewed struct {
+	cert, key string
+	mu        sync.Mutex
+	pair      *tls.Certificate
+	of        time.Time
+}
+
+func (r *renewed) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st, err := os.Stat(r.cert)
+	if err == nil && (r.pair == nil || !st.ModTime().Equal(r.of)) {
+		var pair *tls.Certificate
+		if pair, err = keyPair(r.cert, r.key); err == nil {
+			r.pair, r.of = pair, st.ModTime()
+		}
+	}
+	if r.pair != nil { // while it is being replaced, the old one is still good
+		return r.pair, nil
+	}
+	return nil, err
+}
+
+// limited accepts so many connections at a time; others wait with the kernel.
+type limited struct {
+	net.Listener
+	free chan struct{}
+}
+
+// Accept implements net.Listener.
+func (l limited) Accept() (net.Conn, error) {
+	l.free <- struct{}{}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.free
+		return nil, err
+	}
+	return &counted{Conn: c, free: sync.OnceFunc(func() { <-l.free })}, nil
+}
+
+type counted struct {
+	net.Conn
+	free func()
+}
+
+// Close implements net.Conn.
+func (c *counted) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}
+
+// Serve answers until the context ends: /metrics to those who may ask.
+func (l *Listener) Serve(ctx context.Context, metrics http.Handler) error {
+	s := &http.Server{Handler: l.guard.before(metrics), ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: mostHeader, ErrorLog: log.New(io.Discard, "", 0)} // what strangers do wrong fills no log
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l.Listener) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("listen on %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+		ended := s.Close()
+		<-done
+		return ended
+	}
+}

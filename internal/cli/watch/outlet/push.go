@@ -1,0 +1,270 @@
+package outlet
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"plumb/internal/hint"
+)
+
+// Limits of what waits to be sent.
+const (
+	mostWaiting  = 240      // requests: an hour, every 15 s
+	mostBytes    = 16 << 20 // of all requests
+	sendTime     = 30 * time.Second
+	firstBackoff = time.Second
+	lastBackoff  = time.Minute
+)
+
+// Target is where remote write goes, and who says so.
+type Target struct {
+	URL       string
+	Flag      string // by which it was given, for messages; "" for --remote-write
+	Token     string // file with a bearer token; "" for none
+	Login     string // file with user:password; "" for none
+	CA        string // file of the authorities that are trusted instead of the system's; "" for those
+	Cert, Key string // files of a client certificate; "" for none
+}
+
+// Push sends requests of remote write in order, again and again until they are
+// taken. What is too much to be kept is dropped, the oldest first, and counted.
+type Push struct {
+	url, shown, authorization, agent string // shown: the URL without what may be secret
+	client                           *http.Client
+	changed                          func(error) // told when it begins to fail, and nil when it goes well again
+
+	mu      sync.Mutex
+	waiting []request
+	bytes   int
+	counts  Counts
+	more    chan struct{}
+	pause   func(ctx context.Context, d time.Duration)
+}
+
+type request struct {
+	body    []byte
+	samples int
+}
+
+// Counts is what became of samples.
+type Counts struct {
+	Sent, Dropped, Refused float64 // samples
+	Retries                float64 // requests that were sent again
+	Waiting                int     // requests
+}
+
+// NewPush checks a target and makes what sends to it.
+func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
+	flag := cmp.Or(t.Flag, "--remote-write")
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, hint.Usage(flag+" is no URL of http or https", "such as https://metrics.example:8428/api/v1/write")
+	}
+	if u.User != nil {
+		return nil, hint.Usage(flag+" holds a login, which every user of the machine can read there", "--remote-login FILE, with user:password in its first line")
+	}
+	p := &Push{url: t.URL, shown: u.Scheme + "://" + u.Host + u.Path, agent: agent, changed: changed, more: make(chan struct{}, 1), pause: sleep}
+	if p.authorization, err = t.authorization(); err != nil {
+		return nil, err
+	}
+	here, _ := loopback(u.Hostname())
+	if p.authorization != "" && u.Scheme == "http" && !here {
+		return nil, hint.Usage(flag+" would send a secret over http, where others can read it", "give an URL of https")
+	}
+	config, err := t.tls()
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig, transport.MaxIdleConns, transport.MaxResponseHeaderBytes = config, 1, 64<<10
+	// A redirection would take the secret elsewhere.
+	p.client = &http.Client{Transport: transport, Timeout: sendTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return p, nil
+}
+
+func (t Target) authorization() (string, error) {
+	switch {
+	case t.Token != "" && t.Login != "":
+		return "", hint.Usage("--remote-token and --remote-login are two ways to log in", "give one of them")
+	case t.Token != "":
+		token, err := Secret("--remote-token", t.Token)
+		return "Bearer " + token, err
+	case t.Login != "":
+		login, err := Secret("--remote-login", t.Login)
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(login)), err
+	}
+	return "", nil
+}
+
+func (t Target) tls() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	var err error
+	if t.CA != "" {
+		if c.RootCAs, err = authorities("--remote-ca", t.CA); err != nil {
+			return nil, err
+		}
+	}
+	if t.Cert != "" || t.Key != "" {
+		pair, err := keyPair(t.Cert, t.Key)
+		if err != nil {
+			return nil, err
+		}
+		c.Certificates = []tls.Certificate{*pair}
+	}
+	return c, nil
+}
+
+// Add puts a request at the end of those that wait.
+func (p *Push) Add(body []byte, samples int) {
+	p.mu.Lock()
+	p.waiting = append(p.waiting, request{body, samples})
+	p.bytes += len(body)
+	for len(p.waiting) > 1 && (len(p.waiting) > mostWaiting || p.bytes > mostBytes) {
+		p.counts.Dropped += float64(p.waiting[0].samples)
+		p.shift()
+	}
+	p.mu.Unlock()
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+}
+
+// shift takes away the oldest. Its caller holds the lock.
+func (p *Push) shift() {
+	p.bytes -= len(p.waiting[0].body)
+	p.waiting = append([]request(nil), p.waiting[1:]...)
+}
+
+// Counts tells what became of what was added.
+func (p *Push) Counts() Counts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.counts
+	c.Waiting = len(p.waiting)
+	return c
+}
+
+// Run sends until the context ends.
+func (p *Push) Run(ctx context.Context) {
+	backoff, failing := firstBackoff, false
+	for ctx.Err() == nil {
+		next, ok := p.oldest()
+		if !ok {
+			select {
+			case <-p.more:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		wait, again, err := p.send(ctx, next.body)
+		if ctx.Err() != nil {
+			return
+		}
+		if failing != (err != nil) {
+			failing = err != nil
+			p.changed(err)
+		}
+		p.note(next, again, err)
+		if !again {
+			backoff = firstBackoff
+			continue
+		}
+		// Many agents that lost one receiver do not come back all at once.
+		p.pause(ctx, max(wait, backoff/2+rand.N(backoff)))
+		backoff = min(2*backoff, lastBackoff)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+func (p *Push) oldest() (request, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) == 0 {
+		return request{}, false
+	}
+	return p.waiting[0], true
+}
+
+// note counts what became of a request, and takes it away unless it is sent
+// again. It may have been dropped meanwhile.
+func (p *Push) note(r request, again bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if again {
+		p.counts.Retries++
+		return
+	}
+	if len(p.waiting) == 0 || &p.waiting[0].body[0] != &r.body[0] {
+		p.counts.Dropped -= float64(r.samples) // it went out after all
+	} else {
+		p.shift()
+	}
+	if err != nil {
+		p.counts.Refused += float64(r.samples)
+	} else {
+		p.counts.Sent += float64(r.samples)
+	}
+}
+
+// send sends one request. The receiver says whether it is worth to try again,
+// and after what time.
+func (p *Push) send(ctx context.Context, body []byte) (wait time.Duration, again bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
+	if err != nil {
+		return 0, false, err
+	}
+	for name, value := range map[string]string{"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", "X-Prometheus-Remote-Write-Version": "0.1.0",
+		"User-Agent": p.agent, "Authorization": p.authorization} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		if u, ok := errors.AsType[*url.Error](err); ok {
+			err = u.Err
+		}
+		return 0, true, fmt.Errorf("send to %s: %w", p.shown, err)
+	}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
+	resp.Body.Close()
+	if resp.StatusCode/100 == 2 {
+		return 0, false, nil
+	}
+	err = fmt.Errorf("send to %s: %s: %w", p.shown, resp.Status, errors.New(string(bytes.TrimSpace(text))))
+	return retryAfter(resp.Header.Get("Retry-After")), !slices.Contains(unwanted, resp.StatusCode), err
+}
+
+// unwanted are the answers to a request that would be refused again. After all
+// others somebody may mend the receiver or the secret: then nothing is lost.
+var unwanted = []int{http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
+
+// retryAfter reads how many seconds a receiver wants to be left alone, at most
+// the longest pause.
+func retryAfter(text string) time.Duration {
+	seconds, err := strconv.Atoi(text)
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(min(seconds, int(lastBackoff/time.Second))) * time.Second
+}

@@ -1,0 +1,160 @@
+package outlet
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The receivers of these tests are fakes, which answer as badly as real ones can;
+// test/watchmetrics sends to a real Prometheus and a real VictoriaMetrics.
+
+// receiver answers with codes in turn, the last one for ever, and keeps what it was sent.
+type receiver struct {
+	mu     sync.Mutex
+	codes  []int
+	bodies []string
+	heads  []http.Header
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	body, _ := io.ReadAll(q.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	code := r.codes[0]
+	if len(r.codes) > 1 {
+		r.codes = r.codes[1:]
+	}
+	if code/100 == 2 {
+		r.bodies = append(r.bodies, string(body))
+	}
+	r.heads = append(r.heads, q.Header)
+	w.Header().Set("Location", "http://192.0.2.1/")
+	w.WriteHeader(code)
+}
+
+func (r *receiver) got() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.bodies, "")
+}
+
+// pushing starts a push to a receiver; its pauses take no time.
+func pushing(t *testing.T, target Target, codes ...int) (*Push, *receiver, func() []string) {
+	t.Helper()
+	r := &receiver{codes: codes}
+	s := httptest.NewServer(r)
+	t.Cleanup(s.Close)
+	var mu sync.Mutex
+	var said []string
+	target.URL = s.URL + "/api/v1/write"
+	p, err := NewPush(target, "plumb/test", func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			said = append(said, "well")
+		} else {
+			said = append(said, err.Error())
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.pause = func(ctx context.Context, _ time.Duration) { sleep(ctx, time.Millisecond) }
+	return p, r, func() []string { mu.Lock(); defer mu.Unlock(); return said }
+}
+
+// run sends until nothing waits.
+func run(t *testing.T, p *Push) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	done := make(chan struct{})
+	go func() { p.Run(ctx); close(done) }()
+	for p.Counts().Waiting > 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	<-done
+}
+
+func TestSendsInOrderUntilTaken(t *testing.T) {
+	p, r, said := pushing(t, Target{Token: write(t, "token", secret)}, 503, 429, 302, 401, 204)
+	for _, body := range []string{"a", "b", "c"} {
+		p.Add([]byte(body), 10)
+	}
+	run(t, p)
+	if c := p.Counts(); r.got() != "abc" || c.Sent != 30 || c.Retries != 4 || c.Dropped+c.Refused != 0 {
+		t.Errorf("it got %q; %+v", r.got(), c)
+	}
+	h := r.heads[0]
+	if h.Get("Authorization") != "Bearer "+secret || h.Get("Content-Encoding") != "snappy" || h.Get("X-Prometheus-Remote-Write-Version") != "0.1.0" {
+		t.Errorf("got %v", h)
+	}
+	if s := said(); len(s) != 2 || !strings.Contains(s[0], "503") || s[1] != "well" || strings.Contains(s[0], secret) {
+		t.Errorf("it said %q", s)
+	}
+}
+
+// What is refused for good is not sent for ever.
+func TestRefusedForGood(t *testing.T) {
+	p, r, _ := pushing(t, Target{}, 400, 204)
+	p.Add([]byte("bad"), 1)
+	p.Add([]byte("good"), 2)
+	run(t, p)
+	if c := p.Counts(); r.got() != "good" || c.Refused != 1 || c.Sent != 2 {
+		t.Errorf("it got %q; %+v", r.got(), c)
+	}
+}
+
+// A receiver that is gone costs so much memory and no more, and the oldest goes first.
+func TestBoundedWhileNobodyTakes(t *testing.T) {
+	p, r, _ := pushing(t, Target{}, 204)
+	for i := range 3 * mostWaiting {
+		p.Add([]byte{byte(i)}, 1)
+	}
+	if c := p.Counts(); c.Waiting != mostWaiting || c.Dropped != 2*mostWaiting {
+		t.Errorf("got %+v", c)
+	}
+	for range 5 {
+		p.Add(make([]byte, mostBytes/2), 1)
+	}
+	if c := p.Counts(); c.Waiting != 2 || p.bytes > mostBytes {
+		t.Errorf("%d bytes wait: %+v", p.bytes, c)
+	}
+	p.Add(make([]byte, 2*mostBytes), 1)
+	p.Add([]byte("new"), 1)
+	run(t, p)
+	if c := p.Counts(); r.got() != "new" || c.Sent+c.Dropped != 3*mostWaiting+7 {
+		t.Errorf("it got %d bytes; %+v", len(r.got()), c)
+	}
+}
+
+func TestTargetsThatAreRefused(t *testing.T) {
+	login := write(t, "login", "plumb:"+secret)
+	for name, target := range map[string]Target{
+		"no URL":             {URL: "metrics.example"},
+		"another scheme":     {URL: "file:///etc/passwd"},
+		"a login in the URL": {URL: "https://plumb:" + secret + "@metrics.example/"},
+		"a secret over http": {URL: "http://192.0.2.1/write", Login: login},
+		"two logins":         {URL: "https://metrics.example/", Login: login, Token: login},
+		"a key without":      {URL: "https://metrics.example/", Cert: login},
+		"no authority":       {URL: "https://metrics.example/", CA: login},
+	} {
+		if _, err := NewPush(target, "", nil); err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for text, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "-1": 0, "99999999": lastBackoff, "Wed, 21 Oct 2015 07:28:00 GMT": 0} {
+		if got := retryAfter(text); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package outlet
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"plumb/internal/hint"
+)
+
+// leastToken is how long a token has to be, in bytes, so that nobody guesses it.
+const leastToken = 16
+
+// Secret reads the first line of a file that nobody but its owner and group
+// reads, such as a token or user:password.
+func Secret(flag, name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("read %s of %s: %w", name, flag, hint.Cause(err))
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("read %s of %s: %w", name, flag, hint.Cause(err))
+	}
+	if st.Mode().IsRegular() && st.Mode().Perm()&0o007 != 0 {
+		return "", hint.With(fmt.Errorf("read %s of %s: every user of the machine may read it", name, flag), "chmod o= "+name)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 8<<10))
+	if err != nil {
+		return "", fmt.Errorf("read %s of %s: %w", name, flag, hint.Cause(err))
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	if line = strings.TrimSpace(line); line == "" || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "", fmt.Errorf("read %s of %s: its first line is empty, or no plain text", name, flag)
+	}
+	return line, nil
+}
+
+// Token reads a token that is long enough not to be guessed.
+func Token(flag, name string) (string, error) {
+	token, err := Secret(flag, name)
+	if err == nil && len(token) < leastToken {
+		err = hint.With(fmt.Errorf("read %s of %s: a token of %d characters can be guessed", name, flag, len(token)), "openssl rand -hex 32 > "+name)
+	}
+	return token, err
+}
+
+// authorities reads certificates that are trusted.
+func authorities(flag, name string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s of %s: %w", name, flag, hint.Cause(err))
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("read %s of %s: it holds no certificate in PEM form", name, flag)
+	}
+	return pool, nil
+}
+
+// keyPair reads a certificate with its key.
+func keyPair(cert, key string) (*tls.Certificate, error) {
+	if cert == "" || key == "" {
+		return nil, errors.New("a certificate and its key go together")
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate %s and its key %s: %w", cert, key, hint.Cause(err))
+	}
+	return &pair, nil
+}

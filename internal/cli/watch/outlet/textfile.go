@@ -1,0 +1,61 @@
+package outlet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"plumb/internal/hint"
+)
+
+// Textfile is a file in the directory that another exporter reads.
+type Textfile struct{ Path string }
+
+// Validate finds what is wrong with its name.
+func (t Textfile) Validate() error {
+	if filepath.Ext(t.Path) != ".prom" {
+		return hint.Usage(fmt.Sprintf("--textfile %s does not end in .prom", t.Path), "node_exporter reads no other files; give DIR/plumb.prom")
+	}
+	if st, err := os.Stat(filepath.Dir(t.Path)); err != nil || !st.IsDir() {
+		return hint.Usage(fmt.Sprintf("--textfile %s: %s is no directory", t.Path, filepath.Dir(t.Path)), "give the directory of node_exporter's --collector.textfile.directory")
+	}
+	if st, err := os.Lstat(t.Path); err == nil && !st.Mode().IsRegular() {
+		return hint.Usage(fmt.Sprintf("--textfile %s is there, and no file", t.Path), "give another name")
+	}
+	return nil
+}
+
+// Write puts what is written in its place, whole or not at all, for all to
+// read. It is written beside its place, under a name that the exporter does not
+// read and nobody can have made before. A link in its place is replaced, not
+// followed: the directory may be one that others write to.
+func (t Textfile) Write(write func(io.Writer) error) error {
+	beside := filepath.Join(filepath.Dir(t.Path), fmt.Sprintf(".%s.%016x", filepath.Base(t.Path), rand.Uint64()))
+	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", t.Path, hint.Cause(err))
+	}
+	if st, e := f.Stat(); e == nil && st.Mode().Perm() != 0o644 { // by the umask
+		err = f.Chmod(0o644)
+	}
+	err = errors.Join(err, write(f))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), t.Path)
+	}
+	if err != nil {
+		os.Remove(f.Name()) // ours, and half a file is of no use
+		return fmt.Errorf("write %s: %w", t.Path, err)
+	}
+	return nil
+}
+
+// Remove takes it away: once nobody writes it any more, it says what was.
+func (t Textfile) Remove() error {
+	if err := os.Remove(t.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", t.Path, err)
+	}
+	return nil
+}

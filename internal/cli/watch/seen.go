@@ -1,0 +1,82 @@
+package watch
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"plumb/internal/check"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+	"plumb/internal/view/metrics"
+)
+
+// seen gives an exporter what is seen, and has each picture checked.
+type seen struct {
+	*metrics.Exporter
+	look *looker
+}
+
+func newSeen(e *metrics.Exporter, look *looker) seen { return seen{e, look} }
+
+// Picture implements watch.Sink.
+func (s seen) Picture(at time.Time, st *stack.Stack) {
+	s.Exporter.Picture(at, st)
+	s.look.at(st)
+}
+
+// looker checks a picture and reads the points in time, beside the sampling and
+// never twice at a time.
+type looker struct {
+	e    *metrics.Exporter
+	warn check.Warn
+
+	mu   sync.Mutex
+	busy bool
+	done sync.WaitGroup
+}
+
+// at looks at a picture, unless the one before is still looked at.
+func (l *looker) at(s *stack.Stack) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy {
+		return
+	}
+	l.busy = true
+	l.done.Go(func() {
+		defer func() { l.mu.Lock(); l.busy = false; l.mu.Unlock() }()
+		l.check(s)
+		l.points()
+		debug.FreeOSMemory() // the rules were most of it
+	})
+}
+
+func (l *looker) wait() { l.done.Wait() }
+
+// check loads the rules each time: they are large, and needed for a second
+// every ten minutes.
+func (l *looker) check(s *stack.Stack) {
+	know, err := check.Load(check.Choice{}, nil, l.warn)
+	if err != nil {
+		l.warn("check", err)
+		return
+	}
+	l.e.Checked(know.Judge(s, false).Advice.Findings)
+}
+
+// pointsTime is how long the points may take to be read.
+const pointsTime = 30 * time.Second
+
+func (l *looker) points() {
+	ctx, cancel := context.WithTimeout(context.Background(), pointsTime)
+	defer cancel()
+	live := host.NewLive(host.LiveOptions{})
+	defer live.Close()
+	points, err := protect.Store{Dir: protect.Directory}.List(ctx, live)
+	if err == nil {
+		l.e.Kept(points)
+	}
+}

@@ -1,0 +1,102 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+
+	"plumb/internal/series"
+	"plumb/internal/watch"
+)
+
+// aboutMoment says of every server which limits hold it back. A verdict is 1
+// while it is raised and 0 while it is not. One that nobody can tell has no
+// series, and neither has any of a server that is down: unknown is not zero.
+func (e *Exporter) aboutMoment(fs *families) {
+	if !e.fresh(e.judged, lateMoment) {
+		return
+	}
+	m := e.moment
+	fs.gauge("plumb_moment_timestamp_seconds", "the end of the window that verdicts are about", unix(m.At))
+	for _, s := range m.Servers {
+		e.aboutServer(fs, s, m.Verdicts)
+	}
+}
+
+func (e *Exporter) aboutServer(fs *families, s watch.Server, raised []watch.Verdict) {
+	server := serverLabel(s.Ref)
+	fs.gauge("plumb_server_info", "a server; always 1", 1, server, label{"product", clean(s.Product)}, label{"title", clean(s.Title)})
+	up := 0.0
+	if s.Up {
+		up = 1
+	}
+	fs.gauge("plumb_server_up", "whether a server answers", up, server)
+	e.o.Compat.add(fs, series.Reading{Of: s.Ref, Name: upFact, Value: up}, []label{server})
+	if !s.Up {
+		return
+	}
+	unknown := map[string]bool{}
+	for _, u := range s.Unknown {
+		unknown[u.ID] = true
+	}
+	fs.gauge("plumb_bottleneck_unknown", "verdicts that nobody can tell of a server, for want of what they are told by", float64(len(unknown)), server)
+	for _, v := range raised {
+		if v.Server == s.Ref {
+			e.aboutVerdict(fs, v)
+		}
+	}
+	for _, id := range e.o.Verdicts {
+		if !unknown[id] {
+			e.bottleneck(fs, id, 0, server) // one that is raised is there already
+		}
+	}
+}
+
+func (e *Exporter) aboutVerdict(fs *families, v watch.Verdict) {
+	server, id := serverLabel(v.Server), label{"verdict", clean(v.ID)}
+	e.bottleneck(fs, v.ID, 1, server)
+	fs.gauge("plumb_bottleneck_since_timestamp_seconds", "since when a limit holds a server back", unix(v.Since), id, server)
+	if v.Share == nil {
+		return
+	}
+	fs.gauge("plumb_bottleneck_share_ratio", "share of a server's active time that a limit costs", v.Share.Value, id, server)
+	fs.gauge("plumb_bottleneck_share_low_ratio", "the least that share can be, at 95 %", v.Share.Low, id, server)
+	fs.gauge("plumb_bottleneck_share_high_ratio", "the most that share can be, at 95 %", v.Share.High, id, server)
+}
+
+func (e *Exporter) bottleneck(fs *families, id string, raised float64, server label) {
+	fs.gauge("plumb_bottleneck", "1 while a limit holds a server back, 0 while it does not, none while nobody can tell", raised, label{"verdict", clean(id)}, server)
+}
+
+// aboutStatements adds the dearest statements of each server since they are
+// counted. Their texts hold no literals.
+func (e *Exporter) aboutStatements(fs *families) {
+	if e.o.Statements == 0 {
+		return
+	}
+	for _, s := range e.sources {
+		if e.fresh(s.came, latePeriods*s.last.Every) {
+			e.statementsOf(fs, s)
+		}
+	}
+}
+
+func (e *Exporter) statementsOf(fs *families, s *source) {
+	dearest := slices.Clone(s.last.Statements)
+	slices.SortFunc(dearest, func(a, b series.Statement) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.ID, b.ID))
+	})
+	for _, st := range dearest[:min(len(dearest), e.o.Statements)] {
+		l := []label{{"database", clean(st.Database)}, serverLabel(st.Of), {"statement", clean(st.ID)}}
+		fs.counter("plumb_statement_calls_total", "calls of a statement since it is counted", st.Calls, l...)
+		fs.counter("plumb_statement_seconds_total", "time in a statement, all calls together", st.Seconds, l...)
+		if st.Examined != nil {
+			fs.counter("plumb_statement_examined_rows_total", "rows that a statement read", *st.Examined, l...)
+		}
+		if st.Returned != nil {
+			fs.counter("plumb_statement_returned_rows_total", "rows that a statement sent or changed", *st.Returned, l...)
+		}
+		if st.Text != "" {
+			fs.gauge("plumb_statement_info", "the text of a statement, without literals; always 1", 1, append(l, label{"text", clean(st.Text)})...)
+		}
+	}
+}

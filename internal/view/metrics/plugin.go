@@ -1,0 +1,238 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// State is what a plugin of Icinga or Nagios exits with.
+type State int
+
+// The states, as those programs number them.
+const (
+	OK State = iota
+	Warning
+	Critical
+	Unknown
+)
+
+// String is the state's name.
+func (s State) String() string { return [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[s] }
+
+// Limits say what a plugin calls bad.
+type Limits struct {
+	Critical float64       // share of a server's time that a limit costs at least
+	Late     time.Duration // age of the newest window
+	Point    time.Duration // age of the newest point of a server; 0: not looked at
+	Proof    time.Duration // age of the newest proven one; 0: not looked at
+}
+
+// mostPage is how much of a page is read, in bytes.
+const mostPage = 8 << 20
+
+// judged is what a plugin says so far.
+type judged struct {
+	state State
+	says  []string
+	perf  []string
+}
+
+// worst is a state and what is said of it; unknown is worse than a warning and
+// hides no critical one.
+func (j *judged) add(s State, format string, args ...any) {
+	rank := [...]int{OK: 0, Warning: 1, Unknown: 2, Critical: 3}
+	text := fmt.Sprintf(format, args...)
+	if rank[s] > rank[j.state] {
+		j.state = s
+		j.says = append([]string{text}, j.says...)
+		return
+	}
+	j.says = append(j.says, text)
+}
+
+// Plugin reads a page of metrics, as a scrape or a textfile gives it, and says
+// in one line how the host is, with performance data.
+func Plugin(page io.Reader, now time.Time, l Limits) (line string, state State) {
+	all, err := readPage(page)
+	if err != nil {
+		return UnknownLine("the metrics cannot be read: " + err.Error()), Unknown
+	}
+	if all["plumb_build_info"] == nil {
+		return UnknownLine("these are no metrics of plumb"), Unknown
+	}
+	var j judged
+	j.windows(all, now, l)
+	j.servers(all)
+	j.limits(all, l)
+	j.findings(all)
+	j.points(all, l)
+	if len(j.says) == 0 {
+		j.says = []string{fmt.Sprintf("no limit holds back any of %d servers", len(all["plumb_server_up"]))}
+	}
+	return plainLine(j.state, strings.Join(j.says, "; "), j.perf), j.state
+}
+
+// UnknownLine is the line of a plugin that could see nothing.
+func UnknownLine(why string) string { return plainLine(Unknown, why, nil) }
+
+// plainLine makes the one line. A | would end what is said.
+func plainLine(s State, says string, perf []string) string {
+	line := fmt.Sprintf("PLUMB %s - %s", s, strings.ReplaceAll(cut(oneLine(says), 1000), "|", "/"))
+	if len(perf) > 0 {
+		line += " | " + strings.Join(perf, " ")
+	}
+	return line + "\n"
+}
+
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+// point is one sample of a page.
+type point struct {
+	labels map[string]string
+	value  float64
+}
+
+func readPage(page io.Reader) (map[string][]point, error) {
+	p := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := p.TextToMetricFamilies(io.LimitReader(page, mostPage))
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]point{}
+	for name, f := range families {
+		for _, m := range f.Metric {
+			v := m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetUntyped().GetValue()
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				all[name] = append(all[name], point{labelMap(m), v})
+			}
+		}
+		slices.SortFunc(all[name], func(a, b point) int {
+			return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(fmt.Sprint(a.labels), fmt.Sprint(b.labels)))
+		})
+	}
+	return all, nil
+}
+
+func labelMap(m *dto.Metric) map[string]string {
+	all := map[string]string{}
+	for _, l := range m.Label {
+		all[l.GetName()] = l.GetValue()
+	}
+	return all
+}
+
+// windows sees that what is said is of now.
+func (j *judged) windows(all map[string][]point, now time.Time, l Limits) {
+	at := all["plumb_moment_timestamp_seconds"]
+	if len(at) == 0 {
+		j.add(Unknown, "plumb has judged nothing lately")
+		return
+	}
+	if age := now.Sub(time.UnixMilli(int64(at[0].value * 1e3))); age > l.Late || age < -l.Late {
+		j.add(Unknown, "the newest window is %s old", age.Round(time.Second))
+	}
+	var late []string
+	for _, p := range all["plumb_source_up"] {
+		if p.value == 0 {
+			late = append(late, p.labels["source"])
+		}
+	}
+	if len(late) > 0 {
+		j.add(Warning, "nothing comes from %s", strings.Join(late, ", "))
+	}
+}
+
+func (j *judged) servers(all map[string][]point) {
+	for _, p := range all["plumb_server_up"] {
+		if p.value == 0 {
+			j.add(Critical, "%s does not answer", p.labels["server"])
+		}
+	}
+}
+
+// limits says what holds servers back, by the least that it can cost.
+func (j *judged) limits(all map[string][]point, l Limits) {
+	share := map[string]float64{}
+	for _, p := range all["plumb_bottleneck_share_low_ratio"] {
+		share[p.labels["server"]+" "+p.labels["verdict"]] = p.value
+	}
+	for _, p := range all["plumb_bottleneck"] {
+		low, known := share[p.labels["server"]+" "+p.labels["verdict"]]
+		switch {
+		case p.value != 1:
+			continue
+		case !known:
+			j.add(Warning, "%s is held back by %s", p.labels["server"], p.labels["verdict"])
+			continue
+		case low >= l.Critical:
+			j.add(Critical, "%s is held back by %s, for %.0f%% of its time or more", p.labels["server"], p.labels["verdict"], 100*low)
+		default:
+			j.add(Warning, "%s is held back by %s, for %.0f%% of its time or more", p.labels["server"], p.labels["verdict"], 100*low)
+		}
+		j.datum(p.labels["verdict"]+"@"+p.labels["server"], 100*low, "%", "", fmt.Sprint(100*l.Critical))
+	}
+}
+
+func (j *judged) findings(all map[string][]point) {
+	rules := map[string]bool{}
+	for _, p := range all["plumb_finding"] {
+		if p.labels["harm"] == "danger" {
+			rules[p.labels["rule"]] = true
+		}
+	}
+	if len(rules) > 0 {
+		j.add(Warning, "data can be lost: %s", strings.Join(slices.Sorted(maps.Keys(rules)), ", "))
+	}
+	if f := all["plumb_findings"]; len(f) > 0 {
+		j.datum("findings", f[0].value, "", "", "")
+	}
+}
+
+func (j *judged) points(all map[string][]point, l Limits) {
+	for _, p := range all["plumb_points_failing"] {
+		if p.value > 0 {
+			j.add(Critical, "plumb protect run fails for %s", p.labels["server"])
+		}
+	}
+	for _, c := range []struct {
+		name, what string
+		most       time.Duration
+		state      State
+	}{{"plumb_newest_point_age_seconds", "point", l.Point, Critical}, {"plumb_newest_proven_point_age_seconds", "proven point", l.Proof, Warning}} {
+		if c.most == 0 {
+			continue
+		}
+		if len(all[c.name]) == 0 {
+			j.add(c.state, "no server has a %s", c.what)
+		}
+		for _, p := range all[c.name] {
+			if p.value > c.most.Seconds() {
+				j.add(c.state, "the newest %s of %s is %s old", c.what, p.labels["server"], time.Duration(p.value*float64(time.Second)).Round(time.Minute))
+			}
+			j.datum(strings.ReplaceAll(c.what, " ", "_")+"_age@"+p.labels["server"], math.Round(p.value), "s", "", fmt.Sprint(c.most.Seconds()))
+		}
+	}
+}
+
+// datum adds performance data: 'name'=value unit;warning;critical.
+func (j *judged) datum(name string, value float64, unit, warning, critical string) {
+	name = strings.NewReplacer("'", "", "=", "", "|", "").Replace(oneLine(name))
+	j.perf = append(j.perf, fmt.Sprintf("'%s'=%g%s;%s;%s", name, math.Round(value*100)/100, unit, warning, critical))
+}

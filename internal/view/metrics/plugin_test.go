@@ -1,0 +1,86 @@
+package metrics
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/watch"
+)
+
+var pluginLine = regexp.MustCompile(`^PLUMB (OK|WARNING|CRITICAL|UNKNOWN) - [^|\n]+( \|( '[^'=|\n]+'=-?[0-9.e+]+(%|s)?;[0-9.]*;[0-9.]*)+)?\n$`)
+
+func TestPlugin(t *testing.T) {
+	usual := Limits{Critical: .5, Late: time.Minute}
+	raise := func(low float64, m *watch.Moment) {
+		m.Verdicts[0].Share = &watch.Interval{Value: low + .1, Low: low, High: low + .2}
+	}
+	for name, c := range map[string]struct {
+		limits Limits
+		change func(*watch.Moment)
+		late   time.Duration
+		want   State
+		says   string
+	}{
+		"a limit":               {usual, func(m *watch.Moment) { raise(.3, m) }, 0, Warning, "mysql:3306 is held back by lock/blocked, for 30% of its time or more"},
+		"a dear limit":          {usual, func(m *watch.Moment) { raise(.6, m) }, 0, Critical, "for 60%"},
+		"no share":              {usual, func(m *watch.Moment) { m.Verdicts[0].Share = nil }, 0, Warning, "is held back by lock/blocked"},
+		"down":                  {usual, func(m *watch.Moment) { m.Servers[0].Up, m.Verdicts = false, nil }, 0, Critical, "mysql:3306 does not answer"},
+		"an old page":           {usual, func(m *watch.Moment) { m.Verdicts = nil }, 2 * time.Minute, Unknown, "2m0s old"},
+		"an old page of a dear": {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "2m0s old"},
+		"an old point":          {Limits{Critical: .5, Late: time.Minute, Point: time.Minute}, func(m *watch.Moment) { m.Verdicts = nil }, 0, Critical, "newest point of mysql:3306 is 1h0m0s old"},
+		"a hostile name":        {usual, func(m *watch.Moment) { m.Servers[0].Ref.Name = "a'|=1\n2;\x1b[31m"; m.Servers[0].Up = false }, 0, Critical, "does not answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, clock := madeExporter(t, Options{})
+			e.picture.Find(stackRef("points", "mysql:3306")).Facts = nil // nothing of points fails
+			m := madeMoment(clock.at)
+			c.change(&m)
+			e.Moment(m)
+			page := pageOf(t, e)
+			line, state := Plugin(strings.NewReader(page), clock.at.Add(c.late), c.limits)
+			if state != c.want || !strings.Contains(line, c.says) || !pluginLine.MatchString(line) {
+				t.Errorf("got %s %q, want %s with %q", state, line, c.want, c.says)
+			}
+		})
+	}
+}
+
+func TestPluginThatIsWell(t *testing.T) {
+	e, clock := madeExporter(t, Options{})
+	e.picture.Find(stackRef("points", "mysql:3306")).Facts = nil
+	e.Checked(nil)
+	m := madeMoment(clock.at)
+	m.Verdicts = nil
+	e.Moment(m)
+	line, state := Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Critical: .5, Late: time.Minute})
+	if state != OK || line != "PLUMB OK - no limit holds back any of 1 servers | 'findings'=0;;\n" {
+		t.Errorf("got %s %q", state, line)
+	}
+	clock.pass(2 * time.Second)
+	if line, state = Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Late: time.Minute}); state != OK {
+		t.Errorf("got %s %q", state, line)
+	}
+	clock.pass(10 * time.Second)
+	if line, state = Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Late: time.Minute}); state != Warning || !strings.Contains(line, "nothing comes from block, mysql:3306 status") {
+		t.Errorf("got %s %q", state, line)
+	}
+}
+
+// What is no page of ours is unknown, and never fine.
+func FuzzPlugin(f *testing.F) {
+	f.Add("")
+	f.Add("plumb_build_info 1\n")
+	f.Add("plumb_build_info 1\nplumb_moment_timestamp_seconds NaN\nplumb_server_up{server=\"a|b\\n\"} 0\n")
+	f.Add("plumb_build_info 1\nplumb_bottleneck{server=\"a\",verdict=\"b'=\"} 1\nplumb_bottleneck_share_low_ratio{server=\"a\",verdict=\"b'=\"} +Inf\n")
+	f.Fuzz(func(t *testing.T, page string) {
+		line, state := Plugin(strings.NewReader(page), time.Unix(0, 0), Limits{})
+		if strings.Count(line, "\n") != 1 || state < OK || state > Unknown || !strings.HasPrefix(line, "PLUMB "+state.String()+" - ") {
+			t.Errorf("got %q", line)
+		}
+		if state == OK && !strings.Contains(page, "plumb_build_info") {
+			t.Errorf("all is well with %q", page)
+		}
+	})
+}

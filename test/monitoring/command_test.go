@@ -1,0 +1,85 @@
+package monitoring
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plumb/test/program"
+	"plumb/test/sandbox"
+)
+
+var whereItListens = regexp.MustCompile(`metrics at (http://127\.0\.0\.1:\d+/metrics)`)
+
+// The command as a user runs it, on this host: it listens at once, writes its
+// file, answers a plugin, and takes the file away at its end.
+func TestCommand(t *testing.T) {
+	sandbox.NeedTime(t, "watches this host for some seconds: make test-real")
+	p, err := program.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "plumb.prom")
+	c := exec.Command(p.Path, "watch", "metrics", "--listen", "127.0.0.1:0", "--textfile", file, "--every", "1s")
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	errs, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Process.Kill() }()
+	lines := bufio.NewReader(errs)
+	said, err := lines.ReadString('\n')
+	at := whereItListens.FindStringSubmatch(said)
+	if err != nil || at == nil {
+		t.Fatalf("it said %q, %v", said, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	eventually(t, "a page with the host is offered and written", 2*time.Minute, func() bool {
+		written, err := os.ReadFile(file)
+		return strings.Contains(got(at[1]), "plumb_host_info{") && err == nil && strings.Contains(string(written), "plumb_host_info{")
+	})
+	if st, err := os.Stat(file); err != nil || st.Mode() != 0o644 {
+		t.Errorf("the file: %v, %v", st.Mode(), err)
+	}
+	for _, from := range []string{at[1], file} {
+		out, err := exec.Command(p.Path, "watch", "nagios", "--from", from).Output()
+		if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() > 3) || !strings.HasPrefix(string(out), "PLUMB ") || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("nagios --from %s: %q, %v", from, out, err)
+		}
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is left: %v", err)
+	}
+	out, err := exec.Command(p.Path, "watch", "nagios", "--from", file).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 3 || !strings.HasPrefix(string(out), "PLUMB UNKNOWN - ") {
+		t.Errorf("without the file: %q, %v", out, err)
+	}
+}
+
+func got(page string) string {
+	resp, err := http.Get(page)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return string(text)
+}
