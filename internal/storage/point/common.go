@@ -166,8 +166,13 @@ func bound(ctx context.Context, d host.Doer, from, dir string) error {
 	if _, err := d.Run(ctx, "mount", "--bind", "--", from, dir); err != nil {
 		return err
 	}
-	_, err := d.Run(ctx, "mount", "-o", "remount,bind,nosuid,nodev", "--", dir)
+	_, err := d.Run(ctx, powerless(dir)...)
 	return err
+}
+
+// powerless takes from what is mounted on a directory that programs gain rights and files are devices.
+func powerless(dir string) []string {
+	return []string{"mount", "-o", "remount,bind,nosuid,nodev", "--", dir}
 }
 
 // room tells which filesystem is too full.
