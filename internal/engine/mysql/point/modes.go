@@ -26,8 +26,8 @@ type judged struct {
 	galera    bool
 	prepared  int // XA transactions
 	untried   string
-	schemaOff bool   // performance_schema
-	blind     bool   // this user does not see what others run
+	schemaOff bool // performance_schema
+	blind     bool // this user does not see what others run
 	unplaced  bool // nor where the server stands
 }
 
