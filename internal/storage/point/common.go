@@ -2,6 +2,7 @@ package point
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"plumb/internal/hint"
@@ -140,7 +142,10 @@ func writeFacts(ctx context.Context, d host.Doer, file string, facts map[string]
 }
 
 // newClone names a clone among the points, unlike any other.
-func newClone() string { return pointsDir + "/clone-" + protect.NewID(time.Now()) }
+func newClone() string { return pointsDir + "/clone-" + unlike() }
+
+// unlike is a name that nothing else has: many clones are made in one second.
+func unlike() string { return protect.NewID(time.Now()) + "-" + strings.ToLower(rand.Text()[:8]) }
 
 // bind mounts a directory of a clone where it is to be seen. No program in it gains
 // rights, and no device in it is one.
