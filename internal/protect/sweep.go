@@ -8,14 +8,14 @@ import (
 )
 
 // Sweep finishes what killed runs left: a point whose snapshots are all there is
-// kept as a crash point, any other is taken away; a destruction goes on.
+// kept as a crash point, any other is taken away, as is one that was lent; a destruction goes on.
 func (k *Keeper) Sweep(ctx context.Context) error {
 	unlock, err := k.Store.Lock(ctx, k.Do)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return errors.Join(k.sweep(ctx, Taking, k.finish), k.sweep(ctx, Destroying, k.goOn))
+	return errors.Join(k.sweepLent(ctx), k.sweep(ctx, Taking, k.finish), k.sweep(ctx, Destroying, k.goOn))
 }
 
 // sweep does something to all points of a state. Each fails alone.

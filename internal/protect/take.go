@@ -18,6 +18,8 @@ type TakeOptions struct {
 	Mode string        // "" for the cheapest that is possible
 	Wait time.Duration // how long a lock may be waited for, which others then wait for too
 	Hold time.Duration // how long a lock may be held; then it is given up and the point is a crash point
+
+	lent *loan // it goes with this process
 }
 
 // The times when none are given. What waits for a global lock already holds up
@@ -45,6 +47,7 @@ func (k *Keeper) Take(ctx context.Context, plan Plan, o TakeOptions) (Point, err
 	}
 	defer unlock()
 	// What waits to be destroyed waits for the next prune: it must not keep points from being taken.
+	_ = k.sweepLent(ctx)
 	if err := k.sweep(ctx, Taking, k.finish); err != nil {
 		return Point{}, fmt.Errorf("finish what an earlier run left: %w", err)
 	}
@@ -97,6 +100,11 @@ func (k *Keeper) begin(ctx context.Context, plan Plan, mode Mode, o TakeOptions)
 		Label: Crash, Doubts: mode.Doubts, Times: Times{Began: now}}
 	for _, v := range plan.Set.Volumes {
 		t.point.Members = append(t.point.Members, Member{Volume: v})
+	}
+	if o.lent != nil {
+		if err := o.lent.begin(ctx, k, t.point.ID); err != nil {
+			return nil, err
+		}
 	}
 	return t, k.Store.Put(ctx, k.Do, t.point)
 }

@@ -8,7 +8,6 @@ package deaths
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
 
@@ -79,8 +78,8 @@ func (s *Scene) life(t *testing.T, v Verb, at int, how string, next func(*Hands)
 	}
 	m.Rest()
 	s.note(t)
-	if err := next(alive); err != nil {
-		t.Fatalf("dead %s operation %d (%v), then: %v", how, at, fmt.Sprint(err), err)
+	if failed := next(alive); failed != nil {
+		t.Fatalf("dead %s operation %d (%v), then: %v", how, at, err, failed)
 	}
 	do("after", v.After)
 	return m.N

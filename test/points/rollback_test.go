@@ -64,7 +64,7 @@ func (b *bench) again(t *testing.T) {
 
 func (b *bench) properties(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("sh", "-c", "zfs get -Hp -r -o name,property,value,source all "+b.pool.Name+`/db | grep -v @ | grep -v undone- | grep -v before- | grep -v org.plumb: | sed 's/canmount\ton\tlocal/canmount\ton\tdefault/' | grep -P '\t(local|received|default|inherited.*)$'`).CombinedOutput()
+	out, err := exec.Command("sh", "-c", "zfs get -Hp -r -o name,property,value,source all "+b.pool.Name+`/db | grep -v @ | grep -v undone- | grep -v before- | grep -v org.plumb: | grep -P '\t(local|received|default|inherited.*)$'`).CombinedOutput()
 	must(t, err)
 	return string(out)
 }

@@ -50,14 +50,11 @@ func (l Lender) Lend(ctx context.Context, plan protect.Plan, in io.Reader, out i
 	for i := range plan.Modes { // nothing is taken from the server here
 		plan.Modes[i].Will = nil
 	}
-	p, err := k.Take(ctx, plan, protect.TakeOptions{Mode: protect.ModeLocked, Wait: stillTime})
-	if p.ID == "" {
-		return err
-	}
+	p, giveBack, err := k.TakeLent(ctx, plan, protect.TakeOptions{Mode: protect.ModeLocked, Wait: stillTime})
 	defer func() {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeAway)
 		defer cancel()
-		err = errors.Join(err, l.Keeper.Destroy(late, p.ID))
+		err = errors.Join(err, giveBack(late))
 	}()
 	if err == nil && p.Fell() != "" {
 		err = fmt.Errorf("the point is not of one moment: %s", p.Fell())

@@ -238,14 +238,22 @@ func mountpoint(v Volume) change.Switch {
 	return exact("mountpoint of what is now "+v.Name, *v.reads("mountpoint"), v.Mountpoint, do, zfs.Set("mountpoint", "none", v.Name))
 }
 
-// mountable lets a start of the machine mount the clone. Once set, canmount cannot be unset: it
-// then says on where it said nothing, which is the same.
+// mountable lets a start of the machine mount the clone, as it mounts the dataset.
 func mountable(v Volume) change.Switch {
-	return exact("canmount of what is now "+v.Name, *v.reads("canmount"), "on", zfs.Set("canmount", "on", v.Name), zfs.Set("canmount", "noauto", v.Name))
+	return exact("canmount of what is now "+v.Name, *v.reads("canmount"), "on", v.canmount(v.Name), zfs.Set("canmount", "noauto", v.Name))
 }
 
 // notMountable keeps the dataset of before from being mounted by a start of the machine.
 func notMountable(v Volume) change.Switch {
 	look := change.Inspection{Argv: zfs.Columns("name,canmount", above(v)), Match: `^` + regexp.QuoteMeta(v.Before) + `\t(.*)$`}
-	return exact("canmount of "+v.Before, look, "noauto", zfs.Set("canmount", "noauto", v.Before), zfs.Set("canmount", "{before}", v.Before))
+	return exact("canmount of "+v.Before, look, "noauto", zfs.Set("canmount", "noauto", v.Before), v.canmount(v.Before))
+}
+
+// canmount lets a dataset be mounted in the way in which the server's is: because it was said, or because
+// nothing was. The property is not inherited, and -S alone takes it off.
+func (v Volume) canmount(name string) []string {
+	if v.said {
+		return zfs.Set("canmount", "on", name)
+	}
+	return zfs.Inherit("canmount", name, true)
 }

@@ -99,7 +99,10 @@ func (c *checking) properties(ctx context.Context, v *Volume) error {
 			if p.Value != v.Mountpoint {
 				err = hint.With(fmt.Errorf("its mountpoint is %s, and it is mounted on %s", p.Value, v.Mountpoint), "Plumb swaps what ZFS itself mounts")
 			}
-		case p.Name == "canmount" && p.Value != "on":
+		case p.Name == "canmount":
+			if v.said = p.Source == "local"; p.Value == "on" {
+				continue
+			}
 			err = hint.With(errors.New("its canmount is "+p.Value+": who mounts it is not known"), "Plumb swaps what ZFS itself mounts")
 		case p.Name == "encryptionroot" && p.Value == v.Name:
 			err = hint.With(errors.New("it has an encryption key of its own, and swapping such a one was never tried"), "plumb clone starts a copy of the point, beside the server")

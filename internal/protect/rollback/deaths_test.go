@@ -52,7 +52,7 @@ func TestEveryDeathIsTakenBackOrGoneOn(t *testing.T) {
 zfs snapshot %[1]s@p; zfs snapshot %[1]s/log@p; echo now >%[2]s/db/f; echo now >%[2]s/db/log/f; zfs snapshot %[1]s@later`, db, pool.Dir))
 	c := listener(t, members(pool, db), zfs.Tools{Fuse: true})
 	state := func() string {
-		return sh(t, fmt.Sprintf("zfs list -H -r -t all -o name,origin,mountpoint %s; cat %[2]s/db/f %[2]s/db/log/f; grep -c %[3]s /proc/net/unix", db, pool.Dir, c.plan.Target.Address))
+		return sh(t, fmt.Sprintf("zfs list -H -r -t all -o name,origin,mountpoint %[1]s; zfs get -H -r -o name,value,source canmount %[1]s; cat %[2]s/db/f %[2]s/db/log/f; grep -c %[3]s /proc/net/unix", db, pool.Dir, c.plan.Target.Address))
 	}
 	everyDeath(t, d, c, state, fmt.Sprintf("for d in $(zfs list -H -r -o name %s | grep undone-); do zfs destroy $d; done", pool.Name))
 }

@@ -69,6 +69,7 @@ type Volume struct {
 	root     bool   // it is renamed; others go with the one above them
 	own      []string
 	inherits bool           // its mount point
+	said     bool           // that it can be mounted: canmount=on is set on it
 	from     protect.Member // snapshot of a copy that was brought forward, in place of the point's
 
 	top, source, options string // of btrfs: where its top is mounted, and how the volume is; no options: it is part of another mount

@@ -2,6 +2,7 @@ package point
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"plumb/internal/hint"
@@ -140,7 +142,10 @@ func writeFacts(ctx context.Context, d host.Doer, file string, facts map[string]
 }
 
 // newClone names a clone among the points, unlike any other.
-func newClone() string { return pointsDir + "/clone-" + protect.NewID(time.Now()) }
+func newClone() string { return pointsDir + "/clone-" + unlike() }
+
+// unlike is a name that nothing else has: many clones are made in one second.
+func unlike() string { return protect.NewID(time.Now()) + "-" + strings.ToLower(rand.Text()[:8]) }
 
 // bind mounts a directory of a clone where it is to be seen. No program in it gains
 // rights, and no device in it is one.
@@ -166,8 +171,13 @@ func bound(ctx context.Context, d host.Doer, from, dir string) error {
 	if _, err := d.Run(ctx, "mount", "--bind", "--", from, dir); err != nil {
 		return err
 	}
-	_, err := d.Run(ctx, "mount", "-o", "remount,bind,nosuid,nodev", "--", dir)
+	_, err := d.Run(ctx, powerless(dir)...)
 	return err
+}
+
+// powerless takes from what is mounted on a directory that programs gain rights and files are devices.
+func powerless(dir string) []string {
+	return []string{"mount", "-o", "remount,bind,nosuid,nodev", "--", dir}
 }
 
 // room tells which filesystem is too full.

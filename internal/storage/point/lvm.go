@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -219,7 +218,7 @@ func (l LVM) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 		return err
 	}
 	group, _, _ := strings.Cut(m.Snapshot, "/")
-	name := "plumb-clone-" + protect.NewID(time.Now())
+	name := "plumb-clone-" + unlike()
 	_, err = log.Make(ctx, inventory.Thing{Kind: inventory.LogicalVolume, Name: group + "/" + name, Life: life}, func(t *inventory.Thing) error {
 		if _, err := d.Run(ctx, "lvcreate", "--snapshot", "--setactivationskip", "n", "--activate", "y", "--name", name, "--", m.Snapshot); err != nil {
 			return err

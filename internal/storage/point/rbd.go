@@ -8,7 +8,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/inventory"
@@ -162,7 +161,7 @@ func (r RBD) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	if err := proven(); err != nil {
 		return err
 	}
-	name := m.Pool + "/plumb-clone-" + protect.NewID(time.Now())
+	name := m.Pool + "/plumb-clone-" + unlike()
 	_, err := log.Make(ctx, inventory.Thing{Kind: inventory.Image, Name: name, Life: life}, func(t *inventory.Thing) error {
 		if _, err := d.Run(ctx, "rbd", "clone", "--rbd-default-clone-format", "2", "--", m.Snapshot, name); err != nil {
 			return err

@@ -173,15 +173,17 @@ func cloneName(origin string) (name, mark string) {
 
 // mount mounts a clone. What a server's user left in his files cannot give him root's rights there.
 func (z ZFS) mount(ctx context.Context, d host.Doer, name, dir string) error {
-	argv := []string{"mount", "-t", "zfs", "-o", "nosuid,nodev", name, dir}
-	if z.Fuse {
-		if _, err := d.Run(ctx, zfs.Set("mountpoint", dir, name)...); err != nil {
+	if !z.Fuse {
+		_, err := d.Run(ctx, "mount", "-t", "zfs", "-o", "nosuid,nodev", name, dir)
+		return err
+	}
+	// zfs-fuse mounts by itself, and heeds neither setuid=off nor devices=off.
+	for _, argv := range [][]string{zfs.Set("mountpoint", dir, name), zfs.Mount(name), powerless(dir)} {
+		if _, err := d.Run(ctx, argv...); err != nil {
 			return err
 		}
-		argv = zfs.Mount(name)
 	}
-	_, err := d.Run(ctx, argv...)
-	return err
+	return nil
 }
 
 // inside shows of a mounted dataset only the directory that the server sees of it, on top of it.

@@ -137,6 +137,9 @@ func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []
 	if string(text) != "data of db" || err != nil || len(s.Clones) != 1 {
 		t.Fatalf("the clone holds %q; %+v, %v", text, s, err)
 	}
+	if got := sh(t, "findmnt", "-n", "-o", "OPTIONS", "-M", at); !strings.Contains(got, "nosuid,nodev") {
+		t.Errorf("the clone is mounted %s", got)
+	}
 	if got := sh(t, "zfs", "get", "-Hp", "-o", "value", "recordsize,canmount", s.Clones[0]); got != "16384\nnoauto\n" {
 		t.Errorf("the clone has %q", got)
 	}

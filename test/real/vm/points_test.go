@@ -36,7 +36,7 @@ func TestManyPointsOnOpenZFS(t *testing.T) {
 func testsInside(t *testing.T, release string, deadline time.Duration, names string, packages ...string) {
 	t.Helper()
 	m := Open(t, release)
-	line, in := "export TMPDIR=/root PLUMB_REAL=1 PLUMB_POINTS=25\nmodprobe -a loop dm_mod dm_thin_pool\n", []string(nil)
+	line, in := "mkdir -m 755 /var/points; export TMPDIR=/var/points PLUMB_REAL=1 PLUMB_POINTS=100\nmodprobe -a loop dm_mod dm_thin_pool\n", []string(nil)
 	for _, dir := range packages {
 		test := filepath.Join(t.TempDir(), filepath.Base(dir)+".test")
 		c := exec.Command("go", "test", "-c", "-o", test, "./"+dir)

@@ -64,7 +64,7 @@ func process() right {
 }
 
 func position(name string) right {
-	return right{taking, name + " ON *.*", "the position in the binary log; without it a point has none, and nothing proves that the lock held"}
+	return right{taking, name + " ON *.*", "the position in the binary log; without it a crash point has none, and there is no locked mode"}
 }
 
 // stands is for who must tell where the server stands afterwards.

@@ -28,6 +28,7 @@ type judged struct {
 	untried   string
 	schemaOff bool // performance_schema
 	blind     bool // this user does not see what others run
+	unplaced  bool // nor where the server stands
 }
 
 // Modes implements protect.Engine.
@@ -58,7 +59,19 @@ func (e *Engine) Modes(ctx context.Context, h host.Reader, t host.Target, s *sta
 	} else if !errors.Is(err, host.ErrDenied) {
 		return nil, fmt.Errorf("decide how to take a point of %s: %w", sv.Ref, err)
 	}
+	if err := j.place(ctx, h, t); err != nil {
+		return nil, fmt.Errorf("decide how to take a point of %s: %w", sv.Ref, err)
+	}
 	return []protect.Mode{j.crash(), j.locked(), {Name: protect.ModeBackupAPI, Not: "the server has no protocol for a copy of its files that is made by others"}, j.freeze()}, nil
+}
+
+// place looks whether this user may ask where the server stands: without that nothing proves that a lock held.
+func (j *judged) place(ctx context.Context, h host.Reader, t host.Target) error {
+	_, err := read(ctx, func(ctx context.Context, q string) (host.Rows, error) { return h.Query(ctx, t, q) }, j.positions())
+	if errors.Is(err, host.ErrDenied) {
+		j.unplaced, err = true, nil
+	}
+	return err
 }
 
 // tornTables looks for users' tables that are not the same after a power cut. The
@@ -150,11 +163,22 @@ func (j *judged) locked() protect.Mode {
 		}
 		m.Doubts = append(m.Doubts, "the binary log is not in the point: a copy begins one of its own, and its position cannot be compared")
 	}
+	if j.unplaced {
+		m.Not = "nothing would prove that the lock held: this user may not ask where the server stands (GRANT " + j.seesPlace() + " ON *.*)"
+	}
 	if j.set.Apart != "" {
 		// Only commits wait: pages go on being written, some before and some after.
 		m.Not = "the server writes pages while commits wait, and the snapshots are not of one moment: " + j.set.Apart
 	}
 	return m
+}
+
+// seesPlace is the right to ask where the server stands.
+func (j *judged) seesPlace() string {
+	if isMariaDB(j.sv) && since(j.sv, "10.5.2") {
+		return "BINLOG MONITOR"
+	}
+	return "REPLICATION CLIENT"
 }
 
 func more(workers string) bool { return workers != "" && workers != "0" && workers != "1" }

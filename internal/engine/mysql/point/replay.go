@@ -117,7 +117,7 @@ func (p *playing) play() error {
 	// The copy asks no accounts, in which state it refuses to change them: this session keeps
 	// its rights when the accounts are read.
 	in := io.MultiReader(strings.NewReader("FLUSH NO_WRITE_TO_BINLOG PRIVILEGES;\n"), read)
-	typed := append(slices.Clone(p.client), "--no-defaults", "--batch", "--binary-mode", "--max-allowed-packet=1G", "--default-character-set=binary", "--user=root", "--socket="+socket(p.c))
+	typed := append(slices.Clone(p.client), "--no-defaults", "--batch", "--binary-mode", "--max-allowed-packet=1G", "--default-character-set="+p.characters(), "--user=root", "--socket="+socket(p.c))
 	flow, err := p.o.d.Pipe(p.ctx, host.Pipe{Argv: typed, In: in})
 	if err == nil && flow.Unread {
 		err = errors.New("the client did not take all of it")
@@ -130,6 +130,15 @@ func (p *playing) play() error {
 		return failed
 	}
 	return err
+}
+
+// characters is the character set in which the client looks for the ends of statements. Each statement
+// of the log tells the server its own.
+func (p *playing) characters() string {
+	if isMariaDB(p.c.Server) {
+		return "binary"
+	}
+	return "utf8mb4" // in "binary" MySQL's client finds its commands in small letters only, and mysqlbinlog writes DELIMITER
 }
 
 // reached proves that the copy stands where the way ends.

@@ -205,15 +205,18 @@ func (c column) sum() string {
 	case c.kind == "timestamp":
 		return "COALESCE(UNIX_TIMESTAMP(" + n + "), 'NULL')"
 	case c.charset != "" || c.kind == "json":
-		return "COALESCE(MD5(" + n + "), 'NULL')"
+		return "COALESCE(" + hash(n) + ", 'NULL')"
 	case c.bytes():
-		return "COALESCE(MD5(HEX(" + n + ")), 'NULL')"
+		return "COALESCE(" + hash("HEX("+n+")") + ", 'NULL')"
 	}
 	if text := c.literal(); text != "" {
 		return text
 	}
-	return "COALESCE(MD5(HEX(" + n + ")), 'NULL')"
+	return "COALESCE(" + hash("HEX("+n+")") + ", 'NULL')"
 }
+
+// hash is a function that all servers have: MD5 and SHA1 are no part of MySQL 9.6 and later.
+func hash(text string) string { return "SHA2(" + text + ", 256)" }
 
 // row gives the columns that are typed, and the expression of a row.
 func (t *carrying) row() (names, literals string) {
@@ -236,7 +239,7 @@ func (t *carrying) content(of tables.Name) string {
 	part := func(what, from string) string {
 		return "(SELECT COALESCE(" + what + ", 0) FROM information_schema." + from + ")"
 	}
-	return "SELECT CONCAT('rows ', COUNT(*), ', checksum ', COALESCE(SUM(CAST(CONV(LEFT(MD5(CONCAT_WS(',', " + strings.Join(sums, ", ") + ")), 15), 16, 10) AS UNSIGNED)), 0), ', definition ', " +
+	return "SELECT CONCAT('rows ', COUNT(*), ', checksum ', COALESCE(SUM(CAST(CONV(LEFT(" + hash("CONCAT_WS(',', "+strings.Join(sums, ", ")+")") + ", 15), 16, 10) AS UNSIGNED)), 0), ', definition ', " +
 		part("SUM(CRC32(CONCAT_WS('|', ORDINAL_POSITION, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COALESCE(COLUMN_DEFAULT, '-'), COALESCE(COLLATION_NAME, '-'), EXTRA, COLUMN_COMMENT)))", "COLUMNS"+where(of)) + ", '/', " +
 		part("SUM(CRC32(CONCAT_WS('|', INDEX_NAME, NON_UNIQUE, SEQ_IN_INDEX, COALESCE(COLUMN_NAME, '-'), COALESCE(SUB_PART, 0), INDEX_TYPE)))", "STATISTICS"+where(of)) + ", '/', " +
 		part("COUNT(*)", "TABLE_CONSTRAINTS"+where(of)) + ", '/', " + part("COUNT(*)", "TRIGGERS"+named("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", of)) + ") AS content FROM " + qualified(of)

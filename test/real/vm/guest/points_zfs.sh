@@ -6,8 +6,8 @@ zfs create -o recordsize=16K tank/db/data
 zfs create tank/db/log
 echo "OpenZFS $(cat /sys/module/zfs/version)"
 move_mariadb /tank/db/data /tank/db/log
-# What a rollback and its undo leave as it was. That both are mounted is said by themselves afterwards.
-properties() { zfs get -Hp -t filesystem -o name,property,value -s local,received all tank/db tank/db/data tank/db/log | grep -v canmount; }
+# What a rollback and its undo leave as it was.
+properties() { zfs get -Hp -t filesystem -o name,property,value -s local,received all tank/db tank/db/data tank/db/log; }
 before=$(properties)
 
 typed 0 snapshot --dry-run
