@@ -17,13 +17,3 @@ type Index struct {
 	Unread   bool      `json:"unread"`            // nothing has read it since the server counts
 	DoneBy   string    `json:"done_by,omitempty"` // the index that does its work too
 }
-
-// Plan is how a server would carry out a statement: as it says itself, without
-// carrying it out.
-type Plan struct {
-	Of        stack.Ref `json:"of"`
-	Statement string    `json:"statement"`      // its id
-	Text      string    `json:"text,omitempty"` // "" where there is none
-	Why       string    `json:"why,omitempty"`  // there is none
-	Hint      string    `json:"hint,omitempty"`
-}

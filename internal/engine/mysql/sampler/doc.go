@@ -1,6 +1,6 @@
 // Package sampler reads MySQL, MariaDB and Percona servers again and again:
 // their counters, what their sessions do or wait for, and what their statements
-// cost. On demand it tells the plan of a statement, and which indexes serve no one.
+// cost. On demand it tells the texts of statements, and which indexes serve no one.
 //
 // It only reads, and switches no instrument on: what a server does not show is
 // a gap that says what would show it, or is not given. Of a statement it keeps

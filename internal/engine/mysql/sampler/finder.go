@@ -54,7 +54,7 @@ type Server struct {
 	learned time.Time
 }
 
-// Server gives a server of a stack, to ask it for plans and indexes.
+// Server gives a server of a stack, to ask it for texts and indexes.
 func (f Finder) Server(s *stack.Stack, ref stack.Ref) *Server {
 	return &Server{ref: ref, stack: s, probe: f.probe}
 }

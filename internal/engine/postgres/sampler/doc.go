@@ -1,6 +1,9 @@
 // Package sampler reads PostgreSQL servers again and again: their counters,
 // what their sessions do or wait for, and what their statements cost. On demand
-// it tells the plan of a statement, and which indexes serve no one.
+// it tells the texts of statements, and which indexes serve no one.
+//
+// It asks for no plan: to plan a statement the server runs functions that whoever
+// wrote it declared IMMUTABLE, also those behind views, with our rights.
 //
 // It only reads. What a release does not count is not given; what a setting or
 // a right would show is a gap that names it. Of a statement it gives the text of

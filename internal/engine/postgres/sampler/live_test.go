@@ -236,9 +236,11 @@ func (l *live) settled() {
 
 // clients: one that waits for its client is not active, one that sleeps is.
 func (l *live) clients() {
-	l.later(l.held(), "SELECT pg_sleep(1.5)")
-	b := l.until("sessions", "one that sleeps", func(b series.Batch) bool { return reads(b, "sessions_other") == 1 })
-	if reads(b, "sessions_active") != 1 || len(b.Sessions) != 1 || b.Sessions[0].Wait != "Timeout:PgSleep" {
+	l.later(l.held(), "SELECT pg_sleep(4)")
+	b := l.until("sessions", "one that sleeps, and no other that just ends", func(b series.Batch) bool {
+		return reads(b, "sessions_other") == 1 && reads(b, "sessions_active") == 1
+	})
+	if len(b.Sessions) != 1 || b.Sessions[0].Wait != "Timeout:PgSleep" {
 		l.t.Errorf("sessions: %+v", b)
 	}
 	l.until("sessions", "none", func(b series.Batch) bool { return reads(b, "sessions_active") == 0 })
