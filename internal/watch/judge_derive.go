@@ -33,8 +33,8 @@ func (j *Judge) server(w *judged, db *stack.Thing) {
 	j.blocker(db)
 	active, seen := db.Number("sessions_active")
 	cpus, ok := hostNumber(w.stack, "cpus")
-	if seen && ok && cpus > 0 {
-		j.set(db, "active_per_cpu", active/cpus)
+	if lately, sampled := j.sessions[db.Ref].active(); seen && sampled && ok && cpus > 0 {
+		j.set(db, "active_per_cpu", lately/cpus)
 	}
 	stalled := map[string]float64{}
 	for _, what := range []string{"cpu", "io", "memory"} {
@@ -45,7 +45,7 @@ func (j *Judge) server(w *judged, db *stack.Thing) {
 	}
 	if s := j.sessions[db.Ref]; s != nil && len(s.samples) > 0 {
 		j.ioWait(db, known, stalled)
-		j.cpuNeed(w, db, known, active, cpus)
+		j.cpuNeed(w, db, known, min(active, cpus), stalled["cpu"])
 	}
 }
 
@@ -62,9 +62,10 @@ func (j *Judge) ioWait(db *stack.Thing, known bool, stalled map[string]float64) 
 }
 
 // cpuNeed sets the share of a server's time that needs a processor at most. A
-// session that waits for nothing the server names need not run: what the process
-// used says how many can have run.
-func (j *Judge) cpuNeed(w *judged, db *stack.Thing, known bool, active, cpus float64) {
+// session that waits for nothing the server names need not run: it can have run
+// no more than the process used of what its sessions can use, and wanted to no
+// longer than tasks waited for a processor.
+func (j *Judge) cpuNeed(w *judged, db *stack.Thing, known bool, most, stalled float64) {
 	if f, told := db.Facts["share_cpu"]; told && f.Value.IsAbsent() {
 		db.SetAbsent("cpu_need", "sessions")
 		return
@@ -74,10 +75,10 @@ func (j *Judge) cpuNeed(w *judged, db *stack.Thing, known bool, active, cpus flo
 		share = 1
 	}
 	used, ok := processor(w.stack, db)
-	if !ok || cpus <= 0 || active <= 0 {
+	if !ok || most <= 0 {
 		return
 	}
-	j.set(db, "cpu_need", min(share, used/min(active, cpus)))
+	j.set(db, "cpu_need", min(share, used/most+stalled))
 }
 
 // processor is how many processors the process of a server used.

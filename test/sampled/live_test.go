@@ -22,7 +22,7 @@ import (
 // write to so many times a second: the limit and the group's writes are read,
 // and the device's own, and all of them agree.
 func TestGroupLimit(t *testing.T) {
-	sandbox.NeedTime(t, "starts a server on a loop device")
+	sandbox.NeedTime(t, "starts a server on a device with a limit: make test-real does")
 	b, live := open(t)
 	dir, err := b.Filesystem("fs", "ext4", 512, nil, "")
 	sandbox.Need(t, err)
@@ -103,7 +103,7 @@ func takeOne(t testing.TB, h host.Reader, s sample.Source) series.Batch {
 // TestProcessesOfPostgreSQL opens and ends sessions while the processes are
 // added up: the sum never falls, although each session's process is gone.
 func TestProcessesOfPostgreSQL(t *testing.T) {
-	sandbox.NeedTime(t, "opens sessions for four seconds")
+	sandbox.NeedTime(t, "opens and ends sessions for four seconds: make test-real does")
 	b, live := open(t)
 	pg, err := b.Postgres(sandbox.PostgresOptions{})
 	sandbox.Need(t, err)
@@ -157,7 +157,7 @@ func burn(pg *sandbox.Server) error {
 
 // TestSpaceGrows: what is added to a table and to the binary log is seen, apart.
 func TestSpaceGrows(t *testing.T) {
-	sandbox.NeedTime(t, "fills a server")
+	sandbox.NeedTime(t, "fills a server with data: make test-real does")
 	b, live := open(t)
 	my, err := b.MySQL(sandbox.MySQLOptions{Settings: "log_bin=binlog\nserver_id=7\nbinlog_format=ROW"})
 	sandbox.Need(t, err)

@@ -36,7 +36,7 @@ func TestClientsAskForLittle(t *testing.T) {
 	s.watch()
 	stop := s.load(1, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
 		time.Sleep(200 * time.Millisecond)
-		return updateRow(ctx, c, r)
+		return readRow(ctx, c, r)
 	})
 	defer stop()
 	s.incident(idle, looked)
