@@ -213,7 +213,7 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	case !s.Up:
 		out.Now = "Nothing of it was read in this window."
 	default:
-		out.Now = "Nothing that Plumb knows holds it back now."
+		out.Now = strings.Replace(nothing(s), ": see unknown below", "", 1) // it stands elsewhere
 	}
 	return out
 }
