@@ -86,84 +86,87 @@ func say(t *testing.T, port int, text string) (int, http.Header, string) {
 	return r.StatusCode, r.Header, string(body)
 }
 
-// TestAttacksOnThePage is the list of what is tried on the server's port. HOST
-// and TOKEN stand for the right ones.
+// attacks is the list of what is tried on the server's port. HOST, PORT and TOKEN
+// stand for the right ones.
+var attacks = []struct {
+	name, request string
+	want          int
+}{
+	{"the page", "GET / HTTP/1.1\r\nHost: HOST\r\n", 200},
+	{"with the token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 200},
+	{"from the page itself", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\nSec-Fetch-Site: same-origin\r\nAuthorization: Bearer TOKEN\r\n", 200},
+
+	{"no token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\n", 401},
+	{"no token, stream", "GET /api/stream HTTP/1.1\r\nHost: HOST\r\n", 401},
+	{"a wrong token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer " + strings.Repeat("0", 64) + "\r\n", 401},
+	{"an empty token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer \r\n", 401},
+	{"the start of the token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer " + testToken[:63] + "\r\n", 401},
+	{"the token and more", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKENx\r\n", 401},
+	{"the token as a password", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Basic TOKEN\r\n", 401},
+	{"the token without its scheme", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: TOKEN\r\n", 401},
+	{"two tokens", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer x\r\nAuthorization: Bearer TOKEN\r\n", 401},
+	{"the token as a cookie", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nCookie: token=TOKEN\r\n", 401},
+	{"the token in the address", "GET /api/moment?token=TOKEN HTTP/1.1\r\nHost: HOST\r\n", 400},
+	{"a query on the page", "GET /?TOKEN HTTP/1.1\r\nHost: HOST\r\n", 400},
+	{"an empty query", "GET /? HTTP/1.1\r\nHost: HOST\r\n", 400},
+
+	{"rebinding: a name that leads here", "GET / HTTP/1.1\r\nHost: evil.example:PORT\r\nAuthorization: Bearer TOKEN\r\n", 421},
+	{"rebinding: another port", "GET / HTTP/1.1\r\nHost: 127.0.0.1:1\r\n", 421},
+	{"rebinding: no port", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", 421},
+	{"rebinding: a name that begins right", "GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example:PORT\r\n", 421},
+	{"rebinding: a dot behind", "GET / HTTP/1.1\r\nHost: localhost.:PORT\r\n", 421},
+	{"rebinding: every address", "GET / HTTP/1.1\r\nHost: 0.0.0.0:PORT\r\n", 421},
+	{"rebinding: a user before it", "GET / HTTP/1.1\r\nHost: evil@HOST\r\n", 400},
+	{"an empty host", "GET / HTTP/1.1\r\nHost: \r\n", 421},
+	{"no host", "GET / HTTP/1.1\r\n", 400},
+	{"two hosts", "GET / HTTP/1.1\r\nHost: HOST\r\nHost: evil.example\r\n", 400},
+	{"HTTP/1.0 without a host", "GET /api/moment HTTP/1.0\r\nAuthorization: Bearer TOKEN\r\n", 421},
+	{"a forwarded host", "GET / HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: HOST\r\n", 421},
+	{"an absolute address", "GET http://HOST/api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 400},
+	{"an absolute address of another", "GET http://evil.example/ HTTP/1.1\r\nHost: HOST\r\n", 400},
+	{"a proxy for TLS", "CONNECT HOST HTTP/1.1\r\nHost: HOST\r\n", 405},
+	{"an asterisk", "OPTIONS * HTTP/1.1\r\nHost: HOST\r\n", 405},
+
+	{"another site", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\nAuthorization: Bearer TOKEN\r\n", 403},
+	{"another port's site", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: http://127.0.0.1:1\r\nAuthorization: Bearer TOKEN\r\n", 403},
+	{"a site without a name", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: null\r\nAuthorization: Bearer TOKEN\r\n", 403},
+	{"two origins", "GET / HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\nOrigin: http://evil.example\r\n", 403},
+	{"fetched by another site", "GET /page.js HTTP/1.1\r\nHost: HOST\r\nSec-Fetch-Site: cross-site\r\n", 403},
+	{"fetched by the same site", "GET / HTTP/1.1\r\nHost: HOST\r\nSec-Fetch-Site: same-site\r\n", 403},
+
+	{"POST", "POST /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nContent-Length: 0\r\n", 405},
+	{"PUT", "PUT / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n", 405},
+	{"DELETE", "DELETE / HTTP/1.1\r\nHost: HOST\r\n", 405},
+	{"HEAD", "HEAD / HTTP/1.1\r\nHost: HOST\r\n", 405},
+	{"OPTIONS", "OPTIONS /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\nAccess-Control-Request-Method: GET\r\n", 405},
+	{"TRACE", "TRACE / HTTP/1.1\r\nHost: HOST\r\n", 405},
+	{"a method over another", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nX-HTTP-Method-Override: DELETE\r\n", 401},
+	{"a body", "GET / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 3\r\n", 400},
+	{"a body in pieces", "GET / HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n", 400},
+	{"two lengths", "GET / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\nContent-Length: 9\r\n", 400},
+
+	{"up the path", "GET /../../../../etc/passwd HTTP/1.1\r\nHost: HOST\r\n", 401},
+	{"up the path, encoded", "GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: HOST\r\n", 401},
+	{"up the path, with the token", "GET /../web.go HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
+	{"up the path, backwards", "GET /..\\..\\etc\\passwd HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
+	{"a path with a nought", "GET /page.js%00.html HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
+	{"two slashes", "GET //page.js HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
+	{"a list of the files", "GET /assets/ HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
+	{"the debugger", "GET /debug/pprof/ HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
+
+	{"a huge header", "GET / HTTP/1.1\r\nHost: HOST\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n", 431},
+	{"many headers", "GET / HTTP/1.1\r\nHost: HOST\r\n" + strings.Repeat("X-Y: aaaaaaaa\r\n", 5000), 431},
+	{"a huge path", "GET /" + strings.Repeat("a", 64<<10) + " HTTP/1.1\r\nHost: HOST\r\n", 431},
+	{"a line in a header", "GET / HTTP/1.1\r\nHost: HOST\r\nX: a\rb\r\n", 400},
+	{"nonsense", "\x16\x03\x01\x02\x00\x01\x00\r\n", 400},
+}
+
+// TestAttacksOnThePage tries all of them, and some that are none.
 func TestAttacksOnThePage(t *testing.T) {
 	t.Parallel()
 	port := serving(t)
 	until(t, port)
-	for _, c := range []struct {
-		name, request string
-		want          int
-	}{
-		{"the page", "GET / HTTP/1.1\r\nHost: HOST\r\n", 200},
-		{"with the token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 200},
-		{"from the page itself", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\nSec-Fetch-Site: same-origin\r\nAuthorization: Bearer TOKEN\r\n", 200},
-
-		{"no token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\n", 401},
-		{"no token, stream", "GET /api/stream HTTP/1.1\r\nHost: HOST\r\n", 401},
-		{"a wrong token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer " + strings.Repeat("0", 64) + "\r\n", 401},
-		{"an empty token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer \r\n", 401},
-		{"the start of the token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer " + testToken[:63] + "\r\n", 401},
-		{"the token and more", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKENx\r\n", 401},
-		{"the token as a password", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Basic TOKEN\r\n", 401},
-		{"the token without its scheme", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: TOKEN\r\n", 401},
-		{"two tokens", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer x\r\nAuthorization: Bearer TOKEN\r\n", 401},
-		{"the token as a cookie", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nCookie: token=TOKEN\r\n", 401},
-		{"the token in the address", "GET /api/moment?token=TOKEN HTTP/1.1\r\nHost: HOST\r\n", 400},
-		{"a query on the page", "GET /?TOKEN HTTP/1.1\r\nHost: HOST\r\n", 400},
-		{"an empty query", "GET /? HTTP/1.1\r\nHost: HOST\r\n", 400},
-
-		{"rebinding: a name that leads here", "GET / HTTP/1.1\r\nHost: evil.example:PORT\r\nAuthorization: Bearer TOKEN\r\n", 421},
-		{"rebinding: another port", "GET / HTTP/1.1\r\nHost: 127.0.0.1:1\r\n", 421},
-		{"rebinding: no port", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", 421},
-		{"rebinding: a name that begins right", "GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example:PORT\r\n", 421},
-		{"rebinding: a dot behind", "GET / HTTP/1.1\r\nHost: localhost.:PORT\r\n", 421},
-		{"rebinding: every address", "GET / HTTP/1.1\r\nHost: 0.0.0.0:PORT\r\n", 421},
-		{"rebinding: a user before it", "GET / HTTP/1.1\r\nHost: evil@HOST\r\n", 400},
-		{"an empty host", "GET / HTTP/1.1\r\nHost: \r\n", 421},
-		{"no host", "GET / HTTP/1.1\r\n", 400},
-		{"two hosts", "GET / HTTP/1.1\r\nHost: HOST\r\nHost: evil.example\r\n", 400},
-		{"HTTP/1.0 without a host", "GET /api/moment HTTP/1.0\r\nAuthorization: Bearer TOKEN\r\n", 421},
-		{"a forwarded host", "GET / HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: HOST\r\n", 421},
-		{"an absolute address", "GET http://HOST/api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 400},
-		{"an absolute address of another", "GET http://evil.example/ HTTP/1.1\r\nHost: HOST\r\n", 400},
-		{"a proxy for TLS", "CONNECT HOST HTTP/1.1\r\nHost: HOST\r\n", 405},
-		{"an asterisk", "OPTIONS * HTTP/1.1\r\nHost: HOST\r\n", 405},
-
-		{"another site", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\nAuthorization: Bearer TOKEN\r\n", 403},
-		{"another port's site", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: http://127.0.0.1:1\r\nAuthorization: Bearer TOKEN\r\n", 403},
-		{"a site without a name", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: null\r\nAuthorization: Bearer TOKEN\r\n", 403},
-		{"two origins", "GET / HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\nOrigin: http://evil.example\r\n", 403},
-		{"fetched by another site", "GET /page.js HTTP/1.1\r\nHost: HOST\r\nSec-Fetch-Site: cross-site\r\n", 403},
-		{"fetched by the same site", "GET / HTTP/1.1\r\nHost: HOST\r\nSec-Fetch-Site: same-site\r\n", 403},
-
-		{"POST", "POST /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nContent-Length: 0\r\n", 405},
-		{"PUT", "PUT / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n", 405},
-		{"DELETE", "DELETE / HTTP/1.1\r\nHost: HOST\r\n", 405},
-		{"HEAD", "HEAD / HTTP/1.1\r\nHost: HOST\r\n", 405},
-		{"OPTIONS", "OPTIONS /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\nAccess-Control-Request-Method: GET\r\n", 405},
-		{"TRACE", "TRACE / HTTP/1.1\r\nHost: HOST\r\n", 405},
-		{"a method over another", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nX-HTTP-Method-Override: DELETE\r\n", 401},
-		{"a body", "GET / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 3\r\n", 400},
-		{"a body in pieces", "GET / HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n", 400},
-		{"two lengths", "GET / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\nContent-Length: 9\r\n", 400},
-
-		{"up the path", "GET /../../../../etc/passwd HTTP/1.1\r\nHost: HOST\r\n", 401},
-		{"up the path, encoded", "GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: HOST\r\n", 401},
-		{"up the path, with the token", "GET /../web.go HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
-		{"up the path, backwards", "GET /..\\..\\etc\\passwd HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
-		{"a path with a nought", "GET /page.js%00.html HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
-		{"two slashes", "GET //page.js HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
-		{"a list of the files", "GET /assets/ HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
-		{"the debugger", "GET /debug/pprof/ HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
-
-		{"a huge header", "GET / HTTP/1.1\r\nHost: HOST\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n", 431},
-		{"many headers", "GET / HTTP/1.1\r\nHost: HOST\r\n" + strings.Repeat("X-Y: aaaaaaaa\r\n", 5000), 431},
-		{"a huge path", "GET /" + strings.Repeat("a", 64<<10) + " HTTP/1.1\r\nHost: HOST\r\n", 431},
-		{"a line in a header", "GET / HTTP/1.1\r\nHost: HOST\r\nX: a\rb\r\n", 400},
-		{"nonsense", "\x16\x03\x01\x02\x00\x01\x00\r\n", 400},
-	} {
+	for _, c := range attacks {
 		t.Run(c.name, func(t *testing.T) {
 			host := "127.0.0.1:" + strconv.Itoa(port)
 			text := strings.NewReplacer("HOST", host, "TOKEN", testToken, "PORT", strconv.Itoa(port)).Replace(c.request) + "Connection: close\r\n\r\n"

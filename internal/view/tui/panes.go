@@ -133,7 +133,7 @@ func (m model) severalServers() bool { return len(m.shown.Servers) > 1 && m.widt
 func (m model) sessionLine(s view.BoardSession) string {
 	line := ""
 	if m.severalServers() {
-		line = pad(s.Server, 13) + " "
+		line = pad(short(s.Server, 13), 13) + " "
 	}
 	line += pad(s.ID, 7) + " " + pad(s.User, 10) + " " + pad(s.Does, 10) + " " + pad(s.For, 7) + " "
 	if m.width >= 72 {
@@ -157,7 +157,7 @@ func (m model) sessionRows() (out []row) {
 func (m model) statementLine(s view.BoardStatement) string {
 	line := ""
 	if m.severalServers() {
-		line = pad(s.Server, 13) + " "
+		line = pad(short(s.Server, 13), 13) + " "
 	}
 	line += pad(s.Share, 6) + " " + pad(s.Calls, 8) + " " + pad(s.Each, 6) + " "
 	if m.width >= 80 {

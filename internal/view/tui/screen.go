@@ -19,7 +19,7 @@ const (
 )
 
 // mostServers is how many servers the head has room for.
-const mostServers = 3
+const mostServers = 4
 
 // View implements [tea.Model].
 func (m model) View() tea.View {
@@ -116,24 +116,20 @@ func (m model) limits() []string {
 	if len(servers) == 0 {
 		return append(out, fit(m.none(), m.width))
 	}
-	most := min(mostServers, max(1, (m.height-6)/4))
+	most := min(mostServers, max(1, (m.height-4)/5))
 	for i, s := range servers {
 		if i == most {
 			out = append(out, m.paint(page.Dim, fit("and "+units.Count(len(servers)-i, "more server")+": see the stack", m.width)))
 			break
 		}
-		detail := s.Load
-		if s.Detail != "" {
-			detail = s.Detail + " · " + s.Load
-		}
-		ink := page.Normal
-		switch {
-		case s.Limit != "" && s.Limit != "client/idle":
-			ink = page.Red
+		switch name := short(s.Ref, m.width/2); {
+		case s.Limited():
+			out = append(out, m.paint(page.Red, fit(s.Now, m.width)), m.paint(page.Dim, fit("  "+name+" · "+s.Detail+" · "+s.Load, m.width)))
 		case !s.Up:
-			ink = page.Yellow
+			out = append(out, m.paint(page.Yellow, fit(name+": "+s.Now, m.width)))
+		default:
+			out = append(out, fit(name+": "+s.Load+". "+s.Now, m.width))
 		}
-		out = append(out, m.paint(ink, fit(s.Ref+"  "+s.Now, m.width)), m.paint(page.Dim, fit("  "+detail, m.width)))
 	}
 	return out
 }
@@ -276,4 +272,14 @@ func fit(s string, n int) string {
 func pad(s string, n int) string {
 	s = fit(s, n)
 	return s + strings.Repeat(" ", max(0, n-lipgloss.Width(s)))
+}
+
+// short is the name of a server on at most n columns. Its end tells servers
+// apart: many are called by the path of a socket.
+func short(s string, n int) string {
+	r := []rune(s)
+	for cut := 1; lipgloss.Width(s) > n && cut < len(r); cut++ {
+		s = "…" + string(r[cut:])
+	}
+	return s
 }

@@ -1,7 +1,9 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -158,6 +160,7 @@ func Plain(s string) string {
 func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
 	b := Board{At: m.At.UTC(), Clock: m.At.UTC().Format(time.TimeOnly) + " UTC", Hostname: Plain(m.Hostname), Window: m.Window.Seconds()}
 	b.Servers = each(m.Servers, func(s watch.Server) BoardServer { return boardServer(m, s) })
+	slices.SortStableFunc(b.Servers, func(x, y BoardServer) int { return cmp.Compare(x.rank(), y.rank()) })
 	b.Tree = each(m.Tree, func(n watch.Node) BoardNode {
 		return BoardNode{Plain(n.Of.String()), min(max(n.Depth, 0), 8), Plain(n.Label), each(n.Values, boardValue), Plain(n.Verdict)}
 	})
@@ -179,6 +182,18 @@ func boardValue(r watch.Rate) BoardValue {
 	return BoardValue{Plain(r.Label), page.Finite(r.Value), Plain(Value(r))}
 }
 
+// rank puts servers first that something holds back.
+func (s BoardServer) rank() int {
+	if s.Limited() {
+		return 0
+	}
+	return 1
+}
+
+// Limited tells whether something holds the server back: one that has little to
+// do is not held back.
+func (s BoardServer) Limited() bool { return s.Limit != "" && s.Limit != "client/idle" }
+
 // boardServer says what limits a server: the first of its verdicts.
 func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	out := BoardServer{Ref: Plain(s.Ref.String()), Title: Plain(s.Title), Up: s.Up, Load: "active sessions not known", Rates: each(s.Rates, boardValue)}
@@ -198,7 +213,7 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	case !s.Up:
 		out.Now = "Nothing of it was read in this window."
 	default:
-		out.Now = "Nothing that Plumb knows holds it back now."
+		out.Now = strings.Replace(nothing(s), ": see unknown below", "", 1) // it stands elsewhere
 	}
 	return out
 }
