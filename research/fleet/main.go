@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -41,7 +42,7 @@ func main() {
 	flag.Float64Var(&o.cores, "cores", 1, "processors that it may have")
 	flag.BoolVar(&o.patient, "patient", false, "do not end because answers take long: on a machine that others use, memory and processor time can be measured, and time cannot")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)

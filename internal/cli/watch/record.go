@@ -31,7 +31,7 @@ type recordFlags struct {
 // leastRecording is the smallest limit that makes sense.
 const leastRecording = 32 << 20
 
-func emitted() []string { return []string{view.Systemd} }
+func recordForms() []string { return []string{view.Systemd} }
 
 // Record makes the command plumb watch record.
 func Record(s *shell.Shell, feed Feed) *cobra.Command {
@@ -61,8 +61,8 @@ that makes that user; each file begins with its name.
 	f.LiveFlags(c)
 	f.flag(c)
 	c.Flags().Var(&f.most, "most", "what the recording takes at most, such as 512M or 4G")
-	c.Flags().StringVar(&f.emit, "emit", "", "print what runs it, in the `FORM` "+hint.OneOf(emitted()))
-	shell.Offer(c, map[string]shell.Words{"emit": emitted})
+	c.Flags().StringVar(&f.emit, "emit", "", "print what runs it, in the `FORM` "+hint.OneOf(recordForms()))
+	shell.Offer(c, map[string]shell.Words{"emit": recordForms})
 	return c
 }
 
@@ -103,7 +103,7 @@ func runRecord(ctx context.Context, s *shell.Shell, feed Feed, f recordFlags) er
 
 func emitRecord(s *shell.Shell, form string) error {
 	if form != view.Systemd {
-		return hint.Usage(fmt.Sprintf("--emit %s names no form", form), "want "+hint.OneOf(emitted()))
+		return hint.Usage(fmt.Sprintf("--emit %s names no form", form), "want "+hint.OneOf(recordForms()))
 	}
 	self, err := os.Executable()
 	if err != nil {

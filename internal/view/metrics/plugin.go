@@ -13,6 +13,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"plumb/internal/view/page"
 )
 
 // State is what a plugin of Icinga or Nagios exits with.
@@ -62,8 +64,8 @@ func (j *judged) add(s State, format string, args ...any) {
 
 // Plugin reads a page of metrics, as a scrape or a textfile gives it, and says
 // in one line how the host is, with performance data.
-func Plugin(page io.Reader, now time.Time, l Limits) (line string, state State) {
-	all, err := readPage(page)
+func Plugin(from io.Reader, now time.Time, l Limits) (line string, state State) {
+	all, err := readPage(from)
 	if err != nil {
 		return UnknownLine("the metrics cannot be read: " + err.Error()), Unknown
 	}
@@ -94,13 +96,10 @@ func plainLine(s State, says string, perf []string) string {
 	return line + "\n"
 }
 
+// oneLine is a text of which strangers may have written part, as one line that
+// drives no terminal.
 func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
+	return strings.ReplaceAll(page.Clean(strings.ToValidUTF8(s, "?")), "\n", " ")
 }
 
 // point is one sample of a page.
@@ -109,9 +108,9 @@ type point struct {
 	value  float64
 }
 
-func readPage(page io.Reader) (map[string][]point, error) {
+func readPage(from io.Reader) (map[string][]point, error) {
 	p := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := p.TextToMetricFamilies(io.LimitReader(page, mostPage))
+	families, err := p.TextToMetricFamilies(io.LimitReader(from, mostPage))
 	if err != nil {
 		return nil, err
 	}
