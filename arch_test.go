@@ -40,7 +40,7 @@ var layers = [][]string{
 	{"cli/value"},
 	{"cli/shell"},
 	{"cli/protect/machine"},
-	{"cli/watch/outlet"}, // where metrics leave the machine
+	{"cli/watch/outlet", "cli/watch/feed"}, // where metrics leave the machine, and what it is watched with
 	{"cli/protect/table", "cli/protect/inner", "cli/watch"},
 	{"cli/protect"},
 	{"cli"},
@@ -56,7 +56,7 @@ var only = map[string]struct {
 	"golang.org/x/sys/unix":               {[]string{"host", "host/reach", "host/scratch", "host/self"}, "only host touches the machine"},
 	"github.com/go-sql-driver/mysql":      {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
 	"github.com/jackc/pgx/v5":             {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
-	"github.com/klauspost/compress":       {[]string{"watch/record"}, "only recordings are packed with zstd"},
+	"github.com/klauspost/compress":       {[]string{"watch/record", "view/metrics"}, "recordings and remote write alone are packed"},
 	"modernc.org/sqlite":                  {[]string{"lab/ledger", "watch/record"}, "only the lab's ledger and recordings are databases"},
 	"go.mongodb.org/mongo-driver/v2":      {[]string{"engine/mongo", "engine/mongo/mongotest"}, "each driver stays in its engine"},
 	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch"}, "only cli knows flags"},

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	watchcli "plumb/internal/cli/watch"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/engine/dsn"
 	mongosampler "plumb/internal/engine/mongo/sampler"
 	mysqlsampler "plumb/internal/engine/mysql/sampler"
@@ -13,8 +13,8 @@ import (
 )
 
 // watched are the adapters of watch.
-func watched() watchcli.Adapters {
-	return watchcli.Adapters{Dialers: dialers, Phases: phases, Finders: finders}
+func watched() feed.Adapters {
+	return feed.Adapters{Dialers: dialers, Phases: phases, Finders: finders}
 }
 
 // finders lists who knows what to sample: a new engine or storage is a line here.

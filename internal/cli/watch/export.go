@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
 	view "plumb/internal/view/record"
 	"plumb/internal/watch/record"
@@ -131,7 +132,7 @@ func (f exportFlags) write(s *shell.Shell, to io.Writer, host string, each func(
 	if f.format == formLines {
 		return record.WriteLines(to, host, each)
 	}
-	_, cat, err := newJudge(s)
+	_, cat, err := feed.NewJudge(s)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/cli/watch/outlet"
 	"plumb/internal/hint"
 	"plumb/internal/view/metrics"
@@ -39,7 +40,7 @@ type metricsFlags struct {
 const usualListen = "127.0.0.1:9931"
 
 // Metrics makes the command plumb watch metrics.
-func Metrics(s *shell.Shell, feed Feed) *cobra.Command {
+func Metrics(s *shell.Shell, from feed.Feed) *cobra.Command {
 	var f metricsFlags
 	c := &cobra.Command{
 		Use:   "metrics",
@@ -62,7 +63,7 @@ of --token or a certificate by --client-ca. Secrets are read from files.
   plumb watch metrics --listen :9931 --tls-cert c.pem --tls-key k.pem --token /etc/plumb/scrape.token
   plumb watch metrics --remote-write https://metrics.example/api/v1/write --remote-login /etc/plumb/push.login`,
 		Args: shell.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return runMetrics(c.Context(), s, feed, f) },
+		RunE: func(c *cobra.Command, _ []string) error { return runMetrics(c.Context(), s, from, f) },
 	}
 	f.LiveFlags(c)
 	fl := c.Flags()
@@ -118,7 +119,7 @@ func (f *metricsFlags) validate() error {
 	return f.Source.Validate()
 }
 
-func runMetrics(ctx context.Context, s *shell.Shell, feed Feed, f metricsFlags) error {
+func runMetrics(ctx context.Context, s *shell.Shell, from feed.Feed, f metricsFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func runMetrics(ctx context.Context, s *shell.Shell, feed Feed, f metricsFlags) 
 	if f.once {
 		running.Go(func() { cancel(printOnce(ctx, s, e)) })
 	}
-	err = feed(ctx, f.Source, newSeen(e, look))
+	err = from(ctx, f.Source, newSeen(e, look))
 	cancel(err)
 	running.Wait()
 	look.wait()

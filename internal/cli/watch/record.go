@@ -12,6 +12,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
 	"plumb/internal/series"
 	"plumb/internal/stack"
@@ -34,7 +35,7 @@ const leastRecording = 32 << 20
 func recordForms() []string { return []string{view.Systemd} }
 
 // Record makes the command plumb watch record.
-func Record(s *shell.Shell, feed Feed) *cobra.Command {
+func Record(s *shell.Shell, from feed.Feed) *cobra.Command {
 	f := recordFlags{most: record.MostBytes}
 	c := &cobra.Command{
 		Use:   "record",
@@ -56,7 +57,7 @@ that makes that user; each file begins with its name.
   plumb watch record --dir /srv/plumb --most 4G
   plumb watch record --emit systemd`,
 		Args: shell.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return runRecord(c.Context(), s, feed, f) },
+		RunE: func(c *cobra.Command, _ []string) error { return runRecord(c.Context(), s, from, f) },
 	}
 	f.LiveFlags(c)
 	f.flag(c)
@@ -66,7 +67,7 @@ that makes that user; each file begins with its name.
 	return c
 }
 
-func runRecord(ctx context.Context, s *shell.Shell, feed Feed, f recordFlags) error {
+func runRecord(ctx context.Context, s *shell.Shell, from feed.Feed, f recordFlags) error {
 	if f.most < leastRecording {
 		return hint.Usage(fmt.Sprintf("--most %s is too little", f.most.String()), "32M at least; a day takes some 20 to 60 MB")
 	}
@@ -80,7 +81,7 @@ func runRecord(ctx context.Context, s *shell.Shell, feed Feed, f recordFlags) er
 	if err != nil {
 		return err
 	}
-	j, cat, err := newJudge(s)
+	j, cat, err := feed.NewJudge(s)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func runRecord(ctx context.Context, s *shell.Shell, feed Feed, f recordFlags) er
 	}
 	fmt.Fprintf(s.Err, "recording into %s\n", shell.OneLine(dir))
 	j.Learned(w.Before())
-	err = feed(ctx, f.Source, &keeping{Writer: w, judge: j})
+	err = from(ctx, f.Source, &keeping{Writer: w, judge: j})
 	if ctx.Err() != nil {
 		err = nil // it was told to end
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
 	recordview "plumb/internal/view/record"
 	view "plumb/internal/view/watch"
@@ -92,7 +93,7 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 	if err != nil {
 		return err
 	}
-	j, cat, err := newJudge(s)
+	j, cat, err := feed.NewJudge(s)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/view/tui"
@@ -24,7 +25,7 @@ func (*shower) Picture(_ time.Time, _ *stack.Stack) {}
 // Batch implements [watch.Sink].
 func (*shower) Batch(series.Batch) {}
 
-// Moment implements [Told]. What cannot be shown is not: the next one may be.
+// Moment implements [feed.Told]. What cannot be shown is not: the next one may be.
 func (s *shower) Moment(m watch.Moment) { _ = s.show(m) }
 
 // windows is the catalogue by which evidence gets its units.
@@ -38,13 +39,13 @@ func windows() (*catalog.Catalog, error) {
 
 // runScreen shows what watch says until a person ends it: on a terminal that can
 // be drawn on as a screen, elsewhere as lines.
-func runScreen(ctx context.Context, s *shell.Shell, feed Feed, src shell.Source) error {
+func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Source) error {
 	cat, err := windows()
 	if err != nil {
 		return err
 	}
 	if !shell.IsTerminal(s.Out) || os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "" {
-		return runLines(ctx, s, feed, src, cat)
+		return runLines(ctx, s, from, src, cat)
 	}
 	own, cancel := context.WithCancel(ctx)
 	moments, done := make(chan watch.Moment), make(chan struct{})
@@ -52,7 +53,7 @@ func runScreen(ctx context.Context, s *shell.Shell, feed Feed, src shell.Source)
 	go func() {
 		defer close(done)
 		defer close(moments)
-		ended = feed(own, src, &shower{func(m watch.Moment) error {
+		ended = from(own, src, &shower{func(m watch.Moment) error {
 			select {
 			case moments <- m:
 			case <-own.Done():
@@ -67,11 +68,11 @@ func runScreen(ctx context.Context, s *shell.Shell, feed Feed, src shell.Source)
 }
 
 // runLines writes a line each time what limits a server becomes something else.
-func runLines(ctx context.Context, s *shell.Shell, feed Feed, src shell.Source, cat *catalog.Catalog) error {
+func runLines(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Source, cat *catalog.Catalog) error {
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var before *view.Board
-	err := feed(own, src, &shower{func(m watch.Moment) error {
+	err := from(own, src, &shower{func(m watch.Moment) error {
 		b := view.MakeBoard(m, cat)
 		if err := s.Print(tui.Lines(before, b, shell.Screen(s.Out))); err != nil {
 			cancel(err) // who reads is gone

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
 	view "plumb/internal/view/watch"
 	"plumb/internal/view/web"
@@ -37,7 +38,7 @@ const usualPort = 7583
 // fetch the page.
 const mostConnections = 4 * web.MostStreams
 
-func serveCommand(s *shell.Shell, feed Feed) *cobra.Command {
+func serveCommand(s *shell.Shell, from feed.Feed) *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
 		Use:   "serve",
@@ -53,7 +54,7 @@ The page asks for a token, which is printed once. It only reads.
 		Example: `  plumb watch serve
   plumb watch serve --port 0 --token-file /run/plumb/token`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return runServe(c.Context(), s, feed, f) },
+		RunE: func(c *cobra.Command, _ []string) error { return runServe(c.Context(), s, from, f) },
 	}
 	f.LiveFlags(c)
 	c.Flags().IntVar(&f.port, "port", usualPort, "listen on this port; 0: one that is free")
@@ -61,7 +62,7 @@ The page asks for a token, which is printed once. It only reads.
 	return c
 }
 
-func runServe(ctx context.Context, s *shell.Shell, feed Feed, f serveFlags) error {
+func runServe(ctx context.Context, s *shell.Shell, from feed.Feed, f serveFlags) error {
 	if f.port < 0 || f.port > 65535 {
 		return hint.Usage(fmt.Sprintf("--port %d is no port", f.port), "0 to 65535")
 	}
@@ -88,7 +89,7 @@ func runServe(ctx context.Context, s *shell.Shell, feed Feed, f serveFlags) erro
 		fmt.Fprintf(s.Err, "plumb watch: %s\nthe token is in %s\n", where, f.tokenFile)
 	}
 	p := strconv.Itoa(port)
-	return serve(ctx, web.New(token, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, func(ctx context.Context, sink watch.Sink) error { return feed(ctx, f.Source, sink) })
+	return serve(ctx, web.New(token, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, func(ctx context.Context, sink watch.Sink) error { return from(ctx, f.Source, sink) })
 }
 
 // newToken makes a token that nobody guesses.

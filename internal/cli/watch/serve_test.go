@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
 	"plumb/internal/view/web"
@@ -57,7 +58,7 @@ func made(ctx context.Context, s watch.Sink) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for n := 5; ; n++ {
-		s.(Told).Moment(viewtest.Moment(n))
+		s.(feed.Told).Moment(viewtest.Moment(n))
 		select {
 		case <-ctx.Done():
 			return nil

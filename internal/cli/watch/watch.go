@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
@@ -31,7 +32,7 @@ const (
 )
 
 // Command makes plumb watch and what is below it.
-func Command(s *shell.Shell, a Adapters) *cobra.Command {
+func Command(s *shell.Shell, a feed.Adapters) *cobra.Command {
 	var f watchFlags
 	c := &cobra.Command{
 		Use:   "watch",
@@ -58,13 +59,13 @@ small queries a second.
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return runWatch(c.Context(), s, a, f) },
 	}
-	c.AddCommand(serveCommand(s, Live(s, a)))
+	c.AddCommand(serveCommand(s, feed.Live(s, a)))
 	f.LiveFlags(c)
 	c.Flags().BoolVar(&f.once, "once", false, "print one screen, and end")
 	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
-	c.AddCommand(Record(s, Live(s, a)), Replay(s), Export(s))
+	c.AddCommand(Record(s, feed.Live(s, a)), Replay(s), Export(s))
 	c.Flags().DurationVar(&f.span, "for", usualSpan, "look for this long before; goes with --once")
-	c.AddCommand(Metrics(s, Live(s, a)), Nagios(s), Emit(s))
+	c.AddCommand(Metrics(s, feed.Live(s, a)), Nagios(s), Emit(s))
 	return c
 }
 
@@ -81,12 +82,12 @@ func (f watchFlags) validate() error {
 	return f.Validate()
 }
 
-func runWatch(ctx context.Context, s *shell.Shell, a Adapters, f watchFlags) error {
+func runWatch(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
 	if !f.once {
-		return runScreen(ctx, s, Live(s, a), f.Source)
+		return runScreen(ctx, s, feed.Live(s, a), f.Source)
 	}
 	m, cat, err := once(ctx, s, a, f)
 	if err != nil {
@@ -96,14 +97,14 @@ func runWatch(ctx context.Context, s *shell.Shell, a Adapters, f watchFlags) err
 }
 
 // once looks for a while, and gives the last moment.
-func once(ctx context.Context, s *shell.Shell, a Adapters, f watchFlags) (watch.Moment, *catalog.Catalog, error) {
-	j, cat, err := newJudge(s)
+func once(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags) (watch.Moment, *catalog.Catalog, error) {
+	j, cat, err := feed.NewJudge(s)
 	if err != nil {
 		return watch.Moment{}, nil, err
 	}
 	own, cancel := context.WithTimeout(ctx, f.span)
 	defer cancel()
-	if err := Live(s, a)(own, f.Source, j); err != nil {
+	if err := feed.Live(s, a)(own, f.Source, j); err != nil {
 		return watch.Moment{}, nil, err
 	}
 	if ctx.Err() != nil {

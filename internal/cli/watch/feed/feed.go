@@ -1,4 +1,5 @@
-package watch
+// Package feed reads this machine again and again, for the commands of watch.
+package feed
 
 import (
 	"context"
@@ -44,19 +45,19 @@ func Live(s *shell.Shell, a Adapters) Feed {
 		}
 		defer live.Close()
 		s.WarnUnverified(g)
-		return feed(ctx, s, live, a, g, src.Timeout, sinks...)
+		return run(ctx, s, live, a, g, src.Timeout, sinks...)
 	}
 }
 
-// feed samples a machine.
-func feed(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn.Given, limit time.Duration, sinks ...watch.Sink) error {
+// run samples a machine.
+func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn.Given, limit time.Duration, sinks ...watch.Sink) error {
 	cat, err := check.Catalog(check.All, s.Warn)
 	if err != nil {
 		return err
 	}
 	told := tellers(sinks)
 	if len(told) > 0 {
-		j, _, err := newJudge(s)
+		j, _, err := NewJudge(s)
 		if err != nil {
 			return err
 		}
@@ -70,8 +71,8 @@ func feed(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g ds
 	return sampler.Run(ctx, sampler.Options{Host: live, Finders: a.Finders(g), Look: look}, sinks...)
 }
 
-// newJudge makes a judge of what is built in.
-func newJudge(s *shell.Shell) (*watch.Judge, *catalog.Catalog, error) {
+// NewJudge makes a judge of what is built in.
+func NewJudge(s *shell.Shell) (*watch.Judge, *catalog.Catalog, error) {
 	cat, err := catalog.Windows(knowledge.FS)
 	if cat == nil {
 		return nil, nil, err
