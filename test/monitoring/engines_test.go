@@ -44,7 +44,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 		at[name], _ = serve(t, m.Exporter)
 	}
 	crowded.live(t)
-	gone := func() {}
+	var gone func()
 	at["crowded"], gone = serve(t, crowded.Exporter)
 	p := prometheus(t, bin, rules, at)
 	v := victoria(t, bin, t.TempDir(), sandbox.FreePort(t))

@@ -18,6 +18,7 @@ import (
 
 // watchFlags are the flags of watch.
 type watchFlags struct {
+	grants bool
 	shell.Source
 	once bool
 	json bool
@@ -59,13 +60,13 @@ small queries a second.
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return runWatch(c.Context(), s, a, f) },
 	}
-	c.AddCommand(serveCommand(s, feed.Live(s, a)))
 	f.LiveFlags(c)
 	c.Flags().BoolVar(&f.once, "once", false, "print one screen, and end")
 	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
-	c.AddCommand(Record(s, feed.Live(s, a)), Replay(s), Export(s))
 	c.Flags().DurationVar(&f.span, "for", usualSpan, "look for this long before; goes with --once")
-	c.AddCommand(Metrics(s, feed.Live(s, a)), Nagios(s), Emit(s))
+	c.Flags().BoolVar(&f.grants, "grants", false, "print what makes the least user a watch needs, and change nothing")
+	from := feed.Live(s, a)
+	c.AddCommand(serveCommand(s, from), Record(s, from), Replay(s), Export(s), Metrics(s, from), Nagios(s), Emit(s))
 	return c
 }
 
@@ -85,6 +86,9 @@ func (f watchFlags) validate() error {
 func runWatch(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags) error {
 	if err := f.validate(); err != nil {
 		return err
+	}
+	if f.grants {
+		return s.Print(a.Grants())
 	}
 	if !f.once {
 		return runScreen(ctx, s, feed.Live(s, a), f.Source)

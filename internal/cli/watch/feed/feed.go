@@ -34,6 +34,7 @@ type Adapters struct {
 	Dialers func(dsn.Given) map[string]host.Dialer
 	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
 	Finders func(dsn.Given) []sample.Finder
+	Grants  func() string // what makes the least user that watching needs, for each server
 }
 
 // Live makes the feed of this machine.

@@ -249,8 +249,10 @@ func TestTextfile(t *testing.T) {
 	if string(got) != "a 1\n" || len(left) != 2 {
 		t.Errorf("got %q among %v", got, left)
 	}
-	if place.Remove() != nil || place.Remove() != nil {
-		t.Error("it cannot be removed, or not twice")
+	for range 2 {
+		if err := place.Remove(); err != nil {
+			t.Errorf("it cannot be removed, or not twice: %v", err)
+		}
 	}
 	for _, bad := range []string{"/nonexistent/plumb.prom", filepath.Join(dir, "plumb.txt"), dir + "/x.prom/"} {
 		if (Textfile{bad}).Validate() == nil {
