@@ -190,7 +190,7 @@ func (j *Judge) notRaised(w *judged, server stack.Ref) (ruled []Ruled, unknown [
 // rates are the numbers that a DBA knows a server by, in the order in which they
 // are shown; each kind of server has some of them.
 var rates = []struct{ Name, Label string }{
-	{"commits_rate", "transactions"}, {"questions_rate", "statements"}, {"operations_rate", "operations"},
+	{"commits_rate", "commits"}, {"questions_rate", "statements"}, {"operations_rate", "operations"},
 	{"rows_read_rate", "rows read"}, {"rows_returned_rate", "rows read"}, {"rows_changed_rate", "rows changed"},
 	{"buffer_pool_reads_rate", "pages read"}, {"blocks_read_rate", "pages read"}, {"cache_reads_rate", "pages read"},
 	{"redo_written_rate", "log written"}, {"wal_bytes_rate", "log written"}, {"journal_bytes_rate", "log written"},

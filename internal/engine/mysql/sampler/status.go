@@ -26,7 +26,7 @@ func counted() map[string]sums {
 		"max_used_connections": one("max_used_connections"), "connections_refused": one("connection_errors_max_connections"),
 		"aborted_connects": one("aborted_connects"), "slow_queries": one("slow_queries"),
 		"questions": one("questions"), "selects": one("com_select"), "sent_bytes": one("bytes_sent"), "received_bytes": one("bytes_received"),
-		"commits": {{"handler_commit"}, {"com_commit"}}, "rollbacks": {{"handler_rollback"}, {"com_rollback"}},
+		"commits": {{"com_commit"}}, "rollbacks": {{"com_rollback"}},
 		"inserts":   one("com_insert", "com_insert_select", "com_replace", "com_replace_select", "com_load"),
 		"updates":   one("com_update", "com_update_multi", "com_delete", "com_delete_multi"),
 		"rows_read": {{"innodb_rows_read"}, {"handler_read_first", "handler_read_key", "handler_read_last", "handler_read_next", "handler_read_prev", "handler_read_rnd", "handler_read_rnd_next"}},
