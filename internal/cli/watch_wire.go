@@ -4,6 +4,8 @@ import (
 	watchcli "plumb/internal/cli/watch"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/sample"
+	storagesampler "plumb/internal/storage/sampler"
+	systemsampler "plumb/internal/system/sampler"
 )
 
 // watched are the adapters of watch.
@@ -13,5 +15,5 @@ func watched() watchcli.Adapters {
 
 // finders lists who knows what to sample: a new engine or storage is a line here.
 func finders(dsn.Given) []sample.Finder {
-	return []sample.Finder{}
+	return []sample.Finder{systemsampler.Finder{}, storagesampler.Finder{}}
 }

@@ -18,7 +18,7 @@ func (l *look) memory() {
 	if !ok {
 		return
 	}
-	m := parseMeminfo(data)
+	m := ParseMeminfo(data)
 	observe.SetFigures(l.t, m, l.catalog.ReadFrom("host", src+" "), src)
 	if free, ok := m["SwapFree"]; ok && free <= m["SwapTotal"] {
 		l.t.Set("swap_used", stack.Int(m["SwapTotal"]-free), src)
@@ -36,7 +36,7 @@ func (l *look) counters() {
 	if !ok {
 		return
 	}
-	c := parseCounters(data)
+	c := ParseCounters(data)
 	observe.SetFigures(l.t, c, l.catalog.ReadFrom("host", src+" "), src)
 	stalls, found := int64(0), false
 	for name, n := range c {

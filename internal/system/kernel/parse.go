@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// parseMeminfo reads "Name:   123 kB" lines; sizes become bytes, counts
+// ParseMeminfo reads "Name:   123 kB" lines; sizes become bytes, counts
 // without a unit (HugePages_Total) stay counts.
-func parseMeminfo(data []byte) map[string]int64 {
+func ParseMeminfo(data []byte) map[string]int64 {
 	out := map[string]int64{}
 	for line := range strings.Lines(string(data)) {
 		name, rest, ok := strings.Cut(line, ":")
@@ -27,8 +27,8 @@ func parseMeminfo(data []byte) map[string]int64 {
 	return out
 }
 
-// parseCounters reads "name number" lines: /proc/vmstat.
-func parseCounters(data []byte) map[string]int64 {
+// ParseCounters reads "name number" lines: /proc/vmstat.
+func ParseCounters(data []byte) map[string]int64 {
 	out := map[string]int64{}
 	for line := range strings.Lines(string(data)) {
 		f := strings.Fields(line)

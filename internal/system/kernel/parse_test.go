@@ -29,9 +29,9 @@ Hugepagesize:       2048 kB
 )
 
 func TestParseMeminfo(t *testing.T) {
-	m := parseMeminfo([]byte(meminfo))
+	m := ParseMeminfo([]byte(meminfo))
 	if m["MemTotal"] != 24684096<<10 || m["Hugepagesize"] != 2<<20 || m["HugePages_Total"] != 0 {
-		t.Errorf("parseMeminfo = %v", m)
+		t.Errorf("ParseMeminfo = %v", m)
 	}
 }
 
@@ -163,11 +163,11 @@ func FuzzParsers(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		parseMeminfo(data)
+		ParseMeminfo(data)
 		if value, _ := parseRemoveIPC(data); value != "" {
 			_, _ = parseUnitBool(value)
 		}
-		parseCounters(data)
+		ParseCounters(data)
 		parseAssignments(data)
 		parseCPUInfo(data)
 		parseRated(string(data))
