@@ -196,8 +196,8 @@ func FuzzParsers(f *testing.F) {
 		m, ok := parseMembership(data)
 		mounts := parseCgroupMounts(data)
 		if ok {
-			for _, tree := range []mount{mounts.v2, mounts.memory, {dir: "/sys/fs/cgroup", root: "/"}} {
-				if dirs, err := tree.levels(m.memory); err == nil && len(dirs) == 0 {
+			for _, tree := range []Mount{mounts.v2, mounts.memory, {dir: "/sys/fs/cgroup", root: "/"}} {
+				if dirs, err := tree.Levels(m.memory); err == nil && len(dirs) == 0 {
 					t.Error("a group without a directory")
 				}
 			}
@@ -209,6 +209,6 @@ func FuzzParsers(f *testing.F) {
 		} {
 			v("", data)
 		}
-		parseKeyed(data, "oom_kill")
+		ParseKeyed(data, "oom_kill")
 	})
 }

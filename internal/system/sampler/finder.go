@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"fmt"
 	"strconv"
 
 	"plumb/internal/product"
@@ -30,6 +31,30 @@ func (Finder) Sources(s *stack.Stack) []sample.Source {
 		}
 		m := member{of: p.Ref, pid: pid, many: product.Of(p.Text("engine")).SharesMemory}
 		out = append(out, &processTime{member: m}, &processIO{member: m})
+	}
+	return append(out, groups(s)...)
+}
+
+// groups makes the sources of the control groups of servers: one of each,
+// whichever server leads to it.
+func groups(s *stack.Stack) (out []sample.Source) {
+	devices, list := map[string]string{}, []string{}
+	for _, d := range s.OfKind("block") {
+		if dev := d.Text("dev"); dev != "" {
+			devices[dev] = d.Ref.Name
+			list = append(list, d.Ref.Name+" "+dev)
+		}
+	}
+	seen := map[stack.Ref]bool{}
+	for _, p := range s.OfKind("process") {
+		pid, err := strconv.Atoi(p.Ref.Name)
+		of, _ := s.Follow(p, "cgroup")
+		if err != nil || len(of) != 1 || seen[of[0].Ref] || len(seen) == mostServers {
+			continue
+		}
+		seen[of[0].Ref] = true
+		g := group{of: of[0].Ref, pid: pid, devices: devices, name: sample.Named(fmt.Sprintf("control group of %d", pid), list...)}
+		out = append(out, &groupTime{group: g}, &groupState{group: g})
 	}
 	return out
 }

@@ -164,3 +164,10 @@ func stallNames(resource string) (names []string) {
 	}
 	return names
 }
+
+func allStalls() (names []string) {
+	for _, resource := range []string{"cpu", "io", "memory"} {
+		names = append(names, stallNames(resource)...)
+	}
+	return names
+}
