@@ -3,6 +3,7 @@ package sampler
 import (
 	"plumb/internal/sample"
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 // Finder makes the sources of storage.
@@ -13,6 +14,37 @@ func (Finder) Sources(s *stack.Stack) []sample.Source {
 	var out []sample.Source
 	if devices := devices(s); len(devices) > 0 {
 		out = append(out, blockSource{sample.Named("block", devices...), devices})
+	}
+	return append(append(out, ofZFS(s)...), filesystems(s)...)
+}
+
+// mostPools bounds how many pools are read.
+const mostPools = 32
+
+// ofZFS makes the sources of ZFS and of its pools.
+func ofZFS(s *stack.Stack) (out []sample.Source) {
+	modules, all := s.OfKind("zfs"), s.OfKind("pool")
+	if len(modules) == 0 {
+		return nil
+	}
+	var pools []stack.Ref
+	for _, p := range all[:min(len(all), mostPools)] {
+		pools = append(pools, p.Ref)
+	}
+	tools := zfs.Tools{Fuse: modules[0].Text("implementation") == "zfs-fuse"}
+	if tools.Fuse {
+		out = append(out, fuseSource{modules[0].Ref, pools})
+	} else {
+		out = append(out, arcSource{modules[0].Ref})
+	}
+	for _, p := range pools {
+		out = append(out, scanSource{p, tools})
+		if !tools.Fuse {
+			out = append(out, txgSource{p})
+		}
+	}
+	if len(pools) > 0 {
+		out = append(out, spaceSource{tools})
 	}
 	return out
 }

@@ -7,9 +7,9 @@ import (
 	"plumb/internal/zfs"
 )
 
-// parseKstat reads the "name type data" lines of a named kstat. Lines of
+// ParseKstat reads the "name type data" lines of a named kstat. Lines of
 // another shape, the two header lines among them, are passed over.
-func parseKstat(text []byte) map[string]int64 {
+func ParseKstat(text []byte) map[string]int64 {
 	stats := map[string]int64{}
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)

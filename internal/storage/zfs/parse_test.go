@@ -20,7 +20,7 @@ garbage
 too many words here
 `
 	want := map[string]int64{"hits": 1031290, "c_max": 8298217472, "arc_no_grow": 0}
-	if diff := cmp.Diff(want, parseKstat([]byte(text))); diff != "" {
+	if diff := cmp.Diff(want, ParseKstat([]byte(text))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -94,7 +94,7 @@ func FuzzParsers(f *testing.F) {
 	f.Add([]byte("options zfs zfs_arc_max=1 \\\n a=b"))
 	f.Add([]byte("txg birth state stime\n1 2 C 4\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		parseKstat(b)
+		ParseKstat(b)
 		syncTimes(b)
 		parseModprobe(b)
 		parseBootOptions(b)

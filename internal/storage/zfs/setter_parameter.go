@@ -111,7 +111,7 @@ func (a *alteration) arcstat(name string) (int64, bool) {
 	if err != nil || name == "" {
 		return 0, false
 	}
-	n, ok := parseKstat(text)[name]
+	n, ok := ParseKstat(text)[name]
 	return n, ok
 }
 
