@@ -28,6 +28,7 @@ func (arcSource) Every() time.Duration { return sample.Second }
 var kstats = map[string]map[string]string{
 	"arcstats": {
 		"arc_size": "size", "arc_target": "c", "arc_data": "data_size", "arc_metadata": "metadata_size",
+		"arc_compressed": "compressed_size", "arc_uncompressed": "uncompressed_size",
 		"arc_demand_data_hits": "demand_data_hits", "arc_demand_data_iohits": "demand_data_iohits", "arc_demand_data_misses": "demand_data_misses",
 		"arc_demand_metadata_hits": "demand_metadata_hits", "arc_demand_metadata_iohits": "demand_metadata_iohits",
 		"arc_demand_metadata_misses": "demand_metadata_misses", "arc_prefetch_data_hits": "prefetch_data_hits",

@@ -181,6 +181,15 @@ func FuzzParsers(f *testing.F) {
 		if s, ok := parseStat(data); ok && (s.pid <= 0 || s.start < 0) {
 			t.Errorf("parseStat accepted %+v", s)
 		}
+		if u, ok := ParseUsage(data); ok && min(u.User, u.System, u.ChildrenUser, u.ChildrenSystem, u.Threads) < 0 {
+			t.Errorf("a count below 0: %+v", u)
+		}
+		ParseIO(data)
+		for _, pid := range ParseChildren(data) {
+			if pid <= 0 {
+				t.Errorf("a process has the number %d", pid)
+			}
+		}
 		parseCmdline(data)
 		parseUptime(data)
 		parseColons(data)
