@@ -53,28 +53,36 @@ func (d *device) health(ctx context.Context) {
 		d.obs.Gap(d.thing.Ref, "the health log of a drive is only shown to root", "run as root", "nvme_*")
 		return
 	}
-	argv := []string{"nvme", "smart-log", "-o", "json", "/dev/" + d.name}
-	out, err := d.h.Output(ctx, argv...)
-	parse := ParseSmartLog
-	if errors.Is(err, host.ErrNoCommand) {
-		argv = []string{"smartctl", "-j", "-A", "/dev/" + d.name}
-		out, err = d.h.Output(ctx, argv...)
-		parse = ParseSmartctl
-	}
-	if errors.Is(err, host.ErrNoCommand) {
-		d.obs.Gap(d.thing.Ref, "neither nvme nor smartctl is installed", "install nvme-cli", "nvme_*")
-		return
-	}
-	if err != nil {
+	log, source, err := ReadHealth(ctx, d.h, d.name)
+	switch {
+	case errors.Is(err, host.ErrNoCommand):
+		d.obs.Gap(d.thing.Ref, err.Error(), "install nvme-cli", "nvme_*")
+	case err != nil:
 		d.obs.Gap(d.thing.Ref, err.Error(), "", "nvme_*")
-		return
+	default:
+		log.set(d.thing, source)
 	}
-	log, err := parse(out)
+}
+
+// ReadHealth asks an NVMe drive for its health log, with whichever command is there.
+func ReadHealth(ctx context.Context, h host.Reader, name string) (log Health, source string, err error) {
+	argv, parse := []string{"nvme", "smart-log", "-o", "json", "/dev/" + name}, ParseSmartLog
+	out, err := h.Output(ctx, argv...)
+	if errors.Is(err, host.ErrNoCommand) {
+		argv, parse = []string{"smartctl", "-j", "-A", "/dev/" + name}, ParseSmartctl
+		out, err = h.Output(ctx, argv...)
+	}
+	if errors.Is(err, host.ErrNoCommand) {
+		return nil, "", fmt.Errorf("neither nvme nor smartctl is installed: %w", host.ErrNoCommand)
+	}
 	if err != nil {
-		d.obs.Gap(d.thing.Ref, fmt.Sprintf("%s: %v", strings.Join(argv, " "), err), "", "nvme_*")
-		return
+		return nil, "", err
 	}
-	log.set(d.thing, strings.Join(argv, " "))
+	source = strings.Join(argv, " ")
+	if log, err = parse(out); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", source, err)
+	}
+	return log, source, nil
 }
 
 // ParseSmartLog reads `nvme smart-log -o json`. With -v critical_warning is an

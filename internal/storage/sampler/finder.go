@@ -15,7 +15,9 @@ func (Finder) Sources(s *stack.Stack) []sample.Source {
 	if devices := devices(s); len(devices) > 0 {
 		out = append(out, blockSource{sample.Named("block", devices...), devices})
 	}
-	return append(append(out, ofZFS(s)...), filesystems(s)...)
+	out = append(out, ofZFS(s)...)
+	out = append(out, filesystems(s)...)
+	return append(out, drives(s)...)
 }
 
 // mostPools bounds how many pools are read.

@@ -232,6 +232,7 @@ func (l *look) keyed(t *stack.Thing, name string, facts map[string]string) {
 	}
 }
 
+// ParseNumber reads a file that holds one number.
 func ParseNumber(data []byte) (int64, bool) {
 	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
 	return n, err == nil

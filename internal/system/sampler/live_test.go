@@ -86,6 +86,7 @@ var machine = stack.Ref{Kind: "host", Name: "here"}
 
 // TestKernelAddsUpToTheTime compares the time of all processors with the clock.
 func TestKernelAddsUpToTheTime(t *testing.T) {
+	t.Parallel()
 	h := live(t)
 	s := kernelSource{of: machine, page: int64(os.Getpagesize())}
 	before, began := take(t, s, h), time.Now()
@@ -119,6 +120,7 @@ func TestKernelAddsUpToTheTime(t *testing.T) {
 // TestServerOfManyProcesses asks PostgreSQL for work in a session that then
 // ends: its time is not lost, and the sum does not fall.
 func TestServerOfManyProcesses(t *testing.T) {
+	t.Parallel()
 	server, err := box(t).Postgres(sandbox.PostgresOptions{})
 	sandbox.Need(t, err)
 	h := live(t)
@@ -197,6 +199,7 @@ func limited(t *testing.T, b *sandbox.Box, dev string, writes int) (join string)
 
 // TestGroupWithALimit has a process that writes as much as its group may.
 func TestGroupWithALimit(t *testing.T) {
+	t.Parallel()
 	b, h := box(t), live(t)
 	device, err := b.Loop("limited", 16)
 	sandbox.Need(t, err)
