@@ -23,16 +23,17 @@ func (Finder) Sources(s *stack.Stack) []sample.Source {
 	}
 	page, _ := host.Int("page_size")
 	out := []sample.Source{kernelSource{of: host.Ref, page: page}}
-	servers := s.OfKind("process")
+	servers, others := s.OfKind("process"), &otherProcesses{servers: map[int]bool{}}
 	for _, p := range servers[:min(len(servers), mostServers)] {
 		pid, err := strconv.Atoi(p.Ref.Name)
 		if err != nil || pid <= 0 {
 			continue
 		}
+		others.servers[pid] = true
 		m := member{of: p.Ref, pid: pid, many: product.Of(p.Text("engine")).SharesMemory}
 		out = append(out, &processTime{member: m}, &processIO{member: m})
 	}
-	return append(out, groups(s)...)
+	return append(append(out, others), groups(s)...)
 }
 
 // groups makes the sources of the control groups of servers: one of each,

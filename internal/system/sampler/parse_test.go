@@ -45,3 +45,14 @@ func FuzzParseDevices(f *testing.F) {
 		}
 	})
 }
+
+func FuzzComm(f *testing.F) {
+	f.Add([]byte("17 (a)\n(b) S"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, r := range comm(data) {
+			if r < ' ' || r > '~' {
+				t.Errorf("%q is shown of %q", r, data)
+			}
+		}
+	})
+}
