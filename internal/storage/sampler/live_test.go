@@ -154,7 +154,8 @@ func TestSourceOfOtherDevicesHasAnotherName(t *testing.T) {
 		s.Add("block", o)
 		return Finder{}.Sources(s)[0].Name()
 	}
-	if with("sda", "sdb") != with("sda", "sdb") || with("sda") == with("sda", "sdb") || with("sda") == with("sdb") {
+	one, two, again, other := with("sda"), with("sda", "sdb"), with("sda", "sdb"), with("sdb")
+	if two != again || one == two || one == other {
 		t.Error("names do not tell what is read")
 	}
 }

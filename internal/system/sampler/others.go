@@ -85,7 +85,7 @@ func (o *otherProcesses) Take(ctx context.Context, h host.Reader) (b series.Batc
 		}
 	}
 	o.last = now
-	if denied > 0 {
+	if denied > 0 && !h.About().Root { // some processes hide from root too, in namespaces of their own
 		b.Gap(stack.Ref{}, fmt.Sprintf("what %d processes of others read and write is not shown", denied), "run as root")
 	}
 	return b, o.tell(ctx, h, &b, all)
