@@ -44,6 +44,7 @@ func TestNothingDrivesTheTerminal(t *testing.T) {
 		{"fix", plan},
 		{"fix", plan, "--set", hostileName},
 		{"fix", "--set", hostileName + "=1", "--root", image},
+		{"watch", hostileName},
 		{"check", "--tape", tape},
 		{"check", "--tape", dir},
 		{"check", "--tape", dir, "--json"},

@@ -22,7 +22,7 @@ func (a *app) explain() *cobra.Command {
 	own := ""
 	c := &cobra.Command{
 		Use:   "explain RULE|SETTING|VERDICT",
-		Short: "explain a rule, a setting or a verdict: mechanism, versions, sources",
+		Short: "explain a rule, a setting or a verdict, with its sources",
 		Long: `Explain shows all there is to know of a rule: the mechanism, when it fires, what
 to do, since which version, what the old advice was and whether it still holds, on
 which real servers and filesystems the rule was tested, what experiments showed,

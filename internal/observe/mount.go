@@ -165,16 +165,10 @@ func Space(ctx context.Context, h host.Reader, t *stack.Thing, name string) erro
 	if err != nil {
 		return err
 	}
-	SetSpace(t, s)
-	return nil
-}
-
-// SetSpace records the answer of statfs.
-func SetSpace(t *stack.Thing, s host.Statfs) {
 	const from = "statfs"
 	t.Set("block_size", stack.Int(s.BlockSize), from)
 	if s.TotalBytes == 0 { // some FUSE filesystems do not say
-		return
+		return nil
 	}
 	t.Set("size", stack.Int(int64(s.TotalBytes)), from)
 	t.Set("free", stack.Int(int64(s.AvailBytes)), from)
@@ -184,8 +178,9 @@ func SetSpace(t *stack.Thing, s host.Statfs) {
 	}
 	if s.TotalInodes == 0 || slices.Contains([]string{"btrfs", "zfs", "fuse.zfs"}, t.Text("fstype")) {
 		t.Absent(from, "inodes", "inodes_free")
-		return
+		return nil
 	}
 	t.Set("inodes", stack.Int(int64(s.TotalInodes)), from)
 	t.Set("inodes_free", stack.Int(int64(s.FreeInodes)), from)
+	return nil
 }

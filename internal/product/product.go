@@ -40,6 +40,7 @@ type Server struct {
 	Config  string   // the configuration file that everybody knows
 
 	FirstFile string // one that every data directory has since it was made
+	Files     []Files
 	Notation  Notation
 	Dialect   *Dialect // nil for those that no load is for
 
@@ -55,6 +56,14 @@ type Flavor struct {
 	Claim   string // the name in a rule's range; "" for Name
 	Unruled bool   // no rule names it
 	Private bool   // the lab can make servers of it
+}
+
+// Files are the files of one role, by which they are known in a directory that
+// holds others' too: patterns as of path.Match, from the role's directory. The
+// first that matches tells; of a role without any, all in its directory is its own.
+type Files struct {
+	Role     string
+	Patterns []string
 }
 
 // Place is where programs may lie. It and its directories may be patterns.

@@ -14,7 +14,7 @@ import (
 // devices is what is known of block devices over time.
 type devices struct {
 	last      map[stack.Ref]counters
-	second    map[stack.Ref][]second // the newest ten
+	second    map[stack.Ref][]second // the newest thirty
 	best      map[stack.Ref]*best
 	ratios    map[stack.Ref][]ratio // of the last 30 s
 	baselines map[baselineKey]*Baseline
@@ -72,6 +72,22 @@ func (d *devices) take(b series.Batch) {
 		}
 		d.last[of] = c
 	}
+}
+
+// mostSeconds is how many are kept: what a process did is read each ten, and the
+// newest two readings are at most twice as old.
+const mostSeconds = 30
+
+// moved is how many bytes a second a device moved between two moments; not known
+// where not all of that was seen.
+func (d *devices) moved(of stack.Ref, from, to time.Time) (float64, bool) {
+	sum, n := 0.0, 0
+	for _, s := range d.second[of] {
+		if s.at.After(from) && !s.at.After(to) {
+			sum, n = sum+s.bytes, n+1
+		}
+	}
+	return sum / float64(max(n, 1)), n > 0 && float64(n) >= 0.8*to.Sub(from).Seconds()
 }
 
 // best is what a device did at most in a second, in each minute of the last hour.
@@ -146,8 +162,8 @@ func (d *devices) compare(of stack.Ref, was, is counters) {
 		return
 	}
 	d.second[of] = append(d.second[of], x)
-	if n := len(d.second[of]); n > pinnedSeconds {
-		d.second[of] = slices.Clone(d.second[of][n-pinnedSeconds:])
+	if n := len(d.second[of]); n > mostSeconds {
+		d.second[of] = slices.Clone(d.second[of][n-mostSeconds:])
 	}
 	if d.best[of] == nil {
 		d.best[of] = &best{}

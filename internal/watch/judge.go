@@ -130,7 +130,9 @@ func (j *Judge) window(to time.Time) {
 
 // take adds one batch to what is known, in the order of time.
 func (j *Judge) take(b series.Batch) {
-	j.recent[b.Source] = append(j.recent[b.Source], b)
+	read := b
+	read.Sessions, read.Statements = nil, nil // kept below, and large
+	j.recent[b.Source] = append(j.recent[b.Source], read)
 	j.devices.take(b)
 	j.takeSessions(b)
 	j.takeStatements(b)

@@ -2,11 +2,12 @@ package watch
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"plumb/internal/product"
+	"plumb/internal/series"
 	"plumb/internal/stack"
 )
 
@@ -32,8 +33,8 @@ func (j *Judge) server(w *judged, db *stack.Thing) {
 	j.blocker(db)
 	active, seen := db.Number("sessions_active")
 	cpus, ok := hostNumber(w.stack, "cpus")
-	if seen && ok && cpus > 0 {
-		j.set(db, "active_per_cpu", active/cpus)
+	if lately, sampled := j.sessions[db.Ref].active(); seen && sampled && ok && cpus > 0 {
+		j.set(db, "active_per_cpu", lately/cpus)
 	}
 	stalled := map[string]float64{}
 	for _, what := range []string{"cpu", "io", "memory"} {
@@ -44,7 +45,7 @@ func (j *Judge) server(w *judged, db *stack.Thing) {
 	}
 	if s := j.sessions[db.Ref]; s != nil && len(s.samples) > 0 {
 		j.ioWait(db, known, stalled)
-		j.cpuNeed(w, db, known, active, cpus)
+		j.cpuNeed(w, db, known, min(active, cpus), stalled["cpu"])
 	}
 }
 
@@ -61,9 +62,10 @@ func (j *Judge) ioWait(db *stack.Thing, known bool, stalled map[string]float64) 
 }
 
 // cpuNeed sets the share of a server's time that needs a processor at most. A
-// session that waits for nothing the server names need not run: what the process
-// used says how many can have run.
-func (j *Judge) cpuNeed(w *judged, db *stack.Thing, known bool, active, cpus float64) {
+// session that waits for nothing the server names need not run: it can have run
+// no more than the process used of what its sessions can use, and wanted to no
+// longer than tasks waited for a processor.
+func (j *Judge) cpuNeed(w *judged, db *stack.Thing, known bool, most, stalled float64) {
 	if f, told := db.Facts["share_cpu"]; told && f.Value.IsAbsent() {
 		db.SetAbsent("cpu_need", "sessions")
 		return
@@ -73,10 +75,10 @@ func (j *Judge) cpuNeed(w *judged, db *stack.Thing, known bool, active, cpus flo
 		share = 1
 	}
 	used, ok := processor(w.stack, db)
-	if !ok || cpus <= 0 || active <= 0 {
+	if !ok || most <= 0 {
 		return
 	}
-	j.set(db, "cpu_need", min(share, used/min(active, cpus)))
+	j.set(db, "cpu_need", min(share, used/most+stalled))
 }
 
 // processor is how many processors the process of a server used.
@@ -296,10 +298,12 @@ func mean(values []float64) float64 {
 }
 
 // others sets which part of a disk's bytes no server asked for: where it is
-// known what all of them did. Below ZFS, btrfs and arrays a byte becomes
+// known what all of them did. Both are of the same seconds, because processes
+// are read less often than disks. Below ZFS, btrfs and arrays a byte becomes
 // several, and nothing can be said.
 func (j *Judge) others(w *judged) {
 	total := 0.0
+	var from, to time.Time
 	disks := map[stack.Ref]bool{}
 	for _, kind := range product.Kinds() {
 		for _, db := range w.stack.OfKind(kind) {
@@ -310,23 +314,46 @@ func (j *Judge) others(w *judged) {
 			for _, p := range processes {
 				read, ok := p.Number("read_bytes_rate")
 				written, ok2 := p.Number("written_bytes_rate")
-				if !ok || !ok2 {
+				a, b, ok3 := j.span(p.Ref, "written_bytes")
+				if !ok || !ok2 || !ok3 {
 					return
 				}
 				total += read + written
+				if from.IsZero() || a.Before(from) {
+					from = a
+				}
+				if b.After(to) {
+					to = b
+				}
 			}
 			w.plainDisks(db, disks)
 		}
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(disks), stack.Ref.Compare) {
+	for of := range disks {
 		d := w.stack.Find(of)
 		if d == nil {
 			continue
 		}
-		if moved, ok := d.Number("bytes_moved"); ok && moved > 0 {
+		if moved, ok := j.devices.moved(of, from, to); ok && moved > 0 {
 			j.set(d, "others", max(0, 1-total/moved))
 		}
 	}
+}
+
+// span gives the moments of the newest two readings of a series.
+func (j *Judge) span(of stack.Ref, name string) (from, to time.Time, known bool) {
+	for _, batches := range j.recent {
+		var at []time.Time
+		for _, b := range batches {
+			if slices.ContainsFunc(b.Readings, func(r series.Reading) bool { return r.Of == of && r.Name == name }) {
+				at = append(at, b.At)
+			}
+		}
+		if n := len(at); n > 1 {
+			return at[n-2], at[n-1], true
+		}
+	}
+	return from, to, false
 }
 
 // plainDisks adds the disks on which what a server writes is written once.

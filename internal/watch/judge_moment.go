@@ -122,7 +122,7 @@ func (j *Judge) timeline() []Span {
 // serverNow is what is known of one server.
 func (j *Judge) serverNow(w *judged, db *stack.Thing) Server {
 	flavor := db.Text("flavor")
-	s := Server{Ref: db.Ref, Product: cmp.Or(flavor, db.Ref.Kind), Title: product.Of(db.Ref.Kind).Label(flavor), Up: len(w.values[db.Ref]) > 0}
+	s := Server{Ref: db.Ref, Product: cmp.Or(flavor, db.Ref.Kind), Title: product.Of(db.Ref.Kind).Label(flavor), Up: w.answers(db.Ref)}
 	if v := db.Text("version"); v != "" {
 		s.Title += " " + v
 	}
@@ -147,6 +147,14 @@ func (j *Judge) serverNow(w *judged, db *stack.Thing) Server {
 	}
 	s.Ruled, s.Unknown = j.notRaised(w, db.Ref)
 	return s
+}
+
+// answers tells whether a server said something itself in the window: what its
+// files take is known of one that is down, too.
+func (w *judged) answers(server stack.Ref) bool {
+	_, up := w.values[server]["uptime"]
+	_, asked := w.values[server][sessionsActive]
+	return up || asked
 }
 
 func shareOf(db *stack.Thing, class string) (Interval, bool) {

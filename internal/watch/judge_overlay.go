@@ -38,8 +38,31 @@ func (j *Judge) overlay(w *judged) *stack.Stack {
 	s.Add("watch", seen)
 	s.Gaps = append(s.Gaps, j.stackGaps(w)...)
 	linkGroups(s)
+	linkDevices(s)
 	return s
 }
+
+// linkDevices links each filesystem to every device under it. Where it is not
+// known what it is made on, neither is this.
+func linkDevices(s *stack.Stack) {
+	for _, fs := range s.OfKind("filesystem") {
+		blocks, known := fs.Links["block"]
+		disks, known2 := fs.Links["disks"]
+		if !known || !known2 {
+			continue
+		}
+		fs.Link("devices", blocks...)
+		for i := 0; i < len(fs.Links["devices"]) && i < mostDevices; i++ {
+			if b := s.Find(fs.Links["devices"][i]); b != nil {
+				fs.Link("devices", b.Links["on"]...)
+			}
+		}
+		fs.Link("devices", disks...)
+	}
+}
+
+// mostDevices bounds what a chain that leads back to itself costs.
+const mostDevices = 256
 
 // set records a number as the catalogue types it.
 func (j *Judge) set(t *stack.Thing, name string, v float64) {

@@ -39,6 +39,18 @@ func (s *sessions) forget(to time.Time) {
 	}
 }
 
+// active is how many sessions were active in the samples, on average.
+func (s *sessions) active() (float64, bool) {
+	if s == nil || len(s.samples) == 0 {
+		return 0, false
+	}
+	sum := 0.0
+	for _, x := range s.samples {
+		sum += x.active
+	}
+	return sum / float64(len(s.samples)), true
+}
+
 // Names of readings.
 const (
 	sessionsActive = "sessions_active"

@@ -12,11 +12,12 @@ import (
 // How statements are compared: the last minute, and the one before it.
 const (
 	minute         = time.Minute
-	mostStatements = 50 // shown; what is left is one line
+	mostStatements = 50               // shown; what is left is one line
+	apart          = 20 * time.Second // of two looks that are kept: each is large
 )
 
-// statements are what one server counted of its statements, some ten seconds
-// apart, for two minutes.
+// statements are what one server counted of its statements, from time to time,
+// for two minutes.
 type statements struct {
 	looks []statementLook
 	texts map[string]string
@@ -50,6 +51,9 @@ func (j *Judge) takeStatements(b series.Batch) {
 	}
 	for of, l := range found {
 		st := j.statements[of]
+		if n := len(st.looks); n > 1 && st.looks[n-1].at.Sub(st.looks[n-2].at) < apart {
+			st.looks = st.looks[:n-1] // the newest is always kept, those before it so far apart
+		}
 		st.looks = append(st.looks, *l)
 		st.looks = slices.DeleteFunc(st.looks, func(o statementLook) bool { return !o.at.After(l.at.Add(-2*minute-15*time.Second)) || o.at.After(l.at) })
 		for id := range st.texts {

@@ -115,6 +115,7 @@ func TestReadingWritesNothing(t *testing.T) {
 		{[]string{"check"}, streams},
 		{[]string{"check", "--all", "--json"}, streams},
 		{[]string{"stack"}, streams},
+		{[]string{"watch", "--once", "--for", "17s"}, streams},
 		{[]string{"explain", "mysql/sync-binlog-off"}, streams},
 		{[]string{"rehearse", "--dry-run", "--server", fmt.Sprintf("mysql:%d", port)}, streams},
 		{[]string{"capture", "-o", tape}, func(name string) bool {

@@ -7,12 +7,40 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"plumb/internal/sample"
 )
 
 // How long an incident is looked at: a verdict has 25 s.
 const looked = 50 * time.Second
+
+// Incident 1, without a limit: more readers than the device serves at a time.
+func TestADeviceIsSaturated(t *testing.T) {
+	for name, c := range map[string]struct{ pool, want string }{"incident": {"16M", "device/saturated"}, "twin": {"512M", ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size="+c.pool+"\n", nil)
+			s.watch()
+			s.calm(60 * time.Second)
+			work := readRow
+			if c.want == "" {
+				work = slowly(readRow)
+			}
+			stop := s.load(32, work)
+			defer stop()
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// Incident 18: five transactions a second.
+func TestClientsAskForLittle(t *testing.T) {
+	s := mariadb(t, "innodb_buffer_pool_size=256M\n", nil)
+	s.watch()
+	stop := s.load(1, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+		time.Sleep(200 * time.Millisecond)
+		return readRow(ctx, c, r)
+	})
+	defer stop()
+	s.incident(idle, looked)
+}
 
 // Incident 2: a limit on the device's own number hides from diskstats.
 func TestLimitOfAControlGroup(t *testing.T) {
@@ -24,9 +52,7 @@ func TestLimitOfAControlGroup(t *testing.T) {
 			paths, wrap := own(t, "blkio")
 			s := mariadb(t, "innodb_buffer_pool_size=16M\n", wrap)
 			number := deviceNumber(t, s.device)
-			s.watchWith(func() []sample.Source {
-				return []sample.Source{blkioSource(paths["blkio"], s.device, number, s.group)}
-			})
+			s.watch()
 			s.calm(40 * time.Second)
 			write(t, paths["blkio"]+"/blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", number, c.iops))
 			think := 0 * time.Millisecond
@@ -51,7 +77,7 @@ func TestCommitsWaitForTheLog(t *testing.T) {
 	}{"incident": {updateRow, "log/flush"}, "twin": {slowly(readRow), ""}} {
 		t.Run(name, func(t *testing.T) {
 			s := mariadb(t, "innodb_buffer_pool_size=256M\nlog_bin\nsync_binlog=1\ninnodb_flush_log_at_trx_commit=1\n", nil)
-			s.watchWith(nil)
+			s.watch()
 			s.calm(40 * time.Second)
 			stop := s.load(8, c.work)
 			defer stop()
@@ -75,9 +101,14 @@ func TestRedoLogTooSmall(t *testing.T) {
 	}{"incident": {"8M", "log/checkpoint"}, "twin": {"1G", ""}} {
 		t.Run(name, func(t *testing.T) {
 			s := mariadb(t, "innodb_buffer_pool_size=256M\ninnodb_log_file_size="+c.size+"\ninnodb_flush_log_at_trx_commit=0\n", nil)
-			s.watchWith(nil)
+			s.watch()
 			s.calm(40 * time.Second)
+			think := time.Duration(0)
+			if c.want == "" {
+				think = 50 * time.Millisecond
+			}
 			stop := s.load(8, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+				time.Sleep(think)
 				_, err := c.ExecContext(ctx, fmt.Sprintf("UPDATE w.t SET pad=REVERSE(pad), n=n+1 WHERE id BETWEEN %d AND %[1]d+20", 1+r.IntN(190000)))
 				return err
 			})
@@ -93,7 +124,7 @@ func TestQuotaOfProcessors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			paths, wrap := own(t, "cpu")
 			s := mariadb(t, "innodb_buffer_pool_size=256M\n", wrap)
-			s.watchWith(func() []sample.Source { return []sample.Source{cpuSource(paths["cpu"], s.group)} })
+			s.watch()
 			write(t, paths["cpu"]+"/cpu.cfs_quota_us", fmt.Sprint(quota))
 			want := "cpu/quota"
 			work := func(ctx context.Context, c *sql.Conn, _ *rand.Rand) error {
@@ -118,8 +149,8 @@ func TestAnIdleTransactionHoldsARow(t *testing.T) {
 		want string
 	}{"incident": {7, "lock/blocked"}, "twin": {199999, ""}} {
 		t.Run(name, func(t *testing.T) {
-			s := mariadb(t, "innodb_buffer_pool_size=256M\ninnodb_lock_wait_timeout=60\n", nil)
-			s.watchWith(nil)
+			s := mariadb(t, "innodb_buffer_pool_size=256M\ninnodb_lock_wait_timeout=60\ninnodb_flush_log_at_trx_commit=0\n", nil)
+			s.watch()
 			tx, err := s.db.Begin()
 			check_(t, err)
 			defer tx.Rollback()
@@ -144,7 +175,7 @@ func TestNoConnectionIsLeft(t *testing.T) {
 	}{"incident": {19, "slots/connections"}, "twin": {5, ""}} {
 		t.Run(name, func(t *testing.T) {
 			s := mariadb(t, "innodb_buffer_pool_size=256M\nmax_connections=20\n", nil)
-			s.watchWith(nil)
+			s.watch()
 			stop := s.load(c.clients, func(ctx context.Context, c *sql.Conn, _ *rand.Rand) error {
 				_, err := c.ExecContext(ctx, "DO SLEEP(1)")
 				return err

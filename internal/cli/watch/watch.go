@@ -35,7 +35,7 @@ func Command(s *shell.Shell, a Adapters) *cobra.Command {
 	var f watchFlags
 	c := &cobra.Command{
 		Use:   "watch",
-		Short: "say what limits each server now, and how much of its time that costs",
+		Short: "say what limits each server now, and what that costs",
 		Long: `Watch reads this host each second, from the processors and disks to the sessions
 of its servers, and says of every server which limit holds it back, how much of
 its active time that costs, what speaks for that reading and what against it,

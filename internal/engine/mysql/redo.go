@@ -11,11 +11,11 @@ import (
 
 const innodbStatusQuery = "SHOW ENGINE INNODB STATUS"
 
-// The share of the redo log's capacity at which MySQL 8.0.30 and later makes
+// SyncFlushShare is the share of the redo log's capacity at which MySQL 8.0.30 and later makes
 // writers wait for page flushing. Measured: 87086592 of 104857600 on 8.0.46,
 // 7148178432 of 8589934592 on 9.7.4. Older MySQL has another margin, which is
 // not computed here.
-const syncFlushShare = 0.83
+const SyncFlushShare = 0.83
 
 // redo sets size, fill and write rate of the redo log. Each flavour tells them
 // in its own way.
@@ -76,7 +76,7 @@ func (l *look) checkpoint(capacity int64) (age, limit int64, ok bool) {
 	if !ok || !ok2 {
 		return 0, 0, false
 	}
-	return current - done, int64(syncFlushShare * float64(capacity)), true
+	return current - done, int64(SyncFlushShare * float64(capacity)), true
 }
 
 // redoRate sets the redo written since the start, and per hour. MariaDB before 10.8 and MySQL count

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -31,4 +32,26 @@ func (p *Probe) Find(ctx context.Context, h host.Reader, seen *stack.Stack, of s
 		}
 	}
 	return Found{}, hint.With(fmt.Errorf("%s does not run here", of), "plumb stack lists the servers of this host")
+}
+
+// Reach says how Plumb logs in to a server of the stack, on this host or not;
+// ok is false for one that cannot be reached.
+func (p *Probe) Reach(ctx context.Context, h host.Reader, seen *stack.Stack, of stack.Ref) (t host.Target, ok bool) {
+	for _, in := range p.servers(ctx, h, seen) {
+		if in.name == of.Name && in.target.Address != "" {
+			return in.target, true
+		}
+	}
+	return t, false
+}
+
+// In gives the way into another database: a session is of one. The name is
+// that by which the reader keeps sessions.
+func In(t host.Target, database string) host.Target {
+	t.Name += "/" + database
+	t.Logins = slices.Clone(t.Logins)
+	for i := range t.Logins {
+		t.Logins[i].Database = database
+	}
+	return t
 }

@@ -120,12 +120,12 @@ garbage
 
 func TestParseDiskstats(t *testing.T) {
 	got := ParseDiskstats([]byte(diskstatsText))
-	want := Counters{Reads: 51725, ReadMillis: 36922, ReadSectors: 3073922, Writes: 27457, WriteMillis: 10393, WriteSectors: 3793680,
-		Flushes: 4356, FlushMillis: 95, HasFlushes: true, Discards: 7578, HasDiscards: true, BusyMillis: 14252, QueueMillis: 49379}
+	want := Counters{Reads: 51725, ReadMillis: 36922, Writes: 27457, WriteMillis: 10393, Flushes: 4356, FlushMillis: 95, HasFlushes: true, BusyMillis: 14252,
+		ReadBytes: 3073922 * 512, WrittenBytes: 3793680 * 512, Discards: 7578, HasDiscards: true, QueueMillis: 49379}
 	if got["vda"] != want {
 		t.Errorf("vda: %+v, want %+v", got["vda"], want)
 	}
-	if c := got["sda1"]; c.InFlight != 1 || c.HasFlushes {
+	if c := got["sda1"]; c.InFlight != 1 || c.HasFlushes || c.HasDiscards || c.QueueMillis != 44 {
 		t.Errorf("sda1: %+v", c)
 	}
 	if len(got) != 3 {

@@ -16,16 +16,17 @@ import (
 // counted since the device appeared. Times are in milliseconds and are kept by
 // the kernel in 32 bits: they wrap, which a single reading cannot see.
 type Counters struct {
-	Reads, ReadMillis         uint64
-	Writes, WriteMillis       uint64
-	ReadSectors, WriteSectors uint64 // of 512 bytes, whatever the device's own are
-	InFlight                  uint64
-	BusyMillis, QueueMillis   uint64
-	Discards                  uint64
-	HasDiscards               bool // Linux 4.18 and later
-	Flushes                   uint64
-	FlushMillis               uint64
-	HasFlushes                bool // Linux 5.5 and later
+	Reads, ReadMillis       uint64
+	Writes, WriteMillis     uint64
+	ReadBytes, WrittenBytes uint64
+	InFlight                uint64
+	Discards                uint64
+	HasDiscards             bool // Linux 4.18 and later
+	Flushes                 uint64
+	FlushMillis             uint64
+	HasFlushes              bool // Linux 5.5 and later
+	BusyMillis              uint64
+	QueueMillis             uint64 // of every request together
 }
 
 const diskstats = "/proc/diskstats"
@@ -58,8 +59,9 @@ func ParseDiskstats(data []byte) map[string]Counters {
 		if bad {
 			continue
 		}
-		c := Counters{Reads: n[0], ReadSectors: n[2], ReadMillis: n[3], Writes: n[4], WriteSectors: n[6], WriteMillis: n[7],
-			InFlight: n[8], BusyMillis: n[9], QueueMillis: n[10]}
+		c := Counters{Reads: n[0], ReadMillis: n[3], Writes: n[4], WriteMillis: n[7], InFlight: n[8], BusyMillis: n[9], QueueMillis: n[10]}
+		// In sectors of 512 bytes, whatever the device has.
+		c.ReadBytes, c.WrittenBytes = n[2]*512, n[6]*512
 		if len(n) >= 15 {
 			c.Discards, c.HasDiscards = n[11], true
 		}

@@ -53,36 +53,37 @@ func (d *device) health(ctx context.Context) {
 		d.obs.Gap(d.thing.Ref, "the health log of a drive is only shown to root", "run as root", "nvme_*")
 		return
 	}
-	log, source, err := ReadHealth(ctx, d.h, d.name)
-	switch {
-	case errors.Is(err, host.ErrNoCommand):
-		d.obs.Gap(d.thing.Ref, err.Error(), "install nvme-cli", "nvme_*")
-	case err != nil:
-		d.obs.Gap(d.thing.Ref, err.Error(), "", "nvme_*")
-	default:
-		log.set(d.thing, source)
-	}
-}
-
-// ReadHealth asks an NVMe drive for its health log, with whichever command is there.
-func ReadHealth(ctx context.Context, h host.Reader, name string) (log Health, source string, err error) {
-	argv, parse := []string{"nvme", "smart-log", "-o", "json", "/dev/" + name}, ParseSmartLog
-	out, err := h.Output(ctx, argv...)
+	log, from, err := AskHealth(ctx, d.h, d.name)
 	if errors.Is(err, host.ErrNoCommand) {
-		argv, parse = []string{"smartctl", "-j", "-A", "/dev/" + name}, ParseSmartctl
-		out, err = h.Output(ctx, argv...)
-	}
-	if errors.Is(err, host.ErrNoCommand) {
-		return nil, "", fmt.Errorf("neither nvme nor smartctl is installed: %w", host.ErrNoCommand)
+		d.obs.Gap(d.thing.Ref, "neither nvme nor smartctl is installed", "install nvme-cli", "nvme_*")
+		return
 	}
 	if err != nil {
-		return nil, "", err
+		d.obs.Gap(d.thing.Ref, err.Error(), "", "nvme_*")
+		return
 	}
-	source = strings.Join(argv, " ")
+	log.set(d.thing, from)
+}
+
+// AskHealth asks an NVMe drive for its log, with whichever of the two programs
+// is installed, and says with which command. ErrNoCommand: neither is.
+func AskHealth(ctx context.Context, h host.Reader, name string) (log Health, from string, err error) {
+	argv := []string{"nvme", "smart-log", "-o", "json", "/dev/" + name}
+	out, err := h.Output(ctx, argv...)
+	parse := ParseSmartLog
+	if errors.Is(err, host.ErrNoCommand) {
+		argv = []string{"smartctl", "-j", "-A", "/dev/" + name}
+		out, err = h.Output(ctx, argv...)
+		parse = ParseSmartctl
+	}
+	from = strings.Join(argv, " ")
+	if err != nil {
+		return nil, from, err
+	}
 	if log, err = parse(out); err != nil {
-		return nil, "", fmt.Errorf("%s: %w", source, err)
+		return nil, from, fmt.Errorf("%s: %w", from, err)
 	}
-	return log, source, nil
+	return log, from, nil
 }
 
 // ParseSmartLog reads `nvme smart-log -o json`. With -v critical_warning is an

@@ -2,12 +2,11 @@ package sampler
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/sample"
@@ -16,74 +15,85 @@ import (
 	"plumb/internal/storage/block"
 )
 
-// mostDevices bounds how many devices are read each second.
-const mostDevices = 256
+// maxDevices bounds the devices that are told of: those below servers, then
+// whole disks, then others.
+const maxDevices = 64
 
-// devices lists the devices that are read: partitions are counted with their
-// disk. Those that servers lie on come first.
-func devices(s *stack.Stack) (names []string) {
-	all := s.OfKind("block")
-	for _, used := range []bool{true, false} {
-		for _, d := range all {
-			if layer := d.Text("layer"); layer == "partition" || layer == "ram" {
-				continue
-			}
-			if (len(d.List("servers")) > 0) == used {
-				names = append(names, d.Ref.Name)
-			}
+// blocks reads all devices at once.
+type blocks []string
+
+func devices(s *stack.Stack) []sample.Source {
+	names := chosen(s)
+	if len(names) == 0 {
+		return nil
+	}
+	return []sample.Source{sample.Made(nameOf(names), sample.Second, blocks(names).take)}
+}
+
+// chosen are the devices that servers' files lie on and, so that somebody else
+// at work shows, all others that are no part of one and no memory.
+func chosen(s *stack.Stack) []string {
+	under := sample.Below(s)
+	var mine, disks, rest []string
+	for _, b := range s.OfKind("block") {
+		switch layer := b.Text("layer"); {
+		case under[b.Ref]:
+			mine = append(mine, b.Ref.Name)
+		case layer == "disk":
+			disks = append(disks, b.Ref.Name)
+		case !slices.Contains([]string{"partition", "loop", "ram", "zram"}, layer):
+			rest = append(rest, b.Ref.Name)
 		}
 	}
-	return names[:min(len(names), mostDevices)]
+	all := slices.Concat(mine, disks, rest)
+	all = all[:min(len(all), maxDevices)]
+	slices.Sort(all)
+	return all
 }
 
-// blockSource reads block devices.
-type blockSource struct {
-	name    string
-	devices []string
+// nameOf names the source by what it reads, so that one that reads others has
+// another name.
+func nameOf(names []string) string {
+	if len(names) <= 6 {
+		return "block " + strings.Join(names, " ")
+	}
+	sum := fnv.New32a()
+	for _, n := range names {
+		fmt.Fprintln(sum, n)
+	}
+	return fmt.Sprintf("block %s and %d others (%08x)", names[0], len(names)-1, sum.Sum32())
 }
 
-// Name implements [sample.Source].
-func (s blockSource) Name() string { return s.name }
-
-// Every implements [sample.Source].
-func (blockSource) Every() time.Duration { return sample.Second }
-
-// Take implements [sample.Source].
-func (s blockSource) Take(ctx context.Context, h host.Reader) (b series.Batch, err error) {
-	const src = "/proc/diskstats"
-	data, err := h.ReadFile(ctx, src)
+func (names blocks) take(ctx context.Context, h host.Reader, b *series.Batch) error {
+	data, err := h.ReadFile(ctx, "/proc/diskstats")
 	if err != nil {
-		return b, err
+		return err
 	}
 	all := block.ParseDiskstats(data)
-	for _, name := range s.devices {
+	for _, name := range names {
 		of := stack.Ref{Kind: "block", Name: name}
-		c, ok := all[strings.ReplaceAll(name, "!", "/")] // as sysfs writes it
-		if !ok {
-			b.Gap(of, src+" has no line for it: it is gone", "")
+		c, there := all[strings.ReplaceAll(name, "!", "/")] // as sysfs writes it
+		if !there {
+			b.Gap(of, "it is not in /proc/diskstats: it was taken away", "")
 			continue
 		}
-		counted(&b, of, c)
-		if err := inFlight(ctx, h, &b, of); err != nil {
-			b.Gap(of, err.Error(), "", "reads_in_flight", "writes_in_flight")
-		}
+		setCounters(b, of, c)
+		inFlight(ctx, h, b, of)
 	}
-	return b, ctx.Err()
+	return ctx.Err()
 }
 
-// sector is the unit of /proc/diskstats in bytes.
-const sector = 512
-
-func counted(b *series.Batch, of stack.Ref, c block.Counters) {
-	b.Set(of, "reads", float64(c.Reads))
-	b.Set(of, "writes", float64(c.Writes))
-	b.Set(of, "read_bytes", float64(c.ReadSectors)*sector)
-	b.Set(of, "written_bytes", float64(c.WriteSectors)*sector)
-	b.Set(of, "read_ms", float64(c.ReadMillis))
-	b.Set(of, "write_ms", float64(c.WriteMillis))
-	b.Set(of, "busy_ms", float64(c.BusyMillis))
-	b.Set(of, "queue_ms", float64(c.QueueMillis))
-	b.Set(of, "in_flight", float64(c.InFlight))
+func setCounters(b *series.Batch, of stack.Ref, c block.Counters) {
+	for _, v := range []struct {
+		name  string
+		value uint64
+	}{
+		{"reads", c.Reads}, {"writes", c.Writes}, {"read_bytes", c.ReadBytes}, {"written_bytes", c.WrittenBytes},
+		{"read_ms", c.ReadMillis}, {"write_ms", c.WriteMillis}, {"busy_ms", c.BusyMillis}, {"queue_ms", c.QueueMillis},
+		{"in_flight", c.InFlight},
+	} {
+		b.Set(of, v.name, float64(v.value))
+	}
 	if c.HasDiscards {
 		b.Set(of, "discards", float64(c.Discards))
 	}
@@ -93,32 +103,26 @@ func counted(b *series.Batch, of stack.Ref, c block.Counters) {
 	}
 }
 
-// inFlight reads what is under way. A device that has gone since says nothing:
-// the next reading will tell.
-func inFlight(ctx context.Context, h host.Reader, b *series.Batch, of stack.Ref) error {
-	name := "/sys/class/block/" + of.Name + "/inflight"
-	data, err := h.ReadFile(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+// inFlight reads what is under way, reads and writes apart. A device without
+// requests of its own has no such file, or says nothing.
+func inFlight(ctx context.Context, h host.Reader, b *series.Batch, of stack.Ref) {
+	data, err := h.ReadFile(ctx, "/sys/class/block/"+of.Name+"/inflight")
 	if err != nil {
-		return err
+		return
 	}
-	reads, writes, ok := parseInFlight(data)
-	if !ok {
-		return fmt.Errorf("%s is not understood", name)
+	if reads, writes, ok := parseInflight(data); ok {
+		b.Set(of, "reads_in_flight", float64(reads))
+		b.Set(of, "writes_in_flight", float64(writes))
 	}
-	b.Set(of, "reads_in_flight", float64(reads))
-	b.Set(of, "writes_in_flight", float64(writes))
-	return nil
 }
 
-func parseInFlight(data []byte) (reads, writes int64, ok bool) {
+// parseInflight reads "       0        1".
+func parseInflight(data []byte) (reads, writes uint64, ok bool) {
 	f := strings.Fields(string(data))
 	if len(f) != 2 {
 		return 0, 0, false
 	}
-	reads, err1 := strconv.ParseInt(f[0], 10, 64)
-	writes, err2 := strconv.ParseInt(f[1], 10, 64)
-	return reads, writes, err1 == nil && err2 == nil && reads >= 0 && writes >= 0
+	reads, err1 := strconv.ParseUint(f[0], 10, 32)
+	writes, err2 := strconv.ParseUint(f[1], 10, 32)
+	return reads, writes, err1 == nil && err2 == nil
 }

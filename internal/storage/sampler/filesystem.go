@@ -2,9 +2,7 @@ package sampler
 
 import (
 	"context"
-	"fmt"
-	"strings"
-	"time"
+	"slices"
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -13,72 +11,47 @@ import (
 	"plumb/internal/stack"
 )
 
-// filesystemSource reads the space of one filesystem. statfs waits for a server
-// of the network that is gone: each filesystem has its own source.
-type filesystemSource struct {
-	of     stack.Ref
-	at     string // a path on it
-	mount  uint64 // 0: not known
-	fstype string
+// filesystem asks one filesystem for its space, through a path that a server
+// keeps something at.
+type filesystem struct {
+	of    *stack.Thing
+	path  string
+	local observe.Local
 }
 
-// filesystems makes the sources of the filesystems that servers keep something on.
-func filesystems(s *stack.Stack) (out []sample.Source) {
-	const most = 64
+func filesystems(s *stack.Stack, locals map[int]observe.Local) []sample.Source {
+	var out []sample.Source
 	seen := map[stack.Ref]bool{}
 	for _, r := range s.Roles {
-		t := s.Find(r.Filesystem)
-		if t == nil || seen[t.Ref] || len(out) == most {
+		t, l := s.Find(r.Filesystem), locals[r.PID]
+		if t == nil || seen[t.Ref] || r.Resolved == "" || l.PID == 0 || len(out) >= maxOfKind {
 			continue
 		}
 		seen[t.Ref] = true
-		at := t.Text("mountpoint")
-		if strings.HasPrefix(t.Ref.Name, "/proc/") && r.PID != 0 { // mounted only where the server sees it
-			at = fmt.Sprintf("/proc/%d/root%s", r.PID, r.Resolved)
-		}
-		if at == "" {
-			continue
-		}
-		id, _ := t.Int("mount_id")
-		out = append(out, filesystemSource{t.Ref, at, uint64(max(id, 0)), t.Text("fstype")})
+		out = append(out, sample.Made("filesystem "+t.Ref.Name, sample.Minute, filesystem{t, r.Resolved, l}.take))
 	}
 	return out
 }
 
-// Name implements [sample.Source].
-func (f filesystemSource) Name() string {
-	return sample.Named("filesystem "+f.of.Name, f.at, fmt.Sprint(f.mount))
-}
-
-// Every implements [sample.Source].
-func (filesystemSource) Every() time.Duration { return sample.Minute }
-
-// Take implements [sample.Source]. What lies below a filesystem that is no longer
-// mounted would answer in its place.
-func (f filesystemSource) Take(ctx context.Context, h host.Reader) (b series.Batch, err error) {
-	now, err := h.Stat(ctx, f.at)
+func (f filesystem) take(ctx context.Context, h host.Reader, b *series.Batch) error {
+	at := f.local.Root + f.path
+	s, err := h.Statfs(host.For(ctx, f.local.PID, host.NewRoom(roomBytes)), at)
 	if err != nil {
-		return b, err
+		b.Gap(f.of.Ref, err.Error(), observe.HintFor(err), "size", "free", "used", "used_percent", "inodes_free")
+		return nil
 	}
-	if f.mount != 0 && now.MountID != 0 && now.MountID != f.mount {
-		b.Gap(f.of, "it is no longer mounted on "+f.at, "")
-		return b, nil
+	if s.TotalBytes == 0 { // some FUSE filesystems do not say
+		return nil
 	}
-	space, err := h.Statfs(ctx, f.at)
-	if err != nil {
-		return b, err
+	used := s.TotalBytes - min(s.FreeBytes, s.TotalBytes)
+	b.Set(f.of.Ref, "size", float64(s.TotalBytes))
+	b.Set(f.of.Ref, "free", float64(s.AvailBytes))
+	b.Set(f.of.Ref, "used", float64(used))
+	if able := used + s.AvailBytes; able > 0 { // as df counts: what root keeps back is not there to be used
+		b.Set(f.of.Ref, "used_percent", 100*float64(used)/float64(able))
 	}
-	if space.TotalBytes > 0 { // some FUSE filesystems do not say
-		used := space.TotalBytes - min(space.FreeBytes, space.TotalBytes)
-		b.Set(f.of, "used", float64(used))
+	if made := slices.Contains([]string{"btrfs", "zfs", "fuse.zfs"}, f.of.Text("fstype")); !made && s.TotalInodes > 0 {
+		b.Set(f.of.Ref, "inodes_free", float64(s.FreeInodes))
 	}
-	t := stack.NewThing(f.of.Kind, f.of.Name)
-	t.Set("fstype", stack.Text(f.fstype), "mountinfo")
-	observe.SetSpace(t, space)
-	for _, name := range []string{"free", "used_percent", "inodes_free"} {
-		if n, ok := t.Number(name); ok {
-			b.Set(f.of, name, n)
-		}
-	}
-	return b, nil
+	return nil
 }

@@ -1,52 +1,69 @@
 package sampler
 
 import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/product"
 	"plumb/internal/sample"
 	"plumb/internal/stack"
-	"plumb/internal/zfs"
 )
 
-// Finder makes the sources of storage.
+// roomBytes is how much is read for a server at a time.
+const roomBytes = 8 << 20
+
+// maxOfKind bounds the pools, filesystems and drives that are read.
+const maxOfKind = 64
+
+// Finder makes the sources of the storage.
 type Finder struct{}
 
-// Sources implements [sample.Finder].
+// Sources implements sample.Finder.
 func (Finder) Sources(s *stack.Stack) []sample.Source {
-	var out []sample.Source
-	if devices := devices(s); len(devices) > 0 {
-		out = append(out, blockSource{sample.Named("block", devices...), devices})
+	if s.Host() == nil {
+		return nil // a server elsewhere: nothing of its machine can be seen
 	}
-	out = append(out, ofZFS(s)...)
-	out = append(out, filesystems(s)...)
-	return append(out, drives(s)...)
+	locals := localsOf(s)
+	out := devices(s)
+	out = append(out, drives(s)...)
+	out = append(out, zfsSources(s)...)
+	out = append(out, filesystems(s, locals)...)
+	return append(out, spaces(s, locals)...)
 }
 
-// mostPools bounds how many pools are read.
-const mostPools = 32
-
-// ofZFS makes the sources of ZFS and of its pools.
-func ofZFS(s *stack.Stack) (out []sample.Source) {
-	modules, all := s.OfKind("zfs"), s.OfKind("pool")
-	if len(modules) == 0 {
-		return nil
-	}
-	var pools []stack.Ref
-	for _, p := range all[:min(len(all), mostPools)] {
-		pools = append(pools, p.Ref)
-	}
-	tools := zfs.Tools{Fuse: modules[0].Text("implementation") == "zfs-fuse"}
-	if tools.Fuse {
-		out = append(out, fuseSource{modules[0].Ref, pools})
-	} else {
-		out = append(out, arcSource{modules[0].Ref})
-	}
-	for _, p := range pools {
-		out = append(out, scanSource{p, tools})
-		if !tools.Fuse {
-			out = append(out, txgSource{p})
+// localsOf gives the servers' processes by their numbers.
+func localsOf(s *stack.Stack) map[int]observe.Local {
+	out := map[int]observe.Local{}
+	for _, kind := range product.Kinds() {
+		for _, l := range observe.Locals(s, kind) {
+			out[l.PID] = l
 		}
 	}
-	if len(pools) > 0 {
-		out = append(out, spaceSource{tools})
+	return out
+}
+
+// held gives the filesystems on which servers keep something, in order.
+func held(s *stack.Stack) []*stack.Thing {
+	var out []*stack.Thing
+	for _, r := range s.Roles {
+		if t := s.Find(r.Filesystem); t != nil && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
 	}
 	return out
+}
+
+func first(things []*stack.Thing) []*stack.Thing { return things[:min(len(things), maxOfKind)] }
+
+func hintFor(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "run as root"
+	case errors.Is(err, host.ErrNoCommand):
+		return "install it, or add its directory to PATH"
+	}
+	return ""
 }

@@ -2,8 +2,8 @@ package sampler
 
 import (
 	"context"
-	"errors"
-	"time"
+	"maps"
+	"slices"
 
 	"plumb/internal/host"
 	"plumb/internal/sample"
@@ -12,46 +12,34 @@ import (
 	"plumb/internal/storage/block"
 )
 
-// wearSource reads how worn an NVMe drive is. A drive that does not answer holds
-// its command up: each has its own source.
-type wearSource struct{ of stack.Ref }
+// drive reads the health log of an NVMe drive: wear and bytes written.
+type drive struct{ of stack.Ref }
 
-// drives makes the sources of NVMe drives that no hypervisor made up.
-func drives(s *stack.Stack) (out []sample.Source) {
-	const most = 64
-	for _, d := range s.OfKind("block") {
-		virtual, known := d.Bool("virtual_disk")
-		if d.Text("layer") == "disk" && d.Text("transport") == "nvme" && known && !virtual && len(out) < most {
-			out = append(out, wearSource{d.Ref})
+func drives(s *stack.Stack) []sample.Source {
+	var out []sample.Source
+	for _, b := range s.OfKind("block") {
+		virtual, _ := b.Bool("virtual_disk")
+		if b.Text("layer") == "disk" && b.Text("transport") == "nvme" && !virtual && len(out) < maxOfKind {
+			out = append(out, sample.Made("nvme "+b.Ref.Name, sample.Minute, drive{b.Ref}.take))
 		}
 	}
 	return out
 }
 
-// Name implements [sample.Source].
-func (w wearSource) Name() string { return "health of " + w.of.Name }
-
-// Every implements [sample.Source].
-func (wearSource) Every() time.Duration { return sample.Minute }
-
-// Take implements [sample.Source].
-func (w wearSource) Take(ctx context.Context, h host.Reader) (b series.Batch, err error) {
-	hint := ""
+func (d drive) take(ctx context.Context, h host.Reader, b *series.Batch) error {
 	if !h.About().Root {
-		hint = "run as root"
+		b.Gap(d.of, "the health log of a drive is only shown to root", "run as root")
+		return nil
 	}
-	log, _, err := block.ReadHealth(ctx, h, w.of.Name)
+	log, _, err := block.AskHealth(ctx, h, d.of.Name)
 	if err != nil {
-		if errors.Is(err, host.ErrNoCommand) {
-			hint = "install nvme-cli"
-		}
-		b.Gap(w.of, err.Error(), hint, "nvme_critical_warning", "nvme_spare", "nvme_used", "nvme_media_errors", "nvme_written", "nvme_read", "nvme_temperature")
-		return b, nil
+		b.Gap(d.of, err.Error(), hintFor(err), "nvme_written", "nvme_read", "nvme_used")
+		return nil
 	}
-	for name, v := range log {
-		if n, ok := v.Number(); ok {
-			b.Set(w.of, name, n)
+	for _, name := range slices.Sorted(maps.Keys(log)) {
+		if n, ok := log[name].Number(); ok {
+			b.Set(d.of, name, n)
 		}
 	}
-	return b, nil
+	return nil
 }

@@ -14,17 +14,23 @@ type membership struct {
 	memory  string // path in the tree that limits memory
 	cpu     string // path in the tree that limits CPU
 	cpuV1   bool
+	// What only the sampler reads: version 1's own trees, and version 2's path.
+	account string // of the tree that counts CPU time
+	io      string // of the tree that limits devices
+	unified string
 }
 
 // cgroupMounts says where the control group trees are mounted.
 type cgroupMounts struct {
-	v2     Mount
-	memory Mount // v1
-	cpu    Mount // v1
+	v2      mount
+	memory  mount // v1
+	cpu     mount // v1
+	account mount // v1
+	io      mount // v1
 }
 
-// Mount is a mounted tree: dir shows the group root and what is below it.
-type Mount struct {
+// mount is a mounted tree: dir shows the group root and what is below it.
+type mount struct {
 	dir  string
 	root string
 }
@@ -63,13 +69,10 @@ func (l *look) cgroup(t *stack.Thing, s server) {
 // outside tells whether a path climbs out of our cgroup namespace.
 func outside(p string) bool { return p == "/.." || strings.HasPrefix(p, "/../") }
 
-// Unified is the name of version 2 among those of controllers.
-const Unified = ""
-
-// ParsePaths reads /proc/PID/cgroup: the group of a process by the controller of
-// version 1 that governs it there, and that of version 2.
-func ParsePaths(data []byte) map[string]string {
-	out := map[string]string{}
+// parseMembership reads /proc/PID/cgroup. With both versions mounted, a
+// controller is in the one whose line names it.
+func parseMembership(data []byte) (m membership, ok bool) {
+	unified := ""
 	for line := range strings.Lines(string(data)) {
 		f := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3)
 		if len(f) != 3 || !strings.HasPrefix(f[2], "/") {
@@ -77,29 +80,27 @@ func ParsePaths(data []byte) map[string]string {
 		}
 		where := strings.TrimSuffix(f[2], " (deleted)")
 		if f[0] == "0" && f[1] == "" {
-			out[Unified] = where
+			unified = where
 			continue
 		}
 		for c := range strings.SplitSeq(f[1], ",") {
-			if c != Unified {
-				out[c] = where
+			switch c {
+			case "memory":
+				m.version, m.memory = 1, where
+			case "cpu":
+				m.cpuV1, m.cpu = true, where
+			case "cpuacct":
+				m.account = where
+			case "blkio":
+				m.io = where
 			}
 		}
 	}
-	return out
-}
-
-// parseMembership reads /proc/PID/cgroup. With both versions mounted, a
-// controller is in the one whose line names it.
-func parseMembership(data []byte) (m membership, ok bool) {
-	paths := ParsePaths(data)
-	unified := paths[Unified]
-	if where, ok := paths["memory"]; ok {
-		m.version, m.memory = 1, where
-	} else if unified != "" {
+	m.unified = unified
+	if m.version == 0 && unified != "" {
 		m.version, m.memory = 2, unified
 	}
-	if m.cpu, m.cpuV1 = paths["cpu"]; !m.cpuV1 {
+	if !m.cpuV1 {
 		m.cpu = unified
 	}
 	if m.cpu == "" {
@@ -108,35 +109,35 @@ func parseMembership(data []byte) (m membership, ok bool) {
 	return m, m.version != 0
 }
 
-// ParseTrees finds the control group trees in mountinfo, by the controllers of
-// version 1 and [Unified].
-func ParseTrees(mountinfo []byte) map[string]Mount {
-	out := map[string]Mount{}
+// parseCgroupMounts finds the control group trees in mountinfo.
+func parseCgroupMounts(mountinfo []byte) (m cgroupMounts) {
 	for line := range strings.Lines(string(mountinfo)) {
 		head, tail, ok := strings.Cut(line, " - ")
 		f, g := strings.Fields(head), strings.Fields(tail)
 		if !ok || len(f) < 5 || len(g) < 3 {
 			continue
 		}
-		at := Mount{dir: unescape(f[4]), root: unescape(f[3])}
+		at := mount{dir: unescape(f[4]), root: unescape(f[3])}
 		if g[0] == "cgroup2" {
-			out[Unified] = at
+			m.v2 = at
 		}
 		if g[0] != "cgroup" {
 			continue
 		}
 		for o := range strings.SplitSeq(g[2], ",") {
-			if o != Unified {
-				out[o] = at
+			switch o {
+			case "memory":
+				m.memory = at
+			case "cpu":
+				m.cpu = at
+			case "cpuacct":
+				m.account = at
+			case "blkio":
+				m.io = at
 			}
 		}
 	}
-	return out
-}
-
-func parseCgroupMounts(mountinfo []byte) cgroupMounts {
-	t := ParseTrees(mountinfo)
-	return cgroupMounts{v2: t[Unified], memory: t["memory"], cpu: t["cpu"]}
+	return m
 }
 
 // unescape undoes mountinfo's octal escapes of blanks in paths.
@@ -144,14 +145,11 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// Levels gives the directories of a group and everything above it, leaf
+// levels gives the directories of a group and everything above it, leaf
 // first, down to what the mount shows.
-func (m Mount) Levels(group string) ([]string, error) {
+func (m mount) levels(group string) ([]string, error) {
 	if m.dir == "" {
 		return nil, fmt.Errorf("the control group tree of %s is not mounted", group)
-	}
-	if outside(group) {
-		return nil, fmt.Errorf("control group %s lies outside the part of the tree that Plumb sees", group)
 	}
 	rel := path.Clean("/" + group)
 	if m.root != "/" {

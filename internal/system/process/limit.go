@@ -33,7 +33,7 @@ func (l *look) group(t *stack.Thing, m membership) {
 }
 
 func (l *look) memoryV2(t *stack.Thing, group string) {
-	dirs, err := l.mounts.v2.Levels(group)
+	dirs, err := l.mounts.v2.levels(group)
 	if err != nil {
 		l.gap(t, err, "memory_*", "swap_limit", "oom_kills", "swappiness")
 		return
@@ -54,7 +54,7 @@ func (l *look) memoryV2(t *stack.Thing, group string) {
 }
 
 func (l *look) memoryV1(t *stack.Thing, group string) {
-	dirs, err := l.mounts.memory.Levels(group)
+	dirs, err := l.mounts.memory.levels(group)
 	if err != nil {
 		l.gap(t, err, "memory_*", "swap_limit", "oom_kills", "swappiness")
 		return
@@ -90,8 +90,8 @@ func (l *look) swapV1(t *stack.Thing, dirs []string, top bool) {
 }
 
 // cpu reads the quota from a file, of either version.
-func (l *look) cpu(t *stack.Thing, tree Mount, group string, isRoot func(dir string) bool, file string, parse limitParser) {
-	dirs, err := tree.Levels(group)
+func (l *look) cpu(t *stack.Thing, tree mount, group string, isRoot func(dir string) bool, file string, parse limitParser) {
+	dirs, err := tree.levels(group)
 	if err != nil {
 		l.gap(t, err, "cpu_*")
 		return
@@ -117,8 +117,8 @@ func (l *look) throttled(t *stack.Thing, dirs []string) {
 			return
 		}
 		seen = true
-		n, ok := ParseKeyed(data, "nr_throttled")
-		p, okP := ParseKeyed(data, "nr_periods")
+		n, ok := parseKeyed(data, "nr_throttled")
+		p, okP := parseKeyed(data, "nr_periods")
 		if ok && okP && n > most {
 			most, periods, src = n, p, at
 		}
@@ -136,7 +136,7 @@ func (l *look) throttled(t *stack.Thing, dirs []string) {
 
 // quota reads a version 1 quota, whose period is in a second file.
 func (l *look) quota(dir string, data []byte) (stack.Value, bool) {
-	quota, ok := ParseNumber(data)
+	quota, ok := parseNumber(data)
 	if !ok || quota <= 0 {
 		return stack.Value{}, ok
 	}
@@ -144,7 +144,7 @@ func (l *look) quota(dir string, data []byte) (stack.Value, bool) {
 	if err != nil {
 		return stack.Value{}, false
 	}
-	n, ok := ParseNumber(period)
+	n, ok := parseNumber(period)
 	if !ok || n <= 0 {
 		return stack.Value{}, false
 	}
@@ -212,7 +212,7 @@ func (l *look) number(t *stack.Thing, fact, name string) {
 	if !ok {
 		return
 	}
-	if n, ok := ParseNumber(data); ok {
+	if n, ok := parseNumber(data); ok {
 		t.Set(fact, stack.Int(n), name)
 	}
 }
@@ -224,7 +224,7 @@ func (l *look) keyed(t *stack.Thing, name string, facts map[string]string) {
 		return
 	}
 	for fact, key := range facts {
-		if n, ok := ParseKeyed(data, key); ok {
+		if n, ok := parseKeyed(data, key); ok {
 			t.Set(fact, stack.Int(n), name)
 		} else if fact == "memory_shmem" {
 			t.SetAbsent(fact, name) // kernels before 4.20 do not count it in version 1
@@ -232,17 +232,16 @@ func (l *look) keyed(t *stack.Thing, name string, facts map[string]string) {
 	}
 }
 
-// ParseNumber reads a file that holds one number.
-func ParseNumber(data []byte) (int64, bool) {
+func parseNumber(data []byte) (int64, bool) {
 	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
 	return n, err == nil
 }
 
-// ParseKeyed finds "key number" among lines.
-func ParseKeyed(data []byte, key string) (int64, bool) {
+// parseKeyed finds "key number" among lines.
+func parseKeyed(data []byte, key string) (int64, bool) {
 	for line := range strings.Lines(string(data)) {
 		if rest, ok := strings.CutPrefix(line, key+" "); ok {
-			return ParseNumber([]byte(rest))
+			return parseNumber([]byte(rest))
 		}
 	}
 	return 0, false
@@ -253,13 +252,13 @@ func parseMaxBytes(_ string, data []byte) (stack.Value, bool) {
 	if strings.TrimSpace(string(data)) == "max" {
 		return stack.Value{}, true
 	}
-	n, ok := ParseNumber(data)
+	n, ok := parseNumber(data)
 	return stack.Int(n), ok && n >= 0
 }
 
 // parseV1Bytes reads a version 1 limit, with its large number for none.
 func parseV1Bytes(_ string, data []byte) (stack.Value, bool) {
-	n, ok := ParseNumber(data)
+	n, ok := parseNumber(data)
 	if ok && n >= noLimitV1 {
 		return stack.Value{}, true
 	}

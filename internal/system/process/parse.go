@@ -6,17 +6,10 @@ import (
 	"strings"
 )
 
-// parseStat reads /proc/PID/stat. The name is in parentheses and can hold
-// blanks and parentheses itself, so its end is the last one.
+// parseStat reads /proc/PID/stat.
 func parseStat(data []byte) (stat, bool) {
-	open := bytes.IndexByte(data, '(')
-	end := bytes.LastIndexByte(data, ')')
-	if open < 0 || end < open {
-		return stat{}, false
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(data[:open])))
-	rest := strings.Fields(string(data[end+1:]))
-	if err != nil || pid <= 0 || len(rest) < 20 {
+	pid, comm, rest, ok := splitStat(data)
+	if !ok {
 		return stat{}, false
 	}
 	ppid, err := strconv.Atoi(rest[1])
@@ -27,7 +20,21 @@ func parseStat(data []byte) (stat, bool) {
 	if err != nil || start < 0 {
 		return stat{}, false
 	}
-	return stat{pid: pid, ppid: ppid, comm: string(data[open+1 : end]), start: start}, true
+	return stat{pid: pid, ppid: ppid, comm: comm, start: start}, true
+}
+
+// splitStat splits /proc/PID/stat into what stands before, in and after the
+// parentheses: the fields from the third on. The name can hold blanks,
+// newlines and parentheses itself, so its end is the last one.
+func splitStat(data []byte) (pid int, comm string, rest []string, ok bool) {
+	open := bytes.IndexByte(data, '(')
+	end := bytes.LastIndexByte(data, ')')
+	if open < 0 || end < open {
+		return 0, "", nil, false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data[:open])))
+	rest = strings.Fields(string(data[end+1:]))
+	return pid, string(data[open+1 : end]), rest, err == nil && pid > 0 && len(rest) >= 20
 }
 
 // parseCmdline splits the arguments of a process. A process that wrote its

@@ -254,14 +254,14 @@ func TestGroupOutsideOurNamespaceIsAGap(t *testing.T) {
 }
 
 func TestLevels(t *testing.T) {
-	got, err := Mount{dir: "/sys/fs/cgroup", root: "/docker/abc"}.Levels("/docker/abc/db")
+	got, err := mount{dir: "/sys/fs/cgroup", root: "/docker/abc"}.levels("/docker/abc/db")
 	if err != nil || !slices.Equal(got, []string{"/sys/fs/cgroup/db", "/sys/fs/cgroup"}) {
 		t.Errorf("levels = %v, %v", got, err)
 	}
-	if _, err := (Mount{dir: "/sys/fs/cgroup", root: "/docker/abc"}).Levels("/docker/abcd"); err == nil {
+	if _, err := (mount{dir: "/sys/fs/cgroup", root: "/docker/abc"}).levels("/docker/abcd"); err == nil {
 		t.Error("a group beside the mounted one was accepted")
 	}
-	if _, err := (Mount{}).Levels("/x"); err == nil {
+	if _, err := (mount{}).levels("/x"); err == nil {
 		t.Error("a tree that is not mounted was accepted")
 	}
 }

@@ -1,57 +1,61 @@
 package process
 
 import (
-	"bytes"
-	"math"
 	"strconv"
 	"strings"
 )
 
-// Usage is what /proc/PID/stat counts of a process, times in USER_HZ.
+// Usage is what one process has used, from /proc/PID/stat. Times hold those of
+// the children it had and waited for, so that the sum over a server's processes
+// does not fall when one of them ends.
 type Usage struct {
-	Parent                       int
-	Start                        int64 // since boot
-	User, System                 int64
-	ChildrenUser, ChildrenSystem int64 // of those that ended and were waited for
-	Threads                      int64
+	PID     int
+	Comm    string // as the kernel has it, which may be no UTF-8
+	User    int64  // ms
+	System  int64  // ms
+	Ended   int64  // ms, the part that children used which have ended
+	Threads int64
+	Pages   int64 // resident
 }
+
+// tick is what the times of /proc/PID/stat are counted in: USER_HZ is 100
+// wherever Linux runs databases.
+const tick = 10
 
 // ParseUsage reads /proc/PID/stat.
 func ParseUsage(data []byte) (Usage, bool) {
-	s, ok := parseStat(data)
-	if !ok {
+	pid, comm, f, ok := splitStat(data)
+	if !ok || len(f) < 22 {
 		return Usage{}, false
 	}
-	rest := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	u := Usage{Parent: s.ppid, Start: s.start}
-	for at, into := range map[int]*int64{11: &u.User, 12: &u.System, 13: &u.ChildrenUser, 14: &u.ChildrenSystem, 17: &u.Threads} {
-		n, err := strconv.ParseInt(rest[at], 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt64/16 {
+	var n [22]int64
+	for _, i := range []int{11, 12, 13, 14, 17, 21} {
+		v, err := strconv.ParseInt(f[i], 10, 64)
+		if err != nil || v > 1<<52 {
 			return Usage{}, false
 		}
-		*into = n
+		n[i] = max(v, 0) // the times of children are signed, and have been below zero
 	}
-	return u, true
+	return Usage{PID: pid, Comm: comm, User: (n[11] + n[13]) * tick, System: (n[12] + n[14]) * tick,
+		Ended: (n[13] + n[14]) * tick, Threads: n[17], Pages: n[21]}, true
 }
 
-// IO is what /proc/PID/io counts, in bytes of devices. What those count that
-// ended and were waited for is in that of their parent.
-type IO struct{ Read, Written uint64 }
-
-// ParseIO reads /proc/PID/io.
-func ParseIO(data []byte) (IO, bool) {
-	m := parseColons(data)
-	read, err1 := strconv.ParseUint(m["read_bytes"], 10, 64)
-	written, err2 := strconv.ParseUint(m["write_bytes"], 10, 64)
-	return IO{read, written}, err1 == nil && err2 == nil
+// ParseIO reads /proc/PID/io: the bytes that a process, and the children it
+// waited for, had read from devices and written to the page cache or devices.
+func ParseIO(data []byte) (read, written int64, ok bool) {
+	read, okR := colonNumber(data, "read_bytes")
+	written, okW := colonNumber(data, "write_bytes")
+	return read, written, okR && okW
 }
 
-// ParseChildren reads /proc/PID/task/TID/children.
-func ParseChildren(data []byte) (pids []int) {
-	for f := range strings.FieldsSeq(string(data)) {
-		if pid, err := strconv.Atoi(f); err == nil && pid > 0 {
-			pids = append(pids, pid)
+func colonNumber(data []byte, name string) (int64, bool) {
+	for line := range strings.Lines(string(data)) {
+		rest, is := strings.CutPrefix(line, name+":")
+		if !is {
+			continue
 		}
+		n, err := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+		return n, err == nil && n >= 0
 	}
-	return pids
+	return 0, false
 }

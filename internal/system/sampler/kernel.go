@@ -5,10 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
-	"time"
 
 	"plumb/internal/host"
-	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/system/kernel"
@@ -16,104 +14,97 @@ import (
 
 // kernelSource reads what the kernel counts of the host as a whole.
 type kernelSource struct {
-	of   stack.Ref
-	page int64 // bytes; 0 when not known
+	host stack.Ref
+	page int64 // bytes of a memory page; 0 when not known
 }
 
-// Name implements [sample.Source].
-func (kernelSource) Name() string { return "kernel" }
-
-// Every implements [sample.Source].
-func (kernelSource) Every() time.Duration { return sample.Second }
-
-// Take implements [sample.Source].
-func (k kernelSource) Take(ctx context.Context, h host.Reader) (b series.Batch, err error) {
-	k.cpu(ctx, h, &b)
-	k.memory(ctx, h, &b)
-	k.counters(ctx, h, &b)
-	pressure(ctx, h, &b, k.of, "/proc/pressure/%", "the kernel does not account pressure, or needs psi=1 at boot")
-	return b, ctx.Err()
-}
-
-// tick is how many milliseconds one of USER_HZ is.
-const tick = 10
-
-func (k kernelSource) cpu(ctx context.Context, h host.Reader, b *series.Batch) {
-	const src = "/proc/stat"
-	names := []string{"cpu_user_ms", "cpu_system_ms", "cpu_iowait_ms", "cpu_idle_ms", "cpu_steal_ms", "context_switches", "tasks_running", "tasks_blocked"}
-	data, err := h.ReadFile(ctx, src)
-	if err != nil {
-		b.Gap(k.of, err.Error(), "", names...)
-		return
+func (k kernelSource) take(ctx context.Context, h host.Reader, b *series.Batch) error {
+	r := reading{ctx, h, b}
+	k.processors(r)
+	k.memory(r)
+	k.counters(r)
+	for _, p := range pressures {
+		k.pressure(r, p)
 	}
-	t, ok := kernel.ParseCPUTime(data)
-	if !ok {
-		b.Gap(k.of, src+" is not understood", "", names...)
-		return
-	}
-	values := []int64{t.User * tick, t.System * tick, t.IOWait * tick, t.Idle * tick, t.Steal * tick, t.Switches, t.Running, t.Blocked}
-	for i, name := range names {
-		b.Set(k.of, name, float64(values[i]))
-	}
-}
-
-// inMemory are readings of /proc/meminfo, by their names there.
-var inMemory = map[string]string{
-	"memory_available": "MemAvailable", "memory_free": "MemFree", "memory_anon": "AnonPages", "memory_shared": "Shmem",
-	"memory_slab": "Slab", "memory_committed": "Committed_AS", "dirty": "Dirty", "writeback": "Writeback",
-}
-
-func (k kernelSource) memory(ctx context.Context, h host.Reader, b *series.Batch) {
-	const src = "/proc/meminfo"
-	data, err := h.ReadFile(ctx, src)
-	if err != nil {
-		for name := range inMemory {
-			b.Gap(k.of, err.Error(), "", name)
+	if data, ok := r.file(k.host, "/proc/uptime", "uptime"); ok {
+		if s, ok := parseUptime(data); ok {
+			b.Set(k.host, "uptime", float64(s))
 		}
-		b.Gap(k.of, err.Error(), "", "swap_used", "page_cache")
+	}
+	return ctx.Err()
+}
+
+func (k kernelSource) processors(r reading) {
+	const src = "/proc/stat"
+	data, ok := r.file(k.host, src, "cpu_user_ms", "cpu_system_ms", "cpu_iowait_ms", "cpu_idle_ms", "cpu_steal_ms", "context_switches", "tasks_running", "tasks_blocked")
+	if !ok {
+		return
+	}
+	t := parseStat(data)
+	for _, v := range []struct {
+		line, name string
+		value      int64
+	}{
+		{"cpu", "cpu_user_ms", t.user}, {"cpu", "cpu_system_ms", t.system}, {"cpu", "cpu_iowait_ms", t.iowait},
+		{"cpu", "cpu_idle_ms", t.idle}, {"cpu", "cpu_steal_ms", t.steal}, {"ctxt", "context_switches", t.switches},
+		{"procs_running", "tasks_running", t.running}, {"procs_blocked", "tasks_blocked", t.blocked},
+	} {
+		if t.told[v.line] {
+			r.b.Set(k.host, v.name, float64(v.value))
+		} else {
+			r.b.Gap(k.host, src+" has no line "+v.line, "", v.name)
+		}
+	}
+}
+
+// figure is a reading and what it is called in its file.
+type figure struct{ name, field string }
+
+var memoryFigures = []figure{
+	{"memory_available", "MemAvailable"}, {"memory_free", "MemFree"}, {"memory_anon", "AnonPages"}, {"memory_shared", "Shmem"},
+	{"memory_slab", "Slab"}, {"page_tables", "PageTables"}, {"dirty", "Dirty"}, {"writeback", "Writeback"},
+}
+
+func (k kernelSource) memory(r reading) {
+	const src = "/proc/meminfo"
+	data, ok := r.file(k.host, src, "memory_available", "dirty", "writeback", "swap_used", "page_cache")
+	if !ok {
 		return
 	}
 	m := kernel.ParseMeminfo(data)
-	for name, key := range inMemory {
-		if n, ok := m[key]; ok {
-			b.Set(k.of, name, float64(n))
+	set(r.b, k.host, m, memoryFigures)
+	if free, ok := m["SwapFree"]; ok && free <= m["SwapTotal"] {
+		r.b.Set(k.host, "swap_used", float64(m["SwapTotal"]-free))
+	}
+	if cached, ok := m["Cached"]; ok {
+		r.b.Set(k.host, "page_cache", float64(max(cached+m["Buffers"]-m["Shmem"], 0)))
+	}
+}
+
+func set(b *series.Batch, of stack.Ref, values map[string]int64, figures []figure) {
+	for _, f := range figures {
+		if n, ok := values[f.field]; ok && n >= 0 {
+			b.Set(of, f.name, float64(n))
 		}
 	}
-	total, ok := m["SwapTotal"]
-	if free, both := m["SwapFree"]; ok && both && free <= total {
-		b.Set(k.of, "swap_used", float64(total-free))
-	}
-	cached, ok1 := m["Cached"]
-	buffers, ok2 := m["Buffers"]
-	shared, ok3 := m["Shmem"]
-	if ok1 && ok2 && ok3 {
-		b.Set(k.of, "page_cache", float64(max(cached+buffers-shared, 0)))
-	}
 }
 
-// inVmstat are readings of /proc/vmstat, by their names there. The refaults of
-// files and of anonymous pages are counted apart since Linux 5.9.
-var inVmstat = map[string]string{
-	"pages_dirtied": "nr_dirtied", "pages_written": "nr_written", "swap_in_pages": "pswpin", "swap_out_pages": "pswpout",
-	"oom_kills": "oom_kill", "refaults_file": "workingset_refault_file", "refaults_anon": "workingset_refault_anon",
+var vmstatFigures = []figure{
+	{"swap_in_pages", "pswpin"}, {"swap_out_pages", "pswpout"}, {"oom_kills", "oom_kill"},
+	{"pages_dirtied", "nr_dirtied"}, {"pages_written", "nr_written"},
+	{"refaults_file", "workingset_refault_file"}, {"refaults_anon", "workingset_refault_anon"},
 }
 
-func (k kernelSource) counters(ctx context.Context, h host.Reader, b *series.Batch) {
+// counters reads /proc/vmstat. Before Linux 5.9 refaults of files and of
+// anonymous memory are counted together, and so neither is known.
+func (k kernelSource) counters(r reading) {
 	const src = "/proc/vmstat"
-	data, err := h.ReadFile(ctx, src)
-	if err != nil {
-		for name := range inVmstat {
-			b.Gap(k.of, err.Error(), "", name)
-		}
-		b.Gap(k.of, err.Error(), "", "allocation_stalls", "dirty_limit", "dirty_background_limit")
+	data, ok := r.file(k.host, src, "swap_in_pages", "swap_out_pages", "pages_dirtied", "pages_written", "dirty_limit", "dirty_background_limit", "allocation_stalls")
+	if !ok {
 		return
 	}
 	c := kernel.ParseCounters(data)
-	for name, key := range inVmstat {
-		if n, ok := c[key]; ok {
-			b.Set(k.of, name, float64(n))
-		}
-	}
+	set(r.b, k.host, c, vmstatFigures)
 	stalls, found := int64(0), false
 	for name, n := range c {
 		if strings.HasPrefix(name, "allocstall") {
@@ -121,53 +112,57 @@ func (k kernelSource) counters(ctx context.Context, h host.Reader, b *series.Bat
 		}
 	}
 	if found {
-		b.Set(k.of, "allocation_stalls", float64(stalls))
+		r.b.Set(k.host, "allocation_stalls", float64(stalls))
 	}
-	for name, key := range map[string]string{"dirty_limit": "nr_dirty_threshold", "dirty_background_limit": "nr_dirty_background_threshold"} {
-		if n, ok := c[key]; ok && k.page > 0 {
-			b.Set(k.of, name, float64(n)*float64(k.page))
-		}
-	}
-}
-
-// stalls are the kinds of waiting that pressure stall information tells of. A
-// processor has no "full" for a whole machine.
-var stalls = [][2]string{{"cpu", "some"}, {"io", "some"}, {"io", "full"}, {"memory", "some"}, {"memory", "full"}}
-
-// pressure reads the times in which tasks waited, from files in whose pattern
-// the resource stands for %. none says what it means that there are no such files.
-func pressure(ctx context.Context, h host.Reader, b *series.Batch, of stack.Ref, pattern, none string) {
-	texts := map[string][]byte{}
-	for _, resource := range []string{"cpu", "io", "memory"} {
-		data, err := h.ReadFile(ctx, strings.Replace(pattern, "%", resource, 1))
+	for _, f := range []figure{{"dirty_limit", "nr_dirty_threshold"}, {"dirty_background_limit", "nr_dirty_background_threshold"}} {
+		n, ok := c[f.field]
 		switch {
-		case err == nil:
-			texts[resource] = data
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, errors.ErrUnsupported), strings.Contains(err.Error(), "not supported"):
-			b.Gap(of, none, "", stallNames(resource)...)
-		default:
-			b.Gap(of, err.Error(), "", stallNames(resource)...)
-		}
-	}
-	for _, s := range stalls {
-		if us, ok := kernel.ParseStall(texts[s[0]], s[1]); ok {
-			b.Set(of, "psi_"+s[0]+"_"+s[1]+"_us", float64(us))
+		case k.page == 0:
+			r.b.Gap(k.host, "the size of a memory page is not known", "", f.name)
+		case ok && n >= 0:
+			r.b.Set(k.host, f.name, float64(n*k.page))
 		}
 	}
 }
 
-func stallNames(resource string) (names []string) {
-	for _, s := range stalls {
-		if s[0] == resource {
-			names = append(names, "psi_"+s[0]+"_"+s[1]+"_us")
-		}
-	}
-	return names
+// pressure is one file of pressure and the readings in it.
+type pressure struct{ resource, some, full string }
+
+var pressures = []pressure{
+	{"cpu", "psi_cpu_some_us", ""}, {"io", "psi_io_some_us", "psi_io_full_us"}, {"memory", "psi_memory_some_us", "psi_memory_full_us"},
 }
 
-func allStalls() (names []string) {
-	for _, resource := range []string{"cpu", "io", "memory"} {
-		names = append(names, stallNames(resource)...)
+func (p pressure) names() []string {
+	if p.full == "" {
+		return []string{p.some}
 	}
-	return names
+	return []string{p.some, p.full}
+}
+
+func (p pressure) set(b *series.Batch, of stack.Ref, stalls map[string]int64) (any bool) {
+	for _, f := range []figure{{p.some, "some"}, {p.full, "full"}} {
+		if us, ok := stalls[f.field]; ok && f.name != "" {
+			b.Set(of, f.name, float64(us))
+			any = true
+		}
+	}
+	return any
+}
+
+func (k kernelSource) pressure(r reading, p pressure) {
+	src := "/proc/pressure/" + p.resource
+	data, err := r.h.ReadFile(r.ctx, src)
+	switch {
+	case unaccounted(err):
+		r.b.Gap(k.host, "the kernel does not account pressure", "boot with psi=1, on Linux 4.20 or later", p.names()...)
+	case err != nil:
+		r.b.Gap(k.host, err.Error(), hintFor(err), p.names()...)
+	case !p.set(r.b, k.host, parseStalls(data)):
+		r.odd(k.host, src, p.names()...)
+	}
+}
+
+// unaccounted tells a kernel that does not account pressure, or was told not to.
+func unaccounted(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported)
 }

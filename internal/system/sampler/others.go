@@ -1,132 +1,108 @@
 package sampler
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"plumb/internal/host"
-	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/system/process"
 )
 
-// otherProcesses reads what processes read and write that are no server's, so
-// that it can be told who else is at the disks. It keeps what each had counted,
-// to know the ones that do most.
-type otherProcesses struct {
-	servers map[int]bool
-	last    map[int]uint64 // bytes, by process
-}
-
 const (
-	mostOthers  = 64   // that are told of
-	mostLooked  = 8192 // that are looked at
-	commLargest = 32   // of a name; the kernel keeps 15 bytes of programs, and more of its own threads
+	maxOthers = 64   // processes told of
+	maxLooked = 4096 // processes looked at
 )
 
-// Name implements [sample.Source].
-func (o *otherProcesses) Name() string {
-	var pids []string
-	for pid := range o.servers {
-		pids = append(pids, strconv.Itoa(pid))
-	}
-	slices.Sort(pids)
-	return sample.Named("other processes", pids...)
+// others reads what processes that are no servers have read and written: those
+// that have moved most since they were started. Plumb's own is among them.
+type others struct{ servers map[int]bool }
+
+// moved is what one process has read and written.
+type moved struct {
+	pid           int
+	read, written int64
 }
 
-// Every implements [sample.Source].
-func (o *otherProcesses) Every() time.Duration { return sample.Ten }
-
-// busy is a process that read or wrote since it was looked at before.
-type busy struct {
-	pid   int
-	grown uint64
-	io    process.IO
-}
-
-// Take implements [sample.Source].
-func (o *otherProcesses) Take(ctx context.Context, h host.Reader) (b series.Batch, err error) {
-	dirs, err := h.Glob(ctx, "/proc/[0-9]*")
+func (o others) take(ctx context.Context, h host.Reader, b *series.Batch) error {
+	names, err := h.Glob(ctx, "/proc/[0-9]*/io")
 	if err != nil {
-		return b, err
+		return fmt.Errorf("list the processes: %w", err)
 	}
-	if len(dirs) > mostLooked {
-		return b, fmt.Errorf("%d processes run; they are looked at up to %d", len(dirs), mostLooked)
-	}
-	now, all, denied := map[int]uint64{}, []busy{}, 0
-	for _, dir := range dirs {
-		pid, err := strconv.Atoi(path.Base(dir))
-		if err != nil || o.servers[pid] {
+	skip := o.withChildren(ctx, h)
+	var all []moved
+	looked, refused := 0, error(nil)
+	for _, name := range names {
+		pid, err := strconv.Atoi(path.Base(path.Dir(name)))
+		if err != nil || skip[pid] {
 			continue
 		}
-		io, err := inOut(ctx, h, pid)
-		if ctx.Err() != nil {
-			return b, ctx.Err()
-		}
-		if errors.Is(err, fs.ErrPermission) {
-			denied++
-		}
-		if err != nil {
-			continue // it ended
-		}
-		now[pid] = io.Read + io.Written
-		if before, ok := o.last[pid]; ok && now[pid] > before {
-			all = append(all, busy{pid, now[pid] - before, io})
-		}
-	}
-	o.last = now
-	if denied > 0 && !h.About().Root { // some processes hide from root too, in namespaces of their own
-		b.Gap(stack.Ref{}, fmt.Sprintf("what %d processes of others read and write is not shown", denied), "run as root")
-	}
-	return b, o.tell(ctx, h, &b, all)
-}
-
-// tell gives those that did most, but for processes that a server started.
-func (o *otherProcesses) tell(ctx context.Context, h host.Reader, b *series.Batch, all []busy) error {
-	slices.SortFunc(all, func(x, y busy) int { return cmp.Or(cmp.Compare(y.grown, x.grown), cmp.Compare(x.pid, y.pid)) })
-	told := 0
-	for _, p := range all {
-		if told == mostOthers {
+		if looked++; looked > maxLooked {
+			b.Gaps = append(b.Gaps, series.Gap{Why: fmt.Sprintf("%d processes run; %d of them were looked at for what they read and write", len(names), maxLooked)})
 			break
 		}
-		data, err := h.ReadFile(ctx, file(p.pid, "stat"))
-		if ctx.Err() != nil {
+		m, err := o.one(ctx, h, pid)
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
+		case gone(err):
+		case err != nil:
+			refused = err
+		case m.read+m.written > 0:
+			all = append(all, m)
 		}
-		u, ok := process.ParseUsage(data)
-		if err != nil || !ok || o.servers[u.Parent] {
-			continue
-		}
-		told++
-		of := stack.Ref{Kind: "process", Name: fmt.Sprintf("%d (%s)", p.pid, comm(data))}
-		b.Set(of, "read_bytes", float64(p.io.Read))
-		b.Set(of, "written_bytes", float64(p.io.Written))
 	}
+	if refused != nil {
+		b.Gaps = append(b.Gaps, series.Gap{Why: "not all processes tell what they read and write: " + refused.Error(), Hint: hintFor(refused)})
+	}
+	most(all).set(b)
 	return nil
 }
 
-// comm gives the name in /proc/PID/stat, which a process can set to anything, so
-// that it can be shown.
-func comm(stat []byte) string {
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if open < 0 || end < open {
-		return ""
+func (others) one(ctx context.Context, h host.Reader, pid int) (moved, error) {
+	data, err := h.ReadFile(ctx, file(pid, "io"))
+	if err != nil {
+		return moved{}, err
 	}
-	name := stat[open+1 : end]
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' || strings.ContainsRune("()@#", r) {
-			return '?'
+	read, written, ok := process.ParseIO(data)
+	if !ok || read > 1<<61 || written > 1<<61 {
+		return moved{}, fmt.Errorf("%s is not understood", file(pid, "io"))
+	}
+	return moved{pid, read, written}, nil
+}
+
+// withChildren gives the servers' processes with those they started.
+func (o others) withChildren(ctx context.Context, h host.Reader) map[int]bool {
+	out := map[int]bool{}
+	for pid := range o.servers {
+		out[pid] = true
+		children, _ := childrenOf(ctx, h, pid) // where they cannot be listed they are told of as others
+		for _, c := range children {
+			out[c] = true
 		}
-		return r
-	}, string(name[:min(len(name), commLargest)]))
+	}
+	return out
+}
+
+type busiest []moved
+
+// most picks the processes that have read and written most.
+func most(all []moved) busiest {
+	slices.SortFunc(all, func(a, b moved) int {
+		return cmp.Or(cmp.Compare(b.read+b.written, a.read+a.written), cmp.Compare(a.pid, b.pid))
+	})
+	return all[:min(len(all), maxOthers)]
+}
+
+func (all busiest) set(b *series.Batch) {
+	for _, m := range all {
+		of := stack.Ref{Kind: "process", Name: strconv.Itoa(m.pid)}
+		b.Set(of, "read_bytes", float64(m.read))
+		b.Set(of, "written_bytes", float64(m.written))
+	}
 }

@@ -2,168 +2,218 @@ package sampler
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
+	"io/fs"
+	"strconv"
+	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/product"
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/system/process"
 )
 
-// member is a server's first process.
-type member struct {
-	of   stack.Ref
-	pid  int
-	many bool // it has a process for each session
+// How many processes of one server are read: at the fast pace no more than what
+// takes a millisecond or two.
+const (
+	maxFast = 128
+	maxSlow = 8192
+)
+
+// server reads the process of one server, or all its processes where it has one
+// for each client.
+type server struct {
+	of     stack.Ref
+	pid    int
+	engine string
+	many   bool
+	page   int64
 }
 
-func file(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
-
-// mostChildren bounds how many processes of one server are read each second.
-const mostChildren = 1000
-
-// children lists the processes that a server of many has besides the first.
-func (m member) children(ctx context.Context, h host.Reader) ([]int, error) {
-	if !m.many {
-		return nil, nil
+func processSources(p *stack.Thing, pid int, page int64) []sample.Source {
+	s := server{of: p.Ref, pid: pid, engine: p.Text("engine"), page: page}
+	s.many = product.Of(s.engine).SharesMemory
+	return []sample.Source{
+		sample.Made("process "+p.Ref.Name, sample.Second, s.fast),
+		sample.Made("process "+p.Ref.Name+" I/O", sample.Ten, s.slow),
 	}
-	name := fmt.Sprintf("/proc/%d/task/%d/children", m.pid, m.pid)
-	data, err := h.ReadFile(ctx, name)
+}
+
+// sum is what the processes of a server used together.
+type sum struct {
+	user, system, ended int64 // ms; ended: of those that the first one has waited for
+	threads, pages      int64
+	processes           int
+	read, written       int64
+	noIO                error
+}
+
+// fast reads the processor time.
+func (s server) fast(ctx context.Context, h host.Reader, b *series.Batch) error {
+	t, err := s.add(ctx, h, maxFast, false)
+	if errors.Is(err, errMany) {
+		b.Gap(s.of, err.Error(), "", "cpu_user_ms", "cpu_system_ms")
+		return nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("list the processes of the server: %w", err)
+		return err
 	}
-	all := process.ParseChildren(data)
-	if len(all) > mostChildren {
-		return nil, fmt.Errorf("the server has %d processes; they are read up to %d", len(all), mostChildren)
-	}
-	return all, nil
+	b.Set(s.of, "cpu_user_ms", float64(t.user))
+	b.Set(s.of, "cpu_system_ms", float64(t.system))
+	return nil
 }
 
-// sums adds up what the processes of one server have counted. What a process
-// that ended had counted is its parent's, as soon as the parent knows of it. In
-// between it is nobody's: a sum that would fall stands still instead.
-type sums struct {
-	start int64 // of the first process
-	last  map[string]float64
-}
-
-func (s *sums) set(b *series.Batch, of stack.Ref, start int64, now map[string]float64) {
-	if s.start != start {
-		s.start, s.last = start, map[string]float64{}
-	}
-	for name, n := range now {
-		s.last[name] = max(s.last[name], n)
-		b.Set(of, name, s.last[name])
-	}
-}
-
-// processTime reads the processor time of a server each second.
-type processTime struct {
-	member
-	sums
-}
-
-// Name implements [sample.Source].
-func (p *processTime) Name() string { return fmt.Sprintf("process %d", p.pid) }
-
-// Every implements [sample.Source].
-func (p *processTime) Every() time.Duration { return sample.Second }
-
-// Take implements [sample.Source]. The first process is read before the others,
-// so that none is counted twice.
-func (p *processTime) Take(ctx context.Context, h host.Reader) (b series.Batch, err error) {
-	first, err := usage(ctx, h, p.pid)
+// slow reads what takes a file more for each process.
+func (s server) slow(ctx context.Context, h host.Reader, b *series.Batch) error {
+	t, err := s.add(ctx, h, maxSlow, true)
 	if err != nil {
-		return b, err
+		return err
 	}
-	user, system := first.User+first.ChildrenUser, first.System+first.ChildrenSystem
-	children, err := p.children(ctx, h)
+	b.Set(s.of, "threads", float64(t.threads))
+	if s.many {
+		b.Set(s.of, "processes", float64(t.processes))
+	} else if s.page > 0 {
+		b.Set(s.of, "rss", float64(t.pages*s.page))
+	}
+	if t.noIO != nil {
+		b.Gap(s.of, t.noIO.Error(), hintFor(t.noIO), "read_bytes", "written_bytes")
+		return nil
+	}
+	b.Set(s.of, "read_bytes", float64(t.read))
+	b.Set(s.of, "written_bytes", float64(t.written))
+	return nil
+}
+
+var (
+	errMany  = errors.New("too many processes")
+	errOther = errors.New("another program runs under that number now")
+	errMoved = errors.New("its processes come and go too fast to be added up")
+)
+
+// add adds up the processes. One that ends between two reads is counted twice
+// or not at all, so the sum is only taken where the first process has not waited
+// for one meanwhile.
+func (s server) add(ctx context.Context, h host.Reader, most int, io bool) (sum, error) {
+	const tries = 3
+	for range tries {
+		t, err := s.addOnce(ctx, h, most, io)
+		if err != nil || !s.many {
+			return t, err
+		}
+		again, err := s.usage(ctx, h, s.pid)
+		if err != nil {
+			return sum{}, err
+		}
+		if again.Ended == t.ended {
+			return t, nil
+		}
+	}
+	return sum{}, fmt.Errorf("add up the processes of %d: %w", s.pid, errMoved)
+}
+
+func (s server) addOnce(ctx context.Context, h host.Reader, most int, io bool) (sum, error) {
+	own, err := s.usage(ctx, h, s.pid)
 	if err != nil {
-		return b, err
+		return sum{}, err
+	}
+	if !s.isServer(own.Comm) {
+		return sum{}, fmt.Errorf("process %d: %w", s.pid, errOther)
+	}
+	t := sum{ended: own.Ended}
+	t.with(own)
+	t.io(ctx, h, s.pid, io)
+	if !s.many {
+		return t, nil
+	}
+	children, err := childrenOf(ctx, h, s.pid)
+	if err != nil {
+		return sum{}, err
+	}
+	if len(children) > most {
+		return sum{}, fmt.Errorf("it has %d processes, of which at most %d are read each second: %w", len(children)+1, most, errMany)
 	}
 	for _, pid := range children {
-		u, err := usage(ctx, h, pid)
-		if ctx.Err() != nil {
-			return b, ctx.Err()
+		u, err := s.usage(ctx, h, pid)
+		if gone(err) {
+			continue // its time is with the first one's, as soon as that has waited for it
 		}
-		if err != nil || u.Parent != p.pid {
-			continue // it ended, and its number may be another's by now
+		if err != nil {
+			return sum{}, err
 		}
-		user, system = user+u.User+u.ChildrenUser, system+u.System+u.ChildrenSystem
+		t.with(u)
+		t.io(ctx, h, pid, io)
 	}
-	p.set(&b, p.of, first.Start, map[string]float64{"cpu_user_ms": float64(user) * tick, "cpu_system_ms": float64(system) * tick})
-	return b, nil
+	return t, nil
 }
 
-func usage(ctx context.Context, h host.Reader, pid int) (process.Usage, error) {
-	data, err := h.ReadFile(ctx, file(pid, "stat"))
+func (t *sum) with(u process.Usage) {
+	t.user, t.system = t.user+u.User, t.system+u.System
+	t.threads, t.pages = t.threads+u.Threads, t.pages+u.Pages
+	t.processes++
+}
+
+func (t *sum) io(ctx context.Context, h host.Reader, pid int, wanted bool) {
+	if !wanted || t.noIO != nil {
+		return
+	}
+	src := file(pid, "io")
+	data, err := h.ReadFile(ctx, src)
+	if gone(err) {
+		return
+	}
+	read, written, ok := process.ParseIO(data)
+	if err == nil && !ok {
+		err = errors.New(src + " is not understood")
+	}
+	t.noIO = err
+	t.read, t.written = t.read+read, t.written+written
+}
+
+// isServer tells whether a process still has the name of such a server; one
+// started through the dynamic loader has the loader's.
+func (s server) isServer(comm string) bool {
+	return s.engine == "" || product.OfProgram(comm).Kind == s.engine || strings.HasPrefix(comm, "ld-") || strings.HasPrefix(comm, "ld.so")
+}
+
+func (s server) usage(ctx context.Context, h host.Reader, pid int) (process.Usage, error) {
+	src := file(pid, "stat")
+	data, err := h.ReadFile(ctx, src)
 	if err != nil {
 		return process.Usage{}, err
 	}
 	u, ok := process.ParseUsage(data)
-	if !ok {
-		return u, fmt.Errorf("%s is not understood", file(pid, "stat"))
+	if !ok || u.PID != pid {
+		return process.Usage{}, errors.New(src + " is not understood")
 	}
 	return u, nil
 }
 
-// processIO reads what a server had read and written, every 10 s.
-type processIO struct {
-	member
-	sums
+// childrenOf lists the processes that a process started. The file is there
+// where the kernel has CONFIG_PROC_CHILDREN, as those of distributions have.
+func childrenOf(ctx context.Context, h host.Reader, pid int) ([]int, error) {
+	n := strconv.Itoa(pid)
+	data, err := h.ReadFile(ctx, "/proc/"+n+"/task/"+n+"/children")
+	if err != nil {
+		return nil, fmt.Errorf("list the processes of %d: %w", pid, err)
+	}
+	return parseChildren(data), nil
 }
 
-// Name implements [sample.Source].
-func (p *processIO) Name() string { return fmt.Sprintf("process %d io", p.pid) }
-
-// Every implements [sample.Source].
-func (p *processIO) Every() time.Duration { return sample.Ten }
-
-// Take implements [sample.Source].
-func (p *processIO) Take(ctx context.Context, h host.Reader) (b series.Batch, err error) {
-	first, err := usage(ctx, h, p.pid)
-	if err != nil {
-		return b, err
-	}
-	threads := first.Threads
-	sum, err := inOut(ctx, h, p.pid)
-	children, listed := p.children(ctx, h)
-	if err == nil {
-		err = listed
-	}
-	for _, pid := range children {
-		if ctx.Err() != nil {
-			return b, ctx.Err()
-		}
-		if u, err := usage(ctx, h, pid); err != nil || u.Parent != p.pid {
-			continue
-		}
-		threads++
-		if io, err := inOut(ctx, h, pid); err == nil {
-			sum.Read, sum.Written = sum.Read+io.Read, sum.Written+io.Written
+func parseChildren(data []byte) []int {
+	const most = 1 << 16
+	var out []int
+	for f := range strings.FieldsSeq(string(data)) {
+		if pid, err := strconv.Atoi(f); err == nil && pid > 0 && len(out) < most {
+			out = append(out, pid)
 		}
 	}
-	if listed == nil {
-		b.Set(p.of, "threads", float64(threads))
-	}
-	if err != nil {
-		b.Gap(p.of, err.Error(), "run as root", "read_bytes", "written_bytes")
-		return b, nil
-	}
-	p.set(&b, p.of, first.Start, map[string]float64{"read_bytes": float64(sum.Read), "written_bytes": float64(sum.Written)})
-	return b, nil
+	return out
 }
 
-func inOut(ctx context.Context, h host.Reader, pid int) (process.IO, error) {
-	data, err := h.ReadFile(ctx, file(pid, "io"))
-	if err != nil {
-		return process.IO{}, err
-	}
-	io, ok := process.ParseIO(data)
-	if !ok {
-		return io, fmt.Errorf("%s is not understood", file(pid, "io"))
-	}
-	return io, nil
-}
+// gone tells an error of what is not there, such as a process that ended.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+func file(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }

@@ -63,13 +63,22 @@ func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) 
 		}
 	case s.Up:
 		p.Blank()
-		p.Para(page.Normal, 2, "Nothing that Plumb knows holds it back now.")
+		p.Para(page.Normal, 2, nothing(s))
 	}
 	p.Blank()
 	statements(p, s)
 	sessions(p, s)
 	ruled(p, s)
 	unknown(p, s)
+}
+
+// nothing says that no verdict is raised. Where some cannot be told that is no
+// news of the server.
+func nothing(s watch.Server) string {
+	if len(s.Unknown) == 0 {
+		return "Nothing that Plumb knows holds it back now."
+	}
+	return fmt.Sprintf("No limit is seen, and %d of %d verdicts cannot be told: see unknown below.", len(s.Unknown), len(s.Unknown)+len(s.Ruled))
 }
 
 func of(all []watch.Verdict, server stack.Ref) (out []watch.Verdict) {
@@ -123,7 +132,7 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 		head, ink = "  LIMIT     ", page.Red
 	}
 	if v.ID == "client/idle" {
-		ink = page.Normal
+		head, ink = "  IDLE      ", page.Normal
 	}
 	p.Labelled(ink, head, page.Bold, v.Title)
 	cost := "its share of the active time is not known"
@@ -271,16 +280,19 @@ func ruled(p *page.Page, s watch.Server) {
 func unknown(p *page.Page, s watch.Server) {
 	head := "  unknown   "
 	for _, u := range s.Unknown {
-		p.Hang(page.Dim, head, u.ID+": "+missing(u))
+		p.Hang(page.Dim, head, u.ID+": "+missing(u, s.Ref))
 		head = "            "
 	}
 }
 
 // missing names what would show it, and why it is not there.
-func missing(u watch.UnknownVerdict) string {
+func missing(u watch.UnknownVerdict, server stack.Ref) string {
 	var parts []string
 	for _, m := range u.Missing {
-		text := m.Name + " of " + m.Of.String()
+		text := m.Name
+		if m.Of != server {
+			text += " of " + m.Of.String()
+		}
 		if m.Why != "" {
 			text += ", because " + m.Why
 		}

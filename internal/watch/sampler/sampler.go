@@ -93,20 +93,22 @@ func (r *run) restart() {
 }
 
 // watchEvery is how often it is asked cheaply whether servers came or went, and
-// settle how long one that came is left to start before it is looked at.
+// settle how long one that came is left to start before it is looked at. Where
+// they come and go all the time a look costs more than it tells: soonest.
 const (
 	watchEvery = 5 * time.Second
 	settle     = 2 * time.Second
+	soonest    = 15 * time.Second
 )
 
 // keepLooking reads the host again when it is time, or servers changed.
 func (r *run) keepLooking(ctx context.Context) {
 	seen := newCensus(r.Host)
 	seen.changed(ctx)
-	last := time.Now()
+	last, changed := time.Now(), false
 	for pause(ctx, watchEvery) {
-		changed := seen.changed(ctx)
-		if !changed && time.Since(last) < r.Again {
+		changed = seen.changed(ctx) || changed
+		if ago := time.Since(last); ago < r.Again && !(changed && ago >= soonest) {
 			continue
 		}
 		if changed && !pause(ctx, settle) {
@@ -124,6 +126,7 @@ func (r *run) keepLooking(ctx context.Context) {
 		if changed {
 			r.restart()
 		}
+		changed = false
 		r.out.picture(s)
 		r.adapt(ctx, s)
 	}

@@ -156,6 +156,37 @@ func TestASlowSinkLosesAndIsTold(t *testing.T) {
 	}
 }
 
+// TestSourcesComeAndGo has a finder that finds other sources in each picture.
+func TestSourcesComeAndGo(t *testing.T) {
+	t.Parallel()
+	k := &kept{}
+	r := &run{out: newFan([]watch.Sink{k}), running: map[string]context.CancelFunc{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, names := range [][]string{{"a", "b"}, {"b", "c"}, {}} {
+		var sources found
+		for _, n := range names {
+			sources = append(sources, made{n, good})
+		}
+		r.Finders = []sample.Finder{sources, sources} // found twice, run once
+		r.adapt(ctx, &stack.Stack{})
+		if len(r.running) != len(names) {
+			t.Errorf("%d sources run, want %q", len(r.running), names)
+		}
+		time.Sleep(2200 * time.Millisecond)
+	}
+	n := len(k.of("a")) + len(k.of("b")) + len(k.of("c"))
+	time.Sleep(1200 * time.Millisecond)
+	if again := len(k.of("a")) + len(k.of("b")) + len(k.of("c")); again != n {
+		t.Errorf("%d batches came of sources that were ended", again-n)
+	}
+	if a, b, c := len(k.of("a")), len(k.of("b")), len(k.of("c")); a == 0 || a > 3 || b < 3 || b > 5 || c == 0 || c > 3 {
+		t.Errorf("a was heard %d times, b %d, c %d", a, b, c)
+	}
+	cancel()
+	r.all.Wait()
+	r.out.close()
+}
+
 func TestNextIsNotMadeUpFor(t *testing.T) {
 	at := time.Date(2026, 11, 25, 3, 12, 0, 0, time.UTC)
 	for late, want := range map[time.Duration]time.Duration{0: time.Second, 900 * time.Millisecond: time.Second, 1100 * time.Millisecond: 2 * time.Second, time.Hour + time.Millisecond: time.Hour + time.Second} {

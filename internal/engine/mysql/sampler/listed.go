@@ -1,0 +1,89 @@
+package sampler
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/series"
+)
+
+// oldestTransactions are those that the sessions are joined with.
+const oldestTransactions = "(SELECT trx_mysql_thread_id, trx_state, TIMESTAMPDIFF(SECOND, trx_started, NOW()) AS age FROM information_schema.INNODB_TRX " +
+	"WHERE trx_mysql_thread_id <> 0 ORDER BY trx_started LIMIT 128) x"
+
+// listQuery asks for the sessions that are shown: those that do something or
+// are in a transaction, those that others wait for first, then the longest.
+func listQuery(t traits, first string) string {
+	if !t.schema {
+		spent := "p.TIME * 1000"
+		if t.mariadb() {
+			spent = "p.TIME_MS"
+		}
+		return fmt.Sprintf("SELECT p.ID, p.USER, p.HOST, p.DB, p.COMMAND, p.STATE, %s, x.age, p.ID%s, NULL, NULL, NULL, NULL "+
+			"FROM information_schema.PROCESSLIST p LEFT JOIN %s ON x.trx_mysql_thread_id = p.ID "+
+			"WHERE p.ID <> CONNECTION_ID() AND (p.COMMAND NOT IN %s OR x.age IS NOT NULL) "+
+			"ORDER BY p.ID IN %s DESC, COALESCE(x.age, p.TIME) DESC, p.ID LIMIT %d", spent, inLockWait, oldestTransactions, quiet, first, series.MostSessions)
+	}
+	columns, from := "NULL, NULL", "performance_schema.threads t"
+	if t.waits {
+		columns, from = "w.EVENT_NAME, w.OPERATION", from+waitsJoin
+	}
+	if t.current {
+		columns += ", s.DIGEST, s.DIGEST_TEXT"
+		from += " LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.NESTING_EVENT_ID IS NULL AND s.END_EVENT_ID IS NULL"
+	} else {
+		columns += ", NULL, NULL"
+	}
+	return fmt.Sprintf("SELECT t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, t.PROCESSLIST_COMMAND, t.PROCESSLIST_STATE, "+
+		"t.PROCESSLIST_TIME * 1000, x.age, t.PROCESSLIST_ID%s, %s FROM %s LEFT JOIN %s ON x.trx_mysql_thread_id = t.PROCESSLIST_ID "+
+		"WHERE t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID <> CONNECTION_ID() AND (t.PROCESSLIST_COMMAND NOT IN %s OR x.age IS NOT NULL) "+
+		"ORDER BY t.PROCESSLIST_ID IN %s DESC, COALESCE(x.age, t.PROCESSLIST_TIME) DESC, t.PROCESSLIST_ID LIMIT %d",
+		inLockWait, columns, from, oldestTransactions, quiet, first, series.MostSessions)
+}
+
+// session reads a row of listQuery.
+func (v *Server) session(row []*string, timed bool) (series.Session, bool) {
+	at := func(i int) string { return host.Text(row, i) }
+	id, err := strconv.ParseInt(at(0), 10, 64)
+	if err != nil {
+		return series.Session{}, false
+	}
+	s := series.Session{Of: v.ref, ID: id, User: at(1), Client: client(at(2)), Database: at(3), Active: !strings.Contains(quiet, "'"+at(4)+"'")}
+	if ms, err := strconv.ParseFloat(at(6), 64); err == nil && ms >= 0 && ms < 1e13 {
+		s.For = time.Duration(ms * float64(time.Millisecond))
+	}
+	if age, err := strconv.ParseInt(at(7), 10, 64); err == nil && age >= 0 && age < 1e9 {
+		s.InTx = max(time.Duration(age)*time.Second, time.Millisecond) // begun in this second: not none
+	}
+	if !s.Active {
+		return s, true
+	}
+	l := look{at(5), at(9), at(10), at(8) == "1", timed}
+	s.Class, s.Wait = l.class(), at(9)
+	if s.Wait == "" {
+		s.Wait = at(5)
+	}
+	s.Statement, s.Text = at(11), bounded(at(12))
+	return s, true
+}
+
+// client gives the host without the port.
+func client(text string) string {
+	if i := strings.LastIndexByte(text, ':'); i >= 0 && strings.Trim(text[i+1:], "0123456789") == "" {
+		return text[:i]
+	}
+	return text
+}
+
+// longestText bounds the text of a statement.
+const longestText = 4096
+
+func bounded(text string) string {
+	if len(text) > longestText {
+		return strings.ToValidUTF8(text[:longestText], "") + "…"
+	}
+	return text
+}

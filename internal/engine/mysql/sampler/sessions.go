@@ -1,0 +1,171 @@
+package sampler
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/series"
+)
+
+// Sessions of the server's own and of replicas, and those that do nothing.
+const quiet = "('Sleep', 'Daemon', 'Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', 'Slave_worker', 'Connect')"
+
+// transactionsQuery counts transactions, whatever their number.
+const transactionsQuery = "SELECT COUNT(*), COALESCE(SUM(trx_state = 'LOCK WAIT'), 0), " +
+	"COALESCE(MAX(TIMESTAMPDIFF(SECOND, trx_started, NOW())), 0) FROM information_schema.INNODB_TRX " +
+	"WHERE trx_mysql_thread_id NOT IN (0, CONNECTION_ID())"
+
+// inLockWait is the column that tells of a thread whether InnoDB lets it wait:
+// a list that the server makes once, not a join, which would compare each of
+// thousands of sessions with each of thousands of transactions.
+const inLockWait = " IN (SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT')"
+
+// mostGroups bounds the kinds of sessions that are told apart at one moment.
+const mostGroups = 1000
+
+// activeQuery counts the active sessions by what they do.
+func activeQuery(t traits) string {
+	if !t.schema {
+		return fmt.Sprintf("SELECT STATE, NULL, NULL, ID%s AS locked, COUNT(*) FROM information_schema.PROCESSLIST "+
+			"WHERE ID <> CONNECTION_ID() AND COMMAND NOT IN %s GROUP BY 1, 4 LIMIT %d", inLockWait, quiet, mostGroups)
+	}
+	event, from := "NULL, NULL", "performance_schema.threads t"
+	if t.waits {
+		event, from = "w.EVENT_NAME, w.OPERATION", from+waitsJoin
+	}
+	return fmt.Sprintf("SELECT t.PROCESSLIST_STATE, %s, t.PROCESSLIST_ID%s AS locked, COUNT(*) FROM %s "+
+		"WHERE t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID <> CONNECTION_ID() AND t.PROCESSLIST_COMMAND NOT IN %s GROUP BY 1, 2, 3, 4 LIMIT %d",
+		event, inLockWait, from, quiet, mostGroups)
+}
+
+// waitsJoin adds the event a thread waits for. A wait for a table's handler is
+// not one: it lasts as long as the handler works, and what it waits for is an
+// event of its own.
+const waitsJoin = " LEFT JOIN performance_schema.events_waits_current w ON w.THREAD_ID = t.THREAD_ID AND w.END_EVENT_ID IS NULL " +
+	"AND w.EVENT_NAME NOT LIKE 'wait/io/table/%' AND w.EVENT_NAME NOT LIKE 'wait/io/socket/%' AND w.EVENT_NAME <> 'idle'"
+
+// sessions reads what the sessions do.
+func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) error {
+	t, err := v.learn(ctx, h)
+	if err != nil {
+		return err
+	}
+	groups, err := v.ask(ctx, h, activeQuery(t))
+	if err != nil {
+		return err
+	}
+	counts, active, barred := tally(groups, t.waits)
+	trx, err := v.ask(ctx, h, transactionsQuery)
+	if err != nil {
+		return err
+	}
+	open, locked, oldest := numbers(trx)
+	b.Set(v.ref, "sessions_active", active)
+	for _, c := range series.Classes {
+		b.Set(v.ref, "sessions_"+string(c), counts[c])
+	}
+	b.Set(v.ref, "longest_transaction", oldest)
+	b.Set(v.ref, "blocked_sessions", barred+locked)
+	if active == 0 && open == 0 {
+		return nil
+	}
+	return v.listed(ctx, h, t, locked > 0, b)
+}
+
+// numbers gives the three numbers of a row.
+func numbers(rows host.Rows) (a, b, c float64) {
+	var n [3]float64
+	for i := range n {
+		if len(rows.Values) == 1 {
+			n[i], _ = strconv.ParseFloat(host.Text(rows.Values[0], i), 64)
+		}
+	}
+	return n[0], n[1], n[2]
+}
+
+// tally adds up the groups. barred are those that wait for a lock that is not
+// InnoDB's.
+func tally(groups host.Rows, timed bool) (counts map[series.Class]float64, active, barred float64) {
+	counts = map[series.Class]float64{}
+	for _, row := range groups.Values {
+		n, err := strconv.ParseFloat(host.Text(row, 4), 64)
+		if err != nil {
+			continue
+		}
+		l := look{host.Text(row, 0), host.Text(row, 1), host.Text(row, 2), host.Text(row, 3) == "1", timed}
+		counts[l.class()] += n
+		active += n
+		if l.class() == series.ClassLock && !l.locked {
+			barred += n
+		}
+	}
+	return counts, active, barred
+}
+
+// blockersQuery tells who waits for whom, as connection ids.
+func blockersQuery(t traits) string {
+	if t.lockTable() {
+		return "SELECT DISTINCT r.PROCESSLIST_ID, b.PROCESSLIST_ID FROM (SELECT REQUESTING_THREAD_ID, BLOCKING_THREAD_ID " +
+			"FROM performance_schema.data_lock_waits LIMIT 512) w JOIN performance_schema.threads r ON r.THREAD_ID = w.REQUESTING_THREAD_ID " +
+			"JOIN performance_schema.threads b ON b.THREAD_ID = w.BLOCKING_THREAD_ID"
+	}
+	return "SELECT DISTINCT r.trx_mysql_thread_id, b.trx_mysql_thread_id FROM (SELECT requesting_trx_id, blocking_trx_id " +
+		"FROM information_schema.INNODB_LOCK_WAITS LIMIT 512) w JOIN information_schema.INNODB_TRX r ON r.trx_id = w.requesting_trx_id " +
+		"JOIN information_schema.INNODB_TRX b ON b.trx_id = w.blocking_trx_id"
+}
+
+// listed reads the sessions that are shown, and who blocks them.
+func (v *Server) listed(ctx context.Context, h host.Reader, t traits, waits bool, b *series.Batch) error {
+	by := map[int64][]int64{}
+	if waits {
+		rows, err := v.ask(ctx, h, blockersQuery(t))
+		if err != nil {
+			why := refused(err)
+			b.Gap(v.ref, "who blocks whom: "+why.Error(), grantsHint, "blocked_by")
+		}
+		by = blockers(rows)
+	}
+	rows, err := v.ask(ctx, h, listQuery(t, roots(by)))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows.Values {
+		s, ok := v.session(row, t.waits)
+		if !ok {
+			continue
+		}
+		s.BlockedBy = by[s.ID]
+		b.Sessions = append(b.Sessions, s)
+	}
+	return nil
+}
+
+// blockers reads who waits for whom.
+func blockers(rows host.Rows) map[int64][]int64 {
+	by := map[int64][]int64{}
+	for _, row := range rows.Values {
+		who, err := strconv.ParseInt(host.Text(row, 0), 10, 64)
+		whom, err2 := strconv.ParseInt(host.Text(row, 1), 10, 64)
+		if err == nil && err2 == nil && len(by[who]) < series.MostSessions {
+			by[who] = append(by[who], whom)
+		}
+	}
+	return by
+}
+
+// roots gives those that others wait for, as a list of SQL that is never empty.
+func roots(by map[int64][]int64) string {
+	seen, list := map[int64]bool{}, []string{"0"}
+	for _, all := range by {
+		for _, id := range all {
+			if !seen[id] && len(list) < series.MostSessions {
+				seen[id] = true
+				list = append(list, strconv.FormatInt(id, 10))
+			}
+		}
+	}
+	return "(" + strings.Join(list, ", ") + ")"
+}

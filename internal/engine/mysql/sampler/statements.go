@@ -1,0 +1,127 @@
+package sampler
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/series"
+)
+
+// digestsQuery reads the dearest statements. The row without a digest holds
+// what the table had no room for.
+func digestsQuery() string {
+	return fmt.Sprintf("SELECT SCHEMA_NAME, DIGEST, COUNT_STAR, SUM_TIMER_WAIT, SUM_ROWS_EXAMINED, SUM_ROWS_SENT + SUM_ROWS_AFFECTED, "+
+		"UNIX_TIMESTAMP(FIRST_SEEN) FROM performance_schema.events_statements_summary_by_digest ORDER BY DIGEST IS NULL DESC, SUM_TIMER_WAIT DESC LIMIT %d",
+		series.MostStatements-1)
+}
+
+// allQuery adds up all of them; it is asked when not all were listed.
+const allQuery = "SELECT NULL, NULL, SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT), SUM(SUM_ROWS_EXAMINED), SUM(SUM_ROWS_SENT + SUM_ROWS_AFFECTED), NULL " +
+	"FROM performance_schema.events_statements_summary_by_digest"
+
+// statements reads what statements cost since the server began to count them.
+func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch) error {
+	t, err := v.learn(ctx, h)
+	if err != nil {
+		return err
+	}
+	if !t.schema {
+		return hint.With(fmt.Errorf("statements of %s: the performance schema is off or not open to this user", v.ref), schemaHint+"; "+grantsHint)
+	}
+	rows, err := v.ask(ctx, h, digestsQuery())
+	if err != nil {
+		return err
+	}
+	b.Statements = statementsOf(v, rows)
+	if len(rows.Values) < series.MostStatements-1 {
+		return nil
+	}
+	all, err := v.ask(ctx, h, allQuery)
+	if err != nil {
+		return err
+	}
+	b.Statements = append(b.Statements, remainder(b.Statements, statementsOf(v, all))...)
+	return nil
+}
+
+func statementsOf(v *Server, rows host.Rows) []series.Statement {
+	var all []series.Statement
+	for _, row := range rows.Values {
+		var n [7]float64
+		ok := true
+		for i := 2; i < 6; i++ {
+			var err error
+			n[i], err = strconv.ParseFloat(host.Text(row, i), 64)
+			ok = ok && err == nil
+		}
+		if !ok {
+			continue
+		}
+		s := series.Statement{Of: v.ref, Database: host.Text(row, 0), ID: host.Text(row, 1), Calls: n[2], Seconds: n[3] / 1e12, Examined: &n[4], Returned: &n[5]}
+		s.Rest = host.Cell(row, 1) == nil
+		if at, err := strconv.ParseFloat(host.Text(row, 6), 64); err == nil && at > 0 && at < 1e11 {
+			s.Since = time.Unix(int64(at), 0).UTC()
+		}
+		if s.Rest {
+			s.ID = "rest"
+		} else {
+			s.ID += "/" + s.Database // one digest is counted for each database
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// remainder is what all statements cost beyond those listed, the server's own
+// rest included, which therefore goes.
+func remainder(listed, all []series.Statement) []series.Statement {
+	if len(all) != 1 {
+		return nil
+	}
+	rest := all[0]
+	for _, s := range listed {
+		rest.Calls -= s.Calls
+		rest.Seconds -= s.Seconds
+		*rest.Examined -= *s.Examined
+		*rest.Returned -= *s.Returned
+	}
+	if rest.Calls <= 0 {
+		return nil // they went on while they were read
+	}
+	rest.ID = "unlisted"
+	return []series.Statement{rest}
+}
+
+// isDigest: MD5 or SHA-256 in hex.
+func isDigest(d string) bool {
+	return (len(d) == 32 || len(d) == 64) && strings.Trim(d, "0123456789abcdef") == ""
+}
+
+// Texts gives the texts of statements by their id, as far as the server still
+// has them. A digest's text holds no literal.
+func (v *Server) Texts(ctx context.Context, h host.Reader, ids []string) (map[string]string, error) {
+	texts := map[string]string{}
+	list := []string{}
+	for _, id := range ids {
+		d, _, _ := strings.Cut(id, "/")
+		if isDigest(d) && len(list) < series.MostSessions {
+			list = append(list, "'"+d+"'")
+		}
+	}
+	if len(list) == 0 {
+		return texts, nil
+	}
+	rows, err := v.ask(ctx, h, "SELECT SCHEMA_NAME, DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST IN ("+strings.Join(list, ", ")+")")
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows.Values {
+		texts[host.Text(row, 1)+"/"+host.Text(row, 0)] = bounded(host.Text(row, 2))
+	}
+	return texts, nil
+}

@@ -1,0 +1,398 @@
+package sampler
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/engine/postgres"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/test/sandbox"
+)
+
+// live is a private server, and the reader and sources that watch it.
+type live struct {
+	t      testing.TB
+	server *sandbox.Server
+	db     *sql.DB
+	h      *host.Live
+	of     *Server
+}
+
+func start(t testing.TB, o sandbox.PostgresOptions) *live {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real server: run without -short")
+	}
+	box, err := sandbox.New("")
+	sandbox.Need(t, err)
+	t.Cleanup(func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	server, err := box.Postgres(o)
+	sandbox.Need(t, err)
+	db, err := server.Open()
+	sandbox.Need(t, err)
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxIdleConns(0) // a session tells what it did when it ends, and else up to ten seconds later
+	l := &live{t: t, server: server, db: db}
+	l.as("postgres")
+	return l
+}
+
+// as watches as another user.
+func (l *live) as(user string) {
+	l.t.Helper()
+	dsn := "postgres://" + user + "@/postgres?host=" + l.server.Socket
+	given, err := postgres.Given(dsn)
+	sandbox.Need(l.t, err)
+	l.h = host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"postgres": postgres.Dialer{}}, DSN: dsn, Again: 200 * time.Millisecond})
+	h := l.h
+	l.t.Cleanup(func() { h.Close() })
+	s := &stack.Stack{}
+	obs := stack.Observation{}
+	thing := obs.New(kind, given.Address)
+	thing.Set("logged_in", stack.Bool(true), "test")
+	s.Add("test", obs)
+	sources := New(&given).Sources(s)
+	if len(sources) != 4 || sources[0].Name() != "postgres:"+given.Address+" status" {
+		l.t.Fatalf("sources: %v", sources)
+	}
+	l.of = sources[0].(source).of
+}
+
+func (l *live) exec(statements ...string) {
+	l.t.Helper()
+	for _, q := range statements {
+		if _, err := l.db.Exec(q); err != nil {
+			l.t.Fatalf("%s: %v", q, err)
+		}
+	}
+}
+
+// take asks one source.
+func (l *live) take(part string) (series.Batch, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	of := map[string]func(*Server, context.Context, host.Reader, *series.Batch) error{
+		"status": (*Server).status, "sessions": (*Server).sessions, "io": (*Server).io, "statements": (*Server).statements}
+	return source{l.of, part, time.Second, of[part]}.Take(ctx, l.h)
+}
+
+func (l *live) must(part string) series.Batch {
+	l.t.Helper()
+	b, err := l.take(part)
+	if err != nil {
+		l.t.Fatalf("%s: %v", part, err)
+	}
+	return b
+}
+
+// until asks a source again until it says what is waited for.
+func (l *live) until(part, what string, done func(series.Batch) bool) series.Batch {
+	l.t.Helper()
+	var b series.Batch
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if b = l.must(part); done(b) {
+			return b
+		}
+	}
+	l.t.Fatalf("%s never said %s: %+v", part, what, b)
+	return b
+}
+
+func value(b series.Batch, name string) (float64, bool) {
+	i := slices.IndexFunc(b.Readings, func(r series.Reading) bool { return r.Name == name })
+	if i < 0 {
+		return 0, false
+	}
+	return b.Readings[i].Value, true
+}
+
+func reads(b series.Batch, name string) float64 {
+	n, _ := value(b, name)
+	return n
+}
+
+// held opens a session that the test keeps.
+func (l *live) held(statements ...string) *sql.Conn {
+	l.t.Helper()
+	c, err := l.db.Conn(context.Background())
+	sandbox.Need(l.t, err)
+	l.t.Cleanup(func() { c.Close() })
+	for _, q := range statements {
+		if _, err := c.ExecContext(context.Background(), q); err != nil {
+			l.t.Fatalf("%s: %v", q, err)
+		}
+	}
+	return c
+}
+
+// later runs a statement that will wait.
+func (l *live) later(c *sql.Conn, q string) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = c.ExecContext(context.Background(), q) // the test ends it by its server's end
+	}()
+	l.t.Cleanup(func() { <-done })
+}
+
+func (l *live) idOf(c *sql.Conn) (id int64) {
+	l.t.Helper()
+	sandbox.Need(l.t, c.QueryRowContext(context.Background(), "SELECT pg_backend_pid()").Scan(&id))
+	return id
+}
+
+const settings = "shared_preload_libraries = 'pg_stat_statements'\ntrack_io_timing = on\nmax_connections = 60\nmax_wal_senders = 2"
+
+// onServers runs a test on the installed server, and with PLUMB_REAL on others.
+func onServers(t *testing.T, f func(t *testing.T, l *live)) {
+	t.Run("Installed", func(t *testing.T) { f(t, start(t, sandbox.PostgresOptions{Settings: settings})) })
+	for _, major := range []string{"10", "14", "17", "18"} {
+		t.Run(major, func(t *testing.T) {
+			sandbox.NeedTime(t, "PostgreSQL "+major+" is fetched: PLUMB_REAL=1")
+			bin, err := sandbox.PostgresTree(major)
+			sandbox.Need(t, err)
+			f(t, start(t, sandbox.PostgresOptions{Bindir: bin, Settings: settings}))
+		})
+	}
+}
+
+func TestServerIsWatched(t *testing.T) {
+	onServers(t, func(t *testing.T, l *live) {
+		l.exec("CREATE TABLE t (id int PRIMARY KEY, v text)", "CREATE INDEX one ON t (v)", "CREATE INDEX two ON t (v, id)", "INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+		l.counters()
+		l.clients()
+		l.lockChain()
+		l.costs()
+	})
+}
+
+// counters looks whether the readings count what was done.
+func (l *live) counters() {
+	l.settled()
+	before, beforeIO := l.must("status"), l.must("io")
+	for i := range 10 {
+		l.exec(fmt.Sprintf("INSERT INTO t VALUES (%d, 'x')", 100+i))
+	}
+	l.exec("CHECKPOINT")
+	after := l.until("status", "10 rows more", func(b series.Batch) bool { return reads(b, "rows_changed")-reads(before, "rows_changed") >= 10 })
+	if grew := reads(after, "rows_changed") - reads(before, "rows_changed"); grew > 12 {
+		l.t.Errorf("rows_changed grew by %v after 10 inserts", grew)
+	}
+	if grew := reads(after, "wal_bytes") - reads(before, "wal_bytes"); grew < 500 || grew > 10<<20 {
+		l.t.Errorf("wal_bytes grew by %v", grew)
+	}
+	l.until("io", "one checkpoint more", func(b series.Batch) bool {
+		return reads(b, "checkpoints_requested")-reads(beforeIO, "checkpoints_requested") == 1 && reads(b, "checkpoint_buffers") > reads(beforeIO, "checkpoint_buffers")
+	})
+	for _, name := range []string{"uptime", "commits", "blocks_hit", "blocks_read", "block_read_ms", "deadlocks"} {
+		if _, ok := value(after, name); !ok {
+			l.t.Errorf("no reading %s", name)
+		}
+	}
+	tr, err := l.of.learn(context.Background(), l.h)
+	sandbox.Need(l.t, err)
+	want := []string{"client_writes", "background_writes", "checkpoint_write_ms", "checkpoints_timed", "backend_fsyncs"}
+	if tr.major >= 14 {
+		want = append(want, "wal_fpi", "wal_records", "wal_writes", "wal_syncs", "wal_buffers_full")
+	}
+	if tr.major >= 16 {
+		want = append(want, "client_reads", "client_evictions")
+	}
+	io := l.must("io")
+	for _, name := range want {
+		if _, ok := value(io, name); !ok {
+			l.t.Errorf("%d: no reading %s: %v", tr.major, name, io.Readings)
+		}
+	}
+	if _, ok := value(io, "wal_sync_ms"); ok {
+		l.t.Error("wal_sync_ms without track_wal_io_timing")
+	}
+}
+
+// settled waits until what was done is counted: before 15 a process collects it
+// some half a second later.
+func (l *live) settled() {
+	for last := -1.0; ; {
+		n := reads(l.must("status"), "rows_changed")
+		if n == last {
+			return
+		}
+		last = n
+		time.Sleep(1200 * time.Millisecond)
+	}
+}
+
+// clients: one that waits for its client is not active, one that sleeps is.
+func (l *live) clients() {
+	l.later(l.held(), "SELECT pg_sleep(1.5)")
+	b := l.until("sessions", "one that sleeps", func(b series.Batch) bool { return reads(b, "sessions_other") == 1 })
+	if reads(b, "sessions_active") != 1 || len(b.Sessions) != 1 || b.Sessions[0].Wait != "Timeout:PgSleep" {
+		l.t.Errorf("sessions: %+v", b)
+	}
+	l.until("sessions", "none", func(b series.Batch) bool { return reads(b, "sessions_active") == 0 })
+}
+
+// lockChain has a session hold a row, one wait for it and a third behind it.
+func (l *live) lockChain() {
+	holder := l.held("BEGIN", "UPDATE t SET v = 'secret-literal' WHERE id = 1")
+	waiter, third := l.held(), l.held()
+	holds, waits := l.idOf(holder), l.idOf(waiter)
+	l.later(waiter, "UPDATE t SET v = 'secret-literal' WHERE id = 1")
+	l.until("sessions", "one lock", func(b series.Batch) bool { return reads(b, "sessions_lock") == 1 })
+	l.later(third, "ALTER TABLE t ADD COLUMN w int")
+	b := l.until("sessions", "two locks", func(b series.Batch) bool {
+		return reads(b, "sessions_lock") == 2 && reads(b, "blocked_sessions") == 2 && reads(b, "longest_transaction") > 0
+	})
+	found := 0
+	for _, s := range b.Sessions {
+		if s.ID == waits && s.Active && s.Class == series.ClassLock && slices.Equal(s.BlockedBy, []int64{holds}) {
+			found++
+		}
+		if s.ID == holds && !s.Active && s.InTx > 0 {
+			found++
+		}
+	}
+	if found != 2 || b.Sessions[0].ID != holds {
+		l.t.Errorf("want %d waiting for %d, which comes first: %+v", waits, holds, b.Sessions)
+	}
+	if strings.Contains(fmt.Sprintf("%+v", b), "secret-literal") {
+		l.t.Errorf("a literal: %+v", b)
+	}
+	if _, err := holder.ExecContext(context.Background(), "ROLLBACK"); err != nil {
+		l.t.Error(err)
+	}
+	l.until("sessions", "that nobody is blocked", func(b series.Batch) bool { return reads(b, "blocked_sessions") == 0 })
+}
+
+// costs looks for a statement, its counts and its text, and for a password.
+func (l *live) costs() {
+	if _, err := l.take("statements"); err == nil || !strings.Contains(hint.Of(err), "CREATE EXTENSION") {
+		l.t.Errorf("statements without the extension: %v (%s)", err, hint.Of(err))
+	}
+	l.exec(`CREATE SCHEMA "Odd ""one"`, `CREATE EXTENSION pg_stat_statements SCHEMA "Odd ""one"`)
+	l.of.learned = time.Time{}
+	for range 5 {
+		l.exec("SELECT v FROM t WHERE v = 'secret-literal' AND id > 4711")
+	}
+	l.exec("CREATE ROLE nobody PASSWORD 'secret-literal'", "ALTER ROLE nobody PASSWORD 'secret-literal'", "SET application_name TO secretliteral")
+	b := l.must("statements")
+	var ids []string
+	for _, s := range b.Statements {
+		ids = append(ids, s.ID)
+	}
+	texts, err := l.of.Texts(context.Background(), l.h, ids)
+	sandbox.Need(l.t, err)
+	found := map[string]bool{}
+	for _, s := range b.Statements {
+		if strings.HasPrefix(texts[s.ID], "SELECT v FROM t") {
+			found["select"] = s.Calls == 5 && s.Seconds > 0 && s.Seconds < 60 && *s.Bytes > 0 && s.Database == "postgres"
+		}
+		found[texts[s.ID]] = true
+	}
+	if !found["select"] || !found["ALTER ROLE …"] {
+		l.t.Errorf("statements: %v", found)
+	}
+	if all := fmt.Sprint(texts, b); strings.Contains(all, "secret") || strings.Contains(all, "4711") {
+		l.t.Errorf("a literal: %s", all)
+	}
+}
+
+// TestTroubleIsAGap: whatever happens to a server or to what we may read, a
+// source gives an error that says so, and no numbers.
+func TestTroubleIsAGap(t *testing.T) {
+	l := start(t, sandbox.PostgresOptions{Settings: settings})
+	l.exec("CREATE EXTENSION pg_stat_statements", "CREATE ROLE plumb LOGIN", "GRANT pg_monitor TO plumb")
+	l.held("BEGIN", "SELECT 1")
+	l.as("plumb")
+	for _, part := range []string{"status", "sessions", "io", "statements"} {
+		l.must(part)
+	}
+	l.exec("REVOKE pg_monitor FROM plumb")
+	if b, err := l.take("sessions"); err == nil || len(b.Sessions) > 0 || !strings.Contains(hint.Of(err), "pg_read_all_stats") {
+		t.Errorf("sessions without pg_monitor: %v %v", err, b)
+	} else if _, ok := value(b, "sessions_active"); ok {
+		t.Errorf("active sessions without pg_monitor: %v", b)
+	}
+	if b, err := l.take("statements"); err == nil || len(b.Statements) > 0 {
+		t.Errorf("statements without pg_monitor: %v %v", err, b)
+	}
+	l.exec("ALTER ROLE plumb NOLOGIN")
+	l.as("plumb")
+	if b, err := l.take("status"); err == nil || len(b.Readings) > 0 {
+		t.Errorf("without a login: %v %v", err, b)
+	}
+	l.as("postgres")
+	l.must("status")
+	sandbox.Need(t, l.server.Stop())
+	began := time.Now()
+	for range 5 {
+		if b, err := l.take("status"); err == nil || len(b.Readings) > 0 {
+			t.Errorf("of a dead server: %v %v", err, b)
+		}
+	}
+	if d := time.Since(began); d > 10*time.Second {
+		t.Errorf("a dead server was waited for: %v", d)
+	}
+}
+
+// TestGrants: the rights of the text are enough; without them what it says is lost.
+func TestGrants(t *testing.T) {
+	l := start(t, sandbox.PostgresOptions{Settings: settings})
+	l.exec("CREATE EXTENSION pg_stat_statements")
+	for line := range strings.Lines(Grants()) {
+		if !strings.HasPrefix(line, "--") {
+			l.exec(line)
+		}
+	}
+	l.held("BEGIN", "SELECT 1")
+	l.as("plumb")
+	for _, part := range []string{"status", "sessions", "io", "statements"} {
+		l.must(part)
+	}
+	l.exec("REVOKE pg_read_all_stats FROM plumb")
+	for part, lost := range map[string]bool{"status": false, "io": false, "sessions": true, "statements": true} {
+		if _, err := l.take(part); (err != nil) != lost {
+			t.Errorf("%s without pg_read_all_stats: %v", part, err)
+		}
+	}
+}
+
+func TestIndexes(t *testing.T) {
+	l := start(t, sandbox.PostgresOptions{})
+	l.exec("CREATE TABLE t (id int PRIMARY KEY, v text, p int)", "CREATE INDEX one ON t (v)", "CREATE INDEX two ON t (v, p)", "CREATE INDEX down ON t (v DESC)",
+		"CREATE INDEX part ON t (v) WHERE p > 1", "CREATE INDEX incl ON t (p) INCLUDE (v)", "CREATE UNIQUE INDEX u ON t (p)")
+	l.exec("SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT v FROM t ORDER BY v DESC, p DESC")
+	done := map[string]string{}
+	unread := map[string]series.Index{}
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && (len(unread) == 0 || unread["two"].Unread); time.Sleep(100 * time.Millisecond) {
+		clear(unread)
+		all, err := l.of.Indexes(context.Background(), l.h, "postgres")
+		sandbox.Need(t, err)
+		for _, i := range all {
+			if i.DoneBy != "" {
+				done[i.Name] = i.DoneBy
+			}
+			if i.Unread {
+				unread[i.Name] = i
+			}
+		}
+	}
+	if len(done) != 1 || done["one"] != "two" {
+		t.Errorf("redundant: %v", done)
+	}
+	if len(unread) != 4 || !unread["down"].Unread || unread["one"].Since.IsZero() || unread["two"].Unread || unread["u"].Unread {
+		t.Errorf("unread: %v", unread)
+	}
+}

@@ -1,0 +1,144 @@
+package sampler
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/series"
+)
+
+// activeQuery counts clients by what they do, whatever their number. Of those
+// that our role may not see the server tells neither kind nor state.
+const activeQuery = `SELECT state, wait_event_type, wait_event, count(*) AS sessions,
+max(extract(epoch FROM clock_timestamp() - xact_start)) AS oldest,
+count(*) FILTER (WHERE backend_type IS NULL AND state IS NULL AND query = '<insufficient privilege>') AS hidden
+FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND (backend_type = 'client backend' OR backend_type IS NULL)
+GROUP BY 1, 2, 3 LIMIT 2000`
+
+// running are the states of a session that runs a statement.
+func running(state string) bool { return state == "active" || state == "fastpath function call" }
+
+// tally is what the groups of activeQuery add up to.
+type tally struct {
+	classes                                           map[series.Class]float64
+	active, connected, blocked, open, oldest, unknown float64
+}
+
+func addUp(groups host.Rows) tally {
+	t := tally{classes: map[series.Class]float64{}}
+	for _, row := range groups.Values {
+		at := func(i int) string { return host.Text(row, i) }
+		number := func(i int) float64 { n, _ := strconv.ParseFloat(at(i), 64); return n }
+		t.connected += number(3)
+		t.unknown += number(5)
+		t.oldest = max(t.oldest, number(4))
+		if strings.HasPrefix(at(0), "idle in transaction") {
+			t.open += number(3)
+		}
+		class, active := classOf(at(1), at(2))
+		if !running(at(0)) || !active {
+			continue
+		}
+		t.active += number(3)
+		t.classes[class] += number(3)
+		if at(1) == "Lock" {
+			t.blocked += number(3)
+		}
+	}
+	return t
+}
+
+// sessions reads what the sessions do.
+func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) error {
+	traits, err := v.learn(ctx, h)
+	if err != nil {
+		return err
+	}
+	groups, err := v.ask(ctx, h, activeQuery)
+	if err != nil {
+		return err
+	}
+	t := addUp(groups)
+	b.Set(v.ref, "connections_used", t.connected)
+	if t.unknown > 0 {
+		return hint.With(fmt.Errorf("what %.0f sessions of %s do is not shown to this role", t.unknown, v.ref), "GRANT pg_read_all_stats TO it; "+grantsHint)
+	}
+	b.Set(v.ref, "sessions_active", t.active)
+	for _, c := range series.Classes {
+		b.Set(v.ref, "sessions_"+string(c), t.classes[c])
+	}
+	b.Set(v.ref, "longest_transaction", t.oldest)
+	b.Set(v.ref, "blocked_sessions", t.blocked)
+	b.Set(v.ref, "connections_idle_in_transaction", t.open)
+	if t.active+t.open == 0 {
+		return nil
+	}
+	rows, err := v.ask(ctx, h, listQuery(traits))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows.Values {
+		if s, ok := v.session(row); ok {
+			b.Sessions = append(b.Sessions, s)
+		}
+	}
+	return nil
+}
+
+// listQuery asks for the sessions that are shown, the longest first, and who
+// blocks those that wait for a lock. pg_blocking_pids holds up the lock manager
+// for a moment, and is asked about no others.
+func listQuery(t traits) string {
+	id := "NULL"
+	if t.major >= 14 {
+		id = "a.query_id"
+	}
+	return fmt.Sprintf(`SELECT a.pid, a.usename, host(a.client_addr), a.datname, a.state, a.wait_event_type, a.wait_event,
+extract(epoch FROM clock_timestamp() - CASE WHEN a.state IN ('active', 'fastpath function call') THEN a.query_start ELSE a.state_change END),
+extract(epoch FROM clock_timestamp() - a.xact_start), %s, a.usesysid, a.datid,
+CASE WHEN a.wait_event_type = 'Lock' THEN array_to_string(pg_blocking_pids(a.pid), ',') END
+FROM (SELECT * FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'
+AND (state IN ('active', 'fastpath function call') AND wait_event_type IS DISTINCT FROM 'Client' OR state LIKE 'idle in transaction%%')
+ORDER BY coalesce(xact_start, query_start), pid LIMIT %d) a ORDER BY coalesce(a.xact_start, a.query_start), a.pid`, id, series.MostSessions)
+}
+
+// session reads a row of listQuery.
+func (v *Server) session(row []*string) (series.Session, bool) {
+	at := func(i int) string { return host.Text(row, i) }
+	id, err := strconv.ParseInt(at(0), 10, 64)
+	if err != nil {
+		return series.Session{}, false
+	}
+	s := series.Session{Of: v.ref, ID: id, User: at(1), Client: at(2), Database: at(3), Active: running(at(4)), For: seconds(at(7)), InTx: seconds(at(8))}
+	if at(9) != "" && at(9) != "0" {
+		s.Statement = at(9) + "/" + at(10) + "/" + at(11)
+	}
+	if !s.Active {
+		return s, true
+	}
+	if s.Class, s.Active = classOf(at(5), at(6)); at(5) != "" {
+		s.Wait = at(5) + ":" + at(6)
+	}
+	seen := map[int64]bool{0: true} // 0 is a prepared transaction, which no session has
+	for _, text := range strings.Split(at(12), ",") {
+		if pid, err := strconv.ParseInt(text, 10, 64); err == nil && !seen[pid] && len(s.BlockedBy) < series.MostSessions {
+			seen[pid] = true // several parallel workers of it
+			s.BlockedBy = append(s.BlockedBy, pid)
+		}
+	}
+	return s, true
+}
+
+// seconds reads an age; clocks that step back give none.
+func seconds(text string) time.Duration {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n < 0 || n > 1e9 {
+		return 0
+	}
+	return time.Duration(n * float64(time.Second))
+}
