@@ -21,7 +21,8 @@ const (
 )
 
 // others reads what processes that are no servers have read and written: those
-// that moved most since they were looked at before. Plumb's own is among them.
+// that moved most since they were looked at before, or were started. Plumb's own is
+// among them.
 type others struct {
 	servers map[int]bool
 	last    map[int]int64 // bytes that each had moved
@@ -60,8 +61,7 @@ func (o *others) take(ctx context.Context, h host.Reader, b *series.Batch) error
 			refused = err
 		default:
 			now[pid] = m.read + m.written
-			if before, known := o.last[pid]; known && now[pid] > before {
-				m.grown = now[pid] - before
+			if m.grown = now[pid] - o.last[pid]; m.grown > 0 {
 				all = append(all, m)
 			}
 		}
