@@ -13,7 +13,7 @@ type Usage struct {
 	Comm    string // as the kernel has it, which may be no UTF-8
 	User    int64  // ms
 	System  int64  // ms
-	Ended   int64  // ms, the part that children used which have ended
+	Start   int64  // when it was started, since boot, in 1/100 s
 	Threads int64
 	Pages   int64 // resident
 }
@@ -29,7 +29,7 @@ func ParseUsage(data []byte) (Usage, bool) {
 		return Usage{}, false
 	}
 	var n [22]int64
-	for _, i := range []int{11, 12, 13, 14, 17, 21} {
+	for _, i := range []int{11, 12, 13, 14, 17, 19, 21} {
 		v, err := strconv.ParseInt(f[i], 10, 64)
 		if err != nil || v > 1<<52 {
 			return Usage{}, false
@@ -37,7 +37,7 @@ func ParseUsage(data []byte) (Usage, bool) {
 		n[i] = max(v, 0) // the times of children are signed, and have been below zero
 	}
 	return Usage{PID: pid, Comm: comm, User: (n[11] + n[13]) * tick, System: (n[12] + n[14]) * tick,
-		Ended: (n[13] + n[14]) * tick, Threads: n[17], Pages: n[21]}, true
+		Start: n[19], Threads: n[17], Pages: n[21]}, true
 }
 
 // ParseIO reads /proc/PID/io: the bytes that a process, and the children it

@@ -10,7 +10,7 @@ const usageLine = "13131 (my) (sq\nl\xff) S 1 13131 13131 0 -1 4194560 5000 12 3
 
 func TestParseUsage(t *testing.T) {
 	got, ok := ParseUsage([]byte(usageLine))
-	want := Usage{PID: 13131, Comm: "my) (sq\nl\xff", User: 350, System: 570, Ended: 90, Threads: 15, Pages: 27303}
+	want := Usage{PID: 13131, Comm: "my) (sq\nl\xff", User: 350, System: 570, Start: 123456, Threads: 15, Pages: 27303}
 	if !ok || got != want {
 		t.Errorf("got %+v %v, want %+v", got, ok, want)
 	}
@@ -59,7 +59,7 @@ func FuzzUsage(f *testing.F) {
 	f.Add([]byte(usageLine), []byte("0::/system.slice/a\n"), []byte("30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"))
 	f.Add([]byte("read_bytes: 1\nwrite_bytes: 2\n"), []byte("7:blkio:/a\n4:memory:/b\n"), []byte("33 25 0:29 /x /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n"))
 	f.Fuzz(func(t *testing.T, data, member, mounts []byte) {
-		if u, ok := ParseUsage(data); ok && (u.PID <= 0 || u.User < 0 || u.System < 0 || u.Ended < 0) {
+		if u, ok := ParseUsage(data); ok && (u.PID <= 0 || u.User < 0 || u.System < 0 || u.Start < 0) {
 			t.Errorf("%+v", u)
 		}
 		if r, w, ok := ParseIO(data); ok && (r < 0 || w < 0) {

@@ -30,7 +30,7 @@ func (Finder) Sources(s *stack.Stack) []sample.Source {
 	k.page, _ = machine.Int("page_size")
 	out := []sample.Source{
 		sample.Made("kernel", sample.Second, k.take),
-		sample.Made("other processes", sample.Ten, others{servers: servers(s)}.take),
+		sample.Made("other processes", sample.Ten, (&others{servers: servers(s)}).take),
 	}
 	for _, p := range first(s.OfKind("process")) {
 		if pid, err := strconv.Atoi(p.Ref.Name); err == nil {

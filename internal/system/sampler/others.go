@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"plumb/internal/host"
 	"plumb/internal/series"
@@ -20,23 +21,28 @@ const (
 )
 
 // others reads what processes that are no servers have read and written: those
-// that have moved most since they were started. Plumb's own is among them.
-type others struct{ servers map[int]bool }
+// that moved most since they were looked at before, or were started. Plumb's own is
+// among them.
+type others struct {
+	servers map[int]bool
+	last    map[int]int64 // bytes that each had moved
+}
 
 // moved is what one process has read and written.
 type moved struct {
 	pid           int
 	read, written int64
+	grown         int64 // since it was looked at before
 }
 
-func (o others) take(ctx context.Context, h host.Reader, b *series.Batch) error {
+func (o *others) take(ctx context.Context, h host.Reader, b *series.Batch) error {
 	names, err := h.Glob(ctx, "/proc/[0-9]*/io")
 	if err != nil {
 		return fmt.Errorf("list the processes: %w", err)
 	}
 	skip := o.withChildren(ctx, h)
 	var all []moved
-	looked, refused := 0, error(nil)
+	now, looked, refused := map[int]int64{}, 0, error(nil)
 	for _, name := range names {
 		pid, err := strconv.Atoi(path.Base(path.Dir(name)))
 		if err != nil || skip[pid] {
@@ -53,18 +59,22 @@ func (o others) take(ctx context.Context, h host.Reader, b *series.Batch) error 
 		case gone(err):
 		case err != nil:
 			refused = err
-		case m.read+m.written > 0:
-			all = append(all, m)
+		default:
+			now[pid] = m.read + m.written
+			if m.grown = now[pid] - o.last[pid]; m.grown > 0 {
+				all = append(all, m)
+			}
 		}
 	}
-	if refused != nil {
+	o.last = now
+	if refused != nil && !h.About().Root { // root is refused by few: those in user namespaces of others
 		b.Gaps = append(b.Gaps, series.Gap{Why: "not all processes tell what they read and write: " + refused.Error(), Hint: hintFor(refused)})
 	}
-	most(all).set(b)
-	return nil
+	most(all).set(ctx, h, b)
+	return ctx.Err()
 }
 
-func (others) one(ctx context.Context, h host.Reader, pid int) (moved, error) {
+func (*others) one(ctx context.Context, h host.Reader, pid int) (moved, error) {
 	data, err := h.ReadFile(ctx, file(pid, "io"))
 	if err != nil {
 		return moved{}, err
@@ -73,11 +83,11 @@ func (others) one(ctx context.Context, h host.Reader, pid int) (moved, error) {
 	if !ok || read > 1<<61 || written > 1<<61 {
 		return moved{}, fmt.Errorf("%s is not understood", file(pid, "io"))
 	}
-	return moved{pid, read, written}, nil
+	return moved{pid: pid, read: read, written: written}, nil
 }
 
 // withChildren gives the servers' processes with those they started.
-func (o others) withChildren(ctx context.Context, h host.Reader) map[int]bool {
+func (o *others) withChildren(ctx context.Context, h host.Reader) map[int]bool {
 	out := map[int]bool{}
 	for pid := range o.servers {
 		out[pid] = true
@@ -91,18 +101,36 @@ func (o others) withChildren(ctx context.Context, h host.Reader) map[int]bool {
 
 type busiest []moved
 
-// most picks the processes that have read and written most.
+// most picks the processes that moved most.
 func most(all []moved) busiest {
 	slices.SortFunc(all, func(a, b moved) int {
-		return cmp.Or(cmp.Compare(b.read+b.written, a.read+a.written), cmp.Compare(a.pid, b.pid))
+		return cmp.Or(cmp.Compare(b.grown, a.grown), cmp.Compare(a.pid, b.pid))
 	})
 	return all[:min(len(all), maxOthers)]
 }
 
-func (all busiest) set(b *series.Batch) {
+// set tells of them by number and name, as 4711 (rsync): the number alone says
+// nothing when the process is gone.
+func (all busiest) set(ctx context.Context, h host.Reader, b *series.Batch) {
 	for _, m := range all {
-		of := stack.Ref{Kind: "process", Name: strconv.Itoa(m.pid)}
+		data, err := h.ReadFile(ctx, file(m.pid, "stat"))
+		u, ok := process.ParseUsage(data)
+		if err != nil || !ok {
+			continue // it ended
+		}
+		of := stack.Ref{Kind: "process", Name: fmt.Sprintf("%d (%s)", m.pid, shown(u.Comm))}
 		b.Set(of, "read_bytes", float64(m.read))
 		b.Set(of, "written_bytes", float64(m.written))
 	}
+}
+
+// shown makes a name that a process gave itself fit to be shown.
+func shown(comm string) string {
+	const longest = 32 // programs have 15 bytes; threads of the kernel more
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune("()@#", r) {
+			return '?'
+		}
+		return r
+	}, comm[:min(len(comm), longest)])
 }

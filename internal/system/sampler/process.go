@@ -31,39 +31,65 @@ type server struct {
 	engine string
 	many   bool
 	page   int64
+	last   *kept
 }
 
 func processSources(p *stack.Thing, pid int, page int64) []sample.Source {
 	s := server{of: p.Ref, pid: pid, engine: p.Text("engine"), page: page}
 	s.many = product.Of(s.engine).SharesMemory
+	fast, slow := s, s
+	fast.last, slow.last = &kept{}, &kept{} // they are asked at the same time
 	return []sample.Source{
-		sample.Made("process "+p.Ref.Name, sample.Second, s.fast),
-		sample.Made("process "+p.Ref.Name+" I/O", sample.Ten, s.slow),
+		sample.Made("process "+p.Ref.Name, sample.Second, fast.fast),
+		sample.Made("process "+p.Ref.Name+" I/O", sample.Ten, slow.slow),
 	}
+}
+
+// kept is what was last told of a server. A process that ends while the
+// processes are added up is counted by none, until the next time: the first one
+// is read before the others, and has what they used when it has waited for them.
+// A sum that would fall for that stands still instead.
+type kept struct {
+	start  int64 // of the first process
+	values map[string]int64
+}
+
+func (k *kept) set(b *series.Batch, of stack.Ref, start int64, name string, n int64) {
+	if k.values == nil || k.start != start {
+		k.start, k.values = start, map[string]int64{}
+	}
+	k.values[name] = max(k.values[name], n)
+	b.Set(of, name, float64(k.values[name]))
 }
 
 // sum is what the processes of a server used together.
 type sum struct {
-	user, system, ended int64 // ms; ended: of those that the first one has waited for
-	threads, pages      int64
-	processes           int
-	read, written       int64
-	noIO                error
+	start          int64 // of the first process
+	user, system   int64 // ms
+	threads, pages int64
+	processes      int
+	children       int // as they were listed, before some ended
+	read, written  int64
+	noIO           error
 }
 
-// fast reads the processor time.
+// fast reads the processor time. That of a server of very many processes is read
+// with the rest.
 func (s server) fast(ctx context.Context, h host.Reader, b *series.Batch) error {
 	t, err := s.add(ctx, h, maxFast, false)
 	if errors.Is(err, errMany) {
-		b.Gap(s.of, err.Error(), "", "cpu_user_ms", "cpu_system_ms")
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	b.Set(s.of, "cpu_user_ms", float64(t.user))
-	b.Set(s.of, "cpu_system_ms", float64(t.system))
+	s.time(b, t)
 	return nil
+}
+
+func (s server) time(b *series.Batch, t sum) {
+	s.last.set(b, s.of, t.start, "cpu_user_ms", t.user)
+	s.last.set(b, s.of, t.start, "cpu_system_ms", t.system)
 }
 
 // slow reads what takes a file more for each process.
@@ -71,6 +97,9 @@ func (s server) slow(ctx context.Context, h host.Reader, b *series.Batch) error 
 	t, err := s.add(ctx, h, maxSlow, true)
 	if err != nil {
 		return err
+	}
+	if t.children > maxFast {
+		s.time(b, t)
 	}
 	b.Set(s.of, "threads", float64(t.threads))
 	if s.many {
@@ -82,39 +111,18 @@ func (s server) slow(ctx context.Context, h host.Reader, b *series.Batch) error 
 		b.Gap(s.of, t.noIO.Error(), hintFor(t.noIO), "read_bytes", "written_bytes")
 		return nil
 	}
-	b.Set(s.of, "read_bytes", float64(t.read))
-	b.Set(s.of, "written_bytes", float64(t.written))
+	s.last.set(b, s.of, t.start, "read_bytes", t.read)
+	s.last.set(b, s.of, t.start, "written_bytes", t.written)
 	return nil
 }
 
 var (
 	errMany  = errors.New("too many processes")
 	errOther = errors.New("another program runs under that number now")
-	errMoved = errors.New("its processes come and go too fast to be added up")
 )
 
-// add adds up the processes. One that ends between two reads is counted twice
-// or not at all, so the sum is only taken where the first process has not waited
-// for one meanwhile.
+// add adds up the processes.
 func (s server) add(ctx context.Context, h host.Reader, most int, io bool) (sum, error) {
-	const tries = 3
-	for range tries {
-		t, err := s.addOnce(ctx, h, most, io)
-		if err != nil || !s.many {
-			return t, err
-		}
-		again, err := s.usage(ctx, h, s.pid)
-		if err != nil {
-			return sum{}, err
-		}
-		if again.Ended == t.ended {
-			return t, nil
-		}
-	}
-	return sum{}, fmt.Errorf("add up the processes of %d: %w", s.pid, errMoved)
-}
-
-func (s server) addOnce(ctx context.Context, h host.Reader, most int, io bool) (sum, error) {
 	own, err := s.usage(ctx, h, s.pid)
 	if err != nil {
 		return sum{}, err
@@ -122,7 +130,7 @@ func (s server) addOnce(ctx context.Context, h host.Reader, most int, io bool) (
 	if !s.isServer(own.Comm) {
 		return sum{}, fmt.Errorf("process %d: %w", s.pid, errOther)
 	}
-	t := sum{ended: own.Ended}
+	t := sum{start: own.Start}
 	t.with(own)
 	t.io(ctx, h, s.pid, io)
 	if !s.many {
@@ -133,8 +141,9 @@ func (s server) addOnce(ctx context.Context, h host.Reader, most int, io bool) (
 		return sum{}, err
 	}
 	if len(children) > most {
-		return sum{}, fmt.Errorf("it has %d processes, of which at most %d are read each second: %w", len(children)+1, most, errMany)
+		return sum{}, fmt.Errorf("it has %d processes, of which at most %d are read: %w", len(children)+1, most, errMany)
 	}
+	t.children = len(children)
 	for _, pid := range children {
 		u, err := s.usage(ctx, h, pid)
 		if gone(err) {

@@ -123,12 +123,45 @@ func TestOneServerOfManyProcesses(t *testing.T) {
 	}
 }
 
-// TestManyProcesses: more than are read each second are a gap, and not a sum of some.
+// TestManyProcesses: the time of more than are read each second is told every
+// ten, and that of still more not at all.
 func TestManyProcesses(t *testing.T) {
-	files := map[string]string{"/proc/12/stat": statLine(12, "postgres", 5, 0), "/proc/12/task/12/children": strings.Repeat("13 ", maxFast+1)}
+	files := map[string]string{"/proc/12/stat": statLine(12, "postgres", 5, 0), "/proc/12/task/12/children": strings.Repeat("13 ", maxFast+1),
+		"/proc/13/stat": statLine(13, "postgres", 1, 0)}
 	b, err := take(t, files, picture(product.Postgres), "process 12")
-	if err != nil || len(b.Readings) != 0 || len(b.Gaps) != 2 {
-		t.Errorf("%+v, %v", b, err)
+	if err != nil || len(b.Readings) != 0 || len(b.Gaps) != 0 {
+		t.Errorf("each second: %+v, %v", b, err)
+	}
+	b, err = take(t, files, picture(product.Postgres), "process 12 I/O")
+	if got := values(b); err != nil || got["process:12 cpu_user_ms"] != 10*(5+maxFast+1) {
+		t.Errorf("every ten: %v, %v", got, err)
+	}
+	files["/proc/12/task/12/children"] = strings.Repeat("13 ", maxSlow+1)
+	if b, err := take(t, files, picture(product.Postgres), "process 12 I/O"); err == nil || len(b.Readings) != 0 {
+		t.Errorf("too many: %+v", b)
+	}
+}
+
+// TestTimeDoesNotFall: a process that has ended and was not waited for is
+// counted by none, until the first one knows of it. Another server under the
+// same number begins anew.
+func TestTimeDoesNotFall(t *testing.T) {
+	all := Finder{}.Sources(picture(product.Postgres))
+	source := all[slices.IndexFunc(all, func(x sample.Source) bool { return x.Name() == "process 12" })]
+	const children = "/proc/12/task/12/children"
+	for i, step := range []struct {
+		files map[string]string
+		want  float64
+	}{
+		{map[string]string{"/proc/12/stat": statLine(12, "postgres", 5, 0), children: "13 ", "/proc/13/stat": statLine(13, "postgres", 70, 0)}, 750},
+		{map[string]string{"/proc/12/stat": statLine(12, "postgres", 5, 0), children: ""}, 750},
+		{map[string]string{"/proc/12/stat": statLine(12, "postgres", 5, 71), children: ""}, 760},
+		{map[string]string{"/proc/12/stat": strings.Replace(statLine(12, "postgres", 2, 0), " 1 0 5 0 10", " 1 0 9 0 10", 1), children: ""}, 20},
+	} {
+		b, err := source.Take(t.Context(), hosttest.Map{Files: step.files})
+		if got := values(b)["process:12 cpu_user_ms"]; err != nil || got != step.want {
+			t.Errorf("step %d: %g, %v; want %g", i, got, err, step.want)
+		}
 	}
 }
 
@@ -136,7 +169,7 @@ func TestManyProcesses(t *testing.T) {
 func TestMost(t *testing.T) {
 	var all []moved
 	for i := range 200 {
-		all = append(all, moved{pid: i + 1, read: int64(i)})
+		all = append(all, moved{pid: i + 1, grown: int64(i)})
 	}
 	if got := most(all); len(got) != maxOthers || got[0].pid != 200 || got[maxOthers-1].pid != 137 {
 		t.Errorf("%d, first %v", len(got), got[0])
