@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"plumb/internal/catalog"
@@ -65,7 +66,7 @@ func (j *Judge) verdicts(w *judged) []Verdict {
 			continue
 		}
 		v := Verdict{ID: k.id, Server: k.server, Things: slices.Clone(st.things), Title: st.best.Title, Say: st.best.Say, Share: intervalOf(st.best),
-			Evidence: st.best.Evidence, Rules: st.best.Limit.Rules, Do: st.best.Do, Since: st.since}
+			Evidence: st.best.Evidence, Rules: rulesFor(k.server, st.best.Limit.Rules), Do: st.best.Do, Since: st.since}
 		for _, o := range st.best.Objections {
 			v.Against = append(v.Against, Against{o.Says, o.Holds})
 		}
@@ -210,4 +211,14 @@ func unitOf(cat *catalog.Catalog, kind, name string) string {
 		}
 	}
 	return string(f.Type)
+}
+
+// rulesFor leaves out the rules of check that are about another kind of server.
+func rulesFor(server stack.Ref, ids []string) (own []string) {
+	for _, id := range ids {
+		if area, _, _ := strings.Cut(id, "/"); area == server.Kind || !product.IsServer(area) {
+			own = append(own, id)
+		}
+	}
+	return own
 }

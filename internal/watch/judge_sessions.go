@@ -151,7 +151,14 @@ func wilson(k, n float64) Interval {
 	k = min(max(k, 0), n)
 	p, z2 := k/n, z*z
 	middle, half := (p+z2/(2*n))/(1+z2/n), z/(1+z2/n)*math.Sqrt(p*(1-p)/n+z2/(4*n*n))
-	return Interval{Value: p, Low: max(0, middle-half), High: min(1, middle+half)}
+	i := Interval{Value: p, Low: max(0, middle-half), High: min(1, middle+half)}
+	if k == 0 { // what is left of it there is rounding
+		i.Low = 0
+	}
+	if k == n {
+		i.High = 1
+	}
+	return i
 }
 
 // blocker sets who is at the root of most waits for locks.

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -149,7 +150,7 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	p.Hang(page.Normal, "  that is   ", v.Say)
 	var seen []string
 	for _, e := range v.Evidence {
-		seen = append(seen, fmt.Sprintf("%s of %s %s", e.Name, e.Of, shown(cat, e)))
+		seen = append(seen, fmt.Sprintf("%s %s (%s)", called(e.Name), shown(cat, e), e.Of))
 	}
 	if len(seen) > 0 {
 		p.Hang(page.Normal, "  evidence  ", strings.Join(seen, " · "))
@@ -168,6 +169,22 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 		p.Hang(page.Dim, "  see also  ", "plumb explain "+v.ID+"; plumb check judges "+strings.Join(v.Rules, ", "))
 	}
 }
+
+// called gives the name of a fact as people read it.
+func called(name string) string {
+	least, low := strings.CutSuffix(name, "_low")
+	most, high := strings.CutSuffix(name, "_high")
+	switch {
+	case low:
+		name = least + " at least"
+	case high:
+		name = most + " at most"
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(name, "_rate"), "_", " ")
+}
+
+// reason drops the variable of a verdict before a fact's name.
+var reason = regexp.MustCompile(`\b[a-z]+\.([a-z0-9_]+) = `)
 
 func shown(cat *catalog.Catalog, e rule.Evidence) string {
 	return catalog.Show(cat.Fact(e.Of.Kind, e.Name), e.Fact.Value)
@@ -253,7 +270,7 @@ func sessions(p *page.Page, s watch.Server) {
 			text += ", " + x.User
 		}
 		if len(x.BlockedBy) > 0 {
-			text += fmt.Sprintf(", waits for %v", x.BlockedBy)
+			text += ", waits for " + strings.Trim(strings.ReplaceAll(fmt.Sprint(x.BlockedBy), " ", ", "), "[]")
 		}
 		if x.Text != "" {
 			text += ": " + cut(x.Text, 80)
@@ -268,7 +285,9 @@ func ruled(p *page.Page, s watch.Server) {
 	for _, r := range s.Ruled {
 		text := r.ID
 		if r.Why != "" {
-			text += " (" + r.Why + ")"
+			text += " (" + reason.ReplaceAllStringFunc(r.Why, func(s string) string {
+				return called(reason.FindStringSubmatch(s)[1]) + " "
+			}) + ")"
 		}
 		parts = append(parts, text)
 	}

@@ -12,16 +12,16 @@ import (
 	"plumb/internal/series"
 )
 
-// digestsQuery reads the dearest statements. The row without a digest holds
-// what the table had no room for.
+// digestsQuery reads the dearest statements, with the texts of those that ran
+// lately. The row without a digest holds what the table had no room for.
 func digestsQuery() string {
 	return fmt.Sprintf("SELECT SCHEMA_NAME, DIGEST, COUNT_STAR, SUM_TIMER_WAIT, SUM_ROWS_EXAMINED, SUM_ROWS_SENT + SUM_ROWS_AFFECTED, "+
-		"UNIX_TIMESTAMP(FIRST_SEEN) FROM performance_schema.events_statements_summary_by_digest ORDER BY DIGEST IS NULL DESC, SUM_TIMER_WAIT DESC LIMIT %d",
+		"UNIX_TIMESTAMP(FIRST_SEEN), IF(LAST_SEEN > NOW() - INTERVAL 20 SECOND, LEFT(DIGEST_TEXT, 300), NULL) FROM performance_schema.events_statements_summary_by_digest ORDER BY DIGEST IS NULL DESC, SUM_TIMER_WAIT DESC LIMIT %d",
 		series.MostStatements-1)
 }
 
 // allQuery adds up all of them; it is asked when not all were listed.
-const allQuery = "SELECT NULL, NULL, SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT), SUM(SUM_ROWS_EXAMINED), SUM(SUM_ROWS_SENT + SUM_ROWS_AFFECTED), NULL " +
+const allQuery = "SELECT NULL, NULL, SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT), SUM(SUM_ROWS_EXAMINED), SUM(SUM_ROWS_SENT + SUM_ROWS_AFFECTED), NULL, NULL " +
 	"FROM performance_schema.events_statements_summary_by_digest"
 
 // statements reads what statements cost since the server began to count them.
@@ -63,7 +63,7 @@ func statementsOf(v *Server, rows host.Rows) []series.Statement {
 			continue
 		}
 		s := series.Statement{Of: v.ref, Database: host.Text(row, 0), ID: host.Text(row, 1), Calls: n[2], Seconds: n[3] / 1e12, Examined: &n[4], Returned: &n[5]}
-		s.Rest = host.Cell(row, 1) == nil
+		s.Rest, s.Text = host.Cell(row, 1) == nil, bounded(host.Text(row, 7))
 		if at, err := strconv.ParseFloat(host.Text(row, 6), 64); err == nil && at > 0 && at < 1e11 {
 			s.Since = time.Unix(int64(at), 0).UTC()
 		}

@@ -37,7 +37,7 @@ func (f Finder) Sources(s *stack.Stack) []sample.Source {
 			source{v, "status", sample.Second, (*Server).status},
 			source{v, "sessions", sample.Second, (*Server).sessions},
 			source{v, "io", sample.Ten, (*Server).io},
-			source{v, "statements", sample.Ten, (*Server).statements})
+			source{v, "statements", sample.Ten, (*Server).statements}, source{v, "texts", sample.Minute, (*Server).texts})
 	}
 	return all
 }

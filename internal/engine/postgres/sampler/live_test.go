@@ -64,7 +64,7 @@ func (l *live) as(user string) {
 	thing.Set("logged_in", stack.Bool(true), "test")
 	s.Add("test", obs)
 	sources := New(&given).Sources(s)
-	if len(sources) != 4 || sources[0].Name() != "postgres:"+given.Address+" status" {
+	if len(sources) != 5 || sources[0].Name() != "postgres:"+given.Address+" status" {
 		l.t.Fatalf("sources: %v", sources)
 	}
 	l.of = sources[0].(source).of
@@ -306,7 +306,11 @@ func (l *live) costs() {
 	if !found["select"] || !found["ALTER ROLE …"] {
 		l.t.Errorf("statements: %v", found)
 	}
-	if all := fmt.Sprint(texts, b); strings.Contains(all, "secret") || strings.Contains(all, "4711") {
+	named := l.must("texts")
+	if !slices.ContainsFunc(named.Statements, func(s series.Statement) bool { return strings.HasPrefix(s.Text, "SELECT v FROM t") && s.Calls == 5 }) {
+		l.t.Errorf("no texts: %v", named.Statements)
+	}
+	if all := fmt.Sprint(texts, b, named); strings.Contains(all, "secret") || strings.Contains(all, "4711") {
 		l.t.Errorf("a literal: %s", all)
 	}
 }

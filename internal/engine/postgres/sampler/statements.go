@@ -99,6 +99,23 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 	return nil
 }
 
+// texts reads the same with the texts of the dearest. The server keeps those in
+// a file, which can be large.
+func (v *Server) texts(ctx context.Context, h host.Reader, b *series.Batch) error {
+	if err := v.statements(ctx, h, b); err != nil {
+		return err
+	}
+	var ids []string
+	for _, s := range b.Statements[:min(len(b.Statements), series.MostSessions)] {
+		ids = append(ids, s.ID)
+	}
+	texts, err := v.Texts(ctx, h, ids)
+	for i, s := range b.Statements {
+		b.Statements[i].Text = texts[s.ID]
+	}
+	return err
+}
+
 // statementsOf reads rows. hidden tells that the server keeps statements back.
 func (v *Server) statementsOf(rows host.Rows) (all []series.Statement, hidden bool) {
 	for _, row := range rows.Values {
