@@ -84,7 +84,7 @@ func (l *live) take(part string) (series.Batch, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	of := map[string]func(*Server, context.Context, host.Reader, *series.Batch) error{
-		"status": (*Server).status, "sessions": (*Server).sessions, "io": (*Server).io, "statements": (*Server).statements}
+		"status": (*Server).status, "sessions": (*Server).sessions, "io": (*Server).io, "statements": (*Server).statements, "texts": (*Server).texts}
 	return source{l.of, part, time.Second, of[part]}.Take(ctx, l.h)
 }
 
