@@ -2,7 +2,8 @@
 // PostgreSQL in a temporary directory, configured as an old article would have
 // them, checks them at once, gives them a little work, checks this machine again,
 // tries the advice for one of them in a sandbox, applies it to those servers,
-// takes it back, and takes everything away again. With root's rights and zfs-fuse
+// takes it back, takes a point in time, watches them while something goes wrong,
+// and takes everything away again. With root's rights and zfs-fuse
 // the MariaDB lies on a ZFS pool in a file, so that findings across the layers
 // show, and the rehearsal is on a volume like a small one of a cloud.
 package main
@@ -145,6 +146,7 @@ func (b *demoBox) steps() []step {
 		{"fix what concerns these servers, and check again", "seconds", b.fix},
 		{"undo it, and check that all is as before", "seconds", b.undo},
 		{"take a point under load, prove that it starts, clone it, bring a table back", "half a minute", b.points},
+		{"watch: an incident, its verdict, its end", "three quarters of a minute", b.watch},
 	}
 }
 
