@@ -21,8 +21,8 @@ var layers = [][]string{
 	{"inventory/kinds"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch"},
-	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "watch/capture"},
-	{"protect/freeze"},
+	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record"},
+	{"protect/freeze", "watch/capture"},
 	{"protect/instance"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
@@ -41,6 +41,7 @@ var layers = [][]string{
 	{"cli/shell"},
 	{"cli/protect/machine"},
 	{"cli/watch/outlet", "cli/watch/feed"}, // where metrics leave the machine, and what it is watched with
+	{"cli/watch/incident"},
 	{"cli/protect/table", "cli/protect/inner", "cli/watch"},
 	{"cli/protect"},
 	{"cli"},
@@ -59,13 +60,13 @@ var only = map[string]struct {
 	"github.com/klauspost/compress":       {[]string{"watch/record", "view/metrics"}, "recordings and remote write alone are packed"},
 	"modernc.org/sqlite":                  {[]string{"lab/ledger", "watch/record"}, "only the lab's ledger and recordings are databases"},
 	"go.mongodb.org/mongo-driver/v2":      {[]string{"engine/mongo", "engine/mongo/mongotest"}, "each driver stays in its engine"},
-	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch"}, "only cli knows flags"},
+	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident"}, "only cli knows flags"},
 	"charm.land/bubbletea/v2":             {[]string{"view/tui"}, "only view formats"},
 	"github.com/prometheus/client_golang": {[]string{"view/metrics"}, "only view formats"},
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
 	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch", "cli/watch/outlet"}, "connections are made by dialers, which host calls"},
-	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/outlet", "watch/record", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "watch/record", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

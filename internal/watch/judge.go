@@ -63,6 +63,11 @@ func NewJudge(cat *catalog.Catalog, limits []*rule.Limit) *Judge {
 	return j
 }
 
+// Judges tells whether there is a verdict of that id.
+func (j *Judge) Judges(id string) bool {
+	return slices.ContainsFunc(j.limits, func(l *rule.Limit) bool { return l.ID == id })
+}
+
 // anew forgets what was read, and keeps what was learned and is raised.
 func (j *Judge) anew() {
 	j.waiting, j.recent = nil, map[string][]series.Batch{}

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
+	"plumb/internal/cli/watch/incident"
 	"plumb/internal/hint"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
@@ -66,7 +67,7 @@ small queries a second.
 	c.Flags().DurationVar(&f.span, "for", usualSpan, "look for this long before; goes with --once")
 	c.Flags().BoolVar(&f.grants, "grants", false, "print what makes the least user a watch needs, and change nothing")
 	from := feed.Live(s, a)
-	c.AddCommand(serveCommand(s, from), Record(s, from), Replay(s), Export(s), Metrics(s, from), Nagios(s), Emit(s))
+	c.AddCommand(serveCommand(s, from), Record(s, from), Replay(s), Export(s), incident.Capture(s, a, place{}.directory), Metrics(s, from), Nagios(s), Emit(s))
 	return c
 }
 

@@ -206,7 +206,10 @@ func statements(p *page.Page, s watch.Server) {
 		if i == mostStatements {
 			break
 		}
-		text := fmt.Sprintf("%.0f %% of statement time, %s calls in the last minute: ", 100*c.Share, units.Whole(c.Calls))
+		if i > 0 && c.Share < leastShare {
+			break // they come in order, and what is below says nothing
+		}
+		text := fmt.Sprintf("%.0f %% of statement time, %s in the last minute: ", 100*c.Share, calls(c.Calls))
 		if c.Dearer != nil && c.More != nil {
 			text += change(*c.Dearer, *c.More)
 		}
@@ -220,6 +223,16 @@ func statements(p *page.Page, s watch.Server) {
 		p.Hang(page.Normal, head, text)
 		head = "            "
 	}
+}
+
+// leastShare of the time of all statements is what one shows for.
+const leastShare = 0.005
+
+func calls(n float64) string {
+	if n == 1 {
+		return "1 call"
+	}
+	return units.Whole(n) + " calls"
 }
 
 // change says why a statement costs more or less than in the minute before.

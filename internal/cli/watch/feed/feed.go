@@ -72,6 +72,15 @@ func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn
 	return sampler.Run(ctx, sampler.Options{Host: live, Finders: a.Finders(g), Look: look}, sinks...)
 }
 
+// Look reads a machine once, as a check does.
+func Look(ctx context.Context, s *shell.Shell, from host.Reader, a Adapters, g dsn.Given, limit time.Duration) (*stack.Stack, error) {
+	cat, err := check.Catalog(check.All, s.Warn)
+	if err != nil {
+		return nil, err
+	}
+	return check.Observe(ctx, host.NewCached(from), cat, a.Phases(cat, g), limit)
+}
+
 // NewJudge makes a judge of what is built in.
 func NewJudge(s *shell.Shell) (*watch.Judge, *catalog.Catalog, error) {
 	cat, err := catalog.Windows(knowledge.FS)

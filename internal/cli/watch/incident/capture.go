@@ -1,0 +1,278 @@
+// Package incident is the command that keeps what an incident looked like.
+package incident
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/catalog"
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+	"plumb/internal/tape"
+	view "plumb/internal/view/watch"
+	"plumb/internal/watch"
+	"plumb/internal/watch/capture"
+	"plumb/internal/watch/record"
+)
+
+type captureFlags struct {
+	shell.Source
+	dir  string
+	on   []string
+	most int
+}
+
+// captureTime is how long may be spent on what is gathered at once.
+const captureTime = time.Minute
+
+// Capture makes the command plumb watch capture. standard is the directory of
+// what watch keeps.
+func Capture(s *shell.Shell, a feed.Adapters, standard func() (string, error)) *cobra.Command {
+	f := captureFlags{}
+	c := &cobra.Command{
+		Use:   "capture",
+		Short: "wait for something to hold a server back, and keep what it looked like",
+		Long: `Capture watches this host until it is told to end. When a verdict is raised it
+makes a directory below --dir with
+
+  moment.txt, moment.json   what watch said
+  before.jsonl.gz           the five minutes before: plumb watch replay --from-file -
+  threads.txt               what the server's threads were doing, with kernel stacks
+  host.tape.gz              all that plumb check reads: plumb check --tape
+
+The same verdict about the same server is captured again after ten minutes at the
+earliest, and no more than --most times in all. Nothing else is written, and
+nothing is ever removed. Passwords are taken out of the tape; statements have no
+literals. Look through a capture before you send it.
+
+` + shell.ReadExits,
+		Example: `  plumb watch capture
+  plumb watch capture --on lock/blocked,log/flush --most 3`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runCapture(c.Context(), s, a, standard, f) },
+	}
+	f.LiveFlags(c)
+	c.Flags().StringVar(&f.dir, "dir", "", "make the directories in `DIR` instead of captures below that of plumb watch record")
+	c.Flags().StringSliceVar(&f.on, "on", nil, "only for these `VERDICTS`, such as lock/blocked")
+	c.Flags().IntVar(&f.most, "most", 10, "end after so many captures")
+	return c
+}
+
+func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, standard func() (string, error), f captureFlags) error {
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	if f.most < 1 {
+		return hint.Usage(fmt.Sprintf("--most %d captures nothing", f.most), "1 or more")
+	}
+	j, cat, err := feed.NewJudge(s)
+	if err != nil {
+		return err
+	}
+	for _, id := range f.on {
+		if !j.Judges(id) {
+			return hint.Usage("--on "+id+" names no verdict", "docs/watch.md lists them")
+		}
+	}
+	dir, err := f.captures(standard)
+	if err != nil {
+		return err
+	}
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	k := &capturing{shell: s, adapters: a, flags: f, cat: cat, dir: dir, ctx: own, end: cancel, trigger: capture.Trigger{Only: f.on}}
+	fmt.Fprintf(s.Err, "plumb watch capture: waits for a verdict; captures go to %s\n", shell.OneLine(dir))
+	return errors.Join(feed.Live(s, a)(own, f.Source, k), k.failed)
+}
+
+// captures makes the directory that captures are made in.
+func (f captureFlags) captures(standard func() (string, error)) (dir string, err error) {
+	if f.dir != "" {
+		dir, err = filepath.Abs(f.dir)
+	} else if dir, err = standard(); err == nil {
+		dir = filepath.Join(dir, "captures")
+	}
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		dir, err = host.OnlyOurs(dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a directory for captures: %w", hint.Cause(err))
+	}
+	return dir, nil
+}
+
+// capturing is a watch.Sink and a [feed.Told].
+type capturing struct {
+	capture.Ring
+	shell    *shell.Shell
+	adapters feed.Adapters
+	flags    captureFlags
+	cat      *catalog.Catalog
+	dir      string
+	trigger  capture.Trigger
+	ctx      context.Context
+	end      func()
+	taken    int
+	failed   error
+}
+
+// Moment implements [feed.Told]: it may take its time.
+func (k *capturing) Moment(m watch.Moment) {
+	v := k.trigger.Raised(m)
+	if v == nil || k.ctx.Err() != nil {
+		return
+	}
+	name, err := k.take(m, *v)
+	if err != nil {
+		k.failed = fmt.Errorf("capture %s: %w", v.ID, hint.Cause(err))
+		k.end()
+		return
+	}
+	fmt.Fprintf(k.shell.Out, "%s: %s\n", shell.OneLine(name), shell.OneLine(v.Title))
+	if k.taken++; k.taken == k.flags.most {
+		k.end()
+	}
+}
+
+// take gathers and writes: under another name until all is there.
+func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err error) {
+	name = filepath.Join(k.dir, m.At.UTC().Format("2006-01-02T150405Z")+"-"+strings.ReplaceAll(v.ID, "/", "-"))
+	made, err := os.MkdirTemp(k.dir, ".unfinished-")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(made) // ours, and half a capture misleads
+		}
+	}()
+	ctx, cancel := context.WithTimeout(k.ctx, captureTime)
+	defer cancel()
+	// What goes away first comes first.
+	threads := k.threads(ctx, v)
+	items := k.Items()
+	doc, err := json.MarshalIndent(view.Document(m, k.cat), "", "  ")
+	if err != nil {
+		return "", err
+	}
+	for file, write := range map[string]func(io.Writer) error{
+		"threads.txt": text(threads),
+		"moment.txt":  text(view.Text(m, k.cat, shell.Screen(io.Discard))),
+		"moment.json": text(string(doc) + "\n"),
+		"before.jsonl.gz": packed(func(w io.Writer) error {
+			return record.WriteLines(w, m.Hostname, func(do func(record.Item) error) error { return each(items, do) })
+		}),
+		"host.tape.gz": packed(func(w io.Writer) error { return k.tape(ctx, w) }),
+	} {
+		if err := writeNew(filepath.Join(made, file), write); err != nil {
+			return "", err
+		}
+	}
+	return name, os.Rename(made, name)
+}
+
+// threads describes what the threads of the verdict's server do, or why that
+// cannot be told.
+func (k *capturing) threads(ctx context.Context, v watch.Verdict) string {
+	live, _, err := k.flags.Source.Live(k.adapters.Dialers)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	defer live.Close()
+	var all []string
+	for _, p := range k.processes(v.Server) {
+		pid, err := strconv.Atoi(p.Ref.Name)
+		if err != nil {
+			continue
+		}
+		text, err := capture.Threads(ctx, live, pid)
+		if err != nil {
+			text = err.Error() + "\n"
+		}
+		all = append(all, text)
+	}
+	if len(all) == 0 {
+		return "no process of " + v.Server.String() + " is on this host\n"
+	}
+	return strings.Join(all, "\n")
+}
+
+// processes gives those of a server by the newest picture.
+func (k *capturing) processes(server stack.Ref) []*stack.Thing {
+	items := k.Items()
+	for _, i := range slices.Backward(items) {
+		if i.Picture == nil {
+			continue
+		}
+		if db := i.Picture.Find(server); db != nil {
+			all, _ := i.Picture.Follow(db, "process")
+			return all
+		}
+	}
+	return nil
+}
+
+// tape records this host as plumb capture does.
+func (k *capturing) tape(ctx context.Context, to io.Writer) error {
+	live, g, err := k.flags.Source.Live(k.adapters.Dialers)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	recorder := host.NewRecorder(live)
+	if _, err := feed.Look(ctx, k.shell, recorder, k.adapters, g, k.flags.Timeout); err != nil {
+		return err
+	}
+	t, err := recorder.Tape()
+	if err != nil {
+		return err
+	}
+	return tape.Write(to, t)
+}
+
+func each(items []record.Item, do func(record.Item) error) error {
+	for _, i := range items {
+		if err := do(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
+}
+
+func packed(write func(io.Writer) error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		z := gzip.NewWriter(w)
+		return errors.Join(write(z), z.Close())
+	}
+}
+
+// writeNew writes a file that nobody else may read.
+func writeNew(name string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Sync(), f.Close())
+}

@@ -1,0 +1,135 @@
+package incident
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/tape"
+	"plumb/internal/view/viewtest"
+	"plumb/internal/watch"
+	"plumb/internal/watch/record"
+	"plumb/knowledge"
+)
+
+// made is a capture of moments that were made, on this very machine, of which it
+// reads nothing.
+func made(t *testing.T, dir string, most int) (*capturing, *bytes.Buffer) {
+	t.Helper()
+	cat, err := catalog.Windows(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	ctx, end := context.WithCancel(t.Context())
+	t.Cleanup(end)
+	a := feed.Adapters{Dialers: func(dsn.Given) map[string]host.Dialer { return nil },
+		Phases: func(*catalog.Catalog, dsn.Given) [][]observe.Probe { return nil }}
+	flags := captureFlags{most: most}
+	flags.Timeout = 20 * time.Second
+	return &capturing{shell: &shell.Shell{Out: &out, Err: io.Discard}, adapters: a, flags: flags, cat: cat, dir: dir, ctx: ctx, end: end}, &out
+}
+
+// raised is a moment with a verdict that is not idleness.
+func raised(t *testing.T) watch.Moment {
+	t.Helper()
+	m := viewtest.Moment(40)
+	if len(m.Verdicts) == 0 {
+		t.Fatal("the made moment has no verdict")
+	}
+	return m
+}
+
+func TestCapture(t *testing.T) {
+	dir := t.TempDir()
+	k, out := made(t, dir, 1)
+	m := raised(t)
+	k.Picture(m.At.Add(-time.Minute), &stack.Stack{TakenAt: m.At})
+	want := series.Batch{Source: "block", Every: time.Second, At: m.At.Add(-time.Second), Readings: []series.Reading{{Of: stack.Ref{Kind: "block", Name: "sda"}, Name: "reads", Value: 7}}}
+	k.Batch(want)
+	k.Moment(m)
+	if k.failed != nil || k.ctx.Err() == nil {
+		t.Fatalf("it failed with %v, or did not end", k.failed)
+	}
+	made, err := os.ReadDir(dir)
+	if err != nil || len(made) != 1 || !strings.HasPrefix(made[0].Name(), "20") || !strings.Contains(out.String(), made[0].Name()) {
+		t.Fatalf("%v %v, and it says %q", made, err, out)
+	}
+	at := filepath.Join(dir, made[0].Name())
+	if st, _ := os.Stat(at); st.Mode().Perm() != 0o700 {
+		t.Errorf("mode %s", st.Mode())
+	}
+	var batches []series.Batch
+	err = record.ReadLines(unpacked(t, at, "before.jsonl.gz"), func(i record.Item) error {
+		if i.Batch != nil {
+			batches = append(batches, *i.Batch)
+		}
+		return nil
+	})
+	if err != nil || len(batches) != 1 || batches[0].Readings[0] != want.Readings[0] || !batches[0].At.Equal(want.At) {
+		t.Errorf("before: %+v, %v", batches, err)
+	}
+	if _, err := tape.Read(unpacked(t, at, "host.tape.gz"), "host.tape.gz"); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(filepath.Join(at, "moment.json"))
+	if err != nil || !json.Valid(text) {
+		t.Errorf("moment.json: %v", err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(at, "moment.txt")); !strings.Contains(string(text), m.Verdicts[0].ID) {
+		t.Errorf("moment.txt: %s", text)
+	}
+	if text, _ := os.ReadFile(filepath.Join(at, "threads.txt")); !strings.Contains(string(text), "no process of") {
+		t.Errorf("threads.txt: %s", text)
+	}
+}
+
+// A capture that cannot be made says why, and leaves no half of it.
+func TestCaptureThatFails(t *testing.T) {
+	dir := t.TempDir()
+	k, _ := made(t, dir, 1)
+	m := raised(t)
+	name := filepath.Join(dir, m.At.UTC().Format("2006-01-02T150405Z")+"-"+strings.ReplaceAll(m.Verdicts[0].ID, "/", "-"))
+	if err := os.MkdirAll(filepath.Join(name, "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k.Moment(m)
+	if k.failed == nil || k.ctx.Err() == nil {
+		t.Error("nothing failed, or it goes on")
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func unpacked(t *testing.T, dir, name string) io.Reader {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if st, _ := f.Stat(); st.Mode().Perm() != 0o600 {
+		t.Errorf("%s has mode %s", name, st.Mode())
+	}
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
