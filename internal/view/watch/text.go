@@ -309,34 +309,51 @@ func ruled(p *page.Page, s watch.Server) {
 	}
 }
 
+// unknown lists the verdicts that cannot be told, those of one reason together:
+// a server that is down is the reason of most.
 func unknown(p *page.Page, s watch.Server) {
-	head := "  unknown   "
+	ids, order := map[string][]string{}, []string(nil)
 	for _, u := range s.Unknown {
-		p.Hang(page.Dim, head, u.ID+": "+missing(u, s.Ref))
+		why := missing(u, s.Ref)
+		if ids[why] == nil {
+			order = append(order, why)
+		}
+		ids[why] = append(ids[why], u.ID)
+	}
+	head := "  unknown   "
+	for _, why := range order {
+		p.Hang(page.Dim, head, strings.Join(ids[why], ", ")+": "+why)
 		head = "            "
 	}
 }
 
-// missing names what would show it, and why it is not there.
+// missing says why what would show it is not there, or else names it; --json
+// has both.
 func missing(u watch.UnknownVerdict, server stack.Ref) string {
-	var parts []string
+	var reasons, needs []string
 	for _, m := range u.Missing {
-		text := m.Name
-		if m.Of != server {
-			text += " of " + m.Of.String()
+		switch {
+		case m.Why == "" && m.Of == server:
+			needs = append(needs, called(m.Name))
+		case m.Why == "":
+			needs = append(needs, called(m.Name)+" of "+m.Of.String())
+		default:
+			text := m.Why
+			if m.Hint != "" {
+				text += " (" + m.Hint + ")"
+			}
+			if !slices.Contains(reasons, text) {
+				reasons = append(reasons, text)
+			}
 		}
-		if m.Why != "" {
-			text += ", because " + m.Why
-		}
-		if m.Hint != "" {
-			text += " (" + m.Hint + ")"
-		}
-		parts = append(parts, text)
 	}
-	if len(parts) == 0 {
+	if len(needs) > 0 {
+		reasons = append(reasons, "needs "+strings.Join(needs, ", "))
+	}
+	if len(reasons) == 0 {
 		return "what would tell could not be computed"
 	}
-	return "needs " + strings.Join(parts, "; ")
+	return strings.Join(reasons, "; ")
 }
 
 func gaps(p *page.Page, m watch.Moment) {
