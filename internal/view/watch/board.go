@@ -2,7 +2,6 @@ package watch
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -237,7 +236,7 @@ func boardVerdict(v watch.Verdict, cat *catalog.Catalog) BoardVerdict {
 		Say: Plain(v.Say), Because: Plain(strings.Join(v.Causes, ", ")), Causes: Plain(strings.Join(v.Effects, ", ")), Evidence: []string{},
 		Do: plains(v.Do), Rules: plains(v.Rules)}
 	for _, e := range v.Evidence {
-		out.Evidence = append(out.Evidence, Plain(fmt.Sprintf("%s of %s %s", e.Name, e.Of, shown(cat, e))))
+		out.Evidence = append(out.Evidence, Plain(evidence(cat, e)))
 	}
 	out.Against = each(v.Against, func(a watch.Against) string { return Plain(against(a)) })
 	return out

@@ -150,7 +150,7 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	p.Hang(page.Normal, "  that is   ", v.Say)
 	var seen []string
 	for _, e := range v.Evidence {
-		seen = append(seen, fmt.Sprintf("%s %s (%s)", called(e.Name), shown(cat, e), e.Of))
+		seen = append(seen, evidence(cat, e))
 	}
 	if len(seen) > 0 {
 		p.Hang(page.Normal, "  evidence  ", strings.Join(seen, " · "))
@@ -168,6 +168,10 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	if len(v.Rules) > 0 {
 		p.Hang(page.Dim, "  see also  ", "plumb explain "+v.ID+"; plumb check judges "+strings.Join(v.Rules, ", "))
 	}
+}
+
+func evidence(cat *catalog.Catalog, e rule.Evidence) string {
+	return fmt.Sprintf("%s %s (%s)", called(e.Name), shown(cat, e), e.Of)
 }
 
 // called gives the name of a fact as people read it.
