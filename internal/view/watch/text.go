@@ -188,7 +188,7 @@ func called(name string) string {
 }
 
 // reason drops the variable of a verdict before a fact's name.
-var reason = regexp.MustCompile(`\b[a-z]+\.([a-z0-9_]+) = `)
+var reason = regexp.MustCompile(`\b[a-z]+\.([a-z0-9_]+)(?: =)? `)
 
 func shown(cat *catalog.Catalog, e rule.Evidence) string {
 	return catalog.Show(cat.Fact(e.Of.Kind, e.Name), e.Fact.Value)
@@ -360,24 +360,36 @@ func missing(u watch.UnknownVerdict, server stack.Ref) string {
 	return strings.Join(reasons, "; ")
 }
 
+// gaps lists what cannot be seen, all of one thing for one reason together.
 func gaps(p *page.Page, m watch.Moment) {
-	if len(m.Gaps) == 0 {
+	type reason struct {
+		of        stack.Ref
+		why, hint string
+	}
+	names, order := map[reason][]string{}, []reason(nil)
+	for _, g := range m.Gaps {
+		r := reason{g.Of, g.Why, g.Hint}
+		if names[r] == nil {
+			order = append(order, r)
+		}
+		names[r] = append(names[r], g.Name)
+	}
+	if len(order) == 0 {
 		return
 	}
 	p.Blank()
 	head := "not seen    "
-	for i, g := range m.Gaps {
+	for i, r := range order {
 		if i == mostGaps {
-			p.Hang(page.Dim, head, fmt.Sprintf("and %d more; --json has all", len(m.Gaps)-i))
+			p.Hang(page.Dim, head, fmt.Sprintf("and what has %d more reasons; --json has all", len(order)-i))
 			return
 		}
-		var parts []string
-		if g.Of != (stack.Ref{}) {
-			parts = append(parts, strings.TrimSpace(g.Name+" of "+g.Of.String()))
+		text := r.why
+		if r.of != (stack.Ref{}) {
+			text = strings.TrimSpace(strings.Join(names[r], ", ")+" of "+r.of.String()) + ": " + text
 		}
-		text := strings.Join(slices.Concat(parts, []string{g.Why}), ": ")
-		if g.Hint != "" {
-			text += " (" + g.Hint + ")"
+		if r.hint != "" {
+			text += " (" + r.hint + ")"
 		}
 		p.Hang(page.Dim, head, text)
 		head = "            "
