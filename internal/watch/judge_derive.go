@@ -9,6 +9,7 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // derive adds the facts of knowledge/windows, which are computed from several.
@@ -130,12 +131,17 @@ func (j *Judge) stall(w *judged, db *stack.Thing, what string) (float64, bool) {
 
 // groupLimits are the limits of a control group on a device, the counters they
 // are about, and what they are called.
-var groupLimits = []struct{ limit, rate, said string }{
-	{"read_iops_limit", "reads_rate", "%.0f reads a second"},
-	{"write_iops_limit", "writes_rate", "%.0f writes a second"},
-	{"read_bytes_limit", "read_bytes_rate", "%.4g MB read a second"},
-	{"write_bytes_limit", "written_bytes_rate", "%.4g MB written a second"},
+var groupLimits = []struct {
+	limit, rate, said string
+	shown             func(float64) string
+}{
+	{"read_iops_limit", "reads_rate", " reads a second", units.Whole},
+	{"write_iops_limit", "writes_rate", " writes a second", units.Whole},
+	{"read_bytes_limit", "read_bytes_rate", " read a second", bytes},
+	{"write_bytes_limit", "written_bytes_rate", " written a second", bytes},
 }
+
+func bytes(n float64) string { return units.Bytes(int64(n)) }
 
 // groupLimit sets how much of its limits a control group uses on a device.
 func (j *Judge) groupLimit(l *stack.Thing) {
@@ -149,11 +155,7 @@ func (j *Judge) groupLimit(l *stack.Thing) {
 		}
 		limited = true
 		if used := rate / limit; ok && used >= most {
-			shown := limit
-			if g.limit[len(g.limit)-len("bytes_limit"):] == "bytes_limit" {
-				shown /= 1e6
-			}
-			most, by = used, fmt.Sprintf(g.said, shown)
+			most, by = used, g.shown(limit)+g.said
 		}
 	}
 	switch {

@@ -310,8 +310,10 @@ func (l *live) costs() {
 	if !slices.ContainsFunc(named.Statements, func(s series.Statement) bool { return strings.HasPrefix(s.Text, "SELECT v FROM t") && s.Calls == 5 }) {
 		l.t.Errorf("no texts: %v", named.Statements)
 	}
-	if all := fmt.Sprint(texts, b, named); strings.Contains(all, "secret") || strings.Contains(all, "4711") {
-		l.t.Errorf("a literal: %s", all)
+	for _, s := range slices.Concat(b.Statements, named.Statements) {
+		if all := texts[s.ID] + s.Text; strings.Contains(all, "secret") || strings.Contains(all, "4711") { // an id may hold any number
+			l.t.Errorf("a literal: %s", all)
+		}
 	}
 }
 
