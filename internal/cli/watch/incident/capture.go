@@ -50,10 +50,10 @@ func Capture(s *shell.Shell, a feed.Adapters, standard func() (string, error)) *
 		Long: `Capture watches this host until it is told to end. When a verdict is raised it
 makes a directory below --dir with
 
-  moment.txt, moment.json   what watch said
-  before.jsonl.gz           the five minutes before: plumb watch replay --from-file -
-  threads.txt               what the server's threads were doing, with kernel stacks
-  host.tape.gz              all that plumb check reads: plumb check --tape
+  moment.txt, moment.json  what watch said
+  before.jsonl.gz          five minutes before: plumb watch replay --from-file
+  threads.txt              what the server's threads did, with kernel stacks
+  host.tape.gz             all that plumb check reads: plumb check --tape
 
 The same verdict about the same server is captured again after ten minutes at the
 earliest, and no more than --most times in all. Nothing else is written, and
