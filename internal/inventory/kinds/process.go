@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/inventory"
+	"plumb/internal/observe"
 )
 
 // endedAtOnce stands for the start of a process that had ended before it
@@ -64,13 +65,11 @@ func readStat(ctx context.Context, h host.Reader, pid int) (stat, error) {
 	return s, nil
 }
 
-// parseStat reads the text of /proc/PID/stat. The program's name, in
-// parentheses, may hold anything.
+// parseStat reads the text of /proc/PID/stat.
 func parseStat(text []byte) (stat, error) {
 	const start = 19 // of the fields after the name: field 22 of all
-	end := bytes.LastIndexByte(text, ')')
-	f := strings.Fields(string(text[end+1:]))
-	if end < 0 || len(f) <= start {
+	_, _, f, ok := observe.SplitStat(text)
+	if !ok || len(f) <= start {
 		return stat{}, errors.New("too few fields")
 	}
 	group, err := strconv.Atoi(f[2])

@@ -27,6 +27,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
+	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/protect/heir"
 )
@@ -319,8 +320,8 @@ func allStopped(ctx context.Context, h host.Reader, pid int) (bool, error) {
 			if err != nil {
 				continue // it has ended
 			}
-			_, rest, ok := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
-			if !ok || !strings.ContainsAny(rest[:min(1, len(rest))], "TtZX") {
+			_, _, rest, ok := observe.SplitStat(text)
+			if !ok || len(rest) == 0 || !strings.Contains("TtZX", rest[0]) {
 				return false, nil
 			}
 		}

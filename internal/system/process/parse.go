@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"plumb/internal/observe"
 )
 
 // parseStat reads /proc/PID/stat.
@@ -23,18 +25,12 @@ func parseStat(data []byte) (stat, bool) {
 	return stat{pid: pid, ppid: ppid, comm: comm, start: start}, true
 }
 
-// splitStat splits /proc/PID/stat into what stands before, in and after the
-// parentheses: the fields from the third on. The name can hold blanks,
-// newlines and parentheses itself, so its end is the last one.
+// splitStat splits /proc/PID/stat into a whole line of it: number, name and the
+// fields from the third on.
 func splitStat(data []byte) (pid int, comm string, rest []string, ok bool) {
-	open := bytes.IndexByte(data, '(')
-	end := bytes.LastIndexByte(data, ')')
-	if open < 0 || end < open {
-		return 0, "", nil, false
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(data[:open])))
-	rest = strings.Fields(string(data[end+1:]))
-	return pid, string(data[open+1 : end]), rest, err == nil && pid > 0 && len(rest) >= 20
+	number, comm, rest, ok := observe.SplitStat(data)
+	pid, err := strconv.Atoi(number)
+	return pid, comm, rest, ok && err == nil && pid > 0 && len(rest) >= 20
 }
 
 // parseCmdline splits the arguments of a process. A process that wrote its

@@ -101,13 +101,3 @@ func TestThreads(t *testing.T) {
 		t.Error("a process that is not there has threads")
 	}
 }
-
-func FuzzNameAndState(f *testing.F) {
-	f.Add("12 (a) b) S 1 2 3")
-	f.Add("12 )(")
-	f.Fuzz(func(t *testing.T, stat string) {
-		if _, state := nameAndState(stat); strings.ContainsAny(state, " \t\n") {
-			t.Errorf("state %q", state)
-		}
-	})
-}

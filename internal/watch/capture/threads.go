@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 )
 
 // MostThreads is how many threads of a process are looked at.
@@ -44,8 +45,8 @@ func thread(ctx context.Context, h host.Reader, dir string) (text, state string)
 	if err != nil {
 		return "", ""
 	}
-	name, state := nameAndState(string(stat))
-	if state == "" {
+	_, name, rest, ok := observe.SplitStat(stat)
+	if !ok || len(rest) == 0 {
 		return "", ""
 	}
 	wait, _ := h.ReadFile(ctx, dir+"/wchan") // 0 where it does not wait, or nobody may know
@@ -53,18 +54,5 @@ func thread(ctx context.Context, h host.Reader, dir string) (text, state string)
 	if err != nil {
 		kernel = []byte("stack: " + err.Error() + "\n")
 	}
-	return fmt.Sprintf("%s %q %s %s\n%s", path.Base(dir), name, state, strings.TrimSpace(string(wait)), kernel), state
-}
-
-// nameAndState reads /proc/PID/stat. A name can hold anything, a parenthesis too.
-func nameAndState(stat string) (name, state string) {
-	from, to := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
-	if from < 0 || to < from {
-		return "", ""
-	}
-	rest := strings.Fields(stat[to+1:])
-	if len(rest) == 0 {
-		return "", ""
-	}
-	return stat[from+1 : to], rest[0]
+	return fmt.Sprintf("%s %q %s %s\n%s", path.Base(dir), name, rest[0], strings.TrimSpace(string(wait)), kernel), rest[0]
 }

@@ -1,13 +1,12 @@
 package sampler
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"path"
-	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/product"
 )
 
@@ -74,14 +73,11 @@ func (c *census) stat(ctx context.Context, dir string) (comm, parent string) {
 	return parseStat(text)
 }
 
-// parseStat reads "17 (name) S 1 …"; a name may hold blanks and parentheses.
+// parseStat gives the name of a process and the number of its parent.
 func parseStat(text []byte) (comm, parent string) {
-	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
-	if open < 0 || end < open {
-		return "", ""
-	}
-	if rest := strings.Fields(string(text[end+1:])); len(rest) > 1 {
+	_, comm, rest, _ := observe.SplitStat(text)
+	if len(rest) > 1 {
 		parent = rest[1]
 	}
-	return string(text[open+1 : end]), parent
+	return comm, parent
 }
