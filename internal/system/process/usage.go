@@ -18,9 +18,9 @@ type Usage struct {
 	Pages   int64 // resident
 }
 
-// tick is what the times of /proc/PID/stat are counted in: USER_HZ is 100
+// Tick is what the times of /proc/stat and /proc/PID/stat are counted in, in ms: USER_HZ is 100
 // wherever Linux runs databases.
-const tick = 10
+const Tick = 10
 
 // ParseUsage reads /proc/PID/stat.
 func ParseUsage(data []byte) (Usage, bool) {
@@ -36,7 +36,7 @@ func ParseUsage(data []byte) (Usage, bool) {
 		}
 		n[i] = max(v, 0) // the times of children are signed, and have been below zero
 	}
-	return Usage{PID: pid, Comm: comm, User: (n[11] + n[13]) * tick, System: (n[12] + n[14]) * tick,
+	return Usage{PID: pid, Comm: comm, User: (n[11] + n[13]) * Tick, System: (n[12] + n[14]) * Tick,
 		Start: n[19], Threads: n[17], Pages: n[21]}, true
 }
 

@@ -3,6 +3,8 @@ package sampler
 import (
 	"strconv"
 	"strings"
+
+	"plumb/internal/system/process"
 )
 
 // times are those of all processors together since boot, in ms, and what else
@@ -12,9 +14,6 @@ type times struct {
 	switches, running, blocked        int64
 	told                              map[string]bool // lines that were there
 }
-
-// tick is what the times are counted in: USER_HZ is 100 wherever Linux runs databases.
-const tick = 10
 
 // parseStat reads /proc/stat. The time of guests is in user and nice already.
 func parseStat(data []byte) times {
@@ -27,6 +26,7 @@ func parseStat(data []byte) times {
 			if !ok {
 				continue
 			}
+			const tick = process.Tick
 			t.user, t.system = (n[0]+n[1])*tick, (n[2]+n[5]+n[6])*tick
 			t.idle, t.iowait, t.steal = n[3]*tick, n[4]*tick, n[7]*tick
 		case "ctxt", "procs_running", "procs_blocked":

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"plumb/internal/hint"
-	"plumb/internal/host"
 )
 
 // The questions. The sections that are left out of the first are the large ones.
@@ -131,12 +128,4 @@ func number(doc map[string]any, keys ...string) (float64, bool) {
 	}
 	n, ok := at.(float64)
 	return n, ok && n >= 0 && !math.IsInf(n, 0)
-}
-
-// refused says what to do about a question that the user may not ask.
-func refused(err error) error {
-	if errors.Is(err, host.ErrDenied) && hint.Of(err) == "" {
-		return hint.With(err, "grant the role clusterMonitor; see `plumb watch --grants`")
-	}
-	return err
 }

@@ -40,15 +40,15 @@ func (v *Server) files(ctx context.Context, h host.Reader, b *series.Batch) erro
 		return err
 	}
 	if !t.schema {
-		b.Gap(v.ref, "the performance schema is off or not open to this user: it tells the time of files, and what sessions wait for", schemaHint+"; "+grantsHint,
+		b.Gap(v.Ref, "the performance schema is off or not open to this user: it tells the time of files, and what sessions wait for", schemaHint+"; "+grantsHint,
 			"redo_fsync_us", "binlog_fsync_us", "binlog_fsyncs", "data_read_us", "data_write_us", "sessions_unknown")
 		return nil
 	}
 	if !t.waits {
-		b.Gap(v.ref, "the consumer events_waits_current is off: it tells what sessions wait for",
+		b.Gap(v.Ref, "the consumer events_waits_current is off: it tells what sessions wait for",
 			"set performance_schema_consumer_events_waits_current = ON in the option file", "sessions_unknown")
 	}
-	rows, err := v.ask(ctx, h, filesQuery)
+	rows, err := v.Ask(ctx, h, filesQuery)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (v *Server) files(ctx context.Context, h host.Reader, b *series.Batch) erro
 			if i < 4 {
 				n /= 1e6 // picoseconds
 			}
-			b.Set(v.ref, facts[i], n)
+			b.Set(v.Ref, facts[i], n)
 		}
 	}
 	return nil

@@ -58,18 +58,18 @@ func (v *Server) Indexes(ctx context.Context, h host.Reader) ([]series.Index, er
 	if err != nil {
 		return nil, err
 	}
-	rows, err := v.ask(ctx, h, indexesQuery())
+	rows, err := v.Ask(ctx, h, indexesQuery())
 	if err != nil && !errors.Is(err, host.ErrTooLarge) {
-		return nil, fmt.Errorf("list the indexes of %s: %w", v.ref, err)
+		return nil, fmt.Errorf("list the indexes of %s: %w", v.Ref, err)
 	}
 	all := readIndexes(rows)
 	out := v.redundant(all)
 	if !t.schema {
-		return out, hint.With(fmt.Errorf("which indexes of %s are not read: the performance schema is off or not open to this user", v.ref), schemaHint)
+		return out, hint.With(fmt.Errorf("which indexes of %s are not read: the performance schema is off or not open to this user", v.Ref), schemaHint)
 	}
 	unread, err := v.unread(ctx, h, all)
 	if err != nil {
-		return out, fmt.Errorf("which indexes of %s are not read: %w", v.ref, err)
+		return out, fmt.Errorf("which indexes of %s are not read: %w", v.Ref, err)
 	}
 	return append(out, unread...), nil
 }
@@ -98,7 +98,7 @@ func (v *Server) redundant(all []index) []series.Index {
 			if len(a.columns) == len(b.columns) && !b.unique && a.name < b.name {
 				continue // of two that are the same, the first stays
 			}
-			out = append(out, series.Index{Of: v.ref, Database: a.schema, Table: a.table, Name: a.name, DoneBy: b.name})
+			out = append(out, series.Index{Of: v.Ref, Database: a.schema, Table: a.table, Name: a.name, DoneBy: b.name})
 			break
 		}
 	}
@@ -112,7 +112,7 @@ func begins(columns, with []string) bool {
 // unread finds indexes that nothing has read. Those that keep rows unique, or
 // that a foreign key needs, are needed all the same.
 func (v *Server) unread(ctx context.Context, h host.Reader, all []index) ([]series.Index, error) {
-	state, err := v.ask(ctx, h, instrumentQuery)
+	state, err := v.Ask(ctx, h, instrumentQuery)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (v *Server) unread(ctx context.Context, h host.Reader, all []index) ([]seri
 	}
 	uptime, _ := strconv.ParseFloat(host.Text(state.Values[0], 1), 64)
 	since := time.Now().Add(-time.Duration(uptime) * time.Second).UTC().Truncate(time.Second)
-	foreign, err := v.ask(ctx, h, foreignQuery())
+	foreign, err := v.Ask(ctx, h, foreignQuery())
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (v *Server) unread(ctx context.Context, h host.Reader, all []index) ([]seri
 	for _, row := range foreign.Values {
 		keys[[3]string{host.Text(row, 0), host.Text(row, 1), host.Text(row, 2) + "()"}] = true
 	}
-	rows, err := v.ask(ctx, h, unreadQuery())
+	rows, err := v.Ask(ctx, h, unreadQuery())
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (v *Server) unread(ctx context.Context, h host.Reader, all []index) ([]seri
 	for _, row := range rows.Values {
 		i, ok := known[[3]string{host.Text(row, 0), host.Text(row, 1), host.Text(row, 2)}]
 		if ok && !i.unique && !keys[[3]string{i.schema, i.table, i.columns[0]}] {
-			out = append(out, series.Index{Of: v.ref, Database: i.schema, Table: i.table, Name: i.name, Unread: true, Since: since})
+			out = append(out, series.Index{Of: v.Ref, Database: i.schema, Table: i.table, Name: i.name, Unread: true, Since: since})
 		}
 	}
 	return out, nil

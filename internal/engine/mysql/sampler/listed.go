@@ -51,7 +51,7 @@ func (v *Server) session(row []*string, timed bool) (series.Session, bool) {
 	if err != nil {
 		return series.Session{}, false
 	}
-	s := series.Session{Of: v.ref, ID: id, User: at(1), Client: client(at(2)), Database: at(3), Active: !strings.Contains(quiet, "'"+at(4)+"'")}
+	s := series.Session{Of: v.Ref, ID: id, User: at(1), Client: client(at(2)), Database: at(3), Active: !strings.Contains(quiet, "'"+at(4)+"'")}
 	if ms, err := strconv.ParseFloat(at(6), 64); err == nil && ms >= 0 && ms < 1e13 {
 		s.For = time.Duration(ms * float64(time.Millisecond))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/engine/mysql"
 	"plumb/internal/host"
+	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/test/sandbox"
@@ -64,7 +65,7 @@ func (l *live) as(user string) {
 	if len(sources) != 4 || sources[0].Name() != "mysql:"+given.Address+" status" {
 		l.t.Fatalf("sources: %v", sources)
 	}
-	l.of = sources[0].(source).of
+	l.of = New(&given).Server(s, thing.Ref)
 }
 
 func (l *live) exec(statements ...string) {
@@ -80,9 +81,9 @@ func (l *live) exec(statements ...string) {
 func (l *live) take(part string) (series.Batch, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	of := map[string]func(*Server, context.Context, host.Reader, *series.Batch) error{
-		"status": (*Server).status, "sessions": (*Server).sessions, "files": (*Server).files, "statements": (*Server).statements}
-	return source{l.of, part, time.Second, of[part]}.Take(ctx, l.h)
+	v := l.of
+	of := map[string]sample.Taker{"status": v.status, "sessions": v.sessions, "files": v.files, "statements": v.statements}
+	return v.Source(part, time.Second, of[part]).Take(ctx, l.h)
 }
 
 func (l *live) must(part string) series.Batch {

@@ -53,22 +53,22 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	if err != nil {
 		return err
 	}
-	groups, err := v.ask(ctx, h, activeQuery(t))
+	groups, err := v.Ask(ctx, h, activeQuery(t))
 	if err != nil {
 		return err
 	}
 	counts, active, barred := tally(groups, t.waits)
-	trx, err := v.ask(ctx, h, transactionsQuery)
+	trx, err := v.Ask(ctx, h, transactionsQuery)
 	if err != nil {
 		return err
 	}
 	open, locked, oldest := numbers(trx)
-	b.Set(v.ref, "sessions_active", active)
+	b.Set(v.Ref, "sessions_active", active)
 	for _, c := range series.Classes {
-		b.Set(v.ref, "sessions_"+string(c), counts[c])
+		b.Set(v.Ref, "sessions_"+string(c), counts[c])
 	}
-	b.Set(v.ref, "longest_transaction", oldest)
-	b.Set(v.ref, "blocked_sessions", barred+locked)
+	b.Set(v.Ref, "longest_transaction", oldest)
+	b.Set(v.Ref, "blocked_sessions", barred+locked)
 	if active == 0 && open == 0 {
 		return nil
 	}
@@ -121,14 +121,13 @@ func blockersQuery(t traits) string {
 func (v *Server) listed(ctx context.Context, h host.Reader, t traits, waits bool, b *series.Batch) error {
 	by := map[int64][]int64{}
 	if waits {
-		rows, err := v.ask(ctx, h, blockersQuery(t))
+		rows, err := v.Ask(ctx, h, blockersQuery(t))
 		if err != nil {
-			why := refused(err)
-			b.Gap(v.ref, "who blocks whom: "+why.Error(), grantsHint, "blocked_by")
+			b.Gap(v.Ref, "who blocks whom: "+err.Error(), grantsHint, "blocked_by")
 		}
 		by = blockers(rows)
 	}
-	rows, err := v.ask(ctx, h, listQuery(t, roots(by)))
+	rows, err := v.Ask(ctx, h, listQuery(t, roots(by)))
 	if err != nil {
 		return err
 	}

@@ -31,9 +31,9 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 		return err
 	}
 	if !t.schema {
-		return hint.With(fmt.Errorf("statements of %s: the performance schema is off or not open to this user", v.ref), schemaHint+"; "+grantsHint)
+		return hint.With(fmt.Errorf("statements of %s: the performance schema is off or not open to this user", v.Ref), schemaHint+"; "+grantsHint)
 	}
-	rows, err := v.ask(ctx, h, digestsQuery())
+	rows, err := v.Ask(ctx, h, digestsQuery())
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 	if len(rows.Values) < series.MostStatements-1 {
 		return nil
 	}
-	all, err := v.ask(ctx, h, allQuery)
+	all, err := v.Ask(ctx, h, allQuery)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func statementsOf(v *Server, rows host.Rows) []series.Statement {
 		if !ok {
 			continue
 		}
-		s := series.Statement{Of: v.ref, Database: host.Text(row, 0), ID: host.Text(row, 1), Calls: n[2], Seconds: n[3] / 1e12, Examined: &n[4], Returned: &n[5]}
+		s := series.Statement{Of: v.Ref, Database: host.Text(row, 0), ID: host.Text(row, 1), Calls: n[2], Seconds: n[3] / 1e12, Examined: &n[4], Returned: &n[5]}
 		s.Rest, s.Text = host.Cell(row, 1) == nil, bounded(host.Text(row, 7))
 		if at, err := strconv.ParseFloat(host.Text(row, 6), 64); err == nil && at > 0 && at < 1e11 {
 			s.Since = time.Unix(int64(at), 0).UTC()
@@ -116,7 +116,7 @@ func (v *Server) Texts(ctx context.Context, h host.Reader, ids []string) (map[st
 	if len(list) == 0 {
 		return texts, nil
 	}
-	rows, err := v.ask(ctx, h, "SELECT SCHEMA_NAME, DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST IN ("+strings.Join(list, ", ")+")")
+	rows, err := v.Ask(ctx, h, "SELECT SCHEMA_NAME, DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST IN ("+strings.Join(list, ", ")+")")
 	if err != nil {
 		return nil, err
 	}

@@ -75,11 +75,11 @@ func (v *Server) status(ctx context.Context, h host.Reader, b *series.Batch) err
 	if err != nil {
 		return err
 	}
-	rows, err := v.ask(ctx, h, statusQuery())
+	rows, err := v.Ask(ctx, h, statusQuery())
 	if err != nil {
 		return err
 	}
-	readings(mysql.Pairs(rows), t.page, func(name string, value float64) { b.Set(v.ref, name, value) })
+	readings(mysql.Pairs(rows), t.page, func(name string, value float64) { b.Set(v.Ref, name, value) })
 	return nil
 }
 

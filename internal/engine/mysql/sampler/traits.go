@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"plumb/internal/engine/mysql"
-	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/product"
 )
@@ -21,9 +19,6 @@ type traits struct {
 	current         bool    // and the consumer of statements that run
 }
 
-// relearn is how old traits may be: consumers can be switched while it runs.
-const relearn = time.Minute
-
 const (
 	traitsQuery    = "SELECT @@version, @@version_comment, @@innodb_page_size, @@performance_schema"
 	consumersQuery = "SELECT NAME, ENABLED FROM performance_schema.setup_consumers " +
@@ -32,13 +27,11 @@ const (
 
 // learn gives the traits of a server.
 func (v *Server) learn(ctx context.Context, h host.Reader) (traits, error) {
-	v.mu.Lock()
-	have, at := v.traits, v.learned
-	v.mu.Unlock()
-	if !at.IsZero() && time.Since(at) < relearn {
-		return have, nil
-	}
-	rows, err := v.ask(ctx, h, traitsQuery)
+	return v.learned.Get(func() (traits, error) { return v.askTraits(ctx, h) })
+}
+
+func (v *Server) askTraits(ctx context.Context, h host.Reader) (traits, error) {
+	rows, err := v.Ask(ctx, h, traitsQuery)
 	if err != nil {
 		return traits{}, err
 	}
@@ -55,14 +48,11 @@ func (v *Server) learn(ctx context.Context, h host.Reader) (traits, error) {
 			return traits{}, err
 		}
 	}
-	v.mu.Lock()
-	v.traits, v.learned = t, time.Now()
-	v.mu.Unlock()
 	return t, nil
 }
 
 func (v *Server) consumers(ctx context.Context, h host.Reader, t *traits) error {
-	rows, err := v.ask(ctx, h, consumersQuery)
+	rows, err := v.Ask(ctx, h, consumersQuery)
 	if errors.Is(err, host.ErrDenied) {
 		t.schema = false // what cannot be read is as good as off; the statements' source says why
 		return nil
@@ -84,11 +74,3 @@ func (t traits) mariadb() bool { return t.flavor == product.MariaDB }
 
 // lockTable reports whether the locks are in the performance schema.
 func (t traits) lockTable() bool { return !t.mariadb() && mysql.AtLeast(t.version, "8.0.1") }
-
-// refused says what to do about a question that the user may not ask.
-func refused(err error) error {
-	if errors.Is(err, host.ErrDenied) && hint.Of(err) == "" {
-		return hint.With(err, grantsHint)
-	}
-	return err
-}

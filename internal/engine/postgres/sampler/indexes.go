@@ -33,18 +33,18 @@ type index struct {
 
 // Indexes tells which indexes of a database can be done without.
 func (v *Server) Indexes(ctx context.Context, h host.Reader, database string) ([]series.Index, error) {
-	t, err := v.reach(ctx, h)
+	t, err := v.Target(ctx, h)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := h.Query(ctx, postgres.In(t, database), indexesQuery)
 	if err != nil {
-		return nil, fmt.Errorf("list the indexes of %s in %s: %w", v.ref, database, refused(err))
+		return nil, fmt.Errorf("list the indexes of %s in %s: %w", v.Ref, database, v.Refused(err))
 	}
 	var out []series.Index
 	all := readIndexes(rows)
 	for _, i := range all {
-		x := series.Index{Of: v.ref, Database: database, Table: i.table, Name: i.name}
+		x := series.Index{Of: v.Ref, Database: database, Table: i.table, Name: i.name}
 		if i.needed {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/engine/postgres"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/test/sandbox"
@@ -67,7 +68,7 @@ func (l *live) as(user string) {
 	if len(sources) != 5 || sources[0].Name() != "postgres:"+given.Address+" status" {
 		l.t.Fatalf("sources: %v", sources)
 	}
-	l.of = sources[0].(source).of
+	l.of = New(&given).Server(s, thing.Ref)
 }
 
 func (l *live) exec(statements ...string) {
@@ -83,9 +84,9 @@ func (l *live) exec(statements ...string) {
 func (l *live) take(part string) (series.Batch, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	of := map[string]func(*Server, context.Context, host.Reader, *series.Batch) error{
-		"status": (*Server).status, "sessions": (*Server).sessions, "io": (*Server).io, "statements": (*Server).statements, "texts": (*Server).texts}
-	return source{l.of, part, time.Second, of[part]}.Take(ctx, l.h)
+	v := l.of
+	of := map[string]sample.Taker{"status": v.status, "sessions": v.sessions, "io": v.io, "statements": v.statements, "texts": v.texts}
+	return v.Source(part, time.Second, of[part]).Take(ctx, l.h)
 }
 
 func (l *live) must(part string) series.Batch {
@@ -284,7 +285,7 @@ func (l *live) costs() {
 		l.t.Errorf("statements without the extension: %v (%s)", err, hint.Of(err))
 	}
 	l.exec(`CREATE SCHEMA "Odd ""one"`, `CREATE EXTENSION pg_stat_statements SCHEMA "Odd ""one"`)
-	l.of.learned = time.Time{}
+	l.of.learned.Forget()
 	for range 5 {
 		l.exec("SELECT v FROM t WHERE v = 'secret-literal' AND id > 4711")
 	}

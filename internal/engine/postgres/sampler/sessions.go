@@ -59,26 +59,26 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	if err != nil {
 		return err
 	}
-	groups, err := v.ask(ctx, h, activeQuery)
+	groups, err := v.Ask(ctx, h, activeQuery)
 	if err != nil {
 		return err
 	}
 	t := addUp(groups)
-	b.Set(v.ref, "connections_used", t.connected)
+	b.Set(v.Ref, "connections_used", t.connected)
 	if t.unknown > 0 {
-		return hint.With(fmt.Errorf("what %.0f sessions of %s do is not shown to this role", t.unknown, v.ref), "GRANT pg_read_all_stats TO it; "+grantsHint)
+		return hint.With(fmt.Errorf("what %.0f sessions of %s do is not shown to this role", t.unknown, v.Ref), "GRANT pg_read_all_stats TO it; "+grantsHint)
 	}
-	b.Set(v.ref, "sessions_active", t.active)
+	b.Set(v.Ref, "sessions_active", t.active)
 	for _, c := range series.Classes {
-		b.Set(v.ref, "sessions_"+string(c), t.classes[c])
+		b.Set(v.Ref, "sessions_"+string(c), t.classes[c])
 	}
-	b.Set(v.ref, "longest_transaction", t.oldest)
-	b.Set(v.ref, "blocked_sessions", t.blocked)
-	b.Set(v.ref, "connections_idle_in_transaction", t.open)
+	b.Set(v.Ref, "longest_transaction", t.oldest)
+	b.Set(v.Ref, "blocked_sessions", t.blocked)
+	b.Set(v.Ref, "connections_idle_in_transaction", t.open)
 	if t.active+t.open == 0 {
 		return nil
 	}
-	rows, err := v.ask(ctx, h, listQuery(traits))
+	rows, err := v.Ask(ctx, h, listQuery(traits))
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (v *Server) session(row []*string) (series.Session, bool) {
 	if err != nil {
 		return series.Session{}, false
 	}
-	s := series.Session{Of: v.ref, ID: id, User: at(1), Client: at(2), Database: at(3), Active: running(at(4)), For: seconds(at(7)), InTx: seconds(at(8))}
+	s := series.Session{Of: v.Ref, ID: id, User: at(1), Client: at(2), Database: at(3), Active: running(at(4)), For: seconds(at(7)), InTx: seconds(at(8))}
 	if at(9) != "" && at(9) != "0" {
 		s.Statement = at(9) + "/" + at(10) + "/" + at(11)
 	}

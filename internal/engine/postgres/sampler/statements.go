@@ -25,7 +25,7 @@ func releaseOf(text string) int {
 
 // lacking says why there are no statements.
 func (v *Server) lacking(t traits) error {
-	why := fmt.Errorf("statements of %s: pg_stat_statements is not in the database that Plumb logs in to", v.ref)
+	why := fmt.Errorf("statements of %s: pg_stat_statements is not in the database that Plumb logs in to", v.Ref)
 	switch {
 	case !t.loaded:
 		return hint.With(why, "add pg_stat_statements to shared_preload_libraries, restart, and CREATE EXTENSION pg_stat_statements in the database postgres")
@@ -78,19 +78,19 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 	if t.release >= 109 { // of PostgreSQL 14
 		_ = v.read(ctx, h, fmt.Sprintf(`SELECT dealloc AS statements_forgotten FROM "%s".pg_stat_statements_info`, strings.ReplaceAll(t.extension, `"`, `""`)), b) // whoever may not see it may not see the rest
 	}
-	rows, err := v.ask(ctx, h, statementsQuery(t))
+	rows, err := v.Ask(ctx, h, statementsQuery(t))
 	if err != nil {
 		return err
 	}
 	listed, hidden := v.statementsOf(rows)
 	if hidden {
-		return hint.With(fmt.Errorf("statements of other roles of %s are not shown to this one", v.ref), "GRANT pg_read_all_stats TO it; "+grantsHint)
+		return hint.With(fmt.Errorf("statements of other roles of %s are not shown to this one", v.Ref), "GRANT pg_read_all_stats TO it; "+grantsHint)
 	}
 	b.Statements = listed
 	if len(rows.Values) < series.MostStatements-1 {
 		return nil
 	}
-	all, err := v.ask(ctx, h, allQuery(t))
+	all, err := v.Ask(ctx, h, allQuery(t))
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (v *Server) statementsOf(rows host.Rows) (all []series.Statement, hidden bo
 		if !ok {
 			continue
 		}
-		s := series.Statement{Of: v.ref, Database: host.Text(row, 8), Calls: n[0], Seconds: n[1] / 1e3, Returned: &n[2], Bytes: &n[3]}
+		s := series.Statement{Of: v.Ref, Database: host.Text(row, 8), Calls: n[0], Seconds: n[1] / 1e3, Returned: &n[2], Bytes: &n[3]}
 		if host.Cell(row, 0) == nil {
 			hidden = hidden || host.Cell(row, 1) != nil
 			s.Rest, s.ID = true, "unlisted"
@@ -183,7 +183,7 @@ func (v *Server) Texts(ctx context.Context, h host.Reader, ids []string) (map[st
 	if len(list) == 0 {
 		return texts, nil
 	}
-	rows, err := v.ask(ctx, h, fmt.Sprintf("SELECT queryid, userid, dbid, left(query, %d) FROM %s WHERE queryid IN (%s)", longestText, t.view(true), strings.Join(list, ", ")))
+	rows, err := v.Ask(ctx, h, fmt.Sprintf("SELECT queryid, userid, dbid, left(query, %d) FROM %s WHERE queryid IN (%s)", longestText, t.view(true), strings.Join(list, ", ")))
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (v *Server) status(ctx context.Context, h host.Reader, b *series.Batch) err
 
 // read asks a question of one row whose columns are named after readings.
 func (v *Server) read(ctx context.Context, h host.Reader, query string, b *series.Batch) error {
-	rows, err := v.ask(ctx, h, query)
+	rows, err := v.Ask(ctx, h, query)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (v *Server) read(ctx context.Context, h host.Reader, query string, b *serie
 	for i, name := range rows.Columns {
 		n, err := strconv.ParseFloat(host.Text(rows.Values[0], i), 64)
 		if err == nil && n >= 0 && n < 1<<63 {
-			b.Set(v.ref, name, n)
+			b.Set(v.Ref, name, n)
 		}
 	}
 	return nil
@@ -51,10 +51,10 @@ func (v *Server) io(ctx context.Context, h host.Reader, b *series.Batch) error {
 		return err
 	}
 	if !t.timed {
-		b.Gap(v.ref, "track_io_timing is off", "ALTER SYSTEM SET track_io_timing = on, and reload; pg_test_timing tells what the clock costs", "block_read_ms", "block_write_ms")
+		b.Gap(v.Ref, "track_io_timing is off", "ALTER SYSTEM SET track_io_timing = on, and reload; pg_test_timing tells what the clock costs", "block_read_ms", "block_write_ms")
 	}
 	if !t.walTimed && t.major >= 14 {
-		b.Gap(v.ref, "track_wal_io_timing is off", "ALTER SYSTEM SET track_wal_io_timing = on, and reload; pg_test_timing tells what the clock costs", "wal_write_ms", "wal_sync_ms")
+		b.Gap(v.Ref, "track_wal_io_timing is off", "ALTER SYSTEM SET track_wal_io_timing = on, and reload; pg_test_timing tells what the clock costs", "wal_write_ms", "wal_sync_ms")
 	}
 	return v.read(ctx, h, ioQuery(t), b)
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
-	"plumb/internal/hint"
 	"plumb/internal/host"
 )
 
@@ -23,9 +21,6 @@ type traits struct {
 	loaded    bool    // its library is loaded
 }
 
-// relearn is how old traits may be: settings and extensions come and go.
-const relearn = time.Minute
-
 const traitsQuery = `SELECT current_setting('server_version_num'), current_setting('block_size'), current_setting('track_io_timing'), ` +
 	`current_setting('track_wal_io_timing', true), (SELECT rolsuper FROM pg_roles WHERE rolname = current_user), ` +
 	`(SELECT nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'pg_stat_statements'), ` +
@@ -34,24 +29,18 @@ const traitsQuery = `SELECT current_setting('server_version_num'), current_setti
 
 // learn gives the traits of a server.
 func (v *Server) learn(ctx context.Context, h host.Reader) (traits, error) {
-	v.mu.Lock()
-	have, at := v.traits, v.learned
-	v.mu.Unlock()
-	if !at.IsZero() && time.Since(at) < relearn {
-		return have, nil
-	}
-	rows, err := v.ask(ctx, h, traitsQuery)
+	return v.learned.Get(func() (traits, error) { return v.askTraits(ctx, h) })
+}
+
+func (v *Server) askTraits(ctx context.Context, h host.Reader) (traits, error) {
+	rows, err := v.Ask(ctx, h, traitsQuery)
 	if err != nil {
 		return traits{}, err
 	}
 	if len(rows.Values) != 1 {
 		return traits{}, errors.New("the server does not tell its version")
 	}
-	t := readTraits(rows.Values[0])
-	v.mu.Lock()
-	v.traits, v.learned = t, time.Now()
-	v.mu.Unlock()
-	return t, nil
+	return readTraits(rows.Values[0]), nil
 }
 
 func readTraits(row []*string) traits {
@@ -60,12 +49,4 @@ func readTraits(row []*string) traits {
 	t := traits{major: version / 10000, timed: at(2) == "on", walTimed: at(3) == "on", super: at(4) == "t", extension: at(5), release: releaseOf(at(6)), loaded: at(7) == "t"}
 	t.block, _ = strconv.ParseFloat(at(1), 64)
 	return t
-}
-
-// refused says what to do about a question that the user may not ask.
-func refused(err error) error {
-	if errors.Is(err, host.ErrDenied) && hint.Of(err) == "" {
-		return hint.With(err, grantsHint)
-	}
-	return err
 }

@@ -1,0 +1,110 @@
+package sample
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+)
+
+// LoggedIn gives the servers of a kind that Plumb can query.
+func LoggedIn(s *stack.Stack, kind string) (all []*stack.Thing) {
+	for _, t := range s.OfKind(kind) {
+		if in, ok := t.Bool("logged_in"); ok && in {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// Asked is a server that is asked again and again. Its sources share it, and so
+// one session.
+type Asked struct {
+	Ref stack.Ref
+	// Find works out the way to log in. It is called until it has done so once: a
+	// server that starts again is another process, and gets other sources.
+	Find   func(ctx context.Context, h host.Reader) (host.Target, error)
+	Denied string // what to do about a question that the user may not ask
+
+	mu     sync.Mutex
+	target *host.Target
+}
+
+// Source makes a source of one part of what is read of the server.
+func (a *Asked) Source(part string, every time.Duration, take Taker) Source {
+	return Made(a.Ref.String()+" "+part, every, take)
+}
+
+// Target gives the way to log in.
+func (a *Asked) Target(ctx context.Context, h host.Reader) (host.Target, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.target != nil {
+		return *a.target, nil
+	}
+	t, err := a.Find(ctx, h)
+	if err != nil {
+		return t, err
+	}
+	a.target = &t
+	return t, nil
+}
+
+// Ask asks one question.
+func (a *Asked) Ask(ctx context.Context, h host.Reader, query string) (host.Rows, error) {
+	t, err := a.Target(ctx, h)
+	if err != nil {
+		return host.Rows{}, err
+	}
+	rows, err := h.Query(ctx, t, query)
+	return rows, a.Refused(err)
+}
+
+// Refused says of an error what to do, where a right is missing.
+func (a *Asked) Refused(err error) error {
+	if errors.Is(err, host.ErrDenied) && hint.Of(err) == "" {
+		return hint.With(err, a.Denied)
+	}
+	return err
+}
+
+// relearn is how old what was learned of a server may be: settings, consumers
+// and extensions come and go while it runs.
+const relearn = time.Minute
+
+// Learned keeps what decides which questions a server understands.
+type Learned[T any] struct {
+	mu    sync.Mutex
+	value T
+	at    time.Time // zero: nothing was learned
+}
+
+// Get gives what was learned, and asks for it when that is too long ago. The
+// lock is not held meanwhile: who asks may take long.
+func (l *Learned[T]) Get(ask func() (T, error)) (T, error) {
+	l.mu.Lock()
+	have, at := l.value, l.at
+	l.mu.Unlock()
+	if !at.IsZero() && time.Since(at) < relearn {
+		return have, nil
+	}
+	value, err := ask()
+	if err != nil {
+		return value, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.value, l.at = value, time.Now()
+	return value, nil
+}
+
+// Forget has it asked for again.
+func (l *Learned[T]) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = time.Time{}
+}
