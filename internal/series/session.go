@@ -58,3 +58,22 @@ type Statement struct {
 	Bytes    *float64  `json:"bytes,omitempty"`    // pages touched and WAL written, in bytes; nil where the server does not count them
 	Rest     bool      `json:"rest,omitempty"`     // all that the server has no room for
 }
+
+// Unlisted is what all statements of a server cost together beyond those that
+// are listed; false where nothing is left, as they went on while they were read.
+func Unlisted(all Statement, listed []Statement) (Statement, bool) {
+	rest := all
+	rest.ID, rest.Rest = "unlisted", true
+	less := func(total, part *float64) *float64 {
+		if total == nil || part == nil {
+			return total
+		}
+		left := *total - *part
+		return &left
+	}
+	for _, s := range listed {
+		rest.Calls, rest.Seconds = rest.Calls-s.Calls, rest.Seconds-s.Seconds
+		rest.Examined, rest.Returned, rest.Bytes = less(rest.Examined, s.Examined), less(rest.Returned, s.Returned), less(rest.Bytes, s.Bytes)
+	}
+	return rest, rest.Calls > 0
+}

@@ -21,35 +21,30 @@ func cache(name string) path { return path{"wiredTiger", "cache", name} }
 
 func journal(name string) path { return path{"wiredTiger", "log", name} }
 
-// counted gives, for each reading, where it is: the first path that is there.
+// counted says, for each reading, where it is: the first path that is there.
 // Tickets moved from wiredTiger.concurrentTransactions to queues.execution in
 // 8.0. What WiredTiger calls its numbers is in dist/stat_data.py of its source.
-func counted() []struct {
+var counted = []struct {
 	name  string
 	paths []path
-} {
-	return []struct {
-		name  string
-		paths []path
-	}{
-		{"uptime", []path{{"uptime"}}},
-		{"connections_current", []path{{"connections", "current"}}},
-		{"connections_available", []path{{"connections", "available"}}},
-		{"page_faults", []path{{"extra_info", "page_faults"}}},
-		{"cache_used", []path{cache("bytes currently in the cache")}},
-		{"cache_dirty", []path{cache("tracked dirty bytes in the cache")}},
-		{"cache_reads", []path{cache("pages read into cache")}},
-		{"cache_requests", []path{cache("pages requested from the cache")}},
-		{"cache_written", []path{cache("pages written from cache")}},
-		{"cache_app_evictions", []path{cache("pages evicted by application threads")}},
-		{"cache_evicted_by_clients", []path{cache("pages evicted by application threads")}},
-		{"journal_bytes", []path{journal("log bytes written")}},
-		{"journal_sync_us", []path{journal("log sync time duration (usecs)")}},
-		{"journal_syncs", []path{journal("log sync operations")}},
-		{"tickets_read_free", []path{{"queues", "execution", "read", "available"}, {"wiredTiger", "concurrentTransactions", "read", "available"}}},
-		{"tickets_write_free", []path{{"queues", "execution", "write", "available"}, {"wiredTiger", "concurrentTransactions", "write", "available"}}},
-		{"flow_control_lagged", []path{{"flowControl", "isLaggedCount"}}},
-	}
+}{
+	{"uptime", []path{{"uptime"}}},
+	{"connections_current", []path{{"connections", "current"}}},
+	{"connections_available", []path{{"connections", "available"}}},
+	{"page_faults", []path{{"extra_info", "page_faults"}}},
+	{"cache_used", []path{cache("bytes currently in the cache")}},
+	{"cache_dirty", []path{cache("tracked dirty bytes in the cache")}},
+	{"cache_reads", []path{cache("pages read into cache")}},
+	{"cache_requests", []path{cache("pages requested from the cache")}},
+	{"cache_written", []path{cache("pages written from cache")}},
+	{"cache_app_evictions", []path{cache("pages evicted by application threads")}},
+	{"cache_evicted_by_clients", []path{cache("pages evicted by application threads")}},
+	{"journal_bytes", []path{journal("log bytes written")}},
+	{"journal_sync_us", []path{journal("log sync time duration (usecs)")}},
+	{"journal_syncs", []path{journal("log sync operations")}},
+	{"tickets_read_free", []path{{"queues", "execution", "read", "available"}, {"wiredTiger", "concurrentTransactions", "read", "available"}}},
+	{"tickets_write_free", []path{{"queues", "execution", "write", "available"}, {"wiredTiger", "concurrentTransactions", "write", "available"}}},
+	{"flow_control_lagged", []path{{"flowControl", "isLaggedCount"}}},
 }
 
 // status reads an answer to statusQuery.
@@ -58,7 +53,7 @@ func status(text []byte, set func(string, float64)) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range counted() {
+	for _, c := range counted {
 		for _, p := range c.paths {
 			if n, ok := number(doc, p...); ok {
 				set(c.name, n)

@@ -10,53 +10,49 @@ import (
 // tell it. "Sending data" and the like tell nothing: a session in it runs, reads
 // or waits for a latch. Sources: sql/sql_class.h, sql/mdl.cc and sql/lock.cc of
 // MariaDB 10.11, sql/mysqld.cc and sql/mdl.cc of MySQL 8.0.
-func byState() []waiting {
-	return []waiting{
-		{"waiting for semi-sync ack", series.ClassReplica},       // the beginning of one is the other
-		{"waiting for semi-sync slave", series.ClassReplica},     //
-		{"waiting for certification", series.ClassReplica},       // Galera
-		{"wsrep: ", series.ClassReplica},                         // Galera of MySQL
-		{"acquiring total order isolation", series.ClassReplica}, // Galera, schema changes
-		{"waiting for handler commit", series.ClassLog},          // MySQL since 8.0
-		{"waiting for prior transaction to commit", series.ClassLog},
-		{"waiting for prior transaction to start commit", series.ClassLog},
-		{"commit", series.ClassLog}, // MariaDB, while a transaction is made durable
-		{"waiting for global read lock", series.ClassLock},
-		{"waiting for backup lock", series.ClassLock},
-		{"waiting for commit lock", series.ClassLock},
-		{"waiting for table flush", series.ClassLock},
-		{"waiting for table level lock", series.ClassLock},
-		{"waiting for table metadata lock", series.ClassLock},
-		{"waiting for tables", series.ClassLock},
-		{"waiting for table", series.ClassLock},
-		{"waiting for schema metadata lock", series.ClassLock},
-		{"waiting for stored ", series.ClassLock},
-		{"waiting for trigger metadata lock", series.ClassLock},
-		{"waiting for event metadata lock", series.ClassLock},
-		{"waiting for column statistics lock", series.ClassLock},
-		{"user lock", series.ClassLock},
-		{"user sleep", series.ClassOther},
-		{"waiting for query cache lock", series.ClassLatch},
-	}
+var byState = []waiting{
+	{"waiting for semi-sync ack", series.ClassReplica},       // the beginning of one is the other
+	{"waiting for semi-sync slave", series.ClassReplica},     //
+	{"waiting for certification", series.ClassReplica},       // Galera
+	{"wsrep: ", series.ClassReplica},                         // Galera of MySQL
+	{"acquiring total order isolation", series.ClassReplica}, // Galera, schema changes
+	{"waiting for handler commit", series.ClassLog},          // MySQL since 8.0
+	{"waiting for prior transaction to commit", series.ClassLog},
+	{"waiting for prior transaction to start commit", series.ClassLog},
+	{"commit", series.ClassLog}, // MariaDB, while a transaction is made durable
+	{"waiting for global read lock", series.ClassLock},
+	{"waiting for backup lock", series.ClassLock},
+	{"waiting for commit lock", series.ClassLock},
+	{"waiting for table flush", series.ClassLock},
+	{"waiting for table level lock", series.ClassLock},
+	{"waiting for table metadata lock", series.ClassLock},
+	{"waiting for tables", series.ClassLock},
+	{"waiting for table", series.ClassLock},
+	{"waiting for schema metadata lock", series.ClassLock},
+	{"waiting for stored ", series.ClassLock},
+	{"waiting for trigger metadata lock", series.ClassLock},
+	{"waiting for event metadata lock", series.ClassLock},
+	{"waiting for column statistics lock", series.ClassLock},
+	{"user lock", series.ClassLock},
+	{"user sleep", series.ClassOther},
+	{"waiting for query cache lock", series.ClassLatch},
 }
 
 // byEvent says it by the event of the performance schema that is under way.
 // Which files these are: Performance Schema Instrument Naming Conventions of the
 // MySQL 8.0 manual, storage/innobase/srv/srv0start.cc and sql/mysqld.cc.
-func byEvent() []waiting {
-	return []waiting{
-		{"wait/io/file/innodb/innodb_log_file", series.ClassLog},
-		{"wait/io/file/sql/binlog", series.ClassLog}, // and its cache, index
-		{"wait/io/file/innodb/innodb_dblwr_file", series.ClassWrite},
-		{"wait/io/file/innodb/innodb_temp_file", series.ClassOther}, // read and written
-		{"wait/lock/", series.ClassLock},
-		{"wait/synch/cond/innodb/row_lock_wait_cond", series.ClassLock},
-		{"wait/synch/cond/sql/MDL_context::COND_wait_status", series.ClassLock},
-		{"wait/synch/cond/sql/MYSQL_BIN_LOG::", series.ClassLog}, // a follower in group commit
-		{"wait/synch/cond/sql/COND_binlog", series.ClassReplica},
-		{"wait/synch/cond/semisync/", series.ClassReplica},
-		{"wait/synch/", series.ClassLatch},
-	}
+var byEvent = []waiting{
+	{"wait/io/file/innodb/innodb_log_file", series.ClassLog},
+	{"wait/io/file/sql/binlog", series.ClassLog}, // and its cache, index
+	{"wait/io/file/innodb/innodb_dblwr_file", series.ClassWrite},
+	{"wait/io/file/innodb/innodb_temp_file", series.ClassOther}, // read and written
+	{"wait/lock/", series.ClassLock},
+	{"wait/synch/cond/innodb/row_lock_wait_cond", series.ClassLock},
+	{"wait/synch/cond/sql/MDL_context::COND_wait_status", series.ClassLock},
+	{"wait/synch/cond/sql/MYSQL_BIN_LOG::", series.ClassLog}, // a follower in group commit
+	{"wait/synch/cond/sql/COND_binlog", series.ClassReplica},
+	{"wait/synch/cond/semisync/", series.ClassReplica},
+	{"wait/synch/", series.ClassLatch},
 }
 
 // waiting is a class for what begins with a text.
@@ -90,7 +86,7 @@ func (l look) class() series.Class {
 	if l.locked {
 		return series.ClassLock
 	}
-	if c, ok := lookUp(byEvent(), l.event); ok && l.event != "" {
+	if c, ok := lookUp(byEvent, l.event); ok && l.event != "" {
 		return c
 	}
 	if strings.HasPrefix(l.event, "wait/io/file/") {
@@ -102,7 +98,7 @@ func (l look) class() series.Class {
 		}
 		return series.ClassOther
 	}
-	if c, ok := lookUp(byState(), strings.ToLower(l.state)); ok {
+	if c, ok := lookUp(byState, strings.ToLower(l.state)); ok {
 		return c
 	}
 	switch {

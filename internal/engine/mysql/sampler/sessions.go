@@ -96,9 +96,10 @@ func tally(groups host.Rows, timed bool) (counts map[series.Class]float64, activ
 			continue
 		}
 		l := look{host.Text(row, 0), host.Text(row, 1), host.Text(row, 2), host.Text(row, 3) == "1", timed}
-		counts[l.class()] += n
+		class := l.class()
+		counts[class] += n
 		active += n
-		if l.class() == series.ClassLock && !l.locked {
+		if class == series.ClassLock && !l.locked {
 			barred += n
 		}
 	}

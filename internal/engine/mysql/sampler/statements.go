@@ -41,11 +41,15 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 	if len(rows.Values) < series.MostStatements-1 {
 		return nil
 	}
-	all, err := v.Ask(ctx, h, allQuery)
+	all, err := v.Ask(ctx, h, allQuery) // the row of the server's own rest is listed, and so not counted twice
 	if err != nil {
 		return err
 	}
-	b.Statements = append(b.Statements, remainder(b.Statements, statementsOf(v, all))...)
+	if total := statementsOf(v, all); len(total) == 1 {
+		if rest, some := series.Unlisted(total[0], b.Statements); some {
+			b.Statements = append(b.Statements, rest)
+		}
+	}
 	return nil
 }
 
@@ -75,26 +79,6 @@ func statementsOf(v *Server, rows host.Rows) []series.Statement {
 		all = append(all, s)
 	}
 	return all
-}
-
-// remainder is what all statements cost beyond those listed, the server's own
-// rest included, which therefore goes.
-func remainder(listed, all []series.Statement) []series.Statement {
-	if len(all) != 1 {
-		return nil
-	}
-	rest := all[0]
-	for _, s := range listed {
-		rest.Calls -= s.Calls
-		rest.Seconds -= s.Seconds
-		*rest.Examined -= *s.Examined
-		*rest.Returned -= *s.Returned
-	}
-	if rest.Calls <= 0 {
-		return nil // they went on while they were read
-	}
-	rest.ID = "unlisted"
-	return []series.Statement{rest}
 }
 
 // isDigest: MD5 or SHA-256 in hex.

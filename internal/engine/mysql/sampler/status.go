@@ -19,31 +19,29 @@ type sums [][]string
 
 func one(names ...string) sums { return sums{names} }
 
-// counted gives, for each reading, where it comes from.
-func counted() map[string]sums {
-	return map[string]sums{
-		"uptime": one("uptime"), "threads_connected": one("threads_connected"), "threads_running": one("threads_running"),
-		"max_used_connections": one("max_used_connections"), "connections_refused": one("connection_errors_max_connections"),
-		"aborted_connects": one("aborted_connects"), "slow_queries": one("slow_queries"),
-		"questions": one("questions"), "selects": one("com_select"), "sent_bytes": one("bytes_sent"), "received_bytes": one("bytes_received"),
-		"commits": {{"com_commit"}}, "rollbacks": {{"com_rollback"}},
-		"inserts":   one("com_insert", "com_insert_select", "com_replace", "com_replace_select", "com_load"),
-		"updates":   one("com_update", "com_update_multi", "com_delete", "com_delete_multi"),
-		"rows_read": {{"innodb_rows_read"}, {"handler_read_first", "handler_read_key", "handler_read_last", "handler_read_next", "handler_read_prev", "handler_read_rnd", "handler_read_rnd_next"}},
-		"rows_changed": {{"innodb_rows_inserted", "innodb_rows_updated", "innodb_rows_deleted"},
-			{"handler_write", "handler_update", "handler_delete"}},
-		"tmp_tables": one("created_tmp_tables"), "tmp_disk_tables": one("created_tmp_disk_tables"),
-		"binlog_cache_use": one("binlog_cache_use"), "binlog_cache_disk_use": one("binlog_cache_disk_use"),
-		"buffer_pool_reads": one("innodb_buffer_pool_reads"), "buffer_pool_read_requests": one("innodb_buffer_pool_read_requests"),
-		"buffer_pool_pages_flushed": one("innodb_buffer_pool_pages_flushed"), "wait_free": one("innodb_buffer_pool_wait_free"),
-		"log_waits": one("innodb_log_waits"), "redo_written": one("innodb_os_log_written"), "redo_write_requests": one("innodb_log_write_requests"),
-		"redo_fsyncs": one("innodb_os_log_fsyncs"), "lsn": {{"innodb_lsn_current"}, {"innodb_redo_log_current_lsn"}},
-		"data_reads": one("innodb_data_reads"), "data_writes": one("innodb_data_writes"), "data_fsyncs": one("innodb_data_fsyncs"),
-		"pending_reads": one("innodb_data_pending_reads"), "pending_writes": one("innodb_data_pending_writes"),
-		"pending_fsyncs": {{"innodb_data_pending_fsyncs", "innodb_os_log_pending_fsyncs"}, {"innodb_data_pending_fsyncs"}},
-		"row_lock_waits": one("innodb_row_lock_waits"), "row_lock_ms": one("innodb_row_lock_time"),
-		"row_lock_current_waits": one("innodb_row_lock_current_waits"), "history_list_length": one("innodb_history_list_length"),
-	}
+// counted says, for each reading, where it comes from.
+var counted = map[string]sums{
+	"uptime": one("uptime"), "threads_connected": one("threads_connected"), "threads_running": one("threads_running"),
+	"max_used_connections": one("max_used_connections"), "connections_refused": one("connection_errors_max_connections"),
+	"aborted_connects": one("aborted_connects"), "slow_queries": one("slow_queries"),
+	"questions": one("questions"), "selects": one("com_select"), "sent_bytes": one("bytes_sent"), "received_bytes": one("bytes_received"),
+	"commits": {{"com_commit"}}, "rollbacks": {{"com_rollback"}},
+	"inserts":   one("com_insert", "com_insert_select", "com_replace", "com_replace_select", "com_load"),
+	"updates":   one("com_update", "com_update_multi", "com_delete", "com_delete_multi"),
+	"rows_read": {{"innodb_rows_read"}, {"handler_read_first", "handler_read_key", "handler_read_last", "handler_read_next", "handler_read_prev", "handler_read_rnd", "handler_read_rnd_next"}},
+	"rows_changed": {{"innodb_rows_inserted", "innodb_rows_updated", "innodb_rows_deleted"},
+		{"handler_write", "handler_update", "handler_delete"}},
+	"tmp_tables": one("created_tmp_tables"), "tmp_disk_tables": one("created_tmp_disk_tables"),
+	"binlog_cache_use": one("binlog_cache_use"), "binlog_cache_disk_use": one("binlog_cache_disk_use"),
+	"buffer_pool_reads": one("innodb_buffer_pool_reads"), "buffer_pool_read_requests": one("innodb_buffer_pool_read_requests"),
+	"buffer_pool_pages_flushed": one("innodb_buffer_pool_pages_flushed"), "wait_free": one("innodb_buffer_pool_wait_free"),
+	"log_waits": one("innodb_log_waits"), "redo_written": one("innodb_os_log_written"), "redo_write_requests": one("innodb_log_write_requests"),
+	"redo_fsyncs": one("innodb_os_log_fsyncs"), "lsn": {{"innodb_lsn_current"}, {"innodb_redo_log_current_lsn"}},
+	"data_reads": one("innodb_data_reads"), "data_writes": one("innodb_data_writes"), "data_fsyncs": one("innodb_data_fsyncs"),
+	"pending_reads": one("innodb_data_pending_reads"), "pending_writes": one("innodb_data_pending_writes"),
+	"pending_fsyncs": {{"innodb_data_pending_fsyncs", "innodb_os_log_pending_fsyncs"}, {"innodb_data_pending_fsyncs"}},
+	"row_lock_waits": one("innodb_row_lock_waits"), "row_lock_ms": one("innodb_row_lock_time"),
+	"row_lock_current_waits": one("innodb_row_lock_current_waits"), "history_list_length": one("innodb_history_list_length"),
 }
 
 // derived are the counters from which more than a sum is made.
@@ -54,9 +52,11 @@ func derived() []string {
 }
 
 // statusQuery asks for the counters that are used: all are five hundred lines.
-func statusQuery() string {
+var statusQuery = askCounted()
+
+func askCounted() string {
 	names := map[string]bool{}
-	for _, s := range counted() {
+	for _, s := range counted {
 		for _, sum := range s {
 			for _, n := range sum {
 				names[n] = true
@@ -75,7 +75,7 @@ func (v *Server) status(ctx context.Context, h host.Reader, b *series.Batch) err
 	if err != nil {
 		return err
 	}
-	rows, err := v.Ask(ctx, h, statusQuery())
+	rows, err := v.Ask(ctx, h, statusQuery)
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,8 @@ func readings(status map[string]string, page float64, set func(name string, valu
 		n, err := strconv.ParseFloat(status[name], 64)
 		return n, err == nil && n >= 0 && n < 1<<63
 	}
-	all := counted()
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if n, ok := first(all[name], at); ok {
+	for _, name := range slices.Sorted(maps.Keys(counted)) {
+		if n, ok := first(counted[name], at); ok {
 			set(name, n)
 		}
 	}

@@ -94,8 +94,11 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 	if err != nil {
 		return err
 	}
-	total, _ := v.statementsOf(all)
-	b.Statements = append(b.Statements, remainder(listed, total)...)
+	if total, _ := v.statementsOf(all); len(total) == 1 {
+		if rest, some := series.Unlisted(total[0], listed); some {
+			b.Statements = append(b.Statements, rest)
+		}
+	}
 	return nil
 }
 
@@ -142,24 +145,6 @@ func (v *Server) statementsOf(rows host.Rows) (all []series.Statement, hidden bo
 		all = append(all, s)
 	}
 	return all, hidden
-}
-
-// remainder is what all statements cost beyond those listed.
-func remainder(listed, all []series.Statement) []series.Statement {
-	if len(all) != 1 {
-		return nil
-	}
-	rest := all[0]
-	for _, s := range listed {
-		rest.Calls -= s.Calls
-		rest.Seconds -= s.Seconds
-		*rest.Returned -= *s.Returned
-		*rest.Bytes -= *s.Bytes
-	}
-	if rest.Calls <= 0 {
-		return nil // they went on while they were read
-	}
-	return []series.Statement{rest}
 }
 
 // Texts gives the texts of statements by their id, without literals, as far as
