@@ -34,6 +34,7 @@ var layers = [][]string{
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst"},                                      // servers of the lab's own, and copies of others
 	{"view/page", "view/schema"},
+	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
 	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics"},
 	{"view/explain", "view/fix", "view/rehearse", "view/tui", "view/web", "view/record"},

@@ -11,16 +11,17 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/view/metrics/naming"
 )
 
 func (e *Exporter) aboutUs(fs *families) {
-	fs.gauge("plumb_build_info", "the Plumb that watches; always 1", 1, label{"version", clean(e.o.Version)})
+	fs.gauge("plumb_build_info", "the Plumb that watches; always 1", 1, label("version", naming.Clean(e.o.Version)))
 }
 
 // aboutSources says how each source does, also one that is late.
 func (e *Exporter) aboutSources(fs *families) {
 	for _, name := range slices.Sorted(maps.Keys(e.sources)) {
-		s, l := e.sources[name], label{"source", clean(name)}
+		s, l := e.sources[name], label("source", naming.Clean(name))
 		up := 0.0
 		if e.fresh(s.came, latePeriods*s.last.Every) {
 			up = 1
@@ -58,13 +59,13 @@ func (e *Exporter) aboutHost(fs *families) {
 func (e *Exporter) known(ref stack.Ref) bool { return e.labels[ref] != nil || e.carries(ref) }
 
 // deviceInfo are the labels of a device: its own, and where it is used.
-func (e *Exporter) deviceInfo(t *stack.Thing) []label {
-	l := append([]label{{"device", clean(t.Ref.Name)}}, texts(t, "layer", "model", "transport", "cloud_volume")...)
+func (e *Exporter) deviceInfo(t *stack.Thing) []naming.Label {
+	l := append([]naming.Label{label("device", naming.Clean(t.Ref.Name))}, texts(t, "layer", "model", "transport", "cloud_volume")...)
 	if r, ok := t.Bool("rotational"); ok {
-		l = append(l, label{"rotational", strconv.FormatBool(r)})
+		l = append(l, label("rotational", strconv.FormatBool(r)))
 	}
-	return append(l, label{"mounts", e.on("filesystem", "disks", t.Ref)}, label{"pool", e.on("pool", "disks", t.Ref)},
-		label{"role", clean(strings.Join(t.List("roles"), ","))}, label{"servers", clean(strings.Join(t.List("servers"), ","))})
+	return append(l, label("mounts", e.on("filesystem", "disks", t.Ref)), label("pool", e.on("pool", "disks", t.Ref)),
+		label("role", naming.Clean(strings.Join(t.List("roles"), ","))), label("servers", naming.Clean(strings.Join(t.List("servers"), ","))))
 }
 
 // on names the things of a kind that lie on a device, with commas.
@@ -76,15 +77,15 @@ func (e *Exporter) on(kind, link string, device stack.Ref) string {
 			names = append(names, t.Ref.Name)
 		}
 	}
-	return clean(strings.Join(names, ","))
+	return naming.Clean(strings.Join(names, ","))
 }
 
 // texts are labels of a thing's own facts; those that are not known are empty,
 // which is no label to Prometheus.
-func texts(t *stack.Thing, names ...string) []label {
-	var all []label
+func texts(t *stack.Thing, names ...string) []naming.Label {
+	var all []naming.Label
 	for _, n := range names {
-		all = append(all, label{n, clean(t.Text(n))})
+		all = append(all, label(n, naming.Clean(t.Text(n))))
 	}
 	return all
 }
@@ -101,7 +102,7 @@ func (e *Exporter) aboutFindings(fs *families) {
 			if n++; n <= mostFindings {
 				server, thing := about(c.Things)
 				fs.gauge("plumb_finding", "what plumb check finds out of line; always 1", 1,
-					label{"rule", clean(f.Rule.ID)}, label{"harm", clean(string(f.Rule.Harm))}, label{"server", server}, label{"thing", thing})
+					label("rule", naming.Clean(f.Rule.ID)), label("harm", naming.Clean(string(f.Rule.Harm))), label("server", server), label("thing", thing))
 			}
 		}
 	}
@@ -113,9 +114,9 @@ func about(things []stack.Ref) (server, thing string) {
 	for _, r := range things {
 		switch {
 		case product.IsServer(r.Kind) && server == "":
-			server = clean(r.String())
+			server = naming.Clean(r.String())
 		case thing == "":
-			thing = clean(r.String())
+			thing = naming.Clean(r.String())
 		}
 	}
 	return server, cmp.Or(thing, server)

@@ -10,6 +10,7 @@ import (
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/strictyaml"
+	"plumb/internal/view/metrics/naming"
 )
 
 // Compat are names that other exporters use for what Plumb reads. What has such
@@ -20,8 +21,8 @@ type Compat struct {
 
 // alias is a fact by another exporter's name.
 type alias struct {
-	shape  shape
-	labels []label
+	shape  naming.Shape
+	labels []naming.Label
 	rename map[string]string // of labels
 }
 
@@ -70,7 +71,7 @@ func (c *Compat) read(s *strictyaml.Document, n *strictyaml.Node, cat *catalog.C
 		"fact": func(v *strictyaml.Node) { fact = s.Text(v, "fact") },
 		"raw":  func(v *strictyaml.Node) { raw = s.Switch(v, "raw") },
 		"labels": func(v *strictyaml.Node) {
-			s.Entries(v, "labels", func(key, value *strictyaml.Node) { a.labels = append(a.labels, label{key.Value, value.Value}) })
+			s.Entries(v, "labels", func(key, value *strictyaml.Node) { a.labels = append(a.labels, label(key.Value, value.Value)) })
 		},
 		"as": func(v *strictyaml.Node) {
 			s.Entries(v, "as", func(key, value *strictyaml.Node) { a.rename[key.Value] = value.Value })
@@ -79,24 +80,24 @@ func (c *Compat) read(s *strictyaml.Document, n *strictyaml.Node, cat *catalog.C
 	f := cat.Fact(kind, fact)
 	switch {
 	case fact == upFact && product.IsServer(kind):
-		a.shape = shape{scale: 1}
+		a.shape = naming.Shape{Scale: 1}
 	case f == nil:
 		s.Errorf(n, "%s has no fact %s", kind, fact)
 		return
 	default:
-		a.shape, _ = shapeOf(f)
+		a.shape, _ = naming.ShapeOf(f)
 	}
 	if raw {
-		a.shape.scale = 1
+		a.shape.Scale = 1
 	}
-	a.shape.name, a.shape.help = name, "as the exporter of that name gives it: "+kind+" "+fact
+	a.shape.Name, a.shape.Help = name, "as the exporter of that name gives it: "+kind+" "+fact
 	if asked {
 		c.byFact[series.ID{Of: stack.Ref{Kind: kind}, Name: fact}] = a
 	}
 }
 
 // add adds a reading by the name it has there, and tells whether it has one.
-func (c *Compat) add(fs *families, r series.Reading, labels []label) bool {
+func (c *Compat) add(fs *families, r series.Reading, labels []naming.Label) bool {
 	if c == nil {
 		return false
 	}
@@ -106,8 +107,8 @@ func (c *Compat) add(fs *families, r series.Reading, labels []label) bool {
 	}
 	all := slices.Clone(a.labels)
 	for _, l := range labels {
-		if to := a.rename[l.name]; to != "" {
-			l.name = to
+		if to := a.rename[l.Name]; to != "" {
+			l.Name = to
 		}
 		all = append(all, l)
 	}
@@ -117,7 +118,7 @@ func (c *Compat) add(fs *families, r series.Reading, labels []label) bool {
 
 // addStates adds what stays until somebody changes it, such as the size of
 // memory, which pictures have and sources do not.
-func (c *Compat) addStates(fs *families, cat *catalog.Catalog, s *stack.Stack, labelsOf func(stack.Ref) ([]label, bool)) {
+func (c *Compat) addStates(fs *families, cat *catalog.Catalog, s *stack.Stack, labelsOf func(stack.Ref) ([]naming.Label, bool)) {
 	if c == nil || s == nil {
 		return
 	}

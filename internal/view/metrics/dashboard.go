@@ -10,6 +10,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/product"
 	"plumb/internal/series"
+	"plumb/internal/view/metrics/naming"
 )
 
 // dashboard is what Grafana reads, as far as we write it.
@@ -156,7 +157,7 @@ func (b *builder) kind(k *catalog.Kind) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.Facts)) {
 		f := k.Facts[name]
-		s, ok := shapeOf(f)
+		s, ok := naming.ShapeOf(f)
 		if !ok || !sampled(k, f) || f.Every == 0 && !strings.HasPrefix(f.File, "windows/") || strings.HasPrefix(name, "sessions_") {
 			continue
 		}
@@ -180,9 +181,9 @@ func sessionsOf(k *catalog.Kind) panel {
 }
 
 // ofFact is the panel of one fact: of a counter its rate.
-func ofFact(f *catalog.Fact, s shape) panel {
-	expr, unit := s.name+chosen, unitOf(f.Type)
-	if s.counter {
+func ofFact(f *catalog.Fact, s naming.Shape) panel {
+	expr, unit := s.Name+chosen, unitOf(f.Type)
+	if s.Counter {
 		expr = "rate(" + expr + "[$__rate_interval])"
 		unit = map[string]string{"bytes": "Bps", "s": "percentunit"}[unit]
 		if unit == "" {
@@ -194,7 +195,7 @@ func ofFact(f *catalog.Fact, s shape) panel {
 		legend += " {{" + l + "}}"
 	}
 	title, about, _ := strings.Cut(f.Doc, "; ")
-	return graph(title, strings.TrimSpace(about+"\n"+s.name), unit, target{Ref: "A", Expr: expr, Legend: legend})
+	return graph(title, strings.TrimSpace(about+"\n"+s.Name), unit, target{Ref: "A", Expr: expr, Legend: legend})
 }
 
 // unitOf is Grafana's name of a unit.
@@ -213,7 +214,7 @@ func unitOf(t catalog.Type) string {
 // kindLabels are the names of the labels that things of a kind have.
 func kindLabels(kind string) []string {
 	switch {
-	case slices.Contains(alone, kind):
+	case slices.Contains(naming.Alone, kind):
 		return nil
 	case product.IsServer(kind), kind == "process":
 		return []string{"server"}

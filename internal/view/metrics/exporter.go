@@ -10,6 +10,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/view/metrics/naming"
 	"plumb/internal/watch"
 )
 
@@ -48,7 +49,7 @@ type Exporter struct {
 	picture *stack.Stack
 	drawn   time.Time // when the picture came
 	servers map[stack.Ref]stack.Ref
-	labels  map[stack.Ref][]label
+	labels  map[stack.Ref][]naming.Label
 
 	moment watch.Moment
 	judged time.Time // when the moment came
@@ -57,7 +58,7 @@ type Exporter struct {
 	checked  time.Time
 	points   []protect.Point
 	counted  time.Time // when the points were read
-	shapes   map[series.ID]shape
+	shapes   map[series.ID]naming.Shape
 	outgoing func() Outgoing
 }
 
@@ -80,12 +81,12 @@ func New(o Options) *Exporter {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Exporter{o: o, sources: map[string]*source{}, labels: map[stack.Ref][]label{}, shapes: map[series.ID]shape{}}
+	return &Exporter{o: o, sources: map[string]*source{}, labels: map[stack.Ref][]naming.Label{}, shapes: map[series.ID]naming.Shape{}}
 }
 
 // Picture implements watch.Sink.
 func (e *Exporter) Picture(_ time.Time, s *stack.Stack) {
-	servers := processes(s)
+	servers := naming.Servers(s)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.picture, e.drawn, e.servers = s, e.o.Now(), servers

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/rule"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/view/metrics/naming"
 	"plumb/internal/watch"
 )
 
@@ -204,20 +205,20 @@ func TestNamesOfTheCatalogue(t *testing.T) {
 	var page strings.Builder
 	for _, k := range cat.Kinds {
 		for _, f := range k.Facts {
-			s, ok := shapeOf(f)
+			s, ok := naming.ShapeOf(f)
 			if !ok || !sampled(k, f) {
 				continue
 			}
-			if other, twice := had[s.name]; twice {
-				t.Errorf("%s and %s %s are both %s", other, k.Name, f.Name, s.name)
+			if other, twice := had[s.Name]; twice {
+				t.Errorf("%s and %s %s are both %s", other, k.Name, f.Name, s.Name)
 			}
-			had[s.name] = k.Name + " " + f.Name
+			had[s.Name] = k.Name + " " + f.Name
 			n++
 			kind := "gauge"
-			if s.counter {
+			if s.Counter {
 				kind = "counter"
 			}
-			fmt.Fprintf(&page, "# HELP %s %s\n# TYPE %s %s\n%s 1\n", s.name, strings.ReplaceAll(s.help, "\\", "\\\\"), s.name, kind, s.name)
+			fmt.Fprintf(&page, "# HELP %s %s\n# TYPE %s %s\n%s 1\n", s.Name, strings.ReplaceAll(s.Help, "\\", "\\\\"), s.Name, kind, s.Name)
 		}
 	}
 	if n < 200 {

@@ -8,12 +8,16 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/proto"
+	"plumb/internal/view/metrics/naming"
 )
+
+// label is one label of a sample.
+func label(name, value string) naming.Label { return naming.Label{Name: name, Value: value} }
 
 // sample is one value with its labels, which are sorted by name.
 type sample struct {
 	key    string // the labels as one text
-	labels []label
+	labels []naming.Label
 	value  float64
 }
 
@@ -36,41 +40,41 @@ func newFamilies() *families {
 }
 
 // gauge adds a value that stands for its moment.
-func (fs *families) gauge(name, help string, value float64, labels ...label) {
-	fs.add(shape{name: name, help: help, scale: 1}, value, labels)
+func (fs *families) gauge(name, help string, value float64, labels ...naming.Label) {
+	fs.add(naming.Shape{Name: name, Help: help, Scale: 1}, value, labels)
 }
 
 // counter adds a value that only grows.
-func (fs *families) counter(name, help string, value float64, labels ...label) {
-	fs.add(shape{name: name, help: help, counter: true, scale: 1}, value, labels)
+func (fs *families) counter(name, help string, value float64, labels ...naming.Label) {
+	fs.add(naming.Shape{Name: name, Help: help, Counter: true, Scale: 1}, value, labels)
 }
 
-func (fs *families) add(s shape, value float64, labels []label) {
+func (fs *families) add(s naming.Shape, value float64, labels []naming.Label) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return // no number: not known
 	}
-	if byName := func(a, b label) int { return cmp.Compare(a.name, b.name) }; !slices.IsSortedFunc(labels, byName) {
+	if byName := func(a, b naming.Label) int { return cmp.Compare(a.Name, b.Name) }; !slices.IsSortedFunc(labels, byName) {
 		labels = slices.SortedFunc(slices.Values(labels), byName) // it may be somebody else's slice
 	}
 	key := keyOf(labels)
-	if fs.had[s.name+key] {
+	if fs.had[s.Name+key] {
 		return
 	}
-	fs.had[s.name+key] = true
-	f := fs.byName[s.name]
+	fs.had[s.Name+key] = true
+	f := fs.byName[s.Name]
 	if f == nil {
-		f = &family{name: s.name, help: s.help, counter: s.counter}
-		fs.byName[s.name] = f
+		f = &family{name: s.Name, help: s.Help, counter: s.Counter}
+		fs.byName[s.Name] = f
 	}
-	f.samples = append(f.samples, sample{key, labels, value * s.scale})
+	f.samples = append(f.samples, sample{key, labels, value * s.Scale})
 	fs.series++
 }
 
 // keyOf is the labels as one text. Values hold no control characters.
-func keyOf(labels []label) string {
+func keyOf(labels []naming.Label) string {
 	var b strings.Builder
 	for _, l := range labels {
-		b.WriteString("\x00" + l.name + "\x01" + l.value)
+		b.WriteString("\x00" + l.Name + "\x01" + l.Value)
 	}
 	return b.String()
 }
@@ -96,7 +100,7 @@ func (f *family) message() *dto.MetricFamily {
 	for _, s := range f.samples {
 		m := &dto.Metric{}
 		for _, l := range s.labels {
-			m.Label = append(m.Label, &dto.LabelPair{Name: proto.String(l.name), Value: proto.String(l.value)})
+			m.Label = append(m.Label, &dto.LabelPair{Name: proto.String(l.Name), Value: proto.String(l.Value)})
 		}
 		if f.counter {
 			m.Counter = &dto.Counter{Value: proto.Float64(s.value)}

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/view/metrics/naming"
 )
 
 // Gather implements prometheus.Gatherer. It asks nobody.
@@ -95,19 +96,19 @@ func (e *Exporter) aboutFacts(fs *families) (left, unnamed int) {
 
 // addFact adds one reading by our name, or by that of another exporter where
 // those are asked for and have one.
-func (e *Exporter) addFact(fs *families, r series.Reading, labels []label) bool {
+func (e *Exporter) addFact(fs *families, r series.Reading, labels []naming.Label) bool {
 	if e.o.Compat.add(fs, r, labels) {
 		return true
 	}
 	id := series.ID{Of: stack.Ref{Kind: r.Of.Kind}, Name: r.Name}
 	s, known := e.shapes[id]
 	if !known {
-		s, _ = shapeOf(e.o.Catalog.Fact(r.Of.Kind, r.Name))
+		s, _ = naming.ShapeOf(e.o.Catalog.Fact(r.Of.Kind, r.Name))
 		if len(e.shapes) < 10*MostSeries { // names come from sources of ours: there is no end only by a mistake
 			e.shapes[id] = s
 		}
 	}
-	if s.name == "" {
+	if s.Name == "" {
 		return false
 	}
 	fs.add(s, r.Value, labels)
@@ -131,11 +132,11 @@ func (e *Exporter) ofWindow(byThing map[stack.Ref][]reading) {
 	}
 }
 
-func (e *Exporter) labelsOf(ref stack.Ref) ([]label, bool) {
+func (e *Exporter) labelsOf(ref stack.Ref) ([]naming.Label, bool) {
 	if l, ok := e.labels[ref]; ok {
 		return l, true
 	}
-	l, ok := labelsOf(ref, e.servers)
+	l, ok := naming.LabelsOf(ref, e.servers)
 	if ok && len(e.labels) < 10*MostSeries {
 		e.labels[ref] = l
 	}
@@ -149,7 +150,7 @@ func (e *Exporter) inOrder(byThing map[stack.Ref][]reading) []stack.Ref {
 		switch {
 		case product.IsServer(r.Kind):
 			return 0
-		case slices.Contains(alone, r.Kind):
+		case slices.Contains(naming.Alone, r.Kind):
 			return 1
 		case r.Kind == "process", r.Kind == "pool":
 			return 2

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plumb/internal/series"
+	"plumb/internal/view/metrics/naming"
 	"plumb/internal/watch"
 )
 
@@ -23,14 +24,14 @@ func (e *Exporter) aboutMoment(fs *families) {
 }
 
 func (e *Exporter) aboutServer(fs *families, s watch.Server, raised []watch.Verdict) {
-	server := serverLabel(s.Ref)
-	fs.gauge("plumb_server_info", "a server; always 1", 1, server, label{"product", clean(s.Product)}, label{"title", clean(s.Title)})
+	server := naming.ServerLabel(s.Ref)
+	fs.gauge("plumb_server_info", "a server; always 1", 1, server, label("product", naming.Clean(s.Product)), label("title", naming.Clean(s.Title)))
 	up := 0.0
 	if s.Up {
 		up = 1
 	}
 	fs.gauge("plumb_server_up", "whether a server answers", up, server)
-	e.o.Compat.add(fs, series.Reading{Of: s.Ref, Name: upFact, Value: up}, []label{server})
+	e.o.Compat.add(fs, series.Reading{Of: s.Ref, Name: upFact, Value: up}, []naming.Label{server})
 	if !s.Up {
 		return
 	}
@@ -52,7 +53,7 @@ func (e *Exporter) aboutServer(fs *families, s watch.Server, raised []watch.Verd
 }
 
 func (e *Exporter) aboutVerdict(fs *families, v watch.Verdict) {
-	server, id := serverLabel(v.Server), label{"verdict", clean(v.ID)}
+	server, id := naming.ServerLabel(v.Server), label("verdict", naming.Clean(v.ID))
 	e.bottleneck(fs, v.ID, 1, server)
 	fs.gauge("plumb_bottleneck_since_timestamp_seconds", "since when a limit holds a server back", unix(v.Since), id, server)
 	if v.Share == nil {
@@ -63,8 +64,8 @@ func (e *Exporter) aboutVerdict(fs *families, v watch.Verdict) {
 	fs.gauge("plumb_bottleneck_share_high_ratio", "the most that share can be, at 95 %", v.Share.High, id, server)
 }
 
-func (e *Exporter) bottleneck(fs *families, id string, raised float64, server label) {
-	fs.gauge("plumb_bottleneck", "1 while a limit holds a server back, 0 while it does not, none while nobody can tell", raised, label{"verdict", clean(id)}, server)
+func (e *Exporter) bottleneck(fs *families, id string, raised float64, server naming.Label) {
+	fs.gauge("plumb_bottleneck", "1 while a limit holds a server back, 0 while it does not, none while nobody can tell", raised, label("verdict", naming.Clean(id)), server)
 }
 
 // aboutStatements adds the dearest statements of each server since they are
@@ -86,7 +87,7 @@ func (e *Exporter) statementsOf(fs *families, s *source) {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.ID, b.ID))
 	})
 	for _, st := range dearest[:min(len(dearest), e.o.Statements)] {
-		l := []label{{"database", clean(st.Database)}, serverLabel(st.Of), {"statement", clean(st.ID)}}
+		l := []naming.Label{label("database", naming.Clean(st.Database)), naming.ServerLabel(st.Of), label("statement", naming.Clean(st.ID))}
 		fs.counter("plumb_statement_calls_total", "calls of a statement since it is counted", st.Calls, l...)
 		fs.counter("plumb_statement_seconds_total", "time in a statement, all calls together", st.Seconds, l...)
 		if st.Examined != nil {
@@ -96,7 +97,7 @@ func (e *Exporter) statementsOf(fs *families, s *source) {
 			fs.counter("plumb_statement_returned_rows_total", "rows that a statement sent or changed", *st.Returned, l...)
 		}
 		if st.Text != "" {
-			fs.gauge("plumb_statement_info", "the text of a statement, without literals; always 1", 1, append(l, label{"text", clean(st.Text)})...)
+			fs.gauge("plumb_statement_info", "the text of a statement, without literals; always 1", 1, append(l, label("text", naming.Clean(st.Text)))...)
 		}
 	}
 }

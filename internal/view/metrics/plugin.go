@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"plumb/internal/view/metrics/naming"
 	"plumb/internal/view/page"
 )
 
@@ -89,7 +90,7 @@ func UnknownLine(why string) string { return plainLine(Unknown, why, nil) }
 
 // plainLine makes the one line. A | would end what is said.
 func plainLine(s State, says string, perf []string) string {
-	line := fmt.Sprintf("PLUMB %s - %s", s, strings.ReplaceAll(cut(oneLine(says), 1000), "|", "/"))
+	line := fmt.Sprintf("PLUMB %s - %s", s, strings.ReplaceAll(naming.Cut(oneLine(says), 1000), "|", "/"))
 	if len(perf) > 0 {
 		line += " | " + strings.Join(perf, " ")
 	}

@@ -7,6 +7,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
 	"plumb/internal/stack"
+	"plumb/internal/view/metrics/naming"
 )
 
 // aboutPoints adds the age and the proof of points in time, the newest of each
@@ -25,7 +26,7 @@ func (e *Exporter) aboutPoints(fs *families) {
 	}
 	for ref, points := range of {
 		slices.SortFunc(points, func(a, b protect.Point) int { return keep.At(b).Compare(keep.At(a)) })
-		server := serverLabel(ref)
+		server := naming.ServerLabel(ref)
 		fs.gauge("plumb_points", "points in time of a server that are whole", float64(len(points)), server)
 		fs.gauge("plumb_newest_point_age_seconds", "age of a server's newest point", age(now, points[0]), server)
 		if i := slices.IndexFunc(points, func(p protect.Point) bool { return p.Label == protect.Proven }); i >= 0 {
@@ -33,7 +34,7 @@ func (e *Exporter) aboutPoints(fs *families) {
 		}
 		for _, p := range points[:min(len(points), mostPoints)] {
 			fs.gauge("plumb_point_age_seconds", "age of a point, with what was proven of it: crash, locked or proven", age(now, p),
-				label{"label", clean(string(p.Label))}, label{"point", clean(p.ID)}, server)
+				label("label", naming.Clean(string(p.Label))), label("point", naming.Clean(p.ID)), server)
 		}
 	}
 }
@@ -47,7 +48,7 @@ func (e *Exporter) aboutPolicy(fs *families) {
 		return
 	}
 	for _, t := range e.picture.OfKind("points") {
-		server := label{"server", clean(t.Ref.Name)}
+		server := label("server", naming.Clean(t.Ref.Name))
 		if in, ok := t.Bool("in_policy"); ok && in {
 			fs.gauge("plumb_points_failing", "acts of plumb protect run for a server that went wrong when they were last tried", float64(len(t.List("failing"))), server)
 		}

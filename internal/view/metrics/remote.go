@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 	"google.golang.org/protobuf/encoding/protowire"
+	"plumb/internal/view/metrics/naming"
 )
 
 // stale is the value that tells a receiver that a series ended: a NaN of its
@@ -19,16 +20,16 @@ var stale = math.Float64frombits(0x7ff0000000000002)
 // used by one goroutine.
 type Remote struct {
 	e      *Exporter
-	common []label // of every series
-	had    map[string][]label
+	common []naming.Label // of every series
+	had    map[string][]naming.Label
 }
 
 // Remote makes one whose series all have these labels besides their own, such
 // as the name of the host.
 func (e *Exporter) Remote(labels map[string]string) *Remote {
-	r := &Remote{e: e, had: map[string][]label{}}
+	r := &Remote{e: e, had: map[string][]naming.Label{}}
 	for name, value := range labels {
-		r.common = append(r.common, label{name, clean(value)})
+		r.common = append(r.common, label(name, naming.Clean(value)))
 	}
 	return r
 }
@@ -37,7 +38,7 @@ func (e *Exporter) Remote(labels map[string]string) *Remote {
 // number of samples in it. A series that is no more is ended.
 func (r *Remote) Request(at time.Time) (body []byte, samples int) {
 	var raw []byte
-	now := map[string][]label{}
+	now := map[string][]naming.Label{}
 	for _, f := range r.e.collect() {
 		for _, s := range f.samples {
 			labels := r.full(f.name, s.labels)
@@ -59,25 +60,25 @@ func (r *Remote) Request(at time.Time) (body []byte, samples int) {
 
 // full gives all labels of a sample, the name among them, as they have to be:
 // sorted, and none of them empty.
-func (r *Remote) full(name string, own []label) []label {
-	all := []label{{"__name__", name}}
+func (r *Remote) full(name string, own []naming.Label) []naming.Label {
+	all := []naming.Label{label("__name__", name)}
 	for _, l := range append(slices.Clone(own), r.common...) {
-		if l.value != "" && !slices.ContainsFunc(all, func(had label) bool { return had.name == l.name }) {
+		if l.Value != "" && !slices.ContainsFunc(all, func(had naming.Label) bool { return had.Name == l.Name }) {
 			all = append(all, l)
 		}
 	}
-	slices.SortFunc(all, func(a, b label) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(all, func(a, b naming.Label) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
 // appendSeries adds a TimeSeries with one sample to a WriteRequest; the numbers
 // are those of the fields in prompb.
-func appendSeries(to []byte, labels []label, value float64, at time.Time) []byte {
+func appendSeries(to []byte, labels []naming.Label, value float64, at time.Time) []byte {
 	var one []byte
 	for _, l := range labels {
 		var pair []byte
-		pair = protowire.AppendString(protowire.AppendTag(pair, 1, protowire.BytesType), l.name)
-		pair = protowire.AppendString(protowire.AppendTag(pair, 2, protowire.BytesType), l.value)
+		pair = protowire.AppendString(protowire.AppendTag(pair, 1, protowire.BytesType), l.Name)
+		pair = protowire.AppendString(protowire.AppendTag(pair, 2, protowire.BytesType), l.Value)
 		one = protowire.AppendBytes(protowire.AppendTag(one, 1, protowire.BytesType), pair)
 	}
 	var s []byte

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/view/metrics/naming"
 	"plumb/internal/watch/record"
 )
 
@@ -34,9 +35,9 @@ type OpenMetrics struct {
 const mostSamples = 4 << 20 // 16 bytes each
 
 type named struct {
-	metric
-	labels string
-	known  bool
+	naming.Shape // its name without the ending of a counter, which is the form's
+	labels       string
+	known        bool
 }
 
 type sample struct {
@@ -51,7 +52,7 @@ func (o *OpenMetrics) Write(to io.Writer) error {
 		o.most = mostSamples
 	}
 	sizes := map[string]int{}
-	err := o.read(func(n named, _ sample) { sizes[n.name]++ })
+	err := o.read(func(n named, _ sample) { sizes[n.Name]++ })
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func parts(sizes map[string]int, most int) (all []map[string]bool) {
 func (o *OpenMetrics) read(do func(named, sample)) error {
 	return o.Each(func(i record.Item) error {
 		if i.Picture != nil {
-			serversOf(i.Picture, o.servers)
+			maps.Copy(o.servers, naming.Servers(i.Picture))
 			clear(o.names) // a process may now be known
 		}
 		if i.Batch == nil {
@@ -93,7 +94,7 @@ func (o *OpenMetrics) read(do func(named, sample)) error {
 		for _, r := range i.Batch.Readings {
 			n := o.name(r)
 			if n.known && !math.IsNaN(r.Value) && !math.IsInf(r.Value, 0) {
-				do(n, sample{ms, r.Value * n.scale})
+				do(n, sample{ms, r.Value * n.Scale})
 			}
 		}
 		return nil
@@ -106,9 +107,10 @@ func (o *OpenMetrics) name(r series.Reading) named {
 	if known {
 		return n
 	}
-	labels, ok := labelsOf(r.Of, o.servers)
+	labels, ok := naming.LabelsOf(r.Of, o.servers)
 	if ok {
-		n.metric, n.known = metricOf(o.Catalog.Fact(r.Of.Kind, r.Name))
+		n.Shape, n.known = naming.ShapeOf(o.Catalog.Fact(r.Of.Kind, r.Name))
+		n.Name = strings.TrimSuffix(n.Name, naming.Total)
 		n.labels = labelText(labels, o.Labels)
 	}
 	if len(o.names) < 1<<17 {
@@ -119,7 +121,7 @@ func (o *OpenMetrics) name(r series.Reading) named {
 
 // family is all values of one name.
 type family struct {
-	metric
+	naming.Shape
 	series map[string][]sample
 }
 
@@ -127,13 +129,13 @@ type family struct {
 func (o *OpenMetrics) part(w *bufio.Writer, names map[string]bool) error {
 	families := map[string]*family{}
 	err := o.read(func(n named, s sample) {
-		if !names[n.name] {
+		if !names[n.Name] {
 			return
 		}
-		f := families[n.name]
+		f := families[n.Name]
 		if f == nil {
-			f = &family{n.metric, map[string][]sample{}}
-			families[n.name] = f
+			f = &family{n.Shape, map[string][]sample{}}
+			families[n.Name] = f
 		}
 		// After the clock was set back, what is already there is not there twice.
 		if had := f.series[n.labels]; len(had) == 0 || had[len(had)-1].ms < s.ms {
@@ -152,23 +154,24 @@ func (o *OpenMetrics) part(w *bufio.Writer, names map[string]bool) error {
 // write writes one family. An error of w comes with its Flush.
 func (f *family) write(w *bufio.Writer) {
 	kind, suffix := "gauge", ""
-	if f.counter {
-		kind, suffix = "counter", "_total"
+	if f.Counter {
+		kind, suffix = "counter", naming.Total
 	}
-	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", f.name, escape(f.help), f.name, kind)
+	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", f.Name, escape(f.Help), f.Name, kind)
 	for _, labels := range slices.Sorted(maps.Keys(f.series)) {
 		for _, s := range f.series[labels] {
-			fmt.Fprintf(w, "%s%s%s %s %d.%03d\n", f.name, suffix, labels, strconv.FormatFloat(s.value, 'g', -1, 64), s.ms/1000, s.ms%1000)
+			fmt.Fprintf(w, "%s%s%s %s %d.%03d\n", f.Name, suffix, labels, strconv.FormatFloat(s.value, 'g', -1, 64), s.ms/1000, s.ms%1000)
 		}
 	}
 }
 
 // labelText is labels as they are written, sorted by name.
-func labelText(sets ...map[string]string) string {
+func labelText(own []naming.Label, more map[string]string) string {
 	all := map[string]string{}
-	for _, set := range sets {
-		maps.Copy(all, set)
+	for _, l := range own {
+		all[l.Name] = l.Value
 	}
+	maps.Copy(all, more)
 	if len(all) == 0 {
 		return ""
 	}

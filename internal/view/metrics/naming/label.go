@@ -1,4 +1,4 @@
-package metrics
+package naming
 
 import (
 	"crypto/sha256"
@@ -12,26 +12,26 @@ import (
 	"plumb/internal/view/page"
 )
 
-// label is one label of a sample.
-type label struct{ name, value string }
+// Label is one label of a sample.
+type Label struct{ Name, Value string }
 
 // mostLabel is how long a label's value may be, in bytes.
 const mostLabel = 160
 
-// clean makes a label's value of a text that a stranger may have written: one
+// Clean makes a label's value of a text that a stranger may have written: one
 // line of valid UTF-8 that drives no terminal. What had to be changed carries
 // the beginning of its checksum, so that two things stay two.
-func clean(text string) string {
+func Clean(text string) string {
 	c := strings.ReplaceAll(page.Clean(strings.ToValidUTF8(text, "?")), "\n", "?")
 	if c == text && len(c) <= mostLabel {
 		return c
 	}
 	sum := sha256.Sum256([]byte(text))
-	return cut(c, mostLabel-9) + "~" + hex.EncodeToString(sum[:4])
+	return Cut(c, mostLabel-9) + "~" + hex.EncodeToString(sum[:4])
 }
 
-// cut shortens a text to n bytes, between two characters.
-func cut(s string, n int) string {
+// Cut shortens a text to n bytes, between two characters.
+func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -41,35 +41,36 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// alone are kinds of which a host has one thing.
-var alone = []string{"host", "zfs", "memory"}
+// Alone are kinds of which a host has one thing.
+var Alone = []string{"host", "zfs", "memory"}
 
-// labelsOf gives the labels by which a thing is known. A process is known by
+// LabelsOf gives the labels by which a thing is known. A process is known by
 // its server, which keeps its name when it is started anew; one that is no
 // server's is not shown.
-func labelsOf(ref stack.Ref, servers map[stack.Ref]stack.Ref) ([]label, bool) {
+func LabelsOf(ref stack.Ref, servers map[stack.Ref]stack.Ref) ([]Label, bool) {
 	switch {
-	case slices.Contains(alone, ref.Kind):
+	case slices.Contains(Alone, ref.Kind):
 		return nil, true
 	case product.IsServer(ref.Kind):
-		return []label{serverLabel(ref)}, true
+		return []Label{ServerLabel(ref)}, true
 	case ref.Kind == "process":
 		server, ok := servers[ref]
-		return []label{serverLabel(server)}, ok
+		return []Label{ServerLabel(server)}, ok
 	case ref.Kind == "block":
-		return []label{{"device", clean(ref.Name)}}, true
+		return []Label{{"device", Clean(ref.Name)}}, true
 	case ref.Kind == "cgroup_device":
 		if i := strings.LastIndexByte(ref.Name, '@'); i >= 0 {
-			return []label{{"cgroup", clean(ref.Name[:i])}, {"device", clean(ref.Name[i+1:])}}, true
+			return []Label{{"cgroup", Clean(ref.Name[:i])}, {"device", Clean(ref.Name[i+1:])}}, true
 		}
 	}
-	return []label{{strings.Map(nameRune, ref.Kind), clean(ref.Name)}}, true
+	return []Label{{strings.Map(nameRune, ref.Kind), Clean(ref.Name)}}, true
 }
 
-func serverLabel(ref stack.Ref) label { return label{"server", clean(ref.String())} }
+// ServerLabel is the label by which a server is known.
+func ServerLabel(ref stack.Ref) Label { return Label{"server", Clean(ref.String())} }
 
-// processes tells of every process of a picture whose server it is.
-func processes(s *stack.Stack) map[stack.Ref]stack.Ref {
+// Servers tells of every process of a picture whose server it is.
+func Servers(s *stack.Stack) map[stack.Ref]stack.Ref {
 	all := map[stack.Ref]stack.Ref{}
 	for _, kind := range product.Kinds() {
 		for _, t := range s.OfKind(kind) {
