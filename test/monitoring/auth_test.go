@@ -127,6 +127,7 @@ scrape_configs:
 	eventually(t, "it scrapes with the token", 30*time.Second, func() bool {
 		return len(p.query(t, `up{job="with"} == 1 and on (instance) plumb_build_info{job="with"}`)) == 1
 	})
+	eventually(t, "it tried without", 30*time.Second, func() bool { return len(p.query(t, `up{job="without"}`)) == 1 })
 	if len(p.query(t, `up{job="without"} == 0`)) != 1 {
 		t.Error("it scrapes without the token")
 	}
