@@ -29,7 +29,7 @@ type Judge struct {
 	cat    *catalog.Catalog
 	limits []*rule.Limit
 
-	picture *stack.Stack
+	picture *stack.Stack              // what of the newest lasts
 	waiting []series.Batch            // not yet in a window, in the order they came
 	recent  map[string][]series.Batch // by source: what the next window needs
 	newest  time.Time
@@ -83,7 +83,7 @@ func (j *Judge) anew() {
 func (j *Judge) Picture(_ time.Time, s *stack.Stack) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.picture = s
+	j.picture = j.lasting(s)
 }
 
 // Batch takes what a source gave, and judges the windows that are complete by

@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/observe"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 )
 
-// overlay lays a window over the newest picture: what moves with the work is
-// the window's alone, because a picture is minutes old; what stays until
-// somebody changes it is the picture's where no source reads it.
-func (j *Judge) overlay(w *judged) *stack.Stack {
-	s := j.picture.Clone()
+// lasting is what of a picture holds until the next one: what stays until
+// somebody changes it, and how things are linked. What moves with the work is a
+// window's alone, because a picture is minutes old.
+func (j *Judge) lasting(picture *stack.Stack) *stack.Stack {
+	s := picture.Clone()
 	for _, t := range s.Things {
 		for name := range t.Facts {
 			switch j.cat.OverTime(t.Ref.Kind, name) {
@@ -25,6 +26,14 @@ func (j *Judge) overlay(w *judged) *stack.Stack {
 			}
 		}
 	}
+	linkDevices(s)
+	return s
+}
+
+// overlay lays a window over what lasts of the newest picture: that is the
+// picture's where no source reads it.
+func (j *Judge) overlay(w *judged) *stack.Stack {
+	s := j.picture.Clone()
 	var seen stack.Observation
 	for _, of := range slices.SortedFunc(maps.Keys(w.values), stack.Ref.Compare) {
 		t := s.Find(of)
@@ -38,7 +47,6 @@ func (j *Judge) overlay(w *judged) *stack.Stack {
 	s.Add("watch", seen)
 	s.Gaps = append(s.Gaps, j.stackGaps(w)...)
 	linkGroups(s)
-	linkDevices(s)
 	return s
 }
 
@@ -127,8 +135,10 @@ func refs(batches []series.Batch) []stack.Ref {
 // linkGroups links each control group to what it and the groups above it may
 // ask of devices. Such a thing is named GROUP@DEVICE.
 func linkGroups(s *stack.Stack) {
+	above := map[stack.Ref]string{} // the group of each such thing
 	for _, l := range s.OfKind("cgroup_device") {
 		if at := strings.LastIndexByte(l.Ref.Name, '@'); at >= 0 {
+			above[l.Ref] = rooted(l.Ref.Name[:at])
 			l.Link("group", stack.Ref{Kind: "cgroup", Name: l.Ref.Name[:at]})
 			l.Link("device", stack.Ref{Kind: "block", Name: l.Ref.Name[at+1:]})
 		}
@@ -139,19 +149,12 @@ func linkGroups(s *stack.Stack) {
 		}
 		g.Link("devices")
 		for _, l := range s.OfKind("cgroup_device") {
-			group, _, _ := strings.Cut(l.Ref.Name, "@")
-			if at := strings.LastIndexByte(l.Ref.Name, '@'); at >= 0 {
-				group = l.Ref.Name[:at]
-			}
-			if within(g.Ref.Name, group) {
+			if group, named := above[l.Ref]; named && observe.Within(rooted(g.Ref.Name), group) {
 				g.Link("devices", l.Ref)
 			}
 		}
 	}
 }
 
-// within tells whether a control group is another one or lies below it.
-func within(group, other string) bool {
-	group, other = path.Clean("/"+group), path.Clean("/"+other)
-	return group == other || other == "/" || strings.HasPrefix(group, other+"/")
-}
+// rooted is the path of a control group from the root of its tree.
+func rooted(group string) string { return path.Clean("/" + group) }
