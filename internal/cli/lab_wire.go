@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"io"
 	"time"
 
 	"plumb/internal/catalog"
@@ -10,6 +11,7 @@ import (
 	"plumb/internal/engine/private"
 	"plumb/internal/lab"
 	"plumb/internal/storage/volume"
+	"plumb/internal/tape"
 )
 
 // engines are the private servers that the lab can set up.
@@ -30,7 +32,7 @@ func captureStack(cat *catalog.Catalog) func(context.Context) ([]byte, error) {
 			return nil, err
 		}
 		var packed bytes.Buffer
-		err = writePacked(&packed, t)
+		err = shell.Packed(func(w io.Writer) error { return tape.Write(w, t) })(&packed)
 		return packed.Bytes(), err
 	}
 }

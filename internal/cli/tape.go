@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/catalog"
+	"plumb/internal/check"
 	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/stack"
 	"plumb/internal/tape"
 )
 
@@ -119,25 +120,18 @@ func record(ctx context.Context, cat *catalog.Catalog, src shell.Source) (*tape.
 		return nil, err
 	}
 	defer live.Close()
-	recorder := host.NewRecorder(live)
-	if _, err := lookInTime(ctx, host.NewCached(recorder), cat, g, src.Timeout); err != nil {
-		return nil, err
-	}
-	t, err := recorder.Tape()
-	if err != nil {
-		return nil, fmt.Errorf("record this host: %w", err)
-	}
-	return t, nil
+	return check.Record(ctx, live, func(ctx context.Context, h host.Reader) (*stack.Stack, error) {
+		return lookInTime(ctx, host.NewCached(h), cat, g, src.Timeout)
+	})
 }
 
 // writeTape writes a tape to a file.
 func writeTape(name string, force bool, t *tape.Tape) error {
-	err := shell.WriteFile(name, force, func(w io.Writer) error {
-		if !strings.HasSuffix(name, ".gz") {
-			return tape.Write(w, t)
-		}
-		return writePacked(w, t)
-	})
+	write := func(w io.Writer) error { return tape.Write(w, t) }
+	if strings.HasSuffix(name, ".gz") {
+		write = shell.Packed(write)
+	}
+	err := shell.WriteFile(name, force, write)
 	if errors.Is(err, fs.ErrExist) {
 		return hint.With(fmt.Errorf("write the tape: %s is there already", name), "give another name, or --force to replace it")
 	}
@@ -145,9 +139,4 @@ func writeTape(name string, force bool, t *tape.Tape) error {
 		return hint.With(fmt.Errorf("write the tape to %s: %w", name, hint.Cause(err)), "plumb capture -o FILE wants a place with room that you may write to")
 	}
 	return nil
-}
-
-func writePacked(w io.Writer, t *tape.Tape) error {
-	z := gzip.NewWriter(w)
-	return errors.Join(tape.Write(z, t), z.Close())
 }

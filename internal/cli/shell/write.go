@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -104,4 +105,12 @@ func writeStream(name string, write func(io.Writer) error) error {
 		return err
 	}
 	return errors.Join(write(f), f.Close())
+}
+
+// Packed compresses what is written, as names that end in .gz say.
+func Packed(write func(io.Writer) error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		z := gzip.NewWriter(w)
+		return errors.Join(write(z), z.Close())
+	}
 }

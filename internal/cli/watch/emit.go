@@ -3,8 +3,8 @@ package watch
 import (
 	"github.com/spf13/cobra"
 
-	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
 	"plumb/internal/view/metrics"
 	"plumb/knowledge"
@@ -40,7 +40,7 @@ func emitted(form string) (string, error) {
 	case "alerts":
 		return metrics.Alerts(knowledge.FS)
 	case "dashboard":
-		cat, err := catalog.Windows(knowledge.FS)
+		cat, err := feed.Windows()
 		if err != nil {
 			return "", err
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/cli/watch/outlet"
@@ -161,7 +160,7 @@ func runMetrics(ctx context.Context, s *shell.Shell, from feed.Feed, f metricsFl
 
 // exporter makes what keeps the last samples.
 func (f *metricsFlags) exporter() (*metrics.Exporter, error) {
-	cat, err := catalog.Windows(knowledge.FS)
+	cat, err := feed.Windows()
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"plumb/internal/view/tui"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
-	"plumb/knowledge"
 )
 
 // shower is a sink that only wants to know what watch says.
@@ -28,20 +27,11 @@ func (*shower) Batch(series.Batch) {}
 // Moment implements [feed.Told]. What cannot be shown is not: the next one may be.
 func (s *shower) Moment(m watch.Moment) { _ = s.show(m) }
 
-// windows is the catalogue by which evidence gets its units.
-func windows() (*catalog.Catalog, error) {
-	cat, err := catalog.Windows(knowledge.FS)
-	if cat == nil {
-		return nil, err
-	}
-	return cat, nil
-}
-
 // runScreen shows what watch says until a person ends it: on a terminal that can
 // be drawn on as a screen, elsewhere as lines.
 func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Source) error {
-	cat, err := windows()
-	if err != nil {
+	cat, err := feed.Windows()
+	if cat == nil {
 		return err
 	}
 	if !shell.IsTerminal(s.Out) || os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "" {

@@ -143,7 +143,7 @@ func closeAll(all []net.Listener) {
 }
 
 // serve answers until the context or the feed ends.
-func serve(ctx context.Context, s *web.Server, listeners []net.Listener, feed func(context.Context, watch.Sink) error) error {
+func serve(ctx context.Context, s *web.Server, listeners []net.Listener, from func(context.Context, watch.Sink) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := s.HTTP()
@@ -155,14 +155,14 @@ func serve(ctx context.Context, s *web.Server, listeners []net.Listener, feed fu
 			}
 		}()
 	}
-	cat, err := windows()
-	if err != nil {
+	cat, err := feed.Windows()
+	if cat == nil {
 		return err
 	}
 	fed := make(chan struct{})
 	go func() {
 		defer close(fed)
-		failed <- feed(ctx, &shower{show: func(m watch.Moment) error { return s.Show(view.MakeBoard(m, cat)) }})
+		failed <- from(ctx, &shower{show: func(m watch.Moment) error { return s.Show(view.MakeBoard(m, cat)) }})
 	}()
 	select {
 	case <-ctx.Done():

@@ -52,7 +52,7 @@ func Live(s *shell.Shell, a Adapters) Feed {
 
 // run samples a machine.
 func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn.Given, limit time.Duration, sinks ...watch.Sink) error {
-	cat, err := check.Catalog(check.All, s.Warn)
+	look, err := Looker(s, a, g, limit)
 	if err != nil {
 		return err
 	}
@@ -66,24 +66,27 @@ func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn
 		defer t.end()
 		sinks = append(sinks, t)
 	}
-	look := func(ctx context.Context) (*stack.Stack, error) {
-		return check.Observe(ctx, host.NewCached(live), cat, a.Phases(cat, g), limit)
-	}
-	return sampler.Run(ctx, sampler.Options{Host: live, Finders: a.Finders(g), Look: look}, sinks...)
+	return sampler.Run(ctx, sampler.Options{Host: live, Finders: a.Finders(g), Look: func(ctx context.Context) (*stack.Stack, error) { return look(ctx, live) }}, sinks...)
 }
 
-// Look reads a machine once, as a check does.
-func Look(ctx context.Context, s *shell.Shell, from host.Reader, a Adapters, g dsn.Given, limit time.Duration) (*stack.Stack, error) {
+// Looker makes what reads a machine as a whole, as a check does.
+func Looker(s *shell.Shell, a Adapters, g dsn.Given, limit time.Duration) (func(context.Context, host.Reader) (*stack.Stack, error), error) {
 	cat, err := check.Catalog(check.All, s.Warn)
 	if err != nil {
 		return nil, err
 	}
-	return check.Observe(ctx, host.NewCached(from), cat, a.Phases(cat, g), limit)
+	return func(ctx context.Context, from host.Reader) (*stack.Stack, error) {
+		return check.Observe(ctx, host.NewCached(from), cat, a.Phases(cat, g), limit)
+	}, nil
 }
+
+// Windows is the catalogue of windows. It is read once: it is large, and whoever
+// judges, shows and exports wants the same.
+var Windows = sync.OnceValues(func() (*catalog.Catalog, error) { return catalog.Windows(knowledge.FS) })
 
 // NewJudge makes a judge of what is built in.
 func NewJudge(s *shell.Shell) (*watch.Judge, *catalog.Catalog, error) {
-	cat, err := catalog.Windows(knowledge.FS)
+	cat, err := Windows()
 	if cat == nil {
 		return nil, nil, err
 	}

@@ -2,7 +2,6 @@
 package incident
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,8 +17,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/catalog"
+	"plumb/internal/check"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
+	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
@@ -166,9 +167,13 @@ func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err erro
 	}()
 	ctx, cancel := context.WithTimeout(k.ctx, captureTime)
 	defer cancel()
-	// What goes away first comes first.
-	threads := k.threads(ctx, v)
+	live, g, err := k.flags.Source.Live(k.adapters.Dialers)
+	if err != nil {
+		return "", err
+	}
+	defer live.Close()
 	items := k.Items()
+	threads := threads(ctx, live, items, v.Server) // what goes away first comes first
 	doc, err := json.MarshalIndent(view.Document(m, k.cat), "", "  ")
 	if err != nil {
 		return "", err
@@ -177,10 +182,10 @@ func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err erro
 		"threads.txt": text(threads),
 		"moment.txt":  text(view.Text(m, k.cat, shell.Screen(io.Discard))),
 		"moment.json": text(string(doc) + "\n"),
-		"before.jsonl.gz": packed(func(w io.Writer) error {
+		"before.jsonl.gz": shell.Packed(func(w io.Writer) error {
 			return record.WriteLines(w, m.Hostname, func(do func(record.Item) error) error { return each(items, do) })
 		}),
-		"host.tape.gz": packed(func(w io.Writer) error { return k.tape(ctx, w) }),
+		"host.tape.gz": shell.Packed(func(w io.Writer) error { return k.tape(ctx, live, g, w) }),
 	} {
 		if err := writeNew(filepath.Join(made, file), write); err != nil {
 			return "", err
@@ -189,35 +194,28 @@ func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err erro
 	return name, os.Rename(made, name)
 }
 
-// threads describes what the threads of the verdict's server do, or why that
-// cannot be told.
-func (k *capturing) threads(ctx context.Context, v watch.Verdict) string {
-	live, _, err := k.flags.Source.Live(k.adapters.Dialers)
-	if err != nil {
-		return err.Error() + "\n"
-	}
-	defer live.Close()
+// threads describes what the threads of a server do, or why that cannot be told.
+func threads(ctx context.Context, h host.Reader, items []record.Item, server stack.Ref) string {
 	var all []string
-	for _, p := range k.processes(v.Server) {
+	for _, p := range processes(items, server) {
 		pid, err := strconv.Atoi(p.Ref.Name)
 		if err != nil {
 			continue
 		}
-		text, err := capture.Threads(ctx, live, pid)
+		text, err := capture.Threads(ctx, h, pid)
 		if err != nil {
 			text = err.Error() + "\n"
 		}
 		all = append(all, text)
 	}
 	if len(all) == 0 {
-		return "no process of " + v.Server.String() + " is on this host\n"
+		return "no process of " + server.String() + " is on this host\n"
 	}
 	return strings.Join(all, "\n")
 }
 
 // processes gives those of a server by the newest picture.
-func (k *capturing) processes(server stack.Ref) []*stack.Thing {
-	items := k.Items()
+func processes(items []record.Item, server stack.Ref) []*stack.Thing {
 	for _, i := range slices.Backward(items) {
 		if i.Picture == nil {
 			continue
@@ -231,17 +229,12 @@ func (k *capturing) processes(server stack.Ref) []*stack.Thing {
 }
 
 // tape records this host as plumb capture does.
-func (k *capturing) tape(ctx context.Context, to io.Writer) error {
-	live, g, err := k.flags.Source.Live(k.adapters.Dialers)
+func (k *capturing) tape(ctx context.Context, live *host.Live, g dsn.Given, to io.Writer) error {
+	look, err := feed.Looker(k.shell, k.adapters, g, k.flags.Timeout)
 	if err != nil {
 		return err
 	}
-	defer live.Close()
-	recorder := host.NewRecorder(live)
-	if _, err := feed.Look(ctx, k.shell, recorder, k.adapters, g, k.flags.Timeout); err != nil {
-		return err
-	}
-	t, err := recorder.Tape()
+	t, err := check.Record(ctx, live, look)
 	if err != nil {
 		return err
 	}
@@ -259,13 +252,6 @@ func each(items []record.Item, do func(record.Item) error) error {
 
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
-}
-
-func packed(write func(io.Writer) error) func(io.Writer) error {
-	return func(w io.Writer) error {
-		z := gzip.NewWriter(w)
-		return errors.Join(write(z), z.Close())
-	}
 }
 
 // writeNew writes a file that nobody else may read.
