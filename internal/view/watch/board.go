@@ -9,7 +9,6 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/series"
-	"plumb/internal/stack"
 	"plumb/internal/units"
 	"plumb/internal/view/page"
 	"plumb/internal/watch"
@@ -173,7 +172,7 @@ func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
 			return BoardUnknown{Plain(s.Ref.String()), Plain(u.ID), Plain(missing(u, s.Ref))}
 		})...)
 	}
-	b.Gaps = each(m.Gaps, boardGap)
+	b.Gaps = plains(gapLines(m.Gaps))
 	return b
 }
 
@@ -202,7 +201,7 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	out.Classes = each(s.Classes, func(c watch.Share) BoardClass {
 		return BoardClass{Plain(string(c.Class)), page.Finite(c.Of.Value), interval(c.Of)}
 	})
-	out.Ruled = each(s.Ruled, func(r watch.Ruled) string { return Plain(strings.TrimSuffix(r.ID+": "+r.Why, ": ")) })
+	out.Ruled = each(s.Ruled, func(r watch.Ruled) string { return Plain(strings.TrimSuffix(r.ID+": "+inWords(r.Why), ": ")) })
 	raised := of(m.Verdicts, s.Ref)
 	switch {
 	case len(raised) > 0:
@@ -259,14 +258,3 @@ func boardSpan(s watch.Span, at time.Time) BoardSpan {
 
 // ofHour is where a time lies in the hour before at.
 func ofHour(t, at time.Time) float64 { return min(1, max(0, 1-at.Sub(t).Hours())) }
-
-func boardGap(g series.Gap) string {
-	text := g.Why
-	if g.Of != (stack.Ref{}) {
-		text = strings.TrimSpace(strings.TrimPrefix(g.Name+" of ", " of ")+g.Of.String()) + ": " + text
-	}
-	if g.Hint != "" {
-		text += " (" + g.Hint + ")"
-	}
-	return Plain(text)
-}

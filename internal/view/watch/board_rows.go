@@ -21,15 +21,20 @@ func boardSession(server stack.Ref, x series.Session) BoardSession {
 	if x.InTx > 0 {
 		out.InTx = units.Short(x.InTx.Round(time.Second))
 	}
-	var by []string
-	for _, id := range x.BlockedBy {
-		by = append(by, strconv.FormatInt(id, 10))
-	}
-	out.WaitsFor = Plain(strings.Join(by, ", "))
+	out.WaitsFor = waitsFor(x)
 	if out.Text == "" && x.Statement != "" {
 		out.Text = Plain("statement " + x.Statement)
 	}
 	return out
+}
+
+// waitsFor lists the sessions that hold up another.
+func waitsFor(x series.Session) string {
+	var by []string
+	for _, id := range x.BlockedBy {
+		by = append(by, strconv.FormatInt(id, 10))
+	}
+	return strings.Join(by, ", ")
 }
 
 func boardStatement(server stack.Ref, x watch.StatementChange) BoardStatement {

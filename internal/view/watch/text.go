@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/rule"
+	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/units"
 	"plumb/internal/view/page"
@@ -187,8 +188,13 @@ func called(name string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(name, "_rate"), "_", " ")
 }
 
-// reason drops the variable of a verdict before a fact's name.
-var reason = regexp.MustCompile(`\b[a-z]+\.([a-z0-9_]+)(?: =)? `)
+// asked is a fact as a verdict names it: db.share_log_low = 5.68 %.
+var asked = regexp.MustCompile(`\b[a-z]+\.([a-z0-9_]+)(?: =)? `)
+
+// inWords writes the facts that rule a verdict out as people read them.
+func inWords(why string) string {
+	return asked.ReplaceAllStringFunc(why, func(s string) string { return called(asked.FindStringSubmatch(s)[1]) + " " })
+}
 
 func shown(cat *catalog.Catalog, e rule.Evidence) string {
 	return catalog.Show(cat.Fact(e.Of.Kind, e.Name), e.Fact.Value)
@@ -241,23 +247,11 @@ func calls(n float64) string {
 
 // change says why a statement costs more or less than in the minute before.
 func change(dearer, more float64) string {
-	var parts []string
-	for _, x := range []struct {
-		by   float64
-		more string
-		less string
-	}{{more, "more calls", "fewer calls"}, {dearer, "dearer calls", "cheaper calls"}} {
-		switch {
-		case x.by >= 0.1:
-			parts = append(parts, fmt.Sprintf("+%s s by %s", units.Digits3(x.by), x.more))
-		case x.by <= -0.1:
-			parts = append(parts, fmt.Sprintf("−%s s by %s", units.Digits3(-x.by), x.less))
-		}
-	}
-	if len(parts) == 0 {
+	text := strings.Trim(part(more, "by more calls", "by fewer calls")+", "+part(dearer, "by dearer calls", "by cheaper calls"), ", ")
+	if text == "" {
 		return ""
 	}
-	return strings.Join(parts, ", ") + ": "
+	return text + ": "
 }
 
 func cut(text string, n int) string {
@@ -287,7 +281,7 @@ func sessions(p *page.Page, s watch.Server) {
 			text += ", " + x.User
 		}
 		if len(x.BlockedBy) > 0 {
-			text += ", waits for " + strings.Trim(strings.ReplaceAll(fmt.Sprint(x.BlockedBy), " ", ", "), "[]")
+			text += ", waits for " + waitsFor(x)
 		}
 		if x.Text != "" {
 			text += ": " + cut(x.Text, 80)
@@ -302,9 +296,7 @@ func ruled(p *page.Page, s watch.Server) {
 	for _, r := range s.Ruled {
 		text := r.ID
 		if r.Why != "" {
-			text += " (" + reason.ReplaceAllStringFunc(r.Why, func(s string) string {
-				return called(reason.FindStringSubmatch(s)[1]) + " "
-			}) + ")"
+			text += " (" + inWords(r.Why) + ")"
 		}
 		parts = append(parts, text)
 	}
@@ -342,10 +334,7 @@ func missing(u watch.UnknownVerdict, server stack.Ref) string {
 		case m.Why == "":
 			needs = append(needs, called(m.Name)+" of "+m.Of.String())
 		default:
-			text := m.Why
-			if m.Hint != "" {
-				text += " (" + m.Hint + ")"
-			}
+			text := withHint(m.Why, m.Hint)
 			if !slices.Contains(reasons, text) {
 				reasons = append(reasons, text)
 			}
@@ -360,38 +349,54 @@ func missing(u watch.UnknownVerdict, server stack.Ref) string {
 	return strings.Join(reasons, "; ")
 }
 
-// gaps lists what cannot be seen, all of one thing for one reason together.
 func gaps(p *page.Page, m watch.Moment) {
+	all := gapLines(m.Gaps)
+	if len(all) == 0 {
+		return
+	}
+	p.Blank()
+	head := "not seen    "
+	for i, text := range all {
+		if i == mostGaps {
+			p.Hang(page.Dim, head, fmt.Sprintf("and what has %d more reasons; --json has all", len(all)-i))
+			return
+		}
+		p.Hang(page.Dim, head, text)
+		head = "            "
+	}
+}
+
+// gapLines lists what cannot be seen, all of one thing for one reason together.
+func gapLines(all []series.Gap) (lines []string) {
 	type reason struct {
 		of        stack.Ref
 		why, hint string
 	}
 	names, order := map[reason][]string{}, []reason(nil)
-	for _, g := range m.Gaps {
+	for _, g := range all {
 		r := reason{g.Of, g.Why, g.Hint}
 		if names[r] == nil {
 			order = append(order, r)
 		}
 		names[r] = append(names[r], g.Name)
 	}
-	if len(order) == 0 {
-		return
-	}
-	p.Blank()
-	head := "not seen    "
-	for i, r := range order {
-		if i == mostGaps {
-			p.Hang(page.Dim, head, fmt.Sprintf("and what has %d more reasons; --json has all", len(order)-i))
-			return
-		}
+	for _, r := range order {
 		text := r.why
 		if r.of != (stack.Ref{}) {
-			text = strings.TrimSpace(strings.Join(names[r], ", ")+" of "+r.of.String()) + ": " + text
+			what := r.of.String()
+			if of := strings.Trim(strings.Join(names[r], ", "), ", "); of != "" {
+				what = of + " of " + what
+			}
+			text = what + ": " + text
 		}
-		if r.hint != "" {
-			text += " (" + r.hint + ")"
-		}
-		p.Hang(page.Dim, head, text)
-		head = "            "
+		lines = append(lines, withHint(text, r.hint))
 	}
+	return lines
+}
+
+func withHint(text, hint string) string {
+	if hint == "" {
+		return text
+	}
+	return text + " (" + hint + ")"
 }
