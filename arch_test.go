@@ -31,6 +31,7 @@ var layers = [][]string{
 		"system/kernel", "system/process", "system/points"},
 	{"system/sampler", "storage/sampler", "engine/mysql/sampler", "engine/postgres/sampler", "engine/mongo/sampler"}, // what watch reads again and again
 	{"engine/fake", "engine/mongo/mongotest"},
+	{"engine/samplertest"}, // for tests alone
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst"},                                      // servers of the lab's own, and copies of others
 	{"view/page", "view/schema"},
@@ -67,7 +68,7 @@ var only = map[string]struct {
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
 	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch", "cli/watch/outlet"}, "connections are made by dialers, which host calls"},
-	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "watch/record", "load/durability", "lab/ledger", "view/viewtest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "watch/record", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

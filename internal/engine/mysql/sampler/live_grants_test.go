@@ -15,7 +15,7 @@ import (
 func TestGrants(t *testing.T) {
 	l := start(t, sandbox.MySQLOptions{Settings: "performance_schema = ON"})
 	l.tables()
-	l.exec("CREATE USER plumb@localhost")
+	l.Exec("CREATE USER plumb@localhost")
 	var rights []string
 	for line := range strings.Lines(Grants(product.MariaDB, "10.11.14")) {
 		if grant, ok := strings.CutPrefix(line, "GRANT "); ok {
@@ -25,9 +25,9 @@ func TestGrants(t *testing.T) {
 	without := map[string][]string{"": nil, "PROCESS": {"sessions"}, "SELECT": {"statements", "indexes"}, "SHOW": {"indexes"}}
 	for lost, parts := range without {
 		for _, r := range rights {
-			l.exec("GRANT " + r + " TO plumb@localhost")
+			l.Exec("GRANT " + r + " TO plumb@localhost")
 			if lost != "" && strings.HasPrefix(r, lost) {
-				l.exec("REVOKE " + r + " FROM plumb@localhost")
+				l.Exec("REVOKE " + r + " FROM plumb@localhost")
 			}
 		}
 		l.as("plumb")
@@ -40,7 +40,7 @@ func TestGrants(t *testing.T) {
 
 // tables makes tables with indexes that can be done without.
 func (l *live) tables() {
-	l.exec("CREATE DATABASE shop2", "CREATE TABLE shop2.p (id INT PRIMARY KEY)",
+	l.Exec("CREATE DATABASE shop2", "CREATE TABLE shop2.p (id INT PRIMARY KEY)",
 		"CREATE TABLE shop2.t (id INT PRIMARY KEY, v VARCHAR(100), p INT, KEY one (v), KEY two (v, p), KEY part (v(5)), UNIQUE KEY u (p, v), KEY f (p), FOREIGN KEY (p) REFERENCES shop2.p (id))",
 		"INSERT INTO shop2.t VALUES (1, 'a', NULL)")
 }
@@ -48,11 +48,11 @@ func (l *live) tables() {
 // lost names what cannot be read.
 func (l *live) lost() (parts []string) {
 	for _, part := range []string{"status", "sessions", "statements"} {
-		if b, err := l.take(part); err != nil || len(b.Readings)+len(b.Statements) == 0 {
+		if b, err := l.Take(part); err != nil || len(b.Readings)+len(b.Statements) == 0 {
 			parts = append(parts, part)
 		}
 	}
-	if all, err := l.of.Indexes(context.Background(), l.h); err != nil || len(all) == 0 {
+	if all, err := l.of.Indexes(context.Background(), l.Host); err != nil || len(all) == 0 {
 		parts = append(parts, "indexes")
 	}
 	return parts
@@ -62,8 +62,8 @@ func (l *live) lost() (parts []string) {
 func TestIndexes(t *testing.T) {
 	l := start(t, sandbox.MySQLOptions{Settings: "performance_schema = ON"})
 	l.tables()
-	l.exec("SELECT * FROM shop2.t FORCE INDEX (two) WHERE v = 'a'")
-	all, err := l.of.Indexes(context.Background(), l.h)
+	l.Exec("SELECT * FROM shop2.t FORCE INDEX (two) WHERE v = 'a'")
+	all, err := l.of.Indexes(context.Background(), l.Host)
 	sandbox.Need(t, err)
 	done, unread := map[string]string{}, map[string]series.Index{}
 	for _, i := range all {

@@ -1,0 +1,120 @@
+// Package samplertest has what the tests of the servers' samplers share: a
+// private server that sources are asked about while a test does something to it.
+package samplertest
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"testing"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/sample"
+	"plumb/internal/series"
+)
+
+// Live is a private server, and what watches it.
+type Live struct {
+	T      testing.TB
+	DB     *sql.DB
+	Host   *host.Live
+	Source func(part string) sample.Source
+	Pause  time.Duration // between two questions of the same kind
+}
+
+// Exec runs statements.
+func (l *Live) Exec(statements ...string) {
+	l.T.Helper()
+	for _, q := range statements {
+		if _, err := l.DB.Exec(q); err != nil {
+			l.T.Fatalf("%s: %v", q, err)
+		}
+	}
+}
+
+// Take asks one source.
+func (l *Live) Take(part string) (series.Batch, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return l.Source(part).Take(ctx, l.Host)
+}
+
+// Must asks one source that answers.
+func (l *Live) Must(part string) series.Batch {
+	l.T.Helper()
+	b, err := l.Take(part)
+	if err != nil {
+		l.T.Fatalf("%s: %v", part, err)
+	}
+	return b
+}
+
+// Until asks a source again until it says what is waited for.
+func (l *Live) Until(part, what string, done func(series.Batch) bool) series.Batch {
+	l.T.Helper()
+	var b series.Batch
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(l.Pause) {
+		if b = l.Must(part); done(b) {
+			return b
+		}
+	}
+	l.T.Fatalf("%s never said %s: %+v", part, what, b)
+	return b
+}
+
+// Held opens a session that the test keeps.
+func (l *Live) Held(statements ...string) *sql.Conn {
+	l.T.Helper()
+	c, err := l.DB.Conn(context.Background())
+	if err != nil {
+		l.T.Fatal(err)
+	}
+	l.T.Cleanup(func() { c.Close() })
+	for _, q := range statements {
+		if _, err := c.ExecContext(context.Background(), q); err != nil {
+			l.T.Fatalf("%s: %v", q, err)
+		}
+	}
+	return c
+}
+
+// Later runs a statement that will wait.
+func (l *Live) Later(c *sql.Conn, q string) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = c.ExecContext(context.Background(), q) // the test ends it by its server's end
+	}()
+	l.T.Cleanup(func() { <-done })
+}
+
+// Dead has a server that was ended be asked: each time that is an error, and none
+// takes long.
+func (l *Live) Dead(part string) {
+	l.T.Helper()
+	began := time.Now()
+	for range 5 {
+		if b, err := l.Take(part); err == nil || len(b.Readings) > 0 {
+			l.T.Errorf("of a dead server: %v %v", err, b)
+		}
+	}
+	if d := time.Since(began); d > 10*time.Second {
+		l.T.Errorf("a dead server was waited for: %v", d)
+	}
+}
+
+// Value gives a reading of a batch.
+func Value(b series.Batch, name string) (float64, bool) {
+	i := slices.IndexFunc(b.Readings, func(r series.Reading) bool { return r.Name == name })
+	if i < 0 {
+		return 0, false
+	}
+	return b.Readings[i].Value, true
+}
+
+// Reads is Value where a reading that is not there is as good as 0.
+func Reads(b series.Batch, name string) float64 {
+	n, _ := Value(b, name)
+	return n
+}
