@@ -16,7 +16,7 @@ declare -A package=( # program -> package that has it
 )
 [ "$(id -u)" -eq 0 ] && package+=([zfs-fuse]=zfs-fuse)
 if [ "$purpose" != demo ]; then
-  package+=([mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [strace]=strace [zfs-fuse]=zfs-fuse [shellcheck]=shellcheck [rpm]=rpm [gcc]=gcc)
+  package+=([mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [strace]=strace [zfs-fuse]=zfs-fuse [shellcheck]=shellcheck [rpm]=rpm [gcc]=gcc [tmux]=tmux)
   # MariaDB's server-core only recommends its cluster's provider.
   [ -e /usr/lib/galera/libgalera_smm.so ] || package+=([libgalera_smm.so]=galera-4)
 fi
@@ -28,6 +28,7 @@ fi
 if [ "$purpose" = vm ] || [ "$purpose" = test-real ] || [ "$purpose" = powercut ]; then
   package+=([qemu-system-x86_64]=qemu-system-x86 [qemu-storage-daemon]=qemu-system-common [debootstrap]=debootstrap [mke2fs]=e2fsprogs [unshare]=util-linux)
 fi
+[ "$purpose" = test-real ] && package+=([chromium]=chromium)
 if [ "$purpose" = bench ]; then
   package+=([mysqltuner]=mysqltuner [pt-summary]=percona-toolkit)
 fi

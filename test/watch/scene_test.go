@@ -65,7 +65,7 @@ const idle = "client/idle"
 // mariadb makes a scene with a table of some 100 MB.
 func mariadb(t *testing.T, settings string, wrap []string) *scene {
 	t.Helper()
-	sandbox.NeedTime(t, "an incident takes two minutes")
+	sandbox.NeedTime(t, "an incident takes two minutes: make test-real")
 	box, err := sandbox.New("")
 	sandbox.Need(t, err)
 	t.Cleanup(func() {

@@ -16,6 +16,7 @@ import (
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
 	"plumb/knowledge"
+	"plumb/test/sandbox"
 )
 
 var night = time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)
@@ -99,7 +100,10 @@ func TestOpenMetricsHasUnitsLabelsAndTimes(t *testing.T) {
 func TestPromtoolMakesBlocksOfIt(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
-		t.Skip("promtool is not installed; Debian's package is prometheus")
+		sandbox.NeedTime(t, "promtool is not installed, and is fetched: make test-real")
+		bin, err := sandbox.Monitoring()
+		sandbox.Need(t, err)
+		promtool = filepath.Join(bin, "promtool")
 	}
 	dir := t.TempDir()
 	file, blocks := filepath.Join(dir, "part.om"), filepath.Join(dir, "blocks")

@@ -218,7 +218,7 @@ func TestInATerminal(t *testing.T) {
 	}
 	tmux, err := exec.LookPath("tmux")
 	if err != nil {
-		t.Skip("tmux is not installed")
+		t.Skip("tmux is not installed: make test installs it")
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -40,7 +40,7 @@ func startBrowser(t *testing.T) *browser {
 		}
 	}
 	if program == "" {
-		t.Skip("Chromium is not installed")
+		t.Skip("Chromium is not installed: make test-real installs it")
 	}
 	ours, theirs := pipes(t)
 	c := exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",

@@ -51,7 +51,7 @@ func logIn(b *browser, with string) {
 // TestInABrowser looks at the page in a real Chromium: who logs in sees the
 // moments, in any width and light, and no string of a stranger does anything.
 func TestInABrowser(t *testing.T) {
-	sandbox.NeedTime(t, "it starts Chromium")
+	sandbox.NeedTime(t, "it starts Chromium: make test-real")
 	host, stop := shown(t)
 	b := startBrowser(t)
 	b.look(1280, 900, false)

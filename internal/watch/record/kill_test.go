@@ -135,7 +135,7 @@ func TestKilledWriterLeavesASoundRecording(t *testing.T) {
 }
 
 func TestTwentyKillsLoseAtMostAMinute(t *testing.T) {
-	sandbox.NeedTime(t, "it kills twenty recorders in real time, which takes two minutes and which PLUMB_REAL asks for")
+	sandbox.NeedTime(t, "it kills twenty recorders in real time, which takes two minutes and which make test-real does")
 	dir := filepath.Join(t.TempDir(), "watch")
 	var all sync.WaitGroup
 	for i := range 20 {

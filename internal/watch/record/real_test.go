@@ -88,7 +88,7 @@ func work(t *testing.T, db *sql.DB) {
 // A day of a real kernel and a real server at work takes no more than 60 MB at
 // 1,500 values a second.
 func TestDayOfARealHostFits(t *testing.T) {
-	sandbox.NeedTime(t, "it watches a kernel and a server for three minutes, which PLUMB_REAL asks for")
+	sandbox.NeedTime(t, "it watches a kernel and a server for three minutes, which make test-real does")
 	box, err := sandbox.New("")
 	sandbox.Need(t, err)
 	t.Cleanup(func() { _ = box.Close() })
