@@ -18,12 +18,12 @@ import (
 
 // exportFlags are the flags of watch export.
 type exportFlags struct {
-	replayFlags // for the place
-	from, to    string
-	format      string
-	output      string
-	force       bool
-	labels      map[string]string
+	place
+	from, to string
+	format   string
+	output   string
+	force    bool
+	labels   map[string]string
 }
 
 // Forms of an export.

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -36,4 +37,17 @@ func (p place) directory() (string, error) {
 		return "", hint.With(errors.New("find a directory for the recording: neither $XDG_STATE_HOME nor $HOME is set"), "--dir DIR names one")
 	}
 	return filepath.Join(base, "plumb/watch"), nil
+}
+
+// recorded opens the recording.
+func (p place) recorded(ctx context.Context, do func(*record.Reader) error) error {
+	dir, err := p.directory()
+	if err != nil {
+		return err
+	}
+	r, err := record.OpenReader(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(r), r.Close())
 }

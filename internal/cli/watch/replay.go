@@ -115,19 +115,6 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 	return s.Answer(f.json, view.Document(*p.moment, cat), view.Text(*p.moment, cat, shell.Screen(s.Out)))
 }
 
-// recorded opens the recording.
-func (f replayFlags) recorded(ctx context.Context, do func(*record.Reader) error) error {
-	dir, err := f.directory()
-	if err != nil {
-		return err
-	}
-	r, err := record.OpenReader(ctx, dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(r), r.Close())
-}
-
 // player gives a judge what is recorded, and keeps what it says of the moment.
 type player struct {
 	judge  *watch.Judge
