@@ -16,13 +16,13 @@ var layers = [][]string{
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self"},
-	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample"},
-	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict"},
+	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast"},
+	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "forecast/space", "forecast/model"},
 	{"inventory/kinds"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
-	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch"},
-	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record"},
-	{"protect/freeze", "watch/capture"},
+	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision"},
+	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "provision/disk", "provision/predict"},
+	{"protect/freeze", "watch/capture", "provision/move", "provision/cache", "provision/boost"},
 	{"protect/instance"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
@@ -32,19 +32,19 @@ var layers = [][]string{
 	{"system/sampler", "storage/sampler", "engine/mysql/sampler", "engine/postgres/sampler", "engine/mongo/sampler"}, // what watch reads again and again
 	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/samplertest"}, // for tests alone
-	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
+	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst"},                                      // servers of the lab's own, and copies of others
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
-	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics"},
+	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics", "view/provision", "view/forecast"},
 	{"view/explain", "view/fix", "view/rehearse", "view/tui", "view/web", "view/record"},
 	{"cli/value"},
 	{"cli/shell"},
 	{"cli/protect/machine"},
 	{"cli/watch/outlet", "cli/watch/feed"}, // where metrics leave the machine, and what it is watched with
 	{"cli/watch/incident"},
-	{"cli/protect/table", "cli/protect/inner", "cli/watch"},
+	{"cli/protect/table", "cli/protect/inner", "cli/watch", "cli/provision", "cli/forecast"},
 	{"cli/protect"},
 	{"cli"},
 }

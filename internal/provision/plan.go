@@ -1,0 +1,36 @@
+// Package provision lays a host out from a spec: pool or filesystem, datasets by role, a server's
+// data moved there, its settings. Every act is one of package change, so the journal holds all
+// that taking it back needs. It knows no product and no storage; adapters implement its ports.
+package provision
+
+import (
+	"plumb/internal/change"
+	"plumb/internal/provision/spec"
+)
+
+// Plan is all that will be done, in order.
+type Plan struct {
+	Spec   spec.Spec
+	Stages []Stage
+}
+
+// Stage is what is done, and taken back, as one change of the journal.
+type Stage struct {
+	Name  string // "pool tank", "datasets of mariadb:3306", "move /var/lib/mysql"
+	Why   string
+	Steps []change.Prepared
+	// Lasting are the parts that cannot be taken away once they are done, in words:
+	// "a special vdev beside raidz cannot be removed".
+	Lasting []string
+	// Done tells that all of it is as the plan wants already.
+	Done bool
+}
+
+// Volume is where data of one role of a server will lie.
+type Volume struct {
+	Role    string // as stack.Role names it: data, redo, binlog, wal …
+	Dataset string // of ZFS; "": a directory or subvolume of the filesystem
+	At      string // its mount point
+	// Properties that it is made with, by name, from the rules.
+	Properties map[string]string
+}

@@ -1,0 +1,72 @@
+// Package spec reads what a host shall be laid out as: which disks make the pool or the
+// filesystem, and which server keeps its data there. A spec says what, never how: recordsize,
+// ashift and settings come from Plumb's rules. It looks at no machine.
+package spec
+
+// Spec is one file. Exactly one of Pool, Use and Filesystem is set.
+type Spec struct {
+	Pool       *Pool
+	Use        string // a pool, or a dataset of one, that is there already: only datasets are made in it
+	Filesystem *Filesystem
+	Server     Server
+}
+
+// Pool is a pool of ZFS that is made.
+type Pool struct {
+	Name    string
+	Layout  Layout
+	Data    []Disk // in groups of Width
+	Width   int    // disks in each vdev; 0: all in one
+	Special []Disk // always mirrored when there is more than one
+	Log     []Disk // likewise
+	Cache   []Disk
+	Key     string // of an encrypted pool: the file that holds it; "": not encrypted
+}
+
+// Layout is how the disks of a vdev stand together.
+type Layout string
+
+// The layouts.
+const (
+	Stripe Layout = "stripe"
+	Mirror Layout = "mirror"
+	RAIDZ1 Layout = "raidz1"
+	RAIDZ2 Layout = "raidz2"
+	RAIDZ3 Layout = "raidz3"
+)
+
+// Disk is a disk, partition, logical volume or, for trials, a file, and what must be true of it.
+type Disk struct {
+	Path   string // /dev/disk/by-id/…, /dev/VG/LV, or of a file
+	Serial string // "": not asked
+	Size   int64  // bytes, and of a file how large it is made; 0: not asked
+	Erase  string // the serial of a disk that may be overwritten although something is on it; "": none may
+}
+
+// Filesystem is one that is made on one device.
+type Filesystem struct {
+	Type   string // ext4, xfs, btrfs
+	Device Disk
+	// Of an array that does not tell: bytes that go to one disk before the next, and disks with data.
+	Chunk int64
+	Width int
+}
+
+// Server is whose data lie there.
+type Server struct {
+	Product string // as package product names it: mariadb, mysql, percona, postgresql
+	Version string // "": what is installed, or what the system's packages offer
+	Name    string // of one that runs: mariadb:3306; "": the only one of its product
+	Memory  int64  // bytes that are the server's; 0: what the rules leave it
+	Role    Role
+	At      string // where data are mounted; "": where the server keeps them now
+}
+
+// Role is what a server's data are worth: of a replica that can be rebuilt more may be risked.
+type Role string
+
+// The roles.
+const (
+	Primary Role = "primary"
+	Replica Role = "replica"
+)
