@@ -138,3 +138,26 @@ func (l *look) whole() string {
 	}
 	return l.d.Name
 }
+
+// Known names what a path leads to, so that two paths to one disk are seen to be the same: the
+// kernel's name of the disk, of a partition that ZFS made itself too, and of a file its path.
+func Known(ctx context.Context, h host.Reader, name string) (string, error) {
+	if !path.IsAbs(name) {
+		name = "/dev/" + name
+	}
+	st, err := h.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return name, nil // gone: it is shown as it was called
+	}
+	if err != nil || st.Mode&fs.ModeDevice == 0 {
+		return name, err
+	}
+	l := &look{ctx: ctx, h: h, d: Disk{Spec: spec.Disk{Path: name}, Number: fmt.Sprintf("%d:%d", st.RdevMajor, st.RdevMinor)}}
+	if err := l.names(); err != nil {
+		return "", err
+	}
+	if l.d.Whole != "" && l.sys(l.d.Name, "partition") == "1" && l.sys(l.d.Whole, l.d.Whole+"9", "partition")+l.sys(l.d.Whole, l.d.Whole+"p9", "partition") == "9" {
+		return l.d.Whole, nil
+	}
+	return l.d.Name, nil
+}
