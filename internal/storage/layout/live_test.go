@@ -276,6 +276,10 @@ func TestPool(t *testing.T) {
 	x := newBox(t)
 	x.fuse()
 	name := "plumb" + strings.ReplaceAll(filepath.Base(x.Dir), "-", "")
+	x.OnClose(func() error { // of a test that failed: the daemon would remember it
+		_ = exec.Command("zpool", "destroy", "-f", name).Run()
+		return nil
+	})
 	p, at := x.pool(name), filepath.Join(x.Dir, "mnt")
 	acts := x.makings(p, at)
 	was := x.state()
