@@ -129,6 +129,9 @@ func TestTraps(t *testing.T) {
 		"btrfs":                       {`mkfs.btrfs -q "$1"`, "btrfs"},
 		"btrfs, the head wiped":       {`mkfs.btrfs -q "$1"; dd if=/dev/zero of="$1" bs=1M count=16 conv=notrunc status=none; dd if=/dev/zero of="$1" bs=1M count=16 seek=114 conv=notrunc status=none`, "the second superblock of btrfs"},
 		"swap":                        {`mkswap "$1" >/dev/null`, "swap"},
+		"LUKS":                        {`echo password | cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "$1" -`, "LUKS"},
+		"LUKS, the head wiped":        {`echo password | cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "$1" -; dd if=/dev/zero of="$1" bs=4096 count=4 conv=notrunc status=none`, "the second header of LUKS"},
+		"LVM":                         {`pvcreate -q -q "$1" >/dev/null 2>&1`, "LVM"},
 		"partitions":                  {`printf 'label: gpt\nsize=8M\n' | sfdisk -q --no-reread "$1"`, "GPT"},
 		"an MBR":                      {`printf 'label: dos\nsize=8M\n' | sfdisk -q --no-reread "$1"`, "an MBR"},
 		"the second GPT alone":        {`printf 'label: gpt\nsize=8M\n' | sfdisk -q --no-reread "$1"; dd if=/dev/zero of="$1" bs=1M count=16 conv=notrunc status=none`, "the second GPT, at the end"},
@@ -141,8 +144,10 @@ func TestTraps(t *testing.T) {
 			if name == "xfs" {
 				megabytes = 320 // it makes no smaller one
 			}
-			if _, err := exec.LookPath("sfdisk"); err != nil && strings.Contains(c.set, "sfdisk") {
-				sandbox.Need(t, sandbox.Missing{What: "no sfdisk", Hint: "apt-get install fdisk"})
+			for program, of := range map[string]string{"sfdisk": "fdisk", "cryptsetup": "cryptsetup-bin", "pvcreate": "lvm2", "mkfs.btrfs": "btrfs-progs", "mkfs.xfs": "xfsprogs"} {
+				if _, err := exec.LookPath(program); err != nil && strings.Contains(c.set, program) {
+					sandbox.Need(t, sandbox.Missing{What: "no " + program, Hint: "apt-get install " + of})
+				}
 			}
 			i := aDisk(t, box, strings.NewReplacer(" ", "-", ",", "").Replace(name), megabytes)
 			before, err := looked(t, d, spec.Disk{Path: i.loop})

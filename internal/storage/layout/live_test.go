@@ -28,6 +28,7 @@ type box struct {
 	doer  *host.LiveDoer
 	lay   Layout
 	loops []string
+	name  string // of its pool
 }
 
 func newBox(t *testing.T) *box {
@@ -87,9 +88,9 @@ func (x *box) state() string {
 	x.t.Helper()
 	out := x.sh(`cd "$1"; grep " $1/" /proc/self/mountinfo | cut -d ' ' -f 5 || :
 find . -mindepth 1 ! -name '*.img' ! -path './plumb*' -printf '%p %y %m %U:%G\n' | sort; lsattr -d mnt* 2>/dev/null || :; cat fstab
-shift; for l; do s=$(blockdev --getsize64 "$l"); (head -c 16M "$l"; tail -c 16M "$l") | sha256sum; done`, append([]string{x.Dir}, x.loops...)...)
-	if pools, err := exec.Command("zfs", "list", "-H", "-r", "-t", "all", "-o", "name").Output(); err == nil {
-		out += string(pools)
+shift; for l; do (head -c 16M "$l"; tail -c 16M "$l") | cmp -s -n 33554432 - /dev/zero && echo zero || echo used; done`, append([]string{x.Dir}, x.loops...)...)
+	if x.name != "" { // others' pools come and go meanwhile
+		out += x.sh(`zfs list -H -r -t all -o name | grep "^$1" || :`, x.name)
 	}
 	return regexp.MustCompile(`plumb-[a-z2-7]{26}`).ReplaceAllString(out, "plumb-MARK")
 }
@@ -280,6 +281,7 @@ func TestPool(t *testing.T) {
 		_ = exec.Command("zpool", "destroy", "-f", name).Run()
 		return nil
 	})
+	x.name = name
 	p, at := x.pool(name), filepath.Join(x.Dir, "mnt")
 	acts := x.makings(p, at)
 	was := x.state()
