@@ -18,6 +18,7 @@ import (
 	"plumb/internal/provision"
 	"plumb/internal/provision/disk"
 	"plumb/internal/provision/spec"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -95,6 +96,38 @@ func (m *poolMaking) look() error {
 		m.out.Read = max(m.out.Read, d.Read)
 		if d.Erases() {
 			m.out.Lasting = append(m.out.Lasting, fmt.Sprintf("what is on %s (serial %s) is lost: %s", s.Path, d.Serial, strings.Join(d.On, ", ")))
+		}
+	}
+	return m.alike()
+}
+
+// fuzz is by how much disks of one vdev may differ, in bytes: zpool create refuses more.
+const fuzz = 16 << 20
+
+// alike refuses groups of disks that differ in size: zpool would, and of the larger one the rest would lie idle.
+func (m *poolMaking) alike() error {
+	rest := m.disks
+	take := func(n int) (group []disk.Disk) { group, rest = rest[:n], rest[n:]; return group }
+	width := m.pool.Width
+	switch {
+	case m.pool.Layout == spec.Stripe:
+		width = 1
+	case width == 0:
+		width = len(m.pool.Data)
+	}
+	var groups [][]disk.Disk
+	for range len(m.pool.Data) / width {
+		groups = append(groups, take(width))
+	}
+	groups = append(groups, take(len(m.pool.Special)), take(len(m.pool.Log)))
+	for _, g := range groups {
+		for _, d := range g {
+			if off := d.Size - g[0].Size; off > fuzz || off < -fuzz {
+				return refusal("put disks of one size together, within 16M; plumb takes no partition of a larger one by itself", "%s has %s and %s has %s, and they are to make one vdev", g[0].Spec.Path, units.Bytes(g[0].Size), d.Spec.Path, units.Bytes(d.Size))
+			}
+			if d.File != g[0].File {
+				return refusal("make a vdev of files or of disks alone", "%s is a file and %s is a disk, or the other way round, and they are to make one vdev", g[0].Spec.Path, d.Spec.Path)
+			}
 		}
 	}
 	return nil
