@@ -83,6 +83,9 @@ func (m *poolMaking) look() error {
 		if err == nil {
 			err = disk.Refuse(d)
 		}
+		if err == nil && d.File {
+			err = rootsAlone(m.ctx, m.h, path.Dir(s.Path))
+		}
 		if err != nil {
 			return err
 		}
