@@ -2,9 +2,7 @@ package layout
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/bits"
 	"path"
@@ -52,6 +50,11 @@ func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provisio
 		return provision.Making{}, err
 	}
 	m.create(props, root)
+	if p.Key != "" {
+		if err := m.keyAtStart(); err != nil {
+			return provision.Making{}, err
+		}
+	}
 	m.out.Lasting = append(m.out.Lasting, lasting(p)...)
 	return m.out, nil
 }
@@ -181,26 +184,6 @@ func compatibility(ctx context.Context, h host.Reader, version string) (string, 
 		}
 	}
 	return "", nil
-}
-
-// keyFormat looks at the file of a key, and not at the key.
-func keyFormat(ctx context.Context, h host.Reader, file string) (string, error) {
-	st, err := h.Stat(ctx, file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", refusal(fmt.Sprintf("make one, readable by root alone: (umask 077; head -c 32 /dev/urandom >%s), and keep a copy on another machine", file), "the key of the pool, %s, is not there", file)
-	case err != nil:
-		return "", err
-	case !st.Mode.IsRegular() || st.Mode.Perm()&0o077 != 0 || st.UID != 0:
-		return "", refusal("chown root: and chmod 600 it", "the key %s is no file that root alone can read", file)
-	case st.Size == 32:
-		return "raw", nil
-	case st.Size == 64 || st.Size == 65: // with an end of line
-		return "hex", nil
-	case st.Size >= 8 && st.Size <= 513:
-		return "passphrase", nil
-	}
-	return "", refusal("a key has 32 bytes, 64 hexadecimal digits, or is a passphrase of 8 to 512 characters", "%s has %d bytes, and is no key", file, st.Size)
 }
 
 // create gives the acts: of each file that is made for a trial, and of the pool.

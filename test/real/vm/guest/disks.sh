@@ -78,6 +78,8 @@ udevadm settle
 zpool status -P tank
 zpool get -H -o property,value ashift,compatibility,autotrim tank
 zfs get -H -o property,value compression,encryption,keyformat,recordsize,mounted tank/db/data
+grep load-key /etc/systemd/system/zfs-mount.service.d/plumb-key-tank.conf
+zfs unmount tank/db/data; zfs unload-key tank; sh -c "$(sed -n 's/^ExecStartPre=-//p' /etc/systemd/system/zfs-mount.service.d/plumb-key-tank.conf)"; zfs mount tank/db/data
 echo "owner: $(stat -c '%U:%G %a' /srv/db)"
 echo "again: $(/in/disks make /root/pool.yaml /srv/db | grep acts)"
 touch /srv/db/theirs
@@ -86,7 +88,7 @@ touch /srv/db/theirs
 echo "undo: $(/in/disks undo 1 && echo well)"
 udevadm settle
 echo "zero: $(ends)"
-echo "left: $(zpool list -H -o name; ls -d /srv/db 2>/dev/null)"
+echo "left: $(zpool list -H -o name; ls -d /srv/db /etc/systemd/system/zfs-mount.service.d/plumb-key-tank.conf 2>/dev/null)"
 echo "anew: $(/in/disks make /root/pool.yaml /srv/db | grep change)"
 /in/disks undo 2
 udevadm settle
