@@ -90,7 +90,7 @@ func looked(t *testing.T, d *host.LiveDoer, s spec.Disk) (Disk, error) {
 // prove runs what an act would run first.
 func prove(t *testing.T, d *host.LiveDoer, of Disk) error {
 	t.Helper()
-	_, err := d.Run(t.Context(), of.Prove().Argv...)
+	_, err := d.Run(t.Context(), of.Proof().Argv...)
 	return err
 }
 
