@@ -31,14 +31,14 @@ func TestDisks(t *testing.T) {
 			}
 			const mega = 1 << 20
 			disks := []Disk{{Name: "luks", File: prepared(t, dir, "luks", `echo password | cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "$1" -`)},
-				{Name: "gpt", File: prepared(t, dir, "gpt", `printf 'label: gpt\nsize=40M\n' | sfdisk -q "$1"`)}}
-			for _, name := range strings.Fields("empty ma mb lvm zfs swap") {
-				disks = append(disks, Disk{Name: name, Bytes: 64 * mega})
+				{Name: "gpt", File: prepared(t, dir, "gpt", `printf 'label: gpt\nsize=20M\n' | sfdisk -q "$1"`)}}
+			for _, name := range strings.Fields("empty ma mb lvm swap") {
+				disks = append(disks, Disk{Name: name, Bytes: 40 * mega})
 			}
-			for _, name := range strings.Fields("a b sa sb la lb c") {
-				disks = append(disks, Disk{Name: name, Bytes: 128 * mega})
+			for _, name := range strings.Fields("zfs a b sa sb la lb c") {
+				disks = append(disks, Disk{Name: name, Bytes: 100 * mega})
 			}
-			r := m.Do(t, Script{In: []string{program}, Out: t.TempDir(), Disks: disks, Line: disksScript, Deadline: 20 * time.Minute})
+			r := m.Do(t, Script{In: []string{program}, Out: t.TempDir(), Disks: disks, Line: disksScript, Deadline: 40 * time.Minute})
 			said(t, r, release)
 		})
 	}
@@ -53,7 +53,7 @@ func prepared(t *testing.T, dir, name, script string) string {
 		}
 	}
 	file := filepath.Join(dir, name+".img")
-	if out, err := exec.Command("sh", "-ec", `truncate -s 64M "$1"; `+script, "sh", file).CombinedOutput(); err != nil {
+	if out, err := exec.Command("sh", "-ec", `truncate -s 40M "$1"; `+script, "sh", file).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return file

@@ -15,7 +15,7 @@ trap_of() {
 	echo "trap: $name: $said" | head -n 1
 }
 
-/in/disks look "$(id empty)" serial=empty size=67108864
+/in/disks look "$(id empty)" serial=empty size=41943040
 trap_of empty "has the serial number empty, and the spec wants other" serial=other
 trap_of empty "and the spec wants 128M" size=134217728
 
@@ -49,7 +49,7 @@ trap_of zfs "GPT"
 zpool import -d /dev/disk/by-id plumbold
 zpool destroy plumbold
 dd if=/dev/zero of="$(disk zfs)" bs=1M count=16 conv=fsync status=none
-dd if=/dev/zero of="$(disk zfs)" bs=512 seek=$((64 * 2048 - 40)) count=40 conv=fsync status=none # the second GPT
+dd if=/dev/zero of="$(disk zfs)" bs=512 seek=$((100 * 2048 - 40)) count=40 conv=fsync status=none # the second GPT
 blockdev --rereadpt "$(disk zfs)" 2>/dev/null || true
 trap_of zfs "is not zero"
 mkswap "$(disk swap)" >/dev/null
