@@ -1,0 +1,166 @@
+package predict
+
+import (
+	"slices"
+	"strings"
+
+	"plumb/internal/advise"
+	"plumb/internal/catalog"
+	"plumb/internal/product"
+	"plumb/internal/provision"
+	"plumb/internal/rule"
+	"plumb/internal/stack"
+)
+
+// Prediction is a host as a plan makes it, and what the rules then say.
+type Prediction struct {
+	Stack    *stack.Stack
+	Pool     map[string]string  // properties a new pool is made with
+	Volumes  []provision.Volume // with the properties they are made with
+	Settings []advise.Step      // of what is there already: the server, the kernel, the module
+	Why      map[string][]string
+	Left     []advise.Finding // above a note, of the server or of what it lies on: nothing here mends them
+	Notes    []advise.Finding
+	Waits    []Wait // what is judged only once the server has carried a load
+}
+
+// Wait is what of the load a rule waits for.
+type Wait struct {
+	Rule  string
+	About []string
+}
+
+// most bounds the rounds in which one rule's advice makes another speak.
+const most = 12
+
+// Predict follows the advice of the rules on the host as the layout makes it, until nothing above a
+// note is left that a value would mend. Of what is only being made, notes are followed too: at its birth
+// they cost nothing.
+func Predict(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge) Prediction {
+	p := Prediction{Stack: l.Stack(s, cat), Pool: map[string]string{}, Why: map[string][]string{}}
+	born := func(of stack.Ref) bool { return s.Find(of) == nil }
+	for range most {
+		steps := advised(judge(p.Stack), p.Stack, cat, l, born)
+		if !p.follow(steps, l) {
+			break
+		}
+	}
+	p.split(s, l, born)
+	verdicts := judge(p.Stack)
+	p.rest(verdicts, cat, l)
+	return p
+}
+
+// advised lists the steps that are taken: of what is being made every one, of what is there those of
+// findings above a note.
+func advised(verdicts []rule.Evaluation, s *stack.Stack, cat *catalog.Catalog, l Layout, born func(stack.Ref) bool) (steps []advise.Step) {
+	a := advise.From(verdicts, s, cat, advise.Options{})
+	for _, step := range a.Plan.Steps {
+		if l.concerns(step.Knob.Of) && (born(step.Knob.Of) || aboveNote(a.Findings, step)) {
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
+// aboveNote tells whether a finding that is worse than a note asks for a step.
+func aboveNote(all []advise.Finding, step advise.Step) bool {
+	return slices.ContainsFunc(all, func(f advise.Finding) bool {
+		return f.Rule.Harm != rule.Note && slices.Contains(step.Why, f.Rule.ID)
+	})
+}
+
+// concerns tells whether a plan for the server may set a thing: neither another server nor what
+// only others lie on.
+func (l Layout) concerns(of stack.Ref) bool {
+	switch {
+	case product.IsServer(of.Kind):
+		return of == l.Server
+	case of.Kind == "dataset":
+		return slices.ContainsFunc(l.Volumes, func(v provision.Volume) bool { return v.Dataset == of.Name })
+	case of.Kind == "pool":
+		return of.Name == l.Pool
+	case of.Kind == "filesystem":
+		at := strings.TrimSuffix(of.Name, "#planned")
+		return slices.ContainsFunc(l.Volumes, func(v provision.Volume) bool { return v.At == at })
+	case of.Kind == "block":
+		return slices.Contains(l.Disks, of)
+	}
+	return true
+}
+
+// follow sets what is advised on the predicted stack, and tells whether anything changed. A knob that
+// was set once is left: two rules that disagree would set it for ever.
+func (p *Prediction) follow(steps []advise.Step, l Layout) (changed bool) {
+	for _, step := range steps {
+		t := p.Stack.Find(step.Knob.Of)
+		if t == nil || slices.ContainsFunc(p.Settings, func(had advise.Step) bool { return had.Knob == step.Knob }) {
+			continue
+		}
+		t.Setting(step.Knob.Name, step.To, source, stack.Origin{From: stack.FromLocal})
+		p.Settings = append(p.Settings, step)
+		changed = true
+	}
+	return changed
+}
+
+// split parts what things are born with from what is set on those that are there.
+func (p *Prediction) split(s *stack.Stack, l Layout, born func(stack.Ref) bool) {
+	p.Volumes = slices.Clone(l.Volumes)
+	for i, v := range p.Volumes {
+		p.Volumes[i].Properties = map[string]string{}
+		for name, value := range v.Properties {
+			p.Volumes[i].Properties[name] = value
+		}
+	}
+	var left []advise.Step
+	for _, step := range p.Settings {
+		of := step.Knob.Of
+		i := slices.IndexFunc(p.Volumes, func(v provision.Volume) bool { return of.Kind == "dataset" && v.Dataset == of.Name })
+		switch {
+		case !born(of):
+			left = append(left, step)
+			continue
+		case i >= 0:
+			p.Volumes[i].Properties[step.Knob.Name] = step.To.String()
+		case of.Kind == "pool":
+			p.Pool[step.Knob.Name] = step.To.String()
+		}
+		p.Why[of.Name+" "+step.Knob.Name] = step.Why
+	}
+	p.Settings = left
+}
+
+// rest is what the rules say once all is followed.
+func (p *Prediction) rest(verdicts []rule.Evaluation, cat *catalog.Catalog, l Layout) {
+	a := advise.From(verdicts, p.Stack, cat, advise.Options{})
+	for _, f := range a.Findings {
+		f.Cases = slices.DeleteFunc(slices.Clone(f.Cases), func(c advise.Case) bool { return !l.about(c.Things) })
+		switch {
+		case len(f.Cases) == 0:
+		case f.Rule.Harm == rule.Note:
+			p.Notes = append(p.Notes, f)
+		default:
+			p.Left = append(p.Left, f)
+		}
+	}
+	for _, v := range verdicts {
+		if v.Rule.Harm == rule.Note || !slices.Contains(v.Things, l.Server) {
+			continue
+		}
+		about := advise.WaitsFor(v, cat)
+		if len(about) > 0 && !slices.ContainsFunc(p.Waits, func(w Wait) bool { return w.Rule == v.Rule.ID }) {
+			p.Waits = append(p.Waits, Wait{v.Rule.ID, about})
+		}
+	}
+}
+
+// about tells whether a finding concerns the server or what it will lie on.
+func (l Layout) about(things []stack.Ref) bool {
+	return !slices.ContainsFunc(things, func(r stack.Ref) bool { return !l.concerns(r) })
+}
+
+// Concerned tells whether a finding of a check is about the server of a layout or what it lies on.
+func (l Layout) Concerned(f advise.Finding) bool {
+	return slices.ContainsFunc(f.Cases, func(c advise.Case) bool { return l.about(c.Things) })
+}
