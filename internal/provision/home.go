@@ -29,7 +29,7 @@ type Home struct {
 	Unit     string // of systemd, which starts and stops it; "" when none does
 	PID      int
 	Target   host.Target
-	Parts    []Part // those that lie in the data directory now
+	Parts    []Part
 }
 
 // Part is what of a data directory may lie on a volume of its own.
@@ -40,4 +40,5 @@ type Part struct {
 	// Files are patterns, as of path.Match, of what goes there from the data directory; none where At
 	// lies in the data directory, and all in it is the part.
 	Files []string
+	Now   string // where it lies
 }

@@ -31,6 +31,7 @@ const source = "the plan"
 func (l Layout) Stack(s *stack.Stack, cat *catalog.Catalog) *stack.Stack {
 	then := s.Clone()
 	if l.Pool != "" {
+		module(then)
 		l.pool(then, cat)
 	}
 	for _, v := range l.Volumes {
@@ -47,6 +48,15 @@ func (l Layout) Stack(s *stack.Stack, cat *catalog.Catalog) *stack.Stack {
 		l.memory(then, db)
 	}
 	return then
+}
+
+// module adds the ZFS that will be installed.
+func module(then *stack.Stack) {
+	z := stack.NewThing("zfs", "module")
+	if then.Find(z.Ref) == nil {
+		z.Set("implementation", stack.Text("openzfs"), source)
+		then.Add(source, stack.Observation{Things: []*stack.Thing{z}})
+	}
 }
 
 // pool adds a pool that is not there yet.

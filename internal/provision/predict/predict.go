@@ -22,6 +22,8 @@ type Prediction struct {
 	Left     []advise.Finding // above a note, of the server or of what it lies on: nothing here mends them
 	Notes    []advise.Finding
 	Waits    []Wait // what is judged only once the server has carried a load
+
+	was *stack.Stack
 }
 
 // Wait is what of the load a rule waits for.
@@ -37,7 +39,7 @@ const most = 12
 // note is left that a value would mend. Of what is only being made, notes are followed too: at its birth
 // they cost nothing.
 func Predict(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge) Prediction {
-	p := Prediction{Stack: l.Stack(s, cat), Pool: map[string]string{}, Why: map[string][]string{}}
+	p := Prediction{Stack: l.Stack(s, cat), was: s, Pool: map[string]string{}, Why: map[string][]string{}}
 	born := func(of stack.Ref) bool { return s.Find(of) == nil }
 	for range most {
 		steps := advised(judge(p.Stack), p.Stack, cat, l, born)
@@ -45,7 +47,7 @@ func Predict(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge)
 			break
 		}
 	}
-	p.split(s, l, born)
+	p.split(l, born)
 	verdicts := judge(p.Stack)
 	p.rest(verdicts, cat, l)
 	return p
@@ -105,7 +107,7 @@ func (p *Prediction) follow(steps []advise.Step, l Layout) (changed bool) {
 }
 
 // split parts what things are born with from what is set on those that are there.
-func (p *Prediction) split(s *stack.Stack, l Layout, born func(stack.Ref) bool) {
+func (p *Prediction) split(l Layout, born func(stack.Ref) bool) {
 	p.Volumes = slices.Clone(l.Volumes)
 	for i, v := range p.Volumes {
 		p.Volumes[i].Properties = map[string]string{}
@@ -129,6 +131,35 @@ func (p *Prediction) split(s *stack.Stack, l Layout, born func(stack.Ref) bool) 
 		p.Why[of.Name+" "+step.Knob.Name] = step.Why
 	}
 	p.Settings = left
+	p.raise()
+}
+
+// ofPages is the property that is of one volume: it goes by the pages that are written there.
+const ofPages = "recordsize"
+
+// raise gives the dataset above the others what is advised of the data, but for what is of its pages: so the logs
+// have it too, and a dataset that is added later.
+func (p *Prediction) raise() {
+	top := slices.IndexFunc(p.Volumes, func(v provision.Volume) bool { return v.Role == "" && v.Properties != nil })
+	data := slices.IndexFunc(p.Volumes, func(v provision.Volume) bool { return v.Role == "data" })
+	if top < 0 || data < 0 || p.was.Find(stack.Ref{Kind: "dataset", Name: p.Volumes[top].Dataset}) != nil {
+		return
+	}
+	for name, value := range p.Volumes[data].Properties {
+		if name == ofPages {
+			continue
+		}
+		p.Volumes[top].Properties[name] = value
+		delete(p.Volumes[data].Properties, name)
+		p.Why[p.Volumes[top].Dataset+" "+name] = p.Why[p.Volumes[data].Dataset+" "+name]
+		for _, v := range p.Volumes {
+			if ds, above := p.Stack.Find(stack.Ref{Kind: "dataset", Name: v.Dataset}), p.Volumes[top].Dataset; ds != nil && v.Role != "data" {
+				f := ds.Facts[name]
+				f.Value, f.Origin = stack.Text(value), &stack.Origin{From: stack.FromInherited, Of: above}
+				ds.Facts[name] = f
+			}
+		}
+	}
 }
 
 // rest is what the rules say once all is followed.
