@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision"},
 	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "provision/disk", "provision/predict"},
 	{"protect/freeze", "watch/capture", "provision/move", "provision/cache", "provision/boost"},
-	{"protect/instance"}, // a server on a copy of a point
+	{"protect/instance", "provision/propose"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
@@ -33,7 +33,8 @@ var layers = [][]string{
 	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/samplertest"}, // for tests alone
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
-	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst"},                                      // servers of the lab's own, and copies of others
+	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst"},                                                        // servers of the lab's own, and copies of others
+	{"engine/mysql/home", "engine/postgres/home"}, // what provision asks of them
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
