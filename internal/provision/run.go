@@ -74,7 +74,7 @@ func (r Run) GoOn(ctx context.Context) (ended int, err error) {
 		return 0, err
 	}
 	for _, c := range slices.Backward(all) {
-		if !torn(c) {
+		if !Torn(c) {
 			continue
 		}
 		ended++
@@ -90,8 +90,8 @@ func (r Run) GoOn(ctx context.Context) (ended int, err error) {
 	return ended, nil
 }
 
-// torn tells whether a change has an act of which nobody knows whether it was done, or was killed between two.
-func torn(c *change.Change) bool {
+// Torn tells whether a change has an act of which nobody knows whether it was done, or was killed between two.
+func Torn(c *change.Change) bool {
 	return !c.Ended || slices.ContainsFunc(c.Acts, func(a change.Recorded) bool {
 		return a.State == change.Begun || a.State == change.Failed || a.State == change.Undoing
 	})

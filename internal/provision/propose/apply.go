@@ -111,6 +111,27 @@ const (
 	pause     = 500 * time.Millisecond
 )
 
+// InForce gives what of a provision is in force, the oldest first.
+func (f Flow) InForce(ctx context.Context, of string) ([]*change.Change, error) {
+	d, k, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return provision.Run{Executor: k, Of: of}.Stages(ctx)
+}
+
+// Torn gives those of them that an earlier run began and did not end.
+func (f Flow) Torn(ctx context.Context, of string) (torn []*change.Change, err error) {
+	all, err := f.InForce(ctx, of)
+	for _, c := range all {
+		if provision.Torn(c) {
+			torn = append(torn, c)
+		}
+	}
+	return torn, err
+}
+
 // GoOn ends what an earlier run of the same provision began. It needs no server that answers: the journal is enough.
 func (f Flow) GoOn(ctx context.Context, of string) (ended int, err error) {
 	d, k, err := f.Open()
