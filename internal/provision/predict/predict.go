@@ -43,7 +43,7 @@ func Predict(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge)
 	born := func(of stack.Ref) bool { return s.Find(of) == nil }
 	for range most {
 		steps := advised(judge(p.Stack), p.Stack, cat, l, born)
-		if !p.follow(steps, l) {
+		if !p.follow(steps) {
 			break
 		}
 	}
@@ -51,6 +51,29 @@ func Predict(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge)
 	verdicts := judge(p.Stack)
 	p.rest(verdicts, cat, l)
 	return p
+}
+
+// Settings gives what the rules advise of a host as it is, round after round, for the server of a
+// layout and what it lies on: findings above a note, that a value mends.
+func Settings(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge) []advise.Step {
+	p := Prediction{Stack: s.Clone()}
+	if db := p.Stack.Find(l.Server); db != nil {
+		l.memory(p.Stack, db)
+	}
+	for range most {
+		if !p.follow(advised(judge(p.Stack), p.Stack, cat, l, func(stack.Ref) bool { return false })) {
+			break
+		}
+	}
+	return p.Settings
+}
+
+// Left gives the findings of a host as it is that are about the server of a layout and what it lies on:
+// above a note, and notes.
+func Left(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge) (left, notes []advise.Finding) {
+	p := Prediction{Stack: s}
+	p.rest(judge(s), cat, l)
+	return p.Left, p.Notes
 }
 
 // advised lists the steps that are taken: of what is being made every one, of what is there those of
@@ -93,7 +116,7 @@ func (l Layout) concerns(of stack.Ref) bool {
 
 // follow sets what is advised on the predicted stack, and tells whether anything changed. A knob that
 // was set once is left: two rules that disagree would set it for ever.
-func (p *Prediction) follow(steps []advise.Step, l Layout) (changed bool) {
+func (p *Prediction) follow(steps []advise.Step) (changed bool) {
 	for _, step := range steps {
 		t := p.Stack.Find(step.Knob.Of)
 		if t == nil || slices.ContainsFunc(p.Settings, func(had advise.Step) bool { return had.Knob == step.Knob }) {
@@ -189,9 +212,4 @@ func (p *Prediction) rest(verdicts []rule.Evaluation, cat *catalog.Catalog, l La
 // about tells whether a finding concerns the server or what it will lie on.
 func (l Layout) about(things []stack.Ref) bool {
 	return !slices.ContainsFunc(things, func(r stack.Ref) bool { return !l.concerns(r) })
-}
-
-// Concerned tells whether a finding of a check is about the server of a layout or what it lies on.
-func (l Layout) Concerned(f advise.Finding) bool {
-	return slices.ContainsFunc(f.Cases, func(c advise.Case) bool { return l.about(c.Things) })
 }

@@ -46,7 +46,7 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"server: {product: mariadb}", "use: tank", `x.yaml:1:1: a spec needs the key "server"`},
 		{"mariadb", "mariadbb", "did you mean mariadb?"},
 		{"mariadb", "postgresql", "did you mean postgres?"},
-		{"by-id/a", "by-id/b", "x.yaml:4:38: /dev/disk/by-id/b is there twice, first in line 4"},
+		{"by-id/a", "by-id/b", "x.yaml:4:37: /dev/disk/by-id/b is there twice, first in line 4"},
 		{"/dev/disk/by-id/a", "{path: /dev/disk/by-id/a, serial: S2}", "S2 is there twice"},
 		{"/dev/disk/by-id/a", "/dev/sda", "x.yaml:4:11: /dev/sda may be another disk after the next start"},
 		{"/dev/disk/by-id/a", "/dev/nvme0n1p2", "may be another disk"},
