@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"inventory/kinds"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision"},
-	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "provision/disk", "provision/predict"},
+	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "protect/service", "watch/sampler", "watch/record", "provision/disk", "provision/predict"},
 	{"protect/freeze", "watch/capture", "provision/move", "provision/cache", "provision/boost"},
 	{"protect/instance", "provision/propose"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
