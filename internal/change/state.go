@@ -90,15 +90,16 @@ func (l Inspection) state(text string, part *regexp.Regexp) string {
 	return text
 }
 
-// among leaves the lines whose first word is one of some.
+// among leaves the lines whose first word is one of some, in the order of the alphabet.
 func among(text string, words []string) string {
-	var left strings.Builder
-	for line := range strings.Lines(text) {
+	var left []string
+	for line := range strings.SplitSeq(text, "\n") {
 		if f := strings.Fields(line); len(f) > 0 && slices.Contains(words, f[0]) {
-			left.WriteString(line)
+			left = append(left, line)
 		}
 	}
-	return left.String()
+	slices.Sort(left)
+	return strings.Join(left, "\n")
 }
 
 // cells joins an answer; NULL and no row at all are None.
