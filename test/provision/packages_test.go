@@ -90,7 +90,7 @@ func TestPackagesKilledAmid(t *testing.T) {
 	}
 	m := newMachine(t)
 	before := manifest(t)
-	for _, amid := range []string{"/usr/bin/perl", "/usr/sbin/mariadbd", "/var/lib/mysql/ibdata1"} {
+	for _, amid := range []string{"/var/lib/dpkg/info/galera-4.list", "/usr/sbin/mariadbd", "/var/lib/mysql/ibdata1"} {
 		out := make(chan error)
 		r := m.recipeOf("mariadb")
 		go func() { _, err := m.apply(r); out <- err }()

@@ -111,11 +111,14 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("after a minute there is no %s", what)
 }
 
-// processes gives the numbers of the processes of a name in this root.
+// processes gives the numbers of the processes of a name in this root that have not ended. Orphans
+// are this process's children, who does not wait for them.
 func processes(name string) (pids []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*/comm")
 	for _, f := range all {
-		if text, err := os.ReadFile(f); err == nil && strings.TrimSpace(string(text)) == name {
+		text, err := os.ReadFile(f)
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
+		if err == nil && len(line) > 0 && strings.TrimSpace(string(text)) == name {
 			pids = append(pids, filepath.Base(filepath.Dir(f)))
 		}
 	}
