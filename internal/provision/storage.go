@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"fmt"
 
 	"plumb/internal/change"
 	"plumb/internal/host"
@@ -53,3 +54,12 @@ type Making struct {
 
 // Done tells that all is as wanted already.
 func (m Making) Done() bool { return len(m.Acts) == 0 }
+
+// Words says whose a volume is as stat -c '%U:%G %a' does.
+func (o Owner) Words() string {
+	perm := o.Perm
+	if perm == 0 {
+		perm = 0o700
+	}
+	return fmt.Sprintf("%s:%s %o", o.User, o.Group, perm)
+}
