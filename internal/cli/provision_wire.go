@@ -10,11 +10,12 @@ import (
 	postgreshome "plumb/internal/engine/postgres/home"
 	"plumb/internal/product"
 	"plumb/internal/provision"
+	"plumb/internal/storage/layout"
 )
 
 // provision makes the command that lays hosts out, with the adapters it knows.
 func (a *app) provision() *cobra.Command {
-	return provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Tape: a.openTape})
+	return provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), Tape: a.openTape})
 }
 
 // homes lists the engines whose servers can be provisioned.

@@ -51,6 +51,7 @@ type flags struct {
 	state       string
 	from        string
 	stop, start string
+	skip        []string
 	dryRun, yes bool
 	takeAway    bool
 	force, keep bool
@@ -100,6 +101,7 @@ copy; undoing that copies back what was written since.
 	fl.StringVar(&f.from, "from", "", "print the spec of a host that is there, of the server named in place of SPEC or the only one: `live` for this one, or a tape")
 	fl.StringVar(&f.stop, "stop", "", "stop the server with `COMMAND`, which returns when it has ended")
 	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
+	fl.StringSliceVar(&f.skip, "skip", nil, "do not ask these `RULES`, * matches")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	fl.BoolVar(&f.takeAway, "take-away", false, "take back all that this spec's provision did, the last stage first")
@@ -160,7 +162,7 @@ func (v *verbs) run(ctx context.Context, f flags, name string) error {
 
 // flow opens this machine.
 func (v *verbs) flow(f flags) (propose.Flow, error) {
-	know, err := check.Load(check.Choice{}, nil, v.Warn)
+	know, err := check.Load(check.Choice{Skip: f.skip}, nil, v.Warn)
 	if err != nil {
 		return propose.Flow{}, err
 	}

@@ -70,7 +70,10 @@ func (p *planning) predict(ctx context.Context) error {
 // volumes makes the datasets, each with an owner, and has the server wait for their mounts.
 func (p *planning) volumes(ctx context.Context) error {
 	var all provision.Making
-	owner := provision.Owner{User: strconv.Itoa(p.Home.UID), Group: strconv.Itoa(p.Home.GID)}
+	owner, err := p.owner(ctx)
+	if err != nil {
+		return err
+	}
 	var places []string
 	for _, v := range p.Layout.Volumes {
 		if v.At != "" {
@@ -88,6 +91,21 @@ func (p *planning) volumes(ctx context.Context) error {
 	}
 	p.stage("datasets of "+p.Home.Server.String(), "one for each role, below "+p.Of, all, p.requires(ctx, places)...)
 	return nil
+}
+
+// owner is whose the data directory is now: the volumes are that user's too.
+func (p *planning) owner(ctx context.Context) (o provision.Owner, err error) {
+	out, err := p.d.Output(ctx, "stat", "-c", "%U:%G %a", p.Home.Data)
+	if err != nil {
+		return o, fmt.Errorf("look whose %s is: %w", p.Home.Data, err)
+	}
+	names, perm, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	user, group, ok := strings.Cut(names, ":")
+	n, err := strconv.ParseUint(perm, 8, 32)
+	if err != nil || !ok {
+		return o, fmt.Errorf("look whose %s is: stat says %q", p.Home.Data, out)
+	}
+	return provision.Owner{User: user, Group: group, Perm: uint32(n)}, nil
 }
 
 // requires has systemd start the server only where its volumes are mounted.
