@@ -108,7 +108,7 @@ func (m *moving) empty(ctx context.Context) error {
 		defer r.Close()
 		names, err := r.Names()
 		for _, name := range names {
-			if err == nil {
+			if err == nil && !matches(p.Skip, name) {
 				err = m.step(ctx, "remove", r.Path+"/"+name, func() error { return r.Remove(name) })
 			}
 		}
