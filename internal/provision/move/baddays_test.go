@@ -207,7 +207,7 @@ func TestIntruder(t *testing.T) {
 	secret := t.TempDir()
 	sh(t, `echo TOPSECRET-8841 >"$1/file"; chmod 600 "$1/file"; chmod 711 "$1"; mkdir "$2/sub"; for i in $(seq 300); do echo $i >"$2/sub/file$i"; done; echo mine >"$2/sub/file"; chown -R 65534:65534 "$2/sub"; printf '%s' "$3" >"$4/i.py"; chmod 755 "$4" "$(dirname "$4")"`, secret, y.data, intruder, y.dir)
 	was := sh(t, `cd "$1"; find . -printf '%p %m %U %s %T@ %C@\n'; cat file`, secret)
-	spy := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", "python3", y.dir+"/i.py", y.data, secret)
+	spy := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", python(t), y.dir+"/i.py", y.data, secret)
 	must(t, spy.Start())
 	for i := 0; !isLink(y.data+"/base/PG.x") && i < 500; i++ {
 		time.Sleep(20 * time.Millisecond)
