@@ -36,6 +36,7 @@ type Adapters struct {
 	Engines func(*catalog.Catalog, dsn.Given) []provision.Engine
 	Storage provision.Storage
 	Mover   provision.Mover
+	System  provision.System
 	Tape    func(name string) (host.Reader, error) // opens a recorded host
 }
 
@@ -171,7 +172,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 	if err != nil {
 		return propose.Flow{}, hint.Usage("read --dsn: "+err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/")
 	}
-	flow := propose.Flow{Know: know, Storage: v.Storage, Mover: v.Mover, Engines: v.Engines(know.Catalog, given), Setters: v.Setters(know.Catalog, given)}
+	flow := propose.Flow{Know: know, Storage: v.Storage, Mover: v.Mover, System: v.System, Engines: v.Engines(know.Catalog, given), Setters: v.Setters(know.Catalog, given)}
 	flow.Open = func() (*host.LiveDoer, *change.Executor, error) {
 		live, _, err := f.Live(v.Dialers)
 		if err != nil {

@@ -37,6 +37,17 @@ import (
 	"plumb/test/sandbox"
 )
 
+// noWays changes nothing of the machine that runs the tests.
+type noWays struct{ provision.System }
+
+func (noWays) Pool(context.Context, host.Reader, string) (m provision.Making, err error) {
+	return m, nil
+}
+
+func (noWays) Places(context.Context, host.Reader, provision.Home, []string) ([]change.Act, error) {
+	return nil, nil
+}
+
 // mover stops the server, copies, and swaps. It loses what is written after it when it is undone.
 type mover struct{ socket string }
 
@@ -92,7 +103,7 @@ func flow(t *testing.T, dir string) propose.Flow {
 		}
 	})
 	sandbox.Need(t, err)
-	f := propose.Flow{Know: k, Storage: layout.New(), Engines: []provision.Engine{mysqlhome.New(k.Catalog, nil), postgreshome.New(nil)},
+	f := propose.Flow{Know: k, Storage: layout.New(), System: noWays{}, Engines: []provision.Engine{mysqlhome.New(k.Catalog, nil), postgreshome.New(nil)},
 		Setters: []change.Setter{kernel.Setter{}, process.Setter{}, block.Setter{}, filesystem.Setter{}, zfsprobe.Setter{}, mysql.NewSetter(k.Catalog, nil), postgres.NewSetter(k.Catalog, nil)}}
 	f.Open = func() (*host.LiveDoer, *change.Executor, error) {
 		given, err := dsn.Read("")
