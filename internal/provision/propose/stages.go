@@ -19,7 +19,7 @@ import (
 
 // stage adds a stage of one making.
 func (p *planning) stage(name, why string, m provision.Making, extra ...change.Act) {
-	s := provision.Stage{Name: name, Why: why, Lasting: m.Lasting, Notes: m.Notes, Done: m.Done() && len(extra) == 0}
+	s := provision.Stage{Name: name, Why: why, Lasting: m.Lasting, Notes: m.Notes, Proof: m.Proof, Done: m.Done() && len(extra) == 0}
 	if acts := slices.Concat(m.Acts, extra); len(acts) > 0 {
 		s.Steps = []change.Prepared{provision.Step(p.Home.Server, name, acts)}
 	}
