@@ -11,6 +11,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/provision/spec"
 	"plumb/internal/view/schema"
 )
 
@@ -25,12 +26,15 @@ func (a *app) version() *cobra.Command {
 	}
 }
 
-// experimentDocument is the one document that people write.
-const experimentDocument = "experiment"
+// The documents that people write.
+const (
+	experimentDocument = "experiment"
+	specDocument       = "provision-spec"
+)
 
 // documents lists what has a schema.
 func documents() []string {
-	all := append(schema.Documents(), experimentDocument)
+	all := append(schema.Documents(), experimentDocument, specDocument)
 	slices.Sort(all)
 	return all
 }
@@ -40,14 +44,17 @@ func (a *app) schema() *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema [DOCUMENT]",
 		Short:     "print the JSON Schema of check --json, or of another document",
-		Long:      "Schema prints the JSON Schema of a document that a command prints with --json, or\nof the experiment files that plumb lab run reads. Without a name it is that of\ncheck. The documents:\n  " + strings.Join(documents(), "\n  "),
+		Long:      "Schema prints the JSON Schema of a document that a command prints with --json, or\nof the files that plumb lab run and plumb provision read. Without a name it is that of\ncheck. The documents:\n  " + strings.Join(documents(), "\n  "),
 		ValidArgs: documents(),
 		Args:      shell.AtMostOneArg("document"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := strings.Join(append(args, "check")[:1], "")
 			text := schema.Of(name)
-			if name == experimentDocument {
+			switch name {
+			case experimentDocument:
 				text = experiment.Schema()
+			case specDocument:
+				text = spec.Schema()
 			}
 			if text == nil {
 				return hint.Usage(fmt.Sprintf("there is no document %q", name), cmp.Or(hint.Meant(name, documents()), "want "+hint.OneOf(documents())))
