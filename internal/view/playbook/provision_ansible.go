@@ -32,7 +32,7 @@ func (p Provisioning) Ansible() (string, error) {
 	y.WriteString("  tasks:\n")
 	for _, t := range tasks {
 		y.task(t.stage+": "+t.title, []string{"apply"},
-			pair{"ansible.builtin.shell", mapping{{"cmd", template("{{ 'set -eu; LC_ALL=C; export LC_ALL; owed=" + t.owed + "\\n' + library + " + t.name + " }}")}, {"executable", "/bin/sh"}}},
+			pair{"ansible.builtin.shell", mapping{{"cmd", template("{{ 'set -eu; LC_ALL=C; export LC_ALL; owed=" + t.owed + "; ' + library + " + t.name + " }}")}, {"executable", "/bin/sh"}}},
 			pair{"environment", mapping{{"PLUMB_DRY", template("{{ ansible_check_mode | ternary('1', '') }}")}}},
 			pair{"register", "done"}, pair{"check_mode", false},
 			pair{"changed_when", "'changing: ' in (done.stdout | default('')) or 'would change: ' in (done.stdout | default(''))"})
