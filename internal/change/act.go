@@ -17,6 +17,7 @@ type Act struct {
 	Make   *Make   `json:"make,omitempty"`
 	Remove *Remove `json:"remove,omitempty"`
 	Copy   *Copy   `json:"copy,omitempty"`
+	Move   *Move   `json:"move,omitempty"`
 }
 
 // Edit sets one key in a configuration file, and so lasts. What of the file's

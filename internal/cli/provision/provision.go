@@ -36,6 +36,7 @@ type Adapters struct {
 	Engines func(*catalog.Catalog, dsn.Given) []provision.Engine
 	Storage provision.Storage
 	Mover   provision.Mover
+	System  provision.System
 	Tape    func(name string) (host.Reader, error) // opens a recorded host
 }
 
@@ -51,6 +52,7 @@ type flags struct {
 	state       string
 	from        string
 	stop, start string
+	skip        []string
 	dryRun, yes bool
 	takeAway    bool
 	force, keep bool
@@ -100,6 +102,7 @@ copy; undoing that copies back what was written since.
 	fl.StringVar(&f.from, "from", "", "print the spec of a host that is there, of the server named in place of SPEC or the only one: `live` for this one, or a tape")
 	fl.StringVar(&f.stop, "stop", "", "stop the server with `COMMAND`, which returns when it has ended")
 	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
+	fl.StringSliceVar(&f.skip, "skip", nil, "do not ask these `RULES`, * matches")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	fl.BoolVar(&f.takeAway, "take-away", false, "take back all that this spec's provision did, the last stage first")
@@ -160,7 +163,7 @@ func (v *verbs) run(ctx context.Context, f flags, name string) error {
 
 // flow opens this machine.
 func (v *verbs) flow(f flags) (propose.Flow, error) {
-	know, err := check.Load(check.Choice{}, nil, v.Warn)
+	know, err := check.Load(check.Choice{Skip: f.skip}, nil, v.Warn)
 	if err != nil {
 		return propose.Flow{}, err
 	}
@@ -169,7 +172,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 	if err != nil {
 		return propose.Flow{}, hint.Usage("read --dsn: "+err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/")
 	}
-	flow := propose.Flow{Know: know, Storage: v.Storage, Mover: v.Mover, Engines: v.Engines(know.Catalog, given), Setters: v.Setters(know.Catalog, given)}
+	flow := propose.Flow{Know: know, Storage: v.Storage, Mover: v.Mover, System: v.System, Engines: v.Engines(know.Catalog, given), Setters: v.Setters(know.Catalog, given)}
 	flow.Open = func() (*host.LiveDoer, *change.Executor, error) {
 		live, _, err := f.Live(v.Dialers)
 		if err != nil {

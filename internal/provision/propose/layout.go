@@ -95,11 +95,8 @@ func (p *planning) part(part provision.Part, data provision.Volume) (provision.V
 		return v, true
 	case !observe.Within(part.Now, p.Home.Data) || p.Moved:
 		return v, false
-	case observe.Within(part.At, data.At):
-		v.Aside = data.Aside + strings.TrimPrefix(part.At, data.At)
-	default:
-		v.Aside = aside(part.At)
 	}
+	v.Aside = aside(data.At + "-" + part.Name) // also of one that will be mounted in the data directory
 	return v, true
 }
 

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
-	"plumb/internal/edit"
 	"plumb/internal/hint"
 	"plumb/internal/provision"
 	"plumb/internal/provision/predict"
@@ -21,7 +19,7 @@ import (
 
 // stage adds a stage of one making.
 func (p *planning) stage(name, why string, m provision.Making, extra ...change.Act) {
-	s := provision.Stage{Name: name, Why: why, Lasting: m.Lasting, Notes: m.Notes, Done: m.Done() && len(extra) == 0}
+	s := provision.Stage{Name: name, Why: why, Lasting: m.Lasting, Notes: m.Notes, Proof: m.Proof, Done: m.Done() && len(extra) == 0}
 	if acts := slices.Concat(m.Acts, extra); len(acts) > 0 {
 		s.Steps = []change.Prepared{provision.Step(p.Home.Server, name, acts)}
 	}
@@ -39,7 +37,17 @@ func (p *planning) place(ctx context.Context) error {
 	}
 	p.Layout.Made = made(p.Know.Catalog, "pool", m.Made)
 	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
-	p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), m)
+	return p.pool(ctx, m)
+}
+
+// pool is the stage of a pool, with what looks after it.
+func (p *planning) pool(ctx context.Context, m provision.Making) error {
+	care, err := p.System.Pool(ctx, p.d, p.Spec.Pool.Name)
+	if err != nil {
+		return err
+	}
+	m.Notes = append(m.Notes, care.Notes...)
+	p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), m, care.Acts...)
 	return nil
 }
 
@@ -60,22 +68,21 @@ func (p *planning) predict(ctx context.Context) error {
 		return nil
 	}
 	m, err := p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{Pool: p.Prediction.Pool}) // again, with what the rules say
-	if err == nil {
-		p.Stages = p.Stages[:0]
-		p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), m)
+	if err != nil {
+		return err
 	}
-	return err
+	p.Stages = p.Stages[:0]
+	return p.pool(ctx, m)
 }
 
-// volumes makes the datasets, each with an owner, and has the server wait for their mounts.
+// volumes makes the datasets, each with an owner.
 func (p *planning) volumes(ctx context.Context) error {
 	var all provision.Making
-	owner := provision.Owner{User: strconv.Itoa(p.Home.UID), Group: strconv.Itoa(p.Home.GID)}
-	var places []string
+	owner, err := p.owner(ctx)
+	if err != nil {
+		return err
+	}
 	for _, v := range p.Layout.Volumes {
-		if v.At != "" {
-			places = append(places, v.At)
-		}
 		if v.Aside != "" {
 			v.At = v.Aside
 		}
@@ -86,24 +93,23 @@ func (p *planning) volumes(ctx context.Context) error {
 		all.Acts = append(all.Acts, m.Acts...)
 		all.Lasting, all.Notes = append(all.Lasting, m.Lasting...), append(all.Notes, m.Notes...)
 	}
-	p.stage("datasets of "+p.Home.Server.String(), "one for each role, below "+p.Of, all, p.requires(ctx, places)...)
+	p.stage("datasets of "+p.Home.Server.String(), "one for each role, below "+p.Of, all)
 	return nil
 }
 
-// requires has systemd start the server only where its volumes are mounted.
-func (p *planning) requires(ctx context.Context, places []string) []change.Act {
-	if p.Home.Unit == "" {
-		return nil
+// owner is whose the data directory is now: the volumes are that user's too.
+func (p *planning) owner(ctx context.Context) (o provision.Owner, err error) {
+	out, err := p.d.Output(ctx, "stat", "-c", "%U:%G %a", p.Home.Data)
+	if err != nil {
+		return o, fmt.Errorf("look whose %s is: %w", p.Home.Data, err)
 	}
-	file := path.Join("/etc/systemd/system", p.Home.Unit+".d", "zz-plumb-mounts.conf")
-	value := strings.Join(places, " ")
-	if text, err := p.d.Raw(ctx, file); err == nil {
-		if now, set, err := edit.Get(edit.Unit, text, "Unit/RequiresMountsFor"); err == nil && set && now == value {
-			return nil
-		}
+	names, perm, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	user, group, ok := strings.Cut(names, ":")
+	n, err := strconv.ParseUint(perm, 8, 32)
+	if err != nil || !ok {
+		return o, fmt.Errorf("look whose %s is: stat says %q", p.Home.Data, out)
 	}
-	return []change.Act{{Edit: &change.Edit{File: file, Form: edit.Unit, Key: "Unit/RequiresMountsFor", Value: value, Ours: true,
-		Note: "The server starts only when its volumes are mounted.", Apply: &change.Op{Argv: []string{"systemctl", "daemon-reload"}}}}}
+	return provision.Owner{User: user, Group: group, Perm: uint32(n)}, nil
 }
 
 // move brings the data to the volumes.
@@ -114,9 +120,10 @@ func (p *planning) move(ctx context.Context) error {
 		return nil
 	}
 	m := provision.Move{Home: p.Home, Parts: p.moves(), Stop: p.stop, Start: p.start}
+	var places []string
 	for _, v := range p.Layout.Volumes {
 		if v.Aside != "" {
-			m.Volumes = append(m.Volumes, v)
+			m.Volumes, places = append(m.Volumes, v), append(places, v.At)
 		}
 	}
 	for _, part := range m.Parts {
@@ -126,6 +133,11 @@ func (p *planning) move(ctx context.Context) error {
 		}
 		m.Place = append(m.Place, acts...)
 	}
+	acts, err := p.System.Places(ctx, p.d, p.Home, places)
+	if err != nil {
+		return err
+	}
+	m.Place = append(m.Place, acts...)
 	making, err := p.Mover.Move(ctx, p.d, p.Stack, m)
 	if err != nil {
 		return err

@@ -183,8 +183,6 @@ func (m *poolMaking) create(props, root map[string]string) {
 		Thing: change.Thing{Name: "the pool " + name, Inspect: &change.Inspection{Argv: zfs.Roots(markProperty), Match: "^" + regexp.QuoteMeta(name) + "\t(.*)$"}},
 		Do:    append(first, change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
 		Undo:  append([]change.Op{script(destroyPool, name)}, after...),
-		// What others made in it keeps it.
-		Unchanged: &change.Inspection{Argv: zfs.Everything(name)},
 	}})
 }
 
