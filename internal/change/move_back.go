@@ -108,6 +108,10 @@ func (m *moving) empty(ctx context.Context) error {
 		defer r.Close()
 		names, err := r.Names()
 		for _, name := range names {
+			if matches(p.Skip, name) {
+				r.RemoveEmpty(name) // unless something is mounted there
+				continue
+			}
 			if err == nil {
 				err = m.step(ctx, "remove", r.Path+"/"+name, func() error { return r.Remove(name) })
 			}

@@ -157,7 +157,7 @@ func (m *mirror) entry(ctx context.Context, e tree.Entry, sure int64) (moved int
 		return 0, nil
 	case e.Kind == 'd':
 		return 0, m.step(ctx, "make directory", to.Path+"/"+e.Name, func() error { return to.MakeDir(e.Name) })
-	case e.Kind == 'l' && is && now.Link == e.Link && now.UID == e.UID && now.GID == e.GID && now.Modified == e.Modified:
+	case e.Kind == 'l' && is && now.Link == e.Link && now.UID == e.UID && now.GID == e.GID && sameTime(now.Modified, e.Modified):
 		return 0, nil
 	case e.Kind == 'l':
 		return 0, m.step(ctx, "link", to.Path+"/"+e.Name, func() error { return to.MakeLink(e) })
@@ -250,7 +250,7 @@ func (m *mirror) compare(ctx context.Context, list []tree.Entry) error {
 	if name := differ(list, have, unlike); name != "" {
 		return fmt.Errorf("%s/%s is not like that in %s", to.Path, name, from.Path)
 	}
-	first := map[uint64]int{}
+	first, fresh, newer := map[uint64]int{}, recent(list), recent(have)
 	for i, e := range list {
 		if e.Kind != 'f' {
 			continue
@@ -265,16 +265,41 @@ func (m *mirror) compare(ctx context.Context, list []tree.Entry) error {
 		}
 		c, known := m.recs[m.key(list[of].Name)]
 		was, made := m.stamps(c)
-		if !known || was != stampOf(list[of]) || have[of].Inode != have[i].Inode || made.size != have[i].Size || made.modified != have[i].Modified {
+		if !known || was != stampOf(list[of]) || have[of].Inode != have[i].Inode || made.size != have[i].Size || !sameTime(made.modified, have[i].Modified) {
 			return fmt.Errorf("%s/%s was not read back as it is in %s", to.Path, e.Name, from.Path)
 		}
-		if now := m.copied(c.sum, stampOf(e), stampOf(have[i])); m.recs[m.key(e.Name)] != now { // giving it a second name has changed its time
+		if now := m.copied(c.sum, settled(e, fresh), settled(have[i], newer)); m.recs[m.key(e.Name)] != now { // giving it a second name has changed its time
 			if err := m.note(ctx, to, m.key(e.Name), now, 0); err != nil {
 				return err
 			}
 		}
 	}
 	return m.flush(ctx, to)
+}
+
+// sameTime tells whether two times are the same, as far as a filesystem keeps them: some keep whole seconds.
+func sameTime(a, b int64) bool {
+	const second = int64(time.Second)
+	return a == b || (a%second == 0 || b%second == 0) && a/second == b/second
+}
+
+// recent is the time from which on a file may have been written to, or is soon, in the tick of the clock in which it was
+// looked at. A filesystem that keeps whole seconds is told by its times.
+func recent(list []tree.Entry) int64 {
+	tick := 50 * time.Millisecond
+	if !slices.ContainsFunc(list, func(e tree.Entry) bool { return e.Changed%int64(time.Second) != 0 }) {
+		tick = racy
+	}
+	return time.Now().Add(-tick).UnixNano()
+}
+
+// settled gives what shows that a file was written to. One of just now is copied again, whatever it shows.
+func settled(e tree.Entry, recent int64) stamp {
+	s := stampOf(e)
+	if e.Changed > recent {
+		s.changed = 0
+	}
+	return s
 }
 
 // differ gives the first name in which two lists differ.
@@ -307,7 +332,7 @@ func unlike(a, b tree.Entry) string {
 		return "its mode"
 	case a.UID != b.UID || a.GID != b.GID:
 		return "its owner"
-	case a.Modified != b.Modified:
+	case !sameTime(a.Modified, b.Modified):
 		return "its time"
 	case a.Link != b.Link:
 		return "where it leads"

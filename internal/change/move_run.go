@@ -155,9 +155,12 @@ func (m *moving) begin(ctx context.Context) error {
 		return &Refusal{Why: "what is in the place that the data were copied to is not what was there then", What: "mount it again, or undo this change"}
 	}
 	var was []string
-	for _, p := range m.o.Pairs {
-		if err := onlyOurs(ctx, m.k.Doer, path.Dir(p.Aside)); err != nil {
-			return err
+	ids := strings.Split(now, "\n")
+	for i, p := range m.o.Pairs {
+		if !strings.HasSuffix(ids[i], tree.Mounted) { // what is mounted on can be given no other name
+			if err := onlyOurs(ctx, m.k.Doer, path.Dir(p.Aside)); err != nil {
+				return err
+			}
 		}
 		r, err := tree.Open(p.Aside)
 		if err != nil {
@@ -168,6 +171,7 @@ func (m *moving) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		names = slices.DeleteFunc(names, func(name string) bool { return matches(p.Skip, name) }) // what is mounted in it
 		if len(names) > 0 && m.p.Identity == "" {
 			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, some(names)), What: "data are moved to an empty filesystem or directory"}
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/product"
 	"plumb/internal/provision"
+	"plumb/internal/provision/move"
 	"plumb/internal/storage/layout"
 	"plumb/internal/system/guard"
 	"plumb/internal/system/packages"
@@ -22,12 +24,17 @@ import (
 
 // provision makes the command that lays hosts out, with the adapters it knows.
 func (a *app) provision() *cobra.Command {
-	return provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: ways{}, Tape: a.openTape})
+	return provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: ways{}, Mover: mover, Tape: a.openTape})
 }
 
 // homes lists the engines whose servers can be provisioned.
 func homes(cat *catalog.Catalog, g dsn.Given) []provision.Engine {
 	return []provision.Engine{mysqlhome.New(cat, g.Target(product.MySQL)), postgreshome.New(g.Target(product.Postgres))}
+}
+
+// mover moves the data of servers that have points: their engines tell where a server stands.
+func mover(cat *catalog.Catalog, g dsn.Given, journal string) provision.Mover {
+	return move.Mover{Engines: pointEngines(cat, g), Dir: journal, Now: time.Now}
 }
 
 // ways are those of the host's system.

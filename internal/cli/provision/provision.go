@@ -35,7 +35,7 @@ type Adapters struct {
 	Setters func(*catalog.Catalog, dsn.Given) []change.Setter
 	Engines func(*catalog.Catalog, dsn.Given) []provision.Engine
 	Storage provision.Storage
-	Mover   provision.Mover
+	Mover   func(cat *catalog.Catalog, g dsn.Given, journal string) provision.Mover
 	System  provision.System
 	Tape    func(name string) (host.Reader, error) // opens a recorded host
 }
@@ -172,7 +172,14 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 	if err != nil {
 		return propose.Flow{}, hint.Usage("read --dsn: "+err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/")
 	}
-	flow := propose.Flow{Know: know, Storage: v.Storage, Mover: v.Mover, System: v.System, Engines: v.Engines(know.Catalog, given), Setters: v.Setters(know.Catalog, given)}
+	flow := propose.Flow{Know: know, Storage: v.Storage, System: v.System, Engines: v.Engines(know.Catalog, given), Setters: v.Setters(know.Catalog, given)}
+	dir := change.Directory
+	if f.state != "" {
+		if dir, err = filepath.Abs(f.state); err != nil {
+			return propose.Flow{}, err
+		}
+	}
+	flow.Mover = v.Mover(know.Catalog, given, dir)
 	flow.Open = func() (*host.LiveDoer, *change.Executor, error) {
 		live, _, err := f.Live(v.Dialers)
 		if err != nil {
@@ -180,12 +187,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 		}
 		d := host.NewLiveDoer(live)
 		k := change.NewExecutor(d, shell.Version())
-		k.Guard = host.Guarded
-		if f.state != "" {
-			if k.Dir, err = filepath.Abs(f.state); err != nil {
-				return nil, nil, err
-			}
-		}
+		k.Guard, k.Dir = host.Guarded, dir
 		return d, k, nil
 	}
 	flow.Look = func(ctx context.Context, h host.Reader) (*stack.Stack, error) {

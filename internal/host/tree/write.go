@@ -51,6 +51,11 @@ func (r *Root) Remove(name string) error {
 	return r.at("remove", name, func(dir int, base string) error { return r.removeAt(dir, base) })
 }
 
+// RemoveEmpty removes a directory if nothing is in it, and nothing mounted on it.
+func (r *Root) RemoveEmpty(name string) {
+	_ = r.at("remove", name, func(dir int, base string) error { return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR) })
+}
+
 func (r *Root) removeAt(dir int, base string) error {
 	err := retry(func() error { return unix.Unlinkat(dir, base, 0) })
 	if errors.Is(err, unix.ENOENT) {

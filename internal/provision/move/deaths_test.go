@@ -259,5 +259,3 @@ func open(dir string) bool {
 }
 
 func exists(name string) bool { _, err := os.Stat(name); return err == nil }
-
-

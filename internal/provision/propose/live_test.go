@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +16,16 @@ import (
 	"plumb/internal/engine/dsn"
 	"plumb/internal/engine/mysql"
 	mysqlhome "plumb/internal/engine/mysql/home"
+	mysqlpoint "plumb/internal/engine/mysql/point"
 	"plumb/internal/engine/postgres"
 	postgreshome "plumb/internal/engine/postgres/home"
+	postgrespoint "plumb/internal/engine/postgres/point"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/product"
+	"plumb/internal/protect"
 	"plumb/internal/provision"
+	"plumb/internal/provision/move"
 	"plumb/internal/provision/propose"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
@@ -33,7 +35,6 @@ import (
 	zfsprobe "plumb/internal/storage/zfs"
 	"plumb/internal/system/kernel"
 	"plumb/internal/system/process"
-	"plumb/internal/zfs"
 	"plumb/test/sandbox"
 )
 
@@ -46,42 +47,6 @@ func (noWays) Pool(context.Context, host.Reader, string) (m provision.Making, er
 
 func (noWays) Places(context.Context, host.Reader, provision.Home, []string) ([]change.Act, error) {
 	return nil, nil
-}
-
-// mover stops the server, copies, and swaps. It loses what is written after it when it is undone.
-type mover struct{ socket string }
-
-func (w mover) Move(_ context.Context, _ host.Reader, _ *stack.Stack, m provision.Move) (making provision.Making, err error) {
-	sh := func(script string, args ...string) change.Op {
-		return change.Op{Argv: append([]string{"sh", "-ec", script, "sh"}, args...)}
-	}
-	listens := change.Inspection{File: "/proc/net/unix", Match: `^[0-9A-Fa-f]+: \S+ \S+ 00010000 \S+ \S+ +\S+ (` + regexp.QuoteMeta(w.socket) + `)$`}
-	add := func(s change.Switch) { making.Acts = append(making.Acts, change.Act{Switch: &s}) }
-	stop, start := change.Op{Argv: m.Stop}, change.Op{Argv: m.Start}
-	add(change.Switch{On: "stop", Inspect: listens, After: change.None, Do: []change.Op{stop}, Undo: []change.Op{start}, Patience: 30000, Exact: true})
-	data := m.Volumes[0]
-	add(change.Switch{On: "copy", Inspect: change.Inspection{File: data.Aside + "/.copied"}, After: "yes", Undo: []change.Op{sh(`find "$1" -mindepth 1 -xdev -delete || true`, data.Aside)},
-		Do: []change.Op{sh(`cp -a "$1/." "$2/"; echo yes > "$2/.copied"`, m.Home.Data, data.Aside)}})
-	for _, part := range m.Parts {
-		for i, v := range m.Volumes {
-			if v.Role == part.Roles[0] && len(part.Files) > 0 {
-				add(change.Switch{On: "copy " + v.Role, Inspect: change.Inspection{File: v.Aside + "/.copied"}, After: "yes", Undo: []change.Op{sh(`find "$1" -mindepth 1 -delete`, v.Aside)},
-					Do: []change.Op{sh(`mv "$1"/`+part.Files[0]+` "$2/"; echo yes > "$2/.copied"`, data.Aside, m.Volumes[i].Aside)}})
-			}
-		}
-	}
-	making.Acts = append(making.Acts, m.Place...)
-	for _, v := range slices.Backward(m.Volumes) {
-		add(change.Switch{On: "aside " + v.Aside, Inspect: change.Inspection{Argv: zfs.Value("mounted", v.Dataset)}, After: "no", Do: []change.Op{{Argv: zfs.Unmount(v.Dataset)}}, Undo: []change.Op{{Argv: zfs.Mount(v.Dataset)}}})
-	}
-	add(change.Switch{On: "name of " + data.At, Inspect: change.Inspection{File: data.At + ".before/.moved"}, After: "yes",
-		Do: []change.Op{sh(`mv "$1" "$1.before"; echo yes > "$1.before/.moved"`, data.At)}, Undo: []change.Op{sh(`rm "$1.before/.moved"; rmdir "$1" || true; mv "$1.before" "$1"`, data.At)}})
-	for _, v := range m.Volumes {
-		add(change.Switch{On: "place of " + v.Dataset, Inspect: change.Inspection{Argv: zfs.Value("mountpoint", v.Dataset)}, After: v.At,
-			Do: []change.Op{{Argv: zfs.Set("mountpoint", v.At, v.Dataset)}, sh(`zfs mount "$1" || true`, v.Dataset)}, Undo: []change.Op{sh(`zfs unmount "$1" || true`, v.Dataset), {Argv: zfs.Set("mountpoint", "{before}", v.Dataset)}, sh(`zfs unmount "$1" || true`, v.Dataset)}})
-	}
-	add(change.Switch{On: "start", Inspect: listens, After: w.socket, Do: []change.Op{start}, Undo: []change.Op{stop}, Patience: 60000})
-	return making, nil
 }
 
 func phases(cat *catalog.Catalog) [][]observe.Probe {
@@ -105,6 +70,7 @@ func flow(t *testing.T, dir string) propose.Flow {
 	sandbox.Need(t, err)
 	f := propose.Flow{Know: k, Storage: layout.New(), System: noWays{}, Engines: []provision.Engine{mysqlhome.New(k.Catalog, nil), postgreshome.New(nil)},
 		Setters: []change.Setter{kernel.Setter{}, process.Setter{}, block.Setter{}, filesystem.Setter{}, zfsprobe.Setter{}, mysql.NewSetter(k.Catalog, nil), postgres.NewSetter(k.Catalog, nil)}}
+	f.Mover = move.Mover{Engines: []protect.Engine{mysqlpoint.New(k.Catalog, nil), postgrespoint.New(nil)}, Dir: dir, Fstab: filepath.Join(filepath.Dir(dir), "fstab"), Now: time.Now}
 	f.Open = func() (*host.LiveDoer, *change.Executor, error) {
 		given, err := dsn.Read("")
 		if err != nil {
@@ -138,23 +104,40 @@ while s=$(grep -s '^State:' /proc/$p/status); do case $s in *[ZX]*) exit 0 ;; es
 }
 
 func TestMariaDBIsMovedAndBack(t *testing.T) {
-	b, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { sandbox.Need(t, b.Close()) })
-	b.OnClose(func() error { // what a test that failed left: directories that nobody can remove
-		return exec.Command("sh", "-c", `zpool list -H -o name "$2" >/dev/null 2>&1 && zpool destroy -f "$2"; chattr -i "$1"/.*.plumb-new 2>/dev/null; true`, "sh", b.Dir, poolName(b)).Run()
-	})
-	_, err = b.ZFSFuse(64) // for its daemon
-	sandbox.Need(t, err)
+	b := box(t)
 	port := sandbox.FreePort(t)
 	s, err := b.MySQL(sandbox.MySQLOptions{Name: "db", Port: port})
 	sandbox.Need(t, err)
 	sandbox.Need(t, s.Exec("CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY)", "INSERT INTO shop.t VALUES (1), (2)"))
-	f := flow(t, filepath.Join(b.Dir, "state"))
-	f.Mover = mover{s.Socket}
+	f := flow(t, filepath.Join(sandbox.Place(t), "state"))
 	f.Stop, f.Start = commands(t, b, s, filepath.Join(filepath.Dir(s.Socket), "mysqld.pid"))
 	sp := spec.Spec{Pool: poolOf(t, b, 2), Server: spec.Server{Product: "mariadb", Name: fmt.Sprintf("mariadb:%d", port)}}
 	there(t, f, sp, s, "SELECT COUNT(*) FROM shop.t")
+}
+
+func TestPostgreSQLIsMovedAndBack(t *testing.T) {
+	b := box(t)
+	port := sandbox.FreePort(t)
+	s, err := b.Postgres(sandbox.PostgresOptions{Name: "pg", Port: port})
+	sandbox.Need(t, err)
+	sandbox.Need(t, s.Exec("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)"))
+	f := flow(t, filepath.Join(sandbox.Place(t), "state"))
+	f.Stop, f.Start = commands(t, b, s, filepath.Join(s.Dir, "postmaster.pid"))
+	there(t, f, spec.Spec{Pool: poolOf(t, b, 2), Server: spec.Server{Product: "postgres", Name: fmt.Sprintf("postgres:%d", port)}}, s, "SELECT COUNT(*) FROM t")
+}
+
+// box is one for a server and a pool of files.
+func box(t *testing.T) *sandbox.Box {
+	t.Helper()
+	b, err := sandbox.New("")
+	sandbox.Need(t, err)
+	t.Cleanup(func() { sandbox.Need(t, b.Close()) })
+	b.OnClose(func() error { // what a test that failed left: directories that nobody can remove
+		return exec.Command("sh", "-c", `zpool list -H -o name "$2" >/dev/null 2>&1 && zpool destroy -f "$2"; true`, "sh", b.Dir, poolName(b)).Run()
+	})
+	_, err = b.ZFSFuse(64) // for its daemon
+	sandbox.Need(t, err)
+	return b
 }
 
 func there(t *testing.T, f propose.Flow, sp spec.Spec, s *sandbox.Server, count string) {

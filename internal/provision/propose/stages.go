@@ -90,11 +90,23 @@ func (p *planning) volumes(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("plan the dataset %s: %w", v.Dataset, err)
 		}
-		all.Acts = append(all.Acts, m.Acts...)
+		all.Acts = append(all.Acts, p.once(all.Acts, m.Acts)...)
 		all.Lasting, all.Notes = append(all.Lasting, m.Lasting...), append(all.Notes, m.Notes...)
 	}
 	p.stage("datasets of "+p.Home.Server.String(), "one for each role, below "+p.Of, all)
 	return nil
+}
+
+// once leaves out directories that an earlier volume makes too, and that of the journal, which is there by then.
+func (p *planning) once(had, acts []change.Act) (left []change.Act) {
+	for _, a := range acts {
+		same := func(o change.Act) bool { return o.Make != nil && o.Make.Path == a.Make.Path }
+		if a.Make != nil && a.Make.Directory != nil && (a.Make.Path == p.dir || slices.ContainsFunc(had, same)) {
+			continue
+		}
+		left = append(left, a)
+	}
+	return left
 }
 
 // owner is whose the data directory is now: the volumes are that user's too.
