@@ -148,7 +148,7 @@ func install(missing []string, comes []installed, w Want, left []string) *change
 	}
 	slices.Sort(lines)
 	get := slices.Concat(quiet, []string{"apt-get", "-y", "-q", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold",
-		"-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3", "--no-install-recommends", "--no-remove", "install"}, exact)
+		"-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=1", "--no-install-recommends", "--no-remove", "install"}, exact)
 	do := []change.Op{{Long: true, Argv: slices.Concat(goOn, get)}}
 	if auto != nil {
 		do = append(do, change.Op{Argv: append([]string{"apt-mark", "auto"}, auto...)})
