@@ -44,8 +44,8 @@ type Begin struct {
 	Try     time.Time `json:"try,omitzero"` // undone at this time unless confirmed
 	// Loan is set when it ends with the process that made it, and then says in which boot of
 	// the machine that runs. It cannot be confirmed.
-	Loan string `json:"loan,omitempty"`
-	Steps   []Step    `json:"steps"`
+	Loan  string `json:"loan,omitempty"`
+	Steps []Step `json:"steps"`
 }
 
 // intent is an act with all that undoing it needs.

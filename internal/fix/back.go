@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
@@ -209,108 +208,4 @@ func waiting(acts int) string {
 		return "1 act waits"
 	}
 	return fmt.Sprintf("%d acts wait", acts)
-}
-
-// undoTime is how long an undo by the dead man's switch goes on trying.
-const undoTime = 10 * time.Minute
-
-// UnlessConfirmed is the dead man's switch: it waits for the time of
-// --try, and then undoes what nobody has confirmed, with the restarts that came
-// with it. What stands in its way (a fix that still runs, a server that does
-// not start) it waits for, longer each time.
-func (u Undo) UnlessConfirmed(ctx context.Context, number int) error { return u.unless(ctx, number, nil) }
-
-// WhenEnded is UnlessConfirmed for a loan: it waits no longer than until ended is
-// closed, because who made it is gone.
-func (u Undo) WhenEnded(ctx context.Context, number int, ended <-chan struct{}) error {
-	return u.unless(ctx, number, ended)
-}
-
-// Stranded gives back what earlier boots left of loans.
-func (u Undo) Stranded(ctx context.Context, boot string) error {
-	all, err := u.all(ctx)
-	failed := []error{err}
-	gone := make(chan struct{})
-	close(gone)
-	for _, c := range slices.Backward(all) {
-		if c.Stranded(boot) {
-			failed = append(failed, u.unless(ctx, c.Number, gone))
-		}
-	}
-	return errors.Join(failed...)
-}
-
-func (u Undo) unless(ctx context.Context, number int, ended <-chan struct{}) error {
-	u.Restart, u.Keep = true, true // what somebody changed meanwhile is not ours to overwrite
-	wait := time.Second
-	for began := time.Now(); ; {
-		c, err := u.mine(ctx, number)
-		if err == nil {
-			if c == nil || c.Confirmed || c.Damage != nil || c.Ended && !c.Open() && len(c.RestartsBack()) == 0 {
-				return nil
-			}
-			if left := time.Until(c.Try); left > 0 && !isClosed(ended) {
-				began = time.Now()
-				if err := pause(ctx, min(left, time.Second), ended); err != nil {
-					return err
-				}
-				continue
-			}
-			if err = u.TakeBack(ctx, c).err; err == nil {
-				return nil
-			}
-		}
-		if time.Since(began) > undoTime {
-			return err
-		}
-		if err := pause(ctx, wait, nil); err != nil {
-			return err
-		}
-		wait = min(2*wait, time.Minute)
-	}
-}
-
-// all reads the journals.
-func (u Undo) all(ctx context.Context) ([]*change.Change, error) {
-	doer, executor, err := u.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer doer.Close()
-	return executor.Changes(ctx)
-}
-
-// mine reads the one change.
-func (u Undo) mine(ctx context.Context, number int) (*change.Change, error) {
-	all, err := u.all(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range all {
-		if c.Number == number {
-			return c, nil
-		}
-	}
-	return nil, nil
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default: // also of nil
-		return false
-	}
-}
-
-// pause waits for a time, or until something has ended.
-func pause(ctx context.Context, d time.Duration, ended <-chan struct{}) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-ended:
-		return nil
-	case <-time.After(d):
-		return nil
-	}
 }
