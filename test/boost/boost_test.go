@@ -31,39 +31,112 @@ func start(b *sandbox.Box, engine string) (*sandbox.Server, error) {
 
 func must(t *testing.T, err error) { t.Helper(); sandbox.Need(t, err) }
 
-// zfs runs zfs or zpool and gives what it prints.
-func zfs(t *testing.T, argv ...string) string {
-	t.Helper()
-	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %v: %s", argv, err, out)
-	}
-	return strings.TrimSpace(string(out))
+// subject is what is sped up.
+type subject struct {
+	of    string
+	state func() string // of all that boost may touch
+	other func()        // somebody sets it to something else
+	reset func()
+	kept  string // what of that must be left in the state
 }
 
-// source gives a dataset's value of sync and where it comes from.
-func source(t *testing.T, dataset string) string {
-	t.Helper()
-	return zfs(t, "zfs", "get", "-H", "-o", "value,source", "sync", dataset)
+// everyWay ends a load in every way that there is, and wants the state of before.
+func everyWay(t *testing.T, s subject) {
+	journal := filepath.Join(t.TempDir(), "plumb")
+	was := s.state()
+	back := func() bool { return s.state() == was }
+	for _, way := range []struct {
+		name, limit string
+		end         func(t *testing.T, c *exec.Cmd, flag string)
+	}{
+		{"the command ends", "10m", func(t *testing.T, c *exec.Cmd, flag string) {
+			must(t, os.Remove(flag))
+			if err := c.Wait(); c.ProcessState.ExitCode() != 7 {
+				t.Errorf("it did not end as the command: %v", err)
+			}
+			if !back() {
+				t.Error("it had not given back when it ended")
+			}
+		}},
+		{"Plumb is killed", "10m", func(t *testing.T, c *exec.Cmd, _ string) { must(t, c.Process.Kill()) }},
+		{"Plumb is asked to end", "10m", func(t *testing.T, c *exec.Cmd, _ string) {
+			must(t, c.Process.Signal(syscall.SIGTERM))
+			_ = c.Wait()
+			if !back() {
+				t.Error("it had not given back when it ended")
+			}
+		}},
+		{"the time is over", "3s", func(t *testing.T, c *exec.Cmd, flag string) {
+			eventually(t, "all is as before", back)
+			if !there(flag)() {
+				t.Error("the command was ended")
+			}
+		}},
+		{"Plumb stands still when the time is over", "3s", func(t *testing.T, c *exec.Cmd, _ string) {
+			must(t, c.Process.Signal(syscall.SIGSTOP))
+			eventually(t, "all is as before", back)
+			must(t, c.Process.Signal(syscall.SIGCONT))
+		}},
+		{"nobody can keep it", "10m", func(t *testing.T, c *exec.Cmd, flag string) {
+			_, errs := built.Run(t, 3, "confirm", "--state", journal)
+			program.Reads(t, errs, "no change waits for a confirmation")
+			must(t, os.Remove(flag))
+		}},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			c, flag := begin(t, s.of, journal, way.limit)
+			eventually(t, "the command runs", there(flag))
+			if back() && way.limit == "10m" {
+				t.Error("nothing is set while it runs")
+			}
+			way.end(t, c, flag)
+			eventually(t, "all is as before", back)
+			_ = os.Remove(flag)
+			_ = c.Wait()
+		})
+	}
+	t.Run("somebody changes it meanwhile", func(t *testing.T) {
+		c, flag := begin(t, s.of, journal, "10m")
+		eventually(t, "the command runs", there(flag))
+		s.other()
+		must(t, os.Remove(flag))
+		_ = c.Wait()
+		if !strings.Contains(s.state(), s.kept) {
+			t.Errorf("what somebody set was overwritten: %s", s.state())
+		}
+		s.reset()
+	})
+	t.Run("the machine goes down", func(t *testing.T) { stranded(t, s) })
 }
 
-// pool makes a pool with a dataset db, and db/a and db/own below it, of which the second has sync of its own.
-func pool(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("makes a pool: run without -short")
+// stranded kills Plumb and whoever waits for its end, as the end of a machine does: the next boot gives back, and this
+// one does not before.
+func stranded(t *testing.T, s subject) {
+	journal := filepath.Join(t.TempDir(), "plumb")
+	was := s.state()
+	c, flag := begin(t, s.of, journal, "10m")
+	eventually(t, "the command runs", there(flag))
+	heirs := processes(t, "\x00--heir\x00--yes\x00--state\x00"+journal)
+	if len(heirs) != 1 {
+		t.Fatalf("%d processes wait for its end", len(heirs))
 	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
-	make, _ := box.AnyZFS()
-	p, err := make(256)
-	must(t, err)
-	for _, d := range []string{"db", "db/a", "db/own"} {
-		zfs(t, "zfs", "create", p.Name+"/"+d)
+	must(t, syscall.Kill(heirs[0], syscall.SIGKILL))
+	must(t, c.Process.Kill())
+	_ = c.Wait()
+	built.Run(t, 0, "undo", "--stranded", "--yes", "--state", journal)
+	if s.state() == was {
+		t.Fatal("a loan of this boot was given back by what the next one runs")
 	}
-	zfs(t, "zfs", "set", "sync=standard", p.Name+"/db/own")
-	return p.Name + "/db"
+	boot := filepath.Join(t.TempDir(), "boot_id")
+	must(t, os.WriteFile(boot, []byte("11111111-2222-3333-4444-555555555555\n"), 0o644))
+	next := exec.Command("unshare", "-m", "sh", "-c", `mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"`, "sh", boot,
+		built.Path, "undo", "--stranded", "--yes", "--state", journal)
+	if out, err := next.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if s.state() != was {
+		t.Errorf("after the next boot:\n%s\nin place of\n%s", s.state(), was)
+	}
 }
 
 // begin starts a boost whose command makes a file and then waits until that is gone.
@@ -74,14 +147,15 @@ func begin(t *testing.T, of, state string, args ...string) (c *exec.Cmd, flag st
 	argv = append(argv, "--yes", "--state", state, "--", "sh", "-c", `: >"$1"; while [ -e "$1" ]; do sleep 0.05; done; exit 7`, "sh", flag)
 	c = exec.Command(built.Path, argv...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var errs strings.Builder
-	c.Stderr = &errs
+	errs, err := os.Create(filepath.Join(t.TempDir(), "errors")) // no pipe: what outlives Plumb would hold it open
+	must(t, err)
+	c.Stderr = errs
 	must(t, c.Start())
 	t.Cleanup(func() {
 		_ = os.Remove(flag)
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
-		if t.Failed() {
-			t.Log(errs.String())
+		if text, err := os.ReadFile(errs.Name()); t.Failed() {
+			t.Log(string(text), err)
 		}
 	})
 	return c, flag
@@ -99,118 +173,6 @@ func eventually(t *testing.T, what string, so func() bool) {
 
 func there(name string) func() bool {
 	return func() bool { _, err := os.Stat(name); return err == nil }
-}
-
-// inherited is sync of a dataset that has none of its own.
-const inherited = "standard\tdefault"
-
-func TestDataset(t *testing.T) {
-	db, state := pool(t), filepath.Join(t.TempDir(), "plumb")
-	t.Run("the command ends", func(t *testing.T) {
-		c, flag := begin(t, db, state, "10m")
-		eventually(t, "the command runs", there(flag))
-		if got := source(t, db) + source(t, db+"/a") + source(t, db+"/own"); got != "disabled\tlocal"+"disabled\tinherited from "+db+"standard\tlocal" {
-			t.Errorf("while it runs: %q", got)
-		}
-		must(t, os.Remove(flag))
-		if err := c.Wait(); c.ProcessState.ExitCode() != 7 {
-			t.Errorf("it did not end as the command: %v", err)
-		}
-		if got := source(t, db); got != inherited {
-			t.Errorf("afterwards: %q", got)
-		}
-	})
-	t.Run("Plumb is killed", func(t *testing.T) {
-		c, flag := begin(t, db, state, "10m")
-		eventually(t, "the command runs", there(flag))
-		must(t, c.Process.Kill())
-		eventually(t, "it is inherited again", func() bool { return source(t, db) == inherited })
-	})
-	t.Run("the time is over", func(t *testing.T) {
-		c, flag := begin(t, db, state, "3s")
-		eventually(t, "the command runs", there(flag))
-		eventually(t, "it is inherited again", func() bool { return source(t, db) == inherited })
-		if !there(flag)() {
-			t.Error("the command was ended")
-		}
-		must(t, os.Remove(flag))
-		_ = c.Wait()
-	})
-	t.Run("Plumb stands still when the time is over", func(t *testing.T) {
-		c, flag := begin(t, db, state, "3s")
-		eventually(t, "the command runs", there(flag))
-		must(t, c.Process.Signal(syscall.SIGSTOP))
-		eventually(t, "it is inherited again", func() bool { return source(t, db) == inherited })
-		must(t, c.Process.Signal(syscall.SIGCONT))
-		must(t, os.Remove(flag))
-		_ = c.Wait()
-	})
-	t.Run("it was set there", func(t *testing.T) {
-		zfs(t, "zfs", "set", "sync=standard", db)
-		c, flag := begin(t, db, state, "10m")
-		eventually(t, "the command runs", there(flag))
-		must(t, c.Process.Kill())
-		eventually(t, "it is as before", func() bool { return source(t, db) == "standard\tlocal" })
-		zfs(t, "zfs", "inherit", "sync", db)
-	})
-	t.Run("somebody changes it meanwhile", func(t *testing.T) {
-		c, flag := begin(t, db, state, "10m")
-		eventually(t, "the command runs", there(flag))
-		zfs(t, "zfs", "set", "sync=always", db)
-		must(t, os.Remove(flag))
-		_ = c.Wait()
-		if got := source(t, db); got != "always\tlocal" {
-			t.Errorf("what somebody set was overwritten: %q", got)
-		}
-		zfs(t, "zfs", "inherit", "sync", db)
-	})
-	t.Run("asked to end", func(t *testing.T) {
-		c, flag := begin(t, db, state, "10m")
-		eventually(t, "the command runs", there(flag))
-		must(t, c.Process.Signal(syscall.SIGTERM))
-		_ = c.Wait()
-		if got := source(t, db); got != inherited {
-			t.Errorf("afterwards: %q", got)
-		}
-	})
-	t.Run("a loan of an earlier boot", func(t *testing.T) { stranded(t, db) })
-	t.Run("nothing is kept", func(t *testing.T) {
-		c, flag := begin(t, db, state, "10m")
-		eventually(t, "the command runs", there(flag))
-		_, errs := built.Run(t, 3, "confirm", "--state", state)
-		program.Reads(t, errs, "no change waits for a confirmation")
-		must(t, os.Remove(flag))
-		_ = c.Wait()
-	})
-}
-
-// stranded kills Plumb and whoever waits for its end, as the end of a machine does: the next boot gives back, and this
-// one does not before.
-func stranded(t *testing.T, db string) {
-	state := filepath.Join(t.TempDir(), "plumb")
-	c, flag := begin(t, db, state, "10m")
-	eventually(t, "the command runs", there(flag))
-	heirs := processes(t, "undo\x001\x00--heir\x00--yes\x00--state\x00"+state)
-	if len(heirs) != 1 {
-		t.Fatalf("%d processes wait for its end", len(heirs))
-	}
-	must(t, syscall.Kill(heirs[0], syscall.SIGKILL))
-	must(t, c.Process.Kill())
-	_ = c.Wait()
-	built.Run(t, 0, "undo", "--stranded", "--yes", "--state", state)
-	if got := source(t, db); got != "disabled\tlocal" {
-		t.Fatalf("a loan of this boot was given back by the unit of the next: %q", got)
-	}
-	boot := filepath.Join(t.TempDir(), "boot_id")
-	must(t, os.WriteFile(boot, []byte("11111111-2222-3333-4444-555555555555\n"), 0o644))
-	next := exec.Command("unshare", "-m", "sh", "-c", `mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"`, "sh", boot,
-		built.Path, "undo", "--stranded", "--yes", "--state", state)
-	if out, err := next.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if got := source(t, db); got != inherited {
-		t.Errorf("after the next boot: %q", got)
-	}
 }
 
 // processes are those whose command line holds a text.
