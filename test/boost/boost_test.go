@@ -2,6 +2,8 @@
 package boost_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +42,46 @@ type subject struct {
 	kept  string // what of that must be left in the state
 }
 
+// short is a time in which a command is begun, and that a test can wait for.
+func short() string {
+	if os.Getenv("PLUMB_PROGRAM") != "" { // in an emulated machine
+		return "15s"
+	}
+	return "4s"
+}
+
+// killed kills Plumb at random moments of a load: whatever it had done by then comes back.
+func killed(t *testing.T, s subject, times int) {
+	journal, was, midway := filepath.Join(t.TempDir(), "plumb"), s.state(), 0
+	for n := range times {
+		c, flag := begin(t, s.of, journal, "10m")
+		eventually(t, "it begins a journal", there(filepath.Join(journal, fmt.Sprintf("change-%06d.journal", n+1))))
+		wait := time.Duration(rand.Float64() * float64(300*time.Millisecond))
+		time.Sleep(wait)
+		must(t, c.Process.Kill())
+		if s.state() != was {
+			midway++
+		}
+		eventually(t, fmt.Sprintf("all is as before, killed after %v", wait), func() bool {
+			return s.state() == was && len(processes(t, "\x00--heir\x00--yes\x00--state\x00"+journal)) == 0
+		})
+		_ = os.Remove(flag)
+		_ = c.Wait()
+	}
+	t.Logf("%d kills, %d of them while something was set", times, midway)
+	if times > 5 && midway == 0 {
+		t.Error("nothing was ever set")
+	}
+}
+
+// kills is how often each thing is killed at a random moment.
+func kills() int {
+	if os.Getenv("PLUMB_REAL") != "" {
+		return 100
+	}
+	return 6
+}
+
 // everyWay ends a load in every way that there is, and wants the state of before.
 func everyWay(t *testing.T, s subject) {
 	journal := filepath.Join(t.TempDir(), "plumb")
@@ -66,13 +108,13 @@ func everyWay(t *testing.T, s subject) {
 				t.Error("it had not given back when it ended")
 			}
 		}},
-		{"the time is over", "3s", func(t *testing.T, c *exec.Cmd, flag string) {
+		{"the time is over", short(), func(t *testing.T, c *exec.Cmd, flag string) {
 			eventually(t, "all is as before", back)
 			if !there(flag)() {
 				t.Error("the command was ended")
 			}
 		}},
-		{"Plumb stands still when the time is over", "3s", func(t *testing.T, c *exec.Cmd, _ string) {
+		{"Plumb stands still when the time is over", short(), func(t *testing.T, c *exec.Cmd, _ string) {
 			must(t, c.Process.Signal(syscall.SIGSTOP))
 			eventually(t, "all is as before", back)
 			must(t, c.Process.Signal(syscall.SIGCONT))
@@ -107,6 +149,7 @@ func everyWay(t *testing.T, s subject) {
 		s.reset()
 	})
 	t.Run("the machine goes down", func(t *testing.T) { stranded(t, s) })
+	t.Run("killed at any moment", func(t *testing.T) { killed(t, s, kills()) })
 }
 
 // stranded kills Plumb and whoever waits for its end, as the end of a machine does: the next boot gives back, and this

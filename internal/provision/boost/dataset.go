@@ -1,6 +1,7 @@
 package boost
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +26,10 @@ func Dataset(s *stack.Stack, name string, o Options) (Plan, error) {
 		return Plan{}, hint.With(fmt.Errorf("there is no dataset %s on this host", name), "zfs list shows them; plumb stack shows which servers lie where")
 	}
 	now, known := t.Get(syncKnob)
+	_, unseen := s.GapFor(t.Ref, syncKnob)
 	switch {
+	case !known && !unseen:
+		return Plan{}, hint.With(errors.New("the ZFS of this host has no property sync: what is asked to be on disk always is before the writer goes on"), "plumb boost SERVER speeds up a server")
 	case !known:
 		return Plan{}, hint.With(fmt.Errorf("whether %s waits for the disk could not be read", name), "run as root: zfs get sync "+name)
 	case now.String() == off:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/provision/boost"
 	"plumb/internal/stack"
@@ -50,7 +51,7 @@ func BoostPlan(p boost.Plan, d change.Draft, unit bool, screen page.Screen) stri
 	o := page.NewPage(screen)
 	o.Para(page.Bold, 0, fmt.Sprintf("%s, for at most %s:", p.Of, length(p.For)))
 	for _, s := range d.Steps {
-		text := fmt.Sprintf("%s: %s, now %s", s.Knob.Name, s.To, s.Now)
+		text := fmt.Sprintf("%s: %s, now %s", s.Knob.Name, catalog.Show(s.Want.Fact, s.To), catalog.Show(s.Want.Fact, s.Now))
 		if s.Because != "" {
 			text += ": " + s.Because
 		}
