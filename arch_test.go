@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision"},
 	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "provision/disk", "provision/predict"},
 	{"protect/freeze", "watch/capture", "provision/move", "provision/cache", "provision/boost"},
-	{"protect/instance"}, // a server on a copy of a point
+	{"protect/instance", "provision/propose"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
@@ -34,6 +34,7 @@ var layers = [][]string{
 	{"engine/samplertest"}, // for tests alone
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst", "engine/mysql/bulk", "engine/postgres/bulk"},           // servers of the lab's own, and copies of others
+	{"engine/mysql/home", "engine/postgres/home"}, // what provision asks of them
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
@@ -68,7 +69,7 @@ var only = map[string]struct {
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
 	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch", "cli/watch/outlet"}, "connections are made by dialers, which host calls"},
-	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/foreground", "host/fetch", "cli", "cli/shell", "cli/provision", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "watch/record", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/foreground", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "watch/record", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

@@ -42,6 +42,7 @@ type Begin struct {
 	Host    string    `json:"host"`
 	User    string    `json:"user"`
 	Try     time.Time `json:"try,omitzero"` // undone at this time unless confirmed
+	Of      string    `json:"of,omitempty"` // what it is a stage of: "provision tank/mariadb"; "" when it stands alone
 	// Loan is set when it ends with the process that made it, and then says in which boot of
 	// the machine that runs. It cannot be confirmed.
 	Loan  string `json:"loan,omitempty"`

@@ -24,6 +24,7 @@ const (
 	Postgresql Form = "postgresql" // postgresql.conf and its conf.d: shared_buffers
 	Mongod     Form = "mongod"     // mongod.conf, YAML: storage.wiredTiger.engineConfig.cacheSizeGB
 	Fstab      Form = "fstab"      // fstab(5): the mount point; the value is its options
+	Mount      Form = "mount"      // fstab(5) too: the mount point; the value is its whole line, six fields with a blank between
 	Modprobe   Form = "modprobe"   // modprobe.d(5): zfs/zfs_arc_max (module/parameter)
 	Tmpfiles   Form = "tmpfiles"   // tmpfiles.d(5): the path a w line writes to
 	Limits     Form = "limits"     // limits.conf(5): mysql/-/nofile (domain/type/item)
@@ -65,6 +66,8 @@ func (f Form) grammar() (grammar, error) {
 		return mongod(), nil
 	case Fstab:
 		return fstab(), nil
+	case Mount:
+		return mount(), nil
 	case Modprobe:
 		return modprobe(), nil
 	case Tmpfiles:

@@ -37,6 +37,8 @@ func TestSet(t *testing.T) {
 		{"postgres added", Postgresql, "#max_wal_size = 1GB", "max_wal_size", "4GB", "#max_wal_size = 1GB\nmax_wal_size = 4GB\n"},
 		{"postgres fraction", Postgresql, "", "random_page_cost", "1.1", "random_page_cost = '1.1'\n"},
 		{"fstab", Fstab, "UUID=1 /data ext4 defaults,noatime 0 2 # x\n", "/data", "defaults,lazytime", "UUID=1 /data ext4 defaults,lazytime 0 2 # x\n"},
+		{"a mount", Mount, "# x\nUUID=1 / ext4 defaults 0 1\n", "/data", "UUID=2 /data xfs noatime 0 2", "# x\nUUID=1 / ext4 defaults 0 1\nUUID=2 /data xfs noatime 0 2\n"},
+		{"a mount in place", Mount, "UUID=1\t/data/  ext4 ro 0 0 # x\n", "/data", "UUID=2 /data xfs noatime 0 2", "UUID=2 /data xfs noatime 0 2 # x\n"},
 		{"fstab with a blank in the name", Fstab, "UUID=1 /my\\040data xfs rw 0 0\n", "/my data", "ro", "UUID=1 /my\\040data xfs ro 0 0\n"},
 		{"fstab without options", Fstab, "/dev/sdb /data ext4\n", "/data", "noatime", "/dev/sdb /data ext4 noatime\n"},
 		{"modprobe in place", Modprobe, "options zfs zfs_arc_max=1 zfs_txg_timeout=5\n", "zfs/zfs_arc_max", "2", "options zfs zfs_arc_max=2 zfs_txg_timeout=5\n"},
