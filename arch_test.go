@@ -22,8 +22,8 @@ var layers = [][]string{
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision"},
 	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "provision/disk", "provision/predict"},
-	{"protect/freeze", "watch/capture", "provision/move", "provision/cache", "provision/boost"},
-	{"protect/instance", "provision/propose"}, // a server on a copy of a point
+	{"protect/freeze", "watch/capture", "provision/move", "provision/boost"},
+	{"protect/instance", "provision/propose", "provision/cache"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",

@@ -1,46 +1,27 @@
 package provision
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
-	"plumb/internal/check"
 	"plumb/internal/cli/shell"
-	"plumb/internal/engine/dsn"
 	"plumb/internal/fix"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/host/foreground"
-	"plumb/internal/observe"
 	"plumb/internal/provision/boost"
 	"plumb/internal/stack"
 	view "plumb/internal/view/provision"
 )
 
-// Lending is what boost and cache need to know of servers and storages.
-type Lending struct {
-	Dialers func(dsn.Given) map[string]host.Dialer
-	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
-	Setters func(*catalog.Catalog, dsn.Given) []change.Setter
-	Loaders []boost.Loader
-}
-
 // boosting is boost, with its flags.
 type boosting struct {
-	*shell.Shell
-	Lending
-	shell.Source
-	state  string
+	lending
 	also   []string
 	dryRun bool
 	yes    bool
@@ -58,7 +39,7 @@ const boostExits = `Exit codes:
 
 // Boost makes the command.
 func Boost(s *shell.Shell, l Lending) *cobra.Command {
-	b := &boosting{Shell: s, Lending: l}
+	b := &boosting{lending: lending{Shell: s, Lending: l}}
 	c := &cobra.Command{
 		Use:   "boost DATASET|SERVER TIME -- COMMAND…",
 		Short: "run a bulk load with less durable settings, which come back by themselves",
@@ -128,12 +109,17 @@ func (b *boosting) run(ctx context.Context) error {
 			return hint.Usage("the command cannot be run: "+err.Error(), "what a shell would do needs one: sh -c '…'")
 		}
 	}
-	b.DSN = shell.OrEnvironment(b.DSN)
-	l, close, err := b.lender(ctx)
+	l, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer close()
+	defer l.close()
+	l.Unit = b.unit(ctx, l.doer)
+	l.Command = func(ctx context.Context) (int, error) {
+		in, _ := b.In.(*os.File)
+		out, _ := b.Out.(*os.File)
+		return foreground.Run(ctx, foreground.Streams{In: in, Out: out, Err: os.Stderr}, b.command)
+	}
 	plan, err := b.plan(l.Stack)
 	if err != nil {
 		return err
@@ -192,102 +178,4 @@ func (b *boosting) plan(s *stack.Stack) (boost.Plan, error) {
 		return boost.Server(s, b.of, b.Loaders, o)
 	}
 	return boost.Dataset(s, b.of, o)
-}
-
-// lender opens this machine, and reads it.
-func (b *boosting) lender(ctx context.Context) (l *boost.Lender, close func(), err error) {
-	cat, err := check.Catalog(check.All, b.Warn)
-	if err != nil {
-		return nil, nil, err
-	}
-	live, given, err := b.Live(b.Dialers)
-	if err != nil {
-		return nil, nil, err
-	}
-	b.WarnUnverified(given)
-	doer := host.NewLiveDoer(live)
-	l = &boost.Lender{Do: doer, Executor: b.executor(doer), Catalog: cat, Setters: b.Setters(cat, given), User: live.About().User, Heir: b.heir, Say: func(text string) { fmt.Fprintf(b.Err, "plumb: %s\n", shell.OneLine(text)) }}
-	l.Undo = fix.Undo{Open: b.open}
-	l.Unit = b.unit(ctx, doer)
-	l.Command = func(ctx context.Context) (int, error) {
-		in, _ := b.In.(*os.File)
-		out, _ := b.Out.(*os.File)
-		return foreground.Run(ctx, foreground.Streams{In: in, Out: out, Err: os.Stderr}, b.command)
-	}
-	l.Stack, err = check.Observe(ctx, host.NewCached(live), cat, b.Phases(cat, given), b.Timeout)
-	if err != nil {
-		return nil, nil, errors.Join(err, doer.Close())
-	}
-	return l, func() { doer.Close() }, nil
-}
-
-func (b *boosting) executor(d host.Doer) *change.Executor {
-	k := change.NewExecutor(d, shell.Version())
-	k.Dir, k.Guard = cmp.Or(b.state, change.Directory), host.Guarded
-	return k
-}
-
-// open opens this machine anew: sessions of before may be broken.
-func (b *boosting) open() (*host.LiveDoer, *change.Executor, error) {
-	live, _, err := b.Live(b.Dialers)
-	if err != nil {
-		return nil, nil, err
-	}
-	d := host.NewLiveDoer(live)
-	return d, b.executor(d), nil
-}
-
-// own is a command of this program, with the same journal.
-func (b *boosting) own(words ...string) ([]string, error) {
-	self, err := os.Executable()
-	argv := append([]string{self}, words...)
-	if b.state == "" || err != nil {
-		return argv, err
-	}
-	dir, err := filepath.Abs(b.state)
-	return append(argv, "--state", dir), err
-}
-
-// heir is the command that gives back what we cannot. A password comes to it by its input.
-func (b *boosting) heir(number int) (argv []string, first []byte, err error) {
-	argv, err = b.own("undo", strconv.Itoa(number), "--heir", "--yes")
-	if b.DSN != "" {
-		argv, first = append(argv, "--dsn", "-"), []byte(b.DSN+"\n")
-	}
-	return argv, first, err
-}
-
-const unitDirectory = "/etc/systemd/system"
-
-// unit gives back at the next boot, where systemd runs.
-func (b *boosting) unit(ctx context.Context, d host.Reader) *boost.Unit {
-	if _, err := d.Stat(ctx, "/run/systemd/system"); err != nil || !d.About().Root {
-		return nil
-	}
-	argv, err := b.own("undo", "--stranded", "--yes")
-	if err != nil {
-		return nil
-	}
-	state, err := filepath.Abs(cmp.Or(b.state, change.Directory))
-	if err != nil {
-		return nil
-	}
-	return &boost.Unit{Dir: unitDirectory, Command: argv, State: state}
-}
-
-// before lists the units of servers.
-func before(ctx context.Context, h host.Reader, s *stack.Stack, servers []stack.Ref) (units []string) {
-	for _, ref := range servers {
-		t := s.Find(ref)
-		if t == nil {
-			continue
-		}
-		processes, _ := s.Follow(t, "process")
-		for _, p := range processes {
-			if u := observe.OwnUnit(ctx, h, s, p); u != "" {
-				units = append(units, u)
-			}
-		}
-	}
-	return units
 }
