@@ -25,6 +25,7 @@ import (
 	labview "plumb/internal/view/lab"
 	loadview "plumb/internal/view/load"
 	protectview "plumb/internal/view/protect"
+	provisionview "plumb/internal/view/provision"
 	rehearseview "plumb/internal/view/rehearse"
 	stackview "plumb/internal/view/stack"
 	"plumb/internal/view/viewtest"
@@ -59,6 +60,7 @@ func documents() map[string]document {
 		"load-fsync":     {reflect.TypeFor[loadview.FsyncJSON](), "plumb load fsync --json"},
 		"load-check":     {reflect.TypeFor[loadview.TPCCCheckJSON](), "plumb load tpcc check --json"},
 		"fix":            {reflect.TypeFor[fixview.FixJSON](), "plumb fix --json"},
+		"boost":          {reflect.TypeFor[provisionview.BoostJSON](), "plumb boost --dry-run --json"},
 		"undo":           {reflect.TypeFor[fixview.UndoJSON](), "plumb undo --json"},
 		"history":        {reflect.TypeFor[fixview.HistoryJSON](), "plumb history --json"},
 		"inventory":      {reflect.TypeFor[inventoryview.InventoryJSON](), "plumb inventory --json"},
@@ -187,7 +189,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
