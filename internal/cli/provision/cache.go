@@ -208,7 +208,12 @@ func (v *caching) withdraw(ctx context.Context, o opened, pool, device string) e
 	case v.dryRun:
 		return nil
 	}
-	return o.Executor.Undo(ctx, []int{n}, change.UndoOptions{})
+	// Of one that is gone nothing can be read any more; that no other disk is behind its path is looked at on the way out.
+	_, state, err := cache.Find(ctx, o.doer, cache.Fuse(o.Stack), pool, device)
+	if err != nil {
+		return err
+	}
+	return o.Executor.Undo(ctx, []int{n}, change.UndoOptions{Force: state != "ONLINE"})
 }
 
 func (v *caching) warm() *cobra.Command {

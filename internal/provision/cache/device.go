@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
@@ -64,8 +65,7 @@ func Add(ctx context.Context, h host.Reader, s *stack.Stack, pool string, class 
 	if d.IsFile() {
 		return a, refusal("name a device: ls -l /dev/disk/by-id", "%s is no device, and a file is as slow as what it lies on", d.Path)
 	}
-	m := s.Find(stack.Ref{Kind: "zfs", Name: "module"})
-	fuse := m != nil && m.Text("implementation") == "zfs-fuse"
+	fuse := Fuse(s)
 	there, state, err := Find(ctx, h, fuse, pool, d.Path)
 	if err != nil {
 		return a, err
@@ -86,9 +86,19 @@ func Add(ctx context.Context, h host.Reader, s *stack.Stack, pool string, class 
 	if err != nil {
 		return a, err
 	}
-	a.Acts = []change.Act{{Make: a.act(fuse)}}
+	m, err := a.act(ctx, h, fuse)
+	if err != nil {
+		return a, err
+	}
+	a.Acts = []change.Act{{Make: m}}
 	a.note(s, p)
 	return a, nil
+}
+
+// Fuse tells whether the ZFS of a host is zfs-fuse.
+func Fuse(s *stack.Stack) bool {
+	m := s.Find(stack.Ref{Kind: "zfs", Name: "module"})
+	return m != nil && m.Text("implementation") == "zfs-fuse"
 }
 
 // Step is the step of a change that makes it.
@@ -97,20 +107,30 @@ func (a Addition) Step() change.Prepared {
 		Recipe: change.Recipe{Acts: a.Acts, Notes: a.Notes, Lasts: "the pool"}}
 }
 
-// act adds it. It is known by its path in the pool: what the disk says of itself is looked at again on the way out.
-func (a Addition) act(fuse bool) *change.Make {
+// act adds it. It is known by its path in the pool, and by what the disk says of itself.
+func (a Addition) act(ctx context.Context, h host.Reader, fuse bool) (*change.Make, error) {
 	device := a.Disk.Spec.Path
 	name := shown(fuse, a.Disk.Node, device)
 	add := []string{"zpool", "add", a.Pool, string(a.Class), device}
 	if !fuse {
 		add = slices.Insert(add, 2, "-o", fmt.Sprintf("ashift=%d", shift(a.Disk)))
 	}
-	return &change.Make{
-		Thing: change.Thing{Name: Place(a.Class, a.Pool, device), Inspect: &change.Inspection{Argv: zfs.Tools{Fuse: fuse}.Status(a.Pool), Match: `^\s+(` + regexp.QuoteMeta(name) + `)(?:-part1|p1|1)?\s`}},
-		Moved: &change.Moved{Identity: name},
-		Do:    []change.Op{a.Disk.Proof(), {Argv: add}},
-		Undo:  []change.Op{{Argv: []string{"sh", "-ec", remove, "sh", device, a.Pool, a.Disk.Identity, a.Disk.Digest}}, a.Disk.Blank()},
+	member := &change.Inspection{Argv: zfs.Tools{Fuse: fuse}.Status(a.Pool), Match: `^\s+(` + regexp.QuoteMeta(name) + `)(?:-part1|p1|1)?\s`}
+	says, state := &change.Inspection{File: "/sys/class/block/" + a.Disk.Identity}, ""
+	text, err := h.ReadFile(ctx, says.File)
+	if err != nil {
+		return nil, fmt.Errorf("read what %s says of itself: %w", device, err)
 	}
+	if state = strings.TrimSpace(string(text)); !utf8.Valid(text) || strings.ContainsRune(state, 0) { // a page of SCSI, which no journal holds: the digest below tells
+		says, state = member, name
+	}
+	return &change.Make{
+		Thing:     change.Thing{Name: Place(a.Class, a.Pool, device), Inspect: member},
+		Moved:     &change.Moved{Identity: name, State: state},
+		Unchanged: says,
+		Do:        []change.Op{a.Disk.Proof(), {Argv: add}},
+		Undo:      []change.Op{{Argv: []string{"sh", "-ec", remove, "sh", device, a.Pool, a.Disk.Identity, a.Disk.Digest}}, a.Disk.Blank()},
+	}, nil
 }
 
 // remove takes a device out of its pool, unless another disk is found behind its path. One that is gone cannot be another.

@@ -45,7 +45,7 @@ func Warm(s *stack.Stack, pool string, datasets []string, limit time.Duration) (
 	switch {
 	case p == nil:
 		return Warming{}, hint.With(fmt.Errorf("there is no pool %s on this host", pool), "zpool list shows them")
-	case m != nil && m.Text("implementation") == "zfs-fuse":
+	case Fuse(s):
 		return Warming{}, errors.New("zfs-fuse has no parameters that say how fast a cache is fed, and no counters that would tell whether it was: reading the files is all that can be done there")
 	case m == nil:
 		return Warming{}, hint.With(errors.New("the parameters of ZFS could not be read"), "run as root")

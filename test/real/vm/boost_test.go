@@ -10,10 +10,11 @@ import (
 	"plumb/test/program"
 )
 
-// TestBoostOnOpenZFS runs the tests of plumb boost on datasets there: zfs-fuse has no property sync.
+// TestBoostOnOpenZFS runs the tests of plumb boost on datasets, and of cache devices, there: zfs-fuse has no property
+// sync, and neither parameters nor counters.
 func TestBoostOnOpenZFS(t *testing.T) {
 	for _, release := range Releases() {
-		t.Run(release, func(t *testing.T) { inside(t, release, "plumb/test/boost", "^TestDataset$") })
+		t.Run(release, func(t *testing.T) { inside(t, release, "plumb/test/boost", "^Test(Dataset|Cache|Warm)$") })
 	}
 }
 
