@@ -10,8 +10,8 @@ import (
 	"plumb/internal/stack"
 )
 
-// host is a made-up host with a pool, and servers on it.
-func host(servers ...string) *stack.Stack {
+// machine is a made-up host with a pool, and servers on it.
+func machine(servers ...string) *stack.Stack {
 	var obs stack.Observation
 	obs.New("zfs", "module").Set("zfs_txg_timeout", stack.Int(7), "test")
 	for name, from := range map[string]string{"t": stack.FromDefault, "t/db": stack.FromDefault, "t/db/a": stack.FromDefault, "t/db/own": stack.FromLocal,
@@ -30,14 +30,14 @@ func host(servers ...string) *stack.Stack {
 }
 
 func TestDatasetReachesWhatHasNoneOfItsOwn(t *testing.T) {
-	p, err := Dataset(host("1"), "t/db", Options{For: time.Minute})
+	p, err := Dataset(machine("1"), "t/db", Options{For: time.Minute})
 	if err != nil || !slices.Equal(p.Below, []string{"t/db/a"}) || len(p.Servers) != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	if !strings.Contains(p.Loss[0], "every 7s at the latest (zfs_txg_timeout)") {
 		t.Errorf("the window is not that of the host: %q", p.Loss)
 	}
-	if p, err := Dataset(host(), "t", Options{}); err != nil || !slices.Equal(p.Below, []string{"t/db", "t/db/a", "t/other"}) {
+	if p, err := Dataset(machine(), "t", Options{}); err != nil || !slices.Equal(p.Below, []string{"t/db", "t/db/a", "t/other"}) {
 		t.Errorf("%v, %v", p.Below, err)
 	}
 }
@@ -45,7 +45,7 @@ func TestDatasetReachesWhatHasNoneOfItsOwn(t *testing.T) {
 // What is not known is said to be so, and no number stands in its place.
 func TestWindowThatIsNotKnown(t *testing.T) {
 	for _, kinds := range [][]string{{}, {"zfs"}} {
-		s := host()
+		s := machine()
 		s.Things = slices.DeleteFunc(s.Things, func(t *stack.Thing) bool { return t.Ref.Kind == "zfs" })
 		if len(kinds) > 0 {
 			var obs stack.Observation
@@ -76,7 +76,7 @@ func TestWhomACrashWouldCostMore(t *testing.T) {
 		"a group":   {[]string{"1"}, set("group_members", stack.Int(3)), "members of its cluster"},
 		"a set":     {[]string{"1"}, set("replica_set", stack.Text("rs")), "members of its cluster"},
 	} {
-		s := host(c.servers...)
+		s := machine(c.servers...)
 		if c.so != nil {
 			c.so(s.Find(stack.Ref{Kind: "mysql", Name: "1"}))
 		}
@@ -94,13 +94,13 @@ func TestWhomACrashWouldCostMore(t *testing.T) {
 			t.Errorf("%s, named: %v", name, err)
 		}
 	}
-	if _, err := Dataset(host("1"), "t/db", Options{Also: []string{"mysql:9"}}); err == nil || !strings.Contains(err.Error(), "names no server") {
+	if _, err := Dataset(machine("1"), "t/db", Options{Also: []string{"mysql:9"}}); err == nil || !strings.Contains(err.Error(), "names no server") {
 		t.Errorf("one that it does not concern: %v", err)
 	}
 }
 
 func TestDatasetRefuses(t *testing.T) {
-	s := host()
+	s := machine()
 	s.Find(stack.Ref{Kind: "dataset", Name: "t/db"}).Set("sync", stack.Text("disabled"), "test")
 	delete(s.Find(stack.Ref{Kind: "dataset", Name: "t/other"}).Facts, "sync")
 	s.Gaps = append(s.Gaps, stack.Gap{Of: stack.Ref{Kind: "dataset", Name: "t/other"}, Facts: []string{"sync"}})
