@@ -15,15 +15,15 @@ var layers = [][]string{
 	{"hint", "product"},
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
-	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree"},
+	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground"},
 	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast"},
 	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "forecast/space", "forecast/model"},
 	{"inventory/kinds"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision"},
 	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "protect/service", "watch/sampler", "watch/record", "provision/disk", "provision/predict"},
-	{"protect/freeze", "watch/capture", "provision/move", "provision/cache", "provision/boost"},
-	{"protect/instance", "provision/propose"}, // a server on a copy of a point
+	{"protect/freeze", "watch/capture", "provision/move", "provision/boost"},
+	{"protect/instance", "provision/propose", "provision/cache"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
 	{"protect/clone", "protect/rollback", "protect/policy"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/samplertest"}, // for tests alone
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
-	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst"},                                                        // servers of the lab's own, and copies of others
+	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst", "engine/mysql/bulk", "engine/postgres/bulk"},           // servers of the lab's own, and copies of others
 	{"engine/mysql/home", "engine/postgres/home"}, // what provision asks of them
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
@@ -55,8 +55,8 @@ var only = map[string]struct {
 	who []string
 	why string
 }{
-	"os/exec":                             {[]string{"host"}, "every command must be recordable, bounded and known to only read"},
-	"syscall":                             {[]string{"host", "host/reach"}, "only host touches the machine"},
+	"os/exec":                             {[]string{"host", "host/foreground"}, "every command must be recordable, bounded and known to only read, but for a person's own"},
+	"syscall":                             {[]string{"host", "host/reach", "host/foreground"}, "only host touches the machine"},
 	"golang.org/x/sys/unix":               {[]string{"host", "host/reach", "host/scratch", "host/self", "host/tree"}, "only host touches the machine"},
 	"github.com/go-sql-driver/mysql":      {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
 	"github.com/jackc/pgx/v5":             {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
@@ -69,7 +69,7 @@ var only = map[string]struct {
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
 	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch", "cli/watch/outlet"}, "connections are made by dialers, which host calls"},
-	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/tree", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "watch/record", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/tree", "host/foreground", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "watch/record", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	protectcli "plumb/internal/cli/protect"
+	provisioncli "plumb/internal/cli/provision"
 	"plumb/internal/cli/shell"
 	watchcli "plumb/internal/cli/watch"
 	"plumb/internal/host"
@@ -34,7 +35,7 @@ func (a *app) groups() []group {
 		{"Look", "what stands here, what is out of line, and why", "Only reads. It changes nothing on the host or in a server.",
 			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, watched()), a.explain(), a.stack(), a.capture(), a.rules()}},
 		{"Change", "apply the advice, and take it back", "Everything is in a journal or an inventory before it is done.",
-			[]*cobra.Command{a.provision(), a.fix(), a.undo(), a.confirm(), a.history(), a.inventory()}},
+			[]*cobra.Command{a.provision(), a.fix(), provisioncli.Boost(&a.Shell, lending()), a.undo(), a.confirm(), a.history(), a.inventory()}},
 		{"Protect", "points in time that are proven to start", "Makes snapshots and servers of its own, and destroys only what it can prove.",
 			protectcli.Commands(&a.Shell, keepers())},
 		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own and loads them.",

@@ -60,6 +60,7 @@ func documents() map[string]document {
 		"load-fsync":     {reflect.TypeFor[loadview.FsyncJSON](), "plumb load fsync --json"},
 		"load-check":     {reflect.TypeFor[loadview.TPCCCheckJSON](), "plumb load tpcc check --json"},
 		"fix":            {reflect.TypeFor[fixview.FixJSON](), "plumb fix --json"},
+		"boost":          {reflect.TypeFor[provisionview.BoostJSON](), "plumb boost --dry-run --json"},
 		"undo":           {reflect.TypeFor[fixview.UndoJSON](), "plumb undo --json"},
 		"history":        {reflect.TypeFor[fixview.HistoryJSON](), "plumb history --json"},
 		"inventory":      {reflect.TypeFor[inventoryview.InventoryJSON](), "plumb inventory --json"},
