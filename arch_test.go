@@ -62,7 +62,7 @@ var only = map[string]struct {
 	"github.com/klauspost/compress":       {[]string{"watch/record", "view/metrics"}, "recordings and remote write alone are packed"},
 	"modernc.org/sqlite":                  {[]string{"lab/ledger", "watch/record"}, "only the lab's ledger and recordings are databases"},
 	"go.mongodb.org/mongo-driver/v2":      {[]string{"engine/mongo", "engine/mongo/mongotest"}, "each driver stays in its engine"},
-	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident"}, "only cli knows flags"},
+	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident", "cli/forecast"}, "only cli knows flags"},
 	"charm.land/bubbletea/v2":             {[]string{"view/tui"}, "only view formats"},
 	"github.com/prometheus/client_golang": {[]string{"view/metrics"}, "only view formats"},
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
