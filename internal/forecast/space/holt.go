@@ -42,4 +42,9 @@ func (f holts) best() trend {
 }
 
 // fading is phi + phi² + … to the power n.
-func fading(phi float64, n int) float64 { return phi * (1 - math.Pow(phi, float64(n))) / (1 - phi) }
+func fading(phi float64, n int) float64 {
+	if phi == 1 {
+		return float64(n)
+	}
+	return phi * (1 - math.Pow(phi, float64(n))) / (1 - phi)
+}

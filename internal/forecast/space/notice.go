@@ -3,6 +3,8 @@ package space
 import (
 	"math"
 	"slices"
+
+	"plumb/internal/forecast"
 )
 
 // A change of slope is noticed by two sums of how far each day is from the
@@ -11,7 +13,7 @@ import (
 // most, so that one large one is not a change.
 const (
 	allowed    = 1.0 // deviation a day that is forgiven
-	enough     = 4.2 // deviations that are a change
+	enough     = 3.4 // deviations that are a change
 	mostOfADay = 3.0
 	learning   = 14 // days until it is known what is usual
 	longUsual  = 91 // days of which the usual is made
@@ -103,4 +105,15 @@ func clipped(x []float64) (mean, spread float64) {
 	}
 	// what was drawn in makes a normal deviation look smaller by a tenth
 	return mean, 1.12 * math.Sqrt(spread/float64(max(1, len(x)-1)))
+}
+
+// Changes counts how often a change of slope was noticed in a series.
+func Changes(s forecast.Series) (n int) {
+	from := regimes(s.Added())
+	for i := 1; i < len(from); i++ {
+		if from[i] != from[i-1] {
+			n++
+		}
+	}
+	return n
 }

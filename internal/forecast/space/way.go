@@ -8,22 +8,34 @@ import (
 // A way to see the future: it draws one course of it, from what each day
 // added until now. course[i] is what is added within i+1 days.
 type way struct {
-	name string
-	draw func(p *past, r *rand.Rand, course []float64)
+	name  string
+	draw  func(p *past, r *rand.Rand, course []float64)
+	rival bool // a naive one: it has a part only where it was better than all that are not
 }
 
 // ways are what a forecast is mixed of. Growth comes in stretches: weeks in
 // which much is written, and weeks in which little is. So a future is not made
 // of any days of the past, but of weeks of one stretch of it; the ways differ in
 // how far back they look. None wins everywhere; see docs/forecast.md.
+//
+// Rivals are what other tools do. predict_linear of Prometheus is a line through
+// the last week or month. What tells one number only gets its range from the
+// errors that it made before, on the same series.
 var ways = []way{
-	{"stretches of all of the past", stretch(math.Inf(1), 30)},
-	{"stretches of the last year", stretch(365, 30)},
-	{"stretches of the last months", stretch(90, 20)},
-	{"weeks of the last year, at a rate that drifts", drifting},
-	{"since the slope changed", sinceChange},
-	{"damped trend (Holt), with its own errors", (*past).drawHolt},
+	{"stretches of all of the past", stretch(math.Inf(1), 30), false},
+	{"stretches of the last year", stretch(365, 30), false},
+	{"stretches of the last months", stretch(90, 20), false},
+	{"weeks of the last year, at a rate that drifts", drifting, false},
+	{"since the slope changed", sinceChange, false},
+	{"damped trend (Holt)", withErrors(holtTrend), false},
+	{"line through 7 days", withErrors(weekTrend), true},
+	{"line through 30 days", withErrors(monthTrend), true},
+	{"line through the days it fits best", withErrors(windowTrend), true},
+	{"weeks of all of the past (bootstrap)", anyWeeks, true},
 }
+
+// anyWeeks draws weeks of all of the past: the plain bootstrap of blocks.
+func anyWeeks(p *past, r *rand.Rand, course []float64) { p.weeks(r, course, 0, len(p.added)) }
 
 // stretch draws the weeks of one stretch of the past, of half days on either
 // side of a day that is drawn, and rather a late one: memory is the mean of its age.
@@ -132,7 +144,7 @@ func sinceChange(p *past, r *rand.Rand, course []float64) {
 	from := p.regime[n]
 	length := n - from
 	if length < week || float64(length) < 28*r.Float64() {
-		stretch(90, 30)(p, r, course)
+		stretchUsual(p, r, course)
 		return
 	}
 	p.weeks(r, course, from, n)
