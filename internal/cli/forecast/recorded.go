@@ -180,7 +180,10 @@ func isBounded(id series.ID) bool {
 
 // rank is the order in which things are told: what can be full first.
 func rank(id series.ID) int {
-	return slices.Index([]string{"filesystem", "dataset", "pool"}, id.Of.Kind) & 3
+	if i := slices.Index([]string{"filesystem", "dataset", "pool"}, id.Of.Kind); i >= 0 {
+		return i
+	}
+	return 3
 }
 
 // limit is where a thing is full, as of the last reading.
@@ -213,10 +216,11 @@ var deciding = []string{"version", "compression", "recordsize"}
 func (g *gathered) picture(at time.Time, s *stack.Stack) {
 	for _, t := range s.Things {
 		for _, name := range deciding {
-			now := t.Text(name)
-			if now == "" {
+			v, is := t.Get(name)
+			if !is {
 				continue // not known, which is no change
 			}
+			now := v.String()
 			key := t.Ref.String() + " " + name
 			if before := g.facts[key]; before != "" && before != now {
 				g.changed = append(g.changed, noted{t.Ref, space.Change{At: at, What: fmt.Sprintf("%s %s became %s", name, before, now)}})
