@@ -53,10 +53,10 @@ func ParseCSV(text []byte) (Table, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		line, _ := r.FieldPos(0)
 		if err != nil {
 			return Table{}, err // says the line
 		}
+		line, _ := r.FieldPos(0)
 		if len(t.Days) >= mostRows {
 			return Table{}, hint.With(fmt.Errorf("line %d: there are more than %d rows", line, mostRows), "a row a day is enough")
 		}

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"math"
 	"time"
 
 	"plumb/internal/forecast"
@@ -82,7 +83,7 @@ var percents = [5]string{"2.5", "10", "50", "90", "97.5"}
 func quantilesJSON(q forecast.Quantiles) map[string]float64 {
 	m := map[string]float64{}
 	for i, v := range q {
-		m[percents[i]] = page.Finite(v)
+		m[percents[i]] = math.Round(page.Finite(v)) // bytes are whole
 	}
 	return m
 }

@@ -38,7 +38,7 @@ func HTML(all []space.Result, from, version string) ([]byte, error) {
 	for _, r := range all {
 		p.Things = append(p.Things, thingOf(r))
 	}
-	return page.Web{Files: pages, Styles: []string{"html/forecast.css"}, Name: "forecast.html"}.HTML(p)
+	return page.Web{Files: pages, Styles: []string{"forecast.css"}, Name: "forecast.html"}.HTML(p)
 }
 
 func thingOf(r space.Result) thing {
