@@ -98,6 +98,7 @@ type gathered struct {
 	today   map[series.ID]forecast.Day
 	last    map[series.ID]float64 // of all readings, for limits
 	facts   map[string]string     // of the last picture
+	seen    time.Time             // when that was taken
 	changed []noted
 }
 
@@ -214,6 +215,10 @@ func (g *gathered) limit(id series.ID) *space.Limit {
 var deciding = []string{"version", "compression", "recordsize"}
 
 func (g *gathered) picture(at time.Time, s *stack.Stack) {
+	if !at.After(g.seen) { // one of a day that is looked at again
+		return
+	}
+	g.seen = at
 	for _, t := range s.Things {
 		for _, name := range deciding {
 			v, is := t.Get(name)

@@ -1,7 +1,6 @@
 package forecast
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,45 +11,46 @@ import (
 	"plumb/internal/watch/record"
 )
 
-// TestARecordingIsForecast records a reading an hour for three weeks, in two
+// TestARecordingIsForecast records some readings a day for three weeks, in two
 // of which the machine was down, and finds each day as it ended.
 func TestARecordingIsForecast(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "watch")
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	now := start
-	w, err := record.Open(t.Context(), record.Options{Dir: dir, Plumb: "test", Host: "db1", Now: func() time.Time { return now },
-		Room: func() (int64, int64, error) { return 1 << 40, 1 << 40, nil }, Counter: func(stack.Ref, string) bool { return false }})
-	if err != nil {
-		t.Fatal(err)
-	}
 	db, pool := stack.Ref{Kind: "mysql", Name: "3306"}, stack.Ref{Kind: "pool", Name: "tank"}
 	version := "10.6.1"
-	for hour := range 21 * 24 {
-		now = start.Add(time.Duration(hour) * time.Hour)
-		day := hour / 24
+	for day := range 21 {
 		if day == 5 || day == 6 {
 			continue
 		}
-		if hour == 15*24 {
+		if day == 15 {
 			version = "10.11.14"
 		}
-		s := &stack.Stack{TakenAt: now}
-		server := stack.NewThing(db)
-		server.Set("version", stack.String(version), "made")
-		s.Things = append(s.Things, server)
-		w.Picture(now, s)
-		b := series.Batch{Source: "space", Every: time.Minute, At: now}
-		b.Set(db, "space_data", float64(1e9+1e6*hour))
-		b.Set(db, "space_binlog", 5e8)
-		b.Set(db, "space_data_logical", 1)
-		b.Set(pool, "allocated", 1e12)
-		b.Set(pool, "size", 4<<40)
-		w.Batch(b)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := w.Close(ctx); err != nil {
-		t.Fatal(err)
+		// Closed each day: what comes faster than it is written is lost, and here three weeks come at once.
+		now = start.AddDate(0, 0, day)
+		w, err := record.Open(t.Context(), record.Options{Dir: dir, Plumb: "test", Host: "db1", Now: func() time.Time { return now },
+			Room: func() (int64, int64, error) { return 1 << 40, 1 << 40, nil }, Counter: func(stack.Ref, string) bool { return false }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for hour := 20; hour < 24; hour++ {
+			now = start.AddDate(0, 0, day).Add(time.Duration(hour) * time.Hour)
+			s := &stack.Stack{TakenAt: now}
+			server := stack.NewThing(db.Kind, db.Name)
+			server.Set("version", stack.Text(version), "made")
+			s.Things = append(s.Things, server)
+			w.Picture(now, s)
+			b := series.Batch{Source: "space", Every: time.Minute, At: now}
+			b.Set(db, "space_data", float64(1e9+1e6*(24*day+hour)))
+			b.Set(db, "space_binlog", 5e8)
+			b.Set(db, "space_data_logical", 1)
+			b.Set(pool, "allocated", 1e12)
+			b.Set(pool, "size", 4<<40)
+			w.Batch(b)
+		}
+		if err := w.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	all, err := source{dir: dir}.fromRecording(t.Context())
 	if err != nil {

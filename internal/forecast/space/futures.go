@@ -103,14 +103,14 @@ func (p *past) weigh(h int) (weights, losses []float64) {
 			least = min(least, losses[i])
 		}
 	}
-	if least <= 0 {
-		return alike(), losses
-	}
 	weights, sum := make([]float64, len(ways)), 0.0
 	power := min(10, trust*float64(len(p.added))/float64(h))
 	for i, w := range ways {
 		if !w.rival || losses[i] < least {
-			weights[i] = math.Pow(losses[i]/least, -power)
+			weights[i] = math.Pow(losses[i]/max(least, 1e-300), -power)
+			if losses[i] == least {
+				weights[i] = 1 // also where nothing was ever lost
+			}
 			sum += weights[i]
 		}
 	}

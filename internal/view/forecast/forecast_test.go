@@ -59,11 +59,7 @@ func TestHTML(t *testing.T) {
 }
 
 func TestDocumentsFitTheirSchemas(t *testing.T) {
-	text, err := schema.Of("forecast-space")
-	if err != nil {
-		t.Fatal(err)
-	}
-	viewtest.FitsSchema(t, text, Document(made(), "the recording"))
+	viewtest.FitsSchema(t, schema.Of("forecast-space"), Document(made(), "the recording"))
 }
 
 func TestAnUnseenFutureIsNotImpossible(t *testing.T) {
