@@ -24,10 +24,10 @@ type CacheCurve struct {
 }
 
 const (
-	leastSizes  = 4 // three parameters, and one point left to contradict them
-	mostGrowth  = 2 // times the largest size measured
-	leastError  = 0.02
-	evenWeights = 2 // the power of the errors by which ways are weighted
+	leastSizes = 4 // three parameters, and one point left to contradict them
+	mostGrowth = 2 // times the largest size measured
+	leastError = 0.02
+	simpler    = 0.8 // a model of more parameters must foretell that much better
 )
 
 // Predict forecasts the rate with a cache of some bytes.
@@ -103,7 +103,7 @@ func (c CacheCurve) answer(points []CachePoint, ways []way, at float64) Result {
 			low, high = min(low, v), max(high, v)
 		}
 	}
-	joint = jointError(points, ways, weights)
+	joint = jointError(weights)
 	e := stats.Estimate{Value: math.Exp(mean), N: len(points)}
 	// What was left out lay between neighbours twice as far apart as those that
 	// the forecast lies between, so its error is an upper one.

@@ -7,9 +7,8 @@ import (
 
 // way is one way to make a curve of points. The points are by size.
 type way struct {
-	name  string
-	least int // points that it needs
-	fit   func([]CachePoint) func(at float64) float64
+	name string
+	fit  func([]CachePoint) func(at float64) float64
 }
 
 // Names of the ways.
@@ -24,22 +23,22 @@ const (
 // has nothing to hold a cache against.
 func (c CacheCurve) ways(points []CachePoint) []way {
 	all := []way{
-		{wayLogLog, 2, between2(math.Log)},
-		{wayLogLinear, 2, between2(func(x float64) float64 { return x })},
+		{wayLogLog, neighbours(math.Log)},
+		{wayLogLinear, neighbours(func(x float64) float64 { return x })},
 	}
 	data := c.Data
 	if data <= 0 {
 		return all
 	}
-	all = append(all, way{wayChe, 3, func(p []CachePoint) func(float64) float64 { return fitMisses(p, data, powerLaws()) }})
+	all = append(all, way{wayChe, fitMisses(data, curvesOf(powerLaws()))})
 	if len(points) >= 7 {
-		all = append(all, way{wayMixture, 6, func(p []CachePoint) func(float64) float64 { return fitMisses(p, data, mixtures()) }})
+		all = append(all, way{wayMixture, fitMisses(data, curvesOf(mixtures()))})
 	}
 	return all
 }
 
-// between2 interpolates the logarithm of the rate over x of the size.
-func between2(x func(float64) float64) func([]CachePoint) func(float64) float64 {
+// neighbours interpolates the logarithm of the rate over x of the size.
+func neighbours(x func(float64) float64) func([]CachePoint) func(float64) float64 {
 	return func(points []CachePoint) func(float64) float64 {
 		return func(at float64) float64 {
 			i := 1
@@ -78,34 +77,41 @@ func mixtures() (all []Popularity) {
 	return all
 }
 
+// curvesOf computes the misses of popularities once for all fits.
+func curvesOf(among []Popularity) (all []misses) {
+	for _, p := range among {
+		all = append(all, p.misses())
+	}
+	return all
+}
+
 // fitMisses gives the curve 1/rate = work + wait * misses of the popularity with
 // which it fits best: an operation is some work, and a wait for each page missed.
-func fitMisses(points []CachePoint, data float64, among []Popularity) func(float64) float64 {
-	least := math.Inf(1)
-	var best func(float64) float64
-	misses := make([]float64, len(points))
-	for _, p := range among {
-		for i, q := range points {
-			misses[i] = p.Miss(q.Bytes / data)
+func fitMisses(data float64, among []misses) func([]CachePoint) func(float64) float64 {
+	return func(points []CachePoint) func(float64) float64 {
+		least := math.Inf(1)
+		best := func(float64) float64 { return math.NaN() } // more cache, less rate: no curve of misses
+		missed := make([]float64, len(points))
+		for _, m := range among {
+			for i, q := range points {
+				missed[i] = m.at(q.Bytes / data)
+			}
+			work, wait, ok := timesOf(points, missed)
+			if !ok {
+				continue
+			}
+			cost := 0.0
+			for i, q := range points {
+				r := math.Log(q.Rate * (work + wait*missed[i]))
+				cost += r * r
+			}
+			if cost < least {
+				least = cost
+				best = func(at float64) float64 { return 1 / (work + wait*m.at(at/data)) }
+			}
 		}
-		work, wait, ok := timesOf(points, misses)
-		if !ok {
-			continue
-		}
-		cost := 0.0
-		for i, q := range points {
-			r := math.Log(q.Rate * (work + wait*misses[i]))
-			cost += r * r
-		}
-		if cost < least {
-			least = cost
-			best = func(at float64) float64 { return 1 / (work + wait*p.Miss(at/data)) }
-		}
+		return best
 	}
-	if best == nil { // more cache, less rate: no curve of misses
-		return func(float64) float64 { return math.NaN() }
-	}
-	return best
 }
 
 // timesOf finds work and wait by least squares of the relative errors.
@@ -126,62 +132,60 @@ func timesOf(points []CachePoint, misses []float64) (work, wait float64, ok bool
 
 // weight is what a way is worth.
 type weight struct {
-	err  float64 // root mean square of the logarithms, where it foretold points that were left out
-	part float64 // of the forecast
+	errors []float64 // logarithms of foretold by measured, of the points that were left out
+	err    float64   // their root mean square
+	part   float64   // of the forecast
 }
 
 // weigh judges each way by what it says of each point but the first and last
 // when it is not told of it. Of the two interpolations the better one alone is
-// used: they are the same idea.
+// used, and of the two models: they are the same idea.
 func weigh(points []CachePoint, ways []way) []weight {
 	all := make([]weight, len(ways))
-	naive := -1
+	at := map[string]*weight{}
 	for i, w := range ways {
-		all[i].err = rms(leftOut(points, w))
-		if w.least == 2 && (naive < 0 || all[i].err < all[naive].err) {
-			naive = i
-		}
+		all[i].errors = leftOut(points, w)
+		all[i].err = rms(all[i].errors)
+		at[w.name] = &all[i]
+	}
+	use := []*weight{at[wayLogLog]}
+	if at[wayLogLinear].err < at[wayLogLog].err {
+		use[0] = at[wayLogLinear]
+	}
+	model := at[wayChe]
+	if rich := at[wayMixture]; rich != nil && (math.IsNaN(model.err) || rich.err < simpler*model.err) {
+		model = rich
+	}
+	if model != nil && !math.IsNaN(model.err) {
+		use = append(use, model)
 	}
 	total := 0.0
-	for i, w := range ways {
-		if math.IsNaN(all[i].err) || w.least == 2 && i != naive || w.least == 6 && !better(all, ways) || w.least == 3 && len(ways) > 3 && better(all, ways) {
-			continue
-		}
-		all[i].part = math.Pow(max(all[i].err, leastError), -evenWeights)
-		total += all[i].part
+	for _, w := range use {
+		w.part = math.Pow(max(w.err, leastError), -2)
+		total += w.part
 	}
-	for i := range all {
-		all[i].part /= total
+	for _, w := range use {
+		w.part /= total
 	}
 	return all
-}
-
-// better tells whether the way of more parameters foretells enough better.
-func better(all []weight, ways []way) bool {
-	find := func(name string) int { return slices.IndexFunc(ways, func(w way) bool { return w.name == name }) }
-	simple, rich := find(wayChe), find(wayMixture)
-	return rich >= 0 && simple >= 0 && all[rich].err < 0.8*all[simple].err
 }
 
 // leftOut gives the logarithms of foretold by measured rates of the points between.
 func leftOut(points []CachePoint, w way) (errors []float64) {
 	for i := 1; i < len(points)-1; i++ {
 		others := slices.Delete(slices.Clone(points), i, i+1)
-		if len(others) < w.least {
-			return []float64{math.NaN()}
-		}
 		errors = append(errors, math.Log(w.fit(others)(points[i].Bytes)/points[i].Rate))
 	}
 	return errors
 }
 
 // jointError is the error of the weighted mean of the ways, left out likewise.
-func jointError(points []CachePoint, ways []way, weights []weight) float64 {
-	joint := make([]float64, len(points)-2)
-	for k, w := range ways {
-		if weights[k].part > 0 {
-			for i, e := range leftOut(points, w) {
-				joint[i] += weights[k].part * e
+func jointError(weights []weight) float64 {
+	joint := make([]float64, len(weights[0].errors))
+	for _, w := range weights {
+		if w.part > 0 {
+			for i, e := range w.errors {
+				joint[i] += w.part * e
 			}
 		}
 	}

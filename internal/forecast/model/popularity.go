@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // Popularity says how reads are spread over the data of a cache.
 type Popularity struct {
@@ -17,53 +20,66 @@ func Pareto(h float64) Popularity { return Popularity{Skew: math.Log(1-h) / math
 // popularityGrid is how finely the data is divided, the hottest finest.
 const popularityGrid = 120
 
-// Miss is the part of reads that a cache misses which holds a part of the data
-// and drops what was used least recently: the approximation of H. Che, Y. Tung
-// and Z. Wang (2002). Its characteristic time t, counted in reads for each page
-// of data, is how long a page stays when nobody reads it.
-func (p Popularity) Miss(held float64) float64 {
+// misses are the misses of a popularity by the part of the data that a cache holds.
+type misses struct{ held, missed []float64 }
+
+// timeSteps is how finely characteristic times are gone through.
+const timeSteps = 400
+
+// Misses gives the part of reads that a cache misses which drops what was used
+// least recently: the approximation of H. Che, Y. Tung and Z. Wang (2002). Its
+// characteristic time, counted in reads for each page of data, is how long a
+// page stays when nobody reads it.
+func (p Popularity) misses() misses {
+	const first, last = -26, 14 // logarithms of the time in which the hottest page is read, and of that in which the coldest is
+	m := misses{held: []float64{0}, missed: []float64{1}}
+	data, reads := p.cells()
+	for i := range timeSteps {
+		t := math.Exp(first + (last-first)*float64(i)/(timeSteps-1))
+		held, missed := 0.0, 0.0
+		for j := range data {
+			gone := math.Exp(-reads[j] / data[j] * t)
+			held += data[j] * (1 - gone)
+			missed += reads[j] * gone
+		}
+		if p.Recent > 0 {
+			missed += p.Recent * math.Exp(-t/p.Window)
+		}
+		m.held, m.missed = append(m.held, held), append(m.missed, missed)
+	}
+	return m
+}
+
+// at gives the part of reads that is missed when a part of the data is held.
+func (m misses) at(held float64) float64 {
 	if held >= 1 {
 		return 0
 	}
-	if held <= 0 {
+	i := sort.SearchFloat64s(m.held, held)
+	if i == 0 {
 		return 1
 	}
-	low, high := -40.0, 40.0
-	for range 60 {
-		middle := (low + high) / 2
-		if p.filled(math.Exp(middle)) > held {
-			high = middle
-		} else {
-			low = middle
-		}
+	if i == len(m.held) {
+		return m.missed[i-1]
 	}
-	t := math.Exp(low)
-	sum := 0.0
-	p.each(func(data, reads float64) { sum += reads * math.Exp(-reads/data*t) })
-	if p.Recent > 0 {
-		sum += p.Recent * math.Exp(-t/p.Window)
-	}
-	return min(1, sum)
+	a, b := m.held[i-1], m.held[i]
+	w := (held - a) / (b - a)
+	return (1-w)*m.missed[i-1] + w*m.missed[i]
 }
 
-// filled is the part of the data that is in a cache of characteristic time t.
-func (p Popularity) filled(t float64) (sum float64) {
-	p.each(func(data, reads float64) { sum -= data * math.Expm1(-reads/data*t) })
-	return sum
-}
+// Miss is the part of reads that a cache misses which holds a part of the data.
+func (p Popularity) Miss(held float64) float64 { return p.misses().at(held) }
 
-// each calls do with the data and the reads of each cell of the grid.
-func (p Popularity) each(do func(data, reads float64)) {
+// cells divides the data, the hottest finest, and gives the reads of each part.
+func (p Popularity) cells() (data, reads []float64) {
 	own := 1 - p.Even - p.Recent
-	before := 0.0
+	before, got := 0.0, 0.0
 	for j := range popularityGrid + 1 {
 		q := math.Pow(10, -9+9*float64(j)/popularityGrid)
-		data := q - before
 		share := math.Pow(q, p.Skew)
-		if before > 0 {
-			share -= math.Pow(before, p.Skew)
-		}
-		do(data, own*share+p.Even*data)
-		before = q
+		data = append(data, q-before)
+		reads = append(reads, own*(share-got)+p.Even*(q-before))
+		before, got = q, share
 	}
+	return data, reads
 }
