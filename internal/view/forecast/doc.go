@@ -1,0 +1,2 @@
+// Package forecast shows forecasts.
+package forecast
