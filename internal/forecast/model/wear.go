@@ -34,7 +34,7 @@ func Wear(name string, readings []Worn) Result {
 	}
 	first, last := all[0], all[len(all)-1]
 	if last.Percent >= usedUp {
-		return Result{Model: "rated endurance", Values: []Value{{Name: name, Unit: Date, Estimate: exactly(float64(last.At.Unix())), How: "its rated endurance is used up"}}}
+		return Result{Model: "rated endurance", Values: []Value{{Name: "used_up", Unit: Date, Estimate: exactly(float64(last.At.Unix())), How: "its rated endurance is used up"}}}
 	}
 	days := daysBetween(first, last)
 	rose := last.Percent - first.Percent
@@ -50,7 +50,7 @@ func Wear(name string, readings []Worn) Result {
 		"as much is written as until now, in the same manner",
 		"the drive counts its endurance as its maker rates it; many work on beyond, and nothing is promised then",
 	}}
-	whole.Values = []Value{{Name: name, Unit: Date, Estimate: e, How: fmt.Sprintf("%g %% used, %.3g %% a month over %.0f days", last.Percent, rate*365.25/12, days)}}
+	whole.Values = []Value{{Name: "used_up", Unit: Date, Estimate: e, How: fmt.Sprintf("%g %% used, %.3g %% a month over %.0f days", last.Percent, rate*365.25/12, days)}}
 	if recent, ok := lately(all); ok {
 		whole.Rivals = []Rival{{Name: "the whole series", Value: e.Value, Error: math.NaN(), Weight: 1}, {Name: "the last third", Value: ends(recent), Error: math.NaN()}}
 		if recent > rate+half {
@@ -107,10 +107,10 @@ func lately(all []Worn) (rate float64, ok bool) {
 }
 
 // doubtOfPace is half of the interval of the mean pace, by how much the parts of
-// the series differ: at most eight, each of which shows a pace.
+// the series differ: at most eight, each of which has readings that show a pace.
 func doubtOfPace(all []Worn, rose float64) float64 {
 	first, last := all[0].At, all[len(all)-1].At
-	parts := min(8, int(rose/leastWear))
+	parts := min(8, int(rose/leastWear), len(all)/4)
 	if parts < 3 {
 		return 0
 	}

@@ -28,6 +28,7 @@ const (
 	overhead    = 0.15  // dnodes, dbufs and what seed:zfs-arc-02 adds
 	packed      = 0.5   // indirect blocks are packed by LZ4, to about half; measured by nobody on the host in question
 	defaultNode = 128 << 10
+	sector      = 4096.0 // ashift=12
 )
 
 // Blocks counts the blocks of a file's tree by level, from the data up.
@@ -71,6 +72,7 @@ func (z ZFS) Predict() Result {
 	}
 	r.add("special_vdev", Bytes, between(copies*tree*packed+z.SmallBytes, copies*tree*packed*(1-overhead)+z.SmallBytes, copies*tree+z.SmallBytes),
 		"%.0f copies of the same blocks, packed; each device of a mirror needs as much, and twice that leaves room to grow", copies)
+	z.stored(&r)
 	z.l2arc(&r)
 	z.page(&r)
 	return r
@@ -78,6 +80,18 @@ func (z ZFS) Predict() Result {
 
 func (r *Result) add(name, unit string, e stats.Estimate, how string, args ...any) {
 	r.Values = append(r.Values, Value{Name: name, Unit: unit, Estimate: e, How: fmt.Sprintf(how, args...)})
+}
+
+// stored adds what the data takes on disk: compression saves whole sectors only,
+// which matters the more the smaller the records are.
+func (z ZFS) stored(r *Result) {
+	if z.Ratio <= 0 {
+		return
+	}
+	least := z.Data / z.Ratio
+	round := func(part float64) float64 { return min(z.Data, least+part*sector*z.Data/z.Record) }
+	r.add("stored", Bytes, between(round(0.5), least, round(1)), "packed by %.2f, and half a sector of 4K lost with each record of %s; no more is stored than there is", z.Ratio, size(z.Record))
+	r.Assumptions = append(r.Assumptions, "records of another size are packed as well: smaller ones are packed worse")
 }
 
 // l2arc adds the memory that the headers of an L2ARC take: by what they take now
@@ -92,7 +106,7 @@ func (z ZFS) l2arc(r *Result) {
 	}
 	ratio := max(z.Ratio, 1)
 	most := z.L2ARC / (z.Record / ratio) * l2Header
-	e := between(most, most/ratio, most)
+	e := within(most, 0.2)
 	if z.Ratio == 0 {
 		e = between(z.L2ARC/z.Record*l2Header, z.L2ARC/z.Record*l2Header, 3*z.L2ARC/z.Record*l2Header)
 		r.Warnings = append(r.Warnings, "the ratio of compression is not known: the better it is, the more records fit and the more headers there are")

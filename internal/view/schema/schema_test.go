@@ -21,6 +21,7 @@ import (
 	checkview "plumb/internal/view/check"
 	explainview "plumb/internal/view/explain"
 	fixview "plumb/internal/view/fix"
+	forecastview "plumb/internal/view/forecast"
 	inventoryview "plumb/internal/view/inventory"
 	labview "plumb/internal/view/lab"
 	loadview "plumb/internal/view/load"
@@ -75,6 +76,7 @@ func documents() map[string]document {
 		"rollback-table": {reflect.TypeFor[protectview.TableJSON](), "plumb rollback --table --json"},
 		"prune":          {reflect.TypeFor[protectview.PruneJSON](), "plumb prune --json"},
 		"watch":          {reflect.TypeFor[watchview.WatchJSON](), "plumb watch --once --json"},
+		"forecast-model": {reflect.TypeFor[forecastview.ModelsJSON](), "plumb forecast cache, load, zfs, volume, monitor and wear --json"},
 		"load-verify":    {reflect.TypeFor[loadview.VerifyJSON](), "plumb load verify --json"},
 	}
 }
