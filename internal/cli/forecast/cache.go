@@ -16,7 +16,6 @@ import (
 	"plumb/internal/cli/value"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
-	"plumb/internal/units"
 	view "plumb/internal/view/forecast"
 )
 
@@ -90,7 +89,7 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 	}
 	var all []view.Asked
 	for _, at := range sizes {
-		all = append(all, view.Asked{About: "cache of " + units.Measured(at), Result: predict(at)})
+		all = append(all, view.Asked{About: "cache of " + size(at), Result: predict(at)})
 	}
 	return told(s, "cache", "What a cache brings", f.json, all)
 }

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -107,7 +108,10 @@ func (d named) ask(records []float64) (all []view.Asked) {
 	for _, r := range records {
 		z := d.ZFS
 		z.Record = r
-		a := view.Asked{About: "recordsize " + units.Measured(r), Result: z.Predict()}
+		a := view.Asked{About: "recordsize unknown", Result: z.Predict()}
+		if r > 0 {
+			a.About = "recordsize " + size(r)
+		}
 		if d.name != "" {
 			a.About = d.name + ", " + units.Measured(z.Data) + " before compression, " + a.About
 		}
@@ -131,7 +135,10 @@ func datasets(s *stack.Stack, only string) (all []named, err error) {
 			continue
 		}
 		d := named{name: t.Ref.Name, arc: number(&module, "arc_limit")}
-		d.Data, d.Record, d.Ratio = number(t, "logicalreferenced"), number(t, "recordsize"), number(t, "refcompressratio")
+		d.Data, d.Record, d.Ratio = number(t, "logicalreferenced"), number(t, "recordsize"), cmp.Or(number(t, "refcompressratio"), number(t, "compressratio"))
+		if d.Data == 0 { // ZFS before it told of that
+			d.Data = number(t, "referenced") * d.Ratio
+		}
 		d.L2Stored, d.L2Headers = number(&module, "l2_asize"), number(&module, "l2_headers")
 		if d.Data > 0 || only != "" {
 			all = append(all, d)
@@ -150,3 +157,6 @@ func datasets(s *stack.Stack, only string) (all []named, err error) {
 
 // mostDatasets bounds the page: the largest are shown.
 const mostDatasets = 20
+
+// size writes a number of bytes that somebody chose.
+func size(bytes float64) string { return units.Bytes(int64(bytes)) }

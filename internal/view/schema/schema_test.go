@@ -189,7 +189,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
