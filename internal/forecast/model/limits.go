@@ -48,34 +48,69 @@ func (c LimitCurve) Predict(iops float64) Result {
 		return refused(fmt.Sprintf("measure it on a volume of %.0f IOPS, or on one so fast that a faster one brings nothing", iops),
 			"%.0f IOPS are more than the fastest volume that was measured, %.0f, and there the load still waited for the volume: what it does without waiting is not known", iops, high.IOPS)
 	}
+	return c.answer(points, iops)
+}
+
+// answer takes the way that foretold best what was left out; of two points, the network.
+func (c LimitCurve) answer(points []LimitPoint, iops float64) Result {
 	ios, think := c.fit(points)
-	value := c.rate(ios, think, iops)
-	half := limitError
-	if len(points) > 2 {
-		var misfits []float64
-		for _, p := range points {
-			misfits = append(misfits, math.Log(c.rate(ios, think, p.IOPS)/p.Rate))
-		}
-		half = max(leastError, 2*rms(misfits))
+	ways := []struct {
+		name string
+		of   func(points []LimitPoint, at float64) float64
+	}{
+		{"closed network", func(p []LimitPoint, at float64) float64 { i, z := c.fit(p); return c.rate(i, z, at) }},
+		{"between neighbours, logarithms of both", betweenLimits},
+		{"proportional to the limit", func(p []LimitPoint, at float64) float64 { n := nearest(p, at); return n.Rate * at / n.IOPS }},
 	}
-	e := within(value, half)
-	e.N = len(points)
-	r := Result{Model: "closed network of a limited volume and the rest", Values: []Value{
-		{Name: "rate", Unit: PerSecond, Estimate: e, How: fmt.Sprintf("%.3g I/Os of the volume and %.3g ms of everything else for each operation", ios, 1000*think)},
-		{Name: "response", Unit: Seconds, Estimate: stats.Estimate{Value: float64(c.Clients) / e.Value, Low: float64(c.Clients) / e.High, High: float64(c.Clients) / e.Low}},
+	r := Result{Model: "closed network of a limited volume and the rest", Assumptions: []string{
+		"the load asks the volume for as many I/Os for each operation, whatever its limit",
+		"the limit is held steadily, and no credits raise it",
 	}}
-	near := points[0]
-	for _, p := range points {
-		if math.Abs(math.Log(p.IOPS/iops)) < math.Abs(math.Log(near.IOPS/iops)) {
-			near = p
+	best := 0
+	for i, w := range ways {
+		var errors []float64
+		for k := 1; k < len(points)-1; k++ {
+			others := slices.Delete(slices.Clone(points), k, k+1)
+			errors = append(errors, math.Log(w.of(others, points[k].IOPS)/points[k].Rate))
+		}
+		r.Rivals = append(r.Rivals, Rival{Name: w.name, Value: w.of(points, iops), Error: rms(errors)})
+		if r.Rivals[i].Error < r.Rivals[best].Error {
+			best = i
 		}
 	}
-	r.Rivals = []Rival{{Name: "closed network", Value: value, Error: math.NaN(), Weight: 1}, {Name: "proportional to the limit", Value: near.Rate * iops / near.IOPS, Error: math.NaN()}}
-	r.Assumptions = []string{"the load asks the volume for as many I/Os for each operation, whatever its limit", "the limit is held steadily, and no credits raise it"}
-	if c.rate(ios, think, high.IOPS) < 1.1*c.rate(ios, think, low.IOPS) {
+	r.Rivals[best].Weight = 1
+	half := limitError
+	if off := r.Rivals[best].Error; !math.IsNaN(off) {
+		half = max(leastError, 2*off)
+	}
+	e := within(r.Rivals[best].Value, half)
+	e.N = len(points)
+	r.Values = []Value{
+		{Name: "rate", Unit: PerSecond, Estimate: e, How: fmt.Sprintf("%.3g I/Os of the volume and %.3g ms of everything else for each operation", ios, 1000*think)},
+		{Name: "response", Unit: Seconds, Estimate: stats.Estimate{Value: float64(c.Clients) / e.Value, Low: float64(c.Clients) / e.High, High: float64(c.Clients) / e.Low}, How: "clients by their rate (Little's law)"},
+	}
+	if low, high := points[0], points[len(points)-1]; high.Rate < 1.1*low.Rate {
 		r.Warnings = []string{"the volumes made hardly a difference: the load waits for something else, and what more IOPS would bring is not known from these"}
 	}
 	return r
+}
+
+func nearest(points []LimitPoint, at float64) LimitPoint {
+	near := points[0]
+	for _, p := range points {
+		if math.Abs(math.Log(p.IOPS/at)) < math.Abs(math.Log(near.IOPS/at)) {
+			near = p
+		}
+	}
+	return near
+}
+
+func betweenLimits(points []LimitPoint, at float64) float64 {
+	var all []CachePoint
+	for _, p := range points {
+		all = append(all, CachePoint{Bytes: p.IOPS, Rate: p.Rate})
+	}
+	return neighbours(math.Log)(all)(at)
 }
 
 // flat tells whether the fastest volume brought nothing over the one before.
@@ -91,8 +126,13 @@ func (c LimitCurve) rate(ios, think, iops float64) float64 {
 }
 
 // fit searches the I/Os and the rest of an operation by the least squares of
-// relative errors.
+// relative errors: for each number of I/Os, the rest that goes best with it.
 func (c LimitCurve) fit(points []LimitPoint) (ios, think float64) {
+	most := 0.0
+	for _, p := range points {
+		most = max(most, p.IOPS/p.Rate)
+	}
+	longest := math.Log(float64(c.Clients) / points[0].Rate)
 	cost := func(ios, think float64) (sum float64) {
 		for _, p := range points {
 			r := math.Log(c.rate(ios, think, p.IOPS) / p.Rate)
@@ -100,26 +140,33 @@ func (c LimitCurve) fit(points []LimitPoint) (ios, think float64) {
 		}
 		return sum
 	}
-	most := points[0]
-	for _, p := range points {
-		if p.IOPS/p.Rate > most.IOPS/most.Rate {
-			most = p
+	rest := func(ios float64) float64 {
+		return math.Exp(lowest(longest-14, longest+1, func(x float64) float64 { return cost(ios, math.Exp(x)) }))
+	}
+	x := lowest(math.Log(most)-4, math.Log(most)+0.3, func(x float64) float64 { i := math.Exp(x); return cost(i, rest(i)) })
+	return math.Exp(x), rest(math.Exp(x))
+}
+
+// lowest finds where a function is lowest, that falls and then rises: by a grid,
+// and then by the golden section about its lowest point.
+func lowest(from, to float64, f func(float64) float64) float64 {
+	const steps, rounds = 24, 40
+	best, least := from, math.Inf(1)
+	step := (to - from) / steps
+	for i := range steps + 1 {
+		if v := f(from + step*float64(i)); v < least {
+			best, least = from+step*float64(i), v
 		}
 	}
-	ios, think = most.IOPS/most.Rate, float64(c.Clients)/points[len(points)-1].Rate
-	best := math.Inf(1)
-	span, center := 3.0, [2]float64{math.Log(ios), math.Log(think)}
-	for range 12 { // a grid that closes in
-		at := center
-		for i := -6; i <= 6; i++ {
-			for j := -6; j <= 6; j++ {
-				x, y := center[0]+span*float64(i)/6, center[1]+span*float64(j)/6
-				if s := cost(math.Exp(x), math.Exp(y)); s < best {
-					best, at = s, [2]float64{x, y}
-				}
-			}
+	low, high := best-step, best+step
+	golden := (math.Sqrt(5) - 1) / 2
+	for range rounds {
+		a, b := high-golden*(high-low), low+golden*(high-low)
+		if f(a) < f(b) {
+			high = b
+		} else {
+			low = a
 		}
-		center, span = at, span/2
 	}
-	return math.Exp(center[0]), math.Exp(center[1])
+	return (low + high) / 2
 }

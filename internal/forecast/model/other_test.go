@@ -123,7 +123,7 @@ func TestTwoVolumesForetellTheThird(t *testing.T) {
 			t.Fatal(r.Refusal)
 		}
 		e := r.Values[0].Value/truth(iops) - 1
-		t.Logf("%.0f IOPS: %+.1f %%, proportional %+.1f %%", iops, 100*e, 100*(r.Rivals[1].Value/truth(iops)-1))
+		t.Logf("%.0f IOPS: %+.1f %%, proportional %+.1f %%", iops, 100*e, 100*(r.Rivals[2].Value/truth(iops)-1))
 		if math.Abs(e) > 0.15 {
 			t.Errorf("%.0f IOPS are off by %.0f %%", iops, 100*e)
 		}
