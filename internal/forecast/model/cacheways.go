@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"slices"
+	"sync"
 )
 
 // way is one way to make a curve of points. The points are by size.
@@ -30,9 +31,9 @@ func (c CacheCurve) ways(points []CachePoint) []way {
 	if data <= 0 {
 		return all
 	}
-	all = append(all, way{wayChe, fitMisses(data, curvesOf(powerLaws()))})
+	all = append(all, way{wayChe, fitMisses(data, ofPowerLaws())})
 	if len(points) >= 7 {
-		all = append(all, way{wayMixture, fitMisses(data, curvesOf(mixtures()))})
+		all = append(all, way{wayMixture, fitMisses(data, ofMixtures())})
 	}
 	return all
 }
@@ -76,6 +77,12 @@ func mixtures() (all []Popularity) {
 	}
 	return all
 }
+
+// The misses of the families, which never change, are computed once.
+var (
+	ofPowerLaws = sync.OnceValue(func() []misses { return curvesOf(powerLaws()) })
+	ofMixtures  = sync.OnceValue(func() []misses { return curvesOf(mixtures()) })
+)
 
 // curvesOf computes the misses of popularities once for all fits.
 func curvesOf(among []Popularity) (all []misses) {
