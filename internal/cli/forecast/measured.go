@@ -99,6 +99,9 @@ func (m measured) fromLedger(ctx context.Context) (all []point, err error) {
 	if metric := cmp.Or(r.Experiment.Metric, "rate"); metric != "rate" {
 		return nil, hint.With(fmt.Errorf("experiment %s compares %s, and a forecast needs rates", r.Experiment.Name, metric), "run it with metric: rate")
 	}
+	if programs := programsOf(r.Records); len(programs) > 1 {
+		return nil, hint.With(fmt.Errorf("experiment %s ran on different servers: %s", r.Experiment.Name, strings.Join(programs, ", ")), "a curve is one server's: run it again on one version")
+	}
 	for _, arm := range r.Arms {
 		a := r.Experiment.Arm(arm.Name)
 		x, ok := m.takes(a)
@@ -115,6 +118,16 @@ func (m measured) fromLedger(ctx context.Context) (all []point, err error) {
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+// programsOf lists the servers that the trials that count ran on.
+func programsOf(records []experiment.Record) (all []string) {
+	for _, r := range records {
+		if r.Valid() && r.Program != "" && !slices.Contains(all, r.Program) {
+			all = append(all, r.Program)
+		}
+	}
+	return all
 }
 
 // takes gives the level of an arm on the axis as a number, if it is asked for.

@@ -110,7 +110,7 @@ func (c CacheCurve) answer(points []CachePoint, ways []way, at float64) Result {
 	half := max(joint, (high-low)/2, leastError)
 	e.Low, e.High = math.Exp(mean-2*half), math.Exp(mean+2*half)
 	r.Values = []Value{{Name: "rate", Unit: PerSecond, Estimate: e,
-		How: fmt.Sprintf("from %d sizes; each of those between the first and the last, left out, was foretold within %.0f %%", len(points), 100*joint)}}
+		How: fmt.Sprintf("from %d sizes; those between the first and the last, when left out, were foretold within %.0f %%", len(points), 100*joint)}}
 	if len(points) < 6 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d sizes support a curve and do not prove it", len(points)))
 	}
