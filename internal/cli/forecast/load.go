@@ -3,6 +3,7 @@ package forecast
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -34,9 +35,10 @@ type loadFlags struct {
 const (
 	overThreads = "threads"
 	overIOPS    = "iops"
+	overExtra   = "extra"
 )
 
-func overs() []string { return []string{overThreads, overIOPS} }
+func overs() []string { return []string{overThreads, overIOPS, overExtra} }
 
 func loadCommand(s *shell.Shell) *cobra.Command {
 	var f loadFlags
@@ -48,12 +50,15 @@ clients that wait for their answer before they ask again.
 
 --over threads: by requests under way, from rates at two numbers of threads or more.
 --over iops: by the limit of the volume, from the same load on two volumes or more.
+--over extra: with something that is done besides, such as a binary log, from rates
+with and without it (columns with and without); --at is a rate without it.
 --nodes: on so many equal shards, each with a cache and a disk of its own, from the
 rate of one node and the rate when nothing is missed.
 
 ` + modelExits,
 		Example: `  plumb forecast load --csv fileio.csv --at 64,256
   plumb forecast load --over iops --csv volumes.csv --clients 16 --at 3000
+  plumb forecast load --over extra --csv log.csv --at 3300
   plumb forecast load --ledger plumb-lab --experiment fileio-saturation --axis threads --at 128
   plumb forecast load --nodes 2,3,4 --clients 60 --one 245 --ceiling 3514 --data 58G --cache 10G --hot 0.2`,
 		Args: shell.NoArgs,
@@ -89,7 +94,7 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 	if len(f.nodes) > 0 {
 		return told(s, "load", "What more shards bring", f.json, f.shards())
 	}
-	if f.over != overThreads && f.over != overIOPS {
+	if !slices.Contains(overs(), f.over) {
 		return hint.Usage(fmt.Sprintf("--over %s names nothing that can be varied", f.over), "want "+hint.OneOf(overs()))
 	}
 	at, err := numbers("at", f.at)
@@ -98,6 +103,9 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 	}
 	if len(at) == 0 {
 		return hint.Usage("no number is named", "--at 64 names one")
+	}
+	if f.over == overExtra {
+		return f.extra(s, at)
 	}
 	points, err := f.points(ctx, f.over)
 	if err != nil {
@@ -112,6 +120,34 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 		}
 	}
 	return told(s, "load", "What more of it brings", f.json, all)
+}
+
+// extra asks for rates with something that is done besides.
+func (f loadFlags) extra(s *shell.Shell, at []float64) error {
+	if f.csv == "" {
+		return hint.Usage("--over extra reads a CSV file", "--csv FILE with the columns with and without")
+	}
+	t, err := table(f.csv)
+	if err != nil {
+		return err
+	}
+	without, err := t.Numbers("without")
+	if err != nil {
+		return err
+	}
+	with, err := t.Numbers("with")
+	if err != nil {
+		return err
+	}
+	var x model.Extra
+	for i := range with {
+		x = append(x, model.Pair{Without: without[i], With: with[i]})
+	}
+	var all []view.Asked
+	for _, rate := range at {
+		all = append(all, view.Asked{About: units.PerSecond(rate) + " a second without it", Result: x.Predict(rate)})
+	}
+	return told(s, "load", "What it costs besides", f.json, all)
 }
 
 func overLimits(points []point, clients int) model.LimitCurve {

@@ -26,6 +26,7 @@ type zfsFlags struct {
 	page    value.Size
 	ratio   float64
 	l2arc   value.Size
+	arc     value.Size
 	json    bool
 }
 
@@ -53,6 +54,7 @@ of this host, or takes the data's size from --data, before there is any.
 	fl.StringSliceVar(&f.record, "recordsize", nil, "foretell it for this `SIZE` of records, or several with commas; without, those of the host")
 	fl.Var(&f.page, "page", "`SIZE` of the server's pages")
 	fl.Float64Var(&f.ratio, "ratio", 0, "ratio of compression; without, the host's")
+	fl.Var(&f.arc, "arc", "most that the ARC may take, a `SIZE`; without, the host's")
 	fl.Var(&f.l2arc, "l2arc", "`SIZE` of all cache devices")
 	jsonFlag(c, &f.json)
 	return c
@@ -85,9 +87,7 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 	var asked []view.Asked
 	for _, d := range all {
 		d.Page, d.L2ARC = float64(f.page), max(d.L2ARC, float64(f.l2arc))
-		if f.ratio > 0 {
-			d.Ratio = f.ratio
-		}
+		d.Ratio, d.ARC = cmp.Or(f.ratio, d.Ratio), cmp.Or(float64(f.arc), d.ARC)
 		asked = append(asked, d.ask(records)...)
 	}
 	return told(s, "zfs", "What ZFS needs", f.json, asked)
@@ -97,7 +97,6 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 type named struct {
 	model.ZFS
 	name string // "" for data that is not there yet
-	arc  float64
 }
 
 // ask asks for each recordsize, or for that of the dataset.
@@ -115,8 +114,8 @@ func (d named) ask(records []float64) (all []view.Asked) {
 		if d.name != "" {
 			a.About = d.name + ", " + units.Measured(z.Data) + " before compression, " + a.About
 		}
-		if d.arc > 0 && a.Refusal == nil && a.Values[0].Value > d.arc {
-			a.Warnings = append(a.Warnings, fmt.Sprintf("the ARC may take %s, and the metadata of %s alone %s", units.Measured(d.arc), d.name, units.Measured(a.Values[0].Value)))
+		if d.ARC > 0 && a.Refusal == nil && a.Values[0].Value > d.ARC {
+			a.Warnings = append(a.Warnings, fmt.Sprintf("the ARC may take %s, and the metadata with records of %s alone %s", size(d.ARC), size(r), units.Measured(a.Values[0].Value)))
 		}
 		all = append(all, a)
 	}
@@ -134,7 +133,8 @@ func datasets(s *stack.Stack, only string) (all []named, err error) {
 		if t.Text("dataset_type") != "filesystem" || only != "" && t.Ref.Name != only {
 			continue
 		}
-		d := named{name: t.Ref.Name, arc: number(&module, "arc_limit")}
+		d := named{name: t.Ref.Name}
+		d.ARC = number(&module, "arc_limit")
 		d.Data, d.Record, d.Ratio = number(t, "logicalreferenced"), number(t, "recordsize"), cmp.Or(number(t, "refcompressratio"), number(t, "compressratio"))
 		if d.Data == 0 { // ZFS before it told of that
 			d.Data = number(t, "referenced") * d.Ratio

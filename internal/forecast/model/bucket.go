@@ -19,11 +19,6 @@ func (b Bucket) Lasts(load float64) float64 {
 	return b.Size / used
 }
 
-// Carries is the load that a full bucket carries for so many seconds.
-func (b Bucket) Carries(seconds float64) float64 {
-	return min(b.Burst, b.Base+b.Size/seconds)
-}
-
 // Over gives what comes through second by second, beginning with a full bucket,
 // and when it was first empty: -1 if never.
 func (b Bucket) Over(load []float64) (through []float64, empty int) {

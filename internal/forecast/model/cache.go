@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // CachePoint is what a server did with a cache of one size.
@@ -67,7 +68,7 @@ func (c CacheCurve) check(at float64) ([]CachePoint, *Result) {
 	points = slices.CompactFunc(points, func(a, b CachePoint) bool { return a.Bytes == b.Bytes })
 	if len(points) < leastSizes {
 		return no(fmt.Sprintf("measure the same load at %d sizes at least, the largest near the size of the data", leastSizes),
-			"the cache was measured at %d different sizes, and a curve needs %d", len(points), leastSizes)
+			"the cache was measured at %s, and a curve needs %d", units.Count(len(points), "different size"), leastSizes)
 	}
 	smallest, largest := points[0], points[len(points)-1]
 	if at < smallest.Bytes {
@@ -126,14 +127,4 @@ func cacheAssumptions() []string {
 }
 
 // size writes bytes for messages.
-func size(bytes float64) string {
-	for _, u := range []struct {
-		name string
-		size float64
-	}{{"T", 1 << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}} {
-		if bytes >= u.size {
-			return fmt.Sprintf("%.3g%s", bytes/u.size, u.name)
-		}
-	}
-	return fmt.Sprintf("%.0f bytes", bytes)
-}
+func size(bytes float64) string { return units.Bytes(int64(min(bytes, 1<<62))) }

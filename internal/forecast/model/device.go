@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // Device is a curve of rates by requests under way.
@@ -27,7 +28,7 @@ func (d Device) Predict(n int) Result {
 		}
 	}
 	if len(points) < leastDevice || n < 1 {
-		return refused("measure the same load at 1 thread and at 4, better at 1, 4, 16 and 64", "it was measured at %d different numbers of threads, and a curve needs %d", len(points), leastDevice)
+		return refused("measure the same load at 1 thread and at 4, better at 1, 4, 16 and 64", "it was measured at %s of threads, and a curve needs %d", units.Count(len(points), "different number"), leastDevice)
 	}
 	capacity, err := stats.FitCapacity(points)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // LimitPoint is what a server did on a volume of a limit.
@@ -33,7 +34,7 @@ func (c LimitCurve) Predict(iops float64) Result {
 	slices.SortFunc(points, func(a, b LimitPoint) int { return int(math.Copysign(1, a.IOPS-b.IOPS)) })
 	points = slices.CompactFunc(points, func(a, b LimitPoint) bool { return a.IOPS == b.IOPS })
 	if len(points) < 2 || c.Clients < 1 || !(iops > 0) {
-		return refused("measure the same load on volumes of two limits, each with the number of clients that it will have", "it was measured on %d volumes, and two tell how much the load asks of one", len(points))
+		return refused("measure the same load on volumes of two limits, each with the number of clients that it will have", "it was measured on %s, and two tell how much the load asks of one", units.Count(len(points), "volume"))
 	}
 	for _, p := range points {
 		if !(p.IOPS > 0) || !(p.Rate > 0) || math.IsInf(p.Rate, 0) {
@@ -86,7 +87,7 @@ func (c LimitCurve) answer(points []LimitPoint, iops float64) Result {
 	e := within(r.Rivals[best].Value, half)
 	e.N = len(points)
 	r.Values = []Value{
-		{Name: "rate", Unit: PerSecond, Estimate: e, How: fmt.Sprintf("%.3g I/Os of the volume and %.3g ms of everything else for each operation", ios, 1000*think)},
+		{Name: "rate", Unit: PerSecond, Estimate: e, How: fmt.Sprintf("%.3g I/Os of the volume and %s of everything else for each operation", ios, units.Time(1e6*think))},
 		{Name: "response", Unit: Seconds, Estimate: stats.Estimate{Value: float64(c.Clients) / e.Value, Low: float64(c.Clients) / e.High, High: float64(c.Clients) / e.Low}, How: "clients by their rate (Little's law)"},
 	}
 	if low, high := points[0], points[len(points)-1]; high.Rate < 1.1*low.Rate {

@@ -72,7 +72,7 @@ func TestHeldOutLog(t *testing.T) {
 	var all, ratio []float64
 	for _, version := range []string{"8", "5.7"} {
 		without, with := rowOf(version+" without log"), rowOf(version+" with log")
-		x := Extra{Without: shown(without, 10, 70), With: shown(with, 10, 70)}
+		x := Extra{{without[10], with[10]}, {without[70], with[70]}}
 		for _, gb := range []float64{5, 20, 30, 40, 50, 60, 80} {
 			r := x.Predict(without[gb])
 			if r.Refusal != nil {
@@ -85,5 +85,70 @@ func TestHeldOutLog(t *testing.T) {
 	judge(t, all, 0.06, 0.10)
 	if rms(ratio) < rms(all) {
 		t.Error("a ratio is better")
+	}
+}
+
+func TestExtraRefuses(t *testing.T) {
+	for _, x := range []Extra{{{100, 90}}, {{100, 90}, {0, 5}}} {
+		if r := x.Predict(50); r.Refusal == nil || r.Refusal.Measure == "" {
+			t.Errorf("%v is not refused", x)
+		}
+	}
+	same := Extra{{1000, 900}, {100, 90}} // a tenth of each
+	if r := same.Predict(10); r.Model != "takes the same part" || math.Abs(r.Values[0].Value-9) > 1e-6 {
+		t.Errorf("the rival that is better is not used: %+v", r)
+	}
+}
+
+func TestNodesRefuse(t *testing.T) {
+	good := Nodes{Clients: 60, Data: 58 * gib, Cache: 10 * gib, One: 245, Ceiling: 3514, Popularity: Pareto(0.2)}
+	for name, change := range map[string]func(*Nodes){
+		"clients":    func(n *Nodes) { n.Clients = 0 },
+		"ceiling":    func(n *Nodes) { n.Ceiling = 0 },
+		"one":        func(n *Nodes) { n.One = 0 },
+		"all cached": func(n *Nodes) { n.Cache = n.Data },
+		"no gain":    func(n *Nodes) { n.Ceiling = n.One },
+	} {
+		n := good
+		change(&n)
+		if r := n.Predict(2); r.Refusal == nil || r.Refusal.Measure == "" {
+			t.Errorf("%s is not refused", name)
+		}
+	}
+	guess, known := good.Predict(3), good
+	known.Known = true
+	if g, k := guess.Values[0], known.Predict(3).Values[0]; g.High-g.Low <= k.High-k.Low {
+		t.Error("a guessed popularity is not doubted more than a known one")
+	}
+}
+
+func TestDeviceRefuses(t *testing.T) {
+	one := stats.Point{Threads: 1, Rate: 100}
+	for name, x := range map[string]struct {
+		d Device
+		n int
+	}{
+		"one point":   {Device{[]stats.Point{one}}, 4},
+		"no rate":     {Device{[]stats.Point{one, {Threads: 2}}}, 4},
+		"no end seen": {Device{[]stats.Point{one, {Threads: 2, Rate: 200}}}, 64},
+	} {
+		if r := x.d.Predict(x.n); r.Refusal == nil || r.Refusal.Measure == "" {
+			t.Errorf("%s is not refused: %+v", name, r)
+		}
+	}
+}
+
+// TestContentionBeyondWhatWasMeasured: where software contends and falls back, the
+// law that fits says nothing of more threads than were measured.
+func TestContentionBeyondWhatWasMeasured(t *testing.T) {
+	var d Device
+	for _, n := range []float64{1, 2, 4, 8, 16, 32, 64} {
+		d.Points = append(d.Points, stats.Point{Threads: int(n), Rate: 1000 * n / (1 + 0.05*(n-1) + 0.002*n*(n-1))})
+	}
+	if r := d.Predict(48); r.Refusal != nil || r.Model != stats.UniversalScalability {
+		t.Fatalf("within what was measured: %+v", r)
+	}
+	if r := d.Predict(128); r.Refusal == nil || r.Refusal.Measure != "measure it at 128 threads" {
+		t.Errorf("beyond: %+v", r)
 	}
 }

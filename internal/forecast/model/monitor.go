@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // Monitoring is what is to be watched.
@@ -49,7 +50,7 @@ func (m Monitoring) Predict() Result {
 	series := scaled(each, m.Hosts)
 	samples := scaled(series, 1/m.Interval)
 	r.add("series", Count, series, "%.0f hosts × %.0f", m.Hosts, each.Value)
-	r.add("samples", PerSecond, samples, "%.0f series / %.0f s", series.Value, m.Interval)
+	r.add("samples", PerSecond, samples, "%.0f series / %s", series.Value, units.Time(1e6*m.Interval))
 	memory := stats.Estimate{
 		Value: max(m.Hosts/hostsPerGiB, samples.Value/perGiBSamples, leastGiB) * gibibyte,
 		Low:   max(leastGiB*gibibyte, series.Low*3*1024),

@@ -80,7 +80,7 @@ func TestWearCovers(t *testing.T) {
 func TestWearRefuses(t *testing.T) {
 	at := func(day0 int, percent float64) Worn { return Worn{At: day.AddDate(0, 0, day0), Percent: percent} }
 	for want, all := range map[string][]Worn{
-		"tell no rate":             {at(0, 3)},
+		"takes two readings":       {at(0, 3)},
 		"less than 14":             {at(0, 3), at(10, 9)},
 		"fell from 9 to 3":         {at(0, 9), at(30, 3)},
 		"is no reading":            {at(0, 9), at(30, math.NaN())},

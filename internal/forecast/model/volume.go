@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // Load is what a volume has to bear.
@@ -80,7 +81,7 @@ func offered(options []Option, l Load) Result {
 			r.Warnings = append(r.Warnings, o.Name+": "+o.Why)
 			continue
 		}
-		how := fmt.Sprintf("%.0f GiB, %.0f IOPS, %.0f MiB/s", o.GiB, o.IOPS, o.MiBps)
+		how := fmt.Sprintf("%s, %s IOPS, %s", size(o.GiB*gibibyte), units.PerSecond(o.IOPS), flow(o.MiBps))
 		r.Values = append(r.Values, Value{Name: o.Name, Unit: Dollars, Estimate: o.Month, How: strings.Trim(how+"; "+o.Note, "; ")})
 	}
 	if len(r.Values) == 0 {
@@ -128,6 +129,9 @@ func (v Volume) option(c Cloud, l Load, now time.Time) Option {
 	return o
 }
 
+// flow writes what goes through a volume.
+func flow(mibps float64) string { return units.Measured(mibps*1048576) + "/s" }
+
 // instanceLimits says why the machine cannot carry the load: the smaller of its
 // limit and the volume's counts.
 func (c Cloud) instanceLimits(l Load) string {
@@ -139,7 +143,7 @@ func (c Cloud) instanceLimits(l Load) string {
 			continue
 		}
 		if i.IOPS < l.IOPS.Value || i.MiBps < l.MiBps.Value {
-			return fmt.Sprintf("%s lets through %.0f IOPS and %.0f MiB/s, whatever the volume does", i.Name, i.IOPS, i.MiBps)
+			return fmt.Sprintf("%s lets through %s IOPS and %s, whatever the volume does", i.Name, units.PerSecond(i.IOPS), flow(i.MiBps))
 		}
 		return ""
 	}
@@ -208,11 +212,11 @@ func (v Volume) sized(gib *float64, iops, mibps float64, l Load, o *Option) (b b
 	}
 	switch {
 	case v.GiBMost > 0 && *gib > v.GiBMost:
-		o.Why = fmt.Sprintf("at most %.0f GiB, and it needs %.0f", v.GiBMost, *gib)
+		o.Why = fmt.Sprintf("it has at most %s, and %s are needed", size(v.GiBMost*gibibyte), size(math.Ceil(*gib)*gibibyte))
 	case v.IOPS.Most > 0 && max(need.iops, b.iops) > v.IOPS.Most:
-		o.Why = fmt.Sprintf("at most %.0f IOPS, and it needs %.0f", v.IOPS.Most, max(need.iops, b.iops))
+		o.Why = fmt.Sprintf("at most %s IOPS, and %s are needed", units.PerSecond(v.IOPS.Most), units.PerSecond(max(need.iops, b.iops)))
 	case v.MiBps.Most > 0 && need.mibps > v.MiBps.Most:
-		o.Why = fmt.Sprintf("at most %.0f MiB/s, and it needs %.0f", v.MiBps.Most, need.mibps)
+		o.Why = fmt.Sprintf("at most %s, and %s are needed", flow(v.MiBps.Most), flow(need.mibps))
 	}
 	*gib = math.Ceil(*gib)
 	return b, o.Why == ""
@@ -250,7 +254,7 @@ func (v Volume) carries(gib float64, l Load, iops float64, o *Option) bool {
 		return empty < 0
 	}
 	if l.Lasts > 0 && b.Lasts(iops) >= l.Lasts.Seconds() {
-		o.Note = fmt.Sprintf("a full bucket lasts %.0f s at the peak", b.Lasts(iops))
+		o.Note = fmt.Sprintf("a full bucket lasts %s at the peak", units.Time(1e6*b.Lasts(iops)))
 		return true
 	}
 	return false
@@ -289,7 +293,7 @@ func (v Volume) tier(l Load, iops, mibps float64, o *Option) float64 {
 		o.Note = strings.Trim(t.Name+"; "+o.Note, "; ")
 		return *t.Month
 	}
-	o.Why = fmt.Sprintf("no size of it gives %.0f IOPS and %.0f MiB/s", iops, mibps)
+	o.Why = fmt.Sprintf("no size of it gives %s IOPS and %s", units.PerSecond(iops), flow(mibps))
 	return 0
 }
 
@@ -304,7 +308,7 @@ func (v Volume) cost(gib float64, b bought, o *Option) float64 {
 		extraMiBps = max(0, b.mibps-v.MiBps.Included)
 	}
 	if p.GiB == nil || extraIOPS > 0 && (p.IOPS == nil || p.IOPSTo > 0 && b.iops > p.IOPSTo) || extraMiBps > 0 && p.MiBps == nil {
-		o.Why = fmt.Sprintf("%.0f GiB, %.0f IOPS and %.0f MiB/s would do, and the price is not known", gib, b.iops, b.mibps)
+		o.Why = fmt.Sprintf("%s, %s IOPS and %s would do, and the price is not known", size(gib*gibibyte), units.PerSecond(b.iops), flow(b.mibps))
 		return 0
 	}
 	sum := gib * *p.GiB

@@ -137,7 +137,7 @@ func TestInstanceLimits(t *testing.T) {
 			t.Errorf("%s cannot do it on an m5.4xlarge", v.Name)
 		}
 	}
-	if !strings.Contains(strings.Join(r.Warnings, "\n"), "m5.4xlarge lets through 18750 IOPS") {
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "m5.4xlarge lets through 18,750 IOPS") {
 		t.Errorf("nothing says why: %q", r.Warnings)
 	}
 }
@@ -153,7 +153,7 @@ func TestOldPricesAreDoubted(t *testing.T) {
 	if !said(day, "the date of the prices of azure premium-ssd is not known") {
 		t.Error("a price without a date is not doubted")
 	}
-	if !said(day, "hyperdisk-balanced: 500 GiB") {
+	if !said(day, "hyperdisk-balanced: 500G") {
 		t.Error("a volume without a known price is not named")
 	}
 }

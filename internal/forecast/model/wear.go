@@ -70,7 +70,7 @@ func wearSeries(name string, readings []Worn) ([]Worn, *Result) {
 	slices.SortFunc(all, func(a, b Worn) int { return a.At.Compare(b.At) })
 	all = slices.CompactFunc(all, func(a, b Worn) bool { return a.At.Equal(b.At) })
 	if len(all) < 2 {
-		return no("record its health for a month (plumb watch record), or give --csv", "%s: %d readings tell no rate of wear", name, len(all))
+		return no("record its health for a month (plumb watch record), or give --csv", "%s: it takes two readings to tell how fast it wears, and there is %d", name, len(all))
 	}
 	for i, w := range all {
 		if !(w.Percent >= 0 && w.Percent <= 255) {

@@ -17,6 +17,7 @@ type ZFS struct {
 	L2Stored   float64 // live: bytes on them now (l2_asize)
 	L2Headers  float64 // live: memory that their headers take now (l2_hdr_size)
 	Indirect   float64 // bytes of an indirect block; 0 is 128 KiB, of OpenZFS since 0.7
+	ARC        float64 // bytes that it may take
 	SmallBytes float64 // of blocks that are small enough for a special vdev, besides metadata
 	Copies     float64 // of metadata on disk: 2 with redundant_metadata=all; 0 is 2
 }
@@ -72,6 +73,10 @@ func (z ZFS) Predict() Result {
 	}
 	r.add("special_vdev", Bytes, between(copies*tree*packed+z.SmallBytes, copies*tree*packed*(1-overhead)+z.SmallBytes, copies*tree+z.SmallBytes),
 		"%.0f copies of the same blocks, packed; each device of a mirror needs as much, and twice that leaves room to grow", copies)
+	if z.ARC > 0 {
+		reads := z.reads()
+		r.add("reads_per_miss", Count, between(reads, 1, reads), "the record, and the pointers to it that an ARC of %s has no room for; less where reads are uneven", size(z.ARC))
+	}
 	z.stored(&r)
 	z.l2arc(&r)
 	z.page(&r)
@@ -130,19 +135,10 @@ func (z ZFS) page(r *Result) {
 	r.add("write_amplification", Count, between(write, 1, write), "%s; less where neighbours change in the same transaction group", how)
 }
 
-// Records compares recordsizes by what each needs.
-func (z ZFS) Records(sizes []float64) (all []Result) {
-	for _, s := range sizes {
-		y := z
-		y.Record = s
-		all = append(all, y.Predict())
-	}
-	return all
-}
-
-// Reads is how many reads of the volume a read of one record takes that nothing
+// reads is how many reads of the volume a read of one record takes that nothing
 // holds: the record, and each level of pointers that is not in memory.
-func (z ZFS) Reads(arc float64) float64 {
+func (z ZFS) reads() float64 {
+	arc := z.ARC
 	indirect := z.Indirect
 	if indirect == 0 {
 		indirect = defaultNode
