@@ -117,6 +117,8 @@ func TestReadingWritesNothing(t *testing.T) {
 		{[]string{"stack"}, streams},
 		{[]string{"watch", "--once", "--for", "17s"}, streams},
 		{[]string{"explain", "mysql/sync-binlog-off"}, streams},
+		{[]string{"forecast", "volume", "--size", "1T", "--iops", "2700", "--io", "16K"}, streams},
+		{[]string{"forecast", "zfs", "--data", "750G", "--recordsize", "16K"}, streams},
 		{[]string{"rehearse", "--dry-run", "--server", fmt.Sprintf("mysql:%d", port)}, streams},
 		{[]string{"capture", "-o", tape}, func(name string) bool {
 			return streams(name) || filepath.Dir(name) == filepath.Dir(tape) && strings.Contains(filepath.Base(name), "host.tape")

@@ -7,8 +7,9 @@ import (
 	"plumb/internal/cli/shell"
 )
 
-// Command makes plumb forecast and what is below it.
-func Command(s *shell.Shell) *cobra.Command {
+// Command makes plumb forecast and what is below it. read reads the machine that
+// flags name.
+func Command(s *shell.Shell, read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forecast",
 		Short: "say when it is full, what more memory would bring, and which volume to buy",
@@ -20,5 +21,6 @@ that would permit it.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(spaceCommand(s), scoreCommand(s))
+	c.AddCommand(models(s, read)...)
 	return c
 }

@@ -81,6 +81,7 @@ func documents() map[string]document {
 		"watch":          {reflect.TypeFor[watchview.WatchJSON](), "plumb watch --once --json"},
 		"forecast-space": {reflect.TypeFor[forecastview.ForecastSpaceJSON](), "plumb forecast space --json"},
 		"forecast-score": {reflect.TypeFor[forecastview.ForecastScoreJSON](), "plumb forecast score --json"},
+		"forecast-model": {reflect.TypeFor[forecastview.ModelsJSON](), "plumb forecast cache, load, zfs, volume, monitor and wear --json"},
 		"load-verify":    {reflect.TypeFor[loadview.VerifyJSON](), "plumb load verify --json"},
 	}
 }
