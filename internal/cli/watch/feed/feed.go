@@ -66,7 +66,9 @@ func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn
 		defer t.end()
 		sinks = append(sinks, t)
 	}
-	return sampler.Run(ctx, sampler.Options{Host: live, Finders: a.Finders(g), Look: func(ctx context.Context) (*stack.Stack, error) { return look(ctx, live) }}, sinks...)
+	own := sample.NewOwn(live)
+	return sampler.Run(ctx, sampler.Options{Host: own, Own: own.Has, Finders: a.Finders(g),
+		Look: func(ctx context.Context) (*stack.Stack, error) { return look(ctx, own) }}, sinks...)
 }
 
 // Looker makes what reads a machine as a whole, as a check does.
