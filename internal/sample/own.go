@@ -64,6 +64,13 @@ const (
 	fewest = 12
 )
 
+// SameWords tells whether two texts are of one statement: one with its literals
+// and one without, say.
+func SameWords(a, b string) bool {
+	w := words(a)
+	return w != "" && w == words(b)
+}
+
 // words are what of a statement is the same before and after a server took its
 // literals out: its words in lower case. Numbers and strings go, and so do the
 // words that are values.
