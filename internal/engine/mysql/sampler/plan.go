@@ -60,7 +60,7 @@ func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, p
 		return err
 	}
 	l := sought{digest, database, texts[of.ID]}
-	text := ""
+	text, missed := "", error(nil)
 	for range tries {
 		ran, err := v.ranBy(ctx, h, l)
 		if err != nil {
@@ -72,15 +72,18 @@ func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, p
 		if !ran.now {
 			continue
 		}
-		err = v.running(ctx, h, ran, out)
-		if err == nil {
+		if missed = v.running(ctx, h, ran, out); missed == nil {
 			return nil
 		}
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, host.ErrDenied) {
-			break // MariaDB's sessions do not answer while they wait for a lock
+		if errors.Is(missed, context.DeadlineExceeded) || errors.Is(missed, host.ErrDenied) || errors.Is(missed, host.ErrLogin) {
+			break // MariaDB's sessions do not answer while they wait for a lock, and MySQL wants all global rights for it
 		}
 	}
-	return v.byText(ctx, h, t, l, text, powerful, out)
+	err = v.byText(ctx, h, t, l, text, powerful, out)
+	if err != nil && missed != nil {
+		return hint.With(fmt.Errorf("%w; of a session that runs it: %w", err, missed), hint.Of(err))
+	}
+	return err
 }
 
 // sought is the statement whose plan is wanted.
@@ -145,9 +148,9 @@ func (v *Server) byText(ctx context.Context, h host.Reader, t traits, l sought, 
 	case text == "":
 		return hint.With(errors.New("no session runs it now, and there is no text of it: this server keeps no samples"), "ask again while it runs; the consumer events_statements_current shows who does")
 	case strings.HasSuffix(text, "...") || len(text) >= shortestCut:
-		return errors.New("no session runs it now, and its text was cut by the server (performance_schema_max_sql_text_length)")
+		return errors.New("its text was cut by the server (performance_schema_max_sql_text_length)")
 	case !statement.Plannable(text, false):
-		return hint.With(errors.New("no session runs it now, and only the text of a plain SELECT can be explained in a session that may not write"), "ask again while it runs")
+		return hint.With(errors.New("only the text of a plain SELECT can be explained in a session that may not write"), "ask again while it runs")
 	}
 	if !powerful {
 		rows, err := v.Ask(ctx, h, rightsQuery(t))
