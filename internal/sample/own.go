@@ -81,7 +81,8 @@ func words(query string) string {
 			continue // a string
 		}
 		for _, w := range strings.FieldsFunc(strings.ToLower(part), func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-			if w != "null" && w != "true" && w != "false" && w[0] != '$' && !unicode.IsDigit(rune(w[0])) {
+			w = strings.TrimPrefix(w, "sql_tsi_") // MariaDB calls the word DAY so, whatever it is the name of
+			if w != "" && w != "null" && w != "true" && w != "false" && w[0] != '$' && !unicode.IsDigit(rune(w[0])) {
 				out = append(out, w)
 			}
 		}

@@ -39,6 +39,22 @@ func TestOwnStatementsAreKnown(t *testing.T) {
 	}
 }
 
+func TestSameWords(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"SELECT SUM ( `paid` ) FROM `orders` WHERE SQL_TSI_DAY = ? AND ID IN (...) ", "select sum(paid) from orders where day = '2026-03-01' and id in (1, 2, 3)", true},
+		{"SELECT `a` FROM `t` WHERE `b` = ?", "SELECT a FROM t WHERE c = 5", false},
+		{"SELECT `a` FROM `t`", "SELECT a FROM t WHERE c = 5", false},
+		{"", "", false}, {"?", "5", false},
+	} {
+		if got := SameWords(c.a, c.b); got != c.same {
+			t.Errorf("%q and %q: %v", c.a, c.b, got)
+		}
+	}
+}
+
 func FuzzOwn(f *testing.F) {
 	f.Add("SELECT 'a''b' FROM t", "SELECT ? ...")
 	f.Fuzz(func(t *testing.T, asked, text string) {

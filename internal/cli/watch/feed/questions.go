@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,7 +74,18 @@ func (q *Questions) Indexes(ctx context.Context, of stack.Ref) ([]series.Index, 
 		return nil, err
 	}
 	defer leave()
-	return p.Indexes(ctx, q.host, s, of)
+	all, err := p.Indexes(ctx, q.host, s, of)
+	return needed(all), err
+}
+
+// needed leaves out of the indexes that nothing reads those that are to do
+// another one's work: who dropped both would have none.
+func needed(all []series.Index) []series.Index {
+	return slices.DeleteFunc(all, func(x series.Index) bool {
+		return x.Unread && slices.ContainsFunc(all, func(y series.Index) bool {
+			return y.DoneBy == x.Name && y.Of == x.Of && y.Database == x.Database && y.Table == x.Table
+		})
+	})
 }
 
 // ask waits for its turn, and finds who asks servers of that kind.
