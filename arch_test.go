@@ -16,11 +16,11 @@ var layers = [][]string{
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self"},
-	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast"},
-	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "forecast/space", "forecast/model"},
-	{"inventory/kinds"},
+	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast", "backup/store", "backup/chunk", "backup/manifest"},
+	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "backup/stream", "forecast/space", "forecast/model"},
+	{"inventory/kinds", "backup/store/storetest"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
-	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision"},
+	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision", "backup"},
 	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "provision/disk", "provision/predict"},
 	{"protect/freeze", "watch/capture", "provision/move", "provision/cache", "provision/boost"},
 	{"protect/instance"}, // a server on a copy of a point
@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"system/sampler", "storage/sampler", "engine/mysql/sampler", "engine/postgres/sampler", "engine/mongo/sampler"}, // what watch reads again and again
 	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/samplertest"}, // for tests alone
-	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
+	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "store/dir", "store/s3", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst"},                                      // servers of the lab's own, and copies of others
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
@@ -55,11 +55,11 @@ var only = map[string]struct {
 	why string
 }{
 	"os/exec":                             {[]string{"host"}, "every command must be recordable, bounded and known to only read"},
-	"syscall":                             {[]string{"host", "host/reach"}, "only host touches the machine"},
+	"syscall":                             {[]string{"host", "host/reach", "store/dir"}, "only host touches the machine; store/dir the directory that the command line names"},
 	"golang.org/x/sys/unix":               {[]string{"host", "host/reach", "host/scratch", "host/self"}, "only host touches the machine"},
 	"github.com/go-sql-driver/mysql":      {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
 	"github.com/jackc/pgx/v5":             {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
-	"github.com/klauspost/compress":       {[]string{"watch/record", "view/metrics"}, "recordings and remote write alone are packed"},
+	"github.com/klauspost/compress":       {[]string{"watch/record", "view/metrics", "backup/chunk"}, "recordings, remote write and backups alone are packed"},
 	"modernc.org/sqlite":                  {[]string{"lab/ledger", "watch/record"}, "only the lab's ledger and recordings are databases"},
 	"go.mongodb.org/mongo-driver/v2":      {[]string{"engine/mongo", "engine/mongo/mongotest"}, "each driver stays in its engine"},
 	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident"}, "only cli knows flags"},
@@ -68,7 +68,7 @@ var only = map[string]struct {
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
 	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch", "cli/watch/outlet"}, "connections are made by dialers, which host calls"},
-	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "watch/record", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "watch/record", "store/dir", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

@@ -1,0 +1,205 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"filippo.io/age"
+
+	"plumb/internal/backup/chunk"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+)
+
+// Reading says how a stream is brought back.
+type Reading struct {
+	Store   store.Store
+	ID      string
+	Stream  int // its number
+	Of      manifest.Stream
+	Keys    []age.Identity
+	Workers int // 0: 6
+	Tries   Patience
+	Trouble func(error)
+	Doing   func(bytes int64) // told after each chunk that was passed on
+	// Only, if given, says which chunks are read, for a sample: nothing is passed on then.
+	Only func(chunk int64) bool
+}
+
+// piece is a chunk on its way.
+type piece struct {
+	n     int64
+	of    manifest.Chunk
+	plain []byte
+	err   error
+	done  chan struct{}
+}
+
+// Read brings a stream back and writes it to out. What it writes is the beginning of the stream, and was
+// checked; with an error it is not all of it.
+func Read(ctx context.Context, o Reading, out io.Writer) error {
+	if o.Workers == 0 {
+		o.Workers = 6
+	}
+	if o.Tries == (Patience{}) {
+		o.Tries = DefaultPatience
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	r := &reader{o: o, crowd: newCrowd(o.Workers), free: make(chan []byte, o.Workers+2), work: make(chan *piece), order: make(chan *piece, o.Workers+2)}
+	for range cap(r.free) {
+		r.free <- nil
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer end() // before the wait
+	for range o.Workers {
+		opener, err := chunk.NewOpener(o.Keys)
+		if err != nil {
+			return err
+		}
+		all.Go(func() {
+			defer opener.Close()
+			r.worker(ctx, opener)
+		})
+	}
+	failed := make(chan error, 1)
+	all.Go(func() { failed <- r.plan(ctx) })
+	if err := r.pass(ctx, out); err != nil {
+		return fmt.Errorf("read stream %d of backup %s: %w", o.Stream, o.ID, err)
+	}
+	if err := <-failed; err != nil {
+		return fmt.Errorf("read stream %d of backup %s: %w", o.Stream, o.ID, err)
+	}
+	return nil
+}
+
+type reader struct {
+	o     Reading
+	crowd *crowd
+	free  chan []byte
+	work  chan *piece // what a worker fetches
+	order chan *piece // the same, as they are passed on
+}
+
+// plan hands the chunks out in their order.
+func (r *reader) plan(ctx context.Context) error {
+	defer close(r.order)
+	defer close(r.work)
+	n := int64(0)
+	for i := range r.o.Of.Parts {
+		chunks, err := r.part(ctx, i)
+		if err != nil {
+			return err
+		}
+		for _, c := range chunks {
+			if r.o.Only == nil || r.o.Only(n) {
+				if err := r.hand(ctx, &piece{n: n, of: c, done: make(chan struct{})}); err != nil {
+					return err
+				}
+			}
+			n++
+		}
+	}
+	return nil
+}
+
+func (r *reader) hand(ctx context.Context, p *piece) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case p.plain = <-r.free:
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case r.order <- p:
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case r.work <- p:
+		return nil
+	}
+}
+
+func (r *reader) part(ctx context.Context, i int) (chunks []manifest.Chunk, err error) {
+	buffer := make([]byte, manifest.MaxPart)
+	err = again(ctx, r.o.Tries, r.crowd, r.o.Trouble, func() error {
+		text, _, err := r.o.Store.Get(ctx, manifest.PartName(r.o.ID, r.o.Stream, i), buffer)
+		if err == nil {
+			chunks, err = r.o.Of.ReadPart(i, text)
+		}
+		return err
+	})
+	return chunks, err
+}
+
+func (r *reader) worker(ctx context.Context, o *chunk.Opener) {
+	object := make([]byte, 0)
+	for p := range r.work {
+		if int64(cap(object)) < p.of.Size {
+			object = make([]byte, p.of.Size)
+		}
+		p.plain, p.err = r.fetch(ctx, o, p, object[:p.of.Size])
+		close(p.done)
+	}
+}
+
+// fetch reads a chunk. One that arrives torn is asked for again: the line may have done it.
+func (r *reader) fetch(ctx context.Context, o *chunk.Opener, p *piece, object []byte) (plain []byte, err error) {
+	if int64(cap(p.plain)) < p.of.Plain {
+		p.plain = make([]byte, r.o.Of.Chunk)
+	}
+	torn := 0
+	err = again(ctx, r.o.Tries, r.crowd, r.o.Trouble, func() error {
+		got, _, err := r.o.Store.Get(ctx, manifest.ChunkName(r.o.ID, r.o.Stream, p.n), object)
+		if errors.Is(err, store.ErrTooLarge) {
+			err = fmt.Errorf("%w: it was to have %d bytes", err, p.of.Size)
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.of.Check(got); err != nil {
+			if torn++; torn < 3 {
+				return &store.Trouble{Err: err}
+			}
+			return err
+		}
+		plain, err = o.Open(got, p.plain, p.of.Plain)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("chunk %d: %w", p.n, err)
+	}
+	return plain, nil
+}
+
+// pass writes what has come, in the order of the stream.
+func (r *reader) pass(ctx context.Context, out io.Writer) error {
+	var did int64
+	for p := range r.order {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-p.done:
+		}
+		if p.err != nil {
+			return p.err
+		}
+		if r.o.Only == nil {
+			if _, err := out.Write(p.plain); err != nil {
+				return fmt.Errorf("pass it on: %w", err)
+			}
+		}
+		did += int64(len(p.plain))
+		if r.o.Doing != nil {
+			r.o.Doing(did)
+		}
+		r.free <- p.plain[:0]
+	}
+	return nil
+}
