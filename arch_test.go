@@ -20,8 +20,8 @@ var layers = [][]string{
 	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "backup/stream", "forecast/space", "forecast/model"},
 	{"inventory/kinds", "backup/store/storetest"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
-	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision", "backup"},
-	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "provision/disk", "provision/predict"},
+	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision"},
+	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "provision/disk", "provision/predict", "backup"},
 	{"protect/freeze", "watch/capture", "provision/move", "provision/cache", "provision/boost"},
 	{"protect/instance"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},

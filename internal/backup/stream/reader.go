@@ -25,8 +25,10 @@ type Reading struct {
 	Tries   Patience
 	Trouble func(error)
 	Doing   func(bytes int64) // told after each chunk that was passed on
-	// Only, if given, says which chunks are read, for a sample: nothing is passed on then.
-	Only func(chunk int64) bool
+	// For those who only want to know whether it would come back: nothing is passed on then.
+	Only   func(chunk int64) bool                         // which chunks are read
+	Seen   func(chunk int64, listed manifest.Chunk) error // told of each that is listed, before it is read; may be nil
+	Sealed bool                                           // without keys: what is read is compared with its hash, and not opened
 }
 
 // piece is a chunk on its way.
@@ -47,6 +49,9 @@ func Read(ctx context.Context, o Reading, out io.Writer) error {
 	if o.Tries == (Patience{}) {
 		o.Tries = DefaultPatience
 	}
+	if o.Sealed && o.Only == nil {
+		return errors.New("read a stream: without keys nothing can be passed on")
+	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	r := &reader{o: o, crowd: newCrowd(o.Workers), free: make(chan []byte, o.Workers+2), work: make(chan *piece), order: make(chan *piece, o.Workers+2)}
@@ -57,13 +62,17 @@ func Read(ctx context.Context, o Reading, out io.Writer) error {
 	defer all.Wait()
 	defer end() // before the wait
 	for range o.Workers {
+		if o.Sealed {
+			all.Go(func() { r.worker(ctx, sealed) })
+			continue
+		}
 		opener, err := chunk.NewOpener(o.Keys)
 		if err != nil {
 			return err
 		}
 		all.Go(func() {
 			defer opener.Close()
-			r.worker(ctx, opener)
+			r.worker(ctx, opener.Open)
 		})
 	}
 	failed := make(chan error, 1)
@@ -76,6 +85,12 @@ func Read(ctx context.Context, o Reading, out io.Writer) error {
 	}
 	return nil
 }
+
+// opens gives what is in an object.
+type opens func(object, into []byte, size int64) ([]byte, error)
+
+// sealed opens nothing. Nobody is passed what it gives.
+func sealed(_, into []byte, size int64) ([]byte, error) { return into[:size], nil }
 
 type reader struct {
 	o     Reading
@@ -96,6 +111,11 @@ func (r *reader) plan(ctx context.Context) error {
 			return err
 		}
 		for _, c := range chunks {
+			if r.o.Seen != nil {
+				if err := r.o.Seen(n, c); err != nil {
+					return err
+				}
+			}
 			if r.o.Only == nil || r.o.Only(n) {
 				if err := r.hand(ctx, &piece{n: n, of: c, done: make(chan struct{})}); err != nil {
 					return err
@@ -138,19 +158,19 @@ func (r *reader) part(ctx context.Context, i int) (chunks []manifest.Chunk, err 
 	return chunks, err
 }
 
-func (r *reader) worker(ctx context.Context, o *chunk.Opener) {
+func (r *reader) worker(ctx context.Context, open opens) {
 	object := make([]byte, 0)
 	for p := range r.work {
 		if int64(cap(object)) < p.of.Size {
 			object = make([]byte, p.of.Size)
 		}
-		p.plain, p.err = r.fetch(ctx, o, p, object[:p.of.Size])
+		p.plain, p.err = r.fetch(ctx, open, p, object[:p.of.Size])
 		close(p.done)
 	}
 }
 
 // fetch reads a chunk. One that arrives torn is asked for again: the line may have done it.
-func (r *reader) fetch(ctx context.Context, o *chunk.Opener, p *piece, object []byte) (plain []byte, err error) {
+func (r *reader) fetch(ctx context.Context, open opens, p *piece, object []byte) (plain []byte, err error) {
 	if int64(cap(p.plain)) < p.of.Plain {
 		p.plain = make([]byte, r.o.Of.Chunk)
 	}
@@ -169,7 +189,7 @@ func (r *reader) fetch(ctx context.Context, o *chunk.Opener, p *piece, object []
 			}
 			return err
 		}
-		plain, err = o.Open(got, p.plain, p.of.Plain)
+		plain, err = open(got, p.plain, p.of.Plain)
 		return err
 	})
 	if err != nil {
