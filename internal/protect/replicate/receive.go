@@ -33,7 +33,7 @@ func (r Receiver) Receive(ctx context.Context, command string, in io.Reader, out
 	case "receive":
 		_, err := r.Do.Pipe(ctx, host.Pipe{Argv: words, In: in, Out: out})
 		return err
-	case "verify":
+	case "prove":
 		return r.verify(ctx, words[2], in, out)
 	}
 	text, err := r.Do.Run(ctx, words...)

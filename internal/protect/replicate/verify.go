@@ -85,7 +85,7 @@ func replicaOf(holder string, m protect.Member) string {
 }
 
 // verify is what is typed at the target. What a copy needs of the point goes along.
-func verify(dataset, point string) []string { return []string{"plumb", "verify", point, dataset} }
+func verify(dataset, point string) []string { return []string{"plumb", "prove", point, dataset} }
 
 // there has the target's Plumb start a copy.
 func (s *sending) there(ctx context.Context) (d protect.Drill, err error) {
