@@ -97,3 +97,13 @@ func Identities(text []byte) ([]age.Identity, error) {
 	}
 	return all, nil
 }
+
+// OwnKey gives the public key of this host, if it has one yet.
+func OwnKey(ctx context.Context, d host.Doer, dir string) (note.Verifier, error) {
+	text, err := d.Raw(ctx, path.Join(dir, "host.key"))
+	if err != nil {
+		return nil, err
+	}
+	_, public, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return note.NewVerifier(public)
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"filippo.io/age"
 
@@ -148,19 +149,7 @@ func (r Restore) receive(ctx context.Context, m manifest.Manifest, name, dataset
 			argv = []string{"zfs", "receive", "-u", dataset}
 		}
 	}
-	out, in := io.Pipe()
-	read := make(chan error, 1)
-	go func() {
-		err := r.Stream(ctx, m, number, in)
-		in.CloseWithError(err) // a stream that is cut is never taken for a whole one
-		read <- err
-	}()
-	_, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, In: out})
-	out.CloseWithError(errors.Join(errors.New("it takes no more"), err))
-	if bad := <-read; bad != nil && err == nil {
-		err = bad
-	}
-	if err != nil {
+	if err := r.feed(ctx, m, number, argv); err != nil {
 		return 0, err
 	}
 	if there, err := r.has(ctx, dataset, s.GUID); err != nil || !there {
@@ -185,4 +174,36 @@ func (r Restore) has(ctx context.Context, dataset, guid string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// Command gives one stream to a shell's line. The line ends well only when it was given all of it.
+func (r Restore) Command(ctx context.Context, m manifest.Manifest, number int, line string) error {
+	if err := r.feed(ctx, m, number, []string{"/bin/sh", "-c", line}); err != nil {
+		return fmt.Errorf("restore %s with %q: %w", m.Streams[number].Name, line, err)
+	}
+	return nil
+}
+
+// feed gives a stream to a command. One that is cut is never taken for a whole one: the command is ended then.
+func (r Restore) feed(ctx context.Context, m manifest.Manifest, number int, argv []string) error {
+	out, in := io.Pipe()
+	read := make(chan error, 1)
+	go func() {
+		err := r.Stream(ctx, m, number, in)
+		in.CloseWithError(err)
+		read <- err
+	}()
+	patience := r.Tries
+	if patience == (stream.Patience{}) {
+		patience = stream.DefaultPatience
+	}
+	flow, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, In: out, Progress: patience.For + 10*time.Minute})
+	out.CloseWithError(errors.Join(errors.New("it takes no more"), err))
+	if bad := <-read; err == nil {
+		err = bad
+	}
+	if err == nil && flow.Unread {
+		err = errors.New("it ended before it had read all")
+	}
+	return err
 }

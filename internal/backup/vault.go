@@ -77,16 +77,22 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 		return manifest.Manifest{}, err
 	}
 	var fit []Found
+	var doubt error // why the newest is not believed
+	latest := id == "" || id == "latest"
 	for _, f := range all {
-		latest := id == "" || id == "latest"
+		if f.Err != nil {
+			doubt = fmt.Errorf("backup %s: %w", f.ID, f.Err)
+		}
 		if (latest && f.Err == nil || !latest && strings.HasPrefix(f.ID, id)) && (server == "" || f.Server == server) {
 			fit = append(fit, f)
 		}
 	}
 	switch {
+	case len(fit) == 0 && latest && doubt != nil:
+		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.About().URL, doubt)
 	case len(fit) == 0:
-		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s", v.Store.About().URL, cmp.Or(id, "that this host trusts")), "plumb backup list shows them")
-	case id == "" || id == "latest":
+		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s", v.Store.About().URL, cmp.Or(id, "at all")), "plumb backup list shows them")
+	case latest:
 		return fit[len(fit)-1].Manifest, nil
 	case len(fit) > 1:
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s can be any of %d backups", id, len(fit)), "give more of its id")

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/stack"
+	backupview "plumb/internal/view/backup"
 	checkview "plumb/internal/view/check"
 	explainview "plumb/internal/view/explain"
 	fixview "plumb/internal/view/fix"
@@ -70,6 +71,10 @@ func documents() map[string]document {
 		"clones":         {reflect.TypeFor[protectview.ClonesJSON](), "plumb clone --json and plumb clone list --json"},
 		"protect-status": {reflect.TypeFor[protectview.StatusJSON](), "plumb protect status --json"},
 		"protect-run":    {reflect.TypeFor[protectview.RunJSON](), "plumb protect run --json"},
+		"backup":         {reflect.TypeFor[backupview.BackupJSON](), "plumb backup --json"},
+		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json"},
+		"restore":        {reflect.TypeFor[backupview.RestoreJSON](), "plumb restore --json"},
+		"verify":         {reflect.TypeFor[backupview.VerifyJSON](), "plumb verify --json"},
 		"replicate":      {reflect.TypeFor[protectview.ReplicateJSON](), "plumb replicate --json"},
 		"rollback":       {reflect.TypeFor[protectview.RollbackJSON](), "plumb rollback --json"},
 		"rollback-table": {reflect.TypeFor[protectview.TableJSON](), "plumb rollback --table --json"},
