@@ -15,7 +15,6 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
-	"plumb/internal/backup/stream"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/store/dir"
 )
@@ -46,7 +45,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.Backup = Backup{Do: do, Store: d, Dir: state, Host: "db1", Plumb: "test", Sign: sign, Public: public, To: []age.Recipient{key.Recipient()}, Words: []string{key.Recipient().String()},
-		Chunk: 64 << 10, Workers: 3, Now: time.Now, Tries: stream.Patience{For: time.Second, First: time.Millisecond, Most: time.Millisecond}}
+		Chunk: 64 << 10, Workers: 3, Now: time.Now}
 	return w
 }
 
@@ -62,7 +61,7 @@ func (w *world) vault(t *testing.T) Vault {
 func (w *world) restore(t *testing.T, m manifest.Manifest) ([]byte, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := Restore{Vault: w.vault(t), Do: w.Do, Keys: []age.Identity{w.key}, Tries: w.Tries}.Stream(t.Context(), m, 0, &out)
+	err := Restore{Vault: w.vault(t), Do: w.Do, Keys: []age.Identity{w.key}}.Stream(t.Context(), m, 0, &out)
 	return out.Bytes(), err
 }
 
@@ -209,7 +208,7 @@ func TestVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := Verify{Vault: w.vault(t), Percent: 100, Tries: w.Tries}
+	v := Verify{Vault: w.vault(t), Percent: 100}
 	for _, keys := range [][]age.Identity{nil, {w.key}} {
 		v.Keys = keys
 		got, err := v.Run(t.Context(), res.Manifest)

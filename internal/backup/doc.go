@@ -18,6 +18,9 @@ import (
 	"plumb/internal/host"
 )
 
+// quiet is how long nothing may move in or out of a command: longer than a store may be away.
+var quiet = store.DefaultPatience.For + 10*time.Minute
+
 // Directory is where the host's key is, and what was sent by runs that have not ended.
 const Directory = "/var/lib/plumb/backups"
 
@@ -35,10 +38,8 @@ type Backup struct {
 	Chunk   int      // bytes of the stream in one object; 0: the most
 	Workers int      // 0: six
 	Pace    *stream.Pace
-	Tries   stream.Patience
 	Lock    time.Duration // how long no object may be removed, where the store can
 	Now     func() time.Time
-	Trouble func(error)
 	Doing   func(Progress)
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"filippo.io/age"
 
@@ -24,15 +23,13 @@ type Restore struct {
 	Do      host.Streamer
 	Keys    []age.Identity
 	Workers int
-	Tries   stream.Patience
-	Trouble func(error)
 	Doing   func(Progress)
 }
 
 // Stream writes one stream of a backup to out. What it writes was checked; with an error it is only its beginning.
 func (r Restore) Stream(ctx context.Context, m manifest.Manifest, number int, out io.Writer) error {
 	s := m.Streams[number]
-	return stream.Read(ctx, stream.Reading{Store: r.Store, ID: m.ID, Stream: number, Of: s, Keys: r.Keys, Workers: r.Workers, Tries: r.Tries, Trouble: r.Trouble, Doing: func(n int64) {
+	return stream.Read(ctx, stream.Reading{Store: r.Store, ID: m.ID, Stream: number, Of: s, Keys: r.Keys, Workers: r.Workers, Doing: func(n int64) {
 		if r.Doing != nil {
 			r.Doing(Progress{Stream: s.Name, Bytes: n, Size: s.Bytes})
 		}
@@ -193,11 +190,7 @@ func (r Restore) feed(ctx context.Context, m manifest.Manifest, number int, argv
 		in.CloseWithError(err)
 		read <- err
 	}()
-	patience := r.Tries
-	if patience == (stream.Patience{}) {
-		patience = stream.DefaultPatience
-	}
-	flow, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, In: out, Progress: patience.For + 10*time.Minute})
+	flow, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, In: out, Progress: quiet})
 	out.CloseWithError(errors.Join(errors.New("it takes no more"), err))
 	if bad := <-read; err == nil {
 		err = bad

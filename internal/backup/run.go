@@ -56,13 +56,9 @@ func (b *Backup) send(ctx context.Context, r *running, number int, source Source
 	if err != nil {
 		return manifest.Stream{}, err
 	}
-	patience := b.Tries
-	if patience == (stream.Patience{}) {
-		patience = stream.DefaultPatience
-	}
 	var sent, skipped int64
 	w, err := stream.NewWriter(ctx, stream.Writing{Store: b.Store, ID: r.head.ID, Stream: number, To: b.To, Key: key, Memory: r, Chunk: b.Chunk, Workers: b.Workers,
-		Pace: b.Pace, Tries: patience, Trouble: b.Trouble, Put: b.put(), Doing: func(bytes, out, before int64) {
+		Pace: b.Pace, Put: b.put(), Doing: func(bytes, out, before int64) {
 			sent, skipped = out, before
 			if b.Doing != nil {
 				b.Doing(Progress{Stream: source.Name, Bytes: bytes, Sent: res.Sent + out, Skipped: res.Skipped + before, Size: source.Size})
@@ -72,7 +68,7 @@ func (b *Backup) send(ctx context.Context, r *running, number int, source Source
 		return manifest.Stream{}, err
 	}
 	// Nothing goes out of the producer while the store is not there: that is waited for as long as it may last.
-	flow, err := b.Do.Pipe(ctx, host.Pipe{Argv: source.Argv, Out: w, Progress: patience.For + 10*time.Minute})
+	flow, err := b.Do.Pipe(ctx, host.Pipe{Argv: source.Argv, Out: w, Progress: quiet})
 	if err == nil && flow.Out == 0 {
 		err = hint.With(errors.New("it gave nothing"), "a backup of nothing is taken for a mistake")
 	}

@@ -18,7 +18,6 @@ type Verify struct {
 	Keys    []age.Identity // none: objects are compared with what their manifest says of them, and not opened
 	Percent float64        // of the chunks that are read, at random; the first and last of each stream are always among them
 	Workers int
-	Tries   stream.Patience
 	Doing   func(Progress)
 }
 
@@ -56,7 +55,7 @@ func (v Verify) stream(ctx context.Context, m manifest.Manifest, number int, the
 		last = (s.Bytes+s.Chunk-1)/s.Chunk - 1
 	}
 	var read, bytes int64
-	err := stream.Read(ctx, stream.Reading{Store: v.Store, ID: m.ID, Stream: number, Of: s, Keys: v.Keys, Workers: v.Workers, Tries: v.Tries,
+	err := stream.Read(ctx, stream.Reading{Store: v.Store, ID: m.ID, Stream: number, Of: s, Keys: v.Keys, Workers: v.Workers,
 		Sealed: len(v.Keys) == 0,
 		Seen: func(n int64, c manifest.Chunk) error {
 			name := manifest.ChunkName(m.ID, number, n)

@@ -21,9 +21,7 @@ type Reading struct {
 	Stream  int // its number
 	Of      manifest.Stream
 	Keys    []age.Identity
-	Workers int // 0: 6
-	Tries   Patience
-	Trouble func(error)
+	Workers int               // 0: 6
 	Doing   func(bytes int64) // told after each chunk that was passed on
 	// For those who only want to know whether it would come back: nothing is passed on then.
 	Only   func(chunk int64) bool                         // which chunks are read
@@ -46,15 +44,12 @@ func Read(ctx context.Context, o Reading, out io.Writer) error {
 	if o.Workers == 0 {
 		o.Workers = 6
 	}
-	if o.Tries == (Patience{}) {
-		o.Tries = DefaultPatience
-	}
 	if o.Sealed && o.Only == nil {
 		return errors.New("read a stream: without keys nothing can be passed on")
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	r := &reader{o: o, crowd: newCrowd(o.Workers), free: make(chan []byte, o.Workers+2), work: make(chan *piece), order: make(chan *piece, o.Workers+2)}
+	r := &reader{o: o, free: make(chan []byte, o.Workers+2), work: make(chan *piece), order: make(chan *piece, o.Workers+2)}
 	for range cap(r.free) {
 		r.free <- nil
 	}
@@ -94,7 +89,6 @@ func sealed(_, into []byte, size int64) ([]byte, error) { return into[:size], ni
 
 type reader struct {
 	o     Reading
-	crowd *crowd
 	free  chan []byte
 	work  chan *piece // what a worker fetches
 	order chan *piece // the same, as they are passed on
@@ -146,16 +140,12 @@ func (r *reader) hand(ctx context.Context, p *piece) error {
 	}
 }
 
-func (r *reader) part(ctx context.Context, i int) (chunks []manifest.Chunk, err error) {
-	buffer := make([]byte, manifest.MaxPart)
-	err = again(ctx, r.o.Tries, r.crowd, r.o.Trouble, func() error {
-		text, _, err := r.o.Store.Get(ctx, manifest.PartName(r.o.ID, r.o.Stream, i), buffer)
-		if err == nil {
-			chunks, err = r.o.Of.ReadPart(i, text)
-		}
-		return err
-	})
-	return chunks, err
+func (r *reader) part(ctx context.Context, i int) ([]manifest.Chunk, error) {
+	text, _, err := r.o.Store.Get(ctx, manifest.PartName(r.o.ID, r.o.Stream, i), make([]byte, manifest.MaxPart))
+	if err != nil {
+		return nil, err
+	}
+	return r.o.Of.ReadPart(i, text)
 }
 
 func (r *reader) worker(ctx context.Context, open opens) {
@@ -169,29 +159,27 @@ func (r *reader) worker(ctx context.Context, open opens) {
 	}
 }
 
-// fetch reads a chunk. One that arrives torn is asked for again: the line may have done it.
+// tries is how often a chunk is asked for that arrives as another: the line may have done it.
+const tries = 3
+
+// fetch reads a chunk.
 func (r *reader) fetch(ctx context.Context, open opens, p *piece, object []byte) (plain []byte, err error) {
 	if int64(cap(p.plain)) < p.of.Plain {
 		p.plain = make([]byte, r.o.Of.Chunk)
 	}
-	torn := 0
-	err = again(ctx, r.o.Tries, r.crowd, r.o.Trouble, func() error {
-		got, _, err := r.o.Store.Get(ctx, manifest.ChunkName(r.o.ID, r.o.Stream, p.n), object)
-		if errors.Is(err, store.ErrTooLarge) {
-			err = fmt.Errorf("%w: it was to have %d bytes", err, p.of.Size)
+	for range tries {
+		got, _, bad := r.o.Store.Get(ctx, manifest.ChunkName(r.o.ID, r.o.Stream, p.n), object)
+		if errors.Is(bad, store.ErrTooLarge) {
+			bad = fmt.Errorf("%w: it was to have %d bytes", bad, p.of.Size)
 		}
-		if err != nil {
-			return err
+		if bad != nil {
+			return nil, fmt.Errorf("chunk %d: %w", p.n, bad)
 		}
-		if err := p.of.Check(got); err != nil {
-			if torn++; torn < 3 {
-				return &store.Trouble{Err: err}
-			}
-			return err
+		if err = p.of.Check(got); err == nil {
+			plain, err = open(got, p.plain, p.of.Plain)
+			break
 		}
-		plain, err = open(got, p.plain, p.of.Plain)
-		return err
-	})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("chunk %d: %w", p.n, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -92,8 +91,6 @@ func (n *notes) Note(_ context.Context, s Sent) error {
 
 const id = "20261125T120000Z-abcd1234"
 
-var soon = Patience{For: 10 * time.Second, First: time.Millisecond, Most: 5 * time.Millisecond}
-
 func identity(t *testing.T) *age.X25519Identity {
 	t.Helper()
 	k, err := age.GenerateX25519Identity()
@@ -161,34 +158,29 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
-// Troubles are outlived, and told; what is none ends it at once.
+// What a store does not do ends it at once; what passes, a patient store outlives.
 func TestTroubles(t *testing.T) {
 	key, m := identity(t), newMemory()
-	var asked, told atomic.Int64
+	var asked atomic.Int64
 	m.fail = func(string) error {
 		if asked.Add(1)%3 != 0 {
 			return &store.Trouble{Err: errors.New("slow down"), Slow: true}
 		}
 		return nil
 	}
-	o := Writing{Store: m, ID: id, To: []age.Recipient{key.Recipient()}, Key: []byte("k"), Memory: newNotes(), Chunk: 1000, Workers: 4,
-		Tries: soon, Trouble: func(error) { told.Add(1) }}
+	patient := store.Patiently(m, store.Patience{For: 10 * time.Second, First: time.Millisecond, Most: 5 * time.Millisecond}, 4, nil)
+	o := Writing{Store: patient, ID: id, To: []age.Recipient{key.Recipient()}, Key: []byte("k"), Memory: newNotes(), Chunk: 1000, Workers: 4}
 	data := noise(30_500)
 	s, err := send(t, o, data)
-	if err != nil || told.Load() < 30 {
-		t.Fatalf("%d told, %v", told.Load(), err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var got bytes.Buffer
-	if err := Read(t.Context(), Reading{Store: m, ID: id, Of: s, Keys: []age.Identity{key}, Tries: soon}, &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+	if err := Read(t.Context(), Reading{Store: patient, ID: id, Of: s, Keys: []age.Identity{key}}, &got); err != nil || !bytes.Equal(got.Bytes(), data) {
 		t.Errorf("%d came back, %v", got.Len(), err)
 	}
 	m.fail = func(string) error { return store.ErrFull }
 	if _, err := send(t, o, noise(70_000)); !errors.Is(err, store.ErrFull) {
-		t.Error(err)
-	}
-	m.fail = func(string) error { return &store.Trouble{Err: errors.New("gone")} }
-	o.Tries = Patience{For: 50 * time.Millisecond, First: time.Millisecond, Most: time.Millisecond}
-	if _, err := send(t, o, noise(60_000)); err == nil || !strings.Contains(err.Error(), "given up") {
 		t.Error(err)
 	}
 }
@@ -227,7 +219,7 @@ func TestForgeries(t *testing.T) {
 		}
 		change(name, m.objects)
 		var got bytes.Buffer
-		err := Read(t.Context(), Reading{Store: m, ID: id, Of: s, Keys: []age.Identity{key}, Tries: soon, Workers: 2}, &got)
+		err := Read(t.Context(), Reading{Store: m, ID: id, Of: s, Keys: []age.Identity{key}, Workers: 2}, &got)
 		if err == nil || int64(got.Len()) > n*1000 || !bytes.Equal(got.Bytes(), data[:got.Len()]) {
 			t.Fatalf("chunk %d: %d bytes are passed on, %v", n, got.Len(), err)
 		}
@@ -250,11 +242,11 @@ func TestForgeries(t *testing.T) {
 	}
 	m.objects[list][5] ^= 1
 	var got bytes.Buffer
-	if err := Read(t.Context(), Reading{Store: m, ID: id, Of: s, Keys: []age.Identity{key}, Tries: soon}, &got); err == nil || got.Len() > 0 {
+	if err := Read(t.Context(), Reading{Store: m, ID: id, Of: s, Keys: []age.Identity{key}}, &got); err == nil || got.Len() > 0 {
 		t.Errorf("a forged list: %d bytes are passed on, %v", got.Len(), err)
 	}
 	m.objects = good
-	if err := Read(t.Context(), Reading{Store: m, ID: id, Of: s, Keys: []age.Identity{identity(t)}, Tries: soon}, &got); err == nil || got.Len() > 0 {
+	if err := Read(t.Context(), Reading{Store: m, ID: id, Of: s, Keys: []age.Identity{identity(t)}}, &got); err == nil || got.Len() > 0 {
 		t.Errorf("another key: %d bytes are passed on, %v", got.Len(), err)
 	}
 }
@@ -268,7 +260,7 @@ func TestSample(t *testing.T) {
 	}
 	m.objects[manifest.ChunkName(id, 0, 7)][0] ^= 1
 	for odd, bad := range map[int64]bool{0: false, 1: true} {
-		err := Read(t.Context(), Reading{Store: m, ID: id, Of: s, Keys: []age.Identity{key}, Tries: soon, Only: func(n int64) bool { return n%2 == odd }}, nil)
+		err := Read(t.Context(), Reading{Store: m, ID: id, Of: s, Keys: []age.Identity{key}, Only: func(n int64) bool { return n%2 == odd }}, nil)
 		if (err != nil) != bad {
 			t.Errorf("chunks of %d: %v", odd, err)
 		}

@@ -46,8 +46,6 @@ type Writing struct {
 	Chunk   int // bytes; 0: chunk.Max
 	Workers int // 0: 6
 	Pace    *Pace
-	Tries   Patience
-	Trouble func(error)                      // told of what is tried again; nil for nobody
 	Doing   func(bytes, sent, skipped int64) // told after each chunk: of the stream, as objects, and of the stream again
 	Put     store.Put                        // how objects are kept: locked until when
 }
@@ -57,7 +55,6 @@ type Writer struct {
 	o      Writing
 	ctx    context.Context
 	end    context.CancelCauseFunc
-	crowd  *crowd
 	free   chan []byte
 	work   chan job
 	all    sync.WaitGroup
@@ -84,13 +81,10 @@ func NewWriter(ctx context.Context, o Writing) (*Writer, error) {
 	if o.Workers == 0 {
 		o.Workers = 6
 	}
-	if o.Tries == (Patience{}) {
-		o.Tries = DefaultPatience
-	}
 	if o.Chunk < 1 || o.Chunk > chunk.Max || o.Workers < 1 || len(o.Key) == 0 {
 		return nil, fmt.Errorf("send a stream in chunks of %d bytes by %d workers with a key of %d bytes", o.Chunk, o.Workers, len(o.Key))
 	}
-	w := &Writer{o: o, crowd: newCrowd(o.Workers), work: make(chan job), free: make(chan []byte, o.Workers+2), chunks: map[int64]manifest.Chunk{}}
+	w := &Writer{o: o, work: make(chan job), free: make(chan []byte, o.Workers+2), chunks: map[int64]manifest.Chunk{}}
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	for range cap(w.free) {
 		w.free <- nil // made when it is needed: a small stream needs one
@@ -182,14 +176,10 @@ func (w *Writer) chunk(s *chunk.Sealer, j job) error {
 	}
 	sum := sha256.Sum256(object)
 	made := manifest.Chunk{Plain: int64(len(j.plain)), Size: int64(len(object)), SHA256: hex.EncodeToString(sum[:])}
-	err = again(w.ctx, w.o.Tries, w.crowd, w.o.Trouble, func() error {
-		if err := w.o.Pace.wait(w.ctx, len(object)); err != nil {
-			return err
-		}
-		_, err := w.o.Store.Put(w.ctx, manifest.ChunkName(w.o.ID, w.o.Stream, j.n), object, w.o.Put)
+	if err = w.o.Pace.wait(w.ctx, len(object)); err != nil {
 		return err
-	})
-	if err == nil {
+	}
+	if _, err = w.o.Store.Put(w.ctx, manifest.ChunkName(w.o.ID, w.o.Stream, j.n), object, w.o.Put); err == nil {
 		err = w.o.Memory.Note(w.ctx, Sent{Stream: w.o.Stream, Chunk: j.n, Mark: mark, Of: made})
 	}
 	if err == nil {
@@ -251,11 +241,7 @@ func (w *Writer) list() (manifest.Stream, error) {
 	for some := range slices.Chunk(all, manifest.PerPart) {
 		text, part, err := manifest.WritePart(some)
 		if err == nil {
-			name := manifest.PartName(w.o.ID, w.o.Stream, len(s.Parts))
-			err = again(w.ctx, w.o.Tries, w.crowd, w.o.Trouble, func() error {
-				_, err := w.o.Store.Put(w.ctx, name, text, w.o.Put)
-				return err
-			})
+			_, err = w.o.Store.Put(w.ctx, manifest.PartName(w.o.ID, w.o.Stream, len(s.Parts)), text, w.o.Put)
 		}
 		if err != nil {
 			return s, fmt.Errorf("list the chunks of stream %d: %w", w.o.Stream, err)

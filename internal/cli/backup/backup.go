@@ -82,7 +82,9 @@ recipient, age1….
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.on(func(d *host.LiveDoer, s store.Store) error { return v.make(c.Context(), d, s, o, strings.Join(args, "")) })
+			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
+				return v.make(c.Context(), d, s, o, strings.Join(args, ""))
+			})
 		},
 	}
 	o.flags(c, "to")
@@ -134,7 +136,7 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, s store.Store, o as
 	if err != nil {
 		return b, err
 	}
-	b = backup.Backup{Do: d, Store: s, Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Chunk: 16 << 20, Workers: 6, Trouble: v.trouble(), Doing: v.doing(o.json)}
+	b = backup.Backup{Do: d, Store: s, Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Chunk: 16 << 20, Workers: most, Doing: v.doing(o.json)}
 	if o.low {
 		b.Chunk, b.Workers = 4<<20, 3
 	}

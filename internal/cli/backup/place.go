@@ -122,12 +122,16 @@ func readFile(name string) ([]byte, error) {
 	return text, errors.Join(err, f.Close())
 }
 
+// most is how many requests are under way at once.
+const most = 6
+
 // on opens this machine and the store for one command.
-func (p *place) on(do func(d *host.LiveDoer, s store.Store) error) (err error) {
-	s, end, err := p.open()
+func (v *verbs) on(p place, do func(d *host.LiveDoer, s store.Store) error) (err error) {
+	plain, end, err := p.open()
 	if err != nil {
 		return err
 	}
+	s := store.Patiently(plain, store.DefaultPatience, most, v.trouble())
 	defer func() { err = errors.Join(err, end()) }()
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
 	defer func() { err = errors.Join(err, d.Close()) }()

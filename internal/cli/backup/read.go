@@ -30,7 +30,7 @@ func (v *verbs) list() *cobra.Command {
 		Example: "  plumb backup list --from s3://backups/db1",
 		Args:    shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.on(func(d *host.LiveDoer, s store.Store) error {
+			return v.on(p, func(d *host.LiveDoer, s store.Store) error {
 				vault, err := p.vault(c.Context(), d, s)
 				if err != nil {
 					return err
@@ -139,7 +139,9 @@ What is there whole of an earlier run is kept.
   plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.on(func(d *host.LiveDoer, s store.Store) error { return v.bring(c.Context(), d, s, o, t, strings.Join(args, "")) })
+			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
+				return v.bring(c.Context(), d, s, o, t, strings.Join(args, ""))
+			})
 		},
 	}
 	o.flags(c)
@@ -176,7 +178,7 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		return err
 	}
 	began := time.Now()
-	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Trouble: v.trouble(), Doing: v.doing(o.json || t.output == "-")}
+	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json || t.output == "-")}
 	var all []backup.Received
 	if t.into != "" {
 		all, err = r.Datasets(ctx, m, t.into)
@@ -247,7 +249,7 @@ verified with it.
 			if percent < 0 || percent > 100 {
 				return hint.Usage(fmt.Sprintf("--sample %g is no percentage", percent), "0 to 100")
 			}
-			return o.on(func(d *host.LiveDoer, s store.Store) error {
+			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
 				return v.again(c.Context(), d, s, o, strings.Join(args, ""), all, percent)
 			})
 		},
