@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"protect/freeze", "watch/capture", "provision/move", "provision/cache", "provision/boost"},
 	{"protect/instance"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
-	{"protect/clone", "protect/rollback", "protect/policy"},
+	{"protect/clone", "protect/rollback", "protect/policy", "backup/prove"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process", "system/points"},
@@ -37,8 +37,8 @@ var layers = [][]string{
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
-	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics", "view/provision", "view/forecast", "view/backup"},
-	{"view/explain", "view/fix", "view/rehearse", "view/tui", "view/web", "view/record"},
+	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics", "view/provision", "view/forecast"},
+	{"view/explain", "view/fix", "view/rehearse", "view/tui", "view/web", "view/record", "view/backup"},
 	{"cli/value"},
 	{"cli/shell"},
 	{"cli/protect/machine"},

@@ -63,9 +63,10 @@ type Job struct {
 
 // Source is one stream, and what produces it.
 type Source struct {
-	manifest.Stream // Name, Kind, GUID, Base, Raw; the rest is filled in
-	Argv            []string
-	Size            int64 // bytes, guessed; 0: not known
+	manifest.Stream          // Name, Kind, GUID, Base, Raw; the rest is filled in
+	Argv            []string // what produces it
+	Text            []byte   // the stream itself, where nothing is run for it
+	Size            int64    // bytes, guessed; 0: not known
 }
 
 // Result is what came of it.

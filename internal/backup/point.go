@@ -21,9 +21,10 @@ type Full struct {
 	After int // backups that need each other; 0: 30
 }
 
-// Point makes the job that backs up a point on ZFS. It begins at the newest backup of the same server in the vault
+// Point makes the job that backs up a point on ZFS. told is what a copy elsewhere must know of the
+// point; it goes along, encrypted like all else. The job begins at the newest backup of the same server in the vault
 // whose snapshots are still here, so that only what changed since is sent.
-func Point(ctx context.Context, d host.Reader, v Vault, p protect.Point, full Full) (Job, error) {
+func Point(ctx context.Context, d host.Reader, v Vault, p protect.Point, told []byte, full Full) (Job, error) {
 	j := Job{Name: "point " + p.ID, Server: p.Server.Ref.String(), Point: p.ID, Facts: facts(p)}
 	members, err := onZFS(p)
 	if err != nil {
@@ -44,6 +45,7 @@ func Point(ctx context.Context, d host.Reader, v Vault, p protect.Point, full Fu
 	for _, ds := range all {
 		j.Sources = append(j.Sources, ds.source(base))
 	}
+	j.Sources = append(j.Sources, Source{Stream: manifest.Stream{Name: "point", Kind: manifest.Point}, Text: told})
 	return j, nil
 }
 
@@ -181,15 +183,15 @@ func (ds dataset) source(base *manifest.Manifest) Source {
 
 // under gives the names that the datasets of a backup get below a target: what their own have after
 // what they have in common.
-func under(m manifest.Manifest, target string) map[string]string {
-	common := path.Dir(m.Streams[0].Name)
-	for _, s := range m.Streams {
+func under(streams []manifest.Stream, target string) map[string]string {
+	common := path.Dir(streams[0].Name)
+	for _, s := range streams {
 		for common != "." && !strings.HasPrefix(s.Name, common+"/") {
 			common = path.Dir(common)
 		}
 	}
 	names := map[string]string{}
-	for _, s := range m.Streams {
+	for _, s := range streams {
 		rest := s.Name
 		if common != "." {
 			rest = strings.TrimPrefix(s.Name, common+"/")
@@ -197,4 +199,18 @@ func under(m manifest.Manifest, target string) map[string]string {
 		names[s.Name] = target + "/" + rest
 	}
 	return names
+}
+
+// Below gives the names that the datasets of a backup get below the one it is restored to, and those between.
+func Below(m manifest.Manifest) (all []string) {
+	const at = "x"
+	for _, name := range under(datasets(m), at) {
+		for rest := strings.TrimPrefix(name, at+"/"); rest != "."; rest = path.Dir(rest) {
+			if !slices.Contains(all, rest) {
+				all = append(all, rest)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
 }

@@ -57,12 +57,13 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 	if err := linked(chain); err != nil {
 		return nil, err
 	}
-	names := under(m, target)
+	streams := datasets(m)
+	names := under(streams, target)
 	open, err := r.target(ctx, target, names)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range m.Streams {
+	for _, s := range streams {
 		got := Received{Dataset: names[s.Name], From: s.Name, GUID: s.GUID}
 		for _, one := range chain {
 			n, err := r.receive(ctx, one, s.Name, got.Dataset, open)
@@ -75,11 +76,26 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 	return all, nil
 }
 
+// datasets gives the streams that are of datasets.
+func datasets(m manifest.Manifest) (all []manifest.Stream) {
+	for _, s := range m.Streams {
+		if s.Kind != manifest.Point {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // linked tells whether each backup of a chain begins where the one before ends, in every stream.
 func linked(chain []manifest.Manifest) error {
 	for i, m := range chain {
+		if len(datasets(m)) == 0 {
+			return hint.With(fmt.Errorf("backup %s has no stream of ZFS", m.ID), "restore it to a file or a command: --output FILE, --command 'LINE'")
+		}
 		for _, s := range m.Streams {
 			switch {
+			case s.Kind == manifest.Point:
+				continue
 			case s.Kind != manifest.ZFS:
 				return hint.With(fmt.Errorf("%s of %s is no stream of ZFS", s.Name, m.ID), "restore it to a file or a command: --output FILE, --command 'LINE'")
 			case i == 0 && s.Base != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"plumb/internal/backup/manifest"
@@ -67,18 +68,27 @@ func (b *Backup) send(ctx context.Context, r *running, number int, source Source
 	if err != nil {
 		return manifest.Stream{}, err
 	}
-	// Nothing goes out of the producer while the store is not there: that is waited for as long as it may last.
-	flow, err := b.Do.Pipe(ctx, host.Pipe{Argv: source.Argv, Out: w, Progress: quiet})
-	if err == nil && flow.Out == 0 {
-		err = hint.With(errors.New("it gave nothing"), "a backup of nothing is taken for a mistake")
-	}
-	s, err := w.Finish(err)
+	s, err := w.Finish(b.produce(ctx, source, w))
 	if err != nil {
 		return s, err
 	}
 	res.Sent, res.Skipped = res.Sent+sent, res.Skipped+skipped
 	s.Name, s.Kind, s.GUID, s.Base, s.Raw = source.Name, source.Kind, source.GUID, source.Base, source.Raw
 	return s, nil
+}
+
+// produce has a producer write.
+func (b *Backup) produce(ctx context.Context, source Source, w io.Writer) error {
+	if source.Text != nil {
+		_, err := w.Write(source.Text)
+		return err
+	}
+	// Nothing goes out of it while the store is not there: that is waited for as long as it may last.
+	flow, err := b.Do.Pipe(ctx, host.Pipe{Argv: source.Argv, Out: w, Progress: quiet})
+	if err == nil && flow.Out == 0 {
+		err = hint.With(errors.New("it gave nothing"), "a backup of nothing is taken for a mistake")
+	}
+	return err
 }
 
 func (b *Backup) put() store.Put {

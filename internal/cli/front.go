@@ -37,7 +37,7 @@ func (a *app) groups() []group {
 		{"Change", "apply the advice, and take it back", "Everything is in a journal or an inventory before it is done.",
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.inventory()}},
 		{"Protect", "points in time that are proven to start", "Makes snapshots and servers of its own, and destroys only what it can prove.",
-			slices.Concat(protectcli.Commands(&a.Shell, keepers()), backupcli.Commands(&a.Shell))},
+			slices.Concat(protectcli.Commands(&a.Shell, keepers()), backupcli.Commands(&a.Shell, keepers()))},
 		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own and loads them.",
 			[]*cobra.Command{a.rehearse(), a.load(), a.lab()}},
 		{"Other", "for scripts and shells", "Says what Plumb itself is.",

@@ -56,6 +56,7 @@ const (
 	ZFS     Kind = "zfs"     // zfs receive
 	Btrfs   Kind = "btrfs"   // btrfs receive
 	Command Kind = "command" // what the person knows who named the command
+	Point   Kind = "point"   // a Plumb that starts a copy: what the point says of its server
 )
 
 // Base is the stream that another begins at.

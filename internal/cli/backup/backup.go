@@ -3,6 +3,7 @@ package backup
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,11 +16,13 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
+	"plumb/internal/protect/replicate"
 	"plumb/internal/units"
 	view "plumb/internal/view/backup"
 )
@@ -29,11 +32,12 @@ const exits = `Exit codes:
   2  the command line is wrong
   3  refused, or failed: there is no backup`
 
-type verbs struct{ *shell.Shell }
+// verbs are the commands, with what they need of the process.
+type verbs struct{ machine.Opener }
 
 // Commands makes the commands, the most used first.
-func Commands(s *shell.Shell) []*cobra.Command {
-	v := &verbs{s}
+func Commands(s *shell.Shell, a machine.Adapters) []*cobra.Command {
+	v := &verbs{machine.Opener{Shell: s, Adapters: a}}
 	return []*cobra.Command{v.backup(), v.restore(), v.verify()}
 }
 
@@ -171,7 +175,11 @@ func (o asked) job(ctx context.Context, d *host.LiveDoer, b backup.Backup, point
 	if err != nil {
 		return backup.Job{}, err
 	}
-	return backup.Point(ctx, d, v, p, backup.Full{Asked: o.full})
+	told, err := json.Marshal(replicate.Told(p))
+	if err != nil {
+		return backup.Job{}, err
+	}
+	return backup.Point(ctx, d, v, p, told, backup.Full{Asked: o.full})
 }
 
 // find gives the point that is meant, or the newest.

@@ -11,8 +11,10 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/protect"
 	"plumb/internal/units"
 	"plumb/internal/view/page"
+	protectview "plumb/internal/view/protect"
 )
 
 // BackupJSON is version 1 of what backup --json prints.
@@ -72,7 +74,14 @@ type VerifyJSON struct {
 	Kind     string            `json:"kind"` // "verify"
 	From     string            `json:"from"`
 	Verified []backup.Verified `json:"verified"`
+	Proof    *ProofJSON        `json:"proof,omitempty"` // with --restore
 	Took     time.Duration     `json:"took_ns"`
+}
+
+// ProofJSON is what came of a server that was started on a backup that was restored.
+type ProofJSON struct {
+	ID    string        `json:"id"`
+	Drill protect.Drill `json:"drill"`
 }
 
 func one(m manifest.Manifest) OneJSON {
@@ -113,6 +122,20 @@ func RestoreDocument(m manifest.Manifest, all []backup.Received, took time.Durat
 // VerifyDocument is the document of what was read again.
 func VerifyDocument(from string, all []backup.Verified, took time.Duration) VerifyJSON {
 	return VerifyJSON{Plumb: 1, Kind: "verify", From: from, Verified: page.NotNil(all), Took: took}
+}
+
+// ProofDocument is the document of a backup on which a server was started.
+func ProofDocument(from string, m manifest.Manifest, d protect.Drill) VerifyJSON {
+	return VerifyJSON{Plumb: 1, Kind: "verify", From: from, Verified: []backup.Verified{}, Proof: &ProofJSON{m.ID, d}, Took: d.Took}
+}
+
+// Proven says what came of it.
+func Proven(m manifest.Manifest, d protect.Drill, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Line(page.Bold, inert("Backup "+m.ID+", restored and started"))
+	protectview.DrillRows(p, d)
+	p.Para(page.Dim, 0, "What was restored for it was taken away.")
+	return p.String()
 }
 
 // inert is a text that a store gave, on one line.
