@@ -37,6 +37,9 @@ func (p Proof) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, e
 			err = fmt.Errorf("prove backup %s: %w", m.ID, err)
 		}
 	}()
+	if err := p.possible(ctx); err != nil {
+		return d, err
+	}
 	told, err := p.point(ctx, m)
 	if err != nil {
 		return d, err
@@ -67,6 +70,29 @@ func (p Proof) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, e
 	return p.Prove(ctx, told)
 }
 
+// possible looks for the dataset before anything is written down.
+func (p Proof) possible(ctx context.Context) error {
+	if !zfs.IsDataset(p.Under) {
+		return hint.Usage(fmt.Sprintf("%q is no dataset", p.Under), "name one that has room for the backup: tank")
+	}
+	pools, err := p.Restore.Do.Output(ctx, zfs.Pools()...)
+	if err != nil {
+		return err
+	}
+	there := slices.Contains(zfs.Names(pools), zfs.PoolOf(p.Under))
+	if there {
+		all, err := p.Restore.Do.Output(ctx, zfs.Below(zfs.PoolOf(p.Under))...)
+		if err != nil {
+			return err
+		}
+		there = slices.Contains(zfs.Names(all), p.Under)
+	}
+	if !there {
+		return hint.With(fmt.Errorf("there is no dataset %s", p.Under), "name one that is there and has room for the backup")
+	}
+	return nil
+}
+
 // point reads what the backup says of its point.
 func (p Proof) point(ctx context.Context, m manifest.Manifest) (protect.Point, error) {
 	number := slices.IndexFunc(m.Streams, func(s manifest.Stream) bool { return s.Kind == manifest.Point })
@@ -91,9 +117,6 @@ const most = 1 << 20
 // scratch makes the dataset to restore to. It is in the inventory before it is there, so that the next Plumb takes it away
 // when this one is killed.
 func (p Proof) scratch(ctx context.Context, log *inventory.Log, m manifest.Manifest) (string, error) {
-	if !zfs.IsDataset(p.Under) {
-		return "", hint.Usage(fmt.Sprintf("%q is no dataset", p.Under), "name one that has room for the backup: tank")
-	}
 	run := "verify-" + strings.ToLower(m.ID)
 	name := p.Under + "/plumb-" + run
 	t := inventory.Thing{Kind: inventory.Dataset, Name: name, Proof: map[string]string{"run": run, "below": strings.Join(backup.Below(m), " ")}}
