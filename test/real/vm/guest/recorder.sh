@@ -7,14 +7,26 @@ plumb watch record --emit systemd >/tmp/unit
 mkdir -p /etc/sysusers.d # which Debian leaves to whoever needs it
 awk '/^# \// {file = $2; next} file {print > file}' /tmp/unit
 systemd-sysusers
-systemd-analyze verify /etc/systemd/system/plumb-watch.service && echo "unit: sound"
+systemd-analyze verify --man=no /etc/systemd/system/plumb-watch.service && echo "unit: sound"
 systemctl daemon-reload
 touch /run/before
 systemctl start plumb-watch
 pid() { systemctl show --value --property=MainPID plumb-watch; }
 records() { [ -s /var/lib/plumb-watch/recording.sqlite ] && plumb watch replay 2>/dev/null | grep -q .; }
+# has_blocks: it has written what it saw. An emulated machine beside others takes its time.
+has_blocks() { [ "$(stat -c %s /var/lib/plumb-watch/recording.sqlite-wal 2>/dev/null || echo 0)" -gt 100000 ] || [ "$(stat -c %s /var/lib/plumb-watch/recording.sqlite 2>/dev/null || echo 0)" -gt 100000 ]; }
+wait_for_blocks() {
+	for _ in $(seq 300); do
+		! has_blocks || return 0
+		sleep 1
+	done
+	echo "after five minutes nothing is recorded"
+	ls -l /var/lib/plumb-watch
+	journalctl -u plumb-watch --no-pager -n 20
+	return 1
+}
 first=$(pid)
-sleep 80
+wait_for_blocks
 echo "state: $(systemctl is-active plumb-watch), same process: $(($(pid) == first))"
 echo "user: $(ps -o user:20= -p "$first" | tr -d ' ')"
 grep -E '^(CapEff|CapBnd|NoNewPrivs)' "/proc/$first/status"
@@ -23,7 +35,7 @@ echo "elsewhere: $(find / -xdev \( -path /proc -o -path /sys -o -path /run -o -p
 
 echo "== it is killed, and comes back"
 kill -9 "$first"
-for _ in $(seq 60); do
+for _ in $(seq 120); do
 	sleep 1
 	[ "$(pid)" = 0 ] || [ "$(pid)" = "$first" ] || break
 done
