@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
@@ -26,6 +27,15 @@ func mounted(ctx context.Context, d host.Doer) ([]*mountinfo.Info, error) {
 		return nil, fmt.Errorf("read %s: %w", table, err)
 	}
 	return all, nil
+}
+
+// covered tells whether something is mounted on a directory, and hides it.
+func covered(ctx context.Context, d host.Doer, dir string) (bool, error) {
+	if dir == "" {
+		return false, nil
+	}
+	all, err := mounted(ctx, d)
+	return slices.ContainsFunc(all, func(m *mountinfo.Info) bool { return m.Mountpoint == dir }), err
 }
 
 // below tells whether a path is a directory or in it.

@@ -171,8 +171,8 @@ func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 		if p.State != Done { // it was never made there
 			return nil, nil
 		}
-		// What the same change mounted on a directory later is undone before it.
-		return &Drift{Place: m.place(), Want: "made by Plumb, " + p.Identity, Found: "another: " + id, Nested: m.Path != "", Others: true}, nil
+		over, err := covered(ctx, k.Doer, m.Path)
+		return &Drift{Place: m.place(), Want: "made by Plumb, " + p.Identity, Found: "another: " + id, Nested: over, Others: true}, err
 	}
 	if m.Empty || m.Directory != nil {
 		in, err := m.contents(ctx, k.Doer)

@@ -121,6 +121,10 @@ type Recorded struct {
 	Kept     string // the state in which it was made, or the digest of what is copied
 	Files    int    // of a copy: so many are there, and the same
 	Removing bool   // what is put aside is being removed for good
+
+	reached bool   // it was done once, whatever became of it later
+	failed  bool   // it was tried to its end, and not done
+	seen    string // of a switch: its state when an undo first began
 }
 
 // open tells whether there may be something to undo.
@@ -141,6 +145,8 @@ type Change struct {
 	log  journal.Log
 	plan []plannedAct
 	File string // its journal
+
+	discard bool // an undo loses what a moved server wrote since
 }
 
 // Open tells whether anything of it may still be in force.
@@ -274,6 +280,10 @@ func (p *Recorded) became(kind string, state State, res result) {
 		p.Removing = true
 	default:
 		p.State, p.Why = state, res.Why
+		p.reached, p.failed = p.reached || state == Done, p.failed || state == Failed
+		if state == Undoing && p.seen == "" {
+			p.seen = res.Got
+		}
 		if state == Done {
 			p.Got = res.Got
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	forecastcli "plumb/internal/cli/forecast"
 	protectcli "plumb/internal/cli/protect"
 	provisioncli "plumb/internal/cli/provision"
 	"plumb/internal/cli/shell"
@@ -39,7 +40,7 @@ func (a *app) groups() []group {
 		{"Protect", "points in time that are proven to start", "Makes snapshots and servers of its own, and destroys only what it can prove.",
 			protectcli.Commands(&a.Shell, keepers())},
 		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own and loads them.",
-			[]*cobra.Command{a.rehearse(), a.load(), a.lab()}},
+			[]*cobra.Command{a.rehearse(), forecastcli.Command(&a.Shell, a.readHost), a.load(), a.lab()}},
 		{"Other", "for scripts and shells", "Says what Plumb itself is.",
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
 	}

@@ -27,6 +27,8 @@ type Home struct {
 	Data     string // its data directory, without links
 	UID, GID int    // it runs as
 	Unit     string // of systemd, which starts and stops it; "" when none does
+	Program  string // its absolute path
+	Label    string // what SELinux calls its data
 	PID      int
 	Target   host.Target
 	Parts    []Part

@@ -4,7 +4,10 @@
 package provision
 
 import (
+	"context"
+
 	"plumb/internal/change"
+	"plumb/internal/host"
 	"plumb/internal/provision/spec"
 )
 
@@ -25,6 +28,8 @@ type Stage struct {
 	// Lasting are the parts that cannot be taken away once they are done, in words:
 	// "a special vdev beside raidz cannot be removed".
 	Lasting []string
+	// Proof looks, once it is done, whether all is well; an error takes it back. nil: nothing is to be proven.
+	Proof func(ctx context.Context, h host.Reader) error
 	// Done tells that all of it is as the plan wants already.
 	Done bool
 }

@@ -39,6 +39,9 @@ func (r Run) Stage(ctx context.Context, s Stage) (change.Outcome, error) {
 	if r.Doing != nil {
 		o.Doing = func(_ int, a change.Act, done bool) { r.Doing(s.Name, a, done) }
 	}
+	if s.Proof != nil {
+		o.Proof = func(ctx context.Context) error { return s.Proof(ctx, r.Executor.Doer) }
+	}
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: s.Steps}, o)
 	if err != nil && out.Number > 0 {
 		err = hint.With(fmt.Errorf("%s (change %d): %w", s.Name, out.Number, err),

@@ -35,7 +35,8 @@ type Adapters struct {
 	Setters func(*catalog.Catalog, dsn.Given) []change.Setter
 	Engines func(*catalog.Catalog, dsn.Given) []provision.Engine
 	Storage provision.Storage
-	Mover   provision.Mover
+	Mover   func(cat *catalog.Catalog, g dsn.Given, journal string) provision.Mover
+	System  provision.System
 	Tape    func(name string) (host.Reader, error) // opens a recorded host
 }
 
@@ -56,6 +57,7 @@ type flags struct {
 	takeAway    bool
 	force, keep bool
 	json        bool
+	emit        string
 }
 
 // Command makes the command and those below it.
@@ -83,6 +85,7 @@ copy; undoing that copies back what was written since.
 		Example: `  plumb provision shop.yaml --dry-run      what would be done, and what check would say
   plumb provision shop.yaml
   plumb provision shop.yaml --take-away    as it was before
+  plumb provision shop.yaml --emit k8s     StorageClasses and the operators' volumes
   plumb provision --from live > shop.yaml  the spec of this host as it is`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -108,8 +111,9 @@ copy; undoing that copies back what was written since.
 	fl.BoolVar(&f.force, "force", false, "with --take-away, take back also what somebody changed since")
 	fl.BoolVar(&f.keep, "keep", false, "with --take-away, leave what somebody changed since as it is")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
-	c.MarkFlagsRequiredTogether("stop", "start")
-	c.MarkFlagsMutuallyExclusive("force", "keep")
+	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
+	shell.Offer(c, map[string]shell.Words{"emit": emitForms})
+	c.MarkFlagsMutuallyExclusive("emit", "take-away")
 	return c
 }
 
@@ -138,11 +142,20 @@ func (v *verbs) read(name string) (spec.Spec, error) {
 	return sp, nil
 }
 
-func (v *verbs) run(ctx context.Context, f flags, name string) error {
-	if (f.force || f.keep) && !f.takeAway {
+func (f flags) validate() error {
+	switch {
+	case (f.force || f.keep) && !f.takeAway:
 		return hint.Usage("--force and --keep say how to take away", "give --take-away too")
+	case f.force && f.keep:
+		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
+	case (f.stop == "") != (f.start == ""):
+		return hint.Usage("only one of two commands is given", "give both, --stop and --start")
 	}
-	if err := f.Validate(); err != nil {
+	return f.Validate()
+}
+
+func (v *verbs) run(ctx context.Context, f flags, name string) error {
+	if err := f.validate(); err != nil {
 		return err
 	}
 	f.DSN = shell.OrEnvironment(f.DSN)
@@ -153,6 +166,9 @@ func (v *verbs) run(ctx context.Context, f flags, name string) error {
 	flow, err := v.flow(f)
 	if err != nil {
 		return err
+	}
+	if f.emit != "" {
+		return v.emit(ctx, flow, f.emit, sp)
 	}
 	if f.takeAway {
 		return v.away(ctx, flow, f, propose.Of(sp))
@@ -171,7 +187,14 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 	if err != nil {
 		return propose.Flow{}, hint.Usage("read --dsn: "+err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/")
 	}
-	flow := propose.Flow{Know: know, Storage: v.Storage, Mover: v.Mover, Engines: v.Engines(know.Catalog, given), Setters: v.Setters(know.Catalog, given)}
+	flow := propose.Flow{Know: know, Storage: v.Storage, System: v.System, Engines: v.Engines(know.Catalog, given), Setters: v.Setters(know.Catalog, given)}
+	dir := change.Directory
+	if f.state != "" {
+		if dir, err = filepath.Abs(f.state); err != nil {
+			return propose.Flow{}, err
+		}
+	}
+	flow.Mover = v.Mover(know.Catalog, given, dir)
 	flow.Open = func() (*host.LiveDoer, *change.Executor, error) {
 		live, _, err := f.Live(v.Dialers)
 		if err != nil {
@@ -179,12 +202,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 		}
 		d := host.NewLiveDoer(live)
 		k := change.NewExecutor(d, shell.Version())
-		k.Guard = host.Guarded
-		if f.state != "" {
-			if k.Dir, err = filepath.Abs(f.state); err != nil {
-				return nil, nil, err
-			}
-		}
+		k.Guard, k.Dir = host.Guarded, dir
 		return d, k, nil
 	}
 	flow.Look = func(ctx context.Context, h host.Reader) (*stack.Stack, error) {

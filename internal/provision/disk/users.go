@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/moby/sys/mountinfo"
 
@@ -186,31 +187,53 @@ func (l *look) loops(own map[string]string) error {
 	return err
 }
 
+// patience is how often, and pause for how long, a process may have the disk open that only looks at it: udev,
+// lsblk, a losetup that is ending.
+const (
+	patience = 8
+	pause    = 250 * time.Millisecond
+)
+
 // open finds processes that have the disk open: a server on a raw device, a virtual machine, zfs-fuse.
 func (l *look) open(own map[string]string) error {
-	fds, err := l.h.Glob(l.ctx, "/proc/[0-9]*/fd/*")
-	if errors.Is(err, host.ErrTooLarge) {
-		err = nil // of so many the first; the kernel refuses a disk that is opened for itself alone
-	}
-	if err != nil {
-		return err
-	}
 	parts := map[string]bool{}
 	for _, part := range own {
 		parts["/dev/"+part] = true
 	}
+	for i := range patience {
+		users, err := l.openers(parts)
+		if err != nil {
+			return err
+		}
+		if len(users) == 0 {
+			return nil
+		}
+		if i == patience-1 {
+			l.d.Users = append(l.d.Users, users...)
+			return nil
+		}
+		select {
+		case <-l.ctx.Done():
+			return l.ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	return nil
+}
+
+func (l *look) openers(parts map[string]bool) (users []string, err error) {
+	fds, err := l.h.Glob(l.ctx, "/proc/[0-9]*/fd/*")
+	if errors.Is(err, host.ErrTooLarge) {
+		err = nil // of so many the first; the kernel refuses a disk that is opened for itself alone
+	}
 	for _, fd := range fds {
-		to, err := l.h.Readlink(l.ctx, fd)
-		if err != nil || !parts[to] {
+		to, readErr := l.h.Readlink(l.ctx, fd)
+		if readErr != nil || !parts[to] {
 			continue
 		}
 		pid := strings.Split(fd, "/")[2]
 		comm, _ := l.h.ReadFile(l.ctx, "/proc/"+pid+"/comm")
-		name := strings.TrimSpace(string(comm))
-		if strings.HasSuffix(name, "udevd") || name == "(udev-worker)" {
-			continue // it only looks, and for a moment
-		}
-		l.use("%s is open in process %s %s", path.Base(to), pid, name)
+		users = append(users, fmt.Sprintf("%s is open in process %s %s", path.Base(to), pid, strings.TrimSpace(string(comm))))
 	}
-	return nil
+	return users, err
 }

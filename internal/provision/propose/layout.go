@@ -36,7 +36,7 @@ func (p *planning) layout(context.Context) error {
 	data := provision.Volume{Role: "data", Dataset: p.Of + "/data", At: at}
 	p.Moved = p.on(p.Home.Data) == data.Dataset
 	if !p.Moved {
-		data.Aside = aside(at)
+		data.Aside = p.aside(data.Dataset)
 	}
 	l.Volumes = []provision.Volume{{Dataset: p.Of}, data}
 	for _, part := range p.Home.Parts {
@@ -96,14 +96,14 @@ func (p *planning) part(part provision.Part, data provision.Volume) (provision.V
 	case !observe.Within(part.Now, p.Home.Data) || p.Moved:
 		return v, false
 	}
-	v.Aside = aside(data.At + "-" + part.Name) // also of one that will be mounted in the data directory
+	v.Aside = p.aside(v.Dataset)
 	return v, true
 }
 
-// aside is where a volume is mounted until it takes its place, beside it: in a directory of root's.
-func aside(at string) string {
-	dir, base := path.Split(at)
-	return path.Join(dir, "."+base+".plumb-new")
+// aside is where a volume is mounted until it takes its place: with the journal, where nobody but root can put
+// anything in its way. What is above the data may be the server's user's own.
+func (p *planning) aside(dataset string) string {
+	return path.Join(p.dir, "new-"+strings.ReplaceAll(dataset, "/", "-"))
 }
 
 // made reads what a storage foretells of a thing as facts of its kind.

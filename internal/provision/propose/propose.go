@@ -23,6 +23,7 @@ type Flow struct {
 	Storage provision.Storage
 	Mover   provision.Mover
 	Engines []provision.Engine
+	System  provision.System
 	Setters []change.Setter
 	// Open gives sessions of their own: those to a server that was restarted are broken.
 	Open func() (*host.LiveDoer, *change.Executor, error)
@@ -79,6 +80,9 @@ func (f Flow) Propose(ctx context.Context, d host.Doer, dir string, sp spec.Spec
 }
 
 func (p *planning) all(ctx context.Context) error {
+	if missing, err := p.packages(ctx); err != nil || missing {
+		return err
+	}
 	steps := []func(context.Context) error{p.server, p.commands, p.layout, p.place, p.predict, p.volumes, p.move, p.settings}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -88,8 +92,9 @@ func (p *planning) all(ctx context.Context) error {
 	return nil
 }
 
-// server finds the server that the spec names.
-func (p *planning) server(ctx context.Context) error {
+// packages installs what is missing of the server and of ZFS. What comes after them is planned once they are there.
+func (p *planning) packages(ctx context.Context) (missing bool, err error) {
+	p.Of = Of(p.Spec)
 	want := p.Spec.Server
 	kind := product.OfFlavor(want.Product).Kind
 	for _, e := range p.Engines {
@@ -98,9 +103,29 @@ func (p *planning) server(ctx context.Context) error {
 		}
 	}
 	if p.engine == nil {
-		return hint.With(fmt.Errorf("%s is none of the servers that Plumb provisions", want.Product), "it provisions MariaDB, MySQL, Percona Server and PostgreSQL")
+		return false, hint.With(fmt.Errorf("%s is none of the servers that Plumb provisions", want.Product), "it provisions MariaDB, MySQL, Percona Server and PostgreSQL")
 	}
-	t, err := p.named(kind)
+	flavor := want.Product
+	if len(p.Stack.OfKind(kind)) > 0 || want.Name != "" {
+		flavor = "" // it runs, or is to run: a second one is not installed
+	}
+	zfs := poolOf(p.Spec) != "" && p.Stack.Find(stack.Ref{Kind: "zfs", Name: "module"}) == nil
+	if flavor == "" && !zfs {
+		return false, nil
+	}
+	m, err := p.System.Packages(ctx, p.d, flavor, want.Version, zfs)
+	if err != nil || m.Done() {
+		return false, err
+	}
+	m.Notes = append(m.Notes, "what comes after the packages is planned once they are there, and shown by --dry-run then")
+	p.stage("packages", "what is missing of the server and of ZFS", m)
+	return true, nil
+}
+
+// server finds the server that the spec names.
+func (p *planning) server(ctx context.Context) error {
+	want := p.Spec.Server
+	t, err := p.named(product.OfFlavor(want.Product).Kind)
 	if err != nil {
 		return err
 	}

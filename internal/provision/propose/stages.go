@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
-	"plumb/internal/edit"
 	"plumb/internal/hint"
 	"plumb/internal/provision"
 	"plumb/internal/provision/predict"
@@ -21,7 +19,7 @@ import (
 
 // stage adds a stage of one making.
 func (p *planning) stage(name, why string, m provision.Making, extra ...change.Act) {
-	s := provision.Stage{Name: name, Why: why, Lasting: m.Lasting, Notes: m.Notes, Done: m.Done() && len(extra) == 0}
+	s := provision.Stage{Name: name, Why: why, Lasting: m.Lasting, Notes: m.Notes, Proof: m.Proof, Done: m.Done() && len(extra) == 0}
 	if acts := slices.Concat(m.Acts, extra); len(acts) > 0 {
 		s.Steps = []change.Prepared{provision.Step(p.Home.Server, name, acts)}
 	}
@@ -39,7 +37,17 @@ func (p *planning) place(ctx context.Context) error {
 	}
 	p.Layout.Made = made(p.Know.Catalog, "pool", m.Made)
 	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
-	p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), m)
+	return p.pool(ctx, m)
+}
+
+// pool is the stage of a pool, with what looks after it.
+func (p *planning) pool(ctx context.Context, m provision.Making) error {
+	care, err := p.System.Pool(ctx, p.d, p.Spec.Pool.Name)
+	if err != nil {
+		return err
+	}
+	m.Notes = append(m.Notes, care.Notes...)
+	p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), m, care.Acts...)
 	return nil
 }
 
@@ -60,25 +68,21 @@ func (p *planning) predict(ctx context.Context) error {
 		return nil
 	}
 	m, err := p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{Pool: p.Prediction.Pool}) // again, with what the rules say
-	if err == nil {
-		p.Stages = p.Stages[:0]
-		p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), m)
+	if err != nil {
+		return err
 	}
-	return err
+	p.Stages = p.Stages[:0]
+	return p.pool(ctx, m)
 }
 
-// volumes makes the datasets, each with an owner, and has the server wait for their mounts.
+// volumes makes the datasets, each with an owner.
 func (p *planning) volumes(ctx context.Context) error {
 	var all provision.Making
 	owner, err := p.owner(ctx)
 	if err != nil {
 		return err
 	}
-	var places []string
 	for _, v := range p.Layout.Volumes {
-		if v.At != "" {
-			places = append(places, v.At)
-		}
 		if v.Aside != "" {
 			v.At = v.Aside
 		}
@@ -86,11 +90,23 @@ func (p *planning) volumes(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("plan the dataset %s: %w", v.Dataset, err)
 		}
-		all.Acts = append(all.Acts, m.Acts...)
+		all.Acts = append(all.Acts, p.once(all.Acts, m.Acts)...)
 		all.Lasting, all.Notes = append(all.Lasting, m.Lasting...), append(all.Notes, m.Notes...)
 	}
-	p.stage("datasets of "+p.Home.Server.String(), "one for each role, below "+p.Of, all, p.requires(ctx, places)...)
+	p.stage("datasets of "+p.Home.Server.String(), "one for each role, below "+p.Of, all)
 	return nil
+}
+
+// once leaves out directories that an earlier volume makes too, and that of the journal, which is there by then.
+func (p *planning) once(had, acts []change.Act) (left []change.Act) {
+	for _, a := range acts {
+		same := func(o change.Act) bool { return o.Make != nil && o.Make.Path == a.Make.Path }
+		if a.Make != nil && a.Make.Directory != nil && (a.Make.Path == p.dir || slices.ContainsFunc(had, same)) {
+			continue
+		}
+		left = append(left, a)
+	}
+	return left
 }
 
 // owner is whose the data directory is now: the volumes are that user's too.
@@ -108,22 +124,6 @@ func (p *planning) owner(ctx context.Context) (o provision.Owner, err error) {
 	return provision.Owner{User: user, Group: group, Perm: uint32(n)}, nil
 }
 
-// requires has systemd start the server only where its volumes are mounted.
-func (p *planning) requires(ctx context.Context, places []string) []change.Act {
-	if p.Home.Unit == "" {
-		return nil
-	}
-	file := path.Join("/etc/systemd/system", p.Home.Unit+".d", "zz-plumb-mounts.conf")
-	value := strings.Join(places, " ")
-	if text, err := p.d.Raw(ctx, file); err == nil {
-		if now, set, err := edit.Get(edit.Unit, text, "Unit/RequiresMountsFor"); err == nil && set && now == value {
-			return nil
-		}
-	}
-	return []change.Act{{Edit: &change.Edit{File: file, Form: edit.Unit, Key: "Unit/RequiresMountsFor", Value: value, Ours: true,
-		Note: "The server starts only when its volumes are mounted.", Apply: &change.Op{Argv: []string{"systemctl", "daemon-reload"}}}}}
-}
-
 // move brings the data to the volumes.
 func (p *planning) move(ctx context.Context) error {
 	name := "move " + p.Home.Data
@@ -132,9 +132,10 @@ func (p *planning) move(ctx context.Context) error {
 		return nil
 	}
 	m := provision.Move{Home: p.Home, Parts: p.moves(), Stop: p.stop, Start: p.start}
+	var places []string
 	for _, v := range p.Layout.Volumes {
 		if v.Aside != "" {
-			m.Volumes = append(m.Volumes, v)
+			m.Volumes, places = append(m.Volumes, v), append(places, v.At)
 		}
 	}
 	for _, part := range m.Parts {
@@ -144,6 +145,11 @@ func (p *planning) move(ctx context.Context) error {
 		}
 		m.Place = append(m.Place, acts...)
 	}
+	acts, err := p.System.Places(ctx, p.d, p.Home, places)
+	if err != nil {
+		return err
+	}
+	m.Place = append(m.Place, acts...)
 	making, err := p.Mover.Move(ctx, p.d, p.Stack, m)
 	if err != nil {
 		return err

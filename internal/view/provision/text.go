@@ -33,7 +33,11 @@ func Plan(p propose.Proposal, s page.Screen) string {
 		out.Para(page.Normal, 0, "Nothing to do: all is as the spec wants it.")
 		return out.String()
 	}
-	out.Para(page.Normal, 0, units.Count(n, "act")+". Each is written to the journal before it is done, and --take-away takes all of it back.")
+	back := "takes all of it back."
+	if slices.ContainsFunc(p.Stages, func(s provision.Stage) bool { return len(s.Lasting) > 0 }) {
+		back = "takes it back, but for what stays."
+	}
+	out.Para(page.Normal, 0, units.Count(n, "act")+". Each is written to the journal before it is done, and --take-away "+back)
 	return out.String()
 }
 
@@ -47,11 +51,12 @@ func acts(stages []provision.Stage) (n int) {
 }
 
 func showStage(out *page.Page, number int, s provision.Stage) {
-	state := ""
+	head := fmt.Sprintf("%2d  ", number)
 	if s.Done {
-		state = "done already"
+		out.Sides(head, page.Bold, s.Name, page.Dim, "done already")
+	} else {
+		out.Labelled(page.Normal, head, page.Bold, s.Name)
 	}
-	out.Sides(fmt.Sprintf("%2d  ", number), page.Bold, s.Name, page.Dim, state)
 	if s.Why != "" {
 		out.Para(page.Dim, 4, s.Why)
 	}
@@ -140,7 +145,7 @@ func foretold(out *page.Page, p propose.Proposal) {
 			about[a] = true
 		}
 	}
-	out.Para(page.Dim, 4, fmt.Sprintf("%s wait until the server has carried a load, for what it tells of %s", units.Count(len(p.Prediction.Waits), "rule"), page.Join(slices.Sorted(maps.Keys(about)))))
+	out.Para(page.Dim, 4, fmt.Sprintf("unknown until the server has carried a load: %s, of %s", units.Count(len(p.Prediction.Waits), "rule"), page.Join(slices.Sorted(maps.Keys(about)))))
 }
 
 func findings(out *page.Page, all []advise.Finding, none string) {
