@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	backupcli "plumb/internal/cli/backup"
 	forecastcli "plumb/internal/cli/forecast"
 	protectcli "plumb/internal/cli/protect"
 	provisioncli "plumb/internal/cli/provision"
@@ -38,7 +39,7 @@ func (a *app) groups() []group {
 		{"Change", "apply the advice, and take it back", "Everything is in a journal or an inventory before it is done.",
 			[]*cobra.Command{a.provision(), a.fix(), provisioncli.Boost(&a.Shell, lending()), a.undo(), a.confirm(), a.history(), a.inventory()}},
 		{"Protect", "points in time that are proven to start", "Makes snapshots and servers of its own, and destroys only what it can prove.",
-			protectcli.Commands(&a.Shell, keepers())},
+			slices.Concat(protectcli.Commands(&a.Shell, keepers()), backupcli.Commands(&a.Shell, keepers()))},
 		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own and loads them.",
 			[]*cobra.Command{a.rehearse(), forecastcli.Command(&a.Shell, a.readHost), a.load(), a.lab()}},
 		{"Other", "for scripts and shells", "Says what Plumb itself is.",

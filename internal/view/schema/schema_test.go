@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/stack"
+	backupview "plumb/internal/view/backup"
 	checkview "plumb/internal/view/check"
 	explainview "plumb/internal/view/explain"
 	fixview "plumb/internal/view/fix"
@@ -73,6 +74,10 @@ func documents() map[string]document {
 		"clones":         {reflect.TypeFor[protectview.ClonesJSON](), "plumb clone --json and plumb clone list --json"},
 		"protect-status": {reflect.TypeFor[protectview.StatusJSON](), "plumb protect status --json"},
 		"protect-run":    {reflect.TypeFor[protectview.RunJSON](), "plumb protect run --json"},
+		"backup":         {reflect.TypeFor[backupview.BackupJSON](), "plumb backup --json"},
+		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json"},
+		"restore":        {reflect.TypeFor[backupview.RestoreJSON](), "plumb restore --json"},
+		"verify":         {reflect.TypeFor[backupview.VerifyJSON](), "plumb verify --json"},
 		"replicate":      {reflect.TypeFor[protectview.ReplicateJSON](), "plumb replicate --json"},
 		"rollback":       {reflect.TypeFor[protectview.RollbackJSON](), "plumb rollback --json"},
 		"rollback-table": {reflect.TypeFor[protectview.TableJSON](), "plumb rollback --table --json"},
@@ -194,7 +199,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../backup", "../../backup", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
