@@ -1,7 +1,6 @@
 package change
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,28 +12,15 @@ import (
 	"github.com/moby/sys/mountinfo"
 
 	"plumb/internal/host"
+	"plumb/internal/host/mounts"
 )
-
-// mounted lists all that is mounted here.
-func mounted(ctx context.Context, d host.Doer) ([]*mountinfo.Info, error) {
-	const table = "/proc/self/mountinfo"
-	text, err := d.ReadFile(ctx, table)
-	if err != nil {
-		return nil, err
-	}
-	all, err := mountinfo.GetMountsFromReader(bytes.NewReader(text), nil)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", table, err)
-	}
-	return all, nil
-}
 
 // covered tells whether something is mounted on a directory, and hides it.
 func covered(ctx context.Context, d host.Doer, dir string) (bool, error) {
 	if dir == "" {
 		return false, nil
 	}
-	all, err := mounted(ctx, d)
+	all, err := mounts.Read(ctx, d)
 	return slices.ContainsFunc(all, func(m *mountinfo.Info) bool { return m.Mountpoint == dir }), err
 }
 

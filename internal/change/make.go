@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/mounts"
 	"plumb/internal/zfs"
 )
 
@@ -227,8 +228,8 @@ func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
 		return nil, err
 	}
 	all := slices.DeleteFunc(zfs.Names(out), func(name string) bool { return name == t.Dataset })
-	mounts, err := mounted(ctx, d)
-	for _, m := range mounts {
+	here, err := mounts.Read(ctx, d)
+	for _, m := range here {
 		if m.Source == t.Dataset && err == nil {
 			var in []string
 			in, err = inside(ctx, d, m.Mountpoint)

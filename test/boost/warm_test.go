@@ -24,16 +24,13 @@ func rates(t *testing.T) string {
 }
 
 // Warming on OpenZFS, with an ARC that is smaller than the files. It needs parameters and counters of the module, so it
-// runs in the virtual machine (TestBoostOnOpenZFS in test/real/vm).
+// runs in the virtual machine (TestCacheOnOpenZFS in test/real/vm).
 func TestWarm(t *testing.T) {
 	if _, err := os.Stat("/sys/module/zfs/parameters/l2arc_write_max"); err != nil {
-		t.Skip("needs OpenZFS: go test ./test/real/vm -run BoostOnOpenZFS with PLUMB_REAL=1 runs it in a machine that has it")
+		t.Skip("needs OpenZFS: go test ./test/real/vm -run CacheOnOpenZFS with PLUMB_REAL=1 runs it in a machine that has it")
 	}
 	pool, disks, _ := bare(t)
 	device, state := disks[0], filepath.Join(t.TempDir(), "plumb")
-	if _, err := os.Stat("/dev/disk/by-id/virtio-cache"); err == nil {
-		device = "/dev/disk/by-id/virtio-cache"
-	}
 	must(t, os.WriteFile("/sys/module/zfs/parameters/zfs_arc_max", []byte("67108864"), 0o644))
 	zfs(t, "zfs", "create", "-o", "primarycache=metadata", pool+"/db")
 	dir := zfs(t, "zfs", "get", "-H", "-o", "value", "mountpoint", pool+"/db")

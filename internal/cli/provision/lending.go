@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -119,7 +120,8 @@ func (b *lending) unit(ctx context.Context, d host.Reader) *boost.Unit {
 	if err != nil {
 		return nil
 	}
-	return &boost.Unit{Dir: unitDirectory, Command: argv, State: state}
+	_, err = d.Stat(ctx, unitDirectory+"/multi-user.target.d")
+	return &boost.Unit{Dir: unitDirectory, Command: argv, State: state, Alone: errors.Is(err, fs.ErrNotExist)}
 }
 
 // before lists the units of servers.

@@ -127,6 +127,10 @@ func TestUnit(t *testing.T) {
 		!strings.HasPrefix(last.File, "/etc/systemd/system/multi-user.target.d/plumb-loan-") || acts[0].Edit.File != "/etc/systemd/system/"+last.Value {
 		t.Errorf("%+v\n%+v", set, last)
 	}
+	u.Alone = true
+	if acts, err = u.acts(stack.Ref{Kind: "dataset", Name: "t/db"}); err != nil || acts[0].Make == nil || acts[0].Make.Path != "/etc/systemd/system/multi-user.target.d" {
+		t.Errorf("%+v, %v", acts[0], err)
+	}
 	u.Command = []string{"/tmp/a b\nExecStart=/bin/sh"}
 	if _, err := u.acts(stack.Ref{}); err == nil {
 		t.Error("a path made a line of a unit")

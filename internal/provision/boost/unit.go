@@ -18,6 +18,7 @@ type Unit struct {
 	Command []string // gives back the loans of earlier boots
 	State   string   // the directory of the journal
 	Before  []string // units of the servers that must not start before
+	Alone   bool     // nobody has a drop-in for the target yet: the directory of them is made, and goes again
 }
 
 const target = "multi-user.target"
@@ -40,7 +41,10 @@ func (u Unit) acts(of stack.Ref) ([]change.Act, error) {
 		{"Service/ExecStart", line},
 		{"Service/TimeoutStartSec", "5min"},
 	}
-	acts := []change.Act{}
+	acts, wants := []change.Act{}, path.Join(u.Dir, target+".d")
+	if u.Alone {
+		acts = append(acts, change.Act{Make: &change.Make{Thing: change.Thing{Path: wants}, Directory: &change.Dir{Perm: 0o755, UID: -1, GID: -1}}})
+	}
 	for _, s := range set {
 		if s[1] != "" {
 			acts = append(acts, u.edit(name, s[0], s[1]))
