@@ -93,6 +93,7 @@ type Inspection struct {
 	Match  string       `json:"match,omitempty"`  // an extended regular expression (POSIX) for whole lines: what its first group finds in the last such line; None when nothing
 	Argv   []string     `json:"argv,omitempty"`   // a reading command; its output
 	Target *host.Target `json:"target,omitempty"`
+	Bare   string       `json:"bare,omitempty"`  // a directory whose own state it is: while something is mounted on it that cannot be read
 	Query  string       `json:"query,omitempty"` // its cells, joined by tabs and newlines
 	Long   bool         `json:"long,omitempty"`  // the query may take as long as it needs, or has names that a reading session does not take: it is asked on a session held for it
 }
