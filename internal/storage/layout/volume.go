@@ -118,6 +118,8 @@ func dataset(name string, properties map[string]string) change.Act {
 // destroyEmpty destroys a dataset that was looked into: now, or when it was unmounted.
 const destroyEmpty = `if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
   [ -z "$(ls -A "$(zfs get -H -o value mountpoint "$1")")" ] || { echo "$1 is not empty: it is kept" >&2; exit 1; }
+  zfs unmount "$1"
+  zfs set "$2=yes" "$1" # should destroying it fail now, it is known next time
 elif [ "$(zfs get -H -o value "$2" "$1")" != yes ]; then
   echo "$1 is not mounted, so nobody can see whether it is empty: it is kept; zfs mount $1 shows it" >&2; exit 1
 fi
