@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +71,9 @@ var errDamaged = errors.New("an act of a newer Plumb, or a damaged one")
 
 // state trims blanks and gives the part of a text that counts.
 func (l Inspection) state(text string, part *regexp.Regexp) string {
+	if l.Among != nil {
+		text = among(text, l.Among)
+	}
 	if l.Match != "" {
 		found := part.FindAllStringSubmatch(text, -1)
 		if len(found) == 0 || len(found[0]) < 2 {
@@ -78,12 +82,27 @@ func (l Inspection) state(text string, part *regexp.Regexp) string {
 		return found[len(found)-1][1]
 	}
 	text = strings.TrimSpace(text)
+	if l.Among != nil && text == "" {
+		return None
+	}
 	if l.Choice {
 		if _, after, ok := strings.Cut(text, "["); ok {
 			text, _, _ = strings.Cut(after, "]")
 		}
 	}
 	return text
+}
+
+// among leaves the lines whose first word is one of some, in the order of the alphabet.
+func among(text string, words []string) string {
+	var left []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if f := strings.Fields(line); len(f) > 0 && slices.Contains(words, f[0]) {
+			left = append(left, line)
+		}
+	}
+	slices.Sort(left)
+	return strings.Join(left, "\n")
 }
 
 // cells joins an answer; NULL and no row at all are None.
@@ -140,6 +159,10 @@ func (o Op) do(ctx context.Context, d host.Doer) error {
 	case o.Statement != "" && o.Target != nil:
 		return d.Exec(ctx, *o.Target, o.Statement)
 	case len(o.Argv) > 0:
+		if s, ok := d.(host.Streamer); ok && o.Long {
+			_, err := s.Pipe(ctx, host.Pipe{Argv: o.Argv, Works: true})
+			return err
+		}
 		_, err := d.Run(ctx, o.Argv...)
 		return err
 	}

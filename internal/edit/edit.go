@@ -29,6 +29,7 @@ const (
 	Tmpfiles   Form = "tmpfiles"   // tmpfiles.d(5): the path a w line writes to
 	Limits     Form = "limits"     // limits.conf(5): mysql/-/nofile (domain/type/item)
 	Unit       Form = "unit"       // a drop-in of a systemd unit: Service/LimitNOFILE (section/name)
+	Rules      Form = "rules"      // of AppArmor and of apt's lists: the first word of a line; the value is the rest
 	Udev       Form = "udev"       // udev(7): the matches, one blank, and the attribute: KERNEL=="sda" ATTR{queue/scheduler}
 )
 
@@ -76,6 +77,8 @@ func (f Form) grammar() (grammar, error) {
 		return limits(), nil
 	case Unit:
 		return unit(), nil
+	case Rules:
+		return rules(), nil
 	case Udev:
 		return udev(), nil
 	}

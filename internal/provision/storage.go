@@ -48,6 +48,8 @@ type Making struct {
 	// Made is what the thing will be, as far as it can be said before: the ashift of
 	// a pool, the sector size, stride and stripe width of a filesystem, its UUID.
 	Made map[string]string
+	// Proof looks, once its acts are done, whether all is well; an error takes them back. nil: nothing is to be proven.
+	Proof func(ctx context.Context, h host.Reader) error
 	// Read is how much of each disk is read to prove that nothing is on it, in bytes.
 	Read int64
 }
