@@ -16,7 +16,7 @@ import (
 )
 
 // covered tells whether something is mounted on a directory, and hides it.
-func covered(ctx context.Context, d host.Doer, dir string) (bool, error) {
+func covered(ctx context.Context, d host.Reader, dir string) (bool, error) {
 	if dir == "" {
 		return false, nil
 	}
