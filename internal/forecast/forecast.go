@@ -36,12 +36,13 @@ type Forecast struct {
 	Refusal     *Refusal  // nil: it is not refused
 }
 
-// Rival is another way to forecast the same, and how it did on the past of
+// Rival is one of the ways to forecast the same, and how it did on the past of
 // this very series.
 type Rival struct {
 	Name   string
-	Values Quantiles // at the same date, with the errors it made until now
-	Loss   float64   // mean pinball loss over the origins that were tried; the unit is the quantity's
+	Naive  bool      // other tools do it so; it has a part only where it won
+	Values Quantiles // at the last date, if it had been alone
+	Loss   *float64  // mean pinball loss on earlier days, in the unit of the quantity; nil: the past is too short to judge
 	Weight float64   // its part in the forecast, 0 to 1
 }
 

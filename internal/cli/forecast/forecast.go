@@ -20,7 +20,7 @@ that would permit it.`,
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(spaceCommand(s))
+	c.AddCommand(spaceCommand(s), scoreCommand(s))
 	c.AddCommand(models(s, read)...)
 	return c
 }

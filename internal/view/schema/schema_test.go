@@ -76,6 +76,8 @@ func documents() map[string]document {
 		"rollback-table": {reflect.TypeFor[protectview.TableJSON](), "plumb rollback --table --json"},
 		"prune":          {reflect.TypeFor[protectview.PruneJSON](), "plumb prune --json"},
 		"watch":          {reflect.TypeFor[watchview.WatchJSON](), "plumb watch --once --json"},
+		"forecast-space": {reflect.TypeFor[forecastview.ForecastSpaceJSON](), "plumb forecast space --json"},
+		"forecast-score": {reflect.TypeFor[forecastview.ForecastScoreJSON](), "plumb forecast score --json"},
 		"forecast-model": {reflect.TypeFor[forecastview.ModelsJSON](), "plumb forecast cache, load, zfs, volume, monitor and wear --json"},
 		"load-verify":    {reflect.TypeFor[loadview.VerifyJSON](), "plumb load verify --json"},
 	}
