@@ -108,10 +108,13 @@ func TestReadingWritesNothing(t *testing.T) {
 		t.Logf("without a filesystem of its own (%s): %v", pool, err)
 	}
 	tape, text := filepath.Join(t.TempDir(), "host.tape"), t.TempDir()
+	growth := filepath.Join(text, "growth.csv")
+	check(t, os.WriteFile(growth, []byte("date,used_bytes\n2026-01-01,1\n2026-01-02,2\n"), 0o600))
 	for _, c := range []struct {
 		args []string
 		may  func(string) bool
 	}{
+		{[]string{"forecast", "space", "--csv", growth}, streams},
 		{[]string{"check"}, streams},
 		{[]string{"check", "--all", "--json"}, streams},
 		{[]string{"stack"}, streams},
