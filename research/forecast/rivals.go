@@ -13,26 +13,38 @@ import (
 // the rivals are not judged by the code that they are to be compared with.
 type rival struct {
 	name string
-	of   func(x []float64, h int) float64
+	all  func(x []float64, h int) []float64 // [n] is what it says after n values
+}
+
+func each(of func(x []float64, h int) float64) func([]float64, int) []float64 {
+	return func(x []float64, h int) []float64 {
+		at := make([]float64, len(x)+1)
+		for n := len(x); n > 31; n-- {
+			if n == len(x) || (len(x)-h-n)%7 == 0 {
+				at[n] = of(x[:n], h)
+			}
+		}
+		return at
+	}
 }
 
 var rivals = []rival{
-	{"line through 1 day (predict_linear)", func(x []float64, h int) float64 { return line(x, 2, h) }},
-	{"line through 7 days (predict_linear)", func(x []float64, h int) float64 { return line(x, 8, h) }},
-	{"line through 30 days (predict_linear)", func(x []float64, h int) float64 { return line(x, 31, h) }},
-	{"line through the window of the best R²", bestWindow},
-	{"damped Holt, constants of least error", holt},
+	{"line through 1 day (predict_linear)", each(func(x []float64, h int) float64 { return line(x, 2, h) })},
+	{"line through 7 days (predict_linear)", each(func(x []float64, h int) float64 { return line(x, 8, h) })},
+	{"line through 30 days (predict_linear)", each(func(x []float64, h int) float64 { return line(x, 31, h) })},
+	{"line through the window of the best R²", each(bestWindow)},
+	{"damped Holt, constants of least error", holts},
 }
 
 func (r rival) withErrors(x []float64, h int) (q forecast.Quantiles) {
-	now := r.of(x, h)
+	said := r.all(x, h)
 	var errs []float64
 	for at := len(x) - h; at > 31; at -= 7 {
-		errs = append(errs, x[at+h-1]-r.of(x[:at], h))
+		errs = append(errs, x[at+h-1]-said[at])
 	}
 	slices.Sort(errs)
 	for i, p := range forecast.Levels {
-		q[i] = now + quantile(errs, p)
+		q[i] = said[len(x)] + quantile(errs, p)
 	}
 	return q
 }
@@ -79,27 +91,39 @@ func bestWindow(x []float64, h int) float64 {
 	return line(x, window, h)
 }
 
-func holt(x []float64, h int) float64 {
-	best, at := math.Inf(1), 0.0
+// holts are damped trends of several constants, of which the one counts whose
+// errors of one day were least until then.
+func holts(x []float64, h int) (at []float64) {
+	type state struct{ alpha, beta, phi, level, trend, loss float64 }
+	var all []state
 	for _, alpha := range []float64{0.2, 0.5, 0.8, 1} {
 		for _, beta := range []float64{0.02, 0.1, 0.3} {
 			for _, phi := range []float64{0.9, 0.98, 0.995} {
-				level, trend, loss := x[0], 0.0, 0.0
-				for _, v := range x[1:] {
-					f := level + phi*trend
-					loss += (v - f) * (v - f)
-					next := alpha*v + (1-alpha)*f
-					trend = beta*(next-level) + (1-beta)*phi*trend
-					level = next
-				}
-				if loss < best {
-					best, at = loss, level+trend*phi*(1-math.Pow(phi, float64(h)))/(1-phi)
-				}
+				all = append(all, state{alpha: alpha, beta: beta, phi: phi, level: x[0]})
+			}
+		}
+	}
+	at = make([]float64, len(x)+1) // at[n]: what is said after n values
+	for n, v := range x {
+		best := math.Inf(1)
+		for i := range all {
+			s := &all[i]
+			if n > 0 {
+				f := s.level + s.phi*s.trend
+				s.loss += (v - f) * (v - f)
+				next := s.alpha*v + (1-s.alpha)*f
+				s.trend = s.beta*(next-s.level) + (1-s.beta)*s.phi*s.trend
+				s.level = next
+			}
+			if s.loss < best {
+				best, at[n+1] = s.loss, s.level+s.trend*fading(s.phi, h)
 			}
 		}
 	}
 	return at
 }
+
+func fading(phi float64, h int) float64 { return phi * (1 - math.Pow(phi, float64(h))) / (1 - phi) }
 
 const bootstrapName = "plain bootstrap of 7-day blocks"
 

@@ -31,8 +31,8 @@ func TestTwoVolumesForetellTheThird(t *testing.T) {
 		rates[a.Name] = a.Metric.Value
 	}
 	table := filepath.Join(t.TempDir(), "two.csv")
-	must(t, os.WriteFile(table, fmt.Appendf(nil, "iops,rate\n150,%g\n2400,%g\n", rates["150"], rates["2400"]), 0o600))
-	out, _ := plumb.Run(t, 0, "forecast", "load", "--over", "iops", "--csv", table, "--clients", "8", "--at", "600", "--json")
+	must(t, os.WriteFile(table, fmt.Appendf(nil, "iops,rate\n100,%g\n900,%g\n", rates["100"], rates["900"]), 0o600))
+	out, _ := plumb.Run(t, 0, "forecast", "load", "--over", "iops", "--csv", table, "--clients", "8", "--at", "300", "--json")
 	var told struct {
 		Forecasts []struct {
 			Values []struct{ Value, Low, High float64 }
@@ -44,14 +44,14 @@ func TestTwoVolumesForetellTheThird(t *testing.T) {
 	}
 	must(t, json.Unmarshal([]byte(out), &told))
 	v := told.Forecasts[0].Values[0]
-	off := v.Value/rates["600"] - 1
-	t.Logf("150 IOPS: %.0f a second, 2400: %.0f; 600 foretold %.0f (%.0f to %.0f), measured %.0f: %+.1f %%; rivals %v",
-		rates["150"], rates["2400"], v.Value, v.Low, v.High, rates["600"], 100*off, told.Forecasts[0].Rivals)
+	off := v.Value/rates["300"] - 1
+	t.Logf("100 IOPS: %.0f a second, 900: %.0f; 300 foretold %.0f (%.0f to %.0f), measured %.0f: %+.1f %%; rivals %v",
+		rates["100"], rates["900"], v.Value, v.Low, v.High, rates["300"], 100*off, told.Forecasts[0].Rivals)
 	if math.Abs(off) > 0.15 {
 		t.Errorf("off by %+.0f %%, and the goal is 15 %%", 100*off)
 	}
 	// The same from the ledger, in which nothing is hidden: between two of three.
-	out, _ = plumb.Run(t, 0, "forecast", "load", "--over", "iops", "--ledger", l.ledger, "--experiment", x.Name, "--axis", "iops", "--clients", "8", "--at", "1000")
+	out, _ = plumb.Run(t, 0, "forecast", "load", "--over", "iops", "--ledger", l.ledger, "--experiment", x.Name, "--axis", "iops", "--clients", "8", "--at", "500")
 	t.Log(out)
 	l.nothingLeft()
 }

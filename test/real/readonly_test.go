@@ -146,11 +146,14 @@ func TestReadingWritesNothing(t *testing.T) {
 		t.Logf("without a filesystem of its own (%s): %v", pool, err)
 	}
 	tape, text, recording := filepath.Join(t.TempDir(), "host.tape"), t.TempDir(), filepath.Join(t.TempDir(), "recording")
+	growth := filepath.Join(text, "growth.csv")
+	check(t, os.WriteFile(growth, []byte("date,used_bytes\n2026-01-01,1\n2026-01-02,2\n"), 0o600))
 	for _, c := range []struct {
 		args []string
 		may  func(string) bool
 		end  time.Duration // after which it is told to end; 0: it ends by itself
 	}{
+		{[]string{"forecast", "space", "--csv", growth}, streams, 0},
 		{[]string{"check"}, streams, 0},
 		{[]string{"check", "--all", "--json"}, streams, 0},
 		{[]string{"stack"}, streams, 0},

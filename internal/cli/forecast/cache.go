@@ -1,13 +1,9 @@
 package forecast
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -107,7 +103,7 @@ func count(given ...bool) (n int) {
 func (f cacheFlags) predictor(ctx context.Context) (func(at float64) model.Result, error) {
 	switch {
 	case f.trace != "":
-		t, err := readTrace(f.trace)
+		t, err := learn(f.trace)
 		if err != nil {
 			return nil, err
 		}
@@ -127,34 +123,12 @@ func (f cacheFlags) predictor(ctx context.Context) (func(at float64) model.Resul
 	return curve.Predict, nil
 }
 
-// mostLine bounds a line of a trace.
-const mostLine = 4096
-
-// readTrace learns from a file of any length: a line for each read, which is what
-// the block is called.
-func readTrace(name string) (t *model.Trace, err error) {
+// learn reads a trace that the command line names.
+func learn(name string) (t *model.Trace, err error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the trace %s: %w", name, hint.Cause(err))
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	t = model.NewTrace()
-	lines := bufio.NewReaderSize(file, mostLine)
-	for {
-		line, err := lines.ReadSlice('\n')
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			h := fnv.New64a()
-			h.Write(line)
-			t.Read(h.Sum64())
-		}
-		if errors.Is(err, io.EOF) {
-			return t, nil
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, fmt.Errorf("read the trace %s: a line has more than %d bytes", name, mostLine)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the trace %s: %w", name, err)
-		}
-	}
+	return model.ReadTrace(name, file)
 }

@@ -148,7 +148,7 @@ func readKept(s *shell.Shell, where string) (all []forecast.Kept, err error) {
 		return nil, fmt.Errorf("read the forecasts in %s: %w", dir, hint.Cause(err))
 	}
 	for _, name := range names {
-		kept, err := readKeptFile(filepath.Join(dir, name))
+		kept, err := keptOf(filepath.Join(dir, name))
 		if err != nil {
 			fmt.Fprintf(s.Err, "note: %s is left out: %s\n", shell.OneLine(filepath.Join(dir, name)), shell.OneLine(err.Error()))
 			continue
@@ -158,7 +158,7 @@ func readKept(s *shell.Shell, where string) (all []forecast.Kept, err error) {
 	return all, nil
 }
 
-func readKeptFile(name string) ([]forecast.Kept, error) {
+func keptOf(name string) ([]forecast.Kept, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, hint.Cause(err)

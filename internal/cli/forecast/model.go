@@ -56,28 +56,29 @@ func jsonFlag(c *cobra.Command, into *bool) {
 	c.Flags().BoolVar(into, "json", false, "print JSON v1 (plumb schema forecast-model describes it)")
 }
 
-// mostFile bounds a file that the command line names.
-const mostFile = 64 << 20
+// mostContents bounds a file that the command line names.
+const mostContents = 64 << 20
 
 // table reads a CSV file that the command line names.
 func table(name string) (model.Table, error) {
-	data, err := readFile(name)
+	data, err := contents(name)
 	if err != nil {
 		return model.Table{}, err
 	}
 	return model.ReadTable(name, data)
 }
 
-func readFile(name string) (data []byte, err error) {
+// contents gives a file that the command line names.
+func contents(name string) (data []byte, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, hint.Cause(err))
 	}
 	defer f.Close()
-	if data, err = io.ReadAll(io.LimitReader(f, mostFile+1)); err != nil {
+	if data, err = io.ReadAll(io.LimitReader(f, mostContents+1)); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, hint.Cause(err))
 	}
-	if len(data) > mostFile {
+	if len(data) > mostContents {
 		return nil, fmt.Errorf("read %s: it has more than 64M", name)
 	}
 	return data, nil

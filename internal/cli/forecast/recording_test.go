@@ -176,7 +176,7 @@ func TestHostileTraces(t *testing.T) {
 	if err := os.WriteFile(name, bytes.Repeat([]byte("7"), 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readTrace(name); err == nil || !strings.Contains(err.Error(), "more than 4096 bytes") {
+	if _, err := learn(name); err == nil || !strings.Contains(err.Error(), "more than 4096 bytes") {
 		t.Errorf("a line of a megabyte is read: %v", err)
 	}
 	var text bytes.Buffer
@@ -186,7 +186,7 @@ func TestHostileTraces(t *testing.T) {
 	if err := os.WriteFile(name, text.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	trace, err := readTrace(name)
+	trace, err := learn(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,10 +38,18 @@ func (f *source) flags(c *cobra.Command) {
 	fl.StringVar(&f.prometheus, "prometheus", "", "ask the Prometheus at `URL`, such as http://127.0.0.1:9090")
 	fl.StringVar(&f.query, "query", "", "the `EXPR` that Prometheus is asked for bytes; the default is what filesystems have in use")
 	fl.Var(&f.limit, "limit", "it is full at this size, such as 500G; the default is what the source tells")
-	c.MarkFlagsMutuallyExclusive("csv", "dir", "prometheus")
 }
 
 func (f source) validate() error {
+	given := 0
+	for _, place := range []string{f.csv, f.dir, f.prometheus} {
+		if place != "" {
+			given++
+		}
+	}
+	if given > 1 {
+		return hint.Usage("more than one source is named", "give one of --csv, --dir and --prometheus")
+	}
 	if f.query != "" && f.prometheus == "" {
 		return hint.Usage("--query goes with --prometheus", "plumb forecast space --prometheus http://127.0.0.1:9090 --query EXPR")
 	}
@@ -106,7 +114,7 @@ func (f source) fromCSV(in io.Reader) ([]known, error) {
 	return []known{k}, nil
 }
 
-// errNothing is said when a source has nothing that is forecast.
+// nothing is said when a source has nothing that is forecast.
 func nothing(from string) error {
 	return hint.With(errors.New(from+" tells of no space"), "plumb watch record records it; --csv and --prometheus read it from elsewhere")
 }

@@ -106,7 +106,7 @@ func (f volumeFlags) named() model.Load {
 
 // clouds reads what is known of volumes.
 func (f volumeFlags) clouds() (all []model.Cloud, err error) {
-	read := readFile
+	read := contents
 	names := f.cloud
 	if len(names) == 0 {
 		if names, err = fs.Glob(knowledge.FS, "clouds/*.yaml"); err != nil {

@@ -122,8 +122,8 @@ func flat(points []LimitPoint) bool {
 
 // rate is that of the network.
 func (c LimitCurve) rate(ios, think, iops float64) float64 {
-	w := Network{Think: think, Stations: []Station{{Name: "volume", Demand: ios / iops}}}
-	return w.Solve(c.Clients).Rate
+	w := Network{Think: think, Stations: []Station{{Demand: ios / iops}}}
+	return w.Rate(c.Clients)
 }
 
 // fit searches the I/Os and the rest of an operation by the least squares of

@@ -152,3 +152,28 @@ func TestContentionBeyondWhatWasMeasured(t *testing.T) {
 		t.Errorf("beyond: %+v", r)
 	}
 }
+
+// TestNetworkExact: against networks whose rate is known. One queue of one server
+// does at most 1/demand; with think time it is the machine repairman's, and a
+// device of channels alone follows its own formula.
+func TestNetworkExact(t *testing.T) {
+	one := Network{Stations: []Station{{Demand: 0.01}}}
+	if got := one.Rate(50); math.Abs(got-100) > 1e-9 {
+		t.Errorf("one server of 10 ms: %.3f a second", got)
+	}
+	// Two balanced queues of 10 ms and n clients: n/(n+1) of 100 a second.
+	two := Network{Stations: []Station{{Demand: 0.01}, {Demand: 0.01}}}
+	for _, n := range []int{1, 2, 5, 20} {
+		if got, want := two.Rate(n), 100*float64(n)/float64(n+1); math.Abs(got-want) > 1e-9 {
+			t.Errorf("two queues, %d clients: %.6f, want %.6f", n, got, want)
+		}
+	}
+	device := Network{Stations: []Station{{Demand: 0.001, Speed: Channels(16)}}}
+	if got, want := device.Rate(8), occupied(8, 16)/0.001; math.Abs(got-want) > 1e-6 {
+		t.Errorf("channels: %.3f, want %.3f", got, want)
+	}
+	cores := Network{Stations: []Station{{Demand: 0.001, Speed: Cores(4)}}}
+	if got := cores.Rate(100); math.Abs(got-4000) > 1e-6 {
+		t.Errorf("four cores: %.3f", got)
+	}
+}

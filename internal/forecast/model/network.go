@@ -12,7 +12,6 @@ type Network struct {
 
 // Station is what transactions wait for.
 type Station struct {
-	Name   string
 	Demand float64                 // seconds of one transaction alone
 	Copies int                     // of equal stations that share the transactions, one each visit; 0 is 1
 	Speed  func(n float64) float64 // how much faster n requests are done than one; nil: no faster
@@ -37,43 +36,28 @@ func occupied(jobs, m float64) float64 {
 	return max(1, m*-math.Expm1(jobs*math.Log1p(-1/m)))
 }
 
-// Flow is what a number of clients gets out of a network.
-type Flow struct {
-	Rate     float64 // transactions a second
-	Response float64 // seconds of one, without Think
-	Busiest  string  // the station with the most waiting
-}
-
 // mostClients bounds the work of solving.
 const mostClients = 100000
 
-// Solve gives the flow of n clients: the mean value analysis of M. Reiser and
-// S. S. Lavenberg (1980). A station that gets faster with its queue is taken at
-// the speed of the queue that an arriving client finds, itself included, which
-// is exact for one that does not, and an approximation for the others.
-func (w Network) Solve(n int) Flow {
+// Rate is how many transactions a second n clients get: the mean value analysis of
+// M. Reiser and S. S. Lavenberg (1980). A station that gets faster with its queue
+// is taken at the speed of the queue that an arriving client finds, itself
+// included: exact for one that does not and for one alone, and near it otherwise.
+func (w Network) Rate(n int) (rate float64) {
 	queues := make([]float64, len(w.Stations))
 	times := make([]float64, len(w.Stations))
-	var f Flow
 	for k := 1; k <= min(n, mostClients); k++ {
-		total := 0.0
+		total := w.Think
 		for i, s := range w.Stations {
 			times[i] = s.time(queues[i])
 			total += times[i]
 		}
-		f.Response = total
-		f.Rate = float64(k) / (w.Think + total)
+		rate = float64(k) / total
 		for i := range queues {
-			queues[i] = f.Rate * times[i]
+			queues[i] = rate * times[i]
 		}
 	}
-	longest := -1.0
-	for i, s := range w.Stations {
-		if wait := times[i] - s.Demand; wait > longest {
-			longest, f.Busiest = wait, s.Name
-		}
-	}
-	return f
+	return rate
 }
 
 // time is that of a transaction which finds a queue of others.

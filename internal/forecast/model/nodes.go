@@ -94,6 +94,6 @@ func (s Nodes) model(p Popularity) spread {
 
 func (m spread) rate(n int) float64 {
 	missed := m.misses.at(float64(n) * m.Cache / m.Data)
-	w := Network{Think: m.think, Stations: []Station{{Name: "disk", Demand: m.disk * missed, Copies: n}}}
-	return w.Solve(m.Clients).Rate
+	w := Network{Think: m.think, Stations: []Station{{Demand: m.disk * missed, Copies: n}}}
+	return w.Rate(m.Clients)
 }

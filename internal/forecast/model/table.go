@@ -64,9 +64,6 @@ func ReadTable(name string, data []byte) (Table, error) {
 // Has tells whether there is a column.
 func (t Table) Has(column string) bool { return slices.Contains(t.header, column) }
 
-// Rows is how many there are.
-func (t Table) Rows() int { return len(t.rows) }
-
 // Texts gives a column.
 func (t Table) Texts(column string) ([]string, error) {
 	i := slices.Index(t.header, column)

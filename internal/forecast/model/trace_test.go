@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"container/list"
 	"math"
 	"math/rand/v2"
@@ -139,4 +140,19 @@ func TestGhosts(t *testing.T) {
 			t.Errorf("%+v at %g is not refused", x.g, x.at)
 		}
 	}
+}
+
+func FuzzReadTrace(f *testing.F) {
+	f.Add([]byte("1\n2\n1\n"))
+	f.Add([]byte("\n \r\nsda 7"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		trace, err := ReadTrace("fuzz", bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		if m := trace.Miss(2); !(m >= 0 && m <= 1) {
+			t.Errorf("a cache of two blocks misses %g of the reads", m)
+		}
+		trace.Predict(1<<20, 4096)
+	})
 }

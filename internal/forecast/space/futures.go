@@ -10,8 +10,8 @@ import (
 
 const (
 	drawn     = 2000 // futures of a forecast
-	drawnPast = 300  // of each way at each day of the past that it is judged by
-	judged    = 30   // days of the past by which ways are judged, at most
+	drawnPast = 200  // of each way at each day of the past that it is judged by
+	judged    = 20   // days of the past by which ways are judged, at most
 	judgedBy  = 90   // days ahead by which they are judged, at most
 )
 

@@ -2,8 +2,9 @@ package space
 
 import "math/rand/v2"
 
-// Every so many days the trends are made of the past, for the errors they made.
-const trendsEach = week
+// Every so many days the trends are made of the past, for the errors they made:
+// on each day of the week in turn.
+const trendsEach = 5
 
 // The kinds of trends.
 const (
@@ -44,7 +45,7 @@ func newTrends(level []float64) [][]trend {
 func withErrors(kind int) func(*past, *rand.Rand, []float64) {
 	return func(p *past, r *rand.Rand, course []float64) {
 		n, h, trends := len(p.added), len(course), p.trends[kind]
-		now := trends[n/trendsEach] // up to six days old, so that it knows nothing of what came later
+		now := trends[n/trendsEach] // up to four days old, so that it knows nothing of what came later
 		if n == p.all {
 			now = trends[len(trends)-1]
 		}

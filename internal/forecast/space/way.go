@@ -25,7 +25,7 @@ var ways = []way{
 	{"stretches of all of the past", stretch(math.Inf(1), 30), false},
 	{"stretches of the last year", stretch(365, 30), false},
 	{"stretches of the last months", stretch(90, 20), false},
-	{"weeks of the last year, at a rate that drifts", drifting, false},
+	{"weeks of the last year with a drifting rate", drifting, false},
 	{"since the slope changed", sinceChange, false},
 	{"damped trend (Holt)", withErrors(holtTrend), false},
 	{"line through 7 days", withErrors(weekTrend), true},

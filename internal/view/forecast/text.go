@@ -99,6 +99,9 @@ func chance(part float64) string {
 
 // waysWords names the ways that have a part, the greatest first, and the best naive one.
 func waysWords(ways []forecast.Rival) string {
+	if ways[0].Loss == nil {
+		return "several, which count alike: the past is too short to say which of them is right"
+	}
 	sorted := slices.Clone(ways)
 	slices.SortStableFunc(sorted, func(a, b forecast.Rival) int {
 		switch {
@@ -115,15 +118,11 @@ func waysWords(ways []forecast.Rival) string {
 			words = append(words, fmt.Sprintf("%s %.0f %%", w.Name, 100*w.Weight))
 		}
 	}
-	text := strings.Join(words, ", ")
-	if ways[0].Loss == nil {
-		return text + "; the past is too short to say which of them is right"
-	}
 	best := slices.MinFunc(ways, func(a, b forecast.Rival) int {
 		if *a.Loss < *b.Loss {
 			return -1
 		}
 		return 1
 	})
-	return text + fmt.Sprintf("; on earlier days %s did best", best.Name)
+	return fmt.Sprintf("%s; on earlier days %s did best", strings.Join(words, ", "), best.Name)
 }
