@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,15 +27,14 @@ func (a *app) version() *cobra.Command {
 	}
 }
 
-// The documents that people write.
-const (
-	experimentDocument = "experiment"
-	specDocument       = "provision-spec"
-)
+// written gives the schemas of the documents that people write.
+func written() map[string][]byte {
+	return map[string][]byte{"experiment": experiment.Schema(), "provision-spec": spec.Schema()}
+}
 
 // documents lists what has a schema.
 func documents() []string {
-	all := append(schema.Documents(), experimentDocument, specDocument)
+	all := append(schema.Documents(), slices.Collect(maps.Keys(written()))...)
 	slices.Sort(all)
 	return all
 }
@@ -50,11 +50,8 @@ func (a *app) schema() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := strings.Join(append(args, "check")[:1], "")
 			text := schema.Of(name)
-			switch name {
-			case experimentDocument:
-				text = experiment.Schema()
-			case specDocument:
-				text = spec.Schema()
+			if of, ok := written()[name]; ok {
+				text = of
 			}
 			if text == nil {
 				return hint.Usage(fmt.Sprintf("there is no document %q", name), cmp.Or(hint.Meant(name, documents()), "want "+hint.OneOf(documents())))
