@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
-	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics", "view/provision", "view/forecast"},
+	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics", "view/provision", "view/kubernetes", "view/forecast"},
 	{"view/explain", "view/fix", "view/rehearse", "view/tui", "view/web", "view/record"},
 	{"cli/value"},
 	{"cli/shell"},

@@ -50,6 +50,8 @@ func TestSet(t *testing.T) {
 		{"limits added", Limits, "", "mysql/-/nofile", "65536", "mysql - nofile 65536\n"},
 		{"unit", Unit, "[Unit]\nA=1\n\n[Service]\nLimitNOFILE=1024\n", "Service/LimitNOFILE", "65536", "[Unit]\nA=1\n\n[Service]\nLimitNOFILE=65536\n"},
 		{"unit added", Unit, "[Service]\nA=1\n[Install]\nB=2\n", "Service/LimitNOFILE", "65536", "[Service]\nA=1\nLimitNOFILE=65536\n[Install]\nB=2\n"},
+		{"rule in place", Rules, "# x\n/srv/my/** rw, # y\n  /srv/b/ r,\r\n", "/srv/b/", "rw,", "# x\n/srv/my/** rw, # y\n  /srv/b/ rw,\r\n"},
+		{"rule added", Rules, "# x", "/tank/db/**", "rwk,", "# x\n/tank/db/** rwk,\n"},
 		{"udev", Udev, "ACTION==\"add|change\",KERNEL==\"sda\" , ATTR{queue/scheduler}=\"mq-deadline\"\n", `ACTION=="add|change", KERNEL=="sda" ATTR{queue/scheduler}`, "none", "ACTION==\"add|change\",KERNEL==\"sda\" , ATTR{queue/scheduler}=\"none\"\n"},
 		{"udev added", Udev, "# x\n", `KERNEL=="sda" ATTR{queue/scheduler}`, "none", "# x\nKERNEL==\"sda\", ATTR{queue/scheduler}=\"none\"\n"},
 		{"yaml in place", Mongod, "storage:\n  wiredTiger:\n    engineConfig:\n      cacheSizeGB:  4   # of 16\n", "storage.wiredTiger.engineConfig.cacheSizeGB", "8", "storage:\n  wiredTiger:\n    engineConfig:\n      cacheSizeGB:  8   # of 16\n"},

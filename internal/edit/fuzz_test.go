@@ -81,6 +81,10 @@ func FuzzUnit(f *testing.F) {
 	property(f, Unit, [3]string{"[Unit]\n; x\n[Service]\nLimitNOFILE = 1\n", "Service/LimitNOFILE", "2"})
 }
 
+func FuzzRules(f *testing.F) {
+	property(f, Rules, [3]string{"# x\n/srv/b/  r,\ndeb [signed-by=/a] https://b c\n", "/srv/b/", "rw,"})
+}
+
 func FuzzUdev(f *testing.F) {
 	property(f, Udev, [3]string{"# x\nACTION==\"add\", KERNEL==\"sd*\",ATTR{queue/scheduler}=\"none\", RUN+=\"x\"\n", `ACTION=="add", KERNEL=="sd*" ATTR{queue/scheduler}`, "kyber"})
 }

@@ -57,6 +57,7 @@ type flags struct {
 	takeAway    bool
 	force, keep bool
 	json        bool
+	emit        string
 }
 
 // Command makes the command and those below it.
@@ -84,6 +85,7 @@ copy; undoing that copies back what was written since.
 		Example: `  plumb provision shop.yaml --dry-run      what would be done, and what check would say
   plumb provision shop.yaml
   plumb provision shop.yaml --take-away    as it was before
+  plumb provision shop.yaml --emit k8s     StorageClasses and the operators' volumes
   plumb provision --from live > shop.yaml  the spec of this host as it is`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -109,6 +111,9 @@ copy; undoing that copies back what was written since.
 	fl.BoolVar(&f.force, "force", false, "with --take-away, take back also what somebody changed since")
 	fl.BoolVar(&f.keep, "keep", false, "with --take-away, leave what somebody changed since as it is")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
+	shell.Offer(c, map[string]shell.Words{"emit": emitForms})
+	c.MarkFlagsMutuallyExclusive("emit", "take-away")
 	return c
 }
 
@@ -161,6 +166,9 @@ func (v *verbs) run(ctx context.Context, f flags, name string) error {
 	flow, err := v.flow(f)
 	if err != nil {
 		return err
+	}
+	if f.emit != "" {
+		return v.emit(ctx, flow, f.emit, sp)
 	}
 	if f.takeAway {
 		return v.away(ctx, flow, f, propose.Of(sp))

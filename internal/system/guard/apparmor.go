@@ -50,7 +50,7 @@ func AppArmor(ctx context.Context, h host.Reader, program string, dirs []string)
 				Note: "Where the server's data are.", Apply: parse}})
 		}
 	}
-	return acts, nil
+	return toDo(ctx, h, acts)
 }
 
 // confines tells whether a profile says anything.

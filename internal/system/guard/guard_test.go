@@ -82,6 +82,9 @@ func TestMountsAreWaitedFor(t *testing.T) {
 	acts, err := Mounts(context.Background(), r.h, "mariadb.service", []string{"/tank/mysql", "/tank/mysql-log"}, true)
 	must(t, err)
 	number := r.apply(acts)
+	if again, err := Mounts(context.Background(), r.h, "mariadb.service", []string{"/tank/mysql", "/tank/mysql-log"}, true); err != nil || again != nil {
+		t.Errorf("done, it has still to do %v, %v", again, err)
+	}
 	text := r.files()["/etc/systemd/system/mariadb.service.d/zz-plumb-mount-tank-mysql.conf"]
 	for _, line := range []string{"[Unit]", "RequiresMountsFor=/tank/mysql", "AssertPathIsMountPoint=/tank/mysql", "After=zfs-mount.service", "Wants=zfs-mount.service"} {
 		if !slices.Contains(strings.Split(text, "\n"), line) {
@@ -167,6 +170,9 @@ func TestAppArmorLetsTheServerIn(t *testing.T) {
 	if got := r.files()["/etc/apparmor.d/local/usr.sbin.mysqld"]; got != "# by hand\n/srv/x r,\n/tank/mysql/ r,\n/tank/mysql/** rwk,\n" {
 		t.Errorf("the local part is\n%s", got)
 	}
+	if again, err := AppArmor(context.Background(), r.h, "/usr/sbin/mysqld", []string{"/tank/mysql"}); err != nil || again != nil {
+		t.Errorf("done, it has still to do %v, %v", again, err)
+	}
 	r.undone(number, before)
 	for what, files := range map[string]map[string]string{
 		"it is off":                      {"/sys/module/apparmor/parameters/enabled": "N\n", "/etc/apparmor.d/usr.sbin.mysqld": profile},
@@ -205,6 +211,11 @@ func TestSELinuxLabelsDirectories(t *testing.T) {
 		if got := c.ops[0].String() + "; " + c.ops[1].String(); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+	r = newRoot(t, map[string]string{"/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUXTYPE=targeted\n",
+		"/etc/selinux/targeted/contexts/files/file_contexts.local": "/tank/my\\.sql(/.*)?    system_u:object_r:mysqld_db_t:s0\n"})
+	if again, err := SELinux(context.Background(), r.h, "mysqld_db_t", []string{"/tank/my.sql"}); err != nil || again != nil {
+		t.Errorf("labelled, it has still to do %v, %v", again, err)
 	}
 	off, err := SELinux(context.Background(), newRoot(t, nil).h, "mysqld_db_t", []string{"/tank/mysql"})
 	if err != nil || off != nil {

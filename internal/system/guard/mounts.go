@@ -41,17 +41,15 @@ func Mounts(ctx context.Context, h host.Reader, unit string, dirs []string, zfs 
 			set("After", "zfs-mount.service")
 		}
 	}
-	if len(acts) > 0 {
-		acts[len(acts)-1].Edit.Apply = reload
-	}
-	return undoneLast(acts, reload), nil
+	acts, err = toDo(ctx, h, acts)
+	return reread(acts, reload), err
 }
 
-// undoneLast has systemd read its files also once the first of them is as it was:
-// acts are taken back last to first.
-func undoneLast(acts []change.Act, reload *change.Op) []change.Act {
-	if len(acts) > 0 {
-		acts[0].Edit.Apply = reload
+// reread has systemd read its files once the last of them is done, and once the first is
+// as it was: acts are taken back last to first.
+func reread(acts []change.Act, reload *change.Op) []change.Act {
+	if n := len(acts); n > 0 {
+		acts[0].Edit.Apply, acts[n-1].Edit.Apply = reload, reload
 	}
 	return acts
 }

@@ -36,7 +36,14 @@ func SELinux(ctx context.Context, h host.Reader, label Label, dirs []string) (ac
 		if err := plainPath(dir); err != nil {
 			return nil, err
 		}
-		acts = append(acts, labelled(policy, label, dir))
+		act := labelled(policy, label, dir)
+		text, err := h.ReadFile(ctx, act.Switch.Inspect.File)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("see which labels were set: %w", err)
+		}
+		if m := regexp.MustCompile("(?m)" + act.Switch.Inspect.Match).FindSubmatch(text); m == nil || string(m[1]) != string(label) {
+			acts = append(acts, act)
+		}
 	}
 	return acts, nil
 }

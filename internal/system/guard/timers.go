@@ -141,10 +141,13 @@ func ScrubBtrfs(ctx context.Context, h host.Reader, at string) (acts []change.Ac
 	set(".timer", "Timer/RandomizedDelaySec", "12h")
 	set(".timer", "Timer/Persistent", "true")
 	set(".timer", "Install/WantedBy", "timers.target")
-	acts[len(acts)-1].Edit.Apply = reload
-	acts = undoneLast(acts, reload)
-	if reload != nil {
+	if acts, err = toDo(ctx, h, acts); err != nil {
+		return nil, err
+	}
+	acts = reread(acts, reload)
+	runs, err := has(ctx, h, "/etc/systemd/system/timers.target.wants/"+name+".timer")
+	if err == nil && !runs && reload != nil {
 		acts = append(acts, enabled(name+".timer"))
 	}
-	return acts, nil
+	return acts, err
 }

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,6 +103,9 @@ func (a apt) simulate(missing []string) (s simulated, err error) {
 		}
 	}
 	text, err := a.h.Output(a.ctx, slices.Concat(simulation, missing)...)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return s, fmt.Errorf("see what comes in with %s: %w", strings.Join(missing, ", "), err)
+	}
 	if err != nil {
 		return s, &change.Refusal{Why: fmt.Sprintf("the system's packages cannot give %s: %v", strings.Join(missing, ", "), err),
 			What: "apt-get update reads what there is; ZFS is in Debian's component contrib, and other versions of servers are in their makers' repositories"}
@@ -143,24 +147,30 @@ func install(missing []string, comes []installed, w Want, left []string) *change
 		}
 	}
 	slices.Sort(lines)
-	do := []change.Op{{Long: true, Argv: slices.Concat(goOn, quiet, []string{"apt-get", "-y", "-q", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold",
-		"-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3", "--no-install-recommends", "--no-remove", "install"}, exact)}}
+	get := slices.Concat(quiet, []string{"apt-get", "-y", "-q", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold",
+		"-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=1", "--no-install-recommends", "--no-remove", "install"}, exact)
+	do := []change.Op{{Long: true, Argv: slices.Concat(goOn, get)}}
 	if auto != nil {
 		do = append(do, change.Op{Argv: append([]string{"apt-mark", "auto"}, auto...)})
 	}
 	return &change.Switch{On: "the packages " + strings.Join(missing, ", "), From: change.None, Exact: true, Still: w.still(),
 		Inspect: change.Inspection{Argv: listing(), Among: names}, After: strings.Join(lines, "\n"), Do: do,
-		UndoNone: purge(names, w.Server.Answers, left)}
+		UndoNone: slices.Concat([]change.Op{{Long: true, Argv: slices.Concat(whole, get)}}, purge(names, w.Server.Answers, left))}
 }
 
 // goOn ends what dpkg began before it was killed, as far as that can be, and
 // goes on with the command that follows.
 var goOn = []string{"sh", "-c", `dpkg --force-confdef --force-confold --configure -a >/dev/null 2>&1; exec "$@"`, "sh"}
 
+// whole ends an installation that was killed amid a package: of one that is half there, dpkg does
+// not know all files, and removing it would leave them.
+var whole = []string{"sh", "-c", `dpkg --force-confdef --force-confold --configure -a >/dev/null 2>&1
+! dpkg-query -W -f='${db:Status-Status}\n' | grep -qx half-installed || exec "$@"`, "sh"}
+
 // purge takes packages away: all of them, or none while another package needs
 // one. Then go the users that they have left.
 func purge(names, answers, left []string) (ops []change.Op) {
-	dpkg := slices.Concat(quiet, []string{"dpkg", "--force-remove-reinstreq"})
+	dpkg := slices.Concat(quiet, []string{"dpkg"})
 	ops = append(ops, change.Op{Argv: slices.Concat(dpkg, []string{"--no-act", "--purge"}, names)})
 	if answers != nil {
 		ops = append(ops, change.Op{Argv: slices.Concat([]string{"sh", "-c", `printf '%s\n' "$@" | debconf-set-selections`, "sh"}, answers)})
