@@ -114,8 +114,6 @@ copy; undoing that copies back what was written since.
 	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
 	shell.Offer(c, map[string]shell.Words{"emit": emitForms})
 	c.MarkFlagsMutuallyExclusive("emit", "take-away")
-	c.MarkFlagsRequiredTogether("stop", "start")
-	c.MarkFlagsMutuallyExclusive("force", "keep")
 	return c
 }
 
@@ -144,11 +142,20 @@ func (v *verbs) read(name string) (spec.Spec, error) {
 	return sp, nil
 }
 
-func (v *verbs) run(ctx context.Context, f flags, name string) error {
-	if (f.force || f.keep) && !f.takeAway {
+func (f flags) validate() error {
+	switch {
+	case (f.force || f.keep) && !f.takeAway:
 		return hint.Usage("--force and --keep say how to take away", "give --take-away too")
+	case f.force && f.keep:
+		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
+	case (f.stop == "") != (f.start == ""):
+		return hint.Usage("only one of two commands is given", "give both, --stop and --start")
 	}
-	if err := f.Validate(); err != nil {
+	return f.Validate()
+}
+
+func (v *verbs) run(ctx context.Context, f flags, name string) error {
+	if err := f.validate(); err != nil {
 		return err
 	}
 	f.DSN = shell.OrEnvironment(f.DSN)

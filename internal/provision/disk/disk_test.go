@@ -90,20 +90,20 @@ func looked(t *testing.T, d *host.LiveDoer, s spec.Disk) (Disk, error) {
 // prove runs what an act would run first.
 func prove(t *testing.T, d *host.LiveDoer, of Disk) error {
 	t.Helper()
-	_, err := d.Run(t.Context(), of.Prove().Argv...)
+	_, err := d.Run(t.Context(), of.Proof().Argv...)
 	return err
 }
 
 func TestAnEmptyDiskIsTaken(t *testing.T) {
 	t.Parallel()
 	box := disks(t)
-	i := aDisk(t, box, "empty", 130)
+	i := aDisk(t, box, "empty", 40)
 	d := doer(t)
 	got, err := looked(t, d, spec.Disk{Path: i.loop, Size: i.bytes})
 	if err != nil || Refuse(got) != nil {
 		t.Fatalf("%v, %v", err, Refuse(got))
 	}
-	if got.Size != i.bytes || got.Logical != 512 || got.Physical == 0 || got.Read != 2*Edge+4096 || got.Name != filepath.Base(i.loop) || got.Identity == "" {
+	if got.Size != i.bytes || got.Logical != 512 || got.Physical == 0 || got.Read != 2*Edge || got.Name != filepath.Base(i.loop) || got.Identity == "" {
 		t.Errorf("%+v", got)
 	}
 	if err := prove(t, d, got); err != nil {
@@ -129,27 +129,35 @@ func TestTraps(t *testing.T) {
 		"btrfs":                       {`mkfs.btrfs -q "$1"`, "btrfs"},
 		"btrfs, the head wiped":       {`mkfs.btrfs -q "$1"; dd if=/dev/zero of="$1" bs=1M count=16 conv=notrunc status=none; dd if=/dev/zero of="$1" bs=1M count=16 seek=114 conv=notrunc status=none`, "the second superblock of btrfs"},
 		"swap":                        {`mkswap "$1" >/dev/null`, "swap"},
+		"LUKS":                        {`echo password | cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "$1" -`, "LUKS"},
+		"LUKS, the head wiped":        {`echo password | cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "$1" -; dd if=/dev/zero of="$1" bs=4096 count=4 conv=notrunc status=none`, "the second header of LUKS"},
+		"LVM":                         {`pvcreate -q -q "$1" >/dev/null 2>&1`, "LVM"},
 		"partitions":                  {`printf 'label: gpt\nsize=8M\n' | sfdisk -q --no-reread "$1"`, "GPT"},
 		"an MBR":                      {`printf 'label: dos\nsize=8M\n' | sfdisk -q --no-reread "$1"`, "an MBR"},
 		"the second GPT alone":        {`printf 'label: gpt\nsize=8M\n' | sfdisk -q --no-reread "$1"; dd if=/dev/zero of="$1" bs=1M count=16 conv=notrunc status=none`, "the second GPT, at the end"},
 		"a byte in the midst of head": {`printf x | dd of="$1" bs=1 seek=12345678 conv=notrunc status=none`, "the byte at 12345678 is not zero"},
-		"a byte before the end":       {`printf x | dd of="$1" bs=1 seek=136314879 conv=notrunc status=none`, "the byte at 136314879 is not zero"},
+		"a byte before the end":       {`printf x | dd of="$1" bs=1 seek=41943039 conv=notrunc status=none`, "the byte at 41943039 is not zero"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			megabytes := 130
-			if name == "xfs" {
-				megabytes = 320 // it makes no smaller one
+			megabytes := 40
+			switch { // they make no smaller ones
+			case strings.HasPrefix(name, "btrfs"):
+				megabytes = 130
+			case name == "xfs":
+				megabytes = 320
 			}
-			if _, err := exec.LookPath("sfdisk"); err != nil && strings.Contains(c.set, "sfdisk") {
-				sandbox.Need(t, sandbox.Missing{What: "no sfdisk", Hint: "apt-get install fdisk"})
+			for program, of := range map[string]string{"sfdisk": "fdisk", "cryptsetup": "cryptsetup-bin", "pvcreate": "lvm2", "mkfs.btrfs": "btrfs-progs", "mkfs.xfs": "xfsprogs"} {
+				if _, err := exec.LookPath(program); err != nil && strings.Contains(c.set, program) {
+					sandbox.Need(t, sandbox.Missing{What: "no " + program, Hint: "apt-get install " + of})
+				}
 			}
 			i := aDisk(t, box, strings.NewReplacer(" ", "-", ",", "").Replace(name), megabytes)
 			before, err := looked(t, d, spec.Disk{Path: i.loop})
 			if err != nil {
 				t.Fatal(err)
 			}
-			sh(t, c.set+"; sync", i.loop)
+			sh(t, c.set+`; sync "$1"`, i.loop)
 			refused(t, d, i, before, c.want)
 		})
 	}
@@ -178,7 +186,7 @@ func refused(t *testing.T, d *host.LiveDoer, i image, before Disk, want string) 
 func TestADiskInUseIsRefused(t *testing.T) {
 	box := disks(t)
 	d := doer(t)
-	i := aDisk(t, box, "mounted", 130)
+	i := aDisk(t, box, "mounted", 40)
 	empty, err := looked(t, d, spec.Disk{Path: i.loop})
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +198,7 @@ func TestADiskInUseIsRefused(t *testing.T) {
 	}
 	refused(t, d, i, empty, "is mounted at "+filepath.Join(box.Dir, "at"))
 
-	o := aDisk(t, box, "opened", 130)
+	o := aDisk(t, box, "opened", 40)
 	empty, err = looked(t, d, spec.Disk{Path: o.loop})
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +214,7 @@ func TestADiskInUseIsRefused(t *testing.T) {
 	}
 	_ = empty
 
-	on := aDisk(t, box, "behind", 130)
+	on := aDisk(t, box, "behind", 40)
 	second := sh(t, `losetup --find --show --read-only "$1"`, on.loop)
 	defer sh(t, `losetup -d "$1"`, second)
 	if got, err := looked(t, d, spec.Disk{Path: on.loop}); err != nil || Refuse(got) == nil || !strings.Contains(Refuse(got).Error(), "is behind "+filepath.Base(second)) {
@@ -217,7 +225,7 @@ func TestADiskInUseIsRefused(t *testing.T) {
 func TestSwapInUseIsRefused(t *testing.T) {
 	box := disks(t)
 	d := doer(t)
-	i := aDisk(t, box, "swapon", 130)
+	i := aDisk(t, box, "swapon", 40)
 	empty, err := looked(t, d, spec.Disk{Path: i.loop})
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +242,7 @@ func TestSwapInUseIsRefused(t *testing.T) {
 func TestAnotherDiskIsRefused(t *testing.T) {
 	box := disks(t)
 	d := doer(t)
-	a, b := aDisk(t, box, "planned", 130), aDisk(t, box, "other", 130)
+	a, b := aDisk(t, box, "planned", 40), aDisk(t, box, "other", 40)
 	link := filepath.Join("/dev/disk", filepath.Base(box.Dir))
 	if err := os.MkdirAll("/dev/disk", 0o755); err != nil {
 		t.Skipf("no names in /dev can be made here: %v", err)
@@ -253,7 +261,7 @@ func TestAnotherDiskIsRefused(t *testing.T) {
 	if err := prove(t, d, planned); err == nil || !strings.Contains(err.Error(), "leads to another disk") {
 		t.Errorf("another disk: %v", err)
 	}
-	sh(t, `losetup -d "$1"; truncate -s 130M "$2.new"; losetup "$1" "$2.new"`, a.loop, a.file)
+	sh(t, `losetup -d "$1"; truncate -s 40M "$2.new"; losetup "$1" "$2.new"`, a.loop, a.file)
 	if err := errors.Join(os.Remove(link), os.Symlink(a.loop, link)); err != nil {
 		t.Fatal(err)
 	}

@@ -29,16 +29,11 @@ fi
 for part; do cmp -n "${part#*:}" -i "0:${part%:*}" /dev/zero "$node" >/dev/null || no "is not empty any more"; done`
 
 // Proof is what an act does first of all to a disk; of one that may be erased it makes both ends zero.
-func (d Disk) Proof() change.Op { return d.script(proof, d.word()) }
-
-// Prove is Proof without erasing: what may be done to look once more before an apply.
-func (d Disk) Prove() change.Op { return d.script(proof, "") }
-
-func (d Disk) word() string {
+func (d Disk) Proof() change.Op {
 	if d.Erases() {
-		return "erase"
+		return d.script(proof, "erase")
 	}
-	return ""
+	return d.script(proof, "")
 }
 
 // blank makes both ends zero again, as they were proven to be, once what was made there is gone. wipefs

@@ -69,6 +69,16 @@ for at in data + "/base/log", data + "/pg_wal/1", ledger:
 open(data + "/base/made-%d" % n, "w").write("x" * 3000)
 s = socket.socket(socket.AF_UNIX); s.bind(name); s.listen(); time.sleep(900)`
 
+// python is one that every user can run.
+func python(t testing.TB) string {
+	t.Helper()
+	const name = "/usr/bin/python3"
+	if _, err := os.Stat(name); err != nil {
+		t.Skip("no " + name + " to play a server")
+	}
+	return name
+}
+
 func newToy(t *testing.T, base string) *toy {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -82,7 +92,7 @@ touch -d @1500000000.123456789 base/large; chmod 2750 base; chown -R 65534:65534
 		t.Logf("no attribute is tried: %v %s", err, out)
 	}
 	y.start = []string{"sh", "-c", fmt.Sprintf(`grep -q "%[1]s/s$" /proc/net/unix && exit 0
-rm -f %[1]s/s; setsid python3 %[1]s/server.py %[1]s/old/db %[1]s/ledger %[1]s/s >/dev/null 2>&1 </dev/null & echo $! >%[1]s/pid`, base)}
+rm -f %[1]s/s; setsid %[2]s %[1]s/server.py %[1]s/old/db %[1]s/ledger %[1]s/s >/dev/null 2>&1 </dev/null & echo $! >%[1]s/pid`, base, python(t))}
 	y.stop = []string{"sh", "-c", fmt.Sprintf("p=$(cat %s/pid) && kill $p 2>/dev/null && exec timeout 30 sh -c '%s' sh $p\nexit 0", base, strings.ReplaceAll(service.Ended, "'", `'\''`))}
 	y.up()
 	t.Cleanup(func() {

@@ -113,7 +113,7 @@ func TestParseTellsAllMistakesAtOnce(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(string(Example()))
+	f.Add(example(f))
 	f.Add(small)
 	f.Add(plain)
 	f.Add("pool: {disks: [[], {}], special: 1}\nfilesystem: []")

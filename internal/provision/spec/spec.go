@@ -12,16 +12,10 @@
 //	  product: mariadb
 //	  memory: 24G
 //
-// Sizes are bytes, or a number with K, M, G, T or P: powers of 1024. Example has one with all keys.
+// Sizes are bytes, or a number with K, M, G, T or P: powers of 1024. example.yaml has one with all keys.
 package spec
 
 import _ "embed"
-
-//go:embed example.yaml
-var example []byte
-
-// Example gives a spec with all keys of a pool, for people.
-func Example() []byte { return example }
 
 //go:embed spec.v1.schema.json
 var schema []byte

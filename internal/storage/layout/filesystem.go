@@ -32,8 +32,9 @@ func (l Layout) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem
 	if err != nil {
 		return out, err
 	}
-	if found, err := programThere(ctx, h, "mkfs."+f.Type); err != nil || !found {
-		return out, errors.Join(err, refusal("install e2fsprogs, xfsprogs or btrfs-progs", "mkfs.%s is not installed", f.Type))
+	mkfsOf := "mkfs." + f.Type
+	if found, err := firstOf(ctx, h, "/usr/sbin/"+mkfsOf, "/sbin/"+mkfsOf, "/usr/bin/"+mkfsOf, "/usr/local/sbin/"+mkfsOf); err != nil || found == "" {
+		return out, errors.Join(err, refusal("install e2fsprogs, xfsprogs or btrfs-progs", "%s is not installed", mkfsOf))
 	}
 	p, err := mountPoint(ctx, h, at)
 	if err != nil {
@@ -49,17 +50,6 @@ func (l Layout) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem
 	options := strings.Join(append([]string{"defaults", "nofail"}, b.Mount...), ",")
 	out.Acts = append(out.Acts, mkfs(d, f, uuid, a.flags), mount(f, at, strings.Join(append([]string{"rw"}, b.Mount...), ","), p.word()), l.lasts(ctx, h, f.Type, uuid, at, options))
 	return out, nil
-}
-
-// programThere looks for a program where packages put such.
-func programThere(ctx context.Context, h host.Reader, name string) (bool, error) {
-	for _, dir := range []string{"/usr/sbin/", "/sbin/", "/usr/bin/", "/usr/local/sbin/"} {
-		found, err := h.Glob(ctx, dir+name)
-		if err != nil || len(found) > 0 {
-			return len(found) > 0, err
-		}
-	}
-	return false, nil
 }
 
 func newUUID() string {
@@ -157,9 +147,7 @@ func (l Layout) lasts(ctx context.Context, h host.Reader, kind, uuid, at, option
 		pass = "0"
 	}
 	e := &change.Edit{File: l.Fstab, Form: edit.Mount, Key: at, Value: fmt.Sprintf("UUID=%s %s %s %s 0 %s", uuid, at, kind, options, pass)}
-	if _, err := h.Stat(ctx, "/run/systemd/system"); err == nil {
-		e.Apply = &change.Op{Argv: []string{"systemctl", "daemon-reload"}}
-	}
+	e.Apply = reload(ctx, h)
 	return change.Act{Edit: e}
 }
 

@@ -81,6 +81,9 @@ func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err err
 			if !st.Mode.IsDir() || st.Resolved != above {
 				return p, refusal("name a place without links", "%s is no directory, or a link", above)
 			}
+			if err := rootsAlone(ctx, h, above); err != nil {
+				return p, err
+			}
 			break
 		}
 		if !errors.Is(err, fs.ErrNotExist) || above == "/" {
@@ -112,6 +115,23 @@ func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err err
 		return p, refusal("name a place that is empty or not there; data that are there are moved later", "%s is not empty, and would be hidden by what is mounted there", at)
 	}
 	return p, nil
+}
+
+// rootsAlone refuses a directory in which, or above which, another user could put something else in the place of
+// what is made there: a link would lead root anywhere. In a sticky directory such as /tmp nobody can.
+func rootsAlone(ctx context.Context, h host.Reader, dir string) error {
+	for ; ; dir = path.Dir(dir) {
+		st, err := h.Stat(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if how := st.Changeable(); how != "" && (st.UID != 0 || st.Mode&fs.ModeSticky == 0) {
+			return refusal("name a place in a directory that is root's alone", "the directory %s %s, who could put a link in it", dir, how)
+		}
+		if dir == "/" {
+			return nil
+		}
+	}
 }
 
 func directory(at string, perm fs.FileMode) change.Act {

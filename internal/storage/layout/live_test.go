@@ -28,6 +28,7 @@ type box struct {
 	doer  *host.LiveDoer
 	lay   Layout
 	loops []string
+	name  string // of its pool
 }
 
 func newBox(t *testing.T) *box {
@@ -46,6 +47,9 @@ func newBox(t *testing.T) *box {
 		_ = exec.Command("sh", "-c", `umount "$1/mnt"; chattr -i "$1/mnt"`, "sh", b.Dir).Run()
 		return nil
 	})
+	if err := os.Chown(b.Dir, 0, 0); err != nil { // a mount point lies where root alone makes things
+		t.Fatal(err)
+	}
 	x := &box{Box: b, t: t, doer: host.NewLiveDoer(host.NewLive(host.LiveOptions{})), lay: Layout{Fstab: b.Dir + "/fstab"}}
 	t.Cleanup(func() { x.doer.Close() })
 	if err := os.WriteFile(x.lay.Fstab, []byte("# ours\nUUID=1 / ext4 defaults 0 1\n"), 0o644); err != nil {
@@ -87,9 +91,9 @@ func (x *box) state() string {
 	x.t.Helper()
 	out := x.sh(`cd "$1"; grep " $1/" /proc/self/mountinfo | cut -d ' ' -f 5 || :
 find . -mindepth 1 ! -name '*.img' ! -path './plumb*' -printf '%p %y %m %U:%G\n' | sort; lsattr -d mnt* 2>/dev/null || :; cat fstab
-shift; for l; do s=$(blockdev --getsize64 "$l"); (head -c 16M "$l"; tail -c 16M "$l") | sha256sum; done`, append([]string{x.Dir}, x.loops...)...)
-	if pools, err := exec.Command("zfs", "list", "-H", "-r", "-t", "all", "-o", "name").Output(); err == nil {
-		out += string(pools)
+shift; for l; do (head -c 16M "$l"; tail -c 16M "$l") | cmp -s -n 33554432 - /dev/zero && echo zero || echo used; done`, append([]string{x.Dir}, x.loops...)...)
+	if x.name != "" { // others' pools come and go meanwhile
+		out += x.sh(`zfs list -H -r -t all -o name | grep "^$1" || :`, x.name)
 	}
 	return regexp.MustCompile(`plumb-[a-z2-7]{26}`).ReplaceAllString(out, "plumb-MARK")
 }
@@ -228,6 +232,24 @@ func (x *box) keepsWhatIsIn(number int, at string) {
 	x.sh(`rm "$1/data/file"`, at)
 }
 
+// In a directory of another user root makes nothing: he could put a link there in time. What is there is not
+// hidden, and a link is no place.
+func TestPlacesOfOthersAreRefused(t *testing.T) {
+	x := newBox(t)
+	x.sh(`cd "$1"; mkdir theirs full open; chown nobody theirs; chmod 777 open; touch full/.hidden; ln -s full link`, x.Dir)
+	f := spec.Filesystem{Type: "ext4", Device: x.disk("empty", 40)}
+	for at, want := range map[string]string{"theirs/x": "belongs to user", "theirs/a/b": "belongs to user", "open/x": "can be written by everybody", "full": "is not empty", "link": "a link", "link/x": "a link"} {
+		if _, err := x.lay.Filesystem(t.Context(), x.doer, f, filepath.Join(x.Dir, at), provision.Birth{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	p := spec.Disk{Path: filepath.Join(x.Dir, "theirs/file"), Size: 64 << 20}
+	m := &poolMaking{ctx: t.Context(), h: x.doer, pool: spec.Pool{Layout: spec.Stripe, Data: []spec.Disk{p}}}
+	if err := m.look(); err == nil || !strings.Contains(err.Error(), "belongs to user") {
+		t.Error(err)
+	}
+}
+
 // Whatever dies when, the ends of the disk, the mounts, fstab and the directories are as they were.
 func TestFilesystemsAtEveryDeath(t *testing.T) {
 	sandbox.NeedTime(t, "lets the machine die some hundred times among filesystems: PLUMB_REAL=1 go test ./internal/storage/layout -run AtEveryDeath")
@@ -280,6 +302,7 @@ func TestPool(t *testing.T) {
 		_ = exec.Command("zpool", "destroy", "-f", name).Run()
 		return nil
 	})
+	x.name = name
 	p, at := x.pool(name), filepath.Join(x.Dir, "mnt")
 	acts := x.makings(p, at)
 	was := x.state()

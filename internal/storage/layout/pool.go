@@ -2,9 +2,7 @@ package layout
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/bits"
 	"path"
@@ -18,6 +16,7 @@ import (
 	"plumb/internal/provision"
 	"plumb/internal/provision/disk"
 	"plumb/internal/provision/spec"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -51,6 +50,11 @@ func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provisio
 		return provision.Making{}, err
 	}
 	m.create(props, root)
+	if p.Key != "" {
+		if err := m.keyAtStart(); err != nil {
+			return provision.Making{}, err
+		}
+	}
 	m.out.Lasting = append(m.out.Lasting, lasting(p)...)
 	return m.out, nil
 }
@@ -82,6 +86,9 @@ func (m *poolMaking) look() error {
 		if err == nil {
 			err = disk.Refuse(d)
 		}
+		if err == nil && d.File {
+			err = rootsAlone(m.ctx, m.h, path.Dir(s.Path))
+		}
 		if err != nil {
 			return err
 		}
@@ -95,6 +102,38 @@ func (m *poolMaking) look() error {
 		m.out.Read = max(m.out.Read, d.Read)
 		if d.Erases() {
 			m.out.Lasting = append(m.out.Lasting, fmt.Sprintf("what is on %s (serial %s) is lost: %s", s.Path, d.Serial, strings.Join(d.On, ", ")))
+		}
+	}
+	return m.alike()
+}
+
+// fuzz is by how much disks of one vdev may differ, in bytes: zpool create refuses more.
+const fuzz = 16 << 20
+
+// alike refuses groups of disks that differ in size: zpool would, and of the larger one the rest would lie idle.
+func (m *poolMaking) alike() error {
+	rest := m.disks
+	take := func(n int) (group []disk.Disk) { group, rest = rest[:n], rest[n:]; return group }
+	width := m.pool.Width
+	switch {
+	case m.pool.Layout == spec.Stripe:
+		width = 1
+	case width == 0:
+		width = len(m.pool.Data)
+	}
+	var groups [][]disk.Disk
+	for range len(m.pool.Data) / width {
+		groups = append(groups, take(width))
+	}
+	groups = append(groups, take(len(m.pool.Special)), take(len(m.pool.Log)))
+	for _, g := range groups {
+		for _, d := range g {
+			if off := d.Size - g[0].Size; off > fuzz || off < -fuzz {
+				return refusal("put disks of one size together, within 16M; plumb takes no partition of a larger one by itself", "%s has %s and %s has %s, and they are to make one vdev", g[0].Spec.Path, units.Bytes(g[0].Size), d.Spec.Path, units.Bytes(d.Size))
+			}
+			if d.File != g[0].File {
+				return refusal("make a vdev of files or of disks alone", "%s is a file and %s is a disk, or the other way round, and they are to make one vdev", g[0].Spec.Path, d.Spec.Path)
+			}
 		}
 	}
 	return nil
@@ -145,26 +184,6 @@ func compatibility(ctx context.Context, h host.Reader, version string) (string, 
 		}
 	}
 	return "", nil
-}
-
-// keyFormat looks at the file of a key, and not at the key.
-func keyFormat(ctx context.Context, h host.Reader, file string) (string, error) {
-	st, err := h.Stat(ctx, file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", refusal(fmt.Sprintf("make one, readable by root alone: (umask 077; head -c 32 /dev/urandom >%s), and keep a copy on another machine", file), "the key of the pool, %s, is not there", file)
-	case err != nil:
-		return "", err
-	case !st.Mode.IsRegular() || st.Mode.Perm()&0o077 != 0 || st.UID != 0:
-		return "", refusal("chown root: and chmod 600 it", "the key %s is no file that root alone can read", file)
-	case st.Size == 32:
-		return "raw", nil
-	case st.Size == 64 || st.Size == 65: // with an end of line
-		return "hex", nil
-	case st.Size >= 8 && st.Size <= 513:
-		return "passphrase", nil
-	}
-	return "", refusal("a key has 32 bytes, 64 hexadecimal digits, or is a passphrase of 8 to 512 characters", "%s has %d bytes, and is no key", file, st.Size)
 }
 
 // create gives the acts: of each file that is made for a trial, and of the pool.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
@@ -33,7 +34,11 @@ func Plan(p propose.Proposal, s page.Screen) string {
 		out.Para(page.Normal, 0, "Nothing to do: all is as the spec wants it.")
 		return out.String()
 	}
-	out.Para(page.Normal, 0, units.Count(n, "act")+". Each is written to the journal before it is done, and --take-away takes all of it back.")
+	back := "takes all of it back."
+	if slices.ContainsFunc(p.Stages, func(s provision.Stage) bool { return len(s.Lasting) > 0 }) {
+		back = "takes it back, but for what stays."
+	}
+	out.Para(page.Normal, 0, units.Count(n, "act")+". Each is written to the journal before it is done, and --take-away "+back)
 	return out.String()
 }
 
@@ -47,11 +52,12 @@ func acts(stages []provision.Stage) (n int) {
 }
 
 func showStage(out *page.Page, number int, s provision.Stage) {
-	state := ""
+	head := fmt.Sprintf("%2d  ", number)
 	if s.Done {
-		state = "done already"
+		out.Sides(head, page.Bold, s.Name, page.Dim, "done already")
+	} else {
+		out.Labelled(page.Normal, head, page.Bold, s.Name)
 	}
-	out.Sides(fmt.Sprintf("%2d  ", number), page.Bold, s.Name, page.Dim, state)
 	if s.Why != "" {
 		out.Para(page.Dim, 4, s.Why)
 	}
@@ -140,7 +146,7 @@ func foretold(out *page.Page, p propose.Proposal) {
 			about[a] = true
 		}
 	}
-	out.Para(page.Dim, 4, fmt.Sprintf("%s wait until the server has carried a load, for what it tells of %s", units.Count(len(p.Prediction.Waits), "rule"), page.Join(slices.Sorted(maps.Keys(about)))))
+	out.Para(page.Dim, 4, fmt.Sprintf("unknown until the server has carried a load: %s, of %s", units.Count(len(p.Prediction.Waits), "rule"), page.Join(slices.Sorted(maps.Keys(about)))))
 }
 
 func findings(out *page.Page, all []advise.Finding, none string) {
@@ -165,7 +171,7 @@ func ink(harm string) page.Ink {
 func Outcome(r propose.Result, s page.Screen) string {
 	out := page.NewPage(s)
 	for _, c := range r.Stages {
-		out.Sides(fmt.Sprintf("%4d  ", c.Change), page.Normal, c.Name, page.Dim, units.Count(c.Acts, "act")+", "+units.Short(c.Took))
+		out.Sides(fmt.Sprintf("%4d  ", c.Change), page.Normal, c.Name, page.Dim, units.Count(c.Acts, "act")+", "+units.Short(c.Took.Round(10*time.Millisecond)))
 	}
 	if len(r.Stages) > 0 {
 		out.Blank()

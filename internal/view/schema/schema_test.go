@@ -25,6 +25,7 @@ import (
 	labview "plumb/internal/view/lab"
 	loadview "plumb/internal/view/load"
 	protectview "plumb/internal/view/protect"
+	provisionview "plumb/internal/view/provision"
 	rehearseview "plumb/internal/view/rehearse"
 	stackview "plumb/internal/view/stack"
 	"plumb/internal/view/viewtest"
@@ -73,6 +74,7 @@ func documents() map[string]document {
 		"replicate":      {reflect.TypeFor[protectview.ReplicateJSON](), "plumb replicate --json"},
 		"rollback":       {reflect.TypeFor[protectview.RollbackJSON](), "plumb rollback --json"},
 		"rollback-table": {reflect.TypeFor[protectview.TableJSON](), "plumb rollback --table --json"},
+		"provision":      {reflect.TypeFor[provisionview.ProvisionJSON](), "plumb provision --json"},
 		"prune":          {reflect.TypeFor[protectview.PruneJSON](), "plumb prune --json"},
 		"watch":          {reflect.TypeFor[watchview.WatchJSON](), "plumb watch --once --json"},
 		"load-verify":    {reflect.TypeFor[loadview.VerifyJSON](), "plumb load verify --json"},
@@ -187,7 +189,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
