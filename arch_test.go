@@ -16,6 +16,7 @@ var layers = [][]string{
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree"},
+	{"host/memory"},
 	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast"},
 	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "forecast/space", "forecast/model"},
 	{"inventory/kinds"},

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/memory"
 	"plumb/internal/product"
 	"plumb/internal/units"
 )
@@ -193,50 +193,10 @@ func (o Op) quoted(text string) string {
 	return product.DialectOf(o.Target.Engine).Quote(text)
 }
 
-// Available reads MemAvailable, in bytes. A kernel that does not tell it is
-// not known to have any.
-func Available(ctx context.Context, h host.Reader) (n int64, known bool, err error) {
-	info, err := h.ReadFile(ctx, "/proc/meminfo")
-	if err != nil {
-		return 0, false, err
-	}
-	n, known = field(info, "MemAvailable:")
-	return n << 10, known, nil
-}
-
-// memory reads what a guard watches: MemAvailable in bytes, and the pages
-// swapped in and out since boot.
-func memory(ctx context.Context, h host.Reader) (available, swapped int64, err error) {
-	available, known, err := Available(ctx, h)
-	if err != nil {
-		return 0, 0, err
-	}
-	stat, err := h.ReadFile(ctx, "/proc/vmstat")
-	if err != nil {
-		return 0, 0, err
-	}
-	if !known {
-		return 0, 0, errors.New("MemAvailable is not in /proc/meminfo")
-	}
-	in, _ := field(stat, "pswpin")
-	out, _ := field(stat, "pswpout")
-	return available, in + out, nil
-}
-
-func field(text []byte, name string) (int64, bool) {
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == name {
-			n, err := strconv.ParseInt(f[1], 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
-}
-
 // holds says why a guard does not hold, or "". swapped is the count when the
 // switch began.
 func (g *Guard) holds(ctx context.Context, h host.Reader, swapped int64) (string, error) {
-	available, now, err := memory(ctx, h)
+	available, now, err := memory.Read(ctx, h)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("watch the memory: %w", err)

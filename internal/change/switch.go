@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/hint"
+	"plumb/internal/host/memory"
 )
 
 func (s *Switch) place() string { return s.On }
@@ -56,7 +57,7 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 // guarded gives the pages swapped so far; it fails when the guard does not
 // hold. since -1 stands for now.
 func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, error) {
-	_, swapped, err := memory(ctx, k.Doer)
+	_, swapped, err := memory.Read(ctx, k.Doer)
 	if err != nil {
 		return 0, fmt.Errorf("watch the memory: %w", err)
 	}
