@@ -146,7 +146,7 @@ func TestPackagesSayWhatIsInTheWay(t *testing.T) {
 		asBefore(t, before)
 	}
 	unlock := lock(t, "/var/lib/dpkg/lock-frontend")
-	fails("somebody holds the lock", "Could not get lock", hurried(m.recipeOf("postgres")))
+	fails("somebody holds the lock", "lock-frontend", hurried(m.recipeOf("postgres")))
 	unlock()
 	const nowhere = "/etc/apt/apt.conf.d/99nowhere"
 	must(t, os.WriteFile(nowhere, []byte("Acquire::http::Proxy \"http://127.0.0.1:9\";\n"), 0o644))
