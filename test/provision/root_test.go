@@ -72,7 +72,7 @@ type machine struct {
 }
 
 func newMachine(t *testing.T) *machine {
-	h := host.NewLiveDoer(host.NewLive(host.LiveOptions{CommandTime: time.Minute}))
+	h := host.NewLiveDoer(host.NewLive(host.LiveOptions{CommandTime: 5 * time.Minute}))
 	t.Cleanup(func() { h.Close() })
 	k := change.NewExecutor(h, "test")
 	return &machine{t, h, k}

@@ -15,7 +15,7 @@ func installs(dir string) *change.Switch {
 	list := dir + "/status"
 	return &change.Switch{On: "the packages a, b", From: change.None, Exact: true,
 		Inspect: change.Inspection{File: list, Among: []string{"a", "b"}}, After: "a 1\nb 2",
-		Still:   &change.Still{Inspect: change.Inspection{Argv: []string{"find", dir, "-mindepth", "2", "-path", dir + "/data/*", "-printf", "%f\\n"}}, State: change.None, Hint: "save them"},
+		Still: &change.Still{Inspect: change.Inspection{Argv: []string{"find", dir, "-mindepth", "2", "-path", dir + "/data/*", "-printf", "%f\\n"}}, State: change.None, Hint: "save them"},
 		Do: []change.Op{
 			{Long: true, Argv: []string{"sh", "-ec", `grep -q '^b ' "$1/status" || echo "b 2" >>"$1/status"; mkdir -p "$1/data"`, "sh", dir}},
 			{Argv: []string{"sh", "-ec", `grep -q '^a ' "$1/status" || echo "a 1" >>"$1/status"`, "sh", dir}}},

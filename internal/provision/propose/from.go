@@ -3,6 +3,7 @@ package propose
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"plumb/internal/hint"
@@ -40,7 +41,13 @@ func From(s *stack.Stack, name string) (sp spec.Spec, notes []string, err error)
 // one finds the server that is meant: by its name, or the only one.
 func one(s *stack.Stack, name string) (db *stack.Thing, several bool, err error) {
 	var names []string
-	for _, kind := range []string{product.MySQL, product.Postgres} {
+	var kinds []string
+	for _, flavor := range product.Private() {
+		if kind := product.OfFlavor(flavor).Kind; !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	for _, kind := range kinds {
 		for _, t := range s.OfKind(kind) {
 			names = append(names, t.Ref.String())
 			if name == "" || name == t.Ref.String() {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
@@ -170,7 +171,7 @@ func ink(harm string) page.Ink {
 func Outcome(r propose.Result, s page.Screen) string {
 	out := page.NewPage(s)
 	for _, c := range r.Stages {
-		out.Sides(fmt.Sprintf("%4d  ", c.Change), page.Normal, c.Name, page.Dim, units.Count(c.Acts, "act")+", "+units.Short(c.Took))
+		out.Sides(fmt.Sprintf("%4d  ", c.Change), page.Normal, c.Name, page.Dim, units.Count(c.Acts, "act")+", "+units.Short(c.Took.Round(10*time.Millisecond)))
 	}
 	if len(r.Stages) > 0 {
 		out.Blank()
