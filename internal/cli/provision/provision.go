@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -315,5 +316,6 @@ func (v *verbs) away(ctx context.Context, flow propose.Flow, f flags, of string)
 	if err != nil {
 		return err
 	}
+	slices.Reverse(undone)
 	return v.Answer(f.json, view.AwayDocument(of, undone, true), view.Away(undone, true, shell.Screen(v.Out)))
 }
