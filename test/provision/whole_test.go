@@ -175,7 +175,7 @@ func (b *bench) write(from, n int) {
 func (b *bench) before() string {
 	b.Helper()
 	out, err := exec.Command("sh", "-c", `find "$1" -maxdepth 1 -printf '%p %u %g %m %y\n' | sort; find "$1" -name my.cnf -exec cat {} +; cat "$2"/db/postgresql*.conf 2>/dev/null
-zpool list -H -o name | grep -F "$4"; grep -F "$1" /proc/mounts; lsattr -d "$1"/*; ls "$3/.." | grep -v '^state$'; ls "$3" 2>/dev/null | grep -v '^change-\|^lock$\|^moved-' || true`, "sh", b.box.Dir, b.box.Dir, b.state, b.pool).CombinedOutput()
+zpool list -H -o name | grep -F "$4"; grep -F "$1" /proc/mounts; lsattr -d "$1"/*; ls "$(dirname "$3")" | grep -v '^state$'; ls "$3" 2>/dev/null | grep -v '^change-\|^lock$\|^moved-' || true`, "sh", b.box.Dir, b.box.Dir, b.state, b.pool).CombinedOutput()
 	sandbox.Need(b, err)
 	return string(out)
 }
