@@ -7,7 +7,7 @@ package knowledge
 import "embed"
 
 // FS is the tree: facts/*.yaml, knobs/*.yaml, samples/*.yaml, windows/*.yaml, metrics/*.yaml,
-// rules/*/*.yaml, verdicts/*/*.yaml, measured.yaml, coverage.yaml.
+// rules/*/*.yaml, verdicts/*/*.yaml, clouds/*.yaml, measured.yaml, coverage.yaml.
 //
-//go:embed facts knobs metrics samples windows rules verdicts measured.yaml coverage.yaml
+//go:embed clouds facts knobs metrics samples windows rules verdicts measured.yaml coverage.yaml
 var FS embed.FS

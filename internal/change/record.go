@@ -43,7 +43,10 @@ type Begin struct {
 	User    string    `json:"user"`
 	Try     time.Time `json:"try,omitzero"` // undone at this time unless confirmed
 	Of      string    `json:"of,omitempty"` // what it is a stage of: "provision tank/mariadb"; "" when it stands alone
-	Steps   []Step    `json:"steps"`
+	// Loan is set when it ends with the process that made it, and then says in which boot of
+	// the machine that runs. It cannot be confirmed.
+	Loan  string `json:"loan,omitempty"`
+	Steps []Step `json:"steps"`
 }
 
 // intent is an act with all that undoing it needs.
@@ -166,6 +169,10 @@ func (c *Change) RestartsBack() []Restart {
 func (c *Change) Overdue(now time.Time) bool {
 	return !c.Try.IsZero() && !c.Confirmed && c.Open() && now.After(c.Try)
 }
+
+// Stranded tells whether it is a loan of an earlier boot, of which something is still in
+// force: the process that was to give it back is gone, and so is whoever watched that.
+func (c *Change) Stranded(boot string) bool { return c.Loan != "" && c.Loan != boot && c.Open() }
 
 // replay makes a change of its journal.
 func replay(number int, file string, text []byte) (*Change, error) {

@@ -44,6 +44,9 @@ func TestNothingDrivesTheTerminal(t *testing.T) {
 		{"fix", plan},
 		{"fix", plan, "--set", hostileName},
 		{"fix", "--set", hostileName + "=1", "--root", image},
+		{"boost", hostileName, "1m", "--dry-run"},
+		{"boost", "x", hostileName, "--", "true"},
+		{"provision", "cache", "judge", "--before", hostileName},
 		{"watch", hostileName},
 		{"watch", "replay", "--dir", filepath.Join(dir, hostileName)},
 		{"watch", "replay", "--at", hostileName},
@@ -53,6 +56,14 @@ func TestNothingDrivesTheTerminal(t *testing.T) {
 		{"watch", "emit", hostileName},
 		{"watch", "capture", "--on", hostileName},
 		{"watch", "metrics", "--once", "--textfile", filepath.Join(dir, hostileName, "x.prom")},
+		{"forecast", "cache", "--csv", filepath.Join(dir, hostileName), "--at", "1G"},
+		{"forecast", "cache", "--csv", hostileTable(t), "--at", "1G"},
+		{"forecast", "wear", "--csv", hostileTable(t)},
+		{"forecast", "wear", "--dir", filepath.Join(dir, hostileName)},
+		{"forecast", "load", "--over", hostileName, "--csv", tape, "--at", "1"},
+		{"forecast", "volume", "--size", "1G", "--iops", "9", "--instance", hostileName},
+		{"forecast", "volume", "--size", "1G", "--iops", "9", "--cloud", tape},
+		{"forecast", "zfs", "--tape", tape},
 		{"check", "--tape", tape},
 		{"check", "--tape", dir},
 		{"check", "--tape", dir, "--json"},
@@ -145,4 +156,13 @@ func TestConsole(t *testing.T) {
 	if got := to.String(); got != "plumb: ?[2Jx y\n\r1/2 ?[31mplace; plumb: done\x1b[K" {
 		t.Errorf("%q", got)
 	}
+}
+
+// hostileTable is a CSV file whose columns and devices have hostile names.
+func hostileTable(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "table.csv")
+	quoted := `"` + strings.ReplaceAll(hostileName, `"`, `""`) + `"`
+	must(t, os.WriteFile(name, []byte("date,percent,device,"+quoted+"\n2026-01-01,3,"+quoted+",1\n2026-03-01,3,"+quoted+",1\n"), 0o600))
+	return name
 }

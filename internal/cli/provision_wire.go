@@ -24,7 +24,9 @@ import (
 
 // provision makes the command that lays hosts out, with the adapters it knows.
 func (a *app) provision() *cobra.Command {
-	return provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: ways{}, Mover: mover, Tape: a.openTape})
+	c := provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: ways{}, Mover: mover, Tape: a.openTape})
+	c.AddCommand(provisioncli.Cache(&a.Shell, lending()))
+	return c
 }
 
 // homes lists the engines whose servers can be provisioned.

@@ -18,9 +18,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/stack"
+	backupview "plumb/internal/view/backup"
 	checkview "plumb/internal/view/check"
 	explainview "plumb/internal/view/explain"
 	fixview "plumb/internal/view/fix"
+	forecastview "plumb/internal/view/forecast"
 	inventoryview "plumb/internal/view/inventory"
 	labview "plumb/internal/view/lab"
 	loadview "plumb/internal/view/load"
@@ -60,6 +62,7 @@ func documents() map[string]document {
 		"load-fsync":     {reflect.TypeFor[loadview.FsyncJSON](), "plumb load fsync --json"},
 		"load-check":     {reflect.TypeFor[loadview.TPCCCheckJSON](), "plumb load tpcc check --json"},
 		"fix":            {reflect.TypeFor[fixview.FixJSON](), "plumb fix --json"},
+		"boost":          {reflect.TypeFor[provisionview.BoostJSON](), "plumb boost --dry-run --json"},
 		"undo":           {reflect.TypeFor[fixview.UndoJSON](), "plumb undo --json"},
 		"history":        {reflect.TypeFor[fixview.HistoryJSON](), "plumb history --json"},
 		"inventory":      {reflect.TypeFor[inventoryview.InventoryJSON](), "plumb inventory --json"},
@@ -71,12 +74,19 @@ func documents() map[string]document {
 		"clones":         {reflect.TypeFor[protectview.ClonesJSON](), "plumb clone --json and plumb clone list --json"},
 		"protect-status": {reflect.TypeFor[protectview.StatusJSON](), "plumb protect status --json"},
 		"protect-run":    {reflect.TypeFor[protectview.RunJSON](), "plumb protect run --json"},
+		"backup":         {reflect.TypeFor[backupview.BackupJSON](), "plumb backup --json"},
+		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json"},
+		"restore":        {reflect.TypeFor[backupview.RestoreJSON](), "plumb restore --json"},
+		"verify":         {reflect.TypeFor[backupview.VerifyJSON](), "plumb verify --json"},
 		"replicate":      {reflect.TypeFor[protectview.ReplicateJSON](), "plumb replicate --json"},
 		"rollback":       {reflect.TypeFor[protectview.RollbackJSON](), "plumb rollback --json"},
 		"rollback-table": {reflect.TypeFor[protectview.TableJSON](), "plumb rollback --table --json"},
 		"provision":      {reflect.TypeFor[provisionview.ProvisionJSON](), "plumb provision --json"},
 		"prune":          {reflect.TypeFor[protectview.PruneJSON](), "plumb prune --json"},
 		"watch":          {reflect.TypeFor[watchview.WatchJSON](), "plumb watch --once --json"},
+		"forecast-space": {reflect.TypeFor[forecastview.ForecastSpaceJSON](), "plumb forecast space --json"},
+		"forecast-score": {reflect.TypeFor[forecastview.ForecastScoreJSON](), "plumb forecast score --json"},
+		"forecast-model": {reflect.TypeFor[forecastview.ModelsJSON](), "plumb forecast cache, load, zfs, volume, monitor and wear --json"},
 		"load-verify":    {reflect.TypeFor[loadview.VerifyJSON](), "plumb load verify --json"},
 	}
 }
@@ -189,7 +199,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../backup", "../../backup", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

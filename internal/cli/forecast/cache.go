@@ -1,0 +1,160 @@
+package forecast
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
+	"plumb/internal/forecast/model"
+	"plumb/internal/hint"
+	view "plumb/internal/view/forecast"
+)
+
+// cacheFlags are the flags of forecast cache.
+type cacheFlags struct {
+	measured
+	at      []string
+	data    value.Size
+	ceiling float64
+	trace   string
+	block   value.Size
+	ghosts  bool
+	recording
+	json bool
+}
+
+func cacheCommand(s *shell.Shell) *cobra.Command {
+	var f cacheFlags
+	c := &cobra.Command{
+		Use:   "cache",
+		Short: "say what a larger buffer pool, ARC or page cache would bring",
+		Long: `Cache foretells throughput by the size of a cache, from throughput that was measured
+at four sizes or more: by a model of misses and by interpolation, each as far as it
+foretold the sizes that were left out. Beyond the largest size it needs to know what
+the load does when nothing is missed.
+
+With --trace it foretells misses from a list of the blocks that were read, one a
+line; with --ghosts from what the ARC remembers of blocks that it dropped, in a
+recording of plumb watch.
+
+` + modelExits,
+		Example: `  plumb forecast cache --csv pools.csv --data 95G --at 60G
+  plumb forecast cache --csv pools.csv --data 95G --ceiling 6200 --at 120G
+  plumb forecast cache --ledger plumb-lab --experiment buffer-pool-binlog --axis pool --with on --data 500M --at 256M
+  plumb forecast cache --trace reads.txt --block 16K --at 8G
+  plumb forecast cache --ghosts --at 24G`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runCache(c.Context(), s, f) },
+	}
+	f.measured.flags(c, "size (such as 16G), rate (operations a second) and perhaps error (half of its 95 % interval, as a part of it)")
+	fl := c.Flags()
+	fl.StringSliceVar(&f.at, "at", nil, "foretell it for a cache of this `SIZE`, or several with commas")
+	fl.Var(&f.data, "data", "`SIZE` of all the data that is read")
+	fl.Float64Var(&f.ceiling, "ceiling", 0, "operations a second, measured, when nothing is missed")
+	fl.StringVar(&f.trace, "trace", "", "the blocks that were read are in `FILE`, one a line")
+	fl.Var(&f.block, "block", "`SIZE` of a block of the trace")
+	fl.BoolVar(&f.ghosts, "ghosts", false, "read what the ARC's ghosts were hit by from a recording of plumb watch")
+	f.recording.flag(c)
+	jsonFlag(c, &f.json)
+	return c
+}
+
+func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
+	fromCurve, err := f.given()
+	if err != nil {
+		return err
+	}
+	if n := count(fromCurve, f.trace != "", f.ghosts); n != 1 {
+		return hint.Usage("the cache's past is to be named once", "give --csv, --ledger, --trace or --ghosts")
+	}
+	sizes, err := numbers("at", f.at)
+	if err != nil {
+		return err
+	}
+	if len(sizes) == 0 {
+		return hint.Usage("no size is named", "--at 60G names one")
+	}
+	predict, err := f.predictor(ctx)
+	if err != nil {
+		return err
+	}
+	var all []view.Asked
+	for _, at := range sizes {
+		all = append(all, view.Asked{About: "cache of " + size(at), Result: predict(at)})
+	}
+	return told(s, "cache", "What a cache brings", f.json, all)
+}
+
+func count(given ...bool) (n int) {
+	for _, g := range given {
+		if g {
+			n++
+		}
+	}
+	return n
+}
+
+// predictor reads the cache's past.
+func (f cacheFlags) predictor(ctx context.Context) (func(at float64) model.Result, error) {
+	switch {
+	case f.trace != "":
+		t, err := readTrace(f.trace)
+		if err != nil {
+			return nil, err
+		}
+		return func(at float64) model.Result { return t.Predict(at, float64(f.block)) }, nil
+	case f.ghosts:
+		g, err := f.recording.ghosts(ctx)
+		return g.Predict, err
+	}
+	points, err := f.points(ctx, "size")
+	if err != nil {
+		return nil, err
+	}
+	curve := model.CacheCurve{Data: float64(f.data), Ceiling: f.ceiling}
+	for _, p := range points {
+		curve.Points = append(curve.Points, model.CachePoint{Bytes: p.x, Rate: p.rate, Error: p.off})
+	}
+	return curve.Predict, nil
+}
+
+// mostLine bounds a line of a trace.
+const mostLine = 4096
+
+// readTrace learns from a file of any length: a line for each read, which is what
+// the block is called.
+func readTrace(name string) (t *model.Trace, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the trace %s: %w", name, hint.Cause(err))
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	t = model.NewTrace()
+	lines := bufio.NewReaderSize(file, mostLine)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			h := fnv.New64a()
+			h.Write(line)
+			t.Read(h.Sum64())
+		}
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, fmt.Errorf("read the trace %s: a line has more than %d bytes", name, mostLine)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the trace %s: %w", name, err)
+		}
+	}
+}

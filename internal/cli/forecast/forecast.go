@@ -1,0 +1,26 @@
+// Package forecast is the commands that say what will be: one file each.
+package forecast
+
+import (
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+)
+
+// Command makes plumb forecast and what is below it. read reads the machine that
+// flags name.
+func Command(s *shell.Shell, read Read) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "forecast",
+		Short: "say when it is full, what more memory would bring, and which volume to buy",
+		Long: `Forecast says what will be, from what was measured: with quantiles that hold as
+often as they say, what the forecast assumes, and how simpler ways to forecast
+did on the same past. What the data cannot carry is refused, with the measurement
+that would permit it.`,
+		Args: s.NoSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(spaceCommand(s), scoreCommand(s))
+	c.AddCommand(models(s, read)...)
+	return c
+}

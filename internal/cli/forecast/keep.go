@@ -1,0 +1,172 @@
+package forecast
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/forecast"
+	"plumb/internal/forecast/space"
+	"plumb/internal/hint"
+	"plumb/internal/units"
+)
+
+// Where forecasts are kept, a file for each run.
+const (
+	keptDirectory = "/var/lib/plumb/forecasts"
+	keptEnding    = ".json"
+	mostKeptFiles = 1000    // the oldest go
+	mostKeptBytes = 8 << 20 // of one file
+)
+
+func keptFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "kept", "", "forecasts are kept in `DIR` instead of "+keptDirectory+", or, of an ordinary user, ~/.local/state/plumb/forecasts")
+}
+
+func keptIn(dir string) (string, error) {
+	if dir != "" {
+		return filepath.Abs(dir)
+	}
+	if os.Getuid() == 0 {
+		return keptDirectory, nil
+	}
+	base, err := ownState()
+	return filepath.Join(base, "plumb/forecasts"), err
+}
+
+// ownDirectory makes a directory that nobody else can put anything into, or
+// refuses one into which somebody can.
+func ownDirectory(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return private(dir)
+}
+
+func private(dir string) error {
+	st, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !st.IsDir():
+		return fmt.Errorf("%s is no directory", dir)
+	case st.Mode().Perm()&0o022 != 0:
+		return hint.With(fmt.Errorf("%s can be written to by others, who could put forecasts there", dir), "chmod 700 "+dir)
+	}
+	return nil
+}
+
+// keepAll keeps what is not refused, whole or not at all.
+func keepAll(s *shell.Shell, where string, results []space.Result) error {
+	dir, err := keptIn(where)
+	if err == nil {
+		err = ownDirectory(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the forecast: %w", err)
+	}
+	kept := []forecast.Kept{}
+	for _, r := range results {
+		if k, is := r.Keep(); is {
+			kept = append(kept, k)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	if err := keepFile(dir, kept[0].Made.Format("20060102"), text); err != nil {
+		return fmt.Errorf("keep the forecast in %s: %w", dir, hint.Cause(err))
+	}
+	fmt.Fprintf(s.Err, "kept in %s: %s\n", shell.OneLine(dir), units.Count(len(kept), "forecast"))
+	return trimKept(dir)
+}
+
+// keepFile writes a file of a name that no other run uses.
+func keepFile(dir, day string, text []byte) error {
+	f, err := os.CreateTemp(dir, ".new-"+day+"-*") // only its owner can read it
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, strings.TrimPrefix(filepath.Base(f.Name()), ".new-")+keptEnding))
+	}
+	if err != nil {
+		os.Remove(f.Name()) // ours, and half of it is of no use
+	}
+	return err
+}
+
+func keptNames(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), keptEnding) && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names) // they begin with the day
+	return names, err
+}
+
+func trimKept(dir string) error {
+	names, err := keptNames(dir)
+	for len(names) > mostKeptFiles {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, names[0])))
+		names = names[1:]
+	}
+	return err
+}
+
+// readKept gives all forecasts that are kept. What cannot be read is told, and
+// hides no other.
+func readKept(s *shell.Shell, where string) (all []forecast.Kept, err error) {
+	dir, err := keptIn(where)
+	if err == nil {
+		err = private(dir)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, hint.With(fmt.Errorf("no forecasts are kept in %s", dir), "plumb forecast space --keep keeps one")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the forecasts: %w", err)
+	}
+	names, err := keptNames(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the forecasts in %s: %w", dir, hint.Cause(err))
+	}
+	for _, name := range names {
+		kept, err := readKeptFile(filepath.Join(dir, name))
+		if err != nil {
+			fmt.Fprintf(s.Err, "note: %s is left out: %s\n", shell.OneLine(filepath.Join(dir, name)), shell.OneLine(err.Error()))
+			continue
+		}
+		all = append(all, kept...)
+	}
+	return all, nil
+}
+
+func readKeptFile(name string) ([]forecast.Kept, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, hint.Cause(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostKeptBytes))
+	if err != nil {
+		return nil, hint.Cause(err)
+	}
+	return forecast.ParseKept(text)
+}

@@ -1,0 +1,178 @@
+package forecast
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
+	"plumb/internal/forecast/model"
+	"plumb/internal/hint"
+	"plumb/internal/stats"
+	"plumb/internal/units"
+	view "plumb/internal/view/forecast"
+)
+
+// loadFlags are the flags of forecast load.
+type loadFlags struct {
+	measured
+	over    string
+	at      []string
+	clients int
+	nodes   value.Numbers
+	one     float64
+	ceiling float64
+	data    value.Size
+	cache   value.Size
+	hot     float64
+	json    bool
+}
+
+// What a load is foretold over.
+const (
+	overThreads = "threads"
+	overIOPS    = "iops"
+	overExtra   = "extra"
+)
+
+func overs() []string { return []string{overThreads, overIOPS, overExtra} }
+
+func loadCommand(s *shell.Shell) *cobra.Command {
+	var f loadFlags
+	c := &cobra.Command{
+		Use:   "load",
+		Short: "say what more clients, more shards or a faster volume would bring",
+		Long: `Load foretells throughput and response time, by a closed network of queues:
+clients that wait for their answer before they ask again.
+
+--over threads: by requests under way, from rates at two numbers of threads or more.
+--over iops: by the limit of the volume, from the same load on two volumes or more.
+--over extra: with something that is done besides, such as a binary log, from rates
+with and without it (columns with and without); --at is a rate without it.
+--nodes: on so many equal shards, each with a cache and a disk of its own, from the
+rate of one node and the rate when nothing is missed.
+
+` + modelExits,
+		Example: `  plumb forecast load --csv fileio.csv --at 64,256
+  plumb forecast load --over iops --csv volumes.csv --clients 16 --at 3000
+  plumb forecast load --over extra --csv log.csv --at 3300
+  plumb forecast load --ledger plumb-lab --experiment fileio-saturation --axis threads --at 128
+  plumb forecast load --nodes 2,3,4 --clients 60 --one 245 --ceiling 3514 --data 58G --cache 10G --hot 0.2`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runLoad(c.Context(), s, f) },
+	}
+	f.measured.flags(c, "threads or iops, rate (operations a second) and perhaps error (half of its 95 % interval, as a part of it)")
+	fl := c.Flags()
+	fl.StringVar(&f.over, "over", overThreads, "what is varied, `NAME` "+hint.OneOf(overs()))
+	fl.StringSliceVar(&f.at, "at", nil, "foretell it for this `NUMBER` of threads or IOPS, or several with commas")
+	fl.IntVar(&f.clients, "clients", 0, "`NUMBER` of clients that ask at the same time")
+	fl.Var(&f.nodes, "nodes", "foretell it for this number of shards, or several with commas")
+	fl.Float64Var(&f.one, "one", 0, "operations a second of one node, measured")
+	fl.Float64Var(&f.ceiling, "ceiling", 0, "operations a second, measured, when nothing is missed")
+	fl.Var(&f.data, "data", "`SIZE` of all the data")
+	fl.Var(&f.cache, "cache", "`SIZE` of a node's cache")
+	fl.Float64Var(&f.hot, "hot", 0, "part of the data that gets all reads but as large a part: 0.2 for the 80-20 rule; unknown without")
+	shell.Offer(c, map[string]shell.Words{"over": overs})
+	jsonFlag(c, &f.json)
+	return c
+}
+
+func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
+	curve, err := f.given()
+	if err != nil {
+		return err
+	}
+	if count(curve, len(f.nodes) > 0) != 1 {
+		return hint.Usage("it is to be named once what was measured", "give --csv or --ledger for a curve, or --nodes for shards")
+	}
+	if f.hot < 0 || f.hot >= 0.5 {
+		return hint.Usage(fmt.Sprintf("--hot %g is no hot part", f.hot), "0.2 is the 80-20 rule; it is below 0.5")
+	}
+	if len(f.nodes) > 0 {
+		return told(s, "load", "What more shards bring", f.json, f.shards())
+	}
+	if !slices.Contains(overs(), f.over) {
+		return hint.Usage(fmt.Sprintf("--over %s names nothing that can be varied", f.over), "want "+hint.OneOf(overs()))
+	}
+	at, err := numbers("at", f.at)
+	if err != nil {
+		return err
+	}
+	if len(at) == 0 {
+		return hint.Usage("no number is named", "--at 64 names one")
+	}
+	if f.over == overExtra {
+		return f.extra(s, at)
+	}
+	points, err := f.points(ctx, f.over)
+	if err != nil {
+		return err
+	}
+	var all []view.Asked
+	for _, x := range at {
+		if f.over == overIOPS {
+			all = append(all, view.Asked{About: fmt.Sprintf("volume of %s IOPS", units.Grouped(int64(x))), Result: overLimits(points, f.clients).Predict(x)})
+		} else {
+			all = append(all, view.Asked{About: units.Count(int(x), "thread"), Result: device(points).Predict(int(x))})
+		}
+	}
+	return told(s, "load", "What more of it brings", f.json, all)
+}
+
+// extra asks for rates with something that is done besides.
+func (f loadFlags) extra(s *shell.Shell, at []float64) error {
+	if f.csv == "" {
+		return hint.Usage("--over extra reads a CSV file", "--csv FILE with the columns with and without")
+	}
+	t, err := table(f.csv)
+	if err != nil {
+		return err
+	}
+	without, err := t.Numbers("without")
+	if err != nil {
+		return err
+	}
+	with, err := t.Numbers("with")
+	if err != nil {
+		return err
+	}
+	var x model.Extra
+	for i := range with {
+		x = append(x, model.Pair{Without: without[i], With: with[i]})
+	}
+	var all []view.Asked
+	for _, rate := range at {
+		all = append(all, view.Asked{About: units.PerSecond(rate) + " a second without it", Result: x.Predict(rate)})
+	}
+	return told(s, "load", "What it costs besides", f.json, all)
+}
+
+func overLimits(points []point, clients int) model.LimitCurve {
+	c := model.LimitCurve{Clients: clients}
+	for _, p := range points {
+		c.Points = append(c.Points, model.LimitPoint{IOPS: p.x, Rate: p.rate, Error: p.off})
+	}
+	return c
+}
+
+func device(points []point) (d model.Device) {
+	for _, p := range points {
+		d.Points = append(d.Points, stats.Point{Threads: int(p.x), Rate: p.rate, Error: p.off})
+	}
+	return d
+}
+
+// shards asks for each number of nodes.
+func (f loadFlags) shards() (all []view.Asked) {
+	n := model.Nodes{Clients: f.clients, Data: float64(f.data), Cache: float64(f.cache), One: f.one, Ceiling: f.ceiling, Popularity: model.Pareto(0.2)}
+	if f.hot > 0 {
+		n.Popularity, n.Known = model.Pareto(f.hot), true
+	}
+	for _, k := range f.nodes {
+		all = append(all, view.Asked{About: units.Count(k, "node"), Result: n.Predict(k)})
+	}
+	return all
+}

@@ -1,0 +1,61 @@
+package forecast
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/forecast/model"
+	"plumb/internal/hint"
+	"plumb/internal/stats"
+	"plumb/internal/units"
+	view "plumb/internal/view/forecast"
+)
+
+// monitorFlags are the flags of forecast monitor.
+type monitorFlags struct {
+	hosts    int
+	series   float64
+	interval time.Duration
+	days     int
+	json     bool
+}
+
+func monitorCommand(s *shell.Shell) *cobra.Command {
+	var f monitorFlags
+	c := &cobra.Command{
+		Use:   "monitor",
+		Short: "say what a monitoring server needs for so many hosts",
+		Long: `Monitor foretells series, samples a second, memory, cores and disk of a Prometheus or
+the like. The series of a host differ by ten and more between installations: count
+the lines that its exporters answer, and give them with --series.
+
+` + modelExits,
+		Example: `  plumb forecast monitor --hosts 200
+  plumb forecast monitor --hosts 1000 --series 2000 --interval 1s --days 30`,
+		Args: shell.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return runMonitor(s, f) },
+	}
+	fl := c.Flags()
+	fl.IntVar(&f.hosts, "hosts", 0, "`NUMBER` of hosts")
+	fl.Float64Var(&f.series, "series", 0, "`NUMBER` of series of a host, measured")
+	fl.DurationVar(&f.interval, "interval", 15*time.Second, "each host is asked once in this time")
+	fl.IntVar(&f.days, "days", 15, "samples are kept for so many `DAYS`")
+	jsonFlag(c, &f.json)
+	return c
+}
+
+func runMonitor(s *shell.Shell, f monitorFlags) error {
+	if f.hosts < 1 || f.hosts > 10_000_000 {
+		return hint.Usage("the number of hosts is not named", "--hosts 200 names it")
+	}
+	if f.interval <= 0 || f.days < 0 || f.series < 0 {
+		return hint.Usage("--interval, --days and --series are above nought", "such as --interval 15s --days 15 --series 2500")
+	}
+	m := model.Monitoring{Hosts: float64(f.hosts), Interval: f.interval.Seconds(), Retention: float64(f.days)}
+	if f.series > 0 {
+		m.Series = stats.Estimate{Value: f.series, Low: f.series, High: f.series}
+	}
+	return told(s, "monitor", "Monitoring of "+units.Count(f.hosts, "host"), f.json, []view.Asked{{Result: m.Predict()}})
+}

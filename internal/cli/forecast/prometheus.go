@@ -1,0 +1,113 @@
+package forecast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/forecast"
+	"plumb/internal/forecast/space"
+	"plumb/internal/hint"
+)
+
+// What node_exporter tells of filesystems: as df counts, what root keeps back
+// is not there to be used.
+const (
+	places  = `{fstype!~"tmpfs|ramfs|overlay|squashfs|iso9660|fuse.lxcfs"}`
+	usedBy  = `node_filesystem_size_bytes` + places + ` - node_filesystem_free_bytes` + places
+	able    = usedBy + ` + node_filesystem_avail_bytes` + places
+	ago     = 730 * 24 * time.Hour
+	patient = 60 * time.Second
+	mostAPI = 64 << 20
+)
+
+func (f source) fromPrometheus(ctx context.Context, now time.Time) ([]known, error) {
+	query := f.query
+	if query == "" {
+		query = usedBy
+	}
+	used, err := f.ask(ctx, query, now)
+	if err != nil {
+		return nil, err
+	}
+	limits := map[string]float64{}
+	if f.query == "" {
+		able, err := f.ask(ctx, able, now)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range able {
+			if n := len(a.Days); n > 0 {
+				limits[a.Of] = a.Days[n-1].Value
+			}
+		}
+	}
+	var all []known
+	for _, a := range used {
+		k := known{series: forecast.Daily(forecast.Quantity{Of: a.Of, Name: "used", Unit: "bytes"}, a.Days)}
+		if v := limits[a.Of]; v > 0 {
+			k.limit = &space.Limit{Bytes: v, Why: "what is in use and available; what root keeps back is not"}
+		}
+		all = append(all, k)
+	}
+	if len(all) == 0 {
+		return nil, nothing("Prometheus")
+	}
+	return all, nil
+}
+
+// ask asks for a value a day. The address may hold a password, and no message
+// repeats it.
+func (f source) ask(ctx context.Context, query string, now time.Time) ([]forecast.Answer, error) {
+	u, err := url.Parse(f.prometheus)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, hint.Usage("--prometheus is no address", "want one such as http://127.0.0.1:9090")
+	}
+	where := u.Host
+	u = u.JoinPath("api/v1/query_range")
+	u.RawQuery = url.Values{"query": {query}, "step": {"86400"}, "start": {strconv.FormatInt(now.Add(-ago).Unix(), 10)}, "end": {strconv.FormatInt(now.Unix(), 10)}}.Encode()
+	ctx, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
+	text, err := get(ctx, u)
+	if err != nil {
+		return nil, hint.With(fmt.Errorf("ask Prometheus at %s: %w", where, err), "does it run, and may this machine ask it?")
+	}
+	all, err := forecast.ParseMatrix(text)
+	if err != nil {
+		return nil, fmt.Errorf("ask Prometheus at %s: %w", where, err)
+	}
+	return all, nil
+}
+
+func get(ctx context.Context, u *url.URL) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, errors.New("the address cannot be asked")
+	}
+	// Another address could be told the password of this one.
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the address
+		}
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAPI+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > mostAPI:
+		return nil, errors.New("the answer is too large")
+	case resp.StatusCode >= 300 && !strings.HasPrefix(string(text), "{"):
+		return nil, fmt.Errorf("it answers %s", resp.Status)
+	}
+	return text, nil
+}

@@ -1,0 +1,236 @@
+package forecast
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/forecast"
+	"plumb/internal/forecast/space"
+	"plumb/internal/hint"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/watch/record"
+)
+
+// fromRecording reads what a recording tells of each day: of its last minutes,
+// or, if nothing is recorded of those, of all of it.
+func (f source) fromRecording(ctx context.Context) ([]known, error) {
+	dir, err := f.recording()
+	if err != nil {
+		return nil, err
+	}
+	r, err := record.OpenReader(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	all, err := readDays(ctx, r)
+	return all, errors.Join(err, r.Close())
+}
+
+func (f source) recording() (string, error) {
+	if f.dir != "" {
+		return filepath.Abs(f.dir)
+	}
+	if os.Getuid() == 0 {
+		return record.Directory, nil
+	}
+	base, err := ownState()
+	return filepath.Join(base, "plumb/watch"), err
+}
+
+// ownState is where an ordinary user's programs keep what lasts.
+func ownState() (string, error) {
+	home := os.Getenv("HOME")
+	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state"))
+	if home == "" && !filepath.IsAbs(base) {
+		return "", hint.With(errors.New("find a directory: neither $XDG_STATE_HOME nor $HOME is set"), "--dir DIR names one")
+	}
+	return base, nil
+}
+
+// Before the end of each day so much of it is read.
+var looks = []time.Duration{5 * time.Minute, 24 * time.Hour}
+
+func readDays(ctx context.Context, r *record.Reader) ([]known, error) {
+	from, to, err := r.Span(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := gathered{of: map[series.ID]*known{}, facts: map[string]string{}}
+	for day := from.Truncate(24 * time.Hour); !from.IsZero() && day.Before(to); day = day.Add(24 * time.Hour) {
+		end := day.Add(24 * time.Hour)
+		if end.After(to) {
+			end = to.Add(time.Nanosecond)
+		}
+		g.today = map[series.ID]forecast.Day{}
+		for _, look := range looks {
+			begin := end.Add(-look)
+			if begin.Before(day) {
+				begin = day
+			}
+			if err := r.Each(ctx, begin, end, g.item); err != nil {
+				return nil, err
+			}
+			if len(g.today) > 0 {
+				break
+			}
+		}
+		g.close()
+	}
+	all := g.all()
+	if len(all) == 0 {
+		return nil, nothing("the recording")
+	}
+	return all, nil
+}
+
+// gathered is what was read until now.
+type gathered struct {
+	of      map[series.ID]*known
+	order   []series.ID
+	today   map[series.ID]forecast.Day
+	last    map[series.ID]float64 // of all readings, for limits
+	facts   map[string]string     // of the last picture
+	seen    time.Time             // when that was taken
+	changed []noted
+}
+
+// noted is a change of a thing.
+type noted struct {
+	of stack.Ref
+	space.Change
+}
+
+func (g *gathered) item(i record.Item) error {
+	switch {
+	case i.Picture != nil:
+		g.picture(i.At, i.Picture)
+	case i.Batch != nil:
+		for _, r := range i.Batch.Readings {
+			id := series.ID{Of: r.Of, Name: r.Name}
+			if g.last == nil {
+				g.last = map[series.ID]float64{}
+			}
+			if isSpace(id) || isLimit(id) {
+				g.last[id] = r.Value
+			}
+			if isSpace(id) {
+				g.today[id] = forecast.Day{Date: i.At, Value: r.Value}
+			}
+		}
+	}
+	return nil
+}
+
+// close ends a day.
+func (g *gathered) close() {
+	for id, d := range g.today {
+		k := g.of[id]
+		if k == nil {
+			k = &known{series: forecast.Series{Quantity: forecast.Quantity{Of: id.Of.String(), Name: id.Name, Unit: "bytes"}}, bounded: isBounded(id)}
+			g.of[id], g.order = k, append(g.order, id)
+		}
+		k.series.Days = append(k.series.Days, d)
+	}
+}
+
+func (g *gathered) all() (list []known) {
+	slices.SortFunc(g.order, func(a, b series.ID) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Of.String(), b.Of.String()), strings.Compare(a.Name, b.Name))
+	})
+	for _, id := range g.order {
+		k := g.of[id]
+		k.series = forecast.Daily(k.series.Quantity, k.series.Days)
+		k.limit = g.limit(id)
+		for _, c := range g.changed {
+			if c.of == id.Of {
+				k.changes = append(k.changes, c.Change)
+			}
+		}
+		list = append(list, *k)
+	}
+	return list
+}
+
+// isSpace says which readings are forecast.
+func isSpace(id series.ID) bool {
+	switch id.Of.Kind {
+	case "filesystem", "dataset":
+		return id.Name == "used" || id.Name == "usedbysnapshots"
+	case "pool":
+		return id.Name == "allocated"
+	}
+	return strings.HasPrefix(id.Name, "space_") && !strings.HasSuffix(id.Name, "_logical")
+}
+
+func isLimit(id series.ID) bool {
+	return slices.Contains([]string{"free", "available", "size"}, id.Name) && slices.Contains([]string{"filesystem", "dataset", "pool"}, id.Of.Kind)
+}
+
+// isBounded says of what leaves again: what is kept for a time, and not for good.
+func isBounded(id series.ID) bool {
+	return slices.Contains([]string{"usedbysnapshots", "space_redo", "space_wal", "space_journal", "space_undo", "space_binlog", "space_relaylog", "space_temporary"}, id.Name)
+}
+
+// rank is the order in which things are told: what can be full first.
+func rank(id series.ID) int {
+	if i := slices.Index([]string{"filesystem", "dataset", "pool"}, id.Of.Kind); i >= 0 {
+		return i
+	}
+	return 3
+}
+
+// limit is where a thing is full, as of the last reading.
+func (g *gathered) limit(id series.ID) *space.Limit {
+	value := func(name string) (float64, bool) {
+		v, is := g.last[series.ID{Of: id.Of, Name: name}]
+		return v, is
+	}
+	used := g.last[id]
+	switch {
+	case id.Of.Kind == "filesystem":
+		if free, is := value("free"); is {
+			return &space.Limit{Bytes: used + free, Why: "what is in use and available; what the filesystem keeps back for root is not"}
+		}
+	case id.Of.Kind == "dataset" && id.Name == "used":
+		if free, is := value("available"); is {
+			return &space.Limit{Bytes: used + free, Why: "what it uses and has available, within quotas and what the pool keeps back"}
+		}
+	case id.Of.Kind == "pool":
+		if size, is := value("size"); is {
+			return &space.Limit{Bytes: size - space.Slop(size), Why: "the size of the pool without the slop space that it keeps back"}
+		}
+	}
+	return nil
+}
+
+// after which facts of a thing its past is that of another one.
+var deciding = []string{"version", "compression", "recordsize"}
+
+func (g *gathered) picture(at time.Time, s *stack.Stack) {
+	if !at.After(g.seen) { // one of a day that is looked at again
+		return
+	}
+	g.seen = at
+	for _, t := range s.Things {
+		for _, name := range deciding {
+			v, is := t.Get(name)
+			if !is {
+				continue // not known, which is no change
+			}
+			now := v.String()
+			key := t.Ref.String() + " " + name
+			if before := g.facts[key]; before != "" && before != now {
+				g.changed = append(g.changed, noted{t.Ref, space.Change{At: at, What: fmt.Sprintf("%s %s became %s", name, before, now)}})
+			}
+			g.facts[key] = now
+		}
+	}
+}

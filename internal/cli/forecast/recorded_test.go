@@ -1,0 +1,114 @@
+package forecast
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/watch/record"
+)
+
+// TestARecordingIsForecast records some readings a day for three weeks, in two
+// of which the machine was down, and finds each day as it ended.
+func TestARecordingIsForecast(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "watch")
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	now := start
+	db, pool := stack.Ref{Kind: "mysql", Name: "3306"}, stack.Ref{Kind: "pool", Name: "tank"}
+	version := "10.6.1"
+	for day := range 21 {
+		if day == 5 || day == 6 {
+			continue
+		}
+		if day == 15 {
+			version = "10.11.14"
+		}
+		// Closed each day: what comes faster than it is written is lost, and here three weeks come at once.
+		now = start.AddDate(0, 0, day)
+		w, err := record.Open(t.Context(), record.Options{Dir: dir, Plumb: "test", Host: "db1", Now: func() time.Time { return now },
+			Room: func() (int64, int64, error) { return 1 << 40, 1 << 40, nil }, Counter: func(stack.Ref, string) bool { return false }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for hour := 20; hour < 24; hour++ {
+			now = start.AddDate(0, 0, day).Add(time.Duration(hour) * time.Hour)
+			s := &stack.Stack{TakenAt: now}
+			server := stack.NewThing(db.Kind, db.Name)
+			server.Set("version", stack.Text(version), "made")
+			s.Things = append(s.Things, server)
+			w.Picture(now, s)
+			b := series.Batch{Source: "space", Every: time.Minute, At: now}
+			b.Set(db, "space_data", float64(1e9+1e6*(24*day+hour)))
+			b.Set(db, "space_binlog", 5e8)
+			b.Set(db, "space_data_logical", 1)
+			b.Set(pool, "allocated", 1e12)
+			b.Set(pool, "size", 4<<40)
+			w.Batch(b)
+		}
+		if err := w.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := source{dir: dir}.fromRecording(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 3 {
+		t.Fatalf("%d quantities, want the pool, the data and the binary log", len(all))
+	}
+	if l := all[0].limit; all[0].series.Quantity.Of != "pool:tank" || l == nil || l.Bytes != 4<<40-128<<30 {
+		t.Errorf("%+v, limit %+v", all[0].series.Quantity, l)
+	}
+	if !all[1].bounded || all[2].bounded {
+		t.Error("the binary log is kept for a time, and data for good")
+	}
+	data := all[2]
+	if n := len(data.series.Days); n != 19 || data.series.Unknown() != 2 {
+		t.Errorf("%d days, %d unknown", n, data.series.Unknown())
+	}
+	if d := data.series.Days[0]; !d.Date.Equal(start) || d.Value != 1e9+1e6*23 {
+		t.Errorf("the first day ended with %+v", d)
+	}
+	if len(data.changes) != 1 || data.changes[0].What != "version 10.6.1 became 10.11.14" {
+		t.Errorf("%+v", data.changes)
+	}
+}
+
+func TestNobodyElseCanPutForecasts(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := ownDirectory(dir); err == nil {
+		t.Error("a directory that everybody can write to is trusted")
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := ownDirectory(link); err == nil {
+		t.Error("a symbolic link is followed")
+	}
+}
+
+func TestOldForecastsGo(t *testing.T) {
+	dir := t.TempDir()
+	for range mostKeptFiles + 2 {
+		if err := keepFile(dir, "20260101", []byte("[]")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := keepFile(dir, "20270101", []byte("[]")); err != nil {
+		t.Fatal(err)
+	}
+	if err := trimKept(dir); err != nil {
+		t.Fatal(err)
+	}
+	names, err := keptNames(dir)
+	if err != nil || len(names) != mostKeptFiles || names[len(names)-1][:8] != "20270101" {
+		t.Errorf("%d files, %v", len(names), err)
+	}
+}

@@ -1,0 +1,199 @@
+package forecast
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/watch/record"
+)
+
+// The recordings of these tests are made: what is read of one is asked here, not
+// what a host tells.
+
+var morning = time.Date(2026, 7, 1, 6, 0, 0, 0, time.UTC)
+
+// made records batches, each a step after the one before.
+func made(t *testing.T, n int, step time.Duration, fill func(i int, b *series.Batch)) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "watch")
+	end := morning.Add(time.Duration(n) * step)
+	counters := func(_ stack.Ref, name string) bool { return name != "nvme_used" && name != "arc_size" }
+	w, err := record.Open(t.Context(), record.Options{Dir: dir, Now: func() time.Time { return end }, Counter: counters})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		b := series.Batch{Source: "made", Every: time.Second, At: morning.Add(time.Duration(i) * step)}
+		fill(i, &b)
+		w.Batch(b)
+		if step >= time.Minute || i%60 == 0 {
+			time.Sleep(5 * time.Millisecond) // the writer need not lose what comes faster than time
+		}
+	}
+	if err := w.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// says runs a command and gives what it prints.
+func says(t *testing.T, run func(s *shell.Shell) error) string {
+	t.Helper()
+	var out bytes.Buffer
+	s := shell.New(strings.NewReader(""), &out, &out)
+	if err := run(&s); err != nil && !errors.Is(err, shell.ErrFound) {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestWearOfARecording(t *testing.T) {
+	drive := stack.Ref{Kind: "block", Name: "nvme0n1"}
+	dir := made(t, 120, 24*time.Hour, func(i int, b *series.Batch) { b.Set(drive, "nvme_used", math.Floor(3.5+0.1*float64(i))) })
+	out := says(t, func(s *shell.Shell) error {
+		return runWear(t.Context(), s, wearFlags{recording: recording{dir: dir}})
+	})
+	// 85 % are left at 0.1 % a day: 850 days after the last reading, 2026-10-28.
+	if !strings.Contains(out, "nvme0n1\n  used_up  2029-0") {
+		t.Errorf("want a day early in 2029:\n%s", out)
+	}
+}
+
+func TestVolumeOfARecording(t *testing.T) {
+	drive := stack.Ref{Kind: "block", Name: "sda"}
+	reads := 0.0
+	dir := made(t, 900, time.Second, func(i int, b *series.Batch) {
+		if i > 300 && i < 400 {
+			reads += 2000
+		} else {
+			reads += 100
+		}
+		b.Set(drive, "reads", reads)
+		b.Set(drive, "read_bytes", reads*16384)
+		b.Set(drive, "writes", 0)
+		b.Set(drive, "written_bytes", 0)
+	})
+	f := volumeFlags{recording: recording{dir: dir}, device: "sda", size: 100 << 30}
+	l, err := f.recorded(t.Context(), f.named())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.IOPS.Value != 2000 || math.Abs(l.MiBps.Value-31.25) > 0.01 || math.Abs(l.KiB-16) > 0.01 || len(l.Series) < 890 {
+		t.Errorf("%v IOPS, %v MiB/s of %.1f KiB in %d seconds, want 2000, 31.25, 16 and 899", l.IOPS, l.MiBps, l.KiB, len(l.Series))
+	}
+	// A gp2 of 100 GiB does 300 IOPS, and its credits bear the hundred seconds.
+	out := says(t, func(s *shell.Shell) error { return runVolume(t.Context(), s, f) })
+	if !strings.Contains(out, "its credits bear the recorded load") || !strings.Contains(out, "aws gp2            10.00 USD") {
+		t.Errorf("the credits of a small gp2 are not counted:\n%s", out)
+	}
+	f.device = "sdz"
+	if err := runVolume(t.Context(), &shell.Shell{}, f); err == nil || !strings.Contains(err.Error(), "no device sdz") {
+		t.Errorf("a device that is not recorded: %v", err)
+	}
+}
+
+func TestGhostsOfARecording(t *testing.T) {
+	arc := stack.Ref{Kind: "zfs", Name: "module"}
+	dir := made(t, 120, time.Second, func(i int, b *series.Batch) {
+		n := float64(i)
+		if i >= 60 {
+			n -= 60 // the module was loaded anew
+		}
+		b.Set(arc, "arc_size", 1<<30)
+		b.Set(arc, "arc_demand_data_hits", 900*n)
+		b.Set(arc, "arc_demand_metadata_hits", 0)
+		b.Set(arc, "arc_demand_data_misses", 100*n)
+		b.Set(arc, "arc_demand_metadata_misses", 0)
+		b.Set(arc, "arc_mru_ghost_hits", 20*n)
+		b.Set(arc, "arc_mfu_ghost_hits", 20*n)
+	})
+	g, err := recording{dir: dir}.ghosts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 100.0 * 118; g.Misses != want || g.Hits != 0.4*want || g.Reads != 10*want || g.Cache != 1<<30 {
+		t.Errorf("%+v, want %g misses, 40 %% of them ghosts, of ten times the reads", g, want)
+	}
+	out := says(t, func(s *shell.Shell) error {
+		return runCache(t.Context(), s, cacheFlags{ghosts: true, recording: recording{dir: dir}, at: []string{"2G", "9G"}})
+	})
+	if !strings.Contains(out, "misses  6.0 % (6.0 % to 6.8 %)") || !strings.Contains(out, "its ghosts reach to 2G") {
+		t.Errorf("twice the ARC misses 6 of 100 reads, and nine times is not known:\n%s", out)
+	}
+}
+
+// TestPlacesThatAreNotThere: nothing is forecast from a recording, ledger or trace
+// that is not there.
+func TestPlacesThatAreNotThere(t *testing.T) {
+	for _, run := range []func(s *shell.Shell) error{
+		func(s *shell.Shell) error {
+			return runWear(t.Context(), s, wearFlags{recording: recording{dir: t.TempDir()}})
+		},
+		func(s *shell.Shell) error {
+			return runCache(t.Context(), s, cacheFlags{measured: measured{ledger: filepath.Join(t.TempDir(), "none"), axis: "pool"}, at: []string{"1G"}})
+		},
+		func(s *shell.Shell) error {
+			return runCache(t.Context(), s, cacheFlags{trace: filepath.Join(t.TempDir(), "none"), at: []string{"1G"}})
+		},
+	} {
+		s := shell.New(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
+		if err := run(&s); err == nil || errors.Is(err, shell.ErrFound) {
+			t.Errorf("what is not there is read: %v", err)
+		}
+	}
+}
+
+// TestServersThatDiffer: trials of two versions make no curve, and one that does
+// not count is none.
+func TestServersThatDiffer(t *testing.T) {
+	record := func(program string, marks ...experiment.Mark) experiment.Record {
+		return experiment.Record{Program: program, Marks: marks}
+	}
+	got := programsOf([]experiment.Record{record("MariaDB 10.11"), record("MariaDB 11.4", experiment.Mark{Kind: experiment.MarkFailed}), record("MariaDB 10.11")})
+	if len(got) != 1 {
+		t.Errorf("%q, want one", got)
+	}
+	if got := programsOf([]experiment.Record{record("MariaDB 10.11"), record("MariaDB 11.4")}); len(got) != 2 {
+		t.Errorf("%q, want two", got)
+	}
+}
+
+// TestHostileTraces: a trace of one endless line is refused, and one of very many
+// blocks is held in bounded memory.
+func TestHostileTraces(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "trace")
+	if err := os.WriteFile(name, bytes.Repeat([]byte("7"), 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readTrace(name); err == nil || !strings.Contains(err.Error(), "more than 4096 bytes") {
+		t.Errorf("a line of a megabyte is read: %v", err)
+	}
+	var text bytes.Buffer
+	for i := range 200_000 {
+		fmt.Fprintf(&text, "%d\n", i)
+	}
+	if err := os.WriteFile(name, text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	trace, err := readTrace(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if blocks := trace.Blocks(); blocks < 190_000 || blocks > 210_000 {
+		t.Errorf("%.0f different blocks were seen, want about 200000", blocks)
+	}
+	if r := trace.Predict(1<<30, 16384); r.Refusal == nil && len(r.Warnings) == 0 {
+		t.Error("a trace in which nothing is read twice is not doubted")
+	}
+}

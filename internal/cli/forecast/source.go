@@ -1,0 +1,112 @@
+package forecast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/value"
+	"plumb/internal/forecast"
+	"plumb/internal/forecast/space"
+	"plumb/internal/hint"
+)
+
+// known is a quantity with what is known of it.
+type known struct {
+	series  forecast.Series
+	limit   *space.Limit
+	bounded bool
+	changes []space.Change
+}
+
+// source are the flags that say where the past is.
+type source struct {
+	csv, dir, prometheus, query string
+	limit                       value.Size
+}
+
+func (f *source) flags(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVar(&f.csv, "csv", "", "read `FILE`, with a header and in it a date and the bytes taken (date,used_bytes), and a size if it has one; - for standard input")
+	fl.StringVar(&f.dir, "dir", "", "read the recording in `DIR` instead of the one of this host")
+	fl.StringVar(&f.prometheus, "prometheus", "", "ask the Prometheus at `URL`, such as http://127.0.0.1:9090")
+	fl.StringVar(&f.query, "query", "", "the `EXPR` that Prometheus is asked for bytes; the default is what filesystems have in use")
+	fl.Var(&f.limit, "limit", "it is full at this size, such as 500G; the default is what the source tells")
+	c.MarkFlagsMutuallyExclusive("csv", "dir", "prometheus")
+}
+
+func (f source) validate() error {
+	if f.query != "" && f.prometheus == "" {
+		return hint.Usage("--query goes with --prometheus", "plumb forecast space --prometheus http://127.0.0.1:9090 --query EXPR")
+	}
+	return nil
+}
+
+// read gives all that is known.
+func (f source) read(ctx context.Context, in io.Reader) (all []known, from string, err error) {
+	switch {
+	case f.csv != "":
+		from = f.csv
+		all, err = f.fromCSV(in)
+	case f.prometheus != "":
+		from = "Prometheus"
+		all, err = f.fromPrometheus(ctx, time.Now())
+	default:
+		from = "the recording"
+		all, err = f.fromRecording(ctx)
+	}
+	if err != nil {
+		return nil, from, err
+	}
+	if f.limit > 0 {
+		for i := range all {
+			all[i].limit = &space.Limit{Bytes: float64(f.limit), Why: "given by --limit"}
+		}
+	}
+	return all, from, nil
+}
+
+// mostHistory is how much of a file is read.
+const mostHistory = 256 << 20
+
+func (f source) fromCSV(in io.Reader) ([]known, error) {
+	if f.csv != "-" {
+		file, err := os.Open(f.csv)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, mostHistory+1))
+	if err == nil && len(text) > mostHistory {
+		err = hint.With(fmt.Errorf("it is larger than %d MiB", mostHistory>>20), "a row a day is enough")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.csv, hint.Cause(err))
+	}
+	t, err := forecast.ParseCSV(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.csv, err)
+	}
+	name := "standard input"
+	if f.csv != "-" {
+		name = filepath.Base(f.csv)
+	}
+	k := known{series: forecast.Daily(forecast.Quantity{Of: name, Name: "used", Unit: "bytes"}, t.Days)}
+	if t.Size > 0 {
+		k.limit = &space.Limit{Bytes: t.Size, Why: "the size in the last row that has one"}
+	}
+	return []known{k}, nil
+}
+
+// errNothing is said when a source has nothing that is forecast.
+func nothing(from string) error {
+	return hint.With(errors.New(from+" tells of no space"), "plumb watch record records it; --csv and --prometheus read it from elsewhere")
+}

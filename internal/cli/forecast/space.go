@@ -1,0 +1,175 @@
+package forecast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/forecast/space"
+	"plumb/internal/hint"
+	view "plumb/internal/view/forecast"
+)
+
+// spaceFlags are the flags of forecast space.
+type spaceFlags struct {
+	source
+	at    string
+	only  string
+	html  string
+	kept  string
+	keep  bool
+	force bool
+	json  bool
+}
+
+func spaceCommand(s *shell.Shell) *cobra.Command {
+	var f spaceFlags
+	c := &cobra.Command{
+		Use:   "space",
+		Short: "say when filesystems, datasets, pools and what is kept on them are full",
+		Long: `Space says of each filesystem, dataset and pool of this host, and of what servers
+keep on them, how much will be taken on a day, by when it is full, and how sure that
+is. It rests on what plumb watch record recorded, on a CSV, or on a Prometheus.
+
+It looks at what each day added. It draws 2,000 futures of stretches of that past, in
+several ways that count the more the better they did on earlier days of the very same
+series, and counts by when they reach the limit. Naive ways, such as Prometheus's
+predict_linear, are compared with it, and used where they win.
+
+Days are counted from the last one that is known. What the past cannot carry is
+refused, with what to measure.
+
+It changes nothing; with --keep it keeps the forecast, for plumb forecast score.
+
+Exit codes:
+  0  done
+  2  the command line is wrong
+  3  what was to be read could not be read, or all of it is refused`,
+		Example: `  plumb forecast space
+  plumb forecast space --at +90d --html space.html
+  plumb forecast space --csv growth.csv --at 2027-03-01 --json
+  plumb forecast space --prometheus http://127.0.0.1:9090 --keep`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runSpace(c.Context(), s, f) },
+	}
+	f.source.flags(c)
+	fl := c.Flags()
+	fl.StringVar(&f.at, "at", "+90d", "the `DAY` to tell of: +90d after the last one that is known, or a date such as 2027-03-01")
+	fl.StringVar(&f.only, "only", "", "only what has `TEXT` in its name, such as dataset: or space_binlog")
+	fl.StringVar(&f.html, "html", "", "also write a page for a browser to `FILE`")
+	fl.BoolVar(&f.force, "force", false, "replace that file if it is there")
+	fl.BoolVar(&f.keep, "keep", false, "keep the forecast, so that plumb forecast score can judge it")
+	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	keptFlag(c, &f.kept)
+	return c
+}
+
+func runSpace(ctx context.Context, s *shell.Shell, f spaceFlags) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	if strings.HasPrefix(f.at, "+") { // a date needs the last day that is known
+		if _, err := parseAt(f.at, time.Time{}); err != nil {
+			return err
+		}
+	}
+	if err := shell.RoomFor("--html", f.html, f.force); err != nil {
+		return err
+	}
+	all, from, err := f.read(ctx, s.In)
+	if err != nil {
+		return err
+	}
+	results, err := f.forecast(all)
+	if err != nil {
+		return err
+	}
+	if f.keep {
+		if err := keepAll(s, f.kept, results); err != nil {
+			return err
+		}
+	}
+	if f.html != "" {
+		page, err := view.HTML(results, from, shell.Version())
+		if err != nil {
+			return err
+		}
+		if err := s.WritePage(f.html, f.force, page); err != nil {
+			return err
+		}
+	}
+	if err := s.Answer(f.json, view.Document(results, from), view.Text(results, from, shell.Screen(s.Out))); err != nil {
+		return err
+	}
+	return refused(results)
+}
+
+// forecast forecasts what was asked for.
+func (f spaceFlags) forecast(all []known) (results []space.Result, err error) {
+	for _, k := range all {
+		q := k.series.Quantity
+		if !strings.Contains(q.Of+" "+q.Name, f.only) {
+			continue
+		}
+		ask := space.Ask{Limit: k.limit, Bounded: k.bounded, Changes: k.changes}
+		last := time.Now()
+		if len(k.series.Days) > 0 {
+			last = k.series.Last().Date
+		}
+		if ask.Days, err = parseAt(f.at, last); err != nil {
+			return nil, err
+		}
+		results = append(results, space.Of(k.series, ask))
+	}
+	if len(results) == 0 {
+		return nil, hint.Usage(fmt.Sprintf("nothing has %q in its name", f.only), "without --only all is told")
+	}
+	return results, nil
+}
+
+// refused is the error where nothing is forecast at all.
+func refused(results []space.Result) error {
+	for _, r := range results {
+		if r.Refusal == nil {
+			return nil
+		}
+	}
+	if len(results) == 1 {
+		return fmt.Errorf("forecast %s: %w", results[0].Quantity.Of, results[0].Refusal)
+	}
+	return errors.New("all forecasts are refused")
+}
+
+// parseAt gives how many days after the last known one a day is.
+func parseAt(text string, last time.Time) (days int, err error) {
+	want := "+90d, +12w or a date such as 2027-03-01"
+	if number, is := strings.CutPrefix(text, "+"); is {
+		each := 1
+		switch {
+		case strings.HasSuffix(number, "d"):
+			number = strings.TrimSuffix(number, "d")
+		case strings.HasSuffix(number, "w"):
+			number, each = strings.TrimSuffix(number, "w"), 7
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > space.MostDays {
+			return 0, hint.Usage(fmt.Sprintf("--at %s is no day that can be forecast", text), want+", at most three years")
+		}
+		return min(n*each, space.MostDays), nil
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return 0, hint.Usage(fmt.Sprintf("--at %s is no day", text), want)
+	}
+	days = int(at.Sub(last.Truncate(24*time.Hour)) / (24 * time.Hour))
+	if days < 1 || days > space.MostDays {
+		return 0, hint.Usage(fmt.Sprintf("--at %s is not within three years after %s, the last day that is known", text, last.Format(time.DateOnly)), want)
+	}
+	return days, nil
+}

@@ -1,0 +1,208 @@
+package forecast
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
+	"plumb/internal/forecast/model"
+	"plumb/internal/hint"
+	"plumb/internal/stats"
+	view "plumb/internal/view/forecast"
+	"plumb/knowledge"
+)
+
+// volumeFlags are the flags of forecast volume.
+type volumeFlags struct {
+	recording
+	device     string
+	size       value.Size
+	iops       float64
+	throughput value.Size
+	io         value.Size
+	steady     float64
+	lasts      time.Duration
+	instance   string
+	cloud      []string
+	json       bool
+}
+
+func volumeCommand(s *shell.Shell) *cobra.Command {
+	var f volumeFlags
+	c := &cobra.Command{
+		Use:   "volume",
+		Short: "say which volume of a cloud bears a load, and what it costs",
+		Long: `Volume compares the volumes of cloud providers for a load, the cheapest first: by
+their limits, the instance's, what they promise for how much of the time, and
+credits, which are spent as the load goes above the base. Limits and prices come
+with the program, each with its date and source; prices older than a year are
+doubted, and a volume whose price was not read is named and not ranked.
+
+The load is that of a device in a recording of plumb watch, or given by flags.
+
+` + modelExits,
+		Example: `  plumb forecast volume --size 1T --iops 2700 --io 16K
+  plumb forecast volume --size 500G --device nvme1n1
+  plumb forecast volume --size 1T --iops 20000 --io 16K --steady 0.999 --instance m6i.8xlarge`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runVolume(c.Context(), s, f) },
+	}
+	f.recording.flag(c)
+	fl := c.Flags()
+	fl.StringVar(&f.device, "device", "", "take the load of the device with this `NAME` from the recording")
+	fl.Var(&f.size, "size", "`SIZE` that it must have")
+	fl.Float64Var(&f.iops, "iops", 0, "I/Os a second at the peak")
+	fl.Var(&f.throughput, "throughput", "`SIZE` that is read and written in a second at the peak; without, I/Os by --io")
+	fl.Var(&f.io, "io", "mean `SIZE` of an I/O")
+	fl.Float64Var(&f.steady, "steady", 0, "only volumes that are promised for this `PART` of the time, such as 0.999")
+	fl.DurationVar(&f.lasts, "lasts", 0, "the peak lasts so long; without, for ever")
+	fl.StringVar(&f.instance, "instance", "", "attached to this `TYPE` of machine, whose own limit counts too")
+	fl.StringSliceVar(&f.cloud, "cloud", nil, "compare what `FILE` says instead of what comes with the program")
+	jsonFlag(c, &f.json)
+	return c
+}
+
+func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
+	if f.device != "" && (f.iops > 0 || f.throughput > 0) {
+		return hint.Usage("--device and --iops are two loads", "give one of them")
+	}
+	if f.steady < 0 || f.steady >= 1 || f.iops < 0 || f.iops > 1e9 || f.lasts < 0 {
+		return hint.Usage("--steady is a part of one, and --iops and --lasts are not below nought", "such as --iops 3000 --steady 0.999 --lasts 1h")
+	}
+	clouds, err := f.clouds()
+	if err != nil {
+		return err
+	}
+	l := f.named()
+	if f.device != "" {
+		if l, err = f.recorded(ctx, l); err != nil {
+			return err
+		}
+	}
+	return told(s, "volume", "Volumes that bear it", f.json, []view.Asked{{Result: model.ChooseVolume(clouds, l, time.Now())}})
+}
+
+// named is the load that flags give.
+func (f volumeFlags) named() model.Load {
+	const mib = 1 << 20
+	l := model.Load{GiB: math.Ceil(float64(f.size) / (1 << 30)), KiB: float64(f.io) / 1024, Steady: f.steady, Lasts: f.lasts, Instance: f.instance}
+	exact := func(v float64) stats.Estimate { return stats.Estimate{Value: v, Low: v, High: v} }
+	bytes := float64(f.throughput)
+	if bytes == 0 {
+		bytes = f.iops * float64(f.io)
+	}
+	l.IOPS, l.MiBps = exact(f.iops), exact(bytes/mib)
+	return l
+}
+
+// clouds reads what is known of volumes.
+func (f volumeFlags) clouds() (all []model.Cloud, err error) {
+	read := readFile
+	names := f.cloud
+	if len(names) == 0 {
+		if names, err = fs.Glob(knowledge.FS, "clouds/*.yaml"); err != nil {
+			return nil, err
+		}
+		read = knowledge.FS.ReadFile
+	}
+	for _, name := range names {
+		data, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		c, err := model.ReadCloud(name, data)
+		if err != nil {
+			return nil, hint.With(err, "knowledge/README.md describes the form")
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// leastSamples is how many seconds tell a peak.
+const leastSamples = 600
+
+// recorded takes the load of a device from the recording: what it did in 99 of
+// 100 samples, from 95 to all of them.
+func (f volumeFlags) recorded(ctx context.Context, l model.Load) (model.Load, error) {
+	found, err := f.recording.read(ctx, "block", false, "reads", "writes", "read_bytes", "written_bytes")
+	if err != nil {
+		return l, err
+	}
+	var ios, bytes []sampled
+	for id, values := range found {
+		if id.Of.Name != f.device {
+			continue
+		}
+		if id.Name == "reads" || id.Name == "writes" {
+			ios = added(ios, rates(values))
+		} else {
+			bytes = added(bytes, rates(values))
+		}
+	}
+	if len(ios) == 0 {
+		return l, hint.With(errors.New("forecast volume: the recording has no device "+f.device), "plumb stack shows the devices; --dir names another recording")
+	}
+	if len(ios) < leastSamples {
+		return l, hint.With(fmt.Errorf("forecast volume: %d samples of %s tell no peak", len(ios), f.device), fmt.Sprintf("record it for %d samples and more, its busiest hour among them: plumb watch record", leastSamples))
+	}
+	for _, s := range ios {
+		l.Series = append(l.Series, s.value)
+	}
+	l.IOPS, l.MiBps = peak(ios), peak(bytes)
+	const mib = 1 << 20
+	if l.IOPS.Value > 0 {
+		l.KiB = l.MiBps.Value / l.IOPS.Value / 1024
+	}
+	l.MiBps.Value, l.MiBps.Low, l.MiBps.High = l.MiBps.Value/mib, l.MiBps.Low/mib, l.MiBps.High/mib
+	return l, nil
+}
+
+// rates are those between the samples of a counter.
+func rates(all []sampled) (out []sampled) {
+	for i := 1; i < len(all); i++ {
+		seconds, rose := all[i].at.Sub(all[i-1].at).Seconds(), all[i].value-all[i-1].value
+		if seconds > 0 && rose >= 0 { // what began anew tells nothing
+			out = append(out, sampled{all[i].at, rose / seconds})
+		}
+	}
+	return out
+}
+
+// added sums two series by their moments.
+func added(a, b []sampled) []sampled {
+	if a == nil {
+		return b
+	}
+	var out []sampled
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch c := a[i].at.Compare(b[j].at); {
+		case c < 0:
+			i++
+		case c > 0:
+			j++
+		default:
+			out = append(out, sampled{a[i].at, a[i].value + b[j].value})
+			i, j = i+1, j+1
+		}
+	}
+	return out
+}
+
+func peak(all []sampled) stats.Estimate {
+	if len(all) == 0 {
+		return stats.Estimate{}
+	}
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b sampled) int { return cmp.Compare(a.value, b.value) })
+	at := func(q float64) float64 { return sorted[int(q*float64(len(sorted)-1))].value }
+	return stats.Estimate{Value: at(0.99), Low: at(0.95), High: at(1), N: len(all)}
+}

@@ -1,0 +1,123 @@
+package forecast
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/forecast/model"
+	"plumb/internal/hint"
+	view "plumb/internal/view/forecast"
+)
+
+// wearFlags are the flags of forecast wear.
+type wearFlags struct {
+	recording
+	csv  string
+	json bool
+}
+
+func wearCommand(s *shell.Shell) *cobra.Command {
+	var f wearFlags
+	c := &cobra.Command{
+		Use:   "wear",
+		Short: "say when each SSD has used up its rated endurance",
+		Long: `Wear foretells the day on which each SSD has used up the endurance that its maker
+rates it for, from the share used that it told over time: from a recording of plumb
+watch, or a CSV file. An SSD tells whole per cents, and no date is told before it
+has risen by two.
+
+` + modelExits,
+		Example: `  plumb forecast wear
+  plumb forecast wear --csv wear.csv`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runWear(c.Context(), s, f) },
+	}
+	f.recording.flag(c)
+	c.Flags().StringVar(&f.csv, "csv", "", "what the drives told is in `FILE`, with a header and the columns date, percent and, of several, device")
+	jsonFlag(c, &f.json)
+	return c
+}
+
+func runWear(ctx context.Context, s *shell.Shell, f wearFlags) error {
+	if f.csv != "" && f.dir != "" {
+		return hint.Usage("--csv and --dir are two places of what the drives told", "give one of them")
+	}
+	read := f.recorded
+	if f.csv != "" {
+		read = f.listed
+	}
+	drives, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	var all []view.Asked
+	for _, d := range drives {
+		all = append(all, view.Asked{About: d.name, Result: model.Wear(d.name, d.told)})
+	}
+	return told(s, "wear", "Wear of SSDs", f.json, all)
+}
+
+// drive is what one SSD told.
+type drive struct {
+	name string
+	told []model.Worn
+}
+
+func inOrder(by map[string][]model.Worn) (all []drive) {
+	for name, told := range by {
+		all = append(all, drive{name, told})
+	}
+	slices.SortFunc(all, func(a, b drive) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+// recorded reads a recording of watch.
+func (f wearFlags) recorded(ctx context.Context) ([]drive, error) {
+	found, err := f.recording.read(ctx, "block", true, "nvme_used")
+	if err != nil {
+		return nil, err
+	}
+	by := map[string][]model.Worn{}
+	for id, values := range found {
+		for _, v := range values {
+			by[id.Of.Name] = append(by[id.Of.Name], model.Worn{At: v.at, Percent: v.value})
+		}
+	}
+	if len(by) == 0 {
+		return nil, hint.With(errors.New("forecast wear: the recording has no SSD that tells its wear"), "NVMe drives tell it to root where nvme-cli is installed; clouds' volumes tell none")
+	}
+	return inOrder(by), nil
+}
+
+// listed reads a CSV file.
+func (f wearFlags) listed(context.Context) ([]drive, error) {
+	t, err := table(f.csv)
+	if err != nil {
+		return nil, err
+	}
+	at, err := t.Times("date")
+	if err != nil {
+		return nil, err
+	}
+	percent, err := t.Numbers("percent")
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(at))
+	if t.Has("device") {
+		if names, err = t.Texts("device"); err != nil {
+			return nil, err
+		}
+	}
+	by := map[string][]model.Worn{}
+	for i := range at {
+		name := cmp.Or(names[i], "drive")
+		by[name] = append(by[name], model.Worn{At: at[i], Percent: percent[i]})
+	}
+	return inOrder(by), nil
+}

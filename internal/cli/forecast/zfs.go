@@ -1,0 +1,162 @@
+package forecast
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
+	"plumb/internal/forecast/model"
+	"plumb/internal/hint"
+	"plumb/internal/stack"
+	"plumb/internal/units"
+	view "plumb/internal/view/forecast"
+)
+
+// zfsFlags are the flags of forecast zfs.
+type zfsFlags struct {
+	shell.Source
+	dataset string
+	data    value.Size
+	record  []string
+	page    value.Size
+	ratio   float64
+	l2arc   value.Size
+	arc     value.Size
+	json    bool
+}
+
+func zfsCommand(s *shell.Shell, read Read) *cobra.Command {
+	var f zfsFlags
+	c := &cobra.Command{
+		Use:   "zfs",
+		Short: "say what memory and devices ZFS needs for data, by its recordsize",
+		Long: `Zfs foretells the memory that ZFS's own metadata takes in the ARC, what an L2ARC
+takes of it, how large a special vdev must be, what is stored after compression, and
+how much more than a page of the server is read and written. It reads the datasets
+of this host, or takes the data's size from --data, before there is any.
+
+` + modelExits,
+		Example: `  plumb forecast zfs --data 750G --recordsize 16K,64K,128K --page 16K
+  plumb forecast zfs --dataset tank/db --recordsize 16K
+  plumb forecast zfs --data 850G --recordsize 16K --ratio 1.28 --l2arc 475G`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runZFS(c.Context(), s, read, f) },
+	}
+	f.Flags(c)
+	fl := c.Flags()
+	fl.StringVar(&f.dataset, "dataset", "", "only the dataset with this `NAME`")
+	fl.Var(&f.data, "data", "`SIZE` of the data before compression, instead of reading a host")
+	fl.StringSliceVar(&f.record, "recordsize", nil, "foretell it for this `SIZE` of records, or several with commas; without, those of the host")
+	fl.Var(&f.page, "page", "`SIZE` of the server's pages")
+	fl.Float64Var(&f.ratio, "ratio", 0, "ratio of compression; without, the host's")
+	fl.Var(&f.arc, "arc", "most that the ARC may take, a `SIZE`; without, the host's")
+	fl.Var(&f.l2arc, "l2arc", "`SIZE` of all cache devices")
+	jsonFlag(c, &f.json)
+	return c
+}
+
+func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	if f.data > 0 && (f.Tape != "" || f.dataset != "") {
+		return hint.Usage("--data stands for data that is not there yet, and --tape and --dataset for a host's", "give one of them")
+	}
+	if f.ratio != 0 && !(f.ratio >= 1 && f.ratio < 1000) {
+		return hint.Usage(fmt.Sprintf("--ratio %g is no ratio of compression", f.ratio), "such as --ratio 2.5; 1 is none")
+	}
+	records, err := numbers("recordsize", f.record)
+	if err != nil {
+		return err
+	}
+	all := []named{{ZFS: model.ZFS{Data: float64(f.data)}}}
+	if f.data == 0 {
+		host, err := read(ctx, f.Source)
+		if err != nil {
+			return err
+		}
+		if all, err = datasets(host, f.dataset); err != nil {
+			return err
+		}
+	}
+	var asked []view.Asked
+	for _, d := range all {
+		d.Page, d.L2ARC = float64(f.page), max(d.L2ARC, float64(f.l2arc))
+		d.Ratio, d.ARC = cmp.Or(f.ratio, d.Ratio), cmp.Or(float64(f.arc), d.ARC)
+		asked = append(asked, d.ask(records)...)
+	}
+	return told(s, "zfs", "What ZFS needs", f.json, asked)
+}
+
+// named is the data of a dataset.
+type named struct {
+	model.ZFS
+	name string // "" for data that is not there yet
+}
+
+// ask asks for each recordsize, or for that of the dataset.
+func (d named) ask(records []float64) (all []view.Asked) {
+	if len(records) == 0 {
+		records = []float64{d.Record}
+	}
+	for _, r := range records {
+		z := d.ZFS
+		z.Record = r
+		a := view.Asked{About: "recordsize unknown", Result: z.Predict()}
+		if r > 0 {
+			a.About = "recordsize " + size(r)
+		}
+		if d.name != "" {
+			a.About = d.name + ", " + units.Measured(z.Data) + " before compression, " + a.About
+		}
+		if d.ARC > 0 && a.Refusal == nil && a.Values[0].Value > d.ARC {
+			a.Warnings = append(a.Warnings, fmt.Sprintf("the ARC may take %s, and the metadata with records of %s alone %s", size(d.ARC), size(r), units.Measured(a.Values[0].Value)))
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// datasets reads the data of a host.
+func datasets(s *stack.Stack, only string) (all []named, err error) {
+	number := func(t *stack.Thing, name string) float64 { v, _ := t.Number(name); return v }
+	var module stack.Thing
+	for _, t := range s.OfKind("zfs") {
+		module = *t
+	}
+	for _, t := range s.OfKind("dataset") {
+		if t.Text("dataset_type") != "filesystem" || only != "" && t.Ref.Name != only {
+			continue
+		}
+		d := named{name: t.Ref.Name}
+		d.ARC = number(&module, "arc_limit")
+		d.Data, d.Record, d.Ratio = number(t, "logicalreferenced"), number(t, "recordsize"), cmp.Or(number(t, "refcompressratio"), number(t, "compressratio"))
+		if d.Data == 0 { // ZFS before it told of that
+			d.Data = number(t, "referenced") * d.Ratio
+		}
+		d.L2Stored, d.L2Headers = number(&module, "l2_asize"), number(&module, "l2_headers")
+		if d.Data > 0 || only != "" {
+			all = append(all, d)
+		}
+	}
+	slices.SortFunc(all, func(a, b named) int { return int(b.Data/1024 - a.Data/1024) })
+	if len(all) == 0 {
+		what := "no dataset with data was seen on this host"
+		if only != "" {
+			what = "no dataset " + only + " was seen on this host"
+		}
+		return nil, hint.With(fmt.Errorf("forecast zfs: %s", what), "plumb stack shows those that are; --data 750G --recordsize 16K asks about data that is not there yet")
+	}
+	return all[:min(len(all), mostDatasets)], nil
+}
+
+// mostDatasets bounds the page: the largest are shown.
+const mostDatasets = 20
+
+// size writes a number of bytes that somebody chose.
+func size(bytes float64) string { return units.Bytes(int64(bytes)) }

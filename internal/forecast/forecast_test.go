@@ -1,0 +1,187 @@
+package forecast
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/hint"
+)
+
+func at(day int) time.Time { return time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC) }
+
+func TestPinballIsLeastAtTheTrueQuantiles(t *testing.T) {
+	mean := func(q Quantiles) (sum float64) {
+		for i := range 1001 { // evenly from 0 to 1
+			sum += Pinball(q, float64(i)/1000)
+		}
+		return sum
+	}
+	best := mean(Levels)
+	for i := range Levels {
+		for _, off := range []float64{-0.02, 0.02} {
+			q := Quantiles(Levels)
+			q[i] += off
+			if mean(q) <= best {
+				t.Errorf("quantile %d off by %g is as good as the true one", i, off)
+			}
+		}
+	}
+}
+
+func TestDailyTakesTheLastOfEachDay(t *testing.T) {
+	s := Daily(Quantity{}, []Day{{at(1).Add(9 * time.Hour), 5}, {at(0).Add(time.Hour), 1}, {at(0).Add(20 * time.Hour), 2}, {at(2), math.NaN()}})
+	if len(s.Days) != 2 || s.Days[0] != (Day{at(0), 2}) || s.Days[1] != (Day{at(1), 5}) {
+		t.Errorf("%v", s.Days)
+	}
+}
+
+// What nobody knows is not nothing: the sum over a gap stays, and its weekdays too.
+func TestGapsKeepTheirSum(t *testing.T) {
+	s := Series{Days: []Day{{at(0), 0}, {at(1), 7}, {at(4), 37}, {at(5), 38}}}
+	if got := s.Added(); len(got) != 5 || got[0] != 7 || got[1] != 10 || got[2] != 10 || got[3] != 10 || got[4] != 1 {
+		t.Errorf("%v", got)
+	}
+	if s.Unknown() != 2 {
+		t.Errorf("%d unknown days", s.Unknown())
+	}
+	long := Series{Days: []Day{{at(0), 0}, {at(17), 170}, {at(18), 171}}} // two weeks and three days
+	if got := long.Added(); len(got) != 4 || got[0] != 10 || got[2] != 10 || got[3] != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestParseCSV(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		days int
+		size float64
+	}{
+		"a date and bytes":    {"date,used_bytes\n2026-01-01,5\n2026-01-02,6\n", 2, 0},
+		"with a size":         {"t,used,size\n1767225600,5,100\n2026-01-02T03:04:05Z,6,200\n", 2, 200},
+		"nothing known":       {"date,bytes\n2026-01-01,\n2026-01-02,6\n", 1, 0},
+		"other columns":       {"host,\"Date\",Bytes\ndb1,2026-01-01,1e9\n", 1, 0},
+		"a mark at the start": {"\ufeffdate,bytes\r\n2026-01-01,1\r\n", 1, 0},
+	} {
+		got, err := ParseCSV([]byte(c.text))
+		if err != nil || len(got.Days) != c.days || got.Size != c.size {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+func TestParseCSVSaysWhatIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "the file is empty", "date,bytes\n": "no row", "a,b\n1,2\n": "no column for the date",
+		"date,bytes\nyesterday,5\n": `line 2: "yesterday" is no date`, "date,bytes\n2026-01-01,-5\n": "no count of bytes",
+		"date,bytes\n2026-01-01,NaN\n": "no count of bytes", "date,bytes\n0002-01-01,5\n": "no date of a disk", "date,bytes\n2026-01-01\n": "line 2: it is too short",
+		"date,bytes\n\"2026\n": "quote",
+	} {
+		_, err := ParseCSV([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func FuzzParseCSV(f *testing.F) {
+	f.Add([]byte("date,used_bytes\n2026-01-01,5\n"))
+	f.Add([]byte("t,used,size\n1767225600,5,100\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := ParseCSV(text)
+		if err != nil {
+			return
+		}
+		for _, d := range got.Days {
+			if !(d.Value >= 0) || math.IsInf(d.Value, 0) || d.Date.Year() < 1970 || d.Date.Year() > 2200 {
+				t.Errorf("%v", d)
+			}
+		}
+		s := Daily(Quantity{}, got.Days)
+		s.Added()
+	})
+}
+
+const matrix = `{"status":"success","data":{"resultType":"matrix","result":[
+{"metric":{"instance":"db1:9100","mountpoint":"/data","job":"node"},"values":[[1767225600,"5"],[1767312000,"NaN"],[1767398400.5,"-1"]]},
+{"metric":{"pool":"tank"},"values":[[1767225600,"7"]]}]}}`
+
+func TestParseMatrix(t *testing.T) {
+	all, err := ParseMatrix([]byte(matrix))
+	if err != nil || len(all) != 2 || all[0].Of != "db1:9100 /data" || all[1].Of != "pool=tank" {
+		t.Fatalf("%v, %v", all, err)
+	}
+	if s := Daily(Quantity{}, all[0].Days); len(s.Days) != 1 || s.Days[0].Value != 5 {
+		t.Errorf("what is no number was taken for one: %v", s.Days)
+	}
+	for text, want := range map[string]string{
+		"<html>": "not Prometheus's", `{"status":"error","error":"bad_data: x"}`: "bad_data", `{"status":"success","data":{"resultType":"vector"}}`: "gives a vector",
+		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[["x","1"]]}]}}`: "no time and value",
+	} {
+		if _, err := ParseMatrix([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func FuzzParseMatrix(f *testing.F) {
+	f.Add([]byte(matrix))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		all, err := ParseMatrix(text)
+		for _, a := range all {
+			if err == nil && (a.Of == "" || len(a.Of) > mostLabels+10) {
+				t.Errorf("a series is called %q", a.Of)
+			}
+			Daily(Quantity{}, a.Days)
+		}
+	})
+}
+
+func TestScoreJudgesDaysThatHaveCome(t *testing.T) {
+	q := Quantity{Of: "tank", Name: "used", Unit: "bytes"}
+	k := Kept{KeptVersion, q, at(0), []Point{
+		{at(1), Quantiles{0, 1, 2, 3, 4}}, {at(2), Quantiles{0, 1, 2, 3, 4}}, {at(3), Quantiles{0, 1, 2, 3, 4}}, {at(4), Quantiles{0, 1, 2, 3, 4}}, {at(9), Quantiles{}}}}
+	sc := ScoreOf([]Kept{k}, Series{q, []Day{{at(1), 2}, {at(2), 3.5}, {at(4), 9}}})
+	if sc.Judged != 3 || sc.In80 != 1 || sc.In95 != 2 || sc.Waiting != 1 || sc.Unknown != 1 || sc.Loss <= 0 {
+		t.Errorf("%+v", sc)
+	}
+}
+
+func TestKeptIsReadBack(t *testing.T) {
+	f := Forecast{Quantity: Quantity{Of: "tank"}, Made: at(0), Points: []Point{{at(1), Quantiles{1, 2, 3, 4, 5}}}}
+	k, is := f.Keep()
+	text, err := json.Marshal([]Kept{k})
+	if err != nil || !is {
+		t.Fatal(is, err)
+	}
+	if back, err := ParseKept(text); err != nil || len(back) != 1 || back[0].Points[0] != f.Points[0] {
+		t.Errorf("%v, %v", back, err)
+	}
+	if _, err := ParseKept(text[:len(text)-3]); hint.Of(err) == "" {
+		t.Errorf("half a file: %v", err)
+	}
+	if _, err := ParseKept([]byte(`[{"plumb":9}]`)); err == nil || !strings.Contains(err.Error(), "version 9") {
+		t.Errorf("a newer one: %v", err)
+	}
+	f.Refusal = &Refusal{"too short", "wait"}
+	if _, is := f.Keep(); is {
+		t.Error("a refusal is kept as a forecast")
+	}
+	var r *Refusal
+	if err := error(f.Refusal); !errors.As(err, &r) || hint.Of(err) != "wait" {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzParseKept(f *testing.F) {
+	f.Add([]byte(`[{"plumb":1,"quantity":{"of":"tank"},"made":"2026-01-01T00:00:00Z","points":[{"date":"2026-01-02T00:00:00Z","value":[1,2,3,4,5]}]}]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		all, err := ParseKept(text)
+		if err == nil {
+			ScoreOf(all, Series{Days: []Day{{at(1), 2}}})
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plumb/internal/stats"
+	"plumb/internal/units"
+)
+
+// Device is a curve of rates by requests under way.
+type Device struct{ Points []stats.Point }
+
+// leastDevice is how many concurrencies tell a device's two parameters.
+const leastDevice = 2
+
+// Predict forecasts the rate of a number of requests under way. From four
+// concurrencies on, package stats chooses between curves; two give the curve of
+// a device of channels that are hit at random, which has two parameters.
+func (d Device) Predict(n int) Result {
+	points := slices.Clone(d.Points)
+	slices.SortFunc(points, func(a, b stats.Point) int { return a.Threads - b.Threads })
+	points = slices.CompactFunc(points, func(a, b stats.Point) bool { return a.Threads == b.Threads })
+	for _, p := range points {
+		if p.Threads < 1 || !(p.Rate > 0) || math.IsInf(p.Rate, 0) {
+			return refused("leave it out, or measure it again", "%d threads with %g operations a second are no measurement", p.Threads, p.Rate)
+		}
+	}
+	if len(points) < leastDevice || n < 1 {
+		return refused("measure the same load at 1 thread and at 4, better at 1, 4, 16 and 64", "it was measured at %s of threads, and a curve needs %d", units.Count(len(points), "different number"), leastDevice)
+	}
+	capacity, err := stats.FitCapacity(points)
+	if err != nil {
+		return occupancy(points, n)
+	}
+	return chosen(capacity, points, n)
+}
+
+// chosen is the forecast of the curve that package stats took.
+func chosen(c *stats.Capacity, points []stats.Point, n int) Result {
+	most := points[len(points)-1].Threads
+	if c.Model == stats.UniversalScalability && n > most {
+		return refused(fmt.Sprintf("measure it at %d threads", n),
+			"the curve that fits, of software that contends, holds nowhere but where it was measured: up to %d threads", most)
+	}
+	e := c.Predict(n)
+	e.Low, e.High = min(e.Low, e.Value/(1+c.Cross)), max(e.High, e.Value*(1+c.Cross))
+	r := deviceResult(points, n, c.Model, e)
+	r.Warnings = c.Doubts
+	r.Rivals[0].Error = c.Cross
+	return r
+}
+
+// deviceError is what two points are taken to be off by, when nothing tells.
+const deviceError = 0.03
+
+// occupancy solves for the channels that explain the first and the last point.
+func occupancy(points []stats.Point, n int) Result {
+	a, b := points[0], points[len(points)-1]
+	value, m := channelsOf(a, b, n)
+	if math.IsInf(m, 1) && n > b.Threads {
+		return refused(fmt.Sprintf("measure it at %d threads or more", min(n, 4*b.Threads)),
+			"from %d to %d threads the rate rose as much as the threads did, so nothing is known of where it ends", a.Threads, b.Threads)
+	}
+	e := stats.Estimate{Value: value, Low: value, High: value, N: len(points)}
+	for _, off := range [][2]float64{{1, -1}, {-1, 1}} {
+		p, q := a, b
+		p.Rate *= 1 + off[0]*max(a.Error, deviceError)/2
+		q.Rate *= 1 + off[1]*max(b.Error, deviceError)/2
+		v, _ := channelsOf(p, q, n)
+		e.Low, e.High = min(e.Low, v), max(e.High, v)
+	}
+	r := deviceResult(points, n, stats.RandomOccupancy, e)
+	r.Warnings = []string{fmt.Sprintf("%d numbers of threads give no choice between curves", len(points))}
+	return r
+}
+
+// channelsOf gives the rate of n requests on the device that does a and b, and
+// its channels: infinite when b is no less than proportional.
+func channelsOf(a, b stats.Point, n int) (rate, m float64) {
+	rise := b.Rate / a.Rate
+	shape := func(m float64) float64 { return occupied(float64(b.Threads), m) / occupied(float64(a.Threads), m) }
+	low, high := 1.0, 1e6
+	if shape(high) <= rise {
+		return a.Rate / float64(a.Threads) * float64(n), math.Inf(1)
+	}
+	for range 100 {
+		middle := math.Sqrt(low * high)
+		if shape(middle) < rise {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return a.Rate / occupied(float64(a.Threads), low) * occupied(float64(n), low), low
+}
+
+func deviceResult(points []stats.Point, n int, model string, e stats.Estimate) Result {
+	first := points[0]
+	proportional := first.Rate / float64(first.Threads) * float64(n)
+	response := stats.Estimate{Value: float64(n) / e.Value, Low: float64(n) / e.High, High: float64(n) / e.Low, N: e.N}
+	return Result{
+		Model: model,
+		Values: []Value{
+			{Name: "rate", Unit: PerSecond, Estimate: e},
+			{Name: "response", Unit: Seconds, Estimate: response, How: "requests under way by their rate (Little's law)"},
+		},
+		Assumptions: []string{"the same kind and size of requests", "nobody else uses the device", "no limit of a control group or a cloud volume lies above what was measured"},
+		Rivals: []Rival{
+			{Name: model, Value: e.Value, Error: math.NaN(), Weight: 1},
+			{Name: "proportional to the threads", Value: proportional, Error: math.NaN()},
+		},
+	}
+}

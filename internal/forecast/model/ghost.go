@@ -1,0 +1,50 @@
+package model
+
+import (
+	"fmt"
+	"math"
+)
+
+// Ghosts are what a cache remembers of blocks that it dropped: reads of them would
+// have been hits if it were larger by as much. Counts are of one span of time.
+type Ghosts struct {
+	Cache  float64 // bytes of the cache
+	Kept   float64 // bytes of the blocks that are remembered; 0: not known, and taken as the cache's
+	Hits   float64 // reads of remembered blocks
+	Misses float64 // all misses, those among them
+	Reads  float64 // all reads
+	Of     string  // what the cache is, for people
+}
+
+// leastMisses is how many misses tell a slope.
+const leastMisses = 1000
+
+// Predict forecasts the misses of a cache of some bytes: between now and what the
+// ghosts reach, in a straight line.
+func (g Ghosts) Predict(bytes float64) Result {
+	kept := g.Kept
+	if kept <= 0 {
+		kept = g.Cache
+	}
+	switch {
+	case !(g.Cache > 0):
+		return refused("read a host with OpenZFS, or give a trace", "%s: its size is not known", g.Of)
+	case g.Misses < leastMisses || g.Reads < g.Misses || g.Hits > g.Misses:
+		return refused("record the host under its load (plumb watch record), for an hour at its peak", "%s: %.0f misses of %.0f reads tell no slope", g.Of, g.Misses, g.Reads)
+	case bytes < g.Cache:
+		return refused("give a trace of its reads", "%s: ghosts tell of a larger cache, and %s is less than its %s", g.Of, size(bytes), size(g.Cache))
+	case bytes > g.Cache+kept:
+		return refused(fmt.Sprintf("give it %s, and look again", size(g.Cache+kept)), "%s: its ghosts reach to %s, and %s is beyond", g.Of, size(g.Cache+kept), size(bytes))
+	}
+	now := g.Misses / g.Reads
+	all := g.Hits / g.Reads
+	part := (bytes - g.Cache) / kept
+	// The ghosts nearest to the cache are hit most, so a straight line is the least
+	// that more memory brings, and all of their hits the most.
+	e := between(now-all*part, now-all*min(1, math.Sqrt(part)), now-all*part*0.8)
+	r := Result{Model: "ghost hits", Values: []Value{{Name: "misses", Unit: Part, Estimate: e,
+		How: fmt.Sprintf("%.2f %% of the reads miss now; ghosts of %s would have saved %.0f %% of them", 100*now, size(kept), 100*g.Hits/g.Misses)}}}
+	r.Assumptions = []string{"the load goes on as it was", "the slope holds as far as the ghosts reach, and no further"}
+	r.Rivals = []Rival{{Name: "ghost hits", Value: e.Value, Error: math.NaN(), Weight: 1}, {Name: "no change", Value: now, Error: math.NaN()}}
+	return r
+}

@@ -1,0 +1,173 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plumb/internal/stats"
+	"plumb/internal/units"
+)
+
+// LimitPoint is what a server did on a volume of a limit.
+type LimitPoint struct {
+	IOPS  float64 // the volume's limit
+	Rate  float64 // operations a second of the server
+	Error float64 // half of the 95 % interval of Rate, as a part of it
+}
+
+// LimitCurve is one load on volumes that differ by their limit alone.
+type LimitCurve struct {
+	Points  []LimitPoint
+	Clients int
+}
+
+// limitError is what two points are off by: our own volumes, two of which were to
+// foretell the third, were within it.
+const limitError = 0.15
+
+// Predict forecasts the rate on a volume of another limit: clients wait for the
+// volume, which serves its IOPS one after the other, and for everything else,
+// which the volume does not change.
+func (c LimitCurve) Predict(iops float64) Result {
+	points := slices.Clone(c.Points)
+	slices.SortFunc(points, func(a, b LimitPoint) int { return int(math.Copysign(1, a.IOPS-b.IOPS)) })
+	points = slices.CompactFunc(points, func(a, b LimitPoint) bool { return a.IOPS == b.IOPS })
+	if len(points) < 2 || c.Clients < 1 || !(iops > 0) {
+		return refused("measure the same load on volumes of two limits, each with the number of clients that it will have", "it was measured on %s, and two tell how much the load asks of one", units.Count(len(points), "volume"))
+	}
+	for _, p := range points {
+		if !(p.IOPS > 0) || !(p.Rate > 0) || math.IsInf(p.Rate, 0) {
+			return refused("leave it out, or measure it again", "a volume of %g IOPS with %g operations a second is no measurement", p.IOPS, p.Rate)
+		}
+	}
+	low, high := points[0], points[len(points)-1]
+	if iops > 4*high.IOPS || iops < low.IOPS/4 {
+		return refused(fmt.Sprintf("measure it on a volume of %.0f IOPS", iops), "%.0f IOPS are more than four times beyond what was measured, %.0f to %.0f", iops, low.IOPS, high.IOPS)
+	}
+	if iops > high.IOPS && !flat(points) {
+		return refused(fmt.Sprintf("measure it on a volume of %.0f IOPS, or on one so fast that a faster one brings nothing", iops),
+			"%.0f IOPS are more than the fastest volume that was measured, %.0f, and there the load still waited for the volume: what it does without waiting is not known", iops, high.IOPS)
+	}
+	return c.answer(points, iops)
+}
+
+// answer takes the way that foretold best what was left out; of two points, the network.
+func (c LimitCurve) answer(points []LimitPoint, iops float64) Result {
+	ios, think := c.fit(points)
+	ways := []struct {
+		name string
+		of   func(points []LimitPoint, at float64) float64
+	}{
+		{"closed network", func(p []LimitPoint, at float64) float64 { i, z := c.fit(p); return c.rate(i, z, at) }},
+		{"between neighbours, logarithms of both", betweenLimits},
+		{"proportional to the limit", func(p []LimitPoint, at float64) float64 { n := nearest(p, at); return n.Rate * at / n.IOPS }},
+	}
+	r := Result{Model: "closed network of a limited volume and the rest", Assumptions: []string{
+		"the load asks the volume for as many I/Os for each operation, whatever its limit",
+		"the limit is held steadily, and no credits raise it",
+	}}
+	best := 0
+	for i, w := range ways {
+		var errors []float64
+		for k := 1; k < len(points)-1; k++ {
+			others := slices.Delete(slices.Clone(points), k, k+1)
+			errors = append(errors, math.Log(w.of(others, points[k].IOPS)/points[k].Rate))
+		}
+		r.Rivals = append(r.Rivals, Rival{Name: w.name, Value: w.of(points, iops), Error: rms(errors)})
+		if r.Rivals[i].Error < r.Rivals[best].Error {
+			best = i
+		}
+	}
+	r.Rivals[best].Weight = 1
+	half := limitError
+	if off := r.Rivals[best].Error; !math.IsNaN(off) {
+		half = max(leastError, 2*off)
+	}
+	e := within(r.Rivals[best].Value, half)
+	e.N = len(points)
+	r.Values = []Value{
+		{Name: "rate", Unit: PerSecond, Estimate: e, How: fmt.Sprintf("%.3g I/Os of the volume and %s of everything else for each operation", ios, units.Time(1e6*think))},
+		{Name: "response", Unit: Seconds, Estimate: stats.Estimate{Value: float64(c.Clients) / e.Value, Low: float64(c.Clients) / e.High, High: float64(c.Clients) / e.Low}, How: "clients by their rate (Little's law)"},
+	}
+	if low, high := points[0], points[len(points)-1]; high.Rate < 1.1*low.Rate {
+		r.Warnings = []string{"the volumes made hardly a difference: the load waits for something else, and what more IOPS would bring is not known from these"}
+	}
+	return r
+}
+
+func nearest(points []LimitPoint, at float64) LimitPoint {
+	near := points[0]
+	for _, p := range points {
+		if math.Abs(math.Log(p.IOPS/at)) < math.Abs(math.Log(near.IOPS/at)) {
+			near = p
+		}
+	}
+	return near
+}
+
+func betweenLimits(points []LimitPoint, at float64) float64 {
+	var all []CachePoint
+	for _, p := range points {
+		all = append(all, CachePoint{Bytes: p.IOPS, Rate: p.Rate})
+	}
+	return neighbours(math.Log)(all)(at)
+}
+
+// flat tells whether the fastest volume brought nothing over the one before.
+func flat(points []LimitPoint) bool {
+	a, b := points[len(points)-2], points[len(points)-1]
+	return b.IOPS >= 1.5*a.IOPS && b.Rate < 1.1*a.Rate
+}
+
+// rate is that of the network.
+func (c LimitCurve) rate(ios, think, iops float64) float64 {
+	w := Network{Think: think, Stations: []Station{{Name: "volume", Demand: ios / iops}}}
+	return w.Solve(c.Clients).Rate
+}
+
+// fit searches the I/Os and the rest of an operation by the least squares of
+// relative errors: for each number of I/Os, the rest that goes best with it.
+func (c LimitCurve) fit(points []LimitPoint) (ios, think float64) {
+	most := 0.0
+	for _, p := range points {
+		most = max(most, p.IOPS/p.Rate)
+	}
+	longest := math.Log(float64(c.Clients) / points[0].Rate)
+	cost := func(ios, think float64) (sum float64) {
+		for _, p := range points {
+			r := math.Log(c.rate(ios, think, p.IOPS) / p.Rate)
+			sum += r * r
+		}
+		return sum
+	}
+	rest := func(ios float64) float64 {
+		return math.Exp(lowest(longest-14, longest+1, func(x float64) float64 { return cost(ios, math.Exp(x)) }))
+	}
+	x := lowest(math.Log(most)-4, math.Log(most)+0.3, func(x float64) float64 { i := math.Exp(x); return cost(i, rest(i)) })
+	return math.Exp(x), rest(math.Exp(x))
+}
+
+// lowest finds where a function is lowest, that falls and then rises: by a grid,
+// and then by the golden section about its lowest point.
+func lowest(from, to float64, f func(float64) float64) float64 {
+	const steps, rounds = 24, 40
+	best, least := from, math.Inf(1)
+	step := (to - from) / steps
+	for i := range steps + 1 {
+		if v := f(from + step*float64(i)); v < least {
+			best, least = from+step*float64(i), v
+		}
+	}
+	low, high := best-step, best+step
+	golden := (math.Sqrt(5) - 1) / 2
+	for range rounds {
+		a, b := high-golden*(high-low), low+golden*(high-low)
+		if f(a) < f(b) {
+			high = b
+		} else {
+			low = a
+		}
+	}
+	return (low + high) / 2
+}

@@ -1,0 +1,76 @@
+package model
+
+import (
+	"math"
+
+	"plumb/internal/stats"
+	"plumb/internal/units"
+)
+
+// Monitoring is what is to be watched.
+type Monitoring struct {
+	Hosts     float64
+	Series    stats.Estimate // of each host; Value 0: not measured
+	Interval  float64        // seconds between scrapes
+	Retention float64        // days kept
+}
+
+// Rules of thumb of those who measured or sell it.
+const (
+	usualSeries   = 2500.0 // node_exporter has about 1,000, and a server's exporter as many
+	fewSeries     = 1000.0 // Percona (2017) saw 1,000 to 7,000 a node
+	manySeries    = 7000.0
+	perGiBSamples = 15000.0  // seed:pmm-01, samples a second
+	perCore       = 100000.0 // seed:pmm-01, samples a second
+	hostsPerGiB   = 8.0      // seed:pmm-01
+	hostsPerCore  = 50.0     // seed:pmm-01
+	carefulHosts  = 12.0     // of a core: PMM 3's own table, its least
+	carefulGiB    = 6.25     // hosts to a GiB, likewise
+	leastGiB      = 2.0
+	bytesASample  = 1.5 // Prometheus says 1 to 2
+)
+
+// Predict forecasts what a monitoring server needs.
+func (m Monitoring) Predict() Result {
+	if !(m.Hosts >= 1) {
+		return refused("give their number: --hosts 100", "how many hosts are watched is not known")
+	}
+	if !(m.Interval > 0) {
+		return refused("give it: --interval 15s", "how often they are asked is not known")
+	}
+	r := Result{Model: "hosts × series ÷ interval", Assumptions: []string{
+		"what a host tells does not change: series follow versions, tables and concurrency, and differ by ten and more",
+		"queries and alerts take no more than those had on which the rules rest",
+	}}
+	each := m.Series
+	if each.Value == 0 {
+		each = between(usualSeries, fewSeries, manySeries)
+		r.Warnings = append(r.Warnings, "the series of a host were not measured: count the lines of what its exporters answer, and give --series")
+	}
+	series := scaled(each, m.Hosts)
+	samples := scaled(series, 1/m.Interval)
+	r.add("series", Count, series, "%.0f hosts × %.0f", m.Hosts, each.Value)
+	r.add("samples", PerSecond, samples, "%.0f series / %s", series.Value, units.Time(1e6*m.Interval))
+	memory := stats.Estimate{
+		Value: max(m.Hosts/hostsPerGiB, samples.Value/perGiBSamples, leastGiB) * gibibyte,
+		Low:   max(leastGiB*gibibyte, series.Low*3*1024),
+		High:  max(m.Hosts/carefulGiB*gibibyte, samples.High/perGiBSamples*gibibyte, series.High*8*1024),
+	}
+	memory.Low, memory.High = min(memory.Low, memory.Value), max(memory.High, memory.Value)
+	r.add("memory", Bytes, memory, "the larger of 8 hosts and of 15,000 samples a second to a GiB (seed:pmm-01); low: 3 KiB a series, high: PMM 3's own table")
+	cores := between(math.Ceil(max(m.Hosts/hostsPerCore, samples.Value/perCore)), math.Ceil(max(1, samples.Low/perCore)), math.Ceil(max(m.Hosts/carefulHosts, samples.High/perCore)))
+	r.add("cores", Count, cores, "the larger of 50 hosts and of 100,000 samples a second to a core (seed:pmm-01); high: PMM 3's own table")
+	if m.Retention > 0 {
+		disk := scaled(samples, bytesASample*86400*m.Retention)
+		disk.Low, disk.High = samples.Low*86400*m.Retention, samples.High*2*1.25*86400*m.Retention
+		r.add("disk", Bytes, disk, "%.0f days at 1 to 2 bytes a sample; high: and a quarter for the index and merging", m.Retention)
+	}
+	return r
+}
+
+const gibibyte = 1 << 30
+
+func scaled(e stats.Estimate, by float64) stats.Estimate {
+	e.Value, e.Low, e.High = e.Value*by, e.Low*by, e.High*by
+	return e
+}

@@ -1,0 +1,147 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"plumb/internal/stats"
+)
+
+// TestMonitoringRules: seed:pmm-01, 1,000 nodes with 2 million samples a second
+// on 24 cores and 128 GB. A check of units: the rules are of the same source.
+func TestMonitoringRules(t *testing.T) {
+	r := Monitoring{Hosts: 1000, Series: stats.Estimate{Value: 2000, Low: 2000, High: 2000}, Interval: 1}.Predict()
+	if v := named(t, r, "samples"); v.Value != 2e6 {
+		t.Errorf("%g samples a second", v.Value)
+	}
+	if v := named(t, r, "cores"); v.Value != 20 || v.High < 24 {
+		t.Errorf("%g cores, to %g: the rules say 20, and 24 did", v.Value, v.High)
+	}
+	if v := named(t, r, "memory"); math.Abs(v.Value/gibibyte-133.3) > 0.1 || v.Low > 128*gibibyte {
+		t.Errorf("%g GiB, from %g: the rules say 133, and 128 did", v.Value/gibibyte, v.Low/gibibyte)
+	}
+	small := Monitoring{Hosts: 3, Interval: 60}.Predict()
+	if v := named(t, small, "memory"); v.Value != 2*gibibyte {
+		t.Errorf("3 hosts need %g GiB, and 2 are the least", v.Value/gibibyte)
+	}
+	if len(small.Warnings) == 0 {
+		t.Error("guessed series are not said to be")
+	}
+}
+
+func TestMonitoringRefuses(t *testing.T) {
+	for _, m := range []Monitoring{{Interval: 15}, {Hosts: 10}} {
+		if r := m.Predict(); r.Refusal == nil || r.Refusal.Measure == "" {
+			t.Errorf("%+v is not refused", m)
+		}
+	}
+}
+
+// wearing makes daily readings of a drive that wears by a rate with noise.
+func wearing(days int, perDay, noise float64, seed uint64) (all []Worn) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	wear := random.Float64()
+	for d := range days {
+		all = append(all, Worn{At: day.AddDate(0, 0, d), Percent: math.Floor(wear)})
+		wear += perDay * math.Max(0, 1+noise*random.NormFloat64())
+	}
+	return all
+}
+
+// TestWearCovers: the date lies within the interval about as often as it says.
+func TestWearCovers(t *testing.T) {
+	const perDay, mean = 0.11, 1.0833 // what is cut off below nought raises the mean of the noise
+	inside, told := 0, 0
+	for seed := range uint64(300) {
+		all := wearing(120, perDay, 1, seed)
+		r := Wear("nvme0n1", all)
+		if r.Refusal != nil {
+			t.Fatal(r.Refusal)
+		}
+		v := r.Values[0]
+		start := rand.New(rand.NewPCG(seed, 1)).Float64()
+		truth := float64(day.Unix()) + (usedUp-start)/(perDay*mean)*day24
+		told++
+		if truth >= v.Low && truth <= v.High {
+			inside++
+		}
+		if !(v.Low <= v.Value && v.Value <= v.High) {
+			t.Fatalf("%+v", v)
+		}
+	}
+	t.Logf("%d of %d inside", inside, told)
+	if part := float64(inside) / float64(told); part < 0.90 {
+		t.Errorf("%.0f %% of the dates lie in intervals of 95 %%", 100*part)
+	}
+}
+
+func TestWearRefuses(t *testing.T) {
+	at := func(day0 int, percent float64) Worn { return Worn{At: day.AddDate(0, 0, day0), Percent: percent} }
+	for want, all := range map[string][]Worn{
+		"takes two readings":       {at(0, 3)},
+		"less than 14":             {at(0, 3), at(10, 9)},
+		"fell from 9 to 3":         {at(0, 9), at(30, 3)},
+		"is no reading":            {at(0, 9), at(30, math.NaN())},
+		"lasts at least until 203": {at(0, 5), at(60, 6)},
+	} {
+		r := Wear("sda", all)
+		if r.Refusal == nil || r.Refusal.Measure == "" || !strings.Contains(r.Refusal.Why, want) {
+			t.Errorf("%s: %+v", want, r.Refusal)
+		}
+	}
+	if r := Wear("sda", []Worn{at(0, 90), at(5, 104)}); r.Refusal != nil || r.Values[0].Value != float64(day.AddDate(0, 0, 5).Unix()) {
+		t.Errorf("a drive that is used up: %+v", r)
+	}
+}
+
+func TestWearFasterLately(t *testing.T) {
+	var all []Worn
+	for d := range 120 {
+		p := float64(d) * 0.05
+		if d > 80 {
+			p = 4 + float64(d-80)*0.5
+		}
+		all = append(all, Worn{At: day.AddDate(0, 0, d), Percent: math.Floor(p)})
+	}
+	if r := Wear("nvme0n1", all); !strings.Contains(strings.Join(r.Warnings, ""), "faster lately") && r.Values[0].Low > r.Rivals[1].Value {
+		t.Errorf("a drive that wears ten times as fast lately: %+v", r)
+	}
+}
+
+// TestTwoVolumesForetellTheThird on a network that is like the model but not it:
+// the rest of an operation waits for processors as well.
+func TestTwoVolumesForetellTheThird(t *testing.T) {
+	truth := func(iops float64) float64 {
+		return Network{Think: 0.002, Stations: []Station{{Demand: 4 / iops}, {Demand: 0.001, Speed: Cores(4)}}}.Solve(16).Rate
+	}
+	c := LimitCurve{Clients: 16, Points: []LimitPoint{{IOPS: 2000, Rate: truth(2000)}, {IOPS: 16000, Rate: truth(16000)}}}
+	for _, iops := range []float64{1000, 4000, 6000, 8000, 12000} {
+		r := c.Predict(iops)
+		if r.Refusal != nil {
+			t.Fatal(r.Refusal)
+		}
+		e := r.Values[0].Value/truth(iops) - 1
+		t.Logf("%.0f IOPS: %+.1f %%, proportional %+.1f %%", iops, 100*e, 100*(r.Rivals[2].Value/truth(iops)-1))
+		if math.Abs(e) > 0.15 {
+			t.Errorf("%.0f IOPS are off by %.0f %%", iops, 100*e)
+		}
+	}
+}
+
+func TestLimitsRefuse(t *testing.T) {
+	two := []LimitPoint{{IOPS: 1000, Rate: 100}, {IOPS: 2000, Rate: 180}}
+	for _, x := range []struct {
+		c  LimitCurve
+		at float64
+	}{{LimitCurve{Points: two[:1], Clients: 8}, 1500}, {LimitCurve{Points: two}, 1500}, {LimitCurve{Points: two, Clients: 8}, 2500}, {LimitCurve{Points: two, Clients: 8}, 9000}, {LimitCurve{Points: append(two, LimitPoint{IOPS: 5}), Clients: 8}, 1500}} {
+		if r := x.c.Predict(x.at); r.Refusal == nil || r.Refusal.Measure == "" {
+			t.Errorf("%+v at %g is not refused", x.c, x.at)
+		}
+	}
+	same := LimitCurve{Clients: 8, Points: []LimitPoint{{IOPS: 1000, Rate: 100}, {IOPS: 2000, Rate: 101}}}
+	if r := same.Predict(1500); len(r.Warnings) == 0 {
+		t.Error("volumes that made no difference are not doubted")
+	}
+}

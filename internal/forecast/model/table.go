@@ -1,0 +1,144 @@
+package model
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+)
+
+// Table is a CSV file with a header. Its columns are found by their names.
+type Table struct {
+	name   string
+	header []string
+	rows   [][]string
+}
+
+// Bounds of a file.
+const (
+	mostTableBytes = 64 << 20
+	mostTableRows  = 2_000_000
+)
+
+// ReadTable reads a CSV file. name is the file's, for messages.
+func ReadTable(name string, data []byte) (Table, error) {
+	t := Table{name: name}
+	if len(data) > mostTableBytes {
+		return t, fmt.Errorf("read %s: it has more than %s", name, size(mostTableBytes))
+	}
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	r.TrimLeadingSpace, r.Comment, r.ReuseRecord = true, '#', false
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return t, fmt.Errorf("read %s: %w", name, err)
+		}
+		if t.header == nil {
+			for _, h := range row {
+				t.header = append(t.header, strings.ToLower(strings.TrimSpace(h)))
+			}
+			continue
+		}
+		if len(t.rows) == mostTableRows {
+			return t, fmt.Errorf("read %s: it has more than %d lines", name, mostTableRows)
+		}
+		t.rows = append(t.rows, row)
+	}
+	if t.header == nil {
+		return t, hint.With(fmt.Errorf("read %s: it is empty", name), "its first line names the columns")
+	}
+	return t, nil
+}
+
+// Has tells whether there is a column.
+func (t Table) Has(column string) bool { return slices.Contains(t.header, column) }
+
+// Rows is how many there are.
+func (t Table) Rows() int { return len(t.rows) }
+
+// Texts gives a column.
+func (t Table) Texts(column string) ([]string, error) {
+	i := slices.Index(t.header, column)
+	if i < 0 {
+		return nil, hint.With(fmt.Errorf("read %s: there is no column %q", t.name, column), "its first line has "+strings.Join(t.header, ", "))
+	}
+	var all []string
+	for _, r := range t.rows {
+		all = append(all, strings.TrimSpace(r[i]))
+	}
+	return all, nil
+}
+
+// Numbers gives a column of numbers, which may be sizes such as 16K.
+func (t Table) Numbers(column string) (all []float64, err error) {
+	texts, err := t.Texts(column)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range texts {
+		n, err := ReadNumber(s)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: row %d, %s: %w", t.name, i+1, column, err)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// Times gives a column of dates.
+func (t Table) Times(column string) (all []time.Time, err error) {
+	texts, err := t.Texts(column)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range texts {
+		at, err := readTime(s)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: row %d, %s: %w", t.name, i+1, column, err)
+		}
+		all = append(all, at)
+	}
+	return all, nil
+}
+
+// ReadNumber reads a number, or a size such as 16K, 1.5G or 95GiB.
+func ReadNumber(text string) (float64, error) {
+	digits, factor := strings.TrimSuffix(strings.TrimSuffix(text, "B"), "i"), 1.0
+	if i := strings.IndexAny(digits, "kKMGT"); i >= 0 && i == len(digits)-1 {
+		factor = math.Pow(1024, float64(strings.IndexByte("KMGT", strings.ToUpper(digits[i:])[0])+1))
+		digits = digits[:i]
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n*factor, 0) {
+		return 0, fmt.Errorf("%q is no number", clip(text))
+	}
+	return n * factor, nil
+}
+
+func readTime(text string) (time.Time, error) {
+	for _, form := range []string{time.DateOnly, time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05"} {
+		if at, err := time.Parse(form, text); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no date such as 2026-11-25 or 2026-11-25T06:00:00Z", clip(text))
+}
+
+// clip keeps messages short.
+func clip(text string) string {
+	if len(text) > 40 {
+		return strings.ToValidUTF8(text[:40], "") + "…"
+	}
+	return text
+}

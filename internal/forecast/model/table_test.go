@@ -1,0 +1,56 @@
+package model
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/hint"
+)
+
+func TestReadTable(t *testing.T) {
+	x, err := ReadTable("a.csv", []byte("\ufeffsize, Rate,date\n# a remark\n16K,100.5,2026-11-25\n1.5G,7,2026-11-25T06:00:00Z\n95GiB,1,2026-01-02 03:04\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes, err := x.Numbers("size")
+	if err != nil || sizes[0] != 16384 || sizes[1] != 1.5*gib || sizes[2] != 95*gib {
+		t.Error(sizes, err)
+	}
+	if rates, err := x.Numbers("rate"); err != nil || rates[0] != 100.5 {
+		t.Error(rates, err)
+	}
+	if at, err := x.Times("date"); err != nil || !at[0].Equal(time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)) || at[1].Hour() != 6 {
+		t.Error(at, err)
+	}
+	if _, err := x.Numbers("none"); err == nil || !strings.Contains(hint.Of(err), "size, rate, date") {
+		t.Error(err)
+	}
+	if _, err := x.Numbers("date"); err == nil || !strings.Contains(err.Error(), "row 1") {
+		t.Error(err)
+	}
+	for _, bad := range []string{"", "a,b\n1\n", "a\n\"\n"} {
+		if _, err := ReadTable("a.csv", []byte(bad)); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}
+
+func FuzzReadTable(f *testing.F) {
+	f.Add([]byte("size,rate\n5G,768\n"))
+	f.Add([]byte("date,percent\n2026-11-25,3\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		x, err := ReadTable("fuzz.csv", data)
+		if err != nil {
+			return
+		}
+		for _, h := range x.header {
+			texts, err := x.Texts(h)
+			if err != nil || len(texts) != x.Rows() {
+				t.Fatalf("column %q: %d of %d, %v", h, len(texts), x.Rows(), err)
+			}
+			_, _ = x.Numbers(h) // must not panic
+			_, _ = x.Times(h)
+		}
+	})
+}

@@ -1,0 +1,322 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/stats"
+	"plumb/internal/units"
+)
+
+// Load is what a volume has to bear.
+type Load struct {
+	GiB      float64
+	IOPS     stats.Estimate // that it must give at the peak
+	MiBps    stats.Estimate
+	KiB      float64       // of a mean I/O; 0: not known
+	Steady   float64       // the part of time for which it must; 0: as the provider promises
+	Lasts    time.Duration // of the peak; 0: for ever
+	Series   []float64     // IOPS second by second, where it was recorded; nil: not known
+	Instance string        // the machine that it is attached to; "" for none in particular
+}
+
+// oldPrice is the age from which a price is doubted.
+const oldPrice = 365 * 24 * time.Hour
+
+// Option is a volume that bears a load, or why it does not.
+type Option struct {
+	Name   string
+	GiB    float64
+	IOPS   float64
+	MiBps  float64
+	Month  stats.Estimate // dollars
+	Why    string         // it does not bear it, or has no price; "" otherwise
+	Note   string
+	Doubts []string
+}
+
+// ChooseVolume compares the volumes of clouds for a load, the cheapest first. now
+// tells how old the prices are.
+func ChooseVolume(clouds []Cloud, l Load, now time.Time) Result {
+	if !(l.GiB > 0) {
+		return refused("give its size, or forecast it: plumb forecast space", "how large the volume must be is not known")
+	}
+	if !(l.IOPS.Value > 0) && !(l.MiBps.Value > 0) {
+		return refused("record the load at its peak (plumb watch record), or give --iops and --throughput", "how many I/Os and bytes a second it must give is not known")
+	}
+	var options []Option
+	for _, c := range clouds {
+		for _, v := range c.Volumes {
+			options = append(options, v.option(c, l, now))
+		}
+	}
+	return offered(options, l)
+}
+
+// offered makes the result of options.
+func offered(options []Option, l Load) Result {
+	r := Result{Model: "limits and prices as the providers publish them", Assumptions: []string{
+		"the volume bears nothing but this load",
+		"prices are list prices of one region, without commitment, snapshots and taxes",
+	}}
+	if l.Steady > 0 {
+		r.Assumptions = append(r.Assumptions, "a volume whose provider promises less than the wanted part of the time does not do, whatever its mean: at the peak the steadier one wins")
+	} else {
+		r.Assumptions = append(r.Assumptions, "what a provider promises is enough; --steady 0.999 asks for more")
+	}
+	slices.SortStableFunc(options, func(a, b Option) int { return cmp.Compare(a.Month.Value, b.Month.Value) })
+	seen := map[string]bool{}
+	for _, o := range options {
+		for _, d := range o.Doubts {
+			if !seen[d] {
+				seen[d] = true
+				r.Warnings = append(r.Warnings, d)
+			}
+		}
+		if o.Why != "" {
+			r.Warnings = append(r.Warnings, o.Name+": "+o.Why)
+			continue
+		}
+		how := fmt.Sprintf("%s, %s IOPS, %s", size(o.GiB*gibibyte), units.PerSecond(o.IOPS), flow(o.MiBps))
+		r.Values = append(r.Values, Value{Name: o.Name, Unit: Dollars, Estimate: o.Month, How: strings.Trim(how+"; "+o.Note, "; ")})
+	}
+	if len(r.Values) == 0 {
+		r.Refusal = refused("give a smaller load, or more than one volume", "no volume with a known price bears it").Refusal
+	}
+	return r
+}
+
+// option sizes one type of volume for a load.
+func (v Volume) option(c Cloud, l Load, now time.Time) Option {
+	o := Option{Name: c.Provider + " " + v.Name}
+	if l.Steady > 0 {
+		if v.OfTime == 0 {
+			o.Why = "its provider's promise of how steady it is was not read"
+			return o
+		}
+		if v.OfTime < l.Steady {
+			o.Why = fmt.Sprintf("promised for %.4g %% of the time", 100*v.OfTime)
+			return o
+		}
+	}
+	if why := c.instanceLimits(l); why != "" {
+		o.Why = why
+		return o
+	}
+	value := v.month(l, 0, &o)
+	if o.Why != "" {
+		return o
+	}
+	o.Month = exactly(value)
+	for _, side := range []int{-1, 1} {
+		var other Option
+		if price := v.month(l, side, &other); other.Why == "" {
+			o.Month = between(value, min(o.Month.Low, price), max(o.Month.High, price))
+		} else {
+			o.Doubts = append(o.Doubts, fmt.Sprintf("%s does not bear the load's upper end: %s", o.Name, other.Why))
+		}
+	}
+	switch {
+	case v.Price.Date.IsZero():
+		o.Doubts = append(o.Doubts, fmt.Sprintf("the date of the prices of %s %s is not known (%s)", c.Provider, v.Name, v.Price.Source))
+	case now.Sub(v.Price.Date) > oldPrice:
+		o.Doubts = append(o.Doubts, fmt.Sprintf("the prices of %s %s are of %s, more than 12 months ago", c.Provider, v.Name, v.Price.Date.Format(time.DateOnly)))
+	}
+	return o
+}
+
+// flow writes what goes through a volume.
+func flow(mibps float64) string { return units.Measured(mibps*1048576) + "/s" }
+
+// instanceLimits says why the machine cannot carry the load: the smaller of its
+// limit and the volume's counts.
+func (c Cloud) instanceLimits(l Load) string {
+	if l.Instance == "" {
+		return ""
+	}
+	for _, i := range c.Instances {
+		if i.Name != l.Instance {
+			continue
+		}
+		if i.IOPS < l.IOPS.Value || i.MiBps < l.MiBps.Value {
+			return fmt.Sprintf("%s lets through %s IOPS and %s, whatever the volume does", i.Name, units.PerSecond(i.IOPS), flow(i.MiBps))
+		}
+		return ""
+	}
+	return fmt.Sprintf("the limits of %s are not known here", l.Instance)
+}
+
+// end of an estimate: its value, or its low or high end.
+func end(e stats.Estimate, side int) float64 {
+	switch {
+	case side < 0:
+		return e.Low
+	case side > 0:
+		return e.High
+	}
+	return e.Value
+}
+
+// month gives the price for one end of the load, and fills in what is bought.
+func (v Volume) month(l Load, side int, o *Option) float64 {
+	iops, mibps := end(l.IOPS, side), end(l.MiBps, side)
+	if v.KiB > 0 && l.KiB > v.KiB {
+		iops *= math.Ceil(l.KiB / v.KiB) // a larger I/O counts as several
+	}
+	if len(v.Tiers) > 0 {
+		return v.tier(l, iops, mibps, o)
+	}
+	gib := max(l.GiB, v.GiBLeast)
+	buy, ok := v.sized(&gib, iops, mibps, l, o)
+	if !ok {
+		return 0
+	}
+	o.GiB, o.IOPS, o.MiBps = gib, buy.iops, buy.mibps
+	return v.cost(gib, buy, o)
+}
+
+// bought is what one pays for besides the size.
+type bought struct{ iops, mibps float64 }
+
+// sized finds the size that gives what is asked for.
+func (v Volume) sized(gib *float64, iops, mibps float64, l Load, o *Option) (b bought, ok bool) {
+	promised := 1.0
+	if v.Part > 0 {
+		promised = v.Part
+	}
+	need := bought{iops / promised, mibps / promised}
+	if v.IOPS.Chosen {
+		b.iops = max(need.iops, v.IOPS.Included)
+		if v.MiBps.MostPerIOPS > 0 && need.mibps > v.MiBps.Included {
+			b.iops = max(b.iops, need.mibps/v.MiBps.MostPerIOPS)
+		}
+		if v.IOPS.MostPerGiB > 0 {
+			*gib = max(*gib, b.iops/v.IOPS.MostPerGiB)
+		}
+	} else {
+		if v.carries(*gib, l, need.iops, o) {
+			need.iops = 0
+		}
+		*gib = max(*gib, over(need.iops, v.IOPS))
+		b.iops = v.IOPS.of(*gib)
+	}
+	if v.MiBps.Chosen {
+		b.mibps = max(need.mibps, v.MiBps.Included)
+	} else {
+		*gib = max(*gib, over(need.mibps, v.MiBps))
+		b.mibps = v.MiBps.of(*gib)
+	}
+	switch {
+	case v.GiBMost > 0 && *gib > v.GiBMost:
+		o.Why = fmt.Sprintf("it has at most %s, and %s are needed", size(v.GiBMost*gibibyte), size(math.Ceil(*gib)*gibibyte))
+	case v.IOPS.Most > 0 && max(need.iops, b.iops) > v.IOPS.Most:
+		o.Why = fmt.Sprintf("at most %s IOPS, and %s are needed", units.PerSecond(v.IOPS.Most), units.PerSecond(max(need.iops, b.iops)))
+	case v.MiBps.Most > 0 && need.mibps > v.MiBps.Most:
+		o.Why = fmt.Sprintf("at most %s, and %s are needed", flow(v.MiBps.Most), flow(need.mibps))
+	}
+	*gib = math.Ceil(*gib)
+	return b, o.Why == ""
+}
+
+// of is the limit of a volume of a size.
+func (l Limit) of(gib float64) float64 {
+	v := max(l.Least, l.PerGiB*gib)
+	if l.Most > 0 {
+		v = min(v, l.Most)
+	}
+	return v
+}
+
+// over is the size whose limit is as high as wanted.
+func over(want float64, l Limit) float64 {
+	if want <= l.Least || l.PerGiB == 0 {
+		return 0
+	}
+	return want / l.PerGiB
+}
+
+// carries tells whether credits bear the load on a volume of this size: by the
+// recorded series if there is one, else for as long as the peak lasts.
+func (v Volume) carries(gib float64, l Load, iops float64, o *Option) bool {
+	b := v.bucket(v.IOPS.of(gib), gib)
+	if b.Burst <= b.Base || iops <= b.Base || iops > b.Burst {
+		return false
+	}
+	if len(l.Series) > 0 {
+		_, empty := b.Over(l.Series)
+		if empty < 0 {
+			o.Note = "its credits bear the recorded load"
+		}
+		return empty < 0
+	}
+	if l.Lasts > 0 && b.Lasts(iops) >= l.Lasts.Seconds() {
+		o.Note = fmt.Sprintf("a full bucket lasts %s at the peak", units.Time(1e6*b.Lasts(iops)))
+		return true
+	}
+	return false
+}
+
+// bucket is that of a volume whose limit is base.
+func (v Volume) bucket(base, gib float64) Bucket {
+	b := Bucket{Base: base, Burst: base}
+	if v.Burst.IOPS <= base || v.Burst.ToGiB > 0 && gib > v.Burst.ToGiB {
+		return b
+	}
+	b.Burst = v.Burst.IOPS
+	b.Size = v.Burst.Credits
+	if b.Size == 0 {
+		b.Size = (b.Burst - base) * v.Burst.Seconds
+	}
+	return b
+}
+
+// tier gives the price of the smallest size that does.
+func (v Volume) tier(l Load, iops, mibps float64, o *Option) float64 {
+	for _, t := range v.Tiers {
+		if t.GiB < l.GiB || t.MiBps < mibps {
+			continue
+		}
+		w := v
+		w.IOPS = Limit{Least: t.IOPS}
+		if t.IOPS < iops && !w.carries(t.GiB, l, iops, o) {
+			continue
+		}
+		if t.Month == nil {
+			o.Why = fmt.Sprintf("%s would do, and its price is not known", t.Name)
+			return 0
+		}
+		o.GiB, o.IOPS, o.MiBps = t.GiB, t.IOPS, t.MiBps
+		o.Note = strings.Trim(t.Name+"; "+o.Note, "; ")
+		return *t.Month
+	}
+	o.Why = fmt.Sprintf("no size of it gives %s IOPS and %s", units.PerSecond(iops), flow(mibps))
+	return 0
+}
+
+// cost is the price of what is bought, of which nothing may be unknown.
+func (v Volume) cost(gib float64, b bought, o *Option) float64 {
+	p := v.Price
+	extraIOPS, extraMiBps := 0.0, 0.0
+	if v.IOPS.Chosen {
+		extraIOPS = max(0, b.iops-v.IOPS.Included)
+	}
+	if v.MiBps.Chosen {
+		extraMiBps = max(0, b.mibps-v.MiBps.Included)
+	}
+	if p.GiB == nil || extraIOPS > 0 && (p.IOPS == nil || p.IOPSTo > 0 && b.iops > p.IOPSTo) || extraMiBps > 0 && p.MiBps == nil {
+		o.Why = fmt.Sprintf("%s, %s IOPS and %s would do, and the price is not known", size(gib*gibibyte), units.PerSecond(b.iops), flow(b.mibps))
+		return 0
+	}
+	sum := gib * *p.GiB
+	if extraIOPS > 0 {
+		sum += extraIOPS * *p.IOPS
+	}
+	if extraMiBps > 0 {
+		sum += extraMiBps * *p.MiBps
+	}
+	return sum
+}

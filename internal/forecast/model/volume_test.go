@@ -1,0 +1,200 @@
+package model
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/stats"
+	"plumb/knowledge"
+)
+
+// clouds reads those that are built in.
+func clouds(t testing.TB) (all []Cloud) {
+	t.Helper()
+	files, err := fs.Glob(knowledge.FS, "clouds/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no clouds", err)
+	}
+	for _, f := range files {
+		data, err := knowledge.FS.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := ReadCloud(f, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+var day = time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
+
+func need(gib, iops, mibps float64) Load {
+	return Load{GiB: gib, IOPS: exactly(iops), MiBps: exactly(mibps)}
+}
+
+// TestEveryFigureHasDateAndSource: no limit and no price without both; a price
+// without a date says so in its source, and is doubted.
+func TestEveryFigureHasDateAndSource(t *testing.T) {
+	for _, c := range clouds(t) {
+		for _, v := range c.Volumes {
+			if v.Read.IsZero() || v.Source == "" {
+				t.Errorf("%s %s: limits of no date or source", c.Provider, v.Name)
+			}
+			priced := v.Price.GiB != nil || len(v.Tiers) > 0
+			if priced && (v.Price.Source == "" || v.Price.Date.IsZero() && !strings.Contains(v.Price.Source, "no date")) {
+				t.Errorf("%s %s: prices of no date or source", c.Provider, v.Name)
+			}
+		}
+		for _, i := range c.Instances {
+			if i.Date.IsZero() || i.Source == "" {
+				t.Errorf("%s %s: limits of no date or source", c.Provider, i.Name)
+			}
+		}
+	}
+}
+
+// TestEqualVolumes: seed:ebs-01. 1 TB at 3,000 IOPS of 16K: 46.9 MiB/s (published
+// 46.8 MB/s). A check of units.
+func TestEqualVolumes(t *testing.T) {
+	if got := 3000 * 16.0 / 1024; got < 46.8 || got > 46.9 {
+		t.Errorf("%.2f MiB/s", got)
+	}
+	r := ChooseVolume(clouds(t), need(1000, 2700, 2700*16.0/1024), day)
+	var names []string
+	for _, v := range r.Values {
+		if strings.HasPrefix(v.Name, "aws") {
+			names = append(names, v.Name)
+		}
+		t.Logf("%s: %.2f (%.2f to %.2f); %s", v.Name, v.Value, v.Low, v.High, v.How)
+	}
+	if strings.Join(names, ",") != "aws gp3,aws gp2,aws io1,aws io2" {
+		t.Errorf("the order is %v: gp3 is the cheapest, and io1 and io2 cost as much", names)
+	}
+	if v := named(t, r, "aws gp3"); v.Value != 80 {
+		t.Errorf("gp3 of 1000 GiB costs %.2f, want 80: 3,000 IOPS are in the price", v.Value)
+	}
+	if v := named(t, r, "aws io2"); v.Value != 1000*0.125+3000*0.065 {
+		t.Errorf("io2 costs %.2f", v.Value)
+	}
+}
+
+// TestVarianceCounts: seed:variance-01. Who needs it 99.9 % of the time gets no
+// volume that is promised for 99 %, however cheap.
+func TestVarianceCounts(t *testing.T) {
+	l := need(1000, 2700, 40)
+	l.Steady = 0.999
+	r := ChooseVolume(clouds(t), l, day)
+	for _, v := range r.Values {
+		if v.Name == "aws gp3" || v.Name == "aws gp2" {
+			t.Errorf("%s is promised for 99 %% only", v.Name)
+		}
+	}
+	named(t, r, "aws io2")
+}
+
+// TestCredits: a small gp2 bears an hour's peak by its credits and not for ever.
+func TestCredits(t *testing.T) {
+	l := need(100, 1500, 30)
+	const why = "gp2"
+	size := func() float64 {
+		for _, v := range ChooseVolume(clouds(t), l, day).Values {
+			if v.Name == "aws "+why {
+				return v.Value
+			}
+		}
+		return 0
+	}
+	forever := size()
+	l.Lasts = time.Hour // (1500/0.9 - 300) × 3600 = 4.9 million credits of 5.4
+	hour := size()
+	l.Lasts = 2 * time.Hour
+	two := size()
+	if hour != 10 || forever <= hour || two != forever {
+		t.Errorf("for ever %.2f, an hour %.2f, two %.2f", forever, hour, two)
+	}
+	l.Lasts, l.Series = 0, make([]float64, 7200)
+	for i := range l.Series {
+		if i < 1000 {
+			l.Series[i] = 2000
+		}
+	}
+	if got := size(); got != 10 {
+		t.Errorf("its credits bear the recorded load, and it costs %.2f", got)
+	}
+}
+
+func TestInstanceLimits(t *testing.T) {
+	l := need(2000, 20000, 300)
+	l.Instance = "m5.4xlarge"
+	r := ChooseVolume(clouds(t), l, day)
+	for _, v := range r.Values {
+		if strings.HasPrefix(v.Name, "aws") {
+			t.Errorf("%s cannot do it on an m5.4xlarge", v.Name)
+		}
+	}
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "m5.4xlarge lets through 18,750 IOPS") {
+		t.Errorf("nothing says why: %q", r.Warnings)
+	}
+}
+
+// TestOldPricesAreDoubted: of 2023 now, and those of 2026 in 2028.
+func TestOldPricesAreDoubted(t *testing.T) {
+	said := func(now time.Time, what string) bool {
+		return strings.Contains(strings.Join(ChooseVolume(clouds(t), need(500, 2000, 30), now).Warnings, "\n"), what)
+	}
+	if !said(day, "pd-ssd are of 2023-05-18") || said(day, "gp3 are of") || !said(day.AddDate(2, 0, 0), "gp3 are of 2026-01-31") {
+		t.Error("an old price is not doubted, or a new one is")
+	}
+	if !said(day, "the date of the prices of azure premium-ssd is not known") {
+		t.Error("a price without a date is not doubted")
+	}
+	if !said(day, "hyperdisk-balanced: 500G") {
+		t.Error("a volume without a known price is not named")
+	}
+}
+
+func TestVolumeRefuses(t *testing.T) {
+	for _, l := range []Load{{IOPS: exactly(100)}, {GiB: 100}, need(100, 1e9, 1)} {
+		if r := ChooseVolume(clouds(t), l, day); r.Refusal == nil || r.Refusal.Measure == "" {
+			t.Errorf("%+v is not refused", l)
+		}
+	}
+}
+
+// TestLoadsRangeIsThePricesRange: what is known roughly is priced roughly.
+func TestLoadsRangeIsThePricesRange(t *testing.T) {
+	l := need(1000, 8000, 100)
+	l.IOPS = stats.Estimate{Value: 8000, Low: 6000, High: 10000}
+	v := named(t, ChooseVolume(clouds(t), l, day), "aws gp3")
+	if !(v.Low < v.Value && v.Value < v.High) {
+		t.Errorf("%+v", v)
+	}
+}
+
+func FuzzReadCloud(f *testing.F) {
+	for _, name := range []string{"clouds/aws.yaml", "clouds/azure.yaml", "clouds/gcp.yaml"} {
+		data, err := knowledge.FS.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte("volumes: {x: {limits: {iops: {included: -1}}}}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := ReadCloud("fuzz.yaml", data)
+		if err != nil {
+			return
+		}
+		r := ChooseVolume([]Cloud{c}, need(100, 1000, 50), day)
+		for _, v := range r.Values {
+			if !(v.Value >= 0) {
+				t.Errorf("a volume costs %g", v.Value)
+			}
+		}
+	})
+}

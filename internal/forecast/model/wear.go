@@ -1,0 +1,128 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"plumb/internal/stats"
+)
+
+// Worn is how worn an SSD said it was.
+type Worn struct {
+	At      time.Time
+	Percent float64 // whole, of its rated endurance; may pass 100
+}
+
+const (
+	leastWearDays = 14
+	leastWear     = 2     // per cent that it must have risen: below that the whole number hides it
+	usedUp        = 100.0 // per cent
+	day24         = 86400.0
+)
+
+// Wear forecasts when an SSD has used up its rated endurance.
+//
+// It tells whole per cents, so that between two readings the true wear rose by
+// up to one more or less than they say: that is the doubt of a short series. How
+// much the parts of the series differ is the other, and the larger one counts.
+func Wear(name string, readings []Worn) Result {
+	all, r := wearSeries(name, readings)
+	if r != nil {
+		return *r
+	}
+	first, last := all[0], all[len(all)-1]
+	if last.Percent >= usedUp {
+		return Result{Model: "rated endurance", Values: []Value{{Name: "used_up", Unit: Date, Estimate: exactly(float64(last.At.Unix())), How: "its rated endurance is used up"}}}
+	}
+	days := daysBetween(first, last)
+	rose := last.Percent - first.Percent
+	ends := func(rate float64) float64 { return float64(last.At.Unix()) + (usedUp-last.Percent)/rate*day24 }
+	if rose < leastWear {
+		return refused("record it until it has risen by 2 %",
+			"%s: the wear rose by %g %% in %.0f days, and a whole number hides as much; it lasts at least until %s", name, rose, days, dateOf(ends((rose+1)/days)))
+	}
+	rate := rose / days
+	half := max(1/days, doubtOfPace(all, rose))
+	e := stats.Estimate{Value: ends(rate), Low: ends(rate + half), High: ends(max(rate-half, rate/10)), N: len(all)}
+	whole := Result{Model: "wear a day", Assumptions: []string{
+		"as much is written as until now, in the same manner",
+		"the drive counts its endurance as its maker rates it; many work on beyond, and nothing is promised then",
+	}}
+	whole.Values = []Value{{Name: "used_up", Unit: Date, Estimate: e, How: fmt.Sprintf("%g %% used, %.3g %% a month over %.0f days", last.Percent, rate*365.25/12, days)}}
+	if recent, ok := lately(all); ok {
+		whole.Rivals = []Rival{{Name: "the whole series", Value: e.Value, Error: math.NaN(), Weight: 1}, {Name: "the last third", Value: ends(recent), Error: math.NaN()}}
+		if recent > rate+half {
+			whole.Warnings = append(whole.Warnings, fmt.Sprintf("%s: it wears faster lately: at the pace of the last third it is used up by %s", name, dateOf(ends(recent))))
+		}
+	}
+	return whole
+}
+
+// wearSeries puts readings in order, or says why they are none.
+func wearSeries(name string, readings []Worn) ([]Worn, *Result) {
+	no := func(measure, format string, args ...any) ([]Worn, *Result) {
+		r := refused(measure, format, args...)
+		return nil, &r
+	}
+	all := slices.Clone(readings)
+	slices.SortFunc(all, func(a, b Worn) int { return a.At.Compare(b.At) })
+	all = slices.CompactFunc(all, func(a, b Worn) bool { return a.At.Equal(b.At) })
+	if len(all) < 2 {
+		return no("record its health for a month (plumb watch record), or give --csv", "%s: it takes two readings to tell how fast it wears, and there is %d", name, len(all))
+	}
+	for i, w := range all {
+		if !(w.Percent >= 0 && w.Percent <= 255) {
+			return no("leave it out", "%s: %g %% used is no reading", name, w.Percent)
+		}
+		if i > 0 && w.Percent < all[i-1].Percent {
+			return no("begin with the readings of the drive that is there now", "%s: the wear fell from %g to %g %% on %s: it is another drive, or another firmware",
+				name, all[i-1].Percent, w.Percent, w.At.Format(time.DateOnly))
+		}
+	}
+	if days := daysBetween(all[0], all[len(all)-1]); days < leastWearDays && all[len(all)-1].Percent < usedUp {
+		return no(fmt.Sprintf("record it until %s", all[0].At.AddDate(0, 0, leastWearDays).Format(time.DateOnly)), "%s: %.1f days of readings are less than %d", name, days, leastWearDays)
+	}
+	return all, nil
+}
+
+func daysBetween(a, b Worn) float64 { return b.At.Sub(a.At).Hours() / 24 }
+
+// rateIn is the wear a day between two moments of the series.
+func rateIn(all []Worn, from, to time.Time) float64 {
+	at := func(t time.Time) float64 {
+		i, _ := slices.BinarySearchFunc(all, t, func(w Worn, t time.Time) int { return w.At.Compare(t) })
+		return all[min(i, len(all)-1)].Percent
+	}
+	return (at(to) - at(from)) / (to.Sub(from).Hours() / 24)
+}
+
+// lately is the pace of the last third, where that shows one.
+func lately(all []Worn) (rate float64, ok bool) {
+	first, last := all[0].At, all[len(all)-1].At
+	third := last.Sub(first) / 3
+	rate = rateIn(all, last.Add(-third), last)
+	return rate, rate*third.Hours()/24 >= leastWear
+}
+
+// doubtOfPace is half of the interval of the mean pace, by how much the parts of
+// the series differ: at most eight, each of which has readings that show a pace.
+func doubtOfPace(all []Worn, rose float64) float64 {
+	first, last := all[0].At, all[len(all)-1].At
+	parts := min(8, int(rose/leastWear), len(all)/4)
+	if parts < 3 {
+		return 0
+	}
+	var paces []float64
+	step := last.Sub(first) / time.Duration(parts)
+	for i := range time.Duration(parts) {
+		paces = append(paces, rateIn(all, first.Add(i*step), first.Add((i+1)*step)))
+	}
+	e := stats.Independent(paces)
+	return (e.High - e.Low) / 2
+}
+
+func dateOf(seconds float64) string {
+	return time.Unix(int64(min(seconds, 1e11)), 0).UTC().Format(time.DateOnly)
+}

@@ -1,0 +1,74 @@
+package forecast
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Day is what a quantity was at the end of one day, UTC.
+type Day struct {
+	Date  time.Time // midnight, UTC
+	Value float64
+}
+
+// Series is a quantity day by day. A day of which nothing is known is not in
+// it: that is not a day on which nothing was added.
+type Series struct {
+	Quantity Quantity
+	Days     []Day // in order of date, one each
+}
+
+// Daily makes a series of readings at any moments: of each day the last one
+// counts. What is no number is dropped.
+func Daily(q Quantity, readings []Day) Series {
+	kept := slices.DeleteFunc(slices.Clone(readings), func(d Day) bool { return math.IsNaN(d.Value) || math.IsInf(d.Value, 0) })
+	slices.SortStableFunc(kept, func(a, b Day) int { return a.Date.Compare(b.Date) })
+	s := Series{Quantity: q}
+	for _, d := range kept {
+		d.Date = d.Date.UTC().Truncate(24 * time.Hour)
+		if n := len(s.Days); n > 0 && s.Days[n-1].Date.Equal(d.Date) {
+			s.Days[n-1] = d
+			continue
+		}
+		s.Days = append(s.Days, d)
+	}
+	return s
+}
+
+// Last is the newest day that is known.
+func (s Series) Last() Day { return s.Days[len(s.Days)-1] }
+
+// week is the length of the pattern that days repeat.
+const week = 7
+
+// Added gives what each day added, oldest first. Of days that are not known only
+// their sum is: it is spread over them when they are fewer than a week. Of a
+// longer gap whole weeks are left out, so that weekdays stay in their places.
+func (s Series) Added() []float64 {
+	var out []float64
+	for i := 1; i < len(s.Days); i++ {
+		n := s.between(i)
+		each := (s.Days[i].Value - s.Days[i-1].Value) / float64(n)
+		if n > week {
+			n = n % week
+		}
+		for range n {
+			out = append(out, each)
+		}
+	}
+	return out
+}
+
+// Unknown counts the days between the first and the last of which nothing is known.
+func (s Series) Unknown() (days int) {
+	for i := 1; i < len(s.Days); i++ {
+		days += s.between(i) - 1
+	}
+	return days
+}
+
+// between is how many days later than the one before it day i is.
+func (s Series) between(i int) int {
+	return int(s.Days[i].Date.Sub(s.Days[i-1].Date) / (24 * time.Hour))
+}

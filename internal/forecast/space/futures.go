@@ -1,0 +1,203 @@
+package space
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"plumb/internal/forecast"
+)
+
+const (
+	drawn     = 2000 // futures of a forecast
+	drawnPast = 300  // of each way at each day of the past that it is judged by
+	judged    = 30   // days of the past by which ways are judged, at most
+	judgedBy  = 90   // days ahead by which they are judged, at most
+)
+
+// Futures are equally likely courses of what is added.
+type Futures struct {
+	Courses [][]float64 // each of the same number of days
+	Weights []float64   // the part of each way
+	Losses  []float64   // of each way, on the past of this series; nil: there is not enough of it
+}
+
+// draw makes futures of some days, mixed of all ways by how each did until now.
+func (p *past) draw(days int) Futures {
+	f := Futures{}
+	f.Weights, f.Losses = p.weigh(min(days, judgedBy))
+	r := rand.New(rand.NewPCG(uint64(len(p.added)), 23))
+	all := make([]float64, drawn*days)
+	owed := 0.0
+	for w, part := range f.Weights {
+		owed += part * drawn
+		for range int(math.Round(owed)) - len(f.Courses) {
+			course := all[len(f.Courses)*days:][:days:days]
+			ways[w].draw(p, r, course)
+			f.Courses = append(f.Courses, course)
+		}
+	}
+	return f
+}
+
+// futures draws what was asked for.
+func (p *past) futures(ask Ask) Futures {
+	if ask.Bounded {
+		return p.drawBounded(ask.Days)
+	}
+	return p.draw(ask.Days)
+}
+
+// longBounded is how far back a bounded thing looks: what was kept two seasons
+// ago was kept by another rate.
+const longBounded = 91
+
+// drawBounded draws levels instead of what is added: of what is emptied as it is
+// filled, the level stays about where it was, and only wanders.
+func (p *past) drawBounded(days int) Futures {
+	f, n := Futures{Courses: make([][]float64, drawn)}, len(p.added)
+	r := rand.New(rand.NewPCG(uint64(n), 25))
+	from := max(0, n-longBounded)
+	for k := range f.Courses {
+		f.Courses[k] = make([]float64, days)
+		p.weeksOfLevels(r, f.Courses[k], from)
+	}
+	return f
+}
+
+// weeksOfLevels fills a course with the levels of weeks since a day.
+func (p *past) weeksOfLevels(r *rand.Rand, course []float64, from int) {
+	n := len(p.added)
+	for day := 0; day < len(course); day += week {
+		at := p.aligned(from+r.IntN(n-week-from+1), from, n-week, day)
+		for i := range min(week, len(course)-day) {
+			course[day+i] = p.level[at+i+1] - p.level[n]
+		}
+	}
+}
+
+// rivals tells what each way would say alone, and how it did.
+func (f Futures) rivals(p *past, from float64) (list []forecast.Rival) {
+	days := len(f.Courses[0])
+	r := rand.New(rand.NewPCG(uint64(len(p.added)), 26))
+	for i, w := range ways {
+		v := forecast.Rival{Name: w.name, Naive: w.rival, Weight: f.Weights[i], Values: levels(p.quantilesOf(w, r, days), from)}
+		if f.Losses != nil {
+			v.Loss = &f.Losses[i]
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// weigh judges the ways by what they would have said on earlier days, h days
+// ahead. Where nothing can be known of that yet, all but the rivals count alike.
+func (p *past) weigh(h int) (weights, losses []float64) {
+	losses = p.lossesAt(h)
+	if losses == nil {
+		return alike(), nil
+	}
+	least := math.Inf(1)
+	for i, w := range ways {
+		if !w.rival {
+			least = min(least, losses[i])
+		}
+	}
+	weights, sum := make([]float64, len(ways)), 0.0
+	power := min(10, trust*float64(len(p.added))/float64(h))
+	for i, w := range ways {
+		if !w.rival || losses[i] < least {
+			weights[i] = math.Pow(losses[i]/max(least, 1e-300), -power)
+			if losses[i] == least {
+				weights[i] = 1 // also where nothing was ever lost
+			}
+			sum += weights[i]
+		}
+	}
+	for i := range weights {
+		weights[i] /= sum
+	}
+	return weights, losses
+}
+
+func alike() []float64 {
+	weights, count := make([]float64, len(ways)), 0.0
+	for _, w := range ways {
+		if !w.rival {
+			count++
+		}
+	}
+	for i, w := range ways {
+		if !w.rival {
+			weights[i] = 1 / count
+		}
+	}
+	return weights
+}
+
+// lossesAt is the mean loss of each way on earlier days; nil where there are none.
+func (p *past) lossesAt(h int) []float64 {
+	n := len(p.added)
+	first, last := max(leastDays, h), n-h
+	if last-first < week {
+		return nil
+	}
+	losses := make([]float64, len(ways))
+	step := max(week, (last-first)/judged)
+	r := rand.New(rand.NewPCG(uint64(n), 24))
+	count := 0.0
+	for at := last; at >= first; at -= step {
+		then, came := p.until(at), p.level[at+h]-p.level[at]
+		for i, w := range ways {
+			losses[i] += forecast.Pinball(then.quantilesOf(w, r, h), came)
+		}
+		count++
+	}
+	for i := range losses {
+		losses[i] /= count
+	}
+	return losses
+}
+
+// trust is how much more the better way counts, for each time that as many days
+// have passed as are forecast.
+const trust = 0.4
+
+func (p *past) quantilesOf(w way, r *rand.Rand, h int) forecast.Quantiles {
+	course, ends := make([]float64, h), make([]float64, drawnPast)
+	for i := range ends {
+		w.draw(p, r, course)
+		ends[i] = course[h-1]
+	}
+	return quantiles(ends)
+}
+
+// After gives the quantiles of what is added within some days, at most as many as a course has.
+func (f Futures) After(days int) forecast.Quantiles {
+	ends := make([]float64, len(f.Courses))
+	for i, c := range f.Courses {
+		ends[i] = c[days-1]
+	}
+	return quantiles(ends)
+}
+
+func quantiles(x []float64) (q forecast.Quantiles) {
+	slices.Sort(x)
+	for i, p := range forecast.Levels {
+		q[i] = quantile(x, p)
+	}
+	return q
+}
+
+// quantile of sorted values, between them by a straight line; 0 of none.
+func quantile(x []float64, p float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	at := p * float64(len(x)-1)
+	i := int(at)
+	if i+1 >= len(x) {
+		return x[len(x)-1]
+	}
+	return x[i] + (at-float64(i))*(x[i+1]-x[i])
+}

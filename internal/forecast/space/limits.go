@@ -1,0 +1,61 @@
+package space
+
+import (
+	"fmt"
+
+	"plumb/internal/forecast"
+	"plumb/internal/units"
+)
+
+const (
+	leastDays = 14   // of history, for any forecast
+	mostAhead = 3    // times the history
+	MostDays  = 1100 // ahead, whatever is known: what happens in more than three years is nobody's past
+)
+
+// refuse says what of the past cannot carry the forecast; nil: it can.
+func refuse(s forecast.Series, ask Ask, change *Change) *forecast.Refusal {
+	if len(s.Days) == 0 && change == nil {
+		return &forecast.Refusal{Why: "nothing of it is recorded", Measure: "plumb watch record records it; a forecast takes 14 days"}
+	}
+	span := 0
+	if len(s.Days) > 0 {
+		span = days(s)
+	}
+	switch known := len(s.Days) - 1; {
+	case change != nil && span < leastDays:
+		return &forecast.Refusal{Why: fmt.Sprintf("%s on %s, and what was before that is the past of another thing", change.What, change.At.Format("2006-01-02")),
+			Measure: fmt.Sprintf("record on: in %s there are the %d days since then that it takes", units.Count(leastDays-span, "day"), leastDays)}
+	case span < leastDays:
+		return &forecast.Refusal{Why: fmt.Sprintf("it is known for %s, and a week of which nobody knows whether it was a usual one tells nothing", units.Count(span, "day")),
+			Measure: fmt.Sprintf("record for %s more: it takes %d", units.Count(leastDays-span, "day"), leastDays)}
+	case known < leastDays || 2*known < span:
+		return &forecast.Refusal{Why: fmt.Sprintf("of %s only %d are known", units.Count(span, "day"), known),
+			Measure: "record without gaps: at least every other day, and 14 of them, must be known"}
+	case ask.Days > mostAhead*span:
+		return &forecast.Refusal{Why: fmt.Sprintf("%s ahead are more than %d times the %s that are known", units.Count(ask.Days, "day"), mostAhead, units.Count(span, "day")),
+			Measure: fmt.Sprintf("ask for %s or less, or record until there are %d", units.Count(mostAhead*span, "day"), (ask.Days+mostAhead-1)/mostAhead)}
+	}
+	return nil
+}
+
+// assume says what must stay as it is.
+func assume(r Result, change *Change) []string {
+	list := []string{fmt.Sprintf("what is added goes on as in the last %s: in stretches like those", units.Count(r.History, "day"))}
+	if r.Slope != nil {
+		list = append(list, fmt.Sprintf("the slope has been as it is since %s; whether that lasts is not known, so earlier times count too", r.Slope.Format("2006-01-02")))
+	}
+	if change != nil {
+		list = append(list, fmt.Sprintf("it rests on what came after %s, when %s", change.At.Format("2006-01-02"), change.What))
+	}
+	if r.Unknown > 0 {
+		list = append(list, fmt.Sprintf("of %s within that nothing is known but their sum", units.Count(r.Unknown, "day")))
+	}
+	if r.Limit != nil {
+		list = append(list, "the limit stays where it is: "+r.Limit.Why)
+	}
+	if len(r.Past) > 0 && r.History < 60 {
+		list = append(list, "with less than two months known, nothing tells how the rate changes from month to month")
+	}
+	return list
+}

@@ -1,0 +1,30 @@
+package space
+
+const week = 7
+
+// past is what is known at some day: what each day until then added.
+type past struct {
+	added  []float64
+	level  []float64 // level[i] is the sum of the first i days; one longer than added
+	regime []int     // regime[i]: where the regime began, as it was known after i days
+	trends [][]trend // of each kind: [i] is what was valid after i*trendsEach days, the last one what is valid after all
+	all    int       // days of which the trends were made
+}
+
+// newPast makes it of what each day added.
+func newPast(added []float64) *past {
+	p := &past{added: added, level: make([]float64, len(added)+1), regime: regimes(added), all: len(added)}
+	for i, v := range added {
+		p.level[i+1] = p.level[i] + v
+	}
+	p.trends = newTrends(p.level)
+	return p
+}
+
+// until is what was known after n days. Nothing of what came later is in it.
+func (p *past) until(n int) *past {
+	return &past{p.added[:n], p.level[:n+1], p.regime[:n+1], p.trends, p.all}
+}
+
+// stretchUsual is what is drawn where a way has too little of the past.
+var stretchUsual = stretch(90, 30)

@@ -1,0 +1,211 @@
+package space
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/forecast"
+)
+
+var first = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// grown is a series of days, of which add tells what each adds.
+func grown(days int, add func(day int) float64) forecast.Series {
+	s, level := forecast.Series{Quantity: forecast.Quantity{Of: "tank", Name: "used", Unit: "bytes"}}, 1e11
+	for d := range days + 1 {
+		if d > 0 {
+			level += add(d)
+		}
+		s.Days = append(s.Days, forecast.Day{Date: first.AddDate(0, 0, d), Value: level})
+	}
+	return s
+}
+
+func noisy(seed uint64) func(int) float64 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	return func(int) float64 { return 1e9 * (5 + r.NormFloat64()) }
+}
+
+func TestSteadyGrowthIsForetold(t *testing.T) {
+	s := grown(400, noisy(1))
+	res := Of(s, Ask{Days: 90, Limit: &Limit{Bytes: s.Last().Value + 300e9, Why: "made"}})
+	if res.Refusal != nil {
+		t.Fatal(res.Refusal)
+	}
+	q := res.Points[len(res.Points)-1].Value
+	want := s.Last().Value + 450e9
+	if q[1] > want || q[3] < want || q[2] < want-40e9 || q[2] > want+40e9 {
+		t.Errorf("%.4g to %.4g, median %.4g; %.4g is right", q[1], q[3], q[2], want)
+	}
+	if !slices.IsSorted(q[:]) {
+		t.Errorf("quantiles fall: %v", q)
+	}
+	if f := res.Full; f == nil || f.Dates[1] == nil || f.Chance < 0.95 {
+		t.Fatalf("%+v", f)
+	} else if d := int(f.Dates[1].Sub(s.Last().Date).Hours() / 24); d < 54 || d > 67 {
+		t.Errorf("full after %d days; 60 is right", d)
+	}
+}
+
+func TestTheSameSeriesGivesTheSameForecast(t *testing.T) {
+	a, b := Of(grown(120, noisy(2)), Ask{Days: 60}), Of(grown(120, noisy(2)), Ask{Days: 60})
+	if !reflect.DeepEqual(a, b) {
+		t.Error("two runs differ")
+	}
+}
+
+// TestThePastKnowsNothingOfTheFuture is what all that is claimed of earlier days
+// rests on: whatever comes later, what would have been said then is the same.
+func TestThePastKnowsNothingOfTheFuture(t *testing.T) {
+	early := grown(140, noisy(3)).Added()
+	r := rand.New(rand.NewPCG(4, 4))
+	whole := slices.Clone(early)
+	for range 210 {
+		whole = append(whole, 1e12*r.NormFloat64()) // nothing like it
+	}
+	then, alone := newPast(whole).until(len(early)), newPast(early)
+	for _, w := range ways {
+		a, b := make([]float64, 30), make([]float64, 30)
+		w.draw(then, rand.New(rand.NewPCG(1, 1)), a)
+		w.draw(alone, rand.New(rand.NewPCG(1, 1)), b)
+		if !slices.Equal(a, b) {
+			t.Errorf("%s draws other futures once it is known what came", w.name)
+		}
+	}
+	if !slices.Equal(then.regime, alone.regime) {
+		t.Error("a change of slope is known before it came")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	gaps := grown(60, noisy(5))
+	gaps.Days = slices.DeleteFunc(gaps.Days, func(d forecast.Day) bool { return d.Date.YearDay()%3 != 0 })
+	changed := grown(100, noisy(6))
+	for name, c := range map[string]struct {
+		s            forecast.Series
+		ask          Ask
+		why, measure string
+	}{
+		"nothing":           {forecast.Series{}, Ask{Days: 1}, "nothing of it", "record"},
+		"13 days":           {grown(13, noisy(1)), Ask{Days: 1}, "known for 13 days", "1 day more"},
+		"more than 3 times": {grown(20, noisy(1)), Ask{Days: 61}, "61 days ahead", "60 days or less"},
+		"mostly unknown":    {gaps, Ask{Days: 10}, "only", "without gaps"},
+		"a change in it":    {changed, Ask{Days: 10, Changes: []Change{{changed.Days[95].Date, "version 1 became 2"}}}, "version 1 became 2 on 2025-04-06", "in 9 days"},
+	} {
+		res := Of(c.s, c.ask)
+		if res.Refusal == nil {
+			t.Errorf("%s is not refused", name)
+			continue
+		}
+		if !strings.Contains(res.Refusal.Why, c.why) || !strings.Contains(res.Refusal.Measure, c.measure) {
+			t.Errorf("%s: %+v", name, *res.Refusal)
+		}
+		if len(res.Points) > 0 || res.Full != nil {
+			t.Errorf("%s is refused and forecast", name)
+		}
+	}
+	for name, c := range map[string]struct {
+		s   forecast.Series
+		ask Ask
+	}{
+		"14 days":            {grown(14, noisy(1)), Ask{Days: 1}},
+		"3 times":            {grown(20, noisy(1)), Ask{Days: 60}},
+		"a change before it": {changed, Ask{Days: 10, Changes: []Change{{changed.Days[80].Date, "version 1 became 2"}}}},
+	} {
+		if res := Of(c.s, c.ask); res.Refusal != nil {
+			t.Errorf("%s is refused: %s", name, res.Refusal.Why)
+		}
+	}
+}
+
+func TestOnlyWhatCameAfterAChangeCounts(t *testing.T) {
+	s := grown(100, func(d int) float64 {
+		if d > 50 {
+			return 1e9
+		}
+		return 90e9
+	})
+	res := Of(s, Ask{Days: 10, Changes: []Change{{s.Days[50].Date, "compression off became lz4"}}})
+	if q := res.Points[len(res.Points)-1].Value; res.History != 50 || q[4] > s.Last().Value+40e9 {
+		t.Errorf("%d days of history, %v", res.History, q)
+	}
+}
+
+func TestFullToday(t *testing.T) {
+	s := grown(30, noisy(7))
+	res := Of(s, Ask{Days: 10, Limit: &Limit{Bytes: s.Last().Value, Why: "made"}})
+	if f := res.Full; f.Chance != 1 || f.Dates[2] == nil || !f.Dates[2].Equal(s.Last().Date) {
+		t.Errorf("%+v", f)
+	}
+	res = Of(s, Ask{Days: 10, Limit: &Limit{Bytes: 1e15, Why: "made"}})
+	if f := res.Full; f.Chance != 0 || f.Dates[0] != nil {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A log that is rotated each week is not going to fill the disk.
+func TestBoundedStaysWhereItIs(t *testing.T) {
+	s := forecast.Series{}
+	for d := range 120 {
+		s.Days = append(s.Days, forecast.Day{Date: first.AddDate(0, 0, d), Value: 1e9 + 1e8*float64(d%7)})
+	}
+	res := Of(s, Ask{Days: 90, Bounded: true})
+	if q := res.Points[len(res.Points)-1].Value; q[0] < 0.99e9 || q[4] > 1.61e9 {
+		t.Errorf("%v", q)
+	}
+}
+
+func TestNothingAddedIsForetoldAsNothing(t *testing.T) {
+	s := grown(60, func(int) float64 { return 0 })
+	if q := Of(s, Ask{Days: 30}).Points[0].Value; q[0] != 1e11 || q[4] != 1e11 {
+		t.Errorf("%v", q)
+	}
+}
+
+func TestAChangeOfSlopeIsNoticedWithinAWeek(t *testing.T) {
+	noticed, wrong := 0, 0
+	for seed := range uint64(100) {
+		f := noisy(seed)
+		s := grown(400+week, func(d int) float64 {
+			if d > 400 {
+				return f(d) + 2e9 // twice the spread of a day
+			}
+			return f(d)
+		})
+		from := regimes(s.Added())
+		if from[400+week] > 400-week {
+			noticed++
+		}
+		for i := 1; i <= 400; i++ {
+			if from[i] != from[i-1] {
+				wrong++
+			}
+		}
+	}
+	if noticed < 85 {
+		t.Errorf("noticed in %d of 100 series", noticed)
+	}
+	if wrong > 100 {
+		t.Errorf("%d false notices in 100 times 400 days, where one each is permitted", wrong)
+	}
+}
+
+func TestSlop(t *testing.T) {
+	for size, want := range map[float64]float64{1 << 40: 1 << 35, 100 << 40: 128 << 30, 1 << 30: 128 << 20, 100 << 20: 50 << 20} {
+		if got := Slop(size); got != want {
+			t.Errorf("%g keeps %g back, want %g", size, got, want)
+		}
+	}
+}
+
+// BenchmarkYear forecasts 90 days of 400, which is to take a second at most.
+func BenchmarkYear(b *testing.B) {
+	s := grown(400, noisy(8))
+	for b.Loop() {
+		Of(s, Ask{Days: 90, Limit: &Limit{Bytes: 1e13, Why: "made"}})
+	}
+}

@@ -1,0 +1,129 @@
+package forecast
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plumb/internal/forecast"
+	"plumb/internal/forecast/space"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+)
+
+// Text writes forecasts for people.
+func Text(all []space.Result, from string, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Para(page.Normal, 0, "Space, from "+from+". Of ten futures, one is below the 10 % value and one above the 90 % value.")
+	for _, r := range all {
+		p.Blank()
+		one(p, r)
+	}
+	return p.String()
+}
+
+func one(p *page.Page, r space.Result) {
+	p.Line(page.Bold, r.Quantity.Of+"  "+r.Quantity.Name)
+	if n := len(r.Past); n > 0 {
+		p.Hang(page.Normal, "  now    ", fmt.Sprintf("%s on %s%s", size(r.Past[n-1].Value), day(r.Past[n-1].Date), limitWords(r)))
+	}
+	if r.Refusal != nil {
+		p.Hang(page.Yellow, "  refused  ", sentence(r.Refusal.Why))
+		p.Hang(page.Normal, "  measure  ", sentence(r.Refusal.Measure))
+		return
+	}
+	last := r.Points[len(r.Points)-1]
+	p.Hang(page.Normal, "  then   ", fmt.Sprintf("%s on %s, in %s; %s to %s with 80 %%, %s to %s with 95 %%", size(last.Value[2]), day(last.Date), units.Count(r.Horizon, "day"),
+		size(last.Value[1]), size(last.Value[3]), size(last.Value[0]), size(last.Value[4])))
+	if r.Full != nil {
+		p.Hang(fullInk(r.Full), "  full   ", FullWords(r))
+	}
+	p.Hang(page.Dim, "  rests  ", fmt.Sprintf("on %s; %s", units.Count(r.History, "day"), strings.Join(r.Assumptions, "; ")))
+	if len(r.Rivals) > 0 {
+		p.Hang(page.Dim, "  ways   ", waysWords(r.Rivals))
+	}
+}
+
+func size(v float64) string { return units.Bytes(int64(v)) }
+
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+func limitWords(r space.Result) string {
+	if r.Limit == nil {
+		return "; where it is full is not known"
+	}
+	return " of " + size(r.Limit.Bytes)
+}
+
+func fullInk(f *space.Full) page.Ink {
+	if f.Chance >= 0.5 {
+		return page.Yellow
+	}
+	return page.Normal
+}
+
+// FullWords says by when it is full.
+func FullWords(r space.Result) string {
+	f, by := r.Full, day(r.Points[len(r.Points)-1].Date)
+	if f.Dates[2] != nil && !f.Dates[2].After(r.Made) {
+		return "it is full"
+	}
+	if f.Chance == 0 {
+		return "not by " + by + " in any of the futures"
+	}
+	words := []string{}
+	for i, name := range []string{"10", "50", "90"} {
+		if f.Dates[i] != nil {
+			words = append(words, fmt.Sprintf("with %s %% by %s", name, day(*f.Dates[i])))
+		}
+	}
+	words = append(words, fmt.Sprintf("with %s by %s", chance(f.Chance), by))
+	return strings.Join(words, ", ")
+}
+
+// chance never says that what was seen in no future cannot be, nor the reverse.
+func chance(part float64) string {
+	switch {
+	case part >= 0.995:
+		return "more than 99 %"
+	case part < 0.01:
+		return "less than 1 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*part)
+}
+
+// waysWords names the ways that have a part, the greatest first, and the best naive one.
+func waysWords(ways []forecast.Rival) string {
+	sorted := slices.Clone(ways)
+	slices.SortStableFunc(sorted, func(a, b forecast.Rival) int {
+		switch {
+		case a.Weight > b.Weight:
+			return -1
+		case a.Weight < b.Weight:
+			return 1
+		}
+		return 0
+	})
+	var words []string
+	for _, w := range sorted {
+		if w.Weight >= 0.005 {
+			words = append(words, fmt.Sprintf("%s %.0f %%", w.Name, 100*w.Weight))
+		}
+	}
+	text := strings.Join(words, ", ")
+	if ways[0].Loss == nil {
+		return text + "; the past is too short to say which of them is right"
+	}
+	best := slices.MinFunc(ways, func(a, b forecast.Rival) int {
+		if *a.Loss < *b.Loss {
+			return -1
+		}
+		return 1
+	})
+	return text + fmt.Sprintf("; on earlier days %s did best", best.Name)
+}
