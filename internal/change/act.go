@@ -108,6 +108,7 @@ type Inspection struct {
 	Argv   []string     `json:"argv,omitempty"`   // a reading command; its output
 	Among  []string     `json:"among,omitempty"`  // of the lines, only those whose first word is one of these
 	Target *host.Target `json:"target,omitempty"`
+	Bare   string       `json:"bare,omitempty"`  // a directory whose own state it is: while something is mounted on it that cannot be read
 	Query  string       `json:"query,omitempty"` // its cells, joined by tabs and newlines
 	Long   bool         `json:"long,omitempty"`  // the query may take as long as it needs, or has names that a reading session does not take: it is asked on a session held for it
 }

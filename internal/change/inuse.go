@@ -16,7 +16,7 @@ import (
 )
 
 // mounted lists all that is mounted here.
-func mounted(ctx context.Context, d host.Doer) ([]*mountinfo.Info, error) {
+func mounted(ctx context.Context, d host.Reader) ([]*mountinfo.Info, error) {
 	const table = "/proc/self/mountinfo"
 	text, err := d.ReadFile(ctx, table)
 	if err != nil {
@@ -30,7 +30,7 @@ func mounted(ctx context.Context, d host.Doer) ([]*mountinfo.Info, error) {
 }
 
 // covered tells whether something is mounted on a directory, and hides it.
-func covered(ctx context.Context, d host.Doer, dir string) (bool, error) {
+func covered(ctx context.Context, d host.Reader, dir string) (bool, error) {
 	if dir == "" {
 		return false, nil
 	}

@@ -22,6 +22,9 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read a state: %w: %w", errDamaged, err)
 	}
+	if over, err := covered(ctx, h, l.Bare); err != nil || over {
+		return "", errors.Join(err, fmt.Errorf("what is mounted on %s hides it", l.Bare))
+	}
 	switch {
 	case l.File != "":
 		text, err := h.ReadFile(ctx, l.File)

@@ -113,6 +113,9 @@ func build(ctx context.Context, d *host.LiveDoer, keeper *change.Executor, file,
 	}
 	fmt.Println("lasting:", strings.Join(all.Lasting, "; "))
 	fmt.Println("acts:", len(all.Acts))
+	if len(all.Acts) == 0 {
+		return nil
+	}
 	draft := change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "test"}, Name: "it"}}, Recipe: change.Recipe{Acts: all.Acts}}}}
 	out, err := keeper.Apply(ctx, draft, change.ApplyOptions{})
 	fmt.Println("change:", out.Number)

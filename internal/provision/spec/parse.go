@@ -126,7 +126,7 @@ func (r *reader) filesystem(n *strictyaml.Node) {
 	r.doc.Object(n, "a filesystem", strictyaml.Fields{
 		"type": func(n *strictyaml.Node) { f.Type = r.doc.OneOf(n, "filesystem.type", Filesystems()...) },
 		"device": func(n *strictyaml.Node) {
-			if f.Device = r.disk(n, "filesystem.device"); f.Device.IsFile() {
+			if f.Device = r.disk(n, "filesystem.device"); f.Device.Path != "" && f.Device.IsFile() {
 				r.doc.Errorf(n, "a filesystem is made on a device, not in the file %s: pools alone can have files, for trials", f.Device.Path)
 			}
 		},

@@ -48,7 +48,7 @@ func (l Layout) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem
 		out.Lasting = append(out.Lasting, fmt.Sprintf("what is on %s (serial %s) is lost: %s", f.Device.Path, d.Serial, strings.Join(d.On, ", ")))
 	}
 	options := strings.Join(append([]string{"defaults", "nofail"}, b.Mount...), ",")
-	out.Acts = append(out.Acts, mkfs(d, f, uuid, a.flags), mount(f, at, strings.Join(append([]string{"rw"}, b.Mount...), ","), p.word()), l.lasts(ctx, h, f.Type, uuid, at, options))
+	out.Acts = append(out.Acts, mkfs(d, f, uuid, a.flags), mount(f, at, strings.Join(append([]string{"rw"}, b.Mount...), ",")), l.lasts(ctx, h, f.Type, uuid, at, options))
 	return out, nil
 }
 
@@ -118,19 +118,17 @@ umount "$at"; rmdir "$at"
 [ -z "$in" ] || { echo "$1 holds $in: it is kept" >&2; exit 1; }`
 
 // mount mounts it, on a directory that nobody can write to.
-func mount(f spec.Filesystem, at, options, immutable string) change.Act {
+func mount(f spec.Filesystem, at, options string) change.Act {
 	return change.Act{Switch: &change.Switch{
 		On: "the mount of " + at, After: f.Type, Patience: 5000, Again: 15000,
 		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `(\S+) .*$`},
 		Do: []change.Op{script(`! mountpoint -q "$4" || exit 0
-[ "$5" != immutable ] || chattr +i "$4"
-mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at, immutable)},
+mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at)},
 		Undo: []change.Op{script(`if mountpoint -q "$1"; then
   in=$(ls -A "$1" | grep -vxF lost+found | head -n 3 | tr '\n' ' ' || :)
   [ -z "$in" ] || { echo "$1 holds $in: it stays mounted" >&2; exit 1; }
   umount "$1"
-fi
-[ "$2" != immutable ] || chattr -i "$1"`, at, immutable)},
+fi`, at)},
 	}}
 }
 

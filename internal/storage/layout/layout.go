@@ -66,9 +66,8 @@ func zfsHere(ctx context.Context, h host.Reader) (tools, error) {
 
 // place is what stands at a mount point before anything is made.
 type place struct {
-	acts      []change.Act // that make the directory
-	immutable bool         // the filesystem around it knows immutable directories
-	note      string
+	acts []change.Act // that make the directory
+	note string
 }
 
 // mountPoint makes a directory that nobody can write to: should what is to be mounted there be missing one
@@ -91,14 +90,15 @@ func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err err
 		}
 		p.acts = append([]change.Act{directory(above, 0o755)}, p.acts...)
 	}
+	var guard []change.Act
 	if _, err := h.Output(ctx, "lsattr", "-d", above); err == nil {
-		p.immutable = true
+		guard = append(guard, immutable(at))
 	} else {
 		p.note = fmt.Sprintf("the filesystem of %s knows no immutable directories: %s can be written to by root while nothing is mounted there", above, at)
 	}
 	st, err := h.Stat(ctx, at)
 	if errors.Is(err, fs.ErrNotExist) {
-		p.acts = append(p.acts, directory(at, 0))
+		p.acts = append(append(p.acts, directory(at, 0)), guard...)
 		return p, nil
 	}
 	if err != nil {
@@ -114,6 +114,7 @@ func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err err
 	case len(names)+len(hidden) > 0:
 		return p, refusal("name a place that is empty or not there; data that are there are moved later", "%s is not empty, and would be hidden by what is mounted there", at)
 	}
+	p.acts = append(p.acts, guard...)
 	return p, nil
 }
 
@@ -138,11 +139,15 @@ func directory(at string, perm fs.FileMode) change.Act {
 	return change.Act{Make: &change.Make{Thing: change.Thing{Path: at}, Directory: &change.Dir{Perm: perm, UID: -1, GID: -1}}}
 }
 
-func (p place) word() string {
-	if p.immutable {
-		return "immutable"
-	}
-	return ""
+// immutable takes from everybody, root too, the right to write to a directory. It is an act of its own: it must
+// be taken back also where somebody has unmounted by hand what lay on it.
+func immutable(at string) change.Act {
+	return change.Act{Switch: &change.Switch{
+		On: "the immutable directory " + at, After: "i", Exact: true,
+		Inspect: change.Inspection{Bare: at, Argv: []string{"lsattr", "-d", at}, Match: `^\S*(i)\S* .*$`},
+		Do:      []change.Op{{Argv: []string{"chattr", "+i", at}}},
+		Undo:    []change.Op{{Argv: []string{"chattr", "-i", at}}},
+	}}
 }
 
 // notes lists what is not empty.

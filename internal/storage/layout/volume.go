@@ -60,7 +60,7 @@ func (l Layout) Volume(ctx context.Context, h host.Reader, v provision.Volume, o
 	}
 	out.Acts, out.Notes = append(p.acts, dataset(v.Dataset, properties)), notes(p.note)
 	if v.At != "" {
-		out.Acts = append(out.Acts, mountDataset(t, v.Dataset, v.At, p.word()), owner(v.At, o))
+		out.Acts = append(out.Acts, mountDataset(t, v.Dataset, v.At), owner(v.At, o))
 	}
 	return out, nil
 }
@@ -110,14 +110,23 @@ func dataset(name string, properties map[string]string) change.Act {
 	}
 	return change.Act{Make: &change.Make{
 		Thing: change.Thing{Dataset: name}, Empty: true,
-		Do: []change.Op{{Argv: zfs.Create(name, words...)}},
-		Undo: []change.Op{script(`[ "$(zfs get -H -o value "$2" "$1")" = yes ] || { echo "whether $1 is empty was not seen: it is kept" >&2; exit 1; }
-zfs destroy "$1"`, name, emptyProperty)},
+		Do:   []change.Op{{Argv: zfs.Create(name, words...)}},
+		Undo: []change.Op{script(destroyEmpty, name, emptyProperty)},
 	}}
 }
 
+// destroyEmpty destroys a dataset that was looked into: now, or when it was unmounted.
+const destroyEmpty = `if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
+  [ -z "$(ls -A "$(zfs get -H -o value mountpoint "$1")")" ] || { echo "$1 is not empty: it is kept" >&2; exit 1; }
+  zfs unmount "$1"
+  zfs set "$2=yes" "$1" # should destroying it fail now, it is known next time
+elif [ "$(zfs get -H -o value "$2" "$1")" != yes ]; then
+  echo "$1 is not mounted, so nobody can see whether it is empty: it is kept; zfs mount $1 shows it" >&2; exit 1
+fi
+zfs destroy "$1"`
+
 // mountDataset mounts it, on a directory that nobody can write to.
-func mountDataset(t tools, name, at, immutable string) change.Act {
+func mountDataset(t tools, name, at string) change.Act {
 	kind := "zfs "
 	if t.Fuse {
 		kind = "fuse.zfs "
@@ -126,18 +135,16 @@ func mountDataset(t tools, name, at, immutable string) change.Act {
 		On: "the mount of " + at, After: kind + name, Patience: 5000, Again: 15000,
 		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `(\S+ \S+) .*$`},
 		Do: []change.Op{script(`[ "$(zfs get -H -o value mounted "$1")" != yes ] || exit 0
-[ "$3" != immutable ] || chattr +i "$2"
-zfs set "$4=no" "$1"
+zfs set "$2=no" "$1"
 zfs set canmount=on "$1"
-[ "$(zfs get -H -o value mounted "$1")" = yes ] || zfs mount "$1"`, name, at, immutable, emptyProperty)},
+[ "$(zfs get -H -o value mounted "$1")" = yes ] || zfs mount "$1"`, name, emptyProperty)},
 		Undo: []change.Op{script(`if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
   in=$(ls -A "$2" | head -n 3 | tr '\n' ' ')
   [ -z "$in" ] || { echo "$2 holds $in: it stays mounted" >&2; exit 1; }
   zfs unmount "$1"
   zfs set canmount=noauto "$1"
-  zfs set "$4=yes" "$1"
-fi
-[ "$3" != immutable ] || chattr -i "$2"`, name, at, immutable, emptyProperty)},
+  zfs set "$3=yes" "$1"
+fi`, name, at, emptyProperty)},
 	}}
 }
 

@@ -89,7 +89,7 @@ echo "undo: $(/in/disks undo 1 && echo well)"
 udevadm settle
 echo "zero: $(ends)"
 echo "left: $(zpool list -H -o name; ls -d /srv/db /etc/systemd/system/zfs-mount.service.d/plumb-key-tank.conf 2>/dev/null)"
-echo "anew: $(/in/disks make /root/pool.yaml /srv/db | grep change)"
+/in/disks make /root/pool.yaml /srv/db | grep "^change"
 /in/disks undo 2
 udevadm settle
 
