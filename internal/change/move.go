@@ -94,7 +94,7 @@ func (o *Move) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	if !ok {
 		return "", &Refusal{Why: "nothing can be moved here: no commands run"}
 	}
-	m := moving{k: k, do: stream, o: o, c: c, p: p}
+	m := moving{k: k, do: stream, o: o, c: c, p: p, list: o.List}
 	err := m.open(ctx)
 	if err == nil {
 		switch o.Phase {
@@ -120,7 +120,7 @@ func (o *Move) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, _ 
 	if !ok {
 		return &Refusal{Why: "nothing can be moved here: no commands run"}
 	}
-	m := moving{k: k, do: stream, o: o, c: c, p: p}
+	m := moving{k: k, do: stream, o: o, c: c, p: p, list: o.List}
 	if err := m.open(ctx); err != nil {
 		return err
 	}

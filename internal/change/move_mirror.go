@@ -28,6 +28,9 @@ type mirror struct {
 	also  map[string]bool // names that the server made in a place of Only
 }
 
+// errChanged tells that a file of the source was written to.
+var errChanged = errors.New("it was written to while it was copied")
+
 // racy is how long before a pass a file must have been left alone to be trusted not to have
 // been written to in the same tick of the clock in which it was copied.
 const racy = 2 * time.Second
