@@ -203,10 +203,11 @@ func (m *mirror) name(ctx context.Context, of string, e, now tree.Entry, is bool
 // whole makes the one side like the other, gives directories what is theirs, and compares all
 // of both. Nobody may write on either.
 func (m *mirror) whole(ctx context.Context) error {
-	_, list, err := m.pass(ctx)
+	moved, list, err := m.pass(ctx)
 	if err != nil {
 		return err
 	}
+	m.again += moved
 	_, to := m.sides()
 	have, err := m.list(ctx, to, false)
 	if err != nil {

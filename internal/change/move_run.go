@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type moving struct {
 	pending strings.Builder // what is not yet written down
 	files   int
 	bytes   int64
+	again   int64 // bytes that were copied while nobody wrote
 }
 
 // How often progress is written down: no more than so much is copied again after a crash.
@@ -315,7 +317,7 @@ func (m *moving) aside(ctx context.Context) error {
 		}
 	}
 	if m.p.Identity == "" {
-		if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: id}); err != nil {
+		if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: id, What: strconv.FormatInt(m.again, 10)}); err != nil {
 			return err
 		}
 	}
