@@ -148,7 +148,9 @@ func TestPackagesSayWhatIsInTheWay(t *testing.T) {
 	unlock := lock(t, "/var/lib/dpkg/lock-frontend")
 	fails("somebody holds the lock", "Could not get lock", hurried(m.recipeOf("postgres")))
 	unlock()
-	t.Setenv("http_proxy", "http://127.0.0.1:9")
+	const nowhere = "/etc/apt/apt.conf.d/99nowhere"
+	must(t, os.WriteFile(nowhere, []byte("Acquire::http::Proxy \"http://127.0.0.1:9\";\n"), 0o644))
+	before = manifest(t)
 	fails("no network", "Unable to fetch", m.recipeOf("postgres"))
 	_, err := packages.Recipe(context.Background(), m.h, packages.Want{Names: []string{"no-such-package"}})
 	if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.What, "apt-get update") {
