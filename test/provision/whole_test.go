@@ -246,7 +246,7 @@ func TestKilledAndGoneOnWith(t *testing.T) {
 			sandbox.Need(t, c.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- c.Wait() }()
-			patience := time.Duration(rand.Int64N(int64(6 * time.Second)))
+			patience := time.Duration(rand.Int64N(int64(20 * time.Second)))
 			if kill >= 3 {
 				patience = 5 * time.Minute
 			}
