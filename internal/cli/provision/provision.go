@@ -84,7 +84,7 @@ second time, and started on the copy; undoing that copies back what was written
 since.
 
 ` + exits,
-		Example: `  plumb provision shop.yaml --dry-run      what would be done, and what check would say
+		Example: `  plumb provision shop.yaml --dry-run      what would be done, and what check says
   plumb provision shop.yaml
   plumb provision shop.yaml --take-away    as it was before
   plumb provision shop.yaml --emit k8s     StorageClasses and the operators' volumes
