@@ -84,10 +84,10 @@ second time, and started on the copy; undoing that copies back what was written
 since.
 
 ` + exits,
-		Example: `  plumb provision shop.yaml --dry-run      what would be done, and the check then
+		Example: `  plumb provision shop.yaml --dry-run      every act, and what check will say
   plumb provision shop.yaml
   plumb provision shop.yaml --take-away    as it was before
-  plumb provision shop.yaml --emit k8s     StorageClasses, and operators' volumes
+  plumb provision shop.yaml --emit k8s     StorageClasses, operators' volumes
   plumb provision --from live > shop.yaml  the spec of this host as it is`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
