@@ -2,6 +2,8 @@ package change
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,12 +11,12 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/tree"
 )
 
 // Copy makes a directory that holds what another does. It is long: killed, it
-// goes on where it was; and done only when each file was read back and is the same. Of
-// files it keeps owner, mode, times and holes, but neither extended attributes nor
-// that two names are one file.
+// goes on where it was; and done only when each file was read back and is the same. It keeps owners, modes,
+// times, holes, extended attributes and access lists, and that two names are one file.
 type Copy struct {
 	From   string `json:"from"`             // nobody writes there meanwhile
 	To     string `json:"to"`               // not there before, in a directory that only root or we can write to
@@ -90,15 +92,66 @@ func (o *Copy) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	if err != nil {
 		return "", err
 	}
-	run := copying{k: k, do: stream, c: c, p: p, from: o.From, to: aside.Path}
-	state, err := run.all(ctx)
+	state, err := o.run(ctx, moving{k: k, do: stream, c: c, p: p, list: o.list(k, p)}, aside.Path)
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", ErrStopped, errors.Join(err, ctx.Err()))
 	}
 	if err != nil {
 		return "", err
 	}
-	return "", o.to().publish(ctx, k, c, p, state)
+	if err := o.to().publish(ctx, k, c, p, state); err != nil {
+		return "", err
+	}
+	return "", k.Doer.Remove(ctx, o.list(k, p))
+}
+
+// list is where it is written down what was copied, until all is.
+func (o *Copy) list(k *Executor, p *Recorded) string {
+	return path.Join(k.Dir, "copied-"+p.Made.Mark+".list")
+}
+
+// run makes a directory like the one that is copied, and gives the digest of it.
+func (o *Copy) run(ctx context.Context, m moving, to string) (string, error) {
+	if err := m.open(ctx); err != nil {
+		return "", err
+	}
+	from, err := tree.Open(o.From)
+	if err != nil {
+		return "", err
+	}
+	defer from.Close()
+	copy, err := tree.Open(to)
+	if err != nil {
+		return "", err
+	}
+	defer copy.Close()
+	r := &mirror{moving: &m, old: from, new: copy}
+	err = r.whole(ctx)
+	if errors.Is(err, errChanged) {
+		err = fmt.Errorf("%w: %w", err, ErrStopped)
+	}
+	if err != nil {
+		return "", err
+	}
+	itself, err := from.Itself()
+	if err == nil { // last: until then nobody else can enter it
+		err = m.step(ctx, "give", to, func() error { return copy.Give(itself) })
+	}
+	if err != nil {
+		return "", err
+	}
+	return digestOf(ctx, copy)
+}
+
+// digestOf is the same for two directories that hold the same names, with the same sizes, times, owners and modes.
+func digestOf(ctx context.Context, r *tree.Root) (string, error) {
+	all, err := r.List(ctx, tree.Options{})
+	sum := sha256.New()
+	for _, e := range all {
+		modified := fmt.Sprintf("%d.%09d0", e.Modified/1e9, e.Modified%1e9) // as find prints it, which an earlier Plumb asked
+		fmt.Fprintf(sum, "%q %c %d %s %d %d %o %q\n", e.Name, e.Kind, e.Size, modified, e.UID, e.GID, e.Mode, e.Link)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // begin makes the directory of the copy under a name of its own, or finds the
@@ -138,12 +191,12 @@ func (o *Copy) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 		}
 		return &Drift{Place: o.To, Want: "a copy made by Plumb, " + p.Identity, Found: "another: " + now, Others: true}, nil
 	}
-	stream, ok := k.Doer.(host.Streamer)
-	if !ok {
-		return nil, nil
+	r, err := tree.Open(o.To)
+	if err != nil {
+		return nil, err
 	}
-	entries, err := list(ctx, stream, o.To)
-	if err != nil || digest(entries) == p.Kept {
+	defer r.Close()
+	if digest, err := digestOf(ctx, r); err != nil || digest == p.Kept {
 		return nil, err
 	}
 	return &Drift{Place: o.To, Want: "as it was copied", Found: "changed"}, nil
@@ -165,6 +218,9 @@ func (o *Copy) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, fo
 		err = o.to().withdraw(ctx, k.Doer, p.Made.Mark, p.Identity)
 	}
 	if err != nil {
+		return err
+	}
+	if err := k.Doer.Remove(ctx, o.list(k, p)); err != nil {
 		return err
 	}
 	aside := o.to().aside(p.Made.Mark)

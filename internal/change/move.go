@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/host/tree"
+	"plumb/internal/units"
 )
 
 // Phases of a move. The acts between them stop the server, mount, and start it.
@@ -94,7 +96,7 @@ func (o *Move) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	if !ok {
 		return "", &Refusal{Why: "nothing can be moved here: no commands run"}
 	}
-	m := moving{k: k, do: stream, o: o, c: c, p: p}
+	m := moving{k: k, do: stream, o: o, c: c, p: p, list: o.List}
 	err := m.open(ctx)
 	if err == nil {
 		switch o.Phase {
@@ -120,7 +122,7 @@ func (o *Move) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, _ 
 	if !ok {
 		return &Refusal{Why: "nothing can be moved here: no commands run"}
 	}
-	m := moving{k: k, do: stream, o: o, c: c, p: p}
+	m := moving{k: k, do: stream, o: o, c: c, p: p, list: o.List}
 	if err := m.open(ctx); err != nil {
 		return err
 	}
@@ -160,6 +162,9 @@ func (o *Move) words(p *Recorded) (before, after string) {
 		after = "copied to " + strings.Join(to, ", ") + " as well, while it is written to"
 	case MoveAside:
 		after = "copied, compared, and kept"
+		if n, err := strconv.ParseInt(p.Kept, 10, 64); err == nil {
+			after = fmt.Sprintf("compared, %s of it copied again, and kept", units.Bytes(n))
+		}
 		for _, q := range o.Pairs {
 			if q.Before != "" {
 				after += " as " + q.Before

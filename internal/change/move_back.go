@@ -130,5 +130,5 @@ func (m *moving) empty(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(m.k.Doer.Remove(ctx, m.o.List))
+	return errors.Join(m.k.Doer.Remove(ctx, m.list))
 }

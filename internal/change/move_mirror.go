@@ -28,6 +28,9 @@ type mirror struct {
 	also  map[string]bool // names that the server made in a place of Only
 }
 
+// errChanged tells that a file of the source was written to.
+var errChanged = errors.New("it was written to while it was copied")
+
 // racy is how long before a pass a file must have been left alone to be trusted not to have
 // been written to in the same tick of the clock in which it was copied.
 const racy = 2 * time.Second
@@ -200,10 +203,11 @@ func (m *mirror) name(ctx context.Context, of string, e, now tree.Entry, is bool
 // whole makes the one side like the other, gives directories what is theirs, and compares all
 // of both. Nobody may write on either.
 func (m *mirror) whole(ctx context.Context) error {
-	_, list, err := m.pass(ctx)
+	moved, list, err := m.pass(ctx)
 	if err != nil {
 		return err
 	}
+	m.again += moved
 	_, to := m.sides()
 	have, err := m.list(ctx, to, false)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,11 +23,19 @@ type moving struct {
 	c  *Change
 	p  *Recorded
 
+	list    string // where it is written down what was copied
 	recs    map[string]copied
 	pending strings.Builder // what is not yet written down
 	files   int
 	bytes   int64
+	again   int64 // bytes that were copied while nobody wrote
 }
+
+// How often progress is written down: no more than so much is copied again after a crash.
+const (
+	noteFiles = 256
+	noteBytes = 256 << 20
+)
 
 // stepper sees changes that are made without a doer: one in front of another.
 type stepper interface {
@@ -44,7 +53,7 @@ func (m *moving) step(ctx context.Context, op, name string, do func() error) err
 }
 
 func (m *moving) open(ctx context.Context) (err error) {
-	m.recs, err = readCopied(ctx, m.do, m.o.List)
+	m.recs, err = readCopied(ctx, m.do, m.list)
 	return err
 }
 
@@ -69,7 +78,10 @@ func (m *moving) flush(ctx context.Context, to *tree.Root) error {
 	text := m.pending.String()
 	m.pending.Reset()
 	m.files, m.bytes = 0, 0
-	return m.k.Doer.Append(ctx, m.o.List, []byte(text))
+	if err := m.k.Doer.Append(ctx, m.list, []byte(text)); err != nil || m.o != nil {
+		return err
+	}
+	return m.k.note(ctx, m.c, kindProgress, result{N: m.p.N, Files: len(m.recs)})
 }
 
 // mirrors opens both sides of all pairs.
@@ -305,7 +317,7 @@ func (m *moving) aside(ctx context.Context) error {
 		}
 	}
 	if m.p.Identity == "" {
-		if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: id}); err != nil {
+		if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: id, What: strconv.FormatInt(m.again, 10)}); err != nil {
 			return err
 		}
 	}

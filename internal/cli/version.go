@@ -44,7 +44,7 @@ func (a *app) schema() *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema [DOCUMENT]",
 		Short:     "print the JSON Schema of check --json, or of another document",
-		Long:      "Schema prints the JSON Schema of a document that a command prints with --json, or\nof the files that plumb lab run and plumb provision read. Without a name it is that of\ncheck. The documents:\n  " + strings.Join(documents(), "\n  "),
+		Long:      "Schema prints the JSON Schema of a document that a command prints with --json,\nor of the files that plumb lab run and plumb provision read. Without a name it\nis that of check. The documents:\n  " + strings.Join(documents(), "\n  "),
 		ValidArgs: documents(),
 		Args:      shell.AtMostOneArg("document"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -171,7 +171,8 @@ func (b *bench) startedByHand() bool {
 		return true
 	}
 	must(b.t, exec.Command(b.start[0], b.start[1:]...).Run())
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	seen := time.Now() // it takes a moment until the process is the server's
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		db, err := b.server.Open()
 		must(b.t, err)
 		err = db.Ping()
@@ -179,11 +180,10 @@ func (b *bench) startedByHand() bool {
 		if err == nil {
 			return true
 		}
-		if b.runs() == 0 {
-			time.Sleep(200 * time.Millisecond)
-			if b.runs() == 0 {
-				return false
-			}
+		if b.runs() > 0 {
+			seen = time.Now()
+		} else if time.Since(seen) > 3*time.Second {
+			return false
 		}
 	}
 	return b.runs() > 0

@@ -89,7 +89,7 @@ func newBench(t *testing.T, product string) *bench {
 server:
   product: %[3]s
   name: %[3]s:%[4]d
-`, b.pool, box.Dir, product, port)), 0o600))
+`, b.pool, filepath.Dir(b.state), product, port)), 0o600))
 	return b
 }
 
@@ -175,7 +175,7 @@ func (b *bench) write(from, n int) {
 func (b *bench) before() string {
 	b.Helper()
 	out, err := exec.Command("sh", "-c", `find "$1" -maxdepth 1 -printf '%p %u %g %m %y\n' | sort; find "$1" -name my.cnf -exec cat {} +; cat "$2"/db/postgresql*.conf 2>/dev/null
-zpool list -H -o name | grep -F "$4"; grep -F "$1" /proc/mounts; lsattr -d "$1"/*; ls "$3" 2>/dev/null | grep -v '^change-\|^lock$\|^moved-' || true`, "sh", b.box.Dir, b.box.Dir, b.state, b.pool).CombinedOutput()
+zpool list -H -o name | grep -F "$4"; grep -F "$1" /proc/mounts; lsattr -d "$1"/*; ls "$(dirname "$3")" | grep -v '^state$'; ls "$3" 2>/dev/null | grep -v '^change-\|^lock$\|^moved-' || true`, "sh", b.box.Dir, b.box.Dir, b.state, b.pool).CombinedOutput()
 	sandbox.Need(b, err)
 	return string(out)
 }
@@ -246,7 +246,7 @@ func TestKilledAndGoneOnWith(t *testing.T) {
 			sandbox.Need(t, c.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- c.Wait() }()
-			patience := time.Duration(rand.Int64N(int64(6 * time.Second)))
+			patience := time.Duration(rand.Int64N(int64(20 * time.Second)))
 			if kill >= 3 {
 				patience = 5 * time.Minute
 			}

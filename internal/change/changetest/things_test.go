@@ -140,10 +140,24 @@ func TestCopies(t *testing.T) {
 func TestCopyIsLikeWhatWasCopied(t *testing.T) {
 	dir := t.TempDir()
 	filled(t, dir+"/from")
+	sh(t, dir+"/from", `ln large1 "d 1/other name"; setfattr -n user.plumb -v kept large1 2>/dev/null || :; setfacl -m u:nobody:r large1 2>/dev/null || :`)
 	apply(t, onDisk(t, dir, aCopy(dir)))
+	more := `cd "$1"; [ large1 -ef "d 1/other name" ]; getfattr -d -m - large1 2>/dev/null || :`
+	if a, b := output(t, more, dir+"/from"), output(t, more, dir+"/to"); a != b {
+		t.Errorf("the copy has\n%s\nof\n%s", b, a)
+	}
 	if a, b := everything(t, dir+"/from"), everything(t, dir+"/to"); a != b {
 		t.Errorf("the copy is\n%s\nof\n%s", b, a)
 	}
+}
+
+func output(t *testing.T, script string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("sh", append([]string{"-ec", script, "sh"}, args...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 func apply(t *testing.T, c Case) int {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,26 +67,27 @@ func Command(s *shell.Shell, a Adapters) *cobra.Command {
 	var f flags
 	c := &cobra.Command{
 		Use:   "provision SPEC",
-		Short: "lay a host out for a server, by a spec, so that it can be taken away",
-		Long: `Provision makes what SPEC names: a pool or datasets in one, a dataset for each role of
-a server, its data moved there, and its settings. SPEC says what, and never how: every value
-comes from the rules of plumb check, asked about the host as it will be. So check has nothing
-above a note to say afterwards.
+		Short: "lay a host out for a server by a spec, and take it away again",
+		Long: `Provision makes what SPEC names: a pool or datasets in one, a dataset for each
+role of a server, its data moved there, and its settings. SPEC says what, and
+never how: every value comes from the rules of plumb check, asked about the host
+as it will be. So check has nothing above a note to say afterwards.
 
-It shows every act, what of it cannot be taken away and what check will say, and asks. Each
-stage is a change of the journal. Killed at any moment, plumb provision again goes on where it
-stands; --take-away takes all of it back, the last stage first, from the journal alone. Done
-again, it makes 0 acts.
+It shows every act, what of it cannot be taken away and what check will say, and
+asks. Each stage is a change of the journal. Killed at any moment, plumb
+provision again goes on where it stands; --take-away takes all of it back, the
+last stage first, from the journal alone. Done again, it makes 0 acts.
 
-A disk is used only when it is proven to be empty, or when SPEC names its serial to be erased.
-The server is stopped while what changed meanwhile is copied a second time, and started on the
-copy; undoing that copies back what was written since.
+A disk is used only when it is proven to be empty, or when SPEC names its serial
+to be erased. The server is stopped while what changed meanwhile is copied a
+second time, and started on the copy; undoing that copies back what was written
+since.
 
 ` + exits,
-		Example: `  plumb provision shop.yaml --dry-run      what would be done, and what check would say
+		Example: `  plumb provision shop.yaml --dry-run      every act, and what check will say
   plumb provision shop.yaml
   plumb provision shop.yaml --take-away    as it was before
-  plumb provision shop.yaml --emit k8s     StorageClasses and the operators' volumes
+  plumb provision shop.yaml --emit k8s     StorageClasses, operators' volumes
   plumb provision --from live > shop.yaml  the spec of this host as it is`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -315,5 +317,6 @@ func (v *verbs) away(ctx context.Context, flow propose.Flow, f flags, of string)
 	if err != nil {
 		return err
 	}
+	slices.Reverse(undone)
 	return v.Answer(f.json, view.AwayDocument(of, undone, true), view.Away(undone, true, shell.Screen(v.Out)))
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"hash"
 	"io"
 	"os"
 
@@ -70,7 +69,7 @@ func (r *Root) Copy(ctx context.Context, from *Root, e Entry) (sum string, now E
 
 // pour moves the data of a file, leaves its holes, and gives the sum of all of it.
 func pour(ctx context.Context, in, out *os.File, size int64) (string, error) {
-	sum := sha256.New()
+	sum := newSumming()
 	err := data(ctx, in, size, sum, func(at int64, part []byte) error {
 		_, err := out.WriteAt(part, at)
 		return err
@@ -78,21 +77,53 @@ func pour(ctx context.Context, in, out *os.File, size int64) (string, error) {
 	if err == nil {
 		err = out.Truncate(size)
 	}
-	return hex.EncodeToString(sum.Sum(nil)), err
+	return sum.end(), err
 }
 
 func read(ctx context.Context, f *os.File, size int64) (string, error) {
-	sum := sha256.New()
+	sum := newSumming()
 	err := data(ctx, f, size, sum, func(int64, []byte) error { return nil })
-	return hex.EncodeToString(sum.Sum(nil)), err
+	return sum.end(), err
 }
 
 var zeros [step]byte
 
+// summing sums what it is given while more is read and written. Of two buffers one is summed and one filled.
+type summing struct {
+	parts chan []byte
+	free  chan []byte
+	sum   chan string
+}
+
+func newSumming() *summing {
+	s := &summing{make(chan []byte), make(chan []byte, 2), make(chan string, 1)}
+	s.free <- make([]byte, step)
+	s.free <- make([]byte, step)
+	go func() {
+		sum := sha256.New()
+		for part := range s.parts {
+			sum.Write(part)
+			if cap(part) == step && &part[0] != &zeros[0] {
+				s.free <- part[:step]
+			}
+		}
+		s.sum <- hex.EncodeToString(sum.Sum(nil))
+	}()
+	return s
+}
+
+// end gives the sum of all.
+func (s *summing) end() string {
+	close(s.parts)
+	return <-s.sum
+}
+
+// zero sums so many zeros.
+func (s *summing) zero(n int64) { s.parts <- zeros[:n:n] }
+
 // data goes through the first bytes of a file: the data in it are handed on, and holes alone summed, as the zeros
 // that they are. What somebody cut off meanwhile is a hole.
-func data(ctx context.Context, f *os.File, size int64, sum hash.Hash, take func(at int64, part []byte) error) error {
-	buffer := make([]byte, step)
+func data(ctx context.Context, f *os.File, size int64, sum *summing, take func(at int64, part []byte) error) error {
 	for at := int64(0); at < size; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -111,27 +142,34 @@ func data(ctx context.Context, f *os.File, size int64, sum hash.Hash, take func(
 				return err
 			}
 			n := min(from-at, step)
-			sum.Write(zeros[:n])
+			sum.zero(n)
 			at += n
 		}
 		if at == size {
 			return nil
 		}
-		n, err := f.ReadAt(buffer[:min(size-at, step)], at)
-		if n == 0 && errors.Is(err, io.EOF) {
-			n = int(min(size-at, step))
-			sum.Write(zeros[:n])
-			at += int64(n)
-			continue
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		n, err := part(f, at, min(size-at, step), sum, take)
+		if err != nil {
 			return err
 		}
-		sum.Write(buffer[:n])
-		if err := take(at, buffer[:n]); err != nil {
-			return err
-		}
-		at += int64(n)
+		at += n
 	}
 	return nil
+}
+
+// part hands one part on.
+func part(f *os.File, at, most int64, sum *summing, take func(at int64, part []byte) error) (int64, error) {
+	buffer := <-sum.free
+	n, err := f.ReadAt(buffer[:most], at)
+	if n == 0 || err != nil && !errors.Is(err, io.EOF) {
+		sum.free <- buffer
+		if errors.Is(err, io.EOF) {
+			sum.zero(most)
+			return most, nil
+		}
+		return 0, err
+	}
+	err = take(at, buffer[:n])
+	sum.parts <- buffer[:n]
+	return int64(n), err
 }

@@ -60,13 +60,18 @@ type toy struct {
 	d                      *host.LiveDoer
 }
 
-const toyServer = `import os, socket, sys, time
+const toyServer = `import fcntl, os, socket, sys, time
 data, ledger, name = sys.argv[1:]
+alone = open(name + ".lock", "w")
+try: fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except OSError: sys.exit("it runs")
+open(os.path.dirname(name) + "/pid", "w").write("%d\n" % os.getpid())
+if os.path.exists(name): os.unlink(name)
 if not os.path.exists(data + "/PG_VERSION") or not os.path.exists(data + "/pg_wal/1"): sys.exit("no data")
 n = 1 + sum(1 for _ in open(ledger))
 for at in data + "/base/log", data + "/pg_wal/1", ledger:
     with open(at, "a") as f: f.write("%d\n" % n)
-open(data + "/base/made-%d" % n, "w").write("x" * 3000)
+open(data + "/base/made-%d" % (n % 2), "w").write("x" * 3000)
 s = socket.socket(socket.AF_UNIX); s.bind(name); s.listen(); time.sleep(900)`
 
 // python is one that every user can run.
@@ -92,12 +97,13 @@ touch -d @1500000000.123456789 base/large; chmod 2750 base; chown -R 65534:65534
 		t.Logf("no attribute is tried: %v %s", err, out)
 	}
 	y.start = []string{"sh", "-c", fmt.Sprintf(`grep -q "%[1]s/s$" /proc/net/unix && exit 0
-rm -f %[1]s/s; setsid %[2]s %[1]s/server.py %[1]s/old/db %[1]s/ledger %[1]s/s >/dev/null 2>&1 </dev/null & echo $! >%[1]s/pid`, base, python(t))}
+setsid %[2]s %[1]s/server.py %[1]s/old/db %[1]s/ledger %[1]s/s >/dev/null 2>&1 </dev/null &
+while kill -0 $! 2>/dev/null && ! grep -q "%[1]s/s$" /proc/net/unix; do sleep 0.02; done`, base, python(t))}
 	y.stop = []string{"sh", "-c", fmt.Sprintf("p=$(cat %s/pid) && kill $p 2>/dev/null && exec timeout 30 sh -c '%s' sh $p\nexit 0", base, strings.ReplaceAll(service.Ended, "'", `'\''`))}
 	y.up()
 	t.Cleanup(func() {
 		sh(t, y.stop[2])
-		sh(t, `for m in $(grep -o " $1/[^ ]*" /proc/self/mountinfo | sort -r -u); do umount "$m" || :; done`, base)
+		sh(t, `for m in $(grep -o " $1/[^ ]*" /proc/self/mountinfo | sort -r -u); do umount "$m" || :; done; chattr -i "$1/old/db" 2>/dev/null || :`, base)
 	})
 	return y
 }

@@ -175,6 +175,7 @@ func (p *Prediction) raise() {
 		p.Volumes[top].Properties[name] = value
 		delete(p.Volumes[data].Properties, name)
 		p.Why[p.Volumes[top].Dataset+" "+name] = p.Why[p.Volumes[data].Dataset+" "+name]
+		delete(p.Why, p.Volumes[data].Dataset+" "+name)
 		for _, v := range p.Volumes {
 			if ds, above := p.Stack.Find(stack.Ref{Kind: "dataset", Name: v.Dataset}), p.Volumes[top].Dataset; ds != nil && v.Role != "data" {
 				f := ds.Facts[name]

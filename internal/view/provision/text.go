@@ -97,8 +97,13 @@ func showAct(out *page.Page, a change.Act) {
 	}
 }
 
+// runs shows commands and statements. The text of a script says less to people than what it is for, which
+// is the act's name; --json has it.
 func runs(out *page.Page, ops []change.Op) {
 	for _, op := range ops {
+		if len(op.Argv) > 0 && op.Argv[0] == "sh" {
+			continue
+		}
 		out.Para(page.Dim, 12, op.String())
 	}
 }

@@ -1,0 +1,88 @@
+package propose
+
+import (
+	"strings"
+	"testing"
+
+	"plumb/internal/hint"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+)
+
+// hostOf is a host with one server, whose data lie on a filesystem, in a pool or not.
+func hostOf(fstype, source string, pool map[string]stack.Value) *stack.Stack {
+	var see stack.Observation
+	db := see.New("mysql", "3306")
+	db.Set("flavor", stack.Text("mariadb"), "test")
+	db.Set("version", stack.Text("10.11.14"), "test")
+	fs := see.New("filesystem", "/srv")
+	fs.Set("fstype", stack.Text(fstype), "test")
+	fs.Set("source", stack.Text(source), "test")
+	db.Link("data", fs.Ref)
+	fs.Link("dataset")
+	if pool != nil {
+		ds, p := see.New("dataset", source), see.New("pool", "tank")
+		fs.Links["dataset"] = nil
+		fs.Link("dataset", ds.Ref)
+		ds.Link("pool", p.Ref)
+		for name, v := range pool {
+			p.Set(name, v, "test")
+		}
+	}
+	var s stack.Stack
+	s.Add("test", see)
+	return &s
+}
+
+func TestFromGivesWhatIsThere(t *testing.T) {
+	two := stack.List([]string{"/dev/disk/by-id/a", "/dev/disk/by-id/b"})
+	four := stack.List([]string{"/dev/disk/by-id/a", "/dev/disk/by-id/b", "/dev/disk/by-id/c", "/dev/disk/by-id/d"})
+	for name, c := range map[string]struct {
+		s     *stack.Stack
+		want  []string
+		notes int
+	}{
+		"mirror":  {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("mirror"), "vdev_paths": two, "vdevs": stack.Int(1)}), []string{"name: tank", "layout: mirror", "- /dev/disk/by-id/a", "version: 10.11"}, 0},
+		"mirrors": {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("mirror"), "vdev_paths": four, "vdevs": stack.Int(2)}), []string{"width: 2"}, 0},
+		"log":     {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("single"), "vdev_paths": stack.List([]string{"/dev/disk/by-id/a"}), "vdevs": stack.Int(1), "log_paths": stack.List([]string{"/dev/disk/by-id/l"})}), []string{"layout: stripe", "log:"}, 0},
+		"draid":   {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("draid"), "vdev_paths": four, "vdevs": stack.Int(1)}), []string{"use: tank"}, 1},
+		"xfs":     {hostOf("xfs", "/dev/vg/db", nil), []string{"type: xfs", "device: /dev/vg/db"}, 0},
+	} {
+		sp, notes, err := From(c.s, "")
+		if err != nil || len(notes) != c.notes {
+			t.Errorf("%s: %v, notes %v", name, err, notes)
+			continue
+		}
+		text := string(spec.Text(sp))
+		for _, part := range c.want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: %q is not in\n%s", name, part, text)
+			}
+		}
+		if _, err := spec.Parse(name, spec.Text(sp)); err != nil {
+			t.Errorf("%s: what it writes is no spec: %v", name, err)
+		}
+	}
+	if _, _, err := From(hostOf("tmpfs", "tmpfs", nil), ""); err == nil {
+		t.Error("a filesystem in memory is given as what a spec makes")
+	}
+	if _, _, err := From(hostOf("xfs", "/dev/vg/db", nil), "mysql:3307"); hint.Of(err) == "" {
+		t.Errorf("a server that is not there: %v", err)
+	}
+}
+
+// The name of a provision is that of the dataset above its others: two servers of one product do not share it.
+func TestOfNamesTheProvision(t *testing.T) {
+	pool := &spec.Pool{Name: "tank"}
+	for want, sp := range map[string]spec.Spec{
+		"tank/mariadb":                {Pool: pool, Server: spec.Server{Product: "mariadb"}},
+		"tank/mariadb-3307":           {Pool: pool, Server: spec.Server{Product: "mariadb", Name: "mariadb:3307"}},
+		"tank/db/postgres":            {Use: "tank/db", Server: spec.Server{Product: "postgres"}},
+		"tank/mariadb--run-db-s.sock": {Pool: pool, Server: spec.Server{Product: "mariadb", Name: "mariadb:/run/db/s.sock"}},
+		"/dev/vg/db mariadb":          {Filesystem: &spec.Filesystem{Device: spec.Disk{Path: "/dev/vg/db"}}, Server: spec.Server{Product: "mariadb"}},
+	} {
+		if got := Of(sp); got != want {
+			t.Errorf("it is called %q, want %q", got, want)
+		}
+	}
+}
