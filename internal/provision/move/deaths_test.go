@@ -191,7 +191,7 @@ func (y *toy) untouched() string {
 func TestEveryDeath(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	was, beside, fixed := "", "", ""
-	stride := 11
+	stride := 17
 	if sandbox.Full() {
 		stride = 1
 	}
