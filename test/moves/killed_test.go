@@ -209,4 +209,3 @@ func (b *bench) runs() (n int) {
 	}
 	return n
 }
-

@@ -56,6 +56,7 @@ type flags struct {
 	skip        []string
 	dryRun, yes bool
 	takeAway    bool
+	discardNew  bool
 	force, keep bool
 	json        bool
 	emit        string
@@ -111,6 +112,7 @@ since.
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	fl.BoolVar(&f.takeAway, "take-away", false, "take back all that this spec's provision did, the last stage first")
 	fl.BoolVar(&f.force, "force", false, "with --take-away, take back also what somebody changed since")
+	fl.BoolVar(&f.discardNew, "discard-new", false, "with --take-away, lose what the server wrote since it was moved: it is not copied back")
 	fl.BoolVar(&f.keep, "keep", false, "with --take-away, leave what somebody changed since as it is")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
@@ -146,8 +148,8 @@ func (v *verbs) read(name string) (spec.Spec, error) {
 
 func (f flags) validate() error {
 	switch {
-	case (f.force || f.keep) && !f.takeAway:
-		return hint.Usage("--force and --keep say how to take away", "give --take-away too")
+	case (f.force || f.keep || f.discardNew) && !f.takeAway:
+		return hint.Usage("--force, --keep and --discard-new say how to take away", "give --take-away too")
 	case f.force && f.keep:
 		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
 	case (f.stop == "") != (f.start == ""):
@@ -313,7 +315,7 @@ func (v *verbs) away(ctx context.Context, flow propose.Flow, f flags, of string)
 	if err := v.Ask("Take it away?", f.yes); err != nil {
 		return err
 	}
-	undone, err := flow.TakeAway(ctx, of, change.UndoOptions{Force: f.force, Keep: f.keep})
+	undone, err := flow.TakeAway(ctx, of, change.UndoOptions{Force: f.force, Keep: f.keep, Discard: f.discardNew})
 	if err != nil {
 		return err
 	}

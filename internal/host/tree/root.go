@@ -92,18 +92,6 @@ func (r *Root) Identity() (string, error) {
 // Mounted ends the identity of a directory on which a filesystem is mounted.
 const Mounted = " mounted"
 
-// Device is that of the filesystem, as stat(2) gives it.
-func (r *Root) Device() uint64 { return r.dev }
-
-// Free is how many bytes root can still write.
-func (r *Root) Free() (int64, error) {
-	var of unix.Statfs_t
-	if err := unix.Fstatfs(r.fd, &of); err != nil {
-		return 0, said("look at", r.Path, ".", err)
-	}
-	return int64(of.Bfree) * of.Bsize, nil
-}
-
 // Sync has all of the filesystem written.
 func (r *Root) Sync() error {
 	fd, err := openAt(r.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)

@@ -89,6 +89,7 @@ func newToy(t *testing.T, base string) *toy {
 	if os.Getuid() != 0 {
 		t.Skip("mounts: run the tests as root")
 	}
+	t.Parallel() // each waits most of the time
 	y := &toy{t: t, dir: base, data: base + "/old/db", new: base + "/new", wal: base + "/newwal", socket: base + "/s", ledger: base + "/ledger", d: hosttest.LiveDoer(t)}
 	sh(t, `mkdir -p "$1/old/db/base/empty" "$1/old/db/pg_wal" "$1/new" "$1/newwal"; : >"$1/ledger"; cd "$1/old/db"; echo 15 >PG_VERSION
 echo first >base/log; echo first >pg_wal/1; ln base/log base/other-name; ln -s base/log link; head -c 1500000 /dev/urandom >base/large; truncate -s 40M base/holes; printf x >>base/holes
@@ -191,7 +192,7 @@ func (y *toy) untouched() string {
 func TestEveryDeath(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	was, beside, fixed := "", "", ""
-	stride := 11
+	stride := 17
 	if sandbox.Full() {
 		stride = 1
 	}
