@@ -15,36 +15,38 @@ var layers = [][]string{
 	{"hint", "product"},
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
-	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self"},
-	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast"},
-	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "forecast/space", "forecast/model"},
-	{"inventory/kinds"},
+	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground"},
+	{"host/memory", "host/mounts"},
+	{"host/hosttest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast", "backup/store", "backup/chunk", "backup/manifest"},
+	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "backup/stream", "forecast/space", "forecast/model"},
+	{"inventory/kinds", "backup/store/storetest"},
 	{"load/oltp", "load/tpcc", "load/files", "lab/report", "lab/ledger/body"},
 	{"check", "lab", "lab/ledger", "rehearse", "protect", "watch", "provision"},
-	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "watch/sampler", "watch/record", "provision/disk", "provision/predict"},
-	{"protect/freeze", "watch/capture", "provision/move", "provision/cache", "provision/boost"},
-	{"protect/instance"}, // a server on a copy of a point
+	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "protect/service", "watch/sampler", "watch/record", "provision/disk", "provision/predict", "backup"},
+	{"protect/freeze", "watch/capture", "provision/move", "provision/boost"},
+	{"protect/instance", "provision/propose", "provision/cache"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
-	{"protect/clone", "protect/rollback", "protect/policy"},
+	{"protect/clone", "protect/rollback", "protect/policy", "backup/prove"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/filesystem", "storage/zfs",
-		"system/kernel", "system/process", "system/points"},
+		"system/kernel", "system/process", "system/points", "system/packages", "system/guard"},
 	{"system/sampler", "storage/sampler", "engine/mysql/sampler", "engine/postgres/sampler", "engine/mongo/sampler"}, // what watch reads again and again
 	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/samplertest"}, // for tests alone
-	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
-	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst"},                                      // servers of the lab's own, and copies of others
+	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "store/dir", "store/s3", "engine/dsn", "engine/mysql/client", "engine/postgres/client"}, // the hot path of load, which logs in as the probes do
+	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst", "engine/mysql/bulk", "engine/postgres/bulk"},                                    // servers of the lab's own, and copies of others
+	{"engine/mysql/home", "engine/postgres/home"}, // what provision asks of them
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
-	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics", "view/provision", "view/forecast"},
-	{"view/explain", "view/fix", "view/rehearse", "view/tui", "view/web", "view/record"},
+	{"view/check", "view/inventory", "view/stack", "view/lab", "view/load", "view/playbook", "view/protect", "view/watch", "view/metrics", "view/provision", "view/kubernetes", "view/forecast"},
+	{"view/explain", "view/fix", "view/rehearse", "view/tui", "view/web", "view/record", "view/backup"},
 	{"cli/value"},
 	{"cli/shell"},
 	{"cli/protect/machine"},
 	{"cli/watch/outlet", "cli/watch/feed"}, // where metrics leave the machine, and what it is watched with
 	{"cli/watch/incident"},
-	{"cli/protect/table", "cli/protect/inner", "cli/watch", "cli/provision", "cli/forecast"},
+	{"cli/protect/table", "cli/protect/inner", "cli/watch", "cli/provision", "cli/forecast", "cli/backup"},
 	{"cli/protect"},
 	{"cli"},
 }
@@ -54,21 +56,21 @@ var only = map[string]struct {
 	who []string
 	why string
 }{
-	"os/exec":                             {[]string{"host"}, "every command must be recordable, bounded and known to only read"},
-	"syscall":                             {[]string{"host", "host/reach"}, "only host touches the machine"},
-	"golang.org/x/sys/unix":               {[]string{"host", "host/reach", "host/scratch", "host/self"}, "only host touches the machine"},
+	"os/exec":                             {[]string{"host", "host/foreground"}, "every command must be recordable, bounded and known to only read, but for a person's own"},
+	"syscall":                             {[]string{"host", "host/reach", "host/foreground", "store/dir"}, "only host touches the machine; store/dir the directory that the command line names"},
+	"golang.org/x/sys/unix":               {[]string{"host", "host/reach", "host/scratch", "host/self", "host/tree"}, "only host touches the machine"},
 	"github.com/go-sql-driver/mysql":      {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
 	"github.com/jackc/pgx/v5":             {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
-	"github.com/klauspost/compress":       {[]string{"watch/record", "view/metrics"}, "recordings and remote write alone are packed"},
+	"github.com/klauspost/compress":       {[]string{"watch/record", "view/metrics", "backup/chunk"}, "recordings, remote write and backups alone are packed"},
 	"modernc.org/sqlite":                  {[]string{"lab/ledger", "watch/record"}, "only the lab's ledger and recordings are databases"},
 	"go.mongodb.org/mongo-driver/v2":      {[]string{"engine/mongo", "engine/mongo/mongotest"}, "each driver stays in its engine"},
-	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident", "cli/forecast"}, "only cli knows flags"},
+	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/forecast", "cli/backup"}, "only cli knows flags"},
 	"charm.land/bubbletea/v2":             {[]string{"view/tui"}, "only view formats"},
 	"github.com/prometheus/client_golang": {[]string{"view/metrics"}, "only view formats"},
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
 	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch", "cli/watch/outlet"}, "connections are made by dialers, which host calls"},
-	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "cli/forecast", "watch/record", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/tree", "host/foreground", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "cli/forecast", "cli/backup", "watch/record", "store/dir", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

@@ -16,7 +16,7 @@ declare -A package=( # program -> package that has it
 )
 [ "$(id -u)" -eq 0 ] && package+=([zfs-fuse]=zfs-fuse)
 if [ "$purpose" != demo ]; then
-  package+=([mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [strace]=strace [zfs-fuse]=zfs-fuse [shellcheck]=shellcheck [rpm]=rpm [gcc]=gcc [tmux]=tmux)
+  package+=([mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [sfdisk]=fdisk [cryptsetup]=cryptsetup-bin [pvcreate]=lvm2 [strace]=strace [zfs-fuse]=zfs-fuse [shellcheck]=shellcheck [rpm]=rpm [gcc]=gcc [tmux]=tmux)
   # MariaDB's server-core only recommends its cluster's provider.
   [ -e /usr/lib/galera/libgalera_smm.so ] || package+=([libgalera_smm.so]=galera-4)
 fi

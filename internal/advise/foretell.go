@@ -56,7 +56,7 @@ func Foretell(judge Judge, now []rule.Evaluation, a Advice, s *stack.Stack, cat 
 			if v.Rule.Harm == rule.Note || !slices.Contains(v.Things, server) || firesNow(now, v) {
 				continue
 			}
-			if about := waitsFor(v, cat); len(about) > 0 {
+			if about := WaitsFor(v, cat); len(about) > 0 {
 				f.About = append(f.About, about...)
 				f.Rules = append(f.Rules, v.Rule.ID)
 			}
@@ -104,9 +104,9 @@ func (a Advice) forSpeed(step Step) bool {
 // window marks facts that say over how long the load was counted.
 const window = "time"
 
-// waitsFor gives what of the load a verdict waits for; nothing when it is
+// WaitsFor gives what of the load a verdict waits for; nothing when it is
 // known, or waits for anything else too.
-func waitsFor(v rule.Evaluation, cat *catalog.Catalog) (about []string) {
+func WaitsFor(v rule.Evaluation, cat *catalog.Catalog) (about []string) {
 	if v.Outcome != rule.Unknown || v.Err != nil {
 		return nil
 	}
@@ -132,15 +132,19 @@ func followed(plan Plan, s *stack.Stack, cat *catalog.Catalog, servers map[stack
 		}
 	}
 	for server := range servers {
-		t := then.Find(server)
-		for name, fact := range t.Facts {
-			f := cat.Fact(server.Kind, name)
-			if f != nil && f.Load != "" && (!fact.Value.IsAbsent() || f.Idle) {
-				delete(t.Facts, name)
-			}
-		}
+		Unloaded(then.Find(server), cat)
 	}
 	return then
+}
+
+// Unloaded forgets what a server's load told, as its next start does.
+func Unloaded(server *stack.Thing, cat *catalog.Catalog) {
+	for name, fact := range server.Facts {
+		f := cat.Fact(server.Ref.Kind, name)
+		if f != nil && f.Load != "" && (!fact.Value.IsAbsent() || f.Idle) {
+			delete(server.Facts, name)
+		}
+	}
 }
 
 // firesNow reports whether a rule fires already where a later verdict is about.

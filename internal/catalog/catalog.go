@@ -75,6 +75,7 @@ const (
 type Knob struct {
 	Versions   map[string]string // flavour ("" for all) to version range; nil: everywhere
 	Default    map[string]string // flavour ("" for all) to value as text
+	Before     map[string]string // the default before a version, where it was another: "2.2" to value as text
 	Values     []string          // allowed texts, when it is an enumeration
 	Min, Max   *float64          // in the fact's unit
 	Effect     Effect

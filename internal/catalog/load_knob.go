@@ -13,6 +13,7 @@ func (l *loader) knobFields(s *strictyaml.Document, f *Fact, fields strictyaml.F
 	k := f.Knob
 	fields["versions"] = func(n *strictyaml.Node) { k.Versions = perFlavour(s, n, "versions") }
 	fields["default"] = func(n *strictyaml.Node) { k.Default = perFlavour(s, n, "default") }
+	fields["default_before"] = func(n *strictyaml.Node) { k.Before = perFlavour(s, n, "default_before") }
 	fields["values"] = func(n *strictyaml.Node) { k.Values = s.Texts(n, "values") }
 	fields["min"] = func(n *strictyaml.Node) { v := s.Number(n, "min"); k.Min = &v }
 	fields["max"] = func(n *strictyaml.Node) { v := s.Number(n, "max"); k.Max = &v }
@@ -97,6 +98,12 @@ func (l *loader) checkTexts(s *strictyaml.Document, f *Fact, at *strictyaml.Node
 	}
 	for _, text := range k.Default {
 		check("default", text)
+	}
+	for version, text := range k.Before {
+		check("default_before "+version, text)
+		if _, err := ParseVersion(version); err != nil {
+			s.Errorf(at, "default_before of %s wants a version, such as {\"2.2\": VALUE}, not %q", f.Name, version)
+		}
 	}
 	for text := range k.Durability {
 		limit, above := strings.CutPrefix(text, Above)

@@ -17,6 +17,7 @@ type Act struct {
 	Make   *Make   `json:"make,omitempty"`
 	Remove *Remove `json:"remove,omitempty"`
 	Copy   *Copy   `json:"copy,omitempty"`
+	Move   *Move   `json:"move,omitempty"`
 }
 
 // Edit sets one key in a configuration file, and so lasts. What of the file's
@@ -63,6 +64,19 @@ type Switch struct {
 	// Again is how long what fails is tried again, in milliseconds: a filesystem is busy
 	// for a moment after its last user has gone.
 	Again int64 `json:"again_ms,omitempty"`
+	// From, if given, is the only state it may be done from. What is found otherwise
+	// is somebody's doing since the plan was made.
+	From string `json:"from,omitempty"`
+	// Still must hold for it to be undone, even by force: others may by now have
+	// data in what would be taken away.
+	Still *Still `json:"still,omitempty"`
+}
+
+// Still is what must be read for a switch to be undone.
+type Still struct {
+	Inspect Inspection `json:"look"`
+	State   string     `json:"state"`
+	Hint    string     `json:"hint,omitempty"` // what a person can do when it is not
 }
 
 // Down says where a value lies that a server keeps itself: a server that does
@@ -92,7 +106,9 @@ type Inspection struct {
 	Choice bool         `json:"choice,omitempty"` // of "always [madvise] never" the word in brackets counts
 	Match  string       `json:"match,omitempty"`  // an extended regular expression (POSIX) for whole lines: what its first group finds in the last such line; None when nothing
 	Argv   []string     `json:"argv,omitempty"`   // a reading command; its output
+	Among  []string     `json:"among,omitempty"`  // of the lines, only those whose first word is one of these
 	Target *host.Target `json:"target,omitempty"`
+	Bare   string       `json:"bare,omitempty"`  // a directory whose own state it is: while something is mounted on it that cannot be read
 	Query  string       `json:"query,omitempty"` // its cells, joined by tabs and newlines
 	Long   bool         `json:"long,omitempty"`  // the query may take as long as it needs, or has names that a reading session does not take: it is asked on a session held for it
 }
@@ -101,6 +117,7 @@ type Inspection struct {
 type Op struct {
 	Write     *Write       `json:"write,omitempty"`
 	Argv      []string     `json:"argv,omitempty"`
+	Long      bool         `json:"long,omitempty"` // the command may take as long as it goes on, and ends when it stands still
 	Target    *host.Target `json:"target,omitempty"`
 	Statement string       `json:"statement,omitempty"`
 }

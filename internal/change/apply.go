@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Outcome is what became of a plan.
@@ -27,6 +28,7 @@ type ApplyOptions struct {
 	Begin   Begin                         // who and where; the rest is filled in
 	Restart bool                          // also do the restarts that steps wait for
 	Armed   func(*Change) error           // called before the first effect, once the journal is open: to set the dead man's switch
+	Proof   func(context.Context) error   // looks, once all is done, whether it is well; an error takes all of it back
 	Each    func(i int, s *StepOutcome)   // called after each step
 	Doing   func(i int, a Act, done bool) // called before and after each act
 }
@@ -68,6 +70,9 @@ func (k *Executor) Apply(ctx context.Context, draft Draft, o ApplyOptions) (Outc
 		}
 	}
 	err = k.steps(ctx, c, &out, o)
+	if err == nil && o.Proof != nil {
+		err = k.proven(ctx, c, &out, o)
+	}
 	if err == nil && o.Restart {
 		err = k.restarts(ctx, c, &out)
 	}
@@ -99,6 +104,23 @@ func (k *Executor) steps(ctx context.Context, c *Change, out *Outcome, o ApplyOp
 		}
 	}
 	return nil
+}
+
+// proven takes all steps back, the last first, when the proof fails.
+func (k *Executor) proven(ctx context.Context, c *Change, out *Outcome, o ApplyOptions) error {
+	err := o.Proof(ctx)
+	if err == nil {
+		return nil
+	}
+	for i := range slices.Backward(out.Steps) {
+		s := &out.Steps[i]
+		s.Done, s.Failure, s.Back = false, err.Error(), "taken back"
+		if backErr := k.takeBack(context.WithoutCancel(ctx), c, i); backErr != nil {
+			s.Back = "could not be taken back: " + backErr.Error()
+			break
+		}
+	}
+	return fmt.Errorf("what was done is not well: %w", err)
 }
 
 func (k *Executor) step(ctx context.Context, c *Change, i int, s *StepOutcome, o ApplyOptions) error {

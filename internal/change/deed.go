@@ -41,6 +41,7 @@ func (a Act) kinds() (names []string, set []deed) {
 	add("make", a.Make != nil, a.Make)
 	add("remove", a.Remove != nil, a.Remove)
 	add("copy", a.Copy != nil, a.Copy)
+	add("move", a.Move != nil, a.Move)
 	return names, set
 }
 
@@ -52,7 +53,7 @@ func (a Act) deed() deed {
 	return nil
 }
 
-// Kind names what an act is: edit, switch, make, remove or copy.
+// Kind names what an act is: edit, switch, make, remove, copy or move.
 func (a Act) Kind() string { names, _ := a.kinds(); return strings.Join(names, " and ") }
 
 // Place names what an act changes.
@@ -60,7 +61,7 @@ func (a Act) Place() string { return a.deed().place() }
 
 // form is the least form of a journal that can hold the act.
 func (a Act) form() int {
-	if a.Edit != nil || a.Switch != nil {
+	if a.Edit != nil || a.Switch != nil && a.Switch.From == "" && a.Switch.Still == nil {
 		return 1
 	}
 	return Form

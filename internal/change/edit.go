@@ -36,6 +36,15 @@ func (e *Edit) found(ctx context.Context, k *Executor) (made Made, need bool, er
 	return made, made.New || string(text) != string(after), nil
 }
 
+// Result gives what a text, nil for no file, becomes by the edit, and what of its bytes that
+// changes. It is for who writes a plan down for other tools.
+func (e *Edit) Result(text []byte) (after []byte, changes edit.Splice, err error) {
+	if after, err = e.after(text); err != nil {
+		return nil, changes, err
+	}
+	return after, edit.Diff(text, after), nil
+}
+
 func (e *Edit) do(ctx context.Context, k *Executor, _ *Change, _ *Recorded) (string, error) {
 	text, err := rawOrNone(ctx, k.Doer, e.File)
 	if err != nil {

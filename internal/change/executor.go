@@ -154,7 +154,9 @@ func (k *Executor) Confirm(ctx context.Context, number int) (*Change, error) {
 	}
 	for _, c := range slices.Backward(all) {
 		switch {
-		case number != 0 && c.Number != number || c.Try.IsZero() || number == 0 && (c.Confirmed || !c.Open()):
+		case number != 0 && c.Number != number || c.Try.IsZero() || number == 0 && (c.Confirmed || !c.Open() || c.Loan != ""):
+		case c.Loan != "":
+			return c, &Refusal{Why: fmt.Sprintf("change %d is a loan, which cannot be kept", c.Number), What: "plumb fix --set sets a value that stays"}
 		case c.Confirmed:
 			return c, &Refusal{Why: fmt.Sprintf("change %d is confirmed already", c.Number)}
 		case !c.Open():

@@ -1,31 +1,27 @@
 package change
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
 
 	"plumb/internal/host"
+	"plumb/internal/host/mounts"
 )
 
-// mounted lists all that is mounted here.
-func mounted(ctx context.Context, d host.Doer) ([]*mountinfo.Info, error) {
-	const table = "/proc/self/mountinfo"
-	text, err := d.ReadFile(ctx, table)
-	if err != nil {
-		return nil, err
+// covered tells whether something is mounted on a directory, and hides it.
+func covered(ctx context.Context, d host.Reader, dir string) (bool, error) {
+	if dir == "" {
+		return false, nil
 	}
-	all, err := mountinfo.GetMountsFromReader(bytes.NewReader(text), nil)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", table, err)
-	}
-	return all, nil
+	all, err := mounts.Read(ctx, d)
+	return slices.ContainsFunc(all, func(m *mountinfo.Info) bool { return m.Mountpoint == dir }), err
 }
 
 // below tells whether a path is a directory or in it.

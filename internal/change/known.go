@@ -77,6 +77,11 @@ func (s *Switch) known(Made) error {
 			return unknown(fmt.Sprintf("a switch of %s, kept in %s: %v", s.On, s.Down.File, err))
 		}
 	}
+	if s.Still != nil {
+		if err := s.Still.Inspect.known(s.On); err != nil {
+			return err
+		}
+	}
 	return errors.Join(known(s.Undo), known(s.UndoNone))
 }
 

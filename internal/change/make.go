@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/mounts"
 	"plumb/internal/zfs"
 )
 
@@ -30,15 +31,15 @@ type Make struct {
 	Empty bool `json:"empty,omitempty"`
 	// Unchanged lets undo remove it only while this reads as it did when it was made.
 	Unchanged *Inspection `json:"unchanged,omitempty"`
-	// Moved tells that Do only gives a thing its name that was made before, and what is read of
-	// it then: no mark is needed to know it.
+	// Moved tells what will be read of a thing whose identity is known before: Do gives it its name
+	// alone, or is told its UUID. No mark is needed to know it.
 	Moved *Moved `json:"moved,omitempty"`
 	// Keep is done in place of Undo to a thing that is not Unchanged: it puts it aside,
 	// under another name, and nothing of it is lost.
 	Keep []Op `json:"keep,omitempty"`
 }
 
-// Moved is what will be read of a thing under its new name.
+// Moved is what will be read of a thing once Do is done.
 type Moved struct {
 	Identity string `json:"identity"` // by Inspect
 	State    string `json:"state"`    // by Unchanged
@@ -171,7 +172,8 @@ func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 		if p.State != Done { // it was never made there
 			return nil, nil
 		}
-		return &Drift{Place: m.place(), Want: "made by Plumb, " + p.Identity, Found: "another: " + id, Others: true}, nil
+		over, err := covered(ctx, k.Doer, m.Path)
+		return &Drift{Place: m.place(), Want: "made by Plumb, " + p.Identity, Found: "another: " + id, Nested: over, Others: true}, err
 	}
 	if m.Empty || m.Directory != nil {
 		in, err := m.contents(ctx, k.Doer)
@@ -226,8 +228,8 @@ func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
 		return nil, err
 	}
 	all := slices.DeleteFunc(zfs.Names(out), func(name string) bool { return name == t.Dataset })
-	mounts, err := mounted(ctx, d)
-	for _, m := range mounts {
+	here, err := mounts.Read(ctx, d)
+	for _, m := range here {
 		if m.Source == t.Dataset && err == nil {
 			var in []string
 			in, err = inside(ctx, d, m.Mountpoint)

@@ -20,6 +20,7 @@ import (
 type Options struct {
 	AllowUnsafe []string // knobs, as kind:name#knob or just the knob's name, that may become less durable
 	Image       bool     // an unpacked image: only what lasts
+	Passing     bool     // only what is in force now, for a while: nothing that the next start reads
 	Dir         string   // where the journal will be
 }
 
@@ -75,6 +76,9 @@ func (p *drafter) step(ctx context.Context, step Step) error {
 	recipe, err := p.setters[step.Knob.Of.Kind].Recipe(ctx, p.d, p.s, want)
 	if err == nil {
 		recipe.Acts = p.wanted(recipe.Acts)
+		err = p.passes(recipe)
+	}
+	if err == nil {
 		err = p.rehearse(ctx, recipe)
 	}
 	if r, ok := errors.AsType[*Refusal](err); ok {
@@ -111,7 +115,7 @@ func (p *drafter) judge(step Step) (Want, stack.Value, *Refused) {
 	if why := outOfRange(fact, step.To); why != "" {
 		return Want{}, stack.Value{}, refuse("", "%s", why)
 	}
-	want := Want{Knob: step.Knob, To: step.To, Fact: fact, Image: p.o.Image}
+	want := Want{Knob: step.Knob, To: step.To, Fact: fact, Image: p.o.Image, Passing: p.o.Passing}
 	if p.o.Image {
 		return want, stack.Value{}, p.unsafe(fact, step, stack.Value{})
 	}
@@ -161,6 +165,9 @@ func (p *drafter) already(step Step, now stack.Value) bool {
 	if p.o.Image || !step.To.Equal(now) {
 		return false
 	}
+	if p.o.Passing {
+		return true
+	}
 	f := p.s.Find(step.Knob.Of).Facts[step.Knob.Name]
 	if f.Origin != nil && f.Origin.From == stack.FromRuntime {
 		return false // the next start forgets it
@@ -180,12 +187,22 @@ func (p *drafter) idle(ctx context.Context, r Recipe) bool {
 	return true
 }
 
-// wanted leaves only edits for an image.
+// wanted leaves only edits for an image, and none of them for a value that passes.
 func (p *drafter) wanted(acts []Act) []Act {
-	if !p.o.Image {
-		return acts
+	return slices.DeleteFunc(slices.Clone(acts), func(a Act) bool { return p.o.Image && a.Edit == nil || p.o.Passing && a.Edit != nil })
+}
+
+// passes refuses for a while what cannot be in force at once.
+func (p *drafter) passes(r Recipe) error {
+	switch {
+	case !p.o.Passing:
+		return nil
+	case r.Waits != "":
+		return &Refusal{Why: "it waits for " + r.Waits}
+	case len(r.Acts) == 0:
+		return &Refusal{Why: "it is set in files alone, which last"}
 	}
-	return slices.DeleteFunc(slices.Clone(acts), func(a Act) bool { return a.Edit == nil })
+	return nil
 }
 
 // rehearse makes the edits of a step in memory.

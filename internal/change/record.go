@@ -42,7 +42,11 @@ type Begin struct {
 	Host    string    `json:"host"`
 	User    string    `json:"user"`
 	Try     time.Time `json:"try,omitzero"` // undone at this time unless confirmed
-	Steps   []Step    `json:"steps"`
+	Of      string    `json:"of,omitempty"` // what it is a stage of: "provision tank/mariadb"; "" when it stands alone
+	// Loan is set when it ends with the process that made it, and then says in which boot of
+	// the machine that runs. It cannot be confirmed.
+	Loan  string `json:"loan,omitempty"`
+	Steps []Step `json:"steps"`
 }
 
 // intent is an act with all that undoing it needs.
@@ -117,6 +121,10 @@ type Recorded struct {
 	Kept     string // the state in which it was made, or the digest of what is copied
 	Files    int    // of a copy: so many are there, and the same
 	Removing bool   // what is put aside is being removed for good
+
+	reached bool   // it was done once, whatever became of it later
+	failed  bool   // it was tried to its end, and not done
+	seen    string // of a switch: its state when an undo first began
 }
 
 // open tells whether there may be something to undo.
@@ -137,6 +145,8 @@ type Change struct {
 	log  journal.Log
 	plan []plannedAct
 	File string // its journal
+
+	discard bool // an undo loses what a moved server wrote since
 }
 
 // Open tells whether anything of it may still be in force.
@@ -159,6 +169,10 @@ func (c *Change) RestartsBack() []Restart {
 func (c *Change) Overdue(now time.Time) bool {
 	return !c.Try.IsZero() && !c.Confirmed && c.Open() && now.After(c.Try)
 }
+
+// Stranded tells whether it is a loan of an earlier boot, of which something is still in
+// force: the process that was to give it back is gone, and so is whoever watched that.
+func (c *Change) Stranded(boot string) bool { return c.Loan != "" && c.Loan != boot && c.Open() }
 
 // replay makes a change of its journal.
 func replay(number int, file string, text []byte) (*Change, error) {
@@ -266,6 +280,10 @@ func (p *Recorded) became(kind string, state State, res result) {
 		p.Removing = true
 	default:
 		p.State, p.Why = state, res.Why
+		p.reached, p.failed = p.reached || state == Done, p.failed || state == Failed
+		if state == Undoing && p.seen == "" {
+			p.seen = res.Got
+		}
 		if state == Done {
 			p.Got = res.Got
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"plumb/internal/host"
+	"plumb/internal/host/mounts"
 	"plumb/internal/zfs"
 )
 
@@ -56,11 +57,11 @@ func (r *Remove) allowed(ctx context.Context, d host.Doer) error {
 
 // unmounted refuses a directory with something mounted on or below it.
 func unmounted(ctx context.Context, d host.Doer, dir string) error {
-	mounts, err := mounted(ctx, d)
+	all, err := mounts.Read(ctx, d)
 	if err != nil {
 		return err
 	}
-	for _, m := range mounts {
+	for _, m := range all {
 		if below(m.Mountpoint, dir) {
 			return &Refusal{Why: fmt.Sprintf("%s is mounted on %s", m.Source, m.Mountpoint), What: "unmount it first"}
 		}

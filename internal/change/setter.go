@@ -26,6 +26,9 @@ type Want struct {
 	// stack is empty, and only edits are wanted. Files are named as the image
 	// will see them.
 	Image bool
+	// Passing is set for a value that is taken back soon: what makes it last is not
+	// wanted, and neither are reasons why it could not.
+	Passing bool
 }
 
 // Recipe is what sets one knob.

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/memory"
 	"plumb/internal/product"
 	"plumb/internal/units"
 )
@@ -20,6 +21,9 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 	part, err := regexp.Compile("(?m)" + l.Match)
 	if err != nil {
 		return "", fmt.Errorf("read a state: %w: %w", errDamaged, err)
+	}
+	if over, err := covered(ctx, h, l.Bare); err != nil || over {
+		return "", errors.Join(err, fmt.Errorf("what is mounted on %s hides it", l.Bare))
 	}
 	switch {
 	case l.File != "":
@@ -67,6 +71,9 @@ var errDamaged = errors.New("an act of a newer Plumb, or a damaged one")
 
 // state trims blanks and gives the part of a text that counts.
 func (l Inspection) state(text string, part *regexp.Regexp) string {
+	if l.Among != nil {
+		text = among(text, l.Among)
+	}
 	if l.Match != "" {
 		found := part.FindAllStringSubmatch(text, -1)
 		if len(found) == 0 || len(found[0]) < 2 {
@@ -75,12 +82,27 @@ func (l Inspection) state(text string, part *regexp.Regexp) string {
 		return found[len(found)-1][1]
 	}
 	text = strings.TrimSpace(text)
+	if l.Among != nil && text == "" {
+		return None
+	}
 	if l.Choice {
 		if _, after, ok := strings.Cut(text, "["); ok {
 			text, _, _ = strings.Cut(after, "]")
 		}
 	}
 	return text
+}
+
+// among leaves the lines whose first word is one of some, in the order of the alphabet.
+func among(text string, words []string) string {
+	var left []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if f := strings.Fields(line); len(f) > 0 && slices.Contains(words, f[0]) {
+			left = append(left, line)
+		}
+	}
+	slices.Sort(left)
+	return strings.Join(left, "\n")
 }
 
 // cells joins an answer; NULL and no row at all are None.
@@ -137,6 +159,10 @@ func (o Op) do(ctx context.Context, d host.Doer) error {
 	case o.Statement != "" && o.Target != nil:
 		return d.Exec(ctx, *o.Target, o.Statement)
 	case len(o.Argv) > 0:
+		if s, ok := d.(host.Streamer); ok && o.Long {
+			_, err := s.Pipe(ctx, host.Pipe{Argv: o.Argv, Works: true})
+			return err
+		}
 		_, err := d.Run(ctx, o.Argv...)
 		return err
 	}
@@ -170,50 +196,10 @@ func (o Op) quoted(text string) string {
 	return product.DialectOf(o.Target.Engine).Quote(text)
 }
 
-// Available reads MemAvailable, in bytes. A kernel that does not tell it is
-// not known to have any.
-func Available(ctx context.Context, h host.Reader) (n int64, known bool, err error) {
-	info, err := h.ReadFile(ctx, "/proc/meminfo")
-	if err != nil {
-		return 0, false, err
-	}
-	n, known = field(info, "MemAvailable:")
-	return n << 10, known, nil
-}
-
-// memory reads what a guard watches: MemAvailable in bytes, and the pages
-// swapped in and out since boot.
-func memory(ctx context.Context, h host.Reader) (available, swapped int64, err error) {
-	available, known, err := Available(ctx, h)
-	if err != nil {
-		return 0, 0, err
-	}
-	stat, err := h.ReadFile(ctx, "/proc/vmstat")
-	if err != nil {
-		return 0, 0, err
-	}
-	if !known {
-		return 0, 0, errors.New("MemAvailable is not in /proc/meminfo")
-	}
-	in, _ := field(stat, "pswpin")
-	out, _ := field(stat, "pswpout")
-	return available, in + out, nil
-}
-
-func field(text []byte, name string) (int64, bool) {
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == name {
-			n, err := strconv.ParseInt(f[1], 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
-}
-
 // holds says why a guard does not hold, or "". swapped is the count when the
 // switch began.
 func (g *Guard) holds(ctx context.Context, h host.Reader, swapped int64) (string, error) {
-	available, now, err := memory(ctx, h)
+	available, now, err := memory.Read(ctx, h)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("watch the memory: %w", err)

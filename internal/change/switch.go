@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host/memory"
 )
 
 func (s *Switch) place() string { return s.On }
@@ -16,6 +19,9 @@ func (s *Switch) found(ctx context.Context, k *Executor) (made Made, need bool, 
 		return made, false, fmt.Errorf("read %s: %w", s.On, err)
 	}
 	need = made.Before != s.After && !slices.Contains(s.Beyond, made.Before)
+	if need && s.From != "" && made.Before != s.From {
+		return made, false, &Refusal{Why: fmt.Sprintf("%s is no longer as the plan found it: %s in place of %s", s.On, made.Before, s.From), What: "make the plan anew"}
+	}
 	if need && s.Guard != nil {
 		_, err = k.guarded(ctx, s.Guard, -1)
 	}
@@ -51,7 +57,7 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 // guarded gives the pages swapped so far; it fails when the guard does not
 // hold. since -1 stands for now.
 func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, error) {
-	_, swapped, err := memory(ctx, k.Doer)
+	_, swapped, err := memory.Read(ctx, k.Doer)
 	if err != nil {
 		return 0, fmt.Errorf("watch the memory: %w", err)
 	}
@@ -70,6 +76,9 @@ func (s *Switch) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, e
 	if err != nil {
 		return nil, err
 	}
+	if d, err := s.used(ctx, k, p, now); err != nil || d != nil {
+		return d, err
+	}
 	want := cmp.Or(p.Got, s.After)
 	// Of an act that began and did not end, what lies between is its own doing.
 	if now == want || now == p.Made.Before || p.State != Done {
@@ -78,11 +87,32 @@ func (s *Switch) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, e
 	return &Drift{Place: s.On, Want: want, Found: now}, nil
 }
 
+// used says what stands in the way of an undo; nil for nothing.
+func (s *Switch) used(ctx context.Context, k *Executor, p *Recorded, now string) (*Drift, error) {
+	if s.Still == nil || now == p.Made.Before {
+		return nil, nil
+	}
+	found, err := inspect(ctx, k.Doer, s.Still.Inspect)
+	if err != nil {
+		return nil, fmt.Errorf("look whether %s may be taken back: %w", s.On, err)
+	}
+	if found == s.Still.State {
+		return nil, nil
+	}
+	return &Drift{Place: s.On, Want: s.Still.State, Found: found, Others: true}, nil
+}
+
 // undo brings a switch back to the state before.
 func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, _ bool) error {
 	before := p.Made.Before
 	now, err := k.seen(ctx, s)
 	if err != nil || now == before && (p.State == Done || s.Exact) {
+		return err
+	}
+	if d, err := s.used(ctx, k, p, now); err != nil || d != nil {
+		if d != nil {
+			err = hint.With(&Drifted{[]Drift{*d}}, s.Still.Hint)
+		}
 		return err
 	}
 	if err := s.operate(ctx, k, s.undoing(before), before, before); err != nil {

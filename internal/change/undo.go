@@ -9,9 +9,11 @@ import (
 
 // UndoOptions say how changes are taken back.
 type UndoOptions struct {
-	Force bool                                 // also what somebody changed since
-	Keep  bool                                 // leave what somebody changed since, and undo the rest
-	Each  func(c *Change, p Recorded, e error) // called after each act
+	Force bool // also what somebody changed since
+	Keep  bool // leave what somebody changed since, and undo the rest
+	// Discard loses what a server that was moved wrote since: it is not copied back.
+	Discard bool
+	Each    func(c *Change, p Recorded, e error) // called after each act
 }
 
 // Drift is a place that is not as Plumb left it.
@@ -164,6 +166,7 @@ func (k *Executor) takeBack(ctx context.Context, c *Change, step int) error {
 // first. What cannot be undone does not stop the rest: the journal keeps it open.
 func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions) error {
 	var failed []error
+	c.discard = o.Discard
 	for i := len(c.Acts) - 1; i >= 0; i-- {
 		p := c.Acts[i]
 		if !p.open() || step >= 0 && p.Step != step {
@@ -172,6 +175,9 @@ func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions)
 		err := k.undoAct(ctx, c, p, o)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("undo %s: %w", p.Act.Place(), err))
+		}
+		if err != nil && c.moves() { // what comes next would take a server's data from under it
+			break
 		}
 		if o.Each != nil {
 			o.Each(c, c.Acts[i], err)
@@ -193,12 +199,14 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 			return &Drifted{[]Drift{*d}}
 		}
 	}
+	seen := ""
 	if s := p.Act.Switch; s != nil {
-		if _, err := k.seen(ctx, s); err != nil {
+		var err error
+		if seen, err = k.seen(ctx, s); err != nil {
 			return k.orDown(ctx, c, p, o, err)
 		}
 	}
-	if err := k.note(ctx, c, kindUndoing, result{N: p.N}); err != nil {
+	if err := k.note(ctx, c, kindUndoing, result{N: p.N, Got: seen}); err != nil {
 		return err
 	}
 	err := p.Act.deed().undo(ctx, k, c, &p, o.Force)

@@ -92,9 +92,9 @@ func RuleIDs() []string {
 
 // Judge asks the rules about a stack and makes a report of the answers.
 func (k Knowledge) Judge(s *stack.Stack, allowUnsafe bool) Report {
-	verdicts := k.verdicts(s)
+	verdicts := k.Verdicts(s)
 	a := advise.From(verdicts, s, k.Catalog, advise.Options{AllowUnsafe: allowUnsafe})
-	a.Foretold = advise.Foretell(k.verdicts, verdicts, a, s, k.Catalog)
+	a.Foretold = advise.Foretell(k.Verdicts, verdicts, a, s, k.Catalog)
 	return Report{Stack: s, Catalog: k.Catalog, Plumb: k.Plumb, Judged: k.asked, Advice: a}
 }
 
@@ -111,8 +111,8 @@ func (k Knowledge) Explain(r *rule.Rule) string {
 	return whole.Explain
 }
 
-// verdicts asks the rules that were chosen.
-func (k Knowledge) verdicts(s *stack.Stack) []rule.Evaluation {
+// Verdicts asks the rules that were chosen.
+func (k Knowledge) Verdicts(s *stack.Stack) []rule.Evaluation {
 	return slices.DeleteFunc(k.Rules.Judge(s), func(v rule.Evaluation) bool { return !k.Choice.Keeps(v) })
 }
 

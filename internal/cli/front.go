@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	backupcli "plumb/internal/cli/backup"
 	forecastcli "plumb/internal/cli/forecast"
 	protectcli "plumb/internal/cli/protect"
+	provisioncli "plumb/internal/cli/provision"
 	"plumb/internal/cli/shell"
 	watchcli "plumb/internal/cli/watch"
 	"plumb/internal/host"
@@ -35,9 +37,9 @@ func (a *app) groups() []group {
 		{"Look", "what stands here, what is out of line, and why", "Only reads. It changes nothing on the host or in a server.",
 			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, watched()), a.explain(), a.stack(), a.capture(), a.rules()}},
 		{"Change", "apply the advice, and take it back", "Everything is in a journal or an inventory before it is done.",
-			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.inventory()}},
+			[]*cobra.Command{a.provision(), a.fix(), provisioncli.Boost(&a.Shell, lending()), a.undo(), a.confirm(), a.history(), a.inventory()}},
 		{"Protect", "points in time that are proven to start", "Makes snapshots and servers of its own, and destroys only what it can prove.",
-			protectcli.Commands(&a.Shell, keepers())},
+			slices.Concat(protectcli.Commands(&a.Shell, keepers()), backupcli.Commands(&a.Shell, keepers()))},
 		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own and loads them.",
 			[]*cobra.Command{a.rehearse(), forecastcli.Command(&a.Shell, a.readHost), a.load(), a.lab()}},
 		{"Other", "for scripts and shells", "Says what Plumb itself is.",

@@ -30,6 +30,8 @@ type undoFlags struct {
 	keep            bool
 	restart         bool
 	unlessConfirmed bool
+	heir            bool
+	stranded        bool
 	json            bool
 }
 
@@ -71,8 +73,12 @@ root could have written (--state) is shown, and not acted on.
 	fl.BoolVar(&f.restart, "restart", false, "also restart what fix restarted, so that the old values are in force again")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.BoolVar(&f.unlessConfirmed, "unless-confirmed", false, "wait until the time of --try is over, and undo unless it was confirmed")
-	if err := fl.MarkHidden("unless-confirmed"); err != nil {
-		panic(err)
+	fl.BoolVar(&f.heir, "heir", false, "say armed, wait until standard input ends or the time of the loan is over, and undo it")
+	fl.BoolVar(&f.stranded, "stranded", false, "give back the loans of earlier boots")
+	for _, name := range []string{"unless-confirmed", "heir", "stranded"} { // plumb types these
+		if err := fl.MarkHidden(name); err != nil {
+			panic(err)
+		}
 	}
 	return c
 }
@@ -103,8 +109,13 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return err
 	}
 	how := fix.Undo{Open: f.open, Force: f.force, Keep: f.keep, Restart: f.restart}
-	if f.unlessConfirmed {
+	switch {
+	case f.unlessConfirmed:
 		return how.UnlessConfirmed(ctx, f.number)
+	case f.heir:
+		return how.Heir(ctx, f.number, a.In, a.Out)
+	case f.stranded:
+		return how.Stranded(ctx)
 	}
 	doer, executor, all, err := f.changes(ctx)
 	if err != nil {

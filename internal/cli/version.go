@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/provision/spec"
 	"plumb/internal/view/schema"
 )
 
@@ -25,12 +27,14 @@ func (a *app) version() *cobra.Command {
 	}
 }
 
-// experimentDocument is the one document that people write.
-const experimentDocument = "experiment"
+// written gives the schemas of the documents that people write.
+func written() map[string][]byte {
+	return map[string][]byte{"experiment": experiment.Schema(), "provision-spec": spec.Schema()}
+}
 
 // documents lists what has a schema.
 func documents() []string {
-	all := append(schema.Documents(), experimentDocument)
+	all := append(schema.Documents(), slices.Collect(maps.Keys(written()))...)
 	slices.Sort(all)
 	return all
 }
@@ -40,14 +44,14 @@ func (a *app) schema() *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema [DOCUMENT]",
 		Short:     "print the JSON Schema of check --json, or of another document",
-		Long:      "Schema prints the JSON Schema of a document that a command prints with --json, or\nof the experiment files that plumb lab run reads. Without a name it is that of\ncheck. The documents:\n  " + strings.Join(documents(), "\n  "),
+		Long:      "Schema prints the JSON Schema of a document that a command prints with --json, or\nof the files that plumb lab run and plumb provision read. Without a name it is that of\ncheck. The documents:\n  " + strings.Join(documents(), "\n  "),
 		ValidArgs: documents(),
 		Args:      shell.AtMostOneArg("document"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := strings.Join(append(args, "check")[:1], "")
 			text := schema.Of(name)
-			if name == experimentDocument {
-				text = experiment.Schema()
+			if of, ok := written()[name]; ok {
+				text = of
 			}
 			if text == nil {
 				return hint.Usage(fmt.Sprintf("there is no document %q", name), cmp.Or(hint.Meant(name, documents()), "want "+hint.OneOf(documents())))

@@ -6,8 +6,11 @@ import (
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/engine/dsn"
 	mongosampler "plumb/internal/engine/mongo/sampler"
+	"plumb/internal/engine/mysql"
 	mysqlsampler "plumb/internal/engine/mysql/sampler"
+	"plumb/internal/engine/postgres"
 	postgressampler "plumb/internal/engine/postgres/sampler"
+	"plumb/internal/host"
 	"plumb/internal/product"
 	"plumb/internal/sample"
 	storagesampler "plumb/internal/storage/sampler"
@@ -16,13 +19,28 @@ import (
 
 // watched are the adapters of watch.
 func watched() feed.Adapters {
-	return feed.Adapters{Dialers: dialers, Phases: phases, Finders: finders, Grants: watchGrants}
+	return feed.Adapters{Dialers: watchDialers, Phases: phases, Finders: finders, Planners: planners, Grants: watchGrants}
+}
+
+// watchDialers are all dialers, and those of sessions that explain statements.
+func watchDialers(g dsn.Given) map[string]host.Dialer {
+	all := dialers(g)
+	all[mysql.PlannerEngine], all[postgres.PlannerEngine] = mysql.Planner{}, postgres.Planner{}
+	return all
 }
 
 // finders lists who knows what to sample: a new engine or storage is a line here.
 func finders(g dsn.Given) []sample.Finder {
 	return []sample.Finder{systemsampler.Finder{}, storagesampler.Finder{}, mysqlsampler.New(g.Target(product.MySQL)),
 		postgressampler.New(g.Target(product.Postgres)), mongosampler.New(g.Address(product.Mongo))}
+}
+
+// planners lists who asks servers for plans and indexes.
+func planners(g dsn.Given, powerful bool) map[string]sample.Planner {
+	return map[string]sample.Planner{
+		product.MySQL:    mysqlsampler.Planner{Finder: mysqlsampler.New(g.Target(product.MySQL)), Powerful: powerful},
+		product.Postgres: postgressampler.Planner{Finder: postgressampler.New(g.Target(product.Postgres)), Powerful: powerful},
+	}
 }
 
 // watchGrants gives, for each engine, what makes the least user a watch needs.

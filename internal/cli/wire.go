@@ -3,14 +3,18 @@ package cli
 import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	provisioncli "plumb/internal/cli/provision"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/engine/mongo"
 	"plumb/internal/engine/mysql"
+	mysqlbulk "plumb/internal/engine/mysql/bulk"
 	"plumb/internal/engine/postgres"
+	postgresbulk "plumb/internal/engine/postgres/bulk"
 	"plumb/internal/engine/proxysql"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/product"
+	"plumb/internal/provision/boost"
 	"plumb/internal/storage/block"
 	"plumb/internal/storage/filesystem"
 	"plumb/internal/storage/zfs"
@@ -41,6 +45,11 @@ func dialers(g dsn.Given) map[string]host.Dialer {
 		product.Mongo:    mongo.NewDialer(g.NameFor(product.Mongo)),
 		product.ProxySQL: proxysql.Dialer{},
 	}
+}
+
+// lending is what the commands need that set something for a while.
+func lending() provisioncli.Lending {
+	return provisioncli.Lending{Dialers: dialers, Phases: phases, Setters: setters, Loaders: []boost.Loader{mysqlbulk.Loader{}, postgresbulk.Loader{}}}
 }
 
 // setters lists who sets the knobs of which kinds.

@@ -24,10 +24,12 @@ const (
 	Postgresql Form = "postgresql" // postgresql.conf and its conf.d: shared_buffers
 	Mongod     Form = "mongod"     // mongod.conf, YAML: storage.wiredTiger.engineConfig.cacheSizeGB
 	Fstab      Form = "fstab"      // fstab(5): the mount point; the value is its options
+	Mount      Form = "mount"      // fstab(5) too: the mount point; the value is its whole line, six fields with a blank between
 	Modprobe   Form = "modprobe"   // modprobe.d(5): zfs/zfs_arc_max (module/parameter)
 	Tmpfiles   Form = "tmpfiles"   // tmpfiles.d(5): the path a w line writes to
 	Limits     Form = "limits"     // limits.conf(5): mysql/-/nofile (domain/type/item)
 	Unit       Form = "unit"       // a drop-in of a systemd unit: Service/LimitNOFILE (section/name)
+	Rules      Form = "rules"      // of AppArmor and of apt's lists: the first word of a line; the value is the rest
 	Udev       Form = "udev"       // udev(7): the matches, one blank, and the attribute: KERNEL=="sda" ATTR{queue/scheduler}
 )
 
@@ -65,6 +67,8 @@ func (f Form) grammar() (grammar, error) {
 		return mongod(), nil
 	case Fstab:
 		return fstab(), nil
+	case Mount:
+		return mount(), nil
 	case Modprobe:
 		return modprobe(), nil
 	case Tmpfiles:
@@ -73,6 +77,8 @@ func (f Form) grammar() (grammar, error) {
 		return limits(), nil
 	case Unit:
 		return unit(), nil
+	case Rules:
+		return rules(), nil
 	case Udev:
 		return udev(), nil
 	}

@@ -61,6 +61,10 @@ func FuzzFstab(f *testing.F) {
 	property(f, Fstab, [3]string{"# x\nUUID=1 /my\\040data ext4 rw,noatime 0 2\nswap none\n", "/my data", "ro x"})
 }
 
+func FuzzMount(f *testing.F) {
+	property(f, Mount, [3]string{"# x\nUUID=1 /my\\040data ext4 rw,noatime 0 2\nswap none\n", "/db", "UUID=2 /db xfs noatime 0 2"})
+}
+
 func FuzzModprobe(f *testing.F) {
 	property(f, Modprobe, [3]string{"options zfs a=1 \\\n b=\"2\" # x\nblacklist y\n", "zfs/b", "3"})
 }
@@ -75,6 +79,10 @@ func FuzzLimits(f *testing.F) {
 
 func FuzzUnit(f *testing.F) {
 	property(f, Unit, [3]string{"[Unit]\n; x\n[Service]\nLimitNOFILE = 1\n", "Service/LimitNOFILE", "2"})
+}
+
+func FuzzRules(f *testing.F) {
+	property(f, Rules, [3]string{"# x\n/srv/b/  r,\ndeb [signed-by=/a] https://b c\n", "/srv/b/", "rw,"})
 }
 
 func FuzzUdev(f *testing.F) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
@@ -209,69 +208,4 @@ func waiting(acts int) string {
 		return "1 act waits"
 	}
 	return fmt.Sprintf("%d acts wait", acts)
-}
-
-// undoTime is how long an undo by the dead man's switch goes on trying.
-const undoTime = 10 * time.Minute
-
-// UnlessConfirmed is the dead man's switch: it waits for the time of
-// --try, and then undoes what nobody has confirmed, with the restarts that came
-// with it. What stands in its way (a fix that still runs, a server that does
-// not start) it waits for, longer each time.
-func (u Undo) UnlessConfirmed(ctx context.Context, number int) error {
-	u.Restart, u.Keep = true, true // what somebody changed meanwhile is not ours to overwrite
-	wait := time.Second
-	for began := time.Now(); ; {
-		c, err := u.mine(ctx, number)
-		if err == nil {
-			if c == nil || c.Confirmed || c.Damage != nil || c.Ended && !c.Open() && len(c.RestartsBack()) == 0 {
-				return nil
-			}
-			if left := time.Until(c.Try); left > 0 {
-				began = time.Now()
-				if err := pause(ctx, min(left, time.Second)); err != nil {
-					return err
-				}
-				continue
-			}
-			if err = u.TakeBack(ctx, c).err; err == nil {
-				return nil
-			}
-		}
-		if time.Since(began) > undoTime {
-			return err
-		}
-		if err := pause(ctx, wait); err != nil {
-			return err
-		}
-		wait = min(2*wait, time.Minute)
-	}
-}
-
-// mine reads the one change.
-func (u Undo) mine(ctx context.Context, number int) (*change.Change, error) {
-	doer, executor, err := u.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer doer.Close()
-	all, err := executor.Changes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range all {
-		if c.Number == number {
-			return c, nil
-		}
-	}
-	return nil, nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

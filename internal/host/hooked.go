@@ -10,17 +10,15 @@ import (
 // done, and may do it otherwise or not at all.
 type Hooked struct {
 	Behind Doer
-	// At gives the name under which a file is passed on; nil: as it is. Patterns
-	// and links are passed on as they are.
+	// At gives the name under which a file is passed on; nil: as it is. Patterns and links are passed on as they are.
 	At func(name string) (string, error)
 	// Around does a call, or not.
 	Around func(ctx context.Context, c Call, do func() error) error
 }
 
-// Call is one call of a doer. Op is as on a tape: "file", "glob", "stat",
-// "link", "statfs", "run" (a reading command), "query"; "raw"; and of calls that change something
-// "replace", "tidy", "remove", "make directory", "rename", "append", "write",
-// "do" (any command), "exec", "writable", "lock".
+// Call is one call of a doer. Op is as on a tape: "file", "glob", "stat", "link", "statfs", "run" (a reading command),
+// "query"; "raw"; and of calls that change something "replace", "tidy", "remove", "make directory", "rename", "append",
+// "write", "do" (any command), "exec", "writable", "lock", or what a Step is.
 type Call struct {
 	Op string
 	Of []string // its arguments, but for data
@@ -156,4 +154,9 @@ func (h *Hooked) Writable(ctx context.Context, name string) error {
 // Lock implements Doer.
 func (h *Hooked) Lock(ctx context.Context, name string) (func(), error) {
 	return hookedFile(ctx, h, "lock", name, func(at string) (func(), error) { return h.Behind.Lock(ctx, at) })
+}
+
+// Step has a change of files seen that is made without a doer, by package tree.
+func (h *Hooked) Step(ctx context.Context, op, name string, do func() error) error {
+	return h.file(ctx, op, name, func(string) error { return do() })
 }

@@ -3,9 +3,8 @@
 // queries, each with a deadline and a size limit, so that every answer can be
 // recorded on a tape and a whole check replayed from it.
 //
-// A package that is only given a Reader cannot change anything: commands and
-// queries are checked against a list of ones that only read. What changes a
-// machine needs a [Doer], which only change, protect and lab are given.
+// A package that is only given a Reader cannot change anything: commands and queries are checked against a list of
+// ones that only read. What changes a machine needs a [Doer], which only change, protect and lab are given.
 package host
 
 import (
@@ -50,9 +49,8 @@ type Doer interface {
 	// Raw reads a file with its secrets in place, because what is edited must
 	// be written back whole. What it gives must not be shown.
 	Raw(ctx context.Context, name string) ([]byte, error)
-	// Replace writes a file atomically and durably. A file that exists keeps
-	// its owner, mode and labels; a symbolic link keeps pointing to the file that is
-	// replaced. A missing directory is made.
+	// Replace writes a file atomically and durably. A file that exists keeps its owner, mode and labels; a symbolic
+	// link keeps pointing to the file that is replaced. A missing directory is made.
 	Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error
 	// Tidy removes what a Replace of this file left beside it when it was killed.
 	Tidy(ctx context.Context, name string) error

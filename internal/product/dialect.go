@@ -24,6 +24,7 @@ type Dialect struct {
 	Cascade         string // ends the DROP TABLE of one that others refer to
 
 	// statements
+	Checkpoint         string   // writes what is dirty, so that a stop is short; "" where none does
 	Analyze, Vacuum    string   // go before a table's name
 	Text               string   // gives the text of a number, %s
 	DeleteSome         string   // deletes 10 rows of table %[1]s where %[2]s
@@ -95,6 +96,7 @@ var mysqlDialect = Dialect{
 }
 
 var postgresDialect = Dialect{
+	Checkpoint:    "CHECKPOINT",
 	Transactional: true,
 	Serial:        "SERIAL",
 	SetSerial:     "SELECT setval(pg_get_serial_sequence('%[1]s', 'id'), %[2]d)",

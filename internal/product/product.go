@@ -39,6 +39,8 @@ type Server struct {
 	Verify  string   // what in a data source name has the server's certificate verified
 	Config  string   // the configuration file that everybody knows
 
+	SELinux string // the type of its data in SELinux's policy; "" when nobody knows
+
 	FirstFile string // one that every data directory has since it was made
 	Files     []Files
 	Notation  Notation

@@ -23,6 +23,7 @@ var servers = []Server{
 		Schemes:   []string{"mysql", "mariadb"},
 		Verify:    "tls=true",
 		Config:    "my.cnf",
+		SELinux:   "mysqld_db_t",
 		FirstFile: "ibdata1",
 		Files: []Files{
 			{"data", []string{"aria_log.*", "aria_log_control"}},
@@ -49,6 +50,7 @@ var servers = []Server{
 		Schemes:   []string{"postgres", "postgresql"},
 		Verify:    "sslmode=verify-full",
 		Config:    "postgresql.conf",
+		SELinux:   "postgresql_db_t",
 		FirstFile: "global/pg_control",
 		Files: []Files{{"temporary", []string{"pgsql_tmp/*", "pgsql_tmp/*/*", "PG_*/pgsql_tmp/*", "PG_*/pgsql_tmp/*/*",
 			"*/t[0-9]*_[0-9]*", "PG_*/*/t[0-9]*_[0-9]*"}}},
@@ -67,6 +69,7 @@ var servers = []Server{
 		Schemes:        []string{"mongodb", "mongodb+srv"},
 		Verify:         "tls=true",
 		Config:         "mongod.conf",
+		SELinux:        "mongod_var_lib_t",
 		FirstFile:      "WiredTiger",
 		HidesAllocator: true,
 	},

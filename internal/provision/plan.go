@@ -4,7 +4,10 @@
 package provision
 
 import (
+	"context"
+
 	"plumb/internal/change"
+	"plumb/internal/host"
 	"plumb/internal/provision/spec"
 )
 
@@ -19,9 +22,14 @@ type Stage struct {
 	Name  string // "pool tank", "datasets of mariadb:3306", "move /var/lib/mysql"
 	Why   string
 	Steps []change.Prepared
+	// Restart tells that what its steps wait for is done too.
+	Restart bool
+	Notes   []string // what a person should know before saying yes
 	// Lasting are the parts that cannot be taken away once they are done, in words:
 	// "a special vdev beside raidz cannot be removed".
 	Lasting []string
+	// Proof looks, once it is done, whether all is well; an error takes it back. nil: nothing is to be proven.
+	Proof func(ctx context.Context, h host.Reader) error
 	// Done tells that all of it is as the plan wants already.
 	Done bool
 }
@@ -30,7 +38,10 @@ type Stage struct {
 type Volume struct {
 	Role    string // as stack.Role names it: data, redo, binlog, wal …
 	Dataset string // of ZFS; "": a directory or subvolume of the filesystem
-	At      string // its mount point
+	At      string // its mount point; "" of a parent, which holds nothing
+	// Aside is where it is mounted until a server's data were moved there and it takes their place; "" when
+	// nothing is to be moved.
+	Aside string
 	// Properties that it is made with, by name, from the rules.
 	Properties map[string]string
 }

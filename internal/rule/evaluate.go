@@ -90,12 +90,29 @@ func (e *expression) value(b things) (stack.Value, error) {
 
 // holds computes a condition, and what is missing when it is unknown.
 func (e *expression) holds(b things) (Outcome, []Missing, error) {
-	v, err := e.eval(b)
+	v, _, err := e.run(e.program, b)
+	return e.outcome(b, v, nil, err)
+}
+
+// holdsBy computes a condition and tells what of it was evaluated, so that who
+// wants to know why need not compute it again.
+func (e *expression) holdsBy(b things) (Outcome, []Missing, *cel.EvalDetails, error) {
+	v, details, err := e.run(e.tracked, b)
+	outcome, missing, err := e.outcome(b, v, details, err)
+	return outcome, missing, details, err
+}
+
+// outcome reads what came of a condition. details is nil where nobody remembered
+// what was evaluated.
+func (e *expression) outcome(b things, v ref.Val, details *cel.EvalDetails, err error) (Outcome, []Missing, error) {
 	switch {
 	case errors.Is(err, errAbsent):
 		return Quiet, nil, nil
 	case errors.Is(err, errUnknown):
-		if e.ruledOut(b) {
+		if details == nil {
+			_, details, _ = e.run(e.tracked, b)
+		}
+		if e.ruledOut(details) {
 			return Quiet, nil, nil
 		}
 		return Unknown, e.missing(b, v), nil
@@ -109,8 +126,7 @@ func (e *expression) holds(b things) (Outcome, []Missing, error) {
 
 // ruledOut reports whether a condition that is unknown can never hold, because
 // one of its parts joined by && uses an absent fact.
-func (e *expression) ruledOut(b things) bool {
-	_, details, _ := e.run(e.tracked, b)
+func (e *expression) ruledOut(details *cel.EvalDetails) bool {
 	if details == nil || details.State() == nil {
 		return false
 	}
@@ -161,9 +177,8 @@ func (e *expression) missing(b things, v ref.Val) []Missing {
 }
 
 // evidence lists the facts that took part in a condition that holds.
-func (e *expression) evidence(b things) []Evidence {
-	_, details, err := e.run(e.tracked, b)
-	if err != nil || details == nil || details.State() == nil {
+func (e *expression) evidence(b things, details *cel.EvalDetails) []Evidence {
+	if details == nil || details.State() == nil {
 		return nil
 	}
 	type key struct {

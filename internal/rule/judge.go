@@ -3,6 +3,8 @@ package rule
 import (
 	"slices"
 
+	"cel.dev/cel-go/cel"
+
 	"plumb/internal/stack"
 )
 
@@ -47,11 +49,26 @@ func (r *Rule) verdicts(s *stack.Stack) []Evaluation {
 
 // judge asks the rule about one combination.
 func (r *Rule) judge(c combination) Evaluation {
-	v := Evaluation{Rule: r, Things: r.refs(c.things), Outcome: Unknown}
-	if v.Err = prepared(r.ready); v.Err != nil {
-		return v
+	v, _ := r.judgeBy(c, false)
+	if v.Outcome == Fires {
+		_, details, _ := r.when.run(r.when.tracked, c.things)
+		v.Evidence = r.when.evidence(c.things, details)
 	}
-	v.Outcome, v.Missing, v.Err = r.when.holds(c.things)
+	return v
+}
+
+// judgeBy asks without collecting evidence. tracked: it is remembered what was
+// evaluated, which is slower, but is enough to say why.
+func (r *Rule) judgeBy(c combination, tracked bool) (v Evaluation, details *cel.EvalDetails) {
+	v = Evaluation{Rule: r, Things: r.refs(c.things), Outcome: Unknown}
+	if v.Err = prepared(r.ready); v.Err != nil {
+		return v, nil
+	}
+	if tracked {
+		v.Outcome, v.Missing, details, v.Err = r.when.holdsBy(c.things)
+	} else {
+		v.Outcome, v.Missing, v.Err = r.when.holds(c.things)
+	}
 	if len(c.missing) > 0 && v.Outcome != Quiet {
 		v.Outcome, v.Missing, v.Err = Unknown, slices.Clone(c.missing), nil
 		v.Doubts = r.doubts(c.things)
@@ -60,15 +77,14 @@ func (r *Rule) judge(c combination) Evaluation {
 		v.Outcome, v.Missing, v.Err = Unknown, old, nil
 	}
 	if v.Outcome != Fires {
-		return v
+		return v, details
 	}
 	if err := prepared(r.speak); err != nil {
 		v.Outcome, v.Err = Unknown, err
-		return v
+		return v, details
 	}
 	v.Title = r.title.render(c.things)
 	v.Say = r.say.render(c.things)
-	v.Evidence = r.when.evidence(c.things)
 	v.Remedies = r.remediesFor(c.things)
-	return v
+	return v, details
 }

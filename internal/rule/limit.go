@@ -3,6 +3,7 @@ package rule
 import (
 	"slices"
 
+	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
@@ -102,13 +103,13 @@ func (l *Limit) Judge(s *stack.Stack) []Limited {
 
 // limited asks about one combination of things.
 func (k *limitOf) limited(l *Limit, c combination) Limited {
-	v := k.judge(c)
+	v, details := k.judgeBy(c, true)
 	out := Limited{Limit: l, Server: v.Things[0], Things: v.Things[1:], Outcome: v.Outcome, Missing: v.Missing, Err: v.Err}
 	switch v.Outcome {
 	case Quiet:
-		out.Why = k.ruledOutBy(c.things)
+		out.Why = k.ruledOutBy(c.things, details)
 	case Fires:
-		out.Title, out.Say, out.Evidence = v.Title, v.Say, v.Evidence
+		out.Title, out.Say, out.Evidence = v.Title, v.Say, k.when.evidence(c.things, details)
 		for _, t := range k.do {
 			out.Do = append(out.Do, t.render(c.things))
 		}
@@ -150,8 +151,7 @@ func (k *limitOf) shareOf(b things) (value, low, high *float64) {
 
 // ruledOutBy names the facts for which a condition does not hold, with their
 // values.
-func (k *limitOf) ruledOutBy(b things) string {
-	_, details, _ := k.when.run(k.when.tracked, b)
+func (k *limitOf) ruledOutBy(b things, details *cel.EvalDetails) string {
 	if details == nil || details.State() == nil {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"strings"
 	"time"
 
 	"plumb/internal/stack"
@@ -58,6 +59,12 @@ type Statement struct {
 	Bytes    *float64  `json:"bytes,omitempty"`    // pages touched and WAL written, in bytes; nil where the server does not count them
 	Rest     bool      `json:"rest,omitempty"`     // all that the server has no room for
 }
+
+// OwnMark stands before the text of a statement that Plumb itself ran.
+const OwnMark = "/* plumb */ "
+
+// Own tells whether Plumb itself ran the statement.
+func (s Statement) Own() bool { return strings.HasPrefix(s.Text, OwnMark) }
 
 // Unlisted is what all statements of a server cost together beyond those that
 // are listed; false where nothing is left, as they went on while they were read.

@@ -35,12 +35,13 @@ type Judge struct {
 	newest  time.Time
 	next    time.Time // the end of the window that is judged next; zero: none was begun
 
-	devices    devices
-	sessions   map[stack.Ref]*sessions
-	statements map[stack.Ref]*statements
-	standing   map[key]*standing
-	over       []Span // that ended, oldest first
-	now        *judged
+	devices     devices
+	sessions    map[stack.Ref]*sessions
+	statements  map[stack.Ref]*statements
+	checkpoints map[stack.Ref]*checkpoints
+	standing    map[key]*standing
+	over        []Span // that ended, oldest first
+	now         *judged
 }
 
 // judged is what was made of the newest window.
@@ -58,7 +59,7 @@ var _ Sink = (*Judge)(nil)
 // ([catalog.Windows]), and the limits were read with it.
 func NewJudge(cat *catalog.Catalog, limits []*rule.Limit) *Judge {
 	j := &Judge{cat: cat, limits: limits, devices: newDevices(), sessions: map[stack.Ref]*sessions{},
-		statements: map[stack.Ref]*statements{}, standing: map[key]*standing{}}
+		statements: map[stack.Ref]*statements{}, checkpoints: map[stack.Ref]*checkpoints{}, standing: map[key]*standing{}}
 	j.anew()
 	return j
 }
@@ -74,6 +75,7 @@ func (j *Judge) anew() {
 	j.newest, j.next = time.Time{}, time.Time{}
 	j.devices.anew()
 	clear(j.sessions)
+	clear(j.checkpoints)
 	for _, s := range j.standing {
 		s.lately = nil
 	}
@@ -141,6 +143,7 @@ func (j *Judge) take(b series.Batch) {
 	j.devices.take(b)
 	j.takeSessions(b)
 	j.takeStatements(b)
+	j.takeCheckpoints(b)
 }
 
 // forget drops what no later window needs.

@@ -32,6 +32,7 @@ func (j *Judge) derive(w *judged) {
 func (j *Judge) server(w *judged, db *stack.Thing) {
 	known := j.shares(w, db)
 	j.blocker(db)
+	j.coming(w, db)
 	active, seen := db.Number("sessions_active")
 	cpus, ok := hostNumber(w.stack, "cpus")
 	if lately, sampled := j.sessions[db.Ref].active(); seen && sampled && ok && cpus > 0 {

@@ -94,7 +94,7 @@ func (st *statements) changes() []StatementChange {
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(x, y StatementChange) int {
-		return cmp.Or(cmp.Compare(y.Seconds, x.Seconds), cmp.Compare(x.Database, y.Database), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(last(x), last(y)), cmp.Compare(y.Seconds, x.Seconds), cmp.Compare(x.Database, y.Database), cmp.Compare(x.ID, y.ID))
 	})
 	for _, c := range out { // in one order, so that the sum is always the same
 		total += c.Seconds
@@ -159,14 +159,35 @@ func split(was, is cost) (dearer, more float64) {
 	return is.calls * (t2 - t1), (is.calls - was.calls) * t1
 }
 
-// rest makes one line of the statements that are not shown.
+// rest makes one line of the statements that are not shown, and one of our own.
 func rest(all []StatementChange) []StatementChange {
-	if len(all) <= mostStatements {
-		return all
+	n := slices.IndexFunc(all, func(s StatementChange) bool { return s.Own() })
+	if n < 0 {
+		n = len(all)
 	}
-	r := StatementChange{Statement: series.Statement{Of: all[0].Of, ID: "rest", Rest: true}}
-	for _, s := range all[mostStatements:] {
+	out := slices.Clone(all[:min(n, mostStatements)])
+	if left := all[len(out):n]; len(left) > 0 {
+		out = append(out, together(left, series.Statement{Of: left[0].Of, ID: "rest", Rest: true}))
+	}
+	if own := all[n:]; len(own) > 0 {
+		out = append(out, together(own, series.Statement{Of: own[0].Of, ID: "own", Text: series.OwnMark + "what Plumb itself asks"}))
+	}
+	return out
+}
+
+// last puts our own statements behind all others.
+func last(s StatementChange) int {
+	if s.Own() {
+		return 1
+	}
+	return 0
+}
+
+// together is what several statements cost.
+func together(all []StatementChange, as series.Statement) StatementChange {
+	r := StatementChange{Statement: as}
+	for _, s := range all {
 		r.Calls, r.Seconds, r.Share = r.Calls+s.Calls, r.Seconds+s.Seconds, r.Share+s.Share
 	}
-	return append(slices.Clone(all[:mostStatements]), r)
+	return r
 }

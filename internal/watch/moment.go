@@ -39,8 +39,18 @@ type Server struct {
 	Rates      []Rate            `json:"rates"`   // transactions, statements, reads, … a second, those that are known
 	Sessions   []series.Session  `json:"sessions"`
 	Statements []StatementChange `json:"statements"` // the dearest of the last minute first; literals never
+	Plans      []series.Plan     `json:"plans"`      // of those of them that were asked for; the judge knows none
+	Indexes    *Indexes          `json:"indexes"`    // that can be done without; null: not asked for
 	Ruled      []Ruled           `json:"ruled"`      // verdicts that do not hold, and why not
 	Unknown    []UnknownVerdict  `json:"unknown"`    // verdicts that nobody can tell, and what would show them
+}
+
+// Indexes are those that a server could do without, and why it is not known of
+// all.
+type Indexes struct {
+	List []series.Index `json:"list"`
+	Why  string         `json:"why,omitempty"`
+	Hint string         `json:"hint,omitempty"`
 }
 
 // Share is the share of a server's active time in one class.

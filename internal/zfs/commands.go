@@ -64,20 +64,33 @@ func PoolValue(property, pool string) []string {
 	return []string{"zpool", "get", "-Hp", "-o", "value", property, pool}
 }
 
+// Roots prints the first dataset of every pool, with its GUID and a property; see [ParseRows].
+func Roots(property string) []string {
+	return []string{"zfs", "list", "-H", "-o", "name,guid," + property, "-d", "0"}
+}
+
 // SetPool sets a property of a pool.
 func SetPool(property, value, pool string) []string {
 	return []string{"zpool", "set", property + "=" + value, pool}
 }
 
-// NewPool says how a pool is made. It is in no cache file: the next start of
-// the machine does not import it.
+// NewPool says how a pool is made.
 type NewPool struct {
 	Name       string
 	Pool, Root map[string]string // properties of the pool, and of its first dataset
 	Vdevs      []string          // as zpool create takes them: "mirror", devices, "log", …
 }
 
-// CreatePool makes a pool, mounted nowhere, on devices whose content is lost.
+// MakePool makes a pool, mounted nowhere, of devices on which nothing is: zpool looks for that
+// itself once more. The next start of the machine imports it.
+func MakePool(p NewPool) []string {
+	argv := append([]string{"zpool", "create"}, options("-o", p.Pool)...)
+	argv = append(argv, options("-O", p.Root)...)
+	return append(append(argv, "-m", "none", p.Name), p.Vdevs...)
+}
+
+// CreatePool makes a pool, mounted nowhere, on devices whose content is lost. It is in no cache
+// file: the next start of the machine does not import it.
 func CreatePool(p NewPool) []string {
 	argv := append([]string{"zpool", "create", "-f", "-o", "cachefile=none"}, options("-o", p.Pool)...)
 	argv = append(argv, options("-O", p.Root)...)

@@ -203,3 +203,8 @@ func (t Tools) GUIDs(name string) []string {
 	}
 	return append(argv, "guid", name)
 }
+
+// Moments prints the names and GUIDs of a dataset, its snapshots and its bookmarks.
+func Moments(name string) []string {
+	return []string{"zfs", "get", "-Hp", "-d", "1", "-o", "name,value", "guid", name}
+}

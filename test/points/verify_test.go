@@ -104,7 +104,7 @@ func evil(t *testing.T, b *bench, v verbs, id, vault string, port int, options [
 	mark, program := filepath.Join(dir, "was-run"), filepath.Join(dir, "postgres")
 	must(t, os.WriteFile(program, []byte("#!/bin/sh\ntouch "+mark+"\n"), 0o755))
 	ask := func(told string) string {
-		c := exec.Command("ssh", append(append([]string{"-p", fmt.Sprint(port), "-o", "BatchMode=yes"}, options...), "root@127.0.0.1", "plumb verify "+id+" "+vault)...)
+		c := exec.Command("ssh", append(append([]string{"-p", fmt.Sprint(port), "-o", "BatchMode=yes"}, options...), "root@127.0.0.1", "plumb prove "+id+" "+vault)...)
 		c.Stdin = strings.NewReader(told)
 		out, _ := c.CombinedOutput()
 		return string(out)

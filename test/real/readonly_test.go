@@ -1,6 +1,7 @@
 package real
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,7 +9,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"plumb/test/sandbox"
 )
@@ -28,19 +31,32 @@ var looked = []string{"open", "openat", "openat2", "kill", "tkill", "tgkill", "i
 var (
 	call = regexp.MustCompile(`^\d+ +(\w+)\((.*)`)
 	path = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
+	open = regexp.MustCompile(`^(?:AT_FDCWD|\d+)<([^>]*)>`) // what a descriptor is of
 )
 
 // strace runs plumb under strace and gives the calls, one a line.
 func strace(t *testing.T, args ...string) []string {
 	t.Helper()
+	return straced(t, 0, args...)
+}
+
+// straced does so and, where it runs until it is told to end, tells it to after
+// a while.
+func straced(t *testing.T, after time.Duration, args ...string) []string {
+	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("no strace (apt-get install strace)")
 	}
 	trace := filepath.Join(t.TempDir(), "trace")
-	argv := append([]string{"-f", "-qq", "-s", "300", "-o", trace, "-e", "signal=none",
+	argv := append([]string{"-f", "-y", "-qq", "-s", "300", "-o", trace, "-e", "signal=none",
 		"-e", "trace=" + known(t, slices.Concat(changes, looked)), shared.plumb.Path}, args...)
 	cmd := exec.Command("strace", argv...)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if after > 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		timer := time.AfterFunc(after, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }) // strace waits for plumb to end
+		defer timer.Stop()
+	}
+	if out, err := cmd.CombinedOutput(); err != nil && !ended(after, err) {
 		if _, started := os.Stat(trace); started != nil || strings.Contains(string(out), "PTRACE") {
 			t.Skipf("strace does not work here: %s", out)
 		}
@@ -49,6 +65,12 @@ func strace(t *testing.T, args ...string) []string {
 	text, err := os.ReadFile(trace)
 	check(t, err)
 	return strings.Split(string(text), "\n")
+}
+
+// ended tells whether a program that was told to end did no more than that.
+func ended(after time.Duration, err error) bool {
+	var e *exec.ExitError
+	return after > 0 && errors.As(err, &e) && (e.ExitCode() == 130 || e.Sys().(syscall.WaitStatus).Signal() == syscall.SIGINT)
 }
 
 // known lists the calls as strace takes them; "?" passes over those an
@@ -66,10 +88,7 @@ func offence(line string, may func(string) bool) string {
 		return ""
 	}
 	name, rest := m[1], m[2]
-	file := ""
-	if p := path.FindStringSubmatch(rest); p != nil {
-		file = p[1]
-	}
+	file := named(rest)
 	switch name {
 	case "open", "openat", "openat2":
 		if !regexp.MustCompile(`O_(WRONLY|RDWR|CREAT|TRUNC|APPEND|TMPFILE)`).MatchString(rest) || may(file) {
@@ -89,10 +108,29 @@ func offence(line string, may func(string) bool) string {
 	case "tgkill", "tkill", "execve":
 		return "" // the Go runtime wakes its own threads; what is executed is traced itself
 	}
-	if (strings.HasPrefix(name, "rename") || strings.HasPrefix(name, "unlink")) && may(file) {
+	if slices.Contains(ofFiles, name) && may(file) {
 		return ""
 	}
 	return "changes the machine"
+}
+
+// ofFiles are the calls that change one file, which may be ours.
+var ofFiles = []string{"rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "ftruncate", "fallocate", "fchown", "fchmod"}
+
+// named is the file that a call is about: the one it names, in the directory that
+// it names it in, or the one that is open.
+func named(arguments string) string {
+	dir := open.FindStringSubmatch(arguments)
+	name := path.FindStringSubmatch(arguments)
+	switch {
+	case name == nil && dir == nil:
+		return ""
+	case name == nil:
+		return dir[1]
+	case dir == nil || filepath.IsAbs(name[1]):
+		return name[1]
+	}
+	return filepath.Join(dir[1], name[1])
 }
 
 // Reading commands open nothing for writing and call nothing that changes:
@@ -107,32 +145,43 @@ func TestReadingWritesNothing(t *testing.T) {
 	if pool, err := b.Filesystem("vol", "ext4", 64, nil, ""); err != nil {
 		t.Logf("without a filesystem of its own (%s): %v", pool, err)
 	}
-	tape, text := filepath.Join(t.TempDir(), "host.tape"), t.TempDir()
+	tape, text, recording := filepath.Join(t.TempDir(), "host.tape"), t.TempDir(), filepath.Join(t.TempDir(), "recording")
 	growth := filepath.Join(text, "growth.csv")
 	check(t, os.WriteFile(growth, []byte("date,used_bytes\n2026-01-01,1\n2026-01-02,2\n"), 0o600))
 	for _, c := range []struct {
 		args []string
 		may  func(string) bool
+		end  time.Duration // after which it is told to end; 0: it ends by itself
 	}{
-		{[]string{"forecast", "space", "--csv", growth}, streams},
-		{[]string{"check"}, streams},
-		{[]string{"check", "--all", "--json"}, streams},
-		{[]string{"stack"}, streams},
-		{[]string{"watch", "--once", "--for", "17s"}, streams},
-		{[]string{"explain", "mysql/sync-binlog-off"}, streams},
-		{[]string{"forecast", "volume", "--size", "1T", "--iops", "2700", "--io", "16K"}, streams},
-		{[]string{"forecast", "zfs", "--data", "750G", "--recordsize", "16K"}, streams},
-		{[]string{"rehearse", "--dry-run", "--server", fmt.Sprintf("mysql:%d", port)}, streams},
+		{[]string{"check"}, streams, 0},
+		{[]string{"check", "--all", "--json"}, streams, 0},
+		{[]string{"stack"}, streams, 0},
+		{[]string{"watch", "--once", "--for", "17s"}, streams, 0},
+		{[]string{"explain", "mysql/sync-binlog-off"}, streams, 0},
+		{[]string{"forecast", "volume", "--size", "1T", "--iops", "2700", "--io", "16K"}, streams, 0},
+		{[]string{"forecast", "zfs", "--data", "750G", "--recordsize", "16K"}, streams, 0},
+		{[]string{"rehearse", "--dry-run", "--server", fmt.Sprintf("mysql:%d", port)}, streams, 0},
+		{[]string{"forecast", "space", "--csv", growth}, streams, 0},
 		{[]string{"capture", "-o", tape}, func(name string) bool {
 			return streams(name) || filepath.Dir(name) == filepath.Dir(tape) && strings.Contains(filepath.Base(name), "host.tape")
-		}},
-		{[]string{"check", "--tape", tape}, streams},
+		}, 0},
+		{[]string{"check", "--tape", tape}, streams, 0},
 		{[]string{"watch", "metrics", "--once", "--every", "5s", "--textfile", filepath.Join(text, "plumb.prom")}, func(name string) bool {
 			return streams(name) || filepath.Dir(name) == text && strings.Contains(filepath.Base(name), "plumb.prom")
-		}},
+		}, 0},
+		{[]string{"watch", "--once", "--for", "17s", "--plans"}, streams, 0},
+		{[]string{"watch", "record", "--dir", recording}, func(name string) bool {
+			return streams(name) || name == recording || strings.HasPrefix(name, recording+"/")
+		}, 50 * time.Second},
+		{[]string{"watch", "serve", "--port", "0", "--token-file", filepath.Join(text, "token")}, func(name string) bool {
+			return streams(name) || name == filepath.Join(text, "token")
+		}, 15 * time.Second},
 	} {
 		t.Run(strings.Join(c.args[:min(2, len(c.args))], "_"), func(t *testing.T) {
-			lines := strace(t, c.args...)
+			if c.end > 0 || slices.Contains(c.args, "--plans") {
+				sandbox.NeedTime(t, "it is watched for a while: make test-real")
+			}
+			lines := straced(t, c.end, c.args...)
 			if len(lines) < 5 {
 				t.Fatalf("only %d calls were traced: this proves nothing", len(lines))
 			}
@@ -161,18 +210,36 @@ func TestOffence(t *testing.T) {
 		`12 openat(AT_FDCWD, "/etc/my.cnf", O_RDONLY|O_CLOEXEC) = 3`:        false,
 		`12 openat(AT_FDCWD, "/etc/my.cnf", O_RDWR|O_CLOEXEC) = 3`:          true,
 		`12 openat(AT_FDCWD, "/x", O_WRONLY|O_CREAT, 0600) = -1 EACCES (x)`: true,
-		`12 unlink("/x") = 0`:                            true,
-		`12 unlinkat(AT_FDCWD, "/x", 0 <unfinished ...>`: true,
-		`12 kill(99, SIGTERM) = 0`:                       true,
-		`12 kill(99, 0) = 0`:                             false,
-		`12 ioctl(3, BLKRASET, 128) = 0`:                 true,
-		`12 ioctl(3, BLKRAGET, [256]) = 0`:               false,
-		`12 ioctl(3, BLKDISCARDZEROES, [0]) = 0`:         false,
-		`12 mount("a", "/b", "ext4", 0, NULL) = 0`:       true,
-		`12 ftruncate(3, 0) = 0`:                         true,
-		`12 tgkill(1, 2, SIGURG) = 0`:                    false,
+		`12 unlink("/x") = 0`:                                                  true,
+		`12 unlinkat(AT_FDCWD, "/x", 0 <unfinished ...>`:                       true,
+		`12 kill(99, SIGTERM) = 0`:                                             true,
+		`12 kill(99, 0) = 0`:                                                   false,
+		`12 ioctl(3, BLKRASET, 128) = 0`:                                       true,
+		`12 ioctl(3, BLKRAGET, [256]) = 0`:                                     false,
+		`12 ioctl(3, BLKDISCARDZEROES, [0]) = 0`:                               false,
+		`12 mount("a", "/b", "ext4", 0, NULL) = 0`:                             true,
+		`12 ftruncate(3, 0) = 0`:                                               true,
+		`12 tgkill(1, 2, SIGURG) = 0`:                                          false,
+		`12 openat(AT_FDCWD</root>, "/etc/my.cnf", O_RDONLY) = 3</etc/my.cnf>`: false,
+		`12 openat(7</var/lib>, "x", O_RDWR|O_CREAT, 0600) = 3`:                true,
+		`12 ftruncate(7</var/lib/x>, 0) = 0`:                                   true,
 	} {
 		if got := offence(line, no); (got != "") != bad {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+	ours := func(name string) bool { return strings.HasPrefix(name, "/ours/") }
+	for line, bad := range map[string]bool{
+		`12 ftruncate(7</ours/x>, 0) = 0`:                           false,
+		`12 ftruncate(7</etc/x>, 0) = 0`:                            true,
+		`12 openat(7</ours>, "x", O_RDWR|O_CREAT, 0600) = 3`:        false,
+		`12 openat(7</etc>, "x", O_RDWR|O_CREAT, 0600) = 3`:         true,
+		`12 openat(7</ours>, "../etc/x", O_RDWR|O_CREAT, 0600) = 3`: true,
+		`12 mkdirat(AT_FDCWD</root>, "/ours/y", 0700) = 0`:          false,
+		`12 fchown(9</ours/y>, 0, 0) = 0`:                           false,
+		`12 fsetxattr(9</ours/y>, "user.x", "", 0, 0) = 0`:          true,
+	} {
+		if got := offence(line, ours); (got != "") != bad {
 			t.Errorf("%s: %q", line, got)
 		}
 	}

@@ -223,3 +223,14 @@ func TestSound(t *testing.T) {}
 		t.Errorf("%d passed, %d with the detector, %d skipped", tally.passed, tally.raced, tally.skipped)
 	}
 }
+
+// Whole tests are named, not their parts nor those of no account.
+func TestSlowest(t *testing.T) {
+	c := newTally()
+	for test, took := range map[string]float64{"TestA": 12, "TestB": 140, "TestB/part": 139, "TestC": 3.5, "TestD": 0.2} {
+		c.add(event{Action: "pass", Package: "p", Test: test, Elapsed: took}, io.Discard)
+	}
+	if got, want := c.slowest(2), []string{"  12.0 s  p TestA", " 140.0 s  p TestB"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}

@@ -38,10 +38,11 @@ type tally struct {
 	failures        []id // tests, in the order they failed
 	broken          []id // packages that failed outside their tests, or did not build
 	flaky           []string
+	took            map[id]float64 // seconds, of whole tests
 }
 
 func newTally() *tally {
-	return &tally{output: map[id][]string{}, began: map[id]bool{}, suites: map[string]suite{}}
+	return &tally{output: map[id][]string{}, began: map[id]bool{}, suites: map[string]suite{}, took: map[id]float64{}}
 }
 
 // read takes the events of a suite.
@@ -93,6 +94,9 @@ func (t *tally) add(e event, w io.Writer) {
 		return // pause, cont, bench
 	}
 	delete(t.began, key)
+	if key == key.top() {
+		t.took[key] = e.Elapsed
+	}
 }
 
 func (t *tally) pass(key id) {
@@ -150,6 +154,7 @@ func (t *tally) print(w io.Writer) {
 	for _, key := range t.broken {
 		fmt.Fprintf(w, "\n--- %s\n%s", key, strings.Join(t.output[key], ""))
 	}
+	list(w, "slowest:", t.slowest(mostSlow))
 	list(w, "skipped:", t.skips)
 	list(w, "flaky: failed, and passed when run again alone; each is a fault to be mended:", t.flaky)
 	if len(t.flaky) > maxFlaky {
@@ -159,6 +164,20 @@ func (t *tally) print(w io.Writer) {
 		fmt.Fprintf(w, "\n%d tests passed with the race detector too\n", t.raced)
 	}
 	fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped\n", t.passed, len(t.failures), t.skipped)
+}
+
+// mostSlow is how many of the slowest tests are named: those that decide how long a run takes.
+const mostSlow = 20
+
+// slowest names the tests that took the longest, waiting for others included.
+func (t *tally) slowest(most int) (lines []string) {
+	for key, took := range t.took {
+		if took >= 1 {
+			lines = append(lines, fmt.Sprintf("%6.1f s  %s", took, key))
+		}
+	}
+	slices.Sort(lines)
+	return lines[max(0, len(lines)-most):]
 }
 
 func list(w io.Writer, title string, lines []string) {

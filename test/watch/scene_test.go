@@ -23,6 +23,8 @@ import (
 	"plumb/internal/check"
 	"plumb/internal/engine/mysql"
 	mysqlsampler "plumb/internal/engine/mysql/sampler"
+	"plumb/internal/engine/postgres"
+	postgressampler "plumb/internal/engine/postgres/sampler"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/product"
@@ -51,6 +53,7 @@ type scene struct {
 	dir    string // of the filesystem
 	device string // the loop device: loop3
 	ref    stack.Ref
+	kind   kind
 
 	judge *watch.Judge
 	mu    sync.Mutex
@@ -59,11 +62,24 @@ type scene struct {
 	all   map[string]bool
 }
 
+// kind is what is asked of a kind of server.
+type kind struct {
+	name   string
+	dialer host.Dialer
+	probe  func(*catalog.Catalog) observe.Probe
+	finder sample.Finder
+}
+
+var (
+	ofMySQL    = kind{product.MySQL, mysql.Dialer{}, func(cat *catalog.Catalog) observe.Probe { return mysql.NewProbe(cat, nil) }, mysqlsampler.New(nil)}
+	ofPostgres = kind{product.Postgres, postgres.Dialer{}, func(cat *catalog.Catalog) observe.Probe { return postgres.NewProbe(cat, nil) }, postgressampler.New(nil)}
+)
+
 // idle is raised beside others and never first.
 const idle = "client/idle"
 
-// mariadb makes a scene with a table of some 100 MB.
-func mariadb(t *testing.T, settings string, wrap []string) *scene {
+// place makes the filesystem of a scene.
+func place(t *testing.T, of kind) *scene {
 	t.Helper()
 	sandbox.NeedTime(t, "an incident takes two minutes: make test-real")
 	box, err := sandbox.New("")
@@ -73,12 +89,21 @@ func mariadb(t *testing.T, settings string, wrap []string) *scene {
 			t.Error(err)
 		}
 	})
-	s := &scene{t: t, box: box, all: map[string]bool{}}
+	s := &scene{t: t, box: box, kind: of, all: map[string]bool{}}
 	s.dir, err = box.Filesystem("data", "ext4", 1500, nil, "")
 	sandbox.Need(t, err)
 	var at unix.Stat_t
 	check_(t, unix.Stat(s.dir, &at))
 	s.device = fmt.Sprintf("loop%d", unix.Minor(at.Dev))
+	return s
+}
+
+// mariadb makes a scene with a table of some 100 MB.
+func mariadb(t *testing.T, settings string, wrap []string) *scene {
+	t.Helper()
+	s := place(t, ofMySQL)
+	box := s.box
+	var err error
 	if wrap != nil { // it starts as root, to enter its group, and steps down itself
 		uid, _ := box.User()
 		if who, err := user.LookupId(strconv.Itoa(uid)); err == nil {
@@ -156,16 +181,16 @@ func (s *scene) watch() {
 	limits, err := verdict.Load(knowledge.FS, windows)
 	check_(s.t, err)
 	s.judge = watch.NewJudge(windows, limits)
-	live := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{product.MySQL: mysql.Dialer{}}})
+	live := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{s.kind.name: s.kind.dialer}})
 	ctx, cancel := context.WithCancel(context.Background())
 	look := func(ctx context.Context) (*stack.Stack, error) {
 		return check.Observe(ctx, host.NewCached(live), cat, [][]observe.Probe{
-			{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}}, {mysql.NewProbe(cat, nil)}}, 30*time.Second)
+			{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}}, {s.kind.probe(cat)}}, 30*time.Second)
 	}
 	p, err := look(ctx)
 	check_(s.t, err)
 	pid := ""
-	for _, d := range p.OfKind(product.MySQL) {
+	for _, d := range p.OfKind(s.kind.name) {
 		if d.Text("data_path") == s.server.Dir || d.Text("data_path") == s.server.Dir+"/" {
 			s.ref = d.Ref
 			pid = d.Links["process"][0].Name
@@ -177,7 +202,7 @@ func (s *scene) watch() {
 	alone(p, s.ref, pid)
 	done := make(chan error, 1)
 	go func() {
-		done <- sampler.Run(ctx, sampler.Options{Host: live, Finders: []sample.Finder{systemsampler.Finder{}, storagesampler.Finder{}, mysqlsampler.New(nil)},
+		done <- sampler.Run(ctx, sampler.Options{Host: live, Finders: []sample.Finder{systemsampler.Finder{}, storagesampler.Finder{}, s.kind.finder},
 			Look: func(context.Context) (*stack.Stack, error) { return p, nil }}, s)
 	}()
 	s.t.Cleanup(func() {

@@ -80,8 +80,8 @@ func (f source) read(ctx context.Context, in io.Reader) (all []known, from strin
 	return all, from, nil
 }
 
-// mostFile is how much of a file is read.
-const mostFile = 256 << 20
+// mostHistory is how much of a file is read.
+const mostHistory = 256 << 20
 
 func (f source) fromCSV(in io.Reader) ([]known, error) {
 	if f.csv != "-" {
@@ -92,9 +92,9 @@ func (f source) fromCSV(in io.Reader) ([]known, error) {
 		defer file.Close()
 		in = file
 	}
-	text, err := io.ReadAll(io.LimitReader(in, mostFile+1))
-	if err == nil && len(text) > mostFile {
-		err = hint.With(fmt.Errorf("it is larger than %d MiB", mostFile>>20), "a row a day is enough")
+	text, err := io.ReadAll(io.LimitReader(in, mostHistory+1))
+	if err == nil && len(text) > mostHistory {
+		err = hint.With(fmt.Errorf("it is larger than %d MiB", mostHistory>>20), "a row a day is enough")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.csv, hint.Cause(err))

@@ -31,5 +31,5 @@ const exits = `Exit codes:
 // Hidden makes the commands that no person types.
 func Hidden(s *shell.Shell, a Adapters) []*cobra.Command {
 	v := &verbs{machine.Opener{Shell: s, Adapters: a}}
-	return append(inner.Commands(v.Opener), v.receive(), v.verify())
+	return append(inner.Commands(v.Opener), v.receive(), v.proveReceived())
 }

@@ -165,17 +165,17 @@ func (v *verbs) received(ctx context.Context, p machine.Place, only, command str
 	})
 }
 
-// verify is what plumb replicate --verify types where no forced command stands before it.
-func (v *verbs) verify() *cobra.Command {
+// proveReceived is what plumb replicate --verify types where no forced command stands before it.
+func (v *verbs) proveReceived() *cobra.Command {
 	var p machine.Place
 	c := &cobra.Command{
-		Use:    "verify POINT DATASET",
+		Use:    "prove POINT DATASET",
 		Short:  "start a copy of a point that another host sent here",
-		Long:   "Verify starts a copy of a point that plumb replicate sent to DATASET, and answers\nwhat came of it. The point is told on standard input.\n\n" + exits,
+		Long:   "Prove starts a copy of a point that plumb replicate sent to DATASET, and answers\nwhat came of it. The point is told on standard input.\n\n" + exits,
 		Hidden: true,
 		Args:   cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.received(c.Context(), p, args[1], "plumb verify "+args[0]+" "+args[1])
+			return v.received(c.Context(), p, args[1], "plumb prove "+args[0]+" "+args[1])
 		},
 	}
 	p.Flags(c)

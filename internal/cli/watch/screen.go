@@ -15,21 +15,30 @@ import (
 	"plumb/internal/watch"
 )
 
-// shower is a sink that only wants to know what watch says.
-type shower struct{ show func(watch.Moment) error }
+// teller is a sink that only wants to know what watch says.
+type teller struct{ show func(watch.Moment) error }
 
 // Picture implements [watch.Sink].
-func (*shower) Picture(_ time.Time, _ *stack.Stack) {}
+func (*teller) Picture(time.Time, *stack.Stack) {}
 
 // Batch implements [watch.Sink].
-func (*shower) Batch(series.Batch) {}
+func (*teller) Batch(series.Batch) {}
 
 // Moment implements [feed.Told]. What cannot be shown is not: the next one may be.
-func (s *shower) Moment(m watch.Moment) { _ = s.show(m) }
+func (t *teller) Moment(m watch.Moment) { _ = t.show(m) }
+
+// shower is one that shows what a person asks besides, too.
+type shower struct {
+	asking
+	show func(watch.Moment) error
+}
+
+// Moment implements [feed.Told]. What cannot be shown is not: the next one may be.
+func (s *shower) Moment(m watch.Moment) { _ = s.show(s.with(m)) }
 
 // runScreen shows what watch says until a person ends it: on a terminal that can
 // be drawn on as a screen, elsewhere as lines.
-func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Source) error {
+func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Source, powerful bool) error {
 	cat, err := feed.Windows()
 	if cat == nil {
 		return err
@@ -40,18 +49,19 @@ func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.So
 	own, cancel := context.WithCancel(ctx)
 	moments, done := make(chan watch.Moment), make(chan struct{})
 	var ended error
+	sink := &shower{asking{powerful: powerful}, func(m watch.Moment) error {
+		select {
+		case moments <- m:
+		case <-own.Done():
+		}
+		return nil
+	}}
 	go func() {
 		defer close(done)
 		defer close(moments)
-		ended = from(own, src, &shower{func(m watch.Moment) error {
-			select {
-			case moments <- m:
-			case <-own.Done():
-			}
-			return nil
-		}})
+		ended = from(own, src, sink)
 	}()
-	err = tui.Run(own, s.In, s.Out, shell.Screen(s.Out), cat, moments, func() error { return ended })
+	err = tui.Run(own, s.In, s.Out, shell.Screen(s.Out), cat, moments, tui.Answers{Ended: func() error { return ended }, Plan: func(server, id string) series.Plan { return sink.plan(own, server, id) }})
 	cancel()
 	<-done
 	return err
@@ -62,7 +72,7 @@ func runLines(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Sou
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var before *view.Board
-	err := from(own, src, &shower{func(m watch.Moment) error {
+	err := from(own, src, &teller{func(m watch.Moment) error {
 		b := view.MakeBoard(m, cat)
 		if err := s.Print(tui.Lines(before, b, shell.Screen(s.Out))); err != nil {
 			cancel(err) // who reads is gone

@@ -29,6 +29,7 @@ type serveFlags struct {
 	shell.Source
 	port      int
 	tokenFile string
+	powerful  bool
 }
 
 // usualPort is one that no exporter and no server of databases is known to use.
@@ -57,6 +58,7 @@ The page asks for a token, which is printed once. It only reads.
 		RunE: func(c *cobra.Command, _ []string) error { return runServe(c.Context(), s, from, f) },
 	}
 	f.LiveFlags(c)
+	powerfulFlag(c, &f.powerful)
 	c.Flags().IntVar(&f.port, "port", usualPort, "listen on this port; 0: one that is free")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "write the token into a new file of mode 0600 instead of printing it; it is removed in the end")
 	return c
@@ -89,7 +91,7 @@ func runServe(ctx context.Context, s *shell.Shell, from feed.Feed, f serveFlags)
 		fmt.Fprintf(s.Err, "plumb watch: %s\nthe token is in %s\n", where, f.tokenFile)
 	}
 	p := strconv.Itoa(port)
-	return serve(ctx, web.New(token, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, func(ctx context.Context, sink watch.Sink) error { return from(ctx, f.Source, sink) })
+	return serve(ctx, web.New(token, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, f.powerful, func(ctx context.Context, sink watch.Sink) error { return from(ctx, f.Source, sink) })
 }
 
 // newToken makes a token that nobody guesses.
@@ -143,9 +145,15 @@ func closeAll(all []net.Listener) {
 }
 
 // serve answers until the context or the feed ends.
-func serve(ctx context.Context, s *web.Server, listeners []net.Listener, from func(context.Context, watch.Sink) error) error {
+func serve(ctx context.Context, s *web.Server, listeners []net.Listener, powerful bool, from func(context.Context, watch.Sink) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	cat, err := feed.Windows()
+	if cat == nil {
+		return err
+	}
+	sink := &shower{asking{powerful: powerful}, func(m watch.Moment) error { return s.Show(view.MakeBoard(m, cat)) }}
+	s.Answer(sink.plan)
 	server := s.HTTP()
 	failed := make(chan error, len(listeners)+1)
 	for _, l := range listeners {
@@ -155,14 +163,10 @@ func serve(ctx context.Context, s *web.Server, listeners []net.Listener, from fu
 			}
 		}()
 	}
-	cat, err := feed.Windows()
-	if cat == nil {
-		return err
-	}
 	fed := make(chan struct{})
 	go func() {
 		defer close(fed)
-		failed <- from(ctx, &shower{show: func(m watch.Moment) error { return s.Show(view.MakeBoard(m, cat)) }})
+		failed <- from(ctx, sink)
 	}()
 	select {
 	case <-ctx.Done():

@@ -36,7 +36,7 @@ func serving(t *testing.T) int {
 	done := make(chan error, 1)
 	p := strconv.Itoa(port)
 	go func() {
-		done <- serve(ctx, web.New(testToken, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, made)
+		done <- serve(ctx, web.New(testToken, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, false, made)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -98,6 +98,11 @@ var attacks = []struct {
 	{"from the page itself", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\nSec-Fetch-Site: same-origin\r\nAuthorization: Bearer TOKEN\r\n", 200},
 
 	{"no token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\n", 401},
+	{"no token, a plan", "GET /api/plan/0123456789abcdef01234567 HTTP/1.1\r\nHost: HOST\r\n", 401},
+	{"the plan of nothing", "GET /api/plan/ HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
+	{"the plan of what is not shown", "GET /api/plan/0123456789abcdef01234567 HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
+	{"the plan of a statement of one's own", "GET /api/plan/SELECT%20sleep(9) HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 404},
+	{"a plan from another site", "GET /api/plan/0123456789abcdef01234567 HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\nAuthorization: Bearer TOKEN\r\n", 403},
 	{"no token, stream", "GET /api/stream HTTP/1.1\r\nHost: HOST\r\n", 401},
 	{"a wrong token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer " + strings.Repeat("0", 64) + "\r\n", 401},
 	{"an empty token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer \r\n", 401},
@@ -377,7 +382,7 @@ func TestServeEndsWithItsFeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	why := fmt.Errorf("read /proc/stat: permission denied")
-	if got := serve(t.Context(), web.New("x"), listeners, func(context.Context, watch.Sink) error { return why }); got != why {
+	if got := serve(t.Context(), web.New("x"), listeners, false, func(context.Context, watch.Sink) error { return why }); got != why {
 		t.Errorf("it ended with %v", got)
 	}
 }

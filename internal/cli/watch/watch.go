@@ -21,9 +21,11 @@ import (
 type watchFlags struct {
 	grants bool
 	shell.Source
-	once bool
-	json bool
-	span time.Duration
+	once     bool
+	json     bool
+	plans    bool
+	powerful bool
+	span     time.Duration
 }
 
 // How long is looked before something is said: a verdict wants three windows of
@@ -65,14 +67,24 @@ small queries a second.
 	c.Flags().BoolVar(&f.once, "once", false, "print one screen, and end")
 	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
 	c.Flags().DurationVar(&f.span, "for", usualSpan, "look for this long before; goes with --once")
+	c.Flags().BoolVar(&f.plans, "plans", false, "ask the servers for the plans of the dearest statements; goes with --once (on the terminal: the key e)")
+	powerfulFlag(c, &f.powerful)
 	c.Flags().BoolVar(&f.grants, "grants", false, "print what makes the least user a watch needs, and change nothing")
 	from := feed.Live(s, a)
 	c.AddCommand(serveCommand(s, from), Record(s, from), Replay(s), Export(s), incident.Capture(s, a, place{}.directory), Metrics(s, from), Nagios(s), Emit(s))
 	return c
 }
 
+// powerfulFlag lets a person say that plans may be asked for with all our rights.
+func powerfulFlag(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "plans-as-superuser", false, "ask for plans also as a user who can do more than read: explaining runs functions that others may have written")
+}
+
 func (f watchFlags) validate() error {
 	if !f.once {
+		if f.plans {
+			return hint.Usage("--plans goes with --once", "plumb watch --once --plans; on the terminal the key e asks for the plan of one statement")
+		}
 		if f.json {
 			return hint.Usage("--json goes with --once", "plumb watch --once --json")
 		}
@@ -92,7 +104,7 @@ func runWatch(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags
 		return s.Print(a.Grants())
 	}
 	if !f.once {
-		return runScreen(ctx, s, feed.Live(s, a), f.Source)
+		return runScreen(ctx, s, feed.Live(s, a), f.Source, f.powerful)
 	}
 	m, cat, err := once(ctx, s, a, f)
 	if err != nil {
@@ -101,19 +113,29 @@ func runWatch(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags
 	return s.Answer(f.json, view.Document(m, cat), view.Text(m, cat, shell.Screen(s.Out)))
 }
 
-// once looks for a while, and gives the last moment.
+// once looks for a while, and gives the last moment. What is asked of servers then
+// is asked while they are still watched.
 func once(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags) (watch.Moment, *catalog.Catalog, error) {
 	j, cat, err := feed.NewJudge(s)
 	if err != nil {
 		return watch.Moment{}, nil, err
 	}
-	own, cancel := context.WithTimeout(ctx, f.span)
+	own, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := feed.Live(s, a)(own, f.Source, j); err != nil {
+	asks, last := &asking{powerful: f.powerful}, make(chan watch.Moment, 1)
+	go func() {
+		select {
+		case <-own.Done():
+		case <-time.After(f.span):
+			last <- asks.everything(own, j.Moment(j.Known()), f.plans)
+			cancel()
+		}
+	}()
+	if err := feed.Live(s, a)(own, f.Source, j, asks); err != nil {
 		return watch.Moment{}, nil, err
 	}
 	if ctx.Err() != nil {
 		return watch.Moment{}, nil, fmt.Errorf("watch this host: interrupted")
 	}
-	return j.Moment(j.Known()), cat, nil
+	return <-last, cat, nil
 }

@@ -35,16 +35,14 @@ var reading = []string{"buildInfo", "connectionStatus", "getCmdLineOpts", "getLo
 // Reads reports whether a command, given as a JSON document, is one of the
 // reading ones. The command is the document's first key.
 func (d *Dialer) Reads(query string) bool {
-	name, err := commandName(query)
-	if err != nil {
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON([]byte(query), false, &doc); err != nil || len(doc) == 0 {
 		return false
 	}
-	for _, r := range reading {
-		if name == r {
-			return true
-		}
+	if doc[0].Key == "aggregate" {
+		return listsOperations(doc)
 	}
-	return false
+	return slices.Contains(reading, doc[0].Key)
 }
 
 func commandName(query string) (string, error) {

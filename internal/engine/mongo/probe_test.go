@@ -357,6 +357,16 @@ func TestOnlyReadingCommands(t *testing.T) {
 	for query, want := range map[string]bool{
 		`{"serverStatus": 1}`: true, `{"getParameter": "*"}`: true,
 		`{"setParameter": 1, "serverStatus": 1}`: false, `{"shutdown": 1}`: false, `{"eval": "1"}`: false, `{}`: false, `nonsense`: false,
+		`{"aggregate": 1, "pipeline": [{"$currentOp": {"allUsers": true}}, {"$match": {"a": 1}}, {"$limit": 3}], "cursor": {}}`: true,
+		`{"aggregate": 1, "pipeline": [{"$currentOp": {}}, {"$out": "x"}], "cursor": {}}`:                                       false,
+		`{"aggregate": 1, "pipeline": [{"$currentOp": {}}, {"$merge": {"into": "x"}}], "cursor": {}}`:                           false,
+		`{"aggregate": 1, "pipeline": [{"$match": {}}, {"$currentOp": {}}], "cursor": {}}`:                                      false,
+		`{"aggregate": 1, "pipeline": [{"$currentOp": {}}, {"$match": {"$where": "f()"}}], "cursor": {}}`:                       false,
+		`{"aggregate": 1, "pipeline": [{"$currentOp": {}}, {"$match": {"$expr": {"$function": {"body": "f"}}}}]}`:               false,
+		`{"aggregate": "users", "pipeline": [{"$currentOp": {}}], "cursor": {}}`:                                                false,
+		`{"aggregate": 1, "pipeline": [{"$currentOp": {}, "$out": "x"}]}`:                                                       false,
+		`{"aggregate": 1, "pipeline": [{"$currentOp": {}}], "$db": "shop"}`:                                                     false,
+		`{"aggregate": 1, "pipeline": []}`:   false,
 		`{"getParameter": 1, "shutdown": 1}`: true, // the server runs the first key only
 	} {
 		if got := d.Reads(query); got != want {

@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	"plumb/internal/host/memory"
 	"plumb/internal/units"
 )
 
@@ -95,7 +96,7 @@ func (a *alteration) guard(p pool) (*change.Guard, error) {
 	if p.to < p.now || a.in.process == nil {
 		return nil, nil
 	}
-	available, known, err := change.Available(a.ctx, a.h)
+	available, known, err := memory.Available(a.ctx, a.h)
 	if err != nil {
 		return nil, fmt.Errorf("read how much memory is free: %w", err)
 	}

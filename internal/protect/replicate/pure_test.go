@@ -53,7 +53,7 @@ func TestAllowed(t *testing.T) {
 		"zfs receive tank/copies/../db", "zfs receive tank/copies/a@b", "zfs receive  tank/copies/a", "zfs receive tank/copies/a ", "zfs receive tank/copies/a;id",
 		"zfs receive tank/copies/a\nid", "zfs receive tank/copies/$(id)", "zfs receive -A tank/copies", "zfs set mountpoint=/ tank/copies/a", "zfs set org.plumb:replica=1 tank/copies",
 		"zfs set org.plumb:chain-1=other tank/copies", "zfs set org.plumb:last=x tank/copies", "zfs set org.plumb:last=20261123T210500Z-4f3a tank", "zfs create tank/copies/a",
-		"zfs get -Hp -o name,property,value,source all tank", "zfs version", "zfs version; id", "plumb verify 20261123T210500Z-4f3a tank", "plumb verify 20261123T210500Z-4f3a tank/copies/a", "plumb verify x tank/copies", "plumb verify 20261123T210500Z-4f3a --state tank/copies", "plumb drill 20261123T210500Z-4f3a tank/copies", "plumb verify tank/copies", "zfs version\n", "/tmp/zfs version", "ZFS version",
+		"zfs get -Hp -o name,property,value,source all tank", "zfs version", "zfs version; id", "plumb prove 20261123T210500Z-4f3a tank", "plumb prove 20261123T210500Z-4f3a tank/copies/a", "plumb prove x tank/copies", "plumb prove 20261123T210500Z-4f3a --state tank/copies", "plumb drill 20261123T210500Z-4f3a tank/copies", "plumb prove tank/copies", "zfs version\n", "/tmp/zfs version", "ZFS version",
 	} {
 		if got := allowed(only, line); got != nil {
 			t.Errorf("%q is let through as %q", line, got)
@@ -69,7 +69,7 @@ var harmless = regexp.MustCompile(`^[A-Za-z0-9_.:/=,-]+$`)
 func FuzzAllowed(f *testing.F) {
 	f.Add("tank/copies", "zfs receive -s -u -x mountpoint -o canmount=noauto -o readonly=on tank/copies/a")
 	f.Add("tank/copies", "zfs set org.plumb:chain-1=raw tank/copies")
-	f.Add("tank/copies", "plumb verify 20261123T210500Z-4f3a tank/copies")
+	f.Add("tank/copies", "plumb prove 20261123T210500Z-4f3a tank/copies")
 	f.Add("tank/copies", "zfs get -Hp -d 1 -o name,property,value guid,createtxg tank/copies/tank:db")
 	f.Fuzz(func(t *testing.T, only, line string) {
 		words := allowed(only, line)
@@ -77,7 +77,7 @@ func FuzzAllowed(f *testing.F) {
 			return
 		}
 		last := words[len(words)-1]
-		known := words[0] == "zfs" && slices.Contains([]string{"get", "create", "set", "receive"}, words[1]) || words[0] == "plumb" && words[1] == "verify" && last == only
+		known := words[0] == "zfs" && slices.Contains([]string{"get", "create", "set", "receive"}, words[1]) || words[0] == "plumb" && words[1] == "prove" && last == only
 		if strings.Join(words, " ") != line || !known ||
 			last != only && !strings.HasPrefix(last, only+"/") || slices.Contains(words, "-F") || strings.Contains(last, "..") {
 			t.Errorf("%q lets %q through", only, line)

@@ -33,7 +33,7 @@ func (r Receiver) Receive(ctx context.Context, command string, in io.Reader, out
 	case "receive":
 		_, err := r.Do.Pipe(ctx, host.Pipe{Argv: words, In: in, Out: out})
 		return err
-	case "verify":
+	case "prove":
 		return r.verify(ctx, words[2], in, out)
 	}
 	text, err := r.Do.Run(ctx, words...)
@@ -49,7 +49,7 @@ func (r Receiver) verify(ctx context.Context, id string, in io.Reader, out io.Wr
 		a := answer{Refused: "this key may send points, and not have copies of them started", Hint: "plumb receive --only " + r.Only + " --verify, in the target's authorized_keys, lets it"}
 		return json.NewEncoder(out).Encode(a)
 	}
-	p, err := hear(in, id)
+	p, err := Hear(in, id)
 	var a answer
 	if err == nil {
 		a.Drill, err = proven(ctx, r.Do.Run, r.Only, p, r.Prove)

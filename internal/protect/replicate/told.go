@@ -27,8 +27,8 @@ const (
 	longestSay = 4 << 10 // bytes of a setting or name
 )
 
-// hear reads what is told of a point, and refuses what no Plumb tells.
-func hear(in io.Reader, id string) (p protect.Point, err error) {
+// Hear reads what is told of a point, and refuses what no Plumb tells.
+func Hear(in io.Reader, id string) (p protect.Point, err error) {
 	text, err := io.ReadAll(io.LimitReader(in, mostPoint+1))
 	if err != nil {
 		return p, err
@@ -42,7 +42,7 @@ func hear(in io.Reader, id string) (p protect.Point, err error) {
 	if p.ID != id || !pointID.MatchString(id) || p.Form < 1 || p.Form > protect.Form {
 		return p, fmt.Errorf("what is told is not of point %s, or of a newer Plumb", id)
 	}
-	p = told(p)
+	p = Told(p)
 	if why := odd(p); why != "" {
 		return p, fmt.Errorf("what is told of point %s is refused: %s", id, why)
 	}

@@ -24,7 +24,7 @@ func example() protect.Point {
 func TestHear(t *testing.T) {
 	text, err := json.Marshal(example())
 	must(t, err)
-	p, err := hear(bytes.NewReader(text), example().ID)
+	p, err := Hear(bytes.NewReader(text), example().ID)
 	must(t, err)
 	if sv := p.Server; sv.Program != nil || sv.Env != nil || sv.Unit != "" || sv.UID != 0 || sv.PID != 0 || sv.Settings["innodb_page_size"] != "16384" || len(p.Members) != 1 {
 		t.Errorf("%+v", p)
@@ -52,7 +52,7 @@ func TestHear(t *testing.T) {
 		if must(t, err); want == "what is told of the point is too" {
 			text = bytes.Repeat([]byte(" "), mostPoint+1)
 		}
-		if _, err := hear(bytes.NewReader(text), example().ID); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Hear(bytes.NewReader(text), example().ID); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
@@ -62,7 +62,7 @@ func FuzzHear(f *testing.F) {
 	text, _ := json.Marshal(example())
 	f.Add(string(text))
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := hear(strings.NewReader(text), example().ID)
+		p, err := Hear(strings.NewReader(text), example().ID)
 		if err != nil {
 			return
 		}

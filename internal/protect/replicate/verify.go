@@ -85,11 +85,11 @@ func replicaOf(holder string, m protect.Member) string {
 }
 
 // verify is what is typed at the target. What a copy needs of the point goes along.
-func verify(dataset, point string) []string { return []string{"plumb", "verify", point, dataset} }
+func verify(dataset, point string) []string { return []string{"plumb", "prove", point, dataset} }
 
 // there has the target's Plumb start a copy.
 func (s *sending) there(ctx context.Context) (d protect.Drill, err error) {
-	text, err := json.Marshal(told(s.p))
+	text, err := json.Marshal(Told(s.p))
 	if err != nil {
 		return d, err
 	}
@@ -114,8 +114,8 @@ func (s *sending) there(ctx context.Context) (d protect.Drill, err error) {
 	return a.Drill, nil
 }
 
-// told is what a target is told of a point: what tells a copy what it is, and nothing of how it is run.
-func told(p protect.Point) protect.Point {
+// Told is what a target is told of a point: what tells a copy what it is, and nothing of how it is run.
+func Told(p protect.Point) protect.Point {
 	sv := p.Server
 	sv.Program, sv.Env, sv.Unit, sv.PID, sv.UID, sv.GID = nil, nil, "", 0, 0, 0
 	return protect.Point{Form: protect.Form, ID: p.ID, Server: sv, Mode: p.Mode, Label: p.Label, Members: p.Members, Position: p.Position, Files: p.Files, Times: p.Times}

@@ -2,15 +2,14 @@ package rollback
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/protect/service"
 	"plumb/internal/zfs"
 )
 
@@ -21,7 +20,7 @@ const busy = int64(30 * time.Second / time.Millisecond)
 // is looked at again, as an act of its own: it costs nothing where all is well.
 func (c *checking) acts() (all []change.Act, err error) {
 	add := func(s change.Switch) { all = append(all, change.Act{Switch: &s}) }
-	look, err := listening(c.plan.Target.Network, c.plan.Target.Address)
+	look, _, err := service.Listening(c.plan.Target.Network, c.plan.Target.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -91,26 +90,16 @@ func (c *checking) stop(look change.Inspection, when string, first bool) change.
 	s := change.Switch{On: c.plan.Server.Ref.String() + when, Inspect: look, After: change.None, Do: ops(c.plan.Stop), Undo: ops(c.plan.Start),
 		Patience: c.o.within().Milliseconds(), Exact: c.plan.Stop[0] != "systemctl"}
 	if first {
-		s.Do = append(s.Do, ops([]string{"timeout", "590", "sh", "-c", ended, "sh", strconv.Itoa(c.plan.Server.PID)})...)
+		s.Do = append(s.Do, ops(service.UntilEnded(c.plan.Server.PID))...)
 	}
 	return s
 }
 
-// ended waits until a process has ended. One that nobody reaped has: it has let go of its files.
-const ended = `while s=$(grep -s '^State:' "/proc/$1/status"); do
-	case $s in *[ZX]*) exit 0 ;; esac
-	sleep 0.05
-done`
-
 // start starts the server on what took the place of its datasets. Before that it is written on
 // them that they may hold what nobody else has.
 func (c *checking) start(look change.Inspection, again string) change.Switch {
-	s := change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: c.plan.Target.Address, Undo: ops(c.plan.Stop), Patience: c.o.within().Milliseconds()}
-	if look.File == "/proc/net/tcp" {
-		_, s.After, _ = strings.Cut(c.plan.Target.Address, ":")
-		port, _ := strconv.Atoi(s.After)
-		s.After = fmt.Sprintf("%04X", port)
-	}
+	_, shows, _ := service.Listening(c.plan.Target.Network, c.plan.Target.Address)
+	s := change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: shows, Undo: ops(c.plan.Stop), Patience: c.o.within().Milliseconds()}
 	for _, v := range c.plan.Volumes {
 		mark := zfs.Set(usedMark, "yes", v.Name)
 		if v.top != "" {

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
+	"plumb/internal/protect/service"
 	"plumb/internal/stack"
 	"plumb/internal/storage/point"
 	"plumb/internal/zfs"
@@ -153,7 +154,7 @@ setsid python3 -c 'import socket, time
 s = socket.socket(socket.AF_UNIX); s.bind("%[2]s"); s.listen(); time.sleep(600)' >/dev/null 2>&1 </dev/null &
 echo $! >%[1]s
 `, pid, socket), 0o700))
-	must(t, os.WriteFile(stop, fmt.Appendf(nil, "p=$(cat %s) && kill $p 2>/dev/null && exec timeout 30 sh -c '%s' sh $p\nexit 0\n", pid, strings.ReplaceAll(ended, "'", `'\''`)), 0o700))
+	must(t, os.WriteFile(stop, fmt.Appendf(nil, "p=$(cat %s) && kill $p 2>/dev/null && exec timeout 30 sh -c '%s' sh $p\nexit 0\n", pid, strings.ReplaceAll(service.Ended, "'", `'\''`)), 0o700))
 	sh(t, "sh "+start+"; for i in 1 2 3 4 5 6 7 8 9; do grep -q "+socket+" /proc/net/unix && break; sleep 0.3; done")
 	t.Cleanup(func() { sh(t, "sh "+stop) })
 	plan := &Plan{Stop: []string{"sh", stop}, Start: []string{"sh", start}, Target: host.Target{Network: "unix", Address: socket}}

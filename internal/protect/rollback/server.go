@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/observe"
+	"plumb/internal/protect/service"
 	"plumb/internal/stack"
 )
 
@@ -40,7 +39,7 @@ func (c *checking) startable(ctx context.Context) error {
 		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"),
 			"name its --service, or say how with --stop COMMAND and --start COMMAND")
 	}
-	look, err := listening(c.plan.Target.Network, c.plan.Target.Address)
+	look, _, err := service.Listening(c.plan.Target.Network, c.plan.Target.Address)
 	if err != nil {
 		return err
 	}
@@ -52,19 +51,6 @@ func (c *checking) startable(ctx context.Context) error {
 		return hint.With(fmt.Errorf("that it listens on %s cannot be seen here, and so not whether it runs", c.plan.Target.Address), "run plumb in the same network namespace")
 	}
 	return nil
-}
-
-// listening reads whether somebody listens at an address: the address, or None.
-func listening(network, address string) (change.Inspection, error) {
-	if network == "unix" && path.IsAbs(address) {
-		return change.Inspection{File: "/proc/net/unix", Match: `^[0-9A-Fa-f]+: \S+ \S+ 00010000 \S+ \S+ +\S+ (` + regexp.QuoteMeta(address) + `)$`}, nil
-	}
-	_, port, _ := strings.Cut(address, ":")
-	n, err := strconv.ParseUint(port, 10, 16)
-	if network != "tcp" || err != nil {
-		return change.Inspection{}, hint.With(fmt.Errorf("it is reached by %s at %s, where it cannot be seen whether it runs", network, address), "let it listen on a socket of this host")
-	}
-	return change.Inspection{File: "/proc/net/tcp", Match: fmt.Sprintf(`^ *[0-9]+: [0-9A-F]{8}:(%04X) 0{8}:0{4} 0A `, n)}, nil
 }
 
 // users refuses datasets on which other processes have files open. The server, its processes

@@ -1,7 +1,27 @@
 // Package spec reads what a host shall be laid out as: which disks make the pool or the
 // filesystem, and which server keeps its data there. A spec says what, never how: recordsize,
-// ashift and settings come from Plumb's rules. It looks at no machine.
+// ashift and settings come from Plumb's rules. It looks at no machine. A whole one:
+//
+//	pool:
+//	  name: tank
+//	  layout: mirror
+//	  disks:
+//	    - /dev/disk/by-id/nvme-SAMSUNG_MZQL2960_S64FNE0R1
+//	    - {path: /dev/disk/by-id/nvme-SAMSUNG_MZQL2960_S64FNE0R2, serial: S64FNE0R2, size: 960197124096}
+//	server:
+//	  product: mariadb
+//	  memory: 24G
+//
+// Sizes are bytes, or a number with K, M, G, T or P: powers of 1024. example.yaml has one with all keys.
 package spec
+
+import _ "embed"
+
+//go:embed spec.v1.schema.json
+var schema []byte
+
+// Schema gives the JSON schema of specs, for editors.
+func Schema() []byte { return schema }
 
 // Spec is one file. Exactly one of Pool, Use and Filesystem is set.
 type Spec struct {
@@ -15,10 +35,10 @@ type Spec struct {
 type Pool struct {
 	Name    string
 	Layout  Layout
-	Data    []Disk // in groups of Width
+	Data    []Disk // pool.disks, in groups of Width
 	Width   int    // disks in each vdev; 0: all in one
-	Special []Disk // always mirrored when there is more than one
-	Log     []Disk // likewise
+	Special []Disk // one vdev, which survives the loss of as many disks as the data do
+	Log     []Disk // mirrored when there is more than one
 	Cache   []Disk
 	Key     string // of an encrypted pool: the file that holds it; "": not encrypted
 }
@@ -54,7 +74,7 @@ type Filesystem struct {
 
 // Server is whose data lie there.
 type Server struct {
-	Product string // as package product names it: mariadb, mysql, percona, postgresql
+	Product string // as package product names those that the lab can make: a flavour, such as mariadb
 	Version string // "": what is installed, or what the system's packages offer
 	Name    string // of one that runs: mariadb:3306; "": the only one of its product
 	Memory  int64  // bytes that are the server's; 0: what the rules leave it

@@ -24,7 +24,7 @@ const (
 func (a *alteration) parameter() (change.Recipe, error) {
 	file, to := parametersDir+a.name, a.want.To.String()
 	r := change.Recipe{Effect: catalog.Now}
-	if cmdline, err := a.h.ReadFile(a.ctx, "/proc/cmdline"); err == nil && !a.want.Image {
+	if cmdline, err := a.h.ReadFile(a.ctx, "/proc/cmdline"); err == nil && !a.want.Image && !a.want.Passing {
 		if v, set := parseBootOptions(cmdline)[a.name]; set && v != to {
 			return r, &change.Refusal{Why: fmt.Sprintf("zfs.%s=%s on the kernel's command line sets it at each boot", a.name, v), What: "change it in the boot loader"}
 		}
@@ -43,6 +43,10 @@ func (a *alteration) parameter() (change.Recipe, error) {
 			r.Acts = append(r.Acts, a.liveParameter(file, to, strings.TrimSpace(string(now))))
 		}
 		r.Notes = append(a.notes, "where zfs is loaded from the initramfs, update-initramfs -u (or dracut -f) must follow, or the next boot does not see the file")
+	}
+	if a.want.Passing {
+		r.Notes = a.notes
+		return r, nil
 	}
 	var err error
 	if r.Lasts, err = a.modprobeFile(); err != nil {

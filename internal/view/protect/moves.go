@@ -67,7 +67,7 @@ func Replicated(r replicate.Result, screen page.Screen) string {
 	if r.Verified != nil {
 		p.Blank()
 		p.Line(page.Bold, "A copy of it, started there")
-		drillRows(p, *r.Verified)
+		DrillRows(p, *r.Verified)
 	}
 	return p.String()
 }

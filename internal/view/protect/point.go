@@ -44,7 +44,7 @@ func Point(at protect.Point, screen page.Screen) string {
 		row(once(i, "kept for"), page.Normal, h.Owner)
 	}
 	if at.Drill != nil {
-		drillRows(p, *at.Drill)
+		DrillRows(p, *at.Drill)
 	}
 	for i, r := range at.Replicas {
 		row(once(i, "replicas"), replicaInk(r.Drill), replicaText(r))
@@ -112,7 +112,8 @@ func heldText(at protect.Point) string {
 	return fmt.Sprintf("%s, of which the storage took %s for its snapshots", span(t.Held), span(t.Storage))
 }
 
-func drillRows(p *page.Page, d protect.Drill) {
+// DrillRows says what came of a drill.
+func DrillRows(p *page.Page, d protect.Drill) {
 	verdict, ink := "it started, and all checks are well", page.Normal
 	if !d.OK {
 		verdict, ink = "failed: "+d.Why, page.Red

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/stack"
+	backupview "plumb/internal/view/backup"
 	checkview "plumb/internal/view/check"
 	explainview "plumb/internal/view/explain"
 	fixview "plumb/internal/view/fix"
@@ -26,6 +27,7 @@ import (
 	labview "plumb/internal/view/lab"
 	loadview "plumb/internal/view/load"
 	protectview "plumb/internal/view/protect"
+	provisionview "plumb/internal/view/provision"
 	rehearseview "plumb/internal/view/rehearse"
 	stackview "plumb/internal/view/stack"
 	"plumb/internal/view/viewtest"
@@ -60,6 +62,7 @@ func documents() map[string]document {
 		"load-fsync":     {reflect.TypeFor[loadview.FsyncJSON](), "plumb load fsync --json"},
 		"load-check":     {reflect.TypeFor[loadview.TPCCCheckJSON](), "plumb load tpcc check --json"},
 		"fix":            {reflect.TypeFor[fixview.FixJSON](), "plumb fix --json"},
+		"boost":          {reflect.TypeFor[provisionview.BoostJSON](), "plumb boost --dry-run --json"},
 		"undo":           {reflect.TypeFor[fixview.UndoJSON](), "plumb undo --json"},
 		"history":        {reflect.TypeFor[fixview.HistoryJSON](), "plumb history --json"},
 		"inventory":      {reflect.TypeFor[inventoryview.InventoryJSON](), "plumb inventory --json"},
@@ -71,9 +74,14 @@ func documents() map[string]document {
 		"clones":         {reflect.TypeFor[protectview.ClonesJSON](), "plumb clone --json and plumb clone list --json"},
 		"protect-status": {reflect.TypeFor[protectview.StatusJSON](), "plumb protect status --json"},
 		"protect-run":    {reflect.TypeFor[protectview.RunJSON](), "plumb protect run --json"},
+		"backup":         {reflect.TypeFor[backupview.BackupJSON](), "plumb backup --json"},
+		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json"},
+		"restore":        {reflect.TypeFor[backupview.RestoreJSON](), "plumb restore --json"},
+		"verify":         {reflect.TypeFor[backupview.VerifyJSON](), "plumb verify --json"},
 		"replicate":      {reflect.TypeFor[protectview.ReplicateJSON](), "plumb replicate --json"},
 		"rollback":       {reflect.TypeFor[protectview.RollbackJSON](), "plumb rollback --json"},
 		"rollback-table": {reflect.TypeFor[protectview.TableJSON](), "plumb rollback --table --json"},
+		"provision":      {reflect.TypeFor[provisionview.ProvisionJSON](), "plumb provision --json"},
 		"prune":          {reflect.TypeFor[protectview.PruneJSON](), "plumb prune --json"},
 		"watch":          {reflect.TypeFor[watchview.WatchJSON](), "plumb watch --once --json"},
 		"forecast-space": {reflect.TypeFor[forecastview.ForecastSpaceJSON](), "plumb forecast space --json"},
@@ -191,7 +199,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../backup", "../../backup", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

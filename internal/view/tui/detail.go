@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"plumb/internal/series"
 	view "plumb/internal/view/watch"
 )
 
@@ -14,6 +15,7 @@ var helpLines = []string{
 	"up, down\tmove; also k and j, page up and down, home and end",
 	"enter\tdetails of a verdict, thing, session or statement",
 	"esc\tback",
+	"e\task the server for the plan of a statement, in the pane of statements",
 	"p, space\tpause what is shown; it is sampled on",
 	"?\tthis page",
 	"",
@@ -26,6 +28,16 @@ func labelled(pairs ...string) (out []string) {
 		if pairs[i+1] != "" {
 			out = append(out, pairs[i]+"\t"+pairs[i+1])
 		}
+	}
+	return out
+}
+
+// labelledPlan makes lines of a plan.
+func labelledPlan(p series.Plan) (out []string) {
+	label := "plan"
+	for _, line := range view.PlanLines(p) {
+		out = append(out, label+"\t"+line)
+		label = ""
 	}
 	return out
 }

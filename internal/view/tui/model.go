@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"plumb/internal/series"
 	"plumb/internal/view/page"
 	view "plumb/internal/view/watch"
 )
@@ -51,6 +52,7 @@ type model struct {
 	cursor [paneCount]int
 	top    [paneCount]int
 	open   *sheet // details or help, over the panes
+	plan   func(server, id string) series.Plan
 }
 
 // sheet is text over the panes, as it was when it was opened.
@@ -58,6 +60,27 @@ type sheet struct {
 	title string
 	lines []string // not yet wrapped
 	top   int
+	waits string // for which plan; "": for none
+}
+
+// planMsg is a plan that was asked for, for the sheet that waits for it.
+type planMsg struct {
+	of   string // the sheet's title
+	plan series.Plan
+}
+
+// asking makes the model ask for plans.
+func (m model) asking(plan func(server, id string) series.Plan) model {
+	m.plan = plan
+	return m
+}
+
+// explain opens a sheet for the plan of a statement, and asks for it.
+func (m model) explain(r row) (tea.Model, tea.Cmd) {
+	m.open = &sheet{title: "Plan of a statement of " + r.server, lines: []string{r.detail[0], "The server is asked how it carries it out; it does not run it."}}
+	title, ask := m.open.title+r.id, m.plan
+	m.open.waits = title
+	return m, func() tea.Msg { return planMsg{title, ask(r.server, r.id)} }
 }
 
 func newModel(s page.Screen, height int, now time.Time) model {
@@ -88,6 +111,12 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case endedMsg:
 		m.ended = msg.why
+	case planMsg:
+		if m.open != nil && m.open.waits == msg.of {
+			s := *m.open
+			s.lines, s.waits = append(s.lines[:1:1], labelledPlan(msg.plan)...), ""
+			m.open = &s
+		}
 	case tea.KeyPressMsg:
 		return m.press(msg.String())
 	}
@@ -130,6 +159,9 @@ func (m model) press(key string) (tea.Model, tea.Cmd) {
 	}
 	if m.open != nil {
 		return m.pressSheet(key), nil
+	}
+	if rows := m.rows(m.pane); key == "e" && m.plan != nil && m.cursor[m.pane] < len(rows) && rows[m.cursor[m.pane]].id != "" {
+		return m.explain(rows[m.cursor[m.pane]])
 	}
 	return m.pressPane(key), nil
 }

@@ -16,6 +16,7 @@ type row struct {
 	text       string
 	ink        page.Ink
 	detail     []string
+	server, id string // of a statement whose plan can be asked for
 }
 
 // paneHead are the panes with a line that names their columns.
@@ -170,7 +171,15 @@ func (m model) statementRows() (out []row) {
 	for _, s := range m.shown.Statements {
 		r := row{key: s.Server + s.Database + s.Text, title: "Statement of " + s.Server, text: m.statementLine(s)}
 		r.detail = labelled("statement", s.Text, "database", s.Database, "of all time", s.Share, "calls", s.Calls+" in the last minute", "each", s.Each, "touched", s.Touched, "changed", s.Change)
+		if m.plan != nil && s.ID != "" {
+			r.server, r.id = s.Server, s.ID
+			r.detail = append(r.detail, "plan\te, outside of this page, asks the server for it")
+		}
 		out = append(out, r)
+	}
+	for _, x := range m.shown.Indexes {
+		out = append(out, row{key: "index " + x.Server + x.Name, title: "Index of " + x.Server, ink: page.Dim, text: "index " + x.Name + ": " + x.Why,
+			detail: labelled("index", x.Name, "not needed", x.Why)})
 	}
 	return out
 }

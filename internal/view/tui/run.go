@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"plumb/internal/catalog"
+	"plumb/internal/series"
 	"plumb/internal/view/page"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
@@ -20,18 +21,24 @@ import (
 // an idle screen costs next to nothing.
 const framesPerSecond = 15
 
+// Answers are what the screen asks for.
+type Answers struct {
+	Ended func() error                        // why the feed ended
+	Plan  func(server, id string) series.Plan // how a server carries out a statement; may take seconds
+}
+
 // Run shows moments until a person quits or the context ends. A feed that is
 // closed stays on the screen, with why it ended.
-func Run(ctx context.Context, in io.Reader, out io.Writer, s page.Screen, cat *catalog.Catalog, feed <-chan watch.Moment, why func() error) error {
+func Run(ctx context.Context, in io.Reader, out io.Writer, s page.Screen, cat *catalog.Catalog, feed <-chan watch.Moment, a Answers) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := tea.NewProgram(newModel(s, 24, time.Now()), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithFPS(framesPerSecond))
+	p := tea.NewProgram(newModel(s, 24, time.Now()).asking(a.Plan), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithFPS(framesPerSecond))
 	go func() {
 		for m := range feed {
 			p.Send(boardMsg{view.MakeBoard(m, cat), time.Now()})
 		}
 		if ctx.Err() == nil {
-			p.Send(endedMsg{ended(why())})
+			p.Send(endedMsg{ended(a.Ended())})
 		}
 	}()
 	_, err := p.Run()

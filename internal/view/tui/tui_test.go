@@ -14,6 +14,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"plumb/internal/catalog"
+	"plumb/internal/series"
 	"plumb/internal/view/page"
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
@@ -122,6 +123,39 @@ func TestScreens(t *testing.T) {
 			fits(t, name, text, m.width, m.height)
 			viewtest.Golden(t, name+".txt", text+"\n")
 		})
+	}
+}
+
+// madePlan answers as a server would.
+func madePlan(server, id string) series.Plan {
+	rows, cost := 998.0, 12.5
+	return series.Plan{Statement: id, By: "session 7, which runs it now", Steps: []series.PlanStep{{Does: "sorts", Mark: true}, {Depth: 1, Does: "reads all rows of " + viewtest.Hostile, Rows: &rows, Cost: &cost, Mark: true}}}
+}
+
+// TestAPlanIsAskedFor: the key opens a page at once, and the answer comes to that
+// page alone.
+func TestAPlanIsAskedFor(t *testing.T) {
+	m := play(t, newModel(page.Screen{Width: 80}, 24, start).asking(madePlan), 9, "3")
+	next, ask := m.Update(keyMsg("e"))
+	m = next.(model)
+	if m.open == nil || ask == nil || strings.Contains(m.text(), "sorts") {
+		t.Fatal("no page was opened, or it knows the plan already")
+	}
+	viewtest.Golden(t, "plan-asked.txt", m.text()+"\n")
+	answer := ask()
+	shown := play(t, m, answer)
+	fits(t, "plan", shown.text(), 80, 24)
+	viewtest.Golden(t, "plan.txt", shown.text()+"\n")
+	if gone := play(t, m, "esc", answer); gone.open != nil {
+		t.Error("an answer opened a page that was left")
+	}
+	if other := play(t, m, "esc", "down", "e", answer); strings.Contains(other.text(), "sorts") {
+		t.Error("the plan of another statement is shown")
+	}
+	for _, pane := range []string{"1", "2", "4"} {
+		if m := play(t, m, "esc", pane, "e"); m.open != nil {
+			t.Errorf("pane %s has a plan", pane)
+		}
 	}
 }
 
@@ -289,7 +323,7 @@ func child(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 		}
 	}()
-	if err := Run(t.Context(), os.Stdin, os.Stdout, page.Screen{Width: 80, Colour: true}, windows(t), feed, func() error { return nil }); err != nil {
+	if err := Run(t.Context(), os.Stdin, os.Stdout, page.Screen{Width: 80, Colour: true}, windows(t), feed, Answers{func() error { return nil }, madePlan}); err != nil {
 		t.Fatal(err)
 	}
 }

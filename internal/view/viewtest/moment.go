@@ -68,6 +68,10 @@ func madeMaria(wave float64) watch.Server {
 		s.Sessions = append(s.Sessions, x)
 		s.Statements = append(s.Statements, watch.StatementChange{Statement: series.Statement{Of: db, Database: "shop", ID: fmt.Sprint(i), Text: x.Text, Calls: float64(48000 - 1000*i), Seconds: float64(400 - 10*i), Examined: some(1e6), Returned: some(48000)}, Share: 0.2 / float64(i+1), Dearer: some(120 - 10*float64(i)), More: some(-3)})
 	}
+	s.Plans = []series.Plan{{Of: db, Statement: "0", By: "a sample of it that the server kept", Steps: []series.PlanStep{{Does: "sorts", Mark: true}, {Depth: 1, Does: "reads all rows of sbtest1", Rows: some(98665), Cost: some(10091.5), Mark: true}}},
+		{Of: db, Statement: "1", Why: "explaining runs functions that others may have written, with the rights of our user", Hint: "plumb watch --grants"}}
+	s.Indexes = &watch.Indexes{List: []series.Index{{Of: db, Database: "shop", Table: "orders", Name: "customer", DoneBy: "customer_date"}, {Of: db, Database: "shop", Table: "items", Name: Hostile, Unread: true, Since: MomentTime.Add(-90 * 24 * time.Hour)}},
+		Why: "which indexes of mysql:3306 are not read: the instrument is off"}
 	return s
 }
 

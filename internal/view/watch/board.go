@@ -28,6 +28,7 @@ type Board struct {
 	Timeline   []BoardSpan      `json:"timeline"`
 	Sessions   []BoardSession   `json:"sessions"`
 	Statements []BoardStatement `json:"statements"`
+	Indexes    []BoardIndex     `json:"indexes"`
 	Unknown    []BoardUnknown   `json:"unknown"`
 	Gaps       []string         `json:"gaps"`
 }
@@ -118,6 +119,8 @@ type BoardSession struct {
 // BoardStatement is what a statement cost in the last minute.
 type BoardStatement struct {
 	Server   string `json:"server"`
+	ID       string `json:"-"`   // as the server has it: it is asked for by the key
+	Key      string `json:"key"` // by which its plan is asked for; "": it has none
 	Database string `json:"database"`
 	Share    string `json:"share"`
 	Calls    string `json:"calls"`
@@ -125,6 +128,13 @@ type BoardStatement struct {
 	Touched  string `json:"touched"`
 	Change   string `json:"change"`
 	Text     string `json:"text"`
+}
+
+// BoardIndex is an index that can be done without.
+type BoardIndex struct {
+	Server string `json:"server"`
+	Name   string `json:"name"` // with its table and database
+	Why    string `json:"why"`
 }
 
 // BoardUnknown is a verdict that cannot be told.
@@ -164,10 +174,11 @@ func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
 	})
 	b.Verdicts = each(m.Verdicts, func(v watch.Verdict) BoardVerdict { return boardVerdict(v, cat) })
 	b.Timeline = each(m.Timeline, func(s watch.Span) BoardSpan { return boardSpan(s, m.At) })
-	b.Sessions, b.Statements, b.Unknown = []BoardSession{}, []BoardStatement{}, []BoardUnknown{}
+	b.Sessions, b.Statements, b.Unknown, b.Indexes = []BoardSession{}, []BoardStatement{}, []BoardUnknown{}, []BoardIndex{}
 	for _, s := range m.Servers {
 		b.Sessions = append(b.Sessions, each(s.Sessions, func(x series.Session) BoardSession { return boardSession(s.Ref, x) })...)
 		b.Statements = append(b.Statements, each(s.Statements, func(x watch.StatementChange) BoardStatement { return boardStatement(s.Ref, x) })...)
+		b.Indexes = append(b.Indexes, boardIndexes(s)...)
 		b.Unknown = append(b.Unknown, each(s.Unknown, func(u watch.UnknownVerdict) BoardUnknown {
 			return BoardUnknown{Plain(s.Ref.String()), Plain(u.ID), Plain(missing(u, s.Ref))}
 		})...)

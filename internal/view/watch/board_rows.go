@@ -1,6 +1,8 @@
 package watch
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"math"
 	"strconv"
 	"strings"
@@ -49,10 +51,21 @@ func boardStatement(server stack.Ref, x watch.StatementChange) BoardStatement {
 	switch {
 	case x.Rest:
 		out.Text = "all others"
+		return out
+	case x.Own():
+		out.Text = ownStatements
+		return out
 	case out.Text == "":
 		out.Text = Plain("statement " + x.ID)
 	}
+	out.ID, out.Key = x.ID, keyOf(out.Server, x.ID)
 	return out
+}
+
+// keyOf names a statement in an address.
+func keyOf(server, id string) string {
+	sum := sha256.Sum256([]byte(server + "\x00" + id))
+	return hex.EncodeToString(sum[:12])
 }
 
 // touched says how much a statement looked at, in what the server counts.

@@ -34,7 +34,9 @@ type WatchServer struct {
 	Classes    []WatchShare     `json:"classes"`
 	Rates      []WatchRate      `json:"rates"`
 	Sessions   []WatchSession   `json:"sessions"`
-	Statements []WatchStatement `json:"statements"` // the dearest of the last minute first; no literals
+	Statements []WatchStatement `json:"statements"`        // the dearest of the last minute first; no literals
+	Plans      []WatchPlan      `json:"plans"`             // of the statements whose plans were asked for
+	Indexes    *WatchIndexes    `json:"indexes,omitempty"` // that can be done without; not there: not asked for
 	Ruled      []WatchRuled     `json:"ruled_out"`
 	Unknown    []WatchUnknown   `json:"unknown"`
 }
@@ -90,6 +92,42 @@ type WatchStatement struct {
 	Dearer   *float64 `json:"dearer_s,omitempty"` // seconds more than in the minute before because each call is dearer
 	More     *float64 `json:"more_s,omitempty"`   // seconds more because there are more calls
 	Rest     bool     `json:"rest"`               // all that are not listed
+}
+
+// WatchPlan is how a server carries out a statement, by its own account. It holds
+// no condition and no constant.
+type WatchPlan struct {
+	Statement string          `json:"statement"` // its id
+	By        string          `json:"by"`        // what was explained
+	Steps     []WatchPlanStep `json:"steps"`     // from the outside in
+	Why       string          `json:"why"`       // why there is none
+	Hint      string          `json:"hint"`
+}
+
+// WatchPlanStep is one step of a plan.
+type WatchPlanStep struct {
+	Depth int      `json:"depth"`
+	Does  string   `json:"does"`
+	Rows  *float64 `json:"rows,omitempty"` // that the server expects
+	Cost  *float64 `json:"cost,omitempty"` // in the server's own unit
+	Mark  bool     `json:"mark"`           // it reads all rows, or sorts or keeps them aside
+}
+
+// WatchIndexes are the indexes that can be done without.
+type WatchIndexes struct {
+	List []WatchIndex `json:"list"`
+	Why  string       `json:"why"` // why it is not known of all
+	Hint string       `json:"hint"`
+}
+
+// WatchIndex is one of them: nothing reads it, or another one does its work.
+type WatchIndex struct {
+	Database string     `json:"database"`
+	Table    string     `json:"table"`
+	Name     string     `json:"name"`
+	Unread   bool       `json:"unread"`
+	Since    *time.Time `json:"since,omitempty"` // nothing has read it since then
+	DoneBy   string     `json:"done_by"`         // the index that does its work too
 }
 
 // WatchVerdict is a limit that holds a server back.
@@ -208,6 +246,7 @@ func serverJSON(s watch.Server) WatchServer {
 	return WatchServer{Ref: s.Ref, Product: s.Product, Title: s.Title, Up: s.Up, Active: s.Active,
 		Classes: each(s.Classes, func(c watch.Share) WatchShare { return WatchShare{string(c.Class), *intervalJSON(&c.Of)} }),
 		Rates:   each(s.Rates, rateJSON), Sessions: each(s.Sessions, sessionJSON), Statements: each(s.Statements, statementJSON),
+		Plans: each(s.Plans, planJSON), Indexes: indexesJSON(s.Indexes),
 		Ruled: each(s.Ruled, func(r watch.Ruled) WatchRuled { return WatchRuled(r) }),
 		Unknown: each(s.Unknown, func(u watch.UnknownVerdict) WatchUnknown {
 			return WatchUnknown{u.ID, each(u.Missing, func(m rule.Missing) WatchMissing { return WatchMissing(m) })}
@@ -222,6 +261,23 @@ func sessionJSON(s series.Session) WatchSession {
 func statementJSON(s watch.StatementChange) WatchStatement {
 	return WatchStatement{ID: s.ID, Database: s.Database, Text: s.Text, Calls: s.Calls, Seconds: s.Seconds, Share: page.Finite(s.Share),
 		Examined: s.Examined, Returned: s.Returned, Bytes: s.Bytes, Dearer: s.Dearer, More: s.More, Rest: s.Rest}
+}
+
+func planJSON(p series.Plan) WatchPlan {
+	return WatchPlan{p.Statement, p.By, each(p.Steps, func(s series.PlanStep) WatchPlanStep { return WatchPlanStep(s) }), p.Why, p.Hint}
+}
+
+func indexesJSON(i *watch.Indexes) *WatchIndexes {
+	if i == nil {
+		return nil
+	}
+	return &WatchIndexes{each(i.List, func(x series.Index) WatchIndex {
+		out := WatchIndex{Database: x.Database, Table: x.Table, Name: x.Name, Unread: x.Unread, DoneBy: x.DoneBy}
+		if !x.Since.IsZero() {
+			out.Since = &x.Since
+		}
+		return out
+	}), i.Why, i.Hint}
 }
 
 func verdictJSON(v watch.Verdict, cat *catalog.Catalog) WatchVerdict {

@@ -220,19 +220,36 @@ func statements(p *page.Page, s watch.Server) {
 			break // they come in order, and what is below says nothing
 		}
 		text := fmt.Sprintf("%.0f %% of statement time, %s in the last minute: ", 100*c.Share, calls(c.Calls))
+		if t := touched(c); t != "" && !c.Rest {
+			text = strings.TrimSuffix(text, ": ") + ", " + t + ": "
+		}
 		if c.Dearer != nil && c.More != nil {
 			text += change(*c.Dearer, *c.More)
 		}
-		if c.Rest {
-			text += "all others"
-		} else if c.Text != "" {
-			text += cut(c.Text, 160)
-		} else {
-			text += "statement " + c.ID
-		}
-		p.Hang(page.Normal, head, text)
+		p.Hang(page.Normal, head, text+statementName(c))
 		head = "            "
+		if plan, asked := planOf(s, c.ID); asked {
+			for _, line := range PlanLines(plan) {
+				p.Hang(page.Dim, "              ", line)
+			}
+		}
 	}
+	if text := indexLine(s); text != "" {
+		p.Hang(page.Normal, "  indexes   ", text)
+	}
+}
+
+// statementName is the text of a statement, or what stands for it.
+func statementName(c watch.StatementChange) string {
+	switch {
+	case c.Rest:
+		return "all others"
+	case c.Own():
+		return ownStatements
+	case c.Text != "":
+		return cut(c.Text, 160)
+	}
+	return "statement " + c.ID
 }
 
 // leastShare of the time of all statements is what one shows for.

@@ -70,6 +70,17 @@ func TestScreenOfAMoment(t *testing.T) {
 	}
 }
 
+// TestScreenOfPlans has what was asked of a server besides: plans, and indexes.
+func TestScreenOfPlans(t *testing.T) {
+	m := viewtest.Moment(9)
+	m.Servers = m.Servers[:1]
+	m.Servers[0].Statements = m.Servers[0].Statements[:3]
+	m.Servers[0].Statements = append(m.Servers[0].Statements, watch.StatementChange{Statement: series.Statement{ID: "own", Text: series.OwnMark + "what Plumb itself asks", Calls: 40}, Share: 0.01})
+	m.Servers[0].Sessions, m.Verdicts, m.Gaps = nil, nil, nil
+	viewtest.Golden(t, "plans.txt", view.Text(m, windows(t), page.Screen{Width: 80}))
+	viewtest.FitsSchema(t, schema.Of("watch"), view.Document(m, windows(t)))
+}
+
 func TestScreensWithLittle(t *testing.T) {
 	cat := windows(t)
 	quiet := moment()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/catalog"
+	"plumb/internal/series"
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
 	"plumb/internal/view/web"
@@ -26,6 +27,9 @@ func shown(t *testing.T) (host string, stop func()) {
 	}
 	l, host := freePort(t)
 	s := web.New(token, host)
+	s.Answer(func(_ context.Context, server, id string) series.Plan {
+		return series.Plan{Statement: id, By: "a sample of it", Steps: []series.PlanStep{{Does: "reads all rows of " + viewtest.Hostile + " for " + server + " " + id, Mark: true}}}
+	})
 	server := s.HTTP()
 	go server.Serve(l)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -72,6 +76,11 @@ func TestInABrowser(t *testing.T) {
 	b.js("document.querySelector('#now details').open = true; 1")
 	b.shoot("light")
 	b.until("document.querySelector('#now details').open") // and moments later, still
+	b.js("[...document.querySelectorAll('#statements td.press button')].find(e => !e.hidden).click(); 1")
+	b.until("document.getElementById('plan-steps').textContent.includes('! reads all rows of') && !document.getElementById('plan').hidden")
+	harmless(t, b, host)
+	b.js("document.getElementById('plan').scrollIntoView(); 1")
+	b.shoot("plan")
 	b.look(1280, 900, true)
 	b.shoot("dark")
 	for _, width := range []int{320, 390, 768} {

@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/series"
 	view "plumb/internal/view/watch"
 )
 
@@ -39,10 +40,11 @@ var files = map[string]struct{ name, kind string }{
 	"/LICENSE.txt": {"uplot.LICENSE", "text/plain; charset=utf-8"},
 }
 
-// The two addresses that need the token.
+// The addresses that need the token.
 const (
 	momentPath = "/api/moment"
 	streamPath = "/api/stream"
+	planPath   = "/api/plan/" // and the key of a statement
 )
 
 // What a client may take of us.
@@ -54,6 +56,7 @@ const (
 	idleWithin   = 60 * time.Second
 	heartbeat    = 10 * time.Second // so that a client that is gone is noticed
 	mostLifetime = 12 * time.Hour   // of a stream; the page asks again
+	mostAsks     = 2                // plans that are asked for at a time
 )
 
 // Server answers. Make it with [New].
@@ -66,12 +69,15 @@ type Server struct {
 	streams map[chan []byte]bool
 	done    chan struct{}
 	ended   bool
+	keys    map[string]view.BoardStatement // those of the newest board
+	plan    func(ctx context.Context, server, id string) series.Plan
+	asks    chan struct{}
 }
 
 // New makes a server for who has the token. Hosts are the names and ports by
 // which it is called, as a browser writes them: 127.0.0.1:7583.
 func New(token string, hosts ...string) *Server {
-	return &Server{token: sha256.Sum256([]byte(token)), hosts: hosts, streams: map[chan []byte]bool{}, done: make(chan struct{})}
+	return &Server{token: sha256.Sum256([]byte(token)), hosts: hosts, streams: map[chan []byte]bool{}, done: make(chan struct{}), asks: make(chan struct{}, mostAsks)}
 }
 
 // HTTP is the server with its limits.
@@ -89,7 +95,12 @@ func (s *Server) Show(b view.Board) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.latest = text
+	s.latest, s.keys = text, map[string]view.BoardStatement{}
+	for _, x := range b.Statements {
+		if x.Key != "" {
+			s.keys[x.Key] = x
+		}
+	}
 	for box := range s.streams {
 		select {
 		case <-box:
@@ -99,6 +110,10 @@ func (s *Server) Show(b view.Board) error {
 	}
 	return nil
 }
+
+// Answer says who is asked for the plan of a statement. It is called before
+// anything is served.
+func (s *Server) Answer(plan func(ctx context.Context, server, id string) series.Plan) { s.plan = plan }
 
 // End ends all streams. It may be called again.
 func (s *Server) End() {
@@ -129,11 +144,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the token is not right", http.StatusUnauthorized)
 		return
 	}
-	switch r.URL.Path {
-	case momentPath:
+	switch key, isPlan := strings.CutPrefix(r.URL.Path, planPath); {
+	case r.URL.Path == momentPath:
 		s.moment(w)
-	case streamPath:
+	case r.URL.Path == streamPath:
 		s.stream(w, r)
+	case isPlan:
+		s.explain(w, r, key)
 	default:
 		http.Error(w, "there is no such page", http.StatusNotFound)
 	}
@@ -211,6 +228,33 @@ func (s *Server) moment(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	// A client that is gone needs no answer.
 	_, _ = w.Write(text)
+}
+
+// explain gives the plan of a statement that is shown. Its key is looked up:
+// nothing a client sends reaches a server.
+func (s *Server) explain(w http.ResponseWriter, r *http.Request, key string) {
+	s.mu.Lock()
+	x, shown := s.keys[key]
+	s.mu.Unlock()
+	if !shown || s.plan == nil {
+		http.Error(w, "this statement is shown no more", http.StatusNotFound)
+		return
+	}
+	select {
+	case s.asks <- struct{}{}:
+		defer func() { <-s.asks }()
+	default:
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "other plans are being asked for", http.StatusServiceUnavailable)
+		return
+	}
+	text, err := json.Marshal(view.PlanLines(s.plan(r.Context(), x.Server, x.ID)))
+	if err != nil {
+		http.Error(w, "the plan cannot be written", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // a client that is gone needs no answer
 }
 
 // join adds a stream, if there is room for one.

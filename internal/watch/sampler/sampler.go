@@ -21,6 +21,8 @@ type Options struct {
 	// and when a server came, went or was restarted.
 	Look  func(ctx context.Context) (*stack.Stack, error)
 	Again time.Duration // 0: ten minutes
+	// Own tells of a statement's text whether we ran it ourselves; nil: nobody knows.
+	Own func(text string) bool
 }
 
 // again is how far apart pictures are where nothing happens.

@@ -91,7 +91,17 @@ func take(ctx context.Context, r *run, source sample.Source) (a answer) {
 		}
 	}()
 	a.batch, a.err = source.Take(ctx, r.Host)
+	r.markOwn(a.batch.Statements)
 	return a
+}
+
+// markOwn marks the statements that we ran ourselves.
+func (r *run) markOwn(all []series.Statement) {
+	for i, s := range all {
+		if r.Own != nil && s.Text != "" && !s.Own() && r.Own(s.Text) {
+			all[i].Text = series.OwnMark + s.Text
+		}
+	}
 }
 
 // finish fills in what a source leaves to its caller.

@@ -76,6 +76,11 @@ func (p *Place) Flags(c *cobra.Command) {
 	fl.BoolVar(&p.Grants, "grants", false, "print the least rights that this needs, in each server and on the storage, and stop")
 }
 
+// At is a place without flags of its own, for a command that has others; state is "" for the usual directory.
+func At(state string) Place {
+	return Place{Source: shell.Source{Timeout: check.DefaultTimeout}, state: state}
+}
+
 // Verb is the command's name, without plumb: protect run.
 func (p *Place) Verb() string {
 	_, verb, _ := strings.Cut(p.command.CommandPath(), " ")

@@ -34,7 +34,10 @@ type Adapters struct {
 	Dialers func(dsn.Given) map[string]host.Dialer
 	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
 	Finders func(dsn.Given) []sample.Finder
-	Grants  func() string // what makes the least user that watching needs, for each server
+	// Planners are who asks servers for plans and indexes, by their kind; powerful:
+	// also when our user can do more than read.
+	Planners func(g dsn.Given, powerful bool) map[string]sample.Planner
+	Grants   func() string // what makes the least user that watching needs, for each server
 }
 
 // Live makes the feed of this machine.
@@ -66,7 +69,16 @@ func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn
 		defer t.end()
 		sinks = append(sinks, t)
 	}
-	return sampler.Run(ctx, sampler.Options{Host: live, Finders: a.Finders(g), Look: func(ctx context.Context) (*stack.Stack, error) { return look(ctx, live) }}, sinks...)
+	own := sample.NewOwn(live)
+	for _, sink := range sinks {
+		if who, ok := sink.(Asks); ok {
+			q := newQuestions(own, func(powerful bool) map[string]sample.Planner { return a.Planners(g, powerful) })
+			who.Answers(q)
+			sinks = append(sinks, q)
+		}
+	}
+	return sampler.Run(ctx, sampler.Options{Host: own, Own: own.Has, Finders: a.Finders(g),
+		Look: func(ctx context.Context) (*stack.Stack, error) { return look(ctx, own) }}, sinks...)
 }
 
 // Looker makes what reads a machine as a whole, as a check does.

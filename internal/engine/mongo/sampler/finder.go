@@ -28,7 +28,7 @@ func (f Finder) Sources(s *stack.Stack) []sample.Source {
 				_, target, err := f.probe.Find(ctx, h, s, t.Ref)
 				return target, err
 			}}}
-		all = append(all, v.Source("sessions", sample.Second, v.document(sessionsQuery, sessions)),
+		all = append(all, v.Source("sessions", sample.Second, v.sessions),
 			v.Source("status", sample.Ten, v.document(statusQuery, status)))
 	}
 	return all

@@ -82,7 +82,7 @@ func TestSessions(t *testing.T) {
 }
 
 func TestQueriesOnlyRead(t *testing.T) {
-	for _, q := range []string{sessionsQuery, statusQuery} {
+	for _, q := range []string{sessionsQuery, statusQuery, operationsQuery} {
 		if !mongo.NewDialer("").Reads(q) {
 			t.Errorf("refused: %s", q)
 		}

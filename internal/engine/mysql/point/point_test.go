@@ -110,6 +110,32 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// The logs are flushed under the lock unless the point decides about every transaction without that.
+func TestFlushUnderTheLock(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		but   func(*judged)
+		flush bool
+	}{
+		{"durable", func(*judged) {}, false},
+		{"no binary log", func(j *judged) { j.v["log_bin"], j.v["sync_binlog"] = "OFF", "0" }, false},
+		{"redo log written once a second", func(j *judged) { j.v["innodb_flush_log_at_trx_commit"] = "2" }, true},
+		{"not known when the redo log is written", func(j *judged) { delete(j.v, "innodb_flush_log_at_trx_commit") }, true},
+		{"binary log not synced", func(j *judged) { j.v["sync_binlog"] = "1000" }, true},
+		{"binary log elsewhere", func(j *judged) { j.set.Strays = []protect.Stray{{Path: "/binlog"}} }, true},
+		{"tables without transactions", func(j *judged) { j.unsafe = "1 of MyISAM" }, true},
+		{"tables not seen", func(j *judged) { j.unseen = "no right" }, true},
+		{"another engine with a log", func(j *judged) { j.v["rocksdb_datadir"] = "./.rocksdb" }, true},
+	} {
+		j := &judged{sv: protect.Server{Flavor: "mariadb", Version: "10.11.6"},
+			v: map[string]string{"log_bin": "ON", "sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1"}}
+		c.but(j)
+		if got := slices.Contains(j.script(), flushLogs); got != c.flush {
+			t.Errorf("%s: flushed under the lock: %t", c.name, got)
+		}
+	}
+}
+
 func TestLag(t *testing.T) {
 	columns := []string{"Master_Log_File", "Read_Master_Log_Pos", "Relay_Master_Log_File", "Exec_Master_Log_Pos", "Slave_IO_Running", "Slave_SQL_Running", "Seconds_Behind_Master", "Last_IO_Error", "Last_SQL_Error"}
 	for _, c := range []struct{ values, want, err string }{

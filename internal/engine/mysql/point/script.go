@@ -28,6 +28,8 @@ const (
 
 	thisServer = "SELECT 'this server' FROM DUAL WHERE "
 	readLock   = "FLUSH TABLES WITH READ LOCK"
+	// Without it transactions may be prepared that nothing in the point decides.
+	flushLogs = "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS"
 
 	// A node of Galera that falls behind makes the whole cluster wait for it, unless it has said
 	// that it will. Said under the lock it would wait for itself (galera#131).
@@ -57,12 +59,30 @@ func (j *judged) script() []string {
 		out = append(out, rowWaits, readLock)
 		release = []string{"UNLOCK TABLES"}
 	}
-	// Without it transactions may be prepared that only the binary log can decide.
-	out = append(out, "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
+	if !j.durable() {
+		out = append(out, flushLogs)
+	}
 	out = append(out, j.positions()...)
 	out = append(out, snapshot)
 	out = append(out, j.positions()...)
 	return append(append(out, release...), j.will()...)
+}
+
+// durable tells that the point says of every transaction whether it was committed, without a
+// flush of the logs while everybody waits: each was written to the redo log when it was prepared,
+// and the binary log, which decides about the prepared ones, is in the point too. That InnoDB's own
+// mark of the commit may not be written yet then does not matter: recovery after a power cut
+// has no more.
+func (j *judged) durable() bool {
+	if j.unsafe != "" || j.unseen != "" || len(j.set.Strays) > 0 || j.v["innodb_flush_log_at_trx_commit"] != "1" {
+		return false
+	}
+	for name := range j.v {
+		if strings.HasPrefix(name, "rocksdb_") {
+			return false
+		}
+	}
+	return !on(j.v["log_bin"]) || j.v["sync_binlog"] == "1"
 }
 
 // will gives back what does not go with the session. What somebody else has set stays.

@@ -200,10 +200,46 @@ function table(box, columns, items, keyOf, none) {
     () => {
       const tr = el("tr");
       tr.setAttribute("role", "row");
-      for (const c of columns) { const td = el("td", c.cls); td.dataset.label = c.label; td.setAttribute("role", "cell"); tr.append(td); }
+      for (const c of columns) {
+        const td = el("td", c.cls);
+        td.dataset.label = c.label;
+        td.setAttribute("role", "cell");
+        if (c.press) { const b = el("button"); b.type = "button"; b.addEventListener("click", () => c.press(tr.plumbItem)); td.append(b); }
+        tr.append(td);
+      }
       return tr;
     },
-    (tr, item) => columns.forEach((c, i) => setText(tr.children[i], c.of(item))));
+    (tr, item) => {
+      tr.plumbItem = item;
+      columns.forEach((c, i) => {
+        const td = tr.children[i];
+        if (c.press) { td.firstChild.hidden = !c.of(item); setText(td.firstChild, c.of(item)); } else setText(td, c.of(item));
+      });
+    });
+}
+
+// ---- the plan of a statement, when somebody asks for it
+
+let planFor = "";
+
+function showPlan(title, all) {
+  $("plan").hidden = false;
+  setText($("plan-of"), title);
+  sync($("plan-steps"), all.map((text, i) => ({ i, text })), x => "" + x.i, () => el("li"), (e, x) => setText(e, x.text));
+}
+
+async function askPlan(s) {
+  planFor = s.key;
+  const title = s.text + " · " + s.server;
+  showPlan(title, ["The server is asked how it carries it out; it does not run it."]);
+  let all;
+  try {
+    const answer = await fetch("/api/plan/" + s.key, { headers: { Authorization: "Bearer " + token }, cache: "no-store", credentials: "omit", redirect: "error" });
+    all = answer.ok ? await answer.json() : [(await answer.text()).trim().slice(0, 200)];
+  } catch (e) {
+    all = ["plumb does not answer"];
+  }
+  if (planFor === s.key) showPlan(title, all);
 }
 
 const sessionColumns = [
@@ -214,7 +250,7 @@ const sessionColumns = [
 const statementColumns = [
   { label: "server", cls: "short", of: s => s.server }, { label: "database", cls: "short", of: s => s.database }, { label: "share of time", cls: "number", of: s => s.share },
   { label: "calls", cls: "number", of: s => s.calls }, { label: "each", cls: "number", of: s => s.each }, { label: "touched", of: s => s.touched },
-  { label: "changed by", of: s => s.change }, { label: "statement", cls: "text", of: s => s.text },
+  { label: "changed by", of: s => s.change }, { label: "statement", cls: "text", of: s => s.text }, { label: "", cls: "press", of: s => s.key ? "Plan" : "", press: askPlan },
 ];
 
 function lines(id, items) {
@@ -231,7 +267,8 @@ function draw() {
   const spans = b.timeline.slice().reverse();
   sync($("timeline"), spans, s => s.id + s.server + s.when.slice(0, 8), makeSpan, fillSpan);
   table($("sessions"), sessionColumns, b.sessions, s => s.server + " " + s.id, "No session does anything, or none can be seen.");
-  table($("statements"), statementColumns, b.statements, s => s.server + " " + s.database + " " + s.text, "No statement was counted, or none can be seen.");
+  table($("statements"), statementColumns, b.statements, s => s.key || s.server + " " + s.text, "No statement was counted, or none can be seen.");
+  lines("indexes", b.indexes.map(x => x.name + ": " + x.why));
   lines("unknown", b.unknown.map(u => u.id + " of " + u.server + ": " + u.why));
   lines("gaps", b.gaps);
 }
@@ -310,6 +347,8 @@ function forget(why) {
   token = "";
   sessionStorage.removeItem("plumb-token");
   shown = latest = null;
+  planFor = "";
+  $("plan").hidden = true;
   arrived = 0;
   $("main").hidden = true;
   $("login").hidden = false;
@@ -324,6 +363,7 @@ $("login").addEventListener("submit", e => {
   run();
 });
 $("forget").addEventListener("click", () => forget(""));
+$("plan-close").addEventListener("click", () => { planFor = ""; $("plan").hidden = true; });
 $("pause").addEventListener("click", () => {
   paused = !paused;
   $("pause").setAttribute("aria-pressed", String(paused));

@@ -1,0 +1,295 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	"golang.org/x/mod/sumdb/note"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/store/dir"
+)
+
+// world is a host that backs up to a directory, with real processes and files.
+type world struct {
+	Backup
+	key *age.X25519Identity
+	at  string // of the store
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{key: key, at: t.TempDir()}
+	d, err := dir.Open(w.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	do := hosttest.LiveDoer(t)
+	state := t.TempDir()
+	sign, public, err := HostKey(t.Context(), do, state, "db1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Backup = Backup{Do: do, Store: d, Dir: state, Host: "db1", Plumb: "test", Sign: sign, Public: public, To: []age.Recipient{key.Recipient()}, Words: []string{key.Recipient().String()},
+		Chunk: 64 << 10, Workers: 3, Now: time.Now}
+	return w
+}
+
+func (w *world) vault(t *testing.T) Vault {
+	t.Helper()
+	v, err := note.NewVerifier(w.Public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Vault{Store: w.Store, Trust: []note.Verifier{v}}
+}
+
+func (w *world) restore(t *testing.T, m manifest.Manifest) ([]byte, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := Restore{Vault: w.vault(t), Do: w.Do, Keys: []age.Identity{w.key}}.Stream(t.Context(), m, 0, &out)
+	return out.Bytes(), err
+}
+
+func command(line string) Job {
+	return Job{Name: "command " + line, Sources: []Source{{Stream: manifest.Stream{Name: "out", Kind: manifest.Command}, Argv: []string{"sh", "-c", line}}}}
+}
+
+func TestThereAndBack(t *testing.T) {
+	w := newWorld(t)
+	res, err := w.Run(t.Context(), command("seq 200000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := w.vault(t).List(t.Context())
+	if err != nil || len(all) != 1 || all[0].Err != nil || all[0].ID != res.ID || all[0].By != "plumb-db1" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	got, err := w.restore(t, all[0].Manifest)
+	if err != nil || !bytes.HasPrefix(got, []byte("1\n2\n")) || !bytes.HasSuffix(got, []byte("\n200000\n")) || int64(len(got)) != res.Streams[0].Bytes {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if left, _ := filepath.Glob(w.Dir + "/running/*.log"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if kept, _ := os.ReadFile(w.Dir + "/host.key"); bytes.Contains(kept, []byte(w.key.String())) || len(kept) == 0 {
+		t.Error("the host has a key that opens its backups")
+	}
+	again, err := w.Run(t.Context(), command("seq 200000"))
+	if err != nil || again.ID == res.ID || again.GoesOn || again.Skipped != 0 {
+		t.Errorf("a second backup: %+v, %v", again, err)
+	}
+}
+
+// What a producer that failed has given is never a backup.
+func TestProducerFails(t *testing.T) {
+	w := newWorld(t)
+	for _, line := range []string{"seq 100000; exit 1", "seq 100000; kill -9 $$", "true"} {
+		if _, err := w.Run(t.Context(), command(line)); err == nil {
+			t.Errorf("%s is a backup", line)
+		}
+	}
+	if all, err := w.vault(t).List(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// dying fails for good after some objects, as if the machine had died.
+type dying struct {
+	store.Store
+	left int
+}
+
+var errDied = errors.New("died")
+
+func (d *dying) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	if strings.HasPrefix(name, manifest.Prefix) {
+		if d.left--; d.left < 0 {
+			return "", errDied
+		}
+	}
+	return d.Store.Put(ctx, name, data, o)
+}
+
+// It dies before every object, the manifest among them; the next run sends only what is not there.
+func TestEveryDeath(t *testing.T) {
+	const line = "seq 60000" // six chunks, a list and the manifest
+	for after := range 8 {
+		w := newWorld(t)
+		w.Workers = 1
+		good := w.Store
+		w.Store = &dying{good, after}
+		if _, err := w.Run(t.Context(), command(line)); !errors.Is(err, errDied) {
+			t.Fatalf("after %d: %v", after, err)
+		}
+		w.Store = good
+		if all, err := w.vault(t).List(t.Context()); err != nil || len(all) != 0 {
+			t.Errorf("after %d there is a backup: %+v, %v", after, all, err)
+		}
+		res, err := w.Run(t.Context(), command(line))
+		if err != nil || !res.GoesOn {
+			t.Fatalf("after %d: %+v, %v", after, res, err)
+		}
+		if want := int64(min(after, 6)) * int64(w.Chunk); min(res.Skipped, want) != min(want, res.Streams[0].Bytes) && res.Skipped < want-int64(w.Chunk) {
+			t.Errorf("after %d objects %d bytes were not sent again, and %d were there", after, res.Skipped, want)
+		}
+		if got, err := w.restore(t, res.Manifest); err != nil || !bytes.HasSuffix(got, []byte("\n60000\n")) {
+			t.Errorf("after %d: %d bytes, %v", after, len(got), err)
+		}
+	}
+}
+
+// A store that loses an object that it said it keeps is found out before the backup exists.
+type forgetting struct{ store.Store }
+
+func (f forgetting) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	if strings.HasSuffix(name, "2.zst.age") {
+		return "tag", nil
+	}
+	return f.Store.Put(ctx, name, data, o)
+}
+
+func TestStoreForgets(t *testing.T) {
+	w := newWorld(t)
+	w.Store = forgetting{w.Store}
+	if _, err := w.Run(t.Context(), command("seq 60000")); err == nil || !strings.Contains(err.Error(), "said that it kept") {
+		t.Error(err)
+	}
+}
+
+// ignoring takes no notice of conditions, as some servers do.
+type ignoring struct{ store.Store }
+
+func (i ignoring) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	o.New = false
+	return i.Store.Put(ctx, name, data, o)
+}
+
+func TestRefusals(t *testing.T) {
+	w := newWorld(t)
+	plain := w.Store
+	w.Store = ignoring{plain}
+	if _, err := w.Run(t.Context(), command("seq 10")); err == nil || !strings.Contains(err.Error(), "asked not to") {
+		t.Errorf("without conditions: %v", err)
+	}
+	w.Store = plain
+	if _, err := w.Run(t.Context(), command("seq 10")); err != nil {
+		t.Fatal(err)
+	}
+	other := newWorld(t)
+	other.Store = plain
+	if _, err := other.Run(t.Context(), command("seq 10")); err == nil || !strings.Contains(err.Error(), "another host's") {
+		t.Errorf("two hosts on one prefix: %v", err)
+	}
+	other.To = nil
+	other.Store = newWorld(t).Store
+	if _, err := other.Run(t.Context(), command("seq 10")); err == nil {
+		t.Error("a backup that nobody can open")
+	}
+}
+
+func TestVerify(t *testing.T) {
+	w := newWorld(t)
+	res, err := w.Run(t.Context(), command("seq 200000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := Verify{Vault: w.vault(t), Percent: 100}
+	for _, keys := range [][]age.Identity{nil, {w.key}} {
+		v.Keys = keys
+		got, err := v.Run(t.Context(), res.Manifest)
+		if err != nil || got.Read != res.Objects || got.Objects != res.Objects || got.Bytes != res.Streams[0].Bytes || got.Opened != (keys != nil) {
+			t.Errorf("%+v of %d, %v", got, res.Objects, err)
+		}
+	}
+	v.Percent = 0
+	if got, err := v.Run(t.Context(), res.Manifest); err != nil || got.Read != 2 || got.Objects != res.Objects {
+		t.Errorf("%+v, %v", got, err)
+	}
+	file := filepath.Join(w.at, manifest.ChunkName(res.ID, 0, 3))
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v.Percent = 100
+	if _, err := v.Run(t.Context(), res.Manifest); err == nil || !strings.Contains(err.Error(), "chunk 3") {
+		t.Error(err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	v.Percent = 0
+	if _, err := v.Run(t.Context(), res.Manifest); err == nil || !strings.Contains(err.Error(), "chunk 3 is not in the store") {
+		t.Error(err)
+	}
+}
+
+// A manifest under the name of another is not that one.
+func TestReplayed(t *testing.T) {
+	w := newWorld(t)
+	one, err := w.Run(t.Context(), command("seq 10"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := w.Run(t.Context(), command("seq 20"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(w.at, manifest.Name(one.ID)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.at, manifest.Name(two.ID)), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.vault(t).Get(t.Context(), two.ID); err == nil {
+		t.Error("it is taken")
+	}
+	if m, err := w.vault(t).Find(t.Context(), "latest", ""); err != nil || m.ID != one.ID {
+		t.Errorf("%s, %v", m.ID, err)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	w := newWorld(t)
+	_, again, err := HostKey(t.Context(), w.Do, w.Dir, "renamed")
+	if err != nil || again != w.Public {
+		t.Errorf("the key of a host that was renamed: %v", err)
+	}
+	if st, err := os.Stat(w.Dir + "/host.key"); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", st, err)
+	}
+	if err := os.WriteFile(w.Dir+"/host.key", []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := HostKey(t.Context(), w.Do, w.Dir, "db1"); err == nil || strings.Contains(err.Error(), "half") {
+		t.Errorf("a damaged key: %v", err)
+	}
+	if _, err := Identities([]byte("AGE-SECRET-KEY-1QQQQQ\n")); err == nil || strings.Contains(err.Error(), "QQQQQ") {
+		t.Errorf("what is wrong with a key shows the key: %v", err)
+	}
+	if _, err := Trusted([]byte("# of db1\n" + w.Public + "\n\n")); err != nil {
+		t.Error(err)
+	}
+	if _, err := Trusted([]byte("nonsense")); err == nil {
+		t.Error("nonsense is trusted")
+	}
+}

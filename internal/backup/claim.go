@@ -1,0 +1,80 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+	"plumb/internal/hint"
+)
+
+// owner is the object that says whose a prefix is: a note that its host has signed.
+const owner = "owner"
+
+// claim makes sure that this host alone writes below the prefix: what one removes as
+// garbage would be what another is just sending.
+func (b *Backup) claim(ctx context.Context) error {
+	text, _, err := b.Store.Get(ctx, owner, make([]byte, 4096))
+	if errors.Is(err, store.ErrNotFound) {
+		if err := b.conditional(ctx); err != nil {
+			return err
+		}
+		signed, bad := note.Sign(&note.Note{Text: "backups of " + b.Host + " by plumb\n"}, b.Sign)
+		if bad != nil {
+			return bad
+		}
+		_, err = b.Store.Put(ctx, owner, signed, store.Put{New: true})
+		if !errors.Is(err, store.ErrExists) {
+			return err
+		}
+		text, _, err = b.Store.Get(ctx, owner, make([]byte, 4096))
+	}
+	if err != nil {
+		return err
+	}
+	if of := signer(text); of != fmt.Sprintf("%s+%08x", b.Sign.Name(), b.Sign.KeyHash()) {
+		return hint.With(fmt.Errorf("the prefix is another host's: %s", of), "give each host a prefix of its own: …/"+strings.TrimPrefix(b.Sign.Name(), "plumb-"))
+	}
+	return nil
+}
+
+func (b *Backup) conditional(ctx context.Context) error {
+	is, err := store.Conditional(ctx, b.Store)
+	if err == nil && !is {
+		err = hint.With(errors.New("the store replaces an object although it was asked not to, so that two who write at once are not told apart"),
+			"use a store that keeps If-None-Match: Amazon S3, MinIO, VersityGW and Ceph do")
+	}
+	return err
+}
+
+// signer tells who says to have signed a note. Who wants to be taken for us cannot make us remove
+// or sign anything with that.
+func signer(text []byte) string {
+	_, err := note.Open(text, note.VerifierList())
+	if n, is := errors.AsType[*note.UnverifiedNoteError](err); is && len(n.Note.UnverifiedSigs) > 0 {
+		return fmt.Sprintf("%s+%08x", n.Note.UnverifiedSigs[0].Name, n.Note.UnverifiedSigs[0].Hash)
+	}
+	return "of somebody who did not sign"
+}
+
+// read reads a manifest of our own.
+func (b *Backup) read(ctx context.Context, id string) (manifest.Manifest, error) {
+	v, err := b.verifier()
+	if err != nil {
+		return manifest.Manifest{}, err
+	}
+	return Vault{Store: b.Store, Trust: []note.Verifier{v}}.Get(ctx, id)
+}
+
+// verifier is this host's own key, made of the signer: a signature over nothing else would do.
+func (b *Backup) verifier() (note.Verifier, error) {
+	if b.Public == "" {
+		return nil, errors.New("the public key of this host is not known")
+	}
+	return note.NewVerifier(b.Public)
+}

@@ -1,0 +1,80 @@
+// Package backup takes streams to a store so that they come back: what `zfs send` gives of the
+// datasets of a point, or what any command gives. It starts the producer itself, so it knows
+// how that ended; it survives being killed, because what was sent is written down here; and a backup exists
+// only when its manifest does, which is written last, under a condition, signed, and read back.
+//
+// The machine that is backed up needs no key that opens its backups, and has none.
+package backup
+
+import (
+	"time"
+
+	"filippo.io/age"
+	"golang.org/x/mod/sumdb/note"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+	"plumb/internal/backup/stream"
+	"plumb/internal/host"
+)
+
+// quiet is how long nothing may move in or out of a command: longer than a store may be away.
+var quiet = store.DefaultPatience.For + 10*time.Minute
+
+// Directory is where the host's key is, and what was sent by runs that have not ended.
+const Directory = "/var/lib/plumb/backups"
+
+// Backup is what backups are made with.
+type Backup struct {
+	Do      host.Streamer
+	Store   store.Store
+	Dir     string // Directory, but for tests
+	Host    string // name of this machine
+	Plumb   string // version
+	Sign    note.Signer
+	Public  string // the key of Sign, for others
+	To      []age.Recipient
+	Words   []string // the recipients as they were given: a run that goes on must have the same
+	Chunk   int      // bytes of the stream in one object; 0: the most
+	Workers int      // 0: six
+	Pace    *stream.Pace
+	Lock    time.Duration // how long no object may be removed, where the store can
+	Now     func() time.Time
+	Doing   func(Progress)
+}
+
+// Progress is how far a backup has come.
+type Progress struct {
+	Stream  string
+	Bytes   int64 // of the stream
+	Sent    int64 // bytes of objects
+	Skipped int64 // bytes of the stream that an earlier run had sent
+	Size    int64 // that the stream will have, as its producer guesses; 0: it does not say
+}
+
+// Job is what is backed up.
+type Job struct {
+	Name    string // by which a run that was killed is found again: of the point, or of the command
+	Server  string
+	Point   string
+	Facts   map[string]string
+	Sources []Source
+}
+
+// Source is one stream, and what produces it.
+type Source struct {
+	manifest.Stream          // Name, Kind, GUID, Base, Raw; the rest is filled in
+	Argv            []string // what produces it
+	Text            []byte   // the stream itself, where nothing is run for it
+	Size            int64    // bytes, guessed; 0: not known
+}
+
+// Result is what came of it.
+type Result struct {
+	manifest.Manifest
+	Sent    int64 // bytes of objects
+	Skipped int64 // bytes of streams that an earlier run had sent
+	Objects int64
+	GoesOn  bool // it is the end of a backup that an earlier run began
+	Took    time.Duration
+}

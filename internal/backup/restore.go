@@ -1,0 +1,218 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"filippo.io/age"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/stream"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/zfs"
+)
+
+// Restore brings backups back.
+type Restore struct {
+	Vault
+	Do      host.Streamer
+	Keys    []age.Identity
+	Workers int
+	Doing   func(Progress)
+}
+
+// Stream writes one stream of a backup to out. What it writes was checked; with an error it is only its beginning.
+func (r Restore) Stream(ctx context.Context, m manifest.Manifest, number int, out io.Writer) error {
+	s := m.Streams[number]
+	return stream.Read(ctx, stream.Reading{Store: r.Store, ID: m.ID, Stream: number, Of: s, Keys: r.Keys, Workers: r.Workers, Doing: func(n int64) {
+		if r.Doing != nil {
+			r.Doing(Progress{Stream: s.Name, Bytes: n, Size: s.Bytes})
+		}
+	}}, out)
+}
+
+// Received is a dataset that was restored.
+type Received struct {
+	Dataset string `json:"dataset"`
+	From    string `json:"from"` // its name when it was backed up
+	GUID    string `json:"guid"` // of its newest snapshot
+	Bytes   int64  `json:"bytes"`
+}
+
+// Datasets restores a backup, and what it needs, to datasets of ZFS below a target, which are not there yet. They
+// are not mounted. What an earlier run has restored whole is kept, and not read again.
+func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target string) (all []Received, err error) {
+	if !zfs.IsDataset(target) {
+		return nil, hint.Usage(fmt.Sprintf("%q is no dataset", target), "name one: tank/restored")
+	}
+	chain, err := r.Chain(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := linked(chain); err != nil {
+		return nil, err
+	}
+	streams := datasets(m)
+	names := under(streams, target)
+	open, err := r.target(ctx, target, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range streams {
+		got := Received{Dataset: names[s.Name], From: s.Name, GUID: s.GUID}
+		for _, one := range chain {
+			n, err := r.receive(ctx, one, s.Name, got.Dataset, open)
+			if got.Bytes += n; err != nil {
+				return append(all, got), fmt.Errorf("restore %s to %s: %w", s.Name, got.Dataset, err)
+			}
+		}
+		all = append(all, got)
+	}
+	return all, nil
+}
+
+// datasets gives the streams that are of datasets.
+func datasets(m manifest.Manifest) (all []manifest.Stream) {
+	for _, s := range m.Streams {
+		if s.Kind != manifest.Point {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// linked tells whether each backup of a chain begins where the one before ends, in every stream.
+func linked(chain []manifest.Manifest) error {
+	for i, m := range chain {
+		if len(datasets(m)) == 0 {
+			return hint.With(fmt.Errorf("backup %s has no stream of ZFS", m.ID), "restore it to a file or a command: --output FILE, --command 'LINE'")
+		}
+		for _, s := range m.Streams {
+			switch {
+			case s.Kind == manifest.Point:
+				continue
+			case s.Kind != manifest.ZFS:
+				return hint.With(fmt.Errorf("%s of %s is no stream of ZFS", s.Name, m.ID), "restore it to a file or a command: --output FILE, --command 'LINE'")
+			case i == 0 && s.Base != nil:
+				return fmt.Errorf("%s of %s needs another backup", s.Name, m.ID)
+			case i == 0:
+				continue
+			}
+			before := streamOf(chain[i-1], s.Name)
+			if before == nil || s.Base == nil || s.Base.GUID != before.GUID || s.Base.Backup != chain[i-1].ID {
+				return fmt.Errorf("%s of %s does not begin where %s ends", s.Name, m.ID, chain[i-1].ID)
+			}
+		}
+	}
+	return nil
+}
+
+// target makes the dataset below which all lies, and those between. It tells whether this is OpenZFS.
+func (r Restore) target(ctx context.Context, target string, names map[string]string) (open bool, err error) {
+	var wanted []string
+	for _, name := range names {
+		for parent := name; parent != target; {
+			parent = parent[:strings.LastIndexByte(parent, '/')]
+			if !slices.Contains(wanted, parent) && !isOne(names, parent) {
+				wanted = append(wanted, parent)
+			}
+		}
+	}
+	slices.Sort(wanted)
+	for _, name := range wanted {
+		out, err := r.Do.Output(ctx, zfs.Below(zfs.PoolOf(name))...)
+		if err != nil {
+			return false, err
+		}
+		if !slices.Contains(zfs.Names(out), name) {
+			if _, err := r.Do.Run(ctx, zfs.Create(name, "canmount=off")...); err != nil {
+				return false, err
+			}
+		}
+	}
+	out, err := r.Do.Output(ctx, zfs.Properties(target)...)
+	return slices.ContainsFunc(zfs.ParseProperties(out), func(p zfs.Property) bool { return p.Name == "encryption" }), err
+}
+
+func isOne(names map[string]string, dataset string) bool {
+	for _, name := range names {
+		if name == dataset {
+			return true
+		}
+	}
+	return false
+}
+
+// receive gives zfs one stream, unless its snapshot is there.
+func (r Restore) receive(ctx context.Context, m manifest.Manifest, name, dataset string, open bool) (int64, error) {
+	number := slices.IndexFunc(m.Streams, func(s manifest.Stream) bool { return s.Name == name })
+	s := m.Streams[number]
+	if there, err := r.has(ctx, dataset, s.GUID); err != nil || there {
+		return 0, err
+	}
+	argv := []string{"zfs", "receive", dataset}
+	if open {
+		argv = []string{"zfs", "receive", "-u", "-x", "mountpoint", "-o", "canmount=noauto", dataset}
+		if s.Base != nil { // the properties are set already
+			argv = []string{"zfs", "receive", "-u", dataset}
+		}
+	}
+	if err := r.feed(ctx, m, number, argv); err != nil {
+		return 0, err
+	}
+	if there, err := r.has(ctx, dataset, s.GUID); err != nil || !there {
+		return 0, errors.Join(fmt.Errorf("it was received, and has no snapshot with the GUID %s", s.GUID), err)
+	}
+	return s.Bytes, nil
+}
+
+// has tells whether a dataset has a snapshot, by its GUID.
+func (r Restore) has(ctx context.Context, dataset, guid string) (bool, error) {
+	out, err := r.Do.Output(ctx, zfs.Below(zfs.PoolOf(dataset))...)
+	if err != nil || !slices.Contains(zfs.Names(out), dataset) {
+		return false, err
+	}
+	out, err = r.Do.Output(ctx, zfs.Moments(dataset)...)
+	if err != nil {
+		return false, err
+	}
+	for _, row := range zfs.ParseRows(out, 2) {
+		if row[1] == guid && strings.Contains(row[0], "@") {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Command gives one stream to a shell's line. The line ends well only when it was given all of it.
+func (r Restore) Command(ctx context.Context, m manifest.Manifest, number int, line string) error {
+	if err := r.feed(ctx, m, number, []string{"/bin/sh", "-c", line}); err != nil {
+		return fmt.Errorf("restore %s with %q: %w", m.Streams[number].Name, line, err)
+	}
+	return nil
+}
+
+// feed gives a stream to a command. One that is cut is never taken for a whole one: the command is ended then.
+func (r Restore) feed(ctx context.Context, m manifest.Manifest, number int, argv []string) error {
+	out, in := io.Pipe()
+	read := make(chan error, 1)
+	go func() {
+		err := r.Stream(ctx, m, number, in)
+		in.CloseWithError(err)
+		read <- err
+	}()
+	flow, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, In: out, Progress: quiet})
+	out.CloseWithError(errors.Join(errors.New("it takes no more"), err))
+	if bad := <-read; err == nil {
+		err = bad
+	}
+	if err == nil && flow.Unread {
+		err = errors.New("it ended before it had read all")
+	}
+	return err
+}

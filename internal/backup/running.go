@@ -1,0 +1,177 @@
+package backup
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/stream"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/journal"
+)
+
+// running is a backup that has not ended, as it is written down: one file for each job and store.
+type running struct {
+	b    *Backup
+	file string
+	head head
+	mu   sync.Mutex
+	log  journal.Log
+	sent map[place]stream.Sent
+}
+
+type place struct {
+	stream int
+	chunk  int64
+}
+
+// head is the first record.
+type head struct {
+	ID    string   `json:"id"`
+	Job   string   `json:"job"`
+	Store string   `json:"store"`
+	Key   string   `json:"key"` // of the marks of chunks, hexadecimal
+	To    []string `json:"to"`
+	Chunk int      `json:"chunk"`
+}
+
+const (
+	kindBegan = "began"
+	kindSent  = "sent"
+)
+
+// begin takes up a backup that an earlier run began, or begins one. Only one at a time does.
+func (b *Backup) begin(ctx context.Context, job string) (r *running, goesOn bool, end func(), err error) {
+	sum := sha256.Sum256([]byte(b.Store.About().URL + "\n" + job))
+	file := path.Join(b.Dir, "running", hex.EncodeToString(sum[:8])+".log")
+	unlock, err := b.Do.Lock(ctx, file+".lock")
+	if errors.Is(err, host.ErrLocked) {
+		err = hint.With(fmt.Errorf("another Plumb is backing %s up to %s", job, b.Store.About().URL), "wait until it has ended")
+	}
+	if err != nil {
+		return nil, false, nil, err
+	}
+	r = &running{b: b, file: file, sent: map[place]stream.Sent{}}
+	goesOn, err = r.read(ctx)
+	if err == nil && goesOn && !r.same(job) { // sealed for others, or in other pieces: what is there is left for prune
+		goesOn = false
+		err = b.Do.Remove(ctx, file)
+	}
+	if err == nil && !goesOn {
+		err = r.start(ctx, job)
+	}
+	if err != nil {
+		unlock()
+		return nil, false, nil, err
+	}
+	return r, goesOn, unlock, nil
+}
+
+func (r *running) same(job string) bool {
+	h := r.head
+	return h.Job == job && h.Store == r.b.Store.About().URL && slices.Equal(h.To, r.b.Words) && h.Chunk == r.b.Chunk
+}
+
+func (r *running) read(ctx context.Context) (there bool, err error) {
+	text, err := r.b.Do.Raw(ctx, r.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		r.log, err = journal.Read(text)
+	}
+	if err != nil {
+		return false, hint.With(fmt.Errorf("read what was sent before: %s: %w", r.file, err), "remove the file to begin the backup anew")
+	}
+	for i, one := range r.log.Records {
+		switch {
+		case i == 0 && one.Kind == kindBegan:
+			err = json.Unmarshal(one.Body, &r.head)
+		case one.Kind == kindSent:
+			var s stream.Sent
+			err = json.Unmarshal(one.Body, &s)
+			r.sent[place{s.Stream, s.Chunk}] = s
+		default:
+			err = fmt.Errorf("it has a record %q", one.Kind)
+		}
+		if err != nil {
+			return false, hint.With(fmt.Errorf("read what was sent before: %s: %w", r.file, err), "remove the file to begin the backup anew")
+		}
+	}
+	return manifest.IsID(r.head.ID), nil // only torn lines: it died before it did anything
+}
+
+func (r *running) start(ctx context.Context, job string) error {
+	word := make([]byte, 4+32)
+	if _, err := rand.Read(word); err != nil {
+		return err
+	}
+	r.log, r.sent = journal.Log{}, map[place]stream.Sent{}
+	r.head = head{ID: manifest.NewID(r.b.Now(), hex.EncodeToString(word[:4])), Job: job, Store: r.b.Store.About().URL, Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk}
+	if err := r.b.Do.Remove(ctx, r.file); err != nil {
+		return err
+	}
+	return r.note(ctx, kindBegan, r.head)
+}
+
+func (r *running) note(ctx context.Context, kind string, body any) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text, err := r.log.Append(r.b.Now(), kind, body)
+	if err != nil {
+		return err
+	}
+	if err := r.b.Do.Append(ctx, r.file, text); err != nil {
+		r.log.Drop()
+		return fmt.Errorf("write down what was sent: %w", err)
+	}
+	return nil
+}
+
+// Sent implements stream.Memory.
+func (r *running) Sent(number int, chunk int64) (stream.Sent, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, is := r.sent[place{number, chunk}]
+	return s, is
+}
+
+// Note implements stream.Memory.
+func (r *running) Note(ctx context.Context, s stream.Sent) error { return r.note(ctx, kindSent, s) }
+
+// done forgets it.
+func (r *running) done(ctx context.Context) error { return r.b.Do.Remove(ctx, r.file) }
+
+// open tells which backups have begun and not ended: what their objects are is not garbage.
+func (b *Backup) open(ctx context.Context) (ids []string, err error) {
+	files, err := b.Do.Glob(ctx, path.Join(b.Dir, "running", "*.log"))
+	for _, file := range files {
+		r := &running{b: b, file: file, sent: map[place]stream.Sent{}}
+		there, bad := r.read(ctx)
+		err = errors.Join(err, bad)
+		if there && r.head.Store == b.Store.About().URL {
+			ids = append(ids, r.head.ID)
+		}
+	}
+	return ids, err
+}
+
+// key of the marks of chunks.
+func (r *running) key() ([]byte, error) {
+	k, err := hex.DecodeString(r.head.Key)
+	if err != nil || len(k) < 16 || strings.TrimSpace(r.head.Key) == "" {
+		return nil, fmt.Errorf("%s has no key", r.file)
+	}
+	return k, nil
+}

@@ -1,0 +1,35 @@
+package stream
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Pace limits bytes a second over all who share it. The zero value limits nothing.
+type Pace struct {
+	PerSecond int64
+	mu        sync.Mutex
+	free      time.Time // when the next byte may go
+}
+
+// wait holds up who wants to send n bytes, until those of all before have had their time.
+func (p *Pace) wait(ctx context.Context, n int) error {
+	if p == nil || p.PerSecond <= 0 {
+		return nil
+	}
+	p.mu.Lock()
+	now := time.Now()
+	start := now
+	if p.free.After(now) {
+		start = p.free
+	}
+	p.free = start.Add(time.Duration(float64(n) / float64(p.PerSecond) * float64(time.Second)))
+	p.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(start.Sub(now)):
+		return nil
+	}
+}

@@ -1,0 +1,134 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+	"plumb/internal/hint"
+)
+
+// Vault is a store with backups, for who reads them.
+type Vault struct {
+	Store store.Store
+	Trust []note.Verifier // whose backups are believed
+}
+
+// Found is a backup that was found, or what is wrong with it.
+type Found struct {
+	manifest.Manifest
+	By  string // who signed it
+	Err error
+}
+
+// List gives all backups, oldest first. One that cannot be read or is not believed is listed with why.
+func (v Vault) List(ctx context.Context) (all []Found, err error) {
+	var ids []string
+	err = v.Store.List(ctx, manifest.Prefix, func(i store.Info) error {
+		if id := manifest.OfManifest(i.Name); id != "" {
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the backups of %s: %w", v.Store.About().URL, err)
+	}
+	for _, id := range ids {
+		f := Found{}
+		f.Manifest, f.By, f.Err = v.get(ctx, id)
+		f.ID = id
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b Found) int { return cmp.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// Get reads the manifest of a backup.
+func (v Vault) Get(ctx context.Context, id string) (manifest.Manifest, error) {
+	m, _, err := v.get(ctx, id)
+	return m, err
+}
+
+func (v Vault) get(ctx context.Context, id string) (m manifest.Manifest, by string, err error) {
+	text, _, err := v.Store.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxSize))
+	if err != nil {
+		return m, "", err
+	}
+	if m, by, err = manifest.Open(text, v.Trust...); err != nil {
+		return m, by, err
+	}
+	if m.ID != id { // a manifest of another backup, put here by who may write to the store
+		return manifest.Manifest{}, by, fmt.Errorf("read the manifest of %s: it is that of %s", id, m.ID)
+	}
+	return m, by, nil
+}
+
+// Find gives the one backup whose id begins so; "" or "latest" for the newest of a server.
+func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, error) {
+	all, err := v.List(ctx)
+	if err != nil {
+		return manifest.Manifest{}, err
+	}
+	var fit []Found
+	var doubt error // why the newest is not believed
+	latest := id == "" || id == "latest"
+	for _, f := range all {
+		if f.Err != nil {
+			doubt = fmt.Errorf("backup %s: %w", f.ID, f.Err)
+		}
+		if (latest && f.Err == nil || !latest && strings.HasPrefix(f.ID, id)) && (server == "" || f.Server == server) {
+			fit = append(fit, f)
+		}
+	}
+	switch {
+	case len(fit) == 0 && latest && doubt != nil:
+		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.About().URL, doubt)
+	case len(fit) == 0:
+		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s", v.Store.About().URL, cmp.Or(id, "at all")), "plumb backup list shows them")
+	case latest:
+		return fit[len(fit)-1].Manifest, nil
+	case len(fit) > 1:
+		return manifest.Manifest{}, hint.With(fmt.Errorf("%s can be any of %d backups", id, len(fit)), "give more of its id")
+	}
+	return fit[0].Manifest, fit[0].Err
+}
+
+// Chain gives what must be restored for a backup, in order: the full one first.
+func (v Vault) Chain(ctx context.Context, m manifest.Manifest) (all []manifest.Manifest, err error) {
+	all = []manifest.Manifest{m}
+	for seen := map[string]bool{m.ID: true}; ; {
+		base := baseOf(all[0])
+		if base == "" {
+			return all, nil
+		}
+		if seen[base] {
+			return nil, fmt.Errorf("the backups up to %s need each other in a circle", m.ID)
+		}
+		seen[base] = true
+		before, err := v.Get(ctx, base)
+		if errors.Is(err, store.ErrNotFound) {
+			err = errors.New("it is not there any more")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s needs %s: %w", all[0].ID, base, err)
+		}
+		all = slices.Insert(all, 0, before)
+	}
+}
+
+// baseOf is the backup that one begins at. All its streams begin at the same.
+func baseOf(m manifest.Manifest) string {
+	for _, s := range m.Streams {
+		if s.Base != nil {
+			return s.Base.Backup
+		}
+	}
+	return ""
+}

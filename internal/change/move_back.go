@@ -1,0 +1,134 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plumb/internal/host/tree"
+)
+
+// lost tells whether what was written in the new places is not copied back: because nobody
+// wants it, or because the server never answered there, so that nobody was promised anything, and what it
+// left may be why.
+func (m *moving) lost() bool {
+	if m.c.discard {
+		return true
+	}
+	tried, answered := false, false
+	for _, p := range m.c.Acts {
+		if p.N > m.p.N && p.Step == m.p.Step && p.Act.Switch != nil && m.starts(p) {
+			tried = tried || p.failed
+			answered = answered || p.reached || !p.failed || p.seen == p.Act.Switch.After
+		}
+	}
+	return tried && !answered
+}
+
+// starts tells whether an act comes after the server was let into its new places.
+func (m *moving) starts(p Recorded) bool {
+	return slices.ContainsFunc(m.c.Acts, func(g Recorded) bool {
+		return g.Act.Move != nil && g.Act.Move.Phase == MoveGive && g.Act.Move.List == m.o.List && g.N < p.N
+	})
+}
+
+// take copies back what was written in the new places, while they are in place and whole. Only then is the server
+// kept out of them.
+func (m *moving) take(ctx context.Context) error {
+	if m.p.Identity == "" {
+		return nil
+	}
+	now, err := identities(m.o.Pairs, func(p Pair) string { return p.At })
+	if err == nil && now != m.p.Identity {
+		err = &Refusal{Why: "what is mounted in the places of the data is not what was there", What: "mount it there again, and undo"}
+	}
+	if err == nil {
+		err = m.idle(ctx, atPlace, atOld)
+	}
+	if err == nil && !m.lost() {
+		err = m.mirrors(atOld, atPlace, func(r *mirror) error { r.back = true; return r.whole(ctx) })
+	}
+	if err != nil {
+		return fmt.Errorf("copy back what was written since: %w", err)
+	}
+	return m.shut(ctx, atPlace)
+}
+
+// back gives the old directories their names again, with all that was written since.
+func (m *moving) back(ctx context.Context) error {
+	at, renamed, err := m.oldNow()
+	if err != nil || !renamed {
+		return err // the old ones never left, or are there again
+	}
+	id, err := identities(m.o.Pairs, func(p Pair) string { return p.Aside })
+	if err != nil {
+		return err
+	}
+	if id != m.p.Identity {
+		return &Refusal{Why: "what is in the new places is not what the server ran on", What: "mount it there, and undo"}
+	}
+	if err := m.idle(ctx, at, atAside); err != nil {
+		return err
+	}
+	if !m.lost() { // somebody may have started the server once more
+		if err := m.mirrors(at, atAside, func(r *mirror) error { r.back = true; return r.whole(ctx) }); err != nil {
+			return fmt.Errorf("copy back what was written since: %w", err)
+		}
+	}
+	for i, p := range slices.Backward(m.o.Pairs) {
+		if p.Before != "" && at(i, p) == p.Old {
+			if err := m.k.Doer.Rename(ctx, p.Old, p.From); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// empty removes the copies, and gives the new places back as they were.
+func (m *moving) empty(ctx context.Context) error {
+	if m.p.Identity == "" {
+		return nil
+	}
+	id, err := identities(m.o.Pairs, func(p Pair) string { return p.Aside })
+	if err != nil {
+		return err
+	}
+	if id != m.p.Identity {
+		return &Refusal{Why: "what is in the new places is not what was copied to", What: "mount it there, and undo"}
+	}
+	was := strings.Split(m.p.Kept, "\n")
+	for i, p := range m.o.Pairs {
+		r, err := tree.Open(p.Aside)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		names, err := r.Names()
+		for _, name := range names {
+			if matches(p.Skip, name) {
+				r.RemoveEmpty(name) // unless something is mounted there
+				continue
+			}
+			if err == nil {
+				err = m.step(ctx, "remove", r.Path+"/"+name, func() error { return r.Remove(name) })
+			}
+		}
+		if err != nil {
+			return err
+		}
+		e, err := r.Itself()
+		if err == nil && i < len(was) {
+			_, err = fmt.Sscanf(was[i], "%d %d %o", &e.UID, &e.GID, &e.Mode)
+		}
+		if err == nil {
+			err = m.step(ctx, "give", r.Path, func() error { return r.Give(e) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(m.k.Doer.Remove(ctx, m.o.List))
+}

@@ -1,0 +1,376 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/host/tree"
+)
+
+// moving is one try at a phase of a move, or at taking it back.
+type moving struct {
+	k  *Executor
+	do host.Streamer
+	o  *Move
+	c  *Change
+	p  *Recorded
+
+	recs    map[string]copied
+	pending strings.Builder // what is not yet written down
+	files   int
+	bytes   int64
+}
+
+// stepper sees changes that are made without a doer: one in front of another.
+type stepper interface {
+	Step(ctx context.Context, op, name string, do func() error) error
+}
+
+func (m *moving) step(ctx context.Context, op, name string, do func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s, ok := m.k.Doer.(stepper); ok {
+		return s.Step(ctx, op, name, do)
+	}
+	return do()
+}
+
+func (m *moving) open(ctx context.Context) (err error) {
+	m.recs, err = readCopied(ctx, m.do, m.o.List)
+	return err
+}
+
+// note keeps what is known of a file; it is written down once it is on the disk.
+func (m *moving) note(ctx context.Context, to *tree.Root, key string, c copied, bytes int64) error {
+	m.recs[key] = c
+	m.pending.WriteString(c.line(key))
+	m.files, m.bytes = m.files+1, m.bytes+bytes
+	if m.files < noteFiles && m.bytes < noteBytes {
+		return nil
+	}
+	return m.flush(ctx, to)
+}
+
+func (m *moving) flush(ctx context.Context, to *tree.Root) error {
+	if m.files == 0 {
+		return nil
+	}
+	if err := to.Sync(); err != nil {
+		return err
+	}
+	text := m.pending.String()
+	m.pending.Reset()
+	m.files, m.bytes = 0, 0
+	return m.k.Doer.Append(ctx, m.o.List, []byte(text))
+}
+
+// mirrors opens both sides of all pairs.
+func (m *moving) mirrors(old, new func(int, Pair) string, do func(*mirror) error) error {
+	for i, pair := range m.o.Pairs {
+		from, err := tree.Open(old(i, pair))
+		if err != nil {
+			return err
+		}
+		to, err := tree.Open(new(i, pair))
+		if err == nil {
+			err = do(&mirror{moving: m, pair: pair, n: i, old: from, new: to})
+			to.Close()
+		}
+		from.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func atAside(_ int, p Pair) string { return p.Aside }
+func atPlace(_ int, p Pair) string { return p.At }
+func atOld(_ int, p Pair) string   { return p.Old }
+
+// Rounds of copying while others write: each leaves less for when they stand still.
+const (
+	mostRounds = 4
+	little     = 16 << 20 // bytes that are not worth another round
+)
+
+func (m *moving) copy(ctx context.Context) error {
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	last := int64(-1)
+	for range mostRounds {
+		var all int64
+		err := m.mirrors(func(_ int, p Pair) string { return p.From }, atAside, func(r *mirror) error {
+			r.live = true
+			moved, list, err := r.pass(ctx)
+			if all += moved; err == nil {
+				err = m.inside(ctx, r.pair, list)
+			}
+			if err == nil {
+				err = r.mountPoints(ctx)
+			}
+			return err
+		})
+		if err != nil || all <= little || last >= 0 && all > last/2 {
+			return err
+		}
+		last = all
+	}
+	return nil
+}
+
+// mountPoints makes empty directories in the place of those that stay.
+func (r *mirror) mountPoints(ctx context.Context) error {
+	names, err := r.old.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !matches(r.pair.Skip, name) || r.old.Kind(name) != 'd' || r.new.Kind(name) == 'd' {
+			continue
+		}
+		if err := r.step(ctx, "make directory", r.new.Path+"/"+name, func() error { return r.new.MakeDir(name) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin takes the new places: they are empty, and only root can enter them from then on.
+func (m *moving) begin(ctx context.Context) error {
+	now, err := identities(m.o.Pairs, func(p Pair) string { return p.Aside })
+	if err != nil {
+		return err
+	}
+	if m.p.Identity != "" && now != m.p.Identity {
+		return &Refusal{Why: "what is in the place that the data were copied to is not what was there then", What: "mount it again, or undo this change"}
+	}
+	var was []string
+	ids := strings.Split(now, "\n")
+	for i, p := range m.o.Pairs {
+		if !strings.HasSuffix(ids[i], tree.Mounted) { // what is mounted on can be given no other name
+			if err := onlyOurs(ctx, m.k.Doer, path.Dir(p.Aside)); err != nil {
+				return err
+			}
+		}
+		r, err := tree.Open(p.Aside)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		names, err := r.Names()
+		if err != nil {
+			return err
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return matches(p.Skip, name) }) // what is mounted in it
+		if len(names) > 0 && m.p.Identity == "" {
+			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, some(names)), What: "data are moved to an empty filesystem or directory"}
+		}
+		e, err := r.Itself()
+		if err != nil {
+			return err
+		}
+		was = append(was, fmt.Sprintf("%d %d %o", e.UID, e.GID, e.Mode))
+	}
+	if m.p.Identity == "" {
+		if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: now, What: strings.Join(was, "\n")}); err != nil {
+			return err
+		}
+	}
+	return m.shut(ctx, atAside)
+}
+
+// shut lets nobody but root into the new places.
+func (m *moving) shut(ctx context.Context, where func(int, Pair) string) error {
+	for i, p := range m.o.Pairs {
+		r, err := tree.Open(where(i, p))
+		if err != nil {
+			return err
+		}
+		err = m.step(ctx, "shut", r.Path, r.Shut)
+		r.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inside refuses links that lead to what would stay where it is although the server writes there.
+func (m *moving) inside(ctx context.Context, pair Pair, list []tree.Entry) error {
+	for _, e := range list {
+		if e.Kind != 'l' {
+			continue
+		}
+		to := e.Link
+		if !path.IsAbs(to) {
+			to = path.Join(pair.From, path.Dir(e.Name), to)
+		}
+		in := func(dir string) bool { return below(path.Clean(to), dir) }
+		if in(pair.From) || slices.ContainsFunc(pair.Leads, in) || slices.ContainsFunc(m.o.Pairs, func(p Pair) bool { return in(p.From) }) {
+			continue
+		}
+		st, err := m.do.Stat(ctx, path.Join(pair.From, e.Name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if st.Mode.IsDir() || int(st.UID) == list[0].UID && st.UID != 0 {
+			return &Refusal{Why: fmt.Sprintf("%s/%s leads to %s, which is not among what is moved", pair.From, e.Name, st.Resolved), What: "move it into the data directory first, or give it a volume of its own"}
+		}
+	}
+	return nil
+}
+
+// oldNow tells where the old directories are by now.
+func (m *moving) oldNow() (func(int, Pair) string, bool, error) {
+	was := strings.Split(m.p.Made.Before, "\n")
+	if len(was) != len(m.o.Pairs) {
+		return nil, false, unknown("a move that does not say what it moved")
+	}
+	var at []string
+	renamed := false
+	for i, p := range m.o.Pairs {
+		where := ""
+		for _, dir := range []string{p.From, p.Old} {
+			id, err := identities([]Pair{p}, func(Pair) string { return dir })
+			if err == nil && id == was[i] {
+				where = dir
+				break
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, false, err
+			}
+		}
+		if where == "" {
+			return nil, false, &Refusal{Why: fmt.Sprintf("neither %s nor %s is the directory that was to be moved", p.From, p.Old), What: "mount what was there before"}
+		}
+		renamed = renamed || where != p.From
+		at = append(at, where)
+	}
+	return func(i int, _ Pair) string { return at[i] }, renamed, nil
+}
+
+// idle waits until nobody has anything open any more.
+func (m *moving) idle(ctx context.Context, where ...func(int, Pair) string) error {
+	for end := time.Now().Add(sitting); ; {
+		var err error
+		for i, p := range m.o.Pairs {
+			for _, at := range where {
+				if err == nil {
+					err = unused(ctx, m.k.Doer, at(i, p), !m.k.Doer.About().Root)
+				}
+			}
+		}
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// aside brings the copies up to what the server left, and takes the old directories out of its way.
+func (m *moving) aside(ctx context.Context) error {
+	at, renamed, err := m.oldNow()
+	if err != nil {
+		return err
+	}
+	id, err := m.sameAside()
+	if err != nil {
+		return err
+	}
+	if err := m.idle(ctx, at); err != nil {
+		return err
+	}
+	if !renamed {
+		if err := m.mirrors(at, atAside, func(r *mirror) error {
+			return errors.Join(r.mountPoints(ctx), r.whole(ctx))
+		}); err != nil {
+			return err
+		}
+	}
+	if m.p.Identity == "" {
+		if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: id}); err != nil {
+			return err
+		}
+	}
+	if err := m.idle(ctx, at); err != nil {
+		return err
+	}
+	for i, p := range m.o.Pairs {
+		if p.Before != "" && at(i, p) == p.From {
+			if err := m.k.Doer.Rename(ctx, p.From, p.Before); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sameAside gives who is in the new places, and refuses others than were copied to.
+func (m *moving) sameAside() (string, error) {
+	now, err := identities(m.o.Pairs, func(p Pair) string { return p.Aside })
+	if err == nil && now != m.filled() {
+		err = &Refusal{Why: "what is in the new places is not what the data were copied to", What: "mount it there, and go on"}
+	}
+	return now, err
+}
+
+// filled gives the identities of what was copied to.
+func (m *moving) filled() string {
+	for _, p := range m.c.Acts {
+		if p.Act.Move != nil && p.Act.Move.Phase == MoveCopy && p.Act.Move.List == m.o.List {
+			return p.Identity
+		}
+	}
+	return ""
+}
+
+// give lets the server into its new places.
+func (m *moving) give(ctx context.Context) error {
+	now, err := identities(m.o.Pairs, func(p Pair) string { return p.At })
+	if err != nil {
+		return err
+	}
+	if bare := func(s string) string { return strings.ReplaceAll(s, tree.Mounted, "") }; bare(now) != bare(m.filled()) {
+		return &Refusal{Why: "what is mounted in the places of the data is not what they were copied to", What: "undo this change"}
+	}
+	if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: now}); err != nil {
+		return err
+	}
+	for i, p := range slices.Backward(m.o.Pairs) {
+		old, err := tree.Open(p.Old)
+		if err != nil {
+			return err
+		}
+		e, err := old.Itself()
+		old.Close()
+		if err != nil {
+			return err
+		}
+		to, err := tree.Open(atPlace(i, p))
+		if err == nil {
+			err = m.step(ctx, "give", to.Path, func() error { return to.Give(e) })
+			to.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+	"plumb/internal/backup/stream"
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+	"plumb/internal/protect/replicate"
+	"plumb/internal/units"
+	view "plumb/internal/view/backup"
+)
+
+const exits = `Exit codes:
+  0  done
+  2  the command line is wrong
+  3  refused, or failed: there is no backup`
+
+// verbs are the commands, with what they need of the process.
+type verbs struct{ machine.Opener }
+
+// Commands makes the commands, the most used first.
+func Commands(s *shell.Shell, a machine.Adapters) []*cobra.Command {
+	v := &verbs{machine.Opener{Shell: s, Adapters: a}}
+	return []*cobra.Command{v.backup(), v.restore(), v.verify()}
+}
+
+// asked is what the command line asks of a backup.
+type asked struct {
+	place
+	recipients     []string
+	recipientsFile string
+	command, name  string
+	points         string
+	full, low      bool
+	rate           value.Size
+	lockDays       int
+}
+
+func (v *verbs) backup() *cobra.Command {
+	var o asked
+	c := &cobra.Command{
+		Use:   "backup [POINT | --command LINE] --to URL",
+		Short: "take a point, or what a command gives, to S3 or a directory",
+		Long: `Backup sends the snapshots of a point on ZFS, or what a command writes to its
+standard output, to a store: in objects of 16 MiB at most, each compressed with zstd
+and encrypted with age for the recipients. What was killed goes on where it was. The
+backup exists when its manifest does, which is signed with this host's key, written
+last and read back; a producer that fails makes none.
+
+Of a point only what changed since the newest backup that this host can build on is
+sent, unless --full asks for all. Without POINT the newest one of this host is taken.
+
+The login of S3 is read from where the tools of AWS look: $AWS_ACCESS_KEY_ID and
+$AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the role of the machine. The key that
+opens backups (age-keygen) belongs on another machine: this one needs only its
+recipient, age1….
+
+` + exits,
+		Example: `  plumb backup 20261123T2105 --to s3://backups/db1 --recipient age1…
+  plumb backup --command 'mariadb-backup --backup --stream=mbstream' --to file:///mnt/nas/db1 --recipient age1…
+  plumb backup key`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return hint.Usage(c.CommandPath()+" wants one POINT at most", "plumb protect list shows them")
+			}
+			if o.command != "" && len(args) > 0 {
+				return hint.Usage("a POINT and --command were given", "give one of them")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
+				return v.make(c.Context(), d, s, o, strings.Join(args, ""))
+			})
+		},
+	}
+	o.flags(c, "to")
+	fl := c.Flags()
+	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can open the backup: `age1…`; can be given several times")
+	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` of recipients, one a line")
+	fl.StringVar(&o.command, "command", "", "back up what this shell `LINE` writes to its standard output")
+	fl.StringVar(&o.name, "name", "", "what --command is called in lists; its first word otherwise")
+	fl.StringVar(&o.points, "points", protect.Directory, "where points are written down")
+	fl.BoolVar(&o.full, "full", false, "send all of a point, and not what changed since a backup before")
+	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 4 MiB, three at once")
+	fl.Var(&o.rate, "limit-rate", "send so many bytes a second at most: 50M")
+	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store keep every object for so many days, whoever wants to remove it")
+	c.AddCommand(v.list(), v.key())
+	return c
+}
+
+// make makes a backup.
+func (v *verbs) make(ctx context.Context, d *host.LiveDoer, s store.Store, o asked, point string) error {
+	b, err := v.ready(ctx, d, s, o)
+	if err != nil {
+		return err
+	}
+	job, err := o.job(ctx, d, b, point)
+	if err != nil {
+		return err
+	}
+	r, err := b.Run(ctx, job)
+	v.wipe()
+	if err != nil {
+		return hint.With(err, cmp.Or(hint.Of(err), "there is no backup of it; the same command goes on with what was sent"))
+	}
+	return v.Answer(o.json, view.Document(s.About().URL, r), view.Made(s.About().URL, r, shell.Screen(v.Out)))
+}
+
+// ready makes all that a backup is made with.
+func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, s store.Store, o asked) (b backup.Backup, err error) {
+	if o.recipientsFile != "" {
+		text, err := readFile(o.recipientsFile)
+		if err != nil {
+			return b, fmt.Errorf("read the recipients: %w", err)
+		}
+		o.recipients = append(o.recipients, strings.Fields(string(text))...)
+	}
+	if len(o.recipients) == 0 {
+		return b, hint.Usage("nobody is named who can open the backup", "--recipient age1…: age-keygen makes a key, on another machine than this one")
+	}
+	at, err := o.directory()
+	if err != nil {
+		return b, err
+	}
+	b = backup.Backup{Do: d, Store: s, Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Chunk: 16 << 20, Workers: most, Doing: v.doing(o.json)}
+	if o.low {
+		b.Chunk, b.Workers = 4<<20, 3
+	}
+	if o.rate > 0 {
+		b.Pace = &stream.Pace{PerSecond: int64(o.rate)}
+	}
+	if b.To, err = backup.Recipients(o.recipients...); err != nil {
+		return b, err
+	}
+	if b.Host, err = os.Hostname(); err != nil {
+		b.Host = "unknown"
+	}
+	b.Sign, b.Public, err = backup.HostKey(ctx, d, at, b.Host)
+	return b, err
+}
+
+// job says what is backed up.
+func (o asked) job(ctx context.Context, d *host.LiveDoer, b backup.Backup, point string) (backup.Job, error) {
+	if o.command != "" {
+		name := o.name
+		if name == "" {
+			name, _, _ = strings.Cut(strings.TrimSpace(o.command), " ")
+		}
+		return backup.Job{Name: "command " + o.command, Sources: []backup.Source{{Stream: manifest.Stream{Name: name, Kind: manifest.Command}, Argv: []string{"/bin/sh", "-c", o.command}}}}, nil
+	}
+	points := protect.Store{Dir: o.points, Guard: host.Guarded}
+	p, err := o.find(ctx, d, points, point)
+	if err != nil {
+		return backup.Job{}, err
+	}
+	v, err := o.vault(ctx, d, b.Store)
+	if err != nil {
+		return backup.Job{}, err
+	}
+	told, err := json.Marshal(replicate.Told(p))
+	if err != nil {
+		return backup.Job{}, err
+	}
+	return backup.Point(ctx, d, v, p, told, backup.Full{Asked: o.full})
+}
+
+// find gives the point that is meant, or the newest.
+func (o asked) find(ctx context.Context, d host.Doer, points protect.Store, id string) (protect.Point, error) {
+	if id != "" {
+		return points.Get(ctx, d, id)
+	}
+	all, err := points.List(ctx, d)
+	if err != nil {
+		return protect.Point{}, err
+	}
+	server := ""
+	for _, p := range all {
+		if server != "" && p.Server.Ref.String() != server {
+			return protect.Point{}, hint.With(errors.New("there are points of several servers, and none was named"), "name one: plumb protect list shows them")
+		}
+		server = p.Server.Ref.String()
+	}
+	if len(all) == 0 {
+		return protect.Point{}, hint.With(errors.New("there is no point to back up"), "plumb snapshot takes one; --command backs up what a command gives")
+	}
+	return all[len(all)-1], nil
+}
+
+// trouble tells what is tried again, not too often.
+func (v *verbs) trouble() func(error) {
+	var last time.Time
+	return func(err error) {
+		if time.Since(last) > 10*time.Second {
+			last = time.Now()
+			fmt.Fprintf(v.Err, "trying again: %s\n", shell.OneLine(err.Error()))
+		}
+	}
+}
+
+// doing shows how far it is in one line, where a person watches.
+func (v *verbs) doing(quiet bool) func(backup.Progress) {
+	if quiet || !shell.IsTerminal(v.Err) {
+		return nil
+	}
+	began, last := time.Now(), time.Time{}
+	return func(p backup.Progress) {
+		if time.Since(last) < 200*time.Millisecond {
+			return
+		}
+		last = time.Now()
+		rate := float64(p.Bytes) / max(time.Since(began).Seconds(), 0.001)
+		line := fmt.Sprintf("%s: %s, %s a second", p.Stream, units.Measured(float64(p.Bytes)), units.Measured(rate))
+		if p.Size > p.Bytes && rate > 0 {
+			line += ", " + units.Span(time.Duration(float64(p.Size-p.Bytes)/rate*float64(time.Second))) + " left"
+		}
+		shell.Rewrite(v.Err, shell.OneLine(line))
+	}
+}
+
+func (v *verbs) wipe() {
+	if shell.IsTerminal(v.Err) {
+		shell.Rewrite(v.Err, "")
+	}
+}

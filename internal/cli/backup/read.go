@@ -1,0 +1,230 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"github.com/spf13/cobra"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	view "plumb/internal/view/backup"
+)
+
+func (v *verbs) list() *cobra.Command {
+	var p place
+	c := &cobra.Command{
+		Use:     "list --from URL",
+		Short:   "list the backups of a store",
+		Long:    "List shows the backups below a URL, oldest first, and says of each who signed it.\n\n" + shell.ReadExits,
+		Example: "  plumb backup list --from s3://backups/db1",
+		Args:    shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return v.on(p, func(d *host.LiveDoer, s store.Store) error {
+				vault, err := p.vault(c.Context(), d, s)
+				if err != nil {
+					return err
+				}
+				all, err := vault.List(c.Context())
+				if err != nil {
+					return err
+				}
+				return v.Answer(p.json, view.ListDocument(s.About().URL, all), view.List(s.About().URL, all, shell.Screen(v.Out)))
+			})
+		},
+	}
+	p.flags(c, "from")
+	p.trustFlag(c)
+	return c
+}
+
+// key prints the recovery sheet: what must be kept elsewhere for backups to be of use.
+func (v *verbs) key() *cobra.Command {
+	var p place
+	c := &cobra.Command{
+		Use:   "key",
+		Short: "print the public key of this host, for those who restore its backups elsewhere",
+		Long: `Key prints the public key with which this host's backups are checked. Keep it with
+the key that opens them, on paper or on another machine: plumb restore --trust takes it.
+
+` + exits,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			at, err := p.directory()
+			if err != nil {
+				return err
+			}
+			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+			defer d.Close()
+			name, err := os.Hostname()
+			if err != nil {
+				name = "unknown"
+			}
+			_, public, err := backup.HostKey(c.Context(), d, at, name)
+			if err != nil {
+				return err
+			}
+			return v.Print("# " + shell.OneLine(name) + ", who signs its backups so\n" + public + "\n")
+		},
+	}
+	c.Flags().StringVar(&p.state, "state", "", "read this host's key in `DIR` instead of "+backup.Directory)
+	return c
+}
+
+// opening is what a command needs that opens backups.
+type opening struct {
+	place
+	identity string
+	server   string
+}
+
+func (o *opening) flags(c *cobra.Command) {
+	o.place.flags(c, "from")
+	o.trustFlag(c)
+	c.Flags().StringVar(&o.identity, "identity", "", "the `FILE` with the keys that open backups, as age-keygen writes it")
+	c.Flags().StringVar(&o.server, "server", "", "of the backups only those of this server: mariadb:3306")
+}
+
+// keys reads the identities; none when no file is named.
+func (o *opening) keys() ([]age.Identity, error) {
+	if o.identity == "" {
+		return nil, nil
+	}
+	text, err := readFile(o.identity)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys: %w", err)
+	}
+	return backup.Identities(text)
+}
+
+func oneID(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return hint.Usage(c.CommandPath()+" wants one ID at most", "plumb backup list shows them")
+	}
+	return nil
+}
+
+// target is where a backup is restored to.
+type target struct {
+	into, output, command, stream string
+	force                         bool
+}
+
+func (v *verbs) restore() *cobra.Command {
+	var o opening
+	var t target
+	c := &cobra.Command{
+		Use:   "restore [ID] --from URL --identity FILE (--into DATASET | --output FILE | --command LINE)",
+		Short: "bring a backup back: to datasets, a file or a command",
+		Long: `Restore reads a backup, the newest without ID, and what it needs. Several objects are
+fetched at once; each is compared with the signed manifest, decrypted and unpacked
+before a byte of it is passed on, in the order of the stream. A backup that nobody
+signed whom this host trusts is not touched.
+
+--into receives streams of ZFS into new datasets below DATASET, and mounts nothing.
+What is there whole of an earlier run is kept.
+
+` + exits,
+		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored
+  plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'`,
+		Args: oneID,
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
+				return v.bring(c.Context(), d, s, o, t, strings.Join(args, ""))
+			})
+		},
+	}
+	o.flags(c)
+	c.Flags().StringVar(&t.into, "into", "", "receive streams of ZFS below this `DATASET`")
+	c.Flags().StringVar(&t.output, "output", "", "write one stream to a `FILE`; - for standard output")
+	c.Flags().StringVar(&t.command, "command", "", "give one stream to the standard input of this shell `LINE`")
+	c.Flags().StringVar(&t.stream, "stream", "", "the `NAME` of the stream, where the backup has several")
+	c.Flags().BoolVar(&t.force, "force", false, "replace a file that is there")
+	c.MarkFlagsMutuallyExclusive("into", "output", "command")
+	c.MarkFlagsOneRequired("into", "output", "command")
+	if err := c.MarkFlagRequired("identity"); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// bring brings a backup back.
+func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, t target, id string) error {
+	if t.output != "-" {
+		if err := shell.RoomFor("--output", t.output, t.force); err != nil {
+			return err
+		}
+	}
+	keys, err := o.keys()
+	if err != nil {
+		return err
+	}
+	vault, err := o.vault(ctx, d, s)
+	if err != nil {
+		return err
+	}
+	m, err := vault.Find(ctx, id, o.server)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json || t.output == "-")}
+	var all []backup.Received
+	if t.into != "" {
+		all, err = r.Datasets(ctx, m, t.into)
+	} else {
+		all, err = v.one(ctx, d, r, m, t)
+	}
+	v.wipe()
+	if err != nil || t.output == "-" {
+		return err
+	}
+	took := time.Since(began)
+	return v.Answer(o.json, view.RestoreDocument(m, all, took), view.Restored(m, all, took, shell.Screen(v.Out)))
+}
+
+// one brings one stream back.
+func (v *verbs) one(ctx context.Context, d *host.LiveDoer, r backup.Restore, m manifest.Manifest, t target) ([]backup.Received, error) {
+	number, err := streamOf(m, t.stream)
+	if err != nil {
+		return nil, err
+	}
+	s := m.Streams[number]
+	if s.Base != nil {
+		return nil, hint.With(fmt.Errorf("%s of backup %s is what changed since backup %s", s.Name, m.ID, s.Base.Backup), "--into DATASET restores both")
+	}
+	write := func(w io.Writer) error { return r.Stream(ctx, m, number, w) }
+	switch {
+	case t.output == "-":
+		err = write(v.Out)
+	case t.output != "":
+		err = shell.WriteFile(t.output, t.force, write)
+	default:
+		err = r.Command(ctx, m, number, t.command)
+	}
+	return []backup.Received{{Dataset: cmp.Or(t.output, t.command), From: s.Name, Bytes: s.Bytes}}, err
+}
+
+func streamOf(m manifest.Manifest, name string) (int, error) {
+	var names []string
+	for i, s := range m.Streams {
+		if s.Name == name || name == "" && len(m.Streams) == 1 {
+			return i, nil
+		}
+		names = append(names, s.Name)
+	}
+	if name == "" {
+		return 0, hint.Usage(fmt.Sprintf("backup %s has several streams, and none was named", m.ID), "--stream "+strings.Join(names, ", or "))
+	}
+	return 0, hint.Usage(fmt.Sprintf("backup %s has no stream %q", m.ID, name), "it has "+strings.Join(names, ", "))
+}

@@ -1,0 +1,150 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/prove"
+	"plumb/internal/backup/store"
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect/drill"
+	view "plumb/internal/view/backup"
+)
+
+func (v *verbs) verify() *cobra.Command {
+	var o opening
+	var all bool
+	under, percent := "", 1.0
+	c := &cobra.Command{
+		Use:   "verify [ID] --from URL",
+		Short: "read backups again, and compare",
+		Long: `Verify lists the objects of the newest backup, of the one of an ID or of all, and reads
+a sample of them. Without keys each is compared with the hash that was signed when it
+was sent; with --identity it is decrypted and unpacked too. What a backup needs is
+verified with it.
+
+--restore DATASET proves it: the backup is restored below DATASET, a server is started
+on it, which recovers, is checked and read, and all of that is taken away. It needs the
+key, the server's program of the same release, and the user plumb-verify, as whom it
+runs without network.
+
+` + exits,
+		Example: `  plumb verify --from s3://backups/db1
+  plumb verify --from s3://backups/db1 --sample 100 --identity key.txt
+  plumb verify --from s3://backups/db1 --restore tank --identity key.txt --trust db1.pub`,
+		Args: oneID,
+		RunE: func(c *cobra.Command, args []string) error {
+			if percent < 0 || percent > 100 {
+				return hint.Usage(fmt.Sprintf("--sample %g is no percentage", percent), "0 to 100")
+			}
+			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
+				if under != "" {
+					return v.prove(c.Context(), d, s, o, strings.Join(args, ""), under)
+				}
+				return v.again(c.Context(), d, s, o, strings.Join(args, ""), all, percent)
+			})
+		},
+	}
+	o.flags(c)
+	c.Flags().BoolVar(&all, "all", false, "verify all backups")
+	c.Flags().StringVar(&under, "restore", "", "restore it below this `DATASET`, start a server on it, and take that away")
+	c.MarkFlagsMutuallyExclusive("restore", "all")
+	c.Flags().Float64Var(&percent, "sample", percent, "how many of a hundred objects are read; the first and the last of each stream always are")
+	return c
+}
+
+// prove restores a backup, and starts a server on it.
+func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, id, under string) error {
+	keys, err := o.keys()
+	if err == nil && keys == nil {
+		err = hint.Usage("--restore opens the backup, and no key was given", "--identity FILE")
+	}
+	if err != nil {
+		return err
+	}
+	vault, err := o.vault(ctx, d, s)
+	if err != nil {
+		return err
+	}
+	m, err := vault.Find(ctx, id, o.server)
+	if err != nil {
+		return err
+	}
+	return v.On(machine.At(o.state), func(here *machine.Machine) error {
+		run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(o.json)}
+		got, err := prove.Proof{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json)}, Under: under, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
+		v.wipe()
+		if err != nil {
+			return err
+		}
+		err = v.Answer(o.json, view.ProofDocument(s.About().URL, m, got), view.Proven(m, got, shell.Screen(v.Out)))
+		if err == nil && !got.OK {
+			err = shell.ErrMarked
+		}
+		return err
+	})
+}
+
+// again reads backups again.
+func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, id string, all bool, percent float64) error {
+	keys, err := o.keys()
+	if err != nil {
+		return err
+	}
+	vault, err := o.vault(ctx, d, s)
+	if err != nil {
+		return err
+	}
+	chain, err := chosen(ctx, vault, id, o.server, all)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	var got []backup.Verified
+	for _, m := range chain {
+		one, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Doing: v.doing(o.json)}.Run(ctx, m)
+		if err != nil {
+			v.wipe()
+			return err
+		}
+		got = append(got, one)
+	}
+	v.wipe()
+	took := time.Since(began)
+	return v.Answer(o.json, view.VerifyDocument(s.About().URL, got, took), view.Verified(got, took, shell.Screen(v.Out)))
+}
+
+// chosen gives the backups that are meant: one with what it needs, or all. Of all, one that is not believed
+// is an error: it may be the one that is needed.
+func chosen(ctx context.Context, vault backup.Vault, id, server string, all bool) ([]manifest.Manifest, error) {
+	if !all {
+		m, err := vault.Find(ctx, id, server)
+		if err != nil {
+			return nil, err
+		}
+		return vault.Chain(ctx, m)
+	}
+	found, err := vault.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []manifest.Manifest
+	for _, f := range found {
+		if f.Err != nil {
+			return nil, fmt.Errorf("backup %s: %w", f.ID, f.Err)
+		}
+		if server == "" || f.Server == server {
+			wanted = append(wanted, f.Manifest)
+		}
+	}
+	return wanted, nil
+}

@@ -1,0 +1,181 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/change"
+	"plumb/internal/cli/shell"
+	"plumb/internal/fix"
+	"plumb/internal/hint"
+	"plumb/internal/host/foreground"
+	"plumb/internal/provision/boost"
+	"plumb/internal/stack"
+	view "plumb/internal/view/provision"
+)
+
+// boosting is boost, with its flags.
+type boosting struct {
+	lending
+	also   []string
+	dryRun bool
+	yes    bool
+	json   bool
+
+	of      string
+	limit   time.Duration
+	command []string
+}
+
+const boostExits = `Exit codes:
+  that of the command, once all was given back
+  2  the command line is wrong
+  3  refused, or something could not be given back: see what is said`
+
+// Boost makes the command.
+func Boost(s *shell.Shell, l Lending) *cobra.Command {
+	b := &boosting{lending: lending{Shell: s, Lending: l}}
+	c := &cobra.Command{
+		Use:   "boost DATASET|SERVER TIME -- COMMAND…",
+		Short: "run a bulk load with less durable settings, which come back by themselves",
+		Long: `Boost runs a command, and for as long as it runs nothing on a dataset waits for the
+disk (sync=disabled), or a server has the settings that its documentation names for
+bulk loads. It shows beforehand what a crash meanwhile loses, and asks.
+
+What was before comes back when the command ends, when the time is over, and when
+Plumb is killed: a process of its own waits for that before the first value is set.
+A value that was inherited is inherited again. What somebody else changed meanwhile
+is left as it is. With systemd, a unit gives it back at the next boot; without, plumb
+undo does. Nothing is set that can damage data: no fsync=off, no full_page_writes=off,
+no disabled redo.
+
+A dataset with files of several servers is refused, and so is one of a server whose
+commits others count on (a source, a replica, a member of a cluster): --also names
+the servers that may lose commits.
+
+` + boostExits,
+		Example: `  plumb boost tank/db/load 20m -- sh -c 'mysql app <dump.sql'
+  plumb boost mysql:3306 1h -- myloader -d /backup
+  plumb boost postgres:5432 30m --dry-run`,
+		Args: b.arguments,
+		RunE: func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
+	}
+	b.LiveFlags(c)
+	fl := c.Flags()
+	fl.StringVar(&b.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
+	fl.StringArrayVar(&b.also, "also", nil, "this `SERVER` may lose commits, although it is one of several or others count on it; can be given several times")
+	fl.BoolVar(&b.dryRun, "dry-run", false, "show what would be set, and run nothing")
+	fl.BoolVar(&b.yes, "yes", false, "do not ask")
+	fl.BoolVar(&b.json, "json", false, "with --dry-run: print JSON v1 (plumb schema describes it)")
+	return c
+}
+
+const (
+	leastBoost = time.Second
+	mostBoost  = 24 * time.Hour
+)
+
+// arguments reads what is sped up, for how long, and the command.
+func (b *boosting) arguments(c *cobra.Command, args []string) (err error) {
+	const how = "such as plumb boost tank/db 20m -- sh -c 'mysql app <dump.sql'"
+	at := c.ArgsLenAtDash()
+	if at < 0 {
+		at = len(args)
+	}
+	if at != 2 {
+		return hint.Usage(fmt.Sprintf("plumb boost wants a dataset or server and a time before --, got %d arguments", at), how)
+	}
+	b.of, b.command = args[0], args[2:]
+	if b.limit, err = time.ParseDuration(args[1]); err != nil || b.limit < leastBoost || b.limit > mostBoost {
+		return hint.Usage(fmt.Sprintf("%q is no time for a load", args[1]), fmt.Sprintf("give something from %s to %s, such as 20m", leastBoost, mostBoost))
+	}
+	if len(b.command) == 0 && !b.dryRun {
+		return hint.Usage("no command is given", how)
+	}
+	if b.json && !b.dryRun {
+		return hint.Usage("--json prints what would be done, and standard output is the command's", "give --dry-run too")
+	}
+	return b.Validate()
+}
+
+func (b *boosting) run(ctx context.Context) error {
+	if !b.dryRun {
+		if err := foreground.Find(b.command[0]); err != nil {
+			return hint.Usage("the command cannot be run: "+err.Error(), "what a shell would do needs one: sh -c '…'")
+		}
+	}
+	l, err := b.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	l.Unit = b.unit(ctx, l.doer)
+	l.Command = func(ctx context.Context) (int, error) {
+		in, _ := b.In.(*os.File)
+		out, _ := b.Out.(*os.File)
+		return foreground.Run(ctx, foreground.Streams{In: in, Out: out, Err: os.Stderr}, b.command)
+	}
+	plan, err := b.plan(l.Stack)
+	if err != nil {
+		return err
+	}
+	if l.Unit != nil {
+		l.Unit.Before = before(ctx, l.Do, l.Stack, plan.Servers)
+	}
+	draft, err := l.Prepare(ctx, plan)
+	if err != nil {
+		return err
+	}
+	if err := b.show(plan, draft, l.Unit != nil); err != nil {
+		return err
+	}
+	switch err := fix.Refused(draft); {
+	case err != nil:
+		return err
+	case len(draft.Steps) == 0:
+		return errors.New("nothing of it can be set for a while here")
+	case b.dryRun:
+		return nil
+	}
+	if err := l.Executor.Trusted(); err != nil {
+		return fmt.Errorf("keep the journal: %w", err)
+	}
+	if err := b.Ask("May a crash meanwhile lose that?", b.yes); err != nil {
+		return err
+	}
+	r, err := l.Lend(ctx, plan, draft)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(b.Err, view.BoostOutcome(plan, r, shell.Screen(b.Err)))
+	if r.Code != 0 {
+		return shell.Ended{Code: r.Code}
+	}
+	return nil
+}
+
+// show says what would be done. Standard output is the command's.
+func (b *boosting) show(p boost.Plan, d change.Draft, unit bool) error {
+	switch {
+	case b.json:
+		return b.Document(view.BoostDocument(p, d, unit))
+	case b.dryRun:
+		return b.Print(view.BoostPlan(p, d, unit, shell.Screen(b.Out)))
+	}
+	_, err := fmt.Fprint(b.Err, view.BoostPlan(p, d, unit, shell.Screen(b.Err)))
+	return err
+}
+
+// plan tells a dataset from a server by what is on the host.
+func (b *boosting) plan(s *stack.Stack) (boost.Plan, error) {
+	o := boost.Options{For: b.limit, Also: b.also}
+	if ref, err := stack.ParseRef(b.of); err == nil && s.Find(stack.Ref{Kind: "dataset", Name: b.of}) == nil && s.Find(ref) != nil {
+		return boost.Server(s, b.of, b.Loaders, o)
+	}
+	return boost.Dataset(s, b.of, o)
+}

@@ -1,0 +1,357 @@
+package provision
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/change"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/provision/cache"
+	"plumb/internal/provision/spec"
+	"plumb/internal/units"
+	view "plumb/internal/view/provision"
+)
+
+// caching is the commands below cache, with their flags.
+type caching struct {
+	lending
+	log    bool
+	disk   spec.Disk
+	emit   string
+	limit  time.Duration
+	runs   int
+	every  time.Duration
+	save   string
+	before string
+	dryRun bool
+	yes    bool
+}
+
+// Cache makes the commands about cache and log devices.
+func Cache(s *shell.Shell, l Lending) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cache",
+		Short: "give a pool a cache (L2ARC) or log device (SLOG), warm and judge it, take it away",
+		Long: `Cache adds a cache device or a separate log to a pool of ZFS, reads files once so that
+the cache holds them, judges whether it serves anything, and takes it away again.`,
+		Args: s.NoSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	for _, make := range []func(*caching) *cobra.Command{(*caching).add, (*caching).remove, (*caching).warm, (*caching).judge} {
+		v := &caching{lending: lending{Shell: s, Lending: l}}
+		one := make(v)
+		v.LiveFlags(one)
+		c.AddCommand(one)
+	}
+	return c
+}
+
+const cacheExits = `Exit codes:
+  0  done, or nothing to do
+  2  the command line is wrong
+  3  refused, or failed`
+
+func (v *caching) changing(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVar(&v.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
+	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	fl.BoolVar(&v.yes, "yes", false, "do not ask")
+}
+
+func (v *caching) add() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "add POOL DEVICE",
+		Short: "give a pool a cache device, or with --log a separate log",
+		Long: `Add gives a pool a cache device, or with --log a separate log. The disk is proven to be
+empty, and to be the one that was looked at, just before it is added. A cache device that the
+pool has and that does not work any more, as an instance store after a stop, is taken out and
+added anew if Plumb added it.
+
+--emit systemd prints a unit that does this and the warming at each boot.
+
+` + cacheExits,
+		Example: `  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store
+  plumb provision cache add tank /dev/disk/by-id/nvme-optane --log --serial PHKE1234`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error { return v.runAdd(c.Context(), args[0], args[1]) },
+	}
+	v.changing(c)
+	fl := c.Flags()
+	fl.BoolVar(&v.log, "log", false, "as a separate log (SLOG)")
+	fl.StringVar(&v.disk.Serial, "serial", "", "only the disk with this `SERIAL` number")
+	fl.StringVar(&v.disk.Erase, "erase", "", "the disk with this `SERIAL` number may be overwritten although something is on it")
+	fl.StringVar(&v.emit, "emit", "", "print a unit that does this at each boot, in the `FORM` systemd")
+	return c
+}
+
+func (v *caching) runAdd(ctx context.Context, pool, device string) error {
+	if err := v.Validate(); err != nil {
+		return err
+	}
+	if v.emit != "" {
+		return v.printUnit(pool, device)
+	}
+	class := cache.Reads
+	if v.log {
+		class = cache.Log
+	}
+	v.disk.Path = device
+	o, err := v.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	a, err := cache.Add(ctx, o.doer, o.Stack, pool, class, v.disk)
+	if err == nil && a.Dead && !v.dryRun {
+		if err = v.withdraw(ctx, o, pool, device); err == nil {
+			a, err = cache.Add(ctx, o.doer, o.Stack, pool, class, v.disk)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(a.Acts) == 0 && a.Dead:
+		return v.Print(fmt.Sprintf("%s does not work: it would be taken out, and added anew if it is there.\n", cache.Place(class, pool, device)))
+	case len(a.Acts) == 0:
+		return v.Print(fmt.Sprintf("Nothing to do: %s is there.\n", cache.Place(class, pool, device)))
+	}
+	if err := v.Print(view.CacheAddition(a, shell.Screen(v.Out))); err != nil || v.dryRun {
+		return err
+	}
+	if err := o.Executor.Trusted(); err != nil {
+		return fmt.Errorf("keep the journal: %w", err)
+	}
+	if err := v.Ask("Add it?", v.yes); err != nil {
+		return err
+	}
+	out, err := o.Executor.Apply(ctx, change.Draft{Steps: []change.Prepared{a.Step()}}, change.ApplyOptions{Begin: change.Begin{User: o.User}})
+	if err != nil {
+		return err
+	}
+	return v.Print(fmt.Sprintf("Added: change %d. plumb provision cache remove %s %s takes it away.\n", out.Number, pool, device))
+}
+
+// printUnit prints the unit of an ephemeral cache. It is warmed by hand where no dataset is named.
+func (v *caching) printUnit(pool, device string) error {
+	if v.emit != "systemd" {
+		return hint.Usage(fmt.Sprintf("--emit %s names no form", v.emit), "want systemd")
+	}
+	if v.log {
+		return hint.Usage("a log that comes back empty has lost what it was to keep", "a cache device may: leave --log out")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	text, err := view.CacheUnit(self, pool, device)
+	if err != nil {
+		return hint.Usage(err.Error(), "name the device by /dev/disk/by-id")
+	}
+	return v.Print(text)
+}
+
+func (v *caching) remove() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "remove POOL DEVICE",
+		Short: "take away a cache or log device that Plumb added",
+		Long: `Remove takes a cache or log device out of its pool, if it stands in the journal that Plumb
+added it and the disk is still that one. What others added, zpool remove takes out.
+
+` + cacheExits,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := v.Validate(); err != nil {
+				return err
+			}
+			o, err := v.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer o.close()
+			if !v.dryRun {
+				if err := v.Ask(fmt.Sprintf("Take %s out of pool %s?", args[1], args[0]), v.yes); err != nil {
+					return err
+				}
+			}
+			if err := v.withdraw(c.Context(), o, args[0], args[1]); err != nil {
+				return err
+			}
+			if v.dryRun {
+				return v.Print(fmt.Sprintf("%s would be taken out of pool %s.\n", args[1], args[0]))
+			}
+			return v.Print(fmt.Sprintf("%s is no part of pool %s any more, and is empty again.\n", args[1], args[0]))
+		},
+	}
+	v.changing(c)
+	return c
+}
+
+// withdraw undoes the change that added a device.
+func (v *caching) withdraw(ctx context.Context, o opened, pool, device string) error {
+	all, err := o.Executor.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	n := cache.Added(all, pool, device)
+	switch {
+	case n == 0:
+		return hint.With(fmt.Errorf("it does not stand in the journal that Plumb added %s to the pool %s", device, pool), "zpool remove "+pool+" "+device+" takes out what others added")
+	case v.dryRun:
+		return nil
+	}
+	// Of one that is gone nothing can be read any more; that no other disk is behind its path is looked at on the way out.
+	_, state, err := cache.Find(ctx, o.doer, cache.Fuse(o.Stack), pool, device)
+	if err != nil {
+		return err
+	}
+	return o.Executor.Undo(ctx, []int{n}, change.UndoOptions{Force: state != "ONLINE"})
+}
+
+func (v *caching) warm() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "warm POOL DATASET…",
+		Short: "read the files of datasets once, so that the cache holds them",
+		Long: `Warm reads every file of the datasets once, while the cache device is fed faster than
+usual: l2arc_noprefetch=0, and higher l2arc_write_max, l2arc_write_boost and l2arc_headroom.
+The parameters of before come back when all is read, when the time is over, and when Plumb is
+killed, as those of plumb boost. A dataset with primarycache=metadata is refused: a cache
+device is fed from the ARC alone, so that no data of it would reach it.
+
+` + cacheExits,
+		Example: "  plumb provision cache warm tank tank/mariadb/data --for 2h",
+		Args:    cobra.MinimumNArgs(2),
+		RunE:    func(c *cobra.Command, args []string) error { return v.runWarm(c.Context(), args[0], args[1:]) },
+	}
+	v.changing(c)
+	c.Flags().DurationVar(&v.limit, "for", time.Hour, "end after this time, whatever was read")
+	return c
+}
+
+func (v *caching) runWarm(ctx context.Context, pool string, datasets []string) error {
+	if v.limit < leastBoost || v.limit > mostBoost {
+		return hint.Usage(fmt.Sprintf("--for %s is no time to read files in", v.limit), "give something like --for 1h")
+	}
+	if err := v.Validate(); err != nil {
+		return err
+	}
+	o, err := v.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	w, err := cache.Warm(o.Stack, pool, datasets, v.limit)
+	if err != nil {
+		return err
+	}
+	draft, err := o.Prepare(ctx, w.Plan)
+	if err != nil {
+		return err
+	}
+	if err := v.Print(view.CacheWarming(w, draft, shell.Screen(v.Out))); err != nil || v.dryRun {
+		return err
+	}
+	if len(draft.Missing) > 0 {
+		return hint.With(errors.New(strings.Join(draft.Missing, "; ")), "run as root")
+	}
+	if err := v.Ask("Read them?", v.yes); err != nil {
+		return err
+	}
+	return v.read(ctx, o, w, draft)
+}
+
+// read reads the files under the raised rates, and says what came of it.
+func (v *caching) read(ctx context.Context, o opened, w cache.Warming, draft change.Draft) error {
+	within, cancel := context.WithTimeout(ctx, v.limit)
+	defer cancel()
+	o.Command = func(context.Context) (int, error) {
+		for _, dir := range w.Dirs {
+			if flow, err := o.doer.Pipe(within, cache.Reading(dir)); err != nil {
+				return flow.Code, fmt.Errorf("read %s: %w", dir, err)
+			}
+		}
+		return 0, nil
+	}
+	was, err := cache.Size(ctx, o.doer)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if len(draft.Steps) == 0 { // they are as high already
+		_, err = o.Command(ctx)
+	} else {
+		_, err = o.Lend(ctx, w.Plan, draft)
+	}
+	now, sizeErr := cache.Size(ctx, o.doer)
+	if err := errors.Join(err, sizeErr); err != nil {
+		return err
+	}
+	return v.Print(fmt.Sprintf("Read in %s. The cache devices hold %s, and held %s before (l2_asize); they are fed for as long as the ARC evicts.\n",
+		units.Span(time.Since(began)), units.Bytes(now), units.Bytes(was)))
+}
+
+func (v *caching) judge() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "judge",
+		Short: "tell whether the cache devices serve anything, with intervals",
+		Long: `Judge reads the counters of the ARC several times, and tells what share of the reads that
+missed it the cache devices served, with 95 % intervals. --save FILE keeps what was seen;
+--before FILE tells what has moved since. It changes nothing. Nothing is said to have moved
+unless the interval says so.
+
+The counters are of all pools of this host together. Of a separate log they tell nothing:
+plumb load fsync before and after tells what that brings.
+
+` + shell.ReadExits,
+		Example: `  plumb provision cache judge --save before.json     without the cache device
+  plumb provision cache judge --before before.json   with it, once it is warm`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return v.runJudge(c.Context()) },
+	}
+	fl := c.Flags()
+	fl.IntVar(&v.runs, "windows", 10, "so many windows, 4 to 1000")
+	fl.DurationVar(&v.every, "every", 6*time.Second, "length of each")
+	fl.StringVar(&v.save, "save", "", "write what was seen into a new `FILE`")
+	fl.StringVar(&v.before, "before", "", "compare with what an earlier run saved in `FILE`")
+	return c
+}
+
+func (v *caching) runJudge(ctx context.Context) error {
+	if v.runs < 4 || v.runs > 1000 || v.every < 100*time.Millisecond || v.every > time.Hour {
+		return hint.Usage(fmt.Sprintf("--windows %d --every %s tells nothing", v.runs, v.every), "give something like --windows 10 --every 6s")
+	}
+	var before []cache.Window
+	if v.before != "" {
+		text, err := os.ReadFile(v.before)
+		if err == nil {
+			err = json.Unmarshal(text, &before)
+		}
+		if err != nil {
+			return fmt.Errorf("read what was seen before, %s: %w", v.before, hint.Cause(err))
+		}
+	}
+	h := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
+	defer h.Close()
+	seen, err := cache.Look(ctx, h, v.runs, v.every)
+	if err != nil {
+		return err
+	}
+	if v.save != "" {
+		text, err := json.MarshalIndent(seen, "", "  ")
+		if err == nil {
+			err = shell.WriteWhole(v.save, false, append(text, '\n'))
+		}
+		if err != nil {
+			return fmt.Errorf("write what was seen to %s: %w", v.save, hint.Cause(err))
+		}
+	}
+	return v.Print(view.CacheJudgement(cache.Measure(seen), before, shell.Screen(v.Out)))
+}

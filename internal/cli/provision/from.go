@@ -1,0 +1,62 @@
+package provision
+
+import (
+	"context"
+	"strings"
+
+	"plumb/internal/check"
+	"plumb/internal/cli/shell"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/host"
+	"plumb/internal/provision/propose"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+)
+
+// live is the word for this host in place of a tape.
+const live = "live"
+
+// fromHost prints the spec of a host as it is.
+func (v *verbs) fromHost(ctx context.Context, f flags, server string) error {
+	if f.from != live {
+		f.Tape = f.from
+	}
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	s, err := v.look(ctx, f)
+	if err != nil {
+		return err
+	}
+	sp, notes, err := propose.From(s, server)
+	if err != nil {
+		return err
+	}
+	var head strings.Builder
+	head.WriteString("# Written by plumb provision --from " + f.from + ": what is there. plumb provision --dry-run shows what a host of this spec gets.\n")
+	for _, n := range notes {
+		head.WriteString("# " + shell.OneLine(n) + "\n")
+	}
+	return v.Print(head.String() + string(spec.Text(sp)))
+}
+
+// look reads this host, or a tape.
+func (v *verbs) look(ctx context.Context, f flags) (*stack.Stack, error) {
+	cat, err := check.Catalog(check.All, v.Warn)
+	if err != nil {
+		return nil, err
+	}
+	if f.Tape != "" {
+		h, err := v.Tape(f.Tape)
+		if err != nil {
+			return nil, err
+		}
+		return check.Observe(ctx, h, cat, v.Phases(cat, dsn.OnTape(h.About().Given)), f.Timeout)
+	}
+	l, given, err := f.Live(v.Dialers)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	return check.Observe(ctx, host.NewCached(l), cat, v.Phases(cat, given), f.Timeout)
+}

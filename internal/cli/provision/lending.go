@@ -1,0 +1,142 @@
+package provision
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/check"
+	"plumb/internal/cli/shell"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/fix"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/provision/boost"
+	"plumb/internal/stack"
+)
+
+// Lending is what boost and cache need to know of servers and storages.
+type Lending struct {
+	Dialers func(dsn.Given) map[string]host.Dialer
+	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
+	Setters func(*catalog.Catalog, dsn.Given) []change.Setter
+	Loaders []boost.Loader
+}
+
+// lending is a command that sets something for a while.
+type lending struct {
+	*shell.Shell
+	Lending
+	shell.Source
+	state string
+}
+
+// opened is this machine, read, with what lends.
+type opened struct {
+	*boost.Lender
+	doer  *host.LiveDoer
+	close func()
+}
+
+// open opens this machine, and reads it.
+func (b *lending) open(ctx context.Context) (o opened, err error) {
+	b.DSN = shell.OrEnvironment(b.DSN)
+	cat, err := check.Catalog(check.All, b.Warn)
+	if err != nil {
+		return o, err
+	}
+	live, given, err := b.Live(b.Dialers)
+	if err != nil {
+		return o, err
+	}
+	b.WarnUnverified(given)
+	o.doer = host.NewLiveDoer(live)
+	o.close = func() { o.doer.Close() }
+	o.Lender = &boost.Lender{Do: o.doer, Executor: b.executor(o.doer), Catalog: cat, Setters: b.Setters(cat, given), User: live.About().User, Heir: b.heir,
+		Say: func(text string) { fmt.Fprintf(b.Err, "plumb: %s\n", shell.OneLine(text)) }}
+	o.Undo = fix.Undo{Open: b.anew}
+	o.Stack, err = check.Observe(ctx, host.NewCached(live), cat, b.Phases(cat, given), b.Timeout)
+	if err != nil {
+		return o, errors.Join(err, o.doer.Close())
+	}
+	return o, nil
+}
+
+func (b *lending) executor(d host.Doer) *change.Executor {
+	k := change.NewExecutor(d, shell.Version())
+	k.Dir, k.Guard = cmp.Or(b.state, change.Directory), host.Guarded
+	return k
+}
+
+// anew opens this machine once more: sessions of before may be broken.
+func (b *lending) anew() (*host.LiveDoer, *change.Executor, error) {
+	live, _, err := b.Live(b.Dialers)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := host.NewLiveDoer(live)
+	return d, b.executor(d), nil
+}
+
+// own is a command of this program, with the same journal.
+func (b *lending) own(words ...string) ([]string, error) {
+	self, err := os.Executable()
+	argv := append([]string{self}, words...)
+	if b.state == "" || err != nil {
+		return argv, err
+	}
+	dir, err := filepath.Abs(b.state)
+	return append(argv, "--state", dir), err
+}
+
+// heir is the command that gives back what we cannot. A password comes to it by its input.
+func (b *lending) heir(number int) (argv []string, first []byte, err error) {
+	argv, err = b.own("undo", strconv.Itoa(number), "--heir", "--yes")
+	if b.DSN != "" {
+		argv, first = append(argv, "--dsn", "-"), []byte(b.DSN+"\n")
+	}
+	return argv, first, err
+}
+
+const unitDirectory = "/etc/systemd/system"
+
+// unit gives back at the next boot, where systemd runs.
+func (b *lending) unit(ctx context.Context, d host.Reader) *boost.Unit {
+	if _, err := d.Stat(ctx, "/run/systemd/system"); err != nil || !d.About().Root {
+		return nil
+	}
+	argv, err := b.own("undo", "--stranded", "--yes")
+	if err != nil {
+		return nil
+	}
+	state, err := filepath.Abs(cmp.Or(b.state, change.Directory))
+	if err != nil {
+		return nil
+	}
+	_, err = d.Stat(ctx, unitDirectory+"/multi-user.target.d")
+	return &boost.Unit{Dir: unitDirectory, Command: argv, State: state, Alone: errors.Is(err, fs.ErrNotExist)}
+}
+
+// before lists the units of servers.
+func before(ctx context.Context, h host.Reader, s *stack.Stack, servers []stack.Ref) (units []string) {
+	for _, ref := range servers {
+		t := s.Find(ref)
+		if t == nil {
+			continue
+		}
+		processes, _ := s.Follow(t, "process")
+		for _, p := range processes {
+			if u := observe.OwnUnit(ctx, h, s, p); u != "" {
+				units = append(units, u)
+			}
+		}
+	}
+	return units
+}

@@ -1,0 +1,319 @@
+// Package provision is the command that lays a host out from a spec, and those below it. Engines and
+// storages are passed in.
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/check"
+	"plumb/internal/cli/shell"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/provision"
+	"plumb/internal/provision/propose"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+	view "plumb/internal/view/provision"
+)
+
+// Adapters are what the commands know of engines and storages.
+type Adapters struct {
+	Dialers func(dsn.Given) map[string]host.Dialer
+	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
+	Setters func(*catalog.Catalog, dsn.Given) []change.Setter
+	Engines func(*catalog.Catalog, dsn.Given) []provision.Engine
+	Storage provision.Storage
+	Mover   func(cat *catalog.Catalog, g dsn.Given, journal string) provision.Mover
+	System  provision.System
+	Tape    func(name string) (host.Reader, error) // opens a recorded host
+}
+
+// verbs are the commands, with what they need of the process.
+type verbs struct {
+	*shell.Shell
+	Adapters
+}
+
+// flags are those of provision itself.
+type flags struct {
+	shell.Source
+	state       string
+	from        string
+	stop, start string
+	skip        []string
+	dryRun, yes bool
+	takeAway    bool
+	force, keep bool
+	json        bool
+	emit        string
+}
+
+// Command makes the command and those below it.
+func Command(s *shell.Shell, a Adapters) *cobra.Command {
+	v := &verbs{s, a}
+	var f flags
+	c := &cobra.Command{
+		Use:   "provision SPEC",
+		Short: "lay a host out for a server, by a spec, so that it can be taken away",
+		Long: `Provision makes what SPEC names: a pool or datasets in one, a dataset for each role of
+a server, its data moved there, and its settings. SPEC says what, and never how: every value
+comes from the rules of plumb check, asked about the host as it will be. So check has nothing
+above a note to say afterwards.
+
+It shows every act, what of it cannot be taken away and what check will say, and asks. Each
+stage is a change of the journal. Killed at any moment, plumb provision again goes on where it
+stands; --take-away takes all of it back, the last stage first, from the journal alone. Done
+again, it makes 0 acts.
+
+A disk is used only when it is proven to be empty, or when SPEC names its serial to be erased.
+The server is stopped while what changed meanwhile is copied a second time, and started on the
+copy; undoing that copies back what was written since.
+
+` + exits,
+		Example: `  plumb provision shop.yaml --dry-run      what would be done, and what check would say
+  plumb provision shop.yaml
+  plumb provision shop.yaml --take-away    as it was before
+  plumb provision shop.yaml --emit k8s     StorageClasses and the operators' volumes
+  plumb provision --from live > shop.yaml  the spec of this host as it is`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case f.from != "":
+				return v.fromHost(c.Context(), f, strings.Join(args, ""))
+			case len(args) == 0:
+				return hint.Usage("no spec is named", "plumb provision FILE; plumb provision --from live writes one of this host")
+			}
+			return v.run(c.Context(), f, args[0])
+		},
+	}
+	f.LiveFlags(c)
+	fl := c.Flags()
+	fl.StringVar(&f.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
+	fl.StringVar(&f.from, "from", "", "print the spec of a host that is there, of the server named in place of SPEC or the only one: `live` for this one, or a tape")
+	fl.StringVar(&f.stop, "stop", "", "stop the server with `COMMAND`, which returns when it has ended")
+	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
+	fl.StringSliceVar(&f.skip, "skip", nil, "do not ask these `RULES`, * matches")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	fl.BoolVar(&f.takeAway, "take-away", false, "take back all that this spec's provision did, the last stage first")
+	fl.BoolVar(&f.force, "force", false, "with --take-away, take back also what somebody changed since")
+	fl.BoolVar(&f.keep, "keep", false, "with --take-away, leave what somebody changed since as it is")
+	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
+	shell.Offer(c, map[string]shell.Words{"emit": emitForms})
+	c.MarkFlagsMutuallyExclusive("emit", "take-away")
+	return c
+}
+
+const exits = `Exit codes:
+  0  done, or nothing to do
+  1  done, and check has something to say above a note
+  2  the command line or the spec is wrong
+  3  refused, or failed: what stands is said`
+
+// read reads the spec; - is standard input.
+func (v *verbs) read(name string) (spec.Spec, error) {
+	var text []byte
+	var err error
+	if name == "-" {
+		text, err = io.ReadAll(io.LimitReader(v.In, 1<<20))
+	} else {
+		text, err = os.ReadFile(filepath.Clean(name))
+	}
+	if err != nil {
+		return spec.Spec{}, fmt.Errorf("read the spec %s: %w", name, hint.Cause(err))
+	}
+	sp, err := spec.Parse(name, text)
+	if err != nil {
+		return spec.Spec{}, hint.Usage(err.Error(), "plumb schema provision-spec describes the form")
+	}
+	return sp, nil
+}
+
+func (f flags) validate() error {
+	switch {
+	case (f.force || f.keep) && !f.takeAway:
+		return hint.Usage("--force and --keep say how to take away", "give --take-away too")
+	case f.force && f.keep:
+		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
+	case (f.stop == "") != (f.start == ""):
+		return hint.Usage("only one of two commands is given", "give both, --stop and --start")
+	}
+	return f.Validate()
+}
+
+func (v *verbs) run(ctx context.Context, f flags, name string) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	f.DSN = shell.OrEnvironment(f.DSN)
+	sp, err := v.read(name)
+	if err != nil {
+		return err
+	}
+	flow, err := v.flow(f)
+	if err != nil {
+		return err
+	}
+	if f.emit != "" {
+		return v.emit(ctx, flow, f.emit, sp)
+	}
+	if f.takeAway {
+		return v.away(ctx, flow, f, propose.Of(sp))
+	}
+	return v.apply(ctx, flow, f, sp)
+}
+
+// flow opens this machine.
+func (v *verbs) flow(f flags) (propose.Flow, error) {
+	know, err := check.Load(check.Choice{Skip: f.skip}, nil, v.Warn)
+	if err != nil {
+		return propose.Flow{}, err
+	}
+	know.Plumb = shell.Version()
+	given, err := dsn.Read(f.DSN)
+	if err != nil {
+		return propose.Flow{}, hint.Usage("read --dsn: "+err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/")
+	}
+	flow := propose.Flow{Know: know, Storage: v.Storage, System: v.System, Engines: v.Engines(know.Catalog, given), Setters: v.Setters(know.Catalog, given)}
+	dir := change.Directory
+	if f.state != "" {
+		if dir, err = filepath.Abs(f.state); err != nil {
+			return propose.Flow{}, err
+		}
+	}
+	flow.Mover = v.Mover(know.Catalog, given, dir)
+	flow.Open = func() (*host.LiveDoer, *change.Executor, error) {
+		live, _, err := f.Live(v.Dialers)
+		if err != nil {
+			return nil, nil, err
+		}
+		d := host.NewLiveDoer(live)
+		k := change.NewExecutor(d, shell.Version())
+		k.Guard, k.Dir = host.Guarded, dir
+		return d, k, nil
+	}
+	flow.Look = func(ctx context.Context, h host.Reader) (*stack.Stack, error) {
+		return check.Observe(ctx, h, know.Catalog, v.Phases(know.Catalog, given), f.Timeout)
+	}
+	if f.stop != "" {
+		flow.Stop, flow.Start = []string{"sh", "-c", f.stop}, []string{"sh", "-c", f.start}
+	}
+	return flow, nil
+}
+
+func (v *verbs) apply(ctx context.Context, flow propose.Flow, f flags, sp spec.Spec) error {
+	if os.Geteuid() != 0 && !f.dryRun {
+		return hint.With(errors.New("only root can lay a host out"), "try sudo plumb provision; --dry-run shows what it would do")
+	}
+	if !f.dryRun {
+		if err := v.goOn(ctx, flow, f, propose.Of(sp)); err != nil {
+			return err
+		}
+	}
+	p, err := v.propose(ctx, flow, sp)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		return v.Answer(f.json, view.PlanDocument(p), view.Plan(p, shell.Screen(v.Out)))
+	}
+	if p.Next() != nil {
+		if !f.json {
+			if err := v.Print(view.Plan(p, shell.Screen(v.Out)) + "\n"); err != nil {
+				return err
+			}
+		}
+		if err := v.Ask("Do it?", f.yes); err != nil {
+			return err
+		}
+	}
+	r, err := flow.Apply(ctx, sp, v.doing(f.json))
+	if err != nil {
+		return err
+	}
+	if err := v.Answer(f.json, view.Document(r), view.Outcome(r, shell.Screen(v.Out))); err != nil {
+		return err
+	}
+	if len(r.Left) > 0 {
+		return shell.ErrMarked
+	}
+	return nil
+}
+
+// goOn ends what an earlier run began, once a person has said so.
+func (v *verbs) goOn(ctx context.Context, flow propose.Flow, f flags, of string) error {
+	torn, err := flow.Torn(ctx, of)
+	if err != nil || len(torn) == 0 {
+		return err
+	}
+	if !f.json {
+		if err := v.Print(view.Torn(torn, shell.Screen(v.Out)) + "\n"); err != nil {
+			return err
+		}
+	}
+	if err := v.Ask("Go on with it?", f.yes); err != nil {
+		return err
+	}
+	_, err = flow.GoOn(ctx, of)
+	return err
+}
+
+func (v *verbs) propose(ctx context.Context, flow propose.Flow, sp spec.Spec) (propose.Proposal, error) {
+	d, k, err := flow.Open()
+	if err != nil {
+		return propose.Proposal{}, err
+	}
+	defer d.Close()
+	return flow.Propose(ctx, d, k.Dir, sp)
+}
+
+// doing shows the act that is being done, where a person watches.
+func (v *verbs) doing(quiet bool) func(string, change.Act, bool) {
+	if quiet || !shell.IsTerminal(v.Err) {
+		return nil
+	}
+	return func(stage string, a change.Act, done bool) {
+		if done {
+			shell.Rewrite(v.Err, "")
+		} else {
+			shell.Rewrite(v.Err, stage+": "+strings.TrimSpace(a.Place()))
+		}
+	}
+}
+
+// away takes all of a provision back.
+func (v *verbs) away(ctx context.Context, flow propose.Flow, f flags, of string) error {
+	all, err := flow.InForce(ctx, of)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 || f.dryRun {
+		return v.Answer(f.json, view.AwayDocument(of, all, false), view.Away(all, false, shell.Screen(v.Out)))
+	}
+	if !f.json {
+		if err := v.Print(view.Away(all, false, shell.Screen(v.Out))); err != nil {
+			return err
+		}
+	}
+	if err := v.Ask("Take it away?", f.yes); err != nil {
+		return err
+	}
+	undone, err := flow.TakeAway(ctx, of, change.UndoOptions{Force: f.force, Keep: f.keep})
+	if err != nil {
+		return err
+	}
+	return v.Answer(f.json, view.AwayDocument(of, undone, true), view.Away(undone, true, shell.Screen(v.Out)))
+}

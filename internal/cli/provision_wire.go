@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	provisioncli "plumb/internal/cli/provision"
+	"plumb/internal/engine/dsn"
+	mysqlhome "plumb/internal/engine/mysql/home"
+	postgreshome "plumb/internal/engine/postgres/home"
+	"plumb/internal/host"
+	"plumb/internal/product"
+	"plumb/internal/provision"
+	"plumb/internal/provision/move"
+	"plumb/internal/storage/layout"
+	"plumb/internal/system/guard"
+	"plumb/internal/system/packages"
+)
+
+// provision makes the command that lays hosts out, with the adapters it knows.
+func (a *app) provision() *cobra.Command {
+	c := provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: ways{}, Mover: mover, Tape: a.openTape})
+	c.AddCommand(provisioncli.Cache(&a.Shell, lending()))
+	return c
+}
+
+// homes lists the engines whose servers can be provisioned.
+func homes(cat *catalog.Catalog, g dsn.Given) []provision.Engine {
+	return []provision.Engine{mysqlhome.New(cat, g.Target(product.MySQL)), postgreshome.New(g.Target(product.Postgres))}
+}
+
+// mover moves the data of servers that have points: their engines tell where a server stands.
+func mover(cat *catalog.Catalog, g dsn.Given, journal string) provision.Mover {
+	return move.Mover{Engines: pointEngines(cat, g), Dir: journal, Now: time.Now}
+}
+
+// ways are those of the host's system.
+type ways struct{}
+
+// Packages implements provision.System.
+func (ways) Packages(ctx context.Context, h host.Reader, flavor, version string, zfs bool) (m provision.Making, err error) {
+	var want packages.Want
+	if flavor != "" {
+		if want, err = packages.Server(flavor, version); err != nil {
+			return m, err
+		}
+	}
+	if zfs {
+		more, err := packages.ZFS(ctx, h)
+		if err != nil {
+			return m, err
+		}
+		want.Names = append(want.Names, more.Names...)
+	}
+	recipe, err := packages.Recipe(ctx, h, want)
+	if err == nil && len(recipe.Acts) == 0 && zfs {
+		recipe, err = packages.Module(ctx, h)
+	}
+	return provision.Making{Acts: recipe.Acts, Notes: recipe.Notes}, err
+}
+
+// Pool implements provision.System.
+func (ways) Pool(ctx context.Context, h host.Reader, pool string) (m provision.Making, err error) {
+	if _, err := h.Stat(ctx, "/run/systemd/system"); err != nil {
+		return m, nil // nothing runs timers here
+	}
+	m.Acts, m.Notes, err = guard.PoolTimers(ctx, h, pool, false)
+	return m, err
+}
+
+// Places implements provision.System.
+func (ways) Places(ctx context.Context, h host.Reader, home provision.Home, dirs []string) (acts []change.Act, err error) {
+	if home.Unit != "" {
+		if acts, err = guard.Mounts(ctx, h, home.Unit, dirs, true); err != nil {
+			return nil, err
+		}
+	}
+	labels, err := guard.SELinux(ctx, h, guard.Label(home.Label), dirs)
+	if err != nil || home.Program == "" {
+		return append(acts, labels...), err
+	}
+	profile, err := guard.AppArmor(ctx, h, home.Program, dirs)
+	return slices.Concat(acts, labels, profile), err
+}

@@ -1,0 +1,117 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"plumb/internal/cli/watch/feed"
+	"plumb/internal/hint"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/watch"
+)
+
+// asking is a sink that asks servers what a person wants to know: plans when they
+// are asked for, and now and then which indexes could be done without.
+type asking struct {
+	powerful bool // plans also with the rights of a user who can do more than read
+
+	mu      sync.Mutex
+	q       *feed.Questions
+	latest  watch.Moment
+	indexes map[stack.Ref]*watch.Indexes
+	asked   map[stack.Ref]time.Time
+}
+
+// Picture implements [watch.Sink].
+func (*asking) Picture(time.Time, *stack.Stack) {}
+
+// Batch implements [watch.Sink].
+func (*asking) Batch(series.Batch) {}
+
+// Answers implements [feed.Asks].
+func (a *asking) Answers(q *feed.Questions) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.q, a.indexes, a.asked = q, map[stack.Ref]*watch.Indexes{}, map[stack.Ref]time.Time{}
+}
+
+// indexesEvery is how often it is asked which indexes could be done without: it
+// reads a server's whole list of them.
+const indexesEvery = 30 * time.Minute
+
+// with adds to a moment what is known of indexes, and has it asked for when that
+// is too long ago. It waits for nobody.
+func (a *asking) with(m watch.Moment) watch.Moment {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m.Servers = slices.Clone(m.Servers)
+	for i, s := range m.Servers {
+		m.Servers[i].Indexes = a.indexes[s.Ref]
+		if a.q != nil && s.Up && time.Since(a.asked[s.Ref]) > indexesEvery {
+			a.asked[s.Ref] = time.Now()
+			go a.learn(a.q, s.Ref)
+		}
+	}
+	a.latest = m
+	return m
+}
+
+// learn asks one server for its indexes. What ends before the answer is there
+// ends it too: the reader is closed.
+func (a *asking) learn(q *feed.Questions, of stack.Ref) {
+	known := indexesOf(context.Background(), q, of)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.indexes[of] = known
+}
+
+func indexesOf(ctx context.Context, q *feed.Questions, of stack.Ref) *watch.Indexes {
+	list, err := q.Indexes(ctx, of)
+	out := &watch.Indexes{List: list}
+	if err != nil {
+		out.Why, out.Hint = err.Error(), hint.Of(err)
+	}
+	return out
+}
+
+// plan asks for the plan of a statement that is shown.
+func (a *asking) plan(ctx context.Context, server, id string) series.Plan {
+	a.mu.Lock()
+	q, m := a.q, a.latest
+	a.mu.Unlock()
+	for _, s := range m.Servers {
+		for _, x := range s.Statements {
+			if q != nil && s.Ref.String() == server && x.ID == id {
+				return q.Plan(ctx, x.Statement, a.powerful)
+			}
+		}
+	}
+	return series.Plan{Statement: id, Why: "this statement is shown no more"}
+}
+
+// mostPlans is of how many statements --once --plans asks for plans.
+const mostPlans = 5
+
+// everything adds to a last moment what can be asked: indexes, and plans if they
+// are wanted.
+func (a *asking) everything(ctx context.Context, m watch.Moment, plans bool) watch.Moment {
+	a.mu.Lock()
+	q := a.q
+	a.mu.Unlock()
+	m.Servers = slices.Clone(m.Servers)
+	for i, s := range m.Servers {
+		if q == nil || !s.Up {
+			continue
+		}
+		m.Servers[i].Indexes = indexesOf(ctx, q, s.Ref)
+		for j, x := range s.Statements {
+			if plans && j < mostPlans && !x.Rest && !x.Own() {
+				m.Servers[i].Plans = append(m.Servers[i].Plans, q.Plan(ctx, x.Statement, a.powerful))
+			}
+		}
+	}
+	return m
+}

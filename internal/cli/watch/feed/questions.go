@@ -1,0 +1,109 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/sample"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+)
+
+// Questions are what a person can ask of the servers while they are watched. It
+// is a sink, to know which they are. It asks nothing by itself.
+type Questions struct {
+	host     host.Reader
+	planners func(powerful bool) map[string]sample.Planner
+	mu       sync.Mutex
+	picture  *stack.Stack
+	one      chan struct{} // of which there is one: nobody is asked twice at a time
+}
+
+// Asks is a sink that wants to ask; it is told of whom before anything is sampled.
+type Asks interface{ Answers(q *Questions) }
+
+func newQuestions(h host.Reader, planners func(powerful bool) map[string]sample.Planner) *Questions {
+	return &Questions{host: h, planners: planners, one: make(chan struct{}, 1)}
+}
+
+// Picture implements [watch.Sink].
+func (q *Questions) Picture(_ time.Time, s *stack.Stack) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.picture = s
+}
+
+// Batch implements [watch.Sink].
+func (*Questions) Batch(series.Batch) {}
+
+// How long an answer is waited for.
+const (
+	planTime  = 8 * time.Second
+	indexTime = 20 * time.Second
+)
+
+// Plan asks a server how it carries out a statement. powerful: also when our user
+// can do more than read, which a person must have said.
+func (q *Questions) Plan(ctx context.Context, of series.Statement, powerful bool) series.Plan {
+	ctx, cancel := context.WithTimeout(ctx, planTime)
+	defer cancel()
+	none := series.Plan{Of: of.Of, Statement: of.ID}
+	p, s, leave, err := q.ask(ctx, of.Of, powerful)
+	if err != nil {
+		none.Why = err.Error()
+		return none
+	}
+	defer leave()
+	if of.Rest || of.Own() {
+		none.Why = "it is no single statement of a client's"
+		return none
+	}
+	return p.Plan(ctx, q.host, s, of)
+}
+
+// Indexes asks a server which indexes it could do without.
+func (q *Questions) Indexes(ctx context.Context, of stack.Ref) ([]series.Index, error) {
+	ctx, cancel := context.WithTimeout(ctx, indexTime)
+	defer cancel()
+	p, s, leave, err := q.ask(ctx, of, false)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	all, err := p.Indexes(ctx, q.host, s, of)
+	return needed(all), err
+}
+
+// needed leaves out of the indexes that nothing reads those that are to do
+// another one's work: who dropped both would have none.
+func needed(all []series.Index) []series.Index {
+	return slices.DeleteFunc(all, func(x series.Index) bool {
+		return x.Unread && slices.ContainsFunc(all, func(y series.Index) bool {
+			return y.DoneBy == x.Name && y.Of == x.Of && y.Database == x.Database && y.Table == x.Table
+		})
+	})
+}
+
+// ask waits for its turn, and finds who asks servers of that kind.
+func (q *Questions) ask(ctx context.Context, of stack.Ref, powerful bool) (sample.Planner, *stack.Stack, func(), error) {
+	q.mu.Lock()
+	s := q.picture
+	q.mu.Unlock()
+	p, known := q.planners(powerful)[of.Kind]
+	switch {
+	case s == nil:
+		return nil, nil, nil, fmt.Errorf("nothing was read of %s yet", of)
+	case !known:
+		return nil, nil, nil, fmt.Errorf("servers such as %s are not asked for plans and indexes", of)
+	}
+	select {
+	case q.one <- struct{}{}:
+		return p, s, func() { <-q.one }, nil
+	case <-ctx.Done():
+		return nil, nil, nil, fmt.Errorf("another question to a server was not answered in time")
+	}
+}

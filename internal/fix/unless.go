@@ -1,0 +1,152 @@
+package fix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/inventory"
+)
+
+// undoTime is how long an undo by the dead man's switch goes on trying.
+const undoTime = 10 * time.Minute
+
+// UnlessConfirmed is the dead man's switch: it waits for the time of
+// --try, and then undoes what nobody has confirmed, with the restarts that came
+// with it. What stands in its way (a fix that still runs, a server that does
+// not start) it waits for, longer each time.
+func (u Undo) UnlessConfirmed(ctx context.Context, number int) error {
+	return u.unless(ctx, number, nil)
+}
+
+// WhenEnded is UnlessConfirmed for a loan: it waits no longer than until ended is
+// closed, because who made it is gone.
+func (u Undo) WhenEnded(ctx context.Context, number int, ended <-chan struct{}) error {
+	return u.unless(ctx, number, ended)
+}
+
+// Heir is the dead man's switch of a loan: it says that it is ready, and undoes the change when
+// its input ends, because who made it is gone, or when its time is over.
+func (u Undo) Heir(ctx context.Context, number int, in io.Reader, out io.Writer) error {
+	ctx = context.WithoutCancel(ctx) // signals are for the other
+	c, err := u.mine(ctx, number)
+	switch {
+	case err != nil:
+		return err
+	case c == nil || c.Loan == "":
+		return fmt.Errorf("change %d is no loan", number)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // however it ends
+		close(ended)
+	}()
+	if _, err := io.WriteString(out, "armed\n"); err != nil {
+		return err
+	}
+	return u.WhenEnded(ctx, number, ended)
+}
+
+// Stranded gives back what earlier boots left of loans.
+func (u Undo) Stranded(ctx context.Context) error {
+	doer, executor, err := u.Open()
+	if err != nil {
+		return err
+	}
+	boot := inventory.Boot(ctx, doer)
+	all, err := executor.Changes(ctx)
+	if err = errors.Join(err, doer.Close()); err == nil && boot == "" {
+		err = errors.New("which boot this is cannot be read")
+	}
+	if err != nil {
+		return err
+	}
+	var failed []error
+	gone := make(chan struct{})
+	close(gone)
+	for _, c := range slices.Backward(all) {
+		if c.Stranded(boot) {
+			failed = append(failed, u.unless(ctx, c.Number, gone))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (u Undo) unless(ctx context.Context, number int, ended <-chan struct{}) error {
+	u.Restart, u.Keep = true, true // what somebody changed meanwhile is not ours to overwrite
+	wait := time.Second
+	for began := time.Now(); ; {
+		c, err := u.mine(ctx, number)
+		if err == nil {
+			if c == nil || c.Confirmed || c.Damage != nil || c.Ended && !c.Open() && len(c.RestartsBack()) == 0 {
+				return nil
+			}
+			if left := time.Until(c.Try); left > 0 && !isClosed(ended) {
+				began = time.Now()
+				if err := pause(ctx, min(left, time.Second), ended); err != nil {
+					return err
+				}
+				continue
+			}
+			if err = u.TakeBack(ctx, c).err; err == nil {
+				return nil
+			}
+		}
+		if time.Since(began) > undoTime {
+			return err
+		}
+		if err := pause(ctx, wait, nil); err != nil {
+			return err
+		}
+		wait = min(2*wait, time.Minute)
+	}
+}
+
+// all reads the journals.
+func (u Undo) all(ctx context.Context) ([]*change.Change, error) {
+	doer, executor, err := u.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer doer.Close()
+	return executor.Changes(ctx)
+}
+
+// mine reads the one change.
+func (u Undo) mine(ctx context.Context, number int) (*change.Change, error) {
+	all, err := u.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if c.Number == number {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default: // also of nil
+		return false
+	}
+}
+
+// pause waits for a time, or until something has ended.
+func pause(ctx context.Context, d time.Duration, ended <-chan struct{}) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-ended:
+		return nil
+	case <-time.After(d):
+		return nil
+	}
+}

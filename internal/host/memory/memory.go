@@ -1,0 +1,51 @@
+// Package memory reads how much memory the machine has left, and how much it swaps.
+package memory
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+)
+
+// Available reads MemAvailable, in bytes. A kernel that does not tell it is
+// not known to have any.
+func Available(ctx context.Context, h host.Reader) (n int64, known bool, err error) {
+	info, err := h.ReadFile(ctx, "/proc/meminfo")
+	if err != nil {
+		return 0, false, err
+	}
+	n, known = field(info, "MemAvailable:")
+	return n << 10, known, nil
+}
+
+// Read reads what is watched while memory is taken: MemAvailable in bytes, and the pages
+// swapped in and out since boot.
+func Read(ctx context.Context, h host.Reader) (available, swapped int64, err error) {
+	available, known, err := Available(ctx, h)
+	if err != nil {
+		return 0, 0, err
+	}
+	stat, err := h.ReadFile(ctx, "/proc/vmstat")
+	if err != nil {
+		return 0, 0, err
+	}
+	if !known {
+		return 0, 0, errors.New("MemAvailable is not in /proc/meminfo")
+	}
+	in, _ := field(stat, "pswpin")
+	out, _ := field(stat, "pswpout")
+	return available, in + out, nil
+}
+
+func field(text []byte, name string) (int64, bool) {
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == name {
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}

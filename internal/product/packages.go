@@ -1,0 +1,53 @@
+package product
+
+import "strings"
+
+// Packages are those of one flavour in systems' own archives.
+type Packages struct {
+	Apt, Dnf string // without a version: what the system has
+	Of       string // with one, which stands for {}: "postgresql-{}"; "" where archives have one only
+	// Answers are given to Debian's questions before the packages are removed
+	// together with a server that holds nothing.
+	Answers []string
+	Home    string // where they make the first server's files
+	// Strangers are patterns of find(1) below Home, of which each is somebody's data and not
+	// what every new server has: alternatives of words that are all wanted.
+	Strangers [][]string
+	Leave     []string // users and groups that stay when the packages go
+}
+
+// With gives the name of the server's package in Debian's way, of a version or
+// of "", which stands for what the system has; "" where there is none.
+func (p Packages) With(version string) string {
+	if version == "" {
+		return p.Apt
+	}
+	return strings.ReplaceAll(p.Of, "{}", version)
+}
+
+// PackagesOf gives the packages of a flavour; the zero value where nobody
+// but its makers has any.
+func PackagesOf(flavor string) Packages {
+	switch flavor {
+	case MariaDB:
+		return Packages{Apt: "mariadb-server", Dnf: "mariadb-server", Home: "/var/lib/mysql", Strangers: ofMySQL, Leave: []string{"mysql"},
+			Answers: []string{"mariadb-server mariadb-server/postrm_remove_databases boolean true"}}
+	case MySQL:
+		return Packages{Apt: "mysql-server", Dnf: "mysql-server", Of: "mysql-server-{}", Home: "/var/lib/mysql", Strangers: ofMySQL, Leave: []string{"mysql"}}
+	case Percona:
+		return Packages{Apt: "percona-server-server", Dnf: "percona-server-server", Home: "/var/lib/mysql", Strangers: ofMySQL, Leave: []string{"mysql"}}
+	case Postgres:
+		return Packages{Apt: "postgresql", Dnf: "postgresql-server", Of: "postgresql-{}", Home: "/var/lib/postgresql", Leave: []string{"postgres", "ssl-cert"}, Strangers: [][]string{
+			// What people make has numbers from 16384 on: databases, and tables in the databases that are there.
+			{"-path", "*/base/*", "-name", "1[6-9][0-9][0-9][0-9]*"},
+			{"-path", "*/base/*", "-name", "[2-9][0-9][0-9][0-9][0-9]*"},
+			{"-path", "*/base/*", "-name", "1[0-5][0-9][0-9][0-9][0-9]*"},
+			{"-path", "*/pg_tblspc/*"},
+		}}
+	}
+	return Packages{}
+}
+
+// A database is a directory in the data directory.
+var ofMySQL = [][]string{{"-path", "/var/lib/mysql/*", "-not", "-path", "/var/lib/mysql/*/*", "-type", "d", "-not", "-name", "mysql", "-not", "-name", "performance_schema",
+	"-not", "-name", "sys", "-not", "-name", "#*", "-not", "-name", "lost+found"}}

@@ -1,0 +1,38 @@
+// Package service tells how it is seen whether a server runs, and when its process has ended.
+package service
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+)
+
+// Listening reads whether somebody listens at an address: what it shows then, or change.None.
+func Listening(network, address string) (look change.Inspection, shows string, err error) {
+	if network == "unix" && path.IsAbs(address) {
+		return change.Inspection{File: "/proc/net/unix", Match: `^[0-9A-Fa-f]+: \S+ \S+ 00010000 \S+ \S+ +\S+ (` + regexp.QuoteMeta(address) + `)$`}, address, nil
+	}
+	_, port, _ := strings.Cut(address, ":")
+	n, err := strconv.ParseUint(port, 10, 16)
+	if network != "tcp" || err != nil {
+		return look, "", hint.With(fmt.Errorf("it is reached by %s at %s, where it cannot be seen whether it runs", network, address), "let it listen on a socket of this host")
+	}
+	return change.Inspection{File: "/proc/net/tcp", Match: fmt.Sprintf(`^ *[0-9]+: [0-9A-F]{8}:(%04X) 0{8}:0{4} 0A `, n)}, fmt.Sprintf("%04X", n), nil
+}
+
+// Ended is a script that waits until the process of its first argument has ended. One that nobody reaped has: it has
+// let go of its files.
+const Ended = `while s=$(grep -s '^State:' "/proc/$1/status"); do
+	case $s in *[ZX]*) exit 0 ;; esac
+	sleep 0.05
+done`
+
+// UntilEnded is the command that waits so.
+func UntilEnded(pid int) []string {
+	return []string{"timeout", "590", "sh", "-c", Ended, "sh", strconv.Itoa(pid)}
+}

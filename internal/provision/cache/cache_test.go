@@ -1,0 +1,110 @@
+package cache
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/stack"
+)
+
+func FuzzCounters(f *testing.F) {
+	f.Add([]byte("13 1 0x01 123 33456 1 2\nname type data\nhits 4 100\nl2_hits 4 9223372036854775807\nbad 4 x\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for name := range counters(text) {
+			if name == "" {
+				t.Error("a counter without a name")
+			}
+		}
+	})
+}
+
+func TestBetween(t *testing.T) {
+	a := counters([]byte("hits 4 100\nmisses 4 10\nl2_hits 4 1\nl2_write_bytes 4 0\n"))
+	b := counters([]byte("hits 4 180\nmisses 4 30\nl2_hits 4 11\nl2_write_bytes 4 4096\n"))
+	w, err := between(a, b, 2*time.Second)
+	if want := (Window{Seconds: 2, Reads: 100, Misses: 20, Served: 10, Fed: 4096}); err != nil || w != want {
+		t.Errorf("%+v, %v", w, err)
+	}
+	if _, err := between(b, a, time.Second); err == nil {
+		t.Error("counters that began anew")
+	}
+	delete(b, "l2_hits")
+	if _, err := between(a, b, time.Second); err == nil || !strings.Contains(err.Error(), "l2_hits") {
+		t.Errorf("a counter that is not there is no nought: %v", err)
+	}
+}
+
+// windows make n of them, with a share that went to the disks.
+func windows(n int, share float64, swing float64) (all []Window) {
+	for i := range n {
+		s := share + swing*math.Cos(float64(i)*math.Pi)
+		all = append(all, Window{Seconds: 1, Reads: 100000, Misses: 100000, Served: int64(100000 * (1 - s))})
+	}
+	return all
+}
+
+func TestMoved(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after []Window
+		known         bool
+		sign          int
+	}{
+		"fewer":          {windows(10, 0.9, 0.02), windows(10, 0.3, 0.02), true, -1},
+		"more":           {windows(10, 0.3, 0.02), windows(10, 0.9, 0.02), true, 1},
+		"chance":         {windows(10, 0.5, 0.1), windows(10, 0.49, 0.1), true, 0},
+		"nothing before": {[]Window{{Seconds: 1}, {Seconds: 1}}, windows(10, 0.3, 0.02), false, 0},
+		"nothing now":    {windows(10, 0.3, 0.02), nil, false, 0},
+	} {
+		e, known := Moved(Measure(c.before).Disk, Measure(c.after).Disk)
+		sign := 0
+		if known && e.High < 0 {
+			sign = -1
+		} else if known && e.Low > 0 {
+			sign = 1
+		}
+		if known != c.known || sign != c.sign {
+			t.Errorf("%s: %+v, %v", name, e, known)
+		}
+	}
+	if f := Measure([]Window{{Seconds: 1}, {Seconds: 1}}); f.Disk.N != 0 || f.Cache.N != 0 {
+		t.Errorf("shares of nothing: %+v", f)
+	}
+}
+
+func TestWarm(t *testing.T) {
+	var obs stack.Observation
+	m := obs.New("zfs", "module")
+	for name, n := range map[string]int64{"l2arc_noprefetch": 1, "l2arc_write_max": 8 << 20, "l2arc_headroom": 16, "l2arc_mfuonly": 0} {
+		m.Set(name, stack.Int(n), "test")
+	}
+	p := obs.New("pool", "t")
+	p.Set("has_cache", stack.Bool(true), "test")
+	disk := obs.New("block", "sdb")
+	disk.Set("size", stack.Int(512<<20), "test")
+	p.Link("cache_disks", disk.Ref)
+	for name, first := range map[string]string{"t/a": "all", "t/meta": "metadata"} {
+		d := obs.New("dataset", name)
+		for fact, v := range map[string]string{"primarycache": first, "secondarycache": "all", "mounted": "yes", "mountpoint": "/" + name} {
+			d.Set(fact, stack.Text(v), "test")
+		}
+		d.Set("referenced", stack.Int(1<<30), "test")
+	}
+	s := &stack.Stack{}
+	s.Add("test", obs)
+	w, err := Warm(s, "t", []string{"t/a"}, time.Hour)
+	if err != nil || len(w.Plan.Steps) != 2 || len(w.Notes) != 1 || w.Dirs[0] != "/t/a" {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	if to, _ := w.Plan.Steps[1].To.Int(); to != 32<<20 {
+		t.Errorf("a device of 512 MiB is fed %d a second", to)
+	}
+	if _, err := Warm(s, "t", []string{"t/meta"}, time.Hour); err == nil || !strings.Contains(err.Error(), "no data of it reach it") {
+		t.Errorf("primarycache=metadata: %v", err)
+	}
+	m.Set("implementation", stack.Text("zfs-fuse"), "test")
+	if _, err := Warm(s, "t", []string{"t/a"}, time.Hour); err == nil {
+		t.Error("zfs-fuse has no parameters")
+	}
+}

@@ -1,0 +1,259 @@
+// Package cache gives pools of ZFS a cache device (L2ARC) or a separate log (SLOG), reads files
+// once so that the cache holds them, judges whether it serves anything, and takes it away again.
+//
+// A device is added as an act of the journal, which proves just before that the disk is empty, and
+// is removed only as what was added: by its path in the pool and what the disk says of itself.
+package cache
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/provision/disk"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+	"plumb/internal/zfs"
+)
+
+// Class is what a device does for a pool.
+type Class string
+
+// The classes, as zpool add takes them.
+const (
+	Reads Class = "cache"
+	Log   Class = "log"
+)
+
+// words of a class, for people.
+func (c Class) String() string {
+	if c == Log {
+		return "log device"
+	}
+	return "cache device"
+}
+
+// Addition is a device that a pool gets.
+type Addition struct {
+	Pool  string
+	Class Class
+	Disk  disk.Disk
+	Acts  []change.Act // none: it is there already
+	Notes []string
+	Dead  bool // the pool has it, and it does not work: what an instance store is after a stop
+}
+
+// Place names a device of a pool, in journals and for people.
+func Place(class Class, pool, device string) string {
+	return fmt.Sprintf("%s %s of pool %s", class, device, pool)
+}
+
+// Add plans an addition, and says why the device may not be used.
+func Add(ctx context.Context, h host.Reader, s *stack.Stack, pool string, class Class, d spec.Disk) (Addition, error) {
+	a := Addition{Pool: pool, Class: class}
+	p := s.Find(stack.Ref{Kind: "pool", Name: pool})
+	if p == nil {
+		return a, hint.With(fmt.Errorf("there is no pool %s on this host", pool), "zpool list shows them")
+	}
+	if d.IsFile() {
+		return a, refusal("name a device: ls -l /dev/disk/by-id", "%s is no device, and a file is as slow as what it lies on", d.Path)
+	}
+	fuse := Fuse(s)
+	there, state, err := Find(ctx, h, fuse, pool, d.Path)
+	if err != nil {
+		return a, err
+	}
+	if there != "" {
+		a.Dead = state != "ONLINE"
+		if there != class {
+			return a, refusal("plumb stack shows it", "%s is in the pool %s already, as its %s", d.Path, pool, there)
+		}
+		return a, nil
+	}
+	if a.Disk, err = disk.Look(ctx, h, d); err == nil {
+		err = disk.Refuse(a.Disk)
+	}
+	if err == nil {
+		err = memory(ctx, h, a.Disk)
+	}
+	if err != nil {
+		return a, err
+	}
+	m, err := a.act(ctx, h, fuse)
+	if err != nil {
+		return a, err
+	}
+	a.Acts = []change.Act{{Make: m}}
+	a.note(s, p)
+	return a, nil
+}
+
+// Fuse tells whether the ZFS of a host is zfs-fuse.
+func Fuse(s *stack.Stack) bool {
+	m := s.Find(stack.Ref{Kind: "zfs", Name: "module"})
+	return m != nil && m.Text("implementation") == "zfs-fuse"
+}
+
+// Step is the step of a change that makes it.
+func (a Addition) Step() change.Prepared {
+	return change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "pool", Name: a.Pool}, Name: string(a.Class)}, To: stack.Text(a.Disk.Spec.Path), Because: "asked for"},
+		Recipe: change.Recipe{Acts: a.Acts, Notes: a.Notes, Lasts: "the pool"}}
+}
+
+// act adds it. It is known by its path in the pool, and by what the disk says of itself.
+func (a Addition) act(ctx context.Context, h host.Reader, fuse bool) (*change.Make, error) {
+	device := a.Disk.Spec.Path
+	name := shown(fuse, a.Disk.Node, device)
+	add := []string{"zpool", "add", a.Pool, string(a.Class), device}
+	if !fuse {
+		add = slices.Insert(add, 2, "-o", fmt.Sprintf("ashift=%d", shift(a.Disk)))
+	}
+	member := &change.Inspection{Argv: zfs.Tools{Fuse: fuse}.Status(a.Pool), Match: `^\s+(` + regexp.QuoteMeta(name) + `)(?:-part1|p1|1)?\s`}
+	says, state := &change.Inspection{File: "/sys/class/block/" + a.Disk.Identity}, ""
+	text, err := h.ReadFile(ctx, says.File)
+	if err != nil {
+		return nil, fmt.Errorf("read what %s says of itself: %w", device, err)
+	}
+	if state = strings.TrimSpace(string(text)); !utf8.Valid(text) || strings.ContainsRune(state, 0) { // a page of SCSI, which no journal holds: the digest below tells
+		says, state = member, name
+	}
+	return &change.Make{
+		Thing:     change.Thing{Name: Place(a.Class, a.Pool, device), Inspect: member},
+		Moved:     &change.Moved{Identity: name, State: state},
+		Unchanged: says,
+		Do:        []change.Op{a.Disk.Proof(), {Argv: add}},
+		Undo:      []change.Op{{Argv: []string{"sh", "-ec", remove, "sh", device, a.Pool, a.Disk.Identity, a.Disk.Digest}}, a.Disk.Blank()},
+	}, nil
+}
+
+// remove takes a device out of its pool, unless another disk is found behind its path. One that is gone cannot be another.
+const remove = `path=$1 pool=$2 of=$3 digest=$4
+node=$(readlink -f -- "$path") || node=
+if [ -b "$node" ] && [ "$(sha256sum <"/sys/class/block/$of" | cut -d ' ' -f 1)" != "$digest" ]; then
+  echo "$path is another disk than was added: it is left as it is" >&2
+  exit 1
+fi
+zpool remove "$pool" "$path"`
+
+// shown is how the pool's status names a device.
+func shown(fuse bool, node, device string) string {
+	if fuse { // which leaves /dev out, and links
+		return path.Base(node)
+	}
+	return device
+}
+
+// Find tells as what a device is in a pool, "" when it is not, and its state.
+func Find(ctx context.Context, h host.Reader, fuse bool, pool, device string) (class Class, state string, err error) {
+	text, err := h.Output(ctx, zfs.Tools{Fuse: fuse}.Status(pool)...)
+	if err != nil {
+		return "", "", fmt.Errorf("look at the pool %s: %w", pool, err)
+	}
+	node := device
+	if st, err := h.Stat(ctx, device); err == nil {
+		node = st.Resolved
+	}
+	name := regexp.MustCompile(`^` + regexp.QuoteMeta(shown(fuse, node, device)) + `(?:-part1|p1|1)?$`)
+	for _, st := range zfs.ParseStatus(text) {
+		for of, vdevs := range st.Classes {
+			for len(vdevs) > 0 {
+				v := vdevs[0]
+				vdevs = append(vdevs[1:], v.Children...)
+				if name.MatchString(v.Name) {
+					return Class(strings.TrimSuffix(of, "s")), v.State, nil
+				}
+			}
+		}
+	}
+	return "", "", nil
+}
+
+// leastShift is 4 KiB: a disk says 512 bytes and means it seldom.
+const leastShift = 12
+
+func shift(d disk.Disk) int {
+	n := leastShift
+	for 1<<n < max(d.Physical, d.Logical) && n < 16 {
+		n++
+	}
+	return n
+}
+
+// memory refuses a device that is memory: a cache in memory takes from the ARC what it gives, and a log in memory
+// acknowledges what the next crash loses, after which the pool is not imported without zpool import -m.
+func memory(ctx context.Context, h host.Reader, d disk.Disk) error {
+	volatile := strings.HasPrefix(d.Name, "ram") || strings.HasPrefix(d.Name, "zram")
+	if text, err := h.ReadFile(ctx, "/sys/class/block/"+d.Name+"/loop/backing_file"); err == nil {
+		fs, err := h.Statfs(ctx, path.Dir(strings.TrimSpace(string(text))))
+		volatile = err == nil && fs.Type == tmpfs
+	}
+	if !volatile {
+		return nil
+	}
+	return refusal("plumb boost DATASET speeds up a load with the same loss, gives it back by itself, and leaves the pool able to be imported",
+		"%s is memory: as a log it would acknowledge what the next crash loses, and the pool could not be imported after it", d.Spec.Path)
+}
+
+const tmpfs = 0x01021994 // of statfs(2)
+
+func (a *Addition) note(s *stack.Stack, pool *stack.Thing) {
+	if a.Class == Log {
+		a.Notes = append(a.Notes, "it must keep what it was told to flush when the power goes (power-loss protection), which Plumb cannot see",
+			"it stands alone: if it fails in the same moment as the machine, the last seconds of synchronous writes are lost; zpool attach makes it a mirror")
+		return
+	}
+	a.Notes = append(a.Notes, "its records need memory of the ARC: about 96 bytes each")
+	for _, t := range s.OfKind("dataset") {
+		if zfs.PoolOf(t.Ref.Name) == pool.Ref.Name && len(on(s, t.Ref)) > 0 {
+			if why := unfed(t); why != "" {
+				a.Notes = append(a.Notes, why)
+			}
+		}
+	}
+}
+
+// on lists the servers with something on a dataset.
+func on(s *stack.Stack, dataset stack.Ref) (all []stack.Ref) {
+	for _, r := range s.Roles {
+		if fs := s.Find(r.Filesystem); fs != nil {
+			if shown, _ := s.Follow(fs, "dataset"); len(shown) == 1 && shown[0].Ref == dataset && !slices.Contains(all, r.DB) {
+				all = append(all, r.DB)
+			}
+		}
+	}
+	return all
+}
+
+// unfed says why no data of a dataset reach a cache device, or "".
+func unfed(t *stack.Thing) string {
+	switch first, second := t.Text("primarycache"), t.Text("secondarycache"); {
+	case first != "" && first != "all":
+		return fmt.Sprintf("primarycache of %s is %s: a cache device is fed from the ARC alone, so no data of it reach it", t.Ref.Name, first)
+	case second != "" && second != "all":
+		return fmt.Sprintf("secondarycache of %s is %s: no data of it reach a cache device", t.Ref.Name, second)
+	}
+	return ""
+}
+
+func refusal(what, why string, args ...any) error {
+	return &change.Refusal{Why: fmt.Sprintf(why, args...), What: what}
+}
+
+// Added gives the number of the change that added a device and is in force, 0 for none.
+func Added(all []*change.Change, pool, device string) (number int) {
+	for _, c := range all {
+		for _, a := range c.Acts {
+			if m := a.Act.Make; m != nil && c.Open() && (m.Name == Place(Reads, pool, device) || m.Name == Place(Log, pool, device)) {
+				number = c.Number
+			}
+		}
+	}
+	return number
+}

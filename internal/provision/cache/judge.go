@@ -1,0 +1,137 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/stats"
+)
+
+const arcstats = "/proc/spl/kstat/zfs/arcstats"
+
+// Window is what was read in one interval.
+type Window struct {
+	Seconds float64 `json:"seconds"`
+	Reads   int64   `json:"reads"`  // of the ARC
+	Misses  int64   `json:"misses"` // of them, not served from it
+	Served  int64   `json:"served"` // of those, by the cache devices
+	Fed     int64   `json:"fed"`    // bytes written to the cache devices
+}
+
+// Look reads the counters n times and one, and gives the windows between.
+func Look(ctx context.Context, h host.Reader, n int, every time.Duration) ([]Window, error) {
+	var all []Window
+	var last map[string]int64
+	var at time.Time
+	for range n + 1 {
+		if last != nil {
+			select {
+			case <-ctx.Done():
+				return all, ctx.Err()
+			case <-time.After(every):
+			}
+		}
+		text, err := h.ReadFile(ctx, arcstats)
+		if err != nil {
+			return all, hint.With(fmt.Errorf("read the counters of the ARC: %w", err), "only OpenZFS has them, and only while its module is loaded")
+		}
+		now, read := counters(text), time.Now()
+		if last != nil {
+			w, err := between(last, now, read.Sub(at))
+			if err != nil {
+				return all, err
+			}
+			all = append(all, w)
+		}
+		last, at = now, read
+	}
+	return all, nil
+}
+
+// counters reads "name type value" of each line.
+func counters(text []byte) map[string]int64 {
+	all := map[string]int64{}
+	for line := range strings.Lines(string(text[:min(len(text), 1<<20)])) {
+		if f := strings.Fields(line); len(f) == 3 {
+			if n, err := strconv.ParseInt(f[2], 10, 64); err == nil {
+				all[f[0]] = n
+			}
+		}
+	}
+	return all
+}
+
+func between(a, b map[string]int64, took time.Duration) (Window, error) {
+	w := Window{Seconds: took.Seconds()}
+	for _, c := range []struct {
+		into *int64
+		of   []string
+	}{{&w.Reads, []string{"hits", "misses"}}, {&w.Misses, []string{"misses"}}, {&w.Served, []string{"l2_hits"}}, {&w.Fed, []string{"l2_write_bytes"}}} {
+		for _, name := range c.of {
+			before, known := a[name]
+			after, still := b[name]
+			switch {
+			case !known || !still:
+				return w, fmt.Errorf("%s has no %s", arcstats, name)
+			case after < before:
+				return w, errors.New("the counters began anew meanwhile: the module was loaded again")
+			}
+			*c.into += after - before
+		}
+	}
+	return w, nil
+}
+
+// Figures are shares of several windows, with their intervals. One with N 0 is not known: nothing was read.
+type Figures struct {
+	Disk  stats.Estimate // of all reads, those that went to the data disks
+	Cache stats.Estimate // of what missed the ARC, what the cache devices served
+	Fed   stats.Estimate // bytes a second
+}
+
+// Measure gives the figures of windows.
+func Measure(all []Window) Figures {
+	var disk, cache, fed []float64
+	for _, w := range all {
+		if w.Reads > 0 {
+			disk = append(disk, float64(w.Misses-w.Served)/float64(w.Reads))
+		}
+		if w.Misses > 0 {
+			cache = append(cache, float64(w.Served)/float64(w.Misses))
+		}
+		if w.Seconds > 0 {
+			fed = append(fed, float64(w.Fed)/w.Seconds)
+		}
+	}
+	return Figures{stats.Mean(disk), stats.Mean(cache), stats.Mean(fed)}
+}
+
+// Moved is the difference of a share between two times, with its interval: the part of all reads that left the disks is
+// negative. The two are independent of one another.
+func Moved(before, after stats.Estimate) (e stats.Estimate, known bool) {
+	known = before.N > 1 && after.N > 1
+	half := math.Hypot((before.High-before.Low)/2, (after.High-after.Low)/2)
+	e = stats.Estimate{Value: after.Value - before.Value, N: min(before.N, after.N)}
+	e.Low, e.High = e.Value-half, e.Value+half
+	return e, known && !math.IsNaN(half) && !math.IsInf(half, 0)
+}
+
+// Size is what the cache devices hold, in bytes on them.
+func Size(ctx context.Context, h host.Reader) (int64, error) {
+	text, err := h.ReadFile(ctx, arcstats)
+	if err != nil {
+		return 0, fmt.Errorf("read what the cache devices hold: %w", err)
+	}
+	n, known := counters(text)["l2_asize"]
+	if !known {
+		return 0, fmt.Errorf("%s has no l2_asize", arcstats)
+	}
+	return n, nil
+}

@@ -1,0 +1,76 @@
+package disk
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+func (l *look) number(parts ...string) int64 {
+	n, err := strconv.ParseInt(l.sys(parts...), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// size reads the sizes of the disk, of its sectors and of an array's parts.
+func (l *look) size() {
+	l.d.Size = l.number(l.d.Name, "size") * 512 // the kernel counts in 512 bytes, whatever a sector is
+	queue := l.whole() + "/queue"
+	l.d.Logical = l.number(queue, "logical_block_size")
+	l.d.Physical = l.number(queue, "physical_block_size")
+	least, best := l.number(queue, "minimum_io_size"), l.number(queue, "optimal_io_size")
+	if least > max(l.d.Physical, 4096) && best > least && best%least == 0 {
+		l.d.Chunk, l.d.Stripe = least, best
+	}
+}
+
+// serials are where kernels keep what a device says of itself, below its own directory.
+var serials = []string{"device/vpd_pg80", "device/serial", "serial", "dm/uuid", "md/uuid", "wwid", "device/wwid"}
+
+// serial reads what the disk says of itself. Of the files that are there the first
+// that says something counts, and is what the disk is known by at apply.
+func (l *look) serial() {
+	for _, file := range serials {
+		of := path.Join(l.whole(), file)
+		text, err := l.h.ReadFile(l.ctx, "/sys/class/block/"+of)
+		if err != nil {
+			continue
+		}
+		if serial := serialIn(path.Base(file), text); serial != "" {
+			l.d.Serial, l.d.Identity, l.d.Digest = serial, of, digest(text)
+			return
+		}
+	}
+	// Nothing tells it from another of its size: at least it must be plugged in still.
+	of := path.Join(l.whole(), "diskseq")
+	if text, err := l.h.ReadFile(l.ctx, "/sys/class/block/"+of); err == nil && len(text) > 0 {
+		l.d.Identity, l.d.Digest = of, digest(text)
+	}
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// serialIn reads a serial number. The page 0x80 of SCSI has a header of four
+// bytes: device type, page, and the length of what follows.
+func serialIn(file string, text []byte) string {
+	if file == "vpd_pg80" {
+		if len(text) < 4 || text[1] != 0x80 {
+			return ""
+		}
+		n := int(text[2])<<8 | int(text[3])
+		text = text[4:min(4+n, len(text))]
+	}
+	s := strings.TrimFunc(string(text), func(c rune) bool { return c <= ' ' })
+	if len(s) > 255 || strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,58 @@
+package disk
+
+import (
+	"fmt"
+	"strconv"
+
+	"plumb/internal/change"
+)
+
+// proof is what the act itself looks at once more, just before it writes: that the device is the one
+// that was looked at, of its size, not held by another, and zero at both ends. Its arguments are
+// the path, where its identity is read and the digest of that, its size in bytes, "erase"
+// where what is there may be lost, and the parts that are read: from which byte, and how many.
+const proof = `path=$1 of=$2 digest=$3 size=$4 erase=$5
+shift 5
+node=$(readlink -f -- "$path")
+name=${node##*/}
+no() { echo "$path $1: nothing was written to it" >&2; exit 1; }
+[ -b "$node" ] || no "is not there any more"
+[ "$(sha256sum <"/sys/class/block/$of" | cut -d ' ' -f 1)" = "$digest" ] || no "is not the disk that was looked at"
+[ "/sys/class/block/${of%%/*}" -ef "/sys/class/block/$name" ] || [ "/sys/class/block/${of%%/*}/$name" -ef "/sys/class/block/$name" ] || no "leads to another disk than was looked at"
+[ $(($(cat "/sys/class/block/$name/size") * 512)) = "$size" ] || no "has another size than when it was looked at"
+[ -z "$(ls -A "/sys/class/block/$name/holders")" ] || no "is held by another device"
+! awk '{print $1}' /proc/self/mounts /proc/swaps | grep -qxF -e "$node" -e "$path" || no "is mounted or swap"
+if [ "$erase" = erase ]; then
+  wipefs -a -q "$node" || no "cannot be opened for us alone"
+  for part; do dd if=/dev/zero of="$node" bs=65536 seek="${part%:*}" count="${part#*:}" iflag=count_bytes,fullblock oflag=seek_bytes conv=notrunc,fsync status=none; done
+fi
+for part; do cmp -n "${part#*:}" -i "0:${part%:*}" /dev/zero "$node" >/dev/null || no "is not empty any more"; done`
+
+// Proof is what an act does first of all to a disk; of one that may be erased it makes both ends zero.
+func (d Disk) Proof() change.Op {
+	if d.Erases() {
+		return d.script(proof, "erase")
+	}
+	return d.script(proof, "")
+}
+
+// blank makes both ends zero again, as they were proven to be, once what was made there is gone. wipefs
+// opens the disk for itself alone: one that is in use is left as it is.
+const blank = `path=$1 of=$2 digest=$3
+shift 5
+node=$(readlink -f -- "$path")
+no() { echo "$path $1: it is left as it is" >&2; exit 1; }
+[ -b "$node" ] && [ "$(sha256sum <"/sys/class/block/$of" | cut -d ' ' -f 1)" = "$digest" ] || no "is not the disk that was used"
+wipefs -a -q "$node" || no "is in use"
+for part; do dd if=/dev/zero of="$node" bs=65536 seek="${part%:*}" count="${part#*:}" iflag=count_bytes,fullblock oflag=seek_bytes conv=notrunc,fsync status=none; done`
+
+// Blank takes back what was made on a disk that was proven to be empty.
+func (d Disk) Blank() change.Op { return d.script(blank, "") }
+
+func (d Disk) script(text, word string) change.Op {
+	argv := []string{"sh", "-ec", text, "sh", d.Spec.Path, d.Identity, d.Digest, strconv.FormatInt(d.Size, 10), word}
+	for _, p := range parts(d.Size) {
+		argv = append(argv, fmt.Sprintf("%d:%d", p.at, p.bytes))
+	}
+	return change.Op{Argv: argv}
+}

@@ -1,0 +1,53 @@
+package disk
+
+import (
+	"fmt"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/units"
+)
+
+// sizeTolerance is the part by which a disk may differ from the size that was asked for.
+const sizeTolerance = 0.01
+
+// Refuse says why a disk may not be used; nil when it may. What is in use is
+// refused whatever the spec allows.
+func Refuse(d Disk) error {
+	if d.File {
+		return nil
+	}
+	path, s := d.Spec.Path, d.Spec
+	off := float64(d.Size - s.Size)
+	switch {
+	case len(d.Users) > 0:
+		return refusal("take it out of use first; a disk in use is not erased, whatever the spec says", "%s is in use: %s", path, strings.Join(d.Users, ", "))
+	case s.Serial != "" && d.Serial == "":
+		return refusal("leave serial out, and see for yourself that it is the one you mean", "%s does not tell its serial number, and the spec wants %s", path, s.Serial)
+	case s.Serial != "" && s.Serial != d.Serial:
+		return refusal("look which disk it is: ls -l /dev/disk/by-id", "%s has the serial number %s, and the spec wants %s", path, d.Serial, s.Serial)
+	case s.Size != 0 && (off > sizeTolerance*float64(s.Size) || off < -sizeTolerance*float64(s.Size)):
+		return refusal("look which disk it is; sizes in a spec may differ by 1 %", "%s has %s (%d bytes), and the spec wants %s (%d bytes)", path, units.Bytes(d.Size), d.Size, units.Bytes(s.Size), s.Size)
+	case d.Identity == "":
+		return refusal("name a disk that tells its serial number", "%s has nothing by which it can be known again: no serial number, and a kernel that does not count its disks (before 5.15)", path)
+	case len(d.On) > 0 && (s.Erase == "" || s.Erase != d.Serial):
+		return refusal(eraseHint(d), "%s is not empty: %s", path, strings.Join(d.On, ", "))
+	}
+	return nil
+}
+
+func eraseHint(d Disk) string {
+	if d.Serial == "" {
+		return "save what you need; then make its first and last 16 MiB zero by hand: it tells no serial number by which the spec could name it"
+	}
+	return fmt.Sprintf("save what you need; then {path: %s, erase: %s} in the spec overwrites it", d.Spec.Path, d.Serial)
+}
+
+func refusal(what, why string, args ...any) error {
+	return &change.Refusal{Why: fmt.Sprintf(why, args...), What: what}
+}
+
+// Erases tells whether the disk has something on it that will be lost.
+func (d Disk) Erases() bool {
+	return !d.File && len(d.On) > 0 && d.Spec.Erase != "" && d.Spec.Erase == d.Serial
+}

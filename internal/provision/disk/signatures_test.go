@@ -1,0 +1,64 @@
+package disk
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The bytes here are made up after the formats' descriptions; those of real programs are
+// refused in TestTraps and in the virtual machine.
+func TestSignatures(t *testing.T) {
+	const size = 100<<20 + 5*512
+	for what, c := range map[string]struct {
+		at   int64
+		text string
+	}{
+		"LVM": {512, "LABELONE"}, "LUKS": {0, "LUKS\xba\xbe\x00\x02"}, "the second header of LUKS": {16 << 10, "SKUL\xba\xbe"},
+		"md RAID 1.2": {4096, "\xfc\x4e\x2b\xa9"}, "md RAID 1.1": {0, "\xfc\x4e\x2b\xa9"}, "md RAID 1.0, at the end": {(size/512 - 16) / 8 * 8 * 512, "\xfc\x4e\x2b\xa9"},
+		"md RAID 0.90, at the end": {size/65536*65536 - 65536, "\xfc\x4e\x2b\xa9"}, "1 labels of ZFS": {size/(256<<10)*(256<<10) - 256<<10 + 20<<10, "pool_guid"},
+		"the second GPT, at the end": {size - 512, "EFI PART"}, "a GPT": {512, "EFI PART"}, "an MBR or a boot sector": {510, "\x55\xaa"}, "XFS": {0, "XFSB"}, "DRBD": {size - 4096 + 60, "\x83\x74\x02\x6b"},
+	} {
+		head, tail := make([]byte, labels), make([]byte, labels)
+		if c.at < labels {
+			copy(head[c.at:], c.text)
+		} else {
+			copy(tail[c.at-(size-labels):], c.text)
+		}
+		if got := Signatures(head, tail, size); !slices.Equal(got, []string{what}) {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	if got := Signatures(make([]byte, labels), make([]byte, labels), size); got != nil {
+		t.Errorf("of zeros: %v", got)
+	}
+	head := make([]byte, labels)
+	binary.BigEndian.PutUint64(head[256<<10+130<<10:], uberblock)
+	if got := Signatures(head, nil, size); !slices.Equal(got, []string{"1 labels of ZFS"}) {
+		t.Errorf("an uberblock alone: %v", got)
+	}
+}
+
+func TestSerialIn(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"vpd_pg80", "\x00\x80\x00\x08  WD-1234", "WD-1234"[:6]}, {"vpd_pg80", "\x00\x80\x00\xffS1 ", "S1"}, {"vpd_pg80", "\x00\x83\x00\x01x", ""}, {"vpd_pg80", "", ""},
+		{"serial", " S64F01 \n", "S64F01"}, {"serial", "\x00\x01", ""}, {"uuid", "LVM-abc\n", "LVM-abc"}, {"serial", strings.Repeat("x", 300), ""},
+	} {
+		if got := serialIn(c.file, []byte(c.text)); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.file, c.text, got, c.want)
+		}
+	}
+}
+
+func FuzzSignatures(f *testing.F) {
+	f.Add([]byte("XFSB"), []byte("EFI PART"), int64(1<<20))
+	f.Add([]byte{}, make([]byte, 4096), int64(0))
+	f.Fuzz(func(_ *testing.T, head, tail []byte, size int64) {
+		if size < 0 {
+			size = -(size + 1)
+		}
+		Signatures(head, tail, size)
+		serialIn("vpd_pg80", head)
+	})
+}

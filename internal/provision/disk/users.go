@@ -1,0 +1,239 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/moby/sys/mountinfo"
+
+	"plumb/internal/host"
+	"plumb/internal/zfs"
+)
+
+// users finds who uses the disk, a partition of it, or the disk that it is a
+// partition of. What the kernel knows is asked first; ZFS and programs that open a
+// disk do not show there.
+func (l *look) users() error {
+	all, err := l.devices()
+	if err != nil {
+		return err
+	}
+	for _, part := range all {
+		holders, err := l.h.Glob(l.ctx, "/sys/class/block/"+part+"/holders/*")
+		if err != nil {
+			return err
+		}
+		for _, holder := range holders {
+			l.use("%s is part of %s", part, path.Base(holder))
+		}
+	}
+	own := map[string]string{} // by number
+	for _, part := range all {
+		if number := l.sys(part, "dev"); number != "" {
+			own[number] = part
+		}
+	}
+	for _, ask := range []func(map[string]string) error{l.mounts, l.swaps, l.pools, l.loops, l.open} {
+		if err := ask(own); err != nil {
+			return err
+		}
+	}
+	slices.Sort(l.d.Users)
+	l.d.Users = slices.Compact(l.d.Users)
+	return nil
+}
+
+func (l *look) use(format string, args ...any) {
+	l.d.Users = append(l.d.Users, fmt.Sprintf(format, args...))
+}
+
+// devices lists the device, its partitions, and the disk that it is a partition of.
+func (l *look) devices() ([]string, error) {
+	all := []string{l.d.Name}
+	if l.d.Whole != "" {
+		return append(all, l.d.Whole), nil
+	}
+	parts, err := l.h.Glob(l.ctx, "/sys/class/block/"+l.d.Name+"/"+l.d.Name+"*/partition")
+	for _, p := range parts {
+		all = append(all, path.Base(path.Dir(p)))
+	}
+	if len(parts) > 0 {
+		l.d.On = append(l.d.On, fmt.Sprintf("%d partitions: %s", len(parts), strings.Join(all[1:], ", ")))
+	}
+	return all, err
+}
+
+// is tells which of our devices a path leads to; "" for none.
+func (l *look) is(name string, own map[string]string) string {
+	if !strings.HasPrefix(name, "/dev/") {
+		return ""
+	}
+	st, err := l.h.Stat(l.ctx, name)
+	if err != nil || st.Mode&fs.ModeDevice == 0 {
+		return ""
+	}
+	return own[fmt.Sprintf("%d:%d", st.RdevMajor, st.RdevMinor)]
+}
+
+// mounts looks into the mounts of all processes: a container's are not in ours.
+func (l *look) mounts(own map[string]string) error {
+	spaces, err := l.h.Glob(l.ctx, "/proc/[0-9]*/ns/mnt")
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	tables := []string{"/proc/self/mountinfo"}
+	for _, space := range spaces {
+		to, err := l.h.Readlink(l.ctx, space)
+		if err != nil || seen[to] { // ended meanwhile
+			continue
+		}
+		seen[to] = true
+		tables = append(tables, path.Dir(path.Dir(space))+"/mountinfo")
+	}
+	for i, table := range tables {
+		text, err := l.h.ReadFile(l.ctx, table)
+		if err != nil && i > 0 {
+			continue // ended meanwhile, or may not be looked at
+		}
+		if err != nil {
+			return err
+		}
+		all, err := mountinfo.GetMountsFromReader(bytes.NewReader(text), nil)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", table, err)
+		}
+		for _, m := range all {
+			part := own[fmt.Sprintf("%d:%d", m.Major, m.Minor)]
+			if part == "" && m.Major == 0 { // btrfs shows a number of its own
+				part = l.is(m.Source, own)
+			}
+			if part != "" {
+				l.use("%s is mounted at %s", part, m.Mountpoint)
+			}
+		}
+	}
+	return nil
+}
+
+func (l *look) swaps(own map[string]string) error {
+	text, err := l.h.ReadFile(l.ctx, "/proc/swaps")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a kernel without swap
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, _, ok := strings.Cut(line, " "); ok {
+			if part := l.is(name, own); part != "" {
+				l.use("%s is swap", part)
+			}
+		}
+	}
+	return err
+}
+
+// pools asks ZFS, whose disks have no holder.
+func (l *look) pools(own map[string]string) error {
+	text, err := l.h.Output(l.ctx, zfs.Tools{}.Status()...)
+	if err != nil {
+		text, err = l.h.Output(l.ctx, zfs.Tools{Fuse: true}.Status()...)
+	}
+	if err != nil { // not installed, or not running: then it has no pools, and the labels tell
+		return nil
+	}
+	for _, s := range zfs.ParseStatus(text) {
+		for _, top := range s.Classes {
+			for _, v := range leaves(top) {
+				name := v
+				if !path.IsAbs(name) {
+					name = "/dev/" + name
+				}
+				if part := l.is(name, own); part != "" {
+					l.use("%s is part of the pool %s", part, s.Pool)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func leaves(vdevs []*zfs.Vdev) (all []string) {
+	for _, v := range vdevs {
+		if len(v.Children) == 0 {
+			all = append(all, v.Name)
+		}
+		all = append(all, leaves(v.Children)...)
+	}
+	return all
+}
+
+// loops finds loop devices on the disk.
+func (l *look) loops(own map[string]string) error {
+	files, err := l.h.Glob(l.ctx, "/sys/class/block/loop*/loop/backing_file")
+	for _, f := range files {
+		text, readErr := l.h.ReadFile(l.ctx, f)
+		if readErr != nil {
+			continue // detached meanwhile
+		}
+		if part := l.is(strings.TrimSpace(string(text)), own); part != "" {
+			l.use("%s is behind %s", part, strings.Split(f, "/")[4])
+		}
+	}
+	return err
+}
+
+// patience is how often, and pause for how long, a process may have the disk open that only looks at it: udev,
+// lsblk, a losetup that is ending.
+const (
+	patience = 8
+	pause    = 250 * time.Millisecond
+)
+
+// open finds processes that have the disk open: a server on a raw device, a virtual machine, zfs-fuse.
+func (l *look) open(own map[string]string) error {
+	parts := map[string]bool{}
+	for _, part := range own {
+		parts["/dev/"+part] = true
+	}
+	for i := range patience {
+		users, err := l.openers(parts)
+		if err != nil {
+			return err
+		}
+		if len(users) == 0 {
+			return nil
+		}
+		if i == patience-1 {
+			l.d.Users = append(l.d.Users, users...)
+			return nil
+		}
+		select {
+		case <-l.ctx.Done():
+			return l.ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	return nil
+}
+
+func (l *look) openers(parts map[string]bool) (users []string, err error) {
+	fds, err := l.h.Glob(l.ctx, "/proc/[0-9]*/fd/*")
+	if errors.Is(err, host.ErrTooLarge) {
+		err = nil // of so many the first; the kernel refuses a disk that is opened for itself alone
+	}
+	for _, fd := range fds {
+		to, readErr := l.h.Readlink(l.ctx, fd)
+		if readErr != nil || !parts[to] {
+			continue
+		}
+		pid := strings.Split(fd, "/")[2]
+		comm, _ := l.h.ReadFile(l.ctx, "/proc/"+pid+"/comm")
+		users = append(users, fmt.Sprintf("%s is open in process %s %s", path.Base(to), pid, strings.TrimSpace(string(comm))))
+	}
+	return users, err
+}

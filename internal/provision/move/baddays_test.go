@@ -1,0 +1,248 @@
+package move
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/provision"
+	"plumb/internal/stack"
+)
+
+// applies moves the toy, and hooks in before an act.
+func (y *toy) applies(before func(place string)) (change.Outcome, error) {
+	y.t.Helper()
+	draft, made := y.draft()
+	return y.executor(y.d).Apply(y.t.Context(), draft, change.ApplyOptions{
+		Proof: func(ctx context.Context) error { return made.Proof(ctx, y.d) },
+		Doing: func(_ int, a change.Act, done bool) {
+			if !done && before != nil {
+				before(a.Place())
+			}
+		},
+	})
+}
+
+// asBefore fails unless the server runs on its old place, with all it promised, and nothing is left.
+func (y *toy) asBefore(when, beside string) {
+	y.t.Helper()
+	if !y.listens() {
+		y.t.Errorf("%s: no server runs", when)
+	}
+	y.kept(when)
+	if now := y.untouched(); now != beside {
+		y.t.Errorf("%s: it left\n%s\nin place of\n%s", when, now, beside)
+	}
+}
+
+func (y *toy) undo(o change.UndoOptions) {
+	y.t.Helper()
+	all, err := y.executor(y.d).Changes(y.t.Context())
+	must(y.t, err)
+	must(y.t, y.executor(y.d).Undo(y.t.Context(), []int{all[len(all)-1].Number}, o))
+}
+
+// A server that does not start in the new place runs on in the old one, whatever it has left in the new one.
+func TestServerThatDoesNotStart(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	y.mover()
+	beside := y.untouched()
+	ill := fmt.Sprintf(`if mountpoint -q %[1]s/old/db; then echo half >>%[1]s/old/db/base/log; echo ruined >%[1]s/old/db/base/large; exit 0; fi; `, y.dir)
+	y.start = []string{"sh", "-c", ill + y.start[2]}
+	m := y.mover()
+	m.Within = 3 * time.Second
+	made, err := m.Move(t.Context(), y.d, &stack.Stack{}, y.move())
+	must(t, err)
+	was := y.fixed()
+	out, err := y.executor(y.d).Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "toy", Name: "1"}, "move", made.Acts)}}, change.ApplyOptions{})
+	if err == nil || out.Steps[0].Back != "taken back" {
+		t.Fatalf("%v, %+v", err, out.Steps[0].Back)
+	}
+	for i := 0; !y.listens() && i < 100; i++ {
+		time.Sleep(20 * time.Millisecond)
+	}
+	y.asBefore("did not start", beside)
+	if now := y.fixed(); strings.TrimRight(now, "0123456789\n") != strings.TrimRight(was, "0123456789\n") {
+		t.Errorf("it is\n%s\nin place of\n%s", now, was)
+	}
+}
+
+// A proof that fails takes the move back, with what was written since.
+func TestProofThatFails(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	y.mover()
+	beside := y.untouched()
+	draft, _ := y.draft()
+	_, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{Proof: func(context.Context) error { return fmt.Errorf("behind") }})
+	if err == nil || !strings.Contains(err.Error(), "behind") {
+		t.Fatal(err)
+	}
+	y.asBefore("unproven", beside)
+}
+
+// A filesystem that is full before the server is stopped, or after it, leaves the server where it was.
+func TestFullFilesystem(t *testing.T) {
+	for _, when := range []string{"data of toy:1", "data at rest of toy:1"} {
+		t.Run(strings.ReplaceAll(when, " ", "-"), func(t *testing.T) {
+			y := newToy(t, t.TempDir())
+			y.mover()
+			sh(t, `mount -t tmpfs -o size=8m,mode=755 none "$1/new"`, y.dir)
+			beside, pid := y.untouched(), sh(t, "cat "+y.dir+"/pid")
+			_, err := y.applies(func(place string) {
+				if place == when {
+					sh(t, `head -c 9000000 /dev/zero >"$1/base/more"; chown 65534:65534 "$1/base/more"`, y.data)
+				}
+			})
+			if err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "base/more") {
+				t.Fatal(err)
+			}
+			y.asBefore("full", beside)
+			if now := sh(t, "cat "+y.dir+"/pid"); (now == pid) != (when == "data of toy:1") {
+				t.Errorf("the process was %s and is %s", pid, now)
+			}
+		})
+	}
+}
+
+// A file that somebody writes to although the server has ended is not taken for still.
+func TestFileThatNeverStandsStill(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	y.mover()
+	beside := y.untouched()
+	writer := exec.Command("sh", "-c", `while :; do echo x >>"$1/base/large"; sleep 0.02; done`, "sh", y.data)
+	_, err := y.applies(func(place string) {
+		if place == "data at rest of toy:1" {
+			must(t, writer.Start())
+		}
+	})
+	must(t, writer.Process.Kill())
+	_ = writer.Wait()
+	if err == nil || !strings.Contains(err.Error(), "written to while it was copied") && !strings.Contains(err.Error(), "in use") && !strings.Contains(err.Error(), "not like") {
+		t.Fatal(err)
+	}
+	y.asBefore("written to", beside)
+}
+
+// What is no file, would make root read for ever, or leads out of what is moved is refused while the server runs.
+func TestRefusedBeforeTheStop(t *testing.T) {
+	for name, c := range map[string]struct{ make, says string }{
+		"fifo":   {`mkfifo base/pipe`, "base/pipe: it is neither"},
+		"device": {`mknod base/null c 1 3`, "base/null: it is neither"},
+		"holes":  {`truncate -s 3T base/sparse`, "holes of"},
+		"link":   {`mkdir ../apart; chown 65534 ../apart; ln -s ../apart tablespace`, "tablespace leads to"},
+		"mount":  {`mkdir base/m; mount -t tmpfs none base/m`, "is mounted on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := newToy(t, t.TempDir())
+			y.mover()
+			sh(t, `cd "$1"; `+c.make, y.data)
+			beside, pid := y.untouched(), sh(t, "cat "+y.dir+"/pid")
+			made, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, y.move())
+			if err == nil {
+				_, err = y.executor(y.d).Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "toy", Name: "1"}, "move", made.Acts)}}, change.ApplyOptions{})
+			}
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("%v", err)
+			}
+			y.asBefore(name, beside)
+			if now := sh(t, "cat "+y.dir+"/pid"); now != pid {
+				t.Error("the server was stopped")
+			}
+		})
+	}
+}
+
+func TestServerThatNobodyStartsIsRefused(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	w := y.move()
+	w.Start = nil
+	if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w); err == nil || !strings.Contains(err.Error(), "started again") {
+		t.Fatal(err)
+	}
+}
+
+// Whoever says so loses what was written since, and nobody else does.
+func TestDiscard(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	y.mover()
+	before := len(y.promised())
+	draft, _ := y.draft()
+	_, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{})
+	must(t, err)
+	if len(y.promised()) != before+1 {
+		t.Fatalf("promised: %v", y.promised())
+	}
+	must(t, os.WriteFile(y.ledger, []byte(strings.Join(y.promised()[:before], "\n")+"\n"), 0o644))
+	y.undo(change.UndoOptions{Discard: true})
+	y.kept("discarded")
+}
+
+const intruder = `import os, sys
+data, secret = sys.argv[1:]
+base = data + "/base"
+while True:
+    for f in ("large", "PG", "empty", "log2"):
+        try:
+            os.symlink(secret + "/file", base + "/.l"); os.rename(base + "/.l", base + "/" + f + ".x")
+            os.rename(base + "/large", base + "/.keep"); os.symlink(secret + "/file", base + "/large"); os.unlink(base + "/large"); os.rename(base + "/.keep", base + "/large")
+        except OSError: pass
+    try:
+        os.rename(data + "/sub", data + "/.sub"); os.symlink(secret, data + "/sub"); os.unlink(data + "/sub"); os.rename(data + "/.sub", data + "/sub")
+    except OSError: pass
+    try: os.unlink(base + "/" + "large.x")
+    except OSError: pass
+`
+
+// TestIntruder swaps files and directories for links to what only root can read, all the time. Whatever comes of the
+// move, nothing of that is copied, and nothing outside is written.
+func TestIntruder(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	y.mover()
+	secret := t.TempDir()
+	sh(t, `echo TOPSECRET-8841 >"$1/file"; chmod 600 "$1/file"; chmod 711 "$1"; mkdir "$2/sub"; for i in $(seq 300); do echo $i >"$2/sub/file$i"; done; echo mine >"$2/sub/file"; chown -R 65534:65534 "$2/sub"; printf '%s' "$3" >"$4/i.py"; chmod 755 "$4" "$(dirname "$4")"`, secret, y.data, intruder, y.dir)
+	was := sh(t, `cd "$1"; find . -printf '%p %m %U %s %T@ %C@\n'; cat file`, secret)
+	spy := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", python(t), y.dir+"/i.py", y.data, secret)
+	must(t, spy.Start())
+	for i := 0; !isLink(y.data+"/base/PG.x") && i < 500; i++ {
+		time.Sleep(20 * time.Millisecond)
+	}
+	for range 3 {
+		draft, _ := y.draft()
+		_, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{})
+		t.Logf("it came to: %v", err)
+		if found := sh(t, `for f in $(find "$1" -xdev -type f -size -2k); do grep -l TOPSECRET-8841 "$f" || :; done`, y.dir+"/new"); found != "" {
+			t.Errorf("a secret was copied: %s", found)
+		}
+		if err == nil {
+			all, err := y.executor(y.d).Changes(t.Context())
+			must(t, err)
+			if err := y.executor(y.d).Undo(t.Context(), []int{all[len(all)-1].Number}, change.UndoOptions{}); err != nil {
+				t.Logf("the undo came to: %v", err)
+				break
+			}
+		}
+	}
+	if state := sh(t, "grep ^State: /proc/"+strconv.Itoa(spy.Process.Pid)+"/status"); strings.Contains(state, "Z") || !isLink(y.data+"/base/PG.x") {
+		t.Errorf("the intruder did nothing: %s", state)
+	}
+	must(t, spy.Process.Kill())
+	_ = spy.Wait()
+	if all, err := y.executor(y.d).Changes(t.Context()); err == nil && all[len(all)-1].Open() {
+		y.undo(change.UndoOptions{})
+	}
+	if now := sh(t, `cd "$1"; find . -printf '%p %m %U %s %T@ %C@\n'; cat file`, secret); now != was {
+		t.Errorf("outside it is\n%s\nin place of\n%s", now, was)
+	}
+	y.kept("intruded")
+}
+
+func isLink(name string) bool {
+	st, err := os.Lstat(name)
+	return err == nil && st.Mode()&os.ModeSymlink != 0
+}

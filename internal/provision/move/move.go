@@ -1,0 +1,204 @@
+package move
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/protect"
+	"plumb/internal/protect/service"
+	"plumb/internal/provision"
+	"plumb/internal/stack"
+)
+
+// Mover implements provision.Mover.
+type Mover struct {
+	Engines []protect.Engine // they tell where a server stands
+	Dir     string           // of the journal: what was copied is written down beside it
+	Fstab   string           // /etc/fstab, but for tests
+	Within  time.Duration    // until the server must answer; ten minutes when 0
+	Now     func() time.Time
+}
+
+var _ provision.Mover = Mover{}
+
+// planning is a move that is being planned.
+type planning struct {
+	Mover
+	provision.Move
+	h      host.Reader
+	tag    string
+	before string // name of the data directory afterwards
+	data   provision.Volume
+	pairs  []change.Pair // that of the data first
+	look   change.Inspection
+	shows  string
+	acts   []change.Act
+}
+
+// Move implements provision.Mover.
+func (m Mover) Move(ctx context.Context, h host.Reader, s *stack.Stack, w provision.Move) (out provision.Making, err error) {
+	p := planning{Mover: m, Move: w, h: h, tag: protect.NewID(m.Now())}
+	for _, step := range []func(context.Context) error{p.startable, p.plain, p.pair, p.list} {
+		if err := step(ctx); err != nil {
+			return out, fmt.Errorf("move the data of %s: %w", w.Home.Server, err)
+		}
+	}
+	out.Acts = p.acts
+	out.Notes = []string{"the server stands still while what changed is copied again; what was there before stays as " + p.before + ", and takes its room until it is removed",
+		"an undo copies back what was written since: it needs room there, and stops the server for as long"}
+	out.Proof, err = m.proof(ctx, h, w, p.data)
+	return out, err
+}
+
+// startable refuses a server that could be stopped and not started again.
+func (p *planning) startable(ctx context.Context) (err error) {
+	if len(p.Stop) == 0 || len(p.Start) == 0 {
+		return hint.With(errors.New("how it is stopped and started again is not known"), "let a unit of systemd start it, or say how")
+	}
+	if p.Home.PID == 0 {
+		return errors.New("it has no process on this host")
+	}
+	if p.look, p.shows, err = service.Listening(p.Home.Target.Network, p.Home.Target.Address); err != nil {
+		return err
+	}
+	return nil
+}
+
+// plain refuses data that are not in a directory that can be given another name.
+func (p *planning) plain(ctx context.Context) error {
+	mounts, err := observe.MountTable(ctx, p.h, "self")
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if observe.Within(m.Point, p.Home.Data) {
+			return hint.With(fmt.Errorf("%s is mounted on %s", m.Source, m.Point), "Plumb moves data out of a plain directory: of a filesystem of their own, unmount that and mount it at another place first")
+		}
+	}
+	st, err := p.h.Stat(ctx, p.Home.Data)
+	if err != nil {
+		return err
+	}
+	if st.Resolved != p.Home.Data || !st.Mode.IsDir() {
+		return hint.With(fmt.Errorf("%s is a link or no directory", p.Home.Data), "give the server the directory by its own name")
+	}
+	return nil
+}
+
+// pair finds which directory goes where.
+func (p *planning) pair(ctx context.Context) error {
+	at := slices.IndexFunc(p.Volumes, func(v provision.Volume) bool { return v.At == p.Home.Data && v.Aside != "" })
+	if at < 0 {
+		return fmt.Errorf("no volume is for %s", p.Home.Data)
+	}
+	p.data = p.Volumes[at]
+	p.before = p.Home.Data + ".before-" + p.tag
+	data := change.Pair{From: p.Home.Data, Aside: p.data.Aside, At: p.Home.Data, Before: p.before, Old: p.before}
+	p.pairs = []change.Pair{data}
+	for i, v := range p.Volumes {
+		if i == at || v.Aside == "" {
+			continue
+		}
+		n := slices.IndexFunc(p.Parts, func(q provision.Part) bool { return slices.Contains(q.Roles, v.Role) && q.At == v.At })
+		if n < 0 {
+			return fmt.Errorf("what goes to the volume at %s is not known", v.At)
+		}
+		part, below := p.Parts[n], ""
+		if observe.Within(v.At, p.Home.Data) {
+			below = strings.TrimPrefix(v.At, p.Home.Data+"/")
+		}
+		pair := change.Pair{From: v.At, Aside: v.Aside, At: v.At}
+		switch {
+		case len(part.Files) > 0:
+			pair.From, pair.Old, pair.Only = p.Home.Data, p.before, part.Files
+			p.pairs[0].Skip = append(p.pairs[0].Skip, part.Files...)
+		case below != "" && !strings.Contains(below, "/"):
+			pair.Old = path.Join(p.before, below)
+			p.pairs[0].Skip = append(p.pairs[0].Skip, literal(below))
+		case below != "":
+			return fmt.Errorf("%s lies deeper in the data directory than a volume can be mounted", v.At)
+		default:
+			pair.Before = v.At + ".before-" + p.tag
+			pair.Old = pair.Before
+		}
+		p.pairs = append(p.pairs, pair)
+	}
+	return nil
+}
+
+// literal takes their meaning from the characters of a pattern.
+func literal(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+}
+
+// list lists what is done.
+func (p *planning) list(ctx context.Context) error {
+	phase := func(name string) {
+		p.acts = append(p.acts, change.Act{Move: &change.Move{Phase: name, On: p.Home.Server.String(), List: path.Join(p.Dir, "moved-"+p.tag+".list"), Pairs: p.pairs}})
+	}
+	phase(change.MoveCopy)
+	p.add(p.stopping())
+	phase(change.MoveAside)
+	inward := slices.SortedFunc(slices.Values(p.Volumes), func(a, b provision.Volume) int { return strings.Compare(b.Aside, a.Aside) })
+	for _, v := range inward {
+		if v.Aside != "" && v.Dataset != "" {
+			p.add(unmount(v))
+		}
+	}
+	apart := func(v provision.Volume) bool { return !observe.Within(v.At, p.Home.Data) }
+	for _, v := range p.Volumes {
+		if v.Aside != "" && apart(v) {
+			if err := p.mount(ctx, v); err != nil {
+				return err
+			}
+		}
+	}
+	p.acts = append(p.acts, p.Place...)
+	for _, v := range slices.Backward(inward) {
+		if v.Aside != "" && !apart(v) {
+			if err := p.mount(ctx, v); err != nil {
+				return err
+			}
+		}
+	}
+	phase(change.MoveGive)
+	p.add(p.starting())
+	return nil
+}
+
+func (p *planning) add(s change.Switch) { p.acts = append(p.acts, change.Act{Switch: &s}) }
+
+// mount puts a volume in its place.
+func (p *planning) mount(ctx context.Context, v provision.Volume) error {
+	st, err := p.h.Stat(ctx, v.At)
+	renamed := slices.ContainsFunc(p.pairs, func(q change.Pair) bool { return q.Before != "" && q.From == v.At })
+	nested := v.At != p.Home.Data && observe.Within(v.At, p.Home.Data)
+	switch {
+	case nested: // it is there once the volume around it is mounted
+	case renamed || errors.Is(err, fs.ErrNotExist):
+		p.add(mountPoint(v.At))
+	case err != nil:
+		return err
+	case !st.Mode.IsDir():
+		return fmt.Errorf("%s is no directory", v.At)
+	}
+	if v.Dataset == "" {
+		p.add(bind(v))
+		p.acts = append(p.acts, change.Act{Edit: lasts(cmp.Or(p.Fstab, "/etc/fstab"), v)})
+		return nil
+	}
+	p.add(mountpoint(v))
+	p.add(mount(v))
+	return nil
+}

@@ -1,0 +1,166 @@
+package predict_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plumb/internal/advise"
+	"plumb/internal/catalog"
+	"plumb/internal/check"
+	"plumb/internal/engine/mysql"
+	"plumb/internal/engine/postgres"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/product"
+	"plumb/internal/provision"
+	"plumb/internal/provision/predict"
+	"plumb/internal/stack"
+	"plumb/internal/storage/block"
+	"plumb/internal/storage/filesystem"
+	"plumb/internal/storage/zfs"
+	"plumb/internal/system/kernel"
+	"plumb/internal/system/process"
+	"plumb/internal/tape"
+)
+
+func knowledge(t *testing.T) check.Knowledge {
+	t.Helper()
+	k, err := check.Load(check.Choice{}, nil, func(what string, err error) {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// recorded reads a captured host.
+func recorded(t *testing.T, name string, cat *catalog.Catalog) *stack.Stack {
+	t.Helper()
+	packed, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := tape.Read(z, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taped, err := host.NewTaped(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := check.Observe(t.Context(), host.NewCached(taped), cat, [][]observe.Probe{
+		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)},
+		{mysql.NewProbe(cat, nil), postgres.NewProbe(cat, nil)},
+	}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// server gives the one server of a host, and its data directory.
+func server(t *testing.T, s *stack.Stack) (stack.Ref, string) {
+	t.Helper()
+	for _, r := range s.Roles {
+		if r.Name == "data" {
+			return r.DB, r.Path
+		}
+	}
+	t.Fatal("no server keeps data on this host")
+	return stack.Ref{}, ""
+}
+
+// planned is a layout on a new pool: a dataset above, one for the data and one for the log.
+func planned(db stack.Ref, data string, log provision.Volume) predict.Layout {
+	return predict.Layout{Server: db, FSType: "zfs", Pool: "tank",
+		Made:    map[string]stack.Value{"ashift": stack.Int(12), "layout": stack.Text("mirror"), "redundant": stack.Bool(true)},
+		Volumes: []provision.Volume{{Dataset: "tank/db"}, {Role: "data", Dataset: "tank/db/data", At: data}, log}}
+}
+
+// What the source documents set up by hand comes of the rules: compression and atime above, the record of the
+// page where the data lie, and the log with the record that it inherits.
+func TestPredictGivesBirthProperties(t *testing.T) {
+	k := knowledge(t)
+	for _, c := range []struct {
+		host, record, role string
+		log                func(data string) string
+	}{
+		{"mariadb-ext4", "16384", "redo", func(data string) string { return data + "-log" }},
+		{"mysql-9.7", "16384", "redo", func(data string) string { return data + "/#innodb_redo" }},
+		{"postgres-17", "32768", "wal", func(data string) string { return data + "/pg_wal" }},
+	} {
+		t.Run(c.host, func(t *testing.T) {
+			s := recorded(t, "../../../fixtures/"+c.host+".tape.gz", k.Catalog)
+			db, data := server(t, s)
+			log := provision.Volume{Role: c.role, Dataset: "tank/db/log", At: c.log(data)}
+			p := predict.Predict(s, planned(db, data, log), k.Catalog, k.Verdicts)
+			want := []map[string]string{{"atime": "off", "compression": "lz4"}, {"recordsize": c.record}, {}}
+			for i, v := range p.Volumes {
+				if diff := cmp.Diff(want[i], v.Properties); diff != "" {
+					t.Errorf("%s: %s", v.Dataset, diff)
+				}
+			}
+			for _, f := range p.Left {
+				t.Errorf("above a note is left: %s %s", f.Rule.ID, f.Cases[0].Title)
+			}
+			if len(p.Waits) == 0 {
+				t.Error("nothing waits for a load: then its counters were taken for those of the server that is to come")
+			}
+			for role, at := range map[string]string{"data": data, c.role: log.At} {
+				to := p.Stack.Find(db).Links[role]
+				if len(to) != 1 || p.Stack.Find(to[0]) == nil || p.Stack.Find(to[0]).Text("mountpoint") != at {
+					t.Errorf("%s lies on %v, want what is mounted at %s", role, to, at)
+				}
+			}
+			if s.Find(stack.Ref{Kind: "pool", Name: "tank"}) != nil {
+				t.Error("the stack that was read has the pool: it was changed")
+			}
+		})
+	}
+}
+
+// What is there is not made: a dataset that exists keeps its properties, and gets no birth values.
+func TestPredictLeavesWhatIsThere(t *testing.T) {
+	k := knowledge(t)
+	s := recorded(t, "../../../fixtures/mariadb-zfs-128K.tape.gz", k.Catalog)
+	db, data := server(t, s)
+	fs, _ := s.Follow(s.Find(db), "data")
+	ds := fs[0].Text("source")
+	l := predict.Layout{Server: db, FSType: fs[0].Text("fstype"), Pool: "db1", Volumes: []provision.Volume{{Role: "data", Dataset: ds, At: fs[0].Text("mountpoint")}}}
+	p := predict.Predict(s, l, k.Catalog, k.Verdicts)
+	if len(p.Volumes[0].Properties) > 0 {
+		t.Errorf("birth properties %v for %s with %s, which is there", p.Volumes[0].Properties, ds, data)
+	}
+	set := func(steps []advise.Step) bool {
+		return slices.ContainsFunc(steps, func(s advise.Step) bool { return s.Knob.Of.Name == ds && s.Knob.Name == "recordsize" })
+	}
+	if !set(p.Settings) || !set(predict.Settings(s, l, k.Catalog, k.Verdicts)) {
+		t.Errorf("its recordsize is 128K, and nobody sets it: %v", p.Settings)
+	}
+}
+
+// A server is given no more than its memory, and nothing of another server is touched.
+func TestPredictKeepsToItsServer(t *testing.T) {
+	k := knowledge(t)
+	s := recorded(t, "../../../fixtures/two-servers.tape.gz", k.Catalog)
+	db, data := server(t, s)
+	p := predict.Predict(s, planned(db, data, provision.Volume{}), k.Catalog, k.Verdicts)
+	for _, step := range p.Settings {
+		if product.IsServer(step.Knob.Of.Kind) && step.Knob.Of != db {
+			t.Errorf("%s is set, and the plan is for %s", step.Knob, db)
+		}
+	}
+}

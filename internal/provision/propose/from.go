@@ -1,0 +1,112 @@
+package propose
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"plumb/internal/hint"
+	"plumb/internal/product"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+)
+
+// From gives the spec of a server that is there: what it lies on, as it was read. The notes say what a
+// spec cannot.
+func From(s *stack.Stack, name string) (sp spec.Spec, notes []string, err error) {
+	db, several, err := one(s, name)
+	if err != nil {
+		return sp, nil, err
+	}
+	sp.Server = spec.Server{Product: db.Text("flavor"), Version: series(db.Text("version"))}
+	if sp.Server.Product == "" {
+		sp.Server.Product = product.Of(db.Ref.Kind).Flavors[0].Name
+	}
+	if several {
+		sp.Server.Name = sp.Server.Product + ":" + db.Ref.Name
+	}
+	all, known := s.Follow(db, "data")
+	if !known || len(all) != 1 {
+		return sp, nil, hint.With(fmt.Errorf("on what %s keeps its data is not known, or several filesystems", db.Ref), "run as root; plumb stack shows what was seen")
+	}
+	fs := all[0]
+	if sets, _ := s.Follow(fs, "dataset"); len(sets) == 1 {
+		notes, err = fromDataset(s, sets[0], &sp)
+		return sp, notes, err
+	}
+	return sp, nil, fromFilesystem(s, fs, &sp)
+}
+
+// one finds the server that is meant: by its name, or the only one.
+func one(s *stack.Stack, name string) (db *stack.Thing, several bool, err error) {
+	var names []string
+	for _, kind := range []string{product.MySQL, product.Postgres} {
+		for _, t := range s.OfKind(kind) {
+			names = append(names, t.Ref.String())
+			if name == "" || name == t.Ref.String() {
+				db = t
+			}
+		}
+	}
+	switch {
+	case db == nil && name != "":
+		return nil, false, hint.Usage(name+" is not on this host", "there is "+strings.Join(names, ", "))
+	case db == nil:
+		return nil, false, hint.With(errors.New("no server that Plumb provisions was seen here"), "plumb stack shows what was")
+	case name == "" && len(names) > 1:
+		return nil, false, hint.Usage("several servers are here", "name one of "+strings.Join(names, ", "))
+	}
+	return db, len(s.OfKind(db.Ref.Kind)) > 1, nil
+}
+
+// series is the version as far as a spec says it: 10.11.19 is 10.11, and of PostgreSQL 17.2 is 17.
+func series(version string) string {
+	parts := strings.Split(version, ".")
+	keep := 2
+	if len(parts) == 2 {
+		keep = 1
+	}
+	return strings.Join(parts[:min(keep, len(parts))], ".")
+}
+
+// fromDataset tells of which pool a dataset is. What a spec cannot say of it, it is asked to use as it is.
+func fromDataset(s *stack.Stack, ds *stack.Thing, sp *spec.Spec) (notes []string, err error) {
+	pools, _ := s.Follow(ds, "pool")
+	if len(pools) != 1 {
+		return nil, fmt.Errorf("the pool of %s was not seen", ds.Ref.Name)
+	}
+	p := pools[0]
+	made := spec.Pool{Name: p.Ref.Name, Layout: spec.Layout(p.Text("layout")), Data: disks(p, "vdev_paths"), Special: disks(p, "special_paths"), Log: disks(p, "log_paths"), Cache: disks(p, "cache_paths")}
+	if made.Layout == "single" {
+		made.Layout = spec.Stripe
+	}
+	vdevs, known := p.Int("vdevs")
+	if made.Layout != spec.Stripe && known && vdevs > 1 && int64(len(made.Data))%vdevs == 0 {
+		made.Width = len(made.Data) / int(vdevs)
+	}
+	sp.Pool = &made
+	if _, err := spec.Parse("the spec of this host", spec.Text(*sp)); err != nil {
+		sp.Pool, sp.Use = nil, p.Ref.Name
+		return []string{fmt.Sprintf("the pool %s is of a layout (%s) that a spec does not name: it is used as it is", p.Ref.Name, p.Text("layout"))}, nil
+	}
+	if ds.Text("encryptionroot") != "" {
+		notes = append(notes, "the data are encrypted: add the file of the key, pool.key")
+	}
+	return notes, nil
+}
+
+func disks(p *stack.Thing, fact string) (all []spec.Disk) {
+	for _, at := range p.List(fact) {
+		all = append(all, spec.Disk{Path: at})
+	}
+	return all
+}
+
+// fromFilesystem tells of which type the filesystem is, and on which device.
+func fromFilesystem(s *stack.Stack, fs *stack.Thing, sp *spec.Spec) error {
+	sp.Filesystem = &spec.Filesystem{Type: fs.Text("fstype"), Device: spec.Disk{Path: fs.Text("source")}}
+	if _, err := spec.Parse("the spec of this host", spec.Text(*sp)); err != nil {
+		return hint.With(fmt.Errorf("%s lies on %s on %s, which no spec makes", fs.Text("mountpoint"), fs.Text("fstype"), fs.Text("source")), "a spec makes pools of ZFS, ext4, XFS and btrfs")
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package propose
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/catalog"
+	"plumb/internal/hint"
+	"plumb/internal/observe"
+	"plumb/internal/provision"
+	"plumb/internal/provision/predict"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+)
+
+// layout finds which volumes the server gets, and which of them hold its data already.
+func (p *planning) layout(context.Context) error {
+	at := p.Spec.Server.At
+	if at == "" {
+		at = p.Home.Data
+	}
+	if at != p.Home.Data {
+		return hint.With(errors.New("server.at names another place than "+p.Home.Data+", where the server keeps its data: Plumb moves data to a volume at the place where they are"),
+			"leave server.at out")
+	}
+	l := predict.Layout{Server: p.Home.Server, Memory: p.Spec.Server.Memory, FSType: "zfs"}
+	if p.Of, l.Pool = Of(p.Spec), poolOf(p.Spec); l.Pool == "" {
+		return hint.With(errors.New("a filesystem is made for data that are still to come, and this server has its data already"), "pool or use moves them to ZFS")
+	}
+	if z := p.Stack.Find(stack.Ref{Kind: "zfs", Name: "module"}); z != nil && z.Text("implementation") == "zfs-fuse" {
+		l.FSType = "fuse.zfs"
+	}
+	data := provision.Volume{Role: "data", Dataset: p.Of + "/data", At: at}
+	p.Moved = p.on(p.Home.Data) == data.Dataset
+	if !p.Moved {
+		data.Aside = p.aside(data.Dataset)
+	}
+	l.Volumes = []provision.Volume{{Dataset: p.Of}, data}
+	for _, part := range p.Home.Parts {
+		if v, ok := p.part(part, data); ok {
+			l.Volumes = append(l.Volumes, v)
+		}
+	}
+	p.Layout = l
+	return nil
+}
+
+// Of is what the stages of a spec's provision are called in the journal: the dataset above its others, named
+// by the product, and by the server where the spec names it.
+func Of(sp spec.Spec) string {
+	name := sp.Server.Product
+	if _, own, named := strings.Cut(sp.Server.Name, ":"); named {
+		name += "-" + strings.NewReplacer("/", "-", " ", "-").Replace(own)
+	}
+	if sp.Pool != nil {
+		return sp.Pool.Name + "/" + name
+	}
+	if sp.Use != "" {
+		return sp.Use + "/" + name
+	}
+	return sp.Filesystem.Device.Path + " " + name
+}
+
+// poolOf is the pool that a spec makes or uses; "" when it is for a filesystem.
+func poolOf(sp spec.Spec) string {
+	if sp.Pool != nil {
+		return sp.Pool.Name
+	}
+	pool, _, _ := strings.Cut(sp.Use, "/")
+	return pool
+}
+
+// on gives the dataset that holds a path now; "" when none does.
+func (p *planning) on(at string) string {
+	for _, r := range p.Stack.Roles {
+		if r.DB != p.Home.Server || r.Resolved != at && r.Path != at {
+			continue
+		}
+		if f := p.Stack.Find(r.Filesystem); f != nil && strings.HasSuffix(f.Text("fstype"), "zfs") {
+			return f.Text("source")
+		}
+	}
+	return ""
+}
+
+// part gives the volume of a part. One that somebody has put elsewhere stays there.
+func (p *planning) part(part provision.Part, data provision.Volume) (provision.Volume, bool) {
+	v := provision.Volume{Role: part.Roles[0], Dataset: p.Of + "/" + part.Name, At: part.At}
+	now := p.on(part.Now)
+	switch {
+	case now == v.Dataset:
+		return v, true
+	case !observe.Within(part.Now, p.Home.Data) || p.Moved:
+		return v, false
+	}
+	v.Aside = p.aside(v.Dataset)
+	return v, true
+}
+
+// aside is where a volume is mounted until it takes its place: with the journal, where nobody but root can put
+// anything in its way. What is above the data may be the server's user's own.
+func (p *planning) aside(dataset string) string {
+	return path.Join(p.dir, "new-"+strings.ReplaceAll(dataset, "/", "-"))
+}
+
+// made reads what a storage foretells of a thing as facts of its kind.
+func made(cat *catalog.Catalog, kind string, of map[string]string) map[string]stack.Value {
+	facts := map[string]stack.Value{}
+	for name, text := range of {
+		if f := cat.Fact(kind, name); f != nil {
+			if v, err := catalog.ParseValue(f, text); err == nil {
+				facts[name] = v
+			}
+		}
+	}
+	return facts
+}
+
+// moves lists the parts whose volumes are not in their places yet.
+func (p *planning) moves() (parts []provision.Part) {
+	for _, part := range p.Home.Parts {
+		if slices.ContainsFunc(p.Layout.Volumes, func(v provision.Volume) bool { return v.Aside != "" && v.Role == part.Roles[0] }) {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}

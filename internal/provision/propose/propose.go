@@ -1,0 +1,173 @@
+package propose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/check"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/product"
+	"plumb/internal/provision"
+	"plumb/internal/provision/predict"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+)
+
+// Flow is what a provision works with.
+type Flow struct {
+	Know    check.Knowledge
+	Storage provision.Storage
+	Mover   provision.Mover
+	Engines []provision.Engine
+	System  provision.System
+	Setters []change.Setter
+	// Open gives sessions of their own: those to a server that was restarted are broken.
+	Open func() (*host.LiveDoer, *change.Executor, error)
+	// Look reads the whole host.
+	Look func(ctx context.Context, h host.Reader) (*stack.Stack, error)
+	// Stop and Start are the commands for a server that no unit of systemd starts: each returns when it is done.
+	Stop, Start []string
+}
+
+// Proposal is all that a provision would do.
+type Proposal struct {
+	provision.Plan
+	Of         string // what its stages are called in the journal
+	Home       provision.Home
+	Layout     predict.Layout
+	Prediction predict.Prediction
+	Refused    []change.Refused // settings that the rules advise and Plumb does not set
+	Stack      *stack.Stack     // the host as it is
+	Moved      bool             // the server's data lie where the spec wants them
+}
+
+// Next gives the first stage that is not done; nil when all are.
+func (p Proposal) Next() *provision.Stage {
+	for i := range p.Stages {
+		if !p.Stages[i].Done {
+			return &p.Stages[i]
+		}
+	}
+	return nil
+}
+
+// planning is a proposal that is being made.
+type planning struct {
+	Flow
+	d   host.Doer
+	dir string // of the journal
+	Proposal
+
+	engine      provision.Engine
+	stop, start []string
+}
+
+// Propose plans all of a provision. It only reads.
+func (f Flow) Propose(ctx context.Context, d host.Doer, dir string, sp spec.Spec) (Proposal, error) {
+	s, err := f.Look(ctx, host.NewCached(d))
+	if err != nil {
+		return Proposal{}, err
+	}
+	p := planning{Flow: f, d: d, dir: dir, Proposal: Proposal{Plan: provision.Plan{Spec: sp}, Stack: s}}
+	if err := p.all(ctx); err != nil {
+		return p.Proposal, fmt.Errorf("plan for %s: %w", sp.Server.Product, err)
+	}
+	return p.Proposal, nil
+}
+
+func (p *planning) all(ctx context.Context) error {
+	if missing, err := p.packages(ctx); err != nil || missing {
+		return err
+	}
+	steps := []func(context.Context) error{p.server, p.commands, p.layout, p.place, p.predict, p.volumes, p.move, p.settings}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// packages installs what is missing of the server and of ZFS. What comes after them is planned once they are there.
+func (p *planning) packages(ctx context.Context) (missing bool, err error) {
+	p.Of = Of(p.Spec)
+	want := p.Spec.Server
+	kind := product.OfFlavor(want.Product).Kind
+	for _, e := range p.Engines {
+		if e.Kind() == kind {
+			p.engine = e
+		}
+	}
+	if p.engine == nil {
+		return false, hint.With(fmt.Errorf("%s is none of the servers that Plumb provisions", want.Product), "it provisions MariaDB, MySQL, Percona Server and PostgreSQL")
+	}
+	flavor := want.Product
+	if len(p.Stack.OfKind(kind)) > 0 || want.Name != "" {
+		flavor = "" // it runs, or is to run: a second one is not installed
+	}
+	zfs := poolOf(p.Spec) != "" && p.Stack.Find(stack.Ref{Kind: "zfs", Name: "module"}) == nil
+	if flavor == "" && !zfs {
+		return false, nil
+	}
+	m, err := p.System.Packages(ctx, p.d, flavor, want.Version, zfs)
+	if err != nil || m.Done() {
+		return false, err
+	}
+	m.Notes = append(m.Notes, "what comes after the packages is planned once they are there, and shown by --dry-run then")
+	p.stage("packages", "what is missing of the server and of ZFS", m)
+	return true, nil
+}
+
+// server finds the server that the spec names.
+func (p *planning) server(ctx context.Context) error {
+	want := p.Spec.Server
+	t, err := p.named(product.OfFlavor(want.Product).Kind)
+	if err != nil {
+		return err
+	}
+	p.Home, err = p.engine.Home(ctx, p.d, p.Stack, t.Ref)
+	return err
+}
+
+// named finds the one server of the spec's product, or that of its name.
+func (p *planning) named(kind string) (found *stack.Thing, err error) {
+	want := p.Spec.Server
+	var names []string
+	for _, t := range p.Stack.OfKind(kind) {
+		if remote, _ := t.Bool("remote"); remote {
+			continue
+		}
+		number := strings.TrimPrefix(want.Name, want.Product+":")
+		if flavor := t.Text("flavor"); want.Name == "" && (flavor == "" || flavor == want.Product) ||
+			want.Name != "" && (t.Ref.Name == number || t.Ref.String() == want.Name) {
+			found = t
+			names = append(names, t.Ref.String())
+		}
+	}
+	switch {
+	case len(names) > 1:
+		return nil, hint.With(fmt.Errorf("%d servers of %s run here: %s", len(names), want.Product, strings.Join(names, ", ")), "say which with server.name in the spec")
+	case found == nil && want.Name != "":
+		return nil, hint.With(fmt.Errorf("%s does not run here", want.Name), "plumb stack shows which servers do")
+	case found == nil:
+		return nil, hint.With(fmt.Errorf("no %s runs here", product.Of(kind).Label(want.Product)), "install and start it, and see that plumb check can log in")
+	}
+	return found, nil
+}
+
+// commands finds how the server is stopped and started.
+func (p *planning) commands(context.Context) error {
+	switch {
+	case len(p.Stop) > 0 && len(p.Start) > 0:
+		p.stop, p.start = p.Stop, p.Start
+	case p.Home.Unit != "":
+		p.stop, p.start = []string{"systemctl", "stop", "--", p.Home.Unit}, []string{"systemctl", "start", "--", p.Home.Unit}
+	default:
+		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"), "say how with --stop COMMAND and --start COMMAND")
+	}
+	return nil
+}

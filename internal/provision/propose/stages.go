@@ -1,0 +1,198 @@
+package propose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/advise"
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/provision"
+	"plumb/internal/provision/predict"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+)
+
+// stage adds a stage of one making.
+func (p *planning) stage(name, why string, m provision.Making, extra ...change.Act) {
+	s := provision.Stage{Name: name, Why: why, Lasting: m.Lasting, Notes: m.Notes, Proof: m.Proof, Done: m.Done() && len(extra) == 0}
+	if acts := slices.Concat(m.Acts, extra); len(acts) > 0 {
+		s.Steps = []change.Prepared{provision.Step(p.Home.Server, name, acts)}
+	}
+	p.Stages = append(p.Stages, s)
+}
+
+// place makes the pool. What the rules say of it is known only when it is known what it will be.
+func (p *planning) place(ctx context.Context) error {
+	if p.Spec.Pool == nil {
+		return nil
+	}
+	m, err := p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{})
+	if err != nil {
+		return err
+	}
+	p.Layout.Made = made(p.Know.Catalog, "pool", m.Made)
+	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
+	return p.pool(ctx, m)
+}
+
+// pool is the stage of a pool, with what looks after it.
+func (p *planning) pool(ctx context.Context, m provision.Making) error {
+	care, err := p.System.Pool(ctx, p.d, p.Spec.Pool.Name)
+	if err != nil {
+		return err
+	}
+	m.Notes = append(m.Notes, care.Notes...)
+	p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), m, care.Acts...)
+	return nil
+}
+
+// layoutOf gives the facts of a pool that the spec alone tells.
+func layoutOf(pool spec.Pool) (layout, redundant stack.Value) {
+	word := string(pool.Layout)
+	if pool.Layout == spec.Stripe && len(pool.Data) == 1 {
+		word = "single"
+	}
+	return stack.Text(word), stack.Bool(pool.Survives() > 0)
+}
+
+// predict asks the rules about the host as the plan makes it.
+func (p *planning) predict(ctx context.Context) error {
+	p.Prediction = predict.Predict(p.Stack, p.Layout, p.Know.Catalog, p.Know.Verdicts)
+	p.Layout.Volumes = p.Prediction.Volumes
+	if len(p.Prediction.Pool) == 0 || p.Spec.Pool == nil || len(p.Stages) == 0 || p.Stages[0].Done {
+		return nil
+	}
+	m, err := p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{Pool: p.Prediction.Pool}) // again, with what the rules say
+	if err != nil {
+		return err
+	}
+	p.Stages = p.Stages[:0]
+	return p.pool(ctx, m)
+}
+
+// volumes makes the datasets, each with an owner.
+func (p *planning) volumes(ctx context.Context) error {
+	var all provision.Making
+	owner, err := p.owner(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range p.Layout.Volumes {
+		if v.Aside != "" {
+			v.At = v.Aside
+		}
+		m, err := p.Storage.Volume(ctx, p.d, v, owner)
+		if err != nil {
+			return fmt.Errorf("plan the dataset %s: %w", v.Dataset, err)
+		}
+		all.Acts = append(all.Acts, p.once(all.Acts, m.Acts)...)
+		all.Lasting, all.Notes = append(all.Lasting, m.Lasting...), append(all.Notes, m.Notes...)
+	}
+	p.stage("datasets of "+p.Home.Server.String(), "one for each role, below "+p.Of, all)
+	return nil
+}
+
+// once leaves out directories that an earlier volume makes too, and that of the journal, which is there by then.
+func (p *planning) once(had, acts []change.Act) (left []change.Act) {
+	for _, a := range acts {
+		same := func(o change.Act) bool { return o.Make != nil && o.Make.Path == a.Make.Path }
+		if a.Make != nil && a.Make.Directory != nil && (a.Make.Path == p.dir || slices.ContainsFunc(had, same)) {
+			continue
+		}
+		left = append(left, a)
+	}
+	return left
+}
+
+// owner is whose the data directory is now: the volumes are that user's too.
+func (p *planning) owner(ctx context.Context) (o provision.Owner, err error) {
+	out, err := p.d.Output(ctx, "stat", "-c", "%U:%G %a", p.Home.Data)
+	if err != nil {
+		return o, fmt.Errorf("look whose %s is: %w", p.Home.Data, err)
+	}
+	names, perm, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	user, group, ok := strings.Cut(names, ":")
+	n, err := strconv.ParseUint(perm, 8, 32)
+	if err != nil || !ok {
+		return o, fmt.Errorf("look whose %s is: stat says %q", p.Home.Data, out)
+	}
+	return provision.Owner{User: user, Group: group, Perm: uint32(n)}, nil
+}
+
+// move brings the data to the volumes.
+func (p *planning) move(ctx context.Context) error {
+	name := "move " + p.Home.Data
+	if p.Moved {
+		p.stage(name, "they lie on "+p.on(p.Home.Data), provision.Making{})
+		return nil
+	}
+	m := provision.Move{Home: p.Home, Parts: p.moves(), Stop: p.stop, Start: p.start}
+	var places []string
+	for _, v := range p.Layout.Volumes {
+		if v.Aside != "" {
+			m.Volumes, places = append(m.Volumes, v), append(places, v.At)
+		}
+	}
+	for _, part := range m.Parts {
+		acts, err := p.engine.Place(ctx, p.d, p.Stack, p.Home.Server, part)
+		if err != nil {
+			return err
+		}
+		m.Place = append(m.Place, acts...)
+	}
+	acts, err := p.System.Places(ctx, p.d, p.Home, places)
+	if err != nil {
+		return err
+	}
+	m.Place = append(m.Place, acts...)
+	making, err := p.Mover.Move(ctx, p.d, p.Stack, m)
+	if err != nil {
+		return err
+	}
+	p.stage(name, "to "+p.Of+"/data; the server stands still while what changed is copied again", making)
+	return nil
+}
+
+// settings are what the rules advise, of the host as it is once the data have moved, and before that
+// as it will be.
+func (p *planning) settings(ctx context.Context) error {
+	steps := p.Prediction.Settings
+	if p.Moved {
+		steps = predict.Settings(p.Stack, p.Layout, p.Know.Catalog, p.Know.Verdicts)
+	}
+	draft, err := change.Prepare(ctx, p.d, p.Stack, p.Know.Catalog, p.Setters, stepsOf(steps), change.Options{Dir: p.dir})
+	if err != nil {
+		return err
+	}
+	p.Refused = draft.Refused
+	if draft.Stops() {
+		if len(draft.Missing) > 0 {
+			return hint.With(errors.New("rights are missing: "+strings.Join(draft.Missing, "; ")), "run plumb as root, with a login that may set the server's variables")
+		}
+		for _, r := range draft.Refused {
+			if r.Whole {
+				return hint.With(fmt.Errorf("set %s to %s: %s", r.Knob, r.To, r.Reason), r.Hint)
+			}
+		}
+	}
+	s := provision.Stage{Name: "settings", Why: "what the rules advise", Steps: draft.Steps, Restart: true, Done: len(draft.Steps) == 0}
+	for i, step := range s.Steps {
+		if step.Recipe.Waits != "" && step.Recipe.Restart == nil && step.Knob.Of == p.Home.Server {
+			s.Steps[i].Recipe.Restart = []change.Op{{Argv: p.stop}, {Argv: p.start}}
+		}
+	}
+	p.Stages = append(p.Stages, s)
+	return nil
+}
+
+func stepsOf(all []advise.Step) (steps []change.Step) {
+	for _, s := range all {
+		steps = append(steps, change.Step{Knob: s.Knob, From: s.From, To: s.To, Because: s.Because, Why: s.Why})
+	}
+	return steps
+}

@@ -1,0 +1,130 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/stack"
+)
+
+// Run carries the stages of one provision out, and takes them back. What it did stands in the
+// journal alone.
+type Run struct {
+	Executor *change.Executor
+	Of       string       // the provision: the dataset above its others, or its mount point
+	Begin    change.Begin // who and where
+	Doing    func(stage string, a change.Act, done bool)
+}
+
+// Knob is what a stage changes, as journals have it.
+const Knob = "provision"
+
+// Step makes the step of a stage that sets no knob: its acts are done, and taken back, as one.
+func Step(of stack.Ref, name string, acts []change.Act) change.Prepared {
+	return change.Prepared{Step: change.Step{Knob: stack.Knob{Of: of, Name: Knob}, To: stack.Text(name), Because: "asked for by the spec"}, Recipe: change.Recipe{Acts: acts}}
+}
+
+// of is what its changes say that they are a stage of.
+func (r Run) of() string { return Knob + " " + r.Of }
+
+// Stage does one stage, as one change of the journal.
+func (r Run) Stage(ctx context.Context, s Stage) (change.Outcome, error) {
+	o := change.ApplyOptions{Begin: r.Begin, Restart: s.Restart}
+	o.Begin.Of = r.of()
+	if r.Doing != nil {
+		o.Doing = func(_ int, a change.Act, done bool) { r.Doing(s.Name, a, done) }
+	}
+	if s.Proof != nil {
+		o.Proof = func(ctx context.Context) error { return s.Proof(ctx, r.Executor.Doer) }
+	}
+	out, err := r.Executor.Apply(ctx, change.Draft{Steps: s.Steps}, o)
+	if err != nil && out.Number > 0 {
+		err = hint.With(fmt.Errorf("%s (change %d): %w", s.Name, out.Number, err),
+			"plumb provision again goes on where it stands; --take-away takes all of it back, plumb history "+strconv.Itoa(out.Number)+" shows each act")
+	} else if err != nil {
+		err = fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return out, err
+}
+
+// Stages gives what of this provision is in force, the oldest first.
+func (r Run) Stages(ctx context.Context) (all []*change.Change, err error) {
+	every, err := r.Executor.Changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range every {
+		if c.Damage != nil {
+			return nil, hint.With(fmt.Errorf("read change %d, which may be of this provision: %w", c.Number, c.Damage), "move the file away once you know what it did: plumb history lists it")
+		}
+		if c.Of == r.of() && c.Open() {
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// GoOn ends what an earlier run began: it was killed, or stopped. What cannot be gone on with is taken
+// back, and begun anew by who plans next. It tells how many changes it ended.
+func (r Run) GoOn(ctx context.Context) (ended int, err error) {
+	all, err := r.Stages(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range slices.Backward(all) {
+		if !Torn(c) {
+			continue
+		}
+		ended++
+		if undoing(c) || c.Version < change.Form {
+			err = r.Executor.Undo(ctx, []int{c.Number}, change.UndoOptions{})
+		} else {
+			err = r.Executor.Resume(ctx, c.Number)
+		}
+		if err != nil {
+			return ended, hint.With(fmt.Errorf("go on with change %d: %w", c.Number, err), fmt.Sprintf("plumb undo %d takes it back", c.Number))
+		}
+	}
+	return ended, nil
+}
+
+// Torn tells whether a change has an act of which nobody knows whether it was done, or was killed between two.
+func Torn(c *change.Change) bool {
+	return !c.Ended || slices.ContainsFunc(c.Acts, func(a change.Recorded) bool {
+		return a.State == change.Begun || a.State == change.Failed || a.State == change.Undoing
+	})
+}
+
+func undoing(c *change.Change) bool {
+	return slices.ContainsFunc(c.Acts, func(a change.Recorded) bool {
+		return a.State == change.Undoing || a.State == change.Undone || a.State == change.Left
+	})
+}
+
+// TakeAway takes back the stages of the provision, the last first, from the journal alone. It ends
+// with the first that cannot be taken back: what it stands on must not go before it.
+func (r Run) TakeAway(ctx context.Context, o change.UndoOptions) (undone []*change.Change, err error) {
+	all, err := r.Stages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range slices.Backward(all) {
+		if err := r.Executor.Undo(ctx, []int{c.Number}, o); err != nil {
+			left := "nothing was taken away before it"
+			if len(undone) > 0 {
+				left = fmt.Sprintf("%d later stages are taken away", len(undone))
+			}
+			return undone, fmt.Errorf("take away change %d (%s): %w", c.Number, left, err)
+		}
+		undone = append(undone, c)
+	}
+	return undone, nil
+}
+
+// ErrStands says that a stage was carried out, and is not as it was wanted.
+var ErrStands = errors.New("it was carried out, and the host is not as the plan wants it")

@@ -1,0 +1,19 @@
+package provision
+
+import (
+	"context"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+)
+
+// System is the host's own ways: packages, units, timers, profiles and labels. It only reads.
+type System interface {
+	// Packages says what installs a server of a flavour ("": none), and ZFS, where they are missing.
+	Packages(ctx context.Context, h host.Reader, flavor, version string, zfs bool) (Making, error)
+	// Pool says what has a pool scrubbed and trimmed from time to time.
+	Pool(ctx context.Context, h host.Reader, pool string) (Making, error)
+	// Places gives what a server needs beside its files to use other directories: that it waits for their
+	// mounts, and that a profile and labels let it in.
+	Places(ctx context.Context, h host.Reader, home Home, dirs []string) ([]change.Act, error)
+}

@@ -1,0 +1,91 @@
+package sample
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"unicode"
+
+	"plumb/internal/host"
+)
+
+// Own is a reader that remembers what it asked of servers, so that what Plumb
+// itself costs a server is not taken for somebody else's statements.
+type Own struct {
+	host.Reader
+	mu    sync.Mutex
+	asked map[string]bool // by the words of the statement
+}
+
+// NewOwn makes one in front of a reader.
+func NewOwn(r host.Reader) *Own { return &Own{Reader: r, asked: map[string]bool{}} }
+
+// mostAsked bounds what is remembered: some questions have a list of ids in them.
+const mostAsked = 2000
+
+// Query implements [host.Reader].
+func (o *Own) Query(ctx context.Context, t host.Target, query string) (host.Rows, error) {
+	key := words(query)
+	o.mu.Lock()
+	if len(o.asked) < mostAsked {
+		o.asked[key] = true
+	}
+	o.mu.Unlock()
+	return o.Reader.Query(ctx, t, query)
+}
+
+// Has tells whether a statement, as a server shows it without its literals, is
+// one of those that were asked. One that the server cut is known by how it begins.
+func (o *Own) Has(text string) bool {
+	key := words(text)
+	if key == "" {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.asked[key] {
+		return true
+	}
+	if len(text) < cutAt && !strings.HasSuffix(text, " ...") {
+		return false
+	}
+	key = key[:max(0, strings.LastIndexByte(key, ' '))] // its last word may be half of one
+	for q := range o.asked {
+		if strings.HasPrefix(q, key) && strings.Count(key, " ") >= fewest {
+			return true
+		}
+	}
+	return false
+}
+
+// A text of this length may have been cut, and so many words tell statements apart.
+const (
+	cutAt  = 290
+	fewest = 12
+)
+
+// SameWords tells whether two texts are of one statement: one with its literals
+// and one without, say.
+func SameWords(a, b string) bool {
+	w := words(a)
+	return w != "" && w == words(b)
+}
+
+// words are what of a statement is the same before and after a server took its
+// literals out: its words in lower case. Numbers and strings go, and so do the
+// words that are values.
+func words(query string) string {
+	var out []string
+	for i, part := range strings.Split(query, "'") {
+		if i%2 == 1 {
+			continue // a string
+		}
+		for _, w := range strings.FieldsFunc(strings.ToLower(part), func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			w = strings.TrimPrefix(w, "sql_tsi_") // MariaDB calls the word DAY so, whatever it is the name of
+			if w != "" && w != "null" && w != "true" && w != "false" && w[0] != '$' && !unicode.IsDigit(rune(w[0])) {
+				out = append(out, w)
+			}
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,173 @@
+package layout
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/edit"
+	"plumb/internal/host"
+	"plumb/internal/provision"
+	"plumb/internal/provision/disk"
+	"plumb/internal/provision/spec"
+)
+
+// Filesystem implements provision.Storage.
+func (l Layout) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem, at string, b provision.Birth) (out provision.Making, err error) {
+	if there, err := mountedThere(ctx, h, f, at); err != nil || there {
+		return out, err
+	}
+	d, err := disk.Look(ctx, h, f.Device)
+	if err == nil {
+		err = disk.Refuse(d)
+	}
+	if err != nil {
+		return out, err
+	}
+	mkfsOf := "mkfs." + f.Type
+	if found, err := firstOf(ctx, h, "/usr/sbin/"+mkfsOf, "/sbin/"+mkfsOf, "/usr/bin/"+mkfsOf, "/usr/local/sbin/"+mkfsOf); err != nil || found == "" {
+		return out, errors.Join(err, refusal("install e2fsprogs, xfsprogs or btrfs-progs", "%s is not installed", mkfsOf))
+	}
+	p, err := mountPoint(ctx, h, at)
+	if err != nil {
+		return out, err
+	}
+	uuid := newUUID()
+	a := align(d, f)
+	out = provision.Making{Acts: p.acts, Notes: notes(p.note, a.note), Made: a.made, Read: d.Read}
+	out.Made["uuid"], out.Made["type"] = uuid, f.Type
+	if d.Erases() {
+		out.Lasting = append(out.Lasting, fmt.Sprintf("what is on %s (serial %s) is lost: %s", f.Device.Path, d.Serial, strings.Join(d.On, ", ")))
+	}
+	options := strings.Join(append([]string{"defaults", "nofail"}, b.Mount...), ",")
+	out.Acts = append(out.Acts, mkfs(d, f, uuid, a.flags), mount(f, at, strings.Join(append([]string{"rw"}, b.Mount...), ",")), l.lasts(ctx, h, f.Type, uuid, at, options))
+	return out, nil
+}
+
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// superblock is where a filesystem's UUID stands: the bytes that are read, and in them its magic and its UUID.
+type superblock struct {
+	at, length, magic, uuid int
+	word                    string
+}
+
+var superblocks = map[string]superblock{
+	"ext4":  {1024, 120, 56, 104, "\x53\xef"},
+	"xfs":   {0, 48, 0, 32, "XFSB"},
+	"btrfs": {65536, 72, 64, 32, "_BHRfS_M"},
+}
+
+// identity reads the UUID from the device itself: the tools believe a cache, or want the filesystem mounted.
+func identity(f spec.Filesystem, uuid string) (look change.Inspection, id string) {
+	s := superblocks[f.Type]
+	id = spaced(strings.ReplaceAll(uuid, "-", ""))
+	magic := spaced(hex.EncodeToString([]byte(s.word)))
+	skip := func(n int) string { return fmt.Sprintf("(?: [0-9a-f]{2}){%d}", n) }
+	var match string
+	if s.magic < s.uuid {
+		end := s.magic + len(s.word)
+		match = skip(s.magic) + " " + magic + skip(s.uuid-end) + " (" + id + ")" + skip(s.length-s.uuid-16)
+	} else {
+		end := s.uuid + 16
+		match = skip(s.uuid) + " (" + id + ")" + skip(s.magic-end) + " " + magic + skip(s.length-s.magic-len(s.word))
+	}
+	return change.Inspection{Match: "^" + match + "$", Argv: []string{"od", "-An", "-v", "-tx1", "-w128", "-j", strconv.Itoa(s.at), "-N", strconv.Itoa(s.length), f.Device.Path}}, id
+}
+
+// spaced puts a blank between the bytes of a hexadecimal text.
+func spaced(text string) string {
+	var out []string
+	for i := 0; i+2 <= len(text); i += 2 {
+		out = append(out, text[i:i+2])
+	}
+	return strings.Join(out, " ")
+}
+
+// mkfs makes the filesystem. Its UUID is given to it, and so it is known also when it was made just before a crash.
+func mkfs(d disk.Disk, f spec.Filesystem, uuid string, flags []string) change.Act {
+	look, id := identity(f, uuid)
+	argv := map[string][]string{"ext4": {"mkfs.ext4", "-q", "-b", "4096", "-U", uuid}, "xfs": {"mkfs.xfs", "-q", "-m", "uuid=" + uuid}, "btrfs": {"mkfs.btrfs", "-q", "-U", uuid}}[f.Type]
+	return change.Act{Make: &change.Make{
+		Thing:     change.Thing{Name: "the " + f.Type + " on " + f.Device.Path, Inspect: &look},
+		Do:        []change.Op{d.Proof(), {Argv: append(append(argv, flags...), f.Device.Path)}},
+		Undo:      []change.Op{script(isEmpty, f.Device.Path, f.Type), d.Blank()},
+		Unchanged: &look,
+		Moved:     &change.Moved{Identity: id, State: id},
+	}}
+}
+
+// isEmpty refuses a filesystem with anything in it, also one that somebody has unmounted by hand.
+const isEmpty = `at=$(mktemp -d)
+mount -t "$2" -o ro "$1" "$at" || { rmdir "$at"; echo "$1 cannot be looked into: it is kept" >&2; exit 1; }
+in=$(ls -A "$at" | grep -vxF lost+found | head -n 3 | tr '\n' ' ' || :)
+umount "$at"; rmdir "$at"
+[ -z "$in" ] || { echo "$1 holds $in: it is kept" >&2; exit 1; }`
+
+// mount mounts it, on a directory that nobody can write to.
+func mount(f spec.Filesystem, at, options string) change.Act {
+	return change.Act{Switch: &change.Switch{
+		On: "the mount of " + at, After: f.Type, Patience: 5000, Again: 15000,
+		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `(\S+) .*$`},
+		Do: []change.Op{script(`! mountpoint -q "$4" || exit 0
+mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at)},
+		Undo: []change.Op{script(`if mountpoint -q "$1"; then
+  in=$(ls -A "$1" | grep -vxF lost+found | head -n 3 | tr '\n' ' ' || :)
+  [ -z "$in" ] || { echo "$1 holds $in: it stays mounted" >&2; exit 1; }
+  umount "$1"
+fi`, at)},
+	}}
+}
+
+// mountLine matches the line of a mount in mountinfo, to before its type.
+func mountLine(at string) string {
+	return `^\d+ \d+ \d+:\d+ \S+ ` + regexp.QuoteMeta(at) + ` .* - `
+}
+
+// lasts enters the mount in fstab. A start does not wait for a disk that is missing: the machine can be reached
+// then, and the server does not start on the empty directory.
+func (l Layout) lasts(ctx context.Context, h host.Reader, kind, uuid, at, options string) change.Act {
+	pass := "2"
+	if kind != "ext4" { // xfs and btrfs are checked by being mounted
+		pass = "0"
+	}
+	e := &change.Edit{File: l.Fstab, Form: edit.Mount, Key: at, Value: fmt.Sprintf("UUID=%s %s %s %s 0 %s", uuid, at, kind, options, pass)}
+	e.Apply = reload(ctx, h)
+	return change.Act{Edit: e}
+}
+
+// mountedThere tells whether the filesystem of the spec is mounted there already.
+func mountedThere(ctx context.Context, h host.Reader, f spec.Filesystem, at string) (bool, error) {
+	m, err := mountAt(ctx, h, at)
+	if err != nil || m == nil {
+		return false, err
+	}
+	st, err := h.Stat(ctx, f.Device.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, refusal("ls -l /dev/disk/by-id lists the disks", "%s is not there", f.Device.Path)
+	}
+	if err != nil {
+		return false, err
+	}
+	is := m.Major == int(st.RdevMajor) && m.Minor == int(st.RdevMinor)
+	if source, err := h.Stat(ctx, m.Source); err == nil && m.Major == 0 {
+		is = source.RdevMajor == st.RdevMajor && source.RdevMinor == st.RdevMinor
+	}
+	if !is || m.FSType != f.Type {
+		return false, refusal("name another place", "%s of %s is mounted at %s already", m.FSType, m.Source, path.Clean(at))
+	}
+	return true, nil
+}

@@ -1,0 +1,77 @@
+package layout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"plumb/internal/change"
+	"plumb/internal/edit"
+	"plumb/internal/host"
+)
+
+// keyFormat looks at the file of a key, and not at the key.
+func keyFormat(ctx context.Context, h host.Reader, file string) (string, error) {
+	st, err := h.Stat(ctx, file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", refusal(fmt.Sprintf("make one, readable by root alone: (umask 077; head -c 32 /dev/urandom >%s), and keep a copy on another machine", file), "the key of the pool, %s, is not there", file)
+	case err != nil:
+		return "", err
+	case !st.Mode.IsRegular() || st.Mode.Perm()&0o077 != 0 || st.UID != 0:
+		return "", refusal("chown root: and chmod 600 it", "the key %s is no file that root alone can read", file)
+	case st.Size == 32:
+		return "raw", nil
+	case st.Size == 64 || st.Size == 65: // with an end of line
+		return "hex", nil
+	case st.Size >= 8 && st.Size <= 513:
+		return "passphrase", nil
+	}
+	return "", refusal("a key has 32 bytes, 64 hexadecimal digits, or is a passphrase of 8 to 512 characters", "%s has %d bytes, and is no key", file, st.Size)
+}
+
+// keyAtStart has the key loaded before datasets are mounted: the unit that mounts them does not do it.
+func (m *poolMaking) keyAtStart() error {
+	unit, err := firstOf(m.ctx, m.h, "/usr/lib/systemd/system/zfs-mount.service", "/lib/systemd/system/zfs-mount.service")
+	if err != nil {
+		return err
+	}
+	program, err := firstOf(m.ctx, m.h, "/usr/sbin/zfs", "/sbin/zfs")
+	if err != nil {
+		return err
+	}
+	if unit == "" || program == "" {
+		m.out.Notes = append(m.out.Notes, fmt.Sprintf("after a start of the machine, zfs load-key %s and zfs mount -a are yours to run: there is no zfs-mount.service to do it", m.pool.Name))
+		return nil
+	}
+	const dir = "/etc/systemd/system/zfs-mount.service.d"
+	if _, err := m.h.Stat(m.ctx, dir); errors.Is(err, fs.ErrNotExist) {
+		m.out.Acts = append(m.out.Acts, directory(dir, 0o755))
+	}
+	e := &change.Edit{File: path.Join(dir, "plumb-key-"+m.pool.Name+".conf"), Form: edit.Unit, Key: "Service/ExecStartPre",
+		Value: "-" + program + " load-key -r " + m.pool.Name, Ours: true, Note: "Loads the key of the pool before its datasets are mounted."}
+	e.Apply = reload(m.ctx, m.h)
+	m.out.Acts = append(m.out.Acts, change.Act{Edit: e})
+	return nil
+}
+
+// reload has systemd read its units again; nil where it does not run.
+func reload(ctx context.Context, h host.Reader) *change.Op {
+	if _, err := h.Stat(ctx, "/run/systemd/system"); err != nil {
+		return nil
+	}
+	return &change.Op{Argv: []string{"systemctl", "daemon-reload"}}
+}
+
+// firstOf gives the first file of a list that is there; "" for none.
+func firstOf(ctx context.Context, h host.Reader, names ...string) (string, error) {
+	for _, name := range names {
+		found, err := h.Glob(ctx, name)
+		if err != nil || len(found) > 0 {
+			return name, err
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,152 @@
+package layout
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/provision/disk"
+	"plumb/internal/provision/spec"
+	"plumb/internal/zfs"
+)
+
+// lasting says what of a pool cannot be taken away while the rest stays.
+func lasting(p spec.Pool) (all []string) {
+	raidz := strings.HasPrefix(string(p.Layout), "raidz")
+	all = append(all, fmt.Sprintf("the sector size of the pool %s (ashift) cannot be changed", p.Name))
+	if raidz {
+		all = append(all, fmt.Sprintf("the %s of the pool %s cannot be removed from it, nor be given another layout", p.Layout, p.Name))
+	}
+	if len(p.Special) > 0 && raidz {
+		all = append(all, fmt.Sprintf("a special vdev beside %s cannot be removed from the pool %s", p.Layout, p.Name))
+	}
+	if p.Key != "" {
+		all = append(all, fmt.Sprintf("the encryption of the pool %s cannot be taken off it", p.Name))
+	}
+	return all
+}
+
+// sameDisks says in what a pool that is there differs from the spec; nil when it does not.
+func sameDisks(ctx context.Context, h host.Reader, t tools, p spec.Pool) error {
+	text, err := h.Output(ctx, t.Status(p.Name)...)
+	if err != nil {
+		return err
+	}
+	all := zfs.ParseStatus(text)
+	if len(all) != 1 {
+		return fmt.Errorf("zpool status of %s tells of %d pools", p.Name, len(all))
+	}
+	is, err := groupsOf(ctx, h, all[0])
+	if err != nil {
+		return err
+	}
+	want, err := wanted(ctx, h, p)
+	if err != nil {
+		return err
+	}
+	for _, class := range slices.Sorted(maps.Keys(want)) {
+		if !slices.Equal(is[class], want[class]) {
+			return refusal("another name makes a new pool; use: "+p.Name+" makes datasets in this one", "the pool %s is there, and its %s are %s, not %s", p.Name, class, words(is[class]), words(want[class]))
+		}
+	}
+	return nil
+}
+
+func words(all []string) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	return strings.Join(all, ", ")
+}
+
+// groupsOf describes the vdevs of a pool, by class: "mirror of sda and sdb".
+func groupsOf(ctx context.Context, h host.Reader, st zfs.Status) (map[string][]string, error) {
+	out := map[string][]string{}
+	for class, vdevs := range st.Classes {
+		for _, v := range vdevs {
+			word, members := "", []*zfs.Vdev{v}
+			if len(v.Children) > 0 {
+				word, members = strings.TrimRight(v.Name, "0123456789-"), v.Children
+				if kind, _, ok := strings.Cut(v.Name, "-"); ok {
+					word = kind
+				}
+			}
+			var names []string
+			for _, m := range members {
+				name, err := disk.Known(ctx, h, m.Name)
+				if err != nil {
+					return nil, err
+				}
+				names = append(names, name)
+			}
+			out[class] = append(out[class], group(word, names))
+		}
+		slices.Sort(out[class])
+	}
+	return out, nil
+}
+
+func group(word string, names []string) string {
+	slices.Sort(names)
+	if word == "" {
+		return strings.Join(names, " and ")
+	}
+	return word + " of " + strings.Join(names, " and ")
+}
+
+// wanted describes what a spec asks for, in the same words.
+func wanted(ctx context.Context, h host.Reader, p spec.Pool) (map[string][]string, error) {
+	out := map[string][]string{zfs.ClassData: nil, zfs.ClassSpecial: nil, zfs.ClassLogs: nil, zfs.ClassCache: nil}
+	add := func(class, word string, disks []spec.Disk) error {
+		var names []string
+		for _, d := range disks {
+			name, err := disk.Known(ctx, h, d.Path)
+			if err != nil {
+				return err
+			}
+			names = append(names, name)
+		}
+		out[class] = append(out[class], group(word, names))
+		slices.Sort(out[class])
+		return nil
+	}
+	alone := func(class string, disks []spec.Disk) error {
+		for i := range disks {
+			if err := add(class, "", disks[i:i+1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	pair := func(class string, disks []spec.Disk) error {
+		if len(disks) < 2 {
+			return alone(class, disks)
+		}
+		return add(class, "mirror", disks)
+	}
+	width := p.Width
+	if width == 0 {
+		width = len(p.Data)
+	}
+	if p.Layout == spec.Stripe {
+		width = 1
+	}
+	for g := range slices.Chunk(p.Data, width) {
+		word := string(p.Layout)
+		if p.Layout == spec.Stripe {
+			word = ""
+		}
+		if err := add(zfs.ClassData, word, g); err != nil {
+			return nil, err
+		}
+	}
+	for _, err := range []error{pair(zfs.ClassSpecial, p.Special), pair(zfs.ClassLogs, p.Log), alone(zfs.ClassCache, p.Cache)} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,161 @@
+// Package layout makes pools, filesystems and datasets out of bare disks, for package provision. It
+// only reads: what it gives is acts of package change, each of which proves once more that a disk is
+// empty before it writes, and is taken back only while nothing is in what it made. It never forces.
+package layout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/provision"
+	"plumb/internal/zfs"
+)
+
+// Layout implements provision.Storage.
+type Layout struct {
+	Fstab string // the file in which mounts last: /etc/fstab
+}
+
+var _ provision.Storage = Layout{}
+
+// New gives the layout of this machine.
+func New() Layout { return Layout{Fstab: "/etc/fstab"} }
+
+func refusal(what, why string, args ...any) error {
+	return &change.Refusal{Why: fmt.Sprintf(why, args...), What: what}
+}
+
+// script is an operation in the words of a shell. Its arguments are data, and never part of it.
+func script(text string, args ...string) change.Op {
+	return change.Op{Argv: append([]string{"sh", "-ec", text, "sh"}, args...)}
+}
+
+// tools tells which ZFS is here, and its version.
+type tools struct {
+	zfs.Tools
+	version string // of OpenZFS; "": not known
+}
+
+// zfsHere asks for ZFS. A module that is not loaded yet is no reason to refuse: its tools load it.
+func zfsHere(ctx context.Context, h host.Reader) (tools, error) {
+	text, err := h.Output(ctx, zfs.Version()...)
+	if errors.Is(err, host.ErrNoCommand) {
+		return tools{}, refusal("install zfsutils-linux; plumb provision does that in its first stage", "ZFS is not installed")
+	}
+	if v := zfs.ParseVersion(text); v != "" {
+		return tools{version: v}, nil
+	}
+	names, err := h.Glob(ctx, "/proc/[0-9]*/comm")
+	if err != nil {
+		return tools{}, err
+	}
+	for _, name := range names {
+		comm, err := h.ReadFile(ctx, name)
+		if err == nil && strings.TrimSpace(string(comm)) == "zfs-fuse" {
+			return tools{Tools: zfs.Tools{Fuse: true}}, nil
+		}
+	}
+	return tools{}, refusal("see what zfs version says", "zfs does not tell its version, and zfs-fuse does not run")
+}
+
+// place is what stands at a mount point before anything is made.
+type place struct {
+	acts []change.Act // that make the directory
+	note string
+}
+
+// mountPoint makes a directory that nobody can write to: should what is to be mounted there be missing one
+// day, no server starts on an empty directory.
+func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err error) {
+	above := path.Dir(at)
+	for ; ; above = path.Dir(above) {
+		st, err := h.Stat(ctx, above)
+		if err == nil {
+			if !st.Mode.IsDir() || st.Resolved != above {
+				return p, refusal("name a place without links", "%s is no directory, or a link", above)
+			}
+			if err := rootsAlone(ctx, h, above); err != nil {
+				return p, err
+			}
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || above == "/" {
+			return p, err
+		}
+		p.acts = append([]change.Act{directory(above, 0o755)}, p.acts...)
+	}
+	var guard []change.Act
+	if _, err := h.Output(ctx, "lsattr", "-d", above); err == nil {
+		guard = append(guard, immutable(at))
+	} else {
+		p.note = fmt.Sprintf("the filesystem of %s knows no immutable directories: %s can be written to by root while nothing is mounted there", above, at)
+	}
+	st, err := h.Stat(ctx, at)
+	if errors.Is(err, fs.ErrNotExist) {
+		p.acts = append(append(p.acts, directory(at, 0)), guard...)
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	names, err := h.Glob(ctx, at+"/*")
+	hidden, hiddenErr := h.Glob(ctx, at+"/.[!.]*")
+	switch {
+	case err != nil || hiddenErr != nil:
+		return p, errors.Join(err, hiddenErr)
+	case !st.Mode.IsDir() || st.Resolved != at:
+		return p, refusal("name a place without links", "%s is no directory, or a link", at)
+	case len(names)+len(hidden) > 0:
+		return p, refusal("name a place that is empty or not there; data that are there are moved later", "%s is not empty, and would be hidden by what is mounted there", at)
+	}
+	p.acts = append(p.acts, guard...)
+	return p, nil
+}
+
+// rootsAlone refuses a directory in which, or above which, another user could put something else in the place of
+// what is made there: a link would lead root anywhere. In a sticky directory such as /tmp nobody can.
+func rootsAlone(ctx context.Context, h host.Reader, dir string) error {
+	for ; ; dir = path.Dir(dir) {
+		st, err := h.Stat(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if how := st.Changeable(); how != "" && (st.UID != 0 || st.Mode&fs.ModeSticky == 0) {
+			return refusal("name a place in a directory that is root's alone", "the directory %s %s, who could put a link in it", dir, how)
+		}
+		if dir == "/" {
+			return nil
+		}
+	}
+}
+
+func directory(at string, perm fs.FileMode) change.Act {
+	return change.Act{Make: &change.Make{Thing: change.Thing{Path: at}, Directory: &change.Dir{Perm: perm, UID: -1, GID: -1}}}
+}
+
+// immutable takes from everybody, root too, the right to write to a directory. It is an act of its own: it must
+// be taken back also where somebody has unmounted by hand what lay on it.
+func immutable(at string) change.Act {
+	return change.Act{Switch: &change.Switch{
+		On: "the immutable directory " + at, After: "i", Exact: true,
+		Inspect: change.Inspection{Bare: at, Argv: []string{"lsattr", "-d", at}, Match: `^\S*(i)\S* .*$`},
+		Do:      []change.Op{{Argv: []string{"chattr", "+i", at}}},
+		Undo:    []change.Op{{Argv: []string{"chattr", "-i", at}}},
+	}}
+}
+
+// notes lists what is not empty.
+func notes(all ...string) (out []string) {
+	for _, n := range all {
+		if n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}

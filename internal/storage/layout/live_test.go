@@ -1,0 +1,430 @@
+package layout
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/change/changetest"
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/provision"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+	"plumb/test/sandbox"
+)
+
+// box is a place with real disks, which are files behind loop devices.
+type box struct {
+	*sandbox.Box
+	t     *testing.T
+	doer  *host.LiveDoer
+	lay   Layout
+	loops []string
+	name  string // of its pool
+}
+
+func newBox(t *testing.T) *box {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root for loop devices")
+	}
+	b, err := sandbox.New("")
+	sandbox.Need(t, err)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b.OnClose(func() error { // of a test that failed
+		_ = exec.Command("sh", "-c", `umount "$1/mnt"; chattr -i "$1/mnt"`, "sh", b.Dir).Run()
+		return nil
+	})
+	if err := os.Chown(b.Dir, 0, 0); err != nil { // a mount point lies where root alone makes things
+		t.Fatal(err)
+	}
+	x := &box{Box: b, t: t, doer: host.NewLiveDoer(host.NewLive(host.LiveOptions{})), lay: Layout{Fstab: b.Dir + "/fstab"}}
+	t.Cleanup(func() { x.doer.Close() })
+	if err := os.WriteFile(x.lay.Fstab, []byte("# ours\nUUID=1 / ext4 defaults 0 1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func (x *box) disk(name string, megabytes int) spec.Disk {
+	x.t.Helper()
+	loop, err := x.Loop(name, megabytes)
+	sandbox.Need(x.t, err)
+	x.loops = append(x.loops, loop)
+	return spec.Disk{Path: loop}
+}
+
+func (x *box) sh(script string, args ...string) string {
+	x.t.Helper()
+	out, err := exec.Command("sh", append([]string{"-ec", script, "sh"}, args...)...).CombinedOutput()
+	if err != nil {
+		x.t.Fatalf("%s: %v: %s", script, err, out)
+	}
+	return string(out)
+}
+
+// acts asks for a making with a machine that refuses every write.
+func (x *box) acts(of func(host.Reader) (provision.Making, error)) provision.Making {
+	x.t.Helper()
+	r := hosttest.NewRefusing(x.doer)
+	m, err := of(r)
+	if tried := r.Attempts(); len(tried) > 0 || err != nil {
+		x.t.Fatalf("%v, tried %v", err, tried)
+	}
+	return m
+}
+
+// state is all that undo must bring back: names, owners and attributes below the box, mounts, both ends of the disks, pools.
+func (x *box) state() string {
+	x.t.Helper()
+	out := x.sh(`cd "$1"; grep " $1/" /proc/self/mountinfo | cut -d ' ' -f 5 || :
+find . -mindepth 1 ! -name '*.img' ! -path './plumb*' -printf '%p %y %m %U:%G\n' | sort; lsattr -d mnt* 2>/dev/null || :; cat fstab
+shift; for l; do (head -c 16M "$l"; tail -c 16M "$l") | cmp -s -n 33554432 - /dev/zero && echo zero || echo used; done`, append([]string{x.Dir}, x.loops...)...)
+	if x.name != "" { // others' pools come and go meanwhile
+		out += x.sh(`zfs list -H -r -t all -o name | grep "^$1" || :`, x.name)
+	}
+	return regexp.MustCompile(`plumb-[a-z2-7]{26}`).ReplaceAllString(out, "plumb-MARK")
+}
+
+type recipe []change.Act
+
+func (recipe) Kinds() []string { return []string{"host"} }
+
+func (r recipe) Recipe(context.Context, host.Reader, *stack.Stack, change.Want) (change.Recipe, error) {
+	return change.Recipe{Effect: catalog.Now, Acts: r}, nil
+}
+
+func (x *box) crash(acts []change.Act) changetest.Case {
+	fact := &catalog.Fact{Kind: "host", Name: "it", Type: catalog.Int, Knob: &catalog.Knob{Effect: catalog.Now}}
+	return changetest.Case{
+		Doer: x.doer, Setter: recipe(acts), Dir: filepath.Join(x.Dir, "plumb"), Makes: true, Few: 1000, State: x.state,
+		Catalog: &catalog.Catalog{Kinds: map[string]*catalog.Kind{"host": {Name: "host", Facts: map[string]*catalog.Fact{"it": fact}}}},
+		Observe: func() *stack.Stack {
+			s, obs := &stack.Stack{}, stack.Observation{}
+			obs.New("host", "test").Set("it", stack.Int(0), "here")
+			s.Add("test", obs)
+			return s
+		},
+		Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "test"}, Name: "it"}, To: stack.Int(1),
+	}
+}
+
+func (x *box) executor() *change.Executor {
+	return &change.Executor{Doer: x.doer, Dir: filepath.Join(x.Dir, "plumb"), Plumb: "test", Now: time.Now}
+}
+
+func (x *box) apply(acts []change.Act) (int, error) {
+	draft := change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "test"}, Name: "it"}}, Recipe: change.Recipe{Acts: acts}}}}
+	out, err := x.executor().Apply(x.t.Context(), draft, change.ApplyOptions{})
+	return out.Number, err
+}
+
+func (x *box) undo(number int, o change.UndoOptions) error {
+	return x.executor().Undo(x.t.Context(), []int{number}, o)
+}
+
+func megabytes(kind string) int {
+	if kind == "xfs" {
+		return 600 // less has no room for its log
+	}
+	return 130
+}
+
+// volumes makes a filesystem with a directory that is the server's.
+func (x *box) filesystem(kind, at string) (spec.Filesystem, []change.Act, provision.Making) {
+	f := spec.Filesystem{Type: kind, Device: x.disk(kind, megabytes(kind)), Chunk: 64 << 10, Width: 4}
+	if kind == "btrfs" {
+		f.Chunk, f.Width = 0, 0
+	}
+	m := x.acts(func(h host.Reader) (provision.Making, error) {
+		return x.lay.Filesystem(x.t.Context(), h, f, at, provision.Birth{Mount: []string{"noatime"}})
+	})
+	return f, append(m.Acts, x.data(at)...), m
+}
+
+func (x *box) data(at string) []change.Act {
+	return x.acts(func(h host.Reader) (provision.Making, error) {
+		return x.lay.Volume(x.t.Context(), h, provision.Volume{Role: "data", At: at + "/data"}, provision.Owner{User: "nobody", Group: "nogroup", Perm: 0o750})
+	}).Acts
+}
+
+func TestFilesystems(t *testing.T) {
+	for _, kind := range spec.Filesystems() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			x := newBox(t)
+			at := filepath.Join(x.Dir, "mnt")
+			f, acts, m := x.filesystem(kind, at)
+			was := x.state()
+			number, err := x.apply(acts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.looksMade(f, at, m)
+			x.keepsWhatIsIn(number, at)
+			if err := x.undo(number, change.UndoOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if now := x.state(); now != was {
+				t.Errorf("undo left\n%s\nof\n%s", now, was)
+			}
+		})
+	}
+}
+
+func (x *box) looksMade(f spec.Filesystem, at string, m provision.Making) {
+	t := x.t
+	t.Helper()
+	if got := x.sh(`stat -c '%U:%G %a' "$1/data"; tail -n 1 "$2"`, at, x.lay.Fstab); !strings.HasPrefix(got, "nobody:nogroup 750\nUUID="+m.Made["uuid"]+" "+at+" "+f.Type+" defaults,nofail,noatime 0 ") {
+		t.Error(got)
+	}
+	if out, err := exec.Command("findmnt", "--verify", "--tab-file", x.lay.Fstab).CombinedOutput(); err != nil && !strings.Contains(string(out), "\n0 parse errors") {
+		t.Errorf("%s", out)
+	}
+	switch f.Type {
+	case "ext4":
+		if got := x.sh(`dumpe2fs -h "$1" 2>/dev/null`, f.Device.Path); !regexp.MustCompile(`RAID stride: +16\nRAID stripe width: +64\n`).MatchString(got) || !strings.Contains(got, m.Made["uuid"]) {
+			t.Error(got)
+		}
+	case "xfs":
+		if got := x.sh(`xfs_info "$1"`, at); !regexp.MustCompile(`sunit=16 +swidth=64 blks`).MatchString(got) {
+			t.Error(got)
+		}
+	}
+	// Asked again, nothing is left to do.
+	again := x.acts(func(h host.Reader) (provision.Making, error) {
+		return x.lay.Filesystem(t.Context(), h, f, at, provision.Birth{})
+	})
+	if acts := append(again.Acts, x.data(at)...); len(acts) > 0 {
+		t.Errorf("asked again: %+v", acts)
+	}
+}
+
+// keepsWhatIsIn puts a file into it, which no undo may lose, not even one by force, and not when
+// somebody has unmounted it.
+func (x *box) keepsWhatIsIn(number int, at string) {
+	x.t.Helper()
+	x.sh(`printf theirs >"$1/data/file"`, at)
+	if err := x.undo(number, change.UndoOptions{}); err == nil {
+		x.t.Error("undone with a file in it")
+	}
+	if os.Getenv("PLUMB_REAL") != "" { // each of its acts waits for what is busy for a moment
+		if err := x.undo(number, change.UndoOptions{Force: true}); err == nil {
+			x.t.Error("undone by force with a file in it")
+		}
+	}
+	got := x.sh(`mountpoint -q "$1" || mount -o ro "$2" "$1"; cat "$1/data/file"`, at, x.loops[0])
+	if got != "theirs" {
+		x.t.Errorf("the file is %q", got)
+	}
+	x.sh(`rm "$1/data/file"`, at)
+}
+
+// In a directory of another user root makes nothing: he could put a link there in time. What is there is not
+// hidden, and a link is no place.
+func TestPlacesOfOthersAreRefused(t *testing.T) {
+	x := newBox(t)
+	x.sh(`cd "$1"; mkdir theirs full open; chown nobody theirs; chmod 777 open; touch full/.hidden; ln -s full link`, x.Dir)
+	f := spec.Filesystem{Type: "ext4", Device: x.disk("empty", 40)}
+	for at, want := range map[string]string{"theirs/x": "belongs to user", "theirs/a/b": "belongs to user", "open/x": "can be written by everybody", "full": "is not empty", "link": "a link", "link/x": "a link"} {
+		if _, err := x.lay.Filesystem(t.Context(), x.doer, f, filepath.Join(x.Dir, at), provision.Birth{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	p := spec.Disk{Path: filepath.Join(x.Dir, "theirs/file"), Size: 64 << 20}
+	m := &poolMaking{ctx: t.Context(), h: x.doer, pool: spec.Pool{Layout: spec.Stripe, Data: []spec.Disk{p}}}
+	if err := m.look(); err == nil || !strings.Contains(err.Error(), "belongs to user") {
+		t.Error(err)
+	}
+}
+
+// Whatever dies when, the ends of the disk, the mounts, fstab and the directories are as they were.
+func TestFilesystemsAtEveryDeath(t *testing.T) {
+	sandbox.NeedTime(t, "lets the machine die some hundred times among filesystems: PLUMB_REAL=1 go test ./internal/storage/layout -run AtEveryDeath")
+	for _, kind := range spec.Filesystems() {
+		t.Run(kind, func(t *testing.T) {
+			x := newBox(t)
+			_, acts, _ := x.filesystem(kind, filepath.Join(x.Dir, "mnt"))
+			changetest.Run(t, x.crash(acts))
+		})
+	}
+}
+
+func (x *box) fuse() {
+	x.t.Helper()
+	if testing.Short() {
+		x.t.Skip("starts zfs-fuse: run without -short")
+	}
+	_, err := x.ZFSFuse(64) // a pool of somebody else's, and the daemon
+	sandbox.Need(x.t, err)
+}
+
+func (x *box) pool(name string) spec.Pool {
+	file := func(n string) spec.Disk { return spec.Disk{Path: filepath.Join(x.Dir, n), Size: 64 << 20} }
+	return spec.Pool{Name: name, Layout: spec.Mirror, Data: []spec.Disk{file("a"), file("b")}, Log: []spec.Disk{x.disk("log", 64)}, Cache: []spec.Disk{x.disk("cache", 64)}}
+}
+
+// makings are a pool with the datasets of a server.
+func (x *box) makings(p spec.Pool, at string) []change.Act {
+	ctx := x.t.Context()
+	acts := x.acts(func(h host.Reader) (provision.Making, error) {
+		return x.lay.Pool(ctx, h, p, provision.Birth{Root: map[string]string{"atime": "off"}, Pool: map[string]string{"autotrim": "on"}})
+	}).Acts
+	return append(acts, x.datasets(p.Name, at)...)
+}
+
+func (x *box) datasets(pool, at string) (acts []change.Act) {
+	for _, v := range []provision.Volume{{Dataset: pool + "/db"}, {Dataset: pool + "/db/data", At: at, Properties: map[string]string{"recordsize": "16K"}}} {
+		acts = append(acts, x.acts(func(h host.Reader) (provision.Making, error) {
+			return x.lay.Volume(x.t.Context(), h, v, provision.Owner{User: "nobody", Group: "nogroup", Perm: 0o750})
+		}).Acts...)
+	}
+	return acts
+}
+
+func TestPool(t *testing.T) {
+	x := newBox(t)
+	x.fuse()
+	name := "plumb" + strings.ReplaceAll(filepath.Base(x.Dir), "-", "")
+	x.OnClose(func() error { // of a test that failed: the daemon would remember it
+		_ = exec.Command("zpool", "destroy", "-f", name).Run()
+		return nil
+	})
+	x.name = name
+	p, at := x.pool(name), filepath.Join(x.Dir, "mnt")
+	acts := x.makings(p, at)
+	was := x.state()
+	number, err := x.apply(acts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := x.sh(`zfs get -H -o value recordsize "$1/db/data"; zfs get -H -o value atime "$1/db/data"; stat -c '%U:%G %a' "$2"; zpool get ashift "$1" | tail -n 1 | tr -s ' '; cat /proc/self/mountinfo`, name, at); !strings.HasPrefix(got, "16K\noff\nnobody:nogroup 750\n"+name+" ashift 12 ") || !strings.Contains(got, name+"/db/data") {
+		t.Error(got)
+	}
+	if again := x.makings(p, at); len(again) > 0 {
+		t.Errorf("asked again: %+v", again)
+	}
+	other := p
+	other.Data = p.Data[:1]
+	other.Layout = spec.Stripe
+	if _, err := x.lay.Pool(t.Context(), x.doer, other, provision.Birth{}); err == nil || !strings.Contains(err.Error(), "is there, and its data are mirror of") {
+		t.Error(err)
+	}
+	x.poolKeepsWhatIsIn(number, name, at)
+	if err := x.undo(number, change.UndoOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("PLUMB_REAL") != "" {
+		os.Remove(at) // zfs mount, by hand, had made it anew
+	}
+	if now := x.state(); now != was {
+		t.Errorf("undo left\n%s\nof\n%s", now, was)
+	}
+	x.oldLabels(was)
+	t.Run("deaths", func(t *testing.T) {
+		if sandbox.Full() {
+			changetest.Run(t, x.crash(acts))
+			return
+		}
+		sandbox.NeedTime(t, "lets the machine die ten times among pools, or with PLUMB_REAL=full at every operation: PLUMB_REAL=1 go test ./internal/storage/layout -run Pool")
+		x.someDeaths(acts, was)
+	})
+}
+
+// someDeaths lets the machine die at some operations, and takes it back or goes on.
+func (x *box) someDeaths(acts []change.Act, was string) {
+	t := x.t
+	t.Helper()
+	draft := change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "test"}, Name: "it"}}, Recipe: change.Recipe{Acts: acts}}}}
+	done := ""
+	for at := 0; ; at += 5 {
+		dir := filepath.Join(x.Dir, fmt.Sprintf("plumb%d", at))
+		m := hosttest.NewMortal(x.doer, at, []string{hosttest.Before, hosttest.After, hosttest.Amid}[at%3])
+		out, err := (&change.Executor{Doer: m, Dir: dir, Plumb: "test", Now: time.Now}).Apply(t.Context(), draft, change.ApplyOptions{})
+		m.Rest()
+		alive := &change.Executor{Doer: x.doer, Dir: dir, Plumb: "test", Now: time.Now}
+		switch {
+		case at == 0:
+			if done = x.state(); err != nil {
+				t.Fatal(err)
+			}
+		case m.N < at:
+			t.Logf("died at every fifth of %d operations", m.N)
+			return
+		case at%2 == 0 && out.Number > 0 && alive.Resume(t.Context(), out.Number) == nil:
+			if now := x.state(); now != done {
+				t.Fatalf("dead at operation %d, going on left\n%s\nin place of\n%s", at, now, done)
+			}
+		}
+		if all, err := alive.Changes(t.Context()); err == nil && len(all) > 0 {
+			if err := alive.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
+				t.Fatalf("dead at operation %d: undo: %v", at, err)
+			}
+		}
+		if now := x.state(); now != was {
+			t.Fatalf("dead at operation %d, the undo left\n%s\nin place of\n%s", at, now, was)
+		}
+	}
+}
+
+func (x *box) poolKeepsWhatIsIn(number int, name, at string) {
+	t := x.t
+	t.Helper()
+	if os.Getenv("PLUMB_REAL") == "" {
+		return // each of its acts waits for what is busy for a moment
+	}
+	x.sh(`printf theirs >"$1/file"`, at)
+	if err := x.undo(number, change.UndoOptions{Force: true}); err == nil || x.sh(`cat "$1/file"`, at) != "theirs" {
+		t.Errorf("a file in it: %v", err)
+	}
+	x.sh(`zfs unmount "$1/db/data"`, name)
+	if err := x.undo(number, change.UndoOptions{Force: true}); err == nil || x.sh(`zfs mount "$1/db/data"; cat "$2/file"`, name, at) != "theirs" {
+		t.Errorf("unmounted by hand: %v", err)
+	}
+	x.sh(`rm "$2/file"; zfs create "$1/theirs"`, name, at)
+	if err := x.undo(number, change.UndoOptions{Force: true}); err == nil || !strings.Contains(x.sh("zfs list -H -o name"), name+"/theirs") {
+		t.Errorf("a dataset in it: %v", err)
+	}
+	x.sh(`zfs destroy "$1/theirs"`, name)
+}
+
+// oldLabels leaves labels of a real pool on a disk, and looks.
+func (x *box) oldLabels(was string) {
+	t := x.t
+	t.Helper()
+	d := x.disk("old", 64)
+	x.loops = x.loops[:len(x.loops)-1]
+	f := spec.Filesystem{Type: "ext4", Device: d}
+	refused := func(want string) {
+		t.Helper()
+		before := x.sh(`sha256sum <"$1"`, d.Path)
+		if _, err := x.lay.Filesystem(t.Context(), x.doer, f, filepath.Join(x.Dir, "mnt9"), provision.Birth{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if x.sh(`sha256sum <"$1"`, d.Path) != before {
+			t.Error("it was written to")
+		}
+	}
+	x.sh(`zpool create -m none plumbold "$1"`, d.Path)
+	refused("is part of the pool plumbold")
+	x.sh(`zpool destroy plumbold`)
+	refused("4 labels of ZFS")
+	x.sh(`dd if=/dev/zero of="$1" bs=1M count=1 conv=notrunc status=none`, d.Path)
+	refused("2 labels of ZFS")
+	if now := x.state(); now != was {
+		t.Errorf("looking left\n%s\nof\n%s", now, was)
+	}
+}

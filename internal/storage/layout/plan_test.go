@@ -1,0 +1,105 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"plumb/internal/provision/disk"
+	"plumb/internal/provision/spec"
+)
+
+func disksOf(names string) (all []spec.Disk) {
+	for _, n := range strings.Fields(names) {
+		all = append(all, spec.Disk{Path: n})
+	}
+	return all
+}
+
+func TestVdevs(t *testing.T) {
+	for want, p := range map[string]spec.Pool{
+		"a b c":                       {Layout: spec.Stripe, Data: disksOf("a b c")},
+		"mirror a b":                  {Layout: spec.Mirror, Data: disksOf("a b")},
+		"mirror a b mirror c d log x": {Layout: spec.Mirror, Width: 2, Data: disksOf("a b c d"), Log: disksOf("x")},
+		"raidz2 a b c d special mirror s t u log mirror x y cache p q": {Layout: spec.RAIDZ2, Data: disksOf("a b c d"), Special: disksOf("s t u"), Log: disksOf("x y"), Cache: disksOf("p q")},
+	} {
+		if got := strings.Join(vdevs(p), " "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestLasting(t *testing.T) {
+	p := spec.Pool{Name: "tank", Layout: spec.RAIDZ1, Special: disksOf("s t"), Key: "/k"}
+	got := strings.Join(lasting(p), "; ")
+	for _, want := range []string{"(ashift) cannot be changed", "the raidz1 of the pool tank cannot be removed", "a special vdev beside raidz1 cannot be removed", "the encryption of the pool tank"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	if got := lasting(spec.Pool{Name: "tank", Layout: spec.Mirror, Special: disksOf("s t")}); len(got) != 1 {
+		t.Errorf("of mirrors: %v", got)
+	}
+}
+
+// Disks of one vdev are of one size and kind, as zpool wants it.
+func TestAlike(t *testing.T) {
+	d := func(path string, gib int64, file bool) disk.Disk {
+		return disk.Disk{Spec: spec.Disk{Path: path}, Size: gib << 30, File: file}
+	}
+	two := spec.Pool{Layout: spec.Mirror, Width: 2, Data: disksOf("a b c d"), Log: disksOf("x y")}
+	for want, all := range map[string][]disk.Disk{
+		"":                            {d("a", 1, false), d("b", 1, false), d("c", 2, true), d("d", 2, true), d("x", 3, false), d("y", 3, false)},
+		"c has 2G and d has 1G":       {d("a", 1, false), d("b", 1, false), d("c", 2, false), d("d", 1, false), d("x", 3, false), d("y", 3, false)},
+		"x has 3G and y has 4G":       {d("a", 1, false), d("b", 1, false), d("c", 2, false), d("d", 2, false), d("x", 3, false), d("y", 4, false)},
+		"a is a file and b is a disk": {d("a", 1, true), d("b", 1, false), d("c", 2, false), d("d", 2, false), d("x", 3, false), d("y", 3, false)},
+	} {
+		m := &poolMaking{pool: two, disks: all}
+		if err := m.alike(); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	stripe := &poolMaking{pool: spec.Pool{Layout: spec.Stripe, Data: disksOf("a b")}, disks: []disk.Disk{d("a", 1, false), d("b", 2, false)}}
+	if err := stripe.alike(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What the array tells counts, unless the spec says otherwise, and then it is said.
+func TestAlign(t *testing.T) {
+	tells := disk.Disk{Logical: 512, Physical: 4096, Chunk: 256 << 10, Stripe: 768 << 10}
+	silent := disk.Disk{Logical: 512, Physical: 512}
+	for _, c := range []struct {
+		d     disk.Disk
+		f     spec.Filesystem
+		flags string
+		note  bool
+	}{
+		{tells, spec.Filesystem{Type: "ext4"}, "-E stride=64,stripe_width=192", false},
+		{tells, spec.Filesystem{Type: "xfs"}, "-d su=262144,sw=3", false},
+		{tells, spec.Filesystem{Type: "btrfs"}, "", false},
+		{tells, spec.Filesystem{Type: "xfs", Chunk: 64 << 10, Width: 4}, "-d su=65536,sw=4", true},
+		{tells, spec.Filesystem{Type: "xfs", Chunk: 256 << 10, Width: 3}, "-d su=262144,sw=3", false},
+		{silent, spec.Filesystem{Type: "ext4"}, "", false},
+		{silent, spec.Filesystem{Type: "ext4", Chunk: 64 << 10, Width: 2}, "-E stride=16,stripe_width=32", false},
+	} {
+		a := align(c.d, c.f)
+		if strings.Join(a.flags, " ") != c.flags || (a.note != "") != c.note {
+			t.Errorf("%+v: %v, %q", c.f, a.flags, a.note)
+		}
+	}
+}
+
+// A filesystem's UUID is read where mkfs writes it, and no other is taken for it.
+func TestIdentityReadsTheUUID(t *testing.T) {
+	const uuid = "0123abcd-4567-4ef0-8123-456789abcdef"
+	for _, kind := range spec.Filesystems() {
+		look, id := identity(spec.Filesystem{Type: kind, Device: spec.Disk{Path: "/dev/x"}}, uuid)
+		if id != "01 23 ab cd 45 67 4e f0 81 23 45 67 89 ab cd ef" || !slices.Contains(look.Argv, "/dev/x") || !strings.Contains(look.Match, "("+id+")") {
+			t.Errorf("%s: %q, %+v", kind, id, look)
+		}
+	}
+	if a, b := newUUID(), newUUID(); a == b || len(a) != 36 {
+		t.Error(a, b)
+	}
+}

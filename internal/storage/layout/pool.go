@@ -1,0 +1,260 @@
+package layout
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/bits"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/provision"
+	"plumb/internal/provision/disk"
+	"plumb/internal/provision/spec"
+	"plumb/internal/units"
+	"plumb/internal/zfs"
+)
+
+// markProperty is how a pool is known that was made just before a crash.
+const markProperty = "org.plumb:act"
+
+// leastShift is 4 KiB: a disk says 512 bytes and means it seldom, and the one that replaces it may not.
+const leastShift = 12
+
+// Pool implements provision.Storage.
+func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provision.Birth) (provision.Making, error) {
+	t, err := zfsHere(ctx, h)
+	if err != nil {
+		return provision.Making{}, err
+	}
+	if there, err := poolThere(ctx, h, p.Name); err != nil || there {
+		if err == nil {
+			err = sameDisks(ctx, h, t, p)
+		}
+		return provision.Making{}, err
+	}
+	if t.Fuse && len(p.Special) > 0 {
+		return provision.Making{}, refusal("leave special out", "zfs-fuse knows no special vdevs")
+	}
+	m := &poolMaking{ctx: ctx, h: h, tools: t, pool: p, shift: leastShift}
+	if err := m.look(); err != nil {
+		return provision.Making{}, err
+	}
+	props, root, err := m.properties(b)
+	if err != nil {
+		return provision.Making{}, err
+	}
+	m.create(props, root)
+	if p.Key != "" {
+		if err := m.keyAtStart(); err != nil {
+			return provision.Making{}, err
+		}
+	}
+	m.out.Lasting = append(m.out.Lasting, lasting(p)...)
+	return m.out, nil
+}
+
+func poolThere(ctx context.Context, h host.Reader, name string) (bool, error) {
+	out, err := h.Output(ctx, zfs.Pools()...)
+	if err != nil {
+		return false, fmt.Errorf("list the pools: %w", err)
+	}
+	return slices.Contains(zfs.Names(out), name), nil
+}
+
+// poolMaking gathers what makes a pool.
+type poolMaking struct {
+	ctx   context.Context
+	h     host.Reader
+	tools tools
+	pool  spec.Pool
+	shift int
+	disks []disk.Disk
+	out   provision.Making
+}
+
+// look proves that every disk may be used.
+func (m *poolMaking) look() error {
+	p := m.pool
+	for _, s := range slices.Concat(p.Data, p.Special, p.Log, p.Cache) {
+		d, err := disk.Look(m.ctx, m.h, s)
+		if err == nil {
+			err = disk.Refuse(d)
+		}
+		if err == nil && d.File {
+			err = rootsAlone(m.ctx, m.h, path.Dir(s.Path))
+		}
+		if err != nil {
+			return err
+		}
+		for _, other := range m.disks {
+			if d.Number != "" && (d.Number == other.Number || d.Whole != "" && d.Whole == other.Name || other.Whole == d.Name) {
+				return refusal("name each disk once", "%s and %s lead to one disk, %s", other.Spec.Path, s.Path, d.Name)
+			}
+		}
+		m.disks = append(m.disks, d)
+		m.shift = max(m.shift, bits.Len64(uint64(max(d.Physical, d.Logical, 1)-1)))
+		m.out.Read = max(m.out.Read, d.Read)
+		if d.Erases() {
+			m.out.Lasting = append(m.out.Lasting, fmt.Sprintf("what is on %s (serial %s) is lost: %s", s.Path, d.Serial, strings.Join(d.On, ", ")))
+		}
+	}
+	return m.alike()
+}
+
+// fuzz is by how much disks of one vdev may differ, in bytes: zpool create refuses more.
+const fuzz = 16 << 20
+
+// alike refuses groups of disks that differ in size: zpool would, and of the larger one the rest would lie idle.
+func (m *poolMaking) alike() error {
+	rest := m.disks
+	take := func(n int) (group []disk.Disk) { group, rest = rest[:n], rest[n:]; return group }
+	width := m.pool.Width
+	switch {
+	case m.pool.Layout == spec.Stripe:
+		width = 1
+	case width == 0:
+		width = len(m.pool.Data)
+	}
+	var groups [][]disk.Disk
+	for range len(m.pool.Data) / width {
+		groups = append(groups, take(width))
+	}
+	groups = append(groups, take(len(m.pool.Special)), take(len(m.pool.Log)))
+	for _, g := range groups {
+		for _, d := range g {
+			if off := d.Size - g[0].Size; off > fuzz || off < -fuzz {
+				return refusal("put disks of one size together, within 16M; plumb takes no partition of a larger one by itself", "%s has %s and %s has %s, and they are to make one vdev", g[0].Spec.Path, units.Bytes(g[0].Size), d.Spec.Path, units.Bytes(d.Size))
+			}
+			if d.File != g[0].File {
+				return refusal("make a vdev of files or of disks alone", "%s is a file and %s is a disk, or the other way round, and they are to make one vdev", g[0].Spec.Path, d.Spec.Path)
+			}
+		}
+	}
+	return nil
+}
+
+// properties gives those that the pool and its first dataset are made with.
+func (m *poolMaking) properties(b provision.Birth) (pool, root map[string]string, err error) {
+	pool, root = map[string]string{}, map[string]string{}
+	maps.Copy(root, b.Root)
+	root[markProperty] = "{mark}"
+	root["canmount"] = "off"
+	if !m.tools.Fuse {
+		maps.Copy(pool, b.Pool)
+		if set, err := compatibility(m.ctx, m.h, m.tools.version); err != nil || set != "" {
+			if err != nil {
+				return nil, nil, err
+			}
+			pool["compatibility"] = set
+		}
+	}
+	pool["ashift"] = strconv.Itoa(m.shift)
+	m.out.Made = maps.Clone(pool)
+	if m.pool.Key != "" {
+		if m.tools.Fuse {
+			return nil, nil, refusal("leave key out", "zfs-fuse knows no encryption")
+		}
+		format, err := keyFormat(m.ctx, m.h, m.pool.Key)
+		if err != nil {
+			return nil, nil, err
+		}
+		root["encryption"], root["keyformat"], root["keylocation"] = "on", format, "file://"+m.pool.Key
+		m.out.Notes = append(m.out.Notes, fmt.Sprintf("the key of the pool is in %s: without it all data are lost, so keep a copy on another machine", m.pool.Key))
+	}
+	return pool, root, nil
+}
+
+// compatibility gives the set of features of the release that runs: an older one of the same line, which a
+// start may fall back to, still imports the pool. "": this release has no such sets.
+func compatibility(ctx context.Context, h host.Reader, version string) (string, error) {
+	if !zfs.AtLeast(version, 2, 1) {
+		return "", nil
+	}
+	line := strings.Join(strings.Split(version, ".")[:2], ".")
+	for _, set := range []string{"openzfs-" + line + "-linux", "openzfs-" + line} {
+		found, err := h.Glob(ctx, "/usr/share/zfs/compatibility.d/"+set)
+		if err != nil || len(found) > 0 {
+			return set, err
+		}
+	}
+	return "", nil
+}
+
+// create gives the acts: of each file that is made for a trial, and of the pool.
+func (m *poolMaking) create(props, root map[string]string) {
+	var first, after []change.Op
+	for _, d := range m.disks {
+		if d.File {
+			m.out.Acts = append(m.out.Acts, file(d))
+			continue
+		}
+		first = append(first, d.Proof())
+		after = append(after, d.Blank())
+	}
+	name := m.pool.Name
+	m.out.Acts = append(m.out.Acts, change.Act{Make: &change.Make{
+		Thing: change.Thing{Name: "the pool " + name, Inspect: &change.Inspection{Argv: zfs.Roots(markProperty), Match: "^" + regexp.QuoteMeta(name) + "\t(.*)$"}},
+		Do:    append(first, change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
+		Undo:  append([]change.Op{script(destroyPool, name)}, after...),
+	}})
+}
+
+// destroyPool destroys a pool with nothing in it, whoever asks, and however.
+const destroyPool = `[ "$(zfs list -H -r -t all -o name "$1")" = "$1" ] || { echo "the pool $1 holds other datasets or snapshots: it is kept" >&2; exit 1; }
+[ "$(zfs get -H -o value mounted "$1")" != yes ] || { echo "the pool $1 is mounted: it is kept" >&2; exit 1; }
+zpool destroy "$1"`
+
+// vdevs gives them as zpool create takes them.
+func vdevs(p spec.Pool) (words []string) {
+	width := p.Width
+	if width == 0 {
+		width = len(p.Data)
+	}
+	if p.Layout == spec.Stripe {
+		words = paths(p.Data)
+	} else {
+		for group := range slices.Chunk(p.Data, width) {
+			words = append(append(words, string(p.Layout)), paths(group)...)
+		}
+	}
+	for _, class := range []struct {
+		word  string
+		disks []spec.Disk
+	}{{"special", p.Special}, {"log", p.Log}} {
+		if len(class.disks) > 0 {
+			words = append(words, class.word)
+		}
+		if len(class.disks) > 1 {
+			words = append(words, "mirror")
+		}
+		words = append(words, paths(class.disks)...)
+	}
+	if len(p.Cache) > 0 {
+		words = append(append(words, "cache"), paths(p.Cache)...)
+	}
+	return words
+}
+
+func paths(disks []spec.Disk) (all []string) {
+	for _, d := range disks {
+		all = append(all, d.Path)
+	}
+	return all
+}
+
+// file makes a file for a trial. A second name beside it bears the mark of the act, by which the file is known.
+func file(d disk.Disk) change.Act {
+	dir, base := path.Split(d.Spec.Path)
+	marked := dir + "." + base + ".plumb-{mark}"
+	return change.Act{Make: &change.Make{
+		Thing: change.Thing{Name: "the file " + d.Spec.Path, Inspect: &change.Inspection{Argv: []string{"find", path.Clean(dir), "-maxdepth", "1", "-name", "." + base + ".plumb-*", "-printf", "%f %i\\n"}}},
+		Do:    []change.Op{script(`rm -f "$2"; (set -C; : >"$2"); chmod 600 "$2"; truncate -s "$3" "$2"; ln -T "$2" "$1"`, d.Spec.Path, marked, strconv.FormatInt(d.Size, 10))},
+		Undo:  []change.Op{script(`[ ! -e "$1" ] || [ "$1" -ef "$2" ] || { echo "$1 is another file than was made: it is kept" >&2; exit 1; }; rm -f "$1" "$2"`, d.Spec.Path, marked)},
+	}}
+}

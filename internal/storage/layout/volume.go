@@ -1,0 +1,206 @@
+package layout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/moby/sys/mountinfo"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/provision"
+	"plumb/internal/zfs"
+)
+
+// emptyProperty says of a dataset that nothing is in it: it was never mounted, or was looked into before
+// it was unmounted. Only such a one is destroyed.
+const emptyProperty = "org.plumb:empty"
+
+// Volume implements provision.Storage.
+func (l Layout) Volume(ctx context.Context, h host.Reader, v provision.Volume, o provision.Owner) (provision.Making, error) {
+	if v.Dataset == "" {
+		return plain(ctx, h, v, o)
+	}
+	t, err := zfsHere(ctx, h)
+	if err != nil {
+		return provision.Making{}, err
+	}
+	there, err := datasetThere(ctx, h, v.Dataset)
+	if err != nil {
+		return provision.Making{}, err
+	}
+	if there {
+		return datasetAsWanted(ctx, h, v, o)
+	}
+	properties := maps.Clone(v.Properties)
+	if properties == nil {
+		properties = map[string]string{}
+	}
+	out := provision.Making{Made: maps.Clone(properties)}
+	properties["mountpoint"], properties["canmount"] = "none", "off"
+	var p place
+	if v.At != "" {
+		if m, err := mountAt(ctx, h, v.At); err != nil || m != nil {
+			if err == nil {
+				err = refusal("name another place", "%s of %s is mounted at %s already", m.FSType, m.Source, v.At)
+			}
+			return out, err
+		}
+		if p, err = mountPoint(ctx, h, v.At); err != nil {
+			return out, err
+		}
+		properties["mountpoint"], properties["canmount"] = v.At, "noauto"
+	}
+	out.Acts, out.Notes = append(p.acts, dataset(v.Dataset, properties)), notes(p.note)
+	if v.At != "" {
+		out.Acts = append(out.Acts, mountDataset(t, v.Dataset, v.At), owner(v.At, o))
+	}
+	return out, nil
+}
+
+// datasetThere looks for a dataset, which can be in a pool that is yet to be made.
+func datasetThere(ctx context.Context, h host.Reader, name string) (bool, error) {
+	there, err := poolThere(ctx, h, zfs.PoolOf(name))
+	if err != nil || !there {
+		return false, err
+	}
+	out, err := h.Output(ctx, zfs.Below(zfs.PoolOf(name))...)
+	return slices.Contains(zfs.Names(out), name), err
+}
+
+// datasetAsWanted gives what is left to do of a dataset that is there: whose it is. Its properties are the
+// affair of the rules.
+func datasetAsWanted(ctx context.Context, h host.Reader, v provision.Volume, o provision.Owner) (out provision.Making, err error) {
+	text, err := h.Output(ctx, zfs.Value("mountpoint", v.Dataset)...)
+	if err != nil {
+		return out, err
+	}
+	want := v.At
+	if want == "" {
+		want = "none"
+	}
+	if is := strings.TrimSpace(string(text)); is != want && v.At != "" {
+		return out, refusal("name another dataset, or another place", "the dataset %s is there, and is mounted at %s, not at %s", v.Dataset, is, want)
+	}
+	if v.At == "" {
+		return out, nil
+	}
+	m, err := mountAt(ctx, h, v.At)
+	if err != nil {
+		return out, err
+	}
+	if m == nil || m.Source != v.Dataset {
+		return out, refusal("zfs mount "+v.Dataset, "the dataset %s is there, and is not mounted at %s", v.Dataset, v.At)
+	}
+	return owned(ctx, h, v.At, o)
+}
+
+// dataset makes it, and does not mount it yet.
+func dataset(name string, properties map[string]string) change.Act {
+	words := []string{markProperty + "={mark}", emptyProperty + "=yes"}
+	for _, key := range slices.Sorted(maps.Keys(properties)) {
+		words = append(words, key+"="+properties[key])
+	}
+	return change.Act{Make: &change.Make{
+		Thing: change.Thing{Dataset: name}, Empty: true,
+		Do:   []change.Op{{Argv: zfs.Create(name, words...)}},
+		Undo: []change.Op{script(destroyEmpty, name, emptyProperty)},
+	}}
+}
+
+// destroyEmpty destroys a dataset that was looked into: now, or when it was unmounted.
+const destroyEmpty = `if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
+  [ -z "$(ls -A "$(zfs get -H -o value mountpoint "$1")")" ] || { echo "$1 is not empty: it is kept" >&2; exit 1; }
+  zfs unmount "$1"
+  zfs set "$2=yes" "$1" # should destroying it fail now, it is known next time
+elif [ "$(zfs get -H -o value "$2" "$1")" != yes ]; then
+  echo "$1 is not mounted, so nobody can see whether it is empty: it is kept; zfs mount $1 shows it" >&2; exit 1
+fi
+zfs destroy "$1"`
+
+// mountDataset mounts it, on a directory that nobody can write to.
+func mountDataset(t tools, name, at string) change.Act {
+	kind := "zfs "
+	if t.Fuse {
+		kind = "fuse.zfs "
+	}
+	return change.Act{Switch: &change.Switch{
+		On: "the mount of " + at, After: kind + name, Patience: 5000, Again: 15000,
+		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `(\S+ \S+) .*$`},
+		Do: []change.Op{script(`[ "$(zfs get -H -o value mounted "$1")" != yes ] || exit 0
+zfs set "$2=no" "$1"
+zfs set canmount=on "$1"
+[ "$(zfs get -H -o value mounted "$1")" = yes ] || zfs mount "$1"`, name, emptyProperty)},
+		Undo: []change.Op{script(`if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
+  in=$(ls -A "$2" | head -n 3 | tr '\n' ' ')
+  [ -z "$in" ] || { echo "$2 holds $in: it stays mounted" >&2; exit 1; }
+  zfs unmount "$1"
+  zfs set canmount=noauto "$1"
+  zfs set "$3=yes" "$1"
+fi`, name, at, emptyProperty)},
+	}}
+}
+
+// owner gives a directory to a user, whom the packages may make before this is done.
+func owner(at string, o provision.Owner) change.Act {
+	return change.Act{Switch: &change.Switch{
+		On: "whose " + at + " is", After: o.Words(), Exact: true,
+		Inspect: change.Inspection{Argv: []string{"stat", "-c", "%U:%G %a", at}},
+		Do:      []change.Op{script(giveTo, at, o.Words())},
+		Undo:    []change.Op{script(giveTo, at, "{before}")},
+	}}
+}
+
+const giveTo = `chown "${2% *}" "$1" && chmod "${2#* }" "$1"`
+
+// owned gives what is left to do for a directory to be its owner's.
+func owned(ctx context.Context, h host.Reader, at string, o provision.Owner) (out provision.Making, err error) {
+	text, err := h.Output(ctx, "stat", "-c", "%U:%G %a", at)
+	if err == nil && strings.TrimSpace(string(text)) != o.Words() {
+		out.Acts = append(out.Acts, owner(at, o))
+	}
+	return out, err
+}
+
+// plain makes a directory of a filesystem that is mounted, or will be.
+func plain(ctx context.Context, h host.Reader, v provision.Volume, o provision.Owner) (out provision.Making, err error) {
+	st, err := h.Stat(ctx, v.At)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := rootsAlone(ctx, h, path.Dir(v.At)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return out, err
+		}
+		return provision.Making{Acts: []change.Act{directory(v.At, 0o700), owner(v.At, o)}}, nil
+	case err != nil:
+		return out, err
+	case !st.Mode.IsDir() || st.Resolved != v.At:
+		return out, refusal("name a place without links", "%s is no directory, or a link", v.At)
+	}
+	return owned(ctx, h, v.At, o)
+}
+
+// mountAt gives the topmost mount at a place; nil for none.
+func mountAt(ctx context.Context, h host.Reader, at string) (found *mountinfo.Info, err error) {
+	const table = "/proc/self/mountinfo"
+	text, err := h.ReadFile(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	all, err := mountinfo.GetMountsFromReader(bytes.NewReader(text), nil)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", table, err)
+	}
+	for _, m := range all {
+		if m.Mountpoint == path.Clean(at) {
+			found = m
+		}
+	}
+	return found, nil
+}

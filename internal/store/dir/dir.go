@@ -1,0 +1,274 @@
+// Package dir keeps the objects of backups as files below a directory: of a mounted disk, or of a
+// file server. It opens what the command line names, and nothing outside: links
+// that lead elsewhere are refused by the kernel's own rules.
+package dir
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"plumb/internal/backup/store"
+)
+
+// Dir is a directory.
+type Dir struct {
+	root *os.Root
+	name string
+	turn sync.Mutex // of those who compare before they replace
+}
+
+var _ store.Store = (*Dir)(nil)
+
+// Open opens a directory, which must be there: one that is not may be a disk that is not mounted.
+func Open(name string) (*Dir, error) {
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, fmt.Errorf("open the place for backups: %w", err)
+	}
+	return &Dir{root: root, name: name}, nil
+}
+
+// Close gives it back.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// About implements store.Store. A lock against removal is for a filesystem to keep, and for none that Plumb knows.
+func (d *Dir) About() store.About {
+	return store.About{URL: "file://" + d.name, Conditional: true}
+}
+
+// aside is what files are called before they are whole. No object's name has a part that begins so.
+const aside = ".plumb-"
+
+// Put implements store.Store: a file is written aside, and gets its name when it is whole and on
+// the disk.
+func (d *Dir) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	if err := store.Check(name); err != nil {
+		return "", err
+	}
+	if !o.Until.IsZero() {
+		return "", fmt.Errorf("keep %s: a directory cannot lock an object until %s", name, o.Until.UTC().Format(time.DateOnly))
+	}
+	made, err := d.write(ctx, path.Dir(name), data)
+	if err == nil {
+		err = d.publish(made, name, o)
+	}
+	if err != nil {
+		if made != "" {
+			_ = d.root.Remove(made) // what stays has a name that nobody reads
+		}
+		return "", said("keep", name, err)
+	}
+	return tag(data), nil
+}
+
+// write makes a file under a name of its own.
+func (d *Dir) write(ctx context.Context, dir string, data []byte) (name string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if err := d.root.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	word := make([]byte, 8)
+	if _, err := rand.Read(word); err != nil {
+		return "", err
+	}
+	name = path.Join(dir, aside+hex.EncodeToString(word))
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	return name, errors.Join(err, f.Sync(), f.Close())
+}
+
+// publish gives a file its name, under the condition.
+func (d *Dir) publish(made, name string, o store.Put) error {
+	if o.New {
+		if err := d.root.Link(made, name); err != nil {
+			return err
+		}
+		return errors.Join(d.root.Remove(made), d.sync(path.Dir(name)))
+	}
+	if o.Was != "" {
+		unlock, err := d.lock()
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		now, err := d.tagOf(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if now != o.Was {
+			return store.ErrChanged
+		}
+	}
+	if err := d.root.Rename(made, name); err != nil {
+		return err
+	}
+	return d.sync(path.Dir(name))
+}
+
+// lock lets one at a time compare and replace: of this process, and of all on this machine.
+func (d *Dir) lock() (unlock func(), err error) {
+	d.turn.Lock()
+	f, err := d.root.OpenFile(aside+"lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	if err != nil {
+		d.turn.Unlock()
+		return nil, err
+	}
+	return func() {
+		_ = f.Close() // which gives the lock back
+		d.turn.Unlock()
+	}, nil
+}
+
+func (d *Dir) tagOf(name string) (string, error) {
+	f, err := d.root.Open(name)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
+}
+
+func tag(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// sync makes names in a directory durable.
+func (d *Dir) sync(dir string) error {
+	f, err := d.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Get implements store.Store.
+func (d *Dir) Get(_ context.Context, name string, into []byte) (data []byte, t string, err error) {
+	if err := store.Check(name); err != nil {
+		return nil, "", err
+	}
+	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that somebody put there would be waited for
+	if err != nil {
+		return nil, "", said("read", name, err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, "", said("read", name, err)
+	case !st.Mode().IsRegular():
+		return nil, "", said("read", name, errors.New("it is no file"))
+	case st.Size() > int64(cap(into)):
+		return nil, "", said("read", name, store.ErrTooLarge)
+	}
+	into = into[:st.Size()]
+	if _, err := io.ReadFull(f, into); err != nil {
+		return nil, "", said("read", name, err)
+	}
+	return into, tag(into), nil
+}
+
+// List implements store.Store.
+func (d *Dir) List(ctx context.Context, prefix string, each func(store.Info) error) error {
+	var all []store.Info
+	err := fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // gone meanwhile
+		case err != nil:
+			return err
+		case name != "." && strings.HasPrefix(e.Name(), "."):
+			return skip(e)
+		case e.IsDir():
+			if name != "." && !strings.HasPrefix(name+"/", prefix) && !strings.HasPrefix(prefix, name+"/") {
+				return fs.SkipDir
+			}
+			return ctx.Err()
+		case !strings.HasPrefix(name, prefix) || !e.Type().IsRegular():
+			return nil
+		}
+		st, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			all = append(all, store.Info{Name: name, Size: st.Size(), Modified: st.ModTime()})
+		}
+		return err
+	})
+	if err != nil {
+		return said("list", prefix, err)
+	}
+	slices.SortFunc(all, func(a, b store.Info) int { return strings.Compare(a.Name, b.Name) })
+	for _, one := range all {
+		if err := each(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func skip(e fs.DirEntry) error {
+	if e.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// Delete implements store.Store. Directories that it leaves empty go too, as they came.
+func (d *Dir) Delete(_ context.Context, name string) error {
+	if err := store.Check(name); err != nil {
+		return err
+	}
+	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return said("remove", name, err)
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if d.root.Remove(dir) != nil {
+			break // something is in it
+		}
+	}
+	return nil
+}
+
+// said words an error, and says what it means to who keeps objects.
+func said(did, name string, err error) error {
+	means := err
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		means = store.ErrNotFound
+	case errors.Is(err, fs.ErrExist):
+		means = store.ErrExists
+	case errors.Is(err, fs.ErrPermission):
+		means = errors.Join(store.ErrDenied, err)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		means = store.ErrFull
+	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.ESTALE), errors.Is(err, syscall.ETIMEDOUT):
+		means = &store.Trouble{Err: err}
+	}
+	return fmt.Errorf("%s %s: %w", did, name, means)
+}

@@ -1,0 +1,77 @@
+package dir
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"plumb/internal/backup/store"
+	"plumb/internal/backup/store/storetest"
+)
+
+func open(t *testing.T) (*Dir, string) {
+	t.Helper()
+	at := t.TempDir()
+	d, err := Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d, at
+}
+
+func TestStore(t *testing.T) {
+	d, at := open(t)
+	storetest.Run(t, d)
+	left, err := filepath.Glob(at + "/**/" + aside + "*")
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// What somebody put below the directory leads nowhere else, is not waited for and is not
+// taken for an object.
+func TestStrangeFiles(t *testing.T) {
+	d, at := open(t)
+	outside := filepath.Join(t.TempDir(), "secret")
+	for _, err := range []error{
+		os.WriteFile(outside, []byte("secret"), 0o600),
+		os.Symlink(outside, at+"/link"),
+		os.Symlink(filepath.Dir(outside), at+"/folder"),
+		syscall.Mkfifo(at+"/pipe", 0o600),
+		os.Mkdir(at+"/directory", 0o700),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"link", "folder/secret", "pipe", "directory"} {
+		if got, _, err := d.Get(t.Context(), name, make([]byte, 100)); err == nil {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if _, err := d.Put(t.Context(), "folder/new", []byte("x"), store.Put{}); err == nil {
+		t.Error("written outside")
+	}
+	if err := d.Delete(t.Context(), "folder/secret"); err == nil {
+		t.Error("removed outside")
+	}
+	err := d.List(t.Context(), "", func(i store.Info) error { return errors.New(i.Name) })
+	if err != nil {
+		t.Errorf("listed: %v", err)
+	}
+	if text, err := os.ReadFile(outside); err != nil || string(text) != "secret" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestFull(t *testing.T) {
+	if _, err := Open(filepath.Join(t.TempDir(), "not mounted")); err == nil {
+		t.Error("a directory that is not there is opened")
+	}
+	if err := said("keep", "a", &os.PathError{Op: "write", Err: syscall.ENOSPC}); !errors.Is(err, store.ErrFull) {
+		t.Error(err)
+	}
+}

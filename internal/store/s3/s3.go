@@ -1,0 +1,238 @@
+// Package s3 keeps the objects of backups in a bucket of anything that speaks S3. It sends whole
+// objects in one request each, with a hash that it has computed itself: no upload in parts, no
+// checksum behind the body, nothing that only some stores know.
+package s3
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+
+	"plumb/internal/backup/store"
+	"plumb/internal/hint"
+)
+
+// Options say which bucket, and how it is reached.
+type Options struct {
+	Endpoint string // "https://host:port"; "": Amazon's
+	Region   string // "": asked of the store
+	Bucket   string
+	Prefix   string // without slashes at its ends; "" for none
+	// Key and Secret; "" to look where the AWS tools look: environment, file, role of the machine.
+	Key, Secret string
+	Transport   http.RoundTripper // nil for one with the limits of this package
+}
+
+// Bucket is a part of a bucket.
+type Bucket struct {
+	core   *minio.Core
+	bucket string
+	before string // what all names begin with: "prefix/"
+	url    string
+}
+
+var _ store.Store = (*Bucket)(nil)
+
+// Open makes ready to talk to a store. It asks nothing yet.
+func Open(o Options) (*Bucket, error) {
+	at, err := url.Parse(o.Endpoint)
+	if o.Endpoint == "" {
+		at = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
+	} else if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || strings.Trim(at.Path, "/") != "" {
+		return nil, hint.With(fmt.Errorf("open the bucket %s: %q is no endpoint", o.Bucket, o.Endpoint), "an endpoint is https://HOST or https://HOST:PORT")
+	}
+	if err := s3utils.CheckValidBucketName(o.Bucket); err != nil {
+		return nil, fmt.Errorf("open the bucket %q: %w", o.Bucket, err)
+	}
+	if o.Prefix != "" {
+		if err := store.Check(o.Prefix); err != nil {
+			return nil, fmt.Errorf("open the bucket %s: its prefix: %w", o.Bucket, err)
+		}
+		o.Prefix += "/"
+	}
+	if o.Transport == nil {
+		o.Transport = transport()
+	}
+	// One try of its own: what is tried again, and for how long, is decided by who calls.
+	core, err := minio.NewCore(at.Host, &minio.Options{Creds: login(o), Secure: at.Scheme == "https", Region: o.Region, Transport: o.Transport, MaxRetries: 1})
+	if err != nil {
+		return nil, fmt.Errorf("open the bucket %s: %w", o.Bucket, err)
+	}
+	return &Bucket{core: core, bucket: o.Bucket, before: o.Prefix, url: strings.TrimSuffix("s3://"+o.Bucket+"/"+o.Prefix, "/")}, nil
+}
+
+func login(o Options) *credentials.Credentials {
+	if o.Key != "" {
+		return credentials.NewStaticV4(o.Key, o.Secret, "")
+	}
+	return credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}})
+}
+
+// About implements store.Store.
+func (b *Bucket) About() store.About {
+	return store.About{URL: b.url, Conditional: true, Lock: true}
+}
+
+// Put implements store.Store.
+func (b *Bucket) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	if err := store.Check(name); err != nil {
+		return "", err
+	}
+	var p minio.PutObjectOptions
+	p.DisableMultipart = true
+	if o.New {
+		p.SetMatchETagExcept("*")
+	}
+	if o.Was != "" {
+		p.SetMatchETag(o.Was)
+	}
+	if !o.Until.IsZero() {
+		p.Mode, p.RetainUntilDate = minio.Compliance, o.Until
+	}
+	sum, old := sha256.Sum256(data), md5.Sum(data)
+	ctx, watch, end := quiet(ctx)
+	defer end()
+	got, err := b.core.PutObject(ctx, b.bucket, b.before+name, watch(bytes.NewReader(data)), int64(len(data)),
+		base64.StdEncoding.EncodeToString(old[:]), hex.EncodeToString(sum[:]), p)
+	if err != nil {
+		err = said("keep", name, cause(ctx, err))
+		if o.Was != "" && errors.Is(err, store.ErrNotFound) || o.Was != "" && errors.Is(err, store.ErrExists) {
+			err = fmt.Errorf("keep %s: %w", name, store.ErrChanged)
+		}
+		return "", err
+	}
+	return got.ETag, nil
+}
+
+// Get implements store.Store.
+func (b *Bucket) Get(ctx context.Context, name string, into []byte) (data []byte, tag string, err error) {
+	if err := store.Check(name); err != nil {
+		return nil, "", err
+	}
+	ctx, watch, end := quiet(ctx)
+	defer end()
+	body, info, _, err := b.core.GetObject(ctx, b.bucket, b.before+name, minio.GetObjectOptions{})
+	if err != nil {
+		return nil, "", said("read", name, cause(ctx, err))
+	}
+	defer body.Close()
+	if info.Size > int64(cap(into)) {
+		return nil, "", said("read", name, store.ErrTooLarge)
+	}
+	// The size it says may be none: the buffer is the limit.
+	n, err := io.ReadFull(watch(body), into[:cap(into)])
+	if err == nil {
+		var one [1]byte
+		if more, _ := body.Read(one[:]); more > 0 {
+			return nil, "", said("read", name, store.ErrTooLarge)
+		}
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = nil
+		if info.Size >= 0 && int64(n) != info.Size {
+			err = &store.Trouble{Err: fmt.Errorf("%d of %d bytes came", n, info.Size)}
+		}
+	}
+	if err != nil {
+		return nil, "", said("read", name, cause(ctx, err))
+	}
+	return into[:n], info.ETag, nil
+}
+
+// List implements store.Store.
+func (b *Bucket) List(ctx context.Context, prefix string, each func(store.Info) error) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	for o := range b.core.Client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.before + prefix, Recursive: true}) {
+		if o.Err != nil {
+			return said("list", prefix, o.Err)
+		}
+		name, ours := strings.CutPrefix(o.Key, b.before)
+		if !ours || store.Check(name) != nil {
+			continue // somebody else's
+		}
+		if err := each(store.Info{Name: name, Size: o.Size, Modified: o.LastModified, Tag: o.ETag}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Delete implements store.Store.
+func (b *Bucket) Delete(ctx context.Context, name string) error {
+	if err := store.Check(name); err != nil {
+		return err
+	}
+	ctx, end := context.WithTimeout(ctx, quietTime)
+	defer end()
+	err := said("remove", name, b.core.Client.RemoveObject(ctx, b.bucket, b.before+name, minio.RemoveObjectOptions{}))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// said words an error, and says what it means to who keeps objects.
+func said(did, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", did, name, means(err))
+}
+
+// means tells what an error means. The codes are those of Amazon's reference of errors; what is
+// not known from there and came without an answer is a line that failed.
+func means(err error) error {
+	if errors.Is(err, store.ErrTooLarge) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	var t *store.Trouble
+	if errors.As(err, &t) {
+		return err
+	}
+	answer := minio.ToErrorResponse(err)
+	switch {
+	case answer.Code == minio.NoSuchKey, answer.StatusCode == http.StatusNotFound && answer.Code != minio.NoSuchBucket:
+		return store.ErrNotFound
+	case answer.Code == minio.NoSuchBucket:
+		return hint.With(fmt.Errorf("there is no bucket %s", answer.BucketName), "make it first: Plumb makes no buckets")
+	case answer.StatusCode == http.StatusPreconditionFailed, answer.StatusCode == http.StatusConflict && answer.Code == "ConditionalRequestConflict":
+		return store.ErrExists
+	case answer.StatusCode == http.StatusForbidden && answer.Code == "RequestTimeTooSkewed":
+		return hint.With(errors.New("the clock of this machine and that of the store are too far apart"), "set the clock; the store takes 15 minutes at most")
+	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("%w: %s", store.ErrDenied, answer.Code)
+	case answer.Code == "QuotaExceeded", answer.Code == "XMinioStorageFull", answer.StatusCode == http.StatusInsufficientStorage:
+		return store.ErrFull
+	case answer.StatusCode == http.StatusServiceUnavailable, answer.StatusCode == http.StatusTooManyRequests, answer.Code == "SlowDown":
+		return &store.Trouble{Err: err, Slow: true}
+	case answer.StatusCode >= 500, answer.StatusCode == 0, answer.StatusCode == http.StatusRequestTimeout,
+		answer.Code == "RequestTimeout", answer.Code == "BadDigest", answer.Code == "XAmzContentSHA256Mismatch", answer.Code == "IncompleteBody":
+		return &store.Trouble{Err: err}
+	}
+	return err
+}
+
+// transport has a limit for all that a server could make us wait for.
+func transport() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSHandshakeTimeout, t.ResponseHeaderTimeout, t.ExpectContinueTimeout = 15*time.Second, quietTime, 2*time.Second
+	t.MaxIdleConnsPerHost, t.IdleConnTimeout = 32, time.Minute
+	t.DisableCompression = true
+	t.MaxResponseHeaderBytes = 64 << 10
+	return t
+}

@@ -1,0 +1,119 @@
+package s3
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"plumb/internal/backup/store"
+	"plumb/internal/backup/store/storetest"
+)
+
+// open gives a bucket of a server in this process, which keeps objects in memory. A real one is in test/backup.
+func open(t *testing.T, between func(http.Handler) http.Handler) *Bucket {
+	t.Helper()
+	t.Setenv("AWS_ACCESS_KEY_ID", "") // whoever runs the tests may have some
+	behind := s3mem.New()
+	if err := behind.CreateBucket("backups"); err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(between(gofakes3.New(behind).Server()))
+	t.Cleanup(s.Close)
+	b, err := Open(Options{Endpoint: s.URL, Region: "us-east-1", Bucket: "backups", Prefix: "some/where", Key: "k", Secret: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, open(t, func(h http.Handler) http.Handler { return h }))
+}
+
+// What a store answers when it cannot just now is trouble, and what it never will is not.
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct {
+		status     int
+		code       string
+		again      bool
+		slow       bool
+		means      error
+		afterwards string
+	}{
+		{status: 503, code: "SlowDown", again: true, slow: true},
+		{status: 429, code: "TooManyRequests", again: true, slow: true},
+		{status: 502, again: true},
+		{status: 500, code: "InternalError", again: true},
+		{status: 400, code: "RequestTimeout", again: true},
+		{status: 400, code: "BadDigest", again: true},
+		{status: 403, code: "AccessDenied", means: store.ErrDenied},
+		{status: 403, code: "RequestTimeTooSkewed", afterwards: "clock"},
+		{status: 404, code: "NoSuchBucket", afterwards: "no bucket"},
+		{status: 412, code: "PreconditionFailed", means: store.ErrExists},
+		{status: 507, code: "XMinioStorageFull", means: store.ErrFull},
+	} {
+		b := open(t, func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header().Set("Content-Type", "application/xml")
+				w.WriteHeader(c.status)
+				if c.code != "" {
+					_, _ = io.WriteString(w, "<?xml version=\"1.0\"?><Error><Code>"+c.code+"</Code><Message>m</Message></Error>")
+				}
+			})
+		})
+		_, err := b.Put(t.Context(), "a", []byte("x"), store.Put{New: true})
+		trouble, again := errors.AsType[*store.Trouble](err)
+		switch {
+		case err == nil || again != c.again || again && trouble.Slow != c.slow:
+			t.Errorf("%d %s: %v (again: %t)", c.status, c.code, err, again)
+		case c.means != nil && !errors.Is(err, c.means), !strings.Contains(err.Error(), c.afterwards):
+			t.Errorf("%d %s: %v", c.status, c.code, err)
+		}
+	}
+}
+
+// An answer that is cut, or longer than it says, is no object.
+func TestTornAnswers(t *testing.T) {
+	b := open(t, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet {
+				h.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Length", "100")
+			w.Header().Set("ETag", `"x"`)
+			w.Header().Set("Last-Modified", "Wed, 25 Nov 2026 10:00:00 GMT")
+			_, _ = io.WriteString(w, "short")
+		})
+	})
+	_, _, err := b.Get(t.Context(), "a", make([]byte, 1000))
+	if _, again := errors.AsType[*store.Trouble](err); !again {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	b, err := Open(Options{Endpoint: "http://127.0.0.1:1", Region: "us-east-1", Bucket: "backups", Key: "k", Secret: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Put(t.Context(), "a", nil, store.Put{})
+	if _, again := errors.AsType[*store.Trouble](err); !again {
+		t.Errorf("%v", err)
+	}
+	if _, err := Open(Options{Bucket: "b"}); err == nil {
+		t.Error("a bucket of one letter")
+	}
+	for _, endpoint := range []string{"host", "ftp://host", "https://", "https://host/path", "://"} {
+		if _, err := Open(Options{Endpoint: endpoint, Bucket: "backups"}); err == nil {
+			t.Errorf("%q is an endpoint", endpoint)
+		}
+	}
+}

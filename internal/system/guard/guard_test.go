@@ -1,0 +1,279 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/host/chroot"
+	"plumb/internal/stack"
+)
+
+// root is a directory as a machine, with a journal: files are real, nothing runs.
+type root struct {
+	t   *testing.T
+	dir string
+	h   host.Doer
+	k   *change.Executor
+}
+
+func newRoot(t *testing.T, files map[string]string) *root {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	live := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { live.Close() })
+	h := chroot.New(live, dir)
+	return &root{t, dir, h, change.NewExecutor(h, "test")}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *root) apply(acts []change.Act) int {
+	r.t.Helper()
+	step := change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "here"}, Name: "guards"}}, Recipe: change.Recipe{Acts: acts}}
+	out, err := r.k.Apply(context.Background(), change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{Begin: change.Begin{Host: "here"}})
+	must(r.t, err)
+	return out.Number
+}
+
+// files gives the texts of the files below /etc.
+func (r *root) files() map[string]string {
+	all := map[string]string{}
+	must(r.t, filepath.WalkDir(r.dir+"/etc", func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		all[strings.TrimPrefix(name, r.dir)] = string(text)
+		return err
+	}))
+	return all
+}
+
+func (r *root) undone(number int, before map[string]string) {
+	r.t.Helper()
+	must(r.t, r.k.Undo(context.Background(), []int{number}, change.UndoOptions{}))
+	if after := r.files(); fmt.Sprint(after) != fmt.Sprint(before) {
+		r.t.Errorf("undone, the files are\n%v\nand were\n%v", after, before)
+	}
+}
+
+const aUnit = "[Unit]\nDescription=A server\n[Service]\nExecStart=/bin/true\n"
+
+func TestMountsAreWaitedFor(t *testing.T) {
+	r := newRoot(t, map[string]string{"/etc/systemd/system/mariadb.service": aUnit})
+	before := r.files()
+	acts, err := Mounts(context.Background(), r.h, "mariadb.service", []string{"/tank/mysql", "/tank/mysql-log"}, true)
+	must(t, err)
+	number := r.apply(acts)
+	if again, err := Mounts(context.Background(), r.h, "mariadb.service", []string{"/tank/mysql", "/tank/mysql-log"}, true); err != nil || again != nil {
+		t.Errorf("done, it has still to do %v, %v", again, err)
+	}
+	text := r.files()["/etc/systemd/system/mariadb.service.d/zz-plumb-mount-tank-mysql.conf"]
+	for _, line := range []string{"[Unit]", "RequiresMountsFor=/tank/mysql", "AssertPathIsMountPoint=/tank/mysql", "After=zfs-mount.service", "Wants=zfs-mount.service"} {
+		if !slices.Contains(strings.Split(text, "\n"), line) {
+			t.Errorf("the drop-in has no line %q:\n%s", line, text)
+		}
+	}
+	// What systemd makes of it.
+	if _, err := exec.LookPath("systemd-analyze"); err == nil {
+		units := r.dir + "/etc/systemd/system"
+		out, err := verify(units, "mariadb.service")
+		if err != nil || strings.Contains(out, "zz-plumb") {
+			t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+		}
+		drop := filepath.Join(units, "mariadb.service.d/zz-plumb-mount-tank-mysql.conf")
+		must(t, os.WriteFile(drop, []byte(strings.Replace(text, "RequiresMountsFor=", "RequiresMountFor=", 1)), 0o644))
+		if out, _ := verify(units, "mariadb.service"); !strings.Contains(out, "RequiresMountFor") {
+			t.Errorf("systemd-analyze says nothing of a wrong drop-in, so it does not read it:\n%s", out)
+		}
+		must(t, os.WriteFile(drop, []byte(text), 0o644))
+	}
+	r.undone(number, before)
+}
+
+func verify(units, unit string) (string, error) {
+	c := exec.Command("systemd-analyze", "verify", "--man=no", filepath.Join(units, unit))
+	c.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+units+":/usr/lib/systemd/system:/lib/systemd/system")
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+func TestHostileNamesAreRefused(t *testing.T) {
+	r := newRoot(t, map[string]string{"/sys/module/apparmor/parameters/enabled": "Y\n", "/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUXTYPE=targeted\n",
+		"/etc/apparmor.d/usr.sbin.mysqld": "/usr/sbin/mysqld {\n #include <local/usr.sbin.mysqld>\n}\n"})
+	ctx := context.Background()
+	for _, dir := range []string{"relative", "/", "/a/../b", "/a b", "/a\n[Service]\nExecStart=/x", "/a%n", "/**", "/a{b,c}", `/a"`} {
+		if acts, err := Mounts(ctx, r.h, "mariadb.service", []string{dir}, false); err == nil {
+			t.Errorf("Mounts takes %q: %v", dir, acts)
+		}
+		if acts, err := AppArmor(ctx, r.h, "/usr/sbin/mysqld", []string{dir}); err == nil {
+			t.Errorf("AppArmor takes %q: %v", dir, acts)
+		}
+		if acts, err := SELinux(ctx, r.h, "mysqld_db_t", []string{dir}); err == nil {
+			t.Errorf("SELinux takes %q: %v", dir, acts)
+		}
+	}
+	for _, unit := range []string{"../../x.service", "a/b.service", "mariadb", "a\n.service"} {
+		if _, err := Mounts(ctx, r.h, unit, []string{"/a"}, false); err == nil {
+			t.Errorf("Mounts takes the unit %q", unit)
+		}
+	}
+	for _, pool := range []string{"-f", "a b", "a/b", ""} {
+		if _, _, err := PoolTimers(ctx, r.h, pool, true); err == nil {
+			t.Errorf("PoolTimers takes the pool %q", pool)
+		}
+	}
+}
+
+// The profile is Ubuntu's of MySQL, shortened.
+const profile = `#include <tunables/global>
+/usr/sbin/mysqld {
+  #include <abstractions/base>
+  /var/lib/mysql/ r,
+  /var/lib/mysql/** rwk,
+  # Site-specific additions and overrides. See local/README for details.
+  #include <local/usr.sbin.mysqld>
+}
+`
+
+func TestAppArmorLetsTheServerIn(t *testing.T) {
+	on := map[string]string{"/sys/module/apparmor/parameters/enabled": "Y\n", "/etc/apparmor.d/usr.sbin.mysqld": profile,
+		"/etc/apparmor.d/local/usr.sbin.mysqld": "# by hand\n/srv/x r,\n"}
+	r := newRoot(t, on)
+	before := r.files()
+	acts, err := AppArmor(context.Background(), r.h, "/usr/sbin/mysqld", []string{"/tank/mysql"})
+	must(t, err)
+	for _, a := range acts {
+		if got := a.Edit.Apply.String(); got != "apparmor_parser -r /etc/apparmor.d/usr.sbin.mysqld" {
+			t.Errorf("the profile is loaded by %s", got)
+		}
+		a.Edit.Apply = nil // nothing runs in a directory
+	}
+	number := r.apply(acts)
+	if got := r.files()["/etc/apparmor.d/local/usr.sbin.mysqld"]; got != "# by hand\n/srv/x r,\n/tank/mysql/ r,\n/tank/mysql/** rwk,\n" {
+		t.Errorf("the local part is\n%s", got)
+	}
+	if again, err := AppArmor(context.Background(), r.h, "/usr/sbin/mysqld", []string{"/tank/mysql"}); err != nil || again != nil {
+		t.Errorf("done, it has still to do %v, %v", again, err)
+	}
+	r.undone(number, before)
+	for what, files := range map[string]map[string]string{
+		"it is off":                      {"/sys/module/apparmor/parameters/enabled": "N\n", "/etc/apparmor.d/usr.sbin.mysqld": profile},
+		"the kernel has none":            {"/etc/apparmor.d/usr.sbin.mysqld": profile},
+		"there is no profile":            {"/sys/module/apparmor/parameters/enabled": "Y\n"},
+		"Debian's of MariaDB is comment": {"/sys/module/apparmor/parameters/enabled": "Y\n", "/etc/apparmor.d/usr.sbin.mysqld": "# This file is intentionally empty\n"},
+	} {
+		if acts, err := AppArmor(context.Background(), newRoot(t, files).h, "/usr/sbin/mysqld", []string{"/tank/mysql"}); err != nil || acts != nil {
+			t.Errorf("%s: %v, %v", what, acts, err)
+		}
+	}
+	files := map[string]string{"/sys/module/apparmor/parameters/enabled": "Y\n", "/etc/apparmor.d/usr.sbin.mysqld": "/usr/sbin/mysqld {\n}\n"}
+	if acts, err := AppArmor(context.Background(), newRoot(t, files).h, "/usr/sbin/mysqld", []string{"/tank/mysql"}); err == nil {
+		t.Errorf("a profile without a local part: %v", acts)
+	}
+}
+
+// Nothing here runs SELinux: what would be run is compared as text.
+func TestSELinuxLabelsDirectories(t *testing.T) {
+	r := newRoot(t, map[string]string{"/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUX=enforcing\nSELINUXTYPE=targeted\n",
+		"/etc/selinux/targeted/contexts/files/file_contexts.local": "/tank/my\\.sql(/.*)?    system_u:object_r:var_t:s0\n"})
+	acts, err := SELinux(context.Background(), r.h, "mysqld_db_t", []string{"/tank/my.sql"})
+	must(t, err)
+	if len(acts) != 1 {
+		t.Fatalf("%d acts", len(acts))
+	}
+	w := acts[0].Switch
+	for name, c := range map[string]struct {
+		ops  []change.Op
+		want string
+	}{
+		"do":        {w.Do, `semanage fcontext -a -t mysqld_db_t '/tank/my\.sql(/.*)?'; restorecon -R -F /tank/my.sql`},
+		"undo":      {w.Undo, `semanage fcontext -m -t '{before}' '/tank/my\.sql(/.*)?'; restorecon -R -F /tank/my.sql`},
+		"undo none": {w.UndoNone, `semanage fcontext -d '/tank/my\.sql(/.*)?'; restorecon -R -F /tank/my.sql`},
+	} {
+		if got := c.ops[0].String() + "; " + c.ops[1].String(); got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	r = newRoot(t, map[string]string{"/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUXTYPE=targeted\n",
+		"/etc/selinux/targeted/contexts/files/file_contexts.local": "/tank/my\\.sql(/.*)?    system_u:object_r:mysqld_db_t:s0\n"})
+	if again, err := SELinux(context.Background(), r.h, "mysqld_db_t", []string{"/tank/my.sql"}); err != nil || again != nil {
+		t.Errorf("labelled, it has still to do %v, %v", again, err)
+	}
+	off, err := SELinux(context.Background(), newRoot(t, nil).h, "mysqld_db_t", []string{"/tank/mysql"})
+	if err != nil || off != nil {
+		t.Errorf("without SELinux: %v, %v", off, err)
+	}
+}
+
+func TestTimersAreNotDoubled(t *testing.T) {
+	timers := map[string]string{"/usr/lib/systemd/system/zfs-scrub-monthly@.timer": "", "/usr/lib/systemd/system/zfs-trim-weekly@.timer": ""}
+	with := func(more map[string]string) map[string]string {
+		all := map[string]string{}
+		for _, m := range []map[string]string{timers, more} {
+			for k, v := range m {
+				all[k] = v
+			}
+		}
+		return all
+	}
+	for _, c := range []struct {
+		what  string
+		files map[string]string
+		trim  bool
+		want  string
+	}{
+		{"OpenZFS's own", timers, true, "zfs-scrub-monthly@tank.timer zfs-trim-weekly@tank.timer"},
+		{"no disk takes a trim", timers, false, "zfs-scrub-monthly@tank.timer"},
+		{"Debian's cron", with(map[string]string{"/etc/cron.d/zfsutils-linux": "24 0 1-7 * * root [ ] && /usr/lib/zfs-linux/trim\n24 0 8-14 * * root /usr/lib/zfs-linux/scrub\n"}), true, ""},
+		{"cron that is commented out", with(map[string]string{"/etc/cron.d/zfsutils-linux": "# 24 0 8-14 * * root /usr/lib/zfs-linux/scrub\n"}), false, "zfs-scrub-monthly@tank.timer"},
+		{"a timer that somebody chose", with(map[string]string{"/etc/systemd/system/timers.target.wants/zfs-scrub-weekly@tank.timer": ""}), false, ""},
+		{"that of another pool", with(map[string]string{"/etc/systemd/system/timers.target.wants/zfs-scrub-weekly@other.timer": ""}), false, "zfs-scrub-monthly@tank.timer"},
+	} {
+		acts, notes, err := PoolTimers(context.Background(), newRoot(t, c.files).h, "tank", c.trim)
+		var got []string
+		for _, a := range acts {
+			got = append(got, a.Switch.On)
+		}
+		if err != nil || strings.Join(got, " ") != c.want || len(notes) > 0 {
+			t.Errorf("%s: %v, %v, %v", c.what, got, notes, err)
+		}
+	}
+	acts, notes, err := PoolTimers(context.Background(), newRoot(t, nil).h, "tank", false)
+	if err != nil || acts != nil || len(notes) != 1 {
+		t.Errorf("an OpenZFS without timers: %v, %v, %v", acts, notes, err)
+	}
+}
+
+func TestBtrfsIsScrubbed(t *testing.T) {
+	r := newRoot(t, map[string]string{"/etc/hostname": "here\n"})
+	before := r.files()
+	acts, err := ScrubBtrfs(context.Background(), r.h, "/srv/data")
+	must(t, err)
+	number := r.apply(acts)
+	if _, err := exec.LookPath("systemd-analyze"); err == nil {
+		for _, unit := range []string{"plumb-scrub-srv-data.service", "plumb-scrub-srv-data.timer"} {
+			if out, err := verify(r.dir+"/etc/systemd/system", unit); err != nil || strings.Contains(out, "plumb-scrub") {
+				t.Errorf("systemd-analyze verify %s: %v\n%s\n%v", unit, err, out, r.files())
+			}
+		}
+	}
+	r.undone(number, before)
+}

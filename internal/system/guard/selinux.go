@@ -1,0 +1,76 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+)
+
+// Label is what SELinux calls a kind of files: mysqld_db_t.
+type Label string
+
+var labelName = regexp.MustCompile(`^[a-z0-9_]{1,64}_t$`)
+
+// SELinux labels directories as a server's data, in the policy's list so that a relabelling keeps it, and at
+// once. It gives nothing where SELinux is off.
+func SELinux(ctx context.Context, h host.Reader, label Label, dirs []string) (acts []change.Act, err error) {
+	if _, err := h.ReadFile(ctx, "/sys/fs/selinux/enforce"); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("see whether SELinux is on: %w", err)
+	}
+	policy, err := policyType(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	if !labelName.MatchString(string(label)) {
+		return nil, fmt.Errorf("%q is no type of SELinux", label)
+	}
+	for _, dir := range dirs {
+		if err := plainPath(dir); err != nil {
+			return nil, err
+		}
+		act := labelled(policy, label, dir)
+		text, err := h.ReadFile(ctx, act.Switch.Inspect.File)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("see which labels were set: %w", err)
+		}
+		if m := regexp.MustCompile("(?m)" + act.Switch.Inspect.Match).FindSubmatch(text); m == nil || string(m[1]) != string(label) {
+			acts = append(acts, act)
+		}
+	}
+	return acts, nil
+}
+
+// labelled is the act for one directory. What is below it is labelled once the list has it, and
+// again once it has it no more.
+func labelled(policy string, label Label, dir string) change.Act {
+	pattern := strings.ReplaceAll(dir, ".", `\.`) + "(/.*)?"
+	relabel := change.Op{Argv: []string{"restorecon", "-R", "-F", dir}}
+	return change.Act{Switch: &change.Switch{On: "the SELinux label of " + dir, Exact: true, After: string(label),
+		Inspect:  change.Inspection{File: "/etc/selinux/" + policy + "/contexts/files/file_contexts.local", Match: "^" + regexp.QuoteMeta(pattern) + `[ \t]+[a-z_]+:[a-z_]+:([a-z0-9_]+).*$`},
+		Do:       []change.Op{{Argv: []string{"semanage", "fcontext", "-a", "-t", string(label), pattern}}, relabel},
+		UndoNone: []change.Op{{Argv: []string{"semanage", "fcontext", "-d", pattern}}, relabel},
+		Undo:     []change.Op{{Argv: []string{"semanage", "fcontext", "-m", "-t", "{before}", pattern}}, relabel}}}
+}
+
+var policyLine = regexp.MustCompile(`(?m)^SELINUXTYPE=([a-z]+)[ \t]*$`)
+
+// policyType reads which policy is in force: targeted, on most systems.
+func policyType(ctx context.Context, h host.Reader) (string, error) {
+	text, err := h.ReadFile(ctx, "/etc/selinux/config")
+	if err != nil {
+		return "", fmt.Errorf("see which policy of SELinux is in force: %w", err)
+	}
+	m := policyLine.FindSubmatch(text)
+	if m == nil {
+		return "", errors.New("/etc/selinux/config names no policy")
+	}
+	return string(m[1]), nil
+}

@@ -1,0 +1,95 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/product"
+)
+
+// Managers of packages.
+const (
+	aptGet = "/usr/bin/apt-get"
+	dnfBin = "/usr/bin/dnf"
+)
+
+// Want is what shall be installed.
+type Want struct {
+	Names []string
+	// Server tells what the packages of a server make and leave; the zero value
+	// for those of no server.
+	Server product.Packages
+}
+
+// Server are the packages of a server of a flavour, in a version or, for "", the one
+// that the system has.
+func Server(flavor, version string) (Want, error) {
+	p := product.PackagesOf(flavor)
+	name := p.With(version)
+	if name == "" {
+		return Want{}, &change.Refusal{Why: fmt.Sprintf("the system's packages have no %s of a version that can be chosen", product.OfFlavor(flavor).Label(flavor)),
+			What: "name no version, or install the server from its makers' repository"}
+	}
+	return Want{Names: []string{name}, Server: p}, nil
+}
+
+// Recipe says what installs those of some packages that are not there. No acts: all
+// are. It only reads. A *change.Refusal says why they cannot come in so that they
+// could go again, and what helps.
+func Recipe(ctx context.Context, h host.Reader, w Want) (change.Recipe, error) {
+	switch isApt, err := has(ctx, h, aptGet); {
+	case err != nil:
+		return change.Recipe{}, err
+	case isApt:
+		return apt{ctx, h}.recipe(w)
+	}
+	switch isDnf, err := has(ctx, h, dnfBin); {
+	case err != nil:
+		return change.Recipe{}, err
+	case isDnf:
+		return dnf{ctx, h}.recipe(w)
+	}
+	return change.Recipe{}, &change.Refusal{Why: "this system has neither apt-get nor dnf", What: "install what is missing yourself, and plan again"}
+}
+
+// has tells whether a file is there.
+func has(ctx context.Context, h host.Reader, name string) (bool, error) {
+	_, err := h.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for %s: %w", name, err)
+	}
+	return true, nil
+}
+
+// still reads whether somebody's data are in the first server's directory: what
+// removes a server's packages removes them too.
+func (w Want) still() *change.Still {
+	p := w.Server
+	if p.Home == "" {
+		return nil
+	}
+	// Others' directories beside it are not gone into. That it is not there is no error.
+	argv := []string{"find", path.Dir(p.Home), "-mindepth", "1", "(", "-not", "-path", p.Home, "-not", "-path", p.Home + "/*", "-prune", ")"}
+	for _, words := range p.Strangers {
+		argv = slices.Concat(argv, []string{"-o", "("}, words, []string{"-printf", "%P\\n", ")"})
+	}
+	return &change.Still{Inspect: change.Inspection{Argv: argv}, State: change.None,
+		Hint: "the server that came with the packages holds data by now: save and drop them first, or keep the packages"}
+}
+
+// notes says what goes with the packages.
+func (w Want) notes() []string {
+	if w.Server.Home == "" {
+		return nil
+	}
+	return []string{"taken away again, the packages take the server in " + w.Server.Home + " along, with its accounts and settings; while it holds a database, they stay"}
+}

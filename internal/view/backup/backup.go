@@ -1,0 +1,235 @@
+// Package backup shows backups: those that were made, those that are there, and what came of
+// reading them again.
+package backup
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/protect"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+	protectview "plumb/internal/view/protect"
+)
+
+// BackupJSON is version 1 of what backup --json prints.
+type BackupJSON struct {
+	Plumb   int           `json:"plumb"`
+	Kind    string        `json:"kind"` // "backup"
+	To      string        `json:"to"`   // where it is kept
+	Backup  OneJSON       `json:"backup"`
+	Sent    int64         `json:"sent_bytes"`    // in objects, by this run
+	Skipped int64         `json:"skipped_bytes"` // of the streams, that a run before had sent
+	GoesOn  bool          `json:"goes_on"`       // this run ended what one before had begun
+	Took    time.Duration `json:"took_ns"`
+}
+
+// BackupsJSON is version 1 of what backup list --json prints.
+type BackupsJSON struct {
+	Plumb   int       `json:"plumb"`
+	Kind    string    `json:"kind"` // "backups"
+	From    string    `json:"from"`
+	Backups []OneJSON `json:"backups"` // oldest first
+}
+
+// OneJSON is one backup.
+type OneJSON struct {
+	ID      string            `json:"id"`
+	By      string            `json:"signed_by,omitempty"`
+	Wrong   string            `json:"wrong,omitempty"` // why it is not believed; then nothing else is said of it
+	Host    string            `json:"host,omitempty"`
+	Server  string            `json:"server,omitempty"`
+	Point   string            `json:"point,omitempty"`
+	Facts   map[string]string `json:"facts,omitempty"`
+	Ended   time.Time         `json:"ended,omitzero"`
+	Base    string            `json:"base,omitempty"` // the backup that it needs
+	Streams []StreamJSON      `json:"streams,omitempty"`
+}
+
+// StreamJSON is one stream of a backup.
+type StreamJSON struct {
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`  // zfs, btrfs, command
+	Bytes int64  `json:"bytes"` // of the stream
+}
+
+// RestoreJSON is version 1 of what restore --json prints.
+type RestoreJSON struct {
+	Plumb    int               `json:"plumb"`
+	Kind     string            `json:"kind"` // "restore"
+	ID       string            `json:"id"`
+	Datasets []backup.Received `json:"datasets"`
+	Facts    map[string]string `json:"facts,omitempty"`
+	Took     time.Duration     `json:"took_ns"`
+}
+
+// VerifyJSON is version 1 of what verify --json prints.
+type VerifyJSON struct {
+	Plumb    int               `json:"plumb"`
+	Kind     string            `json:"kind"` // "verify"
+	From     string            `json:"from"`
+	Verified []backup.Verified `json:"verified"`
+	Proof    *ProofJSON        `json:"proof,omitempty"` // with --restore
+	Took     time.Duration     `json:"took_ns"`
+}
+
+// ProofJSON is what came of a server that was started on a backup that was restored.
+type ProofJSON struct {
+	ID    string        `json:"id"`
+	Drill protect.Drill `json:"drill"`
+}
+
+func one(m manifest.Manifest) OneJSON {
+	o := OneJSON{ID: m.ID, Host: m.Host, Server: m.Server, Point: m.Point, Facts: m.Facts, Ended: m.Ended}
+	for _, s := range m.Streams {
+		o.Streams = append(o.Streams, StreamJSON{s.Name, string(s.Kind), s.Bytes})
+		if s.Base != nil {
+			o.Base = s.Base.Backup
+		}
+	}
+	return o
+}
+
+// Document is the document of a backup that was made.
+func Document(to string, r backup.Result) BackupJSON {
+	return BackupJSON{Plumb: 1, Kind: "backup", To: to, Backup: one(r.Manifest), Sent: r.Sent, Skipped: r.Skipped, GoesOn: r.GoesOn, Took: r.Took}
+}
+
+// ListDocument is the document of those that are there.
+func ListDocument(from string, all []backup.Found) BackupsJSON {
+	doc := BackupsJSON{Plumb: 1, Kind: "backups", From: from, Backups: []OneJSON{}}
+	for _, f := range all {
+		o := one(f.Manifest)
+		o.By = f.By
+		if f.Err != nil {
+			o = OneJSON{ID: f.ID, Wrong: f.Err.Error()}
+		}
+		doc.Backups = append(doc.Backups, o)
+	}
+	return doc
+}
+
+// RestoreDocument is the document of what was restored.
+func RestoreDocument(m manifest.Manifest, all []backup.Received, took time.Duration) RestoreJSON {
+	return RestoreJSON{Plumb: 1, Kind: "restore", ID: m.ID, Datasets: page.NotNil(all), Facts: m.Facts, Took: took}
+}
+
+// VerifyDocument is the document of what was read again.
+func VerifyDocument(from string, all []backup.Verified, took time.Duration) VerifyJSON {
+	return VerifyJSON{Plumb: 1, Kind: "verify", From: from, Verified: page.NotNil(all), Took: took}
+}
+
+// ProofDocument is the document of a backup on which a server was started.
+func ProofDocument(from string, m manifest.Manifest, d protect.Drill) VerifyJSON {
+	return VerifyJSON{Plumb: 1, Kind: "verify", From: from, Verified: []backup.Verified{}, Proof: &ProofJSON{m.ID, d}, Took: d.Took}
+}
+
+// Proven says what came of it.
+func Proven(m manifest.Manifest, d protect.Drill, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Line(page.Bold, inert("Backup "+m.ID+", restored and started"))
+	protectview.DrillRows(p, d)
+	p.Para(page.Dim, 0, "What was restored for it was taken away.")
+	return p.String()
+}
+
+// inert is a text that a store gave, on one line.
+func inert(s string) string { return strings.ReplaceAll(page.Clean(s), "\n", "; ") }
+
+func bytesOf(m manifest.Manifest) (n int64) {
+	for _, s := range m.Streams {
+		n += s.Bytes
+	}
+	return n
+}
+
+// Made says what was backed up.
+func Made(to string, r backup.Result, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Line(page.Bold, inert("Backup "+r.ID+" in "+to))
+	for _, s := range r.Streams {
+		text := s.Name + ": " + units.Measured(float64(s.Bytes))
+		if s.Base != nil {
+			text += ", what changed since backup " + s.Base.Backup
+		}
+		p.Hang(page.Normal, "  ", inert(text))
+	}
+	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", units.Measured(float64(r.Sent)), units.Span(r.Took), units.Measured(float64(bytesOf(r.Manifest)-r.Skipped)/max(r.Took.Seconds(), 0.001)))
+	if r.GoesOn {
+		line += fmt.Sprintf(" It goes on with a run that had ended before: %s had been sent.", units.Measured(float64(r.Skipped)))
+	}
+	p.Para(page.Normal, 0, line)
+	p.Para(page.Dim, 0, "All its objects are in the store, as a list of it says, and its manifest was read back. Whether it can be restored is not proven by that: plumb verify, plumb restore.")
+	return p.String()
+}
+
+// List says which backups are there.
+func List(from string, all []backup.Found, screen page.Screen) string {
+	p := page.NewPage(screen)
+	if len(all) == 0 {
+		p.Line(page.Normal, inert("There are no backups in "+from+"."))
+		return p.String()
+	}
+	p.Line(page.Bold, inert("Backups in "+from))
+	for _, f := range all {
+		head := "  " + f.ID + "  "
+		if f.Err != nil {
+			p.Hang(page.Bold, head, inert("not believed: "+f.Err.Error()))
+			continue
+		}
+		words := []string{units.Measured(float64(bytesOf(f.Manifest)))}
+		if o := one(f.Manifest); o.Base != "" {
+			words = append(words, "needs "+o.Base)
+		}
+		if f.Server != "" {
+			words = slices.Insert(words, 0, f.Server)
+		} else {
+			words = slices.Insert(words, 0, f.Streams[0].Name)
+		}
+		if label := f.Facts["label"]; label != "" {
+			words = append(words, "of a point that is "+label)
+		}
+		p.Hang(page.Normal, head, inert(strings.Join(words, ", ")+", signed by "+f.By))
+	}
+	return p.String()
+}
+
+// Restored says what was brought back.
+func Restored(m manifest.Manifest, all []backup.Received, took time.Duration, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Line(page.Bold, inert("Restored backup "+m.ID))
+	var n int64
+	for _, r := range all {
+		n += r.Bytes
+		text := r.From + " to " + r.Dataset
+		if r.Bytes == 0 {
+			text += ": was there already"
+		}
+		p.Hang(page.Normal, "  ", inert(text))
+	}
+	p.Para(page.Normal, 0, fmt.Sprintf("%s in %s.", units.Measured(float64(n)), units.Span(took)))
+	for _, name := range slices.Sorted(maps.Keys(m.Facts)) {
+		p.Hang(page.Dim, "  "+page.Columns(name, 16), inert(m.Facts[name]))
+	}
+	p.Para(page.Dim, 0, "Nothing is mounted. A server on it would be the same server as the one that was backed up: give it an identity of its own before it meets that one.")
+	return p.String()
+}
+
+// Verified says what was read again.
+func Verified(all []backup.Verified, took time.Duration, screen page.Screen) string {
+	p := page.NewPage(screen)
+	for _, v := range all {
+		opened := "compared with the hashes that were signed when they were sent, and not opened: no key was given"
+		if v.Opened {
+			opened = "decrypted and unpacked"
+		}
+		p.Hang(page.Normal, v.ID+"  ", fmt.Sprintf("%s, all there and of the right size; %d read (%s of the streams), %s", units.Count(int(v.Objects), "object"), v.Read, units.Measured(float64(v.Bytes)), opened))
+	}
+	p.Para(page.Dim, 0, "Read in "+units.Span(took)+". That a server starts on what is restored is another proof.")
+	return p.String()
+}

@@ -1,0 +1,189 @@
+package kubernetes
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+
+	"plumb/internal/provision"
+	"plumb/internal/provision/spec"
+)
+
+func onZFS(product string) Layout {
+	log := map[string]string{"mariadb": "binlog", "mysql": "redo", "percona": "redo", "postgres": "wal"}[product]
+	return Layout{Spec: spec.Spec{Use: "tank", Server: spec.Server{Product: product}}, Volumes: []provision.Volume{
+		{Dataset: "tank/db", Properties: map[string]string{"compression": "lz4"}},
+		{Role: "data", Dataset: "tank/db/data", At: "/var/lib/db", Properties: map[string]string{"recordsize": "16384", "logbias": "throughput", "primarycache": "metadata", "compression": "zstd-3", "mountpoint": "/var/lib/db"}},
+		{Role: log, Dataset: "tank/db/log", At: "/var/lib/db-log", Properties: map[string]string{"recordsize": "1M", "compression": "zstd-fast-1", "sync": "standard"}},
+	}}
+}
+
+func onExt4(product string) Layout {
+	return Layout{Spec: spec.Spec{Filesystem: &spec.Filesystem{Type: "ext4"}, Server: spec.Server{Product: product, At: "/srv/my: \"db\""}},
+		Volumes: []provision.Volume{{Role: "data", At: "/srv/db"}}}
+}
+
+func written(t *testing.T, l Layout) string {
+	t.Helper()
+	text, err := Manifests(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// documents reads them as JSON has them.
+func documents(t *testing.T, text string) (all []map[string]any) {
+	t.Helper()
+	d := yaml.NewDecoder(strings.NewReader(text))
+	for {
+		var doc map[string]any
+		err := d.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if doc == nil { // the comments before the first
+			continue
+		}
+		raw, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plain map[string]any
+		if err := json.Unmarshal(raw, &plain); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, plain)
+	}
+}
+
+// schemas are those that the makers publish, cut to what is written here: of the rest only the names are left.
+func schemas(t *testing.T) map[string]*jsonschema.Schema {
+	t.Helper()
+	text, err := os.ReadFile("testdata/schemas.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*jsonschema.Schema{}
+	for kind, one := range all.(map[string]any) {
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource(kind, one); err != nil {
+			t.Fatal(err)
+		}
+		out[kind] = c.MustCompile(kind)
+	}
+	return out
+}
+
+func TestManifestsAreValid(t *testing.T) {
+	known := schemas(t)
+	for product, kinds := range map[string]string{"mariadb": "MariaDB", "mysql": "PerconaServerMySQL PerconaXtraDBCluster", "percona": "PerconaServerMySQL PerconaXtraDBCluster", "postgres": "Cluster"} {
+		for what, l := range map[string]Layout{"StorageClass StorageClass ": onZFS(product), "StorageClass ": onExt4(product)} {
+			text := written(t, l)
+			var got []string
+			for _, doc := range documents(t, text) {
+				kind, _ := doc["kind"].(string)
+				got = append(got, kind)
+				if known[kind] == nil {
+					t.Fatalf("%s: no schema of %q", product, kind)
+				}
+				if err := known[kind].Validate(doc); err != nil {
+					t.Errorf("%s: %v\n%s", product, err, text)
+				}
+			}
+			if want := what + kinds; strings.Join(got, " ") != want {
+				t.Errorf("%s: %v, want %s", product, got, want)
+			}
+		}
+	}
+}
+
+// TestSchemasFindMistakes: what checks the manifests finds a field of another name.
+func TestSchemasFindMistakes(t *testing.T) {
+	known := schemas(t)
+	for product, wrong := range map[string][][2]string{
+		"postgres": {{"storageClass:", "storageClassName:"}, {"walStorage:", "walstorage:"}, {"instances: 3", "instances: x"}, {"cnpg.io/v1", "cnpg.io/v2"}},
+		"mariadb":  {{"storageClassName:", "storageClass:"}, {`"100Gi"`, `"much"`}, {"poolname", "pool"}, {`"16k"`, `"1m"`}, {`"zstd-3"`, `"zstd-20"`}, {"parameters:", "parameter:"}},
+		"mysql":    {{"volumeSpec", "volumespec"}, {"persistentVolumeClaim", "pvc"}, {"storageClassName:", "storageClass:"}, {"ps.percona.com/v1", "ps.percona.com/v1alpha1"}},
+	} {
+		text := written(t, onZFS(product))
+		for _, w := range wrong {
+			found := false
+			for _, doc := range documents(t, strings.ReplaceAll(text, w[0], w[1])) {
+				found = found || known[doc["kind"].(string)].Validate(doc) != nil
+			}
+			if !found || !strings.Contains(text, w[0]) {
+				t.Errorf("%s: %s in place of %s is not found", product, w[1], w[0])
+			}
+		}
+	}
+}
+
+// TestClassSaysWhatItCan: the rest is set on the dataset that volumes come to lie in.
+func TestClassSaysWhatItCan(t *testing.T) {
+	text := written(t, onZFS("mariadb"))
+	docs := documents(t, text)
+	data, log := docs[0]["parameters"].(map[string]any), docs[1]["parameters"].(map[string]any)
+	if data["recordsize"] != "16k" || data["compression"] != "zstd-3" || data["poolname"] != "tank/db/data" || data["fstype"] != "zfs" || len(data) != 4 {
+		t.Errorf("the class for data has %v", data)
+	}
+	if log["poolname"] != "tank/db/log" || len(log) != 2 {
+		t.Errorf("a recordsize of 1M and zstd-fast-1 are more than a class can say, and it says %v", log)
+	}
+	for _, want := range []string{
+		"# On each node, before: zfs create -p -o canmount=off -o mountpoint=none -o compression=zstd-3 -o logbias=throughput -o primarycache=metadata -o recordsize=16384 tank/db/data\n",
+		"inherit from there: logbias=throughput, primarycache=metadata.\n",
+		"inherit from there: compression=zstd-fast-1, recordsize=1M, sync=standard.\n",
+		"The class plumb-mariadb-binlog has no use there.",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing says %q:\n%s", want, text)
+		}
+	}
+}
+
+// TestHostpathIsWhereTheFilesystemIs: the provisioner reads its settings as YAML within an annotation.
+func TestHostpathIsWhereTheFilesystemIs(t *testing.T) {
+	doc := documents(t, written(t, onExt4("postgres")))[0]
+	text := doc["metadata"].(map[string]any)["annotations"].(map[string]any)["cas.openebs.io/config"].(string)
+	var config []struct{ Name, Value string }
+	if err := yaml.Unmarshal([]byte(text), &config); err != nil {
+		t.Fatal(err)
+	}
+	if len(config) != 2 || config[0].Value != "hostpath" || config[1].Name != "BasePath" || config[1].Value != `/srv/my: "db"` {
+		t.Errorf("the provisioner reads %+v", config)
+	}
+}
+
+func TestNameIsOneOfKubernetes(t *testing.T) {
+	for in, want := range map[string]string{"plumb-mariadb-data": "plumb-mariadb-data", "A_b/Cü": "a-b-c", "-x-": "x", strings.Repeat("a", 80): strings.Repeat("a", 63)} {
+		if got := name(in); got != want {
+			t.Errorf("name(%q) is %q", in, got)
+		}
+	}
+}
+
+// A comment ends with its line, whatever a property holds.
+func TestCommentsAreOneLine(t *testing.T) {
+	l := onZFS("mariadb")
+	l.Volumes[1].Properties["comment"] = "x\nkind: Pod"
+	for _, doc := range documents(t, written(t, l)) {
+		if doc["kind"] == "Pod" {
+			t.Error("a property became a document")
+		}
+	}
+}

@@ -1,0 +1,117 @@
+# The library: each function does one kind of act, says what it changed, and does nothing
+# where all is as wanted. What it finds in neither state it refuses.
+
+die() { echo "$0: $*" >&2; exit 3; }
+
+# change NAME: tells whether NAME may be changed now, and says so. What waits for a restart is
+# owed one until it is done, whatever happens before.
+change() {
+	if [ "${PLUMB_DRY:-}" = 1 ]; then echo "would change: $1"; return 1; fi
+	[ -z "$owed" ] || : >"$owed"
+	echo "changing: $1"
+}
+
+digest() { if [ -e "$1" ]; then sha256sum <"$1" | cut -d ' ' -f 1; else echo none; fi; }
+
+# state LOOK: reads a state into $now; (none) of what is not there.
+state() {
+	now=$(eval "$1") || die "cannot read a state: $1"
+	now=$(printf '%s\n' "$now" | sed -e '1s/^[[:space:]]*//' -e '$s/[[:space:]]*$//')
+	[ -n "$now" ] || now='(none)'
+}
+
+# among WORDS: of the lines those whose first word is one of these.
+among() { awk -v "words=$*" 'BEGIN { n = split(words, all, " "); for (i = 1; i <= n; i++) w[all[i]] } $1 in w' | sort; }
+
+mysql_client() { if command -v mariadb >/dev/null; then mariadb --batch --raw --skip-column-names "$@"; else mysql --batch --raw --skip-column-names "$@"; fi; }
+psql_client() { runuser -u postgres -- psql -X -q -A -t -F '	' -v ON_ERROR_STOP=1 "$@"; }
+
+# edit FILE BEFORE AFTERWARDS AT BYTES MODE TEXT APPLY: in FILE, TEXT stands in place of BYTES bytes. Of
+# the digests, the first of BEFORE is the one wanted; earlier edits, which are only shown, leave the others.
+edit() {
+	file=$1
+	if [ -L "$file" ]; then file=$(readlink -f -- "$file") || die "$1 is a link that leads nowhere"; fi
+	now=$(digest "$file")
+	case " $3 " in *" $now "*) return 0 ;; esac
+	was=${2%% *}
+	if [ "${PLUMB_DRY:-}" = 1 ]; then case " $2 " in *" $now "*) was=$now ;; esac; fi
+	[ "$now" = "$was" ] || die "$1 is not as it was when this was written, nor as it shall be: write it anew"
+	change "$1" || return 0
+	mkdir -p -- "$(dirname -- "$file")"
+	new=$(dirname -- "$file")/.$(basename -- "$file").plumb-new
+	if [ "$now" = none ]; then
+		: >"$new"
+		chmod "$6" "$new"
+		printf '%s' "$7" >"$new"
+	else
+		cp -a -- "$file" "$new"
+		{ head -c "$4" "$file" && printf '%s' "$7" && tail -c "+$(($4 + $5 + 1))" "$file"; } >"$new"
+	fi
+	now=$(digest "$new")
+	case " $3 " in *" $now "*) ;; *) rm -f -- "$new"; die "$1 would not become what was meant" ;; esac
+	sync "$new"
+	mv -f -- "$new" "$file"
+	[ -z "$8" ] || eval "$8" || die "$1 is written, and this failed: $8"
+}
+
+# switch NAME LOOK FROM PATIENCE GUARD DO AFTER [BEYOND...]
+switch() {
+	name=$1 look=$2 from=$3 patience=$4 guard=$5 do=$6 after=$7
+	shift 7
+	state "$look"
+	before=$now
+	for past in "$after" "$@"; do [ "$now" != "$past" ] || return 0; done
+	[ -z "$from" ] || [ "$now" = "$from" ] || die "$name is no longer as the plan found it: $now"
+	change "$name" || return 0
+	if [ "$guard" -gt 0 ]; then
+		[ "$(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo) * 1024))" -ge "$guard" ] || die "$name: too little memory is available"
+	fi
+	eval "$do" || die "$name: it could not be set"
+	while state "$look"; [ "$now" != "$after" ] && [ "$patience" -gt 0 ]; do sleep 1; patience=$((patience - 1)); done
+	[ "$now" != "$before" ] || die "$name did not take $after: it is still $now"
+	[ "$now" = "$after" ] || echo "$name took $now in place of $after"
+}
+
+# directory PATH MODE UID GID
+directory() {
+	if [ -d "$1" ] && [ ! -L "$1" ]; then
+		[ "$3" -lt 0 ] || [ "$(stat -c '%u:%g' -- "$1")" = "$3:$4" ] || die "$1 is there already, and is another user's"
+		[ "$(printf '%04d' "$(stat -c %a -- "$1")")" = "$2" ] || die "$1 is there already, with another mode than $2"
+		return 0
+	fi
+	[ ! -e "$1" ] && [ ! -L "$1" ] || die "$1 is there already, and is no directory"
+	change "$1" || return 0
+	mkdir -m 0700 -- "$1"
+	[ "$3" -lt 0 ] || chown "$3:$4" -- "$1"
+	chmod "$2" -- "$1"
+}
+
+# make_dataset NAME MARK DO
+make_dataset() {
+	if zfs list -H -o name "$1" >/dev/null 2>&1; then
+		[ "$(zfs get -H -o value org.plumb:act "$1")" = "$2" ] || die "the dataset $1 is there already, and was not made by this"
+		return 0
+	fi
+	change "$1" || return 0
+	eval "$3" || die "$1 could not be made"
+	[ "$(zfs get -H -o value org.plumb:act "$1")" = "$2" ] || die "$1 was to be made, and is another"
+}
+
+# make NAME LOOK KNOWN DO
+make() {
+	state "$2"
+	case $now in *"$3"*) return 0 ;; esac
+	[ "$now" = '(none)' ] || die "$1 is there already, and was not made by this"
+	change "$1" || return 0
+	eval "$4" || die "$1 could not be made"
+	state "$2"
+	case $now in *"$3"*) ;; *) die "$1 was to be made, and is $now" ;; esac
+}
+
+# restart WHAT DO: done where one is owed.
+restart() {
+	[ -e "$owed" ] || return 0
+	change "$1" || return 0
+	eval "$2" || die "$1 failed"
+	rm -f "$owed"
+}

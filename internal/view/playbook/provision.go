@@ -1,0 +1,169 @@
+package playbook
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/edit"
+	"plumb/internal/provision"
+)
+
+// Provisioning is the plan of a provision, written for a host without plumb.
+type Provisioning struct {
+	Plan provision.Plan
+	Host string
+	// Files are those that the plan edits, as they are now; nil of one that is not there.
+	// Of their texts only digests and what is put in go into what is written.
+	Files map[string][]byte
+}
+
+// EditedFiles lists the files that a plan edits.
+func EditedFiles(p provision.Plan) (names []string) {
+	for _, s := range p.Stages {
+		for _, step := range s.Steps {
+			for _, a := range step.Recipe.Acts {
+				if a.Edit != nil && !slices.Contains(names, a.Edit.File) {
+					names = append(names, a.Edit.File)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// actText is one act in words of a shell.
+type actText struct {
+	title string
+	text  string // that calls the functions of the library
+}
+
+// stageText is a stage whose acts are written.
+type stageText struct {
+	provision.Stage
+	acts []actText
+	owed string // the file that says that a restart is owed; "" when none waits for one
+}
+
+// provisioning gathers what is written of a plan.
+type provisioning struct {
+	Provisioning
+	edits  map[string][]splice // by file, in their order
+	next   map[string]int      // the next of these
+	stages []stageText
+	left   []string // what only plumb does, in words; with the first of it the rest is left too
+}
+
+// splice is one edit of a file, known by the digests of the texts before and after.
+type splice struct {
+	edit.Splice
+	before, after string
+}
+
+// write writes all acts. Acts of a kind that only plumb does end it there.
+func (p Provisioning) write() (*provisioning, error) {
+	w := &provisioning{Provisioning: p, edits: map[string][]splice{}, next: map[string]int{}}
+	if err := w.fold(); err != nil {
+		return nil, err
+	}
+	for _, s := range p.Plan.Stages {
+		if s.Done {
+			continue
+		}
+		if len(w.left) > 0 {
+			w.left = append(w.left, s.Name)
+			continue
+		}
+		if kind := onlyPlumb(s); kind != "" {
+			w.left = append(w.left, fmt.Sprintf("%s: it has a %s, which is gone on with when it was killed, and taken back, only by plumb", s.Name, kind))
+			continue
+		}
+		if err := w.stage(s); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// onlyPlumb names the kind of an act in a stage that a script does not do: data are moved with
+// two passes, proofs and a way back from any moment.
+func onlyPlumb(s provision.Stage) string {
+	for _, step := range s.Steps {
+		for _, a := range step.Recipe.Acts {
+			if kind := a.Kind(); kind != "edit" && kind != "switch" && kind != "make" {
+				return kind
+			}
+		}
+	}
+	return ""
+}
+
+// fold makes the edits of each file in memory, in their order.
+func (w *provisioning) fold() error {
+	texts := map[string][]byte{}
+	for name, text := range w.Files {
+		texts[name] = text
+	}
+	for _, s := range w.Plan.Stages {
+		for _, step := range s.Steps {
+			for _, a := range step.Recipe.Acts {
+				if a.Edit == nil {
+					continue
+				}
+				before := texts[a.Edit.File]
+				after, diff, err := a.Edit.Result(before)
+				if err != nil {
+					return fmt.Errorf("write the edit of %s: %w", a.Edit.File, err)
+				}
+				s := splice{diff, diff.Before, diff.After}
+				if before == nil {
+					s.before = "none"
+				}
+				w.edits[a.Edit.File] = append(w.edits[a.Edit.File], s)
+				texts[a.Edit.File] = after
+			}
+		}
+	}
+	return nil
+}
+
+func (w *provisioning) stage(s provision.Stage) error {
+	out := stageText{Stage: s}
+	for _, step := range s.Steps {
+		for _, a := range step.Recipe.Acts {
+			text, err := w.act(a)
+			if err != nil {
+				return fmt.Errorf("write %s: %w", a.Place(), err)
+			}
+			out.acts = append(out.acts, actText{oneLineOf(a.Kind() + " " + a.Place()), text})
+		}
+		if s.Restart && step.Recipe.Restart != nil {
+			var ops strings.Builder
+			for _, op := range step.Recipe.Restart {
+				text, err := operation(op)
+				if err != nil {
+					return err
+				}
+				ops.WriteString(text + "\n")
+			}
+			out.owed = "/run/plumb-restart-" + word26(w.Host+"\n"+s.Name)
+			once := actText{oneLineOf(step.Recipe.Waits), call("restart", step.Recipe.Waits, ops.String())}
+			out.acts = slices.DeleteFunc(out.acts, func(x actText) bool { return x == once }) // once, after the last that needs it
+			out.acts = append(out.acts, once)
+		}
+	}
+	w.stages = append(w.stages, out)
+	return nil
+}
+
+// act writes one act as a call of the library.
+func (w *provisioning) act(a change.Act) (string, error) {
+	switch {
+	case a.Edit != nil:
+		return w.edit(a.Edit)
+	case a.Switch != nil:
+		return switchText(a.Switch)
+	}
+	return makeText(a.Make, w.mark(a))
+}

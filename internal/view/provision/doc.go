@@ -1,0 +1,2 @@
+// Package provision writes what laying out a host, its caches and its loads would do, and did.
+package provision

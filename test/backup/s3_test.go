@@ -1,0 +1,277 @@
+package backup
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	mrand "math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"plumb/internal/backup/store"
+	"plumb/internal/backup/store/storetest"
+	"plumb/internal/store/s3"
+	"plumb/test/program"
+	"plumb/test/sandbox"
+)
+
+var built program.Program
+
+func TestMain(m *testing.M) { program.Main(m, &built) }
+
+// cloud is a real server of S3, and a way to it on which things go wrong.
+type cloud struct {
+	sandbox.S3
+	way   string
+	wrong func(w http.ResponseWriter, r *http.Request) bool // answers itself, or says no
+	put   atomic.Int64                                      // bytes of chunks that went through
+	key   string                                            // file
+	to    string                                            // recipient
+	state string
+	large string // a file that does not pack
+	size  int64
+}
+
+func newCloud(t *testing.T) *cloud { return newCloudOf(t, 96<<20) }
+
+// newCloudOf makes one, and a file of a size to back up.
+func newCloudOf(t *testing.T, size int64) *cloud {
+	t.Helper()
+	sandbox.NeedTime(t, "a server of S3 is built in two minutes: make test-real does")
+	box, err := sandbox.New("")
+	sandbox.Need(t, err)
+	t.Cleanup(func() { must(t, box.Close()) })
+	c := &cloud{S3: box.S3(t), state: t.TempDir(), size: size}
+	behind, err := url.Parse(c.Endpoint)
+	must(t, err)
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { // the signature is of the host's name
+		r.Out.URL.Scheme, r.Out.URL.Host = behind.Scheme, behind.Host
+	}, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }}
+	way := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.wrong != nil && c.wrong(w, r) {
+			return
+		}
+		proxy.ServeHTTP(w, r)
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, ".age") {
+			c.put.Add(r.ContentLength)
+		}
+	}))
+	t.Cleanup(way.Close)
+	c.way = way.URL
+	k, err := age.GenerateX25519Identity()
+	must(t, err)
+	c.key, c.to = filepath.Join(t.TempDir(), "key.txt"), k.Recipient().String()
+	must(t, os.WriteFile(c.key, []byte(k.String()+"\n"), 0o600))
+	c.large = filepath.Join(t.TempDir(), "large")
+	f, err := os.Create(c.large)
+	must(t, err)
+	_, err = io.CopyN(f, rand.Reader, c.size)
+	must(t, errors.Join(err, f.Close()))
+	return c
+}
+
+func (c *cloud) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(built.Path, append(args, "--state", c.state, "--endpoint", c.way, "--region", "us-east-1")...)
+	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+c.Key, "AWS_SECRET_ACCESS_KEY="+c.Secret)
+	return cmd
+}
+
+func (c *cloud) backup(more ...string) *exec.Cmd {
+	return c.command(append([]string{"backup", "--command", "cat " + c.large, "--to", "s3://backups/db1", "--recipient", c.to, "--low"}, more...)...)
+}
+
+// whole restores the newest backup and compares.
+func (c *cloud) whole(t *testing.T) {
+	t.Helper()
+	cmd := c.command("restore", "--from", "s3://backups/db1", "--identity", c.key, "--command", "cmp - "+c.large)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("restore: %v\n%s", err, out)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	c := newCloud(t)
+	b, err := s3.Open(s3.Options{Endpoint: c.Endpoint, Region: "us-east-1", Bucket: c.Bucket, Prefix: "conformance", Key: c.Key, Secret: c.Secret})
+	must(t, err)
+	storetest.Run(t, b)
+	wrong, err := s3.Open(s3.Options{Endpoint: c.Endpoint, Region: "us-east-1", Bucket: c.Bucket, Key: c.Key, Secret: "wrong"})
+	must(t, err)
+	if _, err := wrong.Put(t.Context(), "a", []byte("x"), store.Put{}); !errors.Is(err, store.ErrDenied) {
+		t.Errorf("a wrong secret: %v", err)
+	}
+	none, err := s3.Open(s3.Options{Endpoint: c.Endpoint, Region: "us-east-1", Bucket: "not-there", Key: c.Key, Secret: c.Secret})
+	must(t, err)
+	if _, err := none.Put(t.Context(), "a", []byte("x"), store.Put{}); err == nil || !strings.Contains(err.Error(), "no bucket") {
+		t.Errorf("a bucket that is not there: %v", err)
+	}
+}
+
+// TestKilledAtHalf kills a backup when half of it was sent: the second run sends the rest, and not much more.
+func TestKilledAtHalf(t *testing.T) {
+	c := newCloudOf(t, 512<<20) // what is on its way when it is killed, three objects of 4 MiB, is sent again
+	cmd := c.backup()
+	must(t, cmd.Start())
+	for end := time.Now().Add(3 * time.Minute); c.put.Load() < c.size/2; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it never came to the half")
+		}
+	}
+	must(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	if out, err := c.command("backup", "list", "--from", "s3://backups/db1").CombinedOutput(); err != nil || !strings.Contains(string(out), "no backups") {
+		t.Errorf("%s, %v", out, err)
+	}
+	before := c.put.Load()
+	out, err := c.backup().CombinedOutput()
+	second := float64(c.put.Load()-before) / float64(c.size)
+	t.Logf("killed when %.0f %% were sent; the second run sent %.1f %%\n%s", 100*float64(before)/float64(c.size), 100*second, out)
+	if err != nil || second > 0.55 || !strings.Contains(string(out), "goes on") {
+		t.Errorf("%v", err)
+	}
+	c.whole(t)
+}
+
+// TestKilledAgainAndAgain kills it at random until it is through. Nothing that a killed run left is taken for a backup.
+func TestKilledAgainAndAgain(t *testing.T) {
+	c := newCloud(t)
+	kills := 0
+	for ; kills < 30; kills++ {
+		cmd := c.backup("--limit-rate", "60M")
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		must(t, cmd.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatalf("after %d kills: %v\n%s", kills, err, &out)
+			}
+			c.whole(t)
+			t.Logf("through after %d kills", kills)
+			return
+		case <-time.After(300*time.Millisecond + mrand.N(time.Duration(kills+1)*200*time.Millisecond)):
+			must(t, cmd.Process.Kill())
+			<-ended
+		}
+	}
+	t.Errorf("not through after %d kills", kills)
+}
+
+// TestBadLine cuts one connection in twenty, has a storm of 503 for some seconds, an outage, and answers that say nothing.
+func TestBadLine(t *testing.T) {
+	c := newCloud(t)
+	began := time.Now()
+	var resets, storms, outages atomic.Int64
+	c.wrong = func(w http.ResponseWriter, r *http.Request) bool {
+		at := time.Since(began)
+		switch {
+		case at > 2*time.Second && at < 5*time.Second:
+			storms.Add(1)
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, "<Error><Code>SlowDown</Code></Error>")
+			return true
+		case at > 6*time.Second && at < 14*time.Second:
+			outages.Add(1)
+			hangUp(w)
+			return true
+		case mrand.IntN(20) == 0:
+			resets.Add(1)
+			_, _ = io.CopyN(io.Discard, r.Body, 100_000)
+			hangUp(w)
+			return true
+		}
+		return false
+	}
+	out, err := c.backup("--limit-rate", "10M").CombinedOutput()
+	t.Logf("%d resets, %d answers of 503, %d calls in an outage\n%s", resets.Load(), storms.Load(), outages.Load(), out)
+	if err != nil || resets.Load() == 0 || storms.Load() == 0 || outages.Load() == 0 {
+		t.Errorf("%v", err)
+	}
+	c.wrong = func(w http.ResponseWriter, r *http.Request) bool { // restores go over the same line
+		if mrand.IntN(20) > 0 {
+			return false
+		}
+		hangUp(w)
+		return true
+	}
+	c.whole(t)
+}
+
+// hangUp ends the connection without an answer.
+func hangUp(w http.ResponseWriter) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err == nil {
+		_ = conn.Close()
+	}
+}
+
+// TestWithoutPlumb restores with age and zstd alone, as docs/backup.md says.
+func TestWithoutPlumb(t *testing.T) {
+	c := newCloud(t)
+	if out, err := c.backup().CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	page, err := os.ReadFile("../../docs/backup.md")
+	must(t, err)
+	loop := regexp.MustCompile("(?s)```\n(for object in .*?done)\n```").FindSubmatch(page)
+	if loop == nil {
+		t.Fatal("docs/backup.md has no such loop")
+	}
+	for _, name := range []string{"age", "zstd"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%s is not installed: apt-get install age zstd", name)
+		}
+	}
+	streams, err := filepath.Glob(filepath.Join(c.Dir, c.Bucket, "db1/backups/*/0"))
+	if err != nil || len(streams) != 1 {
+		t.Fatalf("%q, %v", streams, err)
+	}
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", string(loop[1])+" | cmp - "+c.large)
+	cmd.Env = append(os.Environ(), "KEY="+c.key)
+	cmd.Dir = streams[0]
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestSecretsStayAway looks for the login and the key in all that is written and shown.
+func TestSecretsStayAway(t *testing.T) {
+	c := newCloud(t)
+	out, err := c.backup().CombinedOutput()
+	must(t, err)
+	key, err := os.ReadFile(c.key)
+	must(t, err)
+	must(t, filepath.WalkDir(c.state, func(name string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		out = append(out, text...)
+		return err
+	}))
+	for _, secret := range []string{c.Secret, strings.TrimSpace(string(key))} {
+		if bytes.Contains(out, []byte(secret)) {
+			t.Error("a secret is in what was written or shown")
+		}
+	}
+	bad := c.command("backup", "list", "--from", fmt.Sprintf("s3://%s:%s@backups/db1", c.Key, c.Secret))
+	if out, err := bad.CombinedOutput(); err == nil || bytes.Contains(out, []byte(c.Secret)) {
+		t.Errorf("a login in the URL: %s", out)
+	}
+}

@@ -1,0 +1,126 @@
+// Package provision tests what provision does to a whole system: in a Debian of its own, where it
+// may install and remove what it likes.
+package provision
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/stack"
+	"plumb/test/sandbox"
+)
+
+const inside = "PLUMB_TEST_IN_ROOT"
+
+// script makes a root of Debian's least system, in which nothing that is written reaches the
+// cache, and changes into it.
+const script = `set -e
+at=$1 debian=$2; shift 2
+mount -t tmpfs tmpfs "$at"
+mkdir "$at/upper" "$at/work" "$at/root"
+mount -t overlay overlay -o "lowerdir=$debian,upperdir=$at/upper,workdir=$at/work" "$at/root"
+cd "$at/root"
+cp /etc/resolv.conf etc/resolv.conf
+cp "$0" run/test
+mount -t proc proc proc
+mount --rbind /dev dev
+exec chroot . /run/test "$@"
+`
+
+// inDebian runs the test again in a Debian of its own, and tells whether that is here.
+func inDebian(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(inside) != "" {
+		return true
+	}
+	sandbox.NeedTime(t, "installs servers into a Debian of its own, a minute: run it with PLUMB_REAL=1")
+	debian, err := sandbox.DebianRoot()
+	sandbox.Need(t, err)
+	self, err := os.Executable()
+	must(t, err)
+	own := []string{"--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-c"}
+	c := exec.Command("unshare", append(own, sandbox.LetGo("")+script, self, t.TempDir(), debian, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=8m")...)
+	c.Env = append(os.Environ(), inside+"=1", "TMPDIR=/tmp", "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	return false
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// machine is the system that a test runs in, with a journal.
+type machine struct {
+	t *testing.T
+	h *host.LiveDoer
+	k *change.Executor
+}
+
+func newMachine(t *testing.T) *machine {
+	h := host.NewLiveDoer(host.NewLive(host.LiveOptions{CommandTime: time.Minute}))
+	t.Cleanup(func() { h.Close() })
+	k := change.NewExecutor(h, "test")
+	return &machine{t, h, k}
+}
+
+// draft makes recipes ready as the steps of one change.
+func draft(recipes ...change.Recipe) (d change.Draft) {
+	for i, r := range recipes {
+		d.Steps = append(d.Steps, change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "test"}, Name: fmt.Sprint("stage", i)}}, Recipe: r})
+	}
+	return d
+}
+
+// apply does recipes as one change.
+func (m *machine) apply(recipes ...change.Recipe) (number int, err error) {
+	m.t.Helper()
+	out, err := m.k.Apply(context.Background(), draft(recipes...), change.ApplyOptions{Begin: change.Begin{Host: "test"}})
+	return out.Number, err
+}
+
+func (m *machine) undo(number int, o change.UndoOptions) error {
+	return m.k.Undo(context.Background(), []int{number}, o)
+}
+
+// exists tells whether a file is there.
+func exists(name string) bool { _, err := os.Lstat(name); return err == nil }
+
+// waitFor waits until something holds.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("after a minute there is no %s", what)
+}
+
+// processes gives the numbers of the processes of a name in this root that have not ended. Orphans
+// are this process's children, who does not wait for them.
+func processes(name string) (pids []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/comm")
+	for _, f := range all {
+		text, err := os.ReadFile(f)
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
+		if err == nil && len(line) > 0 && strings.TrimSpace(string(text)) == name {
+			pids = append(pids, filepath.Base(filepath.Dir(f)))
+		}
+	}
+	return pids
+}
