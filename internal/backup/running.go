@@ -153,20 +153,6 @@ func (r *running) Note(ctx context.Context, s stream.Sent) error { return r.note
 // done forgets it.
 func (r *running) done(ctx context.Context) error { return r.b.Do.Remove(ctx, r.file) }
 
-// open tells which backups have begun and not ended: what their objects are is not garbage.
-func (b *Backup) open(ctx context.Context) (ids []string, err error) {
-	files, err := b.Do.Glob(ctx, path.Join(b.Dir, "running", "*.log"))
-	for _, file := range files {
-		r := &running{b: b, file: file, sent: map[place]stream.Sent{}}
-		there, bad := r.read(ctx)
-		err = errors.Join(err, bad)
-		if there && r.head.Store == b.Store.About().URL {
-			ids = append(ids, r.head.ID)
-		}
-	}
-	return ids, err
-}
-
 // key of the marks of chunks.
 func (r *running) key() ([]byte, error) {
 	k, err := hex.DecodeString(r.head.Key)

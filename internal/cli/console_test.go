@@ -40,7 +40,25 @@ func TestNothingDrivesTheTerminal(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(image, "var/lib"), 0o700))
 	must(t, os.Rename(state, filepath.Join(image, "var/lib/plumb")))
 	must(t, os.Symlink(filepath.Join(image, "var/lib/plumb"), state))
-	for _, args := range [][]string{
+	for _, args := range hostileCommands(t, dir, plan, tape, state, image) {
+		var out, errs bytes.Buffer
+		Main(args, strings.NewReader(""), &out, &errs)
+		if drives(out.String()) || drives(errs.String()) {
+			t.Errorf("%q:\n%q\n%q", args, out.String(), errs.String())
+		}
+		if strings.Contains("\n"+errs.String(), "\nplumb: all is well") {
+			t.Errorf("%q forged a line: %q", args, errs.String())
+		}
+		if out.Len()+errs.Len() == 0 {
+			t.Errorf("%q says nothing", args)
+		}
+	}
+}
+
+// hostileCommands are command lines with such names, and with files that have or hold them.
+func hostileCommands(t *testing.T, dir, plan, tape, state, image string) [][]string {
+	t.Helper()
+	return [][]string{
 		{"fix", plan},
 		{"fix", plan, "--set", hostileName},
 		{"fix", "--set", hostileName + "=1", "--root", image},
@@ -88,18 +106,10 @@ func TestNothingDrivesTheTerminal(t *testing.T) {
 		{"inventory", "adopt", "file", hostileName, "--state", hostileBook(t)},
 		{"inventory", "remove", hostileName, hostileName},
 		{"lab", "sweep", "--dry-run", "--state", hostileBook(t)},
-	} {
-		var out, errs bytes.Buffer
-		Main(args, strings.NewReader(""), &out, &errs)
-		if drives(out.String()) || drives(errs.String()) {
-			t.Errorf("%q:\n%q\n%q", args, out.String(), errs.String())
-		}
-		if strings.Contains("\n"+errs.String(), "\nplumb: all is well") {
-			t.Errorf("%q forged a line: %q", args, errs.String())
-		}
-		if out.Len()+errs.Len() == 0 {
-			t.Errorf("%q says nothing", args)
-		}
+		{"backup", "list", "--from", "file://" + filepath.Join(dir, hostileName)},
+		{"backup", "--command", hostileName, "--to", "file://" + dir, "--recipient", hostileName, "--state", dir},
+		{"restore", hostileName, "--from", hostileName, "--identity", tape, "--output", filepath.Join(dir, "out")},
+		{"verify", hostileName, "--from", "file://" + dir, "--state", dir},
 	}
 }
 

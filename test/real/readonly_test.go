@@ -34,14 +34,8 @@ var (
 	open = regexp.MustCompile(`^(?:AT_FDCWD|\d+)<([^>]*)>`) // what a descriptor is of
 )
 
-// strace runs plumb under strace and gives the calls, one a line.
-func strace(t *testing.T, args ...string) []string {
-	t.Helper()
-	return straced(t, 0, args...)
-}
-
-// straced does so and, where it runs until it is told to end, tells it to after
-// a while.
+// straced runs plumb under strace and gives the calls, one a line. Where it runs until it is told
+// to end, it is told to after a while.
 func straced(t *testing.T, after time.Duration, args ...string) []string {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {

@@ -127,7 +127,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, s store.Store, o ask
 // ready makes all that a backup is made with.
 func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, s store.Store, o asked) (b backup.Backup, err error) {
 	if o.recipientsFile != "" {
-		text, err := readFile(o.recipientsFile)
+		text, err := contents(o.recipientsFile)
 		if err != nil {
 			return b, fmt.Errorf("read the recipients: %w", err)
 		}

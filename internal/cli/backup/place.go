@@ -105,15 +105,15 @@ func trusted(given string) ([]note.Verifier, error) {
 	text := []byte(given)
 	if !strings.Contains(given, "+") {
 		var err error
-		if text, err = readFile(given); err != nil {
+		if text, err = contents(given); err != nil {
 			return nil, fmt.Errorf("read whom to trust: %w", err)
 		}
 	}
 	return backup.Trusted(text)
 }
 
-// readFile reads a small file that the command line names.
-func readFile(name string) ([]byte, error) {
+// contents reads a small file that the command line names.
+func contents(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

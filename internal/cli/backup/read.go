@@ -100,7 +100,7 @@ func (o *opening) keys() ([]age.Identity, error) {
 	if o.identity == "" {
 		return nil, nil
 	}
-	text, err := readFile(o.identity)
+	text, err := contents(o.identity)
 	if err != nil {
 		return nil, fmt.Errorf("read the keys: %w", err)
 	}

@@ -53,11 +53,11 @@ func (s still) Position(context.Context, host.Reader, host.Target) (protect.Posi
 // toy is a process in place of a server: it listens, and each start writes a line into its data, and promises it
 // outside of them.
 type toy struct {
-	t                      *testing.T
-	dir, data, new, wal    string
-	socket, ledger, onDisk string
-	start, stop            []string
-	d                      *host.LiveDoer
+	t                   *testing.T
+	dir, data, new, wal string
+	socket, ledger      string
+	start, stop         []string
+	d                   *host.LiveDoer
 }
 
 const toyServer = `import fcntl, os, socket, sys, time
@@ -221,37 +221,11 @@ func TestEveryDeath(t *testing.T) {
 			t.Logf("%d operations\n%s", m.N, y.fixed())
 		case ended && err == nil:
 		case at%3 == 0 && out.Number > 0:
-			if err := alive.Resume(t.Context(), out.Number); err != nil {
-				if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, "what it was going to do") {
-					t.Fatalf("%s: going on: %v", when, err)
-				}
-			} else {
-				y.kept(when + ", gone on")
-				if now := sh(t, `stat -c %d:%i "$1"`, y.data); now != fixed {
-					t.Fatalf("%s: gone on, it did not move", when)
-				}
-			}
+			y.goneOn(alive, out.Number, fixed, when)
 		}
-		if !y.listens() && at%2 == 0 && exists(y.data+"/PG_VERSION") && exists(y.data+"/pg_wal/1") && open(y.data) { // somebody starts it as he would
-			y.up()
-			y.kept(when + ", started by hand")
-			sh(t, y.stop[2])
-		}
+		y.byHand(at%2 == 0, when)
 		if all, err := alive.Changes(t.Context()); err == nil && len(all) > 0 {
-			u := hosttest.NewMortal(y.d, 1+at*7%45, how)
-			if err := y.executor(u).Undo(t.Context(), []int{all[0].Number}, change.UndoOptions{}); err != nil && !u.Dead() {
-				t.Fatalf("%s: undo: %v", when, err)
-			}
-			u.Rest()
-			when += fmt.Sprintf(", the undo too at operation %d", 1+at*7%45)
-			if !y.listens() && at%4 < 2 && exists(y.data+"/PG_VERSION") && exists(y.data+"/pg_wal/1") && open(y.data) {
-				y.up()
-				y.kept(when + ", started by hand")
-				sh(t, y.stop[2])
-			}
-			if err := alive.Undo(t.Context(), []int{all[0].Number}, change.UndoOptions{}); err != nil {
-				t.Fatalf("%s: undo: %v", when, err)
-			}
+			when = y.undone(alive, all[0].Number, at, how, when)
 		}
 		if !y.listens() {
 			y.up()
@@ -267,6 +241,48 @@ func TestEveryDeath(t *testing.T) {
 			return
 		}
 	}
+}
+
+// goneOn goes on with a move that died, which may refuse what it was amid.
+func (y *toy) goneOn(alive *change.Executor, number int, fixed, when string) {
+	y.t.Helper()
+	if err := alive.Resume(y.t.Context(), number); err != nil {
+		if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, "what it was going to do") {
+			y.t.Fatalf("%s: going on: %v", when, err)
+		}
+		return
+	}
+	y.kept(when + ", gone on")
+	if now := sh(y.t, `stat -c %d:%i "$1"`, y.data); now != fixed {
+		y.t.Fatalf("%s: gone on, it did not move", when)
+	}
+}
+
+// byHand has somebody start the toy as he would, where there is what it needs, and stop it again.
+func (y *toy) byHand(now bool, when string) {
+	y.t.Helper()
+	if now && !y.listens() && exists(y.data+"/PG_VERSION") && exists(y.data+"/pg_wal/1") && open(y.data) {
+		y.up()
+		y.kept(when + ", started by hand")
+		sh(y.t, y.stop[2])
+	}
+}
+
+// undone undoes a move, and dies in the midst of that too; then it undoes it whole.
+func (y *toy) undone(alive *change.Executor, number, at int, how, when string) string {
+	y.t.Helper()
+	again := 1 + at*7%45
+	u := hosttest.NewMortal(y.d, again, how)
+	if err := y.executor(u).Undo(y.t.Context(), []int{number}, change.UndoOptions{}); err != nil && !u.Dead() {
+		y.t.Fatalf("%s: undo: %v", when, err)
+	}
+	u.Rest()
+	when += fmt.Sprintf(", the undo too at operation %d", again)
+	y.byHand(at%4 < 2, when)
+	if err := alive.Undo(y.t.Context(), []int{number}, change.UndoOptions{}); err != nil {
+		y.t.Fatalf("%s: undo: %v", when, err)
+	}
+	return when
 }
 
 // open tells whether the server's user may enter a directory.

@@ -97,24 +97,6 @@ func enabled(unit string) change.Act {
 		UndoNone: []change.Op{{Argv: []string{"systemctl", "disable", "--now", unit}}}}}
 }
 
-// TrimTimer has all mounted filesystems trimmed once a week, by the timer of util-linux.
-func TrimTimer(ctx context.Context, h host.Reader) ([]change.Act, error) {
-	on, err := has(ctx, h, "/etc/systemd/system/timers.target.wants/fstrim.timer")
-	if err != nil || on {
-		return nil, err
-	}
-	for _, dir := range unitDirs {
-		there, err := has(ctx, h, path.Join(dir, "fstrim.timer"))
-		if err != nil {
-			return nil, err
-		}
-		if there {
-			return []change.Act{enabled("fstrim.timer")}, nil
-		}
-	}
-	return nil, nil
-}
-
 // ScrubBtrfs has a filesystem of btrfs scrubbed each month, by units of ours: no
 // package of Debian's or Ubuntu's does.
 func ScrubBtrfs(ctx context.Context, h host.Reader, at string) (acts []change.Act, err error) {
