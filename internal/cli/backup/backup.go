@@ -59,18 +59,19 @@ func (v *verbs) backup() *cobra.Command {
 		Use:   "backup [POINT | --command LINE] --to URL",
 		Short: "take a point, or what a command gives, to S3 or a directory",
 		Long: `Backup sends the snapshots of a point on ZFS, or what a command writes to its
-standard output, to a store: in objects of 16 MiB at most, each compressed with zstd
-and encrypted with age for the recipients. What was killed goes on where it was. The
-backup exists when its manifest does, which is signed with this host's key, written
-last and read back; a producer that fails makes none.
+standard output, to a store: in objects of 16 MiB at most, each compressed with
+zstd and encrypted with age for the recipients. What was killed goes on where it
+was. The backup exists when its manifest does, which is signed with this host's
+key, written last and read back; a producer that fails makes none.
 
-Of a point only what changed since the newest backup that this host can build on is
-sent, unless --full asks for all. Without POINT the newest one of this host is taken.
+Of a point only what changed since the newest backup that this host can build on
+is sent, unless --full asks for all. Without POINT the newest one of this host
+is taken.
 
 The login of S3 is read from where the tools of AWS look: $AWS_ACCESS_KEY_ID and
-$AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the role of the machine. The key that
-opens backups (age-keygen) belongs on another machine: this one needs only its
-recipient, age1….
+$AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the role of the machine. The key
+that opens backups (age-keygen) belongs on another machine: this one needs only
+its recipient, age1….
 
 ` + exits,
 		Example: `  plumb backup 20261123T2105 --to s3://backups/db1 --recipient age1…

@@ -54,8 +54,9 @@ func (v *verbs) key() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "key",
 		Short: "print the public key of this host, for those who restore its backups elsewhere",
-		Long: `Key prints the public key with which this host's backups are checked. Keep it with
-the key that opens them, on paper or on another machine: plumb restore --trust takes it.
+		Long: `Key prints the public key with which this host's backups are checked. Keep it
+with the key that opens them, on paper or on another machine: plumb restore
+--trust takes it.
 
 ` + exits,
 		Args: shell.NoArgs,
@@ -126,13 +127,13 @@ func (v *verbs) restore() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore [ID] --from URL --identity FILE (--into DATASET | --output FILE | --command LINE)",
 		Short: "bring a backup back: to datasets, a file or a command",
-		Long: `Restore reads a backup, the newest without ID, and what it needs. Several objects are
-fetched at once; each is compared with the signed manifest, decrypted and unpacked
-before a byte of it is passed on, in the order of the stream. A backup that nobody
-signed whom this host trusts is not touched.
+		Long: `Restore reads a backup, the newest without ID, and what it needs. Several
+objects are fetched at once; each is compared with the signed manifest,
+decrypted and unpacked before a byte of it is passed on, in the order of the
+stream. A backup that nobody signed whom this host trusts is not touched.
 
---into receives streams of ZFS into new datasets below DATASET, and mounts nothing.
-What is there whole of an earlier run is kept.
+--into receives streams of ZFS into new datasets below DATASET, and mounts
+nothing. What is there whole of an earlier run is kept.
 
 ` + exits,
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored

@@ -27,15 +27,15 @@ func (v *verbs) verify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify [ID] --from URL",
 		Short: "read backups again, and compare",
-		Long: `Verify lists the objects of the newest backup, of the one of an ID or of all, and reads
-a sample of them. Without keys each is compared with the hash that was signed when it
-was sent; with --identity it is decrypted and unpacked too. What a backup needs is
-verified with it.
+		Long: `Verify lists the objects of the newest backup, of the one of an ID or of all,
+and reads a sample of them. Without keys each is compared with the hash that was
+signed when it was sent; with --identity it is decrypted and unpacked too. What
+a backup needs is verified with it.
 
---restore DATASET proves it: the backup is restored below DATASET, a server is started
-on it, which recovers, is checked and read, and all of that is taken away. It needs the
-key, the server's program of the same release, and the user plumb-verify, as whom it
-runs without network.
+--restore DATASET proves it: the backup is restored below DATASET, a server is
+started on it, which recovers, is checked and read, and all of that is taken
+away. It needs the key, the server's program of the same release, and the user
+plumb-verify, as whom it runs without network.
 
 ` + exits,
 		Example: `  plumb verify --from s3://backups/db1

@@ -33,10 +33,10 @@ func cacheCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "say what a larger buffer pool, ARC or page cache would bring",
-		Long: `Cache foretells throughput by the size of a cache, from throughput that was measured
-at four sizes or more: by a model of misses and by interpolation, each as far as it
-foretold the sizes that were left out. Beyond the largest size it needs to know what
-the load does when nothing is missed.
+		Long: `Cache foretells throughput by the size of a cache, from throughput that was
+measured at four sizes or more: by a model of misses and by interpolation, each
+as far as it foretold the sizes that were left out. Beyond the largest size it
+needs to know what the load does when nothing is missed.
 
 With --trace it foretells misses from a list of the blocks that were read, one a
 line; with --ghosts from what the ARC remembers of blocks that it dropped, in a

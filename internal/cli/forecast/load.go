@@ -48,12 +48,12 @@ func loadCommand(s *shell.Shell) *cobra.Command {
 		Long: `Load foretells throughput and response time, by a closed network of queues:
 clients that wait for their answer before they ask again.
 
---over threads: by requests under way, from rates at two numbers of threads or more.
---over iops: by the limit of the volume, from the same load on two volumes or more.
---over extra: with something that is done besides, such as a binary log, from rates
-with and without it (columns with and without); --at is a rate without it.
---nodes: on so many equal shards, each with a cache and a disk of its own, from the
-rate of one node and the rate when nothing is missed.
+--over threads: by requests under way, from rates at two numbers of threads or
+more. --over iops: by the limit of the volume, from the same load on two volumes
+or more. --over extra: with something that is done besides, such as a binary
+log, from rates with and without it (columns with and without); --at is a rate
+without it. --nodes: on so many equal shards, each with a cache and a disk of
+its own, from the rate of one node and the rate when nothing is missed.
 
 ` + modelExits,
 		Example: `  plumb forecast load --csv fileio.csv --at 64,256

@@ -27,9 +27,10 @@ func monitorCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "monitor",
 		Short: "say what a monitoring server needs for so many hosts",
-		Long: `Monitor foretells series, samples a second, memory, cores and disk of a Prometheus or
-the like. The series of a host differ by ten and more between installations: count
-the lines that its exporters answer, and give them with --series.
+		Long: `Monitor foretells series, samples a second, memory, cores and disk of a
+Prometheus or the like. The series of a host differ by ten and more between
+installations: count the lines that its exporters answer, and give them with
+--series.
 
 ` + modelExits,
 		Example: `  plumb forecast monitor --hosts 200

@@ -33,14 +33,15 @@ func spaceCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "space",
 		Short: "say when filesystems, datasets, pools and what is kept on them are full",
-		Long: `Space says of each filesystem, dataset and pool of this host, and of what servers
-keep on them, how much will be taken on a day, by when it is full, and how sure that
-is. It rests on what plumb watch record recorded, on a CSV, or on a Prometheus.
+		Long: `Space says of each filesystem, dataset and pool of this host, and of what
+servers keep on them, how much will be taken on a day, by when it is full, and
+how sure that is. It rests on what plumb watch record recorded, on a CSV, or on
+a Prometheus.
 
-It looks at what each day added. It draws 2,000 futures of stretches of that past, in
-several ways that count the more the better they did on earlier days of the very same
-series, and counts by when they reach the limit. Naive ways, such as Prometheus's
-predict_linear, are compared with it, and used where they win.
+It looks at what each day added. It draws 2,000 futures of stretches of that
+past, in several ways that count the more the better they did on earlier days of
+the very same series, and counts by when they reach the limit. Naive ways, such
+as Prometheus's predict_linear, are compared with it, and used where they win.
 
 Days are counted from the last one that is known. What the past cannot carry is
 refused, with what to measure.

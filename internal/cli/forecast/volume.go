@@ -41,8 +41,8 @@ func volumeCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "volume",
 		Short: "say which volume of a cloud bears a load, and what it costs",
-		Long: `Volume compares the volumes of cloud providers for a load, the cheapest first: by
-their limits, the instance's, what they promise for how much of the time, and
+		Long: `Volume compares the volumes of cloud providers for a load, the cheapest first:
+by their limits, the instance's, what they promise for how much of the time, and
 credits, which are spent as the load goes above the base. Limits and prices come
 with the program, each with its date and source; prices older than a year are
 doubted, and a volume whose price was not read is named and not ranked.

@@ -26,10 +26,10 @@ func wearCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "wear",
 		Short: "say when each SSD has used up its rated endurance",
-		Long: `Wear foretells the day on which each SSD has used up the endurance that its maker
-rates it for, from the share used that it told over time: from a recording of plumb
-watch, or a CSV file. An SSD tells whole per cents, and no date is told before it
-has risen by two.
+		Long: `Wear foretells the day on which each SSD has used up the endurance that its
+maker rates it for, from the share used that it told over time: from a recording
+of plumb watch, or a CSV file. An SSD tells whole per cents, and no date is told
+before it has risen by two.
 
 ` + modelExits,
 		Example: `  plumb forecast wear

@@ -36,9 +36,10 @@ func zfsCommand(s *shell.Shell, read Read) *cobra.Command {
 		Use:   "zfs",
 		Short: "say what memory and devices ZFS needs for data, by its recordsize",
 		Long: `Zfs foretells the memory that ZFS's own metadata takes in the ARC, what an L2ARC
-takes of it, how large a special vdev must be, what is stored after compression, and
-how much more than a page of the server is read and written. It reads the datasets
-of this host, or takes the data's size from --data, before there is any.
+takes of it, how large a special vdev must be, what is stored after compression,
+and how much more than a page of the server is read and written. It reads the
+datasets of this host, or takes the data's size from --data, before there is
+any.
 
 ` + modelExits,
 		Example: `  plumb forecast zfs --data 750G --recordsize 16K,64K,128K --page 16K

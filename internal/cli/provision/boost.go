@@ -42,21 +42,22 @@ func Boost(s *shell.Shell, l Lending) *cobra.Command {
 	b := &boosting{lending: lending{Shell: s, Lending: l}}
 	c := &cobra.Command{
 		Use:   "boost DATASET|SERVER TIME -- COMMAND…",
-		Short: "run a bulk load with less durable settings, which come back by themselves",
-		Long: `Boost runs a command, and for as long as it runs nothing on a dataset waits for the
-disk (sync=disabled), or a server has the settings that its documentation names for
-bulk loads. It shows beforehand what a crash meanwhile loses, and asks.
+		Short: "run a bulk load with less durable settings, lent for its time",
+		Long: `Boost runs a command, and for as long as it runs nothing on a dataset waits for
+the disk (sync=disabled), or a server has the settings that its documentation
+names for bulk loads. It shows beforehand what a crash meanwhile loses, and
+asks.
 
-What was before comes back when the command ends, when the time is over, and when
-Plumb is killed: a process of its own waits for that before the first value is set.
-A value that was inherited is inherited again. What somebody else changed meanwhile
-is left as it is. With systemd, a unit gives it back at the next boot; without, plumb
-undo does. Nothing is set that can damage data: no fsync=off, no full_page_writes=off,
-no disabled redo.
+What was before comes back when the command ends, when the time is over, and
+when Plumb is killed: a process of its own waits for that before the first value
+is set. A value that was inherited is inherited again. What somebody else
+changed meanwhile is left as it is. With systemd, a unit gives it back at the
+next boot; without, plumb undo does. Nothing is set that can damage data: no
+fsync=off, no full_page_writes=off, no disabled redo.
 
-A dataset with files of several servers is refused, and so is one of a server whose
-commits others count on (a source, a replica, a member of a cluster): --also names
-the servers that may lose commits.
+A dataset with files of several servers is refused, and so is one of a server
+whose commits others count on (a source, a replica, a member of a cluster):
+--also names the servers that may lose commits.
 
 ` + boostExits,
 		Example: `  plumb boost tank/db/load 20m -- sh -c 'mysql app <dump.sql'

@@ -41,8 +41,9 @@ func Cache(s *shell.Shell, l Lending) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "give a pool a cache (L2ARC) or log device (SLOG), warm and judge it, take it away",
-		Long: `Cache adds a cache device or a separate log to a pool of ZFS, reads files once so that
-the cache holds them, judges whether it serves anything, and takes it away again.`,
+		Long: `Cache adds a cache device or a separate log to a pool of ZFS, reads files once
+so that the cache holds them, judges whether it serves anything, and takes it
+away again.`,
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -71,10 +72,10 @@ func (v *caching) add() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add POOL DEVICE",
 		Short: "give a pool a cache device, or with --log a separate log",
-		Long: `Add gives a pool a cache device, or with --log a separate log. The disk is proven to be
-empty, and to be the one that was looked at, just before it is added. A cache device that the
-pool has and that does not work any more, as an instance store after a stop, is taken out and
-added anew if Plumb added it.
+		Long: `Add gives a pool a cache device, or with --log a separate log. The disk is
+proven to be empty, and to be the one that was looked at, just before it is
+added. A cache device that the pool has and that does not work any more, as an
+instance store after a stop, is taken out and added anew if Plumb added it.
 
 --emit systemd prints a unit that does this and the warming at each boot.
 
@@ -163,8 +164,9 @@ func (v *caching) remove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove POOL DEVICE",
 		Short: "take away a cache or log device that Plumb added",
-		Long: `Remove takes a cache or log device out of its pool, if it stands in the journal that Plumb
-added it and the disk is still that one. What others added, zpool remove takes out.
+		Long: `Remove takes a cache or log device out of its pool, if it stands in the journal
+that Plumb added it and the disk is still that one. What others added, zpool
+remove takes out.
 
 ` + cacheExits,
 		Args: cobra.ExactArgs(2),
@@ -220,11 +222,12 @@ func (v *caching) warm() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "warm POOL DATASET…",
 		Short: "read the files of datasets once, so that the cache holds them",
-		Long: `Warm reads every file of the datasets once, while the cache device is fed faster than
-usual: l2arc_noprefetch=0, and higher l2arc_write_max, l2arc_write_boost and l2arc_headroom.
-The parameters of before come back when all is read, when the time is over, and when Plumb is
-killed, as those of plumb boost. A dataset with primarycache=metadata is refused: a cache
-device is fed from the ARC alone, so that no data of it would reach it.
+		Long: `Warm reads every file of the datasets once, while the cache device is fed faster
+than usual: l2arc_noprefetch=0, and higher l2arc_write_max, l2arc_write_boost
+and l2arc_headroom. The parameters of before come back when all is read, when
+the time is over, and when Plumb is killed, as those of plumb boost. A dataset
+with primarycache=metadata is refused: a cache device is fed from the ARC alone,
+so that no data of it would reach it.
 
 ` + cacheExits,
 		Example: "  plumb provision cache warm tank tank/mariadb/data --for 2h",
@@ -302,13 +305,13 @@ func (v *caching) judge() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "judge",
 		Short: "tell whether the cache devices serve anything, with intervals",
-		Long: `Judge reads the counters of the ARC several times, and tells what share of the reads that
-missed it the cache devices served, with 95 % intervals. --save FILE keeps what was seen;
---before FILE tells what has moved since. It changes nothing. Nothing is said to have moved
-unless the interval says so.
+		Long: `Judge reads the counters of the ARC several times, and tells what share of the
+reads that missed it the cache devices served, with 95 % intervals. --save FILE
+keeps what was seen; --before FILE tells what has moved since. It changes
+nothing. Nothing is said to have moved unless the interval says so.
 
-The counters are of all pools of this host together. Of a separate log they tell nothing:
-plumb load fsync before and after tells what that brings.
+The counters are of all pools of this host together. Of a separate log they tell
+nothing: plumb load fsync before and after tells what that brings.
 
 ` + shell.ReadExits,
 		Example: `  plumb provision cache judge --save before.json     without the cache device

@@ -97,15 +97,15 @@ type device struct {
 }
 
 func (d *device) collect(ctx context.Context, all shared) {
+	if isNumbered(d.name, "loop") && !d.attached(ctx) { // first: a host may have hundreds
+		return
+	}
 	dev, ok := d.text(ctx, "dev")
 	if !ok || dev == "" { // a hidden path of an NVMe multipath device
 		return
 	}
 	d.real, _ = d.h.Readlink(ctx, d.dir)
 	layer := d.layer(ctx)
-	if layer == "loop" && !d.attached(ctx) {
-		return
-	}
 	d.thing = d.obs.New("block", d.name)
 	d.thing.Set("name", stack.Text(d.name), d.dir)
 	d.thing.Set("dev", stack.Text(dev), d.dir+"/dev")

@@ -141,6 +141,14 @@ func Proven(m manifest.Manifest, d protect.Drill, screen page.Screen) string {
 // inert is a text that a store gave, on one line.
 func inert(s string) string { return strings.ReplaceAll(page.Clean(s), "\n", "; ") }
 
+// bytesText writes a number of bytes that was counted: exactly where it is small.
+func bytesText(n int64) string {
+	if n < 1024 {
+		return units.Bytes(n)
+	}
+	return units.Measured(float64(n))
+}
+
 func bytesOf(m manifest.Manifest) (n int64) {
 	for _, s := range m.Streams {
 		n += s.Bytes
@@ -153,15 +161,15 @@ func Made(to string, r backup.Result, screen page.Screen) string {
 	p := page.NewPage(screen)
 	p.Line(page.Bold, inert("Backup "+r.ID+" in "+to))
 	for _, s := range r.Streams {
-		text := s.Name + ": " + units.Measured(float64(s.Bytes))
+		text := s.Name + ": " + bytesText(s.Bytes)
 		if s.Base != nil {
 			text += ", what changed since backup " + s.Base.Backup
 		}
 		p.Hang(page.Normal, "  ", inert(text))
 	}
-	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", units.Measured(float64(r.Sent)), units.Span(r.Took), units.Measured(float64(bytesOf(r.Manifest)-r.Skipped)/max(r.Took.Seconds(), 0.001)))
+	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", bytesText(r.Sent), units.Span(r.Took), units.Measured(float64(bytesOf(r.Manifest)-r.Skipped)/max(r.Took.Seconds(), 0.001)))
 	if r.GoesOn {
-		line += fmt.Sprintf(" It goes on with a run that had ended before: %s had been sent.", units.Measured(float64(r.Skipped)))
+		line += fmt.Sprintf(" It goes on with a run that had ended before: %s had been sent.", bytesText(r.Skipped))
 	}
 	p.Para(page.Normal, 0, line)
 	p.Para(page.Dim, 0, "All its objects are in the store, as a list of it says, and its manifest was read back. Whether it can be restored is not proven by that: plumb verify, plumb restore.")
@@ -182,7 +190,7 @@ func List(from string, all []backup.Found, screen page.Screen) string {
 			p.Hang(page.Bold, head, inert("not believed: "+f.Err.Error()))
 			continue
 		}
-		words := []string{units.Measured(float64(bytesOf(f.Manifest)))}
+		words := []string{bytesText(bytesOf(f.Manifest))}
 		if o := one(f.Manifest); o.Base != "" {
 			words = append(words, "needs "+o.Base)
 		}
@@ -212,7 +220,7 @@ func Restored(m manifest.Manifest, all []backup.Received, took time.Duration, sc
 		}
 		p.Hang(page.Normal, "  ", inert(text))
 	}
-	p.Para(page.Normal, 0, fmt.Sprintf("%s in %s.", units.Measured(float64(n)), units.Span(took)))
+	p.Para(page.Normal, 0, fmt.Sprintf("%s in %s.", bytesText(n), units.Span(took)))
 	for _, name := range slices.Sorted(maps.Keys(m.Facts)) {
 		p.Hang(page.Dim, "  "+page.Columns(name, 16), inert(m.Facts[name]))
 	}
@@ -228,7 +236,7 @@ func Verified(all []backup.Verified, took time.Duration, screen page.Screen) str
 		if v.Opened {
 			opened = "decrypted and unpacked"
 		}
-		p.Hang(page.Normal, v.ID+"  ", fmt.Sprintf("%s, all there and of the right size; %d read (%s of the streams), %s", units.Count(int(v.Objects), "object"), v.Read, units.Measured(float64(v.Bytes)), opened))
+		p.Hang(page.Normal, v.ID+"  ", fmt.Sprintf("%s, all there and of the right size; %d read (%s of the streams), %s", units.Count(int(v.Objects), "object"), v.Read, bytesText(v.Bytes), opened))
 	}
 	p.Para(page.Dim, 0, "Read in "+units.Span(took)+". That a server starts on what is restored is another proof.")
 	return p.String()
