@@ -141,7 +141,7 @@ func TestReadingWritesNothing(t *testing.T) {
 	}
 	tape, text, recording := filepath.Join(t.TempDir(), "host.tape"), t.TempDir(), filepath.Join(t.TempDir(), "recording")
 	growth := filepath.Join(text, "growth.csv")
-	check(t, os.WriteFile(growth, []byte("date,used_bytes\n2026-01-01,1\n2026-01-02,2\n"), 0o600))
+	check(t, os.WriteFile(growth, []byte(growing(60)), 0o600))
 	for _, c := range []struct {
 		args []string
 		may  func(string) bool
@@ -326,4 +326,13 @@ func statementLog(t *testing.T, name string) []string {
 		}
 	}
 	return out
+}
+
+// growing is a history of some days in which something grows.
+func growing(days int) string {
+	text := "date,used_bytes\n"
+	for i := range days {
+		text += fmt.Sprintf("%s,%d\n", time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly), 1_000_000*(i+i%3))
+	}
+	return text
 }
