@@ -15,6 +15,7 @@ import (
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // known is a quantity with what is known of it.
@@ -94,7 +95,7 @@ func (f source) fromCSV(in io.Reader) ([]known, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, mostHistory+1))
 	if err == nil && len(text) > mostHistory {
-		err = hint.With(fmt.Errorf("it is larger than %d MiB", mostHistory>>20), "a row a day is enough")
+		err = hint.With(fmt.Errorf("it is larger than %s", units.Bytes(mostHistory)), "a row a day is enough")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.csv, hint.Cause(err))

@@ -4,6 +4,7 @@ package bulk
 
 import (
 	"fmt"
+	"time"
 
 	"plumb/internal/product"
 	"plumb/internal/provision/boost"
@@ -56,7 +57,7 @@ func pages(t *stack.Thing) boost.Setting {
 func (Loader) Loss(t *stack.Thing) []string {
 	every := "about a second"
 	if n, known := t.Int("innodb_flush_log_at_timeout"); known {
-		every = fmt.Sprintf("%d s", n)
+		every = units.Span(time.Duration(n) * time.Second)
 	}
 	loss := []string{"if the machine goes down, the commits of the last " + every + " (innodb_flush_log_at_timeout); nothing if only the server does"}
 	if on, _ := t.Bool("log_bin"); on {
