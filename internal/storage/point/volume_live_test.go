@@ -25,7 +25,8 @@ type onVolume interface {
 
 // TestPointsOnThinVolumes goes the way of a point on LVM.
 func TestPointsOnThinVolumes(t *testing.T) {
-	if _, err := os.Stat("/dev/mapper/control"); err != nil || exec.Command("lvs").Run() != nil {
+	// LVM makes /dev/mapper/control itself, also where the kernel has no device mapper.
+	if misc, err := os.ReadFile("/proc/misc"); err != nil || !strings.Contains(string(misc), "device-mapper") || exec.Command("lvs").Run() != nil {
 		t.Skip("no device mapper or no LVM: test/real/vm runs it")
 	}
 	for _, fstype := range []string{"xfs", "ext4"} {
