@@ -76,7 +76,7 @@ type fan struct {
 	Alt                        string
 	Wide, Narrow, Middle, Past string // paths
 	Limit                      string
-	LimitText                  string
+	Full                       *tick   // what the limit is, from the top
 	Now                        float64 // per cent from the left
 	X, Y                       []tick
 }
@@ -116,7 +116,7 @@ func fanOf(r space.Result) *fan {
 	}
 	if r.Limit != nil && r.Limit.Bytes <= high {
 		f.Limit = fmt.Sprintf("M0 %.1fH%d", y(r.Limit.Bytes), canvas)
-		f.LimitText = "full at " + size(r.Limit.Bytes)
+		f.Full = &tick{percent(y(r.Limit.Bytes)), "full at " + size(r.Limit.Bytes)}
 	}
 	for i := range 5 {
 		v := low + (high-low)*float64(i)/4
