@@ -44,7 +44,7 @@ func TestRecipeNamesWhatItMakes(t *testing.T) {
 // TestGuestScriptsAreClean has the shell and shellcheck read them.
 func TestGuestScriptsAreClean(t *testing.T) {
 	scripts, err := filepath.Glob("guest/*.sh")
-	if err != nil || len(scripts) != 18 {
+	if err != nil || len(scripts) == 0 {
 		t.Fatalf("found %q, %v", scripts, err)
 	}
 	for _, argv := range [][]string{{"sh", "-n"}, {"dash", "-n"}, {"shellcheck", "--severity=style"}} {
