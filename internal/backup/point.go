@@ -72,12 +72,10 @@ func onZFS(p protect.Point) (members []protect.Member, err error) {
 	if p.State != protect.Taken || len(p.Members) == 0 {
 		return nil, errors.New("it is not a whole point")
 	}
-	for _, m := range p.Members {
+	members = p.Snapshots()
+	for _, m := range members {
 		if m.Storage != "zfs" && m.Storage != "zfs-fuse" {
 			return nil, hint.With(fmt.Errorf("%s is on %s", m.Name, m.Storage), "points on ZFS are sent; of other storages back up what a command gives: --command 'mariadb-backup --backup --stream=mbstream'")
-		}
-		if !slices.ContainsFunc(members, func(had protect.Member) bool { return had.Snapshot == m.Snapshot }) {
-			members = append(members, m)
 		}
 	}
 	return members, nil
@@ -92,24 +90,20 @@ type dataset struct {
 
 func read(ctx context.Context, d host.Reader, m protect.Member) (ds dataset, err error) {
 	name, _, _ := strings.Cut(m.Snapshot, "@")
-	ds = dataset{name: name, snapshot: m.Snapshot, guid: m.GUID, moments: map[string]string{}}
+	ds = dataset{name: name, snapshot: m.Snapshot, guid: m.GUID}
 	out, err := d.Output(ctx, zfs.Properties(name)...)
 	if err != nil {
 		return ds, err
 	}
-	for _, p := range zfs.ParseProperties(out) {
-		if p.Name == "encryption" {
-			ds.open, ds.raw = true, p.Value != "off" && p.Value != "-"
-		}
-	}
+	all := zfs.ParseProperties(out)
+	ds.open = !zfs.IsFuse(all)
+	ds.raw = slices.ContainsFunc(all, func(p zfs.Property) bool {
+		return p.Name == "encryption" && p.Value != "off" && p.Value != "-"
+	})
 	if out, err = d.Output(ctx, zfs.Moments(name)...); err != nil {
 		return ds, err
 	}
-	for _, row := range zfs.ParseRows(out, 2) {
-		if of := row[0]; strings.HasPrefix(of, name+"@") || strings.HasPrefix(of, name+"#") && ds.moments[row[1]] == "" {
-			ds.moments[row[1]] = of
-		}
-	}
+	ds.moments = zfs.ParseMoments(out, name)
 	if ds.moments[ds.guid] != m.Snapshot {
 		return ds, fmt.Errorf("the snapshot %s is gone, or another of its name is there", m.Snapshot)
 	}
@@ -167,10 +161,7 @@ func streamOf(m manifest.Manifest, name string) *manifest.Stream {
 func (ds dataset) source(base *manifest.Manifest) Source {
 	s := Source{Stream: manifest.Stream{Name: ds.name, Kind: manifest.ZFS, GUID: ds.guid, Raw: ds.raw}, Argv: []string{"zfs", "send"}}
 	if ds.open {
-		s.Argv = append(s.Argv, "-L", "-c", "-e")
-	}
-	if ds.raw {
-		s.Argv = append(s.Argv, "-w")
+		s.Argv = append(s.Argv, zfs.AsStored(ds.raw)...)
 	}
 	if base != nil {
 		before := streamOf(*base, ds.name)

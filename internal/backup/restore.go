@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -115,37 +116,37 @@ func linked(chain []manifest.Manifest) error {
 // target makes the dataset below which all lies, and those between. It tells whether this is OpenZFS.
 func (r Restore) target(ctx context.Context, target string, names map[string]string) (open bool, err error) {
 	var wanted []string
-	for _, name := range names {
+	received := slices.Collect(maps.Values(names))
+	for _, name := range received {
 		for parent := name; parent != target; {
 			parent = parent[:strings.LastIndexByte(parent, '/')]
-			if !slices.Contains(wanted, parent) && !isOne(names, parent) {
+			if !slices.Contains(wanted, parent) && !slices.Contains(received, parent) {
 				wanted = append(wanted, parent)
 			}
 		}
 	}
 	slices.Sort(wanted)
+	out, err := r.Do.Output(ctx, zfs.Below(zfs.PoolOf(target))...)
+	if err != nil {
+		return false, err
+	}
+	there := zfs.Names(out)
 	for _, name := range wanted {
-		out, err := r.Do.Output(ctx, zfs.Below(zfs.PoolOf(name))...)
-		if err != nil {
+		if slices.Contains(there, name) {
+			continue
+		}
+		if _, err := r.Do.Run(ctx, zfs.Create(name, "canmount=off")...); err != nil {
 			return false, err
 		}
-		if !slices.Contains(zfs.Names(out), name) {
-			if _, err := r.Do.Run(ctx, zfs.Create(name, "canmount=off")...); err != nil {
-				return false, err
-			}
-		}
 	}
-	out, err := r.Do.Output(ctx, zfs.Properties(target)...)
-	return slices.ContainsFunc(zfs.ParseProperties(out), func(p zfs.Property) bool { return p.Name == "encryption" }), err
+	fuse, err := r.Fuse(ctx, target)
+	return !fuse, err
 }
 
-func isOne(names map[string]string, dataset string) bool {
-	for _, name := range names {
-		if name == dataset {
-			return true
-		}
-	}
-	return false
+// Fuse tells whether a dataset is one of zfs-fuse.
+func (r Restore) Fuse(ctx context.Context, dataset string) (bool, error) {
+	out, err := r.Do.Output(ctx, zfs.Properties(dataset)...)
+	return zfs.IsFuse(zfs.ParseProperties(out)), err
 }
 
 // receive gives zfs one stream, unless its snapshot is there.
@@ -181,12 +182,7 @@ func (r Restore) has(ctx context.Context, dataset, guid string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, row := range zfs.ParseRows(out, 2) {
-		if row[1] == guid && strings.Contains(row[0], "@") {
-			return true, nil
-		}
-	}
-	return false, nil
+	return strings.Contains(zfs.ParseMoments(out, dataset)[guid], "@"), nil
 }
 
 // Command gives one stream to a shell's line. The line ends well only when it was given all of it.

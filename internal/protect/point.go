@@ -3,6 +3,7 @@ package protect
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"time"
 
@@ -88,6 +89,16 @@ func (s Server) Dir(role string) string {
 		}
 	}
 	return ""
+}
+
+// Snapshots gives the members, each snapshot once: several directories can lie in one.
+func (p Point) Snapshots() (all []Member) {
+	for _, m := range p.Members {
+		if !slices.ContainsFunc(all, func(had Member) bool { return had.Snapshot == m.Snapshot }) {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // Position is where a server's log stood. What a product does not have is empty.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -204,7 +205,33 @@ func (t Tools) GUIDs(name string) []string {
 	return append(argv, "guid", name)
 }
 
-// Moments prints the names and GUIDs of a dataset, its snapshots and its bookmarks.
+// Moments prints the names and GUIDs of a dataset, its snapshots and its bookmarks; see [ParseMoments].
 func Moments(name string) []string {
 	return []string{"zfs", "get", "-Hp", "-d", "1", "-o", "name,value", "guid", name}
+}
+
+// ParseMoments gives the snapshots of a dataset and, where a snapshot is gone, its bookmarks, by their GUIDs.
+func ParseMoments(text []byte, name string) map[string]string {
+	of := map[string]string{}
+	for _, row := range ParseRows(text, 2) {
+		if moment, guid := row[0], row[1]; strings.HasPrefix(moment, name+"@") || strings.HasPrefix(moment, name+"#") && of[guid] == "" {
+			of[guid] = moment
+		}
+	}
+	return of
+}
+
+// IsFuse tells by all properties of a dataset whether it is one of zfs-fuse, which has a GUID of each
+// too, but not among all.
+func IsFuse(all []Property) bool {
+	return !slices.ContainsFunc(all, func(p Property) bool { return p.Name == "guid" })
+}
+
+// AsStored are the flags by which OpenZFS sends blocks as they lie on the disk; raw also those that
+// are encrypted, and then whoever receives them needs no key.
+func AsStored(raw bool) []string {
+	if raw {
+		return []string{"-L", "-c", "-e", "-w"}
+	}
+	return []string{"-L", "-c", "-e"}
 }

@@ -57,7 +57,11 @@ func (p Proof) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, e
 	if err != nil {
 		return d, err
 	}
-	if told.Members, err = received(told.Members, all, p.fuse(ctx, at)); err != nil {
+	fuse, err := p.Restore.Fuse(ctx, at)
+	if err != nil {
+		return d, err
+	}
+	if told.Members, err = received(told.Members, all, fuse); err != nil {
 		return d, err
 	}
 	for i, one := range told.Members {
@@ -125,12 +129,6 @@ func (p Proof) scratch(ctx context.Context, log *inventory.Log, m manifest.Manif
 		return err
 	})
 	return name, err
-}
-
-// fuse tells whether this is zfs-fuse, which knows no encryption.
-func (p Proof) fuse(ctx context.Context, dataset string) bool {
-	out, err := p.Restore.Do.Output(ctx, zfs.Properties(dataset)...)
-	return err == nil && !slices.ContainsFunc(zfs.ParseProperties(out), func(p zfs.Property) bool { return p.Name == "encryption" })
 }
 
 // received gives the members of a point as they were restored.

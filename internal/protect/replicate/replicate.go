@@ -110,7 +110,7 @@ func (s *sending) run(ctx context.Context) error {
 		}
 		return err
 	}
-	for _, m := range s.members() {
+	for _, m := range s.p.Snapshots() {
 		if err := s.send(ctx, m); err != nil {
 			return err // it stays held: the next run goes on
 		}
@@ -135,11 +135,6 @@ func (s *sending) possible() error {
 		}
 	}
 	return nil
-}
-
-// members are those of the point, each snapshot once.
-func (s *sending) members() []protect.Member {
-	return slices.CompactFunc(slices.Clone(s.p.Members), func(a, b protect.Member) bool { return a.Snapshot == b.Snapshot })
 }
 
 func (s *sending) mine(h protect.Hold) bool { return h.Owner == s.t.Owner() }
@@ -197,13 +192,11 @@ func (s *sending) readHolder(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.holder, s.theirFuse = map[string]string{}, true
-	for _, p := range zfs.ParseProperties(out) {
+	all := zfs.ParseProperties(out)
+	s.holder, s.theirFuse = map[string]string{}, zfs.IsFuse(all)
+	for _, p := range all {
 		if p.Of == s.t.Dataset && p.Source == "local" {
 			s.holder[p.Name] = p.Value
-		}
-		if p.Name == "guid" { // which zfs-fuse has, but not among all
-			s.theirFuse = false
 		}
 	}
 	if s.holder[ourMark] != "1" {

@@ -26,7 +26,7 @@ const (
 
 // flags of zfs send for each way.
 func flags(way string) []string {
-	return map[string][]string{wayCompressed: {"-L", "-c", "-e"}, wayRaw: {"-L", "-c", "-e", "-w"}}[way]
+	return map[string][]string{wayCompressed: zfs.AsStored(false), wayRaw: zfs.AsStored(true)}[way]
 }
 
 func isWay(way string) bool { return way == wayPlain || flags(way) != nil }
