@@ -49,7 +49,7 @@ type Progress struct {
 	Bytes   int64 // of the stream
 	Sent    int64 // bytes of objects
 	Skipped int64 // bytes of the stream that an earlier run had sent
-	Size    int64 // that the stream will have, as its producer guesses; 0: it does not say
+	Size    int64 // of the stream when it has ended, as its manifest says; 0: nobody knows yet
 }
 
 // Job is what is backed up.
@@ -66,7 +66,6 @@ type Source struct {
 	manifest.Stream          // Name, Kind, GUID, Base, Raw; the rest is filled in
 	Argv            []string // what produces it
 	Text            []byte   // the stream itself, where nothing is run for it
-	Size            int64    // bytes, guessed; 0: not known
 }
 
 // Result is what came of it.

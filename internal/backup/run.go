@@ -21,7 +21,7 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 	defer func() {
 		res.Took = b.Now().Sub(began)
 		if err != nil {
-			err = fmt.Errorf("back %s up to %s: %w", job.Name, b.Store.About().URL, err)
+			err = fmt.Errorf("back %s up to %s: %w", job.Name, b.Store.URL(), err)
 		}
 	}()
 	if err := b.claim(ctx); err != nil {
@@ -62,7 +62,7 @@ func (b *Backup) send(ctx context.Context, r *running, number int, source Source
 		Pace: b.Pace, Put: b.put(), Doing: func(bytes, out, before int64) {
 			sent, skipped = out, before
 			if b.Doing != nil {
-				b.Doing(Progress{Stream: source.Name, Bytes: bytes, Sent: res.Sent + out, Skipped: res.Skipped + before, Size: source.Size})
+				b.Doing(Progress{Stream: source.Name, Bytes: bytes, Sent: res.Sent + out, Skipped: res.Skipped + before})
 			}
 		}})
 	if err != nil {
@@ -100,37 +100,35 @@ func (b *Backup) put() store.Put {
 
 // whole lists what the store has: that it said that it keeps an object is one thing.
 func (b *Backup) whole(ctx context.Context, res *Result) error {
-	there := map[string]int64{}
-	err := b.Store.List(ctx, manifest.Folder(res.ID), func(i store.Info) error {
-		there[i.Name] = i.Size
-		return nil
-	})
+	there, err := sizes(ctx, b.Store, res.ID)
 	if err != nil {
 		return err
 	}
-	buffer := make([]byte, manifest.MaxPart)
 	for n, s := range res.Streams {
-		at := int64(0)
-		for i := range s.Parts {
-			text, _, err := b.Store.Get(ctx, manifest.PartName(res.ID, n, i), buffer)
-			if err != nil {
-				return err
-			}
-			chunks, err := s.ReadPart(i, text)
-			if err != nil {
-				return err
-			}
-			for _, c := range chunks {
+		err := stream.Read(ctx, stream.Reading{Store: b.Store, ID: res.ID, Stream: n, Of: s, Workers: 1, Sealed: true,
+			Only: func(int64) bool { return false },
+			Seen: func(at int64, c manifest.Chunk) error {
 				name := manifest.ChunkName(res.ID, n, at)
 				if size, is := there[name]; !is || size != c.Size {
 					return hint.With(fmt.Errorf("the store has %d bytes of %s, and said that it kept %d", size, name, c.Size), "something else removes objects below this prefix, or the store loses them")
 				}
-				at++
-			}
+				res.Objects++
+				return nil
+			}}, nil)
+		if err != nil {
+			return err
 		}
-		res.Objects += at
 	}
 	return nil
+}
+
+// sizes lists the objects that the store has of a backup, in bytes.
+func sizes(ctx context.Context, s store.Store, id string) (map[string]int64, error) {
+	there := map[string]int64{}
+	return there, s.List(ctx, manifest.Folder(id), func(i store.Info) error {
+		there[i.Name] = i.Size
+		return nil
+	})
 }
 
 // commit makes the backup exist.

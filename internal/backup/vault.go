@@ -38,7 +38,7 @@ func (v Vault) List(ctx context.Context) (all []Found, err error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the backups of %s: %w", v.Store.About().URL, err)
+		return nil, fmt.Errorf("list the backups of %s: %w", v.Store.URL(), err)
 	}
 	for _, id := range ids {
 		f := Found{}
@@ -89,9 +89,9 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 	}
 	switch {
 	case len(fit) == 0 && latest && doubt != nil:
-		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.About().URL, doubt)
+		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.URL(), doubt)
 	case len(fit) == 0:
-		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s", v.Store.About().URL, cmp.Or(id, "at all")), "plumb backup list shows them")
+		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s", v.Store.URL(), cmp.Or(id, "at all")), "plumb backup list shows them")
 	case latest:
 		return fit[len(fit)-1].Manifest, nil
 	case len(fit) > 1:

@@ -8,7 +8,6 @@ import (
 	"filippo.io/age"
 
 	"plumb/internal/backup/manifest"
-	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
 )
 
@@ -33,11 +32,7 @@ type Verified struct {
 // Run verifies one backup: every object is there and of its size, and those of the sample are what was sent.
 func (v Verify) Run(ctx context.Context, m manifest.Manifest) (Verified, error) {
 	got := Verified{ID: m.ID, Opened: len(v.Keys) > 0}
-	there := map[string]int64{}
-	err := v.Store.List(ctx, manifest.Folder(m.ID), func(i store.Info) error {
-		there[i.Name] = i.Size
-		return nil
-	})
+	there, err := sizes(ctx, v.Store, m.ID)
 	if err != nil {
 		return got, fmt.Errorf("verify backup %s: %w", m.ID, err)
 	}

@@ -26,7 +26,7 @@ func Conditional(ctx context.Context, s Store) (bool, error) {
 		case text == "second" && errors.Is(err, ErrExists):
 			return true, nil
 		case err != nil:
-			return false, fmt.Errorf("try whether %s takes objects: %w", s.About().URL, err)
+			return false, fmt.Errorf("try whether %s takes objects: %w", s.URL(), err)
 		}
 	}
 	return false, nil

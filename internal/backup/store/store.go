@@ -27,8 +27,8 @@ type Store interface {
 	List(ctx context.Context, prefix string, each func(Info) error) error
 	// Delete removes an object. One that is not there is no error.
 	Delete(ctx context.Context, name string) error
-	// About tells what this store is.
-	About() About
+	// URL names it as the command line does, without secrets.
+	URL() string
 }
 
 // Put says under which condition something is kept.
@@ -44,13 +44,6 @@ type Info struct {
 	Size     int64 // bytes
 	Modified time.Time
 	Tag      string
-}
-
-// About is what a store is.
-type About struct {
-	URL         string // as the command line names it, without secrets
-	Conditional bool   // it keeps the conditions of Put; found out by trying
-	Lock        bool   // it can keep objects from being removed
 }
 
 // What went wrong.

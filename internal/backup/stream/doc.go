@@ -6,3 +6,6 @@
 // can be sent again. What is read is checked against a signed manifest, decrypted and unpacked before
 // a byte of it is passed on, in the order of the stream.
 package stream
+
+// Workers is how many objects are on their way at once, unless another number is asked for.
+const Workers = 6

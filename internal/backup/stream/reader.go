@@ -21,7 +21,7 @@ type Reading struct {
 	Stream  int // its number
 	Of      manifest.Stream
 	Keys    []age.Identity
-	Workers int               // 0: 6
+	Workers int               // 0: Workers
 	Doing   func(bytes int64) // told after each chunk that was passed on
 	// For those who only want to know whether it would come back: nothing is passed on then.
 	Only   func(chunk int64) bool                         // which chunks are read
@@ -42,7 +42,7 @@ type piece struct {
 // checked; with an error it is not all of it.
 func Read(ctx context.Context, o Reading, out io.Writer) error {
 	if o.Workers == 0 {
-		o.Workers = 6
+		o.Workers = Workers
 	}
 	if o.Sealed && o.Only == nil {
 		return errors.New("read a stream: without keys nothing can be passed on")

@@ -63,7 +63,7 @@ func (m *memory) Get(_ context.Context, name string, into []byte) ([]byte, strin
 
 func (m *memory) List(context.Context, string, func(store.Info) error) error { return nil }
 func (m *memory) Delete(context.Context, string) error                       { return nil }
-func (m *memory) About() store.About                                         { return store.About{URL: "memory"} }
+func (m *memory) URL() string                                                { return "memory" }
 
 // notes is a memory of what was sent.
 type notes struct {

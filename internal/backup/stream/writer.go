@@ -44,7 +44,7 @@ type Writing struct {
 	Key     []byte // of the marks: random, and the same for all runs of one backup
 	Memory  Memory
 	Chunk   int // bytes; 0: chunk.Max
-	Workers int // 0: 6
+	Workers int // 0: Workers
 	Pace    *Pace
 	Doing   func(bytes, sent, skipped int64) // told after each chunk: of the stream, as objects, and of the stream again
 	Put     store.Put                        // how objects are kept: locked until when
@@ -79,7 +79,7 @@ func NewWriter(ctx context.Context, o Writing) (*Writer, error) {
 		o.Chunk = chunk.Max
 	}
 	if o.Workers == 0 {
-		o.Workers = 6
+		o.Workers = Workers
 	}
 	if o.Chunk < 1 || o.Chunk > chunk.Max || o.Workers < 1 || len(o.Key) == 0 {
 		return nil, fmt.Errorf("send a stream in chunks of %d bytes by %d workers with a key of %d bytes", o.Chunk, o.Workers, len(o.Key))

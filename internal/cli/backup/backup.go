@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/backup"
+	"plumb/internal/backup/chunk"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
@@ -122,7 +123,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, s store.Store, o ask
 	if err != nil {
 		return hint.With(err, cmp.Or(hint.Of(err), "there is no backup of it; the same command goes on with what was sent"))
 	}
-	return v.Answer(o.json, view.Document(s.About().URL, r), view.Made(s.About().URL, r, shell.Screen(v.Out)))
+	return v.Answer(o.json, view.Document(s.URL(), r), view.Made(s.URL(), r, shell.Screen(v.Out)))
 }
 
 // ready makes all that a backup is made with.
@@ -141,7 +142,7 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, s store.Store, o as
 	if err != nil {
 		return b, err
 	}
-	b = backup.Backup{Do: d, Store: s, Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Chunk: 16 << 20, Workers: most, Doing: v.doing(o.json)}
+	b = backup.Backup{Do: d, Store: s, Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Chunk: chunk.Max, Workers: stream.Workers, Doing: v.doing(o.json)}
 	if o.low {
 		b.Chunk, b.Workers = 4<<20, 3
 	}

@@ -17,6 +17,7 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/store"
+	"plumb/internal/backup/stream"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -122,16 +123,13 @@ func contents(name string) ([]byte, error) {
 	return text, errors.Join(err, f.Close())
 }
 
-// most is how many requests are under way at once.
-const most = 6
-
 // on opens this machine and the store for one command.
 func (v *verbs) on(p place, do func(d *host.LiveDoer, s store.Store) error) (err error) {
 	plain, end, err := p.open()
 	if err != nil {
 		return err
 	}
-	s := store.Patiently(plain, store.DefaultPatience, most, v.trouble())
+	s := store.Patiently(plain, store.DefaultPatience, stream.Workers, v.trouble())
 	defer func() { err = errors.Join(err, end()) }()
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
 	defer func() { err = errors.Join(err, d.Close()) }()

@@ -39,7 +39,7 @@ func (v *verbs) list() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return v.Answer(p.json, view.ListDocument(s.About().URL, all), view.List(s.About().URL, all, shell.Screen(v.Out)))
+				return v.Answer(p.json, view.ListDocument(s.URL(), all), view.List(s.URL(), all, shell.Screen(v.Out)))
 			})
 		},
 	}

@@ -86,7 +86,7 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		if err != nil {
 			return err
 		}
-		err = v.Answer(o.json, view.ProofDocument(s.About().URL, m, got), view.Proven(m, got, shell.Screen(v.Out)))
+		err = v.Answer(o.json, view.ProofDocument(s.URL(), m, got), view.Proven(m, got, shell.Screen(v.Out)))
 		if err == nil && !got.OK {
 			err = shell.ErrMarked
 		}
@@ -120,7 +120,7 @@ func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	}
 	v.wipe()
 	took := time.Since(began)
-	return v.Answer(o.json, view.VerifyDocument(s.About().URL, got, took), view.Verified(got, took, shell.Screen(v.Out)))
+	return v.Answer(o.json, view.VerifyDocument(s.URL(), got, took), view.Verified(got, took, shell.Screen(v.Out)))
 }
 
 // chosen gives the backups that are meant: one with what it needs, or all. Of all, one that is not believed

@@ -44,10 +44,8 @@ func Open(name string) (*Dir, error) {
 // Close gives it back.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// About implements store.Store. A lock against removal is for a filesystem to keep, and for none that Plumb knows.
-func (d *Dir) About() store.About {
-	return store.About{URL: "file://" + d.name, Conditional: true}
-}
+// URL implements store.Store.
+func (d *Dir) URL() string { return "file://" + d.name }
 
 // aside is what files are called before they are whole. No object's name has a part that begins so.
 const aside = ".plumb-"

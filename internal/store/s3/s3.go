@@ -82,10 +82,8 @@ func login(o Options) *credentials.Credentials {
 	return credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}})
 }
 
-// About implements store.Store.
-func (b *Bucket) About() store.About {
-	return store.About{URL: b.url, Conditional: true, Lock: true}
-}
+// URL implements store.Store.
+func (b *Bucket) URL() string { return b.url }
 
 // Put implements store.Store.
 func (b *Bucket) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
