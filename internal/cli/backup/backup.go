@@ -222,8 +222,11 @@ func (v *verbs) doing(quiet bool) func(backup.Progress) {
 	if quiet || !shell.IsTerminal(v.Err) {
 		return nil
 	}
-	began, last := time.Now(), time.Time{}
+	began, last, of := time.Time{}, time.Time{}, ""
 	return func(p backup.Progress) {
+		if p.Stream != of {
+			began, of = time.Now(), p.Stream
+		}
 		if time.Since(last) < 200*time.Millisecond {
 			return
 		}
