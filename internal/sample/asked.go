@@ -3,6 +3,7 @@ package sample
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -107,4 +108,12 @@ func (l *Learned[T]) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.at = time.Time{}
+}
+
+// WithoutPort gives the host of a client's address, as a server writes it.
+func WithoutPort(address string) string {
+	if i := strings.LastIndexByte(address, ':'); i >= 0 && strings.Trim(address[i+1:], "0123456789") == "" {
+		return address[:i]
+	}
+	return address
 }

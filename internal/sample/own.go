@@ -50,8 +50,11 @@ func (o *Own) Has(text string) bool {
 		return false
 	}
 	key = key[:max(0, strings.LastIndexByte(key, ' '))] // its last word may be half of one
+	if strings.Count(key, " ") < fewest {
+		return false
+	}
 	for q := range o.asked {
-		if strings.HasPrefix(q, key) && strings.Count(key, " ") >= fewest {
+		if strings.HasPrefix(q, key) {
 			return true
 		}
 	}

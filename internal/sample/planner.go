@@ -3,6 +3,7 @@ package sample
 import (
 	"context"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/series"
 	"plumb/internal/stack"
@@ -14,4 +15,9 @@ import (
 type Planner interface {
 	Plan(ctx context.Context, h host.Reader, s *stack.Stack, of series.Statement) series.Plan
 	Indexes(ctx context.Context, h host.Reader, s *stack.Stack, of stack.Ref) ([]series.Index, error)
+}
+
+// Unplanned is the plan of a statement that has none, and why.
+func Unplanned(of series.Statement, err error) series.Plan {
+	return series.Plan{Of: of.Of, Statement: of.ID, Why: err.Error(), Hint: hint.Of(err)}
 }

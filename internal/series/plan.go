@@ -22,5 +22,8 @@ type PlanStep struct {
 	Mark  bool     `json:"mark,omitempty"` // it reads all rows, or sorts or keeps them aside
 }
 
-// MostPlanSteps bounds what is kept of a plan.
-const MostPlanSteps = 60
+// What is kept of a plan, and how deep a server's account of it is followed.
+const (
+	MostPlanSteps = 60
+	DeepestPlan   = 100
+)

@@ -30,7 +30,7 @@ type changeSession struct{ client *mongo.Client }
 // Exec implements host.ChangeSession. A statement is a command as a JSON
 // document: {"setParameter": 1, "ttlMonitorEnabled": true}.
 func (s *changeSession) Exec(ctx context.Context, statement string) error {
-	if name, err := commandName(statement); err != nil || name != "setParameter" {
+	if name, _, err := readCommand(statement); err != nil || name != "setParameter" {
 		return fmt.Errorf("%w: %s is not setParameter", host.ErrRefused, statement)
 	}
 	command, _, err := parseCommand(statement)

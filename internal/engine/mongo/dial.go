@@ -35,25 +35,25 @@ var reading = []string{"buildInfo", "connectionStatus", "getCmdLineOpts", "getLo
 // Reads reports whether a command, given as a JSON document, is one of the
 // reading ones. The command is the document's first key.
 func (d *Dialer) Reads(query string) bool {
-	var doc bson.D
-	if err := bson.UnmarshalExtJSON([]byte(query), false, &doc); err != nil || len(doc) == 0 {
+	name, doc, err := readCommand(query)
+	switch {
+	case err != nil:
 		return false
-	}
-	if doc[0].Key == "aggregate" {
+	case name == "aggregate":
 		return listsOperations(doc)
 	}
-	return slices.Contains(reading, doc[0].Key)
+	return slices.Contains(reading, name)
 }
 
-func commandName(query string) (string, error) {
-	var doc bson.D
-	if err := bson.UnmarshalExtJSON([]byte(query), false, &doc); err != nil {
-		return "", err
+// readCommand reads a command, which is called by its first key.
+func readCommand(query string) (name string, command bson.D, err error) {
+	if err := bson.UnmarshalExtJSON([]byte(query), false, &command); err != nil {
+		return "", nil, err
 	}
-	if len(doc) == 0 {
-		return "", errors.New("empty command")
+	if len(command) == 0 {
+		return "", nil, errors.New("empty command")
 	}
-	return doc[0].Key, nil
+	return command[0].Key, command, nil
 }
 
 const dialTime = 3 * time.Second

@@ -375,6 +375,22 @@ func TestOnlyReadingCommands(t *testing.T) {
 	}
 }
 
+// What a session may read is nothing that may change or hold the server.
+func FuzzReads(f *testing.F) {
+	f.Add(`{"serverStatus": 1}`)
+	f.Add(`{"aggregate": 1, "pipeline": [{"$currentOp": {}}, {"$limit": 3}], "cursor": {}}`)
+	f.Add(`{"setParameter": 1, "serverStatus": 1}`)
+	f.Fuzz(func(t *testing.T, query string) {
+		if !NewDialer("").Reads(query) {
+			return
+		}
+		name, command, err := readCommand(query)
+		if err != nil || name == "setParameter" || slices.Contains(locking, name) || name == "aggregate" && !listsOperations(command) {
+			t.Errorf("%q may be read: %q, %v", query, name, err)
+		}
+	})
+}
+
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(config))
 	f.Add([]byte("storage: {dbPath: [1, 2]}\n&a a: *a\n"))

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/sample"
 	"plumb/internal/series"
+	"plumb/internal/stack"
 )
 
 // Live is a private server, and what watches it.
@@ -21,6 +22,15 @@ type Live struct {
 	Host   *host.Live
 	Source func(part string) sample.Source
 	Pause  time.Duration // between two questions of the same kind
+}
+
+// LoggedIn is a stack with one server that Plumb can query.
+func LoggedIn(kind, address string) (*stack.Stack, stack.Ref) {
+	s, obs := &stack.Stack{}, stack.Observation{}
+	server := obs.New(kind, address)
+	server.Set("logged_in", stack.Bool(true), "test")
+	s.Add("test", obs)
+	return s, server.Ref
 }
 
 // Exec runs statements.

@@ -41,24 +41,16 @@ func waitsFor(x series.Session) string {
 
 func boardStatement(server stack.Ref, x watch.StatementChange) BoardStatement {
 	out := BoardStatement{Server: Plain(server.String()), Database: Plain(x.Database), Share: units.Percent(x.Share), Calls: units.Grouped(int64(x.Calls)), Each: "–",
-		Touched: touched(x), Text: Plain(x.Text)}
+		Touched: touched(x), Text: Plain(statementName(x))}
 	if x.Calls > 0 {
 		out.Each = units.Milliseconds(1000 * x.Seconds / x.Calls)
 	}
 	if x.Dearer != nil && x.More != nil {
 		out.Change = shift(*x.Dearer, *x.More)
 	}
-	switch {
-	case x.Rest:
-		out.Text = "all others"
-		return out
-	case x.Own():
-		out.Text = ownStatements
-		return out
-	case out.Text == "":
-		out.Text = Plain("statement " + x.ID)
+	if !x.Rest && !x.Own() {
+		out.ID, out.Key = x.ID, keyOf(out.Server, x.ID)
 	}
-	out.ID, out.Key = x.ID, keyOf(out.Server, x.ID)
 	return out
 }
 

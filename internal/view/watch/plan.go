@@ -10,9 +10,6 @@ import (
 	"plumb/internal/watch"
 )
 
-// ownStatements stands for what Plumb itself asks.
-const ownStatements = "Plumb's own"
-
 // PlanLines writes a plan for people, a line for each step; a step that reads all
 // rows, sorts or keeps rows aside begins with "!".
 func PlanLines(p series.Plan) []string {

@@ -219,14 +219,15 @@ func statements(p *page.Page, s watch.Server) {
 		if i > 0 && c.Share < leastShare {
 			break // they come in order, and what is below says nothing
 		}
-		text := fmt.Sprintf("%.0f %% of statement time, %s in the last minute: ", 100*c.Share, calls(c.Calls))
+		text := fmt.Sprintf("%.0f %% of statement time, %s in the last minute", 100*c.Share, calls(c.Calls))
 		if t := touched(c); t != "" && !c.Rest {
-			text = strings.TrimSuffix(text, ": ") + ", " + t + ": "
+			text += ", " + t
 		}
+		text += ": "
 		if c.Dearer != nil && c.More != nil {
 			text += change(*c.Dearer, *c.More)
 		}
-		p.Hang(page.Normal, head, text+statementName(c))
+		p.Hang(page.Normal, head, text+cut(statementName(c), 160))
 		head = "            "
 		if plan, asked := planOf(s, c.ID); asked {
 			for _, line := range PlanLines(plan) {
@@ -245,9 +246,9 @@ func statementName(c watch.StatementChange) string {
 	case c.Rest:
 		return "all others"
 	case c.Own():
-		return ownStatements
-	case c.Text != "":
-		return cut(c.Text, 160)
+		return "Plumb's own"
+	case strings.TrimSpace(c.Text) != "":
+		return c.Text
 	}
 	return "statement " + c.ID
 }

@@ -69,7 +69,7 @@ type Server struct {
 	streams map[chan []byte]bool
 	done    chan struct{}
 	ended   bool
-	keys    map[string]view.BoardStatement // those of the newest board
+	shown   []view.BoardStatement // those of the newest board
 	plan    func(ctx context.Context, server, id string) series.Plan
 	asks    chan struct{}
 }
@@ -95,12 +95,7 @@ func (s *Server) Show(b view.Board) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.latest, s.keys = text, map[string]view.BoardStatement{}
-	for _, x := range b.Statements {
-		if x.Key != "" {
-			s.keys[x.Key] = x
-		}
-	}
+	s.latest, s.shown = text, b.Statements
 	for box := range s.streams {
 		select {
 		case <-box:
@@ -234,9 +229,10 @@ func (s *Server) moment(w http.ResponseWriter) {
 // nothing a client sends reaches a server.
 func (s *Server) explain(w http.ResponseWriter, r *http.Request, key string) {
 	s.mu.Lock()
-	x, shown := s.keys[key]
+	shown := s.shown
 	s.mu.Unlock()
-	if !shown || s.plan == nil {
+	i := slices.IndexFunc(shown, func(x view.BoardStatement) bool { return x.Key == key })
+	if key == "" || i < 0 || s.plan == nil { // what has no plan has no key
 		http.Error(w, "this statement is shown no more", http.StatusNotFound)
 		return
 	}
@@ -248,7 +244,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, key string) {
 		http.Error(w, "other plans are being asked for", http.StatusServiceUnavailable)
 		return
 	}
-	text, err := json.Marshal(view.PlanLines(s.plan(r.Context(), x.Server, x.ID)))
+	text, err := json.Marshal(view.PlanLines(s.plan(r.Context(), shown[i].Server, shown[i].ID)))
 	if err != nil {
 		http.Error(w, "the plan cannot be written", http.StatusInternalServerError)
 		return

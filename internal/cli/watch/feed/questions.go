@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -51,17 +52,14 @@ const (
 func (q *Questions) Plan(ctx context.Context, of series.Statement, powerful bool) series.Plan {
 	ctx, cancel := context.WithTimeout(ctx, planTime)
 	defer cancel()
-	none := series.Plan{Of: of.Of, Statement: of.ID}
+	if of.Rest || of.Own() {
+		return sample.Unplanned(of, errors.New("it is no single statement of a client's"))
+	}
 	p, s, leave, err := q.ask(ctx, of.Of, powerful)
 	if err != nil {
-		none.Why = err.Error()
-		return none
+		return sample.Unplanned(of, err)
 	}
 	defer leave()
-	if of.Rest || of.Own() {
-		none.Why = "it is no single statement of a client's"
-		return none
-	}
 	return p.Plan(ctx, q.host, s, of)
 }
 
@@ -104,6 +102,6 @@ func (q *Questions) ask(ctx context.Context, of stack.Ref, powerful bool) (sampl
 	case q.one <- struct{}{}:
 		return p, s, func() { <-q.one }, nil
 	case <-ctx.Done():
-		return nil, nil, nil, fmt.Errorf("another question to a server was not answered in time")
+		return nil, nil, nil, errors.New("another question to a server was not answered in time")
 	}
 }

@@ -10,7 +10,10 @@ import (
 	"plumb/internal/stack"
 )
 
-const kind = "mongo"
+const (
+	kind       = "mongo"
+	grantsHint = "grant the role clusterMonitor; see `plumb watch --grants`"
+)
 
 // Finder makes the sources of the servers of this host that Plumb can query.
 type Finder struct{ probe mongo.Probe }
@@ -23,7 +26,7 @@ func New(remote string) Finder { return Finder{mongo.Probe{Remote: remote}} }
 func (f Finder) Sources(s *stack.Stack) []sample.Source {
 	var all []sample.Source
 	for _, t := range sample.LoggedIn(s, kind) {
-		v := &server{sample.Asked{Ref: t.Ref, Denied: "grant the role clusterMonitor; see `plumb watch --grants`",
+		v := &server{sample.Asked{Ref: t.Ref, Denied: grantsHint,
 			Find: func(ctx context.Context, h host.Reader) (host.Target, error) {
 				_, target, err := f.probe.Find(ctx, h, s, t.Ref)
 				return target, err
@@ -37,17 +40,22 @@ func (f Finder) Sources(s *stack.Stack) []sample.Source {
 // server is one server of a stack.
 type server struct{ sample.Asked }
 
-// document asks a question whose answer is one document.
+// document makes a taker of a question whose answer is one document.
 func (v *server) document(query string, read func(text []byte, set func(name string, value float64)) error) sample.Taker {
 	return func(ctx context.Context, h host.Reader, b *series.Batch) error {
-		rows, err := v.Ask(ctx, h, query)
+		text, err := v.answer(ctx, h, query)
 		if err != nil {
 			return err
 		}
-		text := ""
-		if len(rows.Values) == 1 {
-			text = host.Text(rows.Values[0], 0)
-		}
-		return read([]byte(text), func(name string, value float64) { b.Set(v.Ref, name, value) })
+		return read(text, func(name string, value float64) { b.Set(v.Ref, name, value) })
 	}
+}
+
+// answer asks a question, and gives the document that answers it; none is no JSON.
+func (v *server) answer(ctx context.Context, h host.Reader, query string) ([]byte, error) {
+	rows, err := v.Ask(ctx, h, query)
+	if err != nil || len(rows.Values) != 1 {
+		return nil, err
+	}
+	return []byte(host.Text(rows.Values[0], 0)), nil
 }

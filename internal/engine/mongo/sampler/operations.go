@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/sample"
 	"plumb/internal/series"
 )
 
@@ -52,16 +53,12 @@ func (v *server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	if err := v.document(sessionsQuery, sessions)(ctx, h, b); err != nil {
 		return err
 	}
-	rows, err := v.Ask(ctx, h, operationsQuery)
+	text, err := v.answer(ctx, h, operationsQuery)
 	if err != nil {
-		b.Gap(v.Ref, "which operations these are: "+err.Error(), "grant the role clusterMonitor; see `plumb watch --grants`", "operations")
+		b.Gap(v.Ref, "which operations these are: "+err.Error(), grantsHint, "operations")
 		return nil // what was counted stands
 	}
-	text := ""
-	if len(rows.Values) == 1 {
-		text = host.Text(rows.Values[0], 0)
-	}
-	b.Sessions, err = v.operations([]byte(text))
+	b.Sessions, err = v.operations(text)
 	return err
 }
 
@@ -80,7 +77,7 @@ func (v *server) operations(text []byte) ([]series.Session, error) {
 
 func (o operation) session(v *server) series.Session {
 	database, _, _ := strings.Cut(o.NS, ".")
-	s := series.Session{Of: v.Ref, Client: client(o.Client), Database: database, Active: o.Active, For: micros(o.Micros), InTx: micros(o.Transaction.Open)}
+	s := series.Session{Of: v.Ref, Client: sample.WithoutPort(o.Client), Database: database, Active: o.Active, For: micros(o.Micros), InTx: micros(o.Transaction.Open)}
 	_ = json.Unmarshal(o.OpID, &s.ID) // 0 where the server has no number for it
 	if len(o.EffectiveUser) > 0 {
 		s.User = o.EffectiveUser[0].User
@@ -117,12 +114,4 @@ func micros(n float64) time.Duration {
 		return 0
 	}
 	return time.Duration(n) * time.Microsecond
-}
-
-// client gives the host without the port.
-func client(text string) string {
-	if i := strings.LastIndexByte(text, ':'); i >= 0 && strings.Trim(text[i+1:], "0123456789") == "" {
-		return text[:i]
-	}
-	return text
 }

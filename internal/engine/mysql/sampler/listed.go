@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/sample"
 	"plumb/internal/series"
 )
 
@@ -51,7 +52,7 @@ func (v *Server) session(row []*string, timed bool) (series.Session, bool) {
 	if err != nil {
 		return series.Session{}, false
 	}
-	s := series.Session{Of: v.Ref, ID: id, User: at(1), Client: client(at(2)), Database: at(3), Active: !strings.Contains(quiet, "'"+at(4)+"'")}
+	s := series.Session{Of: v.Ref, ID: id, User: at(1), Client: sample.WithoutPort(at(2)), Database: at(3), Active: !strings.Contains(quiet, "'"+at(4)+"'")}
 	if ms, err := strconv.ParseFloat(at(6), 64); err == nil && ms >= 0 && ms < 1e13 {
 		s.For = time.Duration(ms * float64(time.Millisecond))
 	}
@@ -68,14 +69,6 @@ func (v *Server) session(row []*string, timed bool) (series.Session, bool) {
 	}
 	s.Statement, s.Text = at(11), bounded(at(12))
 	return s, true
-}
-
-// client gives the host without the port.
-func client(text string) string {
-	if i := strings.LastIndexByte(text, ':'); i >= 0 && strings.Trim(text[i+1:], "0123456789") == "" {
-		return text[:i]
-	}
-	return text
 }
 
 // longestText bounds the text of a statement.

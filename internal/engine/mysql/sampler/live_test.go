@@ -13,7 +13,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/sample"
 	"plumb/internal/series"
-	"plumb/internal/stack"
 	"plumb/test/sandbox"
 )
 
@@ -57,16 +56,12 @@ func (l *live) as(user string) {
 	l.Host = host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: dsn, Again: 200 * time.Millisecond})
 	h := l.Host
 	l.T.Cleanup(func() { h.Close() })
-	s := &stack.Stack{}
-	obs := stack.Observation{}
-	thing := obs.New(kind, given.Address)
-	thing.Set("logged_in", stack.Bool(true), "test")
-	s.Add("test", obs)
+	s, ref := samplertest.LoggedIn(kind, given.Address)
 	sources := New(&given).Sources(s)
 	if len(sources) != 4 || sources[0].Name() != "mysql:"+given.Address+" status" {
 		l.T.Fatalf("sources: %v", sources)
 	}
-	l.of = New(&given).Server(s, thing.Ref)
+	l.of = New(&given).Server(s, ref)
 }
 
 // source makes one of the sources of the server.

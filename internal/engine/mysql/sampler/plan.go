@@ -27,7 +27,7 @@ type Planner struct {
 func (p Planner) Plan(ctx context.Context, h host.Reader, s *stack.Stack, of series.Statement) series.Plan {
 	out := series.Plan{Of: of.Of, Statement: of.ID}
 	if err := p.Server(s, of.Of).plan(ctx, h, of, p.Powerful, &out); err != nil {
-		out.Why, out.Hint = err.Error(), hint.Of(err)
+		return sample.Unplanned(of, err)
 	}
 	return out
 }

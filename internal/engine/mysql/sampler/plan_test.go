@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"plumb/internal/engine/mysql"
+	"plumb/internal/engine/samplertest"
 	"plumb/internal/host"
 	"plumb/internal/series"
-	"plumb/internal/stack"
 	"plumb/test/sandbox"
 )
 
@@ -57,12 +57,8 @@ func (l *live) planOf(user, digest string, powerful bool) series.Plan {
 	sandbox.Need(l.T, err)
 	h := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{kind: mysql.Dialer{}, mysql.PlannerEngine: mysql.Planner{}}, DSN: dsn})
 	defer h.Close()
-	s := &stack.Stack{}
-	var obs stack.Observation
-	thing := obs.New(kind, given.Address)
-	thing.Set("logged_in", stack.Bool(true), "test")
-	s.Add("test", obs)
-	return Planner{New(&given), powerful}.Plan(context.Background(), h, s, series.Statement{Of: thing.Ref, Database: "shop", ID: digest + "/shop"})
+	s, ref := samplertest.LoggedIn(kind, given.Address)
+	return Planner{New(&given), powerful}.Plan(context.Background(), h, s, series.Statement{Of: ref, Database: "shop", ID: digest + "/shop"})
 }
 
 const planSettings = "performance_schema = ON\nperformance_schema_consumer_events_statements_current = ON\nperformance_schema_consumer_global_instrumentation = ON"

@@ -34,10 +34,8 @@ type pair struct {
 	value any // string, float64, bool, nil, []pair, []any
 }
 
-const deepest = 100
-
 func readOrdered(d *json.Decoder, depth int) (any, error) {
-	if depth > deepest {
+	if depth > series.DeepestPlan {
 		return nil, errors.New("it is nested too deeply")
 	}
 	token, err := d.Token()

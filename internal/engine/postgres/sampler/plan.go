@@ -2,7 +2,6 @@ package sampler
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -28,12 +27,12 @@ type Planner struct {
 func (p Planner) Plan(ctx context.Context, h host.Reader, s *stack.Stack, of series.Statement) series.Plan {
 	out := series.Plan{Of: of.Of, Statement: of.ID}
 	if err := p.Server(s, of.Of).plan(ctx, h, of, p.Powerful, &out); err != nil {
-		out.Why, out.Hint = err.Error(), hint.Of(err)
+		return sample.Unplanned(of, err)
 	}
 	return out
 }
 
-// mostDatabases is in how many databases indexes are looked for, the largest first.
+// mostDatabases is in how many databases indexes are looked for, the oldest first.
 const mostDatabases = 8
 
 // Indexes implements [sample.Planner]. What could not be read of one database
@@ -64,17 +63,23 @@ FROM %s s JOIN pg_database d ON d.oid = s.dbid JOIN pg_roles r ON r.oid = s.user
 		t.view(true), query, role, database)
 }
 
+// parseID reads the id of a statement: its own, the role's and the database's.
+// What stands for several statements has none.
+func parseID(id string) (query, role, database int64, ok bool) {
+	parts := strings.Split(id, "/")
+	if len(parts) != 3 {
+		return 0, 0, 0, false
+	}
+	query, err := strconv.ParseInt(parts[0], 10, 64)
+	role, err2 := strconv.ParseInt(parts[1], 10, 64)
+	database, err3 := strconv.ParseInt(parts[2], 10, 64)
+	return query, role, database, err == nil && err2 == nil && err3 == nil
+}
+
 func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, powerful bool, out *series.Plan) error {
-	var ids [3]int64
-	parts := strings.Split(of.ID, "/")
-	for i := range ids {
-		if len(parts) != len(ids) {
-			return errors.New("it is no single statement")
-		}
-		var err error
-		if ids[i], err = strconv.ParseInt(parts[i], 10, 64); err != nil {
-			return errors.New("it is no single statement")
-		}
+	query, role, database, single := parseID(of.ID)
+	if !single {
+		return errors.New("it is no single statement")
 	}
 	t, err := v.learn(ctx, h)
 	if err != nil {
@@ -86,7 +91,7 @@ func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, p
 	if t.major < 16 {
 		return hint.With(fmt.Errorf("PostgreSQL %d keeps a statement without its values, and plans one without values only since 16 (EXPLAIN GENERIC_PLAN)", t.major), "EXPLAIN it by hand with values, or load auto_explain")
 	}
-	rows, err := v.Ask(ctx, h, statementQuery(t, ids[0], ids[1], ids[2]))
+	rows, err := v.Ask(ctx, h, statementQuery(t, query, role, database))
 	if err != nil {
 		return err
 	}
@@ -133,68 +138,4 @@ func (v *Server) explain(ctx context.Context, h host.Reader, database string, pa
 	out.By = "its general form, as the planner sees it without values"
 	out.Steps, err = readPlan([]byte(host.Text(rows.Values[0], 0)))
 	return err
-}
-
-// node is what is taken of a node of a plan: names of tables and indexes and the
-// planner's numbers, and never a condition, which has constants in it.
-type node struct {
-	Type     string   `json:"Node Type"`
-	Does     string   `json:"Operation"`
-	Relation string   `json:"Relation Name"`
-	Alias    string   `json:"Alias"`
-	Index    string   `json:"Index Name"`
-	Join     string   `json:"Join Type"`
-	Strategy string   `json:"Strategy"`
-	Rows     *float64 `json:"Plan Rows"`
-	Cost     *float64 `json:"Total Cost"`
-	Plans    []node   `json:"Plans"`
-}
-
-// readPlan reads a plan of EXPLAIN (FORMAT JSON).
-func readPlan(text []byte) ([]series.PlanStep, error) {
-	var all []struct{ Plan node }
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, errors.New("read the server's plan: it is no JSON of a plan")
-	}
-	var steps []series.PlanStep
-	for _, p := range all {
-		steps = p.Plan.steps(0, steps)
-	}
-	if len(steps) == 0 {
-		return nil, errors.New("the server's plan has no step")
-	}
-	return steps, nil
-}
-
-// deepest is how deep plans are followed.
-const deepest = 100
-
-func (n node) steps(depth int, to []series.PlanStep) []series.PlanStep {
-	if len(to) >= series.MostPlanSteps || depth > deepest || n.Type == "" {
-		return to
-	}
-	does := n.Type
-	if n.Type == "ModifyTable" && n.Does != "" {
-		does = n.Does
-	}
-	if n.Join != "" && n.Join != "Inner" {
-		does += ", " + n.Join
-	}
-	if n.Strategy == "Hashed" || n.Strategy == "Mixed" {
-		does += ", " + n.Strategy
-	}
-	if n.Index != "" {
-		does += " using " + n.Index
-	}
-	if n.Relation != "" {
-		does += " on " + n.Relation
-		if n.Alias != "" && n.Alias != n.Relation {
-			does += " " + n.Alias
-		}
-	}
-	to = append(to, series.PlanStep{Depth: depth, Does: does, Rows: n.Rows, Cost: n.Cost, Mark: n.Type == "Seq Scan" || n.Type == "Sort" || n.Type == "Materialize"})
-	for _, inner := range n.Plans {
-		to = inner.steps(depth+1, to)
-	}
-	return to
 }

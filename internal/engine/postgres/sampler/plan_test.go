@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"plumb/internal/engine/postgres"
+	"plumb/internal/engine/samplertest"
 	"plumb/internal/host"
 	"plumb/internal/series"
-	"plumb/internal/stack"
 	"plumb/test/sandbox"
 )
 
@@ -25,12 +25,8 @@ func (l *live) plan(role, begins string, powerful bool) series.Plan {
 	sandbox.Need(l.T, err)
 	h := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{kind: postgres.Dialer{}, postgres.PlannerEngine: postgres.Planner{}}, DSN: dsn})
 	defer h.Close()
-	s := &stack.Stack{}
-	var obs stack.Observation
-	thing := obs.New(kind, given.Address)
-	thing.Set("logged_in", stack.Bool(true), "test")
-	s.Add("test", obs)
-	return Planner{New(&given), powerful}.Plan(context.Background(), h, s, series.Statement{Of: thing.Ref, ID: id})
+	s, ref := samplertest.LoggedIn(kind, given.Address)
+	return Planner{New(&given), powerful}.Plan(context.Background(), h, s, series.Statement{Of: ref, ID: id})
 }
 
 // TestPlans asks for plans on real servers; before 16 it is said what is missing.
