@@ -3,17 +3,14 @@ package forecast
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
-	"plumb/internal/hint"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
@@ -21,38 +18,12 @@ import (
 
 // fromRecording reads what a recording tells of each day: of its last minutes,
 // or, if nothing is recorded of those, of all of it.
-func (f source) fromRecording(ctx context.Context) ([]known, error) {
-	dir, err := f.recording()
-	if err != nil {
-		return nil, err
-	}
-	r, err := record.OpenReader(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	all, err := readDays(ctx, r)
-	return all, errors.Join(err, r.Close())
-}
-
-func (f source) recording() (string, error) {
-	if f.dir != "" {
-		return filepath.Abs(f.dir)
-	}
-	if os.Getuid() == 0 {
-		return record.Directory, nil
-	}
-	base, err := ownState()
-	return filepath.Join(base, "plumb/watch"), err
-}
-
-// ownState is where an ordinary user's programs keep what lasts.
-func ownState() (string, error) {
-	home := os.Getenv("HOME")
-	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state"))
-	if home == "" && !filepath.IsAbs(base) {
-		return "", hint.With(errors.New("find a directory: neither $XDG_STATE_HOME nor $HOME is set"), "--dir DIR names one")
-	}
-	return base, nil
+func (f source) fromRecording(ctx context.Context) (all []known, err error) {
+	err = shell.ReadRecording(ctx, f.dir, func(r *record.Reader) (err error) {
+		all, err = readDays(ctx, r)
+		return err
+	})
+	return all, err
 }
 
 // Before the end of each day so much of it is read.

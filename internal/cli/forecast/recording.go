@@ -1,18 +1,14 @@
 package forecast
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/forecast/model"
-	"plumb/internal/hint"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
@@ -28,21 +24,6 @@ func (r *recording) flag(c *cobra.Command) {
 	}
 }
 
-// directory is where it is.
-func (r recording) directory() (string, error) {
-	if r.dir != "" {
-		return filepath.Abs(r.dir)
-	}
-	if os.Getuid() == 0 {
-		return record.Directory, nil
-	}
-	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(os.Getenv("HOME"), ".local/state"))
-	if !filepath.IsAbs(base) {
-		return "", hint.With(errors.New("find a directory for the recording: neither $XDG_STATE_HOME nor $HOME is set"), "--dir DIR names one")
-	}
-	return filepath.Join(base, "plumb/watch"), nil
-}
-
 // sampled is one value at a moment.
 type sampled struct {
 	at    time.Time
@@ -52,28 +33,15 @@ type sampled struct {
 // read gives what is recorded of some facts of a kind of thing, oldest first.
 // Counters are read from samples alone: a picture's facts are of some moment in
 // the seconds that it took.
-func (r recording) read(ctx context.Context, kind string, pictures bool, names ...string) (all map[series.ID][]sampled, err error) {
-	dir, err := r.directory()
-	if err != nil {
-		return nil, err
-	}
-	rec, err := record.OpenReader(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rec.Close()) }()
-	from, to, err := rec.Span(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all = map[series.ID][]sampled{}
+func (r recording) read(ctx context.Context, kind string, pictures bool, names ...string) (map[series.ID][]sampled, error) {
+	all := map[series.ID][]sampled{}
 	take := func(of stack.Ref, name string, at time.Time, v float64) {
 		if of.Kind == kind && slices.Contains(names, name) {
 			id := series.ID{Of: of, Name: name}
 			all[id] = append(all[id], sampled{at, v})
 		}
 	}
-	err = rec.Each(ctx, from, to.Add(time.Nanosecond), func(i record.Item) error {
+	each := func(i record.Item) error {
 		if i.Batch != nil {
 			for _, v := range i.Batch.Readings {
 				take(v.Of, v.Name, i.Batch.At, v.Value)
@@ -89,6 +57,13 @@ func (r recording) read(ctx context.Context, kind string, pictures bool, names .
 			}
 		}
 		return nil
+	}
+	err := shell.ReadRecording(ctx, r.dir, func(rec *record.Reader) error {
+		from, to, err := rec.Span(ctx)
+		if err != nil {
+			return err
+		}
+		return rec.Each(ctx, from, to.Add(time.Nanosecond), each)
 	})
 	return all, err
 }
