@@ -13,7 +13,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/stack"
 	view "plumb/internal/view/forecast"
-	"plumb/internal/view/page"
 )
 
 // Read reads the machine that the flags name.
@@ -33,15 +32,7 @@ func models(s *shell.Shell, read Read) []*cobra.Command {
 
 // told shows what a model says. A refusal is something about it.
 func told(s *shell.Shell, of, title string, asJSON bool, all []view.Asked) error {
-	text := view.ModelText(title, all, shell.Screen(s.Out))
-	if asJSON {
-		b, err := page.JSON(view.ModelDocument(of, all))
-		if err != nil {
-			return err
-		}
-		text = string(b)
-	}
-	if err := s.Print(text); err != nil {
+	if err := s.Answer(asJSON, view.ModelDocument(of, all), view.ModelText(title, all, shell.Screen(s.Out))); err != nil {
 		return err
 	}
 	for _, a := range all {
