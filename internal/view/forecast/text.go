@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,26 +104,13 @@ func waysWords(ways []forecast.Rival) string {
 		return "several, which count alike: the past is too short to say which of them is right"
 	}
 	sorted := slices.Clone(ways)
-	slices.SortStableFunc(sorted, func(a, b forecast.Rival) int {
-		switch {
-		case a.Weight > b.Weight:
-			return -1
-		case a.Weight < b.Weight:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(sorted, func(a, b forecast.Rival) int { return cmp.Compare(b.Weight, a.Weight) })
 	var words []string
 	for _, w := range sorted {
 		if w.Weight >= 0.005 {
 			words = append(words, fmt.Sprintf("%s %.0f %%", w.Name, 100*w.Weight))
 		}
 	}
-	best := slices.MinFunc(ways, func(a, b forecast.Rival) int {
-		if *a.Loss < *b.Loss {
-			return -1
-		}
-		return 1
-	})
+	best := slices.MinFunc(ways, func(a, b forecast.Rival) int { return cmp.Compare(*a.Loss, *b.Loss) })
 	return fmt.Sprintf("%s; on earlier days %s did best", strings.Join(words, ", "), best.Name)
 }
