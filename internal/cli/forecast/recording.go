@@ -30,13 +30,14 @@ type sampled struct {
 	value float64
 }
 
-// read gives what is recorded of some facts of a kind of thing, oldest first.
+// read gives what is recorded of some facts of a thing, or, where it has no name,
+// of all things of its kind, oldest first.
 // Counters are read from samples alone: a picture's facts are of some moment in
 // the seconds that it took.
-func (r recording) read(ctx context.Context, kind string, pictures bool, names ...string) (map[series.ID][]sampled, error) {
+func (r recording) read(ctx context.Context, thing stack.Ref, pictures bool, names ...string) (map[series.ID][]sampled, error) {
 	all := map[series.ID][]sampled{}
 	take := func(of stack.Ref, name string, at time.Time, v float64) {
-		if of.Kind == kind && slices.Contains(names, name) {
+		if of.Kind == thing.Kind && (thing.Name == "" || of == thing) && slices.Contains(names, name) {
 			id := series.ID{Of: of, Name: name}
 			all[id] = append(all[id], sampled{at, v})
 		}
@@ -48,7 +49,7 @@ func (r recording) read(ctx context.Context, kind string, pictures bool, names .
 			}
 		}
 		if i.Picture != nil && pictures {
-			for _, t := range i.Picture.OfKind(kind) {
+			for _, t := range i.Picture.OfKind(thing.Kind) {
 				for _, name := range names {
 					if v, ok := t.Number(name); ok {
 						take(t.Ref, name, i.At, v)
@@ -86,7 +87,7 @@ func (r recording) ghosts(ctx context.Context) (model.Ghosts, error) {
 	misses := []string{"arc_demand_data_misses", "arc_demand_metadata_misses"}
 	hits := []string{"arc_demand_data_hits", "arc_demand_metadata_hits", "arc_demand_data_iohits", "arc_demand_metadata_iohits"}
 	found := []string{"arc_mru_ghost_hits", "arc_mfu_ghost_hits"}
-	all, err := r.read(ctx, "zfs", false, slices.Concat(misses, hits, found, []string{"arc_size"})...)
+	all, err := r.read(ctx, stack.Ref{Kind: "zfs"}, false, slices.Concat(misses, hits, found, []string{"arc_size"})...)
 	if err != nil {
 		return model.Ghosts{}, err
 	}

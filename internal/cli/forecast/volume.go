@@ -16,6 +16,7 @@ import (
 	"plumb/internal/cli/value"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
+	"plumb/internal/stack"
 	"plumb/internal/stats"
 	view "plumb/internal/view/forecast"
 	"plumb/knowledge"
@@ -134,15 +135,12 @@ const leastSamples = 600
 // recorded takes the load of a device from the recording: what it did in 99 of
 // 100 samples, from 95 to all of them.
 func (f volumeFlags) recorded(ctx context.Context, l model.Load) (model.Load, error) {
-	found, err := f.recording.read(ctx, "block", false, "reads", "writes", "read_bytes", "written_bytes")
+	found, err := f.recording.read(ctx, stack.Ref{Kind: "block", Name: f.device}, false, "reads", "writes", "read_bytes", "written_bytes")
 	if err != nil {
 		return l, err
 	}
 	var ios, bytes []sampled
 	for id, values := range found {
-		if id.Of.Name != f.device {
-			continue
-		}
 		if id.Name == "reads" || id.Name == "writes" {
 			ios = added(ios, rates(values))
 		} else {
