@@ -34,7 +34,7 @@ func readDays(ctx context.Context, r *record.Reader) ([]known, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := gathered{of: map[series.ID]*known{}, facts: map[string]string{}}
+	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]string{}}
 	for day := from.Truncate(24 * time.Hour); !from.IsZero() && day.Before(to); day = day.Add(24 * time.Hour) {
 		end := day.Add(24 * time.Hour)
 		if end.After(to) {
@@ -86,9 +86,6 @@ func (g *gathered) item(i record.Item) error {
 	case i.Batch != nil:
 		for _, r := range i.Batch.Readings {
 			id := series.ID{Of: r.Of, Name: r.Name}
-			if g.last == nil {
-				g.last = map[series.ID]float64{}
-			}
 			if isSpace(id) || isLimit(id) {
 				g.last[id] = r.Value
 			}
