@@ -18,13 +18,17 @@ type Kept struct {
 	Own  string // where an ordinary user does, below what lasts of his programs: "plumb/watch"
 }
 
-// In is the directory: the one that was named, or the usual one. A service has no
-// home, and is told by systemd.
+// In is the directory: the one that was named, or the usual one.
 func (k Kept) In(named string) (string, error) {
 	if named != "" {
 		return filepath.Abs(named)
 	}
-	if os.Getuid() == 0 {
+	return k.usual(os.Getuid())
+}
+
+// usual is where a user keeps it. A service has no home, and is told by systemd.
+func (k Kept) usual(uid int) (string, error) {
+	if uid == 0 {
 		return k.Root, nil
 	}
 	home := os.Getenv("HOME")
