@@ -121,12 +121,20 @@ func parseBytes(s string) (float64, error) {
 	return v, nil
 }
 
-// parseDate reads a day, a moment, or seconds since 1970.
-func parseDate(s string) (time.Time, error) {
+// Moment reads a day or a moment, as files of readings write it. It is UTC.
+func Moment(s string) (at time.Time, is bool) {
 	for _, form := range []string{time.DateOnly, time.RFC3339, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04"} {
 		if at, err := time.Parse(form, s); err == nil {
-			return possible(at, s)
+			return at.UTC(), true
 		}
+	}
+	return time.Time{}, false
+}
+
+// parseDate reads a day, a moment, or seconds since 1970.
+func parseDate(s string) (time.Time, error) {
+	if at, is := Moment(s); is {
+		return possible(at, s)
 	}
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < 1e11 {
 		return possible(time.Unix(int64(n), 0).UTC(), s)
@@ -139,7 +147,7 @@ func possible(at time.Time, s string) (time.Time, error) {
 	if y := at.Year(); y < 1970 || y > 2200 {
 		return time.Time{}, fmt.Errorf("%q is no date of a disk", clip(s))
 	}
-	return at.UTC(), nil
+	return at, nil
 }
 
 func clip(s string) string {

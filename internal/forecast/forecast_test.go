@@ -78,7 +78,8 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 		"": "the file is empty", "date,bytes\n": "no row", "a,b\n1,2\n": "no column for the date",
 		"date,bytes\nyesterday,5\n": `line 2: "yesterday" is no date`, "date,bytes\n2026-01-01,-5\n": "no count of bytes",
 		"date,bytes\n2026-01-01,NaN\n": "no count of bytes", "date,bytes\n0002-01-01,5\n": "no date of a disk", "date,bytes\n2026-01-01\n": "line 2: it is too short",
-		"date,bytes\n\"2026\n": "quote",
+		"date,bytes\n1970-01-01T00:00:00+05:00,5\n": "no date of a disk",
+		"date,bytes\n\"2026\n":                      "quote",
 	} {
 		_, err := ParseCSV([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {

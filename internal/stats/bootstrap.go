@@ -64,7 +64,7 @@ func widened(value float64, drawn []float64, by float64) Estimate {
 	if len(x) < len(drawn) || math.IsNaN(value) {
 		return Estimate{Value: value, Low: math.Inf(-1), High: math.Inf(1)}
 	}
-	low, high := quantile(x, Level/2), quantile(x, 1-Level/2)
+	low, high := Quantile(x, Level/2), Quantile(x, 1-Level/2)
 	low, high = min(low, value), max(high, value)
 	if low > 0 {
 		return Estimate{Value: value, Low: value * math.Pow(low/value, by), High: value * math.Pow(high/value, by)}

@@ -123,13 +123,14 @@ func (c *Capacity) spread(of func(curve) float64) Estimate {
 		all[i] = of(k)
 	}
 	slices.Sort(all)
-	e.Low, e.High = quantile(all, 0.025), quantile(all, 0.975)
+	e.Low, e.High = Quantile(all, 0.025), Quantile(all, 0.975)
 	e.Low, e.High = min(e.Low, e.Value), max(e.High, e.Value)
 	return e
 }
 
-// quantile of sorted values, interpolated.
-func quantile(sorted []float64, q float64) float64 {
+// Quantile of sorted values, of which there is at least one: between them by a
+// straight line.
+func Quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)
 	if i+1 >= len(sorted) {

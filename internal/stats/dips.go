@@ -139,7 +139,7 @@ func (d *dip) compare(x []float64, all []dip, i int) {
 		return
 	}
 	slices.Sort(between)
-	level := quantile(between, 0.5)
+	level := Quantile(between, 0.5)
 	d.depth, d.level = 1-(1-d.depth)*d.level/level, level
 }
 
@@ -154,7 +154,7 @@ func deepest(found []dip) []dip {
 		return nil
 	}
 	slices.Sort(depths)
-	least := quantile(depths, 0.75) / 2
+	least := Quantile(depths, 0.75) / 2
 	return slices.DeleteFunc(found, func(d dip) bool { return d.depth < least })
 }
 
@@ -179,7 +179,7 @@ func (d *dip) refine(x []float64, from, to, fine int) {
 		return // from > to: it is dropped
 	}
 	slices.Sort(within)
-	d.depth = 1 - quantile(within, 0.5)/d.level // the ends are partly outside
+	d.depth = 1 - Quantile(within, 0.5)/d.level // the ends are partly outside
 }
 
 // regular gives the dips as regular ones, whatever the chance of it is; nil
@@ -192,7 +192,7 @@ func regular(found []dip) *Dips {
 	for i := range between {
 		between[i] = float64(found[i+1].from - found[i].to)
 	}
-	usual := quantile(slices.Sorted(slices.Values(between)), 0.5)
+	usual := Quantile(slices.Sorted(slices.Values(between)), 0.5)
 	var periods, depths, shares []float64
 	for i, b := range between {
 		if math.Abs(b-usual) <= alike*usual {
@@ -230,7 +230,7 @@ func medians(y []float64, width int) []float64 {
 		from := max(0, min(i-width/2, len(y)-width)) // the whole width at the ends too
 		window = append(window[:0], y[from:min(len(y), from+width)]...)
 		slices.Sort(window)
-		all[i] = quantile(window, 0.5)
+		all[i] = Quantile(window, 0.5)
 	}
 	return all
 }
@@ -248,5 +248,5 @@ func noiseAbove(y, levels []float64) float64 {
 		return 0
 	}
 	slices.Sort(above)
-	return 1.4826 * quantile(above, 0.5)
+	return 1.4826 * Quantile(above, 0.5)
 }

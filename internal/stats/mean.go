@@ -193,3 +193,13 @@ type Estimate struct {
 	N                int      // independent values it rests on, after correction for autocorrelation
 	Warnings         []string // reasons to doubt it, for people
 }
+
+// Exactly is a number that was given, or follows from what was given by
+// arithmetic: it has no doubt of its own.
+func Exactly(v float64) Estimate { return Estimate{Value: v, Low: v, High: v} }
+
+// Times is an estimate in another unit, or of so many alike.
+func (e Estimate) Times(by float64) Estimate {
+	e.Value, e.Low, e.High = e.Value*by, e.Low*by, e.High*by
+	return e
+}

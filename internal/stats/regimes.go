@@ -111,7 +111,7 @@ func abrupt(x []float64, cuts []int) bool {
 		usual = append(usual, jump(i))
 	}
 	slices.Sort(usual)
-	least := steep * 1.4826 * quantile(usual, 0.5)
+	least := steep * 1.4826 * Quantile(usual, 0.5)
 	return slices.ContainsFunc(cuts, func(at int) bool { return jump(at) > least })
 }
 

@@ -32,14 +32,7 @@ func keptFlag(c *cobra.Command, dir *string) {
 }
 
 func keptIn(dir string) (string, error) {
-	if dir != "" {
-		return filepath.Abs(dir)
-	}
-	if os.Getuid() == 0 {
-		return keptDirectory, nil
-	}
-	base, err := ownState()
-	return filepath.Join(base, "plumb/forecasts"), err
+	return shell.Kept{Of: "forecasts", Flag: "kept", Root: keptDirectory, Own: "plumb/forecasts"}.In(dir)
 }
 
 // ownDirectory makes a directory that nobody else can put anything into, or

@@ -12,8 +12,8 @@ import (
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	view "plumb/internal/view/forecast"
-	"plumb/internal/view/page"
 )
 
 // Read reads the machine that the flags name.
@@ -33,15 +33,7 @@ func models(s *shell.Shell, read Read) []*cobra.Command {
 
 // told shows what a model says. A refusal is something about it.
 func told(s *shell.Shell, of, title string, asJSON bool, all []view.Asked) error {
-	text := view.ModelText(title, all, shell.Screen(s.Out))
-	if asJSON {
-		b, err := page.JSON(view.ModelDocument(of, all))
-		if err != nil {
-			return err
-		}
-		text = string(b)
-	}
-	if err := s.Print(text); err != nil {
+	if err := s.Answer(asJSON, view.ModelDocument(of, all), view.ModelText(title, all, shell.Screen(s.Out))); err != nil {
 		return err
 	}
 	for _, a := range all {
@@ -69,17 +61,24 @@ func table(name string) (model.Table, error) {
 }
 
 // contents gives a file that the command line names.
-func contents(name string) (data []byte, err error) {
+func contents(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, hint.Cause(err))
 	}
 	defer f.Close()
-	if data, err = io.ReadAll(io.LimitReader(f, mostContents+1)); err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, hint.Cause(err))
+	return whole(name, f, mostContents, "")
+}
+
+// whole reads what has at most so many bytes. less is what a person can do where
+// there are more.
+func whole(name string, in io.Reader, most int64, less string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = hint.With(fmt.Errorf("it is larger than %s", units.Bytes(most)), less)
 	}
-	if len(data) > mostContents {
-		return nil, fmt.Errorf("read %s: it has more than 64M", name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, hint.Cause(err))
 	}
 	return data, nil
 }

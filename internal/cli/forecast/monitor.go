@@ -56,7 +56,7 @@ func runMonitor(s *shell.Shell, f monitorFlags) error {
 	}
 	m := model.Monitoring{Hosts: float64(f.hosts), Interval: f.interval.Seconds(), Retention: float64(f.days)}
 	if f.series > 0 {
-		m.Series = stats.Estimate{Value: f.series, Low: f.series, High: f.series}
+		m.Series = stats.Exactly(f.series)
 	}
 	return told(s, "monitor", "Monitoring of "+units.Count(f.hosts, "host"), f.json, []view.Asked{{Result: m.Predict()}})
 }

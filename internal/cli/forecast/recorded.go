@@ -3,17 +3,14 @@ package forecast
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
-	"plumb/internal/hint"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
@@ -21,38 +18,12 @@ import (
 
 // fromRecording reads what a recording tells of each day: of its last minutes,
 // or, if nothing is recorded of those, of all of it.
-func (f source) fromRecording(ctx context.Context) ([]known, error) {
-	dir, err := f.recording()
-	if err != nil {
-		return nil, err
-	}
-	r, err := record.OpenReader(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	all, err := readDays(ctx, r)
-	return all, errors.Join(err, r.Close())
-}
-
-func (f source) recording() (string, error) {
-	if f.dir != "" {
-		return filepath.Abs(f.dir)
-	}
-	if os.Getuid() == 0 {
-		return record.Directory, nil
-	}
-	base, err := ownState()
-	return filepath.Join(base, "plumb/watch"), err
-}
-
-// ownState is where an ordinary user's programs keep what lasts.
-func ownState() (string, error) {
-	home := os.Getenv("HOME")
-	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state"))
-	if home == "" && !filepath.IsAbs(base) {
-		return "", hint.With(errors.New("find a directory: neither $XDG_STATE_HOME nor $HOME is set"), "--dir DIR names one")
-	}
-	return base, nil
+func (f source) fromRecording(ctx context.Context) (all []known, err error) {
+	err = shell.ReadRecording(ctx, f.dir, func(r *record.Reader) (err error) {
+		all, err = readDays(ctx, r)
+		return err
+	})
+	return all, err
 }
 
 // Before the end of each day so much of it is read.
@@ -63,7 +34,7 @@ func readDays(ctx context.Context, r *record.Reader) ([]known, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := gathered{of: map[series.ID]*known{}, facts: map[string]string{}}
+	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]string{}}
 	for day := from.Truncate(24 * time.Hour); !from.IsZero() && day.Before(to); day = day.Add(24 * time.Hour) {
 		end := day.Add(24 * time.Hour)
 		if end.After(to) {
@@ -115,9 +86,6 @@ func (g *gathered) item(i record.Item) error {
 	case i.Batch != nil:
 		for _, r := range i.Batch.Readings {
 			id := series.ID{Of: r.Of, Name: r.Name}
-			if g.last == nil {
-				g.last = map[series.ID]float64{}
-			}
 			if isSpace(id) || isLimit(id) {
 				g.last[id] = r.Value
 			}

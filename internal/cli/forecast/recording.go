@@ -1,18 +1,14 @@
 package forecast
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/forecast/model"
-	"plumb/internal/hint"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
@@ -28,59 +24,32 @@ func (r *recording) flag(c *cobra.Command) {
 	}
 }
 
-// directory is where it is.
-func (r recording) directory() (string, error) {
-	if r.dir != "" {
-		return filepath.Abs(r.dir)
-	}
-	if os.Getuid() == 0 {
-		return record.Directory, nil
-	}
-	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(os.Getenv("HOME"), ".local/state"))
-	if !filepath.IsAbs(base) {
-		return "", hint.With(errors.New("find a directory for the recording: neither $XDG_STATE_HOME nor $HOME is set"), "--dir DIR names one")
-	}
-	return filepath.Join(base, "plumb/watch"), nil
-}
-
 // sampled is one value at a moment.
 type sampled struct {
 	at    time.Time
 	value float64
 }
 
-// read gives what is recorded of some facts of a kind of thing, oldest first.
+// read gives what is recorded of some facts of a thing, or, where it has no name,
+// of all things of its kind, oldest first.
 // Counters are read from samples alone: a picture's facts are of some moment in
 // the seconds that it took.
-func (r recording) read(ctx context.Context, kind string, pictures bool, names ...string) (all map[series.ID][]sampled, err error) {
-	dir, err := r.directory()
-	if err != nil {
-		return nil, err
-	}
-	rec, err := record.OpenReader(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rec.Close()) }()
-	from, to, err := rec.Span(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all = map[series.ID][]sampled{}
+func (r recording) read(ctx context.Context, thing stack.Ref, pictures bool, names ...string) (map[series.ID][]sampled, error) {
+	all := map[series.ID][]sampled{}
 	take := func(of stack.Ref, name string, at time.Time, v float64) {
-		if of.Kind == kind && slices.Contains(names, name) {
+		if of.Kind == thing.Kind && (thing.Name == "" || of == thing) && slices.Contains(names, name) {
 			id := series.ID{Of: of, Name: name}
 			all[id] = append(all[id], sampled{at, v})
 		}
 	}
-	err = rec.Each(ctx, from, to.Add(time.Nanosecond), func(i record.Item) error {
+	each := func(i record.Item) error {
 		if i.Batch != nil {
 			for _, v := range i.Batch.Readings {
 				take(v.Of, v.Name, i.Batch.At, v.Value)
 			}
 		}
 		if i.Picture != nil && pictures {
-			for _, t := range i.Picture.OfKind(kind) {
+			for _, t := range i.Picture.OfKind(thing.Kind) {
 				for _, name := range names {
 					if v, ok := t.Number(name); ok {
 						take(t.Ref, name, i.At, v)
@@ -89,6 +58,13 @@ func (r recording) read(ctx context.Context, kind string, pictures bool, names .
 			}
 		}
 		return nil
+	}
+	err := shell.ReadRecording(ctx, r.dir, func(rec *record.Reader) error {
+		from, to, err := rec.Span(ctx)
+		if err != nil {
+			return err
+		}
+		return rec.Each(ctx, from, to.Add(time.Nanosecond), each)
 	})
 	return all, err
 }
@@ -111,7 +87,7 @@ func (r recording) ghosts(ctx context.Context) (model.Ghosts, error) {
 	misses := []string{"arc_demand_data_misses", "arc_demand_metadata_misses"}
 	hits := []string{"arc_demand_data_hits", "arc_demand_metadata_hits", "arc_demand_data_iohits", "arc_demand_metadata_iohits"}
 	found := []string{"arc_mru_ghost_hits", "arc_mfu_ghost_hits"}
-	all, err := r.read(ctx, "zfs", false, slices.Concat(misses, hits, found, []string{"arc_size"})...)
+	all, err := r.read(ctx, stack.Ref{Kind: "zfs"}, false, slices.Concat(misses, hits, found, []string{"arc_size"})...)
 	if err != nil {
 		return model.Ghosts{}, err
 	}

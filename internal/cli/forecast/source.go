@@ -15,7 +15,6 @@ import (
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
 	"plumb/internal/hint"
-	"plumb/internal/units"
 )
 
 // known is a quantity with what is known of it.
@@ -81,7 +80,7 @@ func (f source) read(ctx context.Context, in io.Reader) (all []known, from strin
 	return all, from, nil
 }
 
-// mostHistory is how much of a file is read.
+// mostHistory is how much of a file of readings is read: those of years, a row a minute.
 const mostHistory = 256 << 20
 
 func (f source) fromCSV(in io.Reader) ([]known, error) {
@@ -93,12 +92,9 @@ func (f source) fromCSV(in io.Reader) ([]known, error) {
 		defer file.Close()
 		in = file
 	}
-	text, err := io.ReadAll(io.LimitReader(in, mostHistory+1))
-	if err == nil && len(text) > mostHistory {
-		err = hint.With(fmt.Errorf("it is larger than %s", units.Bytes(mostHistory)), "a row a day is enough")
-	}
+	text, err := whole(f.csv, in, mostHistory, "a row a day is enough")
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.csv, hint.Cause(err))
+		return nil, err
 	}
 	t, err := forecast.ParseCSV(text)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"plumb/internal/cli/value"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
+	"plumb/internal/stack"
 	"plumb/internal/stats"
 	view "plumb/internal/view/forecast"
 	"plumb/knowledge"
@@ -91,16 +92,16 @@ func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 	return told(s, "volume", "Volumes that bear it", f.json, []view.Asked{{Result: model.ChooseVolume(clouds, l, time.Now())}})
 }
 
+const mib = 1 << 20
+
 // named is the load that flags give.
 func (f volumeFlags) named() model.Load {
-	const mib = 1 << 20
 	l := model.Load{GiB: math.Ceil(float64(f.size) / (1 << 30)), KiB: float64(f.io) / 1024, Steady: f.steady, Lasts: f.lasts, Instance: f.instance}
-	exact := func(v float64) stats.Estimate { return stats.Estimate{Value: v, Low: v, High: v} }
 	bytes := float64(f.throughput)
 	if bytes == 0 {
 		bytes = f.iops * float64(f.io)
 	}
-	l.IOPS, l.MiBps = exact(f.iops), exact(bytes/mib)
+	l.IOPS, l.MiBps = stats.Exactly(f.iops), stats.Exactly(bytes/mib)
 	return l
 }
 
@@ -134,15 +135,12 @@ const leastSamples = 600
 // recorded takes the load of a device from the recording: what it did in 99 of
 // 100 samples, from 95 to all of them.
 func (f volumeFlags) recorded(ctx context.Context, l model.Load) (model.Load, error) {
-	found, err := f.recording.read(ctx, "block", false, "reads", "writes", "read_bytes", "written_bytes")
+	found, err := f.recording.read(ctx, stack.Ref{Kind: "block", Name: f.device}, false, "reads", "writes", "read_bytes", "written_bytes")
 	if err != nil {
 		return l, err
 	}
 	var ios, bytes []sampled
 	for id, values := range found {
-		if id.Of.Name != f.device {
-			continue
-		}
 		if id.Name == "reads" || id.Name == "writes" {
 			ios = added(ios, rates(values))
 		} else {
@@ -159,11 +157,10 @@ func (f volumeFlags) recorded(ctx context.Context, l model.Load) (model.Load, er
 		l.Series = append(l.Series, s.value)
 	}
 	l.IOPS, l.MiBps = peak(ios), peak(bytes)
-	const mib = 1 << 20
 	if l.IOPS.Value > 0 {
 		l.KiB = l.MiBps.Value / l.IOPS.Value / 1024
 	}
-	l.MiBps.Value, l.MiBps.Low, l.MiBps.High = l.MiBps.Value/mib, l.MiBps.Low/mib, l.MiBps.High/mib
+	l.MiBps = l.MiBps.Times(1.0 / mib)
 	return l, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
+	"plumb/internal/stack"
 	view "plumb/internal/view/forecast"
 )
 
@@ -78,7 +79,7 @@ func inOrder(by map[string][]model.Worn) (all []drive) {
 
 // recorded reads a recording of watch.
 func (f wearFlags) recorded(ctx context.Context) ([]drive, error) {
-	found, err := f.recording.read(ctx, "block", true, "nvme_used")
+	found, err := f.recording.read(ctx, stack.Ref{Kind: "block"}, true, "nvme_used")
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func datasets(s *stack.Stack, only string) (all []named, err error) {
 			all = append(all, d)
 		}
 	}
-	slices.SortFunc(all, func(a, b named) int { return int(b.Data/1024 - a.Data/1024) })
+	slices.SortFunc(all, func(a, b named) int { return cmp.Or(cmp.Compare(b.Data, a.Data), cmp.Compare(a.name, b.name)) })
 	if len(all) == 0 {
 		what := "no dataset with data was seen on this host"
 		if only != "" {

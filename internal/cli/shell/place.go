@@ -1,14 +1,10 @@
 package shell
 
 import (
-	"cmp"
 	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 )
@@ -25,18 +21,7 @@ func (p *Place) StateFlag(c *cobra.Command) {
 
 // Books is the directory of the books of what is made.
 func (p *Place) Books() (string, error) {
-	if p.State != "" {
-		return filepath.Abs(p.State)
-	}
-	if os.Getuid() == 0 {
-		return inventory.Directory, nil
-	}
-	home := os.Getenv("HOME")
-	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state"))
-	if home == "" && !filepath.IsAbs(base) {
-		return "", hint.With(errors.New("find a directory for the book of what is made: neither $XDG_STATE_HOME nor $HOME is set"), "--state DIR names one")
-	}
-	return filepath.Join(base, "plumb/lab"), nil
+	return Kept{Of: "the book of what is made", Flag: "state", Root: inventory.Directory, Own: "plumb/lab"}.In(p.State)
 }
 
 // OnBooks opens this machine for a command that works on what Plumb made.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -101,7 +102,7 @@ func readVolume(s *strictyaml.Document, name string, n *strictyaml.Node) Volume 
 			s.Items(n, "tiers", func(t *strictyaml.Node) { v.Tiers = append(v.Tiers, readTier(s, t)) })
 		},
 	}, "title", "limits")
-	slices.SortFunc(v.Tiers, func(a, b Tier) int { return int(a.GiB - b.GiB) })
+	slices.SortFunc(v.Tiers, func(a, b Tier) int { return cmp.Compare(a.GiB, b.GiB) })
 	return v
 }
 

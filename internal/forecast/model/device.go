@@ -63,7 +63,8 @@ func occupancy(points []stats.Point, n int) Result {
 		return refused(fmt.Sprintf("measure it at %d threads or more", min(n, 4*b.Threads)),
 			"from %d to %d threads the rate rose as much as the threads did, so nothing is known of where it ends", a.Threads, b.Threads)
 	}
-	e := stats.Estimate{Value: value, Low: value, High: value, N: len(points)}
+	e := stats.Exactly(value)
+	e.N = len(points)
 	for _, off := range [][2]float64{{1, -1}, {-1, 1}} {
 		p, q := a, b
 		p.Rate *= 1 + off[0]*max(a.Error, deviceError)/2

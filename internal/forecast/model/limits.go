@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -31,7 +32,7 @@ const limitError = 0.15
 // which the volume does not change.
 func (c LimitCurve) Predict(iops float64) Result {
 	points := slices.Clone(c.Points)
-	slices.SortFunc(points, func(a, b LimitPoint) int { return int(math.Copysign(1, a.IOPS-b.IOPS)) })
+	slices.SortFunc(points, func(a, b LimitPoint) int { return cmp.Compare(a.IOPS, b.IOPS) })
 	points = slices.CompactFunc(points, func(a, b LimitPoint) bool { return a.IOPS == b.IOPS })
 	if len(points) < 2 || c.Clients < 1 || !(iops > 0) {
 		return refused("measure the same load on volumes of two limits, each with the number of clients that it will have", "it was measured on %s, and two tell how much the load asks of one", units.Count(len(points), "volume"))

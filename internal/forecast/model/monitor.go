@@ -47,8 +47,8 @@ func (m Monitoring) Predict() Result {
 		each = between(usualSeries, fewSeries, manySeries)
 		r.Warnings = append(r.Warnings, "the series of a host were not measured: count the lines of what its exporters answer, and give --series")
 	}
-	series := scaled(each, m.Hosts)
-	samples := scaled(series, 1/m.Interval)
+	series := each.Times(m.Hosts)
+	samples := series.Times(1 / m.Interval)
 	r.add("series", Count, series, "%.0f hosts × %.0f", m.Hosts, each.Value)
 	r.add("samples", PerSecond, samples, "%.0f series / %s", series.Value, units.Time(1e6*m.Interval))
 	memory := stats.Estimate{
@@ -61,7 +61,7 @@ func (m Monitoring) Predict() Result {
 	cores := between(math.Ceil(max(m.Hosts/hostsPerCore, samples.Value/perCore)), math.Ceil(max(1, samples.Low/perCore)), math.Ceil(max(m.Hosts/carefulHosts, samples.High/perCore)))
 	r.add("cores", Count, cores, "the larger of 50 hosts and of 100,000 samples a second to a core (seed:pmm-01); high: PMM 3's own table")
 	if m.Retention > 0 {
-		disk := scaled(samples, bytesASample*86400*m.Retention)
+		disk := samples.Times(bytesASample * 86400 * m.Retention)
 		disk.Low, disk.High = samples.Low*86400*m.Retention, samples.High*2*1.25*86400*m.Retention
 		r.add("disk", Bytes, disk, "%.0f days at 1 to 2 bytes a sample; high: and a quarter for the index and merging", m.Retention)
 	}
@@ -69,8 +69,3 @@ func (m Monitoring) Predict() Result {
 }
 
 const gibibyte = 1 << 30
-
-func scaled(e stats.Estimate, by float64) stats.Estimate {
-	e.Value, e.Low, e.High = e.Value*by, e.Low*by, e.High*by
-	return e
-}

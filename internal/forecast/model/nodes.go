@@ -30,24 +30,24 @@ func (s Nodes) Predict(n int) Result {
 	case s.Ceiling <= s.One:
 		return refused("measure both again", "one node does %.4g a second, and without misses it would be %.4g: no more", s.One, s.Ceiling)
 	}
-	rates := func(p Popularity) float64 { return s.model(p).rate(n) }
+	m := s.model(s.Popularity)
 	r := Result{Model: "closed network of disks, misses by Che", Assumptions: []string{
 		"each transaction goes to one node, and each node gets as many",
 		"the clients, and what they think between transactions, stay as they are",
 		"what the load does without misses is a limit of the clients and of what is between them and the nodes: it does not rise with their number",
 	}}
-	value := rates(s.Popularity)
+	value := m.rate(n)
 	low, high := value, value
 	if !s.Known {
 		r.Assumptions = append(r.Assumptions, "the reads are spread over the data as was guessed; a trace of them (plumb forecast cache --trace) would tell")
 	}
 	for _, p := range s.doubtful() {
-		v := rates(p)
+		v := s.model(p).rate(n)
 		low, high = min(low, v), max(high, v)
 	}
 	e := between(value, low/(1+nodesError), high*(1+nodesError))
 	r.Values = []Value{{Name: "rate", Unit: PerSecond, Estimate: e,
-		How: fmt.Sprintf("%.1f %% of the reads miss, and %.1f %% on one node", 100*s.Popularity.Miss(float64(n)*s.Cache/s.Data), 100*s.Popularity.Miss(s.Cache/s.Data))}}
+		How: fmt.Sprintf("%.1f %% of the reads miss, and %.1f %% on one node", 100*m.missed(n), 100*m.missed(1))}}
 	linear := min(s.One*float64(n), s.Ceiling)
 	r.Rivals = []Rival{{Name: "closed network", Value: value, Weight: 1, Error: math.NaN()}, {Name: "proportional to the nodes", Value: linear, Error: math.NaN()}}
 	r.Warnings = []string{"the rivals were not compared on this load: two points are all that is known of it"}
@@ -68,15 +68,14 @@ func (s Nodes) doubtful() []Popularity {
 // spread is the network of nodes with what a miss costs.
 type spread struct {
 	Nodes
-	popularity Popularity
-	misses     misses
-	think      float64 // seconds of a transaction that misses nothing, for so many clients
-	disk       float64 // seconds of the disk for a transaction that only misses
+	misses misses
+	think  float64 // seconds of a transaction that misses nothing, for so many clients
+	disk   float64 // seconds of the disk for a transaction that only misses
 }
 
 // model finds what a miss costs from the rate of one node.
 func (s Nodes) model(p Popularity) spread {
-	m := spread{Nodes: s, popularity: p, misses: p.misses(), think: float64(s.Clients) / s.Ceiling}
+	m := spread{Nodes: s, misses: p.misses(), think: float64(s.Clients) / s.Ceiling}
 	low, high := 0.0, float64(s.Clients)/s.One
 	for m.disk = high; m.rate(1) > s.One && high < 1e6; m.disk = high {
 		high *= 2
@@ -93,7 +92,9 @@ func (s Nodes) model(p Popularity) spread {
 }
 
 func (m spread) rate(n int) float64 {
-	missed := m.misses.at(float64(n) * m.Cache / m.Data)
-	w := Network{Think: m.think, Stations: []Station{{Demand: m.disk * missed, Copies: n}}}
+	w := Network{Think: m.think, Stations: []Station{{Demand: m.disk * m.missed(n), Copies: n}}}
 	return w.Rate(m.Clients)
 }
+
+// missed is the part of the reads that n nodes miss.
+func (m spread) missed(n int) float64 { return m.misses.at(float64(n) * m.Cache / m.Data) }

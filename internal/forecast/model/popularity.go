@@ -26,7 +26,7 @@ type misses struct{ held, missed []float64 }
 // timeSteps is how finely characteristic times are gone through.
 const timeSteps = 400
 
-// Misses gives the part of reads that a cache misses which drops what was used
+// misses gives the part of reads that a cache misses which drops what was used
 // least recently: the approximation of H. Che, Y. Tung and Z. Wang (2002). Its
 // characteristic time, counted in reads for each page of data, is how long a
 // page stays when nobody reads it.
@@ -66,9 +66,6 @@ func (m misses) at(held float64) float64 {
 	w := (held - a) / (b - a)
 	return (1-w)*m.missed[i-1] + w*m.missed[i]
 }
-
-// Miss is the part of reads that a cache misses which holds a part of the data.
-func (p Popularity) Miss(held float64) float64 { return p.misses().at(held) }
 
 // cells divides the data, the hottest finest, and gives the reads of each part.
 func (p Popularity) cells() (data, reads []float64) {

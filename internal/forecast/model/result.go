@@ -49,10 +49,6 @@ func refused(measure, format string, args ...any) Result {
 	return Result{Refusal: &forecast.Refusal{Why: fmt.Sprintf(format, args...), Measure: measure}}
 }
 
-// exactly is a number that follows from what was given by arithmetic: it has the
-// doubt of what was given, and none of its own.
-func exactly(v float64) stats.Estimate { return stats.Estimate{Value: v, Low: v, High: v} }
-
 // within is a number with a relative doubt to both sides.
 func within(v, part float64) stats.Estimate {
 	return stats.Estimate{Value: v, Low: v / (1 + part), High: v * (1 + part)}

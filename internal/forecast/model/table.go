@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/forecast"
 	"plumb/internal/hint"
 )
 
@@ -124,10 +125,8 @@ func ReadNumber(text string) (float64, error) {
 }
 
 func readTime(text string) (time.Time, error) {
-	for _, form := range []string{time.DateOnly, time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05"} {
-		if at, err := time.Parse(form, text); err == nil {
-			return at.UTC(), nil
-		}
+	if at, is := forecast.Moment(text); is {
+		return at, nil
 	}
 	return time.Time{}, fmt.Errorf("%q is no date such as 2026-11-25 or 2026-11-25T06:00:00Z", clip(text))
 }

@@ -93,13 +93,13 @@ func TestCheAgainstRealCaches(t *testing.T) {
 					}
 				}
 			}
-			want, got := float64(missed)/float64(counted), p.Miss(held)
+			want, got := float64(missed)/float64(counted), p.misses().at(held)
 			if math.Abs(got-want) > 0.015 {
 				t.Errorf("%+v with %.2f held: missed %.3f, told %.3f", p, held, want, got)
 			}
 		}
 	}
-	if (Popularity{Skew: 0.5}).Miss(1) != 0 || (Popularity{Skew: 0.5}).Miss(0) != 1 {
+	if (Popularity{Skew: 0.5}).misses().at(1) != 0 || (Popularity{Skew: 0.5}).misses().at(0) != 1 {
 		t.Error("a cache of everything misses, or one of nothing hits")
 	}
 }

@@ -111,7 +111,7 @@ func (v Volume) option(c Cloud, l Load, now time.Time) Option {
 	if o.Why != "" {
 		return o
 	}
-	o.Month = exactly(value)
+	o.Month = stats.Exactly(value)
 	for _, side := range []int{-1, 1} {
 		var other Option
 		if price := v.month(l, side, &other); other.Why == "" {

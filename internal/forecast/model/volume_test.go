@@ -34,7 +34,7 @@ func clouds(t testing.TB) (all []Cloud) {
 var day = time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
 
 func need(gib, iops, mibps float64) Load {
-	return Load{GiB: gib, IOPS: exactly(iops), MiBps: exactly(mibps)}
+	return Load{GiB: gib, IOPS: stats.Exactly(iops), MiBps: stats.Exactly(mibps)}
 }
 
 // TestEveryFigureHasDateAndSource: no limit and no price without both; a price
@@ -159,7 +159,7 @@ func TestOldPricesAreDoubted(t *testing.T) {
 }
 
 func TestVolumeRefuses(t *testing.T) {
-	for _, l := range []Load{{IOPS: exactly(100)}, {GiB: 100}, need(100, 1e9, 1)} {
+	for _, l := range []Load{{IOPS: stats.Exactly(100)}, {GiB: 100}, need(100, 1e9, 1)} {
 		if r := ChooseVolume(clouds(t), l, day); r.Refusal == nil || r.Refusal.Measure == "" {
 			t.Errorf("%+v is not refused", l)
 		}

@@ -34,7 +34,7 @@ func Wear(name string, readings []Worn) Result {
 	}
 	first, last := all[0], all[len(all)-1]
 	if last.Percent >= usedUp {
-		return Result{Model: "rated endurance", Values: []Value{{Name: "used_up", Unit: Date, Estimate: exactly(float64(last.At.Unix())), How: "its rated endurance is used up"}}}
+		return Result{Model: "rated endurance", Values: []Value{{Name: "used_up", Unit: Date, Estimate: stats.Exactly(float64(last.At.Unix())), How: "its rated endurance is used up"}}}
 	}
 	days := daysBetween(first, last)
 	rose := last.Percent - first.Percent

@@ -126,7 +126,7 @@ func (z ZFS) page(r *Result) {
 		return
 	}
 	read := max(z.Record, z.Page) / z.Page
-	r.add("read_amplification", Count, exactly(read), "a miss of a page of %s reads whole records of %s", size(z.Page), size(z.Record))
+	r.add("read_amplification", Count, stats.Exactly(read), "a miss of a page of %s reads whole records of %s", size(z.Page), size(z.Record))
 	write := read
 	how := "a changed page rewrites its record"
 	if z.Record > z.Page {

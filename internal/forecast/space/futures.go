@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plumb/internal/forecast"
+	"plumb/internal/stats"
 )
 
 const (
@@ -184,20 +185,7 @@ func (f Futures) After(days int) forecast.Quantiles {
 func quantiles(x []float64) (q forecast.Quantiles) {
 	slices.Sort(x)
 	for i, p := range forecast.Levels {
-		q[i] = quantile(x, p)
+		q[i] = stats.Quantile(x, p)
 	}
 	return q
-}
-
-// quantile of sorted values, between them by a straight line; 0 of none.
-func quantile(x []float64, p float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	at := p * float64(len(x)-1)
-	i := int(at)
-	if i+1 >= len(x) {
-		return x[len(x)-1]
-	}
-	return x[i] + (at-float64(i))*(x[i+1]-x[i])
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plumb/internal/forecast"
+	"plumb/internal/stats"
 )
 
 // A change of slope is noticed by two sums of how far each day is from the
@@ -86,7 +87,7 @@ func weekdays(days []float64, first int) (medians [week]float64) {
 	}
 	for d := range of {
 		slices.Sort(of[d])
-		medians[d] = quantile(of[d], 0.5)
+		medians[d] = stats.Quantile(of[d], 0.5)
 	}
 	return medians
 }
@@ -95,7 +96,7 @@ func weekdays(days []float64, first int) (medians [week]float64) {
 // drawn in to the others.
 func clipped(x []float64) (mean, spread float64) {
 	sorted := slices.Sorted(slices.Values(x))
-	low, high := quantile(sorted, 0.05), quantile(sorted, 0.95)
+	low, high := stats.Quantile(sorted, 0.05), stats.Quantile(sorted, 0.95)
 	for _, v := range x {
 		mean += min(high, max(low, v)) / float64(len(x))
 	}

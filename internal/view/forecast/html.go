@@ -42,10 +42,7 @@ func HTML(all []space.Result, from, version string) ([]byte, error) {
 }
 
 func thingOf(r space.Result) thing {
-	t := thing{Of: r.Quantity.Of, Name: r.Quantity.Name, Rests: r.Assumptions}
-	if n := len(r.Past); n > 0 {
-		t.Now = fmt.Sprintf("%s on %s%s", size(r.Past[n-1].Value), day(r.Past[n-1].Date), limitWords(r))
-	}
+	t := thing{Of: r.Quantity.Of, Name: r.Quantity.Name, Rests: r.Assumptions, Now: nowWords(r)}
 	if r.Refusal != nil {
 		t.Why, t.Measure = sentence(r.Refusal.Why), sentence(r.Refusal.Measure)
 		return t
@@ -59,7 +56,7 @@ func thingOf(r space.Result) thing {
 	t.Fan = fanOf(r)
 	for _, w := range r.Rivals {
 		row := wayRow{Name: w.Name, Part: "–", Loss: "not known", Median: size(w.Values[2]), Range: size(w.Values[1]) + " to " + size(w.Values[3])}
-		if w.Weight >= 0.005 {
+		if w.Weight >= leastPart {
 			row.Part = fmt.Sprintf("%.0f %%", 100*w.Weight)
 		}
 		if w.Loss != nil {

@@ -1,9 +1,6 @@
 package forecast
 
-import (
-	"plumb/internal/units"
-	"plumb/internal/view/page"
-)
+import "plumb/internal/view/page"
 
 // ModelsJSON is version 1 of what forecast cache, load, zfs, volume, monitor and
 // wear print with --json.
@@ -55,10 +52,10 @@ func ModelDocument(of string, all []Asked) ModelsJSON {
 	for _, a := range all {
 		j := ModelJSON{About: a.About, Model: a.Model, Values: []ModelValueJSON{}, Assumptions: a.Assumptions, Doubts: a.Warnings}
 		for _, v := range a.Values {
-			j.Values = append(j.Values, ModelValueJSON{v.Name, v.Unit, known(v.Value), known(v.Low), known(v.High), v.How})
+			j.Values = append(j.Values, ModelValueJSON{v.Name, v.Unit, page.Known(v.Value), page.Known(v.Low), page.Known(v.High), v.How})
 		}
 		for _, r := range a.Rivals {
-			j.Rivals = append(j.Rivals, ModelRivalJSON{r.Name, known(r.Value), known(r.Error), r.Weight})
+			j.Rivals = append(j.Rivals, ModelRivalJSON{r.Name, page.Known(r.Value), page.Known(r.Error), r.Weight})
 		}
 		if a.Refusal != nil {
 			j.Refusal = &ModelRefusalJSON{a.Refusal.Why, a.Refusal.Measure}
@@ -66,12 +63,4 @@ func ModelDocument(of string, all []Asked) ModelsJSON {
 		doc.Forecasts = append(doc.Forecasts, j)
 	}
 	return doc
-}
-
-// known is nil for what JSON cannot hold: what is not known.
-func known(v float64) *float64 {
-	if !units.IsReal(v) {
-		return nil
-	}
-	return &v
 }

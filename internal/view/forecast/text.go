@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +25,8 @@ func Text(all []space.Result, from string, screen page.Screen) string {
 
 func one(p *page.Page, r space.Result) {
 	p.Line(page.Bold, r.Quantity.Of+"  "+r.Quantity.Name)
-	if n := len(r.Past); n > 0 {
-		p.Hang(page.Normal, "  now    ", fmt.Sprintf("%s on %s%s", size(r.Past[n-1].Value), day(r.Past[n-1].Date), limitWords(r)))
+	if now := nowWords(r); now != "" {
+		p.Hang(page.Normal, "  now    ", now)
 	}
 	if r.Refusal != nil {
 		p.Hang(page.Yellow, "  refused  ", sentence(r.Refusal.Why))
@@ -53,11 +54,17 @@ func sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 
-func limitWords(r space.Result) string {
-	if r.Limit == nil {
-		return "; where it is full is not known"
+// nowWords says what is taken on the last day that is known; "" where none is.
+func nowWords(r space.Result) string {
+	n := len(r.Past)
+	if n == 0 {
+		return ""
 	}
-	return " of " + size(r.Limit.Bytes)
+	limit := "; where it is full is not known"
+	if r.Limit != nil {
+		limit = " of " + size(r.Limit.Bytes)
+	}
+	return fmt.Sprintf("%s on %s%s", size(r.Past[n-1].Value), day(r.Past[n-1].Date), limit)
 }
 
 func fullInk(f *space.Full) page.Ink {
@@ -97,32 +104,22 @@ func chance(part float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part)
 }
 
+// leastPart is the part from which a way is said to have one: below it is 0 %.
+const leastPart = 0.005
+
 // waysWords names the ways that have a part, the greatest first, and the best naive one.
 func waysWords(ways []forecast.Rival) string {
 	if ways[0].Loss == nil {
 		return "several, which count alike: the past is too short to say which of them is right"
 	}
 	sorted := slices.Clone(ways)
-	slices.SortStableFunc(sorted, func(a, b forecast.Rival) int {
-		switch {
-		case a.Weight > b.Weight:
-			return -1
-		case a.Weight < b.Weight:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(sorted, func(a, b forecast.Rival) int { return cmp.Compare(b.Weight, a.Weight) })
 	var words []string
 	for _, w := range sorted {
-		if w.Weight >= 0.005 {
+		if w.Weight >= leastPart {
 			words = append(words, fmt.Sprintf("%s %.0f %%", w.Name, 100*w.Weight))
 		}
 	}
-	best := slices.MinFunc(ways, func(a, b forecast.Rival) int {
-		if *a.Loss < *b.Loss {
-			return -1
-		}
-		return 1
-	})
+	best := slices.MinFunc(ways, func(a, b forecast.Rival) int { return cmp.Compare(*a.Loss, *b.Loss) })
 	return fmt.Sprintf("%s; on earlier days %s did best", strings.Join(words, ", "), best.Name)
 }

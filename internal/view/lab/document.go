@@ -13,7 +13,7 @@ import (
 // that of the program.
 func Document(r report.Report, version string) LabJSON {
 	d := LabJSON{Plumb: page.JSONVersion, Kind: "lab", Version: version, Experiment: labExperiment(r.Experiment), Answer: r.Answer, Complete: r.Complete, Stopped: r.Stopped,
-		Blocks: r.Done, Began: knownTime(r.Began), TookSeconds: r.Took.Seconds(), SmallestEffect: Known(r.Smallest),
+		Blocks: r.Done, Began: knownTime(r.Began), TookSeconds: r.Took.Seconds(), SmallestEffect: page.Known(r.Smallest),
 		Arms: []LabArmJSON{}, Comparisons: []LabVerdictJSON{}, Curves: []LabCurveJSON{}, Trials: []LabTrialJSON{}}
 	if r.Smallest == 0 { // no difference at all is none that could be found
 		d.SmallestEffect = nil
@@ -28,7 +28,7 @@ func Document(r report.Report, version string) LabJSON {
 	for _, v := range r.Verdicts {
 		j := LabVerdictJSON{Arm: v.Arm, Baseline: v.Baseline, Verdict: v.Word, Effect: LabEstimate(v.Effect), Margin: page.Finite(v.Margin), More: v.More, Sentence: v.Sentence}
 		if units.Ranged(v.Effect) {
-			j.P = Known(v.P)
+			j.P = page.Known(v.P)
 		}
 		d.Comparisons = append(d.Comparisons, j)
 	}
@@ -64,7 +64,7 @@ func labArm(r report.Report, a report.ArmResult) LabArmJSON {
 		j.Published = &LabPublishedJSON{Value: page.Finite(p.Value), Unit: p.Unit, Note: p.Note}
 	}
 	if a.Trials > 0 {
-		j.Variation, j.Stalls = Known(a.Variation), Known(a.Stalls)
+		j.Variation, j.Stalls = page.Known(a.Variation), page.Known(a.Stalls)
 	}
 	if l := a.Latency; l.N > 0 {
 		j.Response = &LabLatencyJSON{N: l.N, Mean: LabEstimate(l.Mean), P50: LabEstimate(l.P50), P95: LabEstimate(l.P95), P99: LabEstimate(l.P99), Max: LabEstimate(l.Max)}
@@ -85,7 +85,7 @@ func labTrial(rec experiment.Record) LabTrialJSON {
 		Volume: LabVolumeJSON{Filesystem: v.Filesystem, Options: v.Options, Device: v.Device, Properties: v.Properties, Cloned: v.Cloned},
 		Ops:    []LabOpJSON{}, Costs: []LabTrialCostJSON{}, Series: []LabSecondJSON{}}
 	if rec.Metric > 0 {
-		j.Metric = Known(rec.Metric)
+		j.Metric = page.Known(rec.Metric)
 	}
 	for _, o := range rec.Ops {
 		j.Ops = append(j.Ops, LabOpJSON{Name: o.Name, Done: o.Done, Failed: o.Failed, Retried: o.Retried, HDR: string(o.Histogram)})

@@ -214,14 +214,6 @@ type LabSecondJSON struct {
 	Arm    string  `json:"arm,omitempty"` // that was in force, where a trial has several
 }
 
-// Known gives a number, or nil for what is none.
-func Known(v float64) *float64 {
-	if !units.IsReal(v) {
-		return nil
-	}
-	return &v
-}
-
 func knownTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -234,10 +226,10 @@ func knownTime(t time.Time) *time.Time {
 func LabEstimate(e stats.Estimate) LabEstimateJSON {
 	j := LabEstimateJSON{N: e.N, Warnings: e.Warnings}
 	if units.MeasuredAtAll(e) {
-		j.Value = Known(e.Value)
+		j.Value = page.Known(e.Value)
 	}
 	if units.Ranged(e) {
-		j.Low, j.High = Known(e.Low), Known(e.High)
+		j.Low, j.High = page.Known(e.Low), page.Known(e.High)
 	}
 	return j
 }
@@ -255,7 +247,7 @@ func labCurve(c report.Curve) LabCurveJSON {
 	for _, p := range c.Points {
 		q := LabPointJSON{Threads: p.Threads, Rate: page.Finite(p.Rate)}
 		if p.Error > 0 {
-			q.Error = Known(p.Error)
+			q.Error = page.Known(p.Error)
 		}
 		j.Points = append(j.Points, q)
 	}

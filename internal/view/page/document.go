@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"plumb/internal/load"
+	"plumb/internal/units"
 )
 
 // JSONVersion is the version of all documents of this file. A field may be
@@ -72,4 +73,12 @@ func Finite(v float64) float64 {
 		return 0
 	}
 	return v
+}
+
+// Known gives a number, or nil for what JSON cannot hold: what is not known.
+func Known(v float64) *float64 {
+	if !units.IsReal(v) {
+		return nil
+	}
+	return &v
 }

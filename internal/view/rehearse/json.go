@@ -102,7 +102,7 @@ func Document(r rehearse.Result, version string) RehearseJSON {
 		d.Server = p.Server.String()
 	}
 	if p.Scale > 0 {
-		d.Scale = labview.Known(p.Scale)
+		d.Scale = page.Known(p.Scale)
 	}
 	if d.Plan.Steps == nil {
 		d.Plan.Steps = []advise.Step{}
@@ -141,7 +141,7 @@ func rehearseVerdict(v rehearse.Verdict) RehearseVerdictJSON {
 func (j *RehearseStageJSON) measured(r report.Report) {
 	j.Begun, j.Complete, j.Stopped, j.Blocks, j.Trials, j.NotCounted = true, r.Complete, r.Stopped, r.Done, len(r.Records), len(r.Invalid)
 	if r.Smallest > 0 {
-		j.Smallest = labview.Known(r.Smallest)
+		j.Smallest = page.Known(r.Smallest)
 	}
 }
 

@@ -89,7 +89,7 @@ func rehearseSearch(s *rehearse.Search) *RehearseSearchJSON {
 	for _, o := range s.Tried {
 		t := RehearsePointJSON{Values: o.Point, Round: o.Block, Failed: o.Failed}
 		if units.IsReal(o.Value) {
-			t.Effect = labview.Known(math.Expm1(o.Value))
+			t.Effect = page.Known(math.Expm1(o.Value))
 		}
 		j.Trials = append(j.Trials, t)
 	}

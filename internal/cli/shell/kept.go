@@ -1,0 +1,42 @@
+package shell
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"plumb/internal/hint"
+)
+
+// Kept is what Plumb keeps on a machine, in a directory that a flag can name.
+type Kept struct {
+	Of   string // what it is, for people: "the recording"
+	Flag string // that names another directory, without the dashes
+	Root string // where root and services keep it
+	Own  string // where an ordinary user does, below what lasts of his programs: "plumb/watch"
+}
+
+// In is the directory: the one that was named, or the usual one.
+func (k Kept) In(named string) (string, error) {
+	if named != "" {
+		return filepath.Abs(named)
+	}
+	return k.usual(os.Getuid())
+}
+
+// usual is where a user keeps it. A service has no home, and is told by systemd.
+func (k Kept) usual(uid int) (string, error) {
+	if uid == 0 {
+		return k.Root, nil
+	}
+	home := os.Getenv("HOME")
+	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local/state"))
+	if home == "" && !filepath.IsAbs(base) {
+		return "", hint.With(fmt.Errorf("find a directory for %s: %w", k.Of, errNoHome), "--"+k.Flag+" DIR names one")
+	}
+	return filepath.Join(base, k.Own), nil
+}
+
+var errNoHome = errors.New("neither $XDG_STATE_HOME nor $HOME is set")
