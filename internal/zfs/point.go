@@ -214,7 +214,11 @@ func Moments(name string) []string {
 func ParseMoments(text []byte, name string) map[string]string {
 	of := map[string]string{}
 	for _, row := range ParseRows(text, 2) {
-		if moment, guid := row[0], row[1]; strings.HasPrefix(moment, name+"@") || strings.HasPrefix(moment, name+"#") && of[guid] == "" {
+		moment, guid := row[0], row[1]
+		if _, err := signed(guid); err != nil {
+			continue // nothing is found again by it
+		}
+		if strings.HasPrefix(moment, name+"@") || strings.HasPrefix(moment, name+"#") && of[guid] == "" {
 			of[guid] = moment
 		}
 	}

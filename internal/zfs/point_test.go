@@ -1,6 +1,7 @@
 package zfs
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -89,6 +90,27 @@ func FuzzParseDestroyed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if wrong, err := ParseDestroyed(text); err != nil && wrong != nil {
 			t.Errorf("%v and %v", wrong, err)
+		}
+	})
+}
+
+// TestParseMoments relies on a snapshot being better than its bookmark, whichever is told first:
+// only a snapshot can be sent in full.
+func TestParseMoments(t *testing.T) {
+	const text = "t/a\t1\nt/a#kept\t2\nt/a@p\t2\nt/a@q\t3\nt/a#q\t3\nt/a#gone\t4\nt/ab@p\t5\nt/a@r\t-\n"
+	want := map[string]string{"2": "t/a@p", "3": "t/a@q", "4": "t/a#gone"}
+	if got := ParseMoments([]byte(text), "t/a"); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func FuzzParseMoments(f *testing.F) {
+	f.Add([]byte("t/a@p\t2\nt/a#q\t3\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for guid, moment := range ParseMoments(text, "t/a") {
+			if guid == "" || !strings.HasPrefix(moment, "t/a@") && !strings.HasPrefix(moment, "t/a#") {
+				t.Errorf("%q has the GUID %q", moment, guid)
+			}
 		}
 	})
 }
