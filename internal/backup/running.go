@@ -117,8 +117,12 @@ func (r *running) start(ctx context.Context, job string) error {
 	if _, err := rand.Read(word); err != nil {
 		return err
 	}
+	id, err := r.b.id(ctx, hex.EncodeToString(word[:4]))
+	if err != nil {
+		return err
+	}
 	r.log, r.sent = journal.Log{}, map[place]stream.Sent{}
-	r.head = head{ID: manifest.NewID(r.b.Now(), hex.EncodeToString(word[:4])), Job: job, Store: r.b.Store.URL(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk}
+	r.head = head{ID: id, Job: job, Store: r.b.Store.URL(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {
 		return err
 	}

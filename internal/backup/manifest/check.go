@@ -121,3 +121,13 @@ func IsID(id string) bool {
 	_, err := time.Parse(idTime, at)
 	return err == nil && len(word) >= 4 && len(word) <= 32 && strings.Trim(word, "0123456789abcdef") == ""
 }
+
+// Made tells when a backup was named; the zero time of what is no name.
+func Made(id string) time.Time {
+	at, _, _ := strings.Cut(id, "-")
+	made, err := time.Parse(idTime, at)
+	if err != nil || !IsID(id) {
+		return time.Time{}
+	}
+	return made
+}

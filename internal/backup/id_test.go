@@ -1,0 +1,31 @@
+package backup
+
+import (
+	"testing"
+	"time"
+
+	"plumb/internal/backup/store"
+)
+
+// TestTheNewestIsTheLastMade has two backups of one second, a clock that was set back, and a name of the
+// year 9000, which somebody put there who may write to the store.
+func TestTheNewestIsTheLastMade(t *testing.T) {
+	w := newWorld(t)
+	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	_, err := w.Store.Put(t.Context(), "backups/90000101T000000Z-abcd1234/manifest", []byte("anything"), store.Put{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, back := range []time.Duration{0, 0, 0, time.Hour, 0} {
+		at := now.Add(-back)
+		w.Now = func() time.Time { return at }
+		res, err := w.Run(t.Context(), command("echo "+time.Now().String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, err := w.vault(t).Find(t.Context(), "latest", "")
+		if err != nil || last.ID != res.ID {
+			t.Errorf("the newest is %s, and %s was made last, %v", last.ID, res.ID, err)
+		}
+	}
+}
