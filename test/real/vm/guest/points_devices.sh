@@ -30,20 +30,13 @@ on_zvol() {
 	held() { zfs list -H -t all -o name,origin; }
 }
 
-# on_rbd DATA LOG puts them on two images of Ceph.
+# on_rbd FILESYSTEM puts it on an image of Ceph that the kernel mapped.
 on_rbd() {
 	start_ceph /dev/disk/by-id/virtio-data
 	ceph osd pool create db 8
 	rbd pool init db
-	for name in data log; do
-		rbd create --size 2G "db/$name"
-		device=$(rbd device map "db/$name")
-		mkdir -p "/srv/rbd/$name"
-		mkfs -t "$1" -q "$device"
-		mount "$device" "/srv/rbd/$name"
-		rm -rf "/srv/rbd/$name/lost+found"
-		shift
-	done
+	map_image my-data 3G "$1" /srv/rbd
+	mkdir /srv/rbd/data /srv/rbd/log
 	held() {
 		for image in $(rbd ls db); do
 			echo "$image $(rbd snap ls --format json "db/$image") $(rbd info "db/$image" | grep parent || true)"
@@ -57,7 +50,7 @@ points_of() {
 	case $1 in
 	lvm) on_lvm "$2" ;;
 	zvol) on_zvol "$2" "$3" ;;
-	rbd) on_rbd "$2" "$3" ;;
+	rbd) on_rbd "$2" ;;
 	esac
 	findmnt -t xfs,ext4
 	move_mariadb "/srv/$1/data" "/srv/$1/log"
