@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
 	{"protect/clone", "protect/rollback", "protect/policy", "backup/prove"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
-		"storage/block", "storage/filesystem", "storage/zfs",
+		"storage/block", "storage/ceph", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process", "system/points", "system/packages", "system/guard"},
 	{"system/sampler", "storage/sampler", "engine/mysql/sampler", "engine/postgres/sampler", "engine/mongo/sampler"}, // what watch reads again and again
 	{"engine/fake", "engine/mongo/mongotest"},

@@ -16,6 +16,7 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/provision/boost"
 	"plumb/internal/storage/block"
+	"plumb/internal/storage/ceph"
 	"plumb/internal/storage/filesystem"
 	"plumb/internal/storage/zfs"
 	"plumb/internal/system/kernel"
@@ -32,7 +33,7 @@ func phases(cat *catalog.Catalog, g dsn.Given) [][]observe.Probe {
 	return [][]observe.Probe{
 		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)},
 		{mysql.NewProbe(cat, g.Target(product.MySQL)), postgres.NewProbe(cat, g.Target(product.Postgres)),
-			mongo.Probe{Remote: g.Address(product.Mongo)}, proxysql.Probe{}},
+			mongo.Probe{Remote: g.Address(product.Mongo)}, proxysql.Probe{}, ceph.Probe{}},
 		{points.Probe{}}, // sees which servers run
 	}
 }

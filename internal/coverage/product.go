@@ -132,6 +132,8 @@ func deviceOf(t *stack.Thing) (on []Product) {
 		switch name {
 		case "nvme", "md", "bcache", "loop", "zvol", "ebs", "azure-disk":
 			on = append(on, Product{Name: name})
+		case "rbd":
+			on = append(on, Product{Name: "ceph"})
 		}
 	}
 	return on

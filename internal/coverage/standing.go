@@ -1,6 +1,7 @@
 package coverage
 
 import (
+	"maps"
 	"slices"
 
 	"plumb/internal/rule"
@@ -37,14 +38,15 @@ func (r Records) Standings(rules []*rule.Rule) []Standing {
 
 // seen lists every product that any rule was tested on.
 func (r Records) seen() []Product {
-	var all []Product
+	all := map[Product]bool{}
 	for _, record := range r {
 		for _, m := range record.Met {
-			all = append(all, m.On...)
+			for _, p := range m.On {
+				all[p] = true
+			}
 		}
 	}
-	slices.SortFunc(all, Product.compare)
-	return slices.Compact(all)
+	return slices.SortedFunc(maps.Keys(all), Product.compare)
 }
 
 // wants groups a rule's claims by part, and leaves out the parts of which

@@ -56,7 +56,7 @@ func products() map[string]Part {
 		"openzfs": PartZFS, "zfs-fuse": PartZFS,
 		"ext3": PartFilesystem, "ext4": PartFilesystem, "xfs": PartFilesystem, "btrfs": PartFilesystem, "nfs": PartFilesystem, "overlay": PartFilesystem,
 		"nvme": PartDevice, "md": PartDevice, "bcache": PartDevice, "loop": PartDevice, "zvol": PartDevice,
-		"ebs": PartDevice, "azure-disk": PartDevice,
+		"ebs": PartDevice, "azure-disk": PartDevice, "ceph": PartDevice,
 		"cgroup": PartGroup,
 		"linux":  PartLinux,
 	}

@@ -98,7 +98,7 @@ func rangeText(r catalog.Range) string {
 // productTitle is what people call a product of a rule's claims.
 func productTitle(name string) string {
 	titles := map[string]string{
-		"galera": "Galera", "openzfs": "OpenZFS", "xfs": "XFS", "nfs": "NFS", "nvme": "NVMe", "ebs": "EBS", "azure-disk": "Azure disks",
+		"galera": "Galera", "openzfs": "OpenZFS", "xfs": "XFS", "nfs": "NFS", "nvme": "NVMe", "ebs": "EBS", "azure-disk": "Azure disks", "ceph": "Ceph",
 		"cgroup": "control groups", "linux": "Linux",
 	}
 	return cmp.Or(product.ClaimLabel(name), titles[name], name)

@@ -85,7 +85,7 @@ func imageOf(release string) (recipe, Image, error) {
 }
 
 func (i Image) build(ctx context.Context, r recipe, say Say) error {
-	say.tell(fmt.Sprintf("building a Debian %s with OpenZFS, this once: some ten minutes and 3 GB, kept in %s", r.Release, i.Dir))
+	say.tell(fmt.Sprintf("building the Debian machine %s, this once: some ten minutes and 3 GB, kept in %s", i.Release, i.Dir))
 	start, dir := time.Now(), i.Dir+".building"
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(i.Dir)); err != nil { // of a build that was killed
 		return err
@@ -109,7 +109,7 @@ func (i Image) build(ctx context.Context, r recipe, say Say) error {
 	out := &progress{log: log, say: say}
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := tied(cmd); err != nil {
-		return fmt.Errorf("build a Debian %s: %w: %s ends with\n%s", r.Release, errors.Join(err, context.Cause(ctx)), log.Name(), out.tail())
+		return fmt.Errorf("build the Debian machine %s: %w: %s ends with\n%s", i.Release, errors.Join(err, context.Cause(ctx)), log.Name(), out.tail())
 	}
 	if err := os.Rename(dir, i.Dir); err != nil {
 		return err

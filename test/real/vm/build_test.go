@@ -20,7 +20,7 @@ func TestRecipeNamesWhatItMakes(t *testing.T) {
 		}
 		seen[r.hash()] = what
 	}
-	for _, name := range Releases() {
+	for _, name := range append(Releases(), Ceph) {
 		r, err := recipeOf(name)
 		if err != nil {
 			t.Fatal(err)

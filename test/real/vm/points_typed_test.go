@@ -54,16 +54,32 @@ func TestPointsOfMariaDBOnOpenZFS(t *testing.T) {
 //go:embed guest/points_devices.sh
 var pointsOnDevices string
 
+//go:embed guest/ceph.sh
+var cephCluster string
+
 // TestPointsOfMariaDBOnVolumes does so with filesystems on a thin volume of LVM, and on volumes of OpenZFS.
 func TestPointsOfMariaDBOnVolumes(t *testing.T) {
+	pointsOn(t, Trixie, "lvm xfs", "zvol ext4 xfs")
+}
+
+// TestPointsOfMariaDBOnCeph does so with a filesystem on an image that the kernel mapped, of a cluster that
+// is this machine alone.
+func TestPointsOfMariaDBOnCeph(t *testing.T) {
+	pointsOn(t, Ceph, "rbd xfs")
+}
+
+// pointsOn goes the way of a point on each kind of device, with these filesystems.
+func pointsOn(t *testing.T, machine string, cases ...string) {
+	t.Helper()
 	var want []string
-	for _, kind := range []string{"lvm", "zvol"} {
+	for _, c := range cases {
+		kind, _, _ := strings.Cut(c, " ")
 		for _, line := range []string{"locked: 1", "clone: whole, MyISAM 3", "crash: 1", "clone of the crash point: whole",
 			"pruned: locked 0, crash 1", "left: copies 0, of the locked one 0, clones 0"} {
 			want = append(want, kind+" "+line)
 		}
 	}
-	typedPoints(t, Trixie, pointsOnDevices, want...)
+	typedPoints(t, machine, cephCluster+"cases=('"+strings.Join(cases, "' '")+"')\n"+pointsOnDevices, want...)
 }
 
 //go:embed guest/points_postgres.sh

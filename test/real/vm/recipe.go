@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,9 @@ const (
 	Bookworm = "bookworm" // OpenZFS 2.1, MariaDB 10.11, PostgreSQL 15
 	Trixie   = "trixie"   // OpenZFS 2.3, MariaDB 11.8, PostgreSQL 17
 )
+
+// Ceph is trixie with Ceph 18 in place of OpenZFS.
+const Ceph = "trixie-ceph"
 
 // Releases lists them, oldest first.
 func Releases() []string { return []string{Bookworm, Trixie} }
@@ -44,7 +48,7 @@ type recipe struct {
 	Stub     string
 }
 
-// packages are what every machine has, beside zfs-dkms, which build.sh installs
+// packages are what every machine has. Where zfsutils-linux is among them build.sh adds zfs-dkms,
 // last because it takes the headers.
 var packages = []string{
 	"linux-image-cloud-amd64", "linux-headers-cloud-amd64", "zfsutils-linux",
@@ -53,14 +57,19 @@ var packages = []string{
 	"mdadm", "lvm2", "thin-provisioning-tools", "bcache-tools", "nfs-kernel-server", "smartmontools", "sdparm",
 }
 
-func recipeOf(release string) (recipe, error) {
-	for _, r := range Releases() {
-		if r == release {
-			return recipe{Release: r, Mirror: "http://deb.debian.org/debian", Size: "6G",
-				Packages: packages, Build: buildScript, Stub: stubScript}, nil
-		}
+// ofCeph are what a cluster on one machine needs beside; its client comes along with them.
+var ofCeph = []string{"ceph-mon", "ceph-osd", "uuid-runtime"}
+
+func recipeOf(name string) (recipe, error) {
+	r := recipe{Release: name, Mirror: "http://deb.debian.org/debian", Size: "6G", Packages: packages, Build: buildScript, Stub: stubScript}
+	switch {
+	case name == Ceph:
+		r.Release = Trixie
+		r.Packages = slices.DeleteFunc(slices.Concat(packages, ofCeph), func(p string) bool { return p == "zfsutils-linux" })
+	case !slices.Contains(Releases(), name):
+		return recipe{}, fmt.Errorf("no machine %q: there are %s and %s", name, strings.Join(Releases(), ", "), Ceph)
 	}
-	return recipe{}, fmt.Errorf("no machine of release %q: there are %s", release, strings.Join(Releases(), " and "))
+	return r, nil
 }
 
 // hash names what the recipe makes.

@@ -25,6 +25,9 @@ var wrecksZFS string
 //go:embed guest/wrecks_disks.sh
 var wrecksDisks string
 
+//go:embed guest/wrecks_ceph.sh
+var wrecksCeph string
+
 //go:embed guest/wrecks_mysql.sh
 var wrecksMySQL string
 
@@ -55,6 +58,18 @@ func TestWrecksOfDisks(t *testing.T) {
 	wreck(t, Trixie, wrecksDisks, wrecksOfDisks(), []Disk{
 		{Name: "one", Bytes: 400 << 20}, {Name: "two", Bytes: 400 << 20}, {Name: "three", Bytes: 400 << 20},
 		{Name: "thin", Bytes: 1 << 30}, {Name: "fast", Bytes: 128 << 20}, {Name: "slow", Bytes: 256 << 20}})
+}
+
+// TestWrecksOnCeph does it where that takes a cluster of Ceph, which is this machine alone. How full one is
+// without a host no cluster of one host can tell.
+func TestWrecksOnCeph(t *testing.T) {
+	carelessly := []string{"block/ceph-flags-left", "block/ceph-scrubs-off", "block/ceph-min-size-one", "block/ceph-nearly-full"}
+	alone := []string{"block/ceph-one-copy"}
+	wreck(t, Ceph, cephCluster+wrecksCeph, []moment{
+		{name: "sound", quiet: slices.Concat(carelessly, alone), fires: []string{"block/ceph-scrub-hours"}},
+		{name: "careless", fires: carelessly, quiet: []string{"block/ceph-scrub-hours"}},
+		{name: "alone", fires: alone},
+	}, []Disk{{Name: "one", Bytes: 3 << 30}, {Name: "two", Bytes: 3 << 30}})
 }
 
 // TestWrecksOfMySQL does it where that takes MySQL instead of MariaDB.

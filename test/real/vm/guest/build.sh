@@ -42,17 +42,19 @@ say "installing the kernel and the servers (2 of 4)"
 in_root apt-get -qq update
 install_packages "$@"
 
-say "building OpenZFS for that kernel, which takes longest (3 of 4)"
 kernel=$(basename "$root"/boot/vmlinuz-*)
 kernel=${kernel#vmlinuz-}
 has_zfs() { in_root modinfo -k "$kernel" zfs >/dev/null 2>&1; }
-install_packages zfs-dkms || true
-has_zfs || in_root dkms autoinstall -k "$kernel" || true
-if ! has_zfs; then
+build_zfs() {
+	say "building OpenZFS for that kernel, which takes longest (3 of 4)"
+	install_packages zfs-dkms || true
+	has_zfs || in_root dkms autoinstall -k "$kernel" || true
+	has_zfs && return
 	tail -n 30 "$root"/var/lib/dkms/zfs/*/build/make.log || true
 	say "the module of OpenZFS does not build for Linux $kernel"
 	exit 1
-fi
+}
+case " $* " in *" zfsutils-linux "*) build_zfs ;; esac
 
 say "writing the disk (4 of 4)"
 install -m 755 "$dir/stub.sh" "$root/sbin/plumb-init"
@@ -63,9 +65,9 @@ in_root apt-get clean
 rm -rf "$root"/var/lib/apt/lists/* "$root/usr/sbin/policy-rc.d" "$root/etc/resolv.conf"
 {
 	echo "linux $kernel"
-	echo "openzfs $(in_root modinfo -k "$kernel" -F version zfs)"
+	! has_zfs || echo "openzfs $(in_root modinfo -k "$kernel" -F version zfs)"
 	# shellcheck disable=SC2016 # dpkg-query fills these in
-	in_root dpkg-query -W -f='${Package} ${Version}\n' mariadb-server 'postgresql-[0-9]*' zfsutils-linux || true
+	in_root dpkg-query -W -f='${Package} ${Version}\n' mariadb-server 'postgresql-[0-9]*' zfsutils-linux ceph-osd 2>/dev/null || true
 } >"$dir/about"
 cp "$root/boot/vmlinuz-$kernel" "$dir/kernel"
 cp "$root/boot/initrd.img-$kernel" "$dir/initrd"

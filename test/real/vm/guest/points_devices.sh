@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2154,SC2034 # what points_lib.sh sets and uses
-# Points of a MariaDB on filesystems on volumes.
+# shellcheck disable=SC2154,SC2034 # what points_lib.sh and the test set, and use
+# Points of a MariaDB on filesystems on volumes, of which "cases" says the kind and the filesystems.
 
 # on_lvm FILESYSTEM puts it on a thin volume.
 on_lvm() {
@@ -30,11 +30,27 @@ on_zvol() {
 	held() { zfs list -H -t all -o name,origin; }
 }
 
+# on_rbd FILESYSTEM puts it on an image of Ceph that the kernel mapped.
+on_rbd() {
+	start_ceph /dev/disk/by-id/virtio-data
+	ceph osd pool create db 8
+	rbd pool init db
+	map_image my-data 3G "$1" /srv/rbd
+	mkdir /srv/rbd/data /srv/rbd/log
+	held() {
+		for image in $(rbd ls db); do
+			echo "$image $(rbd snap ls --format json "db/$image") $(rbd info "db/$image" | grep parent || true)"
+		done
+		rbd device list
+	}
+}
+
 # points_of KIND FILESYSTEM... goes the way of a point.
 points_of() {
 	case $1 in
 	lvm) on_lvm "$2" ;;
 	zvol) on_zvol "$2" "$3" ;;
+	rbd) on_rbd "$2" ;;
 	esac
 	findmnt -t xfs,ext4
 	move_mariadb "/srv/$1/data" "/srv/$1/log"
@@ -71,7 +87,7 @@ points_of() {
 
 bad=0
 set +e
-for case in "lvm xfs" "zvol ext4 xfs"; do
+for case in "${cases[@]}"; do
 	# shellcheck disable=SC2086 # words
 	(set -e; points_of $case) # and no ||, which would let it go on after an error
 	# shellcheck disable=SC2181

@@ -3,7 +3,7 @@
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/root LC_ALL=C.UTF-8
 udevadm settle --timeout=60
-modprobe zfs
+modprobe -q zfs || true # a machine with Ceph has none
 
 for block in /sys/block/vd*; do
 	name=$(cat "$block/serial")
@@ -40,7 +40,7 @@ if [ -f /in/.vm/line ]; then
 fi
 stty -F /dev/ttyS0 sane
 echo
-echo "Linux $(uname -r), OpenZFS $(cat /sys/module/zfs/version). Files that came along are in /in."
+echo "Linux $(uname -r), OpenZFS $(cat /sys/module/zfs/version 2>/dev/null || echo none). Files that came along are in /in."
 [ -z "$out" ] || echo 'What is put into /out comes back.'
 echo 'The disk is /dev/disk/by-id/virtio-data. exit ends the machine; Ctrl-A X ends it at once.'
 cd /root || cd /
