@@ -74,12 +74,13 @@ bench: all
 	@test/setup.sh bench
 	@$(GO) run -C research ./bench
 
-# BENCHLOAD takes flags, such as BENCHLOAD="-only fileio -pairs 3".
+# BENCHBACKUP takes flags, such as BENCHBACKUP="-only rates -rounds 5".
 .PHONY: bench-backup
 bench-backup: all
 	@test/setup.sh bench-backup
 	@$(GO) run -C research ./benchbackup $(BENCHBACKUP)
 
+# BENCHLOAD takes flags, such as BENCHLOAD="-only fileio -pairs 3".
 .PHONY: bench-load
 bench-load: all
 	@test/setup.sh bench-load

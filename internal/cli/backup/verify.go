@@ -81,7 +81,7 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	}
 	return v.On(machine.At(o.state), func(here *machine.Machine) error {
 		run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(o.json)}
-		got, err := prove.Proof{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json)}, Under: under, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
+		got, err := prove.Proof{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json)}, Under: under, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
 		v.wipe()
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	began := time.Now()
 	var got []backup.Verified
 	for _, m := range chain {
-		one, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Doing: v.doing(o.json)}.Run(ctx, m)
+		one, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Workers: o.parallel, Doing: v.doing(o.json)}.Run(ctx, m)
 		if err != nil {
 			v.wipe()
 			return err
