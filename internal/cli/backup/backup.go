@@ -125,11 +125,10 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err != nil {
 		return hint.With(err, cmp.Or(hint.Of(err), "there is no backup of it; the same command goes on with what was sent"))
 	}
-	kept := to[0].URL()
-	for i := range to { // the first that has it
-		if !slices.ContainsFunc(r.Lost, func(l backup.Lost) bool { return l.URL == to[i].URL() }) {
-			kept = to[i].URL()
-			break
+	var kept []string
+	for _, s := range to {
+		if !slices.ContainsFunc(r.Lost, func(l backup.Lost) bool { return l.URL == s.URL() }) {
+			kept = append(kept, s.URL())
 		}
 	}
 	if err := v.Answer(o.json, view.Document(kept, r), view.Made(kept, r, shell.Screen(v.Out))); err != nil {
@@ -140,7 +139,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	}
 	var lost []error
 	for _, l := range r.Lost {
-		lost = append(lost, hint.With(fmt.Errorf("%s does not have this backup: %w", l.URL, l.Err), fmt.Sprintf("plumb backup copy %s --from %s --to %s", r.ID, kept, l.URL)))
+		lost = append(lost, hint.With(fmt.Errorf("%s does not have this backup: %w", l.URL, l.Err), fmt.Sprintf("plumb backup copy %s --from %s --to %s", r.ID, kept[0], l.URL)))
 	}
 	return errors.Join(lost...)
 }

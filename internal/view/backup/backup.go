@@ -21,8 +21,9 @@ import (
 // BackupJSON is version 1 of what backup --json prints.
 type BackupJSON struct {
 	Plumb   int           `json:"plumb"`
-	Kind    string        `json:"kind"` // "backup"
-	To      string        `json:"to"`   // where it is kept
+	Kind    string        `json:"kind"`           // "backup"
+	To      string        `json:"to"`             // where it is kept
+	Also    []string      `json:"also,omitempty"` // and where else
 	Backup  OneJSON       `json:"backup"`
 	Sent    int64         `json:"sent_bytes"`    // in objects, by this run
 	Skipped int64         `json:"skipped_bytes"` // of the streams, that a run before had sent
@@ -105,8 +106,8 @@ func one(m manifest.Manifest) OneJSON {
 }
 
 // Document is the document of a backup that was made.
-func Document(to string, r backup.Result) BackupJSON {
-	doc := BackupJSON{Plumb: 1, Kind: "backup", To: to, Backup: one(r.Manifest), Sent: r.Sent, Skipped: r.Skipped, GoesOn: r.GoesOn, Took: r.Took}
+func Document(to []string, r backup.Result) BackupJSON {
+	doc := BackupJSON{Plumb: 1, Kind: "backup", To: to[0], Also: to[1:], Backup: one(r.Manifest), Sent: r.Sent, Skipped: r.Skipped, GoesOn: r.GoesOn, Took: r.Took}
 	for _, l := range r.Lost {
 		doc.Lost = append(doc.Lost, LostJSON{l.URL, l.Err.Error()})
 	}
@@ -170,9 +171,9 @@ func bytesOf(m manifest.Manifest) (n int64) {
 }
 
 // Made says what was backed up.
-func Made(to string, r backup.Result, screen page.Screen) string {
+func Made(to []string, r backup.Result, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, inert("Backup "+r.ID+" in "+to))
+	p.Line(page.Bold, inert("Backup "+r.ID+" in "+strings.Join(to, " and ")))
 	for _, s := range r.Streams {
 		text := s.Name + ": " + bytesText(s.Bytes)
 		if s.Base != nil {
