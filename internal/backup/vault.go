@@ -22,6 +22,7 @@ type Vault struct {
 	Trust []note.Verifier // whose backups are believed
 	// Retired are keys that were given up: of theirs only what had ended then is believed.
 	Retired []Retired
+	Doubt   func(Found) // told of a backup that is newer than the one that was found, and is not believed; nil for nobody
 }
 
 // Found is a backup that was found, or what is wrong with it.
@@ -114,11 +115,21 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 	case len(fit) == 0:
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s", v.Store.URL(), cmp.Or(id, "at all")), "plumb backup list shows them")
 	case latest:
+		v.doubt(all, fit[len(fit)-1])
 		return fit[len(fit)-1].Manifest, nil
 	case len(fit) > 1:
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s can be any of %d backups", id, len(fit)), "give more of its id")
 	}
 	return fit[0].Manifest, fit[0].Err
+}
+
+// doubt tells of those that are newer than one, and not believed: without them it would be taken for the newest.
+func (v Vault) doubt(all []Found, than Found) {
+	for _, f := range all {
+		if f.Err != nil && f.ID > than.ID && v.Doubt != nil {
+			v.Doubt(f)
+		}
+	}
 }
 
 // Chain gives what must be restored for a backup, in order: the full one first.

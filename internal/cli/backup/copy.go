@@ -79,6 +79,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 	if err != nil {
 		return err
 	}
+	vault.Doubt = v.doubt
 	wanted, err := chosen(ctx, vault, id, o.server, o.all)
 	if err != nil {
 		return err

@@ -202,3 +202,8 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 	defer func() { err = errors.Join(err, d.Close()) }()
 	return do(d, all)
 }
+
+// doubt warns of a backup that is passed over.
+func (v *verbs) doubt(f backup.Found) {
+	v.Warn("backup "+f.ID+" is newer, and not believed", f.Err)
+}

@@ -156,6 +156,7 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	if err != nil {
 		return err
 	}
+	vault.Doubt = v.doubt
 	m, err := vault.Find(ctx, id, o.server)
 	if err != nil {
 		return err

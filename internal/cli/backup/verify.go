@@ -75,6 +75,7 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	if err != nil {
 		return err
 	}
+	vault.Doubt = v.doubt
 	m, err := vault.Find(ctx, id, o.server)
 	if err != nil {
 		return err
@@ -104,6 +105,7 @@ func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	if err != nil {
 		return err
 	}
+	vault.Doubt = v.doubt
 	chain, err := chosen(ctx, vault, id, o.server, all)
 	if err != nil {
 		return err
