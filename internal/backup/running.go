@@ -113,12 +113,12 @@ func (r *running) read(ctx context.Context) (there bool, err error) {
 }
 
 func (r *running) start(ctx context.Context, job string) error {
-	word := make([]byte, 4+32)
+	word := make([]byte, 2+32)
 	if _, err := rand.Read(word); err != nil {
 		return err
 	}
 	r.log, r.sent = journal.Log{}, map[place]stream.Sent{}
-	r.head = head{ID: manifest.NewID(r.b.Now(), hex.EncodeToString(word[:4])), Job: job, Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk}
+	r.head = head{ID: manifest.NewID(r.b.Now(), hex.EncodeToString(word[:2])), Job: job, Store: r.b.where(), Key: hex.EncodeToString(word[2:]), To: r.b.Words, Chunk: r.b.Chunk}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {
 		return err
 	}

@@ -251,7 +251,7 @@ func TestClockIsOff(t *testing.T) {
 		return true
 	}
 	out, err := c.backup().CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "clock of this machine") || !strings.Contains(string(out), "the same command goes on") {
+	if err == nil || !strings.Contains(string(out), "clock of this machine") || !strings.Contains(string(out), "set the clock") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	c.wrong = nil

@@ -112,8 +112,11 @@ func isSHA256(s string) bool {
 // idTime is how an id begins: sorted by name, backups are sorted by time.
 const idTime = "20060102T150405Z"
 
-// NewID names a backup. The word makes two of one second two.
-func NewID(at time.Time, word string) string { return at.UTC().Format(idTime) + "-" + word }
+// NewID names a backup. What of the second had passed comes before the word, so that two of one second are sorted too, and
+// the word makes two of one moment two.
+func NewID(at time.Time, word string) string {
+	return fmt.Sprintf("%s-%04x%s", at.UTC().Format(idTime), at.Nanosecond()>>14, word)
+}
 
 // IsID tells whether a text can be the name of a backup.
 func IsID(id string) bool {

@@ -178,3 +178,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Two of one second are sorted by when they were made.
+func TestIDs(t *testing.T) {
+	at := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	last := ""
+	for _, after := range []time.Duration{0, 20 * time.Microsecond, time.Millisecond, 999 * time.Millisecond, time.Second - 1, time.Second} {
+		id := NewID(at.Add(after), "ffff")
+		if !IsID(id) || id <= last || len(id) != len("20261126T120000Z-00000000") {
+			t.Errorf("%s after %s", id, last)
+		}
+		last = id
+	}
+}
