@@ -140,7 +140,7 @@ func (b *bench) programs() (err error) {
 	}
 	load, _ := os.ReadFile("/proc/loadavg") // for the reader only
 	fmt.Printf("%d processors, load %s", runtime.NumCPU(), load)
-	for _, argv := range [][]string{{b.plumb, "--version"}, {b.rclone, "version"}, {b.aws, "--version"}, {"zstd", "--version"}, {"age", "--version"}} {
+	for _, argv := range [][]string{{b.plumb, "version"}, {b.rclone, "version"}, {b.aws, "--version"}, {"zstd", "--version"}, {"age", "--version"}} {
 		if argv[0] != "" {
 			out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 			if err != nil {

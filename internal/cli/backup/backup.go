@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -102,7 +103,7 @@ its recipient, age1….
 	fl.StringVar(&o.name, "name", "", "what --command is called in lists; its first word otherwise")
 	fl.StringVar(&o.points, "points", protect.Directory, "where points are written down")
 	fl.BoolVar(&o.full, "full", false, "send all of a point, and not what changed since a backup before")
-	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 4 MiB, three at once")
+	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 2 MiB, three at once")
 	fl.Var(&o.rate, "limit-rate", "send so many bytes a second at most: 50M")
 	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store keep every object for so many days, whoever wants to remove it")
 	c.AddCommand(v.list(), v.copy(), v.sheet(), v.key())
@@ -111,6 +112,7 @@ its recipient, age1….
 
 // make makes a backup.
 func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o asked, point string) error {
+	debug.SetGCPercent(20) // what is alive is a few large buffers, which cost the collector nothing
 	b, err := v.ready(ctx, d, to, o)
 	if err != nil {
 		return err
@@ -162,7 +164,7 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 	}
 	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Chunk: chunk.Max, Workers: o.parallel, Doing: v.doing(o.json)}
 	if o.low {
-		b.Chunk, b.Workers = 4<<20, min(3, o.parallel)
+		b.Chunk, b.Workers = 2<<20, min(3, o.parallel)
 	}
 	if o.rate > 0 {
 		b.Pace = &stream.Pace{PerSecond: int64(o.rate)}

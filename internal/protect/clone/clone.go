@@ -1,6 +1,7 @@
 package clone
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type Options struct {
 	Name    string
 	Purpose protect.Purpose // ForUse, ForReplica or ForBrowse
 	Port    int             // 0: on a socket only
-	Memory  int64           // bytes
+	Memory  int64           // bytes; instance.UsualMemory when 0
 	Masks   []string        // statements that run before the clone listens
 	Source  *protect.Source // of a replica
 	Number  int             // of the server; 0 for one made of the name
@@ -86,6 +87,7 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 	if o.Number == 0 {
 		o.Number = numberOf(o.Name)
 	}
+	o.Memory = cmp.Or(o.Memory, instance.UsualMemory)
 	began := k.Now()
 	c = Clone{Name: o.Name, State: until, Point: p.ID, Purpose: o.Purpose, Product: p.Server.Product, Since: began.UTC(),
 		Port: o.Port, Memory: o.Memory, Number: o.Number, Masks: o.Masks}
