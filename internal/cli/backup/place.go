@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
@@ -180,6 +181,10 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 	if p.parallel < 1 || p.parallel > 64 {
 		return hint.Usage(fmt.Sprintf("--parallel %d makes no sense", p.parallel), "1 to 64")
 	}
+	patience := store.DefaultPatience
+	if len(p.urls) > 1 { // the others are not to wait for one as long as for the only one
+		patience.For = 10 * time.Minute
+	}
 	var all []store.Store
 	var ends []func() error
 	defer func() {
@@ -196,7 +201,7 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 			return err
 		}
 		ends = append(ends, end)
-		all = append(all, store.Patiently(plain, store.DefaultPatience, p.parallel, v.trouble()))
+		all = append(all, store.Patiently(plain, patience, p.parallel, v.trouble()))
 	}
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
 	defer func() { err = errors.Join(err, d.Close()) }()
