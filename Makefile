@@ -12,6 +12,7 @@
 # make man        writes the man pages into dist/man
 # make fuzz       runs every fuzz target for FUZZTIME (10s) each
 # make bench      measures plumb check against the tools in use
+# make bench-backup measures plumb backup against rclone and the AWS command line
 # make bench-load measures plumb load against sysbench, pgbench, sysbench-tpcc and fio
 # make contest    runs the contest of advisers, or goes on with it, and prints its table
 
@@ -72,6 +73,12 @@ fuzz:
 bench: all
 	@test/setup.sh bench
 	@$(GO) run -C research ./bench
+
+# BENCHBACKUP takes flags, such as BENCHBACKUP="-only rates -rounds 5".
+.PHONY: bench-backup
+bench-backup: all
+	@test/setup.sh bench-backup
+	@$(GO) run -C research ./benchbackup $(BENCHBACKUP)
 
 # BENCHLOAD takes flags, such as BENCHLOAD="-only fileio -pairs 3".
 .PHONY: bench-load

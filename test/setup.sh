@@ -36,6 +36,10 @@ if [ "$purpose" = bench-load ]; then
   package+=([sysbench]=sysbench [pgbench]=postgresql-contrib [fio]=fio [git]=git)
 fi
 
+if [ "$purpose" = bench-backup ]; then
+  package+=([age]=age [zstd]=zstd [aws]=awscli)
+fi
+
 have() {
   command -v "$1" >/dev/null 2>&1 && return
   local p

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -291,5 +292,35 @@ func TestKeys(t *testing.T) {
 	}
 	if _, err := Trusted([]byte("nonsense")); err == nil {
 		t.Error("nonsense is trusted")
+	}
+}
+
+// A newer Plumb has written the newest backup, or somebody who is no host of ours: the one before it is found, and that is told.
+func TestNewestIsPassedOver(t *testing.T) {
+	w := newWorld(t)
+	one, err := w.Run(t.Context(), command("seq 10"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := manifest.NewID(time.Now().Add(time.Hour), "abcdef01")
+	text, err := note.Sign(&note.Note{Text: fmt.Sprintf("{\"form\": %d, \"id\": %q}\n", manifest.Form+1, id)}, w.Sign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.lay(t, manifest.Name(id), text)
+	v := w.vault(t)
+	var told []Found
+	v.Doubt = func(f Found) { told = append(told, f) }
+	if m, err := v.Find(t.Context(), "", ""); err != nil || m.ID != one.ID {
+		t.Errorf("%s, %v", m.ID, err)
+	}
+	if len(told) != 1 || told[0].ID != id || !strings.Contains(told[0].Err.Error(), "version 2") {
+		t.Errorf("%+v", told)
+	}
+	if _, err := v.Find(t.Context(), id, ""); err == nil || !strings.Contains(err.Error(), "version 2") {
+		t.Errorf("the newer one itself: %v", err)
+	}
+	if _, err := w.Run(t.Context(), command("seq 20")); err != nil {
+		t.Errorf("a backup beside it: %v", err)
 	}
 }

@@ -17,34 +17,43 @@ import (
 const owner = "owner"
 
 // claim makes sure that this host alone writes below the prefix: what one removes as
-// garbage would be what another is just sending.
-func (b *Backup) claim(ctx context.Context) error {
-	text, _, err := b.Store.Get(ctx, owner, make([]byte, 4096))
+// garbage would be what another is just sending. Who read the sheet of a key that was given up since finds here who signs after it.
+func (b *Backup) claim(ctx context.Context, in store.Store) error {
+	own, err := ownKey(ctx, b.Do, b.Dir)
+	if err != nil {
+		return err
+	}
+	text, _, err := in.Get(ctx, owner, make([]byte, 4096))
 	if errors.Is(err, store.ErrNotFound) {
-		if err := b.conditional(ctx); err != nil {
-			return err
-		}
-		signed, bad := note.Sign(&note.Note{Text: "backups of " + b.Host + " by plumb\n"}, b.Sign)
-		if bad != nil {
-			return bad
-		}
-		_, err = b.Store.Put(ctx, owner, signed, store.Put{New: true})
-		if !errors.Is(err, store.ErrExists) {
-			return err
-		}
-		text, _, err = b.Store.Get(ctx, owner, make([]byte, 4096))
+		text, err = b.take(ctx, in)
 	}
 	if err != nil {
 		return err
 	}
-	if of := signer(text); of != fmt.Sprintf("%s+%08x", b.Sign.Name(), b.Sign.KeyHash()) {
+	if of := signer(text); !own.is(of) {
 		return hint.With(fmt.Errorf("the prefix is another host's: %s", of), "give each host a prefix of its own: …/"+strings.TrimPrefix(b.Sign.Name(), "plumb-"))
 	}
-	return nil
+	return own.publish(ctx, in)
 }
 
-func (b *Backup) conditional(ctx context.Context) error {
-	is, err := store.Conditional(ctx, b.Store)
+// take makes a prefix this host's, unless somebody was faster: it gives whose it is.
+func (b *Backup) take(ctx context.Context, in store.Store) ([]byte, error) {
+	if err := conditional(ctx, in); err != nil {
+		return nil, err
+	}
+	signed, err := note.Sign(&note.Note{Text: "backups of " + b.Host + " by plumb\n"}, b.Sign)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = in.Put(ctx, owner, signed, store.Put{New: true}); err == nil || !errors.Is(err, store.ErrExists) {
+		return signed, err
+	}
+	text, _, err := in.Get(ctx, owner, make([]byte, 4096))
+	return text, err
+}
+
+func conditional(ctx context.Context, in store.Store) error {
+	is, err := store.Conditional(ctx, in)
 	if err == nil && !is {
 		err = hint.With(errors.New("the store replaces an object although it was asked not to, so that two who write at once are not told apart"),
 			"use a store that keeps If-None-Match: Amazon S3, MinIO, VersityGW and Ceph do")
@@ -63,10 +72,10 @@ func signer(text []byte) string {
 }
 
 // read reads a manifest of our own.
-func (b *Backup) read(ctx context.Context, id string) (manifest.Manifest, error) {
+func (b *Backup) read(ctx context.Context, in store.Store, id string) (manifest.Manifest, error) {
 	v, err := note.NewVerifier(b.Public)
 	if err != nil {
 		return manifest.Manifest{}, err
 	}
-	return Vault{Store: b.Store, Trust: []note.Verifier{v}}.Get(ctx, id)
+	return Vault{Store: in, Trust: []note.Verifier{v}}.Get(ctx, id)
 }

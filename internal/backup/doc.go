@@ -28,9 +28,10 @@ const Directory = "/var/lib/plumb/backups"
 type Backup struct {
 	Do      host.Streamer
 	Store   store.Store
-	Dir     string // Directory, but for tests
-	Host    string // name of this machine
-	Plumb   string // version
+	Also    []store.Store // that get the same: one that fails spoils none of the others
+	Dir     string        // Directory, but for tests
+	Host    string        // name of this machine
+	Plumb   string        // version
 	Sign    note.Signer
 	Public  string // the key of Sign, for others
 	To      []age.Recipient
@@ -76,4 +77,11 @@ type Result struct {
 	Objects int64
 	GoesOn  bool // it is the end of a backup that an earlier run began
 	Took    time.Duration
+	Lost    []Lost // stores that do not have it
+}
+
+// Lost is a store that does not have the backup that others have.
+type Lost struct {
+	URL string
+	Err error
 }

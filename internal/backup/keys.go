@@ -20,36 +20,95 @@ import (
 // HostKey gives the key with which this host signs what it backs up, and by which others know
 // it. It is made when it is first needed.
 func HostKey(ctx context.Context, d host.Doer, dir, name string) (sign note.Signer, public string, err error) {
-	unlock, err := d.Lock(ctx, path.Join(dir, "key.lock"))
-	if err != nil {
-		return nil, "", fmt.Errorf("read the key of this host: %w", err)
-	}
-	defer unlock()
-	file := path.Join(dir, "host.key")
-	text, err := d.Raw(ctx, file)
+	own, err := ownKey(ctx, d, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = makeKey(ctx, d, file, name)
+		own, err = makeKey(ctx, d, dir, name)
 	}
-	if err != nil {
-		return nil, "", fmt.Errorf("read the key of this host: %w", err)
-	}
-	private, public, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-	if sign, err = note.NewSigner(private); err == nil {
-		_, err = note.NewVerifier(public)
-	}
-	if err != nil {
-		return nil, "", hint.With(fmt.Errorf("read the key of this host: %s is damaged", file), "bring it back from a copy; a new key is not trusted by those who restore")
-	}
-	return sign, public, nil
+	return own.sign, own.public, err
 }
 
-func makeKey(ctx context.Context, d host.Doer, file, name string) ([]byte, error) {
-	private, public, err := note.GenerateKey(rand.Reader, "plumb-"+plainName(name))
-	if err != nil {
-		return nil, err
+// key is what a host has in its file: the private key, the public one, and a line for each key that was
+// given up for another.
+type key struct {
+	private, public string
+	sign            note.Signer
+	past            []succession // oldest first
+}
+
+func keyFile(dir string) string { return path.Join(dir, "host.key") }
+
+// ownKey reads this host's, which may not be there yet.
+func ownKey(ctx context.Context, d host.Doer, dir string) (k key, err error) {
+	text, err := d.Raw(ctx, keyFile(dir))
+	if err == nil {
+		k, err = parseKey(text)
 	}
-	text := []byte(private + "\n" + public + "\n")
-	return text, d.Replace(ctx, file, text, 0o600)
+	if err != nil {
+		return key{}, fmt.Errorf("read the key of this host: %s: %w", keyFile(dir), err)
+	}
+	return k, nil
+}
+
+func parseKey(text []byte) (k key, err error) {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) >= 2 {
+		k.private, k.public = lines[0], lines[1]
+		if k.sign, err = note.NewSigner(k.private); err == nil {
+			_, err = note.NewVerifier(k.public)
+		}
+	}
+	for _, line := range lines[min(2, len(lines)):] {
+		var s succession
+		if s, err = parseSuccession([]byte(line)); err != nil {
+			break
+		}
+		k.past = append(k.past, s)
+	}
+	if err != nil || len(lines) < 2 { // what is wrong would show the key
+		return key{}, hint.With(errors.New("it is damaged"), "bring it back from a copy; a new key is not trusted by those who restore")
+	}
+	return k, nil
+}
+
+// write makes the file of a key, whole or not at all.
+func (k key) write(ctx context.Context, d host.Doer, dir string) error {
+	text := k.private + "\n" + k.public + "\n"
+	for _, s := range k.past {
+		text += s.line() + "\n"
+	}
+	return d.Replace(ctx, keyFile(dir), []byte(text), 0o600)
+}
+
+// lockKey makes this process the one that makes keys.
+func lockKey(ctx context.Context, d host.Doer, dir string) (unlock func(), err error) {
+	unlock, err = d.Lock(ctx, path.Join(dir, "key.lock"))
+	if errors.Is(err, host.ErrLocked) {
+		err = hint.With(errors.New("another Plumb is making the key of this host"), "try it again")
+	}
+	return unlock, err
+}
+
+func makeKey(ctx context.Context, d host.Doer, dir, name string) (key, error) {
+	unlock, err := lockKey(ctx, d, dir)
+	if err != nil {
+		return key{}, err
+	}
+	defer unlock()
+	if k, err := ownKey(ctx, d, dir); !errors.Is(err, fs.ErrNotExist) { // somebody was faster
+		return k, err
+	}
+	k, err := newKey(name)
+	if err == nil {
+		err = k.write(ctx, d, dir)
+	}
+	return k, err
+}
+
+func newKey(name string) (k key, err error) {
+	if k.private, k.public, err = note.GenerateKey(rand.Reader, "plumb-"+plainName(name)); err == nil {
+		k.sign, err = note.NewSigner(k.private)
+	}
+	return k, err
 }
 
 // plainName makes a name that notes can be signed with.
@@ -96,14 +155,4 @@ func Identities(text []byte) ([]age.Identity, error) {
 		return nil, errors.New("read the keys: there is none that age-keygen writes: AGE-SECRET-KEY-…") // its own error quotes them
 	}
 	return all, nil
-}
-
-// OwnKey gives the public key of this host, if it has one yet.
-func OwnKey(ctx context.Context, d host.Doer, dir string) (note.Verifier, error) {
-	text, err := d.Raw(ctx, path.Join(dir, "host.key"))
-	if err != nil {
-		return nil, err
-	}
-	_, public, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-	return note.NewVerifier(public)
 }

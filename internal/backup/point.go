@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
@@ -19,6 +20,9 @@ import (
 type Full struct {
 	Asked bool
 	After int // backups that need each other; 0: 30
+	// Also are other stores that get this backup: it begins only at one that they have too. One that cannot be read
+	// is not waited for.
+	Also []Vault
 }
 
 // Point makes the job that backs up a point on ZFS. told is what a copy elsewhere must know of the
@@ -130,9 +134,25 @@ func newest(ctx context.Context, v Vault, server string, all []dataset, full Ful
 		if err != nil || len(chain) >= full.After {
 			continue // what cannot be restored is nothing to build on
 		}
-		return &f.Manifest, nil
+		if full.everywhere(ctx, f.ID) {
+			return &f.Manifest, nil
+		}
 	}
 	return nil, nil
+}
+
+// everywhere tells whether the other stores have a backup, and what it needs.
+func (full Full) everywhere(ctx context.Context, id string) bool {
+	for _, v := range full.Also {
+		m, err := v.Get(ctx, id)
+		if err == nil {
+			_, err = v.Chain(ctx, m)
+		}
+		if _, away := errors.AsType[*store.Trouble](err); err != nil && !away {
+			return false
+		}
+	}
+	return true
 }
 
 // begins tells whether every dataset can be sent from a backup on: it has the snapshot,

@@ -60,6 +60,9 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 	}
 	streams := datasets(m)
 	names := under(streams, target)
+	if err := r.free(ctx, chain, names); err != nil {
+		return nil, err
+	}
 	open, err := r.target(ctx, target, names)
 	if err != nil {
 		return nil, err
@@ -75,6 +78,27 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 		all = append(all, got)
 	}
 	return all, nil
+}
+
+// free refuses, before anything is made, to restore over a dataset that has nothing of the backup.
+func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[string]string) error {
+	for _, from := range slices.Sorted(maps.Keys(names)) {
+		is, err := r.is(ctx, names[from])
+		for _, m := range chain {
+			if err == nil && is {
+				var has bool
+				has, err = r.has(ctx, names[from], streamOf(m, from).GUID)
+				is = !has // one of an earlier run, to go on with
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if is {
+			return hint.With(fmt.Errorf("%s is there already, and has nothing of this backup", names[from]), "name another dataset to restore to: nothing is replaced")
+		}
+	}
+	return nil
 }
 
 // datasets gives the streams that are of datasets.
@@ -172,13 +196,18 @@ func (r Restore) receive(ctx context.Context, m manifest.Manifest, name, dataset
 	return s.Bytes, nil
 }
 
+// is tells whether a dataset is there.
+func (r Restore) is(ctx context.Context, dataset string) (bool, error) {
+	out, err := r.Do.Output(ctx, zfs.Below(zfs.PoolOf(dataset))...)
+	return err == nil && slices.Contains(zfs.Names(out), dataset), err
+}
+
 // has tells whether a dataset has a snapshot, by its GUID.
 func (r Restore) has(ctx context.Context, dataset, guid string) (bool, error) {
-	out, err := r.Do.Output(ctx, zfs.Below(zfs.PoolOf(dataset))...)
-	if err != nil || !slices.Contains(zfs.Names(out), dataset) {
+	if is, err := r.is(ctx, dataset); err != nil || !is {
 		return false, err
 	}
-	out, err = r.Do.Output(ctx, zfs.Moments(dataset)...)
+	out, err := r.Do.Output(ctx, zfs.Moments(dataset)...)
 	if err != nil {
 		return false, err
 	}

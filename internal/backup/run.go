@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"sync"
 	"time"
 
 	"plumb/internal/backup/manifest"
@@ -15,16 +17,17 @@ import (
 )
 
 // Run makes a backup, or goes on with one of the same job that was killed. With an error there is none, and what
-// was sent stays, to go on with.
+// was sent stays, to go on with. Where only some stores have it, the result says which do not.
 func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 	began := b.Now()
 	defer func() {
 		res.Took = b.Now().Sub(began)
 		if err != nil {
-			err = fmt.Errorf("back %s up to %s: %w", job.Name, b.Store.URL(), err)
+			err = fmt.Errorf("back %s up to %s: %w", job.Name, b.where(), err)
 		}
 	}()
-	if err := b.claim(ctx); err != nil {
+	to := store.NewFan(b.targets()...)
+	if err := to.Each(ctx, func(s store.Store) error { return b.claim(ctx, s) }); err != nil {
 		return res, err
 	}
 	r, goesOn, end, err := b.begin(ctx, job.Name)
@@ -35,30 +38,69 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 	res.GoesOn = goesOn
 	res.Manifest = manifest.Manifest{Form: manifest.Form, ID: r.head.ID, Host: b.Host, Server: job.Server, Point: job.Point, Facts: job.Facts, Began: began.UTC().Truncate(time.Second), Plumb: b.Plumb}
 	for i, source := range job.Sources {
-		s, err := b.send(ctx, r, i, source, &res)
+		s, err := b.send(ctx, r, to, i, source, &res)
 		if err != nil {
 			return res, fmt.Errorf("%s: %w", source.Name, err)
 		}
 		res.Streams = append(res.Streams, s)
 	}
-	if err := b.whole(ctx, &res); err != nil {
-		return res, err
-	}
-	res.Ended = b.Now().UTC().Truncate(time.Second)
-	if err := b.commit(ctx, res.Manifest); err != nil {
+	if err := b.finish(ctx, to, &res); err != nil {
 		return res, err
 	}
 	return res, r.done(ctx)
 }
 
+// targets are the stores it goes to.
+func (b *Backup) targets() []store.Store { return append([]store.Store{b.Store}, b.Also...) }
+
+// where names them.
+func (b *Backup) where() string {
+	var all []string
+	for _, s := range b.targets() {
+		all = append(all, s.URL())
+	}
+	return strings.Join(all, " and ")
+}
+
+// finish makes the backup exist in every store that has all of it.
+func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result) error {
+	var once sync.Mutex
+	err := to.Each(ctx, func(s store.Store) error {
+		n, err := b.whole(ctx, s, *res)
+		once.Lock()
+		defer once.Unlock()
+		if err == nil {
+			res.Objects = n
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	res.Ended = b.Now().UTC().Truncate(time.Second)
+	// Read after the end is written down: what a key signed that was given up meanwhile ended before.
+	if b.Sign, b.Public, err = HostKey(ctx, b.Do, b.Dir, b.Host); err != nil {
+		return err
+	}
+	if err := to.Each(ctx, func(s store.Store) error { return b.commit(ctx, s, res.Manifest) }); err != nil {
+		return err
+	}
+	for i, s := range b.targets() {
+		if err := to.Lost(i); err != nil {
+			res.Lost = append(res.Lost, Lost{s.URL(), err})
+		}
+	}
+	return nil
+}
+
 // send runs a producer, and sends what it gives.
-func (b *Backup) send(ctx context.Context, r *running, number int, source Source, res *Result) (manifest.Stream, error) {
+func (b *Backup) send(ctx context.Context, r *running, to *store.Fan, number int, source Source, res *Result) (manifest.Stream, error) {
 	key, err := r.key()
 	if err != nil {
 		return manifest.Stream{}, err
 	}
 	var sent, skipped int64
-	w, err := stream.NewWriter(ctx, stream.Writing{Store: b.Store, ID: r.head.ID, Stream: number, To: b.To, Key: key, Memory: r, Chunk: b.Chunk, Workers: b.Workers,
+	w, err := stream.NewWriter(ctx, stream.Writing{Store: to, ID: r.head.ID, Stream: number, To: b.To, Key: key, Memory: r, Chunk: b.Chunk, Workers: b.Workers,
 		Pace: b.Pace, Put: b.put(), Doing: func(bytes, out, before int64) {
 			sent, skipped = out, before
 			if b.Doing != nil {
@@ -98,28 +140,28 @@ func (b *Backup) put() store.Put {
 	return store.Put{Until: b.Now().Add(b.Lock)}
 }
 
-// whole lists what the store has: that it said that it keeps an object is one thing.
-func (b *Backup) whole(ctx context.Context, res *Result) error {
-	there, err := sizes(ctx, b.Store, res.ID)
+// whole lists what a store has, and counts it: that it said that it keeps an object is one thing.
+func (b *Backup) whole(ctx context.Context, in store.Store, res Result) (objects int64, err error) {
+	there, err := sizes(ctx, in, res.ID)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for n, s := range res.Streams {
-		err := stream.Read(ctx, stream.Reading{Store: b.Store, ID: res.ID, Stream: n, Of: s, Workers: 1, Sealed: true,
+		err := stream.Read(ctx, stream.Reading{Store: in, ID: res.ID, Stream: n, Of: s, Workers: 1, Sealed: true,
 			Only: func(int64) bool { return false },
 			Seen: func(at int64, c manifest.Chunk) error {
 				name := manifest.ChunkName(res.ID, n, at)
 				if size, is := there[name]; !is || size != c.Size {
 					return hint.With(fmt.Errorf("the store has %d bytes of %s, and said that it kept %d", size, name, c.Size), "something else removes objects below this prefix, or the store loses them")
 				}
-				res.Objects++
+				objects++
 				return nil
 			}}, nil)
 		if err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return objects, nil
 }
 
 // sizes lists the objects that the store has of a backup, in bytes.
@@ -131,22 +173,22 @@ func sizes(ctx context.Context, s store.Store, id string) (map[string]int64, err
 	})
 }
 
-// commit makes the backup exist.
-func (b *Backup) commit(ctx context.Context, m manifest.Manifest) error {
+// commit makes the backup exist in a store.
+func (b *Backup) commit(ctx context.Context, in store.Store, m manifest.Manifest) error {
 	text, err := manifest.Sign(m, b.Sign)
 	if err != nil {
 		return err
 	}
 	o := b.put()
 	o.New = true
-	_, err = b.Store.Put(ctx, manifest.Name(m.ID), text, o)
+	_, err = in.Put(ctx, manifest.Name(m.ID), text, o)
 	if errors.Is(err, store.ErrExists) {
 		err = nil // of a run that was killed just afterwards, or of a try that was thought to have failed; the next line tells
 	}
 	if err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	there, err := b.read(ctx, m.ID)
+	there, err := b.read(ctx, in, m.ID)
 	if err == nil && (there.ID != m.ID || len(there.Streams) != len(m.Streams)) {
 		err = errors.New("another is there")
 	}

@@ -53,11 +53,11 @@ const (
 
 // begin takes up a backup that an earlier run began, or begins one. Only one at a time does.
 func (b *Backup) begin(ctx context.Context, job string) (r *running, goesOn bool, end func(), err error) {
-	sum := sha256.Sum256([]byte(b.Store.URL() + "\n" + job))
+	sum := sha256.Sum256([]byte(b.where() + "\n" + job))
 	file := path.Join(b.Dir, "running", hex.EncodeToString(sum[:8])+".log")
 	unlock, err := b.Do.Lock(ctx, file+".lock")
 	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(fmt.Errorf("another Plumb is backing %s up to %s", job, b.Store.URL()), "wait until it has ended")
+		err = hint.With(fmt.Errorf("another Plumb is backing %s up to %s", job, b.where()), "wait until it has ended")
 	}
 	if err != nil {
 		return nil, false, nil, err
@@ -80,7 +80,7 @@ func (b *Backup) begin(ctx context.Context, job string) (r *running, goesOn bool
 
 func (r *running) same(job string) bool {
 	h := r.head
-	return h.Job == job && h.Store == r.b.Store.URL() && slices.Equal(h.To, r.b.Words) && h.Chunk == r.b.Chunk
+	return h.Job == job && h.Store == r.b.where() && slices.Equal(h.To, r.b.Words) && h.Chunk == r.b.Chunk
 }
 
 func (r *running) read(ctx context.Context) (there bool, err error) {
@@ -113,7 +113,7 @@ func (r *running) read(ctx context.Context) (there bool, err error) {
 }
 
 func (r *running) start(ctx context.Context, job string) error {
-	word := make([]byte, 4+32)
+	word := make([]byte, 2+32)
 	if _, err := rand.Read(word); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (r *running) start(ctx context.Context, job string) error {
 		return err
 	}
 	r.log, r.sent = journal.Log{}, map[place]stream.Sent{}
-	r.head = head{ID: id, Job: job, Store: r.b.Store.URL(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk}
+	r.head = head{ID: id, Job: job, Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {
 		return err
 	}

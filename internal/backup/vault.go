@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -19,6 +20,9 @@ import (
 type Vault struct {
 	Store store.Store
 	Trust []note.Verifier // whose backups are believed
+	// Retired are keys that were given up: of theirs only what had ended then is believed.
+	Retired []Retired
+	Doubt   func(Found) // told of a backup that is newer than the one that was found, and is not believed; nil for nobody
 }
 
 // Found is a backup that was found, or what is wrong with it.
@@ -61,13 +65,31 @@ func (v Vault) get(ctx context.Context, id string) (m manifest.Manifest, by stri
 	if err != nil {
 		return m, "", err
 	}
-	if m, by, err = manifest.Open(text, v.Trust...); err != nil {
+	if m, by, err = v.open(text); err != nil {
 		return m, by, err
 	}
 	if m.ID != id { // a manifest of another backup, put here by who may write to the store
 		return manifest.Manifest{}, by, fmt.Errorf("read the manifest of %s: it is that of %s", id, m.ID)
 	}
 	return m, by, nil
+}
+
+// open reads a manifest of somebody who is trusted, or was when he signed it.
+func (v Vault) open(text []byte) (m manifest.Manifest, by string, err error) {
+	m, by, err = manifest.Open(text, v.Trust...)
+	for _, r := range v.Retired {
+		if !errors.Is(err, manifest.ErrStranger) {
+			break
+		}
+		old, signed, bad := manifest.Open(text, r.Verifier)
+		switch {
+		case bad == nil && !old.Ended.After(r.Until):
+			return old, signed, nil
+		case bad == nil:
+			return m, signed, hint.With(fmt.Errorf("it ended at %s, and the key that signed it was given up at %s", old.Ended.Format(time.RFC3339), r.Until.Format(time.RFC3339)), "somebody may have the old key: believe only backups of the new one")
+		}
+	}
+	return m, by, err
 }
 
 // Find gives the one backup whose id begins so; "" or "latest" for the newest of a server.
@@ -93,11 +115,21 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 	case len(fit) == 0:
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s", v.Store.URL(), cmp.Or(id, "at all")), "plumb backup list shows them")
 	case latest:
+		v.doubt(all, fit[len(fit)-1])
 		return fit[len(fit)-1].Manifest, nil
 	case len(fit) > 1:
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s can be any of %d backups", id, len(fit)), "give more of its id")
 	}
 	return fit[0].Manifest, fit[0].Err
+}
+
+// doubt tells of those that are newer than one, and not believed: without them it would be taken for the newest.
+func (v Vault) doubt(all []Found, than Found) {
+	for _, f := range all {
+		if f.Err != nil && f.ID > than.ID && v.Doubt != nil {
+			v.Doubt(f)
+		}
+	}
 }
 
 // Chain gives what must be restored for a backup, in order: the full one first.

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +55,21 @@ func TestNothingDrivesTheTerminal(t *testing.T) {
 			t.Errorf("%q says nothing", args)
 		}
 	}
+}
+
+// hostileSheet makes the state of a host whose recovery sheet has such names.
+func hostileSheet(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	var out bytes.Buffer
+	if code := Main([]string{"backup", "key", "--state", dir}, strings.NewReader(""), &out, &out); code != 0 {
+		t.Fatalf("%s", &out)
+	}
+	must(t, os.Mkdir(filepath.Join(dir, "sheets"), 0o700))
+	text, err := json.Marshal(map[string]any{"host": "x" + hostileName, "url": "s3://" + hostileName, "endpoint": hostileName, "region": hostileName, "recipients": []string{hostileName}, "public": hostileName})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "sheets", "x.json"), text, 0o600))
+	return dir
 }
 
 // hostileCommands are command lines with such names, and with files that have or hold them.
@@ -107,6 +124,10 @@ func hostileCommands(t *testing.T, dir, plan, tape, state, image string) [][]str
 		{"inventory", "remove", hostileName, hostileName},
 		{"lab", "sweep", "--dry-run", "--state", hostileBook(t)},
 		{"backup", "list", "--from", "file://" + filepath.Join(dir, hostileName)},
+		{"backup", "list", "--from", "s3://bucket/x?" + url.QueryEscape(hostileName) + "=x"},
+		{"backup", "copy", hostileName, "--from", "file://" + dir, "--to", "s3://" + hostileName, "--state", dir},
+		{"backup", "copy", hostileName, "--from", "file://" + dir, "--to", "file://" + dir + "/.", "--state", dir},
+		{"backup", "sheet", "--state", hostileSheet(t)},
 		{"backup", "--command", hostileName, "--to", "file://" + dir, "--recipient", hostileName, "--state", dir},
 		{"restore", hostileName, "--from", hostileName, "--identity", tape, "--output", filepath.Join(dir, "out")},
 		{"verify", hostileName, "--from", "file://" + dir, "--state", dir},

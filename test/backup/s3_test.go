@@ -213,6 +213,114 @@ func TestBadLine(t *testing.T) {
 	c.whole(t)
 }
 
+// TestStalls has requests stand still for longer than anything may: they are given up and made again.
+func TestStalls(t *testing.T) {
+	c := newCloudOf(t, 48<<20)
+	var stalls atomic.Int64
+	c.wrong = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPut || stalls.Add(1)%5 != 3 || stalls.Load() > 10 {
+			return false
+		}
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err == nil { // nobody reads it, and nobody ends it
+			t.Cleanup(func() { _ = conn.Close() })
+		}
+		return true
+	}
+	began := time.Now()
+	out, err := c.backup().CombinedOutput()
+	t.Logf("%s with two requests that stood still\n%s", time.Since(began).Round(time.Second), out)
+	if err != nil || stalls.Load() < 9 {
+		t.Errorf("%v after %d requests", err, stalls.Load())
+	}
+	c.whole(t)
+}
+
+// TestClockIsOff has the store refuse what is signed at another hour, as VersityGW and Amazon's do: the clock of the test's machine
+// stays as it is. It is said, and when the clock is right again the same command goes on.
+func TestClockIsOff(t *testing.T) {
+	c := newCloud(t)
+	c.wrong = func(w http.ResponseWriter, r *http.Request) bool {
+		if c.put.Load() < c.size/2 {
+			return false
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/xml")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, "<Error><Code>RequestTimeTooSkewed</Code></Error>")
+		return true
+	}
+	out, err := c.backup().CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "clock of this machine") || !strings.Contains(string(out), "set the clock") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	c.wrong = nil
+	before := c.put.Load()
+	if out, err := c.backup().CombinedOutput(); err != nil || !strings.Contains(string(out), "goes on") || c.put.Load()-before > c.size*6/10 {
+		t.Errorf("%v, sent %d of %d again\n%s", err, c.put.Load()-before, c.size, out)
+	}
+	c.whole(t)
+}
+
+// TestCopyKilled kills a copy from a bucket to a directory at random until it is through.
+func TestCopyKilled(t *testing.T) {
+	c := newCloud(t)
+	if out, err := c.backup().CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	to := t.TempDir()
+	copied := func() *exec.Cmd {
+		return c.command("backup", "copy", "--from", "s3://backups/db1", "--to", "file://"+to, "--limit-rate", "80M")
+	}
+	for kills := 0; ; kills++ {
+		cmd := copied()
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		must(t, cmd.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatalf("after %d kills: %v\n%s", kills, err, &out)
+			}
+			t.Logf("through after %d kills\n%s", kills, &out)
+			back := c.command("restore", "--from", "file://"+to, "--identity", c.key, "--command", "cmp - "+c.large)
+			if out, err := back.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			return
+		case <-time.After(200*time.Millisecond + mrand.N(time.Duration(kills+1)*200*time.Millisecond)):
+			must(t, cmd.Process.Kill())
+			<-ended
+		}
+		if kills > 30 {
+			t.Fatal("it never comes through")
+		}
+	}
+}
+
+// TestTwoBuckets backs up to two servers at once, of which one goes away for good: the other has the backup, and a copy mends it.
+func TestTwoBuckets(t *testing.T) {
+	c := newCloud(t)
+	var lost atomic.Bool
+	full := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !lost.Load() && r.Method != http.MethodPut {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusInsufficientStorage)
+		lost.Store(true)
+	}))
+	t.Cleanup(full.Close)
+	out, err := c.backup("--to", "s3://full/db1?region=us-east-1&endpoint="+url.QueryEscape(full.URL)).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "does not have this backup") || !strings.Contains(string(out), "no space left") || !strings.Contains(string(out), "plumb backup copy") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	c.whole(t)
+}
+
 // hangUp ends the connection without an answer.
 func hangUp(w http.ResponseWriter) {
 	conn, _, err := w.(http.Hijacker).Hijack()

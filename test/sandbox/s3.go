@@ -23,31 +23,56 @@ type S3 struct {
 // S3 starts VersityGW. It is built when it is not in the tests' cache, which takes two minutes.
 func (b *Box) S3(t testing.TB) S3 {
 	t.Helper()
-	base, err := cacheDir("versitygw")
+	s, err := b.NewS3()
 	Need(t, err)
-	program := filepath.Join(base, "versitygw")
-	Need(t, once(base, program, func() error {
-		build := exec.Command("go", "install", versity)
+	return s
+}
+
+// NewS3 is S3 for programs that are no tests.
+func (b *Box) NewS3() (S3, error) {
+	program, err := GoProgram("versitygw", versity)
+	if err != nil {
+		return S3{}, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return S3{}, err
+	}
+	dir, err := b.Mkdir("s3")
+	if err != nil {
+		return S3{}, err
+	}
+	s := S3{Endpoint: fmt.Sprintf("http://127.0.0.1:%d", port), Bucket: "backups", Key: "plumb", Secret: "not-a-secret", Dir: dir}
+	if _, err = b.Mkdir("s3/" + s.Bucket); err != nil {
+		return S3{}, err
+	}
+	address := s.Endpoint[len("http://"):]
+	if _, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, program, "--port", address, "posix", dir); err != nil {
+		return S3{}, err
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		c, err := net.DialTimeout("tcp", address, time.Second)
+		if err == nil {
+			return s, c.Close()
+		}
+		if time.Now().After(end) {
+			return S3{}, fmt.Errorf("versitygw does not listen: %w", err)
+		}
+	}
+}
+
+// GoProgram gives a program of a module, which is built when it is not in the tests' cache.
+func GoProgram(name, module string) (string, error) {
+	base, err := cacheDir(name)
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(base, name)
+	return program, once(base, program, func() error {
+		build := exec.Command("go", "install", module)
 		build.Env = append(os.Environ(), "GOBIN="+base, "GOFLAGS=-mod=mod", "CGO_ENABLED=0")
 		build.Dir = os.TempDir()
 		_, err := output(build)
 		return err
-	}))
-	dir, err := b.Mkdir("s3")
-	Need(t, err)
-	s := S3{Endpoint: fmt.Sprintf("http://127.0.0.1:%d", FreePort(t)), Bucket: "backups", Key: "plumb", Secret: "not-a-secret", Dir: dir}
-	_, err = b.Mkdir("s3/" + s.Bucket)
-	Need(t, err)
-	_, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, program, "--port", s.Endpoint[len("http://"):], "posix", dir)
-	Need(t, err)
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		c, err := net.DialTimeout("tcp", s.Endpoint[len("http://"):], time.Second)
-		if err == nil {
-			_ = c.Close()
-			return s
-		}
-		if time.Now().After(end) {
-			t.Fatalf("versitygw does not listen: %v", err)
-		}
-	}
+	})
 }

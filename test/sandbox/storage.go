@@ -87,6 +87,7 @@ type Pool struct {
 	Dir   string   // mount point of its root dataset
 	Files []string // files and devices of the box that it is made of
 	box   *Box
+	lost  bool
 }
 
 // ZFSFuse starts the zfs-fuse daemon when none runs and makes a pool on one
@@ -151,9 +152,19 @@ func (b *Box) newPool(megabytes int, vdevs ...string) (*Pool, error) {
 	return p, nil
 }
 
+// Lose takes the pool away with all that is on it, before its box is closed.
+func (p *Pool) Lose() error {
+	err := p.destroy()
+	p.lost = err == nil
+	return err
+}
+
 // destroy takes the pool away. zfs-fuse calls a pool busy for a while after
 // its last server has gone, so its mounts are let go first.
 func (p *Pool) destroy() error {
+	if p.lost {
+		return nil
+	}
 	return until(30*time.Second, func(context.Context) error {
 		_, err := output(exec.Command("zpool", "destroy", "-f", p.Name))
 		if err != nil {

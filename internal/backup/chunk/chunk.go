@@ -30,7 +30,6 @@ const window = 4 << 20
 type Sealer struct {
 	to     []age.Recipient
 	zstd   *zstd.Encoder
-	packed []byte
 	sealed bytes.Buffer
 }
 
@@ -51,14 +50,15 @@ func (s *Sealer) Seal(plain []byte) ([]byte, error) {
 	if len(plain) > Max {
 		return nil, fmt.Errorf("seal a chunk of %d bytes: %d is the most", len(plain), Max)
 	}
-	s.packed = s.zstd.EncodeAll(plain, s.packed[:0])
 	s.sealed.Reset()
+	s.sealed.Grow(len(plain) + len(plain)/64 + 64<<10) // what is grown step by step ends up twice as large
 	w, err := age.Encrypt(&s.sealed, s.to...)
 	if err == nil {
-		_, err = w.Write(s.packed)
+		s.zstd.ResetContentSize(w, int64(len(plain)))
+		_, err = s.zstd.Write(plain)
 	}
 	if err == nil {
-		err = w.Close()
+		err = errors.Join(s.zstd.Close(), w.Close())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("seal a chunk: %w", err)

@@ -40,7 +40,7 @@ func (p Proof) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, e
 	if err := p.possible(ctx); err != nil {
 		return d, err
 	}
-	told, err := p.point(ctx, m)
+	told, err := Told(ctx, p.Restore, m)
 	if err != nil {
 		return d, err
 	}
@@ -57,19 +57,8 @@ func (p Proof) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, e
 	if err != nil {
 		return d, err
 	}
-	fuse, err := p.Restore.Fuse(ctx, at)
-	if err != nil {
+	if told, err = Here(ctx, p.Restore, told, all, at); err != nil {
 		return d, err
-	}
-	if told.Members, err = received(told.Members, all, fuse); err != nil {
-		return d, err
-	}
-	for i, one := range told.Members {
-		born, err := p.Restore.Do.Output(ctx, zfs.Value("createtxg", one.Snapshot)...)
-		if err != nil {
-			return d, err
-		}
-		told.Members[i].Birth = strings.TrimSpace(string(born))
 	}
 	return p.Prove(ctx, told)
 }
@@ -97,8 +86,8 @@ func (p Proof) possible(ctx context.Context) error {
 	return nil
 }
 
-// point reads what the backup says of its point.
-func (p Proof) point(ctx context.Context, m manifest.Manifest) (protect.Point, error) {
+// Told reads what a backup says of its point.
+func Told(ctx context.Context, r backup.Restore, m manifest.Manifest) (protect.Point, error) {
 	number := slices.IndexFunc(m.Streams, func(s manifest.Stream) bool { return s.Kind == manifest.Point })
 	if number < 0 {
 		return protect.Point{}, hint.With(errors.New("it is not of a point, so nobody knows which server starts on it"), "restore it, and start the server by hand")
@@ -107,12 +96,31 @@ func (p Proof) point(ctx context.Context, m manifest.Manifest) (protect.Point, e
 		return protect.Point{}, fmt.Errorf("it says %d bytes of its point, and %d are the most", n, most)
 	}
 	var text bytes.Buffer
-	if err := p.Restore.Stream(ctx, m, number, &text); err != nil {
+	if err := r.Stream(ctx, m, number, &text); err != nil {
 		return protect.Point{}, err
 	}
 	told, err := replicate.Hear(&text, m.Point)
 	told.State = protect.Taken
 	return told, err
+}
+
+// Here gives a point that was told as one of this host: its snapshots are those that were restored at a dataset.
+func Here(ctx context.Context, r backup.Restore, told protect.Point, all []backup.Received, at string) (protect.Point, error) {
+	fuse, err := r.Fuse(ctx, at)
+	if err != nil {
+		return told, err
+	}
+	if told.Members, err = received(told.Members, all, fuse); err != nil {
+		return told, err
+	}
+	for i, one := range told.Members {
+		born, err := r.Do.Output(ctx, zfs.Value("createtxg", one.Snapshot)...)
+		if err != nil {
+			return told, err
+		}
+		told.Members[i].Birth = strings.TrimSpace(string(born))
+	}
+	return told, nil
 }
 
 // most is how much a point may say of itself, in bytes.

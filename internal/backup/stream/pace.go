@@ -13,8 +13,8 @@ type Pace struct {
 	free      time.Time // when the next byte may go
 }
 
-// wait holds up who wants to send n bytes, until those of all before have had their time.
-func (p *Pace) wait(ctx context.Context, n int) error {
+// Wait holds up who wants to send n bytes, until those of all before have had their time.
+func (p *Pace) Wait(ctx context.Context, n int) error {
 	if p == nil || p.PerSecond <= 0 {
 		return nil
 	}

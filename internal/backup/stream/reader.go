@@ -27,6 +27,9 @@ type Reading struct {
 	Only   func(chunk int64) bool                         // which chunks are read
 	Seen   func(chunk int64, listed manifest.Chunk) error // told of each that is listed, before it is read; may be nil
 	Sealed bool                                           // without keys: what is read is compared with its hash, and not opened
+	// Object is given each object that was read and is what was sent, by several goroutines; it is good until
+	// that returns. nil for nobody.
+	Object func(ctx context.Context, chunk int64, object []byte) error
 }
 
 // piece is a chunk on its way.
@@ -177,6 +180,9 @@ func (r *reader) fetch(ctx context.Context, open opens, p *piece, object []byte)
 		}
 		if err = p.of.Check(got); err == nil {
 			plain, err = open(got, p.plain, p.of.Plain)
+			if err == nil && r.o.Object != nil {
+				err = r.o.Object(ctx, p.n, got)
+			}
 			break
 		}
 	}

@@ -275,7 +275,7 @@ func TestPace(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for range 5 {
-				if err := p.wait(t.Context(), 10_000); err != nil {
+				if err := p.Wait(t.Context(), 10_000); err != nil {
 					t.Error(err)
 				}
 			}

@@ -35,9 +35,14 @@ type Memory interface {
 	Note(ctx context.Context, s Sent) error
 }
 
+// Keeper keeps objects: a store, or several at once.
+type Keeper interface {
+	Put(ctx context.Context, name string, data []byte, o store.Put) (tag string, err error)
+}
+
 // Writing says how a stream is sent.
 type Writing struct {
-	Store   store.Store
+	Store   Keeper
 	ID      string // of the backup
 	Stream  int    // its number
 	To      []age.Recipient
@@ -176,7 +181,7 @@ func (w *Writer) chunk(s *chunk.Sealer, j job) error {
 	}
 	sum := sha256.Sum256(object)
 	made := manifest.Chunk{Plain: int64(len(j.plain)), Size: int64(len(object)), SHA256: hex.EncodeToString(sum[:])}
-	if err = w.o.Pace.wait(w.ctx, len(object)); err != nil {
+	if err = w.o.Pace.Wait(w.ctx, len(object)); err != nil {
 		return err
 	}
 	if _, err = w.o.Store.Put(w.ctx, manifest.ChunkName(w.o.ID, w.o.Stream, j.n), object, w.o.Put); err == nil {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,12 +90,12 @@ its recipient, age1….
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
-				return v.make(c.Context(), d, s, o, strings.Join(args, ""))
+			return v.onAll(o.place, o.urls, func(d *host.LiveDoer, all []store.Store) error {
+				return v.make(c.Context(), d, all, o, strings.Join(args, ""))
 			})
 		},
 	}
-	o.flags(c, "to")
+	o.flags(c, "to", "`URL` to back up to: s3://bucket/prefix or file:///directory; can be given several times, and of S3 each can say ?endpoint=URL&region=NAME&profile=NAME")
 	fl := c.Flags()
 	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can open the backup: `age1…`; can be given several times")
 	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` of recipients, one a line")
@@ -101,16 +103,17 @@ its recipient, age1….
 	fl.StringVar(&o.name, "name", "", "what --command is called in lists; its first word otherwise")
 	fl.StringVar(&o.points, "points", protect.Directory, "where points are written down")
 	fl.BoolVar(&o.full, "full", false, "send all of a point, and not what changed since a backup before")
-	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 4 MiB, three at once")
+	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 2 MiB, three at once")
 	fl.Var(&o.rate, "limit-rate", "send so many bytes a second at most: 50M")
 	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store keep every object for so many days, whoever wants to remove it")
-	c.AddCommand(v.list(), v.key())
+	c.AddCommand(v.list(), v.copy(), v.sheet(), v.key())
 	return c
 }
 
 // make makes a backup.
-func (v *verbs) make(ctx context.Context, d *host.LiveDoer, s store.Store, o asked, point string) error {
-	b, err := v.ready(ctx, d, s, o)
+func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o asked, point string) error {
+	debug.SetGCPercent(20) // what is alive is a few large buffers, which cost the collector nothing
+	b, err := v.ready(ctx, d, to, o)
 	if err != nil {
 		return err
 	}
@@ -118,22 +121,39 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, s store.Store, o ask
 	if err != nil {
 		return err
 	}
+	v.near(ctx, d, o, b.Words)
 	r, err := b.Run(ctx, job)
 	v.wipe()
 	if err != nil {
 		return hint.With(err, cmp.Or(hint.Of(err), "there is no backup of it; the same command goes on with what was sent"))
 	}
-	return v.Answer(o.json, view.Document(s.URL(), r), view.Made(s.URL(), r, shell.Screen(v.Out)))
+	var kept []string
+	for _, s := range to {
+		if !slices.ContainsFunc(r.Lost, func(l backup.Lost) bool { return l.URL == s.URL() }) {
+			kept = append(kept, s.URL())
+		}
+	}
+	if err := v.Answer(o.json, view.Document(kept, r), view.Made(kept, r, shell.Screen(v.Out))); err != nil {
+		return err
+	}
+	if err := v.remember(ctx, d, b, o); err != nil {
+		return err
+	}
+	var lost []error
+	for _, l := range r.Lost {
+		lost = append(lost, hint.With(fmt.Errorf("%s does not have this backup: %w", l.URL, l.Err), fmt.Sprintf("plumb backup copy %s --from %s --to %s", r.ID, kept[0], l.URL)))
+	}
+	return errors.Join(lost...)
 }
 
 // ready makes all that a backup is made with.
-func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, s store.Store, o asked) (b backup.Backup, err error) {
+func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o asked) (b backup.Backup, err error) {
 	if o.recipientsFile != "" {
 		text, err := contents(o.recipientsFile)
 		if err != nil {
 			return b, fmt.Errorf("read the recipients: %w", err)
 		}
-		o.recipients = append(o.recipients, strings.Fields(string(text))...)
+		o.recipients = append(o.recipients, lines(text)...)
 	}
 	if len(o.recipients) == 0 {
 		return b, hint.Usage("nobody is named who can open the backup", "--recipient age1…: age-keygen makes a key, on another machine than this one")
@@ -142,9 +162,9 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, s store.Store, o as
 	if err != nil {
 		return b, err
 	}
-	b = backup.Backup{Do: d, Store: s, Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Chunk: chunk.Max, Workers: stream.Workers, Doing: v.doing(o.json)}
+	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Chunk: chunk.Max, Workers: o.parallel, Doing: v.doing(o.json)}
 	if o.low {
-		b.Chunk, b.Workers = 4<<20, 3
+		b.Chunk, b.Workers = 2<<20, min(3, o.parallel)
 	}
 	if o.rate > 0 {
 		b.Pace = &stream.Pace{PerSecond: int64(o.rate)}
@@ -152,11 +172,18 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, s store.Store, o as
 	if b.To, err = backup.Recipients(o.recipients...); err != nil {
 		return b, err
 	}
-	if b.Host, err = os.Hostname(); err != nil {
-		b.Host = "unknown"
-	}
+	b.Host = hostname()
 	b.Sign, b.Public, err = backup.HostKey(ctx, d, at, b.Host)
 	return b, err
+}
+
+// hostname is what this machine calls itself.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
 }
 
 // job says what is backed up.
@@ -181,7 +208,15 @@ func (o asked) job(ctx context.Context, d *host.LiveDoer, b backup.Backup, point
 	if err != nil {
 		return backup.Job{}, err
 	}
-	return backup.Point(ctx, d, v, p, told, backup.Full{Asked: o.full})
+	full := backup.Full{Asked: o.full}
+	for _, s := range b.Also {
+		also, err := o.vault(ctx, d, s)
+		if err != nil {
+			continue // it will not have this backup, and the run says so
+		}
+		full.Also = append(full.Also, also)
+	}
+	return backup.Point(ctx, d, v, p, told, full)
 }
 
 // find gives the point that is meant, or the newest.

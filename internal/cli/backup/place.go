@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
@@ -27,23 +30,32 @@ import (
 
 // place is where backups are kept, and whose are believed.
 type place struct {
-	url              string
+	urls             []string
 	endpoint, region string
 	trust            []string
 	json             bool
 	state            string
+	parallel         int
 }
 
-func (p *place) flags(c *cobra.Command, name string) {
+func (p *place) flags(c *cobra.Command, name, what string) {
 	fl := c.Flags()
-	fl.StringVar(&p.url, name, "", "`URL` of the backups: s3://bucket/prefix or file:///directory")
+	fl.StringArrayVar(&p.urls, name, nil, what)
+	p.common(c)
+	if err := c.MarkFlagRequired(name); err != nil {
+		panic(err)
+	}
+}
+
+const oneURL = "`URL` of the backups: s3://bucket/prefix or file:///directory"
+
+func (p *place) common(c *cobra.Command) {
+	fl := c.Flags()
+	fl.IntVar(&p.parallel, "parallel", stream.Workers, "have `N` objects on their way at once; each takes some 40 MB of memory")
 	fl.StringVar(&p.endpoint, "endpoint", "", "`URL` of a store that is not Amazon's: https://host:port; $AWS_ENDPOINT_URL otherwise")
 	fl.StringVar(&p.region, "region", "", "region of the bucket; $AWS_REGION otherwise")
 	fl.StringVar(&p.state, "state", "", "keep this host's key, and what was sent, in `DIR` instead of "+backup.Directory)
 	fl.BoolVar(&p.json, "json", false, "print JSON v1 (plumb schema describes it)")
-	if err := c.MarkFlagRequired(name); err != nil {
-		panic(err)
-	}
 }
 
 func (p *place) trustFlag(c *cobra.Command) {
@@ -58,16 +70,16 @@ func (p *place) directory() (string, error) {
 	return filepath.Abs(p.state)
 }
 
-// open opens the store. It is closed by the caller.
-func (p *place) open() (store.Store, func() error, error) {
-	u, err := url.Parse(p.url)
-	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+// open opens a store. It is closed by the caller.
+func (p *place) open(at string) (store.Store, func() error, error) {
+	u, err := url.Parse(at)
+	if err != nil || u.User != nil || u.Fragment != "" {
 		return nil, nil, hint.Usage("the URL of the backups is not understood", "s3://bucket/prefix or file:///directory; the login is in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY, or where the tools of AWS keep it")
 	}
 	switch u.Scheme {
 	case "file":
-		if u.Host != "" || !filepath.IsAbs(u.Path) {
-			return nil, nil, hint.Usage(fmt.Sprintf("%s names no directory", p.url), "three slashes: file:///backups")
+		if u.Host != "" || u.RawQuery != "" || !filepath.IsAbs(u.Path) {
+			return nil, nil, hint.Usage(fmt.Sprintf("%s names no directory", at), "three slashes: file:///backups")
 		}
 		d, err := dir.Open(u.Path)
 		if err != nil {
@@ -75,10 +87,43 @@ func (p *place) open() (store.Store, func() error, error) {
 		}
 		return d, d.Close, nil
 	case "s3":
-		b, err := s3.Open(s3.Options{Endpoint: cmp.Or(p.endpoint, os.Getenv("AWS_ENDPOINT_URL")), Region: cmp.Or(p.region, os.Getenv("AWS_REGION")), Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")})
+		b, err := p.bucket(u)
 		return b, func() error { return nil }, err
 	}
-	return nil, nil, hint.Usage(fmt.Sprintf("%q is no place for backups", p.url), "s3://bucket/prefix or file:///directory")
+	return nil, nil, hint.Usage(fmt.Sprintf("%q is no place for backups", at), "s3://bucket/prefix or file:///directory")
+}
+
+// bucket opens one of S3. Of several stores each has its own endpoint, region and login, which its URL says.
+func (p *place) bucket(u *url.URL) (*s3.Bucket, error) {
+	o := s3.Options{Endpoint: cmp.Or(p.endpoint, os.Getenv("AWS_ENDPOINT_URL")), Region: cmp.Or(p.region, os.Getenv("AWS_REGION")), Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}
+	said, err := url.ParseQuery(u.RawQuery)
+	for name, values := range said {
+		to := map[string]*string{"endpoint": &o.Endpoint, "region": &o.Region, "profile": &o.Profile}[name]
+		if to == nil || len(values) != 1 || values[0] == "" {
+			err = errors.Join(err, fmt.Errorf("it says %q", name))
+			continue
+		}
+		*to, o.Name = values[0], u.String()
+	}
+	if err != nil {
+		return nil, hint.Usage("the URL of the backups is not understood: "+err.Error(), "behind ? it can say endpoint=URL, region=NAME and profile=NAME, of ~/.aws/credentials, with & between them")
+	}
+	return s3.Open(o)
+}
+
+// sheet says of a store what who restores must know.
+func (p *place) sheet(at string) (s backup.Sheet) {
+	s.URL, s.Endpoint, s.Region = at, cmp.Or(p.endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(p.region, os.Getenv("AWS_REGION"))
+	if !strings.HasPrefix(at, "s3:") {
+		s.Endpoint, s.Region = "", ""
+	}
+	if u, err := url.Parse(at); err == nil && u.RawQuery != "" { // the login is another machine's own
+		q := u.Query()
+		s.Endpoint, s.Region = cmp.Or(q.Get("endpoint"), s.Endpoint), cmp.Or(q.Get("region"), s.Region)
+		u.RawQuery = ""
+		s.URL = u.String()
+	}
+	return s
 }
 
 // vault opens the store for reading.
@@ -88,8 +133,8 @@ func (p *place) vault(ctx context.Context, d host.Doer, s store.Store) (v backup
 	if err != nil {
 		return v, err
 	}
-	if own, err := backup.OwnKey(ctx, d, at); err == nil {
-		v.Trust = append(v.Trust, own)
+	if v, err = v.Own(ctx, d, at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return v, err
 	}
 	for _, given := range p.trust {
 		more, err := trusted(given)
@@ -98,7 +143,7 @@ func (p *place) vault(ctx context.Context, d host.Doer, s store.Store) (v backup
 		}
 		v.Trust = append(v.Trust, more...)
 	}
-	return v, nil
+	return v.Through(ctx)
 }
 
 // trusted reads a key, or a file of keys.
@@ -125,13 +170,45 @@ func contents(name string) ([]byte, error) {
 
 // on opens this machine and the store for one command.
 func (v *verbs) on(p place, do func(d *host.LiveDoer, s store.Store) error) (err error) {
-	plain, end, err := p.open()
-	if err != nil {
-		return err
+	if len(p.urls) > 1 {
+		return hint.Usage("this reads one place at a time, and several were given", "name one")
 	}
-	s := store.Patiently(plain, store.DefaultPatience, stream.Workers, v.trouble())
-	defer func() { err = errors.Join(err, end()) }()
+	return v.onAll(p, p.urls, func(d *host.LiveDoer, all []store.Store) error { return do(d, all[0]) })
+}
+
+// onAll opens this machine and stores.
+func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []store.Store) error) (err error) {
+	if p.parallel < 1 || p.parallel > 64 {
+		return hint.Usage(fmt.Sprintf("--parallel %d makes no sense", p.parallel), "1 to 64")
+	}
+	patience := store.DefaultPatience
+	if len(p.urls) > 1 { // the others are not to wait for one as long as for the only one
+		patience.For = 10 * time.Minute
+	}
+	var all []store.Store
+	var ends []func() error
+	defer func() {
+		for _, end := range ends {
+			err = errors.Join(err, end())
+		}
+	}()
+	for i, at := range urls {
+		if slices.Contains(urls[:i], at) {
+			return hint.Usage(at+" is named twice", "name each place once")
+		}
+		plain, end, err := p.open(at)
+		if err != nil {
+			return err
+		}
+		ends = append(ends, end)
+		all = append(all, store.Patiently(plain, patience, p.parallel, v.trouble()))
+	}
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
 	defer func() { err = errors.Join(err, d.Close()) }()
-	return do(d, s)
+	return do(d, all)
+}
+
+// doubt warns of a backup that is passed over.
+func (v *verbs) doubt(f backup.Found) {
+	v.Warn("backup "+f.ID+" is newer, and not believed", f.Err)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -14,10 +13,15 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/prove"
 	"plumb/internal/backup/store"
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/protect"
+	"plumb/internal/protect/clone"
 	view "plumb/internal/view/backup"
 )
 
@@ -43,42 +47,8 @@ func (v *verbs) list() *cobra.Command {
 			})
 		},
 	}
-	p.flags(c, "from")
+	p.flags(c, "from", oneURL)
 	p.trustFlag(c)
-	return c
-}
-
-// key prints the recovery sheet: what must be kept elsewhere for backups to be of use.
-func (v *verbs) key() *cobra.Command {
-	var p place
-	c := &cobra.Command{
-		Use:   "key",
-		Short: "print the public key of this host, for those who restore its backups elsewhere",
-		Long: `Key prints the public key with which this host's backups are checked. Keep it
-with the key that opens them, on paper or on another machine: plumb restore
---trust takes it.
-
-` + exits,
-		Args: shell.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			at, err := p.directory()
-			if err != nil {
-				return err
-			}
-			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
-			defer d.Close()
-			name, err := os.Hostname()
-			if err != nil {
-				name = "unknown"
-			}
-			_, public, err := backup.HostKey(c.Context(), d, at, name)
-			if err != nil {
-				return err
-			}
-			return v.Print("# " + shell.OneLine(name) + ", who signs its backups so\n" + public + "\n")
-		},
-	}
-	c.Flags().StringVar(&p.state, "state", "", "read this host's key in `DIR` instead of "+backup.Directory)
 	return c
 }
 
@@ -90,7 +60,7 @@ type opening struct {
 }
 
 func (o *opening) flags(c *cobra.Command) {
-	o.place.flags(c, "from")
+	o.place.flags(c, "from", oneURL)
 	o.trustFlag(c)
 	c.Flags().StringVar(&o.identity, "identity", "", "the `FILE` with the keys that open backups, as age-keygen writes it")
 	c.Flags().StringVar(&o.server, "server", "", "of the backups only those of this server: mariadb:3306")
@@ -119,6 +89,8 @@ func oneID(c *cobra.Command, args []string) error {
 type target struct {
 	into, output, command, stream string
 	force                         bool
+	start                         string // what the copy is called that is started on it
+	memory                        value.Size
 }
 
 func (v *verbs) restore() *cobra.Command {
@@ -135,6 +107,11 @@ stream. A backup that nobody signed whom this host trusts is not touched.
 --into receives streams of ZFS into new datasets below DATASET, and mounts
 nothing. What is there whole of an earlier run is kept.
 
+--start NAME starts a server on a clone of what was restored, to look at and to
+copy out of: it has lost its identity, replication and outward connections, runs as
+the user plumb-verify without network, and answers root on a socket. plumb clone
+list shows it, and plumb clone drop takes it away.
+
 ` + exits,
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored
   plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'`,
@@ -150,6 +127,8 @@ nothing. What is there whole of an earlier run is kept.
 	c.Flags().StringVar(&t.output, "output", "", "write one stream to a `FILE`; - for standard output")
 	c.Flags().StringVar(&t.command, "command", "", "give one stream to the standard input of this shell `LINE`")
 	c.Flags().StringVar(&t.stream, "stream", "", "the `NAME` of the stream, where the backup has several")
+	c.Flags().StringVar(&t.start, "start", "", "with --into: start a copy called `NAME` on what was restored")
+	c.Flags().Var(&t.memory, "memory", "with --start: `SIZE` that its server may take in all; 512M otherwise")
 	c.Flags().BoolVar(&t.force, "force", false, "replace a file that is there")
 	c.MarkFlagsMutuallyExclusive("into", "output", "command")
 	c.MarkFlagsOneRequired("into", "output", "command")
@@ -161,6 +140,9 @@ nothing. What is there whole of an earlier run is kept.
 
 // bring brings a backup back.
 func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, t target, id string) error {
+	if t.start != "" && t.into == "" {
+		return hint.Usage("--start starts a server on datasets, and --into names none", "give --into DATASET too")
+	}
 	if t.output != "-" {
 		if err := shell.RoomFor("--output", t.output, t.force); err != nil {
 			return err
@@ -174,13 +156,20 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	if err != nil {
 		return err
 	}
+	vault.Doubt = v.doubt
 	m, err := vault.Find(ctx, id, o.server)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json || t.output == "-")}
+	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json || t.output == "-")}
 	var all []backup.Received
+	var told protect.Point
+	if t.start != "" { // before hours of restoring
+		if told, err = prove.Told(ctx, r, m); err != nil {
+			return fmt.Errorf("start a copy of backup %s: %w", m.ID, err)
+		}
+	}
 	if t.into != "" {
 		all, err = r.Datasets(ctx, m, t.into)
 	} else {
@@ -191,7 +180,32 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		return err
 	}
 	took := time.Since(began)
-	return v.Answer(o.json, view.RestoreDocument(m, all, took), view.Restored(m, all, took, shell.Screen(v.Out)))
+	var running []clone.Clone
+	if t.start != "" {
+		one, err := v.started(ctx, r, t, told, all, o)
+		if err != nil {
+			return err
+		}
+		running = append(running, one)
+	}
+	return v.Answer(o.json, view.RestoreDocument(m, all, running, took), view.Restored(m, all, running, took, shell.Screen(v.Out)))
+}
+
+// started starts a copy on what was restored.
+func (v *verbs) started(ctx context.Context, r backup.Restore, t target, told protect.Point, all []backup.Received, o opening) (one clone.Clone, err error) {
+	point, err := prove.Here(ctx, r, told, all, t.into)
+	if err != nil {
+		return one, err
+	}
+	err = v.On(machine.At(o.state), func(here *machine.Machine) error {
+		one, err = here.Clones.Make(ctx, point, clone.Options{Name: t.start, Purpose: protect.ForUse, Memory: int64(t.memory), Stranger: true})
+		v.Done()
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("it is restored, and no server started on it: %w", err)
+	}
+	return one, err
 }
 
 // one brings one stream back.

@@ -75,13 +75,14 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	if err != nil {
 		return err
 	}
+	vault.Doubt = v.doubt
 	m, err := vault.Find(ctx, id, o.server)
 	if err != nil {
 		return err
 	}
 	return v.On(machine.At(o.state), func(here *machine.Machine) error {
 		run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(o.json)}
-		got, err := prove.Proof{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json)}, Under: under, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
+		got, err := prove.Proof{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json)}, Under: under, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
 		v.wipe()
 		if err != nil {
 			return err
@@ -104,6 +105,7 @@ func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	if err != nil {
 		return err
 	}
+	vault.Doubt = v.doubt
 	chain, err := chosen(ctx, vault, id, o.server, all)
 	if err != nil {
 		return err
@@ -111,7 +113,7 @@ func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	began := time.Now()
 	var got []backup.Verified
 	for _, m := range chain {
-		one, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Doing: v.doing(o.json)}.Run(ctx, m)
+		one, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Workers: o.parallel, Doing: v.doing(o.json)}.Run(ctx, m)
 		if err != nil {
 			v.wipe()
 			return err

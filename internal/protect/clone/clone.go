@@ -1,6 +1,7 @@
 package clone
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,11 +28,13 @@ type Options struct {
 	Name    string
 	Purpose protect.Purpose // ForUse, ForReplica or ForBrowse
 	Port    int             // 0: on a socket only
-	Memory  int64           // bytes
+	Memory  int64           // bytes; instance.UsualMemory when 0
 	Masks   []string        // statements that run before the clone listens
 	Source  *protect.Source // of a replica
 	Number  int             // of the server; 0 for one made of the name
 	Within  time.Duration   // for its recovery; an hour when 0
+	// Stranger is for a point of another host: the copy has an account of its own, no network, and a socket that only root reaches.
+	Stranger bool
 }
 
 // Purger is an engine that can take the logs of the source's past out of a copy that was
@@ -84,6 +87,7 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 	if o.Number == 0 {
 		o.Number = numberOf(o.Name)
 	}
+	o.Memory = cmp.Or(o.Memory, instance.UsualMemory)
 	began := k.Now()
 	c = Clone{Name: o.Name, State: until, Point: p.ID, Purpose: o.Purpose, Product: p.Server.Product, Since: began.UTC(),
 		Port: o.Port, Memory: o.Memory, Number: o.Number, Masks: o.Masks}
@@ -97,7 +101,7 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 		of = nil
 	}
 	copied, err := m.Maker.Make(ctx, p, instance.Options{Name: o.Name, Purpose: o.Purpose, Port: o.Port, Number: o.Number,
-		Memory: o.Memory, Source: o.Source, Life: life, Of: of})
+		Memory: o.Memory, Source: o.Source, Life: life, Of: of, Stranger: o.Stranger})
 	if err == nil {
 		if err = m.run(ctx, copied, o); err != nil {
 			err = errors.Join(err, copied.Remove(context.WithoutCancel(ctx)))
@@ -129,7 +133,7 @@ func (m Maker) run(ctx context.Context, c *instance.Copy, o Options) error {
 		}
 	}
 	m.say("starting")
-	a, err := c.Start(ctx, false, o.Within)
+	a, err := c.Start(ctx, o.Stranger, o.Within)
 	if err != nil {
 		return err
 	}

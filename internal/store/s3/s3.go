@@ -5,6 +5,7 @@ package s3
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/md5"
 	"crypto/sha256"
@@ -32,6 +33,9 @@ type Options struct {
 	Region   string // "": asked of the store
 	Bucket   string
 	Prefix   string // without slashes at its ends; "" for none
+	Name     string // how the command line calls it; "" for s3://bucket/prefix
+	// Profile is a part of ~/.aws/credentials, which alone is looked at then: two stores hardly have the same login.
+	Profile string
 	// Key and Secret; "" to look where the AWS tools look: environment, file, role of the machine.
 	Key, Secret string
 	Transport   http.RoundTripper // nil for one with the limits of this package
@@ -72,12 +76,15 @@ func Open(o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the bucket %s: %w", o.Bucket, err)
 	}
-	return &Bucket{core: core, bucket: o.Bucket, before: o.Prefix, url: strings.TrimSuffix("s3://"+o.Bucket+"/"+o.Prefix, "/")}, nil
+	return &Bucket{core: core, bucket: o.Bucket, before: o.Prefix, url: cmp.Or(o.Name, strings.TrimSuffix("s3://"+o.Bucket+"/"+o.Prefix, "/"))}, nil
 }
 
 func login(o Options) *credentials.Credentials {
 	if o.Key != "" {
 		return credentials.NewStaticV4(o.Key, o.Secret, "")
+	}
+	if o.Profile != "" {
+		return credentials.New(&credentials.FileAWSCredentials{Profile: o.Profile})
 	}
 	return credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}})
 }

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/protect"
+	"plumb/internal/protect/clone"
 	"plumb/internal/units"
 	"plumb/internal/view/page"
 	protectview "plumb/internal/view/protect"
@@ -20,13 +21,21 @@ import (
 // BackupJSON is version 1 of what backup --json prints.
 type BackupJSON struct {
 	Plumb   int           `json:"plumb"`
-	Kind    string        `json:"kind"` // "backup"
-	To      string        `json:"to"`   // where it is kept
+	Kind    string        `json:"kind"`           // "backup"
+	To      string        `json:"to"`             // where it is kept
+	Also    []string      `json:"also,omitempty"` // and where else
 	Backup  OneJSON       `json:"backup"`
 	Sent    int64         `json:"sent_bytes"`    // in objects, by this run
 	Skipped int64         `json:"skipped_bytes"` // of the streams, that a run before had sent
 	GoesOn  bool          `json:"goes_on"`       // this run ended what one before had begun
 	Took    time.Duration `json:"took_ns"`
+	Lost    []LostJSON    `json:"lost,omitempty"` // places that do not have it
+}
+
+// LostJSON is a place that does not have a backup that another has.
+type LostJSON struct {
+	To  string `json:"to"`
+	Why string `json:"why"`
 }
 
 // BackupsJSON is version 1 of what backup list --json prints.
@@ -60,12 +69,13 @@ type StreamJSON struct {
 
 // RestoreJSON is version 1 of what restore --json prints.
 type RestoreJSON struct {
-	Plumb    int               `json:"plumb"`
-	Kind     string            `json:"kind"` // "restore"
-	ID       string            `json:"id"`
-	Datasets []backup.Received `json:"datasets"`
-	Facts    map[string]string `json:"facts,omitempty"`
-	Took     time.Duration     `json:"took_ns"`
+	Plumb    int                     `json:"plumb"`
+	Kind     string                  `json:"kind"` // "restore"
+	ID       string                  `json:"id"`
+	Datasets []backup.Received       `json:"datasets"`
+	Facts    map[string]string       `json:"facts,omitempty"`
+	Started  []protectview.CloneJSON `json:"started,omitempty"` // with --start: the copy that runs on it
+	Took     time.Duration           `json:"took_ns"`
 }
 
 // VerifyJSON is version 1 of what verify --json prints.
@@ -96,8 +106,12 @@ func one(m manifest.Manifest) OneJSON {
 }
 
 // Document is the document of a backup that was made.
-func Document(to string, r backup.Result) BackupJSON {
-	return BackupJSON{Plumb: 1, Kind: "backup", To: to, Backup: one(r.Manifest), Sent: r.Sent, Skipped: r.Skipped, GoesOn: r.GoesOn, Took: r.Took}
+func Document(to []string, r backup.Result) BackupJSON {
+	doc := BackupJSON{Plumb: 1, Kind: "backup", To: to[0], Also: to[1:], Backup: one(r.Manifest), Sent: r.Sent, Skipped: r.Skipped, GoesOn: r.GoesOn, Took: r.Took}
+	for _, l := range r.Lost {
+		doc.Lost = append(doc.Lost, LostJSON{l.URL, l.Err.Error()})
+	}
+	return doc
 }
 
 // ListDocument is the document of those that are there.
@@ -115,8 +129,8 @@ func ListDocument(from string, all []backup.Found) BackupsJSON {
 }
 
 // RestoreDocument is the document of what was restored.
-func RestoreDocument(m manifest.Manifest, all []backup.Received, took time.Duration) RestoreJSON {
-	return RestoreJSON{Plumb: 1, Kind: "restore", ID: m.ID, Datasets: page.NotNil(all), Facts: m.Facts, Took: took}
+func RestoreDocument(m manifest.Manifest, all []backup.Received, started []clone.Clone, took time.Duration) RestoreJSON {
+	return RestoreJSON{Plumb: 1, Kind: "restore", ID: m.ID, Datasets: page.NotNil(all), Facts: m.Facts, Started: protectview.ClonesDocument(started, nil).Clones, Took: took}
 }
 
 // VerifyDocument is the document of what was read again.
@@ -157,9 +171,9 @@ func bytesOf(m manifest.Manifest) (n int64) {
 }
 
 // Made says what was backed up.
-func Made(to string, r backup.Result, screen page.Screen) string {
+func Made(to []string, r backup.Result, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, inert("Backup "+r.ID+" in "+to))
+	p.Line(page.Bold, inert("Backup "+r.ID+" in "+strings.Join(to, " and ")))
 	for _, s := range r.Streams {
 		text := s.Name + ": " + bytesText(s.Bytes)
 		if s.Base != nil {
@@ -208,7 +222,7 @@ func List(from string, all []backup.Found, screen page.Screen) string {
 }
 
 // Restored says what was brought back.
-func Restored(m manifest.Manifest, all []backup.Received, took time.Duration, screen page.Screen) string {
+func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone, took time.Duration, screen page.Screen) string {
 	p := page.NewPage(screen)
 	p.Line(page.Bold, inert("Restored backup "+m.ID))
 	var n int64
@@ -223,6 +237,9 @@ func Restored(m manifest.Manifest, all []backup.Received, took time.Duration, sc
 	p.Para(page.Normal, 0, fmt.Sprintf("%s in %s.", bytesText(n), units.Span(took)))
 	for _, name := range slices.Sorted(maps.Keys(m.Facts)) {
 		p.Hang(page.Dim, "  "+page.Columns(name, 16), inert(m.Facts[name]))
+	}
+	if len(started) > 0 {
+		return p.String() + protectview.Clones(started, screen)
 	}
 	p.Para(page.Dim, 0, "Nothing is mounted. A server on it would be the same server as the one that was backed up: give it an identity of its own before it meets that one.")
 	return p.String()

@@ -75,6 +75,8 @@ func documents() map[string]document {
 		"protect-status": {reflect.TypeFor[protectview.StatusJSON](), "plumb protect status --json"},
 		"protect-run":    {reflect.TypeFor[protectview.RunJSON](), "plumb protect run --json"},
 		"backup":         {reflect.TypeFor[backupview.BackupJSON](), "plumb backup --json"},
+		"backup-copy":    {reflect.TypeFor[backupview.CopyJSON](), "plumb backup copy --json"},
+		"backup-sheet":   {reflect.TypeFor[backupview.SheetJSON](), "plumb backup sheet --json"},
 		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json"},
 		"restore":        {reflect.TypeFor[backupview.RestoreJSON](), "plumb restore --json"},
 		"verify":         {reflect.TypeFor[backupview.VerifyJSON](), "plumb verify --json"},

@@ -1,0 +1,148 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+	"plumb/internal/store/dir"
+)
+
+// other opens a store beside the world's.
+func other(t *testing.T) (*dir.Dir, string) {
+	t.Helper()
+	at := t.TempDir()
+	d, err := dir.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d, at
+}
+
+// in is the world with another store, to restore from.
+func (w *world) in(s store.Store) *world {
+	c := *w
+	c.Store = s
+	return &c
+}
+
+// gone fails for good after some objects.
+type gone struct {
+	store.Store
+	left int
+}
+
+func (g *gone) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	if g.left--; g.left < 0 {
+		return "", store.ErrFull
+	}
+	return g.Store.Put(ctx, name, data, o)
+}
+
+// A target that fails, at whatever object, spoils none of the others, and is no backup itself.
+func TestOneTargetOfTwoFails(t *testing.T) {
+	for after := range 14 {
+		w := newWorld(t)
+		w.Workers = 1
+		second, _ := other(t)
+		w.Also = []store.Store{&gone{second, after}}
+		res, err := w.Run(t.Context(), command("seq 60000"))
+		if err != nil {
+			t.Fatalf("after %d: %v", after, err)
+		}
+		if got, err := w.restore(t, res.Manifest); err != nil || !strings.HasSuffix(string(got), "\n60000\n") {
+			t.Errorf("after %d: %d bytes, %v", after, len(got), err)
+		}
+		all, err := w.in(second).vault(t).List(t.Context())
+		if err != nil || len(all) != 1-len(res.Lost) {
+			t.Errorf("after %d: %d backups in the second, and lost is %+v, %v", after, len(all), res.Lost, err)
+		}
+		if len(res.Lost) > 0 && !errors.Is(res.Lost[0].Err, store.ErrFull) {
+			t.Errorf("after %d: %v", after, res.Lost[0].Err)
+		}
+		if after == 13 && len(res.Lost) > 0 { // two of the probe, the owner, eight objects and the manifest
+			t.Errorf("it fails where it need not: %+v", res.Lost)
+		}
+	}
+	w := newWorld(t)
+	w.Also = []store.Store{&gone{w.Store, 4}}
+	w.Store = &gone{w.Store, 4}
+	if _, err := w.Run(t.Context(), command("seq 60000")); !errors.Is(err, store.ErrFull) {
+		t.Errorf("both fail: %v", err)
+	}
+}
+
+// A copy dies before every object, and the next one sends what is not there.
+func TestCopyAtEveryDeath(t *testing.T) {
+	w := newWorld(t)
+	res, err := w.Run(t.Context(), command("seq 60000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after := range 12 {
+		to, _ := other(t)
+		c := Copying{From: w.vault(t), To: &gone{to, after}, Workers: 1, Now: w.Now}
+		_, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest})
+		all, bad := w.in(to).vault(t).List(t.Context())
+		if (err == nil) != (len(all) == 1) || bad != nil {
+			t.Fatalf("after %d: %v, and there are %d backups, %v", after, err, len(all), bad)
+		}
+		c.To = to
+		got, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest})
+		if err != nil || !got[0].There && got[0].Objects != res.Objects {
+			t.Fatalf("after %d: %+v, %v", after, got, err)
+		}
+		if sent := int64(max(0, min(after-3, int(res.Objects)))); sent > 0 && got[0].Sent >= res.Sent {
+			t.Errorf("after %d objects all of them are sent again", after)
+		}
+		if out, err := w.in(to).restore(t, res.Manifest); err != nil || !strings.HasSuffix(string(out), "\n60000\n") {
+			t.Errorf("after %d: %d bytes, %v", after, len(out), err)
+		}
+		if again, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest}); err != nil || !again[0].There || again[0].Sent != 0 {
+			t.Errorf("after %d it is copied again: %+v, %v", after, again, err)
+		}
+	}
+}
+
+// What was changed in the first store does not reach the second, and neither do backups of other hosts.
+func TestCopyOfWhatIsWrong(t *testing.T) {
+	w := newWorld(t)
+	res, err := w.Run(t.Context(), command("seq 60000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(w.at, manifest.ChunkName(res.ID, 0, 2))
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := append([]byte{good[0] ^ 1}, good[1:]...)
+	if err := os.WriteFile(file, wrong, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to, at := other(t)
+	c := Copying{From: w.vault(t), To: to, Now: w.Now}
+	if _, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest}); err == nil || !strings.Contains(err.Error(), "chunk 2") {
+		t.Errorf("a chunk that was flipped: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(at, manifest.ChunkName(res.ID, 0, 2))); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is copied: %v", err)
+	}
+	if all, err := w.in(to).vault(t).List(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("%d backups, %v", len(all), err)
+	}
+	stranger := newWorld(t)
+	if _, err := stranger.Run(t.Context(), command("seq 10")); err != nil {
+		t.Fatal(err)
+	}
+	c.To = stranger.Store
+	if _, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest}); err == nil || !strings.Contains(err.Error(), "another host's") {
+		t.Errorf("another host's prefix: %v", err)
+	}
+}

@@ -1,0 +1,223 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"plumb/internal/backup/store"
+	"plumb/internal/host"
+)
+
+// succession says that a host signs with another key from a time on. Both keys have signed it, so that who
+// trusts the old one trusts the new one, and who trusts the new one knows which was the old.
+type succession struct {
+	note     []byte
+	old, new note.Verifier
+	at       time.Time // when the old one was given up
+}
+
+const successionHead = "plumb: another key from now on"
+
+// Retired is a key that was given up. What it signed afterwards is of somebody who stole it.
+type Retired struct {
+	note.Verifier
+	Until time.Time
+}
+
+// Rotate makes a new key for this host. The old one is gone when it returns: what it signed is still believed.
+func Rotate(ctx context.Context, d host.Doer, dir, name string, now time.Time) (public string, err error) {
+	unlock, err := lockKey(ctx, d, dir)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	old, err := ownKey(ctx, d, dir)
+	if err != nil {
+		return "", err
+	}
+	k, err := newKey(name)
+	if err != nil {
+		return "", err
+	}
+	// A second later than now: what is just being signed with the old key ended before.
+	at := now.UTC().Truncate(time.Second).Add(time.Second)
+	signed, err := note.Sign(&note.Note{Text: strings.Join([]string{successionHead, old.public, k.public, at.Format(time.RFC3339)}, "\n") + "\n"}, old.sign, k.sign)
+	if err != nil {
+		return "", err
+	}
+	last, err := openSuccession(signed)
+	if err != nil {
+		return "", err
+	}
+	k.past = append(slices.Clone(old.past), last)
+	return k.public, k.write(ctx, d, dir)
+}
+
+// openSuccession reads one, if both keys that it names signed it.
+func openSuccession(text []byte) (s succession, err error) {
+	_, err = note.Open(text, note.VerifierList())
+	unread, is := errors.AsType[*note.UnverifiedNoteError](err)
+	if !is {
+		return s, fmt.Errorf("read who signs after whom: %w", errors.Join(err, errors.New("nobody signed it")))
+	}
+	lines := strings.Split(strings.TrimSuffix(unread.Note.Text, "\n"), "\n")
+	if len(lines) != 4 || lines[0] != successionHead {
+		return s, errors.New("read who signs after whom: it says something else")
+	}
+	s.note = text
+	if s.old, err = note.NewVerifier(lines[1]); err == nil {
+		s.new, err = note.NewVerifier(lines[2])
+	}
+	if err == nil {
+		s.at, err = time.Parse(time.RFC3339, lines[3])
+	}
+	if err != nil {
+		return s, fmt.Errorf("read who signs after whom: %w", err)
+	}
+	for _, by := range []note.Verifier{s.old, s.new} {
+		if _, err := note.Open(text, note.VerifierList(by)); err != nil {
+			return s, fmt.Errorf("read who signs after whom: %s did not sign it: %w", keyName(by), err)
+		}
+	}
+	return s, nil
+}
+
+// keyName tells keys apart as notes do.
+func keyName(v note.Verifier) string { return fmt.Sprintf("%s+%08x", v.Name(), v.KeyHash()) }
+
+func same(a, b note.Verifier) bool { return keyName(a) == keyName(b) }
+
+// line is how it stands in the file of a key.
+func (s succession) line() string { return base64.StdEncoding.EncodeToString(s.note) }
+
+func parseSuccession(line []byte) (succession, error) {
+	text, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(line)))
+	if err != nil {
+		return succession{}, err
+	}
+	return openSuccession(text)
+}
+
+// is tells whether somebody is this host: by the key it has, or one it had.
+func (k key) is(of string) bool {
+	return of == fmt.Sprintf("%s+%08x", k.sign.Name(), k.sign.KeyHash()) ||
+		slices.ContainsFunc(k.past, func(s succession) bool { return keyName(s.old) == of })
+}
+
+// successions is where a store has them, one an object, for those who have only the sheet of an old key.
+const successions = "keys/"
+
+// publish puts them into a store.
+func (k key) publish(ctx context.Context, in store.Store) error {
+	for _, s := range k.past {
+		_, err := in.Put(ctx, fmt.Sprintf("%s%08x-%08x", successions, s.old.KeyHash(), s.new.KeyHash()), s.note, store.Put{New: true})
+		if err != nil && !errors.Is(err, store.ErrExists) {
+			return fmt.Errorf("say who signs now: %w", err)
+		}
+	}
+	return nil
+}
+
+// mostSuccessions is how many are read of a store: others can put things there.
+const mostSuccessions = 1000
+
+var errEnough = errors.New("enough")
+
+// Through trusts on: from a key that is trusted to those that it named after it, and from one that is trusted back to
+// those that named it. Never from one that was given up on to another, which a thief of it may have named.
+func (v Vault) Through(ctx context.Context) (Vault, error) {
+	all, err := v.successions(ctx)
+	if err != nil {
+		return v, err
+	}
+	return v.through(all), nil
+}
+
+// successions reads those that the store has. What is none was put there by somebody else.
+func (v Vault) successions(ctx context.Context) (all []succession, err error) {
+	var names []string
+	err = v.Store.List(ctx, successions, func(i store.Info) error {
+		if names = append(names, i.Name); len(names) >= mostSuccessions {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("look who signs the backups of %s: %w", v.Store.URL(), err)
+	}
+	for _, n := range names {
+		text, _, err := v.Store.Get(ctx, n, make([]byte, 4096))
+		switch {
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrTooLarge):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("look who signs the backups of %s: %w", v.Store.URL(), err)
+		}
+		if s, err := openSuccession(text); err == nil {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+func (v Vault) through(all []succession) Vault {
+	given := v.Trust
+	v.Trust = slices.Clone(given)
+	has := func(keys []note.Verifier, k note.Verifier) bool {
+		return slices.ContainsFunc(keys, func(one note.Verifier) bool { return same(one, k) })
+	}
+	for found := true; found; { // forwards
+		found = false
+		for _, s := range all {
+			if has(v.Trust, s.old) && !has(v.Trust, s.new) {
+				v.Trust, found = append(v.Trust, s.new), true
+			}
+		}
+	}
+	known := slices.Clone(v.Trust)
+	for found := true; found; { // backwards
+		found = false
+		for _, s := range all {
+			if has(known, s.new) && !has(known, s.old) {
+				known, found = append(known, s.old), true
+			}
+		}
+	}
+	v.Trust = nil
+	for _, k := range known {
+		until := time.Time{}
+		for _, s := range all { // only who is believed says when a key was given up
+			if same(s.old, k) && has(known, s.new) && (until.IsZero() || s.at.Before(until)) {
+				until = s.at
+			}
+		}
+		if until.IsZero() {
+			v.Trust = append(v.Trust, k)
+		} else {
+			v.Retired = append(v.Retired, Retired{k, until})
+		}
+	}
+	return v
+}
+
+// Own adds this host's keys to those that are believed, if it has one yet: that it has, and those it had.
+func (v Vault) Own(ctx context.Context, d host.Doer, dir string) (Vault, error) {
+	own, err := ownKey(ctx, d, dir)
+	if err != nil {
+		return v, err
+	}
+	k, err := note.NewVerifier(own.public)
+	if err != nil {
+		return v, err
+	}
+	v.Trust = append(v.Trust, k)
+	return v.through(own.past), nil
+}

@@ -1,0 +1,102 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/store"
+	"plumb/internal/backup/stream"
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	view "plumb/internal/view/backup"
+)
+
+// copying is what the command line asks of a copy.
+type copying struct {
+	place
+	server   string
+	to       string
+	all      bool
+	rate     value.Size
+	lockDays int
+}
+
+func (v *verbs) copy() *cobra.Command {
+	var o copying
+	c := &cobra.Command{
+		Use:   "copy [ID | --all] --from URL --to URL",
+		Short: "copy backups to another store, as they lie",
+		Long: `Copy takes the newest backup, the one of an ID or all, and what it needs, from one
+store to another. Nothing is opened, so no key is needed. Each object is compared with
+what was signed before it is written, and the manifest is written last. What is there of
+a run that was killed, by name and size, is not sent again.
+
+Only backups that somebody signed whom this host trusts are copied.
+
+` + exits,
+		Example: `  plumb backup copy --from s3://backups/db1 --to file:///mnt/usb/db1
+  plumb backup copy --all --from s3://backups/db1 --to 's3://offsite/db1?endpoint=https://s3.example.org&profile=offsite'`,
+		Args: func(c *cobra.Command, args []string) error {
+			if o.all && len(args) > 0 {
+				return hint.Usage("an ID and --all were given", "give one of them")
+			}
+			return oneID(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(o.urls) != 1 {
+				return hint.Usage("copy reads one place, and several were given", "name one with --from")
+			}
+			return v.onAll(o.place, []string{o.urls[0], o.to}, func(d *host.LiveDoer, both []store.Store) error {
+				return v.carry(c.Context(), d, both[0], both[1], o, strings.Join(args, ""))
+			})
+		},
+	}
+	o.flags(c, "from", oneURL+", and of S3 also ?endpoint=URL&region=NAME&profile=NAME")
+	o.trustFlag(c)
+	fl := c.Flags()
+	fl.StringVar(&o.to, "to", "", "`URL` to copy to, as --from")
+	fl.StringVar(&o.server, "server", "", "of the backups only those of this server: mariadb:3306")
+	fl.BoolVar(&o.all, "all", false, "copy all backups")
+	fl.Var(&o.rate, "limit-rate", "send so many bytes a second at most: 50M")
+	fl.IntVar(&o.lockDays, "lock-days", 0, "have the target keep every object for so many days, whoever wants to remove it")
+	if err := c.MarkFlagRequired("to"); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// carry copies backups.
+func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Store, o copying, id string) error {
+	vault, err := o.vault(ctx, d, from)
+	if err != nil {
+		return err
+	}
+	vault.Doubt = v.doubt
+	wanted, err := chosen(ctx, vault, id, o.server, o.all)
+	if err != nil {
+		return err
+	}
+	c := backup.Copying{From: vault, To: to, Workers: o.parallel, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Now: time.Now, Doing: v.doing(o.json)}
+	if o.rate > 0 {
+		c.Pace = &stream.Pace{PerSecond: int64(o.rate)}
+	}
+	began := time.Now()
+	done, err := c.Run(ctx, wanted)
+	v.wipe()
+	if err != nil && len(done) > 0 {
+		err = fmt.Errorf("%w (%d of %d backups were copied)", err, len(done), len(wanted))
+	}
+	if err != nil {
+		return hint.With(err, "the same command goes on where this one was")
+	}
+	took := time.Since(began)
+	return errors.Join(v.Answer(o.json, view.CopyDocument(from.URL(), to.URL(), done, took), view.Copied(from.URL(), to.URL(), done, took, shell.Screen(v.Out))))
+}

@@ -1,0 +1,156 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/backup"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	view "plumb/internal/view/backup"
+)
+
+// lines gives those of a file that say something: a line that begins with # is for people.
+func lines(text []byte) (all []string) {
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// key prints the public key, or makes another.
+func (v *verbs) key() *cobra.Command {
+	var p place
+	rotate, yes := false, false
+	c := &cobra.Command{
+		Use:   "key",
+		Short: "print the public key of this host, for those who restore its backups elsewhere",
+		Long: `Key prints the public key with which this host's backups are checked. Keep it
+with the key that opens them, on paper or on another machine: plumb restore
+--trust takes it. plumb backup sheet prints all that is to be kept.
+
+--rotate makes another key. Both keys sign that, and the next backup puts it into
+the store: who trusts the old key believes what the new one signs, and of what the
+old one signs only what ended before. The old private key is gone then. Where it was
+stolen, trust only the new one: print the sheet again.
+
+` + exits,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			at, err := p.directory()
+			if err != nil {
+				return err
+			}
+			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+			defer d.Close()
+			if !rotate {
+				_, public, err := backup.HostKey(c.Context(), d, at, hostname())
+				if err != nil {
+					return err
+				}
+				return v.Print("# " + shell.OneLine(hostname()) + ", who signs its backups so\n" + public + "\n")
+			}
+			if err := v.Ask("Make another key for the backups of this host, and give up the one it has?", yes); err != nil {
+				return err
+			}
+			public, err := backup.Rotate(c.Context(), d, at, hostname(), time.Now())
+			if errors.Is(err, fs.ErrNotExist) {
+				err = hint.With(errors.New("this host has no key yet"), "plumb backup key makes it")
+			}
+			if err != nil {
+				return err
+			}
+			return v.Print("# " + shell.OneLine(hostname()) + ", who signs its backups so from now on\n" + public + "\n# Print the recovery sheet again: plumb backup sheet\n")
+		},
+	}
+	c.Flags().StringVar(&p.state, "state", "", "read this host's key in `DIR` instead of "+backup.Directory)
+	c.Flags().BoolVar(&rotate, "rotate", false, "make another key, which the old one vouches for")
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
+}
+
+// sheet prints the recovery sheets.
+func (v *verbs) sheet() *cobra.Command {
+	var p place
+	c := &cobra.Command{
+		Use:   "sheet",
+		Short: "print the recovery sheet: what another machine must know to restore",
+		Long: `Sheet prints where this host backs up to, whose keys open that, which key signs it,
+and the commands that restore it. There is no secret in it. Print it, and keep it where
+this machine is not, beside the key that opens the backups. plumb backup prints it by
+itself when it is new or says something else.
+
+` + shell.ReadExits,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			at, err := p.directory()
+			if err != nil {
+				return err
+			}
+			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+			defer d.Close()
+			all, err := backup.Sheets(c.Context(), d, at)
+			if err != nil {
+				return err
+			}
+			return v.Answer(p.json, view.SheetDocument(all), view.Sheets(all, shell.Screen(v.Out)))
+		},
+	}
+	c.Flags().StringVar(&p.state, "state", "", "read this host's key and sheets in `DIR` instead of "+backup.Directory)
+	c.Flags().BoolVar(&p.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	return c
+}
+
+// remember keeps the recovery sheets, and prints them when they say something new.
+func (v *verbs) remember(ctx context.Context, d *host.LiveDoer, b backup.Backup, o asked) error {
+	var news []backup.Sheet
+	for _, at := range o.urls {
+		s := o.sheet(at)
+		s.Host, s.Recipients, s.Public = b.Host, b.Words, b.Public
+		is, err := s.Remember(ctx, d, b.Dir)
+		if err != nil {
+			return fmt.Errorf("the backup is made: %w", err)
+		}
+		if is {
+			news = append(news, s)
+		}
+	}
+	switch {
+	case len(news) == 0:
+		return nil
+	case o.json:
+		_, err := fmt.Fprintln(v.Err, "The recovery sheet says something new: plumb backup sheet prints it.")
+		return err
+	}
+	return v.Print("\n" + view.Sheets(news, shell.Screen(v.Out)))
+}
+
+// near warns when the keys that open the backup are on this machine, and nobody else's can.
+func (v *verbs) near(ctx context.Context, d *host.LiveDoer, o asked, recipients []string) {
+	dirs := []string{".", "/etc/age", "/etc/plumb"}
+	if home, err := os.UserHomeDir(); err == nil {
+		dirs = append(dirs, home, filepath.Join(home, ".config/age"), filepath.Join(home, ".config/sops/age"), filepath.Join(home, ".age"))
+	}
+	if o.recipientsFile != "" {
+		dirs = append(dirs, filepath.Dir(o.recipientsFile))
+	}
+	for i, dir := range dirs {
+		if abs, err := filepath.Abs(dir); err == nil {
+			dirs[i] = abs
+		}
+	}
+	if files := backup.Near(ctx, d, dirs, recipients); len(files) > 0 {
+		fmt.Fprintf(v.Err, "warning: the key that opens this backup is on the machine that is backed up (%s). If that is the only one, who loses the machine loses the backup: keep it elsewhere.\n", shell.OneLine(strings.Join(files, ", ")))
+	}
+}

@@ -1,0 +1,98 @@
+package backup
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/backup"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+)
+
+// SheetJSON is version 1 of what backup sheet --json prints.
+type SheetJSON struct {
+	Plumb  int            `json:"plumb"`
+	Kind   string         `json:"kind"` // "backup-sheet"
+	Sheets []backup.Sheet `json:"sheets"`
+}
+
+// CopyJSON is version 1 of what backup copy --json prints.
+type CopyJSON struct {
+	Plumb  int             `json:"plumb"`
+	Kind   string          `json:"kind"` // "backup-copy"
+	From   string          `json:"from"`
+	To     string          `json:"to"`
+	Copied []backup.Copied `json:"copied"` // those that others need come first
+	Took   time.Duration   `json:"took_ns"`
+}
+
+// SheetDocument is the document of recovery sheets.
+func SheetDocument(all []backup.Sheet) SheetJSON {
+	return SheetJSON{Plumb: 1, Kind: "backup-sheet", Sheets: page.NotNil(all)}
+}
+
+// CopyDocument is the document of backups that were copied.
+func CopyDocument(from, to string, all []backup.Copied, took time.Duration) CopyJSON {
+	return CopyJSON{Plumb: 1, Kind: "backup-copy", From: from, To: to, Copied: page.NotNil(all), Took: took}
+}
+
+// Sheets prints recovery sheets. Its commands are not broken into lines: they are to be typed.
+func Sheets(all []backup.Sheet, screen page.Screen) string {
+	p := page.NewPage(screen)
+	for i, s := range all {
+		if i > 0 {
+			p.Line(page.Normal, "")
+		}
+		p.Line(page.Bold, inert("Recovery sheet of "+s.Host+": "+s.URL))
+		p.Hang(page.Normal, "  backups     ", inert(s.URL))
+		if s.Endpoint != "" {
+			p.Hang(page.Normal, "  endpoint    ", inert(s.Endpoint))
+		}
+		if s.Region != "" {
+			p.Hang(page.Normal, "  region      ", inert(s.Region))
+		}
+		for _, r := range s.Recipients {
+			p.Hang(page.Normal, "  opened by   ", inert(r))
+		}
+		p.Hang(page.Normal, "  signed by   ", inert(s.Public))
+		p.Line(page.Normal, "On another machine, with the key of one who opens it in key.txt:")
+		p.Line(page.Normal, inert("  plumb backup list --from "+at(s)+" --trust "+quoted(s.Public)))
+		p.Line(page.Normal, inert("  plumb restore --from "+at(s)+" --trust "+quoted(s.Public)+" --identity key.txt --into tank/restored"))
+		p.Para(page.Normal, 0, "A backup of what a command gave goes to a file or a command: --output FILE, or --command 'LINE', in place of --into.")
+		p.Para(page.Dim, 0, "There is no secret here. Keep this and the key where this machine is not, and the login of the store too: without the key nobody opens the backups.")
+	}
+	return p.String()
+}
+
+// at is the place as a command line names it.
+func at(s backup.Sheet) string {
+	text := quoted(s.URL)
+	if s.Endpoint != "" {
+		text += " --endpoint " + quoted(s.Endpoint)
+	}
+	if s.Region != "" {
+		text += " --region " + quoted(s.Region)
+	}
+	return text
+}
+
+// quoted is a word as a shell reads it.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// Copied says what was copied.
+func Copied(from, to string, all []backup.Copied, took time.Duration, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Line(page.Bold, inert("Copied from "+from+" to "+to))
+	var sent int64
+	for _, c := range all {
+		text := fmt.Sprintf("%s, %s sent", units.Count(int(c.Objects), "object"), bytesText(c.Sent))
+		if c.There {
+			text = "was there already"
+		}
+		sent += c.Sent
+		p.Hang(page.Normal, "  "+inert(c.ID)+"  ", text)
+	}
+	p.Para(page.Normal, 0, fmt.Sprintf("Sent %s in %s. Each object was compared with what was signed before it was written.", bytesText(sent), units.Span(took)))
+	return p.String()
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// TestLineDelays looks at what a line adds: a round trip for the connection and one for each question.
+func TestLineDelays(t *testing.T) {
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	go func() {
+		for {
+			c, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(c, c); _ = c.Close() }()
+		}
+	}()
+	for _, trip := range []time.Duration{0, 40 * time.Millisecond} {
+		l, err := newLine(server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.trip.Store(int64(trip))
+		began := time.Now()
+		c, err := net.Dial("tcp", l.address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		const bytesSent = 9 << 20 // more than the line holds
+		want := bytes.Repeat([]byte("0123456789abcdef"), bytesSent/16)
+		go func() { _, _ = c.Write(want); _ = c.(*net.TCPConn).CloseWrite() }()
+		got, err := io.ReadAll(c)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d of %d bytes came back, %v", len(got), len(want), err)
+		}
+		if took := time.Since(began); took < 2*trip {
+			t.Errorf("it took %s over a line of %s", took, trip)
+		}
+		_ = c.Close()
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+		if n := l.up.Load(); n != bytesSent {
+			t.Errorf("%d bytes went up", n)
+		}
+	}
+}
