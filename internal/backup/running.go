@@ -113,7 +113,7 @@ func (r *running) read(ctx context.Context) (there bool, err error) {
 }
 
 func (r *running) start(ctx context.Context, job string) error {
-	word := make([]byte, 2+32)
+	word := make([]byte, 4+32)
 	if _, err := rand.Read(word); err != nil {
 		return err
 	}
