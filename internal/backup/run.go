@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"time"
 
 	"plumb/internal/backup/manifest"
@@ -32,23 +33,56 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 		return res, err
 	}
 	defer end()
+	run, c, still, err := b.alive(ctx, r.head.ID, goesOn, job.needs())
+	if errors.Is(err, ErrGivenUp) && goesOn { // what was sent is gone, or of a backup that is whole
+		goesOn = false
+		if err = r.start(ctx, job.Name); err == nil {
+			run, c, still, err = b.alive(ctx, r.head.ID, false, job.needs())
+		}
+	}
+	if err != nil {
+		return res, err
+	}
+	defer still()
 	res.GoesOn = goesOn
-	res.Manifest = manifest.Manifest{Form: manifest.Form, ID: r.head.ID, Host: b.Host, Server: job.Server, Point: job.Point, Facts: job.Facts, Began: began.UTC().Truncate(time.Second), Plumb: b.Plumb}
+	if err := b.all(run, r, c, job, &res); err != nil {
+		if cause := context.Cause(run); ctx.Err() == nil && cause != nil {
+			err = cause
+		}
+		if errors.Is(err, ErrGivenUp) {
+			err = hint.With(errors.Join(err, r.done(ctx)), "the same command begins it anew")
+		}
+		return res, err
+	}
+	c.drop(ctx)
+	return res, r.done(ctx)
+}
+
+// all makes a backup whose claim is there.
+func (b *Backup) all(ctx context.Context, r *running, c *claim, job Job, res *Result) error {
+	if err := b.lean(ctx, job.needs()); err != nil {
+		return err
+	}
+	res.Manifest = manifest.Manifest{Form: manifest.Form, ID: r.head.ID, Host: b.Host, Server: job.Server, Point: job.Point, Facts: job.Facts, Began: b.Now().UTC().Truncate(time.Second), Plumb: b.Plumb}
 	for i, source := range job.Sources {
-		s, err := b.send(ctx, r, i, source, &res)
+		s, err := b.send(ctx, r, i, source, res)
 		if err != nil {
-			return res, fmt.Errorf("%s: %w", source.Name, err)
+			return fmt.Errorf("%s: %w", source.Name, err)
 		}
 		res.Streams = append(res.Streams, s)
 	}
-	if err := b.whole(ctx, &res); err != nil {
-		return res, err
+	// After the beat prune leaves alone what is here for longer than all that follows may take, or the manifest finds a stone in its place.
+	if err := c.beat(ctx); err != nil {
+		return err
+	}
+	if err := b.whole(ctx, res); err != nil {
+		return err
+	}
+	if err := b.lean(ctx, job.needs()); err != nil {
+		return err
 	}
 	res.Ended = b.Now().UTC().Truncate(time.Second)
-	if err := b.commit(ctx, res.Manifest); err != nil {
-		return res, err
-	}
-	return res, r.done(ctx)
+	return b.commit(ctx, res.Manifest)
 }
 
 // send runs a producer, and sends what it gives.
@@ -147,7 +181,10 @@ func (b *Backup) commit(ctx context.Context, m manifest.Manifest) error {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	there, err := b.read(ctx, m.ID)
-	if err == nil && (there.ID != m.ID || len(there.Streams) != len(m.Streams)) {
+	if errors.Is(err, ErrRemoved) {
+		return fmt.Errorf("backup %s: %w", m.ID, ErrGivenUp)
+	}
+	if err == nil && (there.ID != m.ID || !reflect.DeepEqual(there.Streams, m.Streams)) {
 		err = errors.New("another is there")
 	}
 	if err != nil {
