@@ -60,10 +60,11 @@ type Options struct {
 type Plan struct {
 	At       time.Time    `json:"at"` // by the clock of the store, or of this machine where nothing may be written
 	Servers  []keep.Plan  `json:"servers"`
-	Leaving  []Leaving    `json:"leaving"`  // those removed before, whose objects are still there
-	Lost     []Lost       `json:"lost"`     // those that never ended
-	Brakes   []keep.Brake `json:"brakes"`   // why nothing at all goes
-	Versions bool         `json:"versions"` // the store keeps what is removed, as a version of before
+	Leaving  []Leaving    `json:"leaving"`           // those removed before, whose objects are still there
+	Lost     []Lost       `json:"lost"`              // those that never ended
+	Brakes   []keep.Brake `json:"brakes"`            // why nothing at all goes
+	Versions bool         `json:"versions"`          // the store keeps what is replaced or removed, as a version of before
+	Unknown  string       `json:"unknown,omitempty"` // what could not be asked of the store
 }
 
 // Leaving is a backup that a prune before has marked.
@@ -118,7 +119,9 @@ func (p Pruner) Plan(ctx context.Context, o Options) (Plan, error) {
 func (p Pruner) judge(ctx context.Context, s survey, o Options) (Plan, error) {
 	plan := Plan{At: s.at}
 	locks, err := p.locks(ctx)
-	if err != nil {
+	if errors.Is(err, store.ErrDenied) { // what is locked is refused when it is to go
+		plan.Unknown = "whether the store locks objects is not known: " + err.Error()
+	} else if err != nil {
 		return plan, err
 	}
 	plan.Versions = locks.Versions

@@ -17,13 +17,14 @@ type PruneJSON struct {
 	Kind    string                    `json:"kind"` // "backup-prune"
 	From    string                    `json:"from"`
 	DryRun  bool                      `json:"dry_run"`
-	At      time.Time                 `json:"at"`       // by the clock of the store; of a dry run by that of this machine
-	Keep    string                    `json:"keep"`     // the rules; "" when backups were named
-	Servers []protectview.ServerPrune `json:"servers"`  //
-	Leaving []prune.Leaving           `json:"leaving"`  // pruned before, and not gone yet
-	Lost    []prune.Lost              `json:"unending"` // never ended
-	Brakes  []keep.Brake              `json:"brakes"`   // why nothing at all goes
-	Done    *prune.Done               `json:"done,omitempty"`
+	At      time.Time                 `json:"at"`                // by the clock of the store; of a dry run by that of this machine
+	Keep    string                    `json:"keep"`              // the rules; "" when backups were named
+	Servers []protectview.ServerPrune `json:"servers"`           //
+	Leaving []prune.Leaving           `json:"leaving"`           // pruned before, and not gone yet
+	Lost    []prune.Lost              `json:"unending"`          // never ended
+	Brakes  []keep.Brake              `json:"brakes"`            // why nothing at all goes
+	Unknown string                    `json:"unknown,omitempty"` // what could not be asked of the store
+	Done    *prune.Done               `json:"done,omitempty"`    // of no dry run
 }
 
 // PruneDocument is the document of a prune; done is nil for a dry run.
@@ -34,7 +35,7 @@ func PruneDocument(from string, plan prune.Plan, rules keep.Rules, done *prune.D
 		done = &d
 	}
 	return PruneJSON{Plumb: 1, Kind: "backup-prune", From: from, DryRun: done == nil, At: plan.At.UTC(), Keep: rules.String(), Servers: page.NotNil(protectview.ServerPrunes(plan.Servers)),
-		Leaving: page.NotNil(plan.Leaving), Lost: page.NotNil(plan.Lost), Brakes: page.NotNil(plan.Brakes), Done: done}
+		Leaving: page.NotNil(plan.Leaving), Lost: page.NotNil(plan.Lost), Brakes: page.NotNil(plan.Brakes), Unknown: plan.Unknown, Done: done}
 }
 
 // Plan shows what becomes of each backup and why, and what stops a prune.
@@ -73,14 +74,21 @@ func Plan(from string, plan prune.Plan, screen page.Screen) string {
 			row(p, fate, l.ID, l.Bytes, l.Why)
 		}
 	}
-	for _, b := range plan.Brakes {
+	if plan.Unknown != "" {
+		p.Para(page.Dim, 0, inert(plan.Unknown+"."))
+	}
+	stopped(p, plan.Brakes)
+	return p.String()
+}
+
+func stopped(p *page.Page, brakes []keep.Brake) {
+	for _, b := range brakes {
 		p.Hang(page.Red, "stopped: ", inert(b.Why))
 		p.Hang(page.Dim, "         ", inert(b.Hint))
 	}
-	if len(plan.Brakes) > 0 {
+	if len(brakes) > 0 {
 		p.Para(page.Normal, 0, "Nothing at all goes.")
 	}
-	return p.String()
 }
 
 func row(p *page.Page, fate, id string, bytes int64, why string) {
@@ -96,11 +104,8 @@ func Pruned(d prune.Done, grace time.Duration, screen page.Screen) string {
 	for _, id := range d.Back {
 		p.Hang(page.Normal, "back   "+id+"  ", "another backup needs it, and it is no more being removed")
 	}
-	if len(d.Plan.Brakes) > 0 {
-		for _, b := range d.Plan.Brakes {
-			p.Hang(page.Red, "stopped: ", inert(b.Why))
-			p.Hang(page.Dim, "         ", inert(b.Hint))
-		}
+	if stopped(p, d.Plan.Brakes); len(d.Plan.Brakes) > 0 {
+		return p.String()
 	}
 	text := fmt.Sprintf("%s pruned", units.Count(len(d.Marked), "backup"))
 	if len(d.Marked) > 0 {
