@@ -127,7 +127,6 @@ func rounds(t *testing.T, k task, n int) {
 		}
 		whole(t, v, fmt.Sprintf("seed %d, round %d", seed, round))
 	}
-	t.Logf("seed %d: %+v", seed, m)
 	pruner := k
 	pruner.Do = "prune"
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Second) {
@@ -141,6 +140,7 @@ func rounds(t *testing.T, k task, n int) {
 			t.Fatalf("seed %d: left: %q", seed, left)
 		}
 	}
+	t.Logf("seed %d: %+v", seed, m)
 	if m.backups == 0 || m.marked == 0 || m.removed == 0 || n >= 100 && (m.killed == 0 || m.killedPrunes == 0 || m.goesOn == 0 || m.givenUp == 0) {
 		t.Errorf("something never came about: %+v", m)
 	}

@@ -38,7 +38,9 @@ func (b *Box) S3(t testing.TB) S3 {
 	s := S3{Endpoint: fmt.Sprintf("http://127.0.0.1:%d", FreePort(t)), Bucket: "backups", Key: "plumb", Secret: "not-a-secret", Dir: dir}
 	_, err = b.Mkdir("s3/" + s.Bucket)
 	Need(t, err)
-	_, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, program, "--port", s.Endpoint[len("http://"):], "posix", dir)
+	versions, err := b.Mkdir("s3-versions") // for buckets that keep them
+	Need(t, err)
+	_, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, program, "--port", s.Endpoint[len("http://"):], "posix", "--versioning-dir", versions, dir)
 	Need(t, err)
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		c, err := net.DialTimeout("tcp", s.Endpoint[len("http://"):], time.Second)

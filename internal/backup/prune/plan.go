@@ -128,12 +128,13 @@ func (p Pruner) judge(ctx context.Context, s survey, o Options) (Plan, error) {
 	needed := s.needed(p.Grace)
 	var points []protect.Point
 	var newest *folder
+	var bad []*folder
 	facts := map[string]keep.Facts{}
 	for _, id := range s.ids {
 		f := s.folders[id]
 		switch {
 		case f.bad != nil && !s.dead(f, p.Grace):
-			plan.stop("put it right, or remove that object by hand; --trust KEY when another host of yours has signed it", "%s cannot be read, or is not believed, and may need any other: %v", what(f), f.bad)
+			bad = append(bad, f)
 		case f.m != nil:
 			newest = f
 			points = append(points, p.point(ctx, f))
@@ -145,6 +146,13 @@ func (p Pruner) judge(ctx context.Context, s survey, o Options) (Plan, error) {
 		case f.objects > 0:
 			plan.Lost = append(plan.Lost, p.lost(s, f, needed[id]))
 		}
+	}
+	if len(bad) > 0 {
+		more := ""
+		if len(bad) > 1 {
+			more = fmt.Sprintf(", and %d more", len(bad)-1)
+		}
+		plan.stop("put it right, or remove that object by hand; --trust KEY when another host of yours has signed it", "%s cannot be read, or is not believed, and may need any other: %v%s", what(bad[0]), bad[0].bad, more)
 	}
 	if len(o.Names) > 0 {
 		if plan.Servers, err = named(points, facts, o); err != nil {
@@ -183,7 +191,7 @@ func (p *Plan) stop(hint, format string, args ...any) {
 
 // point tells rules what they ask of a backup.
 func (p Pruner) point(ctx context.Context, f *folder) protect.Point {
-	pt := protect.Point{ID: f.id, State: protect.Taken, Label: protect.Crash, Server: protect.Server{Ref: serverOf(*f.m), Identity: f.m.Facts["identity"]}, Times: protect.Times{Snapshot: f.m.Began}}
+	pt := protect.Point{ID: f.id, State: protect.Taken, Server: protect.Server{Ref: serverOf(*f.m), Identity: f.m.Facts["identity"]}, Times: protect.Times{Snapshot: f.m.Began}}
 	if taken, err := time.Parse(time.RFC3339Nano, f.m.Facts["taken"]); err == nil {
 		pt.Times.Snapshot = taken
 	}
