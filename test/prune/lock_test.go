@@ -37,10 +37,12 @@ func TestLocks(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(k.State, "recipient"), []byte(key.Recipient().String()), 0o600))
 	d, v, sign, public, err := k.host(t.Context())
 	must(t, err)
-	b := backup.Backup{Do: d, Store: v.Store, Dir: k.State, Host: "db1", Plumb: "test", Sign: sign, Public: public, To: []age.Recipient{key.Recipient()}, Words: []string{"key"}, Chunk: 16 << 10, Now: time.Now}
+	b := backup.Backup{Do: d, Store: v.Store, Dir: k.State, Host: "db1", Plumb: "test", Sign: sign, Public: public, To: []age.Recipient{key.Recipient()}, Words: []string{"key"}, Chunk: 16 << 10}
+	behind := 20 * time.Second // so that those of one second have an order
 	make := func(line string, lock time.Duration) string {
 		t.Helper()
-		b.Lock = lock
+		behind -= time.Second
+		b.Lock, b.Now = lock, func() time.Time { return time.Now().Add(-behind) }
 		res, err := b.Run(t.Context(), backup.Job{Name: line, Server: "mariadb:3306", Sources: []backup.Source{{Stream: manifest.Stream{Name: "out", Kind: manifest.Command}, Argv: []string{"sh", "-c", line}}}})
 		must(t, err)
 		return res.ID

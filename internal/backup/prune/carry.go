@@ -35,6 +35,10 @@ type Trouble struct {
 // Carry does what a plan says that was shown. All is looked at again: what goes must go now and by that plan. What
 // is not about a rule, such as what killed runs left, goes in any case.
 func (p Pruner) Carry(ctx context.Context, shown Plan, o Options) (done Done, err error) {
+	p, locks, unknown, err := p.locked(ctx)
+	if err != nil {
+		return done, err
+	}
 	at, err := p.clock(ctx)
 	if err != nil {
 		return done, err
@@ -56,7 +60,7 @@ func (p Pruner) Carry(ctx context.Context, shown Plan, o Options) (done Done, er
 	if err != nil {
 		return done, err
 	}
-	if done.Plan, err = p.judge(ctx, s, o); err != nil || len(done.Plan.Brakes) > 0 {
+	if done.Plan, err = p.judge(ctx, s, locks, unknown, o); err != nil || len(done.Plan.Brakes) > 0 {
 		return done, err
 	}
 	if err := w.mark(ctx, s, shown); err != nil {
@@ -189,7 +193,10 @@ func (w work) sweep(ctx context.Context, s survey) error {
 			}
 		}
 	}
-	return w.each(ctx, store.Probes, func(i store.Info) bool { return s.old(i.Modified, w.Grace) })
+	if err := w.each(ctx, store.Probes, func(i store.Info) bool { return s.old(i.Modified, w.Grace) }); err != nil {
+		return w.left(store.Probes, err)
+	}
+	return nil
 }
 
 func count(is bool) int64 {

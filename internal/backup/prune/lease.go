@@ -30,14 +30,15 @@ type lease struct {
 
 // holder is what the object says.
 type holder struct {
-	By   string `json:"by"`
-	Word string `json:"word"`
+	By    string `json:"by"`
+	Word  string `json:"word"`
+	Ended bool   `json:"ended,omitempty"`
 }
 
 // take takes the lease. now is the time of the store.
 func (p Pruner) take(ctx context.Context, now time.Time) (*lease, error) {
 	l := &lease{p: p}
-	err := l.put(ctx, store.Put{New: true})
+	err := l.put(ctx, store.Put{New: true}, false)
 	if !errors.Is(err, store.ErrExists) {
 		return l, err
 	}
@@ -49,12 +50,12 @@ func (p Pruner) take(ctx context.Context, now time.Time) (*lease, error) {
 	if err := p.Store.List(ctx, leaseName, func(i store.Info) error { at = i.Modified; return nil }); err != nil {
 		return nil, err
 	}
-	if age := now.Sub(at); age < p.leaseFor() {
-		h := holder{By: "somebody"}
-		_ = json.Unmarshal(text, &h) // it may hold anything
+	h := holder{By: "somebody"}
+	_ = json.Unmarshal(text, &h) // it may hold anything
+	if age := now.Sub(at); age < p.leaseFor() && !h.Ended {
 		return nil, hint.With(fmt.Errorf("%q prunes this store, and was heard of %s ago", h.By, units.Span(max(age, 0))), "wait until it has ended; what was killed is over "+units.Span(p.leaseFor())+" later")
 	}
-	if err = l.put(ctx, store.Put{Was: tag}); errors.Is(err, store.ErrChanged) {
+	if err = l.put(ctx, store.Put{Was: tag}, false); errors.Is(err, store.ErrChanged) {
 		err = hint.With(errors.New("another prune has begun just now"), "wait until it has ended")
 	}
 	return l, err
@@ -67,12 +68,12 @@ func (p Pruner) leaseFor() time.Duration {
 	return p.Lease
 }
 
-func (l *lease) put(ctx context.Context, o store.Put) error {
+func (l *lease) put(ctx context.Context, o store.Put, ended bool) error {
 	word := make([]byte, 16)
 	if _, err := rand.Read(word); err != nil {
 		return err
 	}
-	text, err := json.Marshal(holder{By: l.p.Host, Word: hex.EncodeToString(word)})
+	text, err := json.Marshal(holder{By: l.p.Host, Word: hex.EncodeToString(word), Ended: ended})
 	if err != nil {
 		return err
 	}
@@ -86,17 +87,18 @@ func (l *lease) renew(ctx context.Context) error {
 	if time.Since(l.last) < l.p.leaseFor()/10 {
 		return nil
 	}
-	err := l.put(ctx, store.Put{Was: l.tag})
+	err := l.put(ctx, store.Put{Was: l.tag}, false)
 	if errors.Is(err, store.ErrChanged) {
 		err = errors.New("another prune has taken over: this one was silent for too long")
 	}
 	return err
 }
 
-// end gives it back.
+// end gives it back. It is written and not removed: a store can lock all that is written to it, and another may have taken over.
 func (l *lease) end(ctx context.Context) error {
-	if err := l.put(ctx, store.Put{Was: l.tag}); err != nil {
-		return nil // it is another's, or is over by itself soon
+	err := l.put(ctx, store.Put{Was: l.tag}, true)
+	if errors.Is(err, store.ErrChanged) {
+		return nil
 	}
-	return l.p.Store.Delete(ctx, leaseName)
+	return err
 }

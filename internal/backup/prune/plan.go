@@ -58,13 +58,14 @@ type Options struct {
 
 // Plan is what is to become of the backups of a store.
 type Plan struct {
-	At       time.Time    `json:"at"` // by the clock of the store, or of this machine where nothing may be written
-	Servers  []keep.Plan  `json:"servers"`
-	Leaving  []Leaving    `json:"leaving"`           // those removed before, whose objects are still there
-	Lost     []Lost       `json:"lost"`              // those that never ended
-	Brakes   []keep.Brake `json:"brakes"`            // why nothing at all goes
-	Versions bool         `json:"versions"`          // the store keeps what is replaced or removed, as a version of before
-	Unknown  string       `json:"unknown,omitempty"` // what could not be asked of the store
+	At       time.Time     `json:"at"`       // by the clock of the store, or of this machine where nothing may be written
+	Grace    time.Duration `json:"grace_ns"` // between the two steps
+	Servers  []keep.Plan   `json:"servers"`
+	Leaving  []Leaving     `json:"leaving"`           // those removed before, whose objects are still there
+	Lost     []Lost        `json:"lost"`              // those that never ended
+	Brakes   []keep.Brake  `json:"brakes"`            // why nothing at all goes
+	Versions bool          `json:"versions"`          // the store keeps what is replaced or removed, as a version of before
+	Unknown  string        `json:"unknown,omitempty"` // what could not be asked of the store
 }
 
 // Leaving is a backup that a prune before has marked.
@@ -105,6 +106,10 @@ func (p Plan) Stopped() bool {
 
 // Plan says what would become of the backups. It only reads, so that ages are told by the clock of this machine.
 func (p Pruner) Plan(ctx context.Context, o Options) (Plan, error) {
+	p, locks, unknown, err := p.locked(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
 	s, err := p.look(ctx, p.Now())
 	if err != nil {
 		return Plan{}, err
@@ -112,19 +117,12 @@ func (p Pruner) Plan(ctx context.Context, o Options) (Plan, error) {
 	if s.newest.Modified.After(s.at) { // the store's clock is ahead of ours, and the one that counts
 		s.at = s.newest.Modified
 	}
-	return p.judge(ctx, s, o)
+	return p.judge(ctx, s, locks, unknown, o)
 }
 
 // judge decides.
-func (p Pruner) judge(ctx context.Context, s survey, o Options) (Plan, error) {
-	plan := Plan{At: s.at}
-	locks, err := p.locks(ctx)
-	if errors.Is(err, store.ErrDenied) { // what is locked is refused when it is to go
-		plan.Unknown = "whether the store locks objects is not known: " + err.Error()
-	} else if err != nil {
-		return plan, err
-	}
-	plan.Versions = locks.Versions
+func (p Pruner) judge(ctx context.Context, s survey, locks store.Locks, unknown string, o Options) (plan Plan, err error) {
+	plan = Plan{At: s.at, Grace: p.Grace, Versions: locks.Versions, Unknown: unknown}
 	needed := s.needed(p.Grace)
 	var points []protect.Point
 	var newest *folder
@@ -249,13 +247,16 @@ func (p Pruner) facts(ctx context.Context, s survey, f *folder, needed map[strin
 	return k, nil
 }
 
-// locks asks the store what it keeps by itself.
-func (p Pruner) locks(ctx context.Context) (store.Locks, error) {
-	l, is := store.AsLocker(p.Store)
-	if !is {
-		return store.Locks{}, nil
+// locked asks the store what it keeps by itself. What it locks, whoever writes it, can come back for as long.
+func (p Pruner) locked(ctx context.Context) (_ Pruner, locks store.Locks, unknown string, err error) {
+	if l, is := store.AsLocker(p.Store); is {
+		locks, err = l.Locks(ctx)
 	}
-	return l.Locks(ctx)
+	if errors.Is(err, store.ErrDenied) { // what is locked is refused when it is to go
+		unknown, err = "whether the store locks objects is not known: "+err.Error(), nil
+	}
+	p.Grace = max(p.Grace, locks.Always)
+	return p, locks, unknown, err
 }
 
 // until tells how long the store keeps a backup: its manifest was written last, and is kept for as long as the rest or

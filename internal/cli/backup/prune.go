@@ -158,7 +158,7 @@ func (v *verbs) runPrune(ctx context.Context, d *host.LiveDoer, s store.Store, o
 	if err != nil && done.Plan.At.IsZero() {
 		return err // nothing was done
 	}
-	err = errors.Join(err, v.Answer(o.json, view.PruneDocument(s.URL(), done.Plan, o.Rules, &done), view.Pruned(done, o.grace, shell.Screen(v.Out))))
+	err = errors.Join(err, v.Answer(o.json, view.PruneDocument(s.URL(), done.Plan, o.Rules, &done), view.Pruned(done, shell.Screen(v.Out))))
 	if err == nil {
 		err = marked(done.Plan.Stopped() || len(done.Left) > 0)
 	}

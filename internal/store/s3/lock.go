@@ -2,6 +2,7 @@ package s3
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -67,21 +68,27 @@ func (b *Bucket) Locks(ctx context.Context) (l store.Locks, err error) {
 	return l, nil
 }
 
-// Until implements store.Locker.
+// Until implements store.Locker. It is asked of the head of the object: stores differ in how they answer when they are
+// asked for the retention itself.
 func (b *Bucket) Until(ctx context.Context, name string) (time.Time, error) {
 	if err := store.Check(name); err != nil {
 		return time.Time{}, err
 	}
 	ctx, end := context.WithTimeout(ctx, quietTime)
 	defer end()
-	_, until, err := b.core.Client.GetObjectRetention(ctx, b.bucket, b.before+name, "")
-	if err != nil && !unknown(err) {
+	o, err := b.core.Client.StatObject(ctx, b.bucket, b.before+name, minio.StatObjectOptions{})
+	if err != nil {
 		return time.Time{}, said("ask until when is kept", name, cause(ctx, err))
 	}
-	if err != nil || until == nil {
+	text := o.Metadata.Get("X-Amz-Object-Lock-Retain-Until-Date")
+	if text == "" {
 		return time.Time{}, nil
 	}
-	return *until, nil
+	until, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return until, fmt.Errorf("ask until when %s is kept: the store says %q", name, text)
+	}
+	return until, nil
 }
 
 // deleteVersions removes an object with all that it was before: in a bucket that keeps versions a plain removal

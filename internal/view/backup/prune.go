@@ -96,7 +96,7 @@ func row(p *page.Page, fate, id string, bytes int64, why string) {
 }
 
 // Pruned says what a prune did.
-func Pruned(d prune.Done, grace time.Duration, screen page.Screen) string {
+func Pruned(d prune.Done, screen page.Screen) string {
 	p := page.NewPage(screen)
 	for _, l := range d.Left {
 		p.Hang(page.Red, "stays  "+l.ID+"  ", inert(l.Why))
@@ -109,7 +109,7 @@ func Pruned(d prune.Done, grace time.Duration, screen page.Screen) string {
 	}
 	text := fmt.Sprintf("%s pruned", units.Count(len(d.Marked), "backup"))
 	if len(d.Marked) > 0 {
-		text += ": the first prune in " + units.Age(int64(grace.Seconds())) + " or later removes the objects, and until then --take-back ID brings one back"
+		text += ": the first prune in " + units.Age(int64(d.Plan.Grace.Seconds())) + " or later removes the objects, and until then --take-back ID brings one back"
 	}
 	p.Para(page.Normal, 0, text+".")
 	if d.Objects > 0 {
