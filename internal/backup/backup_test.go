@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -291,5 +292,27 @@ func TestKeys(t *testing.T) {
 	}
 	if _, err := Trusted([]byte("nonsense")); err == nil {
 		t.Error("nonsense is trusted")
+	}
+}
+
+// Several Plumbs that begin at once, on a host that has no key yet, have one.
+func TestKeyAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	public := make([]string, 6)
+	var all sync.WaitGroup
+	for i := range public {
+		do := hosttest.LiveDoer(t)
+		all.Go(func() {
+			_, key, err := HostKey(t.Context(), do, dir, "db1")
+			if public[i] = key; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, key := range public {
+		if key != public[0] {
+			t.Errorf("keys: %q", public)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"time"
 
 	"filippo.io/age"
 	"golang.org/x/mod/sumdb/note"
@@ -20,15 +21,10 @@ import (
 // HostKey gives the key with which this host signs what it backs up, and by which others know
 // it. It is made when it is first needed.
 func HostKey(ctx context.Context, d host.Doer, dir, name string) (sign note.Signer, public string, err error) {
-	unlock, err := d.Lock(ctx, path.Join(dir, "key.lock"))
-	if err != nil {
-		return nil, "", fmt.Errorf("read the key of this host: %w", err)
-	}
-	defer unlock()
 	file := path.Join(dir, "host.key")
-	text, err := d.Raw(ctx, file)
+	text, err := d.Raw(ctx, file) // it is put there whole
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = makeKey(ctx, d, file, name)
+		text, err = firstKey(ctx, d, dir, file, name)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("read the key of this host: %w", err)
@@ -41,6 +37,30 @@ func HostKey(ctx context.Context, d host.Doer, dir, name string) (sign note.Sign
 		return nil, "", hint.With(fmt.Errorf("read the key of this host: %s is damaged", file), "bring it back from a copy; a new key is not trusted by those who restore")
 	}
 	return sign, public, nil
+}
+
+// firstKey makes the key, unless another Plumb is just making it.
+func firstKey(ctx context.Context, d host.Doer, dir, file, name string) ([]byte, error) {
+	for tries := 0; ; tries++ {
+		unlock, err := d.Lock(ctx, path.Join(dir, "key.lock"))
+		if errors.Is(err, host.ErrLocked) && tries < 200 {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(50 * time.Millisecond):
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+		text, err := d.Raw(ctx, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			text, err = makeKey(ctx, d, file, name)
+		}
+		return text, err
+	}
 }
 
 func makeKey(ctx context.Context, d host.Doer, file, name string) ([]byte, error) {
