@@ -41,7 +41,7 @@ type task struct {
 	S3    *s3.Options
 	State string
 	Line  string // what the command gives
-	Base  bool   // begin at the newest backup
+	Base  bool   // begin at a backup before
 }
 
 // told is what came of it.
@@ -125,9 +125,15 @@ func (k task) backup(ctx context.Context, d *host.LiveDoer, v backup.Vault, sign
 		Chunk: 16 << 10, Workers: 3, Beat: beat, Now: time.Now}
 	source := backup.Source{Stream: manifest.Stream{Name: "tank/db", Kind: manifest.ZFS, GUID: k.Line}, Argv: []string{"sh", "-c", k.Line}}
 	if k.Base {
-		m, err := v.Find(ctx, "latest", "")
-		if err == nil && len(m.Bases()) < 5 {
-			source.Base = &manifest.Base{Backup: m.ID, GUID: m.Streams[0].GUID}
+		all, err := v.List(ctx)
+		if err != nil {
+			return t, err
+		}
+		if len(all) > 0 { // any: the newest is the one that no prune would touch
+			m := all[rand.IntN(len(all))].Manifest
+			if chain, err := v.Chain(ctx, m); err == nil && len(chain) < 5 {
+				source.Base = &manifest.Base{Backup: m.ID, GUID: m.Streams[0].GUID}
+			}
 		}
 		time.Sleep(rand.N(200 * time.Millisecond)) // a prune may begin and end between
 	}

@@ -134,3 +134,11 @@ func (m Manifest) Bases() (all []string) {
 	}
 	return all
 }
+
+// Of says whose data a backup holds: a server, or what the command line called it.
+func (m Manifest) Of() string {
+	if m.Server != "" || len(m.Streams) == 0 {
+		return m.Server
+	}
+	return "command:" + m.Streams[0].Name
+}

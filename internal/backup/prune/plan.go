@@ -189,7 +189,7 @@ func (p *Plan) stop(hint, format string, args ...any) {
 
 // point tells rules what they ask of a backup.
 func (p Pruner) point(ctx context.Context, f *folder) protect.Point {
-	pt := protect.Point{ID: f.id, State: protect.Taken, Server: protect.Server{Ref: serverOf(*f.m), Identity: f.m.Facts["identity"]}, Times: protect.Times{Snapshot: f.m.Began}}
+	pt := protect.Point{ID: f.id, State: protect.Taken, Server: protect.Server{Ref: serverRef(f.m.Of()), Identity: f.m.Facts["identity"]}, Times: protect.Times{Snapshot: f.m.Began}}
 	if taken, err := time.Parse(time.RFC3339Nano, f.m.Facts["taken"]); err == nil {
 		pt.Times.Snapshot = taken
 	}
@@ -206,14 +206,6 @@ func (p Pruner) point(ctx context.Context, f *folder) protect.Point {
 		}
 	}
 	return pt
-}
-
-// serverOf says of which server a backup is: of what a command gives, its name.
-func serverOf(m manifest.Manifest) stack.Ref {
-	if m.Server != "" {
-		return serverRef(m.Server)
-	}
-	return stack.Ref{Kind: "command", Name: m.Streams[0].Name}
 }
 
 func serverRef(name string) stack.Ref {

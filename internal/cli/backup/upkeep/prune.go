@@ -1,4 +1,5 @@
-package backup
+// Package upkeep is the commands about backups that grow old: they are pruned, and monitoring is told of them.
+package upkeep
 
 import (
 	"context"
@@ -21,17 +22,30 @@ import (
 	view "plumb/internal/view/backup"
 )
 
+// Place is where backups are kept, as the command line names it.
+type Place interface {
+	Flags(c *cobra.Command)
+	JSON() bool
+	// Directory is where this host's key is.
+	Directory() (string, error)
+	// On opens this machine and the store for one command.
+	On(do func(d *host.LiveDoer, s store.Store) error) error
+	Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Vault, error)
+}
+
 // pruning is what the command line asks of a prune.
 type pruning struct {
-	place
+	*shell.Shell
+	Place
 	prune.Options
 	keep, back  string
 	grace       time.Duration
 	dryRun, yes bool
 }
 
-func (v *verbs) prune() *cobra.Command {
-	var o pruning
+// Prune makes the command plumb backup prune.
+func Prune(sh *shell.Shell, p Place) *cobra.Command {
+	o := pruning{Shell: sh, Place: p}
 	c := &cobra.Command{
 		Use:   "prune [ID…] --from URL [--keep RULES]",
 		Short: "remove the backups that no rule keeps, and what killed runs left",
@@ -83,11 +97,10 @@ Exit codes:
 					return hint.Usage("--keep: "+err.Error(), hint.Of(err))
 				}
 			}
-			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error { return v.runPrune(c.Context(), d, s, o) })
+			return o.On(func(d *host.LiveDoer, s store.Store) error { return o.run(c.Context(), d, s) })
 		},
 	}
-	o.flags(c, "from")
-	o.trustFlag(c)
+	o.Flags(c)
 	fl := c.Flags()
 	fl.StringVar(&o.keep, "keep", "", "what stays, as `RULES`: last=3,7d,4w,12m,verified=1")
 	fl.StringVar(&o.back, "take-back", "", "bring back the backup of this `ID`, which was pruned and whose objects are still there")
@@ -101,12 +114,12 @@ Exit codes:
 }
 
 // pruner makes all that backups are pruned with. A dry run makes no key for this host.
-func (v *verbs) pruner(ctx context.Context, d *host.LiveDoer, s store.Store, o pruning) (p prune.Pruner, err error) {
-	at, err := o.directory()
+func (o pruning) pruner(ctx context.Context, d *host.LiveDoer, s store.Store) (p prune.Pruner, err error) {
+	at, err := o.Directory()
 	if err != nil {
 		return p, err
 	}
-	p = prune.Pruner{Grace: o.grace, Now: time.Now, Doing: v.going(o.json)}
+	p = prune.Pruner{Grace: o.grace, Now: time.Now, Doing: o.going()}
 	if p.Host, err = os.Hostname(); err != nil {
 		p.Host = "unknown"
 	}
@@ -121,12 +134,12 @@ func (v *verbs) pruner(ctx context.Context, d *host.LiveDoer, s store.Store, o p
 			return p, err
 		}
 	}
-	p.Vault, err = o.vault(ctx, d, s)
+	p.Vault, err = o.Place.Vault(ctx, d, s)
 	return p, err
 }
 
-func (v *verbs) runPrune(ctx context.Context, d *host.LiveDoer, s store.Store, o pruning) error {
-	p, err := v.pruner(ctx, d, s, o)
+func (o pruning) run(ctx context.Context, d *host.LiveDoer, s store.Store) error {
+	p, err := o.pruner(ctx, d, s)
 	if err != nil {
 		return err
 	}
@@ -134,14 +147,14 @@ func (v *verbs) runPrune(ctx context.Context, d *host.LiveDoer, s store.Store, o
 		if err := p.TakeBack(ctx, o.back); err != nil {
 			return err
 		}
-		return v.Print("Backup " + shell.OneLine(o.back) + " is there again.\n")
+		return o.Print("Backup " + shell.OneLine(o.back) + " is there again.\n")
 	}
 	plan, err := p.Plan(ctx, o.Options)
 	if err != nil {
 		return err
 	}
-	if !o.json || o.dryRun {
-		if err := v.Answer(o.json, view.PruneDocument(s.URL(), plan, o.Rules, nil), view.Plan(s.URL(), plan, shell.Screen(v.Out))); err != nil {
+	if !o.JSON() || o.dryRun {
+		if err := o.Answer(o.JSON(), view.PruneDocument(s.URL(), plan, o.Rules, nil), view.Plan(s.URL(), plan, shell.Screen(o.Out))); err != nil {
 			return err
 		}
 	}
@@ -149,16 +162,18 @@ func (v *verbs) runPrune(ctx context.Context, d *host.LiveDoer, s store.Store, o
 		return marked(plan.Stopped())
 	}
 	if n := len(plan.Going()); n > 0 {
-		if err := v.Ask(fmt.Sprintf("Remove what goes (%d)?", n), o.yes); err != nil {
+		if err := o.Ask(fmt.Sprintf("Remove what goes (%d)?", n), o.yes); err != nil {
 			return err
 		}
 	}
 	done, err := p.Carry(ctx, plan, o.Options)
-	v.wipe()
+	if shell.IsTerminal(o.Err) {
+		shell.Rewrite(o.Err, "")
+	}
 	if err != nil && done.Plan.At.IsZero() {
 		return err // nothing was done
 	}
-	err = errors.Join(err, v.Answer(o.json, view.PruneDocument(s.URL(), done.Plan, o.Rules, &done), view.Pruned(done, shell.Screen(v.Out))))
+	err = errors.Join(err, o.Answer(o.JSON(), view.PruneDocument(s.URL(), done.Plan, o.Rules, &done), view.Pruned(done, shell.Screen(o.Out))))
 	if err == nil {
 		err = marked(done.Plan.Stopped() || len(done.Left) > 0)
 	}
@@ -173,8 +188,8 @@ func marked(is bool) error {
 }
 
 // going shows how much has gone in one line, where a person watches.
-func (v *verbs) going(quiet bool) func(objects, bytes int64) {
-	if quiet || !shell.IsTerminal(v.Err) {
+func (o pruning) going() func(objects, bytes int64) {
+	if o.JSON() || !shell.IsTerminal(o.Err) {
 		return nil
 	}
 	var last time.Time
@@ -183,6 +198,6 @@ func (v *verbs) going(quiet bool) func(objects, bytes int64) {
 			return
 		}
 		last = time.Now()
-		shell.Rewrite(v.Err, fmt.Sprintf("removed %s, %s", units.Count(int(objects), "object"), units.Measured(float64(bytes))))
+		shell.Rewrite(o.Err, fmt.Sprintf("removed %s, %s", units.Count(int(objects), "object"), units.Measured(float64(bytes))))
 	}
 }
