@@ -64,8 +64,8 @@ heard of it for as long. All ages are by the store's clock.
 Nothing at all goes when a manifest cannot be read or is not believed, for it may
 need anything, or when clocks jumped. Nothing of a server goes when more than a
 quarter would (--all-right N allows exactly N), or when the last proven backup
-would; the last backup never goes. What the store keeps locked stays until it may go.
-The store must keep the conditions If-Match and If-None-Match.
+would; the last backup never goes. What the store keeps locked stays until it
+may go. The store must keep the conditions If-Match and If-None-Match.
 
 Exit codes:
   0  done, or there was nothing to do
