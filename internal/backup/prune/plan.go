@@ -120,24 +120,55 @@ func (p Pruner) Plan(ctx context.Context, o Options) (Plan, error) {
 	return p.judge(ctx, s, locks, unknown, o)
 }
 
+// found is what is judged.
+type found struct {
+	points []protect.Point
+	facts  map[string]keep.Facts
+	newest *folder
+	bad    []*folder // what cannot be read, or is not believed
+}
+
 // judge decides.
 func (p Pruner) judge(ctx context.Context, s survey, locks store.Locks, unknown string, o Options) (plan Plan, err error) {
 	plan = Plan{At: s.at, Grace: p.Grace, Versions: locks.Versions, Unknown: unknown}
+	all, err := p.gather(ctx, s, locks, &plan)
+	if err != nil {
+		return plan, err
+	}
+	if len(o.Names) > 0 {
+		plan.Servers, err = named(all.points, all.facts, o)
+	} else {
+		plan.Servers = keep.Judge(s.at, all.points, all.facts, o.Rules, keep.Options{AllRight: o.AllRight, Words: words})
+	}
+	if err != nil {
+		return plan, err
+	}
+	if o.Server != "" { // only now: a backup of another server may need one of this
+		plan.Servers = slices.DeleteFunc(plan.Servers, func(k keep.Plan) bool { return k.Server != serverRef(o.Server) })
+	}
+	lock, err := p.lockOf(ctx, all.newest, locks)
+	if err != nil {
+		return plan, err
+	}
+	plan.doubt(all.bad)
+	p.brake(&plan, s, o, lock)
+	return plan, nil
+}
+
+// gather tells what is a backup, what is on its way out, and what never was one.
+func (p Pruner) gather(ctx context.Context, s survey, locks store.Locks, plan *Plan) (all found, err error) {
+	all.facts = map[string]keep.Facts{}
 	needed := s.needed(p.Grace)
-	var points []protect.Point
-	var newest *folder
-	var bad []*folder
-	facts := map[string]keep.Facts{}
 	for _, id := range s.ids {
 		f := s.folders[id]
 		switch {
 		case f.bad != nil && !s.dead(f, p.Grace):
-			bad = append(bad, f)
+			all.bad = append(all.bad, f)
 		case f.m != nil:
-			newest = f
-			points = append(points, p.point(ctx, f))
-			if facts[id], err = p.facts(ctx, s, f, needed, locks); err != nil {
-				return plan, err
+			all.newest = f
+			all.points = append(all.points, p.point(ctx, f))
+			if all.facts[id], err = p.facts(ctx, s, f, needed, locks); err != nil {
+				return all, err
 			}
 		case f.stone != nil:
 			plan.Leaving = append(plan.Leaving, p.leaving(s, f, needed[id]))
@@ -145,33 +176,29 @@ func (p Pruner) judge(ctx context.Context, s survey, locks store.Locks, unknown 
 			plan.Lost = append(plan.Lost, p.lost(s, f, needed[id]))
 		}
 	}
-	if len(bad) > 0 {
-		more := ""
-		if len(bad) > 1 {
-			more = fmt.Sprintf(", and %d more", len(bad)-1)
-		}
-		plan.stop("put it right, or remove that object by hand; --trust KEY when another host of yours has signed it", "%s cannot be read, or is not believed, and may need any other: %v%s", what(bad[0]), bad[0].bad, more)
+	return all, nil
+}
+
+// lockOf tells for how long backups are locked: by the bucket itself, or as the newest is.
+func (p Pruner) lockOf(ctx context.Context, newest *folder, locks store.Locks) (time.Duration, error) {
+	if !locks.Can || newest == nil {
+		return 0, nil
 	}
-	if len(o.Names) > 0 {
-		if plan.Servers, err = named(points, facts, o); err != nil {
-			return plan, err
-		}
-	} else {
-		plan.Servers = keep.Judge(s.at, points, facts, o.Rules, keep.Options{AllRight: o.AllRight, Words: words})
+	until, err := p.until(ctx, newest.id)
+	return max(locks.Always, until.Sub(newest.m.Ended)), err
+}
+
+// doubt stops all while something cannot be read.
+func (p *Plan) doubt(bad []*folder) {
+	if len(bad) == 0 {
+		return
 	}
-	if o.Server != "" { // only now: a backup of another server may need one of this
-		plan.Servers = slices.DeleteFunc(plan.Servers, func(k keep.Plan) bool { return k.Server != serverRef(o.Server) })
+	more := ""
+	if len(bad) > 1 {
+		more = fmt.Sprintf(", and %d more", len(bad)-1)
 	}
-	lock := locks.Always
-	if locks.Can && newest != nil {
-		until, err := p.until(ctx, newest.id)
-		if err != nil {
-			return plan, err
-		}
-		lock = max(lock, until.Sub(newest.m.Ended))
-	}
-	p.brake(&plan, s, o, lock)
-	return plan, nil
+	p.stop("put it right, or remove that object by hand; --trust KEY when another host of yours has signed it",
+		"%s cannot be read, or is not believed, and may need any other: %v%s", what(bad[0]), bad[0].bad, more)
 }
 
 var words = keep.Words{Thing: "backup", Remove: "remove", Prove: "prove a newer one (plumb verify --restore)"}
