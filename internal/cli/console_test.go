@@ -108,6 +108,7 @@ func hostileCommands(t *testing.T, dir, plan, tape, state, image string) [][]str
 		{"lab", "sweep", "--dry-run", "--state", hostileBook(t)},
 		{"backup", "list", "--from", "file://" + filepath.Join(dir, hostileName)},
 		{"backup", "prune", hostileName, "--from", "file://" + dir, "--state", dir, "--dry-run"},
+		{"backup", "hold", hostileName, "--as", hostileName, "--from", "file://" + dir, "--state", dir},
 		{"backup", "prune", "--keep", hostileName, "--from", "file://" + dir},
 		{"backup", "prune", "--take-back", hostileName, "--from", "file://" + dir, "--state", dir},
 		{"backup", "--command", hostileName, "--to", "file://" + dir, "--recipient", hostileName, "--state", dir},

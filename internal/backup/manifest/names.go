@@ -25,6 +25,21 @@ func ClaimName(id string) string { return Folder(id) + "claim" }
 // ProofName is the object that says that a server was started on the backup.
 func ProofName(id string) string { return Folder(id) + "proof" }
 
+// HoldName is the object by which somebody says that a backup must stay.
+func HoldName(id, owner string) string { return Folder(id) + holds + owner }
+
+const holds = "hold-"
+
+// Holder is who holds the backup that an object is of; "" when the object is no hold.
+func Holder(name string) string {
+	_, rest := Split(name)
+	owner, is := strings.CutPrefix(rest, holds)
+	if !is || strings.Contains(owner, "/") {
+		return ""
+	}
+	return owner
+}
+
 // PartName is the object that is a list of chunks.
 func PartName(id string, stream, part int) string {
 	return fmt.Sprintf("%s%d/list-%06d", Folder(id), stream, part)
@@ -62,7 +77,7 @@ func Ours(name string) bool {
 	}
 	stream, chunk, part, is := numbers(rest)
 	switch {
-	case rest == "claim", rest == "proof":
+	case rest == "claim", rest == "proof", Holder(name) != "":
 		return true
 	case !is:
 		return false
@@ -94,7 +109,7 @@ func (m Manifest) Names(name string) bool {
 	if id != m.ID {
 		return false
 	}
-	if rest == "manifest" || rest == "proof" {
+	if rest == "manifest" || rest == "proof" || Holder(name) != "" {
 		return true
 	}
 	stream, chunk, part, is := numbers(rest)
@@ -116,7 +131,7 @@ func (s Stream) Chunks() int64 {
 	return (s.Bytes + s.Chunk - 1) / s.Chunk
 }
 
-// Objects counts what a backup needs, but for its proof.
+// Objects counts what a backup needs, but for its proof and holds.
 func (m Manifest) Objects() int64 {
 	n := int64(1)
 	for _, s := range m.Streams {

@@ -100,6 +100,9 @@ func TestNames(t *testing.T) {
 	for name, want := range map[string][2]bool{ // ours, named
 		f + "manifest":               {false, true},
 		f + "claim":                  {true, false},
+		f + "hold-auditor":           {true, true},
+		f + "hold-":                  {},
+		f + "hold-a/b":               {},
 		f + "proof":                  {true, true},
 		ChunkName(m.ID, 0, 0):        {true, true},
 		ChunkName(m.ID, 0, 1000):     {true, true},

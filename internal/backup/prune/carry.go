@@ -182,7 +182,7 @@ func (w work) sweep(ctx context.Context, s survey) error {
 		switch {
 		case f.stone != nil && f.own:
 			err = w.leaving(ctx, s, f, needed[id])
-		case f.m != nil && f.objects > f.m.Objects()-1+count(f.proven):
+		case f.m != nil && f.objects > f.m.Objects()-1+count(f.proven)+int64(len(f.holders)):
 			err = w.remove(ctx, id, func(i store.Info) bool { return !f.m.Names(i.Name) && s.old(i.Modified, w.Grace) })
 		case s.dead(f, w.Grace) && needed[id] == "":
 			err = w.giveUp(ctx, s, f)

@@ -251,6 +251,9 @@ func (p Pruner) facts(ctx context.Context, s survey, f *folder, needed map[strin
 			k.Gone = append(k.Gone, "backup "+id+", which it needs,")
 		}
 	}
+	for _, owner := range f.holders {
+		k.Kept = append(k.Kept, "held by "+owner)
+	}
 	if by := needed[f.id]; strings.HasPrefix(by, "a backup that") {
 		k.Kept = append(k.Kept, by+" builds on it")
 	}

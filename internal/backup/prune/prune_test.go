@@ -205,6 +205,48 @@ func TestProven(t *testing.T) {
 	}
 }
 
+// What somebody holds stays, with what it needs, also when the hold comes while a prune marks it.
+func TestHolds(t *testing.T) {
+	w := newWorld(t)
+	full := w.backup(t, "")
+	child := w.backup(t, full)
+	w.backup(t, "")
+	must(t, w.Hold(t.Context(), child, "auditor"))
+	if done := w.prune(t, "last=1", 0); len(done.Marked) > 0 {
+		t.Errorf("%q is held and goes", done.Marked)
+	}
+	if err := w.Release(t.Context(), child, "somebody"); err == nil {
+		t.Error("released by another")
+	}
+	must(t, w.Release(t.Context(), child, "auditor"))
+	plain := w.Store
+	w.Store = &hooked{plain, func(name string) {
+		if name == manifest.Name(full) { // the child has its stone
+			must(t, backup.Vault{Store: plain, Trust: w.Trust}.Hold(t.Context(), child, "late"))
+		}
+	}}
+	done := w.prune(t, "last=1", 0)
+	w.Store = plain
+	if len(done.Marked) != 2 || len(done.Back) != 1 || len(w.there(t)) != 3 {
+		t.Errorf("%+v", done)
+	}
+	must(t, w.Release(t.Context(), child, "late"))
+	w.prune(t, "last=1", 0)
+	must(t, w.Hold(t.Context(), child, "late")) // taken back with what it needs
+	w.prune(t, "last=1", 0)
+	if n := len(w.there(t)); n != 3 {
+		t.Errorf("%d backups", n)
+	}
+	for _, owner := range []string{"", "a/b", "../x", "a b", "\x1b"} {
+		if err := w.Hold(t.Context(), child, owner); err == nil {
+			t.Errorf("%q holds it", owner)
+		}
+	}
+	if err := w.Hold(t.Context(), "20261125T122347Z-083cbfe6", "me"); err == nil {
+		t.Error("what is not there is held")
+	}
+}
+
 func TestNamed(t *testing.T) {
 	w := newWorld(t)
 	full := w.backup(t, "")

@@ -20,6 +20,7 @@ type folder struct {
 	strange int64     // objects with other names
 	claimed bool
 	proven  bool        // there is a proof; whether it is believed is another question
+	holders []string    // who says that it must stay
 	head    *store.Info // the manifest, or the stone
 
 	m     *manifest.Manifest // when the backup is there
@@ -87,6 +88,9 @@ func (s *survey) add(i store.Info) {
 		return
 	}
 	f.objects, f.bytes = f.objects+1, f.bytes+i.Size
+	if owner := manifest.Holder(i.Name); owner != "" {
+		f.holders = append(f.holders, owner)
+	}
 	f.claimed, f.proven = f.claimed || rest == "claim", f.proven || rest == "proof"
 	if i.Modified.After(f.newest) {
 		f.newest = i.Modified
@@ -167,7 +171,8 @@ func (s survey) dead(f *folder, grace time.Duration) bool {
 	return f.head == nil && f.objects > 0 && s.old(f.newest, grace)
 }
 
-// needed gives the backups that another one needs which is there, or is being made; and which.
+// needed gives the backups that another one needs which is there, or is being made, and those with a stone that somebody
+// holds; and who it is.
 func (s survey) needed(grace time.Duration) map[string]string {
 	why := map[string]string{}
 	var next []string
@@ -180,6 +185,9 @@ func (s survey) needed(grace time.Duration) map[string]string {
 		}
 	}
 	for _, id := range s.ids {
+		if f := s.folders[id]; f.stone != nil && len(f.holders) > 0 {
+			need([]string{id}, f.holders[0])
+		}
 		switch f := s.folders[id]; {
 		case f.m != nil:
 			need(f.m.Bases(), "backup "+id)

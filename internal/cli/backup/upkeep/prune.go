@@ -85,6 +85,11 @@ Exit codes:
 			if given != 1 {
 				return hint.Usage("nothing says what goes, or two things do", "give one of --keep RULES, IDs and --take-back ID; in RULES "+keep.Help)
 			}
+			if o.back != "" {
+				if err := noJSON(p, "--take-back"); err != nil {
+					return err
+				}
+			}
 			if o.grace < prune.LeastGrace {
 				return hint.Usage(fmt.Sprintf("--grace %s is too short: a backup that is being made could lose what it counts on", units.Span(o.grace)), "24h is the least")
 			}
