@@ -110,7 +110,7 @@ type work struct {
 
 // left notes what does not go. Only what makes going on senseless is an error.
 func (w work) left(id string, err error) error {
-	if errors.Is(err, store.ErrDenied) || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrDenied) || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrTooLarge) {
 		w.done.Left = append(w.done.Left, Trouble{ID: id, Why: err.Error(), Hint: hint.Of(err)})
 		return nil
 	}
@@ -271,15 +271,20 @@ func (w work) forget(ctx context.Context, s survey, f *folder) error {
 // manifest's place, so that one that stood still before its last step finds it taken.
 func (w work) giveUp(ctx context.Context, s survey, f *folder) error {
 	o := store.Put{New: true}
-	if f.claimed {
-		text, tag, err := w.Store.Get(ctx, manifest.ClaimName(f.id), make([]byte, manifest.MaxClaim))
-		if err != nil {
-			return err
-		}
-		if now, bad := manifest.OpenClaim(text, f.id); bad == nil && now.Beat != f.claim.Beat {
+	switch _, tag, err := w.Store.Get(ctx, manifest.ClaimName(f.id), make([]byte, manifest.MaxClaim)); {
+	case err == nil:
+		o = store.Put{Was: tag}
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	// A run that went on before the claim was read shows in this list; one that does so later, by the claim.
+	if err := w.Store.List(ctx, manifest.Folder(f.id), func(i store.Info) error {
+		if !s.old(i.Modified, w.Grace) {
 			return fmt.Errorf("%w: a run goes on with it", store.ErrChanged)
 		}
-		o = store.Put{Was: tag}
+		return nil
+	}); err != nil {
+		return err
 	}
 	text, err := manifest.Claim{ID: f.id, Beat: s.at.String() + w.lease.tag, GivenUp: true}.Write()
 	if err != nil {

@@ -1,13 +1,16 @@
 package prune
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/store"
+	"plumb/internal/protect/keep"
 )
 
 // A backup begins, ends, or looks at what it builds on, at every moment at which a prune writes, and the other
@@ -151,5 +154,64 @@ func TestEndedButNotForgotten(t *testing.T) {
 	}
 	if n := len(w.there(t)); n != 2 {
 		t.Errorf("%d backups", n)
+	}
+}
+
+// reading calls something just before an object is read, too.
+type reading struct {
+	hooked
+	get func(name string)
+}
+
+func (r *reading) Get(ctx context.Context, name string, into []byte) ([]byte, string, error) {
+	r.get(name)
+	return r.Store.Get(ctx, name, into)
+}
+
+// A run that goes on just when prune is about to give it up is left alone, wherever prune is.
+func TestGoesOnJustNow(t *testing.T) {
+	for at := 1; at <= 4; at++ { // prune reads the claim three times, and then writes it
+		w := newWorld(t)
+		w.b.Workers = 1
+		w.backup(t, "")
+		w.b.Store = &dying{Store: w.Store, left: 3}
+		job := w.job("")
+		if _, err := w.b.Run(t.Context(), job); !errors.Is(err, errDied) {
+			t.Fatal(err)
+		}
+		w.pass(100 * time.Hour)
+		plain, calls := w.Store, 0
+		begun, pruned, ended := make(chan bool), make(chan bool), make(chan error, 1)
+		begin := func(name string) {
+			if !strings.HasSuffix(name, "/claim") {
+				return
+			}
+			if calls++; calls != at {
+				return
+			}
+			once := sync.OnceFunc(func() { close(begun); <-pruned })
+			w.b.Store = &hooked{plain, func(name string) {
+				if !strings.HasSuffix(name, "/claim") {
+					once()
+				}
+			}}
+			go func() {
+				_, err := w.b.Run(context.WithoutCancel(t.Context()), job)
+				ended <- err
+			}()
+			<-begun // its claim is there, and it goes on to send
+		}
+		w.Store = &reading{hooked{plain, begin}, begin}
+		r := Options{Rules: keep.Rules{Last: 5}}
+		done, err := w.Carry(t.Context(), Plan{}, r)
+		w.Store = plain
+		must(t, err)
+		if calls < at {
+			t.Fatalf("the claim was touched %d times", calls)
+		}
+		close(pruned)
+		if err := <-ended; err != nil || len(done.GivenUp) > 0 || len(w.there(t)) != 2 {
+			t.Errorf("%d: %v, given up %q", at, err, done.GivenUp)
+		}
 	}
 }

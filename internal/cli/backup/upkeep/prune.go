@@ -75,26 +75,7 @@ Exit codes:
 		Example: `  plumb backup prune --from s3://backups/db1 --keep last=3,7d,4w,12m,verified=1 --dry-run
   plumb backup prune --from s3://backups/db1 --keep last=3,7d,4w,12m,verified=1 --yes
   plumb backup prune --from s3://backups/db1 --take-back 20261125T122347Z-083cbfe6`,
-		Args: func(c *cobra.Command, args []string) error {
-			given := 0
-			for _, is := range []bool{len(args) > 0, o.keep != "", o.back != ""} {
-				if is {
-					given++
-				}
-			}
-			if given != 1 {
-				return hint.Usage("nothing says what goes, or two things do", "give one of --keep RULES, IDs and --take-back ID; in RULES "+keep.Help)
-			}
-			if o.back != "" {
-				if err := noJSON(p, "--take-back"); err != nil {
-					return err
-				}
-			}
-			if o.grace < prune.LeastGrace {
-				return hint.Usage(fmt.Sprintf("--grace %s is too short: a backup that is being made could lose what it counts on", units.Span(o.grace)), "24h is the least")
-			}
-			return nil
-		},
+		Args: func(_ *cobra.Command, args []string) error { return o.check(args) },
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			o.Names = args
 			if o.keep != "" {
@@ -116,6 +97,28 @@ Exit codes:
 	fl.BoolVar(&o.dryRun, "dry-run", false, "show what would go and why, and write nothing")
 	fl.BoolVar(&o.yes, "yes", false, "do not ask")
 	return c
+}
+
+// check finds what is wrong with what the command line asks.
+func (o *pruning) check(args []string) error {
+	given := 0
+	for _, is := range []bool{len(args) > 0, o.keep != "", o.back != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return hint.Usage("nothing says what goes, or two things do", "give one of --keep RULES, IDs and --take-back ID; in RULES "+keep.Help)
+	}
+	if o.back != "" {
+		if err := noJSON(o.Place, "--take-back"); err != nil {
+			return err
+		}
+	}
+	if o.grace < prune.LeastGrace {
+		return hint.Usage(fmt.Sprintf("--grace %s is too short: a backup that is being made could lose what it counts on", units.Span(o.grace)), "24h is the least")
+	}
+	return nil
 }
 
 // pruner makes all that backups are pruned with. A dry run makes no key for this host.
