@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,7 +119,7 @@ type dying struct {
 var errDied = errors.New("died")
 
 func (d *dying) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
-	if strings.HasPrefix(name, manifest.Prefix) {
+	if strings.HasPrefix(name, manifest.Prefix) && !strings.HasSuffix(name, "/claim") {
 		if d.left--; d.left < 0 {
 			return "", errDied
 		}
@@ -322,5 +323,27 @@ func TestNewestIsPassedOver(t *testing.T) {
 	}
 	if _, err := w.Run(t.Context(), command("seq 20")); err != nil {
 		t.Errorf("a backup beside it: %v", err)
+	}
+}
+
+// Several Plumbs that begin at once, on a host that has no key yet, have one.
+func TestKeyAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	public := make([]string, 6)
+	var all sync.WaitGroup
+	for i := range public {
+		do := hosttest.LiveDoer(t)
+		all.Go(func() {
+			_, key, err := HostKey(t.Context(), do, dir, "db1")
+			if public[i] = key; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, key := range public {
+		if key != public[0] {
+			t.Errorf("keys: %q", public)
+		}
 	}
 }

@@ -107,6 +107,10 @@ func (c Copying) one(ctx context.Context, m manifest.Manifest) (Copied, error) {
 		}
 	}
 	done.Sent, done.Objects = sent.Load(), objects.Load()
+	// A copy that takes longer than prune waits for a run of which it knows nothing may have lost what it sent first.
+	if _, err := whole(ctx, c.To, m); err != nil {
+		return done, err
+	}
 	o := c.put()
 	o.New = true
 	if _, err = c.To.Put(ctx, manifest.Name(m.ID), text, o); err != nil && !errors.Is(err, store.ErrExists) {

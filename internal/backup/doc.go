@@ -40,6 +40,7 @@ type Backup struct {
 	Workers int      // 0: six
 	Pace    *stream.Pace
 	Lock    time.Duration // how long no object may be removed, where the store can
+	Beat    time.Duration // how often it says that it lives; 0: DefaultBeat
 	Now     func() time.Time
 	Doing   func(Progress)
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"time"
 
 	"filippo.io/age"
 	"golang.org/x/mod/sumdb/note"
@@ -79,13 +80,22 @@ func (k key) write(ctx context.Context, d host.Doer, dir string) error {
 	return d.Replace(ctx, keyFile(dir), []byte(text), 0o600)
 }
 
-// lockKey makes this process the one that makes keys.
+// lockKey makes this process the one that makes keys. Another one that does takes no time.
 func lockKey(ctx context.Context, d host.Doer, dir string) (unlock func(), err error) {
-	unlock, err = d.Lock(ctx, path.Join(dir, "key.lock"))
-	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(errors.New("another Plumb is making the key of this host"), "try it again")
+	for tries := 0; ; tries++ {
+		unlock, err = d.Lock(ctx, path.Join(dir, "key.lock"))
+		if !errors.Is(err, host.ErrLocked) {
+			return unlock, err
+		}
+		if tries == 200 {
+			return nil, hint.With(errors.New("another Plumb is making the key of this host"), "try it again")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	return unlock, err
 }
 
 func makeKey(ctx context.Context, d host.Doer, dir, name string) (key, error) {
@@ -155,4 +165,13 @@ func Identities(text []byte) ([]age.Identity, error) {
 		return nil, errors.New("read the keys: there is none that age-keygen writes: AGE-SECRET-KEY-…") // its own error quotes them
 	}
 	return all, nil
+}
+
+// OwnKey gives the public key of this host, if it has one yet.
+func OwnKey(ctx context.Context, d host.Doer, dir string) (note.Verifier, error) {
+	own, err := ownKey(ctx, d, dir)
+	if err != nil {
+		return nil, err
+	}
+	return note.NewVerifier(own.public)
 }

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"plumb/internal/backup/manifest"
@@ -35,19 +36,50 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 		return res, err
 	}
 	defer end()
+	run, c, still, err := b.alive(ctx, to, r.head.ID, goesOn, job.needs())
+	if errors.Is(err, ErrGivenUp) && goesOn { // what was sent is gone, or of a backup that is whole
+		goesOn, to = false, store.NewFan(b.targets()...)
+		if err = r.start(ctx, job.Name); err == nil {
+			run, c, still, err = b.alive(ctx, to, r.head.ID, false, job.needs())
+		}
+	}
+	if err != nil {
+		return res, err
+	}
+	defer still()
 	res.GoesOn = goesOn
-	res.Manifest = manifest.Manifest{Form: manifest.Form, ID: r.head.ID, Host: b.Host, Server: job.Server, Point: job.Point, Facts: job.Facts, Began: began.UTC().Truncate(time.Second), Plumb: b.Plumb}
+	if err := b.all(run, r, c, job, &res); err != nil {
+		if cause := context.Cause(run); ctx.Err() == nil && cause != nil {
+			err = cause
+		}
+		if errors.Is(err, ErrGivenUp) {
+			err = hint.With(errors.Join(err, r.done(ctx)), "the same command begins it anew")
+		}
+		return res, err
+	}
+	c.drop(ctx)
+	return res, r.done(ctx)
+}
+
+// all makes a backup whose claims are there.
+func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *Result) error {
+	lean := func(s store.Store) error { return b.lean(ctx, s, job.needs()) }
+	if err := c.to.Each(ctx, lean); err != nil {
+		return err
+	}
+	res.Manifest = manifest.Manifest{Form: manifest.Form, ID: r.head.ID, Host: b.Host, Server: job.Server, Point: job.Point, Facts: job.Facts, Began: b.Now().UTC().Truncate(time.Second), Plumb: b.Plumb}
 	for i, source := range job.Sources {
-		s, err := b.send(ctx, r, to, i, source, &res)
+		s, err := b.send(ctx, r, c.to, i, source, res)
 		if err != nil {
-			return res, fmt.Errorf("%s: %w", source.Name, err)
+			return fmt.Errorf("%s: %w", source.Name, err)
 		}
 		res.Streams = append(res.Streams, s)
 	}
-	if err := b.finish(ctx, to, &res); err != nil {
-		return res, err
+	// After the beat prune leaves alone what is here for longer than all that follows may take, or the manifest finds a stone in its place.
+	if err := c.beat(ctx); err != nil {
+		return err
 	}
-	return res, r.done(ctx)
+	return b.finish(ctx, c.to, res, lean)
 }
 
 // targets are the stores it goes to.
@@ -63,18 +95,20 @@ func (b *Backup) where() string {
 }
 
 // finish makes the backup exist in every store that has all of it.
-func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result) error {
-	var once sync.Mutex
+func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result, lean func(store.Store) error) error {
+	var objects atomic.Int64 // the same in each that has all
 	err := to.Each(ctx, func(s store.Store) error {
-		n, err := b.whole(ctx, s, *res)
-		once.Lock()
-		defer once.Unlock()
+		n, err := whole(ctx, s, res.Manifest)
 		if err == nil {
-			res.Objects = n
+			objects.Store(n)
 		}
 		return err
 	})
 	if err != nil {
+		return err
+	}
+	res.Objects = objects.Load()
+	if err := to.Each(ctx, lean); err != nil {
 		return err
 	}
 	res.Ended = b.Now().UTC().Truncate(time.Second)
@@ -141,16 +175,16 @@ func (b *Backup) put() store.Put {
 }
 
 // whole lists what a store has, and counts it: that it said that it keeps an object is one thing.
-func (b *Backup) whole(ctx context.Context, in store.Store, res Result) (objects int64, err error) {
-	there, err := sizes(ctx, in, res.ID)
+func whole(ctx context.Context, in store.Store, m manifest.Manifest) (objects int64, err error) {
+	there, err := sizes(ctx, in, m.ID)
 	if err != nil {
 		return 0, err
 	}
-	for n, s := range res.Streams {
-		err := stream.Read(ctx, stream.Reading{Store: in, ID: res.ID, Stream: n, Of: s, Workers: 1, Sealed: true,
+	for n, s := range m.Streams {
+		err := stream.Read(ctx, stream.Reading{Store: in, ID: m.ID, Stream: n, Of: s, Workers: 1, Sealed: true,
 			Only: func(int64) bool { return false },
 			Seen: func(at int64, c manifest.Chunk) error {
-				name := manifest.ChunkName(res.ID, n, at)
+				name := manifest.ChunkName(m.ID, n, at)
 				if size, is := there[name]; !is || size != c.Size {
 					return hint.With(fmt.Errorf("the store has %d bytes of %s, and said that it kept %d", size, name, c.Size), "something else removes objects below this prefix, or the store loses them")
 				}
@@ -189,7 +223,10 @@ func (b *Backup) commit(ctx context.Context, in store.Store, m manifest.Manifest
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	there, err := b.read(ctx, in, m.ID)
-	if err == nil && (there.ID != m.ID || len(there.Streams) != len(m.Streams)) {
+	if errors.Is(err, ErrRemoved) {
+		return fmt.Errorf("backup %s: %w", m.ID, ErrGivenUp)
+	}
+	if err == nil && (there.ID != m.ID || !reflect.DeepEqual(there.Streams, m.Streams)) {
 		err = errors.New("another is there")
 	}
 	if err != nil {

@@ -28,16 +28,24 @@ type Vault struct {
 // Found is a backup that was found, or what is wrong with it.
 type Found struct {
 	manifest.Manifest
-	By  string // who signed it
-	Err error
+	By    string          // who signed it
+	Proof *manifest.Proof // what came of the last start of a server on it; nil when nobody who is trusted says that he tried
+	Err   error
 }
+
+// ErrRemoved is the error of a backup that prune removes.
+var ErrRemoved = errors.New("it is being removed: it was pruned")
 
 // List gives all backups, oldest first. One that cannot be read or is not believed is listed with why.
 func (v Vault) List(ctx context.Context) (all []Found, err error) {
 	var ids []string
+	tried := map[string]bool{}
 	err = v.Store.List(ctx, manifest.Prefix, func(i store.Info) error {
 		if id := manifest.OfManifest(i.Name); id != "" {
 			ids = append(ids, id)
+		}
+		if id, rest := manifest.Split(i.Name); rest == "proof" {
+			tried[id] = true
 		}
 		return nil
 	})
@@ -47,7 +55,15 @@ func (v Vault) List(ctx context.Context) (all []Found, err error) {
 	for _, id := range ids {
 		f := Found{}
 		f.Manifest, f.By, f.Err = v.get(ctx, id)
+		if errors.Is(f.Err, ErrRemoved) || errors.Is(f.Err, store.ErrNotFound) {
+			continue // pruned, some of it just now
+		}
 		f.ID = id
+		if tried[id] && f.Err == nil {
+			if p, _, err := v.Proof(ctx, id); err == nil {
+				f.Proof = &p
+			}
+		}
 		all = append(all, f)
 	}
 	slices.SortFunc(all, func(a, b Found) int { return cmp.Compare(a.ID, b.ID) })
@@ -61,9 +77,12 @@ func (v Vault) Get(ctx context.Context, id string) (manifest.Manifest, error) {
 }
 
 func (v Vault) get(ctx context.Context, id string) (m manifest.Manifest, by string, err error) {
-	text, _, err := v.Store.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxSize))
+	text, _, err := v.Store.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxStone))
 	if err != nil {
 		return m, "", err
+	}
+	if manifest.IsStone(text) {
+		return m, "", fmt.Errorf("backup %s: %w", id, ErrRemoved)
 	}
 	if m, by, err = v.open(text); err != nil {
 		return m, by, err
@@ -136,7 +155,10 @@ func (v Vault) doubt(all []Found, than Found) {
 func (v Vault) Chain(ctx context.Context, m manifest.Manifest) (all []manifest.Manifest, err error) {
 	all = []manifest.Manifest{m}
 	for seen := map[string]bool{m.ID: true}; ; {
-		base := baseOf(all[0])
+		base := ""
+		if bases := all[0].Bases(); len(bases) > 0 { // all its streams begin at the same
+			base = bases[0]
+		}
 		if base == "" {
 			return all, nil
 		}
@@ -145,7 +167,7 @@ func (v Vault) Chain(ctx context.Context, m manifest.Manifest) (all []manifest.M
 		}
 		seen[base] = true
 		before, err := v.Get(ctx, base)
-		if errors.Is(err, store.ErrNotFound) {
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, ErrRemoved) {
 			err = errors.New("it is not there any more")
 		}
 		if err != nil {
@@ -153,14 +175,4 @@ func (v Vault) Chain(ctx context.Context, m manifest.Manifest) (all []manifest.M
 		}
 		all = slices.Insert(all, 0, before)
 	}
-}
-
-// baseOf is the backup that one begins at. All its streams begin at the same.
-func baseOf(m manifest.Manifest) string {
-	for _, s := range m.Streams {
-		if s.Base != nil {
-			return s.Base.Backup
-		}
-	}
-	return ""
 }

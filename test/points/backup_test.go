@@ -48,6 +48,7 @@ func backupProven(t *testing.T, of family) {
 
 	out := v.typed(0, "verify", "--from", "file://"+store, "--identity", keys, "--restore", other.Name)
 	says(t, out, "it started, and all checks are well", "recovered position", "taken away")
+	says(t, v.typed(0, "backup", "list", "--from", "file://"+store), "a server started on it on")
 	if left := allDatasets(t); strings.Contains(left, "plumb-verify") {
 		t.Errorf("left behind:\n%s", left)
 	}

@@ -46,8 +46,12 @@ func (b *Box) NewS3() (S3, error) {
 	if _, err = b.Mkdir("s3/" + s.Bucket); err != nil {
 		return S3{}, err
 	}
+	versions, err := b.Mkdir("s3-versions") // for buckets that keep them
+	if err != nil {
+		return S3{}, err
+	}
 	address := s.Endpoint[len("http://"):]
-	if _, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, program, "--port", address, "posix", dir); err != nil {
+	if _, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, program, "--port", address, "posix", "--versioning-dir", versions, dir); err != nil {
 		return S3{}, err
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {

@@ -42,7 +42,7 @@ func (s *Stream) check() error {
 	if s.Base != nil && (!IsID(s.Base.Backup) || s.Base.GUID == "") {
 		return fmt.Errorf("its base is %q of backup %q", s.Base.GUID, s.Base.Backup)
 	}
-	chunks := (s.Bytes + s.Chunk - 1) / s.Chunk
+	chunks := s.Chunks()
 	for i, p := range s.Parts {
 		full := i < len(s.Parts)-1
 		if !isSHA256(p.SHA256) || p.Chunks < 1 || p.Chunks > PerPart || full && p.Chunks != PerPart {

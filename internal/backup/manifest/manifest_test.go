@@ -76,6 +76,9 @@ func TestNotBelieved(t *testing.T) {
 	}
 	for at := range good {
 		wrong := bytes.Clone(good)
+		if at == len(good)-3 { // the last letter of the signature has two bits that mean nothing
+			continue
+		}
 		wrong[at] ^= 1
 		if _, _, err := Open(wrong, trusted); err == nil && at != len(good)-3 { // of its last letter two bits mean nothing
 			t.Fatalf("byte %d is another, and it is believed:\n%s", at, wrong)

@@ -16,6 +16,7 @@ import (
 	"plumb/internal/backup/prove"
 	"plumb/internal/backup/store"
 	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
@@ -27,13 +28,21 @@ import (
 
 func (v *verbs) list() *cobra.Command {
 	var p place
+	var file upkeep.Textfile
 	c := &cobra.Command{
-		Use:     "list --from URL",
-		Short:   "list the backups of a store",
-		Long:    "List shows the backups below a URL, oldest first, and says of each who signed it.\n\n" + shell.ReadExits,
+		Use:   "list --from URL",
+		Short: "list the backups of a store",
+		Long: `List shows the backups below a URL, oldest first, and says of each who signed it.
+--textfile also writes for node_exporter how many there are, when the newest was
+made and when one was last restored; docs/backup.md has alert rules for that.
+
+` + shell.ReadExits,
 		Example: "  plumb backup list --from s3://backups/db1",
 		Args:    shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := file.Validate(); err != nil {
+				return err
+			}
 			return v.on(p, func(d *host.LiveDoer, s store.Store) error {
 				vault, err := p.vault(c.Context(), d, s)
 				if err != nil {
@@ -43,13 +52,43 @@ func (v *verbs) list() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if err := file.Write(s.URL(), all); err != nil {
+					return err
+				}
 				return v.Answer(p.json, view.ListDocument(s.URL(), all), view.List(s.URL(), all, shell.Screen(v.Out)))
 			})
 		},
 	}
 	p.flags(c, "from", oneURL)
 	p.trustFlag(c)
+	file.Flags(c)
 	return c
+}
+
+// from is where backups are that are there, for the commands of upkeep.
+type from struct {
+	place
+	v *verbs
+}
+
+// Flags implements upkeep.Place.
+func (f *from) Flags(c *cobra.Command) {
+	f.flags(c, "from", oneURL)
+	f.trustFlag(c)
+}
+
+// JSON implements upkeep.Place.
+func (f *from) JSON() bool { return f.json }
+
+// Directory implements upkeep.Place.
+func (f *from) Directory() (string, error) { return f.directory() }
+
+// On implements upkeep.Place.
+func (f *from) On(do func(d *host.LiveDoer, s store.Store) error) error { return f.v.on(f.place, do) }
+
+// Vault implements upkeep.Place.
+func (f *from) Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Vault, error) {
+	return f.vault(ctx, d, s)
 }
 
 // opening is what a command needs that opens backups.

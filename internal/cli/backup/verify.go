@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/protect"
 	"plumb/internal/protect/drill"
 	view "plumb/internal/view/backup"
 )
@@ -87,12 +89,32 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		if err != nil {
 			return err
 		}
+		if err := o.mark(ctx, d, vault, m, got); err != nil {
+			v.Warn("write down in the store what came of it", err)
+		}
 		err = v.Answer(o.json, view.ProofDocument(s.URL(), m, got), view.Proven(m, got, shell.Screen(v.Out)))
 		if err == nil && !got.OK {
 			err = shell.ErrMarked
 		}
 		return err
 	})
+}
+
+// mark writes down in the store what came of it, so that prune and lists know.
+func (o *opening) mark(ctx context.Context, d *host.LiveDoer, vault backup.Vault, m manifest.Manifest, got protect.Drill) error {
+	at, err := o.directory()
+	if err != nil {
+		return err
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "unknown"
+	}
+	key, _, err := backup.HostKey(ctx, d, at, name)
+	if err != nil {
+		return err
+	}
+	return vault.Mark(ctx, manifest.Proof{ID: m.ID, At: time.Now().UTC().Truncate(time.Second), Host: name, OK: got.OK, Why: got.Why}, key)
 }
 
 // again reads backups again.

@@ -42,18 +42,18 @@ func (p *Plan) brake(now time.Time, o Options) {
 	stop := func(hint, format string, args ...any) {
 		p.Brakes = append(p.Brakes, Brake{Why: fmt.Sprintf(format, args...), Hint: hint})
 	}
-	agreed := o.AllRight == going
+	agreed, words := o.AllRight == going, p.words
 	all := fmt.Sprintf("if that is all right, say --all-right %d", going)
-	if why := jumped(now, dated); why != "" {
-		stop("set the clock right, or destroy the points with a wrong time by name", "a clock jumped: %s", why)
+	if why := jumped(now, dated, words.Thing); why != "" {
+		stop(fmt.Sprintf("set the clock right, or %s the %ss with a wrong time by name", words.Remove, words.Thing), "a clock jumped: %s", why)
 	} else if newest := At(dated[len(dated)-1].Point); now.Sub(newest) > yearOff && !agreed {
-		stop("look whether the clock is right; "+all, "nothing was taken for more than a year, or the clock is ahead: the newest point is of %s",
-			newest.Format(time.DateTime))
+		stop("look whether the clock is right; "+all, "nothing was taken for more than a year, or the clock is ahead: the newest %s is of %s",
+			words.Thing, newest.Format(time.DateTime))
 	}
 	if going > daily && going*4 > counted && !agreed {
-		stop(all, "%s of %d would go, which is more than a quarter", units.Count(going, "point"), counted)
+		stop(all, "%s of %d would go, which is more than a quarter", units.Count(going, words.Thing), counted)
 	}
 	if goingProven > 0 && stayProven == 0 {
-		stop("prove a newer one with a drill, or keep it with verified=1", "the last proven point would go")
+		stop(words.Prove+", or keep it with verified=1", "the last proven %s would go", words.Thing)
 	}
 }

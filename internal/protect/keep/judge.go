@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,16 @@ type Facts struct {
 	Clones []string // made of its snapshots, but for its own ready copy
 	Held   bool     // by somebody in the storage
 	Bases  []string // targets whose next increment begins here
+	Kept   []string // why it stays besides, each a reason
+	Needs  []string // IDs of those that it is worth nothing without: they stay as long as it does
 	Space  int64    // bytes that only it keeps; -1 when not known
+}
+
+// Words are how a plan speaks of what it judges; zero for points.
+type Words struct {
+	Thing  string // "point"
+	Remove string // what a person does with one by name: "destroy"
+	Prove  string // how a newer one is proven
 }
 
 // Options of a judgement.
@@ -26,6 +36,14 @@ type Options struct {
 	// AllRight is how many points of each server a person said may go: more than
 	// a quarter go only with their exact number. 0: nobody said.
 	AllRight int
+	Words    Words
+}
+
+func (o Options) words() Words {
+	if o.Words.Thing == "" {
+		return Words{"point", "destroy", "prove a newer one with a drill"}
+	}
+	return o.Words
 }
 
 // Plan is what is to become of the points of one server.
@@ -34,6 +52,8 @@ type Plan struct {
 	Identity string    `json:"identity,omitempty"`
 	Fates    []Fate    `json:"fates"` // oldest first
 	Brakes   []Brake   `json:"brakes,omitempty"`
+
+	words Words
 }
 
 // Fate is what is to become of one point, and why.
@@ -82,6 +102,40 @@ func At(p protect.Point) time.Time {
 // Judge decides for each server alone. A server that was made anew under its old name
 // is another. facts are by point ID; a point without is judged by what is written of it.
 func Judge(now time.Time, points []protect.Point, facts map[string]Facts, rules Rules, o Options) []Plan {
+	plans := group(points, facts)
+	for i := range plans {
+		plans[i].Fates = inOrder(plans[i].Fates)
+		for j := range plans[i].Fates {
+			plans[i].Fates[j].first()
+		}
+		plans[i].apply(rules)
+	}
+	chain(plans)
+	for i := range plans {
+		plans[i].end(now, o)
+	}
+	return plans
+}
+
+// Named makes plans by which those go that a person has named, whatever rules would say.
+func Named(points []protect.Point, facts map[string]Facts, goes map[string]bool, w Words) []Plan {
+	plans := group(points, facts)
+	for i := range plans {
+		plans[i].words = w
+		plans[i].Fates = inOrder(plans[i].Fates)
+		for j := range plans[i].Fates {
+			f := &plans[i].Fates[j]
+			f.Goes, f.Why = goes[f.Point.ID], []string{"it was not named"}
+			if f.Goes {
+				f.Why = []string{"it was named"}
+			}
+		}
+	}
+	return plans
+}
+
+// group makes a plan for each server, in which nothing is decided yet.
+func group(points []protect.Point, facts map[string]Facts) []Plan {
 	var plans []Plan
 	for _, p := range points {
 		i := slices.IndexFunc(plans, func(a Plan) bool { return a.Server == p.Server.Ref && a.Identity == p.Server.Identity })
@@ -100,18 +154,34 @@ func Judge(now time.Time, points []protect.Point, facts map[string]Facts, rules 
 		}
 		return strings.Compare(a.Identity, b.Identity)
 	})
-	for i := range plans {
-		plans[i].judge(now, rules, o)
-	}
 	return plans
 }
 
-func (p *Plan) judge(now time.Time, rules Rules, o Options) {
-	p.Fates = inOrder(p.Fates)
-	for i := range p.Fates {
-		p.Fates[i].first()
+// chain keeps what those that stay need, and what that needs, of whatever server it is.
+func chain(plans []Plan) {
+	all := map[string]*Fate{}
+	var stay []*Fate
+	for i := range plans {
+		for j := range plans[i].Fates {
+			f := &plans[i].Fates[j]
+			if all[f.Point.ID] = f; len(f.Why) > 0 && !f.Goes {
+				stay = append(stay, f)
+			}
+		}
 	}
-	p.apply(rules)
+	for ; len(stay) > 0; stay = stay[1:] {
+		for _, id := range stay[0].facts.Needs {
+			if f := all[id]; f != nil && len(f.Why) == 0 {
+				f.keep(stay[0].Point.ID + ", which stays, needs it")
+				stay = append(stay, f)
+			}
+		}
+	}
+}
+
+// end decides about what nothing keeps.
+func (p *Plan) end(now time.Time, o Options) {
+	p.words = o.words()
 	for i := range p.Fates {
 		if f := &p.Fates[i]; len(f.Why) == 0 {
 			f.Goes, f.Why = true, []string{"no rule keeps it"}
@@ -148,6 +218,9 @@ func (f *Fate) first() {
 	}
 	if f.facts.Held {
 		f.keep("somebody holds its snapshots in the storage")
+	}
+	for _, why := range f.facts.Kept {
+		f.keep(why)
 	}
 }
 
@@ -231,12 +304,13 @@ func Space(fates []Fate) (bytes int64, known bool) {
 // Summary says in one line what a plan comes to.
 func (p Plan) Summary() string {
 	n := len(p.going())
-	text := fmt.Sprintf("%s of %s would go", units.Count(n, "point"), p.Server)
+	thing := cmp.Or(p.words.Thing, "point")
+	text := fmt.Sprintf("%s of %s would go", units.Count(n, thing), p.Server)
 	switch {
 	case len(p.Brakes) > 0:
 		text += ", but none does: " + p.Brakes[0].Why
 	case n == 0:
-		text = fmt.Sprintf("no point of %s would go", p.Server)
+		text = fmt.Sprintf("no %s of %s would go", thing, p.Server)
 	}
 	return text
 }

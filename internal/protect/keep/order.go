@@ -73,23 +73,23 @@ func byTime(a, b *Fate) int {
 
 // jumped says how the clock that dated these points, or the one of now, cannot have been
 // right; "" when nothing speaks against it. They are in order.
-func jumped(now time.Time, fates []Fate) string {
+func jumped(now time.Time, fates []Fate, thing string) string {
 	last := map[string]*Fate{} // with the latest time so far, by pool
 	for i := range fates {
 		f := &fates[i]
 		at := At(f.Point)
 		switch {
 		case at.After(now.Add(slack)):
-			return fmt.Sprintf("point %s is of the future: it is %s now", f.Point.ID, now.UTC().Format(time.DateTime))
+			return fmt.Sprintf("%s %s is of the future: it is %s now", thing, f.Point.ID, now.UTC().Format(time.DateTime))
 		case at.Before(firstTime()):
-			return fmt.Sprintf("point %s is older than Plumb", f.Point.ID)
+			return fmt.Sprintf("%s %s is older than Plumb", thing, f.Point.ID)
 		}
 		for _, b := range f.births {
 			if b.pool == "" {
 				continue
 			}
 			if had, ok := last[b.pool]; ok && At(had.Point).After(at.Add(slack)) {
-				return fmt.Sprintf("point %s was made before %s, and has the later time", had.Point.ID, f.Point.ID)
+				return fmt.Sprintf("%s %s was made before %s, and has the later time", thing, had.Point.ID, f.Point.ID)
 			}
 			if had, ok := last[b.pool]; !ok || at.After(At(had.Point)) {
 				last[b.pool] = f

@@ -117,6 +117,12 @@ func (r *Rules) named(name string) *int {
 	return nil
 }
 
+// Reach is how old something becomes that rules keep for a time: 12m for a year. Rules that only count have none.
+func (r Rules) Reach() time.Duration {
+	const day = 24 * time.Hour
+	return max(time.Duration(r.Hours)*time.Hour, time.Duration(r.Days)*day, time.Duration(r.Weeks)*7*day, time.Duration(r.Months)*30*day, time.Duration(r.Years)*365*day)
+}
+
 // String writes rules as they are typed.
 func (r Rules) String() string {
 	var terms []string

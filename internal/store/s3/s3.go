@@ -47,6 +47,8 @@ type Bucket struct {
 	bucket string
 	before string // what all names begin with: "prefix/"
 	url    string
+
+	versions versions
 }
 
 var _ store.Store = (*Bucket)(nil)
@@ -177,14 +179,23 @@ func (b *Bucket) List(ctx context.Context, prefix string, each func(store.Info) 
 	return nil
 }
 
-// Delete implements store.Store.
+// Delete implements store.Store. Where a bucket keeps versions all of them go, or nothing would become free.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
 	if err := store.Check(name); err != nil {
 		return err
 	}
 	ctx, end := context.WithTimeout(ctx, quietTime)
 	defer end()
-	err := said("remove", name, b.core.Client.RemoveObject(ctx, b.bucket, b.before+name, minio.RemoveObjectOptions{}))
+	kept, err := b.keepsVersions(ctx)
+	if err != nil && !errors.Is(err, store.ErrDenied) {
+		return err
+	}
+	if kept {
+		err = b.deleteVersions(ctx, name)
+	} else {
+		err = b.core.Client.RemoveObject(ctx, b.bucket, b.before+name, minio.RemoveObjectOptions{})
+	}
+	err = said("remove", name, cause(ctx, err))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}

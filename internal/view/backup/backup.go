@@ -56,7 +56,8 @@ type OneJSON struct {
 	Point   string            `json:"point,omitempty"`
 	Facts   map[string]string `json:"facts,omitempty"`
 	Ended   time.Time         `json:"ended,omitzero"`
-	Base    string            `json:"base,omitempty"` // the backup that it needs
+	Proof   *manifest.Proof   `json:"proof,omitempty"` // what came of the last start of a server on it
+	Base    string            `json:"base,omitempty"`  // the backup that it needs
 	Streams []StreamJSON      `json:"streams,omitempty"`
 }
 
@@ -119,7 +120,7 @@ func ListDocument(from string, all []backup.Found) BackupsJSON {
 	doc := BackupsJSON{Plumb: 1, Kind: "backups", From: from, Backups: []OneJSON{}}
 	for _, f := range all {
 		o := one(f.Manifest)
-		o.By = f.By
+		o.By, o.Proof = f.By, f.Proof
 		if f.Err != nil {
 			o = OneJSON{ID: f.ID, Wrong: f.Err.Error()}
 		}
@@ -215,6 +216,12 @@ func List(from string, all []backup.Found, screen page.Screen) string {
 		}
 		if label := f.Facts["label"]; label != "" {
 			words = append(words, "of a point that is "+label)
+		}
+		switch {
+		case f.Proof != nil && f.Proof.OK:
+			words = append(words, "a server started on it on "+f.Proof.At.UTC().Format(time.DateOnly))
+		case f.Proof != nil:
+			words = append(words, "no server started on it on "+f.Proof.At.UTC().Format(time.DateOnly))
 		}
 		p.Hang(page.Normal, head, inert(strings.Join(words, ", ")+", signed by "+f.By))
 	}

@@ -146,7 +146,7 @@ func StatusDocument(s policy.Status) StatusJSON {
 	}
 	for _, v := range s.Servers {
 		doc.Servers = append(doc.Servers, ServerStatusJSON{Server: v.Server.String(), Asked: v.Rule != nil, Runs: v.Runs, Points: v.Points, Newest: v.Newest,
-			Proven: v.Proven, Space: v.Space, Targets: v.Targets, Prune: fates(v.Prune), Unmet: v.Unmet})
+			Proven: v.Proven, Space: v.Space, Targets: v.Targets, Prune: ServerPrunes(v.Prune), Unmet: v.Unmet})
 	}
 	return doc
 }
@@ -233,11 +233,11 @@ func ClonesDocument(all []clone.Clone, unread error) ClonesJSON {
 
 // PruneDocument is the document of a prune.
 func PruneDocument(plans []keep.Plan, rules keep.Rules, dryRun bool, destroyed []string) PruneJSON {
-	return PruneJSON{Plumb: 1, Kind: "prune", DryRun: dryRun, Keep: rules.String(), Servers: page.NotNil(fates(plans)), Destroyed: page.NotNil(destroyed)}
+	return PruneJSON{Plumb: 1, Kind: "prune", DryRun: dryRun, Keep: rules.String(), Servers: page.NotNil(ServerPrunes(plans)), Destroyed: page.NotNil(destroyed)}
 }
 
-// fates gives what becomes of the points of each server.
-func fates(plans []keep.Plan) (all []ServerPrune) {
+// ServerPrunes gives what becomes of the points of each server.
+func ServerPrunes(plans []keep.Plan) (all []ServerPrune) {
 	for _, plan := range plans {
 		s := ServerPrune{Server: plan.Server.String(), Points: []PointFate{}, Brakes: plan.Brakes}
 		for _, f := range plan.Fates {

@@ -19,22 +19,27 @@ func Prune(plans []keep.Plan, screen page.Screen) string {
 		if i > 0 {
 			p.Blank()
 		}
-		p.Line(page.Bold, oneLine(plan.Server.String()))
-		for _, f := range plan.Fates {
-			fate, ink := "stays", page.Dim
-			if f.Goes {
-				fate, ink = "goes", page.Normal
-			}
-			p.Within(p.Width, page.Normal, "  "+page.Columns(fate, 6)+page.Columns(f.Point.ID, idWidth)+page.Columns(string(f.Point.Label), labelWidth-3)+page.Right(bytesOf(f.Space), 10)+"  ",
-				ink, oneLine(strings.Join(f.Why, "; ")))
-		}
-		for _, b := range plan.Brakes {
-			p.Hang(page.Red, "  stopped: ", oneLine(b.Why))
-			p.Hang(page.Dim, "           ", oneLine(b.Hint))
-		}
+		Fates(p, plan)
 		p.Para(page.Normal, 2, oneLine(sum(plan)))
 	}
 	return p.String()
+}
+
+// Fates shows what becomes of what one server has, and what stops it.
+func Fates(p *page.Page, plan keep.Plan) {
+	p.Line(page.Bold, oneLine(plan.Server.String()))
+	for _, f := range plan.Fates {
+		fate, ink := "stays", page.Dim
+		if f.Goes {
+			fate, ink = "goes", page.Normal
+		}
+		p.Within(p.Width, page.Normal, "  "+page.Columns(fate, 6)+page.Columns(f.Point.ID, idWidth)+page.Columns(string(f.Point.Label), labelWidth-3)+page.Right(bytesOf(f.Space), 10)+"  ",
+			ink, oneLine(strings.Join(f.Why, "; ")))
+	}
+	for _, b := range plan.Brakes {
+		p.Hang(page.Red, "  stopped: ", oneLine(b.Why))
+		p.Hang(page.Dim, "           ", oneLine(b.Hint))
+	}
 }
 
 // sum says how many points would go, and what that frees at least.

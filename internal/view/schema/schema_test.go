@@ -78,6 +78,7 @@ func documents() map[string]document {
 		"backup-copy":    {reflect.TypeFor[backupview.CopyJSON](), "plumb backup copy --json"},
 		"backup-sheet":   {reflect.TypeFor[backupview.SheetJSON](), "plumb backup sheet --json"},
 		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json"},
+		"backup-prune":   {reflect.TypeFor[backupview.PruneJSON](), "plumb backup prune --json"},
 		"restore":        {reflect.TypeFor[backupview.RestoreJSON](), "plumb restore --json"},
 		"verify":         {reflect.TypeFor[backupview.VerifyJSON](), "plumb verify --json"},
 		"replicate":      {reflect.TypeFor[protectview.ReplicateJSON](), "plumb replicate --json"},
@@ -201,7 +202,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../backup", "../../backup", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../backup", "../../backup", "../../backup/prune", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,28 @@
+package backup
+
+import (
+	"context"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+)
+
+// Proof reads what is known of whether a server starts on a backup: store.ErrNotFound when nobody tried.
+func (v Vault) Proof(ctx context.Context, id string) (p manifest.Proof, by string, err error) {
+	text, _, err := v.Store.Get(ctx, manifest.ProofName(id), make([]byte, manifest.MaxProof))
+	if err != nil {
+		return p, "", err
+	}
+	return manifest.OpenProof(text, id, v.Trust...)
+}
+
+// Mark writes down what came of starting a server on a backup, with the key of the host that did.
+func (v Vault) Mark(ctx context.Context, p manifest.Proof, key note.Signer) error {
+	text, err := manifest.SignProof(p, key)
+	if err == nil {
+		_, err = v.Store.Put(ctx, manifest.ProofName(p.ID), text, store.Put{})
+	}
+	return err
+}

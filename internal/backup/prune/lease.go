@@ -1,0 +1,104 @@
+package prune
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"plumb/internal/backup/store"
+	"plumb/internal/hint"
+	"plumb/internal/units"
+)
+
+// leaseName is the object that says who prunes. That two do is not dangerous, as every step replaces only what was
+// read; but they would do everything twice.
+const leaseName = "prune/lease"
+
+// leaseFor is how long a lease counts that was not renewed.
+const leaseFor = 15 * time.Minute
+
+// lease is the right to prune.
+type lease struct {
+	p    Pruner
+	tag  string
+	last time.Time // it was renewed, by this machine's clock
+}
+
+// holder is what the object says.
+type holder struct {
+	By    string `json:"by"`
+	Word  string `json:"word"`
+	Ended bool   `json:"ended,omitempty"`
+}
+
+// take takes the lease. now is the time of the store.
+func (p Pruner) take(ctx context.Context, now time.Time) (*lease, error) {
+	l := &lease{p: p}
+	err := l.put(ctx, store.Put{New: true}, false)
+	if !errors.Is(err, store.ErrExists) {
+		return l, err
+	}
+	text, tag, err := p.Store.Get(ctx, leaseName, make([]byte, 4096))
+	if err != nil {
+		return nil, fmt.Errorf("read who prunes: %w", err)
+	}
+	var at time.Time
+	if err := p.Store.List(ctx, leaseName, func(i store.Info) error { at = i.Modified; return nil }); err != nil {
+		return nil, err
+	}
+	h := holder{By: "somebody"}
+	_ = json.Unmarshal(text, &h) // it may hold anything
+	if age := now.Sub(at); age < p.leaseFor() && !h.Ended {
+		return nil, hint.With(fmt.Errorf("%q prunes this store, and was heard of %s ago", h.By, units.Span(max(age, 0))), "wait until it has ended; what was killed is over "+units.Span(p.leaseFor())+" later")
+	}
+	if err = l.put(ctx, store.Put{Was: tag}, false); errors.Is(err, store.ErrChanged) {
+		err = hint.With(errors.New("another prune has begun just now"), "wait until it has ended")
+	}
+	return l, err
+}
+
+func (p Pruner) leaseFor() time.Duration {
+	if p.Lease == 0 {
+		return leaseFor
+	}
+	return p.Lease
+}
+
+func (l *lease) put(ctx context.Context, o store.Put, ended bool) error {
+	word := make([]byte, 16)
+	if _, err := rand.Read(word); err != nil {
+		return err
+	}
+	text, err := json.Marshal(holder{By: l.p.Host, Word: hex.EncodeToString(word), Ended: ended})
+	if err != nil {
+		return err
+	}
+	l.last = time.Now()
+	l.tag, err = store.Settle(ctx, l.p.Store, leaseName, text, o)
+	return err
+}
+
+// renew says now and then that we are still at it, and fails when another has taken over.
+func (l *lease) renew(ctx context.Context) error {
+	if time.Since(l.last) < l.p.leaseFor()/10 {
+		return nil
+	}
+	err := l.put(ctx, store.Put{Was: l.tag}, false)
+	if errors.Is(err, store.ErrChanged) {
+		err = errors.New("another prune has taken over: this one was silent for too long")
+	}
+	return err
+}
+
+// end gives it back. It is written and not removed: a store can lock all that is written to it, and another may have taken over.
+func (l *lease) end(ctx context.Context) error {
+	err := l.put(ctx, store.Put{Was: l.tag}, true)
+	if errors.Is(err, store.ErrChanged) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,30 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Locker is a store that may keep objects from being removed, whoever wants to.
+type Locker interface {
+	// Locks says what it does by itself.
+	Locks(ctx context.Context) (Locks, error)
+	// Until tells until when an object cannot be removed; zero when nothing keeps it.
+	Until(ctx context.Context, name string) (time.Time, error)
+}
+
+// Locks are what a store does by itself.
+type Locks struct {
+	Can      bool          // objects are locked when that is asked for
+	Always   time.Duration // for how long, when nobody asks; 0 for not
+	Versions bool          // what is replaced or removed stays, as a version of before
+}
+
+// AsLocker gives what a store tells of locks, also of one that is tried patiently.
+func AsLocker(s Store) (Locker, bool) {
+	if p, is := s.(*Patient); is {
+		s = p.Store
+	}
+	l, is := s.(Locker)
+	return l, is
+}

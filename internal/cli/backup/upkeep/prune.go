@@ -1,0 +1,211 @@
+// Package upkeep is the commands about backups that grow old: they are pruned, and monitoring is told of them.
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/prune"
+	"plumb/internal/backup/store"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect/keep"
+	"plumb/internal/units"
+	view "plumb/internal/view/backup"
+)
+
+// Place is where backups are kept, as the command line names it.
+type Place interface {
+	Flags(c *cobra.Command)
+	JSON() bool
+	// Directory is where this host's key is.
+	Directory() (string, error)
+	// On opens this machine and the store for one command.
+	On(do func(d *host.LiveDoer, s store.Store) error) error
+	Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Vault, error)
+}
+
+// pruning is what the command line asks of a prune.
+type pruning struct {
+	*shell.Shell
+	Place
+	prune.Options
+	keep, back  string
+	grace       time.Duration
+	dryRun, yes bool
+}
+
+// Prune makes the command plumb backup prune.
+func Prune(sh *shell.Shell, p Place) *cobra.Command {
+	o := pruning{Shell: sh, Place: p}
+	c := &cobra.Command{
+		Use:   "prune [ID…] --from URL [--keep RULES]",
+		Short: "remove the backups that no rule keeps, and what killed runs left",
+		Long: `Prune shows what becomes of each backup and why, asks, and removes those that no
+rule keeps, or those of the IDs. RULES are what stays, with commas between them:
+  last=3      the newest three
+  24h 7d 4w   one for each of the last 24 hours, 7 days, 4 weeks; 12m and 2y too
+  verified=2  the newest two on which a server was started (plumb verify --restore)
+What a backup that stays needs stays with it.
+
+A backup is removed in two steps: it is marked, and a prune after the grace removes
+its objects. Until then --take-back ID brings it back, and so does a backup that
+builds on it. Of what was killed and never ended the objects go when nothing was
+heard of it for as long. All ages are by the store's clock.
+
+Nothing at all goes when a manifest cannot be read or is not believed, for it may
+need anything, or when clocks jumped. Nothing of a server goes when more than a
+quarter would (--all-right N allows exactly N), or when the last proven backup
+would; the last backup never goes. What the store keeps locked stays until it
+may go. The store must keep the conditions If-Match and If-None-Match.
+
+Exit codes:
+  0  done, or there was nothing to do
+  1  a brake held, or something that was to go is still there
+  2  the command line is wrong
+  3  refused, or failed: the same command goes on`,
+		Example: `  plumb backup prune --from s3://backups/db1 --keep last=3,7d,4w,12m,verified=1 --dry-run
+  plumb backup prune --from s3://backups/db1 --keep last=3,7d,4w,12m,verified=1 --yes
+  plumb backup prune --from s3://backups/db1 --take-back 20261125T122347Z-083cbfe6`,
+		Args: func(_ *cobra.Command, args []string) error { return o.check(args) },
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			o.Names = args
+			if o.keep != "" {
+				if o.Rules, err = keep.Parse(o.keep); err != nil {
+					return hint.Usage("--keep: "+err.Error(), hint.Of(err))
+				}
+			}
+			return o.On(func(d *host.LiveDoer, s store.Store) error { return o.run(c.Context(), d, s) })
+		},
+	}
+	o.Flags(c)
+	fl := c.Flags()
+	fl.StringVar(&o.keep, "keep", "", "what stays, as `RULES`: last=3,7d,4w,12m,verified=1")
+	fl.StringVar(&o.back, "take-back", "", "bring back the backup of this `ID`, which was pruned and whose objects are still there")
+	fl.StringVar(&o.Server, "server", "", "of the backups only those of this server: mariadb:3306")
+	fl.DurationVar(&o.grace, "grace", prune.DefaultGrace, "how long what was pruned, or was killed, can come back: `TIME`, 24h at least")
+	fl.IntVar(&o.AllRight, "all-right", 0, "of each server exactly `N` backups may go, even if that is more than a quarter")
+	fl.BoolVar(&o.ShortLock, "short-lock", false, "it is meant so that the store locks objects for less time than the rules keep them")
+	fl.BoolVar(&o.dryRun, "dry-run", false, "show what would go and why, and write nothing")
+	fl.BoolVar(&o.yes, "yes", false, "do not ask")
+	return c
+}
+
+// check finds what is wrong with what the command line asks.
+func (o *pruning) check(args []string) error {
+	given := 0
+	for _, is := range []bool{len(args) > 0, o.keep != "", o.back != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return hint.Usage("nothing says what goes, or two things do", "give one of --keep RULES, IDs and --take-back ID; in RULES "+keep.Help)
+	}
+	if o.back != "" {
+		if err := noJSON(o.Place, "--take-back"); err != nil {
+			return err
+		}
+	}
+	if o.grace < prune.LeastGrace {
+		return hint.Usage(fmt.Sprintf("--grace %s is too short: a backup that is being made could lose what it counts on", units.Span(o.grace)), "24h is the least")
+	}
+	return nil
+}
+
+// pruner makes all that backups are pruned with. A dry run makes no key for this host.
+func (o pruning) pruner(ctx context.Context, d *host.LiveDoer, s store.Store) (p prune.Pruner, err error) {
+	at, err := o.Directory()
+	if err != nil {
+		return p, err
+	}
+	p = prune.Pruner{Grace: o.grace, Now: time.Now, Doing: o.going()}
+	if p.Host, err = os.Hostname(); err != nil {
+		p.Host = "unknown"
+	}
+	if o.dryRun {
+		p.Own, _ = backup.OwnKey(ctx, d, at) // without one nothing is ours
+	} else {
+		var public string
+		if p.Sign, public, err = backup.HostKey(ctx, d, at, p.Host); err == nil {
+			p.Own, err = note.NewVerifier(public)
+		}
+		if err != nil {
+			return p, err
+		}
+	}
+	p.Vault, err = o.Place.Vault(ctx, d, s)
+	return p, err
+}
+
+func (o pruning) run(ctx context.Context, d *host.LiveDoer, s store.Store) error {
+	p, err := o.pruner(ctx, d, s)
+	if err != nil {
+		return err
+	}
+	if o.back != "" {
+		if err := p.TakeBack(ctx, o.back); err != nil {
+			return err
+		}
+		return o.Print("Backup " + shell.OneLine(o.back) + " is there again.\n")
+	}
+	plan, err := p.Plan(ctx, o.Options)
+	if err != nil {
+		return err
+	}
+	if !o.JSON() || o.dryRun {
+		if err := o.Answer(o.JSON(), view.PruneDocument(s.URL(), plan, o.Rules, nil), view.Plan(s.URL(), plan, shell.Screen(o.Out))); err != nil {
+			return err
+		}
+	}
+	if o.dryRun {
+		return marked(plan.Stopped())
+	}
+	if n := len(plan.Going()); n > 0 {
+		if err := o.Ask(fmt.Sprintf("Remove what goes (%d)?", n), o.yes); err != nil {
+			return err
+		}
+	}
+	done, err := p.Carry(ctx, plan, o.Options)
+	if shell.IsTerminal(o.Err) {
+		shell.Rewrite(o.Err, "")
+	}
+	if err != nil && done.Plan.At.IsZero() {
+		return err // nothing was done
+	}
+	err = errors.Join(err, o.Answer(o.JSON(), view.PruneDocument(s.URL(), done.Plan, o.Rules, &done), view.Pruned(done, shell.Screen(o.Out))))
+	if err == nil {
+		err = marked(done.Plan.Stopped() || len(done.Left) > 0)
+	}
+	return err
+}
+
+func marked(is bool) error {
+	if is {
+		return shell.ErrMarked
+	}
+	return nil
+}
+
+// going shows how much has gone in one line, where a person watches.
+func (o pruning) going() func(objects, bytes int64) {
+	if o.JSON() || !shell.IsTerminal(o.Err) {
+		return nil
+	}
+	var last time.Time
+	return func(objects, bytes int64) {
+		if time.Since(last) < 200*time.Millisecond {
+			return
+		}
+		last = time.Now()
+		shell.Rewrite(o.Err, fmt.Sprintf("removed %s, %s", units.Count(int(objects), "object"), units.Measured(float64(bytes))))
+	}
+}

@@ -1,0 +1,123 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	"plumb/internal/backup/prune"
+	"plumb/internal/protect/keep"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+	protectview "plumb/internal/view/protect"
+)
+
+// PruneJSON is version 1 of what backup prune --json prints.
+type PruneJSON struct {
+	Plumb   int                       `json:"plumb"`
+	Kind    string                    `json:"kind"` // "backup-prune"
+	From    string                    `json:"from"`
+	DryRun  bool                      `json:"dry_run"`
+	At      time.Time                 `json:"at"`                // by the clock of the store; of a dry run by that of this machine
+	Keep    string                    `json:"keep"`              // the rules; "" when backups were named
+	Servers []protectview.ServerPrune `json:"servers"`           //
+	Leaving []prune.Leaving           `json:"leaving"`           // pruned before, and not gone yet
+	Lost    []prune.Lost              `json:"unending"`          // never ended
+	Brakes  []keep.Brake              `json:"brakes"`            // why nothing at all goes
+	Unknown string                    `json:"unknown,omitempty"` // what could not be asked of the store
+	Done    *prune.Done               `json:"done,omitempty"`    // of no dry run
+}
+
+// PruneDocument is the document of a prune; done is nil for a dry run.
+func PruneDocument(from string, plan prune.Plan, rules keep.Rules, done *prune.Done) PruneJSON {
+	if done != nil {
+		d := *done
+		d.Marked, d.Back, d.GivenUp, d.Removed, d.Left = page.NotNil(d.Marked), page.NotNil(d.Back), page.NotNil(d.GivenUp), page.NotNil(d.Removed), page.NotNil(d.Left)
+		done = &d
+	}
+	return PruneJSON{Plumb: 1, Kind: "backup-prune", From: from, DryRun: done == nil, At: plan.At.UTC(), Keep: rules.String(), Servers: page.NotNil(protectview.ServerPrunes(plan.Servers)),
+		Leaving: page.NotNil(plan.Leaving), Lost: page.NotNil(plan.Lost), Brakes: page.NotNil(plan.Brakes), Unknown: plan.Unknown, Done: done}
+}
+
+// Plan shows what becomes of each backup and why, and what stops a prune.
+func Plan(from string, plan prune.Plan, screen page.Screen) string {
+	p := page.NewPage(screen)
+	if len(plan.Servers)+len(plan.Leaving)+len(plan.Lost)+len(plan.Brakes) == 0 {
+		p.Line(page.Normal, inert("There are no backups in "+from+"."))
+		return p.String()
+	}
+	for _, s := range plan.Servers {
+		protectview.Fates(p, s)
+		text := s.Summary()
+		if going := s.Going(); len(going) > 0 && len(plan.Brakes) == 0 {
+			free, _ := keep.Space(going)
+			text += ", " + bytesText(free) + " in all"
+		}
+		p.Para(page.Normal, 2, inert(text+"."))
+	}
+	if len(plan.Leaving) > 0 {
+		p.Line(page.Bold, "Pruned before")
+	}
+	for _, l := range plan.Leaving {
+		text := "its objects go after " + l.From.UTC().Format(time.DateTime) + " UTC"
+		if l.Why != "" {
+			text = l.Why
+		}
+		row(p, "leaves", l.ID, l.Bytes, text)
+	}
+	if len(plan.Lost) > 0 {
+		p.Line(page.Bold, "Never ended")
+	}
+	for _, l := range plan.Lost {
+		if fate := "stays"; l.Goes {
+			row(p, "goes", l.ID, l.Bytes, "nothing was heard of it since "+l.Heard.UTC().Format(time.DateTime)+" UTC")
+		} else {
+			row(p, fate, l.ID, l.Bytes, l.Why)
+		}
+	}
+	if plan.Unknown != "" {
+		p.Para(page.Dim, 0, inert(plan.Unknown+"."))
+	}
+	stopped(p, plan.Brakes)
+	return p.String()
+}
+
+func stopped(p *page.Page, brakes []keep.Brake) {
+	for _, b := range brakes {
+		p.Hang(page.Red, "stopped: ", inert(b.Why))
+		p.Hang(page.Dim, "         ", inert(b.Hint))
+	}
+	if len(brakes) > 0 {
+		p.Para(page.Normal, 0, "Nothing at all goes.")
+	}
+}
+
+func row(p *page.Page, fate, id string, bytes int64, why string) {
+	p.Within(p.Width, page.Normal, "  "+page.Columns(fate, 7)+page.Columns(id, 26)+page.Right(bytesText(bytes), 10)+"  ", page.Dim, inert(why))
+}
+
+// Pruned says what a prune did.
+func Pruned(d prune.Done, screen page.Screen) string {
+	p := page.NewPage(screen)
+	for _, l := range d.Left {
+		p.Hang(page.Red, "stays  "+l.ID+"  ", inert(l.Why))
+	}
+	for _, id := range d.Back {
+		p.Hang(page.Normal, "back   "+id+"  ", "another backup needs it, and it is no more being removed")
+	}
+	if stopped(p, d.Plan.Brakes); len(d.Plan.Brakes) > 0 {
+		return p.String()
+	}
+	text := fmt.Sprintf("%s pruned", units.Count(len(d.Marked), "backup"))
+	if len(d.Marked) > 0 {
+		text += ": the first prune in " + units.Age(int64(d.Plan.Grace.Seconds())) + " or later removes the objects, and until then --take-back ID brings one back"
+	}
+	p.Para(page.Normal, 0, text+".")
+	if d.Objects > 0 {
+		p.Para(page.Normal, 0, fmt.Sprintf("%s removed, %s: of %s pruned before, of %d that never ended, and what no backup names.",
+			units.Count(int(d.Objects), "object"), bytesText(d.Bytes), units.Count(len(d.Removed), "backup"), len(d.GivenUp)))
+	}
+	if d.Plan.Versions {
+		p.Para(page.Dim, 0, "The bucket keeps versions: what a lock still holds takes space until it can be removed.")
+	}
+	return p.String()
+}

@@ -1,0 +1,133 @@
+package prune
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/prune"
+	"plumb/internal/backup/store"
+	"plumb/internal/protect/keep"
+	"plumb/internal/store/s3"
+	"plumb/test/sandbox"
+)
+
+// TestLocks tries a real bucket that locks objects and keeps versions.
+func TestLocks(t *testing.T) {
+	sandbox.NeedTime(t, "a server of S3 is built in two minutes: make test-real does")
+	box, err := sandbox.New("")
+	sandbox.Need(t, err)
+	t.Cleanup(func() { must(t, box.Close()) })
+	c := box.S3(t)
+	client, err := minio.New(strings.TrimPrefix(c.Endpoint, "http://"), &minio.Options{Creds: credentials.NewStaticV4(c.Key, c.Secret, ""), Region: "us-east-1"})
+	must(t, err)
+	must(t, client.MakeBucket(t.Context(), "locked", minio.MakeBucketOptions{ObjectLocking: true}))
+	k := task{S3: &s3.Options{Endpoint: c.Endpoint, Region: "us-east-1", Bucket: "locked", Prefix: "db1", Key: c.Key, Secret: c.Secret}, State: t.TempDir()}
+	key, err := age.GenerateX25519Identity()
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(k.State, "recipient"), []byte(key.Recipient().String()), 0o600))
+	d, v, sign, public, err := k.host(t.Context())
+	must(t, err)
+	b := backup.Backup{Do: d, Store: v.Store, Dir: k.State, Host: "db1", Plumb: "test", Sign: sign, Public: public, To: []age.Recipient{key.Recipient()}, Words: []string{"key"}, Chunk: 16 << 10}
+	behind := 20 * time.Second // so that those of one second have an order
+	make := func(line string, lock time.Duration) string {
+		t.Helper()
+		behind -= time.Second
+		b.Lock, b.Now = lock, func() time.Time { return time.Now().Add(-behind) }
+		res, err := b.Run(t.Context(), backup.Job{Name: line, Server: "mariadb:3306", Sources: []backup.Source{{Stream: manifest.Stream{Name: "out", Kind: manifest.Command}, Argv: []string{"sh", "-c", line}}}})
+		must(t, err)
+		return res.ID
+	}
+	free := make("seq 9001", 0)
+	kept := make("seq 9002", 48*time.Hour)
+	free2 := make("seq 9003", 0)
+	make("seq 9004", 48*time.Hour)
+	p := prune.Pruner{Vault: v, Own: v.Trust[0], Sign: sign, Host: "db1", Grace: grace, Lease: lease, Stay: stay, Now: time.Now}
+	try := func(o prune.Options) prune.Done {
+		t.Helper()
+		plan, err := p.Plan(t.Context(), o)
+		must(t, err)
+		done, err := p.Carry(t.Context(), plan, o)
+		must(t, err)
+		return done
+	}
+	last := prune.Options{Rules: keep.Rules{Last: 1}}
+	done := try(last)
+	slices.Sort(done.Marked)
+	want := []string{free, free2}
+	slices.Sort(want)
+	if !slices.Equal(done.Marked, want) || !strings.Contains(why(done.Plan, kept), "locked until") {
+		t.Fatalf("marked %q; %s: %s", done.Marked, kept, why(done.Plan, kept))
+	}
+	versions := func(id string) (n int) {
+		for o := range client.ListObjects(t.Context(), "locked", minio.ListObjectsOptions{Prefix: "db1/" + manifest.Folder(id), WithVersions: true, Recursive: true}) {
+			must(t, o.Err)
+			n++
+		}
+		return n
+	}
+	if n := versions(free); n < 6 {
+		t.Errorf("the bucket keeps no versions: %d", n)
+	}
+	for end := time.Now().Add(time.Minute); versions(free)+versions(free2) > 0; time.Sleep(time.Second) {
+		if time.Now().After(end) {
+			t.Fatalf("there are %d versions still", versions(free)+versions(free2))
+		}
+		try(last)
+	}
+	byItself(t, client, p, kept)
+	// A backup, and a prune, with objects that the bucket locks whoever writes them.
+	make("seq 9005", 0)
+	if done := try(last); len(done.Marked) > 0 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// byItself has the store lock whatever is written, and tries to remove what is locked.
+func byItself(t *testing.T, client *minio.Client, p prune.Pruner, kept string) {
+	t.Helper()
+	v := p.Vault
+	if err := v.Store.Delete(t.Context(), manifest.Name(kept)); err == nil {
+		t.Error("what is locked can be removed")
+	}
+	if _, err := v.Get(t.Context(), kept); err != nil {
+		t.Error(err)
+	}
+	mode, days, unit := minio.Compliance, uint(7), minio.Days
+	must(t, client.SetObjectLockConfig(t.Context(), "locked", &mode, &days, &unit))
+	l, is := store.AsLocker(v.Store)
+	if !is {
+		t.Fatal("it tells nothing of locks")
+	}
+	if got, err := l.Locks(t.Context()); err != nil || !got.Can || !got.Versions || got.Always != 7*24*time.Hour {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for rules, stopped := range map[keep.Rules]bool{{Days: 8}: true, {Days: 7}: false, {Last: 1}: false} {
+		if plan, err := p.Plan(t.Context(), prune.Options{Rules: rules}); err != nil || plan.Stopped() != stopped {
+			t.Errorf("%s: %+v, %v", rules, plan.Brakes, err)
+		}
+	}
+	if plan, err := p.Plan(t.Context(), prune.Options{Rules: keep.Rules{Days: 8}, ShortLock: true}); err != nil || plan.Stopped() {
+		t.Errorf("it is meant so: %+v, %v", plan.Brakes, err)
+	}
+}
+
+func why(p prune.Plan, id string) string {
+	for _, s := range p.Servers {
+		for _, f := range s.Fates {
+			if f.Point.ID == id {
+				return strings.Join(f.Why, "; ")
+			}
+		}
+	}
+	return ""
+}
