@@ -163,12 +163,15 @@ func (v Vault) rescue(ctx context.Context, id string) (m manifest.Manifest, err 
 		if m, err = v.Get(ctx, id); !errors.Is(err, ErrRemoved) {
 			return m, err
 		}
-		if err = v.TakeBack(ctx, id); !errors.Is(err, store.ErrChanged) && err != nil {
+		if err = v.TakeBack(ctx, id); err != nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, ErrNotRemoved) {
 			return m, err
 		}
 	}
 	return m, err
 }
+
+// ErrNotRemoved is the error of a backup that is to be taken back, and is there.
+var ErrNotRemoved = errors.New("it is not being removed")
 
 // TakeBack puts the manifest of a backup that prune has marked back in its place. It is not in time when the backup's objects
 // have begun to go.
@@ -178,7 +181,7 @@ func (v Vault) TakeBack(ctx context.Context, id string) error {
 		return fmt.Errorf("take back backup %s: %w", id, err)
 	}
 	if !manifest.IsStone(text) {
-		return hint.With(fmt.Errorf("take back backup %s: it is not being removed", id), "plumb backup list shows it")
+		return hint.With(fmt.Errorf("take back backup %s: %w", id, ErrNotRemoved), "plumb backup list shows it")
 	}
 	s, err := manifest.OpenStone(text, id, v.Trust...)
 	if err != nil && !errors.Is(err, manifest.ErrStranger) { // it is the manifest in it that must be signed by somebody who is trusted
