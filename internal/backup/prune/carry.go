@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
@@ -110,7 +111,7 @@ type work struct {
 
 // left notes what does not go. Only what makes going on senseless is an error.
 func (w work) left(id string, err error) error {
-	if errors.Is(err, store.ErrDenied) || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrTooLarge) {
+	if errors.Is(err, store.ErrDenied) || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrTooLarge) || errors.Is(err, backup.ErrRemoved) {
 		w.done.Left = append(w.done.Left, Trouble{ID: id, Why: err.Error(), Hint: hint.Of(err)})
 		return nil
 	}
@@ -210,7 +211,9 @@ func count(is bool) int64 {
 func (w work) leaving(ctx context.Context, s survey, f *folder, neededBy string) error {
 	switch old := s.old(f.head.Modified, w.Grace); {
 	case neededBy != "" && !f.stone.Going:
-		if err := w.TakeBack(ctx, f.id); err != nil {
+		if err := w.TakeBack(ctx, f.id); errors.Is(err, backup.ErrNotRemoved) {
+			return nil // who needs it was faster
+		} else if err != nil {
 			return err
 		}
 		w.done.Back = append(w.done.Back, f.id)

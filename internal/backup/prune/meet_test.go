@@ -23,7 +23,7 @@ func TestEveryMeeting(t *testing.T) {
 		w.backup(t, "")
 		calls, done := 0, false
 		plain := w.Store
-		w.Store = &hooked{plain, func(string) {
+		w.Store = &hooked{Store: plain, before: func(string) {
 			if calls++; calls != n {
 				return
 			}
@@ -47,7 +47,7 @@ func TestEveryMeeting(t *testing.T) {
 		w.backup(t, "")
 		calls, done := 0, false
 		plain := w.b.Store
-		w.b.Store = &hooked{plain, func(string) {
+		w.b.Store = &hooked{Store: plain, before: func(string) {
 			if calls++; calls != n {
 				return
 			}
@@ -89,7 +89,7 @@ func TestStoodStill(t *testing.T) {
 		w := newWorld(t)
 		w.backup(t, "")
 		plain, seen := w.b.Store, 0
-		w.b.Store = &hooked{plain, func(name string) {
+		w.b.Store = &hooked{Store: plain, before: func(name string) {
 			if seen++; !strings.HasSuffix(name, at) || seen == 1 || strings.Contains(at, "!") {
 				return
 			}
@@ -119,7 +119,7 @@ func TestClaimKeeps(t *testing.T) {
 	w := newWorld(t)
 	base := w.backup(t, "")
 	w.backup(t, "")
-	w.b.Store = &dying{Store: w.Store, left: 2}
+	w.b.Store = dyingAfter(w.Store, 2)
 	job := w.job(base)
 	if _, err := w.b.Run(t.Context(), job); !errors.Is(err, errDied) {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestGoesOnJustNow(t *testing.T) {
 		w := newWorld(t)
 		w.b.Workers = 1
 		w.backup(t, "")
-		w.b.Store = &dying{Store: w.Store, left: 3}
+		w.b.Store = dyingAfter(w.Store, 3)
 		job := w.job("")
 		if _, err := w.b.Run(t.Context(), job); !errors.Is(err, errDied) {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestGoesOnJustNow(t *testing.T) {
 				return
 			}
 			once := sync.OnceFunc(func() { close(begun); <-pruned })
-			w.b.Store = &hooked{plain, func(name string) {
+			w.b.Store = &hooked{Store: plain, before: func(name string) {
 				if !strings.HasSuffix(name, "/claim") {
 					once()
 				}
@@ -201,7 +201,7 @@ func TestGoesOnJustNow(t *testing.T) {
 			}()
 			<-begun // its claim is there, and it goes on to send
 		}
-		w.Store = &reading{hooked{plain, begin}, begin}
+		w.Store = &reading{hooked: hooked{Store: plain, before: begin}, get: begin}
 		r := Options{Rules: keep.Rules{Last: 5}}
 		done, err := w.Carry(t.Context(), Plan{}, r)
 		w.Store = plain

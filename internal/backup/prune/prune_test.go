@@ -106,7 +106,7 @@ func TestOrphans(t *testing.T) {
 	w.b.Workers = 1
 	w.backup(t, "")
 	good := w.Store
-	w.b.Store = &dying{Store: good, left: 3}
+	w.b.Store = dyingAfter(good, 3)
 	killed := w.job("")
 	if _, err := w.b.Run(t.Context(), killed); !errors.Is(err, errDied) {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestOrphans(t *testing.T) {
 	if err != nil || !res.GoesOn || res.ID != id || res.Skipped == 0 {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	w.b.Store = &dying{Store: good, left: 2}
+	w.b.Store = dyingAfter(good, 2)
 	killed = w.job("")
 	_, err = w.b.Run(t.Context(), killed)
 	if w.b.Store = good; !errors.Is(err, errDied) {
@@ -220,7 +220,7 @@ func TestHolds(t *testing.T) {
 	}
 	must(t, w.Release(t.Context(), child, "auditor"))
 	plain := w.Store
-	w.Store = &hooked{plain, func(name string) {
+	w.Store = &hooked{Store: plain, before: func(name string) {
 		if name == manifest.Name(full) { // the child has its stone
 			must(t, backup.Vault{Store: plain, Trust: w.Trust}.Hold(t.Context(), child, "late"))
 		}
@@ -305,7 +305,7 @@ func TestPlanReads(t *testing.T) {
 	for range 3 {
 		w.backup(t, "")
 	}
-	w.Store = &hooked{w.Store, func(name string) { t.Errorf("%s is written", name) }}
+	w.Store = &hooked{Store: w.Store, before: func(name string) { t.Errorf("%s is written", name) }}
 	w.Own, w.Sign = nil, nil
 	if p, err := w.Plan(t.Context(), Options{Rules: keep.Rules{Last: 1}}); err != nil || len(p.Going()) != 2 {
 		t.Errorf("%+v, %v", p, err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,14 +171,20 @@ func (w *world) plan(t *testing.T) Plan {
 // dying is a store that fails for good after some objects.
 type dying struct {
 	store.Store
-	left int
+	left atomic.Int64 // objects that it still takes
+}
+
+func dyingAfter(s store.Store, n int64) *dying {
+	d := &dying{Store: s}
+	d.left.Store(n)
+	return d
 }
 
 var errDied = errors.New("died")
 
 func (d *dying) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
 	if strings.HasPrefix(name, manifest.Prefix) {
-		if d.left--; d.left < 0 {
+		if d.left.Add(-1) < 0 {
 			return "", errDied
 		}
 	}
@@ -187,19 +194,21 @@ func (d *dying) Put(ctx context.Context, name string, data []byte, o store.Put) 
 // dead is a store to which nothing comes through any more when a manifest was written.
 type dead struct {
 	store.Store
-	is bool
+	is atomic.Bool
 }
 
 func (d *dead) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
-	if d.is {
+	if d.is.Load() {
 		return "", errDied
 	}
-	d.is = strings.HasSuffix(name, "/manifest")
+	if strings.HasSuffix(name, "/manifest") {
+		d.is.Store(true)
+	}
 	return d.Store.Put(ctx, name, data, o)
 }
 
 func (d *dead) Get(ctx context.Context, name string, into []byte) ([]byte, string, error) {
-	if d.is {
+	if d.is.Load() {
 		return nil, "", errDied
 	}
 	return d.Store.Get(ctx, name, into)
@@ -211,10 +220,13 @@ func (d *dead) Delete(context.Context, string) error { return errDied }
 type hooked struct {
 	store.Store
 	before func(name string)
+	mu     sync.Mutex // one at a time calls it
 }
 
 func (h *hooked) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	h.mu.Lock()
 	h.before(name)
+	h.mu.Unlock()
 	return h.Store.Put(ctx, name, data, o)
 }
 

@@ -15,13 +15,19 @@ const Probes = "probe/"
 
 // probe puts an object, has it looked at and removes it.
 func probe(ctx context.Context, s Store, look func(name, tag string) error) error {
-	word := make([]byte, 8)
-	if _, err := rand.Read(word); err != nil {
-		return err
+	var name, tag string
+	var err error
+	for range 5 { // a store that keeps names in folders may be removing that of another's probe
+		word := make([]byte, 8)
+		if _, err := rand.Read(word); err != nil {
+			return err
+		}
+		name = Probes + hex.EncodeToString(word)
+		if tag, err = s.Put(ctx, name, []byte("first"), Put{New: true}); err == nil || ctx.Err() != nil {
+			break
+		}
 	}
-	name := Probes + hex.EncodeToString(word)
 	defer func() { _ = s.Delete(context.WithoutCancel(ctx), name) }()
-	tag, err := s.Put(ctx, name, []byte("first"), Put{New: true})
 	if err == nil {
 		err = look(name, tag)
 	}

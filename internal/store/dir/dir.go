@@ -77,15 +77,20 @@ func (d *Dir) write(ctx context.Context, dir string, data []byte) (name string, 
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if err := d.root.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
 	word := make([]byte, 8)
 	if _, err := rand.Read(word); err != nil {
 		return "", err
 	}
 	name = path.Join(dir, aside+hex.EncodeToString(word))
-	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	var f *os.File
+	for range 10 { // who removes the last object of a directory removes that too
+		if err = d.root.MkdirAll(dir, 0o700); err == nil {
+			f, err = d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
 	if err != nil {
 		return "", err
 	}
