@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"plumb/internal/backup/manifest"
@@ -64,19 +64,18 @@ func (b *Backup) where() string {
 
 // finish makes the backup exist in every store that has all of it.
 func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result) error {
-	var once sync.Mutex
+	var objects atomic.Int64 // the same in each that has all
 	err := to.Each(ctx, func(s store.Store) error {
-		n, err := b.whole(ctx, s, *res)
-		once.Lock()
-		defer once.Unlock()
+		n, err := b.whole(ctx, s, res.Manifest)
 		if err == nil {
-			res.Objects = n
+			objects.Store(n)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	res.Objects = objects.Load()
 	res.Ended = b.Now().UTC().Truncate(time.Second)
 	// Read after the end is written down: what a key signed that was given up meanwhile ended before.
 	if b.Sign, b.Public, err = HostKey(ctx, b.Do, b.Dir, b.Host); err != nil {
@@ -141,16 +140,16 @@ func (b *Backup) put() store.Put {
 }
 
 // whole lists what a store has, and counts it: that it said that it keeps an object is one thing.
-func (b *Backup) whole(ctx context.Context, in store.Store, res Result) (objects int64, err error) {
-	there, err := sizes(ctx, in, res.ID)
+func (b *Backup) whole(ctx context.Context, in store.Store, m manifest.Manifest) (objects int64, err error) {
+	there, err := sizes(ctx, in, m.ID)
 	if err != nil {
 		return 0, err
 	}
-	for n, s := range res.Streams {
-		err := stream.Read(ctx, stream.Reading{Store: in, ID: res.ID, Stream: n, Of: s, Workers: 1, Sealed: true,
+	for n, s := range m.Streams {
+		err := stream.Read(ctx, stream.Reading{Store: in, ID: m.ID, Stream: n, Of: s, Workers: 1, Sealed: true,
 			Only: func(int64) bool { return false },
 			Seen: func(at int64, c manifest.Chunk) error {
-				name := manifest.ChunkName(res.ID, n, at)
+				name := manifest.ChunkName(m.ID, n, at)
 				if size, is := there[name]; !is || size != c.Size {
 					return hint.With(fmt.Errorf("the store has %d bytes of %s, and said that it kept %d", size, name, c.Size), "something else removes objects below this prefix, or the store loses them")
 				}
