@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"plumb/internal/backup/manifest"
@@ -35,11 +36,17 @@ func (w *world) in(s store.Store) *world {
 // gone fails for good after some objects.
 type gone struct {
 	store.Store
-	left int
+	left atomic.Int64
+}
+
+func goneAfter(s store.Store, objects int) *gone {
+	g := &gone{Store: s}
+	g.left.Store(int64(objects))
+	return g
 }
 
 func (g *gone) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
-	if g.left--; g.left < 0 {
+	if g.left.Add(-1) < 0 {
 		return "", store.ErrFull
 	}
 	return g.Store.Put(ctx, name, data, o)
@@ -51,7 +58,7 @@ func TestOneTargetOfTwoFails(t *testing.T) {
 		w := newWorld(t)
 		w.Workers = 1
 		second, _ := other(t)
-		w.Also = []store.Store{&gone{second, after}}
+		w.Also = []store.Store{goneAfter(second, after)}
 		res, err := w.Run(t.Context(), command("seq 60000"))
 		if err != nil {
 			t.Fatalf("after %d: %v", after, err)
@@ -71,8 +78,8 @@ func TestOneTargetOfTwoFails(t *testing.T) {
 		}
 	}
 	w := newWorld(t)
-	w.Also = []store.Store{&gone{w.Store, 4}}
-	w.Store = &gone{w.Store, 4}
+	w.Also = []store.Store{goneAfter(w.Store, 4)}
+	w.Store = goneAfter(w.Store, 4)
 	if _, err := w.Run(t.Context(), command("seq 60000")); !errors.Is(err, store.ErrFull) {
 		t.Errorf("both fail: %v", err)
 	}
@@ -87,7 +94,7 @@ func TestCopyAtEveryDeath(t *testing.T) {
 	}
 	for after := range 12 {
 		to, _ := other(t)
-		c := Copying{From: w.vault(t), To: &gone{to, after}, Workers: 1, Now: w.Now}
+		c := Copying{From: w.vault(t), To: goneAfter(to, after), Workers: 1, Now: w.Now}
 		_, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest})
 		all, bad := w.in(to).vault(t).List(t.Context())
 		if (err == nil) != (len(all) == 1) || bad != nil {

@@ -238,10 +238,9 @@ func thousandFaults(t *testing.T, s store.Store, rounds int) {
 	if err := f.restored(t, -2); err != nil {
 		t.Fatalf("before anything is wrong: %v", err)
 	}
-	caught := map[string]int{}
+	caught, good := map[string]int{}, f.keep(t)
 	for i := range rounds {
 		one := faults[i%len(faults)]
-		good := f.keep(t)
 		first, names := one.do(t, f)
 		if err := f.restored(t, first); err != nil {
 			caught[one.name]++

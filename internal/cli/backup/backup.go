@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -244,8 +245,11 @@ func (o asked) find(ctx context.Context, d host.Doer, points protect.Store, id s
 
 // trouble tells what is tried again, not too often.
 func (v *verbs) trouble() func(error) {
+	var one sync.Mutex // several objects are on their way
 	var last time.Time
 	return func(err error) {
+		one.Lock()
+		defer one.Unlock()
 		if time.Since(last) > 10*time.Second {
 			last = time.Now()
 			fmt.Fprintf(v.Err, "trying again: %s\n", shell.OneLine(err.Error()))
