@@ -124,9 +124,10 @@ type target struct {
 func (v *verbs) restore() *cobra.Command {
 	var o opening
 	var t target
+	var l later
 	c := &cobra.Command{
-		Use:   "restore [ID] --from URL --identity FILE (--into DATASET | --output FILE | --command LINE)",
-		Short: "bring a backup back: to datasets, a file or a command",
+		Use:   "restore [ID] --from URL --identity FILE (--into DATASET | --output FILE | --command LINE | --directory DIR --to MOMENT)",
+		Short: "bring a backup back: to datasets, a file, a command or a moment",
 		Long: `Restore reads a backup, the newest without ID, and what it needs. Several
 objects are fetched at once; each is compared with the signed manifest,
 decrypted and unpacked before a byte of it is passed on, in the order of the
@@ -135,12 +136,24 @@ stream. A backup that nobody signed whom this host trusts is not touched.
 --into receives streams of ZFS into new datasets below DATASET, and mounts
 nothing. What is there whole of an earlier run is kept.
 
+--directory unpacks a base, which is what pg_basebackup gave to plumb backup, and
+has it replay the log that plumb archive has kept, up to --to. What is committed
+at the moment or later is not replayed. The way is read before anything is
+written, and refused when a part of it is missing.
+
 ` + exits,
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored
-  plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'`,
+  plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'
+  plumb restore --from s3://backups/db1 --identity key.txt --directory /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := l.check(c); err != nil {
+				return err
+			}
 			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
+				if l.directory != "" {
+					return v.moment(c.Context(), d, s, o, l, strings.Join(args, ""))
+				}
 				return v.bring(c.Context(), d, s, o, t, strings.Join(args, ""))
 			})
 		},
@@ -151,8 +164,9 @@ nothing. What is there whole of an earlier run is kept.
 	c.Flags().StringVar(&t.command, "command", "", "give one stream to the standard input of this shell `LINE`")
 	c.Flags().StringVar(&t.stream, "stream", "", "the `NAME` of the stream, where the backup has several")
 	c.Flags().BoolVar(&t.force, "force", false, "replace a file that is there")
-	c.MarkFlagsMutuallyExclusive("into", "output", "command")
-	c.MarkFlagsOneRequired("into", "output", "command")
+	l.flags(c)
+	c.MarkFlagsMutuallyExclusive("into", "output", "command", "directory")
+	c.MarkFlagsOneRequired("into", "output", "command", "directory")
 	if err := c.MarkFlagRequired("identity"); err != nil {
 		panic(err)
 	}
