@@ -54,6 +54,9 @@ func HandOver(c conn, o Offer, file io.Reader, within time.Duration) error {
 	if err == nil {
 		_, err = io.CopyN(c, file, o.Size)
 	}
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s has become shorter than its %d bytes", o.File, o.Size)
+	}
 	got, err2 := readLine[answer](bufio.NewReaderSize(c, mostLine)) // who refuses does not read all
 	switch {
 	case err2 == nil && got.Form > Form:
@@ -76,6 +79,15 @@ func (k *Keeper) Receive(ctx context.Context, c conn, within time.Duration, acce
 		return p, 0, err
 	}
 	p, n, err = k.receive(ctx, bufio.NewReaderSize(c, 64<<10), accept)
+	bad := tell(c, err)
+	if err == nil && bad != nil {
+		err = fmt.Errorf("%s is archived, and the server could not be told: %w", p.File, bad)
+	}
+	return p, n, err
+}
+
+// tell says what came of it.
+func tell(c conn, err error) error {
 	a := answer{Form: Form}
 	if err != nil {
 		a.Wrong, a.Hint = err.Error(), hint.Of(err)
@@ -84,10 +96,7 @@ func (k *Keeper) Receive(ctx context.Context, c conn, within time.Duration, acce
 	if bad == nil {
 		_, bad = c.Write(append(line, '\n'))
 	}
-	if err == nil && bad != nil {
-		err = fmt.Errorf("%s is archived, and the server could not be told: %w", p.File, bad)
-	}
-	return p, n, err
+	return bad
 }
 
 func (k *Keeper) receive(ctx context.Context, r *bufio.Reader, accept func(o Offer, head []byte) (Piece, error)) (p Piece, n int64, err error) {
@@ -106,6 +115,7 @@ func (k *Keeper) receive(ctx context.Context, r *bufio.Reader, accept func(o Off
 		return p, 0, fmt.Errorf("read %q: %w", o.File, err)
 	}
 	if p, err = accept(o, bytes.Clone(head)); err != nil {
+		_, _ = io.CopyN(io.Discard, r, o.Size) // who hands over hears the answer when he has
 		return p, 0, err
 	}
 	n, err = k.Keep(ctx, Entry{Piece: p, Ends: true}, r)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host/reach"
 )
 
@@ -77,6 +78,10 @@ func (s *Service) Run(ctx context.Context, in *Inlet, follow []Follower) error {
 		if err != nil {
 			return fmt.Errorf("listen for servers: %w", err)
 		}
+		if c.UID != in.UID && c.UID != 0 {
+			refuse(c) // before he takes a place, or changes anything of what is said
+			continue
+		}
 		select {
 		case places <- struct{}{}:
 			all.Go(func() {
@@ -98,9 +103,6 @@ func (s *Service) receive(ctx context.Context, in *Inlet, c *reach.Caller) {
 	defer c.Close()
 	held := false
 	p, n, err := s.Keeper.Receive(ctx, c, s.Within, func(o Offer, head []byte) (Piece, error) {
-		if c.UID != in.UID && c.UID != 0 {
-			return Piece{}, fmt.Errorf("user %d may not archive here", c.UID)
-		}
 		p, err := in.Accept(o, head)
 		if err == nil {
 			err = s.wait(ctx)
@@ -111,10 +113,14 @@ func (s *Service) receive(ctx context.Context, in *Inlet, c *reach.Caller) {
 	if held {
 		<-s.turn
 	}
-	if c.UID != in.UID && c.UID != 0 {
-		return // who is nobody here changes nothing of what is said
-	}
 	s.tell(ctx, in.Name, err, func(one *Source) { one.Well(p.File, n, s.Board.Now()) })
+}
+
+// refuse sends a user away who is not the server's.
+func refuse(c *reach.Caller) {
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	_ = tell(c, hint.With(fmt.Errorf("user %d may not archive here", c.UID), "plumb archive run --wal-user names the user of the server"))
+	_ = c.Close()
 }
 
 // wait waits until nobody else keeps: what hangs then is told by those who wait too long.
