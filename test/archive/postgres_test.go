@@ -194,7 +194,7 @@ func TestPostgreSQLToRandomMoments(t *testing.T) {
 	must(t, os.RemoveAll(c.server.Dir))
 
 	picks := []string{"latest"}
-	for range 4 {
+	for range momentsWanted() {
 		one := l.commits[from+rand.IntN(1500)]
 		picks = append(picks, fmt.Sprintf("%X/%X", one.after>>32, uint32(one.after)))
 	}

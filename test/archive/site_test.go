@@ -150,3 +150,11 @@ func (s *site) eventually(what string, is func() bool) {
 		}
 	}
 }
+
+// momentsWanted is how many random moments are tried: PLUMB_MOMENTS says it.
+func momentsWanted() int {
+	if n, err := strconv.Atoi(os.Getenv("PLUMB_MOMENTS")); err == nil && n > 0 {
+		return n
+	}
+	return 3
+}

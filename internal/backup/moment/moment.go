@@ -37,6 +37,7 @@ type Engine interface {
 // Asked is what a person asked for.
 type Asked struct {
 	To       replay.Target // its Point() is the end of the archive
+	Log      string        // which of the archive, where that has several and the base does not say
 	Timeline int           // of those who have any; 0: the newest that the archive knows of
 	Replace  bool          // the server that was backed up is gone: the copy takes its place
 }
@@ -48,6 +49,8 @@ type At struct {
 	Aside    string // a directory for what is not to stay, of root
 	UID, GID int
 	As       []string // comes before a command that is run as that user; nothing when we are he
+	// Start starts a program that is ended with what it made when we are killed. What it gives ends it, if it still runs.
+	Start func(context.Context, host.Process) (p host.Running, end func(context.Context) error, err error)
 	Asked
 }
 
@@ -127,6 +130,9 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 	if r.Do.About().Root {
 		at.As = []string{"setpriv", "--reuid=" + strconv.Itoa(uid), "--regid=" + strconv.Itoa(gid), "--clear-groups", "--no-new-privs", "--"}
 	}
+	at.Start = func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
+		return r.start(ctx, log, p)
+	}
 	if err := r.room(ctx, log, at, run); err != nil {
 		return w, err
 	}
@@ -176,4 +182,15 @@ func (r Restore) room(ctx context.Context, log *inventory.Log, at At, run string
 		uid, gid = -1, -1
 	}
 	return r.Do.MakeDir(ctx, at.Data, 0o700, uid, gid)
+}
+
+// start starts a program that is in the inventory before it runs.
+func (r Restore) start(ctx context.Context, log *inventory.Log, p host.Process) (running host.Running, end func(context.Context) error, err error) {
+	t, err := log.Make(ctx, inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}, func(t *inventory.Thing) (err error) {
+		if running, err = r.Do.Start(ctx, p); err != nil {
+			return err
+		}
+		return kinds.Proven(ctx, r.Do, t, running.PID())
+	})
+	return running, func(ctx context.Context) error { return log.Remove(ctx, t) }, err
 }

@@ -31,6 +31,7 @@ type Moments struct {
 // later is what the command line asks of a restore to a moment.
 type later struct {
 	to, directory, user string
+	log                 string
 	timeline            int
 	replace, dryRun     bool
 }
@@ -40,6 +41,7 @@ func (l *later) flags(c *cobra.Command) {
 	fl.StringVar(&l.directory, "directory", "", "unpack a base into this new `DIRECTORY`, and bring it to --to")
 	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its zone, an LSN, a GTID, FILE:POSITION, or latest")
 	fl.StringVar(&l.user, "user", "", "the `USER` as whom the server will run, who owns the directory")
+	fl.StringVar(&l.log, "log", "", "which binary log of the archive, where it has those of several servers: its `NAME`")
 	fl.IntVar(&l.timeline, "timeline", 0, "follow this timeline of PostgreSQL instead of the newest that is archived")
 	fl.BoolVar(&l.replace, "replace", false, "the server that was backed up is gone: keep its settings, and take its place")
 	fl.BoolVar(&l.dryRun, "dry-run", false, "say what would be replayed, and do nothing")
@@ -47,7 +49,7 @@ func (l *later) flags(c *cobra.Command) {
 
 func (l *later) check(c *cobra.Command) error {
 	if l.directory == "" {
-		for _, name := range []string{"to", "user", "timeline", "replace", "dry-run"} {
+		for _, name := range []string{"to", "user", "log", "timeline", "replace", "dry-run"} {
 			if c.Flags().Changed(name) {
 				return hint.Usage("--"+name+" is for a restore to a directory", "name it: --directory /srv/restored")
 			}
@@ -65,7 +67,7 @@ func (l *later) check(c *cobra.Command) error {
 
 // asked reads the moment.
 func (l *later) asked() (moment.Asked, error) {
-	a := moment.Asked{To: replay.Target{Text: "the end of the archive"}, Timeline: l.timeline, Replace: l.replace}
+	a := moment.Asked{To: replay.Target{Text: "the end of the archive"}, Log: l.log, Timeline: l.timeline, Replace: l.replace}
 	if l.to == "latest" {
 		return a, nil
 	}

@@ -67,6 +67,10 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	if a.To.GTID != "" || a.To.File != "" {
 		return moment.Way{}, hint.Usage("PostgreSQL has no GTIDs and no binary log", "give a date with its zone, or a place in the WAL such as 16/B374D848")
 	}
+	at, isPlace := place(a.To.LSN)
+	if isPlace && at < max(b.start, b.end) || !a.To.Time.IsZero() && a.To.Time.Before(m.Began) {
+		return moment.Way{}, early(a.To, b)
+	}
 	all, err := s.List(ctx, Server(b.system))
 	if err != nil {
 		return moment.Way{}, err
@@ -123,12 +127,16 @@ func (p *planning) plan() error {
 		}
 	}
 	if p.last.End < max(p.b.end, p.b.start) || p.last.End == 0 {
-		return hint.With(fmt.Errorf("%s is before the base is whole, at %s", p.to.Text, cmp.Or(textOf(p.b.end), "its end")), "take an earlier backup (plumb backup list)")
+		return early(p.to, p.b)
 	}
 	p.way.Last = wal.Text(p.last.At)
 	p.way.Pieces = pieces[:min(len(pieces), int((p.last.End-1-start)/p.w.size)+1)]
 	p.way.Files, p.way.Bytes = len(p.way.Pieces), int64(uint64(len(p.way.Pieces))*p.w.size)
 	return nil
+}
+
+func early(to replay.Target, b base) error {
+	return hint.With(fmt.Errorf("%s is before the base is whole, at %s", to.Text, cmp.Or(textOf(b.end), "its end")), "take an earlier backup (plumb backup list)")
 }
 
 func textOf(at uint64) string {

@@ -1,0 +1,285 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"plumb/test/sandbox"
+)
+
+// maria is a real MariaDB whose binary log is followed.
+type maria struct {
+	*site
+	server *sandbox.Server
+	db     *sql.DB
+}
+
+func newMaria(t *testing.T) *maria {
+	t.Helper()
+	m := &maria{site: newSite(t)}
+	if _, err := exec.LookPath("mariadb-backup"); err != nil {
+		sandbox.Need(t, sandbox.Missing{What: "no mariadb-backup", Hint: "apt-get install mariadb-backup"})
+	}
+	var err error
+	m.server, err = m.box.MySQL(sandbox.MySQLOptions{Settings: "log_bin = binlog\nserver_id = 7\nmax_binlog_size = 1M\ninnodb_flush_log_at_trx_commit = 2"})
+	sandbox.Need(t, err)
+	m.db, err = m.server.Open()
+	must(t, err)
+	t.Cleanup(func() { _ = m.db.Close() })
+	m.follow()
+	return m
+}
+
+// follow starts the service.
+func (m *maria) follow() {
+	m.t.Helper()
+	m.serve("--binlog-index", filepath.Join(m.server.Dir, "binlog.index"), "--binlog-user", m.user, "--every", "1s")
+}
+
+func (m *maria) ask(query string) (out string) {
+	m.t.Helper()
+	must(m.t, m.db.QueryRow(query).Scan(&out))
+	return out
+}
+
+func (m *maria) base() {
+	m.t.Helper()
+	line := fmt.Sprintf("mariadb-backup --no-defaults --backup --stream=mbstream --user=root --socket=%s --datadir=%s --target-dir=%s", m.server.Socket, m.server.Dir, m.t.TempDir())
+	m.plumb(0, "backup", "--command", line, "--to", m.url, "--recipient", m.recipient, "--state", m.state)
+}
+
+// archived waits until all that was written up to now is in the archive.
+func (m *maria) archived() {
+	m.t.Helper()
+	var file, rest string
+	var at int64
+	must(m.t, m.db.QueryRow("SHOW MASTER STATUS").Scan(&file, &at, &rest, &rest))
+	m.eventually(fmt.Sprintf("the archive has %s up to %d", file, at), func() bool {
+		files, _ := filepath.Glob(m.store + "/archive/mysql/*/*/*/entry")
+		for _, name := range files {
+			var from, to int64
+			_, _ = fmt.Sscanf(filepath.Base(filepath.Dir(name)), "%d-%d", &from, &to)
+			if of := filepath.Base(filepath.Dir(filepath.Dir(name))); of > file || of == file && to >= at {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// rows gives what a restored directory has.
+func (m *maria) rows(dir, query string) (out string) {
+	m.t.Helper()
+	s, err := m.box.MySQL(sandbox.MySQLOptions{Name: "restored", Datadir: dir, Settings: "log_bin = binlog\nserver_id = 8"})
+	must(m.t, err)
+	db, err := s.Open()
+	must(m.t, err)
+	_, err = db.Exec("SET SESSION group_concat_max_len = 100000000")
+	must(m.t, err)
+	conn, err := db.Conn(m.t.Context())
+	must(m.t, err)
+	_, err = conn.ExecContext(m.t.Context(), "SET SESSION group_concat_max_len = 100000000")
+	must(m.t, err)
+	must(m.t, conn.QueryRowContext(m.t.Context(), query).Scan(&out))
+	_, _ = conn.Close(), db.Close()
+	must(m.t, s.Stop())
+	return out
+}
+
+type gtidCommit struct {
+	writer, n int
+	gtid      string
+	at        time.Time
+}
+
+// gtidLedger is what the writers know of their commits: which GTID each had.
+type gtidLedger struct {
+	mu      sync.Mutex
+	commits []gtidCommit
+}
+
+// write commits until the context ends or the server is gone, and notes what was acknowledged.
+func (l *gtidLedger) write(ctx context.Context, db *sql.DB, writer int) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	for n := 1; ; n++ {
+		if _, err := conn.ExecContext(ctx, "INSERT INTO test.ledger VALUES (?, ?, REPEAT('x', 500))", writer, n); err != nil {
+			return
+		}
+		at, gtid := time.Now(), ""
+		if conn.QueryRowContext(ctx, "SELECT @@last_gtid").Scan(&gtid) != nil {
+			return
+		}
+		l.mu.Lock()
+		l.commits = append(l.commits, gtidCommit{writer, n, gtid, at})
+		l.mu.Unlock()
+	}
+}
+
+func number(gtid string) (n uint64) {
+	_, _ = fmt.Sscanf(gtid[strings.LastIndexByte(gtid, '-')+1:], "%d", &n)
+	return n
+}
+
+// TestMariaDBToRandomMoments has four writers commit, takes a base amid that, kills the service once and the server in the end,
+// removes all that it had, and restores it to moments of which the writers know what was committed before.
+func TestMariaDBToRandomMoments(t *testing.T) {
+	m := newMaria(t)
+	must(t, m.server.Exec("CREATE DATABASE IF NOT EXISTS test", "CREATE TABLE test.ledger (w INT, n INT, pad TEXT, PRIMARY KEY (w, n)) ENGINE=InnoDB"))
+	var l gtidLedger
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var writers sync.WaitGroup
+	for w := range 4 {
+		writers.Go(func() { l.write(ctx, m.db, w) })
+	}
+	count := func() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.commits) }
+	m.eventually("something was committed", func() bool { return count() > 200 })
+	m.base()
+	from := count()
+	m.eventually("more was committed", func() bool { return count() > from+1000 })
+	m.kill()
+	m.eventually("more was committed while nobody archived", func() bool { return count() > from+3000 })
+	m.follow()
+	m.eventually("more was committed", func() bool { return count() > from+6000 })
+	m.archived()
+	m.eventually("more was committed", func() bool { return count() > from+7000 })
+	must(t, syscall.Kill(m.server.PID, syscall.SIGKILL))
+	died := time.Now()
+	end()
+	writers.Wait()
+	m.eventually("the server is gone", func() bool { return syscall.Kill(m.server.PID, 0) != nil })
+	m.end()
+	must(t, os.RemoveAll(m.server.Dir))
+
+	dir := filepath.Join(m.dir, "restored")
+	picks := []string{"latest"}
+	for range momentsWanted() {
+		picks = append(picks, l.commits[from+rand.IntN(5000)].gtid)
+	}
+	at := l.commits[from+rand.IntN(4000)].at.Truncate(time.Second)
+	picks = append(picks, at.UTC().Format("2006-01-02 15:04:05 MST"))
+	for _, to := range picks {
+		says(t, m.restore(0, dir, "--to", to), "Restored backup", "transactions after the base")
+		there := rowsOf(m.rows(dir, "SELECT COALESCE(GROUP_CONCAT(w, '-', n SEPARATOR ' '), '') FROM test.ledger"))
+		lost, extra, rpo := 0, 0, time.Duration(0)
+		for _, c := range l.commits {
+			is, wanted := there[fmt.Sprintf("%d-%d", c.writer, c.n)], true
+			switch {
+			case to == "latest":
+				if !is {
+					rpo = max(rpo, died.Sub(c.at))
+				}
+				wanted = is
+			case strings.Contains(to, ":"):
+				wanted = c.at.Before(at)
+				if c.at.Before(at.Add(time.Second)) && !wanted {
+					wanted = is // the log tells whole seconds, and when statements began
+				}
+			default:
+				wanted = number(c.gtid) < number(to)
+			}
+			if wanted && !is {
+				lost++
+			}
+			if !wanted && is {
+				extra++
+			}
+		}
+		if lost > 0 || extra > 0 {
+			t.Errorf("to %s: %d commits are lost, and %d are there that came later", to, lost, extra)
+		}
+		if to == "latest" {
+			t.Logf("of %d commits the last that are not there were acknowledged %s before the server died", len(l.commits), rpo)
+			if rpo > time.Minute {
+				t.Errorf("what was committed %s before the end is lost", rpo)
+			}
+		}
+		must(t, os.RemoveAll(dir))
+	}
+	if left, _ := filepath.Glob(dir + "*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestMariaDBLogBreaks resets the log, and purges what was not archived: both are said, and a way that would lead over the
+// break is refused before anything is written.
+func TestMariaDBLogBreaks(t *testing.T) {
+	m := newMaria(t)
+	must(t, m.server.Exec("CREATE DATABASE IF NOT EXISTS test", "CREATE TABLE test.t (i INT PRIMARY KEY) ENGINE=InnoDB"))
+	m.base()
+	must(t, m.server.Exec("INSERT INTO test.t VALUES (1)", "FLUSH BINARY LOGS", "INSERT INTO test.t VALUES (2)"))
+	m.archived()
+	series := func() int {
+		all, _ := filepath.Glob(m.store + "/archive/mysql/*")
+		return len(all)
+	}
+	if n := series(); n != 1 {
+		t.Fatalf("%d series", n)
+	}
+	m.plumb(0, "archive", "status", "--state", m.state)
+	must(t, m.server.Exec("RESET MASTER", "INSERT INTO test.t VALUES (3)"))
+	m.eventually("a new series begins", func() bool { return series() == 2 })
+	m.eventually("it is said", func() bool { return strings.Contains(m.said(), "the log broke off") })
+	says(t, m.plumb(1, "archive", "status", "--state", m.state), "the log broke off")
+	m.archived()
+	m.end()
+	must(t, m.server.Exec("FLUSH BINARY LOGS", "INSERT INTO test.t VALUES (4)", "FLUSH BINARY LOGS", "INSERT INTO test.t VALUES (5)"))
+	m.eventually("the log is purged", func() bool { // the server keeps what it may need after a crash
+		must(t, m.server.Exec("PURGE BINARY LOGS TO 'binlog.000003'"))
+		_, err := os.Stat(filepath.Join(m.server.Dir, "binlog.000001"))
+		return os.IsNotExist(err)
+	})
+	m.follow()
+	m.eventually("another begins", func() bool { return series() == 3 })
+	m.eventually("it is said", func() bool { return strings.Contains(m.said(), "the server has no binlog.000001 any more") })
+
+	dir := filepath.Join(m.dir, "restored")
+	says(t, m.restore(0, dir, "--to", "latest"), "Restored backup")
+	if got := m.rows(dir, "SELECT GROUP_CONCAT(i) FROM test.t"); got != "1,2" {
+		t.Errorf("before the break there were 1,2, and there are %s", got)
+	}
+	must(t, os.RemoveAll(dir))
+	nothing := func(to string, want ...string) {
+		t.Helper()
+		says(t, m.restore(3, dir, "--to", to), want...)
+		if left, _ := filepath.Glob(dir + "*"); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	}
+	nothing("0-7-999", "no transaction after the point has that GTID")
+	entries, err := filepath.Glob(m.store + "/archive/mysql/*/binlog.000001/*")
+	must(t, err)
+	var gone string
+	for _, name := range entries {
+		if strings.Contains(name, filepath.Base(firstSeries(t, m.store))) && !strings.Contains(name, "/0000000000000000-") {
+			gone = name
+		}
+	}
+	if gone == "" {
+		t.Skip("the first file is one piece")
+	}
+	must(t, os.Rename(gone, m.dir+"/aside"))
+	nothing("latest", "there is a hole: what comes behind binlog.000001:")
+	says(t, m.plumb(0, "archive", "list", "--from", m.url, "--state", m.state), "mysql")
+}
+
+func firstSeries(t *testing.T, store string) string {
+	t.Helper()
+	all, err := filepath.Glob(store + "/archive/mysql/*")
+	must(t, err)
+	return all[0]
+}
