@@ -99,7 +99,7 @@ func (m *maria) rows(dir, query string) (out string) {
 type gtidCommit struct {
 	writer, n int
 	gtid      string
-	at        time.Time
+	began, at time.Time
 }
 
 // gtidLedger is what the writers know of their commits: which GTID each had.
@@ -116,6 +116,7 @@ func (l *gtidLedger) write(ctx context.Context, db *sql.DB, writer int) {
 	}
 	defer conn.Close()
 	for n := 1; ; n++ {
+		began := time.Now()
 		if _, err := conn.ExecContext(ctx, "INSERT INTO test.ledger VALUES (?, ?, REPEAT('x', 500))", writer, n); err != nil {
 			return
 		}
@@ -124,7 +125,7 @@ func (l *gtidLedger) write(ctx context.Context, db *sql.DB, writer int) {
 			return
 		}
 		l.mu.Lock()
-		l.commits = append(l.commits, gtidCommit{writer, n, gtid, at})
+		l.commits = append(l.commits, gtidCommit{writer, n, gtid, began, at})
 		l.mu.Unlock()
 	}
 }
@@ -132,6 +133,43 @@ func (l *gtidLedger) write(ctx context.Context, db *sql.DB, writer int) {
 func number(gtid string) (n uint64) {
 	_, _ = fmt.Sscanf(gtid[strings.LastIndexByte(gtid, '-')+1:], "%d", &n)
 	return n
+}
+
+// lost tells how old what is not there was when the server died.
+func (l *gtidLedger) lost(t *testing.T, there map[string]bool, died time.Time) {
+	t.Helper()
+	lost, rpo := 0, time.Duration(0)
+	for _, c := range l.commits {
+		if !there[fmt.Sprintf("%d-%d", c.writer, c.n)] {
+			lost++
+			rpo = max(rpo, died.Sub(c.at))
+		}
+	}
+	t.Logf("of %d commits %d are not there, that were acknowledged %s before the server died at the most", len(l.commits), lost, rpo)
+	if rpo > time.Minute {
+		t.Errorf("what was committed %s before the end is lost", rpo)
+	}
+}
+
+// before wants what was acknowledged before a time, and nothing that began later: the log tells when statements began.
+func (l *gtidLedger) before(t *testing.T, at time.Time, there map[string]bool) {
+	t.Helper()
+	for _, c := range l.commits {
+		is := there[fmt.Sprintf("%d-%d", c.writer, c.n)]
+		if c.at.Before(at) && !is || is && c.began.After(at) {
+			t.Errorf("%d-%d, committed at %s: at %s that it is there is %t", c.writer, c.n, c.at, at, is)
+		}
+	}
+}
+
+// agrees wants what has a lower GTID, and nothing else.
+func (l *gtidLedger) agrees(t *testing.T, to uint64, there map[string]bool) {
+	t.Helper()
+	for _, c := range l.commits {
+		if is := there[fmt.Sprintf("%d-%d", c.writer, c.n)]; is != (number(c.gtid) < to) {
+			t.Errorf("%s: that it is there at %d is %t", c.gtid, to, is)
+		}
+	}
 }
 
 // TestMariaDBToRandomMoments has four writers commit, takes a base amid that, kills the service once and the server in the end,
@@ -149,12 +187,13 @@ func TestMariaDBToRandomMoments(t *testing.T) {
 	count := func() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.commits) }
 	m.eventually("something was committed", func() bool { return count() > 200 })
 	m.base()
-	from := count()
+	from, based := count(), time.Now()
 	m.eventually("more was committed", func() bool { return count() > from+1000 })
 	m.kill()
 	m.eventually("more was committed while nobody archived", func() bool { return count() > from+3000 })
 	m.follow()
-	m.eventually("more was committed", func() bool { return count() > from+6000 })
+	at := based.Truncate(time.Second).Add(2 * time.Second)
+	m.eventually("more was committed", func() bool { return count() > from+6000 && time.Since(at) > 2*time.Second })
 	m.archived()
 	m.eventually("more was committed", func() bool { return count() > from+7000 })
 	must(t, syscall.Kill(m.server.PID, syscall.SIGKILL))
@@ -170,43 +209,17 @@ func TestMariaDBToRandomMoments(t *testing.T) {
 	for range momentsWanted() {
 		picks = append(picks, l.commits[from+rand.IntN(5000)].gtid)
 	}
-	at := l.commits[from+rand.IntN(4000)].at.Truncate(time.Second)
 	picks = append(picks, at.UTC().Format("2006-01-02 15:04:05 MST"))
 	for _, to := range picks {
 		says(t, m.restore(0, dir, "--to", to), "Restored backup", "transactions after the base")
 		there := rowsOf(m.rows(dir, "SELECT COALESCE(GROUP_CONCAT(w, '-', n SEPARATOR ' '), '') FROM test.ledger"))
-		lost, extra, rpo := 0, 0, time.Duration(0)
-		for _, c := range l.commits {
-			is, wanted := there[fmt.Sprintf("%d-%d", c.writer, c.n)], true
-			switch {
-			case to == "latest":
-				if !is {
-					rpo = max(rpo, died.Sub(c.at))
-				}
-				wanted = is
-			case strings.Contains(to, ":"):
-				wanted = c.at.Before(at)
-				if c.at.Before(at.Add(time.Second)) && !wanted {
-					wanted = is // the log tells whole seconds, and when statements began
-				}
-			default:
-				wanted = number(c.gtid) < number(to)
-			}
-			if wanted && !is {
-				lost++
-			}
-			if !wanted && is {
-				extra++
-			}
-		}
-		if lost > 0 || extra > 0 {
-			t.Errorf("to %s: %d commits are lost, and %d are there that came later", to, lost, extra)
-		}
-		if to == "latest" {
-			t.Logf("of %d commits the last that are not there were acknowledged %s before the server died", len(l.commits), rpo)
-			if rpo > time.Minute {
-				t.Errorf("what was committed %s before the end is lost", rpo)
-			}
+		switch {
+		case to == "latest":
+			l.lost(t, there, died)
+		case strings.Contains(to, ":"):
+			l.before(t, at, there)
+		default:
+			l.agrees(t, number(to), there)
 		}
 		must(t, os.RemoveAll(dir))
 	}

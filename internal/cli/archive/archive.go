@@ -44,7 +44,7 @@ func Command(s *shell.Shell) *cobra.Command {
 	v := &verbs{s}
 	c := &cobra.Command{
 		Use:   "archive",
-		Short: "ship the logs of servers to a store, so that backups can be brought to any moment",
+		Short: "keep the logs of servers, to bring backups to a moment",
 		Long: `Archive keeps the write-ahead log of PostgreSQL and the binary log of MariaDB and
 MySQL in the store in which the backups are. plumb restore --to MOMENT replays
 it onto a base.

@@ -132,9 +132,16 @@ func (f *Follower) begin(file, why string) error {
 	if _, err := rand.Read(word[:]); err != nil {
 		return err
 	}
-	f.series, f.file, f.to, f.tail, f.ends, f.why = manifest.NewID(time.Now(), hex.EncodeToString(word[:])), path.Base(file), 0, nil, false, why
+	at := time.Now()
+	if before, err := time.Parse(seriesTime, f.series[:min(len(f.series), len(seriesTime))]); err == nil && at.Before(before.Add(time.Second)) {
+		at = before.Add(time.Second) // whatever the clock does, the newest series has the last name
+	}
+	f.series, f.file, f.to, f.tail, f.ends, f.why = manifest.NewID(at, hex.EncodeToString(word[:])), path.Base(file), 0, nil, false, why
 	return nil
 }
+
+// seriesTime is how the name of a series begins.
+const seriesTime = "20060102T150405Z"
 
 // files reads which there are, as absolute paths.
 func (f *Follower) files(ctx context.Context) (all []string, err error) {

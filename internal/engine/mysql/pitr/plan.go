@@ -92,6 +92,9 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 		}
 		return w, hint.With(fmt.Errorf("the archive ends before %s: its last is %s", a.To.Text, last), "--to latest takes all that is there")
 	}
+	if way.Count == 0 && !a.To.Time.IsZero() && a.To.Time.Before(b.ended) { // nothing that was committed between says that it is later than the base
+		return w, hint.With(fmt.Errorf("%s is before the base is whole", a.To.Text), "take an earlier backup (plumb backup list)")
+	}
 	w = moment.Way{Server: log.server, From: at(b.at.File, b.at.Offset), Last: at(way.Stop.File, way.Stop.Offset), Count: way.Count, Before: way.Before, After: way.After, Inner: inner{b, sv, log, way}}
 	for _, name := range way.Files {
 		for _, p := range log.files[path.Base(name)] {

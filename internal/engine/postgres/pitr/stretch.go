@@ -24,7 +24,7 @@ func (Engine) Stretches(all []archive.Piece) (out []archive.Stretch) {
 		at := high<<32 + low*size
 		if len(out) == 0 || server != p.Server || p.File != next {
 			s := archive.Stretch{Server: p.Server, Series: p.Series, From: text(timeline, at)}
-			if server == p.Server && next[:8] == p.File[:8] {
+			if next != "" && server == p.Server && next[:8] == p.File[:8] {
 				s.Hole = next
 			}
 			out = append(out, s)
