@@ -9,7 +9,6 @@ type Stretch struct {
 	Pieces int    `json:"pieces"`
 	Bytes  int64  `json:"bytes"`          // of the log
 	Hole   string `json:"hole,omitempty"` // what is missing between the stretch before and this one
-	Last   Piece  `json:"-"`
 }
 
 // Stretcher finds the stretches of one product's logs among pieces, which are in the order of Shelf.List.

@@ -296,3 +296,45 @@ func firstSeries(t *testing.T, store string) string {
 	must(t, err)
 	return all[0]
 }
+
+// TestRestoreKilled kills a restore while its server replays the log. The next one takes away what it left, and ends.
+func TestRestoreKilled(t *testing.T) {
+	m := newMaria(t)
+	must(t, m.server.Exec("CREATE DATABASE IF NOT EXISTS test", "CREATE TABLE test.t (i INT PRIMARY KEY) ENGINE=InnoDB"))
+	m.base()
+	must(t, m.server.Exec("INSERT INTO test.t VALUES (1)"))
+	m.archived()
+	dir := filepath.Join(m.dir, "restored")
+	run := filepath.Join(dir+".plumb-restore", "run")
+	killed := func() (pid string) {
+		cmd := exec.Command(built.Path, "restore", "--from", m.url, "--identity", m.key, "--state", m.state, "--user", m.user, "--directory", dir, "--to", "latest")
+		must(t, cmd.Start())
+		m.eventually("a server replays", func() bool {
+			text, err := os.ReadFile(filepath.Join(run, "pid"))
+			pid = strings.TrimSpace(string(text))
+			_, through := os.Stat(dir)
+			return err == nil && pid != "" || through == nil
+		})
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		return pid
+	}
+	pid := killed()
+	for range 10 { // it was through before it was killed
+		if _, err := os.Stat(dir); err != nil {
+			break
+		}
+		must(t, os.RemoveAll(dir))
+		pid = killed()
+	}
+	says(t, m.restore(0, dir, "--to", "latest"), "Restored backup")
+	if _, err := os.Stat("/proc/" + pid); err == nil {
+		t.Error("the server of the killed one still runs")
+	}
+	if got := m.rows(dir, "SELECT GROUP_CONCAT(i) FROM test.t"); got != "1" {
+		t.Errorf("there are %s", got)
+	}
+	if left, _ := filepath.Glob(dir + ".*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}

@@ -28,7 +28,7 @@ func (Engine) Stretches(all []archive.Piece) (out []archive.Stretch) {
 				out = append(out, s)
 			}
 			s := &out[len(out)-1]
-			s.To, s.Last = at(p.File, p.To), p
+			s.To = at(p.File, p.To)
 			s.Pieces, s.Bytes = s.Pieces+1, s.Bytes+p.To-p.From
 			end = p
 		}

@@ -30,7 +30,7 @@ func (Engine) Stretches(all []archive.Piece) (out []archive.Stretch) {
 			out = append(out, s)
 		}
 		s := &out[len(out)-1]
-		s.To, s.Last = text(timeline, at+size), p
+		s.To = text(timeline, at+size)
 		s.Pieces, s.Bytes = s.Pieces+1, s.Bytes+p.To
 		server, next = p.Server, wal.Name(int(timeline), at+size, size)
 	}
