@@ -24,12 +24,15 @@ type cluster struct {
 	db     *sql.DB
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T, settings string) *cluster { return newSite(t).cluster(settings) }
+
+func (s *site) cluster(settings string) *cluster {
+	t := s.t
 	t.Helper()
-	c := &cluster{site: newSite(t)}
+	c := &cluster{site: s}
 	c.serve("--wal-user", c.user)
 	var err error
-	c.server, err = c.box.Postgres(sandbox.PostgresOptions{Settings: fmt.Sprintf("archive_mode = on\narchive_command = '%s archive push --socket %s %%p'\nwal_level = replica\nfsync = off", built.Path, c.socket)})
+	c.server, err = c.box.Postgres(sandbox.PostgresOptions{Settings: fmt.Sprintf("archive_mode = on\narchive_command = '%s archive push --socket %s %%p'\nwal_level = replica\nfsync = off\n%s", built.Path, c.socket, settings)})
 	sandbox.Need(t, err)
 	c.open()
 	return c
@@ -53,18 +56,19 @@ func (c *cluster) ask(query string) (out string) {
 func (c *cluster) base() string {
 	c.t.Helper()
 	line := fmt.Sprintf("pg_basebackup -h %s -U postgres -D - -Ft -X none -c fast", c.server.Socket)
-	c.plumb(0, "backup", "--command", line, "--to", c.url, "--recipient", c.recipient, "--state", c.state)
+	c.plumb(0, append([]string{"backup", "--command", line, "--to", c.url, "--recipient", c.recipient, "--state", c.state}, c.more...)...)
 	return line
 }
 
-// archived waits until all that was written up to now is in the archive.
-func (c *cluster) archived() {
+// archived waits until all that was written up to now is in the archive, and gives the last segment.
+func (c *cluster) archived() (name string) {
 	c.t.Helper()
-	name := c.ask("SELECT pg_walfile_name(pg_switch_wal())")
+	name = c.ask("SELECT pg_walfile_name(pg_switch_wal())")
 	c.eventually("the archive has "+name, func() bool {
 		files, _ := filepath.Glob(c.store + "/archive/postgres-*/wal/" + name + "/*/entry")
 		return len(files) == 1
 	})
+	return name
 }
 
 // restored starts a restored directory in the place of the server, which is gone, and gives a way to ask it.
@@ -192,7 +196,7 @@ const allRows = "SELECT coalesce(string_agg(w || '-' || n, ' '), '') FROM ledger
 // TestPostgreSQLToRandomMoments has four writers commit, takes a base amid that, kills the server and removes all that it had, and
 // restores it to moments that the writers know all about.
 func TestPostgreSQLToRandomMoments(t *testing.T) {
-	c := newCluster(t)
+	c := newCluster(t, "archive_timeout = 10s")
 	must(t, c.server.Exec("CREATE TABLE ledger (w INT, n INT, pad TEXT)"))
 	var l ledger
 	ctx, end := context.WithCancel(t.Context())
@@ -210,6 +214,8 @@ func TestPostgreSQLToRandomMoments(t *testing.T) {
 		c.eventually("more was committed", func() bool { return count() > from+400*(round+1) && (round < 3 || time.Since(at) > 2*time.Second) })
 		c.archived()
 	}
+	more := time.Now().Add(time.Duration(rand.IntN(15000)) * time.Millisecond)
+	c.eventually("more was committed, for any while", func() bool { return time.Now().After(more) })
 	// The server dies, and all that it had.
 	must(t, syscall.Kill(c.server.PID, syscall.SIGKILL))
 	died := time.Now()
@@ -250,12 +256,13 @@ func TestPostgreSQLToRandomMoments(t *testing.T) {
 
 // TestPostgreSQLHole refuses a way of which a part is missing, or was changed, before anything is written.
 func TestPostgreSQLHole(t *testing.T) {
-	c := newCluster(t)
+	c := newCluster(t, "")
 	must(t, c.server.Exec("CREATE TABLE t (i INT)"))
 	c.base()
+	var last string
 	for i := range 3 {
 		must(t, c.server.Exec(fmt.Sprintf("INSERT INTO t VALUES (%d)", i)))
-		c.archived()
+		last = c.archived()
 	}
 	to := c.ask("SELECT pg_current_wal_insert_lsn()")
 	must(t, c.server.Exec("INSERT INTO t VALUES (100)"))
@@ -274,9 +281,9 @@ func TestPostgreSQLHole(t *testing.T) {
 	nothing(3, "F/10", "the archive ends before")
 	nothing(2, time.Now().Add(time.Hour).UTC().Format("2006-01-02 15:04:05 MST"), "still to come")
 
-	segments, err := filepath.Glob(c.store + "/archive/postgres-*/wal/????????????????????????")
+	found, err := filepath.Glob(c.store + "/archive/postgres-*/wal/" + last)
 	must(t, err)
-	gone := segments[len(segments)-3]
+	gone := found[0]
 	must(t, os.Rename(gone, c.dir+"/aside"))
 	nothing(3, to, "there is a hole: "+filepath.Base(gone)+" is not in the archive, and later files are")
 	nothing(3, "latest", "there is a hole: "+filepath.Base(gone))
@@ -298,7 +305,7 @@ func TestPostgreSQLHole(t *testing.T) {
 
 // TestPostgreSQLStoreGone takes the store away: the server is told, counts it and keeps its files, and so does the status.
 func TestPostgreSQLStoreGone(t *testing.T) {
-	c := newCluster(t)
+	c := newCluster(t, "")
 	must(t, c.server.Exec("CREATE TABLE t (i INT)"))
 	c.archived()
 	says(t, c.plumb(0, "archive", "status", "--state", c.state), "main, to "+c.url, "write-ahead log, up to 0000000100000000000000")
@@ -317,7 +324,7 @@ func TestPostgreSQLStoreGone(t *testing.T) {
 
 // TestPostgreSQLPush hands over what is not to be taken.
 func TestPostgreSQLPush(t *testing.T) {
-	c := newCluster(t)
+	c := newCluster(t, "")
 	must(t, c.server.Exec("CREATE TABLE t (i INT)"))
 	c.archived()
 	segments, err := filepath.Glob(c.server.Dir + "/pg_wal/????????????????????????")
@@ -348,4 +355,26 @@ func TestPostgreSQLPush(t *testing.T) {
 	}
 	c.end()
 	says(t, push(3, segments[0]), "hand", "plumb archive run is the service")
+}
+
+// TestPostgreSQLToS3 archives to a real server of S3, and restores from it.
+func TestPostgreSQLToS3(t *testing.T) {
+	s := newSite(t)
+	s.toS3()
+	c := s.cluster("")
+	must(t, c.server.Exec("CREATE TABLE t (i INT)"))
+	c.base()
+	must(t, c.server.Exec("INSERT INTO t VALUES (1)"))
+	c.archived()
+	to := c.ask("SELECT pg_current_wal_insert_lsn()")
+	must(t, c.server.Exec("INSERT INTO t VALUES (2)"))
+	c.archived()
+	must(t, c.server.Stop())
+	dir := filepath.Join(c.dir, "restored")
+	says(t, c.restore(0, dir, "--to", to), "Restored backup")
+	ask, stop := c.restored(dir)
+	if got := ask("SELECT string_agg(i::text, ' ') FROM t"); got != "1" {
+		t.Errorf("there are %s", got)
+	}
+	stop()
 }

@@ -52,6 +52,7 @@ type site struct {
 	service                        *exec.Cmd
 	mu                             sync.Mutex
 	told                           bytes.Buffer // by the service
+	more                           []string     // flags of the store
 }
 
 func newSite(t *testing.T) *site {
@@ -79,6 +80,16 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
+// toS3 has a real server of S3 as the store, which keeps objects as files.
+func (s *site) toS3() {
+	s.t.Helper()
+	sandbox.NeedTime(s.t, "a server of S3 is built in two minutes: make test-real does")
+	cloud := s.box.S3(s.t)
+	s.t.Setenv("AWS_ACCESS_KEY_ID", cloud.Key)
+	s.t.Setenv("AWS_SECRET_ACCESS_KEY", cloud.Secret)
+	s.url, s.store, s.more = "s3://"+cloud.Bucket+"/db1", filepath.Join(cloud.Dir, cloud.Bucket, "db1"), []string{"--endpoint", cloud.Endpoint}
+}
+
 // plumb runs it, and gives what it said.
 func (s *site) plumb(code int, args ...string) string {
 	s.t.Helper()
@@ -88,13 +99,13 @@ func (s *site) plumb(code int, args ...string) string {
 
 func (s *site) restore(code int, dir string, more ...string) string {
 	s.t.Helper()
-	return s.plumb(code, append([]string{"restore", "--from", s.url, "--identity", s.key, "--state", s.state, "--user", s.user, "--directory", dir}, more...)...)
+	return s.plumb(code, append([]string{"restore", "--from", s.url, "--identity", s.key, "--state", s.state, "--user", s.user, "--directory", dir}, append(s.more[:len(s.more):len(s.more)], more...)...)...)
 }
 
 // serve starts the service.
 func (s *site) serve(more ...string) {
 	s.t.Helper()
-	args := append([]string{"archive", "run", "--to", s.url, "--recipient", s.recipient, "--state", s.state, "--socket", s.socket, "--within", "20s"}, more...)
+	args := append([]string{"archive", "run", "--to", s.url, "--recipient", s.recipient, "--state", s.state, "--socket", s.socket, "--within", "20s"}, append(s.more[:len(s.more):len(s.more)], more...)...)
 	s.service = exec.Command(built.Path, args...)
 	s.service.Stderr = s
 	must(s.t, s.service.Start())
