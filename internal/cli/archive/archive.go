@@ -125,6 +125,9 @@ it belongs.
 	fl.DurationVar(&o.within, "within", time.Minute, "tell the server that a file could not be archived when it takes longer")
 	fl.StringVar(&o.emit, "emit", "", "print what runs it as a service, and stop: systemd")
 	c.MarkFlagsOneRequired("wal-user", "binlog-index")
+	if err := fl.MarkHidden("json"); err != nil { // a service answers nothing
+		panic(err)
+	}
 	shell.Offer(c, map[string]shell.Words{"emit": func() []string { return []string{"systemd"} }})
 	return c
 }
@@ -159,8 +162,23 @@ func account(name string) (uid, gid int, err error) {
 	return uid, gid, errors.Join(err, err2)
 }
 
+// accounts sees that the users are there, before anything is written.
+func (o asked) accounts() error {
+	var err error
+	if o.walUser != "" {
+		_, _, err = account(o.walUser)
+	}
+	if err == nil && o.index != "" {
+		_, _, err = account(o.logUser)
+	}
+	return err
+}
+
 // serve runs the service.
 func (v *verbs) serve(ctx context.Context, o asked) (err error) {
+	if err := o.accounts(); err != nil {
+		return err
+	}
 	plain, end, err := o.Open()
 	if err != nil {
 		return err
