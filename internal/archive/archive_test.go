@@ -16,11 +16,12 @@ import (
 	"filippo.io/age"
 	"golang.org/x/mod/sumdb/note"
 
-	"plumb/internal/backup/chunk"
 	"plumb/internal/backup/store"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/store/dir"
 )
+
+const small = 64 << 10 // bytes of a chunk
 
 // world is a host that archives to a directory.
 type world struct {
@@ -53,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{&Keeper{Store: d, Sign: sign, Public: public, To: []age.Recipient{key.Recipient()}, Host: "db1", Plumb: "test", Now: time.Now},
+	return &world{&Keeper{Store: d, Sign: sign, Public: public, To: []age.Recipient{key.Recipient()}, Host: "db1", Plumb: "test", Now: time.Now, Chunk: small},
 		Shelf{Store: d, Trust: []note.Verifier{v}, Keys: []age.Identity{key}}, at}
 }
 
@@ -82,7 +83,7 @@ func noise(t *testing.T, n int) []byte {
 
 func TestThereAndBack(t *testing.T) {
 	w := newWorld(t)
-	for i, n := range []int{1, chunk.Max, chunk.Max + 1, 0} {
+	for i, n := range []int{1, small, small + 1, 0} {
 		p := piece(n)
 		p.File = fmt.Sprint("f", i)
 		text := noise(t, n)
@@ -155,7 +156,7 @@ func TestDies(t *testing.T) {
 	w := newWorld(t)
 	plain := w.Keeper.Store
 	for left := range 3 {
-		p := piece(chunk.Max + 100)
+		p := piece(small + 100)
 		p.File = fmt.Sprint("f", left)
 		text := noise(t, int(p.To))
 		w.Keeper.Store = &cut{plain, left}

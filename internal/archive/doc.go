@@ -56,6 +56,7 @@ type Keeper struct {
 	Host   string // name of this machine
 	Plumb  string // version
 	Now    func() time.Time
+	Chunk  int // bytes of a log in one object; 0: the most
 }
 
 // Form is the version of entries.

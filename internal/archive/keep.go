@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -83,7 +84,7 @@ func (k *Keeper) send(ctx context.Context, e *Entry, plain io.Reader) error {
 	if err != nil {
 		return err
 	}
-	buf := make([]byte, min(chunk.Max, e.To-e.From))
+	buf := make([]byte, min(int64(cmp.Or(k.Chunk, chunk.Max)), e.To-e.From))
 	for n := 0; len(buf) > 0; n++ {
 		got, err := io.ReadFull(plain, buf)
 		if errors.Is(err, io.EOF) {
