@@ -11,6 +11,7 @@ declare -A package=( # program -> package that has it
   [my_print_defaults]=mariadb-client-core
   [initdb]=postgresql
   [mariadb-binlog]=mariadb-client
+  [mariadb-backup]=mariadb-backup
   [setpriv]=util-linux
   [xz]=xz-utils
 )

@@ -16,6 +16,9 @@ import (
 // owner is the object that says whose a prefix is: a note that its host has signed.
 const owner = "owner"
 
+// Claim makes sure that this host alone writes below the prefix, for others that do.
+func (b *Backup) Claim(ctx context.Context) error { return b.claim(ctx, b.Store) }
+
 // claim makes sure that this host alone writes below the prefix: what one removes as
 // garbage would be what another is just sending. Who read the sheet of a key that was given up since finds here who signs after it.
 func (b *Backup) claim(ctx context.Context, in store.Store) error {

@@ -68,6 +68,7 @@ type Source struct {
 	manifest.Stream          // Name, Kind, GUID, Base, Raw; the rest is filled in
 	Argv            []string // what produces it
 	Text            []byte   // the stream itself, where nothing is run for it
+	Watch           []Watcher
 }
 
 // Result is what came of it.

@@ -187,7 +187,7 @@ func (r Restore) receive(ctx context.Context, m manifest.Manifest, name, dataset
 			argv = []string{"zfs", "receive", "-u", dataset}
 		}
 	}
-	if err := r.feed(ctx, m, number, argv); err != nil {
+	if err := r.Feed(ctx, m, number, argv); err != nil {
 		return 0, err
 	}
 	if there, err := r.has(ctx, dataset, s.GUID); err != nil || !there {
@@ -216,14 +216,14 @@ func (r Restore) has(ctx context.Context, dataset, guid string) (bool, error) {
 
 // Command gives one stream to a shell's line. The line ends well only when it was given all of it.
 func (r Restore) Command(ctx context.Context, m manifest.Manifest, number int, line string) error {
-	if err := r.feed(ctx, m, number, []string{"/bin/sh", "-c", line}); err != nil {
+	if err := r.Feed(ctx, m, number, []string{"/bin/sh", "-c", line}); err != nil {
 		return fmt.Errorf("restore %s with %q: %w", m.Streams[number].Name, line, err)
 	}
 	return nil
 }
 
-// feed gives a stream to a command. One that is cut is never taken for a whole one: the command is ended then.
-func (r Restore) feed(ctx context.Context, m manifest.Manifest, number int, argv []string) error {
+// Feed gives a stream to a command. One that is cut is never taken for a whole one: the command is ended then.
+func (r Restore) Feed(ctx context.Context, m manifest.Manifest, number int, argv []string) error {
 	out, in := io.Pipe()
 	read := make(chan error, 1)
 	go func() {

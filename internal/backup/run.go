@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -144,10 +145,13 @@ func (b *Backup) send(ctx context.Context, r *running, to *store.Fan, number int
 	if err != nil {
 		return manifest.Stream{}, err
 	}
-	s, err := w.Finish(b.produce(ctx, source, w))
+	seen := &watched{w, source.Watch}
+	s, err := w.Finish(b.produce(ctx, source, seen))
+	found := seen.found(maps.Clone(res.Facts))
 	if err != nil {
 		return s, err
 	}
+	res.Facts = found
 	res.Sent, res.Skipped = res.Sent+sent, res.Skipped+skipped
 	s.Name, s.Kind, s.GUID, s.Base, s.Raw = source.Name, source.Kind, source.GUID, source.Base, source.Raw
 	return s, nil

@@ -56,7 +56,7 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		SilenceUsage:               true,
 		DisableAutoGenTag:          true,
 		PersistentPreRun: func(c *cobra.Command, _ []string) {
-			shell.Outlive(c, "fix", "boost", "undo", "load", "lab", "rehearse", "snapshot", "drill", "clone", "rollback", "replicate", "receive", "sst", "lend", "prune", "protect", "backup", "restore", "verify")
+			shell.Outlive(c, "fix", "boost", "undo", "load", "lab", "rehearse", "snapshot", "drill", "clone", "rollback", "replicate", "receive", "sst", "lend", "prune", "protect", "backup", "restore", "verify", "archive")
 		},
 		Args: a.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return a.start(c.Context()) },

@@ -135,6 +135,10 @@ func hostileCommands(t *testing.T, dir, plan, tape, state, image string) [][]str
 		{"backup", "--command", hostileName, "--to", "file://" + dir, "--recipient", hostileName, "--state", dir},
 		{"restore", hostileName, "--from", hostileName, "--identity", tape, "--output", filepath.Join(dir, "out")},
 		{"verify", hostileName, "--from", "file://" + dir, "--state", dir},
+		{"archive", "list", "--from", "file://" + filepath.Join(dir, hostileName)},
+		{"archive", "push", hostileName},
+		{"archive", "status", "--state", filepath.Join(dir, hostileName)},
+		{"archive", "run", "--to", "file://" + dir, "--recipient", hostileName, "--wal-user", hostileName, "--state", dir},
 	}
 }
 

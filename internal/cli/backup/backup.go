@@ -38,11 +38,14 @@ const exits = `Exit codes:
   3  refused, or failed: there is no backup`
 
 // verbs are the commands, with what they need of the process.
-type verbs struct{ machine.Opener }
+type verbs struct {
+	machine.Opener
+	moments Moments
+}
 
 // Commands makes the commands, the most used first.
-func Commands(s *shell.Shell, a machine.Adapters) []*cobra.Command {
-	v := &verbs{machine.Opener{Shell: s, Adapters: a}}
+func Commands(s *shell.Shell, a machine.Adapters, m Moments) []*cobra.Command {
+	v := &verbs{machine.Opener{Shell: s, Adapters: a}, m}
 	return []*cobra.Command{v.backup(), v.restore(), v.verify()}
 }
 
@@ -97,6 +100,7 @@ its recipient, age1….
 			})
 		},
 	}
+	o.parallelFlag(c)
 	o.flags(c, "to", "`URL` to back up to: s3://bucket/prefix or file:///directory; can be given several times, and of S3 each can say ?endpoint=URL&region=NAME&profile=NAME")
 	fl := c.Flags()
 	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can open the backup: `age1…`; can be given several times")
@@ -124,6 +128,9 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 		return err
 	}
 	v.near(ctx, d, o, b.Words)
+	if o.command != "" {
+		job.Sources[0].Watch = v.moments.Watch()
+	}
 	r, err := b.Run(ctx, job)
 	v.wipe()
 	if err != nil {
@@ -150,15 +157,8 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 
 // ready makes all that a backup is made with.
 func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o asked) (b backup.Backup, err error) {
-	if o.recipientsFile != "" {
-		text, err := contents(o.recipientsFile)
-		if err != nil {
-			return b, fmt.Errorf("read the recipients: %w", err)
-		}
-		o.recipients = append(o.recipients, lines(text)...)
-	}
-	if len(o.recipients) == 0 {
-		return b, hint.Usage("nobody is named who can open the backup", "--recipient age1…: age-keygen makes a key, on another machine than this one")
+	if o.recipients, err = named(o.recipients, o.recipientsFile); err != nil {
+		return b, err
 	}
 	at, err := o.directory()
 	if err != nil {

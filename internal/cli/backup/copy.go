@@ -59,6 +59,7 @@ Only backups that somebody signed whom this host trusts are copied.
 			})
 		},
 	}
+	o.parallelFlag(c)
 	o.flags(c, "from", oneURL+", and of S3 also ?endpoint=URL&region=NAME&profile=NAME")
 	o.trustFlag(c)
 	fl := c.Flags()

@@ -51,11 +51,16 @@ const oneURL = "`URL` of the backups: s3://bucket/prefix or file:///directory"
 
 func (p *place) common(c *cobra.Command) {
 	fl := c.Flags()
-	fl.IntVar(&p.parallel, "parallel", stream.Workers, "have `N` objects on their way at once; each takes some 40 MB of memory")
+	p.parallel = stream.Workers
 	fl.StringVar(&p.endpoint, "endpoint", "", "`URL` of a store that is not Amazon's: https://host:port; $AWS_ENDPOINT_URL otherwise")
 	fl.StringVar(&p.region, "region", "", "region of the bucket; $AWS_REGION otherwise")
 	fl.StringVar(&p.state, "state", "", "keep this host's key, and what was sent, in `DIR` instead of "+backup.Directory)
 	fl.BoolVar(&p.json, "json", false, "print JSON v1 (plumb schema describes it)")
+}
+
+// parallelFlag is for the commands that move whole backups.
+func (p *place) parallelFlag(c *cobra.Command) {
+	c.Flags().IntVar(&p.parallel, "parallel", stream.Workers, "have `N` objects on their way at once; each takes some 40 MB of memory")
 }
 
 func (p *place) trustFlag(c *cobra.Command) {

@@ -15,8 +15,8 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/prove"
 	"plumb/internal/backup/store"
-	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/backup/upkeep"
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
@@ -99,6 +99,7 @@ type opening struct {
 }
 
 func (o *opening) flags(c *cobra.Command) {
+	o.parallelFlag(c)
 	o.place.flags(c, "from", oneURL)
 	o.trustFlag(c)
 	c.Flags().StringVar(&o.identity, "identity", "", "the `FILE` with the keys that open backups, as age-keygen writes it")
@@ -135,9 +136,10 @@ type target struct {
 func (v *verbs) restore() *cobra.Command {
 	var o opening
 	var t target
+	var l later
 	c := &cobra.Command{
-		Use:   "restore [ID] --from URL --identity FILE (--into DATASET | --output FILE | --command LINE)",
-		Short: "bring a backup back: to datasets, a file or a command",
+		Use:   "restore [ID] --from URL --identity FILE (--into DATASET | --output FILE | --command LINE | --directory DIR --to MOMENT)",
+		Short: "bring a backup back: to datasets, a file, a command or a moment",
 		Long: `Restore reads a backup, the newest without ID, and what it needs. Several
 objects are fetched at once; each is compared with the signed manifest,
 decrypted and unpacked before a byte of it is passed on, in the order of the
@@ -151,12 +153,24 @@ copy out of: it has lost its identity, replication and outward connections, runs
 the user plumb-verify without network, and answers root on a socket. plumb clone
 list shows it, and plumb clone drop takes it away.
 
+--directory unpacks a base, which is what pg_basebackup gave to plumb backup, and
+has it replay the log that plumb archive has kept, up to --to. What is committed
+at the moment or later is not replayed. The way is read before anything is
+written, and refused when a part of it is missing.
+
 ` + exits,
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored
-  plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'`,
+  plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'
+  plumb restore --from s3://backups/db1 --identity key.txt --directory /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := l.check(c); err != nil {
+				return err
+			}
 			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
+				if l.directory != "" {
+					return v.moment(c.Context(), d, s, o, l, strings.Join(args, ""))
+				}
 				return v.bring(c.Context(), d, s, o, t, strings.Join(args, ""))
 			})
 		},
@@ -169,8 +183,9 @@ list shows it, and plumb clone drop takes it away.
 	c.Flags().StringVar(&t.start, "start", "", "with --into: start a copy called `NAME` on what was restored")
 	c.Flags().Var(&t.memory, "memory", "with --start: `SIZE` that its server may take in all; 512M otherwise")
 	c.Flags().BoolVar(&t.force, "force", false, "replace a file that is there")
-	c.MarkFlagsMutuallyExclusive("into", "output", "command")
-	c.MarkFlagsOneRequired("into", "output", "command")
+	l.flags(c)
+	c.MarkFlagsMutuallyExclusive("into", "output", "command", "directory")
+	c.MarkFlagsOneRequired("into", "output", "command", "directory")
 	if err := c.MarkFlagRequired("identity"); err != nil {
 		panic(err)
 	}

@@ -87,6 +87,22 @@ WantedBy=timers.target
 `, calendar)}}
 }
 
+// ExecStart writes the command line of a unit. The program is named by a plain absolute path.
+func ExecStart(program string, args []string) (string, error) {
+	for _, word := range append([]string{program}, args...) {
+		if strings.ContainsFunc(word, func(c rune) bool { return c < ' ' || c == 0x7f || c == 0xfffd }) {
+			return "", hint.Usage(fmt.Sprintf("%q cannot be written into a unit", word), "use no control characters")
+		}
+	}
+	if !strings.HasPrefix(program, "/") || strings.ContainsAny(program, " \"'\\$%;&|<>()*?[]#~`!{}") {
+		return "", hint.Usage(fmt.Sprintf("%q cannot be written into a unit", program), "install plumb under a plain name, such as /usr/bin/plumb")
+	}
+	for _, word := range args {
+		program += " " + quoteUnit(word)
+	}
+	return program, nil
+}
+
 // quoteUnit quotes a word of ExecStart: systemd.service(5), systemd.unit(5).
 func quoteUnit(word string) string {
 	word = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`, `$`, `$$`).Replace(word)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/stack"
+	archiveview "plumb/internal/view/archive"
 	backupview "plumb/internal/view/backup"
 	checkview "plumb/internal/view/check"
 	explainview "plumb/internal/view/explain"
@@ -80,6 +81,9 @@ func documents() map[string]document {
 		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json"},
 		"backup-prune":   {reflect.TypeFor[backupview.PruneJSON](), "plumb backup prune --json"},
 		"restore":        {reflect.TypeFor[backupview.RestoreJSON](), "plumb restore --json"},
+		"restore-moment": {reflect.TypeFor[backupview.MomentJSON](), "plumb restore --directory --json"},
+		"archive":        {reflect.TypeFor[archiveview.ArchiveListJSON](), "plumb archive list --json"},
+		"archive-status": {reflect.TypeFor[archiveview.ArchiveStatusJSON](), "plumb archive status --json"},
 		"verify":         {reflect.TypeFor[backupview.VerifyJSON](), "plumb verify --json"},
 		"replicate":      {reflect.TypeFor[protectview.ReplicateJSON](), "plumb replicate --json"},
 		"rollback":       {reflect.TypeFor[protectview.RollbackJSON](), "plumb rollback --json"},
@@ -202,7 +206,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../backup", "../../backup", "../../backup/prune", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../backup", "../../backup", "../../backup/prune", "../../backup/moment", "../../protect/replay", "../archive", "../../archive", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -48,6 +48,7 @@ type Event struct {
 	Server  uint32
 	At, End int64  // its place in the file
 	Body    []byte // the beginning of it, without its checksum
+	summed  bool   // it has one
 }
 
 // Scan reads the events of a file, and checks the checksum of each. What ends amid an event is
@@ -64,7 +65,35 @@ func Scan(r io.Reader, f func(Event) error) error {
 	default:
 		return errors.New("it is no binary log")
 	}
-	s := scan{r: r, at: 4}
+	return (&scan{r: r, at: 4}).all(f)
+}
+
+// Resume reads the events of a file from a place on at which one begins. ReadHead tells whether they have checksums.
+func Resume(r io.Reader, at int64, summed bool, f func(Event) error) error {
+	return (&scan{r: r, at: at, summed: summed}).all(f)
+}
+
+// ReadHead reads the beginning of a file: whether its events have checksums, and where the first ends.
+func ReadHead(r io.Reader) (summed bool, end int64, err error) {
+	err = Scan(r, func(e Event) error {
+		if e.Type != Format {
+			return errors.New("it does not begin as a binary log does")
+		}
+		summed, end = e.summed, e.End
+		return errHead
+	})
+	if errors.Is(err, errHead) {
+		err = nil
+	} else if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return summed, end, err
+}
+
+var errHead = errors.New("the head was read")
+
+// all reads what there is.
+func (s *scan) all(f func(Event) error) error {
 	for {
 		e, err := s.next()
 		if errors.Is(err, io.EOF) {
@@ -135,7 +164,7 @@ func (s *scan) next() (e Event, err error) {
 			e.Body = e.Body[:n-4]
 		}
 	}
-	s.at = e.End
+	s.at, e.summed = e.End, s.summed
 	return e, nil
 }
 

@@ -29,6 +29,17 @@ func (e *Engine) Replay(ctx context.Context, d host.Streamer, a load.Admin, c pr
 	return nil
 }
 
+// Play plays a way into a copy that was restored without a log of its own, and proves that it stands at its end.
+func Play(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, w replay.Way) error {
+	p := &playing{ctx: ctx, o: ownerOf(d, c.Server), a: a, c: c, w: w}
+	for _, step := range []func() error{p.tools, p.play, p.reached} {
+		if err := step(); err != nil {
+			return fmt.Errorf("replay the binary log up to %s: %w", place(w.Stop), err)
+		}
+	}
+	return nil
+}
+
 // playing is a replay that goes on.
 type playing struct {
 	ctx         context.Context

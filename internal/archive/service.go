@@ -1,0 +1,205 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"plumb/internal/hint"
+	"plumb/internal/host/reach"
+)
+
+// Service archives what servers hand over, and follows the logs of others.
+type Service struct {
+	Keeper *Keeper
+	Board  *Board
+	Every  time.Duration // between two looks at a log that is followed
+	Within time.Duration // the longest that one file may take: its server is told then that it failed
+	Say    func(string)  // tells a person what happened
+
+	turn chan struct{} // of who keeps
+}
+
+// Follower follows a log.
+type Follower interface {
+	Name() string
+	// Turn keeps what was written since the last one.
+	Turn(ctx context.Context, k *Keeper) (Turn, error)
+}
+
+// Turn is what came of a look at a log.
+type Turn struct {
+	Last  string // where the archive is: FILE:PLACE
+	Bytes int64  // that were kept now
+	Whole bool   // it has all that was there when the turn began
+	More  bool   // there is more to be kept at once
+	Break string // why the log could not be gone on with
+}
+
+// Inlet is where servers hand over, and of which user they must be.
+type Inlet struct {
+	*reach.Inlet
+	UID    int
+	Name   string // in the status
+	Accept func(o Offer, head []byte) (Piece, error)
+}
+
+// atOnce is how many may be handing over at a time. A server does one after the other.
+const atOnce = 8
+
+// Run archives until the context ends.
+func (s *Service) Run(ctx context.Context, in *Inlet, follow []Follower) error {
+	s.turn = make(chan struct{}, 1)
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer end() // before the wait
+	for _, f := range follow {
+		all.Go(func() { s.follow(ctx, f) })
+	}
+	all.Go(func() { s.beat(ctx) })
+	if in == nil {
+		<-ctx.Done()
+		return nil
+	}
+	go func() {
+		<-ctx.Done()
+		_ = in.Close() // which ends Accept
+	}()
+	places := make(chan struct{}, atOnce)
+	for {
+		c, err := in.Inlet.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("listen for servers: %w", err)
+		}
+		if c.UID != in.UID && c.UID != 0 {
+			refuse(c) // before he takes a place, or changes anything of what is said
+			continue
+		}
+		select {
+		case places <- struct{}{}:
+			all.Go(func() {
+				defer func() { <-places }()
+				s.receive(ctx, in, c)
+			})
+		default:
+			_ = c.Close() // its command says that it failed
+		}
+	}
+}
+
+// receive takes one file.
+func (s *Service) receive(ctx context.Context, in *Inlet, c *reach.Caller) {
+	ctx, cancel := context.WithTimeout(ctx, s.Within)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	defer c.Close()
+	held := false
+	p, n, err := s.Keeper.Receive(ctx, c, s.Within, func(o Offer, head []byte) (Piece, error) {
+		p, err := in.Accept(o, head)
+		if err == nil {
+			err = s.wait(ctx)
+		}
+		held = err == nil
+		return p, err
+	})
+	if held {
+		<-s.turn
+	}
+	s.tell(ctx, in.Name, err, func(one *Source) { one.Well(p.File, n, s.Board.Now()) })
+}
+
+// refuse sends a user away who is not the server's.
+func refuse(c *reach.Caller) {
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	_ = tell(c, hint.With(fmt.Errorf("user %d may not archive here", c.UID), "plumb archive run --wal-user names the user of the server"))
+	_ = c.Close()
+}
+
+// wait waits until nobody else keeps: what hangs then is told by those who wait too long.
+func (s *Service) wait(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return errors.New("what is archived before it takes too long: the store does not answer, or is slow")
+	}
+}
+
+// follow looks at a log again and again.
+func (s *Service) follow(ctx context.Context, f Follower) {
+	for ctx.Err() == nil {
+		began := s.Board.Now()
+		t, err := s.once(ctx, f)
+		if ctx.Err() != nil {
+			return
+		}
+		if t.Break != "" {
+			s.Say(f.Name() + ": the log broke off: " + t.Break)
+		}
+		s.tell(ctx, f.Name(), err, func(one *Source) {
+			kept := one.Kept
+			one.Well(t.Last, t.Bytes, s.Board.Now())
+			if t.Bytes == 0 {
+				one.Kept = kept
+			}
+			if t.Whole {
+				one.Whole = began.UTC()
+			}
+			if t.Break != "" {
+				one.Breaks = append(one.Breaks, t.Break)
+			}
+		})
+		if err == nil && t.More {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(s.Every):
+		}
+	}
+}
+
+func (s *Service) once(ctx context.Context, f Follower) (Turn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Within)
+	defer cancel()
+	return f.Turn(ctx, s.Keeper)
+}
+
+// tell says how it went.
+func (s *Service) tell(ctx context.Context, name string, err error, well func(*Source)) {
+	if err != nil {
+		s.Say(name + ": " + err.Error())
+	}
+	bad := s.Board.Tell(context.WithoutCancel(ctx), name, func(one *Source) {
+		if err != nil {
+			one.Ill(err, s.Board.Now())
+			return
+		}
+		well(one)
+	})
+	if bad != nil {
+		s.Say(bad.Error())
+	}
+}
+
+// beat says again and again that the service is alive.
+func (s *Service) beat(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(Beat):
+		}
+		if err := s.Board.Tell(ctx, "", nil); err != nil {
+			s.Say(err.Error())
+		}
+	}
+}

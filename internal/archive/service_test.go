@@ -1,0 +1,188 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plumb/internal/backup/store"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/host/reach"
+)
+
+// hanging is a store that does not answer until it is let go.
+type hanging struct {
+	store.Store
+	begun chan struct{} // somebody waits
+	let   chan struct{}
+}
+
+func (h *hanging) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	select {
+	case h.begun <- struct{}{}:
+	default:
+	}
+	<-h.let
+	return h.Store.Put(ctx, name, data, o)
+}
+
+// served is a service that runs.
+type served struct {
+	*world
+	socket string
+	board  *Board
+	dir    string
+	mu     sync.Mutex
+	told   []string
+}
+
+func serve(t *testing.T, w *world, within time.Duration, follow ...Follower) *served {
+	t.Helper()
+	s := &served{world: w, dir: t.TempDir()}
+	s.socket = filepath.Join(s.dir, "socket/s")
+	s.board = &Board{Do: hosttest.LiveDoer(t), File: StatusFile(s.dir, "main"), Now: time.Now}
+	must(t, s.board.Begin(t.Context(), Status{Name: "main"}))
+	in, err := reach.NewInlet(s.socket)
+	must(t, err)
+	service := &Service{Keeper: w.Keeper, Board: s.board, Every: 10 * time.Millisecond, Within: within, Say: func(text string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.told = append(s.told, text)
+	}}
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- service.Run(ctx, &Inlet{Inlet: in, UID: os.Geteuid(), Name: "wal", Accept: func(o Offer, _ []byte) (Piece, error) {
+			return Piece{Server: "s", Series: "wal", File: o.File, To: o.Size}, nil
+		}}, follow)
+	}()
+	t.Cleanup(func() {
+		end()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (s *served) push(file string, text []byte) error {
+	c, err := reach.DialInlet(s.socket)
+	if err != nil {
+		return err
+	}
+	return errors.Join(HandOver(c, Offer{File: file, Size: int64(len(text))}, bytes.NewReader(text), 30*time.Second), c.Close())
+}
+
+func (s *served) trouble(t *testing.T) string {
+	t.Helper()
+	all, err := Statuses(t.Context(), s.board.Do, s.dir)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	return strings.Join(all[0].Trouble(time.Now(), time.Hour), "\n")
+}
+
+// Many hand over at once, and all of it is there.
+func TestServes(t *testing.T) {
+	s := serve(t, newWorld(t), time.Minute)
+	var all sync.WaitGroup
+	for _, file := range []string{"a", "b", "c", "d"} {
+		all.Go(func() {
+			text := bytes.Repeat([]byte(file), 100_000)
+			if err := s.push(file, text); err != nil {
+				t.Error(err)
+			}
+			if got, err := s.read(t, Piece{Server: "s", Series: "wal", File: file, To: 100_000}); err != nil || !bytes.Equal(got, text) {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+		})
+	}
+	all.Wait()
+	if got := s.trouble(t); got != "" {
+		t.Error(got)
+	}
+	if _, err := reach.NewInlet(filepath.Join(s.dir, "archive/main.json")); err == nil {
+		t.Error("a file is taken for an old socket")
+	}
+}
+
+// While the store hangs every server is told that it failed, and so is who asks; when it answers again, all goes on.
+func TestStoreHangs(t *testing.T) {
+	w := newWorld(t)
+	h := &hanging{w.Keeper.Store, make(chan struct{}, 1), make(chan struct{})}
+	w.Keeper.Store = h
+	s := serve(t, w, 500*time.Millisecond)
+	first := make(chan error, 1)
+	go func() { first <- s.push("a", []byte("text")) }()
+	<-h.begun
+	if err := s.push("b", []byte("text")); err == nil {
+		t.Error("it was taken while the store hangs")
+	}
+	if err := <-first; err == nil {
+		t.Error("the first was told that it is archived")
+	}
+	for end := time.Now().Add(time.Minute); s.trouble(t) == ""; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nobody is told")
+		}
+	}
+	close(h.let)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		err := errors.Join(s.push("a", []byte("text")), s.push("b", []byte("text")))
+		if err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(time.Minute); s.trouble(t) != ""; time.Sleep(5 * time.Millisecond) { // the first is told of last, perhaps
+		if err := s.push("a", []byte("text")); err != nil || time.Now().After(end) {
+			t.Fatalf("%v, %s", err, s.trouble(t))
+		}
+	}
+}
+
+// turning is a log that is looked at.
+type turning struct {
+	mu    sync.Mutex
+	turns int
+}
+
+// Name implements Follower.
+func (*turning) Name() string { return "log" }
+
+// Turn implements Follower.
+func (f *turning) Turn(context.Context, *Keeper) (Turn, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.turns++
+	switch f.turns {
+	case 1:
+		return Turn{}, errors.New("no file")
+	case 2:
+		return Turn{Break: "it was reset", More: true}, nil
+	}
+	return Turn{Last: "f:1", Whole: true}, nil
+}
+
+// What a log that is followed says is told; that it broke off stays.
+func TestFollowed(t *testing.T) {
+	f := &turning{}
+	s := serve(t, newWorld(t), time.Minute, f)
+	turns := func() int { f.mu.Lock(); defer f.mu.Unlock(); return f.turns }
+	for end := time.Now().Add(time.Minute); turns() < 5; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it is not looked at")
+		}
+	}
+	if got := s.trouble(t); got != "log: the log broke off: it was reset" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,99 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"filippo.io/age"
+	"golang.org/x/mod/sumdb/note"
+
+	"plumb/internal/backup/chunk"
+	"plumb/internal/backup/store"
+)
+
+// Shelf is a store with archives, for who reads them.
+type Shelf struct {
+	Store store.Store
+	Trust []note.Verifier // whose entries are believed
+	Keys  []age.Identity
+}
+
+// List gives the pieces that are there, of one server or ("") of all, by server, series, file and place. Their names
+// say it: none of them is opened, and so none is believed yet.
+func (s Shelf) List(ctx context.Context, server string) (all []Piece, err error) {
+	prefix := Prefix
+	if server != "" {
+		prefix += server + "/"
+	}
+	err = s.Store.List(ctx, prefix, func(i store.Info) error {
+		if p, is := ofEntry(i.Name); is {
+			all = append(all, p)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the archive in %s: %w", s.Store.URL(), err)
+	}
+	slices.SortFunc(all, func(a, b Piece) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Series, b.Series), cmp.Compare(a.File, b.File), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	return all, nil
+}
+
+// Entry reads the entry of a piece, if somebody signed it who is trusted.
+func (s Shelf) Entry(ctx context.Context, p Piece) (Entry, error) {
+	text, _, err := s.Store.Get(ctx, p.Name(), make([]byte, mostEntry))
+	if err != nil {
+		return Entry{}, fmt.Errorf("read the entry of %s: %w", p.File, err)
+	}
+	e, err := open(text, s.Trust...)
+	if err == nil && e.Piece != p { // of another piece, put here by who may write to the store
+		err = fmt.Errorf("it is that of %s from %d to %d of %s", e.File, e.From, e.To, e.Server)
+	}
+	if err != nil {
+		return Entry{}, fmt.Errorf("read the entry of %s: %w", p.File, err)
+	}
+	return e, nil
+}
+
+// tries is how often an object is asked for that arrives as another: the line may have done it.
+const tries = 3
+
+// Read writes a piece to out. What it writes was checked; with an error it is only its beginning.
+func (s Shelf) Read(ctx context.Context, e Entry, out io.Writer) error {
+	o, err := chunk.NewOpener(s.Keys)
+	if err != nil {
+		return fmt.Errorf("read %s of the archive: %w", e.File, err)
+	}
+	defer o.Close()
+	var object, plain []byte
+	for n, c := range e.Chunks {
+		object, plain = slices.Grow(object[:0], int(c.Size)), slices.Grow(plain[:0], int(c.Plain))
+		var got []byte
+		for range tries {
+			if got, _, err = s.Store.Get(ctx, e.chunk(n, c.SHA256), object[:c.Size]); err != nil {
+				break
+			}
+			if err = c.Check(got); err == nil {
+				break
+			}
+		}
+		if err == nil {
+			got, err = o.Open(got, plain, c.Plain)
+		}
+		if errors.Is(err, store.ErrNotFound) {
+			err = fmt.Errorf("an object of it is gone: %w", err)
+		}
+		if err == nil {
+			_, err = out.Write(got)
+		}
+		if err != nil {
+			return fmt.Errorf("read %s of the archive from %d to %d: %w", e.File, e.From, e.To, err)
+		}
+	}
+	return nil
+}

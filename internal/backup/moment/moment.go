@@ -1,0 +1,196 @@
+// Package moment brings a base that was backed up to a moment later: it is restored to a new directory, and what the
+// server wrote to its log since is taken from the archive, up to the moment. What the way there needs is looked
+// for before anything is written, and a hole in it is refused.
+package moment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/archive"
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+	"plumb/internal/protect/replay"
+)
+
+// Engine knows one product's bases.
+type Engine interface {
+	// Knows tells whether a backup is a base that this product can bring forward.
+	Knows(m manifest.Manifest) bool
+	// Plan finds what is replayed. It reads the archive alone, and refuses a way with a hole.
+	Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a Asked) (Way, error)
+	// Unpack is the command that unpacks a base, from its standard input into a directory.
+	Unpack(dir string) []string
+	// Finish gives an unpacked base what it replays.
+	Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *Way, a At) error
+}
+
+// Asked is what a person asked for.
+type Asked struct {
+	To       replay.Target // its Point() is the end of the archive
+	Log      string        // which of the archive, where that has several and the base does not say
+	Timeline int           // of those who have any; 0: the newest that the archive knows of
+	Replace  bool          // the server that was backed up is gone: the copy takes its place
+}
+
+// At says where a base is brought forward, and as whom.
+type At struct {
+	Data     string // the directory in which it was unpacked
+	Dir      string // where that will be in the end
+	Aside    string // a directory for what is not to stay, of root
+	UID, GID int
+	As       []string // comes before a command that is run as that user; nothing when we are he
+	// Start starts a program that is ended with what it made when we are killed. What it gives ends it, if it still runs.
+	Start func(context.Context, host.Process) (p host.Running, end func(context.Context) error, err error)
+	Asked
+}
+
+// Way is what is replayed.
+type Way struct {
+	Base   string               `json:"base"`   // the backup
+	Server string               `json:"server"` // in the archive
+	From   string               `json:"from"`   // place in the log
+	Last   string               `json:"last"`   // the last record that is replayed
+	Count  int                  `json:"transactions"`
+	Before []replay.Transaction `json:"before"` // the last that are replayed
+	After  []replay.Transaction `json:"after"`  // the first that are not
+	Bytes  int64                `json:"bytes"`  // of the log
+	Files  int                  `json:"files"`
+	Next   []string             `json:"next"` // what is left to do for a person
+	Notes  []string             `json:"notes,omitempty"`
+
+	Pieces []archive.Piece `json:"-"`
+	Inner  any             `json:"-"` // of the engine alone
+}
+
+// Restore is a base that is brought forward.
+type Restore struct {
+	backup.Restore
+	Do      host.Launcher
+	Books   string // directory of the inventory
+	Engines []Engine
+	Doing   func(string)
+}
+
+// Shelf is the archive in the same store, believed and opened as the backups are.
+func (r Restore) Shelf() archive.Shelf {
+	return archive.Shelf{Store: r.Store, Trust: r.Trust, Keys: r.Keys}
+}
+
+// Plan finds what is replayed onto a backup, and changes nothing.
+func (r Restore) Plan(ctx context.Context, m manifest.Manifest, a Asked) (Way, Engine, error) {
+	for _, e := range r.Engines {
+		if e.Knows(m) {
+			w, err := e.Plan(ctx, r.Shelf(), m, a)
+			w.Base = m.ID
+			if err != nil {
+				err = fmt.Errorf("bring backup %s to %s: %w", m.ID, a.To.Text, err)
+			}
+			return w, e, err
+		}
+	}
+	return Way{}, nil, hint.With(fmt.Errorf("backup %s does not say where in a log it begins", m.ID),
+		"a base is what pg_basebackup -D - -Ft -X none or mariadb-backup --backup --stream=mbstream gives to plumb backup --command, uncompressed")
+}
+
+// Run restores a backup to a directory that is not there yet, and brings it to the moment.
+func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked) (w Way, err error) {
+	w, e, err := r.Plan(ctx, m, a)
+	if err != nil {
+		return w, err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
+		}
+	}()
+	real, err := r.place(ctx, dir)
+	if err != nil {
+		return w, err
+	}
+	// What a killed run left is in nobody's way, so that it stays is no reason not to restore.
+	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, runs) })
+	run := runs + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	log, err := inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
+	if err != nil {
+		return w, err
+	}
+	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
+	at := At{Aside: real + ".plumb-restore", Dir: real, UID: uid, GID: gid, Asked: a}
+	at.Data = path.Join(at.Aside, "data")
+	if r.Do.About().Root {
+		at.As = []string{"setpriv", "--reuid=" + strconv.Itoa(uid), "--regid=" + strconv.Itoa(gid), "--clear-groups", "--no-new-privs", "--"}
+	}
+	at.Start = func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
+		return r.start(ctx, log, p)
+	}
+	if err := r.room(ctx, log, at, run); err != nil {
+		return w, err
+	}
+	r.Doing("unpacking the base")
+	if err := r.Feed(ctx, m, 0, append(at.As[:len(at.As):len(at.As)], e.Unpack(at.Data)...)); err != nil {
+		return w, err
+	}
+	if err := e.Finish(ctx, r.Do, r.Shelf(), &w, at); err != nil {
+		return w, err
+	}
+	return w, r.Do.Rename(ctx, at.Data, real)
+}
+
+// runs is how the books of restores are called.
+const runs = "restore-"
+
+// place refuses a directory that is there, and one in which another user could put something else in its place.
+func (r Restore) place(ctx context.Context, dir string) (string, error) {
+	if !path.IsAbs(dir) || path.Clean(dir) != dir || strings.ContainsAny(dir, "\n'\\") {
+		return "", hint.Usage(fmt.Sprintf("%q is no path of a directory", dir), "give an absolute one without quotes")
+	}
+	parent, err := host.OnlyOurs(path.Dir(dir))
+	if err != nil {
+		return "", err
+	}
+	real := path.Join(parent, path.Base(dir))
+	if !inventory.Missing(ctx, r.Do, real) {
+		return "", hint.With(fmt.Errorf("%s is there", dir), "name a directory that is not there yet: nothing is replaced")
+	}
+	return real, nil
+}
+
+// room makes the directory in which all is done. It is in the inventory before it is there, so that what a killed
+// run left of it is taken away.
+func (r Restore) room(ctx context.Context, log *inventory.Log, at At, run string) error {
+	_, err := log.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: at.Aside}, func(*inventory.Thing) error {
+		if err := r.Do.MakeDir(ctx, at.Aside, 0o711, -1, -1); err != nil {
+			return err
+		}
+		return r.Do.Append(ctx, path.Join(at.Aside, inventory.Marker), []byte(run+"\n"))
+	})
+	if err != nil {
+		return err
+	}
+	uid, gid := at.UID, at.GID
+	if len(at.As) == 0 {
+		uid, gid = -1, -1
+	}
+	return r.Do.MakeDir(ctx, at.Data, 0o700, uid, gid)
+}
+
+// start starts a program that is in the inventory before it runs.
+func (r Restore) start(ctx context.Context, log *inventory.Log, p host.Process) (running host.Running, end func(context.Context) error, err error) {
+	t, err := log.Make(ctx, inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}, func(t *inventory.Thing) (err error) {
+		if running, err = r.Do.Start(ctx, p); err != nil {
+			return err
+		}
+		return kinds.Proven(ctx, r.Do, t, running.PID())
+	})
+	return running, func(ctx context.Context) error { return log.Remove(ctx, t) }, err
+}

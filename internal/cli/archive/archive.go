@@ -1,0 +1,286 @@
+// Package archive is the commands that ship the logs of servers to a store as they are written.
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"plumb/internal/archive"
+	"plumb/internal/backup"
+	"plumb/internal/backup/store"
+	backupcli "plumb/internal/cli/backup"
+	"plumb/internal/cli/shell"
+	mysqlpitr "plumb/internal/engine/mysql/pitr"
+	"plumb/internal/engine/postgres/pitr"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/host/reach"
+)
+
+const exits = `Exit codes:
+  0  done
+  2  the command line is wrong
+  3  refused, or failed: nothing was archived`
+
+// Directory is where a service's socket is, unless it is told otherwise. Nobody but root can put another there.
+const Directory = "/run/plumb-archive"
+
+func socketOf(name string) string { return filepath.Join(Directory, name+".sock") }
+
+type verbs struct{ *shell.Shell }
+
+// Command makes plumb archive.
+func Command(s *shell.Shell) *cobra.Command {
+	v := &verbs{s}
+	c := &cobra.Command{
+		Use:   "archive",
+		Short: "keep the logs of servers, to bring backups to a moment",
+		Long: `Archive keeps the write-ahead log of PostgreSQL and the binary log of MariaDB and
+MySQL in the store in which the backups are. plumb restore --to MOMENT replays
+it onto a base.
+
+run is the service. PostgreSQL hands its files to it by archive_command, with
+push; binary logs it follows itself.`,
+		Args: v.NoSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(v.run(), v.push(), v.status(), v.list())
+	return c
+}
+
+// asked is what the command line asks of the service.
+type asked struct {
+	backupcli.Place
+	name, socket          string
+	recipients            []string
+	recipientsFile        string
+	walUser               string
+	index, logUser, logOf string
+	every, within         time.Duration
+	emit                  string
+}
+
+func (v *verbs) run() *cobra.Command {
+	var o asked
+	c := &cobra.Command{
+		Use:   "run --to URL --recipient AGE (--wal-user USER | --binlog-index FILE)",
+		Short: "run the service that archives",
+		Long: `Run archives until it is ended. With --wal-user it takes the files that a
+PostgreSQL server of that user hands over; the settings of the server are
+
+  archive_mode = on
+  archive_command = 'plumb archive push %p'
+  archive_timeout = 30s
+
+and of these archive_timeout bounds what can be lost. With --binlog-index it
+reads the binary log that the file lists, with the rights of --binlog-user, and
+keeps what was written every few seconds.
+
+There is no spool: a file of PostgreSQL is archived when it is in the store, and
+until then the server keeps it, counts the failure (pg_stat_archiver) and tries
+again. Nothing that is in the archive is replaced.
+
+--emit systemd prints a unit that runs the same command; its first line is where
+it belongs.
+
+` + exits,
+		Example: `  plumb archive run --to s3://backups/db1 --recipient age1… --wal-user postgres
+  plumb archive run --to s3://backups/db1 --recipient age1… --binlog-index /var/lib/mysql/binlog.index`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			if o.emit != "" {
+				text, err := o.unit()
+				if err != nil {
+					return err
+				}
+				return v.Print(text)
+			}
+			return v.serve(c.Context(), o)
+		},
+	}
+	o.ToFlags(c)
+	fl := c.Flags()
+	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can open the archive: `age1…`; can be given several times")
+	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` of recipients, one a line")
+	fl.StringVar(&o.name, "name", "main", "what this service is called: of its socket and its status")
+	fl.StringVar(&o.socket, "socket", "", "take files at this `SOCKET` instead of "+Directory+"/NAME.sock")
+	fl.StringVar(&o.walUser, "wal-user", "", "take files of PostgreSQL from this `USER`")
+	fl.StringVar(&o.index, "binlog-index", "", "follow the binary log that this `FILE` lists")
+	fl.StringVar(&o.logUser, "binlog-user", "mysql", "read the binary log with the rights of this `USER`")
+	fl.StringVar(&o.logOf, "binlog-name", "mysql", "what the server of the binary log is called in the archive")
+	fl.DurationVar(&o.every, "every", 5*time.Second, "look for new events in the binary log this often")
+	fl.DurationVar(&o.within, "within", time.Minute, "tell the server that a file could not be archived when it takes longer")
+	fl.StringVar(&o.emit, "emit", "", "print what runs it as a service, and stop: systemd")
+	c.MarkFlagsOneRequired("wal-user", "binlog-index")
+	if err := fl.MarkHidden("json"); err != nil { // a service answers nothing
+		panic(err)
+	}
+	shell.Offer(c, map[string]shell.Words{"emit": func() []string { return []string{"systemd"} }})
+	return c
+}
+
+func (o *asked) check() error {
+	if o.name == "" || strings.Trim(o.name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+		return hint.Usage(fmt.Sprintf("%q is no name for a service", o.name), "use letters, digits, - and _")
+	}
+	if o.index != "" && !filepath.IsAbs(o.index) {
+		return hint.Usage(fmt.Sprintf("--binlog-index %s is no absolute path", o.index), "SHOW VARIABLES LIKE 'log_bin_index' tells it")
+	}
+	if err := store.Check(o.logOf); o.index != "" && (err != nil || strings.Contains(o.logOf, "/")) {
+		return hint.Usage(fmt.Sprintf("--binlog-name %q is no name", o.logOf), "use letters, digits and . _ - =")
+	}
+	if o.every < time.Second || o.every > time.Hour || o.within < time.Second || o.within > time.Hour {
+		return hint.Usage("--every and --within are from 1s to 1h", "the usual: --every 5s --within 1m")
+	}
+	if o.socket == "" {
+		o.socket = socketOf(o.name)
+	}
+	return nil
+}
+
+// account gives the numbers of a user.
+func account(name string) (uid, gid int, err error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return 0, 0, hint.Usage(fmt.Sprintf("there is no user %q here", name), "name the one that the server runs as")
+	}
+	uid, err = strconv.Atoi(u.Uid)
+	gid, err2 := strconv.Atoi(u.Gid)
+	return uid, gid, errors.Join(err, err2)
+}
+
+// accounts sees that the users are there, before anything is written.
+func (o asked) accounts() error {
+	var err error
+	if o.walUser != "" {
+		_, _, err = account(o.walUser)
+	}
+	if err == nil && o.index != "" {
+		_, _, err = account(o.logUser)
+	}
+	return err
+}
+
+// serve runs the service.
+func (v *verbs) serve(ctx context.Context, o asked) (err error) {
+	if err := o.accounts(); err != nil {
+		return err
+	}
+	plain, end, err := o.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	defer func() { err = errors.Join(err, d.Close()) }()
+	at, err := o.Directory()
+	if err != nil {
+		return err
+	}
+	status := archive.StatusFile(at, o.name)
+	unlock, err := d.Lock(ctx, status+".lock")
+	if errors.Is(err, host.ErrLocked) {
+		err = hint.With(fmt.Errorf("a service called %s runs already", o.name), "plumb archive status tells of it; --name makes another")
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	k, public, err := v.keeper(ctx, d, store.Patiently(plain, patience, 4, nil), o, at)
+	if err != nil {
+		return err
+	}
+	s := archive.Service{Keeper: k, Every: o.every, Within: o.within, Say: v.say, Board: &archive.Board{Do: d, File: status, Now: time.Now}}
+	if err := s.Board.Begin(ctx, archive.Status{Name: o.name, PID: os.Getpid(), To: plain.URL()}); err != nil {
+		return err
+	}
+	in, err := o.inlet()
+	if err != nil {
+		return err
+	}
+	follow, err := o.followers(d, public)
+	if err != nil {
+		return err
+	}
+	v.say("archiving to " + plain.URL())
+	return s.Run(ctx, in, follow)
+}
+
+// patience is short: a server that waits for its answer is told soon, and tries again itself.
+var patience = store.Patience{For: 20 * time.Second, First: 100 * time.Millisecond, Most: 2 * time.Second}
+
+// keeper makes what pieces are kept with.
+func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o asked, at string) (*archive.Keeper, note.Verifier, error) {
+	to, err := backupcli.Recipients(o.recipients, o.recipientsFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "unknown"
+	}
+	sign, public, err := backup.HostKey(ctx, d, at, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	verifier, err := note.NewVerifier(public)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := (&backup.Backup{Do: d, Store: s, Host: name, Sign: sign, Public: public}).Claim(ctx); err != nil {
+		return nil, nil, err
+	}
+	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now}, verifier, nil
+}
+
+// inlet opens the socket; nil when no server hands anything over.
+func (o asked) inlet() (*archive.Inlet, error) {
+	if o.walUser == "" {
+		return nil, nil
+	}
+	uid, _, err := account(o.walUser)
+	if err != nil {
+		return nil, err
+	}
+	in, err := reach.NewInlet(o.socket)
+	if err != nil {
+		return nil, err
+	}
+	return &archive.Inlet{Inlet: in, UID: uid, Name: "write-ahead log", Accept: func(offer archive.Offer, head []byte) (archive.Piece, error) {
+		err := pitr.Check(offer.File, offer.Size, offer.System, head)
+		return archive.Piece{Server: pitr.Server(offer.System), Series: pitr.Series, File: offer.File, To: offer.Size}, err
+	}}, nil
+}
+
+func (o asked) followers(d *host.LiveDoer, public note.Verifier) ([]archive.Follower, error) {
+	if o.index == "" {
+		return nil, nil
+	}
+	uid, gid, err := account(o.logUser)
+	if err != nil {
+		return nil, err
+	}
+	f := &mysqlpitr.Follower{Do: d, Server: o.logOf, Index: o.index, Public: public}
+	if d.About().Root {
+		f.As = []string{"setpriv", "--reuid=" + strconv.Itoa(uid), "--regid=" + strconv.Itoa(gid), "--clear-groups", "--no-new-privs", "--"}
+	}
+	return []archive.Follower{f}, nil
+}
+
+// say tells what happened, with the time: it is read in a journal.
+func (v *verbs) say(text string) {
+	fmt.Fprintf(v.Err, "%s\n", shell.OneLine(text))
+}

@@ -1,0 +1,97 @@
+package archive
+
+import (
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/archive"
+	backupcli "plumb/internal/cli/backup"
+	"plumb/internal/cli/shell"
+	mysqlpitr "plumb/internal/engine/mysql/pitr"
+	"plumb/internal/engine/postgres/pitr"
+	"plumb/internal/host"
+	view "plumb/internal/view/archive"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/store"
+)
+
+const statusExits = `Exit codes:
+  0  all is archived
+  1  something is not, or no service runs
+  2  the command line is wrong
+  3  what was to be read could not be read`
+
+func (v *verbs) status() *cobra.Command {
+	state, asJSON, lag := "", false, time.Minute
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "say how the services of this host that archive are",
+		Long: `Status reads what the services have written of themselves, and says what is
+wrong: one that has said nothing for a while, what failed and since when, a
+binary log of which the newest part is not archived, a log that broke off.
+
+` + statusExits,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if state == "" {
+				state = backup.Directory
+			}
+			live := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
+			defer func() { err = errors.Join(err, live.Close()) }()
+			all, err := archive.Statuses(c.Context(), live, state)
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			if err := v.Answer(asJSON, view.StatusDocument(all, now, lag), view.Status(all, now, lag, shell.Screen(v.Out))); err != nil {
+				return err
+			}
+			for _, s := range all {
+				if len(s.Trouble(now, lag)) > 0 {
+					return shell.ErrMarked
+				}
+			}
+			if len(all) == 0 {
+				return shell.ErrMarked
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&state, "state", "", "read what services say in `DIR` instead of "+backup.Directory)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema describes it)")
+	c.Flags().DurationVar(&lag, "lag", lag, "how long what was written may be without being archived")
+	return c
+}
+
+func (v *verbs) list() *cobra.Command {
+	var p backupcli.Place
+	c := &cobra.Command{
+		Use:   "list --from URL",
+		Short: "list what is archived, and the holes in it",
+		Long: `List shows the stretches of log that are in a store, by the names of their
+objects: whether they are signed by a host that is trusted, and are whole, is
+seen by who restores them.
+
+` + shell.ReadExits,
+		Example: "  plumb archive list --from s3://backups/db1",
+		Args:    shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.On(v.Shell, func(_ *host.LiveDoer, s store.Store) error {
+				all, err := archive.Shelf{Store: s}.List(c.Context(), "")
+				if err != nil {
+					return err
+				}
+				var found []archive.Stretch
+				for _, one := range []archive.Stretcher{pitr.Engine{}, mysqlpitr.Engine{}} {
+					found = append(found, one.Stretches(all)...)
+				}
+				return v.Answer(p.JSON(), view.ListDocument(s.URL(), found), view.List(s.URL(), found, shell.Screen(v.Out)))
+			})
+		},
+	}
+	p.FromFlags(c)
+	return c
+}

@@ -1,0 +1,65 @@
+package archive
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"plumb/internal/hint"
+	"plumb/internal/protect/policy"
+)
+
+// unit is a service of systemd that runs the same command.
+func (o asked) unit() (string, error) {
+	if o.emit != "systemd" {
+		return "", hint.Usage(fmt.Sprintf("nothing is known of %q", o.emit), "want systemd")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	argv := []string{"archive", "run", "--name", o.name, "--to", o.URL()}
+	for _, r := range o.recipients {
+		argv = append(argv, "--recipient", r)
+	}
+	argv = append(append(argv, o.Words()...), o.more()...)
+	line, err := policy.ExecStart(program, argv)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(`# /etc/systemd/system/plumb-archive-%s.service
+[Unit]
+Description=Logs of databases: archive what is written
+Documentation=man:plumb(1)
+After=local-fs.target network-online.target
+Wants=network-online.target
+
+[Service]
+ExecStart=%s
+Restart=always
+RestartSec=5s
+# A login of S3: AWS_ACCESS_KEY_ID=…, AWS_SECRET_ACCESS_KEY=…, AWS_ENDPOINT_URL=…
+EnvironmentFile=-/etc/plumb/archive.env
+
+[Install]
+WantedBy=multi-user.target
+`, o.name, line), nil
+}
+
+// more are the flags that were given besides.
+func (o asked) more() (argv []string) {
+	all := [][2]string{{"--recipients-file", o.recipientsFile}, {"--wal-user", o.walUser}, {"--binlog-index", o.index}}
+	if o.index != "" {
+		all = append(all, [2]string{"--binlog-user", o.logUser}, [2]string{"--binlog-name", o.logOf}, [2]string{"--every", o.every.String()})
+	}
+	if o.socket != socketOf(o.name) {
+		all = append(all, [2]string{"--socket", o.socket})
+	}
+	all = append(all, [2]string{"--within", o.within.String()})
+	for _, one := range all {
+		if strings.TrimSpace(one[1]) != "" {
+			argv = append(argv, one[0], one[1])
+		}
+	}
+	return argv
+}

@@ -1,0 +1,155 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/moment"
+	"plumb/internal/backup/store"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect/replay"
+	view "plumb/internal/view/backup"
+)
+
+// Moments are the products whose bases can be brought to a moment.
+type Moments struct {
+	Engines []moment.Engine
+	Watch   func() []backup.Watcher // what looks for bases in what a command gives
+}
+
+// later is what the command line asks of a restore to a moment.
+type later struct {
+	to, directory, user string
+	log                 string
+	timeline            int
+	replace, dryRun     bool
+}
+
+func (l *later) flags(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVar(&l.directory, "directory", "", "unpack a base into this new `DIRECTORY`, and bring it to --to")
+	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its zone, an LSN, a GTID, FILE:POSITION, or latest")
+	fl.StringVar(&l.user, "user", "", "the `USER` as whom the server will run, who owns the directory")
+	fl.StringVar(&l.log, "log", "", "which binary log of the archive, where it has those of several servers: its `NAME`")
+	fl.IntVar(&l.timeline, "timeline", 0, "follow this timeline of PostgreSQL instead of the newest that is archived")
+	fl.BoolVar(&l.replace, "replace", false, "the server that was backed up is gone: keep its settings, and take its place")
+	fl.BoolVar(&l.dryRun, "dry-run", false, "say what would be replayed, and do nothing")
+}
+
+func (l *later) check(c *cobra.Command) error {
+	if l.directory == "" {
+		for _, name := range []string{"to", "user", "log", "timeline", "replace", "dry-run"} {
+			if c.Flags().Changed(name) {
+				return hint.Usage("--"+name+" is for a restore to a directory", "name it: --directory /srv/restored")
+			}
+		}
+		return nil
+	}
+	if l.to == "" {
+		return hint.Usage("no moment is named", "--to latest replays all that is archived; --to '2026-11-26 03:12:00 UTC'")
+	}
+	if l.timeline < 0 {
+		return hint.Usage(fmt.Sprintf("--timeline %d is none", l.timeline), "they are numbered from 1")
+	}
+	return nil
+}
+
+// asked reads the moment.
+func (l *later) asked() (moment.Asked, error) {
+	a := moment.Asked{To: replay.Target{Text: "the end of the archive"}, Log: l.log, Timeline: l.timeline, Replace: l.replace}
+	if l.to == "latest" {
+		return a, nil
+	}
+	to, err := replay.Parse(l.to)
+	if err == nil && to.Time.After(time.Now()) {
+		err = hint.Usage(l.to+" is still to come", "--to latest replays all that is archived")
+	}
+	a.To = to
+	return a, err
+}
+
+// owner gives the numbers of the user as whom the server will run.
+func (l *later) owner() (uid, gid int, err error) {
+	if os.Geteuid() != 0 {
+		return os.Geteuid(), os.Getegid(), nil
+	}
+	if l.user == "" {
+		return 0, 0, hint.Usage("as whom the server will run is not said", "--user postgres, --user mysql")
+	}
+	u, err := user.Lookup(l.user)
+	if err != nil {
+		return 0, 0, hint.Usage(fmt.Sprintf("there is no user %q here", l.user), "name the one that the server runs as")
+	}
+	uid, err = strconv.Atoi(u.Uid)
+	gid, err2 := strconv.Atoi(u.Gid)
+	if uid == 0 {
+		err = hint.Usage("a server does not run as root", "--user postgres, --user mysql")
+	}
+	return uid, gid, errors.Join(err, err2)
+}
+
+// books is where what is made is written down.
+func (p *place) books() (string, error) {
+	at := shell.Place{}
+	if p.state != "" {
+		at.State = filepath.Join(p.state, "books")
+	}
+	return at.Books()
+}
+
+// moment brings a base to a moment.
+func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, l later, id string) error {
+	asked, err := l.asked()
+	if err != nil {
+		return err
+	}
+	uid, gid, err := l.owner()
+	if err != nil {
+		return err
+	}
+	keys, err := o.keys()
+	if err != nil {
+		return err
+	}
+	vault, err := o.vault(ctx, d, s)
+	if err != nil {
+		return err
+	}
+	m, err := vault.Find(ctx, id, o.server)
+	if err != nil {
+		return err
+	}
+	books, err := o.books()
+	if err != nil {
+		return err
+	}
+	r := moment.Restore{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json)}, Do: d, Books: books, Engines: v.moments.Engines, Doing: func(string) {}}
+	began := time.Now()
+	var w moment.Way
+	if l.dryRun {
+		w, _, err = r.Plan(ctx, m, asked)
+	} else {
+		w, err = r.Run(ctx, m, l.directory, uid, gid, asked)
+	}
+	v.wipe()
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	at := l.directory
+	if l.dryRun {
+		at = ""
+	}
+	return v.Answer(o.json, view.MomentDocument(m, w, at, took), view.Moment(m, w, asked.To.Text, at, took, shell.Screen(v.Out)))
+}

@@ -1,0 +1,99 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+
+	"filippo.io/age"
+	"github.com/spf13/cobra"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/store"
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+)
+
+// Place is where backups and archives are kept, for the commands about archives.
+type Place struct{ opening }
+
+// ToFlags adds the flags of a command that writes there.
+func (p *Place) ToFlags(c *cobra.Command) {
+	p.place.flags(c, "to", "`URL` to archive to: s3://bucket/prefix or file:///directory")
+}
+
+// FromFlags adds those of one that reads there.
+func (p *Place) FromFlags(c *cobra.Command) {
+	p.place.flags(c, "from", oneURL)
+	p.trustFlag(c)
+}
+
+// IdentityFlag adds the one that names the keys.
+func (p *Place) IdentityFlag(c *cobra.Command) {
+	c.Flags().StringVar(&p.identity, "identity", "", "the `FILE` with the keys that open archives, as age-keygen writes it")
+}
+
+// URL is where it is.
+func (p *Place) URL() string { return p.urls[0] }
+
+// JSON tells whether an answer is wanted as JSON.
+func (p *Place) JSON() bool { return p.json }
+
+// Directory is where this host's key is.
+func (p *Place) Directory() (string, error) { return p.directory() }
+
+// Open opens the store as it is: it tries nothing again.
+func (p *Place) Open() (store.Store, func() error, error) {
+	if len(p.urls) != 1 {
+		return nil, nil, hint.Usage("an archive is kept in one place, and several were given", "name one")
+	}
+	return p.open(p.urls[0])
+}
+
+// Vault opens the store for reading.
+func (p *Place) Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Vault, error) {
+	return p.vault(ctx, d, s)
+}
+
+// Keys reads the identities; none when no file is named.
+func (p *Place) Keys() ([]age.Identity, error) { return p.keys() }
+
+// On opens this machine and the store for one command.
+func (p *Place) On(s *shell.Shell, do func(d *host.LiveDoer, s store.Store) error) error {
+	v := &verbs{Opener: machine.Opener{Shell: s}}
+	return v.on(p.place, do)
+}
+
+// Recipients reads who can open what is kept: those that are named, and those of a file.
+func Recipients(words []string, file string) ([]age.Recipient, error) {
+	words, err := named(words, file)
+	if err != nil {
+		return nil, err
+	}
+	return backup.Recipients(words...)
+}
+
+func named(words []string, file string) ([]string, error) {
+	if file != "" {
+		text, err := contents(file)
+		if err != nil {
+			return nil, fmt.Errorf("read the recipients: %w", err)
+		}
+		words = append(words, lines(text)...)
+	}
+	if len(words) == 0 {
+		return nil, hint.Usage("nobody is named who can open it", "--recipient age1…: age-keygen makes a key, on another machine than this one")
+	}
+	return words, nil
+}
+
+// Words are the flags of the place as they were given, but for the URL.
+func (p *Place) Words() (argv []string) {
+	for _, one := range [][2]string{{"--endpoint", p.endpoint}, {"--region", p.region}, {"--state", p.state}} {
+		if one[1] != "" {
+			argv = append(argv, one[0], one[1])
+		}
+	}
+	return argv
+}

@@ -1,0 +1,16 @@
+package cli
+
+import (
+	"plumb/internal/backup"
+	"plumb/internal/backup/moment"
+	backupcli "plumb/internal/cli/backup"
+	mysqlpitr "plumb/internal/engine/mysql/pitr"
+	postgrespitr "plumb/internal/engine/postgres/pitr"
+)
+
+// moments lists the products whose bases can be brought to a moment.
+func moments() backupcli.Moments {
+	return backupcli.Moments{Engines: []moment.Engine{mysqlpitr.Engine{}, postgrespitr.Engine{}}, Watch: func() []backup.Watcher {
+		return []backup.Watcher{mysqlpitr.NewBase(), postgrespitr.NewBase()}
+	}}
+}

@@ -1,0 +1,215 @@
+package pitr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"plumb/internal/archive"
+	"plumb/internal/backup/moment"
+	"plumb/internal/engine/mysql/client"
+	"plumb/internal/engine/mysql/point"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/load"
+	"plumb/internal/protect"
+)
+
+// Unpack implements moment.Engine.
+func (Engine) Unpack(dir string) []string { return []string{"mbstream", "-x", "-C", dir} }
+
+// Finish implements moment.Engine: the base is prepared, and a server that nobody else reaches replays the log.
+func (Engine) Finish(ctx context.Context, d host.Launcher, _ archive.Shelf, w *moment.Way, a moment.At) error {
+	in, ok := w.Inner.(inner)
+	if !ok {
+		return errors.New("it was planned by another")
+	}
+	r := &replaying{ctx: ctx, d: d, in: in, a: a, run: path.Join(a.Aside, "run"), log: path.Join(a.Aside, "log")}
+	for _, step := range []func() error{r.fits, r.program, r.rooms, r.prepare, r.fetch, r.replay} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	w.Next = []string{"start a server of MariaDB " + in.base.version + " on " + a.Dir + ": it has the accounts and events of the one that was backed up, and none of its replication"}
+	if in.way.Stop.GTID != "" {
+		w.Next = append(w.Next, "it stands at GTID "+in.way.Stop.GTID+"; a replica that goes on from there is told so: SET GLOBAL gtid_slave_pos = '"+in.way.Stop.GTID+"'")
+	}
+	return nil
+}
+
+// replaying is a base that is brought forward.
+type replaying struct {
+	ctx      context.Context
+	d        host.Launcher
+	in       inner
+	a        moment.At
+	run, log string // directories of the server's, and for the log
+	server   string // the program
+}
+
+func (r *replaying) socket() string { return path.Join(r.run, "mysqld.sock") }
+
+const socketPath = 107 // the longest path of a socket, in bytes
+
+func (r *replaying) fits() error {
+	if len(r.socket()) > socketPath {
+		return hint.With(fmt.Errorf("the path of a socket, %s, is too long", r.socket()), "restore to a directory with a shorter name")
+	}
+	return nil
+}
+
+var versionOf = regexp.MustCompile(`Ver ([0-9]+\.[0-9]+)\.[0-9]+\S*MariaDB`)
+
+// program finds a server of the base's release.
+func (r *replaying) program() error {
+	parts := strings.SplitN(r.in.base.version, ".", 3)
+	want := strings.Join(parts[:min(2, len(parts))], ".")
+	for _, name := range []string{"/usr/sbin/mariadbd", "/usr/sbin/mysqld", "/usr/bin/mariadbd", "/usr/local/sbin/mariadbd", "/usr/local/bin/mariadbd"} {
+		if _, err := r.d.Stat(r.ctx, name); err != nil {
+			continue
+		}
+		out, err := r.d.Run(r.ctx, name, "--version")
+		if err != nil {
+			return err
+		}
+		if m := versionOf.FindSubmatch(out); m != nil && string(m[1]) == want {
+			r.server = name
+			return nil
+		}
+	}
+	return hint.With(fmt.Errorf("there is no server of MariaDB %s here", want), "install the package mariadb-server of that release: the log is replayed by it")
+}
+
+func (r *replaying) rooms() error {
+	uid, gid := r.a.UID, r.a.GID
+	if len(r.a.As) == 0 {
+		uid, gid = -1, -1
+	}
+	for _, dir := range []string{r.run, path.Join(r.run, "tmp"), r.log} {
+		if err := r.d.MakeDir(r.ctx, dir, 0o700, uid, gid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare makes files of one moment of what was copied in the course of time.
+func (r *replaying) prepare() error {
+	return r.a.Sh(r.ctx, r.d, nil, nil, `exec mariadb-backup --prepare --target-dir="$1"`, r.a.Data)
+}
+
+// fetch brings the log.
+func (r *replaying) fetch() error {
+	for i, name := range r.in.way.Files {
+		file := path.Base(name)
+		out, in := io.Pipe()
+		read := make(chan error, 1)
+		go func() {
+			err := r.in.log.write(r.ctx, file, in)
+			_ = in.CloseWithError(err)
+			read <- err
+		}()
+		err := r.a.Sh(r.ctx, r.d, out, nil, `set -C; cat > "$1"`, path.Join(r.log, file))
+		_ = out.CloseWithError(errors.New("it takes no more"))
+		if err = errors.Join(err, <-read); err != nil {
+			return err
+		}
+		r.in.way.Files[i] = path.Join(r.log, file)
+	}
+	return nil
+}
+
+// replay has a server replay the log, and proves that it stands at its end.
+func (r *replaying) replay() error {
+	argv := []string{r.server, "--defaults-file=" + path.Join(r.a.Data, "backup-my.cnf"), "--datadir=" + r.a.Data, "--socket=" + r.socket(), "--pid-file=" + path.Join(r.run, "pid"),
+		"--log-error=" + path.Join(r.run, "error.log"), "--tmpdir=" + path.Join(r.run, "tmp"), "--skip-networking", "--skip-grant-tables", "--skip-slave-start", "--event-scheduler=DISABLED",
+		"--log-bin=" + path.Join(r.run, "replay"), "--log-bin-index=" + path.Join(r.run, "replay.index"), "--server-id=" + serverNumber, "--innodb-buffer-pool-size=256M", "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"}
+	p, end, err := r.a.Start(r.ctx, host.Process{Argv: argv, Dir: r.run, UID: r.a.UID, GID: r.a.GID, Log: path.Join(r.run, "out.log")})
+	if err != nil {
+		return err
+	}
+	if err = r.played(p); err == nil {
+		err = ended(r.ctx, p)
+	}
+	if err != nil {
+		err = fmt.Errorf("%w%s", err, r.tail())
+	}
+	return errors.Join(err, end(context.WithoutCancel(r.ctx)))
+}
+
+// serverNumber is hardly that of another server, which are small.
+const serverNumber = "2147483617"
+
+func (r *replaying) played(p host.Running) error {
+	admin, err := r.answer(p)
+	if err != nil {
+		return err
+	}
+	if gtid := r.in.base.at.GTID; gtid != "" { // from which it goes on counting
+		err = admin.Exec(r.ctx, "SET GLOBAL gtid_binlog_state = '"+gtid+"'")
+	}
+	if err == nil {
+		sv := r.in.server
+		sv.Program, sv.UID, sv.GID = []string{r.server}, r.a.UID, r.a.GID
+		err = point.Play(r.ctx, r.d, admin, protect.Copy{Server: sv, Run: r.run, Closed: true, Purpose: protect.ForReplay}, r.in.way)
+	}
+	return errors.Join(err, admin.Close())
+}
+
+const (
+	upTime   = time.Hour
+	downTime = 10 * time.Minute
+)
+
+// answer waits until the server lets us in. Everybody is let in, whose socket is in a directory that only the server's
+// user and root reach.
+func (r *replaying) answer(p host.Running) (load.Admin, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, upTime)
+	defer cancel()
+	for {
+		a, err := client.New(load.Login{Network: "unix", Address: r.socket(), User: "root", PeerUID: r.a.UID, Timeout: 5 * time.Second}).Admin(ctx)
+		if err == nil {
+			if _, err = a.Query(ctx, "SELECT 1"); err == nil {
+				return a, nil
+			}
+			_ = a.Close() // err says more
+		}
+		select {
+		case <-p.Done():
+			return nil, errors.Join(errors.New("the server that was to replay the log has ended"), p.Err())
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the server that was to replay the log does not answer: %w", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// ended ends the server in an orderly way.
+func ended(ctx context.Context, p host.Running) error {
+	if err := p.Signal(host.Terminate); err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+		return p.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(downTime):
+		return fmt.Errorf("the server that replayed the log had not ended %s after it was asked to", downTime)
+	}
+}
+
+const logTail = 1500 // bytes of its log in an error
+
+func (r *replaying) tail() string {
+	text, err := r.d.ReadFile(host.AsUser(r.ctx, r.a.UID, r.a.GID), path.Join(r.run, "error.log"))
+	if err != nil {
+		return ""
+	}
+	return "\n" + string(text[max(0, len(text)-logTail):])
+}

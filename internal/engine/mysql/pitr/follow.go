@@ -1,0 +1,378 @@
+// Package pitr is how MariaDB and MySQL are archived and brought to a moment: the binary log is followed as it is
+// written, and replayed onto a base.
+package pitr
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"plumb/internal/archive"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/engine/mysql/binlog"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+)
+
+// Follower follows a binary log by its files, which it reads with the rights of the server's user. A series is a
+// stretch of log in which nothing is missing: where the log cannot be gone on with, another begins.
+type Follower struct {
+	Do     host.Streamer
+	Server string   // what it is called in the archive
+	Index  string   // the file that lists the log's
+	As     []string // comes before a command that is run as the server's user
+	Public note.Verifier
+
+	known  bool // where it was left is known
+	series string
+	file   string
+	to     int64
+	tail   *archive.Tail
+	ends   bool
+	why    string // of the series, until its first piece is kept
+}
+
+// most is how many bytes a piece has, if no event is longer.
+const most = 32 << 20
+
+var errFull = errors.New("the piece is full")
+
+// Name implements archive.Follower.
+func (f *Follower) Name() string { return f.Server }
+
+// Turn implements archive.Follower: it keeps one piece at most.
+func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn, err error) {
+	defer func() {
+		if err != nil {
+			f.known = false // it may have been kept all the same
+			err = fmt.Errorf("follow the binary log %s: %w", f.Index, err)
+		}
+		if f.file != "" {
+			t.Last = f.file + ":" + strconv.FormatInt(f.to, 10)
+		}
+	}()
+	if !f.known {
+		if err := f.find(ctx, k); err != nil {
+			return t, err
+		}
+	}
+	files, err := f.files(ctx)
+	if err != nil {
+		return t, err
+	}
+	if f.series == "" {
+		if err := f.begin(files[0], ""); err != nil {
+			return t, err
+		}
+	}
+	at, why := f.at(files)
+	if why == "" {
+		var p piece
+		if p, err = f.read(ctx, k, files[at], at == len(files)-1); errors.Is(err, errStrange) {
+			why, err = err.Error(), nil
+		} else if err == nil {
+			return f.keep(ctx, k, files[at], p, at == len(files)-1)
+		}
+	}
+	if err != nil {
+		return t, err
+	}
+	t.Break, t.More = why, true
+	return t, f.begin(files[0], why)
+}
+
+// find asks the store where the last run came to.
+func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
+	s := archive.Shelf{Store: k.Store, Trust: []note.Verifier{f.Public}}
+	all, err := s.List(ctx, f.Server)
+	if err != nil {
+		return err
+	}
+	series := f.series // a new one of which nothing is kept yet is the newest
+	f.series, f.file, f.to, f.tail, f.ends = "", "", 0, nil, false
+	var last archive.Piece
+	for _, p := range all {
+		if p.Series > last.Series || p.Series == last.Series && order(p, last) > 0 {
+			last = p
+		}
+	}
+	f.known = true
+	if last.File == "" || series > last.Series {
+		f.series = series
+		return nil
+	}
+	e, err := s.Entry(ctx, last)
+	if err != nil {
+		return hint.With(fmt.Errorf("where the archive ends: %w", err), "was the key of this host replaced? give the archive a new --name")
+	}
+	f.series, f.file, f.to, f.tail, f.ends, f.why = e.Series, e.File, e.To, e.Tail, e.Ends, ""
+	return nil
+}
+
+// order puts pieces of a series as they were written.
+func order(a, b archive.Piece) int {
+	return cmp.Or(cmp.Compare(len(a.File), len(b.File)), cmp.Compare(a.File, b.File), cmp.Compare(a.To, b.To), cmp.Compare(a.From, b.From))
+}
+
+// begin begins a new series at the beginning of a file.
+func (f *Follower) begin(file, why string) error {
+	var word [4]byte
+	if _, err := rand.Read(word[:]); err != nil {
+		return err
+	}
+	at := time.Now()
+	if before, err := time.Parse(seriesTime, f.series[:min(len(f.series), len(seriesTime))]); err == nil && at.Before(before.Add(time.Second)) {
+		at = before.Add(time.Second) // whatever the clock does, the newest series has the last name
+	}
+	f.series, f.file, f.to, f.tail, f.ends, f.why = manifest.NewID(at, hex.EncodeToString(word[:])), path.Base(file), 0, nil, false, why
+	return nil
+}
+
+// seriesTime is how the name of a series begins.
+const seriesTime = "20060102T150405Z"
+
+// files reads which there are, as absolute paths.
+func (f *Follower) files(ctx context.Context) (all []string, err error) {
+	var text bytes.Buffer
+	if _, err := f.Do.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(f.As), "cat", "--", f.Index), Out: &limited{w: &text, left: 16 << 20}}); err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(text.String()) {
+		if name := strings.TrimSpace(line); path.IsAbs(name) {
+			all = append(all, path.Clean(name))
+		} else if name != "" {
+			all = append(all, path.Join(path.Dir(f.Index), name))
+		}
+	}
+	if len(all) == 0 {
+		return nil, hint.With(errors.New("it lists no file"), "is the binary log on? log_bin")
+	}
+	return all, nil
+}
+
+// at finds the file to go on in, or says why the log cannot be gone on with.
+func (f *Follower) at(files []string) (at int, why string) {
+	name := func(file string) string { return path.Base(file) }
+	if f.file == "" { // of a series of which nothing is kept yet
+		return 0, ""
+	}
+	at = slices.IndexFunc(files, func(file string) bool { return name(file) == f.file })
+	switch {
+	case at >= 0 && f.ends && at+1 < len(files):
+		if !follows(f.file, name(files[at+1])) {
+			return 0, fmt.Sprintf("behind %s comes %s", f.file, name(files[at+1]))
+		}
+		f.file, f.to, f.tail, f.ends = name(files[at+1]), 0, nil, false
+		return at + 1, ""
+	case at >= 0:
+		return at, ""
+	case f.ends && follows(f.file, name(files[0])):
+		f.file, f.to, f.tail, f.ends = name(files[0]), 0, nil, false
+		return 0, ""
+	}
+	return 0, fmt.Sprintf("the server has no %s any more, of which %d bytes are archived: what came behind them is lost if it was purged (binlog_expire_logs_seconds, expire_logs_days, PURGE), and is another log if it was reset", f.file, f.to)
+}
+
+// follows tells whether the number of a file is the next.
+func follows(a, b string) bool {
+	n, err := strconv.ParseUint(strings.TrimPrefix(path.Ext(a), "."), 10, 63)
+	m, err2 := strconv.ParseUint(strings.TrimPrefix(path.Ext(b), "."), 10, 63)
+	return err == nil && err2 == nil && m == n+1 && strings.TrimSuffix(a, path.Ext(a)) == strings.TrimSuffix(b, path.Ext(b))
+}
+
+// piece is what was found behind what is archived.
+type piece struct {
+	to   int64
+	tail *archive.Tail
+	ends bool // the log says so itself
+	full bool // there may be more
+}
+
+// errStrange is the error of a file in which what is archived is not found.
+var errStrange = errors.New("in place of what was archived there is something else: the log was reset, or the server was set back")
+
+// read looks for whole events behind what is archived, and whether that is still there.
+func (f *Follower) read(ctx context.Context, k *archive.Keeper, file string, newest bool) (p piece, err error) {
+	summed, err := f.head(ctx, file)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) && newest && f.to == 0:
+		return p, nil // it is just being made
+	case errors.Is(err, io.ErrUnexpectedEOF) && f.to > 0:
+		return p, errStrange
+	case errors.Is(err, binlog.ErrEncrypted):
+		return p, hint.With(fmt.Errorf("%s: %w", path.Base(file), err), "Plumb has no keys of binary logs")
+	case err != nil:
+		return p, fmt.Errorf("%s: %w", path.Base(file), err)
+	}
+	l := &looking{from: 4, tail: f.tail, to: f.to, mark: k.MarkOf, piece: piece{to: f.to, tail: f.tail}}
+	if f.tail != nil {
+		l.from = f.tail.At
+	}
+	err = f.stream(ctx, file, l.from, func(r io.Reader) error { return binlog.Resume(r, l.from, summed, l.event) })
+	_, unread := errors.AsType[*unreadError](err)
+	switch {
+	case unread || ctx.Err() != nil:
+		return p, fmt.Errorf("%s: %w", path.Base(file), err)
+	case l.tail != nil: // it was not found again
+		return p, errStrange
+	case errors.Is(err, errFull) || errors.Is(err, io.ErrUnexpectedEOF): // the server is writing it, or died in it
+		err = nil
+	case errors.Is(err, binlog.ErrEncrypted):
+		err = hint.With(err, "Plumb has no keys of binary logs")
+	}
+	if err == nil && l.last != nil {
+		l.piece.tail.Mark, err = k.MarkOf(l.last)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path.Base(file), err)
+	}
+	return l.piece, err
+}
+
+// looking reads events behind what is archived.
+type looking struct {
+	piece
+	from, to int64
+	tail     *archive.Tail // that is still to be found
+	mark     func([]byte) (string, error)
+	last     []byte // what the new tail is told by
+}
+
+func (l *looking) event(e binlog.Event) error {
+	if l.tail != nil {
+		mark, err := l.mark(event(e))
+		if err == nil && (mark != l.tail.Mark || e.End != l.to) {
+			err = errStrange
+		}
+		if err == nil {
+			l.tail = nil
+		}
+		return err
+	}
+	l.piece.to, l.piece.tail, l.last = e.End, &archive.Tail{At: e.At}, event(e)
+	if l.ends = e.Type == binlog.Rotate || e.Type == binlog.Stop; l.ends {
+		return errFull
+	}
+	if l.full = e.End-l.to >= most; l.full {
+		return errFull
+	}
+	return nil
+}
+
+// event is what tells an event from others: its place, time and beginning.
+func event(e binlog.Event) []byte {
+	return append(fmt.Appendf(nil, "%d %d %d %d %d ", e.Time.Unix(), e.Type, e.Server, e.At, e.End), e.Body...)
+}
+
+// keep keeps what was found.
+func (f *Follower) keep(ctx context.Context, k *archive.Keeper, file string, p piece, newest bool) (t archive.Turn, err error) {
+	ends := f.ends && p.to == f.to || p.ends || !newest && !p.full // nobody writes to it any more
+	t.Whole = newest && !p.full
+	t.More = !t.Whole
+	if p.to == f.to && ends == f.ends {
+		return t, nil
+	}
+	e := archive.Entry{Piece: archive.Piece{Server: f.Server, Series: f.series, File: path.Base(file), From: f.to, To: p.to}, Tail: p.tail, Ends: ends, Why: f.why}
+	put := func(r io.Reader) (err error) {
+		t.Bytes, err = k.Keep(ctx, e, r)
+		return err
+	}
+	if p.to == f.to {
+		err = put(strings.NewReader(""))
+	} else {
+		err = f.stream(ctx, file, f.to, put)
+	}
+	if err != nil {
+		return t, err
+	}
+	f.file, f.to, f.tail, f.ends, f.why = e.File, p.to, p.tail, ends, ""
+	return t, nil
+}
+
+// head reads the beginning of a file.
+func (f *Follower) head(ctx context.Context, file string) (summed bool, err error) {
+	err = f.stream(ctx, file, 0, func(r io.Reader) (err error) {
+		summed, _, err = binlog.ReadHead(r)
+		return err
+	})
+	return summed, err
+}
+
+// stream gives what a file has from a place on. Whoever reads it may stop before its end.
+func (f *Follower) stream(ctx context.Context, file string, from int64, take func(io.Reader) error) error {
+	read, write := io.Pipe()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := f.Do.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(f.As), "tail", "-c", "+"+strconv.FormatInt(from+1, 10), "--", file), Out: write})
+		if err != nil {
+			err = &unreadError{err}
+		}
+		_ = write.CloseWithError(err) // a nil error is the end
+		ended <- err
+	}()
+	err := take(&calm{r: read, at: from})
+	_ = read.CloseWithError(errEnough)
+	cancel()
+	if given := <-ended; given != nil && !errors.Is(given, errEnough) && !errors.Is(given, context.Canceled) && err == nil {
+		err = given
+	}
+	return err
+}
+
+var errEnough = errors.New("enough was read")
+
+// unreadError says that a file could not be read, and so nothing of what is in it.
+type unreadError struct{ error }
+
+// Unwrap gives what went wrong.
+func (e *unreadError) Unwrap() error { return e.error }
+
+// calm gives a file as it is when nobody writes to it: the flag that says so stands in its first event.
+type calm struct {
+	r  io.Reader
+	at int64
+}
+
+const (
+	flagAt = 4 + 17 // of the first event, behind the magic
+	inUse  = 1
+)
+
+// Read implements io.Reader.
+func (c *calm) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if at := flagAt - c.at; at >= 0 && at < int64(n) {
+		p[at] &^= inUse
+	}
+	c.at += int64(n)
+	return n, err
+}
+
+// limited takes so many bytes at most.
+type limited struct {
+	w    io.Writer
+	left int
+}
+
+// Write implements io.Writer.
+func (l *limited) Write(p []byte) (int, error) {
+	if len(p) > l.left {
+		return 0, errors.New("it is too long")
+	}
+	l.left -= len(p)
+	return l.w.Write(p)
+}

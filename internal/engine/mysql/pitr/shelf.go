@@ -1,0 +1,121 @@
+package pitr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"plumb/internal/archive"
+	"plumb/internal/host"
+)
+
+// shelfLog is a series of the archive as if it were a binary log on this host: what finds the way in one reads it with
+// cat, and is given what the archive has. Nothing else can be asked of it.
+type shelfLog struct {
+	host.Streamer // nil
+	s             archive.Shelf
+	server        string
+	series        string
+	names         []string // files in their order
+	files         map[string][]archive.Piece
+}
+
+// Where the log seems to be.
+const (
+	shelfDir   = "/archive"
+	shelfIndex = shelfDir + "/index"
+)
+
+// newShelfLog makes it of the pieces of one series, in their order.
+func newShelfLog(s archive.Shelf, series []archive.Piece) *shelfLog {
+	l := &shelfLog{s: s, server: series[0].Server, series: series[0].Series, files: map[string][]archive.Piece{}}
+	for _, p := range series {
+		if l.files[p.File] == nil {
+			l.names = append(l.names, p.File)
+		}
+		l.files[p.File] = append(l.files[p.File], p)
+	}
+	return l
+}
+
+// About implements host.Reader.
+func (l *shelfLog) About() host.About { return host.About{} }
+
+// Run implements host.Doer: cat of the index.
+func (l *shelfLog) Run(_ context.Context, argv ...string) ([]byte, error) {
+	if len(argv) != 3 || argv[0] != "cat" || argv[2] != shelfIndex {
+		return nil, fmt.Errorf("%q was asked of an archive", argv)
+	}
+	return []byte(strings.Join(l.names, "\n") + "\n"), nil
+}
+
+// Pipe implements host.Streamer: cat of a file.
+func (l *shelfLog) Pipe(ctx context.Context, p host.Pipe) (host.Flow, error) {
+	if len(p.Argv) != 3 || p.Argv[0] != "cat" {
+		return host.Flow{Code: -1}, fmt.Errorf("%q was asked of an archive", p.Argv)
+	}
+	return host.Flow{}, l.write(ctx, path.Base(p.Argv[2]), p.Out)
+}
+
+// write gives a file as far as it is in the archive. One that is not the last must be whole.
+func (l *shelfLog) write(ctx context.Context, file string, out io.Writer) error {
+	to, ends := int64(0), false
+	for _, p := range l.files[file] {
+		if p.From > to {
+			return l.hole(file, to)
+		}
+		if p.To < to || p.To == to && p.From < to {
+			continue // kept twice
+		}
+		e, err := l.s.Entry(ctx, p)
+		if err != nil {
+			return err
+		}
+		if err := l.s.Read(ctx, e, &behind{w: out, skip: to - p.From}); err != nil {
+			return err
+		}
+		to, ends = p.To, e.Ends
+	}
+	if !ends && file != l.names[len(l.names)-1] {
+		return l.hole(file, to)
+	}
+	return nil
+}
+
+func (l *shelfLog) hole(file string, to int64) error {
+	return fmt.Errorf("there is a hole: what comes behind %s is not in the archive", at(file, to))
+}
+
+// stream gives a file to a reader, who may stop before its end.
+func (l *shelfLog) stream(ctx context.Context, file string, take func(io.Reader) error) error {
+	read, write := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := l.write(ctx, file, write)
+		_ = write.CloseWithError(err) // a nil error is the end
+		ended <- err
+	}()
+	err := take(read)
+	_ = read.CloseWithError(errEnough)
+	if given := <-ended; given != nil && !errors.Is(given, errEnough) && err == nil {
+		err = given
+	}
+	return err
+}
+
+// behind leaves out what was written before.
+type behind struct {
+	w    io.Writer
+	skip int64
+}
+
+// Write implements io.Writer.
+func (b *behind) Write(p []byte) (int, error) {
+	n := int(min(b.skip, int64(len(p))))
+	b.skip -= int64(n)
+	m, err := b.w.Write(p[n:])
+	return n + m, err
+}

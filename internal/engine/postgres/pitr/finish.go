@@ -1,0 +1,132 @@
+package pitr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/archive"
+	"plumb/internal/backup/moment"
+	"plumb/internal/host"
+)
+
+// Unpack implements moment.Engine.
+func (Engine) Unpack(dir string) []string {
+	return []string{"tar", "--extract", "--file=-", "--directory=" + dir, "--no-same-owner", "--preserve-permissions"}
+}
+
+// aside is where the log that is replayed lies, in the data directory: only the server's user reads there.
+const aside = "plumb.wal"
+
+// Finish implements moment.Engine.
+func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *moment.Way, a moment.At) error {
+	in, ok := w.Inner.(inner)
+	if !ok {
+		return errors.New("it was planned by another")
+	}
+	if err := a.Sh(ctx, d, nil, nil, `cd -P -- "$1" && mkdir plumb.wal`, a.Data); err != nil {
+		return err
+	}
+	pieces := slices.Clone(w.Pieces)
+	for _, p := range in.w.histories { // it opens a timeline that is newer than all of them
+		pieces = append(pieces, p)
+	}
+	for _, p := range pieces {
+		if err := fetch(ctx, d, s, p, a); err != nil {
+			return err
+		}
+	}
+	var said bytes.Buffer
+	replace := "no"
+	if a.Replace {
+		replace = "yes"
+	}
+	if err := a.Sh(ctx, d, nil, &said, script, a.Data, strconv.Itoa(in.base.major), replace, lines(recovery(w.Last, in.timeline)), lines(neutral())); err != nil {
+		return err
+	}
+	for line := range strings.Lines(said.String()) {
+		w.Notes = append(w.Notes, strings.TrimSpace(line))
+	}
+	w.Next = []string{fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s start", in.base.major, a.Dir),
+		"it replays the log up to the moment, and then goes on on a timeline of its own; plumb.wal can go when it has"}
+	if !a.Replace {
+		w.Next = append(w.Next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the base is postgresql.auto.conf.before")
+	}
+	return nil
+}
+
+// fetch writes a file of the log.
+func fetch(ctx context.Context, d host.Launcher, s archive.Shelf, p archive.Piece, a moment.At) error {
+	e, err := s.Entry(ctx, p)
+	if err != nil {
+		return err
+	}
+	out, in := io.Pipe()
+	read := make(chan error, 1)
+	go func() {
+		err := s.Read(ctx, e, in)
+		_ = in.CloseWithError(err)
+		read <- err
+	}()
+	err = a.Sh(ctx, d, out, nil, `set -C; cd -P -- "$1/plumb.wal" && cat > "$2"`, a.Data, p.File)
+	_ = out.CloseWithError(errors.New("it takes no more"))
+	return errors.Join(err, <-read)
+}
+
+type setting struct{ name, value string }
+
+// recovery are the settings by which it ends at the moment: behind the last record that is replayed.
+func recovery(last string, timeline int) []setting {
+	return []setting{{"restore_command", "cp " + aside + "/%f %p"}, {"recovery_target_timeline", strconv.Itoa(timeline)}, {"recovery_target_lsn", last},
+		{"recovery_target_inclusive", "on"}, {"recovery_target_action", "promote"}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
+}
+
+// neutral are those by which a copy would not reach others, or be reached.
+func neutral() []setting {
+	return []setting{{"listen_addresses", ""}, {"archive_mode", "off"}, {"archive_command", ""}, {"max_logical_replication_workers", "0"}, {"synchronous_standby_names", ""},
+		{"external_pid_file", ""}, {"cluster_name", "restored by plumb"}}
+}
+
+func lines(all []setting) string {
+	var b strings.Builder
+	for _, s := range all {
+		fmt.Fprintf(&b, "%s = '%s'\n", s.name, strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s.value))
+	}
+	return b.String()
+}
+
+// script makes a base ready for its first start. recovery.signal comes last: without it the server would take what
+// it has for all.
+const script = `set -efu
+umask 077
+data=$1 major=$2 replace=$3 recovery=$4 neutral=$5
+cd -P -- "$data"
+[ "$(pwd -P)" = "$data" ] || { echo "it leads to $(pwd -P)" >&2; exit 1; }
+[ -f PG_VERSION ] && [ -f backup_label ] && [ -f global/pg_control ] || { echo "it is no base backup of PostgreSQL" >&2; exit 1; }
+read -r version < PG_VERSION
+[ "$version" = "$major" ] || { echo "it holds data of PostgreSQL $version, and was taken for $major" >&2; exit 1; }
+rm -f standby.signal recovery.signal postmaster.pid postmaster.opts
+conf=postgresql.auto.conf
+if [ "$replace" = yes ]; then
+	[ -e $conf ] || : > $conf
+	printf '\n# Written by Plumb for the recovery.\n%s' "$recovery" >> $conf
+else
+	[ ! -e $conf ] || mv -T -- $conf $conf.before
+	printf '# Written by Plumb for this copy alone.\n%s%s' "$recovery" "$neutral" > $conf
+	find -P ./pg_replslot -xdev -mindepth 1 -delete
+fi
+if [ ! -e postgresql.conf ]; then
+	echo "the base has no postgresql.conf: it was kept elsewhere. An empty one was written, with a pg_hba.conf that lets users of this machine in by their names"
+	echo "# The base had none." > postgresql.conf
+	[ -e pg_hba.conf ] || echo "local all all peer" > pg_hba.conf
+	[ -e pg_ident.conf ] || : > pg_ident.conf
+elif grep -q -E '^[[:space:]]*(data_directory|hba_file|ident_file|include[a-z_]*)[[:space:]=]' postgresql.conf; then
+	echo "postgresql.conf names files or directories elsewhere: look at it before the server is started"
+fi
+: > recovery.signal
+sync -f .`

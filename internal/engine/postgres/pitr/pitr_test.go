@@ -1,0 +1,195 @@
+package pitr
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"plumb/internal/archive"
+	"plumb/internal/engine/postgres/wal"
+)
+
+const size = 1 << 20
+
+// head is the beginning of a segment.
+func head(system uint64, timeline uint32, at uint64) []byte {
+	b := make([]byte, wal.HeadSize)
+	o := binary.NativeEndian
+	o.PutUint16(b, 0xD110)
+	o.PutUint16(b[2:], 2)
+	o.PutUint32(b[4:], timeline)
+	o.PutUint64(b[8:], at)
+	o.PutUint64(b[24:], system)
+	o.PutUint32(b[32:], size)
+	o.PutUint32(b[36:], 8192)
+	return b
+}
+
+func TestCheck(t *testing.T) {
+	name := wal.Name(2, 5*size, size)
+	for _, c := range []struct {
+		name string
+		size int64
+		head []byte
+		want string
+	}{
+		{name, size, head(7, 2, 5*size), ""},
+		{name, size, head(7, 1, 5*size), ""}, // its first page was copied from the timeline before
+		{name + ".partial", size, head(7, 2, 5*size), ""},
+		{name, size, head(8, 2, 5*size), "is of the server 8"},
+		{name, size, head(7, 3, 5*size), "says that it is"},
+		{name, size, head(7, 2, 6*size), "says that it is"},
+		{name, 2 * size, head(7, 2, 5*size), "bytes, and says"},
+		{name, size, []byte("text"), "does not begin"},
+		{"00000002.history", 40, []byte("1\t0/5000000\tno recovery target\n"), ""},
+		{"00000002.history", 40, make([]byte, 40), "is no text"},
+		{"00000002.history", 2 << 20, []byte("1"), "is the most"},
+		{name + ".00000028.backup", 40, []byte("START"), ""},
+		{"../" + name, size, head(7, 2, 5*size), "no file that PostgreSQL archives"},
+		{"postgresql.conf", 4, []byte("port"), "no file that PostgreSQL archives"},
+	} {
+		err := Check(c.name, c.size, 7, c.head)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestHistory(t *testing.T) {
+	got, err := readHistory(4, []byte("# a note\n1\t0/500028\tafter LSN\n\n\n3\t0/700000\tno recovery target\n"))
+	if want := []stretch{{1, 0}, {3, 0x500028}, {4, 0x700000}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, text := range []string{"1 what", "2\t0/5\n1\t0/6\n", "1\t0/6\n2\t0/5\n", "4\t0/5\n", "9\t0/5\n"} {
+		if got, err := readHistory(4, []byte(text)); err == nil {
+			t.Errorf("%q gives %v", text, got)
+		}
+	}
+}
+
+func segments(timeline int, numbers ...uint64) (all []archive.Piece) {
+	for _, n := range numbers {
+		all = append(all, archive.Piece{Server: "s", Series: Series, File: wal.Name(timeline, n*size, size), To: size})
+	}
+	return all
+}
+
+func files(all []archive.Piece) string {
+	var names []string
+	for _, p := range all {
+		names = append(names, strings.TrimLeft(p.File[:8], "0")+"-"+strings.TrimLeft(p.File[16:], "0"))
+	}
+	return strings.Join(names, " ")
+}
+
+// The way follows the timelines, and takes the segment in which one parted from the newer when it is there.
+func TestRun(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		all     []archive.Piece
+		want    string
+		missing string
+		hole    bool
+	}{
+		{"whole", slices.Concat(segments(1, 2, 3, 4, 5, 6), segments(2, 5, 6, 7)), "1-3 1-4 2-5 2-6 2-7", wal.Name(2, 8*size, size), false},
+		{"parted, and not yet archived", segments(1, 3, 4, 5), "1-3 1-4 1-5", wal.Name(2, 6*size, size), false},
+		{"the old one goes on", slices.Concat(segments(1, 3, 4, 5, 6, 7, 8), segments(2, 5)), "1-3 1-4 2-5", wal.Name(2, 6*size, size), false},
+		{"hole", slices.Concat(segments(1, 3), segments(2, 5, 6)), "1-3", wal.Name(1, 4*size, size), true},
+		{"hole on the new one", slices.Concat(segments(1, 3, 4), segments(2, 5, 7)), "1-3 1-4 2-5", wal.Name(2, 6*size, size), true},
+		{"nothing", segments(1, 9), "", wal.Name(1, 3*size, size), false}, // 9 is not on the way
+	} {
+		w, err := newWindow(c.all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.way = []stretch{{1, 0}, {2, 5*size + 100}}
+		all, missing, hole := w.run(3*size + 5000)
+		if files(all) != c.want || missing != c.missing || hole != c.hole {
+			t.Errorf("%s: %s, %s, %t", c.name, files(all), missing, hole)
+		}
+	}
+	if _, err := newWindow([]archive.Piece{{Series: Series, File: wal.Name(1, 0, size), To: 12345}}); err == nil {
+		t.Error("a segment of any size")
+	}
+}
+
+func TestStretches(t *testing.T) {
+	all := slices.Concat(segments(1, 2, 3, 5), segments(2, 5))
+	got := Engine{}.Stretches(all)
+	if len(got) != 3 || got[0].Hole != "" || got[0].Pieces != 2 || got[1].Hole != wal.Name(1, 4*size, size) || got[2].Hole != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// tape makes what pg_basebackup writes.
+func tape(t testing.TB, names ...string) []byte {
+	texts := map[string]string{
+		"backup_label":      "START WAL LOCATION: 0/2000028 (file 000000010000000000000002)\nCHECKPOINT LOCATION: 0/2000060\nSTART TIMELINE: 1\n",
+		"PG_VERSION":        "15\n",
+		"global/pg_control": string(binary.NativeEndian.AppendUint64(nil, 7)) + strings.Repeat("x", 8000),
+		"backup_manifest":   `{ "Files": [` + strings.Repeat(" ", 100_000) + `], "WAL-Ranges": [ { "Timeline": 1, "Start-LSN": "0/2000028", "End-LSN": "0/2000100" } ], "Manifest-Checksum": "x"}`,
+		"base/1/2":          strings.Repeat("y", 70_000),
+	}
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, name := range names {
+		err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(texts[name]))})
+		if err == nil {
+			_, err = w.Write([]byte(texts[name]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func watch(text []byte) map[string]string {
+	b := NewBase()
+	for len(text) > 0 {
+		n, _ := b.Write(text[:min(1000, len(text))])
+		text = text[n:]
+	}
+	return b.Facts()
+}
+
+func TestBase(t *testing.T) {
+	whole := tape(t, "backup_label", "PG_VERSION", "base/1/2", "global/pg_control", "backup_manifest")
+	want := map[string]string{factStart: "0/2000028", factEnd: "0/2000100", factTimeline: "1", factSystem: "7", factVersion: "15"}
+	if got := watch(whole); !maps.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	delete(want, factEnd)
+	if got := watch(tape(t, "backup_label", "PG_VERSION", "global/pg_control")); !maps.Equal(got, want) {
+		t.Errorf("without a manifest: %v", got)
+	}
+	for what, text := range map[string][]byte{"cut": whole[:len(whole)/2], "no label": tape(t, "PG_VERSION", "global/pg_control"), "nothing": nil, "noise": bytes.Repeat([]byte("noise"), 10_000)} {
+		if got := watch(text); got != nil {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}
+
+func FuzzForeign(f *testing.F) {
+	f.Add("00000002.history", tape(f, "backup_label", "PG_VERSION", "global/pg_control"))
+	f.Add(wal.Name(1, 5*size, size), head(7, 1, 5*size))
+	f.Add("00000004.history", []byte("1\t0/500028\tafter LSN\n"))
+	f.Fuzz(func(t *testing.T, name string, text []byte) {
+		_ = Check(name, int64(len(text)), 7, text)
+		_, _ = readHistory(9, text)
+		_, _ = wal.ReadHead(text)
+		watch(text)
+		if w, err := newWindow([]archive.Piece{{Series: Series, File: name, To: size}}); err == nil {
+			w.way = []stretch{{1, 0}, {2, 5 * size}}
+			w.run(0)
+		}
+		Engine{}.Stretches([]archive.Piece{{Series: Series, File: name, To: size}})
+	})
+}

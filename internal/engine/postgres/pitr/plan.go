@@ -1,0 +1,237 @@
+package pitr
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"plumb/internal/archive"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/moment"
+	"plumb/internal/engine/postgres/wal"
+	"plumb/internal/hint"
+	"plumb/internal/protect/replay"
+)
+
+// Engine implements moment.Engine.
+type Engine struct{}
+
+var _ moment.Engine = Engine{}
+
+// base is what a backup says of itself.
+type base struct {
+	start, end uint64 // end is 0 where it is not known
+	timeline   int
+	system     uint64
+	major      int
+}
+
+// Knows implements moment.Engine.
+func (Engine) Knows(m manifest.Manifest) bool { return m.Facts[factSystem] != "" }
+
+func baseOf(m manifest.Manifest) (b base, err error) {
+	var ok bool
+	if b.start, ok = place(m.Facts[factStart]); !ok {
+		return b, fmt.Errorf("where it begins is %q", m.Facts[factStart])
+	}
+	if end := m.Facts[factEnd]; end != "" {
+		if b.end, ok = place(end); !ok {
+			return b, fmt.Errorf("where it ends is %q", end)
+		}
+	}
+	var err1, err2 error
+	b.timeline, err = strconv.Atoi(m.Facts[factTimeline])
+	b.system, err1 = strconv.ParseUint(m.Facts[factSystem], 10, 64)
+	b.major, err2 = strconv.Atoi(m.Facts[factVersion])
+	if err = errors.Join(err, err1, err2); err != nil {
+		return b, err
+	}
+	if len(m.Streams) != 1 {
+		return b, fmt.Errorf("it has %d streams", len(m.Streams))
+	}
+	if b.major < 12 {
+		return b, hint.With(fmt.Errorf("it is of PostgreSQL %d", b.major), "Plumb writes the recovery of PostgreSQL 12 and later: restore it with --command, and write recovery.conf by hand")
+	}
+	return b, nil
+}
+
+// Plan implements moment.Engine.
+func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a moment.Asked) (moment.Way, error) {
+	b, err := baseOf(m)
+	if err != nil {
+		return moment.Way{}, err
+	}
+	if a.To.GTID != "" || a.To.File != "" {
+		return moment.Way{}, hint.Usage("PostgreSQL has no GTIDs and no binary log", "give a date with its zone, or a place in the WAL such as 16/B374D848")
+	}
+	at, isPlace := place(a.To.LSN)
+	if isPlace && at < max(b.start, b.end) || !a.To.Time.IsZero() && a.To.Time.Before(m.Began) {
+		return moment.Way{}, early(a.To, b)
+	}
+	all, err := s.List(ctx, Server(b.system))
+	if err != nil {
+		return moment.Way{}, err
+	}
+	w, err := newWindow(all)
+	if err != nil {
+		return moment.Way{}, err
+	}
+	timeline := cmp.Or(a.Timeline, w.newest())
+	if err := w.follow(ctx, s, timeline, b.timeline, b.start); err != nil {
+		return moment.Way{}, err
+	}
+	p := &planning{ctx: ctx, s: s, w: w, b: b, to: a.To, replace: a.Replace}
+	p.way = moment.Way{Server: Server(b.system), From: wal.Text(b.start), Inner: inner{timeline, b, w}}
+	err = p.plan()
+	return p.way, err
+}
+
+// inner is what Finish needs besides.
+type inner struct {
+	timeline int
+	base     base
+	w        *window
+}
+
+// planning looks for the moment.
+type planning struct {
+	ctx     context.Context
+	s       archive.Shelf
+	w       *window
+	b       base
+	to      replay.Target
+	replace bool
+	way     moment.Way
+	last    wal.Record // that is replayed
+	stop    bool       // the moment was passed
+}
+
+var errEnough = errors.New("enough was read")
+
+func (p *planning) plan() error {
+	pieces, missing, hole := p.w.run(p.b.start)
+	if len(pieces) == 0 {
+		return hint.With(fmt.Errorf("there is a hole: %s, in which the base begins, is not in the archive", missing), "from this backup nothing can be reached; take a later one")
+	}
+	start := p.b.start / p.w.size * p.w.size
+	end, err := p.scan(pieces, start)
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if !p.stop {
+		if err := p.short(end, start+uint64(len(pieces))*p.w.size, missing, hole); err != nil {
+			return err
+		}
+	}
+	if p.last.End < max(p.b.end, p.b.start) || p.last.End == 0 {
+		return early(p.to, p.b)
+	}
+	p.way.Last = wal.Text(p.last.At)
+	p.way.Pieces = pieces[:min(len(pieces), int((p.last.End-1-start)/p.w.size)+1)]
+	p.way.Files, p.way.Bytes = len(p.way.Pieces), int64(uint64(len(p.way.Pieces))*p.w.size)
+	return nil
+}
+
+func early(to replay.Target, b base) error {
+	return hint.With(fmt.Errorf("%s is before the base is whole, at %s", to.Text, cmp.Or(textOf(b.end), "its end")), "take an earlier backup (plumb backup list)")
+}
+
+func textOf(at uint64) string {
+	if at == 0 {
+		return ""
+	}
+	return wal.Text(at)
+}
+
+// short says why the moment was not reached, or nil when the end of the archive was asked for.
+func (p *planning) short(end, have uint64, missing string, hole bool) error {
+	to := "nothing"
+	if n := len(p.way.Before); n > 0 {
+		to = "the commit of " + p.way.Before[n-1].Time.UTC().Format("2006-01-02 15:04:05.000 MST")
+	}
+	switch {
+	case hole:
+		return hint.With(fmt.Errorf("there is a hole: %s is not in the archive, and later files are", missing), "up to the hole, --to reaches "+to+" at most")
+	case end < have && have-end > p.w.size:
+		return hint.With(fmt.Errorf("there is a hole: the log in the archive is damaged at %s", wal.Text(end)), "up to there, --to reaches "+to+" at most")
+	case p.to.Point():
+		return nil
+	}
+	if at, ok := place(p.to.LSN); ok && at < end {
+		return nil // nothing was committed at or behind it: all there is comes before
+	}
+	return hint.With(fmt.Errorf("the archive ends before %s: its last is %s, and no commit at or behind the moment is in it", p.to.Text, to), "--to latest takes all that is there")
+}
+
+// scan reads the log.
+func (p *planning) scan(pieces []archive.Piece, start uint64) (end uint64, err error) {
+	read, write := io.Pipe()
+	ctx, cancel := context.WithCancel(p.ctx)
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		for _, piece := range pieces {
+			var e archive.Entry
+			if e, err = p.s.Entry(ctx, piece); err == nil {
+				err = p.s.Read(ctx, e, write)
+			}
+			if err != nil {
+				break
+			}
+		}
+		_ = write.CloseWithError(err) // a nil error is the end
+		ended <- err
+	}()
+	end, err = wal.Scan(read, start, p.b.system, p.record)
+	_ = read.CloseWithError(errEnough)
+	cancel()
+	given := <-ended
+	if err == nil && given != nil && !errors.Is(given, errEnough) {
+		err = given // an object that is gone or was changed
+	}
+	return end, err
+}
+
+// record takes one record.
+func (p *planning) record(r wal.Record) error {
+	if !r.Committed.IsZero() && r.At >= p.b.start {
+		t := replay.Transaction{File: wal.Name(p.timeline(r.At), r.At, p.w.size), Offset: int64(r.At % p.w.size), Time: r.Committed, GTID: wal.Text(r.At), What: fmt.Sprintf("transaction %d", r.XID)}
+		hit := !p.to.Time.IsZero() && !r.Committed.Before(p.to.Time)
+		if at, ok := place(p.to.LSN); ok {
+			hit = r.At >= at
+		}
+		switch p.stop = p.stop || hit; {
+		case p.stop:
+			if p.way.After = append(p.way.After, t); len(p.way.After) == replay.Near {
+				return errEnough
+			}
+			return nil
+		default:
+			p.way.Count++
+			if p.way.Before = append(p.way.Before, t); len(p.way.Before) > replay.Near {
+				p.way.Before = p.way.Before[1:]
+			}
+		}
+	}
+	if p.stop {
+		return nil
+	}
+	p.last = r
+	if r.Spaces && r.At >= p.b.start && !p.replace {
+		return hint.With(fmt.Errorf("at %s a tablespace is made or dropped, which a copy would do in the server's own directories", wal.Text(r.At)),
+			"--replace says that the server is gone; or take a backup that is later than that")
+	}
+	return nil
+}
+
+func (p *planning) timeline(at uint64) (of int) {
+	for _, one := range p.w.way {
+		if one.from <= at {
+			of = one.timeline
+		}
+	}
+	return of
+}

@@ -1,0 +1,169 @@
+package pitr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/archive"
+	"plumb/internal/engine/postgres/wal"
+	"plumb/internal/hint"
+)
+
+// stretch is the part of a way that lies on one timeline.
+type stretch struct {
+	timeline int
+	from     uint64 // where it parted from the one before; 0 of the first
+}
+
+var parted = regexp.MustCompile(`^\s*([0-9]{1,10})\s+([0-9A-F]{1,8})/([0-9A-F]{1,8})(\s|$)`)
+
+// readHistory reads which timelines led to one.
+func readHistory(timeline int, text []byte) (all []stretch, err error) {
+	begins := uint64(0)
+	for line := range bytes.Lines(text) {
+		if rest := bytes.TrimSpace(line); len(rest) == 0 || rest[0] == '#' {
+			continue
+		}
+		m := parted.FindSubmatch(line)
+		if m == nil {
+			return nil, fmt.Errorf("the history of timeline %d has a line that is not understood", timeline)
+		}
+		of, _ := strconv.Atoi(string(m[1]))
+		at, ok := place(string(m[2]) + "/" + string(m[3]))
+		if !ok || len(all) > 0 && (of <= all[len(all)-1].timeline || at < begins) || of >= timeline {
+			return nil, fmt.Errorf("the history of timeline %d is not in order", timeline)
+		}
+		all, begins = append(all, stretch{of, begins}), at
+	}
+	return append(all, stretch{timeline, begins}), nil
+}
+
+func place(text string) (uint64, bool) {
+	high, low, ok := strings.Cut(text, "/")
+	h, err1 := strconv.ParseUint(high, 16, 32)
+	l, err2 := strconv.ParseUint(low, 16, 32)
+	return h<<32 | l, ok && err1 == nil && err2 == nil
+}
+
+// window is what an archive has of a server's log.
+type window struct {
+	segments  map[string]archive.Piece
+	histories map[int]archive.Piece
+	size      uint64 // of a segment
+	way       []stretch
+}
+
+// newWindow sorts the pieces of a server.
+func newWindow(all []archive.Piece) (*window, error) {
+	w := &window{segments: map[string]archive.Piece{}, histories: map[int]archive.Piece{}}
+	for _, p := range all {
+		m := segment.FindStringSubmatch(p.File)
+		switch {
+		case p.Series != Series || p.From != 0:
+		case m != nil && m[4] == "":
+			if n := uint64(p.To); w.size != 0 && n != w.size || n < 1<<20 || n > 1<<30 || n&(n-1) != 0 {
+				return nil, fmt.Errorf("%s has %d bytes in the archive, and others have another number", p.File, n)
+			}
+			w.size, w.segments[p.File] = uint64(p.To), p
+		case history.MatchString(p.File):
+			n, err := strconv.ParseUint(p.File[:8], 16, 31)
+			if err == nil {
+				w.histories[int(n)] = p
+			}
+		}
+	}
+	if w.size == 0 {
+		return nil, errors.New("the archive has no WAL of the server")
+	}
+	return w, nil
+}
+
+// newest is the newest timeline that the archive knows of.
+func (w *window) newest() (newest int) {
+	for n := range w.histories {
+		newest = max(newest, n)
+	}
+	return max(newest, 1)
+}
+
+// follow takes the way that leads to a timeline, and on which a base lies.
+func (w *window) follow(ctx context.Context, s archive.Shelf, timeline, base int, start uint64) error {
+	w.way = []stretch{{timeline, 0}}
+	if p, known := w.histories[timeline]; known {
+		text, err := contents(ctx, s, p)
+		if err != nil {
+			return err
+		}
+		if w.way, err = readHistory(timeline, text); err != nil {
+			return err
+		}
+	} else if timeline != base {
+		return fmt.Errorf("there is a hole: %08X.history is not in the archive", timeline)
+	}
+	at := slices.IndexFunc(w.way, func(one stretch) bool { return one.timeline == base })
+	if at < 0 || at+1 < len(w.way) && start > w.way[at+1].from {
+		return hint.With(fmt.Errorf("timeline %d does not come from where the base lies, %s of timeline %d", timeline, wal.Text(start), base),
+			fmt.Sprintf("--timeline %d follows that of the base", base))
+	}
+	return nil
+}
+
+func contents(ctx context.Context, s archive.Shelf, p archive.Piece) ([]byte, error) {
+	e, err := s.Entry(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if p.To > mostText {
+		return nil, fmt.Errorf("%s has %d bytes", p.File, p.To)
+	}
+	var text bytes.Buffer
+	err = s.Read(ctx, e, &text)
+	return text.Bytes(), err
+}
+
+// at gives the segment that holds a place, or the name of the one that is missing: of the newest timeline that can
+// have it, as the server itself looks for it.
+func (w *window) at(where uint64) (p archive.Piece, missing string, is bool) {
+	first := where / w.size * w.size
+	for _, one := range slices.Backward(w.way) {
+		if first < one.from/w.size*w.size {
+			continue
+		}
+		name := wal.Name(one.timeline, first, w.size)
+		if missing == "" {
+			missing = name
+		}
+		if p, is = w.segments[name]; is || one.from <= first {
+			break // the older have nothing of it
+		}
+	}
+	return p, missing, is
+}
+
+// run gives the segments from a place on, without a gap, and the one that is missing then. Where something comes behind
+// that one, there is a hole.
+func (w *window) run(start uint64) (all []archive.Piece, missing string, hole bool) {
+	last := uint64(0)
+	for name := range w.segments {
+		m := segment.FindStringSubmatch(name)
+		high, _ := strconv.ParseUint(m[2], 16, 32)
+		low, _ := strconv.ParseUint(m[3], 16, 32)
+		at := high<<32 + low*w.size
+		if p, _, is := w.at(at); is && p.File == name { // it is on the way
+			last = max(last, at)
+		}
+	}
+	for at := start / w.size * w.size; ; at += w.size {
+		p, name, is := w.at(at)
+		if !is {
+			return all, name, at < last
+		}
+		all = append(all, p)
+	}
+}

@@ -1,0 +1,36 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Head is what a file of the log says of itself.
+type Head struct {
+	System   uint64 // identifier of the server
+	Timeline int    // on which its first page was written
+	At, Size uint64 // its place and length
+}
+
+// HeadSize is how many bytes of a file are read for it.
+const HeadSize = long
+
+// ReadHead reads the beginning of a file.
+func ReadHead(b []byte) (h Head, err error) {
+	if len(b) < long || order.Uint16(b[2:])&isLong == 0 {
+		return h, errors.New("it does not begin as a file of the write-ahead log does")
+	}
+	h = Head{System: order.Uint64(b[24:]), Timeline: int(order.Uint32(b[4:])), At: order.Uint64(b[8:]), Size: uint64(order.Uint32(b[32:]))}
+	if h.Size < 1<<20 || h.Size > 1<<30 || h.Size&(h.Size-1) != 0 || h.At%h.Size != 0 {
+		return h, fmt.Errorf("it says that it has %d bytes, and is of %s", h.Size, Text(h.At))
+	}
+	return h, nil
+}
+
+// System reads the identifier of the server from the beginning of its control file.
+func System(control []byte) (uint64, error) {
+	if len(control) < 8 {
+		return 0, errors.New("the control file is too short")
+	}
+	return order.Uint64(control), nil
+}

@@ -1,0 +1,113 @@
+package reach
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+
+	"plumb/internal/host"
+)
+
+// Inlet is a Unix socket at which processes of this machine hand something over. Everybody may connect; who does is
+// told by the kernel.
+type Inlet struct {
+	l *net.UnixListener
+}
+
+// Caller is a process that has connected, and its user when it did.
+type Caller struct {
+	net.Conn
+	UID int
+}
+
+// NewInlet begins to listen. The directory must be one in which nobody but us can put another socket in
+// the place of this one; it is made when it is missing. What is left of an earlier run is removed: the caller holds
+// a lock that says that no other runs.
+func NewInlet(name string) (*Inlet, error) {
+	dir := path.Dir(name)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("listen on %s: %w", name, err)
+	}
+	real, err := host.OnlyOurs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", name, err)
+	}
+	at := path.Join(real, path.Base(name))
+	switch st, err := os.Lstat(at); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("listen on %s: %w", name, err)
+	case st.Mode().Type() != fs.ModeSocket:
+		return nil, fmt.Errorf("listen on %s: there is something else than a socket", name)
+	default:
+		if err := os.Remove(at); err != nil {
+			return nil, fmt.Errorf("listen on %s: %w", name, err)
+		}
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: at, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", name, err)
+	}
+	if err := os.Chmod(at, 0o666); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on %s: %w", name, err), l.Close())
+	}
+	return &Inlet{l}, nil
+}
+
+// Accept waits for the next caller.
+func (i *Inlet) Accept() (*Caller, error) {
+	conn, err := i.l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	uid, err := peer(conn)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &Caller{conn, uid}, nil
+}
+
+// Close ends it, and removes the socket.
+func (i *Inlet) Close() error { return i.l.Close() }
+
+// DialInlet connects to an inlet of root or of our own user.
+func DialInlet(name string) (net.Conn, error) {
+	conn, err := net.Dial("unix", name)
+	if err != nil {
+		return nil, err
+	}
+	uid, err := peer(conn)
+	if err == nil && uid != 0 && uid != os.Geteuid() {
+		err = fmt.Errorf("user %d listens on %s, and not root", uid, name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// peer gives the user at the other end of a Unix socket.
+func peer(conn net.Conn) (int, error) {
+	socket, ok := conn.(*net.UnixConn)
+	if !ok {
+		return 0, errors.New("it is no Unix socket")
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *unix.Ucred
+	var failed error
+	if err := raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+		return 0, err
+	}
+	if failed != nil {
+		return 0, failed
+	}
+	return int(cred.Uid), nil
+}

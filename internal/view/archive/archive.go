@@ -1,0 +1,105 @@
+// Package archive shows what is archived, and how the services are that do it.
+package archive
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/archive"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+)
+
+// ArchiveStatusJSON is version 1 of what archive status --json prints.
+type ArchiveStatusJSON struct {
+	Plumb    int           `json:"plumb"`
+	Kind     string        `json:"kind"` // "archive-status"
+	Services []ServiceJSON `json:"services"`
+}
+
+// ServiceJSON is one service that archives.
+type ServiceJSON struct {
+	archive.Status
+	Trouble []string `json:"trouble"` // what is wrong with it, each in a sentence
+}
+
+// ArchiveListJSON is version 1 of what archive list --json prints.
+type ArchiveListJSON struct {
+	Plumb     int               `json:"plumb"`
+	Kind      string            `json:"kind"` // "archive"
+	From      string            `json:"from"`
+	Stretches []archive.Stretch `json:"stretches"`
+}
+
+// StatusDocument is the document of services.
+func StatusDocument(all []archive.Status, now time.Time, lag time.Duration) ArchiveStatusJSON {
+	doc := ArchiveStatusJSON{Plumb: 1, Kind: "archive-status", Services: []ServiceJSON{}}
+	for _, s := range all {
+		doc.Services = append(doc.Services, ServiceJSON{s, page.NotNil(s.Trouble(now, lag))})
+	}
+	return doc
+}
+
+// ListDocument is the document of what is archived.
+func ListDocument(from string, all []archive.Stretch) ArchiveListJSON {
+	return ArchiveListJSON{Plumb: 1, Kind: "archive", From: from, Stretches: page.NotNil(all)}
+}
+
+// inert is a text that a store or a server gave, on one line.
+func inert(s string) string { return strings.ReplaceAll(page.Clean(s), "\n", "; ") }
+
+// Status says how the services are.
+func Status(all []archive.Status, now time.Time, lag time.Duration, screen page.Screen) string {
+	p := page.NewPage(screen)
+	if len(all) == 0 {
+		p.Line(page.Normal, "No service of this host archives.")
+		p.Para(page.Dim, 0, "plumb archive run is one; --emit systemd makes its unit.")
+		return p.String()
+	}
+	for _, s := range all {
+		p.Line(page.Bold, inert(s.Name+", to "+s.To))
+		for _, one := range s.Sources {
+			p.Hang(page.Normal, "  ", inert(sourceText(one, now)))
+		}
+		if len(s.Sources) == 0 {
+			p.Hang(page.Normal, "  ", "nothing was archived since it runs")
+		}
+		for _, wrong := range s.Trouble(now, lag) {
+			p.Hang(page.Bold, "  ! ", inert(wrong))
+		}
+	}
+	return p.String()
+}
+
+func sourceText(s archive.Source, now time.Time) string {
+	words := []string{s.Name}
+	if s.Last != "" {
+		words = append(words, "up to "+s.Last)
+	}
+	if !s.Kept.IsZero() {
+		words = append(words, "the last "+units.Span(now.Sub(s.Kept).Round(time.Second))+" ago")
+	}
+	if !s.Whole.IsZero() {
+		words = append(words, "all that was written until "+units.Span(now.Sub(s.Whole).Round(time.Second))+" ago")
+	}
+	return strings.Join(append(words, fmt.Sprintf("%s with %s since the service runs", units.Count(int(s.Pieces), "piece"), units.Measured(float64(s.Bytes)))), ", ")
+}
+
+// List says what is archived.
+func List(from string, all []archive.Stretch, screen page.Screen) string {
+	p := page.NewPage(screen)
+	if len(all) == 0 {
+		p.Line(page.Normal, inert("Nothing is archived in "+from+"."))
+		return p.String()
+	}
+	p.Line(page.Bold, inert("Archived in "+from))
+	for _, s := range all {
+		if s.Hole != "" {
+			p.Hang(page.Bold, "  ! ", inert("a hole: "+s.Hole+" is not there"))
+		}
+		p.Hang(page.Normal, "  "+page.Columns(inert(s.Server), 32)+"  ", inert(fmt.Sprintf("%s to %s, %s with %s", s.From, s.To, units.Count(s.Pieces, "piece"), units.Measured(float64(s.Bytes)))))
+	}
+	p.Para(page.Dim, 0, "As the names of the objects say. Whether they are signed and whole is seen by plumb restore --to.")
+	return p.String()
+}

@@ -1,0 +1,341 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"plumb/test/sandbox"
+)
+
+// maria is a real MariaDB whose binary log is followed.
+type maria struct {
+	*site
+	server *sandbox.Server
+	db     *sql.DB
+}
+
+func newMaria(t *testing.T) *maria {
+	t.Helper()
+	m := &maria{site: newSite(t)}
+	if _, err := exec.LookPath("mariadb-backup"); err != nil {
+		sandbox.Need(t, sandbox.Missing{What: "no mariadb-backup", Hint: "apt-get install mariadb-backup"})
+	}
+	var err error
+	m.server, err = m.box.MySQL(sandbox.MySQLOptions{Settings: "log_bin = binlog\nserver_id = 7\nmax_binlog_size = 1M\ninnodb_flush_log_at_trx_commit = 2"})
+	sandbox.Need(t, err)
+	m.db, err = m.server.Open()
+	must(t, err)
+	t.Cleanup(func() { _ = m.db.Close() })
+	m.follow()
+	return m
+}
+
+// follow starts the service.
+func (m *maria) follow() {
+	m.t.Helper()
+	m.serve("--binlog-index", filepath.Join(m.server.Dir, "binlog.index"), "--binlog-user", m.user)
+}
+
+func (m *maria) ask(query string) (out string) {
+	m.t.Helper()
+	must(m.t, m.db.QueryRow(query).Scan(&out))
+	return out
+}
+
+func (m *maria) base() {
+	m.t.Helper()
+	line := fmt.Sprintf("mariadb-backup --no-defaults --backup --stream=mbstream --user=root --socket=%s --datadir=%s --target-dir=%s", m.server.Socket, m.server.Dir, m.t.TempDir())
+	m.plumb(0, "backup", "--command", line, "--to", m.url, "--recipient", m.recipient, "--state", m.state)
+}
+
+// archived waits until all that was written up to now is in the archive.
+func (m *maria) archived() {
+	m.t.Helper()
+	var file, rest string
+	var at int64
+	must(m.t, m.db.QueryRow("SHOW MASTER STATUS").Scan(&file, &at, &rest, &rest))
+	m.eventually(fmt.Sprintf("the archive has %s up to %d", file, at), func() bool {
+		files, _ := filepath.Glob(m.store + "/archive/mysql/*/*/*/entry")
+		for _, name := range files {
+			var from, to int64
+			_, _ = fmt.Sscanf(filepath.Base(filepath.Dir(name)), "%d-%d", &from, &to)
+			if of := filepath.Base(filepath.Dir(filepath.Dir(name))); of > file || of == file && to >= at {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// rows gives what a restored directory has.
+func (m *maria) rows(dir, query string) (out string) {
+	m.t.Helper()
+	s, err := m.box.MySQL(sandbox.MySQLOptions{Name: "restored", Datadir: dir, Settings: "log_bin = binlog\nserver_id = 8"})
+	must(m.t, err)
+	db, err := s.Open()
+	must(m.t, err)
+	_, err = db.Exec("SET SESSION group_concat_max_len = 100000000")
+	must(m.t, err)
+	conn, err := db.Conn(m.t.Context())
+	must(m.t, err)
+	_, err = conn.ExecContext(m.t.Context(), "SET SESSION group_concat_max_len = 100000000")
+	must(m.t, err)
+	must(m.t, conn.QueryRowContext(m.t.Context(), query).Scan(&out))
+	_, _ = conn.Close(), db.Close()
+	must(m.t, s.Stop())
+	return out
+}
+
+type gtidCommit struct {
+	writer, n int
+	gtid      string
+	began, at time.Time
+}
+
+// gtidLedger is what the writers know of their commits: which GTID each had.
+type gtidLedger struct {
+	mu      sync.Mutex
+	commits []gtidCommit
+}
+
+// write commits until the context ends or the server is gone, and notes what was acknowledged.
+func (l *gtidLedger) write(ctx context.Context, db *sql.DB, writer int) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	for n := 1; ; n++ {
+		began := time.Now()
+		if _, err := conn.ExecContext(ctx, "INSERT INTO test.ledger VALUES (?, ?, REPEAT('x', 500))", writer, n); err != nil {
+			return
+		}
+		at, gtid := time.Now(), ""
+		if conn.QueryRowContext(ctx, "SELECT @@last_gtid").Scan(&gtid) != nil {
+			return
+		}
+		l.mu.Lock()
+		l.commits = append(l.commits, gtidCommit{writer, n, gtid, began, at})
+		l.mu.Unlock()
+	}
+}
+
+func number(gtid string) (n uint64) {
+	_, _ = fmt.Sscanf(gtid[strings.LastIndexByte(gtid, '-')+1:], "%d", &n)
+	return n
+}
+
+// lost tells how old what is not there was when the server died.
+func (l *gtidLedger) lost(t *testing.T, there map[string]bool, died time.Time) {
+	t.Helper()
+	lost, rpo := 0, time.Duration(0)
+	for _, c := range l.commits {
+		if !there[fmt.Sprintf("%d-%d", c.writer, c.n)] {
+			lost++
+			rpo = max(rpo, died.Sub(c.at))
+		}
+	}
+	t.Logf("of %d commits %d are not there, that were acknowledged %s before the server died at the most", len(l.commits), lost, rpo)
+	if rpo > time.Minute {
+		t.Errorf("what was committed %s before the end is lost", rpo)
+	}
+}
+
+// before wants what was acknowledged before a time, and nothing that began later: the log tells when statements began.
+func (l *gtidLedger) before(t *testing.T, at time.Time, there map[string]bool) {
+	t.Helper()
+	for _, c := range l.commits {
+		is := there[fmt.Sprintf("%d-%d", c.writer, c.n)]
+		if c.at.Before(at) && !is || is && c.began.After(at) {
+			t.Errorf("%d-%d, committed at %s: at %s that it is there is %t", c.writer, c.n, c.at, at, is)
+		}
+	}
+}
+
+// agrees wants what has a lower GTID, and nothing else.
+func (l *gtidLedger) agrees(t *testing.T, to uint64, there map[string]bool) {
+	t.Helper()
+	for _, c := range l.commits {
+		if is := there[fmt.Sprintf("%d-%d", c.writer, c.n)]; is != (number(c.gtid) < to) {
+			t.Errorf("%s: that it is there at %d is %t", c.gtid, to, is)
+		}
+	}
+}
+
+// TestMariaDBToRandomMoments has four writers commit, takes a base amid that, kills the service once and the server in the end,
+// removes all that it had, and restores it to moments of which the writers know what was committed before.
+func TestMariaDBToRandomMoments(t *testing.T) {
+	m := newMaria(t)
+	must(t, m.server.Exec("CREATE DATABASE IF NOT EXISTS test", "CREATE TABLE test.ledger (w INT, n INT, pad TEXT, PRIMARY KEY (w, n)) ENGINE=InnoDB"))
+	var l gtidLedger
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var writers sync.WaitGroup
+	for w := range 4 {
+		writers.Go(func() { l.write(ctx, m.db, w) })
+	}
+	count := func() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.commits) }
+	m.eventually("something was committed", func() bool { return count() > 200 })
+	m.base()
+	from, based := count(), time.Now()
+	m.eventually("more was committed", func() bool { return count() > from+1000 })
+	m.kill()
+	m.eventually("more was committed while nobody archived", func() bool { return count() > from+3000 })
+	m.follow()
+	at := based.Truncate(time.Second).Add(2 * time.Second)
+	m.eventually("more was committed", func() bool { return count() > from+6000 && time.Since(at) > 2*time.Second })
+	m.archived()
+	more := time.Now().Add(time.Duration(rand.IntN(8000)) * time.Millisecond)
+	m.eventually("more was committed, for any while", func() bool { return time.Now().After(more) && count() > from+7000 })
+	must(t, syscall.Kill(m.server.PID, syscall.SIGKILL))
+	died := time.Now()
+	end()
+	writers.Wait()
+	m.eventually("the server is gone", func() bool { return syscall.Kill(m.server.PID, 0) != nil })
+	m.end()
+	must(t, os.RemoveAll(m.server.Dir))
+
+	dir := filepath.Join(m.dir, "restored")
+	picks := []string{"latest"}
+	for range momentsWanted() {
+		picks = append(picks, l.commits[from+rand.IntN(5000)].gtid)
+	}
+	picks = append(picks, at.UTC().Format("2006-01-02 15:04:05 MST"))
+	for _, to := range picks {
+		says(t, m.restore(0, dir, "--to", to), "Restored backup", "transactions after the base")
+		there := rowsOf(m.rows(dir, "SELECT COALESCE(GROUP_CONCAT(w, '-', n SEPARATOR ' '), '') FROM test.ledger"))
+		switch {
+		case to == "latest":
+			l.lost(t, there, died)
+		case strings.Contains(to, ":"):
+			l.before(t, at, there)
+		default:
+			l.agrees(t, number(to), there)
+		}
+		must(t, os.RemoveAll(dir))
+	}
+	if left, _ := filepath.Glob(dir + "*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestMariaDBLogBreaks resets the log, and purges what was not archived: both are said, and a way that would lead over the
+// break is refused before anything is written.
+func TestMariaDBLogBreaks(t *testing.T) {
+	m := newMaria(t)
+	must(t, m.server.Exec("CREATE DATABASE IF NOT EXISTS test", "CREATE TABLE test.t (i INT PRIMARY KEY) ENGINE=InnoDB"))
+	m.base()
+	must(t, m.server.Exec("INSERT INTO test.t VALUES (1)", "FLUSH BINARY LOGS", "INSERT INTO test.t VALUES (2)"))
+	m.archived()
+	series := func() int {
+		all, _ := filepath.Glob(m.store + "/archive/mysql/*")
+		return len(all)
+	}
+	if n := series(); n != 1 {
+		t.Fatalf("%d series", n)
+	}
+	m.plumb(0, "archive", "status", "--state", m.state)
+	must(t, m.server.Exec("RESET MASTER", "INSERT INTO test.t VALUES (3)"))
+	m.eventually("a new series begins", func() bool { return series() == 2 })
+	m.eventually("it is said", func() bool { return strings.Contains(m.said(), "the log broke off") })
+	says(t, m.plumb(1, "archive", "status", "--state", m.state), "the log broke off")
+	m.archived()
+	m.end()
+	must(t, m.server.Exec("FLUSH BINARY LOGS", "INSERT INTO test.t VALUES (4)", "FLUSH BINARY LOGS", "INSERT INTO test.t VALUES (5)"))
+	m.eventually("the log is purged", func() bool { // the server keeps what it may need after a crash
+		must(t, m.server.Exec("PURGE BINARY LOGS TO 'binlog.000003'"))
+		_, err := os.Stat(filepath.Join(m.server.Dir, "binlog.000001"))
+		return os.IsNotExist(err)
+	})
+	m.follow()
+	m.eventually("another begins", func() bool { return series() == 3 })
+	m.eventually("it is said", func() bool { return strings.Contains(m.said(), "the server has no binlog.000001 any more") })
+
+	dir := filepath.Join(m.dir, "restored")
+	says(t, m.restore(0, dir, "--to", "latest"), "Restored backup")
+	if got := m.rows(dir, "SELECT GROUP_CONCAT(i) FROM test.t"); got != "1,2" {
+		t.Errorf("before the break there were 1,2, and there are %s", got)
+	}
+	must(t, os.RemoveAll(dir))
+	nothing := func(to string, want ...string) {
+		t.Helper()
+		says(t, m.restore(3, dir, "--to", to), want...)
+		if left, _ := filepath.Glob(dir + "*"); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	}
+	nothing("0-7-999", "no transaction after the point has that GTID")
+	entries, err := filepath.Glob(m.store + "/archive/mysql/*/binlog.000001/*")
+	must(t, err)
+	var gone string
+	for _, name := range entries {
+		if strings.Contains(name, filepath.Base(firstSeries(t, m.store))) && !strings.Contains(name, "/0000000000000000-") {
+			gone = name
+		}
+	}
+	if gone == "" {
+		t.Skip("the first file is one piece")
+	}
+	must(t, os.Rename(gone, m.dir+"/aside"))
+	nothing("latest", "there is a hole: what comes behind binlog.000001:")
+	says(t, m.plumb(0, "archive", "list", "--from", m.url, "--state", m.state), "mysql")
+}
+
+func firstSeries(t *testing.T, store string) string {
+	t.Helper()
+	all, err := filepath.Glob(store + "/archive/mysql/*")
+	must(t, err)
+	return all[0]
+}
+
+// TestRestoreKilled kills a restore while its server replays the log. The next one takes away what it left, and ends.
+func TestRestoreKilled(t *testing.T) {
+	m := newMaria(t)
+	must(t, m.server.Exec("CREATE DATABASE IF NOT EXISTS test", "CREATE TABLE test.t (i INT PRIMARY KEY) ENGINE=InnoDB"))
+	m.base()
+	must(t, m.server.Exec("INSERT INTO test.t VALUES (1)"))
+	m.archived()
+	dir := filepath.Join(m.dir, "restored")
+	run := filepath.Join(dir+".plumb-restore", "run")
+	killed := func() (pid string) {
+		cmd := exec.Command(built.Path, "restore", "--from", m.url, "--identity", m.key, "--state", m.state, "--user", m.user, "--directory", dir, "--to", "latest")
+		must(t, cmd.Start())
+		m.eventually("a server replays", func() bool {
+			text, err := os.ReadFile(filepath.Join(run, "pid"))
+			pid = strings.TrimSpace(string(text))
+			_, through := os.Stat(dir)
+			return err == nil && pid != "" || through == nil
+		})
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		return pid
+	}
+	pid := killed()
+	for range 10 { // it was through before it was killed
+		if _, err := os.Stat(dir); err != nil {
+			break
+		}
+		must(t, os.RemoveAll(dir))
+		pid = killed()
+	}
+	says(t, m.restore(0, dir, "--to", "latest"), "Restored backup")
+	if _, err := os.Stat("/proc/" + pid); err == nil {
+		t.Error("the server of the killed one still runs")
+	}
+	if got := m.rows(dir, "SELECT GROUP_CONCAT(i) FROM test.t"); got != "1" {
+		t.Errorf("there are %s", got)
+	}
+	if left, _ := filepath.Glob(dir + ".*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
