@@ -90,7 +90,34 @@ func TestNobodyElseCanPutForecasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := ownDirectory(link); err == nil {
-		t.Error("a symbolic link is followed")
+		t.Error("a symbolic link leads into it, and is trusted")
+	}
+	within := filepath.Join(dir, "plumb", "forecasts")
+	if err := ownDirectory(within); err == nil {
+		t.Error("a directory is made and trusted where everybody can rename it")
+	}
+	if _, err := os.Lstat(within); err == nil {
+		t.Error("it is made before it is refused")
+	}
+	own := filepath.Join(t.TempDir(), "forecasts")
+	if err := ownDirectory(own); err != nil {
+		t.Fatal(err)
+	}
+	if err := keepFile(own, "20260101", []byte("[]")); err != nil {
+		t.Fatal(err)
+	}
+	if err := private(own); err != nil {
+		t.Errorf("what we keep is not trusted: %v", err)
+	}
+	names, err := keptNames(own)
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	if err := os.Chmod(filepath.Join(own, names[0]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := private(own); err == nil {
+		t.Error("a forecast that everybody can write is trusted")
 	}
 }
 
