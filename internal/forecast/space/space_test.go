@@ -186,7 +186,7 @@ func TestAChangeOfSlopeIsNoticedWithinAWeek(t *testing.T) {
 			}
 		}
 	}
-	if noticed < 85 {
+	if noticed < 93 {
 		t.Errorf("noticed in %d of 100 series", noticed)
 	}
 	if wrong > 100 {
