@@ -111,8 +111,8 @@ func TestVolumeOfARecording(t *testing.T) {
 func TestVolumeOfAnOldRecording(t *testing.T) {
 	drive := stack.Ref{Kind: "block", Name: "sda"}
 	reads := 0.0
-	dir := made(t, 900, time.Minute, func(i int, b *series.Batch) {
-		if i > 300 && i <= 400 {
+	dir := made(t, 260, time.Minute, func(i int, b *series.Batch) {
+		if i > 100 && i <= 200 {
 			reads += 2000 * 60
 		} else {
 			reads += 100 * 60
