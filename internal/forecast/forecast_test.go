@@ -130,7 +130,11 @@ func TestParseMatrix(t *testing.T) {
 
 func FuzzParseMatrix(f *testing.F) {
 	f.Add([]byte(matrix))
+	f.Add([]byte(`{"status":"success","data":{"storageRetention":"15d or 10GiB"}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		if kept := ParseRetention(text); len(kept) > 300 {
+			t.Errorf("%d bytes say how long it keeps what it knows", len(kept))
+		}
 		all, err := ParseMatrix(text)
 		for _, a := range all {
 			if err == nil && (a.Of == "" || len(a.Of) > mostLabels+10) {
@@ -139,6 +143,17 @@ func FuzzParseMatrix(f *testing.F) {
 			Daily(Quantity{}, a.Days)
 		}
 	})
+}
+
+func TestRetention(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"status":"success","data":{"startTime":"2026-11-26T08:00:00Z","storageRetention":"15d or 10GiB"}}`: "15d or 10GiB",
+		`{"status":"success","data":{}}`: "", `{"status":"error","data":{"storageRetention":"1y"}}`: "", `<html>`: "",
+	} {
+		if got := ParseRetention([]byte(text)); got != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
 }
 
 func TestScoreJudgesDaysThatHaveCome(t *testing.T) {

@@ -65,6 +65,22 @@ func ParseMatrix(text []byte) ([]Answer, error) {
 	return all, nil
 }
 
+// ParseRetention reads from what the HTTP API tells of the process for how long, or
+// how many bytes, it keeps what it scraped: "15d", "30d or 10GiB". It is "" where
+// that is not told, as other engines that answer the same queries do not.
+func ParseRetention(text []byte) string {
+	var doc struct {
+		Status string
+		Data   struct {
+			StorageRetention string
+		}
+	}
+	if json.Unmarshal(text, &doc) != nil || doc.Status != "success" {
+		return ""
+	}
+	return clip(doc.Data.StorageRetention)
+}
+
 func sampleOf(pair [2]json.RawMessage) (Day, error) {
 	var at float64
 	var text string

@@ -17,7 +17,7 @@ func oltpConfig(w experiment.Load, seed uint64) oltp.Config {
 	c := oltp.Defaults()
 	c.Script, c.Seed, c.Sessions = cmp.Or(w.Script, "oltp_read_write"), seed, max(1, w.Threads)
 	c.Tables, c.TableSize = cmp.Or(w.Tables, c.Tables), cmp.Or(w.Rows, c.TableSize)
-	c.RandType = cmp.Or(w.Random, c.RandType)
+	c.RandType, c.Fillfactor = cmp.Or(w.Random, c.RandType), w.Fillfactor
 	return c
 }
 

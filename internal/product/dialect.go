@@ -14,6 +14,7 @@ type Dialect struct {
 	// tables
 	TableOptions    string // end a CREATE TABLE, so that what fails is taken back
 	StorageEngines  bool   // a table can have another than that
+	Fillfactor      string // ends a CREATE TABLE, so that %d per cent of each page are filled at first; "" where none does
 	Clustered       bool   // rows lie in their primary key, so it comes with the table; elsewhere it is built faster from rows that are there
 	IndexedLinks    bool   // a foreign key demands an index
 	Transactional   bool   // what is done to tables is, too
@@ -96,6 +97,7 @@ var mysqlDialect = Dialect{
 }
 
 var postgresDialect = Dialect{
+	Fillfactor:    " WITH (fillfactor = %d)",
 	Checkpoint:    "CHECKPOINT",
 	Transactional: true,
 	Serial:        "SERIAL",

@@ -60,8 +60,19 @@ type Statement struct {
 	Rest     bool      `json:"rest,omitempty"`     // all that the server has no room for
 }
 
-// OwnMark stands before the text of a statement that Plumb itself ran.
+// OwnMark stands before the text of a statement that Plumb itself ran. Texts come
+// from servers, whose clients can write what they like: [Statement.Mark] sets it.
 const OwnMark = "/* plumb */ "
+
+// Mark marks the statement where its text is known to be ours, whatever it begins with.
+func (s *Statement) Mark(ours func(text string) bool) {
+	for s.Own() {
+		s.Text = strings.TrimPrefix(s.Text, OwnMark)
+	}
+	if ours != nil && s.Text != "" && ours(s.Text) {
+		s.Text = OwnMark + s.Text
+	}
+}
 
 // Own tells whether Plumb itself ran the statement.
 func (s Statement) Own() bool { return strings.HasPrefix(s.Text, OwnMark) }

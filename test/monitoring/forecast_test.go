@@ -48,6 +48,7 @@ func TestForecastFromPrometheus(t *testing.T) {
 			Quantiles map[string]float64
 			Limit     struct{ Bytes float64 }
 			Full      struct{ P50 string }
+			Rests     []string `json:"assumptions"`
 		}
 	}
 	out, err := exec.Command(p.Path, "forecast", "space", "--prometheus", e.url, "--at", "+90d", "--json").Output()
@@ -60,6 +61,9 @@ func TestForecastFromPrometheus(t *testing.T) {
 	f := doc.Forecasts[0]
 	if f.Of != "db1:9100 /var/lib/mysql" || f.History < days-2 || math.Abs(f.Limit.Bytes-0.95*size) > 1 {
 		t.Errorf("%+v", f)
+	}
+	if !strings.Contains(strings.Join(f.Rests, "\n"), "this Prometheus keeps 2y of the past") {
+		t.Errorf("how long it keeps what it knows is not told: %q", f.Rests)
 	}
 	if want := 50e9 + (days+90)*each; math.Abs(f.Quantiles["50"]-want) > 0.1*want {
 		t.Errorf("%g taken in 90 days, want about %g", f.Quantiles["50"], want)

@@ -16,6 +16,7 @@ import (
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/units"
 )
 
@@ -38,21 +39,17 @@ func keptIn(dir string) (string, error) {
 // ownDirectory makes a directory that nobody else can put anything into, or
 // refuses one into which somebody can.
 func ownDirectory(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := private(dir); err != nil {
 		return err
 	}
-	return private(dir)
+	return os.MkdirAll(dir, 0o700)
 }
 
+// private refuses a directory whose forecasts others could have written, also by
+// putting another directory in its place. It may not exist yet.
 func private(dir string) error {
-	st, err := os.Lstat(dir)
-	switch {
-	case err != nil:
-		return err
-	case !st.IsDir():
-		return fmt.Errorf("%s is no directory", dir)
-	case st.Mode().Perm()&0o022 != 0:
-		return hint.With(fmt.Errorf("%s can be written to by others, who could put forecasts there", dir), "chmod 700 "+dir)
+	if err := host.Guarded(dir, "*"+keptEnding); err != nil {
+		return hint.With(err, "give it to the user who runs this (chown), and take the right to write from others (chmod go-w)")
 	}
 	return nil
 }
@@ -130,13 +127,13 @@ func readKept(s *shell.Shell, where string) (all []forecast.Kept, err error) {
 	if err == nil {
 		err = private(dir)
 	}
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, hint.With(fmt.Errorf("no forecasts are kept in %s", dir), "plumb forecast space --keep keeps one")
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read the forecasts: %w", err)
 	}
 	names, err := keptNames(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, hint.With(fmt.Errorf("no forecasts are kept in %s", dir), "plumb forecast space --keep keeps one")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the forecasts in %s: %w", dir, hint.Cause(err))
 	}

@@ -99,6 +99,9 @@ func (m measured) fromLedger(ctx context.Context) (all []point, err error) {
 	if metric := cmp.Or(r.Experiment.Metric, "rate"); metric != "rate" {
 		return nil, hint.With(fmt.Errorf("experiment %s compares %s, and a forecast needs rates", r.Experiment.Name, metric), "run it with metric: rate")
 	}
+	if r.Experiment.Unsteady {
+		return nil, hint.With(fmt.Errorf("experiment %s counts trials whose rate is not steady, and a curve needs rates that last", r.Experiment.Name), "run it without measure.unsteady")
+	}
 	if programs := programsOf(r.Records); len(programs) > 1 {
 		return nil, hint.With(fmt.Errorf("experiment %s ran on different servers: %s", r.Experiment.Name, strings.Join(programs, ", ")), "a curve is one server's: run it again on one version")
 	}

@@ -48,9 +48,13 @@ func (f source) fromPrometheus(ctx context.Context, now time.Time) ([]known, err
 			}
 		}
 	}
+	keeps := ""
+	if kept := f.keeps(ctx); kept != "" {
+		keeps = "this Prometheus keeps " + kept + " of the past (--storage.tsdb.retention.time and .size): what was before is not known to it"
+	}
 	var all []known
 	for _, a := range used {
-		k := known{series: forecast.Daily(forecast.Quantity{Of: a.Of, Name: "used", Unit: "bytes"}, a.Days)}
+		k := known{keeps: keeps, series: forecast.Daily(forecast.Quantity{Of: a.Of, Name: "used", Unit: "bytes"}, a.Days)}
 		if v := limits[a.Of]; v > 0 {
 			k.limit = &space.Limit{Bytes: v, Why: "what is in use and available; what root keeps back is not"}
 		}
@@ -65,15 +69,12 @@ func (f source) fromPrometheus(ctx context.Context, now time.Time) ([]known, err
 // ask asks for a value a day. The address may hold a password, and no message
 // repeats it.
 func (f source) ask(ctx context.Context, query string, now time.Time) ([]forecast.Answer, error) {
-	u, err := url.Parse(f.prometheus)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, hint.Usage("--prometheus is no address", "want one such as http://127.0.0.1:9090")
+	u, err := f.api("query_range")
+	if err != nil {
+		return nil, err
 	}
 	where := u.Host
-	u = u.JoinPath("api/v1/query_range")
 	u.RawQuery = url.Values{"query": {query}, "step": {"86400"}, "start": {strconv.FormatInt(now.Add(-ago).Unix(), 10)}, "end": {strconv.FormatInt(now.Unix(), 10)}}.Encode()
-	ctx, cancel := context.WithTimeout(ctx, patient)
-	defer cancel()
 	text, err := get(ctx, u)
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("ask Prometheus at %s: %w", where, err), "does it run, and may this machine ask it?")
@@ -85,7 +86,31 @@ func (f source) ask(ctx context.Context, query string, now time.Time) ([]forecas
 	return all, nil
 }
 
+// api is the address of a part of the HTTP API.
+func (f source) api(part string) (*url.URL, error) {
+	u, err := url.Parse(f.prometheus)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, hint.Usage("--prometheus is no address", "want one such as http://127.0.0.1:9090")
+	}
+	return u.JoinPath("api/v1", part), nil
+}
+
+// keeps says how much of the past the server keeps; "" where it does not tell.
+func (f source) keeps(ctx context.Context) string {
+	u, err := f.api("status/runtimeinfo")
+	if err != nil {
+		return ""
+	}
+	text, err := get(ctx, u)
+	if err != nil {
+		return "" // who answers queries and not this is no less of a source
+	}
+	return forecast.ParseRetention(text)
+}
+
 func get(ctx context.Context, u *url.URL) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, errors.New("the address cannot be asked")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -75,7 +76,8 @@ type gathered struct {
 
 // noted is a change of a thing.
 type noted struct {
-	of stack.Ref
+	of   stack.Ref
+	fact string
 	space.Change
 }
 
@@ -116,9 +118,9 @@ func (g *gathered) all() (list []known) {
 	for _, id := range g.order {
 		k := g.of[id]
 		k.series = forecast.Daily(k.series.Quantity, k.series.Days)
-		k.limit = g.limit(id)
+		k.limit, k.keeps = g.limit(id), g.keeps(id)
 		for _, c := range g.changed {
-			if c.of == id.Of {
+			if c.of == id.Of && decides(c.fact, id.Name) {
 				k.changes = append(k.changes, c.Change)
 			}
 		}
@@ -182,13 +184,50 @@ func (g *gathered) limit(id series.ID) *space.Limit {
 // after which facts of a thing its past is that of another one.
 var deciding = []string{"version", "compression", "recordsize"}
 
+// retaining are the settings by which servers keep what leaves again. Where one is
+// changed, the past is that of another rate or time of keeping.
+var retaining = map[string][]string{
+	"space_binlog": {"binlog_expire_logs_seconds", "binlog_expire_logs_auto_purge", "expire_logs_days"},
+	"space_wal":    {"max_wal_size", "wal_keep_size", "wal_keep_segments", "max_slot_wal_keep_size"},
+	"space_redo":   {"innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group"},
+}
+
+// watched are all facts whose changes are noted.
+func watched() []string {
+	all := slices.Clone(deciding)
+	for _, name := range slices.Sorted(maps.Keys(retaining)) {
+		all = append(all, retaining[name]...)
+	}
+	return all
+}
+
+// decides tells whether a change of a fact makes the past of a quantity another.
+func decides(fact, quantity string) bool {
+	return slices.Contains(deciding, fact) || slices.Contains(retaining[quantity], fact)
+}
+
+// keeps says by which settings something is kept, as of the last picture.
+func (g *gathered) keeps(id series.ID) string {
+	var list []string
+	for _, name := range retaining[id.Name] {
+		if v := g.facts[id.Of.String()+" "+name]; v != "" {
+			list = append(list, name+" = "+v)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "it is kept as the server is set: " + strings.Join(list, ", ")
+}
+
 func (g *gathered) picture(at time.Time, s *stack.Stack) {
 	if !at.After(g.seen) { // one of a day that is looked at again
 		return
 	}
 	g.seen = at
+	facts := watched()
 	for _, t := range s.Things {
-		for _, name := range deciding {
+		for _, name := range facts {
 			v, is := t.Get(name)
 			if !is {
 				continue // not known, which is no change
@@ -196,7 +235,7 @@ func (g *gathered) picture(at time.Time, s *stack.Stack) {
 			now := v.String()
 			key := t.Ref.String() + " " + name
 			if before := g.facts[key]; before != "" && before != now {
-				g.changed = append(g.changed, noted{t.Ref, space.Change{At: at, What: fmt.Sprintf("%s %s became %s", name, before, now)}})
+				g.changed = append(g.changed, noted{t.Ref, name, space.Change{At: at, What: fmt.Sprintf("%s %s became %s", name, before, now)}})
 			}
 			g.facts[key] = now
 		}

@@ -38,6 +38,7 @@ func TestARecordingIsForecast(t *testing.T) {
 			s := &stack.Stack{TakenAt: now}
 			server := stack.NewThing(db.Kind, db.Name)
 			server.Set("version", stack.Text(version), "made")
+			server.Set("binlog_expire_logs_seconds", stack.Int(int64(86400*(1+day/12))), "made")
 			s.Things = append(s.Things, server)
 			w.Picture(now, s)
 			b := series.Batch{Source: "space", Every: time.Minute, At: now}
@@ -61,6 +62,9 @@ func TestARecordingIsForecast(t *testing.T) {
 	}
 	if l := all[0].limit; all[0].series.Quantity.Of != "pool:tank" || l == nil || l.Bytes != 4<<40-128<<30 {
 		t.Errorf("%+v, limit %+v", all[0].series.Quantity, l)
+	}
+	if c := all[1].changes; len(c) != 2 || c[0].What != "binlog_expire_logs_seconds 86400 became 172800" || all[1].keeps != "it is kept as the server is set: binlog_expire_logs_seconds = 172800" {
+		t.Errorf("how long the binary log is kept: %+v, %q", c, all[1].keeps)
 	}
 	if !all[1].bounded || all[2].bounded {
 		t.Error("the binary log is kept for a time, and data for good")
@@ -90,7 +94,34 @@ func TestNobodyElseCanPutForecasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := ownDirectory(link); err == nil {
-		t.Error("a symbolic link is followed")
+		t.Error("a symbolic link leads into it, and is trusted")
+	}
+	within := filepath.Join(dir, "plumb", "forecasts")
+	if err := ownDirectory(within); err == nil {
+		t.Error("a directory is made and trusted where everybody can rename it")
+	}
+	if _, err := os.Lstat(within); err == nil {
+		t.Error("it is made before it is refused")
+	}
+	own := filepath.Join(t.TempDir(), "forecasts")
+	if err := ownDirectory(own); err != nil {
+		t.Fatal(err)
+	}
+	if err := keepFile(own, "20260101", []byte("[]")); err != nil {
+		t.Fatal(err)
+	}
+	if err := private(own); err != nil {
+		t.Errorf("what we keep is not trusted: %v", err)
+	}
+	names, err := keptNames(own)
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	if err := os.Chmod(filepath.Join(own, names[0]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := private(own); err == nil {
+		t.Error("a forecast that everybody can write is trusted")
 	}
 }
 

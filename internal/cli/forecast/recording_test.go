@@ -7,11 +7,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"plumb/internal/cli/shell"
+	"plumb/internal/forecast/model"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/series"
 	"plumb/internal/stack"
@@ -100,6 +102,76 @@ func TestVolumeOfARecording(t *testing.T) {
 	f.device = "sdz"
 	if err := runVolume(t.Context(), &shell.Shell{}, f); err == nil || !strings.Contains(err.Error(), "no device sdz") {
 		t.Errorf("a device that is not recorded: %v", err)
+	}
+}
+
+// TestVolumeOfAnOldRecording: what is older than two days is recorded each ten or
+// sixty seconds, and a sample counts for as long as that. A peak of a hundred minutes
+// outlasts the credits of a small gp2, which carry it for 53.
+func TestVolumeOfAnOldRecording(t *testing.T) {
+	drive := stack.Ref{Kind: "block", Name: "sda"}
+	reads := 0.0
+	dir := made(t, 260, time.Minute, func(i int, b *series.Batch) {
+		if i > 100 && i <= 200 {
+			reads += 2000 * 60
+		} else {
+			reads += 100 * 60
+		}
+		b.Set(drive, "reads", reads)
+		b.Set(drive, "read_bytes", reads*16384)
+		b.Set(drive, "writes", 0)
+		b.Set(drive, "written_bytes", 0)
+	})
+	f := volumeFlags{recording: recording{dir: dir}, device: "sda", size: 100 << 30}
+	out := says(t, func(s *shell.Shell) error { return runVolume(t.Context(), s, f) })
+	if strings.Contains(out, "its credits bear the recorded load") {
+		t.Errorf("credits of 53 minutes bear a peak of a hundred:\n%s", out)
+	}
+	if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, "only means of several seconds up to a minute are recorded") {
+		t.Errorf("nothing says that the peaks are means:\n%s", out)
+	}
+}
+
+func flows(each time.Duration, values ...float64) (all []flow) {
+	at := morning
+	for _, v := range values {
+		at = at.Add(each)
+		all = append(all, flow{at, model.Spell{PerSecond: v, For: each}})
+	}
+	return all
+}
+
+// TestPeaksAreOfTime: a sample of a minute counts as sixty of a second, and its
+// seconds may have been as much higher as seconds are where both are known.
+func TestPeaksAreOfTime(t *testing.T) {
+	seconds := make([]float64, 1200)
+	for i := range seconds {
+		seconds[i] = 100
+		if i%30 == 0 {
+			seconds[i] = 1000 // minutes have 130
+		}
+	}
+	fine, old := flows(time.Second, seconds...), flows(time.Minute, slices.Repeat([]float64{500}, 20)...)
+	if e := peak(slices.Concat(old, fine)); e.Low != 500 || e.Value != 1000 || math.Abs(e.High-500*1000/130) > 40 {
+		t.Errorf("%+v, want 500, 1000 and about 3846: half of the time is at 500, a sixtieth at 1000", e)
+	}
+	if e := peak(fine); e.Value != 1000 || e.High != 1000 {
+		t.Errorf("%+v", e)
+	}
+	for _, c := range []struct {
+		all  []flow
+		want string
+	}{
+		{slices.Concat(old, fine), "the peak of seconds is 7.66 times that of minutes"},
+		{old, "ask again within two days"},
+		{slices.Concat(flows(time.Second, 1, 2), []flow{{morning.Add(time.Hour), model.Spell{PerSecond: 1, For: time.Second}}}), "of 1h within the recording its load is not known"},
+	} {
+		if got := strings.Join(doubts(c.all), "\n"); !strings.Contains(got, c.want) {
+			t.Errorf("%q does not say %q", got, c.want)
+		}
+	}
+	if got := doubts(fine); got != nil {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -118,7 +118,7 @@ func (f spaceFlags) forecast(all []known) (results []space.Result, err error) {
 		if !strings.Contains(q.Of+" "+q.Name, f.only) {
 			continue
 		}
-		ask := space.Ask{Limit: k.limit, Bounded: k.bounded, Changes: k.changes}
+		ask := space.Ask{Limit: k.limit, Bounded: k.bounded, Changes: k.changes, Keeps: k.keeps}
 		last := time.Now()
 		if len(k.series.Days) > 0 {
 			last = k.series.Last().Date

@@ -1,13 +1,9 @@
 package forecast
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"io/fs"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +12,6 @@ import (
 	"plumb/internal/cli/value"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
-	"plumb/internal/stack"
 	"plumb/internal/stats"
 	view "plumb/internal/view/forecast"
 	"plumb/knowledge"
@@ -127,79 +122,4 @@ func (f volumeFlags) clouds() (all []model.Cloud, err error) {
 		all = append(all, c)
 	}
 	return all, nil
-}
-
-// leastSamples is how many seconds tell a peak.
-const leastSamples = 600
-
-// recorded takes the load of a device from the recording: what it did in 99 of
-// 100 samples, from 95 to all of them.
-func (f volumeFlags) recorded(ctx context.Context, l model.Load) (model.Load, error) {
-	found, err := f.recording.read(ctx, stack.Ref{Kind: "block", Name: f.device}, false, "reads", "writes", "read_bytes", "written_bytes")
-	if err != nil {
-		return l, err
-	}
-	var ios, bytes []sampled
-	for id, values := range found {
-		if id.Name == "reads" || id.Name == "writes" {
-			ios = added(ios, rates(values))
-		} else {
-			bytes = added(bytes, rates(values))
-		}
-	}
-	if len(ios) == 0 {
-		return l, hint.With(errors.New("forecast volume: the recording has no device "+f.device), "plumb stack shows the devices; --dir names another recording")
-	}
-	if len(ios) < leastSamples {
-		return l, hint.With(fmt.Errorf("forecast volume: %d samples of %s tell no peak", len(ios), f.device), fmt.Sprintf("record it for %d samples and more, its busiest hour among them: plumb watch record", leastSamples))
-	}
-	for _, s := range ios {
-		l.Series = append(l.Series, s.value)
-	}
-	l.IOPS, l.MiBps = peak(ios), peak(bytes)
-	if l.IOPS.Value > 0 {
-		l.KiB = l.MiBps.Value / l.IOPS.Value / 1024
-	}
-	l.MiBps = l.MiBps.Times(1.0 / mib)
-	return l, nil
-}
-
-// rates are those between the samples of a counter.
-func rates(all []sampled) (out []sampled) {
-	for i := 1; i < len(all); i++ {
-		seconds, rose := all[i].at.Sub(all[i-1].at).Seconds(), all[i].value-all[i-1].value
-		if seconds > 0 && rose >= 0 { // what began anew tells nothing
-			out = append(out, sampled{all[i].at, rose / seconds})
-		}
-	}
-	return out
-}
-
-// added sums two series by their moments.
-func added(a, b []sampled) []sampled {
-	if a == nil {
-		return b
-	}
-	var out []sampled
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch c := a[i].at.Compare(b[j].at); {
-		case c < 0:
-			i++
-		case c > 0:
-			j++
-		default:
-			out = append(out, sampled{a[i].at, a[i].value + b[j].value})
-			i, j = i+1, j+1
-		}
-	}
-	return out
-}
-
-func peak(all []sampled) stats.Estimate {
-	if len(all) == 0 {
-		return stats.Estimate{}
-	}
-	sorted := slices.SortedFunc(slices.Values(all), func(a, b sampled) int { return cmp.Compare(a.value, b.value) })
-	at := func(q float64) float64 { return sorted[int(q*float64(len(sorted)-1))].value }
-	return stats.Estimate{Value: at(0.99), Low: at(0.95), High: at(1), N: len(all)}
 }

@@ -26,7 +26,7 @@ too, or a dashboard for Grafana, made of everything that Plumb samples.
 		Args:      shell.OneArg("form: alerts or dashboard"),
 		ValidArgs: forms,
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := emitted(args[0])
+			text, err := emitted(s, args[0])
 			if err != nil {
 				return err
 			}
@@ -35,16 +35,12 @@ too, or a dashboard for Grafana, made of everything that Plumb samples.
 	}
 }
 
-func emitted(form string) (string, error) {
+func emitted(s *shell.Shell, form string) (string, error) {
 	switch form {
 	case "alerts":
 		return metrics.Alerts(knowledge.FS)
 	case "dashboard":
-		cat, err := feed.Windows()
-		if err != nil {
-			return "", err
-		}
-		text, err := metrics.Dashboard(cat)
+		text, err := metrics.Dashboard(feed.Windows(s))
 		return string(text) + "\n", err
 	}
 	return "", hint.Usage("plumb watch emit "+form+" names no form", "alerts or dashboard")

@@ -132,10 +132,6 @@ func (f exportFlags) write(s *shell.Shell, to io.Writer, host string, each func(
 	if f.format == formLines {
 		return record.WriteLines(to, host, each)
 	}
-	cat, err := feed.Windows()
-	if cat == nil {
-		return err
-	}
-	o := view.OpenMetrics{Catalog: cat, Labels: f.labels, Each: each}
+	o := view.OpenMetrics{Catalog: feed.Windows(s), Labels: f.labels, Each: each}
 	return o.Write(to)
 }

@@ -122,7 +122,7 @@ func runMetrics(ctx context.Context, s *shell.Shell, from feed.Feed, f metricsFl
 	if err := f.validate(); err != nil {
 		return err
 	}
-	e, err := f.exporter()
+	e, err := f.exporter(s)
 	if err != nil {
 		return err
 	}
@@ -159,11 +159,8 @@ func runMetrics(ctx context.Context, s *shell.Shell, from feed.Feed, f metricsFl
 }
 
 // exporter makes what keeps the last samples.
-func (f *metricsFlags) exporter() (*metrics.Exporter, error) {
-	cat, err := feed.Windows()
-	if err != nil {
-		return nil, err
-	}
+func (f *metricsFlags) exporter(s *shell.Shell) (*metrics.Exporter, error) {
+	cat := feed.Windows(s)
 	compat, err := metrics.LoadCompat(knowledge.FS, cat, f.compat)
 	if err != nil {
 		return nil, hint.Usage("--compat: "+err.Error(), "node,mysqld")

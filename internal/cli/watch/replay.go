@@ -93,10 +93,7 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 	if err != nil {
 		return err
 	}
-	j, cat, err := feed.NewJudge(s)
-	if err != nil {
-		return err
-	}
+	j, cat := feed.NewJudge(s)
 	p := &player{judge: j, at: at}
 	if f.file != "" {
 		err = p.playFile(f.file, s.In)

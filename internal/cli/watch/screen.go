@@ -39,10 +39,7 @@ func (s *shower) Moment(m watch.Moment) { _ = s.show(s.with(m)) }
 // runScreen shows what watch says until a person ends it: on a terminal that can
 // be drawn on as a screen, elsewhere as lines.
 func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Source, powerful bool) error {
-	cat, err := feed.Windows()
-	if cat == nil {
-		return err
-	}
+	cat := feed.Windows(s)
 	if !shell.IsTerminal(s.Out) || os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "" {
 		return runLines(ctx, s, from, src, cat)
 	}
@@ -61,7 +58,7 @@ func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.So
 		defer close(moments)
 		ended = from(own, src, sink)
 	}()
-	err = tui.Run(own, s.In, s.Out, shell.Screen(s.Out), cat, moments, tui.Answers{Ended: func() error { return ended }, Plan: func(server, id string) series.Plan { return sink.plan(own, server, id) }})
+	err := tui.Run(own, s.In, s.Out, shell.Screen(s.Out), cat, moments, tui.Answers{Ended: func() error { return ended }, Plan: func(server, id string) series.Plan { return sink.plan(own, server, id) }})
 	cancel()
 	<-done
 	return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
@@ -91,7 +92,7 @@ func runServe(ctx context.Context, s *shell.Shell, from feed.Feed, f serveFlags)
 		fmt.Fprintf(s.Err, "plumb watch: %s\nthe token is in %s\n", where, f.tokenFile)
 	}
 	p := strconv.Itoa(port)
-	return serve(ctx, web.New(token, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, f.powerful, func(ctx context.Context, sink watch.Sink) error { return from(ctx, f.Source, sink) })
+	return serve(ctx, web.New(token, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, feed.Windows(s), f.powerful, func(ctx context.Context, sink watch.Sink) error { return from(ctx, f.Source, sink) })
 }
 
 // newToken makes a token that nobody guesses.
@@ -145,13 +146,9 @@ func closeAll(all []net.Listener) {
 }
 
 // serve answers until the context or the feed ends.
-func serve(ctx context.Context, s *web.Server, listeners []net.Listener, powerful bool, from func(context.Context, watch.Sink) error) error {
+func serve(ctx context.Context, s *web.Server, listeners []net.Listener, cat *catalog.Catalog, powerful bool, from func(context.Context, watch.Sink) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cat, err := feed.Windows()
-	if cat == nil {
-		return err
-	}
 	sink := &shower{asking{powerful: powerful}, func(m watch.Moment) error { return s.Show(view.MakeBoard(m, cat)) }}
 	s.Answer(sink.plan)
 	server := s.HTTP()

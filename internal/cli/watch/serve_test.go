@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
@@ -36,7 +37,7 @@ func serving(t *testing.T) int {
 	done := make(chan error, 1)
 	p := strconv.Itoa(port)
 	go func() {
-		done <- serve(ctx, web.New(testToken, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, false, made)
+		done <- serve(ctx, web.New(testToken, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, feed.Windows(&shell.Shell{}), false, made)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -382,7 +383,7 @@ func TestServeEndsWithItsFeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	why := fmt.Errorf("read /proc/stat: permission denied")
-	if got := serve(t.Context(), web.New("x"), listeners, false, func(context.Context, watch.Sink) error { return why }); got != why {
+	if got := serve(t.Context(), web.New("x"), listeners, feed.Windows(&shell.Shell{}), false, func(context.Context, watch.Sink) error { return why }); got != why {
 		t.Errorf("it ended with %v", got)
 	}
 }

@@ -116,10 +116,7 @@ func runWatch(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags
 // once looks for a while, and gives the last moment. What is asked of servers then
 // is asked while they are still watched.
 func once(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags) (watch.Moment, *catalog.Catalog, error) {
-	j, cat, err := feed.NewJudge(s)
-	if err != nil {
-		return watch.Moment{}, nil, err
-	}
+	j, cat := feed.NewJudge(s)
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asks, last := &asking{powerful: f.powerful}, make(chan watch.Moment, 1)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -54,7 +55,9 @@ func credentialsFor(t host.Target, l host.Login, secret func(string) ([]byte, er
 		if err != nil {
 			return credentials{}, fmt.Errorf("read the data source name: %w", err)
 		}
-		return fromDSN(string(dsn))
+		c, err := fromDSN(string(dsn))
+		c.database = cmp.Or(l.Database, c.database) // a way into another one: see [In]
+		return c, err
 	}
 	c := credentials{user: l.User, database: l.Database}
 	if c.database == "" {
@@ -75,9 +78,10 @@ func credentialsFor(t host.Target, l host.Login, secret func(string) ([]byte, er
 		return c, fmt.Errorf("read the address %s: %w", t.Address, err)
 	}
 	for _, e := range parsePassfile(text) {
-		if e.suits(name, port, l.User) {
+		general := e.database == "*" || e.database == "replication"
+		if e.suits(name, port, l.User) && (general || l.Database == "" || l.Database == e.database) {
 			c.user, c.password = e.user, e.password
-			if e.database != "*" && e.database != "replication" {
+			if !general {
 				c.database = e.database
 			}
 			return c, nil

@@ -171,3 +171,28 @@ func FuzzGiven(f *testing.F) {
 		}
 	})
 }
+
+// TestAWayIntoAnotherDatabase: whatever the login names, a session is of the
+// database that was asked for, or there is none.
+func TestAWayIntoAnotherDatabase(t *testing.T) {
+	secret := func(name string) ([]byte, error) {
+		if name == host.SecretDSN {
+			return []byte("postgres://a:b@db1/shop"), nil
+		}
+		return []byte("db1:5432:shop:a:one\ndb1:5432:stock:a:two\n"), nil
+	}
+	at := host.Target{Network: "tcp", Address: "db1:5432", Logins: []host.Login{{DSN: true}, {File: "/root/.pgpass"}}}
+	for database, want := range map[string][]string{"stock": {"stock", "stock"}, "other": {"other", ""}} {
+		for i, l := range In(at, database).Logins {
+			c, err := credentialsFor(at, l, secret)
+			if (want[i] == "") != (err != nil) || err == nil && c.database != want[i] {
+				t.Errorf("login %d into %s: %s, %v", i, database, c.database, err)
+			}
+		}
+	}
+	for i, l := range at.Logins {
+		if c, err := credentialsFor(at, l, secret); err != nil || c.database != "shop" {
+			t.Errorf("login %d: %s, %v", i, c.database, err)
+		}
+	}
+}

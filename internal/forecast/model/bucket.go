@@ -1,12 +1,21 @@
 package model
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Bucket is a limit with credits: what is not used below Base is saved up to
 // Size, and spent above it, up to Burst.
 type Bucket struct {
 	Base, Burst float64 // a second
 	Size        float64 // most credits, and those of a new volume
+}
+
+// Spell is a load that is known for some time: its mean over that time.
+type Spell struct {
+	PerSecond float64
+	For       time.Duration
 }
 
 // Lasts is how many seconds a full bucket carries a load: the credits it uses
@@ -19,17 +28,24 @@ func (b Bucket) Lasts(load float64) float64 {
 	return b.Size / used
 }
 
-// Over gives what comes through second by second, beginning with a full bucket,
-// and when it was first empty: -1 if never.
-func (b Bucket) Over(load []float64) (through []float64, empty int) {
-	credits := b.Size
+// Over gives what comes through of each spell, beginning with a full bucket, and
+// when the bucket was first empty: after so much of the load, or -1 if never.
+func (b Bucket) Over(load []Spell) (through []float64, empty time.Duration) {
+	credits, passed := b.Size, time.Duration(0)
 	empty = -1
-	for i, want := range load {
-		got := min(want, b.Burst, b.Base+credits)
-		credits = min(b.Size, credits+b.Base-got)
-		if got < min(want, b.Burst) && empty < 0 {
-			empty = i
+	for _, l := range load {
+		seconds, got := l.For.Seconds(), min(l.PerSecond, b.Burst)
+		credits += (b.Base - got) * seconds
+		if credits < 0 {
+			lacking := -credits / (got - b.Base) // seconds of the spell in which there are none
+			if empty < 0 {
+				empty = passed + l.For - time.Duration(lacking*float64(time.Second))
+			}
+			got -= (got - b.Base) * lacking / seconds
+			credits = 0
 		}
+		credits = min(b.Size, credits)
+		passed += l.For
 		through = append(through, got)
 	}
 	return through, empty

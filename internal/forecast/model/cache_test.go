@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -137,5 +138,42 @@ func TestCacheCurvesOfOtherServers(t *testing.T) {
 	}
 	if rms(errors["joint"]) > 0.9*rms(errors[wayLogLinear]) {
 		t.Errorf("joint %.3f, log-linear %.3f", rms(errors["joint"]), rms(errors[wayLogLinear]))
+	}
+}
+
+// TestCacheRefuses: what was measured carries no further than this, and what would
+// carry it is said.
+func TestCacheRefuses(t *testing.T) {
+	curve := func(points ...float64) (c CacheCurve) {
+		for i, gb := range points {
+			c.Points = append(c.Points, CachePoint{Bytes: gb * gib, Rate: 100 * float64(i+1)})
+		}
+		return c
+	}
+	ceiling := curve(5, 10, 20, 40)
+	ceiling.Data, ceiling.Ceiling = 200*gib, 5000
+	wrong := curve(5, 10, 20, 40)
+	wrong.Points[2].Rate = math.NaN()
+	for _, c := range []struct {
+		curve        CacheCurve
+		at           float64
+		why, measure string
+	}{
+		{curve(5, 10, 20), 10, "at 3 different sizes", "at 4 sizes"},
+		{curve(5, 10, 20, 20), 10, "at 3 different sizes", "at 4 sizes"},
+		{wrong, 10, "is no measurement", "measure it again"},
+		{curve(5, 10, 20, 40), 4, "less than the smallest", "that small"},
+		{curve(5, 10, 20, 40), 41, "what the load does without misses is not known", "--ceiling"},
+		{ceiling, 81, "more than twice the largest", "a cache of 40"},
+	} {
+		r := c.curve.Predict(c.at * gib)
+		if r.Refusal == nil || !strings.Contains(r.Refusal.Why, c.why) || !strings.Contains(r.Refusal.Measure, c.measure) || len(r.Values) > 0 {
+			t.Errorf("a cache of %gG: %+v", c.at, r)
+		}
+	}
+	for _, at := range []float64{5, 40, 80, 200} {
+		if r := ceiling.Predict(at * gib); r.Refusal != nil {
+			t.Errorf("a cache of %gG is refused: %s", at, r.Refusal.Why)
+		}
 	}
 }

@@ -20,7 +20,8 @@ type Load struct {
 	KiB      float64       // of a mean I/O; 0: not known
 	Steady   float64       // the part of time for which it must; 0: as the provider promises
 	Lasts    time.Duration // of the peak; 0: for ever
-	Series   []float64     // IOPS second by second, where it was recorded; nil: not known
+	Series   []Spell       // its I/Os, one spell after the other, where it was recorded; nil: not known
+	Doubts   []string      // what is not sure of it, for people
 	Instance string        // the machine that it is attached to; "" for none in particular
 }
 
@@ -68,6 +69,7 @@ func offered(options []Option, l Load) Result {
 	} else {
 		r.Assumptions = append(r.Assumptions, "what a provider promises is enough; --steady 0.999 asks for more")
 	}
+	r.Warnings = append(r.Warnings, l.Doubts...)
 	slices.SortStableFunc(options, func(a, b Option) int { return cmp.Compare(a.Month.Value, b.Month.Value) })
 	seen := map[string]bool{}
 	for _, o := range options {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,14 +118,14 @@ func TestCredits(t *testing.T) {
 	if hour != 10 || forever <= hour || two != forever {
 		t.Errorf("for ever %.2f, an hour %.2f, two %.2f", forever, hour, two)
 	}
-	l.Lasts, l.Series = 0, make([]float64, 7200)
-	for i := range l.Series {
-		if i < 1000 {
-			l.Series[i] = 2000
-		}
-	}
+	l.Lasts, l.Series = 0, []Spell{{2000, 1000 * time.Second}, {0, 6200 * time.Second}}
 	if got := size(); got != 10 {
 		t.Errorf("its credits bear the recorded load, and it costs %.2f", got)
+	}
+	// As many samples of a minute are sixty times as long.
+	l.Series = slices.Repeat([]Spell{{2000, time.Minute}}, 1000)
+	if got := size(); got != forever {
+		t.Errorf("a peak of 17 hours is left to credits of an hour, for %.2f", got)
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 // "Continuous inspection schemes", 1954). A day counts for three deviations at
 // most, so that one large one is not a change.
 const (
-	allowed    = 1.0 // deviation a day that is forgiven
-	enough     = 3.4 // deviations that are a change
+	allowed    = 0.85 // deviation a day that is forgiven
+	enough     = 3.4  // deviations that are a change
 	mostOfADay = 3.0
-	learning   = 14 // days until it is known what is usual
-	longUsual  = 91 // days of which the usual is made
+	learning   = 14  // days until it is known what is usual
+	longUsual  = 182 // days of which the usual is made
 )
 
 // regimes tells for each day at which day the slope that was valid then had begun,
@@ -64,19 +64,45 @@ func (h habit) deviation(v float64) float64 {
 }
 
 // usual learns the habit for day at of days that begin with day first. From
-// three weeks on each weekday has its own median.
+// three weeks on each weekday has its own middle.
 func usual(days []float64, first, at int) habit {
-	rest := slices.Clone(days)
-	shift := 0.0
-	if len(days) >= 3*week {
-		medians := weekdays(days, first)
-		for i := range rest {
-			rest[i] -= medians[(first+i)%week]
-		}
-		shift = medians[at%week]
+	if len(days) < 3*week {
+		mean, spread := clipped(days)
+		return habit{mean, spread}
 	}
-	mean, spread := clipped(rest)
-	return habit{shift + mean, spread}
+	medians := weekdays(days, first)
+	rest := without(days, medians, first)
+	_, spread := clipped(rest)
+	// Medians of a few weeks differ also where weekdays do not: as far as that is
+	// what is to be expected, they are drawn together (W. James and C. Stein, 1961).
+	shrink(&medians, math.Pi/2*spread*spread/(float64(len(days))/week))
+	mean, spread := clipped(without(days, medians, first))
+	return habit{medians[at%week] + mean, spread}
+}
+
+// without takes from each day what is usual on its day of the week.
+func without(days []float64, usual [week]float64, first int) []float64 {
+	rest := slices.Clone(days)
+	for i := range rest {
+		rest[i] -= usual[(first+i)%week]
+	}
+	return rest
+}
+
+// shrink draws values together, of which each has that variance by chance.
+func shrink(x *[week]float64, chance float64) {
+	mean, _ := clipped(x[:])
+	between := 0.0
+	for _, v := range x {
+		between += (v - mean) * (v - mean) / (week - 1)
+	}
+	keep := 0.0
+	if between > chance {
+		keep = 1 - chance/between
+	}
+	for i := range x {
+		x[i] = mean + keep*(x[i]-mean)
+	}
 }
 
 // weekdays gives the median of each day of the week.

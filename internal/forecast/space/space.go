@@ -26,6 +26,7 @@ type Ask struct {
 	Limit   *Limit   // nil: none is known
 	Bounded bool     // what is written leaves again after a time, as logs do
 	Changes []Change // after which the past is another one
+	Keeps   string   // what settings say of how long what is asked about, or what is known of it, is kept; "" if nothing
 }
 
 // Change is something that makes what was measured before it the past of another thing.
@@ -63,7 +64,13 @@ func Of(s forecast.Series, ask Ask) Result {
 		res.History, res.Unknown = days(s), s.Unknown()
 	}
 	if res.Refusal = refuse(s, ask, change); res.Refusal != nil {
+		if ask.Keeps != "" {
+			res.Refusal.Measure += "; " + ask.Keeps
+		}
 		return res
+	}
+	if ask.Keeps != "" {
+		res.Assumptions = append(res.Assumptions, ask.Keeps)
 	}
 	p := newPast(s.Added())
 	f := p.futures(ask)

@@ -122,6 +122,18 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestWhatIsKeptIsTold: who is to record for longer has to know that what is recorded is
+// forgotten before.
+func TestWhatIsKeptIsTold(t *testing.T) {
+	const keeps = "this Prometheus keeps 15d of the past"
+	if r := Of(grown(13, noisy(1)), Ask{Days: 1, Keeps: keeps}); r.Refusal == nil || !strings.HasSuffix(r.Refusal.Measure, "; "+keeps) {
+		t.Errorf("%+v", r.Refusal)
+	}
+	if r := Of(grown(20, noisy(1)), Ask{Days: 1, Keeps: keeps}); !slices.Contains(r.Assumptions, keeps) {
+		t.Errorf("%q", r.Assumptions)
+	}
+}
+
 func TestOnlyWhatCameAfterAChangeCounts(t *testing.T) {
 	s := grown(100, func(d int) float64 {
 		if d > 50 {
@@ -186,7 +198,7 @@ func TestAChangeOfSlopeIsNoticedWithinAWeek(t *testing.T) {
 			}
 		}
 	}
-	if noticed < 85 {
+	if noticed < 93 {
 		t.Errorf("noticed in %d of 100 series", noticed)
 	}
 	if wrong > 100 {

@@ -217,6 +217,9 @@ func (c *checker) checkLoad() {
 	if l.Kind == FileIO && l.Mode == "" {
 		c.errorf("load.mode", "%s needs load.mode: one of %s", what, strings.Join(modes(FileIO), ", "))
 	}
+	if s := c.setup.Server; l.Fillfactor > 0 && s != nil && product.DialectOf(KindOf(s.Engine)).Fillfactor == "" {
+		c.errorf("load.fillfactor", "tables of %s have no fillfactor", s.Engine)
+	}
 	c.checkRequests()
 }
 

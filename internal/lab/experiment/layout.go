@@ -70,7 +70,7 @@ func LayoutKey(u Setup) string {
 func dataOf(l Load) Load {
 	switch l.Kind {
 	case OLTP:
-		return Load{Kind: OLTP, Tables: cmp.Or(l.Tables, 1), Rows: cmp.Or(l.Rows, 10000)}
+		return Load{Kind: OLTP, Tables: cmp.Or(l.Tables, 1), Rows: cmp.Or(l.Rows, 10000), Fillfactor: l.Fillfactor}
 	case TPCC:
 		return Load{Kind: TPCC, Warehouses: cmp.Or(l.Warehouses, 1)}
 	case FileIO:

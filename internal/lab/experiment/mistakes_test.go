@@ -64,6 +64,7 @@ var mistakes = []struct{ name, from, to, want string }{
 	{"setting_name", "log_bin: ON", `"log bin": ON`, `"log bin" is no name of a setting`},
 	{"script", "script: oltp_write_only", "script: oltp_writes", `select_random_ranges, not "oltp_writes"`},
 	{"foreign", "tables: 4", "warehouses: 4", "load.warehouses has no meaning for an oltp load"},
+	{"fillfactor", "tables: 4", "tables: 4, fillfactor: 70", "tables of mariadb have no fillfactor"},
 	{"files_and_server", "{kind: oltp, script: oltp_write_only, tables: 4, rows: 50_000, threads: 8}", "{kind: fsync}", "an fsync load needs no server: leave it out"},
 	{"threads", "threads: 8", "threads: 0", `load.threads is a whole number of 1 to 10000, not "0"`},
 	{"sysctl", "base:", "base:\n  host: {dirty_bytes: 1}", "dirty_bytes is no sysctl of the machine: write vm.dirty_bytes"},

@@ -19,6 +19,7 @@ type Profile struct {
 	Bytes Pace   // bytes a second; after the burst where there is one
 	Unit  int64  // bytes that count as one request at most, where a larger one counts as several; 0: any size is one
 	Burst *Burst // nil: the limits hold from the beginning
+	Dip   *Dip   // nil: the limits are as steady as they are kept
 	Notes []string
 }
 
@@ -38,6 +39,13 @@ type Burst struct {
 	Credits     float64 // requests that a full bucket holds
 	ByteCredits float64 // bytes that a full bucket holds; 0: none is kept
 	Full        float64 // part of both buckets that is there in the beginning: 0 to 1
+}
+
+// Dip is how a volume varies: for some time at the end of each period it allows a
+// part of what it does otherwise. Its mean is what is left.
+type Dip struct {
+	Every, For time.Duration
+	To         float64 // part of the limits, above 0 and below 1
 }
 
 // MiB is the unit of the word mbps and of what Amazon calls MB/s. Azure's MB
@@ -68,6 +76,9 @@ func (p Profile) Words() string {
 	text := strings.Join(parts, ", ")
 	if text == "" {
 		text = "no limit"
+	}
+	if d := p.Dip; d != nil {
+		text += fmt.Sprintf("; %s of it for %s every %s", units.Percent(d.To), units.Span(d.For), units.Span(d.Every))
 	}
 	if b := p.Burst; b != nil {
 		text += fmt.Sprintf("; %.10g IOPS", b.IOPS)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumb/internal/units"
 )
@@ -26,6 +27,7 @@ const (
 //	p15                  Azure's Premium SSD of that size: p4 to p50; credits= as with gp2
 //	hdd                  a turning disk
 //	iops=3000,mbps=125   any limits of reads and writes together; riops, wiops, rmbps, wmbps limit one direction
+//	gp3,dip=20s/2s/50%   for the last 2 s of every 20 s it allows half; not where limits are of one direction
 //
 // mbps are MiB (2^20 bytes) a second, as in Amazon's tables. An empty text is
 // no limit. Errors name the word.
@@ -42,6 +44,7 @@ func ParseProfile(text string) (Profile, error) {
 	}
 	p, err := w.profile(name)
 	if err == nil {
+		w.dip(&p)
 		err = w.rest(name)
 	}
 	if err != nil {
@@ -110,22 +113,22 @@ func (w *words) rest(name string) error {
 func profileKnows(name string) string {
 	switch name {
 	case "":
-		return "iops, riops, wiops, mbps, rmbps and wmbps do"
+		return "iops, riops, wiops, mbps, rmbps, wmbps and dip do"
 	case "gp2":
-		return "gp2 takes size and credits"
+		return "gp2 takes size, credits and dip"
 	case "gp3":
-		return "gp3 takes size, iops and mbps"
+		return "gp3 takes size, iops, mbps and dip"
 	case "io1", "io2":
-		return name + " takes size and iops"
+		return name + " takes size, iops and dip"
 	case "hdd":
-		return "hdd takes nothing"
+		return "hdd takes dip alone"
 	}
 	for _, s := range premiums() {
 		if s.name == name && s.profile().Burst == nil {
-			return name + " takes nothing: it has no credits"
+			return name + " takes dip alone: it has no credits"
 		}
 	}
-	return name + " takes credits"
+	return name + " takes credits and dip"
 }
 
 // take gives the value of a word and notes that it was used.
@@ -187,6 +190,41 @@ func (w *words) credits(b *Burst) {
 	}
 	w.used = append(w.used, "credits="+strconv.FormatFloat(v, 'f', -1, 64)+"%")
 	b.Full = v / 100
+}
+
+const (
+	shortestDip = 500 * time.Millisecond // limits are written anew ten times a second
+	longestDip  = time.Hour              // of the whole period
+)
+
+// dip reads how the limits vary: EVERY/FOR/TO.
+func (w *words) dip(p *Profile) {
+	text, ok := w.take("dip")
+	if !ok {
+		return
+	}
+	fail := func() {
+		w.fail("dip is how often, for how long and to which part, such as 20s/2s/50%%, for at least %s within a period of at most %s, not %q", units.Span(shortestDip), units.Short(longestDip), text)
+	}
+	parts := strings.Split(text, "/")
+	if len(parts) != 3 {
+		fail()
+		return
+	}
+	every, err := time.ParseDuration(strings.TrimSpace(parts[0]))
+	length, err2 := time.ParseDuration(strings.TrimSpace(parts[1]))
+	number, percent := strings.CutSuffix(strings.TrimSpace(parts[2]), "%")
+	to, err3 := strconv.ParseFloat(number, 64)
+	if errors.Join(err, err2, err3) != nil || !percent || !(to >= 1 && to <= 99) || length < shortestDip || every > longestDip || length > every-shortestDip {
+		fail()
+		return
+	}
+	if p.IOPS.Both == 0 && p.Bytes.Both == 0 {
+		w.fail("dip goes with limits of reads and writes together: iops or mbps")
+		return
+	}
+	p.Dip = &Dip{every, length, to / 100}
+	w.used = append(w.used, fmt.Sprintf("dip=%s/%s/%s%%", units.Short(every), units.Short(length), strconv.FormatFloat(to, 'f', -1, 64)))
 }
 
 func (w *words) profile(name string) (Profile, error) {

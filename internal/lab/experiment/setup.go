@@ -82,6 +82,7 @@ type Load struct {
 	Tables     int     `yaml:"tables,omitempty" json:"tables,omitempty" is:"1 10000" for:"oltp"`            // oltp
 	Rows       int64   `yaml:"rows,omitempty" json:"rows,omitempty" is:"1 2147483647" for:"oltp"`           // oltp: of each table
 	Random     string  `yaml:"random,omitempty" json:"random,omitempty" for:"oltp"`                         // oltp: distribution of keys: uniform, pareto, …
+	Fillfactor int     `yaml:"fillfactor,omitempty" json:"fillfactor,omitempty" is:"10 100" for:"oltp"`     // oltp: per cent of each page that are filled at first; 0: all
 	Warehouses int     `yaml:"warehouses,omitempty" json:"warehouses,omitempty" is:"1 100000" for:"tpcc"`   // tpcc
 	Mode       string  `yaml:"mode,omitempty" json:"mode,omitempty" for:"fileio fsync"`                     // fileio: rndrd, rndwr, …; fsync: append, overwrite
 	Files      int     `yaml:"files,omitempty" json:"files,omitempty" is:"1 65536" for:"fileio"`            // fileio

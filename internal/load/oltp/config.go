@@ -40,6 +40,7 @@ type Config struct {
 	CreateSecondary bool   // create-secondary: the index on k
 	Engine          string // mysql-storage-engine
 	TableOptions    string // mysql-table-options, create-table-options
+	Fillfactor      int    // per cent of each page that are filled at first, where a server has that; 0: all it fills by itself
 
 	Sessions int  // how many workers will open: what the server is asked to have room for; 0 asks nothing
 	Text     bool // db-ps-mode=disable: the server was made with sessions of the text protocol
@@ -115,6 +116,9 @@ func (c Config) check() error {
 		if w.value < w.low || w.value > w.high {
 			return fmt.Errorf("%s is %d: not within %d to %d", w.name, w.value, w.low, w.high)
 		}
+	}
+	if c.Fillfactor != 0 && (c.Fillfactor < 10 || c.Fillfactor > 100) {
+		return fmt.Errorf("fillfactor is %d: not within 10 to 100", c.Fillfactor)
 	}
 	if strings.ContainsAny(c.Engine+c.TableOptions, ";\\") {
 		return errors.New("mysql-storage-engine and mysql-table-options are a part of one statement: no ; and no backslash")

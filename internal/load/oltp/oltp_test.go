@@ -3,6 +3,7 @@ package oltp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -247,12 +248,24 @@ func TestConfigRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"tables": func(c *Config) { c.Tables = 0 }, "table-size": func(c *Config) { c.TableSize = 1 << 40 }, "point-selects": func(c *Config) { c.PointSelects = -1 },
 		"script": func(c *Config) { c.Script = "" }, "mysql-table-options": func(c *Config) { c.TableOptions = "; DROP TABLE x" },
-		"distribution": func(c *Config) { c.RandType = "" },
+		"distribution": func(c *Config) { c.RandType = "" }, "fillfactor": func(c *Config) { c.Fillfactor = 9 },
 	} {
 		c := config("oltp_read_only")
 		change(&c)
 		if _, err := New(nil, c); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestFillfactor(t *testing.T) {
+	c := config("oltp_read_only")
+	c.Fillfactor = 70
+	p, err := c.plan("postgres")
+	if err != nil || !strings.HasSuffix(p.Tables[0].Create, " WITH (fillfactor = 70)") || !slices.Contains(p.Settings, load.Setting{Name: "fillfactor", Value: "70"}) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := c.plan("mysql"); err == nil {
+		t.Error("tables without a fillfactor are made with one")
 	}
 }

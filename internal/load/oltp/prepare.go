@@ -59,6 +59,9 @@ func (c Config) plan(engine string) (fill.Plan, error) {
 		return fill.Plan{}, err
 	}
 	sql := product.DialectOf(engine)
+	if c.Fillfactor > 0 && sql.Fillfactor == "" {
+		return fill.Plan{}, fmt.Errorf("tables of %s have no fillfactor", engine)
+	}
 	p := fill.Plan{Workload: workloadName, Settings: c.settings(sql, dist)}
 	for n := 1; n <= c.Tables; n++ {
 		if c.Script == bulkInsert {
@@ -76,6 +79,9 @@ func (c Config) settings(sql *product.Dialect, dist draw.Distribution) []load.Se
 	if c.Script != bulkInsert {
 		all = append(all, load.Setting{Name: "table-size", Value: strconv.FormatInt(c.TableSize, 10)}, load.Setting{Name: "rand-type", Value: dist.String()},
 			load.Setting{Name: "seed", Value: strconv.FormatUint(c.Seed, 10)}, load.Setting{Name: "create-secondary", Value: onOff(c.CreateSecondary)})
+	}
+	if c.Fillfactor > 0 {
+		all = append(all, load.Setting{Name: "fillfactor", Value: strconv.Itoa(c.Fillfactor)})
 	}
 	if sql.StorageEngines {
 		all = append(all, load.Setting{Name: "mysql-storage-engine", Value: c.Engine}, load.Setting{Name: "mysql-table-options", Value: c.TableOptions})
@@ -158,6 +164,9 @@ func (c Config) tableOptions(sql *product.Dialect) string {
 	}
 	if c.TableOptions != "" {
 		options += " " + c.TableOptions
+	}
+	if c.Fillfactor > 0 {
+		options += fmt.Sprintf(sql.Fillfactor, c.Fillfactor)
 	}
 	return options
 }

@@ -45,6 +45,7 @@ type phase struct {
 // phases gives what is to be measured: what lasts, and what the credits
 // allow at the beginning.
 func phases(p experiment.Profile) []phase {
+	p.Dip = nil // while it lasts
 	if p.Burst == nil {
 		return []phase{{p, "", false}}
 	}

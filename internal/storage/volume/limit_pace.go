@@ -126,6 +126,7 @@ type regulator struct {
 	io, by   share
 	credits  *bucket // nil: none are kept
 	byCredit *bucket
+	passed   float64 // s since it began
 }
 
 func newRegulator(p experiment.Profile) *regulator {
@@ -158,11 +159,21 @@ func (r *regulator) total() (io, by float64) {
 	if most := io * float64(r.p.Unit); most > 0 && by > 0 {
 		by = min(by, most)
 	}
+	if r.dips() {
+		io, by = io*r.p.Dip.To, by*r.p.Dip.To
+	}
 	return io, by
+}
+
+// dips tells whether the volume allows less just now.
+func (r *regulator) dips() bool {
+	d := r.p.Dip
+	return d != nil && math.Mod(r.passed, d.Every.Seconds()) >= (d.Every-d.For).Seconds()
 }
 
 // step takes in what was done for dt seconds.
 func (r *regulator) step(did paces, dt float64) {
+	r.passed += dt
 	requests, bytes := did.readIOPS+did.writeIOPS, did.readBytes+did.writeBytes
 	if r.p.Unit > 0 {
 		requests = max(requests, bytes/float64(r.p.Unit))

@@ -126,6 +126,26 @@ func TestCreditsAreSpentAndComeBack(t *testing.T) {
 	}
 }
 
+// TestADipComesAndGoes: for the last two of every ten seconds half is allowed.
+func TestADipComesAndGoes(t *testing.T) {
+	r := newRegulator(profile(t, "iops=1000,mbps=100,dip=10s/2s/50%"))
+	var high, low float64
+	for i := range 400 {
+		did := modelStep(r, 0.1, 1e6, 0, 4096).readIOPS / 400
+		if i%100 < 80 {
+			high += did / 0.8
+		} else {
+			low += did / 0.2
+		}
+	}
+	if math.Abs(high-1000) > 30 || math.Abs(low-500) > 60 {
+		t.Errorf("%.0f a second and %.0f while it dips, want 1000 and 500", high, low)
+	}
+	if ph := phases(r.p); ph[0].profile.Dip != nil {
+		t.Error("a dip is measured as the limit")
+	}
+}
+
 func TestLargeRequestsCostSeveralCredits(t *testing.T) {
 	r := newRegulator(profile(t, "gp2,size=100G"))
 	before := r.credits.level

@@ -212,13 +212,7 @@ func against(a watch.Against) string {
 
 func statements(p *page.Page, s watch.Server) {
 	head := "  dearest   "
-	for i, c := range s.Statements {
-		if i == mostStatements {
-			break
-		}
-		if i > 0 && c.Share < leastShare {
-			break // they come in order, and what is below says nothing
-		}
+	for _, c := range dearest(s.Statements) {
 		text := fmt.Sprintf("%.0f %% of statement time, %s in the last minute", 100*c.Share, calls(c.Calls))
 		if t := touched(c); t != "" && !c.Rest {
 			text += ", " + t
@@ -238,6 +232,20 @@ func statements(p *page.Page, s watch.Server) {
 	if text := indexLine(s); text != "" {
 		p.Hang(page.Normal, "  indexes   ", text)
 	}
+}
+
+// dearest are the statements that are shown. Plumb's own come last whatever they
+// cost, so they have a line beside the others.
+func dearest(all []watch.StatementChange) (shown []watch.StatementChange) {
+	for i, c := range all {
+		if i > 0 && c.Share < leastShare {
+			continue // it says nothing
+		}
+		if c.Own() || len(shown) < mostStatements {
+			shown = append(shown, c)
+		}
+	}
+	return shown
 }
 
 // statementName is the text of a statement, or what stands for it.

@@ -81,6 +81,24 @@ func TestScreenOfPlans(t *testing.T) {
 	viewtest.FitsSchema(t, schema.Of("watch"), view.Document(m, windows(t)))
 }
 
+// TestOwnStatementsAreShown: they come last, so neither one that costs nothing nor
+// many that cost much may hide them.
+func TestOwnStatementsAreShown(t *testing.T) {
+	own := watch.StatementChange{Statement: series.Statement{ID: "own", Text: series.OwnMark + "what Plumb itself asks"}, Share: 0.2}
+	for _, others := range [][]float64{{0.8, 0.001}, {0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}} {
+		m := viewtest.Moment(1)
+		m.Servers = m.Servers[:1]
+		m.Servers[0].Statements = nil
+		for _, share := range others {
+			m.Servers[0].Statements = append(m.Servers[0].Statements, watch.StatementChange{Statement: series.Statement{ID: "other", Text: "SELECT 1"}, Share: share})
+		}
+		m.Servers[0].Statements = append(m.Servers[0].Statements, own)
+		if got := view.Text(m, windows(t), page.Screen{Width: 80}); !strings.Contains(got, "Plumb's own") {
+			t.Errorf("beside statements of %v of the time, Plumb's own do not show:\n%s", others, got)
+		}
+	}
+}
+
 func TestScreensWithLittle(t *testing.T) {
 	cat := windows(t)
 	quiet := moment()

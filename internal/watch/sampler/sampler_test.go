@@ -216,3 +216,20 @@ func FuzzStat(f *testing.F) {
 	f.Add([]byte("17 (mariadbd) S 1 17"))
 	f.Fuzz(func(_ *testing.T, text []byte) { parseStat(text) })
 }
+
+// TestNobodyPassesForPlumb: a client that begins a text as ours are marked hides
+// nothing by it, and ours are marked once.
+func TestNobodyPassesForPlumb(t *testing.T) {
+	r := run{Options: Options{Own: func(text string) bool { return text == "SELECT 1" }}}
+	all := []series.Statement{{Text: "SELECT 1"}, {Text: series.OwnMark + "SELECT 1"}, {Text: series.OwnMark + series.OwnMark + "SELECT sleep(?)"}, {Text: series.OwnMark}}
+	r.markOwn(all)
+	for i, want := range []string{series.OwnMark + "SELECT 1", series.OwnMark + "SELECT 1", "SELECT sleep(?)", ""} {
+		if all[i].Text != want {
+			t.Errorf("%q, want %q", all[i].Text, want)
+		}
+	}
+	r.Own = nil // nobody knows
+	if r.markOwn(all); all[0].Own() {
+		t.Error("a statement is ours, and nobody knows")
+	}
+}

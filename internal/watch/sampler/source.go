@@ -95,12 +95,12 @@ func take(ctx context.Context, r *run, source sample.Source) (a answer) {
 	return a
 }
 
-// markOwn marks the statements that we ran ourselves.
+// markOwn marks the statements that we ran ourselves, by what we asked of servers. A
+// client that begins its texts as ours are marked is not taken for us; one that sends
+// the very words of a question of ours is, as servers count both as one statement.
 func (r *run) markOwn(all []series.Statement) {
-	for i, s := range all {
-		if r.Own != nil && s.Text != "" && !s.Own() && r.Own(s.Text) {
-			all[i].Text = series.OwnMark + s.Text
-		}
+	for i := range all {
+		all[i].Mark(r.Own)
 	}
 }
 

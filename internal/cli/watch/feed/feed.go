@@ -12,7 +12,6 @@ import (
 	"plumb/internal/engine/dsn"
 	"plumb/internal/host"
 	"plumb/internal/observe"
-	"plumb/internal/rule"
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
@@ -61,10 +60,7 @@ func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn
 	}
 	told := tellers(sinks)
 	if len(told) > 0 {
-		j, _, err := NewJudge(s)
-		if err != nil {
-			return err
-		}
+		j, _ := NewJudge(s)
 		t := newTelling(j, told)
 		defer t.end()
 		sinks = append(sinks, t)
@@ -92,21 +88,24 @@ func Looker(s *shell.Shell, a Adapters, g dsn.Given, limit time.Duration) (func(
 	}, nil
 }
 
-// Windows is the catalogue of windows. It is read once: it is large, and whoever
-// judges, shows and exports wants the same.
-var Windows = sync.OnceValues(func() (*catalog.Catalog, error) { return catalog.Windows(knowledge.FS) })
+// windows is read once: it is large, and whoever judges, shows and exports wants
+// the same.
+var windows = sync.OnceValues(func() (*catalog.Catalog, error) { return catalog.Windows(knowledge.FS) })
+
+// Windows is the built-in catalogue of windows. A mistake in it is told and costs
+// what it is about: no command ends for it.
+func Windows(s *shell.Shell) *catalog.Catalog {
+	cat, err := windows()
+	s.Warn("the built-in catalogue has a mistake", err)
+	return cat
+}
 
 // NewJudge makes a judge of what is built in.
-func NewJudge(s *shell.Shell) (*watch.Judge, *catalog.Catalog, error) {
-	cat, err := Windows()
-	if cat == nil {
-		return nil, nil, err
-	}
-	s.Warn("the built-in catalogue has a mistake", err)
-	var limits []*rule.Limit
-	limits, err = verdict.Load(knowledge.FS, cat)
+func NewJudge(s *shell.Shell) (*watch.Judge, *catalog.Catalog) {
+	cat := Windows(s)
+	limits, err := verdict.Load(knowledge.FS, cat)
 	s.Warn("a built-in verdict was left out", err)
-	return watch.NewJudge(cat, limits), cat, nil
+	return watch.NewJudge(cat, limits), cat
 }
 
 func tellers(sinks []watch.Sink) (out []Told) {

@@ -81,10 +81,7 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, standard f
 	if f.most < 1 {
 		return hint.Usage(fmt.Sprintf("--most %d captures nothing", f.most), "1 or more")
 	}
-	j, cat, err := feed.NewJudge(s)
-	if err != nil {
-		return err
-	}
+	j, cat := feed.NewJudge(s)
 	for _, id := range f.on {
 		if !j.Judges(id) {
 			return hint.Usage("--on "+id+" names no verdict", "docs/watch.md lists them")

@@ -323,3 +323,24 @@ func TestIndexes(t *testing.T) {
 		t.Errorf("unread: %v", unread)
 	}
 }
+
+// TestDatabasesThatAreNotLookedInto: what is not known of them is told.
+func TestDatabasesThatAreNotLookedInto(t *testing.T) {
+	l := start(t, sandbox.PostgresOptions{})
+	l.Exec("CREATE TABLE t (id int PRIMARY KEY, v text)", "CREATE INDEX one ON t (v)")
+	given, err := postgres.Given("postgres://postgres@/postgres?host=" + l.server.Socket)
+	sandbox.Need(t, err)
+	s, ref := samplertest.LoggedIn(kind, given.Address)
+	look := func() ([]series.Index, error) {
+		return Planner{Finder: New(&given)}.Indexes(t.Context(), l.Host, s, ref)
+	}
+	if all, err := look(); err != nil || len(all) != 1 {
+		t.Errorf("of one database: %+v, %v", all, err)
+	}
+	for i := range mostDatabases {
+		l.Exec(fmt.Sprintf("CREATE DATABASE d%d TEMPLATE template0", i))
+	}
+	if all, err := look(); len(all) != 1 || err == nil || !strings.HasSuffix(err.Error(), "only the 8 oldest of its 9 databases are looked into") {
+		t.Errorf("of nine databases: %+v, %v", all, err)
+	}
+}

@@ -39,7 +39,7 @@ const mostDatabases = 8
 // does not hide the others.
 func (p Planner) Indexes(ctx context.Context, h host.Reader, s *stack.Stack, of stack.Ref) (all []series.Index, err error) {
 	v := p.Server(s, of)
-	rows, err := v.Ask(ctx, h, fmt.Sprintf("SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate AND has_database_privilege(datname, 'CONNECT') ORDER BY oid LIMIT %d", mostDatabases))
+	rows, err := v.Ask(ctx, h, fmt.Sprintf("SELECT datname, count(*) OVER () FROM pg_database WHERE datallowconn AND NOT datistemplate AND has_database_privilege(datname, 'CONNECT') ORDER BY oid LIMIT %d", mostDatabases))
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,19 @@ func (p Planner) Indexes(ctx context.Context, h host.Reader, s *stack.Stack, of 
 		some, err2 := v.Indexes(ctx, h, host.Text(row, 0))
 		all, err = append(all, some...), errors.Join(err, err2)
 	}
-	return all, err
+	return all, errors.Join(err, v.unlooked(rows))
+}
+
+// unlooked says how many databases were not looked into; nil: none.
+func (v *Server) unlooked(databases host.Rows) error {
+	if len(databases.Values) == 0 {
+		return nil
+	}
+	n, err := strconv.Atoi(host.Text(databases.Values[0], 1))
+	if left := n - len(databases.Values); err == nil && left > 0 {
+		return fmt.Errorf("list the indexes of %s: only the %d oldest of its %d databases are looked into", v.Ref, len(databases.Values), n)
+	}
+	return err
 }
 
 var _ sample.Planner = Planner{}
