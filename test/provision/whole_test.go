@@ -89,6 +89,8 @@ func newBench(t *testing.T, product string) *bench {
 server:
   product: %[3]s
   name: %[3]s:%[4]d
+  databases:
+    - {name: spare, owner: games}
 `, b.pool, filepath.Dir(b.state), product, port)), 0o600))
 	return b
 }
@@ -98,6 +100,14 @@ func (b *bench) table() string {
 		return "orders"
 	}
 	return "shop.orders"
+}
+
+// used is a statement that goes well where a database and its owner are there.
+func (b *bench) used(database string) string {
+	if b.product == "postgres" {
+		return "COMMENT ON DATABASE " + database + " IS 'seen'; ALTER ROLE games RESET ALL"
+	}
+	return "ALTER DATABASE " + database + " COLLATE = utf8mb4_bin"
 }
 
 // commands are what stops and starts the server.
@@ -210,7 +220,13 @@ func TestOneSpecOneCommand(t *testing.T) {
 			if len(loaded.Left) > 0 {
 				t.Errorf("above a note is left: %+v", loaded.Left)
 			}
+			if err := b.server.Exec(b.used("spare")); err != nil {
+				t.Errorf("the database of the spec: %v", err)
+			}
 			b.typed(0, "--take-away", "--yes")
+			if err := b.server.Exec(b.used("spare")); err == nil {
+				t.Error("taken away, the database is there")
+			}
 			if n := b.rows(); n != 2200 {
 				t.Errorf("2200 rows were written, 2000 of them on the pool, and %d are there", n)
 			}

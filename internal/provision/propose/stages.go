@@ -26,28 +26,48 @@ func (p *planning) stage(name, why string, m provision.Making, extra ...change.A
 	p.Stages = append(p.Stages, s)
 }
 
-// place makes the pool. What the rules say of it is known only when it is known what it will be.
-func (p *planning) place(ctx context.Context) error {
+// accounts closes the ways into a new server, and makes the databases that are wanted. Where there is nothing to say of
+// it, it is no stage.
+func (p *planning) accounts(ctx context.Context) error {
+	m, err := p.engine.Accounts(ctx, p.d, p.Stack, p.Home, p.Spec.Server.Databases)
+	if err != nil {
+		return fmt.Errorf("plan the accounts of %s: %w", p.Home.Server, err)
+	}
+	if !m.Done() || len(p.Spec.Server.Databases) > 0 {
+		p.stage("accounts of "+p.Home.Server.String(), "nobody comes in without a password but whom the kernel names", m)
+	}
+	return nil
+}
+
+// place finds what makes the pool. What the rules say of it is known only when it is known what it will be.
+func (p *planning) place(ctx context.Context) (err error) {
 	if p.Spec.Pool == nil {
 		return nil
 	}
-	m, err := p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{})
-	if err != nil {
+	if p.made, err = p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{}); err != nil {
 		return err
 	}
-	p.Layout.Made = made(p.Know.Catalog, "pool", m.Made)
+	p.Layout.Made = made(p.Know.Catalog, "pool", p.made.Made)
 	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
-	return p.pool(ctx, m)
+	return nil
 }
 
-// pool is the stage of a pool, with what looks after it.
-func (p *planning) pool(ctx context.Context, m provision.Making) error {
+// pool is the stage of the pool, made with what the rules say of it, and with what looks after it.
+func (p *planning) pool(ctx context.Context) (err error) {
+	if p.Spec.Pool == nil {
+		return nil
+	}
+	if !p.made.Done() && len(p.Prediction.Pool) > 0 {
+		if p.made, err = p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{Pool: p.Prediction.Pool}); err != nil {
+			return err
+		}
+	}
 	care, err := p.System.Pool(ctx, p.d, p.Spec.Pool.Name)
 	if err != nil {
 		return err
 	}
-	m.Notes = append(m.Notes, care.Notes...)
-	p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), m, care.Acts...)
+	p.made.Notes = append(p.made.Notes, care.Notes...)
+	p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), p.made, care.Acts...)
 	return nil
 }
 
@@ -61,18 +81,10 @@ func layoutOf(pool spec.Pool) (layout, redundant stack.Value) {
 }
 
 // predict asks the rules about the host as the plan makes it.
-func (p *planning) predict(ctx context.Context) error {
+func (p *planning) predict(context.Context) error {
 	p.Prediction = predict.Predict(p.Stack, p.Layout, p.Know.Catalog, p.Know.Verdicts)
 	p.Layout.Volumes = p.Prediction.Volumes
-	if len(p.Prediction.Pool) == 0 || p.Spec.Pool == nil || len(p.Stages) == 0 || p.Stages[0].Done {
-		return nil
-	}
-	m, err := p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{Pool: p.Prediction.Pool}) // again, with what the rules say
-	if err != nil {
-		return err
-	}
-	p.Stages = p.Stages[:0]
-	return p.pool(ctx, m)
+	return nil
 }
 
 // volumes makes the datasets, each with an owner.

@@ -45,6 +45,12 @@ func Text(s Spec) []byte {
 	w.size(1, "memory", s.Server.Memory)
 	w.line(1, "role", string(s.Server.Role))
 	w.line(1, "at", s.Server.At)
+	if len(s.Server.Databases) > 0 {
+		w.line(1, "databases", " ")
+	}
+	for _, d := range s.Server.Databases {
+		fmt.Fprintf(w, "    - {name: %s, owner: %s}\n", d.Name, d.Owner)
+	}
 	return w.Bytes()
 }
 

@@ -5,14 +5,17 @@ package home
 import (
 	"context"
 	"path"
+	"strings"
 
 	"plumb/internal/change"
+	"plumb/internal/engine/postgres/accounts"
 	"plumb/internal/engine/postgres/point"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/provision"
+	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
 )
 
@@ -55,4 +58,16 @@ func (e Engine) Home(ctx context.Context, h host.Reader, s *stack.Stack, server 
 // Place implements provision.Engine: a volume is mounted where the WAL lies, and the server needs to be told nothing.
 func (Engine) Place(context.Context, host.Reader, *stack.Stack, stack.Ref, provision.Part) ([]change.Act, error) {
 	return nil, nil
+}
+
+// Accounts implements provision.Engine. Who comes in is the affair of pg_hba.conf, which stays as it was made.
+func (Engine) Accounts(ctx context.Context, h host.Reader, _ *stack.Stack, home provision.Home, want []spec.Database) (out provision.Making, err error) {
+	if out.Acts, err = accounts.Databases(ctx, h, home.Target, want); err != nil {
+		return out, err
+	}
+	lines, err := accounts.Trusting(ctx, h, home.Target)
+	if len(lines) > 0 && len(want) > 0 {
+		out.Notes = append(out.Notes, "whoever asks comes in, as whom they say: trust, in pg_hba.conf line "+strings.Join(lines, ", "))
+	}
+	return out, err
 }
