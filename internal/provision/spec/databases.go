@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 
+	"plumb/internal/product"
 	"plumb/internal/strictyaml"
 )
 
@@ -11,8 +12,14 @@ import (
 // to the system, of which the owner is a user.
 var databaseName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
-// reservedNames are databases and accounts that servers make for themselves, and words that they take for something else.
-var reservedNames = []string{"root", "postgres", "mysql", "sys", "test", "public", "none", "user", "template0", "template1", "information_schema", "performance_schema"}
+// isReserved tells databases and accounts that servers make for themselves, and words that they take for something else.
+func isReserved(name string) bool {
+	words := []string{"root", "sys", "test", "public", "none", "user", "template0", "template1", "information_schema", "performance_schema"}
+	for _, s := range product.Servers() {
+		words = append(append(words, s.Kind), s.Accounts...)
+	}
+	return slices.Contains(words, name)
+}
 
 // databases reads which databases a server shall have: each by its name alone, which is its owner's too, or by both.
 func (r *reader) databases(n *strictyaml.Node) (all []Database) {
@@ -56,7 +63,7 @@ func (r *reader) plainName(n *strictyaml.Node, what string) string {
 	case !databaseName.MatchString(name):
 		r.doc.Errorf(n, "%s begins with a small letter, and goes on with small letters, digits and _, at most 32 of them: not %.80q", what, name)
 		return ""
-	case slices.Contains(reservedNames, name):
+	case isReserved(name):
 		r.doc.Errorf(n, "%s is not %s, which is the server's own", what, name)
 		return ""
 	}
