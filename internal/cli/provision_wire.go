@@ -74,9 +74,14 @@ func (ways) Pool(ctx context.Context, h host.Reader, pool string) (m provision.M
 }
 
 // Places implements provision.System.
-func (ways) Places(ctx context.Context, h host.Reader, home provision.Home, dirs []string) (acts []change.Act, err error) {
+func (ways) Places(ctx context.Context, h host.Reader, home provision.Home, volumes []provision.Volume) (acts []change.Act, err error) {
+	var dirs []string
+	for _, v := range volumes {
+		dirs = append(dirs, v.At)
+	}
 	if home.Unit != "" {
-		if acts, err = guard.Mounts(ctx, h, home.Unit, dirs, true); err != nil {
+		zfs := slices.ContainsFunc(volumes, func(v provision.Volume) bool { return v.Dataset != "" })
+		if acts, err = guard.Mounts(ctx, h, home.Unit, dirs, zfs); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,10 @@ func (p *planning) accounts(ctx context.Context) error {
 
 // place finds what makes the pool. What the rules say of it is known only when it is known what it will be.
 func (p *planning) place(ctx context.Context) (err error) {
-	if p.Spec.Pool == nil {
+	switch {
+	case p.Spec.Filesystem != nil:
+		return p.filesystem(ctx)
+	case p.Spec.Pool == nil:
 		return nil
 	}
 	if p.made, err = p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{}); err != nil {
@@ -89,6 +93,9 @@ func (p *planning) predict(context.Context) error {
 
 // volumes makes the datasets, each with an owner.
 func (p *planning) volumes(ctx context.Context) error {
+	if p.Moved && p.Spec.Filesystem != nil {
+		return nil // it is one directory, and the data lie in it
+	}
 	var all provision.Making
 	owner, err := p.owner(ctx)
 	if err != nil {
@@ -100,10 +107,14 @@ func (p *planning) volumes(ctx context.Context) error {
 		}
 		m, err := p.Storage.Volume(ctx, p.d, v, owner)
 		if err != nil {
-			return fmt.Errorf("plan the dataset %s: %w", v.Dataset, err)
+			return fmt.Errorf("plan the volume %s: %w", cmp.Or(v.Dataset, v.At), err)
 		}
 		all.Acts = append(all.Acts, p.once(all.Acts, m.Acts)...)
 		all.Lasting, all.Notes = append(all.Lasting, m.Lasting...), append(all.Notes, m.Notes...)
+	}
+	if p.Spec.Filesystem != nil {
+		p.stage("directory of "+p.Home.Server.String(), "on the filesystem, for the data", all)
+		return nil
 	}
 	p.stage("datasets of "+p.Home.Server.String(), "one for each role, below "+p.Of, all)
 	return nil
@@ -140,14 +151,13 @@ func (p *planning) owner(ctx context.Context) (o provision.Owner, err error) {
 func (p *planning) move(ctx context.Context) error {
 	name := "move " + p.Home.Data
 	if p.Moved {
-		p.stage(name, "they lie on "+p.on(p.Home.Data), provision.Making{})
+		p.stage(name, "they lie there", provision.Making{})
 		return nil
 	}
 	m := provision.Move{Home: p.Home, Parts: p.moves(), Stop: p.stop, Start: p.start}
-	var places []string
 	for _, v := range p.Layout.Volumes {
 		if v.Aside != "" {
-			m.Volumes, places = append(m.Volumes, v), append(places, v.At)
+			m.Volumes = append(m.Volumes, v)
 		}
 	}
 	for _, part := range m.Parts {
@@ -157,7 +167,7 @@ func (p *planning) move(ctx context.Context) error {
 		}
 		m.Place = append(m.Place, acts...)
 	}
-	acts, err := p.System.Places(ctx, p.d, p.Home, places)
+	acts, err := p.System.Places(ctx, p.d, p.Home, m.Volumes)
 	if err != nil {
 		return err
 	}
@@ -166,7 +176,7 @@ func (p *planning) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.stage(name, "to "+p.Of+"/data; the server stands still while what changed is copied again", making)
+	p.stage(name, "to "+p.to()+"; the server stands still while what changed is copied again", making)
 	return nil
 }
 

@@ -132,6 +132,7 @@ func (r *reader) filesystem(n *strictyaml.Node) {
 				r.doc.Errorf(n, "a filesystem is made on a device, not in the file %s: pools alone can have files, for trials", f.Device.Path)
 			}
 		},
+		"at":    func(n *strictyaml.Node) { f.At = r.place(n, "filesystem.at") },
 		"chunk": func(n *strictyaml.Node) { array, f.Chunk = n, r.size(n, "filesystem.chunk", leastChunk) },
 		"width": func(n *strictyaml.Node) { array, f.Width = n, r.count(n, "filesystem.width", 1, mostDisks) },
 	}, "type", "device")

@@ -16,7 +16,7 @@ server: {product: mariadb}
 `
 
 // plain is a filesystem.
-const plain = `filesystem: {type: xfs, device: /dev/vg0/db, chunk: 64K, width: 4}
+const plain = `filesystem: {type: xfs, device: /dev/vg0/db, at: /srv/x, chunk: 64K, width: 4}
 server: {product: postgres, version: 17, role: replica, at: /srv/db, memory: 1.5G, databases: [shop, {name: b, owner: c}]}
 `
 
@@ -24,7 +24,7 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]Spec{
 		small: {Pool: &Pool{Name: "tank", Layout: Mirror, Data: []Disk{{Path: "/dev/disk/by-id/a"}, {Path: "/dev/disk/by-id/b", Serial: "S2", Size: 1 << 30}}},
 			Server: Server{Product: "mariadb", Role: Primary}},
-		plain: {Filesystem: &Filesystem{Type: "xfs", Device: Disk{Path: "/dev/vg0/db"}, Chunk: 64 << 10, Width: 4},
+		plain: {Filesystem: &Filesystem{Type: "xfs", Device: Disk{Path: "/dev/vg0/db"}, At: "/srv/x", Chunk: 64 << 10, Width: 4},
 			Server: Server{Product: "postgres", Version: "17", Role: Replica, At: "/srv/db", Memory: 3 << 29, Databases: []Database{{"shop", "shop"}, {"b", "c"}}}},
 		"use: tank/db\nserver: {product: mysql}\n": {Use: "tank/db", Server: Server{Product: "mysql", Role: Primary}},
 		"plumb: 1\npool: {name: t, layout: stripe, disks: [{path: /var/tmp/a, size: 64M}, {path: /dev/disk/by-id/x, erase: 77}]}\nserver: {product: mysql}\n": {

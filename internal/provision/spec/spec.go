@@ -67,6 +67,7 @@ type Disk struct {
 type Filesystem struct {
 	Type   string // ext4, xfs, btrfs
 	Device Disk
+	At     string // where it is mounted; the data lie in a directory of it. "": below /srv, by the server's name
 	// Of an array that does not tell: bytes that go to one disk before the next, and disks with data.
 	Chunk int64
 	Width int

@@ -35,6 +35,7 @@ func Text(s Spec) []byte {
 		w.line(0, "filesystem", " ")
 		w.line(1, "type", f.Type)
 		fmt.Fprintf(w, "  device: %s\n", f.Device.text())
+		w.line(1, "at", f.At)
 		w.size(1, "chunk", f.Chunk)
 		w.number(1, "width", int64(f.Width))
 	}
