@@ -15,8 +15,12 @@ import (
 	"time"
 
 	view "plumb/internal/view/provision"
+	"plumb/test/program"
 	"plumb/test/sandbox"
 )
+
+// built is the directory of the binary; "" while it was not asked for.
+var built string
 
 // binary builds plumb once.
 var binary = sync.OnceValues(func() (string, error) {
@@ -24,17 +28,15 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", dir+"/plumb", "plumb").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, out)
-	}
-	return dir + "/plumb", err
+	built = dir
+	p, err := program.Build(dir)
+	return p.Path, err
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if p, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(p))
+	if built != "" {
+		os.RemoveAll(built)
 	}
 	os.Exit(code)
 }

@@ -26,8 +26,9 @@ type ProvisionJSON struct {
 // ProvisionStageJSON is one stage.
 type ProvisionStageJSON struct {
 	Name    string             `json:"name"`
-	Change  int                `json:"change,omitempty"` // its number in the journal
-	Done    bool               `json:"done"`             // nothing was left to do, or it was done
+	Change  int                `json:"change,omitempty"`  // its number in the journal
+	Done    bool               `json:"done"`              // nothing was left to do, or it was done
+	Seconds float64            `json:"seconds,omitempty"` // how long that took
 	Acts    []ProvisionActJSON `json:"acts"`
 	Lasting []string           `json:"lasting"` // what cannot be taken away, in words
 	Notes   []string           `json:"notes"`
@@ -118,7 +119,7 @@ func Document(r propose.Result) ProvisionJSON {
 	d := document(r.Last)
 	d.Applied, d.Acts = true, r.Acts
 	for _, c := range r.Stages {
-		d.Stages = append(d.Stages, ProvisionStageJSON{Name: c.Name, Change: c.Change, Done: true, Acts: []ProvisionActJSON{}, Lasting: []string{}, Notes: []string{}})
+		d.Stages = append(d.Stages, ProvisionStageJSON{Name: c.Name, Change: c.Change, Done: true, Seconds: c.Took.Seconds(), Acts: []ProvisionActJSON{}, Lasting: []string{}, Notes: []string{}})
 	}
 	d.Left, d.Notes = findingsJSON(r.Left), findingsJSON(r.Notes)
 	return d
