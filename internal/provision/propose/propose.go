@@ -130,8 +130,13 @@ func (p *planning) server(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Home, err = p.engine.Home(ctx, p.d, p.Stack, t.Ref)
-	return err
+	if p.Home, err = p.engine.Home(ctx, p.d, p.Stack, t.Ref); err != nil {
+		return err
+	}
+	if v := want.Version; v != "" && v != p.Home.Version && !strings.HasPrefix(p.Home.Version, v+".") {
+		return hint.With(fmt.Errorf("%s is of version %s, and the spec wants %s", t.Ref, p.Home.Version, v), "plumb provision swap "+t.Ref.String()+" "+v+" says by which way it gets there")
+	}
+	return nil
 }
 
 // named finds the one server of the spec's product, or that of its name.
