@@ -106,11 +106,12 @@ func (v *swapping) run(ctx context.Context, args []string) error {
 	if ended, err := v.goOn(ctx, w); err != nil || ended {
 		return err
 	}
-	if err := v.find(ctx, w, ref); err != nil && !v.back {
+	err = v.find(ctx, w, ref)
+	switch {
+	case v.back: // which needs no server that answers
+		return v.goBack(ctx, w, err)
+	case err != nil:
 		return err
-	}
-	if v.back {
-		return v.goBack(ctx, w)
 	}
 	return v.forth(ctx, w, args[1])
 }
@@ -190,7 +191,7 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 }
 
 // goBack starts what was before.
-func (v *swapping) goBack(ctx context.Context, w *swap) error {
+func (v *swapping) goBack(ctx context.Context, w *swap, unseen error) error {
 	all, err := w.run.Stages(ctx)
 	if err != nil {
 		return err
@@ -198,7 +199,7 @@ func (v *swapping) goBack(ctx context.Context, w *swap) error {
 	if len(all) == 0 {
 		return hint.With(errors.New("no swap of this server is in force"), "plumb history lists what was done")
 	}
-	if err := v.Print(view.SwapBack(all[len(all)-1], v.lost(ctx, w), shell.Screen(v.Out))); err != nil || v.dryRun {
+	if err := v.Print(view.SwapBack(all[len(all)-1], v.lost(ctx, w, unseen), shell.Screen(v.Out))); err != nil || v.dryRun {
 		return err
 	}
 	if err := v.Ask("Go back, and lose that?", v.yes); err != nil {
@@ -210,14 +211,17 @@ func (v *swapping) goBack(ctx context.Context, w *swap) error {
 	return v.Print("Gone back.\n")
 }
 
-// lost says what would be lost by going back.
-func (v *swapping) lost(ctx context.Context, w *swap) string {
-	if w.by == nil || w.home.Server.Kind == "" {
-		return "how much was written since is not known: the server does not answer"
+// lost says what would be lost by going back. unseen is why the server was not found.
+func (v *swapping) lost(ctx context.Context, w *swap, unseen error) string {
+	if unseen == nil && w.by == nil {
+		unseen = errors.New("nobody counts it")
 	}
-	n, err := w.by.Since(ctx, w.doer, w.home)
-	if err != nil {
-		return "how much was written since is not known: " + err.Error()
+	var n int64
+	if unseen == nil {
+		n, unseen = w.by.Since(ctx, w.doer, w.home)
+	}
+	if unseen != nil {
+		return "what was written since is lost, and how much that is is not known: " + unseen.Error()
 	}
 	return fmt.Sprintf("at most %d transactions have written since, the server's own among them: they are lost", n)
 }

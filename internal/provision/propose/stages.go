@@ -22,7 +22,11 @@ import (
 func (p *planning) stage(name, why string, m provision.Making, extra ...change.Act) {
 	s := provision.Stage{Name: name, Why: why, Lasting: m.Lasting, Notes: m.Notes, Proof: m.Proof, Done: m.Done() && len(extra) == 0}
 	if acts := slices.Concat(m.Acts, extra); len(acts) > 0 {
-		s.Steps = []change.Prepared{provision.Step(p.Home.Server, name, acts)}
+		of := p.Home.Server
+		if of.IsZero() { // it is only being installed
+			of = stack.Ref{Kind: "host", Name: cmp.Or(hostname(p.Stack), "this")}
+		}
+		s.Steps = []change.Prepared{provision.Step(of, name, acts)}
 	}
 	p.Stages = append(p.Stages, s)
 }

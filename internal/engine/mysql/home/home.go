@@ -54,7 +54,7 @@ func (e *Engine) Home(ctx context.Context, h host.Reader, s *stack.Stack, server
 	if err != nil {
 		return provision.Home{}, err
 	}
-	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: program(sv), Label: "mysqld_db_t", PID: sv.PID, Target: t}
+	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: program(sv), Label: product.Of(product.MySQL).SELinux, PID: sv.PID, Target: t}
 	home.Parts = []provision.Part{redo(home, redoDir(s, server))}
 	return home, nil
 }
