@@ -44,7 +44,7 @@ func (e Engine) Home(ctx context.Context, h host.Reader, s *stack.Stack, server 
 	if err != nil {
 		return provision.Home{}, err
 	}
-	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: program(sv), Label: "postgresql_db_t", PID: sv.PID, Target: t}
+	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: program(sv), Label: product.Of(product.Postgres).SELinux, PID: sv.PID, Target: t}
 	wal := provision.Part{Name: "wal", Roles: []string{"wal"}, Now: sv.Dir("wal"), At: path.Join(home.Data, "pg_wal")}
 	if wal.Now != "" && !observe.Within(wal.Now, home.Data) {
 		wal.At = wal.Now // linked to another place already
@@ -62,11 +62,14 @@ func (Engine) Place(context.Context, host.Reader, *stack.Stack, stack.Ref, provi
 
 // Accounts implements provision.Engine. Who comes in is the affair of pg_hba.conf, which stays as it was made.
 func (Engine) Accounts(ctx context.Context, h host.Reader, _ *stack.Stack, home provision.Home, want []spec.Database) (out provision.Making, err error) {
+	if len(want) == 0 {
+		return out, nil
+	}
 	if out.Acts, err = accounts.Databases(ctx, h, home.Target, want); err != nil {
 		return out, err
 	}
 	lines, err := accounts.Trusting(ctx, h, home.Target)
-	if len(lines) > 0 && len(want) > 0 {
+	if len(lines) > 0 {
 		out.Notes = append(out.Notes, "whoever asks comes in, as whom they say: trust, in pg_hba.conf line "+strings.Join(lines, ", "))
 	}
 	return out, err

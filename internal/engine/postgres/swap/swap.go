@@ -102,10 +102,13 @@ func stop(old, n cluster, home provision.Home, look change.Inspection) change.Ac
 // byHand keeps the next start of the machine from starting the old server too.
 func byHand(old cluster) change.Act {
 	file := old.conf + "/start.conf"
+	as := func(words ...string) []string {
+		return append([]string{"setpriv", "--reuid=" + strconv.Itoa(old.uid), "--regid=" + strconv.Itoa(old.gid), "--init-groups", "--"}, words...)
+	}
 	return change.Act{Switch: &change.Switch{On: "the start of " + old.title(), After: "manual", Exact: true,
 		Inspect: change.Inspection{File: file, Match: `^(auto|manual|disabled)[ \t]*$`},
-		Do:      []change.Op{{Argv: []string{"sed", "-i", `s/^\(auto\|disabled\)[ \t]*$/manual/`, file}}},
-		Undo:    []change.Op{{Argv: []string{"sed", "-i", `s/^manual[ \t]*$/{before}/`, file}}}}}
+		Do:      []change.Op{{Argv: as("sed", "-i", `s/^\(auto\|disabled\)[ \t]*$/manual/`, file)}},
+		Undo:    []change.Op{{Argv: as("sed", "-i", `s/^manual[ \t]*$/{before}/`, file)}}}}
 }
 
 // mark is the file that says that a cluster was made whole, and by which transaction.
