@@ -152,4 +152,3 @@ func (b *bare) provision(more ...string) (doc view.ProvisionJSON) {
 	must(b.T, json.Unmarshal([]byte(b.typed(append(more, "--json")...)), &doc))
 	return doc
 }
-
