@@ -104,10 +104,10 @@ func (b *bench) table() string {
 	return "shop.orders"
 }
 
-// used is a statement that goes well where a database and its owner are there.
+// used is a statement that goes well where a database is there.
 func (b *bench) used(database string) string {
 	if b.product == "postgres" {
-		return "COMMENT ON DATABASE " + database + " IS 'seen'; ALTER ROLE games RESET ALL"
+		return "ALTER DATABASE " + database + " SET work_mem = '5MB'"
 	}
 	return "ALTER DATABASE " + database + " COLLATE = utf8mb4_bin"
 }
