@@ -2,6 +2,9 @@ package change
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 
@@ -159,6 +162,16 @@ func quote(w string) string {
 		return w
 	}
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// Stands tells whether the value stands in its file already.
+func (e *Edit) Stands(ctx context.Context, h host.Reader) (bool, error) {
+	text, err := h.ReadFile(ctx, e.File)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("see what %s says: %w", e.File, err)
+	}
+	value, set, err := edit.Get(e.Form, text, e.Key)
+	return err == nil && set && value == e.Value, nil
 }
 
 // perm gives the mode of a new file.

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/engine/dsn"
 	mysqlhome "plumb/internal/engine/mysql/home"
 	postgreshome "plumb/internal/engine/postgres/home"
+	postgresswap "plumb/internal/engine/postgres/swap"
 	"plumb/internal/host"
 	"plumb/internal/product"
 	"plumb/internal/provision"
@@ -25,13 +26,18 @@ import (
 // provision makes the command that lays hosts out, with the adapters it knows.
 func (a *app) provision() *cobra.Command {
 	c := provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: ways{}, Mover: mover, Tape: a.openTape})
-	c.AddCommand(provisioncli.Cache(&a.Shell, lending()))
+	c.AddCommand(provisioncli.Cache(&a.Shell, lending()), provisioncli.Swap(&a.Shell, provisioncli.Swapping{Lending: lending(), Engines: homes, Swappers: swappers}))
 	return c
 }
 
 // homes lists the engines whose servers can be provisioned.
 func homes(cat *catalog.Catalog, g dsn.Given) []provision.Engine {
 	return []provision.Engine{mysqlhome.New(cat, g.Target(product.MySQL)), postgreshome.New(g.Target(product.Postgres))}
+}
+
+// swappers lists who brings a server's data under another version.
+func swappers(cat *catalog.Catalog) []provision.Swapper {
+	return []provision.Swapper{postgresswap.Swapper{Catalog: cat}}
 }
 
 // mover moves the data of servers that have points: their engines tell where a server stands.
@@ -74,9 +80,14 @@ func (ways) Pool(ctx context.Context, h host.Reader, pool string) (m provision.M
 }
 
 // Places implements provision.System.
-func (ways) Places(ctx context.Context, h host.Reader, home provision.Home, dirs []string) (acts []change.Act, err error) {
+func (ways) Places(ctx context.Context, h host.Reader, home provision.Home, volumes []provision.Volume) (acts []change.Act, err error) {
+	var dirs []string
+	for _, v := range volumes {
+		dirs = append(dirs, v.At)
+	}
 	if home.Unit != "" {
-		if acts, err = guard.Mounts(ctx, h, home.Unit, dirs, true); err != nil {
+		zfs := slices.ContainsFunc(volumes, func(v provision.Volume) bool { return v.Dataset != "" })
+		if acts, err = guard.Mounts(ctx, h, home.Unit, dirs, zfs); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ type Packages struct {
 	// together with a server that holds nothing.
 	Answers []string
 	Home    string // where they make the first server's files
+	Socket  string // and where it listens, of Debian's
 	// Strangers are patterns of find(1) below Home, of which each is somebody's data and not
 	// what every new server has: alternatives of words that are all wanted.
 	Strangers [][]string
@@ -30,14 +31,14 @@ func (p Packages) With(version string) string {
 func PackagesOf(flavor string) Packages {
 	switch flavor {
 	case MariaDB:
-		return Packages{Apt: "mariadb-server", Dnf: "mariadb-server", Home: "/var/lib/mysql", Strangers: ofMySQL, Leave: []string{"mysql"},
+		return Packages{Apt: "mariadb-server", Dnf: "mariadb-server", Home: "/var/lib/mysql", Socket: "/run/mysqld/mysqld.sock", Strangers: ofMySQL, Leave: []string{"mysql"},
 			Answers: []string{"mariadb-server mariadb-server/postrm_remove_databases boolean true"}}
 	case MySQL:
-		return Packages{Apt: "mysql-server", Dnf: "mysql-server", Of: "mysql-server-{}", Home: "/var/lib/mysql", Strangers: ofMySQL, Leave: []string{"mysql"}}
+		return Packages{Apt: "mysql-server", Dnf: "mysql-server", Of: "mysql-server-{}", Home: "/var/lib/mysql", Socket: "/var/run/mysqld/mysqld.sock", Strangers: ofMySQL, Leave: []string{"mysql"}}
 	case Percona:
-		return Packages{Apt: "percona-server-server", Dnf: "percona-server-server", Home: "/var/lib/mysql", Strangers: ofMySQL, Leave: []string{"mysql"}}
+		return Packages{Apt: "percona-server-server", Dnf: "percona-server-server", Home: "/var/lib/mysql", Socket: "/var/run/mysqld/mysqld.sock", Strangers: ofMySQL, Leave: []string{"mysql"}}
 	case Postgres:
-		return Packages{Apt: "postgresql", Dnf: "postgresql-server", Of: "postgresql-{}", Home: "/var/lib/postgresql", Leave: []string{"postgres", "ssl-cert"}, Strangers: [][]string{
+		return Packages{Apt: "postgresql", Dnf: "postgresql-server", Of: "postgresql-{}", Home: "/var/lib/postgresql", Socket: "/var/run/postgresql/.s.PGSQL.5432", Leave: []string{"postgres", "ssl-cert"}, Strangers: [][]string{
 			// What people make has numbers from 16384 on: databases, and tables in the databases that are there.
 			{"-path", "*/base/*", "-name", "1[6-9][0-9][0-9][0-9]*"},
 			{"-path", "*/base/*", "-name", "[2-9][0-9][0-9][0-9][0-9]*"},

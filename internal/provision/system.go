@@ -13,7 +13,7 @@ type System interface {
 	Packages(ctx context.Context, h host.Reader, flavor, version string, zfs bool) (Making, error)
 	// Pool says what has a pool scrubbed and trimmed from time to time.
 	Pool(ctx context.Context, h host.Reader, pool string) (Making, error)
-	// Places gives what a server needs beside its files to use other directories: that it waits for their
-	// mounts, and that a profile and labels let it in.
-	Places(ctx context.Context, h host.Reader, home Home, dirs []string) ([]change.Act, error)
+	// Places gives what a server needs beside its files to use volumes: that it waits for their mounts, and that a
+	// profile and labels let it in.
+	Places(ctx context.Context, h host.Reader, home Home, volumes []Volume) ([]change.Act, error)
 }

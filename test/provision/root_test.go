@@ -23,20 +23,24 @@ const inside = "PLUMB_TEST_IN_ROOT"
 // script makes a root of Debian's least system, in which nothing that is written reaches the
 // cache, and changes into it.
 const script = `set -e
-at=$1 debian=$2; shift 2
+at=$1 debian=$2 files=$3; shift 3
 mount -t tmpfs tmpfs "$at"
 mkdir "$at/upper" "$at/work" "$at/root"
 mount -t overlay overlay -o "lowerdir=$debian,upperdir=$at/upper,workdir=$at/work" "$at/root"
 cd "$at/root"
 cp /etc/resolv.conf etc/resolv.conf
 cp "$0" run/test
+[ -z "$files" ] || cp "$files" run/
 mount -t proc proc proc
 mount --rbind /dev dev
-exec chroot . /run/test "$@"
+mount -t sysfs -o ro sysfs sys
+chroot . /run/test "$@" # not as the first process, which has to wait for orphans: the shell does
 `
 
-// inDebian runs the test again in a Debian of its own, and tells whether that is here.
-func inDebian(t *testing.T) bool {
+// inDebian runs the test again in a Debian of its own, and tells whether that is here. A file comes along, to /run.
+func inDebian(t *testing.T) bool { return inDebianWith(t, "") }
+
+func inDebianWith(t *testing.T, file string) bool {
 	t.Helper()
 	if os.Getenv(inside) != "" {
 		return true
@@ -47,7 +51,7 @@ func inDebian(t *testing.T) bool {
 	self, err := os.Executable()
 	must(t, err)
 	own := []string{"--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-c"}
-	c := exec.Command("unshare", append(own, sandbox.LetGo("")+script, self, t.TempDir(), debian, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=8m")...)
+	c := exec.Command("unshare", append(own, sandbox.LetGo("")+script, self, t.TempDir(), debian, file, "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v", "-test.timeout=20m")...)
 	c.Env = append(os.Environ(), inside+"=1", "TMPDIR=/tmp", "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {

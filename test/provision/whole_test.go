@@ -15,8 +15,12 @@ import (
 	"time"
 
 	view "plumb/internal/view/provision"
+	"plumb/test/program"
 	"plumb/test/sandbox"
 )
+
+// built is the directory of the binary; "" while it was not asked for.
+var built string
 
 // binary builds plumb once.
 var binary = sync.OnceValues(func() (string, error) {
@@ -24,17 +28,15 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", dir+"/plumb", "plumb").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, out)
-	}
-	return dir + "/plumb", err
+	built = dir
+	p, err := program.Build(dir)
+	return p.Path, err
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if p, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(p))
+	if built != "" {
+		os.RemoveAll(built)
 	}
 	os.Exit(code)
 }
@@ -89,6 +91,8 @@ func newBench(t *testing.T, product string) *bench {
 server:
   product: %[3]s
   name: %[3]s:%[4]d
+  databases:
+    - {name: spare, owner: games}
 `, b.pool, filepath.Dir(b.state), product, port)), 0o600))
 	return b
 }
@@ -98,6 +102,14 @@ func (b *bench) table() string {
 		return "orders"
 	}
 	return "shop.orders"
+}
+
+// used is a statement that goes well where a database is there.
+func (b *bench) used(database string) string {
+	if b.product == "postgres" {
+		return "ALTER DATABASE " + database + " SET work_mem = '5MB'"
+	}
+	return "ALTER DATABASE " + database + " COLLATE = utf8mb4_bin"
 }
 
 // commands are what stops and starts the server.
@@ -210,7 +222,13 @@ func TestOneSpecOneCommand(t *testing.T) {
 			if len(loaded.Left) > 0 {
 				t.Errorf("above a note is left: %+v", loaded.Left)
 			}
+			if err := b.server.Exec(b.used("spare")); err != nil {
+				t.Errorf("the database of the spec: %v", err)
+			}
 			b.typed(0, "--take-away", "--yes")
+			if err := b.server.Exec(b.used("spare")); err == nil {
+				t.Error("taken away, the database is there")
+			}
 			if n := b.rows(); n != 2200 {
 				t.Errorf("2200 rows were written, 2000 of them on the pool, and %d are there", n)
 			}

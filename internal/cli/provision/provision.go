@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -198,6 +199,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 			return propose.Flow{}, err
 		}
 	}
+	f.CommandTime = time.Minute // apt-get -s reads all lists of packages, on a cold cache for longer than a probe may take
 	flow.Mover = v.Mover(know.Catalog, given, dir)
 	flow.Open = func() (*host.LiveDoer, *change.Executor, error) {
 		live, _, err := f.Live(v.Dialers)

@@ -12,5 +12,5 @@ func (s Source) Live(dialers func(dsn.Given) map[string]host.Dialer) (*host.Live
 	if err != nil {
 		return nil, dsn.Given{}, hint.Usage("read --dsn: "+err.Error(), "postgres://user@host:5432/postgres or mysql://user@host:3306/")
 	}
-	return host.NewLive(host.LiveOptions{Dialers: dialers(g), DSN: g.DSN, Given: g.Named(), Plumb: Version()}), g, nil
+	return host.NewLive(host.LiveOptions{Dialers: dialers(g), DSN: g.DSN, Given: g.Named(), Plumb: Version(), CommandTime: s.CommandTime}), g, nil
 }

@@ -13,9 +13,10 @@ import (
 
 // Source says which machine is read: this one, a server elsewhere, or a tape.
 type Source struct {
-	Tape    string        // a file or directory; - for standard input
-	DSN     string        // of a server to log in to besides
-	Timeout time.Duration // of all reading
+	CommandTime time.Duration // for one command; what package host gives it when 0
+	Tape        string        // a file or directory; - for standard input
+	DSN         string        // of a server to log in to besides
+	Timeout     time.Duration // of all reading
 }
 
 // Flags are the flags of a command that reads a machine or a tape.

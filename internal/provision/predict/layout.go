@@ -20,8 +20,7 @@ type Layout struct {
 	Made    map[string]stack.Value // facts of a pool or filesystem that is made: ashift, layout; nil: it is there
 	Disks   []stack.Ref            // the whole disks under it, as far as they are known
 	Volumes []provision.Volume
-	From    string // the data directory as it is now; "" where it stays at its place
-	Memory  int64  // bytes that the server may take; 0: what the host leaves
+	Memory  int64 // bytes that the server may take; 0: what the host leaves
 }
 
 const source = "the plan"
@@ -179,10 +178,11 @@ func (l Layout) filesystem(then *stack.Stack, v provision.Volume) {
 	then.Add(source, stack.Observation{Things: []*stack.Thing{f}})
 }
 
-// mountedAs names the filesystem of a volume. At a place where another is mounted now, it is another.
+// mountedAs names the filesystem of a volume. At a place where another is mounted now, it is another: what is to be moved
+// there is not there yet.
 func (l Layout) mountedAs(then *stack.Stack, v provision.Volume) stack.Ref {
 	ref := stack.Ref{Kind: "filesystem", Name: v.At}
-	if now := then.Find(ref); now != nil && now.Text("dev") != source+" "+v.At && (v.Dataset == "" || now.Text("source") != v.Dataset) {
+	if now := then.Find(ref); now != nil && now.Text("dev") != source+" "+v.At && (v.Dataset == "" && v.Aside != "" || v.Dataset != "" && now.Text("source") != v.Dataset) {
 		ref.Name += "#planned"
 	}
 	return ref
@@ -221,9 +221,6 @@ func (l Layout) moved(r stack.Role) string {
 		if v.Role == r.Name && r.Name != "data" && !observe.Within(v.At, l.data()) {
 			return v.At
 		}
-	}
-	if l.From != "" && observe.Within(now, l.From) {
-		return path.Join(l.data(), strings.TrimPrefix(now, l.From))
 	}
 	return now
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // layout finds which volumes the server gets, and which of them hold its data already.
-func (p *planning) layout(context.Context) error {
+func (p *planning) layout(ctx context.Context) error {
 	at := p.Spec.Server.At
 	if at == "" {
 		at = p.Home.Data
@@ -26,10 +26,10 @@ func (p *planning) layout(context.Context) error {
 		return hint.With(errors.New("server.at names another place than "+p.Home.Data+", where the server keeps its data: Plumb moves data to a volume at the place where they are"),
 			"leave server.at out")
 	}
-	l := predict.Layout{Server: p.Home.Server, Memory: p.Spec.Server.Memory, FSType: "zfs"}
-	if p.Of, l.Pool = Of(p.Spec), poolOf(p.Spec); l.Pool == "" {
-		return hint.With(errors.New("a filesystem is made for data that are still to come, and this server has its data already"), "pool or use moves them to ZFS")
+	if p.Of = Of(p.Spec); p.Spec.Filesystem != nil {
+		return p.onFilesystem(ctx, at)
 	}
+	l := predict.Layout{Server: p.Home.Server, Memory: p.Spec.Server.Memory, FSType: "zfs", Pool: poolOf(p.Spec)}
 	if z := p.Stack.Find(stack.Ref{Kind: "zfs", Name: "module"}); z != nil && z.Text("implementation") == "zfs-fuse" {
 		l.FSType = "fuse.zfs"
 	}
@@ -40,7 +40,7 @@ func (p *planning) layout(context.Context) error {
 	}
 	l.Volumes = []provision.Volume{{Dataset: p.Of}, data}
 	for _, part := range p.Home.Parts {
-		if v, ok := p.part(part, data); ok {
+		if v, ok := p.part(part); ok {
 			l.Volumes = append(l.Volumes, v)
 		}
 	}
@@ -51,10 +51,7 @@ func (p *planning) layout(context.Context) error {
 // Of is what the stages of a spec's provision are called in the journal: the dataset above its others, named
 // by the product, and by the server where the spec names it.
 func Of(sp spec.Spec) string {
-	name := sp.Server.Product
-	if _, own, named := strings.Cut(sp.Server.Name, ":"); named {
-		name += "-" + strings.NewReplacer("/", "-", " ", "-").Replace(own)
-	}
+	name := nameOf(sp)
 	if sp.Pool != nil {
 		return sp.Pool.Name + "/" + name
 	}
@@ -62,6 +59,15 @@ func Of(sp spec.Spec) string {
 		return sp.Use + "/" + name
 	}
 	return sp.Filesystem.Device.Path + " " + name
+}
+
+// nameOf is the product, and the server where the spec names it.
+func nameOf(sp spec.Spec) string {
+	name := sp.Server.Product
+	if _, own, named := strings.Cut(sp.Server.Name, ":"); named {
+		name += "-" + strings.NewReplacer("/", "-", " ", "-").Replace(own)
+	}
+	return name
 }
 
 // poolOf is the pool that a spec makes or uses; "" when it is for a filesystem.
@@ -75,19 +81,14 @@ func poolOf(sp spec.Spec) string {
 
 // on gives the dataset that holds a path now; "" when none does.
 func (p *planning) on(at string) string {
-	for _, r := range p.Stack.Roles {
-		if r.DB != p.Home.Server || r.Resolved != at && r.Path != at {
-			continue
-		}
-		if f := p.Stack.Find(r.Filesystem); f != nil && strings.HasSuffix(f.Text("fstype"), "zfs") {
-			return f.Text("source")
-		}
+	if f := p.below(at); f != nil && strings.HasSuffix(f.Text("fstype"), "zfs") {
+		return f.Text("source")
 	}
 	return ""
 }
 
 // part gives the volume of a part. One that somebody has put elsewhere stays there.
-func (p *planning) part(part provision.Part, data provision.Volume) (provision.Volume, bool) {
+func (p *planning) part(part provision.Part) (provision.Volume, bool) {
 	v := provision.Volume{Role: part.Roles[0], Dataset: p.Of + "/" + part.Name, At: part.At}
 	now := p.on(part.Now)
 	switch {

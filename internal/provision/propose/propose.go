@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"plumb/internal/change"
@@ -11,6 +12,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/product"
+	"plumb/internal/protect/service"
 	"plumb/internal/provision"
 	"plumb/internal/provision/predict"
 	"plumb/internal/provision/spec"
@@ -64,6 +66,7 @@ type planning struct {
 
 	engine      provision.Engine
 	stop, start []string
+	made        provision.Making // of the pool
 }
 
 // Propose plans all of a provision. It only reads.
@@ -83,7 +86,7 @@ func (p *planning) all(ctx context.Context) error {
 	if missing, err := p.packages(ctx); err != nil || missing {
 		return err
 	}
-	steps := []func(context.Context) error{p.server, p.commands, p.layout, p.place, p.predict, p.volumes, p.move, p.settings}
+	steps := []func(context.Context) error{p.server, p.commands, p.accounts, p.layout, p.place, p.predict, p.pool, p.volumes, p.move, p.settings}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -114,12 +117,43 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 		return false, nil
 	}
 	m, err := p.System.Packages(ctx, p.d, flavor, want.Version, zfs)
-	if err != nil || m.Done() {
+	if err != nil {
 		return false, err
 	}
-	m.Notes = append(m.Notes, "what comes after the packages is planned once they are there, and shown by --dry-run then")
-	p.stage("packages", "what is missing of the server and of ZFS", m)
+	name, why := "packages", "what is missing of the server and of ZFS"
+	if m.Done() {
+		name, why = "start", "the server is installed, and does not run"
+	}
+	if flavor != "" {
+		start, err := p.starts(ctx, flavor)
+		if err != nil {
+			return false, err
+		}
+		m.Acts = append(m.Acts, start...)
+	}
+	if m.Done() {
+		return false, nil
+	}
+	m.Notes = append(m.Notes, "what comes next is planned once that is done, and shown by --dry-run then")
+	p.stage(name, why, m)
 	return true, nil
+}
+
+// starts starts a server that was installed, where nobody else does: without systemd, Debian's packages start none.
+func (p *planning) starts(ctx context.Context, flavor string) ([]change.Act, error) {
+	at := product.PackagesOf(flavor).Socket
+	switch _, err := p.d.Stat(ctx, "/run/systemd/system"); {
+	case err == nil || len(p.Start) == 0 || at == "":
+		return nil, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	look, shows, err := service.Listening("unix", at)
+	if err != nil {
+		return nil, err
+	}
+	return []change.Act{{Switch: &change.Switch{On: "the start of the server", Exact: true, Inspect: look, After: shows, Patience: startTime.Milliseconds(),
+		Do: []change.Op{{Argv: p.Start}}, Undo: []change.Op{{Argv: p.Stop}}}}}, nil
 }
 
 // server finds the server that the spec names.
@@ -129,8 +163,13 @@ func (p *planning) server(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Home, err = p.engine.Home(ctx, p.d, p.Stack, t.Ref)
-	return err
+	if p.Home, err = p.engine.Home(ctx, p.d, p.Stack, t.Ref); err != nil {
+		return err
+	}
+	if v := want.Version; v != "" && v != p.Home.Version && !strings.HasPrefix(p.Home.Version, v+".") {
+		return hint.With(fmt.Errorf("%s is of version %s, and the spec wants %s", t.Ref, p.Home.Version, v), "plumb provision swap "+t.Ref.String()+" "+v+" says by which way it gets there")
+	}
+	return nil
 }
 
 // named finds the one server of the spec's product, or that of its name.

@@ -1,6 +1,7 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,33 +22,60 @@ import (
 func (p *planning) stage(name, why string, m provision.Making, extra ...change.Act) {
 	s := provision.Stage{Name: name, Why: why, Lasting: m.Lasting, Notes: m.Notes, Proof: m.Proof, Done: m.Done() && len(extra) == 0}
 	if acts := slices.Concat(m.Acts, extra); len(acts) > 0 {
-		s.Steps = []change.Prepared{provision.Step(p.Home.Server, name, acts)}
+		of := p.Home.Server
+		if of.IsZero() { // it is only being installed
+			of = stack.Ref{Kind: "host", Name: cmp.Or(hostname(p.Stack), "this")}
+		}
+		s.Steps = []change.Prepared{provision.Step(of, name, acts)}
 	}
 	p.Stages = append(p.Stages, s)
 }
 
-// place makes the pool. What the rules say of it is known only when it is known what it will be.
-func (p *planning) place(ctx context.Context) error {
+// accounts closes the ways into a new server, and makes the databases that are wanted. Where there is nothing to say of
+// it, it is no stage.
+func (p *planning) accounts(ctx context.Context) error {
+	m, err := p.engine.Accounts(ctx, p.d, p.Stack, p.Home, p.Spec.Server.Databases)
+	if err != nil {
+		return fmt.Errorf("plan the accounts of %s: %w", p.Home.Server, err)
+	}
+	if !m.Done() || len(p.Spec.Server.Databases) > 0 {
+		p.stage("accounts of "+p.Home.Server.String(), "nobody comes in without a password but whom the kernel names", m)
+	}
+	return nil
+}
+
+// place finds what makes the pool. What the rules say of it is known only when it is known what it will be.
+func (p *planning) place(ctx context.Context) (err error) {
+	switch {
+	case p.Spec.Filesystem != nil:
+		return p.filesystem(ctx)
+	case p.Spec.Pool == nil:
+		return nil
+	}
+	if p.made, err = p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{}); err != nil {
+		return err
+	}
+	p.Layout.Made = made(p.Know.Catalog, "pool", p.made.Made)
+	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
+	return nil
+}
+
+// pool is the stage of the pool, made with what the rules say of it, and with what looks after it.
+func (p *planning) pool(ctx context.Context) (err error) {
 	if p.Spec.Pool == nil {
 		return nil
 	}
-	m, err := p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{})
-	if err != nil {
-		return err
+	if !p.made.Done() && len(p.Prediction.Pool) > 0 {
+		if p.made, err = p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{Pool: p.Prediction.Pool}); err != nil {
+			return err
+		}
 	}
-	p.Layout.Made = made(p.Know.Catalog, "pool", m.Made)
-	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
-	return p.pool(ctx, m)
-}
-
-// pool is the stage of a pool, with what looks after it.
-func (p *planning) pool(ctx context.Context, m provision.Making) error {
 	care, err := p.System.Pool(ctx, p.d, p.Spec.Pool.Name)
 	if err != nil {
 		return err
 	}
-	m.Notes = append(m.Notes, care.Notes...)
-	p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), m, care.Acts...)
+	p.made.Notes = append(p.made.Notes, care.Notes...)
+	p.stage("pool "+p.Spec.Pool.Name, string(p.Spec.Pool.Layout), p.made, care.Acts...)
 	return nil
 }
 
@@ -61,22 +89,17 @@ func layoutOf(pool spec.Pool) (layout, redundant stack.Value) {
 }
 
 // predict asks the rules about the host as the plan makes it.
-func (p *planning) predict(ctx context.Context) error {
+func (p *planning) predict(context.Context) error {
 	p.Prediction = predict.Predict(p.Stack, p.Layout, p.Know.Catalog, p.Know.Verdicts)
 	p.Layout.Volumes = p.Prediction.Volumes
-	if len(p.Prediction.Pool) == 0 || p.Spec.Pool == nil || len(p.Stages) == 0 || p.Stages[0].Done {
-		return nil
-	}
-	m, err := p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{Pool: p.Prediction.Pool}) // again, with what the rules say
-	if err != nil {
-		return err
-	}
-	p.Stages = p.Stages[:0]
-	return p.pool(ctx, m)
+	return nil
 }
 
 // volumes makes the datasets, each with an owner.
 func (p *planning) volumes(ctx context.Context) error {
+	if p.Moved && p.Spec.Filesystem != nil {
+		return nil // it is one directory, and the data lie in it
+	}
 	var all provision.Making
 	owner, err := p.owner(ctx)
 	if err != nil {
@@ -88,10 +111,14 @@ func (p *planning) volumes(ctx context.Context) error {
 		}
 		m, err := p.Storage.Volume(ctx, p.d, v, owner)
 		if err != nil {
-			return fmt.Errorf("plan the dataset %s: %w", v.Dataset, err)
+			return fmt.Errorf("plan the volume %s: %w", cmp.Or(v.Dataset, v.At), err)
 		}
 		all.Acts = append(all.Acts, p.once(all.Acts, m.Acts)...)
 		all.Lasting, all.Notes = append(all.Lasting, m.Lasting...), append(all.Notes, m.Notes...)
+	}
+	if p.Spec.Filesystem != nil {
+		p.stage("directory of "+p.Home.Server.String(), "on the filesystem, for the data", all)
+		return nil
 	}
 	p.stage("datasets of "+p.Home.Server.String(), "one for each role, below "+p.Of, all)
 	return nil
@@ -128,14 +155,13 @@ func (p *planning) owner(ctx context.Context) (o provision.Owner, err error) {
 func (p *planning) move(ctx context.Context) error {
 	name := "move " + p.Home.Data
 	if p.Moved {
-		p.stage(name, "they lie on "+p.on(p.Home.Data), provision.Making{})
+		p.stage(name, "they lie there", provision.Making{})
 		return nil
 	}
 	m := provision.Move{Home: p.Home, Parts: p.moves(), Stop: p.stop, Start: p.start}
-	var places []string
 	for _, v := range p.Layout.Volumes {
 		if v.Aside != "" {
-			m.Volumes, places = append(m.Volumes, v), append(places, v.At)
+			m.Volumes = append(m.Volumes, v)
 		}
 	}
 	for _, part := range m.Parts {
@@ -145,7 +171,7 @@ func (p *planning) move(ctx context.Context) error {
 		}
 		m.Place = append(m.Place, acts...)
 	}
-	acts, err := p.System.Places(ctx, p.d, p.Home, places)
+	acts, err := p.System.Places(ctx, p.d, p.Home, m.Volumes)
 	if err != nil {
 		return err
 	}
@@ -154,7 +180,7 @@ func (p *planning) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.stage(name, "to "+p.Of+"/data; the server stands still while what changed is copied again", making)
+	p.stage(name, "to "+p.to()+"; the server stands still while what changed is copied again", making)
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 const (
 	mostText  = 64 << 10 // bytes of a file
 	mostDisks = 512      // in one list
+	mostBases = 64       // databases
 	mostWords = 20       // mistakes that are told
 	longest   = 255      // of a name or path, bytes
 )
@@ -115,7 +116,8 @@ func (r *reader) server(n *strictyaml.Node) {
 		"role": func(n *strictyaml.Node) {
 			s.Role = Role(r.doc.OneOf(n, "server.role", string(Primary), string(Replica)))
 		},
-		"at": func(n *strictyaml.Node) { s.At = r.place(n, "server.at") },
+		"at":        func(n *strictyaml.Node) { s.At = r.place(n, "server.at") },
+		"databases": func(n *strictyaml.Node) { s.Databases = r.databases(n) },
 	}, "product")
 }
 
@@ -130,6 +132,7 @@ func (r *reader) filesystem(n *strictyaml.Node) {
 				r.doc.Errorf(n, "a filesystem is made on a device, not in the file %s: pools alone can have files, for trials", f.Device.Path)
 			}
 		},
+		"at":    func(n *strictyaml.Node) { f.At = r.place(n, "filesystem.at") },
 		"chunk": func(n *strictyaml.Node) { array, f.Chunk = n, r.size(n, "filesystem.chunk", leastChunk) },
 		"width": func(n *strictyaml.Node) { array, f.Width = n, r.count(n, "filesystem.width", 1, mostDisks) },
 	}, "type", "device")

@@ -16,16 +16,16 @@ server: {product: mariadb}
 `
 
 // plain is a filesystem.
-const plain = `filesystem: {type: xfs, device: /dev/vg0/db, chunk: 64K, width: 4}
-server: {product: postgres, version: 17, role: replica, at: /srv/db, memory: 1.5G}
+const plain = `filesystem: {type: xfs, device: /dev/vg0/db, at: /srv/x, chunk: 64K, width: 4}
+server: {product: postgres, version: 17, role: replica, at: /srv/db, memory: 1.5G, databases: [shop, {name: b, owner: c}]}
 `
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Spec{
 		small: {Pool: &Pool{Name: "tank", Layout: Mirror, Data: []Disk{{Path: "/dev/disk/by-id/a"}, {Path: "/dev/disk/by-id/b", Serial: "S2", Size: 1 << 30}}},
 			Server: Server{Product: "mariadb", Role: Primary}},
-		plain: {Filesystem: &Filesystem{Type: "xfs", Device: Disk{Path: "/dev/vg0/db"}, Chunk: 64 << 10, Width: 4},
-			Server: Server{Product: "postgres", Version: "17", Role: Replica, At: "/srv/db", Memory: 3 << 29}},
+		plain: {Filesystem: &Filesystem{Type: "xfs", Device: Disk{Path: "/dev/vg0/db"}, At: "/srv/x", Chunk: 64 << 10, Width: 4},
+			Server: Server{Product: "postgres", Version: "17", Role: Replica, At: "/srv/db", Memory: 3 << 29, Databases: []Database{{"shop", "shop"}, {"b", "c"}}}},
 		"use: tank/db\nserver: {product: mysql}\n": {Use: "tank/db", Server: Server{Product: "mysql", Role: Primary}},
 		"plumb: 1\npool: {name: t, layout: stripe, disks: [{path: /var/tmp/a, size: 64M}, {path: /dev/disk/by-id/x, erase: 77}]}\nserver: {product: mysql}\n": {
 			Pool: &Pool{Name: "t", Layout: Stripe, Data: []Disk{{Path: "/var/tmp/a", Size: 64 << 20}, {Path: "/dev/disk/by-id/x", Serial: "77", Erase: "77"}}}, Server: Server{Product: "mysql", Role: Primary}},
@@ -73,6 +73,11 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"mariadb}", "mariadb, at: /proc/x}", "not below /proc"},
 		{"mariadb}", "mariadb, memory: 1M}", "server.memory is 1M"},
 		{"mariadb}", "mariadb, version: new}", "is a number such as"},
+		{"mariadb}", "mariadb, databases: []}", "server.databases has 0 databases"},
+		{"mariadb}", "mariadb, databases: [shop, shop]}", "the database shop is there twice"},
+		{"mariadb}", "mariadb, databases: [{name: Shop}]}", "begins with a small letter"},
+		{"mariadb}", "mariadb, databases: [{name: shop, owner: root}]}", "is not root, which is the server's own"},
+		{"mariadb}", "mariadb, databases: [\"a'; DROP\"]}", "begins with a small letter"},
 		{"mariadb}", "mariadb}\n---\nuse: x", "a second document is not read"},
 		{"pool:", "plumb: 2\npool:", "x.yaml:1: it is a spec of version 2"},
 	} {

@@ -98,7 +98,7 @@ func part(t *testing.T, definition string) map[string]any {
 
 // The types, the parser and the schema name the same keys.
 func TestSchemaNamesWhatTheTypesName(t *testing.T) {
-	for name, of := range map[string]reflect.Type{"pool": reflect.TypeFor[Pool](), "filesystem": reflect.TypeFor[Filesystem](), "server": reflect.TypeFor[Server](), "disk": reflect.TypeFor[Disk]()} {
+	for name, of := range map[string]reflect.Type{"pool": reflect.TypeFor[Pool](), "filesystem": reflect.TypeFor[Filesystem](), "server": reflect.TypeFor[Server](), "disk": reflect.TypeFor[Disk](), "database": reflect.TypeFor[Database]()} {
 		var fields []string
 		for i := range of.NumField() {
 			key := strings.ToLower(of.Field(i).Name)
@@ -113,8 +113,11 @@ func TestSchemaNamesWhatTheTypesName(t *testing.T) {
 		}
 		for _, key := range keys {
 			text := name + ": {" + key + ": -}\n"
-			if name == "disk" {
+			switch name {
+			case "disk":
 				text = "filesystem: {device: {" + key + ": -}}\n"
+			case "database":
+				text = "server: {databases: [{" + key + ": -}]}\n"
 			}
 			if _, err := Parse("x.yaml", []byte(text)); err == nil || strings.Contains(err.Error(), "has no key") {
 				t.Errorf("%s.%s: %v", name, key, err)

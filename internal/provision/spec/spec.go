@@ -67,6 +67,7 @@ type Disk struct {
 type Filesystem struct {
 	Type   string // ext4, xfs, btrfs
 	Device Disk
+	At     string // where it is mounted; the data lie in a directory of it. "": below /srv, by the server's name
 	// Of an array that does not tell: bytes that go to one disk before the next, and disks with data.
 	Chunk int64
 	Width int
@@ -80,6 +81,14 @@ type Server struct {
 	Memory  int64  // bytes that are the server's; 0: what the rules leave it
 	Role    Role
 	At      string // where data are mounted; "": where the server keeps them now
+	// Databases are made where they are not there, each for an owner who comes in by the socket alone.
+	Databases []Database
+}
+
+// Database is one of a server.
+type Database struct {
+	Name  string
+	Owner string // a user of the system, whom the kernel names to the server: nobody has a password
 }
 
 // Role is what a server's data are worth: of a replica that can be rebuilt more may be risked.

@@ -35,6 +35,7 @@ func Text(s Spec) []byte {
 		w.line(0, "filesystem", " ")
 		w.line(1, "type", f.Type)
 		fmt.Fprintf(w, "  device: %s\n", f.Device.text())
+		w.line(1, "at", f.At)
 		w.size(1, "chunk", f.Chunk)
 		w.number(1, "width", int64(f.Width))
 	}
@@ -45,6 +46,12 @@ func Text(s Spec) []byte {
 	w.size(1, "memory", s.Server.Memory)
 	w.line(1, "role", string(s.Server.Role))
 	w.line(1, "at", s.Server.At)
+	if len(s.Server.Databases) > 0 {
+		w.line(1, "databases", " ")
+	}
+	for _, d := range s.Server.Databases {
+		fmt.Fprintf(w, "    - {name: %s, owner: %s}\n", d.Name, d.Owner)
+	}
 	return w.Bytes()
 }
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 
 	"plumb/internal/change"
-	"plumb/internal/edit"
 	"plumb/internal/host"
 )
 
@@ -26,12 +25,10 @@ func has(ctx context.Context, h host.Reader, name string) (bool, error) {
 // toDo leaves out the edits whose value stands in its file.
 func toDo(ctx context.Context, h host.Reader, acts []change.Act) (left []change.Act, err error) {
 	for _, a := range acts {
-		if e := a.Edit; e != nil {
-			text, err := h.ReadFile(ctx, e.File)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("see what %s says: %w", e.File, err)
-			}
-			if value, set, err := edit.Get(e.Form, text, e.Key); err == nil && set && value == e.Value {
+		if a.Edit != nil {
+			if there, err := a.Edit.Stands(ctx, h); err != nil {
+				return nil, err
+			} else if there {
 				continue
 			}
 		}

@@ -25,6 +25,12 @@ func parseStat(data []byte) (stat, bool) {
 	return stat{pid: pid, ppid: ppid, comm: comm, start: start}, true
 }
 
+// ended tells whether a process has ended, and only its number is left: it serves nobody.
+func ended(data []byte) bool {
+	_, _, rest, ok := splitStat(data)
+	return ok && (rest[0] == "Z" || rest[0] == "X")
+}
+
 // splitStat splits /proc/PID/stat into a whole line of it: number, name and the
 // fields from the third on.
 func splitStat(data []byte) (pid int, comm string, rest []string, ok bool) {

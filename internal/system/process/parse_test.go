@@ -181,6 +181,7 @@ func FuzzParsers(f *testing.F) {
 		if s, ok := parseStat(data); ok && (s.pid <= 0 || s.start < 0) {
 			t.Errorf("parseStat accepted %+v", s)
 		}
+		ended(data)
 		parseCmdline(data)
 		parseUptime(data)
 		parseColons(data)
@@ -211,4 +212,14 @@ func FuzzParsers(f *testing.F) {
 		}
 		parseKeyed(data, "oom_kill")
 	})
+}
+
+// A server that was stopped and started is one server, also where nobody waited for the first.
+func TestEnded(t *testing.T) {
+	const rest = " 1 2 2 0 -1 4228364 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0"
+	for line, want := range map[string]bool{"7 (postgres) Z" + rest: true, "7 (a) Z) X" + rest: true, "7 (postgres) S" + rest: false, "7 (Z Z) D" + rest: false, "Z": false} {
+		if got := ended([]byte(line)); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
 }

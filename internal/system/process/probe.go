@@ -87,7 +87,8 @@ type server struct {
 	children []int
 }
 
-// processes reads the process table. A process that ends meanwhile is left out.
+// processes reads the process table. A process that ends meanwhile is left out, and one that has ended and that nobody
+// has waited for: in a container the first process may wait for none.
 func (l *look) processes() ([]stat, error) {
 	names, err := l.h.Glob(l.ctx, "/proc/[0-9]*/stat")
 	if err != nil {
@@ -106,7 +107,7 @@ func (l *look) processes() ([]stat, error) {
 			}
 			continue
 		}
-		if s, ok := parseStat(data); ok {
+		if s, ok := parseStat(data); ok && !ended(data) {
 			all = append(all, s)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/provision"
 	"plumb/internal/provision/propose"
+	"plumb/internal/stack"
 	"plumb/internal/view/page"
 )
 
@@ -13,7 +14,7 @@ type ProvisionJSON struct {
 	Plumb   int                    `json:"plumb"`
 	Kind    string                 `json:"kind"`    // "provision"
 	Of      string                 `json:"of"`      // what its stages are called in the journal
-	Server  string                 `json:"server"`  // mysql:3306; "" when it was taken away
+	Server  string                 `json:"server"`  // mysql:3306; "" when it was taken away, or is not installed yet
 	Applied bool                   `json:"applied"` // whether anything could be done: false for --dry-run
 	Acts    int                    `json:"acts"`    // that were done, or would be
 	Stages  []ProvisionStageJSON   `json:"stages"`  // in the order in which they are done, or taken away
@@ -26,8 +27,9 @@ type ProvisionJSON struct {
 // ProvisionStageJSON is one stage.
 type ProvisionStageJSON struct {
 	Name    string             `json:"name"`
-	Change  int                `json:"change,omitempty"` // its number in the journal
-	Done    bool               `json:"done"`             // nothing was left to do, or it was done
+	Change  int                `json:"change,omitempty"`  // its number in the journal
+	Done    bool               `json:"done"`              // nothing was left to do, or it was done
+	Seconds float64            `json:"seconds,omitempty"` // how long that took
 	Acts    []ProvisionActJSON `json:"acts"`
 	Lasting []string           `json:"lasting"` // what cannot be taken away, in words
 	Notes   []string           `json:"notes"`
@@ -70,12 +72,20 @@ func PlanDocument(p propose.Proposal) ProvisionJSON {
 }
 
 func document(p propose.Proposal) ProvisionJSON {
-	d := ProvisionJSON{Plumb: 1, Kind: "provision", Of: p.Of, Server: p.Home.Server.String(), Stages: []ProvisionStageJSON{}, Refused: []ProvisionRefusedJSON{},
+	d := ProvisionJSON{Plumb: 1, Kind: "provision", Of: p.Of, Server: named(p.Home.Server), Stages: []ProvisionStageJSON{}, Refused: []ProvisionRefusedJSON{},
 		Left: []ProvisionFindingJSON{}, Notes: []ProvisionFindingJSON{}, Waits: []string{}}
 	for _, r := range p.Refused {
 		d.Refused = append(d.Refused, ProvisionRefusedJSON{r.Knob.String(), r.To.String(), r.Reason, r.Hint})
 	}
 	return d
+}
+
+// named gives the name of a server; "" of one that is not there yet.
+func named(server stack.Ref) string {
+	if server.IsZero() {
+		return ""
+	}
+	return server.String()
 }
 
 func stageJSON(s provision.Stage) ProvisionStageJSON {
@@ -118,7 +128,7 @@ func Document(r propose.Result) ProvisionJSON {
 	d := document(r.Last)
 	d.Applied, d.Acts = true, r.Acts
 	for _, c := range r.Stages {
-		d.Stages = append(d.Stages, ProvisionStageJSON{Name: c.Name, Change: c.Change, Done: true, Acts: []ProvisionActJSON{}, Lasting: []string{}, Notes: []string{}})
+		d.Stages = append(d.Stages, ProvisionStageJSON{Name: c.Name, Change: c.Change, Done: true, Seconds: c.Took.Seconds(), Acts: []ProvisionActJSON{}, Lasting: []string{}, Notes: []string{}})
 	}
 	d.Left, d.Notes = findingsJSON(r.Left), findingsJSON(r.Notes)
 	return d
@@ -127,7 +137,7 @@ func Document(r propose.Result) ProvisionJSON {
 // AwayDocument makes the document of what was taken away, or with no done would be.
 func AwayDocument(of string, all []*change.Change, done bool) ProvisionJSON {
 	d := document(propose.Proposal{Of: of})
-	d.Server, d.Applied = "", done
+	d.Applied = done
 	for i := len(all) - 1; i >= 0; i-- {
 		c := all[i]
 		s := ProvisionStageJSON{Name: stageOf(c), Change: c.Number, Done: done, Acts: []ProvisionActJSON{}, Lasting: []string{}, Notes: []string{}}

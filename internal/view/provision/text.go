@@ -20,7 +20,7 @@ import (
 // and what check would then say.
 func Plan(p propose.Proposal, s page.Screen) string {
 	out := page.NewPage(s)
-	out.Para(page.Bold, 0, fmt.Sprintf("%s %s on %s", p.Home.Server, p.Home.Version, p.Of))
+	out.Para(page.Bold, 0, strings.TrimSpace(named(p.Home.Server)+" "+p.Home.Version+" on "+p.Of))
 	for i, stage := range p.Stages {
 		out.Blank()
 		showStage(out, i+1, stage)
@@ -101,7 +101,7 @@ func showAct(out *page.Page, a change.Act) {
 // is the act's name; --json has it.
 func runs(out *page.Page, ops []change.Op) {
 	for _, op := range ops {
-		if len(op.Argv) > 0 && op.Argv[0] == "sh" {
+		if slices.Contains(op.Argv, "sh") {
 			continue
 		}
 		out.Para(page.Dim, 12, op.String())
@@ -140,6 +140,10 @@ func refused(out *page.Page, all []change.Refused) {
 func foretold(out *page.Page, p propose.Proposal) {
 	out.Blank()
 	out.Line(page.Bold, "WHAT CHECK WILL SAY")
+	if p.Home.Server.IsZero() {
+		out.Para(page.Normal, 4, "not known before the server runs")
+		return
+	}
 	findings(out, p.Prediction.Left, "nothing above a note")
 	findings(out, p.Prediction.Notes, "")
 	if len(p.Prediction.Waits) == 0 {

@@ -1,5 +1,6 @@
 // Package accounts closes the ways into a new server that need no password: nobody without a
-// name, root by the socket alone. What it gives is done and taken back by package change.
+// name, root by the socket alone; and makes databases, whose owners come in by the socket too.
+// What it gives is done and taken back by package change.
 package accounts
 
 import (
@@ -21,6 +22,9 @@ type account struct{ user, host, plugin string }
 func Recipe(ctx context.Context, h host.Reader, t host.Target, flavor string) (r change.Recipe, err error) {
 	l := look{ctx: ctx, h: h, t: t, mariadb: flavor == product.MariaDB}
 	open, err := l.open()
+	if err == nil {
+		err = l.ownLogin(open)
+	}
 	if err != nil {
 		return r, err
 	}
@@ -62,6 +66,21 @@ func (l look) open() (all []account, err error) {
 		all = append(all, a)
 	}
 	return all, nil
+}
+
+// ownLogin refuses to close the account that Plumb itself comes in with, unless root is let in by the socket.
+func (l look) ownLogin(open []account) error {
+	rows, err := l.texts("SELECT CURRENT_USER()")
+	if err != nil || len(rows) != 1 {
+		return fmt.Errorf("see as whom Plumb comes in: %d answers: %w", len(rows), err)
+	}
+	for _, a := range open {
+		if a.user+"@"+a.host == rows[0] && (a.user != "root" || a.host != "localhost" || l.t.Network != "unix") {
+			return &change.Refusal{Why: fmt.Sprintf("the account %s has no password, and Plumb comes in with it: closed, nobody could take that back", a.name()),
+				What: "let Plumb come in over the socket as root: run it as root, without --dsn"}
+		}
+	}
+	return nil
 }
 
 // plain is what names of accounts may hold, so that they can be written into statements.
@@ -106,7 +125,7 @@ func (l look) drop(a account) (change.Act, error) {
 func (l look) texts(query string) (all []string, err error) {
 	rows, err := l.h.Query(l.ctx, l.t, query)
 	if err != nil {
-		return nil, fmt.Errorf("see what an account may do, to bring it back: %w", err)
+		return nil, fmt.Errorf("see which accounts there are, and what they may do: %w", err)
 	}
 	for _, row := range rows.Values {
 		all = append(all, host.Text(row, 0))
@@ -120,22 +139,43 @@ func (l look) asked(query string) change.Inspection {
 
 // bySocket lets in whom the kernel names root, and nobody else as root.
 func (l look) bySocket(a account) (change.Act, error) {
-	socket, with, back := "auth_socket", "WITH", "IDENTIFIED WITH "+a.plugin+" BY ''"
+	back := "IDENTIFIED WITH " + a.plugin + " BY ''"
 	if l.mariadb {
-		socket, with, back = "unix_socket", "VIA", "IDENTIFIED VIA mysql_native_password USING ''"
+		back = "IDENTIFIED VIA mysql_native_password USING ''"
 	}
-	rows, err := l.h.Query(l.ctx, l.t, "SELECT PLUGIN_NAME FROM information_schema.PLUGINS WHERE PLUGIN_NAME = '"+socket+"' AND PLUGIN_STATUS = 'ACTIVE'")
+	socket, err := l.socket("root comes in without a password")
 	if err != nil {
-		return change.Act{}, fmt.Errorf("see whether root can come in by the socket: %w", err)
+		return change.Act{}, err
 	}
-	if len(rows.Values) == 0 {
-		return change.Act{}, &change.Refusal{Why: "root comes in without a password, and the server has no " + socket + " that would ask the kernel who it is",
-			What: "INSTALL PLUGIN " + socket + " SONAME '" + socket + ".so', or give root a password"}
-	}
-	return change.Act{Switch: &change.Switch{On: l.t.Name + " login of " + a.name(), After: socket,
+	return change.Act{Switch: &change.Switch{On: l.t.Name + " login of " + a.name(), After: l.plugin(),
 		Inspect: l.asked("SELECT IF(plugin = '', 'mysql_native_password', plugin) FROM mysql.user WHERE User = '" + a.user + "' AND Host = '" + a.host + "'"),
-		Do:      []change.Op{l.op("ALTER USER " + a.name() + " IDENTIFIED " + with + " " + socket)},
+		Do:      []change.Op{l.op("ALTER USER " + a.name() + " IDENTIFIED " + socket)},
 		Undo:    []change.Op{l.op("ALTER USER " + a.name() + " " + back)}}}, nil
+}
+
+// plugin is the one that asks the kernel who is at the other end of the socket.
+func (l look) plugin() string {
+	if l.mariadb {
+		return "unix_socket"
+	}
+	return "auth_socket"
+}
+
+// socket is how a statement says that the kernel vouches for an account.
+func (l look) socket(why string) (string, error) {
+	plugin := l.plugin()
+	found, err := l.texts("SELECT PLUGIN_NAME FROM information_schema.PLUGINS WHERE PLUGIN_NAME = '" + plugin + "' AND PLUGIN_STATUS = 'ACTIVE'")
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "", &change.Refusal{Why: why + ", and the server has no " + plugin + " that would ask the kernel who it is",
+			What: "INSTALL PLUGIN " + plugin + " SONAME '" + plugin + ".so', or give the account a password yourself"}
+	}
+	if l.mariadb {
+		return "VIA " + plugin, nil
+	}
+	return "WITH " + plugin, nil
 }
 
 // lock shuts an account, and leaves it and its rights.

@@ -6,17 +6,20 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	engine "plumb/internal/engine/mysql"
+	"plumb/internal/engine/mysql/accounts"
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/provision"
+	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
 )
 
@@ -51,7 +54,7 @@ func (e *Engine) Home(ctx context.Context, h host.Reader, s *stack.Stack, server
 	if err != nil {
 		return provision.Home{}, err
 	}
-	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: program(sv), Label: "mysqld_db_t", PID: sv.PID, Target: t}
+	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: program(sv), Label: product.Of(product.MySQL).SELinux, PID: sv.PID, Target: t}
 	home.Parts = []provision.Part{redo(home, redoDir(s, server))}
 	return home, nil
 }
@@ -88,6 +91,53 @@ func redo(h provision.Home, now string) provision.Part {
 	return p
 }
 
+// Accounts implements provision.Engine. What a packager left open is closed before anybody has data in the server.
+func (e *Engine) Accounts(ctx context.Context, h host.Reader, s *stack.Stack, home provision.Home, want []spec.Database) (out provision.Making, err error) {
+	fresh, err := accounts.Fresh(ctx, h, home.Target)
+	if err != nil {
+		return out, err
+	}
+	if fresh {
+		r, err := accounts.Recipe(ctx, h, home.Target, home.Flavor)
+		if err != nil {
+			return out, err
+		}
+		local, err := e.loopback(ctx, h, s, home)
+		if err != nil {
+			return out, err
+		}
+		out.Acts = append(r.Acts, local...)
+		if len(local) > 0 {
+			out.Notes = append(out.Notes, "it listens to this host alone from its next start on")
+		}
+	}
+	made, err := accounts.Databases(ctx, h, home.Target, home.Flavor, want)
+	out.Acts = append(out.Acts, made...)
+	return out, err
+}
+
+// listens is the variable that says to whom a server listens.
+const listens = "bind_address"
+
+// loopback has a server that listens to everybody listen to this host alone.
+func (e *Engine) loopback(ctx context.Context, h host.Reader, s *stack.Stack, home provision.Home) ([]change.Act, error) {
+	rows, err := h.Query(ctx, home.Target, "SELECT @@GLOBAL."+listens+", @@GLOBAL.skip_networking")
+	if err != nil || len(rows.Values) != 1 {
+		return nil, fmt.Errorf("see to whom %s listens: %d answers: %w", home.Server, len(rows.Values), err)
+	}
+	at, off := host.Text(rows.Values[0], 0), host.Text(rows.Values[0], 1)
+	if off == "1" || !slices.Contains([]string{"", "*", "::", "0.0.0.0"}, at) {
+		return nil, nil
+	}
+	edits, err := e.edits(ctx, h, s, home.Server, listens, "127.0.0.1")
+	for _, a := range edits {
+		if there, err := a.Edit.Stands(ctx, h); err != nil || there { // it waits for the next start
+			return nil, err
+		}
+	}
+	return edits, err
+}
+
 // homeDir is the variable that names the directory of the redo log.
 const homeDir = "innodb_log_group_home_dir"
 
@@ -96,10 +146,15 @@ func (e *Engine) Place(ctx context.Context, h host.Reader, s *stack.Stack, serve
 	if len(part.Files) == 0 {
 		return nil, nil
 	}
-	knob := stack.Knob{Of: server, Name: homeDir}
-	recipe, err := e.setter.Recipe(ctx, h, s, change.Want{Knob: knob, To: stack.Text(part.At), Fact: e.cat.Fact(product.MySQL, homeDir)})
+	return e.edits(ctx, h, s, server, homeDir, part.At)
+}
+
+// edits are the changes to option files by which a variable has a value from the next start on.
+func (e *Engine) edits(ctx context.Context, h host.Reader, s *stack.Stack, server stack.Ref, name, value string) (acts []change.Act, err error) {
+	knob := stack.Knob{Of: server, Name: name}
+	recipe, err := e.setter.Recipe(ctx, h, s, change.Want{Knob: knob, To: stack.Text(value), Fact: e.cat.Fact(product.MySQL, name)})
 	if err != nil {
-		return nil, fmt.Errorf("tell %s where its redo log lies: %w", server, err)
+		return nil, fmt.Errorf("set %s to %s: %w", knob, value, err)
 	}
 	for _, a := range recipe.Acts {
 		if a.Edit != nil {
@@ -107,7 +162,7 @@ func (e *Engine) Place(ctx context.Context, h host.Reader, s *stack.Stack, serve
 		}
 	}
 	if len(acts) == 0 {
-		return nil, fmt.Errorf("tell %s where its redo log lies: no file would be changed for %s", server, knob)
+		return nil, fmt.Errorf("set %s to %s: no option file would be changed for it", knob, value)
 	}
 	return acts, nil
 }

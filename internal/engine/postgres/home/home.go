@@ -5,14 +5,17 @@ package home
 import (
 	"context"
 	"path"
+	"strings"
 
 	"plumb/internal/change"
+	"plumb/internal/engine/postgres/accounts"
 	"plumb/internal/engine/postgres/point"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/provision"
+	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
 )
 
@@ -41,7 +44,7 @@ func (e Engine) Home(ctx context.Context, h host.Reader, s *stack.Stack, server 
 	if err != nil {
 		return provision.Home{}, err
 	}
-	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: program(sv), Label: "postgresql_db_t", PID: sv.PID, Target: t}
+	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: program(sv), Label: product.Of(product.Postgres).SELinux, PID: sv.PID, Target: t}
 	wal := provision.Part{Name: "wal", Roles: []string{"wal"}, Now: sv.Dir("wal"), At: path.Join(home.Data, "pg_wal")}
 	if wal.Now != "" && !observe.Within(wal.Now, home.Data) {
 		wal.At = wal.Now // linked to another place already
@@ -55,4 +58,19 @@ func (e Engine) Home(ctx context.Context, h host.Reader, s *stack.Stack, server 
 // Place implements provision.Engine: a volume is mounted where the WAL lies, and the server needs to be told nothing.
 func (Engine) Place(context.Context, host.Reader, *stack.Stack, stack.Ref, provision.Part) ([]change.Act, error) {
 	return nil, nil
+}
+
+// Accounts implements provision.Engine. Who comes in is the affair of pg_hba.conf, which stays as it was made.
+func (Engine) Accounts(ctx context.Context, h host.Reader, _ *stack.Stack, home provision.Home, want []spec.Database) (out provision.Making, err error) {
+	if len(want) == 0 {
+		return out, nil
+	}
+	if out.Acts, err = accounts.Databases(ctx, h, home.Target, want); err != nil {
+		return out, err
+	}
+	lines, err := accounts.Trusting(ctx, h, home.Target)
+	if len(lines) > 0 {
+		out.Notes = append(out.Notes, "whoever asks comes in, as whom they say: trust, in pg_hba.conf line "+strings.Join(lines, ", "))
+	}
+	return out, err
 }

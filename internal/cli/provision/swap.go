@@ -1,0 +1,227 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/cli/shell"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/hint"
+	"plumb/internal/provision"
+	"plumb/internal/stack"
+	view "plumb/internal/view/provision"
+)
+
+// Swapping is what swap needs to know of servers.
+type Swapping struct {
+	Lending
+	Engines  func(*catalog.Catalog, dsn.Given) []provision.Engine
+	Swappers func(*catalog.Catalog) []provision.Swapper
+}
+
+// swapping is swap, with its flags.
+type swapping struct {
+	lending
+	Swapping
+	at          string
+	back        bool
+	dryRun, yes bool
+}
+
+// Swap makes the command.
+func Swap(s *shell.Shell, w Swapping) *cobra.Command {
+	v := &swapping{lending: lending{Shell: s, Lending: w.Lending}, Swapping: w}
+	c := &cobra.Command{
+		Use:   "swap SERVER RELEASE",
+		Short: "bring a server's data under another version, with a way back",
+		Long: `Swap says by which way the data of SERVER come under RELEASE, a version such as
+17 or a flavour with one such as percona:8.0, and by which they come back. Where
+there is no way in place it says why, and what there is instead.
+
+A PostgreSQL of Debian's packages it brings under a newer version itself, once
+that is installed: pg_upgrade looks at the running server and at a cluster that
+is thrown away; then the server stands still while its data are copied to a new
+cluster, with its configuration, at the same port. The old cluster stays as it
+was. --back starts that one again, says beforehand how many transactions are
+lost by it, and keeps the new one under another name.
+
+For other ways it lists what to do.
+
+` + cacheExits,
+		Example: `  plumb provision swap postgres:5432 17 --dry-run
+  plumb provision swap postgres:5432 17
+  plumb provision swap postgres:5432 --back
+  plumb provision swap mysql:3306 mariadb:11.8    what to do, and the way back`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if v.back == (len(args) == 2) {
+				return hint.Usage("swap wants a server and a release, or a server and --back", "plumb provision swap postgres:5432 17")
+			}
+			if err := v.Validate(); err != nil {
+				return err
+			}
+			return v.run(c.Context(), args)
+		},
+	}
+	v.LiveFlags(c)
+	fl := c.Flags()
+	fl.StringVar(&v.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
+	fl.StringVar(&v.at, "at", "", "make the new data directory `DIR`, which is not there yet, instead of where the packages keep it")
+	fl.BoolVar(&v.back, "back", false, "go back to what was before: what was written since is lost")
+	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	fl.BoolVar(&v.yes, "yes", false, "do not ask")
+	return c
+}
+
+// swap is one server, on its way.
+type swap struct {
+	opened
+	run    provision.Run
+	home   provision.Home
+	engine provision.Engine
+	by     provision.Swapper // nil: only a person does it
+}
+
+func (v *swapping) run(ctx context.Context, args []string) error {
+	ref, err := stack.ParseRef(args[0])
+	if err != nil {
+		return hint.Usage(fmt.Sprintf("%q names no server", args[0]), "a server is named as plumb stack does, such as postgres:5432")
+	}
+	o, err := v.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	w := &swap{opened: o, run: provision.Run{Executor: o.Executor, Of: "swap " + ref.String(), Begin: change.Begin{User: o.User}}}
+	for _, by := range v.Swappers(o.Catalog) {
+		if by.Kind() == ref.Kind {
+			w.by = by
+		}
+	}
+	if ended, err := v.goOn(ctx, w); err != nil || ended {
+		return err
+	}
+	err = v.find(ctx, w, ref)
+	switch {
+	case v.back: // which needs no server that answers
+		return v.goBack(ctx, w, err)
+	case err != nil:
+		return err
+	}
+	return v.forth(ctx, w, args[1])
+}
+
+// find describes the server.
+func (v *swapping) find(ctx context.Context, w *swap, ref stack.Ref) (err error) {
+	given, err := dsn.Read(v.DSN)
+	if err != nil {
+		return err
+	}
+	if w.Stack.Find(ref) == nil {
+		return hint.With(fmt.Errorf("%s does not run here", ref), "plumb stack shows which servers do")
+	}
+	for _, e := range v.Engines(w.Catalog, given) {
+		if e.Kind() == ref.Kind {
+			w.engine = e
+		}
+	}
+	if w.engine == nil {
+		return fmt.Errorf("nothing is known of a way from one release of a %s to another", ref.Kind)
+	}
+	w.home, err = w.engine.Home(ctx, w.doer, w.Stack, ref)
+	return err
+}
+
+// goOn ends what a killed run began, and tells whether there was something.
+func (v *swapping) goOn(ctx context.Context, w *swap) (bool, error) {
+	all, err := w.run.Stages(ctx)
+	if err != nil || len(all) == 0 || !provision.Torn(all[len(all)-1]) || v.dryRun {
+		return false, err
+	}
+	if err := v.Print(view.Torn(all[len(all)-1:], shell.Screen(v.Out)) + "\n"); err != nil {
+		return false, err
+	}
+	if v.back { // which takes back also what was only begun
+		return false, nil
+	}
+	if err := v.Ask("Go on with it?", v.yes); err != nil {
+		return false, err
+	}
+	_, err = w.run.GoOn(ctx)
+	return true, err
+}
+
+// forth brings the server under another release.
+func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
+	from, to, way := provision.WayTo(w.home, text)
+	if way.No != "" {
+		return hint.With(fmt.Errorf("there is no way from %s to %s in place: %s", from, to, way.No), "what there is: "+way.Else)
+	}
+	var m provision.Making
+	if len(way.Steps) == 0 && w.by != nil {
+		var err error
+		if m, err = w.by.Swap(ctx, w.doer, provision.Swap{Home: w.home, To: to, At: v.at}); err != nil {
+			return fmt.Errorf("plan the way from %s to %s: %w", from, to, err)
+		}
+	}
+	name := fmt.Sprintf("%s from %s to %s", w.home.Server, from, to)
+	s := provision.Stage{Name: name, Why: way.How, Steps: []change.Prepared{provision.Step(w.home.Server, name, m.Acts)}, Notes: m.Notes, Proof: m.Proof}
+	if err := v.Print(view.Swap(s, way, shell.Screen(v.Out))); err != nil || v.dryRun {
+		return err
+	}
+	if m.Done() {
+		return errors.New("nothing was done: Plumb does not go this way itself")
+	}
+	if err := w.Executor.Trusted(); err != nil {
+		return fmt.Errorf("keep the journal: %w", err)
+	}
+	if err := v.Ask("Do it?", v.yes); err != nil {
+		return err
+	}
+	out, err := w.run.Stage(ctx, s)
+	if err != nil {
+		return err
+	}
+	return v.Print(view.Swapped(w.home.Server, out.Number, shell.Screen(v.Out)))
+}
+
+// goBack starts what was before.
+func (v *swapping) goBack(ctx context.Context, w *swap, unseen error) error {
+	all, err := w.run.Stages(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return hint.With(errors.New("no swap of this server is in force"), "plumb history lists what was done")
+	}
+	if err := v.Print(view.SwapBack(all[len(all)-1], v.lost(ctx, w, unseen), shell.Screen(v.Out))); err != nil || v.dryRun {
+		return err
+	}
+	if err := v.Ask("Go back, and lose that?", v.yes); err != nil {
+		return err
+	}
+	if err := w.Executor.Undo(ctx, []int{all[len(all)-1].Number}, change.UndoOptions{}); err != nil {
+		return err
+	}
+	return v.Print("Gone back.\n")
+}
+
+// lost says what would be lost by going back. unseen is why the server was not found.
+func (v *swapping) lost(ctx context.Context, w *swap, unseen error) string {
+	if unseen == nil && w.by == nil {
+		unseen = errors.New("nobody counts it")
+	}
+	var n int64
+	if unseen == nil {
+		n, unseen = w.by.Since(ctx, w.doer, w.home)
+	}
+	if unseen != nil {
+		return "what was written since is lost, and how much that is is not known: " + unseen.Error()
+	}
+	return fmt.Sprintf("at most %d transactions have written since, the server's own among them: they are lost", n)
+}

@@ -1,0 +1,125 @@
+package accounts_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"plumb/internal/change"
+	"plumb/internal/engine/postgres"
+	"plumb/internal/engine/postgres/accounts"
+	"plumb/internal/host"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+	"plumb/test/sandbox"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask gives the first column of an answer.
+func ask(t *testing.T, server *sandbox.Server, database, query string) (all []string) {
+	t.Helper()
+	db, err := sql.Open("pgx", fmt.Sprintf("host=%s port=%d user=%s dbname=%s", server.Socket, server.Port, server.User, database))
+	must(t, err)
+	defer db.Close()
+	rows, err := db.Query(query)
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		must(t, rows.Scan(&s))
+		all = append(all, s)
+	}
+	must(t, rows.Err())
+	return all
+}
+
+// Databases and their owners, who have no password, come and go; with anything in it a database stays, whatever login
+// Plumb was given and whoever forces it.
+func TestDatabasesComeAndGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real server: run without -short")
+	}
+	box, err := sandbox.New("")
+	must(t, err)
+	t.Cleanup(func() { must(t, box.Close()) })
+	server, err := box.Postgres(sandbox.PostgresOptions{})
+	sandbox.Need(t, err)
+	dialers := map[string]host.Dialer{"postgres": postgres.Dialer{}}
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: dialers}))
+	defer doer.Close()
+	target := host.Target{Engine: "postgres", Name: "postgres:5432", Network: "unix", Address: server.Socket + "/.s.PGSQL.5432", Logins: []host.Login{{User: "postgres", Database: "postgres"}}}
+	k := change.NewExecutor(doer, "test")
+	k.Dir = t.TempDir() + "/journal"
+
+	want := []spec.Database{{Name: "shop", Owner: "games"}, {Name: "stock", Owner: "games"}}
+	acts, err := accounts.Databases(t.Context(), doer, target, want)
+	must(t, err)
+	if len(acts) != 3 {
+		t.Errorf("%d acts for two databases of one owner, want 3", len(acts))
+	}
+	step := change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "accounts"}}, Recipe: change.Recipe{Acts: acts}}
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{})
+	must(t, err)
+	if got := ask(t, server, "postgres", "SELECT datname || ' ' || rolname || ' ' || rolcanlogin || ' ' || (rolpassword IS NULL) FROM pg_database JOIN pg_authid a ON a.oid = datdba WHERE datname LIKE 's%' ORDER BY 1"); !slices.Equal(got, []string{"shop games true true", "stock games true true"}) {
+		t.Errorf("there are %q", got)
+	}
+	if again, err := accounts.Databases(t.Context(), doer, target, want); err != nil || len(again) != 0 {
+		t.Errorf("done, there are %d acts left: %v", len(again), err)
+	}
+	for make, remove := range map[string]string{
+		"CREATE TABLE t (a INT)":                   "DROP TABLE t",
+		"CREATE SCHEMA mine":                       "DROP SCHEMA mine",
+		"SELECT lo_create(77777)":                  "SELECT lo_unlink(77777)",
+		"CREATE FUNCTION f() RETURNS INT RETURN 1": "DROP FUNCTION f",
+	} {
+		ask(t, server, "shop", make)
+		for _, o := range []change.UndoOptions{{}, {Force: true}} {
+			err := k.Undo(t.Context(), []int{out.Number}, o)
+			if _, drifted := errors.AsType[*change.Drifted](err); !drifted {
+				t.Fatalf("undone with %+v after %s: %v", o, make, err)
+			}
+		}
+		ask(t, server, "shop", remove)
+	}
+	must(t, k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}))
+	if got := ask(t, server, "postgres", "SELECT datname FROM pg_database WHERE datname LIKE 's%' UNION SELECT rolname FROM pg_roles WHERE rolname = 'games'"); len(got) > 0 {
+		t.Errorf("undone, there are %q", got)
+	}
+}
+
+// A data source name leads to one database only: what is asked there is not taken for an answer about another.
+func TestAnotherDatabaseIsNoAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real server: run without -short")
+	}
+	box, err := sandbox.New("")
+	must(t, err)
+	t.Cleanup(func() { must(t, box.Close()) })
+	server, err := box.Postgres(sandbox.PostgresOptions{TCP: true, Port: sandbox.FreePort(t)})
+	sandbox.Need(t, err)
+	dsn := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres", server.Port)
+	target, err := postgres.Given(dsn)
+	must(t, err)
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"postgres": postgres.Dialer{}}, DSN: dsn}))
+	defer doer.Close()
+	k := change.NewExecutor(doer, "test")
+	k.Dir = t.TempDir() + "/journal"
+	acts, err := accounts.Databases(t.Context(), doer, target, []spec.Database{{Name: "shop", Owner: "games"}})
+	must(t, err)
+	step := change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "1"}, Name: "accounts"}}, Recipe: change.Recipe{Acts: acts}}
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{})
+	must(t, err)
+	ask(t, server, "shop", "CREATE TABLE t (a INT)")
+	if err := k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{Force: true}); err == nil {
+		t.Error("undone while a table is there")
+	}
+	ask(t, server, "shop", "DROP TABLE t")
+}

@@ -1,0 +1,165 @@
+package swap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/provision"
+)
+
+// cluster is a server as postgresql-common keeps it: a version, a name, a directory of configuration.
+type cluster struct {
+	version, name string
+	conf          string // the directory
+	port          string
+	uid, gid      int
+	data          string
+	init          []string // arguments for initdb
+	size          int64    // of its databases, in bytes
+}
+
+// configFile is where Debian's packages have it.
+var configFile = regexp.MustCompile(`^/etc/postgresql/([0-9]{2})/([A-Za-z0-9_.]{1,63})/postgresql\.conf$`)
+
+// program is a server's own, of a version.
+func program(version, name string) string { return "/usr/lib/postgresql/" + version + "/bin/" + name }
+
+// asked are what a new cluster must have in common with the old one, and what stands in the way of an upgrade.
+const asked = "SELECT current_setting('config_file'), current_setting('port'), current_setting('data_checksums'), (SELECT setting FROM pg_settings WHERE name = 'wal_segment_size'), " +
+	"pg_encoding_to_char(d.encoding), d.datcollate, d.datctype, coalesce(to_jsonb(d)->>'datlocprovider', 'c'), (SELECT rolname FROM pg_roles WHERE oid = 10), " +
+	"(SELECT count(*) FROM pg_prepared_xacts), (SELECT count(*) FROM pg_tablespace WHERE oid >= 16384), (SELECT count(*) FROM pg_replication_slots), " +
+	"(SELECT count(*) FROM pg_stat_replication), pg_is_in_recovery(), (SELECT sum(pg_database_size(oid)) FROM pg_database) FROM pg_database d WHERE d.datname = 'template0'"
+
+func refusal(what, why string, args ...any) error {
+	return &change.Refusal{Why: fmt.Sprintf(why, args...), What: what}
+}
+
+// read asks a server what it is like, and refuses what pg_upgrade would, or what could not be taken back.
+func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, err error) {
+	rows, err := h.Query(ctx, home.Target, asked)
+	if err != nil {
+		return c, fmt.Errorf("ask %s what it is like: %w", home.Server, err)
+	}
+	if len(rows.Values) != 1 || len(rows.Values[0]) != 15 {
+		return c, fmt.Errorf("ask %s what it is like: %d answers", home.Server, len(rows.Values))
+	}
+	at := func(i int) string { return host.Text(rows.Values[0], i) }
+	part := configFile.FindStringSubmatch(at(0))
+	if part == nil {
+		return c, refusal("initdb, pg_upgrade and a look at its manual", "%s is no cluster of Debian's packages: its configuration is %s", home.Server, at(0))
+	}
+	c = cluster{version: part[1], name: part[2], conf: path.Dir(at(0)), port: at(1), uid: home.UID, gid: home.GID, data: home.Data}
+	segment, err := strconv.ParseInt(at(3), 10, 64)
+	if err != nil || segment < 1<<20 {
+		return c, fmt.Errorf("ask %s how large its WAL segments are: %q", home.Server, at(3))
+	}
+	if c.size, err = strconv.ParseInt(at(14), 10, 64); err != nil {
+		return c, fmt.Errorf("ask %s how large its databases are: %q", home.Server, at(14))
+	}
+	c.init = []string{"--encoding", at(4), "--lc-collate", at(5), "--lc-ctype", at(6), "--wal-segsize", strconv.FormatInt(segment>>20, 10)}
+	if at(2) == "on" {
+		c.init = append(c.init, "--data-checksums")
+	} else {
+		c.init = append(c.init, "--no-data-checksums")
+	}
+	owner, err := userOf(ctx, h, home.UID)
+	if err != nil {
+		return c, err
+	}
+	switch {
+	case owner != at(8):
+		err = refusal("initdb and pg_upgrade by hand, with --username", "its first superuser is %s, and it runs as %s: Debian's packages make clusters in which both are one", at(8), owner)
+	case at(7) != "c":
+		err = refusal("pg_upgradecluster", "its databases are of another locale provider than libc (%s)", at(7))
+	case at(9) != "0":
+		err = refusal("commit or roll them back", "%s transactions are prepared, and no upgrade carries those over", at(9))
+	case at(10) != "0":
+		err = refusal("pg_upgradecluster, after a point (plumb snapshot)", "it has %s tablespaces: what an upgrade makes there is not taken back", at(10))
+	case at(11) != "0":
+		err = refusal("drop them, and make them anew afterwards", "it has %s replication slots, which the new server would not have", at(11))
+	case at(12) != "0":
+		err = refusal("stop them, and build them anew afterwards", "%s replicas read from it, and cannot follow an upgrade", at(12))
+	case at(13) != "f":
+		err = refusal("upgrade its primary, and build it anew", "it is a standby")
+	}
+	return c, err
+}
+
+// userOf gives the name of a user of the system.
+func userOf(ctx context.Context, h host.Reader, uid int) (string, error) {
+	text, err := h.ReadFile(ctx, "/etc/passwd")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(uid) {
+			return f[0], nil
+		}
+	}
+	return "", fmt.Errorf("user %d, as whom it runs, is not in /etc/passwd", uid)
+}
+
+// next is the cluster that is made, and refuses where something is already, or does not fit.
+func (c cluster) next(ctx context.Context, h host.Reader, version, at string) (n cluster, err error) {
+	n = cluster{version: version, name: c.name, conf: "/etc/postgresql/" + version + "/" + c.name, port: c.port, uid: c.uid, gid: c.gid, data: at, init: c.init}
+	if at == "" {
+		n.data = "/var/lib/postgresql/" + version + "/" + c.name
+	}
+	if v, err := strconv.Atoi(version); err != nil || v < 18 { // the word is new, and is the default before
+		n.init = without(n.init, "--no-data-checksums")
+	}
+	for _, file := range []string{program(version, "pg_upgrade"), program(version, "initdb"), program(c.version, "pg_ctl"), "/usr/bin/pg_createcluster"} {
+		switch _, err := h.Stat(ctx, file); {
+		case errors.Is(err, fs.ErrNotExist):
+			return n, refusal("apt-get install postgresql-"+version+"; where the system has none, its makers' repository at apt.postgresql.org does", "%s is not there", file)
+		case err != nil:
+			return n, err
+		}
+	}
+	for _, dir := range []string{n.conf, n.data} {
+		switch _, err := h.Stat(ctx, dir); {
+		case err == nil:
+			return n, refusal("pg_lsclusters shows what it is; pg_dropcluster --stop "+version+" "+c.name+" removes one that the packages made and nobody uses", "%s is there already", dir)
+		case !errors.Is(err, fs.ErrNotExist):
+			return n, err
+		}
+	}
+	return n, n.fits(ctx, h, c.size)
+}
+
+// fits wants room for a copy of all data.
+func (c cluster) fits(ctx context.Context, h host.Reader, size int64) error {
+	above := path.Dir(c.data)
+	for ; above != "/"; above = path.Dir(above) {
+		if _, err := h.Stat(ctx, above); err == nil {
+			break
+		}
+	}
+	room, err := h.Statfs(ctx, above)
+	if err != nil {
+		return fmt.Errorf("see how much room is at %s: %w", above, err)
+	}
+	const more = 256 << 20 // WAL, and what a new cluster begins with
+	if free := int64(room.AvailBytes); free < size+more {
+		return hint.With(fmt.Errorf("the data are %d MiB, and at %s %d MiB are free", size>>20, above, free>>20), "--at DIR names a place with more room")
+	}
+	return nil
+}
+
+func without(all []string, word string) (left []string) {
+	for _, w := range all {
+		if w != word {
+			left = append(left, w)
+		}
+	}
+	return left
+}

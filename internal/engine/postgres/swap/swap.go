@@ -1,0 +1,171 @@
+// Package swap brings the data of a PostgreSQL under a newer version, as Debian's packages keep clusters: a new cluster is
+// made beside the old one, and pg_upgrade copies into it while nobody writes. The old cluster stays as it was at that
+// moment, and is the way back. It implements provision.Swapper.
+package swap
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/product"
+	"plumb/internal/protect/service"
+	"plumb/internal/provision"
+)
+
+// Swapper implements provision.Swapper.
+type Swapper struct{ Catalog *catalog.Catalog }
+
+var _ provision.Swapper = Swapper{}
+
+// Kind implements provision.Swapper.
+func (Swapper) Kind() string { return product.Postgres }
+
+// Swap implements provision.Swapper.
+func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (out provision.Making, err error) {
+	old, err := read(ctx, h, w.Home)
+	if err == nil {
+		err = s.settings(ctx, h, w.Home.Target, w.To.Version)
+	}
+	if err != nil {
+		return out, err
+	}
+	n, err := old.next(ctx, h, w.To.Version, w.At)
+	if err != nil {
+		return out, err
+	}
+	look, shows, err := service.Listening(w.Home.Target.Network, w.Home.Target.Address)
+	if err != nil {
+		return out, err
+	}
+	out.Acts = append(out.Acts, stop(old, n, w.Home, look), byHand(old), upgrade(old, n), start(n, w.Home, look, shows))
+	out.Notes = []string{
+		"it is rehearsed first: pg_upgrade --check reads the running server and a new cluster that is thrown away; what it refuses ends the swap before anything stands still",
+		fmt.Sprintf("the server stands still while %d MiB are copied", old.size>>20),
+		fmt.Sprintf("the old cluster stays in %s, as it was when it was stopped, and takes its room until pg_dropcluster %s %s", old.data, old.version, old.name),
+		"its configuration is taken over; what ALTER SYSTEM has set too",
+	}
+	out.Proof = proof(w)
+	return out, nil
+}
+
+// settings refuses those that the new version does not have: with one it does not start.
+func (s Swapper) settings(ctx context.Context, h host.Reader, t host.Target, version string) error {
+	rows, err := h.Query(ctx, t, "SELECT DISTINCT lower(name) FROM pg_file_settings WHERE name IS NOT NULL ORDER BY 1")
+	if err != nil {
+		return fmt.Errorf("see what is set: %w", err)
+	}
+	var gone []string
+	for _, row := range rows.Values {
+		name := host.Text(row, 0)
+		if f := s.Catalog.Fact(product.Postgres, name); f != nil && f.Knob != nil && !f.Knob.Has("", version) {
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) > 0 {
+		return refusal("take them out of its configuration first", "PostgreSQL %s does not have %s, and would not start with it", version, strings.Join(gone, ", "))
+	}
+	return nil
+}
+
+// patience is how long a server may take to stop or to answer, in milliseconds.
+const patience = 10 * 60 * 1000
+
+func (c cluster) title() string { return c.version + "/" + c.name }
+
+// control is pg_ctlcluster, which has systemd do it where that runs.
+func (c cluster) control(words ...string) change.Op {
+	return change.Op{Argv: append([]string{"pg_ctlcluster", c.version, c.name}, words...)}
+}
+
+// script is an operation in the words of a shell. Its arguments are data, and never part of it.
+func script(long bool, text string, args ...string) change.Op {
+	return change.Op{Long: long, Argv: append([]string{"sh", "-euc", text, "sh"}, args...)}
+}
+
+// stop stops the old server, once the upgrade was rehearsed and what it would write while everybody waits is written.
+func stop(old, n cluster, home provision.Home, look change.Inspection) change.Act {
+	t := home.Target
+	return change.Act{Switch: &change.Switch{On: home.Server.String() + " of " + old.title(), Inspect: look, After: change.None, Exact: true, Patience: patience,
+		Do: []change.Op{script(true, rehearse, n.words(old)...), {Target: &t, Statement: product.DialectOf(t.Engine).Checkpoint},
+			old.control("stop", "-m", "fast"), {Argv: service.UntilEnded(home.PID)}},
+		Undo: []change.Op{old.control("start")}}}
+}
+
+// byHand keeps the next start of the machine from starting the old server too.
+func byHand(old cluster) change.Act {
+	file := old.conf + "/start.conf"
+	as := func(words ...string) []string {
+		return append([]string{"setpriv", "--reuid=" + strconv.Itoa(old.uid), "--regid=" + strconv.Itoa(old.gid), "--init-groups", "--"}, words...)
+	}
+	return change.Act{Switch: &change.Switch{On: "the start of " + old.title(), After: "manual", Exact: true,
+		Inspect: change.Inspection{File: file, Match: `^(auto|manual|disabled)[ \t]*$`},
+		Do:      []change.Op{{Argv: as("sed", "-i", `s/^\(auto\|disabled\)[ \t]*$/manual/`, file)}},
+		Undo:    []change.Op{{Argv: as("sed", "-i", `s/^manual[ \t]*$/{before}/`, file)}}}}
+}
+
+// mark is the file that says that a cluster was made whole, and by which transaction.
+const mark = "/upgraded-by-plumb"
+
+// upgrade makes the new cluster. Begun and not ended, it begins anew: a file in the directory of the configuration says which
+// directories are ours, another that the cluster is whole.
+func upgrade(old, n cluster) change.Act {
+	return change.Act{Switch: &change.Switch{On: "the data of " + old.title() + " in " + n.title(), From: change.None, After: old.title(),
+		Inspect: change.Inspection{File: n.conf + mark, Match: `^from ([0-9]+/[A-Za-z0-9_.]+)$`},
+		Do:      []change.Op{script(true, fill, n.words(old)...)},
+		Undo:    []change.Op{script(true, putAside, n.words(old)...)}}}
+}
+
+func start(n cluster, home provision.Home, look change.Inspection, shows string) change.Act {
+	return change.Act{Switch: &change.Switch{On: home.Server.String() + " of " + n.title(), Inspect: look, After: shows, Exact: true, Patience: patience,
+		Do: []change.Op{n.control("start")}, Undo: []change.Op{n.control("stop", "-m", "fast")}}}
+}
+
+// proof sees that it is the new version that answers.
+func proof(w provision.Swap) func(context.Context, host.Reader) error {
+	return func(ctx context.Context, h host.Reader) error {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // the first session may be one of before
+			rows, err := h.Query(ctx, w.Home.Target, "SELECT current_setting('server_version_num')::int / 10000")
+			switch {
+			case err == nil && len(rows.Values) == 1 && host.Text(rows.Values[0], 0) == w.To.Version:
+				return nil
+			case err == nil:
+				return fmt.Errorf("another version than %s answers", w.To.Version)
+			case ctx.Err() != nil || time.Now().After(end):
+				return fmt.Errorf("see that it answers: %w", err)
+			}
+		}
+	}
+}
+
+var began = regexp.MustCompile(`(?m)^next ([0-9]+)$`)
+
+// Since implements provision.Swapper.
+func (Swapper) Since(ctx context.Context, h host.Reader, home provision.Home) (int64, error) {
+	rows, err := h.Query(ctx, home.Target, "SELECT current_setting('config_file'), txid_snapshot_xmax(txid_current_snapshot())")
+	if err != nil || len(rows.Values) != 1 {
+		return 0, fmt.Errorf("ask %s which transaction is next: %w", home.Server, err)
+	}
+	file := path.Dir(host.Text(rows.Values[0], 0)) + mark
+	text, err := h.ReadFile(ctx, file)
+	if err != nil {
+		return 0, fmt.Errorf("see with which transaction the new server began: %w", err)
+	}
+	part := began.FindSubmatch(text)
+	if part == nil {
+		return 0, fmt.Errorf("%s does not say with which transaction the new server began", file)
+	}
+	first, err := strconv.ParseInt(string(part[1]), 10, 64)
+	now, err2 := strconv.ParseInt(host.Text(rows.Values[0], 1), 10, 64)
+	if err != nil || err2 != nil || now < first {
+		return 0, fmt.Errorf("transactions from %s to %s are no number of them", part[1], host.Text(rows.Values[0], 1))
+	}
+	return now - first, nil
+}

@@ -1,0 +1,121 @@
+package product
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Release is a flavour in a version.
+type Release struct{ Flavor, Version string }
+
+// String says what people call it.
+func (r Release) String() string {
+	return strings.TrimSpace(OfFlavor(r.Flavor).Label(r.Flavor) + " " + r.Version)
+}
+
+// Way is how the data of one release come under another, and how they come back.
+type Way struct {
+	How  string
+	Back string
+	// Steps are what a person types, where only a person knows enough; none where the engine has a way of its own.
+	Steps []string
+	// No says why there is no way in place, and Else what there is.
+	No, Else string
+}
+
+const (
+	dumped    = "a dump that is loaded into a server beside it; the old one stays until the new one has proven itself"
+	pointOnly = "the point that was taken before, or the old cluster, and with either all that was written since is lost: going down is not supported"
+)
+
+// Swap says how a server of one release becomes one of another. What nobody has said to be safe has no way.
+func Swap(from, to Release) Way {
+	a, b := series(from.Version), series(to.Version)
+	switch {
+	case OfFlavor(from.Flavor).Kind != OfFlavor(to.Flavor).Kind || a == nil || b == nil:
+		return Way{No: fmt.Sprintf("nothing is known of a way from %s to %s", from, to), Else: dumped}
+	case from.Flavor == Postgres:
+		return postgresWay(from, to)
+	case from.Flavor == MariaDB && to.Flavor == MariaDB:
+		return mariaWay(a, b)
+	case from.Flavor == MariaDB || to.Flavor == MariaDB:
+		return Way{No: "the data dictionary, GTIDs, accounts and JSON of MySQL from 8.0 on and of MariaDB are not the same", Else: dumped}
+	}
+	return mysqlWay(from, to, a, b)
+}
+
+func postgresWay(from, to Release) Way {
+	switch a, b := series(from.Version)[0], series(to.Version)[0]; {
+	case b < a:
+		return Way{No: "pg_upgrade goes to newer versions only", Else: dumped}
+	case b == a:
+		return Way{No: "it is of that version: minor versions need no other data", Else: "the system's packages, and a restart"}
+	}
+	return Way{How: "pg_upgrade copies the data into a new cluster while the server stands still, and the old one stays as it was", Back: "the old cluster: what was written since is not in it"}
+}
+
+func mariaWay(a, b []int) Way {
+	switch {
+	case less(b, a):
+		return Way{No: "MariaDB does not read what a newer one has written", Else: dumped}
+	case !less(a, b):
+		return Way{No: "it is of that series: within it only the packages change", Else: "the system's packages, and a restart"}
+	}
+	return inPlace("mariadb-upgrade")
+}
+
+// inPlace is a newer package on the same data.
+func inPlace(then string) Way {
+	w := Way{How: "the newer server opens the same files, and changes them", Back: pointOnly,
+		Steps: []string{"plumb snapshot, and plumb drill of that point: without a point that starts there is no way back", "stop the server", "install the packages of the new one, and start it"}}
+	if then != "" {
+		w.Steps = append(w.Steps, then)
+	}
+	return w
+}
+
+// fromDown is the first of 8.0 to which MySQL says that one may go back within 8.0.
+var fromDown = []int{8, 0, 35}
+
+func mysqlWay(from, to Release, a, b []int) Way {
+	same := len(a) > 1 && len(b) > 1 && a[0] == b[0] && a[1] == b[1]
+	switch {
+	case !same && less(b, a):
+		return Way{No: "MySQL does not read what a newer series has written", Else: dumped}
+	case !same && from.Flavor == to.Flavor:
+		return inPlace("")
+	case !same:
+		return Way{No: "another flavour and another series at once", Else: "one after the other, each with its proof"}
+	case less(b, a) && (a[0] != 8 || a[1] != 0 || len(b) < 3 || less(b, fromDown)):
+		return Way{No: "that going down is supported is known within 8.0, from 8.0.35 on, and of no other", Else: dumped}
+	case from.Flavor == to.Flavor:
+		return Way{No: "it is of that series: within it only the packages change", Else: "the system's packages, and a restart"}
+	}
+	w := inPlace("")
+	w.How = "the other flavour of the same series opens the same files; features of one alone must not be used"
+	w.Back = "the point that was taken before, which loses what was written since, or a replica of the old flavour that reads on by GTID, which loses nothing"
+	return w
+}
+
+// series reads the numbers of a version; nil for none.
+func series(version string) (all []int) {
+	for part := range strings.SplitSeq(version, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 {
+			return nil
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// less compares as many numbers as both have.
+func less(a, b []int) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return a[i] < b[i]
+		}
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package product
+
+import "testing"
+
+// Each line of the table: what has a way, and what has none.
+func TestSwap(t *testing.T) {
+	for _, c := range []struct {
+		from, to Release
+		in       bool // place
+		steps    bool // are left to a person
+	}{
+		{Release{Postgres, "15.18"}, Release{Postgres, "17"}, true, false},
+		{Release{Postgres, "17.2"}, Release{Postgres, "15"}, false, false},
+		{Release{Postgres, "15.18"}, Release{Postgres, "15"}, false, false},
+		{Release{MariaDB, "10.11.14"}, Release{MariaDB, "11.8"}, true, true},
+		{Release{MariaDB, "11.8.3"}, Release{MariaDB, "10.11"}, false, false},
+		{Release{MariaDB, "10.11.14"}, Release{MariaDB, "10.11"}, false, false},
+		{Release{MySQL, "8.0.40"}, Release{MariaDB, "11.8"}, false, false},
+		{Release{MariaDB, "11.8.3"}, Release{MySQL, "8.4"}, false, false},
+		{Release{MySQL, "8.0.40"}, Release{Percona, "8.0.40"}, true, true},
+		{Release{Percona, "8.4.1"}, Release{MySQL, "8.4.1"}, true, true},
+		{Release{MySQL, "8.0.40"}, Release{Percona, "8.4.1"}, false, false},
+		{Release{MySQL, "8.0.40"}, Release{MySQL, "8.4"}, true, true},
+		{Release{MySQL, "8.4.1"}, Release{MySQL, "8.0.40"}, false, false},
+		{Release{MySQL, "8.0.40"}, Release{Percona, "8.0.36"}, true, true},
+		{Release{MySQL, "8.0.40"}, Release{Percona, "8.0.34"}, false, false},
+		{Release{MySQL, "8.0.40"}, Release{MySQL, "8.0.35"}, false, false},
+		{Release{MySQL, "8.0.40"}, Release{Postgres, "17"}, false, false},
+		{Release{Postgres, "x"}, Release{Postgres, "17"}, false, false},
+	} {
+		w := Swap(c.from, c.to)
+		if in := w.No == ""; in != c.in || in != (w.How != "") || in != (w.Back != "") || in == (w.Else != "") || (len(w.Steps) > 0) != c.steps {
+			t.Errorf("%s to %s: %+v", c.from, c.to, w)
+		}
+	}
+}

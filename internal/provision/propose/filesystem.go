@@ -1,0 +1,95 @@
+package propose
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+
+	"plumb/internal/provision"
+	"plumb/internal/provision/predict"
+	"plumb/internal/stack"
+)
+
+// mountedAt is where the filesystem of the spec is mounted. The data do not lie at its top, where some filesystems have
+// directories of their own, but in a directory that is mounted where the server looks for them.
+func (p *planning) mountedAt() string {
+	return cmp.Or(p.Spec.Filesystem.At, path.Join("/srv", nameOf(p.Spec)))
+}
+
+// to is where the data go.
+func (p *planning) to() string {
+	if p.Spec.Filesystem != nil {
+		return path.Join(p.mountedAt(), "data")
+	}
+	return p.Of + "/data"
+}
+
+// onFilesystem lays out the one directory. A log in a directory of its own on the same filesystem would gain nothing.
+func (p *planning) onFilesystem(ctx context.Context, at string) (err error) {
+	f := p.Spec.Filesystem
+	data := provision.Volume{Role: "data", At: at}
+	if p.Moved, err = p.liesOn(ctx, f.Device.Path); err != nil {
+		return err
+	}
+	if !p.Moved {
+		data.Aside = p.to()
+	}
+	p.Layout = predict.Layout{Server: p.Home.Server, Memory: p.Spec.Server.Memory, FSType: f.Type, Volumes: []provision.Volume{data}}
+	return nil
+}
+
+// liesOn tells whether the server's data lie on a device.
+func (p *planning) liesOn(ctx context.Context, device string) (bool, error) {
+	want, err := p.d.Stat(ctx, device)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // who makes the filesystem says so
+	}
+	if err != nil {
+		return false, err
+	}
+	now := p.below(p.Home.Data)
+	if now == nil || !path.IsAbs(now.Text("source")) {
+		return false, nil
+	}
+	is, err := p.d.Stat(ctx, now.Text("source"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // such as /dev/root
+	}
+	return is.RdevMajor == want.RdevMajor && is.RdevMinor == want.RdevMinor, err
+}
+
+// below gives the filesystem that holds what a role of the server has at a path; nil when that was not seen.
+func (p *planning) below(at string) *stack.Thing {
+	for _, r := range p.Stack.Roles {
+		if r.DB == p.Home.Server && (r.Resolved == at || r.Path == at) {
+			return p.Stack.Find(r.Filesystem)
+		}
+	}
+	return nil
+}
+
+// overwrites is the mount option of a filesystem that would write each page to a new place (rules
+// cross/storage-btrfs-datacow-*). It is made for one server, so the option takes nothing from others.
+var overwrites = map[string][]string{"btrfs": {"nodatacow"}}
+
+// filesystem is the stage of the filesystem.
+func (p *planning) filesystem(ctx context.Context) error {
+	f, name := *p.Spec.Filesystem, "filesystem "+p.Spec.Filesystem.Device.Path
+	if p.Moved {
+		p.stage(name, f.Type+"; the data lie on it", provision.Making{})
+		return nil
+	}
+	m, err := p.Storage.Filesystem(ctx, p.d, f, p.mountedAt(), provision.Birth{Mount: overwrites[f.Type]})
+	if err != nil {
+		return err
+	}
+	if f.Type == "btrfs" {
+		m.Notes = append(m.Notes, "nodatacow: pages are overwritten in place, so btrfs keeps no checksums of them; the server keeps its own")
+	}
+	p.Layout.Made = made(p.Know.Catalog, "filesystem", m.Made)
+	p.Layout.Made["cow"] = stack.Bool(false)
+	p.stage(name, f.Type+", mounted at "+p.mountedAt(), m)
+	return nil
+}

@@ -1,0 +1,140 @@
+package provision
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plumb/test/program"
+	"plumb/test/sandbox"
+)
+
+// TestSwapPostgres brings a PostgreSQL 15 of Debian 12 under 17 of Debian 13, writes, and goes back: how much is lost is said
+// beforehand, what was there before the swap is there, and what was written since lies under another name.
+func TestSwapPostgres(t *testing.T) {
+	if os.Getenv(inside) == "" {
+		sandbox.NeedTime(t, "installs two versions of PostgreSQL: PLUMB_REAL=1 go test ./test/provision -run Swap")
+		p, err := program.Build(t.TempDir())
+		must(t, err)
+		inDebianWith(t, p.Path)
+		return
+	}
+	w := newSwapping(t)
+	w.looks()
+	w.there()
+	w.andBack()
+	w.killed()
+}
+
+// swapping is a Debian with a PostgreSQL 15, and the programs of 17.
+type swapping struct{ *bare }
+
+func newSwapping(t *testing.T) swapping {
+	t.Helper()
+	w := swapping{&bare{T: t, product: "postgres"}}
+	w.sh(`echo 'deb http://deb.debian.org/debian/ trixie main' >/etc/apt/sources.list.d/trixie.list
+mkdir -p /etc/postgresql-common; echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+export DEBIAN_FRONTEND=noninteractive; apt-get -q update; apt-get -q -y --no-install-recommends install postgresql-15/bookworm postgresql-17/trixie
+pg_createcluster --locale=C.UTF-8 15 main -- --wal-segsize=2; pg_ctlcluster 15 main start`)
+	w.own("CREATE TABLE t AS SELECT generate_series(1, 1000) AS a")
+	w.own("ALTER SYSTEM SET work_mem = '7MB'")
+	w.sh("echo \"maintenance_work_mem = '99MB'\" >>/etc/postgresql/15/main/postgresql.conf; pg_ctlcluster 15 main reload")
+	return w
+}
+
+// own asks as the server's superuser.
+func (w swapping) own(statement string) string {
+	w.Helper()
+	return w.sh(`setpriv --reuid=postgres --clear-groups psql -XqAtd postgres -c "$1"`, statement)
+}
+
+// swap runs plumb provision swap, and wants an exit code.
+func (w swapping) swap(code int, more ...string) string {
+	w.Helper()
+	c := exec.Command("/run/plumb", append([]string{"provision", "swap", "postgres:5432", "--timeout", "2m"}, more...)...)
+	out, err := c.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || c.ProcessState.ExitCode() != code {
+		w.Fatalf("swap %v ended with %d, want %d: %v\n%s", more, c.ProcessState.ExitCode(), code, err, out)
+	}
+	w.Logf("swap %v\n%s", more, out)
+	return string(out)
+}
+
+// looks: a dry run changes nothing, and what pg_upgrade refuses ends a swap before anything stands still.
+func (w swapping) looks() {
+	files := func() string { // but those of the server, which runs
+		return w.sh(`find /etc /usr /var/lib -path /var/lib/postgresql/15/main -prune -o -printf '%p %T@ %m %u\n' | sort`)
+	}
+	before := files()
+	w.swap(0, "17", "--dry-run")
+	if now := files(); now != before || before == "" {
+		w.Error("a dry run changed files")
+	}
+	w.own("CREATE TABLE bad (r regconfig, o regproc)")
+	since := w.own("SELECT pg_postmaster_start_time()")
+	if out := w.swap(3, "17", "--yes"); !strings.Contains(out, "reg") {
+		w.Errorf("the rehearsal says %s", out)
+	}
+	if now := w.own("SELECT pg_postmaster_start_time()"); now != since {
+		w.Error("the server was stopped although the rehearsal failed")
+	}
+	w.own("DROP TABLE bad")
+}
+
+// there: the data are there, the settings too, and one of the two starts with the machine.
+func (w swapping) there() {
+	w.swap(0, "17", "--yes")
+	const is = "SELECT count(*) || ' ' || current_setting('server_version_num')::int / 10000 || ' ' || current_setting('work_mem') || ' ' || current_setting('maintenance_work_mem') || ' ' || current_setting('port') || ' ' || current_setting('cluster_name') FROM t"
+	if got := w.own(is); got != "1000 17 7MB 99MB 5432 17/main" {
+		w.Errorf("after the swap there is %s", got)
+	}
+	for version, want := range map[string]string{"15": "manual", "17": "auto"} {
+		if got := w.sh(`grep -v '^ *#' "/etc/postgresql/$1/main/start.conf" | xargs`, version); got != want {
+			w.Errorf("at the next start of the machine %s is %s", version, got)
+		}
+	}
+}
+
+// andBack: how much is lost is said before, and what was written since is kept under another name.
+func (w swapping) andBack() {
+	for range 30 {
+		w.own("INSERT INTO t VALUES (0)")
+	}
+	n := regexp.MustCompile(`at most ([0-9]+) transactions`).FindStringSubmatch(w.swap(0, "--back", "--dry-run"))
+	if n == nil {
+		w.Fatal("what is lost is not said")
+	}
+	if lost, err := strconv.Atoi(n[1]); err != nil || lost < 30 || lost > 300 {
+		w.Errorf("30 were written, and %d are said to be lost: %v", lost, err)
+	}
+	w.swap(0, "--back", "--yes")
+	if got := w.own("SELECT count(*) || ' ' || current_setting('server_version_num')::int / 10000 FROM t"); got != "1000 15" {
+		w.Errorf("gone back there is %s", got)
+	}
+	aside := w.sh("ls -d /var/lib/postgresql/17/main.taken-back-*")
+	if got := w.sh(`cat "$1/PG_VERSION"; ls "$1/configuration/postgresql.conf"`, aside); !strings.HasPrefix(got, "17") {
+		w.Errorf("what was written since lies in %s: %s", aside, got)
+	}
+	w.sh(`rm -r "$1" && rmdir /var/lib/postgresql/17`, aside)
+	w.swap(3, "--back", "--yes")
+}
+
+// killed: what was begun is ended by the next run, also where a script of the first one goes on meanwhile.
+func (w swapping) killed() {
+	c := exec.Command("/run/plumb", "provision", "swap", "postgres:5432", "17", "--yes", "--timeout", "2m")
+	must(w.T, c.Start())
+	waitFor(w.T, "a new cluster", func() bool { return exists("/etc/postgresql/17/main/begun-by-plumb") })
+	_ = c.Process.Kill()
+	_ = c.Wait()
+	w.swap(0, "17", "--yes")
+	if got := w.own("SELECT count(*) || ' ' || current_setting('server_version_num')::int / 10000 FROM t"); got != "1000 17" {
+		w.Errorf("killed and gone on with there is %s", got)
+	}
+	if got := w.swap(3, "15"); !strings.Contains(got, "newer versions only") {
+		w.Errorf("down it is %s", got)
+	}
+}
