@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 
 	"plumb/internal/hint"
 	"plumb/internal/host/tree"
@@ -78,7 +77,7 @@ func (m *moving) bring(ctx context.Context, old, place func(int, Pair) string) e
 		return nil
 	}
 	err = fmt.Errorf("copy back what was written since: %w", err)
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if tree.Full(err) {
 		err = hint.With(err, fmt.Sprintf("all of it is still in the new place: make room in the old one, and plumb undo %d copies the rest", m.c.Number))
 	}
 	return err

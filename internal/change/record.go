@@ -124,9 +124,9 @@ type Recorded struct {
 	Removing bool   // what is put aside is being removed for good
 
 	returning bool   // of a move: an undo of it has begun to copy back
-	reached bool   // it was done once, whatever became of it later
-	failed  bool   // it was tried to its end, and not done
-	seen    string // of a switch: its state when an undo first began
+	reached   bool   // it was done once, whatever became of it later
+	failed    bool   // it was tried to its end, and not done
+	seen      string // of a switch: its state when an undo first began
 }
 
 // open tells whether there may be something to undo.

@@ -129,19 +129,7 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	}
 	defer doer.Close()
 	a.damaged(all)
-	which := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}
-	if f.file != "" {
-		text, err := a.planText(f.file)
-		if err != nil {
-			return err
-		}
-		p, err := fix.PlanIn(f.file, text)
-		if err != nil {
-			return err
-		}
-		which.Plan = &p
-	}
-	todo, err := which.Of(all)
+	todo, err := a.chosen(f, all)
 	if err != nil {
 		return err
 	}
@@ -150,9 +138,6 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 			return hint.With(errors.New("nothing else is in force that Plumb changed"), "plumb history lists what is known")
 		}
 		return a.undone(f, nil, nil)
-	}
-	if f.discardNew && !slices.ContainsFunc(todo, (*change.Change).Moves) {
-		return hint.Usage("--discard-new is for changes that moved a server's data, and none of these did", "leave it out")
 	}
 	if f.dryRun && f.json {
 		return a.Document(fixview.UndoPlanDocument(todo, how))
@@ -181,6 +166,27 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return shell.ErrMarked // what was asked for, but for what was left out
 	}
 	return err
+}
+
+// chosen gives the changes that are meant, the newest first.
+func (a *app) chosen(f undoFlags, all []*change.Change) ([]*change.Change, error) {
+	which := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}
+	if f.file != "" {
+		text, err := a.planText(f.file)
+		if err != nil {
+			return nil, err
+		}
+		p, err := fix.PlanIn(f.file, text)
+		if err != nil {
+			return nil, err
+		}
+		which.Plan = &p
+	}
+	todo, err := which.Of(all)
+	if err == nil && f.discardNew && len(todo) > 0 && !slices.ContainsFunc(todo, (*change.Change).Moves) {
+		err = hint.Usage("--discard-new is for changes that moved a server's data, and none of these did", "leave it out")
+	}
+	return todo, err
 }
 
 // follow notes where the snapshots of points lie once a rollback was undone.
