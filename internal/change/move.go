@@ -59,8 +59,8 @@ func (o *Move) place() string {
 	return map[string]string{MoveCopy: "data of ", MoveAside: "data at rest of ", MoveGive: "data in place of "}[o.Phase] + o.On
 }
 
-// moves tells whether a change moves a server's data.
-func (c *Change) moves() bool {
+// Moves tells whether a change moves a server's data.
+func (c *Change) Moves() bool {
 	return slices.ContainsFunc(c.Acts, func(p Recorded) bool { return p.Act.Move != nil })
 }
 

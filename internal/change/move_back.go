@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host/tree"
 )
 
@@ -47,13 +48,39 @@ func (m *moving) take(ctx context.Context) error {
 	if err == nil {
 		err = m.idle(ctx, atPlace, atOld)
 	}
-	if err == nil && !m.lost() {
-		err = m.mirrors(atOld, atPlace, func(r *mirror) error { r.back = true; return r.whole(ctx) })
+	if err == nil {
+		err = m.bring(ctx, atOld, atPlace)
 	}
 	if err != nil {
-		return fmt.Errorf("copy back what was written since: %w", err)
+		return err
 	}
 	return m.shut(ctx, atPlace)
+}
+
+// bring copies back what was written since, unless it is lost. Once that has begun, the old files are of two moments
+// until it has ended, so that nobody can lose the rest.
+func (m *moving) bring(ctx context.Context, old, place func(int, Pair) string) error {
+	if m.lost() && m.p.returning {
+		return &Refusal{Why: "some of what was written since is copied back already, and without the rest the old files are not whole",
+			What: fmt.Sprintf("plumb undo %d without --discard-new copies the rest", m.c.Number)}
+	}
+	if m.lost() {
+		return nil
+	}
+	if !m.p.returning {
+		if err := m.k.note(ctx, m.c, kindReturning, result{N: m.p.N}); err != nil {
+			return err
+		}
+	}
+	err := m.mirrors(old, place, func(r *mirror) error { r.back = true; return r.whole(ctx) })
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("copy back what was written since: %w", err)
+	if tree.Full(err) {
+		err = hint.With(err, fmt.Sprintf("all of it is still in the new place: make room in the old one, and plumb undo %d copies the rest", m.c.Number))
+	}
+	return err
 }
 
 // back gives the old directories their names again, with all that was written since.
@@ -72,10 +99,8 @@ func (m *moving) back(ctx context.Context) error {
 	if err := m.idle(ctx, at, atAside); err != nil {
 		return err
 	}
-	if !m.lost() { // somebody may have started the server once more
-		if err := m.mirrors(at, atAside, func(r *mirror) error { r.back = true; return r.whole(ctx) }); err != nil {
-			return fmt.Errorf("copy back what was written since: %w", err)
-		}
+	if err := m.bring(ctx, at, atAside); err != nil { // somebody may have started the server once more
+		return err
 	}
 	for i, p := range slices.Backward(m.o.Pairs) {
 		if p.Before != "" && at(i, p) == p.Old {

@@ -18,6 +18,7 @@ const (
 	kindMade          = "made"           // result: who is what was made, and its state; since form 2
 	kindProgress      = "progress"       // result: how far a copy is; since form 2
 	kindRemoving      = "removing"       // result: what is removed now cannot be taken back; since form 2
+	kindReturning     = "returning"      // result: what was written where data were moved to is being copied back; since form 2
 	kindGone          = "gone"           // result: removed for good; since form 2
 	kindDone          = "done"           // result
 	kindFailed        = "failed"         // result: it was not done, or is taken back next
@@ -122,9 +123,10 @@ type Recorded struct {
 	Files    int    // of a copy: so many are there, and the same
 	Removing bool   // what is put aside is being removed for good
 
-	reached bool   // it was done once, whatever became of it later
-	failed  bool   // it was tried to its end, and not done
-	seen    string // of a switch: its state when an undo first began
+	returning bool   // of a move: an undo of it has begun to copy back
+	reached   bool   // it was done once, whatever became of it later
+	failed    bool   // it was tried to its end, and not done
+	seen      string // of a switch: its state when an undo first began
 }
 
 // open tells whether there may be something to undo.
@@ -238,7 +240,7 @@ func (c *Change) take(r journal.Record) error {
 func (c *Change) result(kind string, res result) error {
 	states := map[string]State{kindDone: Done, kindFailed: Failed, kindUndoing: Undoing, kindUndone: Undone, kindLeft: Left, kindGone: Gone}
 	state, ofAct := states[kind]
-	ofAct = ofAct || slices.Contains([]string{kindMade, kindProgress, kindRemoving}, kind)
+	ofAct = ofAct || slices.Contains([]string{kindMade, kindProgress, kindRemoving, kindReturning}, kind)
 	switch {
 	case kind == kindEnd:
 		c.Ended = true
@@ -278,6 +280,8 @@ func (p *Recorded) became(kind string, state State, res result) {
 		p.Files, p.Kept = res.Files, res.What
 	case kindRemoving:
 		p.Removing = true
+	case kindReturning:
+		p.returning = true
 	default:
 		p.State, p.Why = state, res.Why
 		p.reached, p.failed = p.reached || state == Done, p.failed || state == Failed

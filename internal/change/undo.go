@@ -11,7 +11,7 @@ import (
 type UndoOptions struct {
 	Force bool // also what somebody changed since
 	Keep  bool // leave what somebody changed since, and undo the rest
-	// Discard loses what a server that was moved wrote since: it is not copied back.
+	// Discard loses what a server that was moved wrote since: it is not copied back. Refused once a part of it is.
 	Discard bool
 	Each    func(c *Change, p Recorded, e error) // called after each act
 }
@@ -176,7 +176,7 @@ func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("undo %s: %w", p.Act.Place(), err))
 		}
-		if err != nil && c.moves() { // what comes next would take a server's data from under it
+		if err != nil && c.Moves() { // what comes next would take a server's data from under it
 			break
 		}
 		if o.Each != nil {

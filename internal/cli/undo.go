@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,7 @@ type undoFlags struct {
 	force           bool
 	keep            bool
 	restart         bool
+	discardNew      bool
 	unlessConfirmed bool
 	heir            bool
 	stranded        bool
@@ -43,6 +45,9 @@ func (a *app) undo() *cobra.Command {
 		Long: `Undo takes back the last change that plumb fix made, or the one with this NUMBER
 (plumb history lists them), or all of them. It works from the journal alone: after
 a crash at any moment, after a reboot, a second time, and with a newer Plumb.
+
+Data that plumb provision moved come back with all that their server wrote since:
+it is stopped for as long as copying that takes. --discard-new loses it instead.
 
 Values that somebody changed since are not touched: undo names them and stops
 before the first change. --keep leaves those as they are and undoes the rest;
@@ -71,6 +76,7 @@ root could have written (--state) is shown, and not acted on.
 	fl.BoolVar(&f.force, "force", false, "take back also what somebody changed since")
 	fl.BoolVar(&f.keep, "keep", false, "leave what somebody changed since as it is, and undo the rest")
 	fl.BoolVar(&f.restart, "restart", false, "also restart what fix restarted, so that the old values are in force again")
+	fl.BoolVar(&f.discardNew, "discard-new", false, "lose what servers wrote since their data were moved: it is not copied back")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.BoolVar(&f.unlessConfirmed, "unless-confirmed", false, "wait until the time of --try is over, and undo unless it was confirmed")
 	fl.BoolVar(&f.heir, "heir", false, "say armed, wait until standard input ends or the time of the loan is over, and undo it")
@@ -108,7 +114,7 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	how := fix.Undo{Open: f.open, Force: f.force, Keep: f.keep, Restart: f.restart}
+	how := fix.Undo{Open: f.open, Force: f.force, Keep: f.keep, Restart: f.restart, Discard: f.discardNew}
 	switch {
 	case f.unlessConfirmed:
 		return how.UnlessConfirmed(ctx, f.number)
@@ -123,19 +129,7 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	}
 	defer doer.Close()
 	a.damaged(all)
-	which := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}
-	if f.file != "" {
-		text, err := a.planText(f.file)
-		if err != nil {
-			return err
-		}
-		p, err := fix.PlanIn(f.file, text)
-		if err != nil {
-			return err
-		}
-		which.Plan = &p
-	}
-	todo, err := which.Of(all)
+	todo, err := a.chosen(f, all)
 	if err != nil {
 		return err
 	}
@@ -146,10 +140,10 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return a.undone(f, nil, nil)
 	}
 	if f.dryRun && f.json {
-		return a.Document(fixview.UndoPlanDocument(todo, f.restart))
+		return a.Document(fixview.UndoPlanDocument(todo, how))
 	}
 	if !f.json {
-		fmt.Fprint(a.Out, fixview.UndoPlan(todo, f.restart, shell.Screen(a.Out)))
+		fmt.Fprint(a.Out, fixview.UndoPlan(todo, how, shell.Screen(a.Out)))
 	}
 	if f.dryRun {
 		return nil
@@ -157,7 +151,11 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if err := executor.Trusted(); err != nil {
 		return fmt.Errorf("undo what the journal says: %w", err)
 	}
-	if err := a.Ask(fmt.Sprintf("Undo %s?", units.Count(len(todo), "change")), f.yes); err != nil {
+	question := "Undo " + units.Count(len(todo), "change")
+	if f.discardNew {
+		question += ", and lose what was written since"
+	}
+	if err := a.Ask(question+"?", f.yes); err != nil {
 		return err
 	}
 	doer.Close()
@@ -168,6 +166,27 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return shell.ErrMarked // what was asked for, but for what was left out
 	}
 	return err
+}
+
+// chosen gives the changes that are meant, the newest first.
+func (a *app) chosen(f undoFlags, all []*change.Change) ([]*change.Change, error) {
+	which := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}
+	if f.file != "" {
+		text, err := a.planText(f.file)
+		if err != nil {
+			return nil, err
+		}
+		p, err := fix.PlanIn(f.file, text)
+		if err != nil {
+			return nil, err
+		}
+		which.Plan = &p
+	}
+	todo, err := which.Of(all)
+	if err == nil && f.discardNew && len(todo) > 0 && !slices.ContainsFunc(todo, (*change.Change).Moves) {
+		err = hint.Usage("--discard-new is for changes that moved a server's data, and none of these did", "leave it out")
+	}
+	return todo, err
 }
 
 // follow notes where the snapshots of points lie once a rollback was undone.

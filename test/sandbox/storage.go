@@ -200,7 +200,7 @@ func (b *Box) zfsDaemon(daemon string) error {
 		return err
 	}
 	if _, err := output(exec.Command("zpool", "list")); err == nil {
-		return nil
+		return clearStale()
 	}
 	cmd := exec.Command(daemon, "-n")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -214,7 +214,7 @@ func (b *Box) zfsDaemon(daemon string) error {
 	if err != nil {
 		return Missing{"zfs-fuse does not start: " + err.Error(), "run where FUSE works"}
 	}
-	return nil
+	return clearStale()
 }
 
 // lock waits until no other process holds what the machine has only once.

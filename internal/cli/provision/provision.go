@@ -314,7 +314,11 @@ func (v *verbs) away(ctx context.Context, flow propose.Flow, f flags, of string)
 			return err
 		}
 	}
-	if err := v.Ask("Take it away?", f.yes); err != nil {
+	question := "Take it away?"
+	if f.discardNew {
+		question = "Take it away, and lose what was written since?"
+	}
+	if err := v.Ask(question, f.yes); err != nil {
 		return err
 	}
 	undone, err := flow.TakeAway(ctx, of, change.UndoOptions{Force: f.force, Keep: f.keep, Discard: f.discardNew})

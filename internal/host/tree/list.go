@@ -240,6 +240,9 @@ func (r *Root) Kind(name string) byte {
 	return map[uint32]byte{unix.S_IFDIR: 'd', unix.S_IFREG: 'f', unix.S_IFLNK: 'l'}[st.Mode&unix.S_IFMT]
 }
 
+// Full tells whether an error is that of a filesystem that has no room, or not for this user.
+func Full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+
 // Replaced tells whether an error is that of a name that became another thing meanwhile.
 func Replaced(err error) bool {
 	return errors.Is(err, ErrKind) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)

@@ -44,9 +44,9 @@ func TestReplicateAllowed(t *testing.T) {
 	w.keeper = keeper(hosttest.LiveDoer(t), w.dir)
 	points := []protect.Point{w.point(t, 2000), w.point(t, 100)}
 	test := filepath.Join(dir, "least.test")
-	sh(t, fmt.Sprintf("cp %s %s; chown -R least %s", os.Args[0], test, dir))
 	uid, err := strconv.Atoi(sh(t, "id -u least"))
 	must(t, err)
+	sh(t, fmt.Sprintf("cp %s %s; chown -R %d:%[3]d %s", os.Args[0], test, uid, dir)) // also the group: who is not root can give a file to none but his own
 	send := func() error {
 		for _, p := range points {
 			c := exec.Command(test, "-test.run=^TestReplicateAllowed$", "-test.v")

@@ -2,15 +2,19 @@ package move
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
 	"plumb/test/sandbox"
@@ -182,6 +186,67 @@ func TestDiscard(t *testing.T) {
 	must(t, os.WriteFile(y.ledger, []byte(strings.Join(y.promised()[:before], "\n")+"\n"), 0o644))
 	y.undo(change.UndoOptions{Discard: true})
 	y.kept("discarded")
+}
+
+// An undo that dies while it loses what was written since is gone on with, wherever that was.
+func TestDiscardThatDies(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	lose, stride := change.UndoOptions{Discard: true}, 5
+	if sandbox.Full() {
+		stride = 1
+	}
+	for at := 1; ; at += stride {
+		y.mover()
+		must(t, os.RemoveAll(y.dir+"/journal"))
+		before := y.promised()
+		draft, _ := y.draft()
+		out, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{})
+		must(t, err)
+		must(t, os.WriteFile(y.ledger, []byte(strings.Join(before, "\n")+"\n"), 0o644))
+		how := []string{hosttest.Before, hosttest.After, hosttest.Amid}[at%3]
+		m := hosttest.NewMortal(y.d, at, how)
+		if err := y.executor(m).Undo(t.Context(), []int{out.Number}, lose); err != nil && !m.Dead() {
+			t.Fatal(err)
+		}
+		m.Rest()
+		must(t, y.executor(y.d).Undo(t.Context(), []int{out.Number}, lose))
+		y.kept(fmt.Sprintf("dead %s operation %d", how, at))
+		if !m.Dead() {
+			return
+		}
+	}
+}
+
+// What was written since is copied back onto a filesystem that is full: from then on nobody can lose the rest of it, as the
+// old files are of two moments. With room it is all there.
+func TestFullWayBack(t *testing.T) {
+	base := t.TempDir()
+	if os.Getuid() != 0 {
+		t.Skip("mounts: run the tests as root")
+	}
+	sh(t, `mkdir "$1/old"; mount -t tmpfs -o size=4m,mode=755 none "$1/old"`, base)
+	t.Cleanup(func() { sh(t, `! mountpoint -q "$1/old" || umount "$1/old"`, base) })
+	y := newToy(t, base)
+	y.mover()
+	draft, _ := y.draft()
+	out, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{})
+	must(t, err)
+	sh(t, `head -c 9000000 /dev/urandom >"$1/base/more"; chown 65534:65534 "$1/base/more"`, y.data)
+	undo := func(o change.UndoOptions) error {
+		return y.executor(y.d).Undo(t.Context(), []int{out.Number}, o)
+	}
+	if err := undo(change.UndoOptions{}); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(hint.Of(err), "make room") {
+		t.Fatalf("%v, hint %q", err, hint.Of(err))
+	}
+	if err := undo(change.UndoOptions{Discard: true}); err == nil || !strings.Contains(err.Error(), "copied back already") || !strings.Contains(hint.Of(err), fmt.Sprintf("plumb undo %d", out.Number)) {
+		t.Fatalf("%v, hint %q", err, hint.Of(err))
+	}
+	sh(t, `mount -o remount,size=64m "$1/old"`, base)
+	must(t, undo(change.UndoOptions{}))
+	y.kept("with room")
+	if st, err := os.Stat(y.data + "/base/more"); err != nil || st.Size() != 9000000 {
+		t.Errorf("%v, %v", st, err)
+	}
 }
 
 const intruder = `import os, sys

@@ -12,7 +12,7 @@ func Allowed(verb string) string {
 		return head + "# points are taken and pruned; a policy that drills needs root\nzfs allow -u plumb snapshot,userprop,destroy,rename,create,mount tank/db\n"
 	case "replicate":
 		return head + "# what is sent, and the bookmarks that the next increment begins from\nzfs allow -u plumb send,bookmark,destroy tank/db\n" +
-			"# and on the dataset that holds the target's (made beforehand by root), for the user who receives\nzfs allow -u plumb receive,create,mount,mountpoint,canmount,readonly,userprop,com.sun:auto-snapshot tank2/copies\n" +
+			"# and on the dataset that holds the target's (made beforehand by root), for the user who receives\nzfs allow -u plumb receive,create,mount,userprop tank2/copies\n" +
 			"# --verify at the target needs root there.\n"
 	}
 	return "# OpenZFS: plumb " + verb + " mounts clones and starts servers, which only root may: no zfs allow gives that.\n"

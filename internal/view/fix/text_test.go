@@ -171,7 +171,7 @@ func someTrail() []fix.Undone {
 
 func TestUndo(t *testing.T) {
 	all, _ := someHistory()
-	viewtest.Golden(t, "undo.txt", UndoPlan(all[:4], false, page.Screen{Width: 80})+UndoOutcome(someTrail(), page.Screen{Width: 80}))
+	viewtest.Golden(t, "undo.txt", UndoPlan(all[:4], fix.Undo{}, page.Screen{Width: 80})+UndoOutcome(someTrail(), page.Screen{Width: 80}))
 }
 
 func TestChangesFitTheirSchemas(t *testing.T) {
@@ -184,7 +184,7 @@ func TestChangesFitTheirSchemas(t *testing.T) {
 	viewtest.FitsSchema(t, schema.Of("history"), HistoryDocument(nil, now))
 	viewtest.FitsSchema(t, schema.Of("undo"), UndoDocument(someTrail()))
 	viewtest.FitsSchema(t, schema.Of("undo"), UndoDocument(nil))
-	viewtest.FitsSchema(t, schema.Of("undo"), UndoPlanDocument(all, true))
+	viewtest.FitsSchema(t, schema.Of("undo"), UndoPlanDocument(all, fix.Undo{Restart: true}))
 	viewtest.FitsSchema(t, schema.Of("history"), HistoryDocument([]*change.Change{{Number: 3, Damage: errors.New("read it: the file is damaged")}}, now))
 	b, err := page.JSON(Document(fix.Result{Draft: fixDraft(), Outcome: out, After: after}, viewtest.Units()))
 	if err != nil {

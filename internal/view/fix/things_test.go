@@ -2,9 +2,11 @@ package fix
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"plumb/internal/change"
+	"plumb/internal/fix"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 	"plumb/internal/view/viewtest"
@@ -25,8 +27,8 @@ func TestActsThatMakeAndRemove(t *testing.T) {
 	}
 	c.Acts = append(c.Acts, acts...)
 	screen := page.Screen{Width: 80}
-	viewtest.Golden(t, "history-things.txt", HistoryOf(c, now, screen)+UndoPlan([]*change.Change{c}, false, screen))
-	text, err := json.MarshalIndent([]any{HistoryDocument([]*change.Change{c}, now), UndoPlanDocument([]*change.Change{c}, false)}, "", "  ")
+	viewtest.Golden(t, "history-things.txt", HistoryOf(c, now, screen)+UndoPlan([]*change.Change{c}, fix.Undo{}, screen))
+	text, err := json.MarshalIndent([]any{HistoryDocument([]*change.Change{c}, now), UndoPlanDocument([]*change.Change{c}, fix.Undo{})}, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +41,16 @@ func TestActsThatMakeAndRemove(t *testing.T) {
 	want := "removed, while as it was made, copy removed, while nobody changed it, put back, none: what is removed cannot be brought back"
 	if got := undoing(s); got != want {
 		t.Errorf("undo: %s", got)
+	}
+	moved := &change.Change{Number: 3, Acts: []change.Recorded{}}
+	for _, phase := range []string{change.MoveCopy, change.MoveAside, change.MoveGive} {
+		moved.Acts = append(moved.Acts, change.Recorded{Act: change.Act{Move: &change.Move{Phase: phase, On: "mysql:3306"}}, State: change.Done})
+	}
+	for words, lose := range map[string]bool{"copy back what was written there since": false, "lose what was written there since": true} {
+		text := UndoPlan([]*change.Change{moved}, fix.Undo{Discard: lose}, screen)
+		if !strings.Contains(text, "data in place of mysql:3306: "+words+"\n    data at rest of mysql:3306: put the old files back in their place\n    data of mysql:3306: remove the copies\n") {
+			t.Errorf("lose %v:\n%s", lose, text)
+		}
 	}
 	only := []*change.Change{{Number: 2, Acts: acts[5:], Ended: true}}
 	if word := changeWord(only[0], now); word != "applied" || only[0].Open() {

@@ -13,10 +13,10 @@ import (
 
 // UndoPlan shows what an undo would take back, and what it would run for it:
 // the very words of the journal.
-func UndoPlan(todo []*change.Change, restart bool, s page.Screen) string {
+func UndoPlan(todo []*change.Change, how fix.Undo, s page.Screen) string {
 	p := page.NewPage(s)
 	for _, c := range todo {
-		again := restart && len(c.RestartsBack()) > 0
+		again := how.Restart && len(c.RestartsBack()) > 0
 		if !c.Open() && !again {
 			continue
 		}
@@ -26,7 +26,7 @@ func UndoPlan(todo []*change.Change, restart bool, s page.Screen) string {
 			if a.State == change.Undone || a.State == change.Left || a.State == change.Gone {
 				continue
 			}
-			p.Hang(page.Normal, "    ", a.Act.Place()+": "+backValues(a))
+			p.Hang(page.Normal, "    ", a.Act.Place()+": "+backValues(a, how.Discard))
 			for _, o := range a.Back() {
 				p.Hang(page.Dim, "        runs  ", opLine(o))
 			}
@@ -63,9 +63,11 @@ func restartLine(r change.Restart) string {
 	return text
 }
 
-// backValues says from what to what an undo goes.
-func backValues(a change.Recorded) string {
+// backValues says from what to what an undo goes, which loses what is newer or not.
+func backValues(a change.Recorded, lose bool) string {
 	switch {
+	case a.Act.Move != nil:
+		return backData(a.Act.Move.Phase, lose)
 	case a.Act.Make != nil:
 		return "remove it, if it is as it was made"
 	case a.Act.Copy != nil:
@@ -84,6 +86,19 @@ func backValues(a change.Recorded) string {
 		return "back to " + lines(string(a.Made.Splice.Old))
 	}
 	return "back to " + stateText(a.Made.Before)
+}
+
+// backData says what an undo does to data that were moved.
+func backData(phase string, lose bool) string {
+	switch {
+	case phase == change.MoveGive && lose:
+		return "lose what was written there since"
+	case phase == change.MoveGive:
+		return "copy back what was written there since"
+	case phase == change.MoveAside:
+		return "put the old files back in their place"
+	}
+	return "remove the copies"
 }
 
 // isWaiting tells whether an act could not be taken back because its server

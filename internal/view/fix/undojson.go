@@ -44,7 +44,7 @@ func UndoDocument(trail []fix.Undone) UndoJSON {
 }
 
 // UndoPlanDocument makes the document of what an undo would do.
-func UndoPlanDocument(todo []*change.Change, restart bool) UndoJSON {
+func UndoPlanDocument(todo []*change.Change, how fix.Undo) UndoJSON {
 	doc := UndoJSON{Plumb: 1, Kind: "undo", DryRun: true, Acts: []UndoActJSON{}}
 	for _, c := range todo {
 		for i := len(c.Acts) - 1; i >= 0; i-- {
@@ -52,13 +52,13 @@ func UndoPlanDocument(todo []*change.Change, restart bool) UndoJSON {
 			if a.State == change.Undone || a.State == change.Left || a.State == change.Gone {
 				continue
 			}
-			j := UndoActJSON{Change: c.Number, Place: a.Act.Place(), State: string(a.State), To: backValues(a)}
+			j := UndoActJSON{Change: c.Number, Place: a.Act.Place(), State: string(a.State), To: backValues(a, how.Discard)}
 			for _, o := range a.Back() {
 				j.Runs = append(j.Runs, opLine(o))
 			}
 			doc.Acts = append(doc.Acts, j)
 		}
-		if restart {
+		if how.Restart {
 			for _, r := range c.RestartsBack() {
 				doc.Restarts = append(doc.Restarts, restartLine(r))
 			}
