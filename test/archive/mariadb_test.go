@@ -46,12 +46,6 @@ func (m *maria) follow() {
 	m.serve("--binlog-index", filepath.Join(m.server.Dir, "binlog.index"), "--binlog-user", m.user)
 }
 
-func (m *maria) ask(query string) (out string) {
-	m.t.Helper()
-	must(m.t, m.db.QueryRow(query).Scan(&out))
-	return out
-}
-
 func (m *maria) base() {
 	m.t.Helper()
 	line := fmt.Sprintf("mariadb-backup --no-defaults --backup --stream=mbstream --user=root --socket=%s --datadir=%s --target-dir=%s", m.server.Socket, m.server.Dir, m.t.TempDir())

@@ -42,6 +42,21 @@ type Asked struct {
 	Replace  bool          // the server that was backed up is gone: the copy takes its place
 }
 
+// Latest is the word for all that is archived.
+const Latest = "latest"
+
+// Read reads the moment that a person named.
+func (a *Asked) Read(to string, now time.Time) (err error) {
+	if to == Latest {
+		a.To = replay.Target{Text: "the end of the archive"}
+		return nil
+	}
+	if a.To, err = replay.Parse(to); err == nil && a.To.Time.After(now) {
+		err = hint.Usage(to+" is still to come", "--to latest replays all that is archived")
+	}
+	return err
+}
+
 // At says where a base is brought forward, and as whom.
 type At struct {
 	Data     string // the directory in which it was unpacked

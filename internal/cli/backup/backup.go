@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/backup"
-	"plumb/internal/backup/chunk"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
@@ -164,7 +163,7 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 	if err != nil {
 		return b, err
 	}
-	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Chunk: chunk.Max, Workers: o.parallel, Doing: v.doing(o.json)}
+	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Workers: o.parallel, Doing: v.doing(o.json)}
 	if o.low {
 		b.Chunk, b.Workers = 2<<20, min(3, o.parallel)
 	}

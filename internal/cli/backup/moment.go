@@ -18,7 +18,6 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/protect/replay"
 	view "plumb/internal/view/backup"
 )
 
@@ -67,15 +66,8 @@ func (l *later) check(c *cobra.Command) error {
 
 // asked reads the moment.
 func (l *later) asked() (moment.Asked, error) {
-	a := moment.Asked{To: replay.Target{Text: "the end of the archive"}, Log: l.log, Timeline: l.timeline, Replace: l.replace}
-	if l.to == "latest" {
-		return a, nil
-	}
-	to, err := replay.Parse(l.to)
-	if err == nil && to.Time.After(time.Now()) {
-		err = hint.Usage(l.to+" is still to come", "--to latest replays all that is archived")
-	}
-	a.To = to
+	a := moment.Asked{Log: l.log, Timeline: l.timeline, Replace: l.replace}
+	err := a.Read(l.to, time.Now())
 	return a, err
 }
 

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"context"
 	"fmt"
 
 	"filippo.io/age"
@@ -16,7 +15,7 @@ import (
 )
 
 // Place is where backups and archives are kept, for the commands about archives.
-type Place struct{ opening }
+type Place struct{ place }
 
 // ToFlags adds the flags of a command that writes there.
 func (p *Place) ToFlags(c *cobra.Command) {
@@ -27,11 +26,6 @@ func (p *Place) ToFlags(c *cobra.Command) {
 func (p *Place) FromFlags(c *cobra.Command) {
 	p.place.flags(c, "from", oneURL)
 	p.trustFlag(c)
-}
-
-// IdentityFlag adds the one that names the keys.
-func (p *Place) IdentityFlag(c *cobra.Command) {
-	c.Flags().StringVar(&p.identity, "identity", "", "the `FILE` with the keys that open archives, as age-keygen writes it")
 }
 
 // URL is where it is.
@@ -50,14 +44,6 @@ func (p *Place) Open() (store.Store, func() error, error) {
 	}
 	return p.open(p.urls[0])
 }
-
-// Vault opens the store for reading.
-func (p *Place) Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Vault, error) {
-	return p.vault(ctx, d, s)
-}
-
-// Keys reads the identities; none when no file is named.
-func (p *Place) Keys() ([]age.Identity, error) { return p.keys() }
 
 // On opens this machine and the store for one command.
 func (p *Place) On(s *shell.Shell, do func(d *host.LiveDoer, s store.Store) error) error {
