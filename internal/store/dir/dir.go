@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"plumb/internal/backup/store"
+	"plumb/internal/hint"
 )
 
 // Dir is a directory.
@@ -36,7 +37,13 @@ var _ store.Store = (*Dir)(nil)
 func Open(name string) (*Dir, error) {
 	root, err := os.OpenRoot(name)
 	if err != nil {
-		return nil, fmt.Errorf("open the place for backups: %w", err)
+		err = fmt.Errorf("open the place for backups: %w", err)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = hint.With(err, "mount it, or make it with mkdir: Plumb does not, because a disk that is not mounted is not there either")
+	}
+	if err != nil {
+		return nil, err
 	}
 	return &Dir{root: root, name: name}, nil
 }
