@@ -17,7 +17,8 @@ import (
 )
 
 // unmet are bounds that no captured host comes near, with what would.
-var unmet = map[string]string{"block commands": "a drive that tells its health, or device-mapper"}
+var unmet = map[string]string{"block commands": "a drive that tells its health, or device-mapper",
+	"ceph files": "mapped images of Ceph", "ceph commands": "mapped images of Ceph"}
 
 // TestProbesCostWhatTheySay counts what each probe asks of every captured host
 // and of this one. More than its Cost is a fault; so is a Cost of which no host

@@ -34,10 +34,11 @@ func (v *verbs) copy() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "copy [ID | --all] --from URL --to URL",
 		Short: "copy backups to another store, as they lie",
-		Long: `Copy takes the newest backup, the one of an ID or all, and what it needs, from one
-store to another. Nothing is opened, so no key is needed. Each object is compared with
-what was signed before it is written, and the manifest is written last. What is there of
-a run that was killed, by name and size, is not sent again.
+		Long: `Copy takes the newest backup, the one of an ID or all, and what it needs, from
+one store to another. Nothing is opened, so no key is needed. Each object is
+compared with what was signed before it is written, and the manifest is written
+last. What is there of a run that was killed, by name and size, is not sent
+again.
 
 Only backups that somebody signed whom this host trusts are copied.
 

@@ -40,10 +40,10 @@ func (v *verbs) key() *cobra.Command {
 with the key that opens them, on paper or on another machine: plumb restore
 --trust takes it. plumb backup sheet prints all that is to be kept.
 
---rotate makes another key. Both keys sign that, and the next backup puts it into
-the store: who trusts the old key believes what the new one signs, and of what the
-old one signs only what ended before. The old private key is gone then. Where it was
-stolen, trust only the new one: print the sheet again.
+--rotate makes another key. Both keys sign that, and the next backup puts it
+into the store: who trusts the old key believes what the new one signs, and of
+what the old one signs only what ended before. The old private key is gone
+then. Where it was stolen, trust only the new one: print the sheet again.
 
 ` + exits,
 		Args: shell.NoArgs,
@@ -86,10 +86,10 @@ func (v *verbs) sheet() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sheet",
 		Short: "print the recovery sheet: what another machine must know to restore",
-		Long: `Sheet prints where this host backs up to, whose keys open that, which key signs it,
-and the commands that restore it. There is no secret in it. Print it, and keep it where
-this machine is not, beside the key that opens the backups. plumb backup prints it by
-itself when it is new or says something else.
+		Long: `Sheet prints where this host backs up to, whose keys open that, which key signs
+it, and the commands that restore it. There is no secret in it. Print it, and
+keep it where this machine is not, beside the key that opens the backups. plumb
+backup prints it by itself when it is new or says something else.
 
 ` + shell.ReadExits,
 		Args: shell.NoArgs,

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -86,7 +87,7 @@ func Add(ctx context.Context, h host.Reader, s *stack.Stack, pool string, class 
 	if err != nil {
 		return a, err
 	}
-	m, err := a.act(ctx, h, fuse)
+	m, err := a.act(ctx, h, fuse, checksSectors(s))
 	if err != nil {
 		return a, err
 	}
@@ -101,6 +102,17 @@ func Fuse(s *stack.Stack) bool {
 	return m != nil && m.Text("implementation") == "zfs-fuse"
 }
 
+// checksSectors tells whether zpool add refuses a device whose sectors are larger than those of the pool, which
+// OpenZFS does since 2.3. Of a log or a cache nothing depends on that, and both can be removed again.
+func checksSectors(s *stack.Stack) bool {
+	m := s.Find(stack.Ref{Kind: "zfs", Name: "module"})
+	if m == nil || m.Text("implementation") != "openzfs" {
+		return false
+	}
+	v, err := catalog.ParseVersion(m.Text("version"))
+	return err == nil && v.Compare(catalog.Version{2, 3}) >= 0
+}
+
 // Step is the step of a change that makes it.
 func (a Addition) Step() change.Prepared {
 	return change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "pool", Name: a.Pool}, Name: string(a.Class)}, To: stack.Text(a.Disk.Spec.Path), Because: "asked for"},
@@ -108,12 +120,15 @@ func (a Addition) Step() change.Prepared {
 }
 
 // act adds it. It is known by its path in the pool, and by what the disk says of itself.
-func (a Addition) act(ctx context.Context, h host.Reader, fuse bool) (*change.Make, error) {
+func (a Addition) act(ctx context.Context, h host.Reader, fuse, checked bool) (*change.Make, error) {
 	device := a.Disk.Spec.Path
 	name := shown(fuse, a.Disk.Node, device)
 	add := []string{"zpool", "add", a.Pool, string(a.Class), device}
 	if !fuse {
 		add = slices.Insert(add, 2, "-o", fmt.Sprintf("ashift=%d", shift(a.Disk)))
+	}
+	if checked {
+		add = slices.Insert(add, 2, "--allow-ashift-mismatch")
 	}
 	member := &change.Inspection{Argv: zfs.Tools{Fuse: fuse}.Status(a.Pool), Match: `^\s+(` + regexp.QuoteMeta(name) + `)(?:-part1|p1|1)?\s`}
 	says, state := &change.Inspection{File: "/sys/class/block/" + a.Disk.Identity}, ""
