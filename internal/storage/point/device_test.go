@@ -147,7 +147,7 @@ func TestPointsOfImages(t *testing.T) {
 		t.Errorf("what the kernel held was not written out before: %q", m.did)
 	}
 	must(t, r.Destroy(ctx, m, all))
-	m.says(t, "rbd snap rm --no-progress --snap-id 4 -- db/data")
+	m.says(t, "rbd snap rm --snap-id 4 -- db/data")
 	m.did = nil
 	all[0].GUID = "5"
 	if err := r.Destroy(ctx, m, all); err == nil || slices.ContainsFunc(m.did, func(s string) bool { return strings.Contains(s, "snap rm") }) {

@@ -204,7 +204,7 @@ func (r RBD) Destroy(ctx context.Context, d host.Streamer, members []protect.Mem
 			continue
 		}
 		image, _, _ := strings.Cut(m.Snapshot, "@")
-		if _, err := d.Run(ctx, "rbd", "snap", "rm", "--no-progress", "--snap-id", m.GUID, "--", image); err != nil {
+		if _, err := d.Run(ctx, "rbd", "snap", "rm", "--snap-id", m.GUID, "--", image); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/provision"
+	"plumb/internal/units"
 )
 
 // cluster is a server as postgresql-common keeps it: a version, a name, a directory of configuration.
@@ -150,7 +151,7 @@ func (c cluster) fits(ctx context.Context, h host.Reader, size int64) error {
 	}
 	const more = 256 << 20 // WAL, and what a new cluster begins with
 	if free := int64(room.AvailBytes); free < size+more {
-		return hint.With(fmt.Errorf("the data are %d MiB, and at %s %d MiB are free", size>>20, above, free>>20), "--at DIR names a place with more room")
+		return hint.With(fmt.Errorf("the data are %s, and at %s %s are free", units.Measured(float64(size)), above, units.Measured(float64(free))), "--at DIR names a place with more room")
 	}
 	return nil
 }
