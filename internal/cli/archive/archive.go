@@ -240,7 +240,7 @@ func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o a
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := (&backup.Backup{Do: d, Store: s, Host: name, Sign: sign, Public: public}).Claim(ctx); err != nil {
+	if err := (&backup.Backup{Do: d, Store: s, Dir: at, Host: name, Sign: sign, Public: public}).Claim(ctx); err != nil {
 		return nil, nil, err
 	}
 	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now}, verifier, nil

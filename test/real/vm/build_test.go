@@ -65,7 +65,7 @@ func TestGuestScriptsAreClean(t *testing.T) {
 // TestInitHasUdevBeforeTheLine: zpool create waits in vain without.
 func TestInitHasUdevBeforeTheLine(t *testing.T) {
 	at, initScript := -1, initScript+runScript
-	for _, word := range []string{"systemd-udevd --daemon", "udevadm settle", "modprobe zfs", "plumb-vm up", "bash /in/.vm/line", "plumb-vm exit"} {
+	for _, word := range []string{"systemd-udevd --daemon", "udevadm settle", "modprobe -q zfs", "plumb-vm up", "bash /in/.vm/line", "plumb-vm exit"} {
 		i := strings.LastIndex(initScript, word)
 		if word == "plumb-vm exit" { // in a function, which is above its use
 			i = strings.LastIndex(initScript, `end "$?"`)
