@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
@@ -176,11 +174,10 @@ func (j Job) needs() (all []string) {
 // lean makes sure that what a backup builds on is in a store, and brings back what prune has decided to remove
 // but has not begun to. After that the claim keeps it.
 func (b *Backup) lean(ctx context.Context, in store.Store, needs []string) error {
-	own, err := note.NewVerifier(b.Public)
+	v, err := Vault{Store: in}.Own(ctx, b.Do, b.Dir)
 	if err != nil {
 		return err
 	}
-	v := Vault{Store: in, Trust: []note.Verifier{own}}
 	for seen := []string{}; len(needs) > 0; needs = needs[1:] {
 		if slices.Contains(seen, needs[0]) {
 			continue
@@ -228,11 +225,7 @@ func (v Vault) TakeBack(ctx context.Context, id string) error {
 	if s.Going || s.Was == nil {
 		return fmt.Errorf("take back backup %s: %w, and its objects have begun to go", id, ErrRemoved)
 	}
-	m, _, err := manifest.Open(s.Was, v.Trust...)
-	if err == nil && m.ID != id {
-		err = fmt.Errorf("it holds the manifest of %s", m.ID)
-	}
-	if err != nil {
+	if _, _, err := v.Open(s.Was, id); err != nil {
 		return fmt.Errorf("take back backup %s: %w", id, err)
 	}
 	if _, err := store.Settle(ctx, v.Store, manifest.Name(id), s.Was, store.Put{Was: tag}); err != nil {

@@ -76,9 +76,9 @@ func signer(text []byte) string {
 
 // read reads a manifest of our own.
 func (b *Backup) read(ctx context.Context, in store.Store, id string) (manifest.Manifest, error) {
-	v, err := note.NewVerifier(b.Public)
+	v, err := Vault{Store: in}.Own(ctx, b.Do, b.Dir)
 	if err != nil {
 		return manifest.Manifest{}, err
 	}
-	return Vault{Store: in, Trust: []note.Verifier{v}}.Get(ctx, id)
+	return v.Get(ctx, id)
 }

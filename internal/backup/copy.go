@@ -90,7 +90,7 @@ func (c Copying) one(ctx context.Context, m manifest.Manifest) (Copied, error) {
 	if err != nil {
 		return done, err
 	}
-	if signed, _, err := c.From.open(text); err != nil || signed.ID != m.ID { // it may be another by now
+	if _, _, err := c.From.Open(text, m.ID); err != nil { // it may be another by now
 		return done, errors.Join(errors.New("its manifest was replaced meanwhile"), err)
 	}
 	if done.There, err = c.has(ctx, m, text); err != nil || done.There {

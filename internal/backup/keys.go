@@ -167,11 +167,16 @@ func Identities(text []byte) ([]age.Identity, error) {
 	return all, nil
 }
 
-// OwnKey gives the public key of this host, if it has one yet.
-func OwnKey(ctx context.Context, d host.Doer, dir string) (note.Verifier, error) {
+// OwnKeys gives the public keys of this host, if it has one yet: that it has, and those it had.
+func OwnKeys(ctx context.Context, d host.Doer, dir string) ([]note.Verifier, error) {
 	own, err := ownKey(ctx, d, dir)
 	if err != nil {
 		return nil, err
 	}
-	return note.NewVerifier(own.public)
+	k, err := note.NewVerifier(own.public)
+	all := []note.Verifier{k}
+	for _, s := range own.past {
+		all = append(all, s.old)
+	}
+	return all, err
 }

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"errors"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -15,7 +16,16 @@ func (v Vault) Proof(ctx context.Context, id string) (p manifest.Proof, by strin
 	if err != nil {
 		return p, "", err
 	}
-	return manifest.OpenProof(text, id, v.Trust...)
+	p, by, err = manifest.OpenProof(text, id, v.Trust...)
+	for _, r := range v.Retired {
+		if !errors.Is(err, manifest.ErrStranger) {
+			break
+		}
+		if old, signed, bad := manifest.OpenProof(text, id, r.Verifier); bad == nil && !old.At.After(r.Until) {
+			return old, signed, nil
+		}
+	}
+	return p, by, err
 }
 
 // Mark writes down what came of starting a server on a backup, with the key of the host that did.

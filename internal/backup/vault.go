@@ -84,17 +84,19 @@ func (v Vault) get(ctx context.Context, id string) (m manifest.Manifest, by stri
 	if manifest.IsStone(text) {
 		return m, "", fmt.Errorf("backup %s: %w", id, ErrRemoved)
 	}
-	if m, by, err = v.open(text); err != nil {
-		return m, by, err
-	}
-	if m.ID != id { // a manifest of another backup, put here by who may write to the store
-		return manifest.Manifest{}, by, fmt.Errorf("read the manifest of %s: it is that of %s", id, m.ID)
-	}
-	return m, by, nil
+	return v.Open(text, id)
 }
 
-// open reads a manifest of somebody who is trusted, or was when he signed it.
-func (v Vault) open(text []byte) (m manifest.Manifest, by string, err error) {
+// Open reads the manifest of a backup, if somebody signed it who is trusted, or was when he signed it.
+func (v Vault) Open(text []byte, id string) (m manifest.Manifest, by string, err error) {
+	m, by, err = v.signed(text)
+	if err == nil && m.ID != id { // a manifest of another backup, put here by who may write to the store
+		return manifest.Manifest{}, by, fmt.Errorf("read the manifest of %s: it is that of %s", id, m.ID)
+	}
+	return m, by, err
+}
+
+func (v Vault) signed(text []byte) (m manifest.Manifest, by string, err error) {
 	m, by, err = manifest.Open(text, v.Trust...)
 	for _, r := range v.Retired {
 		if !errors.Is(err, manifest.ErrStranger) {

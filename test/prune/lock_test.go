@@ -51,7 +51,7 @@ func TestLocks(t *testing.T) {
 	kept := make("seq 9002", 48*time.Hour)
 	free2 := make("seq 9003", 0)
 	make("seq 9004", 48*time.Hour)
-	p := prune.Pruner{Vault: v, Own: v.Trust[0], Sign: sign, Host: "db1", Grace: grace, Lease: lease, Stay: stay, Now: time.Now}
+	p := prune.Pruner{Vault: v, Own: v.Trust, Sign: sign, Host: "db1", Grace: grace, Lease: lease, Stay: stay, Now: time.Now}
 	try := func(o prune.Options) prune.Done {
 		t.Helper()
 		plan, err := p.Plan(t.Context(), o)

@@ -142,7 +142,7 @@ func (k task) backup(ctx context.Context, d *host.LiveDoer, v backup.Vault, sign
 }
 
 func (k task) prune(ctx context.Context, v backup.Vault, sign note.Signer) (prune.Done, error) {
-	p := prune.Pruner{Vault: v, Own: v.Trust[0], Sign: sign, Host: "db1", Grace: grace, Lease: lease, Stay: stay, Now: time.Now}
+	p := prune.Pruner{Vault: v, Own: v.Trust, Sign: sign, Host: "db1", Grace: grace, Lease: lease, Stay: stay, Now: time.Now}
 	o := prune.Options{Rules: keep.Rules{Last: 3}}
 	plan, err := p.Plan(ctx, o)
 	if err != nil {

@@ -146,7 +146,7 @@ func (w work) stone(ctx context.Context, s survey, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := w.open(text, id); err != nil {
+	if _, _, err := w.Open(text, id); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrChanged, err)
 	}
 	return w.put(ctx, manifest.Stone{ID: id, At: s.at, By: w.Host, Why: w.why(id), Was: text}, store.Put{Was: tag})
@@ -250,7 +250,7 @@ func (w work) goes(ctx context.Context, s survey, f *folder) error {
 	if err != nil {
 		return err
 	}
-	if now, err := manifest.OpenStone(text, f.id, w.Own); err != nil || now.Going || !now.At.Equal(f.stone.At) {
+	if now, err := manifest.OpenStone(text, f.id, w.Own...); err != nil || now.Going || !now.At.Equal(f.stone.At) {
 		return fmt.Errorf("%w: it is another stone than was read", store.ErrChanged)
 	}
 	stone := *f.stone

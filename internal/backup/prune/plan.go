@@ -37,8 +37,8 @@ const apart = 12 * time.Hour
 // Pruner prunes the backups of a store.
 type Pruner struct {
 	backup.Vault
-	Own   note.Verifier // of this host; nil when it has no key yet
-	Sign  note.Signer   // nil to look only
+	Own   []note.Verifier // keys of this host, also those it gave up: a stone does no more than who can write it could do without
+	Sign  note.Signer     // nil to look only
 	Host  string
 	Grace time.Duration
 	Lease time.Duration // how long a lease counts that was not renewed; 0: 15 minutes

@@ -311,3 +311,34 @@ func TestPlanReads(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
+
+// TestAnotherKey prunes on with another key what the first one signed: manifests, stones and proofs.
+func TestAnotherKey(t *testing.T) {
+	w := newWorld(t)
+	var ids []string
+	for range 3 {
+		ids = append(ids, w.backup(t, ""))
+	}
+	must(t, w.Mark(t.Context(), manifest.Proof{ID: ids[1], At: w.Now().UTC().Truncate(time.Second), OK: true}, w.Sign))
+	equal(t, "marked with the first key", w.prune(t, "last=2", 1).Marked, ids[:1])
+
+	_, err := backup.Rotate(t.Context(), w.b.Do, w.b.Dir, "db1", w.Now())
+	must(t, err)
+	w.pass(2 * time.Second)
+	w.Sign, w.b.Public, err = backup.HostKey(t.Context(), w.b.Do, w.b.Dir, "db1")
+	must(t, err)
+	w.b.Sign = w.Sign
+	w.Own, err = backup.OwnKeys(t.Context(), w.b.Do, w.b.Dir)
+	must(t, err)
+	w.Vault, err = backup.Vault{Store: w.cal}.Own(t.Context(), w.b.Do, w.b.Dir)
+	must(t, err)
+	if p, _, err := w.Proof(t.Context(), ids[1]); err != nil || !p.OK {
+		t.Errorf("the proof of the first key: %v", err)
+	}
+	w.backup(t, ids[2]) // builds on one that the first key signed
+	w.pass(w.Grace + time.Hour)
+	equal(t, "removed with the second key", w.prune(t, "last=9", 0).Removed, ids[:1])
+	if got := w.there(t); len(got) != 3 {
+		t.Errorf("there are %v", got)
+	}
+}

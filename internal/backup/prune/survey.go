@@ -24,7 +24,6 @@ type folder struct {
 	head    *store.Info // the manifest, or the stone
 
 	m     *manifest.Manifest // when the backup is there
-	by    string             // who signed it
 	stone *manifest.Stone    // when it is being removed
 	own   bool               // by us
 	held  *manifest.Manifest // what the stone holds
@@ -130,33 +129,27 @@ func (p Pruner) read(ctx context.Context, f *folder, at time.Time) error {
 		f.stoneOf(p, text)
 		return nil
 	}
-	f.m, f.by, f.bad = p.open(text, f.id)
+	f.m, f.bad = p.open(text, f.id)
 	return nil
 }
 
 // open reads a manifest that somebody signed who is believed.
-func (p Pruner) open(text []byte, id string) (*manifest.Manifest, string, error) {
-	m, by, err := manifest.Open(text, p.Trust...)
-	if err == nil && m.ID != id {
-		err = fmt.Errorf("it is the manifest of %s", m.ID)
-	}
+func (p Pruner) open(text []byte, id string) (*manifest.Manifest, error) {
+	m, _, err := p.Open(text, id)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	return &m, by, nil
+	return &m, nil
 }
 
 // stoneOf reads a stone. That of another host is believed as a manifest is, and left to that host.
 func (f *folder) stoneOf(p Pruner, text []byte) {
-	s, err := manifest.Stone{}, error(manifest.ErrStranger)
-	if p.Own != nil {
-		s, err = manifest.OpenStone(text, f.id, p.Own)
-	}
+	s, err := manifest.OpenStone(text, f.id, p.Own...)
 	if f.own = err == nil; !f.own {
 		s, err = manifest.OpenStone(text, f.id, p.Trust...)
 	}
 	if err == nil && s.Was != nil {
-		f.held, _, err = p.open(s.Was, f.id)
+		f.held, err = p.open(s.Was, f.id)
 	}
 	if f.bad = err; err == nil {
 		f.stone = &s

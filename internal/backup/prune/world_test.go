@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	now := func() time.Time { return time.Now().Add(w.cal.shift + w.off) }
 	w.b = backup.Backup{Do: do, Store: w.cal, Dir: state, Host: "db1", Plumb: "test", Sign: sign, Public: public, To: []age.Recipient{key.Recipient()}, Words: []string{"key"},
 		Chunk: 16 << 10, Workers: 2, Now: now}
-	w.Pruner = Pruner{Vault: backup.Vault{Store: w.cal, Trust: []note.Verifier{own}}, Own: own, Sign: sign, Host: "db1", Grace: 72 * time.Hour, Now: now}
+	w.Pruner = Pruner{Vault: backup.Vault{Store: w.cal, Trust: []note.Verifier{own}}, Own: []note.Verifier{own}, Sign: sign, Host: "db1", Grace: 72 * time.Hour, Now: now}
 	return w
 }
 

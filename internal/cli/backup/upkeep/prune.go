@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/note"
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/prune"
@@ -131,16 +131,13 @@ func (o pruning) pruner(ctx context.Context, d *host.LiveDoer, s store.Store) (p
 	if p.Host, err = os.Hostname(); err != nil {
 		p.Host = "unknown"
 	}
-	if o.dryRun {
-		p.Own, _ = backup.OwnKey(ctx, d, at) // without one nothing is ours
-	} else {
-		var public string
-		if p.Sign, public, err = backup.HostKey(ctx, d, at, p.Host); err == nil {
-			p.Own, err = note.NewVerifier(public)
-		}
-		if err != nil {
+	if !o.dryRun {
+		if p.Sign, _, err = backup.HostKey(ctx, d, at, p.Host); err != nil {
 			return p, err
 		}
+	}
+	if p.Own, err = backup.OwnKeys(ctx, d, at); err != nil && !errors.Is(err, fs.ErrNotExist) { // without one nothing is ours
+		return p, err
 	}
 	p.Vault, err = o.Place.Vault(ctx, d, s)
 	return p, err
