@@ -89,11 +89,12 @@ func (c *claims) beat(ctx context.Context) error {
 	return c.to.Each(ctx, func(s store.Store) error { return c.of[s].beat(ctx) })
 }
 
-// drop takes the claims back when the backup is whole. One that stays is removed by prune.
+// drop takes the claims back where the backup is whole. One that stays is removed by prune.
 func (c *claims) drop(ctx context.Context) {
-	for s, one := range c.of {
-		_ = s.Delete(ctx, manifest.ClaimName(one.id))
-	}
+	_ = c.to.Each(ctx, func(s store.Store) error {
+		_ = s.Delete(ctx, manifest.ClaimName(c.of[s].id))
+		return nil
+	})
 }
 
 // begin writes the claim, or takes it up.

@@ -85,6 +85,29 @@ func TestOneTargetOfTwoFails(t *testing.T) {
 	}
 }
 
+// down is a store that answers nothing.
+type down struct{ store.Store }
+
+var errDown = errors.New("it is down")
+
+func (down) Get(context.Context, string, []byte) ([]byte, string, error)    { return nil, "", errDown }
+func (down) Put(context.Context, string, []byte, store.Put) (string, error) { return "", errDown }
+func (down) List(context.Context, string, func(store.Info) error) error     { return errDown }
+func (down) Delete(context.Context, string) error                           { panic("a store that is lost is asked again") }
+
+// The first target is no better than the others: when it is down they have the backup.
+func TestFirstTargetIsDown(t *testing.T) {
+	w := newWorld(t)
+	w.Also, w.Store = []store.Store{w.Store}, down{w.Store}
+	res, err := w.Run(t.Context(), command("seq 60000"))
+	if err != nil || len(res.Lost) != 1 || !errors.Is(res.Lost[0].Err, errDown) {
+		t.Fatalf("lost: %+v, %v", res.Lost, err)
+	}
+	if got, err := w.in(w.Also[0]).restore(t, res.Manifest); err != nil || !strings.HasSuffix(string(got), "\n60000\n") {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
 // A copy dies before every object, and the next one sends what is not there.
 func TestCopyAtEveryDeath(t *testing.T) {
 	w := newWorld(t)

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"plumb/internal/backup/manifest"
@@ -13,19 +14,25 @@ import (
 // beyond that was named by a clock that was wrong, or by somebody who wants ours to be.
 const ahead = 48 * time.Hour
 
-// id names a new backup so that it sorts after those that are there, also when two are made in one second, or
-// the clock was set back: the newest is the one with the last name.
-func (b *Backup) id(ctx context.Context, word string) (string, error) {
+// id names a new backup so that it sorts after those that are there, wherever it goes, also when two are made in one
+// second, or the clock was set back: the newest is the one with the last name.
+func (b *Backup) id(ctx context.Context, to *store.Fan, word string) (string, error) {
 	now := b.Now().UTC().Truncate(time.Second)
 	at := now
-	err := b.Store.List(ctx, manifest.Prefix, func(i store.Info) error {
-		if made := manifest.Made(manifest.OfManifest(i.Name)); !made.Before(at) && made.Before(now.Add(ahead)) {
-			at = made.Add(time.Second)
+	var one sync.Mutex
+	err := to.Each(ctx, func(s store.Store) error {
+		err := s.List(ctx, manifest.Prefix, func(i store.Info) error {
+			one.Lock()
+			defer one.Unlock()
+			if made := manifest.Made(manifest.OfManifest(i.Name)); !made.Before(at) && made.Before(now.Add(ahead)) {
+				at = made.Add(time.Second)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("list the backups of %s: %w", s.URL(), err)
 		}
 		return nil
 	})
-	if err != nil {
-		return "", fmt.Errorf("list the backups of %s: %w", b.Store.URL(), err)
-	}
-	return manifest.NewID(at, word), nil
+	return manifest.NewID(at, word), err
 }

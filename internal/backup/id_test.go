@@ -28,4 +28,12 @@ func TestTheNewestIsTheLastMade(t *testing.T) {
 			t.Errorf("the newest is %s, and %s was made last, %v", last.ID, res.ID, err)
 		}
 	}
+	// Of several places each counts.
+	first, second := w.Store, newWorld(t).Store
+	w.Store = second
+	w.Also = []store.Store{first}
+	res, err := w.Run(t.Context(), command("echo both"))
+	if last, bad := w.in(first).vault(t).Find(t.Context(), "latest", ""); err != nil || bad != nil || last.ID != res.ID {
+		t.Errorf("the newest is %s, and %s was made last, %v, %v", last.ID, res.ID, err, bad)
+	}
 }

@@ -32,7 +32,7 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 	if err := to.Each(ctx, func(s store.Store) error { return b.claim(ctx, s) }); err != nil {
 		return res, err
 	}
-	r, goesOn, end, err := b.begin(ctx, job.Name)
+	r, goesOn, end, err := b.begin(ctx, to, job.Name)
 	if err != nil {
 		return res, err
 	}
@@ -40,7 +40,7 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 	run, c, still, err := b.alive(ctx, to, r.head.ID, goesOn, job.needs())
 	if errors.Is(err, ErrGivenUp) && goesOn { // what was sent is gone, or of a backup that is whole
 		goesOn, to = false, store.NewFan(b.targets()...)
-		if err = r.start(ctx, job.Name); err == nil {
+		if err = r.start(ctx, to, job.Name); err == nil {
 			run, c, still, err = b.alive(ctx, to, r.head.ID, false, job.needs())
 		}
 	}

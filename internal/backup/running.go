@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -52,7 +53,7 @@ const (
 )
 
 // begin takes up a backup that an earlier run began, or begins one. Only one at a time does.
-func (b *Backup) begin(ctx context.Context, job string) (r *running, goesOn bool, end func(), err error) {
+func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *running, goesOn bool, end func(), err error) {
 	sum := sha256.Sum256([]byte(b.where() + "\n" + job))
 	file := path.Join(b.Dir, "running", hex.EncodeToString(sum[:8])+".log")
 	unlock, err := b.Do.Lock(ctx, file+".lock")
@@ -69,7 +70,7 @@ func (b *Backup) begin(ctx context.Context, job string) (r *running, goesOn bool
 		err = b.Do.Remove(ctx, file)
 	}
 	if err == nil && !goesOn {
-		err = r.start(ctx, job)
+		err = r.start(ctx, to, job)
 	}
 	if err != nil {
 		unlock()
@@ -112,12 +113,12 @@ func (r *running) read(ctx context.Context) (there bool, err error) {
 	return manifest.IsID(r.head.ID), nil // only torn lines: it died before it did anything
 }
 
-func (r *running) start(ctx context.Context, job string) error {
+func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
 	word := make([]byte, 4+32)
 	if _, err := rand.Read(word); err != nil {
 		return err
 	}
-	id, err := r.b.id(ctx, hex.EncodeToString(word[:4]))
+	id, err := r.b.id(ctx, to, hex.EncodeToString(word[:4]))
 	if err != nil {
 		return err
 	}
