@@ -60,10 +60,14 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 	}
 	streams := datasets(m)
 	names := under(streams, target)
-	if err := r.free(ctx, chain, names); err != nil {
+	there, err := r.there(ctx, target)
+	if err == nil {
+		err = r.free(ctx, chain, names, there)
+	}
+	if err != nil {
 		return nil, err
 	}
-	open, err := r.target(ctx, target, names)
+	open, err := r.target(ctx, target, names, there)
 	if err != nil {
 		return nil, err
 	}
@@ -81,20 +85,16 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 }
 
 // free refuses, before anything is made, to restore over a dataset that has nothing of the backup.
-func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[string]string) error {
+func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[string]string, there []string) error {
 	for _, from := range slices.Sorted(maps.Keys(names)) {
-		is, err := r.is(ctx, names[from])
-		for _, m := range chain {
-			if err == nil && is {
-				var has bool
-				has, err = r.has(ctx, names[from], streamOf(m, from).GUID)
-				is = !has // one of an earlier run, to go on with
-			}
+		if !slices.Contains(there, names[from]) {
+			continue
 		}
+		snapshots, err := r.snapshots(ctx, names[from])
 		if err != nil {
 			return err
 		}
-		if is {
+		if !slices.ContainsFunc(chain, func(m manifest.Manifest) bool { return snapshots[streamOf(m, from).GUID] }) { // of no earlier run, to go on with
 			return hint.With(fmt.Errorf("%s is there already, and has nothing of this backup", names[from]), "name another dataset to restore to: nothing is replaced")
 		}
 	}
@@ -138,7 +138,7 @@ func linked(chain []manifest.Manifest) error {
 }
 
 // target makes the dataset below which all lies, and those between. It tells whether this is OpenZFS.
-func (r Restore) target(ctx context.Context, target string, names map[string]string) (open bool, err error) {
+func (r Restore) target(ctx context.Context, target string, names map[string]string, there []string) (open bool, err error) {
 	var wanted []string
 	received := slices.Collect(maps.Values(names))
 	for _, name := range received {
@@ -150,11 +150,6 @@ func (r Restore) target(ctx context.Context, target string, names map[string]str
 		}
 	}
 	slices.Sort(wanted)
-	out, err := r.Do.Output(ctx, zfs.Below(zfs.PoolOf(target))...)
-	if err != nil {
-		return false, err
-	}
-	there := zfs.Names(out)
 	for _, name := range wanted {
 		if slices.Contains(there, name) {
 			continue
@@ -196,22 +191,33 @@ func (r Restore) receive(ctx context.Context, m manifest.Manifest, name, dataset
 	return s.Bytes, nil
 }
 
-// is tells whether a dataset is there.
-func (r Restore) is(ctx context.Context, dataset string) (bool, error) {
+// there lists the datasets of the pool in which a dataset lies, or will lie.
+func (r Restore) there(ctx context.Context, dataset string) ([]string, error) {
 	out, err := r.Do.Output(ctx, zfs.Below(zfs.PoolOf(dataset))...)
-	return err == nil && slices.Contains(zfs.Names(out), dataset), err
+	return zfs.Names(out), err
 }
 
 // has tells whether a dataset has a snapshot, by its GUID.
 func (r Restore) has(ctx context.Context, dataset, guid string) (bool, error) {
-	if is, err := r.is(ctx, dataset); err != nil || !is {
+	there, err := r.there(ctx, dataset)
+	if err != nil || !slices.Contains(there, dataset) {
 		return false, err
 	}
+	snapshots, err := r.snapshots(ctx, dataset)
+	return snapshots[guid], err
+}
+
+// snapshots gives the GUIDs of the snapshots of a dataset that is there.
+func (r Restore) snapshots(ctx context.Context, dataset string) (map[string]bool, error) {
 	out, err := r.Do.Output(ctx, zfs.Moments(dataset)...)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return strings.Contains(zfs.ParseMoments(out, dataset)[guid], "@"), nil
+	guids := map[string]bool{}
+	for guid, moment := range zfs.ParseMoments(out, dataset) {
+		guids[guid] = strings.Contains(moment, "@")
+	}
+	return guids, nil
 }
 
 // Command gives one stream to a shell's line. The line ends well only when it was given all of it.
