@@ -26,10 +26,9 @@ func (b *Backup) claim(ctx context.Context, in store.Store) error {
 	if err != nil {
 		return err
 	}
-	text, _, err := in.Get(ctx, owner, make([]byte, 4096))
-	if errors.Is(err, store.ErrNotFound) {
-		text, err = b.take(ctx, in)
-	}
+	text, err := owned(ctx, in, func() ([]byte, error) {
+		return note.Sign(&note.Note{Text: "backups of " + b.Host + " by plumb\n"}, b.Sign)
+	})
 	if err != nil {
 		return err
 	}
@@ -39,19 +38,23 @@ func (b *Backup) claim(ctx context.Context, in store.Store) error {
 	return own.publish(ctx, in)
 }
 
-// take makes a prefix this host's, unless somebody was faster: it gives whose it is.
-func (b *Backup) take(ctx context.Context, in store.Store) ([]byte, error) {
+// owned gives the note that says whose a prefix is. One that is nobody's gets the one that says, unless
+// somebody is faster.
+func owned(ctx context.Context, in store.Store, says func() ([]byte, error)) ([]byte, error) {
+	there, _, err := in.Get(ctx, owner, make([]byte, 4096))
+	if !errors.Is(err, store.ErrNotFound) {
+		return there, err
+	}
 	if err := conditional(ctx, in); err != nil {
 		return nil, err
 	}
-	signed, err := note.Sign(&note.Note{Text: "backups of " + b.Host + " by plumb\n"}, b.Sign)
+	text, err := says()
 	if err != nil {
 		return nil, err
 	}
-	if _, err = in.Put(ctx, owner, signed, store.Put{New: true}); err == nil || !errors.Is(err, store.ErrExists) {
-		return signed, err
+	if _, err = in.Put(ctx, owner, text, store.Put{New: true}); errors.Is(err, store.ErrExists) {
+		text, _, err = in.Get(ctx, owner, make([]byte, 4096))
 	}
-	text, _, err := in.Get(ctx, owner, make([]byte, 4096))
 	return text, err
 }
 

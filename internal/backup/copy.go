@@ -56,17 +56,7 @@ func (c Copying) claim(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look whose backups those in %s are: %w", c.From.Store.URL(), err)
 	}
-	there, _, err := c.To.Get(ctx, owner, make([]byte, 4096))
-	if errors.Is(err, store.ErrNotFound) {
-		if err := conditional(ctx, c.To); err != nil {
-			return err
-		}
-		if _, err = c.To.Put(ctx, owner, text, store.Put{New: true}); errors.Is(err, store.ErrExists) {
-			there, _, err = c.To.Get(ctx, owner, make([]byte, 4096))
-		} else {
-			there = text
-		}
-	}
+	there, err := owned(ctx, c.To, func() ([]byte, error) { return text, nil })
 	if err != nil {
 		return err
 	}
@@ -111,7 +101,7 @@ func (c Copying) one(ctx context.Context, m manifest.Manifest) (Copied, error) {
 	if _, err := whole(ctx, c.To, m); err != nil {
 		return done, err
 	}
-	o := c.put()
+	o := locked(c.Lock, c.Now)
 	o.New = true
 	if _, err = c.To.Put(ctx, manifest.Name(m.ID), text, o); err != nil && !errors.Is(err, store.ErrExists) {
 		return done, fmt.Errorf("write the manifest: %w", err)
@@ -136,13 +126,6 @@ func (c Copying) has(ctx context.Context, m manifest.Manifest, text []byte) (boo
 	return true, nil
 }
 
-func (c Copying) put() store.Put {
-	if c.Lock == 0 {
-		return store.Put{}
-	}
-	return store.Put{Until: c.Now().Add(c.Lock)}
-}
-
 // stream copies the objects of one stream: its lists, and the chunks that are not there with their size.
 func (c Copying) stream(ctx context.Context, m manifest.Manifest, number int, there map[string]int64, sent, objects *atomic.Int64) error {
 	s := m.Streams[number]
@@ -162,7 +145,7 @@ func (c Copying) stream(ctx context.Context, m manifest.Manifest, number int, th
 			if err := c.Pace.Wait(ctx, len(object)); err != nil {
 				return err
 			}
-			_, err := c.To.Put(ctx, name(n), object, c.put())
+			_, err := c.To.Put(ctx, name(n), object, locked(c.Lock, c.Now))
 			sent.Add(int64(len(object)))
 			return err
 		},
@@ -181,7 +164,7 @@ func (c Copying) stream(ctx context.Context, m manifest.Manifest, number int, th
 			_, err = s.ReadPart(i, text)
 		}
 		if err == nil {
-			_, err = c.To.Put(ctx, list, text, c.put())
+			_, err = c.To.Put(ctx, list, text, locked(c.Lock, c.Now))
 		}
 		if err != nil {
 			return fmt.Errorf("list %d of its chunks: %w", i, err)

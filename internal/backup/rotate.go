@@ -91,7 +91,12 @@ func openSuccession(text []byte) (s succession, err error) {
 }
 
 // keyName tells keys apart as notes do.
-func keyName(v note.Verifier) string { return fmt.Sprintf("%s+%08x", v.Name(), v.KeyHash()) }
+func keyName(k interface {
+	Name() string
+	KeyHash() uint32
+}) string {
+	return fmt.Sprintf("%s+%08x", k.Name(), k.KeyHash())
+}
 
 func same(a, b note.Verifier) bool { return keyName(a) == keyName(b) }
 
@@ -108,7 +113,7 @@ func parseSuccession(line []byte) (succession, error) {
 
 // is tells whether somebody is this host: by the key it has, or one it had.
 func (k key) is(of string) bool {
-	return of == fmt.Sprintf("%s+%08x", k.sign.Name(), k.sign.KeyHash()) ||
+	return of == keyName(k.sign) ||
 		slices.ContainsFunc(k.past, func(s succession) bool { return keyName(s.old) == of })
 }
 

@@ -136,7 +136,7 @@ func (b *Backup) send(ctx context.Context, r *running, to *store.Fan, number int
 	}
 	var sent, skipped int64
 	w, err := stream.NewWriter(ctx, stream.Writing{Store: to, ID: r.head.ID, Stream: number, To: b.To, Key: key, Memory: r, Chunk: b.Chunk, Workers: b.Workers,
-		Pace: b.Pace, Put: b.put(), Doing: func(bytes, out, before int64) {
+		Pace: b.Pace, Put: locked(b.Lock, b.Now), Doing: func(bytes, out, before int64) {
 			sent, skipped = out, before
 			if b.Doing != nil {
 				b.Doing(Progress{Stream: source.Name, Bytes: bytes, Sent: res.Sent + out, Skipped: res.Skipped + before})
@@ -171,11 +171,12 @@ func (b *Backup) produce(ctx context.Context, source Source, w io.Writer) error 
 	return err
 }
 
-func (b *Backup) put() store.Put {
-	if b.Lock == 0 {
+// locked says of an object that it is not to be removed for some time; 0: it may be at once.
+func locked(lock time.Duration, now func() time.Time) store.Put {
+	if lock == 0 {
 		return store.Put{}
 	}
-	return store.Put{Until: b.Now().Add(b.Lock)}
+	return store.Put{Until: now().Add(lock)}
 }
 
 // whole lists what a store has, and counts it: that it said that it keeps an object is one thing.
@@ -217,7 +218,7 @@ func (b *Backup) commit(ctx context.Context, in store.Store, m manifest.Manifest
 	if err != nil {
 		return err
 	}
-	o := b.put()
+	o := locked(b.Lock, b.Now)
 	o.New = true
 	_, err = in.Put(ctx, manifest.Name(m.ID), text, o)
 	if errors.Is(err, store.ErrExists) {
