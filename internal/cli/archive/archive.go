@@ -228,10 +228,7 @@ func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o a
 	if err != nil {
 		return nil, nil, err
 	}
-	name, err := os.Hostname()
-	if err != nil {
-		name = "unknown"
-	}
+	name := shell.Hostname()
 	sign, public, err := backup.HostKey(ctx, d, at, name)
 	if err != nil {
 		return nil, nil, err

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -173,18 +172,9 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 	if b.To, err = backup.Recipients(o.recipients...); err != nil {
 		return b, err
 	}
-	b.Host = hostname()
+	b.Host = shell.Hostname()
 	b.Sign, b.Public, err = backup.HostKey(ctx, d, at, b.Host)
 	return b, err
-}
-
-// hostname is what this machine calls itself.
-func hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
-	return name
 }
 
 // job says what is backed up.

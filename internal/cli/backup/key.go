@@ -55,23 +55,23 @@ then. Where it was stolen, trust only the new one: print the sheet again.
 			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
 			defer d.Close()
 			if !rotate {
-				_, public, err := backup.HostKey(c.Context(), d, at, hostname())
+				_, public, err := backup.HostKey(c.Context(), d, at, shell.Hostname())
 				if err != nil {
 					return err
 				}
-				return v.Print("# " + shell.OneLine(hostname()) + ", who signs its backups so\n" + public + "\n")
+				return v.Print("# " + shell.OneLine(shell.Hostname()) + ", who signs its backups so\n" + public + "\n")
 			}
 			if err := v.Ask("Make another key for the backups of this host, and give up the one it has?", yes); err != nil {
 				return err
 			}
-			public, err := backup.Rotate(c.Context(), d, at, hostname(), time.Now())
+			public, err := backup.Rotate(c.Context(), d, at, shell.Hostname(), time.Now())
 			if errors.Is(err, fs.ErrNotExist) {
 				err = hint.With(errors.New("this host has no key yet"), "plumb backup key makes it")
 			}
 			if err != nil {
 				return err
 			}
-			return v.Print("# " + shell.OneLine(hostname()) + ", who signs its backups so from now on\n" + public + "\n# Print the recovery sheet again: plumb backup sheet\n")
+			return v.Print("# " + shell.OneLine(shell.Hostname()) + ", who signs its backups so from now on\n" + public + "\n# Print the recovery sheet again: plumb backup sheet\n")
 		},
 	}
 	c.Flags().StringVar(&p.state, "state", "", "read this host's key in `DIR` instead of "+backup.Directory)

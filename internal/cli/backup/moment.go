@@ -110,11 +110,7 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if err != nil {
 		return err
 	}
-	keys, err := o.keys()
-	if err != nil {
-		return err
-	}
-	vault, err := o.vault(ctx, d, s)
+	keys, vault, err := v.opened(ctx, d, s, o)
 	if err != nil {
 		return err
 	}

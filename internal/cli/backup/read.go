@@ -67,21 +67,12 @@ made and when one was last restored; docs/backup.md has alert rules for that.
 
 // from is where backups are that are there, for the commands of upkeep.
 type from struct {
-	place
+	Place
 	v *verbs
 }
 
 // Flags implements upkeep.Place.
-func (f *from) Flags(c *cobra.Command) {
-	f.flags(c, "from", oneURL)
-	f.trustFlag(c)
-}
-
-// JSON implements upkeep.Place.
-func (f *from) JSON() bool { return f.json }
-
-// Directory implements upkeep.Place.
-func (f *from) Directory() (string, error) { return f.directory() }
+func (f *from) Flags(c *cobra.Command) { f.FromFlags(c) }
 
 // On implements upkeep.Place.
 func (f *from) On(do func(d *host.LiveDoer, s store.Store) error) error { return f.v.on(f.place, do) }
@@ -116,6 +107,16 @@ func (o *opening) keys() ([]age.Identity, error) {
 		return nil, fmt.Errorf("read the keys: %w", err)
 	}
 	return backup.Identities(text)
+}
+
+// opened is what backups are opened with. A newer one that is not believed is warned of.
+func (v *verbs) opened(ctx context.Context, d *host.LiveDoer, s store.Store, o opening) (keys []age.Identity, vault backup.Vault, err error) {
+	if keys, err = o.keys(); err != nil {
+		return nil, vault, err
+	}
+	vault, err = o.vault(ctx, d, s)
+	vault.Doubt = v.doubt
+	return keys, vault, err
 }
 
 func oneID(c *cobra.Command, args []string) error {
@@ -202,15 +203,10 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 			return err
 		}
 	}
-	keys, err := o.keys()
+	keys, vault, err := v.opened(ctx, d, s, o)
 	if err != nil {
 		return err
 	}
-	vault, err := o.vault(ctx, d, s)
-	if err != nil {
-		return err
-	}
-	vault.Doubt = v.doubt
 	m, err := vault.Find(ctx, id, o.server)
 	if err != nil {
 		return err

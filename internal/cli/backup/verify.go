@@ -3,7 +3,6 @@ package backup
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -66,18 +65,13 @@ plumb-verify, as whom it runs without network.
 
 // prove restores a backup, and starts a server on it.
 func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, id, under string) error {
-	keys, err := o.keys()
-	if err == nil && keys == nil {
-		err = hint.Usage("--restore opens the backup, and no key was given", "--identity FILE")
+	if o.identity == "" {
+		return hint.Usage("--restore opens the backup, and no key was given", "--identity FILE")
 	}
+	keys, vault, err := v.opened(ctx, d, s, o)
 	if err != nil {
 		return err
 	}
-	vault, err := o.vault(ctx, d, s)
-	if err != nil {
-		return err
-	}
-	vault.Doubt = v.doubt
 	m, err := vault.Find(ctx, id, o.server)
 	if err != nil {
 		return err
@@ -106,10 +100,7 @@ func (o *opening) mark(ctx context.Context, d *host.LiveDoer, vault backup.Vault
 	if err != nil {
 		return err
 	}
-	name, err := os.Hostname()
-	if err != nil {
-		name = "unknown"
-	}
+	name := shell.Hostname()
 	key, _, err := backup.HostKey(ctx, d, at, name)
 	if err != nil {
 		return err
@@ -119,15 +110,10 @@ func (o *opening) mark(ctx context.Context, d *host.LiveDoer, vault backup.Vault
 
 // again reads backups again.
 func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, id string, all bool, percent float64) error {
-	keys, err := o.keys()
+	keys, vault, err := v.opened(ctx, d, s, o)
 	if err != nil {
 		return err
 	}
-	vault, err := o.vault(ctx, d, s)
-	if err != nil {
-		return err
-	}
-	vault.Doubt = v.doubt
 	chain, err := chosen(ctx, vault, id, o.server, all)
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,10 +126,7 @@ func (o pruning) pruner(ctx context.Context, d *host.LiveDoer, s store.Store) (p
 	if err != nil {
 		return p, err
 	}
-	p = prune.Pruner{Grace: o.grace, Now: time.Now, Doing: o.going()}
-	if p.Host, err = os.Hostname(); err != nil {
-		p.Host = "unknown"
-	}
+	p = prune.Pruner{Grace: o.grace, Host: shell.Hostname(), Now: time.Now, Doing: o.going()}
 	if !o.dryRun {
 		if p.Sign, _, err = backup.HostKey(ctx, d, at, p.Host); err != nil {
 			return p, err

@@ -126,12 +126,8 @@ func (v Opener) open(p Place) (*Machine, error) {
 		return nil, err
 	}
 	v.WarnUnverified(given)
-	name, err := os.Hostname()
-	if err != nil {
-		name = "unknown"
-	}
 	m := &Machine{Doer: host.NewLiveDoer(live), Seen: host.NewCached(live)}
-	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages("", ""), Freezer: v.Freezer, Plumb: shell.Version(), Host: name, Now: time.Now,
+	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages("", ""), Freezer: v.Freezer, Plumb: shell.Version(), Host: shell.Hostname(), Now: time.Now,
 		Books: filepath.Join(base, "lab"),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
 	if exe, err := os.Executable(); err == nil {
