@@ -38,14 +38,19 @@ func (p *Policy) Period() time.Duration {
 	return time.Minute
 }
 
+// special are the characters that mean something in a unit, a shell or a crontab, where the program stands without quotes.
+const special = " \"'\\$%;&|<>()*?[]#~`!{}"
+
+func unprintable(c rune) bool { return c < ' ' || c == 0x7f || c == 0xfffd }
+
 // Emit writes the files with which a service calls this program. All names are absolute.
 func Emit(kind, program string, p *Policy) ([]Emitted, error) {
 	for _, name := range []string{program, p.File} {
-		if !strings.HasPrefix(name, "/") || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f || c == 0xfffd }) {
+		if !strings.HasPrefix(name, "/") || strings.ContainsFunc(name, unprintable) {
 			return nil, hint.Usage(fmt.Sprintf("%q cannot be written into a unit or a crontab", name), "give an absolute path without control characters")
 		}
 	}
-	if strings.ContainsAny(program, " \"'\\$%;&|<>()*?[]#~`!{}") {
+	if strings.ContainsAny(program, special) {
 		return nil, hint.Usage(fmt.Sprintf("%q cannot be written into a unit or a crontab", program), "install plumb under a plain name, such as /usr/bin/plumb")
 	}
 	minutes := int(p.Period() / time.Minute)
@@ -90,11 +95,11 @@ WantedBy=timers.target
 // ExecStart writes the command line of a unit. The program is named by a plain absolute path.
 func ExecStart(program string, args []string) (string, error) {
 	for _, word := range append([]string{program}, args...) {
-		if strings.ContainsFunc(word, func(c rune) bool { return c < ' ' || c == 0x7f || c == 0xfffd }) {
+		if strings.ContainsFunc(word, unprintable) {
 			return "", hint.Usage(fmt.Sprintf("%q cannot be written into a unit", word), "use no control characters")
 		}
 	}
-	if !strings.HasPrefix(program, "/") || strings.ContainsAny(program, " \"'\\$%;&|<>()*?[]#~`!{}") {
+	if !strings.HasPrefix(program, "/") || strings.ContainsAny(program, special) {
 		return "", hint.Usage(fmt.Sprintf("%q cannot be written into a unit", program), "install plumb under a plain name, such as /usr/bin/plumb")
 	}
 	for _, word := range args {

@@ -4,8 +4,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/prometheus/common/expfmt"
-
 	"plumb/internal/backup"
 	"plumb/internal/view/metrics/naming"
 )
@@ -51,12 +49,7 @@ func Backups(w io.Writer, from string, all []backup.Found, now time.Time) error 
 			fs.gauge("plumb_backup_restored_timestamp_seconds", "when a server last started on a backup that was restored", unix(s.restored), at, server)
 		}
 	}
-	for _, f := range fs.sorted() {
-		if _, err := expfmt.MetricFamilyToText(w, f.message()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return text(w, fs.sorted())
 }
 
 // whole tells whether a backup and all it needs are there and believed. Of those that need each other in a circle none is.

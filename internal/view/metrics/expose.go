@@ -18,8 +18,10 @@ func (e *Exporter) Handler(compress bool) http.Handler {
 }
 
 // Text writes what a scrape would give now.
-func (e *Exporter) Text(w io.Writer) error {
-	for _, f := range e.collect() {
+func (e *Exporter) Text(w io.Writer) error { return text(w, e.collect()) }
+
+func text(w io.Writer, all []*family) error {
+	for _, f := range all {
 		if _, err := expfmt.MetricFamilyToText(w, f.message()); err != nil {
 			return err
 		}
