@@ -17,9 +17,8 @@ import (
 	view "plumb/internal/view/provision"
 )
 
-// Swapping is what swap needs to know of servers.
+// Swapping is what swap alone needs to know of servers.
 type Swapping struct {
-	Lending
 	Engines  func(*catalog.Catalog, dsn.Given) []provision.Engine
 	Swappers func(*catalog.Catalog) []provision.Swapper
 }
@@ -34,8 +33,8 @@ type swapping struct {
 }
 
 // Swap makes the command.
-func Swap(s *shell.Shell, w Swapping) *cobra.Command {
-	v := &swapping{lending: lending{Shell: s, Lending: w.Lending}, Swapping: w}
+func Swap(s *shell.Shell, l Lending, w Swapping) *cobra.Command {
+	v := &swapping{lending: lending{Shell: s, Lending: l}, Swapping: w}
 	c := &cobra.Command{
 		Use:   "swap SERVER RELEASE",
 		Short: "bring a server's data under another version, with a way back",
