@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -63,6 +64,13 @@ For other ways it lists what to do.
 			}
 			if err := v.Validate(); err != nil {
 				return err
+			}
+			if v.at != "" { // a script goes to a directory of its own, and cuts names at their last /
+				at, err := filepath.Abs(v.at)
+				if err != nil {
+					return err
+				}
+				v.at = at
 			}
 			return v.run(c.Context(), args)
 		},
