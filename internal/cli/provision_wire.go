@@ -26,7 +26,7 @@ import (
 // provision makes the command that lays hosts out, with the adapters it knows.
 func (a *app) provision() *cobra.Command {
 	c := provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: ways{}, Mover: mover, Tape: a.openTape})
-	c.AddCommand(provisioncli.Cache(&a.Shell, lending()), provisioncli.Swap(&a.Shell, provisioncli.Swapping{Lending: lending(), Engines: homes, Swappers: swappers}))
+	c.AddCommand(provisioncli.Cache(&a.Shell, lending()), provisioncli.Swap(&a.Shell, lending(), provisioncli.Swapping{Engines: homes, Swappers: swappers}))
 	return c
 }
 

@@ -2,6 +2,7 @@ package product
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -112,10 +113,6 @@ func series(version string) (all []int) {
 
 // less compares as many numbers as both have.
 func less(a, b []int) bool {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return a[i] < b[i]
-		}
-	}
-	return false
+	n := min(len(a), len(b))
+	return slices.Compare(a[:n], b[:n]) < 0
 }

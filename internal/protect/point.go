@@ -81,6 +81,14 @@ type Dir struct {
 	Link string `json:"link,omitempty"`
 }
 
+// Executable is the program alone; "" when a loader starts it.
+func (s Server) Executable() string {
+	if len(s.Program) != 1 {
+		return ""
+	}
+	return s.Program[0]
+}
+
 // Dir gives the first directory of a role, "" when there is none.
 func (s Server) Dir(role string) string {
 	for _, d := range s.Dirs {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	view "plumb/internal/view/provision"
-	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
@@ -36,9 +35,9 @@ func TestBareDebian(t *testing.T) {
 					must(t, err)
 					defer alone.Close()
 				}
-				p, err := program.Build(t.TempDir())
+				plumb, err := binary()
 				must(t, err)
-				inDebianWith(t, p.Path)
+				inDebianWith(t, plumb)
 				return
 			}
 			(&bare{T: t, product: c.product, fstype: c.fstype}).whole()

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
@@ -18,9 +17,9 @@ import (
 func TestSwapPostgres(t *testing.T) {
 	if os.Getenv(inside) == "" {
 		sandbox.NeedTime(t, "installs two versions of PostgreSQL: PLUMB_REAL=1 go test ./test/provision -run Swap")
-		p, err := program.Build(t.TempDir())
+		plumb, err := binary()
 		must(t, err)
-		inDebianWith(t, p.Path)
+		inDebianWith(t, plumb)
 		return
 	}
 	w := newSwapping(t)

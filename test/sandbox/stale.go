@@ -43,24 +43,14 @@ func stale(s zfs.Status, backing func(loop string) string) bool {
 	dead := s.State == "UNAVAIL" || s.State == "FAULTED"
 	n := 0
 	for _, vdevs := range s.Classes {
-		for _, name := range leaves(vdevs) {
+		for _, v := range zfs.Leaves(vdevs) {
 			n++
-			if !inBox(name) && !(isLoop(name) && (dead || inBox(backing(name)))) {
+			if !inBox(v.Name) && !(isLoop(v.Name) && (dead || inBox(backing(v.Name)))) {
 				return false
 			}
 		}
 	}
 	return n > 0
-}
-
-func leaves(vdevs []*zfs.Vdev) (all []string) {
-	for _, v := range vdevs {
-		if len(v.Children) == 0 {
-			all = append(all, v.Name)
-		}
-		all = append(all, leaves(v.Children)...)
-	}
-	return all
 }
 
 // backing gives the file behind a loop device; "" when there is none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +18,8 @@ import (
 	view "plumb/internal/view/provision"
 )
 
-// Swapping is what swap needs to know of servers.
+// Swapping is what swap alone needs to know of servers.
 type Swapping struct {
-	Lending
 	Engines  func(*catalog.Catalog, dsn.Given) []provision.Engine
 	Swappers func(*catalog.Catalog) []provision.Swapper
 }
@@ -34,8 +34,8 @@ type swapping struct {
 }
 
 // Swap makes the command.
-func Swap(s *shell.Shell, w Swapping) *cobra.Command {
-	v := &swapping{lending: lending{Shell: s, Lending: w.Lending}, Swapping: w}
+func Swap(s *shell.Shell, l Lending, w Swapping) *cobra.Command {
+	v := &swapping{lending: lending{Shell: s, Lending: l}, Swapping: w}
 	c := &cobra.Command{
 		Use:   "swap SERVER RELEASE",
 		Short: "bring a server's data under another version, with a way back",
@@ -64,6 +64,13 @@ For other ways it lists what to do.
 			}
 			if err := v.Validate(); err != nil {
 				return err
+			}
+			if v.at != "" { // a script goes to a directory of its own, and cuts names at their last /
+				at, err := filepath.Abs(v.at)
+				if err != nil {
+					return err
+				}
+				v.at = at
 			}
 			return v.run(c.Context(), args)
 		},

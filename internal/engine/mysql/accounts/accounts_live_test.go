@@ -8,11 +8,7 @@ import (
 	"testing"
 
 	"plumb/internal/change"
-	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/mysql/accounts"
-	"plumb/internal/host"
-	"plumb/internal/stack"
-	"plumb/test/sandbox"
 )
 
 func must(t *testing.T, err error) {
@@ -46,34 +42,22 @@ func everybody(t *testing.T, db *sql.DB) string {
 }
 
 func TestNobodyComesInWithoutAName(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
-	server, err := box.MySQL(sandbox.MySQLOptions{})
-	sandbox.Need(t, err)
-	db, err := server.Open()
+	s := newScene(t, "keeper:k") // root itself may be shut out by what is tested
+	db, err := s.server.Open()
 	must(t, err)
 	defer db.Close()
-	for _, s := range []string{"CREATE USER ''@'localhost'", "GRANT SELECT ON mysql.* TO ''@'localhost'", "CREATE USER open@'10.%'", "CREATE USER shut@'%' IDENTIFIED BY 'x'",
+	for _, statement := range []string{"CREATE USER ''@'localhost'", "GRANT SELECT ON mysql.* TO ''@'localhost'", "CREATE USER open@'10.%'", "CREATE USER shut@'%' IDENTIFIED BY 'x'",
 		"CREATE USER barred@'%' ACCOUNT LOCK", "CREATE USER keeper@localhost IDENTIFIED BY 'k'", "GRANT ALL ON *.* TO keeper@localhost WITH GRANT OPTION"} {
-		if _, err := db.Exec(s); err != nil {
-			t.Fatalf("%s: %v", s, err)
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	dsn := "keeper:k@unix(" + server.Socket + ")/" // root itself may be shut out by what is tested
-	target, err := mysql.Given(dsn)
-	must(t, err)
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: dsn}))
-	defer doer.Close()
 	before := everybody(t, db)
-	r, err := accounts.Recipe(t.Context(), doer, target, "mariadb")
+	r, err := accounts.Recipe(t.Context(), s.doer, s.target, "mariadb")
 	must(t, err)
 	var on []string
 	for _, a := range r.Acts {
-		on = append(on, strings.TrimPrefix(a.Switch.On, target.Name+" "))
+		on = append(on, strings.TrimPrefix(a.Switch.On, s.target.Name+" "))
 	}
 	for _, want := range []string{"account ''@'localhost'", "lock of 'open'@'10.%'"} {
 		if !slices.Contains(on, want) {
@@ -85,21 +69,17 @@ func TestNobodyComesInWithoutAName(t *testing.T) {
 			t.Errorf("%s has a password, or is locked, and there is an act on it: %v", other, on)
 		}
 	}
-	k := change.NewExecutor(doer, "test")
-	k.Dir = t.TempDir() + "/journal"
-	step := change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "mysql", Name: "1"}, Name: "accounts"}}, Recipe: r}
-	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{})
-	must(t, err)
-	if again, err := accounts.Recipe(t.Context(), doer, target, "mariadb"); err != nil || len(again.Acts) != 0 {
+	number := s.apply(r)
+	if again, err := accounts.Recipe(t.Context(), s.doer, s.target, "mariadb"); err != nil || len(again.Acts) != 0 {
 		t.Errorf("done, it has %d acts left to do: %v", len(again.Acts), err)
 	}
-	if db2, err := sql.Open("mysql", "nobody@unix("+server.Socket+")/"); err == nil {
+	if db2, err := sql.Open("mysql", "nobody@unix("+s.server.Socket+")/"); err == nil {
 		if err := db2.Ping(); err == nil {
 			t.Error("somebody without an account comes in")
 		}
 		db2.Close()
 	}
-	must(t, k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}))
+	must(t, s.k.Undo(t.Context(), []int{number}, change.UndoOptions{}))
 	if after := everybody(t, db); after != before {
 		t.Errorf("undone, there are\n%s\nand there were\n%s", after, before)
 	}

@@ -29,20 +29,21 @@ func Fresh(ctx context.Context, h host.Reader, t host.Target) (bool, error) {
 // Databases gives the acts that make those databases that are not there, and let their owners in by the socket. An owner
 // who has an account already comes in as before.
 func Databases(ctx context.Context, h host.Reader, t host.Target, flavor string, want []spec.Database) (acts []change.Act, err error) {
+	if len(want) == 0 {
+		return nil, nil
+	}
 	l := look{ctx: ctx, h: h, t: t, mariadb: flavor == product.MariaDB}
+	socket, err := l.socket("an owner of a database is to come in")
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range want {
-		all := []*change.Switch{l.database(d)}
-		if owner, err := l.owner(d.Owner); err != nil {
-			return nil, err
-		} else if !slices.ContainsFunc(acts, func(a change.Act) bool { return a.Switch.On == owner.On }) {
-			all = append(all, owner)
-		}
-		for _, s := range append(all, l.rights(d)) {
+		for _, s := range []*change.Switch{l.database(d), l.owner(d.Owner, socket), l.rights(d)} {
 			is, err := l.texts(s.Inspect.Query)
 			if err != nil {
 				return nil, err
 			}
-			if !slices.Equal(is, []string{s.After}) {
+			if !slices.Equal(is, []string{s.After}) && !slices.ContainsFunc(acts, func(a change.Act) bool { return a.Switch.On == s.On }) {
 				acts = append(acts, change.Act{Switch: s})
 			}
 		}
@@ -67,17 +68,13 @@ func (l look) database(d spec.Database) *change.Switch {
 			Inspect: l.asked("SELECT " + in("TABLES", "TABLE_SCHEMA") + " + " + in("ROUTINES", "ROUTINE_SCHEMA") + " + " + in("EVENTS", "EVENT_SCHEMA"))}}
 }
 
-// owner makes an account that the kernel vouches for.
-func (l look) owner(name string) (*change.Switch, error) {
-	socket, err := l.socket("an owner of a database is to come in")
-	if err != nil {
-		return nil, err
-	}
+// owner makes an account that the kernel vouches for, as socket says in the server's words.
+func (l look) owner(name, socket string) *change.Switch {
 	a := account{user: name, host: "localhost"}
 	return &change.Switch{On: l.t.Name + " account " + a.name(), Exact: true, From: change.None, After: there,
 		Inspect: l.asked("SELECT '" + there + "' FROM mysql.user WHERE User = '" + a.user + "' AND Host = '" + a.host + "'"),
 		Do:      []change.Op{l.op("CREATE USER IF NOT EXISTS " + a.name() + " IDENTIFIED " + socket)},
-		Undo:    []change.Op{l.op("DROP USER IF EXISTS " + a.name())}}, nil
+		Undo:    []change.Op{l.op("DROP USER IF EXISTS " + a.name())}}
 }
 
 // rights are all that an owner may do, in the database alone. In a grant, _ stands for any character unless it is escaped.

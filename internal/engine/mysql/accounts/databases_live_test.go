@@ -17,7 +17,7 @@ import (
 	"plumb/test/sandbox"
 )
 
-// scene is a new server, and a journal.
+// scene is a new server, into which Plumb comes with a login, and a journal.
 type scene struct {
 	*testing.T
 	server *sandbox.Server
@@ -26,7 +26,7 @@ type scene struct {
 	k      *change.Executor
 }
 
-func newScene(t *testing.T) *scene {
+func newScene(t *testing.T, login string) *scene {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a real server: run without -short")
@@ -39,7 +39,7 @@ func newScene(t *testing.T) *scene {
 	for _, dir := range []string{box.Dir, filepath.Dir(server.Socket)} { // so that others can try to come in
 		must(t, os.Chmod(dir, 0o711))
 	}
-	dsn := "root@unix(" + server.Socket + ")/"
+	dsn := login + "@unix(" + server.Socket + ")/"
 	target, err := mysql.Given(dsn)
 	must(t, err)
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: dsn}))
@@ -49,9 +49,9 @@ func newScene(t *testing.T) *scene {
 	return &scene{t, server, target, doer, k}
 }
 
-func (s *scene) apply(acts []change.Act) (number int) {
+func (s *scene) apply(r change.Recipe) (number int) {
 	s.Helper()
-	step := change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "mysql", Name: "1"}, Name: "accounts"}}, Recipe: change.Recipe{Acts: acts}}
+	step := change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "mysql", Name: "1"}, Name: "accounts"}}, Recipe: r}
 	out, err := s.k.Apply(s.Context(), change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{})
 	must(s.T, err)
 	return out.Number
@@ -70,7 +70,7 @@ func (s *scene) as(user, name, statement string) (string, error) {
 // The owner of a database comes in as the user that the kernel names, and nobody else does; what is in the database keeps it
 // from being taken back, and taken back nothing is left of it.
 func TestDatabasesHaveAnOwnerWithoutAPassword(t *testing.T) {
-	s := newScene(t)
+	s := newScene(t, "root")
 	if _, err := exec.LookPath("setpriv"); err != nil {
 		sandbox.Need(t, sandbox.Missing{What: "no setpriv", Hint: "apt-get install util-linux"})
 	}
@@ -87,7 +87,7 @@ func TestDatabasesHaveAnOwnerWithoutAPassword(t *testing.T) {
 	if len(acts) != 5 {
 		t.Errorf("%d acts for two databases of one owner, want 5", len(acts))
 	}
-	number := s.apply(acts)
+	number := s.apply(change.Recipe{Acts: acts})
 	if again, err := accounts.Databases(t.Context(), s.doer, s.target, "mariadb", want); err != nil || len(again) != 0 {
 		t.Errorf("done, there are %d acts left: %v", len(again), err)
 	}
@@ -124,10 +124,10 @@ func TestDatabasesHaveAnOwnerWithoutAPassword(t *testing.T) {
 
 // Root without a password is let in by the socket alone from then on; Plumb, which is root, still comes in.
 func TestRootComesInByTheSocketAlone(t *testing.T) {
-	s := newScene(t)
+	s := newScene(t, "root")
 	r, err := accounts.Recipe(t.Context(), s.doer, s.target, "mariadb")
 	must(t, err)
-	number := s.apply(r.Acts)
+	number := s.apply(r)
 	fresh := change.NewExecutor(host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: "root@unix(" + s.server.Socket + ")/"})), "test")
 	fresh.Dir = s.k.Dir
 	if again, err := accounts.Recipe(t.Context(), fresh.Doer, s.target, "mariadb"); err != nil || len(again.Acts) != 0 {
@@ -144,16 +144,11 @@ func TestRootComesInByTheSocketAlone(t *testing.T) {
 
 // Nobody is locked out of a server with the account by which Plumb would take that back.
 func TestTheOwnAccountIsNotClosed(t *testing.T) {
-	s := newScene(t)
+	s := newScene(t, "keeper")
 	for _, statement := range []string{"CREATE USER keeper@localhost", "GRANT ALL ON *.* TO keeper@localhost WITH GRANT OPTION"} {
 		must(t, s.server.Exec(statement))
 	}
-	dsn := "keeper@unix(" + s.server.Socket + ")/"
-	target, err := mysql.Given(dsn)
-	must(t, err)
-	h := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: dsn})
-	defer h.Close()
-	_, err = accounts.Recipe(t.Context(), h, target, "mariadb")
+	_, err := accounts.Recipe(t.Context(), s.doer, s.target, "mariadb")
 	if _, refused := errors.AsType[*change.Refusal](err); !refused || !strings.Contains(err.Error(), "'keeper'@'localhost'") {
 		t.Errorf("the account that Plumb comes in with has no password: %v", err)
 	}

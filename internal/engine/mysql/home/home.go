@@ -17,7 +17,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/product"
-	"plumb/internal/protect"
 	"plumb/internal/provision"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
@@ -40,21 +39,13 @@ func New(cat *catalog.Catalog, given *host.Target) *Engine {
 // Kind implements provision.Engine.
 func (*Engine) Kind() string { return product.MySQL }
 
-// program is what runs, without a loader.
-func program(sv protect.Server) string {
-	if len(sv.Program) != 1 {
-		return ""
-	}
-	return sv.Program[0]
-}
-
 // Home implements provision.Engine.
 func (e *Engine) Home(ctx context.Context, h host.Reader, s *stack.Stack, server stack.Ref) (provision.Home, error) {
 	sv, t, err := e.point.Describe(ctx, h, s, server)
 	if err != nil {
 		return provision.Home{}, err
 	}
-	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: program(sv), Label: product.Of(product.MySQL).SELinux, PID: sv.PID, Target: t}
+	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: sv.Executable(), Label: product.Of(product.MySQL).SELinux, PID: sv.PID, Target: t}
 	home.Parts = []provision.Part{redo(home, redoDir(s, server))}
 	return home, nil
 }

@@ -21,23 +21,13 @@ import (
 // Replay implements replay.Engine.
 func (e *Engine) Replay(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, w replay.Way) error {
 	p := &playing{ctx: ctx, o: ownerOf(d, c.Server), a: a, c: c, w: w}
-	for _, step := range []func() error{p.same, p.tools, p.play, p.reached} {
-		if err := step(); err != nil {
-			return fmt.Errorf("replay the binary log up to %s: %w", place(w.Stop), err)
-		}
-	}
-	return nil
+	return p.all(p.same, p.tools, p.play, p.reached)
 }
 
 // Play plays a way into a copy that was restored without a log of its own, and proves that it stands at its end.
 func Play(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, w replay.Way) error {
 	p := &playing{ctx: ctx, o: ownerOf(d, c.Server), a: a, c: c, w: w}
-	for _, step := range []func() error{p.tools, p.play, p.reached} {
-		if err := step(); err != nil {
-			return fmt.Errorf("replay the binary log up to %s: %w", place(w.Stop), err)
-		}
-	}
-	return nil
+	return p.all(p.tools, p.play, p.reached)
 }
 
 // playing is a replay that goes on.
@@ -48,6 +38,15 @@ type playing struct {
 	c           protect.Copy
 	w           replay.Way
 	log, client []string // the tools, with what comes before them
+}
+
+func (p *playing) all(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return fmt.Errorf("replay the binary log up to %s: %w", place(p.w.Stop), err)
+		}
+	}
+	return nil
 }
 
 // same proves that the log of the copy is the beginning of the server's: after RESET MASTER

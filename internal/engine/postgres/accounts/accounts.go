@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"plumb/internal/change"
+	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
 	"plumb/internal/provision/spec"
 )
@@ -47,12 +48,7 @@ const holds = "SELECT current_database() || ' ' || ((SELECT count(*) FROM pg_cla
 // of its own: one that stayed open would keep the database from being removed. A data source name may lead to another
 // database, so the answer has the name of the one that was asked.
 func database(t host.Target, d spec.Database) *change.Switch {
-	in := t
-	in.Name += "/" + d.Name
-	in.Logins = slices.Clone(t.Logins)
-	for i := range in.Logins {
-		in.Logins[i].Database = d.Name
-	}
+	in := postgres.In(t, d.Name)
 	op := func(statement string) []change.Op { return []change.Op{{Target: &t, Statement: statement}} }
 	return &change.Switch{On: t.Name + " database " + d.Name, Exact: true, From: change.None, After: there,
 		Inspect: change.Inspection{Target: &t, Query: "SELECT '" + there + "' FROM pg_database WHERE datname = '" + d.Name + "'"},

@@ -41,37 +41,55 @@ func ask(t *testing.T, server *sandbox.Server, database, query string) (all []st
 	return all
 }
 
-// Databases and their owners, who have no password, come and go; with anything in it a database stays, whatever login
-// Plumb was given and whoever forces it.
-func TestDatabasesComeAndGo(t *testing.T) {
+// start starts a new server.
+func start(t *testing.T, o sandbox.PostgresOptions) *sandbox.Server {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a real server: run without -short")
 	}
 	box, err := sandbox.New("")
 	must(t, err)
 	t.Cleanup(func() { must(t, box.Close()) })
-	server, err := box.Postgres(sandbox.PostgresOptions{})
+	server, err := box.Postgres(o)
 	sandbox.Need(t, err)
-	dialers := map[string]host.Dialer{"postgres": postgres.Dialer{}}
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: dialers}))
-	defer doer.Close()
-	target := host.Target{Engine: "postgres", Name: "postgres:5432", Network: "unix", Address: server.Socket + "/.s.PGSQL.5432", Logins: []host.Login{{User: "postgres", Database: "postgres"}}}
+	return server
+}
+
+// executor is one with a journal, and a data source name or none.
+func executor(t *testing.T, dsn string) *change.Executor {
+	t.Helper()
+	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"postgres": postgres.Dialer{}}, DSN: dsn}))
+	t.Cleanup(func() { doer.Close() })
 	k := change.NewExecutor(doer, "test")
 	k.Dir = t.TempDir() + "/journal"
+	return k
+}
+
+func apply(t *testing.T, k *change.Executor, acts []change.Act) (number int) {
+	t.Helper()
+	step := change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "1"}, Name: "accounts"}}, Recipe: change.Recipe{Acts: acts}}
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{})
+	must(t, err)
+	return out.Number
+}
+
+// Databases and their owners, who have no password, come and go; with anything in it a database stays, whatever login
+// Plumb was given and whoever forces it.
+func TestDatabasesComeAndGo(t *testing.T) {
+	server, k := start(t, sandbox.PostgresOptions{}), executor(t, "")
+	target := host.Target{Engine: "postgres", Name: "postgres:5432", Network: "unix", Address: server.Socket + "/.s.PGSQL.5432", Logins: []host.Login{{User: "postgres", Database: "postgres"}}}
 
 	want := []spec.Database{{Name: "shop", Owner: "games"}, {Name: "stock", Owner: "games"}}
-	acts, err := accounts.Databases(t.Context(), doer, target, want)
+	acts, err := accounts.Databases(t.Context(), k.Doer, target, want)
 	must(t, err)
 	if len(acts) != 3 {
 		t.Errorf("%d acts for two databases of one owner, want 3", len(acts))
 	}
-	step := change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "accounts"}}, Recipe: change.Recipe{Acts: acts}}
-	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{})
-	must(t, err)
+	number := apply(t, k, acts)
 	if got := ask(t, server, "postgres", "SELECT datname || ' ' || rolname || ' ' || rolcanlogin || ' ' || (rolpassword IS NULL) FROM pg_database JOIN pg_authid a ON a.oid = datdba WHERE datname LIKE 's%' ORDER BY 1"); !slices.Equal(got, []string{"shop games true true", "stock games true true"}) {
 		t.Errorf("there are %q", got)
 	}
-	if again, err := accounts.Databases(t.Context(), doer, target, want); err != nil || len(again) != 0 {
+	if again, err := accounts.Databases(t.Context(), k.Doer, target, want); err != nil || len(again) != 0 {
 		t.Errorf("done, there are %d acts left: %v", len(again), err)
 	}
 	for make, remove := range map[string]string{
@@ -82,14 +100,14 @@ func TestDatabasesComeAndGo(t *testing.T) {
 	} {
 		ask(t, server, "shop", make)
 		for _, o := range []change.UndoOptions{{}, {Force: true}} {
-			err := k.Undo(t.Context(), []int{out.Number}, o)
+			err := k.Undo(t.Context(), []int{number}, o)
 			if _, drifted := errors.AsType[*change.Drifted](err); !drifted {
 				t.Fatalf("undone with %+v after %s: %v", o, make, err)
 			}
 		}
 		ask(t, server, "shop", remove)
 	}
-	must(t, k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}))
+	must(t, k.Undo(t.Context(), []int{number}, change.UndoOptions{}))
 	if got := ask(t, server, "postgres", "SELECT datname FROM pg_database WHERE datname LIKE 's%' UNION SELECT rolname FROM pg_roles WHERE rolname = 'games'"); len(got) > 0 {
 		t.Errorf("undone, there are %q", got)
 	}
@@ -97,28 +115,16 @@ func TestDatabasesComeAndGo(t *testing.T) {
 
 // A data source name leads to one database only: what is asked there is not taken for an answer about another.
 func TestAnotherDatabaseIsNoAnswer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
-	server, err := box.Postgres(sandbox.PostgresOptions{TCP: true, Port: sandbox.FreePort(t)})
-	sandbox.Need(t, err)
+	server := start(t, sandbox.PostgresOptions{TCP: true, Port: sandbox.FreePort(t)})
 	dsn := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres", server.Port)
 	target, err := postgres.Given(dsn)
 	must(t, err)
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"postgres": postgres.Dialer{}}, DSN: dsn}))
-	defer doer.Close()
-	k := change.NewExecutor(doer, "test")
-	k.Dir = t.TempDir() + "/journal"
-	acts, err := accounts.Databases(t.Context(), doer, target, []spec.Database{{Name: "shop", Owner: "games"}})
+	k := executor(t, dsn)
+	acts, err := accounts.Databases(t.Context(), k.Doer, target, []spec.Database{{Name: "shop", Owner: "games"}})
 	must(t, err)
-	step := change.Prepared{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "1"}, Name: "accounts"}}, Recipe: change.Recipe{Acts: acts}}
-	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{})
-	must(t, err)
+	number := apply(t, k, acts)
 	ask(t, server, "shop", "CREATE TABLE t (a INT)")
-	if err := k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{Force: true}); err == nil {
+	if err := k.Undo(t.Context(), []int{number}, change.UndoOptions{Force: true}); err == nil {
 		t.Error("undone while a table is there")
 	}
 	ask(t, server, "shop", "DROP TABLE t")

@@ -13,7 +13,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/product"
-	"plumb/internal/protect"
 	"plumb/internal/provision"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
@@ -30,21 +29,13 @@ func New(given *host.Target) Engine { return Engine{point.New(given)} }
 // Kind implements provision.Engine.
 func (Engine) Kind() string { return product.Postgres }
 
-// program is what runs, without a loader.
-func program(sv protect.Server) string {
-	if len(sv.Program) != 1 {
-		return ""
-	}
-	return sv.Program[0]
-}
-
 // Home implements provision.Engine.
 func (e Engine) Home(ctx context.Context, h host.Reader, s *stack.Stack, server stack.Ref) (provision.Home, error) {
 	sv, t, err := e.point.Describe(ctx, h, s, server)
 	if err != nil {
 		return provision.Home{}, err
 	}
-	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: program(sv), Label: product.Of(product.Postgres).SELinux, PID: sv.PID, Target: t}
+	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: sv.Executable(), Label: product.Of(product.Postgres).SELinux, PID: sv.PID, Target: t}
 	wal := provision.Part{Name: "wal", Roles: []string{"wal"}, Now: sv.Dir("wal"), At: path.Join(home.Data, "pg_wal")}
 	if wal.Now != "" && !observe.Within(wal.Now, home.Data) {
 		wal.At = wal.Now // linked to another place already
