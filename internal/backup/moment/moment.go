@@ -19,6 +19,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
+	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
 )
 
@@ -142,9 +143,7 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
 	at := At{Aside: real + ".plumb-restore", Dir: real, UID: uid, GID: gid, Asked: a}
 	at.Data = path.Join(at.Aside, "data")
-	if r.Do.About().Root {
-		at.As = []string{"setpriv", "--reuid=" + strconv.Itoa(uid), "--regid=" + strconv.Itoa(gid), "--clear-groups", "--no-new-privs", "--"}
-	}
+	at.As = protect.Server{UID: uid, GID: gid}.As(r.Do.About().Root)
 	at.Start = func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
 		return r.start(ctx, log, p)
 	}

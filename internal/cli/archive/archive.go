@@ -25,6 +25,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/reach"
+	"plumb/internal/protect"
 )
 
 const exits = `Exit codes:
@@ -273,11 +274,8 @@ func (o asked) followers(d *host.LiveDoer, public note.Verifier) ([]archive.Foll
 	if err != nil {
 		return nil, err
 	}
-	f := &mysqlpitr.Follower{Do: d, Server: o.logOf, Index: o.index, Public: public}
-	if d.About().Root {
-		f.As = []string{"setpriv", "--reuid=" + strconv.Itoa(uid), "--regid=" + strconv.Itoa(gid), "--clear-groups", "--no-new-privs", "--"}
-	}
-	return []archive.Follower{f}, nil
+	as := protect.Server{UID: uid, GID: gid}.As(d.About().Root)
+	return []archive.Follower{&mysqlpitr.Follower{Do: d, Server: o.logOf, Index: o.index, As: as, Public: public}}, nil
 }
 
 // say tells what happened, with the time: it is read in a journal.
