@@ -34,11 +34,11 @@ func (Engine) Knows(m manifest.Manifest) bool { return m.Facts[factSystem] != ""
 
 func baseOf(m manifest.Manifest) (b base, err error) {
 	var ok bool
-	if b.start, ok = place(m.Facts[factStart]); !ok {
+	if b.start, ok = wal.Place(m.Facts[factStart]); !ok {
 		return b, fmt.Errorf("where it begins is %q", m.Facts[factStart])
 	}
 	if end := m.Facts[factEnd]; end != "" {
-		if b.end, ok = place(end); !ok {
+		if b.end, ok = wal.Place(end); !ok {
 			return b, fmt.Errorf("where it ends is %q", end)
 		}
 	}
@@ -67,7 +67,7 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	if a.To.GTID != "" || a.To.File != "" {
 		return moment.Way{}, hint.Usage("PostgreSQL has no GTIDs and no binary log", "give a date with its zone, or a place in the WAL such as 16/B374D848")
 	}
-	at, isPlace := place(a.To.LSN)
+	at, isPlace := wal.Place(a.To.LSN)
 	if isPlace && at < max(b.start, b.end) || !a.To.Time.IsZero() && a.To.Time.Before(m.Began) {
 		return moment.Way{}, early(a.To, b)
 	}
@@ -160,7 +160,7 @@ func (p *planning) short(end, have uint64, missing string, hole bool) error {
 	case p.to.Point():
 		return nil
 	}
-	if at, ok := place(p.to.LSN); ok && at < end {
+	if at, ok := wal.Place(p.to.LSN); ok && at < end {
 		return nil // nothing was committed at or behind it: all there is comes before
 	}
 	return hint.With(fmt.Errorf("the archive ends before %s: its last is %s, and no commit at or behind the moment is in it", p.to.Text, to), "--to latest takes all that is there")
@@ -200,7 +200,7 @@ func (p *planning) record(r wal.Record) error {
 	if !r.Committed.IsZero() && r.At >= p.b.start {
 		t := replay.Transaction{File: wal.Name(p.timeline(r.At), r.At, p.w.size), Offset: int64(r.At % p.w.size), Time: r.Committed, GTID: wal.Text(r.At), What: fmt.Sprintf("transaction %d", r.XID)}
 		hit := !p.to.Time.IsZero() && !r.Committed.Before(p.to.Time)
-		if at, ok := place(p.to.LSN); ok {
+		if at, ok := wal.Place(p.to.LSN); ok {
 			hit = r.At >= at
 		}
 		switch p.stop = p.stop || hit; {

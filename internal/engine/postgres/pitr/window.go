@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"plumb/internal/archive"
 	"plumb/internal/engine/postgres/wal"
@@ -35,20 +34,13 @@ func readHistory(timeline int, text []byte) (all []stretch, err error) {
 			return nil, fmt.Errorf("the history of timeline %d has a line that is not understood", timeline)
 		}
 		of, _ := strconv.Atoi(string(m[1]))
-		at, ok := place(string(m[2]) + "/" + string(m[3]))
+		at, ok := wal.Place(string(m[2]) + "/" + string(m[3]))
 		if !ok || len(all) > 0 && (of <= all[len(all)-1].timeline || at < begins) || of >= timeline {
 			return nil, fmt.Errorf("the history of timeline %d is not in order", timeline)
 		}
 		all, begins = append(all, stretch{of, begins}), at
 	}
 	return append(all, stretch{timeline, begins}), nil
-}
-
-func place(text string) (uint64, bool) {
-	high, low, ok := strings.Cut(text, "/")
-	h, err1 := strconv.ParseUint(high, 16, 32)
-	l, err2 := strconv.ParseUint(low, 16, 32)
-	return h<<32 | l, ok && err1 == nil && err2 == nil
 }
 
 // window is what an archive has of a server's log.
