@@ -84,8 +84,7 @@ type Way struct {
 	Next   []string             `json:"next"` // what is left to do for a person
 	Notes  []string             `json:"notes,omitempty"`
 
-	Pieces []archive.Piece `json:"-"`
-	Inner  any             `json:"-"` // of the engine alone
+	Inner any `json:"-"` // of the engine alone
 }
 
 // Restore is a base that is brought forward.
@@ -94,7 +93,6 @@ type Restore struct {
 	Do      host.Launcher
 	Books   string // directory of the inventory
 	Engines []Engine
-	Doing   func(string)
 }
 
 // Shelf is the archive in the same store, believed and opened as the backups are.
@@ -150,7 +148,6 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 	if err := r.room(ctx, log, at, run); err != nil {
 		return w, err
 	}
-	r.Doing("unpacking the base")
 	if err := r.Feed(ctx, m, 0, append(at.As[:len(at.As):len(at.As)], e.Unpack(at.Data)...)); err != nil {
 		return w, err
 	}

@@ -32,7 +32,7 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	if err := a.Sh(ctx, d, nil, nil, `cd -P -- "$1" && mkdir plumb.wal`, a.Data); err != nil {
 		return err
 	}
-	pieces := slices.Clone(w.Pieces)
+	pieces := slices.Clone(in.pieces)
 	for _, p := range in.w.histories { // it opens a timeline that is newer than all of them
 		pieces = append(pieces, p)
 	}

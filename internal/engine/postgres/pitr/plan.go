@@ -84,8 +84,9 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 		return moment.Way{}, err
 	}
 	p := &planning{ctx: ctx, s: s, w: w, b: b, to: a.To, replace: a.Replace}
-	p.way = moment.Way{Server: Server(b.system), From: wal.Text(b.start), Inner: inner{timeline, b, w}}
-	err = p.plan()
+	p.way = moment.Way{Server: Server(b.system), From: wal.Text(b.start)}
+	pieces, err := p.plan()
+	p.way.Inner = inner{timeline, b, w, pieces}
 	return p.way, err
 }
 
@@ -94,6 +95,7 @@ type inner struct {
 	timeline int
 	base     base
 	w        *window
+	pieces   []archive.Piece // that are replayed
 }
 
 // planning looks for the moment.
@@ -111,28 +113,29 @@ type planning struct {
 
 var errEnough = errors.New("enough was read")
 
-func (p *planning) plan() error {
+// plan gives what is replayed.
+func (p *planning) plan() ([]archive.Piece, error) {
 	pieces, missing, hole := p.w.run(p.b.start)
 	if len(pieces) == 0 {
-		return hint.With(fmt.Errorf("there is a hole: %s, in which the base begins, is not in the archive", missing), "from this backup nothing can be reached; take a later one")
+		return nil, hint.With(fmt.Errorf("there is a hole: %s, in which the base begins, is not in the archive", missing), "from this backup nothing can be reached; take a later one")
 	}
 	start := p.b.start / p.w.size * p.w.size
 	end, err := p.scan(pieces, start)
 	if err != nil && !errors.Is(err, errEnough) {
-		return err
+		return nil, err
 	}
 	if !p.stop {
 		if err := p.short(end, start+uint64(len(pieces))*p.w.size, missing, hole); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if p.last.End < max(p.b.end, p.b.start) || p.last.End == 0 {
-		return early(p.to, p.b)
+		return nil, early(p.to, p.b)
 	}
 	p.way.Last = wal.Text(p.last.At)
-	p.way.Pieces = pieces[:min(len(pieces), int((p.last.End-1-start)/p.w.size)+1)]
-	p.way.Files, p.way.Bytes = len(p.way.Pieces), int64(uint64(len(p.way.Pieces))*p.w.size)
-	return nil
+	pieces = pieces[:min(len(pieces), int((p.last.End-1-start)/p.w.size)+1)]
+	p.way.Files, p.way.Bytes = len(pieces), int64(uint64(len(pieces))*p.w.size)
+	return pieces, nil
 }
 
 func early(to replay.Target, b base) error {
