@@ -55,10 +55,10 @@ type window struct {
 func newWindow(all []archive.Piece) (*window, error) {
 	w := &window{segments: map[string]archive.Piece{}, histories: map[int]archive.Piece{}}
 	for _, p := range all {
-		m := segment.FindStringSubmatch(p.File)
+		_, _, is := whole(p.File, uint64(p.To))
 		switch {
 		case p.Series != Series || p.From != 0:
-		case m != nil && m[4] == "":
+		case is:
 			if n := uint64(p.To); w.size != 0 && n != w.size || n < 1<<20 || n > 1<<30 || n&(n-1) != 0 {
 				return nil, fmt.Errorf("%s has %d bytes in the archive, and others have another number", p.File, n)
 			}
@@ -143,10 +143,7 @@ func (w *window) at(where uint64) (p archive.Piece, missing string, is bool) {
 func (w *window) run(start uint64) (all []archive.Piece, missing string, hole bool) {
 	last := uint64(0)
 	for name := range w.segments {
-		m := segment.FindStringSubmatch(name)
-		high, _ := strconv.ParseUint(m[2], 16, 32)
-		low, _ := strconv.ParseUint(m[3], 16, 32)
-		at := high<<32 + low*w.size
+		_, at, _ := whole(name, w.size)
 		if p, _, is := w.at(at); is && p.File == name { // it is on the way
 			last = max(last, at)
 		}
