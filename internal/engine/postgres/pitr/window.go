@@ -59,7 +59,7 @@ func newWindow(all []archive.Piece) (*window, error) {
 		switch {
 		case p.Series != Series || p.From != 0:
 		case is:
-			if n := uint64(p.To); w.size != 0 && n != w.size || n < 1<<20 || n > 1<<30 || n&(n-1) != 0 {
+			if n := uint64(p.To); w.size != 0 && n != w.size || !wal.IsSize(n) {
 				return nil, fmt.Errorf("%s has %d bytes in the archive, and others have another number", p.File, n)
 			}
 			w.size, w.segments[p.File] = uint64(p.To), p
