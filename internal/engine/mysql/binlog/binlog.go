@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -251,4 +253,11 @@ func (e Event) Outside() bool {
 		return true
 	}
 	return false
+}
+
+// Follows tells whether the number of a file is the next.
+func Follows(a, b string) bool {
+	n, err := strconv.ParseUint(strings.TrimPrefix(path.Ext(a), "."), 10, 63)
+	m, err2 := strconv.ParseUint(strings.TrimPrefix(path.Ext(b), "."), 10, 63)
+	return err == nil && err2 == nil && m == n+1 && strings.TrimSuffix(a, path.Ext(a)) == strings.TrimSuffix(b, path.Ext(b))
 }

@@ -171,25 +171,18 @@ func (f *Follower) at(files []string) (at int, why string) {
 	at = slices.IndexFunc(files, func(file string) bool { return name(file) == f.file })
 	switch {
 	case at >= 0 && f.ends && at+1 < len(files):
-		if !follows(f.file, name(files[at+1])) {
+		if !binlog.Follows(f.file, name(files[at+1])) {
 			return 0, fmt.Sprintf("behind %s comes %s", f.file, name(files[at+1]))
 		}
 		f.file, f.to, f.tail, f.ends = name(files[at+1]), 0, nil, false
 		return at + 1, ""
 	case at >= 0:
 		return at, ""
-	case f.ends && follows(f.file, name(files[0])):
+	case f.ends && binlog.Follows(f.file, name(files[0])):
 		f.file, f.to, f.tail, f.ends = name(files[0]), 0, nil, false
 		return 0, ""
 	}
 	return 0, fmt.Sprintf("the server has no %s any more, of which %d bytes are archived: what came behind them is lost if it was purged (binlog_expire_logs_seconds, expire_logs_days, PURGE), and is another log if it was reset", f.file, f.to)
-}
-
-// follows tells whether the number of a file is the next.
-func follows(a, b string) bool {
-	n, err := strconv.ParseUint(strings.TrimPrefix(path.Ext(a), "."), 10, 63)
-	m, err2 := strconv.ParseUint(strings.TrimPrefix(path.Ext(b), "."), 10, 63)
-	return err == nil && err2 == nil && m == n+1 && strings.TrimSuffix(a, path.Ext(a)) == strings.TrimSuffix(b, path.Ext(b))
 }
 
 // piece is what was found behind what is archived.
