@@ -305,28 +305,15 @@ func (f *Follower) head(ctx context.Context, file string) (summed bool, err erro
 
 // stream gives what a file has from a place on. Whoever reads it may stop before its end.
 func (f *Follower) stream(ctx context.Context, file string, from int64, take func(io.Reader) error) error {
-	read, write := io.Pipe()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := f.Do.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(f.As), "tail", "-c", "+"+strconv.FormatInt(from+1, 10), "--", file), Out: write})
+	tail := func(ctx context.Context, out io.Writer) error {
+		_, err := f.Do.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(f.As), "tail", "-c", "+"+strconv.FormatInt(from+1, 10), "--", file), Out: out})
 		if err != nil {
 			err = &unreadError{err}
 		}
-		_ = write.CloseWithError(err) // a nil error is the end
-		ended <- err
-	}()
-	err := take(&calm{r: read, at: from})
-	_ = read.CloseWithError(errEnough)
-	cancel()
-	if given := <-ended; given != nil && !errors.Is(given, errEnough) && !errors.Is(given, context.Canceled) && err == nil {
-		err = given
+		return err
 	}
-	return err
+	return archive.Through(ctx, tail, func(in io.Reader) error { return take(&calm{r: in, at: from}) })
 }
-
-var errEnough = errors.New("enough was read")
 
 // unreadError says that a file could not be read, and so nothing of what is in it.
 type unreadError struct{ error }

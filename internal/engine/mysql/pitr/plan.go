@@ -163,7 +163,8 @@ func (l *shelfLog) joins(ctx context.Context, from protect.Position) error {
 		last[of], seen[gtid] = gtid, true
 	}
 	end := int64(0)
-	err := l.stream(ctx, from.File, func(r io.Reader) error {
+	write := func(ctx context.Context, out io.Writer) error { return l.write(ctx, from.File, out) }
+	err := archive.Through(ctx, write, func(r io.Reader) error {
 		return binlog.Scan(r, func(e binlog.Event) error {
 			if e.At >= from.Offset {
 				return errJoins

@@ -171,30 +171,22 @@ func (p *planning) short(end, have uint64, missing string, hole bool) error {
 
 // scan reads the log.
 func (p *planning) scan(pieces []archive.Piece, start uint64) (end uint64, err error) {
-	read, write := io.Pipe()
-	ctx, cancel := context.WithCancel(p.ctx)
-	ended := make(chan error, 1)
-	go func() {
-		var err error
+	write := func(ctx context.Context, out io.Writer) error {
 		for _, piece := range pieces {
-			var e archive.Entry
-			if e, err = p.s.Entry(ctx, piece); err == nil {
-				err = p.s.Read(ctx, e, write)
+			e, err := p.s.Entry(ctx, piece)
+			if err == nil {
+				err = p.s.Read(ctx, e, out)
 			}
 			if err != nil {
-				break
+				return err // an object that is gone or was changed
 			}
 		}
-		_ = write.CloseWithError(err) // a nil error is the end
-		ended <- err
-	}()
-	end, err = wal.Scan(read, start, p.b.system, p.record)
-	_ = read.CloseWithError(errEnough)
-	cancel()
-	given := <-ended
-	if err == nil && given != nil && !errors.Is(given, errEnough) {
-		err = given // an object that is gone or was changed
+		return nil
 	}
+	err = archive.Through(p.ctx, write, func(in io.Reader) (err error) {
+		end, err = wal.Scan(in, start, p.b.system, p.record)
+		return err
+	})
 	return end, err
 }
 
