@@ -107,16 +107,8 @@ func (r *replaying) prepare() error {
 func (r *replaying) fetch() error {
 	for i, name := range r.in.way.Files {
 		file := path.Base(name)
-		out, in := io.Pipe()
-		read := make(chan error, 1)
-		go func() {
-			err := r.in.log.write(r.ctx, file, in)
-			_ = in.CloseWithError(err)
-			read <- err
-		}()
-		err := r.a.Sh(r.ctx, r.d, out, nil, `set -C; cat > "$1"`, path.Join(r.log, file))
-		_ = out.CloseWithError(errors.New("it takes no more"))
-		if err = errors.Join(err, <-read); err != nil {
+		write := func(out io.Writer) error { return r.in.log.write(r.ctx, file, out) }
+		if err := r.a.Pour(r.ctx, r.d, write, `set -C; cat > "$1"`, path.Join(r.log, file)); err != nil {
 			return err
 		}
 		r.in.way.Files[i] = path.Join(r.log, file)
