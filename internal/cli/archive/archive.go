@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/note"
 
 	"plumb/internal/archive"
 	"plumb/internal/backup"
@@ -200,7 +199,7 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 		return err
 	}
 	defer unlock()
-	k, public, err := v.keeper(ctx, d, store.Patiently(plain, patience, 4, nil), o, at)
+	k, err := v.keeper(ctx, d, store.Patiently(plain, patience, 4, nil), o, at)
 	if err != nil {
 		return err
 	}
@@ -212,7 +211,7 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 	if err != nil {
 		return err
 	}
-	follow, err := o.followers(d, public)
+	follow, err := o.followers(d)
 	if err != nil {
 		return err
 	}
@@ -224,10 +223,10 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 var patience = store.Patience{For: 20 * time.Second, First: 100 * time.Millisecond, Most: 2 * time.Second}
 
 // keeper makes what pieces are kept with.
-func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o asked, at string) (*archive.Keeper, note.Verifier, error) {
+func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o asked, at string) (*archive.Keeper, error) {
 	to, err := backupcli.Recipients(o.recipients, o.recipientsFile)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	name, err := os.Hostname()
 	if err != nil {
@@ -235,16 +234,12 @@ func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o a
 	}
 	sign, public, err := backup.HostKey(ctx, d, at, name)
 	if err != nil {
-		return nil, nil, err
-	}
-	verifier, err := note.NewVerifier(public)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := (&backup.Backup{Do: d, Store: s, Dir: at, Host: name, Sign: sign, Public: public}).Claim(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now}, verifier, nil
+	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now}, nil
 }
 
 // inlet opens the socket; nil when no server hands anything over.
@@ -266,7 +261,7 @@ func (o asked) inlet() (*archive.Inlet, error) {
 	}}, nil
 }
 
-func (o asked) followers(d *host.LiveDoer, public note.Verifier) ([]archive.Follower, error) {
+func (o asked) followers(d *host.LiveDoer) ([]archive.Follower, error) {
 	if o.index == "" {
 		return nil, nil
 	}
@@ -275,7 +270,7 @@ func (o asked) followers(d *host.LiveDoer, public note.Verifier) ([]archive.Foll
 		return nil, err
 	}
 	as := protect.Server{UID: uid, GID: gid}.As(d.About().Root)
-	return []archive.Follower{&mysqlpitr.Follower{Do: d, Server: o.logOf, Index: o.index, As: as, Public: public}}, nil
+	return []archive.Follower{&mysqlpitr.Follower{Do: d, Server: o.logOf, Index: o.index, As: as}}, nil
 }
 
 // say tells what happened, with the time: it is read in a journal.

@@ -17,8 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"plumb/internal/archive"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/engine/mysql/binlog"
@@ -33,7 +31,6 @@ type Follower struct {
 	Server string   // what it is called in the archive
 	Index  string   // the file that lists the log's
 	As     []string // comes before a command that is run as the server's user
-	Public note.Verifier
 
 	known  bool // where it was left is known
 	series string
@@ -95,7 +92,10 @@ func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn,
 
 // find asks the store where the last run came to.
 func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
-	s := archive.Shelf{Store: k.Store, Trust: []note.Verifier{f.Public}}
+	s, err := k.Shelf()
+	if err != nil {
+		return err
+	}
 	all, err := s.List(ctx, f.Server)
 	if err != nil {
 		return err

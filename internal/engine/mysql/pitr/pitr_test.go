@@ -85,7 +85,7 @@ func newLog(t *testing.T) *log {
 
 // anew is a service that is started again.
 func (l *log) anew() {
-	l.f = &Follower{Do: hosttest.LiveDoer(l.t), Server: "mysql", Index: l.at + "/binlog.index", Public: l.shelf.Trust[0]}
+	l.f = &Follower{Do: hosttest.LiveDoer(l.t), Server: "mysql", Index: l.at + "/binlog.index"}
 }
 
 func (l *log) files(all ...string) {
