@@ -32,7 +32,12 @@ type Follower struct {
 	Index  string   // the file that lists the log's
 	As     []string // comes before a command that is run as the server's user
 
-	known  bool // where it was left is known
+	known bool // where it was left is known
+	left
+}
+
+// left is where a log was left.
+type left struct {
 	series string
 	file   string
 	to     int64
@@ -100,24 +105,22 @@ func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
 	if err != nil {
 		return err
 	}
-	series := f.series // a new one of which nothing is kept yet is the newest
-	f.series, f.file, f.to, f.tail, f.ends = "", "", 0, nil, false
-	var last archive.Piece
-	for _, p := range all {
-		if p.Series > last.Series || p.Series == last.Series && order(p, last) > 0 {
-			last = p
-		}
-	}
 	f.known = true
-	if last.File == "" || series > last.Series {
-		f.series = series
+	var last archive.Piece
+	if logs := bySeries(all); len(logs) > 0 {
+		newest := logs[len(logs)-1]
+		last = newest[len(newest)-1]
+	}
+	if f.series > last.Series || last.File == "" { // a new one of which nothing is kept yet is the newest
+		f.left = left{series: f.series, why: f.why}
 		return nil
 	}
+	f.left = left{}
 	e, err := s.Entry(ctx, last)
 	if err != nil {
 		return hint.With(fmt.Errorf("where the archive ends: %w", err), "was the key of this host replaced? give the archive a new --name")
 	}
-	f.series, f.file, f.to, f.tail, f.ends, f.why = e.Series, e.File, e.To, e.Tail, e.Ends, ""
+	f.left = left{series: e.Series, file: e.File, to: e.To, tail: e.Tail, ends: e.Ends}
 	return nil
 }
 
@@ -133,15 +136,12 @@ func (f *Follower) begin(file, why string) error {
 		return err
 	}
 	at := time.Now()
-	if before, err := time.Parse(seriesTime, f.series[:min(len(f.series), len(seriesTime))]); err == nil && at.Before(before.Add(time.Second)) {
-		at = before.Add(time.Second) // whatever the clock does, the newest series has the last name
+	if next := manifest.Made(f.series).Add(time.Second); at.Before(next) {
+		at = next // whatever the clock does, the newest series has the last name
 	}
-	f.series, f.file, f.to, f.tail, f.ends, f.why = manifest.NewID(at, hex.EncodeToString(word[:])), path.Base(file), 0, nil, false, why
+	f.left = left{series: manifest.NewID(at, hex.EncodeToString(word[:])), file: path.Base(file), why: why}
 	return nil
 }
-
-// seriesTime is how the name of a series begins.
-const seriesTime = "20060102T150405Z"
 
 // files reads which there are, as absolute paths.
 func (f *Follower) files(ctx context.Context) (all []string, err error) {
@@ -174,12 +174,12 @@ func (f *Follower) at(files []string) (at int, why string) {
 		if !binlog.Follows(f.file, name(files[at+1])) {
 			return 0, fmt.Sprintf("behind %s comes %s", f.file, name(files[at+1]))
 		}
-		f.file, f.to, f.tail, f.ends = name(files[at+1]), 0, nil, false
+		f.left = left{series: f.series, file: name(files[at+1]), why: f.why}
 		return at + 1, ""
 	case at >= 0:
 		return at, ""
 	case f.ends && binlog.Follows(f.file, name(files[0])):
-		f.file, f.to, f.tail, f.ends = name(files[0]), 0, nil, false
+		f.left = left{series: f.series, file: name(files[0]), why: f.why}
 		return 0, ""
 	}
 	return 0, fmt.Sprintf("the server has no %s any more, of which %d bytes are archived: what came behind them is lost if it was purged (binlog_expire_logs_seconds, expire_logs_days, PURGE), and is another log if it was reset", f.file, f.to)
@@ -290,7 +290,7 @@ func (f *Follower) keep(ctx context.Context, k *archive.Keeper, file string, p p
 	if err != nil {
 		return t, err
 	}
-	f.file, f.to, f.tail, f.ends, f.why = e.File, p.to, p.tail, ends, ""
+	f.left = left{series: f.series, file: e.File, to: p.to, tail: p.tail, ends: ends}
 	return t, nil
 }
 
