@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -151,25 +149,14 @@ func (o *asked) check() error {
 	return nil
 }
 
-// account gives the numbers of a user.
-func account(name string) (uid, gid int, err error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return 0, 0, hint.Usage(fmt.Sprintf("there is no user %q here", name), "name the one that the server runs as")
-	}
-	uid, err = strconv.Atoi(u.Uid)
-	gid, err2 := strconv.Atoi(u.Gid)
-	return uid, gid, errors.Join(err, err2)
-}
-
 // accounts sees that the users are there, before anything is written.
 func (o asked) accounts() error {
 	var err error
 	if o.walUser != "" {
-		_, _, err = account(o.walUser)
+		_, _, err = backupcli.Account(o.walUser)
 	}
 	if err == nil && o.index != "" {
-		_, _, err = account(o.logUser)
+		_, _, err = backupcli.Account(o.logUser)
 	}
 	return err
 }
@@ -247,7 +234,7 @@ func (o asked) inlet() (*archive.Inlet, error) {
 	if o.walUser == "" {
 		return nil, nil
 	}
-	uid, _, err := account(o.walUser)
+	uid, _, err := backupcli.Account(o.walUser)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +252,7 @@ func (o asked) followers(d *host.LiveDoer) ([]archive.Follower, error) {
 	if o.index == "" {
 		return nil, nil
 	}
-	uid, gid, err := account(o.logUser)
+	uid, gid, err := backupcli.Account(o.logUser)
 	if err != nil {
 		return nil, err
 	}
