@@ -75,13 +75,13 @@ func Resume(r io.Reader, at int64, summed bool, f func(Event) error) error {
 	return (&scan{r: r, at: at, summed: summed}).all(f)
 }
 
-// ReadHead reads the beginning of a file: whether its events have checksums, and where the first ends.
-func ReadHead(r io.Reader) (summed bool, end int64, err error) {
+// ReadHead reads the beginning of a file: whether its events have checksums.
+func ReadHead(r io.Reader) (summed bool, err error) {
 	err = Scan(r, func(e Event) error {
 		if e.Type != Format {
 			return errors.New("it does not begin as a binary log does")
 		}
-		summed, end = e.summed, e.End
+		summed = e.summed
 		return errHead
 	})
 	if errors.Is(err, errHead) {
@@ -89,7 +89,7 @@ func ReadHead(r io.Reader) (summed bool, end int64, err error) {
 	} else if err == nil {
 		err = io.ErrUnexpectedEOF
 	}
-	return summed, end, err
+	return summed, err
 }
 
 var errHead = errors.New("the head was read")

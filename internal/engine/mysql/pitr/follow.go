@@ -297,7 +297,7 @@ func (f *Follower) keep(ctx context.Context, k *archive.Keeper, file string, p p
 // head reads the beginning of a file.
 func (f *Follower) head(ctx context.Context, file string) (summed bool, err error) {
 	err = f.stream(ctx, file, 0, func(r io.Reader) (err error) {
-		summed, _, err = binlog.ReadHead(r)
+		summed, err = binlog.ReadHead(r)
 		return err
 	})
 	return summed, err
