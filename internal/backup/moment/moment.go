@@ -188,11 +188,16 @@ func (r Restore) room(ctx context.Context, log *inventory.Log, at At, run string
 	if err != nil {
 		return err
 	}
-	uid, gid := at.UID, at.GID
-	if len(at.As) == 0 {
+	return at.Room(ctx, r.Do, at.Data)
+}
+
+// Room makes a directory of the user's alone.
+func (a At) Room(ctx context.Context, d host.Doer, dir string) error {
+	uid, gid := a.UID, a.GID
+	if len(a.As) == 0 {
 		uid, gid = -1, -1
 	}
-	return r.Do.MakeDir(ctx, at.Data, 0o700, uid, gid)
+	return d.MakeDir(ctx, dir, 0o700, uid, gid)
 }
 
 // start starts a program that is in the inventory before it runs.

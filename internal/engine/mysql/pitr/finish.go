@@ -80,12 +80,8 @@ func (r *replaying) program() error {
 }
 
 func (r *replaying) rooms() error {
-	uid, gid := r.a.UID, r.a.GID
-	if len(r.a.As) == 0 {
-		uid, gid = -1, -1
-	}
 	for _, dir := range []string{r.run, path.Join(r.run, "tmp"), r.log} {
-		if err := r.d.MakeDir(r.ctx, dir, 0o700, uid, gid); err != nil {
+		if err := r.a.Room(r.ctx, r.d, dir); err != nil {
 			return err
 		}
 	}
