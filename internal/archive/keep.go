@@ -62,13 +62,13 @@ func (k *Keeper) Keep(ctx context.Context, e Entry, plain io.Reader) (n int64, e
 // there gives the entry of what was kept of a file from the same place on; nil for none. Only one Plumb writes below
 // a prefix.
 func (k *Keeper) there(ctx context.Context, p Piece) (e *Entry, err error) {
-	v, err := k.verifier()
+	shelf, err := k.Shelf()
 	if err != nil {
 		return nil, err
 	}
 	err = k.Store.List(ctx, p.folder()+fmt.Sprintf("%016d-", p.From), func(i store.Info) error {
 		if of, is := ofEntry(i.Name); is {
-			got, err := Shelf{Store: k.Store, Trust: []note.Verifier{v}}.Entry(ctx, of)
+			got, err := shelf.Entry(ctx, of)
 			if e = &got; err != nil {
 				return fmt.Errorf("what was archived of it before cannot be compared: %w", err)
 			}
@@ -153,12 +153,13 @@ func (k *Keeper) MarkOf(b []byte) (string, error) {
 	return k.mark(h)
 }
 
-// verifier checks what this host signed.
-func (k *Keeper) verifier() (note.Verifier, error) {
+// Shelf is the archive for this host itself, which believes what it signed.
+func (k *Keeper) Shelf() (Shelf, error) {
 	if k.Public == "" {
-		return nil, errors.New("the public key of this host is not known")
+		return Shelf{}, errors.New("the public key of this host is not known")
 	}
-	return note.NewVerifier(k.Public)
+	v, err := note.NewVerifier(k.Public)
+	return Shelf{Store: k.Store, Trust: []note.Verifier{v}}, err
 }
 
 // measured is what was read.

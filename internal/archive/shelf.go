@@ -13,6 +13,7 @@ import (
 
 	"plumb/internal/backup/chunk"
 	"plumb/internal/backup/store"
+	"plumb/internal/backup/stream"
 )
 
 // Shelf is a store with archives, for who reads them.
@@ -60,9 +61,6 @@ func (s Shelf) Entry(ctx context.Context, p Piece) (Entry, error) {
 	return e, nil
 }
 
-// tries is how often an object is asked for that arrives as another: the line may have done it.
-const tries = 3
-
 // Read writes a piece to out. What it writes was checked; with an error it is only its beginning.
 func (s Shelf) Read(ctx context.Context, e Entry, out io.Writer) error {
 	o, err := chunk.NewOpener(s.Keys)
@@ -73,15 +71,7 @@ func (s Shelf) Read(ctx context.Context, e Entry, out io.Writer) error {
 	var object, plain []byte
 	for n, c := range e.Chunks {
 		object, plain = slices.Grow(object[:0], int(c.Size)), slices.Grow(plain[:0], int(c.Plain))
-		var got []byte
-		for range tries {
-			if got, _, err = s.Store.Get(ctx, e.chunk(n, c.SHA256), object[:c.Size]); err != nil {
-				break
-			}
-			if err = c.Check(got); err == nil {
-				break
-			}
-		}
+		got, err := stream.Fetch(ctx, s.Store, e.chunk(n, c.SHA256), c, object[:c.Size])
 		if err == nil {
 			got, err = o.Open(got, plain, c.Plain)
 		}

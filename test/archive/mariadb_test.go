@@ -78,8 +78,6 @@ func (m *maria) rows(dir, query string) (out string) {
 	must(m.t, err)
 	db, err := s.Open()
 	must(m.t, err)
-	_, err = db.Exec("SET SESSION group_concat_max_len = 100000000")
-	must(m.t, err)
 	conn, err := db.Conn(m.t.Context())
 	must(m.t, err)
 	_, err = conn.ExecContext(m.t.Context(), "SET SESSION group_concat_max_len = 100000000")
@@ -90,21 +88,9 @@ func (m *maria) rows(dir, query string) (out string) {
 	return out
 }
 
-type gtidCommit struct {
-	writer, n int
-	gtid      string
-	began, at time.Time
-}
-
-// gtidLedger is what the writers know of their commits: which GTID each had.
-type gtidLedger struct {
-	mu      sync.Mutex
-	commits []gtidCommit
-}
-
 // write commits until the context ends or the server is gone, and notes what was acknowledged.
-func (l *gtidLedger) write(ctx context.Context, db *sql.DB, writer int) {
-	conn, err := db.Conn(ctx)
+func (m *maria) write(ctx context.Context, l *ledger, writer int) {
+	conn, err := m.db.Conn(ctx)
 	if err != nil {
 		return
 	}
@@ -118,9 +104,7 @@ func (l *gtidLedger) write(ctx context.Context, db *sql.DB, writer int) {
 		if conn.QueryRowContext(ctx, "SELECT @@last_gtid").Scan(&gtid) != nil {
 			return
 		}
-		l.mu.Lock()
-		l.commits = append(l.commits, gtidCommit{writer, n, gtid, began, at})
-		l.mu.Unlock()
+		l.note(commit{writer: writer, n: n, began: began, at: at, gtid: gtid})
 	}
 }
 
@@ -129,68 +113,30 @@ func number(gtid string) (n uint64) {
 	return n
 }
 
-// lost tells how old what is not there was when the server died.
-func (l *gtidLedger) lost(t *testing.T, there map[string]bool, died time.Time) {
-	t.Helper()
-	lost, rpo := 0, time.Duration(0)
-	for _, c := range l.commits {
-		if !there[fmt.Sprintf("%d-%d", c.writer, c.n)] {
-			lost++
-			rpo = max(rpo, died.Sub(c.at))
-		}
-	}
-	t.Logf("of %d commits %d are not there, that were acknowledged %s before the server died at the most", len(l.commits), lost, rpo)
-	if rpo > time.Minute {
-		t.Errorf("what was committed %s before the end is lost", rpo)
-	}
-}
-
-// before wants what was acknowledged before a time, and nothing that began later: the log tells when statements began.
-func (l *gtidLedger) before(t *testing.T, at time.Time, there map[string]bool) {
-	t.Helper()
-	for _, c := range l.commits {
-		is := there[fmt.Sprintf("%d-%d", c.writer, c.n)]
-		if c.at.Before(at) && !is || is && c.began.After(at) {
-			t.Errorf("%d-%d, committed at %s: at %s that it is there is %t", c.writer, c.n, c.at, at, is)
-		}
-	}
-}
-
-// agrees wants what has a lower GTID, and nothing else.
-func (l *gtidLedger) agrees(t *testing.T, to uint64, there map[string]bool) {
-	t.Helper()
-	for _, c := range l.commits {
-		if is := there[fmt.Sprintf("%d-%d", c.writer, c.n)]; is != (number(c.gtid) < to) {
-			t.Errorf("%s: that it is there at %d is %t", c.gtid, to, is)
-		}
-	}
-}
-
 // TestMariaDBToRandomMoments has four writers commit, takes a base amid that, kills the service once and the server in the end,
 // removes all that it had, and restores it to moments of which the writers know what was committed before.
 func TestMariaDBToRandomMoments(t *testing.T) {
 	m := newMaria(t)
 	must(t, m.server.Exec("CREATE DATABASE IF NOT EXISTS test", "CREATE TABLE test.ledger (w INT, n INT, pad TEXT, PRIMARY KEY (w, n)) ENGINE=InnoDB"))
-	var l gtidLedger
+	var l ledger
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	var writers sync.WaitGroup
 	for w := range 4 {
-		writers.Go(func() { l.write(ctx, m.db, w) })
+		writers.Go(func() { m.write(ctx, &l, w) })
 	}
-	count := func() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.commits) }
-	m.eventually("something was committed", func() bool { return count() > 200 })
+	m.eventually("something was committed", func() bool { return l.count() > 200 })
 	m.base()
-	from, based := count(), time.Now()
-	m.eventually("more was committed", func() bool { return count() > from+1000 })
+	from, based := l.count(), time.Now()
+	m.eventually("more was committed", func() bool { return l.count() > from+1000 })
 	m.kill()
-	m.eventually("more was committed while nobody archived", func() bool { return count() > from+3000 })
+	m.eventually("more was committed while nobody archived", func() bool { return l.count() > from+3000 })
 	m.follow()
 	at := based.Truncate(time.Second).Add(2 * time.Second)
-	m.eventually("more was committed", func() bool { return count() > from+6000 && time.Since(at) > 2*time.Second })
+	m.eventually("more was committed", func() bool { return l.count() > from+6000 && time.Since(at) > 2*time.Second })
 	m.archived()
 	more := time.Now().Add(time.Duration(rand.IntN(8000)) * time.Millisecond)
-	m.eventually("more was committed, for any while", func() bool { return time.Now().After(more) && count() > from+7000 })
+	m.eventually("more was committed, for any while", func() bool { return time.Now().After(more) && l.count() > from+7000 })
 	must(t, syscall.Kill(m.server.PID, syscall.SIGKILL))
 	died := time.Now()
 	end()
@@ -212,9 +158,9 @@ func TestMariaDBToRandomMoments(t *testing.T) {
 		case to == "latest":
 			l.lost(t, there, died)
 		case strings.Contains(to, ":"):
-			l.before(t, at, there)
+			l.agreesAt(t, at, there) // the log tells when statements began
 		default:
-			l.agrees(t, number(to), there)
+			l.agrees(t, to, there, func(c commit) (before, behind bool) { return number(c.gtid) < number(to), number(c.gtid) >= number(to) })
 		}
 		must(t, os.RemoveAll(dir))
 	}
@@ -269,11 +215,11 @@ func TestMariaDBLogBreaks(t *testing.T) {
 		}
 	}
 	nothing("0-7-999", "no transaction after the point has that GTID")
-	entries, err := filepath.Glob(m.store + "/archive/mysql/*/binlog.000001/*")
+	pieces, err := filepath.Glob(firstSeries(t, m.store) + "/binlog.000001/*")
 	must(t, err)
 	var gone string
-	for _, name := range entries {
-		if strings.Contains(name, filepath.Base(firstSeries(t, m.store))) && !strings.Contains(name, "/0000000000000000-") {
+	for _, name := range pieces {
+		if !strings.Contains(name, "/0000000000000000-") {
 			gone = name
 		}
 	}

@@ -94,18 +94,6 @@ func (c *cluster) restored(dir string) (ask func(query string) string, stop func
 		}
 }
 
-// ledger is what the writers know of their commits: where the log was before each, and after it.
-type ledger struct {
-	mu      sync.Mutex
-	commits []commit
-}
-
-type commit struct {
-	writer, n     int
-	before, after uint64
-	at            time.Time
-}
-
 func lsn(text string) (at uint64) {
 	var high, low uint64
 	_, _ = fmt.Sscanf(text, "%X/%X", &high, &low)
@@ -113,16 +101,17 @@ func lsn(text string) (at uint64) {
 }
 
 // write commits until the context ends or the server is gone. It notes what was acknowledged alone.
-func (l *ledger) write(ctx context.Context, db *sql.DB, writer int) {
+func (c *cluster) write(ctx context.Context, l *ledger, writer int) {
 	where := func() (uint64, error) {
 		var text string
-		err := db.QueryRowContext(ctx, "SELECT pg_current_wal_insert_lsn()").Scan(&text)
+		err := c.db.QueryRowContext(ctx, "SELECT pg_current_wal_insert_lsn()").Scan(&text)
 		return lsn(text), err
 	}
 	for n := 1; ; n++ {
 		before, err := where()
+		began := time.Now()
 		if err == nil {
-			_, err = db.ExecContext(ctx, "INSERT INTO ledger VALUES ($1, $2, repeat('x', 2000))", writer, n)
+			_, err = c.db.ExecContext(ctx, "INSERT INTO ledger VALUES ($1, $2, repeat('x', 2000))", writer, n)
 		}
 		if err != nil {
 			return
@@ -132,63 +121,8 @@ func (l *ledger) write(ctx context.Context, db *sql.DB, writer int) {
 		if err != nil {
 			return
 		}
-		l.mu.Lock()
-		l.commits = append(l.commits, commit{writer, n, before, after, at})
-		l.mu.Unlock()
+		l.note(commit{writer: writer, n: n, began: began, at: at, before: before, after: after})
 	}
-}
-
-// agrees compares a restored server with the ledger, at a place in the log: what was committed before it is there, and what
-// was begun behind it is not.
-func (l *ledger) agrees(t *testing.T, at uint64, there map[string]bool) {
-	t.Helper()
-	lost, extra := 0, 0
-	for _, c := range l.commits {
-		is := there[fmt.Sprintf("%d-%d", c.writer, c.n)]
-		if c.after <= at && !is {
-			lost++
-		}
-		if c.before >= at && is {
-			extra++
-		}
-	}
-	if lost > 0 || extra > 0 {
-		t.Errorf("at %X/%X: %d commits are lost, and %d are there that came later", at>>32, uint32(at), lost, extra)
-	}
-}
-
-// lost tells how old what is not there was when the server died.
-func (l *ledger) lost(t *testing.T, there map[string]bool, died time.Time) {
-	t.Helper()
-	lost, rpo := 0, time.Duration(0)
-	for _, one := range l.commits {
-		if !there[fmt.Sprintf("%d-%d", one.writer, one.n)] {
-			lost++
-			rpo = max(rpo, died.Sub(one.at))
-		}
-	}
-	t.Logf("of %d commits %d are not there, that were acknowledged %s before the server died at the most", len(l.commits), lost, rpo)
-	if rpo > time.Minute {
-		t.Errorf("what was committed %s before the end is lost", rpo)
-	}
-}
-
-// before wants what was acknowledged before a time: the clocks are those of one machine.
-func (l *ledger) before(t *testing.T, at time.Time, there map[string]bool) {
-	t.Helper()
-	for _, one := range l.commits {
-		if one.at.Before(at) && !there[fmt.Sprintf("%d-%d", one.writer, one.n)] {
-			t.Errorf("%d-%d, committed at %s, is not there at %s", one.writer, one.n, one.at, at)
-		}
-	}
-}
-
-func rowsOf(text string) map[string]bool {
-	all := map[string]bool{}
-	for word := range strings.SplitSeq(text, " ") {
-		all[word] = true
-	}
-	return all
 }
 
 const allRows = "SELECT coalesce(string_agg(w || '-' || n, ' '), '') FROM ledger"
@@ -203,15 +137,14 @@ func TestPostgreSQLToRandomMoments(t *testing.T) {
 	defer end()
 	var writers sync.WaitGroup
 	for w := range 4 {
-		writers.Go(func() { l.write(ctx, c.db, w) })
+		writers.Go(func() { c.write(ctx, &l, w) })
 	}
-	count := func() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.commits) }
-	c.eventually("something was committed", func() bool { return count() > 200 })
+	c.eventually("something was committed", func() bool { return l.count() > 200 })
 	c.base()
-	from := count()
+	from := l.count()
 	at := time.Now().Truncate(time.Second).Add(2 * time.Second)
 	for round := range 4 {
-		c.eventually("more was committed", func() bool { return count() > from+400*(round+1) && (round < 3 || time.Since(at) > 2*time.Second) })
+		c.eventually("more was committed", func() bool { return l.count() > from+400*(round+1) && (round < 3 || time.Since(at) > 2*time.Second) })
 		c.archived()
 	}
 	more := time.Now().Add(time.Duration(rand.IntN(15000)) * time.Millisecond)
@@ -240,9 +173,9 @@ func TestPostgreSQLToRandomMoments(t *testing.T) {
 		case to == "latest":
 			l.lost(t, there, died)
 		case strings.Contains(to, "/"):
-			l.agrees(t, lsn(to), there)
+			l.agrees(t, to, there, func(c commit) (before, behind bool) { return c.after <= lsn(to), c.before >= lsn(to) })
 		default:
-			l.before(t, at, there)
+			l.agreesAt(t, at, there)
 		}
 		if mode := ask("SELECT current_setting('archive_mode') || ' ' || current_setting('listen_addresses')"); strings.TrimSpace(mode) != "off" {
 			t.Errorf("the copy would archive, or listen: %s", mode)

@@ -19,6 +19,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
+	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
 )
 
@@ -83,8 +84,7 @@ type Way struct {
 	Next   []string             `json:"next"` // what is left to do for a person
 	Notes  []string             `json:"notes,omitempty"`
 
-	Pieces []archive.Piece `json:"-"`
-	Inner  any             `json:"-"` // of the engine alone
+	Inner any `json:"-"` // of the engine alone
 }
 
 // Restore is a base that is brought forward.
@@ -93,7 +93,6 @@ type Restore struct {
 	Do      host.Launcher
 	Books   string // directory of the inventory
 	Engines []Engine
-	Doing   func(string)
 }
 
 // Shelf is the archive in the same store, believed and opened as the backups are.
@@ -142,16 +141,13 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
 	at := At{Aside: real + ".plumb-restore", Dir: real, UID: uid, GID: gid, Asked: a}
 	at.Data = path.Join(at.Aside, "data")
-	if r.Do.About().Root {
-		at.As = []string{"setpriv", "--reuid=" + strconv.Itoa(uid), "--regid=" + strconv.Itoa(gid), "--clear-groups", "--no-new-privs", "--"}
-	}
+	at.As = protect.Server{UID: uid, GID: gid}.As(r.Do.About().Root)
 	at.Start = func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
 		return r.start(ctx, log, p)
 	}
 	if err := r.room(ctx, log, at, run); err != nil {
 		return w, err
 	}
-	r.Doing("unpacking the base")
 	if err := r.Feed(ctx, m, 0, append(at.As[:len(at.As):len(at.As)], e.Unpack(at.Data)...)); err != nil {
 		return w, err
 	}
@@ -192,11 +188,16 @@ func (r Restore) room(ctx context.Context, log *inventory.Log, at At, run string
 	if err != nil {
 		return err
 	}
-	uid, gid := at.UID, at.GID
-	if len(at.As) == 0 {
+	return at.Room(ctx, r.Do, at.Data)
+}
+
+// Room makes a directory of the user's alone.
+func (a At) Room(ctx context.Context, d host.Doer, dir string) error {
+	uid, gid := a.UID, a.GID
+	if len(a.As) == 0 {
 		uid, gid = -1, -1
 	}
-	return r.Do.MakeDir(ctx, at.Data, 0o700, uid, gid)
+	return d.MakeDir(ctx, dir, 0o700, uid, gid)
 }
 
 // start starts a program that is in the inventory before it runs.

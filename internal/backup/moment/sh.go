@@ -22,6 +22,20 @@ func (a At) Sh(ctx context.Context, d host.Streamer, in io.Reader, out io.Writer
 	return nil
 }
 
+// Pour runs a script of the shell as the user, and gives it what a function writes.
+func (a At) Pour(ctx context.Context, d host.Streamer, write func(out io.Writer) error, script string, args ...string) error {
+	out, in := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		err := write(in)
+		_ = in.CloseWithError(err)
+		written <- err
+	}()
+	err := a.Sh(ctx, d, out, nil, script, args...)
+	_ = out.CloseWithError(errors.New("it takes no more"))
+	return errors.Join(err, <-written)
+}
+
 // scripted is an error that is told without the whole script.
 type scripted struct {
 	error

@@ -162,29 +162,37 @@ func (r *reader) worker(ctx context.Context, open opens) {
 	}
 }
 
-// tries is how often a chunk is asked for that arrives as another: the line may have done it.
+// tries is how often an object is asked for that arrives as another: the line may have done it.
 const tries = 3
+
+// Fetch reads an object into a buffer of its size, and sees that it is what was sent.
+func Fetch(ctx context.Context, s store.Store, name string, of manifest.Chunk, into []byte) (object []byte, err error) {
+	for range tries {
+		object, _, err = s.Get(ctx, name, into)
+		if errors.Is(err, store.ErrTooLarge) {
+			err = fmt.Errorf("%w: it was to have %d bytes", err, of.Size)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err = of.Check(object); err == nil {
+			return object, nil
+		}
+	}
+	return nil, err
+}
 
 // fetch reads a chunk.
 func (r *reader) fetch(ctx context.Context, open opens, p *piece, object []byte) (plain []byte, err error) {
 	if int64(cap(p.plain)) < p.of.Plain {
 		p.plain = make([]byte, r.o.Of.Chunk)
 	}
-	for range tries {
-		got, _, bad := r.o.Store.Get(ctx, manifest.ChunkName(r.o.ID, r.o.Stream, p.n), object)
-		if errors.Is(bad, store.ErrTooLarge) {
-			bad = fmt.Errorf("%w: it was to have %d bytes", bad, p.of.Size)
-		}
-		if bad != nil {
-			return nil, fmt.Errorf("chunk %d: %w", p.n, bad)
-		}
-		if err = p.of.Check(got); err == nil {
-			plain, err = open(got, p.plain, p.of.Plain)
-			if err == nil && r.o.Object != nil {
-				err = r.o.Object(ctx, p.n, got)
-			}
-			break
-		}
+	got, err := Fetch(ctx, r.o.Store, manifest.ChunkName(r.o.ID, r.o.Stream, p.n), p.of, object)
+	if err == nil {
+		plain, err = open(got, p.plain, p.of.Plain)
+	}
+	if err == nil && r.o.Object != nil {
+		err = r.o.Object(ctx, p.n, got)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("chunk %d: %w", p.n, err)

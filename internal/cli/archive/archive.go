@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/note"
 
 	"plumb/internal/archive"
 	"plumb/internal/backup"
@@ -25,6 +22,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/reach"
+	"plumb/internal/protect"
 )
 
 const exits = `Exit codes:
@@ -151,25 +149,14 @@ func (o *asked) check() error {
 	return nil
 }
 
-// account gives the numbers of a user.
-func account(name string) (uid, gid int, err error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return 0, 0, hint.Usage(fmt.Sprintf("there is no user %q here", name), "name the one that the server runs as")
-	}
-	uid, err = strconv.Atoi(u.Uid)
-	gid, err2 := strconv.Atoi(u.Gid)
-	return uid, gid, errors.Join(err, err2)
-}
-
 // accounts sees that the users are there, before anything is written.
 func (o asked) accounts() error {
 	var err error
 	if o.walUser != "" {
-		_, _, err = account(o.walUser)
+		_, _, err = backupcli.Account(o.walUser)
 	}
 	if err == nil && o.index != "" {
-		_, _, err = account(o.logUser)
+		_, _, err = backupcli.Account(o.logUser)
 	}
 	return err
 }
@@ -199,7 +186,7 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 		return err
 	}
 	defer unlock()
-	k, public, err := v.keeper(ctx, d, store.Patiently(plain, patience, 4, nil), o, at)
+	k, err := v.keeper(ctx, d, store.Patiently(plain, patience, 4, nil), o, at)
 	if err != nil {
 		return err
 	}
@@ -211,7 +198,7 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 	if err != nil {
 		return err
 	}
-	follow, err := o.followers(d, public)
+	follow, err := o.followers(d)
 	if err != nil {
 		return err
 	}
@@ -223,24 +210,20 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 var patience = store.Patience{For: 20 * time.Second, First: 100 * time.Millisecond, Most: 2 * time.Second}
 
 // keeper makes what pieces are kept with.
-func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o asked, at string) (*archive.Keeper, note.Verifier, error) {
+func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o asked, at string) (*archive.Keeper, error) {
 	to, err := backupcli.Recipients(o.recipients, o.recipientsFile)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	name := shell.Hostname()
 	sign, public, err := backup.HostKey(ctx, d, at, name)
 	if err != nil {
-		return nil, nil, err
-	}
-	verifier, err := note.NewVerifier(public)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := (&backup.Backup{Do: d, Store: s, Dir: at, Host: name, Sign: sign, Public: public}).Claim(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now}, verifier, nil
+	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now}, nil
 }
 
 // inlet opens the socket; nil when no server hands anything over.
@@ -248,7 +231,7 @@ func (o asked) inlet() (*archive.Inlet, error) {
 	if o.walUser == "" {
 		return nil, nil
 	}
-	uid, _, err := account(o.walUser)
+	uid, _, err := backupcli.Account(o.walUser)
 	if err != nil {
 		return nil, err
 	}
@@ -262,19 +245,16 @@ func (o asked) inlet() (*archive.Inlet, error) {
 	}}, nil
 }
 
-func (o asked) followers(d *host.LiveDoer, public note.Verifier) ([]archive.Follower, error) {
+func (o asked) followers(d *host.LiveDoer) ([]archive.Follower, error) {
 	if o.index == "" {
 		return nil, nil
 	}
-	uid, gid, err := account(o.logUser)
+	uid, gid, err := backupcli.Account(o.logUser)
 	if err != nil {
 		return nil, err
 	}
-	f := &mysqlpitr.Follower{Do: d, Server: o.logOf, Index: o.index, Public: public}
-	if d.About().Root {
-		f.As = []string{"setpriv", "--reuid=" + strconv.Itoa(uid), "--regid=" + strconv.Itoa(gid), "--clear-groups", "--no-new-privs", "--"}
-	}
-	return []archive.Follower{f}, nil
+	as := protect.Server{UID: uid, GID: gid}.As(d.About().Root)
+	return []archive.Follower{&mysqlpitr.Follower{Do: d, Server: o.logOf, Index: o.index, As: as}}, nil
 }
 
 // say tells what happened, with the time: it is read in a journal.

@@ -2,12 +2,9 @@ package backup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,16 +76,11 @@ func (l *later) owner() (uid, gid int, err error) {
 	if l.user == "" {
 		return 0, 0, hint.Usage("as whom the server will run is not said", "--user postgres, --user mysql")
 	}
-	u, err := user.Lookup(l.user)
-	if err != nil {
-		return 0, 0, hint.Usage(fmt.Sprintf("there is no user %q here", l.user), "name the one that the server runs as")
-	}
-	uid, err = strconv.Atoi(u.Uid)
-	gid, err2 := strconv.Atoi(u.Gid)
-	if uid == 0 {
+	uid, gid, err = Account(l.user)
+	if err == nil && uid == 0 {
 		err = hint.Usage("a server does not run as root", "--user postgres, --user mysql")
 	}
-	return uid, gid, errors.Join(err, err2)
+	return uid, gid, err
 }
 
 // books is where what is made is written down.
@@ -122,7 +114,7 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if err != nil {
 		return err
 	}
-	r := moment.Restore{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json)}, Do: d, Books: books, Engines: v.moments.Engines, Doing: func(string) {}}
+	r := moment.Restore{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json)}, Do: d, Books: books, Engines: v.moments.Engines}
 	began := time.Now()
 	var w moment.Way
 	if l.dryRun {

@@ -1,7 +1,10 @@
 package backup
 
 import (
+	"errors"
 	"fmt"
+	"os/user"
+	"strconv"
 
 	"filippo.io/age"
 	"github.com/spf13/cobra"
@@ -49,6 +52,17 @@ func (p *Place) Open() (store.Store, func() error, error) {
 func (p *Place) On(s *shell.Shell, do func(d *host.LiveDoer, s store.Store) error) error {
 	v := &verbs{Opener: machine.Opener{Shell: s}}
 	return v.on(p.place, do)
+}
+
+// Account gives the numbers of a user that a server runs as.
+func Account(name string) (uid, gid int, err error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return 0, 0, hint.Usage(fmt.Sprintf("there is no user %q here", name), "name the one that the server runs as")
+	}
+	uid, err = strconv.Atoi(u.Uid)
+	gid, err2 := strconv.Atoi(u.Gid)
+	return uid, gid, errors.Join(err, err2)
 }
 
 // Recipients reads who can open what is kept: those that are named, and those of a file.

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path"
 
-	"golang.org/x/sys/unix"
-
 	"plumb/internal/host"
 )
 
@@ -93,21 +91,9 @@ func DialInlet(name string) (net.Conn, error) {
 
 // peer gives the user at the other end of a Unix socket.
 func peer(conn net.Conn) (int, error) {
-	socket, ok := conn.(*net.UnixConn)
-	if !ok {
-		return 0, errors.New("it is no Unix socket")
-	}
-	raw, err := socket.SyscallConn()
+	cred, err := credentials(conn)
 	if err != nil {
 		return 0, err
-	}
-	var cred *unix.Ucred
-	var failed error
-	if err := raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
-		return 0, err
-	}
-	if failed != nil {
-		return 0, failed
 	}
 	return int(cred.Uid), nil
 }

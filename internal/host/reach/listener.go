@@ -18,21 +18,9 @@ import (
 // listener tells who listens at the other end of a Unix socket. The kernel
 // notes the user when a process begins to listen, and nobody can change it.
 func listener(conn net.Conn) (trust.Process, error) {
-	socket, ok := conn.(*net.UnixConn)
-	if !ok {
-		return trust.Process{}, errors.New("it is no Unix socket")
-	}
-	raw, err := socket.SyscallConn()
+	cred, err := credentials(conn)
 	if err != nil {
 		return trust.Process{}, err
-	}
-	var cred *unix.Ucred
-	var failed error
-	if err := raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
-		return trust.Process{}, err
-	}
-	if failed != nil {
-		return trust.Process{}, failed
 	}
 	p := trust.Process{PID: int(cred.Pid), Apart: "no number here: it runs in a container, or outside of ours"}
 	if cred.Pid > 0 {
@@ -44,6 +32,24 @@ func listener(conn net.Conn) (trust.Process, error) {
 		p.UIDs, p.Names, p.Unit = append(p.UIDs, uid), append(p.Names, namesOf(uid)...), ""
 	}
 	return p, nil
+}
+
+// credentials gives what the kernel noted of the other end of a Unix socket.
+func credentials(conn net.Conn) (*unix.Ucred, error) {
+	socket, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, errors.New("it is no Unix socket")
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var cred *unix.Ucred
+	var failed error
+	if err := raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+		return nil, err
+	}
+	return cred, failed
 }
 
 // processOf reads what /proc tells of a process. UIDs are empty when it has

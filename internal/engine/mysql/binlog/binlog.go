@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -73,13 +75,13 @@ func Resume(r io.Reader, at int64, summed bool, f func(Event) error) error {
 	return (&scan{r: r, at: at, summed: summed}).all(f)
 }
 
-// ReadHead reads the beginning of a file: whether its events have checksums, and where the first ends.
-func ReadHead(r io.Reader) (summed bool, end int64, err error) {
+// ReadHead reads the beginning of a file: whether its events have checksums.
+func ReadHead(r io.Reader) (summed bool, err error) {
 	err = Scan(r, func(e Event) error {
 		if e.Type != Format {
 			return errors.New("it does not begin as a binary log does")
 		}
-		summed, end = e.summed, e.End
+		summed = e.summed
 		return errHead
 	})
 	if errors.Is(err, errHead) {
@@ -87,7 +89,7 @@ func ReadHead(r io.Reader) (summed bool, end int64, err error) {
 	} else if err == nil {
 		err = io.ErrUnexpectedEOF
 	}
-	return summed, end, err
+	return summed, err
 }
 
 var errHead = errors.New("the head was read")
@@ -251,4 +253,11 @@ func (e Event) Outside() bool {
 		return true
 	}
 	return false
+}
+
+// Follows tells whether the number of a file is the next.
+func Follows(a, b string) bool {
+	n, err := strconv.ParseUint(strings.TrimPrefix(path.Ext(a), "."), 10, 63)
+	m, err2 := strconv.ParseUint(strings.TrimPrefix(path.Ext(b), "."), 10, 63)
+	return err == nil && err2 == nil && m == n+1 && strings.TrimSuffix(a, path.Ext(a)) == strings.TrimSuffix(b, path.Ext(b))
 }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"plumb/internal/backup"
 )
 
 // The facts that a backup has of a base.
@@ -24,41 +26,9 @@ var (
 	standsAt      = regexp.MustCompile(`^([^\t/]+\.[0-9]{6,})\t([0-9]{1,19})(?:\t([0-9a-fA-F:,\-\s]*))?\s*$`)
 )
 
-// Base watches what is backed up, and finds out whether it is a base: what mariadb-backup gives with --stream=mbstream.
-type Base struct {
-	in    *io.PipeWriter
-	done  chan struct{}
-	facts map[string]string
-}
-
-// NewBase begins to watch. Facts ends it.
-func NewBase() *Base {
-	out, in := io.Pipe()
-	b := &Base{in: in, done: make(chan struct{}), facts: map[string]string{}}
-	go func() {
-		defer close(b.done)
-		if err := b.read(bufio.NewReaderSize(out, 64<<10)); err != nil {
-			clear(b.facts) // it is something else, or was cut
-		}
-		_, _ = io.Copy(io.Discard, out) // what it is does not end the backup
-	}()
-	return b
-}
-
-// Write implements io.Writer. It takes everything.
-func (b *Base) Write(p []byte) (int, error) { return b.in.Write(p) }
-
-// Facts gives what was found; nothing where it was no base.
-func (b *Base) Facts() map[string]string {
-	_ = b.in.Close()
-	<-b.done
-	for _, name := range []string{factVersion, factFile, factAt} {
-		if b.facts[name] == "" {
-			return nil
-		}
-	}
-	return b.facts
-}
+// NewBase begins to watch what is backed up, and finds out whether it is a base: what mariadb-backup gives with
+// --stream=mbstream.
+func NewBase() backup.Watcher { return backup.Watch(readBase, factVersion, factFile, factAt) }
 
 const (
 	chunkMagic = "XBSTCK01"
@@ -68,8 +38,9 @@ const (
 	mostText   = 1 << 20 // bytes of a file that is read here
 )
 
-// read reads the chunks of the stream: each is a part of a file.
-func (b *Base) read(r *bufio.Reader) error {
+// readBase reads the chunks of the stream: each is a part of a file.
+func readBase(in io.Reader, facts map[string]string) error {
+	r := bufio.NewReaderSize(in, 64<<10)
 	files := map[string]*bytes.Buffer{"xtrabackup_binlog_info": {}, "mariadb_backup_binlog_info": {}, "xtrabackup_info": {}, "mariadb_backup_info": {}}
 	for {
 		name, size, err := chunkOf(r)
@@ -90,10 +61,10 @@ func (b *Base) read(r *bufio.Reader) error {
 	}
 	for name, text := range files {
 		if m := standsAt.FindStringSubmatch(text.String()); strings.HasSuffix(name, "binlog_info") && m != nil {
-			b.facts[factFile], b.facts[factAt], b.facts[factGTID] = m[1], m[2], strings.Join(strings.Fields(m[3]), "")
+			facts[factFile], facts[factAt], facts[factGTID] = m[1], m[2], strings.Join(strings.Fields(m[3]), "")
 		}
 		if m := serverVersion.FindSubmatch(text.Bytes()); m != nil {
-			b.facts[factVersion] = string(m[1])
+			facts[factVersion] = string(m[1])
 		}
 	}
 	return nil

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
-	"strings"
 	"time"
 
 	"plumb/internal/archive"
@@ -16,6 +14,7 @@ import (
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/lab"
 	"plumb/internal/load"
 	"plumb/internal/protect"
 )
@@ -48,28 +47,23 @@ type replaying struct {
 	d        host.Launcher
 	in       inner
 	a        moment.At
-	run, log string // directories of the server's, and for the log
-	server   string // the program
+	run, log string         // directories of the server's, and for the log
+	server   protect.Server // that replays
 }
 
 func (r *replaying) socket() string { return path.Join(r.run, "mysqld.sock") }
 
-const socketPath = 107 // the longest path of a socket, in bytes
-
 func (r *replaying) fits() error {
-	if len(r.socket()) > socketPath {
-		return hint.With(fmt.Errorf("the path of a socket, %s, is too long", r.socket()), "restore to a directory with a shorter name")
+	if err := lab.SocketFits(r.socket()); err != nil {
+		return hint.With(err, "restore to a directory with a shorter name")
 	}
 	return nil
 }
 
-var versionOf = regexp.MustCompile(`Ver ([0-9]+\.[0-9]+)\.[0-9]+\S*MariaDB`)
-
 // program finds a server of the base's release.
 func (r *replaying) program() error {
-	parts := strings.SplitN(r.in.base.version, ".", 3)
-	want := strings.Join(parts[:min(2, len(parts))], ".")
-	for _, name := range []string{"/usr/sbin/mariadbd", "/usr/sbin/mysqld", "/usr/bin/mariadbd", "/usr/local/sbin/mariadbd", "/usr/local/bin/mariadbd"} {
+	e := new(point.Engine)
+	for _, name := range append(e.Programs(), "/usr/local/sbin/mariadbd", "/usr/local/bin/mariadbd") {
 		if _, err := r.d.Stat(r.ctx, name); err != nil {
 			continue
 		}
@@ -77,21 +71,17 @@ func (r *replaying) program() error {
 		if err != nil {
 			return err
 		}
-		if m := versionOf.FindSubmatch(out); m != nil && string(m[1]) == want {
-			r.server = name
+		if sv, err := e.Resettle(r.in.server, name, string(out)); err == nil {
+			r.server = sv
 			return nil
 		}
 	}
-	return hint.With(fmt.Errorf("there is no server of MariaDB %s here", want), "install the package mariadb-server of that release: the log is replayed by it")
+	return hint.With(fmt.Errorf("no server here is of the release of MariaDB %s", r.in.base.version), "install the package mariadb-server of that release: the log is replayed by it")
 }
 
 func (r *replaying) rooms() error {
-	uid, gid := r.a.UID, r.a.GID
-	if len(r.a.As) == 0 {
-		uid, gid = -1, -1
-	}
 	for _, dir := range []string{r.run, path.Join(r.run, "tmp"), r.log} {
-		if err := r.d.MakeDir(r.ctx, dir, 0o700, uid, gid); err != nil {
+		if err := r.a.Room(r.ctx, r.d, dir); err != nil {
 			return err
 		}
 	}
@@ -107,16 +97,8 @@ func (r *replaying) prepare() error {
 func (r *replaying) fetch() error {
 	for i, name := range r.in.way.Files {
 		file := path.Base(name)
-		out, in := io.Pipe()
-		read := make(chan error, 1)
-		go func() {
-			err := r.in.log.write(r.ctx, file, in)
-			_ = in.CloseWithError(err)
-			read <- err
-		}()
-		err := r.a.Sh(r.ctx, r.d, out, nil, `set -C; cat > "$1"`, path.Join(r.log, file))
-		_ = out.CloseWithError(errors.New("it takes no more"))
-		if err = errors.Join(err, <-read); err != nil {
+		write := func(out io.Writer) error { return r.in.log.write(r.ctx, file, out) }
+		if err := r.a.Pour(r.ctx, r.d, write, `set -C; cat > "$1"`, path.Join(r.log, file)); err != nil {
 			return err
 		}
 		r.in.way.Files[i] = path.Join(r.log, file)
@@ -126,7 +108,7 @@ func (r *replaying) fetch() error {
 
 // replay has a server replay the log, and proves that it stands at its end.
 func (r *replaying) replay() error {
-	argv := []string{r.server, "--defaults-file=" + path.Join(r.a.Data, "backup-my.cnf"), "--datadir=" + r.a.Data, "--socket=" + r.socket(), "--pid-file=" + path.Join(r.run, "pid"),
+	argv := []string{r.server.Program[0], "--defaults-file=" + path.Join(r.a.Data, "backup-my.cnf"), "--datadir=" + r.a.Data, "--socket=" + r.socket(), "--pid-file=" + path.Join(r.run, "pid"),
 		"--log-error=" + path.Join(r.run, "error.log"), "--tmpdir=" + path.Join(r.run, "tmp"), "--skip-networking", "--skip-grant-tables", "--skip-slave-start", "--event-scheduler=DISABLED",
 		"--log-bin=" + path.Join(r.run, "replay"), "--log-bin-index=" + path.Join(r.run, "replay.index"), "--server-id=" + serverNumber, "--innodb-buffer-pool-size=256M", "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"}
 	p, end, err := r.a.Start(r.ctx, host.Process{Argv: argv, Dir: r.run, UID: r.a.UID, GID: r.a.GID, Log: path.Join(r.run, "out.log")})
@@ -154,8 +136,8 @@ func (r *replaying) played(p host.Running) error {
 		err = admin.Exec(r.ctx, "SET GLOBAL gtid_binlog_state = '"+gtid+"'")
 	}
 	if err == nil {
-		sv := r.in.server
-		sv.Program, sv.UID, sv.GID = []string{r.server}, r.a.UID, r.a.GID
+		sv := r.server
+		sv.UID, sv.GID = r.a.UID, r.a.GID
 		err = point.Play(r.ctx, r.d, admin, protect.Copy{Server: sv, Run: r.run, Closed: true, Purpose: protect.ForReplay}, r.in.way)
 	}
 	return errors.Join(err, admin.Close())

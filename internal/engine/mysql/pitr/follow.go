@@ -17,8 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"plumb/internal/archive"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/engine/mysql/binlog"
@@ -33,9 +31,13 @@ type Follower struct {
 	Server string   // what it is called in the archive
 	Index  string   // the file that lists the log's
 	As     []string // comes before a command that is run as the server's user
-	Public note.Verifier
 
-	known  bool // where it was left is known
+	known bool // where it was left is known
+	left
+}
+
+// left is where a log was left.
+type left struct {
 	series string
 	file   string
 	to     int64
@@ -95,29 +97,30 @@ func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn,
 
 // find asks the store where the last run came to.
 func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
-	s := archive.Shelf{Store: k.Store, Trust: []note.Verifier{f.Public}}
+	s, err := k.Shelf()
+	if err != nil {
+		return err
+	}
 	all, err := s.List(ctx, f.Server)
 	if err != nil {
 		return err
 	}
-	series := f.series // a new one of which nothing is kept yet is the newest
-	f.series, f.file, f.to, f.tail, f.ends = "", "", 0, nil, false
-	var last archive.Piece
-	for _, p := range all {
-		if p.Series > last.Series || p.Series == last.Series && order(p, last) > 0 {
-			last = p
-		}
-	}
 	f.known = true
-	if last.File == "" || series > last.Series {
-		f.series = series
+	var last archive.Piece
+	if logs := bySeries(all); len(logs) > 0 {
+		newest := logs[len(logs)-1]
+		last = newest[len(newest)-1]
+	}
+	if f.series > last.Series || last.File == "" { // a new one of which nothing is kept yet is the newest
+		f.left = left{series: f.series, why: f.why}
 		return nil
 	}
+	f.left = left{}
 	e, err := s.Entry(ctx, last)
 	if err != nil {
 		return hint.With(fmt.Errorf("where the archive ends: %w", err), "was the key of this host replaced? give the archive a new --name")
 	}
-	f.series, f.file, f.to, f.tail, f.ends, f.why = e.Series, e.File, e.To, e.Tail, e.Ends, ""
+	f.left = left{series: e.Series, file: e.File, to: e.To, tail: e.Tail, ends: e.Ends}
 	return nil
 }
 
@@ -133,15 +136,12 @@ func (f *Follower) begin(file, why string) error {
 		return err
 	}
 	at := time.Now()
-	if before, err := time.Parse(seriesTime, f.series[:min(len(f.series), len(seriesTime))]); err == nil && at.Before(before.Add(time.Second)) {
-		at = before.Add(time.Second) // whatever the clock does, the newest series has the last name
+	if next := manifest.Made(f.series).Add(time.Second); at.Before(next) {
+		at = next // whatever the clock does, the newest series has the last name
 	}
-	f.series, f.file, f.to, f.tail, f.ends, f.why = manifest.NewID(at, hex.EncodeToString(word[:])), path.Base(file), 0, nil, false, why
+	f.left = left{series: manifest.NewID(at, hex.EncodeToString(word[:])), file: path.Base(file), why: why}
 	return nil
 }
-
-// seriesTime is how the name of a series begins.
-const seriesTime = "20060102T150405Z"
 
 // files reads which there are, as absolute paths.
 func (f *Follower) files(ctx context.Context) (all []string, err error) {
@@ -171,25 +171,18 @@ func (f *Follower) at(files []string) (at int, why string) {
 	at = slices.IndexFunc(files, func(file string) bool { return name(file) == f.file })
 	switch {
 	case at >= 0 && f.ends && at+1 < len(files):
-		if !follows(f.file, name(files[at+1])) {
+		if !binlog.Follows(f.file, name(files[at+1])) {
 			return 0, fmt.Sprintf("behind %s comes %s", f.file, name(files[at+1]))
 		}
-		f.file, f.to, f.tail, f.ends = name(files[at+1]), 0, nil, false
+		f.left = left{series: f.series, file: name(files[at+1]), why: f.why}
 		return at + 1, ""
 	case at >= 0:
 		return at, ""
-	case f.ends && follows(f.file, name(files[0])):
-		f.file, f.to, f.tail, f.ends = name(files[0]), 0, nil, false
+	case f.ends && binlog.Follows(f.file, name(files[0])):
+		f.left = left{series: f.series, file: name(files[0]), why: f.why}
 		return 0, ""
 	}
 	return 0, fmt.Sprintf("the server has no %s any more, of which %d bytes are archived: what came behind them is lost if it was purged (binlog_expire_logs_seconds, expire_logs_days, PURGE), and is another log if it was reset", f.file, f.to)
-}
-
-// follows tells whether the number of a file is the next.
-func follows(a, b string) bool {
-	n, err := strconv.ParseUint(strings.TrimPrefix(path.Ext(a), "."), 10, 63)
-	m, err2 := strconv.ParseUint(strings.TrimPrefix(path.Ext(b), "."), 10, 63)
-	return err == nil && err2 == nil && m == n+1 && strings.TrimSuffix(a, path.Ext(a)) == strings.TrimSuffix(b, path.Ext(b))
 }
 
 // piece is what was found behind what is archived.
@@ -297,14 +290,14 @@ func (f *Follower) keep(ctx context.Context, k *archive.Keeper, file string, p p
 	if err != nil {
 		return t, err
 	}
-	f.file, f.to, f.tail, f.ends, f.why = e.File, p.to, p.tail, ends, ""
+	f.left = left{series: f.series, file: e.File, to: p.to, tail: p.tail, ends: ends}
 	return t, nil
 }
 
 // head reads the beginning of a file.
 func (f *Follower) head(ctx context.Context, file string) (summed bool, err error) {
 	err = f.stream(ctx, file, 0, func(r io.Reader) (err error) {
-		summed, _, err = binlog.ReadHead(r)
+		summed, err = binlog.ReadHead(r)
 		return err
 	})
 	return summed, err
@@ -312,28 +305,15 @@ func (f *Follower) head(ctx context.Context, file string) (summed bool, err erro
 
 // stream gives what a file has from a place on. Whoever reads it may stop before its end.
 func (f *Follower) stream(ctx context.Context, file string, from int64, take func(io.Reader) error) error {
-	read, write := io.Pipe()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := f.Do.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(f.As), "tail", "-c", "+"+strconv.FormatInt(from+1, 10), "--", file), Out: write})
+	tail := func(ctx context.Context, out io.Writer) error {
+		_, err := f.Do.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(f.As), "tail", "-c", "+"+strconv.FormatInt(from+1, 10), "--", file), Out: out})
 		if err != nil {
 			err = &unreadError{err}
 		}
-		_ = write.CloseWithError(err) // a nil error is the end
-		ended <- err
-	}()
-	err := take(&calm{r: read, at: from})
-	_ = read.CloseWithError(errEnough)
-	cancel()
-	if given := <-ended; given != nil && !errors.Is(given, errEnough) && !errors.Is(given, context.Canceled) && err == nil {
-		err = given
+		return err
 	}
-	return err
+	return archive.Through(ctx, tail, func(in io.Reader) error { return take(&calm{r: in, at: from}) })
 }
-
-var errEnough = errors.New("enough was read")
 
 // unreadError says that a file could not be read, and so nothing of what is in it.
 type unreadError struct{ error }

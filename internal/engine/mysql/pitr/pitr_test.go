@@ -85,7 +85,7 @@ func newLog(t *testing.T) *log {
 
 // anew is a service that is started again.
 func (l *log) anew() {
-	l.f = &Follower{Do: hosttest.LiveDoer(l.t), Server: "mysql", Index: l.at + "/binlog.index", Public: l.shelf.Trust[0]}
+	l.f = &Follower{Do: hosttest.LiveDoer(l.t), Server: "mysql", Index: l.at + "/binlog.index"}
 }
 
 func (l *log) files(all ...string) {
@@ -303,7 +303,7 @@ func FuzzForeign(f *testing.F) {
 	f.Add(bytes.Join([][]byte{begin(), change(1), rotate("binlog.000002")}, nil))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		watch(text)
-		summed, _, err := binlog.ReadHead(bytes.NewReader(text))
+		summed, err := binlog.ReadHead(bytes.NewReader(text))
 		if err == nil {
 			_ = binlog.Resume(bytes.NewReader(text[4:]), 4, summed, func(binlog.Event) error { return nil })
 		}

@@ -121,18 +121,8 @@ func find(ctx context.Context, s archive.Shelf, b base, server string) (*shelfLo
 		return nil, hint.Usage("the archive has the binary logs of several servers, and none was named", "--log NAME; plumb archive list shows them")
 	}
 	// Ids are times: of those that had begun when the base ended the newest, and then the later ones.
-	slices.SortFunc(logs, func(x, y *shelfLog) int {
-		now := manifest.NewID(b.ended, "zzzz")
-		if before, before2 := x.series < now, y.series < now; before != before2 {
-			if before {
-				return -1
-			}
-			return 1
-		} else if before {
-			return cmp.Compare(y.series, x.series)
-		}
-		return cmp.Compare(x.series, y.series)
-	})
+	begun, _ := slices.BinarySearchFunc(logs, manifest.NewID(b.ended, "zzzz"), func(l *shelfLog, id string) int { return cmp.Compare(l.series, id) })
+	slices.Reverse(logs[:begun])
 	var why error
 	for _, l := range logs {
 		err := l.joins(ctx, b.at)
@@ -163,7 +153,8 @@ func (l *shelfLog) joins(ctx context.Context, from protect.Position) error {
 		last[of], seen[gtid] = gtid, true
 	}
 	end := int64(0)
-	err := l.stream(ctx, from.File, func(r io.Reader) error {
+	write := func(ctx context.Context, out io.Writer) error { return l.write(ctx, from.File, out) }
+	err := archive.Through(ctx, write, func(r io.Reader) error {
 		return binlog.Scan(r, func(e binlog.Event) error {
 			if e.At >= from.Offset {
 				return errJoins

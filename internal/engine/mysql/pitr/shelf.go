@@ -2,7 +2,6 @@ package pitr
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -87,23 +86,6 @@ func (l *shelfLog) write(ctx context.Context, file string, out io.Writer) error 
 
 func (l *shelfLog) hole(file string, to int64) error {
 	return fmt.Errorf("there is a hole: what comes behind %s is not in the archive", at(file, to))
-}
-
-// stream gives a file to a reader, who may stop before its end.
-func (l *shelfLog) stream(ctx context.Context, file string, take func(io.Reader) error) error {
-	read, write := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := l.write(ctx, file, write)
-		_ = write.CloseWithError(err) // a nil error is the end
-		ended <- err
-	}()
-	err := take(read)
-	_ = read.CloseWithError(errEnough)
-	if given := <-ended; given != nil && !errors.Is(given, errEnough) && err == nil {
-		err = given
-	}
-	return err
 }
 
 // behind leaves out what was written before.

@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/archive"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/engine/mysql/binlog"
 )
 
 // Engine knows bases and logs of MariaDB and MySQL.
@@ -19,7 +20,7 @@ func (Engine) Stretches(all []archive.Piece) (out []archive.Stretch) {
 			switch {
 			case i > 0 && p.File == end.File && p.From <= end.To && p.To <= end.To:
 				continue // kept twice
-			case i > 0 && (p.File == end.File && p.From <= end.To || p.From == 0 && follows(end.File, p.File)):
+			case i > 0 && (p.File == end.File && p.From <= end.To || p.From == 0 && binlog.Follows(end.File, p.File)):
 			default:
 				s := archive.Stretch{Server: p.Server, Series: p.Series, From: at(p.File, p.From)}
 				if i > 0 {

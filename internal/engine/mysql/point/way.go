@@ -109,7 +109,7 @@ func (s *seeking) file() error {
 	if s.next != "" && s.next != s.all[s.at] {
 		return s.missing(fmt.Sprintf("the log before it goes on in %s", s.next))
 	}
-	if s.at > 0 && !follows(s.all[s.at-1], s.all[s.at]) {
+	if s.at > 0 && !binlog.Follows(s.all[s.at-1], s.all[s.at]) {
 		return s.missing(fmt.Sprintf("before it comes %s", s.all[s.at-1]))
 	}
 	s.next, s.cut, s.end = "", true, 0
@@ -145,14 +145,6 @@ func (s *seeking) missing(why string) error {
 		to = "no later than " + s.way.Before[n-1].Time.Format("2006-01-02 15:04:05 MST")
 	}
 	return hint.With(fmt.Errorf("there is a gap: %s", why), "from this point the log leads "+to+"; take a later point (plumb protect list)")
-}
-
-// follows tells whether the number of a file is the next.
-func follows(a, b string) bool {
-	var n, m int
-	_, err := fmt.Sscanf(strings.TrimPrefix(path.Ext(a), "."), "%d", &n)
-	_, err2 := fmt.Sscanf(strings.TrimPrefix(path.Ext(b), "."), "%d", &m)
-	return err == nil && err2 == nil && m == n+1 && strings.TrimSuffix(a, path.Ext(a)) == strings.TrimSuffix(b, path.Ext(b))
 }
 
 // event takes one event.

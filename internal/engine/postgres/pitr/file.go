@@ -31,6 +31,18 @@ func IsFile(name string) bool {
 	return segment.MatchString(name) || history.MatchString(name) || label.MatchString(name)
 }
 
+// whole tells of a whole segment of a timeline where it begins. All are of one size.
+func whole(file string, size uint64) (timeline int, at uint64, is bool) {
+	m := segment.FindStringSubmatch(file)
+	if m == nil || m[4] != "" {
+		return 0, 0, false
+	}
+	of, _ := strconv.ParseUint(m[1], 16, 32)
+	high, _ := strconv.ParseUint(m[2], 16, 32)
+	low, _ := strconv.ParseUint(m[3], 16, 32)
+	return int(of), high<<32 + low*size, true
+}
+
 const mostText = 1 << 20 // bytes of a history or a label
 
 // Check says what is wrong with a file that is handed over by a server, of which this is the beginning.

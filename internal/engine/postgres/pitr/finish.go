@@ -32,7 +32,7 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	if err := a.Sh(ctx, d, nil, nil, `cd -P -- "$1" && mkdir plumb.wal`, a.Data); err != nil {
 		return err
 	}
-	pieces := slices.Clone(w.Pieces)
+	pieces := slices.Clone(in.pieces)
 	for _, p := range in.w.histories { // it opens a timeline that is newer than all of them
 		pieces = append(pieces, p)
 	}
@@ -66,16 +66,8 @@ func fetch(ctx context.Context, d host.Launcher, s archive.Shelf, p archive.Piec
 	if err != nil {
 		return err
 	}
-	out, in := io.Pipe()
-	read := make(chan error, 1)
-	go func() {
-		err := s.Read(ctx, e, in)
-		_ = in.CloseWithError(err)
-		read <- err
-	}()
-	err = a.Sh(ctx, d, out, nil, `set -C; cd -P -- "$1/plumb.wal" && cat > "$2"`, a.Data, p.File)
-	_ = out.CloseWithError(errors.New("it takes no more"))
-	return errors.Join(err, <-read)
+	write := func(out io.Writer) error { return s.Read(ctx, e, out) }
+	return a.Pour(ctx, d, write, `set -C; cd -P -- "$1/plumb.wal" && cat > "$2"`, a.Data, p.File)
 }
 
 type setting struct{ name, value string }

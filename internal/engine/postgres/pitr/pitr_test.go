@@ -119,7 +119,7 @@ func TestRun(t *testing.T) {
 
 func TestStretches(t *testing.T) {
 	all := slices.Concat(segments(1, 2, 3, 5), segments(2, 5))
-	got := Engine{}.Stretches(all)
+	got := Engine{}.Stretches(append(all, archive.Piece{Server: "t", Series: Series, File: wal.Name(1, 0, size), To: 1 << 32})) // of no size that there is
 	if len(got) != 3 || got[0].Hole != "" || got[0].Pieces != 2 || got[1].Hole != wal.Name(1, 4*size, size) || got[2].Hole != "" {
 		t.Errorf("%+v", got)
 	}

@@ -34,11 +34,11 @@ func (Engine) Knows(m manifest.Manifest) bool { return m.Facts[factSystem] != ""
 
 func baseOf(m manifest.Manifest) (b base, err error) {
 	var ok bool
-	if b.start, ok = place(m.Facts[factStart]); !ok {
+	if b.start, ok = wal.Place(m.Facts[factStart]); !ok {
 		return b, fmt.Errorf("where it begins is %q", m.Facts[factStart])
 	}
 	if end := m.Facts[factEnd]; end != "" {
-		if b.end, ok = place(end); !ok {
+		if b.end, ok = wal.Place(end); !ok {
 			return b, fmt.Errorf("where it ends is %q", end)
 		}
 	}
@@ -67,7 +67,7 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	if a.To.GTID != "" || a.To.File != "" {
 		return moment.Way{}, hint.Usage("PostgreSQL has no GTIDs and no binary log", "give a date with its zone, or a place in the WAL such as 16/B374D848")
 	}
-	at, isPlace := place(a.To.LSN)
+	at, isPlace := wal.Place(a.To.LSN)
 	if isPlace && at < max(b.start, b.end) || !a.To.Time.IsZero() && a.To.Time.Before(m.Began) {
 		return moment.Way{}, early(a.To, b)
 	}
@@ -84,8 +84,9 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 		return moment.Way{}, err
 	}
 	p := &planning{ctx: ctx, s: s, w: w, b: b, to: a.To, replace: a.Replace}
-	p.way = moment.Way{Server: Server(b.system), From: wal.Text(b.start), Inner: inner{timeline, b, w}}
-	err = p.plan()
+	p.way = moment.Way{Server: Server(b.system), From: wal.Text(b.start)}
+	pieces, err := p.plan()
+	p.way.Inner = inner{timeline, b, w, pieces}
 	return p.way, err
 }
 
@@ -94,6 +95,7 @@ type inner struct {
 	timeline int
 	base     base
 	w        *window
+	pieces   []archive.Piece // that are replayed
 }
 
 // planning looks for the moment.
@@ -111,28 +113,29 @@ type planning struct {
 
 var errEnough = errors.New("enough was read")
 
-func (p *planning) plan() error {
+// plan gives what is replayed.
+func (p *planning) plan() ([]archive.Piece, error) {
 	pieces, missing, hole := p.w.run(p.b.start)
 	if len(pieces) == 0 {
-		return hint.With(fmt.Errorf("there is a hole: %s, in which the base begins, is not in the archive", missing), "from this backup nothing can be reached; take a later one")
+		return nil, hint.With(fmt.Errorf("there is a hole: %s, in which the base begins, is not in the archive", missing), "from this backup nothing can be reached; take a later one")
 	}
 	start := p.b.start / p.w.size * p.w.size
 	end, err := p.scan(pieces, start)
 	if err != nil && !errors.Is(err, errEnough) {
-		return err
+		return nil, err
 	}
 	if !p.stop {
 		if err := p.short(end, start+uint64(len(pieces))*p.w.size, missing, hole); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if p.last.End < max(p.b.end, p.b.start) || p.last.End == 0 {
-		return early(p.to, p.b)
+		return nil, early(p.to, p.b)
 	}
 	p.way.Last = wal.Text(p.last.At)
-	p.way.Pieces = pieces[:min(len(pieces), int((p.last.End-1-start)/p.w.size)+1)]
-	p.way.Files, p.way.Bytes = len(p.way.Pieces), int64(uint64(len(p.way.Pieces))*p.w.size)
-	return nil
+	pieces = pieces[:min(len(pieces), int((p.last.End-1-start)/p.w.size)+1)]
+	p.way.Files, p.way.Bytes = len(pieces), int64(uint64(len(pieces))*p.w.size)
+	return pieces, nil
 }
 
 func early(to replay.Target, b base) error {
@@ -160,7 +163,7 @@ func (p *planning) short(end, have uint64, missing string, hole bool) error {
 	case p.to.Point():
 		return nil
 	}
-	if at, ok := place(p.to.LSN); ok && at < end {
+	if at, ok := wal.Place(p.to.LSN); ok && at < end {
 		return nil // nothing was committed at or behind it: all there is comes before
 	}
 	return hint.With(fmt.Errorf("the archive ends before %s: its last is %s, and no commit at or behind the moment is in it", p.to.Text, to), "--to latest takes all that is there")
@@ -168,30 +171,22 @@ func (p *planning) short(end, have uint64, missing string, hole bool) error {
 
 // scan reads the log.
 func (p *planning) scan(pieces []archive.Piece, start uint64) (end uint64, err error) {
-	read, write := io.Pipe()
-	ctx, cancel := context.WithCancel(p.ctx)
-	ended := make(chan error, 1)
-	go func() {
-		var err error
+	write := func(ctx context.Context, out io.Writer) error {
 		for _, piece := range pieces {
-			var e archive.Entry
-			if e, err = p.s.Entry(ctx, piece); err == nil {
-				err = p.s.Read(ctx, e, write)
+			e, err := p.s.Entry(ctx, piece)
+			if err == nil {
+				err = p.s.Read(ctx, e, out)
 			}
 			if err != nil {
-				break
+				return err // an object that is gone or was changed
 			}
 		}
-		_ = write.CloseWithError(err) // a nil error is the end
-		ended <- err
-	}()
-	end, err = wal.Scan(read, start, p.b.system, p.record)
-	_ = read.CloseWithError(errEnough)
-	cancel()
-	given := <-ended
-	if err == nil && given != nil && !errors.Is(given, errEnough) {
-		err = given // an object that is gone or was changed
+		return nil
 	}
+	err = archive.Through(p.ctx, write, func(in io.Reader) (err error) {
+		end, err = wal.Scan(in, start, p.b.system, p.record)
+		return err
+	})
 	return end, err
 }
 
@@ -200,7 +195,7 @@ func (p *planning) record(r wal.Record) error {
 	if !r.Committed.IsZero() && r.At >= p.b.start {
 		t := replay.Transaction{File: wal.Name(p.timeline(r.At), r.At, p.w.size), Offset: int64(r.At % p.w.size), Time: r.Committed, GTID: wal.Text(r.At), What: fmt.Sprintf("transaction %d", r.XID)}
 		hit := !p.to.Time.IsZero() && !r.Committed.Before(p.to.Time)
-		if at, ok := place(p.to.LSN); ok {
+		if at, ok := wal.Place(p.to.LSN); ok {
 			hit = r.At >= at
 		}
 		switch p.stop = p.stop || hit; {

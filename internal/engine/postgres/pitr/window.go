@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"plumb/internal/archive"
 	"plumb/internal/engine/postgres/wal"
@@ -35,20 +34,13 @@ func readHistory(timeline int, text []byte) (all []stretch, err error) {
 			return nil, fmt.Errorf("the history of timeline %d has a line that is not understood", timeline)
 		}
 		of, _ := strconv.Atoi(string(m[1]))
-		at, ok := place(string(m[2]) + "/" + string(m[3]))
+		at, ok := wal.Place(string(m[2]) + "/" + string(m[3]))
 		if !ok || len(all) > 0 && (of <= all[len(all)-1].timeline || at < begins) || of >= timeline {
 			return nil, fmt.Errorf("the history of timeline %d is not in order", timeline)
 		}
 		all, begins = append(all, stretch{of, begins}), at
 	}
 	return append(all, stretch{timeline, begins}), nil
-}
-
-func place(text string) (uint64, bool) {
-	high, low, ok := strings.Cut(text, "/")
-	h, err1 := strconv.ParseUint(high, 16, 32)
-	l, err2 := strconv.ParseUint(low, 16, 32)
-	return h<<32 | l, ok && err1 == nil && err2 == nil
 }
 
 // window is what an archive has of a server's log.
@@ -63,11 +55,11 @@ type window struct {
 func newWindow(all []archive.Piece) (*window, error) {
 	w := &window{segments: map[string]archive.Piece{}, histories: map[int]archive.Piece{}}
 	for _, p := range all {
-		m := segment.FindStringSubmatch(p.File)
+		_, _, is := whole(p.File, uint64(p.To))
 		switch {
 		case p.Series != Series || p.From != 0:
-		case m != nil && m[4] == "":
-			if n := uint64(p.To); w.size != 0 && n != w.size || n < 1<<20 || n > 1<<30 || n&(n-1) != 0 {
+		case is:
+			if n := uint64(p.To); w.size != 0 && n != w.size || !wal.IsSize(n) {
 				return nil, fmt.Errorf("%s has %d bytes in the archive, and others have another number", p.File, n)
 			}
 			w.size, w.segments[p.File] = uint64(p.To), p
@@ -151,10 +143,7 @@ func (w *window) at(where uint64) (p archive.Piece, missing string, is bool) {
 func (w *window) run(start uint64) (all []archive.Piece, missing string, hole bool) {
 	last := uint64(0)
 	for name := range w.segments {
-		m := segment.FindStringSubmatch(name)
-		high, _ := strconv.ParseUint(m[2], 16, 32)
-		low, _ := strconv.ParseUint(m[3], 16, 32)
-		at := high<<32 + low*w.size
+		_, at, _ := whole(name, w.size)
 		if p, _, is := w.at(at); is && p.File == name { // it is on the way
 			last = max(last, at)
 		}

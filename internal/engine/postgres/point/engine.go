@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/engine/postgres"
+	"plumb/internal/engine/postgres/wal"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
@@ -64,26 +65,18 @@ func position(rows host.Rows) (p protect.Position, err error) {
 		return p, fmt.Errorf("read where the server stands: it gave %d rows", len(rows.Values))
 	}
 	p.LSN = host.Text(rows.Values[0], 0)
-	if _, ok := lsn(p.LSN); !ok {
+	if _, ok := wal.Place(p.LSN); !ok {
 		return protect.Position{}, fmt.Errorf("read where the server stands: %q is no place in its log", p.LSN)
 	}
 	p.Timeline, err = strconv.Atoi(host.Text(rows.Values[0], 1))
 	return p, err
 }
 
-// lsn reads a place in the log, 16/B374D848.
-func lsn(text string) (uint64, bool) {
-	high, low, ok := strings.Cut(text, "/")
-	h, err1 := strconv.ParseUint(high, 16, 32)
-	l, err2 := strconv.ParseUint(low, 16, 32)
-	return h<<32 | l, ok && err1 == nil && err2 == nil
-}
-
 // Same implements protect.Starter. A copy may have come further than the point's
 // position, which was read before the snapshot; it must not fall short of it.
 func (Engine) Same(point, recovered protect.Position) string {
-	was, ok1 := lsn(point.LSN)
-	is, ok2 := lsn(recovered.LSN)
+	was, ok1 := wal.Place(point.LSN)
+	is, ok2 := wal.Place(recovered.LSN)
 	switch {
 	case !ok1 || !ok2:
 		return "where one of them stood is not known"

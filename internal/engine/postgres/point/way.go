@@ -50,7 +50,7 @@ func (s *seeking) seek() error {
 		return hint.With(fmt.Errorf("the server is on timeline %d, and the point on %d", s.to.Now.Timeline, t), "take a point of the timeline of now, or undo the rollback first")
 	}
 	var ok bool
-	if s.from, ok = lsn(s.way.From.LSN); !ok {
+	if s.from, ok = wal.Place(s.way.From.LSN); !ok {
 		return errors.New("where the point stands is not known")
 	}
 	start, err := s.files()
@@ -135,7 +135,7 @@ func (s *seeking) record(r wal.Record) error {
 	if !r.Committed.IsZero() {
 		t := replay.Transaction{File: wal.Name(s.way.From.Timeline, r.At, s.size), Offset: int64(r.At % s.size), Time: r.Committed, GTID: wal.Text(r.At), What: fmt.Sprintf("transaction %d", r.XID)}
 		hit := !s.to.Time.IsZero() && !r.Committed.Before(s.to.Time)
-		if at, ok := lsn(s.to.LSN); ok {
+		if at, ok := wal.Place(s.to.LSN); ok {
 			hit = r.At >= at
 		}
 		switch s.stop = s.stop || hit && r.At >= s.from; {
@@ -164,7 +164,7 @@ func (s *seeking) record(r wal.Record) error {
 // done proves that nothing is missing up to the end.
 func (s *seeking) done(start, end uint64) error {
 	w := &s.way
-	written, ok := lsn(s.to.Now.LSN)
+	written, ok := wal.Place(s.to.Now.LSN)
 	if len(w.After) == 0 && (!ok || end < written/8192*8192) { // what the server has begun to write may end in a record
 		return s.missing(end)
 	}

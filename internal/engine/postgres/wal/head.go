@@ -21,11 +21,14 @@ func ReadHead(b []byte) (h Head, err error) {
 		return h, errors.New("it does not begin as a file of the write-ahead log does")
 	}
 	h = Head{System: order.Uint64(b[24:]), Timeline: int(order.Uint32(b[4:])), At: order.Uint64(b[8:]), Size: uint64(order.Uint32(b[32:]))}
-	if h.Size < 1<<20 || h.Size > 1<<30 || h.Size&(h.Size-1) != 0 || h.At%h.Size != 0 {
+	if !IsSize(h.Size) || h.At%h.Size != 0 {
 		return h, fmt.Errorf("it says that it has %d bytes, and is of %s", h.Size, Text(h.At))
 	}
 	return h, nil
 }
+
+// IsSize tells whether files of the log can have so many bytes.
+func IsSize(n uint64) bool { return n >= 1<<20 && n <= 1<<30 && n&(n-1) == 0 }
 
 // System reads the identifier of the server from the beginning of its control file.
 func System(control []byte) (uint64, error) {

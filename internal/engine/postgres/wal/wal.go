@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -216,6 +218,14 @@ func committed(b []byte) (time.Time, error) {
 
 // Text writes a place as PostgreSQL does: 16/B374D848.
 func Text(at uint64) string { return fmt.Sprintf("%X/%X", at>>32, uint32(at)) }
+
+// Place reads what Text writes.
+func Place(text string) (at uint64, ok bool) {
+	high, low, ok := strings.Cut(text, "/")
+	h, err1 := strconv.ParseUint(high, 16, 32)
+	l, err2 := strconv.ParseUint(low, 16, 32)
+	return h<<32 | l, ok && err1 == nil && err2 == nil
+}
 
 // Name is that of the file which holds a place; all files are of one size.
 func Name(timeline int, at, size uint64) string {
