@@ -99,7 +99,7 @@ func (k *Keeper) send(ctx context.Context, e *Entry, plain io.Reader) error {
 		}
 		sum := sha256.Sum256(object)
 		c := manifest.Chunk{Plain: int64(got), Size: int64(len(object)), SHA256: hex.EncodeToString(sum[:])}
-		if _, err := k.Store.Put(ctx, e.chunk(n, c.SHA256), object, store.Put{}); err != nil {
+		if _, err := k.Store.Put(ctx, e.chunk(n, c.SHA256), object, store.Put{SHA256: c.SHA256}); err != nil {
 			return err
 		}
 		e.Chunks = append(e.Chunks, c)

@@ -61,11 +61,19 @@ func (l *line) join(near *net.TCPConn) {
 	both.Wait()
 }
 
+// most is how much of the line is carried at once.
+const most = 256 << 10
+
 // parcel is some bytes on the line.
 type parcel struct {
 	due   time.Time
-	bytes []byte
+	bytes *[most]byte
+	n     int
 }
+
+// parcels are used again: a new one for each read cost the processors more than some of what is measured, and who
+// writes in small pieces paid more of it.
+var parcels = sync.Pool{New: func() any { return new([most]byte) }}
 
 // carry takes bytes from one end to the other. Without a delay the kernel does it.
 func (l *line) carry(to, from *net.TCPConn, delay time.Duration, counted *atomic.Int64) {
@@ -77,15 +85,14 @@ func (l *line) carry(to, from *net.TCPConn, delay time.Duration, counted *atomic
 		}
 		return
 	}
-	const most = 256 << 10
 	way := make(chan parcel, window/most)
 	go func() {
 		defer close(way)
 		for {
-			b := make([]byte, most)
-			n, err := from.Read(b)
+			b := parcels.Get().(*[most]byte)
+			n, err := from.Read(b[:])
 			if n > 0 {
-				way <- parcel{time.Now().Add(delay), b[:n]}
+				way <- parcel{time.Now().Add(delay), b, n}
 			}
 			if err != nil {
 				return
@@ -96,14 +103,15 @@ func (l *line) carry(to, from *net.TCPConn, delay time.Duration, counted *atomic
 	for p := range way {
 		time.Sleep(time.Until(p.due))
 		if failed == nil {
-			_, failed = to.Write(p.bytes)
+			_, failed = to.Write(p.bytes[:p.n])
 			if counted != nil {
-				counted.Add(int64(len(p.bytes)))
+				counted.Add(int64(p.n))
 			}
 			if failed != nil {
 				from.CloseRead() // so that whoever reads ends
 			}
 		}
+		parcels.Put(p.bytes)
 	}
 }
 

@@ -46,7 +46,7 @@ func main() {
 	flag.StringVar(&b.rclone, "rclone", "", "rclone; built from "+rcloneModule+" when not given, none to leave it out")
 	flag.StringVar(&b.aws, "aws", "", "the AWS command line; looked for when not given, none to leave it out")
 	flag.StringVar(&b.dir, "dir", "/dev/shm", "where the store and the files lie: in memory, so that no disk is measured")
-	size := flag.Int64("size", 256, "MiB of each stream")
+	size := flag.Int64("size", 1024, "MiB of each stream")
 	kill := flag.Int64("kill-size", 3072, "MiB of the stream that is killed at half")
 	flag.IntVar(&b.rounds, "rounds", 3, "how often each takes its turn")
 	trips := flag.String("latency", "0,20,50", "milliseconds of a round trip")

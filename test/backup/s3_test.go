@@ -3,6 +3,8 @@ package backup
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -108,6 +110,7 @@ func TestConformance(t *testing.T) {
 	b, err := s3.Open(s3.Options{Endpoint: c.Endpoint, Region: "us-east-1", Bucket: c.Bucket, Prefix: "conformance", Key: c.Key, Secret: c.Secret})
 	must(t, err)
 	storetest.Run(t, b)
+	damaged(t, b)
 	wrong, err := s3.Open(s3.Options{Endpoint: c.Endpoint, Region: "us-east-1", Bucket: c.Bucket, Key: c.Key, Secret: "wrong"})
 	must(t, err)
 	if _, err := wrong.Put(t.Context(), "a", []byte("x"), store.Put{}); !errors.Is(err, store.ErrDenied) {
@@ -117,6 +120,19 @@ func TestConformance(t *testing.T) {
 	must(t, err)
 	if _, err := none.Put(t.Context(), "a", []byte("x"), store.Put{}); err == nil || !strings.Contains(err.Error(), "no bucket") {
 		t.Errorf("a bucket that is not there: %v", err)
+	}
+}
+
+// damaged sends other bytes than were hashed: the server refuses them, and the same may be tried again.
+func damaged(t *testing.T, b *s3.Bucket) {
+	t.Helper()
+	sum := sha256.Sum256([]byte("as it was"))
+	_, err := b.Put(t.Context(), "damaged", []byte("as it came"), store.Put{SHA256: hex.EncodeToString(sum[:])})
+	if _, again := errors.AsType[*store.Trouble](err); !again {
+		t.Errorf("an object that was damaged on its way: %v", err)
+	}
+	if _, _, err := b.Get(t.Context(), "damaged", make([]byte, 100)); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an object that was damaged on its way is there: %v", err)
 	}
 }
 

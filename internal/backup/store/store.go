@@ -36,6 +36,9 @@ type Put struct {
 	New   bool      // only when there is nothing of that name: else ErrExists
 	Was   string    // only in place of the object of this tag: else ErrChanged
 	Until time.Time // kept from being removed or replaced until then, where the store can; zero for no such lock
+
+	// SHA256 is the hash of the bytes in hex, from who has made it already; "" lets the store make it where it needs one.
+	SHA256 string
 }
 
 // Info is what a list tells.
